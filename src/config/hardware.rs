@@ -1,0 +1,66 @@
+//! Accelerators, and the memory that is not the model's.
+
+use crate::units::{Bytes, DType};
+
+/// Dense peak rates in TFLOP/s (TOP/s for int8); `None` where no source gives one.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct PeakRates {
+    /// bf16 with matrix units.
+    pub bf16: Option<f64>,
+    /// fp16 with matrix units.
+    pub fp16: Option<f64>,
+    /// fp8 with matrix units.
+    pub fp8: Option<f64>,
+    /// int8 with matrix units.
+    pub int8: Option<f64>,
+    /// tf32, used for fp32 training.
+    pub tf32: Option<f64>,
+    /// fp32 without matrix units.
+    pub fp32: Option<f64>,
+}
+
+impl PeakRates {
+    /// The dense peak for that format, TFLOP/s. Fp32 means tf32 where the device has it. Four-bit weights compute in 16 bit.
+    pub fn of(&self, dtype: DType) -> Option<f64> {
+        match dtype {
+            DType::Fp32 => self.tf32.or(self.fp32),
+            DType::Fp16 => self.fp16.or(self.bf16),
+            DType::Fp8 => self.fp8.or(self.bf16),
+            DType::Int8 => self.int8.or(self.bf16),
+            _ => self.bf16.or(self.fp16),
+        }
+    }
+}
+
+/// One accelerator.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Accelerator {
+    /// Memory a program can use, bytes: what the driver reports where known.
+    pub memory: Bytes,
+    /// Memory bandwidth, bytes per second, if known.
+    pub memory_bandwidth: Option<f64>,
+    /// Peak rates.
+    pub peak: PeakRates,
+    /// Accelerators in one node.
+    pub accelerators_per_node: u64,
+    /// Price of one accelerator for one hour, in the user's currency.
+    pub price_per_hour: f64,
+}
+
+/// Memory outside the model: visible, adjustable ledger lines.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Overheads {
+    /// CUDA context and loaded kernels.
+    pub framework_context: Bytes,
+    /// Reserve for allocator fragmentation, per cent of all that PyTorch's allocator holds.
+    pub fragmentation_percent: f64,
+}
+
+/// What the job runs on.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cluster {
+    /// The accelerator.
+    pub accelerator: Accelerator,
+    /// Memory outside the model.
+    pub overheads: Overheads,
+}

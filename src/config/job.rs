@@ -1,0 +1,168 @@
+//! A checked job: model, run, layout and cluster together.
+
+use std::num::NonZeroU64;
+
+use thiserror::Error;
+
+use super::{Cluster, ModelConfig, ParallelLayout, Run, TrainingRun};
+
+/// Why a job cannot be built.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum ConfigError {
+    /// A size that must be at least 1 is 0.
+    #[error("{0} must be at least 1")]
+    Zero(&'static str),
+    /// Query heads are not a multiple of key/value heads.
+    #[error("num_attention_heads ({heads}) must be a multiple of num_key_value_heads ({kv_heads})")]
+    HeadGroups {
+        /// Query heads.
+        heads: u64,
+        /// Key/value heads.
+        kv_heads: u64,
+    },
+}
+
+/// A checked job; every estimate of it succeeds. "Does not fit" and "this layout cannot run" are values of the estimate.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Job {
+    model: ModelConfig,
+    run: Run,
+    layout: ParallelLayout,
+    cluster: Cluster,
+}
+
+impl Job {
+    /// Joins the parts.
+    ///
+    /// # Errors
+    /// [`ConfigError::Zero`] for a size of 0, [`ConfigError::HeadGroups`] when query heads cannot be grouped.
+    pub fn new(model: ModelConfig, run: Run, layout: ParallelLayout, cluster: Cluster) -> Result<Self, ConfigError> {
+        check_model(&model)?;
+        check_run(&run)?;
+        Ok(Self { model, run, layout, cluster })
+    }
+
+    /// The architecture.
+    pub const fn model(&self) -> &ModelConfig {
+        &self.model
+    }
+
+    /// The run.
+    pub const fn run(&self) -> &Run {
+        &self.run
+    }
+
+    /// The training run, if it is one.
+    pub const fn training(&self) -> Option<&TrainingRun> {
+        match &self.run {
+            Run::Training(run) => Some(run),
+            Run::Serving(_) => None,
+        }
+    }
+
+    /// The layout.
+    pub const fn layout(&self) -> &ParallelLayout {
+        &self.layout
+    }
+
+    /// The cluster.
+    pub const fn cluster(&self) -> &Cluster {
+        &self.cluster
+    }
+
+    /// The same job with other data-parallel ranks.
+    #[must_use]
+    pub fn with_data_parallel_size(&self, ranks: NonZeroU64) -> Self {
+        let mut job = self.clone();
+        job.layout.data_parallel_size = ranks;
+        job
+    }
+
+    /// The same job with another layout.
+    #[must_use]
+    pub fn with_layout(&self, layout: ParallelLayout) -> Self {
+        Self { layout, ..self.clone() }
+    }
+
+    /// The same job with another sequence (training) or context (serving) length; 0 counts as 1.
+    #[must_use]
+    pub fn with_seq_length(&self, tokens: u64) -> Self {
+        let mut job = self.clone();
+        match &mut job.run {
+            Run::Training(run) => run.seq_length = tokens.max(1),
+            Run::Serving(run) => run.context_length = tokens.max(1),
+        }
+        job
+    }
+
+    /// The same job with its run changed by `change`; a change that makes a size 0 is undone.
+    #[must_use]
+    pub fn with_run(&self, change: impl FnOnce(&mut Run)) -> Self {
+        let mut job = self.clone();
+        change(&mut job.run);
+        if check_run(&job.run).is_err() { self.clone() } else { job }
+    }
+
+    /// Sequence or context length, tokens.
+    pub const fn seq_length(&self) -> u64 {
+        match &self.run {
+            Run::Training(run) => run.seq_length,
+            Run::Serving(run) => run.context_length,
+        }
+    }
+
+    /// Sequences the most loaded rank holds at once: the micro-batch, or its share of the global batch rounded up.
+    pub fn micro_batch_size(&self) -> u64 {
+        match &self.run {
+            Run::Training(run) => run.micro_batch_size.unwrap_or_else(|| run.global_batch_size.div_ceil(self.layout.d())),
+            Run::Serving(run) => run.concurrent_sequences,
+        }
+    }
+
+    /// Micro-batches each rank runs per optimizer step (rounded up); 1 when serving.
+    pub fn gradient_accumulation_steps(&self) -> u64 {
+        match &self.run {
+            Run::Training(run) => {
+                run.global_batch_size.div_ceil(self.micro_batch_size().saturating_mul(self.layout.d()).max(1)).max(1)
+            }
+            Run::Serving(_) => 1,
+        }
+    }
+}
+
+fn check_model(model: &ModelConfig) -> Result<(), ConfigError> {
+    let sizes = [
+        ("hidden_size", model.hidden_size),
+        ("num_hidden_layers", model.num_hidden_layers),
+        ("num_attention_heads", model.num_attention_heads),
+        ("num_key_value_heads", model.num_key_value_heads),
+        ("head_dim", model.head_dim),
+        ("intermediate_size", model.intermediate_size),
+        ("vocab_size", model.vocab_size),
+    ];
+    for (name, size) in sizes {
+        if size == 0 {
+            return Err(ConfigError::Zero(name));
+        }
+    }
+    if !model.num_attention_heads.is_multiple_of(model.num_key_value_heads) {
+        return Err(ConfigError::HeadGroups { heads: model.num_attention_heads, kv_heads: model.num_key_value_heads });
+    }
+    Ok(())
+}
+
+fn check_run(run: &Run) -> Result<(), ConfigError> {
+    let sizes = match run {
+        Run::Training(run) => [
+            ("seq_length", run.seq_length),
+            ("global_batch_size", run.global_batch_size),
+            ("micro_batch_size", run.micro_batch_size.unwrap_or(1)),
+        ],
+        Run::Serving(run) => [
+            ("context_length", run.context_length),
+            ("concurrent_sequences", run.concurrent_sequences),
+            ("prefill_chunk_size", run.prefill_chunk_size),
+        ],
+    };
+    sizes.into_iter().find(|(_, size)| *size == 0).map_or(Ok(()), |(name, _)| Err(ConfigError::Zero(name)))
+}

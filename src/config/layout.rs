@@ -1,0 +1,85 @@
+//! How the model is spread over accelerators.
+
+use std::num::NonZeroU64;
+
+use serde::{Deserialize, Serialize};
+
+/// What data-parallel ranks share out among themselves.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DataSharding {
+    /// Nothing: every rank holds everything (DDP, `zero_stage` 0).
+    #[default]
+    None,
+    /// Optimizer states and master weights (`zero_stage` 1).
+    Zero1,
+    /// Gradients too (`zero_stage` 2).
+    Zero2,
+    /// Weights too (`zero_stage` 3).
+    Zero3,
+    /// `PyTorch` FSDP2: as stage 3, gathered block by block.
+    Fsdp,
+}
+
+impl DataSharding {
+    /// Whether optimizer states are shared out.
+    pub const fn shards_optimizer(self) -> bool {
+        !matches!(self, Self::None)
+    }
+
+    /// Whether gradients are shared out.
+    pub const fn shards_gradients(self) -> bool {
+        matches!(self, Self::Zero2 | Self::Zero3 | Self::Fsdp)
+    }
+
+    /// Whether weights are shared out.
+    pub const fn shards_parameters(self) -> bool {
+        matches!(self, Self::Zero3 | Self::Fsdp)
+    }
+}
+
+/// Parallel degrees; their product is the number of accelerators.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ParallelLayout {
+    /// Tensor-parallel ranks (t).
+    pub tensor_model_parallel_size: NonZeroU64,
+    /// Pipeline stages (p).
+    pub pipeline_model_parallel_size: NonZeroU64,
+    /// Data-parallel ranks (d); replicas when serving.
+    pub data_parallel_size: NonZeroU64,
+    /// Whether the parts outside attention and feed-forward are split over tensor ranks too.
+    pub sequence_parallel: bool,
+    /// Sharding over data-parallel ranks.
+    pub sharding: DataSharding,
+}
+
+impl ParallelLayout {
+    /// One accelerator, nothing split.
+    pub const SINGLE: Self = Self {
+        tensor_model_parallel_size: NonZeroU64::MIN,
+        pipeline_model_parallel_size: NonZeroU64::MIN,
+        data_parallel_size: NonZeroU64::MIN,
+        sequence_parallel: false,
+        sharding: DataSharding::None,
+    };
+
+    /// Tensor degree t.
+    pub const fn t(&self) -> u64 {
+        self.tensor_model_parallel_size.get()
+    }
+
+    /// Pipeline degree p.
+    pub const fn p(&self) -> u64 {
+        self.pipeline_model_parallel_size.get()
+    }
+
+    /// Data degree d.
+    pub const fn d(&self) -> u64 {
+        self.data_parallel_size.get()
+    }
+
+    /// All accelerators: `t · p · d`.
+    pub const fn world_size(&self) -> u64 {
+        self.t().saturating_mul(self.p()).saturating_mul(self.d())
+    }
+}

@@ -1,0 +1,18 @@
+//! Validated inputs of the estimator: what is trained or served, how, and on what.
+//!
+//! Architecture fields carry Hugging Face `config.json` keys, parallelism carries Megatron-LM's words, sharding DeepSpeed's and
+//! PyTorch's. A [`Job`] joins them; estimates of a job cannot fail.
+
+mod hardware;
+mod job;
+mod layout;
+mod model;
+mod precision;
+mod run;
+
+pub use hardware::{Accelerator, Cluster, Overheads, PeakRates};
+pub use job::{ConfigError, Job};
+pub use layout::{DataSharding, ParallelLayout};
+pub use model::{MlpKind, ModelConfig, Normalization, PositionEmbedding};
+pub use precision::{GradientDType, Optimizer, PrecisionRecipe, TrainingPrecision};
+pub use run::{AttentionKernel, Kernels, Recompute, Run, ServingRun, TrainingRun};

@@ -1,0 +1,90 @@
+//! Number formats of a training step, and the optimizer.
+
+use serde::{Deserialize, Serialize};
+
+use crate::units::DType;
+
+/// The training recipe.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TrainingPrecision {
+    /// Everything in fp32.
+    Fp32,
+    /// bf16 weights and gradients, fp32 master weights in the optimizer.
+    #[default]
+    Bf16Mixed,
+    /// fp16 weights and gradients, fp32 master weights in the optimizer.
+    Fp16Mixed,
+    /// Everything in bf16, optimizer states too, no master weights.
+    Bf16Pure,
+}
+
+/// In what the gradients are kept under mixed precision.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum GradientDType {
+    /// As the weights: 2 bytes under mixed precision (16 bytes per parameter with `AdamW`).
+    #[default]
+    AsWeights,
+    /// fp32 instead: Megatron-LM's main gradients (18 bytes per parameter with `AdamW`).
+    Fp32,
+    /// 16-bit gradients and an fp32 copy beside them: Nanotron (20 bytes per parameter with `AdamW`).
+    Fp32Copy,
+}
+
+/// The optimizer, which decides the states kept per parameter.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Optimizer {
+    /// Two moments.
+    #[default]
+    AdamW,
+    /// Two moments of one byte, with one fp32 scale per block of 256.
+    AdamW8bit,
+    /// No state.
+    Sgd,
+    /// One momentum.
+    SgdMomentum,
+    /// One row and one column vector per matrix, a full vector for one-dimensional parameters.
+    Adafactor,
+}
+
+/// Which format every kind of training memory has; derived from [`TrainingPrecision`] and [`GradientDType`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PrecisionRecipe {
+    /// Weights used by forward and backward.
+    pub parameter: DType,
+    /// Gradients written by backward.
+    pub gradient: DType,
+    /// Further fp32 gradients kept beside them for accumulation.
+    pub gradient_copy: Option<DType>,
+    /// Master weights kept by the optimizer.
+    pub master: Option<DType>,
+    /// Moments of an unquantised optimizer.
+    pub optimizer_state: DType,
+    /// Saved activations.
+    pub activation: DType,
+}
+
+impl TrainingPrecision {
+    /// The formats of this recipe with the given gradients.
+    ///
+    /// Fp32 copies of gradients exist only beside 16-bit ones; with fp32 weights [`GradientDType`] changes nothing.
+    pub const fn recipe(self, gradients: GradientDType) -> PrecisionRecipe {
+        let compute = match self {
+            Self::Fp32 => DType::Fp32,
+            Self::Bf16Mixed | Self::Bf16Pure => DType::Bf16,
+            Self::Fp16Mixed => DType::Fp16,
+        };
+        let mixed = matches!(self, Self::Bf16Mixed | Self::Fp16Mixed);
+        let wide = !matches!(self, Self::Fp32);
+        PrecisionRecipe {
+            parameter: compute,
+            gradient: if matches!(gradients, GradientDType::Fp32) { DType::Fp32 } else { compute },
+            gradient_copy: if wide && matches!(gradients, GradientDType::Fp32Copy) { Some(DType::Fp32) } else { None },
+            master: if mixed { Some(DType::Fp32) } else { None },
+            optimizer_state: if matches!(self, Self::Bf16Pure) { DType::Bf16 } else { DType::Fp32 },
+            activation: compute,
+        }
+    }
+}

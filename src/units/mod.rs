@@ -1,0 +1,12 @@
+//! Quantities with their units: bytes, elements, floating-point operations, rates and seconds.
+//!
+//! Memory is an exact integer of bytes until it is displayed. Arithmetic saturates instead of wrapping, so that no input,
+//! however absurd, can overflow. This room imports nothing.
+
+mod bytes;
+mod dtype;
+mod rates;
+
+pub use bytes::{Bytes, Elements, MemoryUnit, rounded_parts};
+pub use dtype::DType;
+pub use rates::{BytesPerSecond, Flops, FlopsPerSecond, Seconds, grouped, to_f64};

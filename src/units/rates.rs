@@ -1,0 +1,113 @@
+//! Floating-point operations, rates, seconds, and the few documented conversions to `f64`.
+
+use std::iter::Sum;
+use std::ops::{Add, Div, Mul};
+
+/// The nearest float of a count. Exact below 2⁵³; above, only charts, ratios and FLOPs use it.
+#[expect(clippy::cast_precision_loss, reason = "the one documented conversion of counts to floats")]
+pub const fn to_f64(count: u64) -> f64 {
+    count as f64
+}
+
+/// A non-negative float rounded up to a count; NaN gives 0, anything too large the maximum.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "float-to-int casts saturate, NaN becomes 0")]
+pub(crate) fn ceil_u64(value: f64) -> u64 {
+    value.ceil() as u64
+}
+
+/// A number with thin-space thousands and a fixed count of decimals.
+///
+/// ```
+/// # use headroom::units::grouped;
+/// assert_eq!(grouped(1_234_567.0, 0), "1\u{202f}234\u{202f}567");
+/// assert_eq!(grouped(12.345, 1), "12.3");
+/// ```
+pub fn grouped(value: f64, decimals: usize) -> String {
+    let text = format!("{value:.decimals$}");
+    let (whole, rest) = text.find('.').map_or((text.as_str(), ""), |dot| text.split_at(dot));
+    if whole.len() <= 4 {
+        return text;
+    }
+    let mut out = String::with_capacity(text.len() + 8);
+    for (index, digit) in whole.chars().enumerate() {
+        if index > 0 && (whole.len() - index).is_multiple_of(3) && !out.ends_with('-') {
+            out.push('\u{202f}');
+        }
+        out.push(digit);
+    }
+    out + rest
+}
+
+macro_rules! float_quantity {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
+        pub struct $name(pub f64);
+
+        impl Add for $name {
+            type Output = Self;
+            fn add(self, other: Self) -> Self {
+                Self(self.0 + other.0)
+            }
+        }
+
+        impl Mul<f64> for $name {
+            type Output = Self;
+            fn mul(self, factor: f64) -> Self {
+                Self(self.0 * factor)
+            }
+        }
+
+        impl Sum for $name {
+            fn sum<I: Iterator<Item = Self>>(items: I) -> Self {
+                items.fold(Self(0.0), Add::add)
+            }
+        }
+    };
+}
+
+float_quantity! {
+    /// A count of floating-point operations (a multiply-add counts two).
+    Flops
+}
+float_quantity! {
+    /// Floating-point operations per second.
+    FlopsPerSecond
+}
+float_quantity! {
+    /// Bytes per second.
+    BytesPerSecond
+}
+float_quantity! {
+    /// Seconds.
+    Seconds
+}
+
+impl Div<FlopsPerSecond> for Flops {
+    type Output = Seconds;
+    fn div(self, rate: FlopsPerSecond) -> Seconds {
+        Seconds(self.0 / rate.0)
+    }
+}
+
+impl Flops {
+    /// One peta-FLOP/s kept up for one day.
+    pub const PFLOP_DAY: f64 = 8.64e19;
+
+    /// The amount in PFLOP-days.
+    pub fn pflop_days(self) -> f64 {
+        self.0 / Self::PFLOP_DAY
+    }
+}
+
+impl Seconds {
+    /// The time in hours.
+    pub fn hours(self) -> f64 {
+        self.0 / 3600.0
+    }
+
+    /// The time in days.
+    pub fn days(self) -> f64 {
+        self.0 / 86_400.0
+    }
+}
