@@ -74,7 +74,7 @@ fn cargo(arguments: &[&str]) -> Outcome {
 fn wasm_tests(path: &OsStr, browser: &Browser) -> Outcome {
     // webdriver.json names no browser, because each machine has its own; the driver gets a copy that does.
     let settings = fs::read_to_string(root().join("webdriver.json")).map_err(|error| format!("webdriver.json: {error}."))?;
-    let with_browser = settings.replacen("\"args\"", &format!("\"binary\": {:?}, \"args\"", browser.chrome), 1);
+    let with_browser = settings.replacen("\"args\"", &format!("\"binary\": \"{}\", \"args\"", browser.chrome.display()), 1);
     let copy = std::env::temp_dir().join(format!("headroom-webdriver-{}.json", std::process::id()));
     fs::write(&copy, with_browser).map_err(|error| format!("{} cannot be written: {error}.", copy.display()))?;
 
