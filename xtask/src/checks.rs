@@ -72,9 +72,18 @@ fn cargo(arguments: &[&str]) -> Outcome {
 }
 
 fn wasm_tests(path: &OsStr, browser: &Browser) -> Outcome {
+    // webdriver.json names no browser, because each machine has its own; the driver gets a copy that does.
+    let settings = fs::read_to_string(root().join("webdriver.json")).map_err(|error| format!("webdriver.json: {error}."))?;
+    let with_browser = settings.replacen("\"args\"", &format!("\"binary\": \"{}\", \"args\"", browser.chrome.display()), 1);
+    let copy = std::env::temp_dir().join(format!("headroom-webdriver-{}.json", std::process::id()));
+    fs::write(&copy, with_browser).map_err(|error| format!("{} cannot be written: {error}.", copy.display()))?;
+
     let mut test = program("cargo", &["test", "--locked", "--target", WASM, "--test", "web"]);
-    test.env("PATH", path).env("CHROMEDRIVER", &browser.driver).env("WASM_BINDGEN_TEST_TIMEOUT", "120");
-    run(&mut test)
+    test.env("PATH", path).env("CHROMEDRIVER", &browser.driver);
+    test.env("WASM_BINDGEN_TEST_WEBDRIVER_JSON", &copy).env("WASM_BINDGEN_TEST_TIMEOUT", "120");
+    let result = run(&mut test);
+    let _ = fs::remove_file(copy); // a leftover in the temporary folder harms nobody
+    result
 }
 
 fn end_to_end_tests(browser: &Browser) -> Outcome {

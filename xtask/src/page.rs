@@ -17,7 +17,9 @@ pub fn build(path: &OsStr) -> Outcome {
     run(&mut program("cargo", &["fetch", "--locked", "--quiet", "--target", "wasm32-unknown-unknown"]))?;
     say("Building the page into dist/ (release; the first time takes some minutes)");
     // Trunk wants `true` or `false` in NO_COLOR, where the convention is any value.
-    run(program("trunk", &["build", "--release"]).env("PATH", path).env_remove("NO_COLOR"))?;
+    // Its backtraces hold no names and bury the compiler's message.
+    let mut trunk = program("trunk", &["build", "--release"]);
+    run(trunk.env("PATH", path).env_remove("NO_COLOR").env("RUST_BACKTRACE", "0"))?;
     let dist = root().join("dist");
     move_scripts_to_files(&dist)?;
     sizes::check(&dist)
