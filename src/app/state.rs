@@ -76,6 +76,10 @@ pub struct State {
     pub dialog: RwSignal<Option<Dialog>>,
     /// Whether the length axis is logarithmic.
     pub log_axis: RwSignal<bool>,
+    /// Width and height of one curve on the page, CSS pixels.
+    pub plot_size: RwSignal<(u16, u16)>,
+    /// Width of the bar on the page, CSS pixels.
+    pub bar_width: RwSignal<u16>,
     /// Whether undo and redo have a step.
     pub steps: RwSignal<(bool, bool)>,
     /// Train or serve.
@@ -112,6 +116,8 @@ impl State {
         let log_axis = RwSignal::new(true);
         let resolved = Memo::new(move |_| scenario.with(Scenario::resolve));
         let job = Memo::new(move |last: Option<&Job>| last_valid(resolved.get().ok(), last));
+        let unit = Memo::new(move |_| scenario.with(Scenario::memory_unit));
+        let estimate_memo = Memo::new(move |_| job.with(estimate));
         Self {
             scenario,
             compare,
@@ -120,14 +126,16 @@ impl State {
             toast: RwSignal::new(None),
             dialog: RwSignal::new(None),
             log_axis,
+            plot_size: RwSignal::new((412, 254)),
+            bar_width: RwSignal::new(848),
             steps: RwSignal::new((false, false)),
             mode: Memo::new(move |_| scenario.with(Scenario::mode)),
-            unit: Memo::new(move |_| scenario.with(Scenario::memory_unit)),
+            unit,
             problems: Memo::new(move |_| resolved.get().err().unwrap_or_default()),
             job,
-            estimate: Memo::new(move |_| job.with(estimate)),
-            count: Memo::new(move |_| job.with(gpu_count)),
-            fixes: Memo::new(move |_| job.with(fixes)),
+            estimate: estimate_memo,
+            count: Memo::new(move |_| job.with(|job| gpu_count(job, unit.get()))),
+            fixes: Memo::new(move |_| job.with(|job| estimate_memo.with(|estimate| fixes(job, estimate, unit.get())))),
             inverse: Memo::new(move |_| job.with(inverse)),
             curve_seq: Memo::new(move |_| job.with(|job| curve_seq(job, CURVE_POINTS, log_axis.get()))),
             curve_gpus: Memo::new(move |_| job.with(curve_gpus)),
