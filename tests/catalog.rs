@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 
 use headroom::catalog::{MemoryBasis, accelerator, accelerators, model, models};
 use headroom::config::{MlpKind, Normalization, PositionEmbedding};
+use headroom::ops::{Lowering, lower};
 use support::parameters;
 
 /// The models whose exact count no source states; the shape gives it.
@@ -40,6 +41,13 @@ fn published_counts_are_met_to_the_unit() {
         published += usize::from(row.published_parameters.is_some());
     }
     assert_eq!(published, 39);
+}
+
+#[test]
+fn the_engine_counts_every_row_as_the_closed_form_does() {
+    for row in models() {
+        assert_eq!(lower(&Lowering::parameters_only(&row.config)).parameters(), parameters(&row.config), "{}", row.id);
+    }
 }
 
 #[test]
