@@ -1,6 +1,6 @@
 //! The attention half of a block: norm, projections, scores, output.
 
-use super::builder::{Lowering, in_format};
+use super::builder::{Lowering, in_format, workspace};
 use super::tensor::{Dim, Kept, Op, Role, Shape, Split, Tensor};
 use super::{ends, writes_scores};
 use crate::config::Kernels;
@@ -21,9 +21,9 @@ pub(super) fn operations(with: &Lowering) -> Vec<Op> {
         ops.push(qk_norm(with));
     }
     if writes_scores(with) {
-        standard_core(with, &mut ops)
+        standard_core(with, &mut ops);
     } else {
-        ops.push(flash_core(with))
+        ops.push(flash_core(with));
     }
     ops.push(output_projection(with));
     ops
@@ -58,7 +58,7 @@ fn projections(with: &Lowering) -> Op {
         tensors.extend(cache(with));
     }
     let columns = heads.1.saturating_add(kv.1.saturating_mul(2)).saturating_mul(d.1);
-    tensors.push(with.workspace(
+    tensors.push(workspace(
         "queries, keys and values",
         [with.s(), with.b(), Dim("q+k+v width", columns)],
         Split::Tensor,
@@ -144,7 +144,7 @@ fn standard_core(with: &Lowering, ops: &mut Vec<Op>) {
     let op = |name, tensors, forward| Op { name, tensors, forward, attention_core: true, source: sources::KORTHIKANTI_2022 };
     let [queries, keys, values] = queries_keys_values(with);
     if !with.training {
-        let scores = with.workspace("scores", dims, split, DType::Fp32);
+        let scores = workspace("scores", dims, split, DType::Fp32);
         ops.push(op("scores", vec![scores], with.attention_product()));
         ops.push(op("attention over values", Vec::new(), with.attention_product()));
         return;
@@ -173,7 +173,7 @@ fn output_projection(with: &Lowering) -> Op {
             tensors.push(in_format(with.hidden("output dropout mask", Kept::Block), DType::Mask));
         }
     }
-    tensors.push(with.workspace("projected output", [with.s(), with.b(), with.h()], Split::Replicated, with.activation));
+    tensors.push(workspace("projected output", [with.s(), with.b(), with.h()], Split::Replicated, with.activation));
     Op {
         name: "output projection",
         tensors,

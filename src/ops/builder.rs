@@ -104,11 +104,6 @@ impl<'a> Lowering<'a> {
         self.saved(name, [self.s(), self.b(), self.h()], Split::Replicated, kept)
     }
 
-    /// A workspace tensor.
-    pub(super) fn workspace<const N: usize>(&self, name: &'static str, dims: [Dim; N], split: Split, dtype: DType) -> Tensor {
-        Tensor { name, role: Role::Workspace, shape: Shape::of(dims), dtype, split, kept: Kept::Always }
-    }
-
     /// FLOPs of multiplying all tokens of the micro-batch with a matrix: 2 per weight and token.
     pub(super) fn matrix_product(&self, rows: u64, columns: u64) -> Flops {
         Flops(2.0 * to_f64(self.seq_length) * to_f64(self.micro_batch_size) * to_f64(rows) * to_f64(columns))
@@ -125,6 +120,11 @@ impl<'a> Lowering<'a> {
                 * to_f64(model.head_dim),
         )
     }
+}
+
+/// A workspace tensor.
+pub(super) fn workspace<const N: usize>(name: &'static str, dims: [Dim; N], split: Split, dtype: DType) -> Tensor {
+    Tensor { name, role: Role::Workspace, shape: Shape::of(dims), dtype, split, kept: Kept::Always }
 }
 
 /// The same tensor in another format.

@@ -1,7 +1,7 @@
 //! Both ends of the model: embedding, final norm, output head and loss; and the norm that stands everywhere.
 
 use super::LOSS_CHUNK_TOKENS;
-use super::builder::{Lowering, in_format};
+use super::builder::{Lowering, in_format, workspace};
 use super::tensor::{Dim, Kept, Op, Split, Tensor};
 use crate::config::{Kernels, Normalization, PositionEmbedding};
 use crate::sources;
@@ -85,7 +85,7 @@ fn head_products(with: &Lowering) -> Flops {
 /// Logits of the last token of every sequence, in fp32 for sampling.
 fn serving_logits(with: &Lowering, tensors: &mut Vec<Tensor>) {
     let dims = [Dim("concurrent_sequences", with.concurrent_sequences), with.vocab()];
-    tensors.push(with.workspace("logits", dims, Split::Tensor, DType::Fp32));
+    tensors.push(workspace("logits", dims, Split::Tensor, DType::Fp32));
 }
 
 /// The paper's loss: head input and fp32 logits are saved; their 16-bit gradient is workspace of the loss's backward.
@@ -93,7 +93,7 @@ fn full_logits(with: &Lowering, tensors: &mut Vec<Tensor>) {
     let dims = [with.s(), with.b(), with.vocab()];
     tensors.push(with.hidden("head input", Kept::Always));
     tensors.push(in_format(with.saved("logits", dims, Split::Tensor, Kept::Always), DType::Fp32));
-    tensors.push(with.workspace("gradient of logits", dims, Split::Tensor, with.activation));
+    tensors.push(workspace("gradient of logits", dims, Split::Tensor, with.activation));
 }
 
 /// Chunked linear cross-entropy: no logits are kept, but the gradients of hidden states and head weight, made in forward.
@@ -102,6 +102,6 @@ fn chunked_loss(with: &Lowering, tensors: &mut Vec<Tensor>) {
     tensors.push(with.hidden("gradient of head input", Kept::Always));
     let weight = with.saved("gradient of head weight", [with.vocab(), with.h()], Split::Tensor, Kept::Always);
     tensors.push(in_format(weight, with.parameter));
-    tensors.push(with.workspace("chunk of logits", [chunk, with.vocab()], Split::Tensor, with.activation));
-    tensors.push(with.workspace("chunk of logits in fp32", [chunk, with.vocab()], Split::Tensor, DType::Fp32));
+    tensors.push(workspace("chunk of logits", [chunk, with.vocab()], Split::Tensor, with.activation));
+    tensors.push(workspace("chunk of logits in fp32", [chunk, with.vocab()], Split::Tensor, DType::Fp32));
 }

@@ -1,6 +1,6 @@
 //! The feed-forward half of a block.
 
-use super::builder::{Lowering, in_format};
+use super::builder::{Lowering, in_format, workspace};
 use super::ends;
 use super::tensor::{Kept, Op, Split};
 use crate::config::{Kernels, MlpKind};
@@ -38,7 +38,7 @@ fn up(with: &Lowering) -> Op {
         if with.training {
             tensors.push(with.saved(output, dims, Split::Tensor, Kept::Block));
         }
-        tensors.push(with.workspace(output, dims, Split::Tensor, with.activation));
+        tensors.push(workspace(output, dims, Split::Tensor, with.activation));
     }
     if with.training {
         tensors.push(with.hidden("feed-forward input", Kept::Block));
@@ -59,8 +59,8 @@ fn down(with: &Lowering) -> Op {
             tensors.push(in_format(with.hidden("feed-forward dropout mask", Kept::Block), DType::Mask));
         }
     }
-    tensors.push(with.workspace("down input", [with.s(), with.b(), with.ffn()], Split::Tensor, with.activation));
-    tensors.push(with.workspace("block output", [with.s(), with.b(), with.h()], Split::Replicated, with.activation));
+    tensors.push(workspace("down input", [with.s(), with.b(), with.ffn()], Split::Tensor, with.activation));
+    tensors.push(workspace("block output", [with.s(), with.b(), with.h()], Split::Replicated, with.activation));
     Op {
         name: "feed-forward down",
         tensors,

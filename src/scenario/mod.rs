@@ -86,14 +86,18 @@ impl Scenario {
     /// [`set_accelerator`](Self::set_accelerator). A value of a kind that the field does not take is ignored; one out of range is
     /// kept and named by [`resolve`](Self::resolve).
     pub fn set(&mut self, id: FieldId, value: Value) {
-        match (field(id).kind, &value) {
-            (FieldKind::Model, Value::Text(model)) => _ = self.set_model(model),
-            (FieldKind::Accelerator, Value::Text(accelerator)) => _ = self.set_accelerator(accelerator),
+        match (field(id).kind, value) {
+            (FieldKind::Model, Value::Text(model)) => _ = self.set_model(&model),
+            (FieldKind::Accelerator, Value::Text(accelerator)) => _ = self.set_accelerator(&accelerator),
             (FieldKind::Text { max_len }, Value::Text(text)) => {
-                let short: String = clean(text).chars().take(max_len).collect();
+                let short: String = clean(&text).chars().take(max_len).collect();
                 self.put(id, Value::Text(short.trim_end().to_owned()));
             }
-            (kind, value) if takes(kind, value) => self.put(id, value.clone()),
+            // Adding zero turns minus zero into zero, which alone can be written and read.
+            (FieldKind::Decimal { .. }, Value::Decimal(number)) if number.is_finite() => {
+                self.put(id, Value::Decimal(number + 0.0))
+            }
+            (kind, value) if takes(kind, &value) => self.put(id, value),
             _ => {}
         }
     }
@@ -230,7 +234,6 @@ fn differences(a: &ModelConfig, b: &ModelConfig) -> impl Iterator<Item = FieldId
 fn takes(kind: FieldKind, value: &Value) -> bool {
     match (kind, value) {
         (FieldKind::Integer { .. }, Value::Integer(_)) | (FieldKind::Flag, Value::Flag(_)) => true,
-        (FieldKind::Decimal { .. }, Value::Decimal(number)) => number.is_finite(),
         (FieldKind::Choice(options), Value::Choice(word)) => options.iter().any(|option| option.value == *word),
         (FieldKind::Integer { optional, .. } | FieldKind::Decimal { optional, .. }, Value::Empty) => optional,
         _ => false,

@@ -195,13 +195,11 @@ impl Scenario {
             (Some(device), false) => device.memory,
             _ => self.gibibytes(FieldId::AcceleratorMemory),
         };
-        let peak = match (preset, self.is_set(FieldId::PeakRate)) {
-            (Some(device), false) => device.peak,
+        let typed = self.decimal(FieldId::PeakRate);
+        let peak = match preset {
+            Some(device) if !self.is_set(FieldId::PeakRate) => device.peak,
             // The peaks of other formats do not follow from the one that was typed.
-            _ => {
-                let typed = self.decimal(FieldId::PeakRate);
-                PeakRates { bf16: typed, fp16: typed, ..PeakRates::default() }
-            }
+            _ => PeakRates { bf16: typed, fp16: typed, ..PeakRates::default() },
         };
         Cluster {
             accelerator: Accelerator {

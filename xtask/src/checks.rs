@@ -43,14 +43,15 @@ impl Steps {
 /// When a step fails.
 pub fn run_all() -> Outcome {
     let mut steps = Steps::default();
-    steps.step("format", || {
+    let browser = steps.step("prerequisites", || {
         tools::rust_components()?;
-        cargo(&["fmt", "--all", "--check"])
+        tools::prerequisites()?;
+        Browser::bring()
     })?;
+    steps.step("format", || cargo(&["fmt", "--all", "--check"]))?;
     steps.step("lints", || cargo(&["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"]))?;
     steps.step("tests", || cargo(&["test", "--workspace", "--locked"]))?;
     let path = steps.step("tools", tools::for_the_page)?;
-    let browser = steps.step("browser", Browser::bring)?;
     steps.step("lints for wasm", || {
         cargo(&["clippy", "--locked", "--target", WASM, "--lib", "--bins", "--test", "web", "--", "-D", "warnings"])
     })?;

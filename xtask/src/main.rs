@@ -52,6 +52,8 @@ fn dispatch(arguments: &[&str]) -> Outcome {
 }
 
 fn build_and_serve(port: Option<u16>) -> Outcome {
+    // Before the build: nobody should wait for it only to learn that the port is taken.
+    let listener = serve::listen(port)?;
     page::build(&tools::for_the_page()?)?;
-    serve::serve(&shell::root().join("dist"), port)
+    serve::serve(&shell::root().join("dist"), &listener)
 }

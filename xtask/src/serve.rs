@@ -22,12 +22,11 @@ struct Reply {
     body: Vec<u8>,
 }
 
-/// Serves a folder on 127.0.0.1 until the program is ended.
+/// Serves a folder until the program is ended.
 ///
 /// # Errors
-/// When no port is free.
-pub fn serve(folder: &Path, port: Option<u16>) -> Outcome {
-    let listener = listen(port)?;
+/// When the listener has no address.
+pub fn serve(folder: &Path, listener: &TcpListener) -> Outcome {
     let address = listener.local_addr().map_err(|error| format!("the server has no address: {error}."))?;
     say(&format!("Headroom is at http://{address}/  (stop with Ctrl+C)"));
     for connection in listener.incoming().flatten() {
@@ -40,7 +39,11 @@ pub fn serve(folder: &Path, port: Option<u16>) -> Outcome {
     Ok(())
 }
 
-fn listen(port: Option<u16>) -> Outcome<TcpListener> {
+/// Takes a port of 127.0.0.1: the given one, or the first free one from 8080 on.
+///
+/// # Errors
+/// When the port, or every port tried, is taken.
+pub fn listen(port: Option<u16>) -> Outcome<TcpListener> {
     if let Some(port) = port {
         return TcpListener::bind((Ipv4Addr::LOCALHOST, port))
             .map_err(|error| format!("port {port} cannot be used ({error}): leave out `--port` to take a free one."));

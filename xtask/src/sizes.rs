@@ -34,13 +34,13 @@ pub fn check(dist: &Path) -> Outcome {
     }
     let wasm = gzip_total(&files, ".wasm");
     let all = gzip_total(&files, "");
-    println!(
-        "WebAssembly {} of {}, everything {} of {}.",
-        kilobytes(wasm),
-        kilobytes(WASM_BUDGET),
-        kilobytes(all),
-        kilobytes(FIRST_LOAD_BUDGET)
-    );
+    let (wasm_budget, all_budget) = (kilobytes(WASM_BUDGET), kilobytes(FIRST_LOAD_BUDGET));
+    println!("WebAssembly {} of {wasm_budget}, everything {} of {all_budget}.", kilobytes(wasm), kilobytes(all));
+    judge(wasm, all)
+}
+
+/// Whether the page's two sizes after gzip are within their budgets.
+fn judge(wasm: usize, all: usize) -> Outcome {
     if wasm == 0 {
         return Err("dist/ holds no WebAssembly: index.html needs a `<link data-trunk rel=\"rust\">`.".to_owned());
     }
@@ -91,7 +91,30 @@ fn kilobytes(bytes: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{gzip_length, kilobytes};
+    use std::fs;
+
+    use super::{FIRST_LOAD_BUDGET, WASM_BUDGET, first_load, gzip_length, judge, kilobytes};
+
+    #[test]
+    fn a_page_above_either_budget_fails() {
+        assert_eq!(judge(WASM_BUDGET, FIRST_LOAD_BUDGET), Ok(()));
+        assert!(judge(WASM_BUDGET + 1, WASM_BUDGET + 1).is_err());
+        assert!(judge(WASM_BUDGET, FIRST_LOAD_BUDGET + 1).is_err());
+        assert!(judge(0, 10).is_err());
+    }
+
+    #[test]
+    fn the_first_load_is_what_the_page_names() {
+        let dist = std::env::temp_dir().join(format!("headroom-sizes-{}", std::process::id()));
+        fs::create_dir_all(dist.join("art")).unwrap();
+        for (name, text) in [("index.html", "./a.js ./art/icon.svg"), ("a.js", "a"), ("later.js", "b"), ("art/icon.svg", "c")] {
+            fs::write(dist.join(name), text).unwrap();
+        }
+        let mut names: Vec<String> = first_load(&dist).unwrap().into_iter().map(|file| file.name).collect();
+        names.sort();
+        fs::remove_dir_all(&dist).unwrap();
+        assert_eq!(names, ["a.js", "art/icon.svg", "index.html"]);
+    }
 
     #[test]
     fn sizes_are_decimal_and_never_rounded_down() {

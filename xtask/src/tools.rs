@@ -27,8 +27,7 @@ const QUICK_RELEASE: [(&str, &str); 4] = [
 /// # Errors
 /// When a prerequisite is missing or an installation fails.
 pub fn for_the_page() -> Outcome<OsString> {
-    node_and_npm()?;
-    wasm_target()?;
+    prerequisites()?;
     let cache = cache_folder()?;
     let trunk = installed(&cache, "trunk", "trunk", TRUNK, true)?;
     let wasm_bindgen = wasm_bindgen_version(&read(&root().join("Cargo.lock"))?)?;
@@ -42,7 +41,19 @@ pub fn for_the_page() -> Outcome<OsString> {
         .map_err(|_| "a folder on PATH has a name that PATH cannot hold.".to_owned())
 }
 
+/// Checks for what the other tools are made of: Node.js with npm, and Rust's wasm target.
+///
+/// # Errors
+/// When one is missing and cannot be added.
+pub fn prerequisites() -> Outcome {
+    node_and_npm()?;
+    wasm_target()
+}
+
 /// Checks for rustfmt and clippy, which a minimal installation of Rust lacks.
+///
+/// # Errors
+/// When one is missing and cannot be added.
 pub fn rust_components() -> Outcome {
     for (name, check) in [("rustfmt", "fmt"), ("clippy", "clippy")] {
         if ask("cargo", &[check, "--version"]).is_none() {
@@ -53,7 +64,8 @@ pub fn rust_components() -> Outcome {
 }
 
 fn node_and_npm() -> Outcome {
-    const HOW: &str = "install both with `apt-get install nodejs npm`, or from nodejs.org";
+    const HOW: &str =
+        "install Node.js 20 or newer, npm comes with it (nodejs.org, or `apt-get install nodejs npm` from Debian 13 on)";
     let Some(node) = ask("node", &["--version"]) else {
         return Err(format!("Node.js is missing (wasm-opt and the browser tests run on it): {HOW}."));
     };
@@ -62,7 +74,7 @@ fn node_and_npm() -> Outcome {
     }
     let major = node.trim_start_matches('v').split('.').next().and_then(|major| major.parse::<u32>().ok());
     if major.is_some_and(|major| major < NODE_MAJOR) {
-        return Err(format!("Node.js {node} is too old, {NODE_MAJOR} or newer is needed: {HOW}."));
+        return Err(format!("Node.js {node} is too old: {HOW}."));
     }
     Ok(())
 }

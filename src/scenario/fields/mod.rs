@@ -3,6 +3,7 @@
 mod read;
 mod table;
 
+pub(super) use read::EMPTY;
 pub use read::{parse, range_text, show};
 
 use super::words::Word;
