@@ -1,8 +1,8 @@
 //! What PyTorch itself saves for backward, against the operation list, for the `fused` kernels.
 //!
 //! `data/truth_fused.jsonl` holds rows measured with PyTorch's memory tracker on real transformers models (PyTorch 2.15,
-//! transformers 5.23); nothing in the engine is fitted to them. The exact peak over the step is the next version's work and only
-//! printed here.
+//! transformers 5.23); nothing in the engine is fitted to them. The exact peak over the step needs
+//! a full timeline; here it has to be within 5 %.
 
 mod support;
 
@@ -52,6 +52,9 @@ fn saved_activations_are_what_pytorch_saves() {
         assert!(expected.contains(&difference), "{}: {ours} against {theirs}", row["id"]);
         let (peak, measured) =
             (estimate(&job).total().as_f64(), headroom::units::to_f64(number(row, "/measured/peak_bytes/total")));
-        println!("{} peak off by {:+.2} %", row["id"], 100.0 * (peak / measured - 1.0));
+        let off = peak / measured - 1.0;
+        println!("{} peak off by {:+.2} %", row["id"], 100.0 * off);
+        // Four moments stand for the whole step here; published formulas are 10 to 16 % off in the median.
+        assert!(off.abs() < 0.05, "{} peak off by {off}", row["id"]);
     }
 }

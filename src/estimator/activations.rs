@@ -14,7 +14,7 @@ pub(super) fn moments(job: &Job, list: &OpList, stage: &Stage) -> Vec<(&'static 
         Run::Serving(_) => vec![("while a prompt is processed", serving(job, list, stage))],
         Run::Training(run) => {
             let at = |moment| (moment_name(moment, run.recompute), training(job, list, stage, (run.recompute, moment)));
-            let backward = [at(Moment::Backward), at(Moment::BackwardEnds)];
+            let backward = [at(Moment::Backward), at(Moment::BackwardEnds), at(Moment::Step)];
             stage.head.then(|| at(Moment::Loss)).into_iter().chain(backward).collect()
         }
     }
@@ -26,16 +26,19 @@ enum Moment {
     Loss,
     /// Backward is in the last block: all activations are still saved, few gradients exist.
     Backward,
-    /// Backward is in the first block: only its activations are left, all gradients exist.
+    /// Backward is in the first block: only its activations are left, nearly all gradients exist.
     ///
     /// Between these two every block releases its activations and adds its gradients, so one of them is the higher.
     BackwardEnds,
+    /// Backward is through, the optimizer steps: all gradients, no activations.
+    Step,
 }
 
 const fn moment_name(moment: Moment, recompute: Recompute) -> &'static str {
     match (moment, recompute) {
         (Moment::Loss, _) => "when the loss is computed",
         (Moment::BackwardEnds, _) => "when backward reaches the first block",
+        (Moment::Step, _) => "when the optimizer steps",
         (Moment::Backward, Recompute::None) => "when backward enters the last block",
         (Moment::Backward, _) => "when backward recomputes the last block",
     }
@@ -87,6 +90,9 @@ const fn tensor_line(op: &Op, tensor: &Tensor, count: u64, bytes: Bytes) -> Tens
 }
 
 fn training(job: &Job, list: &OpList, stage: &Stage, (recompute, moment): (Recompute, Moment)) -> Vec<LineItem> {
+    if moment == Moment::Step {
+        return states::gradients(job, list, stage, Gradients::All);
+    }
     let kind = MemoryKind::Activation;
     let mut lines = Vec::with_capacity(20);
     if stage.embedding {
@@ -107,7 +113,7 @@ fn training(job: &Job, list: &OpList, stage: &Stage, (recompute, moment): (Recom
     } else {
         lines.extend(one_block_in_backward(job, list, recompute));
         let exist = match (moment, stage.head) {
-            (Moment::BackwardEnds, _) => Gradients::All,
+            (Moment::BackwardEnds, _) => Gradients::BeforeFirstBlock,
             (_, true) => Gradients::Head,
             (_, false) => Gradients::None,
         };

@@ -38,6 +38,8 @@ pub(super) enum Gradients {
     None,
     /// Those of the head: backward has just passed it.
     Head,
+    /// All but those of the first block and the embedding, which backward has yet to write.
+    BeforeFirstBlock,
     /// All.
     All,
 }
@@ -53,7 +55,13 @@ pub(super) fn gradients(job: &Job, list: &OpList, stage: &Stage, exist: Gradient
         }
         Gradients::None => return Vec::new(),
         Gradients::Head => (parameters_per_rank(head, t), "So far only the head's: backward has just passed it."),
-        Gradients::All => (total(job, list, stage), "One per parameter: backward has reached the first block."),
+        Gradients::BeforeFirstBlock => {
+            let embedding =
+                if stage.embedding && !job.model().tie_word_embeddings { parameters_per_rank(&list.embedding, t) } else { 0 };
+            let missing = parameters_per_rank(&list.block, t).saturating_add(embedding);
+            (total(job, list, stage).saturating_sub(missing), "All but those of the first block and the embedding.")
+        }
+        Gradients::All => (total(job, list, stage), "One per parameter."),
     };
     let recipe = run.recipe();
     let ranks = if job.layout().sharding.shards_gradients() { job.layout().d() } else { 1 };
