@@ -327,7 +327,7 @@ fn colours_are_readable_and_apart_in_both_themes() {
             for (j, other) in kinds.iter().enumerate().skip(i + 1) {
                 for sight in sights {
                     let apart = distance(*kind, *other, sight);
-                    assert!(apart > 0.08, "{opening} {} and {}: {apart:.3}", KIND_SLUGS[i], KIND_SLUGS[j]);
+                    assert!(apart > 0.085, "{opening} {} and {}: {apart:.3}", KIND_SLUGS[i], KIND_SLUGS[j]);
                 }
             }
         }

@@ -13,7 +13,7 @@ mod states;
 pub use blockers::Blocker;
 pub use compute::Compute;
 pub use ledger::{Certainty, Ledger, LineItem, MemoryKind, TensorLine};
-pub use states::gathered_weights_note;
+pub use overhead::FRAMEWORK_CONTEXT;
 
 use crate::config::Job;
 use crate::ops::{self, OpList};

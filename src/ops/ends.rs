@@ -40,6 +40,11 @@ pub(super) fn embedding(with: &Lowering) -> Vec<Op> {
         tensors.push(in_format(ids, DType::Int64));
         if matches!(with.kernels, Kernels::Korthikanti) {
             tensors.push(in_format(with.hidden("embedding dropout mask", Kept::Always), DType::Mask));
+        } else if matches!(with.model.position_embedding, PositionEmbedding::Rotary) {
+            // Cosines and sines of every position, made once and used by all blocks.
+            for name in ["rotary cosines", "rotary sines"] {
+                tensors.push(with.saved(name, [with.s(), with.head_dim()], Split::Replicated, Kept::Always));
+            }
         }
     }
     let mut ops =

@@ -3,9 +3,10 @@
 use std::num::NonZeroU64;
 
 use crate::config::{Job, ParallelLayout, Run};
-use crate::estimator::{Estimate, Headroom, MemoryKind, estimate};
-use crate::units::{Bytes, MemoryUnit, ceil_u64, to_f64};
+use crate::estimator::{Estimate, FRAMEWORK_CONTEXT, Headroom, LineItem, MemoryKind, estimate};
+use crate::units::{Bytes, MemoryUnit};
 
+const TWO: NonZeroU64 = NonZeroU64::MIN.saturating_add(1);
 /// Counts above this are not searched.
 const MOST_GPUS: u64 = 1 << 20;
 
@@ -133,42 +134,43 @@ fn divisors(n: u64) -> Vec<u64> {
     small
 }
 
-/// The division: `shared / (capacity - replicated)`, times the model-parallel ranks.
-///
-/// Memory per rank is `replicated + shared / d`; both are read off two estimates, at 2 ranks and at very many.
+/// The division: `shared / (capacity - replicated)`, times the model-parallel ranks; a serving instance shares everything but
+/// the framework's context.
 fn arithmetic(job: &Job) -> Option<u64> {
-    let capacity = job.cluster().accelerator.memory.as_f64();
-    let many = match job.run() {
-        Run::Training(run) if run.micro_batch_size.is_none() => run.global_batch_size.max(4),
-        _ => MOST_GPUS,
+    // With two ranks or more, so that the weights gathered under full sharding are among the lines.
+    let base = match job.run() {
+        Run::Training(_) => job.with_data_parallel_size(job.layout().data_parallel_size.max(TWO)),
+        Run::Serving(_) => job.with_layout(ParallelLayout::SINGLE),
     };
-    let (shared, replicated) = if job.training().is_some() {
-        let total = |d: u64| NonZeroU64::new(d).map_or(0.0, |d| estimate(&job.with_data_parallel_size(d)).total().as_f64());
-        line_through((2, total(2)), (many, total(many)))
-    } else {
-        let fixed = estimate(job)
-            .ledger
-            .lines
-            .iter()
-            .filter(|line| line.label == "Framework context")
-            .map(|line| line.bytes)
-            .sum::<Bytes>();
-        let single = estimate(&job.with_layout(ParallelLayout::SINGLE)).total();
-        (single.saturating_sub(fixed).as_f64(), fixed.as_f64())
+    let ranks = base.layout().d();
+    let lines = estimate(&base).ledger.lines;
+    let (context, model): (Vec<_>, Vec<_>) = lines.iter().partition(|line| line.kind == MemoryKind::Framework);
+    let context: Bytes = context.iter().filter(|line| line.label == FRAMEWORK_CONTEXT).map(|line| line.bytes).sum();
+    let (shared, replicated): (Vec<&LineItem>, Vec<_>) = model.iter().partition(|line| is_shared(&base, line.kind));
+    let with_reserve = |lines: &[&LineItem]| {
+        let bytes: Bytes = lines.iter().map(|line| line.bytes).sum();
+        bytes + bytes.percent(base.cluster().overheads.fragmentation_percent)
     };
-    let model_parallel = if job.training().is_some() { job.layout().t().saturating_mul(job.layout().p()) } else { 1 };
-    let left = capacity - replicated;
-    if left <= 0.0 {
+    let left = base.cluster().accelerator.memory.saturating_sub(context + with_reserve(&replicated));
+    if left == Bytes::ZERO {
         return None;
     }
-    Some(ceil_u64((shared / left).max(1.0)).saturating_mul(model_parallel))
+    let count = (with_reserve(&shared) * ranks).0.div_ceil(left.0).max(1);
+    Some(if job.training().is_some() { count.saturating_mul(job.layout().t()).saturating_mul(job.layout().p()) } else { count })
 }
 
-/// `(shared, replicated)` of `y = replicated + shared / x` through two points.
-fn line_through((x1, y1): (u64, f64), (x2, y2): (u64, f64)) -> (f64, f64) {
-    let (inverse1, inverse2) = (1.0 / to_f64(x1), 1.0 / to_f64(x2));
-    let shared = ((y1 - y2) / (inverse1 - inverse2)).max(0.0);
-    (shared, (y2 - shared * inverse2).max(0.0))
+/// Whether more accelerators make this kind smaller on each.
+const fn is_shared(job: &Job, kind: MemoryKind) -> bool {
+    let sharding = job.layout().sharding;
+    let Some(run) = job.training() else { return true };
+    match kind {
+        MemoryKind::Parameter => sharding.shards_parameters(),
+        MemoryKind::Gradient => sharding.shards_gradients(),
+        MemoryKind::OptimizerState => sharding.shards_optimizer(),
+        // Without a micro-batch of its own, a rank takes its share of the global batch.
+        MemoryKind::Activation => run.micro_batch_size.is_none(),
+        MemoryKind::KvCache | MemoryKind::Temporary | MemoryKind::Framework => false,
+    }
 }
 
 fn reason(
