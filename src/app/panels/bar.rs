@@ -16,7 +16,7 @@ pub fn Stack() -> impl IntoView {
     let svg = Memo::new(move |_| charts::bar(&bar_view(state), state.bar_width.get()));
     let label = Memo::new(move |_| spoken(state));
     view! {
-        <figure class="stack">
+        <figure id="stack" class="stack">
             <div class="stack__chart" role="img" aria-label=move || label.get() inner_html=move || svg.get()></div>
             <Legend />
         </figure>
