@@ -3,7 +3,7 @@
 use leptos::prelude::*;
 
 use crate::app::state::state;
-use crate::scenario::{Default as FieldDefault, Field, FieldId, FieldKind, Value, range_text, show};
+use crate::scenario::{Field, FieldDefault, FieldId, FieldKind, Value, range_text, show};
 
 /// A problem of one field: what is wrong, and a value that would be right.
 #[derive(Clone, Debug, PartialEq)]

@@ -75,10 +75,7 @@ pub fn PickerField(
     };
     let choose = move |row: &Row| {
         let row_id = row.id;
-        state.edit(None, |scenario| match field.kind {
-            FieldKind::Model => scenario.set_model(row_id),
-            _ => scenario.set_accelerator(row_id),
-        });
+        state.edit(None, |scenario| scenario.set(id, Value::Text(row_id.to_owned())));
         close();
     };
     let on_key = move |event: KeyboardEvent| {

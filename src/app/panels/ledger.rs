@@ -5,7 +5,7 @@ use leptos::prelude::*;
 use crate::app::state::{State, state};
 use crate::app::words::{Scale, percent, whole};
 use crate::charts::KIND_SLUGS;
-use crate::estimator::{Certainty, Estimate, LineItem, MemoryKind};
+use crate::estimator::{Certainty, Estimate, LineItem, MemoryKind, TensorLine};
 use crate::units::{Bytes, MemoryUnit};
 
 /// How deep a row stands.
@@ -190,11 +190,17 @@ fn item_rows(rows: &mut Vec<Row>, lines: &[(&LineItem, u64)], open: &[String], t
                 bytes: scale.unit.show(tensor.bytes),
                 share: percent(tensor.bytes, total),
                 certainty: None,
-                source: format!("{} × {} {}", whole(tensor.count), tensor.dtype, tensor.shape),
+                source: shape_text(tensor),
                 opens: false,
             });
         }
     }
+}
+
+/// How many tensors of which shape and format: `32 × bf16 [seq_length 8 192, hidden_size 4 096]`.
+fn shape_text(tensor: &TensorLine) -> String {
+    let dims: Vec<String> = tensor.shape.dims().map(|dim| format!("{} {}", dim.0, whole(dim.1))).collect();
+    format!("{} × {} [{}]", whole(tensor.count), tensor.dtype.name(), dims.join(", "))
 }
 
 /// Where a line comes from, shortly.

@@ -140,9 +140,9 @@ fn answers(state: State) -> Vec<MethodAnswer> {
 /// The rate that one GPU reaches at the utilisation stated.
 fn achieved(job: &Job) -> FlopsPerSecond {
     let peak = job.cluster().accelerator.peak;
-    let peak = peak.bf16.or(peak.fp16).unwrap_or_default();
+    let peak = peak.bf16.or(peak.fp16).unwrap_or_default() * 1.0e12;
     match job.run() {
-        Run::Training(run) => FlopsPerSecond(peak * run.mfu_percent / 100.0),
+        Run::Training(run) => FlopsPerSecond(peak * run.mfu),
         Run::Serving(_) => FlopsPerSecond(peak),
     }
 }
