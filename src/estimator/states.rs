@@ -244,7 +244,7 @@ pub(super) fn gathered(job: &Job, list: &OpList, stage: &Stage, blocks: u64) -> 
     let dtype = run.recipe().parameter;
     let bytes = Elements(parameters).stored_as(dtype);
     let shape = Shape::of([Dim("gathered parameters", parameters)]);
-    let tensors = vec![TensorLine { op: "gathered weights", name: "full weights", shape, dtype, count: 1, bytes }];
+    let tensors = vec![TensorLine { op: "Gathered weights", name: "full weights", shape, dtype, count: 1, bytes }];
     let (kind, label, note) = (MemoryKind::Temporary, "Gathered weights", gathered_weights_note(sharding));
     Some(LineItem { kind, label, bytes, tensors, note, source, certainty: Certainty::Modelled })
 }
