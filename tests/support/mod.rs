@@ -1,5 +1,5 @@
 //! Builders shared by the tests.
-#![allow(dead_code, missing_docs, reason = "each test binary uses some of these")]
+#![allow(dead_code, missing_docs, clippy::expect_used, reason = "each test binary uses some of these builders")]
 
 use std::num::NonZeroU64;
 
