@@ -252,7 +252,7 @@ fn read_start(scenario: &mut Scenario, id: FieldId, value: &str, notices: &mut V
     if let Some((row, name)) = found {
         scenario.set(id, Value::Text(row.to_owned()));
         if !row.eq_ignore_ascii_case(value) {
-            notices.push(format!("The {what} “{}” is now listed as {name}.", text::quoted(value)));
+            notices.push(format!("The {what} “{}” is listed here as {name}.", text::quoted(value)));
         }
     } else {
         let instead = super::show(id, &scenario.get(id));
