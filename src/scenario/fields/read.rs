@@ -46,7 +46,7 @@ pub fn parse(id: FieldId, typed: &str) -> Result<Value, String> {
     }
 }
 
-fn in_range<T: PartialOrd>(field: &Field, typed: &str, value: T, min: T, max: T) -> Result<T, String> {
+fn in_range<T: PartialOrd + Copy>(field: &Field, typed: &str, value: T, min: T, max: T) -> Result<T, String> {
     if value < min {
         Err(too_far(field, typed, "small"))
     } else if value > max {
