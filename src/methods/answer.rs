@@ -1,0 +1,112 @@
+//! What a method answers for one scenario.
+
+use crate::units::Bytes;
+
+/// A kind of memory, in the documents' words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum MethodKind {
+    /// Weights.
+    Weights,
+    /// Gradients.
+    Gradients,
+    /// Optimizer states.
+    Optimizer,
+    /// Activations.
+    Activations,
+    /// Key/value cache.
+    KvCache,
+    /// CUDA context, fragmentation, or a percentage on top.
+    Overhead,
+    /// Memory that lives only for a moment of the step.
+    Temporary,
+}
+
+impl MethodKind {
+    /// All kinds in the order they are shown.
+    pub const ALL: [Self; 7] =
+        [Self::Weights, Self::Gradients, Self::Optimizer, Self::Activations, Self::Temporary, Self::KvCache, Self::Overhead];
+
+    /// The written name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Weights => "weights",
+            Self::Gradients => "gradients",
+            Self::Optimizer => "optimizer",
+            Self::Activations => "activations",
+            Self::KvCache => "key/value cache",
+            Self::Overhead => "overhead",
+            Self::Temporary => "temporary",
+        }
+    }
+}
+
+/// One line of a method's memory on one accelerator.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MethodLine {
+    /// Kind of memory.
+    pub kind: MethodKind,
+    /// Bytes on one accelerator.
+    pub bytes: Bytes,
+    /// The document's formula in symbols.
+    pub formula: String,
+    /// What to know about it, if anything.
+    pub note: Option<String>,
+}
+
+/// How many accelerators a method asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GpuAnswer {
+    /// The document's own division with its own rounding; `None` where it has no rule or nothing can fit.
+    pub arithmetic: Option<u64>,
+    /// The smallest count that can really run by the document's memory; `None` where none can.
+    pub runnable: Option<u64>,
+    /// Why the two differ, or what the smallest count holds.
+    pub reason: String,
+}
+
+/// One place where a method and the engine differ, with the reason.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// What differs: a kind of memory, or "parameters".
+    pub term: &'static str,
+    /// The method's value.
+    pub says: String,
+    /// The engine's value.
+    pub engine_says: String,
+    /// Why, for this scenario.
+    pub why: String,
+}
+
+/// A method's answer for one scenario.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MethodAnswer {
+    /// Short id, stable: `ju-2026`, `eleuther`, `capacity-planning`, `distributed-overview`, `solenya`.
+    pub id: &'static str,
+    /// Short name for headings.
+    pub title: &'static str,
+    /// The document's title.
+    pub document: &'static str,
+    /// Whether the document says anything about this kind of job; if not, all amounts are empty.
+    pub covered: bool,
+    /// Memory on one accelerator of the scenario's layout.
+    pub per_gpu: Vec<MethodLine>,
+    /// Sum of the lines.
+    pub per_gpu_total: Bytes,
+    /// The document's total of the whole job, where it has one.
+    pub whole_job_total: Option<Bytes>,
+    /// Accelerators.
+    pub gpus: GpuAnswer,
+    /// What this document does not say for this scenario.
+    pub not_covered: Vec<&'static str>,
+    /// Where and why it differs from the engine.
+    pub differences: Vec<Difference>,
+    /// Neutral sentences where the document is wrong or mixes units, as far as they matter here.
+    pub remarks: Vec<String>,
+}
+
+impl MethodAnswer {
+    /// The bytes of one kind on one accelerator.
+    pub fn bytes_of(&self, kind: MethodKind) -> Bytes {
+        self.per_gpu.iter().filter(|line| line.kind == kind).map(|line| line.bytes).sum()
+    }
+}

@@ -1,0 +1,297 @@
+//! Why a method and the engine differ, worked out from the scenario.
+
+use crate::config::{Kernels, Normalization, Optimizer, Recompute};
+use crate::units::{Bytes, DType, grouped, to_f64};
+
+use super::super::{Difference, MethodInputs, MethodKind, product};
+use super::{Scene, parameters};
+
+/// How a method arrives at weights, gradients and optimizer.
+pub(super) struct StatesUse {
+    /// Parameters it reckons with.
+    pub parameters: u64,
+    /// Its formula for them, if it has one.
+    pub formula: Option<&'static str>,
+    /// Features of this model that the formula does not know.
+    pub unknown_features: Vec<String>,
+    /// Bytes per parameter: weights, gradients, optimizer.
+    pub bytes: [f64; 3],
+    /// What it divides them by.
+    pub divisors: [u64; 3],
+    /// What else to know about each.
+    pub notes: [Option<&'static str>; 3],
+}
+
+/// How a method arrives at activations.
+#[derive(Default)]
+pub(super) struct ActivationUse {
+    /// Sequences it holds on one GPU.
+    pub sequences: f64,
+    /// Bytes it counts per element of one `a·s²·b·L` matrix of scores; 0 if none.
+    pub score_bytes: u64,
+    /// Whether it takes the feed-forward layer to be `4h` wide.
+    pub assumes_four_h: bool,
+    /// Whether `t` divides part of it.
+    pub divides_by_tensor_degree: bool,
+    /// Further reasons.
+    pub extra: Vec<String>,
+}
+
+/// Reasons as one sentence with capital and full stop.
+pub(super) fn sentence(reasons: &[String]) -> String {
+    let joined = reasons.join("; ");
+    let mut letters = joined.chars();
+    letters.next().map_or_else(String::new, |first| format!("{}{}.", first.to_uppercase(), letters.as_str()))
+}
+
+/// What the engine keeps per parameter: weights, gradients, optimizer with master weights.
+fn engine_bytes(inputs: &MethodInputs) -> [f64; 3] {
+    let width = |dtype: DType| to_f64(dtype.bits()) / 8.0;
+    if !inputs.is_training() {
+        return [width(inputs.weight_dtype), 0.0, 0.0];
+    }
+    let recipe = inputs.precision.recipe(inputs.gradients);
+    let state = width(recipe.optimizer_state);
+    let moments = match inputs.optimizer {
+        Optimizer::AdamW => 2.0 * state,
+        Optimizer::AdamW8bit => 2.0,
+        Optimizer::SgdMomentum => state,
+        Optimizer::Sgd | Optimizer::Adafactor => 0.0,
+    };
+    let copy = recipe.gradient_copy.map_or(0.0, width);
+    [width(recipe.parameter), width(recipe.gradient) + copy, recipe.master.map_or(0.0, width) + moments]
+}
+
+/// What the layout divides weights, gradients and optimizer by.
+fn layout_divisors(inputs: &MethodInputs) -> [u64; 3] {
+    let share = |from: u8| if inputs.is_training() && inputs.zero_stage >= from { inputs.data_parallel_size } else { 1 };
+    [3, 2, 1].map(|from| product([inputs.model_parallel_size(), share(from)]).max(1))
+}
+
+/// A difference in the number of parameters.
+pub(super) fn of_parameters(scene: Scene<'_>, states: &StatesUse) -> Option<Difference> {
+    let (says, engine) = (states.parameters, scene.engine.parameters);
+    let formula = states.formula.filter(|_| says != engine)?;
+    let features = if states.unknown_features.is_empty() {
+        "the engine counts every tensor of the model".to_owned()
+    } else {
+        format!("this model has {}", states.unknown_features.join(", "))
+    };
+    let why = sentence(&[format!("it takes {formula}; {features}")]);
+    Some(Difference { term: "parameters", says: parameters(says), engine_says: parameters(engine), why })
+}
+
+/// Reasons for a difference in weights, gradients or optimizer.
+pub(super) fn of_states(scene: Scene<'_>, states: &StatesUse, kind: MethodKind) -> Vec<String> {
+    let index = match kind {
+        MethodKind::Weights => 0,
+        MethodKind::Gradients => 1,
+        _ => 2,
+    };
+    let at = |values: [f64; 3]| values.get(index).copied().unwrap_or(0.0);
+    let by = |values: [u64; 3]| values.get(index).copied().unwrap_or(1);
+    let mut why = Vec::new();
+    let (says, engine) = (states.parameters, scene.engine.parameters);
+    if says != engine {
+        why.push(format!("it reckons with {} parameters, the model has {}", parameters(says), parameters(engine)));
+    }
+    let (mine, theirs) = (at(states.bytes), at(engine_bytes(scene.inputs)));
+    if (mine - theirs).abs() > 1e-9 {
+        why.push(format!("it takes {} bytes per parameter where this run keeps {}", number(mine), number(theirs)));
+        why.extend(states.notes.get(index).copied().flatten().map(str::to_owned));
+    }
+    let (mine, theirs) = (by(states.divisors), by(layout_divisors(scene.inputs)));
+    if mine != theirs {
+        why.push(format!("{} where this layout divides {}", divided(mine), by_words(theirs)));
+    }
+    if scene.inputs.pipeline_model_parallel_size > 1 {
+        why.push("the engine shows the most loaded stage, with embedding or head".to_owned());
+    } else if scene.inputs.tensor_model_parallel_size > 1 {
+        why.push("the engine keeps norms whole on every tensor rank".to_owned());
+    }
+    if matches!(kind, MethodKind::Optimizer) && matches!(scene.inputs.optimizer, Optimizer::AdamW8bit | Optimizer::Adafactor) {
+        why.push("the engine counts the optimizer's small scale and factor vectors".to_owned());
+    }
+    why
+}
+
+/// Reasons for a difference in activations.
+pub(super) fn of_activations(scene: Scene<'_>, activations: &ActivationUse) -> Vec<String> {
+    let inputs = scene.inputs;
+    let mut why = activations.extra.clone();
+    if !inputs.is_training() {
+        return why;
+    }
+    let held = to_f64(inputs.micro_batch_size);
+    if (activations.sequences - held).abs() > 1e-9 {
+        why.push(format!("it holds {} sequences at once, this run {}", number(activations.sequences), number(held)));
+    }
+    why.extend(of_scores(scene, activations.score_bytes));
+    why.extend(of_block(inputs, activations.assumes_four_h));
+    let t = inputs.tensor_model_parallel_size;
+    if t > 1 && !activations.divides_by_tensor_degree {
+        why.push(format!("it does not divide by the tensor degree {t}"));
+    } else if t > 1 && inputs.sequence_parallel {
+        why.push("it assumes no sequence parallelism".to_owned());
+    }
+    if inputs.pipeline_model_parallel_size > 1 {
+        let (p, m) = (inputs.pipeline_model_parallel_size, inputs.micro_batches());
+        why.push(format!("it counts all layers once, the first of {p} stages holds its share for {} micro-batches", p.min(m)));
+    }
+    if inputs.precision.recipe(inputs.gradients).activation == DType::Fp32 {
+        why.push("it takes 2 bytes per element, this run computes in fp32".to_owned());
+    }
+    why
+}
+
+/// Scores that one of the two counts and the other does not.
+fn of_scores(scene: Scene<'_>, score_bytes: u64) -> Option<String> {
+    let inputs = scene.inputs;
+    if inputs.recompute == Recompute::Full {
+        return None;
+    }
+    let matrix = product([inputs.num_attention_heads, inputs.seq_length, inputs.seq_length, inputs.micro_batch_size]);
+    let scores = |bytes| scene.unit.show(Bytes(product([bytes, matrix, inputs.num_hidden_layers])));
+    let kept = !inputs.flash_attention() && inputs.recompute == Recompute::None;
+    match (score_bytes > 0, kept) {
+        (true, false) if inputs.flash_attention() => {
+            Some(format!("it counts {} of attention scores although FlashAttention keeps them on the chip", scores(score_bytes)))
+        }
+        (true, false) => Some(format!("it counts {} of attention scores that this run recomputes", scores(score_bytes))),
+        (false, true) => Some(format!("it leaves out the attention scores, {} at 5 bytes each", scores(5))),
+        (true, true) if score_bytes != 5 => {
+            Some(format!("it keeps {score_bytes} bytes per attention score, without dropout's mask and output"))
+        }
+        _ => None,
+    }
+}
+
+/// What a block of this model keeps that the formulas do not know.
+fn of_block(inputs: &MethodInputs, assumes_four_h: bool) -> Vec<String> {
+    let mut why = Vec::new();
+    if inputs.recompute == Recompute::Full {
+        why.push("the engine also keeps what lies outside the blocks".to_owned());
+        return why;
+    }
+    let (h, inner) = (inputs.hidden_size, inputs.intermediate_size);
+    if assumes_four_h && inner != product([4, h]) {
+        why.push(format!("it assumes a feed-forward layer of 4h = {}, this model's is {inner} wide", product([4, h])));
+    }
+    if inputs.gated_mlp {
+        why.push("it assumes two MLP matrices, a gated MLP keeps a third tensor".to_owned());
+    }
+    if inputs.num_key_value_heads != inputs.num_attention_heads {
+        let width = product([inputs.num_key_value_heads, inputs.head_dim]);
+        why.push(format!("it takes keys and values to be h = {h} wide, this model's are {width}"));
+    }
+    why.push(match inputs.kernels {
+        Kernels::Korthikanti => {
+            "it leaves out what lies outside the blocks: embedding output, last norm, logits and loss".to_owned()
+        }
+        Kernels::Fused => "it lists other saved tensors than fused kernels keep, which need no dropout masks".to_owned(),
+    });
+    why
+}
+
+/// Reasons for a difference in memory that lives only for a moment.
+pub(super) fn of_temporary(scene: Scene<'_>, says: Bytes) -> Vec<String> {
+    let inputs = scene.inputs;
+    if !inputs.is_training() {
+        return vec!["the engine adds the work space of prefill and the logits".to_owned()];
+    }
+    let mut parts = Vec::new();
+    if inputs.recompute == Recompute::Full {
+        parts.push("the block being recomputed");
+    }
+    if inputs.zero_stage >= 3 {
+        parts.push("gathered weights");
+    }
+    parts.push("logits, loss and gradients in flight");
+    let parts = parts.join(", ");
+    if says == Bytes::ZERO {
+        vec![format!("the document has no temporary memory; the engine counts what lives at the peak: {parts}")]
+    } else {
+        vec![format!("the engine counts what lives at the peak: {parts}")]
+    }
+}
+
+/// Reasons for a difference in the key/value cache.
+pub(super) fn of_cache(scene: Scene<'_>, says: Bytes) -> Vec<String> {
+    if says == Bytes::ZERO {
+        return vec!["the document has no formula for the cache".to_owned()];
+    }
+    let MethodInputs { tensor_model_parallel_size: t, num_key_value_heads: heads, .. } = *scene.inputs;
+    if t > heads {
+        return vec![format!("it divides by {t}, but {heads} key/value heads are copied to the other tensor ranks")];
+    }
+    Vec::new()
+}
+
+/// Features of a model that a plain formula with tied or untied head, biases and layer norms does not know.
+pub(super) fn unknown_features(inputs: &MethodInputs, assumes: Assumes) -> Vec<String> {
+    let mut features = Vec::new();
+    if inputs.gated_mlp {
+        features.push("a gated MLP with three matrices".to_owned());
+    }
+    if assumes.four_h && inputs.intermediate_size != product([4, inputs.hidden_size]) {
+        features.push(format!("a feed-forward width of {} instead of 4h", inputs.intermediate_size));
+    }
+    if inputs.num_key_value_heads != inputs.num_attention_heads {
+        features.push(format!("{} key/value heads for {} query heads", inputs.num_key_value_heads, inputs.num_attention_heads));
+    }
+    if product([inputs.num_attention_heads, inputs.head_dim]) != inputs.hidden_size {
+        features.push(format!("{} heads of {}, which is not h", inputs.num_attention_heads, inputs.head_dim));
+    }
+    match (assumes.tied, inputs.tie_word_embeddings) {
+        (true, false) => features.push("an output head of its own".to_owned()),
+        (false, true) => features.push("an output head tied to the embedding".to_owned()),
+        _ => {}
+    }
+    match (assumes.biases, inputs.biases) {
+        (true, false) => features.push("no biases".to_owned()),
+        (false, true) => features.push("biases".to_owned()),
+        _ => {}
+    }
+    match (assumes.layer_norms, inputs.normalization) {
+        (true, Normalization::RmsNorm) => features.push("norms without bias".to_owned()),
+        (false, _) => features.push("norms".to_owned()),
+        _ => {}
+    }
+    match (assumes.positions, inputs.learned_positions) {
+        (true, false) => features.push("no table of positions".to_owned()),
+        (true, true) => features.push("a table of positions for its longest sequence".to_owned()),
+        (false, true) => features.push("a table of positions".to_owned()),
+        (false, false) => {}
+    }
+    features
+}
+
+/// What a parameter formula assumes.
+#[derive(Clone, Copy)]
+#[expect(clippy::struct_excessive_bools, reason = "five independent yes-or-no assumptions of a formula")]
+pub(super) struct Assumes {
+    /// A feed-forward layer of width 4h.
+    pub four_h: bool,
+    /// A head tied to the embedding.
+    pub tied: bool,
+    /// Biases on every projection.
+    pub biases: bool,
+    /// Layer norms with scale and bias.
+    pub layer_norms: bool,
+    /// A learned table of positions.
+    pub positions: bool,
+}
+
+/// A number with at most two decimals and no trailing zeros.
+fn number(value: f64) -> String {
+    let text = grouped(value, 2);
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+}
+
+fn divided(divisor: u64) -> String {
+    if divisor <= 1 { "it is not divided".to_owned() } else { format!("it divides by {divisor}") }
+}
+
+fn by_words(divisor: u64) -> String {
+    if divisor <= 1 { "nothing".to_owned() } else { format!("by {divisor}") }
+}

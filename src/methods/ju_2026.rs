@@ -1,0 +1,262 @@
+//! Li Ju, *How Many GPUs Do You Need To Train a Transformer?* (2026).
+//!
+//! Training only, data parallelism only, 16-bit weights and gradients. Symbols: `B` global batch, `s` tokens per sequence,
+//! `d_model` = `hidden_size`, `d_interm` = `intermediate_size`, `n_head` = `num_attention_heads`, `L` layers, `V` vocabulary,
+//! `N` parameters, `N_gpu` data-parallel ranks. In a [`Shape`] of this document `batch_size` is the **global** batch, because
+//! the document divides everything by `N_gpu` afterwards. Section numbers are the document's.
+
+use super::{ModelStates, Shape, product, whole_billions};
+use crate::config::Optimizer;
+use crate::units::{Bytes, to_f64};
+
+/// The parameter count the document names its model by and uses for all memory (section 1: "≈ 7B").
+pub const NOMINAL_PARAMETERS: u64 = 7_000_000_000;
+
+/// The document's example (section 1): its 7B model, batch 128, sequences of 4096 tokens.
+pub const EXAMPLE: Shape = Shape {
+    hidden_size: 4096,
+    num_hidden_layers: 32,
+    num_attention_heads: 32,
+    intermediate_size: 16_384,
+    seq_length: 4096,
+    batch_size: 128,
+};
+
+/// Vocabulary of the example (section 1).
+pub const EXAMPLE_VOCAB_SIZE: u64 = 32_000;
+
+/// Memory of the example's A100, decimal as the document reckons (section 3).
+pub const EXAMPLE_CAPACITY: Bytes = Bytes(40 * Bytes::GB);
+
+/// Width of one head, `d_model / n_head` (section 1).
+pub fn head_dim(hidden_size: u64, num_attention_heads: u64) -> u64 {
+    hidden_size / num_attention_heads.max(1)
+}
+
+/// Token embedding, `V · d_model` (section 1). The untied output layer has as many.
+pub fn embedding_parameters(hidden_size: u64, vocab_size: u64) -> u64 {
+    product([vocab_size, hidden_size])
+}
+
+/// The product printed for the output layer, `d_model · 4096 · V` with `d_model` = 4096 twice (section 1, item 4): a slip.
+pub fn output_parameters_as_printed(hidden_size: u64, vocab_size: u64) -> u64 {
+    product([hidden_size, EXAMPLE.hidden_size, vocab_size])
+}
+
+/// Attention of one block, `4 · d_model²`, no biases (section 1, item 2).
+pub fn attention_parameters(hidden_size: u64) -> u64 {
+    product([4, hidden_size, hidden_size])
+}
+
+/// Feed-forward part of one block, `2 · d_model · d_interm`, not gated, no biases (section 1, item 3).
+pub fn mlp_parameters(hidden_size: u64, intermediate_size: u64) -> u64 {
+    product([2, hidden_size, intermediate_size])
+}
+
+/// `embedding + (attention + mlp) · L + output` (section 1); any unit, the document adds millions.
+pub fn sum_of_parameters(embedding: u64, attention: u64, mlp: u64, output: u64, num_hidden_layers: u64) -> u64 {
+    embedding.saturating_add(product([attention.saturating_add(mlp), num_hidden_layers])).saturating_add(output)
+}
+
+/// All parameters, `2·V·d_model + L·(4·d_model² + 2·d_model·d_interm)`: untied head, no biases, no norms (section 1).
+pub fn num_parameters(shape: &Shape, vocab_size: u64) -> u64 {
+    let table = embedding_parameters(shape.hidden_size, vocab_size);
+    let attention = attention_parameters(shape.hidden_size);
+    let mlp = mlp_parameters(shape.hidden_size, shape.intermediate_size);
+    sum_of_parameters(table, attention, mlp, table, shape.num_hidden_layers)
+}
+
+/// The count used for memory: rounded to whole billions where that moves it by at most 5 %, else as it is.
+///
+/// The document rounds 6.70 to 7 (4.4 %). It says nothing of smaller models; rounding those would leave nothing of them.
+pub fn parameters_used(num_parameters: u64) -> u64 {
+    let rounded = whole_billions(num_parameters);
+    if u128::from(rounded.abs_diff(num_parameters)) * 20 <= u128::from(num_parameters) { rounded } else { num_parameters }
+}
+
+/// 16-bit weights, `2N` bytes (section 2.1).
+pub fn weights(num_parameters: u64) -> Bytes {
+    Bytes(2) * num_parameters
+}
+
+/// 16-bit gradients, `2N` bytes (section 2.2).
+pub fn gradients(num_parameters: u64) -> Bytes {
+    Bytes(2) * num_parameters
+}
+
+/// Optimizer bytes per parameter, fp32 master weights included (sections 2.3 and 5): 12 Adam, 8 SGD with momentum,
+/// 4 eight-bit Adam; `None` for what the document does not name.
+pub const fn optimizer_bytes_per_parameter(optimizer: Optimizer) -> Option<u64> {
+    match optimizer {
+        Optimizer::AdamW => Some(12),
+        Optimizer::SgdMomentum => Some(8),
+        Optimizer::AdamW8bit => Some(4),
+        Optimizer::Sgd | Optimizer::Adafactor => None,
+    }
+}
+
+/// What eight-bit Adam takes when the fp32 master copy the document itself counts is kept: `4 + 1 + 1` = 6 (corrects section 5).
+pub const fn adam_8bit_with_master_bytes_per_parameter() -> u64 {
+    4 + 1 + 1
+}
+
+/// Optimizer states in bytes; [`optimizer_bytes_per_parameter`] times `N`.
+pub fn optimizer(optimizer: Optimizer, num_parameters: u64) -> Option<Bytes> {
+    optimizer_bytes_per_parameter(optimizer).map(|bytes| Bytes(bytes) * num_parameters)
+}
+
+/// Weights, gradients and Adam: `16N` bytes (section 3.1: 14 + 14 + 84 GB).
+pub fn adam_states(num_parameters: u64) -> ModelStates {
+    ModelStates { weights: weights(num_parameters), gradients: gradients(num_parameters), optimizer: Bytes(12) * num_parameters }
+}
+
+/// The `B·s·d_model` tensors of one block as listed in section 2.4: input, QKV, attention output, norm, MLP output, norm.
+pub const LISTED_TENSORS: [u64; 6] = [1, 3, 1, 2, 1, 2];
+
+/// How many tensors of `B·s·d_model` one block keeps: the list less one, as its output is the next block's input (section 2.4).
+pub fn linear_tensors() -> u64 {
+    LISTED_TENSORS.iter().sum::<u64>() - 1
+}
+
+/// Elements of one `B·s·d_model` tensor.
+pub fn hidden_elements(shape: &Shape) -> u64 {
+    product([shape.batch_size, shape.seq_length, shape.hidden_size])
+}
+
+/// Elements that grow linearly with `s`: `9·B·s·d_model + 2·B·s·d_interm` (section 2.4).
+pub fn linear_elements(shape: &Shape) -> u64 {
+    let hidden = product([linear_tensors(), hidden_elements(shape)]);
+    hidden.saturating_add(product([2, shape.batch_size, shape.seq_length, shape.intermediate_size]))
+}
+
+/// Scores and probabilities: `2·n_head·B·s²` elements (section 2.4).
+pub fn attention_elements(shape: &Shape) -> u64 {
+    product([2, shape.num_attention_heads, shape.batch_size, shape.seq_length, shape.seq_length])
+}
+
+/// Elements one block keeps: `9·B·s·d_model + 2·B·s·d_interm + 2·n_head·B·s²` (section 2.4).
+pub fn block_elements(shape: &Shape) -> u64 {
+    linear_elements(shape).saturating_add(attention_elements(shape))
+}
+
+/// Linear part of one block in fp16 bytes (section 2.4; printed as 68 "GB", which is 68 GiB).
+pub fn linear_bytes(shape: &Shape) -> Bytes {
+    Bytes(2) * linear_elements(shape)
+}
+
+/// Attention part of one block in fp16 bytes (section 2.4).
+pub fn attention_bytes(shape: &Shape) -> Bytes {
+    Bytes(2) * attention_elements(shape)
+}
+
+/// Activations of one block in fp16 bytes (section 2.4).
+pub fn block(shape: &Shape) -> Bytes {
+    linear_bytes(shape) + attention_bytes(shape)
+}
+
+/// Activations of all blocks (section 2.4: "343 × 32 GB").
+pub fn activations(shape: &Shape) -> Bytes {
+    block(shape) * shape.num_hidden_layers
+}
+
+/// All memory on one imaginary GPU: `16N + L · block` (section 2.5).
+pub fn total(states: &ModelStates, activations: Bytes) -> Bytes {
+    states.total() + activations
+}
+
+/// What a checkpointed block keeps: its input, `2·B·s·d_model` bytes (section 4.1.2).
+pub fn checkpoint(shape: &Shape) -> Bytes {
+    Bytes(2) * hidden_elements(shape)
+}
+
+/// Checkpoints of all blocks (section 4.1.2).
+pub fn checkpoints(shape: &Shape) -> Bytes {
+    checkpoint(shape) * shape.num_hidden_layers
+}
+
+/// Memory needed only while one block is worked on: the block less its checkpoint (section 4.1.2).
+pub fn temporary(block: Bytes, checkpoint: Bytes) -> Bytes {
+    block.saturating_sub(checkpoint)
+}
+
+/// The same with `FlashAttention`: also less scores and probabilities (section 4.2).
+pub fn temporary_with_flash_attention(shape: &Shape) -> Bytes {
+    temporary(block(shape), checkpoint(shape)).saturating_sub(attention_bytes(shape))
+}
+
+/// The `FlashAttention` spike when only the MLP tensors are kept in one byte (section 5 says "half", which needs all tensors).
+pub fn temporary_with_int8_mlp(shape: &Shape) -> Bytes {
+    let saved = product([2, shape.batch_size, shape.seq_length, shape.intermediate_size]);
+    temporary_with_flash_attention(shape).saturating_sub(Bytes(saved))
+}
+
+/// Dividing all memory by the capacity, rounded up (section 3, offered as the naive answer).
+pub fn naive_gpus(total: Bytes, capacity: Bytes) -> Option<u64> {
+    gpus_for(total, capacity)
+}
+
+/// `N_gpu` solved from the document's equation of that `ZeRO` stage, rounded up (section 3.2).
+///
+/// Stage 1: `(opt + act)/(cap − w − g)`; stage 2: `(opt + g + act)/(cap − w)`; stage 3: `(opt + g + w + act)/cap`; stage 0 keeps
+/// all states (section 3.1). `None` where the part that every GPU repeats does not fit.
+pub fn gpus(zero_stage: u8, states: &ModelStates, activations: Bytes, capacity: Bytes) -> Option<u64> {
+    let ModelStates { weights, gradients, optimizer } = *states;
+    let (shared, repeated) = match zero_stage {
+        0 => (activations, states.total()),
+        1 => (activations + optimizer, weights + gradients),
+        2 => (activations + optimizer + gradients, weights),
+        _ => (activations + states.total(), Bytes::ZERO),
+    };
+    gpus_for(shared, capacity.saturating_sub(repeated))
+}
+
+/// The counts as the document arrives at them (sections 3.2.1 to 3.2.3), kept with their slips.
+///
+/// Activations are rounded to whole terabytes (11,000 GB). Stage 1 rounds up; stage 2 leaves out optimizer and gradients and
+/// rounds down; stage 3 leaves out the states.
+pub fn gpus_as_printed(zero_stage: u8, states: &ModelStates, activations: Bytes, capacity: Bytes) -> Option<u64> {
+    const TERABYTE: u64 = 1000 * Bytes::GB;
+    let rounded = Bytes((activations.0.saturating_add(TERABYTE / 2) / TERABYTE).saturating_mul(TERABYTE));
+    match zero_stage {
+        0 | 1 => gpus(zero_stage, states, rounded, capacity),
+        2 => rounded.0.checked_div(capacity.saturating_sub(states.weights).0),
+        _ => gpus_for(rounded, capacity),
+    }
+}
+
+/// States on one of `ranks` GPUs at that `ZeRO` stage (section 3.2).
+pub fn states_per_gpu(zero_stage: u8, states: &ModelStates, ranks: u64) -> ModelStates {
+    states.sharded(zero_stage, ranks)
+}
+
+/// Activations that stay and those that come and go, on one GPU that holds `shape.batch_size` sequences at once.
+pub fn held_activations(shape: &Shape, checkpointing: bool, flash_attention: bool) -> (Bytes, Bytes) {
+    match (checkpointing, flash_attention) {
+        (false, false) => (activations(shape), Bytes::ZERO),
+        (false, true) => (linear_bytes(shape) * shape.num_hidden_layers, Bytes::ZERO),
+        (true, false) => (checkpoints(shape), temporary(block(shape), checkpoint(shape))),
+        (true, true) => (checkpoints(shape), temporary_with_flash_attention(shape)),
+    }
+}
+
+/// Share of activations in all memory, 0 to 1 (section 4).
+pub fn activation_share(states: &ModelStates, activations: Bytes) -> f64 {
+    activations.as_f64() / total(states, activations).as_f64()
+}
+
+/// On-chip memory: multiprocessors times their SRAM (corrects section 4.2, which prints the bandwidth's 19).
+pub fn on_chip_memory(multiprocessors: u64, kib_each: u64) -> Bytes {
+    Bytes(1024) * product([multiprocessors, kib_each])
+}
+
+/// Memory accesses of `FlashAttention`, `s²·d²/M`, up to a constant (corrects section 4.2, which says O(s)).
+pub fn flash_attention_accesses(seq_length: u64, head_dim: u64, on_chip_elements: u64) -> f64 {
+    let (s, d) = (to_f64(seq_length), to_f64(head_dim));
+    s * s * d * d / to_f64(on_chip_elements.max(1))
+}
+
+fn gpus_for(shared: Bytes, room: Bytes) -> Option<u64> {
+    (room.0 > 0).then(|| shared.0.div_ceil(room.0).max(1))
+}
+
+pub use super::story::{StoryStep, story};
