@@ -1,3 +1,6 @@
-//! The page's binary: installs the panic hook and mounts the app.
+//! The page's binary: starts the app in the browser, does nothing elsewhere.
 
-fn main() {}
+fn main() {
+    #[cfg(target_arch = "wasm32")]
+    headroom::app::start();
+}

@@ -1,1 +1,30 @@
-//! (room charts)
+//! Charts: view model in, SVG markup out. The same bytes natively and in the browser.
+//!
+//! A chart is drawn in three steps, one way:
+//! 1. the page fills a view model ([`CurveView`], [`BarView`]) with numbers in the unit it displays and with finished texts;
+//! 2. plotters draws areas, lines and grid four times larger than shown, because it rounds to whole units;
+//! 3. colours become class names, and every text is written here, because plotters would measure text through the page.
+//!
+//! Colours live in `style/charts.css` as custom properties, so that light, dark, high contrast and print switch without drawing again.
+//! Nothing here computes a quantity of the model: only where on the picture a given number belongs.
+
+mod bar;
+mod curve;
+mod geometry;
+mod labels;
+mod scale;
+mod svg;
+mod theme;
+mod view;
+
+#[cfg(test)]
+mod tests;
+
+pub use bar::{BarRow, BarView, Segment, bar};
+pub use curve::{Drawn, PlotArea, curve};
+pub use scale::{TickStyle, XScale};
+pub use theme::{KIND_SLUGS, swatch};
+pub use view::{CurveView, Frame, Marker, Overlay, Point, Series};
+
+/// How many kinds of memory a stack has, in the order of `estimator::MemoryKind::ALL`.
+pub const KINDS: usize = 7;

@@ -1,1 +1,139 @@
-//! (room ops)
+//! The operation list: a transformer and a run lowered into operations with their parameters, saved tensors, workspace and FLOPs.
+//!
+//! Everything the estimator says is a sum over this list. Shapes carry their names, so an explanation never repeats a formula.
+//!
+//! | symbol | field |
+//! |---|---|
+//! | s | `seq_length` |
+//! | b | `micro_batch_size` |
+//! | h | `hidden_size` |
+//! | a, k | `num_attention_heads`, `num_key_value_heads` |
+//! | d | `head_dim` |
+//! | f | `intermediate_size` |
+//! | v | `vocab_size` |
+//! | L | `num_hidden_layers` |
+
+mod attention;
+mod builder;
+mod ends;
+mod mlp;
+mod tensor;
+
+pub use builder::Lowering;
+pub use tensor::{Dim, Kept, Op, Role, Shape, Split, Tensor};
+
+use crate::config::{AttentionKernel, Job, Kernels, Run};
+use crate::units::Flops;
+
+/// Tokens that go through the chunked loss at once.
+pub const LOSS_CHUNK_TOKENS: u64 = 1024;
+
+/// The whole model as operations: once for the embedding, once for one block (all blocks are alike), once for the head.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OpList {
+    /// Token and position embedding.
+    pub embedding: Vec<Op>,
+    /// One transformer block: attention first, then feed-forward.
+    pub block: Vec<Op>,
+    /// How many operations of `block` belong to attention.
+    pub attention_operations: usize,
+    /// Final norm, output head, loss.
+    pub head: Vec<Op>,
+    /// How many blocks there are.
+    pub num_hidden_layers: u64,
+}
+
+impl OpList {
+    /// Parameters of the whole model; a tied head adds none.
+    pub fn parameters(&self) -> u64 {
+        let blocks = parameters(&self.block).saturating_mul(self.num_hidden_layers);
+        parameters(&self.embedding).saturating_add(blocks).saturating_add(parameters(&self.head))
+    }
+
+    /// The attention half and the feed-forward half of a block.
+    pub fn halves(&self) -> (&[Op], &[Op]) {
+        self.block.split_at(self.attention_operations.min(self.block.len()))
+    }
+
+    /// FLOPs of one forward pass of one micro-batch, all ranks of the model together.
+    pub fn forward(&self) -> Flops {
+        let layers = crate::units::to_f64(self.num_hidden_layers);
+        forward(&self.embedding) + forward(&self.block) * layers + forward(&self.head)
+    }
+}
+
+/// Parameters of a list of operations.
+pub fn parameters(ops: &[Op]) -> u64 {
+    tensors(ops, Role::Parameter).map(|(_, tensor)| tensor.shape.elements().0).fold(0, u64::saturating_add)
+}
+
+/// FLOPs of one forward pass of a list of operations.
+pub fn forward(ops: &[Op]) -> Flops {
+    ops.iter().map(|op| op.forward).sum()
+}
+
+/// All tensors of one role, with their operation.
+pub fn tensors(ops: &[Op], role: Role) -> impl Iterator<Item = (&Op, &Tensor)> {
+    ops.iter().flat_map(move |op| op.tensors.iter().filter(move |tensor| tensor.role == role).map(move |tensor| (op, tensor)))
+}
+
+/// Lowers a job to its operation list, for one micro-batch (training) or one prefill chunk (serving).
+///
+/// ```
+/// # use headroom::catalog;
+/// # use headroom::ops::{Lowering, lower};
+/// let gpt2 = catalog::model("gpt2").map(|row| lower(&Lowering::parameters_only(&row.config)).parameters());
+/// assert_eq!(gpt2, Some(124_439_808));
+/// ```
+pub fn lower(with: &Lowering) -> OpList {
+    let mut block = attention::operations(with);
+    let attention_operations = block.len();
+    block.extend(mlp::operations(with));
+    OpList {
+        embedding: ends::embedding(with),
+        block,
+        attention_operations,
+        head: ends::head(with),
+        num_hidden_layers: with.model.num_hidden_layers,
+    }
+}
+
+/// The lowering of a job: its shapes, formats and software.
+pub fn lowering(job: &Job) -> Lowering<'_> {
+    match job.run() {
+        Run::Training(run) => {
+            let recipe = run.recipe();
+            Lowering {
+                model: job.model(),
+                seq_length: run.seq_length,
+                micro_batch_size: job.micro_batch_size(),
+                context_length: run.seq_length,
+                concurrent_sequences: 0,
+                parameter: recipe.parameter,
+                activation: recipe.activation,
+                kv_cache: recipe.activation,
+                kernels: run.kernels,
+                attention: run.attention,
+                training: true,
+            }
+        }
+        Run::Serving(run) => Lowering {
+            model: job.model(),
+            seq_length: run.prefill_chunk_size.min(run.context_length.saturating_mul(run.concurrent_sequences)),
+            micro_batch_size: 1,
+            context_length: run.context_length,
+            concurrent_sequences: run.concurrent_sequences,
+            parameter: run.weight_dtype,
+            activation: run.activation_dtype,
+            kv_cache: run.kv_cache_dtype,
+            kernels: Kernels::Fused,
+            attention: run.attention,
+            training: false,
+        },
+    }
+}
+
+/// Whether scores are written to memory.
+const fn writes_scores(with: &Lowering) -> bool {
+    matches!(with.attention, AttentionKernel::Standard)
+}

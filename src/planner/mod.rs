@@ -1,1 +1,13 @@
-//! (room planner)
+//! Answers that need more than one estimate: how many accelerators, what would make it fit, curves, and inverse questions.
+//!
+//! Every answer is made of estimates of changed jobs; nothing here has a formula of its own.
+
+mod count;
+mod curves;
+mod fixes;
+mod inverse;
+
+pub use count::{GpuCount, Runnable, gpu_count};
+pub use curves::{Axis, Curve, CurvePoint, curve_gpus, curve_seq};
+pub use fixes::{Change, Fix, fixes};
+pub use inverse::{Inverse, inverse};

@@ -1,1 +1,280 @@
-//! (room scenario)
+//! What the user said: a scenario, the table of its inputs, its checks, its links and its saved form.
+//!
+//! A [`Scenario`] holds only what differs from the starting model, the starting accelerator and the defaults. [`Scenario::resolve`]
+//! turns it into a checked [`Job`](crate::config::Job) or names every problem at once. [`codec`] writes it as a link and reads links
+//! of every earlier version; [`records`] keeps it in storage and in files.
+
+pub mod codec;
+mod fields;
+mod number;
+pub mod records;
+mod resolve;
+mod text;
+mod words;
+
+use std::collections::BTreeMap;
+
+pub use fields::{
+    Applies, Choice, Field, FieldDefault, FieldId, FieldKind, Group, Value, field, field_of_key, fields, parse, range_text,
+    reference, show,
+};
+pub use resolve::FieldError;
+pub use text::clean;
+pub use words::{Mode, Word};
+
+use crate::catalog::{self, AcceleratorRow, ModelRow};
+use crate::config::ModelConfig;
+use crate::import::Imported;
+use crate::units::{Bytes, MemoryUnit, to_f64};
+
+/// One set of inputs.
+///
+/// Every value that was not set is the starting model's, the starting accelerator's or the field's default. Setting a value to what
+/// it would be anyway removes it, so that equal scenarios compare equal and links stay short.
+///
+/// ```
+/// use headroom::scenario::{FieldId, Scenario, Value};
+/// let mut scenario = Scenario::default();
+/// assert_eq!(scenario.get(FieldId::NumHiddenLayers), Value::Integer(32));
+/// scenario.set(FieldId::NumHiddenLayers, Value::Integer(40));
+/// assert!(scenario.is_set(FieldId::NumHiddenLayers));
+/// scenario.set_model("llama3-70b");
+/// assert_eq!(scenario.get(FieldId::NumHiddenLayers), Value::Integer(80));
+/// ```
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Scenario {
+    set: BTreeMap<FieldId, Value>,
+    /// Parts of a link that this version does not know, kept for the next link.
+    unknown: BTreeMap<String, String>,
+}
+
+impl Scenario {
+    /// The value that counts: the one set, else the model's or accelerator's, else the field's default.
+    ///
+    /// [`Value::Empty`] stands for an optional value that nobody knows.
+    pub fn get(&self, id: FieldId) -> Value {
+        self.set.get(&id).cloned().unwrap_or_else(|| self.start(id))
+    }
+
+    /// The value a field has when it is cleared.
+    pub fn start(&self, id: FieldId) -> Value {
+        match field(id).default {
+            FieldDefault::Integer(value) => Value::Integer(value),
+            FieldDefault::Decimal(value) => Value::Decimal(value),
+            FieldDefault::Choice(value) => Value::Choice(value),
+            FieldDefault::Flag(value) => Value::Flag(value),
+            FieldDefault::Text(value) => Value::Text(value.to_owned()),
+            FieldDefault::Preset => self
+                .model()
+                .and_then(|row| of_model(&row.config, id))
+                .or_else(|| self.accelerator().and_then(|row| of_accelerator(row, id)))
+                .unwrap_or(Value::Empty),
+        }
+    }
+
+    /// Whether the value differs from what the field has when cleared.
+    pub fn is_set(&self, id: FieldId) -> bool {
+        self.set.contains_key(&id)
+    }
+
+    /// Every field that was set, in the order of the form.
+    pub fn set_fields(&self) -> impl Iterator<Item = FieldId> + '_ {
+        fields().iter().map(|field| field.id).filter(|id| self.is_set(*id))
+    }
+
+    /// Sets a value. Model and accelerator are changed as by [`set_model`](Self::set_model) and
+    /// [`set_accelerator`](Self::set_accelerator). A value of a kind that the field does not take is ignored; one out of range is
+    /// kept and named by [`resolve`](Self::resolve).
+    pub fn set(&mut self, id: FieldId, value: Value) {
+        match (field(id).kind, value) {
+            (FieldKind::Model, Value::Text(model)) => _ = self.set_model(&model),
+            (FieldKind::Accelerator, Value::Text(accelerator)) => _ = self.set_accelerator(&accelerator),
+            (FieldKind::Text { max_len }, Value::Text(text)) => {
+                let short: String = clean(&text).chars().take(max_len).collect();
+                self.put(id, Value::Text(short.trim_end().to_owned()));
+            }
+            // Adding zero turns minus zero into zero, which alone can be written and read.
+            (FieldKind::Decimal { .. }, Value::Decimal(number)) if number.is_finite() => {
+                self.put(id, Value::Decimal(number + 0.0));
+            }
+            (kind, value) if takes(kind, &value) => self.put(id, value),
+            _ => {}
+        }
+    }
+
+    /// Gives a field back its model's, accelerator's or default value.
+    pub fn clear(&mut self, id: FieldId) {
+        let start = self.start(id);
+        match field(id).kind {
+            FieldKind::Model | FieldKind::Accelerator => self.set(id, start),
+            _ => _ = self.set.remove(&id),
+        }
+    }
+
+    /// Starts from another model of the catalog and drops all changes to the architecture. Returns whether the model is known; an
+    /// unknown one changes nothing.
+    pub fn set_model(&mut self, id_or_alias: &str) -> bool {
+        let Some(row) = catalog::model(id_or_alias) else { return false };
+        self.set.retain(|id, _| field(*id).group != Group::Architecture);
+        self.put(FieldId::Model, Value::Text(row.id.clone()));
+        true
+    }
+
+    /// Starts from another accelerator of the catalog and drops all changes to it. Returns whether it is known; an unknown one
+    /// changes nothing.
+    pub fn set_accelerator(&mut self, id_or_alias: &str) -> bool {
+        let Some(row) = catalog::accelerator(id_or_alias) else { return false };
+        for id in ACCELERATOR_FIELDS {
+            self.set.remove(&id);
+        }
+        self.put(FieldId::Accelerator, Value::Text(row.id.clone()));
+        true
+    }
+
+    /// Takes over an imported architecture. It starts from the model of the catalog that needs the fewest changes, so that a known
+    /// model is recognised and the link stays short.
+    pub fn apply_imported(&mut self, imported: &Imported) {
+        let fewest = catalog::models().iter().min_by_key(|row| differences(&row.config, &imported.config).count());
+        if let Some(row) = fewest {
+            self.set_model(&row.id);
+        }
+        for field in architecture_fields() {
+            if let Some(value) = of_model(&imported.config, field.id) {
+                self.set(field.id, value);
+            }
+        }
+    }
+
+    /// The scenario's own name; empty if it has none.
+    pub fn name(&self) -> String {
+        self.text(FieldId::Name)
+    }
+
+    /// Names the scenario; control and reordering characters are dropped, the text is cut at 60 characters.
+    pub fn set_name(&mut self, name: &str) {
+        self.set(FieldId::Name, Value::Text(name.to_owned()));
+    }
+
+    /// Whether the model is trained or served.
+    pub fn mode(&self) -> Mode {
+        self.word(FieldId::Mode)
+    }
+
+    /// How memory is written.
+    pub fn memory_unit(&self) -> MemoryUnit {
+        self.word(FieldId::MemoryUnit)
+    }
+
+    /// The model of the catalog that the architecture starts from.
+    pub fn model(&self) -> Option<&'static ModelRow> {
+        catalog::model(&self.text(FieldId::Model))
+    }
+
+    /// The accelerator of the catalog that the hardware starts from.
+    pub fn accelerator(&self) -> Option<&'static AcceleratorRow> {
+        catalog::accelerator(&self.text(FieldId::Accelerator))
+    }
+
+    /// Whether the architecture differs from that of the model it starts from.
+    pub fn is_custom_model(&self) -> bool {
+        self.set.keys().any(|id| field(*id).group == Group::Architecture)
+    }
+
+    /// Whether the accelerator differs from the one it starts from.
+    pub fn is_custom_accelerator(&self) -> bool {
+        ACCELERATOR_FIELDS.iter().any(|id| self.is_set(*id))
+    }
+
+    /// Every field whose value counts in one of the modes in use and differs between the two, in the order of the form.
+    pub fn differences(&self, other: &Self) -> Vec<FieldId> {
+        let counts = |field: &&Field| field.applies.in_mode(self.mode()) || field.applies.in_mode(other.mode());
+        fields().iter().filter(counts).map(|field| field.id).filter(|id| self.get(*id) != other.get(*id)).collect()
+    }
+
+    fn put(&mut self, id: FieldId, value: Value) {
+        let start = self.start(id);
+        // A decimal that reads as the start value is the start value: forms show presets such as 79.6474609375 GiB rounded.
+        let same = value == start || matches!(value, Value::Decimal(_)) && show(id, &value) == show(id, &start);
+        if same {
+            self.set.remove(&id);
+        } else {
+            self.set.insert(id, value);
+        }
+    }
+
+    fn text(&self, id: FieldId) -> String {
+        match (self.set.get(&id), field(id).default) {
+            (Some(Value::Text(text)), _) => text.clone(),
+            (_, FieldDefault::Text(text)) => text.to_owned(),
+            _ => String::new(),
+        }
+    }
+
+    fn word<T: Word + Default>(&self, id: FieldId) -> T {
+        match self.get(id) {
+            Value::Choice(word) => T::from_word(word).unwrap_or_default(),
+            _ => T::default(),
+        }
+    }
+}
+
+/// The fields whose default is the accelerator's own value.
+const ACCELERATOR_FIELDS: [FieldId; 4] =
+    [FieldId::AcceleratorMemory, FieldId::PeakRate, FieldId::MemoryBandwidth, FieldId::AcceleratorsPerNode];
+
+fn architecture_fields() -> impl Iterator<Item = &'static Field> {
+    fields().iter().filter(|field| field.group == Group::Architecture)
+}
+
+fn differences(a: &ModelConfig, b: &ModelConfig) -> impl Iterator<Item = FieldId> {
+    architecture_fields().map(|field| field.id).filter(|id| of_model(a, *id) != of_model(b, *id))
+}
+
+/// Whether a field of that kind takes such a value at all; ranges are not looked at.
+fn takes(kind: FieldKind, value: &Value) -> bool {
+    match (kind, value) {
+        (FieldKind::Integer { .. }, Value::Integer(_)) | (FieldKind::Flag, Value::Flag(_)) => true,
+        (FieldKind::Choice(options), Value::Choice(word)) => options.iter().any(|option| option.value == *word),
+        (FieldKind::Integer { optional, .. } | FieldKind::Decimal { optional, .. }, Value::Empty) => optional,
+        _ => false,
+    }
+}
+
+/// The value of an architecture field.
+fn of_model(config: &ModelConfig, id: FieldId) -> Option<Value> {
+    Some(match id {
+        FieldId::HiddenSize => Value::Integer(config.hidden_size),
+        FieldId::NumHiddenLayers => Value::Integer(config.num_hidden_layers),
+        FieldId::NumAttentionHeads => Value::Integer(config.num_attention_heads),
+        FieldId::NumKeyValueHeads => Value::Integer(config.num_key_value_heads),
+        FieldId::HeadDim => Value::Integer(config.head_dim),
+        FieldId::IntermediateSize => Value::Integer(config.intermediate_size),
+        FieldId::VocabSize => Value::Integer(config.vocab_size),
+        FieldId::MaxPositionEmbeddings => Value::Integer(config.max_position_embeddings),
+        FieldId::PositionRows => Value::Integer(config.position_rows),
+        FieldId::Normalization => Value::choice(config.normalization),
+        FieldId::Mlp => Value::choice(config.mlp),
+        FieldId::PositionEmbedding => Value::choice(config.position_embedding),
+        FieldId::AttentionBias => Value::Flag(config.attention_bias),
+        FieldId::AttentionOutputBias => Value::Flag(config.attention_output_bias),
+        FieldId::MlpBias => Value::Flag(config.mlp_bias),
+        FieldId::TieWordEmbeddings => Value::Flag(config.tie_word_embeddings),
+        FieldId::QkNorm => Value::Flag(config.qk_norm),
+        FieldId::EmbeddingNorm => Value::Flag(config.embedding_norm),
+        FieldId::NormsPerBlock => Value::Integer(config.norms_per_block),
+        FieldId::FinalNorm => Value::Flag(config.final_norm),
+        _ => return None,
+    })
+}
+
+/// The value of an accelerator field; `Empty` where the catalog knows none.
+fn of_accelerator(row: &AcceleratorRow, id: FieldId) -> Option<Value> {
+    let device = &row.accelerator;
+    Some(match id {
+        FieldId::AcceleratorMemory => Value::Decimal(device.memory.as_f64() / to_f64(Bytes::GIB)),
+        FieldId::PeakRate => device.peak.bf16.or(device.peak.fp16).map_or(Value::Empty, Value::Decimal),
+        FieldId::MemoryBandwidth => device.memory_bandwidth.map_or(Value::Empty, |bandwidth| Value::Decimal(bandwidth / 1e9)),
+        FieldId::AcceleratorsPerNode => Value::Integer(device.accelerators_per_node),
+        _ => return None,
+    })
+}

@@ -1,1 +1,105 @@
-//! (room sources)
+//! Bibliography: one entry per paper, document, code file, datasheet, measurement or assumption that a figure rests on.
+
+/// What kind of evidence a source is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum SourceKind {
+    /// A published paper.
+    Paper,
+    /// One of the five source documents.
+    Document,
+    /// Source code of a framework.
+    Code,
+    /// A measurement.
+    Measurement,
+    /// Follows from the definition by arithmetic.
+    Arithmetic,
+    /// An assumption of ours, adjustable on the page.
+    Assumption,
+}
+
+/// One entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Source {
+    /// Short unique key.
+    pub key: &'static str,
+    /// Authors and year, or the program.
+    pub who: &'static str,
+    /// Title, or file.
+    pub title: &'static str,
+    /// Where to look in it.
+    pub locator: &'static str,
+    /// Kind of evidence.
+    pub kind: SourceKind,
+}
+
+macro_rules! sources {
+    ($($name:ident = ($key:literal, $who:literal, $title:literal, $locator:literal, $kind:ident, $doc:literal);)*) => {
+        $(#[doc = $doc]
+        pub const $name: Source = Source {
+            key: $key, who: $who, title: $title, locator: $locator, kind: SourceKind::$kind,
+        };)*
+
+        /// All entries, in the order of this file.
+        pub const ALL: &[Source] = &[$($name),*];
+    };
+}
+
+sources! {
+    ARITHMETIC = ("arithmetic", "Headroom", "Shape times width", "the operation list", Arithmetic,
+        "Follows from shapes and formats alone.");
+    KORTHIKANTI_2022 = ("korthikanti-2022", "Korthikanti et al. 2022",
+        "Reducing Activation Recomputation in Large Transformer Models (arXiv 2205.05198)", "section 4, equations 1 to 6", Paper,
+        "What a block saves for backward, with dropout masks.");
+    ZERO_2020 = ("zero-2020", "Rajbhandari et al. 2020",
+        "ZeRO: Memory Optimizations Toward Training Trillion Parameter Models (arXiv 1910.02054)", "section 3.1 and figure 1", Paper,
+        "Model states of mixed-precision Adam and their sharding.");
+    MEGATRON_2021 = ("megatron-2021", "Narayanan et al. 2021",
+        "Efficient Large-Scale Language Model Training on GPU Clusters (arXiv 2104.04473)", "section 2", Paper,
+        "Tensor and pipeline parallelism, micro-batches in flight.");
+    FLASH_ATTENTION_2022 = ("flash-attention-2022", "Dao et al. 2022",
+        "FlashAttention (arXiv 2205.14135)", "algorithm 1 and 4", Paper,
+        "Scores stay on the chip; log-sum-exp is kept for backward.");
+    FUSED_KERNELS = ("fused-kernels", "Hsu et al. 2024",
+        "Liger Kernel: Efficient Triton Kernels for LLM Training (arXiv 2410.10989)", "section 3: RMSNorm, SwiGLU, fused linear cross entropy",
+        Paper, "What fused norm, fused SwiGLU and chunked linear cross-entropy keep.");
+    ADAM_8BIT_2022 = ("adam-8bit-2022", "Dettmers et al. 2022",
+        "8-bit Optimizers via Block-wise Quantization (arXiv 2110.02861)", "section 2; block size 256 as in bitsandbytes", Paper,
+        "One-byte moments with one fp32 scale per block.");
+    ADAFACTOR_2018 = ("adafactor-2018", "Shazeer and Stern 2018",
+        "Adafactor: Adaptive Learning Rates with Sublinear Memory Cost (arXiv 1804.04235)", "section 3", Paper,
+        "Row and column statistics instead of a full second moment.");
+    CHINCHILLA_2022 = ("chinchilla-2022", "Hoffmann et al. 2022",
+        "Training Compute-Optimal Large Language Models (arXiv 2203.15556)", "section 3; about 20 tokens per parameter", Paper,
+        "Compute-optimal tokens.");
+    PALM_2022 = ("palm-2022", "Chowdhery et al. 2022",
+        "PaLM: Scaling Language Modeling with Pathways (arXiv 2204.02311)", "appendix B", Paper,
+        "Model FLOPs utilisation, with attention's own term.");
+    FSDP2 = ("fsdp2", "PyTorch", "torch/distributed/fsdp/_fully_shard", "all-gather of one group while the one before is used", Code,
+        "Sharded blocks are gathered, with one prefetched.");
+    DEEPSPEED = ("deepspeed", "DeepSpeed", "deepspeed/runtime/zero", "stage 3 gathers a module's parameters before use", Code,
+        "Live parameters of ZeRO stage 3.");
+    PYTORCH_AUTOGRAD = ("pytorch-autograd", "PyTorch", "Autograd and torch.optim", "gradients stay until zero_grad; optimizer temporaries", Code,
+        "When gradients exist and what the step allocates.");
+    VLLM = ("vllm", "vLLM", "vllm/v1/worker", "KV cache sized per layer and head, profiling run for activations", Code,
+        "Serving memory.");
+    CUDA_CONTEXT = ("cuda-context", "Hugging Face and BigScience",
+        "Context and kernels after one tiny tensor: 1,343 MiB on V100, 1,573 MiB on A100", "model_memory_anatomy; chronicles-prequel", Measurement,
+        "Memory taken before the first tensor of the model.");
+    RESERVE = ("reserve", "Headroom", "Reserve for allocator fragmentation", "adjustable under Reserve", Assumption,
+        "A reserve that the user sets.");
+    SERVING_OVERHEAD = ("serving-overhead", "Five documents", "Inference overhead of 5, 10 or 20 per cent of the weights",
+        "adjustable under Reserve", Assumption, "A factor on weights that three documents state differently.");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ALL;
+
+    #[test]
+    fn keys_are_unique() {
+        let mut keys: Vec<_> = ALL.iter().map(|source| source.key).collect();
+        keys.sort_unstable();
+        keys.dedup();
+        assert_eq!(keys.len(), ALL.len());
+    }
+}

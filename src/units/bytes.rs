@@ -46,16 +46,19 @@ impl Bytes {
     pub const GIB: u64 = 1 << 30;
 
     /// The share of the most loaded rank when split over `ranks` (rounded up).
+    #[must_use]
     pub fn per_rank(self, ranks: u64) -> Self {
         Self(self.0.div_ceil(ranks.max(1)))
     }
 
     /// What is left after taking `other` away, or zero.
+    #[must_use]
     pub const fn saturating_sub(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
     }
 
     /// That many per cent of this amount, rounded up.
+    #[must_use]
     pub fn percent(self, percent: f64) -> Self {
         if !percent.is_finite() || percent <= 0.0 {
             return Self::ZERO;

@@ -9,9 +9,9 @@ pub const fn to_f64(count: u64) -> f64 {
     count as f64
 }
 
-/// A non-negative float rounded up to a count; NaN gives 0, anything too large the maximum.
+/// A non-negative float rounded up to a count, saturating; NaN gives 0, anything too large the maximum.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "float-to-int casts saturate, NaN becomes 0")]
-pub(crate) fn ceil_u64(value: f64) -> u64 {
+pub fn ceil_u64(value: f64) -> u64 {
     value.ceil() as u64
 }
 

@@ -1,0 +1,22 @@
+//! How long one estimate takes (bar: 50 µs in the median), and both curves of the page.
+#![allow(missing_docs, reason = "criterion's macros make undocumented items")]
+
+#[path = "../tests/support/mod.rs"]
+mod support;
+
+use criterion::{Criterion, criterion_group, criterion_main};
+use headroom::config::DataSharding;
+use headroom::estimator::estimate;
+use headroom::planner::{curve_gpus, curve_seq};
+
+fn benches(criterion: &mut Criterion) {
+    let Some(row) = headroom::catalog::model("llama3-70b") else { return };
+    let job = support::training_job(&row.config, support::layout(8, 4, 16, DataSharding::Zero1), |_| {});
+    criterion.bench_function("estimate", |bench| bench.iter(|| estimate(std::hint::black_box(&job))));
+    criterion.bench_function("both curves", |bench| {
+        bench.iter(|| (curve_seq(std::hint::black_box(&job), 120, true), curve_gpus(std::hint::black_box(&job))));
+    });
+}
+
+criterion_group!(all, benches);
+criterion_main!(all);

@@ -1,0 +1,131 @@
+//! From the planner's curves to what is drawn and said about them.
+
+use super::words::{Scale, whole};
+use crate::charts::{CurveView, Marker, Overlay, Point, Series, TickStyle, XScale};
+use crate::estimator::MemoryKind;
+use crate::planner::{Axis, Curve, CurvePoint};
+use crate::units::{Bytes, MemoryUnit, to_f64};
+
+/// What the page adds to a curve before it is drawn.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Setting<'a> {
+    /// GB or GiB.
+    pub unit: MemoryUnit,
+    /// Whether the axis goes by doublings.
+    pub log: bool,
+    /// The same curve of the scenario compared with.
+    pub compare: Option<&'a Curve>,
+}
+
+/// The drawing's view model.
+pub fn view(curve: &Curve, setting: &Setting) -> CurveView {
+    let unit = setting.unit;
+    let amount = |bytes: Bytes| bytes.as_f64() / to_f64(unit.bytes());
+    let seq = curve.axis == Axis::SeqLength;
+    let at_current = curve.points.iter().find(|point| point.x == curve.current);
+    let line = |curve: &Curve| curve.points.iter().map(|point| (to_f64(point.x), amount(point.total))).collect::<Vec<_>>();
+    let naive: Vec<(f64, f64)> = curve.naive.iter().map(|(x, bytes)| (to_f64(*x), amount(*bytes))).collect();
+    CurveView {
+        id: if seq { "seq" } else { "gpus" },
+        title: title(curve.axis).to_owned(),
+        x_label: if seq { "tokens in a sequence" } else { "GPUs" }.to_owned(),
+        y_label: format!("{unit} per GPU"),
+        unit: unit.name(),
+        series: series(curve),
+        points: curve.points.iter().map(|point| drawn_point(point, curve.axis, amount)).collect(),
+        capacity: amount(curve.capacity),
+        capacity_text: format!("capacity {}", unit.number(curve.capacity, 1)),
+        current_x: to_f64(curve.current),
+        current_text: at_current.map(|point| unit.number(point.total, 1)).unwrap_or_default(),
+        compare: setting.compare.map(|other| Overlay {
+            name: "B".to_owned(),
+            line: line(other),
+            capacity: (other.capacity != curve.capacity).then(|| amount(other.capacity)),
+        }),
+        naive: (!naive.is_empty()).then(|| Overlay { name: "plain division".to_owned(), line: naive, capacity: None }),
+        scale: if setting.log { XScale::Log2 } else { XScale::Linear },
+        ticks: if seq { TickStyle::Tokens } else { TickStyle::Plain },
+        staircase: !seq,
+        markers: longest(curve).into_iter().collect(),
+    }
+}
+
+/// What a curve shows.
+pub const fn title(axis: Axis) -> &'static str {
+    match axis {
+        Axis::SeqLength => "Memory by sequence length",
+        Axis::Gpus => "Memory by number of GPUs",
+    }
+}
+
+fn series(curve: &Curve) -> Vec<Series> {
+    MemoryKind::ALL
+        .into_iter()
+        .filter(|kind| curve.points.iter().any(|point| point.by_kind.get(kind.index()).is_some_and(|bytes| bytes.0 > 0)))
+        .map(|kind| Series { kind_index: kind.index(), name: kind.name().to_owned() })
+        .collect()
+}
+
+fn drawn_point(point: &CurvePoint, axis: Axis, amount: impl Fn(Bytes) -> f64) -> Point {
+    Point {
+        x: to_f64(point.x),
+        x_text: x_text(axis, point.x),
+        stack: point.by_kind.map(&amount),
+        total: amount(point.total),
+        blocked: point.blocked.is_some(),
+    }
+}
+
+fn longest(curve: &Curve) -> Option<Marker> {
+    let longest = curve.longest_fit?;
+    let last = curve.points.last()?.x;
+    (longest < last && longest != curve.current)
+        .then(|| Marker { x: to_f64(longest), text: format!("fits to {}", whole(longest)) })
+}
+
+/// A place on the axis in words.
+pub fn x_text(axis: Axis, x: u64) -> String {
+    match axis {
+        Axis::SeqLength => format!("{} tokens", whole(x)),
+        Axis::Gpus => super::words::gpus(x),
+    }
+}
+
+/// The point of a curve nearest to a place on its axis.
+pub fn nearest(curve: &Curve, x: f64) -> usize {
+    let away = |point: &CurvePoint| (to_f64(point.x) - x).abs();
+    let order = curve.points.iter().enumerate().min_by(|(_, a), (_, b)| away(a).total_cmp(&away(b)));
+    order.map_or(0, |(index, _)| index)
+}
+
+/// A point in words: place, memory, margin, and why it cannot run.
+pub fn spoken(curve: &Curve, index: usize, unit: MemoryUnit) -> (String, String) {
+    let Some(point) = curve.points.get(index) else { return (String::new(), String::new()) };
+    let scale = Scale::of(unit, point.total, curve.capacity);
+    let gap = scale.number(scale.round(point.total).abs_diff(scale.round(curve.capacity)));
+    let margin = if point.total <= curve.capacity { format!("{gap} free") } else { format!("over capacity by {gap}") };
+    let rule = point.blocked.as_ref().map(|rule| format!(". Cannot run: {rule}")).unwrap_or_default();
+    (x_text(curve.axis, point.x), format!("{} {unit}, {margin}{rule}", scale.show(point.total)))
+}
+
+/// The curves' points as a file for spreadsheets: bytes, so that nothing is rounded.
+pub fn csv(curves: &[(&str, &Curve)]) -> String {
+    let mut text = String::from("scenario,axis,x");
+    for kind in MemoryKind::ALL {
+        text.push(',');
+        text.push_str(&kind.name().to_lowercase().replace(' ', "_"));
+        text.push_str("_bytes");
+    }
+    text.push_str(",total_bytes,capacity_bytes,can_run\n");
+    for (name, curve) in curves {
+        let axis = if curve.axis == Axis::SeqLength { "seq_length" } else { "gpus" };
+        for point in &curve.points {
+            text.push_str(&format!("{name},{axis},{}", point.x));
+            for bytes in point.by_kind {
+                text.push_str(&format!(",{}", bytes.0));
+            }
+            text.push_str(&format!(",{},{},{}\n", point.total.0, curve.capacity.0, point.blocked.is_none()));
+        }
+    }
+    text
+}

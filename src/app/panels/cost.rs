@@ -1,0 +1,74 @@
+//! Parameters, compute, time and cost.
+
+use leptos::prelude::*;
+
+use crate::app::state::{State, state};
+use crate::app::words::{billions, duration, scientific, whole};
+use crate::config::Job;
+use crate::estimator::{Compute, Estimate};
+use crate::units::grouped;
+
+/// Name and value.
+type Fact = (&'static str, String);
+
+/// A short list of facts beside the ledger.
+#[component]
+pub fn Cost() -> impl IntoView {
+    let state = state();
+    let facts = Memo::new(move |_| facts(state));
+    let heading = move || if state.estimate.with(|estimate| estimate.compute.is_some()) { "Time and cost" } else { "The model" };
+    view! {
+        <div class="section__head">
+            <h2>{heading}</h2>
+        </div>
+        <dl class="facts" data-testid="facts">
+            {move || facts.get().into_iter().map(|(name, value)| view! { <dt>{name}</dt> <dd class="number">{value}</dd> }).collect_view()}
+        </dl>
+    }
+    .into_any()
+}
+
+fn facts(state: State) -> Vec<Fact> {
+    state.job.with(|job| state.estimate.with(|estimate| of_estimate(job, estimate)))
+}
+
+fn of_estimate(job: &Job, estimate: &Estimate) -> Vec<Fact> {
+    let count = &estimate.parameters;
+    let mut facts = vec![
+        ("Parameters", whole(count.total)),
+        ("of these in embedding and head", whole(count.embedding.saturating_add(count.head))),
+    ];
+    if job.training().is_some() {
+        facts.push(("Micro-batch on each GPU", whole(job.micro_batch_size())));
+        facts.push(("Gradient accumulation", format!("{} steps", whole(job.gradient_accumulation_steps()))));
+    }
+    if let Some(compute) = &estimate.compute {
+        facts.extend(of_compute(compute));
+    }
+    facts
+}
+
+fn of_compute(compute: &Compute) -> Vec<Fact> {
+    let unknown = || "no peak rate known".to_owned();
+    vec![
+        ("Tokens in one step", whole(compute.tokens_per_step)),
+        ("Steps", whole(compute.steps)),
+        ("Compute of the run", format!("{} FLOP", scientific(compute.total.0))),
+        ("by 6 × parameters × tokens", format!("{} FLOP", scientific(compute.six_pd.0))),
+        ("Recomputation (HFU / MFU)", grouped(compute.hfu_over_mfu, 2)),
+        ("One step", compute.step_seconds.map_or_else(unknown, |time| duration(time.0))),
+        ("The run", compute.seconds.map_or_else(unknown, |time| duration(time.0))),
+        ("GPU-hours", compute.gpu_hours.map_or_else(unknown, scientific_or_whole)),
+        ("Cost, in the price's currency", compute.cost.map_or_else(unknown, scientific_or_whole)),
+        ("Compute-optimal tokens (20 per parameter)", tokens(compute.chinchilla_tokens)),
+    ]
+}
+
+fn scientific_or_whole(value: f64) -> String {
+    if value < 1.0e12 { grouped(value, 0) } else { scientific(value) }
+}
+
+fn tokens(count: f64) -> String {
+    // Compute-optimal tokens are far below the largest count.
+    billions(format!("{count:.0}").parse().unwrap_or(u64::MAX))
+}

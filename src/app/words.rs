@@ -1,0 +1,177 @@
+//! Numbers and sentences as the page writes them. Nothing here computes a quantity of the model.
+
+use crate::catalog;
+use crate::estimator::{Estimate, Headroom, Verdict};
+use crate::scenario::{FieldId, Mode, Scenario, Value};
+use crate::units::{Bytes, MemoryUnit, grouped, rounded_parts, to_f64};
+
+/// The unit and the number of decimals that all figures of one answer share, so that parts add up to totals as printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Scale {
+    /// GB or GiB.
+    pub unit: MemoryUnit,
+    /// Digits after the point.
+    pub decimals: u32,
+}
+
+impl Scale {
+    /// The scale for an answer: one decimal, more where the amounts or the margin would read as zero.
+    pub fn of(unit: MemoryUnit, total: Bytes, capacity: Bytes) -> Self {
+        let gap = Bytes(total.0.abs_diff(capacity.0));
+        let finest = if gap.0 == 0 { total } else { gap.min(total) };
+        let decimals = (1..=3).find(|decimals| finest.0 >= unit.bytes() / 10_u64.pow(*decimals)).unwrap_or(3);
+        Self { unit, decimals }
+    }
+
+    /// Parts and total in units of the last decimal.
+    pub fn parts(self, parts: &[Bytes]) -> (Vec<u64>, u64) {
+        rounded_parts(parts, self.unit, self.decimals)
+    }
+
+    /// One amount in units of the last decimal.
+    pub fn round(self, bytes: Bytes) -> u64 {
+        self.parts(&[bytes]).1
+    }
+
+    /// A rounded amount as a number without unit.
+    pub fn number(self, rounded: u64) -> String {
+        let digits = usize::try_from(self.decimals).unwrap_or(1);
+        grouped(to_f64(rounded) / to_f64(10_u64.pow(self.decimals)), digits)
+    }
+
+    /// An amount as a number without unit.
+    pub fn show(self, bytes: Bytes) -> String {
+        self.number(self.round(bytes))
+    }
+}
+
+/// A whole number with grouped thousands.
+pub fn whole(count: u64) -> String {
+    grouped(to_f64(count), 0)
+}
+
+/// `part` of `total` in per cent, with one decimal below ten.
+pub fn percent(part: Bytes, total: Bytes) -> String {
+    if total.0 == 0 {
+        return "0 %".to_owned();
+    }
+    let share = 100.0 * part.as_f64() / total.as_f64();
+    if share < 0.05 {
+        return if part.0 == 0 { "0 %".to_owned() } else { "< 0.1 %".to_owned() };
+    }
+    format!("{} %", grouped(share, usize::from(share < 9.95)))
+}
+
+/// A count of parameters or tokens: `8.03 B`.
+pub fn billions(count: u64) -> String {
+    let count = to_f64(count);
+    let (value, suffix) = match count {
+        c if c >= 1.0e12 => (c / 1.0e12, " T"),
+        c if c >= 1.0e9 => (c / 1.0e9, " B"),
+        c if c >= 1.0e6 => (c / 1.0e6, " M"),
+        c => return grouped(c, 0),
+    };
+    grouped(value, if value < 9.995 { 2 } else { usize::from(value < 99.95) }) + suffix
+}
+
+/// A large number as `7.2 × 10²³`.
+pub fn scientific(value: f64) -> String {
+    if !value.is_finite() || value <= 0.0 {
+        return "0".to_owned();
+    }
+    if value < 1.0e6 {
+        return grouped(value, 0);
+    }
+    let text = format!("{value:.1e}");
+    let (digits, exponent) = text.split_once('e').unwrap_or((text.as_str(), "0"));
+    let raised: String =
+        exponent.chars().filter_map(|digit| "⁰¹²³⁴⁵⁶⁷⁸⁹".chars().nth(usize::try_from(digit.to_digit(10)?).ok()?)).collect();
+    format!("{digits} × 10{raised}")
+}
+
+/// A time in the unit a person would use.
+pub fn duration(seconds: f64) -> String {
+    const HOUR: f64 = 3600.0;
+    const DAY: f64 = 24.0 * HOUR;
+    let (value, name) = match seconds {
+        s if !s.is_finite() => return "longer than can be said".to_owned(),
+        s if s < 1.0 => (s * 1000.0, "ms"),
+        s if s < 120.0 => (s, "seconds"),
+        s if s < 2.0 * HOUR => (s / 60.0, "minutes"),
+        s if s < 2.0 * DAY => (s / HOUR, "hours"),
+        s if s < 1000.0 * DAY => (s / DAY, "days"),
+        s => (s / (365.25 * DAY), "years"),
+    };
+    format!("{} {name}", grouped(value, usize::from(value < 99.95)))
+}
+
+/// `1 GPU`, `8 GPUs`.
+pub fn gpus(count: u64) -> String {
+    if count == 1 { "1 GPU".to_owned() } else { format!("{} GPUs", whole(count)) }
+}
+
+/// The model's name, with a word where its shape was changed.
+pub fn model_name(scenario: &Scenario) -> String {
+    let Value::Text(id) = scenario.get(FieldId::Model) else { return "this model".to_owned() };
+    let name = catalog::model(&id).map_or(id, |row| row.name.clone());
+    let changed = crate::scenario::fields()
+        .iter()
+        .any(|field| field.group == crate::scenario::Group::Architecture && scenario.is_set(field.id));
+    if changed { format!("{name} (changed)") } else { name }
+}
+
+/// The accelerator's name.
+pub fn accelerator_name(scenario: &Scenario) -> String {
+    let Value::Text(id) = scenario.get(FieldId::Accelerator) else { return "GPU".to_owned() };
+    catalog::accelerator(&id).map_or(id, |row| row.name.clone())
+}
+
+/// The scenario in one short line.
+pub fn about(scenario: &Scenario) -> String {
+    let doing = match scenario.mode() {
+        Mode::Train => "Training",
+        Mode::Serve => "Serving",
+    };
+    let count = match scenario.get(FieldId::Gpus) {
+        Value::Integer(count) => count,
+        _ => 1,
+    };
+    format!("{doing} {} on {} × {}", model_name(scenario), whole(count), accelerator_name(scenario))
+}
+
+/// The tone of an answer: also a class name.
+pub const fn tone(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Fits => "good",
+        Verdict::Tight => "warn",
+        Verdict::DoesNotFit | Verdict::CannotRun => "bad",
+    }
+}
+
+/// The first words of the answer.
+pub const fn verdict_word(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Fits => "Fits.",
+        Verdict::Tight => "Fits, tightly.",
+        Verdict::DoesNotFit => "Does not fit.",
+        Verdict::CannotRun => "Cannot run like this.",
+    }
+}
+
+/// The answer's sentence after its first words.
+pub fn verdict_sentence(scenario: &Scenario, estimate: &Estimate, scale: Scale) -> String {
+    let used = scale.show(estimate.total());
+    let room = scale.show(estimate.capacity);
+    format!("{} takes {used} of {room} {} on each.", about(scenario), scale.unit)
+}
+
+/// The margin: number, and what it is.
+pub fn margin(estimate: &Estimate, scale: Scale) -> (String, String) {
+    let (total, capacity) = (scale.round(estimate.total()), scale.round(estimate.capacity));
+    let number = scale.number(total.abs_diff(capacity));
+    let (gap, word) = match estimate.headroom() {
+        Headroom::Free(gap) => (gap, "free"),
+        Headroom::Short(gap) => (gap, "short"),
+    };
+    (number, format!("{word} on each GPU, {}", percent(gap, estimate.capacity)))
+}

@@ -1,0 +1,309 @@
+//! The curve: layout, then plotters for areas, lines and grid, then texts.
+
+use std::error::Error;
+use std::fmt::Write as _;
+use std::iter::once;
+
+use plotters::coord::types::RangedCoordf64;
+use plotters::prelude::{
+    AreaSeries, Cartesian2d, ChartBuilder, ChartContext, Circle, Color as _, IntoDrawingArea as _, LineSeries, Rectangle,
+    SVGBackend,
+};
+
+use super::geometry::{Outline, clean, cut_above, overlay_line};
+use super::scale::{x_ticks, y_ticks};
+use super::svg::{self, K, colour, text_width};
+use super::theme::{Paint, definitions};
+use super::{CurveView, Frame, KINDS, XScale, labels};
+
+/// The rectangle of the plot inside the picture, all in viewBox units (four per CSS pixel at the frame's size).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PlotArea {
+    /// Left edge: the smallest x.
+    pub left: f64,
+    /// Right edge: the largest x.
+    pub right: f64,
+    /// Upper edge.
+    pub top: f64,
+    /// Lower edge: zero memory.
+    pub bottom: f64,
+    /// Width of the whole picture.
+    pub width: f64,
+    /// Height of the whole picture.
+    pub height: f64,
+}
+
+/// A drawn curve and how to find one's way on it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Drawn {
+    /// The markup: one `svg` element, hidden from assistive technology (the page names its figure).
+    pub svg: String,
+    /// Where the plot lies in the picture.
+    pub plot: PlotArea,
+    scale: XScale,
+    domain: (f64, f64),
+    y_max: f64,
+}
+
+impl Drawn {
+    /// The horizontal place of an x value in viewBox units, kept inside the plot.
+    pub fn x_to_px(&self, x: f64) -> f64 {
+        self.scale.unroll(x).map_or(self.plot.left, |u| across(&self.plot, self.domain, u))
+    }
+
+    /// The x value at a horizontal place in viewBox units, kept inside the plot. Not rounded to a point of the curve.
+    pub fn px_to_x(&self, px: f64) -> f64 {
+        let share = ((px - self.plot.left) / (self.plot.right - self.plot.left)).clamp(0.0, 1.0);
+        self.scale.roll(self.domain.0 + (self.domain.1 - self.domain.0) * share)
+    }
+
+    /// The vertical place of an amount in the displayed unit, in viewBox units, kept inside the plot.
+    pub fn y_to_px(&self, amount: f64) -> f64 {
+        upward(&self.plot, self.y_max, amount)
+    }
+}
+
+/// The horizontal place of a position on the unrolled axis.
+fn across(plot: &PlotArea, (low, high): (f64, f64), u: f64) -> f64 {
+    plot.left + (plot.right - plot.left) * ((u - low) / (high - low)).clamp(0.0, 1.0)
+}
+
+/// The vertical place of an amount.
+fn upward(plot: &PlotArea, y_max: f64, amount: f64) -> f64 {
+    plot.bottom - (plot.bottom - plot.top) * (clean(amount) / y_max).clamp(0.0, 1.0)
+}
+
+/// Everything decided before drawing.
+#[derive(Debug)]
+pub(super) struct Plan {
+    pub(super) outline: Outline,
+    pub(super) plot: PlotArea,
+    pub(super) y_max: f64,
+    pub(super) capacity: f64,
+    pub(super) y_ticks: Vec<(f64, String)>,
+    pub(super) x_ticks: Vec<f64>,
+    pub(super) compare: Vec<(f64, f64)>,
+    pub(super) naive: Vec<(f64, f64)>,
+    pub(super) compare_capacity: f64,
+    now: Option<f64>,
+    scale: XScale,
+    margins: Margins,
+}
+
+/// Room around the plot in viewBox units.
+#[derive(Clone, Copy, Debug)]
+struct Margins {
+    left: u32,
+    right: u32,
+    top: u32,
+    bottom: u32,
+}
+
+impl Plan {
+    fn new(view: &CurveView, frame: Frame) -> Self {
+        let outline = Outline::new(view);
+        let line = |overlay: &Option<super::Overlay>, staircase| {
+            overlay.as_ref().map_or_else(Vec::new, |overlay| overlay_line(overlay, view.scale, staircase, outline.domain))
+        };
+        let (compare, naive) = (line(&view.compare, view.staircase), line(&view.naive, false));
+        let compare_capacity = clean(view.compare.as_ref().and_then(|overlay| overlay.capacity).unwrap_or(0.0));
+        let capacity = clean(view.capacity);
+        let highest = compare.iter().map(|(_, value)| *value).fold(outline.top, f64::max);
+        let y_max = y_max(capacity, compare_capacity, highest);
+        let y_ticks = y_ticks(y_max, if frame.height < 320 { 4.5 } else { 6.0 });
+        let margins = margins(&y_ticks);
+        let plot = plot_area(frame, margins);
+        let x_ticks = if view.staircase && view.points.len() <= 12 {
+            step_ticks(view)
+        } else {
+            x_ticks(view.scale, view.ticks, outline.domain, ((plot.right - plot.left) / (64.0 * K)).max(2.0))
+        };
+        let now = view.scale.unroll(view.current_x).filter(|u| (outline.domain.0..=outline.domain.1).contains(u));
+        Self {
+            outline,
+            plot,
+            y_max,
+            capacity,
+            y_ticks,
+            x_ticks,
+            compare,
+            naive,
+            compare_capacity,
+            now,
+            scale: view.scale,
+            margins,
+        }
+    }
+
+    /// The horizontal place of a position on the unrolled axis.
+    pub(super) fn u_to_px(&self, u: f64) -> f64 {
+        across(&self.plot, self.outline.domain, u)
+    }
+
+    /// The vertical place of an amount.
+    pub(super) fn y_to_px(&self, amount: f64) -> f64 {
+        upward(&self.plot, self.y_max, amount)
+    }
+
+    /// The horizontal place of a value, if it lies on the axis.
+    pub(super) fn inside(&self, x: f64) -> Option<f64> {
+        let (low, high) = self.outline.domain;
+        self.scale.unroll(x).filter(|u| *u >= low && *u <= high).map(|u| self.u_to_px(u))
+    }
+
+    /// Position and total of the current point on the axes, if it lies on them.
+    fn now(&self) -> Option<(f64, f64)> {
+        self.now.and_then(|u| Some((u, self.outline.total_at(u)?.min(self.y_max))))
+    }
+
+    /// Where the current point's dot is.
+    pub(super) fn now_px(&self) -> Option<(f64, f64)> {
+        self.now().map(|(u, total)| (self.u_to_px(u), self.y_to_px(total)))
+    }
+}
+
+/// The steps' own places, most wanted first: the current one, then those that can run, then the rest.
+fn step_ticks(view: &CurveView) -> Vec<f64> {
+    let with = |blocked: bool| view.points.iter().filter(move |point| point.blocked == blocked).map(|point| point.x);
+    once(view.current_x).chain(with(false)).chain(with(true)).collect()
+}
+
+/// The top of the y axis: capacity always stays visible between 45 % and 87 % of the height, unless the scenario compared with
+/// has a larger GPU.
+fn y_max(capacity: f64, compare_capacity: f64, highest: f64) -> f64 {
+    let most = if capacity > 0.0 { (capacity * 1.15).max((highest * 1.06).min(capacity * 2.2)) } else { highest * 1.08 };
+    let most = most.max(compare_capacity * 1.08);
+    if most > 0.0 { most } else { 1.0 }
+}
+
+/// Room for the widest y tick on the left, the y label above and the x axis below.
+fn margins(y_ticks: &[(f64, String)]) -> Margins {
+    let widest = y_ticks.iter().map(|(_, words)| text_width(words)).fold(0.0, f64::max);
+    let left = (20..400_u32).find(|left| f64::from(*left) >= widest + 10.0 * K).unwrap_or(400);
+    Margins { left, right: 48, top: 104, bottom: 168 }
+}
+
+fn plot_area(frame: Frame, margins: Margins) -> PlotArea {
+    let (width, height) = (f64::from(frame.width) * K, f64::from(frame.height) * K);
+    PlotArea {
+        left: f64::from(margins.left),
+        right: width - f64::from(margins.right),
+        top: f64::from(margins.top),
+        bottom: height - f64::from(margins.bottom),
+        width,
+        height,
+    }
+}
+
+/// Plotters' chart over our two axes.
+type Plane<'a, 'b> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<RangedCoordf64, RangedCoordf64>>;
+/// Plotters' errors; writing into a string raises none in practice.
+type Outcome<T> = Result<T, Box<dyn Error>>;
+
+/// The layers from the whole stack down, so that each covers the one above it and no seam shows.
+fn draw_layers(plane: &mut Plane, plan: &Plan) -> Outcome<()> {
+    let used = (0..KINDS).rev().filter(|kind| plan.outline.used.get(*kind).copied().unwrap_or(false));
+    for kind in used {
+        let edge = plan.outline.corners.iter().map(|corner| (corner.u, corner.band(kind).1));
+        plane.draw_series(AreaSeries::new(cut_above(edge, plan.y_max), 0.0, colour(Paint::Kind(kind))))?;
+    }
+    Ok(())
+}
+
+fn draw_line(plane: &mut Plane, line: Vec<(f64, f64)>, paint: Paint) -> Outcome<()> {
+    if line.len() > 1 {
+        plane.draw_series(LineSeries::new(line, colour(paint)))?;
+    }
+    Ok(())
+}
+
+/// A level line across the whole plot.
+fn draw_level(plane: &mut Plane, plan: &Plan, value: f64, paint: Paint) -> Outcome<()> {
+    let (low, high) = plan.outline.domain;
+    draw_line(plane, vec![(low, value), (high, value)], paint)
+}
+
+fn draw_rectangle(plane: &mut Plane, corners: [(f64, f64); 2], paint: Paint) -> Outcome<()> {
+    plane.draw_series(once(Rectangle::new(corners, colour(paint).filled())))?;
+    Ok(())
+}
+
+/// Everything that plotters draws, bottom to top.
+fn draw_all(plane: &mut Plane, plan: &Plan, view: &CurveView) -> Outcome<()> {
+    let (low, high) = plan.outline.domain;
+    let over = [(low, plan.y_max), (high, plan.capacity)];
+    if plan.capacity > 0.0 {
+        draw_rectangle(plane, over, Paint::OverTint)?;
+    }
+    for (level, _) in plan.y_ticks.iter().filter(|(level, _)| *level > 0.0) {
+        draw_level(plane, plan, *level, Paint::Grid)?;
+    }
+    draw_layers(plane, plan)?;
+    for (from, to) in &plan.outline.blocked {
+        draw_rectangle(plane, [(*from, plan.y_max), (*to, 0.0)], Paint::Blocked)?;
+    }
+    if plan.capacity > 0.0 {
+        draw_rectangle(plane, over, Paint::OverHatch)?;
+    }
+    draw_level(plane, plan, 0.0, Paint::Axis)?;
+    for u in view.markers.iter().filter_map(|marker| plan.inside(marker.x).and(plan.scale.unroll(marker.x))) {
+        draw_line(plane, vec![(u, 0.0), (u, plan.y_max)], Paint::Marker)?;
+    }
+    draw_line(plane, cut_above(plan.naive.iter().copied(), plan.y_max), Paint::Naive)?;
+    draw_line(plane, cut_above(plan.compare.iter().copied(), plan.y_max), Paint::Compare)?;
+    if plan.compare_capacity > 0.0 {
+        draw_level(plane, plan, plan.compare_capacity, Paint::CompareCapacity)?;
+    }
+    if plan.capacity > 0.0 {
+        draw_level(plane, plan, plan.capacity, Paint::Capacity)?;
+    }
+    if let Some((u, total)) = plan.now() {
+        draw_line(plane, vec![(u, 0.0), (u, plan.y_max)], Paint::Now)?;
+        plane.draw_series(once(Circle::new((u, total), 18, colour(Paint::NowDot).filled())))?;
+    }
+    Ok(())
+}
+
+/// Plotters' own markup, colours still standing for paints.
+fn draw(plan: &Plan, view: &CurveView, frame: Frame) -> Outcome<String> {
+    let mut raw = String::with_capacity(24 * 1024);
+    let size = (u32::from(frame.width) * 4, u32::from(frame.height) * 4);
+    {
+        let root = SVGBackend::with_string(&mut raw, size).into_drawing_area();
+        let mut plane = ChartBuilder::on(&root)
+            .margin_left(plan.margins.left)
+            .margin_right(plan.margins.right)
+            .margin_top(plan.margins.top)
+            .margin_bottom(plan.margins.bottom)
+            .build_cartesian_2d(plan.outline.domain.0..plan.outline.domain.1, 0.0..plan.y_max)?;
+        draw_all(&mut plane, plan, view)?;
+        root.present()?;
+    }
+    Ok(raw)
+}
+
+/// The small upright lines under the x axis, as one path.
+fn tick_marks(plan: &Plan) -> String {
+    let mut path = String::from("<path class=\"chart-tick\" d=\"");
+    for x in plan.x_ticks.iter().filter_map(|x| plan.inside(*x)) {
+        let _ = write!(path, "M{x:.0} {:.0}v16", plan.plot.bottom);
+    }
+    path.push_str("\"/>");
+    path
+}
+
+/// Draws one curve for that frame: stacked layers, capacity line with the region above it hatched, overlays, the current point.
+///
+/// Assumes that the view's numbers are in one unit. Never fails: what cannot be placed is left out.
+pub fn curve(view: &CurveView, frame: Frame) -> Drawn {
+    let plan = Plan::new(view, frame);
+    let id = svg::safe_id(view.id);
+    let raw = draw(&plan, view, frame).unwrap_or_default();
+    let mut out = svg::open("chart-curve", plan.plot.width, plan.plot.height);
+    out.push_str(&definitions(&id, &plan.outline.used));
+    out.push_str(&svg::translate(&raw, &id));
+    out.push_str(&tick_marks(&plan));
+    out.push_str(&labels::all(&plan, view));
+    out.push_str("</svg>");
+    Drawn { svg: out, plot: plan.plot, scale: view.scale, domain: plan.outline.domain, y_max: plan.y_max }
+}

@@ -1,0 +1,445 @@
+//! Drawings are well formed, complete and finite, whatever the numbers; colours keep their distance.
+
+use std::fmt::Write as _;
+
+use super::theme::Paint;
+use super::{
+    BarRow, BarView, CurveView, Frame, KIND_SLUGS, Marker, Overlay, Point, Segment, Series, TickStyle, XScale, bar, curve, svg,
+    swatch,
+};
+use proptest::prelude::*;
+
+const NAMES: [&str; 7] =
+    ["Weights", "Gradients", "Optimizer states", "Activations", "KV cache", "Temporary", "Framework and reserve"];
+
+/// A training run over sequence length, roughly like an 8B model on an 80 GiB card.
+fn sequence_view(points: u32, scale: XScale) -> CurveView {
+    let points: Vec<Point> = (1..=points)
+        .map(|i| {
+            let x = match scale {
+                XScale::Linear => f64::from(i) * 32768.0 / f64::from(points),
+                XScale::Log2 => (7.0 + f64::from(i) * 10.0 / f64::from(points)).exp2().round(),
+            };
+            let stack = [15.0, 7.5, 11.2, 0.2 + x * 0.0024, 0.0, 1.0 + x * 0.0004, 1.5];
+            Point {
+                x,
+                x_text: format!("{x}"),
+                total: stack.iter().sum(),
+                stack,
+                blocked: x > 30_000.0 && scale == XScale::Linear,
+            }
+        })
+        .collect();
+    CurveView {
+        id: "seq",
+        title: "Memory over sequence length".into(),
+        x_label: "sequence length (tokens)".into(),
+        y_label: "GiB per GPU".into(),
+        unit: "GiB",
+        series: NAMES.iter().enumerate().map(|(kind_index, name)| Series { kind_index, name: (*name).into() }).collect(),
+        points,
+        capacity: 80.0,
+        capacity_text: "80 GiB capacity".into(),
+        current_x: 8192.0,
+        current_text: "59.2 GiB at 8k".into(),
+        compare: None,
+        naive: None,
+        scale,
+        ticks: TickStyle::Tokens,
+        staircase: false,
+        markers: vec![Marker { x: 15_500.0, text: "longest that fits: 15k".into() }],
+    }
+}
+
+/// The same over GPU counts, in steps, with forbidden counts and the plain division.
+fn count_view() -> CurveView {
+    let counts = [1.0, 2.0, 4.0, 8.0, 12.0, 15.0, 16.0, 24.0, 32.0, 64.0];
+    let points = counts
+        .map(|x: f64| {
+            let stack = [15.0, 15.0 / x, 90.0 / x, 22.0, 0.0, 4.0, 1.5];
+            Point { x, x_text: format!("{x} GPUs"), total: stack.iter().sum(), stack, blocked: x.log2().fract() > 0.0 }
+        })
+        .to_vec();
+    let line = |extra: f64| counts.map(|x| (x, 20.0 + extra + 120.0 / x)).to_vec();
+    CurveView {
+        id: "gpus",
+        x_label: "GPUs".into(),
+        points,
+        current_x: 16.0,
+        current_text: "49.1 GiB on 16".into(),
+        compare: Some(Overlay { name: "B: ZeRO-3".into(), line: line(0.0), capacity: Some(64.0) }),
+        naive: Some(Overlay { name: "plain division".into(), line: line(15.0), capacity: None }),
+        scale: XScale::Log2,
+        ticks: TickStyle::Plain,
+        staircase: true,
+        markers: Vec::new(),
+        ..sequence_view(1, XScale::Linear)
+    }
+}
+
+fn bar_view(capacity: f64) -> BarView {
+    let values = [15.0, 7.5, 11.2, 19.9, 0.0, 4.3, 1.5];
+    let segments = |factor: f64| {
+        let name = |i: usize| NAMES[i].to_string();
+        (0..7)
+            .map(|i| Segment {
+                kind_index: i,
+                name: name(i),
+                value_text: format!("{:.1} GiB", values[i] * factor),
+                value: values[i] * factor,
+            })
+            .collect()
+    };
+    let row = |name: &str, factor: f64, margin: &str| BarRow {
+        name: name.into(),
+        segments: segments(factor),
+        capacity,
+        capacity_text: format!("{capacity} GiB"),
+        margin_text: margin.into(),
+    };
+    BarView { id: "verdict", rows: vec![row("A", 1.0, "20.6 GiB free"), row("B", 1.9, "32.9 GiB too much")] }
+}
+
+/// The texts of a drawing; panics unless every tag closes and attributes are quoted.
+fn check(svg: &str) -> Vec<String> {
+    let (mut open, mut texts) = (Vec::new(), Vec::new());
+    for piece in svg.split('<').skip(1) {
+        let (tag, text) = piece.split_once('>').expect("a tag ends");
+        assert_eq!(tag.matches('"').count() % 2, 0, "{tag}");
+        let name = tag.split([' ', '/']).next().unwrap_or_default();
+        if let Some(name) = tag.strip_prefix('/') {
+            assert_eq!(open.pop(), Some(name), "{svg}");
+        } else if !tag.ends_with('/') {
+            open.push(name);
+            if name == "text" {
+                texts.push(text.to_string());
+                continue;
+            }
+        }
+        assert_eq!(text, "", "only texts hold text");
+    }
+    assert!(open.is_empty(), "{open:?}");
+    assert!(svg.starts_with("<svg") && svg.ends_with("</svg>"));
+    for bad in ["NaN", "\"inf", ",inf", "\"-inf", "fill=\"#", "stroke=\"#", "style="] {
+        assert!(!svg.contains(bad), "{bad} in {svg}");
+    }
+    texts
+}
+
+/// Every number in a `points` attribute, as pairs.
+fn places(svg: &str) -> Vec<(f64, f64)> {
+    svg.split("points=\"")
+        .skip(1)
+        .flat_map(|rest| rest.split('"').next().unwrap_or_default().split(' '))
+        .filter_map(|pair| pair.split_once(','))
+        .map(|(x, y)| (x.parse().expect("a number"), y.parse().expect("a number")))
+        .collect()
+}
+
+#[test]
+fn a_sequence_curve_names_its_layers_capacity_and_current_point() {
+    let drawn = curve(&sequence_view(120, XScale::Linear), Frame::WIDE);
+    let texts = check(&drawn.svg);
+    for wanted in
+        ["80 GiB capacity", "59.2 GiB at 8k", "Activations", "Weights", "sequence length (tokens)", "GiB per GPU", "8k", "32k"]
+    {
+        assert!(texts.iter().any(|text| text == wanted), "{wanted} missing in {texts:?}");
+    }
+    assert_eq!(drawn.svg.matches("class=\"chart-area\"").count(), 6, "one area per kind in use");
+    assert!(!drawn.svg.contains("seq-kv-cache"), "no pattern for an unused kind");
+}
+
+#[test]
+fn a_count_curve_has_steps_overlays_and_forbidden_stretches() {
+    let drawn = curve(&count_view(), Frame::WIDE);
+    let texts = check(&drawn.svg);
+    for wanted in ["B: ZeRO-3", "plain division", "16", "64"] {
+        assert!(texts.iter().any(|text| text == wanted), "{wanted} missing in {texts:?}");
+    }
+    assert_eq!(drawn.svg.matches("class=\"chart-blocked\"").count(), 2, "12 and 15 are one stretch, 24 another");
+    // 8 and 16 are an octave apart; the step of 8 ends half-way to 12.
+    assert!((drawn.px_to_x(drawn.x_to_px(16.0)) - 16.0).abs() < 1e-6);
+}
+
+#[test]
+fn pointer_positions_and_values_agree_on_both_scales() {
+    for scale in [XScale::Linear, XScale::Log2] {
+        let drawn = curve(&sequence_view(120, scale), Frame::NARROW);
+        for x in [1024.0, 8192.0, 30_000.0] {
+            assert!((drawn.px_to_x(drawn.x_to_px(x)) - x).abs() < 1e-6 * x);
+        }
+        assert!((drawn.px_to_x(-5.0) - drawn.px_to_x(drawn.plot.left)).abs() < 1e-9, "kept inside");
+        assert!((drawn.y_to_px(0.0) - drawn.plot.bottom).abs() < 1e-9);
+        assert!(drawn.y_to_px(80.0) > drawn.plot.top, "the capacity line is visible");
+    }
+}
+
+#[test]
+fn plotters_and_our_texts_use_the_same_places() {
+    let view = sequence_view(2, XScale::Linear);
+    let drawn = curve(&view, Frame::WIDE);
+    let xs: Vec<f64> = places(&drawn.svg).into_iter().map(|(x, _)| x).collect();
+    let (least, most) = xs.iter().fold((f64::MAX, 0.0_f64), |(a, b), x| (a.min(*x), b.max(*x)));
+    assert!((least - drawn.plot.left).abs() <= 1.0 && (most - drawn.plot.right).abs() <= 1.0, "{least} {most} {:?}", drawn.plot);
+    let ys: Vec<f64> = places(&drawn.svg).into_iter().map(|(_, y)| y).collect();
+    assert!(ys.iter().all(|y| (drawn.plot.top - 1.0..=drawn.plot.bottom + 1.0).contains(y)));
+    assert!(ys.iter().any(|y| (y - drawn.y_to_px(80.0)).abs() <= 1.0), "the capacity line is where its words are");
+}
+
+#[test]
+fn the_capacity_line_stays_visible_and_a_cut_stack_says_so() {
+    let mut view = sequence_view(120, XScale::Linear);
+    view.capacity = 0.5;
+    let drawn = curve(&view, Frame::WIDE);
+    let share = (drawn.plot.bottom - drawn.y_to_px(0.5)) / (drawn.plot.bottom - drawn.plot.top);
+    assert!(share > 0.4, "{share}");
+    assert!(check(&drawn.svg).iter().any(|text| text.starts_with("↑ continues to ")));
+    view.capacity = 0.0;
+    assert!(!curve(&view, Frame::WIDE).svg.contains("chart-capacity\""));
+}
+
+#[test]
+fn odd_views_still_draw() {
+    let full = sequence_view(3, XScale::Log2);
+    let empty = CurveView { points: Vec::new(), series: Vec::new(), markers: Vec::new(), ..full.clone() };
+    let single = CurveView { points: full.points[..1].to_vec(), staircase: true, ..full.clone() };
+    let mut huge = full.clone();
+    for point in &mut huge.points {
+        point.stack = [1e18, f64::INFINITY, f64::NAN, -4.0, f64::MAX, 1e18, 0.0];
+        point.x *= 1e18;
+    }
+    let flat = CurveView { points: vec![Point::default(); 4], scale: XScale::Log2, capacity: f64::NAN, ..full.clone() };
+    let compared = CurveView {
+        compare: Some(Overlay { name: "<B>".into(), line: vec![(f64::NAN, 1.0)], capacity: Some(f64::INFINITY) }),
+        ..full
+    };
+    for view in [&empty, &single, &huge, &flat, &compared] {
+        for frame in [Frame::WIDE, Frame::NARROW, Frame::new(0, 0), Frame::new(u16::MAX, u16::MAX)] {
+            for staircase in [false, true] {
+                let drawn = curve(&CurveView { staircase, ..view.clone() }, frame);
+                check(&drawn.svg);
+                assert!(drawn.px_to_x(drawn.plot.left).is_finite());
+            }
+        }
+    }
+}
+
+#[test]
+fn texts_are_escaped() {
+    let mut view = sequence_view(40, XScale::Linear);
+    view.capacity_text = "<b onload=\"x\">&'\u{7}".into();
+    assert!(check(&curve(&view, Frame::WIDE).svg).iter().any(|text| text == "&lt;b onload=&quot;x&quot;&gt;&amp;&#39;"));
+}
+
+#[test]
+fn drawing_twice_gives_the_same_bytes() {
+    assert_eq!(curve(&count_view(), Frame::WIDE), curve(&count_view(), Frame::WIDE));
+}
+
+#[test]
+fn bars_are_proportional_labelled_and_mark_what_does_not_fit() {
+    let drawn = bar(&bar_view(80.0), 800);
+    let texts = check(&drawn);
+    for wanted in ["80 GiB", "Weights", "15.0 GiB", "Activations", "20.6 GiB free", "32.9 GiB too much"] {
+        assert!(texts.iter().any(|text| text == wanted), "{wanted} missing in {texts:?}");
+    }
+    assert_eq!(drawn.matches("class=\"chart-over\"").count(), 1);
+    assert_eq!(drawn.matches("class=\"chart-free\"").count(), 1);
+    for capacity in [0.0, 1e-12, 1e18, f64::NAN] {
+        check(&bar(&bar_view(capacity), 0));
+    }
+    check(&bar(&BarView { id: "none", rows: Vec::new() }, 320));
+}
+
+#[test]
+fn every_paint_survives_the_journey_through_plotters() {
+    for code in 0..=u8::MAX {
+        if let Some(paint) = Paint::from_code(code) {
+            assert_eq!(paint.code(), code);
+        }
+    }
+    let paint = svg::colour(Paint::Capacity);
+    let raw = format!(
+        "<svg width=\"9\">\n<line opacity=\"1\" stroke=\"#{:02X}{:02X}{:02X}\" x1=\"0\"/>\n</svg>\n",
+        paint.0, paint.1, paint.2
+    );
+    assert_eq!(svg::translate(&raw, "a"), "<line class=\"chart-capacity\" x1=\"0\"/>");
+}
+
+/// Colours of one theme in the stylesheet: page, kinds, and words on kinds.
+fn palette(css: &str, opening: &str) -> ([f64; 3], Vec<[f64; 3]>, Vec<[f64; 3]>) {
+    let block = css.split(opening).nth(1).and_then(|rest| rest.split('}').next()).expect("the theme's block");
+    let colour = |name: String| {
+        let hex =
+            block.split(&format!("{name}: #")).nth(1).and_then(|rest| rest.split(';').next()).unwrap_or_else(|| panic!("{name}"));
+        let hex = if hex.len() == 3 { hex.chars().flat_map(|c| [c, c]).collect() } else { hex.to_string() };
+        [0, 2, 4].map(|at| {
+            let value = f64::from(u8::from_str_radix(&hex[at..at + 2], 16).expect("hex")) / 255.0;
+            if value <= 0.04045 { value / 12.92 } else { ((value + 0.055) / 1.055).powf(2.4) }
+        })
+    };
+    let each = |prefix: &str| KIND_SLUGS.iter().map(|slug| colour(format!("--{prefix}-{slug}"))).collect();
+    (colour("--chart-page".into()), each("kind"), each("ink"))
+}
+
+fn contrast(a: [f64; 3], b: [f64; 3]) -> f64 {
+    let light = |c: [f64; 3]| 0.2126 * c[0] + 0.7152 * c[1] + 0.0722 * c[2] + 0.05;
+    (light(a) / light(b)).max(light(b) / light(a))
+}
+
+/// Distance in Oklab (Ottosson 2020) as seen with one kind of sight (Machado, Oliveira and Fernandes 2009, severity 1).
+fn distance(a: [f64; 3], b: [f64; 3], sight: [[f64; 3]; 3]) -> f64 {
+    let row = |m: [f64; 3], c: [f64; 3]| m[0] * c[0] + m[1] * c[1] + m[2] * c[2];
+    let lab = |c: [f64; 3]| {
+        let seen = sight.map(|m| row(m, c).clamp(0.0, 1.0));
+        let cone = [
+            [0.412_221_47, 0.536_332_54, 0.051_445_99],
+            [0.211_903_5, 0.680_699_55, 0.107_396_96],
+            [0.088_302_46, 0.281_718_84, 0.629_978_7],
+        ]
+        .map(|m| row(m, seen).cbrt());
+        [
+            [0.210_454_26, 0.793_617_79, -0.004_072_05],
+            [1.977_998_5, -2.428_592_2, 0.450_593_71],
+            [0.025_904_04, 0.782_771_77, -0.808_675_77],
+        ]
+        .map(|m| row(m, cone))
+    };
+    let (a, b) = (lab(a), lab(b));
+    a.iter().zip(b).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt()
+}
+
+#[test]
+fn colours_are_readable_and_apart_in_both_themes() {
+    let css = include_str!("../../style/charts.css");
+    let sights = [
+        [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]],
+        [[0.152_286, 1.052_583, -0.204_868], [0.114_503, 0.786_281, 0.099_216], [-0.003_882, -0.048_116, 1.051_998]],
+        [[0.367_322, 0.860_646, -0.227_968], [0.280_085, 0.672_501, 0.047_413], [-0.011_820, 0.042_940, 0.968_881]],
+        [[1.255_528, -0.076_749, -0.178_779], [-0.078_411, 0.930_809, 0.147_602], [0.004_733, 0.691_367, 0.303_900]],
+    ];
+    let blocks = ["\n:root {", ":root:not([data-theme=\"light\"]) {", ":root[data-theme=\"dark\"] {"];
+    for opening in blocks {
+        let (page, kinds, inks) = palette(css, opening);
+        for (i, kind) in kinds.iter().enumerate() {
+            assert!(contrast(*kind, page) >= 3.0, "{opening} {}: {:.2} against the page", KIND_SLUGS[i], contrast(*kind, page));
+            assert!(contrast(*kind, inks[i]) >= 4.5, "{opening} {}: {:.2} for words", KIND_SLUGS[i], contrast(*kind, inks[i]));
+            for (j, other) in kinds.iter().enumerate().skip(i + 1) {
+                for sight in sights {
+                    let apart = distance(*kind, *other, sight);
+                    assert!(apart > 0.085, "{opening} {} and {}: {apart:.3}", KIND_SLUGS[i], KIND_SLUGS[j]);
+                }
+            }
+        }
+    }
+    assert_eq!(palette(css, blocks[1]).1, palette(css, blocks[2]).1, "both ways into the dark theme agree");
+}
+
+#[test]
+fn every_class_drawn_has_a_rule() {
+    let css = include_str!("../../style/charts.css");
+    let mut all = curve(&sequence_view(120, XScale::Linear), Frame::WIDE).svg + &curve(&count_view(), Frame::WIDE).svg;
+    let _ = write!(all, "{}{}", bar(&bar_view(80.0), 640), swatch("legend-activation", 3));
+    check(&swatch("legend-activation", 3));
+    for class in all.split("class=\"").skip(1).flat_map(|rest| rest.split('"').next().unwrap_or_default().split(' ')) {
+        assert!(css.contains(&format!(".{class}")) || class == "chart-curve", "no rule for {class}");
+    }
+}
+
+/// Writes samples for looking at: `SAMPLES=folder cargo test --lib charts::tests::samples -- --ignored`.
+#[test]
+#[ignore = "writes files for a person to look at"]
+fn samples() {
+    let folder = std::path::PathBuf::from(std::env::var("SAMPLES").expect("a folder"));
+    let mut tight = sequence_view(120, XScale::Log2);
+    tight.capacity = 24.0;
+    tight.capacity_text = "24 GiB capacity".into();
+    tight.id = "tight";
+    let mut narrow = sequence_view(120, XScale::Linear);
+    narrow.id = "narrow";
+    let mut counts = count_view();
+    counts.id = "narrow-gpus";
+    let cells = [
+        curve(&sequence_view(120, XScale::Linear), Frame::WIDE).svg,
+        curve(&count_view(), Frame::WIDE).svg,
+        curve(&tight, Frame::WIDE).svg,
+        bar(&bar_view(80.0), 640),
+        curve(&narrow, Frame::NARROW).svg,
+        curve(&counts, Frame::NARROW).svg,
+    ];
+    let css = include_str!("../../style/charts.css");
+    for theme in ["light", "dark"] {
+        let mut page = format!(
+            "<!doctype html><html data-theme=\"{theme}\"><meta charset=utf-8><style>{css}\nbody{{background:var(--chart-page);font-family:system-ui,sans-serif;margin:16px;display:flex;flex-wrap:wrap;gap:24px}}</style>"
+        );
+        for (cell, width) in cells.iter().zip([640, 640, 640, 640, 360, 360]) {
+            let _ = write!(page, "<div style=\"width:{width}px\">{cell}</div>");
+        }
+        for kind in 0..7 {
+            let _ = write!(
+                page,
+                "<span style=\"color:var(--chart-ink);font-size:13px\">{} {}</span>",
+                swatch(&format!("s{kind}"), kind),
+                NAMES[kind]
+            );
+        }
+        std::fs::write(folder.join(format!("{theme}.html")), page).expect("written");
+    }
+}
+
+/// Prints how long one curve of 120 points takes: `cargo test --release --lib charts::tests::speed -- --ignored --nocapture`.
+#[test]
+#[ignore = "a measurement"]
+fn speed() {
+    for (name, view) in [("sequence, 120 points", sequence_view(120, XScale::Linear)), ("counts", count_view())] {
+        let mut times: Vec<_> = (0..500)
+            .map(|_| {
+                let start = std::time::Instant::now();
+                let drawn = curve(&view, Frame::WIDE);
+                (start.elapsed(), drawn.svg.len())
+            })
+            .collect();
+        times.sort();
+        println!("{name}: median {:?}, p95 {:?}, {} bytes", times[250].0, times[475].0, times[0].1);
+    }
+}
+
+fn any_number() -> impl Strategy<Value = f64> {
+    prop_oneof![3 => 0.0..200.0_f64, 1 => any::<f64>(), 1 => Just(0.0), 1 => Just(1e18)]
+}
+
+prop_compose! {
+    fn any_view()(
+        rows in prop::collection::vec((any_number(), prop::array::uniform7(any_number()), any::<bool>()), 0..30),
+        sorted in any::<bool>(), capacity in any_number(), current_x in any_number(), marker in any_number(),
+        log in any::<bool>(), plain in any::<bool>(), staircase in any::<bool>(), line in prop::collection::vec((any_number(), any_number()), 0..10),
+        other_capacity in any_number(),
+    ) -> CurveView {
+        let mut points: Vec<Point> = rows.into_iter()
+            .map(|(x, stack, blocked)| Point { x, x_text: String::new(), stack, total: stack.iter().sum(), blocked }).collect();
+        if sorted { points.sort_by(|a, b| a.x.total_cmp(&b.x)); }
+        CurveView {
+            points, capacity, current_x, staircase,
+            scale: if log { XScale::Log2 } else { XScale::Linear },
+            ticks: if plain { TickStyle::Plain } else { TickStyle::Tokens },
+            compare: Some(Overlay { name: "B".into(), line: line.clone(), capacity: Some(other_capacity) }),
+            naive: Some(Overlay { name: "naive".into(), line, capacity: None }),
+            markers: vec![Marker { x: marker, text: "here".into() }],
+            ..sequence_view(1, XScale::Linear)
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_view_draws_inside_its_frame(view in any_view(), width in 0..1700_u16, height in 0..1300_u16) {
+        let drawn = curve(&view, Frame::new(width, height));
+        check(&drawn.svg);
+        for (x, y) in places(&drawn.svg) {
+            prop_assert!(x >= drawn.plot.left - 1.0 && x <= drawn.plot.right + 1.0, "{} outside", x);
+            prop_assert!(y >= drawn.plot.top - 1.0 && y <= drawn.plot.bottom + 1.0, "{} outside", y);
+        }
+        prop_assert!(drawn.svg.len() < 200_000);
+        prop_assert!(drawn.px_to_x(f64::from(width)).is_finite());
+    }
+}

@@ -1,0 +1,158 @@
+//! What a mark looks like: a class name for the stylesheet and, for areas, a pattern besides the colour.
+
+use std::fmt::Write as _;
+
+use super::KINDS;
+use super::svg::K;
+
+/// The part of a class or pattern name that stands for each kind of memory, in stacking order.
+pub const KIND_SLUGS: [&str; KINDS] =
+    ["parameter", "gradient", "optimizer-state", "activation", "kv-cache", "temporary", "framework"];
+
+/// The lines or dots of each kind's pattern in a 10 × 10 tile; weights are plain.
+const MARKS: [&str; KINDS] = [
+    "",
+    "M-1 6L6-1M4 11L11 4",                    // rising lines
+    "M0 5H10",                                // level lines
+    "M2.5 2.5h.01M7.5 7.5h.01",               // dots (zero-length strokes with round caps)
+    "M-1 4L6 11M4-1L11 6",                    // falling lines
+    "M-1 6L6-1M4 11L11 4M-1 4L6 11M4-1L11 6", // crossed lines
+    "M5 0V10",                                // upright lines
+];
+
+/// Everything that plotters is asked to draw. Plotters knows only colours, so each paint travels as a colour of its own
+/// and is turned into a class by [`super::svg::translate`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Paint {
+    /// The area of one kind of memory.
+    Kind(usize),
+    /// Horizontal grid lines.
+    Grid,
+    /// The line at zero.
+    Axis,
+    /// The faint background above capacity.
+    OverTint,
+    /// The hatch above capacity, over the areas.
+    OverHatch,
+    /// The capacity line.
+    Capacity,
+    /// Points that a rule forbids.
+    Blocked,
+    /// The total of the scenario compared with.
+    Compare,
+    /// Its capacity.
+    CompareCapacity,
+    /// The plain division.
+    Naive,
+    /// A vertical line at a remarkable x.
+    Marker,
+    /// The vertical line at the current x.
+    Now,
+    /// The dot at the current total.
+    NowDot,
+}
+
+impl Paint {
+    /// All paints that are not a kind; their codes follow the kinds.
+    const OTHERS: [Self; 12] = [
+        Self::Grid,
+        Self::Axis,
+        Self::OverTint,
+        Self::OverHatch,
+        Self::Capacity,
+        Self::Blocked,
+        Self::Compare,
+        Self::CompareCapacity,
+        Self::Naive,
+        Self::Marker,
+        Self::Now,
+        Self::NowDot,
+    ];
+
+    /// The number that stands for this paint in a colour.
+    pub(super) fn code(self) -> u8 {
+        let index = match self {
+            Self::Kind(kind) => kind,
+            other => Self::OTHERS.iter().position(|paint| *paint == other).unwrap_or(0) + KINDS,
+        };
+        u8::try_from(index).unwrap_or(0)
+    }
+
+    /// The paint of a code.
+    pub(super) fn from_code(code: u8) -> Option<Self> {
+        let index = usize::from(code);
+        if index < KINDS { Some(Self::Kind(index)) } else { Self::OTHERS.get(index - KINDS).copied() }
+    }
+
+    /// The attributes that replace the colour, for a chart with that id.
+    pub(super) fn attributes(self, id: &str) -> String {
+        let class = match self {
+            Self::Kind(kind) => return format!("class=\"chart-area\" fill=\"url(#{id}-{})\"", slug(kind)),
+            Self::OverHatch => return format!("class=\"chart-over\" fill=\"url(#{id}-over)\""),
+            Self::Blocked => return format!("class=\"chart-blocked\" fill=\"url(#{id}-blocked)\""),
+            Self::Grid => "grid",
+            Self::Axis => "axis",
+            Self::OverTint => "over-tint",
+            Self::Capacity => "capacity",
+            Self::Compare => "compare",
+            Self::CompareCapacity => "compare-capacity",
+            Self::Naive => "naive",
+            Self::Marker => "marker",
+            Self::Now => "now",
+            Self::NowDot => "now-dot",
+        };
+        format!("class=\"chart-{class}\"")
+    }
+}
+
+/// The name part of a kind, or of the last kind when there is no such kind.
+pub(super) fn slug(kind: usize) -> &'static str {
+    KIND_SLUGS.get(kind).copied().unwrap_or("framework")
+}
+
+/// The pattern of one kind, `tile` viewBox units wide.
+fn kind_pattern(out: &mut String, id: &str, kind: usize, tile: f64) {
+    let (slug, marks) = (slug(kind), MARKS.get(kind).copied().unwrap_or_default());
+    let scale = tile / 10.0;
+    let _ = write!(
+        out,
+        "<pattern id=\"{id}-{slug}\" width=\"10\" height=\"10\" patternUnits=\"userSpaceOnUse\" patternTransform=\"scale({scale})\">\
+         <rect class=\"kind-{slug}\" width=\"10\" height=\"10\"/>"
+    );
+    if !marks.is_empty() {
+        let _ = write!(out, "<path class=\"chart-marks kind-{slug}\" d=\"{marks}\"/>");
+    }
+    out.push_str("</pattern>");
+}
+
+/// The definitions of one chart: a pattern for each kind in use, and the two hatches. Ids begin with the chart's id.
+pub(super) fn definitions(id: &str, kinds: &[bool; KINDS]) -> String {
+    let mut out = String::from("<defs>");
+    for kind in (0..KINDS).filter(|kind| kinds.get(*kind).copied().unwrap_or(false)) {
+        kind_pattern(&mut out, id, kind, 8.0 * K);
+    }
+    for (name, marks) in [("over", "M-1 6L6-1M4 11L11 4"), ("blocked", "M-1 4L6 11M4-1L11 6")] {
+        let _ = write!(
+            out,
+            "<pattern id=\"{id}-{name}\" width=\"10\" height=\"10\" patternUnits=\"userSpaceOnUse\" patternTransform=\"scale({K})\">\
+             <rect class=\"chart-{name}-ground\" width=\"10\" height=\"10\"/>\
+             <path class=\"chart-{name}-marks\" d=\"{marks}\"/></pattern>"
+        );
+    }
+    out.push_str("</defs>");
+    out
+}
+
+/// The small square of one kind for a legend or a table row: the same colour and pattern as in the charts.
+///
+/// `id` must be unique on the page and a plain word; an unknown kind gives the last one.
+pub fn swatch(id: &str, kind_index: usize) -> String {
+    let id = super::svg::safe_id(id);
+    let mut defs = String::new();
+    kind_pattern(&mut defs, &id, kind_index.min(KINDS - 1), 6.0);
+    format!(
+        "<svg class=\"chart chart-swatch\" viewBox=\"0 0 14 14\" width=\"14\" height=\"14\" aria-hidden=\"true\" focusable=\"false\">\
+         <defs>{defs}</defs><rect class=\"chart-swatch-area\" x=\".5\" y=\".5\" width=\"13\" height=\"13\" rx=\"2\" fill=\"url(#{id}-{})\"/></svg>",
+        slug(kind_index)
+    )
+}

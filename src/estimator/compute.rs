@@ -1,0 +1,98 @@
+//! FLOPs of a training step from the operation list; time and cost at a stated utilisation.
+
+use crate::config::{AttentionKernel, Job, Recompute};
+use crate::ops::{self, OpList};
+use crate::units::{Flops, FlopsPerSecond, Seconds, to_f64};
+
+/// Compute of a training run. FLOPs count a multiply-add as two and attention as the full square of tokens.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Compute {
+    /// Forward of one optimizer step, all ranks together.
+    pub forward: Flops,
+    /// Backward of one optimizer step: twice forward.
+    pub backward: Flops,
+    /// Forward work done again in backward.
+    pub recomputed: Flops,
+    /// Of forward, the attention products (scores and values).
+    pub attention: Flops,
+    /// Tokens per optimizer step.
+    pub tokens_per_step: u64,
+    /// Optimizer steps for all training tokens, rounded up.
+    pub steps: u64,
+    /// Model FLOPs of the whole training (without recomputation).
+    pub total: Flops,
+    /// The rule of thumb `6 · parameters · tokens` for comparison.
+    pub six_pd: Flops,
+    /// Hardware FLOPs over model FLOPs: what recomputation costs.
+    pub hfu_over_mfu: f64,
+    /// Model FLOPs utilisation assumed.
+    pub mfu: f64,
+    /// About 20 tokens per parameter.
+    pub chinchilla_tokens: f64,
+    /// Seconds per optimizer step; `None` if the device's peak rate is unknown.
+    pub step_seconds: Option<Seconds>,
+    /// Wall-clock time of the whole training.
+    pub seconds: Option<Seconds>,
+    /// Accelerator-hours of the whole training.
+    pub gpu_hours: Option<f64>,
+    /// Price of the whole training in the user's currency.
+    pub cost: Option<f64>,
+}
+
+impl Compute {
+    /// Model FLOPs of one optimizer step: forward and backward.
+    pub fn model_flops_per_step(&self) -> Flops {
+        self.forward + self.backward
+    }
+}
+
+/// Chinchilla's tokens per parameter.
+const CHINCHILLA_TOKENS_PER_PARAMETER: f64 = 20.0;
+
+/// The compute of a training job; `None` when serving.
+pub(super) fn compute(job: &Job, list: &OpList) -> Option<Compute> {
+    let run = job.training()?;
+    let micro_batches = to_f64(run.global_batch_size) / to_f64(job.micro_batch_size());
+    let layers = to_f64(list.num_hidden_layers);
+    let attention = list.block.iter().filter(|op| op.attention_core).map(|op| op.forward).sum::<Flops>() * layers;
+    let block = ops::forward(&list.block) * layers;
+    let per_micro_batch = list.forward();
+    let recomputed = match (run.recompute, run.attention) {
+        (Recompute::Full, _) => block,
+        (Recompute::Selective, AttentionKernel::Standard) => attention,
+        // FlashAttention's backward computes the scores again: one of its two products.
+        (_, AttentionKernel::Flash) => attention * 0.5,
+        (Recompute::None, AttentionKernel::Standard) => Flops(0.0),
+    };
+    let forward = per_micro_batch * micro_batches;
+    let backward = forward * 2.0;
+    let recomputed = recomputed * micro_batches;
+    let tokens_per_step = run.seq_length.saturating_mul(run.global_batch_size);
+    let steps_exact = run.training_tokens / to_f64(tokens_per_step);
+    let parameters = to_f64(list.parameters());
+    let per_step = forward + backward;
+    let total = per_step * steps_exact;
+    let accelerator = &job.cluster().accelerator;
+    let gpus = to_f64(job.layout().world_size());
+    let peak = accelerator.peak.of(run.recipe().activation).filter(|peak| *peak > 0.0 && run.mfu > 0.0);
+    let rate = peak.map(|peak| FlopsPerSecond(peak * 1e12 * run.mfu * gpus));
+    let seconds = rate.map(|rate| total / rate);
+    let gpu_hours = seconds.map(|seconds| seconds.hours() * gpus);
+    Some(Compute {
+        forward,
+        backward,
+        recomputed,
+        attention: attention * micro_batches,
+        tokens_per_step,
+        steps: crate::units::ceil_u64(steps_exact),
+        total,
+        six_pd: Flops(6.0 * parameters * run.training_tokens),
+        hfu_over_mfu: (per_step.0 + recomputed.0) / per_step.0,
+        mfu: run.mfu,
+        chinchilla_tokens: CHINCHILLA_TOKENS_PER_PARAMETER * parameters,
+        step_seconds: rate.map(|rate| per_step / rate),
+        seconds,
+        gpu_hours,
+        cost: gpu_hours.map(|hours| hours * accelerator.price_per_hour),
+    })
+}

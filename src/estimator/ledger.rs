@@ -1,0 +1,126 @@
+//! The ledger: every line of memory on the most loaded rank, with its parts, source and certainty.
+
+use crate::ops::Shape;
+use crate::sources::Source;
+use crate::units::{Bytes, DType};
+
+/// Kinds of memory, in the words of PyTorch's `MemTracker` plus cache and framework. Order = stacking order in charts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum MemoryKind {
+    /// Weights used by forward and backward.
+    Parameter,
+    /// Gradients.
+    Gradient,
+    /// Optimizer states, master weights included.
+    OptimizerState,
+    /// Saved for backward.
+    Activation,
+    /// Keys and values of served tokens.
+    KvCache,
+    /// Alive only during some operation: working set of a recomputed block, gathered weights, logits.
+    Temporary,
+    /// Framework context, reserves and overheads outside the model.
+    Framework,
+}
+
+impl MemoryKind {
+    /// All kinds in stacking order.
+    pub const ALL: [Self; 7] = [
+        Self::Parameter,
+        Self::Gradient,
+        Self::OptimizerState,
+        Self::Activation,
+        Self::KvCache,
+        Self::Temporary,
+        Self::Framework,
+    ];
+
+    /// Position in [`Self::ALL`].
+    pub const fn index(self) -> usize {
+        self as usize
+    }
+
+    /// The name shown on the page.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Parameter => "Weights",
+            Self::Gradient => "Gradients",
+            Self::OptimizerState => "Optimizer states",
+            Self::Activation => "Activations",
+            Self::KvCache => "KV cache",
+            Self::Temporary => "Temporary",
+            Self::Framework => "Framework and reserve",
+        }
+    }
+}
+
+/// How sure a line is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Certainty {
+    /// Shapes and formats alone decide it.
+    Exact,
+    /// It rests on a documented behaviour of software.
+    Modelled,
+    /// A figure the user may set; an assumption.
+    Assumed,
+}
+
+/// One tensor behind a line, or several alike.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TensorLine {
+    /// The operation it belongs to.
+    pub op: &'static str,
+    /// Its name.
+    pub name: &'static str,
+    /// Named dimensions of one tensor before splitting.
+    pub shape: Shape,
+    /// Format.
+    pub dtype: DType,
+    /// How many of them this rank holds (layers, micro-batches in flight).
+    pub count: u64,
+    /// Bytes on this rank, all of them together.
+    pub bytes: Bytes,
+}
+
+/// One item of memory on the most loaded rank.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LineItem {
+    /// Kind.
+    pub kind: MemoryKind,
+    /// What it is, e.g. `Adam first moment`.
+    pub label: &'static str,
+    /// Bytes on this rank.
+    pub bytes: Bytes,
+    /// Tensors behind it; empty where the line is not made of tensors. Their bytes add up to `bytes` where `exact_sum`.
+    pub tensors: Vec<TensorLine>,
+    /// One plain sentence: how it comes about for this job.
+    pub note: &'static str,
+    /// Where it comes from.
+    pub source: Source,
+    /// How sure it is.
+    pub certainty: Certainty,
+}
+
+/// All lines alive at the peak on the most loaded rank.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Ledger {
+    /// The lines, in the order of [`MemoryKind`].
+    pub lines: Vec<LineItem>,
+}
+
+impl Ledger {
+    /// Sum of all lines.
+    pub fn total(&self) -> Bytes {
+        self.lines.iter().map(|line| line.bytes).sum()
+    }
+
+    /// Sum of one kind.
+    pub fn of(&self, kind: MemoryKind) -> Bytes {
+        self.lines.iter().filter(|line| line.kind == kind).map(|line| line.bytes).sum()
+    }
+
+    /// Sums by kind, in the order of [`MemoryKind::ALL`].
+    pub fn by_kind(&self) -> [Bytes; 7] {
+        MemoryKind::ALL.map(|kind| self.of(kind))
+    }
+}

@@ -1,0 +1,253 @@
+//! Model states: weights, gradients, optimizer states, and weights gathered for a while under full sharding.
+
+use super::ledger::{Certainty, LineItem, MemoryKind, TensorLine};
+use super::stage::Stage;
+use crate::config::{DataSharding, Job, Optimizer, Run, TrainingRun};
+use crate::ops::{self, Dim, Op, OpList, Role, Shape, Tensor};
+use crate::sources::{self, Source};
+use crate::units::{Bytes, DType, Elements};
+
+/// Elements per block of the 8-bit optimizer's scales (bitsandbytes).
+const QUANTISATION_BLOCK: u64 = 256;
+/// `DeepSpeed`'s default of `stage3_max_live_parameters`.
+const MAX_LIVE_PARAMETERS: u64 = 1_000_000_000;
+
+/// Label of the weights gathered for use under full sharding.
+pub const GATHERED_WEIGHTS: &str = "Gathered weights";
+
+/// One parameter tensor of a stage and how often the stage holds it.
+struct Held<'a> {
+    op: &'a Op,
+    tensor: &'a Tensor,
+    count: u64,
+    elements: u64,
+}
+
+/// Weights and optimizer states on one rank of a stage: alive throughout the step.
+pub(super) fn lines(job: &Job, list: &OpList, stage: &Stage) -> Vec<LineItem> {
+    let held = held(job, list, stage);
+    let total: u64 = held.iter().map(|held| held.elements).fold(0, u64::saturating_add);
+    let mut lines = vec![weights(job, &held)];
+    if let Run::Training(run) = job.run() {
+        optimizer(job, run, &held, total, &mut lines);
+    }
+    lines
+}
+
+/// How many gradients exist at a moment.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Gradients {
+    /// None: released after the step before, backward has not begun.
+    None,
+    /// Those of the head: backward has just passed it.
+    Head,
+    /// All but those of the first block and the embedding, which backward has yet to write.
+    BeforeFirstBlock,
+    /// All.
+    All,
+}
+
+/// Gradients on one rank of a stage. With gradient accumulation all of them exist from the second micro-batch on.
+pub(super) fn gradients(job: &Job, list: &OpList, stage: &Stage, exist: Gradients) -> Vec<LineItem> {
+    let Some(run) = job.training() else { return Vec::new() };
+    let t = job.layout().t();
+    let head = if list.head.iter().any(has_head_weight) { &list.head } else { &list.embedding };
+    let (parameters, note) = match exist {
+        _ if job.gradient_accumulation_steps() > 1 => {
+            (total(job, list, stage), "One per parameter; accumulation keeps all of them between micro-batches.")
+        }
+        Gradients::None => return Vec::new(),
+        Gradients::Head => (parameters_per_rank(head, t), "So far only the head's: backward has just passed it."),
+        Gradients::BeforeFirstBlock => {
+            let embedding =
+                if stage.embedding && !job.model().tie_word_embeddings { parameters_per_rank(&list.embedding, t) } else { 0 };
+            let missing = parameters_per_rank(&list.block, t).saturating_add(embedding);
+            (total(job, list, stage).saturating_sub(missing), "All but those of the first block and the embedding.")
+        }
+        Gradients::All => (total(job, list, stage), "One per parameter."),
+    };
+    let recipe = run.recipe();
+    let ranks = if job.layout().sharding.shards_gradients() { job.layout().d() } else { 1 };
+    let about = (note, sources::PYTORCH_AUTOGRAD);
+    let mut lines = vec![per_parameter(MemoryKind::Gradient, "Gradients", (parameters, ranks), recipe.gradient, about)];
+    if let Some(copy) = recipe.gradient_copy {
+        let about = ("An fp32 copy in which gradients are accumulated.", sources::PYTORCH_AUTOGRAD);
+        lines.push(per_parameter(MemoryKind::Gradient, "fp32 gradient copy", (parameters, ranks), copy, about));
+    }
+    lines
+}
+
+fn has_head_weight(op: &Op) -> bool {
+    op.tensors.iter().any(|tensor| tensor.role == Role::Parameter && tensor.name == "head weight")
+}
+
+fn total(job: &Job, list: &OpList, stage: &Stage) -> u64 {
+    held(job, list, stage).iter().map(|held| held.elements).fold(0, u64::saturating_add)
+}
+
+/// Parameters of some operations on one tensor-parallel rank.
+fn parameters_per_rank(ops: &[Op], t: u64) -> u64 {
+    ops::tensors(ops, Role::Parameter).map(|(_, tensor)| tensor.elements_per_rank(t, false).0).fold(0, u64::saturating_add)
+}
+
+/// Every parameter tensor of the stage, with its elements on one tensor-parallel rank over all its copies.
+fn held<'a>(job: &Job, list: &'a OpList, stage: &Stage) -> Vec<Held<'a>> {
+    let t = job.layout().t();
+    let mut held = Vec::with_capacity(24);
+    let mut add = |ops: &'a [Op], count: u64| {
+        for (op, tensor) in ops::tensors(ops, Role::Parameter) {
+            let elements = tensor.elements_per_rank(t, false).0.saturating_mul(count);
+            held.push(Held { op, tensor, count, elements });
+        }
+    };
+    if stage.embedding {
+        add(&list.embedding, 1);
+    }
+    add(&list.block, stage.layers);
+    if stage.head {
+        add(&list.head, 1);
+    }
+    if stage.head && !stage.embedding && job.model().tie_word_embeddings {
+        // The last stage keeps its own copy of a tied token embedding.
+        if let Some((op, tensor)) = ops::tensors(&list.embedding, Role::Parameter).next() {
+            held.push(Held { op, tensor, count: 1, elements: tensor.elements_per_rank(t, false).0 });
+        }
+    }
+    held
+}
+
+/// The bytes of each part of a sharded buffer, so that the parts add up to the rank's rounded-up share.
+fn shares(elements: impl Iterator<Item = u64>, ranks: u64, dtype: DType) -> impl Iterator<Item = Bytes> {
+    let share = move |elements: u64| Elements(elements.div_ceil(ranks)).stored_as(dtype);
+    elements.scan(0_u64, move |before, elements| {
+        let from = share(*before);
+        *before = before.saturating_add(elements);
+        Some(share(*before).saturating_sub(from))
+    })
+}
+
+fn weights(job: &Job, held: &[Held]) -> LineItem {
+    let sharded = job.training().is_some() && job.layout().sharding.shards_parameters();
+    let ranks = if sharded { job.layout().d() } else { 1 };
+    let dtype = held.first().map_or(DType::Bf16, |held| held.tensor.dtype);
+    let tensors: Vec<_> = held
+        .iter()
+        .zip(shares(held.iter().map(|held| held.elements), ranks, dtype))
+        .map(|(held, bytes)| TensorLine {
+            op: held.op.name,
+            name: held.tensor.name,
+            shape: held.tensor.shape,
+            dtype,
+            count: held.count,
+            bytes,
+        })
+        .collect();
+    let note = if sharded {
+        "Every parameter in the compute format, shared out over data-parallel ranks."
+    } else {
+        "Every parameter of this rank in the compute format."
+    };
+    let bytes = tensors.iter().map(|tensor| tensor.bytes).sum();
+    LineItem {
+        kind: MemoryKind::Parameter,
+        label: "Weights",
+        bytes,
+        tensors,
+        note,
+        source: sources::ARITHMETIC,
+        certainty: Certainty::Exact,
+    }
+}
+
+/// A line of one value per parameter of the rank.
+fn per_parameter(
+    kind: MemoryKind,
+    label: &'static str,
+    (parameters, ranks): (u64, u64),
+    dtype: DType,
+    (note, source): (&'static str, Source),
+) -> LineItem {
+    let shape = Shape::of([Dim("parameters of this rank", parameters)]);
+    let bytes = Elements(parameters.div_ceil(ranks.max(1))).stored_as(dtype);
+    let tensors = vec![TensorLine { op: label, name: "one value per parameter", shape, dtype, count: 1, bytes }];
+    LineItem { kind, label, bytes, tensors, note, source, certainty: Certainty::Exact }
+}
+
+fn optimizer(job: &Job, run: &TrainingRun, held: &[Held], parameters: u64, lines: &mut Vec<LineItem>) {
+    let recipe = run.recipe();
+    let ranks = if job.layout().sharding.shards_optimizer() { job.layout().d() } else { 1 };
+    let mut push = |label, count: u64, dtype, note, source| {
+        let line = per_parameter(MemoryKind::OptimizerState, label, (count, ranks), dtype, (note, source));
+        lines.push(line);
+    };
+    if let Some(master) = recipe.master {
+        push("Master weights", parameters, master, "An fp32 copy of every weight, updated by the optimizer.", sources::ZERO_2020);
+    }
+    let state = recipe.optimizer_state;
+    match run.optimizer {
+        Optimizer::AdamW => {
+            push("First moment", parameters, state, "Running mean of the gradient.", sources::ZERO_2020);
+            push("Second moment", parameters, state, "Running mean of the squared gradient.", sources::ZERO_2020);
+        }
+        Optimizer::AdamW8bit => {
+            let note = "Running mean in one byte, scaled block by block.";
+            push("First moment, 8 bit", parameters, DType::Int8, note, sources::ADAM_8BIT_2022);
+            let note = "Running mean of squares in one byte, scaled block by block.";
+            push("Second moment, 8 bit", parameters, DType::Int8, note, sources::ADAM_8BIT_2022);
+            let scales = parameters.div_ceil(QUANTISATION_BLOCK).saturating_mul(2);
+            push("Scales of both moments", scales, DType::Fp32, "One fp32 scale per 256 values.", sources::ADAM_8BIT_2022);
+        }
+        Optimizer::Sgd => {}
+        Optimizer::SgdMomentum => push("Momentum", parameters, state, "One running sum of gradients.", sources::PYTORCH_AUTOGRAD),
+        Optimizer::Adafactor => {
+            let factors = held.iter().map(factored).fold(0, u64::saturating_add);
+            let note = "One row and one column of a matrix instead of its full second moment.";
+            push("Row and column factors", factors, DType::Fp32, note, sources::ADAFACTOR_2018);
+        }
+    }
+}
+
+/// Adafactor's state for a tensor on one tensor-parallel rank: rows plus columns of a matrix, all values of a vector.
+///
+/// Every matrix has `hidden_size` on one side; the other side is what tensor parallelism splits.
+fn factored(held: &Held) -> u64 {
+    let each = held.elements / held.count.max(1);
+    let width = held.tensor.shape.dims().find(|dim| dim.0 == "hidden_size").map(|dim| dim.1);
+    let factors = match width {
+        Some(width) if held.tensor.shape.dims().count() > 1 => width.saturating_add(each.div_ceil(width.max(1))),
+        _ => each,
+    };
+    factors.saturating_mul(held.count)
+}
+
+/// What the page says about gathered weights.
+const fn gathered_weights_note(sharding: DataSharding) -> &'static str {
+    match sharding {
+        DataSharding::Fsdp => "Embedding, norm and head stay gathered; one block is in use while the next is fetched.",
+        _ => "Stage 3 gathers weights before use, at most one billion parameters at once (DeepSpeed's default).",
+    }
+}
+
+/// Weights gathered for use under full sharding: `blocks` blocks beside the root group; `None` without full sharding.
+pub(super) fn gathered(job: &Job, list: &OpList, stage: &Stage, blocks: u64) -> Option<LineItem> {
+    let sharding = job.layout().sharding;
+    let run = job.training()?;
+    if !sharding.shards_parameters() || job.layout().d() == 1 {
+        return None;
+    }
+    let t = job.layout().t();
+    let ends = [(stage.embedding, &list.embedding), (stage.head, &list.head)];
+    let ends =
+        ends.into_iter().filter(|(held, _)| *held).map(|(_, ops)| parameters_per_rank(ops, t)).fold(0, u64::saturating_add);
+    let block = parameters_per_rank(&list.block, t);
+    let (parameters, source) = match sharding {
+        DataSharding::Fsdp => (ends.saturating_add(block.saturating_mul(blocks.min(stage.layers))), sources::FSDP2),
+        _ => (ends.saturating_add(block.saturating_mul(stage.layers)).min(MAX_LIVE_PARAMETERS), sources::DEEPSPEED),
+    };
+    let dtype = run.recipe().parameter;
+    let bytes = Elements(parameters).stored_as(dtype);
+    let shape = Shape::of([Dim("gathered parameters", parameters)]);
+    let tensors = vec![TensorLine { op: GATHERED_WEIGHTS, name: "full weights", shape, dtype, count: 1, bytes }];
+    let (kind, label, note) = (MemoryKind::Temporary, GATHERED_WEIGHTS, gathered_weights_note(sharding));
+    Some(LineItem { kind, label, bytes, tensors, note, source, certainty: Certainty::Modelled })
+}

@@ -1,0 +1,109 @@
+//! Why a `config.json` cannot be used.
+
+use thiserror::Error;
+
+use super::value::Value;
+
+/// Why a file cannot be used. Every message is one sentence or two, for the person who pasted the text, with a way out.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum ImportError {
+    /// Nothing was pasted.
+    #[error("There is nothing here yet: paste the whole text of a config.json.")]
+    Empty,
+    /// More text than any config.json has.
+    #[error("This text is {bytes} bytes long, more than any config.json; paste only the file config.json.")]
+    TooLong {
+        /// Length of the text.
+        bytes: usize,
+    },
+    /// A web page instead of the file.
+    #[error(
+        "This is a web page, not a config.json: open the file's raw view and copy the text from its first {{ to its last }}."
+    )]
+    WebPage,
+    /// Not JSON, even with comments and trailing commas allowed.
+    #[error("This cannot be read as JSON ({problem}); copy the file again from its first {{ to its last }}.")]
+    NotJson {
+        /// What the parser said, with the place.
+        problem: String,
+    },
+    /// JSON, but not `{ … }`.
+    #[error("This is {found}, not a config.json: the file is one group of keys from {{ to }}.")]
+    NotAnObject {
+        /// What was found instead.
+        found: &'static str,
+    },
+    /// Neither `model_type` nor `architectures`.
+    #[error("The file does not say which kind of model it is: add \"model_type\", such as \"llama\" or \"gpt2\".")]
+    NoKind,
+    /// A kind of model that is not read.
+    #[error(
+        "Models of the kind \"{model_type}\" are not read yet (llama, mistral, qwen2, qwen3, phi3, gemma, granite, gpt2, opt, \
+         gpt_neox, bloom and mpt are); type the sizes by hand under Architecture."
+    )]
+    UnknownKind {
+        /// The kind that the file names.
+        model_type: String,
+    },
+    /// A known structure that the estimates do not cover.
+    #[error("This model has {what}, which is not modelled; type the sizes by hand under Architecture for a rough answer.")]
+    NotModelled {
+        /// The structure and the key that shows it.
+        what: String,
+    },
+    /// A size that the file must state.
+    #[error("The key \"{key}\" is missing; copy the whole file, or type the sizes by hand under Architecture.")]
+    Missing {
+        /// The key.
+        key: &'static str,
+    },
+    /// A value of another type than the key has.
+    #[error("\"{key}\" must be {wanted}, but is {found}; correct it in the text.")]
+    WrongType {
+        /// The key.
+        key: String,
+        /// What the key holds.
+        wanted: &'static str,
+        /// What was found.
+        found: String,
+    },
+    /// A size that no model has.
+    #[error("\"{key}\" is {value}, but must be from 1 to {max}; correct it in the text.")]
+    OutOfRange {
+        /// The key.
+        key: String,
+        /// The value.
+        value: u64,
+        /// The largest size accepted.
+        max: u64,
+    },
+    /// Two sizes that cannot go together.
+    #[error("\"{size}\" ({value}) must be a multiple of \"{part}\" ({parts}); correct one of them in the text.")]
+    NotAMultiple {
+        /// The larger size's key.
+        size: &'static str,
+        /// Its value.
+        value: u64,
+        /// The smaller size's key.
+        part: &'static str,
+        /// Its value.
+        parts: u64,
+    },
+}
+
+impl ImportError {
+    /// A value of the wrong type.
+    pub(super) fn wrong_type(key: &str, wanted: &'static str, found: &Value) -> Self {
+        let found = match found {
+            number @ Value::OtherNumber(_) => number.brief(),
+            other => other.kind().to_owned(),
+        };
+        Self::WrongType { key: key.to_owned(), wanted, found }
+    }
+
+    /// A structure that is not modelled.
+    pub(super) fn not_modelled(what: impl Into<String>) -> Self {
+        Self::NotModelled { what: what.into() }
+    }
+}

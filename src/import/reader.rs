@@ -1,0 +1,220 @@
+//! Takes values out of a file by key and keeps the report.
+
+use std::collections::BTreeSet;
+use std::fmt::Display;
+
+use super::value::{Object, Value};
+use super::{How, ImportError, ReportRow};
+use crate::config::ModelConfig;
+
+/// The largest size accepted: far above any model, and small enough that all products stay exact.
+pub(super) const MAX_SIZE: u64 = 10_000_000;
+/// The largest number of layers accepted.
+pub(super) const MAX_LAYERS: u64 = 10_000;
+/// The longest sequence accepted, tokens.
+pub(super) const MAX_POSITIONS: u64 = 1_000_000_000;
+/// Ignored keys listed one by one; the rest are counted.
+const MAX_IGNORED: usize = 60;
+
+/// A file, the keys used so far and the report so far.
+pub(super) struct Reader<'a> {
+    base: &'a Object,
+    /// The whole file, where `base` is only its text part.
+    outer: Option<&'a Object>,
+    used: BTreeSet<&'a str>,
+    report: Vec<ReportRow>,
+}
+
+impl<'a> Reader<'a> {
+    /// Reads from `base`; `outer` is the file around it, if there is one.
+    pub(super) fn new(base: &'a Object, outer: Option<&'a Object>) -> Self {
+        Self { base, outer, used: BTreeSet::new(), report: Vec::new() }
+    }
+
+    /// The first of these keys that is there and not null.
+    fn find(&mut self, keys: &[&str]) -> Option<(&'a str, &'a Value)> {
+        let base = self.base;
+        let found = keys.iter().find_map(|key| base.get_key_value(*key).filter(|(_, value)| **value != Value::Null));
+        for key in keys {
+            if let Some((key, _)) = base.get_key_value(*key) {
+                self.used.insert(key);
+            }
+        }
+        found.map(|(key, value)| (key.as_str(), value))
+    }
+
+    /// The value of a key of any type, without a report line.
+    pub(super) fn peek(&self, key: &str) -> Option<&'a Value> {
+        self.base.get(key).filter(|value| **value != Value::Null)
+    }
+
+    /// Whether the key is there, null or not.
+    pub(super) fn has(&self, key: &str) -> bool {
+        self.base.contains_key(key)
+    }
+
+    /// Adds a line to the report.
+    pub(super) fn tell(&mut self, key: &str, value: &dyn Display, how: How, note: impl Into<String>) {
+        self.report.push(ReportRow { key: key.to_owned(), value: value.to_string(), how, note: note.into() });
+    }
+
+    /// A size under its own key or one of its other names; `None` where the file has none.
+    pub(super) fn optional(&mut self, keys: &[&'static str], max: u64) -> Result<Option<u64>, ImportError> {
+        let Some((key, value)) = self.find(keys) else {
+            return Ok(None);
+        };
+        let size = whole(key, value, max)?;
+        let name = keys.first().copied().unwrap_or(key);
+        let note = if name == key { String::new() } else { format!("The file calls it {key}.") };
+        self.tell(name, &size, How::Read, note);
+        Ok(Some(size))
+    }
+
+    /// A size that the file must have.
+    pub(super) fn size(&mut self, keys: &[&'static str], max: u64) -> Result<u64, ImportError> {
+        let missing = keys.last().copied().unwrap_or_default();
+        self.optional(keys, max)?.ok_or(ImportError::Missing { key: missing })
+    }
+
+    /// A size with a default of the library.
+    pub(super) fn size_or(&mut self, keys: &[&'static str], max: u64, default: u64) -> Result<u64, ImportError> {
+        if let Some(size) = self.optional(keys, max)? {
+            return Ok(size);
+        }
+        self.tell(keys.first().copied().unwrap_or_default(), &default, How::Assumed, "The library's default.");
+        Ok(default)
+    }
+
+    /// A size that follows from others where the file does not state it.
+    pub(super) fn size_or_derived(
+        &mut self,
+        keys: &[&'static str],
+        derived: u64,
+        note: &'static str,
+    ) -> Result<u64, ImportError> {
+        if let Some(size) = self.optional(keys, MAX_SIZE)? {
+            return Ok(size);
+        }
+        self.tell(keys.first().copied().unwrap_or_default(), &derived, How::Derived, note);
+        Ok(derived)
+    }
+
+    /// A yes or no with a default of the library.
+    pub(super) fn flag(&mut self, key: &'static str, default: bool) -> Result<bool, ImportError> {
+        self.flag_as(key, key, default)
+    }
+
+    /// A yes or no that the file calls `key` and the report `name`.
+    pub(super) fn flag_as(&mut self, key: &'static str, name: &str, default: bool) -> Result<bool, ImportError> {
+        match self.find(&[key]) {
+            Some((_, Value::Bool(yes))) => {
+                let note = if name == key { String::new() } else { format!("The file calls it {key}.") };
+                self.tell(name, yes, How::Read, note);
+                Ok(*yes)
+            }
+            Some((key, other)) => Err(ImportError::wrong_type(key, "true or false", other)),
+            None => {
+                self.tell(name, &default, How::Assumed, "The library's default.");
+                Ok(default)
+            }
+        }
+    }
+
+    /// A yes or no that is worth a report line only where the file states it.
+    pub(super) fn rare_flag(&mut self, key: &'static str, default: bool) -> Result<bool, ImportError> {
+        if self.peek(key).is_none() {
+            self.done_with(&[key]);
+            return Ok(default);
+        }
+        self.flag(key, default)
+    }
+
+    /// Whether the head reuses the embedding; files with a text part may say so outside of it.
+    pub(super) fn tied(&mut self, default: bool) -> Result<bool, ImportError> {
+        const KEY: &str = "tie_word_embeddings";
+        if let (None, Some(Value::Bool(yes))) = (self.peek(KEY), self.outer.and_then(|outer| outer.get(KEY))) {
+            self.tell(KEY, yes, How::Read, "Stated outside text_config.");
+            return Ok(*yes);
+        }
+        self.flag(KEY, default)
+    }
+
+    /// A fact that the kind of model implies.
+    pub(super) fn implied(&mut self, key: &str, value: &dyn Display, note: &'static str) {
+        self.tell(key, value, How::Derived, note);
+    }
+
+    /// Marks keys as dealt with, so that they are not listed as ignored.
+    pub(super) fn done_with(&mut self, keys: &[&str]) {
+        let _ = self.find(keys);
+    }
+
+    /// The report, with everything that was not used at its end.
+    pub(super) fn into_report(mut self) -> Vec<ReportRow> {
+        if let Some(outer) = self.outer {
+            for (key, value) in outer.iter().filter(|(key, _)| key.ends_with("_config") && *key != "text_config") {
+                let note = if key.contains("quant") { "" } else { "Only the text part is counted." };
+                self.tell(key, &value.brief(), How::Ignored, note);
+            }
+        }
+        let unused: Vec<_> = self.base.iter().filter(|(key, _)| !self.used.contains(key.as_str())).collect();
+        for (key, value) in unused.iter().take(MAX_IGNORED) {
+            self.tell(&super::value::shortened(key), &value.brief(), How::Ignored, note_on(key));
+        }
+        if unused.len() > MAX_IGNORED {
+            self.tell("…", &format!("{} more keys", unused.len() - MAX_IGNORED), How::Ignored, "");
+        }
+        self.report
+    }
+}
+
+/// What an ignored key would have meant.
+fn note_on(key: &str) -> &'static str {
+    match key {
+        "torch_dtype" | "dtype" => "The number format is chosen under Run.",
+        "quantization_config" => "The format of the weights is chosen under Run.",
+        "rope_scaling" | "rope_theta" | "rope_parameters" | "partial_rotary_factor" | "rotary_pct" => {
+            "Rotary positions have no parameters."
+        }
+        "use_cache" => "Serving always counts the key/value cache.",
+        "hidden_act" | "activation_function" | "hidden_activation" => "The activation does not change the sizes.",
+        "model_type" | "architectures" => "Used to find the kind of model.",
+        _ => "",
+    }
+}
+
+/// A whole number from 1 to `max`.
+pub(super) fn whole(key: &str, value: &Value, max: u64) -> Result<u64, ImportError> {
+    match value {
+        Value::Whole(number) if (1..=max).contains(number) => Ok(*number),
+        Value::Whole(number) => Err(ImportError::OutOfRange { key: key.to_owned(), value: *number, max }),
+        other => Err(ImportError::wrong_type(key, "a whole number of at least 1", other)),
+    }
+}
+
+/// The width of a head that divides the hidden size evenly.
+pub(super) fn head_dim_of(hidden_size: u64, heads: u64) -> Result<u64, ImportError> {
+    if heads == 0 || !hidden_size.is_multiple_of(heads) {
+        return Err(ImportError::NotAMultiple {
+            size: "hidden_size",
+            value: hidden_size,
+            part: "num_attention_heads",
+            parts: heads,
+        });
+    }
+    Ok(hidden_size / heads)
+}
+
+/// Query heads must come in groups of equal size.
+pub(super) fn check_heads(config: &ModelConfig) -> Result<(), ImportError> {
+    let (heads, kv_heads) = (config.num_attention_heads, config.num_key_value_heads);
+    if kv_heads == 0 || !heads.is_multiple_of(kv_heads) {
+        return Err(ImportError::NotAMultiple {
+            size: "num_attention_heads",
+            value: heads,
+            part: "num_key_value_heads",
+            parts: kv_heads,
+        });
+    }
+    Ok(())
+}

@@ -1,0 +1,185 @@
+//! The attention half of a block: norm, projections, scores, output.
+
+use super::builder::{Lowering, in_format, workspace};
+use super::tensor::{Dim, Kept, Op, Role, Shape, Split, Tensor};
+use super::{ends, writes_scores};
+use crate::config::Kernels;
+use crate::sources;
+use crate::units::{DType, Flops};
+
+/// All operations from the block's input to the first residual sum.
+pub(super) fn operations(with: &Lowering) -> Vec<Op> {
+    let mut ops = Vec::with_capacity(12);
+    if with.training {
+        ops.push(block_input(with));
+    }
+    if with.model.norms_per_block >= 1 {
+        ops.push(ends::norm("Input norm", with, None));
+    }
+    ops.push(projections(with));
+    if with.model.qk_norm {
+        ops.push(qk_norm(with));
+    }
+    if writes_scores(with) {
+        standard_core(with, &mut ops);
+    } else {
+        ops.push(flash_core(with));
+    }
+    ops.push(output_projection(with));
+    ops
+}
+
+/// What the block is given; it is saved in any case, as the checkpoint under full recomputation.
+fn block_input(with: &Lowering) -> Op {
+    Op {
+        name: "Block input",
+        tensors: vec![with.hidden("block input", Kept::BlockInput)],
+        forward: Flops(0.0),
+        attention_core: false,
+        source: sources::KORTHIKANTI_2022,
+    }
+}
+
+/// Query, key and value projections: `h·a·d + 2·h·k·d` weights; the normed input is saved once for all three.
+fn projections(with: &Lowering) -> Op {
+    let (heads, kv, d) = (with.heads(), with.kv_heads(), with.head_dim());
+    let mut tensors = vec![
+        with.weight("query weight", [heads, d, with.h()], Split::Heads(heads.1)),
+        with.weight("key weight", [kv, d, with.h()], Split::Heads(kv.1)),
+        with.weight("value weight", [kv, d, with.h()], Split::Heads(kv.1)),
+    ];
+    if with.model.attention_bias {
+        tensors.push(with.weight("query bias", [heads, d], Split::Heads(heads.1)));
+        tensors.push(with.weight("key bias", [kv, d], Split::Heads(kv.1)));
+        tensors.push(with.weight("value bias", [kv, d], Split::Heads(kv.1)));
+    }
+    if with.training {
+        tensors.push(with.hidden("projection input", Kept::Block));
+    } else {
+        tensors.extend(cache(with));
+    }
+    let columns = heads.1.saturating_add(kv.1.saturating_mul(2)).saturating_mul(d.1);
+    tensors.push(workspace(
+        "queries, keys and values",
+        [with.s(), with.b(), Dim("q+k+v width", columns)],
+        Split::Tensor,
+        with.activation,
+    ));
+    Op {
+        name: "Query, key and value projection",
+        tensors,
+        forward: with.matrix_product(with.h().1, columns),
+        attention_core: false,
+        source: sources::KORTHIKANTI_2022,
+    }
+}
+
+/// Keys and values of every served token: `2 · k · d` elements a token and block.
+fn cache(with: &Lowering) -> [Tensor; 2] {
+    let dims = [
+        Dim("context_length", with.context_length),
+        Dim("concurrent_sequences", with.concurrent_sequences),
+        with.kv_heads(),
+        with.head_dim(),
+    ];
+    ["cached keys", "cached values"].map(|name| Tensor {
+        name,
+        role: Role::KvCache,
+        shape: Shape::of(dims),
+        dtype: with.kv_cache,
+        split: Split::Heads(with.kv_heads().1),
+        kept: Kept::Always,
+    })
+}
+
+/// Norms over single heads (Qwen3): two vectors of `head_dim`; inputs and one fp32 value per head and token are saved.
+fn qk_norm(with: &Lowering) -> Op {
+    let mut tensors = vec![
+        with.weight("query norm weight", [with.head_dim()], Split::Replicated),
+        with.weight("key norm weight", [with.head_dim()], Split::Replicated),
+    ];
+    if with.training {
+        for (name, statistic, heads) in
+            [("unnormed queries", "query norm statistic", with.heads()), ("unnormed keys", "key norm statistic", with.kv_heads())]
+        {
+            let split = Split::Heads(heads.1);
+            tensors.push(with.saved(name, [with.s(), with.b(), heads, with.head_dim()], split, Kept::Block));
+            tensors.push(in_format(with.saved(statistic, [with.s(), with.b(), heads], split, Kept::Block), DType::Fp32));
+        }
+    }
+    Op { name: "Query and key norm", tensors, forward: Flops(0.0), attention_core: false, source: sources::FUSED_KERNELS }
+}
+
+/// Queries, keys and values as the attention core reads them.
+fn queries_keys_values(with: &Lowering) -> [Tensor; 3] {
+    let heads =
+        |name, heads: Dim| with.saved(name, [with.s(), with.b(), heads, with.head_dim()], Split::Heads(heads.1), Kept::Block);
+    [heads("queries", with.heads()), heads("keys", with.kv_heads()), heads("values", with.kv_heads())]
+}
+
+/// `FlashAttention`: no scores in memory; queries, keys, values, output and one fp32 log-sum-exp per query and head are saved.
+fn flash_core(with: &Lowering) -> Op {
+    let mut tensors = Vec::with_capacity(4);
+    if with.training {
+        tensors.extend(queries_keys_values(with));
+        let statistic = with.saved("log-sum-exp", [with.s(), with.b(), with.heads()], Split::Heads(with.heads().1), Kept::Block);
+        tensors.push(in_format(statistic, DType::Fp32));
+    }
+    Op {
+        name: "Attention core (FlashAttention)",
+        tensors,
+        forward: with.attention_product() * 2.0,
+        attention_core: true,
+        source: sources::FLASH_ATTENTION_2022,
+    }
+}
+
+/// Scores, softmax, dropout and values, with scores written to memory.
+///
+/// In the list of Korthikanti et al. probabilities, dropout mask and dropout output take `5·a·s²·b` bytes in 16 bit; without
+/// dropout (`fused`) the fp32 softmax output and its 16-bit copy are kept, as PyTorch's unfused attention does.
+fn standard_core(with: &Lowering, ops: &mut Vec<Op>) {
+    let dims = [with.b(), with.heads(), with.s(), Dim("context_length", with.context_length)];
+    let split = Split::Heads(with.heads().1);
+    let square = |name, dtype| in_format(with.saved(name, dims, split, Kept::AttentionCore), dtype);
+    let op = |name, tensors, forward| Op { name, tensors, forward, attention_core: true, source: sources::KORTHIKANTI_2022 };
+    let [queries, keys, values] = queries_keys_values(with);
+    if !with.training {
+        let scores = workspace("scores", dims, split, DType::Fp32);
+        ops.push(op("Scores", vec![scores], with.attention_product()));
+        ops.push(op("Attention over values", Vec::new(), with.attention_product()));
+        return;
+    }
+    ops.push(op("Scores", vec![queries, keys], with.attention_product()));
+    let paper = matches!(with.kernels, Kernels::Korthikanti);
+    let softmax = if paper { with.activation } else { DType::Fp32 };
+    ops.push(op("Softmax", vec![square("probabilities", softmax)], Flops(0.0)));
+    if paper {
+        ops.push(op("Attention dropout", vec![square("attention dropout mask", DType::Mask)], Flops(0.0)));
+    }
+    let weights = if paper { "probabilities after dropout" } else { "probabilities in the activation format" };
+    ops.push(op("Attention over values", vec![square(weights, with.activation), values], with.attention_product()));
+}
+
+/// Output projection: `a·d·h` weights; the attention output is saved, and in the paper's list a dropout mask.
+fn output_projection(with: &Lowering) -> Op {
+    let split = Split::Heads(with.heads().1);
+    let mut tensors = vec![with.weight("output weight", [with.h(), with.heads(), with.head_dim()], split)];
+    if with.model.attention_output_bias {
+        tensors.push(with.weight("output bias", [with.h()], Split::Replicated));
+    }
+    if with.training {
+        tensors.push(with.saved("attention output", [with.s(), with.b(), with.heads(), with.head_dim()], split, Kept::Block));
+        if matches!(with.kernels, Kernels::Korthikanti) {
+            tensors.push(in_format(with.hidden("output dropout mask", Kept::Block), DType::Mask));
+        }
+    }
+    tensors.push(workspace("projected output", [with.s(), with.b(), with.h()], Split::Replicated, with.activation));
+    Op {
+        name: "Output projection",
+        tensors,
+        forward: with.matrix_product(with.h().1, with.heads().1.saturating_mul(with.head_dim().1)),
+        attention_core: false,
+        source: sources::KORTHIKANTI_2022,
+    }
+}

@@ -1,0 +1,133 @@
+//! What an operation list is made for, and short constructors of its tensors.
+
+use super::tensor::{Dim, Kept, Role, Shape, Split, Tensor};
+use crate::config::{AttentionKernel, Kernels, ModelConfig};
+use crate::units::{DType, Flops, to_f64};
+
+/// Everything that shapes the operation list.
+#[derive(Clone, Copy, Debug)]
+pub struct Lowering<'a> {
+    /// The architecture.
+    pub model: &'a ModelConfig,
+    /// Tokens of one sequence that go through at once.
+    pub seq_length: u64,
+    /// Sequences that go through at once.
+    pub micro_batch_size: u64,
+    /// Tokens the attention looks back on, and the cache keeps per sequence.
+    pub context_length: u64,
+    /// Sequences whose keys and values are kept (0 when training).
+    pub concurrent_sequences: u64,
+    /// Format of weights.
+    pub parameter: DType,
+    /// Format of activations.
+    pub activation: DType,
+    /// Format of cached keys and values.
+    pub kv_cache: DType,
+    /// Software profile.
+    pub kernels: Kernels,
+    /// Attention kernel.
+    pub attention: AttentionKernel,
+    /// Whether backward follows.
+    pub training: bool,
+}
+
+impl<'a> Lowering<'a> {
+    /// A lowering that only serves to count parameters: one token, bf16.
+    pub const fn parameters_only(model: &'a ModelConfig) -> Self {
+        Self {
+            model,
+            seq_length: 1,
+            micro_batch_size: 1,
+            context_length: 1,
+            concurrent_sequences: 0,
+            parameter: DType::Bf16,
+            activation: DType::Bf16,
+            kv_cache: DType::Bf16,
+            kernels: Kernels::Fused,
+            attention: AttentionKernel::Flash,
+            training: true,
+        }
+    }
+
+    /// `seq_length`.
+    pub(super) const fn s(&self) -> Dim {
+        Dim("seq_length", self.seq_length)
+    }
+
+    /// `micro_batch_size`.
+    pub(super) const fn b(&self) -> Dim {
+        Dim("micro_batch_size", self.micro_batch_size)
+    }
+
+    /// `hidden_size`.
+    pub(super) const fn h(&self) -> Dim {
+        Dim("hidden_size", self.model.hidden_size)
+    }
+
+    /// Query heads.
+    pub(super) const fn heads(&self) -> Dim {
+        Dim("num_attention_heads", self.model.num_attention_heads)
+    }
+
+    /// Key/value heads.
+    pub(super) const fn kv_heads(&self) -> Dim {
+        Dim("num_key_value_heads", self.model.num_key_value_heads)
+    }
+
+    /// Width of a head.
+    pub(super) const fn head_dim(&self) -> Dim {
+        Dim("head_dim", self.model.head_dim)
+    }
+
+    /// Feed-forward width.
+    pub(super) const fn ffn(&self) -> Dim {
+        Dim("intermediate_size", self.model.intermediate_size)
+    }
+
+    /// Vocabulary.
+    pub(super) const fn vocab(&self) -> Dim {
+        Dim("vocab_size", self.model.vocab_size)
+    }
+
+    /// A parameter.
+    pub(super) fn weight<const N: usize>(&self, name: &'static str, dims: [Dim; N], split: Split) -> Tensor {
+        Tensor { name, role: Role::Parameter, shape: Shape::of(dims), dtype: self.parameter, split, kept: Kept::Always }
+    }
+
+    /// A saved activation in the activation format.
+    pub(super) fn saved<const N: usize>(&self, name: &'static str, dims: [Dim; N], split: Split, kept: Kept) -> Tensor {
+        Tensor { name, role: Role::Saved, shape: Shape::of(dims), dtype: self.activation, split, kept }
+    }
+
+    /// A `[seq_length, micro_batch_size, hidden_size]` activation that every tensor rank holds.
+    pub(super) fn hidden(&self, name: &'static str, kept: Kept) -> Tensor {
+        self.saved(name, [self.s(), self.b(), self.h()], Split::Replicated, kept)
+    }
+
+    /// FLOPs of multiplying all tokens of the micro-batch with a matrix: 2 per weight and token.
+    pub(super) fn matrix_product(&self, rows: u64, columns: u64) -> Flops {
+        Flops(2.0 * to_f64(self.seq_length) * to_f64(self.micro_batch_size) * to_f64(rows) * to_f64(columns))
+    }
+
+    /// FLOPs of one batched product of queries with keys (or probabilities with values), full square.
+    pub(super) fn attention_product(&self) -> Flops {
+        let model = self.model;
+        Flops(
+            2.0 * to_f64(self.seq_length)
+                * to_f64(self.context_length)
+                * to_f64(self.micro_batch_size)
+                * to_f64(model.num_attention_heads)
+                * to_f64(model.head_dim),
+        )
+    }
+}
+
+/// A workspace tensor.
+pub(super) fn workspace<const N: usize>(name: &'static str, dims: [Dim; N], split: Split, dtype: DType) -> Tensor {
+    Tensor { name, role: Role::Workspace, shape: Shape::of(dims), dtype, split, kept: Kept::Always }
+}
+
+/// The same tensor in another format.
+pub(super) const fn in_format(tensor: Tensor, dtype: DType) -> Tensor {
+    Tensor { dtype, ..tensor }
+}

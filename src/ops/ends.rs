@@ -1,0 +1,114 @@
+//! Both ends of the model: embedding, final norm, output head and loss; and the norm that stands everywhere.
+
+use super::LOSS_CHUNK_TOKENS;
+use super::builder::{Lowering, in_format, workspace};
+use super::tensor::{Dim, Kept, Op, Split, Tensor};
+use crate::config::{Kernels, Normalization, PositionEmbedding};
+use crate::sources;
+use crate::units::{DType, Flops};
+
+/// A norm over the hidden width: scale (and bias); saves its input, and in fused kernels one or two fp32 values per token.
+///
+/// Without `input` the norm reads what is saved already: the block's input.
+pub(super) fn norm(name: &'static str, with: &Lowering, input: Option<Tensor>) -> Op {
+    let mut tensors = vec![with.weight("scale", [with.h()], Split::Replicated)];
+    let layer_norm = matches!(with.model.normalization, Normalization::LayerNorm);
+    if layer_norm {
+        tensors.push(with.weight("bias", [with.h()], Split::Replicated));
+    }
+    let fused = matches!(with.kernels, Kernels::Fused);
+    if with.training {
+        tensors.extend(input);
+        if fused {
+            let statistics = if layer_norm { Dim("mean and deviation", 2) } else { Dim("root mean square", 1) };
+            let kept = input.map_or(Kept::Block, |input| input.kept);
+            let saved = with.saved("norm statistics", [with.s(), with.b(), statistics], Split::Replicated, kept);
+            tensors.push(in_format(saved, DType::Fp32));
+        }
+    }
+    let source = if fused { sources::FUSED_KERNELS } else { sources::KORTHIKANTI_2022 };
+    Op { name, tensors, forward: Flops(0.0), attention_core: false, source }
+}
+
+/// Token embedding, learned positions, and a norm where the model has one.
+pub(super) fn embedding(with: &Lowering) -> Vec<Op> {
+    let mut tensors = vec![with.weight("token embedding", [with.vocab(), with.h()], Split::Tensor)];
+    if matches!(with.model.position_embedding, PositionEmbedding::Learned) {
+        let rows = Dim("position_rows", with.model.position_rows);
+        tensors.push(with.weight("position embedding", [rows, with.h()], Split::Replicated));
+    }
+    if with.training {
+        let ids = with.saved("token ids", [with.s(), with.b()], Split::Replicated, Kept::Always);
+        tensors.push(in_format(ids, DType::Int64));
+        if matches!(with.kernels, Kernels::Korthikanti) {
+            tensors.push(in_format(with.hidden("embedding dropout mask", Kept::Always), DType::Mask));
+        } else if matches!(with.model.position_embedding, PositionEmbedding::Rotary) {
+            // Cosines and sines of every position, made once and used by all blocks.
+            for name in ["rotary cosines", "rotary sines"] {
+                tensors.push(with.saved(name, [with.s(), with.head_dim()], Split::Replicated, Kept::Always));
+            }
+        }
+    }
+    let mut ops =
+        vec![Op { name: "Embedding", tensors, forward: Flops(0.0), attention_core: false, source: sources::KORTHIKANTI_2022 }];
+    if with.model.embedding_norm {
+        ops.push(norm("Embedding norm", with, Some(with.hidden("embedded tokens", Kept::Always))));
+    }
+    ops
+}
+
+/// Final norm, output head and loss.
+pub(super) fn head(with: &Lowering) -> Vec<Op> {
+    let mut ops = Vec::with_capacity(2);
+    if with.model.final_norm {
+        ops.push(norm("Final norm", with, Some(with.hidden("final norm input", Kept::Always))));
+    }
+    let mut tensors = Vec::with_capacity(6);
+    if !with.model.tie_word_embeddings {
+        tensors.push(with.weight("head weight", [with.vocab(), with.h()], Split::Tensor));
+    }
+    match (with.training, with.kernels) {
+        (false, _) => serving_logits(with, &mut tensors),
+        (true, Kernels::Korthikanti) => full_logits(with, &mut tensors),
+        (true, Kernels::Fused) => chunked_loss(with, &mut tensors),
+    }
+    ops.push(Op {
+        name: "Output head and loss",
+        tensors,
+        forward: head_products(with),
+        attention_core: false,
+        source: if matches!(with.kernels, Kernels::Fused) { sources::FUSED_KERNELS } else { sources::KORTHIKANTI_2022 },
+    });
+    ops
+}
+
+/// Training multiplies every token with the head; serving only the last token of each sequence.
+fn head_products(with: &Lowering) -> Flops {
+    let rows = if with.training { with.s().1.saturating_mul(with.b().1) } else { with.concurrent_sequences };
+    let to = crate::units::to_f64;
+    Flops(2.0 * to(rows) * to(with.h().1) * to(with.vocab().1))
+}
+
+/// Logits of the last token of every sequence, in fp32 for sampling.
+fn serving_logits(with: &Lowering, tensors: &mut Vec<Tensor>) {
+    let dims = [Dim("concurrent_sequences", with.concurrent_sequences), with.vocab()];
+    tensors.push(workspace("logits", dims, Split::Tensor, DType::Fp32));
+}
+
+/// The paper's loss: head input and fp32 logits are saved; their 16-bit gradient is workspace of the loss's backward.
+fn full_logits(with: &Lowering, tensors: &mut Vec<Tensor>) {
+    let dims = [with.s(), with.b(), with.vocab()];
+    tensors.push(with.hidden("head input", Kept::Always));
+    tensors.push(in_format(with.saved("logits", dims, Split::Tensor, Kept::Always), DType::Fp32));
+    tensors.push(workspace("gradient of logits", dims, Split::Tensor, with.activation));
+}
+
+/// Chunked linear cross-entropy: no logits are kept, but the gradients of hidden states and head weight, made in forward.
+fn chunked_loss(with: &Lowering, tensors: &mut Vec<Tensor>) {
+    let chunk = Dim("loss chunk", LOSS_CHUNK_TOKENS.min(with.s().1.saturating_mul(with.b().1)));
+    tensors.push(with.hidden("gradient of head input", Kept::Always));
+    let weight = with.saved("gradient of head weight", [with.vocab(), with.h()], Split::Tensor, Kept::Always);
+    tensors.push(in_format(weight, with.parameter));
+    tensors.push(workspace("chunk of logits", [chunk, with.vocab()], Split::Tensor, with.activation));
+    tensors.push(workspace("chunk of logits in fp32", [chunk, with.vocab()], Split::Tensor, DType::Fp32));
+}

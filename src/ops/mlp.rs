@@ -1,0 +1,71 @@
+//! The feed-forward half of a block.
+
+use super::builder::{Lowering, in_format, workspace};
+use super::ends;
+use super::tensor::{Kept, Op, Split};
+use crate::config::{Kernels, MlpKind};
+use crate::sources;
+use crate::units::{DType, Flops};
+
+/// All operations from the first residual sum to the block's output.
+pub(super) fn operations(with: &Lowering) -> Vec<Op> {
+    let mut ops = Vec::with_capacity(3);
+    if with.model.norms_per_block >= 2 {
+        ops.push(ends::norm("Post-attention norm", with, Some(with.hidden("attention residual", Kept::Block))));
+    }
+    ops.push(up(with));
+    ops.push(down(with));
+    ops
+}
+
+/// Up (and gate) projection with its activation function: `h·f` weights per matrix.
+///
+/// Saved: the normed input, and the input of the activation function (gate and up in a gated layer).
+fn up(with: &Lowering) -> Op {
+    let gated = matches!(with.model.mlp, MlpKind::Gated);
+    let dims = [with.s(), with.b(), with.ffn()];
+    let names: &[(&str, &str, &str)] = if gated {
+        &[("gate weight", "gate bias", "gate output"), ("up weight", "up bias", "up output")]
+    } else {
+        &[("up weight", "up bias", "activation input")]
+    };
+    let mut tensors = Vec::with_capacity(8);
+    for &(weight, bias, output) in names {
+        tensors.push(with.weight(weight, [with.ffn(), with.h()], Split::Tensor));
+        if with.model.mlp_bias {
+            tensors.push(with.weight(bias, [with.ffn()], Split::Tensor));
+        }
+        if with.training {
+            tensors.push(with.saved(output, dims, Split::Tensor, Kept::Block));
+        }
+        tensors.push(workspace(output, dims, Split::Tensor, with.activation));
+    }
+    if with.training {
+        tensors.push(with.hidden("feed-forward input", Kept::Block));
+    }
+    let forward: Flops = names.iter().map(|_| with.matrix_product(with.h().1, with.ffn().1)).sum();
+    Op { name: "Feed-forward up", tensors, forward, attention_core: false, source: sources::KORTHIKANTI_2022 }
+}
+
+/// Down projection: `f·h` weights; its input is saved, and in the paper's list a dropout mask.
+fn down(with: &Lowering) -> Op {
+    let mut tensors = vec![with.weight("down weight", [with.h(), with.ffn()], Split::Tensor)];
+    if with.model.mlp_bias {
+        tensors.push(with.weight("down bias", [with.h()], Split::Replicated));
+    }
+    if with.training {
+        tensors.push(with.saved("down input", [with.s(), with.b(), with.ffn()], Split::Tensor, Kept::Block));
+        if matches!(with.kernels, Kernels::Korthikanti) {
+            tensors.push(in_format(with.hidden("feed-forward dropout mask", Kept::Block), DType::Mask));
+        }
+    }
+    tensors.push(workspace("down input", [with.s(), with.b(), with.ffn()], Split::Tensor, with.activation));
+    tensors.push(workspace("block output", [with.s(), with.b(), with.h()], Split::Replicated, with.activation));
+    Op {
+        name: "Feed-forward down",
+        tensors,
+        forward: with.matrix_product(with.h().1, with.ffn().1),
+        attention_core: false,
+        source: sources::KORTHIKANTI_2022,
+    }
+}

@@ -1,0 +1,127 @@
+//! Tensors and operations: the vocabulary of the operation list.
+
+use crate::sources::Source;
+use crate::units::{Bytes, DType, Elements, Flops};
+
+/// One named dimension of a shape, e.g. `("hidden_size", 4096)`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Dim(pub &'static str, pub u64);
+
+/// A shape of up to four named dimensions; unused places are `Dim("", 1)`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Shape([Dim; 4]);
+
+impl Shape {
+    /// A shape of one to four dimensions (further ones are not representable, which the type says).
+    pub fn of<const N: usize>(dims: [Dim; N]) -> Self {
+        const { assert!(N >= 1 && N <= 4) };
+        let mut all = [Dim("", 1); 4];
+        for (place, dim) in all.iter_mut().zip(dims) {
+            *place = dim;
+        }
+        Self(all)
+    }
+
+    /// The dimensions that are used.
+    pub fn dims(&self) -> impl Iterator<Item = &Dim> {
+        self.0.iter().filter(|dim| !dim.0.is_empty())
+    }
+
+    /// Number of elements.
+    pub fn elements(&self) -> Elements {
+        Elements(self.0.iter().fold(1, |product: u64, dim| product.saturating_mul(dim.1)))
+    }
+}
+
+/// What a tensor is there for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Role {
+    /// A parameter.
+    Parameter,
+    /// Saved in forward for backward.
+    Saved,
+    /// Alive only while its operation runs.
+    Workspace,
+    /// Kept per token while serving.
+    KvCache,
+}
+
+/// Over which ranks a tensor is split.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Split {
+    /// Every tensor-parallel rank holds all of it (split only under sequence parallelism, if it is an activation).
+    Replicated,
+    /// Split evenly over tensor-parallel ranks.
+    Tensor,
+    /// Split by whole heads, of which there are that many; a rank holds at least one (copied where ranks outnumber heads).
+    Heads(u64),
+}
+
+/// Which recomputation brings a saved tensor back, so that it need not be saved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kept {
+    /// Saved unless the whole block is recomputed.
+    Block,
+    /// Part of the attention core: not saved under selective or full recomputation.
+    AttentionCore,
+    /// The block's input: always saved.
+    BlockInput,
+    /// Outside the blocks: never recomputed.
+    Always,
+}
+
+/// One tensor of an operation. Shapes are those of one tensor-parallel rank's *group*; `split` says how ranks share it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tensor {
+    /// Short name, e.g. `queries`.
+    pub name: &'static str,
+    /// Purpose.
+    pub role: Role,
+    /// Named dimensions.
+    pub shape: Shape,
+    /// Format.
+    pub dtype: DType,
+    /// Splitting over tensor ranks.
+    pub split: Split,
+    /// Recomputation class (saved tensors only).
+    pub kept: Kept,
+}
+
+impl Tensor {
+    /// Bytes of the whole tensor over all ranks of the tensor-parallel group.
+    pub fn bytes(&self) -> Bytes {
+        self.shape.elements().stored_as(self.dtype)
+    }
+
+    /// Elements on the most loaded of `t` tensor-parallel ranks; replicated activations are split only with `sequence_parallel`.
+    pub fn elements_per_rank(&self, t: u64, sequence_parallel: bool) -> Elements {
+        let elements = self.shape.elements().0;
+        let activation = matches!(self.role, Role::Saved | Role::Workspace);
+        match self.split {
+            Split::Tensor => Elements(elements.div_ceil(t.max(1))),
+            Split::Heads(heads) => Elements((elements / heads.max(1)).saturating_mul(heads.div_ceil(t.max(1)))),
+            Split::Replicated if activation && sequence_parallel => Elements(elements.div_ceil(t.max(1))),
+            Split::Replicated => Elements(elements),
+        }
+    }
+
+    /// Bytes on the most loaded of `t` tensor-parallel ranks.
+    pub fn bytes_per_rank(&self, t: u64, sequence_parallel: bool) -> Bytes {
+        self.elements_per_rank(t, sequence_parallel).stored_as(self.dtype)
+    }
+}
+
+/// One operation with everything the estimator asks of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Op {
+    /// Name, e.g. `query, key and value projection`.
+    pub name: &'static str,
+    /// Parameters, saved tensors, workspace and cache.
+    pub tensors: Vec<Tensor>,
+    /// Floating-point operations of one forward pass over the micro-batch, all tensor ranks together.
+    pub forward: Flops,
+    /// Of these, the part that belongs to the attention core (recomputed under selective recomputation).
+    pub attention_core: bool,
+    /// Where this operation's memory is described.
+    pub source: Source,
+}

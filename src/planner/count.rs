@@ -1,0 +1,229 @@
+//! How many accelerators: the division, and the smallest count that can really run.
+
+use std::num::NonZeroU64;
+
+use crate::config::{Job, ParallelLayout, Run};
+use crate::estimator::{Estimate, FRAMEWORK_CONTEXT, GATHERED_WEIGHTS, Headroom, LineItem, MemoryKind, estimate};
+use crate::units::{Bytes, MemoryUnit};
+
+const TWO: NonZeroU64 = NonZeroU64::MIN.saturating_add(1);
+/// Counts above this are not searched.
+const MOST_GPUS: u64 = 1 << 20;
+
+/// The smallest count that can run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Runnable {
+    /// Accelerators.
+    pub gpus: u64,
+    /// Its layout.
+    pub layout: ParallelLayout,
+    /// Memory of the most loaded one.
+    pub per_gpu: Bytes,
+}
+
+/// Both answers to "how many".
+#[derive(Clone, Debug, PartialEq)]
+pub struct GpuCount {
+    /// The division: what is shared, over what is left beside what every accelerator holds. `None` if that alone is too much.
+    pub arithmetic: Option<u64>,
+    /// The smallest count that can run, with batch, heads, layers and nodes respected.
+    pub runnable: Option<Runnable>,
+    /// Why the second differs from the first, or why there is none.
+    pub reason: String,
+    /// The largest smaller count that was tried and what blocks it.
+    pub near_miss: Option<(u64, String)>,
+}
+
+/// Both answers for a job. Training keeps tensor and pipeline degree and varies data-parallel ranks; serving varies the
+/// tensor degree (and stages beyond one node) of one instance.
+pub fn gpu_count(job: &Job, unit: MemoryUnit) -> GpuCount {
+    let arithmetic = arithmetic(job);
+    let mut near_miss = None;
+    let mut runnable = None;
+    for layout in candidates(job) {
+        let estimate = estimate(&job.with_layout(layout));
+        if estimate.runs() {
+            runnable = Some(Runnable { gpus: layout.world_size(), layout, per_gpu: estimate.total() });
+            break;
+        }
+        near_miss = Some((layout.world_size(), what_blocks(&estimate, unit)));
+    }
+    let reason = reason(job, arithmetic, runnable.as_ref(), near_miss.as_ref(), unit);
+    GpuCount { arithmetic, runnable, reason, near_miss }
+}
+
+/// One clause: the rule or the largest term that stands in the way.
+fn what_blocks(estimate: &Estimate, unit: MemoryUnit) -> String {
+    match (estimate.headroom(), estimate.blockers.first()) {
+        (Headroom::Short(missing), _) => {
+            let by_kind = estimate.ledger.by_kind();
+            let largest = MemoryKind::ALL.into_iter().max_by_key(|kind| by_kind.get(kind.index()).copied());
+            let largest = largest.map_or("", MemoryKind::name);
+            let bytes = by_kind.into_iter().max().unwrap_or_default();
+            format!(
+                "{} short per GPU; the largest part is {} with {}",
+                unit.show(missing),
+                largest.to_lowercase(),
+                unit.show(bytes)
+            )
+        }
+        (Headroom::Free(_), Some(blocker)) => blocker.to_string(),
+        (Headroom::Free(_), None) => String::new(),
+    }
+}
+
+/// Layouts from few to many accelerators that deal out work evenly.
+fn candidates(job: &Job) -> Vec<ParallelLayout> {
+    match job.run() {
+        Run::Training(run) => {
+            let (layout, node) = (*job.layout(), job.cluster().accelerator.accelerators_per_node.max(1));
+            let micro_batch = run.micro_batch_size.unwrap_or(1);
+            let shares = run.global_batch_size / micro_batch.max(1);
+            divisors(shares)
+                .into_iter()
+                .filter_map(|d| Some(ParallelLayout { data_parallel_size: NonZeroU64::new(d)?, ..layout }))
+                .filter(|layout| layout.world_size() <= MOST_GPUS && whole_nodes(layout.world_size(), node))
+                .collect()
+        }
+        Run::Serving(_) => serving_candidates(job),
+    }
+}
+
+/// Within one node any count will do; beyond it only whole nodes are rented and wired.
+const fn whole_nodes(gpus: u64, node: u64) -> bool {
+    gpus <= node || gpus.is_multiple_of(node)
+}
+
+fn serving_candidates(job: &Job) -> Vec<ParallelLayout> {
+    let node = job.cluster().accelerator.accelerators_per_node.max(1);
+    let model = job.model();
+    let tensor = divisors(model.num_attention_heads).into_iter().filter(|t| *t <= node.max(job.layout().t()));
+    let widest = tensor.clone().max().unwrap_or(1);
+    let within = tensor.map(|t| (t, 1));
+    let beyond = divisors(model.num_hidden_layers).into_iter().filter(|p| *p > 1).map(|p| (widest, p));
+    within
+        .chain(beyond)
+        .filter_map(|(t, p)| {
+            Some(ParallelLayout {
+                tensor_model_parallel_size: NonZeroU64::new(t)?,
+                pipeline_model_parallel_size: NonZeroU64::new(p)?,
+                data_parallel_size: NonZeroU64::MIN,
+                ..*job.layout()
+            })
+        })
+        .filter(|layout| layout.world_size() <= MOST_GPUS)
+        .collect()
+}
+
+/// All divisors of `n` in rising order.
+fn divisors(n: u64) -> Vec<u64> {
+    let mut small = Vec::new();
+    let mut large = Vec::new();
+    let mut i = 1_u64;
+    // Inputs are bounded by the field table; a square root of steps keeps even absurd values quick.
+    while i.saturating_mul(i) <= n && i <= MOST_GPUS {
+        if n.is_multiple_of(i) {
+            small.push(i);
+            if i != n / i {
+                large.push(n / i);
+            }
+        }
+        i += 1;
+    }
+    small.extend(large.into_iter().rev());
+    small
+}
+
+/// The division: `shared / (capacity - replicated)`, times the model-parallel ranks; a serving instance shares everything but
+/// the framework's context.
+fn arithmetic(job: &Job) -> Option<u64> {
+    // With two ranks or more, so that the weights gathered under full sharding are among the lines.
+    let base = match job.run() {
+        Run::Training(_) => job.with_data_parallel_size(job.layout().data_parallel_size.max(TWO)),
+        Run::Serving(_) => job.with_layout(ParallelLayout::SINGLE),
+    };
+    let ranks = base.layout().d();
+    let lines = estimate(&base).ledger.lines;
+    let (context, model): (Vec<_>, Vec<_>) = lines.iter().partition(|line| line.kind == MemoryKind::Framework);
+    let context: Bytes = context.iter().filter(|line| line.label == FRAMEWORK_CONTEXT).map(|line| line.bytes).sum();
+    let (shared, replicated): (Vec<&LineItem>, Vec<_>) = model.iter().partition(|line| is_shared(&base, line));
+    let with_reserve = |lines: &[&LineItem]| {
+        let bytes: Bytes = lines.iter().map(|line| line.bytes).sum();
+        bytes + bytes.percent(base.cluster().overheads.fragmentation_percent)
+    };
+    let left = base.cluster().accelerator.memory.saturating_sub(context + with_reserve(&replicated));
+    if left == Bytes::ZERO {
+        return None;
+    }
+    let count = (with_reserve(&shared) * ranks).0.div_ceil(left.0).max(1);
+    Some(if job.training().is_some() { count.saturating_mul(job.layout().t()).saturating_mul(job.layout().p()) } else { count })
+}
+
+/// Whether more accelerators make this line smaller on each.
+fn is_shared(job: &Job, line: &LineItem) -> bool {
+    let sharding = job.layout().sharding;
+    let Some(run) = job.training() else { return true };
+    match line.kind {
+        MemoryKind::Parameter => sharding.shards_parameters(),
+        MemoryKind::Gradient => sharding.shards_gradients(),
+        MemoryKind::OptimizerState => sharding.shards_optimizer(),
+        // Without a micro-batch of its own, a rank takes its share of the global batch.
+        MemoryKind::Activation => run.micro_batch_size.is_none(),
+        MemoryKind::Temporary => run.micro_batch_size.is_none() && line.label != GATHERED_WEIGHTS,
+        MemoryKind::KvCache | MemoryKind::Framework => false,
+    }
+}
+
+/// The layout that takes the division literally.
+fn layout_of_division(job: &Job, gpus: u64) -> Option<ParallelLayout> {
+    let layout = *job.layout();
+    Some(match job.run() {
+        Run::Training(_) => {
+            let ranks = NonZeroU64::new(gpus / layout.t().saturating_mul(layout.p()).max(1))?;
+            ParallelLayout { data_parallel_size: ranks, ..layout }
+        }
+        Run::Serving(_) => ParallelLayout { tensor_model_parallel_size: NonZeroU64::new(gpus)?, ..ParallelLayout::SINGLE },
+    })
+}
+
+/// Why the division's count cannot be used as it is; `None` if only a better-dealt count was preferred.
+fn against_division(job: &Job, gpus: u64, unit: MemoryUnit) -> Option<String> {
+    let layout = layout_of_division(job, gpus)?;
+    let estimate = estimate(&job.with_layout(layout));
+    if let Some(blocker) = estimate.blockers.first() {
+        return Some(blocker.to_string());
+    }
+    let node = job.cluster().accelerator.accelerators_per_node.max(1);
+    if !whole_nodes(gpus, node) {
+        return Some(format!("{gpus} GPUs are not whole nodes of {node}"));
+    }
+    (!estimate.runs()).then(|| what_blocks(&estimate, unit))
+}
+
+/// One or two sentences on why the runnable count is what it is.
+fn reason(
+    job: &Job,
+    arithmetic: Option<u64>,
+    runnable: Option<&Runnable>,
+    near_miss: Option<&(u64, String)>,
+    unit: MemoryUnit,
+) -> String {
+    let Some(runnable) = runnable else {
+        let why = near_miss
+            .map_or_else(|| "no layout deals out the work evenly".to_owned(), |(gpus, what)| format!("with {gpus}, {what}"));
+        return format!("No count can run it with this micro-batch and sharding: {why}.");
+    };
+    let mut text =
+        format!("It takes {} of {} per GPU.", unit.show(runnable.per_gpu), unit.show(job.cluster().accelerator.memory));
+    let mut because = |gpus: u64, what: &str| {
+        text = format!("{text} With {gpus}: {what}.");
+    };
+    let division = arithmetic.filter(|division| *division < runnable.gpus);
+    if let Some((division, what)) = division.and_then(|division| Some((division, against_division(job, division, unit)?))) {
+        because(division, &what);
+    }
+    if let Some((gpus, what)) = near_miss.filter(|(gpus, _)| *gpus < runnable.gpus && Some(*gpus) != division) {
+        because(*gpus, what);
+    }
+    text
+}

@@ -1,0 +1,128 @@
+//! Memory per accelerator against sequence length, and against the number of accelerators.
+
+use std::num::NonZeroU64;
+
+use super::inverse::largest;
+use crate::config::Job;
+use crate::estimator::{Headroom, MemoryKind, estimate};
+use crate::units::{Bytes, ceil_u64, to_f64};
+
+/// What runs along the horizontal axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Axis {
+    /// Tokens per sequence, or context length.
+    SeqLength,
+    /// Accelerators.
+    Gpus,
+}
+
+/// One estimate on a curve.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CurvePoint {
+    /// Tokens or accelerators.
+    pub x: u64,
+    /// Memory by kind, in the order of [`MemoryKind::ALL`].
+    pub by_kind: [Bytes; 7],
+    /// Memory of the most loaded accelerator.
+    pub total: Bytes,
+    /// Why this count cannot run, if a rule forbids it.
+    pub blocked: Option<String>,
+}
+
+/// A curve of estimates.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Curve {
+    /// The horizontal axis.
+    pub axis: Axis,
+    /// Points in rising order; empty never.
+    pub points: Vec<CurvePoint>,
+    /// Memory of one accelerator.
+    pub capacity: Bytes,
+    /// Where the scenario stands.
+    pub current: u64,
+    /// Largest length that fits (length curve), if any does.
+    pub longest_fit: Option<u64>,
+    /// The naive division of the whole job over the accelerators (count curve).
+    pub naive: Vec<(u64, Bytes)>,
+}
+
+/// Shortest length drawn, tokens.
+const SHORTEST: u64 = 512;
+/// Longest length drawn, tokens.
+const LONGEST: u64 = 1 << 27;
+
+fn point(job: &Job, x: u64) -> CurvePoint {
+    let estimate = estimate(job);
+    let blocked = estimate.blockers.first().map(ToString::to_string);
+    CurvePoint { x, by_kind: estimate.ledger.by_kind(), total: estimate.total(), blocked }
+}
+
+/// Memory against length: from 512 tokens to four times the current length or beyond what fits, whichever is further.
+///
+/// `points` values, evenly spaced or (with `logarithmic`) by equal ratios; the current length is always among them.
+pub fn curve_seq(job: &Job, points: usize, logarithmic: bool) -> Curve {
+    let current = job.seq_length();
+    let longest_fit = largest(LONGEST, |tokens| matches!(estimate(&job.with_seq_length(tokens)).headroom(), Headroom::Free(_)));
+    let further = longest_fit.unwrap_or(0).saturating_add(longest_fit.unwrap_or(0) / 2);
+    let last = current.saturating_mul(2).max(further.min(current.saturating_mul(16))).clamp(SHORTEST * 8, LONGEST);
+    let first = SHORTEST.min(current);
+    let mut lengths: Vec<u64> = spaced(first, last, points, logarithmic);
+    insert(&mut lengths, current.min(LONGEST));
+    let points = lengths.into_iter().map(|tokens| point(&job.with_seq_length(tokens), tokens)).collect();
+    Curve { axis: Axis::SeqLength, points, capacity: job.cluster().accelerator.memory, current, longest_fit, naive: Vec::new() }
+}
+
+/// `count` whole numbers from `first` to `last`, without repeats.
+fn spaced(first: u64, last: u64, count: usize, logarithmic: bool) -> Vec<u64> {
+    let steps = to_f64(u64::try_from(count.max(2)).unwrap_or(2) - 1);
+    let (low, high) = (to_f64(first), to_f64(last));
+    let mut values: Vec<u64> = (0..count.max(2))
+        .map(|step| to_f64(u64::try_from(step).unwrap_or(0)) / steps)
+        .map(|share| if logarithmic { low * (high / low).powf(share) } else { low + (high - low) * share })
+        .map(|value| ceil_u64(value.round()))
+        .collect();
+    values.dedup();
+    values
+}
+
+fn insert(values: &mut Vec<u64>, value: u64) {
+    if let Err(place) = values.binary_search(&value) {
+        values.insert(place, value);
+    }
+}
+
+/// Most points of a count curve.
+const MOST_COUNTS: u64 = 128;
+
+/// Memory against the number of accelerators: whole multiples of the model-parallel ranks, up to four times the current count.
+pub fn curve_gpus(job: &Job) -> Curve {
+    let unit = job.layout().t().saturating_mul(job.layout().p()).max(1);
+    let current = job.layout().world_size();
+    let last_ranks = (job.layout().d().saturating_mul(4)).max(32 / unit.min(32)).max(4);
+    let ranks = counts(last_ranks, job.layout().d());
+    let whole = whole_job(job);
+    let points: Vec<_> = ranks
+        .iter()
+        .filter_map(|ranks| NonZeroU64::new(*ranks))
+        .map(|ranks| point(&job.with_data_parallel_size(ranks), ranks.get().saturating_mul(unit)))
+        .collect();
+    let naive = points.iter().map(|point| (point.x, whole.per_rank(point.x))).collect();
+    Curve { axis: Axis::Gpus, points, capacity: job.cluster().accelerator.memory, current, longest_fit: None, naive }
+}
+
+/// Rank counts to draw: all of them while few, else evenly spaced, always with the current one.
+fn counts(last: u64, current: u64) -> Vec<u64> {
+    let step = last.div_ceil(MOST_COUNTS).max(1);
+    let mut counts: Vec<u64> =
+        (1..=MOST_COUNTS).map(|index| index.saturating_mul(step)).take_while(|count| *count <= last).collect();
+    insert(&mut counts, 1);
+    insert(&mut counts, current.max(1));
+    counts
+}
+
+/// The whole job's memory as if one accelerator held it: what the naive division divides.
+fn whole_job(job: &Job) -> Bytes {
+    let layout = crate::config::ParallelLayout { sharding: job.layout().sharding, ..crate::config::ParallelLayout::SINGLE };
+    let single = estimate(&job.with_layout(layout));
+    MemoryKind::ALL.into_iter().filter(|kind| *kind != MemoryKind::Framework).map(|kind| single.ledger.of(kind)).sum()
+}

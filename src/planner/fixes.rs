@@ -1,0 +1,178 @@
+//! What would make it fit: single changes, each estimated, cheapest in quality and time first.
+
+use super::count::gpu_count;
+use super::inverse::largest;
+use crate::config::{AttentionKernel, DataSharding, Job, Optimizer, Recompute, Run};
+use crate::estimator::{Estimate, Headroom, estimate};
+use crate::units::{Bytes, DType, MemoryUnit};
+
+/// One change of one input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// Another attention kernel.
+    Attention(AttentionKernel),
+    /// Another recomputation.
+    Recompute(Recompute),
+    /// Another sharding over data-parallel ranks.
+    Sharding(DataSharding),
+    /// Another micro-batch.
+    MicroBatch(u64),
+    /// Another number of accelerators (data-parallel ranks change).
+    Gpus(u64),
+    /// Another tensor degree, with that many accelerators.
+    Tensor(u64),
+    /// Another optimizer.
+    Optimizer(Optimizer),
+    /// Another weight format for serving.
+    WeightDType(DType),
+    /// Another cache format for serving.
+    KvDType(DType),
+    /// Another context length for serving.
+    ContextLength(u64),
+}
+
+/// A change with what it brings.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fix {
+    /// The change.
+    pub change: Change,
+    /// What it says on the button, e.g. `Recompute every block`.
+    pub title: String,
+    /// Memory before.
+    pub before: Bytes,
+    /// Memory after.
+    pub after: Bytes,
+    /// Whether it can run afterwards.
+    pub fits: bool,
+    /// Accelerators afterwards.
+    pub gpus_after: u64,
+}
+
+/// Most fixes offered.
+const MOST: usize = 3;
+
+/// Up to three single changes for a job that does not run: those that make it run first, then the largest savings.
+///
+/// Empty if the job runs.
+pub fn fixes(job: &Job, current: &Estimate, unit: MemoryUnit) -> Vec<Fix> {
+    if current.runs() {
+        return Vec::new();
+    }
+    let before = current.total();
+    let mut found: Vec<Fix> = changes(job, unit)
+        .into_iter()
+        .filter_map(|(change, title, changed)| {
+            let after = estimate(&changed);
+            let better = after.total() < before || after.runs();
+            let gpus_after = changed.layout().world_size();
+            better.then(|| Fix { change, title, before, after: after.total(), fits: after.runs(), gpus_after })
+        })
+        .collect();
+    // Stable: among those that run, the order of `changes` (cheapest first) stays.
+    found.sort_by_key(|fix| if fix.fits { (0, 0) } else { (1, fix.after.0) });
+    found.truncate(MOST);
+    found
+}
+
+type Candidate = (Change, String, Job);
+
+fn changes(job: &Job, unit: MemoryUnit) -> Vec<Candidate> {
+    let mut list = match job.run() {
+        Run::Training(_) => training(job),
+        Run::Serving(_) => serving(job),
+    };
+    if let Some(runnable) = gpu_count(job, unit).runnable
+        && runnable.layout != *job.layout()
+    {
+        let (gpus, changed) = (runnable.gpus, job.with_layout(runnable.layout));
+        let tensor = runnable.layout.t();
+        let moved = tensor != job.layout().t();
+        let change = if moved { Change::Tensor(tensor) } else { Change::Gpus(gpus) };
+        list.push((change, format!("Use {gpus} GPUs"), changed));
+    }
+    list
+}
+
+fn training(job: &Job) -> Vec<Candidate> {
+    let Some(run) = job.training() else { return Vec::new() };
+    let mut list: Vec<Candidate> = Vec::with_capacity(8);
+    let mut with = |change, title: &str, edit: &dyn Fn(&mut crate::config::TrainingRun)| {
+        let changed = job.with_run(|run| {
+            if let Run::Training(run) = run {
+                edit(run);
+            }
+        });
+        list.push((change, title.to_owned(), changed));
+    };
+    if run.attention == AttentionKernel::Standard {
+        with(Change::Attention(AttentionKernel::Flash), "Use FlashAttention", &|run| run.attention = AttentionKernel::Flash);
+        if run.recompute == Recompute::None {
+            let selective = Recompute::Selective;
+            with(Change::Recompute(selective), "Recompute attention scores", &|run| run.recompute = selective);
+        }
+    }
+    if run.recompute != Recompute::Full {
+        with(Change::Recompute(Recompute::Full), "Recompute every block", &|run| run.recompute = Recompute::Full);
+    }
+    let micro_batch = job.micro_batch_size();
+    if micro_batch > 1 {
+        with(Change::MicroBatch(1), "Micro-batch of 1", &|run| run.micro_batch_size = Some(1));
+    }
+    if run.optimizer == Optimizer::AdamW {
+        with(Change::Optimizer(Optimizer::AdamW8bit), "8-bit AdamW", &|run| run.optimizer = Optimizer::AdamW8bit);
+    }
+    let sharding = job.layout().sharding;
+    if job.layout().d() > 1 {
+        let stages = [
+            (DataSharding::Zero1, "ZeRO stage 1"),
+            (DataSharding::Zero2, "ZeRO stage 2"),
+            (DataSharding::Fsdp, "FSDP: shard everything"),
+        ];
+        for (place, (stage, title)) in stages.into_iter().filter(|(stage, _)| deeper(*stage, sharding)).enumerate() {
+            let layout = crate::config::ParallelLayout { sharding: stage, ..*job.layout() };
+            list.insert(place, (Change::Sharding(stage), title.to_owned(), job.with_layout(layout)));
+        }
+    }
+    list
+}
+
+/// Whether `stage` shares out more than `now`.
+const fn deeper(stage: DataSharding, now: DataSharding) -> bool {
+    if stage.shards_parameters() {
+        !now.shards_parameters()
+    } else if stage.shards_gradients() {
+        !now.shards_gradients()
+    } else {
+        !now.shards_optimizer()
+    }
+}
+
+fn serving(job: &Job) -> Vec<Candidate> {
+    let Run::Serving(run) = job.run() else { return Vec::new() };
+    let mut list = Vec::with_capacity(6);
+    let edit = |edit: &dyn Fn(&mut crate::config::ServingRun)| {
+        job.with_run(|run| {
+            if let Run::Serving(run) = run {
+                edit(run);
+            }
+        })
+    };
+    if run.kv_cache_dtype.bits() > 8 {
+        list.push((Change::KvDType(DType::Fp8), "KV cache in fp8".to_owned(), edit(&|run| run.kv_cache_dtype = DType::Fp8)));
+    }
+    for (dtype, title) in [(DType::Fp8, "Weights in fp8"), (DType::Int4, "Weights in 4 bit")] {
+        if dtype.bits() < run.weight_dtype.bits() {
+            list.push((Change::WeightDType(dtype), title.to_owned(), edit(&|run| run.weight_dtype = dtype)));
+        }
+    }
+    let context = run.context_length;
+    let shorter = largest(context.saturating_sub(1).max(1), |tokens| {
+        matches!(estimate(&job.with_seq_length(tokens)).headroom(), Headroom::Free(_))
+    });
+    if let Some(tokens) =
+        shorter.map(|tokens| if tokens > 1024 { tokens - tokens % 1024 } else { tokens }).filter(|tokens| *tokens < context)
+    {
+        list.push((Change::ContextLength(tokens), format!("Context of {tokens} tokens"), job.with_seq_length(tokens)));
+    }
+    list
+}

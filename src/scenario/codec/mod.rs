@@ -1,0 +1,289 @@
+//! Links: the text behind `#` that carries a whole scenario.
+//!
+//! `v1&c=4k9&m=llama3-70b&gpu=h100-80&n=64`: first the version, then a check sum, then only what differs from that version's frozen
+//! defaults, one `key=value` per field with the keys of the field table. The second scenario of a comparison follows as its
+//! differences from the first, with `b.` before each key. Only letters, digits, `-`, `.`, `=` and `&` are used, and the text ends in a
+//! letter or digit, so that chat programs keep it whole. A link carries inputs, never results.
+//!
+//! The check sum stands in front because a link is cut off at its end: there it would be the first part to go. Links written by hand
+//! need none.
+
+mod v1;
+mod wire;
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use super::fields::EMPTY;
+use super::{FieldId, FieldKind, Scenario, Value, field, fields, parse, text};
+use crate::catalog;
+
+/// The longest link that is written or read, in characters: what every browser, chat and mail program carries.
+pub const LONGEST: usize = 2000;
+
+/// What a link says.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct Decoded {
+    /// The scenario; the default one if the link failed.
+    pub scenario: Scenario,
+    /// The second scenario of a comparison.
+    pub compare: Option<Scenario>,
+    /// One sentence for everything that was unknown, replaced or left out.
+    pub notices: Vec<String>,
+    /// Whether the link could not be used at all; the one notice says why.
+    pub failed: bool,
+}
+
+/// The link of a scenario, without `#`.
+///
+/// ```
+/// use headroom::scenario::{Scenario, codec};
+/// let mut scenario = Scenario::default();
+/// scenario.set_model("llama3-70b");
+/// let link = codec::encode(&scenario);
+/// assert!(link.starts_with("v1&c=") && link.ends_with("&m=llama3-70b"));
+/// assert_eq!(codec::decode(&link).scenario, scenario);
+/// ```
+pub fn encode(scenario: &Scenario) -> String {
+    write(scenario, None)
+}
+
+/// The link of two scenarios side by side.
+pub fn encode_pair(first: &Scenario, second: &Scenario) -> String {
+    write(first, Some(second))
+}
+
+/// Reads a link or its fragment: with or without `#` and address, percent-encoded or not, with punctuation behind it.
+///
+/// Never fails as such: a link that cannot be used gives the default scenario and one sentence.
+pub fn decode(link: &str) -> Decoded {
+    let fragment = match wire::fragment(link) {
+        Ok(fragment) => fragment,
+        Err(length) => {
+            return failed(&format!("This link has {length} characters, more than the {LONGEST} that links of this page have."));
+        }
+    };
+    if fragment.is_empty() {
+        return Decoded::default();
+    }
+    let mut parts = fragment.split('&').filter(|part| !part.is_empty());
+    let version = parts.next().unwrap_or_default();
+    let parts: Vec<(&str, &str)> = parts.map(|part| part.split_once('=').unwrap_or((part, ""))).collect();
+    if version != "v1" {
+        let is_version =
+            version.strip_prefix('v').is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit()));
+        return failed(&if is_version {
+            format!(
+                "This link has version {}, and this page knows version v1: reload the page to get its newest form.",
+                text::quoted(version)
+            )
+        } else {
+            format!("“{}” is not a link of this page: those start with v1.", text::quoted(&fragment))
+        });
+    }
+    if let Some((_, stated)) = parts.iter().find(|(key, _)| *key == CHECK)
+        && *stated != wire::check_sum(version, parts.iter().filter(|(key, _)| *key != CHECK))
+    {
+        return failed("This link is cut off or was changed on its way: ask for it again, or copy it as a whole.");
+    }
+    read(&parts)
+}
+
+/// The key of the check sum.
+const CHECK: &str = "c";
+
+fn failed(reason: &str) -> Decoded {
+    let notice = format!("{reason} The default scenario is shown instead.");
+    Decoded { notices: vec![notice], failed: true, ..Decoded::default() }
+}
+
+/// Version 1's starting point: its frozen defaults, whatever today's are.
+static START: LazyLock<Scenario> = LazyLock::new(|| {
+    let mut scenario = Scenario::default();
+    for (_, id, default) in v1::TABLE {
+        if let Some(value) = default.and_then(|default| read_value(id, default).ok()) {
+            scenario.set(id, value);
+        }
+    }
+    scenario
+});
+
+// Writing.
+
+/// What may be left out of a link that would become too long.
+#[derive(Clone, Copy)]
+struct Extras {
+    unknown: bool,
+    names: bool,
+}
+
+fn write(first: &Scenario, second: Option<&Scenario>) -> String {
+    let full = Extras { unknown: true, names: true };
+    let mut link = write_with(first, second, full);
+    for less in [Extras { unknown: false, ..full }, Extras { unknown: false, names: false }] {
+        if link.len() > LONGEST {
+            link = write_with(first, second, less);
+        }
+    }
+    link
+}
+
+fn write_with(first: &Scenario, second: Option<&Scenario>, extras: Extras) -> String {
+    let mut parts = changes(START.clone(), first, "", extras);
+    if let Some(second) = second {
+        let mut changed = changes(first.clone(), second, SECOND, extras);
+        if changed.is_empty() {
+            // Two equal scenarios are still a comparison.
+            changed
+                .push((format!("{SECOND}{}", field(FieldId::Mode).key), write_value(FieldId::Mode, &second.get(FieldId::Mode))));
+        }
+        parts.append(&mut changed);
+    }
+    let sum = wire::check_sum("v1", parts.iter());
+    let mut link = format!("v1&{CHECK}={sum}");
+    for (key, value) in parts {
+        for text in ["&", &key, "=", &value] {
+            link.push_str(text);
+        }
+    }
+    link
+}
+
+/// What stands before the keys of the second scenario.
+const SECOND: &str = "b.";
+
+/// Everything to set, in order, to turn `base` into `target`.
+fn changes(mut base: Scenario, target: &Scenario, prefix: &str, extras: Extras) -> Vec<(String, String)> {
+    let mut parts = Vec::new();
+    // Model and accelerator first: they decide what the other fields start from.
+    for id in [FieldId::Model, FieldId::Accelerator] {
+        if base.get(id) != target.get(id) {
+            base.set(id, target.get(id));
+            parts.push((format!("{prefix}{}", field(id).key), write_value(id, &target.get(id))));
+        }
+    }
+    for field in fields() {
+        let value = target.get(field.id);
+        if value != base.get(field.id) && (extras.names || field.id != FieldId::Name) {
+            parts.push((format!("{prefix}{}", field.key), write_value(field.id, &value)));
+        }
+    }
+    if extras.unknown {
+        let unknown = target.unknown.iter().filter(|(key, value)| base.unknown.get(*key) != Some(*value));
+        parts.extend(unknown.map(|(key, value)| (format!("{prefix}{key}"), value.clone())));
+    }
+    parts
+}
+
+fn write_value(id: FieldId, value: &Value) -> String {
+    match value {
+        Value::Integer(number) => {
+            let digits = number.to_string();
+            let short = digits.trim_end_matches('0');
+            let zeros = digits.len() - short.len();
+            if zeros >= 5 && !short.is_empty() { format!("{short}e{zeros}") } else { digits }
+        }
+        Value::Decimal(number) => number.to_string(),
+        Value::Choice(word) => (*word).to_owned(),
+        Value::Flag(yes) => if *yes { "1" } else { "0" }.to_owned(),
+        Value::Text(text) if id == FieldId::Name => wire::escape(text),
+        Value::Text(text) => text.clone(),
+        Value::Empty => EMPTY.to_owned(),
+    }
+}
+
+// Reading.
+
+/// The most notices given for one link.
+const MOST_NOTICES: usize = 12;
+
+/// The most unknown parts kept of one link.
+const MOST_UNKNOWN: usize = 16;
+
+fn read(parts: &[(&str, &str)]) -> Decoded {
+    let mut notices = Vec::new();
+    let second: Vec<(&str, &str)> = parts.iter().filter_map(|(key, value)| Some((key.strip_prefix(SECOND)?, *value))).collect();
+    let first: Vec<(&str, &str)> = parts.iter().copied().filter(|(key, _)| *key != CHECK && !key.starts_with(SECOND)).collect();
+    let scenario = read_side(START.clone(), &first, &mut notices);
+    let compare = (!second.is_empty()).then(|| {
+        let mut of_second = Vec::new();
+        let compare = read_side(scenario.clone(), &second, &mut of_second);
+        notices.extend(of_second.into_iter().map(|notice| format!("In the second scenario: {notice}")));
+        compare
+    });
+    if notices.len() > MOST_NOTICES {
+        let more = notices.len() - MOST_NOTICES;
+        notices.truncate(MOST_NOTICES);
+        notices.push(format!("{more} more parts of the link could not be used."));
+    }
+    Decoded { scenario, compare, notices, failed: false }
+}
+
+fn read_side(mut scenario: Scenario, parts: &[(&str, &str)], notices: &mut Vec<String>) -> Scenario {
+    let known = |key: &str| v1::TABLE.iter().find(|(known, _, _)| *known == key).map(|(_, id, _)| *id);
+    let is_start = |id: FieldId| matches!(field(id).kind, FieldKind::Model | FieldKind::Accelerator);
+    // The last word on a field counts.
+    let mut values: BTreeMap<FieldId, &str> = BTreeMap::new();
+    for (key, value) in parts {
+        match known(key) {
+            Some(id) => _ = values.insert(id, value),
+            None => keep_unknown(&mut scenario, key, value, notices),
+        }
+    }
+    for (id, value) in values.iter().filter(|(id, _)| is_start(**id)) {
+        read_start(&mut scenario, *id, value, notices);
+    }
+    for (id, value) in values.iter().filter(|(id, _)| !is_start(**id)) {
+        match read_value(*id, value) {
+            Ok(value) => scenario.set(*id, value),
+            Err(sentence) => notices.push(format!("{sentence} The link's value is left out.")),
+        }
+    }
+    scenario
+}
+
+/// Reads the model or the accelerator. An unknown one is announced; what else the link says about it still counts.
+fn read_start(scenario: &mut Scenario, id: FieldId, value: &str, notices: &mut Vec<String>) {
+    let (what, found) = if id == FieldId::Model {
+        ("model", catalog::model(value).map(|row| (row.id.as_str(), row.name.as_str())))
+    } else {
+        ("GPU", catalog::accelerator(value).map(|row| (row.id.as_str(), row.name.as_str())))
+    };
+    if let Some((row, name)) = found {
+        scenario.set(id, Value::Text(row.to_owned()));
+        if !row.eq_ignore_ascii_case(value) {
+            notices.push(format!("The {what} “{}” is listed here as {name}.", text::quoted(value)));
+        }
+    } else {
+        let instead = super::show(id, &scenario.get(id));
+        let quoted = text::quoted(value);
+        notices.push(format!(
+            "The {what} “{quoted}” is not in this version's list: {instead} stands in for it, with every value that the link itself carries."
+        ));
+    }
+}
+
+fn read_value(id: FieldId, value: &str) -> Result<Value, String> {
+    match field(id).kind {
+        FieldKind::Text { .. } => parse(id, &wire::unescape(value)),
+        _ => parse(id, value),
+    }
+}
+
+/// Keeps a part that this version does not know, so that sharing the scenario again does not lose it, and says so.
+fn keep_unknown(scenario: &mut Scenario, key: &str, value: &str, notices: &mut Vec<String>) {
+    let part = text::quoted(&if value.is_empty() { key.to_owned() } else { format!("{key}={value}") });
+    let plain = |text: &str| {
+        let last = text.bytes().last();
+        text.len() <= 60
+            && last.is_some_and(|byte| byte.is_ascii_alphanumeric())
+            && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.'))
+    };
+    let kept = plain(key) && plain(value) && scenario.unknown.len() < MOST_UNKNOWN;
+    if kept {
+        scenario.unknown.insert(key.to_owned(), value.to_owned());
+        notices.push(format!("This version does not know the link's part “{part}”; it is kept for the next link."));
+    } else {
+        notices.push(format!("This version does not know the link's part “{part}”; it is left out."));
+    }
+}

@@ -1,0 +1,90 @@
+//! Links of version 1: its keys and defaults, frozen on 2026-11-21.
+//!
+//! A later version that changes a key or a default gets a table of its own; this one never changes, so that links made with it keep
+//! their meaning. A test holds it equal to the field table for as long as version 1 is the version that is written.
+
+use super::FieldId;
+
+/// Key, field and default of every input; `None`: the model's or the accelerator's own value.
+pub(super) const TABLE: [(&str, FieldId, Option<&str>); 54] = [
+    ("do", FieldId::Mode, Some("train")),
+    ("name", FieldId::Name, Some(".z")),
+    ("u", FieldId::MemoryUnit, Some("gib")),
+    ("m", FieldId::Model, Some("llama3-8b")),
+    ("h", FieldId::HiddenSize, None),
+    ("l", FieldId::NumHiddenLayers, None),
+    ("a", FieldId::NumAttentionHeads, None),
+    ("kv", FieldId::NumKeyValueHeads, None),
+    ("hd", FieldId::HeadDim, None),
+    ("ff", FieldId::IntermediateSize, None),
+    ("v", FieldId::VocabSize, None),
+    ("mp", FieldId::MaxPositionEmbeddings, None),
+    ("pr", FieldId::PositionRows, None),
+    ("norm", FieldId::Normalization, None),
+    ("mlp", FieldId::Mlp, None),
+    ("pos", FieldId::PositionEmbedding, None),
+    ("qb", FieldId::AttentionBias, None),
+    ("ob", FieldId::AttentionOutputBias, None),
+    ("fb", FieldId::MlpBias, None),
+    ("tie", FieldId::TieWordEmbeddings, None),
+    ("qn", FieldId::QkNorm, None),
+    ("en", FieldId::EmbeddingNorm, None),
+    ("nb", FieldId::NormsPerBlock, None),
+    ("fn", FieldId::FinalNorm, None),
+    ("s", FieldId::SeqLength, Some("8192")),
+    ("gb", FieldId::GlobalBatchSize, Some("128")),
+    ("b", FieldId::MicroBatchSize, Some("1")),
+    ("rc", FieldId::Recompute, Some("full")),
+    ("ctx", FieldId::ContextLength, Some("8192")),
+    ("seqs", FieldId::ConcurrentSequences, Some("16")),
+    ("pf", FieldId::PrefillChunkSize, Some("2048")),
+    ("att", FieldId::Attention, Some("flash")),
+    ("ker", FieldId::Kernels, Some("fused")),
+    ("prec", FieldId::Precision, Some("bf16")),
+    ("grad", FieldId::Gradients, Some("as-weights")),
+    ("opt", FieldId::Optimizer, Some("adamw")),
+    ("w", FieldId::WeightDType, Some("bf16")),
+    ("kvd", FieldId::KvCacheDType, Some("bf16")),
+    ("gpu", FieldId::Accelerator, Some("h100-80")),
+    ("mem", FieldId::AcceleratorMemory, None),
+    ("pk", FieldId::PeakRate, None),
+    ("bw", FieldId::MemoryBandwidth, None),
+    ("npn", FieldId::AcceleratorsPerNode, None),
+    ("n", FieldId::Gpus, Some("8")),
+    ("z", FieldId::Sharding, Some("fsdp")),
+    ("tp", FieldId::TensorParallel, Some("1")),
+    ("pp", FieldId::PipelineParallel, Some("1")),
+    ("sp", FieldId::SequenceParallel, Some("0")),
+    ("fc", FieldId::FrameworkContext, Some("1.3")),
+    ("fr", FieldId::FragmentationReserve, Some("3")),
+    ("ovh", FieldId::ServingOverhead, Some("0")),
+    ("tok", FieldId::TrainingTokens, Some("1e12")),
+    ("mfu", FieldId::Mfu, Some("40")),
+    ("price", FieldId::PricePerHour, Some("2")),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::TABLE;
+    use crate::scenario::{FieldDefault, Scenario, fields};
+
+    #[test]
+    fn version_1_has_the_keys_of_the_field_table() {
+        let frozen: Vec<_> = TABLE.iter().map(|(key, id, _)| (*key, *id)).collect();
+        let today: Vec<_> = fields().iter().map(|field| (field.key, field.id)).collect();
+        assert_eq!(frozen, today);
+    }
+
+    #[test]
+    fn version_1_has_the_defaults_of_the_field_table() {
+        let defaults = Scenario::default();
+        for (key, id, frozen) in TABLE {
+            let today = crate::scenario::field(id).default;
+            assert_eq!(frozen.is_none(), today == FieldDefault::Preset, "{key}");
+            if let Some(frozen) = frozen {
+                assert_eq!(super::super::read_value(id, frozen), Ok(defaults.get(id)), "{key}");
+            }
+        }
+        assert_eq!(*super::super::START, defaults);
+    }
+}

@@ -1,0 +1,330 @@
+//! The field table: one entry per input. Form, reading, ranges, link keys, defaults, help and documentation come from it.
+
+mod read;
+mod table;
+
+pub(super) use read::EMPTY;
+pub use read::{parse, range_text, show};
+
+use super::words::Word;
+
+/// The name of one input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum FieldId {
+    /// Train or serve.
+    Mode,
+    /// The scenario's name.
+    Name,
+    /// GB or GiB: how memory is shown.
+    MemoryUnit,
+    /// The model the architecture starts from.
+    Model,
+    /// `hidden_size`.
+    HiddenSize,
+    /// `num_hidden_layers`.
+    NumHiddenLayers,
+    /// `num_attention_heads`.
+    NumAttentionHeads,
+    /// `num_key_value_heads`.
+    NumKeyValueHeads,
+    /// `head_dim`.
+    HeadDim,
+    /// `intermediate_size`.
+    IntermediateSize,
+    /// `vocab_size`.
+    VocabSize,
+    /// `max_position_embeddings`.
+    MaxPositionEmbeddings,
+    /// Rows of a learned position table.
+    PositionRows,
+    /// The normalisation layer.
+    Normalization,
+    /// The feed-forward layer.
+    Mlp,
+    /// How positions enter.
+    PositionEmbedding,
+    /// Bias on queries, keys and values.
+    AttentionBias,
+    /// Bias on the attention's output.
+    AttentionOutputBias,
+    /// Bias on the feed-forward matrices.
+    MlpBias,
+    /// Whether the head reuses the embedding.
+    TieWordEmbeddings,
+    /// Norms over each query and key head.
+    QkNorm,
+    /// A norm after the embedding.
+    EmbeddingNorm,
+    /// Norms in a block.
+    NormsPerBlock,
+    /// A norm before the head.
+    FinalNorm,
+    /// Tokens per training sequence.
+    SeqLength,
+    /// Sequences per optimizer step.
+    GlobalBatchSize,
+    /// Sequences a rank holds at once.
+    MicroBatchSize,
+    /// Activation recomputation.
+    Recompute,
+    /// Tokens of the whole training.
+    TrainingTokens,
+    /// Model FLOPs utilisation, per cent.
+    Mfu,
+    /// Tokens kept per sequence when serving.
+    ContextLength,
+    /// Sequences one instance serves at once.
+    ConcurrentSequences,
+    /// Tokens processed at once in prefill.
+    PrefillChunkSize,
+    /// Attention kernel.
+    Attention,
+    /// Software profile.
+    Kernels,
+    /// Number formats of training.
+    Precision,
+    /// Gradient format.
+    Gradients,
+    /// Optimizer.
+    Optimizer,
+    /// Format of served weights.
+    WeightDType,
+    /// Format of the key/value cache.
+    KvCacheDType,
+    /// The accelerator the hardware starts from.
+    Accelerator,
+    /// Memory of one accelerator, GiB.
+    AcceleratorMemory,
+    /// Dense 16-bit peak, TFLOP/s.
+    PeakRate,
+    /// Memory bandwidth, GB/s.
+    MemoryBandwidth,
+    /// Accelerators in one node.
+    AcceleratorsPerNode,
+    /// Number of accelerators.
+    Gpus,
+    /// Tensor-parallel degree.
+    TensorParallel,
+    /// Pipeline-parallel degree.
+    PipelineParallel,
+    /// Sequence parallelism.
+    SequenceParallel,
+    /// What data-parallel ranks share out.
+    Sharding,
+    /// Framework context, GiB.
+    FrameworkContext,
+    /// Fragmentation reserve, per cent.
+    FragmentationReserve,
+    /// Inference overhead, per cent of the weights.
+    ServingOverhead,
+    /// Price of one accelerator for one hour.
+    PricePerHour,
+}
+
+/// The value of one input.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// A whole number.
+    Integer(u64),
+    /// A finite number.
+    Decimal(f64),
+    /// One of the field's words.
+    Choice(&'static str),
+    /// Yes or no.
+    Flag(bool),
+    /// The scenario's name, or the id of a model or accelerator.
+    Text(String),
+    /// Nothing: allowed where the field is optional.
+    Empty,
+}
+
+impl Value {
+    /// The choice that stands for that case.
+    ///
+    /// ```
+    /// # use headroom::{config::Recompute, scenario::Value};
+    /// assert_eq!(Value::choice(Recompute::Full), Value::Choice("full"));
+    /// ```
+    pub fn choice<T: Word>(case: T) -> Self {
+        Self::Choice(case.word())
+    }
+}
+
+/// One option of a choice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Choice {
+    /// The word in links.
+    pub value: &'static str,
+    /// What the form shows.
+    pub label: &'static str,
+    /// What it does to memory, one sentence.
+    pub help: &'static str,
+}
+
+/// What a field takes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum FieldKind {
+    /// A whole number.
+    Integer {
+        /// Smallest.
+        min: u64,
+        /// Largest.
+        max: u64,
+        /// How far one press of an arrow key goes; 0: it doubles or halves.
+        step_hint: u64,
+        /// Whether it can be left empty.
+        optional: bool,
+    },
+    /// A number.
+    Decimal {
+        /// Smallest.
+        min: f64,
+        /// Largest.
+        max: f64,
+        /// Whether it can be left empty.
+        optional: bool,
+    },
+    /// One of a few words.
+    Choice(&'static [Choice]),
+    /// Yes or no.
+    Flag,
+    /// A model of the catalog, by id.
+    Model,
+    /// An accelerator of the catalog, by id.
+    Accelerator,
+    /// Text of at most that many characters.
+    Text {
+        /// Longest text, characters.
+        max_len: usize,
+    },
+}
+
+/// Where the form shows a field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Group {
+    /// Which model.
+    Model,
+    /// Its architecture.
+    Architecture,
+    /// What is done with it.
+    Run,
+    /// Number formats and optimizer.
+    Precision,
+    /// The accelerator.
+    Hardware,
+    /// How many, and how the model is spread.
+    Layout,
+    /// Memory outside the model.
+    Reserve,
+    /// Time and money.
+    Cost,
+}
+
+impl Group {
+    /// All groups in the order of the form.
+    pub const ALL: [Self; 8] =
+        [Self::Model, Self::Architecture, Self::Run, Self::Precision, Self::Hardware, Self::Layout, Self::Reserve, Self::Cost];
+
+    /// The heading.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Model => "Model",
+            Self::Architecture => "Architecture",
+            Self::Run => "Run",
+            Self::Precision => "Precision",
+            Self::Hardware => "Hardware",
+            Self::Layout => "Layout",
+            Self::Reserve => "Reserve",
+            Self::Cost => "Cost",
+        }
+    }
+}
+
+/// In which mode a field counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Applies {
+    /// Training and serving.
+    Both,
+    /// Training only.
+    Train,
+    /// Serving only.
+    Serve,
+}
+
+impl Applies {
+    /// Whether it counts in that mode.
+    pub const fn in_mode(self, mode: super::Mode) -> bool {
+        matches!((self, mode), (Self::Both, _) | (Self::Train, super::Mode::Train) | (Self::Serve, super::Mode::Serve))
+    }
+}
+
+/// A field's value while nobody has set it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum FieldDefault {
+    /// A whole number.
+    Integer(u64),
+    /// A number.
+    Decimal(f64),
+    /// A word.
+    Choice(&'static str),
+    /// Yes or no.
+    Flag(bool),
+    /// A text or an id.
+    Text(&'static str),
+    /// The value of the model or accelerator it starts from.
+    Preset,
+}
+
+/// One input.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Field {
+    /// Which input.
+    pub id: FieldId,
+    /// Its key in links: 1 to 6 lower-case letters, never changed.
+    pub key: &'static str,
+    /// Its Hugging Face or Megatron-LM name.
+    pub name: &'static str,
+    /// What the form calls it.
+    pub label: &'static str,
+    /// Its unit; empty where there is none.
+    pub unit: &'static str,
+    /// One sentence: what it is and what it does to memory or time.
+    pub help: &'static str,
+    /// What it takes.
+    pub kind: FieldKind,
+    /// What `k` means when typed: 1024 for lengths in tokens, 1000 elsewhere.
+    pub kilo: u64,
+    /// Its value until set.
+    pub default: FieldDefault,
+    /// Where the form shows it.
+    pub group: Group,
+    /// In which mode it counts.
+    pub applies: Applies,
+    /// Whether the form hides it behind its group's summary line.
+    pub folded: bool,
+}
+
+/// All fields, in the order of the form and of links.
+pub fn fields() -> &'static [Field] {
+    &table::FIELDS
+}
+
+/// The entry of one input.
+pub fn field(id: FieldId) -> &'static Field {
+    table::FIELDS.iter().find(|field| field.id == id).unwrap_or(&table::FIELDS[0])
+}
+
+/// The field with that link key.
+pub fn field_of_key(key: &str) -> Option<&'static Field> {
+    table::FIELDS.iter().find(|field| field.key == key)
+}
+
+/// The table of all inputs in Markdown, for the documentation.
+pub fn reference() -> String {
+    let row = |field: &Field| {
+        let takes = range_text(field.id);
+        format!("| `{}` | `{}` | {} | {takes} | {} |\n", field.key, field.name, field.label, field.help)
+    };
+    let head = "| key | name | input | takes | what it does |\n|---|---|---|---|---|\n";
+    std::iter::once(head.to_owned()).chain(fields().iter().map(row)).collect()
+}

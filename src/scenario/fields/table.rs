@@ -1,0 +1,460 @@
+//! The table itself: data, one entry per input.
+
+use super::{Applies, Choice, Field, FieldDefault, FieldId, FieldKind, Group};
+
+impl Field {
+    const fn new(id: FieldId, key: &'static str, name: &'static str, label: &'static str, kind: FieldKind) -> Self {
+        Self {
+            id,
+            key,
+            name,
+            label,
+            unit: "",
+            help: "",
+            kind,
+            kilo: 1000,
+            default: FieldDefault::Preset,
+            group: Group::Model,
+            applies: Applies::Both,
+            folded: false,
+        }
+    }
+
+    const fn whole(
+        id: FieldId,
+        key: &'static str,
+        name: &'static str,
+        label: &'static str,
+        range: (u64, u64),
+        step: u64,
+    ) -> Self {
+        let kind = FieldKind::Integer { min: range.0, max: range.1, step_hint: step, optional: false };
+        Self::new(id, key, name, label, kind)
+    }
+
+    const fn number(id: FieldId, key: &'static str, name: &'static str, label: &'static str, range: (f64, f64)) -> Self {
+        Self::new(id, key, name, label, FieldKind::Decimal { min: range.0, max: range.1, optional: false })
+    }
+
+    const fn choice(id: FieldId, key: &'static str, name: &'static str, label: &'static str, options: &'static [Choice]) -> Self {
+        Self::new(id, key, name, label, FieldKind::Choice(options))
+    }
+
+    const fn flag(id: FieldId, key: &'static str, name: &'static str, label: &'static str) -> Self {
+        Self::new(id, key, name, label, FieldKind::Flag)
+    }
+
+    const fn help(mut self, help: &'static str) -> Self {
+        self.help = help;
+        self
+    }
+
+    const fn unit(mut self, unit: &'static str) -> Self {
+        self.unit = unit;
+        self
+    }
+
+    /// A length in tokens, where `4k` means 4096.
+    const fn tokens(mut self) -> Self {
+        self.unit = "tokens";
+        self.kilo = 1024;
+        self
+    }
+
+    const fn optional(mut self) -> Self {
+        self.kind = match self.kind {
+            FieldKind::Integer { min, max, step_hint, .. } => FieldKind::Integer { min, max, step_hint, optional: true },
+            FieldKind::Decimal { min, max, .. } => FieldKind::Decimal { min, max, optional: true },
+            other => other,
+        };
+        self
+    }
+
+    const fn default(mut self, default: FieldDefault) -> Self {
+        self.default = default;
+        self
+    }
+
+    const fn group(mut self, group: Group) -> Self {
+        self.group = group;
+        self
+    }
+
+    /// A field of the architecture, with the model's own value as default.
+    const fn architecture(mut self) -> Self {
+        self.group = Group::Architecture;
+        self.folded = true;
+        self
+    }
+
+    const fn train(mut self) -> Self {
+        self.applies = Applies::Train;
+        self
+    }
+
+    const fn serve(mut self) -> Self {
+        self.applies = Applies::Serve;
+        self
+    }
+
+    const fn folded(mut self) -> Self {
+        self.folded = true;
+        self
+    }
+}
+
+const fn option(value: &'static str, label: &'static str, help: &'static str) -> Choice {
+    Choice { value, label, help }
+}
+
+const MODES: &[Choice] = &[
+    option("train", "Train", "Weights, gradients, optimizer states and saved activations share the memory."),
+    option("serve", "Serve", "Weights and the key/value cache share the memory."),
+];
+
+const MEMORY_UNITS: &[Choice] = &[
+    option("gb", "GB", "Decimal gigabytes: 1 GB is 1 000 000 000 bytes."),
+    option("gib", "GiB", "Binary gigabytes: 1 GiB is 1 073 741 824 bytes."),
+];
+
+const NORMALIZATIONS: &[Choice] = &[
+    option("layernorm", "LayerNorm", "A scale and a bias per norm: twice the parameters of RMSNorm."),
+    option("rmsnorm", "RMSNorm", "A scale per norm."),
+];
+
+const MLPS: &[Choice] = &[
+    option("plain", "Plain", "Two matrices: up and down."),
+    option("gated", "Gated (SwiGLU)", "Three matrices: gate, up and down."),
+];
+
+const POSITIONS: &[Choice] = &[
+    option("learned", "Learned table", "A table with one row per position adds parameters."),
+    option("rotary", "Rotary", "Queries and keys are rotated; no parameters."),
+    option("alibi", "ALiBi", "Scores get a linear bias; no parameters."),
+];
+
+const RECOMPUTES: &[Choice] = &[
+    option("none", "None", "Every activation is saved: the most memory, no extra time."),
+    option("selective", "Selective", "Only attention's scores are computed again: much memory saved for little time."),
+    option("full", "Full", "Only the input of each block is saved: the least memory, about a third more time."),
+];
+
+const ATTENTIONS: &[Choice] = &[
+    option("flash", "FlashAttention", "Scores stay on the chip: no memory that grows with the square of the length."),
+    option("standard", "Standard", "Scores are written to memory and grow with the square of the length."),
+];
+
+const KERNELS: &[Choice] = &[
+    option(
+        "korthikanti",
+        "Korthikanti et al. 2022",
+        "What the paper's operation list saves, with dropout masks: 34sbh + 5as²b a block.",
+    ),
+    option("fused", "Fused", "Fused norms, activation and loss save fewer tensors."),
+];
+
+const PRECISIONS: &[Choice] = &[
+    option("bf16", "bf16 mixed", "16-bit weights and gradients, with 32-bit weights kept in the optimizer."),
+    option("fp16", "fp16 mixed", "As bf16 mixed, in fp16."),
+    option("fp32", "fp32", "Everything in 32 bit: activations take twice as much."),
+    option("bf16-pure", "bf16 pure", "Everything in 16 bit, optimizer states too: half the model states, less accurate."),
+];
+
+const GRADIENTS: &[Choice] = &[
+    option("as-weights", "As the weights", "2 bytes per parameter under mixed precision."),
+    option("fp32", "fp32", "4 bytes per parameter: sums of many micro-batches stay accurate."),
+    option("fp32-copy", "16 bit and an fp32 copy", "6 bytes per parameter under mixed precision."),
+];
+
+const OPTIMIZERS: &[Choice] = &[
+    option("adamw", "AdamW", "Two moments: 8 bytes per parameter in fp32."),
+    option("adamw8", "AdamW, 8-bit", "Two moments of one byte: about 2 bytes per parameter."),
+    option("sgd", "SGD", "No state."),
+    option("sgdm", "SGD with momentum", "One momentum: 4 bytes per parameter in fp32."),
+    option("adafactor", "Adafactor", "Row and column statistics: almost no memory."),
+];
+
+const WEIGHT_DTYPES: &[Choice] = &[
+    option("bf16", "bf16", "2 bytes per parameter."),
+    option("fp16", "fp16", "2 bytes per parameter."),
+    option("fp32", "fp32", "4 bytes per parameter."),
+    option("fp8", "fp8", "1 byte per parameter."),
+    option("int8", "int8", "1 byte per parameter."),
+    option("int4", "int4", "Half a byte per parameter."),
+];
+
+const KV_DTYPES: &[Choice] = &[
+    option("bf16", "bf16", "2 bytes per cached number."),
+    option("fp8", "fp8", "1 byte per cached number: twice the context in the same memory."),
+    option("int8", "int8", "1 byte per cached number: twice the context in the same memory."),
+];
+
+const SHARDINGS: &[Choice] = &[
+    option("none", "None (DDP)", "Every rank holds the whole model states."),
+    option("1", "ZeRO-1", "Ranks share out the optimizer states."),
+    option("2", "ZeRO-2", "Ranks share out optimizer states and gradients."),
+    option("3", "ZeRO-3", "Ranks share out optimizer states, gradients and weights."),
+    option("fsdp", "FSDP", "As ZeRO-3, gathered block by block by PyTorch."),
+];
+
+const SIZE: u64 = 10_000_000;
+const LENGTH: u64 = 100_000_000;
+
+/// Every input, in the order of the form and of links.
+pub(super) static FIELDS: [Field; 54] = [
+    Field::choice(FieldId::Mode, "do", "mode", "Mode", MODES)
+        .help("Whether the model is trained or served; each needs other memory.")
+        .group(Group::Run)
+        .default(FieldDefault::Choice("train")),
+    Field::new(FieldId::Name, "name", "name", "Name", FieldKind::Text { max_len: 60 })
+        .help("A name for this scenario, for you and for those who open its link; it changes no memory.")
+        .default(FieldDefault::Text("")),
+    Field::choice(FieldId::MemoryUnit, "u", "memory_unit", "Memory unit", MEMORY_UNITS)
+        .help("How memory is written on the page; it changes no result.")
+        .default(FieldDefault::Choice("gib")),
+    Field::new(FieldId::Model, "m", "model", "Model", FieldKind::Model)
+        .help("The model the architecture starts from; its number of parameters decides most of the memory.")
+        .default(FieldDefault::Text("llama3-8b")),
+    // Architecture, with Hugging Face's keys.
+    Field::whole(FieldId::HiddenSize, "h", "hidden_size", "Hidden size", (1, SIZE), 128)
+        .help("Width of the stream between blocks; parameters grow with its square, activations in proportion.")
+        .architecture(),
+    Field::whole(FieldId::NumHiddenLayers, "l", "num_hidden_layers", "Layers", (1, 10_000), 1)
+        .help("Number of transformer blocks; parameters and activations grow in proportion.")
+        .architecture(),
+    Field::whole(FieldId::NumAttentionHeads, "a", "num_attention_heads", "Attention heads", (1, 100_000), 1)
+        .help("Number of query heads; standard attention saves one square of scores for each.")
+        .architecture(),
+    Field::whole(FieldId::NumKeyValueHeads, "kv", "num_key_value_heads", "Key/value heads", (1, 100_000), 1)
+        .help("Number of heads that are cached when serving; fewer make the key/value cache smaller.")
+        .architecture(),
+    Field::whole(FieldId::HeadDim, "hd", "head_dim", "Head size", (1, 100_000), 8)
+        .help("Width of one attention head; the key/value cache grows in proportion.")
+        .architecture(),
+    Field::whole(FieldId::IntermediateSize, "ff", "intermediate_size", "Feed-forward size", (1, SIZE), 128)
+        .help("Inner width of the feed-forward layer, which holds most parameters of a block.")
+        .architecture(),
+    Field::whole(FieldId::VocabSize, "v", "vocab_size", "Vocabulary", (1, SIZE), 64)
+        .unit("tokens")
+        .help("Rows of the embedding; it decides the size of embedding, output head and logits.")
+        .architecture(),
+    Field::whole(FieldId::MaxPositionEmbeddings, "mp", "max_position_embeddings", "Longest sequence", (1, LENGTH), 0)
+        .tokens()
+        .help("Longest sequence the model was made for; it takes no memory by itself. 4k means 4096.")
+        .architecture(),
+    Field::whole(FieldId::PositionRows, "pr", "position_rows", "Position rows", (0, LENGTH), 0)
+        .tokens()
+        .help("Rows of a learned position table, each as wide as the hidden size; unused with other positions. 4k means 4096.")
+        .architecture(),
+    Field::choice(FieldId::Normalization, "norm", "normalization", "Normalisation", NORMALIZATIONS)
+        .help("The kind of norm; LayerNorm has a few more parameters and saves a little more.")
+        .architecture(),
+    Field::choice(FieldId::Mlp, "mlp", "mlp", "Feed-forward kind", MLPS)
+        .help("Two or three matrices in the feed-forward layer.")
+        .architecture(),
+    Field::choice(FieldId::PositionEmbedding, "pos", "position_embedding", "Positions", POSITIONS)
+        .help("How the model knows positions; only a learned table takes parameters.")
+        .architecture(),
+    Field::flag(FieldId::AttentionBias, "qb", "attention_bias", "Bias on queries, keys and values")
+        .help("A bias vector for each of the three projections; very few parameters.")
+        .architecture(),
+    Field::flag(FieldId::AttentionOutputBias, "ob", "attention_output_bias", "Bias on attention's output")
+        .help("A bias vector on attention's output projection; very few parameters.")
+        .architecture(),
+    Field::flag(FieldId::MlpBias, "fb", "mlp_bias", "Bias on the feed-forward layer")
+        .help("A bias vector for each feed-forward matrix; very few parameters.")
+        .architecture(),
+    Field::flag(FieldId::TieWordEmbeddings, "tie", "tie_word_embeddings", "Head reuses the embedding")
+        .help("The output head shares the embedding's weights, which saves vocabulary × hidden size parameters.")
+        .architecture(),
+    Field::flag(FieldId::QkNorm, "qn", "qk_norm", "Norms on queries and keys")
+        .help("A small norm over each query and key head; very few parameters.")
+        .architecture(),
+    Field::flag(FieldId::EmbeddingNorm, "en", "embedding_norm", "Norm after the embedding")
+        .help("One more norm right after the embedding; very few parameters.")
+        .architecture(),
+    Field::whole(FieldId::NormsPerBlock, "nb", "norms_per_block", "Norms per block", (0, 4), 1)
+        .help("Norm layers in one block; each saves its input for the backward pass.")
+        .architecture(),
+    Field::flag(FieldId::FinalNorm, "fn", "final_norm", "Norm before the head")
+        .help("A norm before the output head; very few parameters.")
+        .architecture(),
+    // What is done with it.
+    Field::whole(FieldId::SeqLength, "s", "seq_length", "Sequence length", (1, LENGTH), 0)
+        .tokens()
+        .help(
+            "Tokens in one training sequence; activations grow in proportion, standard attention with the square. 4k means 4096.",
+        )
+        .group(Group::Run)
+        .train()
+        .default(FieldDefault::Integer(8192)),
+    Field::whole(FieldId::GlobalBatchSize, "gb", "global_batch_size", "Global batch", (1, SIZE), 0)
+        .unit("sequences")
+        .help(
+            "Sequences of one optimizer step over all GPUs; it decides how many GPUs can share the work, not the memory of one.",
+        )
+        .group(Group::Run)
+        .train()
+        .default(FieldDefault::Integer(128)),
+    Field::whole(FieldId::MicroBatchSize, "b", "micro_batch_size", "Micro-batch", (1, SIZE), 1)
+        .unit("sequences")
+        .optional()
+        .help(
+            "Sequences a GPU holds at once; activations grow in proportion. Empty: its whole share of the global batch at once.",
+        )
+        .group(Group::Run)
+        .train()
+        .default(FieldDefault::Integer(1)),
+    Field::choice(FieldId::Recompute, "rc", "recompute_granularity", "Recompute activations", RECOMPUTES)
+        .help("What is computed again in the backward pass instead of being saved; it trades time for memory.")
+        .group(Group::Run)
+        .train()
+        .default(FieldDefault::Choice("full")),
+    Field::whole(FieldId::ContextLength, "ctx", "context_length", "Context length", (1, LENGTH), 0)
+        .tokens()
+        .help("Tokens of prompt and answer kept for each sequence; the key/value cache grows in proportion. 4k means 4096.")
+        .group(Group::Run)
+        .serve()
+        .default(FieldDefault::Integer(8192)),
+    Field::whole(FieldId::ConcurrentSequences, "seqs", "max_num_seqs", "Sequences at once", (1, 1_000_000), 1)
+        .unit("sequences")
+        .help("Sequences that one instance serves at the same time; the key/value cache grows in proportion.")
+        .group(Group::Run)
+        .serve()
+        .default(FieldDefault::Integer(16)),
+    Field::whole(FieldId::PrefillChunkSize, "pf", "max_num_batched_tokens", "Prefill chunk", (1, LENGTH), 0)
+        .tokens()
+        .help("Tokens of prompts processed at once; temporary activations grow in proportion. 4k means 4096.")
+        .group(Group::Run)
+        .serve()
+        .folded()
+        .default(FieldDefault::Integer(2048)),
+    Field::choice(FieldId::Attention, "att", "attn_implementation", "Attention", ATTENTIONS)
+        .help("Whether attention's scores are written to memory.")
+        .group(Group::Run)
+        .default(FieldDefault::Choice("flash")),
+    Field::choice(FieldId::Kernels, "ker", "kernels", "Kernels", KERNELS)
+        .help("The software that runs the model decides which tensors are saved for the backward pass.")
+        .group(Group::Run)
+        .train()
+        .folded()
+        .default(FieldDefault::Choice("fused")),
+    // Number formats and optimizer.
+    Field::choice(FieldId::Precision, "prec", "precision", "Precision", PRECISIONS)
+        .help("Number formats of weights, gradients, optimizer states and activations.")
+        .group(Group::Precision)
+        .train()
+        .default(FieldDefault::Choice("bf16")),
+    Field::choice(FieldId::Gradients, "grad", "grad_reduce_dtype", "Gradients", GRADIENTS)
+        .help("In which format gradients are kept: 2, 4 or 6 bytes per parameter under mixed precision.")
+        .group(Group::Precision)
+        .train()
+        .folded()
+        .default(FieldDefault::Choice("as-weights")),
+    Field::choice(FieldId::Optimizer, "opt", "optimizer", "Optimizer", OPTIMIZERS)
+        .help("What the optimizer keeps for each parameter besides the weights.")
+        .group(Group::Precision)
+        .train()
+        .default(FieldDefault::Choice("adamw")),
+    Field::choice(FieldId::WeightDType, "w", "dtype", "Weight format", WEIGHT_DTYPES)
+        .help("Number format of the served weights.")
+        .group(Group::Precision)
+        .serve()
+        .default(FieldDefault::Choice("bf16")),
+    Field::choice(FieldId::KvCacheDType, "kvd", "kv_cache_dtype", "Key/value cache format", KV_DTYPES)
+        .help("Number format of the cached keys and values.")
+        .group(Group::Precision)
+        .serve()
+        .default(FieldDefault::Choice("bf16")),
+    // Hardware.
+    Field::new(FieldId::Accelerator, "gpu", "accelerator", "GPU", FieldKind::Accelerator)
+        .help("The accelerator; its memory is what everything must fit in.")
+        .group(Group::Hardware)
+        .default(FieldDefault::Text("h100-80")),
+    Field::number(FieldId::AcceleratorMemory, "mem", "memory", "Memory per GPU", (0.1, 100_000.0))
+        .unit("GiB")
+        .help("Memory that a program can use on one GPU, as the driver reports it; GB and MiB are converted.")
+        .group(Group::Hardware)
+        .folded(),
+    Field::number(FieldId::PeakRate, "pk", "peak_bf16", "Peak rate, 16 bit", (0.001, 1_000_000.0))
+        .unit("TFLOP/s")
+        .optional()
+        .help("Dense 16-bit peak, for time and cost only; a value typed here leaves the peaks of other formats unknown.")
+        .group(Group::Hardware)
+        .folded(),
+    Field::number(FieldId::MemoryBandwidth, "bw", "memory_bandwidth", "Memory bandwidth", (0.001, 10_000_000.0))
+        .unit("GB/s")
+        .optional()
+        .help("How fast one GPU reads its memory, for time only; TB/s are converted.")
+        .group(Group::Hardware)
+        .folded(),
+    Field::whole(FieldId::AcceleratorsPerNode, "npn", "accelerators_per_node", "GPUs per node", (1, 10_000), 1)
+        .unit("GPUs")
+        .help("GPUs in one machine; GPU counts are rounded up to whole machines.")
+        .group(Group::Hardware)
+        .folded(),
+    // Layout, with Megatron-LM's words.
+    Field::whole(FieldId::Gpus, "n", "world_size", "GPUs", (1, 1_000_000), 0)
+        .unit("GPUs")
+        .help("Number of GPUs: tensor × pipeline × data-parallel ranks, or replicas when serving.")
+        .group(Group::Layout)
+        .default(FieldDefault::Integer(8)),
+    Field::choice(FieldId::Sharding, "z", "zero_stage", "Sharding", SHARDINGS)
+        .help("What data-parallel ranks share out among themselves instead of each holding all of it.")
+        .group(Group::Layout)
+        .train()
+        .default(FieldDefault::Choice("fsdp")),
+    Field::whole(FieldId::TensorParallel, "tp", "tensor_model_parallel_size", "Tensor parallel", (1, 1_000_000), 0)
+        .unit("GPUs")
+        .help("GPUs that split every matrix among them; weights and most activations shrink in proportion.")
+        .group(Group::Layout)
+        .default(FieldDefault::Integer(1)),
+    Field::whole(FieldId::PipelineParallel, "pp", "pipeline_model_parallel_size", "Pipeline parallel", (1, 10_000), 0)
+        .unit("stages")
+        .help("Stages that split the layers among them; weights shrink in proportion.")
+        .group(Group::Layout)
+        .default(FieldDefault::Integer(1)),
+    Field::flag(FieldId::SequenceParallel, "sp", "sequence_parallel", "Sequence parallel")
+        .help("Tensor-parallel GPUs also split the activations outside attention and feed-forward.")
+        .group(Group::Layout)
+        .train()
+        .folded()
+        .default(FieldDefault::Flag(false)),
+    // Memory outside the model.
+    Field::number(FieldId::FrameworkContext, "fc", "framework_context", "Framework context", (0.0, 1000.0))
+        .unit("GiB")
+        .help("Memory that driver, libraries and kernels take before the model's first tensor.")
+        .group(Group::Reserve)
+        .folded()
+        .default(FieldDefault::Decimal(1.3)),
+    Field::number(FieldId::FragmentationReserve, "fr", "fragmentation_percent", "Fragmentation reserve", (0.0, 100.0))
+        .unit("%")
+        .help("Share kept free because the allocator cannot use every gap: an assumption.")
+        .group(Group::Reserve)
+        .folded()
+        .default(FieldDefault::Decimal(3.0)),
+    Field::number(FieldId::ServingOverhead, "ovh", "overhead_percent", "Inference overhead", (0.0, 1000.0))
+        .unit("%")
+        .help("Further memory as a share of the weights, as some documents add it; 0 adds nothing.")
+        .group(Group::Reserve)
+        .serve()
+        .folded()
+        .default(FieldDefault::Decimal(0.0)),
+    // Time and money.
+    Field::whole(FieldId::TrainingTokens, "tok", "training_tokens", "Training tokens", (1, 10_000_000_000_000_000), 0)
+        .unit("tokens")
+        .help("Tokens of the whole training, for time and cost only; 1T means 1 000 000 000 000.")
+        .group(Group::Cost)
+        .train()
+        .default(FieldDefault::Integer(1_000_000_000_000)),
+    Field::number(FieldId::Mfu, "mfu", "mfu", "Utilisation (MFU)", (0.1, 100.0))
+        .unit("%")
+        .help("Share of the peak rate that the model's own arithmetic reaches, for time and cost only: an assumption.")
+        .group(Group::Cost)
+        .train()
+        .default(FieldDefault::Decimal(40.0)),
+    Field::number(FieldId::PricePerHour, "price", "price_per_hour", "Price per GPU-hour", (0.0, 1_000_000.0))
+        .help("Price of one GPU for one hour in your currency, for cost only: an assumption.")
+        .group(Group::Cost)
+        .default(FieldDefault::Decimal(2.0)),
+];

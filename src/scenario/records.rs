@@ -1,0 +1,197 @@
+//! Saved scenarios: one versioned record each, kept under a key of its own, and all of them together in one file.
+//!
+//! A record holds the scenario as a link, so that everything that opens old links opens old records too.
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use super::{FieldId, FieldKind, codec, field, text};
+
+/// What stands before the id in the storage key of a saved scenario.
+pub const KEY_PREFIX: &str = "headroom:v1:s:";
+/// What stands before the storage key of a record that could not be read and was put aside.
+pub const QUARANTINE_PREFIX: &str = "headroom:corrupt:";
+/// The version of the records written.
+pub const VERSION: u32 = 1;
+/// The longest record or file that is looked at, bytes.
+pub const LONGEST_FILE: usize = 5 << 20;
+/// The most scenarios one file may hold.
+pub const MOST_RECORDS: usize = 1000;
+
+/// One saved scenario.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SavedScenario {
+    /// Its id: lower-case letters, digits and `-`, at most 40; never shown.
+    pub id: String,
+    /// Its name.
+    pub name: String,
+    /// When it was saved, milliseconds since 1970.
+    pub saved_at_ms: u64,
+    /// How often it was saved; of two records with one id the higher revision is the newer.
+    pub revision: u32,
+    /// The scenario as a link, without `#`.
+    pub link: String,
+}
+
+/// Why a record cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum RecordError {
+    /// It is no record, or a part of it is missing or wrong.
+    #[error("this is not a saved scenario: {0}")]
+    Malformed(String),
+    /// A later version of the page wrote it.
+    #[error("this was saved by a newer version of the page (record version {0}); reload the page to get it")]
+    UnknownVersion(u32),
+}
+
+/// What a file of saved scenarios held.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ImportedRecords {
+    /// The scenarios that could be read.
+    pub records: Vec<SavedScenario>,
+    /// One sentence for each one that could not.
+    pub skipped: Vec<String>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Wire {
+    v: u32,
+    id: String,
+    name: String,
+    saved_at: u64,
+    revision: u32,
+    link: String,
+}
+
+/// The version alone, read first: the rest of a newer record may look different.
+#[derive(Deserialize)]
+struct Version {
+    v: u32,
+}
+
+#[derive(Serialize)]
+struct File {
+    headroom: &'static str,
+    v: u32,
+    scenarios: Vec<Wire>,
+}
+
+impl SavedScenario {
+    /// The key it is stored under.
+    pub fn storage_key(&self) -> String {
+        format!("{KEY_PREFIX}{}", self.id)
+    }
+}
+
+/// The id of a saved scenario from its storage key; `None` for other keys.
+pub fn id_of_key(key: &str) -> Option<&str> {
+    key.strip_prefix(KEY_PREFIX).filter(|id| is_id(id))
+}
+
+/// Where a record that cannot be read is put aside, so that nothing is lost: `headroom:corrupt:<key>:<time>`.
+pub fn quarantine_key(key: &str, time_ms: u64) -> String {
+    format!("{QUARANTINE_PREFIX}{key}:{time_ms}")
+}
+
+/// An id for a new record from the time and a random number; two tabs do not make the same one.
+///
+/// ```
+/// use headroom::scenario::records::new_id;
+/// assert_eq!(new_id(1_790_000_000_000, 0xabc), "1a0c4506c00-abc");
+/// ```
+pub fn new_id(time_ms: u64, random: u32) -> String {
+    format!("{time_ms:x}-{random:x}")
+}
+
+/// The record as JSON.
+pub fn to_json(record: &SavedScenario) -> String {
+    serde_json::to_string(&wire(record)).unwrap_or_default()
+}
+
+/// Reads a record.
+///
+/// # Errors
+/// [`RecordError::Malformed`] for everything that is no complete record with a link that opens, [`RecordError::UnknownVersion`] for
+/// one of a later version.
+pub fn from_json(json: &str) -> Result<SavedScenario, RecordError> {
+    if json.len() > LONGEST_FILE {
+        return Err(RecordError::Malformed("it is too long".to_owned()));
+    }
+    let Version { v } = serde_json::from_str(json).map_err(|_| RecordError::Malformed("it has no record version".to_owned()))?;
+    if v != VERSION {
+        return Err(RecordError::UnknownVersion(v));
+    }
+    let wire: Wire =
+        serde_json::from_str(json).map_err(|_| RecordError::Malformed("a part of it is missing or wrong".to_owned()))?;
+    checked(wire)
+}
+
+/// All records as one JSON file.
+pub fn export_all(records: &[SavedScenario]) -> String {
+    let scenarios: Vec<Wire> = records.iter().map(wire).collect();
+    serde_json::to_string_pretty(&File { headroom: "scenarios", v: VERSION, scenarios }).unwrap_or_default()
+}
+
+/// Reads such a file. Scenarios that cannot be read are named and left out; the others are kept.
+///
+/// # Errors
+/// One sentence when the file as a whole is none of ours.
+pub fn import_all(json: &str) -> Result<ImportedRecords, String> {
+    const NONE_OF_OURS: &str = "This file holds no saved scenarios: choose a file that “Download all” of this page has made.";
+    if json.len() > LONGEST_FILE {
+        return Err("This file is larger than 5 MiB, more than saved scenarios of this page can be.".to_owned());
+    }
+    let file: serde_json::Value = serde_json::from_str(json).map_err(|_| NONE_OF_OURS.to_owned())?;
+    if file.get("headroom").and_then(serde_json::Value::as_str) != Some("scenarios") {
+        return Err(NONE_OF_OURS.to_owned());
+    }
+    let rows = file.get("scenarios").and_then(serde_json::Value::as_array).ok_or(NONE_OF_OURS)?;
+    if rows.len() > MOST_RECORDS {
+        return Err(format!("This file holds {} scenarios, more than the {MOST_RECORDS} that can be read at once.", rows.len()));
+    }
+    let mut imported = ImportedRecords::default();
+    for (index, row) in rows.iter().enumerate() {
+        match from_json(&row.to_string()) {
+            Ok(record) if imported.records.iter().any(|known| known.id == record.id) => {
+                imported.skipped.push(format!(
+                    "Scenario {} (“{}”) is left out: an earlier one has the same id.",
+                    index + 1,
+                    record.name
+                ));
+            }
+            Ok(record) => imported.records.push(record),
+            Err(error) => imported.skipped.push(format!("Scenario {} is left out: {error}.", index + 1)),
+        }
+    }
+    Ok(imported)
+}
+
+fn wire(record: &SavedScenario) -> Wire {
+    Wire {
+        v: VERSION,
+        id: record.id.clone(),
+        name: record.name.clone(),
+        saved_at: record.saved_at_ms,
+        revision: record.revision,
+        link: record.link.clone(),
+    }
+}
+
+fn checked(wire: Wire) -> Result<SavedScenario, RecordError> {
+    if !is_id(&wire.id) {
+        return Err(RecordError::Malformed("its id is wrong".to_owned()));
+    }
+    if codec::decode(&wire.link).failed {
+        return Err(RecordError::Malformed("its link does not open".to_owned()));
+    }
+    let longest = match field(FieldId::Name).kind {
+        FieldKind::Text { max_len } => max_len,
+        _ => 0,
+    };
+    let name = text::clean(&wire.name).chars().take(longest).collect();
+    Ok(SavedScenario { id: wire.id, name, saved_at_ms: wire.saved_at, revision: wire.revision, link: wire.link })
+}
+
+fn is_id(id: &str) -> bool {
+    (1..=40).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
+}

@@ -1,0 +1,292 @@
+//! From what the user said to a checked job, or to every problem at once.
+
+use std::num::NonZeroU64;
+
+use super::{FieldId, FieldKind, Mode, Scenario, Value, field, fields, number, parse, range_text};
+use crate::config::{
+    Accelerator, Cluster, DataSharding, Job, ModelConfig, Overheads, ParallelLayout, PeakRates, PositionEmbedding, Run,
+    ServingRun, TrainingRun,
+};
+use crate::units::{Bytes, DType, grouped, to_f64};
+
+/// One problem of a scenario, tied to the field where it can be solved.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FieldError {
+    /// The field.
+    pub field: FieldId,
+    /// One sentence.
+    pub message: String,
+    /// What a button says, and the value it gives the field.
+    pub way_out: Option<(String, Value)>,
+}
+
+impl Scenario {
+    /// The checked job, with one tensor-, pipeline- and data-parallel layout that uses all GPUs.
+    ///
+    /// Data-parallel ranks are `GPUs / (tensor · pipeline)`. Layouts that merely cannot run (heads that do not split, a batch that does
+    /// not divide) are no errors here: the estimate names them.
+    ///
+    /// # Errors
+    /// Every problem found, at least one.
+    pub fn resolve(&self) -> Result<Job, Vec<FieldError>> {
+        let mode = self.mode();
+        let mut errors: Vec<FieldError> =
+            fields().iter().filter(|field| field.applies.in_mode(mode)).filter_map(|field| self.check_value(field.id)).collect();
+        // Rules between fields are looked at only where each field is in order by itself.
+        for rule in [check_heads, check_positions, check_gpus] {
+            if let Some(error) = rule(self)
+                && !errors.iter().any(|known| known.field == error.field)
+            {
+                errors.push(error);
+            }
+        }
+        if !errors.is_empty() {
+            return Err(errors);
+        }
+        Job::new(self.model_config(), self.run(mode), self.layout(mode), self.cluster()).map_err(|error| {
+            vec![FieldError {
+                field: FieldId::Model,
+                message: format!("This scenario cannot be computed: {error}."),
+                way_out: None,
+            }]
+        })
+    }
+
+    /// Whether one value is in its range.
+    fn check_value(&self, id: FieldId) -> Option<FieldError> {
+        let field = field(id);
+        let value = self.get(id);
+        let fine = match (field.kind, &value) {
+            (FieldKind::Integer { min, max, .. }, Value::Integer(number)) => (min..=max).contains(number),
+            (FieldKind::Decimal { min, max, .. }, Value::Decimal(number)) => (min..=max).contains(number),
+            (FieldKind::Integer { optional, .. } | FieldKind::Decimal { optional, .. }, Value::Empty) => optional,
+            (FieldKind::Integer { .. } | FieldKind::Decimal { .. }, _) => false,
+            (FieldKind::Model, _) => self.model().is_some(),
+            (FieldKind::Accelerator, _) => self.accelerator().is_some(),
+            _ => true,
+        };
+        if fine {
+            return None;
+        }
+        let message = match &value {
+            // The sentence that the form gives for the same text.
+            Value::Integer(number) => parse(id, &number.to_string()).err(),
+            Value::Decimal(number) => parse(id, &number.to_string()).err(),
+            _ => None,
+        }
+        .unwrap_or_else(|| format!("{} takes {}.", field.label, range_text(id)));
+        let start = self.start(id);
+        let way_out = (start != value && start != Value::Empty).then(|| (format!("Use {}", super::show(id, &start)), start));
+        Some(FieldError { field: id, message, way_out })
+    }
+
+    fn integer(&self, id: FieldId) -> u64 {
+        match self.get(id) {
+            Value::Integer(number) => number,
+            _ => 0,
+        }
+    }
+
+    fn optional_integer(&self, id: FieldId) -> Option<u64> {
+        match self.get(id) {
+            Value::Integer(number) => Some(number),
+            _ => None,
+        }
+    }
+
+    fn decimal(&self, id: FieldId) -> Option<f64> {
+        match self.get(id) {
+            Value::Decimal(number) => Some(number),
+            _ => None,
+        }
+    }
+
+    fn flag(&self, id: FieldId) -> bool {
+        self.get(id) == Value::Flag(true)
+    }
+
+    fn nonzero(&self, id: FieldId) -> NonZeroU64 {
+        NonZeroU64::new(self.integer(id)).unwrap_or(NonZeroU64::MIN)
+    }
+
+    /// The architecture with all changes, unchecked.
+    pub fn model_config(&self) -> ModelConfig {
+        ModelConfig {
+            hidden_size: self.integer(FieldId::HiddenSize),
+            num_hidden_layers: self.integer(FieldId::NumHiddenLayers),
+            num_attention_heads: self.integer(FieldId::NumAttentionHeads),
+            num_key_value_heads: self.integer(FieldId::NumKeyValueHeads),
+            head_dim: self.integer(FieldId::HeadDim),
+            intermediate_size: self.integer(FieldId::IntermediateSize),
+            vocab_size: self.integer(FieldId::VocabSize),
+            max_position_embeddings: self.integer(FieldId::MaxPositionEmbeddings),
+            position_rows: self.integer(FieldId::PositionRows),
+            normalization: self.word(FieldId::Normalization),
+            mlp: self.word(FieldId::Mlp),
+            position_embedding: self.word(FieldId::PositionEmbedding),
+            attention_bias: self.flag(FieldId::AttentionBias),
+            attention_output_bias: self.flag(FieldId::AttentionOutputBias),
+            mlp_bias: self.flag(FieldId::MlpBias),
+            tie_word_embeddings: self.flag(FieldId::TieWordEmbeddings),
+            qk_norm: self.flag(FieldId::QkNorm),
+            embedding_norm: self.flag(FieldId::EmbeddingNorm),
+            norms_per_block: self.integer(FieldId::NormsPerBlock),
+            final_norm: self.flag(FieldId::FinalNorm),
+        }
+    }
+
+    fn run(&self, mode: Mode) -> Run {
+        match mode {
+            Mode::Train => Run::Training(TrainingRun {
+                seq_length: self.integer(FieldId::SeqLength),
+                global_batch_size: self.integer(FieldId::GlobalBatchSize),
+                micro_batch_size: self.optional_integer(FieldId::MicroBatchSize),
+                precision: self.word(FieldId::Precision),
+                gradients: self.word(FieldId::Gradients),
+                optimizer: self.word(FieldId::Optimizer),
+                kernels: self.word(FieldId::Kernels),
+                attention: self.word(FieldId::Attention),
+                recompute: self.word(FieldId::Recompute),
+                training_tokens: to_f64(self.integer(FieldId::TrainingTokens)),
+                mfu: self.decimal(FieldId::Mfu).unwrap_or_default() / 100.0,
+            }),
+            Mode::Serve => Run::Serving(ServingRun {
+                context_length: self.integer(FieldId::ContextLength),
+                concurrent_sequences: self.integer(FieldId::ConcurrentSequences),
+                prefill_chunk_size: self.integer(FieldId::PrefillChunkSize),
+                weight_dtype: self.dtype(FieldId::WeightDType),
+                kv_cache_dtype: self.dtype(FieldId::KvCacheDType),
+                activation_dtype: match self.dtype(FieldId::WeightDType) {
+                    DType::Fp32 => DType::Fp32,
+                    DType::Fp16 => DType::Fp16,
+                    // Quantised weights are multiplied with 16-bit activations.
+                    _ => DType::Bf16,
+                },
+                attention: self.word(FieldId::Attention),
+                overhead_percent: self.decimal(FieldId::ServingOverhead).unwrap_or_default(),
+            }),
+        }
+    }
+
+    fn dtype(&self, id: FieldId) -> DType {
+        match self.get(id) {
+            Value::Choice(word) => <DType as super::Word>::from_word(word).unwrap_or(DType::Bf16),
+            _ => DType::Bf16,
+        }
+    }
+
+    /// The layout; when serving, data-parallel ranks are replicas and share nothing.
+    fn layout(&self, mode: Mode) -> ParallelLayout {
+        let (t, p) = (self.nonzero(FieldId::TensorParallel), self.nonzero(FieldId::PipelineParallel));
+        let ranks = self.integer(FieldId::Gpus) / t.get().saturating_mul(p.get());
+        let training = mode == Mode::Train;
+        ParallelLayout {
+            tensor_model_parallel_size: t,
+            pipeline_model_parallel_size: p,
+            data_parallel_size: NonZeroU64::new(ranks).unwrap_or(NonZeroU64::MIN),
+            sequence_parallel: training && self.flag(FieldId::SequenceParallel),
+            sharding: if training { self.word(FieldId::Sharding) } else { DataSharding::None },
+        }
+    }
+
+    fn cluster(&self) -> Cluster {
+        let preset = self.accelerator().map(|row| &row.accelerator);
+        let memory = match (preset, self.is_set(FieldId::AcceleratorMemory)) {
+            (Some(device), false) => device.memory,
+            _ => self.gibibytes(FieldId::AcceleratorMemory),
+        };
+        let typed = self.decimal(FieldId::PeakRate);
+        let peak = match preset {
+            Some(device) if !self.is_set(FieldId::PeakRate) => device.peak,
+            // The peaks of other formats do not follow from the one that was typed.
+            _ => PeakRates { bf16: typed, fp16: typed, ..PeakRates::default() },
+        };
+        Cluster {
+            accelerator: Accelerator {
+                memory,
+                memory_bandwidth: self.decimal(FieldId::MemoryBandwidth).map(|gigabytes| gigabytes * 1e9),
+                peak,
+                accelerators_per_node: self.integer(FieldId::AcceleratorsPerNode),
+                price_per_hour: self.decimal(FieldId::PricePerHour).unwrap_or_default(),
+            },
+            overheads: Overheads {
+                framework_context: self.gibibytes(FieldId::FrameworkContext),
+                fragmentation_percent: self.decimal(FieldId::FragmentationReserve).unwrap_or_default(),
+            },
+        }
+    }
+
+    fn gibibytes(&self, id: FieldId) -> Bytes {
+        Bytes(number::round_u64(self.decimal(id).unwrap_or_default() * to_f64(Bytes::GIB)))
+    }
+}
+
+/// Query heads must be a multiple of key/value heads.
+fn check_heads(scenario: &Scenario) -> Option<FieldError> {
+    let (heads, kv_heads) = (scenario.integer(FieldId::NumAttentionHeads), scenario.integer(FieldId::NumKeyValueHeads));
+    if heads == 0 || kv_heads == 0 || heads.is_multiple_of(kv_heads) {
+        return None;
+    }
+    // A model in which every query head had its own key/value head most likely stays one.
+    let multi_head = scenario.model().is_some_and(|row| row.config.num_attention_heads == row.config.num_key_value_heads);
+    let way_out =
+        if multi_head { heads } else { (1..=kv_heads.min(heads)).rev().find(|count| heads.is_multiple_of(*count)).unwrap_or(1) };
+    Some(FieldError {
+        field: FieldId::NumKeyValueHeads,
+        message: format!("{} attention heads do not split evenly over {} key/value heads.", count(heads), count(kv_heads)),
+        way_out: Some((format!("Use {} key/value heads", count(way_out)), Value::Integer(way_out))),
+    })
+}
+
+/// A learned position table needs rows.
+fn check_positions(scenario: &Scenario) -> Option<FieldError> {
+    let learned = scenario.word::<PositionEmbedding>(FieldId::PositionEmbedding) == PositionEmbedding::Learned;
+    if !learned || scenario.integer(FieldId::PositionRows) > 0 {
+        return None;
+    }
+    let rows = scenario.integer(FieldId::MaxPositionEmbeddings).max(1);
+    Some(FieldError {
+        field: FieldId::PositionRows,
+        message: "A learned position table needs at least one row.".to_owned(),
+        way_out: Some((format!("Use {} rows", count(rows)), Value::Integer(rows))),
+    })
+}
+
+/// GPUs must be a multiple of tensor times pipeline ranks.
+fn check_gpus(scenario: &Scenario) -> Option<FieldError> {
+    let gpus = scenario.integer(FieldId::Gpus);
+    let (t, p) = (scenario.integer(FieldId::TensorParallel), scenario.integer(FieldId::PipelineParallel));
+    let group = t.saturating_mul(p);
+    let FieldKind::Integer { max, .. } = field(FieldId::Gpus).kind else { return None };
+    if gpus == 0 || group == 0 || gpus.is_multiple_of(group) {
+        return None;
+    }
+    let ranks = format!("{} tensor × {} pipeline ranks need", count(t), count(p));
+    if group > max {
+        return Some(FieldError {
+            field: FieldId::TensorParallel,
+            message: format!("{ranks} {} GPUs, more than the {} this page counts.", count(group), count(max)),
+            way_out: Some(("Use 1 tensor rank".to_owned(), Value::Integer(1))),
+        });
+    }
+    let below = gpus / group * group;
+    let above = below.saturating_add(group);
+    let (reason, nearest) = if below == 0 {
+        (format!("is too few: {} is the nearest", count(above)), above)
+    } else if above > max {
+        (format!("is none: {} is the nearest", count(below)), below)
+    } else {
+        let nearest = if gpus - below < above - gpus { below } else { above };
+        (format!("is none: {} and {} are the nearest", count(below), count(above)), nearest)
+    };
+    Some(FieldError {
+        field: FieldId::Gpus,
+        message: format!("{ranks} a multiple of {} GPUs; {} {reason}.", count(group), count(gpus)),
+        way_out: Some((format!("Use {} GPUs", count(nearest)), Value::Integer(nearest))),
+    })
+}
+
+/// A count with grouped digits.
+fn count(number: u64) -> String {
+    grouped(to_f64(number), 0)
+}

@@ -1,0 +1,57 @@
+//! The words that stand for choices in forms, links and files.
+
+use crate::config::{
+    AttentionKernel, DataSharding, GradientDType, Kernels, MlpKind, Normalization, Optimizer, PositionEmbedding, Recompute,
+    TrainingPrecision,
+};
+use crate::units::{DType, MemoryUnit};
+
+/// What the scenario does with the model.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Mode {
+    /// Trains it.
+    #[default]
+    Train,
+    /// Serves it.
+    Serve,
+}
+
+/// A domain choice with one word per case, the same in form values, links and saved scenarios.
+pub trait Word: Copy + PartialEq + 'static {
+    /// Every case that can be chosen, with its word.
+    const WORDS: &'static [(Self, &'static str)];
+
+    /// The word of this case; empty for a case that cannot be chosen.
+    fn word(self) -> &'static str {
+        Self::WORDS.iter().find(|(case, _)| *case == self).map_or("", |(_, word)| *word)
+    }
+
+    /// The case of that word.
+    fn from_word(word: &str) -> Option<Self> {
+        Self::WORDS.iter().find(|(_, known)| *known == word).map(|(case, _)| *case)
+    }
+}
+
+macro_rules! words {
+    ($($type:ident: $($case:ident = $word:literal),+;)*) => {
+        $(impl Word for $type {
+            const WORDS: &'static [(Self, &'static str)] = &[$((Self::$case, $word)),+];
+        })*
+    };
+}
+
+words! {
+    Mode: Train = "train", Serve = "serve";
+    MemoryUnit: Gb = "gb", Gib = "gib";
+    Normalization: LayerNorm = "layernorm", RmsNorm = "rmsnorm";
+    MlpKind: Plain = "plain", Gated = "gated";
+    PositionEmbedding: Learned = "learned", Rotary = "rotary", Alibi = "alibi";
+    TrainingPrecision: Bf16Mixed = "bf16", Fp16Mixed = "fp16", Fp32 = "fp32", Bf16Pure = "bf16-pure";
+    GradientDType: AsWeights = "as-weights", Fp32 = "fp32", Fp32Copy = "fp32-copy";
+    Optimizer: AdamW = "adamw", AdamW8bit = "adamw8", Sgd = "sgd", SgdMomentum = "sgdm", Adafactor = "adafactor";
+    Kernels: Korthikanti = "korthikanti", Fused = "fused";
+    AttentionKernel: Flash = "flash", Standard = "standard";
+    Recompute: None = "none", Selective = "selective", Full = "full";
+    DataSharding: None = "none", Zero1 = "1", Zero2 = "2", Zero3 = "3", Fsdp = "fsdp";
+    DType: Bf16 = "bf16", Fp16 = "fp16", Fp32 = "fp32", Fp8 = "fp8", Int8 = "int8", Int4 = "int4";
+}

@@ -1,0 +1,154 @@
+//! The house rules of the design: who may import whom, and where the browser and the chart library are known.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Each room with the rooms it may import.
+const ROOMS: &[(&str, &[&str])] = &[
+    ("units", &[]),
+    ("sources", &[]),
+    ("config", &["units"]),
+    ("catalog", &["units", "sources", "config"]),
+    ("import", &["units", "config"]),
+    ("ops", &["units", "sources", "config"]),
+    ("estimator", &["units", "sources", "config", "ops"]),
+    ("methods", &["units", "sources", "config", "estimator"]),
+    ("planner", &["units", "config", "estimator"]),
+    ("scenario", &["units", "config", "catalog", "import"]),
+    ("charts", &["units", "estimator", "planner"]),
+];
+
+/// Crates with the only place that may name them.
+const CRATES: &[(&str, &str)] = &[
+    ("leptos", "src/app"),
+    ("web_sys", "src/app/browser"),
+    ("gloo_storage", "src/app/browser"),
+    ("gloo_timers", "src/app/browser"),
+    ("gloo_events", "src/app/browser"),
+    ("plotters", "src/charts"),
+    ("json5", "src/import"),
+    ("qrcodegen", "src/app"),
+];
+
+fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn rust_files(folder: &Path, found: &mut Vec<PathBuf>) {
+    let mut entries: Vec<_> = fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path()).collect();
+    entries.sort();
+    for path in entries {
+        if path.is_dir() {
+            rust_files(&path, found);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            found.push(path);
+        }
+    }
+}
+
+/// Each source file, relative to the root with forward slashes, and its code without comments.
+fn sources() -> Vec<(String, String)> {
+    let mut files = Vec::new();
+    rust_files(&root().join("src"), &mut files);
+    files
+        .into_iter()
+        .map(|path| {
+            let name = path.strip_prefix(root()).expect("below the root").to_string_lossy().replace('\\', "/");
+            let text = fs::read_to_string(&path).expect("readable");
+            let code: Vec<_> = text.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
+            (name, code.join("\n"))
+        })
+        .collect()
+}
+
+/// The words that follow `crate::` in some code, braces included: `crate::{a, b::c}` gives `a` and `b`.
+fn imported_rooms(code: &str) -> BTreeSet<String> {
+    let mut rooms = BTreeSet::new();
+    for (at, _) in code.match_indices("crate::") {
+        let rest = &code[at + "crate::".len()..];
+        let list = rest.strip_prefix('{').map_or_else(|| vec![rest], |list| top_level_items(list));
+        for item in list {
+            let word: String = item.trim().chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
+            if !word.is_empty() {
+                rooms.insert(word);
+            }
+        }
+    }
+    rooms
+}
+
+fn top_level_items(list: &str) -> Vec<&str> {
+    let (mut depth, mut start, mut items) = (0_i32, 0, Vec::new());
+    for (at, c) in list.char_indices() {
+        match c {
+            '{' => depth += 1,
+            '}' if depth == 0 => {
+                items.push(&list[start..at]);
+                break;
+            }
+            '}' => depth -= 1,
+            ',' if depth == 0 => {
+                items.push(&list[start..at]);
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    items
+}
+
+#[test]
+fn rooms_import_only_what_the_design_allows() {
+    let known: BTreeSet<&str> = ROOMS.iter().map(|(room, _)| *room).collect();
+    for (file, code) in sources() {
+        let Some(room) = file.strip_prefix("src/").and_then(|rest| rest.split('/').next()) else { continue };
+        let Some((_, allowed)) = ROOMS.iter().find(|(name, _)| *name == room) else { continue };
+        for import in imported_rooms(&code) {
+            let fine =
+                import == room || allowed.contains(&import.as_str()) || !(known.contains(import.as_str()) || import == "app");
+            assert!(fine, "{file}: room `{room}` may not import `{import}`");
+        }
+    }
+}
+
+#[test]
+fn only_their_rooms_know_the_browser_and_the_chart_library() {
+    for (file, code) in sources() {
+        for (name, place) in CRATES {
+            let named = code.contains(&format!("{name}::")) || code.contains(&format!("use {name}"));
+            let entry = file == "src/main.rs" && *name == "leptos";
+            assert!(!named || entry || file.starts_with(place), "{file} names {name}, which only {place} may");
+        }
+    }
+}
+
+#[test]
+fn every_room_exists_and_no_other() {
+    let mut found = BTreeSet::new();
+    for entry in fs::read_dir(root().join("src")).expect("src").flatten() {
+        if entry.path().is_dir() {
+            found.insert(entry.file_name().to_string_lossy().into_owned());
+        }
+    }
+    let expected: BTreeSet<String> =
+        ROOMS.iter().map(|(room, _)| (*room).to_owned()).chain(["app".to_owned(), "bin".to_owned()]).collect();
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn effects_live_only_at_the_leaf() {
+    for (file, code) in sources() {
+        let leaf = file.starts_with("src/app/browser");
+        assert!(leaf || !code.contains("Effect::new"), "{file}: derive with a memo; the only effect writes link and storage");
+    }
+}
+
+#[test]
+fn files_fit_in_the_head() {
+    for (file, code) in sources() {
+        let table = file.contains("/table") || file.contains("sources/mod.rs") || file.contains("methods/");
+        let lines = code.lines().count();
+        assert!(table || lines <= 450, "{file} has {lines} lines of code; split it");
+    }
+}

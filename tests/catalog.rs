@@ -1,0 +1,173 @@
+//! The catalog's data files: every row can be read, says where it comes from, and adds up.
+
+#![allow(clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod support;
+
+use std::collections::BTreeSet;
+
+use headroom::catalog::{MemoryBasis, accelerator, accelerators, model, models};
+use headroom::config::{MlpKind, Normalization, PositionEmbedding};
+use headroom::ops::{Lowering, lower};
+use support::parameters;
+
+/// The models whose exact count no source states; the shape gives it.
+const COMPUTED: [(&str, u64); 10] = [
+    ("ju-7b", 6_705_127_424),
+    ("pythia-160m", 162_322_944),
+    ("pythia-1b", 1_011_781_632),
+    ("opt-1.3b", 1_315_758_080),
+    ("opt-6.7b", 6_658_473_984),
+    ("opt-13b", 12_853_473_280),
+    ("opt-66b", 65_719_701_504),
+    ("opt-175b", 174_604_468_224),
+    ("gpt3-175b", 174_604_259_328),
+    ("mt-nlg-530b", 529_600_819_200),
+];
+
+#[test]
+fn every_row_can_be_read() {
+    assert_eq!(models().len(), 49);
+    assert_eq!(accelerators().len(), 51);
+}
+
+#[test]
+fn published_counts_are_met_to_the_unit() {
+    let mut published = 0;
+    for row in models() {
+        let expected =
+            row.published_parameters.or_else(|| COMPUTED.iter().find(|(id, _)| *id == row.id).map(|(_, count)| *count));
+        assert_eq!(Some(parameters(&row.config)), expected, "{}", row.id);
+        published += usize::from(row.published_parameters.is_some());
+    }
+    assert_eq!(published, 39);
+}
+
+#[test]
+fn the_engine_counts_every_row_as_the_closed_form_does() {
+    for row in models() {
+        assert_eq!(lower(&Lowering::parameters_only(&row.config)).parameters(), parameters(&row.config), "{}", row.id);
+    }
+}
+
+#[test]
+fn a_row_without_a_published_count_is_marked() {
+    for row in models().iter().filter(|row| row.published_parameters.is_none() && row.id != "ju-7b") {
+        assert!(!row.verified, "{}", row.id);
+        assert!(row.note.contains("No published exact count"), "{}", row.id);
+    }
+}
+
+#[test]
+fn details_that_are_easy_to_get_wrong() {
+    let row = |id: &str| &model(id).unwrap_or_else(|| panic!("{id} is in the catalog")).config;
+    assert_eq!((row("opt-66b").max_position_embeddings, row("opt-66b").position_rows), (2048, 2050));
+    assert!(row("bloom").embedding_norm && row("bloom").position_embedding == PositionEmbedding::Alibi);
+    assert_eq!(row("gemma-2b").head_dim, 256);
+    assert!(row("qwen3-8b").qk_norm && !row("qwen3-8b").attention_bias);
+    assert!(row("qwen2.5-7b").attention_bias && !row("qwen2.5-7b").attention_output_bias);
+    assert!(!row("gpt-neox-20b").tie_word_embeddings && row("gpt2").tie_word_embeddings);
+    let first = row("ju-7b");
+    assert_eq!((first.mlp, first.normalization, first.norms_per_block), (MlpKind::Plain, Normalization::LayerNorm, 2));
+}
+
+#[test]
+fn shapes_are_whole() {
+    for row in models() {
+        let config = &row.config;
+        assert!(config.num_attention_heads.is_multiple_of(config.num_key_value_heads), "{}", row.id);
+        assert!(config.position_rows >= config.max_position_embeddings, "{}", row.id);
+        assert!(config.norms_per_block <= 2 && config.head_dim >= 32, "{}", row.id);
+    }
+}
+
+/// Ids and aliases of both lists; each list has its own name space.
+fn names() -> [Vec<(&'static str, Vec<&'static str>)>; 2] {
+    let of_models = models().iter().map(|row| (row.id.as_str(), row.aliases.iter().map(String::as_str).collect())).collect();
+    let of_cards = accelerators().iter().map(|row| (row.id.as_str(), row.aliases.iter().map(String::as_str).collect())).collect();
+    [of_models, of_cards]
+}
+
+#[test]
+fn ids_are_short_plain_and_unique_with_their_aliases() {
+    for list in names() {
+        let mut seen = BTreeSet::new();
+        for (id, aliases) in list {
+            assert!((2..=16).contains(&id.len()), "{id}");
+            assert!(id.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || "-.".contains(c)), "{id}");
+            assert!(seen.insert(id.to_ascii_lowercase()), "{id} twice");
+            for alias in aliases {
+                assert!(seen.insert(alias.to_ascii_lowercase()), "{alias} twice");
+            }
+        }
+    }
+}
+
+#[test]
+fn every_row_is_found_by_each_of_its_names_in_any_case() {
+    for row in models() {
+        for name in row.aliases.iter().chain([&row.id]) {
+            assert_eq!(model(&name.to_ascii_uppercase()).map(|found| &found.id), Some(&row.id));
+        }
+    }
+    for row in accelerators() {
+        for name in row.aliases.iter().chain([&row.id]) {
+            assert_eq!(accelerator(&format!(" {} ", name.to_ascii_uppercase())).map(|found| &found.id), Some(&row.id));
+        }
+    }
+    assert_eq!(model("no such model"), None);
+    assert_eq!(accelerator(""), None);
+}
+
+#[test]
+fn every_row_names_its_source() {
+    for row in models() {
+        assert!(row.source.len() > 20 && row.source.ends_with('.'), "{}: {}", row.id, row.source);
+        assert!(!row.name.is_empty() && !row.family.is_empty(), "{}", row.id);
+    }
+    for row in accelerators() {
+        assert!(row.source.len() > 10 && row.source.ends_with('.'), "{}: {}", row.id, row.source);
+        if row.source.starts_with("Recalled") {
+            assert!(!row.verified && !row.unverified_fields.is_empty(), "{} is only recalled", row.id);
+        }
+        if row.memory_basis == MemoryBasis::DriverReported {
+            assert!(row.source.contains("nvidia-smi"), "{}", row.id);
+        }
+    }
+}
+
+#[test]
+fn memory_is_near_the_marketed_number() {
+    for row in accelerators() {
+        let memory = row.accelerator.memory.as_f64();
+        let marketed = f64::from(u32::try_from(row.marketed_gb).expect("a small number"));
+        let (least, most) = (marketed * 1e9 * 0.95, marketed * f64::from(1 << 30) * 1.02);
+        assert!((least..=most).contains(&memory), "{}: {memory} bytes", row.id);
+        if row.memory_basis.is_assumed() {
+            assert_eq!(row.accelerator.memory.0, row.marketed_gb << 30, "{}", row.id);
+        }
+    }
+    let mebibytes = |id: &str| accelerator(id).map(|row| row.accelerator.memory.0 >> 20);
+    assert_eq!(mebibytes("h100-80"), Some(81_559));
+    assert_eq!(mebibytes("a100-40"), Some(40_960));
+}
+
+#[test]
+fn every_accelerator_has_a_rate_or_says_that_none_is_known() {
+    const KNOWN: [&str; 8] =
+        ["memory", "memory_bandwidth", "peak", "peak.bf16", "peak.fp16", "peak.fp8", "accelerators_per_node", "tdp_watts"];
+    for row in accelerators() {
+        let peak = &row.accelerator.peak;
+        let rates = [peak.bf16, peak.fp16, peak.fp8, peak.int8, peak.tf32, peak.fp32];
+        let flagged = row.unverified_fields.iter().any(|field| field == "peak");
+        assert!(rates.iter().any(Option::is_some) || flagged, "{}", row.id);
+        for rate in rates.into_iter().flatten() {
+            assert!((5.0..20_000.0).contains(&rate), "{}: {rate} TFLOP/s", row.id);
+        }
+        let bandwidth = row.accelerator.memory_bandwidth.expect("every row has one");
+        assert!((2e11..1e13).contains(&bandwidth), "{}: {bandwidth} B/s", row.id);
+        assert!((1..=16).contains(&row.accelerator.accelerators_per_node), "{}", row.id);
+        assert!(row.accelerator.price_per_hour.abs() < f64::EPSILON, "{}", row.id);
+        assert!(row.unverified_fields.iter().all(|field| KNOWN.contains(&field.as_str())), "{}", row.id);
+    }
+}

@@ -1,0 +1,37 @@
+// What holds before and without the app: the page's shell.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { axe, bytesLoaded, noConsoleErrors, noForeignRequests, openPage, requestsOf } from './harness.mjs';
+
+const FIRST_LOAD_BUDGET = 320_000; // bytes after gzip; as in xtask/src/sizes.rs
+
+for (const [name, options] of [['WebAssembly', { blockWasm: true }], ['JavaScript', { javaScript: false }]]) {
+  test(`without ${name} the page says what it is and what it needs`, async () => {
+    const page = await openPage(options);
+    assert.match(await page.title(), /Headroom/);
+    assert.ok(await page.locator('h1').first().isVisible());
+    await page.getByText('WebAssembly').filter({ visible: true }).first().waitFor();
+    await noForeignRequests(page);
+  });
+}
+
+test('the first visit is small, stays on its own address and logs no error', async () => {
+  const page = await openPage();
+  await page.waitForLoadState('networkidle');
+  for (const request of requestsOf(page)) {
+    const response = await request.response();
+    assert.equal(response?.status() ?? 200, 200, request.url());
+  }
+  await noForeignRequests(page);
+  noConsoleErrors(page);
+  const bytes = await bytesLoaded(page);
+  console.log(`first load: ${bytes} bytes after gzip`);
+  assert.ok(bytes <= FIRST_LOAD_BUDGET, `${bytes} bytes`);
+});
+
+test('axe finds nothing in the first state', async () => {
+  const page = await openPage();
+  await page.waitForLoadState('networkidle');
+  await axe(page);
+});

@@ -1,0 +1,304 @@
+//! Reading a pasted `config.json`: exact architectures, honest reports, clear refusals, and never a panic.
+
+#![allow(clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod support;
+
+use headroom::catalog::model;
+use headroom::config::{Normalization, PositionEmbedding};
+use headroom::import::{How, ImportError, Imported, ReportRow, config_json};
+use proptest::prelude::*;
+use support::parameters;
+
+const LLAMA: &str = include_str!("data/configs/llama3-8b.json");
+
+fn read(text: &str) -> Imported {
+    config_json(text).unwrap_or_else(|problem| panic!("{problem}"))
+}
+
+fn refused(text: &str) -> String {
+    config_json(text).expect_err("this must be refused").to_string()
+}
+
+fn row<'a>(imported: &'a Imported, key: &str) -> &'a ReportRow {
+    imported.report.iter().find(|row| row.key == key).unwrap_or_else(|| panic!("{key} is not in the report"))
+}
+
+/// The Llama file with one key replaced or added.
+fn llama_with(key: &str, value: &str) -> String {
+    let mut file: serde_json::Map<String, serde_json::Value> = serde_json::from_str(LLAMA).expect("a JSON object");
+    file.remove(key);
+    let text = serde_json::to_string(&file).expect("JSON");
+    format!("{{\"{key}\": {value}, {}", &text[1..])
+}
+
+#[test]
+fn real_files_give_the_catalogs_architecture() {
+    let files = [
+        ("llama3-8b", LLAMA),
+        ("qwen2.5-7b", include_str!("data/configs/qwen2.5-7b.json")),
+        ("qwen3-8b", include_str!("data/configs/qwen3-8b.json")),
+        ("gpt2", include_str!("data/configs/gpt2.json")),
+        ("opt-6.7b", include_str!("data/configs/opt-6.7b.json")),
+        ("pythia-6.9b", include_str!("data/configs/pythia-6.9b.json")),
+        ("bloom", include_str!("data/configs/bloom.json")),
+        ("phi-4", include_str!("data/configs/phi-4.json")),
+    ];
+    for (id, text) in files {
+        let known = &model(id).expect("in the catalog").config;
+        assert_eq!(&read(text).config, known, "{id}");
+    }
+}
+
+#[test]
+fn real_files_give_the_published_counts() {
+    let counts = [
+        (include_str!("data/configs/mistral-7b.json"), 7_241_732_096),
+        (include_str!("data/configs/gemma-2b.json"), 2_506_172_416),
+        // MPT 7B as published on Hugging Face: no biases, ALiBi.
+        (include_str!("data/configs/mpt-7b.json"), 6_649_286_656),
+    ];
+    for (text, count) in counts {
+        assert_eq!(parameters(&read(text).config), count);
+    }
+}
+
+#[test]
+fn the_report_tells_how_each_value_came_about() {
+    let gpt2 = read(include_str!("data/configs/gpt2.json"));
+    assert_eq!(row(&gpt2, "hidden_size").how, How::Read);
+    assert!(row(&gpt2, "hidden_size").note.contains("n_embd"));
+    assert_eq!((row(&gpt2, "intermediate_size").how, row(&gpt2, "intermediate_size").value.as_str()), (How::Derived, "3072"));
+    assert_eq!(row(&gpt2, "tie_word_embeddings").how, How::Assumed);
+    assert_eq!(row(&gpt2, "attn_pdrop").how, How::Ignored);
+    let opt = read(include_str!("data/configs/opt-6.7b.json"));
+    assert_eq!(opt.name.as_deref(), Some("facebook/opt-6.7b"));
+    assert_eq!((opt.model_type.as_str(), opt.config.position_rows), ("opt", 2050));
+}
+
+#[test]
+fn every_key_of_the_file_is_in_the_report() {
+    let imported = read(LLAMA);
+    let file: serde_json::Map<String, serde_json::Value> = serde_json::from_str(LLAMA).expect("a JSON object");
+    for key in file.keys() {
+        assert!(imported.report.iter().any(|row| &row.key == key), "{key}");
+    }
+    let dtype = row(&imported, "torch_dtype");
+    assert!(dtype.how == How::Ignored && dtype.note.contains("Run"));
+}
+
+#[test]
+fn missing_keys_are_derived_or_assumed() {
+    let text = r#"{"model_type":"llama","hidden_size":512,"num_hidden_layers":2,"num_attention_heads":8,
+        "intermediate_size":1024,"vocab_size":1000}"#;
+    let imported = read(text);
+    assert_eq!((imported.config.num_key_value_heads, imported.config.head_dim), (8, 64));
+    assert_eq!(row(&imported, "num_key_value_heads").how, How::Derived);
+    assert_eq!(row(&imported, "head_dim").how, How::Derived);
+    let positions = row(&imported, "max_position_embeddings");
+    assert_eq!((positions.how, positions.value.as_str()), (How::Assumed, "2048"));
+    let mistral = read(&text.replace("llama", "mistral").replace("\"num_attention_heads\":8", "\"num_attention_heads\":16"));
+    assert_eq!(mistral.config.num_key_value_heads, 8);
+    assert_eq!(row(&mistral, "num_key_value_heads").how, How::Assumed);
+}
+
+#[test]
+fn lenient_notation_is_read() {
+    let exact = read(LLAMA).config;
+    assert_eq!(read(&llama_with("time_step_limit", "[0.0, Infinity]")).config, exact);
+    assert_eq!(read(&llama_with("nan", "NaN")).config, exact);
+    assert_eq!(read(&llama_with("hidden_size", "/* wide */ 4096.0")).config, exact);
+    assert_eq!(read(&format!("\u{feff}\n{}", LLAMA.replace("128256\n", "128256,\n"))).config, exact);
+    assert_eq!(read(&LLAMA.replace("\"model_type\": \"llama\",", "")).model_type, "llama");
+}
+
+#[test]
+fn infinity_where_a_size_belongs_is_refused() {
+    let message = refused(&llama_with("vocab_size", "Infinity"));
+    assert!(message.contains("vocab_size") && message.contains("whole number"), "{message}");
+    assert!(refused(r#"{"time_step_limit":[0.0, Infinity]}"#).contains("model_type"));
+}
+
+#[test]
+fn the_text_part_of_a_larger_model_is_used() {
+    let text = format!(
+        r#"{{"model_type":"llava","tie_word_embeddings":true,"text_config":{},"vision_config":{{"depth":2}}}}"#,
+        LLAMA.replace("\"tie_word_embeddings\": false,", "")
+    );
+    let imported = read(&text);
+    assert_eq!(imported.config.hidden_size, 4096);
+    assert!(imported.config.tie_word_embeddings);
+    assert_eq!(row(&imported, "vision_config").how, How::Ignored);
+}
+
+#[test]
+fn biases_and_windows_follow_the_file() {
+    assert!(read(&llama_with("attention_bias", "true")).config.attention_output_bias);
+    assert!(read(&llama_with("mlp_bias", "true")).config.mlp_bias);
+    let window = read(include_str!("data/configs/mistral-7b.json"));
+    assert!(row(&window, "sliding_window").note.contains("overstated"));
+    let mpt = read(include_str!("data/configs/mpt-7b.json")).config;
+    assert_eq!((mpt.normalization, mpt.position_embedding), (Normalization::RmsNorm, PositionEmbedding::Alibi));
+}
+
+#[test]
+fn structures_that_are_not_modelled_are_named() {
+    let cases = [
+        (include_str!("data/configs/deepseek-v3.json").to_owned(), "latent attention (kv_lora_rank)"),
+        (include_str!("data/configs/mixtral-8x7b.json").to_owned(), "mixture of experts (num_local_experts)"),
+        (r#"{"model_type":"mamba2","state_size":128}"#.to_owned(), "state-space"),
+        (r#"{"model_type":"bert","hidden_size":768}"#.to_owned(), "encoder"),
+        (r#"{"model_type":"t5","is_encoder_decoder":true}"#.to_owned(), "encoder beside"),
+        (r#"{"model_type":"gemma3","text_config":{"model_type":"gemma3_text"},"vision_config":{}}"#.to_owned(), "sliding window"),
+        (r#"{"model_type":"clip_vision_model"}"#.to_owned(), "vision"),
+        (llama_with("layer_types", r#"["full_attention","sliding_attention"]"#), "sliding window"),
+        (llama_with("layer_types", r#"["full_attention","linear_attention"]"#), "different kinds"),
+        (LLAMA.replace("\"llama\"", "\"qwen2\", \"use_sliding_window\": true, \"max_window_layers\": 16"), "sliding window"),
+        (
+            include_str!("data/configs/gpt2.json").replace("\"n_ctx\"", "\"add_cross_attention\": true, \"n_ctx\""),
+            "cross-attention",
+        ),
+        (include_str!("data/configs/opt-6.7b.json").replace("_dim\": 4096", "_dim\": 512"), "word_embed_proj_dim"),
+    ];
+    for (text, what) in cases {
+        let problem = config_json(&text).expect_err(what);
+        assert!(matches!(problem, ImportError::NotModelled { .. }), "{problem:?}");
+        let message = problem.to_string();
+        assert!(message.contains(what) && message.contains("by hand under Architecture"), "{message}");
+    }
+}
+
+#[test]
+fn texts_that_are_no_config_are_refused_with_a_way_out() {
+    let long = format!("{{\"a\":\"{}\"}}", "x".repeat(1_000_001));
+    let deep = "[".repeat(200_000);
+    let cases = [
+        ("", "nothing here yet"),
+        (" \n\t", "nothing here yet"),
+        ("<!DOCTYPE html><html></html>", "web page"),
+        (long.as_str(), "bytes long"),
+        (deep.as_str(), "cannot be read as JSON"),
+        ("{\"a\": }", "cannot be read as JSON"),
+        ("[1, 2]", "a list"),
+        ("7", "a number"),
+        ("\"llama\"", "text"),
+        ("{}", "model_type"),
+        (r#"{"model_type":"falcon"}"#, "falcon"),
+        (r#"{"model_type":7}"#, "must be text"),
+        (r#"{"model_type":"llama"}"#, "hidden_size"),
+    ];
+    for (text, part) in cases {
+        let message = refused(text);
+        assert!(message.contains(part), "{message}");
+        assert!(message.ends_with('.') && message.len() < 320, "{message}");
+    }
+}
+
+#[test]
+fn impossible_sizes_are_refused_by_name() {
+    let cases = [
+        ("hidden_size", "0"),
+        ("hidden_size", "-4096"),
+        ("hidden_size", "4096.5"),
+        ("hidden_size", "\"4096\""),
+        ("hidden_size", "[4096]"),
+        ("hidden_size", "1e30"),
+        ("vocab_size", "10000001"),
+        ("num_hidden_layers", "10001"),
+        ("num_hidden_layers", "18446744073709551615"),
+        ("num_key_value_heads", "5"),
+        ("num_attention_heads", "33"),
+        ("tie_word_embeddings", "\"no\""),
+        ("sliding_window", "-1"),
+    ];
+    for (key, value) in cases {
+        let message = refused(&llama_with(key, value));
+        assert!(message.contains(key), "{key} = {value}: {message}");
+    }
+}
+
+#[test]
+fn a_flood_of_keys_gives_a_short_report() {
+    let keys: Vec<String> = (0..5000).map(|index| format!("\"key{index}\": {index}")).collect();
+    let imported = read(&format!("{{{}, {}", keys.join(","), &LLAMA.trim_start()[1..]));
+    assert!(imported.report.len() < 100);
+    assert!(imported.report.iter().any(|row| row.value.ends_with("more keys")));
+}
+
+/// Any JSON, with the keys of real files more often than others.
+fn json() -> impl Strategy<Value = String> {
+    let key = prop_oneof![
+        Just("model_type".to_owned()),
+        Just("hidden_size".to_owned()),
+        Just("num_hidden_layers".to_owned()),
+        Just("num_attention_heads".to_owned()),
+        Just("num_key_value_heads".to_owned()),
+        Just("intermediate_size".to_owned()),
+        Just("vocab_size".to_owned()),
+        Just("text_config".to_owned()),
+        Just("attn_config".to_owned()),
+        Just("n_embd".to_owned()),
+        Just("layer_types".to_owned()),
+        Just("sliding_window".to_owned()),
+        "[a-z_]{1,8}",
+    ];
+    let leaf = prop_oneof![
+        Just("null".to_owned()),
+        any::<bool>().prop_map(|value| value.to_string()),
+        any::<i64>().prop_map(|value| value.to_string()),
+        (1_u64..100_000).prop_map(|value| value.to_string()),
+        any::<f64>().prop_map(|value| format!("{value:e}")),
+        prop_oneof![Just("Infinity"), Just("-Infinity"), Just("NaN")].prop_map(str::to_owned),
+        prop_oneof![Just("\"llama\""), Just("\"qwen3\""), Just("\"gpt2\""), Just("\"opt\""), Just("\"bloom\""), Just("\"mpt\"")]
+            .prop_map(str::to_owned),
+        "\"[a-zéß☃]{0,80}\"",
+    ];
+    leaf.prop_recursive(5, 60, 12, move |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..6).prop_map(|items| format!("[{}]", items.join(","))),
+            prop::collection::vec((key.clone(), inner), 0..12).prop_map(|entries| {
+                let entries: Vec<String> = entries.into_iter().map(|(key, value)| format!("\"{key}\": {value}")).collect();
+                format!("{{{}}}", entries.join(","))
+            }),
+        ]
+    })
+}
+
+/// Whatever comes out is either a sentence or an architecture that can be estimated.
+fn is_sound(text: &str) {
+    match config_json(text) {
+        Ok(imported) => {
+            let config = imported.config;
+            assert!(config.num_attention_heads.is_multiple_of(config.num_key_value_heads));
+            assert!((1..=10_000_000).contains(&config.hidden_size) && config.head_dim >= 1);
+            assert!(config.intermediate_size >= 1 && config.position_rows >= 1);
+        }
+        Err(problem) => assert!(problem.to_string().ends_with('.')),
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_json_is_read_or_refused(text in json()) {
+        is_sound(&text);
+    }
+
+    #[test]
+    fn any_text_is_read_or_refused(text in "\\PC{0,200}", cut in 0_usize..700) {
+        is_sound(&text);
+        is_sound(&format!("{{{text}}}"));
+        is_sound(LLAMA.get(..cut).unwrap_or(LLAMA));
+    }
+
+    #[test]
+    fn any_value_under_a_real_key_is_read_or_refused(kind in 0_usize..4, key in 0_usize..30, value in json()) {
+        let files = [LLAMA, include_str!("data/configs/gpt2.json"), include_str!("data/configs/opt-6.7b.json"),
+            include_str!("data/configs/mpt-7b.json")];
+        let mut file: serde_json::Map<String, serde_json::Value> = serde_json::from_str(files[kind]).expect("a JSON object");
+        if let Some(key) = file.keys().nth(key).cloned() {
+            file.remove(&key);
+            let text = serde_json::to_string(&file).expect("JSON");
+            is_sound(&format!("{{\"{key}\": {value}, {}", &text[1..]));
+        }
+    }
+}

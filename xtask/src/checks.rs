@@ -1,0 +1,102 @@
+//! Every check of the project, from cheap to dear.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::time::{Duration, Instant};
+
+use crate::browser::Browser;
+use crate::shell::{Outcome, program, root, run, say};
+use crate::{page, tools};
+
+const WASM: &str = "wasm32-unknown-unknown";
+
+/// The steps done so far and how long each took.
+#[derive(Default)]
+struct Steps(Vec<(&'static str, Duration)>);
+
+impl Steps {
+    fn step<T>(&mut self, name: &'static str, work: impl FnOnce() -> Outcome<T>) -> Outcome<T> {
+        say(&format!("Step: {name}"));
+        let start = Instant::now();
+        let result = work();
+        self.0.push((name, start.elapsed()));
+        result.map_err(|reason| {
+            self.print_times();
+            println!("steps: {} passed, 1 failed", self.0.len() - 1);
+            format!("the step \"{name}\" failed: {reason}")
+        })
+    }
+
+    fn print_times(&self) {
+        println!();
+        for (name, time) in &self.0 {
+            println!("{:>8.1} s  {name}", time.as_secs_f64());
+        }
+        let total: Duration = self.0.iter().map(|(_, time)| *time).sum();
+        println!("{:>8.1} s  in all", total.as_secs_f64());
+    }
+}
+
+/// Runs everything and stops at the first step that fails.
+///
+/// # Errors
+/// When a step fails.
+pub fn run_all() -> Outcome {
+    let mut steps = Steps::default();
+    let browser = steps.step("prerequisites", || {
+        tools::rust_components()?;
+        tools::prerequisites()?;
+        Browser::bring()
+    })?;
+    steps.step("format", || cargo(&["fmt", "--all", "--check"]))?;
+    steps.step("lints", || cargo(&["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"]))?;
+    steps.step("tests", || cargo(&["test", "--workspace", "--locked"]))?;
+    let path = steps.step("tools", tools::for_the_page)?;
+    steps.step("lints for wasm", || {
+        cargo(&["clippy", "--locked", "--target", WASM, "--lib", "--bins", "--test", "web", "--", "-D", "warnings"])
+    })?;
+    steps.step("documentation", || {
+        // For wasm: only there is the room `app` part of the library.
+        let arguments = ["doc", "--no-deps", "--locked", "--lib", "--target", WASM];
+        run(program("cargo", &arguments).env("RUSTDOCFLAGS", "-D warnings"))
+    })?;
+    steps.step("tests in WebAssembly", || wasm_tests(&path, &browser))?;
+    steps.step("release build", || page::build(&path))?;
+    steps.step("end-to-end tests", || end_to_end_tests(&browser))?;
+    steps.print_times();
+    println!("steps: {} passed, 0 failed", steps.0.len());
+    Ok(())
+}
+
+fn cargo(arguments: &[&str]) -> Outcome {
+    run(&mut program("cargo", arguments))
+}
+
+fn wasm_tests(path: &OsStr, browser: &Browser) -> Outcome {
+    // webdriver.json names no browser, because each machine has its own; the driver gets a copy that does.
+    let settings = fs::read_to_string(root().join("webdriver.json")).map_err(|error| format!("webdriver.json: {error}."))?;
+    let with_browser = settings.replacen("\"args\"", &format!("\"binary\": \"{}\", \"args\"", browser.chrome.display()), 1);
+    let copy = std::env::temp_dir().join(format!("headroom-webdriver-{}.json", std::process::id()));
+    fs::write(&copy, with_browser).map_err(|error| format!("{} cannot be written: {error}.", copy.display()))?;
+
+    let mut test = program("cargo", &["test", "--locked", "--target", WASM, "--test", "web"]);
+    test.env("PATH", path).env("CHROMEDRIVER", &browser.driver);
+    test.env("WASM_BINDGEN_TEST_WEBDRIVER_JSON", &copy).env("WASM_BINDGEN_TEST_TIMEOUT", "120");
+    let result = run(&mut test);
+    let _ = fs::remove_file(copy); // a leftover in the temporary folder harms nobody
+    result
+}
+
+fn end_to_end_tests(browser: &Browser) -> Outcome {
+    let folder = root().join("tests/e2e");
+    let entries = fs::read_dir(&folder).map_err(|error| format!("{} cannot be read: {error}.", folder.display()))?;
+    let names = entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
+    let mut files: Vec<String> = names.filter(|name| name.ends_with(".test.mjs")).collect();
+    files.sort();
+    if files.is_empty() {
+        return Err("tests/e2e holds no *.test.mjs.".to_owned());
+    }
+    // One file after the other: timings measured in one would suffer from the others.
+    let mut node = program("node", &["--test", "--test-concurrency=1", "--test-timeout=600000", "--test-reporter=spec"]);
+    run(node.args(files).current_dir(folder).env("CHROME_PATH", &browser.chrome))
+}

@@ -1,0 +1,93 @@
+//! Building the page into `dist/`.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::Path;
+
+use crate::shell::{Outcome, program, root, run, say};
+use crate::sizes;
+
+/// Builds the release page with the tools on `path`, and checks its size.
+///
+/// # Errors
+/// When the build fails or the page is larger than its budget.
+pub fn build(path: &OsStr) -> Outcome {
+    say("Fetching the locked crates");
+    run(&mut program("cargo", &["fetch", "--locked", "--quiet", "--target", "wasm32-unknown-unknown"]))?;
+    say("Building the page into dist/ (release; the first time takes some minutes)");
+    // Trunk wants `true` or `false` in NO_COLOR, where the convention is any value.
+    // Its backtraces hold no names and bury the compiler's message.
+    let mut trunk = program("trunk", &["build", "--release"]);
+    run(trunk.env("PATH", path).env_remove("NO_COLOR").env("RUST_BACKTRACE", "0"))?;
+    let dist = root().join("dist");
+    move_scripts_to_files(&dist)?;
+    sizes::check(&dist)
+}
+
+/// Moves inline scripts into files of their own, Trunk's start script among them: the page's content security policy allows
+/// scripts from its own address only.
+fn move_scripts_to_files(dist: &Path) -> Outcome {
+    let index = dist.join("index.html");
+    let html = fs::read_to_string(&index).map_err(|error| format!("dist/index.html cannot be read: {error}."))?;
+    let (html, scripts) = without_inline_scripts(&html);
+    for (name, script) in scripts {
+        fs::write(dist.join(&name), script).map_err(|error| format!("dist/{name} cannot be written: {error}."))?;
+    }
+    fs::write(index, html).map_err(|error| format!("dist/index.html cannot be written: {error}."))
+}
+
+/// The page with each inline script replaced by a reference, and the scripts as (file name, text).
+fn without_inline_scripts(html: &str) -> (String, Vec<(String, String)>) {
+    let mut page = String::with_capacity(html.len());
+    let mut scripts = Vec::new();
+    let mut rest = html;
+    while let Some((before, tag)) = rest.split_once("<script") {
+        let Some((attributes, (script, after))) =
+            tag.split_once('>').and_then(|(attributes, tail)| Some((attributes, tail.split_once("</script>")?)))
+        else {
+            break;
+        };
+        page.push_str(before);
+        if script.trim().is_empty() || attributes.contains("json") {
+            page.extend(["<script", attributes, ">", script, "</script>"]);
+        } else {
+            let name = format!("start-{:016x}.js", hash_of(script));
+            page.extend(["<script", attributes, " src=\"./", &name, "\"></script>"]);
+            scripts.push((name, script.trim().to_owned()));
+        }
+        rest = after;
+    }
+    page.push_str(rest);
+    (page, scripts)
+}
+
+fn hash_of(text: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    text.hash(&mut hasher);
+    hasher.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_inline_scripts;
+
+    #[test]
+    fn inline_scripts_become_files() {
+        let html = "<head><script src=\"./a.js\"></script></head><script type=\"module\">\nstart()</script><p>end";
+        let (page, scripts) = without_inline_scripts(html);
+        let [(name, text)] = scripts.as_slice() else { panic!("one script expected, found {scripts:?}") };
+        assert_eq!(text, "start()");
+        assert_eq!(
+            page,
+            format!("<head><script src=\"./a.js\"></script></head><script type=\"module\" src=\"./{name}\"></script><p>end")
+        );
+    }
+
+    #[test]
+    fn data_and_pages_without_scripts_stay_as_they_are() {
+        for html in ["<p>none", "<script type=\"application/ld+json\">{}</script>", "<script>never closed"] {
+            assert_eq!(without_inline_scripts(html), (html.to_owned(), vec![]));
+        }
+    }
+}

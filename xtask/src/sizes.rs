@@ -1,0 +1,129 @@
+//! How much a first visit downloads, and whether that is too much.
+
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+
+use crate::shell::{Outcome, say};
+
+/// Most bytes of WebAssembly after gzip (1 kB = 1000 bytes).
+const WASM_BUDGET: usize = 250_000;
+/// Most bytes of everything that the page requests when it opens, after gzip.
+const FIRST_LOAD_BUDGET: usize = 320_000;
+
+/// One file as it lies on disk and as it travels.
+struct Size {
+    name: String,
+    raw: usize,
+    gzip: usize,
+}
+
+/// Prints the size of every file of the first load.
+///
+/// # Errors
+/// When a budget is exceeded or a file cannot be read.
+pub fn check(dist: &Path) -> Outcome {
+    let files = first_load(dist).map_err(|error| format!("dist/ cannot be read: {error}."))?;
+    say("Size of the first load");
+    println!("{:>12} {:>12}", "raw", "gzip -9");
+    for file in &files {
+        println!("{:>12} {:>12}  {}", kilobytes(file.raw), kilobytes(file.gzip), file.name);
+    }
+    let wasm = gzip_total(&files, ".wasm");
+    let all = gzip_total(&files, "");
+    let (wasm_budget, all_budget) = (kilobytes(WASM_BUDGET), kilobytes(FIRST_LOAD_BUDGET));
+    println!("WebAssembly {} of {wasm_budget}, everything {} of {all_budget}.", kilobytes(wasm), kilobytes(all));
+    judge(wasm, all)
+}
+
+/// Whether the page's two sizes after gzip are within their budgets.
+fn judge(wasm: usize, all: usize) -> Outcome {
+    if wasm == 0 {
+        return Err("dist/ holds no WebAssembly: index.html needs a `<link data-trunk rel=\"rust\">`.".to_owned());
+    }
+    if wasm > WASM_BUDGET || all > FIRST_LOAD_BUDGET {
+        return Err("the page is larger than its budget: see the sizes above, and take something out.".to_owned());
+    }
+    Ok(())
+}
+
+/// The files that the page asks for when it opens: index.html and every file that it names.
+fn first_load(dist: &Path) -> std::io::Result<Vec<Size>> {
+    let html = fs::read_to_string(dist.join("index.html"))?;
+    let mut files = Vec::new();
+    let mut folders = vec![dist.to_path_buf()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder)? {
+            let path = entry?.path();
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            let name = path.strip_prefix(dist).unwrap_or(&path).to_string_lossy().replace('\\', "/");
+            if name == "index.html" || html.contains(&name) {
+                let content = fs::read(&path)?;
+                files.push(Size { name, raw: content.len(), gzip: gzip_length(&content)? });
+            }
+        }
+    }
+    files.sort_by(|a, b| b.gzip.cmp(&a.gzip).then_with(|| a.name.cmp(&b.name)));
+    Ok(files)
+}
+
+fn gzip_length(content: &[u8]) -> std::io::Result<usize> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+    encoder.write_all(content)?;
+    Ok(encoder.finish()?.len())
+}
+
+fn gzip_total(files: &[Size], ending: &str) -> usize {
+    files.iter().filter(|file| file.name.ends_with(ending)).map(|file| file.gzip).sum()
+}
+
+/// `277.3 kB`, with 1 kB = 1000 bytes.
+fn kilobytes(bytes: usize) -> String {
+    let tenths = bytes.div_ceil(100);
+    format!("{}.{} kB", tenths / 10, tenths % 10)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::{FIRST_LOAD_BUDGET, WASM_BUDGET, first_load, gzip_length, judge, kilobytes};
+
+    #[test]
+    fn a_page_above_either_budget_fails() {
+        assert_eq!(judge(WASM_BUDGET, FIRST_LOAD_BUDGET), Ok(()));
+        assert!(judge(WASM_BUDGET + 1, WASM_BUDGET + 1).is_err());
+        assert!(judge(WASM_BUDGET, FIRST_LOAD_BUDGET + 1).is_err());
+        assert!(judge(0, 10).is_err());
+    }
+
+    #[test]
+    fn the_first_load_is_what_the_page_names() {
+        let dist = std::env::temp_dir().join(format!("headroom-sizes-{}", std::process::id()));
+        fs::create_dir_all(dist.join("art")).unwrap();
+        for (name, text) in [("index.html", "./a.js ./art/icon.svg"), ("a.js", "a"), ("later.js", "b"), ("art/icon.svg", "c")] {
+            fs::write(dist.join(name), text).unwrap();
+        }
+        let mut names: Vec<String> = first_load(&dist).unwrap().into_iter().map(|file| file.name).collect();
+        names.sort();
+        fs::remove_dir_all(&dist).unwrap();
+        assert_eq!(names, ["a.js", "art/icon.svg", "index.html"]);
+    }
+
+    #[test]
+    fn sizes_are_decimal_and_never_rounded_down() {
+        assert_eq!(kilobytes(250_000), "250.0 kB");
+        assert_eq!(kilobytes(250_001), "250.1 kB");
+    }
+
+    #[test]
+    fn gzip_shrinks_what_repeats() {
+        assert!(gzip_length(&[b'a'; 10_000]).unwrap() < 100);
+    }
+}
