@@ -27,7 +27,7 @@ pub mod solenya;
 mod story;
 pub mod wrong;
 
-pub use answer::{Difference, GpuAnswer, MethodAnswer, MethodKind, MethodLine};
+pub use answer::{Difference, GpuAnswer, MethodAnswer, MethodKind, MethodLine, MethodTime};
 pub use counts::instance_shape;
 pub use face::all;
 pub use inputs::{EngineSide, MethodInputs, Workload};

@@ -91,22 +91,33 @@ impl Setup {
             unit: MemoryUnit::Gb,
             memory: &memory,
         };
-        (rules.smallest(), rules.answer(self.gpus(states, shape, capacity)).reason)
+        let found = rules.smallest();
+        let reason = rules.answer(self.gpus(states, shape, capacity)).reason;
+        (found, if found.is_some() { reason } else { reason + &self.why_never(states, shape, capacity, MemoryUnit::Gb) })
+    }
+
+    /// What alone exceeds the capacity, as further sentences: the states every GPU repeats, or a single sequence.
+    pub(super) fn why_never(self, states: &ModelStates, shape: &Shape, capacity: Bytes, unit: MemoryUnit) -> String {
+        let repeated = states.sharded(self.zero_stage, u64::MAX).total();
+        let lone = self.activations(&shape.with_batch_size(1));
+        let states = (repeated > capacity).then(|| format!(" What every GPU repeats takes {} alone.", unit.show(repeated)));
+        let sequence = (lone > capacity).then(|| format!(" The activations of a single sequence take {}.", unit.show(lone)));
+        states.into_iter().chain(sequence).collect()
     }
 
     fn step(self, title: &'static str, stated: Option<u64>) -> StoryStep {
         let (shape, capacity) = (&ju_2026::EXAMPLE, ju_2026::EXAMPLE_CAPACITY);
-        let states = ju_2026::adam_states(ju_2026::NOMINAL_PARAMETERS);
+        let nominal = ju_2026::adam_states(ju_2026::NOMINAL_PARAMETERS);
         let exact = ju_2026::adam_states(ju_2026::num_parameters(shape, ju_2026::EXAMPLE_VOCAB_SIZE));
-        let (found, sentence) = self.place(&states, shape, capacity, None);
+        let (found, sentence) = self.place(&nominal, shape, capacity, None);
         StoryStep {
             title,
             setup: self,
             stated,
-            arithmetic: self.gpus(&states, shape, capacity),
+            arithmetic: self.gpus(&nominal, shape, capacity),
             arithmetic_exact_parameters: self.gpus(&exact, shape, capacity),
             runnable: found.map(|placement| placement.gpus),
-            runnable_with_accumulation: self.gpus_that_can_run(&states, shape, capacity, Some(1)),
+            runnable_with_accumulation: self.gpus_that_can_run(&nominal, shape, capacity, Some(1)),
             per_gpu: found.map(|placement| placement.bytes),
             one_sequence: self.activations(&shape.with_batch_size(1)),
             sentence,

@@ -355,7 +355,7 @@ fn question_5(row: &Row, rows: &Rows) -> Option<Computed> {
             let KvShape { num_hidden_layers, num_key_value_heads, .. } = kv(row);
             let heads = row.u("num_attention_heads");
             let possible = |gpus: &u64| instance_shape(*gpus, heads, num_key_value_heads, num_hidden_layers, per_node).is_some();
-            (row.u("gpus")..).find(possible)?.into()
+            (row.u("gpus")..=1000).find(possible)?.into()
         }
         "cp-q5-remaining" => method::left_for_cache(row.u("gpus"), row.gb("gpu_memory_GB"), 1, row.gb("weights_GB")).into(),
         "cp-q5-remaining-replicas" => {

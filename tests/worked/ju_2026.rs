@@ -135,10 +135,10 @@ fn counts(row: &Row) -> Option<Computed> {
             setup.gpus(&adam(row), &shape(row), capacity())?.into()
         }
         "ju-4.1.2-zero3-gpus-feasible" => {
-            let (setup, ranks) = (setup_of(row, false), row.u("data_parallel_size"));
+            let (switches, ranks) = (setup_of(row, false), row.u("data_parallel_size"));
             let most = row.u("global_batch_size").div_ceil(ranks);
-            assert!(setup.memory(&adam(row), &shape(row), ranks, most) > capacity());
-            setup.gpus_that_can_run(&adam(row), &shape(row), capacity(), None)?.into()
+            assert!(switches.memory(&adam(row), &shape(row), ranks, most) > capacity());
+            switches.gpus_that_can_run(&adam(row), &shape(row), capacity(), None)?.into()
         }
         _ => return None,
     })
@@ -156,11 +156,11 @@ fn further(row: &Row, rows: &Rows) -> Option<Computed> {
             (accesses(8192) / accesses(4096)).log2().into()
         }
         "ju-5-gpu-range" => {
-            let (first, last) = (rows.get("ju-3.2.1-zero1-gpus"), rows.get("ju-4.2-zero3-gpus"));
-            let capacity = first.gb("gpu_memory_GB");
-            let most = method::gpus_as_printed(1, &adam(first), method::activations(&shape(first)), capacity)?;
-            let least = setup(3, true, true).gpus(&adam(last), &shape(last), capacity)?;
-            (to_f64(most) / to_f64(least)).into()
+            let (start, end) = (rows.get("ju-3.2.1-zero1-gpus"), rows.get("ju-4.2-zero3-gpus"));
+            let capacity = start.gb("gpu_memory_GB");
+            let stated = method::gpus_as_printed(1, &adam(start), method::activations(&shape(start)), capacity)?;
+            let fewest = setup(3, true, true).gpus(&adam(end), &shape(end), capacity)?;
+            (to_f64(stated) / to_f64(fewest)).into()
         }
         _ => return None,
     })

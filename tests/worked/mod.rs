@@ -231,5 +231,5 @@ fn bytes_of(bytes: f64) -> Bytes {
 
 /// A float that is a whole, non-negative number.
 fn whole(value: f64) -> Option<u64> {
-    format!("{value:.0}").parse().ok().filter(|count| to_f64(*count) == value)
+    format!("{value:.0}").parse().ok().filter(|count| to_f64(*count).to_bits() == value.to_bits())
 }
