@@ -1,4 +1,5 @@
 //! Published closed forms that the operation list must meet exactly. Nothing here is an implementation: each form is a test.
+#![allow(clippy::expect_used, clippy::panic, reason = "a failed expectation is a failed test")]
 
 mod support;
 

@@ -1,8 +1,12 @@
 //! What must hold for every job: sums, monotony, equal answers by two ways, and no panic however absurd the input.
+#![allow(clippy::expect_used, clippy::panic, reason = "a failed expectation is a failed test")]
 
 mod support;
 
-use headroom::config::*;
+use headroom::config::{
+    AttentionKernel, DataSharding, GradientDType, Job, Kernels, MlpKind, ModelConfig, Normalization, Optimizer, Overheads,
+    ParallelLayout, PositionEmbedding, Recompute, Run, ServingRun, TrainingPrecision, TrainingRun,
+};
 use headroom::estimator::{Headroom, MemoryKind, estimate};
 use headroom::planner::{curve_gpus, curve_seq, fixes, gpu_count, inverse};
 use headroom::units::{Bytes, DType, MemoryUnit};

@@ -3,7 +3,11 @@
 
 use std::num::NonZeroU64;
 
-use headroom::config::*;
+use headroom::config::{
+    Accelerator, AttentionKernel, Cluster, DataSharding, GradientDType, Job, Kernels, MlpKind, ModelConfig, Normalization,
+    Optimizer, Overheads, ParallelLayout, PeakRates, PositionEmbedding, Recompute, Run, ServingRun, TrainingPrecision,
+    TrainingRun,
+};
 use headroom::units::{Bytes, DType};
 
 /// A GPT of the documents: multi-head, plain MLP of `4h`, biases everywhere, `LayerNorm`, learned positions, tied head.
