@@ -1,4 +1,5 @@
 //! The house rules of the design: who may import whom, and where the browser and the chart library are known.
+#![allow(clippy::expect_used, clippy::panic, reason = "a failed expectation is a failed test")]
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -105,7 +106,8 @@ fn rooms_import_only_what_the_design_allows() {
         let Some(room) = file.strip_prefix("src/").and_then(|rest| rest.split('/').next()) else { continue };
         let Some((_, allowed)) = ROOMS.iter().find(|(name, _)| *name == room) else { continue };
         for import in imported_rooms(&code) {
-            let fine = import == room || allowed.contains(&import.as_str()) || !(known.contains(import.as_str()) || import == "app");
+            let fine =
+                import == room || allowed.contains(&import.as_str()) || !(known.contains(import.as_str()) || import == "app");
             assert!(fine, "{file}: room `{room}` may not import `{import}`");
         }
     }
@@ -130,7 +132,8 @@ fn every_room_exists_and_no_other() {
             found.insert(entry.file_name().to_string_lossy().into_owned());
         }
     }
-    let expected: BTreeSet<String> = ROOMS.iter().map(|(room, _)| (*room).to_owned()).chain(["app".to_owned(), "bin".to_owned()]).collect();
+    let expected: BTreeSet<String> =
+        ROOMS.iter().map(|(room, _)| (*room).to_owned()).chain(["app".to_owned(), "bin".to_owned()]).collect();
     assert_eq!(found, expected);
 }
 

@@ -115,9 +115,8 @@ fn write_link(link: &str) {
     if same {
         return;
     }
-    let written = window()
-        .history()
-        .and_then(|history| history.replace_state_with_url(&JsValue::NULL, "", Some(&format!("#{link}"))));
+    let written =
+        window().history().and_then(|history| history.replace_state_with_url(&JsValue::NULL, "", Some(&format!("#{link}"))));
     if written.is_ok() {
         WRITTEN_LINK.with_borrow_mut(|last| link.clone_into(last));
     }

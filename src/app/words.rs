@@ -84,7 +84,8 @@ pub fn scientific(value: f64) -> String {
     }
     let text = format!("{value:.1e}");
     let (digits, exponent) = text.split_once('e').unwrap_or((text.as_str(), "0"));
-    let raised: String = exponent.chars().filter_map(|digit| "⁰¹²³⁴⁵⁶⁷⁸⁹".chars().nth(usize::try_from(digit.to_digit(10)?).ok()?)).collect();
+    let raised: String =
+        exponent.chars().filter_map(|digit| "⁰¹²³⁴⁵⁶⁷⁸⁹".chars().nth(usize::try_from(digit.to_digit(10)?).ok()?)).collect();
     format!("{digits} × 10{raised}")
 }
 

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use super::KINDS;
 use super::geometry::clean;
+use super::labels::first_word;
 use super::svg::{self, Anchor, FONT, K, text, text_width};
 use super::theme::{definitions, slug};
 
@@ -78,7 +79,7 @@ pub fn bar(view: &BarView, width: u16) -> String {
         top += HEAD + BAR + GAP;
     }
     let mut out = svg::open("chart-bar", width, (top - GAP + 6.0 * K).max(K));
-    out.push_str(&definitions(&id, &used));
+    out.push_str(&definitions(&id, used));
     let _ = write!(out, "{shapes}{words}</svg>");
     out
 }
@@ -106,9 +107,7 @@ impl Canvas<'_> {
             if to - from >= 1.0 {
                 let slug = slug(segment.kind_index);
                 self.rectangle(shapes, &format!("class=\"chart-area\" fill=\"url(#{}-{slug})\"", self.id), (from, to));
-                // Words must not cross the capacity line, which is drawn over the segment.
-                let room = if from < capacity && capacity < to { longer((from, capacity), (capacity, to)) } else { (from, to) };
-                self.fitting(words, &format!("chart-text-layer ink-{slug}"), room, &[&segment.name, &segment.value_text]);
+                self.segment_words(segment, capacity, (from, to), words);
             }
             from = to;
         }
@@ -124,6 +123,20 @@ impl Canvas<'_> {
             );
         }
         self.heading(row, (capacity, end), words);
+    }
+
+    /// Name and amount inside a segment. They must not cross the capacity line, and on the hatched part they need a halo.
+    fn segment_words(&self, segment: &Segment, capacity: f64, (from, to): (f64, f64), words: &mut String) {
+        let crosses = capacity > from && capacity < to;
+        let (from, to) = if crosses { longer((from, capacity), (capacity, to)) } else { (from, to) };
+        let class = if capacity > 0.0 && from >= capacity {
+            "chart-text-halo".to_string()
+        } else {
+            format!("chart-text-layer ink-{}", slug(segment.kind_index))
+        };
+        let fits = |name: &str| text_width(name) + 10.0 * K <= to - from;
+        let name = if fits(&segment.name) { &segment.name } else { first_word(&segment.name) };
+        self.fitting(words, &class, (from, to), &[name, &segment.value_text]);
     }
 
     /// The scenario's name on the left, the capacity's words at its line, the missing amount on the right, as far as they fit.

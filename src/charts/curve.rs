@@ -84,7 +84,7 @@ pub(super) struct Plan {
     pub(super) x_ticks: Vec<f64>,
     pub(super) compare: Vec<(f64, f64)>,
     pub(super) naive: Vec<(f64, f64)>,
-    compare_capacity: f64,
+    pub(super) compare_capacity: f64,
     now: Option<f64>,
     scale: XScale,
     margins: Margins,
@@ -102,21 +102,21 @@ struct Margins {
 impl Plan {
     fn new(view: &CurveView, frame: Frame) -> Self {
         let outline = Outline::new(view);
-        let line = |overlay: &Option<super::Overlay>| {
-            overlay.as_ref().map_or_else(Vec::new, |overlay| overlay_line(overlay, view.scale, outline.domain))
+        let line = |overlay: &Option<super::Overlay>, staircase| {
+            overlay.as_ref().map_or_else(Vec::new, |overlay| overlay_line(overlay, view.scale, staircase, outline.domain))
         };
-        let (compare, naive) = (line(&view.compare), line(&view.naive));
+        let (compare, naive) = (line(&view.compare, view.staircase), line(&view.naive, false));
         let compare_capacity = clean(view.compare.as_ref().and_then(|overlay| overlay.capacity).unwrap_or(0.0));
         let capacity = clean(view.capacity);
         let highest = compare.iter().map(|(_, value)| *value).fold(outline.top, f64::max);
         let y_max = y_max(capacity, compare_capacity, highest);
-        let y_ticks = y_ticks(y_max, if frame.height < 320 { 4.0 } else { 5.5 });
+        let y_ticks = y_ticks(y_max, if frame.height < 320 { 4.5 } else { 6.0 });
         let margins = margins(&y_ticks);
         let plot = plot_area(frame, margins);
         let x_ticks = if view.staircase && view.points.len() <= 12 {
             step_ticks(view)
         } else {
-            x_ticks(view.scale, view.ticks, outline.domain, ((plot.right - plot.left) / (80.0 * K)).max(2.0))
+            x_ticks(view.scale, view.ticks, outline.domain, ((plot.right - plot.left) / (64.0 * K)).max(2.0))
         };
         let now = view.scale.unroll(view.current_x).filter(|u| (outline.domain.0..=outline.domain.1).contains(u));
         Self {
@@ -300,7 +300,7 @@ pub fn curve(view: &CurveView, frame: Frame) -> Drawn {
     let id = svg::safe_id(view.id);
     let raw = draw(&plan, view, frame).unwrap_or_default();
     let mut out = svg::open("chart-curve", plan.plot.width, plan.plot.height);
-    out.push_str(&definitions(&id, &plan.outline.used));
+    out.push_str(&definitions(&id, plan.outline.used));
     out.push_str(&svg::translate(&raw, &id));
     out.push_str(&tick_marks(&plan));
     out.push_str(&labels::all(&plan, view));

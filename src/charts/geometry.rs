@@ -63,7 +63,7 @@ impl Outline {
             });
             rows.push((Corner { u, tops }, point.blocked));
         }
-        let edges = edges(&rows, view.staircase);
+        let edges = edges(&rows.iter().map(|(corner, _)| corner.u).collect::<Vec<_>>(), view.staircase);
         let mut used = [false; KINDS];
         for (kind, used) in used.iter_mut().enumerate() {
             *used = rows.iter().any(|(corner, _)| {
@@ -126,9 +126,8 @@ pub(super) fn value_at(line: &[(f64, f64)], u: f64) -> Option<f64> {
 
 /// The borders between points: their own places for slopes, half-way between neighbours for steps.
 /// Slopes have as many as there are points, steps one more.
-fn edges(rows: &[(Corner, bool)], staircase: bool) -> Vec<f64> {
-    let us: Vec<f64> = rows.iter().map(|(corner, _)| corner.u).collect();
-    let (Some(first), Some(last), true) = (us.first(), us.last(), staircase) else { return us };
+fn edges(us: &[f64], staircase: bool) -> Vec<f64> {
+    let (Some(first), Some(last), true) = (us.first(), us.last(), staircase) else { return us.to_vec() };
     let gap = |a: Option<&f64>, b: Option<&f64>| a.zip(b).map_or(1.0, |(a, b)| (b - a) / 2.0);
     let mut edges = vec![first - gap(us.first(), us.get(1))];
     edges.extend(us.iter().zip(us.iter().skip(1)).map(|(a, b)| f64::midpoint(*a, *b)));
@@ -163,13 +162,19 @@ fn blocked(rows: &[(Corner, bool)], edges: &[f64]) -> Vec<(f64, f64)> {
     runs
 }
 
-/// An overlay's line on the unrolled axis, cut to the chart's domain.
-pub(super) fn overlay_line(overlay: &Overlay, scale: XScale, (low, high): (f64, f64)) -> Vec<(f64, f64)> {
+/// An overlay's line on the unrolled axis, in steps where asked, cut to the chart's domain.
+pub(super) fn overlay_line(overlay: &Overlay, scale: XScale, staircase: bool, (low, high): (f64, f64)) -> Vec<(f64, f64)> {
     let mut line: Vec<(f64, f64)> = Vec::with_capacity(overlay.line.len());
     for (x, value) in &overlay.line {
         if let Some(u) = scale.unroll(*x).filter(|u| line.last().is_none_or(|(last, _)| last < u)) {
             line.push((u, clean(*value)));
         }
+    }
+    if staircase {
+        let edges = edges(&line.iter().map(|(u, _)| *u).collect::<Vec<_>>(), true);
+        let from = edges.iter().zip(&line).map(|(edge, (_, value))| (*edge, *value));
+        let to = edges.iter().skip(1).zip(&line).map(|(edge, (_, value))| (*edge, *value));
+        line = from.zip(to).flat_map(|(from, to)| [from, to]).collect();
     }
     let ends = [low, high].map(|u| value_at(&line, u).map(|value| (u, value)));
     let inside = line.iter().copied().filter(|(u, _)| *u > low && *u < high);

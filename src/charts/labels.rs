@@ -77,9 +77,14 @@ impl Labels<'_> {
         let left = (plot.left + 8.0 * K, Anchor::Start);
         let right = (plot.right - 8.0 * K, Anchor::End);
         let sides = if left_free { [left, right] } else { [right, left] };
-        let places: Vec<Place> =
-            sides.iter().flat_map(|(x, anchor)| [(*x, y - 6.0 * K, *anchor), (*x, y + 6.0 * K + FONT * 0.75, *anchor)]).collect();
-        self.place("chart-text-capacity", &view.capacity_text, self.plot(), places);
+        let along = [0.5, 0.7, 0.3].map(|share| (plot.left + (plot.right - plot.left) * share, Anchor::Middle));
+        let heights = [y - 6.0 * K, y + 6.0 * K + FONT * 0.75];
+        let places: Vec<Place> = sides.into_iter().chain(along).flat_map(|(x, anchor)| heights.map(|y| (x, y, anchor))).collect();
+        if !self.place("chart-text-capacity", &view.capacity_text, self.plot(), places) {
+            // The most important words of the picture: rather over a line than missing.
+            let [(x, anchor), _] = sides;
+            text(&mut self.out, "chart-text-capacity", (x, y - 6.0 * K), anchor, &view.capacity_text);
+        }
     }
 
     /// The words beside the current point, and room for its line.
@@ -98,33 +103,53 @@ impl Labels<'_> {
         self.taken.push(Area(x - 2.0 * K, self.plan.plot.top, x + 2.0 * K, self.plan.plot.bottom));
     }
 
+    /// Keeps words off a line.
+    fn keep_off(&mut self, line: &[(f64, f64)]) {
+        let (low, high) = self.plan.outline.domain;
+        let width = (self.plan.plot.right - self.plan.plot.left) / float(COLUMNS);
+        for column in 0..=COLUMNS {
+            let u = low + (high - low) * float(column) / float(COLUMNS);
+            if let Some(value) = value_at(line, u).filter(|value| *value < self.plan.y_max) {
+                let (x, y) = (self.plan.u_to_px(u), self.plan.y_to_px(value));
+                self.taken.push(Area(x - width / 2.0, y - K, x + width / 2.0, y + K));
+            }
+        }
+    }
+
     /// The names of the three thickest layers, inside them.
     fn layers(&mut self, view: &CurveView) {
         let columns = self.plan.outline.columns();
-        let mut found: Vec<(f64, usize, Vec<(f64, Place)>)> = Vec::new();
+        let mut found: Vec<LayerName> = Vec::new();
         for series in view.series.iter().filter(|series| series.kind_index < KINDS) {
-            let places = layer_places(self.plan, &columns, series.kind_index, text_width(&series.name));
-            if let Some((room, _)) = places.first() {
-                found.push((*room, series.kind_index, places));
+            let ground = format!("chart-text-layer ink-{}", slug(series.kind_index));
+            // The whole name where it fits, else its first word; on the plain colour, else on the hatched part.
+            for (words, over) in [(&*series.name, false), (first_word(&series.name), false), (&*series.name, true)] {
+                let places = layer_places(self.plan, &columns, (series.kind_index, over), text_width(words));
+                if let Some((room, _)) = places.first() {
+                    let class = if over { "chart-text-halo".to_string() } else { ground };
+                    found.push(LayerName { room: *room, class, words, places });
+                    break;
+                }
             }
         }
-        found.sort_by(|a, b| b.0.total_cmp(&a.0));
-        for (_, kind, places) in found.into_iter().take(3) {
-            let name = view.series.iter().find(|series| series.kind_index == kind).map_or("", |series| &series.name);
-            let class = format!("chart-text-layer ink-{}", slug(kind));
-            self.place(&class, name, self.plot(), places.into_iter().map(|(_, place)| place));
+        found.sort_by(|a, b| b.room.total_cmp(&a.room));
+        for LayerName { class, words, places, .. } in found.into_iter().take(3) {
+            self.place(&class, words, self.plot(), places.into_iter().map(|(_, place)| place));
         }
     }
 
     /// The name of a line, above it, as far right as there is room.
     fn line(&mut self, class: &str, name: &str, line: &[(f64, f64)]) {
         let (low, high) = self.plan.outline.domain;
-        let places: Vec<Place> = (1..=18_u32)
+        let places: Vec<Place> = (0..=36_u32)
             .rev()
             .filter_map(|i| {
-                let u = low + (high - low) * f64::from(i) / 18.0;
+                let u = low + (high - low) * f64::from(i) / 36.0;
                 let value = value_at(line, u).filter(|value| *value < self.plan.y_max)?;
-                Some((self.plan.u_to_px(u) - 4.0 * K, self.plan.y_to_px(value) - 6.0 * K, Anchor::End))
+                Some((self.plan.u_to_px(u).min(self.plan.plot.right - 4.0 * K), self.plan.y_to_px(value)))
+            })
+            .flat_map(|(x, y)| {
+                [(x, y - 6.0 * K, Anchor::End), (x, y + 5.0 * K + FONT * 0.8, Anchor::End), (x, y - 6.0 * K, Anchor::Start)]
             })
             .collect();
         self.place(class, name, self.plot(), places);
@@ -167,15 +192,32 @@ impl Labels<'_> {
     }
 }
 
-/// Where a name of that width fits into a layer, best first: room in height, then nearness to the middle of the room.
-fn layer_places(plan: &Plan, columns: &[Corner], kind: usize, width: f64) -> Vec<(f64, Place)> {
+/// A layer's words and where they may stand, best place first.
+struct LayerName<'a> {
+    room: f64,
+    class: String,
+    words: &'a str,
+    places: Vec<(f64, Place)>,
+}
+
+/// The first word of a name, for narrow places.
+pub(super) fn first_word(name: &str) -> &str {
+    name.split(' ').next().unwrap_or(name)
+}
+
+/// Where a name of that width fits into a layer below capacity (or above it), best first: room in height, then nearness to the
+/// middle. Forbidden stretches offer no room.
+fn layer_places(plan: &Plan, columns: &[Corner], (kind, over): (usize, bool), width: f64) -> Vec<(f64, Place)> {
     let column_width = (plan.plot.right - plan.plot.left) / float(COLUMNS);
     let half = (1..COLUMNS).find(|half| float(*half) * column_width >= width / 2.0 + 6.0 * K).unwrap_or(COLUMNS);
+    let capacity = if plan.capacity > 0.0 { plan.capacity } else { plan.y_max };
+    let (least, most) = if over { (capacity, plan.y_max) } else { (0.0, capacity) };
+    let forbidden = |u: f64| plan.outline.blocked.iter().any(|(from, to)| (*from..=*to).contains(&u));
     let bands: Vec<(f64, f64)> = columns
         .iter()
         .map(|corner| {
-            let (lower, upper) = corner.band(kind);
-            (plan.y_to_px(lower), plan.y_to_px(upper))
+            let (lower, upper) = if forbidden(corner.u) { (0.0, 0.0) } else { corner.band(kind) };
+            (plan.y_to_px(lower.clamp(least, most)), plan.y_to_px(upper.clamp(least, most)))
         })
         .collect();
     let mut places: Vec<(f64, Place)> = bands
@@ -221,15 +263,21 @@ pub(super) fn all(plan: &Plan, view: &CurveView) -> String {
     axes(plan, view, &mut labels.out);
     let picture = labels.picture();
     labels.place("chart-text-muted", &view.y_label, picture, [(0.0, FONT, Anchor::Start)]);
+    labels.keep_off(&plan.compare);
+    labels.keep_off(&plan.naive);
     labels.current(view);
     labels.capacity(view);
-    labels.layers(view);
+    let (low, high) = plan.outline.domain;
+    for level in [plan.capacity, plan.compare_capacity].into_iter().filter(|level| *level > 0.0) {
+        labels.keep_off(&[(low, level), (high, level)]);
+    }
     if let Some(compare) = &view.compare {
         labels.line("chart-text-compare", &compare.name, &plan.compare);
     }
     if let Some(naive) = &view.naive {
         labels.line("chart-text-halo", &naive.name, &plan.naive);
     }
+    labels.layers(view);
     labels.continues(view);
     labels.markers(view);
     labels.blocked();

@@ -61,14 +61,19 @@ pub(super) fn short(value: f64, decimals: usize) -> String {
     format!("{value:.decimals$}")
 }
 
-/// The step of 1, 2 or 5 times a power of ten that splits `span` into at most `most` parts.
+/// The step of 1, 2 or 5 times a power of ten (or 25, 250, …) that splits `span` into at most `most` parts.
 pub(super) fn round_step(span: f64, most: f64) -> f64 {
     let raw = span / most.max(1.0);
     if !raw.is_finite() || raw <= 0.0 {
         return 1.0;
     }
     let power = 10_f64.powf(raw.log10().floor());
-    [1.0, 2.0, 5.0].into_iter().map(|factor| factor * power).find(|step| *step >= raw * 0.999_999).unwrap_or(10.0 * power)
+    let quarter = if power >= 10.0 { 2.5 } else { 5.0 };
+    [1.0, 2.0, quarter, 5.0]
+        .into_iter()
+        .map(|factor| factor * power)
+        .find(|step| *step >= raw * 0.999_999)
+        .unwrap_or(10.0 * power)
 }
 
 /// Multiples of `step` from `low` to `high`, at most forty.

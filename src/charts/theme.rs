@@ -126,7 +126,7 @@ fn kind_pattern(out: &mut String, id: &str, kind: usize, tile: f64) {
 }
 
 /// The definitions of one chart: a pattern for each kind in use, and the two hatches. Ids begin with the chart's id.
-pub(super) fn definitions(id: &str, kinds: &[bool; KINDS]) -> String {
+pub(super) fn definitions(id: &str, kinds: [bool; KINDS]) -> String {
     let mut out = String::from("<defs>");
     for kind in (0..KINDS).filter(|kind| kinds.get(*kind).copied().unwrap_or(false)) {
         kind_pattern(&mut out, id, kind, 8.0 * K);

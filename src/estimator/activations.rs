@@ -2,7 +2,7 @@
 
 use super::ledger::{Certainty, LineItem, MemoryKind, TensorLine};
 use super::stage::Stage;
-use super::states;
+use super::states::{self, Gradients};
 use crate::config::{Job, Recompute, Run};
 use crate::ops::{self, Kept, Op, OpList, Role, Tensor};
 use crate::sources;
@@ -14,7 +14,8 @@ pub(super) fn moments(job: &Job, list: &OpList, stage: &Stage) -> Vec<(&'static 
         Run::Serving(_) => vec![("while a prompt is processed", serving(job, list, stage))],
         Run::Training(run) => {
             let at = |moment| (moment_name(moment, run.recompute), training(job, list, stage, (run.recompute, moment)));
-            if stage.head { vec![at(Moment::Loss), at(Moment::Backward)] } else { vec![at(Moment::Backward)] }
+            let backward = [at(Moment::Backward), at(Moment::BackwardEnds), at(Moment::Step)];
+            stage.head.then(|| at(Moment::Loss)).into_iter().chain(backward).collect()
         }
     }
 }
@@ -23,13 +24,21 @@ pub(super) fn moments(job: &Job, list: &OpList, stage: &Stage) -> Vec<(&'static 
 enum Moment {
     /// Forward has ended, the loss is being computed.
     Loss,
-    /// Backward is in the last block.
+    /// Backward is in the last block: all activations are still saved, few gradients exist.
     Backward,
+    /// Backward is in the first block: only its activations are left, nearly all gradients exist.
+    ///
+    /// Between these two every block releases its activations and adds its gradients, so one of them is the higher.
+    BackwardEnds,
+    /// Backward is through, the optimizer steps: all gradients, no activations.
+    Step,
 }
 
 const fn moment_name(moment: Moment, recompute: Recompute) -> &'static str {
     match (moment, recompute) {
         (Moment::Loss, _) => "when the loss is computed",
+        (Moment::BackwardEnds, _) => "when backward reaches the first block",
+        (Moment::Step, _) => "when the optimizer steps",
         (Moment::Backward, Recompute::None) => "when backward enters the last block",
         (Moment::Backward, _) => "when backward recomputes the last block",
     }
@@ -81,34 +90,47 @@ const fn tensor_line(op: &Op, tensor: &Tensor, count: u64, bytes: Bytes) -> Tens
 }
 
 fn training(job: &Job, list: &OpList, stage: &Stage, (recompute, moment): (Recompute, Moment)) -> Vec<LineItem> {
+    if moment == Moment::Step {
+        return states::gradients(job, list, stage, Gradients::All);
+    }
     let kind = MemoryKind::Activation;
-    let mut lines = Vec::with_capacity(16);
+    let mut lines = Vec::with_capacity(20);
     if stage.embedding {
         let note = "Saved by the embedding for its own backward.";
         lines.extend(saved_lines(job, &list.embedding, (kind, stage.in_flight), note, |_| true));
     }
-    let count = stage.layers.saturating_mul(stage.in_flight);
+    // At the end of backward this micro-batch's blocks are done but for the first; those in flight behind it are still whole.
+    let done = if moment == Moment::BackwardEnds { stage.layers.saturating_sub(1) } else { 0 };
+    let count = stage.layers.saturating_mul(stage.in_flight).saturating_sub(done);
     let note = "Saved in forward by every block for its backward.";
     lines.extend(saved_lines(job, &list.block, (kind, count), note, |tensor| survives(tensor.kept, recompute)));
-    match moment {
-        Moment::Loss => {
-            let note = "Saved by the head and the loss; released once the loss's backward is through.";
-            lines.extend(saved_lines(job, &list.head, (kind, 1), note, |_| true));
-            lines.extend(workspace(job, &list.head, "Loss workspace", "Alive only while the loss is computed."));
-            lines.extend(states::gathered(job, list, stage, 1));
-        }
-        Moment::Backward => {
-            let note = "Recomputed for the one block that backward is in.";
-            let again =
-                saved_lines(job, &list.block, (MemoryKind::Temporary, 1), note, |tensor| !survives(tensor.kept, recompute));
-            lines.extend(merged("Recomputed block", note, again));
-            let (_, feed_forward) = list.halves();
-            let note = "Gradients of one block's activations while they flow back.";
-            lines.extend(workspace(job, feed_forward, "Activation gradients", note));
-            lines.extend(states::gathered(job, list, stage, 2));
-        }
+    if moment == Moment::Loss {
+        let note = "Saved by the head and the loss; released once the loss's backward is through.";
+        lines.extend(saved_lines(job, &list.head, (kind, 1), note, |_| true));
+        lines.extend(workspace(job, &list.head, "Loss workspace", "Alive only while the loss is computed."));
+        lines.extend(states::gradients(job, list, stage, Gradients::None));
+        lines.extend(states::gathered(job, list, stage, 1));
+    } else {
+        lines.extend(one_block_in_backward(job, list, recompute));
+        let exist = match (moment, stage.head) {
+            (Moment::BackwardEnds, _) => Gradients::BeforeFirstBlock,
+            (_, true) => Gradients::Head,
+            (_, false) => Gradients::None,
+        };
+        lines.extend(states::gradients(job, list, stage, exist));
+        lines.extend(states::gathered(job, list, stage, 2));
     }
     lines
+}
+
+/// What the block that backward is in needs beside what was saved: its recomputed activations and the gradients flowing through.
+fn one_block_in_backward(job: &Job, list: &OpList, recompute: Recompute) -> Vec<LineItem> {
+    let note = "Recomputed for the one block that backward is in.";
+    let again = saved_lines(job, &list.block, (MemoryKind::Temporary, 1), note, |tensor| !survives(tensor.kept, recompute));
+    let (_, feed_forward) = list.halves();
+    let flowing = "Gradients of one block's activations while they flow back.";
+    let flowing = workspace(job, feed_forward, "Activation gradients", flowing);
+    merged("Recomputed block", note, again).into_iter().chain(flowing).collect()
 }
 
 /// Several lines as one, with all their tensors.

@@ -13,7 +13,8 @@ mod states;
 pub use blockers::Blocker;
 pub use compute::Compute;
 pub use ledger::{Certainty, Ledger, LineItem, MemoryKind, TensorLine};
-pub use states::gathered_weights_note;
+pub use overhead::FRAMEWORK_CONTEXT;
+pub use states::GATHERED_WEIGHTS;
 
 use crate::config::Job;
 use crate::ops::{self, OpList};

@@ -5,12 +5,15 @@ use crate::config::{Job, Run};
 use crate::sources::{self, Source};
 use crate::units::Bytes;
 
+/// Label of the line that no layout makes smaller.
+pub const FRAMEWORK_CONTEXT: &str = "Framework context";
+
 /// Adds framework context, fragmentation reserve and serving overhead to a ledger.
 pub(super) fn append(job: &Job, ledger: &mut Ledger) {
     let overheads = job.cluster().overheads;
     let allocated = ledger.total();
     let mut lines = vec![(
-        "Framework context",
+        FRAMEWORK_CONTEXT,
         overheads.framework_context,
         "Driver context and loaded kernels, before the first tensor.",
         sources::CUDA_CONTEXT,

@@ -12,6 +12,9 @@ const QUANTISATION_BLOCK: u64 = 256;
 /// `DeepSpeed`'s default of `stage3_max_live_parameters`.
 const MAX_LIVE_PARAMETERS: u64 = 1_000_000_000;
 
+/// Label of the weights gathered for use under full sharding.
+pub const GATHERED_WEIGHTS: &str = "Gathered weights";
+
 /// One parameter tensor of a stage and how often the stage holds it.
 struct Held<'a> {
     op: &'a Op,
@@ -20,16 +23,71 @@ struct Held<'a> {
     elements: u64,
 }
 
-/// All lines of model states on one rank of a stage.
+/// Weights and optimizer states on one rank of a stage: alive throughout the step.
 pub(super) fn lines(job: &Job, list: &OpList, stage: &Stage) -> Vec<LineItem> {
     let held = held(job, list, stage);
     let total: u64 = held.iter().map(|held| held.elements).fold(0, u64::saturating_add);
     let mut lines = vec![weights(job, &held)];
     if let Run::Training(run) = job.run() {
-        gradients(job, run, total, &mut lines);
         optimizer(job, run, &held, total, &mut lines);
     }
     lines
+}
+
+/// How many gradients exist at a moment.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Gradients {
+    /// None: released after the step before, backward has not begun.
+    None,
+    /// Those of the head: backward has just passed it.
+    Head,
+    /// All but those of the first block and the embedding, which backward has yet to write.
+    BeforeFirstBlock,
+    /// All.
+    All,
+}
+
+/// Gradients on one rank of a stage. With gradient accumulation all of them exist from the second micro-batch on.
+pub(super) fn gradients(job: &Job, list: &OpList, stage: &Stage, exist: Gradients) -> Vec<LineItem> {
+    let Some(run) = job.training() else { return Vec::new() };
+    let t = job.layout().t();
+    let head = if list.head.iter().any(has_head_weight) { &list.head } else { &list.embedding };
+    let (parameters, note) = match exist {
+        _ if job.gradient_accumulation_steps() > 1 => {
+            (total(job, list, stage), "One per parameter; accumulation keeps all of them between micro-batches.")
+        }
+        Gradients::None => return Vec::new(),
+        Gradients::Head => (parameters_per_rank(head, t), "So far only the head's: backward has just passed it."),
+        Gradients::BeforeFirstBlock => {
+            let embedding =
+                if stage.embedding && !job.model().tie_word_embeddings { parameters_per_rank(&list.embedding, t) } else { 0 };
+            let missing = parameters_per_rank(&list.block, t).saturating_add(embedding);
+            (total(job, list, stage).saturating_sub(missing), "All but those of the first block and the embedding.")
+        }
+        Gradients::All => (total(job, list, stage), "One per parameter."),
+    };
+    let recipe = run.recipe();
+    let ranks = if job.layout().sharding.shards_gradients() { job.layout().d() } else { 1 };
+    let about = (note, sources::PYTORCH_AUTOGRAD);
+    let mut lines = vec![per_parameter(MemoryKind::Gradient, "Gradients", (parameters, ranks), recipe.gradient, about)];
+    if let Some(copy) = recipe.gradient_copy {
+        let about = ("An fp32 copy in which gradients are accumulated.", sources::PYTORCH_AUTOGRAD);
+        lines.push(per_parameter(MemoryKind::Gradient, "fp32 gradient copy", (parameters, ranks), copy, about));
+    }
+    lines
+}
+
+fn has_head_weight(op: &Op) -> bool {
+    op.tensors.iter().any(|tensor| tensor.role == Role::Parameter && tensor.name == "head weight")
+}
+
+fn total(job: &Job, list: &OpList, stage: &Stage) -> u64 {
+    held(job, list, stage).iter().map(|held| held.elements).fold(0, u64::saturating_add)
+}
+
+/// Parameters of some operations on one tensor-parallel rank.
+fn parameters_per_rank(ops: &[Op], t: u64) -> u64 {
+    ops::tensors(ops, Role::Parameter).map(|(_, tensor)| tensor.elements_per_rank(t, false).0).fold(0, u64::saturating_add)
 }
 
 /// Every parameter tensor of the stage, with its elements on one tensor-parallel rank over all its copies.
@@ -115,18 +173,6 @@ fn per_parameter(
     LineItem { kind, label, bytes, tensors, note, source, certainty: Certainty::Exact }
 }
 
-fn gradients(job: &Job, run: &TrainingRun, parameters: u64, lines: &mut Vec<LineItem>) {
-    let recipe = run.recipe();
-    let ranks = if job.layout().sharding.shards_gradients() { job.layout().d() } else { 1 };
-    let note = "One gradient per parameter, counted in full: at the peak all of them exist.";
-    let about = (note, sources::PYTORCH_AUTOGRAD);
-    lines.push(per_parameter(MemoryKind::Gradient, "Gradients", (parameters, ranks), recipe.gradient, about));
-    if let Some(copy) = recipe.gradient_copy {
-        let about = ("An fp32 copy in which gradients are accumulated.", sources::PYTORCH_AUTOGRAD);
-        lines.push(per_parameter(MemoryKind::Gradient, "fp32 gradient copy", (parameters, ranks), copy, about));
-    }
-}
-
 fn optimizer(job: &Job, run: &TrainingRun, held: &[Held], parameters: u64, lines: &mut Vec<LineItem>) {
     let recipe = run.recipe();
     let ranks = if job.layout().sharding.shards_optimizer() { job.layout().d() } else { 1 };
@@ -175,7 +221,7 @@ fn factored(held: &Held) -> u64 {
 }
 
 /// What the page says about gathered weights.
-pub const fn gathered_weights_note(sharding: DataSharding) -> &'static str {
+const fn gathered_weights_note(sharding: DataSharding) -> &'static str {
     match sharding {
         DataSharding::Fsdp => "Embedding, norm and head stay gathered; one block is in use while the next is fetched.",
         _ => "Stage 3 gathers weights before use, at most one billion parameters at once (DeepSpeed's default).",
@@ -190,12 +236,10 @@ pub(super) fn gathered(job: &Job, list: &OpList, stage: &Stage, blocks: u64) -> 
         return None;
     }
     let t = job.layout().t();
-    let sum = |ops: &[Op]| -> u64 {
-        ops::tensors(ops, Role::Parameter).map(|(_, tensor)| tensor.elements_per_rank(t, false).0).fold(0, u64::saturating_add)
-    };
+    let ends = [(stage.embedding, &list.embedding), (stage.head, &list.head)];
     let ends =
-        if stage.embedding { sum(&list.embedding) } else { 0 }.saturating_add(if stage.head { sum(&list.head) } else { 0 });
-    let block = sum(&list.block);
+        ends.into_iter().filter(|(held, _)| *held).map(|(_, ops)| parameters_per_rank(ops, t)).fold(0, u64::saturating_add);
+    let block = parameters_per_rank(&list.block, t);
     let (parameters, source) = match sharding {
         DataSharding::Fsdp => (ends.saturating_add(block.saturating_mul(blocks.min(stage.layers))), sources::FSDP2),
         _ => (ends.saturating_add(block.saturating_mul(stage.layers)).min(MAX_LIVE_PARAMETERS), sources::DEEPSPEED),
@@ -203,7 +247,7 @@ pub(super) fn gathered(job: &Job, list: &OpList, stage: &Stage, blocks: u64) -> 
     let dtype = run.recipe().parameter;
     let bytes = Elements(parameters).stored_as(dtype);
     let shape = Shape::of([Dim("gathered parameters", parameters)]);
-    let tensors = vec![TensorLine { op: "gathered weights", name: "full weights", shape, dtype, count: 1, bytes }];
-    let (kind, label, note) = (MemoryKind::Temporary, "Gathered weights", gathered_weights_note(sharding));
+    let tensors = vec![TensorLine { op: GATHERED_WEIGHTS, name: "full weights", shape, dtype, count: 1, bytes }];
+    let (kind, label, note) = (MemoryKind::Temporary, GATHERED_WEIGHTS, gathered_weights_note(sharding));
     Some(LineItem { kind, label, bytes, tensors, note, source, certainty: Certainty::Modelled })
 }

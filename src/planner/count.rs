@@ -3,9 +3,10 @@
 use std::num::NonZeroU64;
 
 use crate::config::{Job, ParallelLayout, Run};
-use crate::estimator::{Estimate, Headroom, MemoryKind, estimate};
-use crate::units::{Bytes, MemoryUnit, ceil_u64, to_f64};
+use crate::estimator::{Estimate, FRAMEWORK_CONTEXT, GATHERED_WEIGHTS, Headroom, LineItem, MemoryKind, estimate};
+use crate::units::{Bytes, MemoryUnit};
 
+const TWO: NonZeroU64 = NonZeroU64::MIN.saturating_add(1);
 /// Counts above this are not searched.
 const MOST_GPUS: u64 = 1 << 20;
 
@@ -133,44 +134,73 @@ fn divisors(n: u64) -> Vec<u64> {
     small
 }
 
-/// The division: `shared / (capacity - replicated)`, times the model-parallel ranks.
-///
-/// Memory per rank is `replicated + shared / d`; both are read off two estimates, at 2 ranks and at very many.
+/// The division: `shared / (capacity - replicated)`, times the model-parallel ranks; a serving instance shares everything but
+/// the framework's context.
 fn arithmetic(job: &Job) -> Option<u64> {
-    let capacity = job.cluster().accelerator.memory.as_f64();
-    let many = match job.run() {
-        Run::Training(run) if run.micro_batch_size.is_none() => run.global_batch_size.max(4),
-        _ => MOST_GPUS,
+    // With two ranks or more, so that the weights gathered under full sharding are among the lines.
+    let base = match job.run() {
+        Run::Training(_) => job.with_data_parallel_size(job.layout().data_parallel_size.max(TWO)),
+        Run::Serving(_) => job.with_layout(ParallelLayout::SINGLE),
     };
-    let (shared, replicated) = if job.training().is_some() {
-        let total = |d: u64| NonZeroU64::new(d).map_or(0.0, |d| estimate(&job.with_data_parallel_size(d)).total().as_f64());
-        line_through((2, total(2)), (many, total(many)))
-    } else {
-        let fixed = estimate(job)
-            .ledger
-            .lines
-            .iter()
-            .filter(|line| line.label == "Framework context")
-            .map(|line| line.bytes)
-            .sum::<Bytes>();
-        let single = estimate(&job.with_layout(ParallelLayout::SINGLE)).total();
-        (single.saturating_sub(fixed).as_f64(), fixed.as_f64())
+    let ranks = base.layout().d();
+    let lines = estimate(&base).ledger.lines;
+    let (context, model): (Vec<_>, Vec<_>) = lines.iter().partition(|line| line.kind == MemoryKind::Framework);
+    let context: Bytes = context.iter().filter(|line| line.label == FRAMEWORK_CONTEXT).map(|line| line.bytes).sum();
+    let (shared, replicated): (Vec<&LineItem>, Vec<_>) = model.iter().partition(|line| is_shared(&base, line));
+    let with_reserve = |lines: &[&LineItem]| {
+        let bytes: Bytes = lines.iter().map(|line| line.bytes).sum();
+        bytes + bytes.percent(base.cluster().overheads.fragmentation_percent)
     };
-    let model_parallel = if job.training().is_some() { job.layout().t().saturating_mul(job.layout().p()) } else { 1 };
-    let left = capacity - replicated;
-    if left <= 0.0 {
+    let left = base.cluster().accelerator.memory.saturating_sub(context + with_reserve(&replicated));
+    if left == Bytes::ZERO {
         return None;
     }
-    Some(ceil_u64((shared / left).max(1.0)).saturating_mul(model_parallel))
+    let count = (with_reserve(&shared) * ranks).0.div_ceil(left.0).max(1);
+    Some(if job.training().is_some() { count.saturating_mul(job.layout().t()).saturating_mul(job.layout().p()) } else { count })
 }
 
-/// `(shared, replicated)` of `y = replicated + shared / x` through two points.
-fn line_through((x1, y1): (u64, f64), (x2, y2): (u64, f64)) -> (f64, f64) {
-    let (inverse1, inverse2) = (1.0 / to_f64(x1), 1.0 / to_f64(x2));
-    let shared = ((y1 - y2) / (inverse1 - inverse2)).max(0.0);
-    (shared, (y2 - shared * inverse2).max(0.0))
+/// Whether more accelerators make this line smaller on each.
+fn is_shared(job: &Job, line: &LineItem) -> bool {
+    let sharding = job.layout().sharding;
+    let Some(run) = job.training() else { return true };
+    match line.kind {
+        MemoryKind::Parameter => sharding.shards_parameters(),
+        MemoryKind::Gradient => sharding.shards_gradients(),
+        MemoryKind::OptimizerState => sharding.shards_optimizer(),
+        // Without a micro-batch of its own, a rank takes its share of the global batch.
+        MemoryKind::Activation => run.micro_batch_size.is_none(),
+        MemoryKind::Temporary => run.micro_batch_size.is_none() && line.label != GATHERED_WEIGHTS,
+        MemoryKind::KvCache | MemoryKind::Framework => false,
+    }
 }
 
+/// The layout that takes the division literally.
+fn layout_of_division(job: &Job, gpus: u64) -> Option<ParallelLayout> {
+    let layout = *job.layout();
+    Some(match job.run() {
+        Run::Training(_) => {
+            let ranks = NonZeroU64::new(gpus / layout.t().saturating_mul(layout.p()).max(1))?;
+            ParallelLayout { data_parallel_size: ranks, ..layout }
+        }
+        Run::Serving(_) => ParallelLayout { tensor_model_parallel_size: NonZeroU64::new(gpus)?, ..ParallelLayout::SINGLE },
+    })
+}
+
+/// Why the division's count cannot be used as it is; `None` if only a better-dealt count was preferred.
+fn against_division(job: &Job, gpus: u64, unit: MemoryUnit) -> Option<String> {
+    let layout = layout_of_division(job, gpus)?;
+    let estimate = estimate(&job.with_layout(layout));
+    if let Some(blocker) = estimate.blockers.first() {
+        return Some(blocker.to_string());
+    }
+    let node = job.cluster().accelerator.accelerators_per_node.max(1);
+    if !whole_nodes(gpus, node) {
+        return Some(format!("{gpus} GPUs are not whole nodes of {node}"));
+    }
+    (!estimate.runs()).then(|| what_blocks(&estimate, unit))
+}
+
+/// One or two sentences on why the runnable count is what it is.
 fn reason(
     job: &Job,
     arithmetic: Option<u64>,
@@ -180,13 +210,20 @@ fn reason(
 ) -> String {
     let Some(runnable) = runnable else {
         let why = near_miss
-            .map_or_else(|| "no layout deals out the work evenly".to_owned(), |(gpus, what)| format!("with {gpus} GPUs: {what}"));
+            .map_or_else(|| "no layout deals out the work evenly".to_owned(), |(gpus, what)| format!("with {gpus}, {what}"));
         return format!("No count can run it with this micro-batch and sharding: {why}.");
     };
-    let fit = format!("{} of {} per GPU", unit.show(runnable.per_gpu), unit.show(job.cluster().accelerator.memory));
-    match (arithmetic, near_miss) {
-        (Some(division), _) if division == runnable.gpus => format!("The division comes out even: {fit}."),
-        (_, Some((gpus, what))) if *gpus < runnable.gpus => format!("{fit}. With {gpus} it cannot: {what}."),
-        _ => format!("{fit}."),
+    let mut text =
+        format!("It takes {} of {} per GPU.", unit.show(runnable.per_gpu), unit.show(job.cluster().accelerator.memory));
+    let mut because = |gpus: u64, what: &str| {
+        text = format!("{text} With {gpus}: {what}.");
+    };
+    let division = arithmetic.filter(|division| *division < runnable.gpus);
+    if let Some((division, what)) = division.and_then(|division| Some((division, against_division(job, division, unit)?))) {
+        because(division, &what);
     }
+    if let Some((gpus, what)) = near_miss.filter(|(gpus, _)| *gpus < runnable.gpus && Some(*gpus) != division) {
+        because(*gpus, what);
+    }
+    text
 }

@@ -54,7 +54,11 @@ pub fn FieldFrame(
 ) -> impl IntoView {
     let open = RwSignal::new(false);
     let class = move || {
-        format!("field{}{}", if wide { " field--wide" } else { "" }, if problem.with(Option::is_some) { " field--invalid" } else { "" })
+        format!(
+            "field{}{}",
+            if wide { " field--wide" } else { "" },
+            if problem.with(Option::is_some) { " field--invalid" } else { "" }
+        )
     };
     view! {
         <div class=class>

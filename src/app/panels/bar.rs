@@ -113,7 +113,9 @@ fn spoken(state: State) -> String {
         let scale = Scale::of(unit, estimate.total(), estimate.capacity);
         let parts: Vec<String> = kinds(estimate, scale)
             .into_iter()
-            .map(|(kind, rounded)| format!("{} {}, {}", kind.name(), scale.number(rounded), percent(estimate.ledger.of(kind), estimate.total())))
+            .map(|(kind, rounded)| {
+                format!("{} {}, {}", kind.name(), scale.number(rounded), percent(estimate.ledger.of(kind), estimate.total()))
+            })
             .collect();
         format!("Memory of one GPU in {unit}: {}; capacity {}.", parts.join("; "), scale.show(estimate.capacity))
     })

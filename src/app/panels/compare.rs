@@ -116,7 +116,9 @@ fn result_lines(state: State) -> Vec<Line> {
             .collect();
         lines.push(memory("Memory per GPU", mine.total(), theirs.total()));
         lines.push(memory("Capacity of a GPU", mine.capacity, theirs.capacity));
-        let runnable = |count: &crate::planner::GpuCount| count.runnable.as_ref().map_or_else(|| "none".to_owned(), |run| run.gpus.to_string());
+        let runnable = |count: &crate::planner::GpuCount| {
+            count.runnable.as_ref().map_or_else(|| "none".to_owned(), |run| run.gpus.to_string())
+        };
         let (a, b) = (state.count.with(runnable), runnable(&gpu_count(&other, unit)));
         let differs = a != b;
         lines.push(("Smallest number of GPUs that runs".to_owned(), a, b, differs));

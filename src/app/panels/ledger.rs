@@ -157,7 +157,11 @@ fn kind_row(kind: MemoryKind, lines: &[(&LineItem, u64)], bytes: Bytes, total: B
         bytes: format!("{} {}", scale.number(lines.iter().map(|(_, rounded)| rounded).sum()), scale.unit),
         share: percent(bytes, total),
         certainty: least.map(certainty_tag),
-        source: if count == 1 { lines.first().map(|(line, _)| cited(line)).unwrap_or_default() } else { format!("{count} items") },
+        source: if count == 1 {
+            lines.first().map(|(line, _)| cited(line)).unwrap_or_default()
+        } else {
+            format!("{count} items")
+        },
         opens: true,
     }
 }

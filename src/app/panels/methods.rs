@@ -62,7 +62,9 @@ fn Method(
 ) -> impl IntoView {
     let open = RwSignal::new(false);
     let answer = move || answers.with(|answers| answers.get(index).cloned());
-    let line = Memo::new(move |_| answers.with(|answers| answers.get(index).map(|answer| (answer.title, summary(answer))).unwrap_or_default()));
+    let line = Memo::new(move |_| {
+        answers.with(|answers| answers.get(index).map(|answer| (answer.title, summary(answer))).unwrap_or_default())
+    });
     view! {
         <details class="fold" on:toggle=move |_| open.update(|open| *open = !*open)>
             <summary class="fold__summary">
@@ -101,7 +103,8 @@ fn details(answer: MethodAnswer) -> AnyView {
         let note = line.note.map(|note| format!(". {note}")).unwrap_or_default();
         view! { <li><span class="quiet">{line.kind.name()} ": "</span> <code>{line.formula}</code> {note}</li> }
     });
-    let gaps = (!answer.not_covered.is_empty()).then(|| view! { <p>"It says nothing about: " {answer.not_covered.join("; ")} "."</p> });
+    let gaps =
+        (!answer.not_covered.is_empty()).then(|| view! { <p>"It says nothing about: " {answer.not_covered.join("; ")} "."</p> });
     view! {
         <div class="fold__body method">
             <p class="quiet">{answer.document}</p>

@@ -12,10 +12,12 @@ use crate::scenario::{Scenario, fields, show};
 pub fn Printed() -> impl IntoView {
     let state = state();
     let inputs = Memo::new(move |_| state.scenario.with(inputs));
-    let title = Memo::new(move |_| state.scenario.with(|scenario| {
-        let name = scenario.name();
-        if name.is_empty() { about(scenario) } else { format!("{name}: {}", about(scenario)) }
-    }));
+    let title = Memo::new(move |_| {
+        state.scenario.with(|scenario| {
+            let name = scenario.name();
+            if name.is_empty() { about(scenario) } else { format!("{name}: {}", about(scenario)) }
+        })
+    });
     let foot = move || {
         let link = browser::link_to(&browser::current_fragment(state));
         format!("{link} · Headroom {} · {}", env!("CARGO_PKG_VERSION"), browser::local_date(browser::clock_ms()))

@@ -8,12 +8,30 @@ use crate::sources::Source;
 
 /// What is true of every estimate: heading and sentence.
 const ASSUMPTIONS: [(&str, &str); 6] = [
-    ("The most loaded GPU counts", "Where GPUs hold different amounts, everything here is about the fullest one, at the fullest moment of a step."),
-    ("Units", "GiB is 1 073 741 824 bytes, GB is 1 000 000 000 bytes. A card's capacity is what its driver reports, not the number it is sold under."),
-    ("Exact, modelled, assumed", "Exact lines follow from shapes and formats alone. Modelled lines rest on documented behaviour of software. Assumed lines are figures that you can change under Reserve."),
-    ("No hidden factor", "There is no safety margin besides the lines you see: framework context, fragmentation and overhead stand in the table."),
-    ("Not in here", "Data loading, checkpoint writing, evaluation during training, and what other programs hold on the same GPU."),
-    ("Time and cost", "Time is arithmetic at the utilisation you state. It is not a measurement, and it knows nothing of your network."),
+    (
+        "The most loaded GPU counts",
+        "Where GPUs hold different amounts, everything here is about the fullest one, at the fullest moment of a step.",
+    ),
+    (
+        "Units",
+        "GiB is 1 073 741 824 bytes, GB is 1 000 000 000 bytes. A card's capacity is what its driver reports, not the number it is sold under.",
+    ),
+    (
+        "Exact, modelled, assumed",
+        "Exact lines follow from shapes and formats alone. Modelled lines rest on documented behaviour of software. Assumed lines are figures that you can change under Reserve.",
+    ),
+    (
+        "No hidden factor",
+        "There is no safety margin besides the lines you see: framework context, fragmentation and overhead stand in the table.",
+    ),
+    (
+        "Not in here",
+        "Data loading, checkpoint writing, evaluation during training, and what other programs hold on the same GPU.",
+    ),
+    (
+        "Time and cost",
+        "Time is arithmetic at the utilisation you state. It is not a measurement, and it knows nothing of your network.",
+    ),
 ];
 
 /// Assumptions, and the sources of the lines in the table.
