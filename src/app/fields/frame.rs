@@ -49,6 +49,9 @@ pub fn FieldFrame(
     /// Whether the input has its own label.
     #[prop(optional)]
     bare: bool,
+    /// Whether only screen readers read the label; the help button then goes too.
+    #[prop(optional)]
+    spoken: bool,
     /// The input.
     children: Children,
 ) -> impl IntoView {
@@ -62,8 +65,9 @@ pub fn FieldFrame(
     };
     view! {
         <div class=class>
-            <div class="field__top">
-                {(!bare).then(|| view! { <label class="field__label" for=format!("f-{}", field.key)>{field.label}</label> })}
+            {spoken.then(|| view! { <label class="sr" for=format!("f-{}", field.key)>{field.label}</label> })}
+            <div class="field__top" hidden=spoken>
+                {(!bare && !spoken).then(|| view! { <label class="field__label" for=format!("f-{}", field.key)>{field.label}</label> })}
                 {bare.then(|| view! { <span class="field__label"></span> })}
                 <button
                     type="button"

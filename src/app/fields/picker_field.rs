@@ -58,6 +58,9 @@ pub fn PickerField(
     /// Whether it takes the whole width.
     #[prop(optional)]
     wide: bool,
+    /// Whether the heading above stands for its label, which only screen readers then read.
+    #[prop(optional)]
+    bare: bool,
 ) -> impl IntoView {
     let state = state();
     let id = field.id;
@@ -92,7 +95,7 @@ pub fn PickerField(
     };
     let option_id = move |index: usize| format!("o-{}-{index}", field.key);
     view! {
-        <FieldFrame field problem wide>
+        <FieldFrame field problem wide spoken=bare>
             <div class="field__box field__box--select picker">
                 <input
                     id=format!("f-{}", field.key)

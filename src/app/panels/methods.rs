@@ -3,7 +3,7 @@
 use leptos::prelude::*;
 
 use crate::app::state::{State, state};
-use crate::app::words::{Scale, whole};
+use crate::app::words::{Scale, kinds, whole};
 use crate::config::{Job, Run};
 use crate::estimator::{Estimate, MemoryKind};
 use crate::methods::{EngineSide, MethodAnswer, MethodInputs, MethodKind, all};
@@ -166,6 +166,19 @@ fn engine_side(estimate: &Estimate) -> EngineSide {
     }
 }
 
+/// The engine's word for a method's kind.
+const fn memory_kind(kind: MethodKind) -> MemoryKind {
+    match kind {
+        MethodKind::Weights => MemoryKind::Parameter,
+        MethodKind::Gradients => MemoryKind::Gradient,
+        MethodKind::Optimizer => MemoryKind::OptimizerState,
+        MethodKind::Activations => MemoryKind::Activation,
+        MethodKind::Temporary => MemoryKind::Temporary,
+        MethodKind::KvCache => MemoryKind::KvCache,
+        MethodKind::Overhead => MemoryKind::Framework,
+    }
+}
+
 /// The rows of the table: kinds, total, GPUs.
 fn table(state: State, answers: &[MethodAnswer]) -> Vec<(&'static str, Vec<String>)> {
     let unit: MemoryUnit = state.unit.get();
@@ -174,13 +187,19 @@ fn table(state: State, answers: &[MethodAnswer]) -> Vec<(&'static str, Vec<Strin
     let dash = || "–".to_owned();
     state.estimate.with(|estimate| {
         let engine = engine_side(estimate);
+        // Rounded as in the ledger, so that the page prints one number for one thing.
+        let rounded = kinds(estimate, scale);
+        let own = |kind: MethodKind| {
+            let amount = rounded.iter().find(|(known, _)| *known == memory_kind(kind)).map_or(0, |(_, amount)| *amount);
+            format!("{} {unit}", scale.number(amount))
+        };
         let mut rows = Vec::new();
         for kind in MethodKind::ALL {
             let cells = answers.iter().map(|answer| {
                 let covered = answer.covered && answer.per_gpu.iter().any(|line| line.kind == kind);
                 if covered { amount(answer.bytes_of(kind)) } else { dash() }
             });
-            let cells: Vec<String> = std::iter::once(amount(engine.of(kind))).chain(cells).collect();
+            let cells: Vec<String> = std::iter::once(own(kind)).chain(cells).collect();
             if engine.of(kind).0 > 0 || cells.iter().skip(1).any(|cell| *cell != dash()) {
                 rows.push((kind.name(), cells));
             }
