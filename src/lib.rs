@@ -2,6 +2,9 @@
 
 #[cfg(target_arch = "wasm32")]
 pub mod app;
+#[cfg(not(target_arch = "wasm32"))]
+#[path = "app/native.rs"]
+pub mod app;
 pub mod catalog;
 pub mod charts;
 pub mod config;

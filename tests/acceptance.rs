@@ -1,4 +1,5 @@
 //! Published closed forms that the operation list must meet exactly. Nothing here is an implementation: each form is a test.
+#![allow(clippy::expect_used, clippy::panic, reason = "a failed expectation is a failed test")]
 
 mod support;
 
@@ -105,6 +106,8 @@ fn states(job: &headroom::config::Job) -> u64 {
 
 #[test]
 fn sixteen_eighteen_and_twenty_bytes_per_parameter() {
+    use GradientDType::{AsWeights, Fp32, Fp32Copy};
+    use TrainingPrecision::{Bf16Mixed, Bf16Pure, Fp16Mixed};
     let model = gpt(1024, 24, 16);
     let n = lower(&Lowering::parameters_only(&model)).parameters();
     let bytes = |precision, gradients, optimizer| {
@@ -114,8 +117,6 @@ fn sixteen_eighteen_and_twenty_bytes_per_parameter() {
             run.optimizer = optimizer;
         }))
     };
-    use GradientDType::{AsWeights, Fp32, Fp32Copy};
-    use TrainingPrecision::{Bf16Mixed, Bf16Pure, Fp16Mixed};
     assert_eq!(bytes(Bf16Mixed, AsWeights, Optimizer::AdamW), 16 * n);
     assert_eq!(bytes(Fp16Mixed, AsWeights, Optimizer::AdamW), 16 * n);
     assert_eq!(bytes(TrainingPrecision::Fp32, AsWeights, Optimizer::AdamW), 16 * n);

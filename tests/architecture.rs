@@ -1,4 +1,5 @@
 //! The house rules of the design: who may import whom, and where the browser and the chart library are known.
+#![allow(clippy::expect_used, clippy::panic, reason = "a failed expectation is a failed test")]
 
 use std::collections::BTreeSet;
 use std::fs;

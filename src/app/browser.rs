@@ -12,12 +12,11 @@ use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{HtmlElement, KeyboardEvent, StorageEvent};
 
 use super::state::State;
-use crate::scenario::{RecordError, SavedScenario, encode, encode_pair};
+use crate::scenario::codec::{encode, encode_pair};
+use crate::scenario::records::{self, KEY_PREFIX, RecordError, SavedScenario};
 
 /// How long the scenario rests before its link is written: Safari allows about 100 writes in 30 seconds.
 const LINK_REST_MS: u32 = 350;
-const SAVED: &str = "headroom:v1:s:";
-const CORRUPT: &str = "headroom:corrupt:";
 const THEME: &str = "headroom:theme";
 
 thread_local! {
@@ -116,9 +115,8 @@ fn write_link(link: &str) {
     if same {
         return;
     }
-    let written = window()
-        .history()
-        .and_then(|history| history.replace_state_with_url(&JsValue::NULL, "", Some(&format!("#{link}"))));
+    let written =
+        window().history().and_then(|history| history.replace_state_with_url(&JsValue::NULL, "", Some(&format!("#{link}"))));
     if written.is_ok() {
         WRITTEN_LINK.with_borrow_mut(|last| link.clone_into(last));
     }
@@ -159,6 +157,55 @@ pub fn on_undo_keys(undo: impl Fn() + 'static, redo: impl Fn() + 'static) {
     listener.forget();
 }
 
+/// Announces a text to screen readers once it rests, so that dragging does not talk over itself.
+pub fn announce(text: Memo<String>) {
+    thread_local! {
+        static PENDING: RefCell<Option<Timeout>> = const { RefCell::new(None) };
+    }
+    Effect::new(move |first: Option<()>| {
+        let text = text.get();
+        if first.is_none() {
+            return;
+        }
+        let timer = Timeout::new(700, move || {
+            if let Some(place) = document().get_element_by_id("announcer") {
+                place.set_text_content(Some(&text));
+            }
+        });
+        PENDING.with_borrow_mut(|pending| *pending = Some(timer));
+    });
+}
+
+/// Opens and closes a native dialog with a condition.
+pub fn keep_dialog(node: NodeRef<leptos::html::Dialog>, open: impl Fn() -> bool + 'static) {
+    Effect::new(move |_| {
+        let open = open();
+        let Some(dialog) = node.get() else { return };
+        if open && !dialog.open() {
+            let _ = dialog.show_modal();
+        } else if !open && dialog.open() {
+            dialog.close();
+        }
+    });
+}
+
+/// The size of an element, CSS pixels; nothing while it is not shown.
+pub fn size_of(id: &str) -> Option<(u16, u16)> {
+    let area = document().get_element_by_id(id)?.get_bounding_client_rect();
+    let whole = |length: f64| format!("{length:.0}").parse::<u16>().ok();
+    Some((whole(area.width())?, whole(area.height())?)).filter(|(width, height)| *width > 0 && *height > 0)
+}
+
+/// Calls back when the window has another size and has rested.
+pub fn on_resize(changed: impl Fn() + Clone + 'static) {
+    let pending = RefCell::new(None);
+    let listener = EventListener::new(&window(), "resize", move |_| {
+        let changed = changed.clone();
+        *pending.borrow_mut() = Some(Timeout::new(150, changed));
+    });
+    listener.forget();
+}
+
 /// Moves the focus to the element with that id.
 pub fn focus(id: &str) {
     if let Some(element) = document().get_element_by_id(id).and_then(|element| element.dyn_into::<HtmlElement>().ok()) {
@@ -166,12 +213,11 @@ pub fn focus(id: &str) {
     }
 }
 
-/// Opens or closes a native dialog.
-pub fn show_dialog(dialog: &web_sys::HtmlDialogElement, open: bool) {
-    if open && !dialog.open() {
-        let _ = dialog.show_modal();
-    } else if !open && dialog.open() {
-        dialog.close();
+/// Selects all text of a text area, for copying by hand.
+pub fn select(id: &str) {
+    if let Some(area) = document().get_element_by_id(id).and_then(|area| area.dyn_into::<web_sys::HtmlTextAreaElement>().ok()) {
+        let _ = area.focus();
+        area.select();
     }
 }
 
@@ -296,15 +342,16 @@ pub fn saved() -> Saved {
     let count = storage.length().unwrap_or_default();
     let keys: Vec<String> = (0..count).filter_map(|index| storage.key(index).ok().flatten()).collect();
     let mut saved = Saved { available: true, ..Saved::default() };
-    for key in keys.iter().filter(|key| key.starts_with(SAVED)) {
+    for key in keys.iter().filter(|key| key.starts_with(KEY_PREFIX)) {
         let text = storage.get_item(key).ok().flatten().unwrap_or_default();
-        match SavedScenario::from_json(&text) {
+        match records::from_json(&text) {
             Ok(record) => saved.scenarios.push(record),
-            Err(RecordError::UnknownVersion(_)) => saved.set_aside = saved.set_aside.saturating_add(1),
-            Err(_) => {
+            Err(problem) => {
                 saved.set_aside = saved.set_aside.saturating_add(1);
-                let aside = format!("{CORRUPT}{}:{}", clock_ms(), key.strip_prefix(SAVED).unwrap_or(key));
-                if storage.set_item(&aside, &text).is_ok() {
+                // A newer version's record is not corrupt: it stays where that version finds it.
+                if matches!(problem, RecordError::Malformed(_))
+                    && storage.set_item(&records::quarantine_key(key, clock_ms()), &text).is_ok()
+                {
                     let _ = storage.remove_item(key);
                 }
             }
@@ -322,8 +369,8 @@ pub fn save(record: &SavedScenario) -> Result<(), String> {
     const FORBIDDEN: &str = "This browser does not let the page store anything. Download the scenarios, or keep the link.";
     const FULL: &str = "The browser's storage is full, so this was not saved. Download the scenarios, or delete some.";
     let storage = storage().ok_or(FORBIDDEN)?;
-    let key = format!("{SAVED}{}", record.id);
-    let text = record.to_json();
+    let key = record.storage_key();
+    let text = records::to_json(record);
     storage.set_item(&key, &text).map_err(|_| FULL)?;
     let kept = storage.get_item(&key).ok().flatten();
     if kept.as_deref() == Some(text.as_str()) { Ok(()) } else { Err(FULL.to_owned()) }
@@ -331,29 +378,29 @@ pub fn save(record: &SavedScenario) -> Result<(), String> {
 
 /// The scenario stored under that id now; another tab may have changed it.
 pub fn stored(id: &str) -> Option<SavedScenario> {
-    let text = storage()?.get_item(&format!("{SAVED}{id}")).ok().flatten()?;
-    SavedScenario::from_json(&text).ok()
+    let text = storage()?.get_item(&format!("{KEY_PREFIX}{id}")).ok().flatten()?;
+    records::from_json(&text).ok()
 }
 
 /// Removes one scenario.
 pub fn forget(id: &str) {
     if let Some(storage) = storage() {
-        let _ = storage.remove_item(&format!("{SAVED}{id}"));
+        let _ = storage.remove_item(&format!("{KEY_PREFIX}{id}"));
     }
 }
 
-/// A new id that no other tab has.
+/// A new id that no other tab has: the time, and 32 random bits for two tabs saving in the same millisecond.
 pub fn new_id() -> String {
-    // 32 random bits after the time: two tabs saving in the same millisecond still differ.
-    let random = js_sys::Math::random() * 4_294_967_296.0;
-    format!("{:x}-{:x}", clock_ms(), crate::units::ceil_u64(random))
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "random() is at least 0 and below 1")]
+    let random = (js_sys::Math::random() * 4_294_967_296.0) as u32;
+    records::new_id(clock_ms(), random)
 }
 
 /// Calls back when another tab changed the saved scenarios.
 pub fn on_storage_change(changed: impl Fn() + 'static) {
     let listener = EventListener::new(&window(), "storage", move |event| {
         let key = event.dyn_ref::<StorageEvent>().and_then(StorageEvent::key);
-        if key.is_none_or(|key| key.starts_with(SAVED)) {
+        if key.is_none_or(|key| key.starts_with(KEY_PREFIX)) {
             changed();
         }
     });

@@ -79,7 +79,8 @@ fn drawn_point(point: &CurvePoint, axis: Axis, amount: impl Fn(Bytes) -> f64) ->
 fn longest(curve: &Curve) -> Option<Marker> {
     let longest = curve.longest_fit?;
     let last = curve.points.last()?.x;
-    (longest < last && longest != curve.current).then(|| Marker { x: to_f64(longest), text: format!("fits to {}", whole(longest)) })
+    (longest < last && longest != curve.current)
+        .then(|| Marker { x: to_f64(longest), text: format!("fits to {}", whole(longest)) })
 }
 
 /// A place on the axis in words.

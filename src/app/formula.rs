@@ -198,7 +198,13 @@ mod tests {
                     let value = reader.sum();
                     assert!(reader.0.is_empty(), "{}: {numbers} stops before {:?}", answer.id, reader.0);
                     let gap = (value - line.bytes.as_f64()).abs();
-                    assert!(gap <= 2.0 + 1e-9 * value, "{}: {} = {numbers} = {value}, not {:?}", answer.id, line.formula, line.bytes);
+                    assert!(
+                        gap <= 2.0 + 1e-9 * value,
+                        "{}: {} = {numbers} = {value}, not {:?}",
+                        answer.id,
+                        line.formula,
+                        line.bytes
+                    );
                     checked += 1;
                 }
             }

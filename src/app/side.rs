@@ -1,6 +1,6 @@
 //! The engine beside the five documents for one scenario: who says what, as finished words. No browser in here.
 
-use super::words::{Scale, gpus, percent, whole};
+use super::words::{Scale, gpus, kinds, percent, whole};
 use crate::config::Job;
 use crate::estimator::{Estimate, MemoryKind};
 use crate::methods::{EngineSide, GpuAnswer, MethodAnswer, MethodInputs, MethodKind, all};
@@ -157,22 +157,17 @@ struct Column {
 impl Column {
     /// The engine's amounts, rounded line by line as the ledger prints them.
     fn of_engine(estimate: &Estimate, scale: Scale) -> Self {
-        let lines = &estimate.ledger.lines;
-        let bytes: Vec<Bytes> = lines.iter().map(|line| line.bytes).collect();
-        let (rounded, rounded_total) = scale.parts(&bytes);
-        let of = |kind: MemoryKind| {
-            let of_kind = lines.iter().zip(&rounded).filter(|(line, _)| line.kind == kind);
-            of_kind.map(|(_, amount)| *amount).reduce(u64::saturating_add)
-        };
-        Self { parts: MemoryKind::ALL.map(of), rounded_total, total: Some(estimate.total()) }
+        let rounded = kinds(estimate, scale);
+        let of = |kind: MemoryKind| rounded.iter().find(|(known, _)| *known == kind).map(|(_, amount)| *amount);
+        Self { parts: MemoryKind::ALL.map(of), rounded_total: scale.round(estimate.total()), total: Some(estimate.total()) }
     }
 
     /// A document's amounts; a kind without a line is not counted by it.
     fn of_document(answer: &MethodAnswer, scale: Scale) -> Self {
-        let kinds = MemoryKind::ALL.map(method_kind);
-        let (rounded, rounded_total) = scale.parts(&kinds.map(|kind| answer.bytes_of(kind)));
+        let all_kinds = MemoryKind::ALL.map(method_kind);
+        let (rounded, rounded_total) = scale.parts(&all_kinds.map(|kind| answer.bytes_of(kind)));
         let mut parts = [None; 7];
-        for ((part, kind), amount) in parts.iter_mut().zip(kinds).zip(rounded) {
+        for ((part, kind), amount) in parts.iter_mut().zip(all_kinds).zip(rounded) {
             *part = answer.per_gpu.iter().any(|line| line.kind == kind).then_some(amount);
         }
         Self { parts, rounded_total, total: answer.covered.then_some(answer.per_gpu_total) }
@@ -190,9 +185,8 @@ pub fn table(side: &Side, estimate: &Estimate, count: &GpuCount, unit: MemoryUni
     for kind in MemoryKind::ALL {
         let part = |column: &Column| column.parts.get(kind.index()).copied().flatten();
         if columns.iter().any(|column| part(column).is_some()) {
-            let cell = |column: &Column| {
-                part(column).map_or_else(Cell::nothing, |amount| Cell::new(Tone::Plain, scale.number(amount)))
-            };
+            let cell =
+                |column: &Column| part(column).map_or_else(Cell::nothing, |amount| Cell::new(Tone::Plain, scale.number(amount)));
             rows.push(Row { id: row_id(kind), label: kind.name().to_owned(), cells: each(&cell), kind: Some(kind) });
         }
     }
@@ -378,7 +372,8 @@ mod tests {
 
     #[test]
     fn the_inputs_are_the_jobs() {
-        let job = decode("v1&m=llama3-8b&gpu=h100-80&n=64&tp=8&pp=2&z=1&s=4096&gb=64&b=1&mfu=40").scenario.resolve().expect("a job");
+        let job =
+            decode("v1&m=llama3-8b&gpu=h100-80&n=64&tp=8&pp=2&z=1&s=4096&gb=64&b=1&mfu=40").scenario.resolve().expect("a job");
         let estimate = estimate(&job);
         let inputs = inputs(&job, &estimate);
         assert_eq!(inputs.num_parameters, 8_030_261_248);

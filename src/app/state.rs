@@ -226,11 +226,12 @@ impl State {
     }
 
     fn next(self) -> u64 {
-        self.counter.try_update_value(|counter| {
-            *counter = counter.saturating_add(1);
-            *counter
-        })
-        .unwrap_or_default()
+        self.counter
+            .try_update_value(|counter| {
+                *counter = counter.saturating_add(1);
+                *counter
+            })
+            .unwrap_or_default()
     }
 
     fn snapshot(self) -> Snapshot {

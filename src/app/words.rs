@@ -1,7 +1,7 @@
 //! Numbers and sentences as the page writes them. Nothing here computes a quantity of the model.
 
 use crate::catalog;
-use crate::estimator::{Estimate, Headroom, Verdict};
+use crate::estimator::{Estimate, Headroom, MemoryKind, Verdict};
 use crate::scenario::{FieldId, Mode, Scenario, Value};
 use crate::units::{Bytes, MemoryUnit, grouped, rounded_parts, to_f64};
 
@@ -84,7 +84,8 @@ pub fn scientific(value: f64) -> String {
     }
     let text = format!("{value:.1e}");
     let (digits, exponent) = text.split_once('e').unwrap_or((text.as_str(), "0"));
-    let raised: String = exponent.chars().filter_map(|digit| "⁰¹²³⁴⁵⁶⁷⁸⁹".chars().nth(usize::try_from(digit.to_digit(10)?).ok()?)).collect();
+    let raised: String =
+        exponent.chars().filter_map(|digit| "⁰¹²³⁴⁵⁶⁷⁸⁹".chars().nth(usize::try_from(digit.to_digit(10)?).ok()?)).collect();
     format!("{digits} × 10{raised}")
 }
 
@@ -173,4 +174,13 @@ pub fn margin(estimate: &Estimate, scale: Scale) -> (String, String) {
         Headroom::Short(gap) => (gap, "short"),
     };
     (number, format!("{word} on each GPU, {}", percent(gap, estimate.capacity)))
+}
+
+/// Kinds in use, each the sum of its rounded lines as in the ledger.
+pub fn kinds(estimate: &Estimate, scale: Scale) -> Vec<(MemoryKind, u64)> {
+    let lines = &estimate.ledger.lines;
+    let bytes: Vec<Bytes> = lines.iter().map(|line| line.bytes).collect();
+    let rounded = scale.parts(&bytes).0;
+    let of = |kind: MemoryKind| lines.iter().zip(&rounded).filter(|(line, _)| line.kind == kind).map(|(_, amount)| *amount).sum();
+    MemoryKind::ALL.into_iter().filter(|kind| estimate.ledger.of(*kind).0 > 0).map(|kind| (kind, of(kind))).collect()
 }

@@ -1,3 +1,94 @@
-//! The command line.
+//! The command line: the same scenario, the same engine, the same sentences as the page.
+//!
+//! Exit code 0: it fits and can run; 1: it does not; 2: the link or an argument cannot be read.
 
+#[cfg(not(target_arch = "wasm32"))]
+mod native {
+    use std::io::Write as _;
+    use std::process::ExitCode;
+
+    use headroom::app::report::{Report, json};
+    use headroom::scenario::{codec, field};
+    use headroom::units::MemoryUnit;
+
+    const HELP: &str = "\
+headroom: does this transformer fit, what takes the memory, how many GPUs, how long?
+
+usage: headroom LINK-OR-FRAGMENT [--json] [--gib | --gb]
+
+LINK-OR-FRAGMENT  a link of the page, or the part after its #, e.g. 'v1&m=llama3-70b&n=64'
+--json            machine-readable, memory in bytes
+--gib, --gb       write memory in GiB (2^30) or GB (10^9); default: as the link says
+
+exit code: 0 fits, 1 does not fit, 2 bad input";
+
+    struct Arguments {
+        link: String,
+        json: bool,
+        unit: Option<MemoryUnit>,
+    }
+
+    fn arguments() -> Result<Option<Arguments>, String> {
+        use lexopt::Arg::{Long, Short, Value};
+        let mut parser = lexopt::Parser::from_env();
+        let (mut link, mut json, mut unit) = (None, false, None);
+        while let Some(argument) = parser.next().map_err(|error| error.to_string())? {
+            match argument {
+                Short('h') | Long("help") => return Ok(None),
+                Long("json") => json = true,
+                Long("gib") => unit = Some(MemoryUnit::Gib),
+                Long("gb") => unit = Some(MemoryUnit::Gb),
+                Value(text) if link.is_none() => link = Some(text.to_string_lossy().into_owned()),
+                other => return Err(other.unexpected().to_string()),
+            }
+        }
+        let link = link.ok_or("name a link or the part after its #, for example 'v1&m=llama3-70b&n=64'")?;
+        Ok(Some(Arguments { link, json, unit }))
+    }
+
+    fn bad_input(sentences: &[String]) -> ExitCode {
+        let mut out = std::io::stderr().lock();
+        for sentence in sentences {
+            // Nothing is left to do if even the error stream is closed.
+            let _ = writeln!(out, "{sentence}");
+        }
+        ExitCode::from(2)
+    }
+
+    pub fn main() -> ExitCode {
+        let arguments = match arguments() {
+            Ok(Some(arguments)) => arguments,
+            Ok(None) => {
+                let _ = writeln!(std::io::stdout(), "{HELP}");
+                return ExitCode::SUCCESS;
+            }
+            Err(message) => return bad_input(&[message, "try headroom --help".to_owned()]),
+        };
+        let fragment = arguments.link.split_once('#').map_or(arguments.link.as_str(), |(_, fragment)| fragment);
+        let decoded = codec::decode(fragment);
+        if decoded.failed {
+            return bad_input(&decoded.notices);
+        }
+        let job = match decoded.scenario.resolve() {
+            Ok(job) => job,
+            Err(errors) => {
+                let sentences: Vec<_> =
+                    errors.iter().map(|error| format!("{}: {}", field(error.field).label, error.message)).collect();
+                return bad_input(&sentences);
+            }
+        };
+        let report = Report::of(&decoded.scenario, &job, arguments.unit);
+        let text =
+            if arguments.json { json(&report, &decoded.scenario, &decoded.notices) } else { report.text(&decoded.notices) };
+        let _ = writeln!(std::io::stdout(), "{text}");
+        if report.estimate.runs() { ExitCode::SUCCESS } else { ExitCode::from(1) }
+    }
+}
+
+#[cfg(not(target_arch = "wasm32"))]
+fn main() -> std::process::ExitCode {
+    native::main()
+}
+
+#[cfg(target_arch = "wasm32")]
 fn main() {}

@@ -79,7 +79,7 @@ pub fn bar(view: &BarView, width: u16) -> String {
         top += HEAD + BAR + GAP;
     }
     let mut out = svg::open("chart-bar", width, (top - GAP + 6.0 * K).max(K));
-    out.push_str(&definitions(&id, &used));
+    out.push_str(&definitions(&id, used));
     let _ = write!(out, "{shapes}{words}</svg>");
     out
 }

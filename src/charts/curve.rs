@@ -300,7 +300,7 @@ pub fn curve(view: &CurveView, frame: Frame) -> Drawn {
     let id = svg::safe_id(view.id);
     let raw = draw(&plan, view, frame).unwrap_or_default();
     let mut out = svg::open("chart-curve", plan.plot.width, plan.plot.height);
-    out.push_str(&definitions(&id, &plan.outline.used));
+    out.push_str(&definitions(&id, plan.outline.used));
     out.push_str(&svg::translate(&raw, &id));
     out.push_str(&tick_marks(&plan));
     out.push_str(&labels::all(&plan, view));

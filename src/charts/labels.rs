@@ -107,11 +107,14 @@ impl Labels<'_> {
     fn keep_off(&mut self, line: &[(f64, f64)]) {
         let (low, high) = self.plan.outline.domain;
         let width = (self.plan.plot.right - self.plan.plot.left) / float(COLUMNS);
+        let mut before: Option<f64> = None;
         for column in 0..=COLUMNS {
             let u = low + (high - low) * float(column) / float(COLUMNS);
             if let Some(value) = value_at(line, u).filter(|value| *value < self.plan.y_max) {
                 let (x, y) = (self.plan.u_to_px(u), self.plan.y_to_px(value));
-                self.taken.push(Area(x - width / 2.0, y - K, x + width / 2.0, y + K));
+                let from = before.unwrap_or(y); // a step's riser counts too
+                self.taken.push(Area(x - width, y.min(from) - K, x, y.max(from) + K));
+                before = Some(y);
             }
         }
     }

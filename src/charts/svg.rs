@@ -6,7 +6,7 @@ use plotters::style::RGBColor;
 
 use super::theme::Paint;
 
-/// ViewBox units per shown pixel: plotters rounds to whole units, and a quarter pixel is fine enough to look smooth.
+/// Units of the `viewBox` per shown pixel: plotters rounds to whole units, and a quarter pixel is fine enough to look smooth.
 pub(super) const K: f64 = 4.0;
 /// Height of a letter in viewBox units (12.5 px where a chart is shown at its own size).
 pub(super) const FONT: f64 = 12.5 * K;

@@ -346,64 +346,6 @@ fn every_class_drawn_has_a_rule() {
     }
 }
 
-/// Writes samples for looking at: `SAMPLES=folder cargo test --lib charts::tests::samples -- --ignored`.
-#[test]
-#[ignore = "writes files for a person to look at"]
-fn samples() {
-    let folder = std::path::PathBuf::from(std::env::var("SAMPLES").expect("a folder"));
-    let mut tight = sequence_view(120, XScale::Log2);
-    tight.capacity = 24.0;
-    tight.capacity_text = "24 GiB capacity".into();
-    tight.id = "tight";
-    let mut narrow = sequence_view(120, XScale::Linear);
-    narrow.id = "narrow";
-    let mut counts = count_view();
-    counts.id = "narrow-gpus";
-    let cells = [
-        curve(&sequence_view(120, XScale::Linear), Frame::WIDE).svg,
-        curve(&count_view(), Frame::WIDE).svg,
-        curve(&tight, Frame::WIDE).svg,
-        bar(&bar_view(80.0), 640),
-        curve(&narrow, Frame::NARROW).svg,
-        curve(&counts, Frame::NARROW).svg,
-    ];
-    let css = include_str!("../../style/charts.css");
-    for theme in ["light", "dark"] {
-        let mut page = format!(
-            "<!doctype html><html data-theme=\"{theme}\"><meta charset=utf-8><style>{css}\nbody{{background:var(--chart-page);font-family:system-ui,sans-serif;margin:16px;display:flex;flex-wrap:wrap;gap:24px}}</style>"
-        );
-        for (cell, width) in cells.iter().zip([640, 640, 640, 640, 360, 360]) {
-            let _ = write!(page, "<div style=\"width:{width}px\">{cell}</div>");
-        }
-        for kind in 0..7 {
-            let _ = write!(
-                page,
-                "<span style=\"color:var(--chart-ink);font-size:13px\">{} {}</span>",
-                swatch(&format!("s{kind}"), kind),
-                NAMES[kind]
-            );
-        }
-        std::fs::write(folder.join(format!("{theme}.html")), page).expect("written");
-    }
-}
-
-/// Prints how long one curve of 120 points takes: `cargo test --release --lib charts::tests::speed -- --ignored --nocapture`.
-#[test]
-#[ignore = "a measurement"]
-fn speed() {
-    for (name, view) in [("sequence, 120 points", sequence_view(120, XScale::Linear)), ("counts", count_view())] {
-        let mut times: Vec<_> = (0..500)
-            .map(|_| {
-                let start = std::time::Instant::now();
-                let drawn = curve(&view, Frame::WIDE);
-                (start.elapsed(), drawn.svg.len())
-            })
-            .collect();
-        times.sort();
-        println!("{name}: median {:?}, p95 {:?}, {} bytes", times[250].0, times[475].0, times[0].1);
-    }
-}
-
 fn any_number() -> impl Strategy<Value = f64> {
     prop_oneof![3 => 0.0..200.0_f64, 1 => any::<f64>(), 1 => Just(0.0), 1 => Just(1e18)]
 }

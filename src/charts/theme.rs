@@ -126,7 +126,7 @@ fn kind_pattern(out: &mut String, id: &str, kind: usize, tile: f64) {
 }
 
 /// The definitions of one chart: a pattern for each kind in use, and the two hatches. Ids begin with the chart's id.
-pub(super) fn definitions(id: &str, kinds: &[bool; KINDS]) -> String {
+pub(super) fn definitions(id: &str, kinds: [bool; KINDS]) -> String {
     let mut out = String::from("<defs>");
     for kind in (0..KINDS).filter(|kind| kinds.get(*kind).copied().unwrap_or(false)) {
         kind_pattern(&mut out, id, kind, 8.0 * K);
@@ -155,4 +155,92 @@ pub fn swatch(id: &str, kind_index: usize) -> String {
          <defs>{defs}</defs><rect class=\"chart-swatch-area\" x=\".5\" y=\".5\" width=\"13\" height=\"13\" rx=\"2\" fill=\"url(#{id}-{})\"/></svg>",
         slug(kind_index)
     )
+}
+
+#[cfg(test)]
+#[allow(clippy::expect_used, clippy::panic)] // a test fails by panicking
+mod tests {
+    use super::KIND_SLUGS;
+
+    /// Colours of one theme in the stylesheet: page, kinds, and words on kinds.
+    fn palette(css: &str, opening: &str) -> ([f64; 3], Vec<[f64; 3]>, Vec<[f64; 3]>) {
+        let block = css.split(opening).nth(1).and_then(|rest| rest.split('}').next()).expect("the theme's block");
+        let colour = |name: String| {
+            let hex = block
+                .split(&format!("{name}: #"))
+                .nth(1)
+                .and_then(|rest| rest.split(';').next())
+                .unwrap_or_else(|| panic!("{name}"));
+            let hex = if hex.len() == 3 { hex.chars().flat_map(|c| [c, c]).collect() } else { hex.to_string() };
+            [0, 2, 4].map(|at| {
+                let value = f64::from(u8::from_str_radix(&hex[at..at + 2], 16).expect("hex")) / 255.0;
+                if value <= 0.04045 { value / 12.92 } else { ((value + 0.055) / 1.055).powf(2.4) }
+            })
+        };
+        let each = |prefix: &str| KIND_SLUGS.iter().map(|slug| colour(format!("--{prefix}-{slug}"))).collect();
+        (colour("--chart-page".into()), each("kind"), each("ink"))
+    }
+
+    fn contrast(a: [f64; 3], b: [f64; 3]) -> f64 {
+        let light = |c: [f64; 3]| 0.2126 * c[0] + 0.7152 * c[1] + 0.0722 * c[2] + 0.05;
+        (light(a) / light(b)).max(light(b) / light(a))
+    }
+
+    /// Distance in Oklab (Ottosson 2020) as seen with one kind of sight (Machado, Oliveira and Fernandes 2009, severity 1).
+    fn distance(a: [f64; 3], b: [f64; 3], sight: [[f64; 3]; 3]) -> f64 {
+        let row = |m: [f64; 3], c: [f64; 3]| m[0] * c[0] + m[1] * c[1] + m[2] * c[2];
+        let lab = |c: [f64; 3]| {
+            let seen = sight.map(|m| row(m, c).clamp(0.0, 1.0));
+            let cone = [
+                [0.412_221_47, 0.536_332_54, 0.051_445_99],
+                [0.211_903_5, 0.680_699_55, 0.107_396_96],
+                [0.088_302_46, 0.281_718_84, 0.629_978_7],
+            ]
+            .map(|m| row(m, seen).cbrt());
+            [
+                [0.210_454_26, 0.793_617_79, -0.004_072_05],
+                [1.977_998_5, -2.428_592_2, 0.450_593_71],
+                [0.025_904_04, 0.782_771_77, -0.808_675_77],
+            ]
+            .map(|m| row(m, cone))
+        };
+        let (a, b) = (lab(a), lab(b));
+        a.iter().zip(b).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt()
+    }
+
+    #[test]
+    fn colours_are_readable_and_apart_in_both_themes() {
+        let css = include_str!("../../style/charts.css");
+        let sights = [
+            [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]],
+            [[0.152_286, 1.052_583, -0.204_868], [0.114_503, 0.786_281, 0.099_216], [-0.003_882, -0.048_116, 1.051_998]],
+            [[0.367_322, 0.860_646, -0.227_968], [0.280_085, 0.672_501, 0.047_413], [-0.011_820, 0.042_940, 0.968_881]],
+            [[1.255_528, -0.076_749, -0.178_779], [-0.078_411, 0.930_809, 0.147_602], [0.004_733, 0.691_367, 0.303_900]],
+        ];
+        let blocks = ["\n:root {", ":root:not([data-theme=\"light\"]) {", ":root[data-theme=\"dark\"] {"];
+        for opening in blocks {
+            let (page, kinds, inks) = palette(css, opening);
+            for (i, kind) in kinds.iter().enumerate() {
+                assert!(
+                    contrast(*kind, page) >= 3.0,
+                    "{opening} {}: {:.2} against the page",
+                    KIND_SLUGS[i],
+                    contrast(*kind, page)
+                );
+                assert!(
+                    contrast(*kind, inks[i]) >= 4.5,
+                    "{opening} {}: {:.2} for words",
+                    KIND_SLUGS[i],
+                    contrast(*kind, inks[i])
+                );
+                for (j, other) in kinds.iter().enumerate().skip(i + 1) {
+                    for sight in sights {
+                        let apart = distance(*kind, *other, sight);
+                        assert!(apart > 0.085, "{opening} {} and {}: {apart:.3}", KIND_SLUGS[i], KIND_SLUGS[j]);
+                    }
+                }
+            }
+        }
+        assert_eq!(palette(css, blocks[1]).1, palette(css, blocks[2]).1, "both ways into the dark theme agree");
+    }
 }

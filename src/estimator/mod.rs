@@ -14,6 +14,7 @@ pub use blockers::Blocker;
 pub use compute::Compute;
 pub use ledger::{Certainty, Ledger, LineItem, MemoryKind, TensorLine};
 pub use overhead::FRAMEWORK_CONTEXT;
+pub use states::GATHERED_WEIGHTS;
 
 use crate::config::Job;
 use crate::ops::{self, OpList};

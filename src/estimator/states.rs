@@ -12,6 +12,9 @@ const QUANTISATION_BLOCK: u64 = 256;
 /// `DeepSpeed`'s default of `stage3_max_live_parameters`.
 const MAX_LIVE_PARAMETERS: u64 = 1_000_000_000;
 
+/// Label of the weights gathered for use under full sharding.
+pub const GATHERED_WEIGHTS: &str = "Gathered weights";
+
 /// One parameter tensor of a stage and how often the stage holds it.
 struct Held<'a> {
     op: &'a Op,
@@ -244,7 +247,7 @@ pub(super) fn gathered(job: &Job, list: &OpList, stage: &Stage, blocks: u64) -> 
     let dtype = run.recipe().parameter;
     let bytes = Elements(parameters).stored_as(dtype);
     let shape = Shape::of([Dim("gathered parameters", parameters)]);
-    let tensors = vec![TensorLine { op: "gathered weights", name: "full weights", shape, dtype, count: 1, bytes }];
-    let (kind, label, note) = (MemoryKind::Temporary, "Gathered weights", gathered_weights_note(sharding));
+    let tensors = vec![TensorLine { op: GATHERED_WEIGHTS, name: "full weights", shape, dtype, count: 1, bytes }];
+    let (kind, label, note) = (MemoryKind::Temporary, GATHERED_WEIGHTS, gathered_weights_note(sharding));
     Some(LineItem { kind, label, bytes, tensors, note, source, certainty: Certainty::Modelled })
 }

@@ -1,6 +1,6 @@
 //! What a method answers for one scenario.
 
-use crate::units::Bytes;
+use crate::units::{Bytes, Flops, Seconds};
 
 /// A kind of memory, in the documents' words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -77,8 +77,19 @@ pub struct Difference {
     pub why: String,
 }
 
+/// The training's compute and time, where a document has a formula.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MethodTime {
+    /// The formula in symbols.
+    pub formula: String,
+    /// Operations of the whole training.
+    pub flops: Flops,
+    /// Time on the scenario's accelerators at their achieved rate; `None` without a rate.
+    pub time: Option<Seconds>,
+}
+
 /// A method's answer for one scenario.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct MethodAnswer {
     /// Short id, stable: `ju-2026`, `eleuther`, `capacity-planning`, `distributed-overview`, `solenya`.
     pub id: &'static str,
@@ -94,6 +105,8 @@ pub struct MethodAnswer {
     pub per_gpu_total: Bytes,
     /// The document's total of the whole job, where it has one.
     pub whole_job_total: Option<Bytes>,
+    /// Compute and time of the training, where the document has a formula.
+    pub time: Option<MethodTime>,
     /// Accelerators.
     pub gpus: GpuAnswer,
     /// What this document does not say for this scenario.

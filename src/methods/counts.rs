@@ -51,7 +51,7 @@ impl<'a> Rules<'a> {
             num_attention_heads: inputs.num_attention_heads,
             num_hidden_layers: inputs.num_hidden_layers,
             global_batch_size: inputs.global_batch_size.max(1),
-            micro_batch_size: Some(inputs.micro_batch_size.max(1)),
+            micro_batch_size: inputs.fixed_micro_batch.then(|| inputs.micro_batch_size.max(1)),
             capacity: inputs.capacity,
             accelerators_per_node: inputs.accelerators_per_node.max(1),
             unit,
@@ -204,6 +204,11 @@ pub(super) fn smallest_instance(inputs: &MethodInputs, arithmetic: u64) -> Optio
     })
 }
 
+/// "40 GPUs as 8 tensor ranks × 5 stages".
+pub(super) fn instance_in_words(count: u64, t: u64, p: u64) -> String {
+    format!("{} as {} × {}", gpus(count), counted(t, "tensor rank", "tensor ranks"), counted(p, "stage", "stages"))
+}
+
 /// All divisors in ascending order; above 2³² those whose smaller cofactor exceeds 2¹⁶ are left out.
 fn divisors(number: u64) -> Vec<u64> {
     let number = number.max(1);
@@ -214,7 +219,8 @@ fn divisors(number: u64) -> Vec<u64> {
     small.into_iter().chain(large).collect()
 }
 
-fn counted(count: u64, one: &str, many: &str) -> String {
+/// "1 stage", "5 stages".
+pub(super) fn counted(count: u64, one: &str, many: &str) -> String {
     if count == 1 { format!("1 {one}") } else { format!("{count} {many}") }
 }
 

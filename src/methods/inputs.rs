@@ -20,6 +20,7 @@ pub enum Workload {
 
 /// A scenario as the documents could be told it.
 #[derive(Clone, Debug, PartialEq)]
+#[expect(clippy::struct_excessive_bools, reason = "independent yes-or-no features of a model and a run, as plain numbers are")]
 pub struct MethodInputs {
     /// Width of the residual stream (h).
     pub hidden_size: u64,
@@ -55,6 +56,8 @@ pub struct MethodInputs {
     pub global_batch_size: u64,
     /// Sequences a rank holds at once (b); when serving, sequences of one instance.
     pub micro_batch_size: u64,
+    /// Whether the micro-batch is given; if not, a rank holds its whole share of the batch.
+    pub fixed_micro_batch: bool,
     /// Tensor degree t.
     pub tensor_model_parallel_size: u64,
     /// Pipeline degree p.
@@ -138,6 +141,7 @@ impl MethodInputs {
             workload: Workload::Training,
             seq_length: run.seq_length,
             global_batch_size: run.global_batch_size,
+            fixed_micro_batch: run.micro_batch_size.is_some(),
             recompute: run.recompute,
             attention: run.attention,
             kernels: run.kernels,
@@ -217,6 +221,7 @@ impl MethodInputs {
         seq_length: 1,
         global_batch_size: 1,
         micro_batch_size: 1,
+        fixed_micro_batch: false,
         tensor_model_parallel_size: 1,
         pipeline_model_parallel_size: 1,
         data_parallel_size: 1,

@@ -259,4 +259,4 @@ fn gpus_for(shared: Bytes, room: Bytes) -> Option<u64> {
     (room.0 > 0).then(|| shared.0.div_ceil(room.0).max(1))
 }
 
-pub use super::story::{StoryStep, story};
+pub use super::story::{Setup, StoryStep, story};

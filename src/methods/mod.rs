@@ -27,11 +27,11 @@ pub mod solenya;
 mod story;
 pub mod wrong;
 
-pub use answer::{Difference, GpuAnswer, MethodAnswer, MethodKind, MethodLine};
+pub use answer::{Difference, GpuAnswer, MethodAnswer, MethodKind, MethodLine, MethodTime};
 pub use counts::instance_shape;
 pub use face::all;
 pub use inputs::{EngineSide, MethodInputs, Workload};
-pub use story::{StoryStep, story};
+pub use story::{Setup, StoryStep, story};
 
 use crate::units::{Bytes, Elements};
 

@@ -10,12 +10,8 @@ use super::{ModelStates, Shape, ju_2026};
 pub struct StoryStep {
     /// What is switched on.
     pub title: &'static str,
-    /// `ZeRO` stage.
-    pub zero_stage: u8,
-    /// Whether blocks are checkpointed.
-    pub checkpointing: bool,
-    /// Whether `FlashAttention` is on.
-    pub flash_attention: bool,
+    /// The switches.
+    pub setup: Setup,
     /// The count printed in the document.
     pub stated: Option<u64>,
     /// The document's equation with exact amounts and its nominal 7·10⁹ parameters, rounded up.
@@ -34,76 +30,104 @@ pub struct StoryStep {
     pub sentence: String,
 }
 
-/// One set of switches of the document's example.
+/// What the document setup on, one after the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Switches {
-    zero_stage: u8,
-    checkpointing: bool,
-    flash_attention: bool,
+pub struct Setup {
+    /// `ZeRO` stage, 0 to 3.
+    pub zero_stage: u8,
+    /// Whether blocks are checkpointed.
+    pub checkpointing: bool,
+    /// Whether `FlashAttention` is on.
+    pub flash_attention: bool,
 }
 
-impl Switches {
-    fn activations(self, batch_size: u64) -> Bytes {
-        let shape = ju_2026::EXAMPLE.with_batch_size(batch_size);
-        let (kept, temporary) = ju_2026::held_activations(&shape, self.checkpointing, self.flash_attention);
+impl Setup {
+    /// Activations of that many sequences held at once, checkpoints and recomputed block together.
+    pub fn activations(self, shape: &Shape) -> Bytes {
+        let (kept, temporary) = ju_2026::held_activations(shape, self.checkpointing, self.flash_attention);
         kept + temporary
     }
 
-    fn arithmetic(self, num_parameters: u64, capacity: Bytes) -> Option<u64> {
-        let states = ju_2026::adam_states(num_parameters);
-        ju_2026::gpus(self.zero_stage, &states, self.activations(ju_2026::EXAMPLE.batch_size), capacity)
+    /// The document's equation for the batch of `shape`, rounded up.
+    pub fn gpus(self, states: &ModelStates, shape: &Shape, capacity: Bytes) -> Option<u64> {
+        ju_2026::gpus(self.zero_stage, states, self.activations(shape), capacity)
     }
 
-    fn memory(self, states: &ModelStates, ranks: u64, sequences: u64) -> Bytes {
-        ju_2026::states_per_gpu(self.zero_stage, states, ranks).total() + self.activations(sequences)
+    /// Memory of one of `ranks` that holds `sequences` at once.
+    pub fn memory(self, states: &ModelStates, shape: &Shape, ranks: u64, sequences: u64) -> Bytes {
+        ju_2026::states_per_gpu(self.zero_stage, states, ranks).total() + self.activations(&shape.with_batch_size(sequences))
     }
 
-    fn with_rules<T>(self, capacity: Bytes, micro_batch_size: Option<u64>, ask: impl FnOnce(&Rules<'_>) -> T) -> T {
-        let states = ju_2026::adam_states(ju_2026::NOMINAL_PARAMETERS);
-        let Shape { num_attention_heads, num_hidden_layers, batch_size, .. } = ju_2026::EXAMPLE;
-        ask(&Rules {
+    /// The smallest count whose ranks share the batch evenly and fit, in nodes of eight; `None` for the micro-batch means each
+    /// rank's whole share at once.
+    pub fn gpus_that_can_run(
+        self,
+        states: &ModelStates,
+        shape: &Shape,
+        capacity: Bytes,
+        micro_batch_size: Option<u64>,
+    ) -> Option<u64> {
+        self.place(states, shape, capacity, micro_batch_size).0.map(|placement| placement.gpus)
+    }
+
+    /// The smallest placement, and the reason in words.
+    fn place(
+        self,
+        states: &ModelStates,
+        shape: &Shape,
+        capacity: Bytes,
+        micro_batch_size: Option<u64>,
+    ) -> (Option<Placement>, String) {
+        let memory = |ranks, sequences| self.memory(states, shape, ranks, sequences);
+        let rules = Rules {
             t: 1,
             p: 1,
-            num_attention_heads,
-            num_hidden_layers,
-            global_batch_size: batch_size,
+            num_attention_heads: shape.num_attention_heads,
+            num_hidden_layers: shape.num_hidden_layers,
+            global_batch_size: shape.batch_size,
             micro_batch_size,
             capacity,
             accelerators_per_node: 8,
             unit: MemoryUnit::Gb,
-            memory: &|ranks, sequences| self.memory(&states, ranks, sequences),
-        })
+            memory: &memory,
+        };
+        let found = rules.smallest();
+        let reason = rules.answer(self.gpus(states, shape, capacity)).reason;
+        (found, if found.is_some() { reason } else { reason + &self.why_never(states, shape, capacity, MemoryUnit::Gb) })
     }
 
-    fn smallest(self, capacity: Bytes, micro_batch_size: Option<u64>) -> Option<Placement> {
-        self.with_rules(capacity, micro_batch_size, |rules| rules.smallest())
+    /// What alone exceeds the capacity, as further sentences: the states every GPU repeats, or a single sequence.
+    pub(super) fn why_never(self, states: &ModelStates, shape: &Shape, capacity: Bytes, unit: MemoryUnit) -> String {
+        let repeated = states.sharded(self.zero_stage, u64::MAX).total();
+        let lone = self.activations(&shape.with_batch_size(1));
+        let states = (repeated > capacity).then(|| format!(" What every GPU repeats takes {} alone.", unit.show(repeated)));
+        let sequence = (lone > capacity).then(|| format!(" The activations of a single sequence take {}.", unit.show(lone)));
+        states.into_iter().chain(sequence).collect()
     }
 
     fn step(self, title: &'static str, stated: Option<u64>) -> StoryStep {
-        let capacity = ju_2026::EXAMPLE_CAPACITY;
-        let arithmetic = self.arithmetic(ju_2026::NOMINAL_PARAMETERS, capacity);
-        let exact = ju_2026::num_parameters(&ju_2026::EXAMPLE, ju_2026::EXAMPLE_VOCAB_SIZE);
-        let found = self.smallest(capacity, None);
+        let (shape, capacity) = (&ju_2026::EXAMPLE, ju_2026::EXAMPLE_CAPACITY);
+        let nominal = ju_2026::adam_states(ju_2026::NOMINAL_PARAMETERS);
+        let exact = ju_2026::adam_states(ju_2026::num_parameters(shape, ju_2026::EXAMPLE_VOCAB_SIZE));
+        let (found, sentence) = self.place(&nominal, shape, capacity, None);
         StoryStep {
             title,
-            zero_stage: self.zero_stage,
-            checkpointing: self.checkpointing,
-            flash_attention: self.flash_attention,
+            setup: self,
             stated,
-            arithmetic,
-            arithmetic_exact_parameters: self.arithmetic(exact, capacity),
+            arithmetic: self.gpus(&nominal, shape, capacity),
+            arithmetic_exact_parameters: self.gpus(&exact, shape, capacity),
             runnable: found.map(|placement| placement.gpus),
-            runnable_with_accumulation: self.smallest(capacity, Some(1)).map(|placement| placement.gpus),
+            runnable_with_accumulation: self.gpus_that_can_run(&nominal, shape, capacity, Some(1)),
             per_gpu: found.map(|placement| placement.bytes),
-            one_sequence: self.activations(1),
-            sentence: self.with_rules(capacity, None, |rules| rules.answer(arithmetic).reason),
+            one_sequence: self.activations(&shape.with_batch_size(1)),
+            sentence,
         }
     }
 }
 
 /// The first document's story as it works out: 924/423/275 stated, 935/432/282 exact and impossible, 15 → 16, 8.
 pub fn story() -> Vec<StoryStep> {
-    let step = |zero_stage, checkpointing, flash_attention| Switches { zero_stage, checkpointing, flash_attention };
+    let step = |zero_stage, checkpointing, flash_attention| Setup { zero_stage, checkpointing, flash_attention };
     vec![
         step(0, false, false).step("Every GPU keeps everything", None),
         step(1, false, false).step("ZeRO-1: share out the optimizer", Some(924)),
@@ -150,14 +174,15 @@ mod tests {
             [(false, [64, 32, 16], [16, 8, 4], [8, 4, 4]), (true, [32, 16, 8], [16, 8, 4], [8, 4, 4])]
         {
             for zero_stage in 1..=3_u8 {
-                let switches = Switches { zero_stage, checkpointing: true, flash_attention };
-                let at = |capacity, micro| switches.smallest(capacity, micro).map(|placement| placement.gpus);
+                let setup = Setup { zero_stage, checkpointing: true, flash_attention };
+                let states = ju_2026::adam_states(ju_2026::NOMINAL_PARAMETERS);
+                let at = |capacity, micro| setup.gpus_that_can_run(&states, &ju_2026::EXAMPLE, capacity, micro);
                 let index = usize::from(zero_stage - 1);
                 let gib = Bytes(40 * Bytes::GIB);
                 assert_eq!(at(ju_2026::EXAMPLE_CAPACITY, None), Some(whole[index]));
                 assert_eq!(at(ju_2026::EXAMPLE_CAPACITY, Some(1)), Some(decimal[index]));
                 assert_eq!(at(gib, None), Some(whole[index]));
-                assert_eq!(at(gib, Some(1)), Some(binary[index]), "{switches:?}");
+                assert_eq!(at(gib, Some(1)), Some(binary[index]), "{setup:?}");
             }
         }
     }

@@ -10,11 +10,11 @@ use crate::units::{DType, Flops};
 /// All operations from the block's input to the first residual sum.
 pub(super) fn operations(with: &Lowering) -> Vec<Op> {
     let mut ops = Vec::with_capacity(12);
-    let input = Tensor { kept: Kept::BlockInput, ..with.hidden("block input", Kept::Block) };
+    if with.training {
+        ops.push(block_input(with));
+    }
     if with.model.norms_per_block >= 1 {
-        ops.push(ends::norm("input norm", with, input));
-    } else {
-        ops.push(residual_only(input));
+        ops.push(ends::norm("Input norm", with, None));
     }
     ops.push(projections(with));
     if with.model.qk_norm {
@@ -29,10 +29,11 @@ pub(super) fn operations(with: &Lowering) -> Vec<Op> {
     ops
 }
 
-fn residual_only(input: Tensor) -> Op {
+/// What the block is given; it is saved in any case, as the checkpoint under full recomputation.
+fn block_input(with: &Lowering) -> Op {
     Op {
-        name: "block input",
-        tensors: vec![input],
+        name: "Block input",
+        tensors: vec![with.hidden("block input", Kept::BlockInput)],
         forward: Flops(0.0),
         attention_core: false,
         source: sources::KORTHIKANTI_2022,
@@ -65,7 +66,7 @@ fn projections(with: &Lowering) -> Op {
         with.activation,
     ));
     Op {
-        name: "query, key and value projection",
+        name: "Query, key and value projection",
         tensors,
         forward: with.matrix_product(with.h().1, columns),
         attention_core: false,
@@ -106,7 +107,7 @@ fn qk_norm(with: &Lowering) -> Op {
             tensors.push(in_format(with.saved(statistic, [with.s(), with.b(), heads], split, Kept::Block), DType::Fp32));
         }
     }
-    Op { name: "query and key norm", tensors, forward: Flops(0.0), attention_core: false, source: sources::FUSED_KERNELS }
+    Op { name: "Query and key norm", tensors, forward: Flops(0.0), attention_core: false, source: sources::FUSED_KERNELS }
 }
 
 /// Queries, keys and values as the attention core reads them.
@@ -125,7 +126,7 @@ fn flash_core(with: &Lowering) -> Op {
         tensors.push(in_format(statistic, DType::Fp32));
     }
     Op {
-        name: "attention core (FlashAttention)",
+        name: "Attention core (FlashAttention)",
         tensors,
         forward: with.attention_product() * 2.0,
         attention_core: true,
@@ -145,19 +146,19 @@ fn standard_core(with: &Lowering, ops: &mut Vec<Op>) {
     let [queries, keys, values] = queries_keys_values(with);
     if !with.training {
         let scores = workspace("scores", dims, split, DType::Fp32);
-        ops.push(op("scores", vec![scores], with.attention_product()));
-        ops.push(op("attention over values", Vec::new(), with.attention_product()));
+        ops.push(op("Scores", vec![scores], with.attention_product()));
+        ops.push(op("Attention over values", Vec::new(), with.attention_product()));
         return;
     }
-    ops.push(op("scores", vec![queries, keys], with.attention_product()));
+    ops.push(op("Scores", vec![queries, keys], with.attention_product()));
     let paper = matches!(with.kernels, Kernels::Korthikanti);
     let softmax = if paper { with.activation } else { DType::Fp32 };
-    ops.push(op("softmax", vec![square("probabilities", softmax)], Flops(0.0)));
+    ops.push(op("Softmax", vec![square("probabilities", softmax)], Flops(0.0)));
     if paper {
-        ops.push(op("attention dropout", vec![square("attention dropout mask", DType::Mask)], Flops(0.0)));
+        ops.push(op("Attention dropout", vec![square("attention dropout mask", DType::Mask)], Flops(0.0)));
     }
     let weights = if paper { "probabilities after dropout" } else { "probabilities in the activation format" };
-    ops.push(op("attention over values", vec![square(weights, with.activation), values], with.attention_product()));
+    ops.push(op("Attention over values", vec![square(weights, with.activation), values], with.attention_product()));
 }
 
 /// Output projection: `a·d·h` weights; the attention output is saved, and in the paper's list a dropout mask.
@@ -175,7 +176,7 @@ fn output_projection(with: &Lowering) -> Op {
     }
     tensors.push(workspace("projected output", [with.s(), with.b(), with.h()], Split::Replicated, with.activation));
     Op {
-        name: "output projection",
+        name: "Output projection",
         tensors,
         forward: with.matrix_product(with.h().1, with.heads().1.saturating_mul(with.head_dim().1)),
         attention_core: false,

@@ -8,7 +8,9 @@ use crate::sources;
 use crate::units::{DType, Flops};
 
 /// A norm over the hidden width: scale (and bias); saves its input, and in fused kernels one or two fp32 values per token.
-pub(super) fn norm(name: &'static str, with: &Lowering, input: Tensor) -> Op {
+///
+/// Without `input` the norm reads what is saved already: the block's input.
+pub(super) fn norm(name: &'static str, with: &Lowering, input: Option<Tensor>) -> Op {
     let mut tensors = vec![with.weight("scale", [with.h()], Split::Replicated)];
     let layer_norm = matches!(with.model.normalization, Normalization::LayerNorm);
     if layer_norm {
@@ -16,10 +18,10 @@ pub(super) fn norm(name: &'static str, with: &Lowering, input: Tensor) -> Op {
     }
     let fused = matches!(with.kernels, Kernels::Fused);
     if with.training {
-        tensors.push(input);
+        tensors.extend(input);
         if fused {
             let statistics = if layer_norm { Dim("mean and deviation", 2) } else { Dim("root mean square", 1) };
-            let kept = if matches!(input.kept, Kept::BlockInput) { Kept::Block } else { input.kept };
+            let kept = input.map_or(Kept::Block, |input| input.kept);
             let saved = with.saved("norm statistics", [with.s(), with.b(), statistics], Split::Replicated, kept);
             tensors.push(in_format(saved, DType::Fp32));
         }
@@ -48,9 +50,9 @@ pub(super) fn embedding(with: &Lowering) -> Vec<Op> {
         }
     }
     let mut ops =
-        vec![Op { name: "embedding", tensors, forward: Flops(0.0), attention_core: false, source: sources::KORTHIKANTI_2022 }];
+        vec![Op { name: "Embedding", tensors, forward: Flops(0.0), attention_core: false, source: sources::KORTHIKANTI_2022 }];
     if with.model.embedding_norm {
-        ops.push(norm("embedding norm", with, with.hidden("embedded tokens", Kept::Always)));
+        ops.push(norm("Embedding norm", with, Some(with.hidden("embedded tokens", Kept::Always))));
     }
     ops
 }
@@ -59,7 +61,7 @@ pub(super) fn embedding(with: &Lowering) -> Vec<Op> {
 pub(super) fn head(with: &Lowering) -> Vec<Op> {
     let mut ops = Vec::with_capacity(2);
     if with.model.final_norm {
-        ops.push(norm("final norm", with, with.hidden("final norm input", Kept::Always)));
+        ops.push(norm("Final norm", with, Some(with.hidden("final norm input", Kept::Always))));
     }
     let mut tensors = Vec::with_capacity(6);
     if !with.model.tie_word_embeddings {
@@ -71,7 +73,7 @@ pub(super) fn head(with: &Lowering) -> Vec<Op> {
         (true, Kernels::Fused) => chunked_loss(with, &mut tensors),
     }
     ops.push(Op {
-        name: "output head and loss",
+        name: "Output head and loss",
         tensors,
         forward: head_products(with),
         attention_core: false,

@@ -11,7 +11,7 @@ use crate::units::{DType, Flops};
 pub(super) fn operations(with: &Lowering) -> Vec<Op> {
     let mut ops = Vec::with_capacity(3);
     if with.model.norms_per_block >= 2 {
-        ops.push(ends::norm("post-attention norm", with, with.hidden("attention residual", Kept::Block)));
+        ops.push(ends::norm("Post-attention norm", with, Some(with.hidden("attention residual", Kept::Block))));
     }
     ops.push(up(with));
     ops.push(down(with));
@@ -44,7 +44,7 @@ fn up(with: &Lowering) -> Op {
         tensors.push(with.hidden("feed-forward input", Kept::Block));
     }
     let forward: Flops = names.iter().map(|_| with.matrix_product(with.h().1, with.ffn().1)).sum();
-    Op { name: "feed-forward up", tensors, forward, attention_core: false, source: sources::KORTHIKANTI_2022 }
+    Op { name: "Feed-forward up", tensors, forward, attention_core: false, source: sources::KORTHIKANTI_2022 }
 }
 
 /// Down projection: `f·h` weights; its input is saved, and in the paper's list a dropout mask.
@@ -62,7 +62,7 @@ fn down(with: &Lowering) -> Op {
     tensors.push(workspace("down input", [with.s(), with.b(), with.ffn()], Split::Tensor, with.activation));
     tensors.push(workspace("block output", [with.s(), with.b(), with.h()], Split::Replicated, with.activation));
     Op {
-        name: "feed-forward down",
+        name: "Feed-forward down",
         tensors,
         forward: with.matrix_product(with.h().1, with.ffn().1),
         attention_core: false,

@@ -3,7 +3,7 @@
 use std::num::NonZeroU64;
 
 use crate::config::{Job, ParallelLayout, Run};
-use crate::estimator::{Estimate, FRAMEWORK_CONTEXT, Headroom, LineItem, MemoryKind, estimate};
+use crate::estimator::{Estimate, FRAMEWORK_CONTEXT, GATHERED_WEIGHTS, Headroom, LineItem, MemoryKind, estimate};
 use crate::units::{Bytes, MemoryUnit};
 
 const TWO: NonZeroU64 = NonZeroU64::MIN.saturating_add(1);
@@ -146,7 +146,7 @@ fn arithmetic(job: &Job) -> Option<u64> {
     let lines = estimate(&base).ledger.lines;
     let (context, model): (Vec<_>, Vec<_>) = lines.iter().partition(|line| line.kind == MemoryKind::Framework);
     let context: Bytes = context.iter().filter(|line| line.label == FRAMEWORK_CONTEXT).map(|line| line.bytes).sum();
-    let (shared, replicated): (Vec<&LineItem>, Vec<_>) = model.iter().partition(|line| is_shared(&base, line.kind));
+    let (shared, replicated): (Vec<&LineItem>, Vec<_>) = model.iter().partition(|line| is_shared(&base, line));
     let with_reserve = |lines: &[&LineItem]| {
         let bytes: Bytes = lines.iter().map(|line| line.bytes).sum();
         bytes + bytes.percent(base.cluster().overheads.fragmentation_percent)
@@ -159,20 +159,48 @@ fn arithmetic(job: &Job) -> Option<u64> {
     Some(if job.training().is_some() { count.saturating_mul(job.layout().t()).saturating_mul(job.layout().p()) } else { count })
 }
 
-/// Whether more accelerators make this kind smaller on each.
-const fn is_shared(job: &Job, kind: MemoryKind) -> bool {
+/// Whether more accelerators make this line smaller on each.
+fn is_shared(job: &Job, line: &LineItem) -> bool {
     let sharding = job.layout().sharding;
     let Some(run) = job.training() else { return true };
-    match kind {
+    match line.kind {
         MemoryKind::Parameter => sharding.shards_parameters(),
         MemoryKind::Gradient => sharding.shards_gradients(),
         MemoryKind::OptimizerState => sharding.shards_optimizer(),
         // Without a micro-batch of its own, a rank takes its share of the global batch.
         MemoryKind::Activation => run.micro_batch_size.is_none(),
-        MemoryKind::KvCache | MemoryKind::Temporary | MemoryKind::Framework => false,
+        MemoryKind::Temporary => run.micro_batch_size.is_none() && line.label != GATHERED_WEIGHTS,
+        MemoryKind::KvCache | MemoryKind::Framework => false,
     }
 }
 
+/// The layout that takes the division literally.
+fn layout_of_division(job: &Job, gpus: u64) -> Option<ParallelLayout> {
+    let layout = *job.layout();
+    Some(match job.run() {
+        Run::Training(_) => {
+            let ranks = NonZeroU64::new(gpus / layout.t().saturating_mul(layout.p()).max(1))?;
+            ParallelLayout { data_parallel_size: ranks, ..layout }
+        }
+        Run::Serving(_) => ParallelLayout { tensor_model_parallel_size: NonZeroU64::new(gpus)?, ..ParallelLayout::SINGLE },
+    })
+}
+
+/// Why the division's count cannot be used as it is; `None` if only a better-dealt count was preferred.
+fn against_division(job: &Job, gpus: u64, unit: MemoryUnit) -> Option<String> {
+    let layout = layout_of_division(job, gpus)?;
+    let estimate = estimate(&job.with_layout(layout));
+    if let Some(blocker) = estimate.blockers.first() {
+        return Some(blocker.to_string());
+    }
+    let node = job.cluster().accelerator.accelerators_per_node.max(1);
+    if !whole_nodes(gpus, node) {
+        return Some(format!("{gpus} GPUs are not whole nodes of {node}"));
+    }
+    (!estimate.runs()).then(|| what_blocks(&estimate, unit))
+}
+
+/// One or two sentences on why the runnable count is what it is.
 fn reason(
     job: &Job,
     arithmetic: Option<u64>,
@@ -182,13 +210,20 @@ fn reason(
 ) -> String {
     let Some(runnable) = runnable else {
         let why = near_miss
-            .map_or_else(|| "no layout deals out the work evenly".to_owned(), |(gpus, what)| format!("with {gpus} GPUs: {what}"));
+            .map_or_else(|| "no layout deals out the work evenly".to_owned(), |(gpus, what)| format!("with {gpus}, {what}"));
         return format!("No count can run it with this micro-batch and sharding: {why}.");
     };
-    let fit = format!("{} of {} per GPU", unit.show(runnable.per_gpu), unit.show(job.cluster().accelerator.memory));
-    match (arithmetic, near_miss) {
-        (Some(division), _) if division == runnable.gpus => format!("The division comes out even: {fit}."),
-        (_, Some((gpus, what))) if *gpus < runnable.gpus => format!("{fit}. With {gpus} it cannot: {what}."),
-        _ => format!("{fit}."),
+    let mut text =
+        format!("It takes {} of {} per GPU.", unit.show(runnable.per_gpu), unit.show(job.cluster().accelerator.memory));
+    let mut because = |gpus: u64, what: &str| {
+        text = format!("{text} With {gpus}: {what}.");
+    };
+    let division = arithmetic.filter(|division| *division < runnable.gpus);
+    if let Some((division, what)) = division.and_then(|division| Some((division, against_division(job, division, unit)?))) {
+        because(division, &what);
     }
+    if let Some((gpus, what)) = near_miss.filter(|(gpus, _)| *gpus < runnable.gpus && Some(*gpus) != division) {
+        because(*gpus, what);
+    }
+    text
 }

@@ -95,7 +95,7 @@ impl Scenario {
             }
             // Adding zero turns minus zero into zero, which alone can be written and read.
             (FieldKind::Decimal { .. }, Value::Decimal(number)) if number.is_finite() => {
-                self.put(id, Value::Decimal(number + 0.0))
+                self.put(id, Value::Decimal(number + 0.0));
             }
             (kind, value) if takes(kind, &value) => self.put(id, value),
             _ => {}

@@ -97,7 +97,7 @@ pub fn quarantine_key(key: &str, time_ms: u64) -> String {
 ///
 /// ```
 /// use headroom::scenario::records::new_id;
-/// assert_eq!(new_id(1_790_000_000_000, 0xabc), "18fc2cff000-abc");
+/// assert_eq!(new_id(1_790_000_000_000, 0xabc), "1a0c4506c00-abc");
 /// ```
 pub fn new_id(time_ms: u64, random: u32) -> String {
     format!("{time_ms:x}-{random:x}")

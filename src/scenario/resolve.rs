@@ -7,7 +7,7 @@ use crate::config::{
     Accelerator, Cluster, DataSharding, Job, ModelConfig, Overheads, ParallelLayout, PeakRates, PositionEmbedding, Run,
     ServingRun, TrainingRun,
 };
-use crate::units::{Bytes, DType, to_f64};
+use crate::units::{Bytes, DType, grouped, to_f64};
 
 /// One problem of a scenario, tied to the field where it can be solved.
 #[derive(Clone, Debug, PartialEq)]
@@ -233,8 +233,8 @@ fn check_heads(scenario: &Scenario) -> Option<FieldError> {
         if multi_head { heads } else { (1..=kv_heads.min(heads)).rev().find(|count| heads.is_multiple_of(*count)).unwrap_or(1) };
     Some(FieldError {
         field: FieldId::NumKeyValueHeads,
-        message: format!("{heads} attention heads do not split evenly over {kv_heads} key/value heads."),
-        way_out: Some((format!("Use {way_out} key/value heads"), Value::Integer(way_out))),
+        message: format!("{} attention heads do not split evenly over {} key/value heads.", count(heads), count(kv_heads)),
+        way_out: Some((format!("Use {} key/value heads", count(way_out)), Value::Integer(way_out))),
     })
 }
 
@@ -248,7 +248,7 @@ fn check_positions(scenario: &Scenario) -> Option<FieldError> {
     Some(FieldError {
         field: FieldId::PositionRows,
         message: "A learned position table needs at least one row.".to_owned(),
-        way_out: Some((format!("Use {rows} rows"), Value::Integer(rows))),
+        way_out: Some((format!("Use {} rows", count(rows)), Value::Integer(rows))),
     })
 }
 
@@ -261,35 +261,32 @@ fn check_gpus(scenario: &Scenario) -> Option<FieldError> {
     if gpus == 0 || group == 0 || gpus.is_multiple_of(group) {
         return None;
     }
+    let ranks = format!("{} tensor × {} pipeline ranks need", count(t), count(p));
     if group > max {
         return Some(FieldError {
             field: FieldId::TensorParallel,
-            message: format!("{t} tensor × {p} pipeline ranks need {group} GPUs, more than the {max} this page counts."),
+            message: format!("{ranks} {} GPUs, more than the {} this page counts.", count(group), count(max)),
             way_out: Some(("Use 1 tensor rank".to_owned(), Value::Integer(1))),
         });
     }
     let below = gpus / group * group;
     let above = below.saturating_add(group);
-    let (message, nearest) = if below == 0 {
-        (
-            format!(
-                "{t} tensor × {p} pipeline ranks need a multiple of {group} GPUs; {gpus} is too few: {above} is the nearest."
-            ),
-            above,
-        )
+    let (reason, nearest) = if below == 0 {
+        (format!("is too few: {} is the nearest", count(above)), above)
     } else if above > max {
-        (
-            format!("{t} tensor × {p} pipeline ranks need a multiple of {group} GPUs; {gpus} is none: {below} is the nearest."),
-            below,
-        )
+        (format!("is none: {} is the nearest", count(below)), below)
     } else {
         let nearest = if gpus - below < above - gpus { below } else { above };
-        (
-            format!(
-                "{t} tensor × {p} pipeline ranks need a multiple of {group} GPUs; {gpus} is none: {below} and {above} are the nearest."
-            ),
-            nearest,
-        )
+        (format!("is none: {} and {} are the nearest", count(below), count(above)), nearest)
     };
-    Some(FieldError { field: FieldId::Gpus, message, way_out: Some((format!("Use {nearest} GPUs"), Value::Integer(nearest))) })
+    Some(FieldError {
+        field: FieldId::Gpus,
+        message: format!("{ranks} a multiple of {} GPUs; {} {reason}.", count(group), count(gpus)),
+        way_out: Some((format!("Use {} GPUs", count(nearest)), Value::Integer(nearest))),
+    })
+}
+
+/// A count with grouped digits.
+fn count(number: u64) -> String {
+    grouped(to_f64(number), 0)
 }

@@ -1,9 +1,13 @@
 //! Builders shared by the tests.
-#![allow(dead_code, missing_docs, reason = "each test binary uses some of these")]
+#![allow(dead_code, missing_docs, clippy::expect_used, reason = "each test binary uses some of these builders")]
 
 use std::num::NonZeroU64;
 
-use headroom::config::*;
+use headroom::config::{
+    Accelerator, AttentionKernel, Cluster, DataSharding, GradientDType, Job, Kernels, MlpKind, ModelConfig, Normalization,
+    Optimizer, Overheads, ParallelLayout, PeakRates, PositionEmbedding, Recompute, Run, ServingRun, TrainingPrecision,
+    TrainingRun,
+};
 use headroom::units::{Bytes, DType};
 
 /// A GPT of the documents: multi-head, plain MLP of `4h`, biases everywhere, `LayerNorm`, learned positions, tied head.

@@ -3,7 +3,7 @@
 use leptos::prelude::*;
 
 use crate::app::state::state;
-use crate::scenario::{Default as FieldDefault, Field, FieldId, FieldKind, Value, range_text, show};
+use crate::scenario::{Field, FieldDefault, FieldId, FieldKind, Value, range_text, show};
 
 /// A problem of one field: what is wrong, and a value that would be right.
 #[derive(Clone, Debug, PartialEq)]
@@ -49,17 +49,25 @@ pub fn FieldFrame(
     /// Whether the input has its own label.
     #[prop(optional)]
     bare: bool,
+    /// Whether only screen readers read the label; the help button then goes too.
+    #[prop(optional)]
+    spoken: bool,
     /// The input.
     children: Children,
 ) -> impl IntoView {
     let open = RwSignal::new(false);
     let class = move || {
-        format!("field{}{}", if wide { " field--wide" } else { "" }, if problem.with(Option::is_some) { " field--invalid" } else { "" })
+        format!(
+            "field{}{}",
+            if wide { " field--wide" } else { "" },
+            if problem.with(Option::is_some) { " field--invalid" } else { "" }
+        )
     };
     view! {
         <div class=class>
-            <div class="field__top">
-                {(!bare).then(|| view! { <label class="field__label" for=format!("f-{}", field.key)>{field.label}</label> })}
+            {spoken.then(|| view! { <label class="sr" for=format!("f-{}", field.key)>{field.label}</label> })}
+            <div class="field__top" hidden=spoken>
+                {(!bare && !spoken).then(|| view! { <label class="field__label" for=format!("f-{}", field.key)>{field.label}</label> })}
                 {bare.then(|| view! { <span class="field__label"></span> })}
                 <button
                     type="button"

@@ -23,12 +23,15 @@ pub fn FieldView(
     /// Whether it takes the whole width of the form.
     #[prop(optional)]
     wide: bool,
+    /// Whether the heading above stands for its label, which only screen readers then read.
+    #[prop(optional)]
+    bare: bool,
 ) -> impl IntoView {
     let field = field(id);
     match field.kind {
         FieldKind::Choice(options) => view! { <SelectField field options wide /> }.into_any(),
         FieldKind::Flag => view! { <ToggleField field /> }.into_any(),
-        FieldKind::Model | FieldKind::Accelerator => view! { <PickerField field wide /> }.into_any(),
+        FieldKind::Model | FieldKind::Accelerator => view! { <PickerField field wide bare /> }.into_any(),
         FieldKind::Integer { .. } | FieldKind::Decimal { .. } | FieldKind::Text { .. } => {
             view! { <NumberField field wide /> }.into_any()
         }

@@ -58,6 +58,9 @@ pub fn PickerField(
     /// Whether it takes the whole width.
     #[prop(optional)]
     wide: bool,
+    /// Whether the heading above stands for its label, which only screen readers then read.
+    #[prop(optional)]
+    bare: bool,
 ) -> impl IntoView {
     let state = state();
     let id = field.id;
@@ -75,10 +78,7 @@ pub fn PickerField(
     };
     let choose = move |row: &Row| {
         let row_id = row.id;
-        state.edit(None, |scenario| match field.kind {
-            FieldKind::Model => scenario.set_model(row_id),
-            _ => scenario.set_accelerator(row_id),
-        });
+        state.edit(None, |scenario| scenario.set(id, Value::Text(row_id.to_owned())));
         close();
     };
     let on_key = move |event: KeyboardEvent| {
@@ -95,7 +95,7 @@ pub fn PickerField(
     };
     let option_id = move |index: usize| format!("o-{}-{index}", field.key);
     view! {
-        <FieldFrame field problem wide>
+        <FieldFrame field problem wide spoken=bare>
             <div class="field__box field__box--select picker">
                 <input
                     id=format!("f-{}", field.key)

@@ -3,11 +3,11 @@
 use leptos::prelude::*;
 
 use crate::app::state::{State, state};
-use crate::app::words::{Scale, accelerator_name, margin, model_name, percent};
+use crate::app::words::{Scale, accelerator_name, kinds, margin, model_name, percent};
 use crate::charts::{self, BarRow, BarView, Segment};
 use crate::estimator::{Estimate, MemoryKind, estimate};
 use crate::scenario::Scenario;
-use crate::units::{Bytes, MemoryUnit, to_f64};
+use crate::units::{MemoryUnit, to_f64};
 
 /// The bar, and what its parts are.
 #[component]
@@ -16,7 +16,7 @@ pub fn Stack() -> impl IntoView {
     let svg = Memo::new(move |_| charts::bar(&bar_view(state), state.bar_width.get()));
     let label = Memo::new(move |_| spoken(state));
     view! {
-        <figure class="stack">
+        <figure id="stack" class="stack">
             <div class="stack__chart" role="img" aria-label=move || label.get() inner_html=move || svg.get()></div>
             <Legend />
         </figure>
@@ -62,15 +62,6 @@ fn legend(estimate: &Estimate, unit: MemoryUnit) -> Vec<(MemoryKind, String)> {
     kinds(estimate, scale).into_iter().map(|(kind, rounded)| (kind, scale.number(rounded))).collect()
 }
 
-/// Kinds in use, each the sum of its rounded lines as in the ledger.
-fn kinds(estimate: &Estimate, scale: Scale) -> Vec<(MemoryKind, u64)> {
-    let lines = &estimate.ledger.lines;
-    let bytes: Vec<Bytes> = lines.iter().map(|line| line.bytes).collect();
-    let rounded = scale.parts(&bytes).0;
-    let of = |kind: MemoryKind| lines.iter().zip(&rounded).filter(|(line, _)| line.kind == kind).map(|(_, amount)| *amount).sum();
-    MemoryKind::ALL.into_iter().filter(|kind| estimate.ledger.of(*kind).0 > 0).map(|kind| (kind, of(kind))).collect()
-}
-
 /// One row, or two when a scenario is compared with another.
 fn bar_view(state: State) -> BarView {
     let unit = state.unit.get();
@@ -113,7 +104,9 @@ fn spoken(state: State) -> String {
         let scale = Scale::of(unit, estimate.total(), estimate.capacity);
         let parts: Vec<String> = kinds(estimate, scale)
             .into_iter()
-            .map(|(kind, rounded)| format!("{} {}, {}", kind.name(), scale.number(rounded), percent(estimate.ledger.of(kind), estimate.total())))
+            .map(|(kind, rounded)| {
+                format!("{} {}, {}", kind.name(), scale.number(rounded), percent(estimate.ledger.of(kind), estimate.total()))
+            })
             .collect();
         format!("Memory of one GPU in {unit}: {}; capacity {}.", parts.join("; "), scale.show(estimate.capacity))
     })

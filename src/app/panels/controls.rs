@@ -7,11 +7,10 @@ use crate::app::state::{Dialog, state};
 use crate::scenario::{Field, FieldId, FieldKind, Group, Mode, Scenario, Value, fields, show};
 
 /// What stands under one heading of the form.
-const SECTIONS: [(&str, &[Group]); 4] = [
+const SECTIONS: [(&str, &[Group]); 3] = [
     ("Model", &[Group::Model]),
     ("Run", &[Group::Run, Group::Precision]),
-    ("Hardware", &[Group::Hardware]),
-    ("Layout", &[Group::Layout]),
+    ("Hardware and layout", &[Group::Hardware, Group::Layout]),
 ];
 
 /// What folds away, in the order of the form.
@@ -34,9 +33,9 @@ fn listed(groups: &'static [Group], folded: bool, mode: Mode) -> impl Iterator<I
         .filter(|field| !ELSEWHERE.contains(&field.id))
 }
 
-/// Whether a field is folded away: the table says so, and all of time and cost is.
+/// Whether a field is folded away: the table says so, or few people change it often.
 fn is_folded(field: &Field) -> bool {
-    field.folded || field.group == Group::Cost
+    field.folded || field.group == Group::Cost || matches!(field.id, FieldId::Attention | FieldId::PipelineParallel)
 }
 
 /// The form on the left.
@@ -103,8 +102,8 @@ fn Section(
     let state = state();
     let inputs = listed(groups, false, mode)
         .map(|field| {
-            let wide = matches!(field.kind, FieldKind::Model | FieldKind::Accelerator);
-            view! { <FieldView id=field.id wide /> }
+            let wide = field.kind == FieldKind::Model;
+            view! { <FieldView id=field.id wide bare=wide /> }
         })
         .collect_view();
     view! {

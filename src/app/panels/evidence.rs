@@ -1,4 +1,4 @@
-//! What the answer rests on: catalog rows, assumed amounts, sources, the documents' slips, version and licence.
+//! What this answer rests on: catalog rows, assumed amounts, sources, and the documents' slips.
 
 use leptos::prelude::*;
 
@@ -8,7 +8,7 @@ use crate::app::state::state;
 use crate::methods::wrong::{self, DocumentError};
 use crate::sources::Source;
 
-/// The section.
+/// Three lists and the documents' slips; stands below the general assumptions.
 #[component]
 pub fn Evidence() -> impl IntoView {
     let state = state();
@@ -17,10 +17,6 @@ pub fn Evidence() -> impl IntoView {
     let cited = Memo::new(move |_| state.estimate.with(cited));
     let grounds = |grounds: Memo<Vec<Ground>>| move || grounds.with(|grounds| grounds.iter().map(ground_view).collect_view());
     view! {
-        <div class="section__head">
-            <h2>"Assumptions and sources"</h2>
-            <p class="section__note">"What this answer rests on, and which of it nobody has checked."</p>
-        </div>
         <div class="evidence" data-testid="sources">
             <div class="evidence__part">
                 <h3>"Where the scenario starts from"</h3>
@@ -35,10 +31,9 @@ pub fn Evidence() -> impl IntoView {
                 <ul>{move || cited.with(|cited| cited.iter().copied().map(source_view).collect_view())}</ul>
             </div>
         </div>
-        <Errors />
-        <p class="evidence__foot">
-            {concat!("Headroom ", env!("CARGO_PKG_VERSION"), ", free software under ", env!("CARGO_PKG_LICENSE"), ".")}
-        </p>
+        <div class="folds">
+            <Errors />
+        </div>
     }
     .into_any()
 }
@@ -74,14 +69,13 @@ fn source_view(source: Source) -> AnyView {
 fn Errors() -> impl IntoView {
     let open = RwSignal::new(false);
     view! {
-        <details class="methods__document" data-testid="document-errors" on:toggle:target=move |event| open.set(event.target().open())>
-            <summary>
-                <b>"Where the documents' own numbers do not follow"</b>
-                " "
-                <span class="quiet">{format!("{} places", wrong::TABLE.len())}</span>
+        <details class="fold" data-testid="document-errors" on:toggle:target=move |event| open.set(event.target().open())>
+            <summary class="fold__summary">
+                <span class="fold__name">"Where the documents' own numbers do not follow"</span>
+                <span class="fold__state">{format!("{} places", wrong::TABLE.len())}</span>
             </summary>
             <Show when=move || open.get()>
-                <div class="methods__scroll" tabindex="0" role="region" aria-label="Where the documents' own numbers do not follow">
+                <div class="methods__scroll methods__sheet" tabindex="0" role="region" aria-label="Where the documents' own numbers do not follow">
                     <table class="table">
                         <thead>
                             <tr>

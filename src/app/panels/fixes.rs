@@ -70,7 +70,8 @@ fn apply(scenario: &mut Scenario, change: Change, gpus_after: u64) {
 #[component]
 fn Room() -> impl IntoView {
     let state = state();
-    let longest = move || state.inverse.with(|inverse: &Inverse| inverse.longest_seq.map(|tokens| format!("{} tokens", whole(tokens))));
+    let longest =
+        move || state.inverse.with(|inverse: &Inverse| inverse.longest_seq.map(|tokens| format!("{} tokens", whole(tokens))));
     let batch = move || {
         let per = if state.mode.get() == Mode::Train { "micro-batch of" } else { "sequences at once:" };
         state.inverse.with(|inverse| inverse.largest_batch.map(|largest| (per, whole(largest))))

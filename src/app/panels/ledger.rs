@@ -4,9 +4,12 @@ use leptos::prelude::*;
 
 use crate::app::state::{State, state};
 use crate::app::words::{Scale, percent, whole};
-use crate::charts::KIND_SLUGS;
-use crate::estimator::{Certainty, Estimate, LineItem, MemoryKind};
+use crate::charts;
+use crate::estimator::{Certainty, Estimate, LineItem, MemoryKind, TensorLine};
 use crate::units::{Bytes, MemoryUnit};
+
+/// Ids of the kinds' swatches in this table.
+const SWATCHES: [&str; 7] = ["row-p", "row-g", "row-o", "row-a", "row-k", "row-t", "row-f"];
 
 /// How deep a row stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -23,6 +26,7 @@ struct Row {
     /// What opens it: also part of its identity.
     path: String,
     slug: &'static str,
+    kind: usize,
     label: String,
     note: &'static str,
     bytes: String,
@@ -36,7 +40,8 @@ struct Row {
 #[component]
 pub fn LedgerTable() -> impl IntoView {
     let state = state();
-    let open = RwSignal::new(Vec::<String>::new());
+    // The largest kind starts open: it shows what is behind a line.
+    let open = RwSignal::new(state.estimate.with_untracked(largest).into_iter().collect::<Vec<String>>());
     let rows = Memo::new(move |_| open.with(|open| rows(state, open)));
     let total = Memo::new(move |_| state.estimate.with(|estimate| totals(estimate, state.unit.get())));
     let toggle = move |path: &str| {
@@ -79,6 +84,11 @@ pub fn LedgerTable() -> impl IntoView {
     .into_any()
 }
 
+/// The path of the kind that takes most.
+fn largest(estimate: &Estimate) -> Option<String> {
+    MemoryKind::ALL.into_iter().max_by_key(|kind| estimate.ledger.of(*kind)).map(|kind| kind.name().to_owned())
+}
+
 /// One row: a button where something is behind it.
 fn row_view(row: Row, is_open: impl Fn() -> bool + Copy + Send + 'static, toggle: impl Fn() + 'static) -> AnyView {
     let (class, top) = match row.level {
@@ -86,7 +96,7 @@ fn row_view(row: Row, is_open: impl Fn() -> bool + Copy + Send + 'static, toggle
         Level::Item => ("ledger__item", false),
         Level::Tensor => ("ledger__tensor", false),
     };
-    let swatch = top.then(|| view! { <span class=format!("swatch swatch--{}", row.slug)></span> });
+    let swatch = top.then(|| view! { <span class="swatch" inner_html=charts::swatch(row.slug, row.kind)></span> });
     let note = (!row.note.is_empty()).then(|| view! { <span class="ledger__note">{row.note}</span> });
     let name = if row.opens {
         view! {
@@ -151,13 +161,18 @@ fn kind_row(kind: MemoryKind, lines: &[(&LineItem, u64)], bytes: Bytes, total: B
     Row {
         level: Level::Kind,
         path: kind.name().to_owned(),
-        slug: KIND_SLUGS.get(kind.index()).copied().unwrap_or_default(),
+        slug: SWATCHES[kind.index()],
+        kind: kind.index(),
         label: kind.name().to_owned(),
         note: "",
         bytes: format!("{} {}", scale.number(lines.iter().map(|(_, rounded)| rounded).sum()), scale.unit),
         share: percent(bytes, total),
         certainty: least.map(certainty_tag),
-        source: if count == 1 { lines.first().map(|(line, _)| cited(line)).unwrap_or_default() } else { format!("{count} items") },
+        source: if count == 1 {
+            lines.first().map(|(line, _)| cited(line)).unwrap_or_default()
+        } else {
+            format!("{count} items")
+        },
         opens: true,
     }
 }
@@ -169,6 +184,7 @@ fn item_rows(rows: &mut Vec<Row>, lines: &[(&LineItem, u64)], open: &[String], t
             level: Level::Item,
             path: path.clone(),
             slug: "",
+            kind: 0,
             label: line.label.to_owned(),
             note: line.note,
             bytes: format!("{} {}", scale.number(*rounded), scale.unit),
@@ -185,16 +201,23 @@ fn item_rows(rows: &mut Vec<Row>, lines: &[(&LineItem, u64)], open: &[String], t
                 level: Level::Tensor,
                 path: format!("{path}/{index}"),
                 slug: "",
+                kind: 0,
                 label: format!("{}: {}", tensor.op, tensor.name),
                 note: "",
                 bytes: scale.unit.show(tensor.bytes),
                 share: percent(tensor.bytes, total),
                 certainty: None,
-                source: format!("{} × {} {}", whole(tensor.count), tensor.dtype, tensor.shape),
+                source: shape_text(tensor),
                 opens: false,
             });
         }
     }
+}
+
+/// How many tensors of which shape and format: `32 × bf16 [seq_length 8 192, hidden_size 4 096]`.
+fn shape_text(tensor: &TensorLine) -> String {
+    let dims: Vec<String> = tensor.shape.dims().map(|dim| format!("{} {}", dim.0, whole(dim.1))).collect();
+    format!("{} × {} [{}]", whole(tensor.count), tensor.dtype.name(), dims.join(", "))
 }
 
 /// Where a line comes from, shortly.

@@ -27,7 +27,7 @@ pub fn Methods() -> impl IntoView {
         </div>
         <div class="methods" data-testid="methods">
             <SideBySide side />
-            {(0..DOCUMENTS.len()).map(|index| view! { <Document side index /> }).collect_view()}
+            <div class="folds">{(0..DOCUMENTS.len()).map(|index| view! { <Document side index /> }).collect_view()}</div>
         </div>
     }
     .into_any()
@@ -64,7 +64,10 @@ fn rows(state: State, side: Memo<Side>) -> Vec<Row> {
 }
 
 fn row_view(row: &Row) -> AnyView {
-    let swatch = row.kind.and_then(|kind| KIND_SLUGS.get(kind.index())).map(|slug| view! { <span class=format!("swatch swatch--{slug}")></span> });
+    let swatch = row
+        .kind
+        .and_then(|kind| KIND_SLUGS.get(kind.index()))
+        .map(|slug| view! { <span class=format!("swatch swatch--{slug}")></span> });
     let cells = row.cells.iter().enumerate().map(|(index, cell)| cell_view(index == 0, cell)).collect_view();
     view! {
         <tr class=if row.id == "total" { "table__total" } else { "" } data-testid=format!("methods-row-{}", row.id)>
@@ -99,13 +102,13 @@ fn Document(
 ) -> impl IntoView {
     let open = RwSignal::new(false);
     let (id, title) = DOCUMENTS.get(index).copied().unwrap_or_default();
-    let heading = move || side.with(|side| side.answers.get(index).map(|answer| format!("{}, {}", answer.document, summary(answer))));
+    let heading =
+        move || side.with(|side| side.answers.get(index).map(|answer| format!("{}, {}", answer.document, summary(answer))));
     view! {
-        <details class="methods__document" data-testid=format!("methods-{id}") on:toggle:target=move |event| open.set(event.target().open())>
-            <summary>
-                <b>{title}</b>
-                " "
-                <span class="quiet">{heading}</span>
+        <details class="fold" data-testid=format!("methods-{id}") on:toggle:target=move |event| open.set(event.target().open())>
+            <summary class="fold__summary">
+                <span class="fold__name">{title}</span>
+                <span class="fold__state">{heading}</span>
             </summary>
             <Show when=move || open.get()>
                 {move || side.with(|side| side.answers.get(index).map(|answer| sheet(side, answer, state().unit.get())))}
@@ -118,7 +121,7 @@ fn Document(
 
 fn sheet(side: &Side, answer: &MethodAnswer, unit: MemoryUnit) -> AnyView {
     view! {
-        <div class="methods__sheet">
+        <div class="fold__body methods__sheet">
             {answer.covered.then(|| formulas(side, answer, unit))}
             {answer.covered.then(|| differences(answer))}
             <p class="methods__line"><b>"How many GPUs. "</b> {answer.gpus.reason.clone()}</p>
@@ -206,7 +209,7 @@ fn sentence(phrase: &str) -> String {
 fn story_view() -> AnyView {
     let rows = story().into_iter().map(story_row).collect_view().into_any();
     view! {
-        <div class="methods__sheet" data-testid="methods-story">
+        <div class="fold__body methods__sheet" data-testid="methods-story">
             {wide(
                 "Its own example: from 924 GPUs to 8",
                 "Li Ju 2026",

@@ -30,20 +30,19 @@ pub fn TopBar() -> impl IntoView {
                 <span class="bar__gap"></span>
                 <UnitSwitch />
                 <span class="bar__gap"></span>
-                <button type="button" class="button" data-testid="save" on:click=move |_| state.dialog.set(Some(Dialog::Save))>
+                <button type="button" class="button" aria-label="Save" data-testid="save" on:click=move |_| state.dialog.set(Some(Dialog::Save))>
                     {Icon::Save.view()}
                     <span class="bar__word">"Save"</span>
-                    <span class="sr bar__spoken">"Save"</span>
                 </button>
                 <button
                     type="button"
                     class="button button--main"
+                    aria-label="Share"
                     data-testid="share"
                     on:click=move |_| state.dialog.set(Some(Dialog::Share))
                 >
                     {Icon::Share.view()}
                     <span class="bar__word">"Share"</span>
-                    <span class="sr bar__spoken">"Share"</span>
                 </button>
                 <button
                     type="button"

@@ -110,3 +110,10 @@ pub fn Strip() -> impl IntoView {
     }
     .into_any()
 }
+
+/// The answer as screen readers announce it.
+pub fn spoken(state: State) -> String {
+    let words = Words::of(state);
+    let stale = if state.is_stale() { " This is the previous answer." } else { "" };
+    format!("{} {} {} {} {}.{stale}", words.word, words.sentence, words.number, words.unit, words.caption)
+}

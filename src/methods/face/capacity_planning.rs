@@ -4,7 +4,7 @@ use crate::config::{GradientDType, Optimizer, Recompute};
 use crate::units::{Bytes, grouped, to_f64};
 
 use super::super::capacity_planning::{self as method, Budget, KvShape};
-use super::super::counts::{Rules, smallest_instance};
+use super::super::counts::{Rules, instance_in_words, smallest_instance};
 use super::super::{GpuAnswer, MethodAnswer, MethodInputs, MethodKind, MethodLine, product};
 use super::reasons::{ActivationUse, StatesUse};
 use super::{Draft, Names, Scene, line, noted};
@@ -33,11 +33,13 @@ fn training(scene: Scene<'_>) -> MethodAnswer {
         names: NAMES,
         lines: budget_lines(inputs, &budget, checkpointing),
         whole_job_total: Some(total),
+        time: None,
         gpus: Rules::of(inputs, scene.unit, &memory).answer(Some(coded)),
         states: StatesUse {
             parameters: inputs.num_parameters,
             formula: None,
             unknown_features: Vec::new(),
+            rounded_from: None,
             bytes: [width, width, 12.0],
             divisors: [share(3), share(2), share(1)],
             notes: [
@@ -47,10 +49,11 @@ fn training(scene: Scene<'_>) -> MethodAnswer {
             ],
         },
         activations: ActivationUse {
-            sequences: to_f64(inputs.micro_batch_size),
+            sequences: (inputs.micro_batch_size, 1),
             score_bytes: 0,
+            score_divisor: 1,
             assumes_four_h: true,
-            divides_by_tensor_degree: false,
+            ignores_tensor_degree: true,
             extra: vec![code],
         },
         overhead_reason: "it adds a tenth of everything; the engine shows context and reserve apart".to_owned(),
@@ -130,11 +133,13 @@ fn serving(scene: Scene<'_>) -> MethodAnswer {
             line(MethodKind::Overhead, overhead.per_rank(instance), "0.05 · the sum above"),
         ],
         whole_job_total: Some(total * inputs.data_parallel_size),
+        time: None,
         gpus: serving_gpus(scene, total),
         states: StatesUse {
             parameters: inputs.num_parameters,
             formula: None,
             unknown_features: Vec::new(),
+            rounded_from: None,
             bytes: [to_f64(inputs.weight_dtype.bits()) / 8.0, 0.0, 0.0],
             divisors: [instance, 1, 1],
             notes: [None; 3],
@@ -159,7 +164,7 @@ fn serving_gpus(scene: Scene<'_>, total: Bytes) -> GpuAnswer {
         let reason = format!("{arithmetic} GPUs would hold it, but no such number divides heads and layers evenly.");
         return GpuAnswer { arithmetic: Some(arithmetic), runnable: None, reason };
     };
-    let holds = format!("{gpus} GPUs as {t} tensor ranks × {p} stages hold {} each.", scene.unit.show(total.per_rank(gpus)));
+    let holds = format!("{} hold {} each.", instance_in_words(gpus, t, p), scene.unit.show(total.per_rank(gpus)));
     let reason = if gpus == arithmetic {
         holds
     } else {

@@ -3,8 +3,8 @@
 use crate::config::{GradientDType, Recompute};
 use crate::units::{Bytes, DType, Elements, to_f64};
 
-use super::super::counts::{Rules, smallest_instance};
-use super::super::{GpuAnswer, MethodAnswer, MethodInputs, MethodKind, MethodLine, ModelStates, eleuther};
+use super::super::counts::{Rules, instance_in_words, smallest_instance};
+use super::super::{GpuAnswer, MethodAnswer, MethodInputs, MethodKind, MethodLine, MethodTime, ModelStates, eleuther};
 use super::reasons::{ActivationUse, StatesUse};
 use super::{Draft, Names, Scene, line, noted};
 
@@ -34,6 +34,18 @@ fn share(inputs: &MethodInputs, states: &ModelStates, ranks: u64) -> ModelStates
     }
 }
 
+/// `C = 6PD`, or at most `8PD` with full recomputation, and `T = C / (GPUs · achieved rate)`.
+fn training_time(inputs: &MethodInputs) -> MethodTime {
+    let (parameters, tokens) = (to_f64(inputs.num_parameters), inputs.training_tokens);
+    let full = inputs.recompute == Recompute::Full;
+    let flops =
+        if full { eleuther::training_flops_at_most(parameters, tokens) } else { eleuther::training_flops(parameters, tokens) };
+    let achieved = inputs.achieved_flops_per_gpu;
+    let time = (achieved.0 > 0.0).then(|| eleuther::training_time(flops, inputs.world_size(), achieved));
+    let formula = if full { "C ≤ 8PD, T = C / (GPUs · FLOP/s)" } else { "C = 6PD, T = C / (GPUs · FLOP/s)" };
+    MethodTime { formula: formula.to_owned(), flops, time }
+}
+
 fn live_parameters(inputs: &MethodInputs) -> Bytes {
     let live = if inputs.zero_stage >= 3 { eleuther::DEFAULT_LIVE_PARAMETERS.min(inputs.num_parameters) } else { 0 };
     Bytes(2) * live
@@ -54,11 +66,13 @@ fn training(scene: Scene<'_>) -> MethodAnswer {
         names: NAMES,
         lines: training_lines(inputs, &mine, activations(inputs.micro_batch_size)),
         whole_job_total: None,
+        time: Some(training_time(inputs)),
         gpus,
         states: StatesUse {
             parameters: inputs.num_parameters,
             formula: None,
             unknown_features: Vec::new(),
+            rounded_from: None,
             bytes: [inputs.weight_dtype, gradient]
                 .map(|dtype| to_f64(dtype.bits()) / 8.0)
                 .into_iter()
@@ -74,10 +88,11 @@ fn training(scene: Scene<'_>) -> MethodAnswer {
             ],
         },
         activations: ActivationUse {
-            sequences: to_f64(inputs.micro_batch_size),
+            sequences: (inputs.micro_batch_size, 1),
             score_bytes: if inputs.recompute == Recompute::None { 5 } else { 0 },
+            score_divisor: inputs.tensor_model_parallel_size,
             assumes_four_h: true,
-            divides_by_tensor_degree: inputs.recompute != Recompute::Full,
+            ignores_tensor_degree: inputs.recompute == Recompute::Full,
             extra: Vec::new(),
         },
         overhead_reason: "the document adds nothing outside the model to training".to_owned(),
@@ -156,7 +171,7 @@ fn serving(scene: Scene<'_>) -> MethodAnswer {
         || "No whole number of heads and layers per GPU gives an instance that holds it.".to_owned(),
         |(gpus, t, p)| {
             let share = scene.unit.show(total.per_rank(gpus));
-            format!("The document gives no rule for the count. {gpus} GPUs as {t} tensor ranks × {p} stages hold {share} each.")
+            format!("The document gives no rule for the count. {} hold {share} each.", instance_in_words(gpus, t, p))
         },
     );
     Draft {
@@ -171,16 +186,21 @@ fn serving(scene: Scene<'_>) -> MethodAnswer {
             ),
         ],
         whole_job_total: Some(total * inputs.data_parallel_size),
+        time: None,
         gpus: GpuAnswer { arithmetic: None, runnable: found.map(|(gpus, ..)| gpus), reason },
         states: StatesUse {
             parameters: inputs.num_parameters,
             formula: None,
             unknown_features: Vec::new(),
+            rounded_from: None,
             bytes: [to_f64(inputs.weight_dtype.bits()) / 8.0, 0.0, 0.0],
             divisors: [instance, 1, 1],
             notes: [None; 3],
         },
-        activations: ActivationUse::default(),
+        activations: ActivationUse {
+            extra: vec!["the document counts activations of serving among its 20 %".to_owned()],
+            ..ActivationUse::default()
+        },
         overhead_reason:
             "it adds a fifth of the weights for everything else; the engine shows cache, work space and context apart".to_owned(),
         not_covered: vec!["the key/value cache: context length and requests change nothing", "activations of prefill"],

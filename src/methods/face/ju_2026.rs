@@ -1,10 +1,10 @@
 //! Li Ju's method for one scenario.
 
 use crate::config::{Recompute, TrainingPrecision};
-use crate::units::to_f64;
+use crate::units::{Bytes, to_f64};
 
 use super::super::counts::{Rules, gpus as gpus_in_words};
-use super::super::{MethodAnswer, MethodInputs, MethodKind, MethodLine, ModelStates, ju_2026};
+use super::super::{MethodAnswer, MethodInputs, MethodKind, MethodLine, ModelStates, Setup, ju_2026};
 use super::reasons::{ActivationUse, Assumes, StatesUse, unknown_features};
 use super::{Draft, Names, Scene, line, not_described, noted, parameters};
 
@@ -25,22 +25,24 @@ pub(super) fn answer(scene: Scene<'_>) -> MethodAnswer {
         ..ju_2026::adam_states(used)
     };
     let checkpointing = inputs.recompute == Recompute::Full;
+    let setup = Setup { zero_stage: inputs.zero_stage, checkpointing, flash_attention: inputs.flash_attention() };
     let (kept, temporary) = ju_2026::held_activations(&shape, checkpointing, inputs.flash_attention());
-    let memory = |ranks, sequences| {
-        let (kept, temporary) =
-            ju_2026::held_activations(&shape.with_batch_size(sequences), checkpointing, inputs.flash_attention());
-        ju_2026::states_per_gpu(inputs.zero_stage, &states, ranks).total() + kept + temporary
-    };
+    let memory = |ranks, sequences| setup.memory(&states, &shape, ranks, sequences);
     let rules = Rules::of(inputs, scene.unit, &memory).data_parallel_only();
-    let mut gpus = rules.answer(ju_2026::gpus(inputs.zero_stage, &states, kept + temporary, inputs.capacity));
+    let mut gpus = rules.answer(setup.gpus(&states, &shape, inputs.capacity));
+    if gpus.runnable.is_none() {
+        gpus.reason.push_str(&setup.why_never(&states, &shape, inputs.capacity, scene.unit));
+    }
     let accumulating = Rules { micro_batch_size: Some(1), ..rules }.smallest().map(|placement| placement.gpus);
     if let Some(count) = accumulating.filter(|count| Some(*count) != gpus.runnable) {
-        gpus.reason.push_str(&format!(" One sequence at a time, with gradient accumulation, {} can.", gpus_in_words(count)));
+        gpus.reason =
+            format!("{} One sequence at a time, with gradient accumulation, {} can.", gpus.reason, gpus_in_words(count));
     }
     Draft {
         names: NAMES,
         lines: lines(inputs, &states, kept.per_rank(inputs.world_size()), temporary.per_rank(inputs.world_size())),
         whole_job_total: Some(ju_2026::total(&states, kept + temporary)),
+        time: None,
         gpus,
         states: states_use(inputs, counted, used),
         activations: activation_use(inputs),
@@ -51,12 +53,7 @@ pub(super) fn answer(scene: Scene<'_>) -> MethodAnswer {
     .finish(scene)
 }
 
-fn lines(
-    inputs: &MethodInputs,
-    states: &ModelStates,
-    kept: crate::units::Bytes,
-    temporary: crate::units::Bytes,
-) -> Vec<MethodLine> {
+fn lines(inputs: &MethodInputs, states: &ModelStates, kept: Bytes, temporary: Bytes) -> Vec<MethodLine> {
     let share = ju_2026::states_per_gpu(inputs.zero_stage, states, inputs.world_size());
     let (weights, gradients, optimizer) = match inputs.zero_stage {
         0 => ("2N", "2N", "12N"),
@@ -92,14 +89,11 @@ fn lines(
 fn states_use(inputs: &MethodInputs, counted: u64, used: u64) -> StatesUse {
     let world = inputs.world_size();
     let share = |from: u8| if inputs.zero_stage >= from { world } else { 1 };
-    let mut features = unknown_features(inputs, ASSUMES);
-    if counted != used {
-        features.push(format!("and the document then rounds {} to whole billions", parameters(counted)));
-    }
     StatesUse {
         parameters: used,
         formula: Some("2·V·h + L·(4h² + 2·h·d_ff)"),
-        unknown_features: features,
+        unknown_features: unknown_features(inputs, ASSUMES),
+        rounded_from: Some(counted).filter(|counted| *counted != used),
         bytes: [2.0, 2.0, to_f64(ju_2026::optimizer_bytes_per_parameter(inputs.optimizer).unwrap_or(12))],
         divisors: [share(3), share(2), share(1)],
         notes: [
@@ -113,11 +107,12 @@ fn states_use(inputs: &MethodInputs, counted: u64, used: u64) -> StatesUse {
 fn activation_use(inputs: &MethodInputs) -> ActivationUse {
     let scores = inputs.recompute != Recompute::Full && !inputs.flash_attention();
     ActivationUse {
-        sequences: to_f64(inputs.global_batch_size) / to_f64(inputs.world_size()),
+        sequences: (inputs.global_batch_size, inputs.world_size()),
         score_bytes: if scores { 4 } else { 0 },
+        score_divisor: 1,
         assumes_four_h: false,
         // All GPUs are data-parallel ranks here; the batch is divided by all of them.
-        divides_by_tensor_degree: inputs.tensor_model_parallel_size > 1,
+        ignores_tensor_degree: false,
         extra: Vec::new(),
     }
 }

@@ -9,7 +9,7 @@ mod solenya;
 
 use crate::units::{Bytes, MemoryUnit, grouped, to_f64};
 
-use super::{Difference, EngineSide, GpuAnswer, MethodAnswer, MethodInputs, MethodKind, MethodLine};
+use super::{Difference, EngineSide, GpuAnswer, MethodAnswer, MethodInputs, MethodKind, MethodLine, MethodTime};
 use reasons::{ActivationUse, StatesUse};
 
 /// All five methods for that scenario, in the documents' order. Amounts in sentences are written in `unit`.
@@ -45,6 +45,7 @@ struct Draft {
     names: Names,
     lines: Vec<MethodLine>,
     whole_job_total: Option<Bytes>,
+    time: Option<MethodTime>,
     gpus: GpuAnswer,
     states: StatesUse,
     activations: ActivationUse,
@@ -82,6 +83,7 @@ impl Draft {
             per_gpu_total: self.lines.iter().map(|line| line.bytes).sum(),
             per_gpu: self.lines,
             whole_job_total: self.whole_job_total,
+            time: self.time,
             gpus: self.gpus,
             not_covered: self.not_covered,
             differences: Vec::new(),
@@ -121,6 +123,7 @@ fn not_described(names: Names, not_covered: Vec<&'static str>) -> MethodAnswer {
         per_gpu: Vec::new(),
         per_gpu_total: Bytes::ZERO,
         whole_job_total: None,
+        time: None,
         gpus: GpuAnswer { arithmetic: None, runnable: None, reason: "This document describes training only.".to_owned() },
         not_covered,
         differences: Vec::new(),

@@ -14,6 +14,8 @@ pub(super) struct StatesUse {
     pub formula: Option<&'static str>,
     /// Features of this model that the formula does not know.
     pub unknown_features: Vec<String>,
+    /// The formula's own result where the method then rounds it.
+    pub rounded_from: Option<u64>,
     /// Bytes per parameter: weights, gradients, optimizer.
     pub bytes: [f64; 3],
     /// What it divides them by.
@@ -25,14 +27,16 @@ pub(super) struct StatesUse {
 /// How a method arrives at activations.
 #[derive(Default)]
 pub(super) struct ActivationUse {
-    /// Sequences it holds on one GPU.
-    pub sequences: f64,
+    /// Sequences, and the GPUs that share them: what one GPU holds at once.
+    pub sequences: (u64, u64),
     /// Bytes it counts per element of one `a·s²·b·L` matrix of scores; 0 if none.
     pub score_bytes: u64,
+    /// What it divides those scores by on top.
+    pub score_divisor: u64,
     /// Whether it takes the feed-forward layer to be `4h` wide.
     pub assumes_four_h: bool,
-    /// Whether `t` divides part of it.
-    pub divides_by_tensor_degree: bool,
+    /// Whether it leaves out the tensor degree.
+    pub ignores_tensor_degree: bool,
     /// Further reasons.
     pub extra: Vec<String>,
 }
@@ -77,7 +81,8 @@ pub(super) fn of_parameters(scene: Scene<'_>, states: &StatesUse) -> Option<Diff
     } else {
         format!("this model has {}", states.unknown_features.join(", "))
     };
-    let why = sentence(&[format!("it takes {formula}; {features}")]);
+    let rounds = states.rounded_from.map(|count| format!("the document then rounds {} to whole billions", parameters(count)));
+    let why = sentence(&[format!("it takes {formula}"), features].into_iter().chain(rounds).collect::<Vec<_>>());
     Some(Difference { term: "parameters", says: parameters(says), engine_says: parameters(engine), why })
 }
 
@@ -122,14 +127,15 @@ pub(super) fn of_activations(scene: Scene<'_>, activations: &ActivationUse) -> V
     if !inputs.is_training() {
         return why;
     }
-    let held = to_f64(inputs.micro_batch_size);
-    if (activations.sequences - held).abs() > 1e-9 {
-        why.push(format!("it holds {} sequences at once, this run {}", number(activations.sequences), number(held)));
+    let (batch, shared_by) = activations.sequences;
+    if batch != product([inputs.micro_batch_size, shared_by]) {
+        let held = to_f64(batch) / to_f64(shared_by.max(1));
+        why.push(format!("sequences held at once: {} there, {} in this run", number(held), inputs.micro_batch_size));
     }
-    why.extend(of_scores(scene, activations.score_bytes));
+    why.extend(of_scores(scene, activations));
     why.extend(of_block(inputs, activations.assumes_four_h));
     let t = inputs.tensor_model_parallel_size;
-    if t > 1 && !activations.divides_by_tensor_degree {
+    if t > 1 && activations.ignores_tensor_degree {
         why.push(format!("it does not divide by the tensor degree {t}"));
     } else if t > 1 && inputs.sequence_parallel {
         why.push("it assumes no sequence parallelism".to_owned());
@@ -145,20 +151,25 @@ pub(super) fn of_activations(scene: Scene<'_>, activations: &ActivationUse) -> V
 }
 
 /// Scores that one of the two counts and the other does not.
-fn of_scores(scene: Scene<'_>, score_bytes: u64) -> Option<String> {
+fn of_scores(scene: Scene<'_>, activations: &ActivationUse) -> Option<String> {
     let inputs = scene.inputs;
     if inputs.recompute == Recompute::Full {
         return None;
     }
-    let matrix = product([inputs.num_attention_heads, inputs.seq_length, inputs.seq_length, inputs.micro_batch_size]);
-    let scores = |bytes| scene.unit.show(Bytes(product([bytes, matrix, inputs.num_hidden_layers])));
+    let ActivationUse { score_bytes, score_divisor, sequences: (batch, shared_by), .. } = *activations;
+    let matrix = product([inputs.num_attention_heads, inputs.seq_length, inputs.seq_length, inputs.num_hidden_layers]);
+    let counted = || scene.unit.show(Bytes(product([score_bytes, matrix, batch])).per_rank(product([shared_by, score_divisor])));
+    let left_out = || {
+        let kept = Bytes(product([5, matrix, inputs.micro_batch_size]));
+        scene.unit.show(kept.per_rank(inputs.tensor_model_parallel_size))
+    };
     let kept = !inputs.flash_attention() && inputs.recompute == Recompute::None;
     match (score_bytes > 0, kept) {
         (true, false) if inputs.flash_attention() => {
-            Some(format!("it counts {} of attention scores although FlashAttention keeps them on the chip", scores(score_bytes)))
+            Some(format!("it counts {} of attention scores although FlashAttention keeps them on the chip", counted()))
         }
-        (true, false) => Some(format!("it counts {} of attention scores that this run recomputes", scores(score_bytes))),
-        (false, true) => Some(format!("it leaves out the attention scores, {} at 5 bytes each", scores(5))),
+        (true, false) => Some(format!("it counts {} of attention scores that this run recomputes", counted())),
+        (false, true) => Some(format!("it leaves out the attention scores, {} at 5 bytes each", left_out())),
         (true, true) if score_bytes != 5 => {
             Some(format!("it keeps {score_bytes} bytes per attention score, without dropout's mask and output"))
         }

@@ -36,11 +36,13 @@ pub(super) fn answer(scene: Scene<'_>) -> MethodAnswer {
             line(MethodKind::Activations, activations, "L·s·b·h·(34 + 5·a·s/h)"),
         ],
         whole_job_total: None,
+        time: None,
         gpus: same_on_every_gpu(scene, total),
         states: StatesUse {
             parameters: count,
             formula: Some("h·(v + s) + L·(4h² + 9h + 2·d_fc·h + d_fc) + 2h"),
             unknown_features: unknown_features(inputs, ASSUMES),
+            rounded_from: None,
             bytes: [precision.parameters, precision.gradients, optimizer].map(to_f64),
             divisors: [1; 3],
             notes: [
@@ -50,10 +52,11 @@ pub(super) fn answer(scene: Scene<'_>) -> MethodAnswer {
             ],
         },
         activations: ActivationUse {
-            sequences: to_f64(inputs.micro_batch_size),
+            sequences: (inputs.micro_batch_size, 1),
             score_bytes: 5,
+            score_divisor: 1,
             assumes_four_h: true,
-            divides_by_tensor_degree: false,
+            ignores_tensor_degree: true,
             extra: recompute_reason(inputs),
         },
         overhead_reason: "it names 1 to 2 GB of CUDA kernels and does not add them".to_owned(),

@@ -12,6 +12,7 @@ mod v1;
 mod wire;
 
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 use super::fields::EMPTY;
 use super::{FieldId, FieldKind, Scenario, Value, field, fields, parse, text};
@@ -97,7 +98,7 @@ fn failed(reason: &str) -> Decoded {
 }
 
 /// Version 1's starting point: its frozen defaults, whatever today's are.
-fn start() -> Scenario {
+static START: LazyLock<Scenario> = LazyLock::new(|| {
     let mut scenario = Scenario::default();
     for (_, id, default) in v1::TABLE {
         if let Some(value) = default.and_then(|default| read_value(id, default).ok()) {
@@ -105,7 +106,7 @@ fn start() -> Scenario {
         }
     }
     scenario
-}
+});
 
 // Writing.
 
@@ -128,7 +129,7 @@ fn write(first: &Scenario, second: Option<&Scenario>) -> String {
 }
 
 fn write_with(first: &Scenario, second: Option<&Scenario>, extras: Extras) -> String {
-    let mut parts = changes(start(), first, "", extras);
+    let mut parts = changes(START.clone(), first, "", extras);
     if let Some(second) = second {
         let mut changed = changes(first.clone(), second, SECOND, extras);
         if changed.is_empty() {
@@ -203,7 +204,7 @@ fn read(parts: &[(&str, &str)]) -> Decoded {
     let mut notices = Vec::new();
     let second: Vec<(&str, &str)> = parts.iter().filter_map(|(key, value)| Some((key.strip_prefix(SECOND)?, *value))).collect();
     let first: Vec<(&str, &str)> = parts.iter().copied().filter(|(key, _)| *key != CHECK && !key.starts_with(SECOND)).collect();
-    let scenario = read_side(start(), &first, &mut notices);
+    let scenario = read_side(START.clone(), &first, &mut notices);
     let compare = (!second.is_empty()).then(|| {
         let mut of_second = Vec::new();
         let compare = read_side(scenario.clone(), &second, &mut of_second);
@@ -251,7 +252,7 @@ fn read_start(scenario: &mut Scenario, id: FieldId, value: &str, notices: &mut V
     if let Some((row, name)) = found {
         scenario.set(id, Value::Text(row.to_owned()));
         if !row.eq_ignore_ascii_case(value) {
-            notices.push(format!("The {what} “{}” is now listed as {name}.", text::quoted(value)));
+            notices.push(format!("The {what} “{}” is listed here as {name}.", text::quoted(value)));
         }
     } else {
         let instead = super::show(id, &scenario.get(id));

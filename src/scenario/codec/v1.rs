@@ -8,7 +8,7 @@ use super::FieldId;
 /// Key, field and default of every input; `None`: the model's or the accelerator's own value.
 pub(super) const TABLE: [(&str, FieldId, Option<&str>); 54] = [
     ("do", FieldId::Mode, Some("train")),
-    ("name", FieldId::Name, Some("")),
+    ("name", FieldId::Name, Some(".z")),
     ("u", FieldId::MemoryUnit, Some("gib")),
     ("m", FieldId::Model, Some("llama3-8b")),
     ("h", FieldId::HiddenSize, None),
@@ -62,3 +62,29 @@ pub(super) const TABLE: [(&str, FieldId, Option<&str>); 54] = [
     ("mfu", FieldId::Mfu, Some("40")),
     ("price", FieldId::PricePerHour, Some("2")),
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::TABLE;
+    use crate::scenario::{FieldDefault, Scenario, fields};
+
+    #[test]
+    fn version_1_has_the_keys_of_the_field_table() {
+        let frozen: Vec<_> = TABLE.iter().map(|(key, id, _)| (*key, *id)).collect();
+        let today: Vec<_> = fields().iter().map(|field| (field.key, field.id)).collect();
+        assert_eq!(frozen, today);
+    }
+
+    #[test]
+    fn version_1_has_the_defaults_of_the_field_table() {
+        let defaults = Scenario::default();
+        for (key, id, frozen) in TABLE {
+            let today = crate::scenario::field(id).default;
+            assert_eq!(frozen.is_none(), today == FieldDefault::Preset, "{key}");
+            if let Some(frozen) = frozen {
+                assert_eq!(super::super::read_value(id, frozen), Ok(defaults.get(id)), "{key}");
+            }
+        }
+        assert_eq!(*super::super::START, defaults);
+    }
+}

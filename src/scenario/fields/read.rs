@@ -23,61 +23,50 @@ use crate::units::{grouped, to_f64};
 pub fn parse(id: FieldId, typed: &str) -> Result<Value, String> {
     let field = field(id);
     match field.kind {
-        FieldKind::Integer { min, max, optional, .. } => {
-            if optional && is_left_empty(typed) {
-                return Ok(Value::Empty);
-            }
-            let value = number::integer(typed, field.kilo, field.unit).map_err(|problem| sentence(field, typed, problem))?;
-            if value < min {
-                Err(too_far(field, typed, "small"))
-            } else if value > max {
-                Err(too_far(field, typed, "large"))
-            } else {
-                Ok(Value::Integer(value))
-            }
+        FieldKind::Integer { optional: true, .. } | FieldKind::Decimal { optional: true, .. } if is_left_empty(typed) => {
+            Ok(Value::Empty)
         }
-        FieldKind::Decimal { min, max, optional } => {
-            if optional && is_left_empty(typed) {
-                return Ok(Value::Empty);
-            }
-            let value = number::decimal(typed, field.unit).map_err(|problem| sentence(field, typed, problem))?;
-            if value < min {
-                Err(too_far(field, typed, "small"))
-            } else if value > max {
-                Err(too_far(field, typed, "large"))
-            } else {
-                Ok(Value::Decimal(value))
-            }
-        }
+        FieldKind::Integer { min, max, .. } => number::integer(typed, field.kilo, field.unit)
+            .map_err(|problem| sentence(field, typed, problem))
+            .and_then(|value| in_range(field, typed, value, min, max).map(Value::Integer)),
+        FieldKind::Decimal { min, max, .. } => number::decimal(typed, field.unit)
+            .map_err(|problem| sentence(field, typed, problem))
+            .and_then(|value| in_range(field, typed, value, min, max).map(Value::Decimal)),
         FieldKind::Choice(options) => parse_choice(field, options, typed),
         FieldKind::Flag => parse_flag(field, typed),
         FieldKind::Model => catalog::model(typed)
             .or_else(|| catalog::models().iter().find(|row| row.name.eq_ignore_ascii_case(typed.trim())))
             .map(|row| Value::Text(row.id.clone()))
-            .ok_or_else(|| {
-                format!(
-                    "“{}” is not in the list of models: choose one, or start from any and change its architecture.",
-                    text::quoted(typed)
-                )
-            }),
+            .ok_or_else(|| not_listed(typed, "models", "architecture")),
         FieldKind::Accelerator => catalog::accelerator(typed)
             .or_else(|| catalog::accelerators().iter().find(|row| row.name.eq_ignore_ascii_case(typed.trim())))
             .map(|row| Value::Text(row.id.clone()))
-            .ok_or_else(|| {
-                format!(
-                    "“{}” is not in the list of GPUs: choose one, or start from any and change its memory.",
-                    text::quoted(typed)
-                )
-            }),
-        FieldKind::Text { max_len } => {
-            let name = text::clean(typed);
-            let length = name.chars().count();
-            if length > max_len {
-                return Err(format!("{} can have at most {max_len} characters; this one has {length}.", field.label));
-            }
-            Ok(Value::Text(name))
-        }
+            .ok_or_else(|| not_listed(typed, "GPUs", "memory")),
+        FieldKind::Text { max_len } => parse_text(field, typed, max_len),
     }
+}
+
+fn in_range<T: PartialOrd + Copy>(field: &Field, typed: &str, value: T, min: T, max: T) -> Result<T, String> {
+    if value < min {
+        Err(too_far(field, typed, "small"))
+    } else if value > max {
+        Err(too_far(field, typed, "large"))
+    } else {
+        Ok(value)
+    }
+}
+
+fn not_listed(typed: &str, list: &str, part: &str) -> String {
+    format!("“{}” is not in the list of {list}: choose one, or start from any and change its {part}.", text::quoted(typed))
+}
+
+fn parse_text(field: &Field, typed: &str, max_len: usize) -> Result<Value, String> {
+    let name = text::clean(typed);
+    let length = name.chars().count();
+    if length > max_len {
+        return Err(format!("{} can have at most {max_len} characters; this one has {length}.", field.label));
+    }
+    Ok(Value::Text(name))
 }
 
 /// What a field takes, in a few words: `a whole number from 1 to 10 000`.

@@ -1,0 +1,72 @@
+//! What the figures assume, and where they come from.
+
+use leptos::prelude::*;
+
+use crate::app::state::state;
+use crate::estimator::Certainty;
+use crate::sources::Source;
+
+/// What is true of every estimate: heading and sentence.
+const ASSUMPTIONS: [(&str, &str); 6] = [
+    (
+        "The most loaded GPU counts",
+        "Where GPUs hold different amounts, everything here is about the fullest one, at the fullest moment of a step.",
+    ),
+    (
+        "Units",
+        "GiB is 1 073 741 824 bytes, GB is 1 000 000 000 bytes. A card's capacity is what its driver reports, not the number it is sold under.",
+    ),
+    (
+        "Exact, modelled, assumed",
+        "Exact lines follow from shapes and formats alone. Modelled lines rest on documented behaviour of software. Assumed lines are figures that you can change under Reserve.",
+    ),
+    (
+        "No hidden factor",
+        "There is no safety margin besides the lines you see: framework context, fragmentation and overhead stand in the table.",
+    ),
+    (
+        "Not in here",
+        "Data loading, checkpoint writing, evaluation during training, and what other programs hold on the same GPU.",
+    ),
+    (
+        "Time and cost",
+        "Time is arithmetic at the utilisation you state. It is not a measurement, and it knows nothing of your network.",
+    ),
+];
+
+/// Assumptions, and the sources of the lines in the table.
+#[component]
+pub fn Assumptions() -> impl IntoView {
+    let state = state();
+    let cited = Memo::new(move |_| {
+        state.estimate.with(|estimate| {
+            let mut cited: Vec<Source> = Vec::new();
+            for line in &estimate.ledger.lines {
+                if line.certainty != Certainty::Assumed && !cited.contains(&line.source) {
+                    cited.push(line.source);
+                }
+            }
+            cited
+        })
+    });
+    let entry = |source: Source| {
+        view! {
+            <li class="prose__item">
+                <b>{source.who}</b>
+                {source.title}
+                ", "
+                {source.locator}
+            </li>
+        }
+    };
+    view! {
+        <div class="section__head">
+            <h2>"What this assumes, and where it comes from"</h2>
+        </div>
+        <div class="prose">
+            {ASSUMPTIONS.map(|(name, text)| view! { <p class="prose__item"><b>{name}</b> {text}</p> }).collect_view()}
+            <ul>{move || cited.get().into_iter().map(entry).collect_view()}</ul>
+        </div>
+    }
+    .into_any()
+}

@@ -1,0 +1,161 @@
+//! One scenario's answer as text or JSON: for the command line, and for whoever reads the page's figures with a program.
+
+use serde_json::{Value, json as object};
+
+use super::words::{Scale, about, duration, gpus, margin, percent, scientific, verdict_sentence, verdict_word, whole};
+use crate::config::Job;
+use crate::estimator::{Certainty, Compute, Estimate, Headroom, LineItem, MemoryKind, Verdict, estimate};
+use crate::planner::{GpuCount, gpu_count};
+use crate::scenario::{Scenario, codec};
+use crate::units::{Bytes, MemoryUnit, grouped};
+
+/// Everything a report says.
+pub struct Report {
+    /// The estimate.
+    pub estimate: Estimate,
+    /// Both GPU counts.
+    pub count: GpuCount,
+    headline: String,
+    margin: String,
+    unit: MemoryUnit,
+}
+
+impl Report {
+    /// The report of a scenario and its job, in the given unit or the scenario's own.
+    pub fn of(scenario: &Scenario, job: &Job, unit: Option<MemoryUnit>) -> Self {
+        let unit = unit.unwrap_or_else(|| scenario.memory_unit());
+        let estimate = estimate(job);
+        let scale = Scale::of(unit, estimate.total(), estimate.capacity);
+        let (number, caption) = margin(&estimate, scale);
+        Self {
+            headline: format!("{} {}", verdict_word(estimate.verdict()), verdict_sentence(scenario, &estimate, scale)),
+            margin: format!("{number} {unit} {caption}."),
+            count: gpu_count(job, unit),
+            estimate,
+            unit,
+        }
+    }
+
+    /// Plain text: verdict, ledger, counts, time.
+    pub fn text(&self, notices: &[String]) -> String {
+        let mut out: Vec<String> = notices.iter().map(|notice| format!("note: {notice}")).collect();
+        out.push(self.headline.clone());
+        out.push(self.margin.clone());
+        out.extend(self.estimate.blockers.iter().map(|blocker| format!("It cannot run like this: {blocker}.")));
+        out.push(String::new());
+        out.extend(self.ledger());
+        out.push(String::new());
+        out.push(format!("Peak {}.", self.estimate.peak_moment));
+        let arithmetic = self.count.arithmetic.map_or_else(|| "none".to_owned(), gpus);
+        let runnable = self.count.runnable.as_ref().map_or_else(|| "none".to_owned(), |run| gpus(run.gpus));
+        out.push(format!("Arithmetic minimum {arithmetic}, smallest that runs {runnable}. {}", self.count.reason));
+        if let Some(compute) = &self.estimate.compute {
+            out.extend(time(compute));
+        }
+        out.join("\n")
+    }
+
+    /// The ledger as aligned rows; the rows of every kind add up to its sum, the sums to the total, as printed.
+    fn ledger(&self) -> Vec<String> {
+        let ledger = &self.estimate.ledger;
+        let scale = Scale::of(self.unit, ledger.total(), self.estimate.capacity);
+        let bytes: Vec<Bytes> = ledger.lines.iter().map(|line| line.bytes).collect();
+        let (rounded, total) = scale.parts(&bytes);
+        let row = |label: &str, amount: u64, share: Bytes| {
+            format!("{label:<34} {:>10} {}  {:>7}", scale.number(amount), self.unit, percent(share, ledger.total()))
+        };
+        let lines: Vec<(&LineItem, u64)> = ledger.lines.iter().zip(rounded).collect();
+        let mut out = Vec::new();
+        for kind in MemoryKind::ALL {
+            let of_kind: Vec<_> = lines.iter().filter(|(line, _)| line.kind == kind).collect();
+            if of_kind.is_empty() {
+                continue;
+            }
+            out.push(row(kind.name(), of_kind.iter().map(|(_, amount)| amount).sum(), ledger.of(kind)));
+            if of_kind.len() > 1 || of_kind.iter().any(|(line, _)| line.label != kind.name()) {
+                out.extend(of_kind.iter().map(|(line, amount)| row(&format!("  {}", line.label), *amount, line.bytes)));
+            }
+        }
+        out.push(row("Total", total, ledger.total()));
+        out
+    }
+}
+
+fn time(compute: &Compute) -> Vec<String> {
+    let mut out = vec![format!(
+        "{} FLOP in {} steps of {} tokens (6PD: {}).",
+        scientific(compute.total.0),
+        whole(compute.steps),
+        whole(compute.tokens_per_step),
+        scientific(compute.six_pd.0)
+    )];
+    out.push(match (compute.seconds, compute.gpu_hours, compute.cost) {
+        (Some(seconds), Some(hours), Some(cost)) => format!(
+            "{} at {} % MFU: {} GPU-hours, {} at the price set.",
+            duration(seconds.0),
+            grouped(100.0 * compute.mfu, 0),
+            grouped(hours, 0),
+            grouped(cost, 0)
+        ),
+        _ => "No time and cost: this accelerator's peak rate is not known.".to_owned(),
+    });
+    out
+}
+
+const fn verdict_key(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Fits => "fits",
+        Verdict::Tight => "tight",
+        Verdict::DoesNotFit => "does_not_fit",
+        Verdict::CannotRun => "cannot_run",
+    }
+}
+
+const fn certainty_key(certainty: Certainty) -> &'static str {
+    match certainty {
+        Certainty::Exact => "exact",
+        Certainty::Modelled => "modelled",
+        Certainty::Assumed => "assumed",
+    }
+}
+
+/// The same as JSON, memory in bytes.
+pub fn json(report: &Report, scenario: &Scenario, notices: &[String]) -> String {
+    let estimate = &report.estimate;
+    let (free, short) = match estimate.headroom() {
+        Headroom::Free(bytes) => (bytes.0, 0),
+        Headroom::Short(bytes) => (0, bytes.0),
+    };
+    let lines: Vec<Value> = estimate
+        .ledger
+        .lines
+        .iter()
+        .map(|line| {
+            object!({
+                "kind": line.kind.name(), "label": line.label, "bytes": line.bytes.0,
+                "certainty": certainty_key(line.certainty), "source": line.source.key,
+            })
+        })
+        .collect();
+    let compute = estimate.compute.map(|compute| {
+        object!({
+            "flops_per_step": compute.model_flops_per_step().0, "flops": compute.total.0, "six_pd": compute.six_pd.0,
+            "tokens_per_step": compute.tokens_per_step, "steps": compute.steps, "hfu_over_mfu": compute.hfu_over_mfu,
+            "seconds": compute.seconds.map(|seconds| seconds.0), "gpu_hours": compute.gpu_hours, "cost": compute.cost,
+            "pflop_days": compute.total.pflop_days(), "chinchilla_tokens": compute.chinchilla_tokens,
+        })
+    });
+    let answer = object!({
+        "about": about(scenario), "link": codec::encode(scenario), "verdict": verdict_key(estimate.verdict()),
+        "total_bytes": estimate.total().0, "capacity_bytes": estimate.capacity.0, "free_bytes": free, "short_bytes": short,
+        "peak_moment": estimate.peak_moment, "parameters": estimate.parameters.total, "ledger": lines,
+        "blockers": estimate.blockers.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        "gpus": {
+            "arithmetic": report.count.arithmetic,
+            "runnable": report.count.runnable.as_ref().map(|run| run.gpus),
+            "reason": report.count.reason,
+        },
+        "compute": compute, "notices": notices,
+    });
+    format!("{answer:#}")
+}

@@ -1,0 +1,183 @@
+//! What must hold for every job: sums, monotony, equal answers by two ways, and no panic however absurd the input.
+#![allow(clippy::expect_used, clippy::panic, reason = "a failed expectation is a failed test")]
+
+mod support;
+
+use headroom::config::{
+    AttentionKernel, DataSharding, GradientDType, Job, Kernels, MlpKind, ModelConfig, Normalization, Optimizer, Overheads,
+    ParallelLayout, PositionEmbedding, Recompute, Run, ServingRun, TrainingPrecision, TrainingRun,
+};
+use headroom::estimator::{Headroom, MemoryKind, estimate};
+use headroom::planner::{curve_gpus, curve_seq, fixes, gpu_count, inverse};
+use headroom::units::{Bytes, DType, MemoryUnit};
+use proptest::prelude::*;
+use support::{cluster, layout};
+
+fn size(most: u64) -> impl Strategy<Value = u64> {
+    prop_oneof![8 => 1..=most.min(5000), 1 => 1..=most, 1 => Just(most)]
+}
+
+prop_compose! {
+    fn model()(
+        sizes in (size(10_000_000), size(10_000), size(1000), size(1_000_000), size(10_000_000), size(100_000_000)),
+        groups in 1_u64..65,
+        flags in any::<[bool; 8]>(),
+        norms_per_block in 0_u64..3,
+        kinds in (any::<bool>(), any::<bool>(), 0_usize..3),
+    ) -> ModelConfig {
+        let (hidden_size, num_hidden_layers, num_key_value_heads, head_dim, intermediate_size, vocab_size) = sizes;
+        let [attention_bias, attention_output_bias, mlp_bias, tie_word_embeddings, qk_norm, embedding_norm, final_norm, _] = flags;
+        ModelConfig {
+            hidden_size, num_hidden_layers, num_key_value_heads, head_dim, intermediate_size, vocab_size,
+            num_attention_heads: num_key_value_heads * groups,
+            max_position_embeddings: 4096,
+            position_rows: 4096,
+            normalization: if kinds.0 { Normalization::LayerNorm } else { Normalization::RmsNorm },
+            mlp: if kinds.1 { MlpKind::Plain } else { MlpKind::Gated },
+            position_embedding: [PositionEmbedding::Learned, PositionEmbedding::Rotary, PositionEmbedding::Alibi][kinds.2],
+            attention_bias, attention_output_bias, mlp_bias, tie_word_embeddings, qk_norm, embedding_norm, norms_per_block, final_norm,
+        }
+    }
+}
+
+fn one_of<T: Copy + std::fmt::Debug + 'static>(all: &'static [T]) -> impl Strategy<Value = T> {
+    proptest::sample::select(all)
+}
+
+const SHARDINGS: &[DataSharding] =
+    &[DataSharding::None, DataSharding::Zero1, DataSharding::Zero2, DataSharding::Zero3, DataSharding::Fsdp];
+const OPTIMIZERS: &[Optimizer] =
+    &[Optimizer::AdamW, Optimizer::AdamW8bit, Optimizer::Sgd, Optimizer::SgdMomentum, Optimizer::Adafactor];
+const PRECISIONS: &[TrainingPrecision] =
+    &[TrainingPrecision::Fp32, TrainingPrecision::Bf16Mixed, TrainingPrecision::Fp16Mixed, TrainingPrecision::Bf16Pure];
+
+prop_compose! {
+    fn training()(
+        seq_length in size(100_000_000), global_batch_size in size(10_000_000), micro_batch in proptest::option::of(size(100_000)),
+        precision in one_of(PRECISIONS), optimizer in one_of(OPTIMIZERS),
+        gradients in one_of(&[GradientDType::AsWeights, GradientDType::Fp32, GradientDType::Fp32Copy]),
+        kernels in one_of(&[Kernels::Korthikanti, Kernels::Fused]),
+        attention in one_of(&[AttentionKernel::Standard, AttentionKernel::Flash]),
+        recompute in one_of(&[Recompute::None, Recompute::Selective, Recompute::Full]),
+        training_tokens in 1.0..1e16, mfu in 0.01..1.0,
+    ) -> Run {
+        Run::Training(TrainingRun {
+            seq_length, global_batch_size, micro_batch_size: micro_batch, precision, gradients, optimizer, kernels, attention,
+            recompute, training_tokens, mfu,
+        })
+    }
+}
+
+prop_compose! {
+    fn serving()(
+        context_length in size(100_000_000), concurrent_sequences in size(1_000_000), prefill_chunk_size in size(1_000_000),
+        weight_dtype in one_of(&[DType::Bf16, DType::Fp8, DType::Int4, DType::Fp32]),
+        kv_cache_dtype in one_of(&[DType::Bf16, DType::Fp8]),
+        attention in one_of(&[AttentionKernel::Standard, AttentionKernel::Flash]), overhead_percent in 0.0..50.0,
+    ) -> Run {
+        Run::Serving(ServingRun {
+            context_length, concurrent_sequences, prefill_chunk_size, weight_dtype, kv_cache_dtype,
+            activation_dtype: DType::Bf16, attention, overhead_percent,
+        })
+    }
+}
+
+prop_compose! {
+    fn job()(
+        model in model(), run in prop_oneof![3 => training(), 1 => serving()], sharding in one_of(SHARDINGS),
+        t in size(1024), p in size(1024), d in size(1_000_000), sequence_parallel in any::<bool>(),
+        memory in 0_u64..400, context in 0_u64..4, percent in 0.0..60.0,
+    ) -> Job {
+        let layout = ParallelLayout { sequence_parallel, ..layout(t, p, d, sharding) };
+        let mut cluster = cluster(Bytes(memory * Bytes::GIB));
+        cluster.overheads = Overheads { framework_context: Bytes(context * Bytes::GIB), fragmentation_percent: percent };
+        Job::new(model, run, layout, cluster).expect("sizes are at least 1 and heads are grouped")
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(512))]
+
+    /// Tensors add up to their line, lines to the total, kinds to the total; capacity, total and margin agree.
+    #[test]
+    fn the_ledger_adds_up(job in job()) {
+        let estimate = estimate(&job);
+        let total = estimate.total();
+        prop_assert_eq!(estimate.ledger.by_kind().into_iter().sum::<Bytes>(), total);
+        for line in &estimate.ledger.lines {
+            if !line.tensors.is_empty() {
+                prop_assert_eq!(line.tensors.iter().map(|tensor| tensor.bytes).sum::<Bytes>(), line.bytes, "{}", line.label);
+            }
+        }
+        prop_assert_eq!(estimate.moments.iter().map(|moment| moment.total).max(), Some(total));
+        match estimate.headroom() {
+            Headroom::Free(free) => prop_assert_eq!(total + free, estimate.capacity),
+            Headroom::Short(short) => prop_assert!(short > Bytes::ZERO && total > estimate.capacity),
+        }
+        if let Some(compute) = estimate.compute {
+            prop_assert!(compute.forward.0.is_finite() && compute.hfu_over_mfu >= 1.0 && compute.hfu_over_mfu <= 4.0 / 3.0 + 1e-9);
+        }
+    }
+
+    /// A longer sequence never takes less memory.
+    #[test]
+    fn memory_never_falls_with_length(job in job(), longer in 1_u64..4) {
+        let length = job.seq_length();
+        let long = estimate(&job.with_seq_length(length.saturating_mul(longer))).total();
+        prop_assert!(estimate(&job).total() <= long);
+    }
+
+    /// Sharding more never holds more states on a rank.
+    #[test]
+    fn deeper_sharding_never_holds_more_states(job in job()) {
+        // One stage: with several, another stage may hold the peak.
+        let states = |sharding| {
+            let ledger = estimate(&job.with_layout(layout(job.layout().t(), 1, job.layout().d(), sharding))).ledger;
+            ledger.of(MemoryKind::Parameter) + ledger.of(MemoryKind::OptimizerState)
+        };
+        let [none, one, two, three, fsdp] = [0, 1, 2, 3, 4].map(|at| states(SHARDINGS[at]));
+        prop_assert!(none >= one && one >= two && two >= three && three == fsdp);
+    }
+
+    /// No answer of the planner panics, and what it says can run does run.
+    #[test]
+    fn the_planner_keeps_its_word(job in job()) {
+        let count = gpu_count(&job, MemoryUnit::Gib);
+        if let Some(runnable) = &count.runnable {
+            let estimate = estimate(&job.with_layout(runnable.layout));
+            prop_assert!(estimate.runs());
+            prop_assert_eq!(estimate.total(), runnable.per_gpu);
+            prop_assert_eq!(runnable.gpus, runnable.layout.world_size());
+        } else {
+            prop_assert!(count.reason.starts_with("No count can run it"), "{}", count.reason);
+        }
+        let current = estimate(&job);
+        let offered = fixes(&job, &current, MemoryUnit::Gib);
+        prop_assert!(offered.len() <= 3 && (offered.is_empty() || !current.runs()));
+        for fix in offered {
+            prop_assert!(fix.fits || fix.after < fix.before);
+        }
+        let inverse = inverse(&job);
+        if let Some(longest) = inverse.longest_seq {
+            prop_assert!(matches!(estimate(&job.with_seq_length(longest)).headroom(), Headroom::Free(_)));
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// Curves pass through the current answer, rise with length, and hold the fields' order.
+    #[test]
+    fn curves_pass_through_the_answer(job in job(), logarithmic in any::<bool>()) {
+        let total = estimate(&job).total();
+        let lengths = curve_seq(&job, 60, logarithmic);
+        prop_assert!(lengths.points.windows(2).all(|pair| pair[0].x < pair[1].x && pair[0].total <= pair[1].total));
+        let here = lengths.points.iter().find(|point| point.x == lengths.current);
+        prop_assert_eq!(here.map(|point| point.total), Some(total));
+        let counts = curve_gpus(&job);
+        prop_assert!(counts.points.windows(2).all(|pair| pair[0].x < pair[1].x));
+        let here = counts.points.iter().find(|point| point.x == counts.current);
+        prop_assert_eq!(here.map(|point| point.total), Some(total));
+    }
+}

@@ -1,0 +1,398 @@
+//! Links: they carry every scenario, stay short, survive what chat programs do to them, and open for ever.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::fs;
+use std::path::Path;
+
+use headroom::catalog;
+use headroom::scenario::codec::{self, Decoded, decode, encode, encode_pair};
+use headroom::scenario::{Applies, FieldId, FieldKind, Group, Scenario, Value, field, field_of_key, fields, parse};
+use proptest::prelude::*;
+
+/// Some value that the field takes, chosen by two numbers.
+fn value(id: FieldId, seed: u64, share: f64) -> Value {
+    let pick = |count: usize| usize::try_from(seed).unwrap_or_default() % count;
+    match field(id).kind {
+        FieldKind::Integer { optional: true, .. } | FieldKind::Decimal { optional: true, .. } if seed.is_multiple_of(5) => {
+            Value::Empty
+        }
+        FieldKind::Integer { min, max, .. } => Value::Integer(min + (seed >> (seed % 60)) % (max - min + 1)),
+        FieldKind::Decimal { min, max, .. } => Value::Decimal(min + (max - min) * share),
+        FieldKind::Choice(options) => Value::Choice(options[pick(options.len())].value),
+        FieldKind::Flag => Value::Flag(seed.is_multiple_of(2)),
+        FieldKind::Model => Value::Text(catalog::models()[pick(catalog::models().len())].id.clone()),
+        FieldKind::Accelerator => Value::Text(catalog::accelerators()[pick(catalog::accelerators().len())].id.clone()),
+        FieldKind::Text { .. } => {
+            Value::Text(format!("{seed:x} – ö.z-{}", char::from_u32(0x4e00 + u32::from(seed.to_le_bytes()[0])).unwrap()))
+        }
+    }
+}
+
+prop_compose! {
+    fn scenario()(changes in prop::collection::vec((0..fields().len(), any::<u64>(), 0.0..=1.0_f64), 0..30), name in "\\PC{0,70}")
+        -> Scenario
+    {
+        let mut scenario = Scenario::default();
+        for (index, seed, share) in changes {
+            let id = fields()[index].id;
+            scenario.set(id, value(id, seed, share));
+        }
+        if name.len() % 2 == 0 {
+            scenario.set_name(&name);
+        }
+        scenario
+    }
+}
+
+#[track_caller]
+fn assert_alphabet(link: &str) {
+    let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'=' | b'&');
+    assert!(link.bytes().all(is_allowed), "{link}");
+    assert!(link.bytes().last().is_some_and(|byte| byte.is_ascii_alphanumeric()), "{link}");
+    assert!(link.len() <= codec::LONGEST, "{} characters", link.len());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 512, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_link_brings_back_the_scenario(scenario in scenario()) {
+        let link = encode(&scenario);
+        assert_alphabet(&link);
+        let decoded = decode(&link);
+        prop_assert_eq!(&decoded.scenario, &scenario);
+        prop_assert_eq!(&decoded.notices, &Vec::<String>::new());
+        prop_assert!(decoded.compare.is_none() && !decoded.failed);
+        prop_assert_eq!(encode(&decoded.scenario), link);
+    }
+
+    #[test]
+    fn a_link_brings_back_two_scenarios(first in scenario(), second in scenario()) {
+        let link = encode_pair(&first, &second);
+        assert_alphabet(&link);
+        let decoded = decode(&link);
+        prop_assert_eq!(decoded.scenario, first);
+        prop_assert_eq!(decoded.compare, Some(second));
+        prop_assert_eq!(decoded.notices, Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_cut_link_is_noticed(scenario in scenario(), cut in 0.0..1.0_f64) {
+        let link = encode(&scenario);
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss, reason = "a position in a test")]
+        let kept = 3 + ((link.len() - 3) as f64 * cut) as usize;
+        let shorter = link.get(..kept).unwrap_or_default();
+        let decoded = decode(shorter);
+        // What is left of `v1&c=` alone is the default scenario's link.
+        prop_assert!(decoded.failed || decoded.scenario == scenario || shorter == "v1&", "{} of {}", shorter, link);
+        if decoded.failed {
+            prop_assert_eq!(decoded.scenario, Scenario::default());
+            prop_assert_eq!(decoded.notices.len(), 1);
+        }
+    }
+
+    #[test]
+    fn every_scenario_resolves_or_says_why(scenario in scenario()) {
+        match scenario.resolve() {
+            Ok(job) => {
+                let estimate = headroom::estimator::estimate(&job);
+                prop_assert_eq!(estimate.total(), estimate.ledger.total());
+            }
+            Err(errors) => {
+                prop_assert!(!errors.is_empty());
+                for error in errors {
+                    prop_assert!(error.message.ends_with('.'), "{}", error.message);
+                    prop_assert!(field(error.field).applies == Applies::Both || field(error.field).applies.in_mode(scenario.mode()));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn links_are_short() {
+    let mut preset = Scenario::default();
+    preset.set_model("llama3.1-405b");
+    preset.set_accelerator("h100-80");
+    preset.set(FieldId::Gpus, Value::Integer(512));
+    preset.set(FieldId::TensorParallel, Value::Integer(8));
+    preset.set(FieldId::SeqLength, Value::Integer(131_072));
+    assert!(encode(&preset).len() <= 120, "{}", encode(&preset));
+
+    let mut typical = preset.clone();
+    typical.set_name("Llama 405B, long context");
+    typical.set_accelerator("a100-40");
+    typical.set(FieldId::GlobalBatchSize, Value::Integer(1024));
+    typical.set(FieldId::Optimizer, Value::Choice("adafactor"));
+    typical.set(FieldId::Recompute, Value::Choice("selective"));
+    typical.set(FieldId::TrainingTokens, Value::Integer(15_000_000_000_000));
+    assert_eq!(typical.set_fields().count(), 10);
+    assert!(encode(&typical).len() <= 200, "{}", encode(&typical));
+
+    // Every field of the architecture and of the hardware, and a full run besides.
+    let mut custom = typical;
+    for field in fields().iter().filter(|field| field.group == Group::Architecture) {
+        let value = match custom.get(field.id) {
+            Value::Integer(number) => Value::Integer(number.max(2) - 1),
+            Value::Flag(yes) => Value::Flag(!yes),
+            Value::Choice(word) => match field.kind {
+                FieldKind::Choice(options) => Value::Choice(options.iter().find(|option| option.value != word).unwrap().value),
+                _ => panic!("{}", field.key),
+            },
+            other => panic!("{}: {other:?}", field.key),
+        };
+        custom.set(field.id, value);
+    }
+    custom.set(FieldId::AcceleratorMemory, Value::Decimal(23.68));
+    custom.set(FieldId::PeakRate, Value::Decimal(165.2));
+    custom.set(FieldId::MemoryBandwidth, Value::Decimal(1008.0));
+    custom.set(FieldId::AcceleratorsPerNode, Value::Integer(4));
+    custom.set(FieldId::PricePerHour, Value::Decimal(0.35));
+    assert!(custom.set_fields().count() >= 34);
+    assert!(encode(&custom).len() <= 500, "{}: {}", encode(&custom).len(), encode(&custom));
+}
+
+#[test]
+fn the_longest_links_stay_within_the_limit() {
+    let mut longest = Scenario::default();
+    for field in fields() {
+        let value = match field.kind {
+            FieldKind::Integer { max, .. } => Value::Integer(max - 1),
+            FieldKind::Decimal { max, .. } => Value::Decimal(max / 3.0),
+            FieldKind::Choice(options) => Value::Choice(options.last().unwrap().value),
+            FieldKind::Flag => Value::Flag(true),
+            FieldKind::Text { .. } => Value::Text("\u{10fffd}".repeat(60)),
+            FieldKind::Model | FieldKind::Accelerator => continue,
+        };
+        longest.set(field.id, value);
+    }
+    let link = encode(&longest);
+    assert_alphabet(&link);
+    assert_eq!(decode(&link).scenario, longest);
+    let mut other = Scenario::default();
+    other.set_name(&"\u{10fffc}".repeat(60));
+    for (first, second) in [(&longest, &other), (&other, &longest)] {
+        let pair = encode_pair(first, second);
+        assert_alphabet(&pair);
+        let decoded = decode(&pair);
+        assert!(!decoded.failed);
+        assert!(decoded.scenario.differences(first).iter().all(|id| *id == FieldId::Name), "only names may be left out");
+        assert!(decoded.compare.unwrap().differences(second).iter().all(|id| *id == FieldId::Name));
+    }
+}
+
+#[test]
+fn what_surrounds_a_link_is_ignored() {
+    let mut scenario = Scenario::default();
+    scenario.set_model("llama3-70b");
+    scenario.set_name("70B & co.");
+    scenario.set(FieldId::Gpus, Value::Integer(64));
+    let link = encode(&scenario);
+    let forms = [
+        format!("#{link}"),
+        format!("%23{link}"),
+        format!("https://example.org/headroom/#{link}"),
+        format!("https://example.org/headroom/index.html?x=1#{link}"),
+        format!("<https://example.org/#{link}>"),
+        format!("(see #{link})."),
+        format!("{link}),"),
+        format!("  {link}\n"),
+        format!("\u{200b}#{link}…"),
+        format!("“#{link}”"),
+        link.replace('&', "&amp;"),
+        format!("#{}", link.replace('&', "%26").replace('=', "%3D")),
+        format!("%23{}", link.replace('&', "%2526").replace('=', "%253d")),
+        format!("#{}\n{}", &link[..20], &link[20..]),
+    ];
+    for form in forms {
+        let decoded = decode(&form);
+        assert_eq!(decoded.notices, Vec::<String>::new(), "{form}");
+        assert_eq!(decoded.scenario, scenario, "{form}");
+    }
+    for nothing in ["", "#", " # ", "%23"] {
+        assert_eq!(decode(nothing), Decoded::default(), "{nothing}");
+    }
+}
+
+#[test]
+fn links_that_cannot_be_used_say_why() {
+    let cases = [
+        ("v2&m=llama3-70b", "This link has version v2, and this page knows version v1: reload the page to get its newest form."),
+        ("v1&c=000&m=llama3-70b", "This link is cut off or was changed on its way: ask for it again, or copy it as a whole."),
+        ("v1&c", "This link is cut off or was changed on its way: ask for it again, or copy it as a whole."),
+        ("ledger", "“ledger” is not a link of this page: those start with v1."),
+        ("v", "“v” is not a link of this page: those start with v1."),
+        ("<script>alert(1)</script>", "“script>alert(1)</script” is not a link of this page: those start with v1."),
+    ];
+    for (link, reason) in cases {
+        let decoded = decode(link);
+        let notices = vec![format!("{reason} The default scenario is shown instead.")];
+        assert_eq!(decoded, Decoded { failed: true, notices, ..Decoded::default() }, "{link}");
+    }
+    let long = decode(&format!("v1&{}", "x".repeat(3000)));
+    assert!(long.failed);
+    assert!(
+        long.notices[0].starts_with("This link has 3003 characters, more than the 2000 that links of this page have."),
+        "{long:?}"
+    );
+    assert!(decode(&"%".repeat(100_000)).failed);
+}
+
+#[test]
+fn unknown_parts_are_named_and_kept_for_the_next_link() {
+    let decoded = decode("v1&m=llama3-70b&zz=12&odd=a_b");
+    assert_eq!(
+        decoded.notices,
+        [
+            "This version does not know the link's part “zz=12”; it is kept for the next link.",
+            "This version does not know the link's part “odd=a_b”; it is left out.",
+        ]
+    );
+    assert!(encode(&decoded.scenario).ends_with("&m=llama3-70b&zz=12"));
+    assert_eq!(decode(&encode(&decoded.scenario)).scenario, decoded.scenario);
+
+    let many: Vec<String> = (0..200).map(|index| format!("k{index}=1")).collect();
+    let decoded = decode(&format!("v1&{}", many.join("&")));
+    assert_eq!(decoded.notices.len(), 13);
+    assert_eq!(decoded.notices[12], "188 more parts of the link could not be used.");
+    assert_alphabet(&encode(&decoded.scenario));
+}
+
+#[test]
+fn values_that_do_not_fit_are_named() {
+    let decoded = decode("v1&l=0&n=16&opt=magic&b.tp=x");
+    assert_eq!(
+        decoded.notices,
+        [
+            "Layers takes a whole number from 1 to 10\u{202f}000; “0” is too small. The link's value is left out.",
+            "Optimizer takes one of adamw, adamw8, sgd, sgdm, adafactor, not “magic”. The link's value is left out.",
+            "In the second scenario: “x” does not read as a number: Tensor parallel takes a whole number from 1 to 1\u{202f}000\u{202f}000 GPUs. The link's value is left out.",
+        ]
+    );
+    assert_eq!(decoded.scenario.get(FieldId::Gpus), Value::Integer(16));
+}
+
+/// A seeded generator of numbers below a bound (xorshift).
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, bound: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        usize::try_from(self.0 >> 11).unwrap_or_default() % bound
+    }
+}
+
+/// Cuts a link and puts pieces into it, or only adds pieces at its end.
+fn garbled(mut link: String, pieces: &[String], only_append: bool, random: &mut Random) -> String {
+    for _ in 0..random.below(6) {
+        let mut at = random.below(link.len() + 1);
+        while !link.is_char_boundary(at) {
+            at -= 1;
+        }
+        if random.below(4) == 0 {
+            link.truncate(at);
+        } else {
+            link.insert_str(if only_append { link.len() } else { at }, &pieces[random.below(pieces.len())]);
+        }
+    }
+    link
+}
+
+#[test]
+fn a_hundred_thousand_fragments_do_no_harm() {
+    let mut random = Random(0x2545_f491_4f6c_dd1d);
+    let mut full = Scenario::default();
+    full.set_model("qwen2.5-7b");
+    full.set_name("x < y > z – ok");
+    full.set(FieldId::NumHiddenLayers, Value::Integer(40));
+    let seeds =
+        [encode(&full), encode_pair(&full, &Scenario::default()), "v1&m=llama3-8b&n=64&name=.3cz".into(), "#%23v2".into()];
+    let others = [
+        "v1",
+        "&",
+        "=",
+        "b.",
+        "%",
+        "%ff",
+        "#",
+        ".",
+        "-",
+        "z",
+        "1",
+        "99999999999",
+        "1e9",
+        "NaN",
+        "é",
+        "\u{202e}",
+        "<",
+        "&c=",
+        "\0",
+    ];
+    let keys = fields().iter().map(|field| format!("&{}=", field.key));
+    let pieces: Vec<String> = keys.chain(others.map(String::from)).collect();
+    for round in 0..100_000 {
+        let only_append = round % 3 == 0;
+        let link = if only_append { "v1".to_owned() } else { seeds[random.below(seeds.len())].clone() };
+        let link = garbled(link, &pieces, only_append, &mut random);
+        let decoded = decode(&link);
+        assert!(decoded.notices.len() <= 13, "{link}");
+        assert!(!decoded.failed || (decoded.scenario == Scenario::default() && decoded.notices.len() == 1), "{link}");
+        let is_hidden = |character: char| character.is_control() || character == '\u{202e}';
+        assert!(!decoded.notices.iter().any(|notice| notice.contains(is_hidden)), "{link}");
+        if round % 50 == 0 {
+            _ = decoded.scenario.resolve();
+            assert_eq!(decode(&encode(&decoded.scenario)).scenario, decoded.scenario, "{link}");
+        }
+    }
+}
+
+/// Links that were given out: each file names a link and what it must mean. They are never edited, only added to.
+///
+/// `link` is the link, `failed` says that it cannot be used, `notices` how many sentences there are, `notice` one of them,
+/// `set` and `b.set` the fields that differ from their start (`-`: none), and every other line a field's key with its value.
+#[test]
+fn links_of_every_version_open() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/links");
+    let mut files: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    assert!(files.len() >= 8, "{} fixtures", files.len());
+    for file in files {
+        let text = fs::read_to_string(&file).unwrap();
+        let lines: Vec<(&str, &str)> = text
+            .lines()
+            .filter(|line| !line.starts_with('#') && !line.trim().is_empty())
+            .map(|line| line.split_once(" = ").unwrap_or_else(|| panic!("{}: {line}", file.display())))
+            .collect();
+        let (first, link) = lines[0];
+        assert_eq!(first, "link", "{}", file.display());
+        let decoded = decode(link);
+        for (key, expected) in &lines[1..] {
+            assert_line(&decoded, key, expected, &file);
+        }
+    }
+}
+
+fn assert_line(decoded: &Decoded, key: &str, expected: &str, file: &Path) {
+    let place = format!("{}, {key}", file.display());
+    let side = match key.strip_prefix("b.") {
+        Some(_) => decoded.compare.as_ref().unwrap_or_else(|| panic!("{place}: no second scenario")),
+        None => &decoded.scenario,
+    };
+    match key.trim_start_matches("b.") {
+        "failed" => assert_eq!(decoded.failed.to_string(), expected, "{place}"),
+        "notices" => assert_eq!(decoded.notices.len().to_string(), expected, "{place}: {:?}", decoded.notices),
+        "notice" => assert!(decoded.notices.iter().any(|notice| notice == expected), "{place}: {:?}", decoded.notices),
+        "compare" => assert_eq!(decoded.compare.is_some().to_string(), expected, "{place}"),
+        "set" => {
+            let keys: Vec<_> = side.set_fields().map(|id| field(id).key).collect();
+            assert_eq!(if keys.is_empty() { "-".to_owned() } else { keys.join(" ") }, expected, "{place}");
+        }
+        key => {
+            let field = field_of_key(key).unwrap_or_else(|| panic!("{place}: no such field"));
+            assert_eq!(Ok(side.get(field.id)), parse(field.id, expected), "{place}");
+        }
+    }
+}
