@@ -71,11 +71,11 @@ fn Errors() -> impl IntoView {
     view! {
         <details class="fold" data-testid="document-errors" on:toggle:target=move |event| open.set(event.target().open())>
             <summary class="fold__summary">
-                <span class="fold__name">"Where the documents' own numbers do not follow"</span>
+                <span class="fold__name">"Slips in the documents' numbers"</span>
                 <span class="fold__state">{format!("{} places", wrong::TABLE.len())}</span>
             </summary>
             <Show when=move || open.get()>
-                <div class="methods__scroll methods__sheet" tabindex="0" role="region" aria-label="Where the documents' own numbers do not follow">
+                <div class="methods__scroll methods__sheet" tabindex="0" role="region" aria-label="Slips in the documents' numbers">
                     <table class="table">
                         <thead>
                             <tr>
@@ -102,7 +102,7 @@ fn error_row(error: &'static DocumentError) -> impl IntoView {
             <td>{error.place}</td>
             <td>{error.printed}</td>
             <td>{error.recomputed}</td>
-            <td>{error.sentence}</td>
+            <td class="methods__why">{error.sentence}</td>
         </tr>
     }
 }

@@ -5,9 +5,12 @@ use leptos::prelude::*;
 use crate::app::side::{Cell, DOCUMENTS, Row, Side, Tone, formula_lines, summary, table};
 use crate::app::state::{State, state};
 use crate::app::words::{gpus, whole};
-use crate::charts::KIND_SLUGS;
+use crate::charts;
 use crate::methods::{MethodAnswer, StoryStep, story};
 use crate::units::MemoryUnit;
+
+/// Ids of the kinds' swatches in this table.
+const SWATCHES: [&str; 7] = ["doc-p", "doc-g", "doc-o", "doc-a", "doc-k", "doc-t", "doc-f"];
 
 /// The section: one table for all, one sheet for each document.
 #[component]
@@ -64,10 +67,8 @@ fn rows(state: State, side: Memo<Side>) -> Vec<Row> {
 }
 
 fn row_view(row: &Row) -> AnyView {
-    let swatch = row
-        .kind
-        .and_then(|kind| KIND_SLUGS.get(kind.index()))
-        .map(|slug| view! { <span class=format!("swatch swatch--{slug}")></span> });
+    let swatch = row.kind.and_then(|kind| SWATCHES.get(kind.index()).map(|id| charts::swatch(id, kind.index())));
+    let swatch = swatch.map(|svg| view! { <span class="swatch" inner_html=svg></span> });
     let cells = row.cells.iter().enumerate().map(|(index, cell)| cell_view(index == 0, cell)).collect_view();
     view! {
         <tr class=if row.id == "total" { "table__total" } else { "" } data-testid=format!("methods-row-{}", row.id)>
@@ -103,7 +104,7 @@ fn Document(
     let open = RwSignal::new(false);
     let (id, title) = DOCUMENTS.get(index).copied().unwrap_or_default();
     let heading =
-        move || side.with(|side| side.answers.get(index).map(|answer| format!("{}, {}", answer.document, summary(answer))));
+        move || side.with(|side| side.answers.get(index).map(|answer| format!("{} · {}", summary(answer), answer.document)));
     view! {
         <details class="fold" data-testid=format!("methods-{id}") on:toggle:target=move |event| open.set(event.target().open())>
             <summary class="fold__summary">
@@ -164,7 +165,7 @@ fn differences(answer: &MethodAnswer) -> AnyView {
                 <th scope="row">{difference.term}</th>
                 <td class="num">{difference.says.clone()}</td>
                 <td class="num">{difference.engine_says.clone()}</td>
-                <td>{difference.why.clone()}</td>
+                <td class="methods__why">{difference.why.clone()}</td>
             </tr>
         }
     });
@@ -235,7 +236,7 @@ fn story_row(step: StoryStep) -> impl IntoView {
             <td class="num">{count(step.arithmetic, "none")}</td>
             <td class="num"><b>{runnable}</b></td>
             <td class="num">{count(step.runnable_with_accumulation, "none")}</td>
-            <td>{step.sentence}</td>
+            <td class="methods__why">{step.sentence}</td>
         </tr>
     }
 }
