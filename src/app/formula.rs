@@ -17,8 +17,7 @@ pub fn with_numbers(inputs: &MethodInputs, answer: &MethodAnswer, line: &MethodL
         let above = answer.per_gpu.iter().take_while(|other| other.kind != line.kind).map(|other| other.bytes).sum::<Bytes>();
         out = out.replace(SUM_ABOVE, &whole(above.0));
     }
-    let live = eleuther::DEFAULT_LIVE_PARAMETERS.min(inputs.num_parameters);
-    out.replace(LIVE_PARAMETERS, &whole(live))
+    out.replace(LIVE_PARAMETERS, &whole(eleuther::DEFAULT_LIVE_PARAMETERS.min(inputs.num_parameters)))
 }
 
 const SUM_ABOVE: &str = "the sum above";

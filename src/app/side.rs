@@ -413,21 +413,4 @@ mod tests {
         assert_eq!(title("solenya"), "Solenya");
         assert_eq!(title("other"), "other");
     }
-
-    /// `cargo test --release --lib side -- --ignored --nocapture` prints what one change of an input costs here.
-    #[test]
-    #[ignore = "prints a time"]
-    fn time_of_the_comparison() {
-        let jobs = scenarios();
-        let estimates: Vec<_> = jobs.iter().map(|job| (job, estimate(job), gpu_count(job, MemoryUnit::Gb))).collect();
-        let rounds = 50;
-        let start = std::time::Instant::now();
-        for _ in 0..rounds {
-            for (job, estimate, count) in &estimates {
-                let side = Side::of(job, estimate, MemoryUnit::Gib);
-                assert!(!table(&side, estimate, count, MemoryUnit::Gib).is_empty());
-            }
-        }
-        println!("{:?} each", start.elapsed() / rounds / u32::try_from(estimates.len()).unwrap_or(1));
-    }
 }

@@ -3,7 +3,7 @@
 use leptos::prelude::*;
 
 use crate::app::side::{Cell, DOCUMENTS, Row, Side, Tone, formula_lines, summary, table};
-use crate::app::state::{State, state};
+use crate::app::state::state;
 use crate::app::words::{gpus, whole};
 use crate::charts;
 use crate::methods::{MethodAnswer, StoryStep, story};
@@ -43,7 +43,10 @@ fn SideBySide(
     side: Memo<Side>,
 ) -> impl IntoView {
     let state = state();
-    let rows = Memo::new(move |_| rows(state, side));
+    let rows = Memo::new(move |_| {
+        let unit = state.unit.get();
+        side.with(|side| state.estimate.with(|estimate| state.count.with(|count| table(side, estimate, count, unit))))
+    });
     let heads = || DOCUMENTS.map(|(_, title)| view! { <th scope="col" class="num">{title}</th> }).collect_view();
     view! {
         <div class="methods__scroll" tabindex="0" role="region" aria-label="Engine and documents side by side">
@@ -59,11 +62,6 @@ fn SideBySide(
             </table>
         </div>
     }
-}
-
-fn rows(state: State, side: Memo<Side>) -> Vec<Row> {
-    let unit = state.unit.get();
-    side.with(|side| state.estimate.with(|estimate| state.count.with(|count| table(side, estimate, count, unit))))
 }
 
 fn row_view(row: &Row) -> AnyView {
