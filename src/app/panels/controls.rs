@@ -170,10 +170,21 @@ fn summary(scenario: &Scenario, groups: &'static [Group], mode: Mode) -> String 
     parts.join(", ")
 }
 
+/// A label inside a sentence: `Layers` becomes `layers`, `GPUs per node` stays.
+fn lower_first(label: &str) -> String {
+    let mut letters = label.chars();
+    match (letters.next(), letters.next()) {
+        (Some(first), Some(second)) if second.is_lowercase() => {
+            first.to_lowercase().chain(std::iter::once(second)).chain(letters).collect()
+        }
+        _ => label.to_owned(),
+    }
+}
+
 /// One field in a few words: `layers 32`.
 fn part(scenario: &Scenario, field: &Field) -> String {
     let value = scenario.get(field.id);
-    let label = field.label.to_lowercase();
+    let label = lower_first(field.label);
     match value {
         Value::Flag(true) => label,
         Value::Flag(false) => format!("no {label}"),
