@@ -61,7 +61,7 @@ pub fn TopBar() -> impl IntoView {
 /// What the bar calls the scenario: its own name, or what it is.
 fn title(scenario: &Scenario) -> String {
     let name = scenario.name();
-    if name.is_empty() { about(scenario) } else { name }
+    if name.is_empty() { about(scenario) } else { format!("{name} · {}", about(scenario)) }
 }
 
 /// One step back, one step forward.
