@@ -4,6 +4,7 @@ use leptos::prelude::*;
 
 use crate::app::browser;
 use crate::app::state::state;
+use crate::app::ui::{Views, memo};
 use crate::app::words::about;
 use crate::scenario::{Scenario, fields, show};
 
@@ -11,8 +12,8 @@ use crate::scenario::{Scenario, fields, show};
 #[component]
 pub fn Printed() -> impl IntoView {
     let state = state();
-    let inputs = Memo::new(move |_| state.scenario.with(inputs));
-    let title = Memo::new(move |_| {
+    let inputs = memo(move || state.scenario.with(inputs));
+    let title = memo(move || {
         state.scenario.with(|scenario| {
             let name = scenario.name();
             if name.is_empty() { about(scenario) } else { format!("{name}: {}", about(scenario)) }
@@ -31,7 +32,7 @@ pub fn Printed() -> impl IntoView {
                         .get()
                         .into_iter()
                         .map(|(name, value)| view! { <div class="printed__input"><span>{name}</span><span>{value}</span></div> })
-                        .collect_view()
+                        .views()
                 }}
             </div>
             <p class="printed__link">{foot}</p>
