@@ -6,7 +6,7 @@ use crate::app::browser;
 use crate::app::state::state;
 use crate::app::ui::{Views, memo};
 use crate::app::words::about;
-use crate::scenario::{Scenario, fields, show};
+use crate::scenario::{Scenario, Value, fields, show};
 
 /// The printed page's own part.
 #[component]
@@ -43,9 +43,13 @@ pub fn Printed() -> impl IntoView {
 
 fn inputs(scenario: &Scenario) -> Vec<(&'static str, String)> {
     let mode = scenario.mode();
+    // What is absent goes without saying: the page has room for one sheet.
+    let said = |value: &Value| !matches!(value, Value::Flag(false) | Value::Empty) && *value != Value::Text(String::new());
     fields()
         .iter()
-        .filter(|field| field.applies.in_mode(mode) && !field.label.is_empty())
-        .map(|field| (field.label, show(field.id, &scenario.get(field.id))))
+        .filter(|field| field.applies.in_mode(mode))
+        .map(|field| (field, scenario.get(field.id)))
+        .filter(|(_, value)| said(value))
+        .map(|(field, value)| (field.label, show(field.id, &value)))
         .collect()
 }
