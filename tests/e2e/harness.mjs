@@ -90,7 +90,8 @@ async function answer(request, response) {
  * - `fragment`: what stands after `#`
  * - `viewport`: `{ width, height }` in CSS pixels
  * - `colorScheme`: `'light'` or `'dark'`; `contrast`: `'more'` for high contrast
- * - `reducedMotion`: true asks for less movement
+ * - `reducedMotion`: true asks for less movement; `forcedColors`: true takes the system's colours
+ * - `touch`: true for a phone with a touch screen
  * - `blockWasm`: the WebAssembly file cannot be loaded; `javaScript`: false switches scripts off
  * - `offline`: the network goes away after the page has loaded
  * - `context`: open a second tab in the profile of another page, `context: page.context()`
@@ -119,6 +120,10 @@ async function newContext(options) {
     colorScheme: options.colorScheme ?? 'light',
     contrast: options.contrast ?? 'no-preference',
     reducedMotion: options.reducedMotion ? 'reduce' : 'no-preference',
+    forcedColors: options.forcedColors ? 'active' : 'none',
+    hasTouch: options.touch ?? false,
+    isMobile: options.touch ?? false,
+    locale: 'en-GB',
     javaScriptEnabled: options.javaScript ?? true,
   });
 }
