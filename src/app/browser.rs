@@ -57,7 +57,7 @@ pub fn after(ms: u32, action: impl FnOnce() + 'static) {
 pub fn take_frame() -> Option<HtmlElement> {
     let frame: HtmlElement = document().get_element_by_id("app")?.dyn_into().ok()?;
     frame.set_inner_html("");
-    let _ = frame.remove_attribute("inert");
+    let _ = frame.set_attribute("data-live", "true");
     Some(frame)
 }
 
@@ -306,6 +306,11 @@ pub fn is_dark() -> bool {
         || window().match_media("(prefers-color-scheme: dark)").ok().flatten().is_some_and(|query| query.matches()),
         |theme| theme == "dark",
     )
+}
+
+/// From light to dark, or back.
+pub fn switch_theme() {
+    set_theme(if is_dark() { "light" } else { "dark" });
 }
 
 /// Shows that theme, and keeps it where the browser allows.

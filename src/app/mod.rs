@@ -58,6 +58,8 @@ pub fn App(
     provide_context(Shelf::new(state));
     resize(state, sizes);
     browser::on_resize(move || resize(state, (browser::size_of("plot-seq"), browser::size_of("stack"))));
+    // Without a frame of the same size the charts find their room once they are on the page.
+    browser::after(0, move || resize(state, (browser::size_of("plot-seq"), browser::size_of("stack"))));
     browser::keep_link(state);
     browser::on_link_change(move |link| follow(state, &link));
     browser::on_undo_keys(move || state.undo(), move || state.redo());
@@ -146,6 +148,7 @@ fn Foot() -> impl IntoView {
             <span>"Headroom " {env!("CARGO_PKG_VERSION")}</span>
             <span>"Everything is computed in this browser. Nothing is sent anywhere."</span>
             <span>"MIT or Apache-2.0"</span>
+            <button type="button" class="link" on:click=|_| browser::switch_theme()>"Switch between light and dark"</button>
         </footer>
     }
 }

@@ -169,11 +169,11 @@ pub fn verdict_sentence(scenario: &Scenario, estimate: &Estimate, scale: Scale) 
 pub fn margin(estimate: &Estimate, scale: Scale) -> (String, String) {
     let (total, capacity) = (scale.round(estimate.total()), scale.round(estimate.capacity));
     let number = scale.number(total.abs_diff(capacity));
-    let (gap, word) = match estimate.headroom() {
-        Headroom::Free(gap) => (gap, "free"),
-        Headroom::Short(gap) => (gap, "short"),
+    let caption = match estimate.headroom() {
+        Headroom::Free(gap) => format!("free on each GPU, {}", percent(gap, estimate.capacity)),
+        Headroom::Short(gap) => format!("short on each GPU, {} over", percent(gap, estimate.capacity)),
     };
-    (number, format!("{word} on each GPU, {}", percent(gap, estimate.capacity)))
+    (number, caption)
 }
 
 /// Kinds in use, each the sum of its rounded lines as in the ledger.

@@ -188,3 +188,40 @@ export async function screenshot(page, name, options = {}) {
   mkdirSync(OUT, { recursive: true });
   await page.screenshot({ path: path.join(OUT, `${name}.png`), fullPage: true, ...options });
 }
+
+/**
+ * The first screen as the app draws it, as plain HTML: values of inputs written out, nothing that only the program gives sense to.
+ * The content security policy allows no inline style, so none is left.
+ */
+export async function frameOf(page) {
+  await page.locator('[data-testid="verdict"] h1').waitFor();
+  return page.evaluate(() => {
+    const root = document.getElementById('app').cloneNode(true);
+    const live = document.getElementById('app');
+    const inputs = live.querySelectorAll('input, select');
+    root.querySelectorAll('input, select').forEach((input, at) => {
+      if (input.tagName === 'SELECT') {
+        [...input.options].forEach((option) => option.toggleAttribute('selected', option.value === inputs[at].value));
+      } else if (input.type === 'checkbox') {
+        input.toggleAttribute('checked', inputs[at].checked);
+      } else {
+        input.setAttribute('value', inputs[at].value);
+      }
+    });
+    root.querySelectorAll('input, select, button').forEach((input) => input.setAttribute('disabled', ''));
+    const away = '.below, .foot, .printed, dialog, .toast, .skip, [role=status], #announcer, .picker__list, .field__help, .twin > div';
+    root.querySelectorAll(away).forEach((element) => element.remove());
+    root.querySelectorAll('.fold').forEach((fold) => fold.removeAttribute('open'));
+    root.querySelectorAll('[style]').forEach((element) => element.removeAttribute('style'));
+    root.querySelectorAll('[aria-describedby], [aria-controls]').forEach((element) => {
+      element.removeAttribute('aria-describedby');
+      element.removeAttribute('aria-controls');
+    });
+    root.querySelectorAll('[selected=""]').forEach((option) => option.setAttribute('selected', ''));
+    const walker = document.createTreeWalker(root, NodeFilter.SHOW_COMMENT);
+    const comments = [];
+    while (walker.nextNode()) comments.push(walker.currentNode);
+    comments.forEach((comment) => comment.remove());
+    return root.innerHTML;
+  });
+}

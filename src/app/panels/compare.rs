@@ -3,7 +3,7 @@
 use leptos::prelude::*;
 
 use crate::app::state::{State, state};
-use crate::app::words::Scale;
+use crate::app::words::{Scale, kinds};
 use crate::estimator::{MemoryKind, estimate};
 use crate::planner::gpu_count;
 use crate::scenario::{Scenario, field, show};
@@ -109,10 +109,15 @@ fn result_lines(state: State) -> Vec<Line> {
         let scale = Scale { unit, decimals: 1 };
         let amount = |bytes: Bytes| format!("{} {unit}", scale.show(bytes));
         let memory = |name: &str, a: Bytes, b: Bytes| (name.to_owned(), amount(a), amount(b), a != b);
+        // Rounded as in the ledger, so that the page prints one number for one thing.
+        let (a, b) = (kinds(mine, scale), kinds(&theirs, scale));
+        let of = |list: &[(MemoryKind, u64)], kind: MemoryKind| {
+            list.iter().find(|(known, _)| *known == kind).map_or_else(|| "–".to_owned(), |(_, sum)| format!("{} {unit}", scale.number(*sum)))
+        };
         let mut lines: Vec<Line> = MemoryKind::ALL
             .into_iter()
-            .map(|kind| memory(kind.name(), mine.ledger.of(kind), theirs.ledger.of(kind)))
-            .filter(|(_, _, _, differs)| *differs)
+            .map(|kind| (kind.name().to_owned(), of(&a, kind), of(&b, kind), true))
+            .filter(|(_, a, b, _)| a != b)
             .collect();
         lines.push(memory("Memory per GPU", mine.total(), theirs.total()));
         lines.push(memory("Capacity of a GPU", mine.capacity, theirs.capacity));

@@ -46,14 +46,7 @@ pub fn Controls() -> impl IntoView {
         let mode = state.mode.get();
         SECTIONS.map(|(name, groups)| view! { <Section name groups mode /> }).collect_view()
     };
-    let folds = move || {
-        let mode = state.mode.get();
-        FOLDS
-            .into_iter()
-            .filter(|(_, groups)| listed(groups, true, mode).next().is_some())
-            .map(|(name, groups)| view! { <Fold name groups mode /> })
-            .collect_view()
-    };
+    let folds = FOLDS.map(|(name, groups)| view! { <Fold name groups /> }).collect_view();
     view! {
         <form class="controls" aria-label="Scenario" on:submit=|event| event.prevent_default()>
             <ModeSwitch />
@@ -132,24 +125,28 @@ fn Fold(
     name: &'static str,
     /// Whose fields.
     groups: &'static [Group],
-    /// Train or serve.
-    mode: Mode,
 ) -> impl IntoView {
     let state = state();
+    let mode = state.mode;
     let bad = Memo::new(move |_| {
-        let folded = |id: FieldId| listed(groups, true, mode).any(|field| field.id == id);
+        let folded = |id: FieldId| listed(groups, true, mode.get()).any(|field| field.id == id);
         state.problems.with(|problems| problems.iter().any(|problem| folded(problem.field)))
             || state.unread.with(|unread| unread.iter().any(|text| folded(text.field)))
     });
-    let line = Memo::new(move |_| state.scenario.with(|scenario| summary(scenario, groups, mode)));
+    let line = Memo::new(move |_| state.scenario.with(|scenario| summary(scenario, groups, mode.get())));
     // The inputs are made when first opened: most people never open most folds.
     let opened = RwSignal::new(false);
     let inputs = move || {
         (opened.get() || bad.get())
-            .then(|| listed(groups, true, mode).map(|field| view! { <FieldView id=field.id /> }).collect_view())
+            .then(|| listed(groups, true, mode.get()).map(|field| view! { <FieldView id=field.id /> }).collect_view())
     };
     view! {
-        <details class="fold" open=move || bad.get() on:toggle=move |_| opened.set(true)>
+        <details
+            class="fold"
+            hidden=move || listed(groups, true, mode.get()).next().is_none()
+            open=move || opened.get_untracked() || bad.get()
+            on:toggle=move |_| opened.set(true)
+        >
             <summary class="fold__summary">
                 <span class="fold__name">{name}</span>
                 <span class=move || if bad.get() { "fold__state fold__state--bad" } else { "fold__state" }>
@@ -170,10 +167,21 @@ fn summary(scenario: &Scenario, groups: &'static [Group], mode: Mode) -> String 
     parts.join(", ")
 }
 
+/// A label inside a sentence: `Layers` becomes `layers`, `GPUs per node` stays.
+fn lower_first(label: &str) -> String {
+    let mut letters = label.chars();
+    match (letters.next(), letters.next()) {
+        (Some(first), Some(second)) if second.is_lowercase() => {
+            first.to_lowercase().chain(std::iter::once(second)).chain(letters).collect()
+        }
+        _ => label.to_owned(),
+    }
+}
+
 /// One field in a few words: `layers 32`.
 fn part(scenario: &Scenario, field: &Field) -> String {
     let value = scenario.get(field.id);
-    let label = field.label.to_lowercase();
+    let label = lower_first(field.label);
     match value {
         Value::Flag(true) => label,
         Value::Flag(false) => format!("no {label}"),

@@ -4,6 +4,7 @@ use leptos::prelude::*;
 
 use crate::app::state::{State, state};
 use crate::app::words::{Scale, gpus, whole};
+use crate::estimator::{Estimate, Verdict};
 use crate::planner::{Change, Fix, Inverse};
 use crate::scenario::{FieldId, Mode, Scenario, Value};
 use crate::units::MemoryUnit;
@@ -14,12 +15,15 @@ pub fn Fixes() -> impl IntoView {
     let state = state();
     let content = move || {
         let unit = state.unit.get();
+        let answer = state.estimate.with(Estimate::verdict);
+        // Less memory does not help where a rule forbids the layout.
+        let helps = |fix: &&Fix| fix.fits || answer == Verdict::DoesNotFit;
         state.fixes.with(|fixes| {
-            if fixes.is_empty() {
-                view! { <Room /> }.into_any()
-            } else {
-                let buttons = fixes.iter().map(|fix| button(state, fix.clone(), unit)).collect_view();
-                view! { <div class="fixes">{buttons}</div> }.into_any()
+            let buttons: Vec<_> = fixes.iter().filter(helps).map(|fix| button(state, fix.clone(), unit)).collect();
+            match (buttons.is_empty(), answer) {
+                (false, _) => view! { <div class="fixes">{buttons}</div> }.into_any(),
+                (true, Verdict::Fits | Verdict::Tight) => view! { <Room /> }.into_any(),
+                (true, _) => view! { <p class="room">"No single change makes this run. A smaller model, a shorter sequence or another GPU may."</p> }.into_any(),
             }
         })
     };

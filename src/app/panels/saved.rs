@@ -50,7 +50,7 @@ impl Shelf {
 
     /// Saves what is shown under a name of its own.
     pub fn add(self, name: &str) {
-        let link = browser::current_fragment(self.state);
+        let link = untrack(|| browser::current_fragment(self.state));
         let name = if name.trim().is_empty() { self.state.scenario.with_untracked(about) } else { name.trim().to_owned() };
         let record = SavedScenario { id: browser::new_id(), name, saved_at_ms: browser::clock_ms(), revision: 1, link };
         self.keep(&record, "Saved in this browser");

@@ -14,15 +14,14 @@ use crate::units::MemoryUnit;
 pub fn TopBar() -> impl IntoView {
     let state = state();
     let name = Memo::new(move |_| state.scenario.with(title));
-    let switch_theme = move |_| browser::set_theme(if browser::is_dark() { "light" } else { "dark" });
     view! {
         <header class="bar">
-            <a class="bar__name" href="#v1">
+            <a class="bar__name" href="#v1" aria-label="Headroom: the default scenario">
                 <svg class="bar__mark" viewBox="0 0 22 22" aria-hidden="true" focusable="false">
                     <rect class="bar__mark-level" x="5" y="10" width="12" height="8" rx="1" />
                     <rect class="bar__mark-box" x="3" y="3" width="16" height="16" rx="3" />
                 </svg>
-                "Headroom"
+                <span class="bar__brand">"Headroom"</span>
             </a>
             <span class="bar__about">{move || name.get()}</span>
             <div class="bar__tools">
@@ -46,10 +45,10 @@ pub fn TopBar() -> impl IntoView {
                 </button>
                 <button
                     type="button"
-                    class="button button--plain button--icon"
+                    class="button button--plain button--icon bar__theme"
                     aria-label="Switch between light and dark"
                     title="Light or dark"
-                    on:click=switch_theme
+                    on:click=|_| browser::switch_theme()
                 >
                     {Icon::Theme.view()}
                 </button>
@@ -62,7 +61,7 @@ pub fn TopBar() -> impl IntoView {
 /// What the bar calls the scenario: its own name, or what it is.
 fn title(scenario: &Scenario) -> String {
     let name = scenario.name();
-    if name.is_empty() { about(scenario) } else { name }
+    if name.is_empty() { about(scenario) } else { format!("{name} · {}", about(scenario)) }
 }
 
 /// One step back, one step forward.

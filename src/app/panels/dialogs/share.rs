@@ -27,7 +27,7 @@ pub fn ShareDialog() -> impl IntoView {
 #[component]
 fn ShareForm() -> impl IntoView {
     let state = state();
-    let link = browser::link_to(&browser::current_fragment(state));
+    let link = untrack(|| browser::link_to(&browser::current_fragment(state)));
     let code = qr(&link);
     let copied = RwSignal::new(None::<bool>);
     let shown = link.clone();
