@@ -22,7 +22,7 @@ export async function open(fragment, options = {}) {
 
 /** Waits until the program runs. */
 export async function ready(page) {
-  await page.locator('#app:not([inert])').waitFor({ state: 'attached' });
+  await page.locator('#app[data-live]').waitFor({ state: 'attached' });
   await page.locator('#announcer').waitFor({ state: 'attached' });
 }
 

@@ -125,6 +125,7 @@ test('walkthrough 3: why is it so big?', async () => {
   const ledger = part(page, 'ledger');
   await ledger.getByRole('button', { name: 'Activations' }).click();
   const items = ledger.locator('tr.ledger__item');
+  await items.first().waitFor();
   const names = (await items.locator('th').allTextContents()).map(plain);
   assert.equal(names.length, json.ledger.filter((line) => line.kind === 'Activations').length);
   // One after the other, until the tensor with the scores is found.
