@@ -348,7 +348,11 @@ pub fn saved() -> Saved {
     let keys: Vec<String> = (0..count).filter_map(|index| storage.key(index).ok().flatten()).collect();
     let mut saved = Saved { available: true, ..Saved::default() };
     for key in keys.iter().filter(|key| key.starts_with(KEY_PREFIX)) {
-        let text = storage.get_item(key).ok().flatten().unwrap_or_default();
+        // What cannot be fetched now may be there next time: it stays where it is.
+        let Ok(Some(text)) = storage.get_item(key) else {
+            saved.available = false;
+            continue;
+        };
         match records::from_json(&text) {
             Ok(record) => saved.scenarios.push(record),
             Err(problem) => {

@@ -2,6 +2,8 @@
 //!
 //! Events write the scenario through [`State::edit`]; nothing derived is ever written back.
 
+use std::sync::Arc;
+
 use leptos::prelude::*;
 
 use super::browser;
@@ -42,8 +44,8 @@ pub struct Notice {
 pub struct Toast {
     /// What happened.
     pub text: String,
-    /// Takes it back.
-    pub undo: Option<Callback<()>>,
+    /// Takes it back. Shared rather than a `Callback`: that one would go with the row that made it, such as the one just deleted.
+    pub undo: Option<Arc<dyn Fn() + Send + Sync>>,
     /// Number of this toast: an older one's timer does not close a newer one.
     pub id: u64,
 }
@@ -208,7 +210,7 @@ impl State {
     }
 
     /// Shows a short message, with a way back where there is one.
-    pub fn say(self, text: impl Into<String>, undo: Option<Callback<()>>) {
+    pub fn say(self, text: impl Into<String>, undo: Option<Arc<dyn Fn() + Send + Sync>>) {
         let id = self.next();
         self.toast.set(Some(Toast { text: text.into(), undo, id }));
         browser::after(8_000, move || {

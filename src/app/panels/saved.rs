@@ -1,5 +1,7 @@
 //! Scenarios kept in this browser.
 
+use std::sync::Arc;
+
 use leptos::prelude::*;
 
 use crate::app::browser::{self, Saved};
@@ -78,7 +80,7 @@ impl Shelf {
         browser::forget(&record.id);
         self.reload();
         let text = format!("Deleted “{}”", record.name);
-        self.state.say(text, Some(Callback::new(move |()| self.keep(&record, "Brought back"))));
+        self.state.say(text, Some(Arc::new(move || self.keep(&record, "Brought back"))));
     }
 
     fn open(self, record: &SavedScenario) {
