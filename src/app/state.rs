@@ -90,7 +90,9 @@ pub struct State {
     pub unit: Memo<MemoryUnit>,
     /// Problems of the scenario as a whole.
     pub problems: Memo<Vec<FieldError>>,
-    /// The last scenario that could be resolved.
+    /// The scenario that the answer is about: the last one that could be resolved.
+    pub answered: Memo<Scenario>,
+    /// Its job.
     pub job: Memo<Job>,
     /// Its estimate.
     pub estimate: Memo<Estimate>,
@@ -117,6 +119,8 @@ impl State {
         let compare = RwSignal::new(compare);
         let log_axis = RwSignal::new(true);
         let resolved = Memo::new(move |_| scenario.with(Scenario::resolve));
+        let resolves = move || resolved.with(Result::is_ok).then(|| scenario.get());
+        let answered = Memo::new(move |last: Option<&Scenario>| resolves().or_else(|| last.cloned()).unwrap_or_default());
         let job = Memo::new(move |last: Option<&Job>| last_valid(resolved.get().ok(), last));
         let unit = Memo::new(move |_| scenario.with(Scenario::memory_unit));
         let estimate_memo = Memo::new(move |_| job.with(estimate));
@@ -134,6 +138,7 @@ impl State {
             mode: Memo::new(move |_| scenario.with(Scenario::mode)),
             unit,
             problems: Memo::new(move |_| resolved.get().err().unwrap_or_default()),
+            answered,
             job,
             estimate: estimate_memo,
             count: Memo::new(move |_| job.with(|job| gpu_count(job, unit.get()))),
