@@ -129,6 +129,12 @@ export async function answer(page) {
   };
 }
 
+/** Opens a kind of memory in the ledger, unless it is open. */
+export async function unroll(page, kind) {
+  const button = part(page, 'ledger').getByRole('button', { name: kind });
+  if ((await button.count()) > 0 && (await button.getAttribute('aria-expanded')) === 'false') await button.click();
+}
+
 /** Runs the command line of the same build: exit code, output, and the answer as JSON where there is one. */
 export function command(fragment, ...options) {
   const target = process.env.CARGO_TARGET_DIR ?? path.resolve(HERE, '../../target');

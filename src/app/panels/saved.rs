@@ -189,6 +189,10 @@ fn SavedRow(
     let shown = record.name.clone();
     let record = StoredValue::new(record);
     let rename = move |name: String| {
+        // Given up with Escape: the browser reports the change all the same, when the input goes.
+        if !renaming.get_untracked() {
+            return;
+        }
         end();
         record.with_value(|record| {
             if record.name != name && !name.trim().is_empty() {
