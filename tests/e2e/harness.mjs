@@ -48,6 +48,7 @@ const FLAGS = [
 let server;
 let browser;
 const records = new WeakMap(); // page -> what it logged and requested
+const packed = new Map(); // file -> its content after gzip
 
 after(async () => {
   await browser?.close();
@@ -71,7 +72,8 @@ async function answer(request, response) {
     assert.ok(pathname.startsWith(PREFIX));
     const name = decodeURIComponent(pathname.slice(PREFIX.length)) || 'index.html';
     const file = path.join(DIST, path.normalize(`/${name}`));
-    const body = gzipSync(await readFile(file), { level: 9 });
+    const body = packed.get(file) ?? gzipSync(await readFile(file), { level: 9 });
+    packed.set(file, body);
     response.writeHead(200, {
       'content-type': TYPES[path.extname(file)] ?? 'application/octet-stream',
       'content-encoding': 'gzip',

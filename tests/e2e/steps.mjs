@@ -131,7 +131,7 @@ export async function answer(page) {
 
 /** Opens a kind of memory in the ledger, unless it is open. */
 export async function unroll(page, kind) {
-  const button = part(page, 'ledger').getByRole('button', { name: kind });
+  const button = part(page, 'ledger').locator('tr.ledger__kind').getByRole('button', { name: kind, exact: true });
   if ((await button.count()) > 0 && (await button.getAttribute('aria-expanded')) === 'false') await button.click();
 }
 

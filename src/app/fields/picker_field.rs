@@ -107,7 +107,7 @@ pub fn PickerField(
                     aria-autocomplete="list"
                     aria-expanded=move || open.get().to_string()
                     aria-controls=format!("l-{}", field.key)
-                    aria-activedescendant=move || open.get().then(|| option_id(at.get()))
+                    aria-activedescendant=move || (open.get() && hits.with(|hits| !hits.is_empty())).then(|| option_id(at.get()))
                     aria-describedby=move || problem.with(|problem| described_by(field, problem.as_ref()))
                     prop:value=move || search.get().unwrap_or_else(|| name.get())
                     on:focus:target=move |event| event.target().select()
