@@ -3,11 +3,14 @@
 //! One direction: an event writes the [`Scenario`](crate::scenario::Scenario) in [`state::State`]; memos resolve it, estimate it and draw
 //! it; one leaf effect writes the link. Nothing derived is written back.
 
+mod basis;
 pub mod browser;
 mod curve_view;
 mod fields;
+mod formula;
 mod history;
 mod panels;
+mod side;
 pub mod state;
 mod words;
 
@@ -19,6 +22,7 @@ use self::panels::controls::Controls;
 use self::panels::cost::Cost;
 use self::panels::curves::Curves;
 use self::panels::dialogs::{PasteDialog, SaveDialog, ShareDialog};
+use self::panels::evidence::Evidence;
 use self::panels::fixes::Fixes;
 use self::panels::ledger::LedgerTable;
 use self::panels::methods::Methods;
@@ -134,6 +138,7 @@ fn Below() -> impl IntoView {
             </section>
             <section class="section section--screen">
                 <Assumptions />
+                <Evidence />
             </section>
         </div>
     }

@@ -1,217 +1,240 @@
-//! The five documents' methods and the engine, side by side, with the reason for each difference.
+//! Five documents, five answers: the engine and the five methods side by side, with the reason for every difference.
 
 use leptos::prelude::*;
 
-use crate::app::state::{State, state};
-use crate::app::words::{Scale, kinds, whole};
-use crate::config::{Job, Run};
-use crate::estimator::{Estimate, MemoryKind};
-use crate::methods::{EngineSide, MethodAnswer, MethodInputs, MethodKind, all};
-use crate::units::{Bytes, FlopsPerSecond, MemoryUnit};
+use crate::app::side::{Cell, DOCUMENTS, Row, Side, Tone, formula_lines, summary, table};
+use crate::app::state::state;
+use crate::app::words::{gpus, whole};
+use crate::charts;
+use crate::methods::{MethodAnswer, StoryStep, story};
+use crate::units::MemoryUnit;
 
-/// The table of all methods, then each one's differences.
+/// Ids of the kinds' swatches in this table.
+const SWATCHES: [&str; 7] = ["doc-p", "doc-g", "doc-o", "doc-a", "doc-k", "doc-t", "doc-f"];
+
+/// The section: one table for all, one sheet for each document.
 #[component]
 pub fn Methods() -> impl IntoView {
     let state = state();
-    let answers = Memo::new(move |_| answers(state));
-    let rows = Memo::new(move |_| answers.with(|answers| table(state, answers)));
-    let heads = StoredValue::new(answers.with_untracked(|answers| answers.iter().map(|answer| answer.title).collect::<Vec<_>>()));
-    let row = |(name, cells): (&'static str, Vec<String>)| {
-        view! {
-            <tr>
-                <th scope="row">{name}</th>
-                {cells.into_iter().map(|cell| view! { <td class="num">{cell}</td> }).collect_view()}
-            </tr>
-        }
-    };
+    let side = Memo::new(move |_| {
+        let unit = state.unit.get();
+        state.job.with(|job| state.estimate.with(|estimate| Side::of(job, estimate, unit)))
+    });
     view! {
-        <div data-testid="methods">
-            <div class="section__head">
-                <h2>"Five published methods beside the engine"</h2>
-                <p class="section__note">
-                    "The same scenario by the formulas of five documents, memory per GPU. A dash: the document says nothing about it."
-                </p>
-            </div>
-            <div class="table--scroll" tabindex="0" role="region" aria-label="Methods side by side">
-                <table class="table methods">
-                    <thead>
-                        <tr>
-                            <th scope="col">"Memory per GPU"</th>
-                            <th scope="col" class="num">"Headroom"</th>
-                            {heads.get_value().into_iter().map(|head| view! { <th scope="col" class="num">{head}</th> }).collect_view()}
-                        </tr>
-                    </thead>
-                    <tbody>{move || rows.get().into_iter().map(row).collect_view()}</tbody>
-                </table>
-            </div>
-            <div class="folds">
-                {(0..heads.with_value(Vec::len)).map(|index| view! { <Method answers index /> }).collect_view()}
-            </div>
+        <div class="section__head">
+            <h2>"Five documents, five answers"</h2>
+            <p class="section__note">
+                "The same scenario by the engine and by the methods of five documents, for one GPU of this layout. "
+                "A dash means that nothing of this kind is counted."
+            </p>
+        </div>
+        <div class="methods" data-testid="methods">
+            <SideBySide side />
+            <div class="folds">{(0..DOCUMENTS.len()).map(|index| view! { <Document side index /> }).collect_view()}</div>
         </div>
     }
     .into_any()
 }
 
-/// Why one method differs; made when it is opened.
+/// The table.
 #[component]
-fn Method(
+fn SideBySide(
     /// All answers.
-    answers: Memo<Vec<MethodAnswer>>,
-    /// Which of them.
+    side: Memo<Side>,
+) -> impl IntoView {
+    let state = state();
+    let rows = Memo::new(move |_| {
+        let unit = state.unit.get();
+        side.with(|side| state.estimate.with(|estimate| state.count.with(|count| table(side, estimate, count, unit))))
+    });
+    let heads = || DOCUMENTS.map(|(_, title)| view! { <th scope="col" class="num">{title}</th> }).collect_view();
+    view! {
+        <div class="methods__scroll" tabindex="0" role="region" aria-label="Engine and documents side by side">
+            <table class="table methods__table">
+                <thead>
+                    <tr>
+                        <th scope="col" class="methods__name">{move || format!("Memory per GPU, {}", state.unit.get())}</th>
+                        <th scope="col" class="num methods__engine">"Engine"</th>
+                        {heads()}
+                    </tr>
+                </thead>
+                <tbody>{move || rows.with(|rows| rows.iter().map(row_view).collect_view())}</tbody>
+            </table>
+        </div>
+    }
+}
+
+fn row_view(row: &Row) -> AnyView {
+    let swatch = row.kind.and_then(|kind| SWATCHES.get(kind.index()).map(|id| charts::swatch(id, kind.index())));
+    let swatch = swatch.map(|svg| view! { <span class="swatch" inner_html=svg></span> });
+    let cells = row.cells.iter().enumerate().map(|(index, cell)| cell_view(index == 0, cell)).collect_view();
+    view! {
+        <tr class=if row.id == "total" { "table__total" } else { "" } data-testid=format!("methods-row-{}", row.id)>
+            <th scope="row" class="methods__name">
+                <span class="methods__label">{swatch} {row.label.clone()}</span>
+            </th>
+            {cells}
+        </tr>
+    }
+    .into_any()
+}
+
+fn cell_view(engine: bool, cell: &Cell) -> AnyView {
+    let tone = match cell.tone {
+        Tone::Plain => "num",
+        Tone::Good => "num methods__good",
+        Tone::Bad => "num methods__bad",
+        Tone::Quiet => "num quiet",
+        Tone::Prose => "methods__prose",
+    };
+    let class = if engine { format!("{tone} methods__engine") } else { tone.to_owned() };
+    view! { <td class=class>{cell.text.clone()}</td> }.into_any()
+}
+
+/// One document's sheet, written when it is opened.
+#[component]
+fn Document(
+    /// All answers.
+    side: Memo<Side>,
+    /// Which of the five.
     index: usize,
 ) -> impl IntoView {
     let open = RwSignal::new(false);
-    let answer = move || answers.with(|answers| answers.get(index).cloned());
-    let line = Memo::new(move |_| {
-        answers.with(|answers| answers.get(index).map(|answer| (answer.title, summary(answer))).unwrap_or_default())
-    });
+    let (id, title) = DOCUMENTS.get(index).copied().unwrap_or_default();
+    let heading =
+        move || side.with(|side| side.answers.get(index).map(|answer| format!("{} · {}", summary(answer), answer.document)));
     view! {
-        <details class="fold" on:toggle=move |_| open.update(|open| *open = !*open)>
+        <details class="fold" data-testid=format!("methods-{id}") on:toggle:target=move |event| open.set(event.target().open())>
             <summary class="fold__summary">
-                <span class="fold__name">{move || line.get().0}</span>
-                <span class="fold__state">{move || line.get().1}</span>
+                <span class="fold__name">{title}</span>
+                <span class="fold__state">{heading}</span>
             </summary>
-            {move || open.get().then(answer).flatten().map(details)}
+            <Show when=move || open.get()>
+                {move || side.with(|side| side.answers.get(index).map(|answer| sheet(side, answer, state().unit.get())))}
+                {(id == "ju-2026").then(story_view)}
+            </Show>
         </details>
     }
     .into_any()
 }
 
-fn summary(answer: &MethodAnswer) -> String {
-    if !answer.covered {
-        return "says nothing about a job like this".to_owned();
-    }
-    match answer.differences.len() {
-        0 => "agrees with the engine".to_owned(),
-        1 => "one difference, and why".to_owned(),
-        count => format!("{count} differences, and why"),
-    }
-}
-
-fn details(answer: MethodAnswer) -> AnyView {
-    let differences = answer.differences.into_iter().map(|difference| {
-        view! {
-            <tr>
-                <th scope="row">{difference.term}</th>
-                <td class="num">{difference.says}</td>
-                <td class="num">{difference.engine_says}</td>
-                <td class="table__reason">{difference.why}</td>
-            </tr>
-        }
-    });
-    let formulas = answer.per_gpu.into_iter().map(|line| {
-        let note = line.note.map(|note| format!(". {note}")).unwrap_or_default();
-        view! { <li><span class="quiet">{line.kind.name()} ": "</span> <code>{line.formula}</code> {note}</li> }
-    });
-    let gaps =
-        (!answer.not_covered.is_empty()).then(|| view! { <p>"It says nothing about: " {answer.not_covered.join("; ")} "."</p> });
+fn sheet(side: &Side, answer: &MethodAnswer, unit: MemoryUnit) -> AnyView {
     view! {
-        <div class="fold__body method">
-            <p class="quiet">{answer.document}</p>
-            <ul>{formulas.collect_view()}</ul>
-            <p>{answer.gpus.reason}</p>
-            {gaps}
-            {answer.remarks.into_iter().map(|remark| view! { <p>{remark}</p> }).collect_view()}
-            <div class="table--scroll">
-                <table class="table">
-                    <thead>
-                        <tr>
-                            <th scope="col">"Term"</th>
-                            <th scope="col" class="num">"It says"</th>
-                            <th scope="col" class="num">"Headroom says"</th>
-                            <th scope="col">"Why"</th>
-                        </tr>
-                    </thead>
-                    <tbody>{differences.collect_view()}</tbody>
-                </table>
-            </div>
+        <div class="fold__body methods__sheet">
+            {answer.covered.then(|| formulas(side, answer, unit))}
+            {answer.covered.then(|| differences(answer))}
+            <p class="methods__line"><b>"How many GPUs. "</b> {answer.gpus.reason.clone()}</p>
+            {list("What it does not cover for this scenario", answer.not_covered.iter().map(|text| sentence(text)).collect())}
+            {list("To know about its numbers", answer.remarks.clone())}
         </div>
     }
     .into_any()
 }
 
-fn answers(state: State) -> Vec<MethodAnswer> {
-    let unit = state.unit.get();
-    state.job.with(|job| {
-        state.estimate.with(|estimate| {
-            let inputs = MethodInputs::from_job(job, estimate.parameters.total, achieved(job));
-            all(&inputs, &engine_side(estimate), unit).into_iter().collect()
-        })
-    })
-}
-
-/// The rate that one GPU reaches at the utilisation stated.
-fn achieved(job: &Job) -> FlopsPerSecond {
-    let peak = job.cluster().accelerator.peak;
-    let peak = peak.bf16.or(peak.fp16).unwrap_or_default() * 1.0e12;
-    match job.run() {
-        Run::Training(run) => FlopsPerSecond(peak * run.mfu),
-        Run::Serving(_) => FlopsPerSecond(peak),
-    }
-}
-
-/// What the engine says, in the methods' words.
-fn engine_side(estimate: &Estimate) -> EngineSide {
-    let of = |kind| estimate.ledger.of(kind);
-    EngineSide {
-        parameters: estimate.parameters.total,
-        weights: of(MemoryKind::Parameter),
-        gradients: of(MemoryKind::Gradient),
-        optimizer: of(MemoryKind::OptimizerState),
-        activations: of(MemoryKind::Activation),
-        temporary: of(MemoryKind::Temporary),
-        kv_cache: of(MemoryKind::KvCache),
-        framework: of(MemoryKind::Framework),
-        total: estimate.total(),
-    }
-}
-
-/// The engine's word for a method's kind.
-const fn memory_kind(kind: MethodKind) -> MemoryKind {
-    match kind {
-        MethodKind::Weights => MemoryKind::Parameter,
-        MethodKind::Gradients => MemoryKind::Gradient,
-        MethodKind::Optimizer => MemoryKind::OptimizerState,
-        MethodKind::Activations => MemoryKind::Activation,
-        MethodKind::Temporary => MemoryKind::Temporary,
-        MethodKind::KvCache => MemoryKind::KvCache,
-        MethodKind::Overhead => MemoryKind::Framework,
-    }
-}
-
-/// The rows of the table: kinds, total, GPUs.
-fn table(state: State, answers: &[MethodAnswer]) -> Vec<(&'static str, Vec<String>)> {
-    let unit: MemoryUnit = state.unit.get();
-    let scale = Scale { unit, decimals: 1 };
-    let amount = |bytes: Bytes| format!("{} {unit}", scale.show(bytes));
-    let dash = || "–".to_owned();
-    state.estimate.with(|estimate| {
-        let engine = engine_side(estimate);
-        // Rounded as in the ledger, so that the page prints one number for one thing.
-        let rounded = kinds(estimate, scale);
-        let own = |kind: MethodKind| {
-            let amount = rounded.iter().find(|(known, _)| *known == memory_kind(kind)).map_or(0, |(_, amount)| *amount);
-            format!("{} {unit}", scale.number(amount))
-        };
-        let mut rows = Vec::new();
-        for kind in MethodKind::ALL {
-            let cells = answers.iter().map(|answer| {
-                let covered = answer.covered && answer.per_gpu.iter().any(|line| line.kind == kind);
-                if covered { amount(answer.bytes_of(kind)) } else { dash() }
-            });
-            let cells: Vec<String> = std::iter::once(own(kind)).chain(cells).collect();
-            if engine.of(kind).0 > 0 || cells.iter().skip(1).any(|cell| *cell != dash()) {
-                rows.push((kind.name(), cells));
-            }
+/// The document's lines: formula, numbers, result.
+fn formulas(side: &Side, answer: &MethodAnswer, unit: MemoryUnit) -> AnyView {
+    let lines = formula_lines(side, answer, unit).into_iter().map(|line| {
+        let note = (!line.note.is_empty()).then(|| view! { <span class="ledger__note">{line.note}</span> });
+        view! {
+            <tr>
+                <th scope="row">{line.kind} {note}</th>
+                <td class="methods__formula">{line.formula}</td>
+                <td class="methods__formula">{line.numbers}</td>
+                <td class="num">{line.result}</td>
+            </tr>
         }
-        let totals = answers.iter().map(|answer| if answer.covered { amount(answer.per_gpu_total) } else { dash() });
-        rows.push(("total", std::iter::once(amount(engine.total)).chain(totals).collect()));
-        let count = state.count.get();
-        let some = |count: Option<u64>| count.map_or_else(dash, whole);
-        let by_division = answers.iter().map(|answer| some(answer.gpus.arithmetic));
-        rows.push(("GPUs by division", std::iter::once(some(count.arithmetic)).chain(by_division).collect()));
-        let by_rules = answers.iter().map(|answer| some(answer.gpus.runnable));
-        rows.push(("GPUs that can run", std::iter::once(some(count.runnable.map(|run| run.gpus))).chain(by_rules).collect()));
-        rows
+    });
+    wide(
+        "How it counts",
+        answer.title,
+        &["Part", "Formula", "With these numbers, in bytes", "Result"],
+        lines.collect_view().into_any(),
+    )
+}
+
+/// Every difference with its reason.
+fn differences(answer: &MethodAnswer) -> AnyView {
+    if answer.differences.is_empty() {
+        return view! { <p class="methods__line">"It agrees with the engine in every part."</p> }.into_any();
+    }
+    let rows = answer.differences.iter().map(|difference| {
+        view! {
+            <tr>
+                <th scope="row">{difference.term}</th>
+                <td class="num">{difference.says.clone()}</td>
+                <td class="num">{difference.engine_says.clone()}</td>
+                <td class="methods__why">{difference.why.clone()}</td>
+            </tr>
+        }
+    });
+    wide(
+        "Where it differs from the engine",
+        answer.title,
+        &["Part", "It says", "The engine says", "Why"],
+        rows.collect_view().into_any(),
+    )
+}
+
+/// A heading and a table that scrolls by itself where it is too wide.
+fn wide(heading: &'static str, of: &str, columns: &'static [&'static str], rows: AnyView) -> AnyView {
+    view! {
+        <h3>{heading}</h3>
+        <div class="methods__scroll" tabindex="0" role="region" aria-label=format!("{of}: {heading}")>
+            <table class="table">
+                <thead><tr>{columns.iter().map(|column| view! { <th scope="col">{*column}</th> }).collect_view()}</tr></thead>
+                <tbody>{rows}</tbody>
+            </table>
+        </div>
+    }
+    .into_any()
+}
+
+/// A heading and a list; nothing where the list is empty.
+fn list(heading: &'static str, items: Vec<String>) -> Option<AnyView> {
+    let filled = !items.is_empty();
+    filled.then(|| {
+        let items = items.into_iter().map(|item| view! { <li>{item}</li> }).collect_view();
+        view! { <h3>{heading}</h3> <ul class="methods__list">{items}</ul> }.into_any()
     })
+}
+
+/// A phrase as a sentence.
+fn sentence(phrase: &str) -> String {
+    let mut letters = phrase.chars();
+    letters.next().map_or_else(String::new, |first| format!("{}{}.", first.to_uppercase(), letters.as_str()))
+}
+
+/// The first document's own example, from 924 GPUs that cannot exist to 8 that can.
+fn story_view() -> AnyView {
+    let rows = story().into_iter().map(story_row).collect_view().into_any();
+    view! {
+        <div class="fold__body methods__sheet" data-testid="methods-story">
+            {wide(
+                "Its own example: from 924 GPUs to 8",
+                "Li Ju 2026",
+                &["Switched on, one after the other", "Printed", "By division", "Smallest that runs", "With accumulation", "What stands in the way"],
+                rows,
+            )}
+            <p class="quiet methods__line">
+                "A model of 7 billion parameters, 128 sequences of 4096 tokens, A100 with 40 GB (decimal, as the document reckons). "
+                "Accumulation means one sequence at a time on each rank."
+            </p>
+        </div>
+    }
+    .into_any()
+}
+
+fn story_row(step: StoryStep) -> impl IntoView {
+    let count = |count: Option<u64>, otherwise: &str| count.map_or_else(|| otherwise.to_owned(), whole);
+    let runnable = step.runnable.map_or_else(|| "none".to_owned(), gpus);
+    view! {
+        <tr>
+            <th scope="row">{step.title}</th>
+            <td class="num">{count(step.stated, "–")}</td>
+            <td class="num">{count(step.arithmetic, "none")}</td>
+            <td class="num"><b>{runnable}</b></td>
+            <td class="num">{count(step.runnable_with_accumulation, "none")}</td>
+            <td class="methods__why">{step.sentence}</td>
+        </tr>
+    }
 }

@@ -6,6 +6,7 @@ pub mod controls;
 pub mod cost;
 pub mod curves;
 pub mod dialogs;
+pub mod evidence;
 pub mod fixes;
 pub mod icon;
 pub mod ledger;

@@ -1,0 +1,179 @@
+//! What an answer rests on: rows of the catalog, assumed amounts, and the bibliography. No browser in here.
+
+use super::words::whole;
+use crate::catalog::{AcceleratorRow, ModelRow};
+use crate::estimator::{Certainty, Estimate};
+use crate::scenario::Scenario;
+use crate::sources::{self, Source, SourceKind};
+use crate::units::{MemoryUnit, grouped};
+
+/// One thing that the answer rests on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ground {
+    /// What it is.
+    pub name: String,
+    /// How sure it is: `checked`, `not checked`, `assumed`, `your value`.
+    pub tag: &'static str,
+    /// Short sentences, most important first.
+    pub sentences: Vec<String>,
+}
+
+/// The model and the accelerator that the scenario starts from, with everything in them that has no checked source.
+pub fn catalog_rows(scenario: &Scenario, unit: MemoryUnit) -> Vec<Ground> {
+    let model = scenario.model().map(|row| of_model(row, scenario.is_custom_model()));
+    let accelerator = scenario.accelerator().map(|row| of_accelerator(row, scenario.is_custom_accelerator(), unit));
+    model.into_iter().chain(accelerator).collect()
+}
+
+const BY_HAND: &str = "Values changed by hand are yours; the rest is this row's.";
+
+fn of_model(row: &ModelRow, changed: bool) -> Ground {
+    let mut sentences = Vec::new();
+    if changed {
+        sentences.push(BY_HAND.to_owned());
+    }
+    sentences.push(match row.published_parameters {
+        Some(count) => format!("The published count of {} parameters equals the computed one.", whole(count)),
+        None => "No published exact count: the number of parameters follows from the shape.".to_owned(),
+    });
+    if !row.verified {
+        sentences.push("The shape was not checked against its publisher.".to_owned());
+    }
+    push_source(&mut sentences, &row.source, &row.note);
+    Ground { name: row.name.clone(), tag: tag(row.verified, changed), sentences }
+}
+
+fn of_accelerator(row: &AcceleratorRow, changed: bool, unit: MemoryUnit) -> Ground {
+    let mut sentences = Vec::new();
+    if changed {
+        sentences.push(BY_HAND.to_owned());
+    }
+    let memory = unit.show(row.accelerator.memory);
+    sentences.push(format!("Memory {memory}, {}. Sold with {} GB.", row.memory_basis.text(), row.marketed_gb));
+    if !row.unverified_fields.is_empty() {
+        let fields: Vec<&str> = row.unverified_fields.iter().map(|field| field_name(field)).collect();
+        sentences.push(format!("Without a checked source: {}.", fields.join(", ")));
+    }
+    push_source(&mut sentences, &row.source, &row.note);
+    let checked = row.verified && row.unverified_fields.is_empty() && !row.memory_basis.is_assumed();
+    Ground { name: row.name.clone(), tag: tag(checked, changed), sentences }
+}
+
+const fn tag(checked: bool, changed: bool) -> &'static str {
+    match (changed, checked) {
+        (true, _) => "your values",
+        (false, true) => "checked",
+        (false, false) => "partly unchecked",
+    }
+}
+
+fn push_source(sentences: &mut Vec<String>, source: &str, note: &str) {
+    sentences.push(format!("Source: {source}"));
+    if !note.is_empty() {
+        sentences.push(note.to_owned());
+    }
+}
+
+/// A field of an accelerator's row in words.
+fn field_name(field: &str) -> &str {
+    match field {
+        "memory_bandwidth" => "memory bandwidth",
+        "peak" => "peak rates",
+        "peak.bf16" => "peak rate in bf16",
+        "peak.fp8" => "peak rate in fp8",
+        "accelerators_per_node" => "GPUs per node",
+        "tdp_watts" => "board power",
+        other => other,
+    }
+}
+
+/// Every line of the answer that is an assumption, with its amount and where to change it.
+pub fn assumed_lines(estimate: &Estimate, unit: MemoryUnit) -> Vec<Ground> {
+    let mut grounds: Vec<Ground> = estimate
+        .ledger
+        .lines
+        .iter()
+        .filter(|line| line.certainty == Certainty::Assumed)
+        .map(|line| Ground {
+            name: format!("{}, {}", line.label, unit.show(line.bytes)),
+            tag: "assumed",
+            sentences: vec![line.note.to_owned(), format!("{}: {}.", line.source.who, line.source.title)],
+        })
+        .collect();
+    if let Some(compute) = &estimate.compute {
+        let utilisation = format!("Utilisation, {} % MFU", grouped(100.0 * compute.mfu, 0));
+        let sentence = "Time and cost are arithmetic at this rate. It is no measurement and knows nothing of your network.";
+        grounds.push(Ground { name: utilisation, tag: "assumed", sentences: vec![sentence.to_owned()] });
+    }
+    grounds
+}
+
+/// The entries of the bibliography that the answer uses, in its order; assumptions stand among [`assumed_lines`].
+pub fn cited(estimate: &Estimate) -> Vec<Source> {
+    let of_compute = [sources::PALM_2022, sources::CHINCHILLA_2022];
+    let used = |source: &Source| {
+        estimate.ledger.lines.iter().any(|line| line.source == *source)
+            || estimate.compute.is_some() && of_compute.contains(source)
+    };
+    sources::ALL.iter().copied().filter(|source| source.kind != SourceKind::Assumption && used(source)).collect()
+}
+
+/// The kind of evidence in one word.
+pub const fn evidence(kind: SourceKind) -> &'static str {
+    match kind {
+        SourceKind::Paper => "paper",
+        SourceKind::Document => "document",
+        SourceKind::Code => "code",
+        SourceKind::Measurement => "measurement",
+        SourceKind::Arithmetic => "arithmetic",
+        SourceKind::Assumption => "assumption",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalog;
+    use crate::estimator::estimate;
+    use crate::scenario::codec::decode;
+
+    fn grounds(link: &str) -> Vec<Ground> {
+        catalog_rows(&decode(link).scenario, MemoryUnit::Gib)
+    }
+
+    #[test]
+    fn a_checked_row_says_so_and_an_unchecked_field_is_named() {
+        let rows = grounds("v1&m=llama3-8b&gpu=h100-80");
+        assert_eq!(rows.iter().map(|row| row.tag).collect::<Vec<_>>(), ["checked", "checked"]);
+        assert!(rows[1].sentences[0].contains("as the driver reports it"), "{:?}", rows[1]);
+        let rows = grounds("v1&m=gpt3-175b&gpu=a10g");
+        assert_eq!(rows.iter().map(|row| row.tag).collect::<Vec<_>>(), ["partly unchecked", "partly unchecked"]);
+        assert!(rows[1].sentences[1].contains("memory bandwidth, peak rates"), "{:?}", rows[1]);
+    }
+
+    #[test]
+    fn values_changed_by_hand_are_the_users() {
+        let rows = grounds("v1&m=llama3-8b&l=40&gpu=h100-80&mem=60");
+        assert_eq!(rows.iter().map(|row| row.tag).collect::<Vec<_>>(), ["your values", "your values"]);
+    }
+
+    #[test]
+    fn every_unverified_field_of_the_catalog_has_words() {
+        for field in catalog::accelerators().iter().flat_map(|row| &row.unverified_fields) {
+            assert!(!field_name(field).contains(['_', '.']), "{field}");
+        }
+    }
+
+    #[test]
+    fn every_line_is_either_cited_or_assumed() {
+        for link in ["v1&m=llama3-8b&n=8&z=3", "v1&m=llama3-8b&do=serve&n=1&ovh=10"] {
+            let estimate = estimate(&decode(link).scenario.resolve().expect("a job"));
+            let (cited, assumed) = (cited(&estimate), assumed_lines(&estimate, MemoryUnit::Gib));
+            assert!(!assumed.is_empty());
+            for line in &estimate.ledger.lines {
+                let named = cited.contains(&line.source) || assumed.iter().any(|ground| ground.name.starts_with(line.label));
+                assert!(named, "{} has no source", line.label);
+            }
+        }
+    }
+}
