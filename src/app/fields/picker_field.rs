@@ -4,6 +4,7 @@ use leptos::ev::KeyboardEvent;
 use leptos::prelude::*;
 
 use super::frame::{FieldFrame, described_by, problem_of};
+use crate::app::browser;
 use crate::app::state::state;
 use crate::app::words::{billions, model_name};
 use crate::catalog;
@@ -81,6 +82,7 @@ pub fn PickerField(
         state.edit(None, |scenario| scenario.set(id, Value::Text(row_id.to_owned())));
         close();
     };
+    let option_id = move |index: usize| format!("o-{}-{index}", field.key);
     let on_key = move |event: KeyboardEvent| {
         let last = hits.with(Vec::len).saturating_sub(1);
         match event.key().as_str() {
@@ -92,8 +94,9 @@ pub fn PickerField(
             _ => return,
         }
         event.prevent_default();
+        let marked = option_id(at.get_untracked());
+        browser::after(0, move || browser::reveal(&marked));
     };
-    let option_id = move |index: usize| format!("o-{}-{index}", field.key);
     view! {
         <FieldFrame field problem wide spoken=bare>
             <div class="field__box field__box--select picker">
@@ -126,7 +129,7 @@ pub fn PickerField(
                             .then(|| {
                                 let rows = hits.get();
                                 if rows.is_empty() {
-                                    return view! { <p class="picker__empty">"Nothing found. Any shape can be typed below instead."</p> }.into_any();
+                                    return view! { <p class="picker__empty" role="option" aria-disabled="true" aria-selected="false">"Nothing found. Any shape can be typed below instead."</p> }.into_any();
                                 }
                                 rows.into_iter()
                                     .enumerate()
