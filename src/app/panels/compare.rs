@@ -112,7 +112,9 @@ fn result_lines(state: State) -> Vec<Line> {
         // Rounded as in the ledger, so that the page prints one number for one thing.
         let (a, b) = (kinds(mine, scale), kinds(&theirs, scale));
         let of = |list: &[(MemoryKind, u64)], kind: MemoryKind| {
-            list.iter().find(|(known, _)| *known == kind).map_or_else(|| "–".to_owned(), |(_, sum)| format!("{} {unit}", scale.number(*sum)))
+            list.iter()
+                .find(|(known, _)| *known == kind)
+                .map_or_else(|| "–".to_owned(), |(_, sum)| format!("{} {unit}", scale.number(*sum)))
         };
         let mut lines: Vec<Line> = MemoryKind::ALL
             .into_iter()
