@@ -10,19 +10,22 @@
     if (text && why) text.textContent = why;
     overlay.hidden = false;
   };
-  const fatal = (error) => error instanceof WebAssembly.RuntimeError;
-  const noWasm = typeof WebAssembly === "undefined";
+  const cannotStart = "The page could not start: it needs WebAssembly, and the browser could not load or run it. The answer behind this message is the one for the default scenario.";
+  const fatal = (error) => typeof WebAssembly !== "undefined" && error instanceof WebAssembly.RuntimeError;
+  // Scripts of browser extensions fail on pages too: that is none of our business.
+  const ours = (event) => event.target instanceof HTMLScriptElement || (event.filename ?? "").startsWith(new URL(".", location.href).href);
   let started = false;
   addEventListener("TrunkApplicationStarted", () => {
     started = true;
   });
+  // Capturing, because the event of a file that does not arrive does not bubble.
   addEventListener("error", (event) => {
-    if (event.error && !noWasm && fatal(event.error)) show();
-  });
+    if (fatal(event.error)) show();
+    else if (!started && ours(event)) show(cannotStart);
+  }, true);
   addEventListener("unhandledrejection", (event) => {
-    if (!started || (!noWasm && fatal(event.reason))) {
-      show(started ? undefined : "The page could not start: it needs WebAssembly, and the browser could not load or run it. The answer behind this message is the one for the default scenario.");
-    }
+    if (fatal(event.reason)) show();
+    else if (!started) show(cannotStart);
   });
   document.addEventListener("DOMContentLoaded", () => {
     document.getElementById("stopped-reload")?.addEventListener("click", () => location.reload());

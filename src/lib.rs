@@ -1,4 +1,35 @@
 //! Headroom: does this transformer fit, what takes the memory, how many GPUs, how long, and how do I know?
+//!
+//! A transformer and a run are lowered once into a list of operations ([`ops`]); every figure is a sum over that list.
+//!
+//! | room | holds |
+//! |---|---|
+//! | [`units`] | bytes, elements, formats, FLOPs, seconds |
+//! | [`sources`] | the bibliography that figures rest on |
+//! | [`config`] | checked inputs, joined in a [`config::Job`] |
+//! | [`catalog`] | models and accelerators with a source per row |
+//! | [`import`] | a Hugging Face `config.json` into a model, with a report |
+//! | [`ops`] | operations with parameters, saved tensors, workspace and FLOPs |
+//! | [`estimator`] | the ledger of memory at the peak, blockers, compute |
+//! | [`methods`] | five published methods, each reproducing its document |
+//! | [`planner`] | GPU counts, curves, fixes, inverse questions |
+//! | [`scenario`] | what the user said: fields, links, saved records |
+//! | [`charts`] | figures as SVG text |
+//! | [`app`] | the page (in the browser), and its words (everywhere) |
+//!
+//! Data flows one way: a [`scenario::Scenario`] resolves to a [`config::Job`], which is estimated, drawn and written down.
+//!
+//! ```
+//! use headroom::estimator::{Verdict, estimate};
+//! use headroom::scenario::codec::decode;
+//!
+//! let scenario = decode("v1&m=llama3-70b&n=16").scenario;
+//! let job = scenario.resolve().map_err(|problems| problems.len());
+//! assert_eq!(job.map(|job| estimate(&job).verdict()), Ok(Verdict::DoesNotFit));
+//! ```
+//!
+//! Not modelled yet: mixture of experts, latent attention, sliding windows, state-space layers, context and expert parallelism,
+//! communication time.
 
 #[cfg(target_arch = "wasm32")]
 pub mod app;

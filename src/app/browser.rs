@@ -213,6 +213,18 @@ pub fn focus(id: &str) {
     }
 }
 
+/// Scrolls a list so far that the entry with that id is in sight; the list must be its offset parent.
+pub fn reveal(id: &str) {
+    let entry = document().get_element_by_id(id).and_then(|element| element.dyn_into::<HtmlElement>().ok());
+    let Some((entry, list)) = entry.and_then(|entry| Some((entry.clone(), entry.parent_element()?))) else { return };
+    let (top, bottom) = (entry.offset_top(), entry.offset_top().saturating_add(entry.offset_height()));
+    if top < list.scroll_top() {
+        list.set_scroll_top(top);
+    } else if bottom > list.scroll_top().saturating_add(list.client_height()) {
+        list.set_scroll_top(bottom.saturating_sub(list.client_height()));
+    }
+}
+
 /// Selects all text of a text area, for copying by hand.
 pub fn select(id: &str) {
     if let Some(area) = document().get_element_by_id(id).and_then(|area| area.dyn_into::<web_sys::HtmlTextAreaElement>().ok()) {
@@ -348,7 +360,11 @@ pub fn saved() -> Saved {
     let keys: Vec<String> = (0..count).filter_map(|index| storage.key(index).ok().flatten()).collect();
     let mut saved = Saved { available: true, ..Saved::default() };
     for key in keys.iter().filter(|key| key.starts_with(KEY_PREFIX)) {
-        let text = storage.get_item(key).ok().flatten().unwrap_or_default();
+        // What cannot be fetched now may be there next time: it stays where it is.
+        let Ok(Some(text)) = storage.get_item(key) else {
+            saved.available = false;
+            continue;
+        };
         match records::from_json(&text) {
             Ok(record) => saved.scenarios.push(record),
             Err(problem) => {

@@ -2,6 +2,8 @@
 //!
 //! Events write the scenario through [`State::edit`]; nothing derived is ever written back.
 
+use std::sync::Arc;
+
 use leptos::prelude::*;
 
 use super::browser;
@@ -43,8 +45,8 @@ pub struct Notice {
 pub struct Toast {
     /// What happened.
     pub text: String,
-    /// Takes it back.
-    pub undo: Option<Callback<()>>,
+    /// Takes it back. Shared rather than a `Callback`: that one would go with the row that made it, such as the one just deleted.
+    pub undo: Option<Arc<dyn Fn() + Send + Sync>>,
     /// Number of this toast: an older one's timer does not close a newer one.
     pub id: u64,
 }
@@ -89,7 +91,9 @@ pub struct State {
     pub unit: Memo<MemoryUnit>,
     /// Problems of the scenario as a whole.
     pub problems: Memo<Vec<FieldError>>,
-    /// The last scenario that could be resolved.
+    /// The scenario that the answer is about: the last one that could be resolved.
+    pub answered: Memo<Scenario>,
+    /// Its job.
     pub job: Memo<Job>,
     /// Its estimate.
     pub estimate: Memo<Estimate>,
@@ -116,6 +120,8 @@ impl State {
         let compare = RwSignal::new(compare);
         let log_axis = RwSignal::new(true);
         let resolved = memo(move || scenario.with(Scenario::resolve));
+        let resolves = move || resolved.with(Result::is_ok).then(|| scenario.get());
+        let answered = Memo::new(move |last: Option<&Scenario>| resolves().or_else(|| last.cloned()).unwrap_or_default());
         let job = Memo::new(move |last: Option<&Job>| last_valid(resolved.get().ok(), last));
         let unit = memo(move || scenario.with(Scenario::memory_unit));
         let estimate_memo = memo(move || job.with(estimate));
@@ -133,6 +139,7 @@ impl State {
             mode: memo(move || scenario.with(Scenario::mode)),
             unit,
             problems: memo(move || resolved.get().err().unwrap_or_default()),
+            answered,
             job,
             estimate: estimate_memo,
             count: memo(move || job.with(|job| gpu_count(job, unit.get()))),
@@ -209,7 +216,7 @@ impl State {
     }
 
     /// Shows a short message, with a way back where there is one.
-    pub fn say(self, text: impl Into<String>, undo: Option<Callback<()>>) {
+    pub fn say(self, text: impl Into<String>, undo: Option<Arc<dyn Fn() + Send + Sync>>) {
         let id = self.next();
         self.toast.set(Some(Toast { text: text.into(), undo, id }));
         browser::after(8_000, move || {

@@ -8,16 +8,18 @@ mod native {
     use std::process::ExitCode;
 
     use headroom::app::report::{Report, json};
-    use headroom::scenario::{codec, field};
+    use headroom::scenario::{codec, field, reference};
     use headroom::units::MemoryUnit;
 
     const HELP: &str = "\
 headroom: does this transformer fit, what takes the memory, how many GPUs, how long?
 
 usage: headroom LINK-OR-FRAGMENT [--json] [--gib | --gb]
+       headroom --inputs
 
 LINK-OR-FRAGMENT  a link of the page, or the part after its #, e.g. 'v1&m=llama3-70b&n=64'
 --json            machine-readable, memory in bytes
+--inputs          lists every input with its link key, range and help
 --gib, --gb       write memory in GiB (2^30) or GB (10^9); default: as the link says
 
 exit code: 0 fits, 1 does not fit, 2 bad input";
@@ -28,13 +30,20 @@ exit code: 0 fits, 1 does not fit, 2 bad input";
         unit: Option<MemoryUnit>,
     }
 
-    fn arguments() -> Result<Option<Arguments>, String> {
+    enum Task {
+        Help,
+        Inputs,
+        Estimate(Arguments),
+    }
+
+    fn arguments() -> Result<Task, String> {
         use lexopt::Arg::{Long, Short, Value};
         let mut parser = lexopt::Parser::from_env();
         let (mut link, mut json, mut unit) = (None, false, None);
         while let Some(argument) = parser.next().map_err(|error| error.to_string())? {
             match argument {
-                Short('h') | Long("help") => return Ok(None),
+                Short('h') | Long("help") => return Ok(Task::Help),
+                Long("inputs") => return Ok(Task::Inputs),
                 Long("json") => json = true,
                 Long("gib") => unit = Some(MemoryUnit::Gib),
                 Long("gb") => unit = Some(MemoryUnit::Gb),
@@ -43,7 +52,7 @@ exit code: 0 fits, 1 does not fit, 2 bad input";
             }
         }
         let link = link.ok_or("name a link or the part after its #, for example 'v1&m=llama3-70b&n=64'")?;
-        Ok(Some(Arguments { link, json, unit }))
+        Ok(Task::Estimate(Arguments { link, json, unit }))
     }
 
     fn bad_input(sentences: &[String]) -> ExitCode {
@@ -55,15 +64,22 @@ exit code: 0 fits, 1 does not fit, 2 bad input";
         ExitCode::from(2)
     }
 
+    fn print(text: &str) -> ExitCode {
+        // A reader that has closed the pipe has read enough.
+        let _ = writeln!(std::io::stdout(), "{text}");
+        ExitCode::SUCCESS
+    }
+
     pub fn main() -> ExitCode {
-        let arguments = match arguments() {
-            Ok(Some(arguments)) => arguments,
-            Ok(None) => {
-                let _ = writeln!(std::io::stdout(), "{HELP}");
-                return ExitCode::SUCCESS;
-            }
-            Err(message) => return bad_input(&[message, "try headroom --help".to_owned()]),
-        };
+        match arguments() {
+            Ok(Task::Help) => print(HELP),
+            Ok(Task::Inputs) => print(&reference()),
+            Ok(Task::Estimate(arguments)) => answer(&arguments),
+            Err(message) => bad_input(&[message, "try headroom --help".to_owned()]),
+        }
+    }
+
+    fn answer(arguments: &Arguments) -> ExitCode {
         let fragment = arguments.link.split_once('#').map_or(arguments.link.as_str(), |(_, fragment)| fragment);
         let decoded = codec::decode(fragment);
         if decoded.failed {
@@ -80,7 +96,7 @@ exit code: 0 fits, 1 does not fit, 2 bad input";
         let report = Report::of(&decoded.scenario, &job, arguments.unit);
         let text =
             if arguments.json { json(&report, &decoded.scenario, &decoded.notices) } else { report.text(&decoded.notices) };
-        let _ = writeln!(std::io::stdout(), "{text}");
+        print(&text);
         if report.estimate.runs() { ExitCode::SUCCESS } else { ExitCode::from(1) }
     }
 }

@@ -48,6 +48,7 @@ const FLAGS = [
 let server;
 let browser;
 const records = new WeakMap(); // page -> what it logged and requested
+const packed = new Map(); // file -> its content after gzip
 
 after(async () => {
   await browser?.close();
@@ -71,7 +72,8 @@ async function answer(request, response) {
     assert.ok(pathname.startsWith(PREFIX));
     const name = decodeURIComponent(pathname.slice(PREFIX.length)) || 'index.html';
     const file = path.join(DIST, path.normalize(`/${name}`));
-    const body = gzipSync(await readFile(file), { level: 9 });
+    const body = packed.get(file) ?? gzipSync(await readFile(file), { level: 9 });
+    packed.set(file, body);
     response.writeHead(200, {
       'content-type': TYPES[path.extname(file)] ?? 'application/octet-stream',
       'content-encoding': 'gzip',
@@ -90,7 +92,8 @@ async function answer(request, response) {
  * - `fragment`: what stands after `#`
  * - `viewport`: `{ width, height }` in CSS pixels
  * - `colorScheme`: `'light'` or `'dark'`; `contrast`: `'more'` for high contrast
- * - `reducedMotion`: true asks for less movement
+ * - `reducedMotion`: true asks for less movement; `forcedColors`: true takes the system's colours
+ * - `touch`: true for a phone with a touch screen
  * - `blockWasm`: the WebAssembly file cannot be loaded; `javaScript`: false switches scripts off
  * - `offline`: the network goes away after the page has loaded
  * - `context`: open a second tab in the profile of another page, `context: page.context()`
@@ -119,6 +122,10 @@ async function newContext(options) {
     colorScheme: options.colorScheme ?? 'light',
     contrast: options.contrast ?? 'no-preference',
     reducedMotion: options.reducedMotion ? 'reduce' : 'no-preference',
+    forcedColors: options.forcedColors ? 'active' : 'none',
+    hasTouch: options.touch ?? false,
+    isMobile: options.touch ?? false,
+    locale: 'en-GB',
     javaScriptEnabled: options.javaScript ?? true,
   });
 }

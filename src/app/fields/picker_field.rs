@@ -4,6 +4,7 @@ use leptos::ev::KeyboardEvent;
 use leptos::prelude::*;
 
 use super::frame::{FieldFrame, described_by, problem_of};
+use crate::app::browser;
 use crate::app::state::state;
 use crate::app::ui::{Views, memo};
 use crate::app::words::{billions, model_name};
@@ -82,6 +83,7 @@ pub fn PickerField(
         state.edit(None, |scenario| scenario.set(id, Value::Text(row_id.to_owned())));
         close();
     };
+    let option_id = move |index: usize| format!("o-{}-{index}", field.key);
     let on_key = move |event: KeyboardEvent| {
         let last = hits.with(Vec::len).saturating_sub(1);
         match event.key().as_str() {
@@ -93,8 +95,9 @@ pub fn PickerField(
             _ => return,
         }
         event.prevent_default();
+        let marked = option_id(at.get_untracked());
+        browser::after(0, move || browser::reveal(&marked));
     };
-    let option_id = move |index: usize| format!("o-{}-{index}", field.key);
     view! {
         <FieldFrame field problem wide spoken=bare>
             <div class="field__box field__box--select picker">
@@ -108,7 +111,7 @@ pub fn PickerField(
                     aria-autocomplete="list"
                     aria-expanded=move || open.get().to_string()
                     aria-controls=format!("l-{}", field.key)
-                    aria-activedescendant=move || open.get().then(|| option_id(at.get()))
+                    aria-activedescendant=move || (open.get() && hits.with(|hits| !hits.is_empty())).then(|| option_id(at.get()))
                     aria-describedby=move || problem.with(|problem| described_by(field, problem.as_ref()))
                     prop:value=move || search.get().unwrap_or_else(|| name.get())
                     on:focus:target=move |event| event.target().select()
@@ -127,7 +130,7 @@ pub fn PickerField(
                             .then(|| {
                                 let rows = hits.get();
                                 if rows.is_empty() {
-                                    return view! { <p class="picker__empty">"Nothing found. Any shape can be typed below instead."</p> }.into_any();
+                                    return view! { <p class="picker__empty" role="option" aria-disabled="true" aria-selected="false">"Nothing found. Any shape can be typed below instead."</p> }.into_any();
                                 }
                                 rows.into_iter()
                                     .enumerate()

@@ -66,7 +66,7 @@ fn legend(estimate: &Estimate, unit: MemoryUnit) -> Vec<(MemoryKind, String)> {
 /// One row, or two when a scenario is compared with another.
 fn bar_view(state: State) -> BarView {
     let unit = state.unit.get();
-    let mut rows = vec![state.estimate.with(|estimate| state.scenario.with(|scenario| row(estimate, scenario, unit, "A")))];
+    let mut rows = vec![state.estimate.with(|estimate| state.answered.with(|scenario| row(estimate, scenario, unit, "A")))];
     state.compare.with(|other| {
         if let (Some(other), Some(job)) = (other, state.compare_job.get()) {
             rows.push(row(&estimate(&job), other, unit, "B"));

@@ -156,6 +156,11 @@ fn CurvePanel(
 ) -> impl IntoView {
     let state = state();
     let panel = Panel::new(state, axis);
+    // What the arrow keys read is also said, once they rest; nothing while the scenario's own point is read.
+    browser::announce(memo(move || {
+        let (place, words) = if panel.cursor.get().is_some() { panel.words() } else { Default::default() };
+        if place.is_empty() { place } else { format!("{place}: {words}") }
+    }));
     let (id, test) = if axis == Axis::SeqLength { ("plot-seq", "curve-seq") } else { ("plot-gpus", "curve-gpus") };
     view! {
         <figure class=move || if shown.get() == axis { "curve" } else { "curve curve--away" } data-testid=test>

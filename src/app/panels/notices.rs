@@ -38,7 +38,7 @@ pub fn ToastView() -> impl IntoView {
         state.toast.get().map(|toast| {
             let undo = toast.undo.map(|undo| {
                 let back = move |_| {
-                    undo.run(());
+                    undo();
                     state.toast.set(None);
                 };
                 view! { <button type="button" class="button" data-testid="toast-undo" on:click=back>"Undo"</button> }.into_any()

@@ -1,5 +1,7 @@
 //! Scenarios kept in this browser.
 
+use std::sync::Arc;
+
 use leptos::prelude::*;
 
 use crate::app::browser::{self, Saved};
@@ -79,7 +81,7 @@ impl Shelf {
         browser::forget(&record.id);
         self.reload();
         let text = format!("Deleted “{}”", record.name);
-        self.state.say(text, Some(Callback::new(move |()| self.keep(&record, "Brought back"))));
+        self.state.say(text, Some(Arc::new(move || self.keep(&record, "Brought back"))));
     }
 
     fn open(self, record: &SavedScenario) {
@@ -165,11 +167,28 @@ fn SavedRow(
     let shelf: Shelf = expect_context();
     let state = state();
     let renaming = RwSignal::new(false);
+    let (field_id, button_id) = (format!("name-{}", record.id), format!("rename-{}", record.id));
+    let (field, button) = (StoredValue::new(field_id.clone()), StoredValue::new(button_id.clone()));
+    // The focus follows: into the name, and back to the button.
+    let begin = move |_| {
+        renaming.set(true);
+        let id = field.get_value();
+        browser::after(0, move || browser::focus(&id));
+    };
+    let end = move || {
+        renaming.set(false);
+        let id = button.get_value();
+        browser::after(0, move || browser::focus(&id));
+    };
     let date = browser::local_date(record.saved_at_ms);
     let shown = record.name.clone();
     let record = StoredValue::new(record);
     let rename = move |name: String| {
-        renaming.set(false);
+        // Given up with Escape: the browser reports the change all the same, when the input goes.
+        if !renaming.get_untracked() {
+            return;
+        }
+        end();
         record.with_value(|record| {
             if record.name != name && !name.trim().is_empty() {
                 shelf.rename(&record.id, &name);
@@ -182,12 +201,17 @@ fn SavedRow(
             let now = record.with_value(|record| record.name.clone());
             view! {
                 <input
+                    id=field_id.clone()
                     class="field__input"
                     type="text"
                     maxlength="60"
                     aria-label="New name"
                     prop:value=now
-                    autofocus
+                    on:keydown=move |event| {
+                        if event.key() == "Escape" {
+                            end();
+                        }
+                    }
                     on:change:target=move |event| rename(event.target().value())
                 />
             }
@@ -206,7 +230,7 @@ fn SavedRow(
             <span class="saved__name">{name} <span class="saved__date">{date}</span></span>
             <span class="saved__tools">
                 <button type="button" class="button button--plain" on:click=compare>"Compare"</button>
-                <button type="button" class="button button--plain" on:click=move |_| renaming.update(|on| *on = !*on)>"Rename"</button>
+                <button type="button" class="button button--plain" id=button_id on:click=begin>"Rename"</button>
                 <button type="button" class="button button--plain" on:click=move |_| record.with_value(|record| shelf.duplicate(record))>
                     "Duplicate"
                 </button>

@@ -31,7 +31,7 @@ impl Words {
             Self {
                 tone: tone(answer),
                 word: verdict_word(answer),
-                sentence: state.scenario.with(|scenario| verdict_sentence(scenario, estimate, scale)),
+                sentence: state.answered.with(|scenario| verdict_sentence(scenario, estimate, scale)),
                 short: format!("{} of {} {}", scale.show(estimate.total()), scale.show(estimate.capacity), unit),
                 number,
                 unit: unit.name(),

@@ -1,0 +1,61 @@
+//! The command line: exit codes, the same sentences as the page, and both forms of output.
+#![allow(clippy::expect_used, reason = "a failed expectation is a failed test")]
+
+use std::process::{Command, Output};
+
+fn headroom(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_headroom")).args(arguments).output().expect("the command runs")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).expect("text")
+}
+
+#[test]
+fn fits_is_zero_and_does_not_fit_is_one() {
+    let fits = headroom(&["v1"]);
+    assert_eq!(fits.status.code(), Some(0));
+    assert!(text(&fits.stdout).starts_with("Fits. Training Llama 3 8B on 8 × H100 SXM5 takes "), "{}", text(&fits.stdout));
+    let short = headroom(&["https://example.org/any/#v1&m=llama3-70b&n=16"]);
+    assert_eq!(short.status.code(), Some(1));
+    assert!(text(&short.stdout).starts_with("Does not fit. Training Llama 3 70B on 16 × H100 SXM5 takes "));
+    assert!(text(&short.stdout).contains("Arithmetic minimum 19 GPUs, smallest that runs 32 GPUs."));
+}
+
+#[test]
+fn bad_input_is_two_and_a_sentence() {
+    for (arguments, sentence) in [
+        (&[][..], "name a link"),
+        (&["v1", "--nonsense"][..], "--nonsense"),
+        (&["v9&m=gpt2"][..], "version"),
+        (&["v1&n=6&tp=4"][..], "GPUs"),
+    ] {
+        let output = headroom(arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        assert!(text(&output.stderr).contains(sentence), "{arguments:?}: {}", text(&output.stderr));
+        assert!(output.stdout.is_empty());
+    }
+}
+
+#[test]
+fn json_holds_the_ledger_in_bytes() {
+    let output = headroom(&["v1&do=serve&m=llama3-70b&ctx=128k&seqs=1&n=4&tp=4", "--json"]);
+    assert_eq!(output.status.code(), Some(0));
+    let answer: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let bytes: u64 = answer["ledger"].as_array().expect("lines").iter().filter_map(|line| line["bytes"].as_u64()).sum();
+    assert_eq!(Some(bytes), answer["total_bytes"].as_u64());
+    assert_eq!(answer["parameters"], 70_553_706_496_u64);
+    assert_eq!(answer["gpus"]["arithmetic"], 3);
+    assert_eq!(answer["gpus"]["runnable"], 4);
+}
+
+#[test]
+fn units_and_inputs() {
+    assert!(text(&headroom(&["v1", "--gb"]).stdout).contains(" GB on each."));
+    assert!(text(&headroom(&["v1&u=gb", "--gib"]).stdout).contains(" GiB on each."));
+    let inputs = headroom(&["--inputs"]);
+    assert_eq!(inputs.status.code(), Some(0));
+    for field in headroom::scenario::fields() {
+        assert!(text(&inputs.stdout).contains(field.name), "{}", field.name);
+    }
+}

@@ -1,0 +1,230 @@
+// The link is the scenario: frozen links open, the address follows the page and the page follows the address, and no text in a link
+// becomes anything but text.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { noConsoleErrors, noForeignRequests } from './harness.mjs';
+import {
+  LINK_RESTS_MS, address, answer, choose, command, fragmentOf, frozenLinks, input, link, noBrokenNumbers, open, part, paste, pick, plain, sameAsCommand,
+  textOf, type, unfold,
+} from './steps.mjs';
+
+/** Counts what the page writes into the browser's history. */
+const countWrites = (page) =>
+  page.addInitScript(() => {
+    globalThis.written = [];
+    for (const name of ['replaceState', 'pushState']) {
+      const original = history[name];
+      history[name] = function record(...values) {
+        globalThis.written.push(String(values[2]));
+        return original.apply(this, values);
+      };
+    }
+  });
+const writes = (page) => page.evaluate(() => globalThis.written);
+
+test('every frozen link opens, with its values and its notices', async () => {
+  const page = await open();
+  for (const frozen of frozenLinks()) {
+    const fragment = fragmentOf(frozen.link);
+    const fresh = await open(fragment, { context: page.context() });
+    const notices = (await part(fresh, 'notices').locator('.notice__text').allTextContents()).map(plain);
+    assert.equal(notices.length, frozen.count, `${frozen.file}: ${notices}`);
+    for (const notice of frozen.notices) assert.ok(notices.includes(plain(notice)), `${frozen.file}: ${notices}`);
+    if (frozen.failed) assert.match((await answer(fresh)).headline, /Llama 3 8B on 8 × H100/);
+    // What the form shows is what the fixture says, where the form has that field as a number.
+    await unfold(fresh);
+    for (const [key, value] of Object.entries(frozen.values)) {
+      const field = input(fresh, key);
+      if (!/^\d+$/.test(value) || (await field.count()) === 0 || (await field.getAttribute('type')) !== 'text') continue;
+      assert.equal((await field.inputValue()).replace(/\s/g, ''), value, `${frozen.file}: ${key}`);
+    }
+    const comparing = Object.keys(frozen.values).some((key) => key.startsWith('b.'));
+    assert.equal(await part(fresh, 'compare').locator('table').count(), comparing ? 1 : 0, frozen.file);
+    await sameAsCommand(fresh);
+    await noBrokenNumbers(fresh);
+    noConsoleErrors(fresh);
+    await fresh.close();
+  }
+});
+
+test('a second link pasted into the same tab opens, and back and forward return', async () => {
+  const page = await open('v1&m=llama3-70b&n=64&z=2');
+  const first = await answer(page);
+  await paste(page, 'v1&m=llama2-7b&n=4');
+  const second = await answer(page);
+  assert.match(second.headline, /Llama 2 7B on 4 ×/);
+  await page.goBack();
+  await page.waitForTimeout(50);
+  assert.deepEqual(await answer(page), first);
+  await page.goForward();
+  await page.waitForTimeout(50);
+  assert.deepEqual(await answer(page), second);
+  // What was edited and not shared before the paste is one step of undo away.
+  await type(page, 'n', '16');
+  const edited = await answer(page);
+  await paste(page, 'v1&m=llama2-13b');
+  assert.match((await answer(page)).headline, /Llama 2 13B/);
+  await page.keyboard.press('Control+z');
+  assert.deepEqual(await answer(page), edited);
+  await page.keyboard.press('Control+Shift+z');
+  assert.match((await answer(page)).headline, /Llama 2 13B/);
+  noConsoleErrors(page);
+});
+
+test('a link that cannot be read leaves what is shown alone, and says so', async () => {
+  const page = await open('v1&m=llama3-70b&n=64');
+  const before = await answer(page);
+  await paste(page, 'v9&m=llama3-70b');
+  assert.match(await textOf(part(page, 'notices')), /version “?v9”?/);
+  assert.deepEqual(await answer(page), before);
+  noConsoleErrors(page);
+});
+
+test('the address follows the page: once at rest, and never the same twice', async () => {
+  const page = await open(undefined, { prepare: countWrites });
+  await page.waitForTimeout(LINK_RESTS_MS);
+  assert.deepEqual(await writes(page), [], 'opening the page writes nothing');
+  // Fifty quick changes are one write.
+  const field = input(page, 's');
+  await field.evaluate((element) => {
+    for (let tokens = 1000; tokens < 1050; tokens += 1) {
+      element.value = String(tokens);
+      element.dispatchEvent(new Event('input', { bubbles: true }));
+    }
+  });
+  const rested = await address(page);
+  assert.match(rested, /s=1049$/);
+  assert.deepEqual(await writes(page), [`#${rested}`]);
+  assert.equal(rested, await link(page));
+  // There and back again within the rest is no write.
+  await type(page, 's', '2048');
+  await type(page, 's', '1049');
+  await page.waitForTimeout(LINK_RESTS_MS);
+  // Neither is what changes no scenario: opening folds, reading a curve.
+  await unfold(page);
+  await page.locator('#plot-seq').focus();
+  await page.keyboard.press('ArrowRight');
+  await page.waitForTimeout(LINK_RESTS_MS);
+  assert.equal((await writes(page)).length, 1);
+  // A slider dragged for seconds stays far below Safari's hundred writes in thirty seconds.
+  for (let step = 0; step < 40; step += 1) {
+    await page.keyboard.press(step % 2 ? 'ArrowLeft' : 'ArrowRight');
+    await page.keyboard.press('Enter');
+  }
+  await page.waitForTimeout(LINK_RESTS_MS);
+  assert.ok((await writes(page)).length <= 4, `${(await writes(page)).length} writes`);
+  noConsoleErrors(page);
+});
+
+test('a history that refuses to be written does not stop the page', async () => {
+  const page = await open(undefined, {
+    prepare: (tab) =>
+      tab.addInitScript(() => {
+        history.replaceState = () => {
+          throw new DOMException('too many calls', 'SecurityError');
+        };
+      }),
+  });
+  await type(page, 'n', '16');
+  await page.waitForTimeout(LINK_RESTS_MS);
+  assert.match((await answer(page)).headline, /on 16 ×/);
+  await part(page, 'share').click();
+  assert.match(await part(page, 'share-link').inputValue(), /#v1&c=[^&]+&n=16$/);
+  noConsoleErrors(page);
+});
+
+test('the shared link is the page, short, and made of letters that chat programs keep', async () => {
+  const page = await open();
+  await pick(page, 'm', 'llama 3 70b', 'Llama 3 70B');
+  await type(page, 'n', '64');
+  await choose(page, 'z', '2');
+  await part(page, 'share').click();
+  const shared = await part(page, 'share-link').inputValue();
+  assert.equal(shared, `${page.url().split('#')[0]}#${await link(page)}`);
+  const fragment = fragmentOf(shared);
+  assert.ok(fragment.length <= 120, `${fragment.length} characters: ${fragment}`);
+  assert.match(fragment, /^[A-Za-z0-9.=&-]*[A-Za-z0-9]$/);
+  assert.equal(await page.getByRole('img', { name: 'QR code' }).count(), 1);
+  const other = await open(fragment);
+  await page.keyboard.press('Escape');
+  assert.deepEqual(await answer(other), await answer(page));
+  assert.equal(command(shared, '--json').json.link, fragment);
+  noConsoleErrors(page);
+});
+
+test('copying gives the link; without a clipboard it is selected for copying by hand', async () => {
+  const page = await open('v1&n=16');
+  await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+  await part(page, 'share').click();
+  await part(page, 'copy-link').click();
+  await page.getByText('Copied.').waitFor();
+  assert.equal(await page.evaluate(() => navigator.clipboard.readText()), await part(page, 'share-link').inputValue());
+
+  const without = await open('v1&n=16', {
+    prepare: (tab) => tab.addInitScript(() => Object.defineProperty(Navigator.prototype, 'clipboard', { get: () => undefined })),
+  });
+  await part(without, 'share').click();
+  await part(without, 'copy-link').click();
+  await without.getByText('The link is selected').waitFor();
+  const selected = await part(without, 'share-link').evaluate((area) => area.selectionEnd - area.selectionStart === area.value.length);
+  assert.ok(selected);
+  noConsoleErrors(without);
+});
+
+const MARKUP = [
+  'v1&name=%3Cimg%20src%3Dx%20onerror%3Dalert(1)%3E',
+  'v1&name=<img src=x onerror="globalThis.broken=1">',
+  'v1&name=%22%3E%3Cscript%3EglobalThis.broken=1%3C/script%3E',
+  'v1&m=<svg/onload=globalThis.broken=1>',
+  'v1&gpu=%3Cb%3Ek80%3C%2Fb%3E&mem=12',
+  'v1&<i>x</i>=<i>y</i>',
+  '<h1>hello</h1>',
+  'v1&m=%E0%A4%A',
+  'v1&m=llama3-8b&m=llama3-70b&n=1&n=2',
+  'v1&s=NaN&n=Infinity&mem=-0&fr=1e309',
+  'v1&name=%E2%80%AEevil%00%07%E2%81%A6',
+  'v1&b.m=<script>globalThis.broken=1</script>',
+  'v2',
+  '%',
+  '&&&&=&=',
+  `v1&name=${'a'.repeat(10_000)}`,
+  'x'.repeat(10_000),
+  `v1${'&n=8'.repeat(3000)}`,
+  '\u202ev1&\ufeffm=llama3-8b',
+  'v1&c=zzz&m=llama3-70b',
+];
+
+test('no text in a link becomes an element, a request or an error', async () => {
+  const allowed = 'script, img, iframe, object, embed, link, style, base, form, a[href^="javascript"]';
+  const page = await open();
+  const elements = () => page.evaluate((selector) => [...document.querySelectorAll(selector)].map((element) => element.outerHTML.slice(0, 80)), allowed);
+  const known = await elements();
+  const frozen = frozenLinks().map((entry) => fragmentOf(entry.link));
+  // One link cut and garbled in many places, besides the list above.
+  const cuts = Array.from({ length: 15 }, (_, at) => frozen[2].slice(0, 16 * at));
+  const garbled = Array.from({ length: 15 }, (_, at) => `${frozen[2].slice(0, 15 * at)}\u00e9${frozen[2].slice(15 * at + 1)}`);
+  for (const fragment of [...MARKUP, ...cuts, ...garbled]) {
+    await page.evaluate((text) => {
+      location.hash = text;
+    }, fragment);
+    await page.evaluate(() => new Promise((done) => setTimeout(done)));
+    assert.deepEqual(await elements(), known, fragment.slice(0, 80));
+  }
+  await noBrokenNumbers(page);
+  assert.equal(await page.evaluate(() => globalThis.broken), undefined);
+  // The page still works, and has not piled up messages without end.
+  await paste(page, 'v1&n=16');
+  assert.match((await answer(page)).headline, /on 16 ×/);
+  await noForeignRequests(page);
+  noConsoleErrors(page);
+
+  for (const fragment of MARKUP) {
+    const fresh = await open(fragment, { context: page.context() });
+    assert.equal(await fresh.evaluate(() => globalThis.broken), undefined);
+    assert.equal(await fresh.locator('body img, body iframe, body i, body h1:has-text("hello")').count(), 0, fragment.slice(0, 80));
+    await noBrokenNumbers(fresh);
+    noConsoleErrors(fresh);
+    await fresh.close();
+  }
+});

@@ -1,0 +1,225 @@
+// What a reader does on the page, and what they read there: the vocabulary of the end-to-end tests.
+
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { openPage } from './harness.mjs';
+
+const HERE = path.dirname(fileURLToPath(import.meta.url));
+const LINKS = path.resolve(HERE, '../links');
+
+/** How long the page lets a scenario rest before it writes the link, with some room for a busy machine. */
+export const LINK_RESTS_MS = 550;
+
+/** Opens the page and waits until the program has taken the place of the frame in the HTML. */
+export async function open(fragment, options = {}) {
+  const page = await openPage({ fragment, ...options });
+  await ready(page);
+  return page;
+}
+
+/** Waits until the program runs. */
+export async function ready(page) {
+  await page.locator('#app[data-live]').waitFor({ state: 'attached' });
+  await page.locator('#announcer').waitFor({ state: 'attached' });
+}
+
+/** The panel or button with that `data-testid`. */
+export function part(page, name) {
+  return page.getByTestId(name);
+}
+
+/** The input of a field, by its key in links. */
+export function input(page, key) {
+  return page.locator(`#f-${key}`);
+}
+
+/** The error line of a field. */
+export function errorOf(page, key) {
+  return page.getByTestId(`error-${key}`);
+}
+
+/** Text with every kind of space as one plain space. */
+export function plain(text) {
+  return (text ?? '').replace(/\s+/g, ' ').trim();
+}
+
+/** Text of an element, with plain spaces. */
+export async function textOf(locator) {
+  return plain(await locator.textContent());
+}
+
+/** Opens every fold of the form. */
+export async function unfold(page) {
+  const folds = page.locator('form.controls details.fold');
+  for (let index = 0; index < (await folds.count()); index += 1) {
+    const fold = folds.nth(index);
+    if (!(await fold.evaluate((element) => element.open))) await fold.locator('summary').click();
+  }
+}
+
+/** Makes sure that a field's input is in sight, and returns it. */
+export async function reach(page, key) {
+  const field = input(page, key);
+  if (!(await field.isVisible())) await unfold(page);
+  await field.waitFor();
+  return field;
+}
+
+/** Types a text into a field, as the last of its input events sees it. */
+export async function type(page, key, text) {
+  await (await reach(page, key)).fill(text);
+}
+
+/** Chooses an option by the word that links use for it. */
+export async function choose(page, key, word) {
+  await (await reach(page, key)).selectOption(word);
+}
+
+/** Searches in a list of models or GPUs and takes the first hit with that name. */
+export async function pick(page, key, search, name) {
+  const field = await reach(page, key);
+  await field.click();
+  await field.fill(search);
+  await page.locator(`#l-${key}`).getByRole('option').filter({ hasText: name }).first().click();
+}
+
+/** Train or serve: `'train'` or `'serve'`. */
+export async function mode(page, name) {
+  await part(page, `mode-${name}`).click();
+}
+
+/** The link of what is shown now, without waiting for the address bar: the printed page carries it. */
+export async function link(page) {
+  const printed = await page.locator('.printed__link').textContent();
+  return printed.split(' · ')[0].split('#')[1];
+}
+
+/** The fragment in the address bar once the scenario has rested. */
+export async function address(page) {
+  await page.waitForTimeout(LINK_RESTS_MS);
+  return page.evaluate(() => location.hash.slice(1));
+}
+
+/** Changes the fragment as a paste into the address bar does, and waits until the page has read it. */
+export async function paste(page, fragment) {
+  await page.evaluate((text) => {
+    location.hash = text;
+  }, fragment);
+  await page.waitForTimeout(50);
+}
+
+/** Everything the answer says, with plain spaces. */
+export async function answer(page) {
+  const figure = await textOf(page.locator('.verdict__figure'));
+  const caption = await textOf(page.locator('.verdict__caption'));
+  const kinds = await page.locator('tr.ledger__kind').evaluateAll((rows) =>
+    rows.map((row) => [row.querySelector('th').textContent, row.querySelector('td').textContent]),
+  );
+  return {
+    headline: await textOf(part(page, 'verdict').locator('h1')),
+    margin: `${figure} ${caption}`,
+    kinds: kinds.map(([name, amount]) => `${plain(name)} ${plain(amount)}`),
+    total: await textOf(part(page, 'total')),
+    arithmetic: await textOf(part(page, 'gpu-arithmetic')),
+    runnable: await textOf(part(page, 'gpu-runnable')),
+    reason: await textOf(part(page, 'gpu-reason')),
+  };
+}
+
+/** Opens a kind of memory in the ledger, unless it is open. */
+export async function unroll(page, kind) {
+  const button = part(page, 'ledger').locator('tr.ledger__kind').getByRole('button', { name: kind, exact: true });
+  if ((await button.count()) > 0 && (await button.getAttribute('aria-expanded')) === 'false') await button.click();
+}
+
+/** Runs the command line of the same build: exit code, output, and the answer as JSON where there is one. */
+export function command(fragment, ...options) {
+  const target = process.env.CARGO_TARGET_DIR ?? path.resolve(HERE, '../../target');
+  const program = ['debug', 'release'].map((profile) => path.join(target, profile, 'headroom')).find(existsSync);
+  assert.ok(program, 'the command line is missing: run `cargo build --bin headroom` first');
+  const run = spawnSync(program, [fragment, ...options], { encoding: 'utf8' });
+  const json = options.includes('--json') && run.status !== 2 ? JSON.parse(run.stdout) : undefined;
+  return { code: run.status, out: run.stdout, error: run.stderr, json };
+}
+
+/**
+ * Fails unless page and command line say the same of the page's scenario, word for word: sentence, margin, ledger, both GPU counts
+ * and their reason. Returns the command's JSON, whose memory is in bytes.
+ */
+export async function sameAsCommand(page) {
+  const fragment = await link(page);
+  const shown = await answer(page);
+  const text = command(fragment).out;
+  const lines = text.split('\n').filter((line) => !line.startsWith('note: '));
+  assert.equal(shown.headline, plain(lines[0]));
+  assert.equal(`${shown.margin}.`, plain(lines[1]));
+  // `Weights   131.4 GiB   17 %`: name, amount, share; the parts of a kind are indented.
+  const rows = lines.filter((line) => /^\S.* (GiB|GB) {2}/.test(line)).map((line) => plain(line).replace(/ (< )?[\d.,  ]+ %$/, ''));
+  assert.deepEqual([...shown.kinds, `Total ${shown.total}`], rows);
+  const { json } = command(fragment, '--json');
+  const count = (gpus) => (gpus === null ? 'none' : gpus === 1 ? '1 GPU' : `${gpus.toLocaleString('en').replace(/,/g, ' ')} GPUs`);
+  assert.equal(shown.arithmetic.replace(/(\d) (\d)/g, '$1$2'), count(json.gpus.arithmetic).replace(/(\d) (\d)/g, '$1$2'));
+  assert.equal(shown.runnable.replace(/(\d) (\d)/g, '$1$2'), count(json.gpus.runnable).replace(/(\d) (\d)/g, '$1$2'));
+  assert.equal(shown.reason, plain(json.gpus.reason));
+  return json;
+}
+
+/** Bytes of one kind of memory, or of one line of it, in a command's JSON. */
+export function bytesOf(json, kind, label) {
+  const lines = json.ledger.filter((line) => line.kind === kind && (label === undefined || line.label === label));
+  return lines.reduce((sum, line) => sum + line.bytes, 0);
+}
+
+/** The column of one method in the panel of methods: row name -> text. */
+export async function methodColumn(page, title) {
+  const table = part(page, 'methods').locator('table.methods').first();
+  const heads = (await table.locator('thead th').allTextContents()).map(plain);
+  const at = heads.indexOf(title);
+  assert.ok(at > 0, `no method is called ${title}: ${heads}`);
+  const rows = await table.locator('tbody tr').evaluateAll((list) => list.map((row) => [...row.children].map((cell) => cell.textContent)));
+  return Object.fromEntries(rows.map((cells) => [plain(cells[0]), plain(cells[at])]));
+}
+
+/** Fails when the page's text, or any value in it, shows a number that is none. */
+export async function noBrokenNumbers(page) {
+  const text = await page.evaluate(() => {
+    const values = [...document.querySelectorAll('[aria-valuetext], [aria-label], [aria-valuenow], [aria-valuemax]')].flatMap((element) =>
+      ['aria-valuetext', 'aria-label', 'aria-valuenow', 'aria-valuemax'].map((name) => element.getAttribute(name) ?? ''),
+    );
+    const drawn = [...document.querySelectorAll('svg [d], svg [x], svg [points]')].map(
+      (element) => `${element.getAttribute('d')} ${element.getAttribute('x')} ${element.getAttribute('points')}`,
+    );
+    // What the reader typed stands in inputs and in quotes, and may be anything.
+    return [document.body.innerText.replace(/“[^”]*”/g, ''), ...values, ...drawn].join('\n');
+  });
+  const broken = text.match(/.{0,30}(\bNaN\b|∞|\binf(inity)?\b|undefined|\[object).{0,30}/i);
+  assert.equal(broken?.[0], undefined);
+}
+
+/** Waits for a download that `action` starts, and returns its text. */
+export async function downloaded(page, action) {
+  const [download] = await Promise.all([page.waitForEvent('download'), action()]);
+  return { name: download.suggestedFilename(), text: readFileSync(await download.path(), 'utf8') };
+}
+
+/** The frozen links: file name, the link, and what must come out of it as lines `key = value`. */
+export function frozenLinks() {
+  return readdirSync(LINKS)
+    .filter((file) => file.endsWith('.txt'))
+    .sort()
+    .map((file) => {
+      const lines = readFileSync(path.join(LINKS, file), 'utf8').split('\n');
+      const pairs = lines.filter((line) => line.includes(' = ')).map((line) => line.split(/ = (.*)/s).slice(0, 2));
+      const values = Object.fromEntries(pairs);
+      const notices = pairs.filter(([key]) => key === 'notice').map(([, text]) => text);
+      return { file, link: values.link, failed: values.failed === 'true', count: Number(values.notices), notices, values };
+    });
+}
+
+/** What follows the `#` of a link, however it came; the whole text where there is none. */
+export function fragmentOf(text) {
+  return text.includes('#') ? text.slice(text.indexOf('#') + 1) : text;
+}
