@@ -12,6 +12,7 @@ mod history;
 mod panels;
 mod side;
 pub mod state;
+mod ui;
 mod words;
 
 use leptos::prelude::*;
@@ -33,6 +34,7 @@ use self::panels::sources::Assumptions;
 use self::panels::top_bar::TopBar;
 use self::panels::verdict::{Strip, Verdict};
 use self::state::State;
+use crate::app::ui::memo;
 use crate::scenario::codec::decode;
 
 /// Starts the page: reads the link, then takes the place of the frame that the HTML shows until here.
@@ -67,7 +69,7 @@ pub fn App(
     browser::keep_link(state);
     browser::on_link_change(move |link| follow(state, &link));
     browser::on_undo_keys(move || state.undo(), move || state.redo());
-    browser::announce(Memo::new(move |_| panels::verdict::spoken(state)));
+    browser::announce(memo(move || panels::verdict::spoken(state)));
     view! {
         <a class="skip" href="#answer" on:click=move |event| {
             // The fragment is the scenario's: the jump must not write another one.

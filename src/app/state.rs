@@ -8,6 +8,7 @@ use leptos::prelude::*;
 
 use super::browser;
 use super::history::{History, Snapshot};
+use crate::app::ui::memo;
 use crate::config::Job;
 use crate::estimator::{Estimate, estimate};
 use crate::planner::{Curve, Fix, GpuCount, Inverse, curve_gpus, curve_seq, fixes, gpu_count, inverse};
@@ -118,12 +119,12 @@ impl State {
         let scenario = RwSignal::new(scenario);
         let compare = RwSignal::new(compare);
         let log_axis = RwSignal::new(true);
-        let resolved = Memo::new(move |_| scenario.with(Scenario::resolve));
+        let resolved = memo(move || scenario.with(Scenario::resolve));
         let resolves = move || resolved.with(Result::is_ok).then(|| scenario.get());
         let answered = Memo::new(move |last: Option<&Scenario>| resolves().or_else(|| last.cloned()).unwrap_or_default());
         let job = Memo::new(move |last: Option<&Job>| last_valid(resolved.get().ok(), last));
-        let unit = Memo::new(move |_| scenario.with(Scenario::memory_unit));
-        let estimate_memo = Memo::new(move |_| job.with(estimate));
+        let unit = memo(move || scenario.with(Scenario::memory_unit));
+        let estimate_memo = memo(move || job.with(estimate));
         Self {
             scenario,
             compare,
@@ -135,18 +136,18 @@ impl State {
             plot_size: RwSignal::new((412, 254)),
             bar_width: RwSignal::new(848),
             steps: RwSignal::new((false, false)),
-            mode: Memo::new(move |_| scenario.with(Scenario::mode)),
+            mode: memo(move || scenario.with(Scenario::mode)),
             unit,
-            problems: Memo::new(move |_| resolved.get().err().unwrap_or_default()),
+            problems: memo(move || resolved.get().err().unwrap_or_default()),
             answered,
             job,
             estimate: estimate_memo,
-            count: Memo::new(move |_| job.with(|job| gpu_count(job, unit.get()))),
-            fixes: Memo::new(move |_| job.with(|job| estimate_memo.with(|estimate| fixes(job, estimate, unit.get())))),
-            inverse: Memo::new(move |_| job.with(inverse)),
-            curve_seq: Memo::new(move |_| job.with(|job| curve_seq(job, CURVE_POINTS, log_axis.get()))),
-            curve_gpus: Memo::new(move |_| job.with(curve_gpus)),
-            compare_job: Memo::new(move |_| compare.with(|other| other.as_ref().and_then(|other| other.resolve().ok()))),
+            count: memo(move || job.with(|job| gpu_count(job, unit.get()))),
+            fixes: memo(move || job.with(|job| estimate_memo.with(|estimate| fixes(job, estimate, unit.get())))),
+            inverse: memo(move || job.with(inverse)),
+            curve_seq: memo(move || job.with(|job| curve_seq(job, CURVE_POINTS, log_axis.get()))),
+            curve_gpus: memo(move || job.with(curve_gpus)),
+            compare_job: memo(move || compare.with(|other| other.as_ref().and_then(|other| other.resolve().ok()))),
             history: StoredValue::new(History::default()),
             counter: StoredValue::new(0),
         }

@@ -3,6 +3,7 @@
 use leptos::prelude::*;
 
 use crate::app::state::state;
+use crate::app::ui::memo;
 use crate::scenario::{Field, FieldDefault, FieldId, FieldKind, Value, range_text, show};
 
 /// A problem of one field: what is wrong, and a value that would be right.
@@ -17,7 +18,7 @@ pub struct Problem {
 /// The problem of that field: text that cannot be read, or a value that does not go with the others.
 pub fn problem_of(id: FieldId) -> Memo<Option<Problem>> {
     let state = state();
-    Memo::new(move |_| {
+    memo(move || {
         let unread = state.unread.with(|unread| unread.iter().find(|text| text.field == id).map(|text| text.message.clone()));
         if let Some(message) = unread {
             let value = state.scenario.with(|scenario| scenario.get(id));
@@ -65,10 +66,10 @@ pub fn FieldFrame(
     };
     view! {
         <div class=class>
-            {spoken.then(|| view! { <label class="sr" for=format!("f-{}", field.key)>{field.label}</label> })}
+            {spoken.then(|| view! { <label class="sr" for=format!("f-{}", field.key)>{field.label}</label> }.into_any())}
             <div class="field__top" hidden=spoken>
-                {(!bare && !spoken).then(|| view! { <label class="field__label" for=format!("f-{}", field.key)>{field.label}</label> })}
-                {bare.then(|| view! { <span class="field__label"></span> })}
+                {(!bare && !spoken).then(|| view! { <label class="field__label" for=format!("f-{}", field.key)>{field.label}</label> }.into_any())}
+                {bare.then(|| view! { <span class="field__label"></span> }.into_any())}
                 <button
                     type="button"
                     class="field__info"
@@ -114,14 +115,14 @@ fn Help(
             " "
             <code class="field__name">{field.name}</code>
         </p>
-        <Show when=changed>
+        {move || changed().then(|| view! {
             <p class="field__changed">
                 "Changed by hand. "
                 <button type="button" class="link" on:click=move |_| state.edit(None, |scenario| scenario.clear(field.id))>
                     "Back to the list's value"
                 </button>
             </p>
-        </Show>
+        }.into_any())}
     }
 }
 

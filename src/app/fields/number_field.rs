@@ -6,6 +6,7 @@ use leptos::prelude::*;
 use super::frame::{FieldFrame, described_by, problem_of};
 use super::step::stepped;
 use crate::app::state::{Unread, state};
+use crate::app::ui::memo;
 use crate::scenario::{Field, FieldKind, Value, parse, show};
 
 /// An input for a number. What cannot be read stays visible with its message; the scenario keeps the last valid value.
@@ -19,11 +20,11 @@ pub fn NumberField(
 ) -> impl IntoView {
     let state = state();
     let id = field.id;
-    let value = Memo::new(move |_| state.scenario.with(|scenario| scenario.get(id)));
+    let value = memo(move || state.scenario.with(|scenario| scenario.get(id)));
     // What was typed for the present value, such as `4k`; gone as soon as the value changes elsewhere.
     let typed = RwSignal::new(None::<(String, Value)>);
     let problem = problem_of(id);
-    let text = Memo::new(move |_| {
+    let text = memo(move || {
         let unread = state.unread.with(|unread| unread.iter().find(|text| text.field == id).map(|text| text.text.clone()));
         let now = value.get();
         unread
@@ -69,7 +70,7 @@ pub fn NumberField(
                     on:keydown=on_key
                     on:blur=move |_| typed.set(None)
                 />
-                {(!field.unit.is_empty()).then(|| view! { <span class="field__unit">{field.unit}</span> })}
+                {(!field.unit.is_empty()).then(|| view! { <span class="field__unit">{field.unit}</span> }.into_any())}
             </div>
         </FieldFrame>
     }

@@ -6,6 +6,7 @@ use leptos::prelude::*;
 use super::frame::{FieldFrame, described_by, problem_of};
 use crate::app::browser;
 use crate::app::state::state;
+use crate::app::ui::{Views, memo};
 use crate::app::words::{billions, model_name};
 use crate::catalog;
 use crate::scenario::{Field, FieldKind, Value};
@@ -70,8 +71,8 @@ pub fn PickerField(
     // What is typed to search; nothing typed shows the chosen name and the whole list.
     let search = RwSignal::new(None::<String>);
     let at = RwSignal::new(0_usize);
-    let hits = Memo::new(move |_| search.with(|search| all.with_value(|rows| found(rows, search.as_deref()))));
-    let name = Memo::new(move |_| state.scenario.with(|scenario| chosen_name(field, scenario)));
+    let hits = memo(move || search.with(|search| all.with_value(|rows| found(rows, search.as_deref()))));
+    let name = memo(move || state.scenario.with(|scenario| chosen_name(field, scenario)));
     let problem = problem_of(id);
     let close = move || {
         open.set(false);
@@ -151,7 +152,7 @@ pub fn PickerField(
                                             </div>
                                         }
                                     })
-                                    .collect_view()
+                                    .views()
                                     .into_any()
                             })
                     }}

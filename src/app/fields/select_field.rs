@@ -4,6 +4,7 @@ use leptos::prelude::*;
 
 use super::frame::{FieldFrame, described_by, problem_of};
 use crate::app::state::state;
+use crate::app::ui::{Views, memo};
 use crate::scenario::{Choice, Field, Value};
 
 /// A list of choices.
@@ -19,7 +20,7 @@ pub fn SelectField(
 ) -> impl IntoView {
     let state = state();
     let id = field.id;
-    let chosen = Memo::new(move |_| match state.scenario.with(|scenario| scenario.get(id)) {
+    let chosen = memo(move || match state.scenario.with(|scenario| scenario.get(id)) {
         Value::Choice(word) => word,
         _ => "",
     });
@@ -49,7 +50,7 @@ pub fn SelectField(
                                 </option>
                             }
                         })
-                        .collect_view()}
+                        .views()}
                 </select>
             </div>
         </FieldFrame>

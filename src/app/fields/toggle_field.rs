@@ -4,6 +4,7 @@ use leptos::prelude::*;
 
 use super::frame::{FieldFrame, described_by, problem_of};
 use crate::app::state::state;
+use crate::app::ui::memo;
 use crate::scenario::{Field, Value};
 
 /// A box to tick.
@@ -14,7 +15,7 @@ pub fn ToggleField(
 ) -> impl IntoView {
     let state = state();
     let id = field.id;
-    let on = Memo::new(move |_| state.scenario.with(|scenario| scenario.get(id)) == Value::Flag(true));
+    let on = memo(move || state.scenario.with(|scenario| scenario.get(id)) == Value::Flag(true));
     let problem = problem_of(id);
     view! {
         <FieldFrame field problem bare=true>

@@ -3,6 +3,7 @@
 use leptos::prelude::*;
 
 use crate::app::state::{State, state};
+use crate::app::ui::{Views, memo};
 use crate::app::words::{Scale, accelerator_name, kinds, margin, model_name, percent};
 use crate::charts::{self, BarRow, BarView, Segment};
 use crate::estimator::{Estimate, MemoryKind, estimate};
@@ -13,8 +14,8 @@ use crate::units::{MemoryUnit, to_f64};
 #[component]
 pub fn Stack() -> impl IntoView {
     let state = state();
-    let svg = Memo::new(move |_| charts::bar(&bar_view(state), state.bar_width.get()));
-    let label = Memo::new(move |_| spoken(state));
+    let svg = memo(move || charts::bar(&bar_view(state), state.bar_width.get()));
+    let label = memo(move || spoken(state));
     view! {
         <figure id="stack" class="stack">
             <div class="stack__chart" role="img" aria-label=move || label.get() inner_html=move || svg.get()></div>
@@ -28,7 +29,7 @@ pub fn Stack() -> impl IntoView {
 #[component]
 fn Legend() -> impl IntoView {
     let state = state();
-    let items = Memo::new(move |_| state.estimate.with(|estimate| legend(estimate, state.unit.get())));
+    let items = memo(move || state.estimate.with(|estimate| legend(estimate, state.unit.get())));
     view! {
         <ul class="stack__legend">
             {move || {
@@ -45,7 +46,7 @@ fn Legend() -> impl IntoView {
                             </li>
                         }
                     })
-                    .collect_view()
+                    .views()
             }}
         </ul>
     }

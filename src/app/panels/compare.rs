@@ -3,6 +3,7 @@
 use leptos::prelude::*;
 
 use crate::app::state::{State, state};
+use crate::app::ui::{Views, memo};
 use crate::app::words::{Scale, kinds};
 use crate::estimator::{MemoryKind, estimate};
 use crate::planner::gpu_count;
@@ -16,7 +17,7 @@ type Line = (String, String, String, bool);
 #[component]
 pub fn Compare() -> impl IntoView {
     let state = state();
-    let pinned = Memo::new(move |_| state.compare.with(Option::is_some));
+    let pinned = memo(move || state.compare.with(Option::is_some));
     let pin = move |_| state.compare_with(Some(state.scenario.get_untracked()));
     let swap = move |_| {
         if let Some(other) = state.compare.get_untracked() {
@@ -28,27 +29,19 @@ pub fn Compare() -> impl IntoView {
             <div class="section__head">
                 <h2>"Compare"</h2>
                 <div class="section__tools">
-                    <Show when=move || pinned.get()>
-                        <button type="button" class="button" on:click=swap>"Swap A and B"</button>
-                        <button type="button" class="button" on:click=move |_| state.compare_with(None)>"Stop comparing"</button>
-                    </Show>
-                    <Show when=move || !pinned.get()>
-                        <button type="button" class="button" data-testid="pin" on:click=pin>"Pin this one as B"</button>
-                    </Show>
+                    <button type="button" class="button" hidden=move || !pinned.get() on:click=swap>"Swap A and B"</button>
+                    <button type="button" class="button" hidden=move || !pinned.get() on:click=move |_| state.compare_with(None)>
+                        "Stop comparing"
+                    </button>
+                    <button type="button" class="button" hidden=move || pinned.get() data-testid="pin" on:click=pin>
+                        "Pin this one as B"
+                    </button>
                 </div>
             </div>
-            <Show
-                when=move || pinned.get()
-                fallback=|| {
-                    view! {
-                        <p class="saved__empty">
-                            "Pin the scenario as B, then change A: both stand here, on the bar and on the curves, and one link carries both."
-                        </p>
-                    }
-                }
-            >
-                <Differences />
-            </Show>
+            <p class="saved__empty" hidden=move || pinned.get()>
+                "Pin the scenario as B, then change A: both stand here, on the bar and on the curves, and one link carries both."
+            </p>
+            {move || pinned.get().then(|| view! { <Differences /> }.into_any())}
         </div>
     }
     .into_any()
@@ -58,7 +51,7 @@ pub fn Compare() -> impl IntoView {
 #[component]
 fn Differences() -> impl IntoView {
     let state = state();
-    let lines = Memo::new(move |_| lines(state));
+    let lines = memo(move || lines(state));
     let row = |(name, a, b, differs): Line| {
         view! {
             <tr class=if differs { "compare__differs" } else { "" }>
@@ -77,7 +70,7 @@ fn Differences() -> impl IntoView {
                     <th scope="col" class="num">"B, pinned"</th>
                 </tr>
             </thead>
-            <tbody>{move || lines.get().into_iter().map(row).collect_view()}</tbody>
+            <tbody>{move || lines.get().into_iter().map(row).views()}</tbody>
         </table>
     }
 }
@@ -112,7 +105,9 @@ fn result_lines(state: State) -> Vec<Line> {
         // Rounded as in the ledger, so that the page prints one number for one thing.
         let (a, b) = (kinds(mine, scale), kinds(&theirs, scale));
         let of = |list: &[(MemoryKind, u64)], kind: MemoryKind| {
-            list.iter().find(|(known, _)| *known == kind).map_or_else(|| "–".to_owned(), |(_, sum)| format!("{} {unit}", scale.number(*sum)))
+            list.iter()
+                .find(|(known, _)| *known == kind)
+                .map_or_else(|| "–".to_owned(), |(_, sum)| format!("{} {unit}", scale.number(*sum)))
         };
         let mut lines: Vec<Line> = MemoryKind::ALL
             .into_iter()

@@ -4,6 +4,7 @@ use leptos::prelude::*;
 
 use crate::app::fields::FieldView;
 use crate::app::state::{Dialog, state};
+use crate::app::ui::{Views, memo};
 use crate::scenario::{Field, FieldId, FieldKind, Group, Mode, Scenario, Value, fields, show};
 
 /// What stands under one heading of the form.
@@ -44,9 +45,9 @@ pub fn Controls() -> impl IntoView {
     let state = state();
     let sections = move || {
         let mode = state.mode.get();
-        SECTIONS.map(|(name, groups)| view! { <Section name groups mode /> }).collect_view()
+        SECTIONS.map(|(name, groups)| view! { <Section name groups mode /> }).views()
     };
-    let folds = FOLDS.map(|(name, groups)| view! { <Fold name groups /> }).collect_view();
+    let folds = FOLDS.map(|(name, groups)| view! { <Fold name groups /> }).views();
     view! {
         <form class="controls" aria-label="Scenario" on:submit=|event| event.prevent_default()>
             <ModeSwitch />
@@ -98,7 +99,7 @@ fn Section(
             let wide = field.kind == FieldKind::Model;
             view! { <FieldView id=field.id wide bare=wide /> }
         })
-        .collect_view();
+        .views();
     view! {
         <section class="group">
             <h2 class="group__name">
@@ -128,17 +129,17 @@ fn Fold(
 ) -> impl IntoView {
     let state = state();
     let mode = state.mode;
-    let bad = Memo::new(move |_| {
+    let bad = memo(move || {
         let folded = |id: FieldId| listed(groups, true, mode.get()).any(|field| field.id == id);
         state.problems.with(|problems| problems.iter().any(|problem| folded(problem.field)))
             || state.unread.with(|unread| unread.iter().any(|text| folded(text.field)))
     });
-    let line = Memo::new(move |_| state.scenario.with(|scenario| summary(scenario, groups, mode.get())));
+    let line = memo(move || state.scenario.with(|scenario| summary(scenario, groups, mode.get())));
     // The inputs are made when first opened: most people never open most folds.
     let opened = RwSignal::new(false);
     let inputs = move || {
         (opened.get() || bad.get())
-            .then(|| listed(groups, true, mode.get()).map(|field| view! { <FieldView id=field.id /> }).collect_view())
+            .then(|| listed(groups, true, mode.get()).map(|field| view! { <FieldView id=field.id /> }).views())
     };
     view! {
         <details

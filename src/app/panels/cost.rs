@@ -3,6 +3,7 @@
 use leptos::prelude::*;
 
 use crate::app::state::{State, state};
+use crate::app::ui::{Views, memo};
 use crate::app::words::{billions, duration, scientific, whole};
 use crate::config::Job;
 use crate::estimator::{Compute, Estimate};
@@ -15,14 +16,14 @@ type Fact = (&'static str, String);
 #[component]
 pub fn Cost() -> impl IntoView {
     let state = state();
-    let facts = Memo::new(move |_| facts(state));
+    let facts = memo(move || facts(state));
     let heading = move || if state.estimate.with(|estimate| estimate.compute.is_some()) { "Time and cost" } else { "The model" };
     view! {
         <div class="section__head">
             <h2>{heading}</h2>
         </div>
         <dl class="facts" data-testid="facts">
-            {move || facts.get().into_iter().map(|(name, value)| view! { <dt>{name}</dt> <dd class="number">{value}</dd> }).collect_view()}
+            {move || facts.get().into_iter().map(|(name, value)| view! { <dt>{name}</dt> <dd class="number">{value}</dd> }).views()}
         </dl>
     }
     .into_any()

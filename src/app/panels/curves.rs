@@ -4,6 +4,7 @@ use leptos::ev::{KeyboardEvent, PointerEvent};
 use leptos::prelude::*;
 
 use crate::app::state::{State, state};
+use crate::app::ui::{Views, memo};
 use crate::app::{browser, curve_view};
 use crate::charts::{self, Drawn, Frame};
 use crate::planner::{Axis, Curve, curve_gpus, curve_seq};
@@ -54,7 +55,7 @@ struct Panel {
 impl Panel {
     fn new(state: State, axis: Axis) -> Self {
         let curve = if axis == Axis::SeqLength { state.curve_seq } else { state.curve_gpus };
-        let drawn = Memo::new(move |_| curve.with(|curve| draw(state, curve)));
+        let drawn = memo(move || curve.with(|curve| draw(state, curve)));
         Self { state, axis, curve, drawn, cursor: RwSignal::new(None), dragging: RwSignal::new(false) }
     }
 
@@ -165,7 +166,7 @@ fn CurvePanel(
         <figure class=move || if shown.get() == axis { "curve" } else { "curve curve--away" } data-testid=test>
             <figcaption class="curve__head">
                 <h2>{curve_view::title(axis)}</h2>
-                {(axis == Axis::SeqLength).then(|| view! { <AxisSwitch /> })}
+                {(axis == Axis::SeqLength).then(|| view! { <AxisSwitch /> }.into_any())}
             </figcaption>
             <div
                 id=id
@@ -231,7 +232,7 @@ fn Reading(
     /// The curve.
     panel: Panel,
 ) -> impl IntoView {
-    let words = Memo::new(move |_| panel.words());
+    let words = memo(move || panel.words());
     view! {
         <p class="curve__readout">
             <b class="number">{move || words.with(|words| words.0.clone())}</b>
@@ -255,20 +256,20 @@ fn Twin(
                 let (place, words) = curve_view::spoken(curve, index, unit);
                 view! { <tr><th scope="row" class="number">{place}</th><td>{words}</td></tr> }
             };
-            (0..curve.points.len()).map(row).collect_view()
+            (0..curve.points.len()).map(row).views()
         })
     };
     view! {
         <details class="twin" on:toggle=move |_| open.update(|open| *open = !*open)>
             <summary>"Its points as a table"</summary>
-            <Show when=move || open.get()>
+            {move || open.get().then(|| view! {
                 <div class="twin__scroll" tabindex="0" role="region" aria-label=curve_view::title(panel.axis)>
                     <table class="table">
                         <thead><tr><th scope="col">"At"</th><th scope="col">"Memory per GPU"</th></tr></thead>
-                        <tbody>{rows}</tbody>
+                        <tbody>{rows()}</tbody>
                     </table>
                 </div>
-            </Show>
+            }.into_any())}
         </details>
     }
 }

@@ -5,6 +5,7 @@ use leptos::prelude::*;
 use crate::app::basis::{Ground, assumed_lines, catalog_rows, cited, evidence};
 use crate::app::side::title;
 use crate::app::state::state;
+use crate::app::ui::{Views, memo};
 use crate::methods::wrong::{self, DocumentError};
 use crate::sources::Source;
 
@@ -12,10 +13,10 @@ use crate::sources::Source;
 #[component]
 pub fn Evidence() -> impl IntoView {
     let state = state();
-    let rows = Memo::new(move |_| state.scenario.with(|scenario| catalog_rows(scenario, state.unit.get())));
-    let assumed = Memo::new(move |_| state.estimate.with(|estimate| assumed_lines(estimate, state.unit.get())));
-    let cited = Memo::new(move |_| state.estimate.with(cited));
-    let grounds = |grounds: Memo<Vec<Ground>>| move || grounds.with(|grounds| grounds.iter().map(ground_view).collect_view());
+    let rows = memo(move || state.scenario.with(|scenario| catalog_rows(scenario, state.unit.get())));
+    let assumed = memo(move || state.estimate.with(|estimate| assumed_lines(estimate, state.unit.get())));
+    let cited = memo(move || state.estimate.with(cited));
+    let grounds = |grounds: Memo<Vec<Ground>>| move || grounds.with(|grounds| grounds.iter().map(ground_view).views());
     view! {
         <div class="evidence" data-testid="sources">
             <div class="evidence__part">
@@ -28,7 +29,7 @@ pub fn Evidence() -> impl IntoView {
             </div>
             <div class="evidence__part">
                 <h3>"Sources of this answer"</h3>
-                <ul>{move || cited.with(|cited| cited.iter().copied().map(source_view).collect_view())}</ul>
+                <ul>{move || cited.with(|cited| cited.iter().copied().map(source_view).views())}</ul>
             </div>
         </div>
         <div class="folds">
@@ -44,7 +45,7 @@ fn ground_view(ground: &Ground) -> AnyView {
         "your values" => "tag tag--modelled",
         _ => "tag tag--assumed",
     };
-    let sentences = ground.sentences.iter().map(|sentence| view! { <p>{sentence.clone()}</p> }).collect_view();
+    let sentences = ground.sentences.iter().map(|sentence| view! { <p>{sentence.clone()}</p> }).views();
     view! {
         <li class="evidence__item">
             <p class="evidence__name"><b>{ground.name.clone()}</b> " " <span class=class>{ground.tag}</span></p>
@@ -86,7 +87,7 @@ fn Errors() -> impl IntoView {
                                 <th scope="col">"Why"</th>
                             </tr>
                         </thead>
-                        <tbody>{wrong::TABLE.iter().map(error_row).collect_view()}</tbody>
+                        <tbody>{wrong::TABLE.iter().map(error_row).views()}</tbody>
                     </table>
                 </div>
             </Show>

@@ -83,8 +83,8 @@ fn Room() -> impl IntoView {
     view! {
         <p class="room">
             <span>"With everything else as it is, this still fits:"</span>
-            {move || longest().map(|text| view! { <span>"sequences of " <b>{text}</b></span> })}
-            {move || batch().map(|(per, text)| view! { <span>{per} " " <b>{text}</b></span> })}
+            {move || longest().map(|text| view! { <span>"sequences of " <b>{text}</b></span> }.into_any())}
+            {move || batch().map(|(per, text)| view! { <span>{per} " " <b>{text}</b></span> }.into_any())}
         </p>
     }
 }

@@ -3,6 +3,7 @@
 use leptos::prelude::*;
 
 use crate::app::state::{State, state};
+use crate::app::ui::{Views, memo};
 use crate::app::words::{Scale, percent, whole};
 use crate::charts;
 use crate::estimator::{Certainty, Estimate, LineItem, MemoryKind, TensorLine};
@@ -42,8 +43,8 @@ pub fn LedgerTable() -> impl IntoView {
     let state = state();
     // The largest kind starts open: it shows what is behind a line.
     let open = RwSignal::new(state.estimate.with_untracked(largest).into_iter().collect::<Vec<String>>());
-    let rows = Memo::new(move |_| open.with(|open| rows(state, open)));
-    let total = Memo::new(move |_| state.estimate.with(|estimate| totals(estimate, state.unit.get())));
+    let rows = memo(move || open.with(|open| rows(state, open)));
+    let total = memo(move || state.estimate.with(|estimate| totals(estimate, state.unit.get())));
     let toggle = move |path: &str| {
         open.update(|open| match open.iter().position(|known| known == path) {
             Some(at) => _ = open.swap_remove(at),
@@ -62,14 +63,15 @@ pub fn LedgerTable() -> impl IntoView {
                 </tr>
             </thead>
             <tbody>
-                <For
-                    each=move || rows.get()
-                    key=Clone::clone
-                    children=move |row: Row| {
-                        let path = StoredValue::new(row.path.clone());
-                        row_view(row, move || path.with_value(|path| is_open(path)), move || path.with_value(|path| toggle(path)))
-                    }
-                />
+                {move || {
+                    rows.get()
+                        .into_iter()
+                        .map(|row| {
+                            let path = StoredValue::new(row.path.clone());
+                            row_view(row, move || path.with_value(|path| is_open(path)), move || path.with_value(|path| toggle(path)))
+                        })
+                        .views()
+                }}
             </tbody>
             <tfoot>
                 <tr class="table__total">
@@ -96,8 +98,8 @@ fn row_view(row: Row, is_open: impl Fn() -> bool + Copy + Send + 'static, toggle
         Level::Item => ("ledger__item", false),
         Level::Tensor => ("ledger__tensor", false),
     };
-    let swatch = top.then(|| view! { <span class="swatch" inner_html=charts::swatch(row.slug, row.kind)></span> });
-    let note = (!row.note.is_empty()).then(|| view! { <span class="ledger__note">{row.note}</span> });
+    let swatch = top.then(|| view! { <span class="swatch" inner_html=charts::swatch(row.slug, row.kind)></span> }.into_any());
+    let note = (!row.note.is_empty()).then(|| view! { <span class="ledger__note">{row.note}</span> }.into_any());
     let name = if row.opens {
         view! {
             <button type="button" class="ledger__toggle" aria-expanded=move || is_open().to_string() on:click=move |_| toggle()>
@@ -109,7 +111,7 @@ fn row_view(row: Row, is_open: impl Fn() -> bool + Copy + Send + 'static, toggle
     } else {
         view! { <span class="ledger__name">{swatch} {row.label}</span> }.into_any()
     };
-    let tag = row.certainty.map(|(class, name)| view! { <span class=format!("tag tag--{class}")>{name}</span> });
+    let tag = row.certainty.map(|(class, name)| view! { <span class=format!("tag tag--{class}")>{name}</span> }.into_any());
     view! {
         <tr class=class>
             <th scope="row">{name} {note}</th>

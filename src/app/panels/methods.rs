@@ -4,6 +4,7 @@ use leptos::prelude::*;
 
 use crate::app::side::{Cell, DOCUMENTS, Row, Side, Tone, formula_lines, summary, table};
 use crate::app::state::state;
+use crate::app::ui::{Views, memo};
 use crate::app::words::{gpus, whole};
 use crate::charts;
 use crate::methods::{MethodAnswer, StoryStep, story};
@@ -16,7 +17,7 @@ const SWATCHES: [&str; 7] = ["doc-p", "doc-g", "doc-o", "doc-a", "doc-k", "doc-t
 #[component]
 pub fn Methods() -> impl IntoView {
     let state = state();
-    let side = Memo::new(move |_| {
+    let side = memo(move || {
         let unit = state.unit.get();
         state.job.with(|job| state.estimate.with(|estimate| Side::of(job, estimate, unit)))
     });
@@ -30,7 +31,7 @@ pub fn Methods() -> impl IntoView {
         </div>
         <div class="methods" data-testid="methods">
             <SideBySide side />
-            <div class="folds">{(0..DOCUMENTS.len()).map(|index| view! { <Document side index /> }).collect_view()}</div>
+            <div class="folds">{(0..DOCUMENTS.len()).map(|index| view! { <Document side index /> }).views()}</div>
         </div>
     }
     .into_any()
@@ -43,11 +44,11 @@ fn SideBySide(
     side: Memo<Side>,
 ) -> impl IntoView {
     let state = state();
-    let rows = Memo::new(move |_| {
+    let rows = memo(move || {
         let unit = state.unit.get();
         side.with(|side| state.estimate.with(|estimate| state.count.with(|count| table(side, estimate, count, unit))))
     });
-    let heads = || DOCUMENTS.map(|(_, title)| view! { <th scope="col" class="num">{title}</th> }).collect_view();
+    let heads = || DOCUMENTS.map(|(_, title)| view! { <th scope="col" class="num">{title}</th> }).views();
     view! {
         <div class="methods__scroll" tabindex="0" role="region" aria-label="Engine and documents side by side">
             <table class="table methods__table">
@@ -58,7 +59,7 @@ fn SideBySide(
                         {heads()}
                     </tr>
                 </thead>
-                <tbody>{move || rows.with(|rows| rows.iter().map(row_view).collect_view())}</tbody>
+                <tbody>{move || rows.with(|rows| rows.iter().map(row_view).views())}</tbody>
             </table>
         </div>
     }
@@ -67,7 +68,7 @@ fn SideBySide(
 fn row_view(row: &Row) -> AnyView {
     let swatch = row.kind.and_then(|kind| SWATCHES.get(kind.index()).map(|id| charts::swatch(id, kind.index())));
     let swatch = swatch.map(|svg| view! { <span class="swatch" inner_html=svg></span> });
-    let cells = row.cells.iter().enumerate().map(|(index, cell)| cell_view(index == 0, cell)).collect_view();
+    let cells = row.cells.iter().enumerate().map(|(index, cell)| cell_view(index == 0, cell)).views();
     view! {
         <tr class=if row.id == "total" { "table__total" } else { "" } data-testid=format!("methods-row-{}", row.id)>
             <th scope="row" class="methods__name">
@@ -144,12 +145,7 @@ fn formulas(side: &Side, answer: &MethodAnswer, unit: MemoryUnit) -> AnyView {
             </tr>
         }
     });
-    wide(
-        "How it counts",
-        answer.title,
-        &["Part", "Formula", "With these numbers, in bytes", "Result"],
-        lines.collect_view().into_any(),
-    )
+    wide("How it counts", answer.title, &["Part", "Formula", "With these numbers, in bytes", "Result"], lines.views().into_any())
 }
 
 /// Every difference with its reason.
@@ -171,7 +167,7 @@ fn differences(answer: &MethodAnswer) -> AnyView {
         "Where it differs from the engine",
         answer.title,
         &["Part", "It says", "The engine says", "Why"],
-        rows.collect_view().into_any(),
+        rows.views().into_any(),
     )
 }
 
@@ -181,7 +177,7 @@ fn wide(heading: &'static str, of: &str, columns: &'static [&'static str], rows:
         <h3>{heading}</h3>
         <div class="methods__scroll" tabindex="0" role="region" aria-label=format!("{of}: {heading}")>
             <table class="table">
-                <thead><tr>{columns.iter().map(|column| view! { <th scope="col">{*column}</th> }).collect_view()}</tr></thead>
+                <thead><tr>{columns.iter().map(|column| view! { <th scope="col">{*column}</th> }).views()}</tr></thead>
                 <tbody>{rows}</tbody>
             </table>
         </div>
@@ -193,7 +189,7 @@ fn wide(heading: &'static str, of: &str, columns: &'static [&'static str], rows:
 fn list(heading: &'static str, items: Vec<String>) -> Option<AnyView> {
     let filled = !items.is_empty();
     filled.then(|| {
-        let items = items.into_iter().map(|item| view! { <li>{item}</li> }).collect_view();
+        let items = items.into_iter().map(|item| view! { <li>{item}</li> }).views();
         view! { <h3>{heading}</h3> <ul class="methods__list">{items}</ul> }.into_any()
     })
 }
@@ -206,7 +202,7 @@ fn sentence(phrase: &str) -> String {
 
 /// The first document's own example, from 924 GPUs that cannot exist to 8 that can.
 fn story_view() -> AnyView {
-    let rows = story().into_iter().map(story_row).collect_view().into_any();
+    let rows = story().into_iter().map(story_row).views().into_any();
     view! {
         <div class="fold__body methods__sheet" data-testid="methods-story">
             {wide(

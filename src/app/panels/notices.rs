@@ -4,34 +4,27 @@ use leptos::prelude::*;
 
 use super::icon::Icon;
 use crate::app::state::{Notice, state};
+use crate::app::ui::Views;
 
 /// All notices, each with its own button to close it.
 #[component]
 pub fn Notices() -> impl IntoView {
     let state = state();
     let close = move |id: u64| state.notices.update(|notices| notices.retain(|notice| notice.id != id));
+    let line = move |notice: Notice| {
+        let id = notice.id;
+        view! {
+            <div class=if notice.warning { "notice" } else { "notice notice--info" }>
+                <p class="notice__text">{notice.text}</p>
+                <button type="button" class="button button--plain button--icon" aria-label="Close this message" on:click=move |_| close(id)>
+                    {Icon::Close.view()}
+                </button>
+            </div>
+        }
+    };
     view! {
         <div class="notices" data-testid="notices" role="status">
-            <For
-                each=move || state.notices.get()
-                key=|notice| notice.id
-                children=move |notice: Notice| {
-                    let id = notice.id;
-                    view! {
-                        <div class=if notice.warning { "notice" } else { "notice notice--info" }>
-                            <p class="notice__text">{notice.text}</p>
-                            <button
-                                type="button"
-                                class="button button--plain button--icon"
-                                aria-label="Close this message"
-                                on:click=move |_| close(id)
-                            >
-                                {Icon::Close.view()}
-                            </button>
-                        </div>
-                    }
-                }
-            />
+            {move || state.notices.get().into_iter().map(line).views()}
         </div>
     }
     .into_any()
@@ -48,9 +41,9 @@ pub fn ToastView() -> impl IntoView {
                     undo();
                     state.toast.set(None);
                 };
-                view! { <button type="button" class="button" data-testid="toast-undo" on:click=back>"Undo"</button> }
+                view! { <button type="button" class="button" data-testid="toast-undo" on:click=back>"Undo"</button> }.into_any()
             });
-            view! { <div class="toast">{toast.text} {undo}</div> }
+            view! { <div class="toast">{toast.text} {undo}</div> }.into_any()
         })
     };
     view! { <div role="status">{content}</div> }.into_any()

@@ -4,15 +4,16 @@ use leptos::prelude::*;
 
 use crate::app::browser;
 use crate::app::state::state;
+use crate::app::ui::{Views, memo};
 use crate::app::words::about;
-use crate::scenario::{Scenario, fields, show};
+use crate::scenario::{Scenario, Value, fields, show};
 
 /// The printed page's own part.
 #[component]
 pub fn Printed() -> impl IntoView {
     let state = state();
-    let inputs = Memo::new(move |_| state.scenario.with(inputs));
-    let title = Memo::new(move |_| {
+    let inputs = memo(move || state.scenario.with(inputs));
+    let title = memo(move || {
         state.scenario.with(|scenario| {
             let name = scenario.name();
             if name.is_empty() { about(scenario) } else { format!("{name}: {}", about(scenario)) }
@@ -31,7 +32,7 @@ pub fn Printed() -> impl IntoView {
                         .get()
                         .into_iter()
                         .map(|(name, value)| view! { <div class="printed__input"><span>{name}</span><span>{value}</span></div> })
-                        .collect_view()
+                        .views()
                 }}
             </div>
             <p class="printed__link">{foot}</p>
@@ -42,9 +43,13 @@ pub fn Printed() -> impl IntoView {
 
 fn inputs(scenario: &Scenario) -> Vec<(&'static str, String)> {
     let mode = scenario.mode();
+    // What is absent goes without saying: the page has room for one sheet.
+    let said = |value: &Value| !matches!(value, Value::Flag(false) | Value::Empty) && *value != Value::Text(String::new());
     fields()
         .iter()
-        .filter(|field| field.applies.in_mode(mode) && !field.label.is_empty())
-        .map(|field| (field.label, show(field.id, &scenario.get(field.id))))
+        .filter(|field| field.applies.in_mode(mode))
+        .map(|field| (field, scenario.get(field.id)))
+        .filter(|(_, value)| said(value))
+        .map(|(field, value)| (field.label, show(field.id, &value)))
         .collect()
 }

@@ -6,6 +6,7 @@ use leptos::prelude::*;
 
 use crate::app::browser::{self, Saved};
 use crate::app::state::{Dialog, State, state};
+use crate::app::ui::Views;
 use crate::app::words::about;
 use crate::scenario::codec::decode;
 use crate::scenario::records::{self, SavedScenario};
@@ -146,17 +147,11 @@ pub fn SavedPanel() -> impl IntoView {
                     </label>
                 </div>
             </div>
-            <Show when=none>
-                <p class="saved__empty">
-                    "Nothing saved on this device yet. Saved scenarios stay in this browser; a link or a downloaded file keeps them for longer."
-                </p>
-            </Show>
+            <p class="saved__empty" hidden=move || !none()>
+                "Nothing saved on this device yet. Saved scenarios stay in this browser; a link or a downloaded file keeps them for longer."
+            </p>
             <ul>
-                <For
-                    each=move || shelf.saved.with(|saved| saved.scenarios.clone())
-                    key=|record| (record.id.clone(), record.revision, record.name.clone())
-                    children=move |record| view! { <SavedRow record /> }
-                />
+                {move || shelf.saved.with(|saved| saved.scenarios.clone()).into_iter().map(|record| view! { <SavedRow record /> }).views()}
             </ul>
         </div>
     }

@@ -3,6 +3,7 @@
 use leptos::prelude::*;
 
 use crate::app::state::state;
+use crate::app::ui::{Views, memo};
 use crate::estimator::Certainty;
 use crate::sources::Source;
 
@@ -38,7 +39,7 @@ const ASSUMPTIONS: [(&str, &str); 6] = [
 #[component]
 pub fn Assumptions() -> impl IntoView {
     let state = state();
-    let cited = Memo::new(move |_| {
+    let cited = memo(move || {
         state.estimate.with(|estimate| {
             let mut cited: Vec<Source> = Vec::new();
             for line in &estimate.ledger.lines {
@@ -64,8 +65,8 @@ pub fn Assumptions() -> impl IntoView {
             <h2>"What this assumes, and where it comes from"</h2>
         </div>
         <div class="prose">
-            {ASSUMPTIONS.map(|(name, text)| view! { <p class="prose__item"><b>{name}</b> {text}</p> }).collect_view()}
-            <ul>{move || cited.get().into_iter().map(entry).collect_view()}</ul>
+            {ASSUMPTIONS.map(|(name, text)| view! { <p class="prose__item"><b>{name}</b> {text}</p> }).views()}
+            <ul>{move || cited.get().into_iter().map(entry).views()}</ul>
         </div>
     }
     .into_any()

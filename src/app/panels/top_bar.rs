@@ -5,6 +5,7 @@ use leptos::prelude::*;
 use super::icon::Icon;
 use crate::app::browser;
 use crate::app::state::{Dialog, state};
+use crate::app::ui::memo;
 use crate::app::words::about;
 use crate::scenario::{FieldId, Scenario, Value};
 use crate::units::MemoryUnit;
@@ -13,7 +14,7 @@ use crate::units::MemoryUnit;
 #[component]
 pub fn TopBar() -> impl IntoView {
     let state = state();
-    let name = Memo::new(move |_| state.scenario.with(title));
+    let name = memo(move || state.scenario.with(title));
     view! {
         <header class="bar">
             <a class="bar__name" href="#v1" aria-label="Headroom: the default scenario">

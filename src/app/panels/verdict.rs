@@ -3,6 +3,7 @@
 use leptos::prelude::*;
 
 use crate::app::state::{State, state};
+use crate::app::ui::memo;
 use crate::app::words::{Scale, gpus, margin, tone, verdict_sentence, verdict_word};
 use crate::estimator::Verdict as Answer;
 use crate::planner::GpuCount;
@@ -45,7 +46,7 @@ impl Words {
 #[component]
 pub fn Verdict() -> impl IntoView {
     let state = state();
-    let words = Memo::new(move |_| Words::of(state));
+    let words = memo(move || Words::of(state));
     let part = move |pick: fn(&Words) -> String| move || words.with(pick);
     view! {
         <div class=move || format!("verdict tone--{}", words.with(|words| words.tone)) data-testid="verdict">
@@ -55,7 +56,7 @@ pub fn Verdict() -> impl IntoView {
                     " "
                     {part(|words| words.sentence.clone())}
                 </h1>
-                {move || words.with(|words| words.blocker.clone()).map(|blocker| view! { <p class="verdict__why">{blocker}"."</p> })}
+                {move || words.with(|words| words.blocker.clone()).map(|blocker| view! { <p class="verdict__why">{blocker}"."</p> }.into_any())}
                 <Counts />
             </div>
             <p class="verdict__margin">
@@ -66,11 +67,18 @@ pub fn Verdict() -> impl IntoView {
                 </span>
                 <span class="verdict__caption">{part(|words| words.caption.clone())}</span>
             </p>
-            <Show when=move || state.is_stale()>
-                <p class="verdict__stale" data-testid="stale">
-                    "This is the previous answer: an input needs a look first."
-                </p>
-            </Show>
+            {move || {
+                state
+                    .is_stale()
+                    .then(|| {
+                        view! {
+                            <p class="verdict__stale" data-testid="stale">
+                                "This is the previous answer: an input needs a look first."
+                            </p>
+                        }
+                            .into_any()
+                    })
+            }}
         </div>
     }
     .into_any()
@@ -99,7 +107,7 @@ fn Counts() -> impl IntoView {
 #[component]
 pub fn Strip() -> impl IntoView {
     let state = state();
-    let words = Memo::new(move |_| Words::of(state));
+    let words = memo(move || Words::of(state));
     view! {
         <div class="strip" aria-hidden="true">
             <div class=move || format!("strip__line tone--{}", words.with(|words| words.tone))>

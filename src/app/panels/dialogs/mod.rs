@@ -14,6 +14,7 @@ pub use share::ShareDialog;
 use super::icon::Icon;
 use crate::app::browser;
 use crate::app::state::{Dialog, state};
+use crate::app::ui::memo;
 
 /// A native dialog with a heading and a close button; its content is made when it opens.
 #[component]
@@ -27,7 +28,7 @@ fn DialogFrame(
 ) -> impl IntoView {
     let state = state();
     let node = NodeRef::<html::Dialog>::new();
-    let open = Memo::new(move |_| state.dialog.get() == Some(which));
+    let open = memo(move || state.dialog.get() == Some(which));
     browser::keep_dialog(node, move || open.get());
     let close = move || {
         if open.get_untracked() {

@@ -5,6 +5,7 @@ use leptos::prelude::*;
 use super::DialogFrame;
 use crate::app::browser;
 use crate::app::state::{Dialog, state};
+use crate::app::ui::{Views, memo};
 use crate::import::{How, ImportError, Imported, ReportRow, config_json};
 
 /// A text area, and what was understood of it.
@@ -23,7 +24,7 @@ pub fn PasteDialog() -> impl IntoView {
 fn PasteForm() -> impl IntoView {
     let state = state();
     let text = RwSignal::new(String::new());
-    let read = Memo::new(move |_| {
+    let read = memo(move || {
         let text = text.get();
         if text.trim().is_empty() { None } else { Some(config_json(&text)) }
     });
@@ -89,7 +90,7 @@ fn outcome(read: Result<Imported, ImportError>) -> AnyView {
                                 <th scope="col">"Note"</th>
                             </tr>
                         </thead>
-                        <tbody>{imported.report.into_iter().map(report_row).collect_view()}</tbody>
+                        <tbody>{imported.report.into_iter().map(report_row).views()}</tbody>
                     </table>
                 </div>
             }
