@@ -157,7 +157,7 @@ fn CurvePanel(
     let state = state();
     let panel = Panel::new(state, axis);
     // What the arrow keys read is also said, once they rest; nothing while the scenario's own point is read.
-    browser::announce(Memo::new(move |_| {
+    browser::announce(memo(move || {
         let (place, words) = if panel.cursor.get().is_some() { panel.words() } else { Default::default() };
         if place.is_empty() { place } else { format!("{place}: {words}") }
     }));
