@@ -113,7 +113,7 @@ pub fn csv(curves: &[(&str, &Curve)]) -> String {
     let mut text = String::from("scenario,axis,x");
     for kind in MemoryKind::ALL {
         text.push(',');
-        text.push_str(&kind.name().to_lowercase().replace(' ', "_"));
+        text.push_str(&kind.name().to_ascii_lowercase().replace(' ', "_"));
         text.push_str("_bytes");
     }
     text.push_str(",total_bytes,capacity_bytes,can_run\n");

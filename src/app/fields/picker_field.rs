@@ -31,7 +31,7 @@ fn rows(kind: FieldKind) -> Vec<Row> {
                 id: &row.id,
                 name: &row.name,
                 note: if row.verified { size(row.published_parameters) } else { "not verified".to_owned() },
-                words: format!("{} {} {} {}", row.id, row.name, row.family, row.aliases.join(" ")).to_lowercase(),
+                words: format!("{} {} {} {}", row.id, row.name, row.family, row.aliases.join(" ")).to_ascii_lowercase(),
             })
             .collect();
     }
@@ -41,14 +41,14 @@ fn rows(kind: FieldKind) -> Vec<Row> {
             id: &row.id,
             name: &row.name,
             note: if row.verified { row.vendor.clone() } else { format!("{}, not verified", row.vendor) },
-            words: format!("{} {} {} {}", row.id, row.name, row.vendor, row.aliases.join(" ")).to_lowercase(),
+            words: format!("{} {} {} {}", row.id, row.name, row.vendor, row.aliases.join(" ")).to_ascii_lowercase(),
         })
         .collect()
 }
 
 /// The rows that contain every word of the search.
 fn found(rows: &[Row], search: Option<&str>) -> Vec<Row> {
-    let search = search.unwrap_or_default().to_lowercase();
+    let search = search.unwrap_or_default().to_ascii_lowercase();
     rows.iter().filter(|row| search.split_whitespace().all(|word| row.words.contains(word))).cloned().collect()
 }
 
