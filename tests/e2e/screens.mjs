@@ -1,7 +1,5 @@
 // Pictures of the page for people to look at, in tests/e2e/out (not under version control): node tests/e2e/screens.mjs
-// The printed page is a PDF; where pdftoppm is installed, also a picture.
 
-import { spawnSync } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -42,10 +40,12 @@ await screenshot(wrong, 'invalid', { fullPage: false });
 const narrow = await open(SHORT, { viewport: { width: 320, height: 640 } });
 await screenshot(narrow, 'narrow-full');
 
-const printed = await open(SHORT, { colorScheme: 'dark' });
-const pdf = path.join(OUT, 'printed.pdf');
-await printed.pdf({ path: pdf, preferCSSPageSize: true, printBackground: true });
-const drawn = spawnSync('pdftoppm', ['-r', '80', '-png', pdf, path.join(OUT, 'printed')]);
-console.log(drawn.error ? 'printed.pdf: install poppler-utils for a picture of it' : 'printed.pdf and its picture');
+// Paper: the PDF itself, and the sheet as the page draws it, A4 less its margins at 96 pixels an inch.
+for (const [name, fragment] of [['printed', undefined], ['printed-short', SHORT], ['printed-compare', PAIR]]) {
+  const printed = await open(fragment, { colorScheme: 'dark', viewport: { width: 703, height: 1032 } });
+  await printed.emulateMedia({ media: 'print', colorScheme: 'dark' });
+  await screenshot(printed, name);
+  await printed.pdf({ path: path.join(OUT, `${name}.pdf`), preferCSSPageSize: true, printBackground: true });
+}
 console.log(OUT);
 process.exit(0);

@@ -173,14 +173,14 @@ export function bytesOf(json, kind, label) {
   return lines.reduce((sum, line) => sum + line.bytes, 0);
 }
 
-/** The column of one method in the panel of methods: row name -> text. */
+/** The column of one method in the panel of methods: `division`, `runnable`, `why`, `weights` and so on -> text. */
 export async function methodColumn(page, title) {
-  const table = part(page, 'methods').locator('table.methods').first();
-  const heads = (await table.locator('thead th').allTextContents()).map(plain);
+  const panel = part(page, 'methods');
+  const heads = (await panel.locator('table').first().locator('thead th').allTextContents()).map(plain);
   const at = heads.indexOf(title);
   assert.ok(at > 0, `no method is called ${title}: ${heads}`);
-  const rows = await table.locator('tbody tr').evaluateAll((list) => list.map((row) => [...row.children].map((cell) => cell.textContent)));
-  return Object.fromEntries(rows.map((cells) => [plain(cells[0]), plain(cells[at])]));
+  const rows = await panel.locator('tr[data-testid^="methods-row-"]').evaluateAll((list, column) => list.map((row) => [row.dataset.testid, row.children[column]?.textContent]), at);
+  return Object.fromEntries(rows.map(([name, text]) => [name.replace('methods-row-', ''), plain(text)]));
 }
 
 /** Fails when the page's text, or any value in it, shows a number that is none. */
