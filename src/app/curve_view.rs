@@ -1,5 +1,7 @@
 //! From the planner's curves to what is drawn and said about them.
 
+use std::fmt::Write as _;
+
 use super::words::{Scale, whole};
 use crate::charts::{CurveView, Marker, Overlay, Point, Series, TickStyle, XScale};
 use crate::estimator::MemoryKind;
@@ -120,11 +122,11 @@ pub fn csv(curves: &[(&str, &Curve)]) -> String {
     for (name, curve) in curves {
         let axis = if curve.axis == Axis::SeqLength { "seq_length" } else { "gpus" };
         for point in &curve.points {
-            text.push_str(&format!("{name},{axis},{}", point.x));
+            let _ = write!(text, "{name},{axis},{}", point.x);
             for bytes in point.by_kind {
-                text.push_str(&format!(",{}", bytes.0));
+                let _ = write!(text, ",{}", bytes.0);
             }
-            text.push_str(&format!(",{},{},{}\n", point.total.0, curve.capacity.0, point.blocked.is_none()));
+            let _ = writeln!(text, ",{},{},{}", point.total.0, curve.capacity.0, point.blocked.is_none());
         }
     }
     text
