@@ -255,13 +255,13 @@ pub fn capture_pointer(event: &web_sys::PointerEvent) {
 // ---- clipboard and files ----
 
 /// Copies text; tells whether that worked.
-pub fn copy(text: String, done: impl FnOnce(bool) + 'static) {
+pub fn copy(text: &str, done: impl FnOnce(bool) + 'static) {
     let clipboard = js_sys::Reflect::get(&window().navigator(), &JsValue::from_str("clipboard")).unwrap_or(JsValue::UNDEFINED);
     if clipboard.is_undefined() {
         done(false);
         return;
     }
-    let promise = window().navigator().clipboard().write_text(&text);
+    let promise = window().navigator().clipboard().write_text(text);
     wasm_bindgen_futures::spawn_local(async move {
         done(wasm_bindgen_futures::JsFuture::from(promise).await.is_ok());
     });

@@ -1,5 +1,7 @@
 //! From the planner's curves to what is drawn and said about them.
 
+use std::fmt::Write as _;
+
 use super::words::{Scale, whole};
 use crate::charts::{CurveView, Marker, Overlay, Point, Series, TickStyle, XScale};
 use crate::estimator::MemoryKind;
@@ -113,18 +115,18 @@ pub fn csv(curves: &[(&str, &Curve)]) -> String {
     let mut text = String::from("scenario,axis,x");
     for kind in MemoryKind::ALL {
         text.push(',');
-        text.push_str(&kind.name().to_lowercase().replace(' ', "_"));
+        text.push_str(&kind.name().to_ascii_lowercase().replace(' ', "_"));
         text.push_str("_bytes");
     }
     text.push_str(",total_bytes,capacity_bytes,can_run\n");
     for (name, curve) in curves {
         let axis = if curve.axis == Axis::SeqLength { "seq_length" } else { "gpus" };
         for point in &curve.points {
-            text.push_str(&format!("{name},{axis},{}", point.x));
+            let _ = write!(text, "{name},{axis},{}", point.x);
             for bytes in point.by_kind {
-                text.push_str(&format!(",{}", bytes.0));
+                let _ = write!(text, ",{}", bytes.0);
             }
-            text.push_str(&format!(",{},{},{}\n", point.total.0, curve.capacity.0, point.blocked.is_none()));
+            let _ = writeln!(text, ",{},{},{}", point.total.0, curve.capacity.0, point.blocked.is_none());
         }
     }
     text

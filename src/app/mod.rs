@@ -37,15 +37,27 @@ use self::state::State;
 use crate::app::ui::memo;
 use crate::scenario::codec::decode;
 
+/// Width and height of a curve and of the bar on the page, CSS pixels; nothing while they are not shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sizes {
+    plot: Option<(u16, u16)>,
+    bar: Option<(u16, u16)>,
+}
+
+/// The sizes now.
+fn sizes() -> Sizes {
+    Sizes { plot: browser::size_of("plot-seq"), bar: browser::size_of("stack") }
+}
+
 /// Starts the page: reads the link, then takes the place of the frame that the HTML shows until here.
 pub fn start() {
     browser::install_panic_hook();
     if let Some(theme) = browser::saved_theme() {
         browser::set_theme(&theme);
     }
-    let sizes = (browser::size_of("plot-seq"), browser::size_of("stack"));
+    let sizes = sizes();
     let Some(frame) = browser::take_frame() else { return };
-    leptos::mount::mount_to(frame, move || view! { <App sizes /> }).forget();
+    leptos::mount::mount_to(frame, move || view! { <App at_start=sizes /> }).forget();
 }
 
 /// The whole page.
@@ -53,7 +65,7 @@ pub fn start() {
 pub fn App(
     /// Sizes of a curve and of the bar, where the frame of the HTML had them.
     #[prop(optional)]
-    sizes: (Option<(u16, u16)>, Option<(u16, u16)>),
+    at_start: Sizes,
 ) -> impl IntoView {
     let decoded = decode(&browser::fragment());
     let state = State::new(decoded.scenario, decoded.compare);
@@ -62,10 +74,10 @@ pub fn App(
     }
     provide_context(state);
     provide_context(Shelf::new(state));
-    resize(state, sizes);
-    browser::on_resize(move || resize(state, (browser::size_of("plot-seq"), browser::size_of("stack"))));
+    resize(state, at_start);
+    browser::on_resize(move || resize(state, sizes()));
     // Without a frame of the same size the charts find their room once they are on the page.
-    browser::after(0, move || resize(state, (browser::size_of("plot-seq"), browser::size_of("stack"))));
+    browser::after(0, move || resize(state, sizes()));
     browser::keep_link(state);
     browser::on_link_change(move |link| follow(state, &link));
     browser::on_undo_keys(move || state.undo(), move || state.redo());
@@ -161,7 +173,7 @@ fn Foot() -> impl IntoView {
 }
 
 /// Takes over the sizes that the charts have on the page.
-fn resize(state: State, (plot, bar): (Option<(u16, u16)>, Option<(u16, u16)>)) {
+fn resize(state: State, Sizes { plot, bar }: Sizes) {
     if let Some(size) = plot.filter(|size| *size != state.plot_size.get_untracked()) {
         state.plot_size.set(size);
     }

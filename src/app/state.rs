@@ -2,6 +2,7 @@
 //!
 //! Events write the scenario through [`State::edit`]; nothing derived is ever written back.
 
+use std::ops::Deref;
 use std::sync::Arc;
 
 use leptos::prelude::*;
@@ -16,7 +17,7 @@ use crate::scenario::{FieldError, FieldId, Mode, Scenario, Value};
 use crate::units::MemoryUnit;
 
 /// Points of the curve over the sequence length.
-const CURVE_POINTS: usize = 96;
+const CURVE_POINTS: usize = 64;
 
 /// Text in a field that cannot be read; the scenario keeps its last valid value meanwhile.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,9 +63,19 @@ pub enum Dialog {
     Save,
 }
 
-/// Everything the panels read.
+/// Everything the panels read: one page's, which lives as long as the page. A reference, so that every closure copies one word.
 #[derive(Clone, Copy)]
-pub struct State {
+pub struct State(&'static Page);
+
+impl Deref for State {
+    type Target = Page;
+    fn deref(&self) -> &Page {
+        self.0
+    }
+}
+
+/// The signals and memos of the page.
+pub struct Page {
     /// What the user said.
     pub scenario: RwSignal<Scenario>,
     /// The scenario it is compared with.
@@ -120,12 +131,12 @@ impl State {
         let compare = RwSignal::new(compare);
         let log_axis = RwSignal::new(true);
         let resolved = memo(move || scenario.with(Scenario::resolve));
-        let resolves = move || resolved.with(Result::is_ok).then(|| scenario.get());
-        let answered = Memo::new(move |last: Option<&Scenario>| resolves().or_else(|| last.cloned()).unwrap_or_default());
+        let valid = move || resolved.with(Result::is_ok).then(|| scenario.get());
+        let answered = Memo::new(move |last: Option<&Scenario>| valid().or_else(|| last.cloned()).unwrap_or_default());
         let job = Memo::new(move |last: Option<&Job>| last_valid(resolved.get().ok(), last));
         let unit = memo(move || scenario.with(Scenario::memory_unit));
         let estimate_memo = memo(move || job.with(estimate));
-        Self {
+        Self(Box::leak(Box::new(Page {
             scenario,
             compare,
             unread: RwSignal::new(Vec::new()),
@@ -150,7 +161,7 @@ impl State {
             compare_job: memo(move || compare.with(|other| other.as_ref().and_then(|other| other.resolve().ok()))),
             history: StoredValue::new(History::default()),
             counter: StoredValue::new(0),
-        }
+        })))
     }
 
     /// Changes the scenario as one step of undo; quick changes of one field join into one step.

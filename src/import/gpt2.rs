@@ -174,7 +174,7 @@ fn mpt_attention(file: &mut Reader<'_>, config: &mut ModelConfig) -> Result<(), 
         (false, false, true) => PositionEmbedding::Learned,
         (false, false, false) => return Err(ImportError::not_modelled("no position embedding at all (learned_pos_emb)")),
     };
-    let positions = format!("{:?}", config.position_embedding).to_lowercase();
+    let positions = format!("{:?}", config.position_embedding).to_ascii_lowercase();
     file.tell("position_embedding", &positions, How::Derived, "From attn_config and learned_pos_emb.");
     config.num_key_value_heads = match attention.get("attn_type") {
         Some(Value::Text(kind)) if kind == "multiquery_attention" => 1,

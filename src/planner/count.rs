@@ -63,7 +63,7 @@ fn what_blocks(estimate: &Estimate, unit: MemoryUnit) -> String {
             format!(
                 "{} short per GPU; the largest part is {} with {}",
                 unit.show(missing),
-                largest.to_lowercase(),
+                largest.to_ascii_lowercase(),
                 unit.show(bytes)
             )
         }

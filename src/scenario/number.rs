@@ -166,7 +166,7 @@ fn multiplier(suffix: &str, kilo: u64, unit: &str) -> Option<u64> {
         ("g", 3, kilo),
         ("t", 4, kilo),
     ];
-    let lower = suffix.to_lowercase();
+    let lower = suffix.to_ascii_lowercase();
     table.into_iter().find_map(|(word, power, base)| {
         let rest = lower.strip_prefix(word)?.trim_start_matches(is_space);
         (rest.is_empty() || unit_factor(unit, rest).is_some()).then(|| base.pow(power))

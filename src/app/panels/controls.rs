@@ -173,7 +173,7 @@ fn lower_first(label: &str) -> String {
     let mut letters = label.chars();
     match (letters.next(), letters.next()) {
         (Some(first), Some(second)) if second.is_lowercase() => {
-            first.to_lowercase().chain(std::iter::once(second)).chain(letters).collect()
+            [first.to_ascii_lowercase(), second].into_iter().chain(letters).collect()
         }
         _ => label.to_owned(),
     }

@@ -197,7 +197,7 @@ fn list(heading: &'static str, items: Vec<String>) -> Option<AnyView> {
 /// A phrase as a sentence.
 fn sentence(phrase: &str) -> String {
     let mut letters = phrase.chars();
-    letters.next().map_or_else(String::new, |first| format!("{}{}.", first.to_uppercase(), letters.as_str()))
+    letters.next().map_or_else(String::new, |first| format!("{}{}.", first.to_ascii_uppercase(), letters.as_str()))
 }
 
 /// The first document's own example, from 924 GPUs that cannot exist to 8 that can.

@@ -122,6 +122,6 @@ pub fn Strip() -> impl IntoView {
 /// The answer as screen readers announce it.
 pub fn spoken(state: State) -> String {
     let words = Words::of(state);
-    let stale = if state.is_stale() { " This is the previous answer." } else { "" };
-    format!("{} {} {} {} {}.{stale}", words.word, words.sentence, words.number, words.unit, words.caption)
+    let previous = if state.is_stale() { " This is the previous answer." } else { "" };
+    format!("{} {} {} {} {}.{previous}", words.word, words.sentence, words.number, words.unit, words.caption)
 }

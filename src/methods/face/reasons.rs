@@ -45,7 +45,7 @@ pub(super) struct ActivationUse {
 pub(super) fn sentence(reasons: &[String]) -> String {
     let joined = reasons.join("; ");
     let mut letters = joined.chars();
-    letters.next().map_or_else(String::new, |first| format!("{}{}.", first.to_uppercase(), letters.as_str()))
+    letters.next().map_or_else(String::new, |first| format!("{}{}.", first.to_ascii_uppercase(), letters.as_str()))
 }
 
 /// What the engine keeps per parameter: weights, gradients, optimizer with master weights.

@@ -1,5 +1,7 @@
 //! Share: link, QR code, files, print.
 
+use std::fmt::Write as _;
+
 use leptos::prelude::*;
 
 use super::DialogFrame;
@@ -32,7 +34,7 @@ fn ShareForm() -> impl IntoView {
     let copied = RwSignal::new(None::<bool>);
     let shown = link.clone();
     let copy = move |_| {
-        browser::copy(link.clone(), move |done| {
+        browser::copy(&link, move |done| {
             copied.set(Some(done));
             if !done {
                 browser::select("share-link");
@@ -82,7 +84,7 @@ fn qr(link: &str) -> Option<(i32, String)> {
     let mut path = String::new();
     for y in 0..size {
         for x in (0..size).filter(|x| code.get_module(*x, y)) {
-            path.push_str(&format!("M{} {}h1v1h-1z", x + QUIET, y + QUIET));
+            let _ = write!(path, "M{} {}h1v1h-1z", x + QUIET, y + QUIET);
         }
     }
     Some((size + 2 * QUIET, path))
