@@ -26,10 +26,10 @@ pub fn Printed() -> impl IntoView {
             if name.is_empty() { about(scenario) } else { format!("{name}: {}", about(scenario)) }
         })
     });
-    let foot = move || {
+    let link = move || browser::link_to(&browser::current_fragment(state));
+    let when = move || {
         prints.track();
-        let link = untrack(|| browser::link_to(&browser::current_fragment(state)));
-        format!("{link} · Headroom {} · {}", env!("CARGO_PKG_VERSION"), browser::local_date(browser::clock_ms()))
+        browser::local_date(browser::clock_ms())
     };
     view! {
         <div class="printed" aria-hidden="true">
@@ -43,7 +43,7 @@ pub fn Printed() -> impl IntoView {
                         .views()
                 }}
             </div>
-            <p class="printed__link">{foot}</p>
+            <p class="printed__link">{link} " · Headroom " {env!("CARGO_PKG_VERSION")} " · " {when}</p>
         </div>
     }
     .into_any()
