@@ -17,6 +17,8 @@ use crate::scenario::records::{self, KEY_PREFIX, RecordError, SavedScenario};
 
 /// How long the scenario rests before its link is written: Safari allows about 100 writes in 30 seconds.
 const LINK_REST_MS: u32 = 350;
+/// How long the answer rests before what stands far below it follows.
+const REST_MS: u32 = 120;
 const THEME: &str = "headroom:theme";
 
 thread_local! {
@@ -187,6 +189,28 @@ pub fn keep_dialog(node: NodeRef<leptos::html::Dialog>, open: impl Fn() -> bool 
             dialog.close();
         }
     });
+}
+
+/// Counts up once what `watch` reads has rested: what stands far below the answer follows then, so that the answer paints sooner.
+pub fn rested(watch: impl Fn() + 'static) -> ReadSignal<u32> {
+    thread_local! {
+        static PENDING: RefCell<Option<Timeout>> = const { RefCell::new(None) };
+    }
+    let count = RwSignal::new(0_u32);
+    Effect::new(move |first: Option<()>| {
+        watch();
+        if first.is_none() {
+            return;
+        }
+        let timer = Timeout::new(REST_MS, move || count.update(|count| *count = count.wrapping_add(1)));
+        PENDING.with_borrow_mut(|pending| *pending = Some(timer));
+    });
+    count.read_only()
+}
+
+/// Calls back before the page is printed.
+pub fn before_print(prepare: impl Fn() + 'static) {
+    EventListener::new(&window(), "beforeprint", move |_| prepare()).forget();
 }
 
 /// The size of an element, CSS pixels; nothing while it is not shown.

@@ -118,6 +118,8 @@ pub struct Page {
     pub curve_seq: Memo<Curve>,
     /// Memory by number of accelerators.
     pub curve_gpus: Memo<Curve>,
+    /// Counts up when job and unit have rested: what stands far below the answer follows then.
+    pub rested: ReadSignal<u32>,
     /// The compared scenario's job.
     pub compare_job: Memo<Option<Job>>,
     history: StoredValue<History>,
@@ -158,6 +160,10 @@ impl State {
             inverse: memo(move || job.with(inverse)),
             curve_seq: memo(move || job.with(|job| curve_seq(job, CURVE_POINTS, log_axis.get()))),
             curve_gpus: memo(move || job.with(curve_gpus)),
+            rested: browser::rested(move || {
+                job.track();
+                unit.track();
+            }),
             compare_job: memo(move || compare.with(|other| other.as_ref().and_then(|other| other.resolve().ok()))),
             history: StoredValue::new(History::default()),
             counter: StoredValue::new(0),

@@ -30,7 +30,7 @@ pub fn build(path: &OsStr) -> Outcome {
 fn move_scripts_to_files(dist: &Path) -> Outcome {
     let index = dist.join("index.html");
     let html = fs::read_to_string(&index).map_err(|error| format!("dist/index.html cannot be read: {error}."))?;
-    let (html, scripts) = without_inline_scripts(&html);
+    let (html, scripts) = without_inline_scripts(&without_preloads(&html));
     for (name, script) in scripts {
         fs::write(dist.join(&name), script).map_err(|error| format!("dist/{name} cannot be written: {error}."))?;
     }
@@ -52,14 +52,40 @@ fn without_inline_scripts(html: &str) -> (String, Vec<(String, String)>) {
         if script.trim().is_empty() || attributes.contains("json") {
             page.extend(["<script", attributes, ">", script, "</script>"]);
         } else {
-            let name = format!("start-{:016x}.js", hash_of(script));
+            let script = after_first_picture(script.trim());
+            let name = format!("start-{:016x}.js", hash_of(&script));
             page.extend(["<script", attributes, " src=\"./", &name, "\"></script>"]);
-            scripts.push((name, script.trim().to_owned()));
+            scripts.push((name, script));
         }
         rest = after;
     }
     page.push_str(rest);
     (page, scripts)
+}
+
+/// The start of Trunk's script, which loads the program at once.
+const IMPORT: &str = "import init, * as bindings from ";
+
+/// Waits for the first picture before the program is loaded: the answer stands in the HTML, so the program comes second and does
+/// not compete with it. A page in the background paints nothing; it starts after a second.
+const WAIT: &str = "await Promise.race([
+  new Promise((painted) => requestAnimationFrame(() => setTimeout(painted))),
+  new Promise((late) => setTimeout(late, 1000)),
+]);
+const { default: init, ...bindings } = await import(";
+
+/// Trunk's start script, made to wait; any other script as it is.
+fn after_first_picture(script: &str) -> String {
+    match script.strip_prefix(IMPORT).and_then(|rest| rest.split_once(';')) {
+        Some((file, rest)) => format!("{WAIT}{file});{rest}"),
+        None => script.to_owned(),
+    }
+}
+
+/// The page without the hints that make the browser load the program before it paints.
+fn without_preloads(html: &str) -> String {
+    let hint = |line: &&str| line.contains("rel=\"modulepreload\"") || line.contains("rel=\"preload\"");
+    html.split_inclusive('>').filter(|tag| !hint(tag)).collect()
 }
 
 fn hash_of(text: &str) -> u64 {
@@ -70,7 +96,23 @@ fn hash_of(text: &str) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::without_inline_scripts;
+    use super::{after_first_picture, without_inline_scripts, without_preloads};
+
+    #[test]
+    fn the_program_waits_for_the_first_picture() {
+        let script = after_first_picture("import init, * as bindings from './page.js';\nconst wasm = await init();");
+        assert!(script.starts_with("await Promise.race(["), "{script}");
+        assert!(
+            script.ends_with("const { default: init, ...bindings } = await import('./page.js');\nconst wasm = await init();")
+        );
+        assert_eq!(after_first_picture("other()"), "other()");
+    }
+
+    #[test]
+    fn hints_to_load_early_are_dropped() {
+        let html = "<head><link rel=\"modulepreload\" href=\"./a.js\"><link rel=\"stylesheet\" href=\"./a.css\">\n<link rel=\"preload\" href=\"./a.wasm\"></head>";
+        assert_eq!(without_preloads(html), "<head><link rel=\"stylesheet\" href=\"./a.css\"></head>");
+    }
 
     #[test]
     fn inline_scripts_become_files() {

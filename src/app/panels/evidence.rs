@@ -4,18 +4,29 @@ use leptos::prelude::*;
 
 use crate::app::basis::{Ground, assumed_lines, catalog_rows, cited, evidence};
 use crate::app::side::title;
-use crate::app::state::state;
+use crate::app::state::{State, state};
 use crate::app::ui::{Views, memo};
 use crate::methods::wrong::{self, DocumentError};
 use crate::sources::Source;
+use crate::units::MemoryUnit;
 
 /// Three lists and the documents' slips; stands below the general assumptions.
 #[component]
 pub fn Evidence() -> impl IntoView {
     let state = state();
-    let rows = memo(move || state.scenario.with(|scenario| catalog_rows(scenario, state.unit.get())));
-    let assumed = memo(move || state.estimate.with(|estimate| assumed_lines(estimate, state.unit.get())));
-    let cited = memo(move || state.estimate.with(cited));
+    let unit = move || {
+        state.rested.track();
+        state.unit.get_untracked()
+    };
+    let rows = memo(move || unit_rows(state, unit()));
+    let assumed = memo(move || {
+        let unit = unit();
+        state.estimate.with_untracked(|estimate| assumed_lines(estimate, unit))
+    });
+    let cited = memo(move || {
+        state.rested.track();
+        state.estimate.with_untracked(cited)
+    });
     let grounds = |grounds: Memo<Vec<Ground>>| move || grounds.with(|grounds| grounds.iter().map(ground_view).views());
     view! {
         <div class="evidence" data-testid="sources">
@@ -37,6 +48,10 @@ pub fn Evidence() -> impl IntoView {
         </div>
     }
     .into_any()
+}
+
+fn unit_rows(state: State, unit: MemoryUnit) -> Vec<Ground> {
+    state.answered.with_untracked(|scenario| catalog_rows(scenario, unit))
 }
 
 fn ground_view(ground: &Ground) -> AnyView {

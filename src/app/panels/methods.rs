@@ -18,8 +18,9 @@ const SWATCHES: [&str; 7] = ["doc-p", "doc-g", "doc-o", "doc-a", "doc-k", "doc-t
 pub fn Methods() -> impl IntoView {
     let state = state();
     let side = memo(move || {
-        let unit = state.unit.get();
-        state.job.with(|job| state.estimate.with(|estimate| Side::of(job, estimate, unit)))
+        state.rested.track();
+        let unit = state.unit.get_untracked();
+        state.job.with_untracked(|job| state.estimate.with_untracked(|estimate| Side::of(job, estimate, unit)))
     });
     view! {
         <div class="section__head">
@@ -45,8 +46,12 @@ fn SideBySide(
 ) -> impl IntoView {
     let state = state();
     let rows = memo(move || {
-        let unit = state.unit.get();
-        side.with(|side| state.estimate.with(|estimate| state.count.with(|count| table(side, estimate, count, unit))))
+        state.rested.track();
+        let unit = state.unit.get_untracked();
+        let table = |side: &Side| {
+            state.estimate.with_untracked(|estimate| state.count.with_untracked(|count| table(side, estimate, count, unit)))
+        };
+        side.with(table)
     });
     let heads = || DOCUMENTS.map(|(_, title)| view! { <th scope="col" class="num">{title}</th> }).views();
     view! {

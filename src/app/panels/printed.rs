@@ -12,15 +12,23 @@ use crate::scenario::{Scenario, Value, fields, show};
 #[component]
 pub fn Printed() -> impl IntoView {
     let state = state();
-    let inputs = memo(move || state.scenario.with(inputs));
+    // Only paper shows it: made when the page is printed, not with every change.
+    let prints = RwSignal::new(0_u32);
+    browser::before_print(move || prints.update(|prints| *prints = prints.wrapping_add(1)));
+    let inputs = memo(move || {
+        prints.track();
+        state.scenario.with_untracked(inputs)
+    });
     let title = memo(move || {
-        state.scenario.with(|scenario| {
+        prints.track();
+        state.scenario.with_untracked(|scenario| {
             let name = scenario.name();
             if name.is_empty() { about(scenario) } else { format!("{name}: {}", about(scenario)) }
         })
     });
     let foot = move || {
-        let link = browser::link_to(&browser::current_fragment(state));
+        prints.track();
+        let link = untrack(|| browser::link_to(&browser::current_fragment(state)));
         format!("{link} · Headroom {} · {}", env!("CARGO_PKG_VERSION"), browser::local_date(browser::clock_ms()))
     };
     view! {
