@@ -31,10 +31,6 @@
 //! Not modelled yet: mixture of experts, latent attention, sliding windows, state-space layers, context and expert parallelism,
 //! communication time.
 
-#[cfg(target_arch = "wasm32")]
-pub mod app;
-#[cfg(not(target_arch = "wasm32"))]
-#[path = "app/native.rs"]
 pub mod app;
 pub mod catalog;
 pub mod charts;

@@ -1,6 +1,7 @@
 //! What must hold inside a real browser: the library compiled to WebAssembly.
 
 #![cfg(target_arch = "wasm32")]
+#![allow(clippy::expect_used, clippy::panic, reason = "a failed expectation is a failed test")]
 
 use headroom::units::{Bytes, DType, Elements, MemoryUnit};
 use wasm_bindgen_test::{wasm_bindgen_test, wasm_bindgen_test_configure};
@@ -13,4 +14,46 @@ fn memory_is_exact_beyond_32_bits() {
     let weights = Elements::of([7_000_000_000]).stored_as(DType::Bf16);
     assert_eq!(weights, Bytes(14_000_000_000));
     assert_eq!(MemoryUnit::Gb.show(weights), "14.0 GB");
+}
+
+mod page {
+    use headroom::app::App;
+    use leptos::prelude::*;
+    use wasm_bindgen::JsCast as _;
+    use wasm_bindgen_test::wasm_bindgen_test;
+    use web_sys::{Event, HtmlElement, HtmlInputElement};
+
+    fn find<T: wasm_bindgen::JsCast>(selector: &str) -> T {
+        let found = document().query_selector(selector).ok().flatten();
+        found.and_then(|element| element.dyn_into().ok()).unwrap_or_else(|| panic!("{selector} is on the page"))
+    }
+
+    fn text(selector: &str) -> String {
+        find::<HtmlElement>(selector).text_content().unwrap_or_default()
+    }
+
+    async fn type_into(selector: &str, value: &str) {
+        let input: HtmlInputElement = find(selector);
+        input.set_value(value);
+        let event = Event::new("input").expect("an event");
+        input.dispatch_event(&event).expect("dispatched");
+        leptos::task::tick().await;
+    }
+
+    /// Typing changes the answer; what cannot be read says so beside its field and keeps the last answer, marked as such.
+    #[wasm_bindgen_test]
+    async fn typing_changes_the_answer_and_nonsense_says_so() {
+        leptos::mount::mount_to_body(|| view! { <App /> });
+        leptos::task::tick().await;
+        let before = text("[data-testid=verdict]");
+        assert!(before.starts_with("Fits. Training Llama 3 8B on 8 × H100 SXM5"), "{before}");
+        type_into("#f-s", "64k").await;
+        let longer = text("[data-testid=verdict]");
+        assert_ne!(before, longer);
+        type_into("#f-s", "nonsense").await;
+        assert_eq!(find::<HtmlInputElement>("#f-s").get_attribute("aria-invalid").as_deref(), Some("true"));
+        assert!(text("[data-testid=verdict]").contains("previous answer"), "{}", text("[data-testid=verdict]"));
+        type_into("#f-s", "8192").await;
+        assert_eq!(text("[data-testid=verdict]"), before);
+    }
 }

@@ -1,194 +1,32 @@
-//! The page: the only room that knows Leptos, and (in [`browser`]) the only one that knows the browser.
+//! The page: the only room that knows Leptos, and (in `browser`) the only one that knows the browser.
 //!
-//! One direction: an event writes the [`Scenario`](crate::scenario::Scenario) in [`state::State`]; memos resolve it, estimate it and draw
-//! it; one leaf effect writes the link. Nothing derived is written back.
+//! One direction: an event writes the [`Scenario`](crate::scenario::Scenario) in the page's state; memos resolve it, estimate it and
+//! draw it; one leaf effect writes the link. Nothing derived is written back.
+//!
+//! What needs no browser is compiled everywhere: the words of the page, which the command line shares, and what its tables show.
 
-mod basis;
+pub mod basis;
+pub mod formula;
+pub mod report;
+pub mod side;
+pub mod words;
+
+#[cfg(target_arch = "wasm32")]
 pub mod browser;
+#[cfg(target_arch = "wasm32")]
 mod curve_view;
+#[cfg(target_arch = "wasm32")]
 mod fields;
-mod formula;
+#[cfg(target_arch = "wasm32")]
 mod history;
+#[cfg(target_arch = "wasm32")]
+mod page;
+#[cfg(target_arch = "wasm32")]
 mod panels;
-mod side;
+#[cfg(target_arch = "wasm32")]
 pub mod state;
+#[cfg(target_arch = "wasm32")]
 mod ui;
-mod words;
 
-use leptos::prelude::*;
-
-use self::panels::bar::Stack;
-use self::panels::compare::Compare;
-use self::panels::controls::Controls;
-use self::panels::cost::Cost;
-use self::panels::curves::Curves;
-use self::panels::dialogs::{PasteDialog, SaveDialog, ShareDialog};
-use self::panels::evidence::Evidence;
-use self::panels::fixes::Fixes;
-use self::panels::ledger::LedgerTable;
-use self::panels::methods::Methods;
-use self::panels::notices::{Notices, ToastView};
-use self::panels::printed::Printed;
-use self::panels::saved::{SavedPanel, Shelf};
-use self::panels::sources::Assumptions;
-use self::panels::top_bar::TopBar;
-use self::panels::verdict::{Strip, Verdict};
-use self::state::State;
-use crate::app::ui::memo;
-use crate::scenario::codec::decode;
-
-/// Width and height of a curve and of the bar on the page, CSS pixels; nothing while they are not shown.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Sizes {
-    plot: Option<(u16, u16)>,
-    bar: Option<(u16, u16)>,
-}
-
-/// The sizes now.
-fn sizes() -> Sizes {
-    Sizes { plot: browser::size_of("plot-seq"), bar: browser::size_of("stack") }
-}
-
-/// Starts the page: reads the link, then takes the place of the frame that the HTML shows until here.
-pub fn start() {
-    browser::install_panic_hook();
-    if let Some(theme) = browser::saved_theme() {
-        browser::set_theme(&theme);
-    }
-    let sizes = sizes();
-    let Some(frame) = browser::take_frame() else { return };
-    leptos::mount::mount_to(frame, move || view! { <App at_start=sizes /> }).forget();
-}
-
-/// The whole page.
-#[component]
-pub fn App(
-    /// Sizes of a curve and of the bar, where the frame of the HTML had them.
-    #[prop(optional)]
-    at_start: Sizes,
-) -> impl IntoView {
-    let decoded = decode(&browser::fragment());
-    let state = State::new(decoded.scenario, decoded.compare);
-    for notice in decoded.notices {
-        state.tell(notice, true);
-    }
-    provide_context(state);
-    provide_context(Shelf::new(state));
-    resize(state, at_start);
-    browser::on_resize(move || resize(state, sizes()));
-    // Without a frame of the same size the charts find their room once they are on the page.
-    browser::after(0, move || resize(state, sizes()));
-    browser::keep_link(state);
-    browser::on_link_change(move |link| follow(state, &link));
-    browser::on_undo_keys(move || state.undo(), move || state.redo());
-    browser::announce(memo(move || panels::verdict::spoken(state)));
-    view! {
-        <a class="skip" href="#answer" on:click=move |event| {
-            // The fragment is the scenario's: the jump must not write another one.
-            event.prevent_default();
-            browser::focus("answer");
-        }>"Skip to the answer"</a>
-        <TopBar />
-        <Notices />
-        <Strip />
-        <main class="page">
-            <Printed />
-            <Desk />
-            <Below />
-        </main>
-        <Foot />
-        <ShareDialog />
-        <PasteDialog />
-        <SaveDialog />
-        <ToastView />
-        <p id="announcer" class="sr" aria-live="polite"></p>
-    }
-}
-
-/// The first screen: form and answer.
-#[component]
-fn Desk() -> impl IntoView {
-    view! {
-        <div class="desk">
-            <Controls />
-            <section class="answer" id="answer" tabindex="-1" aria-label="Answer">
-                <Verdict />
-                <Stack />
-                <Fixes />
-                <Curves />
-            </section>
-        </div>
-    }
-    .into_any()
-}
-
-/// Everything below the first screen.
-#[component]
-fn Below() -> impl IntoView {
-    view! {
-        <div class="below">
-            <section class="section">
-                <div class="pair">
-                    <div>
-                        <div class="section__head">
-                            <h2>"Where the memory goes"</h2>
-                            <p class="section__note">"On the fullest GPU, at the fullest moment. Open a line to see what is behind it."</p>
-                        </div>
-                        <LedgerTable />
-                    </div>
-                    <div>
-                        <Cost />
-                    </div>
-                </div>
-            </section>
-            <section class="section section--screen">
-                <Methods />
-            </section>
-            <section class="section section--screen">
-                <div class="pair pair--even">
-                    <SavedPanel />
-                    <Compare />
-                </div>
-            </section>
-            <section class="section section--screen">
-                <Assumptions />
-                <Evidence />
-            </section>
-        </div>
-    }
-    .into_any()
-}
-
-/// Version and what the page does with data.
-#[component]
-fn Foot() -> impl IntoView {
-    view! {
-        <footer class="foot">
-            <span>"Headroom " {env!("CARGO_PKG_VERSION")}</span>
-            <span>"Everything is computed in this browser. Nothing is sent anywhere."</span>
-            <span>"MIT or Apache-2.0"</span>
-            <button type="button" class="link" on:click=|_| browser::switch_theme()>"Switch between light and dark"</button>
-        </footer>
-    }
-}
-
-/// Takes over the sizes that the charts have on the page.
-fn resize(state: State, Sizes { plot, bar }: Sizes) {
-    if let Some(size) = plot.filter(|size| *size != state.plot_size.get_untracked()) {
-        state.plot_size.set(size);
-    }
-    if let Some((width, _)) = bar.filter(|(width, _)| *width != state.bar_width.get_untracked()) {
-        state.bar_width.set(width);
-    }
-}
-
-/// Opens a link that was pasted into the address bar, or gone back to.
-fn follow(state: State, link: &str) {
-    let decoded = decode(link);
-    for notice in decoded.notices {
-        state.tell(notice, true);
-    }
-    if !decoded.failed {
-        state.open(decoded.scenario, decoded.compare);
-    }
-}
+#[cfg(target_arch = "wasm32")]
+pub use page::{App, start};

@@ -40,6 +40,11 @@ pub struct Compute {
 }
 
 impl Compute {
+    /// Hardware FLOPs utilisation that goes with the assumed model FLOPs utilisation.
+    pub fn hfu(&self) -> f64 {
+        self.mfu * self.hfu_over_mfu
+    }
+
     /// Model FLOPs of one optimizer step: forward and backward.
     pub fn model_flops_per_step(&self) -> Flops {
         self.forward + self.backward

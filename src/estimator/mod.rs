@@ -16,8 +16,8 @@ pub use ledger::{Certainty, Ledger, LineItem, MemoryKind, TensorLine};
 pub use overhead::FRAMEWORK_CONTEXT;
 pub use states::GATHERED_WEIGHTS;
 
-use crate::config::Job;
-use crate::ops::{self, OpList};
+use crate::config::{Job, Run};
+use crate::ops::{self, OpList, Role};
 use crate::units::Bytes;
 use stage::Stage;
 
@@ -84,6 +84,8 @@ pub struct Estimate {
     pub parameters: ParameterCount,
     /// FLOPs, time and cost of training; `None` when serving.
     pub compute: Option<Compute>,
+    /// Keys and values of one token in all blocks, over all ranks of an instance; `None` when training.
+    pub kv_cache_per_token: Option<Bytes>,
 }
 
 impl Estimate {
@@ -136,7 +138,16 @@ pub fn estimate(job: &Job) -> Estimate {
         blockers: blockers::blockers(job),
         parameters: ParameterCount { total: list.parameters(), embedding, blocks, head },
         compute: compute::compute(job, &list),
+        kv_cache_per_token: kv_cache_per_token(job, &list),
     }
+}
+
+/// Keys and values of one token: the cache's tensors with a context of one token and one sequence.
+fn kv_cache_per_token(job: &Job, list: &OpList) -> Option<Bytes> {
+    let Run::Serving(run) = job.run() else { return None };
+    let tokens = run.context_length.saturating_mul(run.concurrent_sequences).max(1);
+    let block: Bytes = ops::tensors(&list.block, Role::KvCache).map(|(_, tensor)| tensor.bytes()).sum();
+    Some(Bytes((block * list.num_hidden_layers).0 / tokens))
 }
 
 /// The highest moment seen so far over all stages.

@@ -177,6 +177,7 @@ test('a model is chosen with the keyboard alone', async () => {
   // Far down the list, what is marked stays in sight.
   await press(page, 'ArrowDown', ...Array(30).fill('ArrowDown'));
   const marked = page.locator(`#${await field.getAttribute('aria-activedescendant')}`);
+  await page.waitForTimeout(50);
   const inSight = await marked.evaluate((element) => {
     const [row, list] = [element.getBoundingClientRect(), element.parentElement.getBoundingClientRect()];
     return row.top >= list.top - 1 && row.bottom <= list.bottom + 1;

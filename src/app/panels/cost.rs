@@ -7,7 +7,7 @@ use crate::app::ui::{Views, memo};
 use crate::app::words::{billions, duration, scientific, whole};
 use crate::config::Job;
 use crate::estimator::{Compute, Estimate};
-use crate::units::grouped;
+use crate::units::{MemoryUnit, grouped};
 
 /// Name and value.
 type Fact = (&'static str, String);
@@ -30,10 +30,10 @@ pub fn Cost() -> impl IntoView {
 }
 
 fn facts(state: State) -> Vec<Fact> {
-    state.job.with(|job| state.estimate.with(|estimate| of_estimate(job, estimate)))
+    state.job.with(|job| state.estimate.with(|estimate| of_estimate(job, estimate, state.unit.get())))
 }
 
-fn of_estimate(job: &Job, estimate: &Estimate) -> Vec<Fact> {
+fn of_estimate(job: &Job, estimate: &Estimate, unit: MemoryUnit) -> Vec<Fact> {
     let count = &estimate.parameters;
     let mut facts = vec![
         ("Parameters", whole(count.total)),
@@ -42,6 +42,9 @@ fn of_estimate(job: &Job, estimate: &Estimate) -> Vec<Fact> {
     if job.training().is_some() {
         facts.push(("Micro-batch on each GPU", whole(job.micro_batch_size())));
         facts.push(("Gradient accumulation", format!("{} steps", whole(job.gradient_accumulation_steps()))));
+    }
+    if let Some(bytes) = estimate.kv_cache_per_token {
+        facts.push(("KV cache of one token", unit.show(bytes)));
     }
     if let Some(compute) = &estimate.compute {
         facts.extend(of_compute(compute));
@@ -55,8 +58,10 @@ fn of_compute(compute: &Compute) -> Vec<Fact> {
         ("Tokens in one step", whole(compute.tokens_per_step)),
         ("Steps", whole(compute.steps)),
         ("Compute of the run", format!("{} FLOP", scientific(compute.total.0))),
+        ("in PFLOP-days", grouped(compute.total.pflop_days(), 0)),
         ("by 6 × parameters × tokens", format!("{} FLOP", scientific(compute.six_pd.0))),
-        ("Recomputation (HFU / MFU)", grouped(compute.hfu_over_mfu, 2)),
+        ("Utilisation: model (MFU)", format!("{} %", grouped(100.0 * compute.mfu, 1))),
+        ("with recomputation (HFU)", format!("{} %", grouped(100.0 * compute.hfu(), 1))),
         ("One step", compute.step_seconds.map_or_else(unknown, |time| duration(time.0))),
         ("The run", compute.seconds.map_or_else(unknown, |time| duration(time.0))),
         ("GPU-hours", compute.gpu_hours.map_or_else(unknown, scientific_or_whole)),
