@@ -175,6 +175,8 @@ export function bytesOf(json, kind, label) {
 
 /** The column of one method in the panel of methods: `division`, `runnable`, `why`, `weights` and so on -> text. */
 export async function methodColumn(page, title) {
+  // The documents stand far below the answer and follow once it rests (120 ms).
+  await page.waitForTimeout(250);
   const panel = part(page, 'methods');
   const heads = (await panel.locator('table').first().locator('thead th').allTextContents()).map(plain);
   const at = heads.indexOf(title);
