@@ -155,7 +155,7 @@ proptest! {
         let offered = fixes(&job, &current, MemoryUnit::Gib);
         prop_assert!(offered.len() <= 3 && (offered.is_empty() || !current.runs()));
         for fix in offered {
-            prop_assert!(fix.fits || fix.after < fix.before);
+            prop_assert!(fix.fits || (fix.after < fix.before && matches!(current.headroom(), Headroom::Short(_))));
         }
         let inverse = inverse(&job);
         if let Some(longest) = inverse.longest_seq {

@@ -79,10 +79,16 @@ fn spaced(first: u64, last: u64, count: usize, logarithmic: bool) -> Vec<u64> {
     let mut values: Vec<u64> = (0..count.max(2))
         .map(|step| to_f64(u64::try_from(step).unwrap_or(0)) / steps)
         .map(|share| if logarithmic { low * (high / low).powf(share) } else { low + (high - low) * share })
-        .map(|value| ceil_u64(value.round()))
+        .map(round_in_binary)
         .collect();
     values.dedup();
     values
+}
+
+/// The nearest number with few binary digits, so that a value taken over from the curve reads well: 10 752, not 10 775.
+fn round_in_binary(value: f64) -> u64 {
+    let step = (value.max(1.0).log2().floor() - 5.0).max(0.0).exp2();
+    ceil_u64((value / step).round() * step)
 }
 
 fn insert(values: &mut Vec<u64>, value: u64) {

@@ -59,11 +59,13 @@ pub fn fixes(job: &Job, current: &Estimate, unit: MemoryUnit) -> Vec<Fix> {
         return Vec::new();
     }
     let before = current.total();
+    let short = matches!(current.headroom(), Headroom::Short(_));
     let mut found: Vec<Fix> = changes(job, unit)
         .into_iter()
         .filter_map(|(change, title, changed)| {
             let after = estimate(&changed);
-            let better = after.total() < before || after.runs();
+            // Where only a rule stands in the way, saving memory is no help.
+            let better = after.runs() || (short && after.total() < before);
             let gpus_after = changed.layout().world_size();
             better.then(|| Fix { change, title, before, after: after.total(), fits: after.runs(), gpus_after })
         })
