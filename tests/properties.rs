@@ -181,3 +181,11 @@ proptest! {
         prop_assert_eq!(here.map(|point| point.total), Some(total));
     }
 }
+
+proptest! {
+    /// The fast sums that curves and searches use are the ledger's.
+    #[test]
+    fn sums_by_kind_are_the_ledgers(job in job()) {
+        prop_assert_eq!(headroom::estimator::memory_by_kind(&job), estimate(&job).ledger.by_kind());
+    }
+}

@@ -1,27 +1,35 @@
 //! Saved activations, working sets and the KV cache, at each moment that can be the peak.
 
 use super::ledger::{Certainty, LineItem, MemoryKind, TensorLine};
-use super::stage::Stage;
+use super::stage::Scope;
 use super::states::{self, Gradients};
 use crate::config::{Job, Recompute, Run};
-use crate::ops::{self, Kept, Op, OpList, Role, Tensor};
+use crate::ops::{self, Kept, Op, Role, Tensor};
 use crate::sources;
 use crate::units::Bytes;
 
-/// The lines beyond model states, moment by moment.
-pub(super) fn moments(job: &Job, list: &OpList, stage: &Stage) -> Vec<(&'static str, Vec<LineItem>)> {
-    match job.run() {
-        Run::Serving(_) => vec![("while a prompt is processed", serving(job, list, stage))],
-        Run::Training(run) => {
-            let at = |moment| (moment_name(moment, run.recompute), training(job, list, stage, (run.recompute, moment)));
-            let backward = [at(Moment::Backward), at(Moment::BackwardEnds), at(Moment::Step)];
-            stage.head.then(|| at(Moment::Loss)).into_iter().chain(backward).collect()
-        }
+/// The moments at which a stage's memory can be highest.
+pub(super) fn moments(job: &Job, has_head: bool) -> &'static [Moment] {
+    match (job.run(), has_head) {
+        (Run::Serving(_), _) => &[Moment::Prefill],
+        (Run::Training(_), true) => &[Moment::Loss, Moment::Backward, Moment::BackwardEnds, Moment::Step],
+        (Run::Training(_), false) => &[Moment::Backward, Moment::BackwardEnds, Moment::Step],
     }
 }
 
+/// Adds what is alive at that moment beside weights and optimizer states.
+pub(super) fn add(scope: &Scope, moment: Moment, lines: &mut Vec<LineItem>) {
+    match scope.job.run() {
+        Run::Serving(_) => serving(scope, lines),
+        Run::Training(run) => training(scope, (run.recompute, moment), lines),
+    }
+}
+
+/// A moment of the step.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Moment {
+pub(super) enum Moment {
+    /// Serving: a chunk of a prompt is being processed.
+    Prefill,
     /// Forward has ended, the loss is being computed.
     Loss,
     /// Backward is in the last block: all activations are still saved, few gradients exist.
@@ -34,8 +42,10 @@ enum Moment {
     Step,
 }
 
-const fn moment_name(moment: Moment, recompute: Recompute) -> &'static str {
+/// When that is, in words.
+pub(super) const fn name(moment: Moment, recompute: Recompute) -> &'static str {
     match (moment, recompute) {
+        (Moment::Prefill, _) => "while a prompt is processed",
         (Moment::Loss, _) => "when the loss is computed",
         (Moment::BackwardEnds, _) => "when backward reaches the first block",
         (Moment::Step, _) => "when the optimizer steps",
@@ -53,126 +63,99 @@ const fn survives(kept: Kept, recompute: Recompute) -> bool {
 }
 
 /// One line per operation that saves something passing `filter`, `count` times.
-fn saved_lines(
-    job: &Job,
-    ops: &[Op],
-    (kind, count): (MemoryKind, u64),
-    note: &'static str,
-    filter: impl Fn(&Tensor) -> bool,
-) -> Vec<LineItem> {
-    let (t, sequence_parallel) = (job.layout().t(), job.layout().sequence_parallel);
-    let mut lines = Vec::with_capacity(ops.len());
+fn saved(scope: &Scope, ops: &[Op], count: u64, note: &'static str, filter: impl Fn(&Tensor) -> bool, lines: &mut Vec<LineItem>) {
     for op in ops {
-        let tensors: Vec<_> = op
-            .tensors
-            .iter()
-            .filter(|tensor| tensor.role == Role::Saved && filter(tensor))
-            .map(|tensor| tensor_line(op, tensor, count, tensor.bytes_per_rank(t, sequence_parallel) * count))
-            .collect();
-        if !tensors.is_empty() {
-            let bytes = tensors.iter().map(|tensor| tensor.bytes).sum();
-            lines.push(LineItem {
-                kind,
-                label: op.name,
-                bytes,
-                tensors,
-                note,
-                source: op.source,
-                certainty: Certainty::Modelled,
-            });
+        let (bytes, tensors) = scope.sum(saved_tensors(scope, op, count, &filter));
+        if op.tensors.iter().any(|tensor| tensor.role == Role::Saved && filter(tensor)) {
+            let (kind, source, certainty) = (MemoryKind::Activation, op.source, Certainty::Modelled);
+            lines.push(LineItem { kind, label: op.name, bytes, tensors, note, source, certainty });
         }
     }
-    lines
+}
+
+fn saved_tensors(scope: &Scope, op: &Op, count: u64, filter: &impl Fn(&Tensor) -> bool) -> impl Iterator<Item = TensorLine> {
+    let (t, sequence_parallel) = (scope.job.layout().t(), scope.job.layout().sequence_parallel);
+    op.tensors
+        .iter()
+        .filter(move |tensor| tensor.role == Role::Saved && filter(tensor))
+        .map(move |tensor| tensor_line(op, tensor, count, tensor.bytes_per_rank(t, sequence_parallel) * count))
 }
 
 const fn tensor_line(op: &Op, tensor: &Tensor, count: u64, bytes: Bytes) -> TensorLine {
     TensorLine { op: op.name, name: tensor.name, shape: tensor.shape, dtype: tensor.dtype, count, bytes }
 }
 
-fn training(job: &Job, list: &OpList, stage: &Stage, (recompute, moment): (Recompute, Moment)) -> Vec<LineItem> {
+fn training(scope: &Scope, (recompute, moment): (Recompute, Moment), lines: &mut Vec<LineItem>) {
+    let (list, stage) = (scope.list, scope.stage);
     if moment == Moment::Step {
-        return states::gradients(job, list, stage, Gradients::All);
+        states::gradients(scope, Gradients::All, lines);
+        return;
     }
-    let kind = MemoryKind::Activation;
-    let mut lines = Vec::with_capacity(20);
     if stage.embedding {
-        let note = "Saved by the embedding for its own backward.";
-        lines.extend(saved_lines(job, &list.embedding, (kind, stage.in_flight), note, |_| true));
+        saved(scope, &list.embedding, stage.in_flight, "Saved by the embedding for its own backward.", |_| true, lines);
     }
     // At the end of backward this micro-batch's blocks are done but for the first; those in flight behind it are still whole.
     let done = if moment == Moment::BackwardEnds { stage.layers.saturating_sub(1) } else { 0 };
     let count = stage.layers.saturating_mul(stage.in_flight).saturating_sub(done);
     let note = "Saved in forward by every block for its backward.";
-    lines.extend(saved_lines(job, &list.block, (kind, count), note, |tensor| survives(tensor.kept, recompute)));
+    saved(scope, &list.block, count, note, |tensor| survives(tensor.kept, recompute), lines);
     if moment == Moment::Loss {
         let note = "Saved by the head and the loss; released once the loss's backward is through.";
-        lines.extend(saved_lines(job, &list.head, (kind, 1), note, |_| true));
-        lines.extend(workspace(job, &list.head, "Loss workspace", "Alive only while the loss is computed."));
-        lines.extend(states::gradients(job, list, stage, Gradients::None));
-        lines.extend(states::gathered(job, list, stage, 1));
+        saved(scope, &list.head, 1, note, |_| true, lines);
+        lines.extend(workspace(scope, &list.head, "Loss workspace", "Alive only while the loss is computed."));
+        states::gradients(scope, Gradients::None, lines);
+        lines.extend(states::gathered(scope, 1));
     } else {
-        lines.extend(one_block_in_backward(job, list, recompute));
+        one_block_in_backward(scope, recompute, lines);
         let exist = match (moment, stage.head) {
             (Moment::BackwardEnds, _) => Gradients::BeforeFirstBlock,
             (_, true) => Gradients::Head,
             (_, false) => Gradients::None,
         };
-        lines.extend(states::gradients(job, list, stage, exist));
-        lines.extend(states::gathered(job, list, stage, 2));
+        states::gradients(scope, exist, lines);
+        lines.extend(states::gathered(scope, 2));
     }
-    lines
 }
 
 /// What the block that backward is in needs beside what was saved: its recomputed activations and the gradients flowing through.
-fn one_block_in_backward(job: &Job, list: &OpList, recompute: Recompute) -> Vec<LineItem> {
+fn one_block_in_backward(scope: &Scope, recompute: Recompute, lines: &mut Vec<LineItem>) {
+    let again = |tensor: &Tensor| !survives(tensor.kept, recompute);
+    let (bytes, tensors) = scope.sum(scope.list.block.iter().flat_map(|op| saved_tensors(scope, op, 1, &again)));
     let note = "Recomputed for the one block that backward is in.";
-    let again = saved_lines(job, &list.block, (MemoryKind::Temporary, 1), note, |tensor| !survives(tensor.kept, recompute));
-    let (_, feed_forward) = list.halves();
-    let flowing = "Gradients of one block's activations while they flow back.";
-    let flowing = workspace(job, feed_forward, "Activation gradients", flowing);
-    merged("Recomputed block", note, again).into_iter().chain(flowing).collect()
-}
-
-/// Several lines as one, with all their tensors.
-fn merged(label: &'static str, note: &'static str, lines: Vec<LineItem>) -> Option<LineItem> {
-    let first = lines.first()?;
-    let (kind, source, certainty) = (first.kind, first.source, first.certainty);
-    let bytes = lines.iter().map(|line| line.bytes).sum();
-    let tensors = lines.into_iter().flat_map(|line| line.tensors).collect();
-    Some(LineItem { kind, label, bytes, tensors, note, source, certainty })
+    lines.extend(temporary(bytes, tensors, "Recomputed block", note));
+    let (_, feed_forward) = scope.list.halves();
+    let note = "Gradients of one block's activations while they flow back.";
+    lines.extend(workspace(scope, feed_forward, "Activation gradients", note));
 }
 
 /// All workspace tensors of some operations, alive together.
-fn workspace(job: &Job, ops: &[Op], label: &'static str, note: &'static str) -> Option<LineItem> {
-    let (t, sequence_parallel) = (job.layout().t(), job.layout().sequence_parallel);
-    let tensors: Vec<_> = ops::tensors(ops, Role::Workspace)
-        .map(|(op, tensor)| tensor_line(op, tensor, 1, tensor.bytes_per_rank(t, sequence_parallel)))
-        .collect();
-    let bytes: Bytes = tensors.iter().map(|tensor| tensor.bytes).sum();
+fn workspace(scope: &Scope, ops: &[Op], label: &'static str, note: &'static str) -> Option<LineItem> {
+    let (t, sequence_parallel) = (scope.job.layout().t(), scope.job.layout().sequence_parallel);
+    let tensors = ops::tensors(ops, Role::Workspace)
+        .map(|(op, tensor)| tensor_line(op, tensor, 1, tensor.bytes_per_rank(t, sequence_parallel)));
+    let (bytes, tensors) = scope.sum(tensors);
+    temporary(bytes, tensors, label, note)
+}
+
+/// A line of temporary memory, if there is any.
+fn temporary(bytes: Bytes, tensors: Vec<TensorLine>, label: &'static str, note: &'static str) -> Option<LineItem> {
     let (kind, source, certainty) = (MemoryKind::Temporary, sources::PYTORCH_AUTOGRAD, Certainty::Modelled);
     (bytes > Bytes::ZERO).then_some(LineItem { kind, label, bytes, tensors, note, source, certainty })
 }
 
-fn serving(job: &Job, list: &OpList, stage: &Stage) -> Vec<LineItem> {
-    let t = job.layout().t();
-    let tensors: Vec<_> = ops::tensors(&list.block, Role::KvCache)
-        .map(|(op, tensor)| tensor_line(op, tensor, stage.layers, tensor.bytes_per_rank(t, false) * stage.layers))
-        .collect();
-    let mut lines = vec![LineItem {
-        kind: MemoryKind::KvCache,
-        label: "KV cache",
-        bytes: tensors.iter().map(|tensor| tensor.bytes).sum(),
-        tensors,
-        note: "Keys and values of every token of every sequence, in every block.",
-        source: sources::VLLM,
-        certainty: Certainty::Exact,
-    }];
+fn serving(scope: &Scope, lines: &mut Vec<LineItem>) {
+    let (list, layers, t) = (scope.list, scope.stage.layers, scope.job.layout().t());
+    let cached = ops::tensors(&list.block, Role::KvCache)
+        .map(|(op, tensor)| tensor_line(op, tensor, layers, tensor.bytes_per_rank(t, false) * layers));
+    let (bytes, tensors) = scope.sum(cached);
+    let note = "Keys and values of every token of every sequence, in every block.";
+    let (kind, source, certainty) = (MemoryKind::KvCache, sources::VLLM, Certainty::Exact);
+    lines.push(LineItem { kind, label: "KV cache", bytes, tensors, note, source, certainty });
     let (attention, feed_forward) = list.halves();
     let note = "The larger half of one block while a chunk of a prompt goes through.";
-    let halves = [attention, feed_forward].map(|half| workspace(job, half, "Prefill working set", note));
+    let halves = [attention, feed_forward].map(|half| workspace(scope, half, "Prefill working set", note));
     lines.extend(halves.into_iter().flatten().max_by_key(|line| line.bytes));
-    if stage.head {
-        lines.extend(workspace(job, &list.head, "Logits", "Logits of each sequence's last token, in fp32."));
+    if scope.stage.head {
+        lines.extend(workspace(scope, &list.head, "Logits", "Logits of each sequence's last token, in fp32."));
     }
-    lines
 }

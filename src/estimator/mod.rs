@@ -16,10 +16,10 @@ pub use ledger::{Certainty, Ledger, LineItem, MemoryKind, TensorLine};
 pub use overhead::FRAMEWORK_CONTEXT;
 pub use states::GATHERED_WEIGHTS;
 
-use crate::config::{Job, Run};
+use crate::config::{Job, Recompute, Run};
 use crate::ops::{self, OpList, Role};
 use crate::units::Bytes;
-use stage::Stage;
+use stage::Scope;
 
 /// A moment of the step at which memory may be highest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -123,17 +123,15 @@ impl Estimate {
 /// Estimates a job on its most loaded rank.
 pub fn estimate(job: &Job) -> Estimate {
     let list = ops::lower(&ops::lowering(job));
-    let mut peak = Peak::default();
-    for stage in stage::stages(job) {
-        peak.consider(job, &list, &stage);
-    }
+    let (peak, moments) = peak(job, &list);
+    let ledger = Ledger { lines: alive(&Scope { detail: true, ..peak.scope }, peak.moment) };
     let [embedding, block, head] = [&list.embedding, &list.block, &list.head].map(|ops| ops::parameters(ops));
     let blocks = block.saturating_mul(list.num_hidden_layers);
     Estimate {
-        ledger: peak.ledger,
-        peak_moment: peak.name,
-        peak_stage: peak.stage,
-        moments: peak.moments,
+        ledger,
+        peak_moment: peak.name(),
+        peak_stage: peak.scope.stage.index,
+        moments,
         capacity: job.cluster().accelerator.memory,
         blockers: blockers::blockers(job),
         parameters: ParameterCount { total: list.parameters(), embedding, blocks, head },
@@ -142,36 +140,71 @@ pub fn estimate(job: &Job) -> Estimate {
     }
 }
 
+/// Memory by kind at the peak on the most loaded rank, in the order of [`MemoryKind::ALL`]: what [`estimate`]'s ledger adds up to,
+/// without its lines. For curves and searches, which ask hundreds of times.
+pub fn memory_by_kind(job: &Job) -> [Bytes; 7] {
+    let list = ops::lower(&ops::lowering(job));
+    peak(job, &list).0.by_kind
+}
+
+/// Rules that forbid the job's layout; see [`Estimate::blockers`].
+pub fn blockers(job: &Job) -> Vec<Blocker> {
+    blockers::blockers(job)
+}
+
+/// The highest moment of the stage that holds most.
+struct Peak<'a> {
+    scope: Scope<'a>,
+    moment: activations::Moment,
+    by_kind: [Bytes; 7],
+}
+
+impl Peak<'_> {
+    fn total(&self) -> Bytes {
+        self.by_kind.into_iter().sum()
+    }
+
+    fn name(&self) -> &'static str {
+        activations::name(self.moment, self.scope.job.training().map_or(Recompute::None, |run| run.recompute))
+    }
+}
+
+/// Compares all moments of all stages.
+fn peak<'a>(job: &'a Job, list: &'a OpList) -> (Peak<'a>, Vec<Moment>) {
+    let mut moments = Vec::with_capacity(8);
+    let mut highest: Option<Peak> = None;
+    for stage in stage::stages(job) {
+        let scope = Scope { job, list, stage, detail: false };
+        for &moment in activations::moments(job, stage.head) {
+            let by_kind = Ledger { lines: alive(&scope, moment) }.by_kind();
+            let peak = Peak { scope, moment, by_kind };
+            moments.push(Moment { name: peak.name(), total: peak.total() });
+            if highest.as_ref().is_none_or(|highest| peak.total() > highest.total()) {
+                highest = Some(peak);
+            }
+        }
+    }
+    let nothing = || Peak {
+        scope: Scope { job, list, stage: stage::only(job), detail: false },
+        moment: activations::Moment::Step,
+        by_kind: [Bytes::ZERO; 7],
+    };
+    (highest.unwrap_or_else(nothing), moments)
+}
+
+/// Every line alive at that moment, in the order of the kinds.
+fn alive(scope: &Scope, moment: activations::Moment) -> Vec<LineItem> {
+    let mut lines = states::lines(scope);
+    activations::add(scope, moment, &mut lines);
+    overhead::add(scope.job, &mut lines);
+    lines.sort_by_key(|line| line.kind);
+    lines
+}
+
 /// Keys and values of one token: the cache's tensors with a context of one token and one sequence.
 fn kv_cache_per_token(job: &Job, list: &OpList) -> Option<Bytes> {
     let Run::Serving(run) = job.run() else { return None };
     let tokens = run.context_length.saturating_mul(run.concurrent_sequences).max(1);
     let block: Bytes = ops::tensors(&list.block, Role::KvCache).map(|(_, tensor)| tensor.bytes()).sum();
     Some(Bytes((block * list.num_hidden_layers).0 / tokens))
-}
-
-/// The highest moment seen so far over all stages.
-#[derive(Default)]
-struct Peak {
-    ledger: Ledger,
-    total: Bytes,
-    name: &'static str,
-    stage: u64,
-    moments: Vec<Moment>,
-}
-
-impl Peak {
-    fn consider(&mut self, job: &Job, list: &OpList, stage: &Stage) {
-        let states = states::lines(job, list, stage);
-        for (name, lines) in activations::moments(job, list, stage) {
-            let mut ledger = Ledger { lines: states.clone() };
-            ledger.lines.extend(lines);
-            overhead::append(job, &mut ledger);
-            let total = ledger.total();
-            self.moments.push(Moment { name, total });
-            if total > self.total || self.ledger.lines.is_empty() {
-                *self = Self { ledger, total, name, stage: stage.index, moments: std::mem::take(&mut self.moments) };
-            }
-        }
-    }
 }

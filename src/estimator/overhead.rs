@@ -1,6 +1,6 @@
 //! Memory outside the model, as visible lines.
 
-use super::ledger::{Certainty, Ledger, LineItem, MemoryKind};
+use super::ledger::{Certainty, LineItem, MemoryKind};
 use crate::config::{Job, Run};
 use crate::sources::{self, Source};
 use crate::units::Bytes;
@@ -8,29 +8,21 @@ use crate::units::Bytes;
 /// Label of the line that no layout makes smaller.
 pub const FRAMEWORK_CONTEXT: &str = "Framework context";
 
-/// Adds framework context, fragmentation reserve and serving overhead to a ledger.
-pub(super) fn append(job: &Job, ledger: &mut Ledger) {
+/// Adds framework context, fragmentation reserve and serving overhead to the lines so far.
+pub(super) fn add(job: &Job, lines: &mut Vec<LineItem>) {
     let overheads = job.cluster().overheads;
-    let allocated = ledger.total();
-    let mut lines = vec![(
-        FRAMEWORK_CONTEXT,
-        overheads.framework_context,
-        "Driver context and loaded kernels, before the first tensor.",
-        sources::CUDA_CONTEXT,
-    )];
-    lines.push((
-        "Fragmentation reserve",
-        allocated.percent(overheads.fragmentation_percent),
-        "A share of everything above, kept free for the allocator.",
-        sources::RESERVE,
-    ));
-    if let Run::Serving(run) = job.run() {
-        let weights = ledger.of(MemoryKind::Parameter);
-        let note = "A share of the weights, as three of the five documents add it.";
-        lines.push(("Inference overhead", weights.percent(run.overhead_percent), note, sources::SERVING_OVERHEAD));
-    }
-    ledger.lines.extend(lines.into_iter().filter(|line| line.1 > Bytes::ZERO).map(assumed));
-    ledger.lines.sort_by_key(|line| line.kind);
+    let allocated: Bytes = lines.iter().map(|line| line.bytes).sum();
+    let weights: Bytes = lines.iter().filter(|line| line.kind == MemoryKind::Parameter).map(|line| line.bytes).sum();
+    let serving = if let Run::Serving(run) = job.run() { run.overhead_percent } else { 0.0 };
+    let context = "Driver context and loaded kernels, before the first tensor.";
+    let reserve = "A share of everything above, kept free for the allocator.";
+    let overhead = "A share of the weights, as three of the five documents add it.";
+    let all = [
+        (FRAMEWORK_CONTEXT, overheads.framework_context, context, sources::CUDA_CONTEXT),
+        ("Fragmentation reserve", allocated.percent(overheads.fragmentation_percent), reserve, sources::RESERVE),
+        ("Inference overhead", weights.percent(serving), overhead, sources::SERVING_OVERHEAD),
+    ];
+    lines.extend(all.into_iter().filter(|line| line.1 > Bytes::ZERO).map(assumed));
 }
 
 fn assumed((label, bytes, note, source): (&'static str, Bytes, &'static str, Source)) -> LineItem {

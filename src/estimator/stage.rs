@@ -1,6 +1,34 @@
 //! Pipeline stages: which part of the model a rank holds, and how many micro-batches it keeps in flight.
 
+use super::ledger::TensorLine;
 use crate::config::Job;
+use crate::ops::OpList;
+use crate::units::Bytes;
+
+/// What the lines of one stage are made from.
+#[derive(Clone, Copy)]
+pub(super) struct Scope<'a> {
+    pub job: &'a Job,
+    pub list: &'a OpList,
+    pub stage: Stage,
+    /// Whether the tensors behind each line are wanted, or its bytes alone: curves and searches ask for hundreds of totals.
+    pub detail: bool,
+}
+
+impl Scope<'_> {
+    /// The bytes of some tensors together, and the tensors if they are wanted.
+    pub fn sum(&self, tensors: impl Iterator<Item = TensorLine>) -> (Bytes, Vec<TensorLine>) {
+        let mut bytes = Bytes::ZERO;
+        let mut kept = Vec::new();
+        for tensor in tensors {
+            bytes += tensor.bytes;
+            if self.detail {
+                kept.push(tensor);
+            }
+        }
+        (bytes, kept)
+    }
+}
 
 /// What one pipeline stage holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,6 +43,11 @@ pub(super) struct Stage {
     pub layers: u64,
     /// Micro-batches whose activations it keeps at once: `min(p - index, steps)` under one-forward-one-backward.
     pub in_flight: u64,
+}
+
+/// The first stage.
+pub(super) fn only(job: &Job) -> Stage {
+    Stage { index: 0, embedding: true, head: true, layers: job.model().num_hidden_layers, in_flight: 1 }
 }
 
 /// The stages that can hold most: the only one, or the first and the last.

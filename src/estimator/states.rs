@@ -1,9 +1,9 @@
 //! Model states: weights, gradients, optimizer states, and weights gathered for a while under full sharding.
 
 use super::ledger::{Certainty, LineItem, MemoryKind, TensorLine};
-use super::stage::Stage;
-use crate::config::{DataSharding, Job, Optimizer, Run, TrainingRun};
-use crate::ops::{self, Dim, Op, OpList, Role, Shape, Tensor};
+use super::stage::Scope;
+use crate::config::{DataSharding, Optimizer, Run, TrainingRun};
+use crate::ops::{self, Dim, Op, Role, Shape, Tensor};
 use crate::sources::{self, Source};
 use crate::units::{Bytes, DType, Elements};
 
@@ -24,12 +24,11 @@ struct Held<'a> {
 }
 
 /// Weights and optimizer states on one rank of a stage: alive throughout the step.
-pub(super) fn lines(job: &Job, list: &OpList, stage: &Stage) -> Vec<LineItem> {
-    let held = held(job, list, stage);
-    let total: u64 = held.iter().map(|held| held.elements).fold(0, u64::saturating_add);
-    let mut lines = vec![weights(job, &held)];
-    if let Run::Training(run) = job.run() {
-        optimizer(job, run, &held, total, &mut lines);
+pub(super) fn lines(scope: &Scope) -> Vec<LineItem> {
+    let mut lines = Vec::with_capacity(24);
+    lines.push(weights(scope));
+    if let Run::Training(run) = scope.job.run() {
+        optimizer(scope, run, &mut lines);
     }
     lines
 }
@@ -48,41 +47,43 @@ pub(super) enum Gradients {
 }
 
 /// Gradients on one rank of a stage. With gradient accumulation all of them exist from the second micro-batch on.
-pub(super) fn gradients(job: &Job, list: &OpList, stage: &Stage, exist: Gradients) -> Vec<LineItem> {
-    let Some(run) = job.training() else { return Vec::new() };
-    let t = job.layout().t();
+pub(super) fn gradients(scope: &Scope, exist: Gradients, lines: &mut Vec<LineItem>) {
+    let Some(run) = scope.job.training() else { return };
+    let (list, t) = (scope.list, scope.job.layout().t());
     let head = if list.head.iter().any(has_head_weight) { &list.head } else { &list.embedding };
     let (parameters, note) = match exist {
-        _ if job.gradient_accumulation_steps() > 1 => {
-            (total(job, list, stage), "One per parameter; accumulation keeps all of them between micro-batches.")
+        _ if scope.job.gradient_accumulation_steps() > 1 => {
+            (total(scope), "One per parameter; accumulation keeps all of them between micro-batches.")
         }
-        Gradients::None => return Vec::new(),
+        Gradients::None => return,
         Gradients::Head => (parameters_per_rank(head, t), "So far only the head's: backward has just passed it."),
         Gradients::BeforeFirstBlock => {
-            let embedding =
-                if stage.embedding && !job.model().tie_word_embeddings { parameters_per_rank(&list.embedding, t) } else { 0 };
+            let writes_embedding = scope.stage.embedding && !scope.job.model().tie_word_embeddings;
+            let embedding = if writes_embedding { parameters_per_rank(&list.embedding, t) } else { 0 };
             let missing = parameters_per_rank(&list.block, t).saturating_add(embedding);
-            (total(job, list, stage).saturating_sub(missing), "All but those of the first block and the embedding.")
+            (total(scope).saturating_sub(missing), "All but those of the first block and the embedding.")
         }
-        Gradients::All => (total(job, list, stage), "One per parameter."),
+        Gradients::All => (total(scope), "One per parameter."),
     };
     let recipe = run.recipe();
-    let ranks = if job.layout().sharding.shards_gradients() { job.layout().d() } else { 1 };
-    let about = (note, sources::PYTORCH_AUTOGRAD);
-    let mut lines = vec![per_parameter(MemoryKind::Gradient, "Gradients", (parameters, ranks), recipe.gradient, about)];
+    let ranks = if scope.job.layout().sharding.shards_gradients() { scope.job.layout().d() } else { 1 };
+    let mut push = |label, dtype, note| {
+        let about = (note, sources::PYTORCH_AUTOGRAD);
+        lines.push(per_parameter(scope, (MemoryKind::Gradient, label), (parameters, ranks), dtype, about));
+    };
+    push("Gradients", recipe.gradient, note);
     if let Some(copy) = recipe.gradient_copy {
-        let about = ("An fp32 copy in which gradients are accumulated.", sources::PYTORCH_AUTOGRAD);
-        lines.push(per_parameter(MemoryKind::Gradient, "fp32 gradient copy", (parameters, ranks), copy, about));
+        push("fp32 gradient copy", copy, "An fp32 copy in which gradients are accumulated.");
     }
-    lines
 }
 
 fn has_head_weight(op: &Op) -> bool {
     op.tensors.iter().any(|tensor| tensor.role == Role::Parameter && tensor.name == "head weight")
 }
 
-fn total(job: &Job, list: &OpList, stage: &Stage) -> u64 {
-    held(job, list, stage).iter().map(|held| held.elements).fold(0, u64::saturating_add)
+/// Parameters of one rank of the stage.
+fn total(scope: &Scope) -> u64 {
+    held(scope).map(|held| held.elements).fold(0, u64::saturating_add)
 }
 
 /// Parameters of some operations on one tensor-parallel rank.
@@ -91,29 +92,19 @@ fn parameters_per_rank(ops: &[Op], t: u64) -> u64 {
 }
 
 /// Every parameter tensor of the stage, with its elements on one tensor-parallel rank over all its copies.
-fn held<'a>(job: &Job, list: &'a OpList, stage: &Stage) -> Vec<Held<'a>> {
-    let t = job.layout().t();
-    let mut held = Vec::with_capacity(24);
-    let mut add = |ops: &'a [Op], count: u64| {
-        for (op, tensor) in ops::tensors(ops, Role::Parameter) {
+fn held<'a>(scope: &Scope<'a>) -> impl Iterator<Item = Held<'a>> + use<'a> {
+    let (list, stage, t) = (scope.list, scope.stage, scope.job.layout().t());
+    // The last stage keeps its own copy of a tied token embedding.
+    let copies_embedding = stage.head && !stage.embedding && scope.job.model().tie_word_embeddings;
+    let embedding = if stage.embedding { usize::MAX } else { usize::from(copies_embedding) };
+    let head: &[Op] = if stage.head { &list.head } else { &[] };
+    let parts = [(&list.embedding[..], embedding, 1), (&list.block[..], usize::MAX, stage.layers), (head, usize::MAX, 1)];
+    parts.into_iter().flat_map(move |(ops, most, count)| {
+        ops::tensors(ops, Role::Parameter).take(most).map(move |(op, tensor)| {
             let elements = tensor.elements_per_rank(t, false).0.saturating_mul(count);
-            held.push(Held { op, tensor, count, elements });
-        }
-    };
-    if stage.embedding {
-        add(&list.embedding, 1);
-    }
-    add(&list.block, stage.layers);
-    if stage.head {
-        add(&list.head, 1);
-    }
-    if stage.head && !stage.embedding && job.model().tie_word_embeddings {
-        // The last stage keeps its own copy of a tied token embedding.
-        if let Some((op, tensor)) = ops::tensors(&list.embedding, Role::Parameter).next() {
-            held.push(Held { op, tensor, count: 1, elements: tensor.elements_per_rank(t, false).0 });
-        }
-    }
-    held
+            Held { op, tensor, count, elements }
+        })
+    })
 }
 
 /// The bytes of each part of a sharded buffer, so that the parts add up to the rank's rounded-up share.
@@ -126,59 +117,50 @@ fn shares(elements: impl Iterator<Item = u64>, ranks: u64, dtype: DType) -> impl
     })
 }
 
-fn weights(job: &Job, held: &[Held]) -> LineItem {
-    let sharded = job.training().is_some() && job.layout().sharding.shards_parameters();
-    let ranks = if sharded { job.layout().d() } else { 1 };
-    let dtype = held.first().map_or(DType::Bf16, |held| held.tensor.dtype);
-    let tensors: Vec<_> = held
-        .iter()
-        .zip(shares(held.iter().map(|held| held.elements), ranks, dtype))
-        .map(|(held, bytes)| TensorLine {
-            op: held.op.name,
-            name: held.tensor.name,
-            shape: held.tensor.shape,
-            dtype,
-            count: held.count,
-            bytes,
-        })
-        .collect();
+fn weights(scope: &Scope) -> LineItem {
+    let sharded = scope.job.training().is_some() && scope.job.layout().sharding.shards_parameters();
+    let ranks = if sharded { scope.job.layout().d() } else { 1 };
+    let dtype = held(scope).next().map_or(DType::Bf16, |held| held.tensor.dtype);
+    let shares = shares(held(scope).map(|held| held.elements), ranks, dtype);
+    let (bytes, tensors) = scope.sum(held(scope).zip(shares).map(|(held, bytes)| TensorLine {
+        op: held.op.name,
+        name: held.tensor.name,
+        shape: held.tensor.shape,
+        dtype,
+        count: held.count,
+        bytes,
+    }));
     let note = if sharded {
         "Every parameter in the compute format, shared out over data-parallel ranks."
     } else {
         "Every parameter of this rank in the compute format."
     };
-    let bytes = tensors.iter().map(|tensor| tensor.bytes).sum();
-    LineItem {
-        kind: MemoryKind::Parameter,
-        label: "Weights",
-        bytes,
-        tensors,
-        note,
-        source: sources::ARITHMETIC,
-        certainty: Certainty::Exact,
-    }
+    let (kind, source, certainty) = (MemoryKind::Parameter, sources::ARITHMETIC, Certainty::Exact);
+    LineItem { kind, label: "Weights", bytes, tensors, note, source, certainty }
 }
 
 /// A line of one value per parameter of the rank.
 fn per_parameter(
-    kind: MemoryKind,
-    label: &'static str,
+    scope: &Scope,
+    (kind, label): (MemoryKind, &'static str),
     (parameters, ranks): (u64, u64),
     dtype: DType,
     (note, source): (&'static str, Source),
 ) -> LineItem {
     let shape = Shape::of([Dim("parameters of this rank", parameters)]);
     let bytes = Elements(parameters.div_ceil(ranks.max(1))).stored_as(dtype);
-    let tensors = vec![TensorLine { op: label, name: "one value per parameter", shape, dtype, count: 1, bytes }];
+    let tensor = TensorLine { op: label, name: "one value per parameter", shape, dtype, count: 1, bytes };
+    let (bytes, tensors) = scope.sum(std::iter::once(tensor));
     LineItem { kind, label, bytes, tensors, note, source, certainty: Certainty::Exact }
 }
 
-fn optimizer(job: &Job, run: &TrainingRun, held: &[Held], parameters: u64, lines: &mut Vec<LineItem>) {
+fn optimizer(scope: &Scope, run: &TrainingRun, lines: &mut Vec<LineItem>) {
     let recipe = run.recipe();
-    let ranks = if job.layout().sharding.shards_optimizer() { job.layout().d() } else { 1 };
+    let parameters = total(scope);
+    let layout = scope.job.layout();
+    let ranks = if layout.sharding.shards_optimizer() { layout.d() } else { 1 };
     let mut push = |label, count: u64, dtype, note, source| {
-        let line = per_parameter(MemoryKind::OptimizerState, label, (count, ranks), dtype, (note, source));
-        lines.push(line);
+        lines.push(per_parameter(scope, (MemoryKind::OptimizerState, label), (count, ranks), dtype, (note, source)));
     };
     if let Some(master) = recipe.master {
         push("Master weights", parameters, master, "An fp32 copy of every weight, updated by the optimizer.", sources::ZERO_2020);
@@ -200,7 +182,7 @@ fn optimizer(job: &Job, run: &TrainingRun, held: &[Held], parameters: u64, lines
         Optimizer::Sgd => {}
         Optimizer::SgdMomentum => push("Momentum", parameters, state, "One running sum of gradients.", sources::PYTORCH_AUTOGRAD),
         Optimizer::Adafactor => {
-            let factors = held.iter().map(factored).fold(0, u64::saturating_add);
+            let factors = held(scope).map(|held| factored(&held)).fold(0, u64::saturating_add);
             let note = "One row and one column of a matrix instead of its full second moment.";
             push("Row and column factors", factors, DType::Fp32, note, sources::ADAFACTOR_2018);
         }
@@ -229,7 +211,8 @@ const fn gathered_weights_note(sharding: DataSharding) -> &'static str {
 }
 
 /// Weights gathered for use under full sharding: `blocks` blocks beside the root group; `None` without full sharding.
-pub(super) fn gathered(job: &Job, list: &OpList, stage: &Stage, blocks: u64) -> Option<LineItem> {
+pub(super) fn gathered(scope: &Scope, blocks: u64) -> Option<LineItem> {
+    let (job, list, stage) = (scope.job, scope.list, scope.stage);
     let sharding = job.layout().sharding;
     let run = job.training()?;
     if !sharding.shards_parameters() || job.layout().d() == 1 {
@@ -247,7 +230,8 @@ pub(super) fn gathered(job: &Job, list: &OpList, stage: &Stage, blocks: u64) -> 
     let dtype = run.recipe().parameter;
     let bytes = Elements(parameters).stored_as(dtype);
     let shape = Shape::of([Dim("gathered parameters", parameters)]);
-    let tensors = vec![TensorLine { op: GATHERED_WEIGHTS, name: "full weights", shape, dtype, count: 1, bytes }];
+    let tensor = TensorLine { op: GATHERED_WEIGHTS, name: "full weights", shape, dtype, count: 1, bytes };
+    let (bytes, tensors) = scope.sum(std::iter::once(tensor));
     let (kind, label, note) = (MemoryKind::Temporary, GATHERED_WEIGHTS, gathered_weights_note(sharding));
     Some(LineItem { kind, label, bytes, tensors, note, source, certainty: Certainty::Modelled })
 }

@@ -2,9 +2,9 @@
 
 use std::num::NonZeroU64;
 
-use super::inverse::largest;
+use super::inverse::{fits, largest};
 use crate::config::Job;
-use crate::estimator::{Headroom, MemoryKind, estimate};
+use crate::estimator::{MemoryKind, blockers, memory_by_kind};
 use crate::units::{Bytes, ceil_u64, to_f64};
 
 /// What runs along the horizontal axis.
@@ -52,9 +52,9 @@ const SHORTEST: u64 = 512;
 const LONGEST: u64 = 1 << 27;
 
 fn point(job: &Job, x: u64) -> CurvePoint {
-    let estimate = estimate(job);
-    let blocked = estimate.blockers.first().map(ToString::to_string);
-    CurvePoint { x, by_kind: estimate.ledger.by_kind(), total: estimate.total(), blocked }
+    let by_kind = memory_by_kind(job);
+    let blocked = blockers(job).first().map(ToString::to_string);
+    CurvePoint { x, by_kind, total: by_kind.into_iter().sum(), blocked }
 }
 
 /// Memory against length: from 512 tokens to four times the current length or beyond what fits, whichever is further.
@@ -62,7 +62,7 @@ fn point(job: &Job, x: u64) -> CurvePoint {
 /// `points` values, evenly spaced or (with `logarithmic`) by equal ratios; the current length is always among them.
 pub fn curve_seq(job: &Job, points: usize, logarithmic: bool) -> Curve {
     let current = job.seq_length();
-    let longest_fit = largest(LONGEST, |tokens| matches!(estimate(&job.with_seq_length(tokens)).headroom(), Headroom::Free(_)));
+    let longest_fit = largest(LONGEST, |tokens| fits(&job.with_seq_length(tokens)));
     let further = longest_fit.unwrap_or(0).saturating_add(longest_fit.unwrap_or(0) / 2);
     let last = current.saturating_mul(2).max(further.min(current.saturating_mul(16))).clamp(SHORTEST * 8, LONGEST);
     let first = SHORTEST.min(current);
@@ -129,6 +129,6 @@ fn counts(last: u64, current: u64) -> Vec<u64> {
 /// The whole job's memory as if one accelerator held it: what the naive division divides.
 fn whole_job(job: &Job) -> Bytes {
     let layout = crate::config::ParallelLayout { sharding: job.layout().sharding, ..crate::config::ParallelLayout::SINGLE };
-    let single = estimate(&job.with_layout(layout));
-    MemoryKind::ALL.into_iter().filter(|kind| *kind != MemoryKind::Framework).map(|kind| single.ledger.of(kind)).sum()
+    let by_kind = memory_by_kind(&job.with_layout(layout));
+    MemoryKind::ALL.into_iter().zip(by_kind).filter(|(kind, _)| *kind != MemoryKind::Framework).map(|(_, bytes)| bytes).sum()
 }

@@ -1,7 +1,7 @@
 //! What would make it fit: single changes, each estimated, cheapest in quality and time first.
 
 use super::count::gpu_count;
-use super::inverse::largest;
+use super::inverse::{fits, largest};
 use crate::config::{AttentionKernel, DataSharding, Job, Optimizer, Recompute, Run};
 use crate::estimator::{Estimate, Headroom, estimate};
 use crate::units::{Bytes, DType, MemoryUnit};
@@ -168,9 +168,7 @@ fn serving(job: &Job) -> Vec<Candidate> {
         }
     }
     let context = run.context_length;
-    let shorter = largest(context.saturating_sub(1).max(1), |tokens| {
-        matches!(estimate(&job.with_seq_length(tokens)).headroom(), Headroom::Free(_))
-    });
+    let shorter = largest(context.saturating_sub(1).max(1), |tokens| fits(&job.with_seq_length(tokens)));
     if let Some(tokens) =
         shorter.map(|tokens| if tokens > 1024 { tokens - tokens % 1024 } else { tokens }).filter(|tokens| *tokens < context)
     {

@@ -1,7 +1,8 @@
 //! Inverse questions: the longest sequence and the largest batch that fit.
 
 use crate::config::{Job, Run};
-use crate::estimator::{Headroom, estimate};
+use crate::estimator::memory_by_kind;
+use crate::units::Bytes;
 
 /// Largest inputs that still fit on one accelerator's memory with this layout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,11 +20,15 @@ const LARGEST: u64 = 1 << 20;
 
 /// Both answers by bisection; memory never falls when length or batch grows.
 pub fn inverse(job: &Job) -> Inverse {
-    let fits = |job: &Job| matches!(estimate(job).headroom(), Headroom::Free(_));
     Inverse {
         longest_seq: largest(LONGEST, |tokens| fits(&job.with_seq_length(tokens))),
         largest_batch: largest(LARGEST, |batch| fits(&with_batch(job, batch))),
     }
+}
+
+/// Whether the job's memory fits.
+pub(super) fn fits(job: &Job) -> bool {
+    memory_by_kind(job).into_iter().sum::<Bytes>() <= job.cluster().accelerator.memory
 }
 
 /// The same job with another micro-batch, the global batch grown to hold one per rank; or other concurrent sequences.
