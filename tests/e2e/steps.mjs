@@ -14,7 +14,7 @@ const LINKS = path.resolve(HERE, '../links');
 export const LINK_RESTS_MS = 550;
 
 /** How long the answer rests before what stands far below it follows, with some room too. */
-export const FAR_RESTS_MS = 350;
+export const FAR_RESTS_MS = 300;
 
 /** Opens the page and waits until the program has taken the place of the frame in the HTML. */
 export async function open(fragment, options = {}) {
