@@ -13,6 +13,9 @@ const LINKS = path.resolve(HERE, '../links');
 /** How long the page lets a scenario rest before it writes the link, with some room for a busy machine. */
 export const LINK_RESTS_MS = 550;
 
+/** How long the answer rests before what stands far below it follows, with some room too. */
+export const FAR_RESTS_MS = 300;
+
 /** Opens the page and waits until the program has taken the place of the frame in the HTML. */
 export async function open(fragment, options = {}) {
   const page = await openPage({ fragment, ...options });
@@ -175,8 +178,8 @@ export function bytesOf(json, kind, label) {
 
 /** The column of one method in the panel of methods: `division`, `runnable`, `why`, `weights` and so on -> text. */
 export async function methodColumn(page, title) {
-  // The documents stand far below the answer and follow once it rests (120 ms).
-  await page.waitForTimeout(250);
+  // What stands far below the answer follows once that has rested.
+  await page.waitForTimeout(FAR_RESTS_MS);
   const panel = part(page, 'methods');
   const heads = (await panel.locator('table').first().locator('thead th').allTextContents()).map(plain);
   const at = heads.indexOf(title);
@@ -195,7 +198,7 @@ export async function noBrokenNumbers(page) {
       (element) => `${element.getAttribute('d')} ${element.getAttribute('x')} ${element.getAttribute('points')}`,
     );
     // What the reader typed stands in inputs and in quotes, and may be anything.
-    return [document.body.innerText.replace(/“[^”]*”/g, ''), ...values, ...drawn].join('\n');
+    return [document.getElementById('app').textContent.replace(/“[^”]*”/g, ''), ...values, ...drawn].join('\n');
   });
   const broken = text.match(/.{0,30}(\bNaN\b|∞|\binf(inity)?\b|undefined|\[object).{0,30}/i);
   assert.equal(broken?.[0], undefined);
