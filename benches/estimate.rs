@@ -14,7 +14,7 @@ fn benches(criterion: &mut Criterion) {
     let job = support::training_job(&row.config, support::layout(8, 4, 16, DataSharding::Zero1), |_| {});
     criterion.bench_function("estimate", |bench| bench.iter(|| estimate(std::hint::black_box(&job))));
     criterion.bench_function("both curves", |bench| {
-        bench.iter(|| (curve_seq(std::hint::black_box(&job), 120, true), curve_gpus(std::hint::black_box(&job))));
+        bench.iter(|| (curve_seq(std::hint::black_box(&job), None, 120, true), curve_gpus(std::hint::black_box(&job))));
     });
 }
 

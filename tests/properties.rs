@@ -171,7 +171,7 @@ proptest! {
     #[test]
     fn curves_pass_through_the_answer(job in job(), logarithmic in any::<bool>()) {
         let total = estimate(&job).total();
-        let lengths = curve_seq(&job, 60, logarithmic);
+        let lengths = curve_seq(&job, inverse(&job).longest_seq, 60, logarithmic);
         prop_assert!(lengths.points.windows(2).all(|pair| pair[0].x < pair[1].x && pair[0].total <= pair[1].total));
         let here = lengths.points.iter().find(|point| point.x == lengths.current);
         prop_assert_eq!(here.map(|point| point.total), Some(total));

@@ -173,8 +173,9 @@ impl Peak<'_> {
 fn peak<'a>(job: &'a Job, list: &'a OpList) -> (Peak<'a>, Vec<Moment>) {
     let mut moments = Vec::with_capacity(8);
     let mut highest: Option<Peak> = None;
+    let parameters = stage::Parameters::of(job, list);
     for stage in stage::stages(job) {
-        let scope = Scope { job, list, stage, detail: false };
+        let scope = Scope { job, list, stage, parameters, detail: false };
         for &moment in activations::moments(job, stage.head) {
             let by_kind = Ledger { lines: alive(&scope, moment) }.by_kind();
             let peak = Peak { scope, moment, by_kind };
@@ -185,7 +186,7 @@ fn peak<'a>(job: &'a Job, list: &'a OpList) -> (Peak<'a>, Vec<Moment>) {
         }
     }
     let nothing = || Peak {
-        scope: Scope { job, list, stage: stage::only(job), detail: false },
+        scope: Scope { job, list, stage: stage::only(job), parameters, detail: false },
         moment: activations::Moment::Step,
         by_kind: [Bytes::ZERO; 7],
     };

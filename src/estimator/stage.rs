@@ -2,7 +2,7 @@
 
 use super::ledger::TensorLine;
 use crate::config::Job;
-use crate::ops::OpList;
+use crate::ops::{self, Op, OpList, Role, Tensor};
 use crate::units::Bytes;
 
 /// What the lines of one stage are made from.
@@ -11,11 +11,60 @@ pub(super) struct Scope<'a> {
     pub job: &'a Job,
     pub list: &'a OpList,
     pub stage: Stage,
+    pub parameters: Parameters,
     /// Whether the tensors behind each line are wanted, or its bytes alone: curves and searches ask for hundreds of totals.
     pub detail: bool,
 }
 
+/// Parameters on one tensor-parallel rank, summed once for all moments.
+#[derive(Clone, Copy)]
+pub(super) struct Parameters {
+    pub embedding: u64,
+    /// The token embedding alone, of which the last stage keeps a copy if it is tied.
+    pub token_embedding: u64,
+    /// One block.
+    pub block: u64,
+    pub head: u64,
+    pub has_head_weight: bool,
+}
+
+impl Parameters {
+    /// Sums the operation list of a job.
+    pub fn of(job: &Job, list: &OpList) -> Self {
+        let t = job.layout().t();
+        let sum = |ops: &[Op]| {
+            let on_rank = |tensor: &Tensor| tensor.elements_per_rank(t, false).0;
+            ops::tensors(ops, Role::Parameter).map(|(_, tensor)| on_rank(tensor)).fold(0, u64::saturating_add)
+        };
+        let token = ops::tensors(&list.embedding, Role::Parameter).next();
+        Self {
+            embedding: sum(&list.embedding),
+            token_embedding: token.map_or(0, |(_, tensor)| tensor.elements_per_rank(t, false).0),
+            block: sum(&list.block),
+            head: sum(&list.head),
+            has_head_weight: !job.model().tie_word_embeddings,
+        }
+    }
+}
+
 impl Scope<'_> {
+    /// Whether the stage keeps a copy of the tied token embedding for its head.
+    pub fn copies_embedding(&self) -> bool {
+        self.stage.head && !self.stage.embedding && !self.parameters.has_head_weight
+    }
+
+    /// Parameters of one rank of the stage.
+    pub fn total_parameters(&self) -> u64 {
+        let parameters = self.parameters;
+        let part = |held: bool, count: u64| if held { count } else { 0 };
+        parameters
+            .block
+            .saturating_mul(self.stage.layers)
+            .saturating_add(part(self.stage.embedding, parameters.embedding))
+            .saturating_add(part(self.stage.head, parameters.head))
+            .saturating_add(part(self.copies_embedding(), parameters.token_embedding))
+    }
+
     /// The bytes of some tensors together, and the tensors if they are wanted.
     pub fn sum(&self, tensors: impl Iterator<Item = TensorLine>) -> (Bytes, Vec<TensorLine>) {
         let mut bytes = Bytes::ZERO;

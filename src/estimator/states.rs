@@ -49,21 +49,21 @@ pub(super) enum Gradients {
 /// Gradients on one rank of a stage. With gradient accumulation all of them exist from the second micro-batch on.
 pub(super) fn gradients(scope: &Scope, exist: Gradients, lines: &mut Vec<LineItem>) {
     let Some(run) = scope.job.training() else { return };
-    let (list, t) = (scope.list, scope.job.layout().t());
-    let head = if list.head.iter().any(has_head_weight) { &list.head } else { &list.embedding };
+    let (total, own) = (scope.total_parameters(), scope.parameters);
     let (parameters, note) = match exist {
         _ if scope.job.gradient_accumulation_steps() > 1 => {
-            (total(scope), "One per parameter; accumulation keeps all of them between micro-batches.")
+            (total, "One per parameter; accumulation keeps all of them between micro-batches.")
         }
         Gradients::None => return,
-        Gradients::Head => (parameters_per_rank(head, t), "So far only the head's: backward has just passed it."),
-        Gradients::BeforeFirstBlock => {
-            let writes_embedding = scope.stage.embedding && !scope.job.model().tie_word_embeddings;
-            let embedding = if writes_embedding { parameters_per_rank(&list.embedding, t) } else { 0 };
-            let missing = parameters_per_rank(&list.block, t).saturating_add(embedding);
-            (total(scope).saturating_sub(missing), "All but those of the first block and the embedding.")
+        Gradients::Head => {
+            (if own.has_head_weight { own.head } else { own.embedding }, "So far only the head's: backward has just passed it.")
         }
-        Gradients::All => (total(scope), "One per parameter."),
+        Gradients::BeforeFirstBlock => {
+            // A tied embedding has had its gradient since the head's backward.
+            let embedding = if scope.stage.embedding && own.has_head_weight { own.embedding } else { 0 };
+            (total.saturating_sub(own.block.saturating_add(embedding)), "All but those of the first block and the embedding.")
+        }
+        Gradients::All => (total, "One per parameter."),
     };
     let recipe = run.recipe();
     let ranks = if scope.job.layout().sharding.shards_gradients() { scope.job.layout().d() } else { 1 };
@@ -77,26 +77,10 @@ pub(super) fn gradients(scope: &Scope, exist: Gradients, lines: &mut Vec<LineIte
     }
 }
 
-fn has_head_weight(op: &Op) -> bool {
-    op.tensors.iter().any(|tensor| tensor.role == Role::Parameter && tensor.name == "head weight")
-}
-
-/// Parameters of one rank of the stage.
-fn total(scope: &Scope) -> u64 {
-    held(scope).map(|held| held.elements).fold(0, u64::saturating_add)
-}
-
-/// Parameters of some operations on one tensor-parallel rank.
-fn parameters_per_rank(ops: &[Op], t: u64) -> u64 {
-    ops::tensors(ops, Role::Parameter).map(|(_, tensor)| tensor.elements_per_rank(t, false).0).fold(0, u64::saturating_add)
-}
-
 /// Every parameter tensor of the stage, with its elements on one tensor-parallel rank over all its copies.
 fn held<'a>(scope: &Scope<'a>) -> impl Iterator<Item = Held<'a>> + use<'a> {
     let (list, stage, t) = (scope.list, scope.stage, scope.job.layout().t());
-    // The last stage keeps its own copy of a tied token embedding.
-    let copies_embedding = stage.head && !stage.embedding && scope.job.model().tie_word_embeddings;
-    let embedding = if stage.embedding { usize::MAX } else { usize::from(copies_embedding) };
+    let embedding = if stage.embedding { usize::MAX } else { usize::from(scope.copies_embedding()) };
     let head: &[Op] = if stage.head { &list.head } else { &[] };
     let parts = [(&list.embedding[..], embedding, 1), (&list.block[..], usize::MAX, stage.layers), (head, usize::MAX, 1)];
     parts.into_iter().flat_map(move |(ops, most, count)| {
@@ -121,15 +105,8 @@ fn weights(scope: &Scope) -> LineItem {
     let sharded = scope.job.training().is_some() && scope.job.layout().sharding.shards_parameters();
     let ranks = if sharded { scope.job.layout().d() } else { 1 };
     let dtype = held(scope).next().map_or(DType::Bf16, |held| held.tensor.dtype);
-    let shares = shares(held(scope).map(|held| held.elements), ranks, dtype);
-    let (bytes, tensors) = scope.sum(held(scope).zip(shares).map(|(held, bytes)| TensorLine {
-        op: held.op.name,
-        name: held.tensor.name,
-        shape: held.tensor.shape,
-        dtype,
-        count: held.count,
-        bytes,
-    }));
+    let bytes = Elements(scope.total_parameters().div_ceil(ranks)).stored_as(dtype);
+    let tensors = if scope.detail { weight_tensors(scope, ranks, dtype) } else { Vec::new() };
     let note = if sharded {
         "Every parameter in the compute format, shared out over data-parallel ranks."
     } else {
@@ -137,6 +114,20 @@ fn weights(scope: &Scope) -> LineItem {
     };
     let (kind, source, certainty) = (MemoryKind::Parameter, sources::ARITHMETIC, Certainty::Exact);
     LineItem { kind, label: "Weights", bytes, tensors, note, source, certainty }
+}
+
+/// The tensors behind the weights; their bytes add up to the rank's share.
+fn weight_tensors(scope: &Scope, ranks: u64, dtype: DType) -> Vec<TensorLine> {
+    let shares = shares(held(scope).map(|held| held.elements), ranks, dtype);
+    let line = |(held, bytes): (Held, Bytes)| TensorLine {
+        op: held.op.name,
+        name: held.tensor.name,
+        shape: held.tensor.shape,
+        dtype,
+        count: held.count,
+        bytes,
+    };
+    held(scope).zip(shares).map(line).collect()
 }
 
 /// A line of one value per parameter of the rank.
@@ -156,7 +147,7 @@ fn per_parameter(
 
 fn optimizer(scope: &Scope, run: &TrainingRun, lines: &mut Vec<LineItem>) {
     let recipe = run.recipe();
-    let parameters = total(scope);
+    let parameters = scope.total_parameters();
     let layout = scope.job.layout();
     let ranks = if layout.sharding.shards_optimizer() { layout.d() } else { 1 };
     let mut push = |label, count: u64, dtype, note, source| {
@@ -212,20 +203,17 @@ const fn gathered_weights_note(sharding: DataSharding) -> &'static str {
 
 /// Weights gathered for use under full sharding: `blocks` blocks beside the root group; `None` without full sharding.
 pub(super) fn gathered(scope: &Scope, blocks: u64) -> Option<LineItem> {
-    let (job, list, stage) = (scope.job, scope.list, scope.stage);
+    let (job, stage, own) = (scope.job, scope.stage, scope.parameters);
     let sharding = job.layout().sharding;
     let run = job.training()?;
     if !sharding.shards_parameters() || job.layout().d() == 1 {
         return None;
     }
-    let t = job.layout().t();
-    let ends = [(stage.embedding, &list.embedding), (stage.head, &list.head)];
-    let ends =
-        ends.into_iter().filter(|(held, _)| *held).map(|(_, ops)| parameters_per_rank(ops, t)).fold(0, u64::saturating_add);
-    let block = parameters_per_rank(&list.block, t);
+    let part = |held: bool, count: u64| if held { count } else { 0 };
+    let ends = part(stage.embedding, own.embedding).saturating_add(part(stage.head, own.head));
     let (parameters, source) = match sharding {
-        DataSharding::Fsdp => (ends.saturating_add(block.saturating_mul(blocks.min(stage.layers))), sources::FSDP2),
-        _ => (ends.saturating_add(block.saturating_mul(stage.layers)).min(MAX_LIVE_PARAMETERS), sources::DEEPSPEED),
+        DataSharding::Fsdp => (ends.saturating_add(own.block.saturating_mul(blocks.min(stage.layers))), sources::FSDP2),
+        _ => (ends.saturating_add(own.block.saturating_mul(stage.layers)).min(MAX_LIVE_PARAMETERS), sources::DEEPSPEED),
     };
     let dtype = run.recipe().parameter;
     let bytes = Elements(parameters).stored_as(dtype);

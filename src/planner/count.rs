@@ -59,13 +59,7 @@ fn what_blocks(estimate: &Estimate, unit: MemoryUnit) -> String {
             let by_kind = estimate.ledger.by_kind();
             let largest = MemoryKind::ALL.into_iter().max_by_key(|kind| by_kind.get(kind.index()).copied());
             let largest = largest.map_or("", MemoryKind::name);
-            let bytes = by_kind.into_iter().max().unwrap_or_default();
-            format!(
-                "{} short per GPU; the largest part is {} with {}",
-                unit.show(missing),
-                largest.to_ascii_lowercase(),
-                unit.show(bytes)
-            )
+            format!("{} short per GPU; the largest part is {}", unit.show(missing), largest.to_ascii_lowercase())
         }
         (Headroom::Free(_), Some(blocker)) => blocker.to_string(),
         (Headroom::Free(_), None) => String::new(),
@@ -213,8 +207,11 @@ fn reason(
             .map_or_else(|| "no layout deals out the work evenly".to_owned(), |(gpus, what)| format!("with {gpus}, {what}"));
         return format!("No count can run it with this micro-batch and sharding: {why}.");
     };
-    let mut text =
-        format!("It takes {} of {} per GPU.", unit.show(runnable.per_gpu), unit.show(job.cluster().accelerator.memory));
+    let (used, memory) = (unit.show(runnable.per_gpu), unit.show(job.cluster().accelerator.memory));
+    let mut text = match runnable.gpus {
+        1 => format!("1 GPU takes {used} of {memory}."),
+        gpus => format!("{gpus} GPUs take {used} of {memory} each."),
+    };
     let mut because = |gpus: u64, what: &str| {
         text = format!("{text} With {gpus}: {what}.");
     };

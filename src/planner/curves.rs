@@ -2,7 +2,6 @@
 
 use std::num::NonZeroU64;
 
-use super::inverse::{fits, largest};
 use crate::config::Job;
 use crate::estimator::{MemoryKind, blockers, memory_by_kind};
 use crate::units::{Bytes, ceil_u64, to_f64};
@@ -60,9 +59,10 @@ fn point(job: &Job, x: u64) -> CurvePoint {
 /// Memory against length: from 512 tokens to four times the current length or beyond what fits, whichever is further.
 ///
 /// `points` values, evenly spaced or (with `logarithmic`) by equal ratios; the current length is always among them.
-pub fn curve_seq(job: &Job, points: usize, logarithmic: bool) -> Curve {
+///
+/// `longest_fit` is [`Inverse::longest_seq`](super::Inverse) of the same job.
+pub fn curve_seq(job: &Job, longest_fit: Option<u64>, points: usize, logarithmic: bool) -> Curve {
     let current = job.seq_length();
-    let longest_fit = largest(LONGEST, |tokens| fits(&job.with_seq_length(tokens)));
     let further = longest_fit.unwrap_or(0).saturating_add(longest_fit.unwrap_or(0) / 2);
     let last = current.saturating_mul(2).max(further.min(current.saturating_mul(16))).clamp(SHORTEST * 8, LONGEST);
     let first = SHORTEST.min(current);

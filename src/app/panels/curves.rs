@@ -137,7 +137,7 @@ fn draw(state: State, curve: &Curve) -> Drawn {
     let other = state.compare_job.with(|job| {
         let job = job.as_ref()?;
         Some(match curve.axis {
-            Axis::SeqLength => curve_seq(job, 48, log),
+            Axis::SeqLength => curve_seq(job, None, 48, log),
             Axis::Gpus => curve_gpus(job),
         })
     });

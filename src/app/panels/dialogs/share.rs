@@ -92,7 +92,7 @@ fn qr(link: &str) -> Option<(i32, String)> {
 
 fn csv(state: State) {
     let log = state.log_axis.get_untracked();
-    let other = state.compare_job.get_untracked().map(|job| (curve_seq(&job, 96, log), curve_gpus(&job)));
+    let other = state.compare_job.get_untracked().map(|job| (curve_seq(&job, None, 96, log), curve_gpus(&job)));
     let (seq, gpus) = (state.curve_seq.get_untracked(), state.curve_gpus.get_untracked());
     let mut curves = vec![("A", &seq), ("A", &gpus)];
     if let Some((seq, gpus)) = &other {
