@@ -32,6 +32,13 @@ mod page {
         find::<HtmlElement>(selector).text_content().unwrap_or_default()
     }
 
+    async fn timer() {
+        let later = js_sys::Promise::new(&mut |done, _| {
+            window().set_timeout_with_callback(&done).expect("a timer");
+        });
+        wasm_bindgen_futures::JsFuture::from(later).await.expect("time passes");
+    }
+
     async fn type_into(selector: &str, value: &str) {
         let input: HtmlInputElement = find(selector);
         input.set_value(value);
@@ -44,7 +51,10 @@ mod page {
     #[wasm_bindgen_test]
     async fn typing_changes_the_answer_and_nonsense_says_so() {
         leptos::mount::mount_to_body(|| view! { <App /> });
-        leptos::task::tick().await;
+        // The page is built part by part, each after a timer of its own.
+        for _ in 0..8 {
+            timer().await;
+        }
         let before = text("[data-testid=verdict]");
         assert!(before.starts_with("Fits. Training Llama 3 8B on 8 × H100 SXM5"), "{before}");
         type_into("#f-s", "64k").await;

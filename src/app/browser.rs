@@ -55,12 +55,26 @@ pub fn after(ms: u32, action: impl FnOnce() + 'static) {
 
 // ---- start ----
 
-/// Empties the frame that the HTML shows until the app is there, and gives it back as the place to mount.
-pub fn take_frame() -> Option<HtmlElement> {
-    let frame: HtmlElement = document().get_element_by_id("app")?.dyn_into().ok()?;
-    frame.set_inner_html("");
-    let _ = frame.set_attribute("data-live", "true");
-    Some(frame)
+thread_local! {
+    /// The place where the app is built, until it takes the frame's place.
+    static HOST: RefCell<Option<HtmlElement>> = const { RefCell::new(None) };
+}
+
+/// A place to build the app beside the frame that the HTML shows until then; nothing on a page without frame.
+pub fn host_beside_frame() -> Option<HtmlElement> {
+    document().get_element_by_id("app")?;
+    let host: HtmlElement = document().create_element("div").ok()?.dyn_into().ok()?;
+    HOST.with(|place| place.replace(Some(host.clone())));
+    Some(host)
+}
+
+/// Puts the app in the frame's place.
+pub fn replace_frame() {
+    let host = HOST.with(RefCell::take);
+    let (Some(host), Some(frame)) = (host, document().get_element_by_id("app")) else { return };
+    host.set_id("app");
+    let _ = host.set_attribute("data-live", "true");
+    let _ = frame.replace_with_with_node_1(&host);
 }
 
 /// Prints a panic and shows the static overlay of index.html, which needs nothing from this program any more.

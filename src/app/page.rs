@@ -42,8 +42,42 @@ pub fn start() {
         browser::set_theme(&theme);
     }
     let sizes = sizes();
-    let Some(frame) = browser::take_frame() else { return };
-    leptos::mount::mount_to(frame, move || view! { <App at_start=sizes /> }).forget();
+    let Some(host) = browser::host_beside_frame() else { return };
+    leptos::mount::mount_to(host, move || view! { <App at_start=sizes /> }).forget();
+}
+
+/// How far the page is built. Each part is a task of its own, so that the browser can paint and take input in between; the first
+/// screen takes the frame's place when it is whole.
+#[derive(Clone, Copy)]
+struct Built(RwSignal<u8>);
+
+const ANSWER: u8 = 0;
+const FORM: u8 = 1;
+const CURVES: u8 = 2;
+const LEDGER: u8 = 3;
+const REST: u8 = 4;
+
+impl Built {
+    /// Builds part after part.
+    fn go_on(self, whole: impl Fn() + Copy + 'static) {
+        browser::after(0, move || {
+            let part = self.0.get_untracked();
+            if part == CURVES {
+                browser::replace_frame();
+                whole();
+            }
+            if part < REST {
+                self.0.set(part + 1);
+                self.go_on(whole);
+            }
+        });
+    }
+
+    /// The view once that part is reached.
+    fn when(self, part: u8, view: impl Fn() -> AnyView + Send + Sync + 'static) -> impl IntoView {
+        let reached = memo(move || self.0.get() >= part);
+        move || reached.get().then(&view)
+    }
 }
 
 /// The whole page.
@@ -62,15 +96,14 @@ pub fn App(
     provide_context(Shelf::new(state));
     resize(state, at_start);
     browser::on_resize(move || resize(state, sizes()));
-    // Without a frame of the same size the charts find their room once they are on the page.
-    browser::after(0, move || resize(state, sizes()));
     browser::keep_link(state);
     browser::on_link_change(move |link| follow(state, &link));
     browser::on_undo_keys(move || state.undo(), move || state.redo());
     browser::announce(memo(move || panels::verdict::spoken(state)));
-    // What is below the first screen comes after the first picture, so that the answer is there sooner.
-    let second = RwSignal::new(false);
-    browser::after(0, move || second.set(true));
+    let built = Built(RwSignal::new(ANSWER));
+    provide_context(built);
+    // Without a frame of the same size the charts find their room once they are on the page.
+    built.go_on(move || resize(state, sizes()));
     view! {
         <a class="skip" href="#answer" on:click=move |event| {
             // The fragment is the scenario's: the jump must not write another one.
@@ -81,9 +114,9 @@ pub fn App(
         <Notices />
         <Strip />
         <main class="page">
-            <Printed />
+            {built.when(REST, || view! { <Printed /> }.into_any())}
             <Desk />
-            {move || second.get().then(|| view! { <Below /> }.into_any())}
+            {built.when(LEDGER, || view! { <Below /> }.into_any())}
         </main>
         <Foot />
         <ShareDialog />
@@ -97,14 +130,15 @@ pub fn App(
 /// The first screen: form and answer.
 #[component]
 fn Desk() -> impl IntoView {
+    let built = expect_context::<Built>();
     view! {
         <div class="desk">
-            <Controls />
+            {built.when(FORM, || view! { <Controls /> }.into_any())}
             <section class="answer" id="answer" tabindex="-1" aria-label="Answer">
                 <Verdict />
                 <Stack />
                 <Fixes />
-                <Curves />
+                {built.when(CURVES, || view! { <Curves /> }.into_any())}
             </section>
         </div>
     }
@@ -114,6 +148,7 @@ fn Desk() -> impl IntoView {
 /// Everything below the first screen.
 #[component]
 fn Below() -> impl IntoView {
+    let built = expect_context::<Built>();
     view! {
         <div class="below">
             <section class="section">
@@ -130,20 +165,29 @@ fn Below() -> impl IntoView {
                     </div>
                 </div>
             </section>
-            <section class="section section--screen">
-                <Methods />
-            </section>
-            <section class="section section--screen">
-                <div class="pair pair--even">
-                    <SavedPanel />
-                    <Compare />
-                </div>
-            </section>
-            <section class="section section--screen">
-                <Assumptions />
-                <Evidence />
-            </section>
+            {built.when(REST, || view! { <Rest /> }.into_any())}
         </div>
+    }
+    .into_any()
+}
+
+/// What is read last.
+#[component]
+fn Rest() -> impl IntoView {
+    view! {
+        <section class="section section--screen">
+            <Methods />
+        </section>
+        <section class="section section--screen">
+            <div class="pair pair--even">
+                <SavedPanel />
+                <Compare />
+            </div>
+        </section>
+        <section class="section section--screen">
+            <Assumptions />
+            <Evidence />
+        </section>
     }
     .into_any()
 }

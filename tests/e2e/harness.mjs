@@ -196,7 +196,7 @@ export async function screenshot(page, name, options = {}) {
  * The content security policy allows no inline style, so none is left.
  */
 export async function frameOf(page) {
-  await page.locator('[data-testid="verdict"] h1').waitFor();
+  await page.locator('#app[data-live] [data-testid="verdict"] h1').waitFor();
   return page.evaluate(() => {
     const root = document.getElementById('app').cloneNode(true);
     const live = document.getElementById('app');
