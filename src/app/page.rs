@@ -51,11 +51,12 @@ pub fn start() {
 #[derive(Clone, Copy)]
 struct Built(RwSignal<u8>);
 
-const ANSWER: u8 = 0;
-const FORM: u8 = 1;
-const CURVES: u8 = 2;
-const LEDGER: u8 = 3;
-const REST: u8 = 4;
+const BAR: u8 = 0;
+const ANSWER: u8 = 1;
+const FORM: u8 = 2;
+const CURVES: u8 = 3;
+const LEDGER: u8 = 4;
+const REST: u8 = 5;
 
 impl Built {
     /// Builds part after part.
@@ -100,7 +101,7 @@ pub fn App(
     browser::on_link_change(move |link| follow(state, &link));
     browser::on_undo_keys(move || state.undo(), move || state.redo());
     browser::announce(memo(move || panels::verdict::spoken(state)));
-    let built = Built(RwSignal::new(ANSWER));
+    let built = Built(RwSignal::new(BAR));
     provide_context(built);
     // Without a frame of the same size the charts find their room once they are on the page.
     built.go_on(move || resize(state, sizes()));
@@ -118,11 +119,8 @@ pub fn App(
             <Desk />
             {built.when(LEDGER, || view! { <Below /> }.into_any())}
         </main>
-        <Foot />
-        <ShareDialog />
-        <PasteDialog />
-        <SaveDialog />
-        <ToastView />
+        {built.when(LEDGER, || view! { <Foot /> }.into_any())}
+        {built.when(REST, || view! { <ShareDialog /> <PasteDialog /> <SaveDialog /> <ToastView /> }.into_any())}
         <p id="announcer" class="sr" aria-live="polite"></p>
     }
 }
@@ -135,9 +133,7 @@ fn Desk() -> impl IntoView {
         <div class="desk">
             {built.when(FORM, || view! { <Controls /> }.into_any())}
             <section class="answer" id="answer" tabindex="-1" aria-label="Answer">
-                <Verdict />
-                <Stack />
-                <Fixes />
+                {built.when(ANSWER, || view! { <Verdict /> <Stack /> <Fixes /> }.into_any())}
                 {built.when(CURVES, || view! { <Curves /> }.into_any())}
             </section>
         </div>
