@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU64;
 
-use crate::config::Job;
+use crate::config::{Job, ParallelLayout};
 use crate::estimator::{MemoryKind, blockers, memory_by_kind};
 use crate::units::{Bytes, ceil_u64, to_f64};
 
@@ -20,6 +20,8 @@ pub enum Axis {
 pub struct CurvePoint {
     /// Tokens or accelerators.
     pub x: u64,
+    /// The layout there.
+    pub layout: ParallelLayout,
     /// Memory by kind, in the order of [`MemoryKind::ALL`].
     pub by_kind: [Bytes; 7],
     /// Memory of the most loaded accelerator.
@@ -53,7 +55,7 @@ const LONGEST: u64 = 1 << 27;
 fn point(job: &Job, x: u64) -> CurvePoint {
     let by_kind = memory_by_kind(job);
     let blocked = blockers(job).first().map(ToString::to_string);
-    CurvePoint { x, by_kind, total: by_kind.into_iter().sum(), blocked }
+    CurvePoint { x, layout: *job.layout(), by_kind, total: by_kind.into_iter().sum(), blocked }
 }
 
 /// Memory against length: from 512 tokens to four times the current length or beyond what fits, whichever is further.
@@ -100,20 +102,29 @@ fn insert(values: &mut Vec<u64>, value: u64) {
 /// Most points of a count curve.
 const MOST_COUNTS: u64 = 128;
 
-/// Memory against the number of accelerators: whole multiples of the model-parallel ranks, up to four times the current count.
+/// Memory against the number of accelerators, up to four times the current count and at least to 32.
+///
+/// Training varies the data-parallel ranks, serving the tensor degree: another replica of an instance holds as much again.
 pub fn curve_gpus(job: &Job) -> Curve {
-    let unit = job.layout().t().saturating_mul(job.layout().p()).max(1);
-    let current = job.layout().world_size();
-    let last_ranks = (job.layout().d().saturating_mul(4)).max(32 / unit.min(32)).max(4);
-    let ranks = counts(last_ranks, job.layout().d());
+    let layout = *job.layout();
+    let training = job.training().is_some();
+    let (varied, fixed) = if training { (layout.d(), layout.t()) } else { (layout.t(), layout.d()) };
+    let fixed = fixed.saturating_mul(layout.p()).max(1);
+    let last = varied.saturating_mul(4).max(32 / fixed.min(32)).max(4);
     let whole = whole_job(job);
-    let points: Vec<_> = ranks
-        .iter()
-        .filter_map(|ranks| NonZeroU64::new(*ranks))
-        .map(|ranks| point(&job.with_data_parallel_size(ranks), ranks.get().saturating_mul(unit)))
+    let points: Vec<_> = counts(last, varied)
+        .into_iter()
+        .filter_map(NonZeroU64::new)
+        .map(|count| if training { job.with_data_parallel_size(count) } else { with_tensor_degree(job, count) })
+        .map(|job| point(&job, job.layout().world_size()))
         .collect();
     let naive = points.iter().map(|point| (point.x, whole.per_rank(point.x))).collect();
-    Curve { axis: Axis::Gpus, points, capacity: job.cluster().accelerator.memory, current, longest_fit: None, naive }
+    let (axis, capacity, current) = (Axis::Gpus, job.cluster().accelerator.memory, layout.world_size());
+    Curve { axis, points, capacity, current, longest_fit: None, naive }
+}
+
+fn with_tensor_degree(job: &Job, degree: NonZeroU64) -> Job {
+    job.with_layout(ParallelLayout { tensor_model_parallel_size: degree, ..*job.layout() })
 }
 
 /// Rank counts to draw: all of them while few, else evenly spaced, always with the current one.
@@ -128,7 +139,7 @@ fn counts(last: u64, current: u64) -> Vec<u64> {
 
 /// The whole job's memory as if one accelerator held it: what the naive division divides.
 fn whole_job(job: &Job) -> Bytes {
-    let layout = crate::config::ParallelLayout { sharding: job.layout().sharding, ..crate::config::ParallelLayout::SINGLE };
+    let layout = ParallelLayout { sharding: job.layout().sharding, ..ParallelLayout::SINGLE };
     let by_kind = memory_by_kind(&job.with_layout(layout));
     MemoryKind::ALL.into_iter().zip(by_kind).filter(|(kind, _)| *kind != MemoryKind::Framework).map(|(_, bytes)| bytes).sum()
 }

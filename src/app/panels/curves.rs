@@ -86,13 +86,20 @@ impl Panel {
 
     /// Makes the point that is read the scenario's own.
     fn take(self) {
+        let x = untrack(|| self.x());
         let field = match self.axis {
             Axis::Gpus => FieldId::Gpus,
             Axis::SeqLength if self.state.mode.get_untracked() == Mode::Serve => FieldId::ContextLength,
             Axis::SeqLength => FieldId::SeqLength,
         };
-        let x = untrack(|| self.x());
-        self.state.set(field, Value::Integer(x));
+        let point = untrack(|| self.index());
+        let tensor = self.curve.with_untracked(|curve| curve.points.get(point).map(|point| point.layout.t()));
+        self.state.edit(Some(field), |scenario| {
+            scenario.set(field, Value::Integer(x));
+            if let Some(tensor) = tensor {
+                scenario.set(FieldId::TensorParallel, Value::Integer(tensor));
+            }
+        });
     }
 
     fn point_at(self, event: &PointerEvent) {

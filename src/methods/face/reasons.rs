@@ -96,6 +96,9 @@ pub(super) fn of_states(scene: Scene<'_>, states: &StatesUse, kind: MethodKind) 
     let at = |values: [f64; 3]| values.get(index).copied().unwrap_or(0.0);
     let by = |values: [u64; 3]| values.get(index).copied().unwrap_or(1);
     let mut why = Vec::new();
+    if matches!(kind, MethodKind::Gradients) && gradients_are_missing(scene) {
+        why.push("without accumulation not all gradients exist at the moment of the engine's peak".to_owned());
+    }
     let (says, engine) = (states.parameters, scene.engine.parameters);
     if says != engine {
         why.push(format!("it reckons with {} parameters, the model has {}", parameters(says), parameters(engine)));
@@ -118,6 +121,13 @@ pub(super) fn of_states(scene: Scene<'_>, states: &StatesUse, kind: MethodKind) 
         why.push("the engine counts the optimizer's small scale and factor vectors".to_owned());
     }
     why
+}
+
+/// Whether the engine's peak lies where backward has not written all gradients.
+fn gradients_are_missing(scene: Scene<'_>) -> bool {
+    let ([_, bytes, _], [_, divisor, _]) = (engine_bytes(scene.inputs), layout_divisors(scene.inputs));
+    let all = bytes * to_f64(scene.engine.parameters) / to_f64(divisor);
+    scene.inputs.is_training() && scene.inputs.micro_batches() == 1 && scene.engine.gradients.as_f64() < 0.95 * all
 }
 
 /// Reasons for a difference in activations.
