@@ -4,8 +4,7 @@ use std::fmt::Write as _;
 
 use super::theme::Paint;
 use super::{
-    BarRow, BarView, CurveView, Frame, KIND_SLUGS, Marker, Overlay, Point, Segment, Series, TickStyle, XScale, bar, curve, svg,
-    swatch,
+    BarRow, BarView, CurveView, Frame, Marker, Overlay, Point, Segment, Series, TickStyle, XScale, bar, curve, svg, swatch,
 };
 use proptest::prelude::*;
 
