@@ -152,7 +152,7 @@ proptest! {
             prop_assert!(count.reason.starts_with("No count can run it"), "{}", count.reason);
         }
         let current = estimate(&job);
-        let offered = fixes(&job, &current, MemoryUnit::Gib);
+        let offered = fixes(&job, &current, &count);
         prop_assert!(offered.len() <= 3 && (offered.is_empty() || !current.runs()));
         for fix in offered {
             prop_assert!(fix.fits || (fix.after < fix.before && matches!(current.headroom(), Headroom::Short(_))));

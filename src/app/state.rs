@@ -138,6 +138,7 @@ impl State {
         let job = Memo::new(move |last: Option<&Job>| last_valid(resolved.get().ok(), last));
         let unit = memo(move || scenario.with(Scenario::memory_unit));
         let estimate_memo = memo(move || job.with(estimate));
+        let count = memo(move || job.with(|job| gpu_count(job, unit.get())));
         let longest = memo(move || job.with(inverse));
         Self(Box::leak(Box::new(Page {
             scenario,
@@ -156,8 +157,8 @@ impl State {
             answered,
             job,
             estimate: estimate_memo,
-            count: memo(move || job.with(|job| gpu_count(job, unit.get()))),
-            fixes: memo(move || job.with(|job| estimate_memo.with(|estimate| fixes(job, estimate, unit.get())))),
+            count,
+            fixes: memo(move || job.with(|job| estimate_memo.with(|estimate| count.with(|count| fixes(job, estimate, count))))),
             inverse: longest,
             curve_seq: memo(move || job.with(|job| curve_seq(job, longest.get().longest_seq, CURVE_POINTS, log_axis.get()))),
             curve_gpus: memo(move || job.with(curve_gpus)),

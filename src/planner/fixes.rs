@@ -1,10 +1,10 @@
 //! What would make it fit: single changes, each estimated, cheapest in quality and time first.
 
-use super::count::gpu_count;
+use super::count::GpuCount;
 use super::inverse::{fits, largest};
 use crate::config::{AttentionKernel, DataSharding, Job, Optimizer, Recompute, Run};
 use crate::estimator::{Estimate, Headroom, estimate};
-use crate::units::{Bytes, DType, MemoryUnit};
+use crate::units::{Bytes, DType};
 
 /// One change of one input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,14 +53,14 @@ const MOST: usize = 3;
 
 /// Up to three single changes for a job that does not run: those that make it run first, then the largest savings.
 ///
-/// Empty if the job runs.
-pub fn fixes(job: &Job, current: &Estimate, unit: MemoryUnit) -> Vec<Fix> {
+/// `current` and `count` are the job's own estimate and GPU count. Empty if the job runs.
+pub fn fixes(job: &Job, current: &Estimate, count: &GpuCount) -> Vec<Fix> {
     if current.runs() {
         return Vec::new();
     }
     let before = current.total();
     let short = matches!(current.headroom(), Headroom::Short(_));
-    let mut found: Vec<Fix> = changes(job, unit)
+    let mut found: Vec<Fix> = changes(job, count)
         .into_iter()
         .filter_map(|(change, title, changed)| {
             let after = estimate(&changed);
@@ -78,12 +78,12 @@ pub fn fixes(job: &Job, current: &Estimate, unit: MemoryUnit) -> Vec<Fix> {
 
 type Candidate = (Change, String, Job);
 
-fn changes(job: &Job, unit: MemoryUnit) -> Vec<Candidate> {
+fn changes(job: &Job, count: &GpuCount) -> Vec<Candidate> {
     let mut list = match job.run() {
         Run::Training(_) => training(job),
         Run::Serving(_) => serving(job),
     };
-    if let Some(runnable) = gpu_count(job, unit).runnable
+    if let Some(runnable) = &count.runnable
         && runnable.layout != *job.layout()
     {
         let (gpus, changed) = (runnable.gpus, job.with_layout(runnable.layout));

@@ -53,9 +53,6 @@ sources! {
     ZERO_2020 = ("zero-2020", "Rajbhandari et al. 2020",
         "ZeRO: Memory Optimizations Toward Training Trillion Parameter Models (arXiv 1910.02054)", "section 3.1 and figure 1", Paper,
         "Model states of mixed-precision Adam and their sharding.");
-    MEGATRON_2021 = ("megatron-2021", "Narayanan et al. 2021",
-        "Efficient Large-Scale Language Model Training on GPU Clusters (arXiv 2104.04473)", "section 2", Paper,
-        "Tensor and pipeline parallelism, micro-batches in flight.");
     FLASH_ATTENTION_2022 = ("flash-attention-2022", "Dao et al. 2022",
         "FlashAttention (arXiv 2205.14135)", "algorithm 1 and 4", Paper,
         "Scores stay on the chip; log-sum-exp is kept for backward.");

@@ -75,10 +75,6 @@ float_quantity! {
     FlopsPerSecond
 }
 float_quantity! {
-    /// Bytes per second.
-    BytesPerSecond
-}
-float_quantity! {
     /// Seconds.
     Seconds
 }

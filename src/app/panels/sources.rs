@@ -1,11 +1,8 @@
-//! What the figures assume, and where they come from.
+//! What every estimate assumes.
 
 use leptos::prelude::*;
 
-use crate::app::state::state;
-use crate::app::ui::{Views, memo};
-use crate::estimator::Certainty;
-use crate::sources::Source;
+use crate::app::ui::Views;
 
 /// What is true of every estimate: heading and sentence.
 const ASSUMPTIONS: [(&str, &str); 6] = [
@@ -35,38 +32,15 @@ const ASSUMPTIONS: [(&str, &str); 6] = [
     ),
 ];
 
-/// Assumptions, and the sources of the lines in the table.
+/// What every estimate assumes; the evidence of this one stands below it.
 #[component]
 pub fn Assumptions() -> impl IntoView {
-    let state = state();
-    let cited = memo(move || {
-        state.estimate.with(|estimate| {
-            let mut cited: Vec<Source> = Vec::new();
-            for line in &estimate.ledger.lines {
-                if line.certainty != Certainty::Assumed && !cited.contains(&line.source) {
-                    cited.push(line.source);
-                }
-            }
-            cited
-        })
-    });
-    let entry = |source: Source| {
-        view! {
-            <li class="prose__item">
-                <b>{source.who}</b>
-                {source.title}
-                ", "
-                {source.locator}
-            </li>
-        }
-    };
     view! {
         <div class="section__head">
             <h2>"What this assumes, and where it comes from"</h2>
         </div>
         <div class="prose">
             {ASSUMPTIONS.map(|(name, text)| view! { <p class="prose__item"><b>{name}</b> {text}</p> }).views()}
-            <ul>{move || cited.get().into_iter().map(entry).views()}</ul>
         </div>
     }
     .into_any()

@@ -188,15 +188,7 @@ fn serving(scene: Scene<'_>) -> MethodAnswer {
         whole_job_total: Some(total * inputs.data_parallel_size),
         time: None,
         gpus: GpuAnswer { arithmetic: None, runnable: found.map(|(gpus, ..)| gpus), reason },
-        states: StatesUse {
-            parameters: inputs.num_parameters,
-            formula: None,
-            unknown_features: Vec::new(),
-            rounded_from: None,
-            bytes: [to_f64(inputs.weight_dtype.bits()) / 8.0, 0.0, 0.0],
-            divisors: [instance, 1, 1],
-            notes: [None; 3],
-        },
+        states: StatesUse::serving(inputs, instance),
         activations: ActivationUse {
             extra: vec!["the document counts activations of serving among its 20 %".to_owned()],
             ..ActivationUse::default()

@@ -24,6 +24,21 @@ pub(super) struct StatesUse {
     pub notes: [Option<&'static str>; 3],
 }
 
+impl StatesUse {
+    /// Serving as two documents describe it: the weights in their format, split over an instance, and nothing else.
+    pub fn serving(inputs: &MethodInputs, instance: u64) -> Self {
+        Self {
+            parameters: inputs.num_parameters,
+            formula: None,
+            unknown_features: Vec::new(),
+            rounded_from: None,
+            bytes: [to_f64(inputs.weight_dtype.bits()) / 8.0, 0.0, 0.0],
+            divisors: [instance, 1, 1],
+            notes: [None; 3],
+        }
+    }
+}
+
 /// How a method arrives at activations.
 #[derive(Default)]
 pub(super) struct ActivationUse {
