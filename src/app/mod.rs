@@ -7,6 +7,7 @@
 
 pub mod basis;
 pub mod formula;
+pub mod markup;
 pub mod report;
 pub mod side;
 pub mod words;
