@@ -9,12 +9,14 @@ mod ledger;
 mod overhead;
 mod stage;
 mod states;
+mod timeline;
 
 pub use blockers::Blocker;
 pub use compute::Compute;
 pub use ledger::{Certainty, Ledger, LineItem, MemoryKind, TensorLine};
 pub use overhead::FRAMEWORK_CONTEXT;
 pub use states::GATHERED_WEIGHTS;
+pub use timeline::{Event, events, measured};
 
 use crate::config::{Job, Recompute, Run};
 use crate::ops::{self, OpList, Role};
