@@ -51,6 +51,10 @@ pub struct ParallelLayout {
     pub sequence_parallel: bool,
     /// Sharding over data-parallel ranks.
     pub sharding: DataSharding,
+    /// Under FSDP, whether a block's weights are given back after forward and gathered again for backward.
+    pub reshard_after_forward: bool,
+    /// Under FSDP, whether gradients are reduced in fp32 whatever they are computed in.
+    pub reduce_in_fp32: bool,
 }
 
 impl ParallelLayout {
@@ -61,6 +65,8 @@ impl ParallelLayout {
         data_parallel_size: NonZeroU64::MIN,
         sequence_parallel: false,
         sharding: DataSharding::None,
+        reshard_after_forward: true,
+        reduce_in_fp32: true,
     };
 
     /// Tensor degree t.

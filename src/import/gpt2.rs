@@ -52,6 +52,7 @@ impl Sizes {
             embedding_norm: false,
             norms_per_block: 2,
             final_norm: true,
+            ..ModelConfig::plain()
         })
     }
 }

@@ -127,6 +127,7 @@ pub(super) fn llama_like(file: &mut Reader<'_>, kind: &Kind) -> Result<ModelConf
         embedding_norm: false,
         norms_per_block: 2,
         final_norm: true,
+        ..ModelConfig::plain()
     })
 }
 

@@ -16,6 +16,7 @@
 mod attention;
 mod builder;
 mod ends;
+mod megatron;
 mod mlp;
 mod tensor;
 
@@ -86,6 +87,14 @@ pub fn tensors(ops: &[Op], role: Role) -> impl Iterator<Item = (&Op, &Tensor)> {
 /// assert_eq!(gpt2, Some(124_439_808));
 /// ```
 pub fn lower(with: &Lowering) -> OpList {
+    match with.kernels {
+        Kernels::Megatron if with.training => megatron::lower(with),
+        _ => listed(with),
+    }
+}
+
+/// The operation list as the papers write it.
+fn listed(with: &Lowering) -> OpList {
     let mut block = attention::operations(with);
     let attention_operations = block.len();
     block.extend(mlp::operations(with));

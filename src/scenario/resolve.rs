@@ -132,6 +132,7 @@ impl Scenario {
             embedding_norm: self.flag(FieldId::EmbeddingNorm),
             norms_per_block: self.integer(FieldId::NormsPerBlock),
             final_norm: self.flag(FieldId::FinalNorm),
+            ..ModelConfig::plain()
         }
     }
 
@@ -149,6 +150,7 @@ impl Scenario {
                 recompute: self.word(FieldId::Recompute),
                 training_tokens: to_f64(self.integer(FieldId::TrainingTokens)),
                 mfu: self.decimal(FieldId::Mfu).unwrap_or_default() / 100.0,
+                ..TrainingRun::plain()
             }),
             Mode::Serve => Run::Serving(ServingRun {
                 context_length: self.integer(FieldId::ContextLength),
@@ -186,6 +188,7 @@ impl Scenario {
             data_parallel_size: NonZeroU64::new(ranks).unwrap_or(NonZeroU64::MIN),
             sequence_parallel: training && self.flag(FieldId::SequenceParallel),
             sharding: if training { self.word(FieldId::Sharding) } else { DataSharding::None },
+            ..ParallelLayout::SINGLE
         }
     }
 

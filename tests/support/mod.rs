@@ -33,6 +33,7 @@ pub fn gpt(hidden_size: u64, num_hidden_layers: u64, num_attention_heads: u64) -
         embedding_norm: false,
         norms_per_block: 2,
         final_norm: true,
+        ..ModelConfig::plain()
     }
 }
 
@@ -45,6 +46,7 @@ pub fn layout(t: u64, p: u64, d: u64, sharding: DataSharding) -> ParallelLayout 
         data_parallel_size: degree(d),
         sequence_parallel: false,
         sharding,
+        ..ParallelLayout::SINGLE
     }
 }
 
@@ -69,6 +71,7 @@ pub fn training_run() -> TrainingRun {
         recompute: Recompute::None,
         training_tokens: 1e12,
         mfu: 0.4,
+        ..TrainingRun::plain()
     }
 }
 
