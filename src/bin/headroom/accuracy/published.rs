@@ -71,7 +71,7 @@ fn model_config(row: Fields<'_>) -> Result<ModelConfig, String> {
         qk_norm: !row.is_absent("/qk_norm") && row.text("/qk_norm")? == "head",
         embedding_norm: flag("/emb_norm")?,
         norms_per_block: 2,
-        final_norm: true,
+        ..ModelConfig::plain()
     })
 }
 

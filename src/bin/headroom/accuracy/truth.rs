@@ -3,8 +3,8 @@
 use std::sync::LazyLock;
 
 use headroom::config::{
-    Accelerator, AttentionKernel, Cluster, DataSharding, GradientDType, Job, Kernels, ModelConfig, Optimizer, Overheads,
-    ParallelLayout, PeakRates, Recompute, Run, TrainingPrecision, TrainingRun,
+    Accelerator, AttentionKernel, Cluster, DataSharding, Job, Kernels, ModelConfig, Optimizer, OptimizerImplementation,
+    Overheads, ParallelLayout, PeakRates, Recompute, Run, TrainingPrecision, TrainingRun,
 };
 use headroom::estimator::estimate;
 use headroom::import::config_json;
@@ -24,21 +24,6 @@ pub const NO_OVERHEAD: Cluster = Cluster {
         price_per_hour: 0.0,
     },
     overheads: Overheads { framework_context: Bytes::ZERO, fragmentation_percent: 0.0 },
-};
-
-/// A training run as the trackers run it: one step, nothing chosen yet.
-pub const ONE_STEP: TrainingRun = TrainingRun {
-    seq_length: 1,
-    global_batch_size: 1,
-    micro_batch_size: Some(1),
-    precision: TrainingPrecision::Bf16Pure,
-    gradients: GradientDType::AsWeights,
-    optimizer: Optimizer::AdamW,
-    kernels: Kernels::Fused,
-    attention: AttentionKernel::Flash,
-    recompute: Recompute::None,
-    training_tokens: 1.0,
-    mfu: 1.0,
 };
 
 /// A row of memory on one device, under FSDP, tensor parallelism or with LoRA.
@@ -65,21 +50,32 @@ fn memory_outcome(row: Fields<'_>) -> Result<Vec<Comparison>, String> {
     let list = ops::lower(&ops::lowering(&job));
     let compare = |quantity, ours, pointer: &str| Ok::<_, String>(Comparison { quantity, ours, measured: row.count(pointer)? });
     Ok(vec![
-        compare(Quantity::Parameters, list.parameters(), "/measured/parameters")?,
+        compare(Quantity::Parameters, parameters_per_rank(&job, &list), "/measured/parameters")?,
         compare(Quantity::Activations, saved(&job, &list), "/measured/after_forward_bytes/act")?,
         compare(Quantity::Peak, estimate(&job).total().0, "/measured/peak_bytes/total")?,
     ])
 }
 
-/// What is saved for backward when forward has ended.
+/// A sum over all operations of the model, each block counted as often as it stands there.
+fn over_all(list: &OpList, sum: impl Fn(&[Op]) -> u64) -> u64 {
+    sum(&list.embedding) + sum(&list.block) * list.num_hidden_layers + sum(&list.head)
+}
+
+/// Parameters on one tensor-parallel rank.
+fn parameters_per_rank(job: &Job, list: &OpList) -> u64 {
+    let t = job.layout().t();
+    over_all(list, |ops| ops::tensors(ops, Role::Parameter).map(|(_, tensor)| tensor.elements_per_rank(t, false).0).sum())
+}
+
+/// What one rank has saved for backward when forward has ended.
 fn saved(job: &Job, list: &OpList) -> u64 {
     let recompute = job.training().is_some_and(|run| run.recompute == Recompute::Full);
-    let sum = |ops: &[Op]| -> u64 {
+    let (t, sequence_parallel) = (job.layout().t(), job.layout().sequence_parallel);
+    over_all(list, |ops| {
         let kept = ops::tensors(ops, Role::Saved)
             .filter(|(_, tensor)| !recompute || matches!(tensor.kept, Kept::BlockInput | Kept::Always));
-        kept.map(|(_, tensor)| tensor.bytes().0).sum()
-    };
-    sum(&list.embedding) + sum(&list.block) * list.num_hidden_layers + sum(&list.head)
+        kept.map(|(_, tensor)| tensor.bytes_per_rank(t, sequence_parallel).0).sum()
+    })
 }
 
 fn memory_job(row: Fields<'_>) -> Result<Job, String> {
@@ -92,11 +88,12 @@ fn memory_job(row: Fields<'_>) -> Result<Job, String> {
         global_batch_size: micro_batch_size * steps * layout.d(),
         micro_batch_size: Some(micro_batch_size),
         precision: precision(row.text("/run/precision")?)?,
-        optimizer: optimizer(row)?,
+        optimizer: optimizer(row.text("/run/optimizer")?)?,
+        optimizer_implementation: implementation(row.text("/run/optimizer_implementation")?)?,
         kernels: kernels(row.text("/run/kernels")?)?,
         attention: attention(row.text("/run/attention")?)?,
         recompute: recompute(row.text("/run/recompute")?)?,
-        ..ONE_STEP
+        ..TrainingRun::plain()
     };
     Job::new(model, Run::Training(run), layout, NO_OVERHEAD).map_err(|error| error.to_string())
 }
@@ -105,13 +102,14 @@ fn precision(word: &str) -> Result<TrainingPrecision, String> {
     match word {
         "bf16" => Ok(TrainingPrecision::Bf16Pure),
         "fp32" => Ok(TrainingPrecision::Fp32),
-        other => Err(format!("the precision {other} is not modelled yet")),
+        "amp_bf16" => Ok(TrainingPrecision::AmpBf16),
+        "fsdp_mixed" => Ok(TrainingPrecision::FsdpMixed),
+        other => Err(format!("the precision {other} is not modelled")),
     }
 }
 
-fn optimizer(row: Fields<'_>) -> Result<Optimizer, String> {
-    let _implementation = row.text("/run/optimizer_implementation")?;
-    match row.text("/run/optimizer")? {
+fn optimizer(word: &str) -> Result<Optimizer, String> {
+    match word {
         "adamw" => Ok(Optimizer::AdamW),
         "sgd" => Ok(Optimizer::Sgd),
         "sgd_momentum" => Ok(Optimizer::SgdMomentum),
@@ -120,10 +118,20 @@ fn optimizer(row: Fields<'_>) -> Result<Optimizer, String> {
     }
 }
 
+fn implementation(word: &str) -> Result<OptimizerImplementation, String> {
+    match word {
+        "for_loop" => Ok(OptimizerImplementation::ForLoop),
+        "foreach" => Ok(OptimizerImplementation::Foreach),
+        "fused" => Ok(OptimizerImplementation::Fused),
+        other => Err(format!("the optimizer implementation {other} is not modelled")),
+    }
+}
+
 fn kernels(word: &str) -> Result<Kernels, String> {
     match word {
+        "eager" => Ok(Kernels::Eager),
         "fused" => Ok(Kernels::Fused),
-        other => Err(format!("the stack {other} is not modelled yet")),
+        other => Err(format!("the stack {other} is not modelled")),
     }
 }
 
@@ -143,10 +151,12 @@ fn recompute(word: &str) -> Result<Recompute, String> {
     }
 }
 
+/// What a row's `parallel` may say.
+const PARALLEL: [&str; 4] = ["fully_sharded", "reshard_after_forward", "reduce_dtype", "tensor_parallel"];
+
 fn layout(row: Fields<'_>) -> Result<ParallelLayout, String> {
     let parallel = row.value("/parallel")?.as_object().ok_or("parallel is no group of keys")?;
-    const KNOWN: [&str; 4] = ["fully_sharded", "reshard_after_forward", "reduce_dtype", "tensor_parallel"];
-    if let Some(key) = parallel.keys().find(|key| !KNOWN.contains(&key.as_str())) {
+    if let Some(key) = parallel.keys().find(|key| !PARALLEL.contains(&key.as_str())) {
         return Err(format!("the layout {key} is not modelled"));
     }
     let mut layout = ParallelLayout::SINGLE;
@@ -154,9 +164,12 @@ fn layout(row: Fields<'_>) -> Result<ParallelLayout, String> {
     layout.data_parallel_size = row.degree("/parallel/fully_sharded")?;
     if parallel.contains_key("fully_sharded") {
         layout.sharding = DataSharding::Fsdp;
-        if !row.flag("/parallel/reshard_after_forward")? {
-            return Err("FSDP that keeps gathered weights (reshard_after_forward false) is not modelled yet".to_owned());
-        }
+        layout.reshard_after_forward = row.flag("/parallel/reshard_after_forward")?;
+        layout.reduce_in_fp32 = match row.text("/parallel/reduce_dtype")? {
+            "fp32" => true,
+            "bf16" => false,
+            other => return Err(format!("gradients reduced in {other} are not modelled")),
+        };
     }
     Ok(layout)
 }
@@ -194,7 +207,7 @@ fn flops_outcome(row: Fields<'_>) -> Result<Vec<Comparison>, String> {
         global_batch_size: batch,
         micro_batch_size: Some(batch),
         attention: attention(row.text("/attn")?)?,
-        ..ONE_STEP
+        ..TrainingRun::plain()
     };
     let model = imported(&config)?;
     let job = Job::new(model, Run::Training(run), ParallelLayout::SINGLE, NO_OVERHEAD).map_err(|error| error.to_string())?;
