@@ -15,8 +15,9 @@ const SECTIONS: [(&str, &[Group]); 3] = [
 ];
 
 /// What folds away, in the order of the form.
-const FOLDS: [(&str, &[Group]); 5] = [
+const FOLDS: [(&str, &[Group]); 6] = [
     ("Architecture", &[Group::Architecture]),
+    ("Experts and special layers", &[Group::Structure]),
     ("Run details", &[Group::Run, Group::Precision]),
     ("GPU and layout details", &[Group::Hardware, Group::Layout]),
     ("Reserve", &[Group::Reserve]),
@@ -67,7 +68,7 @@ fn ModeSwitch() -> impl IntoView {
             <button
                 type="button"
                 class="switch__option"
-                data-testid=format!("mode-{}", label.to_lowercase())
+                data-testid=format!("mode-{}", label.to_ascii_lowercase())
                 aria-pressed=move || (state.mode.get() == mode).to_string()
                 on:click=move |_| state.set(FieldId::Mode, Value::choice(mode))
             >
@@ -186,6 +187,7 @@ fn part(scenario: &Scenario, field: &Field) -> String {
     match value {
         Value::Flag(true) => label,
         Value::Flag(false) => format!("no {label}"),
+        Value::Empty if field.group == Group::Structure => format!("no {label}"),
         Value::Empty => format!("{label} unknown"),
         value => format!("{label} {}", show(field.id, &value)),
     }
