@@ -2,8 +2,7 @@ use headroom::config::*;
 use serde_json::Value;
 pub fn job(row: &Value) -> Job {
     let c = &row["config"];
-    let mut config = headroom::import::config_json(&c.to_string()).expect("a known model").config;
-    config.family = serde_json::from_value(c["model_type"].clone()).unwrap_or(Family::Generic);
+    let config = headroom::import::config_json(&c.to_string()).expect("a known model").config;
     let r = &row["run"];
     let n = |k: &str| r[k].as_u64().unwrap_or(1);
     crate::support::training_job(&config, ParallelLayout::SINGLE, |run| {
