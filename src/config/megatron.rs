@@ -106,6 +106,9 @@ pub struct MegatronOptions {
     pub moe_grouped_gemm: bool,
     /// Every expert gets the same number of tokens, rounded up (`moe_expert_capacity_factor` 1, padded).
     pub moe_pad_expert_input_to_capacity: bool,
+    /// Micro-batches for which the output layer's weight gradient waits until the pipeline drains (`wgrad_deferral_limit` of
+    /// `defer_embedding_wgrad_compute`): each keeps its input and its logits' gradient. 0: none waits.
+    pub wgrad_deferral_limit: u64,
     /// The data loader makes an attention mask of one byte per pair of tokens (`create_attention_mask_in_dataloader`).
     pub create_attention_mask: bool,
     /// Workspace of one stream of Transformer Engine's matrix products.
@@ -134,6 +137,7 @@ impl MegatronOptions {
         moe_token_dispatcher: TokenDispatcher::AllGather,
         moe_grouped_gemm: false,
         moe_pad_expert_input_to_capacity: false,
+        wgrad_deferral_limit: 0,
         create_attention_mask: false,
         transformer_engine_workspace: Bytes(32 * MIB),
         cublas_workspace: Bytes(32 * MIB),

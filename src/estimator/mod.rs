@@ -165,6 +165,12 @@ pub fn stage_ledger(job: &Job, stage: u64) -> Option<Ledger> {
     Some(Ledger { lines: megatron::peak(job, run, Some(stage), true).lines })
 }
 
+/// What one pipeline stage holds when forward has ended for all its micro-batches in flight; `None` as for [`stage_ledger`].
+pub fn stage_after_forward(job: &Job, stage: u64) -> Option<Ledger> {
+    let run = megatron_run(job)?;
+    Some(Ledger { lines: megatron::after_forward(job, run, stage) })
+}
+
 /// The training run, if Megatron-LM runs it.
 fn megatron_run(job: &Job) -> Option<&TrainingRun> {
     job.training().filter(|run| run.kernels == Kernels::Megatron)

@@ -82,6 +82,12 @@ pub(super) fn buffers(scope: &Scope, lines: &mut Vec<LineItem>) {
     let message = if split { Bytes(hidden.0.div_ceil(layout.t())) } else { hidden };
     let note = "Tensors sent to or received from the neighbouring stages.";
     push(temporary, "Pipeline messages", message * scope.stage.messages, note, core);
+    if scope.stage.head && options.wgrad_deferral_limit > 0 {
+        let rows = options.padded_vocab_size(scope.job.model().vocab_size, layout.t()).div_ceil(layout.t());
+        let logits = Bytes(hidden.0 / scope.job.model().hidden_size.max(1)) * rows;
+        let note = "Inputs of the output layer and gradients of its logits, kept until the weight's gradient is computed.";
+        push(temporary, "Deferred output gradients", (hidden + logits) * options.wgrad_deferral_limit, note, core);
+    }
     if options.create_attention_mask {
         let s = scope.run.seq_length;
         let pairs = s.saturating_mul(s.div_ceil(layout.cp())).saturating_mul(scope.job.micro_batch_size());

@@ -18,6 +18,8 @@ use schedule::{Kind, Stage};
 /// A moment of a stage's step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum At {
+    /// Forward has ended for all micro-batches in flight: everything that is saved.
+    Forward,
     /// In the head: backward of that operation of it, or the loss's forward, which holds as much.
     Head(usize),
     /// Backward of that operation of the first block that backward enters.
@@ -102,6 +104,15 @@ pub(super) fn peak(job: &Job, run: &TrainingRun, only: Option<u64>, detail: bool
     Peak { lines, name: scope.name(at), stage: scope.stage.index, moments }
 }
 
+/// What one stage holds when forward has ended: states, buffers, and everything saved.
+pub(super) fn after_forward(job: &Job, run: &TrainingRun, stage: u64) -> Vec<LineItem> {
+    let model = rank_model(job, run);
+    let scope = Scope { job, run, model: &model, stage: schedule::stage(job, run, stage) };
+    let mut lines = scope.resident(true);
+    lines::activations(&scope, At::Forward, true, &mut lines);
+    lines
+}
+
 impl<'a> Scope<'a> {
     /// The moments that can be the highest, in the order of the step.
     fn moments(&self) -> Vec<At> {
@@ -117,6 +128,7 @@ impl<'a> Scope<'a> {
             At::Head(_) => "when backward goes through the output head",
             At::Block(_) if self.run.recompute == Recompute::None => "when backward enters the last block",
             At::Block(_) => "when backward recomputes the last block",
+            At::Forward => "when forward has ended",
             At::Step => "when the optimizer steps",
         }
     }
@@ -156,7 +168,8 @@ impl<'a> Scope<'a> {
         match at {
             At::Head(place) => walk(&self.model.head, place, Alive::Saved, &mut found),
             At::Block(place) => self.inside_block(place, &mut found),
-            At::Step => {}
+            At::Forward if self.stage.head => saved(&self.model.head, 1, |_| true, &mut found),
+            At::Forward | At::Step => {}
         }
         found
     }

@@ -18,11 +18,6 @@ impl PerKind {
         }
     }
 
-    /// Both together.
-    pub const fn total(self) -> u64 {
-        self.dense.saturating_add(self.experts)
-    }
-
     fn add(&mut self, kind: Kind, count: u64) {
         match kind {
             Kind::Dense => self.dense = self.dense.saturating_add(count),

@@ -52,9 +52,7 @@ fn output_layer(rank: &Rank) -> Step {
         tensors.push(rank.weight("output weight", [rank.vocabulary(), rank.h()]));
     }
     tensors.push(always(rank.hidden("normed output")));
-    if matches!(rank.options.cross_entropy_loss_fusion, LossFusion::None) {
-        tensors.push(rank.alive("gradient of the logits", logits(rank)));
-    }
+    tensors.push(rank.alive("gradient of the logits", logits(rank)));
     tensors.push(rank.full_gradient("gradient of the normed output"));
     tensors.extend(rank.splits_tokens().then(|| rank.residual_gradient()));
     tensors.push(tensor("gradient of the weight", Role::Workspace, [rank.vocabulary(), rank.h()], rank.parameter));
