@@ -118,7 +118,14 @@ struct Line {
 
 fn optimizer(scope: &Scope, recipe: PrecisionRecipe) -> Vec<Line> {
     let shared = scope.job.layout().sharding.shards_optimizer();
-    let line = |label, dtype, note| Line { kind: MemoryKind::OptimizerState, label, dtype, shared, note, source: sources::MEGATRON_CORE };
+    let line = |label, dtype, note| Line {
+        kind: MemoryKind::OptimizerState,
+        label,
+        dtype,
+        shared,
+        note,
+        source: sources::MEGATRON_CORE,
+    };
     let mut found = Vec::with_capacity(3);
     if let Some(master) = recipe.master {
         found.push(line("Master weights", master, "An fp32 copy of every weight, updated by the optimizer."));
@@ -190,8 +197,8 @@ fn factors(scope: &Scope, held: &[Held]) -> LineItem {
 fn vectors(scope: &Scope, elements: &[(u64, bool)], label: &'static str, note: &'static str, source: Source) -> LineItem {
     let shared = scope.job.layout().sharding.shards_optimizer();
     let sum = |expert: bool| elements.iter().filter(|part| part.1 == expert).map(|part| part.0).fold(0, u64::saturating_add);
-    let share = |expert: bool| sum(expert).div_ceil(if shared { copies(scope, expert) } else { 1 });
-    let count = share(false).saturating_add(share(true));
+    let own = |expert: bool| sum(expert).div_ceil(if shared { copies(scope, expert) } else { 1 });
+    let count = own(false).saturating_add(own(true));
     let dtype = DType::Fp32;
     let bytes = Elements(count).stored_as(dtype);
     let shape = Shape::of([Dim("values of this rank", count)]);
