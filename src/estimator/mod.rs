@@ -10,12 +10,14 @@ mod megatron;
 mod overhead;
 mod stage;
 mod states;
+mod timeline;
 
 pub use blockers::Blocker;
 pub use compute::Compute;
 pub use ledger::{Certainty, Ledger, LineItem, MemoryKind, TensorLine};
 pub use overhead::FRAMEWORK_CONTEXT;
 pub use states::GATHERED_WEIGHTS;
+pub use timeline::{Event, events, measured};
 
 use crate::config::{Job, Kernels, Recompute, Run, TrainingRun};
 use crate::ops::{self, OpList, Role};

@@ -1,11 +1,12 @@
 //! From a file of a known kind to the architecture.
 
-use super::kind::{Experts, Flag, Kind, Latent, Norms, Positions};
+use super::experts::{latent_attention, mixture};
+use super::kind::{Flag, Kind, Norms, Positions};
 use super::layers;
-use super::reader::{MAX_LAYERS, MAX_POSITIONS, MAX_SIZE, Reader, head_dim_of, whole};
+use super::reader::{MAX_LAYERS, MAX_POSITIONS, MAX_SIZE, Reader, head_dim_of};
 use super::value::Value;
 use super::{How, ImportError};
-use crate::config::{Family, HiddenAct, LayerSet, Mla, MlpKind, ModelConfig, Moe, PositionEmbedding};
+use crate::config::{Family, HiddenAct, Mla, ModelConfig, PositionEmbedding};
 
 /// Every name a size has in some file; this program's own comes first.
 pub(super) const HIDDEN: &[&str] = &["hidden_size", "n_embd", "d_model", "n_embed", "model_dim", "dim"];
@@ -25,12 +26,6 @@ const INNER: &[&str] = &["intermediate_size", "ffn_dim", "n_inner", "ffn_hidden_
 const VOCAB: &[&str] = &["vocab_size", "padded_vocab_size", "n_vocab"];
 const POSITIONS: &[&str] =
     &["max_position_embeddings", "n_positions", "n_ctx", "max_seq_len", "seq_length", "max_sequence_length"];
-pub(super) const EXPERTS: &[&str] =
-    &["num_experts", "num_local_experts", "n_routed_experts", "moe_num_experts", "num_moe_experts"];
-const PER_TOKEN: &[&str] =
-    &["num_experts_per_tok", "num_experts_per_token", "moe_top_k", "moe_topk", "top_k_experts", "experts_per_token", "moe_k"];
-const EXPERT_WIDTH: &[&str] = &["moe_intermediate_size", "expert_ffn_hidden_size", "moe_ffn_hidden_size", "expert_hidden_size"];
-
 /// Reads a file of that kind.
 pub(super) fn decoder(file: &mut Reader<'_>, kind: &Kind) -> Result<ModelConfig, ImportError> {
     let sizes = kind.sizes;
@@ -116,7 +111,7 @@ fn tell_implied(file: &mut Reader<'_>, kind: &Kind, config: &ModelConfig) {
 }
 
 /// One yes or no.
-fn flag(file: &mut Reader<'_>, flag: Flag, name: &'static str) -> Result<bool, ImportError> {
+pub(super) fn flag(file: &mut Reader<'_>, flag: Flag, name: &'static str) -> Result<bool, ImportError> {
     match flag {
         Flag::Is(yes) => Ok(yes),
         Flag::Key(key, default) => file.flag_as(key, name, default),
@@ -210,7 +205,7 @@ fn inner(file: &mut Reader<'_>, kind: &Kind, hidden: u64) -> Result<u64, ImportE
     file.size_or(INNER, MAX_SIZE, kind.sizes.inner)
 }
 
-fn truth(file: &Reader<'_>, key: &str) -> bool {
+pub(super) fn truth(file: &Reader<'_>, key: &str) -> bool {
     matches!(file.peek(key), Some(Value::Bool(true)))
 }
 
@@ -269,89 +264,6 @@ fn rotary_dim(file: &mut Reader<'_>, kind: &Kind, head_dim: u64) -> Result<Optio
     }
     file.tell("rotary_dim", &width, how, "The rotated part of each head.");
     Ok(Some(width))
-}
-
-/// Latent attention's five widths.
-fn latent_attention(file: &mut Reader<'_>, latent: Latent) -> Result<Mla, ImportError> {
-    // A query that is not compressed is written as null.
-    let direct = file.has("q_lora_rank") && file.peek("q_lora_rank").is_none();
-    let q_lora_rank = if direct || latent.query_rank == 0 {
-        file.optional(&["q_lora_rank"], MAX_SIZE)?
-    } else {
-        Some(file.size_or(&["q_lora_rank"], MAX_SIZE, latent.query_rank)?)
-    };
-    Ok(Mla {
-        q_lora_rank,
-        kv_lora_rank: file.size_or(&["kv_lora_rank"], MAX_SIZE, latent.rank)?,
-        qk_rope_head_dim: file.size_or(&["qk_rope_head_dim"], MAX_SIZE, latent.rope)?,
-        qk_nope_head_dim: file.size_or(&["qk_nope_head_dim"], MAX_SIZE, latent.nope)?,
-        v_head_dim: file.size_or(&["v_head_dim"], MAX_SIZE, latent.value)?,
-    })
-}
-
-/// The experts, if the file has any.
-fn mixture(file: &mut Reader<'_>, experts: Option<Experts>, inner: u64, layers: u64) -> Result<Option<Moe>, ImportError> {
-    let Some(experts) = experts else { return Ok(None) };
-    let none = EXPERTS.iter().any(|key| matches!(file.peek(key), Some(Value::Whole(0))));
-    if none {
-        file.done_with(EXPERTS);
-        return Ok(None);
-    }
-    let num_experts = file.size_or(EXPERTS, MAX_SIZE, experts.count)?;
-    let num_experts_per_tok = file.size_or(PER_TOKEN, MAX_SIZE, experts.per_token)?;
-    let moe_intermediate_size = match experts.width {
-        0 => file.size_or_derived(EXPERT_WIDTH, inner, "As intermediate_size.")?,
-        width => file.size_or(EXPERT_WIDTH, MAX_SIZE, width)?,
-    };
-    let shared = shared_width(file, &experts, moe_intermediate_size)?;
-    let [n_group, topk_group] = experts.groups;
-    let group = |file: &mut Reader<'_>, key: &'static str, default: u64| {
-        if file.has(key) { file.optional(&[key], MAX_SIZE).map(|stated| stated.unwrap_or(1)) } else { Ok(default) }
-    };
-    if num_experts_per_tok > num_experts {
-        return Err(ImportError::OutOfRange {
-            key: "num_experts_per_tok".to_owned(),
-            value: num_experts_per_tok,
-            max: num_experts,
-        });
-    }
-    Ok(Some(Moe {
-        num_experts,
-        num_experts_per_tok,
-        moe_intermediate_size,
-        shared_expert_intermediate_size: shared,
-        layers: layers::with_experts(file, experts.first_dense, layers)?,
-        n_group: group(file, "n_group", n_group)?,
-        topk_group: group(file, "topk_group", topk_group)?,
-        norm_topk_prob: flag(file, experts.norm_topk, "norm_topk_prob")?,
-        bias: experts.bias,
-    }))
-}
-
-/// Inner width of all shared experts together.
-fn shared_width(file: &mut Reader<'_>, experts: &Experts, width: u64) -> Result<u64, ImportError> {
-    const KEY: &str = "shared_expert_intermediate_size";
-    if let Some(value) = file.peek(KEY) {
-        file.done_with(&[KEY]);
-        let stated = if *value == Value::Whole(0) { 0 } else { whole(KEY, value, MAX_SIZE)? };
-        file.tell(KEY, &stated, How::Read, "");
-        return Ok(stated);
-    }
-    let keys = ["n_shared_experts", "num_shared_experts", "moe_num_shared_experts"];
-    let stated = keys.iter().find(|key| file.has(key));
-    let count = match stated.and_then(|key| file.peek(key)) {
-        Some(Value::Whole(0)) => 0,
-        Some(value) => whole("n_shared_experts", value, MAX_SIZE)?,
-        None if stated.is_some() => 0,
-        None => experts.shared,
-    };
-    file.done_with(&keys);
-    let total = if experts.shared_width > 0 && stated.is_none() { experts.shared_width } else { count.saturating_mul(width) };
-    if total > 0 {
-        let how = if stated.is_some() { How::Derived } else { How::Assumed };
-        file.tell(KEY, &total, how, "The width of all shared experts together.");
-    }
-    Ok(total)
 }
 
 /// The activation function, by the operators that compute it.
@@ -429,50 +341,3 @@ fn opt(file: &mut Reader<'_>, config: &mut ModelConfig) -> Result<(), ImportErro
     config.word_embed_proj_dim = Some(embedding).filter(|width| *width != config.hidden_size);
     Ok(())
 }
-
-/// A kind for a file of an unknown `model_type`, put together from its keys. Nothing is taken where a size is missing.
-pub(super) fn guessed(file: &Reader<'_>) -> Kind {
-    let stated = |keys: &[&str]| keys.iter().any(|key| file.peek(key).is_some());
-    let first = |keys: &[&'static str]| keys.iter().copied().find(|key| file.peek(key).is_some());
-    let classic =
-        stated(&["layer_norm_eps", "layer_norm_epsilon", "norm_epsilon", "layernorm_epsilon"]) && !stated(&["rms_norm_eps"]);
-    let act = ["hidden_act", "hidden_activation", "activation_function", "activation"].iter().find_map(|key| file.peek(key));
-    let gated = match act {
-        Some(Value::Text(word)) => !classic || ["silu", "swish", "swiglu", "geglu"].contains(&word.as_str()),
-        _ => !classic,
-    };
-    let rotary = stated(&["rope_theta", "rope_parameters", "rope_scaling", "rotary_pct", "rotary_dim", "partial_rotary_factor"]);
-    let positions = match (rotary || !classic, truth(file, "alibi")) {
-        (_, true) => Positions::AlibiOrRotary,
-        (true, _) => Positions::Are(PositionEmbedding::Rotary),
-        (false, _) => Positions::LearnedPlus(0),
-    };
-    let bias = |keys: &[&'static str]| first(keys).map_or(Flag::Is(false), |key| Flag::Key(key, false));
-    let base = if classic { Kind::CLASSIC } else { Kind::PLAIN };
-    Kind {
-        mlp: if gated { MlpKind::Gated } else { MlpKind::Plain },
-        act: if gated { HiddenAct::Silu } else { HiddenAct::Gelu },
-        positions,
-        attention_bias: bias(&[
-            "attention_bias",
-            "qkv_bias",
-            "use_qkv_bias",
-            "add_qkv_bias",
-            "use_bias",
-            "bias",
-            "add_bias_linear",
-        ]),
-        output_bias: bias(&["attention_out_bias", "o_proj_bias", "attention_bias", "use_bias", "bias", "add_bias_linear"]),
-        mlp_bias: bias(&["mlp_bias", "use_bias", "bias", "add_bias_linear"]),
-        qk_norm: first(&["use_qk_norm", "qk_layernorm", "qk_norm"]).map_or(Flag::Is(false), |key| Flag::Key(key, false)),
-        window: super::kind::Window::Listed(0),
-        experts: stated(EXPERTS).then_some(Experts::of(0, 0)),
-        latent: stated(&["kv_lora_rank"]).then_some(Latent { query_rank: 0, rank: 0, rope: 0, nope: 0, value: 0 }),
-        attention_cap: Flag::Number("attn_logit_softcapping", false),
-        logit_cap: Flag::Number("final_logit_softcapping", false),
-        ..base
-    }
-}
-
-/// Layer sets without a member are written in one way only.
-pub(super) const NO_LAYERS: (Option<u64>, LayerSet) = (None, LayerSet::None);

@@ -1,12 +1,15 @@
 //! Which layers look back on a window, and which have experts.
 
-use super::decoder::NO_LAYERS;
 use super::kind::{Kind, Window};
 use super::reader::{MAX_LAYERS, MAX_POSITIONS, Reader, whole};
 use super::value::Value;
 use super::{How, ImportError};
 use crate::config::LayerSet;
 
+/// The longest irregular pattern: what a link can carry.
+const MOST_LISTED: usize = 1024;
+/// Layer sets without a member are written in one way only.
+const NO_LAYERS: (Option<u64>, LayerSet) = (None, LayerSet::None);
 /// Words of `layer_types`.
 const FULL: &str = "full_attention";
 const SLIDING: &str = "sliding_attention";
@@ -31,7 +34,7 @@ pub(super) fn sliding(file: &mut Reader<'_>, kind: &Kind, layers: u64) -> Result
     let set = match (kind.window, listed) {
         // Their modules look at no list.
         (Window::None | Window::All(_) | Window::AllIfUsed, _) | (Window::Listed(_), None) => LayerSet::All,
-        (_, Some(flags)) => compact(flags),
+        (_, Some(flags)) => compact(flags)?,
         (Window::FromIfUsed, None) => from(file)?,
         (Window::AllButEvery { period, .. }, None) => every(file, period)?,
     };
@@ -118,7 +121,7 @@ pub(super) fn with_experts(file: &mut Reader<'_>, first_dense: u64, layers: u64)
         match file.peek(key) {
             Some(Value::List(flags)) => {
                 file.done_with(&[key]);
-                return Ok(compact(flags.iter().map(|flag| *flag != Value::Whole(0) && *flag != Value::Bool(false)).collect()));
+                return compact(flags.iter().map(|flag| *flag != Value::Whole(0) && *flag != Value::Bool(false)).collect());
             }
             Some(value) => {
                 step = number(key, value)?;
@@ -147,20 +150,24 @@ pub(super) fn with_experts(file: &mut Reader<'_>, first_dense: u64, layers: u64)
     let place = |layer: u64| if from_zero { layer } else { layer + 1 };
     let has =
         |layer: u64| step > 0 && layer >= first && place(layer).is_multiple_of(step) && !dense.contains(&Value::Whole(layer));
-    Ok(compact((0..layers).map(has).collect()))
+    compact((0..layers).map(has).collect())
 }
 
 /// The shortest way to write the same layers.
-pub(super) fn compact(flags: Vec<bool>) -> LayerSet {
-    let Some(first) = flags.iter().position(|flag| *flag) else { return LayerSet::None };
-    let Some(gap) = flags.iter().position(|flag| !*flag) else { return LayerSet::All };
+pub(super) fn compact(mut flags: Vec<bool>) -> Result<LayerSet, ImportError> {
+    let Some(first) = flags.iter().position(|flag| *flag) else { return Ok(LayerSet::None) };
+    let Some(gap) = flags.iter().position(|flag| !*flag) else { return Ok(LayerSet::All) };
     let count = |index: usize| u64::try_from(index).unwrap_or(u64::MAX);
     let period = gap + 1;
     if flags.iter().enumerate().all(|(layer, flag)| *flag != (layer + 1).is_multiple_of(period)) && gap > 0 {
-        return LayerSet::AllButEvery(count(period));
+        return Ok(LayerSet::AllButEvery(count(period)));
     }
     if gap < first && flags.iter().skip(first).all(|flag| *flag) {
-        return LayerSet::From(count(first));
+        return Ok(LayerSet::From(count(first)));
     }
-    LayerSet::Listed(flags)
+    flags.truncate(flags.iter().rposition(|flag| *flag).map_or(0, |last| last + 1));
+    if flags.len() > MOST_LISTED {
+        return Err(ImportError::not_modelled("an irregular pattern of more than 1024 layers"));
+    }
+    Ok(LayerSet::Listed(flags))
 }

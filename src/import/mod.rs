@@ -6,6 +6,8 @@
 
 mod decoder;
 mod error;
+mod experts;
+mod guess;
 mod kind;
 mod layers;
 mod reader;
@@ -93,7 +95,7 @@ pub fn config_json(text: &str) -> Result<Imported, ImportError> {
     let mut reader = Reader::new(&base, nested.map(|_| &file));
     let known = Kind::of(&model_type).copied();
     tell_kind(&mut reader, &model_type, known.as_ref());
-    let kind = known.unwrap_or_else(|| decoder::guessed(&reader));
+    let kind = known.unwrap_or_else(|| guess::guessed(&reader));
     let config = decoder::decoder(&mut reader, &kind)?;
     reader::check_heads(&config)?;
     let name = name(&base).or_else(|| name(&file));

@@ -18,12 +18,14 @@ mod builder;
 mod ends;
 pub mod megatron;
 mod mlp;
+pub(crate) mod modules;
+pub(crate) mod tape;
 mod tensor;
 
 pub use builder::Lowering;
 pub use tensor::{Dim, Kept, Op, Role, Shape, Split, Tensor};
 
-use crate::config::{AttentionKernel, Job, Kernels, Run};
+use crate::config::{AttentionKernel, Job, Kernels, Run, TrainingPrecision};
 use crate::units::Flops;
 
 /// Tokens that go through the chunked loss at once.
@@ -124,6 +126,8 @@ pub fn lowering(job: &Job) -> Lowering<'_> {
                 kernels: run.kernels,
                 attention: run.attention,
                 training: true,
+                tensor_model_parallel_size: job.layout().t(),
+                autocast: run.precision == TrainingPrecision::AmpBf16,
             }
         }
         Run::Serving(run) => Lowering {
@@ -138,6 +142,8 @@ pub fn lowering(job: &Job) -> Lowering<'_> {
             kernels: Kernels::Fused,
             attention: run.attention,
             training: false,
+            tensor_model_parallel_size: job.layout().t(),
+            autocast: false,
         },
     }
 }

@@ -4,8 +4,8 @@ use std::num::NonZeroU64;
 
 use super::{FieldId, FieldKind, Mode, Scenario, Value, field, fields, number, parse, range_text};
 use crate::config::{
-    Accelerator, Cluster, DataSharding, Job, ModelConfig, Overheads, ParallelLayout, PeakRates, PositionEmbedding, Run,
-    ServingRun, TrainingRun,
+    Accelerator, Cluster, DataSharding, Job, LayerSet, Mla, ModelConfig, Moe, Overheads, ParallelLayout, PeakRates,
+    PositionEmbedding, Run, ServingRun, TrainingRun,
 };
 use crate::units::{Bytes, DType, grouped, to_f64};
 
@@ -33,7 +33,7 @@ impl Scenario {
         let mut errors: Vec<FieldError> =
             fields().iter().filter(|field| field.applies.in_mode(mode)).filter_map(|field| self.check_value(field.id)).collect();
         // Rules between fields are looked at only where each field is in order by itself.
-        for rule in [check_heads, check_positions, check_gpus] {
+        for rule in [check_heads, check_positions, check_experts, check_gpus] {
             if let Some(error) = rule(self)
                 && !errors.iter().any(|known| known.field == error.field)
             {
@@ -132,8 +132,56 @@ impl Scenario {
             embedding_norm: self.flag(FieldId::EmbeddingNorm),
             norms_per_block: self.integer(FieldId::NormsPerBlock),
             final_norm: self.flag(FieldId::FinalNorm),
-            ..ModelConfig::plain()
+            family: self.word(FieldId::Family),
+            hidden_act: self.word(FieldId::HiddenAct),
+            rotary_dim: self.optional_integer(FieldId::RotaryDim),
+            sliding_window: self.optional_integer(FieldId::SlidingWindow),
+            sliding_layers: self.layers(FieldId::SlidingLayers),
+            moe: self.experts(),
+            mla: self.latent(),
+            parallel_residual: self.flag(FieldId::ParallelResidual),
+            attention_sinks: self.flag(FieldId::AttentionSinks),
+            attn_logit_softcapping: self.flag(FieldId::AttentionSoftcap),
+            final_logit_softcapping: self.flag(FieldId::LogitSoftcap),
+            lm_head_bias: self.flag(FieldId::HeadBias),
+            word_embed_proj_dim: self.optional_integer(FieldId::EmbeddingWidth),
+            new_decoder_architecture: self.flag(FieldId::NewDecoder),
         }
+    }
+
+    fn layers(&self, id: FieldId) -> LayerSet {
+        match self.get(id) {
+            Value::Layers(set) => set,
+            _ => LayerSet::None,
+        }
+    }
+
+    /// The experts, if there are any; what is left empty is the smallest that makes sense.
+    fn experts(&self) -> Option<Moe> {
+        let size = |id| self.optional_integer(id);
+        Some(Moe {
+            num_experts: size(FieldId::NumExperts)?,
+            num_experts_per_tok: size(FieldId::ExpertsPerToken).unwrap_or(1),
+            moe_intermediate_size: size(FieldId::ExpertWidth).unwrap_or_else(|| self.integer(FieldId::IntermediateSize)),
+            shared_expert_intermediate_size: size(FieldId::SharedExpertWidth).unwrap_or(0),
+            layers: self.layers(FieldId::ExpertLayers),
+            n_group: size(FieldId::ExpertGroups).unwrap_or(1),
+            topk_group: size(FieldId::ExpertGroupsKept).unwrap_or(1),
+            norm_topk_prob: self.flag(FieldId::ExpertNorm),
+            bias: self.flag(FieldId::ExpertBias),
+        })
+    }
+
+    /// Latent attention, if keys and values are compressed; heads left empty have the model's own head width.
+    fn latent(&self) -> Option<Mla> {
+        let width = |id| self.optional_integer(id).unwrap_or_else(|| self.integer(FieldId::HeadDim));
+        Some(Mla {
+            kv_lora_rank: self.optional_integer(FieldId::KvLoraRank)?,
+            q_lora_rank: self.optional_integer(FieldId::QLoraRank),
+            qk_rope_head_dim: width(FieldId::QkRopeHeadDim),
+            qk_nope_head_dim: width(FieldId::QkNopeHeadDim),
+            v_head_dim: width(FieldId::VHeadDim),
+        })
     }
 
     fn run(&self, mode: Mode) -> Run {
@@ -145,12 +193,12 @@ impl Scenario {
                 precision: self.word(FieldId::Precision),
                 gradients: self.word(FieldId::Gradients),
                 optimizer: self.word(FieldId::Optimizer),
+                optimizer_implementation: self.word(FieldId::OptimizerImplementation),
                 kernels: self.word(FieldId::Kernels),
                 attention: self.word(FieldId::Attention),
                 recompute: self.word(FieldId::Recompute),
                 training_tokens: to_f64(self.integer(FieldId::TrainingTokens)),
                 mfu: self.decimal(FieldId::Mfu).unwrap_or_default() / 100.0,
-                ..TrainingRun::plain()
             }),
             Mode::Serve => Run::Serving(ServingRun {
                 context_length: self.integer(FieldId::ContextLength),
@@ -188,7 +236,8 @@ impl Scenario {
             data_parallel_size: NonZeroU64::new(ranks).unwrap_or(NonZeroU64::MIN),
             sequence_parallel: training && self.flag(FieldId::SequenceParallel),
             sharding: if training { self.word(FieldId::Sharding) } else { DataSharding::None },
-            ..ParallelLayout::SINGLE
+            reshard_after_forward: self.flag(FieldId::ReshardAfterForward),
+            reduce_in_fp32: self.flag(FieldId::ReduceInFp32),
         }
     }
 
@@ -252,6 +301,20 @@ fn check_positions(scenario: &Scenario) -> Option<FieldError> {
         field: FieldId::PositionRows,
         message: "A learned position table needs at least one row.".to_owned(),
         way_out: Some((format!("Use {} rows", count(rows)), Value::Integer(rows))),
+    })
+}
+
+/// A token cannot go through more experts than there are.
+fn check_experts(scenario: &Scenario) -> Option<FieldError> {
+    let moe = scenario.experts()?;
+    (moe.num_experts_per_tok > moe.num_experts).then(|| FieldError {
+        field: FieldId::ExpertsPerToken,
+        message: format!(
+            "A token cannot go through {} experts where there are {}.",
+            count(moe.num_experts_per_tok),
+            count(moe.num_experts)
+        ),
+        way_out: Some((format!("Use {} experts per token", count(moe.num_experts)), Value::Integer(moe.num_experts))),
     })
 }
 

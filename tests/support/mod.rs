@@ -145,10 +145,8 @@ fn attention_parameters(config: &ModelConfig) -> u64 {
         total += if config.attention_bias { queries + 2 * keys } else { 0 };
         total += match (config.qk_norm, config.family) {
             (false, _) => 0,
-            // One norm over all heads at once.
-            (true, Family::Olmo2) => queries + keys,
-            // A norm of its own for each head.
-            (true, Family::Cohere | Family::Stablelm) => queries + keys,
+            // One norm over all heads at once, or a norm of its own for each head.
+            (true, Family::Olmo2 | Family::Cohere | Family::Stablelm) => queries + keys,
             // With a bias.
             (true, Family::Phi) => 4 * config.head_dim,
             (true, _) => 2 * config.head_dim,

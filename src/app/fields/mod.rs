@@ -32,7 +32,7 @@ pub fn FieldView(
         FieldKind::Choice(options) => view! { <SelectField field options wide /> }.into_any(),
         FieldKind::Flag => view! { <ToggleField field /> }.into_any(),
         FieldKind::Model | FieldKind::Accelerator => view! { <PickerField field wide bare /> }.into_any(),
-        FieldKind::Integer { .. } | FieldKind::Decimal { .. } | FieldKind::Text { .. } => {
+        FieldKind::Integer { .. } | FieldKind::Decimal { .. } | FieldKind::Text { .. } | FieldKind::Layers => {
             view! { <NumberField field wide /> }.into_any()
         }
     }

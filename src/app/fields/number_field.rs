@@ -52,7 +52,7 @@ pub fn NumberField(
             state.set(id, next);
         }
     };
-    let number = !matches!(field.kind, FieldKind::Text { .. });
+    let number = !matches!(field.kind, FieldKind::Text { .. } | FieldKind::Layers);
     view! {
         <FieldFrame field problem wide>
             <div class=if field.unit.is_empty() { "field__box" } else { "field__box field__box--unit" }>

@@ -15,8 +15,9 @@ const SECTIONS: [(&str, &[Group]); 3] = [
 ];
 
 /// What folds away, in the order of the form.
-const FOLDS: [(&str, &[Group]); 5] = [
+const FOLDS: [(&str, &[Group]); 6] = [
     ("Architecture", &[Group::Architecture]),
+    ("Experts and special layers", &[Group::Structure]),
     ("Run details", &[Group::Run, Group::Precision]),
     ("GPU and layout details", &[Group::Hardware, Group::Layout]),
     ("Reserve", &[Group::Reserve]),
@@ -186,6 +187,7 @@ fn part(scenario: &Scenario, field: &Field) -> String {
     match value {
         Value::Flag(true) => label,
         Value::Flag(false) => format!("no {label}"),
+        Value::Empty if field.group == Group::Structure => format!("no {label}"),
         Value::Empty => format!("{label} unknown"),
         value => format!("{label} {}", show(field.id, &value)),
     }

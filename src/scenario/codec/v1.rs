@@ -1,12 +1,12 @@
 //! Links of version 1: its keys and defaults, frozen on 2026-11-21.
 //!
-//! A later version that changes a key or a default gets a table of its own; this one never changes, so that links made with it keep
-//! their meaning. A test holds it equal to the field table for as long as version 1 is the version that is written.
+//! A later version that changes a key or a default gets a table of its own; here no key and no default ever changes, so that links
+//! made with it keep their meaning. A key may be added, with the default under which every earlier link means what it meant. A test holds it equal to the field table for as long as version 1 is the version that is written.
 
 use super::FieldId;
 
 /// Key, field and default of every input; `None`: the model's or the accelerator's own value.
-pub(super) const TABLE: [(&str, FieldId, Option<&str>); 54] = [
+pub(super) const TABLE: [(&str, FieldId, Option<&str>); 83] = [
     ("do", FieldId::Mode, Some("train")),
     ("name", FieldId::Name, Some(".z")),
     ("u", FieldId::MemoryUnit, Some("gib")),
@@ -31,6 +31,32 @@ pub(super) const TABLE: [(&str, FieldId, Option<&str>); 54] = [
     ("en", FieldId::EmbeddingNorm, None),
     ("nb", FieldId::NormsPerBlock, None),
     ("fn", FieldId::FinalNorm, None),
+    ("fam", FieldId::Family, None),
+    ("act", FieldId::HiddenAct, None),
+    ("rd", FieldId::RotaryDim, None),
+    ("sw", FieldId::SlidingWindow, None),
+    ("swl", FieldId::SlidingLayers, None),
+    ("par", FieldId::ParallelResidual, None),
+    ("snk", FieldId::AttentionSinks, None),
+    ("cap", FieldId::AttentionSoftcap, None),
+    ("capl", FieldId::LogitSoftcap, None),
+    ("hb", FieldId::HeadBias, None),
+    ("wp", FieldId::EmbeddingWidth, None),
+    ("nd", FieldId::NewDecoder, None),
+    ("ex", FieldId::NumExperts, None),
+    ("ept", FieldId::ExpertsPerToken, None),
+    ("exf", FieldId::ExpertWidth, None),
+    ("exs", FieldId::SharedExpertWidth, None),
+    ("exl", FieldId::ExpertLayers, None),
+    ("exg", FieldId::ExpertGroups, None),
+    ("exk", FieldId::ExpertGroupsKept, None),
+    ("ext", FieldId::ExpertNorm, None),
+    ("exb", FieldId::ExpertBias, None),
+    ("lat", FieldId::KvLoraRank, None),
+    ("latq", FieldId::QLoraRank, None),
+    ("latr", FieldId::QkRopeHeadDim, None),
+    ("latn", FieldId::QkNopeHeadDim, None),
+    ("latv", FieldId::VHeadDim, None),
     ("s", FieldId::SeqLength, Some("8192")),
     ("gb", FieldId::GlobalBatchSize, Some("128")),
     ("b", FieldId::MicroBatchSize, Some("1")),
@@ -43,6 +69,7 @@ pub(super) const TABLE: [(&str, FieldId, Option<&str>); 54] = [
     ("prec", FieldId::Precision, Some("bf16")),
     ("grad", FieldId::Gradients, Some("as-weights")),
     ("opt", FieldId::Optimizer, Some("adamw")),
+    ("oi", FieldId::OptimizerImplementation, Some("fused")),
     ("w", FieldId::WeightDType, Some("bf16")),
     ("kvd", FieldId::KvCacheDType, Some("bf16")),
     ("gpu", FieldId::Accelerator, Some("h100-80")),
@@ -52,6 +79,8 @@ pub(super) const TABLE: [(&str, FieldId, Option<&str>); 54] = [
     ("npn", FieldId::AcceleratorsPerNode, None),
     ("n", FieldId::Gpus, Some("8")),
     ("z", FieldId::Sharding, Some("fsdp")),
+    ("rs", FieldId::ReshardAfterForward, Some("1")),
+    ("rf", FieldId::ReduceInFp32, Some("1")),
     ("tp", FieldId::TensorParallel, Some("1")),
     ("pp", FieldId::PipelineParallel, Some("1")),
     ("sp", FieldId::SequenceParallel, Some("0")),

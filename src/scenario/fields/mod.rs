@@ -7,6 +7,7 @@ pub(super) use read::EMPTY;
 pub use read::{parse, range_text, show};
 
 use super::words::Word;
+use crate::config::LayerSet;
 
 /// The name of one input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -59,6 +60,58 @@ pub enum FieldId {
     NormsPerBlock,
     /// A norm before the head.
     FinalNorm,
+    /// Whose modules run the model.
+    Family,
+    /// Activation function of the feed-forward layer.
+    HiddenAct,
+    /// Rotated part of a head.
+    RotaryDim,
+    /// Tokens a sliding layer looks back on.
+    SlidingWindow,
+    /// Layers that slide.
+    SlidingLayers,
+    /// Attention and feed-forward side by side.
+    ParallelResidual,
+    /// One learned extra score per head.
+    AttentionSinks,
+    /// Scores squashed by a tanh.
+    AttentionSoftcap,
+    /// Logits squashed by a tanh.
+    LogitSoftcap,
+    /// Bias on the output head.
+    HeadBias,
+    /// Width of the token embedding where it is not the hidden size.
+    EmbeddingWidth,
+    /// Falcon's newer decoder.
+    NewDecoder,
+    /// Routed experts in a layer.
+    NumExperts,
+    /// Experts each token goes through.
+    ExpertsPerToken,
+    /// Inner width of one expert.
+    ExpertWidth,
+    /// Inner width of all shared experts together.
+    SharedExpertWidth,
+    /// Layers that have experts.
+    ExpertLayers,
+    /// Groups of experts.
+    ExpertGroups,
+    /// Groups a token keeps.
+    ExpertGroupsKept,
+    /// Whether the chosen experts' weights sum to 1 again.
+    ExpertNorm,
+    /// Biases on router and experts.
+    ExpertBias,
+    /// Width of the compressed keys and values.
+    KvLoraRank,
+    /// Width of the compressed query.
+    QLoraRank,
+    /// Rotated part of a query or key head.
+    QkRopeHeadDim,
+    /// Unrotated part of a query or key head.
+    QkNopeHeadDim,
+    /// Width of a value head.
+    VHeadDim,
     /// Tokens per training sequence.
     SeqLength,
     /// Sequences per optimizer step.
@@ -87,6 +140,8 @@ pub enum FieldId {
     Gradients,
     /// Optimizer.
     Optimizer,
+    /// How the optimizer walks over the parameters.
+    OptimizerImplementation,
     /// Format of served weights.
     WeightDType,
     /// Format of the key/value cache.
@@ -111,6 +166,10 @@ pub enum FieldId {
     SequenceParallel,
     /// What data-parallel ranks share out.
     Sharding,
+    /// Whether FSDP gives gathered weights back after forward.
+    ReshardAfterForward,
+    /// Whether FSDP reduces gradients in fp32.
+    ReduceInFp32,
     /// Framework context, GiB.
     FrameworkContext,
     /// Fragmentation reserve, per cent.
@@ -134,6 +193,8 @@ pub enum Value {
     Flag(bool),
     /// The scenario's name, or the id of a model or accelerator.
     Text(String),
+    /// Some of the layers.
+    Layers(LayerSet),
     /// Nothing: allowed where the field is optional.
     Empty,
 }
@@ -188,6 +249,8 @@ pub enum FieldKind {
     Choice(&'static [Choice]),
     /// Yes or no.
     Flag,
+    /// Some of the layers.
+    Layers,
     /// A model of the catalog, by id.
     Model,
     /// An accelerator of the catalog, by id.
@@ -206,6 +269,8 @@ pub enum Group {
     Model,
     /// Its architecture.
     Architecture,
+    /// What only some architectures have: windows, experts, latent attention.
+    Structure,
     /// What is done with it.
     Run,
     /// Number formats and optimizer.
@@ -222,14 +287,29 @@ pub enum Group {
 
 impl Group {
     /// All groups in the order of the form.
-    pub const ALL: [Self; 8] =
-        [Self::Model, Self::Architecture, Self::Run, Self::Precision, Self::Hardware, Self::Layout, Self::Reserve, Self::Cost];
+    pub const ALL: [Self; 9] = [
+        Self::Model,
+        Self::Architecture,
+        Self::Structure,
+        Self::Run,
+        Self::Precision,
+        Self::Hardware,
+        Self::Layout,
+        Self::Reserve,
+        Self::Cost,
+    ];
+
+    /// Whether its fields belong to the model's architecture.
+    pub const fn is_architecture(self) -> bool {
+        matches!(self, Self::Architecture | Self::Structure)
+    }
 
     /// The heading.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Model => "Model",
             Self::Architecture => "Architecture",
+            Self::Structure => "Experts and special layers",
             Self::Run => "Run",
             Self::Precision => "Precision",
             Self::Hardware => "Hardware",
