@@ -57,7 +57,12 @@ pub(super) fn buffers(scope: &Scope, lines: &mut Vec<LineItem>) {
     let (options, layout) = (scope.run.megatron, scope.job.layout());
     let core = sources::MEGATRON_CORE;
     let hidden = Elements(
-        scope.run.seq_length.div_ceil(layout.cp()).saturating_mul(scope.job.micro_batch_size()).saturating_mul(scope.job.model().hidden_size),
+        scope
+            .run
+            .seq_length
+            .div_ceil(layout.cp())
+            .saturating_mul(scope.job.micro_batch_size())
+            .saturating_mul(scope.job.model().hidden_size),
     )
     .stored_as(scope.run.recipe().activation);
     let split = layout.sequence_parallel && layout.t() > 1;
@@ -91,7 +96,13 @@ pub(super) fn buffers(scope: &Scope, lines: &mut Vec<LineItem>) {
     if options.create_attention_mask {
         let s = scope.run.seq_length;
         let pairs = s.saturating_mul(s.div_ceil(layout.cp())).saturating_mul(scope.job.micro_batch_size());
-        push(temporary, "Attention mask", Elements(pairs).stored_as(DType::Mask), "One byte per pair of tokens, from the data loader.", core);
+        push(
+            temporary,
+            "Attention mask",
+            Elements(pairs).stored_as(DType::Mask),
+            "One byte per pair of tokens, from the data loader.",
+            core,
+        );
     }
     let note = "Workspaces of the matrix products: one per stream in Transformer Engine, one per thread in PyTorch.";
     push(MemoryKind::Framework, "Matrix-product workspaces", workspaces(scope), note, sources::TRANSFORMER_ENGINE);
@@ -131,4 +142,3 @@ fn workspaces(scope: &Scope) -> Bytes {
         || matches!(scope.run.attention, crate::config::AttentionKernel::Standard);
     options.transformer_engine_workspace * engine + options.cublas_workspace * (2 * u64::from(pytorch))
 }
-

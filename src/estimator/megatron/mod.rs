@@ -225,14 +225,7 @@ fn walk<'a>(steps: &'a [Step], place: usize, why: Alive, found: &mut Vec<Entry<'
     }
 }
 
-fn push<'a>(
-    step: &'a Step,
-    count: u64,
-    role: Role,
-    kept: impl Fn(&Tensor) -> bool,
-    why: Alive,
-    found: &mut Vec<Entry<'a>>,
-) {
+fn push<'a>(step: &'a Step, count: u64, role: Role, kept: impl Fn(&Tensor) -> bool, why: Alive, found: &mut Vec<Entry<'a>>) {
     if count > 0 {
         let tensors = step.op.tensors.iter().filter(|tensor| tensor.role == role && kept(tensor));
         found.extend(tensors.map(|tensor| Entry { step, tensor, count, why }));

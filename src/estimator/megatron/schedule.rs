@@ -1,6 +1,6 @@
 //! Which blocks a pipeline stage holds, and how many of them are between forward and backward at once.
 
-use crate::config::{Job, RecomputeMethod, Recompute, TrainingRun};
+use crate::config::{Job, Recompute, RecomputeMethod, TrainingRun};
 
 /// A number for blocks with a dense feed-forward layer and one for blocks with experts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

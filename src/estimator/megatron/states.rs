@@ -118,7 +118,14 @@ struct Line {
 
 fn optimizer(scope: &Scope, recipe: PrecisionRecipe) -> Vec<Line> {
     let shared = scope.job.layout().sharding.shards_optimizer();
-    let line = |label, dtype, note| Line { kind: MemoryKind::OptimizerState, label, dtype, shared, note, source: sources::MEGATRON_CORE };
+    let line = |label, dtype, note| Line {
+        kind: MemoryKind::OptimizerState,
+        label,
+        dtype,
+        shared,
+        note,
+        source: sources::MEGATRON_CORE,
+    };
     let mut found = Vec::with_capacity(3);
     if let Some(master) = recipe.master {
         found.push(line("Master weights", master, "An fp32 copy of every weight, updated by the optimizer."));

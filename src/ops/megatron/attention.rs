@@ -82,8 +82,11 @@ fn head_norms(rank: &Rank) -> Step {
 pub(super) fn core(rank: &Rank, widths: &Widths) -> Step {
     let dims = |width: Dim| [rank.s(), rank.b(), width];
     let dropped = rank.options.recompute_modules.core_attn;
-    let mut tensors =
-        vec![rank.saved("queries", dims(widths.queries)), rank.saved("keys", dims(widths.keys)), rank.saved("values", dims(widths.values))];
+    let mut tensors = vec![
+        rank.saved("queries", dims(widths.queries)),
+        rank.saved("keys", dims(widths.keys)),
+        rank.saved("values", dims(widths.values)),
+    ];
     let mut core = Vec::new();
     if rank.unfused_attention {
         unfused(rank, &mut core);

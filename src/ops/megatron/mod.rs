@@ -29,7 +29,9 @@ mod mlp;
 use super::builder::Lowering;
 use super::tensor::{Dim, Kept, Op, Role, Shape, Split, Tensor};
 use super::{OpList, listed};
-use crate::config::{AttentionKernel, Job, Kernels, MegatronOptions, ModelConfig, Normalization, ParallelLayout, Recompute, TrainingRun};
+use crate::config::{
+    AttentionKernel, Job, Kernels, MegatronOptions, ModelConfig, Normalization, ParallelLayout, Recompute, TrainingRun,
+};
 use crate::sources::{self, Source};
 use crate::units::{DType, Flops};
 
