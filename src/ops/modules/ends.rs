@@ -77,7 +77,7 @@ pub(crate) struct Ends {
     scaled: bool,
     soft_cap: bool,
     batched: bool,
-    /// Format of weights.
+    /// Format of buffers.
     format: DType,
     flops: f64,
 }
@@ -147,7 +147,7 @@ impl Ends {
             scaled: matches!(model.family, Family::Gemma | Family::Gemma2 | Family::Gemma3),
             soft_cap: model.final_logit_softcapping,
             batched: with.micro_batch_size > 1,
-            format: with.parameter,
+            format: with.made_in,
             flops: 2.0 * to_f64(tokens) * to_f64(model.hidden_size) * to_f64(model.vocab_size),
         }
     }
@@ -162,7 +162,14 @@ impl Ends {
         self.final_norm = model.final_norm.then(|| Norm::new(build, with.h(), build.shapes.rows));
         build.tape.at("Output head and loss", sources::PYTORCH_AUTOGRAD);
         self.head = Some(if model.tie_word_embeddings {
-            Linear { weight: self.embedding, bias: None, form: build.shapes.logits, conv1d: false, split: Split::None, flops: self.flops }
+            Linear {
+                weight: self.embedding,
+                bias: None,
+                form: build.shapes.logits,
+                conv1d: false,
+                split: Split::None,
+                flops: self.flops,
+            }
         } else {
             let bias = model.lm_head_bias.then_some("head bias");
             build.linear(("head weight", bias), (with.vocab_part(), with.h()), build.shapes.logits)
@@ -186,8 +193,14 @@ impl Ends {
             tape.received("hidden states from the stage before", self.shapes.hidden, self.received)
         };
         if self.scaled && self.first {
-            // The factor is a buffer in the weights' format, which the product saves.
-            embedded = embedded.apply(SCALE).named("embedded tokens");
+            // The factor is a buffer, which the product saves in the embedding's format.
+            let factor =
+                (self.format != embedded.dtype()).then(|| tape.constant("embedding scale", self.shapes.scalar, embedded.dtype()));
+            embedded = match factor {
+                Some(factor) => embedded.mul(factor),
+                None => embedded.apply(SCALE),
+            };
+            embedded = embedded.named("embedded tokens");
         }
         let mut held = vec![embedded.clone()];
         let positions = (!self.alibi).then(|| tape.constant("position ids", self.forms.positions, DType::Int64));

@@ -13,7 +13,9 @@ use std::cell::RefCell;
 
 pub(crate) use backward::Model;
 pub(crate) use primitives::{GELU, LOG_SOFTMAX, POWER, RELU, RSQRT, SCALE, SIGMOID, SILU, SOFTMAX, TANH};
-pub(crate) use state::{Arrival, Entry, KINDS, Kind, NONE, OpName, Order, Parameter, Segment, Shards, State, Storage, Totals, When};
+pub(crate) use state::{
+    Arrival, Entry, KINDS, Kind, NONE, OpName, Order, Parameter, Segment, Shards, State, Storage, Totals, When,
+};
 
 use super::tensor::{Dim, Shape};
 use crate::sources::Source;

@@ -269,6 +269,8 @@ pub(crate) struct Segment {
     /// Length of the log when it begins, and at the peak.
     pub begins: usize,
     pub event: usize,
+    /// Length of the log when it ends.
+    pub ends: usize,
     pub end: Totals,
 }
 
@@ -444,9 +446,10 @@ impl State {
 
     /// Elements of a matrix's rows and columns, of all its matrices; all elements of a vector.
     pub fn factors(&self, parameter: &Parameter) -> u64 {
-        let dims: Vec<u64> = self.forms.get(usize::from(parameter.form)).map_or(Vec::new(), |form| {
-            form.0.dims().map(|dim| dim.1.max(1)).collect()
-        });
+        let dims: Vec<u64> = self
+            .forms
+            .get(usize::from(parameter.form))
+            .map_or(Vec::new(), |form| form.0.dims().map(|dim| dim.1.max(1)).collect());
         match dims.as_slice() {
             [.., rows, columns] => (parameter.kept / rows).saturating_add(parameter.kept / columns),
             _ => parameter.kept,
@@ -462,7 +465,7 @@ impl State {
     pub fn segment(&mut self, when: When, layer: u16) {
         let (totals, sum, event) = (self.totals, self.sum, self.log.len());
         if let Some(last) = self.segments.last_mut() {
-            last.end = totals;
+            (last.end, last.ends) = (totals, event);
         }
         self.layer = layer;
         let (start, op) = (totals, self.op);
@@ -476,15 +479,16 @@ impl State {
             recomputing: false,
             begins: event,
             event,
+            ends: event,
             end: totals,
         });
     }
 
     /// Closes the last stretch.
     pub fn close(&mut self) {
-        let totals = self.totals;
+        let (totals, event) = (self.totals, self.log.len());
         if let Some(last) = self.segments.last_mut() {
-            last.end = totals;
+            (last.end, last.ends) = (totals, event);
         }
     }
 
