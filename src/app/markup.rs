@@ -33,10 +33,10 @@ impl Html {
         debug_assert_eq!(template.matches("{}").count(), pieces.len(), "one piece for each gap of {template}");
         let mut pieces = pieces.iter();
         for (at, part) in template.split("{}").enumerate() {
-            if at > 0 {
-                if let Some(piece) = pieces.next() {
-                    piece.add_to(self);
-                }
+            if at > 0
+                && let Some(piece) = pieces.next()
+            {
+                piece.add_to(self);
             }
             self.0.push_str(part);
         }

@@ -8,12 +8,17 @@
 pub mod basis;
 pub mod formula;
 pub mod markup;
+pub mod more;
 pub mod report;
 pub mod side;
 pub mod words;
 
 #[cfg(target_arch = "wasm32")]
 pub mod browser;
+#[cfg(target_arch = "wasm32")]
+mod browser_more;
+#[cfg(target_arch = "wasm32")]
+mod browser_worker;
 #[cfg(target_arch = "wasm32")]
 mod curve_view;
 #[cfg(target_arch = "wasm32")]
@@ -29,5 +34,7 @@ pub mod state;
 #[cfg(target_arch = "wasm32")]
 mod ui;
 
+#[cfg(target_arch = "wasm32")]
+pub use browser_worker::start as answer_questions;
 #[cfg(target_arch = "wasm32")]
 pub use page::{App, start};

@@ -176,11 +176,19 @@ export function bytesOf(json, kind, label) {
   return lines.reduce((sum, line) => sum + line.bytes, 0);
 }
 
-/** The column of one method in the panel of methods: `division`, `runnable`, `why`, `weights` and so on -> text. */
-export async function methodColumn(page, title) {
+/** A panel that the second program fills, once it is in sight and says what belongs to the present scenario. */
+export async function fetched(page, id) {
   // What stands far below the answer follows once that has rested.
   await page.waitForTimeout(FAR_RESTS_MS);
-  const panel = part(page, 'methods');
+  const panel = page.locator(`#${id}`);
+  await panel.scrollIntoViewIfNeeded();
+  await page.locator(`#${id}:not([aria-busy]) table, #${id}:not([aria-busy]) li`).first().waitFor({ state: 'attached' });
+  return panel;
+}
+
+/** The column of one method in the panel of methods: `division`, `runnable`, `why`, `weights` and so on -> text. */
+export async function methodColumn(page, title) {
+  const panel = await fetched(page, 'methods');
   const heads = (await panel.locator('table').first().locator('thead th').allTextContents()).map(plain);
   const at = heads.indexOf(title);
   assert.ok(at > 0, `no method is called ${title}: ${heads}`);
