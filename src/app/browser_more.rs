@@ -10,7 +10,7 @@ use wasm_bindgen::closure::Closure;
 use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{Element, Event, IntersectionObserver, IntersectionObserverEntry, IntersectionObserverInit, MessageEvent, Worker};
 
-use super::browser::focus;
+use super::browser::{focus, patch_inside};
 use super::markup::Html;
 use super::more::slot;
 use super::more::wire::{READY, Reply, Request, What};
@@ -118,7 +118,8 @@ impl More {
 pub fn ask(state: State, what: What, fragment: String, text: String, done: impl FnOnce(Option<Reply>) + 'static) {
     MORE.with_borrow_mut(|more| {
         more.number = more.number.wrapping_add(1);
-        let request = Request { number: more.number, what, unit: state.unit.get_untracked(), fragment, text };
+        let request =
+            Request { number: more.number, what, unit: state.answers.with_untracked(|answers| answers.unit), fragment, text };
         more.asked.retain(|(other, ..)| *other != what);
         more.asked.push((what, more.number, Box::new(done)));
         if more.listens {
@@ -200,7 +201,7 @@ impl Panel {
         if !self.near.get() || !self.due.replace(false) {
             return;
         }
-        let fragment = self.state.answered.with_untracked(encode);
+        let fragment = self.state.answers.with_untracked(|answers| encode(&answers.scenario));
         let (state, what) = (self.state, self.what);
         ask(state, what, fragment, String::new(), move |reply| {
             // Without one it is asked again when the scenario changes, when it comes in sight again, and with the button.
@@ -211,7 +212,7 @@ impl Panel {
 
     fn put(&self, html: &Html) {
         if let Some(place) = self.place() {
-            put(&place, html);
+            patch_inside(&place, html);
             let _ = place.remove_attribute("aria-busy");
         }
     }
@@ -225,21 +226,6 @@ fn observe(place: &Element, seen: impl FnMut(js_sys::Array) + 'static) -> Result
     observer.observe(place);
     seen.forget();
     Ok(())
-}
-
-/// Replaces the content; what the reader has unfolded stays so.
-fn put(place: &Element, html: &Html) {
-    let folds = || -> Vec<Element> {
-        let folds = place.query_selector_all("details").ok();
-        let list = folds.iter().flat_map(|folds| (0..folds.length()).filter_map(|at| folds.get(at)));
-        list.filter_map(|fold| fold.dyn_into().ok()).collect()
-    };
-    let name = |fold: &Element| fold.get_attribute("data-testid");
-    let open: Vec<_> = folds().iter().filter(|fold| fold.has_attribute("open")).map(name).collect();
-    place.set_inner_html(html.as_str());
-    for fold in folds().iter().filter(|fold| open.contains(&name(fold))) {
-        let _ = fold.set_attribute("open", "");
-    }
 }
 
 /// Whether a click was on the button that tries again.
