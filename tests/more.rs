@@ -120,7 +120,7 @@ fn the_evidence_names_rows_assumptions_sources_and_slips() {
 
 #[test]
 fn a_config_becomes_the_scenario_that_applying_it_gives() {
-    for link in ["v1&n=16&z=2&name=Mine", "v1&do=serve&m=gpt2&l=3", "v1&c=6vv&m=llama2-13b&gpu=a100-40"] {
+    for link in ["v1&n=16&z=2&name=Mine", "v1&do=serve&m=gpt2&l=3", "v1&m=llama2-13b&gpu=a100-40"] {
         for text in [CONFIG, r#"{"model_type":"gpt2","n_embd":768,"n_layer":12,"n_head":12,"vocab_size":50257}"#] {
             let mut wanted: Scenario = decode(link).scenario;
             wanted.apply_imported(&config_json(text).expect("a model"));
