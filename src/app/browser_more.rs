@@ -3,12 +3,15 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use gloo_events::{EventListener, EventListenerOptions};
+use gloo_events::{EventListener, EventListenerOptions, EventListenerPhase};
 use gloo_timers::callback::Timeout;
 use leptos::prelude::*;
 use wasm_bindgen::closure::Closure;
 use wasm_bindgen::{JsCast, JsValue};
-use web_sys::{Element, Event, IntersectionObserver, IntersectionObserverEntry, IntersectionObserverInit, MessageEvent, Worker};
+use web_sys::{
+    ClipboardEvent, Element, Event, EventInit, HtmlTextAreaElement, IntersectionObserver, IntersectionObserverEntry,
+    IntersectionObserverInit, MessageEvent, Worker,
+};
 
 use super::browser::{focus, patch_inside};
 use super::markup::Html;
@@ -44,6 +47,7 @@ thread_local! {
 
 /// Fetches the second program, unless it is there.
 pub fn wake() {
+    watch_long_texts();
     if MORE.with_borrow(|more| more.worker.is_some()) {
         return;
     }
@@ -245,18 +249,75 @@ pub fn when_typing_rests(action: impl FnOnce() + 'static) {
     PENDING.with_borrow_mut(|pending| *pending = Some(timer));
 }
 
-fn area(id: &str) -> Option<web_sys::HtmlTextAreaElement> {
+fn area(id: &str) -> Option<HtmlTextAreaElement> {
     document().get_element_by_id(id)?.dyn_into().ok()
 }
 
-/// What stands in the text area with that id.
+/// What stands in the text area with that id, or the long text whose beginning it shows.
 pub fn text_of(id: &str) -> String {
-    area(id).map(|area| area.value()).unwrap_or_default()
+    let aside = ASIDE.with_borrow(Option::clone);
+    aside.or_else(|| area(id).map(|area| area.value())).unwrap_or_default()
 }
 
 /// Puts a text into the text area with that id.
 pub fn set_text_of(id: &str, text: &str) {
     if let Some(area) = area(id) {
         area.set_value(text);
+        shorten(&area);
     }
+}
+
+// ---- long texts ----
+
+/// From this length on (UTF-16 units) a text area shows the beginning only: the browser would lay out megabytes for seconds.
+const LONG: u32 = 100_000;
+/// How much it shows then, characters.
+const SHOWN: usize = 2_000;
+
+thread_local! {
+    /// The long text whose beginning is shown, until somebody changes that.
+    static ASIDE: RefCell<Option<String>> = const { RefCell::new(None) };
+}
+
+/// Looks after long texts before the browser lays them out.
+fn watch_long_texts() {
+    thread_local! {
+        static WATCHED: Cell<bool> = const { Cell::new(false) };
+    }
+    if WATCHED.replace(true) {
+        return;
+    }
+    // Ahead of everybody else who listens.
+    let options = EventListenerOptions { phase: EventListenerPhase::Capture, passive: false };
+    let area_of = |event: &Event| event.target().and_then(|target| target.dyn_into::<HtmlTextAreaElement>().ok());
+    EventListener::new_with_options(&document(), "input", options, move |event| {
+        if let Some(area) = area_of(event) {
+            shorten(&area);
+        }
+    })
+    .forget();
+    EventListener::new_with_options(&document(), "paste", options, move |event| {
+        let text = event.dyn_ref::<ClipboardEvent>().and_then(ClipboardEvent::clipboard_data);
+        let text = text.and_then(|data| data.get_data("text/plain").ok()).unwrap_or_default();
+        let Some(area) = area_of(event).filter(|_| text.encode_utf16().count() > usize::try_from(LONG).unwrap_or(usize::MAX))
+        else {
+            return;
+        };
+        event.prevent_default();
+        area.set_value(&text);
+        let bubbles = EventInit::new();
+        bubbles.set_bubbles(true);
+        let _ = Event::new_with_event_init_dict("input", &bubbles).and_then(|input| area.dispatch_event(&input));
+    })
+    .forget();
+}
+
+/// Sets a long text aside and shows its beginning; a text that is not long is what it is.
+fn shorten(area: &HtmlTextAreaElement) {
+    let long = (area.text_length() > LONG).then(|| area.value());
+    if let Some(text) = &long {
+        let beginning: String = text.chars().take(SHOWN).collect();
+        area.set_value(&format!("{beginning}\n…"));
+    }
+    ASIDE.with_borrow_mut(|aside| *aside = long);
 }

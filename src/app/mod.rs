@@ -8,6 +8,7 @@
 pub mod answers;
 pub mod basis;
 pub mod curve_view;
+pub mod diff;
 pub mod fields;
 pub mod formula;
 pub mod history;

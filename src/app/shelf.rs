@@ -2,6 +2,7 @@
 
 use super::browser;
 use super::state::State;
+use super::ui::Saved;
 use super::words::about;
 use crate::scenario::codec::decode;
 use crate::scenario::records::{self, SavedScenario};
@@ -19,7 +20,13 @@ impl Shelf {
     }
 
     fn reload(self) {
-        self.0.page(|ui| ui.saved = browser::saved());
+        let saved = browser::saved();
+        self.0.page(|ui| {
+            let of = |saved: &Saved, id: &str| saved.scenarios.iter().find(|record| record.id == id).cloned();
+            // A record that another tab has changed is no longer the one whose name was being changed here.
+            ui.renaming = ui.renaming.take().filter(|id| of(&ui.saved, id) == of(&saved, id));
+            ui.saved = saved;
+        });
     }
 
     /// One record of the list.

@@ -176,14 +176,24 @@ export function bytesOf(json, kind, label) {
   return lines.reduce((sum, line) => sum + line.bytes, 0);
 }
 
-/** A panel that the second program fills, once it is in sight and says what belongs to the present scenario. */
+/** The panels that the second program fills. */
+const FAR = ['methods', 'evidence'];
+
+/** Brings a panel of the second program in sight and waits until it says what belongs to the present scenario. */
 export async function fetched(page, id) {
   // What stands far below the answer follows once that has rested.
   await page.waitForTimeout(FAR_RESTS_MS);
   const panel = page.locator(`#${id}`);
-  await panel.scrollIntoViewIfNeeded();
-  await page.locator(`#${id}:not([aria-busy]) table, #${id}:not([aria-busy]) li`).first().waitFor({ state: 'attached' });
+  await panel.evaluate((element) => element.scrollIntoView({ behavior: 'instant' }));
+  await page.locator(`#${id}:not([aria-busy]) table`).first().waitFor({ state: 'attached' });
   return panel;
+}
+
+/** The same for all of them; the page stands where it stood. */
+export async function allFetched(page) {
+  const top = await page.evaluate(() => scrollY);
+  for (const id of FAR) await fetched(page, id);
+  await page.evaluate((y) => scrollTo({ top: y, behavior: 'instant' }), top);
 }
 
 /** The column of one method in the panel of methods: `division`, `runnable`, `why`, `weights` and so on -> text. */
@@ -198,6 +208,7 @@ export async function methodColumn(page, title) {
 
 /** Fails when the page's text, or any value in it, shows a number that is none. */
 export async function noBrokenNumbers(page) {
+  await allFetched(page);
   const text = await page.evaluate(() => {
     const values = [...document.querySelectorAll('[aria-valuetext], [aria-label], [aria-valuenow], [aria-valuemax]')].flatMap((element) =>
       ['aria-valuetext', 'aria-label', 'aria-valuenow', 'aria-valuemax'].map((name) => element.getAttribute(name) ?? ''),

@@ -127,7 +127,9 @@ fn hash_of(content: &(impl Hash + ?Sized)) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{after_first_picture, without_inline_scripts, without_preloads};
+    use std::fs;
+
+    use super::{after_first_picture, name_the_worker, without_inline_scripts, without_preloads};
 
     #[test]
     fn the_program_waits_for_the_first_picture() {
@@ -162,5 +164,32 @@ mod tests {
         for html in ["<p>none", "<script type=\"application/ld+json\">{}</script>", "<script>never closed"] {
             assert_eq!(without_inline_scripts(html), (html.to_owned(), vec![]));
         }
+    }
+
+    #[test]
+    fn the_worker_is_named_after_its_content_and_starts_itself() {
+        let dist = std::env::temp_dir().join(format!("headroom-worker-{}", std::process::id()));
+        fs::create_dir_all(&dist).unwrap();
+        for (name, text) in [
+            ("index.html", "<meta name=\"headroom-more\" content=\"./headroom-more.js\">"),
+            ("headroom-more.js", "let wasm_bindgen;"),
+            ("headroom-more_bg.wasm", "program"),
+        ] {
+            fs::write(dist.join(name), text).unwrap();
+        }
+        let named = name_the_worker(&dist);
+        let html = fs::read_to_string(dist.join("index.html")).unwrap();
+        let names: Vec<String> =
+            fs::read_dir(&dist).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        let script = names.iter().find(|name| name.ends_with(".js")).cloned().unwrap_or_default();
+        let text = fs::read_to_string(dist.join(&script)).unwrap_or_default();
+        let again = name_the_worker(&dist);
+        fs::remove_dir_all(&dist).unwrap();
+        assert_eq!(named, Ok(()));
+        assert_eq!(html, format!("<meta name=\"headroom-more\" content=\"./{script}\">"));
+        assert_eq!(names.len(), 3, "{names:?}");
+        let program = names.iter().find(|name| name.ends_with("_bg.wasm")).unwrap();
+        assert!(text.starts_with("let wasm_bindgen;\n") && text.contains(&format!("\"./{program}\"")), "{text}");
+        assert!(again.is_err(), "there is nothing left to name");
     }
 }

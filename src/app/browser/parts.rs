@@ -8,7 +8,7 @@ use leptos::prelude::*;
 use wasm_bindgen::JsCast;
 use web_sys::{Element, HtmlDialogElement, HtmlElement};
 
-use super::patch::patch;
+use super::patch::{patch, shown};
 use super::{current_fragment, link_is_written, link_rests};
 use crate::app::markup::Html;
 use crate::app::state::State;
@@ -26,7 +26,7 @@ fn effect(mut run: Box<dyn FnMut()>) {
 /// Writes a part of the page once.
 pub fn put(name: &str, html: &Html) {
     if let Some(element) = place(name) {
-        patch(&element, html);
+        patch(&element, &mut shown(&element), html);
     }
 }
 
@@ -38,12 +38,12 @@ fn place(name: &str) -> Option<Element> {
 /// Keeps a part of the page what the HTML says; calls back after each change of it.
 pub fn show(name: &'static str, html: Box<dyn Fn() -> Html>, changed: fn(State, &Element), state: State) {
     let Some(element) = place(name) else { return };
-    let mut last = Html::new();
+    let mut last = shown(&element);
+    let mut first = true;
     effect(Box::new(move || {
         let html = html();
-        if html != last {
-            patch(&element, &html);
-            last = html;
+        if std::mem::take(&mut first) || html.as_str() != last.as_str() {
+            patch(&element, &mut last, &html);
             untrack(|| changed(state, &element));
         }
     }));

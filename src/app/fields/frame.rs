@@ -140,7 +140,7 @@ mod tests {
             let frame = frame(field, false, &scenario, &answers, &Ui::default());
             assert_eq!(count(&frame, &format!("id=\"h-{}\"", field.key)), 1);
             assert_eq!(count(&frame, &format!("data-own=\"input-{}\"", field.key)), 1);
-            assert_eq!(count(&frame, " hidden"), 1, "{}", field.key);
+            assert_eq!(count(&frame, " hidden>"), 1, "{}", field.key);
             assert!(text(&frame).contains(field.name), "{}", field.key);
         }
     }
@@ -152,7 +152,7 @@ mod tests {
         let mut ui = Ui::default();
         ui.toggle("help-l");
         let open = frame(layers, false, &scenario, &answers(LINK), &ui);
-        assert_eq!((count(&open, " hidden"), count(&open, "clear:l")), (0, 0));
+        assert_eq!((count(&open, " hidden>"), count(&open, "clear:l")), (0, 0));
         scenario.set(FieldId::NumHiddenLayers, Value::Integer(40));
         assert_eq!(count(&frame(layers, false, &scenario, &answers(LINK), &ui), "clear:l"), 1);
     }

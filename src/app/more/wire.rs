@@ -122,8 +122,10 @@ mod tests {
 
     #[test]
     fn other_texts_are_no_messages() {
-        for text in ["", READY, "1 methods", "1 other GiB v1\n", "x methods GiB v1\n", "1 methods kB v1\n"] {
+        for text in ["", READY, "1 methods", "1 other GiB v1\n", "x methods GiB v1\n", "1 methods kB v1\n", "1 methods GiB\n"] {
             assert_eq!(Request::read(text), None, "{text}");
+        }
+        for text in ["", READY, "failed: no program", "failed: TypeError\nat", "1 methods", "1 other \n"] {
             assert_eq!(Reply::read(text), None, "{text}");
         }
     }
