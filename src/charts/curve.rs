@@ -4,11 +4,8 @@ use std::error::Error;
 use std::fmt::Write as _;
 use std::iter::once;
 
-use plotters::coord::types::RangedCoordf64;
-use plotters::prelude::{
-    AreaSeries, Cartesian2d, ChartBuilder, ChartContext, Circle, Color as _, IntoDrawingArea as _, LineSeries, Rectangle,
-    SVGBackend,
-};
+use plotters::element::{DynElement, IntoDynElement as _};
+use plotters::prelude::{AreaSeries, ChartBuilder, Circle, Color as _, IntoDrawingArea as _, LineSeries, Rectangle, SVGBackend};
 
 use super::geometry::{Outline, clean, cut_above, overlay_line};
 use super::scale::{x_ticks, y_ticks};
@@ -195,77 +192,79 @@ fn plot_area(frame: Frame, margins: Margins) -> PlotArea {
     }
 }
 
-/// Plotters' chart over our two axes.
-type Plane<'a, 'b> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<RangedCoordf64, RangedCoordf64>>;
-/// Plotters' errors; writing into a string raises none in practice.
-type Outcome<T> = Result<T, Box<dyn Error>>;
+/// One shape as plotters draws it. All shapes share this type, so that plotters' drawing is compiled once.
+type Shape<'a> = DynElement<'static, SVGBackend<'a>, (f64, f64)>;
 
-/// The layers from the whole stack down, so that each covers the one above it and no seam shows.
-fn draw_layers(plane: &mut Plane, plan: &Plan) -> Outcome<()> {
-    let used = (0..KINDS).rev().filter(|kind| plan.outline.used.get(*kind).copied().unwrap_or(false));
-    for kind in used {
-        let edge = plan.outline.corners.iter().map(|corner| (corner.u, corner.band(kind).1));
-        plane.draw_series(AreaSeries::new(cut_above(edge, plan.y_max), 0.0, colour(Paint::Kind(kind))))?;
+/// Shapes from bottom to top.
+#[derive(Default)]
+struct Shapes<'a>(Vec<Shape<'a>>);
+
+impl<'a> Shapes<'a> {
+    /// The layers from the whole stack down, so that each covers the one above it and no seam shows.
+    fn layers(&mut self, plan: &Plan) {
+        let used = (0..KINDS).rev().filter(|kind| plan.outline.used.get(*kind).copied().unwrap_or(false));
+        for kind in used {
+            let edge = plan.outline.corners.iter().map(|corner| (corner.u, corner.band(kind).1));
+            self.0.extend(AreaSeries::new(cut_above(edge, plan.y_max), 0.0, colour(Paint::Kind(kind))));
+        }
     }
-    Ok(())
-}
 
-fn draw_line(plane: &mut Plane, line: Vec<(f64, f64)>, paint: Paint) -> Outcome<()> {
-    if line.len() > 1 {
-        plane.draw_series(LineSeries::new(line, colour(paint)))?;
+    fn line(&mut self, line: Vec<(f64, f64)>, paint: Paint) {
+        if line.len() > 1 {
+            self.0.extend(LineSeries::new(line, colour(paint)));
+        }
     }
-    Ok(())
-}
 
-/// A level line across the whole plot.
-fn draw_level(plane: &mut Plane, plan: &Plan, value: f64, paint: Paint) -> Outcome<()> {
-    let (low, high) = plan.outline.domain;
-    draw_line(plane, vec![(low, value), (high, value)], paint)
-}
+    /// A level line across the whole plot.
+    fn level(&mut self, plan: &Plan, value: f64, paint: Paint) {
+        let (low, high) = plan.outline.domain;
+        self.line(vec![(low, value), (high, value)], paint);
+    }
 
-fn draw_rectangle(plane: &mut Plane, corners: [(f64, f64); 2], paint: Paint) -> Outcome<()> {
-    plane.draw_series(once(Rectangle::new(corners, colour(paint).filled())))?;
-    Ok(())
+    fn rectangle(&mut self, corners: [(f64, f64); 2], paint: Paint) {
+        self.0.push(Rectangle::new(corners, colour(paint).filled()).into_dyn());
+    }
 }
 
 /// Everything that plotters draws, bottom to top.
-fn draw_all(plane: &mut Plane, plan: &Plan, view: &CurveView) -> Outcome<()> {
+fn shapes<'a>(plan: &Plan, view: &CurveView) -> Vec<Shape<'a>> {
+    let mut shapes = Shapes::default();
     let (low, high) = plan.outline.domain;
     let over = [(low, plan.y_max), (high, plan.capacity)];
     if plan.capacity > 0.0 {
-        draw_rectangle(plane, over, Paint::OverTint)?;
+        shapes.rectangle(over, Paint::OverTint);
     }
     for (level, _) in plan.y_ticks.iter().filter(|(level, _)| *level > 0.0) {
-        draw_level(plane, plan, *level, Paint::Grid)?;
+        shapes.level(plan, *level, Paint::Grid);
     }
-    draw_layers(plane, plan)?;
+    shapes.layers(plan);
     for (from, to) in &plan.outline.blocked {
-        draw_rectangle(plane, [(*from, plan.y_max), (*to, 0.0)], Paint::Blocked)?;
+        shapes.rectangle([(*from, plan.y_max), (*to, 0.0)], Paint::Blocked);
     }
     if plan.capacity > 0.0 {
-        draw_rectangle(plane, over, Paint::OverHatch)?;
+        shapes.rectangle(over, Paint::OverHatch);
     }
-    draw_level(plane, plan, 0.0, Paint::Axis)?;
+    shapes.level(plan, 0.0, Paint::Axis);
     for u in view.markers.iter().filter_map(|marker| plan.inside(marker.x).and(plan.scale.unroll(marker.x))) {
-        draw_line(plane, vec![(u, 0.0), (u, plan.y_max)], Paint::Marker)?;
+        shapes.line(vec![(u, 0.0), (u, plan.y_max)], Paint::Marker);
     }
-    draw_line(plane, cut_above(plan.naive.iter().copied(), plan.y_max), Paint::Naive)?;
-    draw_line(plane, cut_above(plan.compare.iter().copied(), plan.y_max), Paint::Compare)?;
+    shapes.line(cut_above(plan.naive.iter().copied(), plan.y_max), Paint::Naive);
+    shapes.line(cut_above(plan.compare.iter().copied(), plan.y_max), Paint::Compare);
     if plan.compare_capacity > 0.0 {
-        draw_level(plane, plan, plan.compare_capacity, Paint::CompareCapacity)?;
+        shapes.level(plan, plan.compare_capacity, Paint::CompareCapacity);
     }
     if plan.capacity > 0.0 {
-        draw_level(plane, plan, plan.capacity, Paint::Capacity)?;
+        shapes.level(plan, plan.capacity, Paint::Capacity);
     }
     if let Some((u, total)) = plan.now() {
-        draw_line(plane, vec![(u, 0.0), (u, plan.y_max)], Paint::Now)?;
-        plane.draw_series(once(Circle::new((u, total), 18, colour(Paint::NowDot).filled())))?;
+        shapes.line(vec![(u, 0.0), (u, plan.y_max)], Paint::Now);
+        shapes.0.push(Circle::new((u, total), 18, colour(Paint::NowDot).filled()).into_dyn());
     }
-    Ok(())
+    shapes.0
 }
 
 /// Plotters' own markup, colours still standing for paints.
-fn draw(plan: &Plan, view: &CurveView, frame: Frame) -> Outcome<String> {
+fn draw(plan: &Plan, view: &CurveView, frame: Frame) -> Result<String, Box<dyn Error>> {
     let mut raw = String::with_capacity(24 * 1024);
     let size = (u32::from(frame.width) * 4, u32::from(frame.height) * 4);
     {
@@ -276,7 +275,7 @@ fn draw(plan: &Plan, view: &CurveView, frame: Frame) -> Outcome<String> {
             .margin_top(plan.margins.top)
             .margin_bottom(plan.margins.bottom)
             .build_cartesian_2d(plan.outline.domain.0..plan.outline.domain.1, 0.0..plan.y_max)?;
-        draw_all(&mut plane, plan, view)?;
+        plane.draw_series(shapes(plan, view))?;
         root.present()?;
     }
     Ok(raw)

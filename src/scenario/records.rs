@@ -3,6 +3,7 @@
 //! A record holds the scenario as a link, so that everything that opens old links opens old records too.
 
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 use thiserror::Error;
 
 use super::{FieldId, FieldKind, codec, field, text};
@@ -76,6 +77,14 @@ struct File {
     scenarios: Vec<Wire>,
 }
 
+/// A file as it is read: each scenario stays text until its turn, so that one broken one does not spoil the others.
+#[derive(Deserialize)]
+struct Rows<'a> {
+    headroom: String,
+    #[serde(borrow)]
+    scenarios: Vec<&'a RawValue>,
+}
+
 impl SavedScenario {
     /// The key it is stored under.
     pub fn storage_key(&self) -> String {
@@ -141,17 +150,17 @@ pub fn import_all(json: &str) -> Result<ImportedRecords, String> {
     if json.len() > LONGEST_FILE {
         return Err("This file is larger than 5 MiB, more than saved scenarios of this page can be.".to_owned());
     }
-    let file: serde_json::Value = serde_json::from_str(json).map_err(|_| NONE_OF_OURS.to_owned())?;
-    if file.get("headroom").and_then(serde_json::Value::as_str) != Some("scenarios") {
+    let file: Rows = serde_json::from_str(json).map_err(|_| NONE_OF_OURS.to_owned())?;
+    if file.headroom != "scenarios" {
         return Err(NONE_OF_OURS.to_owned());
     }
-    let rows = file.get("scenarios").and_then(serde_json::Value::as_array).ok_or(NONE_OF_OURS)?;
+    let rows = file.scenarios;
     if rows.len() > MOST_RECORDS {
         return Err(format!("This file holds {} scenarios, more than the {MOST_RECORDS} that can be read at once.", rows.len()));
     }
     let mut imported = ImportedRecords::default();
     for (index, row) in rows.iter().enumerate() {
-        match from_json(&row.to_string()) {
+        match from_json(row.get()) {
             Ok(record) if imported.records.iter().any(|known| known.id == record.id) => {
                 imported.skipped.push(format!(
                     "Scenario {} (“{}”) is left out: an earlier one has the same id.",

@@ -67,7 +67,7 @@ fn ModeSwitch() -> impl IntoView {
             <button
                 type="button"
                 class="switch__option"
-                data-testid=format!("mode-{}", label.to_lowercase())
+                data-testid=format!("mode-{}", label.to_ascii_lowercase())
                 aria-pressed=move || (state.mode.get() == mode).to_string()
                 on:click=move |_| state.set(FieldId::Mode, Value::choice(mode))
             >
