@@ -4,28 +4,36 @@
 //! variables: what Python still holds is still held here, what it lets go is let go.
 
 mod attention;
+mod bloom;
 mod decoder;
 mod ends;
+mod gemma;
+mod gpt2;
 mod mlp;
+mod neox;
 mod norm;
 
 use super::builder::Lowering;
 use super::tape::{Form, Param, Tape, Var};
 use super::tensor::Dim;
-use crate::config::{Kernels, ModelConfig};
+use crate::config::{Family, Kernels, ModelConfig};
 use crate::units::{DType, to_f64};
 
 pub(crate) use ends::{Ends, Tables};
 
 /// One transformer block: declared with its parameters, run on hidden states.
 pub(crate) trait Block: std::fmt::Debug {
-    /// The block's output.
-    fn run<'t>(&self, tape: &'t Tape, hidden: &Var<'t>, tables: &Tables<'t>) -> Var<'t>;
+    /// The block's output, and what else it returns (held until the next block has returned).
+    fn run<'t>(&self, tape: &'t Tape, hidden: &Var<'t>, tables: &Tables<'t>) -> (Var<'t>, Option<Var<'t>>);
 }
 
 /// The block at that place, with its parameters declared in the order in which the family registers them.
 pub(crate) fn block(build: &Build<'_>, _layer: u64) -> Box<dyn Block> {
     match build.model().family {
+        Family::Gpt2 => Box::new(gpt2::Gpt2::new(build)),
+        Family::Bloom => Box::new(bloom::Bloom::new(build)),
+        Family::GptNeox => Box::new(neox::Neox::new(build)),
+        Family::Gemma2 => Box::new(gemma::Gemma2::new(build)),
         // One arm for each family whose block is not llama's.
         _ => Box::new(decoder::Decoder::new(build)),
     }
