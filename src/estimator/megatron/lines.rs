@@ -2,6 +2,7 @@
 
 use super::states::held;
 use super::{Alive, At, Entry, Scope, Step};
+use crate::config::AttentionKernel;
 use crate::estimator::ledger::{Certainty, LineItem, MemoryKind, TensorLine};
 use crate::ops::Role;
 use crate::sources::{self, Source};
@@ -132,13 +133,14 @@ fn scores(steps: &[Step]) -> Bytes {
     saved.filter(|tensor| tensor.role == Role::Saved && tensor.name == "probabilities").map(crate::ops::Tensor::bytes).sum()
 }
 
+/// Transformer Engine's workspace serves its modules, and the router's product whatever the modules are (`router_gating_linear`).
 fn workspaces(scope: &Scope) -> Bytes {
     let options = scope.run.megatron;
-    let grouped = options.moe_grouped_gemm && scope.stage.layers.experts > 0;
-    let engine = u64::from(options.transformer_engine) + if grouped { GROUPED_STREAMS } else { 0 };
+    let routes = scope.stage.layers.experts > 0;
+    let grouped = if options.moe_grouped_gemm && routes { GROUPED_STREAMS } else { 0 };
+    let engine = u64::from(options.transformer_engine || routes) + grouped;
     // The output layer, unfused attention and Megatron-Core's own layers multiply through PyTorch, forward and backward.
-    let pytorch = scope.stage.head
-        || !options.transformer_engine
-        || matches!(scope.run.attention, crate::config::AttentionKernel::Standard);
+    let unfused = matches!(scope.run.attention, AttentionKernel::Standard);
+    let pytorch = scope.stage.head || !options.transformer_engine || unfused;
     options.transformer_engine_workspace * engine + options.cublas_workspace * (2 * u64::from(pytorch))
 }

@@ -197,8 +197,8 @@ fn factors(scope: &Scope, held: &[Held]) -> LineItem {
 fn vectors(scope: &Scope, elements: &[(u64, bool)], label: &'static str, note: &'static str, source: Source) -> LineItem {
     let shared = scope.job.layout().sharding.shards_optimizer();
     let sum = |expert: bool| elements.iter().filter(|part| part.1 == expert).map(|part| part.0).fold(0, u64::saturating_add);
-    let share = |expert: bool| sum(expert).div_ceil(if shared { copies(scope, expert) } else { 1 });
-    let count = share(false).saturating_add(share(true));
+    let own = |expert: bool| sum(expert).div_ceil(if shared { copies(scope, expert) } else { 1 });
+    let count = own(false).saturating_add(own(true));
     let dtype = DType::Fp32;
     let bytes = Elements(count).stored_as(dtype);
     let shape = Shape::of([Dim("values of this rank", count)]);
