@@ -59,6 +59,6 @@ fn of_one_layer(with: &Lowering, tokens: u64) -> [Tensor; 2] {
             tensor("cached rotated keys", [one, Dim("qk_rope_head_dim", mla.qk_rope_head_dim)], Split::Replicated),
         ];
     }
-    let width = [with.kv_heads(), with.head_dim()];
-    ["cached keys", "cached values"].map(|name| tensor(name, width, Split::Heads(with.kv_heads().1)))
+    let heads = [with.kv_heads(), with.head_dim()];
+    ["cached keys", "cached values"].map(|name| tensor(name, heads, Split::Heads(with.kv_heads().1)))
 }
