@@ -153,6 +153,7 @@ fn zero_paper_figure_one() {
         embedding_norm: false,
         norms_per_block: 0,
         final_norm: false,
+        ..ModelConfig::plain()
     };
     assert_eq!(lower(&Lowering::parameters_only(&model)).parameters(), 7_500_000_000);
     let on = |sharding| states(&training_job(&model, layout(1, 1, 64, sharding), |_| {}));

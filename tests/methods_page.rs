@@ -34,6 +34,7 @@ fn plain_7b() -> ModelConfig {
         embedding_norm: false,
         norms_per_block: 2,
         final_norm: true,
+        ..ModelConfig::plain()
     }
 }
 
@@ -63,6 +64,7 @@ fn training() -> TrainingRun {
         recompute: Recompute::None,
         training_tokens: 1e12,
         mfu: 0.4,
+        ..TrainingRun::plain()
     }
 }
 
@@ -87,6 +89,7 @@ fn layout(t: u64, p: u64, d: u64, sharding: DataSharding) -> ParallelLayout {
         data_parallel_size: size(d),
         sequence_parallel: false,
         sharding,
+        ..ParallelLayout::SINGLE
     }
 }
 

@@ -36,6 +36,7 @@ prop_compose! {
             mlp: if kinds.1 { MlpKind::Plain } else { MlpKind::Gated },
             position_embedding: [PositionEmbedding::Learned, PositionEmbedding::Rotary, PositionEmbedding::Alibi][kinds.2],
             attention_bias, attention_output_bias, mlp_bias, tie_word_embeddings, qk_norm, embedding_norm, norms_per_block, final_norm,
+            ..ModelConfig::plain()
         }
     }
 }
@@ -64,6 +65,7 @@ prop_compose! {
         Run::Training(TrainingRun {
             seq_length, global_batch_size, micro_batch_size: micro_batch, precision, gradients, optimizer, kernels, attention,
             recompute, training_tokens, mfu,
+            ..TrainingRun::plain()
         })
     }
 }

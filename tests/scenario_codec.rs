@@ -6,6 +6,7 @@ use std::fs;
 use std::path::Path;
 
 use headroom::catalog;
+use headroom::config::LayerSet;
 use headroom::scenario::codec::{self, Decoded, decode, encode, encode_pair};
 use headroom::scenario::{Applies, FieldId, FieldKind, Group, Scenario, Value, field, field_of_key, fields, parse};
 use proptest::prelude::*;
@@ -21,6 +22,13 @@ fn value(id: FieldId, seed: u64, share: f64) -> Value {
         FieldKind::Decimal { min, max, .. } => Value::Decimal(min + (max - min) * share),
         FieldKind::Choice(options) => Value::Choice(options[pick(options.len())].value),
         FieldKind::Flag => Value::Flag(seed.is_multiple_of(2)),
+        FieldKind::Layers => Value::Layers(match seed % 5 {
+            0 => LayerSet::None,
+            1 => LayerSet::All,
+            2 => LayerSet::AllButEvery(2 + seed % 99),
+            3 => LayerSet::From(1 + seed % 99),
+            _ => LayerSet::Listed((0..64).map(|bit| seed >> bit & 1 == 1).chain([true]).collect()),
+        }),
         FieldKind::Model => Value::Text(catalog::models()[pick(catalog::models().len())].id.clone()),
         FieldKind::Accelerator => Value::Text(catalog::accelerators()[pick(catalog::accelerators().len())].id.clone()),
         FieldKind::Text { .. } => {
@@ -162,6 +170,7 @@ fn the_longest_links_stay_within_the_limit() {
             FieldKind::Decimal { max, .. } => Value::Decimal(max / 3.0),
             FieldKind::Choice(options) => Value::Choice(options.last().unwrap().value),
             FieldKind::Flag => Value::Flag(true),
+            FieldKind::Layers => Value::Layers(LayerSet::Listed((0..128).map(|layer| layer % 3 == 1).collect())),
             FieldKind::Text { .. } => Value::Text("\u{10fffd}".repeat(60)),
             FieldKind::Model | FieldKind::Accelerator => continue,
         };

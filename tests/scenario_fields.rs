@@ -401,13 +401,38 @@ fn an_imported_model_is_recognised() {
     let row = headroom::catalog::model("llama3-70b").unwrap();
     let mut config = row.config.clone();
     config.vocab_size = 32_000;
-    let imported =
-        headroom::import::Imported { config: config.clone(), model_type: "llama".to_owned(), name: None, report: Vec::new() };
+    let imported = imported(&config);
     let mut scenario = Scenario::default();
     scenario.set(FieldId::HiddenSize, Value::Integer(99));
     scenario.apply_imported(&imported);
     assert_eq!(scenario.model_config(), config);
     assert!(scenario.set_fields().count() <= 2, "the nearest model was not taken: {scenario:?}");
+}
+
+fn imported(config: &headroom::config::ModelConfig) -> headroom::import::Imported {
+    headroom::import::Imported {
+        config: config.clone(),
+        model_type: "llama".to_owned(),
+        name: None,
+        report: Vec::new(),
+        upper_bounds: Vec::new(),
+    }
+}
+
+#[test]
+fn every_imported_architecture_survives_in_a_link() {
+    for line in include_str!("data/truth/parameters_families.jsonl").lines() {
+        let row: serde_json::Value = serde_json::from_str(line).expect("a row");
+        let config = headroom::import::config_json(&row["config"].to_string()).expect("a known kind").config;
+        let mut scenario = Scenario::default();
+        scenario.apply_imported(&imported(&config));
+        assert_eq!(scenario.model_config(), config, "{line}");
+        let link = headroom::scenario::codec::encode(&scenario);
+        let read = headroom::scenario::codec::decode(&link);
+        assert!(read.notices.is_empty(), "{link}: {:?}", read.notices);
+        assert_eq!(read.scenario.model_config(), config, "{link}");
+        assert!(link.len() < 400, "{link}");
+    }
 }
 
 #[test]

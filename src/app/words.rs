@@ -114,9 +114,7 @@ pub fn gpus(count: u64) -> String {
 pub fn model_name(scenario: &Scenario) -> String {
     let Value::Text(id) = scenario.get(FieldId::Model) else { return "this model".to_owned() };
     let name = catalog::model(&id).map_or(id, |row| row.name.clone());
-    let changed = crate::scenario::fields()
-        .iter()
-        .any(|field| field.group == crate::scenario::Group::Architecture && scenario.is_set(field.id));
+    let changed = crate::scenario::fields().iter().any(|field| field.group.is_architecture() && scenario.is_set(field.id));
     if changed { format!("{name} (changed)") } else { name }
 }
 

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
-use crate::config::{MlpKind, ModelConfig, Normalization, PositionEmbedding};
+use crate::config::{Family, HiddenAct, LayerSet, Mla, MlpKind, ModelConfig, Moe, Normalization, PositionEmbedding};
 
 /// One published model.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -30,7 +30,7 @@ pub struct ModelRow {
 /// The architecture as written in the data file: the common shape of today's models need not be spelled out.
 #[derive(Deserialize)]
 #[serde(remote = "ModelConfig", deny_unknown_fields)]
-#[expect(clippy::struct_excessive_bools, reason = "mirrors ModelConfig field by field")]
+#[expect(clippy::struct_excessive_bools, clippy::struct_field_names, reason = "mirrors ModelConfig field by field")]
 struct Architecture {
     hidden_size: u64,
     num_hidden_layers: u64,
@@ -64,6 +64,34 @@ struct Architecture {
     norms_per_block: u64,
     #[serde(default = "yes")]
     final_norm: bool,
+    #[serde(default)]
+    family: Family,
+    #[serde(default)]
+    hidden_act: HiddenAct,
+    #[serde(default)]
+    rotary_dim: Option<u64>,
+    #[serde(default)]
+    sliding_window: Option<u64>,
+    #[serde(default)]
+    sliding_layers: LayerSet,
+    #[serde(default)]
+    moe: Option<Moe>,
+    #[serde(default)]
+    mla: Option<Mla>,
+    #[serde(default)]
+    parallel_residual: bool,
+    #[serde(default)]
+    attention_sinks: bool,
+    #[serde(default)]
+    attn_logit_softcapping: bool,
+    #[serde(default)]
+    final_logit_softcapping: bool,
+    #[serde(default)]
+    lm_head_bias: bool,
+    #[serde(default)]
+    word_embed_proj_dim: Option<u64>,
+    #[serde(default)]
+    new_decoder_architecture: bool,
 }
 
 const fn two() -> u64 {

@@ -3,16 +3,20 @@
 //! Architecture fields carry Hugging Face `config.json` keys, parallelism carries Megatron-LM's words, sharding DeepSpeed's and
 //! PyTorch's. A [`Job`] joins them; estimates of a job cannot fail.
 
+mod family;
 mod hardware;
 mod job;
 mod layout;
+mod megatron;
 mod model;
 mod precision;
 mod run;
 
+pub use family::{Family, HiddenAct, LayerSet, Mla, Moe};
 pub use hardware::{Accelerator, Cluster, Overheads, PeakRates};
 pub use job::{ConfigError, Job};
 pub use layout::{DataSharding, ParallelLayout};
+pub use megatron::{LossFusion, MegatronOptions, RecomputeMethod, RecomputeModules, TokenDispatcher};
 pub use model::{MlpKind, ModelConfig, Normalization, PositionEmbedding};
-pub use precision::{GradientDType, Optimizer, PrecisionRecipe, TrainingPrecision};
+pub use precision::{GradientDType, Optimizer, OptimizerImplementation, PrecisionRecipe, TrainingPrecision};
 pub use run::{AttentionKernel, Kernels, Recompute, Run, ServingRun, TrainingRun};

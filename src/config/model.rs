@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::{Family, HiddenAct, LayerSet, Mla, Moe};
+
 /// The normalisation layer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -80,4 +82,90 @@ pub struct ModelConfig {
     pub norms_per_block: u64,
     /// Whether a norm stands before the output head.
     pub final_norm: bool,
+    /// Whose modules run it; [`Family::Generic`] is put together from the fields.
+    pub family: Family,
+    /// Activation function of the feed-forward layer.
+    pub hidden_act: HiddenAct,
+    /// Rotated part of each head (`head_dim · partial_rotary_factor`); `None`: the whole head. Rotary positions only.
+    pub rotary_dim: Option<u64>,
+    /// Tokens a sliding layer looks back on; `None`: the whole text.
+    pub sliding_window: Option<u64>,
+    /// Which layers look back on `sliding_window` tokens only.
+    pub sliding_layers: LayerSet,
+    /// Experts in place of the feed-forward layer.
+    pub moe: Option<Moe>,
+    /// Latent attention in place of the query, key and value projections.
+    pub mla: Option<Mla>,
+    /// Attention and feed-forward read the same input and are added together (`use_parallel_residual`, `parallel_attn`).
+    pub parallel_residual: bool,
+    /// One learned extra score per head (gpt-oss).
+    pub attention_sinks: bool,
+    /// Scores are squashed by a tanh (`attn_logit_softcapping`).
+    pub attn_logit_softcapping: bool,
+    /// Logits are squashed by a tanh (`final_logit_softcapping`).
+    pub final_logit_softcapping: bool,
+    /// Bias on the output head (Phi).
+    pub lm_head_bias: bool,
+    /// Width of the token embedding where it is not `hidden_size` (OPT's `word_embed_proj_dim`).
+    pub word_embed_proj_dim: Option<u64>,
+    /// Falcon's decoder with a norm each for attention and feed-forward (`new_decoder_architecture`).
+    pub new_decoder_architecture: bool,
+}
+
+impl ModelConfig {
+    /// A decoder of width 1: RMS norms, gated feed-forward, rotary positions, an untied head, no biases.
+    ///
+    /// It gives every field a value, so that a shape need only name what differs: `ModelConfig { hidden_size: 4096,
+    /// ..ModelConfig::plain() }`.
+    pub const fn plain() -> Self {
+        Self {
+            hidden_size: 1,
+            num_hidden_layers: 1,
+            num_attention_heads: 1,
+            num_key_value_heads: 1,
+            head_dim: 1,
+            intermediate_size: 1,
+            vocab_size: 1,
+            max_position_embeddings: 4096,
+            position_rows: 4096,
+            normalization: Normalization::RmsNorm,
+            mlp: MlpKind::Gated,
+            position_embedding: PositionEmbedding::Rotary,
+            attention_bias: false,
+            attention_output_bias: false,
+            mlp_bias: false,
+            tie_word_embeddings: false,
+            qk_norm: false,
+            embedding_norm: false,
+            norms_per_block: 2,
+            final_norm: true,
+            family: Family::Generic,
+            hidden_act: HiddenAct::Silu,
+            rotary_dim: None,
+            sliding_window: None,
+            sliding_layers: LayerSet::None,
+            moe: None,
+            mla: None,
+            parallel_residual: false,
+            attention_sinks: false,
+            attn_logit_softcapping: false,
+            final_logit_softcapping: false,
+            lm_head_bias: false,
+            word_embed_proj_dim: None,
+            new_decoder_architecture: false,
+        }
+    }
+
+    /// The tokens a layer looks back on, of `tokens` there are: its window where it slides.
+    pub fn visible(&self, layer: u64, tokens: u64) -> u64 {
+        match self.sliding_window {
+            Some(window) if self.sliding_layers.contains(layer) => tokens.min(window),
+            _ => tokens,
+        }
+    }
+
+    /// The experts of that layer, if it has any.
+    pub fn moe_at(&self, layer: u64) -> Option<&Moe> {
+        self.moe.as_ref().filter(|moe| moe.layers.contains(layer))
+    }
 }

@@ -17,6 +17,10 @@ pub enum TrainingPrecision {
     Fp16Mixed,
     /// Everything in bf16, optimizer states too, no master weights.
     Bf16Pure,
+    /// PyTorch autocast: fp32 weights, gradients and states; matrix products in bf16 with the cast weights kept for the step.
+    AmpBf16,
+    /// PyTorch FSDP2's mixed precision: fp32 shards, gradients and states, gathered and computed in bf16.
+    FsdpMixed,
 }
 
 /// In what the gradients are kept under mixed precision.
@@ -49,6 +53,19 @@ pub enum Optimizer {
     Adafactor,
 }
 
+/// How PyTorch's optimizer walks over the parameters; it decides the temporaries of its step.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OptimizerImplementation {
+    /// One parameter after the other: temporaries of one parameter.
+    ForLoop,
+    /// All parameters at once: temporaries as large as all gradients. PyTorch's default on GPUs.
+    Foreach,
+    /// One kernel: no temporaries.
+    #[default]
+    Fused,
+}
+
 /// Which format every kind of training memory has; derived from [`TrainingPrecision`] and [`GradientDType`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PrecisionRecipe {
@@ -72,19 +89,19 @@ impl TrainingPrecision {
     /// Fp32 copies of gradients exist only beside 16-bit ones; with fp32 weights [`GradientDType`] changes nothing.
     pub const fn recipe(self, gradients: GradientDType) -> PrecisionRecipe {
         let compute = match self {
-            Self::Fp32 => DType::Fp32,
+            Self::Fp32 | Self::AmpBf16 | Self::FsdpMixed => DType::Fp32,
             Self::Bf16Mixed | Self::Bf16Pure => DType::Bf16,
             Self::Fp16Mixed => DType::Fp16,
         };
         let mixed = matches!(self, Self::Bf16Mixed | Self::Fp16Mixed);
-        let wide = !matches!(self, Self::Fp32);
+        let wide = !matches!(compute, DType::Fp32);
         PrecisionRecipe {
             parameter: compute,
             gradient: if matches!(gradients, GradientDType::Fp32) { DType::Fp32 } else { compute },
             gradient_copy: if wide && matches!(gradients, GradientDType::Fp32Copy) { Some(DType::Fp32) } else { None },
             master: if mixed { Some(DType::Fp32) } else { None },
             optimizer_state: if matches!(self, Self::Bf16Pure) { DType::Bf16 } else { DType::Fp32 },
-            activation: compute,
+            activation: if matches!(self, Self::FsdpMixed | Self::AmpBf16) { DType::Bf16 } else { compute },
         }
     }
 }

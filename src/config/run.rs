@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::precision::{GradientDType, Optimizer, PrecisionRecipe, TrainingPrecision};
+use super::MegatronOptions;
+use super::precision::{GradientDType, Optimizer, OptimizerImplementation, PrecisionRecipe, TrainingPrecision};
 use crate::units::DType;
 
 /// The software that runs the model; it decides what is saved for backward.
@@ -14,6 +15,10 @@ pub enum Kernels {
     /// Fused norms, fused SwiGLU, chunked linear cross-entropy.
     #[default]
     Fused,
+    /// Hugging Face transformers' modules as written, on PyTorch's autograd, with full logits.
+    Eager,
+    /// Megatron-Core with Transformer Engine.
+    Megatron,
 }
 
 /// How attention is computed.
@@ -55,12 +60,16 @@ pub struct TrainingRun {
     pub gradients: GradientDType,
     /// Optimizer.
     pub optimizer: Optimizer,
+    /// How the optimizer walks over the parameters.
+    pub optimizer_implementation: OptimizerImplementation,
     /// Software profile.
     pub kernels: Kernels,
     /// Attention kernel.
     pub attention: AttentionKernel,
     /// Activation recomputation.
     pub recompute: Recompute,
+    /// What only Megatron-LM asks.
+    pub megatron: MegatronOptions,
     /// Tokens of the whole training, for time and cost.
     pub training_tokens: f64,
     /// Model FLOPs utilisation assumed for time and cost, in (0, 1].
@@ -68,6 +77,25 @@ pub struct TrainingRun {
 }
 
 impl TrainingRun {
+    /// One sequence of one token in mixed precision with fused kernels; gives every field a value.
+    pub const fn plain() -> Self {
+        Self {
+            seq_length: 1,
+            global_batch_size: 1,
+            micro_batch_size: None,
+            precision: TrainingPrecision::Bf16Mixed,
+            gradients: GradientDType::AsWeights,
+            optimizer: Optimizer::AdamW,
+            optimizer_implementation: OptimizerImplementation::Fused,
+            kernels: Kernels::Fused,
+            attention: AttentionKernel::Flash,
+            recompute: Recompute::None,
+            megatron: MegatronOptions::DEFAULT,
+            training_tokens: 1.0,
+            mfu: 0.4,
+        }
+    }
+
     /// The formats of all training memory.
     pub const fn recipe(&self) -> PrecisionRecipe {
         self.precision.recipe(self.gradients)

@@ -6,18 +6,21 @@ mod activations;
 mod blockers;
 mod compute;
 mod ledger;
+mod megatron;
 mod overhead;
 mod stage;
 mod states;
+mod timeline;
 
 pub use blockers::Blocker;
 pub use compute::Compute;
 pub use ledger::{Certainty, Ledger, LineItem, MemoryKind, TensorLine};
 pub use overhead::FRAMEWORK_CONTEXT;
 pub use states::GATHERED_WEIGHTS;
+pub use timeline::{Event, events, measured};
 
-use crate::config::{Job, Recompute, Run};
-use crate::ops::{self, OpList, Role};
+use crate::config::{Job, Kernels, Recompute, Run, TrainingRun};
+use crate::ops::{self, OpList};
 use crate::units::Bytes;
 use stage::Scope;
 
@@ -123,28 +126,56 @@ impl Estimate {
 /// Estimates a job on its most loaded rank.
 pub fn estimate(job: &Job) -> Estimate {
     let list = ops::lower(&ops::lowering(job));
-    let (peak, moments) = peak(job, &list);
-    let ledger = Ledger { lines: alive(&Scope { detail: true, ..peak.scope }, peak.moment) };
+    let (ledger, peak_moment, peak_stage, moments) = if let Some(run) = megatron_run(job) {
+        let peak = megatron::peak(job, run, None, true);
+        (Ledger { lines: peak.lines }, peak.name, peak.stage, peak.moments)
+    } else {
+        let (peak, moments) = peak(job, &list);
+        let ledger = Ledger { lines: alive(&Scope { detail: true, ..peak.scope }, peak.moment) };
+        (ledger, peak.name(), peak.scope.stage.index, moments)
+    };
     let [embedding, block, head] = [&list.embedding, &list.block, &list.head].map(|ops| ops::parameters(ops));
     let blocks = block.saturating_mul(list.num_hidden_layers);
     Estimate {
         ledger,
-        peak_moment: peak.name(),
-        peak_stage: peak.scope.stage.index,
+        peak_moment,
+        peak_stage,
         moments,
         capacity: job.cluster().accelerator.memory,
         blockers: blockers::blockers(job),
         parameters: ParameterCount { total: list.parameters(), embedding, blocks, head },
         compute: compute::compute(job, &list),
-        kv_cache_per_token: kv_cache_per_token(job, &list),
+        kv_cache_per_token: kv_cache_per_token(job),
     }
 }
 
 /// Memory by kind at the peak on the most loaded rank, in the order of [`MemoryKind::ALL`]: what [`estimate`]'s ledger adds up to,
 /// without its lines. For curves and searches, which ask hundreds of times.
 pub fn memory_by_kind(job: &Job) -> [Bytes; 7] {
+    if let Some(run) = megatron_run(job) {
+        return Ledger { lines: megatron::peak(job, run, None, false).lines }.by_kind();
+    }
     let list = ops::lower(&ops::lowering(job));
     peak(job, &list).0.by_kind
+}
+
+/// The ledger at the peak of one pipeline stage, counted from 0, of a training job under Megatron-LM; `None` for other jobs.
+///
+/// Megatron-LM logs the memory of the last stage, which is seldom the one that holds most.
+pub fn stage_ledger(job: &Job, stage: u64) -> Option<Ledger> {
+    let run = megatron_run(job)?;
+    Some(Ledger { lines: megatron::peak(job, run, Some(stage), true).lines })
+}
+
+/// What one pipeline stage holds when forward has ended for all its micro-batches in flight; `None` as for [`stage_ledger`].
+pub fn stage_after_forward(job: &Job, stage: u64) -> Option<Ledger> {
+    let run = megatron_run(job)?;
+    Some(Ledger { lines: megatron::after_forward(job, run, stage) })
+}
+
+/// The training run, if Megatron-LM runs it.
+fn megatron_run(job: &Job) -> Option<&TrainingRun> {
+    job.training().filter(|run| run.kernels == Kernels::Megatron)
 }
 
 /// Rules that forbid the job's layout; see [`Estimate::blockers`].
@@ -202,10 +233,10 @@ fn alive(scope: &Scope, moment: activations::Moment) -> Vec<LineItem> {
     lines
 }
 
-/// Keys and values of one token: the cache's tensors with a context of one token and one sequence.
-fn kv_cache_per_token(job: &Job, list: &OpList) -> Option<Bytes> {
-    let Run::Serving(run) = job.run() else { return None };
-    let tokens = run.context_length.saturating_mul(run.concurrent_sequences).max(1);
-    let block: Bytes = ops::tensors(&list.block, Role::KvCache).map(|(_, tensor)| tensor.bytes()).sum();
-    Some(Bytes((block * list.num_hidden_layers).0 / tokens))
+/// Keys and values of one token: the cache with a context of one token and one sequence, which every window holds.
+fn kv_cache_per_token(job: &Job) -> Option<Bytes> {
+    let Run::Serving(_) = job.run() else { return None };
+    let one = ops::Lowering { context_length: 1, concurrent_sequences: 1, ..ops::lowering(job) };
+    let cache = ops::cache(&one, 0..job.model().num_hidden_layers);
+    Some(cache.op.tensors.iter().zip(&cache.layers).map(|(tensor, layers)| tensor.bytes() * *layers).sum())
 }

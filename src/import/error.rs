@@ -22,6 +22,9 @@ pub enum ImportError {
         "This is a web page, not a config.json: open the file's raw view and copy the text from its first {{ to its last }}."
     )]
     WebPage,
+    /// An image, an archive or weights.
+    #[error("This is no text but a picture, an archive or weights; choose the file config.json.")]
+    Binary,
     /// Not JSON, even with comments and trailing commas allowed.
     #[error("This cannot be read as JSON ({problem}); copy the file again from its first {{ to its last }}.")]
     NotJson {
@@ -37,15 +40,6 @@ pub enum ImportError {
     /// Neither `model_type` nor `architectures`.
     #[error("The file does not say which kind of model it is: add \"model_type\", such as \"llama\" or \"gpt2\".")]
     NoKind,
-    /// A kind of model that is not read.
-    #[error(
-        "Models of the kind \"{model_type}\" are not read yet (llama, mistral, qwen2, qwen3, phi3, gemma, granite, gpt2, opt, \
-         gpt_neox, bloom and mpt are); type the sizes by hand under Architecture."
-    )]
-    UnknownKind {
-        /// The kind that the file names.
-        model_type: String,
-    },
     /// A known structure that the estimates do not cover.
     #[error("This model has {what}, which is not modelled; type the sizes by hand under Architecture for a rough answer.")]
     NotModelled {

@@ -1,18 +1,26 @@
 //! Hugging Face `config.json` to an architecture, with a report of what was read, derived, assumed or ignored.
 //!
-//! Only what [`ModelConfig`] expresses exactly is accepted; anything else is refused with a sentence that names what is not
-//! modelled. Reading is lenient about the notation (comments, trailing commas, `Infinity`) and strict about the meaning.
+//! Every kind of the table is read with that kind's own defaults; a decoder of another kind is put together from its keys and
+//! marked assumed. What is not modelled is named, and either counted as something that needs at least as much or refused. Reading
+//! is lenient about the notation (comments, trailing commas, `Infinity`) and strict about the meaning.
 
+mod decoder;
 mod error;
-mod gpt2;
-mod llama;
+mod experts;
+mod guess;
+mod kind;
+mod layers;
 mod reader;
 mod refuse;
+mod table;
 mod value;
 
 pub use error::ImportError;
 
-use crate::config::ModelConfig;
+use std::fmt::Write as _;
+
+use crate::config::{Family, ModelConfig};
+use kind::Kind;
 use reader::Reader;
 use value::{Object, Value};
 
@@ -53,6 +61,8 @@ pub struct Imported {
     pub name: Option<String>,
     /// What was read, derived, assumed and ignored.
     pub report: Vec<ReportRow>,
+    /// One sentence for everything that is not modelled and counted as something that needs at least as much; mostly empty.
+    pub upper_bounds: Vec<String>,
 }
 
 /// The longest text that is read, bytes.
@@ -60,8 +70,8 @@ const MAX_BYTES: usize = 1_000_000;
 
 /// Reads the text of a Hugging Face `config.json`.
 ///
-/// Llama-like (`llama`, `mistral`, `qwen2`, `qwen3`, `phi3`, `gemma`, `granite`) and GPT-2-like (`gpt2`, `opt`, `gpt_neox`,
-/// `bloom`, `mpt`) decoders are read. Of a file with a `text_config` only that part is used.
+/// Of a file with a part for text (`text_config` and its like) only that part is used. A `model_type` that is not in the table is
+/// read as a generic decoder, if the file states its sizes.
 ///
 /// ```
 /// let text = r#"{ "model_type": "gpt2", "n_embd": 768, "n_layer": 12, "n_head": 12, "vocab_size": 50257 }"#;
@@ -74,29 +84,60 @@ const MAX_BYTES: usize = 1_000_000;
 /// [`ImportError`], a sentence for the person who pasted the text.
 pub fn config_json(text: &str) -> Result<Imported, ImportError> {
     let file = parse(text)?;
-    let nested = match file.get("text_config") {
+    let nested = ["text_config", "llm_config", "language_config"].iter().find_map(|key| match file.get(*key) {
         Some(Value::Object(object)) => Some(object),
         _ => None,
-    };
-    let base = nested.unwrap_or(&file);
-    let kind = model_type(base)?;
-    refuse::not_modelled(&kind, &file)?;
-    refuse::not_modelled(&kind, base)?;
-    let mut reader = Reader::new(base, nested.map(|_| &file));
-    let config = match kind.as_str() {
-        "gpt2" => gpt2::gpt2(&mut reader),
-        "opt" => gpt2::opt(&mut reader),
-        "gpt_neox" => gpt2::gpt_neox(&mut reader),
-        "bloom" => gpt2::bloom(&mut reader),
-        "mpt" => gpt2::mpt(&mut reader),
-        _ => match llama::Kind::of(&kind) {
-            Some(family) => llama::llama_like(&mut reader, &family),
-            None => Err(ImportError::UnknownKind { model_type: value::shortened(&kind) }),
-        },
-    }?;
+    });
+    let base = with_parts(nested.unwrap_or(&file));
+    let model_type = model_type(&base).or_else(|problem| if nested.is_some() { model_type(&file) } else { Err(problem) })?;
+    refuse::not_modelled(&model_type, &file)?;
+    refuse::not_modelled(&model_type, &base)?;
+    let mut reader = Reader::new(&base, nested.map(|_| &file));
+    let known = Kind::of(&model_type).copied();
+    tell_kind(&mut reader, &model_type, known.as_ref());
+    let kind = known.unwrap_or_else(|| guess::guessed(&reader));
+    let config = decoder::decoder(&mut reader, &kind)?;
     reader::check_heads(&config)?;
-    let name = name(base).or_else(|| name(&file));
-    Ok(Imported { config, model_type: kind, name, report: reader.into_report() })
+    let name = name(&base).or_else(|| name(&file));
+    let (report, upper_bounds) = reader.into_report();
+    Ok(Imported { config, model_type, name, report, upper_bounds })
+}
+
+/// The keys of a file together with those that MPT and DBRX keep one level deeper.
+fn with_parts(file: &Object) -> Object {
+    let mut keys = file.clone();
+    for part in ["attn_config", "ffn_config"] {
+        if let Some(Value::Object(inner)) = keys.remove(part) {
+            for (key, value) in inner {
+                keys.entry(key).or_insert(value);
+            }
+        }
+    }
+    keys
+}
+
+/// The first line of the report: whose modules are counted.
+fn tell_kind(reader: &mut Reader<'_>, model_type: &str, kind: Option<&Kind>) {
+    reader.done_with(&["model_type"]);
+    let shown = value::shortened(model_type);
+    let mut note = String::new();
+    let how = match kind {
+        Some(kind) if kind.family.model_type() == model_type => How::Read,
+        Some(kind) if kind.family != Family::Generic => {
+            // Writing into a String cannot fail.
+            let _ = write!(note, "Counted with the modules of {}.", kind.family.model_type());
+            How::Assumed
+        }
+        Some(_) => {
+            note.push_str("A known shape; the modules that run it are assumed.");
+            How::Assumed
+        }
+        None => {
+            note.push_str("Not a kind listed here: counted as a generic decoder of the sizes that the file states.");
+            How::Assumed
+        }
+    };
+    reader.tell("model_type", &shown, how, note);
 }
 
 /// The text as one object, or what is wrong with it.
@@ -110,6 +151,9 @@ fn parse(text: &str) -> Result<Object, ImportError> {
     }
     if text.starts_with('<') {
         return Err(ImportError::WebPage);
+    }
+    if text.chars().take(200).any(|sign| matches!(sign, '\0' | '\u{fffd}')) {
+        return Err(ImportError::Binary);
     }
     let strict: Result<Value, _> = serde_json::from_str(text);
     let value = match strict {
@@ -136,22 +180,8 @@ fn model_type(file: &Object) -> Result<String, ImportError> {
     let Some(Value::Text(class)) = class else {
         return Err(ImportError::NoKind);
     };
-    let kind = match class.as_str() {
-        "LlamaForCausalLM" => "llama",
-        "MistralForCausalLM" => "mistral",
-        "Qwen2ForCausalLM" => "qwen2",
-        "Qwen3ForCausalLM" => "qwen3",
-        "Phi3ForCausalLM" => "phi3",
-        "GemmaForCausalLM" => "gemma",
-        "GraniteForCausalLM" => "granite",
-        "GPT2LMHeadModel" => "gpt2",
-        "OPTForCausalLM" => "opt",
-        "GPTNeoXForCausalLM" => "gpt_neox",
-        "BloomForCausalLM" => "bloom",
-        "MptForCausalLM" | "MPTForCausalLM" => "mpt",
-        other => other,
-    };
-    Ok(kind.to_owned())
+    let known = Kind::of_class(class).and_then(|kind| kind.names.first());
+    Ok(known.map_or_else(|| class.clone(), |name| (*name).to_owned()))
 }
 
 /// The name the file gives itself, if any.

@@ -23,12 +23,13 @@ pub(super) struct Reader<'a> {
     outer: Option<&'a Object>,
     used: BTreeSet<&'a str>,
     report: Vec<ReportRow>,
+    upper_bounds: Vec<String>,
 }
 
 impl<'a> Reader<'a> {
     /// Reads from `base`; `outer` is the file around it, if there is one.
     pub(super) fn new(base: &'a Object, outer: Option<&'a Object>) -> Self {
-        Self { base, outer, used: BTreeSet::new(), report: Vec::new() }
+        Self { base, outer, used: BTreeSet::new(), report: Vec::new(), upper_bounds: Vec::new() }
     }
 
     /// The first of these keys that is there and not null.
@@ -58,6 +59,12 @@ impl<'a> Reader<'a> {
         self.report.push(ReportRow { key: key.to_owned(), value: value.to_string(), how, note: note.into() });
     }
 
+    /// Adds a line about something that is not modelled and counted as what needs at least as much.
+    pub(super) fn upper_bound(&mut self, key: &str, value: &dyn Display, note: &str) {
+        self.tell(key, value, How::Assumed, format!("Upper bound. {note}"));
+        self.upper_bounds.push(note.to_owned());
+    }
+
     /// A size under its own key or one of its other names; `None` where the file has none.
     pub(super) fn optional(&mut self, keys: &[&'static str], max: u64) -> Result<Option<u64>, ImportError> {
         let Some((key, value)) = self.find(keys) else {
@@ -70,18 +77,16 @@ impl<'a> Reader<'a> {
         Ok(Some(size))
     }
 
-    /// A size that the file must have.
-    pub(super) fn size(&mut self, keys: &[&'static str], max: u64) -> Result<u64, ImportError> {
-        let missing = keys.last().copied().unwrap_or_default();
-        self.optional(keys, max)?.ok_or(ImportError::Missing { key: missing })
-    }
-
-    /// A size with a default of the library.
+    /// A size with a default of the library; 0 means that there is none and the file must state it.
     pub(super) fn size_or(&mut self, keys: &[&'static str], max: u64, default: u64) -> Result<u64, ImportError> {
+        let name = keys.first().copied().unwrap_or_default();
         if let Some(size) = self.optional(keys, max)? {
             return Ok(size);
         }
-        self.tell(keys.first().copied().unwrap_or_default(), &default, How::Assumed, "The library's default.");
+        if default == 0 {
+            return Err(ImportError::Missing { key: name });
+        }
+        self.tell(name, &default, How::Assumed, "The library's default.");
         Ok(default)
     }
 
@@ -149,8 +154,8 @@ impl<'a> Reader<'a> {
         let _ = self.find(keys);
     }
 
-    /// The report, with everything that was not used at its end.
-    pub(super) fn into_report(mut self) -> Vec<ReportRow> {
+    /// The report, with everything that was not used at its end, and the sentences of [`Self::upper_bound`].
+    pub(super) fn into_report(mut self) -> (Vec<ReportRow>, Vec<String>) {
         if let Some(outer) = self.outer {
             for (key, value) in outer.iter().filter(|(key, _)| key.ends_with("_config") && *key != "text_config") {
                 let note = if key.contains("quant") { "" } else { "Only the text part is counted." };
@@ -164,7 +169,7 @@ impl<'a> Reader<'a> {
         if unused.len() > MAX_IGNORED {
             self.tell("…", &format!("{} more keys", unused.len() - MAX_IGNORED), How::Ignored, "");
         }
-        self.report
+        (self.report, self.upper_bounds)
     }
 }
 
@@ -177,7 +182,7 @@ fn note_on(key: &str) -> &'static str {
             "Rotary positions have no parameters."
         }
         "use_cache" => "Serving always counts the key/value cache.",
-        "hidden_act" | "activation_function" | "hidden_activation" => "The activation does not change the sizes.",
+        "num_nextn_predict_layers" => "Layers that predict further tokens are not counted.",
         "model_type" | "architectures" => "Used to find the kind of model.",
         _ => "",
     }

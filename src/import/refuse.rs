@@ -1,7 +1,6 @@
 //! Structures that the estimates do not cover, told apart so that the message can name them.
 
 use super::ImportError;
-use super::reader::Reader;
 use super::value::{Object, Value};
 
 /// Refuses a kind or a key that means a structure outside dense decoders.
@@ -16,16 +15,7 @@ pub(super) fn not_modelled(model_type: &str, file: &Object) -> Result<(), Import
 /// What the keys give away.
 fn from_keys(file: &Object) -> Option<String> {
     let is_set = |key: &str| !matches!(file.get(key), None | Some(Value::Null | Value::Bool(false) | Value::Whole(0)));
-    let many = |key: &str| matches!(file.get(key), Some(Value::Whole(count)) if *count > 1);
     let named = |what: &str, key: &str| Some(format!("{what} ({key})"));
-    if is_set("kv_lora_rank") {
-        return named("multi-head latent attention", "kv_lora_rank");
-    }
-    for key in ["num_local_experts", "n_routed_experts", "num_experts", "moe_num_experts", "num_moe_experts"] {
-        if many(key) {
-            return named("a mixture of experts", key);
-        }
-    }
     if is_set("is_encoder_decoder") {
         return named("an encoder beside its decoder", "is_encoder_decoder");
     }
@@ -34,27 +24,59 @@ fn from_keys(file: &Object) -> Option<String> {
             return named("cross-attention", key);
         }
     }
-    for key in ["ssm_cfg", "mamba_d_state", "mamba_d_conv", "state_size", "layers_block_type", "hybrid_override_pattern"] {
+    if let Some(key) = file.keys().find(|key| key.starts_with("mamba_") || key.starts_with("ssm_")) {
+        return named("state-space layers", key);
+    }
+    for (key, what) in STRUCTURES {
         if is_set(key) {
-            return named("state-space layers", key);
+            return named(what, key);
         }
     }
-    for key in ["linear_attn_config", "linear_num_value_heads", "full_attention_interval"] {
-        if is_set(key) {
-            return named("layers of linear attention", key);
-        }
+    let sees = ["vision_config", "image_size", "num_mel_bins"].into_iter().find(|key| is_set(key));
+    let reads = ["text_config", "llm_config", "language_config", "vocab_size"].into_iter().any(is_set);
+    match (sees, reads) {
+        (Some(key), false) => named("only a part for images or sound", key),
+        _ => class(file),
     }
-    if is_set("vision_config") && !is_set("text_config") && !is_set("vocab_size") {
-        return named("only a vision part", "vision_config");
-    }
-    None
+}
+
+/// Keys that only one structure has.
+const STRUCTURES: [(&str, &str); 16] = [
+    ("state_size", "state-space layers"),
+    ("layers_block_type", "state-space layers"),
+    ("hybrid_override_pattern", "state-space layers"),
+    ("linear_attn_config", "layers of linear attention"),
+    ("linear_num_value_heads", "layers of linear attention"),
+    ("full_attention_interval", "layers of linear attention"),
+    ("conv_L_cache", "layers of convolution"),
+    ("index_topk", "attention to tokens chosen by an indexer"),
+    ("hidden_size_per_layer_input", "an embedding of its own for every layer"),
+    ("num_kv_shared_layers", "keys and values that layers share"),
+    ("cross_layer_attention", "keys and values that layers share"),
+    ("mtp_block_configs", "blocks of different shapes"),
+    ("block_configs", "blocks of different shapes"),
+    ("zero_expert_num", "experts that do nothing"),
+    ("lambda_std_dev", "differential attention"),
+    ("hc_mult", "several residual streams"),
+];
+
+/// What the class under `architectures` gives away.
+fn class(file: &Object) -> Option<String> {
+    let Some(Value::List(classes)) = file.get("architectures") else { return None };
+    let Some(Value::Text(class)) = classes.first() else { return None };
+    let other =
+        ["MaskedLM", "ImageClassification", "TokenClassification", "QuestionAnswering", "ForCTC", "Segmentation", "Detection"];
+    let is_other = other.iter().any(|part| class.contains(part));
+    is_other.then(|| format!("no decoder that predicts text (architectures: {})", super::value::shortened(class)))
 }
 
 /// What the kind alone gives away.
 fn from_kind(model_type: &str) -> Option<&'static str> {
     let what = match model_type {
-        "gemma2" | "gemma3" | "gemma3_text" | "gemma3n" | "gemma3n_text" | "cohere2" => {
-            "layers with a sliding window mixed with full ones, or further norms"
+        "gemma3n" | "gemma3n_text" => "an embedding of its own for every layer",
+        "deepseek_v32" | "glm_moe_dsa" => "attention to tokens chosen by an indexer",
+        "qwen3_next" | "qwen3_5" | "qwen3_5_moe" | "minimax" | "kimi_linear" | "bailing_hybrid" | "olmo_hybrid" => {
+            "layers of linear attention"
         }
         "bert" | "roberta" | "distilbert" | "albert" | "electra" | "deberta" | "deberta-v2" | "xlm-roberta" | "modernbert"
         | "nomic_bert" | "mpnet" => "an encoder instead of a decoder",
@@ -71,34 +93,9 @@ fn from_kind(model_type: &str) -> Option<&'static str> {
         | "swin"
         | "convnext" => "a vision model's structure",
         "mamba" | "mamba2" | "falcon_mamba" | "jamba" | "zamba" | "zamba2" | "bamba" | "falcon_h1" | "nemotron_h" | "rwkv"
-        | "recurrent_gemma" | "granitemoehybrid" => "state-space or recurrent layers",
-        "mixtral" | "qwen2_moe" | "qwen3_moe" | "deepseek_v2" | "deepseek_v3" | "gpt_oss" | "olmoe" | "phimoe" | "dbrx"
-        | "granitemoe" | "llama4" | "llama4_text" | "glm4_moe" => "a mixture of experts",
+        | "recurrent_gemma" | "granitemoehybrid" | "xlstm" | "lfm2" | "lfm2_moe" => "state-space or recurrent layers",
         "mllama" | "mllama_text_model" => "cross-attention",
         _ => return None,
     };
     Some(what)
-}
-
-/// Refuses layers with a window mixed with layers without.
-pub(super) fn mixed_windows(file: &mut Reader<'_>, layers: u64) -> Result<(), ImportError> {
-    const MIXED: &str = "layers with a sliding window mixed with full ones";
-    if let Some(Value::List(types)) = file.peek("layer_types") {
-        let is = |name: &str| types.iter().filter(|kind| matches!(kind, Value::Text(text) if text == name)).count();
-        let (full, sliding) = (is("full_attention"), is("sliding_attention"));
-        if full + sliding < types.len() {
-            return Err(ImportError::not_modelled("layers of different kinds (layer_types)"));
-        }
-        if full > 0 && sliding > 0 {
-            return Err(ImportError::not_modelled(format!("{MIXED} (layer_types)")));
-        }
-        file.done_with(&["layer_types"]);
-    }
-    let windows_on = matches!(file.peek("use_sliding_window"), Some(Value::Bool(true)));
-    if let (true, Some(Value::Whole(full))) = (windows_on, file.peek("max_window_layers"))
-        && (1..layers).contains(full)
-    {
-        return Err(ImportError::not_modelled(format!("{MIXED} (max_window_layers)")));
-    }
-    Ok(())
 }

@@ -29,6 +29,10 @@ pub struct Lowering<'a> {
     pub attention: AttentionKernel,
     /// Whether backward follows.
     pub training: bool,
+    /// Tensor-parallel ranks that share the heads and the feed-forward width.
+    pub tensor_model_parallel_size: u64,
+    /// Whether matrix products are cast to bf16 under autocast.
+    pub autocast: bool,
 }
 
 impl<'a> Lowering<'a> {
@@ -46,7 +50,14 @@ impl<'a> Lowering<'a> {
             kernels: Kernels::Fused,
             attention: AttentionKernel::Flash,
             training: true,
+            tensor_model_parallel_size: 1,
+            autocast: false,
         }
+    }
+
+    /// One rank's part of what tensor parallelism splits.
+    pub(super) fn local(&self, dim: Dim) -> Dim {
+        Dim(dim.0, dim.1.div_ceil(self.tensor_model_parallel_size.max(1)))
     }
 
     /// `seq_length`.

@@ -69,7 +69,7 @@ pub(super) fn head(with: &Lowering) -> Vec<Op> {
     }
     match (with.training, with.kernels) {
         (false, _) => serving_logits(with, &mut tensors),
-        (true, Kernels::Korthikanti) => full_logits(with, &mut tensors),
+        (true, Kernels::Korthikanti | Kernels::Eager | Kernels::Megatron) => full_logits(with, &mut tensors),
         (true, Kernels::Fused) => chunked_loss(with, &mut tensors),
     }
     ops.push(Op {

@@ -15,14 +15,19 @@
 
 mod attention;
 mod builder;
+mod cache;
 mod ends;
+pub mod megatron;
 mod mlp;
+pub(crate) mod modules;
+pub(crate) mod tape;
 mod tensor;
 
 pub use builder::Lowering;
+pub use cache::{Cache, cache};
 pub use tensor::{Dim, Kept, Op, Role, Shape, Split, Tensor};
 
-use crate::config::{AttentionKernel, Job, Kernels, Run};
+use crate::config::{AttentionKernel, Job, Kernels, Run, TrainingPrecision};
 use crate::units::Flops;
 
 /// Tokens that go through the chunked loss at once.
@@ -86,6 +91,14 @@ pub fn tensors(ops: &[Op], role: Role) -> impl Iterator<Item = (&Op, &Tensor)> {
 /// assert_eq!(gpt2, Some(124_439_808));
 /// ```
 pub fn lower(with: &Lowering) -> OpList {
+    match with.kernels {
+        Kernels::Megatron if with.training => megatron::lower(with),
+        _ => listed(with),
+    }
+}
+
+/// The operation list as the papers write it.
+fn listed(with: &Lowering) -> OpList {
     let mut block = attention::operations(with);
     let attention_operations = block.len();
     block.extend(mlp::operations(with));
@@ -115,6 +128,8 @@ pub fn lowering(job: &Job) -> Lowering<'_> {
                 kernels: run.kernels,
                 attention: run.attention,
                 training: true,
+                tensor_model_parallel_size: job.layout().t(),
+                autocast: run.precision == TrainingPrecision::AmpBf16,
             }
         }
         Run::Serving(run) => Lowering {
@@ -129,6 +144,8 @@ pub fn lowering(job: &Job) -> Lowering<'_> {
             kernels: Kernels::Fused,
             attention: run.attention,
             training: false,
+            tensor_model_parallel_size: job.layout().t(),
+            autocast: false,
         },
     }
 }

@@ -6,6 +6,7 @@
 
 pub mod codec;
 mod fields;
+mod layers;
 mod number;
 pub mod records;
 mod resolve;
@@ -23,7 +24,7 @@ pub use text::clean;
 pub use words::{Mode, Word};
 
 use crate::catalog::{self, AcceleratorRow, ModelRow};
-use crate::config::ModelConfig;
+use crate::config::{LayerSet, Mla, ModelConfig, Moe};
 use crate::import::Imported;
 use crate::units::{Bytes, MemoryUnit, to_f64};
 
@@ -64,6 +65,7 @@ impl Scenario {
             FieldDefault::Choice(value) => Value::Choice(value),
             FieldDefault::Flag(value) => Value::Flag(value),
             FieldDefault::Text(value) => Value::Text(value.to_owned()),
+            FieldDefault::Empty => Value::Empty,
             FieldDefault::Preset => self
                 .model()
                 .and_then(|row| of_model(&row.config, id))
@@ -115,7 +117,7 @@ impl Scenario {
     /// unknown one changes nothing.
     pub fn set_model(&mut self, id_or_alias: &str) -> bool {
         let Some(row) = catalog::model(id_or_alias) else { return false };
-        self.set.retain(|id, _| field(*id).group != Group::Architecture);
+        self.set.retain(|id, _| !field(*id).group.is_architecture());
         self.put(FieldId::Model, Value::Text(row.id.clone()));
         true
     }
@@ -177,7 +179,7 @@ impl Scenario {
 
     /// Whether the architecture differs from that of the model it starts from.
     pub fn is_custom_model(&self) -> bool {
-        self.set.keys().any(|id| field(*id).group == Group::Architecture)
+        self.set.keys().any(|id| field(*id).group.is_architecture())
     }
 
     /// Whether the accelerator differs from the one it starts from.
@@ -223,7 +225,7 @@ const ACCELERATOR_FIELDS: [FieldId; 4] =
     [FieldId::AcceleratorMemory, FieldId::PeakRate, FieldId::MemoryBandwidth, FieldId::AcceleratorsPerNode];
 
 fn architecture_fields() -> impl Iterator<Item = &'static Field> {
-    fields().iter().filter(|field| field.group == Group::Architecture)
+    fields().iter().filter(|field| field.group.is_architecture())
 }
 
 fn differences(a: &ModelConfig, b: &ModelConfig) -> impl Iterator<Item = FieldId> {
@@ -233,7 +235,9 @@ fn differences(a: &ModelConfig, b: &ModelConfig) -> impl Iterator<Item = FieldId
 /// Whether a field of that kind takes such a value at all; ranges are not looked at.
 fn takes(kind: FieldKind, value: &Value) -> bool {
     match (kind, value) {
-        (FieldKind::Integer { .. }, Value::Integer(_)) | (FieldKind::Flag, Value::Flag(_)) => true,
+        (FieldKind::Integer { .. }, Value::Integer(_))
+        | (FieldKind::Flag, Value::Flag(_))
+        | (FieldKind::Layers, Value::Layers(_)) => true,
         (FieldKind::Choice(options), Value::Choice(word)) => options.iter().any(|option| option.value == *word),
         (FieldKind::Integer { optional, .. } | FieldKind::Decimal { optional, .. }, Value::Empty) => optional,
         _ => false,
@@ -263,8 +267,54 @@ fn of_model(config: &ModelConfig, id: FieldId) -> Option<Value> {
         FieldId::EmbeddingNorm => Value::Flag(config.embedding_norm),
         FieldId::NormsPerBlock => Value::Integer(config.norms_per_block),
         FieldId::FinalNorm => Value::Flag(config.final_norm),
+        FieldId::Family => Value::choice(config.family),
+        FieldId::HiddenAct => Value::choice(config.hidden_act),
+        FieldId::RotaryDim => optional(config.rotary_dim),
+        FieldId::SlidingWindow => optional(config.sliding_window),
+        FieldId::SlidingLayers => Value::Layers(config.sliding_layers.clone()),
+        FieldId::ParallelResidual => Value::Flag(config.parallel_residual),
+        FieldId::AttentionSinks => Value::Flag(config.attention_sinks),
+        FieldId::AttentionSoftcap => Value::Flag(config.attn_logit_softcapping),
+        FieldId::LogitSoftcap => Value::Flag(config.final_logit_softcapping),
+        FieldId::HeadBias => Value::Flag(config.lm_head_bias),
+        FieldId::EmbeddingWidth => optional(config.word_embed_proj_dim),
+        FieldId::NewDecoder => Value::Flag(config.new_decoder_architecture),
+        _ => return of_experts(config.moe.as_ref(), id).or_else(|| of_latent(config.mla.as_ref(), id)),
+    })
+}
+
+/// The value of a field of the experts; without experts, nothing.
+fn of_experts(moe: Option<&Moe>, id: FieldId) -> Option<Value> {
+    let size = |of: fn(&Moe) -> u64| optional(moe.map(of));
+    let flag = |of: fn(&Moe) -> bool| Value::Flag(moe.is_some_and(of));
+    Some(match id {
+        FieldId::NumExperts => size(|moe| moe.num_experts),
+        FieldId::ExpertsPerToken => size(|moe| moe.num_experts_per_tok),
+        FieldId::ExpertWidth => size(|moe| moe.moe_intermediate_size),
+        FieldId::SharedExpertWidth => size(|moe| moe.shared_expert_intermediate_size),
+        FieldId::ExpertLayers => Value::Layers(moe.map_or(LayerSet::All, |moe| moe.layers.clone())),
+        FieldId::ExpertGroups => size(|moe| moe.n_group),
+        FieldId::ExpertGroupsKept => size(|moe| moe.topk_group),
+        FieldId::ExpertNorm => flag(|moe| moe.norm_topk_prob),
+        FieldId::ExpertBias => flag(|moe| moe.bias),
         _ => return None,
     })
+}
+
+/// The value of a field of latent attention; without it, nothing.
+fn of_latent(mla: Option<&Mla>, id: FieldId) -> Option<Value> {
+    Some(optional(match id {
+        FieldId::KvLoraRank => mla.map(|mla| mla.kv_lora_rank),
+        FieldId::QLoraRank => mla.and_then(|mla| mla.q_lora_rank),
+        FieldId::QkRopeHeadDim => mla.map(|mla| mla.qk_rope_head_dim),
+        FieldId::QkNopeHeadDim => mla.map(|mla| mla.qk_nope_head_dim),
+        FieldId::VHeadDim => mla.map(|mla| mla.v_head_dim),
+        _ => return None,
+    }))
+}
+
+fn optional(size: Option<u64>) -> Value {
+    size.map_or(Value::Empty, Value::Integer)
 }
 
 /// The value of an accelerator field; `Empty` where the catalog knows none.

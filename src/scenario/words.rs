@@ -1,8 +1,8 @@
 //! The words that stand for choices in forms, links and files.
 
 use crate::config::{
-    AttentionKernel, DataSharding, GradientDType, Kernels, MlpKind, Normalization, Optimizer, PositionEmbedding, Recompute,
-    TrainingPrecision,
+    AttentionKernel, DataSharding, Family, GradientDType, HiddenAct, Kernels, LossFusion, MlpKind, Normalization, Optimizer,
+    OptimizerImplementation, PositionEmbedding, Recompute, TokenDispatcher, TrainingPrecision,
 };
 use crate::units::{DType, MemoryUnit};
 
@@ -46,10 +46,21 @@ words! {
     Normalization: LayerNorm = "layernorm", RmsNorm = "rmsnorm";
     MlpKind: Plain = "plain", Gated = "gated";
     PositionEmbedding: Learned = "learned", Rotary = "rotary", Alibi = "alibi";
-    TrainingPrecision: Bf16Mixed = "bf16", Fp16Mixed = "fp16", Fp32 = "fp32", Bf16Pure = "bf16-pure";
+    TrainingPrecision: Bf16Mixed = "bf16", Fp16Mixed = "fp16", Fp32 = "fp32", Bf16Pure = "bf16-pure",
+        AmpBf16 = "amp-bf16", FsdpMixed = "fsdp-mixed";
     GradientDType: AsWeights = "as-weights", Fp32 = "fp32", Fp32Copy = "fp32-copy";
     Optimizer: AdamW = "adamw", AdamW8bit = "adamw8", Sgd = "sgd", SgdMomentum = "sgdm", Adafactor = "adafactor";
-    Kernels: Korthikanti = "korthikanti", Fused = "fused";
+    OptimizerImplementation: ForLoop = "for-loop", Foreach = "foreach", Fused = "fused";
+    Kernels: Eager = "eager", Fused = "fused", Megatron = "megatron", Korthikanti = "korthikanti";
+    LossFusion: None = "none", TransformerEngine = "te";
+    TokenDispatcher: AllGather = "allgather", AllToAll = "alltoall";
+    Family: Llama = "llama", Mistral = "mistral", Qwen2 = "qwen2", Qwen3 = "qwen3", Gemma = "gemma", Gemma2 = "gemma2",
+        Gemma3 = "gemma3", Gpt2 = "gpt2", GptNeox = "gpt-neox", Opt = "opt", Bloom = "bloom", Falcon = "falcon", Phi = "phi",
+        Phi3 = "phi3", Mixtral = "mixtral", Qwen3Moe = "qwen3-moe", DeepseekV2 = "deepseek-v2", DeepseekV3 = "deepseek-v3",
+        GptOss = "gpt-oss", Olmo2 = "olmo2", Cohere = "cohere", Starcoder2 = "starcoder2", Stablelm = "stablelm",
+        Granite = "granite", Glm4 = "glm4", Generic = "generic";
+    HiddenAct: Silu = "silu", Gelu = "gelu", GeluNew = "gelu-new", GeluFast = "gelu-fast", QuickGelu = "quick-gelu",
+        Relu = "relu", Relu2 = "relu2";
     AttentionKernel: Flash = "flash", Standard = "standard";
     Recompute: None = "none", Selective = "selective", Full = "full";
     DataSharding: None = "none", Zero1 = "1", Zero2 = "2", Zero3 = "3", Fsdp = "fsdp";

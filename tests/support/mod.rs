@@ -4,9 +4,9 @@
 use std::num::NonZeroU64;
 
 use headroom::config::{
-    Accelerator, AttentionKernel, Cluster, DataSharding, GradientDType, Job, Kernels, MlpKind, ModelConfig, Normalization,
-    Optimizer, Overheads, ParallelLayout, PeakRates, PositionEmbedding, Recompute, Run, ServingRun, TrainingPrecision,
-    TrainingRun,
+    Accelerator, AttentionKernel, Cluster, DataSharding, Family, GradientDType, Job, Kernels, MlpKind, ModelConfig,
+    Normalization, Optimizer, Overheads, ParallelLayout, PeakRates, PositionEmbedding, Recompute, Run, ServingRun,
+    TrainingPrecision, TrainingRun,
 };
 use headroom::units::{Bytes, DType};
 
@@ -33,6 +33,7 @@ pub fn gpt(hidden_size: u64, num_hidden_layers: u64, num_attention_heads: u64) -
         embedding_norm: false,
         norms_per_block: 2,
         final_norm: true,
+        ..ModelConfig::plain()
     }
 }
 
@@ -45,6 +46,7 @@ pub fn layout(t: u64, p: u64, d: u64, sharding: DataSharding) -> ParallelLayout 
         data_parallel_size: degree(d),
         sequence_parallel: false,
         sharding,
+        ..ParallelLayout::SINGLE
     }
 }
 
@@ -69,6 +71,7 @@ pub fn training_run() -> TrainingRun {
         recompute: Recompute::None,
         training_tokens: 1e12,
         mfu: 0.4,
+        ..TrainingRun::plain()
     }
 }
 
@@ -95,47 +98,75 @@ pub fn serving_job(model: &ModelConfig, layout: ParallelLayout, edit: impl FnOnc
     Job::new(model.clone(), Run::Serving(run), layout, cluster(Bytes(80 * Bytes::GIB))).expect("a valid job")
 }
 
-/// Parameters of a dense decoder, from its sizes alone.
+/// Parameters of a decoder, from its fields alone: a closed form that shares nothing with the operation list.
 pub fn parameters(config: &ModelConfig) -> u64 {
     let h = config.hidden_size;
-    let norm = match config.normalization {
-        Normalization::LayerNorm => 2 * h,
-        Normalization::RmsNorm => h,
-    };
-    let queries = config.num_attention_heads * config.head_dim;
-    let keys = config.num_key_value_heads * config.head_dim;
-    let mut attention = h * queries + 2 * h * keys + queries * h;
-    if config.attention_bias {
-        attention += queries + 2 * keys;
+    let norm = norm_parameters(config);
+    let layers: u64 = (0..config.num_hidden_layers)
+        .map(|layer| attention_parameters(config) + feed_forward_parameters(config, layer) + config.norms_per_block * norm)
+        .sum();
+    let width = config.word_embed_proj_dim.unwrap_or(h);
+    let embedding = config.vocab_size * width;
+    let mut total = embedding + layers;
+    if config.word_embed_proj_dim.is_some() {
+        total += 2 * width * h;
     }
-    if config.attention_output_bias {
-        attention += h;
+    if config.position_embedding == PositionEmbedding::Learned {
+        total += config.position_rows * h;
     }
-    if config.qk_norm {
-        attention += 2 * config.head_dim;
+    total += norm * (u64::from(config.embedding_norm) + u64::from(config.final_norm));
+    if !config.tie_word_embeddings {
+        total += embedding;
     }
-    let inner = config.intermediate_size;
+    total + if config.lm_head_bias { config.vocab_size } else { 0 }
+}
+
+fn norm_parameters(config: &ModelConfig) -> u64 {
+    match config.normalization {
+        Normalization::LayerNorm => 2 * config.hidden_size,
+        Normalization::RmsNorm => config.hidden_size,
+    }
+}
+
+fn attention_parameters(config: &ModelConfig) -> u64 {
+    let (h, a) = (config.hidden_size, config.num_attention_heads);
+    let mut total = 0;
+    if let Some(mla) = &config.mla {
+        let (query, value) = (a * mla.qk_head_dim(), a * mla.v_head_dim);
+        total += mla.q_lora_rank.map_or(h * query, |rank| h * rank + rank + rank * query);
+        total += h * (mla.kv_lora_rank + mla.qk_rope_head_dim) + mla.kv_lora_rank;
+        total += mla.kv_lora_rank * a * (mla.qk_nope_head_dim + mla.v_head_dim) + value * h;
+        if config.attention_bias {
+            total += mla.q_lora_rank.unwrap_or(0) + mla.kv_lora_rank + mla.qk_rope_head_dim;
+        }
+    } else {
+        let (queries, keys) = (a * config.head_dim, config.num_key_value_heads * config.head_dim);
+        total += 2 * h * queries + 2 * h * keys;
+        total += if config.attention_bias { queries + 2 * keys } else { 0 };
+        total += match (config.qk_norm, config.family) {
+            (false, _) => 0,
+            // One norm over all heads at once, or a norm of its own for each head.
+            (true, Family::Olmo2 | Family::Cohere | Family::Stablelm) => queries + keys,
+            // With a bias.
+            (true, Family::Phi) => 4 * config.head_dim,
+            (true, _) => 2 * config.head_dim,
+        };
+    }
+    total += if config.attention_output_bias { h } else { 0 };
+    total + if config.attention_sinks { a } else { 0 }
+}
+
+fn feed_forward_parameters(config: &ModelConfig, layer: u64) -> u64 {
+    let h = config.hidden_size;
     let into = match config.mlp {
         MlpKind::Gated => 2,
         MlpKind::Plain => 1,
     };
-    let mut mlp = (into + 1) * h * inner;
-    if config.mlp_bias {
-        mlp += into * inner + h;
-    }
-    let embedding = config.vocab_size * h;
-    let mut total = embedding + config.num_hidden_layers * (attention + mlp + config.norms_per_block * norm);
-    if config.position_embedding == PositionEmbedding::Learned {
-        total += config.position_rows * h;
-    }
-    if config.embedding_norm {
-        total += norm;
-    }
-    if config.final_norm {
-        total += norm;
-    }
-    if !config.tie_word_embeddings {
-        total += embedding;
-    }
-    total
+    let matrices = |width: u64| (into + 1) * h * width;
+    let Some(moe) = config.moe_at(layer) else {
+        let bias = if config.mlp_bias { into * config.intermediate_size + h } else { 0 };
+        return matrices(config.intermediate_size) + bias;
+    };
+    let bias = if moe.bias { moe.num_experts * (1 + into * moe.moe_intermediate_size + h) } else { 0 };
+    moe.num_experts * (h + matrices(moe.moe_intermediate_size)) + matrices(moe.shared_expert_intermediate_size) + bias
 }

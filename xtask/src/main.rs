@@ -1,7 +1,8 @@
-//! The project's commands: `cargo xtask serve`, `cargo xtask build` and `cargo xtask test`.
+//! The project's commands: `cargo xtask serve`, `cargo xtask build`, `cargo xtask test` and `cargo xtask accuracy`.
 //!
 //! Each brings the tools it needs, says what it does while it does it, and stops at the first thing that fails.
 
+mod accuracy;
 mod browser;
 mod checks;
 mod page;
@@ -17,6 +18,8 @@ use shell::Outcome;
 const HELP: &str = "\
 cargo xtask serve [--port N]   build the page and serve it on 127.0.0.1
 cargo xtask build              build the page into dist/ and check its size
+cargo xtask accuracy FILE...   compare the estimates with files of measured rows (--json, --rows, --markdown)
+cargo xtask accuracy --write   the same over tests/data, written into README.md and the page's table
 cargo xtask test               run every check: format, lints, tests, browser tests
 
 What is missing (wasm target, trunk, wasm-bindgen, npm packages, a browser for the tests) is installed first;
@@ -46,6 +49,8 @@ fn dispatch(arguments: &[&str]) -> Outcome {
             Err(_) => Err(format!("`{port}` is no port: give a number from 1 to 65535, for example `--port 8080`.")),
         },
         ["build"] => page::build(&tools::for_the_page()?),
+        ["accuracy", "--write"] => accuracy::write(),
+        ["accuracy", arguments @ ..] => accuracy::run(arguments),
         ["test"] => checks::run_all(),
         other => Err(format!("there is no command `{}`. There are:\n\n{HELP}", other.join(" "))),
     }

@@ -44,7 +44,7 @@ mod input {
             FieldKind::Choice(options) => select_field(state, field, options, described),
             FieldKind::Flag => toggle_field(state, field, described),
             FieldKind::Model | FieldKind::Accelerator => picker_field(state, field, described),
-            FieldKind::Integer { .. } | FieldKind::Decimal { .. } | FieldKind::Text { .. } => {
+            FieldKind::Integer { .. } | FieldKind::Decimal { .. } | FieldKind::Text { .. } | FieldKind::Layers => {
                 number_field(state, field, described)
             }
         }

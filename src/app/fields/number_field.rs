@@ -12,7 +12,7 @@ use crate::scenario::{Field, FieldKind, parse};
 /// An input for a number. What cannot be read stays visible with its message; the scenario keeps the last valid value.
 pub fn number_field(state: State, field: &'static Field, described: Memo<String>) -> AnyView {
     let text = Memo::new(move |_| state.ui.with(|ui| state.scenario.with(|scenario| ui.text_of(field.id, scenario))));
-    let number = !matches!(field.kind, FieldKind::Text { .. });
+    let number = !matches!(field.kind, FieldKind::Text { .. } | FieldKind::Layers);
     view! {
         <input
             id=format!("f-{}", field.key)

@@ -14,10 +14,12 @@ const SECTIONS: [(&str, &[Group]); 3] = [
 ];
 
 /// What folds away, in the order of the form.
-const FOLDS: [(&str, &[Group]); 5] = [
+const FOLDS: [(&str, &[Group]); 7] = [
     ("Architecture", &[Group::Architecture]),
+    ("Experts and special layers", &[Group::Structure]),
     ("Run details", &[Group::Run, Group::Precision]),
     ("GPU and layout details", &[Group::Hardware, Group::Layout]),
+    ("Megatron-LM", &[Group::Megatron]),
     ("Reserve", &[Group::Reserve]),
     ("Time and cost", &[Group::Cost]),
 ];
@@ -132,6 +134,7 @@ fn part(scenario: &Scenario, field: &Field) -> String {
     match value {
         Value::Flag(true) => label,
         Value::Flag(false) => format!("no {label}"),
+        Value::Empty if field.group == Group::Structure => format!("no {label}"),
         Value::Empty => format!("{label} unknown"),
         value => format!("{label} {}", show(field.id, &value)),
     }

@@ -20,7 +20,7 @@ pub(super) fn answer(scene: Scene<'_>) -> MethodAnswer {
     }
     let count = method::num_parameters(inputs.hidden_size, inputs.num_hidden_layers, inputs.vocab_size);
     let bytes = match (inputs.precision, inputs.gradients) {
-        (TrainingPrecision::Fp32, _) => BytesPerParameter::FP32,
+        (TrainingPrecision::Fp32 | TrainingPrecision::AmpBf16 | TrainingPrecision::FsdpMixed, _) => BytesPerParameter::FP32,
         (_, GradientDType::Fp32Copy) => BytesPerParameter::MIXED_FP32_GRADIENTS,
         _ => BytesPerParameter::MIXED,
     };

@@ -224,6 +224,8 @@ fn of_block(inputs: &MethodInputs, assumes_four_h: bool) -> Vec<String> {
         Kernels::Korthikanti => {
             "it leaves out what lies outside the blocks: embedding output, last norm, logits and loss".to_owned()
         }
+        Kernels::Eager => "it lists other saved tensors than PyTorch's modules keep operator by operator".to_owned(),
+        Kernels::Megatron => "it lists dropout masks, which Megatron-Core without dropout does not keep".to_owned(),
         Kernels::Fused => "it lists other saved tensors than fused kernels keep, which need no dropout masks".to_owned(),
     });
     why

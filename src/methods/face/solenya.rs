@@ -19,7 +19,8 @@ pub(super) fn answer(scene: Scene<'_>) -> MethodAnswer {
     }
     let shape = inputs.shape(inputs.micro_batch_size);
     let count = method::num_parameters(&shape, inputs.vocab_size);
-    let mixed = inputs.precision != TrainingPrecision::Fp32;
+    let mixed =
+        matches!(inputs.precision, TrainingPrecision::Bf16Mixed | TrainingPrecision::Fp16Mixed | TrainingPrecision::Bf16Pure);
     let precision = if mixed { Precision::MIXED } else { Precision::FP32 };
     let optimizer = method::optimizer_bytes_per_parameter(inputs.optimizer).unwrap_or(8);
     let activations = method::activations(&shape);

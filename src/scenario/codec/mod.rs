@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use super::fields::EMPTY;
-use super::{FieldId, FieldKind, Scenario, Value, field, fields, parse, text};
+use super::{FieldId, FieldKind, Scenario, Value, field, fields, layers, parse, text};
 use crate::catalog;
 
 /// The longest link that is written or read, in characters: what every browser, chat and mail program carries.
@@ -188,6 +188,7 @@ fn write_value(id: FieldId, value: &Value) -> String {
         Value::Flag(yes) => if *yes { "1" } else { "0" }.to_owned(),
         Value::Text(text) if id == FieldId::Name => wire::escape(text),
         Value::Text(text) => text.clone(),
+        Value::Layers(set) => layers::short_word(set),
         Value::Empty => EMPTY.to_owned(),
     }
 }

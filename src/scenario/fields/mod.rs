@@ -7,6 +7,7 @@ pub(super) use read::EMPTY;
 pub use read::{parse, range_text, show};
 
 use super::words::Word;
+use crate::config::LayerSet;
 
 /// The name of one input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -59,6 +60,58 @@ pub enum FieldId {
     NormsPerBlock,
     /// A norm before the head.
     FinalNorm,
+    /// Whose modules run the model.
+    Family,
+    /// Activation function of the feed-forward layer.
+    HiddenAct,
+    /// Rotated part of a head.
+    RotaryDim,
+    /// Tokens a sliding layer looks back on.
+    SlidingWindow,
+    /// Layers that slide.
+    SlidingLayers,
+    /// Attention and feed-forward side by side.
+    ParallelResidual,
+    /// One learned extra score per head.
+    AttentionSinks,
+    /// Scores squashed by a tanh.
+    AttentionSoftcap,
+    /// Logits squashed by a tanh.
+    LogitSoftcap,
+    /// Bias on the output head.
+    HeadBias,
+    /// Width of the token embedding where it is not the hidden size.
+    EmbeddingWidth,
+    /// Falcon's newer decoder.
+    NewDecoder,
+    /// Routed experts in a layer.
+    NumExperts,
+    /// Experts each token goes through.
+    ExpertsPerToken,
+    /// Inner width of one expert.
+    ExpertWidth,
+    /// Inner width of all shared experts together.
+    SharedExpertWidth,
+    /// Layers that have experts.
+    ExpertLayers,
+    /// Groups of experts.
+    ExpertGroups,
+    /// Groups a token keeps.
+    ExpertGroupsKept,
+    /// Whether the chosen experts' weights sum to 1 again.
+    ExpertNorm,
+    /// Biases on router and experts.
+    ExpertBias,
+    /// Width of the compressed keys and values.
+    KvLoraRank,
+    /// Width of the compressed query.
+    QLoraRank,
+    /// Rotated part of a query or key head.
+    QkRopeHeadDim,
+    /// Unrotated part of a query or key head.
+    QkNopeHeadDim,
+    /// Width of a value head.
+    VHeadDim,
     /// Tokens per training sequence.
     SeqLength,
     /// Sequences per optimizer step.
@@ -87,6 +140,8 @@ pub enum FieldId {
     Gradients,
     /// Optimizer.
     Optimizer,
+    /// How the optimizer walks over the parameters.
+    OptimizerImplementation,
     /// Format of served weights.
     WeightDType,
     /// Format of the key/value cache.
@@ -107,10 +162,58 @@ pub enum FieldId {
     TensorParallel,
     /// Pipeline-parallel degree.
     PipelineParallel,
+    /// Context-parallel degree.
+    ContextParallel,
+    /// Expert-parallel degree.
+    ExpertParallel,
+    /// Ranks that split one expert.
+    ExpertTensorParallel,
+    /// Chunks of blocks on each pipeline stage.
+    VirtualPipeline,
     /// Sequence parallelism.
     SequenceParallel,
     /// What data-parallel ranks share out.
     Sharding,
+    /// Whether FSDP gives gathered weights back after forward.
+    ReshardAfterForward,
+    /// Whether FSDP reduces gradients in fp32.
+    ReduceInFp32,
+    /// Megatron-LM's modules are Transformer Engine's.
+    TransformerEngine,
+    /// How the cross-entropy is computed.
+    LossFusion,
+    /// Weight gradients are added by the matrix product itself.
+    GradientFusion,
+    /// Dropout after attention, feed-forward and embedding.
+    HiddenDropout,
+    /// Dropout of the probabilities.
+    AttentionDropout,
+    /// What the vocabulary is padded to a multiple of.
+    VocabMultiple,
+    /// Which blocks full recomputation covers.
+    RecomputeMethod,
+    /// How many of them.
+    RecomputeLayers,
+    /// Selective recomputation of attention's core.
+    RecomputeCore,
+    /// Of the norms.
+    RecomputeNorms,
+    /// Of the dense feed-forward layer.
+    RecomputeMlp,
+    /// Of latent attention's projections.
+    RecomputeLatent,
+    /// Of all experts.
+    RecomputeExperts,
+    /// Of the experts' activation function.
+    RecomputeExpertAct,
+    /// Of the shared experts.
+    RecomputeShared,
+    /// How tokens reach their experts.
+    TokenDispatcher,
+    /// Experts in one grouped product.
+    GroupedExperts,
+    /// Every expert gets the same number of tokens.
+    PadExperts,
     /// Framework context, GiB.
     FrameworkContext,
     /// Fragmentation reserve, per cent.
@@ -134,6 +237,8 @@ pub enum Value {
     Flag(bool),
     /// The scenario's name, or the id of a model or accelerator.
     Text(String),
+    /// Some of the layers.
+    Layers(LayerSet),
     /// Nothing: allowed where the field is optional.
     Empty,
 }
@@ -188,6 +293,8 @@ pub enum FieldKind {
     Choice(&'static [Choice]),
     /// Yes or no.
     Flag,
+    /// Some of the layers.
+    Layers,
     /// A model of the catalog, by id.
     Model,
     /// An accelerator of the catalog, by id.
@@ -206,6 +313,8 @@ pub enum Group {
     Model,
     /// Its architecture.
     Architecture,
+    /// What only some architectures have: windows, experts, latent attention.
+    Structure,
     /// What is done with it.
     Run,
     /// Number formats and optimizer.
@@ -214,6 +323,8 @@ pub enum Group {
     Hardware,
     /// How many, and how the model is spread.
     Layout,
+    /// What only Megatron-LM asks.
+    Megatron,
     /// Memory outside the model.
     Reserve,
     /// Time and money.
@@ -222,18 +333,35 @@ pub enum Group {
 
 impl Group {
     /// All groups in the order of the form.
-    pub const ALL: [Self; 8] =
-        [Self::Model, Self::Architecture, Self::Run, Self::Precision, Self::Hardware, Self::Layout, Self::Reserve, Self::Cost];
+    pub const ALL: [Self; 10] = [
+        Self::Model,
+        Self::Architecture,
+        Self::Structure,
+        Self::Run,
+        Self::Precision,
+        Self::Hardware,
+        Self::Layout,
+        Self::Megatron,
+        Self::Reserve,
+        Self::Cost,
+    ];
+
+    /// Whether its fields belong to the model's architecture.
+    pub const fn is_architecture(self) -> bool {
+        matches!(self, Self::Architecture | Self::Structure)
+    }
 
     /// The heading.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Model => "Model",
             Self::Architecture => "Architecture",
+            Self::Structure => "Experts and special layers",
             Self::Run => "Run",
             Self::Precision => "Precision",
             Self::Hardware => "Hardware",
             Self::Layout => "Layout",
+            Self::Megatron => "Megatron-LM",
             Self::Reserve => "Reserve",
             Self::Cost => "Cost",
         }
@@ -271,6 +399,8 @@ pub enum FieldDefault {
     Flag(bool),
     /// A text or an id.
     Text(&'static str),
+    /// Nothing.
+    Empty,
     /// The value of the model or accelerator it starts from.
     Preset,
 }

@@ -2,6 +2,7 @@
 
 use super::{Choice, Field, FieldId, FieldKind, Value, field};
 use crate::catalog;
+use crate::scenario::layers;
 use crate::scenario::number::{self, Problem};
 use crate::scenario::text;
 use crate::units::{grouped, to_f64};
@@ -34,6 +35,9 @@ pub fn parse(id: FieldId, typed: &str) -> Result<Value, String> {
             .and_then(|value| in_range(field, typed, value, min, max).map(Value::Decimal)),
         FieldKind::Choice(options) => parse_choice(field, options, typed),
         FieldKind::Flag => parse_flag(field, typed),
+        FieldKind::Layers => layers::read(typed)
+            .map(Value::Layers)
+            .ok_or_else(|| format!("{} takes {}, not “{}”.", field.label, range_text(id), text::quoted(typed))),
         FieldKind::Model => catalog::model(typed)
             .or_else(|| catalog::models().iter().find(|row| row.name.eq_ignore_ascii_case(typed.trim())))
             .map(|row| Value::Text(row.id.clone()))
@@ -80,6 +84,7 @@ pub fn range_text(id: FieldId) -> String {
         FieldKind::Decimal { min, max, optional } => (format!("a number from {} to {}{unit}", short(min), short(max)), optional),
         FieldKind::Choice(options) => (format!("one of {}", list(options)), false),
         FieldKind::Flag => ("yes or no".to_owned(), false),
+        FieldKind::Layers => ("none, all, all-but-every-6, from-3 or a list such as 0-2.5".to_owned(), false),
         FieldKind::Model => ("a model of the list".to_owned(), false),
         FieldKind::Accelerator => ("a GPU of the list".to_owned(), false),
         FieldKind::Text { max_len } => (format!("a text of at most {max_len} characters"), false),
@@ -109,6 +114,7 @@ pub fn show(id: FieldId, value: &Value) -> String {
             FieldKind::Accelerator => catalog::accelerator(text).map_or_else(|| text.clone(), |row| row.name.clone()),
             _ => text.clone(),
         },
+        Value::Layers(set) => layers::word(set),
         Value::Empty => String::new(),
     }
 }

@@ -87,6 +87,21 @@ impl Field {
         self
     }
 
+    /// A field of a rarer part of the architecture.
+    const fn structure(mut self) -> Self {
+        self.group = Group::Structure;
+        self.folded = true;
+        self
+    }
+
+    /// A field that only the stack `megatron` reads.
+    const fn megatron(mut self) -> Self {
+        self.group = Group::Megatron;
+        self.applies = Applies::Train;
+        self.folded = true;
+        self
+    }
+
     const fn train(mut self) -> Self {
         self.applies = Applies::Train;
         self
@@ -146,11 +161,62 @@ const ATTENTIONS: &[Choice] = &[
 
 const KERNELS: &[Choice] = &[
     option(
+        "eager",
+        "Hugging Face",
+        "transformers' modules as they are written, on PyTorch: every operation saves its own tensors, logits in full.",
+    ),
+    option("fused", "Fused", "Fused norms and activation and a loss in chunks save far fewer tensors, and no logits."),
+    option("megatron", "Megatron-LM", "Megatron-Core's modules with Transformer Engine's kernels."),
+    option(
         "korthikanti",
         "Korthikanti et al. 2022",
         "What the paper's operation list saves, with dropout masks: 34sbh + 5as²b a block.",
     ),
-    option("fused", "Fused", "Fused norms, activation and loss save fewer tensors."),
+];
+
+const FAMILIES: &[Choice] = &[
+    option("llama", "Llama", "Hugging Face's model_type llama."),
+    option("mistral", "Mistral", "Hugging Face's model_type mistral."),
+    option("qwen2", "Qwen2", "Hugging Face's model_type qwen2."),
+    option("qwen3", "Qwen3", "Hugging Face's model_type qwen3."),
+    option("gemma", "Gemma", "Hugging Face's model_type gemma."),
+    option("gemma2", "Gemma 2", "Hugging Face's model_type gemma2."),
+    option("gemma3", "Gemma 3", "Hugging Face's model_type gemma3_text."),
+    option("gpt2", "GPT-2", "Hugging Face's model_type gpt2."),
+    option("gpt-neox", "GPT-NeoX", "Hugging Face's model_type gpt_neox."),
+    option("opt", "OPT", "Hugging Face's model_type opt."),
+    option("bloom", "BLOOM", "Hugging Face's model_type bloom."),
+    option("falcon", "Falcon", "Hugging Face's model_type falcon."),
+    option("phi", "Phi", "Hugging Face's model_type phi."),
+    option("phi3", "Phi-3", "Hugging Face's model_type phi3."),
+    option("mixtral", "Mixtral", "Hugging Face's model_type mixtral."),
+    option("qwen3-moe", "Qwen3 MoE", "Hugging Face's model_type qwen3_moe."),
+    option("deepseek-v2", "DeepSeek-V2", "Hugging Face's model_type deepseek_v2."),
+    option("deepseek-v3", "DeepSeek-V3", "Hugging Face's model_type deepseek_v3."),
+    option("gpt-oss", "gpt-oss", "Hugging Face's model_type gpt_oss."),
+    option("olmo2", "OLMo 2", "Hugging Face's model_type olmo2."),
+    option("cohere", "Cohere", "Hugging Face's model_type cohere."),
+    option("starcoder2", "StarCoder2", "Hugging Face's model_type starcoder2."),
+    option("stablelm", "StableLM", "Hugging Face's model_type stablelm."),
+    option("granite", "Granite", "Hugging Face's model_type granite."),
+    option("glm4", "GLM-4", "Hugging Face's model_type glm4."),
+    option("generic", "Generic", "A decoder put together from the sizes alone: what it saves is assumed."),
+];
+
+const ACTIVATIONS: &[Choice] = &[
+    option("silu", "SiLU", "One operation."),
+    option("gelu", "GELU", "One operation."),
+    option("gelu-new", "GELU, written out", "GPT-2's approximation in eight operations, each of which saves tensors."),
+    option("gelu-fast", "GELU, fast form", "Another approximation in several operations."),
+    option("quick-gelu", "Quick GELU", "A product and a sigmoid."),
+    option("relu", "ReLU", "One operation."),
+    option("relu2", "Squared ReLU", "Two operations."),
+];
+
+const IMPLEMENTATIONS: &[Choice] = &[
+    option("for-loop", "One by one", "Temporaries as large as one parameter."),
+    option("foreach", "All at once", "Temporaries as large as all gradients; PyTorch's default on GPUs."),
+    option("fused", "Fused", "One kernel without temporaries."),
 ];
 
 const PRECISIONS: &[Choice] = &[
@@ -158,6 +224,12 @@ const PRECISIONS: &[Choice] = &[
     option("fp16", "fp16 mixed", "As bf16 mixed, in fp16."),
     option("fp32", "fp32", "Everything in 32 bit: activations take twice as much."),
     option("bf16-pure", "bf16 pure", "Everything in 16 bit, optimizer states too: half the model states, less accurate."),
+    option(
+        "amp-bf16",
+        "Autocast to bf16",
+        "32-bit weights, gradients and states; PyTorch casts weights to bf16 and keeps the casts for the step.",
+    ),
+    option("fsdp-mixed", "FSDP mixed", "32-bit shards, gradients and states; weights are gathered and computed with in bf16."),
 ];
 
 const GRADIENTS: &[Choice] = &[
@@ -197,11 +269,26 @@ const SHARDINGS: &[Choice] = &[
     option("fsdp", "FSDP", "As ZeRO-3, gathered block by block by PyTorch."),
 ];
 
+const LOSS_FUSIONS: &[Choice] = &[
+    option("none", "Operation by operation", "The logits and an fp32 copy of them are held."),
+    option("te", "Transformer Engine", "One kernel, whose gradient is written over the logits."),
+];
+
+const RECOMPUTE_METHODS: &[Choice] = &[
+    option("uniform", "All, in groups", "The input of every group of blocks is saved."),
+    option("block", "The first of each stage", "So many blocks of a stage are recomputed; the others keep everything."),
+];
+
+const DISPATCHERS: &[Choice] = &[
+    option("allgather", "All tokens to all", "Every GPU of the expert group sees all tokens and picks its own."),
+    option("alltoall", "Each token to its expert", "Every GPU is sent the tokens of its experts."),
+];
+
 const SIZE: u64 = 10_000_000;
 const LENGTH: u64 = 100_000_000;
 
 /// Every input, in the order of the form and of links.
-pub(super) static FIELDS: [Field; 54] = [
+pub(super) static FIELDS: [Field; 105] = [
     Field::choice(FieldId::Mode, "do", "mode", "Mode", MODES)
         .help("Whether the model is trained or served; each needs other memory.")
         .group(Group::Run)
@@ -279,6 +366,100 @@ pub(super) static FIELDS: [Field; 54] = [
     Field::flag(FieldId::FinalNorm, "fn", "final_norm", "Norm before the head")
         .help("A norm before the output head; very few parameters.")
         .architecture(),
+    // What only some architectures have.
+    Field::choice(FieldId::Family, "fam", "model_type", "Modules", FAMILIES)
+        .help("Whose modules run the model: they decide which tensors are saved for the backward pass.")
+        .structure(),
+    Field::choice(FieldId::HiddenAct, "act", "hidden_act", "Activation", ACTIVATIONS)
+        .help("The feed-forward layer's activation function; one written out in several operations saves more.")
+        .structure(),
+    Field::whole(FieldId::RotaryDim, "rd", "rotary_dim", "Rotated part of a head", (1, 100_000), 8)
+        .optional()
+        .help("How much of each head rotary positions turn; empty: all of it. It changes only small temporaries.")
+        .structure(),
+    Field::whole(FieldId::SlidingWindow, "sw", "sliding_window", "Attention window", (1, LENGTH), 0)
+        .tokens()
+        .optional()
+        .help("Tokens that sliding layers look back on; it limits their key/value cache. Empty: the whole text. 4k means 4096.")
+        .structure(),
+    Field::new(FieldId::SlidingLayers, "swl", "layer_types", "Layers with a window", FieldKind::Layers)
+        .help("Which layers look back on the window only: all, all-but-every-6, from-3, or a list counted from 0 such as 0-2.5.")
+        .structure(),
+    Field::flag(FieldId::ParallelResidual, "par", "use_parallel_residual", "Attention beside feed-forward")
+        .help("Both read the same input and are added together; it changes what is saved a little.")
+        .structure(),
+    Field::flag(FieldId::AttentionSinks, "snk", "attention_sinks", "Attention sinks")
+        .help("One learned extra score per head; very few parameters.")
+        .structure(),
+    Field::flag(FieldId::AttentionSoftcap, "cap", "attn_logit_softcapping", "Scores capped")
+        .help("Attention's scores are squashed by a tanh; standard attention saves them once more.")
+        .structure(),
+    Field::flag(FieldId::LogitSoftcap, "capl", "final_logit_softcapping", "Logits capped")
+        .help("Logits are squashed by a tanh, which keeps one more tensor of the vocabulary's size.")
+        .structure(),
+    Field::flag(FieldId::HeadBias, "hb", "lm_head_bias", "Bias on the head")
+        .help("One number per row of the vocabulary; very few parameters.")
+        .structure(),
+    Field::whole(FieldId::EmbeddingWidth, "wp", "word_embed_proj_dim", "Width of the embedding", (1, SIZE), 128)
+        .optional()
+        .help("Width of the token embedding where it differs from the hidden size; two projections join them. Empty: no difference.")
+        .structure(),
+    Field::flag(FieldId::NewDecoder, "nd", "new_decoder_architecture", "Falcon's newer decoder")
+        .help("Grouped key/value heads and a norm each for attention and feed-forward, in Falcon's modules.")
+        .structure(),
+    Field::whole(FieldId::NumExperts, "ex", "num_experts", "Experts", (1, 100_000), 0)
+        .optional()
+        .help("Feed-forward layers that share the tokens among them; all of them take memory. Empty: one dense layer.")
+        .structure(),
+    Field::whole(FieldId::ExpertsPerToken, "ept", "num_experts_per_tok", "Experts per token", (1, 100_000), 1)
+        .optional()
+        .help("Experts that each token goes through; activations and FLOPs grow in proportion.")
+        .structure(),
+    Field::whole(FieldId::ExpertWidth, "exf", "moe_intermediate_size", "Width of an expert", (1, SIZE), 128)
+        .optional()
+        .help("Inner width of one expert; empty: the feed-forward size.")
+        .structure(),
+    Field::whole(FieldId::SharedExpertWidth, "exs", "shared_expert_intermediate_size", "Width of shared experts", (0, SIZE), 128)
+        .optional()
+        .help("Inner width of all experts together that every token goes through; 0 for none.")
+        .structure(),
+    Field::new(FieldId::ExpertLayers, "exl", "moe_layers", "Layers with experts", FieldKind::Layers)
+        .help("Which layers have experts; the others keep a dense feed-forward layer.")
+        .structure(),
+    Field::whole(FieldId::ExpertGroups, "exg", "n_group", "Groups of experts", (1, 100_000), 1)
+        .optional()
+        .help("Groups that a token chooses among first; it changes only the router's small tensors.")
+        .structure(),
+    Field::whole(FieldId::ExpertGroupsKept, "exk", "topk_group", "Groups kept", (1, 100_000), 1)
+        .optional()
+        .help("How many groups a token keeps; it changes only the router's small tensors.")
+        .structure(),
+    Field::flag(FieldId::ExpertNorm, "ext", "norm_topk_prob", "Router's weights sum to 1")
+        .help("The chosen experts' weights are made to sum to 1 again; it changes only the router's small tensors.")
+        .structure(),
+    Field::flag(FieldId::ExpertBias, "exb", "expert_bias", "Bias on experts")
+        .help("A bias on the router and on each expert; few parameters.")
+        .structure(),
+    Field::whole(FieldId::KvLoraRank, "lat", "kv_lora_rank", "Latent key/value width", (1, SIZE), 64)
+        .optional()
+        .help("Latent attention: width of the compressed keys and values, which is what the cache keeps. Empty: no latent attention.")
+        .structure(),
+    Field::whole(FieldId::QLoraRank, "latq", "q_lora_rank", "Latent query width", (1, SIZE), 64)
+        .optional()
+        .help("Latent attention: width of the compressed query; empty: queries are made directly.")
+        .structure(),
+    Field::whole(FieldId::QkRopeHeadDim, "latr", "qk_rope_head_dim", "Rotated head part", (1, 100_000), 8)
+        .optional()
+        .help("Latent attention: rotated part of a query or key head, cached once for all heads.")
+        .structure(),
+    Field::whole(FieldId::QkNopeHeadDim, "latn", "qk_nope_head_dim", "Unrotated head part", (1, 100_000), 8)
+        .optional()
+        .help("Latent attention: unrotated part of a query or key head.")
+        .structure(),
+    Field::whole(FieldId::VHeadDim, "latv", "v_head_dim", "Value head size", (1, 100_000), 8)
+        .optional()
+        .help("Latent attention: width of a value head.")
+        .structure(),
     // What is done with it.
     Field::whole(FieldId::SeqLength, "s", "seq_length", "Sequence length", (1, LENGTH), 0)
         .tokens()
@@ -333,11 +514,10 @@ pub(super) static FIELDS: [Field; 54] = [
         .help("Whether attention's scores are written to memory.")
         .group(Group::Run)
         .default(FieldDefault::Choice("flash")),
-    Field::choice(FieldId::Kernels, "ker", "kernels", "Kernels", KERNELS)
+    Field::choice(FieldId::Kernels, "ker", "kernels", "Software stack", KERNELS)
         .help("The software that runs the model decides which tensors are saved for the backward pass.")
         .group(Group::Run)
         .train()
-        .folded()
         .default(FieldDefault::Choice("fused")),
     // Number formats and optimizer.
     Field::choice(FieldId::Precision, "prec", "precision", "Precision", PRECISIONS)
@@ -356,6 +536,18 @@ pub(super) static FIELDS: [Field; 54] = [
         .group(Group::Precision)
         .train()
         .default(FieldDefault::Choice("adamw")),
+    Field::choice(
+        FieldId::OptimizerImplementation,
+        "oi",
+        "optimizer_implementation",
+        "Optimizer's step",
+        IMPLEMENTATIONS,
+    )
+    .help("How PyTorch's optimizer walks over the parameters; it decides the temporaries of its step.")
+    .group(Group::Precision)
+    .train()
+    .folded()
+    .default(FieldDefault::Choice("fused")),
     Field::choice(FieldId::WeightDType, "w", "dtype", "Weight format", WEIGHT_DTYPES)
         .help("Number format of the served weights.")
         .group(Group::Precision)
@@ -404,6 +596,18 @@ pub(super) static FIELDS: [Field; 54] = [
         .group(Group::Layout)
         .train()
         .default(FieldDefault::Choice("fsdp")),
+    Field::flag(FieldId::ReshardAfterForward, "rs", "reshard_after_forward", "FSDP reshards after forward")
+        .help("A block's gathered weights are given back after forward and gathered again for backward: less memory, more traffic.")
+        .group(Group::Layout)
+        .train()
+        .folded()
+        .default(FieldDefault::Flag(true)),
+    Field::flag(FieldId::ReduceInFp32, "rf", "reduce_dtype", "FSDP reduces in fp32")
+        .help("Gradients are summed over ranks in fp32, in buffers twice as large as 16-bit ones.")
+        .group(Group::Layout)
+        .train()
+        .folded()
+        .default(FieldDefault::Flag(true)),
     Field::whole(FieldId::TensorParallel, "tp", "tensor_model_parallel_size", "Tensor parallel", (1, 1_000_000), 0)
         .unit("GPUs")
         .help("GPUs that split every matrix among them; weights and most activations shrink in proportion.")
@@ -414,11 +618,112 @@ pub(super) static FIELDS: [Field; 54] = [
         .help("Stages that split the layers among them; weights shrink in proportion.")
         .group(Group::Layout)
         .default(FieldDefault::Integer(1)),
+    Field::whole(FieldId::ContextParallel, "cp", "context_parallel_size", "Context parallel", (1, 1_000_000), 0)
+        .unit("GPUs")
+        .help("GPUs that share the tokens of a sequence out among themselves; activations shrink in proportion. Megatron-LM only.")
+        .group(Group::Layout)
+        .train()
+        .folded()
+        .default(FieldDefault::Integer(1)),
+    Field::whole(FieldId::ExpertParallel, "ep", "expert_model_parallel_size", "Expert parallel", (1, 1_000_000), 0)
+        .unit("GPUs")
+        .help("GPUs that share the experts out among themselves; they are taken from the data-parallel ones. Megatron-LM only.")
+        .group(Group::Layout)
+        .train()
+        .folded()
+        .default(FieldDefault::Integer(1)),
+    Field::whole(FieldId::ExpertTensorParallel, "etp", "expert_tensor_parallel_size", "Expert tensor parallel", (1, 1_000_000), 0)
+        .unit("GPUs")
+        .optional()
+        .help("GPUs that split one expert; empty: as many as tensor-parallel GPUs. Megatron-LM only.")
+        .group(Group::Layout)
+        .train()
+        .folded()
+        .default(FieldDefault::Empty),
+    Field::whole(FieldId::VirtualPipeline, "vp", "virtual_pipeline_model_parallel_size", "Chunks per stage", (1, 10_000), 1)
+        .help("Chunks of layers on each pipeline stage: shorter idle times, more activations in flight. Megatron-LM only.")
+        .group(Group::Layout)
+        .train()
+        .folded()
+        .default(FieldDefault::Integer(1)),
     Field::flag(FieldId::SequenceParallel, "sp", "sequence_parallel", "Sequence parallel")
         .help("Tensor-parallel GPUs also split the activations outside attention and feed-forward.")
         .group(Group::Layout)
         .train()
         .folded()
+        .default(FieldDefault::Flag(false)),
+    // What only Megatron-LM asks.
+    Field::flag(FieldId::TransformerEngine, "te", "transformer_impl", "Transformer Engine")
+        .help("Modules of Transformer Engine; otherwise Megatron-Core's own, which save more.")
+        .megatron()
+        .default(FieldDefault::Flag(true)),
+    Field::choice(FieldId::LossFusion, "xef", "cross_entropy_fusion_impl", "Cross-entropy", LOSS_FUSIONS)
+        .help("How the loss over the vocabulary is computed: it decides how often the logits are held.")
+        .megatron()
+        .default(FieldDefault::Choice("none")),
+    Field::flag(FieldId::GradientFusion, "gaf", "gradient_accumulation_fusion", "Gradients added in place")
+        .help("Matrix products add to the main gradients themselves, without a gradient of their own for each weight.")
+        .megatron()
+        .default(FieldDefault::Flag(true)),
+    Field::flag(FieldId::HiddenDropout, "hdo", "hidden_dropout", "Dropout")
+        .help("Dropout after attention, feed-forward and embedding keeps a mask of one byte per element.")
+        .megatron()
+        .default(FieldDefault::Flag(false)),
+    Field::flag(FieldId::AttentionDropout, "ado", "attention_dropout", "Dropout in attention")
+        .help("Where scores are written to memory, a mask and a copy stand beside them.")
+        .megatron()
+        .default(FieldDefault::Flag(false)),
+    Field::whole(FieldId::VocabMultiple, "vd", "make_vocab_size_divisible_by", "Vocabulary padded to", (1, 1_000_000), 0)
+        .help("Vocabulary rows are rounded up to a multiple of this number times the tensor-parallel GPUs.")
+        .megatron()
+        .default(FieldDefault::Integer(128)),
+    Field::choice(FieldId::RecomputeMethod, "rm", "recompute_method", "Blocks recomputed", RECOMPUTE_METHODS)
+        .help("Which blocks full recomputation covers.")
+        .megatron()
+        .default(FieldDefault::Choice("uniform")),
+    Field::whole(FieldId::RecomputeLayers, "rn", "recompute_num_layers", "How many blocks", (1, 10_000), 1)
+        .help("Blocks between two saved inputs, or blocks recomputed on each stage.")
+        .megatron()
+        .default(FieldDefault::Integer(1)),
+    Field::flag(FieldId::RecomputeCore, "rca", "recompute_modules_core_attn", "Recompute attention's core")
+        .help("Selective recomputation brings scores, probabilities and attention's output back.")
+        .megatron()
+        .default(FieldDefault::Flag(true)),
+    Field::flag(FieldId::RecomputeNorms, "rln", "recompute_modules_layernorm", "Recompute norms")
+        .help("Selective recomputation brings the norms' outputs back.")
+        .megatron()
+        .default(FieldDefault::Flag(false)),
+    Field::flag(FieldId::RecomputeMlp, "rml", "recompute_modules_mlp", "Recompute feed-forward")
+        .help("Selective recomputation brings the dense feed-forward layer back.")
+        .megatron()
+        .default(FieldDefault::Flag(false)),
+    Field::flag(FieldId::RecomputeLatent, "rup", "recompute_modules_mla_up_proj", "Recompute latent projections")
+        .help("Selective recomputation makes queries, keys and values from the compressed ones again.")
+        .megatron()
+        .default(FieldDefault::Flag(false)),
+    Field::flag(FieldId::RecomputeExperts, "rmo", "recompute_modules_moe", "Recompute experts")
+        .help("Selective recomputation brings the whole mixture of experts back.")
+        .megatron()
+        .default(FieldDefault::Flag(false)),
+    Field::flag(FieldId::RecomputeExpertAct, "rma", "recompute_modules_moe_act", "Recompute experts' activation")
+        .help("Selective recomputation brings the experts' activation function back.")
+        .megatron()
+        .default(FieldDefault::Flag(false)),
+    Field::flag(FieldId::RecomputeShared, "rse", "recompute_modules_shared_experts", "Recompute shared experts")
+        .help("Selective recomputation brings the shared experts back.")
+        .megatron()
+        .default(FieldDefault::Flag(false)),
+    Field::choice(FieldId::TokenDispatcher, "mtd", "moe_token_dispatcher_type", "Tokens to experts", DISPATCHERS)
+        .help("How tokens reach the experts of other GPUs.")
+        .megatron()
+        .default(FieldDefault::Choice("allgather")),
+    Field::flag(FieldId::GroupedExperts, "mgg", "moe_grouped_gemm", "Grouped experts")
+        .help("All experts of a GPU in one product.")
+        .megatron()
+        .default(FieldDefault::Flag(false)),
+    Field::flag(FieldId::PadExperts, "mpc", "moe_pad_expert_input_to_capacity", "Experts padded")
+        .help("Every expert gets the same number of tokens, rounded up.")
+        .megatron()
         .default(FieldDefault::Flag(false)),
     // Memory outside the model.
     Field::number(FieldId::FrameworkContext, "fc", "framework_context", "Framework context", (0.0, 1000.0))

@@ -1,0 +1,101 @@
+//! `headroom accuracy FILE…`: the library against measured and published figures.
+//!
+//! Rows are recognised by what they hold, not by the file's name: lines of JSON or one JSON list, in the formats of PyTorch's memory
+//! tracker rows (memory, LoRA, parameters, FLOPs) and of published tables (parameter counts, Megatron-LM, cache sizes). Every row is
+//! run through the public library. A row that the library cannot express is counted with its reason, and a field that is absent
+//! makes a row such a row.
+
+mod megatron;
+mod published;
+mod report;
+mod row;
+mod statistics;
+mod summary;
+mod truth;
+
+use std::fs;
+
+use serde_json::Value;
+
+use report::File;
+use row::{Fields, Row};
+
+/// In which form the table is wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// For people, with groups and worst rows.
+    Text,
+    /// The same as JSON; with every row's figures if `rows`.
+    Json {
+        /// Whether every row is listed.
+        rows: bool,
+    },
+    /// The short table of the README.
+    Markdown,
+    /// The short table and the worst rows, as the page reads them.
+    Page,
+}
+
+/// The table of the given files, or one sentence that says which cannot be read.
+pub fn run(paths: &[String], form: Form) -> Result<String, String> {
+    if paths.is_empty() {
+        return Err("name at least one file of measured rows, for example tests/data/training_memory.jsonl".to_owned());
+    }
+    let files = paths.iter().map(|path| read(path)).collect::<Result<Vec<_>, _>>()?;
+    Ok(match form {
+        Form::Text => report::text(&files),
+        Form::Json { rows } => format!("{:#}", report::json(&files, rows)),
+        Form::Markdown => summary::markdown(&files).trim_end().to_owned(),
+        Form::Page => format!("{:#}", summary::page(&files)),
+    })
+}
+
+fn read(path: &str) -> Result<File, String> {
+    let text = fs::read_to_string(path).map_err(|error| format!("{path} cannot be read: {error}"))?;
+    let rows = rows(&text).map_err(|problem| format!("{path}: {problem}"))?;
+    Ok(File { path: path.to_owned(), rows: rows.iter().enumerate().map(|(index, row)| run_row(index, row)).collect() })
+}
+
+/// The rows of a JSON list or of lines of JSON.
+fn rows(text: &str) -> Result<Vec<Value>, String> {
+    if text.trim_start().starts_with('[') {
+        return serde_json::from_str(text).map_err(|error| format!("this is no list of rows: {error}"));
+    }
+    let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
+    lines.map(|(index, line)| serde_json::from_str(line).map_err(|error| format!("line {}: {error}", index + 1))).collect()
+}
+
+/// Finds out what a row is and runs it.
+fn run_row(index: usize, row: &Value) -> Row {
+    let fields = Fields(row);
+    let has = |pointer: &str| row.pointer(pointer).is_some();
+    if has("/run") || has("/measured") {
+        truth::memory(index, fields)
+    } else if has("/forward_flops") || has("/backward_flops") {
+        truth::flops(index, fields)
+    } else if has("/config_verified") || has("/formula_total") {
+        published::model(index, fields)
+    } else if has("/measured_peak_allocated_gib") {
+        megatron::b200(index, fields)
+    } else if has("/parameter_and_optimizer_gib") {
+        megatron::selene(index, fields)
+    } else if has("/parameters") && has("/config") {
+        truth::parameters(index, fields)
+    } else if has("/family") {
+        megatron::training_memory(index, fields)
+    } else if has("/kind") {
+        published::inference(index, fields)
+    } else {
+        let outcome = Err("this is no row of a known format".to_owned());
+        Row { id: format!("row {}", index + 1), groups: Vec::new(), outcome }
+    }
+}
+
+/// The row's own id, or its model and place.
+fn id(index: usize, row: Fields<'_>) -> String {
+    let name = || row.text("/model").or_else(|_| row.text("/name"));
+    row.text("/id")
+        .map(str::to_owned)
+        .or_else(|_| name().map(|name| format!("{name} ({})", index + 1)))
+        .unwrap_or_else(|_| format!("row {}", index + 1))
+}

@@ -1,0 +1,165 @@
+//! The error table as text and as JSON.
+
+use std::fmt::Write as _;
+
+use serde_json::{Value, json};
+
+use super::row::Row;
+use super::statistics::{Exact, Spread, Summary, reasons, worst};
+use headroom::units::{grouped, to_f64};
+
+/// Worst rows that are named.
+const WORST: usize = 5;
+
+/// One file with all its rows.
+pub struct File {
+    /// The path as it was given.
+    pub path: String,
+    /// Its rows, in its order.
+    pub rows: Vec<Row>,
+}
+
+impl File {
+    /// Each group that has at least one row, with its rows: groups in a fixed order, values in alphabetical order.
+    fn groups(&self) -> Vec<(&'static str, String, Summary)> {
+        let mut names: Vec<(&'static str, String)> = self.rows.iter().flat_map(|row| row.groups.iter().cloned()).collect();
+        let order =
+            |name: &str| ["kind", "precision", "kernels", "attention", "recompute", "family"].iter().position(|n| *n == name);
+        names.sort_by(|a, b| (order(a.0), &a.1).cmp(&(order(b.0), &b.1)));
+        names.dedup();
+        let summary = |group: &(&'static str, String)| Summary::of(self.rows.iter().filter(|row| row.groups.contains(group)));
+        names.into_iter().map(|group| (group.0, group.1.clone(), summary(&group))).collect()
+    }
+}
+
+/// The table for people.
+pub fn text(files: &[File]) -> String {
+    files.iter().map(text_of).collect::<Vec<_>>().join("\n")
+}
+
+fn text_of(file: &File) -> String {
+    let all = Summary::of(file.rows.iter());
+    let mut out = String::new();
+    // Writing into a String cannot fail.
+    let _ = writeln!(out, "{}: {} rows, {} of them not expressed", file.path, all.rows, all.unsupported);
+    for (reason, count) in reasons(&file.rows) {
+        let _ = writeln!(out, "  {count:>5} × {reason}");
+    }
+    let _ = writeln!(out, "{}", summary_line("all", &all));
+    for (name, value, summary) in file.groups() {
+        let _ = writeln!(out, "{}", summary_line(&format!("{name} {value}"), &summary));
+    }
+    let worst = worst(&file.rows, WORST);
+    if !worst.is_empty() {
+        let _ = writeln!(out, "  worst rows:");
+    }
+    for (row, comparison) in worst {
+        let groups = row.groups.iter().map(|(_, value)| value.as_str()).collect::<Vec<_>>().join(" ");
+        let count = |number: u64| grouped(to_f64(number), 0);
+        let (ours, measured) = (count(comparison.ours), count(comparison.measured));
+        let error = percent(comparison.error(), true);
+        let _ = writeln!(out, "    {} {}: {ours} against {measured}, {error} ({groups})", row.id, comparison.quantity.name());
+    }
+    out
+}
+
+/// One group: its rows, those not expressed, and each figure that its rows state.
+fn summary_line(name: &str, summary: &Summary) -> String {
+    let spreads = [("activations", summary.activations), ("peak", summary.peak), ("model states", summary.model_states)];
+    let exact = [("parameters", summary.parameters), ("FLOPs", summary.flops), ("KV per token", summary.kv_bytes_per_token)];
+    let spreads = spreads.iter().filter_map(|(name, spread)| spread.map(|spread| format!("{name} {}", spread_text(spread))));
+    let exact = exact.iter().filter(|(_, exact)| exact.rows > 0);
+    let exact = exact.map(|(name, exact)| format!("{name} {} of {} exact", exact.exact, exact.rows));
+    let figures = spreads.chain(exact).collect::<Vec<_>>().join("; ");
+    let Summary { rows, unsupported, .. } = summary;
+    format!("  {name:<24} {rows:>4} rows {unsupported:>4} not expressed  {figures}").trim_end().to_owned()
+}
+
+fn spread_text(spread: Spread) -> String {
+    let [median, p90, max] = [spread.median, spread.p90, spread.max].map(|error| percent(error, false));
+    format!("median {median} p90 {p90} max {max}")
+}
+
+/// A share in per cent with three decimals; what is not exact never reads as zero.
+pub fn percent(error: f64, signed: bool) -> String {
+    if error == 0.0 {
+        return "0 %".to_owned();
+    }
+    let sign = if signed && error > 0.0 { "+" } else { "" };
+    let rounded = format!("{:.3}", 100.0 * error.abs());
+    if rounded == "0.000" {
+        return format!("{}<0.001 %", if error < 0.0 { "-" } else { sign });
+    }
+    format!("{sign}{:.3} %", 100.0 * error)
+}
+
+/// The same as one JSON object; with `rows` every row's figures too.
+pub fn json(files: &[File], rows: bool) -> Value {
+    json!({ "files": files.iter().map(|file| json_of(file, rows)).collect::<Vec<_>>() })
+}
+
+fn json_of(file: &File, rows: bool) -> Value {
+    let mut object = summary_json(&Summary::of(file.rows.iter()));
+    object.insert("file".to_owned(), json!(file.path));
+    let reasons: Vec<Value> =
+        reasons(&file.rows).into_iter().map(|(reason, count)| json!({ "reason": reason, "rows": count })).collect();
+    object.insert("reasons".to_owned(), json!(reasons));
+    let groups: Vec<Value> = file
+        .groups()
+        .into_iter()
+        .map(|(name, value, summary)| {
+            let mut object = summary_json(&summary);
+            object.insert("group".to_owned(), json!(name));
+            object.insert("value".to_owned(), json!(value));
+            Value::Object(object)
+        })
+        .collect();
+    object.insert("groups".to_owned(), json!(groups));
+    let worst: Vec<Value> = worst(&file.rows, WORST)
+        .into_iter()
+        .map(|(row, found)| {
+            json!({ "id": row.id, "quantity": found.quantity.name(), "ours": found.ours, "measured": found.measured, "error": found.error() })
+        })
+        .collect();
+    object.insert("worst".to_owned(), json!(worst));
+    if rows {
+        object.insert("each".to_owned(), file.rows.iter().map(row_json).collect());
+    }
+    Value::Object(object)
+}
+
+fn row_json(row: &Row) -> Value {
+    let groups: serde_json::Map<String, Value> =
+        row.groups.iter().map(|(name, value)| ((*name).to_owned(), json!(value))).collect();
+    match &row.outcome {
+        Err(reason) => json!({ "id": row.id, "groups": groups, "unsupported": reason }),
+        Ok(found) => {
+            let found: serde_json::Map<String, Value> = found
+                .iter()
+                .map(|one| {
+                    (one.quantity.name().to_owned(), json!({ "ours": one.ours, "measured": one.measured, "error": one.error() }))
+                })
+                .collect();
+            json!({ "id": row.id, "groups": groups, "figures": found })
+        }
+    }
+}
+
+fn summary_json(summary: &Summary) -> serde_json::Map<String, Value> {
+    let exact = |exact: Exact| json!({ "rows": exact.rows, "exact": exact.exact });
+    let spread = |spread: Option<Spread>| match spread {
+        Some(spread) => json!({ "rows": spread.rows, "median": spread.median, "p90": spread.p90, "max": spread.max }),
+        None => json!({ "rows": 0, "median": null, "p90": null, "max": null }),
+    };
+    let entries = [
+        ("rows", json!(summary.rows)),
+        ("unsupported", json!(summary.unsupported)),
+        ("activations", spread(summary.activations)),
+        ("peak", spread(summary.peak)),
+        ("model_states", spread(summary.model_states)),
+        ("parameters", exact(summary.parameters)),
+        ("flops", exact(summary.flops)),
+        ("kv_bytes_per_token", exact(summary.kv_bytes_per_token)),
+    ];
+    entries.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
+}

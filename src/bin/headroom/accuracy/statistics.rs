@@ -1,0 +1,113 @@
+//! Error statistics over rows.
+
+use super::row::{Comparison, Quantity, Row};
+
+/// The spread of relative errors, without sign.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Spread {
+    /// Comparisons behind it.
+    pub rows: usize,
+    /// The middle one; between two, their mean.
+    pub median: f64,
+    /// The smallest error that at least nine tenths of the rows do not exceed.
+    pub p90: f64,
+    /// The largest.
+    pub max: f64,
+}
+
+/// How many rows are met to the unit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Exact {
+    /// Rows that state the figure.
+    pub rows: usize,
+    /// Rows where ours is the same integer.
+    pub exact: usize,
+}
+
+/// What the rows of a file or group say together.
+#[derive(Clone, Debug)]
+pub struct Summary {
+    /// All rows.
+    pub rows: usize,
+    /// Rows that the library cannot express.
+    pub unsupported: usize,
+    /// Errors of saved activations.
+    pub activations: Option<Spread>,
+    /// Errors of the peak.
+    pub peak: Option<Spread>,
+    /// Errors of weights, gradients and optimizer states.
+    pub model_states: Option<Spread>,
+    /// Parameter counts.
+    pub parameters: Exact,
+    /// FLOPs, forward and backward of a row together.
+    pub flops: Exact,
+    /// KV bytes per token.
+    pub kv_bytes_per_token: Exact,
+}
+
+impl Summary {
+    /// The summary of some rows.
+    pub fn of<'a>(rows: impl Iterator<Item = &'a Row> + Clone) -> Self {
+        Self {
+            rows: rows.clone().count(),
+            unsupported: rows.clone().filter(|row| row.outcome.is_err()).count(),
+            activations: spread(rows.clone(), Quantity::Activations),
+            peak: spread(rows.clone(), Quantity::Peak),
+            model_states: spread(rows.clone(), Quantity::ModelStates),
+            parameters: exact(rows.clone(), &[Quantity::Parameters]),
+            flops: exact(rows.clone(), &[Quantity::ForwardFlops, Quantity::BackwardFlops]),
+            kv_bytes_per_token: exact(rows, &[Quantity::KvBytesPerToken]),
+        }
+    }
+}
+
+fn comparisons<'a>(row: &'a Row, quantities: &'a [Quantity]) -> impl Iterator<Item = &'a Comparison> {
+    row.outcome.iter().flatten().filter(move |comparison| quantities.contains(&comparison.quantity))
+}
+
+fn spread<'a>(rows: impl Iterator<Item = &'a Row>, quantity: Quantity) -> Option<Spread> {
+    let errors = rows.flat_map(|row| row.outcome.iter().flatten()).filter(|found| found.quantity == quantity);
+    let mut errors: Vec<f64> = errors.map(|found| found.error().abs()).collect();
+    errors.sort_by(f64::total_cmp);
+    let at = |index: usize| errors.get(index).copied();
+    let count = errors.len();
+    let upper = at(count / 2)?;
+    let median = if count.is_multiple_of(2) { f64::midpoint(at(count / 2 - 1)?, upper) } else { upper };
+    Some(Spread { rows: count, median, p90: at((9 * count).div_ceil(10) - 1)?, max: at(count - 1)? })
+}
+
+fn exact<'a>(rows: impl Iterator<Item = &'a Row>, quantities: &[Quantity]) -> Exact {
+    let mut sum = Exact::default();
+    for row in rows {
+        let mut found = comparisons(row, quantities).peekable();
+        if found.peek().is_some() {
+            sum.rows += 1;
+            sum.exact += usize::from(found.all(|comparison| comparison.ours == comparison.measured));
+        }
+    }
+    sum
+}
+
+/// The rows with the largest errors, worst first, each with its worst comparison.
+pub fn worst(rows: &[Row], count: usize) -> Vec<(&Row, Comparison)> {
+    let largest = |row: &Row| {
+        let found = row.outcome.as_ref().ok()?;
+        found.iter().copied().max_by(|a, b| a.error().abs().total_cmp(&b.error().abs()))
+    };
+    let mut all: Vec<_> = rows.iter().filter_map(|row| largest(row).map(|comparison| (row, comparison))).collect();
+    all.sort_by(|(_, a), (_, b)| b.error().abs().total_cmp(&a.error().abs()));
+    all.retain(|(_, comparison)| comparison.ours != comparison.measured);
+    all.truncate(count);
+    all
+}
+
+/// Each reason why rows cannot be expressed with how many there are, most frequent first.
+pub fn reasons(rows: &[Row]) -> Vec<(String, usize)> {
+    let mut counted: std::collections::BTreeMap<&str, usize> = std::collections::BTreeMap::new();
+    for reason in rows.iter().filter_map(|row| row.outcome.as_ref().err()) {
+        *counted.entry(reason).or_default() += 1;
+    }
+    let mut reasons: Vec<_> = counted.into_iter().map(|(reason, count)| (reason.to_owned(), count)).collect();
+    reasons.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+    reasons
+}

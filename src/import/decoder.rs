@@ -1,0 +1,343 @@
+//! From a file of a known kind to the architecture.
+
+use super::experts::{latent_attention, mixture};
+use super::kind::{Flag, Kind, Norms, Positions};
+use super::layers;
+use super::reader::{MAX_LAYERS, MAX_POSITIONS, MAX_SIZE, Reader, head_dim_of};
+use super::value::Value;
+use super::{How, ImportError};
+use crate::config::{Family, HiddenAct, Mla, ModelConfig, PositionEmbedding};
+
+/// Every name a size has in some file; this program's own comes first.
+pub(super) const HIDDEN: &[&str] = &["hidden_size", "n_embd", "d_model", "n_embed", "model_dim", "dim"];
+pub(super) const LAYERS: &[&str] = &["num_hidden_layers", "n_layer", "n_layers", "num_layers"];
+pub(super) const HEADS: &[&str] = &["num_attention_heads", "n_head", "n_heads", "num_heads", "attention_heads"];
+const KV_HEADS: &[&str] = &[
+    "num_key_value_heads",
+    "num_kv_heads",
+    "n_head_kv",
+    "kv_n_heads",
+    "n_kv_heads",
+    "num_query_groups",
+    "multi_query_group_num",
+];
+const HEAD: &[&str] = &["head_dim", "attention_head_size", "kv_channels"];
+const INNER: &[&str] = &["intermediate_size", "ffn_dim", "n_inner", "ffn_hidden_size", "feed_forward_size", "d_ff", "inner_dim"];
+const VOCAB: &[&str] = &["vocab_size", "padded_vocab_size", "n_vocab"];
+const POSITIONS: &[&str] =
+    &["max_position_embeddings", "n_positions", "n_ctx", "max_seq_len", "seq_length", "max_sequence_length"];
+/// Reads a file of that kind.
+pub(super) fn decoder(file: &mut Reader<'_>, kind: &Kind) -> Result<ModelConfig, ImportError> {
+    let sizes = kind.sizes;
+    if ![HIDDEN, LAYERS, HEADS].into_iter().flatten().any(|key| file.peek(key).is_some()) {
+        return Err(ImportError::Missing { key: "hidden_size" });
+    }
+    let hidden_size = file.size_or(HIDDEN, MAX_SIZE, sizes.hidden)?;
+    let num_hidden_layers = file.size_or(LAYERS, MAX_LAYERS, sizes.layers)?;
+    let num_attention_heads = file.size_or(HEADS, MAX_SIZE, sizes.heads)?;
+    let mla = kind.latent.map(|latent| latent_attention(file, latent)).transpose()?;
+    let num_key_value_heads = key_value_heads(file, kind, num_attention_heads)?;
+    let head_dim = head_dim(file, kind, hidden_size, num_attention_heads, mla)?;
+    let intermediate_size = inner(file, kind, hidden_size)?;
+    let vocab_size = file.size_or(VOCAB, MAX_SIZE, sizes.vocab)?;
+    let max_position_embeddings = file.size_or(POSITIONS, MAX_POSITIONS, sizes.positions)?;
+    let tie_word_embeddings = file.tied(kind.tied)?;
+    let parallel_residual = flag(file, kind.parallel, "parallel_residual")?;
+    let (position_embedding, extra) = positions(file, kind.positions)?;
+    let rotates = position_embedding == PositionEmbedding::Rotary && mla.is_none();
+    let rotary_dim = if rotates { rotary_dim(file, kind, head_dim)? } else { None };
+    let (sliding_window, sliding_layers) = layers::sliding(file, kind, num_hidden_layers)?;
+    let moe = mixture(file, kind.experts, intermediate_size, num_hidden_layers)?;
+    let mut config = ModelConfig {
+        hidden_size,
+        num_hidden_layers,
+        num_attention_heads,
+        num_key_value_heads,
+        head_dim,
+        intermediate_size,
+        vocab_size,
+        max_position_embeddings,
+        position_rows: max_position_embeddings.saturating_add(extra),
+        normalization: kind.normalization,
+        mlp: kind.mlp,
+        position_embedding,
+        attention_bias: flag(file, kind.attention_bias, "attention_bias")?,
+        attention_output_bias: flag(file, kind.output_bias, "attention_output_bias")?,
+        mlp_bias: flag(file, kind.mlp_bias, "mlp_bias")?,
+        tie_word_embeddings,
+        qk_norm: flag(file, kind.qk_norm, "qk_norm")?,
+        embedding_norm: kind.embedding_norm,
+        final_norm: kind.final_norm,
+        family: kind.family,
+        hidden_act: activation(file, kind.act)?,
+        rotary_dim,
+        sliding_window,
+        sliding_layers,
+        moe,
+        mla,
+        parallel_residual,
+        attention_sinks: kind.sinks,
+        attn_logit_softcapping: flag(file, kind.attention_cap, "attn_logit_softcapping")?,
+        final_logit_softcapping: flag(file, kind.logit_cap, "final_logit_softcapping")?,
+        lm_head_bias: kind.head_bias,
+        ..ModelConfig::plain()
+    };
+    config.norms_per_block = norms(file, kind, &mut config)?;
+    if kind.family == Family::Opt {
+        opt(file, &mut config)?;
+    }
+    tell_implied(file, kind, &config);
+    Ok(config)
+}
+
+/// Facts of the kind that nobody states, as report lines.
+fn tell_implied(file: &mut Reader<'_>, kind: &Kind, config: &ModelConfig) {
+    let fixed = |flag: Flag| matches!(flag, Flag::Is(true));
+    let facts = [
+        (fixed(kind.attention_bias), "attention_bias"),
+        (fixed(kind.qk_norm), "qk_norm"),
+        (fixed(kind.parallel), "parallel_residual"),
+        (kind.embedding_norm, "embedding_norm"),
+        (kind.sinks, "attention_sinks"),
+        (kind.head_bias, "lm_head_bias"),
+    ];
+    for (_, name) in facts.into_iter().filter(|(is, _)| *is) {
+        file.implied(name, &true, "Every model of this kind has it.");
+    }
+    if config.position_rows != config.max_position_embeddings {
+        let note = "This kind's position table has more rows than positions.";
+        file.implied("position_rows", &config.position_rows, note);
+    }
+}
+
+/// One yes or no.
+pub(super) fn flag(file: &mut Reader<'_>, flag: Flag, name: &'static str) -> Result<bool, ImportError> {
+    match flag {
+        Flag::Is(yes) => Ok(yes),
+        Flag::Key(key, default) => file.flag_as(key, name, default),
+        Flag::Number(key, default) if !file.has(key) => {
+            file.tell(name, &default, How::Assumed, "The library's default.");
+            Ok(default)
+        }
+        Flag::Number(key, _) => {
+            let yes = !matches!(file.peek(key), None | Some(Value::Bool(false)));
+            file.done_with(&[key]);
+            file.tell(name, &yes, How::Read, "");
+            Ok(yes)
+        }
+    }
+}
+
+/// Key/value heads. A key that is there but null means as many as query heads, whatever the default.
+fn key_value_heads(file: &mut Reader<'_>, kind: &Kind, heads: u64) -> Result<u64, ImportError> {
+    if kind.latent.is_some() {
+        file.done_with(KV_HEADS);
+        file.implied("num_key_value_heads", &heads, "As many as query heads: latent attention.");
+        return Ok(heads);
+    }
+    if kind.family == Family::Falcon && !truth(file, "new_decoder_architecture") {
+        return falcon_heads(file, heads);
+    }
+    let absent = !KV_HEADS.iter().any(|key| file.has(key));
+    if absent && let Some(count) = kind_of_attention(file, heads) {
+        file.implied("num_key_value_heads", &count, "From the kind of attention that the file names.");
+        return Ok(count);
+    }
+    if absent && kind.sizes.kv_heads > 0 {
+        file.tell("num_key_value_heads", &kind.sizes.kv_heads, How::Assumed, "The library's default.");
+        return Ok(kind.sizes.kv_heads);
+    }
+    file.size_or_derived(KV_HEADS, heads, "As many as query heads: multi-head attention.")
+}
+
+/// MPT and GPT-BigCode name the kind of attention where others state a number.
+fn kind_of_attention(file: &mut Reader<'_>, heads: u64) -> Option<u64> {
+    let count = match (file.peek("multi_query"), file.peek("attn_type")) {
+        (Some(Value::Bool(true)), _) => Some(1),
+        (Some(Value::Bool(false)), _) => Some(heads),
+        (_, Some(Value::Text(kind))) if kind == "multiquery_attention" => Some(1),
+        (_, Some(Value::Text(kind))) if kind == "multihead_attention" => Some(heads),
+        _ => None,
+    };
+    file.done_with(&["multi_query", "attn_type"]);
+    count
+}
+
+/// Falcon's older models have one key/value head, or as many as query heads; they do not look at `num_kv_heads`.
+fn falcon_heads(file: &mut Reader<'_>, heads: u64) -> Result<u64, ImportError> {
+    let one = file.flag("multi_query", true)?;
+    file.done_with(KV_HEADS);
+    let count = if one { 1 } else { heads };
+    file.implied("num_key_value_heads", &count, "From multi_query.");
+    Ok(count)
+}
+
+fn head_dim(file: &mut Reader<'_>, kind: &Kind, hidden: u64, heads: u64, mla: Option<Mla>) -> Result<u64, ImportError> {
+    if let Some(mla) = mla {
+        file.done_with(HEAD);
+        let width = mla.qk_head_dim();
+        file.implied("head_dim", &width, "qk_nope_head_dim + qk_rope_head_dim.");
+        return Ok(width);
+    }
+    let absent = !HEAD.iter().any(|key| file.has(key));
+    if absent && kind.sizes.head > 0 {
+        file.tell("head_dim", &kind.sizes.head, How::Assumed, "The library's default.");
+        return Ok(kind.sizes.head);
+    }
+    if let Some(stated) = file.optional(HEAD, MAX_SIZE)? {
+        return Ok(stated);
+    }
+    let derived = head_dim_of(hidden, heads)?;
+    file.implied("head_dim", &derived, "hidden_size / num_attention_heads.");
+    Ok(derived)
+}
+
+/// The feed-forward layer's inner width.
+fn inner(file: &mut Reader<'_>, kind: &Kind, hidden: u64) -> Result<u64, ImportError> {
+    if let Some(ratio) = file.optional(&["expansion_ratio"], 1000)? {
+        let width = hidden.saturating_mul(ratio);
+        file.implied("intermediate_size", &width, "expansion_ratio × hidden_size.");
+        return Ok(width);
+    }
+    if kind.sizes.inner == 0 && (kind.family != Family::Generic || kind.sizes.hidden > 0) {
+        return file.size_or_derived(INNER, hidden.saturating_mul(4), "4 × hidden_size.");
+    }
+    file.size_or(INNER, MAX_SIZE, kind.sizes.inner)
+}
+
+pub(super) fn truth(file: &Reader<'_>, key: &str) -> bool {
+    matches!(file.peek(key), Some(Value::Bool(true)))
+}
+
+/// How positions enter, and rows that the table has beyond positions.
+fn positions(file: &mut Reader<'_>, rule: Positions) -> Result<(PositionEmbedding, u64), ImportError> {
+    let found = match rule {
+        Positions::Are(kind) => return Ok((kind, 0)),
+        Positions::LearnedPlus(rows) => return Ok((PositionEmbedding::Learned, rows)),
+        Positions::AlibiOrRotary if file.flag("alibi", false)? => PositionEmbedding::Alibi,
+        Positions::AlibiOrRotary => PositionEmbedding::Rotary,
+        Positions::Mpt => {
+            let (rope, alibi, learned) = (truth(file, "rope"), file.peek("alibi"), file.peek("learned_pos_emb"));
+            let no = |value: Option<&Value>| matches!(value, Some(Value::Bool(false)));
+            file.done_with(&["rope", "alibi", "learned_pos_emb"]);
+            match (rope, no(alibi), no(learned)) {
+                (true, ..) => PositionEmbedding::Rotary,
+                (false, false, _) => PositionEmbedding::Alibi,
+                (false, true, false) => PositionEmbedding::Learned,
+                (false, true, true) => {
+                    return Err(ImportError::not_modelled("no position embedding at all (learned_pos_emb)"));
+                }
+            }
+        }
+    };
+    let name = format!("{found:?}").to_ascii_lowercase();
+    file.tell("position_embedding", &name, How::Derived, "From the file's switches.");
+    Ok((found, 0))
+}
+
+/// The rotated part of a head; `None` for all of it.
+fn rotary_dim(file: &mut Reader<'_>, kind: &Kind, head_dim: u64) -> Result<Option<u64>, ImportError> {
+    if let Some(stated) = file.optional(&["rotary_dim"], MAX_SIZE)? {
+        return Ok(Some(stated).filter(|stated| *stated < head_dim));
+    }
+    let nested = match file.peek("rope_parameters").or_else(|| file.peek("rope_scaling")) {
+        Some(Value::Object(keys)) => keys.get("partial_rotary_factor"),
+        _ => None,
+    };
+    let stated = nested.or_else(|| file.peek("partial_rotary_factor")).or_else(|| file.peek("rotary_pct"));
+    let factor = match stated {
+        Some(Value::Whole(1)) | None => None,
+        Some(Value::OtherNumber(text)) => text.parse::<f64>().ok().filter(|factor| (0.0..1.0).contains(factor)),
+        Some(other) => return Err(ImportError::wrong_type("partial_rotary_factor", "a number from 0 to 1", other)),
+    };
+    let (percent, how) = match (stated, factor) {
+        (Some(_), Some(factor)) => (100.0 * factor, How::Read),
+        (Some(_), None) => (100.0, How::Read),
+        (None, _) => (crate::units::to_f64(kind.rotary_percent), How::Assumed),
+    };
+    file.done_with(&["partial_rotary_factor", "rotary_pct"]);
+    // The product of two short decimals can lie a hair below a whole number.
+    let width = (crate::units::to_f64(head_dim) * percent / 100.0 + 1e-6).floor();
+    let width: u64 = format!("{width:.0}").parse().unwrap_or(head_dim);
+    if width >= head_dim {
+        return Ok(None);
+    }
+    file.tell("rotary_dim", &width, how, "The rotated part of each head.");
+    Ok(Some(width))
+}
+
+/// The activation function, by the operators that compute it.
+fn activation(file: &mut Reader<'_>, default: HiddenAct) -> Result<HiddenAct, ImportError> {
+    let keys = ["hidden_activation", "hidden_act", "activation_function", "activation"];
+    let Some((key, value)) = keys.iter().find_map(|key| file.peek(key).map(|value| (*key, value))) else {
+        file.tell("hidden_act", &name_of(default), How::Assumed, "The library's default.");
+        return Ok(default);
+    };
+    let Value::Text(word) = value else { return Err(ImportError::wrong_type(key, "text", value)) };
+    let known = match word.as_str() {
+        "silu" | "swish" | "swiglu" => HiddenAct::Silu,
+        "gelu" | "gelu_pytorch_tanh" | "gelu_python" | "gelu_10" | "geglu" | "gelu_accurate" => HiddenAct::Gelu,
+        "gelu_new" => HiddenAct::GeluNew,
+        "gelu_fast" => HiddenAct::GeluFast,
+        "quick_gelu" => HiddenAct::QuickGelu,
+        "relu" => HiddenAct::Relu,
+        "relu2" | "relu_squared" => HiddenAct::Relu2,
+        _ => {
+            file.done_with(&keys);
+            let note = "Not a function known here: counted as gelu_new, which keeps the most.";
+            file.upper_bound("hidden_act", word, note);
+            return Ok(HiddenAct::GeluNew);
+        }
+    };
+    file.done_with(&keys);
+    let note = if key == "hidden_act" { String::new() } else { format!("The file calls it {key}.") };
+    file.tell("hidden_act", &name_of(known), How::Read, note);
+    Ok(known)
+}
+
+fn name_of(act: HiddenAct) -> &'static str {
+    match act {
+        HiddenAct::Silu => "silu",
+        HiddenAct::Gelu => "gelu",
+        HiddenAct::GeluNew => "gelu_new",
+        HiddenAct::GeluFast => "gelu_fast",
+        HiddenAct::QuickGelu => "quick_gelu",
+        HiddenAct::Relu => "relu",
+        HiddenAct::Relu2 => "relu2",
+    }
+}
+
+/// Norms in a block.
+fn norms(file: &mut Reader<'_>, kind: &Kind, config: &mut ModelConfig) -> Result<u64, ImportError> {
+    match kind.norms {
+        Norms::Are(count) => Ok(count),
+        Norms::OneIfParallel => Ok(if config.parallel_residual { 1 } else { 2 }),
+        Norms::Falcon => {
+            let new = file.rare_flag("new_decoder_architecture", false)?;
+            let stated = file.optional(&["num_ln_in_parallel_attn"], 2)?;
+            config.new_decoder_architecture = new;
+            Ok(match (new, config.parallel_residual, stated) {
+                (true, _, stated) => stated.unwrap_or(2),
+                (false, true, stated) => stated.unwrap_or(1),
+                (false, false, _) => 2,
+            })
+        }
+    }
+}
+
+/// What only OPT has.
+fn opt(file: &mut Reader<'_>, config: &mut ModelConfig) -> Result<(), ImportError> {
+    if !file.rare_flag("layer_norm_elementwise_affine", true)? {
+        return Err(ImportError::not_modelled("norms without parameters (layer_norm_elementwise_affine)"));
+    }
+    let norm_first = file.rare_flag("do_layer_norm_before", true)?;
+    let removed = file.rare_flag("_remove_final_layer_norm", false)?;
+    config.final_norm = norm_first && !removed;
+    if !norm_first {
+        let note = "Norms stand behind attention and feed-forward; they are counted as if they stood before.";
+        file.upper_bound("do_layer_norm_before", &false, note);
+    }
+    let embedding = file.size_or_derived(&["word_embed_proj_dim"], config.hidden_size, "As hidden_size.")?;
+    config.word_embed_proj_dim = Some(embedding).filter(|width| *width != config.hidden_size);
+    Ok(())
+}

@@ -1,0 +1,103 @@
+//! Experts and latent attention.
+
+use super::decoder::flag;
+use super::kind::{Experts, Latent};
+use super::layers;
+use super::reader::{MAX_SIZE, Reader, whole};
+use super::value::Value;
+use super::{How, ImportError};
+use crate::config::{Mla, Moe};
+
+pub(super) const EXPERTS: &[&str] =
+    &["num_experts", "num_local_experts", "n_routed_experts", "moe_num_experts", "num_moe_experts"];
+const PER_TOKEN: &[&str] =
+    &["num_experts_per_tok", "num_experts_per_token", "moe_top_k", "moe_topk", "top_k_experts", "experts_per_token", "moe_k"];
+const EXPERT_WIDTH: &[&str] = &["moe_intermediate_size", "expert_ffn_hidden_size", "moe_ffn_hidden_size", "expert_hidden_size"];
+
+/// Latent attention's five widths.
+pub(super) fn latent_attention(file: &mut Reader<'_>, latent: Latent) -> Result<Mla, ImportError> {
+    // A query that is not compressed is written as null.
+    let direct = file.has("q_lora_rank") && file.peek("q_lora_rank").is_none();
+    let q_lora_rank = if direct || latent.query_rank == 0 {
+        file.optional(&["q_lora_rank"], MAX_SIZE)?
+    } else {
+        Some(file.size_or(&["q_lora_rank"], MAX_SIZE, latent.query_rank)?)
+    };
+    Ok(Mla {
+        q_lora_rank,
+        kv_lora_rank: file.size_or(&["kv_lora_rank"], MAX_SIZE, latent.rank)?,
+        qk_rope_head_dim: file.size_or(&["qk_rope_head_dim"], MAX_SIZE, latent.rope)?,
+        qk_nope_head_dim: file.size_or(&["qk_nope_head_dim"], MAX_SIZE, latent.nope)?,
+        v_head_dim: file.size_or(&["v_head_dim"], MAX_SIZE, latent.value)?,
+    })
+}
+
+/// The experts, if the file has any.
+pub(super) fn mixture(
+    file: &mut Reader<'_>,
+    experts: Option<Experts>,
+    inner: u64,
+    layers: u64,
+) -> Result<Option<Moe>, ImportError> {
+    let Some(experts) = experts else { return Ok(None) };
+    let none = EXPERTS.iter().any(|key| matches!(file.peek(key), Some(Value::Whole(0))));
+    if none {
+        file.done_with(EXPERTS);
+        return Ok(None);
+    }
+    let num_experts = file.size_or(EXPERTS, MAX_SIZE, experts.count)?;
+    let num_experts_per_tok = file.size_or(PER_TOKEN, MAX_SIZE, experts.per_token)?;
+    let moe_intermediate_size = match experts.width {
+        0 => file.size_or_derived(EXPERT_WIDTH, inner, "As intermediate_size.")?,
+        width => file.size_or(EXPERT_WIDTH, MAX_SIZE, width)?,
+    };
+    let shared = shared_width(file, &experts, moe_intermediate_size)?;
+    let [n_group, topk_group] = experts.groups;
+    let group = |file: &mut Reader<'_>, key: &'static str, default: u64| {
+        if file.has(key) { file.optional(&[key], MAX_SIZE).map(|stated| stated.unwrap_or(1)) } else { Ok(default) }
+    };
+    if num_experts_per_tok > num_experts {
+        return Err(ImportError::OutOfRange {
+            key: "num_experts_per_tok".to_owned(),
+            value: num_experts_per_tok,
+            max: num_experts,
+        });
+    }
+    Ok(Some(Moe {
+        num_experts,
+        num_experts_per_tok,
+        moe_intermediate_size,
+        shared_expert_intermediate_size: shared,
+        layers: layers::with_experts(file, experts.first_dense, layers)?,
+        n_group: group(file, "n_group", n_group)?,
+        topk_group: group(file, "topk_group", topk_group)?,
+        norm_topk_prob: flag(file, experts.norm_topk, "norm_topk_prob")?,
+        bias: experts.bias,
+    }))
+}
+
+/// Inner width of all shared experts together.
+fn shared_width(file: &mut Reader<'_>, experts: &Experts, width: u64) -> Result<u64, ImportError> {
+    const KEY: &str = "shared_expert_intermediate_size";
+    if let Some(value) = file.peek(KEY) {
+        file.done_with(&[KEY]);
+        let stated = if *value == Value::Whole(0) { 0 } else { whole(KEY, value, MAX_SIZE)? };
+        file.tell(KEY, &stated, How::Read, "");
+        return Ok(stated);
+    }
+    let keys = ["n_shared_experts", "num_shared_experts", "moe_num_shared_experts"];
+    let stated = keys.iter().find(|key| file.has(key));
+    let count = match stated.and_then(|key| file.peek(key)) {
+        Some(Value::Whole(0)) => 0,
+        Some(value) => whole("n_shared_experts", value, MAX_SIZE)?,
+        None if stated.is_some() => 0,
+        None => experts.shared,
+    };
+    file.done_with(&keys);
+    let total = if experts.shared_width > 0 && stated.is_none() { experts.shared_width } else { count.saturating_mul(width) };
+    if total > 0 {
+        let how = if stated.is_some() { How::Derived } else { How::Assumed };
+        file.tell(KEY, &total, how, "The width of all shared experts together.");
+    }
+    Ok(total)
+}

@@ -1,0 +1,226 @@
+//! What one kind of model is like: which facts are fixed, which the file states, and what the library takes where it does not.
+
+use crate::config::{Family, HiddenAct, MlpKind, Normalization, PositionEmbedding};
+
+/// A yes or no of the architecture.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Flag {
+    /// The same for every model of the kind.
+    Is(bool),
+    /// A key of the file, with the library's default.
+    Key(&'static str, bool),
+    /// Yes where the key holds a number, with the library's default.
+    Number(&'static str, bool),
+}
+
+/// Sizes that the library takes where the file states none; 0 where it has no fixed one.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sizes {
+    pub hidden: u64,
+    /// 0: four times the hidden size.
+    pub inner: u64,
+    pub layers: u64,
+    pub heads: u64,
+    /// 0: as many as query heads.
+    pub kv_heads: u64,
+    /// 0: the hidden size shared out over the query heads.
+    pub head: u64,
+    pub vocab: u64,
+    pub positions: u64,
+}
+
+impl Sizes {
+    /// Nothing is taken: a file of an unknown kind must state its sizes.
+    pub const UNKNOWN: Self = Self { hidden: 0, inner: 0, layers: 0, heads: 0, kv_heads: 0, head: 0, vocab: 0, positions: 4096 };
+
+    /// Hidden and inner width, layers, query heads, vocabulary and positions; heads of the hidden size shared out.
+    pub const fn of([hidden, inner]: [u64; 2], layers: u64, heads: u64, vocab: u64, positions: u64) -> Self {
+        Self { hidden, inner, layers, heads, kv_heads: 0, head: 0, vocab, positions }
+    }
+
+    /// The same with that many key/value heads where the file does not speak of them.
+    pub const fn kv(self, kv_heads: u64) -> Self {
+        Self { kv_heads, ..self }
+    }
+
+    /// The same with heads of that width where the file does not speak of them.
+    pub const fn head(self, head: u64) -> Self {
+        Self { head, ..self }
+    }
+}
+
+/// How positions enter.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Positions {
+    /// The same for every model of the kind.
+    Are(PositionEmbedding),
+    /// A learned table with that many rows more than positions.
+    LearnedPlus(u64),
+    /// `alibi` or rotary.
+    AlibiOrRotary,
+    /// MPT's three switches.
+    Mpt,
+}
+
+/// Which layers look back on a window only.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Window {
+    /// None does.
+    None,
+    /// All, if `sliding_window` is set; the number is the library's default, 0 for none.
+    All(u64),
+    /// All, if `use_sliding_window` says so.
+    AllIfUsed,
+    /// From layer `max_window_layers` on, if `use_sliding_window` says so.
+    FromIfUsed,
+    /// Those that `layer_types` lists, else all; the number is the library's default window.
+    Listed(u64),
+    /// All but every `period`-th, with the library's default window.
+    AllButEvery { period: u64, window: u64 },
+}
+
+/// Norms in a block.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Norms {
+    /// That many.
+    Are(u64),
+    /// Two, or one where attention and feed-forward run side by side.
+    OneIfParallel,
+    /// Falcon's rule.
+    Falcon,
+}
+
+/// The library's defaults of a mixture of experts.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Experts {
+    pub count: u64,
+    pub per_token: u64,
+    /// Inner width of an expert; 0: `intermediate_size`.
+    pub width: u64,
+    /// Shared experts of that width.
+    pub shared: u64,
+    /// Inner width of one shared expert, where it has a key of its own; 0: none.
+    pub shared_width: u64,
+    /// Dense layers before the first one with experts.
+    pub first_dense: u64,
+    pub groups: [u64; 2],
+    pub norm_topk: Flag,
+    pub bias: bool,
+}
+
+impl Experts {
+    /// So many experts of the feed-forward layer's width.
+    pub const fn of(count: u64, per_token: u64) -> Self {
+        Self {
+            count,
+            per_token,
+            width: 0,
+            shared: 0,
+            shared_width: 0,
+            first_dense: 0,
+            groups: [1, 1],
+            norm_topk: Flag::Is(true),
+            bias: false,
+        }
+    }
+}
+
+/// The library's defaults of latent attention.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Latent {
+    pub query_rank: u64,
+    pub rank: u64,
+    pub rope: u64,
+    pub nope: u64,
+    pub value: u64,
+}
+
+/// One kind of model.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Kind {
+    /// `model_type`, and other names for the same.
+    pub names: &'static [&'static str],
+    /// The class under `architectures`, without `ForCausalLM` or `LMHeadModel`.
+    pub class: &'static str,
+    /// Whose modules run it.
+    pub family: Family,
+    pub sizes: Sizes,
+    pub normalization: Normalization,
+    pub mlp: MlpKind,
+    pub act: HiddenAct,
+    pub positions: Positions,
+    /// Rotated share of a head, per cent.
+    pub rotary_percent: u64,
+    pub tied: bool,
+    pub attention_bias: Flag,
+    pub output_bias: Flag,
+    pub mlp_bias: Flag,
+    pub qk_norm: Flag,
+    pub parallel: Flag,
+    pub norms: Norms,
+    pub final_norm: bool,
+    pub embedding_norm: bool,
+    pub window: Window,
+    pub experts: Option<Experts>,
+    pub latent: Option<Latent>,
+    pub sinks: bool,
+    pub attention_cap: Flag,
+    pub logit_cap: Flag,
+    pub head_bias: bool,
+}
+
+impl Kind {
+    /// A decoder of RMS norms, gated feed-forward, rotary positions and a head of its own; without sizes.
+    pub const PLAIN: Self = Self {
+        names: &[],
+        class: "",
+        family: Family::Generic,
+        sizes: Sizes::UNKNOWN,
+        normalization: Normalization::RmsNorm,
+        mlp: MlpKind::Gated,
+        act: HiddenAct::Silu,
+        positions: Positions::Are(PositionEmbedding::Rotary),
+        rotary_percent: 100,
+        tied: false,
+        attention_bias: Flag::Is(false),
+        output_bias: Flag::Is(false),
+        mlp_bias: Flag::Is(false),
+        qk_norm: Flag::Is(false),
+        parallel: Flag::Is(false),
+        norms: Norms::Are(2),
+        final_norm: true,
+        embedding_norm: false,
+        window: Window::None,
+        experts: None,
+        latent: None,
+        sinks: false,
+        attention_cap: Flag::Is(false),
+        logit_cap: Flag::Is(false),
+        head_bias: false,
+    };
+
+    /// A decoder of layer norms and a plain feed-forward layer with biases everywhere.
+    pub const CLASSIC: Self = Self {
+        normalization: Normalization::LayerNorm,
+        mlp: MlpKind::Plain,
+        act: HiddenAct::Gelu,
+        attention_bias: Flag::Is(true),
+        output_bias: Flag::Is(true),
+        mlp_bias: Flag::Is(true),
+        ..Self::PLAIN
+    };
+
+    /// The kind of that `model_type`, if it is in the table.
+    pub fn of(model_type: &str) -> Option<&'static Self> {
+        super::table::KINDS.iter().find(|kind| kind.names.contains(&model_type))
+    }
+
+    /// The kind of that class, such as `LlamaForCausalLM`.
+    pub fn of_class(class: &str) -> Option<&'static Self> {
+        let stem = ["ForCausalLM", "LMHeadModel", "ForConditionalGeneration", "Model"]
+            .iter()
+            .find_map(|ending| class.strip_suffix(ending))
+            .unwrap_or(class);
+        super::table::KINDS.iter().find(|kind| kind.class.eq_ignore_ascii_case(stem))
+    }
+}

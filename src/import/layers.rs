@@ -1,0 +1,173 @@
+//! Which layers look back on a window, and which have experts.
+
+use super::kind::{Kind, Window};
+use super::reader::{MAX_LAYERS, MAX_POSITIONS, Reader, whole};
+use super::value::Value;
+use super::{How, ImportError};
+use crate::config::LayerSet;
+
+/// The longest irregular pattern: what a link can carry.
+const MOST_LISTED: usize = 1024;
+/// Layer sets without a member are written in one way only.
+const NO_LAYERS: (Option<u64>, LayerSet) = (None, LayerSet::None);
+/// Words of `layer_types`.
+const FULL: &str = "full_attention";
+const SLIDING: &str = "sliding_attention";
+
+/// The window and the layers that look back on it only.
+pub(super) fn sliding(file: &mut Reader<'_>, kind: &Kind, layers: u64) -> Result<(Option<u64>, LayerSet), ImportError> {
+    let listed = listed(file)?;
+    let used = matches!(file.peek("use_sliding_window"), Some(Value::Bool(true)));
+    if matches!(kind.window, Window::AllIfUsed | Window::FromIfUsed) {
+        file.done_with(&["use_sliding_window", "max_window_layers"]);
+    }
+    let default = match kind.window {
+        Window::None => return Ok(NO_LAYERS),
+        Window::AllIfUsed | Window::FromIfUsed if !used => {
+            file.done_with(&["sliding_window"]);
+            return Ok(NO_LAYERS);
+        }
+        Window::AllIfUsed | Window::FromIfUsed => 4096,
+        Window::All(window) | Window::Listed(window) | Window::AllButEvery { window, .. } => window,
+    };
+    let Some(window) = window(file, default)? else { return Ok(NO_LAYERS) };
+    let set = match (kind.window, listed) {
+        // Their modules look at no list.
+        (Window::None | Window::All(_) | Window::AllIfUsed, _) | (Window::Listed(_), None) => LayerSet::All,
+        (_, Some(flags)) => compact(flags)?,
+        (Window::FromIfUsed, None) => from(file)?,
+        (Window::AllButEvery { period, .. }, None) => every(file, period)?,
+    };
+    if set == LayerSet::None {
+        return Ok(NO_LAYERS);
+    }
+    let count = (0..layers).filter(|layer| set.contains(*layer)).count();
+    file.tell("sliding_layers", &format!("{count} of {layers}"), How::Derived, "Layers that look back on the window only.");
+    Ok((Some(window), set))
+}
+
+/// What `layer_types` says: true for layers with a window.
+fn listed(file: &mut Reader<'_>) -> Result<Option<Vec<bool>>, ImportError> {
+    let Some(Value::List(types)) = file.peek("layer_types") else { return Ok(None) };
+    file.done_with(&["layer_types"]);
+    let mut flags = Vec::with_capacity(types.len());
+    let mut chunked = false;
+    for kind in types {
+        match kind {
+            Value::Text(word) if word == FULL => flags.push(false),
+            Value::Text(word) if word == SLIDING => flags.push(true),
+            Value::Text(word) if word == "chunked_attention" => {
+                chunked = true;
+                flags.push(false);
+            }
+            Value::Text(word) => {
+                let word = super::value::shortened(word);
+                return Err(ImportError::not_modelled(format!("layers of the kind \"{word}\" (layer_types)")));
+            }
+            other => return Err(ImportError::wrong_type("layer_types", "a list of texts", other)),
+        }
+    }
+    if chunked {
+        file.upper_bound("layer_types", &"chunked_attention", "Attention in chunks is counted as attention to the whole text.");
+    }
+    Ok(Some(flags))
+}
+
+/// The window's width; a key that is there but null switches it off.
+fn window(file: &mut Reader<'_>, default: u64) -> Result<Option<u64>, ImportError> {
+    const KEY: &str = "sliding_window";
+    if file.has(KEY) {
+        return match file.peek(KEY) {
+            Some(Value::Whole(0) | Value::Bool(false)) => {
+                file.done_with(&[KEY]);
+                Ok(None)
+            }
+            _ => file.optional(&[KEY], MAX_POSITIONS),
+        };
+    }
+    if default > 0 {
+        file.tell(KEY, &default, How::Assumed, "The library's default.");
+    }
+    Ok(Some(default).filter(|window| *window > 0))
+}
+
+/// From `max_window_layers` on.
+fn from(file: &mut Reader<'_>) -> Result<LayerSet, ImportError> {
+    let first = match file.peek("max_window_layers") {
+        Some(Value::Whole(0)) => 0,
+        Some(value) => whole("max_window_layers", value, MAX_LAYERS)?,
+        None => 28,
+    };
+    Ok(if first == 0 { LayerSet::All } else { LayerSet::From(first) })
+}
+
+/// All but every period-th; older files state the period.
+fn every(file: &mut Reader<'_>, default: u64) -> Result<LayerSet, ImportError> {
+    let stated = file.optional(&["sliding_window_pattern", "_sliding_window_pattern"], MAX_LAYERS)?;
+    let period = stated.unwrap_or(default);
+    Ok(if period == 1 { LayerSet::None } else { LayerSet::AllButEvery(period) })
+}
+
+/// The layers that have experts.
+pub(super) fn with_experts(file: &mut Reader<'_>, first_dense: u64, layers: u64) -> Result<LayerSet, ImportError> {
+    let number = |key: &'static str, value: &Value| match value {
+        Value::Whole(0) => Ok(0),
+        other => whole(key, other, MAX_LAYERS),
+    };
+    let step_keys: [&'static str; 3] = ["decoder_sparse_step", "interleave_moe_layer_step", "moe_layer_freq"];
+    let mut step = 1;
+    let mut from_zero = false;
+    for key in step_keys {
+        match file.peek(key) {
+            Some(Value::List(flags)) => {
+                file.done_with(&[key]);
+                return compact(flags.iter().map(|flag| *flag != Value::Whole(0) && *flag != Value::Bool(false)).collect());
+            }
+            Some(value) => {
+                step = number(key, value)?;
+                // DeepSeek counts layers from 0 here, the others from 1.
+                from_zero = key == "moe_layer_freq";
+                file.done_with(&[key]);
+            }
+            None => {}
+        }
+    }
+    let first = match file.peek("first_k_dense_replace") {
+        Some(value) => number("first_k_dense_replace", value)?,
+        None => first_dense,
+    };
+    let dense = match file.peek("mlp_only_layers") {
+        Some(Value::List(layers)) => layers.clone(),
+        _ => Vec::new(),
+    };
+    file.done_with(&["first_k_dense_replace", "mlp_only_layers"]);
+    if first > 0 {
+        file.tell("first_k_dense_replace", &first, How::Read, "Layers before the first one with experts.");
+    }
+    if step <= 1 && dense.is_empty() {
+        return Ok(if first == 0 { LayerSet::All } else { LayerSet::From(first) });
+    }
+    let place = |layer: u64| if from_zero { layer } else { layer + 1 };
+    let has =
+        |layer: u64| step > 0 && layer >= first && place(layer).is_multiple_of(step) && !dense.contains(&Value::Whole(layer));
+    compact((0..layers).map(has).collect())
+}
+
+/// The shortest way to write the same layers.
+pub(super) fn compact(mut flags: Vec<bool>) -> Result<LayerSet, ImportError> {
+    let Some(first) = flags.iter().position(|flag| *flag) else { return Ok(LayerSet::None) };
+    let Some(gap) = flags.iter().position(|flag| !*flag) else { return Ok(LayerSet::All) };
+    let count = |index: usize| u64::try_from(index).unwrap_or(u64::MAX);
+    let period = gap + 1;
+    if flags.iter().enumerate().all(|(layer, flag)| *flag != (layer + 1).is_multiple_of(period)) && gap > 0 {
+        return Ok(LayerSet::AllButEvery(count(period)));
+    }
+    if gap < first && flags.iter().skip(first).all(|flag| *flag) {
+        return Ok(LayerSet::From(count(first)));
+    }
+    flags.truncate(flags.iter().rposition(|flag| *flag).map_or(0, |last| last + 1));
+    if flags.len() > MOST_LISTED {
+        return Err(ImportError::not_modelled("an irregular pattern of more than 1024 layers"));
+    }
+    Ok(LayerSet::Listed(flags))
+}

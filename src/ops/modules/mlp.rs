@@ -1,0 +1,68 @@
+//! The feed-forward layer.
+
+use super::{Build, Linear};
+use crate::config::{HiddenAct, MlpKind};
+use crate::ops::tape::{GELU, Order, POWER, RELU, SCALE, SIGMOID, SILU, TANH, Tape, Var};
+use crate::sources;
+
+/// The activation function, by the operators that run for it.
+pub(super) fn activation<'t>(kind: HiddenAct, x: &Var<'t>) -> Var<'t> {
+    let input = || x.clone();
+    match kind {
+        HiddenAct::Silu => input().apply(SILU),
+        HiddenAct::Gelu => input().apply(GELU),
+        HiddenAct::Relu => input().apply(RELU),
+        HiddenAct::Relu2 => input().apply(RELU).apply(POWER),
+        HiddenAct::QuickGelu => input().mul(input().apply(SCALE).apply(SIGMOID)),
+        // 0.5 · x · (1 + tanh(√(2/π) · (x + 0.044715 · x³)))
+        HiddenAct::GeluNew | HiddenAct::GeluFast => {
+            let half = input().apply(SCALE);
+            let cubic = input().apply(POWER).apply(SCALE);
+            half.mul(input().add(cubic).apply(SCALE).apply(TANH).plus())
+        }
+    }
+}
+
+/// Up (and gate), activation, down.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Mlp {
+    gate: Option<Linear>,
+    up: Linear,
+    down: Linear,
+    act: HiddenAct,
+    fused: bool,
+}
+
+impl Mlp {
+    pub fn new(build: &Build<'_>) -> Self {
+        let (with, model) = (build.with, build.model());
+        let (h, inner, form) = (with.h(), with.local(with.ffn()), build.shapes.inner);
+        let bias = |name| model.mlp_bias.then_some(name);
+        build.tape.at("Feed-forward up", sources::PYTORCH_AUTOGRAD);
+        let gated = model.mlp == MlpKind::Gated;
+        let gate = gated.then(|| build.linear(("gate weight", bias("gate bias")), (inner, h), form));
+        let up = build.linear(("up weight", bias("up bias")), (inner, h), form);
+        build.tape.at("Feed-forward down", sources::PYTORCH_AUTOGRAD);
+        let down = build.linear(("down weight", bias("down bias")), (h, inner), build.shapes.hidden);
+        Self { gate, up, down, act: model.hidden_act, fused: build.fused() }
+    }
+
+    /// The feed-forward layer's contribution.
+    pub fn run<'t>(&self, tape: &'t Tape, x: &Var<'t>) -> Var<'t> {
+        tape.at("Feed-forward up", sources::PYTORCH_AUTOGRAD);
+        let inner = match &self.gate {
+            Some(gate) if self.fused => {
+                let (gate, up) = (gate.run(x).named("gate output"), self.up.run(x).named("up output"));
+                let results = [("down input", gate.form(), gate.dtype())];
+                tape.kernel(&[&gate, &up], &results, 0, (Order::Plain, false, 0.0))
+            }
+            Some(gate) => {
+                let gate = activation(self.act, &gate.run(x).named("gate output"));
+                gate.mul(self.up.run(x).named("up output")).named("down input")
+            }
+            None => activation(self.act, &self.up.run(x).named("up output")).named("down input"),
+        };
+        tape.at("Feed-forward down", sources::PYTORCH_AUTOGRAD);
+        self.down.run(&inner)
+    }
+}

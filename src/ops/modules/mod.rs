@@ -1,0 +1,157 @@
+//! Hugging Face transformers' modules (5.23) on the tape: each family puts the same few parts together in its own order.
+//!
+//! A module declares its parameters in the order in which PyTorch registers them and runs its `forward` with the same local
+//! variables: what Python still holds is still held here, what it lets go is let go.
+
+mod attention;
+mod bloom;
+mod decoder;
+mod ends;
+mod gemma;
+mod gpt2;
+mod mlp;
+mod neox;
+mod norm;
+
+use super::builder::Lowering;
+use super::tape::{Form, Param, Tape, Var};
+use super::tensor::Dim;
+use crate::config::{Family, Kernels, ModelConfig};
+use crate::units::{DType, to_f64};
+
+pub(crate) use ends::{Ends, Tables};
+
+/// One transformer block: declared with its parameters, run on hidden states.
+pub(crate) trait Block: std::fmt::Debug {
+    /// The block's output, and what else it returns (held until the next block has returned).
+    fn run<'t>(&self, tape: &'t Tape, hidden: &Var<'t>, tables: &Tables<'t>) -> (Var<'t>, Option<Var<'t>>);
+}
+
+/// The block at that place, with its parameters declared in the order in which the family registers them.
+pub(crate) fn block(build: &Build<'_>, _layer: u64) -> Box<dyn Block> {
+    match build.model().family {
+        Family::Gpt2 => Box::new(gpt2::Gpt2::new(build)),
+        Family::Bloom => Box::new(bloom::Bloom::new(build)),
+        Family::GptNeox => Box::new(neox::Neox::new(build)),
+        Family::Gemma2 => Box::new(gemma::Gemma2::new(build)),
+        // One arm for each family whose block is not llama's.
+        _ => Box::new(decoder::Decoder::new(build)),
+    }
+}
+
+/// The shapes that modules share, made once per tape; sizes are those of one tensor-parallel rank.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shapes {
+    /// `[b, s, h]`.
+    pub hidden: Form,
+    /// `[b, s]`.
+    pub tokens: Form,
+    /// `[b, s, 1]` of norms.
+    pub rows: Form,
+    /// Queries `[b, a, s, d]`.
+    pub queries: Form,
+    /// Keys and values `[b, k, s, d]`.
+    pub keys: Form,
+    /// `[b, a, s]`.
+    pub statistics: Form,
+    /// `[b, a, s, s]`.
+    pub scores: Form,
+    /// `[b, s, f]`.
+    pub inner: Form,
+    /// `[b, s, v]`.
+    pub logits: Form,
+    /// One number.
+    pub scalar: Form,
+}
+
+/// What modules are built for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Build<'a> {
+    pub tape: &'a Tape,
+    pub with: &'a Lowering<'a>,
+    pub shapes: Shapes,
+}
+
+impl<'a> Build<'a> {
+    /// Prepares a tape for a model.
+    pub fn new(tape: &'a Tape, with: &'a Lowering<'a>) -> Self {
+        let (b, s) = (with.b(), with.s());
+        let local = |dim: Dim| with.local(dim);
+        let (heads, kv, d) = (local(with.heads()), local(with.kv_heads()), with.head_dim());
+        let shapes = Shapes {
+            hidden: tape.form([b, s, with.h()]),
+            tokens: tape.form([b, s]),
+            rows: tape.form([b, s, Dim("row", 1)]),
+            queries: tape.form([b, heads, s, d]),
+            keys: tape.form([b, kv, s, d]),
+            statistics: tape.form([b, heads, s]),
+            scores: tape.form([b, heads, s, Dim("context_length", with.context_length)]),
+            inner: tape.form([b, s, local(with.ffn())]),
+            logits: tape.form([b, s, with.vocab()]),
+            scalar: tape.form([Dim("scalar", 1)]),
+        };
+        Self { tape, with, shapes }
+    }
+
+    /// The architecture.
+    pub const fn model(&self) -> &'a ModelConfig {
+        self.with.model
+    }
+
+    /// Whether norms, SwiGLU and loss are fused kernels.
+    pub fn fused(&self) -> bool {
+        self.with.kernels == Kernels::Fused
+    }
+
+    /// A parameter in the format of weights.
+    pub fn parameter<const N: usize>(&self, name: &'static str, dims: [Dim; N]) -> Param {
+        self.tape.parameter(name, self.tape.form(dims), self.with.parameter)
+    }
+
+    /// A vector of parameters.
+    pub fn vector(&self, name: &'static str, width: Dim) -> Param {
+        self.parameter(name, [width])
+    }
+
+    /// A linear layer from `input` to `output` columns; its results have shape `form`.
+    pub fn linear(&self, names: (&'static str, Option<&'static str>), (output, input): (Dim, Dim), form: Form) -> Linear {
+        let weight = self.parameter(names.0, [output, input]);
+        let bias = names.1.map(|name| self.vector(name, output));
+        let tokens = to_f64(self.with.seq_length) * to_f64(self.with.micro_batch_size);
+        Linear {
+            weight,
+            bias,
+            form,
+            conv1d: self.model().family == Family::Gpt2,
+            flops: 2.0 * tokens * to_f64(output.1) * to_f64(input.1),
+        }
+    }
+}
+
+/// A linear layer.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Linear {
+    weight: Param,
+    bias: Option<Param>,
+    form: Form,
+    conv1d: bool,
+    flops: f64,
+}
+
+impl Linear {
+    /// `x · Wᵀ (+ bias)`.
+    pub fn run<'t>(&self, x: &Var<'t>) -> Var<'t> {
+        match self.bias {
+            Some(bias) if self.conv1d => x.clone().conv1d(self.weight, bias, self.form, self.flops),
+            bias => x.clone().linear(self.weight, bias, self.form, self.flops),
+        }
+    }
+}
+
+/// Half of a width, for rotation.
+fn half(width: u64) -> Dim {
+    Dim("half of the head", width / 2)
+}
+
+/// Format of fp32 arithmetic.
+const FP32: DType = DType::Fp32;

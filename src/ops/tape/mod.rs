@@ -1,0 +1,200 @@
+//! A tape: modules run on it as PyTorch runs them, with sizes in place of numbers.
+//!
+//! Every primitive allocates what its operator allocates, saves what its autograd formula saves, and backward gives and frees what
+//! that formula does (PyTorch 2.15: `tools/autograd/derivatives.yaml`, `torch/csrc/autograd/engine.cpp`). A variable is freed when
+//! the last one that holds it lets go, as in Python: primitives take their operands by value, modules by reference. So one run of a
+//! module yields its parameters, what it saves, its FLOPs and the memory at every moment.
+
+mod backward;
+mod primitives;
+mod state;
+
+use std::cell::RefCell;
+
+pub(crate) use backward::Model;
+pub(crate) use primitives::{GELU, LOG_SOFTMAX, POWER, RELU, RSQRT, SCALE, SIGMOID, SILU, SOFTMAX, TANH};
+pub(crate) use state::{KINDS, Kind, NONE, OpName, Order, Parameter, Segment, State, Storage, When};
+
+use super::tensor::{Dim, Shape};
+use crate::sources::Source;
+use crate::units::DType;
+
+/// An interned shape.
+pub(crate) type Form = u16;
+/// A parameter's number.
+pub(crate) type Param = u32;
+
+/// What modules run on.
+#[derive(Debug, Default)]
+pub(crate) struct Tape {
+    pub(super) state: RefCell<State>,
+}
+
+/// A tensor that somebody holds: an alias of a storage, with its place in the graph.
+#[derive(Debug)]
+pub(crate) struct Var<'t> {
+    pub(super) tape: &'t Tape,
+    pub(super) storage: u32,
+    pub(super) form: Form,
+    pub(super) dtype: DType,
+    /// The node that made it, a parameter, or [`NONE`] where no gradient flows.
+    pub(super) node: u32,
+    /// In which order memory holds it.
+    pub(super) order: Order,
+}
+
+impl Clone for Var<'_> {
+    fn clone(&self) -> Self {
+        self.tape.state.borrow_mut().hold(self.storage);
+        Self { ..*self }
+    }
+}
+
+impl Drop for Var<'_> {
+    fn drop(&mut self) {
+        self.tape.state.borrow_mut().release(self.storage);
+    }
+}
+
+impl Tape {
+    /// A named shape.
+    pub fn form<const N: usize>(&self, dims: [Dim; N]) -> Form {
+        self.state.borrow_mut().form(Shape::of(dims))
+    }
+
+    /// `rows` with the columns of `like`: `[s]` and `[b, s, h]` give `[s, h]`.
+    pub fn form_like(&self, rows: Form, like: Form) -> Form {
+        let mut state = self.state.borrow_mut();
+        let last = |state: &State, form: Form| state.forms.get(usize::from(form)).and_then(|form| form.0.dims().last().copied());
+        let dims = [last(&state, rows), last(&state, like)].map(|dim| dim.unwrap_or(Dim("one", 1)));
+        state.form(Shape::of(dims))
+    }
+
+    /// Names the operation that what follows belongs to.
+    pub fn at(&self, name: &'static str, source: Source) {
+        self.state.borrow_mut().at(name, source);
+    }
+
+    /// A parameter of the operation at hand; its memory is taken at once.
+    pub fn parameter(&self, name: &'static str, form: Form, dtype: DType) -> Param {
+        self.state.borrow_mut().parameter(name, form, dtype)
+    }
+
+    /// The parameter as a tensor.
+    pub fn read(&self, param: Param) -> Var<'_> {
+        let mut state = self.state.borrow_mut();
+        let (storage, form, dtype) = state.parameter_tensor(param);
+        state.hold(storage);
+        Var { tape: self, storage, form, dtype, node: state::leaf(param), order: Order::Plain }
+    }
+
+    /// A tensor that no gradient flows to.
+    pub fn constant(&self, name: &'static str, form: Form, dtype: DType) -> Var<'_> {
+        let storage = self.state.borrow_mut().allocate(name, form, dtype);
+        Var { tape: self, storage, form, dtype, node: NONE, order: Order::Plain }
+    }
+
+    /// Takes memory for a moment and gives it back: temporaries of one operator that nothing else sees.
+    pub fn moment(&self, tensors: &[(&'static str, Form, DType)]) {
+        let held: Vec<Var<'_>> = tensors.iter().map(|(name, form, dtype)| self.constant(name, *form, *dtype)).collect();
+        drop(held);
+    }
+}
+
+impl<'t> Var<'t> {
+    /// The tape it lives on.
+    pub const fn tape(&self) -> &'t Tape {
+        self.tape
+    }
+
+    /// Its format.
+    pub const fn dtype(&self) -> DType {
+        self.dtype
+    }
+
+    /// Its shape.
+    pub const fn form(&self) -> Form {
+        self.form
+    }
+
+    /// The same tensor of which no gradient is wanted.
+    pub fn detach(mut self) -> Self {
+        self.node = NONE;
+        self
+    }
+}
+
+/// What the estimator's timeline does with a tape.
+impl Tape {
+    /// All it knows.
+    pub fn state(&self) -> std::cell::Ref<'_, State> {
+        self.state.borrow()
+    }
+
+    /// Begins a stretch of the step in which memory of that kind is taken.
+    pub fn begin(&self, when: When, layer: u16, kind: Kind) {
+        let mut state = self.state.borrow_mut();
+        state.segment(when, layer);
+        state.kind = kind;
+    }
+
+    /// What is taken now belongs to that layer.
+    pub fn set_layer(&self, layer: u16) {
+        self.state.borrow_mut().layer = layer;
+    }
+
+    /// Closes the last stretch.
+    pub fn close(&self) {
+        self.state.borrow_mut().close();
+    }
+
+    /// How many parameters there are.
+    pub fn parameters(&self) -> u32 {
+        state::count(self.state.borrow().parameters.len())
+    }
+
+    /// Takes `moments` states as large as a parameter, and a step counter if there are two.
+    pub fn states_of(&self, param: Param, moments: u8, dtype: DType) {
+        let scalar = self.form([Dim("scalar", 1)]);
+        let mut state = self.state.borrow_mut();
+        let (_, form, _) = state.parameter_tensor(param);
+        for _ in 0..moments {
+            state.allocate("moment", form, dtype);
+        }
+        if moments == 2 {
+            state.allocate("step counter", scalar, DType::Fp32);
+        }
+    }
+
+    /// A tensor as large as a parameter in that format.
+    pub fn like(&self, param: Param, name: &'static str, dtype: DType) -> Var<'_> {
+        let form = self.state.borrow().parameter_tensor(param).1;
+        self.constant(name, form, dtype)
+    }
+
+    /// Gives every parameter a gradient.
+    pub fn gradients_exist(&self) {
+        let mut state = self.state.borrow_mut();
+        state.kind = Kind::Gradient;
+        for param in 0..state::count(state.parameters.len()) {
+            let (_, form, dtype) = state.parameter_tensor(param);
+            let gradient = state.allocate("gradient", form, dtype);
+            if let Some(parameter) = state.parameters.get_mut(state::at(param)) {
+                parameter.gradient = gradient;
+            }
+        }
+    }
+
+    /// A further holder of a storage.
+    pub fn again(&self, storage: u32, form: Form, dtype: DType) -> Var<'_> {
+        self.state.borrow_mut().hold(storage);
+        Var { tape: self, storage, form, dtype, node: NONE, order: Order::Plain }
+    }
+}
+
+impl Var<'_> {
+    /// Storage, shape and format.
+    pub fn parts(&self) -> (u32, Form, DType) {
+        (self.storage, self.form, self.dtype)
+    }
+}

@@ -1,0 +1,459 @@
+//! The forward half of every primitive: what it allocates and what it saves.
+
+use super::state::{NONE, Operand, Order, Rule, at};
+use super::{Form, Param, Tape, Var};
+use crate::units::DType;
+
+/// Which of its tensors a one-operand primitive saves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Save {
+    /// None.
+    Nothing,
+    /// Its operand.
+    Input,
+    /// Its result.
+    Output,
+}
+
+/// How an elementwise function of one operand behaves.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Function {
+    /// What it is called in the ledger.
+    pub name: &'static str,
+    pub save: Save,
+    /// Temporaries of its backward formula, all as large as the operand.
+    pub temporaries: u8,
+}
+
+const fn function(name: &'static str, save: Save, temporaries: u8) -> Function {
+    Function { name, save, temporaries }
+}
+
+/// `x.pow(n)`: backward takes `x.pow(n - 1)` and its product with `n`.
+pub(crate) const POWER: Function = function("power", Save::Input, 2);
+/// `rsqrt(x)`: backward takes `result.pow(3)` and the scaled gradient.
+pub(crate) const RSQRT: Function = function("reciprocal root", Save::Output, 2);
+/// `silu(x)`.
+pub(crate) const SILU: Function = function("activation output", Save::Input, 0);
+/// `gelu(x)`, exact or by tanh.
+pub(crate) const GELU: Function = function("activation output", Save::Input, 0);
+/// `relu(x)`.
+pub(crate) const RELU: Function = function("activation output", Save::Output, 0);
+/// `tanh(x)`.
+pub(crate) const TANH: Function = function("tanh", Save::Output, 0);
+/// `sigmoid(x)`.
+pub(crate) const SIGMOID: Function = function("sigmoid", Save::Output, 0);
+/// `softmax(x)`.
+pub(crate) const SOFTMAX: Function = function("probabilities", Save::Output, 0);
+/// `log_softmax(x)`.
+pub(crate) const LOG_SOFTMAX: Function = function("log-probabilities", Save::Output, 0);
+/// `x · constant`, `-x` and the like.
+pub(crate) const SCALE: Function = function("scaled", Save::Nothing, 0);
+
+impl<'t> Var<'t> {
+    fn operand(&self) -> Operand {
+        Operand { node: self.node, form: self.form, dtype: self.dtype }
+    }
+
+    pub(super) fn made(tape: &'t Tape, storage: u32, form: Form, dtype: DType, node: u32) -> Self {
+        Self { tape, storage, form, dtype, node, order: Order::Plain }
+    }
+
+    fn unary(self, rule: Rule, save: Save, name: &'static str, (form, dtype): (Form, DType)) -> Self {
+        let mut state = self.tape.state.borrow_mut();
+        let node = state.node(rule, [self.operand(), Operand::NOTHING, Operand::NOTHING], 0.0);
+        if save == Save::Input {
+            state.save(node, self.storage);
+        }
+        let storage = state.allocate(name, form, dtype);
+        if save == Save::Output {
+            state.save(node, storage);
+        }
+        drop(state);
+        Self::made(self.tape, storage, form, dtype, node)
+    }
+
+    /// An elementwise function; the result has the operand's shape and format.
+    pub fn apply(self, function: Function) -> Self {
+        let (shape, order) = ((self.form, self.dtype), self.order);
+        let rule = Rule::Unary { temporaries: function.temporaries, elementwise: true };
+        self.unary(rule, function.save, function.name, shape).ordered(order)
+    }
+
+    /// `x.to(dtype)`; the same tensor if it has that format already.
+    pub fn cast(self, dtype: DType) -> Self {
+        self.cast_as(dtype, "cast copy")
+    }
+
+    /// [`Self::cast`] with a name for the copy, if one is made.
+    pub fn cast_as(self, dtype: DType, name: &'static str) -> Self {
+        if self.dtype == dtype {
+            return self;
+        }
+        let (form, order) = (self.form, self.order);
+        let rule = Rule::Unary { temporaries: 0, elementwise: true };
+        self.unary(rule, Save::Nothing, name, (form, dtype)).ordered(order)
+    }
+
+    /// `x.mean(-1)`, `x.sum(-1)`: backward spreads the gradient over the operand's shape again.
+    pub fn reduce(self, to: Form) -> Self {
+        let dtype = self.dtype;
+        self.unary(Rule::Unary { temporaries: 0, elementwise: false }, Save::Nothing, "reduced", (to, dtype))
+    }
+
+    /// A contiguous part; backward writes it into zeros of the whole. The part is a view.
+    pub fn slice(self, part: Form) -> Self {
+        self.view_as(Rule::Unary { temporaries: 0, elementwise: false }, part)
+    }
+
+    /// Another shape over the same memory; backward is a view too.
+    pub fn view(self, form: Form) -> Self {
+        self.view_as(Rule::View, form)
+    }
+
+    fn view_as(mut self, rule: Rule, form: Form) -> Self {
+        let operand = self.operand();
+        self.node = self.tape.state.borrow_mut().node(rule, [operand, Operand::NOTHING, Operand::NOTHING], 0.0);
+        self.form = form;
+        self
+    }
+
+    /// `[b, s, heads · d]` seen as `[b, heads, s, d]`: a view whose memory stays in the old order.
+    pub fn heads(self, form: Form, several: bool) -> Self {
+        self.view_as(if several { Rule::Heads } else { Rule::View }, form).ordered(if several {
+            Order::Swapped
+        } else {
+            Order::Plain
+        })
+    }
+
+    /// `[b, s, heads, d]` seen as `[b, heads, s, d]` or back.
+    pub fn swap(self, form: Form, several: bool) -> Self {
+        let order = if several { self.order.swapped() } else { self.order };
+        self.view_as(if several { Rule::Swap } else { Rule::Pass }, form).ordered(order)
+    }
+
+    /// `[b, heads, s, d]` as `[b, s, heads · d]`: a view if memory is in that order, else a copy.
+    pub fn merge(self, form: Form, several: bool) -> Self {
+        if !several {
+            return self.view(form);
+        }
+        if self.order == Order::Swapped {
+            return self.view_as(Rule::Merge, form).ordered(Order::Plain);
+        }
+        let dtype = self.dtype;
+        self.unary(Rule::Merge, Save::Nothing, "heads side by side", (form, dtype))
+    }
+
+    /// `x + constant`: backward passes the gradient on.
+    pub fn plus(self) -> Self {
+        let (shape, order) = ((self.form, self.dtype), self.order);
+        self.unary(Rule::Pass, Save::Nothing, "sum", shape).ordered(order)
+    }
+
+    /// A copy in the order of its shape, as `contiguous` and `reshape` make where memory is not; else itself.
+    pub fn contiguous(self) -> Self {
+        if self.order == Order::Plain { self } else { self.copy() }
+    }
+
+    /// A copy.
+    pub fn copy(self) -> Self {
+        let shape = (self.form, self.dtype);
+        self.unary(Rule::Pass, Save::Nothing, "copy", shape)
+    }
+
+    /// A copy in a larger shape (repeated heads): backward sums.
+    pub fn repeat(self, form: Form) -> Self {
+        let dtype = self.dtype;
+        self.unary(Rule::Pass, Save::Nothing, "repeated", (form, dtype))
+    }
+
+    fn binary(self, other: Self, rule: Rule, name: &'static str, form: Form, saves: [bool; 2]) -> Self {
+        let dtype = wider(self.dtype, other.dtype);
+        let mut state = self.tape.state.borrow_mut();
+        let node = state.node(rule, [self.operand(), other.operand(), Operand::NOTHING], 0.0);
+        if saves[0] {
+            state.save(node, self.storage);
+        }
+        if saves[1] {
+            state.save(node, other.storage);
+        }
+        let storage = state.allocate(name, form, dtype);
+        let order = if self.form == form { self.order } else { other.order };
+        drop(state);
+        Self::made(self.tape, storage, form, dtype, node).ordered(order)
+    }
+
+    fn larger(&self, other: &Self) -> Form {
+        let state = self.tape.state.borrow();
+        if state.elements(other.form) > state.elements(self.form) { other.form } else { self.form }
+    }
+
+    /// `a + b`.
+    pub fn add(self, other: Self) -> Self {
+        let form = self.larger(&other);
+        self.binary(other, Rule::Add, "sum", form, [false; 2])
+    }
+
+    /// `a - b`.
+    pub fn sub(self, other: Self) -> Self {
+        let form = self.larger(&other);
+        self.binary(other, Rule::Sub, "difference", form, [false; 2])
+    }
+
+    /// `a · b`: each is saved if the other wants a gradient.
+    pub fn mul(self, other: Self) -> Self {
+        let form = self.larger(&other);
+        let saves = [other.node != NONE, self.node != NONE];
+        self.binary(other, Rule::Mul, "product", form, saves)
+    }
+
+    /// `a / b`: the divisor is saved if anybody wants a gradient, the dividend if the divisor does.
+    pub fn div(self, other: Self) -> Self {
+        let form = self.larger(&other);
+        let saves = [other.node != NONE, true];
+        self.binary(other, Rule::Div, "quotient", form, saves)
+    }
+
+    /// Two tensors side by side; one of a narrower format is copied into the wider first.
+    pub fn cat(self, other: Self, form: Form) -> Self {
+        let narrow = if self.dtype.bits() < other.dtype.bits() { &self } else { &other };
+        let wide = wider(self.dtype, other.dtype);
+        let _copy = (narrow.dtype != wide).then(|| self.tape.constant("cast copy", narrow.form, wide));
+        self.binary(other, Rule::Cat, "joined", form, [false; 2]).ordered(Order::Plain)
+    }
+
+    /// `x · Wᵀ (+ bias)`; under autocast operands are cast first, weights once for the step.
+    pub fn linear(self, weight: Param, bias: Option<Param>, form: Form, flops: f64) -> Self {
+        let tape = self.tape;
+        let bias = bias.map(|bias| tape.weight(bias));
+        let weight = tape.weight(weight);
+        let x = self.for_product();
+        x.affine(&weight, bias.as_ref(), form, flops)
+    }
+
+    /// The same as `addmm` writes it (GPT-2's `Conv1D`): under autocast the bias is cast last.
+    pub fn conv1d(self, weight: Param, bias: Param, form: Form, flops: f64) -> Self {
+        let tape = self.tape;
+        let weight = tape.weight(weight);
+        let x = self.for_product();
+        x.affine(&weight, Some(&tape.weight(bias)), form, flops)
+    }
+
+    fn affine(self, weight: &Self, bias: Option<&Self>, form: Form, flops: f64) -> Self {
+        let (tape, x) = (self.tape, self);
+        let mut state = tape.state.borrow_mut();
+        let third = bias.map_or(Operand::NOTHING, Var::operand);
+        let rule = Rule::Linear { bias: bias.is_some() };
+        let node = state.node(rule, [x.operand(), weight.operand(), third], flops);
+        state.count_flops(flops, false);
+        if weight.node != NONE {
+            state.save(node, x.storage);
+        }
+        if x.node != NONE {
+            state.save(node, weight.storage);
+        }
+        let storage = state.allocate("projected", form, x.dtype);
+        drop(state);
+        Var::made(tape, storage, form, x.dtype, node)
+    }
+
+    /// A batched product of two activations; `batched`: of several sequences.
+    pub fn matmul(self, other: Self, form: Form, (batched, flops): (bool, f64)) -> Self {
+        self.product(other, form, Rule::Matmul { batched, transposed: false, scaled: false }, flops)
+    }
+
+    /// A batched product with the second operand transposed: queries with keys.
+    pub fn matmul_transposed(self, other: Self, form: Form, (batched, flops): (bool, f64)) -> Self {
+        self.product(other, form, Rule::Matmul { batched, transposed: true, scaled: false }, flops)
+    }
+
+    /// `baddbmm` with a constant factor: each gradient is scaled in a tensor of its own.
+    pub fn scaled_product(self, other: Self, form: Form, flops: f64) -> Self {
+        self.product(other, form, Rule::Matmul { batched: false, transposed: true, scaled: true }, flops)
+    }
+
+    fn product(self, other: Self, form: Form, rule: Rule, flops: f64) -> Self {
+        let (a, b) = (self, other);
+        let b = b.for_product();
+        let a = a.for_product();
+        // Sequences and heads are merged for the product, which copies what is not in order.
+        let several = matches!(rule, Rule::Matmul { batched: true, .. });
+        let (a, b) = if several { (a.contiguous(), b.contiguous()) } else { (a, b) };
+        let tape = a.tape;
+        let mut state = tape.state.borrow_mut();
+        let node = state.node(rule, [a.operand(), b.operand(), Operand::NOTHING], flops);
+        state.count_flops(flops, false);
+        if b.node != NONE {
+            state.save(node, a.storage);
+        }
+        if a.node != NONE {
+            state.save(node, b.storage);
+        }
+        let storage = state.allocate("batched product", form, a.dtype);
+        drop(state);
+        Var::made(tape, storage, form, a.dtype, node)
+    }
+
+    /// In the format in which autocast multiplies.
+    pub fn for_product(self) -> Self {
+        let autocast = self.tape.state.borrow().autocast;
+        match autocast {
+            Some(dtype) => self.cast(dtype),
+            None => self,
+        }
+    }
+
+    /// Renames what the ledger calls this tensor.
+    pub fn named(self, name: &'static str) -> Self {
+        if let Some(storage) = self.tape.state.borrow_mut().storages.get_mut(at(self.storage)) {
+            storage.name = name;
+        }
+        self
+    }
+
+    /// In which order memory holds it.
+    pub const fn order(&self) -> Order {
+        self.order
+    }
+
+    /// In that order in memory.
+    pub const fn ordered(mut self, order: Order) -> Self {
+        self.order = order;
+        self
+    }
+
+    /// Three parts that lie beside each other: views, whose gradients backward joins again.
+    pub fn split(self, parts: [Form; 3]) -> [Self; 3] {
+        let form = self.form;
+        let whole = self.view_as(Rule::Split, form);
+        let mut number = 0;
+        parts.map(|form| {
+            let part = whole.clone().view_as(Rule::Part(number), form);
+            number += 1;
+            part
+        })
+    }
+
+    /// A function of several operators under one hand-written formula: what forward and backward take and free in order (see
+    /// [`Rule::Script`]); saves its operand.
+    pub fn scripted(self, name: &'static str, forward: &[i8], backward: &'static [i8]) -> Self {
+        let mut state = self.tape.state.borrow_mut();
+        let node = state.node(Rule::Script(backward), [self.operand(), Operand::NOTHING, Operand::NOTHING], 0.0);
+        let storage = state.play(forward, name, self.form, self.dtype);
+        state.save(node, self.storage);
+        drop(state);
+        Self::made(self.tape, storage, self.form, self.dtype, node).ordered(self.order)
+    }
+}
+
+impl Tape {
+    /// A weight as products read it: under autocast its cast copy, made once and kept until the caches are cleared.
+    pub fn weight(&self, param: Param) -> Var<'_> {
+        let autocast = self.state.borrow().autocast;
+        let whole = self.read(param);
+        let Some(dtype) = autocast.filter(|dtype| *dtype != whole.dtype) else { return whole };
+        let known = self.state.borrow().casts.iter().find(|cast| cast.0 == param).map(|cast| (cast.1, cast.2));
+        if let Some((storage, node)) = known {
+            self.state.borrow_mut().hold(storage);
+            return Var::made(self, storage, whole.form, dtype, node);
+        }
+        let cast = whole.cast_as(dtype, "cast weight");
+        let mut state = self.state.borrow_mut();
+        state.hold(cast.storage);
+        state.casts.push((param, cast.storage, cast.node));
+        drop(state);
+        cast
+    }
+
+    /// Begins or ends autocast; at its end the cast weights are let go.
+    pub fn autocast(&self, to: Option<DType>) {
+        let mut state = self.state.borrow_mut();
+        state.autocast = to;
+        let casts = std::mem::take(&mut state.casts);
+        for (_, storage, _) in casts {
+            state.release(storage);
+        }
+    }
+
+    /// `embedding(ids, weight)`: saves the ids.
+    pub fn embedding(&self, ids: Var<'_>, weight: Param, form: Form) -> Var<'_> {
+        let weight = self.read(weight);
+        let mut state = self.state.borrow_mut();
+        let rule = Rule::Unary { temporaries: 0, elementwise: false };
+        let node = state.node(rule, [weight.operand(), Operand::NOTHING, Operand::NOTHING], 0.0);
+        state.save(node, ids.storage);
+        let storage = state.allocate("embedded tokens", form, weight.dtype);
+        drop(state);
+        Var::made(self, storage, form, weight.dtype, node)
+    }
+
+    /// A kernel written by hand: saves some operands and some of what it makes, and backward makes one tensor per operand.
+    ///
+    /// `results` are what it makes, in the order in which memory is taken; the one called `main` goes on, the others live only
+    /// because they are saved. The main one is saved with `save_main`.
+    pub fn kernel(
+        &self,
+        operands: &[&Var<'_>],
+        results: &[(&'static str, Form, DType)],
+        main: usize,
+        (order, save_main, flops): (Order, bool, f64),
+    ) -> Var<'_> {
+        let mut state = self.state.borrow_mut();
+        let mut all = [Operand::NOTHING; 3];
+        let mut orders = [Order::Plain; 3];
+        for ((operand, place), kept) in operands.iter().zip(&mut all).zip(&mut orders) {
+            *place = operand.operand();
+            *kept = operand.order;
+        }
+        let node = state.node(Rule::Kernel { orders }, all, flops);
+        let made: Vec<u32> = results.iter().map(|(name, form, dtype)| state.allocate(name, *form, *dtype)).collect();
+        for operand in operands {
+            state.save(node, operand.storage);
+        }
+        for (at, storage) in made.iter().enumerate() {
+            if at != main || save_main {
+                state.save(node, *storage);
+            }
+            if at != main {
+                state.release(*storage);
+            }
+        }
+        let (form, dtype) = results.get(main).map_or((0, DType::Fp32), |result| (result.1, result.2));
+        let storage = made.get(main).copied().unwrap_or(NONE);
+        drop(state);
+        Var::made(self, storage, form, dtype, node).ordered(order)
+    }
+
+    /// Negative log-likelihood of log-probabilities: a scalar and its weight; backward is as large as the operand.
+    pub fn nll_loss<'t>(&'t self, log_probabilities: Var<'t>, labels: Var<'t>, scalar: Form) -> Var<'t> {
+        let mut state = self.state.borrow_mut();
+        let rule = Rule::Unary { temporaries: 0, elementwise: false };
+        let node = state.node(rule, [log_probabilities.operand(), Operand::NOTHING, Operand::NOTHING], 0.0);
+        state.save(node, log_probabilities.storage);
+        state.save(node, labels.storage);
+        let loss = state.allocate("loss", scalar, DType::Fp32);
+        let weight = state.allocate("loss weight", scalar, DType::Fp32);
+        state.save(node, weight);
+        state.release(weight);
+        drop(state);
+        Var::made(self, loss, scalar, DType::Fp32, node)
+    }
+
+    /// A loss whose gradients were made in forward: they are what is saved, and what backward hands on.
+    pub fn prepared<'t>(&'t self, operands: [&Var<'t>; 2], gradients: [Var<'t>; 2], scalar: Form) -> Var<'t> {
+        let mut state = self.state.borrow_mut();
+        let node = state.node(Rule::Saved, [operands[0].operand(), operands[1].operand(), Operand::NOTHING], 0.0);
+        for gradient in &gradients {
+            state.save(node, gradient.storage);
+        }
+        let loss = state.allocate("loss", scalar, DType::Fp32);
+        drop(state);
+        Var::made(self, loss, scalar, DType::Fp32, node)
+    }
+}
+
+/// The format that two operands are computed in.
+pub(super) const fn wider(a: DType, b: DType) -> DType {
+    if a.bits() >= b.bits() { a } else { b }
+}

@@ -1,0 +1,472 @@
+//! Storages, nodes, parameters and the running totals of a tape.
+
+use crate::ops::tensor::Shape;
+use crate::sources::{self, Source};
+use crate::units::DType;
+
+use super::{Form, Param};
+
+/// No storage, no node.
+pub(crate) const NONE: u32 = u32::MAX;
+/// Set in a node's number that stands for a parameter.
+const LEAF: u32 = 1 << 31;
+
+/// What memory is there for, in the words of PyTorch's `MemTracker`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) enum Kind {
+    /// Weights.
+    Parameter,
+    /// Gradients of weights.
+    Gradient,
+    /// States of the optimizer.
+    OptimizerState,
+    /// Made in forward.
+    Activation,
+    /// Made in backward or by the optimizer.
+    #[default]
+    Temporary,
+    /// Inputs and tables.
+    Buffer,
+}
+
+/// How many kinds there are.
+pub(crate) const KINDS: usize = 6;
+
+/// Which part of the step runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) enum When {
+    /// Before the step: parameters and tables.
+    #[default]
+    Before,
+    /// Forward.
+    Forward,
+    /// Backward.
+    Backward,
+    /// The optimizer's step.
+    Step,
+}
+
+/// One piece of memory.
+#[derive(Clone, Debug)]
+pub(crate) struct Storage {
+    pub bytes: u64,
+    pub refs: u32,
+    pub kind: Kind,
+    pub dtype: DType,
+    pub form: Form,
+    pub op: u16,
+    pub layer: u16,
+    pub name: &'static str,
+}
+
+/// One parameter.
+#[derive(Clone, Debug)]
+pub(crate) struct Parameter {
+    pub storage: u32,
+    /// Its gradient, or [`NONE`].
+    pub gradient: u32,
+    /// Gradients that reached it in this backward and are not yet added up.
+    pub waiting: Option<Grad>,
+    /// How often forward used it, less how often backward has come back.
+    pub uses: u32,
+    pub layer: u16,
+}
+
+/// The name of an operation.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct OpName {
+    pub name: &'static str,
+    pub source: Source,
+    /// FLOPs of one forward and one backward.
+    pub forward: f64,
+    pub backward: f64,
+}
+
+/// In which order memory holds a tensor of heads, against its shape `[b, heads, s, d]` or `[b, s, heads, d]`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Order {
+    /// In the order of its shape.
+    #[default]
+    Plain,
+    /// With heads and tokens swapped.
+    Swapped,
+    /// `[b, heads, d, s]`: the gradient of a transposed key.
+    Columns,
+}
+
+impl Order {
+    /// After heads and tokens have changed places.
+    pub const fn swapped(self) -> Self {
+        match self {
+            Self::Plain => Self::Swapped,
+            Self::Swapped => Self::Plain,
+            Self::Columns => Self::Columns,
+        }
+    }
+}
+
+/// A gradient on its way.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Grad {
+    pub storage: u32,
+    pub form: Form,
+    pub dtype: DType,
+    pub order: Order,
+}
+
+/// What an autograd formula does with the gradient of a node's output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rule {
+    /// Passes it on.
+    Pass,
+    /// Passes it on in the operand's shape; a copy where memory is in another order.
+    View,
+    /// Heads and tokens change places; memory stays.
+    Swap,
+    /// Passes it on to both operands, summed where one was broadcast.
+    Add,
+    /// As [`Rule::Add`], with the second operand's negated.
+    Sub,
+    /// Multiplies it with the other operand.
+    Mul,
+    /// `a / b`.
+    Div,
+    /// One tensor like the operand, after some temporaries; `elementwise` ones keep the gradient's order in memory.
+    Unary { temporaries: u8, elementwise: bool },
+    /// Temporaries and the result of a formula of several operators: what is taken (`n`) and freed (`-n`) in order; the last one
+    /// taken is the result.
+    Script(&'static [i8]),
+    /// One of the parts of a split tensor: hands its gradient to the node before it.
+    Part(u8),
+    /// A tensor split in three: joins the parts' gradients.
+    Split,
+    /// Tokens by heads turned into heads by tokens: undone by a view, or a copy where memory is in the other order.
+    Heads,
+    /// Heads by tokens turned into tokens by heads.
+    Merge,
+    /// Narrow views of it.
+    Cat,
+    /// A matrix product with a weight, and a bias.
+    Linear { bias: bool },
+    /// A batched product of two activations.
+    ///
+    /// `batched`: of several sequences; `transposed`: the second operand is read in columns; `scaled`: each gradient is scaled.
+    Matmul { batched: bool, transposed: bool, scaled: bool },
+    /// One new tensor per operand, in each operand's order in memory (kernels written by hand).
+    Kernel { orders: [Order; 3] },
+    /// The tensors that were saved are the gradients.
+    Saved,
+}
+
+/// One operand of a node.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Operand {
+    pub node: u32,
+    pub form: Form,
+    pub dtype: DType,
+}
+
+impl Operand {
+    pub const NOTHING: Self = Self { node: NONE, form: 0, dtype: DType::Fp32 };
+}
+
+/// Most tensors that one node saves.
+pub(super) const SAVED: usize = 5;
+
+/// A node of the graph.
+#[derive(Clone, Debug)]
+pub(crate) struct Node {
+    pub rule: Rule,
+    pub operands: [Operand; 3],
+    pub saved: [u32; SAVED],
+    pub saves: u8,
+    pub op: u16,
+    pub layer: u16,
+    pub frame: u32,
+    pub flops: f64,
+    pub grad: Option<Grad>,
+    /// Gradients of the parts of a split tensor.
+    pub parts: [Option<Grad>; 3],
+}
+
+/// A checkpointed part: what brings its saved tensors back.
+#[derive(Clone, Debug)]
+pub(crate) struct Frame {
+    /// What is kept of it: the input.
+    pub inputs: Vec<u32>,
+    pub first: u32,
+    pub last: u32,
+    /// How many tensors its nodes save.
+    pub saves: u32,
+    /// Nodes that still hold the frame.
+    pub holders: u32,
+    pub recomputed: bool,
+}
+
+/// A stretch of the step with its memory at start, peak and end.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Segment {
+    pub when: When,
+    pub layer: u16,
+    pub start: [u64; KINDS],
+    pub peak: [u64; KINDS],
+    pub peak_sum: u64,
+    /// Operation at the peak.
+    pub op: u16,
+    /// Whether the peak is in a recomputed forward.
+    pub recomputing: bool,
+    /// Length of the log at the peak.
+    pub event: usize,
+    pub end: [u64; KINDS],
+}
+
+/// The recomputed tensors of a frame, collected until all are there.
+#[derive(Debug, Default)]
+pub(super) struct Recording {
+    pub tensors: Vec<u32>,
+    pub wanted: u32,
+}
+
+/// All that a tape knows.
+#[derive(Debug, Default)]
+pub(crate) struct State {
+    pub storages: Vec<Storage>,
+    pub forms: Vec<(Shape, u64)>,
+    pub nodes: Vec<Node>,
+    pub parameters: Vec<Parameter>,
+    pub ops: Vec<OpName>,
+    pub segments: Vec<Segment>,
+    /// Taken (even) and freed (odd) storages in order, twice their number.
+    pub log: Vec<u32>,
+    pub totals: [u64; KINDS],
+    pub sum: u64,
+    /// Kind of what is taken now.
+    pub kind: Kind,
+    pub op: u16,
+    pub layer: u16,
+    pub frames: Vec<Frame>,
+    pub(super) open_frame: Option<u32>,
+    pub(super) recording: Option<Recording>,
+    pub(super) stopped: bool,
+    pub(super) autocast: Option<DType>,
+    pub(super) casts: Vec<(u32, u32, u32)>,
+    /// Format and divisor of kept gradients where they are not kept as they come.
+    pub gradient_format: Option<DType>,
+}
+
+/// The node number of a parameter.
+pub(super) const fn leaf(param: Param) -> u32 {
+    LEAF | param
+}
+
+/// The parameter of a node number, if it is one.
+pub(super) const fn as_leaf(node: u32) -> Option<Param> {
+    if node != NONE && node & LEAF != 0 { Some(node & !LEAF) } else { None }
+}
+
+/// An index.
+pub(super) fn at(index: u32) -> usize {
+    usize::try_from(index).unwrap_or(usize::MAX)
+}
+
+/// A number of things as an index; there are never more than a `u32` holds.
+pub(super) fn count(length: usize) -> u32 {
+    u32::try_from(length).unwrap_or(NONE)
+}
+
+impl State {
+    pub fn form(&mut self, shape: Shape) -> Form {
+        let found = self.forms.iter().position(|(known, _)| *known == shape).unwrap_or_else(|| {
+            self.forms.push((shape, shape.elements().0));
+            self.forms.len() - 1
+        });
+        Form::try_from(found).unwrap_or(Form::MAX)
+    }
+
+    /// Elements of a shape.
+    pub fn elements(&self, form: Form) -> u64 {
+        self.forms.get(usize::from(form)).map_or(0, |(_, elements)| *elements)
+    }
+
+    pub fn at(&mut self, name: &'static str, source: Source) {
+        let found = self.ops.iter().position(|op| std::ptr::eq(op.name, name)).unwrap_or_else(|| {
+            self.ops.push(OpName { name, source, forward: 0.0, backward: 0.0 });
+            self.ops.len() - 1
+        });
+        self.op = u16::try_from(found).unwrap_or(0);
+    }
+
+    /// Adds FLOPs to the operation at hand.
+    pub fn count_flops(&mut self, flops: f64, backward: bool) {
+        if let Some(op) = self.ops.get_mut(usize::from(self.op)) {
+            *(if backward { &mut op.backward } else { &mut op.forward }) += flops;
+        }
+    }
+
+    /// Takes memory, in the kind that is made now.
+    pub fn allocate(&mut self, name: &'static str, form: Form, dtype: DType) -> u32 {
+        if self.stopped {
+            return NONE;
+        }
+        let bytes = self.elements(form).saturating_mul(dtype.bits()).div_ceil(8);
+        let id = count(self.storages.len());
+        let (kind, op, layer) = (self.kind, self.op, self.layer);
+        self.storages.push(Storage { bytes, refs: 1, kind, dtype, form, op, layer, name });
+        self.log.push(id << 1);
+        if let Some(total) = self.totals.get_mut(kind as usize) {
+            *total = total.saturating_add(bytes);
+        }
+        self.sum = self.sum.saturating_add(bytes);
+        self.note_peak();
+        id
+    }
+
+    fn note_peak(&mut self) {
+        let (sum, totals, op, event, recomputing) = (self.sum, self.totals, self.op, self.log.len(), self.recording.is_some());
+        if let Some(segment) = self.segments.last_mut()
+            && sum > segment.peak_sum
+        {
+            (segment.peak_sum, segment.peak, segment.op, segment.event) = (sum, totals, op, event);
+            segment.recomputing = recomputing;
+        }
+    }
+
+    pub fn hold(&mut self, storage: u32) {
+        if let Some(storage) = self.storages.get_mut(at(storage)) {
+            storage.refs += 1;
+        }
+    }
+
+    pub fn release(&mut self, id: u32) {
+        let Some(storage) = self.storages.get_mut(at(id)) else { return };
+        storage.refs = storage.refs.saturating_sub(1);
+        if storage.refs == 0 {
+            let (bytes, kind) = (storage.bytes, storage.kind);
+            if let Some(total) = self.totals.get_mut(kind as usize) {
+                *total = total.saturating_sub(bytes);
+            }
+            self.sum = self.sum.saturating_sub(bytes);
+            self.log.push(id << 1 | 1);
+        }
+    }
+
+    /// Memory changes its kind: a gradient that has arrived.
+    pub fn turn_into(&mut self, id: u32, kind: Kind) {
+        let Some(storage) = self.storages.get_mut(at(id)) else { return };
+        let (bytes, before) = (storage.bytes, storage.kind);
+        storage.kind = kind;
+        if let Some(total) = self.totals.get_mut(before as usize) {
+            *total = total.saturating_sub(bytes);
+        }
+        if let Some(total) = self.totals.get_mut(kind as usize) {
+            *total = total.saturating_add(bytes);
+        }
+    }
+
+    pub fn parameter(&mut self, name: &'static str, form: Form, dtype: DType) -> Param {
+        let kind = std::mem::replace(&mut self.kind, Kind::Parameter);
+        let storage = self.allocate(name, form, dtype);
+        self.kind = kind;
+        self.parameters.push(Parameter { storage, gradient: NONE, waiting: None, uses: 0, layer: self.layer });
+        count(self.parameters.len()).saturating_sub(1)
+    }
+
+    pub fn parameter_tensor(&self, param: Param) -> (u32, Form, DType) {
+        let storage = self.parameters.get(at(param)).map_or(NONE, |parameter| parameter.storage);
+        self.storages.get(at(storage)).map_or((NONE, 0, DType::Fp32), |found| (storage, found.form, found.dtype))
+    }
+
+    /// Begins a stretch of the step; what ran before is closed.
+    pub fn segment(&mut self, when: When, layer: u16) {
+        let (totals, sum, event) = (self.totals, self.sum, self.log.len());
+        if let Some(last) = self.segments.last_mut() {
+            last.end = totals;
+        }
+        self.layer = layer;
+        let (start, op) = (totals, self.op);
+        self.segments.push(Segment {
+            when,
+            layer,
+            start,
+            peak: totals,
+            peak_sum: sum,
+            op,
+            recomputing: false,
+            event,
+            end: totals,
+        });
+    }
+
+    /// Closes the last stretch.
+    pub fn close(&mut self) {
+        let totals = self.totals;
+        if let Some(last) = self.segments.last_mut() {
+            last.end = totals;
+        }
+    }
+
+    /// A node of these operands, unless none of them wants a gradient; in a recomputed forward none is kept.
+    pub(super) fn node(&mut self, rule: Rule, operands: [Operand; 3], flops: f64) -> u32 {
+        if operands.iter().all(|operand| operand.node == NONE) {
+            return NONE;
+        }
+        if self.recording.is_some() {
+            return 0;
+        }
+        for operand in &operands {
+            if let Some(parameter) = as_leaf(operand.node).and_then(|param| self.parameters.get_mut(at(param))) {
+                parameter.uses += 1;
+            }
+        }
+        let frame = self.open_frame.unwrap_or(NONE);
+        let (op, layer) = (self.op, self.layer);
+        self.nodes.push(Node {
+            rule,
+            operands,
+            saved: [NONE; SAVED],
+            saves: 0,
+            op,
+            layer,
+            frame,
+            flops,
+            grad: None,
+            parts: [None; 3],
+        });
+        count(self.nodes.len()) - 1
+    }
+
+    /// Saves a tensor for a node's backward.
+    pub(super) fn save(&mut self, node: u32, storage: u32) {
+        if node == NONE || self.stopped {
+            return;
+        }
+        if let Some(recording) = &mut self.recording {
+            recording.tensors.push(storage);
+            if recording.tensors.len() >= at(recording.wanted) {
+                self.stopped = true;
+            }
+            self.hold(storage);
+            return;
+        }
+        let Some(found) = self.nodes.get_mut(at(node)) else { return };
+        let slot = usize::from(found.saves);
+        found.saves += 1;
+        if let Some(frame) = self.frames.get_mut(at(found.frame)) {
+            // Under checkpointing only the place is remembered.
+            frame.saves += 1;
+            if found.saves == 1 {
+                frame.holders += 1;
+            }
+            return;
+        }
+        if let Some(place) = found.saved.get_mut(slot) {
+            *place = storage;
+        }
+        self.hold(storage);
+    }
+
+    /// The name and source of an operation.
+    pub fn op_name(&self, op: u16) -> (&'static str, Source) {
+        self.ops.get(usize::from(op)).map_or(("", sources::PYTORCH_AUTOGRAD), |op| (op.name, op.source))
+    }
+}

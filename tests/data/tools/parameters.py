@@ -1,0 +1,49 @@
+"""Parameter counts of real transformers models from partial configs (needs torch and transformers; nothing is downloaded).
+Writes rows as in parameters.jsonl: the config as a user would paste it, with the library's defaults left out."""
+import json, sys, warnings; warnings.filterwarnings("ignore")
+import torch, transformers
+transformers.logging.set_verbosity_error()
+from transformers import CONFIG_MAPPING, AutoModelForCausalLM
+
+L = dict(num_hidden_layers=2)
+S = dict(hidden_size=768, intermediate_size=2304, num_hidden_layers=3, num_attention_heads=12, num_key_value_heads=4, vocab_size=32000)
+CASES = [
+    ("llama", L), ("llama", dict(S, attention_bias=True, mlp_bias=True)), ("llama", dict(S, head_dim=128, tie_word_embeddings=True)),
+    ("mistral", L), ("mistral", dict(S, head_dim=96)), ("qwen2", L), ("qwen2", dict(S, tie_word_embeddings=True)),
+    ("qwen3", L), ("qwen3", dict(S, attention_bias=True)), ("gemma", L), ("gemma2", L), ("gemma2", dict(S, head_dim=128)),
+    ("gemma3_text", L), ("gemma3_text", dict(S, num_hidden_layers=7, sliding_window=512)), ("gpt2", dict(n_layer=2)),
+    ("gpt2", dict(n_embd=640, n_head=10, n_layer=3, n_inner=2000, vocab_size=1000, n_positions=512)),
+    ("gpt_neox", L), ("gpt_neox", dict(hidden_size=512, intermediate_size=2048, num_attention_heads=8, num_hidden_layers=2, attention_bias=False)),
+    ("opt", L), ("opt", dict(hidden_size=1024, ffn_dim=4096, num_attention_heads=16, num_hidden_layers=2, word_embed_proj_dim=512, do_layer_norm_before=False)),
+    ("opt", dict(hidden_size=512, num_attention_heads=8, num_hidden_layers=2, word_embed_proj_dim=512, enable_bias=False)),
+    ("bloom", dict(hidden_size=1024, n_layer=3, n_head=16)),
+    ("falcon", L), ("falcon", dict(hidden_size=1024, num_attention_heads=16, num_hidden_layers=2, new_decoder_architecture=True, num_kv_heads=4)),
+    ("falcon", dict(hidden_size=1024, num_attention_heads=16, num_hidden_layers=2, multi_query=False, parallel_attn=False, bias=True, alibi=True)),
+    ("falcon", dict(hidden_size=1024, num_attention_heads=16, num_hidden_layers=2, new_decoder_architecture=True, num_kv_heads=4, num_ln_in_parallel_attn=1)),
+    ("phi", L), ("phi", dict(S, qk_layernorm=True)), ("phi3", L), ("phi3", dict(S, vocab_size=40000)), ("mixtral", L), ("mixtral", dict(S, num_local_experts=4)),
+    ("qwen3_moe", L), ("qwen3_moe", dict(S, num_experts=16, moe_intermediate_size=320, mlp_only_layers=[1])),
+    ("qwen3_moe", dict(S, num_hidden_layers=4, num_experts=16, moe_intermediate_size=320, decoder_sparse_step=2)),
+    ("deepseek_v2", dict(L, num_experts_per_tok=6)),
+    ("deepseek_v2", dict(hidden_size=768, intermediate_size=2304, num_hidden_layers=3, num_attention_heads=12, q_lora_rank=None, kv_lora_rank=128, n_routed_experts=16, n_shared_experts=2, moe_intermediate_size=256, num_experts_per_tok=4, first_k_dense_replace=1)),
+    ("deepseek_v3", dict(num_hidden_layers=4)),
+    ("deepseek_v3", dict(hidden_size=768, intermediate_size=2304, num_hidden_layers=3, num_attention_heads=12, q_lora_rank=None, kv_lora_rank=128, n_routed_experts=16, n_shared_experts=3, moe_intermediate_size=256, num_experts_per_tok=4, first_k_dense_replace=1, n_group=4, topk_group=2, attention_bias=True)),
+    ("gpt_oss", L), ("gpt_oss", dict(hidden_size=768, intermediate_size=512, num_hidden_layers=3, num_attention_heads=12, num_key_value_heads=4, num_local_experts=8)),
+    ("olmo2", L), ("olmo2", S), ("cohere", L), ("cohere", dict(S, use_qk_norm=True)), ("starcoder2", L), ("starcoder2", dict(S, use_bias=False)),
+    ("stablelm", L), ("stablelm", dict(S, use_qkv_bias=True, use_parallel_residual=True)), ("stablelm", dict(S, qk_layernorm=True)),
+    ("granite", L), ("granite", dict(S, attention_bias=True)), ("glm4", L), ("glm4", dict(S, attention_bias=False, vocab_size=152000)),
+    # Known shapes without modules of their own.
+    ("mpt", dict(d_model=768, n_heads=12, n_layers=2)), ("gptj", dict(n_layer=2)), ("codegen", dict(n_layer=2)), ("gpt_neo", dict(hidden_size=768, num_heads=12, num_layers=2, attention_types=[[["global", "local"], 1]])),
+    ("gpt_bigcode", dict(n_layer=2)), ("qwen2_moe", L), ("granitemoe", L), ("olmo", L), ("olmo3", L), ("cohere2", L), ("glm", L), ("glm4_moe", dict(L, head_dim=128)),
+    ("smollm3", L), ("seed_oss", L), ("arcee", L), ("helium", L), ("ernie4_5", L), ("exaone4", L), ("persimmon", L), ("phimoe", L), ("llama4_text", L),
+    ("nemotron", dict(L, num_key_value_heads=8)), ("ministral", dict(S, head_dim=64)),
+]
+
+for kind, keys in CASES:
+    try:
+        config = CONFIG_MAPPING[kind](**keys)
+        with torch.device("meta"):
+            model = AutoModelForCausalLM.from_config(config)
+        row = dict(model=kind, parameters=sum(p.numel() for p in model.parameters()), config=dict(model_type=kind, **keys))
+        print(json.dumps(row))
+    except Exception as error:
+        print(kind, keys, repr(error)[:200], file=sys.stderr)
