@@ -10,7 +10,7 @@ use headroom::config::{
     ModelConfig, Moe, Normalization, ParallelLayout, PositionEmbedding, Recompute, RecomputeMethod, RecomputeModules,
     TokenDispatcher, TrainingRun,
 };
-use headroom::estimator::{Ledger, MemoryKind, estimate, memory_by_kind, stage_after_forward, stage_ledger};
+use headroom::estimator::{Ledger, MemoryKind, estimate, events, memory_by_kind, stage_after_forward, stage_ledger};
 use headroom::units::Bytes;
 use proptest::prelude::*;
 use support::{layout, training_job};
@@ -225,6 +225,10 @@ proptest! {
         let highest = estimate.moments.iter().map(|moment| moment.total).max().expect("moments");
         prop_assert_eq!(estimate.total(), highest);
         prop_assert_eq!(memory_by_kind(&job), estimate.ledger.by_kind());
+        let mut now = 0;
+        let played: Vec<i128> = events(&job).iter().map(|event| { now += event.bytes; now }).collect();
+        prop_assert_eq!(played.into_iter().max(), Some(i128::from(highest.0)), "what is played");
+        prop_assert!(now > 0 && now < i128::from(highest.0), "what is left is resident");
         let stage = stage_ledger(&job, estimate.peak_stage).expect("a stage");
         prop_assert_eq!(stage.total(), highest);
         for stage in 0..job.layout().p() {

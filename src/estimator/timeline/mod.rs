@@ -2,7 +2,7 @@
 
 mod optimizer;
 
-use crate::config::{Job, OptimizerImplementation, Recompute, TrainingRun};
+use crate::config::{Job, Kernels, OptimizerImplementation, Recompute, TrainingRun};
 use crate::ops::modules::{Block, Build, Ends, Tables, block};
 use crate::ops::tape::{Kind, Model, Tape, Var, When};
 use crate::ops::{self, Lowering};
@@ -22,6 +22,9 @@ pub struct Event {
 /// Everything that one training step of a job takes and frees on one rank, in order; empty when serving.
 pub fn events(job: &Job) -> Vec<Event> {
     let Some(run) = job.training() else { return Vec::new() };
+    if run.kernels == Kernels::Megatron {
+        return super::megatron::events(job, run);
+    }
     let with = ops::lowering(job);
     let layers = u16::try_from(job.model().num_hidden_layers).unwrap_or(u16::MAX - 2);
     let plan = Plan { layers, ..Plan::of(job, run) };
