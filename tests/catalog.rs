@@ -177,3 +177,19 @@ fn every_accelerator_has_a_rate_or_says_that_none_is_known() {
         assert!(row.unverified_fields.iter().all(|field| KNOWN.contains(&field.as_str())), "{}", row.id);
     }
 }
+
+#[test]
+fn the_cache_follows_windows_and_latent_attention() {
+    let bytes = |id: &str, tokens: u64| {
+        let config = &model(id).unwrap_or_else(|| panic!("{id} is in the catalog")).config;
+        let job = support::serving_job(config, headroom::config::ParallelLayout::SINGLE, |run| run.context_length = tokens);
+        headroom::estimator::estimate(&job).ledger.of(headroom::estimator::MemoryKind::KvCache).0
+    };
+    // Half of gpt-oss' layers look back on 128 tokens: 18 full and 18 windows of 2 · 8 heads · 64 · 2 bytes.
+    assert_eq!(bytes("gpt-oss-120b", 100_000), 18 * (100_000 + 128) * 2048);
+    assert_eq!(bytes("gpt-oss-120b", 100), 36 * 100 * 2048);
+    // All of Mistral's layers look back on 4096.
+    assert_eq!(bytes("mistral-7b", 32_768), bytes("mistral-7b", 4096));
+    // DeepSeek keeps 512 + 64 numbers for all heads together.
+    assert_eq!(bytes("deepseek-v3", 1000), 61 * 1000 * (512 + 64) * 2);
+}

@@ -144,11 +144,12 @@ fn temporary(bytes: Bytes, tensors: Vec<TensorLine>, label: &'static str, note: 
 }
 
 fn serving(scope: &Scope, lines: &mut Vec<LineItem>) {
-    let (list, layers, t) = (scope.list, scope.stage.layers, scope.job.layout().t());
-    let cached = ops::tensors(&list.block, Role::KvCache)
-        .map(|(op, tensor)| tensor_line(op, tensor, layers, tensor.bytes_per_rank(t, false) * layers));
+    let (list, t) = (scope.list, scope.job.layout().t());
+    let cache = ops::cache(&ops::lowering(scope.job), scope.stage.range(scope.job));
+    let held = cache.op.tensors.iter().zip(&cache.layers);
+    let cached = held.map(|(tensor, layers)| tensor_line(&cache.op, tensor, *layers, tensor.bytes_per_rank(t, false) * *layers));
     let (bytes, tensors) = scope.sum(cached);
-    let note = "Keys and values of every token of every sequence, in every block.";
+    let note = "What attention looks back on, for every sequence and block: no more tokens than a block's window.";
     let (kind, source, certainty) = (MemoryKind::KvCache, sources::VLLM, Certainty::Exact);
     lines.push(LineItem { kind, label: "KV cache", bytes, tensors, note, source, certainty });
     let (attention, feed_forward) = list.halves();

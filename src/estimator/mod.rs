@@ -20,7 +20,7 @@ pub use states::GATHERED_WEIGHTS;
 pub use timeline::{Event, events, measured};
 
 use crate::config::{Job, Kernels, Recompute, Run, TrainingRun};
-use crate::ops::{self, OpList, Role};
+use crate::ops::{self, OpList};
 use crate::units::Bytes;
 use stage::Scope;
 
@@ -145,7 +145,7 @@ pub fn estimate(job: &Job) -> Estimate {
         blockers: blockers::blockers(job),
         parameters: ParameterCount { total: list.parameters(), embedding, blocks, head },
         compute: compute::compute(job, &list),
-        kv_cache_per_token: kv_cache_per_token(job, &list),
+        kv_cache_per_token: kv_cache_per_token(job),
     }
 }
 
@@ -233,10 +233,10 @@ fn alive(scope: &Scope, moment: activations::Moment) -> Vec<LineItem> {
     lines
 }
 
-/// Keys and values of one token: the cache's tensors with a context of one token and one sequence.
-fn kv_cache_per_token(job: &Job, list: &OpList) -> Option<Bytes> {
-    let Run::Serving(run) = job.run() else { return None };
-    let tokens = run.context_length.saturating_mul(run.concurrent_sequences).max(1);
-    let block: Bytes = ops::tensors(&list.block, Role::KvCache).map(|(_, tensor)| tensor.bytes()).sum();
-    Some(Bytes((block * list.num_hidden_layers).0 / tokens))
+/// Keys and values of one token: the cache with a context of one token and one sequence, which every window holds.
+fn kv_cache_per_token(job: &Job) -> Option<Bytes> {
+    let Run::Serving(_) = job.run() else { return None };
+    let one = ops::Lowering { context_length: 1, concurrent_sequences: 1, ..ops::lowering(job) };
+    let cache = ops::cache(&one, 0..job.model().num_hidden_layers);
+    Some(cache.op.tensors.iter().zip(&cache.layers).map(|(tensor, layers)| tensor.bytes() * *layers).sum())
 }

@@ -1,5 +1,7 @@
 //! Pipeline stages: which part of the model a rank holds, and how many micro-batches it keeps in flight.
 
+use std::ops::Range;
+
 use super::ledger::TensorLine;
 use crate::config::Job;
 use crate::ops::{self, Op, OpList, Role, Tensor};
@@ -92,6 +94,15 @@ pub(super) struct Stage {
     pub layers: u64,
     /// Micro-batches whose activations it keeps at once: `min(p - index, steps)` under one-forward-one-backward.
     pub in_flight: u64,
+}
+
+impl Stage {
+    /// The blocks it holds, counted from 0: the last stage holds the last ones.
+    pub fn range(&self, job: &Job) -> Range<u64> {
+        let all = job.model().num_hidden_layers;
+        let first = if self.head { all.saturating_sub(self.layers) } else { self.index.saturating_mul(self.layers) };
+        first..first.saturating_add(self.layers).min(all)
+    }
 }
 
 /// The first stage.

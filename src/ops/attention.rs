@@ -1,7 +1,7 @@
 //! The attention half of a block: norm, projections, scores, output.
 
 use super::builder::{Lowering, in_format, workspace};
-use super::tensor::{Dim, Kept, Op, Role, Shape, Split, Tensor};
+use super::tensor::{Dim, Kept, Op, Split, Tensor};
 use super::{ends, writes_scores};
 use crate::config::Kernels;
 use crate::sources;
@@ -55,8 +55,6 @@ fn projections(with: &Lowering) -> Op {
     }
     if with.training {
         tensors.push(with.hidden("projection input", Kept::Block));
-    } else {
-        tensors.extend(cache(with));
     }
     let columns = heads.1.saturating_add(kv.1.saturating_mul(2)).saturating_mul(d.1);
     tensors.push(workspace(
@@ -72,24 +70,6 @@ fn projections(with: &Lowering) -> Op {
         attention_core: false,
         source: sources::KORTHIKANTI_2022,
     }
-}
-
-/// Keys and values of every served token: `2 · k · d` elements a token and block.
-fn cache(with: &Lowering) -> [Tensor; 2] {
-    let dims = [
-        Dim("context_length", with.context_length),
-        Dim("concurrent_sequences", with.concurrent_sequences),
-        with.kv_heads(),
-        with.head_dim(),
-    ];
-    ["cached keys", "cached values"].map(|name| Tensor {
-        name,
-        role: Role::KvCache,
-        shape: Shape::of(dims),
-        dtype: with.kv_cache,
-        split: Split::Heads(with.kv_heads().1),
-        kept: Kept::Always,
-    })
 }
 
 /// Norms over single heads (Qwen3): two vectors of `head_dim`; inputs and one fp32 value per head and token are saved.

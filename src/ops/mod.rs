@@ -15,6 +15,7 @@
 
 mod attention;
 mod builder;
+mod cache;
 mod ends;
 pub mod megatron;
 mod mlp;
@@ -23,6 +24,7 @@ pub(crate) mod tape;
 mod tensor;
 
 pub use builder::Lowering;
+pub use cache::{Cache, cache};
 pub use tensor::{Dim, Kept, Op, Role, Shape, Split, Tensor};
 
 use crate::config::{AttentionKernel, Job, Kernels, Run, TrainingPrecision};

@@ -65,6 +65,7 @@ impl Scenario {
             FieldDefault::Choice(value) => Value::Choice(value),
             FieldDefault::Flag(value) => Value::Flag(value),
             FieldDefault::Text(value) => Value::Text(value.to_owned()),
+            FieldDefault::Empty => Value::Empty,
             FieldDefault::Preset => self
                 .model()
                 .and_then(|row| of_model(&row.config, id))

@@ -15,11 +15,12 @@ const SECTIONS: [(&str, &[Group]); 3] = [
 ];
 
 /// What folds away, in the order of the form.
-const FOLDS: [(&str, &[Group]); 6] = [
+const FOLDS: [(&str, &[Group]); 7] = [
     ("Architecture", &[Group::Architecture]),
     ("Experts and special layers", &[Group::Structure]),
     ("Run details", &[Group::Run, Group::Precision]),
     ("GPU and layout details", &[Group::Hardware, Group::Layout]),
+    ("Megatron-LM", &[Group::Megatron]),
     ("Reserve", &[Group::Reserve]),
     ("Time and cost", &[Group::Cost]),
 ];

@@ -6,7 +6,7 @@
 use super::FieldId;
 
 /// Key, field and default of every input; `None`: the model's or the accelerator's own value.
-pub(super) const TABLE: [(&str, FieldId, Option<&str>); 83] = [
+pub(super) const TABLE: [(&str, FieldId, Option<&str>); 105] = [
     ("do", FieldId::Mode, Some("train")),
     ("name", FieldId::Name, Some(".z")),
     ("u", FieldId::MemoryUnit, Some("gib")),
@@ -83,7 +83,29 @@ pub(super) const TABLE: [(&str, FieldId, Option<&str>); 83] = [
     ("rf", FieldId::ReduceInFp32, Some("1")),
     ("tp", FieldId::TensorParallel, Some("1")),
     ("pp", FieldId::PipelineParallel, Some("1")),
+    ("cp", FieldId::ContextParallel, Some("1")),
+    ("ep", FieldId::ExpertParallel, Some("1")),
+    ("etp", FieldId::ExpertTensorParallel, Some("empty")),
+    ("vp", FieldId::VirtualPipeline, Some("1")),
     ("sp", FieldId::SequenceParallel, Some("0")),
+    ("te", FieldId::TransformerEngine, Some("1")),
+    ("xef", FieldId::LossFusion, Some("none")),
+    ("gaf", FieldId::GradientFusion, Some("1")),
+    ("hdo", FieldId::HiddenDropout, Some("0")),
+    ("ado", FieldId::AttentionDropout, Some("0")),
+    ("vd", FieldId::VocabMultiple, Some("128")),
+    ("rm", FieldId::RecomputeMethod, Some("uniform")),
+    ("rn", FieldId::RecomputeLayers, Some("1")),
+    ("rca", FieldId::RecomputeCore, Some("1")),
+    ("rln", FieldId::RecomputeNorms, Some("0")),
+    ("rml", FieldId::RecomputeMlp, Some("0")),
+    ("rup", FieldId::RecomputeLatent, Some("0")),
+    ("rmo", FieldId::RecomputeExperts, Some("0")),
+    ("rma", FieldId::RecomputeExpertAct, Some("0")),
+    ("rse", FieldId::RecomputeShared, Some("0")),
+    ("mtd", FieldId::TokenDispatcher, Some("allgather")),
+    ("mgg", FieldId::GroupedExperts, Some("0")),
+    ("mpc", FieldId::PadExperts, Some("0")),
     ("fc", FieldId::FrameworkContext, Some("1.3")),
     ("fr", FieldId::FragmentationReserve, Some("3")),
     ("ovh", FieldId::ServingOverhead, Some("0")),

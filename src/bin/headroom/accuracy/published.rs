@@ -15,7 +15,11 @@ use super::truth::NO_OVERHEAD;
 /// A model with its published parameter count.
 pub fn model(index: usize, row: Fields<'_>) -> Row {
     let verified = row.flag("/verified").unwrap_or(false);
-    let groups = vec![("kind", if verified { "verified" } else { "shape only" }.to_owned())];
+    let encoder = row.flag("/encoder_only").unwrap_or(false);
+    let groups = vec![
+        ("kind", if verified { "verified" } else { "shape only" }.to_owned()),
+        ("family", if encoder { "encoder" } else { "decoder" }.to_owned()),
+    ];
     let id = row.text("/name").map_or_else(|_| super::id(index, row), str::to_owned);
     Row { id, groups, outcome: model_outcome(row) }
 }
