@@ -1,39 +1,57 @@
 //! Inputs, built from the field table alone: label, unit, help, range, error with a way out.
 
-mod frame;
-mod number_field;
-mod picker_field;
-mod select_field;
+pub mod frame;
 mod step;
+
+#[cfg(target_arch = "wasm32")]
+mod number_field;
+#[cfg(target_arch = "wasm32")]
+mod picker_field;
+#[cfg(target_arch = "wasm32")]
+mod select_field;
+#[cfg(target_arch = "wasm32")]
 mod toggle_field;
 
-use leptos::prelude::*;
+pub use step::stepped;
 
-use self::number_field::NumberField;
-use self::picker_field::PickerField;
-use self::select_field::SelectField;
-use self::toggle_field::ToggleField;
-use crate::scenario::{FieldId, FieldKind, field};
+#[cfg(target_arch = "wasm32")]
+pub use input::input;
 
-/// The input of one field, whatever its kind.
-#[component]
-pub fn FieldView(
-    /// Which field.
-    id: FieldId,
-    /// Whether it takes the whole width of the form.
-    #[prop(optional)]
-    wide: bool,
-    /// Whether the heading above stands for its label, which only screen readers then read.
-    #[prop(optional)]
-    bare: bool,
-) -> impl IntoView {
-    let field = field(id);
-    match field.kind {
-        FieldKind::Choice(options) => view! { <SelectField field options wide /> }.into_any(),
-        FieldKind::Flag => view! { <ToggleField field /> }.into_any(),
-        FieldKind::Model | FieldKind::Accelerator => view! { <PickerField field wide bare /> }.into_any(),
-        FieldKind::Integer { .. } | FieldKind::Decimal { .. } | FieldKind::Text { .. } | FieldKind::Layers => {
-            view! { <NumberField field wide /> }.into_any()
+#[cfg(target_arch = "wasm32")]
+mod input {
+    use leptos::prelude::*;
+
+    use super::frame::{described_by, problem_of};
+    use super::number_field::number_field;
+    use super::picker_field::picker_field;
+    use super::select_field::select_field;
+    use super::toggle_field::toggle_field;
+    use crate::app::state::State;
+    use crate::scenario::{Field, FieldKind};
+
+    /// The input of one field, whatever its kind.
+    pub fn input(state: State, field: &'static Field) -> AnyView {
+        // What describes it; also tells whether its value is in order.
+        let described = Memo::new(move |_| {
+            let problem = state.ui.with(|ui| {
+                state
+                    .answers
+                    .with(|answers| state.scenario.with(|scenario| problem_of(field.id, scenario, answers, ui).is_some()))
+            });
+            described_by(field, problem)
+        });
+        match field.kind {
+            FieldKind::Choice(options) => select_field(state, field, options, described),
+            FieldKind::Flag => toggle_field(state, field, described),
+            FieldKind::Model | FieldKind::Accelerator => picker_field(state, field, described),
+            FieldKind::Integer { .. } | FieldKind::Decimal { .. } | FieldKind::Text { .. } | FieldKind::Layers => {
+                number_field(state, field, described)
+            }
         }
+    }
+
+    /// Whether an input that is described like that has a problem, as `aria-invalid` wants it.
+    pub fn invalid(described: &str) -> &'static str {
+        crate::app::markup::word_of(described.starts_with("e-"))
     }
 }

@@ -3,10 +3,9 @@
 use leptos::ev::KeyboardEvent;
 use leptos::prelude::*;
 
-use super::frame::{FieldFrame, described_by, problem_of};
 use crate::app::browser;
-use crate::app::state::{State, state};
-use crate::app::ui::{Views, memo};
+use crate::app::markup::{Html, html, word_of};
+use crate::app::state::State;
 use crate::app::words::{billions, model_name};
 use crate::catalog;
 use crate::scenario::{Field, FieldKind, Value};
@@ -62,15 +61,18 @@ struct Picker {
     search: RwSignal<Option<String>>,
     /// The entry that Enter would take.
     at: RwSignal<usize>,
-    hits: Memo<Vec<Row>>,
+    all: StoredValue<Vec<Row>>,
 }
 
 impl Picker {
     fn new(state: State, field: &'static Field) -> Self {
-        let all = rows(field.kind);
-        let search = RwSignal::new(None::<String>);
-        let hits = memo(move || search.with(|search| found(&all, search.as_deref())));
-        Self { state, field, open: RwSignal::new(false), search, at: RwSignal::new(0), hits }
+        let all = StoredValue::new(rows(field.kind));
+        Self { state, field, open: RwSignal::new(false), search: RwSignal::new(None), at: RwSignal::new(0), all }
+    }
+
+    /// The rows found.
+    fn hits(self) -> Vec<Row> {
+        self.search.with(|search| self.all.with_value(|all| found(all, search.as_deref())))
     }
 
     fn option_id(self, index: usize) -> String {
@@ -79,7 +81,27 @@ impl Picker {
 
     /// The marked entry's id while the list is open.
     fn marked(self) -> Option<String> {
-        (self.open.get() && self.hits.with(|hits| !hits.is_empty())).then(|| self.option_id(self.at.get()))
+        (self.open.get() && !self.hits().is_empty()).then(|| self.option_id(self.at.get()))
+    }
+
+    /// The entries found, or that there are none; nothing while the list is closed.
+    fn options(self) -> String {
+        let at = self.at.get();
+        if !self.open.get() {
+            return String::new();
+        }
+        let option = |(index, row): (usize, &Row)| {
+            html(
+                r#"<div id="{}" class="picker__option" role="option" aria-selected="{}" data-pick="{}"><span>{}</span><span class="picker__note">{}</span></div>"#,
+                &[&self.option_id(index), &word_of(index == at), &row.id, &row.name, &row.note],
+            )
+        };
+        let list: Html = self.hits().iter().enumerate().map(option).collect();
+        if list.is_empty() {
+            let none = r#"<p class="picker__empty" role="option" aria-disabled="true" aria-selected="false">Nothing found. Any shape can be typed below instead.</p>"#;
+            return none.to_owned();
+        }
+        list.as_str().to_owned()
     }
 
     fn close(self) {
@@ -100,14 +122,15 @@ impl Picker {
 
     fn key(self, event: &KeyboardEvent) {
         let (open, now) = (self.open.get_untracked(), self.at.get_untracked());
-        let last = self.hits.with_untracked(Vec::len).saturating_sub(1);
+        let hits = untrack(|| self.hits());
+        let last = hits.len().saturating_sub(1);
         match event.key().as_str() {
             "ArrowDown" if open => self.at.set(now.saturating_add(1).min(last)),
             "ArrowDown" => self.open.set(true),
             "ArrowUp" => self.at.set(now.saturating_sub(1)),
             "Enter" if open => {
-                if let Some(row_id) = self.hits.with_untracked(|hits| hits.get(now).map(|row| row.id)) {
-                    self.choose(row_id);
+                if let Some(row) = hits.get(now) {
+                    self.choose(row.id);
                 }
             }
             "Escape" if open => self.close(),
@@ -120,88 +143,46 @@ impl Picker {
 }
 
 /// A text input with a list under it; typing narrows the list, Enter or a click chooses.
-#[component]
-pub fn PickerField(
-    /// The field's entry.
-    field: &'static Field,
-    /// Whether it takes the whole width.
-    #[prop(optional)]
-    wide: bool,
-    /// Whether the heading above stands for its label, which only screen readers then read.
-    #[prop(optional)]
-    bare: bool,
-) -> impl IntoView {
-    let state = state();
+pub fn picker_field(state: State, field: &'static Field, described: Memo<String>) -> AnyView {
     let picker = Picker::new(state, field);
-    let name = memo(move || state.scenario.with(|scenario| chosen_name(field, scenario)));
-    let problem = problem_of(field.id);
+    let text =
+        Memo::new(move |_| picker.search.get().unwrap_or_else(|| state.scenario.with(|scenario| chosen_name(field, scenario))));
     view! {
-        <FieldFrame field problem wide spoken=bare>
-            <div class="field__box field__box--select picker">
-                <input
-                    id=format!("f-{}", field.key)
-                    class="field__input"
-                    type="text"
-                    role="combobox"
-                    autocomplete="off"
-                    spellcheck="false"
-                    aria-autocomplete="list"
-                    aria-expanded=move || picker.open.get().to_string()
-                    aria-controls=format!("l-{}", field.key)
-                    aria-activedescendant=move || picker.marked()
-                    aria-describedby=move || problem.with(|problem| described_by(field, problem.as_ref()))
-                    prop:value=move || picker.search.get().unwrap_or_else(|| name.get())
-                    on:focus:target=move |event| event.target().select()
-                    on:click=move |_| picker.open.set(true)
-                    on:input:target=move |event| picker.narrow(event.target().value())
-                    on:keydown=move |event| picker.key(&event)
-                    on:blur=move |_| picker.close()
-                />
-                <div
-                    id=format!("l-{}", field.key)
-                    class="picker__list"
-                    role="listbox"
-                    aria-label=field.label
-                    hidden=move || !picker.open.get()
-                >
-                    {move || picker.open.get().then(|| options(picker))}
-                </div>
-            </div>
-        </FieldFrame>
-    }
-}
-
-/// The entries found, or that there are none.
-fn options(picker: Picker) -> Vec<AnyView> {
-    let rows = picker.hits.get();
-    if rows.is_empty() {
-        let none = view! {
-            <p class="picker__empty" role="option" aria-disabled="true" aria-selected="false">
-                "Nothing found. Any shape can be typed below instead."
-            </p>
-        };
-        return vec![none.into_any()];
-    }
-    rows.into_iter().enumerate().map(|(index, row)| option(picker, index, row)).views()
-}
-
-/// One entry.
-fn option(picker: Picker, index: usize, row: Row) -> impl IntoView {
-    view! {
+        <input
+            id=format!("f-{}", field.key)
+            class="field__input"
+            type="text"
+            role="combobox"
+            autocomplete="off"
+            spellcheck="false"
+            aria-autocomplete="list"
+            aria-expanded=move || word_of(picker.open.get())
+            aria-controls=format!("l-{}", field.key)
+            aria-activedescendant=move || picker.marked()
+            aria-describedby=move || described.get()
+            prop:value=move || text.get()
+            on:focus:target=move |event| event.target().select()
+            on:click=move |_| picker.open.set(true)
+            on:input:target=move |event| picker.narrow(event.target().value())
+            on:keydown=move |event| picker.key(&event)
+            on:blur=move |_| picker.close()
+        />
         <div
-            id=picker.option_id(index)
-            class="picker__option"
-            role="option"
-            aria-selected=move || (picker.at.get() == index).to_string()
+            id=format!("l-{}", field.key)
+            class="picker__list"
+            role="listbox"
+            aria-label=field.label
+            hidden=move || !picker.open.get()
+            inner_html=move || picker.options()
             on:mousedown=move |event| {
                 event.prevent_default();
-                picker.choose(row.id);
+                if let Some(row_id) = browser::named(&event, "data-pick") {
+                    picker.choose(&row_id);
+                }
             }
-        >
-            <span>{row.name}</span>
-            <span class="picker__note">{row.note}</span>
-        </div>
+        ></div>
     }
+    .into_any()
 }
 
 /// The name of what is chosen.

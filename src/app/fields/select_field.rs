@@ -2,57 +2,35 @@
 
 use leptos::prelude::*;
 
-use super::frame::{FieldFrame, described_by, problem_of};
-use crate::app::state::state;
-use crate::app::ui::{Views, memo};
+use super::input::invalid;
+use crate::app::markup::{Html, html};
+use crate::app::state::State;
 use crate::scenario::{Choice, Field, Value};
 
 /// A list of choices.
-#[component]
-pub fn SelectField(
-    /// The field's entry.
-    field: &'static Field,
-    /// Its choices.
-    options: &'static [Choice],
-    /// Whether it takes the whole width.
-    #[prop(optional)]
-    wide: bool,
-) -> impl IntoView {
-    let state = state();
+pub fn select_field(state: State, field: &'static Field, options: &'static [Choice], described: Memo<String>) -> AnyView {
     let id = field.id;
-    let chosen = memo(move || match state.scenario.with(|scenario| scenario.get(id)) {
-        Value::Choice(word) => word,
-        _ => "",
+    let chosen = Memo::new(move |_| match state.scenario.with(|scenario| scenario.get(id)) {
+        Value::Choice(word) => word.to_owned(),
+        _ => String::new(),
     });
-    let problem = problem_of(id);
-    let choose = move |word: String| {
+    let choose = move |word: &str| {
         if let Some(option) = options.iter().find(|option| option.value == word) {
             state.set(id, Value::Choice(option.value));
         }
     };
+    let list: Html =
+        options.iter().map(|option| html(r#"<option value="{}">{}</option>"#, &[&option.value, &option.label])).collect();
     view! {
-        <FieldFrame field problem wide>
-            <div class="field__box field__box--select">
-                <select
-                    id=format!("f-{}", field.key)
-                    class="field__input"
-                    prop:value=move || chosen.get()
-                    aria-describedby=move || problem.with(|problem| described_by(field, problem.as_ref()))
-                    aria-invalid=move || problem.with(Option::is_some).to_string()
-                    on:change:target=move |event| choose(event.target().value())
-                >
-                    {options
-                        .iter()
-                        .map(|option| {
-                            view! {
-                                <option value=option.value selected=move || chosen.get() == option.value>
-                                    {option.label}
-                                </option>
-                            }
-                        })
-                        .views()}
-                </select>
-            </div>
-        </FieldFrame>
+        <select
+            id=format!("f-{}", field.key)
+            class="field__input"
+            inner_html=list.as_str().to_owned()
+            prop:value=move || chosen.get()
+            aria-describedby=move || described.get()
+            aria-invalid=move || described.with(|described| invalid(described))
+            on:change:target=move |event| choose(&event.target().value())
+        ></select>
     }
+    .into_any()
 }

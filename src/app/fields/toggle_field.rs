@@ -2,33 +2,21 @@
 
 use leptos::prelude::*;
 
-use super::frame::{FieldFrame, described_by, problem_of};
-use crate::app::state::state;
-use crate::app::ui::memo;
+use crate::app::state::State;
 use crate::scenario::{Field, Value};
 
 /// A box to tick.
-#[component]
-pub fn ToggleField(
-    /// The field's entry.
-    field: &'static Field,
-) -> impl IntoView {
-    let state = state();
+pub fn toggle_field(state: State, field: &'static Field, described: Memo<String>) -> AnyView {
     let id = field.id;
-    let on = memo(move || state.scenario.with(|scenario| scenario.get(id)) == Value::Flag(true));
-    let problem = problem_of(id);
     view! {
-        <FieldFrame field problem bare=true>
-            <label class="field__check">
-                <input
-                    id=format!("f-{}", field.key)
-                    type="checkbox"
-                    prop:checked=move || on.get()
-                    aria-describedby=move || problem.with(|problem| described_by(field, problem.as_ref()))
-                    on:change:target=move |event| state.set(id, Value::Flag(event.target().checked()))
-                />
-                {field.label}
-            </label>
-        </FieldFrame>
+        <input
+            id=format!("f-{}", field.key)
+            type="checkbox"
+            prop:checked=move || state.scenario.with(|scenario| scenario.get(id)) == Value::Flag(true)
+            aria-describedby=move || described.get()
+            on:change:target=move |event| state.set(id, Value::Flag(event.target().checked()))
+        />
+        {field.label}
     }
+    .into_any()
 }
