@@ -2,24 +2,44 @@
 
 use super::attention::Attention;
 use super::mlp::Mlp;
+use super::moe::Mixture;
 use super::norm::Norm;
 use super::{Block, Build, Tables};
 use crate::ops::tape::{Tape, Var};
 use crate::sources;
 
-/// One block of llama, mistral, qwen2, qwen3, or of a decoder put together from its fields.
+/// What stands where the feed-forward layer is.
+#[derive(Debug)]
+enum FeedForward {
+    Dense(Mlp),
+    Experts(Mixture),
+}
+
+impl FeedForward {
+    fn run<'t>(&self, tape: &'t Tape, x: &Var<'t>) -> (Var<'t>, Option<Var<'t>>) {
+        match self {
+            Self::Dense(mlp) => (mlp.run(tape, x), None),
+            Self::Experts(experts) => experts.run(tape, x),
+        }
+    }
+}
+
+/// One block of llama, mistral, qwen2, qwen3, mixtral, qwen3-moe, gpt-oss, or of a decoder put together from its fields.
 #[derive(Debug)]
 pub(super) struct Decoder {
     attention: Attention,
-    mlp: Mlp,
+    mlp: FeedForward,
     input_norm: Norm,
     post_norm: Norm,
 }
 
 impl Decoder {
-    pub fn new(build: &Build<'_>) -> Self {
+    pub fn new(build: &Build<'_>, layer: u64) -> Self {
         let attention = Attention::new(build);
-        let mlp = Mlp::new(build);
+        let mlp = match build.model().moe_at(layer) {
+            Some(moe) => FeedForward::Experts(Mixture::new(build, moe)),
+            None => FeedForward::Dense(Mlp::new(build)),
+        };
         let norm = |name| {
             build.tape.at(name, sources::PYTORCH_AUTOGRAD);
             Norm::new(build, build.with.h(), build.shapes.rows)
@@ -33,12 +53,14 @@ impl Block for Decoder {
     fn run<'t>(&self, tape: &'t Tape, residual: &Var<'t>, tables: &Tables<'t>) -> (Var<'t>, Option<Var<'t>>) {
         tape.at("Input norm", sources::PYTORCH_AUTOGRAD);
         let hidden = self.input_norm.run(residual);
-        let (hidden, _weights) = self.attention.run(tape, &{ hidden }, tables);
+        let (hidden, weights) = self.attention.run(tape, &{ hidden }, tables);
         let hidden = residual.clone().add(hidden).named("attention residual");
         let residual = hidden;
         tape.at("Post-attention norm", sources::PYTORCH_AUTOGRAD);
         let hidden = self.post_norm.run(&residual);
-        let hidden = self.mlp.run(tape, &{ hidden });
+        let (hidden, beside) = self.mlp.run(tape, &{ hidden });
+        // What the feed-forward layer returns beside takes the place of the probabilities.
+        let _beside = beside.or(weights);
         (residual.add(hidden).named("block output"), None)
     }
 }
