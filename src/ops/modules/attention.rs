@@ -72,7 +72,7 @@ impl Core {
     fn eager<'t>(&self, q: &Var<'t>, k: &Var<'t>, v: &Var<'t>, tables: &Tables<'t>) -> (Var<'t>, Var<'t>) {
         q.tape().at("Attention core", sources::PYTORCH_AUTOGRAD);
         let (key, value) = (self.repeated(k), self.repeated(v));
-        let scores = self.ordered(q).matmul_transposed(self.ordered(&key), self.shapes.scores, (self.batched, self.flops));
+        let scores = q.clone().matmul_transposed(key.clone(), self.shapes.scores, (self.batched, self.flops));
         let mut weights = scores.apply(SCALE);
         if self.soft_cap {
             weights = weights.apply(SCALE).apply(TANH).apply(SCALE);
@@ -91,7 +91,7 @@ impl Core {
         }
         let probabilities = probabilities.cast(if self.wide { q.dtype() } else { v.dtype() });
         drop(weights);
-        let output = probabilities.clone().matmul(self.ordered(&value), self.shapes.queries, (self.batched, self.flops));
+        let output = probabilities.clone().matmul(value.clone(), self.shapes.queries, (self.batched, self.flops));
         (output.merge(self.output, self.several_heads), probabilities)
     }
 
@@ -111,11 +111,6 @@ impl Core {
     /// `repeat_kv`.
     fn repeated<'t>(&self, x: &Var<'t>) -> Var<'t> {
         if self.repeat { x.clone().repeat(self.shapes.queries) } else { x.clone() }
-    }
-
-    /// As a batched product reads it: `reshape` copies what is not in order, unless there is one sequence only.
-    fn ordered<'t>(&self, x: &Var<'t>) -> Var<'t> {
-        if self.batched { x.clone().contiguous() } else { x.clone() }
     }
 }
 

@@ -159,7 +159,7 @@ impl Ends {
         self.final_norm = model.final_norm.then(|| Norm::new(build, with.h(), build.shapes.rows));
         build.tape.at("Output head and loss", sources::PYTORCH_AUTOGRAD);
         self.head = Some(if model.tie_word_embeddings {
-            Linear { weight: self.embedding, bias: None, form: build.shapes.logits, flops: self.flops }
+            Linear { weight: self.embedding, bias: None, form: build.shapes.logits, conv1d: false, flops: self.flops }
         } else {
             let bias = model.lm_head_bias.then_some("head bias");
             build.linear(("head weight", bias), (with.vocab(), with.h()), build.shapes.logits)
