@@ -104,7 +104,7 @@ impl Core {
         let probabilities = joined.clone().apply(SOFTMAX);
         let output = probabilities.clone().slice(self.shapes.scores).cast(dtype);
         drop(weights);
-        let product = output.clone().matmul(self.ordered(value), self.shapes.queries, (self.batched, self.flops));
+        let product = output.clone().matmul(value.clone(), self.shapes.queries, (self.batched, self.flops));
         (product.merge(self.output, self.several_heads), output)
     }
 
