@@ -56,7 +56,7 @@ impl Core {
             wide: build.model().family != Family::Gpt2,
             order: if heads.1 > 1 { Order::Swapped } else { Order::Plain },
             output: build.tape.form([with.b(), with.s(), heads, d]),
-            flops: flops * to_f64(heads.1) * to_f64(d.1),
+            flops: flops * to_f64(with.heads().1) * to_f64(d.1),
             shapes: build.shapes,
         }
     }
@@ -226,13 +226,13 @@ impl Attention {
         let columns = |heads: Dim| Dim(heads.0, heads.1.saturating_mul(d.1));
         let bias = |name| model.attention_bias.then_some(name);
         let project =
-            |names, heads: Dim| build.linear(names, (columns(heads), with.h()), tape.form([with.b(), with.s(), columns(heads)]));
+            |names, heads: Dim| build.column(names, (columns(heads), with.h()), tape.form([with.b(), with.s(), columns(heads)]));
         let query = project(("query weight", bias("query bias")), heads);
         let key = project(("key weight", bias("key bias")), kv);
         let value = project(("value weight", bias("value bias")), kv);
         tape.at("Output projection", sources::PYTORCH_AUTOGRAD);
         let names = ("output weight", model.attention_output_bias.then_some("output bias"));
-        let output = build.linear(names, (with.h(), columns(heads)), build.shapes.hidden);
+        let output = build.row(names, (with.h(), columns(heads)), build.shapes.hidden);
         tape.at("Query and key norm", sources::PYTORCH_AUTOGRAD);
         let norm = |heads: Dim| Norm::new(build, d, tape.form([with.b(), with.s(), heads]));
         let norms = model.qk_norm.then(|| (norm(heads), norm(kv)));

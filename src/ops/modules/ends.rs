@@ -1,7 +1,7 @@
 //! Both ends: embedding and tables, final norm, head and loss.
 
 use super::norm::Norm;
-use super::{Build, FP32, Linear, Shapes, half};
+use super::{Build, FP32, Linear, Shapes, Split, half};
 use crate::config::{AttentionKernel, Family, LayerSet, PositionEmbedding};
 use crate::ops::LOSS_CHUNK_TOKENS;
 use crate::ops::tape::{Form, LOG_SOFTMAX, Param, SCALE, TANH, Tape, Var};
@@ -58,6 +58,11 @@ pub(crate) struct Embedded<'t> {
 #[derive(Debug)]
 pub(crate) struct Ends {
     embedding: Param,
+    /// Whether the embedding, and whether head and loss are part of it.
+    first: bool,
+    last: bool,
+    /// Format of hidden states sent between stages.
+    received: DType,
     positions: Option<Param>,
     embedding_norm: Option<Norm>,
     final_norm: Option<Norm>,
@@ -110,7 +115,7 @@ impl Forms {
             by_halves,
             mask: tape.form([b, Dim("queries", s.1), Dim("keys", s.1)]),
             alibi: [tape.form([heads, s]), tape.form([b, heads, s])],
-            chunk: tape.form([Dim("loss chunk", LOSS_CHUNK_TOKENS.min(tokens)), with.vocab()]),
+            chunk: tape.form([Dim("loss chunk", LOSS_CHUNK_TOKENS.min(tokens)), with.vocab_part()]),
             padded: tape.form([b, Dim("seq_length + 1", with.seq_length.saturating_add(1))]),
         }
     }
@@ -118,15 +123,18 @@ impl Forms {
 
 impl Ends {
     /// Declares the embedding's parameters; [`Self::finish`] those of the head.
-    pub fn new(build: &Build<'_>) -> Self {
+    ///
+    /// A pipeline stage has `first` with the embedding and `last` with head and loss; the last one keeps a copy of a tied embedding.
+    pub fn new(build: &Build<'_>, first: bool, last: bool) -> Self {
         let (with, model, tape) = (build.with, build.model(), build.tape);
         tape.at("Embedding", sources::PYTORCH_AUTOGRAD);
-        let embedding = build.parameter("token embedding", [with.vocab(), with.h()]);
-        let learned = model.position_embedding == PositionEmbedding::Learned;
+        let holds = first || (last && model.tie_word_embeddings);
+        let embedding = if holds { build.parameter("token embedding", [with.vocab_part(), with.h()]) } else { 0 };
+        let learned = first && model.position_embedding == PositionEmbedding::Learned;
         let positions =
             learned.then(|| build.parameter("position embedding", [Dim("position_rows", model.position_rows), with.h()]));
         tape.at("Embedding norm", sources::PYTORCH_AUTOGRAD);
-        let embedding_norm = model.embedding_norm.then(|| Norm::new(build, with.h(), build.shapes.rows));
+        let embedding_norm = (first && model.embedding_norm).then(|| Norm::new(build, with.h(), build.shapes.rows));
         let tokens = with.seq_length.saturating_mul(with.micro_batch_size);
         // These families make one mask for all layers, the others one for each kind.
         let one_kind = matches!(model.family, Family::Mistral | Family::Mixtral | Family::Qwen3Moe);
@@ -134,6 +142,9 @@ impl Ends {
         let eager = with.attention == AttentionKernel::Standard;
         Self {
             embedding,
+            first,
+            last,
+            received: build.activation(),
             positions,
             embedding_norm,
             final_norm: None,
@@ -154,15 +165,25 @@ impl Ends {
 
     /// Declares final norm and head.
     pub fn finish(&mut self, build: &Build<'_>) {
+        if !self.last {
+            return;
+        }
         let (with, model) = (build.with, build.model());
         build.tape.at("Final norm", sources::PYTORCH_AUTOGRAD);
         self.final_norm = model.final_norm.then(|| Norm::new(build, with.h(), build.shapes.rows));
         build.tape.at("Output head and loss", sources::PYTORCH_AUTOGRAD);
         self.head = Some(if model.tie_word_embeddings {
-            Linear { weight: self.embedding, bias: None, form: build.shapes.logits, conv1d: false, flops: self.flops }
+            Linear {
+                weight: self.embedding,
+                bias: None,
+                form: build.shapes.logits,
+                conv1d: false,
+                split: Split::None,
+                flops: self.flops,
+            }
         } else {
             let bias = model.lm_head_bias.then_some("head bias");
-            build.linear(("head weight", bias), (with.vocab(), with.h()), build.shapes.logits)
+            build.linear(("head weight", bias), (with.vocab_part(), with.h()), build.shapes.logits)
         });
     }
 
@@ -177,8 +198,12 @@ impl Ends {
     /// Embedded tokens, and the tables of the step.
     pub fn embed<'t>(&self, tape: &'t Tape, ids: &Var<'t>) -> Embedded<'t> {
         tape.at("Embedding", sources::PYTORCH_AUTOGRAD);
-        let mut embedded = tape.embedding(ids.clone(), self.embedding, self.shapes.hidden);
-        if self.scaled {
+        let mut embedded = if self.first {
+            tape.embedding(ids.clone(), self.embedding, self.shapes.hidden)
+        } else {
+            tape.received("hidden states from the stage before", self.shapes.hidden, self.received)
+        };
+        if self.scaled && self.first {
             // The factor is a buffer in the weights' format, which the product saves.
             embedded = embedded.apply(SCALE).named("embedded tokens");
         }
@@ -238,8 +263,20 @@ impl Ends {
         tables
     }
 
+    /// What backward begins with: the loss, or the output of a stage without one.
+    pub fn end<'t>(&self, tape: &'t Tape, embedded: Embedded<'t>, outputs: Option<Var<'t>>) -> Var<'t> {
+        match &self.head {
+            Some(head) => {
+                let hidden = self.last_norm(tape, embedded, outputs);
+                tape.at("Output head and loss", sources::PYTORCH_AUTOGRAD);
+                if self.fused { self.chunked(tape, &hidden, head) } else { self.full(tape, &hidden, head) }
+            }
+            None => embedded.hidden,
+        }
+    }
+
     /// The last block's output through the final norm; what the model's `forward` held is let go.
-    pub fn last_norm<'t>(&self, tape: &'t Tape, embedded: Embedded<'t>, outputs: Option<Var<'t>>) -> Var<'t> {
+    fn last_norm<'t>(&self, tape: &'t Tape, embedded: Embedded<'t>, outputs: Option<Var<'t>>) -> Var<'t> {
         tape.at("Final norm", sources::PYTORCH_AUTOGRAD);
         let Embedded { hidden, tables, held } = embedded;
         let normed = match &self.final_norm {
@@ -248,13 +285,6 @@ impl Ends {
         };
         drop((tables, held, outputs));
         normed
-    }
-
-    /// The loss.
-    pub fn loss<'t>(&self, tape: &'t Tape, hidden: Var<'t>) -> Option<Var<'t>> {
-        tape.at("Output head and loss", sources::PYTORCH_AUTOGRAD);
-        let head = self.head.as_ref()?;
-        Some(if self.fused { self.chunked(tape, &hidden, head) } else { self.full(tape, &hidden, head) })
     }
 
     /// `ForCausalLMLoss`: logits in fp32, shifted labels, cross-entropy.

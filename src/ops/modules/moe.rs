@@ -54,7 +54,7 @@ impl Router {
         let probabilities = logits.clone().cast(FP32).apply(SOFTMAX);
         let (mut weights, experts) = probabilities.clone().topk(self.chosen);
         if self.normalizes {
-            let sum = weights.clone().reduce(self.row);
+            let sum = weights.clone().total(self.row);
             weights = weights.divide_by(sum);
         }
         if self.casts {

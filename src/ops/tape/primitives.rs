@@ -310,6 +310,20 @@ impl<'t> Var<'t> {
         }
     }
 
+    /// The input of a product whose weight is split by columns: backward sums its gradient over ranks, in a tensor for the sum
+    /// and one for the wait (`all_reduce` and `wait_tensor` of functional collectives).
+    pub fn summed_in_backward(self) -> Self {
+        let form = self.form;
+        self.view_as(Rule::Unary { temporaries: 1, elementwise: false }, form)
+    }
+
+    /// The sum over ranks of a product whose weight is split by rows; backward passes the gradient on.
+    pub fn summed_over_ranks(self) -> Self {
+        let _sum = self.tape.constant("sum over ranks", self.form, self.dtype);
+        let shape = (self.form, self.dtype);
+        self.unary(Rule::Pass, Save::Nothing, "sum over ranks", shape)
+    }
+
     /// Renames what the ledger calls this tensor.
     pub fn named(self, name: &'static str) -> Self {
         if let Some(storage) = self.tape.state.borrow_mut().storages.get_mut(at(self.storage)) {

@@ -83,6 +83,12 @@ impl<'t> Var<'t> {
         self.unary(rule, Save::Nothing, "sum of rows", (to, dtype))
     }
 
+    /// The sum of each row: backward sees one gradient in all columns.
+    pub fn total(self, to: Form) -> Self {
+        let dtype = self.dtype;
+        self.unary(Rule::Pass, Save::Nothing, "sum", (to, dtype))
+    }
+
     fn saves(&self, other: &Self) {
         self.tape.state.borrow_mut().save(self.node, other.storage);
     }
