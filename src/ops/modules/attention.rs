@@ -92,7 +92,7 @@ impl Core {
         if let Some(mask) = &tables.mask {
             weights = weights.add(mask.clone());
         }
-        if let Some(sinks) = &self.sinks {
+        if let Some(sinks) = self.sinks {
             return self.sunk(weights, &value, v.dtype(), sinks);
         }
         let input = if self.wide { weights.clone().cast(FP32) } else { weights.clone() };
@@ -108,7 +108,7 @@ impl Core {
     }
 
     /// `eager_attention_forward` of gpt-oss: the sinks are one more column of scores, which is dropped after the softmax.
-    fn sunk<'t>(&self, weights: Var<'t>, value: &Var<'t>, dtype: DType, sinks: &Sinks) -> (Var<'t>, Var<'t>) {
+    fn sunk<'t>(&self, weights: Var<'t>, value: &Var<'t>, dtype: DType, sinks: Sinks) -> (Var<'t>, Var<'t>) {
         let column = weights.tape().read(sinks.param).slice(sinks.column);
         let joined = weights.clone().cat(column, sinks.scores);
         let largest = joined.clone().topk(sinks.column).0;
@@ -175,7 +175,7 @@ impl Rotary {
     }
 
     /// `apply_rotary_pos_emb`: both are rotated before either original is let go.
-    pub fn run<'t>(&self, (q, k): (Var<'t>, Var<'t>), tables: &Tables<'t>) -> (Var<'t>, Var<'t>) {
+    pub fn run<'t>(self, (q, k): (Var<'t>, Var<'t>), tables: &Tables<'t>) -> (Var<'t>, Var<'t>) {
         let Some((cos, sin)) = &tables.rotary else { return (q, k) };
         q.tape().at("Rotary positions", sources::PYTORCH_AUTOGRAD);
         let rotated = if self.by_halves { rotated_by_halves } else { rotated };
