@@ -111,6 +111,8 @@ struct Architecture {
     word_embed_proj_dim: Option<u64>,
     #[serde(default)]
     new_decoder_architecture: bool,
+    #[serde(default)]
+    pooler: bool,
 }
 
 #[derive(Deserialize)]

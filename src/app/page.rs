@@ -91,7 +91,7 @@ fn answer(state: State) {
 }
 
 const SECTIONS: [&str; 3] = ["group-0", "group-1", "group-2"];
-const FOLDS: [&str; 5] = ["fold-0", "fold-1", "fold-2", "fold-3", "fold-4"];
+const FOLDS: [&str; 7] = ["fold-0", "fold-1", "fold-2", "fold-3", "fold-4", "fold-5", "fold-6"];
 
 fn form(state: State) {
     show(state, "mode", move || controls::mode_switch(state.scenario.with(crate::scenario::Scenario::mode)));

@@ -143,8 +143,9 @@ pub fn estimate(job: &Job) -> Estimate {
         let ledger = Ledger { lines: alive(&Scope { detail: true, ..peak.scope }, peak.moment) };
         (ledger, peak.name(), peak.scope.stage.index, moments)
     };
-    let [embedding, block, head] = [&list.embedding, &list.block, &list.head].map(|ops| ops::parameters(ops));
-    let blocks = block.saturating_mul(list.num_hidden_layers);
+    let [embedding, head] = [&list.embedding, &list.head].map(|ops| ops::parameters(ops));
+    let total = list.parameters();
+    let blocks = total.saturating_sub(embedding.saturating_add(head));
     Estimate {
         ledger,
         peak_moment,
@@ -153,7 +154,7 @@ pub fn estimate(job: &Job) -> Estimate {
         timeline,
         capacity: job.cluster().accelerator.memory,
         blockers: blockers::blockers(job),
-        parameters: ParameterCount { total: list.parameters(), embedding, blocks, head },
+        parameters: ParameterCount { total, embedding, blocks, head },
         compute: compute::compute(job, &list),
         kv_cache_per_token: kv_cache_per_token(job),
     }

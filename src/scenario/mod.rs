@@ -279,6 +279,7 @@ fn of_model(config: &ModelConfig, id: FieldId) -> Option<Value> {
         FieldId::HeadBias => Value::Flag(config.lm_head_bias),
         FieldId::EmbeddingWidth => optional(config.word_embed_proj_dim),
         FieldId::NewDecoder => Value::Flag(config.new_decoder_architecture),
+        FieldId::Pooler => Value::Flag(config.pooler),
         _ => return of_experts(config.moe.as_ref(), id).or_else(|| of_latent(config.mla.as_ref(), id)),
     })
 }

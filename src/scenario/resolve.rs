@@ -146,6 +146,7 @@ impl Scenario {
             lm_head_bias: self.flag(FieldId::HeadBias),
             word_embed_proj_dim: self.optional_integer(FieldId::EmbeddingWidth),
             new_decoder_architecture: self.flag(FieldId::NewDecoder),
+            pooler: self.flag(FieldId::Pooler),
         }
     }
 

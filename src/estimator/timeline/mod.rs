@@ -10,9 +10,9 @@ mod optimizer;
 mod plan;
 mod play;
 
+use super::Moment;
 use super::ledger::{LineItem, MemoryKind};
 use super::stage::{self, Stage};
-use super::Moment;
 use crate::config::{Job, Kernels, TrainingRun};
 use crate::ops::tape::{Entry, KINDS, Kind, Segment, State, Tape, Totals, When};
 use crate::units::Bytes;

@@ -1,6 +1,8 @@
 //! What is played: which part of the model, how often each block stands for its like, and how memory is shared out.
 
-use crate::config::{DataSharding, Job, Kernels, Optimizer, OptimizerImplementation, PrecisionRecipe, Recompute, TrainingPrecision, TrainingRun};
+use crate::config::{
+    DataSharding, Job, Kernels, Optimizer, OptimizerImplementation, PrecisionRecipe, Recompute, TrainingPrecision, TrainingRun,
+};
 use crate::estimator::stage::Stage;
 use crate::ops::tape::{Arrival, Shards};
 use crate::ops::{self, Lowering};

@@ -10,6 +10,7 @@ mod ends;
 mod gemma;
 mod gpt2;
 mod mlp;
+mod moe;
 mod neox;
 mod norm;
 
@@ -33,14 +34,14 @@ pub(crate) fn kind(model: &ModelConfig, layer: u64) -> bool {
 }
 
 /// The block at that place, with its parameters declared in the order in which the family registers them.
-pub(crate) fn block(build: &Build<'_>, _layer: u64) -> Box<dyn Block> {
+pub(crate) fn block(build: &Build<'_>, layer: u64) -> Box<dyn Block> {
     match build.model().family {
         Family::Gpt2 => Box::new(gpt2::Gpt2::new(build)),
         Family::Bloom => Box::new(bloom::Bloom::new(build)),
         Family::GptNeox => Box::new(neox::Neox::new(build)),
         Family::Gemma2 => Box::new(gemma::Gemma2::new(build)),
         // One arm for each family whose block is not llama's.
-        _ => Box::new(decoder::Decoder::new(build)),
+        _ => Box::new(decoder::Decoder::new(build, layer)),
     }
 }
 

@@ -7,13 +7,16 @@
 
 mod backward;
 mod primitives;
+mod routing;
 mod state;
 
 use std::cell::RefCell;
 
 pub(crate) use backward::Model;
 pub(crate) use primitives::{GELU, LOG_SOFTMAX, POWER, RELU, RSQRT, SCALE, SIGMOID, SILU, SOFTMAX, TANH};
-pub(crate) use state::{Arrival, Entry, KINDS, Kind, NONE, OpName, Order, Parameter, Segment, Shards, State, Storage, Totals, When};
+pub(crate) use state::{
+    Arrival, Entry, KINDS, Kind, NONE, OpName, Order, Parameter, Segment, Shards, State, Storage, Totals, When,
+};
 
 use super::tensor::{Dim, Shape};
 use crate::sources::Source;
@@ -153,6 +156,13 @@ impl Tape {
         state::count(self.state.borrow().parameters.len())
     }
 
+    /// No gradient reaches this parameter.
+    pub fn idle(&self, param: Param) {
+        if let Some(parameter) = self.state.borrow_mut().parameters.get_mut(state::at(param)) {
+            parameter.idle = true;
+        }
+    }
+
     /// How parameters that are declared from now on are shared out.
     pub fn share_out(&self, shards: Option<Shards>) {
         self.state.borrow_mut().shards = shards;
@@ -179,7 +189,11 @@ impl Tape {
         let mut state = self.state.borrow_mut();
         state.kind = Kind::Gradient;
         for param in 0..state.parameters.len() {
-            let Some((form, dtype)) = state.parameters.get(param).map(|found| (found.form, found.dtype)) else { continue };
+            let Some((form, dtype)) =
+                state.parameters.get(param).filter(|found| !found.idle).map(|found| (found.form, found.dtype))
+            else {
+                continue;
+            };
             let (format, copy) = match state.arrival {
                 Arrival::Kept => (dtype, None),
                 Arrival::Converted(format, copy) => (format, copy),

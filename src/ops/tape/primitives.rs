@@ -51,7 +51,7 @@ pub(crate) const LOG_SOFTMAX: Function = function("log-probabilities", Save::Out
 pub(crate) const SCALE: Function = function("scaled", Save::Nothing, 0);
 
 impl<'t> Var<'t> {
-    fn operand(&self) -> Operand {
+    pub(super) fn operand(&self) -> Operand {
         Operand { node: self.node, form: self.form, dtype: self.dtype }
     }
 
@@ -59,7 +59,7 @@ impl<'t> Var<'t> {
         Self { tape, storage, form, dtype, node, order: Order::Plain }
     }
 
-    fn unary(self, rule: Rule, save: Save, name: &'static str, (form, dtype): (Form, DType)) -> Self {
+    pub(super) fn unary(self, rule: Rule, save: Save, name: &'static str, (form, dtype): (Form, DType)) -> Self {
         let mut state = self.tape.state.borrow_mut();
         let node = state.node(rule, [self.operand(), Operand::NOTHING, Operand::NOTHING], 0.0);
         if save == Save::Input {
@@ -90,7 +90,8 @@ impl<'t> Var<'t> {
         if self.dtype == dtype {
             return self;
         }
-        let (form, order) = (self.form, self.order);
+        let form = self.form;
+        let order = if self.order == Order::Shared { Order::Plain } else { self.order };
         let rule = Rule::Unary { temporaries: 0, elementwise: true };
         self.unary(rule, Save::Nothing, name, (form, dtype)).ordered(order)
     }
@@ -166,6 +167,11 @@ impl<'t> Var<'t> {
     pub fn repeat(self, form: Form) -> Self {
         let dtype = self.dtype;
         self.unary(Rule::Pass, Save::Nothing, "repeated", (form, dtype))
+    }
+
+    /// One head seen as all heads: a view that products of several sequences copy; backward sums.
+    pub fn for_all_heads(self, form: Form) -> Self {
+        self.view_as(Rule::Pass, form).ordered(Order::Shared)
     }
 
     fn binary(self, other: Self, rule: Rule, name: &'static str, form: Form, saves: [bool; 2]) -> Self {
@@ -337,8 +343,8 @@ impl<'t> Var<'t> {
         self
     }
 
-    /// Three parts that lie beside each other: views, whose gradients backward joins again.
-    pub fn split(self, parts: [Form; 3]) -> [Self; 3] {
+    /// Up to three parts that lie beside each other: views, whose gradients backward joins again.
+    pub fn split<const N: usize>(self, parts: [Form; N]) -> [Self; N] {
         let form = self.form;
         let whole = self.view_as(Rule::Split, form);
         let mut number = 0;

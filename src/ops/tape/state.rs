@@ -109,6 +109,8 @@ pub(crate) struct Parameter {
     pub waiting: Option<Grad>,
     /// How often forward used it, less how often backward has come back.
     pub uses: u32,
+    /// Whether no gradient ever reaches it, so that it has no optimizer states either.
+    pub idle: bool,
     pub layer: u16,
 }
 
@@ -132,6 +134,8 @@ pub(crate) enum Order {
     Swapped,
     /// `[b, heads, d, s]`: the gradient of a transposed key.
     Columns,
+    /// One head's memory that stands for all heads.
+    Shared,
 }
 
 impl Order {
@@ -140,7 +144,7 @@ impl Order {
         match self {
             Self::Plain => Self::Swapped,
             Self::Swapped => Self::Plain,
-            Self::Columns => Self::Columns,
+            same => same,
         }
     }
 }
@@ -176,6 +180,8 @@ pub(crate) enum Rule {
     /// Temporaries and the result of a formula of several operators: what is taken (`n`) and freed (`-n`) in order; the last one
     /// taken is the result.
     Script(&'static [i8]),
+    /// As [`Rule::Unary`] after as many masks as that: a value kept within limits.
+    Clamp(u8),
     /// One of the parts of a split tensor: hands its gradient to the node before it.
     Part(u8),
     /// A tensor split in three: joins the parts' gradients.
@@ -438,15 +444,29 @@ impl State {
         let read = if self.shards.is_some() { NONE } else { storage };
         let layer = self.layer;
         let (gradient, copy, waiting, uses) = (NONE, NONE, None, 0);
-        self.parameters.push(Parameter { storage, read, form, dtype, kept, padded, gradient, copy, waiting, uses, layer });
+        self.parameters.push(Parameter {
+            storage,
+            read,
+            form,
+            dtype,
+            kept,
+            padded,
+            gradient,
+            copy,
+            waiting,
+            uses,
+            idle: false,
+            layer,
+        });
         count(self.parameters.len()).saturating_sub(1)
     }
 
     /// Elements of a matrix's rows and columns, of all its matrices; all elements of a vector.
     pub fn factors(&self, parameter: &Parameter) -> u64 {
-        let dims: Vec<u64> = self.forms.get(usize::from(parameter.form)).map_or(Vec::new(), |form| {
-            form.0.dims().map(|dim| dim.1.max(1)).collect()
-        });
+        let dims: Vec<u64> = self
+            .forms
+            .get(usize::from(parameter.form))
+            .map_or(Vec::new(), |form| form.0.dims().map(|dim| dim.1.max(1)).collect());
         match dims.as_slice() {
             [.., rows, columns] => (parameter.kept / rows).saturating_add(parameter.kept / columns),
             _ => parameter.kept,

@@ -6,7 +6,7 @@
 use super::FieldId;
 
 /// Key, field and default of every input; `None`: the model's or the accelerator's own value.
-pub(super) const TABLE: [(&str, FieldId, Option<&str>); 105] = [
+pub(super) const TABLE: [(&str, FieldId, Option<&str>); 106] = [
     ("do", FieldId::Mode, Some("train")),
     ("name", FieldId::Name, Some(".z")),
     ("u", FieldId::MemoryUnit, Some("gib")),
@@ -43,6 +43,7 @@ pub(super) const TABLE: [(&str, FieldId, Option<&str>); 105] = [
     ("hb", FieldId::HeadBias, None),
     ("wp", FieldId::EmbeddingWidth, None),
     ("nd", FieldId::NewDecoder, None),
+    ("pl", FieldId::Pooler, None),
     ("ex", FieldId::NumExperts, None),
     ("ept", FieldId::ExpertsPerToken, None),
     ("exf", FieldId::ExpertWidth, None),

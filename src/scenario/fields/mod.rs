@@ -84,6 +84,8 @@ pub enum FieldId {
     EmbeddingWidth,
     /// Falcon's newer decoder.
     NewDecoder,
+    /// A dense layer in place of a head.
+    Pooler,
     /// Routed experts in a layer.
     NumExperts,
     /// Experts each token goes through.

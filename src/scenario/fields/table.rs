@@ -288,7 +288,7 @@ const SIZE: u64 = 10_000_000;
 const LENGTH: u64 = 100_000_000;
 
 /// Every input, in the order of the form and of links.
-pub(super) static FIELDS: [Field; 105] = [
+pub(super) static FIELDS: [Field; 106] = [
     Field::choice(FieldId::Mode, "do", "mode", "Mode", MODES)
         .help("Whether the model is trained or served; each needs other memory.")
         .group(Group::Run)
@@ -406,6 +406,9 @@ pub(super) static FIELDS: [Field; 105] = [
         .structure(),
     Field::flag(FieldId::NewDecoder, "nd", "new_decoder_architecture", "Falcon's newer decoder")
         .help("Grouped key/value heads and a norm each for attention and feed-forward, in Falcon's modules.")
+        .structure(),
+    Field::flag(FieldId::Pooler, "pl", "pooler", "Pooler")
+        .help("A dense layer over the first token in place of an output head; hidden size squared parameters.")
         .structure(),
     Field::whole(FieldId::NumExperts, "ex", "num_experts", "Experts", (1, 100_000), 0)
         .optional()

@@ -63,7 +63,8 @@ fn memory_outcome(row: Fields<'_>) -> Result<Vec<Comparison>, String> {
 
 /// A sum over all operations of the model, each block counted as often as it stands there.
 fn over_all(list: &OpList, sum: impl Fn(&[Op]) -> u64) -> u64 {
-    sum(&list.embedding) + sum(&list.block) * list.num_hidden_layers + sum(&list.head)
+    let usual = list.num_hidden_layers - list.other_layers;
+    sum(&list.embedding) + sum(&list.block) * usual + sum(&list.other) * list.other_layers + sum(&list.head)
 }
 
 /// Parameters on one tensor-parallel rank.
