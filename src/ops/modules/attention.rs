@@ -1,5 +1,6 @@
 //! Attention: projections, rotation and the two cores.
 
+use super::decoder::Attend;
 use super::norm::Norm;
 use super::{Build, FP32, Linear, Shapes, Tables, half};
 use crate::config::{AttentionKernel, Family, PositionEmbedding};
@@ -22,9 +23,10 @@ pub(super) struct Core {
     wide: bool,
     /// How memory holds the kernel's output.
     order: Order,
-    /// `[b, s, a · d]`.
-    output: Form,
-    flops: f64,
+    /// `[b, a, s, d]` and `[b, s, a · d]`.
+    output: [Form; 2],
+    /// FLOPs of the two products.
+    flops: [f64; 2],
     shapes: Shapes,
 }
 
@@ -41,10 +43,19 @@ impl Core {
             soft_cap: build.model().attn_logit_softcapping,
             wide: build.model().family != Family::Gpt2,
             order: if heads.1 > 1 { Order::Swapped } else { Order::Plain },
-            output: build.tape.form([with.b(), with.s(), heads, d]),
-            flops: flops * to_f64(heads.1) * to_f64(d.1),
+            output: [build.shapes.queries, build.tape.form([with.b(), with.s(), heads, d])],
+            flops: [flops * to_f64(heads.1) * to_f64(d.1); 2],
             shapes: build.shapes,
         }
+    }
+
+    /// The same for values of another width than queries and keys, all for every query head.
+    pub fn with_values(self, build: &Build<'_>, width: Dim) -> Self {
+        let (with, tape) = (build.with, build.tape);
+        let heads = with.local(with.heads());
+        let output = [tape.form([with.b(), heads, with.s(), width]), tape.form([with.b(), with.s(), heads, width])];
+        let values = self.flops[1] / to_f64(with.head_dim().1.max(1)) * to_f64(width.1);
+        Self { repeat: false, output, flops: [self.flops[0], values], ..self }
     }
 
     /// The attention output `[b, s, a · d]`, and the probabilities that the module returns beside it.
@@ -61,16 +72,16 @@ impl Core {
     fn flash<'t>(&self, q: &Var<'t>, k: &Var<'t>, v: &Var<'t>) -> Var<'t> {
         let tape = q.tape();
         tape.at("Attention core (FlashAttention)", sources::FLASH_ATTENTION_2022);
-        let results = [("attention output", self.shapes.queries, q.dtype()), ("log-sum-exp", self.shapes.statistics, FP32)];
-        let output = tape.kernel(&[q, k, v], &results, 0, (self.order, true, 2.0 * self.flops));
-        output.merge(self.output, self.several_heads)
+        let results = [("attention output", self.output[0], q.dtype()), ("log-sum-exp", self.shapes.statistics, FP32)];
+        let output = tape.kernel(&[q, k, v], &results, 0, (self.order, true, self.flops[0] + self.flops[1]));
+        output.merge(self.output[1], self.several_heads)
     }
 
     /// `eager_attention_forward`: product, scale, mask, softmax in fp32, product.
     fn eager<'t>(&self, q: &Var<'t>, k: &Var<'t>, v: &Var<'t>, tables: &Tables<'t>) -> (Var<'t>, Var<'t>) {
         q.tape().at("Attention core", sources::PYTORCH_AUTOGRAD);
         let (key, value) = (self.repeated(k), self.repeated(v));
-        let scores = self.ordered(q).matmul_transposed(self.ordered(&key), self.shapes.scores, (self.batched, self.flops));
+        let scores = self.ordered(q).matmul_transposed(self.ordered(&key), self.shapes.scores, (self.batched, self.flops[0]));
         let mut weights = scores.apply(SCALE);
         if self.soft_cap {
             weights = weights.apply(SCALE).apply(TANH).apply(SCALE);
@@ -86,8 +97,8 @@ impl Core {
         }
         let probabilities = probabilities.cast(if self.wide { q.dtype() } else { v.dtype() });
         drop(weights);
-        let output = probabilities.clone().matmul(self.ordered(&value), self.shapes.queries, (self.batched, self.flops));
-        (output.merge(self.output, self.several_heads), probabilities)
+        let output = probabilities.clone().matmul(self.ordered(&value), self.output[0], (self.batched, self.flops[1]));
+        (output.merge(self.output[1], self.several_heads), probabilities)
     }
 
     /// `repeat_kv`.
@@ -192,5 +203,11 @@ impl Attention {
         let (output, weights) = self.core.run((&q, &k, &v), tables);
         tape.at("Output projection", sources::PYTORCH_AUTOGRAD);
         (self.output.run(&output), weights)
+    }
+}
+
+impl Attend for Attention {
+    fn run<'t>(&self, tape: &'t Tape, x: &Var<'t>, tables: &Tables<'t>) -> (Var<'t>, Option<Var<'t>>) {
+        Self::run(self, tape, x, tables)
     }
 }

@@ -7,19 +7,35 @@ use super::{Block, Build, Tables};
 use crate::ops::tape::{Tape, Var};
 use crate::sources;
 
+/// An attention layer.
+pub(super) trait Attend: std::fmt::Debug {
+    /// The attention's contribution, and the probabilities it returns.
+    fn run<'t>(&self, tape: &'t Tape, x: &Var<'t>, tables: &Tables<'t>) -> (Var<'t>, Option<Var<'t>>);
+}
+
+/// What follows attention.
+pub(super) trait Feed: std::fmt::Debug {
+    /// The feed-forward layer's contribution.
+    fn run<'t>(&self, tape: &'t Tape, x: &Var<'t>) -> Var<'t>;
+}
+
 /// One block of llama, mistral, qwen2, qwen3, or of a decoder put together from its fields.
 #[derive(Debug)]
 pub(super) struct Decoder {
-    attention: Attention,
-    mlp: Mlp,
+    attention: Box<dyn Attend>,
+    mlp: Box<dyn Feed>,
     input_norm: Norm,
     post_norm: Norm,
 }
 
 impl Decoder {
     pub fn new(build: &Build<'_>) -> Self {
-        let attention = Attention::new(build);
-        let mlp = Mlp::new(build);
+        let attention = Box::new(Attention::new(build));
+        Self::of(build, attention, Box::new(Mlp::new(build)))
+    }
+
+    /// A block of these two layers, which have declared their parameters.
+    pub fn of(build: &Build<'_>, attention: Box<dyn Attend>, mlp: Box<dyn Feed>) -> Self {
         let norm = |name| {
             build.tape.at(name, sources::PYTORCH_AUTOGRAD);
             Norm::new(build, build.with.h(), build.shapes.rows)

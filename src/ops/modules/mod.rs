@@ -6,7 +6,9 @@
 mod attention;
 mod bloom;
 mod decoder;
+mod deepseek;
 mod ends;
+mod experts;
 mod gemma;
 mod gpt2;
 mod mlp;
@@ -28,12 +30,13 @@ pub(crate) trait Block: std::fmt::Debug {
 }
 
 /// The block at that place, with its parameters declared in the order in which the family registers them.
-pub(crate) fn block(build: &Build<'_>, _layer: u64) -> Box<dyn Block> {
+pub(crate) fn block(build: &Build<'_>, layer: u64) -> Box<dyn Block> {
     match build.model().family {
         Family::Gpt2 => Box::new(gpt2::Gpt2::new(build)),
         Family::Bloom => Box::new(bloom::Bloom::new(build)),
         Family::GptNeox => Box::new(neox::Neox::new(build)),
         Family::Gemma2 => Box::new(gemma::Gemma2::new(build)),
+        Family::DeepseekV2 | Family::DeepseekV3 => Box::new(deepseek::block(build, layer)),
         // One arm for each family whose block is not llama's.
         _ => Box::new(decoder::Decoder::new(build)),
     }

@@ -51,7 +51,7 @@ pub(crate) const LOG_SOFTMAX: Function = function("log-probabilities", Save::Out
 pub(crate) const SCALE: Function = function("scaled", Save::Nothing, 0);
 
 impl<'t> Var<'t> {
-    fn operand(&self) -> Operand {
+    pub(super) fn operand(&self) -> Operand {
         Operand { node: self.node, form: self.form, dtype: self.dtype }
     }
 
@@ -111,7 +111,7 @@ impl<'t> Var<'t> {
         self.view_as(Rule::View, form)
     }
 
-    fn view_as(mut self, rule: Rule, form: Form) -> Self {
+    pub(super) fn view_as(mut self, rule: Rule, form: Form) -> Self {
         let operand = self.operand();
         self.node = self.tape.state.borrow_mut().node(rule, [operand, Operand::NOTHING, Operand::NOTHING], 0.0);
         self.form = form;
@@ -208,13 +208,6 @@ impl<'t> Var<'t> {
         self.binary(other, Rule::Mul, "product", form, saves)
     }
 
-    /// `a / b`: the divisor is saved if anybody wants a gradient, the dividend if the divisor does.
-    pub fn div(self, other: Self) -> Self {
-        let form = self.larger(&other);
-        let saves = [other.node != NONE, true];
-        self.binary(other, Rule::Div, "quotient", form, saves)
-    }
-
     /// Two tensors side by side.
     pub fn cat(self, other: Self, form: Form) -> Self {
         self.binary(other, Rule::Cat, "joined", form, [false; 2]).ordered(Order::Plain)
@@ -225,6 +218,12 @@ impl<'t> Var<'t> {
         let tape = self.tape;
         let bias = bias.map(|bias| tape.weight(bias));
         let weight = tape.weight(weight);
+        self.linear_by(weight, bias, form, flops)
+    }
+
+    /// [`Self::linear`] with a weight as it is read.
+    pub fn linear_by(self, weight: Self, bias: Option<Self>, form: Form, flops: f64) -> Self {
+        let tape = self.tape;
         let x = self.for_product();
         let mut state = tape.state.borrow_mut();
         let third = bias.as_ref().map_or(Operand::NOTHING, Var::operand);
@@ -304,8 +303,8 @@ impl<'t> Var<'t> {
         self
     }
 
-    /// Three parts that lie beside each other: views, whose gradients backward joins again.
-    pub fn split(self, parts: [Form; 3]) -> [Self; 3] {
+    /// Up to three parts that lie beside each other: views, whose gradients backward joins again.
+    pub fn split<const N: usize>(self, parts: [Form; N]) -> [Self; N] {
         let form = self.form;
         let whole = self.view_as(Rule::Split, form);
         let mut number = 0;

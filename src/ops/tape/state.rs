@@ -144,6 +144,10 @@ pub(crate) enum Rule {
     Heads,
     /// Heads by tokens turned into tokens by heads.
     Merge,
+    /// Seen in the operand's larger shape.
+    Spread,
+    /// Written over a part of a tensor.
+    Fill,
     /// Narrow views of it.
     Cat,
     /// A matrix product with a weight, and a bias.
