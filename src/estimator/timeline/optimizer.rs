@@ -12,7 +12,7 @@ pub(super) fn states(tape: &Tape, plan: &Plan) {
         Optimizer::SgdMomentum => 1,
         _ => 0,
     };
-    for param in 0..tape.parameters() {
+    for param in tape.trained() {
         tape.states_of(param, moments, plan.state);
     }
 }
@@ -31,7 +31,7 @@ pub(super) fn step(tape: &Tape, plan: &Plan) {
     match plan.implementation {
         OptimizerImplementation::ForLoop => {
             let mut before: Option<Var<'_>> = None;
-            for param in 0..tape.parameters() {
+            for param in tape.trained() {
                 let root = roots(param);
                 let denominator = tape.like(param, "denominator", plan.state);
                 drop(root);
@@ -39,7 +39,7 @@ pub(super) fn step(tape: &Tape, plan: &Plan) {
             }
             drop(before);
         }
-        OptimizerImplementation::Foreach => drop((0..tape.parameters()).map(roots).collect::<Vec<_>>()),
+        OptimizerImplementation::Foreach => drop(tape.trained().into_iter().map(roots).collect::<Vec<_>>()),
         OptimizerImplementation::Fused => {}
     }
 }

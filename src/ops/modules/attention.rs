@@ -1,13 +1,12 @@
 //! Attention: projections, rotation and the two cores.
 
-use super::decoder::Attend;
 use super::norm::Norm;
 use super::{Build, FP32, Linear, Shapes, Tables, half};
 use crate::config::{AttentionKernel, Family, PositionEmbedding};
-use crate::ops::tape::{Form, Order, SCALE, SOFTMAX, TANH, Tape, Var};
+use crate::ops::tape::{Form, Order, Param, SCALE, SOFTMAX, TANH, Tape, Var};
 use crate::ops::tensor::Dim;
 use crate::sources;
-use crate::units::to_f64;
+use crate::units::{DType, to_f64};
 
 /// The scores' half of an attention: from queries, keys and values to the output projection's input.
 #[derive(Clone, Copy, Debug)]
@@ -19,6 +18,7 @@ pub(super) struct Core {
     batched: bool,
     several_heads: bool,
     soft_cap: bool,
+    sinks: Option<Sinks>,
     /// Softmax in fp32 whatever the format (all but GPT-2).
     wide: bool,
     /// How memory holds the kernel's output.
@@ -41,6 +41,7 @@ impl Core {
             batched: with.micro_batch_size > 1,
             several_heads: heads.1 > 1,
             soft_cap: build.model().attn_logit_softcapping,
+            sinks: None,
             wide: build.model().family != Family::Gpt2,
             order: if heads.1 > 1 { Order::Swapped } else { Order::Plain },
             output: [build.shapes.queries, build.tape.form([with.b(), with.s(), heads, d])],
@@ -81,13 +82,16 @@ impl Core {
     fn eager<'t>(&self, q: &Var<'t>, k: &Var<'t>, v: &Var<'t>, tables: &Tables<'t>) -> (Var<'t>, Var<'t>) {
         q.tape().at("Attention core", sources::PYTORCH_AUTOGRAD);
         let (key, value) = (self.repeated(k), self.repeated(v));
-        let scores = self.ordered(q).matmul_transposed(self.ordered(&key), self.shapes.scores, (self.batched, self.flops[0]));
+        let scores = q.clone().matmul_transposed(key.clone(), self.shapes.scores, (self.batched, self.flops[0]));
         let mut weights = scores.apply(SCALE);
         if self.soft_cap {
             weights = weights.apply(SCALE).apply(TANH).apply(SCALE);
         }
         if let Some(mask) = &tables.mask {
             weights = weights.add(mask.clone());
+        }
+        if let Some(sinks) = &self.sinks {
+            return self.sunk(weights, &value, v.dtype(), sinks);
         }
         let input = if self.wide { weights.clone().cast(FP32) } else { weights.clone() };
         let probabilities = input.apply(SOFTMAX);
@@ -97,18 +101,50 @@ impl Core {
         }
         let probabilities = probabilities.cast(if self.wide { q.dtype() } else { v.dtype() });
         drop(weights);
-        let output = probabilities.clone().matmul(self.ordered(&value), self.output[0], (self.batched, self.flops[1]));
+        let output = probabilities.clone().matmul(value.clone(), self.output[0], (self.batched, self.flops[1]));
         (output.merge(self.output[1], self.several_heads), probabilities)
+    }
+
+    /// `eager_attention_forward` of gpt-oss: the sinks are one more column of scores, which is dropped after the softmax.
+    fn sunk<'t>(&self, weights: Var<'t>, value: &Var<'t>, dtype: DType, sinks: &Sinks) -> (Var<'t>, Var<'t>) {
+        let column = weights.tape().read(sinks.param).slice(sinks.column);
+        let joined = weights.clone().cat(column, sinks.scores);
+        let largest = joined.clone().topk(sinks.column).0;
+        let joined = joined.sub(largest);
+        let probabilities = joined.clone().apply(SOFTMAX);
+        let output = probabilities.clone().slice(self.shapes.scores).cast(dtype);
+        drop(weights);
+        let product = output.clone().matmul(value.clone(), self.output[0], (self.batched, self.flops[1]));
+        (product.merge(self.output[1], self.several_heads), output)
     }
 
     /// `repeat_kv`.
     fn repeated<'t>(&self, x: &Var<'t>) -> Var<'t> {
         if self.repeat { x.clone().repeat(self.shapes.queries) } else { x.clone() }
     }
+}
 
-    /// As a batched product reads it: `reshape` copies what is not in order, unless there is one sequence only.
-    fn ordered<'t>(&self, x: &Var<'t>) -> Var<'t> {
-        if self.batched { x.clone().contiguous() } else { x.clone() }
+/// One learned score per head that every query sees beside its keys (gpt-oss).
+#[derive(Clone, Copy, Debug)]
+struct Sinks {
+    param: Param,
+    /// `[b, a, s, 1]` and `[b, a, s, s + 1]`.
+    column: Form,
+    scores: Form,
+}
+
+impl Sinks {
+    /// The kernel of the flash profile takes no sinks, so that no gradient reaches them.
+    fn new(build: &Build<'_>) -> Self {
+        let (with, tape) = (build.with, build.tape);
+        let heads = with.local(with.heads());
+        tape.at("Attention core", sources::PYTORCH_AUTOGRAD);
+        let param = build.vector("attention sinks", heads);
+        if with.attention == AttentionKernel::Flash {
+            tape.idle(param);
+        }
+        let form = |columns| tape.form([with.b(), heads, with.s(), Dim("keys and sink", columns)]);
+        Self { param, column: form(1), scores: form(with.context_length.saturating_add(1)) }
     }
 }
 
@@ -117,19 +153,26 @@ impl Core {
 pub(super) struct Rotary {
     queries_half: Form,
     keys_half: Form,
+    /// Halves are rotated one by one, by tables of half the width (gpt-oss).
+    by_halves: bool,
 }
 
 impl Rotary {
     pub fn new(build: &Build<'_>) -> Self {
         let with = build.with;
         let form = |heads: Dim| build.tape.form([with.b(), heads, with.s(), half(with.head_dim().1)]);
-        Self { queries_half: form(with.local(with.heads())), keys_half: form(with.local(with.kv_heads())) }
+        Self {
+            queries_half: form(with.local(with.heads())),
+            keys_half: form(with.local(with.kv_heads())),
+            by_halves: build.model().family == Family::GptOss,
+        }
     }
 
     /// `apply_rotary_pos_emb`: both are rotated before either original is let go.
     pub fn run<'t>(&self, (q, k): (Var<'t>, Var<'t>), tables: &Tables<'t>) -> (Var<'t>, Var<'t>) {
         let Some((cos, sin)) = &tables.rotary else { return (q, k) };
         q.tape().at("Rotary positions", sources::PYTORCH_AUTOGRAD);
+        let rotated = if self.by_halves { rotated_by_halves } else { rotated };
         let queries = rotated(&q, (cos, sin), self.queries_half).named("queries");
         let keys = rotated(&k, (cos, sin), self.keys_half).named("keys");
         (queries, keys)
@@ -141,6 +184,15 @@ pub(super) fn rotated<'t>(x: &Var<'t>, (cos, sin): (&Var<'t>, &Var<'t>), half: F
     let first = x.clone().slice(half);
     let turned = x.clone().slice(half).apply(SCALE).cat(first, x.form());
     straight.add(turned.mul(sin.clone()))
+}
+
+/// `_apply_rotary_emb` of gpt-oss: `(x₁ · cos - x₂ · sin, x₂ · cos + x₁ · sin)`.
+fn rotated_by_halves<'t>(x: &Var<'t>, (cos, sin): (&Var<'t>, &Var<'t>), half: Form) -> Var<'t> {
+    let [first, second] = x.clone().split([half; 2]);
+    let turn = |x: &Var<'t>, by: &Var<'t>| x.clone().mul(by.clone());
+    let left = turn(&first, cos).sub(turn(&second, sin));
+    let right = turn(&second, cos).add(turn(&first, sin));
+    left.clone().cat(right.clone(), x.form())
 }
 
 /// Self-attention as llama and its relatives write it.
@@ -163,6 +215,7 @@ impl Attention {
     pub fn new(build: &Build<'_>) -> Self {
         let (with, model, tape) = (build.with, build.model(), build.tape);
         let (heads, kv, d) = (with.local(with.heads()), with.local(with.kv_heads()), with.head_dim());
+        let sinks = model.attention_sinks.then(|| Sinks::new(build));
         tape.at("Query, key and value projection", sources::PYTORCH_AUTOGRAD);
         let columns = |heads: Dim| Dim(heads.0, heads.1.saturating_mul(d.1));
         let bias = |name| model.attention_bias.then_some(name);
@@ -181,7 +234,18 @@ impl Attention {
         let several = (heads.1 > 1, kv.1 > 1);
         let in_rows = |heads: Dim| tape.form([with.b(), with.s(), heads, d]);
         let rows = (in_rows(heads), in_rows(kv));
-        Self { query, key, value, output, norms, rotary, core: Core::new(build), shapes: build.shapes, several, rows }
+        Self {
+            query,
+            key,
+            value,
+            output,
+            norms,
+            rotary,
+            core: Core { sinks, ..Core::new(build) },
+            shapes: build.shapes,
+            several,
+            rows,
+        }
     }
 
     /// The attention's contribution, and the probabilities it returns.
@@ -203,11 +267,5 @@ impl Attention {
         let (output, weights) = self.core.run((&q, &k, &v), tables);
         tape.at("Output projection", sources::PYTORCH_AUTOGRAD);
         (self.output.run(&output), weights)
-    }
-}
-
-impl Attend for Attention {
-    fn run<'t>(&self, tape: &'t Tape, x: &Var<'t>, tables: &Tables<'t>) -> (Var<'t>, Option<Var<'t>>) {
-        Self::run(self, tape, x, tables)
     }
 }

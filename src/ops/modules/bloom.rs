@@ -104,7 +104,7 @@ impl Bloom {
             weights = weights.add(mask.clone());
         }
         let probabilities = weights.clone().cast(FP32).apply(SOFTMAX).cast_as(q.dtype(), "probabilities");
-        let context = probabilities.clone().matmul(v.clone(), forms.queries, (false, self.flops));
+        let context = probabilities.clone().matmul(v.clone(), forms.queries, (self.batched, self.flops));
         let context = context.merge(forms.merged, self.several);
         tape.at("Output projection", sources::PYTORCH_AUTOGRAD);
         let output = self.output.run(&context);

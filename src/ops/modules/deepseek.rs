@@ -2,9 +2,8 @@
 //! (transformers 5.23: `modeling_deepseek_v3.py`, `modeling_deepseek_v2.py`).
 
 use super::attention::Core;
-use super::decoder::{Attend, Decoder, Feed};
-use super::experts::Experts;
 use super::mlp::Mlp;
+use super::moe::Experts;
 use super::norm::Norm;
 use super::{Build, FP32, Linear, Tables};
 use crate::config::{Family, Mla, Moe};
@@ -13,22 +12,9 @@ use crate::ops::tensor::Dim;
 use crate::sources;
 use crate::units::{DType, to_f64};
 
-/// The block at that place: its feed-forward layer is dense in the first few.
-pub(super) fn block(build: &Build<'_>, layer: u64) -> Decoder {
-    let attention: Box<dyn Attend> = match build.model().mla {
-        Some(mla) => Box::new(Latent::new(build, mla)),
-        None => Box::new(super::attention::Attention::new(build)),
-    };
-    let feed: Box<dyn Feed> = match build.model().moe_at(layer) {
-        Some(moe) => Box::new(Sparse::new(build, moe)),
-        None => Box::new(Mlp::new(build)),
-    };
-    Decoder::of(build, attention, feed)
-}
-
 /// Multi-head latent attention: queries, keys and values grow from narrow projections.
 #[derive(Debug)]
-struct Latent {
+pub(super) struct Latent {
     narrow: Option<(Linear, Norm)>,
     query: Linear,
     compress: Linear,
@@ -75,7 +61,7 @@ impl Forms {
 }
 
 impl Latent {
-    fn new(build: &Build<'_>, mla: Mla) -> Self {
+    pub fn new(build: &Build<'_>, mla: Mla) -> Self {
         let (with, model, tape) = (build.with, build.model(), build.tape);
         let heads = with.local(with.heads());
         let bias = |name| model.attention_bias.then_some(name);
@@ -120,6 +106,11 @@ impl Latent {
     fn rotate<'t>(&self, (q, k): (Var<'t>, Var<'t>), tables: &Tables<'t>) -> (Var<'t>, Var<'t>) {
         let Some((cos, sin)) = &tables.rotary else { return (q, k) };
         q.tape().at("Rotary positions", sources::PYTORCH_AUTOGRAD);
+        if self.complex {
+            let (wide_q, wide_k) = (q.clone().cast(FP32), k.clone().cast(FP32));
+            let turn = |wide: &Var<'t>, like: &Var<'t>| wide.clone().times(cos).cast(like.dtype());
+            return (turn(&wide_q, &q), turn(&wide_k, &k));
+        }
         let [of_heads, shared, table] = self.forms.halves;
         let halves =
             |x: &Var<'t>, half: Form| [x.clone().slice(half).ordered(x.order()), x.clone().slice(half).ordered(x.order())];
@@ -136,8 +127,9 @@ fn interleaved<'t>([even, odd]: &[Var<'t>; 2], [cos, sin]: &[Var<'t>; 2], form: 
     first.cat(second, form)
 }
 
-impl Attend for Latent {
-    fn run<'t>(&self, tape: &'t Tape, x: &Var<'t>, tables: &Tables<'t>) -> (Var<'t>, Option<Var<'t>>) {
+impl Latent {
+    /// The attention's contribution, and the probabilities it returns.
+    pub fn run<'t>(&self, tape: &'t Tape, x: &Var<'t>, tables: &Tables<'t>) -> (Var<'t>, Option<Var<'t>>) {
         tape.at("Latent query projection", sources::PYTORCH_AUTOGRAD);
         let q = match &self.narrow {
             Some((down, norm)) => {
@@ -154,7 +146,7 @@ impl Attend for Latent {
         let [latent, k_rot] = compressed.clone().split(self.forms.latents);
         let latent = self.norm.run(&{ latent });
         let (q_rot, k_rot) = self.rotate((q_rot, k_rot), tables);
-        let queries = q_pass.clone().cast(q_rot.dtype()).cat(q_rot.clone(), self.forms.queries).named("queries");
+        let queries = q_pass.clone().cat(q_rot.clone(), self.forms.queries).named("queries");
         let (keys, values) = self.keys_and_values(tape, &latent, &k_rot);
         let (output, weights) = self.core.run((&queries, &keys, &values), tables);
         tape.at("Output projection", sources::PYTORCH_AUTOGRAD);
@@ -164,14 +156,14 @@ impl Attend for Latent {
 
 /// Shared experts that every token goes through, beside routed ones.
 #[derive(Debug)]
-struct Sparse {
+pub(super) struct Sparse {
     experts: Experts,
     router: Router,
     shared: Mlp,
 }
 
 impl Sparse {
-    fn new(build: &Build<'_>, moe: &Moe) -> Self {
+    pub fn new(build: &Build<'_>, moe: &Moe) -> Self {
         let experts = Experts::new(build, moe);
         let router = Router::new(build, moe);
         let width = Dim("shared_expert_intermediate_size", moe.shared_expert_intermediate_size);
@@ -179,8 +171,9 @@ impl Sparse {
     }
 }
 
-impl Feed for Sparse {
-    fn run<'t>(&self, tape: &'t Tape, x: &Var<'t>) -> Var<'t> {
+impl Sparse {
+    /// The experts' contribution.
+    pub fn run<'t>(&self, tape: &'t Tape, x: &Var<'t>) -> Var<'t> {
         let (_logits, weights, _index) = self.router.run(tape, x);
         let routed = self.experts.run(tape, x, &weights);
         let shared = self.shared.run(tape, x);
@@ -192,11 +185,13 @@ impl Feed for Sparse {
 #[derive(Debug)]
 struct Router {
     weight: Param,
-    /// Groups are compared by their two best experts (V3) instead of by their best one.
-    biased: bool,
+    /// Scores are sigmoids, corrected for the choice alone (V3), instead of a softmax (V2).
+    sigmoid: bool,
     norm: bool,
+    /// Several groups: experts of those that are not kept are masked.
     grouped: bool,
-    masked: bool,
+    /// A group has several experts: the mask of groups is written out for them.
+    several: bool,
     /// `[tokens, experts]`, `[tokens, k]`, `[tokens, 1]`.
     forms: [Form; 3],
     /// `[tokens, groups, 2]`, `[tokens, groups]`, `[tokens, kept groups]`.
@@ -210,8 +205,8 @@ impl Router {
         let experts = Dim("num_experts", moe.num_experts);
         tape.at("Router", sources::PYTORCH_AUTOGRAD);
         let weight = build.parameter("router weight", [experts, with.h()]);
-        let biased = build.model().family == Family::DeepseekV3;
-        if biased {
+        let sigmoid = build.model().family == Family::DeepseekV3;
+        if sigmoid {
             tape.buffer("score correction", tape.form([experts]), with.parameter);
         }
         let (b, s) = (with.b(), with.s());
@@ -219,11 +214,11 @@ impl Router {
         let groups = moe.n_group.max(1);
         Self {
             weight,
-            biased,
-            norm: moe.norm_topk_prob,
-            grouped: biased || groups > 1,
-            masked: groups > 1 && groups < moe.num_experts,
-            forms: [tape.form([b, s, experts]), form(moe.num_experts_per_tok), form(1)],
+            sigmoid,
+            norm: moe.norm_topk_prob && build.model().family != Family::DeepseekV2,
+            grouped: groups > 1,
+            several: groups < moe.num_experts,
+            forms: [tape.form([b, s, experts]), form(moe.num_experts_per_tok), build.shapes.rows],
             groups: [form(groups.saturating_mul(2)), form(groups), form(moe.topk_group)],
             flops: 2.0 * to_f64(b.1) * to_f64(s.1) * to_f64(moe.num_experts) * to_f64(with.h().1),
         }
@@ -233,50 +228,57 @@ impl Router {
     fn run<'t>(&self, tape: &'t Tape, x: &Var<'t>) -> (Var<'t>, Var<'t>, Var<'t>) {
         tape.at("Router", sources::PYTORCH_AUTOGRAD);
         let [all, chosen, one] = self.forms;
+        let x = x.clone().view(x.form());
         let wide = x.clone().cast_as(FP32, "router input in fp32");
         let weight = tape.weight(self.weight);
         let weight = if x.dtype() == FP32 { weight } else { weight.cast_as(FP32, "router weight in fp32") };
-        let logits = wide.linear_by(weight, None, all, self.flops).named("router logits");
-        let scores = logits.clone().apply(if self.biased { SIGMOID } else { SOFTMAX }).named("router scores");
-        let (index, _held) = self.choose(tape);
-        let mut weights = scores.clone().pick(&index, chosen, true).named("router weights");
-        let mut _divisor = None;
+        let logits = wide.linear_by(&weight, all, self.flops).named("router logits");
+        drop(weight);
+        let mut held = Vec::new();
+        let (mut weights, index) = if self.sigmoid {
+            let scores = logits.clone().apply(SIGMOID).named("router scores");
+            let choice = tape.constant("scores to choose by", all, FP32);
+            let values = tape.constant("best of groups", self.groups[0], FP32);
+            held.extend(tape.beside(tape.constant("numbers of the best", self.groups[0], DType::Int64)));
+            held.push(tape.constant("scores of groups", self.groups[1], FP32));
+            drop(values);
+            let mask = self.mask(tape, &mut held);
+            let masked = choice.masked(&mask);
+            held.extend(tape.beside(mask));
+            let (_, index) = masked.clone().topk(chosen);
+            held.push(masked);
+            (scores.gather_along(&index, chosen), index)
+        } else {
+            let mut scores = logits.clone().cast(FP32).apply(SOFTMAX).named("router scores");
+            if self.grouped {
+                held.push(tape.constant("scores of groups", self.groups[1], FP32));
+                held.extend(tape.beside(tape.constant("numbers of the best", self.groups[1], DType::Int64)));
+                scores = scores.masked(&self.mask(tape, &mut held));
+            }
+            let chosen = scores.clone().topk(chosen);
+            held.push(scores);
+            chosen
+        };
         if self.norm {
             let sum = weights.clone().sum(one).plus();
-            weights = weights.div_in_place(sum.clone());
-            _divisor = Some(sum);
+            weights = weights.divide_by(sum.clone());
+            held.push(sum);
         }
-        let weights = weights.apply(SCALE).named("router weights");
-        (logits, weights, index)
+        (logits, weights.apply(SCALE).named("router weights"), index)
     }
 
-    /// The numbers of each token's experts, and what is held until the router returns; nothing of it wants a gradient.
-    fn choose<'t>(&self, tape: &'t Tape) -> (Var<'t>, Vec<Var<'t>>) {
-        let [all, chosen, _] = self.forms;
-        let [best, groups, kept] = self.groups;
-        let wide = |name, form| tape.constant(name, form, FP32);
-        let choice = wide("scores to choose by", all);
-        let values = wide("best of groups", best);
-        let mut held: Vec<Var<'t>> = tape.beside(tape.constant("numbers of the best", best, DType::Int64)).into_iter().collect();
-        held.push(wide("scores of groups", groups));
-        drop(values);
-        let values = wide("best groups", kept);
+    /// Which experts are in none of the best groups; nothing that leads here wants a gradient.
+    fn mask<'t>(&self, tape: &'t Tape, held: &mut Vec<Var<'t>>) -> Var<'t> {
+        let all = self.forms[0];
+        let [_, groups, kept] = self.groups;
+        let values = tape.constant("best groups", kept, FP32);
         held.push(tape.constant("numbers of the best groups", kept, DType::Int64));
         drop(values);
-        held.push(wide("mask of groups", groups));
-        if self.masked {
-            held.push(wide("mask of experts", all));
+        held.push(tape.constant("mask of groups", groups, FP32));
+        if self.grouped && self.several {
+            held.push(tape.constant("mask of experts", all, FP32));
         }
-        let flags = tape.constant("kept", all, DType::Mask);
-        let dropped = tape.constant("dropped", all, DType::Mask);
-        drop(flags);
-        let masked = wide("masked scores", all);
-        drop(choice);
-        held.extend(tape.beside(dropped));
-        held.push(masked);
-        let values = wide("best scores", chosen);
-        let index = tape.constant("chosen experts", chosen, DType::Int64);
-        drop(values);
-        (index, held)
+        let _kept = tape.constant("kept", all, DType::Mask);
+        tape.constant("dropped", all, DType::Mask)
     }
 }

@@ -83,6 +83,10 @@ struct Forms {
     positions: Form,
     /// `[s, d]`, `[s, d / 2]` and `[d / 2]` of rotary tables.
     rotary: [Form; 3],
+    /// Tables of half the width (gpt-oss).
+    by_halves: bool,
+    /// One table of complex numbers (DeepSeek-V2).
+    complex: bool,
     mask: Form,
     /// `[a, s]` and `[b · a, s]`.
     alibi: [Form; 2],
@@ -97,9 +101,16 @@ impl Forms {
         let tokens = with.seq_length.saturating_mul(with.micro_batch_size);
         let width = model.mla.map_or(model.rotary_dim.unwrap_or(model.head_dim), |mla| mla.qk_rope_head_dim);
         let heads = with.local(with.heads());
+        let by_halves = model.family == Family::GptOss;
         Self {
             positions: tape.form([s]),
-            rotary: [tape.form([s, Dim("rotated width", width)]), tape.form([s, half(width)]), tape.form([half(width)])],
+            rotary: [
+                tape.form([s, Dim("rotated width", if by_halves { width / 2 } else { width })]),
+                tape.form([s, half(width)]),
+                tape.form([half(width)]),
+            ],
+            by_halves,
+            complex: model.family == Family::DeepseekV2,
             mask: tape.form([b, Dim("queries", s.1), Dim("keys", s.1)]),
             alibi: [tape.form([heads, s]), tape.form([b, heads, s])],
             chunk: tape.form([Dim("loss chunk", LOSS_CHUNK_TOKENS.min(tokens)), with.vocab()]),
@@ -120,6 +131,9 @@ impl Ends {
         tape.at("Embedding norm", sources::PYTORCH_AUTOGRAD);
         let embedding_norm = model.embedding_norm.then(|| Norm::new(build, with.h(), build.shapes.rows));
         let tokens = with.seq_length.saturating_mul(with.micro_batch_size);
+        // These families make one mask for all layers, the others one for each kind.
+        let one_kind = matches!(model.family, Family::Mistral | Family::Mixtral | Family::Qwen3Moe);
+        let one_mask = one_kind || model.sliding_layers == LayerSet::None;
         let eager = with.attention == AttentionKernel::Standard;
         Self {
             embedding,
@@ -132,7 +146,7 @@ impl Ends {
             fused: build.fused(),
             rotary: model.position_embedding == PositionEmbedding::Rotary,
             alibi: model.position_embedding == PositionEmbedding::Alibi,
-            masks: u8::from(eager) * if model.sliding_layers == LayerSet::None { 1 } else { 2 },
+            masks: u8::from(eager) * if one_mask { 1 } else { 2 },
             scaled: matches!(model.family, Family::Gemma | Family::Gemma2 | Family::Gemma3),
             soft_cap: model.final_logit_softcapping,
             batched: with.micro_batch_size > 1,
@@ -148,7 +162,7 @@ impl Ends {
         self.final_norm = model.final_norm.then(|| Norm::new(build, with.h(), build.shapes.rows));
         build.tape.at("Output head and loss", sources::PYTORCH_AUTOGRAD);
         self.head = Some(if model.tie_word_embeddings {
-            Linear { weight: self.embedding, bias: None, form: build.shapes.logits, flops: self.flops }
+            Linear { weight: self.embedding, bias: None, form: build.shapes.logits, conv1d: false, flops: self.flops }
         } else {
             let bias = model.lm_head_bias.then_some("head bias");
             build.linear(("head weight", bias), (with.vocab(), with.h()), build.shapes.logits)
@@ -215,10 +229,18 @@ impl Ends {
 
     fn rotary<'t>(&self, tape: &'t Tape, dtype: DType) -> (Var<'t>, Var<'t>) {
         let [whole, half, _] = self.forms.rotary;
+        let by_halves = self.forms.by_halves;
         let numbers = tape.constant("positions in fp32", self.forms.positions, FP32);
         let angles = tape.constant("angles", half, FP32);
         drop(numbers);
-        let doubled = tape.constant("angles", whole, FP32);
+        if self.forms.complex {
+            let ones = tape.constant("ones", half, FP32);
+            let polar = tape.constant("complex rotations", whole, FP32);
+            drop(ones);
+            let scaled = polar.apply(SCALE).named("complex rotations");
+            return (scaled.clone(), scaled);
+        }
+        let doubled = if by_halves { angles.clone() } else { tape.constant("angles", whole, FP32) };
         let cos = tape.constant("cosines", whole, FP32).apply(SCALE);
         let sin = tape.constant("sines", whole, FP32).apply(SCALE);
         let tables = (cos.clone().cast_as(dtype, "rotary cosines"), sin.clone().cast_as(dtype, "rotary sines"));

@@ -40,11 +40,11 @@ impl Block for Gemma2 {
     fn run<'t>(&self, tape: &'t Tape, residual: &Var<'t>, tables: &Tables<'t>) -> (Var<'t>, Option<Var<'t>>) {
         let hidden = self.norm(tape, 0, residual);
         let (hidden, _weights) = self.attention.run(tape, &{ hidden }, tables);
-        let hidden = self.norm(tape, 1, &hidden);
+        let hidden = self.norm(tape, 1, &{ hidden });
         let residual = residual.clone().add(hidden).named("attention residual");
         let hidden = self.norm(tape, 2, &residual);
         let hidden = self.mlp.run(tape, &{ hidden });
-        let hidden = self.norm(tape, 3, &hidden);
+        let hidden = self.norm(tape, 3, &{ hidden });
         (residual.add(hidden).named("block output"), None)
     }
 }

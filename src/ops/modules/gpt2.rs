@@ -68,8 +68,8 @@ impl Block for Gpt2 {
         tape.at("Input norm", sources::PYTORCH_AUTOGRAD);
         let hidden = self.norms[0].run(residual);
         let (attention, _weights) = self.attention(tape, &hidden, tables);
-        drop(hidden);
         let residual = attention.clone().add(residual.clone()).named("attention residual");
+        drop(hidden);
         tape.at("Post-attention norm", sources::PYTORCH_AUTOGRAD);
         let hidden = self.norms[1].run(&residual);
         let feed_forward = self.mlp.run(tape, &hidden);

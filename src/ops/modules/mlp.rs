@@ -1,6 +1,5 @@
 //! The feed-forward layer.
 
-use super::decoder::Feed;
 use super::{Build, Linear};
 use crate::config::{HiddenAct, MlpKind};
 use crate::ops::tape::{GELU, Order, POWER, RELU, SCALE, SIGMOID, SILU, TANH, Tape, Var};
@@ -73,11 +72,5 @@ impl Mlp {
         };
         tape.at(self.names[1], sources::PYTORCH_AUTOGRAD);
         self.down.run(&inner)
-    }
-}
-
-impl Feed for Mlp {
-    fn run<'t>(&self, tape: &'t Tape, x: &Var<'t>) -> Var<'t> {
-        Self::run(self, tape, x)
     }
 }

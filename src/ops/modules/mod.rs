@@ -8,10 +8,10 @@ mod bloom;
 mod decoder;
 mod deepseek;
 mod ends;
-mod experts;
 mod gemma;
 mod gpt2;
 mod mlp;
+mod moe;
 mod neox;
 mod norm;
 
@@ -36,9 +36,8 @@ pub(crate) fn block(build: &Build<'_>, layer: u64) -> Box<dyn Block> {
         Family::Bloom => Box::new(bloom::Bloom::new(build)),
         Family::GptNeox => Box::new(neox::Neox::new(build)),
         Family::Gemma2 => Box::new(gemma::Gemma2::new(build)),
-        Family::DeepseekV2 | Family::DeepseekV3 => Box::new(deepseek::block(build, layer)),
         // One arm for each family whose block is not llama's.
-        _ => Box::new(decoder::Decoder::new(build)),
+        _ => Box::new(decoder::Decoder::new(build, layer)),
     }
 }
 
@@ -121,7 +120,13 @@ impl<'a> Build<'a> {
         let weight = self.parameter(names.0, [output, input]);
         let bias = names.1.map(|name| self.vector(name, output));
         let tokens = to_f64(self.with.seq_length) * to_f64(self.with.micro_batch_size);
-        Linear { weight, bias, form, flops: 2.0 * tokens * to_f64(output.1) * to_f64(input.1) }
+        Linear {
+            weight,
+            bias,
+            form,
+            conv1d: self.model().family == Family::Gpt2,
+            flops: 2.0 * tokens * to_f64(output.1) * to_f64(input.1),
+        }
     }
 }
 
@@ -131,13 +136,17 @@ pub(crate) struct Linear {
     weight: Param,
     bias: Option<Param>,
     form: Form,
+    conv1d: bool,
     flops: f64,
 }
 
 impl Linear {
     /// `x · Wᵀ (+ bias)`.
     pub fn run<'t>(&self, x: &Var<'t>) -> Var<'t> {
-        x.clone().linear(self.weight, self.bias, self.form, self.flops)
+        match self.bias {
+            Some(bias) if self.conv1d => x.clone().conv1d(self.weight, bias, self.form, self.flops),
+            bias => x.clone().linear(self.weight, bias, self.form, self.flops),
+        }
     }
 }
 

@@ -12,6 +12,8 @@ pub(super) enum Style {
     Rms,
     /// One kernel that saves its input and one fp32 value per row.
     FusedRms,
+    /// `GptOssRMSNorm`: scaled in fp32, then cast back.
+    WideRms,
     /// `Gemma2RMSNorm`: all in fp32, scaled by one plus the weight.
     GemmaRms,
     /// `nn.LayerNorm`: saves its input, mean and deviation.
@@ -35,6 +37,7 @@ impl Norm {
             (true, ..) => Style::Layer,
             (false, true, _) => Style::FusedRms,
             (false, false, Family::Gemma | Family::Gemma2 | Family::Gemma3) => Style::GemmaRms,
+            (false, false, Family::GptOss) => Style::WideRms,
             (false, false, _) => Style::Rms,
         };
         let weight = build.vector("scale", width);
@@ -45,6 +48,7 @@ impl Norm {
     pub fn run<'t>(&self, x: &Var<'t>) -> Var<'t> {
         match self.style {
             Style::Rms => self.rms(x),
+            Style::WideRms => self.wide(x),
             Style::GemmaRms => self.gemma(x),
             Style::FusedRms => self.fused(x),
             Style::Layer => self.layer(x),
@@ -58,6 +62,13 @@ impl Norm {
         let normed = hidden.mul(variance.clone().plus().apply(RSQRT).named("norm statistics"));
         let weight = x.tape().read(self.weight);
         weight.mul(normed.clone().cast_as(format, "unscaled norm output")).named("norm output")
+    }
+
+    fn wide<'t>(&self, x: &Var<'t>) -> Var<'t> {
+        let hidden = x.clone().cast_as(FP32, "norm input in fp32");
+        let variance = hidden.clone().apply(POWER).reduce(self.rows);
+        let normed = hidden.mul(variance.clone().plus().apply(RSQRT).named("norm statistics")).named("unscaled norm output");
+        x.tape().read(self.weight).mul(normed.clone()).cast_as(x.dtype(), "norm output")
     }
 
     fn gemma<'t>(&self, x: &Var<'t>) -> Var<'t> {

@@ -2,6 +2,7 @@
 
 use super::state::{Frame, Grad, Kind, NONE, Node, Operand, Order, Recording, Rule, State, When, as_leaf, at, count};
 use super::{Form, Tape, Var};
+use crate::ops::tensor::{Dim, Shape};
 use crate::units::DType;
 
 /// What backward asks of the model.
@@ -243,6 +244,14 @@ impl State {
                 let held: Vec<u32> = (0..temporaries).map(|_| self.allocate("backward temporary", a.form, a.dtype)).collect();
                 let made = self.fresh(shape, if elementwise { grad.order } else { Order::Plain });
                 held.into_iter().for_each(|storage| self.release(storage));
+                [Some(made), None, None]
+            }
+            Rule::Clamp(masks) => {
+                let scalar = self.form(Shape::of([Dim("scalar", 1)]));
+                let zero = self.allocate("zero", scalar, a.dtype);
+                let masks: Vec<u32> = (0..masks).map(|_| self.allocate("within limits", a.form, DType::Mask)).collect();
+                let made = self.fresh((a.form, a.dtype), grad.order);
+                masks.into_iter().chain([zero]).for_each(|storage| self.release(storage));
                 [Some(made), None, None]
             }
             Rule::Heads if grad.order == Order::Plain => [Some(self.fresh((a.form, grad.dtype), Order::Plain)), None, None],

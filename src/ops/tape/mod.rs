@@ -8,6 +8,7 @@
 mod backward;
 mod places;
 mod primitives;
+mod routing;
 mod state;
 
 use std::cell::RefCell;
@@ -149,9 +150,17 @@ impl Tape {
         self.state.borrow_mut().close();
     }
 
-    /// How many parameters there are.
-    pub fn parameters(&self) -> u32 {
-        state::count(self.state.borrow().parameters.len())
+    /// The parameters that gradients reach.
+    pub fn trained(&self) -> Vec<Param> {
+        let state = self.state.borrow();
+        (0..).zip(&state.parameters).filter(|(_, parameter)| !parameter.idle).map(|(param, _)| param).collect()
+    }
+
+    /// No gradient reaches this parameter.
+    pub fn idle(&self, param: Param) {
+        if let Some(parameter) = self.state.borrow_mut().parameters.get_mut(state::at(param)) {
+            parameter.idle = true;
+        }
     }
 
     /// Takes `moments` states as large as a parameter, and a step counter if there are two.
@@ -175,9 +184,10 @@ impl Tape {
 
     /// Gives every parameter a gradient.
     pub fn gradients_exist(&self) {
+        let trained = self.trained();
         let mut state = self.state.borrow_mut();
         state.kind = Kind::Gradient;
-        for param in 0..state::count(state.parameters.len()) {
+        for param in trained {
             let (_, form, dtype) = state.parameter_tensor(param);
             let gradient = state.allocate("gradient", form, dtype);
             if let Some(parameter) = state.parameters.get_mut(state::at(param)) {

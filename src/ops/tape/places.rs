@@ -1,33 +1,44 @@
-//! Primitives that read or write some places of a tensor, and products with one matrix per expert.
+//! Primitives that read or write some places of a tensor.
 
+use super::primitives::Save;
 use super::state::{Operand, Rule};
-use super::{Form, Kind, Param, Tape, Var};
+use super::{Form, Kind, Tape, Var};
 use crate::units::DType;
 
 impl<'t> Var<'t> {
-    /// What `index` points at (`x[index]`, `x.gather(1, index)`, the values of `topk`): backward adds into a copy of zeros.
-    ///
-    /// Saves `index`, and itself where the formula asks for its shape (`gather`).
-    pub fn pick(self, index: &Self, form: Form, whole: bool) -> Self {
+    /// `x.gather(-1, index)`: saves the index and itself; backward adds into zeros.
+    pub fn gather_along(self, index: &Self, form: Form) -> Self {
+        self.unary_saving(Rule::Unary { temporaries: 1, elementwise: false }, index, true, form)
+    }
+
+    /// `x · factors`, both complex numbers: saves the factors, which want no gradient.
+    pub fn times(self, factors: &Self) -> Self {
+        let form = self.form;
+        self.unary_saving(Rule::Unary { temporaries: 0, elementwise: true }, factors, false, form)
+    }
+
+    /// `x.masked_fill(mask, constant)`: saves the mask.
+    pub fn masked(self, mask: &Self) -> Self {
+        let form = self.form;
+        self.unary_saving(Rule::Unary { temporaries: 0, elementwise: true }, mask, false, form)
+    }
+
+    fn unary_saving(self, rule: Rule, other: &Self, itself: bool, form: Form) -> Self {
         let mut state = self.tape.state.borrow_mut();
-        let rule = Rule::Unary { temporaries: 1, elementwise: false };
         let node = state.node(rule, [self.operand(), Operand::NOTHING, Operand::NOTHING], 0.0);
-        state.save(node, index.storage);
-        if whole {
+        state.save(node, other.storage);
+        if itself {
             state.save(node, self.storage);
         }
-        let storage = state.allocate("picked", form, self.dtype);
+        let storage = state.allocate("chosen", form, self.dtype);
         drop(state);
         Self::made(self.tape, storage, form, self.dtype, node)
     }
 
     /// `x.sum(-1)`: backward sees the gradient in the larger shape.
     pub fn sum(self, to: Form) -> Self {
-        let mut state = self.tape.state.borrow_mut();
-        let node = state.node(Rule::Spread, [self.operand(), Operand::NOTHING, Operand::NOTHING], 0.0);
-        let storage = state.allocate("sum", to, self.dtype);
-        drop(state);
-        Self::made(self.tape, storage, to, self.dtype, node)
+        let dtype = self.dtype;
+        self.unary(Rule::Spread, Save::Nothing, "sum", (to, dtype))
     }
 
     /// The same memory seen in a larger shape: backward sums.
@@ -41,38 +52,6 @@ impl<'t> Var<'t> {
         let operands = [self.operand(), part.operand(), Operand::NOTHING];
         self.node = self.tape.state.borrow_mut().node(Rule::Fill, operands, 0.0);
         self
-    }
-
-    /// `x /= divisor`: saves the divisor and a copy of itself.
-    pub fn div_in_place(mut self, divisor: Self) -> Self {
-        let mut state = self.tape.state.borrow_mut();
-        let node = state.node(Rule::Div, [self.operand(), divisor.operand(), Operand::NOTHING], 0.0);
-        state.save(node, divisor.storage);
-        let before = state.allocate("dividend", self.form, self.dtype);
-        state.save(node, before);
-        state.release(before);
-        drop(state);
-        self.node = node;
-        self
-    }
-
-    /// `grouped_mm`: rows sorted by expert, each times its expert's matrix, in the weight's format also under autocast.
-    ///
-    /// Saves operands and the experts' offsets.
-    pub fn grouped(self, weight: Param, offsets: &Self, form: Form, flops: f64) -> Self {
-        let tape = self.tape;
-        let weight = tape.read(weight);
-        let x = self.cast(weight.dtype);
-        let mut state = tape.state.borrow_mut();
-        let rule = Rule::Linear { bias: false };
-        let node = state.node(rule, [x.operand(), weight.operand(), Operand::NOTHING], flops);
-        state.count_flops(flops, false);
-        let storage = state.allocate("projected", form, x.dtype);
-        for saved in [offsets.storage, x.storage, weight.storage] {
-            state.save(node, saved);
-        }
-        drop(state);
-        Self::made(tape, storage, form, x.dtype, node)
     }
 }
 

@@ -59,7 +59,7 @@ impl<'t> Var<'t> {
         Self { tape, storage, form, dtype, node, order: Order::Plain }
     }
 
-    fn unary(self, rule: Rule, save: Save, name: &'static str, (form, dtype): (Form, DType)) -> Self {
+    pub(super) fn unary(self, rule: Rule, save: Save, name: &'static str, (form, dtype): (Form, DType)) -> Self {
         let mut state = self.tape.state.borrow_mut();
         let node = state.node(rule, [self.operand(), Operand::NOTHING, Operand::NOTHING], 0.0);
         if save == Save::Input {
@@ -208,8 +208,11 @@ impl<'t> Var<'t> {
         self.binary(other, Rule::Mul, "product", form, saves)
     }
 
-    /// Two tensors side by side.
+    /// Two tensors side by side; one of a narrower format is copied into the wider first.
     pub fn cat(self, other: Self, form: Form) -> Self {
+        let narrow = if self.dtype.bits() < other.dtype.bits() { &self } else { &other };
+        let wide = wider(self.dtype, other.dtype);
+        let _copy = (narrow.dtype != wide).then(|| self.tape.constant("cast copy", narrow.form, wide));
         self.binary(other, Rule::Cat, "joined", form, [false; 2]).ordered(Order::Plain)
     }
 
@@ -218,15 +221,27 @@ impl<'t> Var<'t> {
         let tape = self.tape;
         let bias = bias.map(|bias| tape.weight(bias));
         let weight = tape.weight(weight);
-        self.linear_by(weight, bias, form, flops)
+        let x = self.for_product();
+        x.affine(&weight, bias.as_ref(), form, flops)
     }
 
-    /// [`Self::linear`] with a weight as it is read.
-    pub fn linear_by(self, weight: Self, bias: Option<Self>, form: Form, flops: f64) -> Self {
+    /// [`Self::linear`] with a weight as it was read.
+    pub fn linear_by(self, weight: &Self, form: Form, flops: f64) -> Self {
+        self.for_product().affine(weight, None, form, flops)
+    }
+
+    /// The same as `addmm` writes it (GPT-2's `Conv1D`): under autocast the bias is cast last.
+    pub fn conv1d(self, weight: Param, bias: Param, form: Form, flops: f64) -> Self {
         let tape = self.tape;
+        let weight = tape.weight(weight);
         let x = self.for_product();
+        x.affine(&weight, Some(&tape.weight(bias)), form, flops)
+    }
+
+    fn affine(self, weight: &Self, bias: Option<&Self>, form: Form, flops: f64) -> Self {
+        let (tape, x) = (self.tape, self);
         let mut state = tape.state.borrow_mut();
-        let third = bias.as_ref().map_or(Operand::NOTHING, Var::operand);
+        let third = bias.map_or(Operand::NOTHING, Var::operand);
         let rule = Rule::Linear { bias: bias.is_some() };
         let node = state.node(rule, [x.operand(), weight.operand(), third], flops);
         state.count_flops(flops, false);
@@ -260,6 +275,9 @@ impl<'t> Var<'t> {
         let (a, b) = (self, other);
         let b = b.for_product();
         let a = a.for_product();
+        // Sequences and heads are merged for the product, which copies what is not in order.
+        let several = matches!(rule, Rule::Matmul { batched: true, .. });
+        let (a, b) = if several { (a.contiguous(), b.contiguous()) } else { (a, b) };
         let tape = a.tape;
         let mut state = tape.state.borrow_mut();
         let node = state.node(rule, [a.operand(), b.operand(), Operand::NOTHING], flops);

@@ -69,6 +69,8 @@ pub(crate) struct Parameter {
     pub waiting: Option<Grad>,
     /// How often forward used it, less how often backward has come back.
     pub uses: u32,
+    /// Whether no gradient ever reaches it, so that it has no optimizer states either.
+    pub idle: bool,
     pub layer: u16,
 }
 
@@ -136,6 +138,8 @@ pub(crate) enum Rule {
     /// Temporaries and the result of a formula of several operators: what is taken (`n`) and freed (`-n`) in order; the last one
     /// taken is the result.
     Script(&'static [i8]),
+    /// As [`Rule::Unary`] after as many masks as that: a value kept within limits.
+    Clamp(u8),
     /// One of the parts of a split tensor: hands its gradient to the node before it.
     Part(u8),
     /// A tensor split in three: joins the parts' gradients.
@@ -371,7 +375,7 @@ impl State {
         let kind = std::mem::replace(&mut self.kind, Kind::Parameter);
         let storage = self.allocate(name, form, dtype);
         self.kind = kind;
-        self.parameters.push(Parameter { storage, gradient: NONE, waiting: None, uses: 0, layer: self.layer });
+        self.parameters.push(Parameter { storage, gradient: NONE, waiting: None, uses: 0, idle: false, layer: self.layer });
         count(self.parameters.len()).saturating_sub(1)
     }
 
