@@ -155,8 +155,16 @@ impl State {
             self.keep_part(node.operands[0].node, usize::from(number), grad);
             return;
         }
-        if grad.order != Order::Plain && matches!(node.rule, Rule::Matmul { batched: true, .. }) {
+        let copied = match node.rule {
             // The product's operands are merged over sequences and heads, which a transposed gradient does not allow.
+            Rule::Matmul { batched: true, .. } => grad.order != Order::Plain,
+            // Complex numbers are seen in what lies side by side, not in a part of a tensor.
+            Rule::Times => {
+                self.storages.get(at(grad.storage)).is_some_and(|whole| self.elements(whole.form) > self.elements(grad.form))
+            }
+            _ => false,
+        };
+        if copied {
             let copy = self.fresh((grad.form, grad.dtype), Order::Plain);
             self.release(grad.storage);
             grad = copy;
@@ -237,6 +245,12 @@ impl State {
                 let shape = (grad.form, grad.dtype);
                 let second = wants(b).then(|| self.fresh(shape, grad.order));
                 [wants(a).then(|| self.fresh(shape, grad.order)), second, None]
+            }
+            Rule::Times => {
+                let conjugate = self.fresh((b.form, b.dtype), Order::Plain);
+                let made = self.fresh((a.form, a.dtype), grad.order);
+                self.release(conjugate.storage);
+                [Some(made), None, None]
             }
             Rule::Div => self.quotient(grad, wants(a), wants(b)),
             Rule::Unary { temporaries, elementwise } => {

@@ -13,8 +13,12 @@ impl<'t> Var<'t> {
 
     /// `x · factors`, both complex numbers: saves the factors, which want no gradient.
     pub fn times(self, factors: &Self) -> Self {
-        let form = self.form;
-        self.unary_saving(Rule::Unary { temporaries: 0, elementwise: true }, factors, false, form)
+        let mut state = self.tape.state.borrow_mut();
+        let node = state.node(Rule::Times, [self.operand(), factors.operand(), Operand::NOTHING], 0.0);
+        state.save(node, factors.storage);
+        let storage = state.allocate("rotated", self.form, self.dtype);
+        drop(state);
+        Self::made(self.tape, storage, self.form, self.dtype, node).ordered(self.order)
     }
 
     /// `x.masked_fill(mask, constant)`: saves the mask.

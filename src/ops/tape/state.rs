@@ -131,6 +131,8 @@ pub(crate) enum Rule {
     Sub,
     /// Multiplies it with the other operand.
     Mul,
+    /// Multiplies it with the conjugate of constant complex numbers.
+    Times,
     /// `a / b`.
     Div,
     /// One tensor like the operand, after some temporaries; `elementwise` ones keep the gradient's order in memory.
