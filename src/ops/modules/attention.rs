@@ -8,12 +8,20 @@ use crate::ops::tensor::Dim;
 use crate::sources;
 use crate::units::{DType, to_f64};
 
+/// How keys and values are repeated for groups of query heads.
+#[derive(Clone, Copy, Debug)]
+enum Repeat {
+    None,
+    /// A single head: `expand` and `reshape` leave a view.
+    View,
+    Copy,
+}
+
 /// The scores' half of an attention: from queries, keys and values to the output projection's input.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Core {
     flash: bool,
-    /// Keys and values are repeated for groups of query heads.
-    repeat: bool,
+    repeat: Repeat,
     /// Several sequences: products of tensors that are not in order copy them.
     batched: bool,
     several_heads: bool,
@@ -37,7 +45,11 @@ impl Core {
         let flops = 2.0 * to_f64(with.seq_length) * to_f64(with.context_length) * to_f64(with.micro_batch_size);
         Self {
             flash: with.attention == AttentionKernel::Flash,
-            repeat: heads.1 != kv.1,
+            repeat: match kv.1 {
+                same if same == heads.1 => Repeat::None,
+                1 => Repeat::View,
+                _ => Repeat::Copy,
+            },
             batched: with.micro_batch_size > 1,
             several_heads: heads.1 > 1,
             soft_cap: build.model().attn_logit_softcapping,
@@ -120,7 +132,11 @@ impl Core {
 
     /// `repeat_kv`.
     fn repeated<'t>(&self, x: &Var<'t>) -> Var<'t> {
-        if self.repeat { x.clone().repeat(self.shapes.queries) } else { x.clone() }
+        match self.repeat {
+            Repeat::None => x.clone(),
+            Repeat::View => x.clone().for_all_heads(self.shapes.queries),
+            Repeat::Copy => x.clone().repeat(self.shapes.queries),
+        }
     }
 }
 

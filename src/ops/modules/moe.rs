@@ -45,11 +45,12 @@ impl Router {
     /// Scores, weights of the picked experts, and which they are.
     fn run<'t>(&self, x: &Var<'t>) -> (Var<'t>, Var<'t>, Var<'t>) {
         x.tape().at("Router", sources::PYTORCH_AUTOGRAD);
-        let logits = self.scores.run(x).named("router scores");
         if self.picks_first {
+            let logits = self.scores.run(x).named("router scores");
             let (values, experts) = logits.clone().topk(self.chosen);
             return (logits, values.clone().apply(SOFTMAX).named("expert weights"), experts);
         }
+        let logits = self.scores.run(&x.clone().view(x.form())).named("router scores");
         let probabilities = logits.clone().cast(FP32).apply(SOFTMAX);
         let (mut weights, experts) = probabilities.clone().topk(self.chosen);
         if self.normalizes {
@@ -139,7 +140,7 @@ impl Experts {
         let places = whole("places of tokens");
         drop(whole("numbers"));
         weighted = weighted.gather(&places, self.rows).named("weighted outputs by token");
-        let sum = weighted.clone().reduce(self.hidden).named("experts' sum");
+        let sum = weighted.clone().sum_of_rows(self.hidden).named("experts' sum");
         sum.clone().cast(x.dtype())
     }
 

@@ -90,7 +90,8 @@ impl<'t> Var<'t> {
         if self.dtype == dtype {
             return self;
         }
-        let (form, order) = (self.form, self.order);
+        let form = self.form;
+        let order = if self.order == Order::Shared { Order::Plain } else { self.order };
         let rule = Rule::Unary { temporaries: 0, elementwise: true };
         self.unary(rule, Save::Nothing, name, (form, dtype)).ordered(order)
     }
@@ -166,6 +167,11 @@ impl<'t> Var<'t> {
     pub fn repeat(self, form: Form) -> Self {
         let dtype = self.dtype;
         self.unary(Rule::Pass, Save::Nothing, "repeated", (form, dtype))
+    }
+
+    /// One head seen as all heads: a view that products of several sequences copy; backward sums.
+    pub fn for_all_heads(self, form: Form) -> Self {
+        self.view_as(Rule::Pass, form).ordered(Order::Shared)
     }
 
     fn binary(self, other: Self, rule: Rule, name: &'static str, form: Form, saves: [bool; 2]) -> Self {

@@ -73,6 +73,16 @@ impl<'t> Var<'t> {
         self.unary(Rule::Clamp(limits), Save::Input, "within limits", shape)
     }
 
+    /// The sum over groups of rows: backward writes every row's gradient out, unless there is one row in a group.
+    pub fn sum_of_rows(self, to: Form) -> Self {
+        let state = self.tape.state.borrow();
+        let single = state.elements(self.form) == state.elements(to);
+        drop(state);
+        let rule = if single { Rule::Pass } else { Rule::Unary { temporaries: 0, elementwise: false } };
+        let dtype = self.dtype;
+        self.unary(rule, Save::Nothing, "sum of rows", (to, dtype))
+    }
+
     fn saves(&self, other: &Self) {
         self.tape.state.borrow_mut().save(self.node, other.storage);
     }

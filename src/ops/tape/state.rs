@@ -94,6 +94,8 @@ pub(crate) enum Order {
     Swapped,
     /// `[b, heads, d, s]`: the gradient of a transposed key.
     Columns,
+    /// One head's memory that stands for all heads.
+    Shared,
 }
 
 impl Order {
@@ -102,7 +104,7 @@ impl Order {
         match self {
             Self::Plain => Self::Swapped,
             Self::Swapped => Self::Plain,
-            Self::Columns => Self::Columns,
+            same => same,
         }
     }
 }
