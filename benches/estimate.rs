@@ -5,7 +5,7 @@
 mod support;
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use headroom::config::DataSharding;
+use headroom::config::{DataSharding, Kernels};
 use headroom::estimator::estimate;
 use headroom::planner::{curve_gpus, curve_seq};
 
@@ -13,6 +13,10 @@ fn benches(criterion: &mut Criterion) {
     let Some(row) = headroom::catalog::model("llama3-70b") else { return };
     let job = support::training_job(&row.config, support::layout(8, 4, 16, DataSharding::Zero1), |_| {});
     criterion.bench_function("estimate", |bench| bench.iter(|| estimate(std::hint::black_box(&job))));
+    let megatron = support::training_job(&row.config, support::layout(8, 4, 16, DataSharding::Zero1), |run| {
+        run.kernels = Kernels::Megatron;
+    });
+    criterion.bench_function("estimate, Megatron-LM", |bench| bench.iter(|| estimate(std::hint::black_box(&megatron))));
     criterion.bench_function("both curves", |bench| {
         bench.iter(|| (curve_seq(std::hint::black_box(&job), None, 120, true), curve_gpus(std::hint::black_box(&job))));
     });

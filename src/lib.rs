@@ -28,8 +28,7 @@
 //! assert_eq!(job.map(|job| estimate(&job).verdict()), Ok(Verdict::DoesNotFit));
 //! ```
 //!
-//! Not modelled yet: mixture of experts, latent attention, sliding windows, state-space layers, context and expert parallelism,
-//! communication time.
+//! Not modelled: state-space layers and linear attention (refused by name), adapters, communication time.
 
 pub mod app;
 pub mod catalog;

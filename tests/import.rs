@@ -177,7 +177,7 @@ fn partial_files_take_the_librarys_defaults() {
         ("qwen2_moe", 4096),
     ];
     let mut kinds = std::collections::BTreeSet::new();
-    for line in include_str!("data/parameters_families.jsonl").lines() {
+    for line in include_str!("data/truth/parameters_families.jsonl").lines() {
         let row: serde_json::Value = serde_json::from_str(line).expect("a row");
         let imported = read(&row["config"].to_string());
         let kind = row["model"].as_str().expect("a kind");

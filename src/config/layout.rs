@@ -47,6 +47,14 @@ pub struct ParallelLayout {
     pub pipeline_model_parallel_size: NonZeroU64,
     /// Data-parallel ranks (d); replicas when serving.
     pub data_parallel_size: NonZeroU64,
+    /// Context-parallel ranks, which share the tokens of a sequence out among themselves.
+    pub context_parallel_size: NonZeroU64,
+    /// Ranks among which the experts are shared out; they are taken from the ranks that hold the same dense part.
+    pub expert_model_parallel_size: NonZeroU64,
+    /// Ranks that split one expert; `None`: as many as tensor-parallel ranks.
+    pub expert_tensor_parallel_size: Option<NonZeroU64>,
+    /// Chunks of blocks on each pipeline stage (interleaved schedule); 1 is one-forward-one-backward.
+    pub virtual_pipeline_model_parallel_size: NonZeroU64,
     /// Whether the parts outside attention and feed-forward are split over tensor ranks too.
     pub sequence_parallel: bool,
     /// Sharding over data-parallel ranks.
@@ -63,6 +71,10 @@ impl ParallelLayout {
         tensor_model_parallel_size: NonZeroU64::MIN,
         pipeline_model_parallel_size: NonZeroU64::MIN,
         data_parallel_size: NonZeroU64::MIN,
+        context_parallel_size: NonZeroU64::MIN,
+        expert_model_parallel_size: NonZeroU64::MIN,
+        expert_tensor_parallel_size: None,
+        virtual_pipeline_model_parallel_size: NonZeroU64::MIN,
         sequence_parallel: false,
         sharding: DataSharding::None,
         reshard_after_forward: true,
@@ -84,8 +96,38 @@ impl ParallelLayout {
         self.data_parallel_size.get()
     }
 
-    /// All accelerators: `t · p · d`.
+    /// Context degree.
+    pub const fn cp(&self) -> u64 {
+        self.context_parallel_size.get()
+    }
+
+    /// Expert degree.
+    pub const fn ep(&self) -> u64 {
+        self.expert_model_parallel_size.get()
+    }
+
+    /// Ranks that split one expert.
+    pub const fn etp(&self) -> u64 {
+        match self.expert_tensor_parallel_size {
+            Some(ranks) => ranks.get(),
+            None => self.t(),
+        }
+    }
+
+    /// Chunks of blocks on each stage.
+    pub const fn chunks(&self) -> u64 {
+        self.virtual_pipeline_model_parallel_size.get()
+    }
+
+    /// Ranks that hold the same experts: all of a stage, over those that share experts out or split them; at least 1.
+    pub const fn expert_data_parallel_size(&self) -> u64 {
+        let stage = self.t().saturating_mul(self.cp()).saturating_mul(self.d());
+        let ranks = stage / self.ep().saturating_mul(self.etp());
+        if ranks == 0 { 1 } else { ranks }
+    }
+
+    /// All accelerators: `t · p · cp · d`.
     pub const fn world_size(&self) -> u64 {
-        self.t().saturating_mul(self.p()).saturating_mul(self.d())
+        self.t().saturating_mul(self.p()).saturating_mul(self.cp()).saturating_mul(self.d())
     }
 }

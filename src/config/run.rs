@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::MegatronOptions;
 use super::precision::{GradientDType, Optimizer, OptimizerImplementation, PrecisionRecipe, TrainingPrecision};
 use crate::units::DType;
 
@@ -67,6 +68,8 @@ pub struct TrainingRun {
     pub attention: AttentionKernel,
     /// Activation recomputation.
     pub recompute: Recompute,
+    /// What only Megatron-LM asks.
+    pub megatron: MegatronOptions,
     /// Tokens of the whole training, for time and cost.
     pub training_tokens: f64,
     /// Model FLOPs utilisation assumed for time and cost, in (0, 1].
@@ -87,6 +90,7 @@ impl TrainingRun {
             kernels: Kernels::Fused,
             attention: AttentionKernel::Flash,
             recompute: Recompute::None,
+            megatron: MegatronOptions::DEFAULT,
             training_tokens: 1.0,
             mfu: 0.4,
         }

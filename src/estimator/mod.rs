@@ -6,6 +6,7 @@ mod activations;
 mod blockers;
 mod compute;
 mod ledger;
+mod megatron;
 mod overhead;
 mod stage;
 mod states;
@@ -18,7 +19,7 @@ pub use overhead::FRAMEWORK_CONTEXT;
 pub use states::GATHERED_WEIGHTS;
 pub use timeline::{Event, events, measured};
 
-use crate::config::{Job, Recompute, Run};
+use crate::config::{Job, Kernels, Recompute, Run, TrainingRun};
 use crate::ops::{self, OpList, Role};
 use crate::units::Bytes;
 use stage::Scope;
@@ -125,14 +126,20 @@ impl Estimate {
 /// Estimates a job on its most loaded rank.
 pub fn estimate(job: &Job) -> Estimate {
     let list = ops::lower(&ops::lowering(job));
-    let (peak, moments) = peak(job, &list);
-    let ledger = Ledger { lines: alive(&Scope { detail: true, ..peak.scope }, peak.moment) };
+    let (ledger, peak_moment, peak_stage, moments) = if let Some(run) = megatron_run(job) {
+        let peak = megatron::peak(job, run, None, true);
+        (Ledger { lines: peak.lines }, peak.name, peak.stage, peak.moments)
+    } else {
+        let (peak, moments) = peak(job, &list);
+        let ledger = Ledger { lines: alive(&Scope { detail: true, ..peak.scope }, peak.moment) };
+        (ledger, peak.name(), peak.scope.stage.index, moments)
+    };
     let [embedding, block, head] = [&list.embedding, &list.block, &list.head].map(|ops| ops::parameters(ops));
     let blocks = block.saturating_mul(list.num_hidden_layers);
     Estimate {
         ledger,
-        peak_moment: peak.name(),
-        peak_stage: peak.scope.stage.index,
+        peak_moment,
+        peak_stage,
         moments,
         capacity: job.cluster().accelerator.memory,
         blockers: blockers::blockers(job),
@@ -145,8 +152,30 @@ pub fn estimate(job: &Job) -> Estimate {
 /// Memory by kind at the peak on the most loaded rank, in the order of [`MemoryKind::ALL`]: what [`estimate`]'s ledger adds up to,
 /// without its lines. For curves and searches, which ask hundreds of times.
 pub fn memory_by_kind(job: &Job) -> [Bytes; 7] {
+    if let Some(run) = megatron_run(job) {
+        return Ledger { lines: megatron::peak(job, run, None, false).lines }.by_kind();
+    }
     let list = ops::lower(&ops::lowering(job));
     peak(job, &list).0.by_kind
+}
+
+/// The ledger at the peak of one pipeline stage, counted from 0, of a training job under Megatron-LM; `None` for other jobs.
+///
+/// Megatron-LM logs the memory of the last stage, which is seldom the one that holds most.
+pub fn stage_ledger(job: &Job, stage: u64) -> Option<Ledger> {
+    let run = megatron_run(job)?;
+    Some(Ledger { lines: megatron::peak(job, run, Some(stage), true).lines })
+}
+
+/// What one pipeline stage holds when forward has ended for all its micro-batches in flight; `None` as for [`stage_ledger`].
+pub fn stage_after_forward(job: &Job, stage: u64) -> Option<Ledger> {
+    let run = megatron_run(job)?;
+    Some(Ledger { lines: megatron::after_forward(job, run, stage) })
+}
+
+/// The training run, if Megatron-LM runs it.
+fn megatron_run(job: &Job) -> Option<&TrainingRun> {
+    job.training().filter(|run| run.kernels == Kernels::Megatron)
 }
 
 /// Rules that forbid the job's layout; see [`Estimate::blockers`].

@@ -16,7 +16,7 @@
 mod attention;
 mod builder;
 mod ends;
-mod megatron;
+pub mod megatron;
 mod mlp;
 pub(crate) mod modules;
 pub(crate) mod tape;

@@ -53,6 +53,8 @@ pub enum Split {
     Replicated,
     /// Split evenly over tensor-parallel ranks.
     Tensor,
+    /// Not split further: the shape is this rank's own share already.
+    Rank,
     /// Split by whole heads, of which there are that many; a rank holds at least one (copied where ranks outnumber heads).
     Heads(u64),
 }
@@ -101,7 +103,7 @@ impl Tensor {
             Split::Tensor => Elements(elements.div_ceil(t.max(1))),
             Split::Heads(heads) => Elements((elements / heads.max(1)).saturating_mul(heads.div_ceil(t.max(1)))),
             Split::Replicated if activation && sequence_parallel => Elements(elements.div_ceil(t.max(1))),
-            Split::Replicated => Elements(elements),
+            Split::Replicated | Split::Rank => Elements(elements),
         }
     }
 

@@ -199,6 +199,7 @@ impl Scenario {
                 recompute: self.word(FieldId::Recompute),
                 training_tokens: to_f64(self.integer(FieldId::TrainingTokens)),
                 mfu: self.decimal(FieldId::Mfu).unwrap_or_default() / 100.0,
+                ..TrainingRun::plain()
             }),
             Mode::Serve => Run::Serving(ServingRun {
                 context_length: self.integer(FieldId::ContextLength),
@@ -238,6 +239,7 @@ impl Scenario {
             sharding: if training { self.word(FieldId::Sharding) } else { DataSharding::None },
             reshard_after_forward: self.flag(FieldId::ReshardAfterForward),
             reduce_in_fp32: self.flag(FieldId::ReduceInFp32),
+            ..ParallelLayout::SINGLE
         }
     }
 

@@ -77,6 +77,11 @@ sources! {
         "Live parameters of ZeRO stage 3.");
     PYTORCH_AUTOGRAD = ("pytorch-autograd", "PyTorch", "Autograd and torch.optim", "gradients stay until zero_grad; optimizer temporaries", Code,
         "When gradients exist and what the step allocates.");
+    MEGATRON_CORE = ("megatron-core", "NVIDIA", "Megatron-LM: megatron/core", "transformer, tensor_parallel, distributed, optimizer, pipeline_parallel", Code,
+        "Schedules, buffers and modules of Megatron-Core.");
+    TRANSFORMER_ENGINE = ("transformer-engine", "NVIDIA", "Transformer Engine 2: transformer_engine/pytorch",
+        "module/{layernorm_linear,linear,grouped_linear,base}.py, attention/dot_product_attention", Code,
+        "What its modules save for backward.");
     VLLM = ("vllm", "vLLM", "vllm/v1/worker", "KV cache sized per layer and head, profiling run for activations", Code,
         "Serving memory.");
     CUDA_CONTEXT = ("cuda-context", "Hugging Face and BigScience",

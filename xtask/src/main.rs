@@ -2,6 +2,7 @@
 //!
 //! Each brings the tools it needs, says what it does while it does it, and stops at the first thing that fails.
 
+mod accuracy;
 mod browser;
 mod checks;
 mod page;
@@ -17,7 +18,8 @@ use shell::Outcome;
 const HELP: &str = "\
 cargo xtask serve [--port N]   build the page and serve it on 127.0.0.1
 cargo xtask build              build the page into dist/ and check its size
-cargo xtask accuracy FILE...   compare the estimates with files of measured rows (--json, --rows)
+cargo xtask accuracy FILE...   compare the estimates with files of measured rows (--json, --rows, --markdown)
+cargo xtask accuracy --write   the same over tests/data, written into README.md and the page's table
 cargo xtask test               run every check: format, lints, tests, browser tests
 
 What is missing (wasm target, trunk, wasm-bindgen, npm packages, a browser for the tests) is installed first;
@@ -47,18 +49,11 @@ fn dispatch(arguments: &[&str]) -> Outcome {
             Err(_) => Err(format!("`{port}` is no port: give a number from 1 to 65535, for example `--port 8080`.")),
         },
         ["build"] => page::build(&tools::for_the_page()?),
-        ["accuracy", arguments @ ..] => accuracy(arguments),
+        ["accuracy", "--write"] => accuracy::write(),
+        ["accuracy", arguments @ ..] => accuracy::run(arguments),
         ["test"] => checks::run_all(),
         other => Err(format!("there is no command `{}`. There are:\n\n{HELP}", other.join(" "))),
     }
-}
-
-/// Hands over to `headroom accuracy`, in the folder where the command was given: paths are relative to it.
-fn accuracy(arguments: &[&str]) -> Outcome {
-    let manifest = shell::root().join("Cargo.toml");
-    let mut command = std::process::Command::new("cargo");
-    command.args(["run", "--quiet", "--locked", "--package", "headroom", "--bin", "headroom", "--manifest-path"]);
-    shell::run(command.arg(manifest).args(["--", "accuracy"]).args(arguments))
 }
 
 fn build_and_serve(port: Option<u16>) -> Outcome {

@@ -14,17 +14,20 @@ mod native {
     use headroom::scenario::{codec, field, reference};
     use headroom::units::MemoryUnit;
 
+    use crate::accuracy::{self, Form};
+
     const HELP: &str = "\
 headroom: does this transformer fit, what takes the memory, how many GPUs, how long?
 
 usage: headroom LINK-OR-FRAGMENT [--json] [--gib | --gb]
        headroom --inputs
-       headroom accuracy FILE... [--json] [--rows]
+       headroom accuracy FILE... [--json] [--rows] [--markdown]
 
 LINK-OR-FRAGMENT  a link of the page, or the part after its #, e.g. 'v1&m=llama3-70b&n=64'
 --json            machine-readable, memory in bytes
 --inputs          lists every input with its link key, range and help
-accuracy FILE...  compares the estimates with files of measured and published figures; --rows adds each row to --json
+accuracy FILE...  compares the estimates with files of measured and published figures; --rows adds each row to --json,
+                  --markdown is the short table of the README
 --gib, --gb       write memory in GiB (2^30) or GB (10^9); default: as the link says
 
 exit code: 0 fits, 1 does not fit, 2 bad input";
@@ -38,7 +41,7 @@ exit code: 0 fits, 1 does not fit, 2 bad input";
     enum Task {
         Help,
         Inputs,
-        Accuracy { files: Vec<String>, json: bool, rows: bool },
+        Accuracy { files: Vec<String>, form: Form },
         Estimate(Arguments),
     }
 
@@ -67,18 +70,21 @@ exit code: 0 fits, 1 does not fit, 2 bad input";
     /// What follows the word `accuracy`.
     fn accuracy_arguments(mut parser: lexopt::Parser) -> Result<Task, String> {
         use lexopt::Arg::{Long, Short, Value};
-        let (mut files, mut json, mut rows) = (Vec::new(), false, false);
+        let (mut files, mut form, mut rows) = (Vec::new(), Form::Text, false);
         while let Some(argument) = parser.next().map_err(|error| error.to_string())? {
             match argument {
                 Short('h') | Long("help") => return Ok(Task::Help),
-                Long("json") => json = true,
+                Long("json") => form = Form::Json { rows: false },
                 Long("rows") => rows = true,
+                Long("markdown") => form = Form::Markdown,
+                Long("page") => form = Form::Page,
                 Value(path) => files.push(path.to_string_lossy().into_owned()),
                 other => return Err(other.unexpected().to_string()),
             }
         }
+        let form = if rows { Form::Json { rows } } else { form };
         // The first is the word itself.
-        Ok(Task::Accuracy { files: files.split_off(1), json, rows })
+        Ok(Task::Accuracy { files: files.split_off(1), form })
     }
 
     fn bad_input(sentences: &[String]) -> ExitCode {
@@ -100,7 +106,7 @@ exit code: 0 fits, 1 does not fit, 2 bad input";
         match arguments() {
             Ok(Task::Help) => print(HELP),
             Ok(Task::Inputs) => print(&reference()),
-            Ok(Task::Accuracy { files, json, rows }) => match crate::accuracy::run(&files, json, rows) {
+            Ok(Task::Accuracy { files, form }) => match accuracy::run(&files, form) {
                 Ok(table) => print(&table),
                 Err(sentence) => bad_input(&[sentence]),
             },

@@ -80,16 +80,18 @@ pub(crate) struct Plan {
 /// The model on the tape.
 struct Playing {
     layers: Vec<Box<dyn Block>>,
-    tables: Vec<(u32, u16, DType)>,
-    shape: (bool, bool),
+    tables: [(Vec<(u32, u16, DType)>, [bool; 3]); 2],
+    sliding: Vec<bool>,
     autocast: Option<DType>,
 }
 
 impl Model for Playing {
     fn recompute<'t>(&self, tape: &'t Tape, frame: usize, input: Var<'t>) {
         let Some(layer) = self.layers.get(frame) else { return };
-        let again = self.tables.iter().map(|(storage, form, dtype)| tape.again(*storage, *form, *dtype));
-        let tables = Tables::of(again.collect(), self.shape);
+        let sliding = self.sliding.get(frame).copied().unwrap_or_default();
+        let (parts, kinds) = &self.tables[usize::from(sliding)];
+        let again = parts.iter().map(|(storage, form, dtype)| tape.again(*storage, *form, *dtype));
+        let tables = Tables::again(again.collect(), *kinds);
         tape.autocast(self.autocast);
         let output = layer.run(tape, &input, &tables);
         drop((output, tables, input));
@@ -127,21 +129,27 @@ fn run(tape: &Tape, with: &Lowering, plan: &Plan) {
     tape.begin(When::Forward, 0, Kind::Activation);
     let autocast = with.autocast.then_some(DType::Bf16);
     tape.autocast(autocast);
-    let (mut hidden, tables) = ends.embed(tape, &ids);
-    let mut playing = Playing { layers, tables: Vec::new(), shape: tables.shape(), autocast };
-    let beside: Vec<Var<'_>> = tables.shared();
-    playing.tables = beside.iter().map(Var::parts).collect();
-    for (layer, number) in playing.layers.iter().zip(1..) {
+    let mut embedded = ends.embed(tape, &ids);
+    let tables = [0, 1].map(|kind: usize| {
+        let tables = &embedded.tables[kind];
+        (tables.all().iter().map(Var::parts).collect(), tables.kinds())
+    });
+    let sliding = (0..plan.layers).map(|layer| with.model.sliding_layers.contains(u64::from(layer))).collect();
+    let playing = Playing { layers, tables, sliding, autocast };
+    let mut outputs = None;
+    for ((layer, sliding), number) in playing.layers.iter().zip(&playing.sliding).zip(1..) {
         tape.begin(When::Forward, number, Kind::Activation);
-        hidden = if plan.recompute == Recompute::Full {
-            tape.checkpoint(&hidden, &beside, |tape, input| layer.run(tape, input, &tables))
+        let (hidden, tables) = (&embedded.hidden, &embedded.tables[usize::from(*sliding)]);
+        let (next, beside) = if plan.recompute == Recompute::Full {
+            tape.checkpoint(hidden, &tables.all(), |tape, input| layer.run(tape, input, tables))
         } else {
-            layer.run(tape, &hidden, &tables)
+            layer.run(tape, hidden, tables)
         };
+        embedded.hidden = next;
+        outputs = beside;
     }
-    drop(beside);
     tape.begin(When::Forward, plan.layers + 1, Kind::Activation);
-    let hidden = ends.last_norm(tape, hidden, tables);
+    let hidden = ends.last_norm(tape, embedded, outputs);
     let Some(loss) = ends.loss(tape, hidden) else { return };
     tape.autocast(None);
     tape.begin(When::Backward, plan.layers + 1, Kind::Temporary);

@@ -2,8 +2,8 @@
 
 use super::norm::Norm;
 use super::{Build, FP32, Linear, Shapes, Tables, half};
-use crate::config::{AttentionKernel, PositionEmbedding};
-use crate::ops::tape::{Form, SCALE, SOFTMAX, Tape, Var};
+use crate::config::{AttentionKernel, Family, PositionEmbedding};
+use crate::ops::tape::{Form, Order, SCALE, SOFTMAX, TANH, Tape, Var};
 use crate::ops::tensor::Dim;
 use crate::sources;
 use crate::units::to_f64;
@@ -17,6 +17,11 @@ pub(super) struct Core {
     /// Several sequences: products of tensors that are not in order copy them.
     batched: bool,
     several_heads: bool,
+    soft_cap: bool,
+    /// Softmax in fp32 whatever the format (all but GPT-2).
+    wide: bool,
+    /// How memory holds the kernel's output.
+    order: Order,
     /// `[b, s, a · d]`.
     output: Form,
     flops: f64,
@@ -33,6 +38,9 @@ impl Core {
             repeat: heads.1 != kv.1,
             batched: with.micro_batch_size > 1,
             several_heads: heads.1 > 1,
+            soft_cap: build.model().attn_logit_softcapping,
+            wide: build.model().family != Family::Gpt2,
+            order: if heads.1 > 1 { Order::Swapped } else { Order::Plain },
             output: build.tape.form([with.b(), with.s(), heads, d]),
             flops: flops * to_f64(heads.1) * to_f64(d.1),
             shapes: build.shapes,
@@ -54,7 +62,7 @@ impl Core {
         let tape = q.tape();
         tape.at("Attention core (FlashAttention)", sources::FLASH_ATTENTION_2022);
         let results = [("attention output", self.shapes.queries, q.dtype()), ("log-sum-exp", self.shapes.statistics, FP32)];
-        let output = tape.kernel(&[q, k, v], &results, 0, (self.several_heads, true, 2.0 * self.flops));
+        let output = tape.kernel(&[q, k, v], &results, 0, (self.order, true, 2.0 * self.flops));
         output.merge(self.output, self.several_heads)
     }
 
@@ -62,25 +70,29 @@ impl Core {
     fn eager<'t>(&self, q: &Var<'t>, k: &Var<'t>, v: &Var<'t>, tables: &Tables<'t>) -> (Var<'t>, Var<'t>) {
         q.tape().at("Attention core", sources::PYTORCH_AUTOGRAD);
         let (key, value) = (self.repeated(k), self.repeated(v));
-        let scores = self.ordered(q).matmul(self.ordered(&key), self.shapes.scores, (self.batched, self.flops));
+        let scores = q.clone().matmul_transposed(key.clone(), self.shapes.scores, (self.batched, self.flops));
         let mut weights = scores.apply(SCALE);
+        if self.soft_cap {
+            weights = weights.apply(SCALE).apply(TANH).apply(SCALE);
+        }
         if let Some(mask) = &tables.mask {
             weights = weights.add(mask.clone());
         }
-        let probabilities = weights.clone().cast(FP32).apply(SOFTMAX).cast(q.dtype());
+        let input = if self.wide { weights.clone().cast(FP32) } else { weights.clone() };
+        let probabilities = input.apply(SOFTMAX);
+        if !self.wide {
+            drop(weights);
+            weights = probabilities.clone();
+        }
+        let probabilities = probabilities.cast(if self.wide { q.dtype() } else { v.dtype() });
         drop(weights);
-        let output = probabilities.clone().matmul(self.ordered(&value), self.shapes.queries, (self.batched, self.flops));
+        let output = probabilities.clone().matmul(value.clone(), self.shapes.queries, (self.batched, self.flops));
         (output.merge(self.output, self.several_heads), probabilities)
     }
 
     /// `repeat_kv`.
     fn repeated<'t>(&self, x: &Var<'t>) -> Var<'t> {
         if self.repeat { x.clone().repeat(self.shapes.queries) } else { x.clone() }
-    }
-
-    /// As a batched product reads it: `reshape` copies what is not in order, unless there is one sequence only.
-    fn ordered<'t>(&self, x: &Var<'t>) -> Var<'t> {
-        if self.batched { x.clone().contiguous() } else { x.clone() }
     }
 }
 

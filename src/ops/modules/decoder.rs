@@ -30,7 +30,7 @@ impl Decoder {
 }
 
 impl Block for Decoder {
-    fn run<'t>(&self, tape: &'t Tape, residual: &Var<'t>, tables: &Tables<'t>) -> Var<'t> {
+    fn run<'t>(&self, tape: &'t Tape, residual: &Var<'t>, tables: &Tables<'t>) -> (Var<'t>, Option<Var<'t>>) {
         tape.at("Input norm", sources::PYTORCH_AUTOGRAD);
         let hidden = self.input_norm.run(residual);
         let (hidden, _weights) = self.attention.run(tape, &{ hidden }, tables);
@@ -39,6 +39,6 @@ impl Block for Decoder {
         tape.at("Post-attention norm", sources::PYTORCH_AUTOGRAD);
         let hidden = self.post_norm.run(&residual);
         let hidden = self.mlp.run(tape, &{ hidden });
-        residual.add(hidden).named("block output")
+        (residual.add(hidden).named("block output"), None)
     }
 }

@@ -1,62 +1,111 @@
 //! Both ends: embedding and tables, final norm, head and loss.
 
 use super::norm::Norm;
-use super::{Build, FP32, Linear, Shapes};
-use crate::config::{AttentionKernel, PositionEmbedding};
+use super::{Build, FP32, Linear, Shapes, half};
+use crate::config::{AttentionKernel, Family, LayerSet, PositionEmbedding};
 use crate::ops::LOSS_CHUNK_TOKENS;
-use crate::ops::tape::{Form, LOG_SOFTMAX, Param, SCALE, Tape, Var};
+use crate::ops::tape::{Form, LOG_SOFTMAX, Param, SCALE, TANH, Tape, Var};
 use crate::ops::tensor::Dim;
 use crate::sources;
 use crate::units::{DType, to_f64};
 
-/// What all blocks read beside the hidden states.
-#[derive(Debug, Default)]
+/// What blocks of one kind read beside the hidden states.
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Tables<'t> {
     /// Rotary cosines and sines.
     pub rotary: Option<(Var<'t>, Var<'t>)>,
     /// What is added to scores.
     pub mask: Option<Var<'t>>,
-    /// What the model's `forward` holds until it returns.
-    pub held: Vec<Var<'t>>,
+    /// Linear biases of the scores.
+    pub alibi: Option<Var<'t>>,
+    /// Position ids, which no block reads but every call holds.
+    pub positions: Option<Var<'t>>,
 }
 
 impl<'t> Tables<'t> {
-    /// What blocks read, in the order cosines, sines, mask, and what else their keyword arguments hold.
-    pub fn shared(&self) -> Vec<Var<'t>> {
+    /// All of them.
+    pub fn all(&self) -> Vec<Var<'t>> {
         let rotary = self.rotary.iter().flat_map(|(cos, sin)| [cos.clone(), sin.clone()]);
-        rotary.chain(self.mask.clone()).chain(self.held.get(1).cloned()).collect()
+        rotary.chain([&self.mask, &self.alibi, &self.positions].into_iter().flatten().cloned()).collect()
     }
 
-    /// Which of them there are: rotary tables, mask.
-    pub fn shape(&self) -> (bool, bool) {
-        (self.rotary.is_some(), self.mask.is_some())
+    /// Tables of this kind again, from what [`Self::all`] listed.
+    pub fn again(all: Vec<Var<'t>>, like: [bool; 3]) -> Self {
+        let mut all = all.into_iter();
+        let rotary = if like[0] { all.next().zip(all.next()) } else { None };
+        let mut next = |there: bool| if there { all.next() } else { None };
+        Self { rotary, mask: next(like[1]), alibi: next(like[2]), positions: None }
     }
 
-    /// The tables again, from what [`Self::shared`] listed.
-    pub fn of(shared: Vec<Var<'t>>, (rotary, mask): (bool, bool)) -> Self {
-        let mut shared = shared.into_iter();
-        let rotary = if rotary { shared.next().zip(shared.next()) } else { None };
-        Self { rotary, mask: if mask { shared.next() } else { None }, held: shared.collect() }
+    /// Which of them there are: rotary, mask, linear biases.
+    pub const fn kinds(&self) -> [bool; 3] {
+        [self.rotary.is_some(), self.mask.is_some(), self.alibi.is_some()]
     }
+}
+
+/// What the model's `forward` has when the first block begins.
+#[derive(Debug)]
+pub(crate) struct Embedded<'t> {
+    /// The first block's input.
+    pub hidden: Var<'t>,
+    /// Tables of layers that see everything, and of sliding ones.
+    pub tables: [Tables<'t>; 2],
+    /// What `forward` holds until it returns.
+    held: Vec<Var<'t>>,
 }
 
 /// Embedding, tables, final norm, head and loss.
 #[derive(Debug)]
 pub(crate) struct Ends {
     embedding: Param,
+    positions: Option<Param>,
+    embedding_norm: Option<Norm>,
     final_norm: Option<Norm>,
     head: Option<Linear>,
     shapes: Shapes,
-    positions: Form,
-    table: [Form; 3],
-    mask: [Form; 2],
-    chunk: Form,
-    padded: Form,
+    forms: Forms,
     fused: bool,
     rotary: bool,
-    masked: bool,
+    alibi: bool,
+    /// Masks that are added to scores: none, one, or one more for sliding layers.
+    masks: u8,
+    scaled: bool,
+    soft_cap: bool,
     batched: bool,
+    /// Format of weights.
+    format: DType,
     flops: f64,
+}
+
+/// Shapes of tables and labels.
+#[derive(Clone, Copy, Debug)]
+struct Forms {
+    positions: Form,
+    /// `[s, d]`, `[s, d / 2]` and `[d / 2]` of rotary tables.
+    rotary: [Form; 3],
+    mask: Form,
+    /// `[a, s]` and `[b · a, s]`.
+    alibi: [Form; 2],
+    chunk: Form,
+    padded: Form,
+}
+
+impl Forms {
+    fn new(build: &Build<'_>) -> Self {
+        let (with, model, tape) = (build.with, build.model(), build.tape);
+        let (s, b) = (with.s(), with.b());
+        let tokens = with.seq_length.saturating_mul(with.micro_batch_size);
+        let width = model.mla.map_or(model.rotary_dim.unwrap_or(model.head_dim), |mla| mla.qk_rope_head_dim);
+        let heads = with.local(with.heads());
+        Self {
+            positions: tape.form([s]),
+            rotary: [tape.form([s, Dim("rotated width", width)]), tape.form([s, half(width)]), tape.form([half(width)])],
+            mask: tape.form([b, Dim("queries", s.1), Dim("keys", s.1)]),
+            alibi: [tape.form([heads, s]), tape.form([b, heads, s])],
+            chunk: tape.form([Dim("loss chunk", LOSS_CHUNK_TOKENS.min(tokens)), with.vocab()]),
+            padded: tape.form([b, Dim("seq_length + 1", with.seq_length.saturating_add(1))]),
+        }
+    }
 }
 
 impl Ends {
@@ -65,23 +114,29 @@ impl Ends {
         let (with, model, tape) = (build.with, build.model(), build.tape);
         tape.at("Embedding", sources::PYTORCH_AUTOGRAD);
         let embedding = build.parameter("token embedding", [with.vocab(), with.h()]);
-        let (s, b) = (with.s(), with.b());
+        let learned = model.position_embedding == PositionEmbedding::Learned;
+        let positions =
+            learned.then(|| build.parameter("position embedding", [Dim("position_rows", model.position_rows), with.h()]));
+        tape.at("Embedding norm", sources::PYTORCH_AUTOGRAD);
+        let embedding_norm = model.embedding_norm.then(|| Norm::new(build, with.h(), build.shapes.rows));
         let tokens = with.seq_length.saturating_mul(with.micro_batch_size);
-        let width = with.head_dim().1;
+        let eager = with.attention == AttentionKernel::Standard;
         Self {
             embedding,
+            positions,
+            embedding_norm,
             final_norm: None,
             head: None,
             shapes: build.shapes,
-            positions: tape.form([s]),
-            table: [tape.form([s, Dim("head_dim", width)]), tape.form([s, super::half(width)]), tape.form([super::half(width)])],
-            mask: [tape.form([b, Dim("queries", s.1), Dim("keys", s.1)]), tape.form([b, s, Dim("one", 1)])],
-            chunk: tape.form([Dim("loss chunk", LOSS_CHUNK_TOKENS.min(tokens)), with.vocab()]),
-            padded: tape.form([b, Dim("seq_length + 1", with.seq_length.saturating_add(1))]),
+            forms: Forms::new(build),
             fused: build.fused(),
             rotary: model.position_embedding == PositionEmbedding::Rotary,
-            masked: with.attention == AttentionKernel::Standard,
+            alibi: model.position_embedding == PositionEmbedding::Alibi,
+            masks: u8::from(eager) * if model.sliding_layers == LayerSet::None { 1 } else { 2 },
+            scaled: matches!(model.family, Family::Gemma | Family::Gemma2 | Family::Gemma3),
+            soft_cap: model.final_logit_softcapping,
             batched: with.micro_batch_size > 1,
+            format: with.parameter,
             flops: 2.0 * to_f64(tokens) * to_f64(model.hidden_size) * to_f64(model.vocab_size),
         }
     }
@@ -93,48 +148,74 @@ impl Ends {
         self.final_norm = model.final_norm.then(|| Norm::new(build, with.h(), build.shapes.rows));
         build.tape.at("Output head and loss", sources::PYTORCH_AUTOGRAD);
         self.head = Some(if model.tie_word_embeddings {
-            Linear { weight: self.embedding, bias: None, form: build.shapes.logits, flops: self.flops }
+            Linear { weight: self.embedding, bias: None, form: build.shapes.logits, conv1d: false, flops: self.flops }
         } else {
-            build.linear(("head weight", None), (with.vocab(), with.h()), build.shapes.logits)
+            let bias = model.lm_head_bias.then_some("head bias");
+            build.linear(("head weight", bias), (with.vocab(), with.h()), build.shapes.logits)
         });
     }
 
-    /// Buffers that the modules register: rotary frequencies, twice.
+    /// Buffers that the modules register: rotary frequencies, twice, and the embedding's scale.
     pub fn buffers<'t>(&self, tape: &'t Tape) -> Vec<Var<'t>> {
-        let frequencies = |name| tape.constant(name, self.table[2], FP32);
-        if self.rotary { vec![frequencies("rotary frequencies"), frequencies("first rotary frequencies")] } else { Vec::new() }
+        let frequencies = |name| tape.constant(name, self.forms.rotary[2], FP32);
+        let rotary = self.rotary.then(|| [frequencies("rotary frequencies"), frequencies("first rotary frequencies")]);
+        let scale = self.scaled.then(|| tape.constant("embedding scale", self.shapes.scalar, self.format));
+        rotary.into_iter().flatten().chain(scale).collect()
     }
 
     /// Embedded tokens, and the tables of the step.
-    pub fn embed<'t>(&self, tape: &'t Tape, ids: &Var<'t>) -> (Var<'t>, Tables<'t>) {
+    pub fn embed<'t>(&self, tape: &'t Tape, ids: &Var<'t>) -> Embedded<'t> {
         tape.at("Embedding", sources::PYTORCH_AUTOGRAD);
-        let embedded = tape.embedding(ids.clone(), self.embedding, self.shapes.hidden);
-        let mut tables = Tables { held: vec![embedded.clone()], ..Tables::default() };
-        tables.held.push(tape.constant("position ids", self.positions, DType::Int64));
-        if self.masked {
-            tables.mask = Some(self.causal_mask(tape, embedded.dtype()));
+        let mut embedded = tape.embedding(ids.clone(), self.embedding, self.shapes.hidden);
+        if self.scaled {
+            // The factor is a buffer in the weights' format, which the product saves.
+            embedded = embedded.apply(SCALE).named("embedded tokens");
         }
-        if self.rotary {
-            tables.rotary = Some(self.rotary(tape, embedded.dtype()));
+        let mut held = vec![embedded.clone()];
+        let positions = (!self.alibi).then(|| tape.constant("position ids", self.forms.positions, DType::Int64));
+        let dtype = embedded.dtype();
+        let mut hidden = embedded;
+        if let (Some(table), Some(ids)) = (self.positions, &positions) {
+            let form = tape.form_like(self.forms.positions, self.shapes.hidden);
+            let places = tape.embedding(ids.clone(), table, form).named("embedded positions");
+            held.push(places.clone());
+            hidden = hidden.add(places).named("embedded tokens");
         }
-        (embedded, tables)
+        if let Some(norm) = &self.embedding_norm {
+            tape.at("Embedding norm", sources::PYTORCH_AUTOGRAD);
+            hidden = norm.run(&hidden);
+        }
+        tape.at("Embedding", sources::PYTORCH_AUTOGRAD);
+        let alibi = self.alibi.then(|| self.linear_biases(tape, hidden.dtype()));
+        let mask = (self.masks > 0).then(|| self.causal_mask(tape, dtype));
+        let sliding = if self.masks > 1 { Some(self.causal_mask(tape, dtype)) } else { mask.clone() };
+        let rotary = self.rotary.then(|| self.rotary(tape, dtype));
+        let whole = Tables { rotary, mask, alibi, positions };
+        let sliding = Tables { mask: sliding, ..whole.clone() };
+        Embedded { hidden, tables: [whole, sliding], held }
+    }
+
+    fn linear_biases<'t>(&self, tape: &'t Tape, dtype: DType) -> Var<'t> {
+        let slopes = tape.constant("slopes by position", self.forms.alibi[0], FP32);
+        let repeated = tape.constant("linear biases in fp32", self.forms.alibi[1], FP32);
+        drop(slopes);
+        repeated.cast_as(dtype, "linear biases")
     }
 
     fn causal_mask<'t>(&self, tape: &'t Tape, dtype: DType) -> Var<'t> {
-        let flags = |name| tape.constant(name, self.mask[0], DType::Mask);
+        let flags = |name| tape.constant(name, self.forms.mask, DType::Mask);
         let same = flags("same sequence");
         let both = flags("same sequence and not padded");
         drop(same);
         let before = flags("not later");
-        let mask = flags("visible");
+        let _visible = flags("visible");
         drop((both, before));
-        let _flags = mask;
-        tape.constant("causal mask", self.mask[0], dtype)
+        tape.constant("causal mask", self.forms.mask, dtype)
     }
 
     fn rotary<'t>(&self, tape: &'t Tape, dtype: DType) -> (Var<'t>, Var<'t>) {
-        let [whole, half, _] = self.table;
-        let numbers = tape.constant("positions in fp32", self.positions, FP32);
+        let [whole, half, _] = self.forms.rotary;
+        let numbers = tape.constant("positions in fp32", self.forms.positions, FP32);
         let angles = tape.constant("angles", half, FP32);
         drop(numbers);
         let doubled = tape.constant("angles", whole, FP32);
@@ -146,13 +227,14 @@ impl Ends {
     }
 
     /// The last block's output through the final norm; what the model's `forward` held is let go.
-    pub fn last_norm<'t>(&self, tape: &'t Tape, hidden: Var<'t>, tables: Tables<'t>) -> Var<'t> {
+    pub fn last_norm<'t>(&self, tape: &'t Tape, embedded: Embedded<'t>, outputs: Option<Var<'t>>) -> Var<'t> {
         tape.at("Final norm", sources::PYTORCH_AUTOGRAD);
+        let Embedded { hidden, tables, held } = embedded;
         let normed = match &self.final_norm {
             Some(norm) => norm.run(&hidden),
             None => hidden,
         };
-        drop(tables);
+        drop((tables, held, outputs));
         normed
     }
 
@@ -165,9 +247,14 @@ impl Ends {
 
     /// `ForCausalLMLoss`: logits in fp32, shifted labels, cross-entropy.
     fn full<'t>(&self, tape: &'t Tape, hidden: &Var<'t>, head: &Linear) -> Var<'t> {
-        let logits = head.run(hidden).named("logits");
+        let mut logits = head.run(hidden).named("logits");
+        if self.soft_cap {
+            logits = logits.apply(SCALE);
+            logits = logits.apply(TANH);
+            logits = logits.apply(SCALE).named("logits");
+        }
         let wide = logits.clone().cast_as(FP32, "logits in fp32");
-        let padded = tape.constant("padded labels", self.padded, DType::Int64);
+        let padded = tape.constant("padded labels", self.forms.padded, DType::Int64);
         // Dropping the first label of a single sequence leaves a view of the padded ones; of several, a copy.
         let labels = if self.batched { tape.constant("labels", self.shapes.tokens, DType::Int64) } else { padded.clone() };
         let log_probabilities = wide.clone().apply(LOG_SOFTMAX);
@@ -179,7 +266,7 @@ impl Ends {
     /// Linear and cross-entropy in chunks: gradients of both operands are made in forward.
     fn chunked<'t>(&self, tape: &'t Tape, hidden: &Var<'t>, head: &Linear) -> Var<'t> {
         let weight = tape.read(head.weight);
-        drop(tape.constant("chunk of logits", self.chunk, FP32));
+        drop(tape.constant("chunk of logits", self.forms.chunk, FP32));
         let gradients = [
             tape.constant("gradient of head input", hidden.form(), hidden.dtype()),
             tape.constant("gradient of head weight", weight.form(), weight.dtype()),

@@ -2,26 +2,23 @@
 
 use super::{Build, Linear};
 use crate::config::{HiddenAct, MlpKind};
-use crate::ops::tape::{GELU, POWER, RELU, SCALE, SIGMOID, SILU, TANH, Tape, Var};
+use crate::ops::tape::{GELU, Order, POWER, RELU, SCALE, SIGMOID, SILU, TANH, Tape, Var};
 use crate::sources;
 
 /// The activation function, by the operators that run for it.
-pub(super) fn activation<'t>(kind: HiddenAct, x: Var<'t>) -> Var<'t> {
+pub(super) fn activation<'t>(kind: HiddenAct, x: &Var<'t>) -> Var<'t> {
+    let input = || x.clone();
     match kind {
-        HiddenAct::Silu => x.apply(SILU),
-        HiddenAct::Gelu => x.apply(GELU),
-        HiddenAct::Relu => x.apply(RELU),
-        HiddenAct::Relu2 => x.apply(RELU).apply(POWER),
-        HiddenAct::QuickGelu => {
-            let gate = x.clone().apply(SCALE).apply(SIGMOID);
-            x.mul(gate)
-        }
+        HiddenAct::Silu => input().apply(SILU),
+        HiddenAct::Gelu => input().apply(GELU),
+        HiddenAct::Relu => input().apply(RELU),
+        HiddenAct::Relu2 => input().apply(RELU).apply(POWER),
+        HiddenAct::QuickGelu => input().mul(input().apply(SCALE).apply(SIGMOID)),
         // 0.5 · x · (1 + tanh(√(2/π) · (x + 0.044715 · x³)))
         HiddenAct::GeluNew | HiddenAct::GeluFast => {
-            let half = x.clone().apply(SCALE);
-            let cubic = x.clone().apply(POWER).apply(SCALE);
-            let inner = x.add(cubic).apply(SCALE).apply(TANH).apply(SCALE);
-            half.mul(inner)
+            let half = input().apply(SCALE);
+            let cubic = input().apply(POWER).apply(SCALE);
+            half.mul(input().add(cubic).apply(SCALE).apply(TANH).plus())
         }
     }
 }
@@ -57,13 +54,13 @@ impl Mlp {
             Some(gate) if self.fused => {
                 let (gate, up) = (gate.run(x).named("gate output"), self.up.run(x).named("up output"));
                 let results = [("down input", gate.form(), gate.dtype())];
-                tape.kernel(&[&gate, &up], &results, 0, (false, false, 0.0))
+                tape.kernel(&[&gate, &up], &results, 0, (Order::Plain, false, 0.0))
             }
             Some(gate) => {
-                let gate = activation(self.act, gate.run(x).named("gate output"));
+                let gate = activation(self.act, &gate.run(x).named("gate output"));
                 gate.mul(self.up.run(x).named("up output")).named("down input")
             }
-            None => activation(self.act, self.up.run(x).named("up output")).named("down input"),
+            None => activation(self.act, &self.up.run(x).named("up output")).named("down input"),
         };
         tape.at("Feed-forward down", sources::PYTORCH_AUTOGRAD);
         self.down.run(&inner)

@@ -4,28 +4,36 @@
 //! variables: what Python still holds is still held here, what it lets go is let go.
 
 mod attention;
+mod bloom;
 mod decoder;
 mod ends;
+mod gemma;
+mod gpt2;
 mod mlp;
+mod neox;
 mod norm;
 
 use super::builder::Lowering;
 use super::tape::{Form, Param, Tape, Var};
 use super::tensor::Dim;
-use crate::config::{Kernels, ModelConfig};
+use crate::config::{Family, Kernels, ModelConfig};
 use crate::units::{DType, to_f64};
 
 pub(crate) use ends::{Ends, Tables};
 
 /// One transformer block: declared with its parameters, run on hidden states.
 pub(crate) trait Block: std::fmt::Debug {
-    /// The block's output.
-    fn run<'t>(&self, tape: &'t Tape, hidden: &Var<'t>, tables: &Tables<'t>) -> Var<'t>;
+    /// The block's output, and what else it returns (held until the next block has returned).
+    fn run<'t>(&self, tape: &'t Tape, hidden: &Var<'t>, tables: &Tables<'t>) -> (Var<'t>, Option<Var<'t>>);
 }
 
 /// The block at that place, with its parameters declared in the order in which the family registers them.
 pub(crate) fn block(build: &Build<'_>, _layer: u64) -> Box<dyn Block> {
     match build.model().family {
+        Family::Gpt2 => Box::new(gpt2::Gpt2::new(build)),
+        Family::Bloom => Box::new(bloom::Bloom::new(build)),
+        Family::GptNeox => Box::new(neox::Neox::new(build)),
+        Family::Gemma2 => Box::new(gemma::Gemma2::new(build)),
         // One arm for each family whose block is not llama's.
         _ => Box::new(decoder::Decoder::new(build)),
     }
@@ -110,7 +118,13 @@ impl<'a> Build<'a> {
         let weight = self.parameter(names.0, [output, input]);
         let bias = names.1.map(|name| self.vector(name, output));
         let tokens = to_f64(self.with.seq_length) * to_f64(self.with.micro_batch_size);
-        Linear { weight, bias, form, flops: 2.0 * tokens * to_f64(output.1) * to_f64(input.1) }
+        Linear {
+            weight,
+            bias,
+            form,
+            conv1d: self.model().family == Family::Gpt2,
+            flops: 2.0 * tokens * to_f64(output.1) * to_f64(input.1),
+        }
     }
 }
 
@@ -120,13 +134,17 @@ pub(crate) struct Linear {
     weight: Param,
     bias: Option<Param>,
     form: Form,
+    conv1d: bool,
     flops: f64,
 }
 
 impl Linear {
     /// `x · Wᵀ (+ bias)`.
     pub fn run<'t>(&self, x: &Var<'t>) -> Var<'t> {
-        x.clone().linear(self.weight, self.bias, self.form, self.flops)
+        match self.bias {
+            Some(bias) if self.conv1d => x.clone().conv1d(self.weight, bias, self.form, self.flops),
+            bias => x.clone().linear(self.weight, bias, self.form, self.flops),
+        }
     }
 }
 

@@ -1,8 +1,8 @@
 //! Norms: as transformers writes them operator by operator, as one PyTorch operator, or as a fused kernel.
 
 use super::{Build, FP32};
-use crate::config::Normalization;
-use crate::ops::tape::{Form, POWER, Param, RSQRT, Var};
+use crate::config::{Family, Normalization};
+use crate::ops::tape::{Form, Order, POWER, Param, RSQRT, Var};
 use crate::ops::tensor::Dim;
 
 /// How a norm is run.
@@ -12,6 +12,8 @@ pub(super) enum Style {
     Rms,
     /// One kernel that saves its input and one fp32 value per row.
     FusedRms,
+    /// `Gemma2RMSNorm`: all in fp32, scaled by one plus the weight.
+    GemmaRms,
     /// `nn.LayerNorm`: saves its input, mean and deviation.
     Layer,
 }
@@ -29,10 +31,11 @@ impl Norm {
     /// The model's norm over `width` columns; `rows` is the shape without them.
     pub fn new(build: &Build<'_>, width: Dim, rows: Form) -> Self {
         let layer = build.model().normalization == Normalization::LayerNorm;
-        let style = match (layer, build.fused()) {
-            (true, _) => Style::Layer,
-            (false, true) => Style::FusedRms,
-            (false, false) => Style::Rms,
+        let style = match (layer, build.fused(), build.model().family) {
+            (true, ..) => Style::Layer,
+            (false, true, _) => Style::FusedRms,
+            (false, false, Family::Gemma | Family::Gemma2 | Family::Gemma3) => Style::GemmaRms,
+            (false, false, _) => Style::Rms,
         };
         let weight = build.vector("scale", width);
         Self { style, weight, bias: layer.then(|| build.vector("bias", width)), rows }
@@ -42,6 +45,7 @@ impl Norm {
     pub fn run<'t>(&self, x: &Var<'t>) -> Var<'t> {
         match self.style {
             Style::Rms => self.rms(x),
+            Style::GemmaRms => self.gemma(x),
             Style::FusedRms => self.fused(x),
             Style::Layer => self.layer(x),
         }
@@ -56,18 +60,30 @@ impl Norm {
         weight.mul(normed.clone().cast_as(format, "unscaled norm output")).named("norm output")
     }
 
+    fn gemma<'t>(&self, x: &Var<'t>) -> Var<'t> {
+        let wide = x.clone().cast_as(FP32, "norm input in fp32");
+        let statistics = wide.clone().apply(POWER).reduce(self.rows).plus().apply(RSQRT).named("norm statistics");
+        let normed = wide.clone().mul(statistics).named("unscaled norm output");
+        drop(wide);
+        let scale = x.tape().read(self.weight).cast(FP32).plus().named("one plus scale");
+        let output = normed.mul(scale);
+        output.cast_as(x.dtype(), "norm output")
+    }
+
     fn fused<'t>(&self, x: &Var<'t>) -> Var<'t> {
         let weight = x.tape().read(self.weight);
         let results = [("norm statistics", self.rows, FP32), ("norm output", x.form(), x.dtype())];
-        x.tape().kernel(&[x, &weight], &results, 1, (x.is_swapped(), false, 0.0))
+        x.tape().kernel(&[x, &weight], &results, 1, (x.order(), false, 0.0))
     }
 
     fn layer<'t>(&self, x: &Var<'t>) -> Var<'t> {
         let (weight, bias) = (x.tape().read(self.weight), self.bias.map(|bias| x.tape().read(bias)));
-        let results = [("norm output", x.form(), x.dtype()), ("mean", self.rows, FP32), ("deviation", self.rows, FP32)];
+        // Mean and deviation have the input's format on CPUs, where the truth was measured; fp32 on GPUs.
+        let format = x.dtype();
+        let results = [("norm output", x.form(), format), ("mean", self.rows, format), ("deviation", self.rows, format)];
         match &bias {
-            Some(bias) => x.tape().kernel(&[x, &weight, bias], &results, 0, (false, false, 0.0)),
-            None => x.tape().kernel(&[x, &weight], &results, 0, (false, false, 0.0)),
+            Some(bias) => x.tape().kernel(&[x, &weight, bias], &results, 0, (Order::Plain, false, 0.0)),
+            None => x.tape().kernel(&[x, &weight], &results, 0, (Order::Plain, false, 0.0)),
         }
     }
 }

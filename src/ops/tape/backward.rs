@@ -1,6 +1,6 @@
 //! Backward: each node's gradients in the order the autograd engine makes and frees them.
 
-use super::state::{Frame, Grad, Kind, NONE, Node, Operand, Recording, Rule, State, When, as_leaf, at, count};
+use super::state::{Frame, Grad, Kind, NONE, Node, Operand, Order, Recording, Rule, State, When, as_leaf, at, count};
 use super::{Form, Tape, Var};
 use crate::units::DType;
 
@@ -16,12 +16,7 @@ impl Tape {
     /// Runs a part under checkpointing: only its input is kept, and it runs again in backward.
     ///
     /// `beside` are the further tensors that the part reads.
-    pub fn checkpoint<'t>(
-        &'t self,
-        input: &Var<'t>,
-        beside: &[Var<'t>],
-        part: impl FnOnce(&'t Self, &Var<'t>) -> Var<'t>,
-    ) -> Var<'t> {
+    pub fn checkpoint<'t, T>(&'t self, input: &Var<'t>, beside: &[Var<'t>], part: impl FnOnce(&'t Self, &Var<'t>) -> T) -> T {
         let frame = {
             let mut state = self.state.borrow_mut();
             let inputs: Vec<u32> = std::iter::once(input).chain(beside).map(|input| input.storage).collect();
@@ -51,7 +46,7 @@ impl Tape {
             let storage = state.allocate("gradient of the loss", loss.form, loss.dtype);
             // `loss.backward()` holds it to the end.
             state.hold(storage);
-            state.start(loss.node, Grad { storage, form: loss.form, dtype: loss.dtype, swapped: false });
+            state.start(loss.node, Grad { storage, form: loss.form, dtype: loss.dtype, order: Order::Plain });
             storage
         };
         let mut here = None;
@@ -108,6 +103,35 @@ impl State {
         Some((node.layer, Some(node.frame).filter(|frame| node.saves > 0 && wants(frame))))
     }
 
+    /// Keeps the gradient of one part of a split tensor until all have come.
+    fn keep_part(&mut self, node: u32, number: usize, grad: Grad) {
+        let Some(node) = self.nodes.get_mut(at(node)) else { return };
+        if let Some(part) = node.parts.get_mut(number) {
+            *part = Some(grad);
+        }
+        if node.grad.is_none() {
+            // The split runs once any part has come; which gradient stands for it does not matter.
+            node.grad = Some(Grad { storage: NONE, ..grad });
+        }
+    }
+
+    /// Plays a script; what is left is its result.
+    pub(super) fn play(&mut self, steps: &[i8], name: &'static str, form: Form, dtype: DType) -> u32 {
+        let mut slots = [NONE; 16];
+        let mut last = NONE;
+        for step in steps {
+            let Some(slot) = slots.get_mut(usize::from(step.unsigned_abs())) else { continue };
+            if *step > 0 {
+                last = self.allocate(name, form, dtype);
+                *slot = last;
+            } else {
+                let storage = std::mem::replace(slot, NONE);
+                self.release(storage);
+            }
+        }
+        last
+    }
+
     /// Gives recomputed tensors to the nodes that saved their like.
     fn hand_out(&mut self, frame: u32, tensors: &[u32]) {
         let Some((first, last)) = self.frames.get(at(frame)).map(|frame| (at(frame.first), at(frame.last))) else { return };
@@ -126,9 +150,13 @@ impl State {
         let Some(mut grad) = found.grad.take() else { return };
         let node = found.clone();
         self.op = node.op;
-        if grad.swapped && node.rule == (Rule::Matmul { batched: true }) {
+        if let Rule::Part(number) = node.rule {
+            self.keep_part(node.operands[0].node, usize::from(number), grad);
+            return;
+        }
+        if grad.order != Order::Plain && matches!(node.rule, Rule::Matmul { batched: true, .. }) {
             // The product's operands are merged over sequences and heads, which a transposed gradient does not allow.
-            let copy = self.fresh((grad.form, grad.dtype), false);
+            let copy = self.fresh((grad.form, grad.dtype), Order::Plain);
             self.release(grad.storage);
             grad = copy;
         }
@@ -179,8 +207,8 @@ impl State {
         }
     }
 
-    fn fresh(&mut self, (form, dtype): (Form, DType), swapped: bool) -> Grad {
-        Grad { storage: self.allocate("gradient", form, dtype), form, dtype, swapped }
+    fn fresh(&mut self, (form, dtype): (Form, DType), order: Order) -> Grad {
+        Grad { storage: self.allocate("gradient", form, dtype), form, dtype, order }
     }
 
     fn alias(&mut self, grad: Grad, form: Form) -> Grad {
@@ -193,33 +221,45 @@ impl State {
         let [a, b, c] = node.operands;
         let wants = |operand: Operand| operand.node != NONE;
         match node.rule {
-            Rule::View if grad.swapped => [Some(self.fresh((a.form, grad.dtype), false)), None, None],
+            Rule::View if grad.order != Order::Plain => [Some(self.fresh((a.form, grad.dtype), Order::Plain)), None, None],
             Rule::View | Rule::Pass => [Some(self.alias(grad, grad.form)), None, None],
-            Rule::Swap => [Some(Grad { swapped: !grad.swapped, ..self.alias(grad, a.form) }), None, None],
+            Rule::Swap => [Some(Grad { order: grad.order.swapped(), ..self.alias(grad, a.form) }), None, None],
             Rule::Add => {
                 let first = wants(a).then(|| self.alias(grad, grad.form));
                 [first, wants(b).then(|| self.alias(grad, grad.form)), None]
             }
             Rule::Sub => {
-                let second = wants(b).then(|| self.fresh((grad.form, grad.dtype), grad.swapped));
+                let second = wants(b).then(|| self.fresh((grad.form, grad.dtype), grad.order));
                 [wants(a).then(|| self.alias(grad, grad.form)), second, None]
             }
             Rule::Mul => {
                 let shape = (grad.form, grad.dtype);
-                let second = wants(b).then(|| self.fresh(shape, grad.swapped));
-                [wants(a).then(|| self.fresh(shape, grad.swapped)), second, None]
+                let second = wants(b).then(|| self.fresh(shape, grad.order));
+                [wants(a).then(|| self.fresh(shape, grad.order)), second, None]
             }
             Rule::Div => self.quotient(grad, wants(a), wants(b)),
             Rule::Unary { temporaries, elementwise } => {
                 let shape = (a.form, a.dtype);
                 let held: Vec<u32> = (0..temporaries).map(|_| self.allocate("backward temporary", a.form, a.dtype)).collect();
-                let made = self.fresh(shape, elementwise && grad.swapped);
+                let made = self.fresh(shape, if elementwise { grad.order } else { Order::Plain });
                 held.into_iter().for_each(|storage| self.release(storage));
                 [Some(made), None, None]
             }
-            Rule::Heads if grad.swapped => [Some(Grad { swapped: false, ..self.alias(grad, a.form) }), None, None],
-            Rule::Heads => [Some(self.fresh((a.form, grad.dtype), false)), None, None],
-            Rule::Merge => [Some(Grad { swapped: true, ..self.alias(grad, a.form) }), None, None],
+            Rule::Heads if grad.order == Order::Plain => [Some(self.fresh((a.form, grad.dtype), Order::Plain)), None, None],
+            Rule::Heads => [Some(Grad { order: Order::Plain, ..self.alias(grad, a.form) }), None, None],
+            Rule::Merge => [Some(Grad { order: Order::Swapped, ..self.alias(grad, a.form) }), None, None],
+            Rule::Script(steps) => {
+                let storage = self.play(steps, "backward temporary", a.form, a.dtype);
+                [Some(Grad { storage, form: a.form, dtype: a.dtype, order: grad.order }), None, None]
+            }
+            Rule::Part(_) => [None; 3],
+            Rule::Split => {
+                let joined = self.fresh((a.form, a.dtype), Order::Plain);
+                for part in node.parts.into_iter().flatten() {
+                    self.release(part.storage);
+                }
+                [Some(joined), None, None]
+            }
             Rule::Cat => [wants(a).then(|| self.alias(grad, a.form)), wants(b).then(|| self.alias(grad, b.form)), None],
             Rule::Linear { bias: true } => {
                 let input = wants(a).then(|| self.product(node, a));
@@ -230,15 +270,20 @@ impl State {
                 let weight = wants(b).then(|| self.product(node, b));
                 [wants(a).then(|| self.product(node, a)), weight, None]
             }
-            Rule::Matmul { .. } => {
-                let second = wants(b).then(|| self.product(node, b));
+            Rule::Matmul { scaled: true, .. } => {
+                let first = wants(a).then(|| self.scaled(node, a, Order::Plain));
+                [first, wants(b).then(|| self.scaled(node, b, Order::Columns)), None]
+            }
+            Rule::Matmul { transposed, .. } => {
+                let order = if transposed { Order::Columns } else { Order::Plain };
+                let second = wants(b).then(|| Grad { order, ..self.product(node, b) });
                 [wants(a).then(|| self.product(node, a)), second, None]
             }
-            Rule::Kernel { swapped } => {
+            Rule::Kernel { orders } => {
                 let mut made = [None; 3];
-                for ((made, operand), swapped) in made.iter_mut().zip(node.operands).zip(swapped) {
+                for ((made, operand), order) in made.iter_mut().zip(node.operands).zip(orders) {
                     if wants(operand) {
-                        *made = Some(self.fresh((operand.form, operand.dtype), swapped));
+                        *made = Some(self.fresh((operand.form, operand.dtype), order));
                     }
                 }
                 made
@@ -246,7 +291,7 @@ impl State {
             Rule::Saved => {
                 let alias = |state: &mut Self, slot: usize, operand: Operand| {
                     let storage = node.saved.get(slot).copied().unwrap_or(NONE);
-                    state.alias(Grad { storage, form: operand.form, dtype: operand.dtype, swapped: false }, operand.form)
+                    state.alias(Grad { storage, form: operand.form, dtype: operand.dtype, order: Order::Plain }, operand.form)
                 };
                 [wants(a).then(|| alias(self, 0, a)), wants(b).then(|| alias(self, 1, b)), None]
             }
@@ -255,35 +300,42 @@ impl State {
 
     fn product(&mut self, node: &Node, operand: Operand) -> Grad {
         self.count_flops(node.flops, true);
-        self.fresh((operand.form, operand.dtype), false)
+        self.fresh((operand.form, operand.dtype), Order::Plain)
+    }
+
+    fn scaled(&mut self, node: &Node, operand: Operand, order: Order) -> Grad {
+        let product = self.product(node, operand);
+        let scaled = self.fresh((operand.form, operand.dtype), order);
+        self.release(product.storage);
+        scaled
     }
 
     /// `grad / b`, and `-grad · (a / b) / b`.
     fn quotient(&mut self, grad: Grad, a: bool, b: bool) -> [Option<Grad>; 3] {
         let shape = (grad.form, grad.dtype);
         let second = b.then(|| {
-            let negative = self.fresh(shape, grad.swapped);
-            let once = self.fresh(shape, grad.swapped);
-            let twice = self.fresh(shape, grad.swapped);
+            let negative = self.fresh(shape, grad.order);
+            let once = self.fresh(shape, grad.order);
+            let twice = self.fresh(shape, grad.order);
             self.release(once.storage);
-            let product = self.fresh(shape, grad.swapped);
+            let product = self.fresh(shape, grad.order);
             self.release(negative.storage);
             self.release(twice.storage);
             product
         });
-        [a.then(|| self.fresh(shape, grad.swapped)), second, None]
+        [a.then(|| self.fresh(shape, grad.order)), second, None]
     }
 
     /// A gradient in its operand's shape and format: summed over broadcast dimensions, then cast.
     fn fit(&mut self, grad: Grad, operand: &Operand) -> Grad {
         let mut grad = grad;
         if self.elements(grad.form) > self.elements(operand.form) {
-            let summed = self.fresh((operand.form, grad.dtype), false);
+            let summed = self.fresh((operand.form, grad.dtype), Order::Plain);
             self.release(grad.storage);
             grad = summed;
         }
         if grad.dtype != operand.dtype {
-            let cast = self.fresh((operand.form, operand.dtype), grad.swapped);
+            let cast = self.fresh((operand.form, operand.dtype), grad.order);
             self.release(grad.storage);
             grad = cast;
         }
@@ -304,7 +356,7 @@ impl State {
 
     fn summed(&mut self, before: Option<Grad>, grad: Grad) -> Grad {
         let Some(before) = before else { return grad };
-        let sum = self.fresh((grad.form, before.dtype), before.swapped);
+        let sum = self.fresh((grad.form, before.dtype), before.order);
         self.release(before.storage);
         self.release(grad.storage);
         sum
@@ -330,7 +382,7 @@ impl State {
         }
         let shared = self.storages.get(at(grad.storage)).is_some_and(|storage| storage.refs > 1);
         let kept = if shared {
-            let copy = self.fresh((grad.form, grad.dtype), false);
+            let copy = self.fresh((grad.form, grad.dtype), Order::Plain);
             self.release(grad.storage);
             copy
         } else {

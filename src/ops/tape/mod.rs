@@ -13,7 +13,7 @@ use std::cell::RefCell;
 
 pub(crate) use backward::Model;
 pub(crate) use primitives::{GELU, LOG_SOFTMAX, POWER, RELU, RSQRT, SCALE, SIGMOID, SILU, SOFTMAX, TANH};
-pub(crate) use state::{KINDS, Kind, NONE, OpName, Parameter, Segment, State, Storage, When};
+pub(crate) use state::{KINDS, Kind, NONE, OpName, Order, Parameter, Segment, State, Storage, When};
 
 use super::tensor::{Dim, Shape};
 use crate::sources::Source;
@@ -39,8 +39,8 @@ pub(crate) struct Var<'t> {
     pub(super) dtype: DType,
     /// The node that made it, a parameter, or [`NONE`] where no gradient flows.
     pub(super) node: u32,
-    /// Whether memory holds it with heads and tokens swapped against its shape.
-    pub(super) swapped: bool,
+    /// In which order memory holds it.
+    pub(super) order: Order,
 }
 
 impl Clone for Var<'_> {
@@ -62,6 +62,14 @@ impl Tape {
         self.state.borrow_mut().form(Shape::of(dims))
     }
 
+    /// `rows` with the columns of `like`: `[s]` and `[b, s, h]` give `[s, h]`.
+    pub fn form_like(&self, rows: Form, like: Form) -> Form {
+        let mut state = self.state.borrow_mut();
+        let last = |state: &State, form: Form| state.forms.get(usize::from(form)).and_then(|form| form.0.dims().last().copied());
+        let dims = [last(&state, rows), last(&state, like)].map(|dim| dim.unwrap_or(Dim("one", 1)));
+        state.form(Shape::of(dims))
+    }
+
     /// Names the operation that what follows belongs to.
     pub fn at(&self, name: &'static str, source: Source) {
         self.state.borrow_mut().at(name, source);
@@ -77,13 +85,13 @@ impl Tape {
         let mut state = self.state.borrow_mut();
         let (storage, form, dtype) = state.parameter_tensor(param);
         state.hold(storage);
-        Var { tape: self, storage, form, dtype, node: state::leaf(param), swapped: false }
+        Var { tape: self, storage, form, dtype, node: state::leaf(param), order: Order::Plain }
     }
 
     /// A tensor that no gradient flows to.
     pub fn constant(&self, name: &'static str, form: Form, dtype: DType) -> Var<'_> {
         let storage = self.state.borrow_mut().allocate(name, form, dtype);
-        Var { tape: self, storage, form, dtype, node: NONE, swapped: false }
+        Var { tape: self, storage, form, dtype, node: NONE, order: Order::Plain }
     }
 
     /// Takes memory for a moment and gives it back: temporaries of one operator that nothing else sees.
@@ -180,7 +188,7 @@ impl Tape {
     /// A further holder of a storage.
     pub fn again(&self, storage: u32, form: Form, dtype: DType) -> Var<'_> {
         self.state.borrow_mut().hold(storage);
-        Var { tape: self, storage, form, dtype, node: NONE, swapped: false }
+        Var { tape: self, storage, form, dtype, node: NONE, order: Order::Plain }
     }
 }
 

@@ -1,6 +1,6 @@
 //! The forward half of every primitive: what it allocates and what it saves.
 
-use super::state::{NONE, Operand, Rule, at};
+use super::state::{NONE, Operand, Order, Rule, at};
 use super::{Form, Param, Tape, Var};
 use crate::units::DType;
 
@@ -56,7 +56,7 @@ impl<'t> Var<'t> {
     }
 
     pub(super) fn made(tape: &'t Tape, storage: u32, form: Form, dtype: DType, node: u32) -> Self {
-        Self { tape, storage, form, dtype, node, swapped: false }
+        Self { tape, storage, form, dtype, node, order: Order::Plain }
     }
 
     fn unary(self, rule: Rule, save: Save, name: &'static str, (form, dtype): (Form, DType)) -> Self {
@@ -75,9 +75,9 @@ impl<'t> Var<'t> {
 
     /// An elementwise function; the result has the operand's shape and format.
     pub fn apply(self, function: Function) -> Self {
-        let (shape, swapped) = ((self.form, self.dtype), self.swapped);
+        let (shape, order) = ((self.form, self.dtype), self.order);
         let rule = Rule::Unary { temporaries: function.temporaries, elementwise: true };
-        self.unary(rule, function.save, function.name, shape).swapped(swapped)
+        self.unary(rule, function.save, function.name, shape).ordered(order)
     }
 
     /// `x.to(dtype)`; the same tensor if it has that format already.
@@ -90,9 +90,9 @@ impl<'t> Var<'t> {
         if self.dtype == dtype {
             return self;
         }
-        let (form, swapped) = (self.form, self.swapped);
+        let (form, order) = (self.form, self.order);
         let rule = Rule::Unary { temporaries: 0, elementwise: true };
-        self.unary(rule, Save::Nothing, name, (form, dtype)).swapped(swapped)
+        self.unary(rule, Save::Nothing, name, (form, dtype)).ordered(order)
     }
 
     /// `x.mean(-1)`, `x.sum(-1)`: backward spreads the gradient over the operand's shape again.
@@ -120,13 +120,17 @@ impl<'t> Var<'t> {
 
     /// `[b, s, heads · d]` seen as `[b, heads, s, d]`: a view whose memory stays in the old order.
     pub fn heads(self, form: Form, several: bool) -> Self {
-        self.view_as(if several { Rule::Heads } else { Rule::View }, form).swapped(several)
+        self.view_as(if several { Rule::Heads } else { Rule::View }, form).ordered(if several {
+            Order::Swapped
+        } else {
+            Order::Plain
+        })
     }
 
     /// `[b, s, heads, d]` seen as `[b, heads, s, d]` or back.
     pub fn swap(self, form: Form, several: bool) -> Self {
-        let swapped = self.swapped != several;
-        self.view_as(if several { Rule::Swap } else { Rule::Pass }, form).swapped(swapped)
+        let order = if several { self.order.swapped() } else { self.order };
+        self.view_as(if several { Rule::Swap } else { Rule::Pass }, form).ordered(order)
     }
 
     /// `[b, heads, s, d]` as `[b, s, heads · d]`: a view if memory is in that order, else a copy.
@@ -134,8 +138,8 @@ impl<'t> Var<'t> {
         if !several {
             return self.view(form);
         }
-        if self.swapped {
-            return self.view_as(Rule::Merge, form).swapped(false);
+        if self.order == Order::Swapped {
+            return self.view_as(Rule::Merge, form).ordered(Order::Plain);
         }
         let dtype = self.dtype;
         self.unary(Rule::Merge, Save::Nothing, "heads side by side", (form, dtype))
@@ -143,13 +147,13 @@ impl<'t> Var<'t> {
 
     /// `x + constant`: backward passes the gradient on.
     pub fn plus(self) -> Self {
-        let (shape, swapped) = ((self.form, self.dtype), self.swapped);
-        self.unary(Rule::Pass, Save::Nothing, "sum", shape).swapped(swapped)
+        let (shape, order) = ((self.form, self.dtype), self.order);
+        self.unary(Rule::Pass, Save::Nothing, "sum", shape).ordered(order)
     }
 
     /// A copy in the order of its shape, as `contiguous` and `reshape` make where memory is not; else itself.
     pub fn contiguous(self) -> Self {
-        if self.swapped { self.copy() } else { self }
+        if self.order == Order::Plain { self } else { self.copy() }
     }
 
     /// A copy.
@@ -175,10 +179,9 @@ impl<'t> Var<'t> {
             state.save(node, other.storage);
         }
         let storage = state.allocate(name, form, dtype);
-        let first = if self.form == form { &self } else { &other };
-        let swapped = first.swapped;
+        let order = if self.form == form { self.order } else { other.order };
         drop(state);
-        Self::made(self.tape, storage, form, dtype, node).swapped(swapped)
+        Self::made(self.tape, storage, form, dtype, node).ordered(order)
     }
 
     fn larger(&self, other: &Self) -> Form {
@@ -212,9 +215,12 @@ impl<'t> Var<'t> {
         self.binary(other, Rule::Div, "quotient", form, saves)
     }
 
-    /// Two tensors side by side.
+    /// Two tensors side by side; one of a narrower format is copied into the wider first.
     pub fn cat(self, other: Self, form: Form) -> Self {
-        self.binary(other, Rule::Cat, "joined", form, [false; 2]).swapped(false)
+        let narrow = if self.dtype.bits() < other.dtype.bits() { &self } else { &other };
+        let wide = wider(self.dtype, other.dtype);
+        let _copy = (narrow.dtype != wide).then(|| self.tape.constant("cast copy", narrow.form, wide));
+        self.binary(other, Rule::Cat, "joined", form, [false; 2]).ordered(Order::Plain)
     }
 
     /// `x · Wᵀ (+ bias)`; under autocast operands are cast first, weights once for the step.
@@ -223,8 +229,21 @@ impl<'t> Var<'t> {
         let bias = bias.map(|bias| tape.weight(bias));
         let weight = tape.weight(weight);
         let x = self.for_product();
+        x.affine(&weight, bias.as_ref(), form, flops)
+    }
+
+    /// The same as `addmm` writes it (GPT-2's `Conv1D`): under autocast the bias is cast last.
+    pub fn conv1d(self, weight: Param, bias: Param, form: Form, flops: f64) -> Self {
+        let tape = self.tape;
+        let weight = tape.weight(weight);
+        let x = self.for_product();
+        x.affine(&weight, Some(&tape.weight(bias)), form, flops)
+    }
+
+    fn affine(self, weight: &Self, bias: Option<&Self>, form: Form, flops: f64) -> Self {
+        let (tape, x) = (self.tape, self);
         let mut state = tape.state.borrow_mut();
-        let third = bias.as_ref().map_or(Operand::NOTHING, Var::operand);
+        let third = bias.map_or(Operand::NOTHING, Var::operand);
         let rule = Rule::Linear { bias: bias.is_some() };
         let node = state.node(rule, [x.operand(), weight.operand(), third], flops);
         state.count_flops(flops, false);
@@ -241,12 +260,29 @@ impl<'t> Var<'t> {
 
     /// A batched product of two activations; `batched`: of several sequences.
     pub fn matmul(self, other: Self, form: Form, (batched, flops): (bool, f64)) -> Self {
+        self.product(other, form, Rule::Matmul { batched, transposed: false, scaled: false }, flops)
+    }
+
+    /// A batched product with the second operand transposed: queries with keys.
+    pub fn matmul_transposed(self, other: Self, form: Form, (batched, flops): (bool, f64)) -> Self {
+        self.product(other, form, Rule::Matmul { batched, transposed: true, scaled: false }, flops)
+    }
+
+    /// `baddbmm` with a constant factor: each gradient is scaled in a tensor of its own.
+    pub fn scaled_product(self, other: Self, form: Form, flops: f64) -> Self {
+        self.product(other, form, Rule::Matmul { batched: false, transposed: true, scaled: true }, flops)
+    }
+
+    fn product(self, other: Self, form: Form, rule: Rule, flops: f64) -> Self {
         let (a, b) = (self, other);
         let b = b.for_product();
         let a = a.for_product();
+        // Sequences and heads are merged for the product, which copies what is not in order.
+        let several = matches!(rule, Rule::Matmul { batched: true, .. });
+        let (a, b) = if several { (a.contiguous(), b.contiguous()) } else { (a, b) };
         let tape = a.tape;
         let mut state = tape.state.borrow_mut();
-        let node = state.node(Rule::Matmul { batched }, [a.operand(), b.operand(), Operand::NOTHING], flops);
+        let node = state.node(rule, [a.operand(), b.operand(), Operand::NOTHING], flops);
         state.count_flops(flops, false);
         if b.node != NONE {
             state.save(node, a.storage);
@@ -276,15 +312,38 @@ impl<'t> Var<'t> {
         self
     }
 
-    /// Whether memory holds it in another order than its shape says.
-    pub const fn is_swapped(&self) -> bool {
-        self.swapped
+    /// In which order memory holds it.
+    pub const fn order(&self) -> Order {
+        self.order
     }
 
-    /// In another order in memory than its shape says, or not.
-    pub fn swapped(mut self, swapped: bool) -> Self {
-        self.swapped = swapped;
+    /// In that order in memory.
+    pub const fn ordered(mut self, order: Order) -> Self {
+        self.order = order;
         self
+    }
+
+    /// Three parts that lie beside each other: views, whose gradients backward joins again.
+    pub fn split(self, parts: [Form; 3]) -> [Self; 3] {
+        let form = self.form;
+        let whole = self.view_as(Rule::Split, form);
+        let mut number = 0;
+        parts.map(|form| {
+            let part = whole.clone().view_as(Rule::Part(number), form);
+            number += 1;
+            part
+        })
+    }
+
+    /// A function of several operators under one hand-written formula: what forward and backward take and free in order (see
+    /// [`Rule::Script`]); saves its operand.
+    pub fn scripted(self, name: &'static str, forward: &[i8], backward: &'static [i8]) -> Self {
+        let mut state = self.tape.state.borrow_mut();
+        let node = state.node(Rule::Script(backward), [self.operand(), Operand::NOTHING, Operand::NOTHING], 0.0);
+        let storage = state.play(forward, name, self.form, self.dtype);
+        state.save(node, self.storage);
+        drop(state);
+        Self::made(self.tape, storage, self.form, self.dtype, node).ordered(self.order)
     }
 }
 
@@ -338,16 +397,16 @@ impl Tape {
         operands: &[&Var<'_>],
         results: &[(&'static str, Form, DType)],
         main: usize,
-        (swapped, save_main, flops): (bool, bool, f64),
+        (order, save_main, flops): (Order, bool, f64),
     ) -> Var<'_> {
         let mut state = self.state.borrow_mut();
         let mut all = [Operand::NOTHING; 3];
-        let mut orders = [false; 3];
-        for ((operand, place), order) in operands.iter().zip(&mut all).zip(&mut orders) {
+        let mut orders = [Order::Plain; 3];
+        for ((operand, place), kept) in operands.iter().zip(&mut all).zip(&mut orders) {
             *place = operand.operand();
-            *order = operand.swapped;
+            *kept = operand.order;
         }
-        let node = state.node(Rule::Kernel { swapped: orders }, all, flops);
+        let node = state.node(Rule::Kernel { orders }, all, flops);
         let made: Vec<u32> = results.iter().map(|(name, form, dtype)| state.allocate(name, *form, *dtype)).collect();
         for operand in operands {
             state.save(node, operand.storage);
@@ -363,7 +422,7 @@ impl Tape {
         let (form, dtype) = results.get(main).map_or((0, DType::Fp32), |result| (result.1, result.2));
         let storage = made.get(main).copied().unwrap_or(NONE);
         drop(state);
-        Var::made(self, storage, form, dtype, node).swapped(swapped)
+        Var::made(self, storage, form, dtype, node).ordered(order)
     }
 
     /// Negative log-likelihood of log-probabilities: a scalar and its weight; backward is as large as the operand.

@@ -82,13 +82,36 @@ pub(crate) struct OpName {
     pub backward: f64,
 }
 
+/// In which order memory holds a tensor of heads, against its shape `[b, heads, s, d]` or `[b, s, heads, d]`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Order {
+    /// In the order of its shape.
+    #[default]
+    Plain,
+    /// With heads and tokens swapped.
+    Swapped,
+    /// `[b, heads, d, s]`: the gradient of a transposed key.
+    Columns,
+}
+
+impl Order {
+    /// After heads and tokens have changed places.
+    pub const fn swapped(self) -> Self {
+        match self {
+            Self::Plain => Self::Swapped,
+            Self::Swapped => Self::Plain,
+            Self::Columns => Self::Columns,
+        }
+    }
+}
+
 /// A gradient on its way.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Grad {
     pub storage: u32,
     pub form: Form,
     pub dtype: DType,
-    pub swapped: bool,
+    pub order: Order,
 }
 
 /// What an autograd formula does with the gradient of a node's output.
@@ -110,6 +133,13 @@ pub(crate) enum Rule {
     Div,
     /// One tensor like the operand, after some temporaries; `elementwise` ones keep the gradient's order in memory.
     Unary { temporaries: u8, elementwise: bool },
+    /// Temporaries and the result of a formula of several operators: what is taken (`n`) and freed (`-n`) in order; the last one
+    /// taken is the result.
+    Script(&'static [i8]),
+    /// One of the parts of a split tensor: hands its gradient to the node before it.
+    Part(u8),
+    /// A tensor split in three: joins the parts' gradients.
+    Split,
     /// Tokens by heads turned into heads by tokens: undone by a view, or a copy where memory is in the other order.
     Heads,
     /// Heads by tokens turned into tokens by heads.
@@ -119,9 +149,11 @@ pub(crate) enum Rule {
     /// A matrix product with a weight, and a bias.
     Linear { bias: bool },
     /// A batched product of two activations.
-    Matmul { batched: bool },
+    ///
+    /// `batched`: of several sequences; `transposed`: the second operand is read in columns; `scaled`: each gradient is scaled.
+    Matmul { batched: bool, transposed: bool, scaled: bool },
     /// One new tensor per operand, in each operand's order in memory (kernels written by hand).
-    Kernel { swapped: [bool; 3] },
+    Kernel { orders: [Order; 3] },
     /// The tensors that were saved are the gradients.
     Saved,
 }
@@ -153,6 +185,8 @@ pub(crate) struct Node {
     pub frame: u32,
     pub flops: f64,
     pub grad: Option<Grad>,
+    /// Gradients of the parts of a split tensor.
+    pub parts: [Option<Grad>; 3],
 }
 
 /// A checkpointed part: what brings its saved tensors back.
@@ -386,7 +420,18 @@ impl State {
         }
         let frame = self.open_frame.unwrap_or(NONE);
         let (op, layer) = (self.op, self.layer);
-        self.nodes.push(Node { rule, operands, saved: [NONE; SAVED], saves: 0, op, layer, frame, flops, grad: None });
+        self.nodes.push(Node {
+            rule,
+            operands,
+            saved: [NONE; SAVED],
+            saves: 0,
+            op,
+            layer,
+            frame,
+            flops,
+            grad: None,
+            parts: [None; 3],
+        });
         count(self.nodes.len()) - 1
     }
 

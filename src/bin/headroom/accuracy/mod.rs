@@ -10,6 +10,7 @@ mod published;
 mod report;
 mod row;
 mod statistics;
+mod summary;
 mod truth;
 
 use std::fs;
@@ -19,13 +20,34 @@ use serde_json::Value;
 use report::File;
 use row::{Fields, Row};
 
+/// In which form the table is wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// For people, with groups and worst rows.
+    Text,
+    /// The same as JSON; with every row's figures if `rows`.
+    Json {
+        /// Whether every row is listed.
+        rows: bool,
+    },
+    /// The short table of the README.
+    Markdown,
+    /// The short table and the worst rows, as the page reads them.
+    Page,
+}
+
 /// The table of the given files, or one sentence that says which cannot be read.
-pub fn run(paths: &[String], json: bool, each: bool) -> Result<String, String> {
+pub fn run(paths: &[String], form: Form) -> Result<String, String> {
     if paths.is_empty() {
         return Err("name at least one file of measured rows, for example tests/data/training_memory.jsonl".to_owned());
     }
     let files = paths.iter().map(|path| read(path)).collect::<Result<Vec<_>, _>>()?;
-    Ok(if json { format!("{:#}", report::json(&files, each)) } else { report::text(&files) })
+    Ok(match form {
+        Form::Text => report::text(&files),
+        Form::Json { rows } => format!("{:#}", report::json(&files, rows)),
+        Form::Markdown => summary::markdown(&files).trim_end().to_owned(),
+        Form::Page => format!("{:#}", summary::page(&files)),
+    })
 }
 
 fn read(path: &str) -> Result<File, String> {

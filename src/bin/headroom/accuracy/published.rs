@@ -3,7 +3,8 @@
 use std::num::NonZeroU64;
 
 use headroom::config::{
-    AttentionKernel, Job, MlpKind, ModelConfig, Normalization, ParallelLayout, PositionEmbedding, Run, ServingRun,
+    AttentionKernel, Job, LayerSet, Mla, MlpKind, ModelConfig, Moe, Normalization, ParallelLayout, PositionEmbedding, Run,
+    ServingRun,
 };
 use headroom::estimator::estimate;
 use headroom::units::DType;
@@ -24,8 +25,8 @@ fn model_outcome(row: Fields<'_>) -> Result<Vec<Comparison>, String> {
     // Where no exact count was published, the closed form of the table is the count to meet.
     let pointer = if row.is_absent("/published_total") { "/formula_total" } else { "/published_total" };
     let serving = estimate(&serving_job(&config, 1, DType::Bf16)?);
-    let mut found =
-        vec![Comparison { quantity: Quantity::Parameters, ours: serving.parameters.total, measured: row.count(pointer)? }];
+    let ours = serving.parameters.total + correction_biases(row, &config);
+    let mut found = vec![Comparison { quantity: Quantity::Parameters, ours, measured: row.count(pointer)? }];
     let cache = serving.kv_cache_per_token.ok_or("no cache")?;
     let measured = row.count("/kv_bytes_per_token_bf16")?;
     found.push(Comparison { quantity: Quantity::KvBytesPerToken, ours: cache.0, measured });
@@ -34,14 +35,8 @@ fn model_outcome(row: Fields<'_>) -> Result<Vec<Comparison>, String> {
 
 /// The architecture of a row of the table of models.
 fn model_config(row: Fields<'_>) -> Result<ModelConfig, String> {
-    for (pointer, what) in [
-        ("/moe", "a mixture of experts is not modelled yet"),
-        ("/mla", "multi-head latent attention is not modelled yet"),
-        ("/pooler", "an encoder with a pooler is not modelled yet"),
-    ] {
-        if !row.is_absent(pointer) {
-            return Err(what.to_owned());
-        }
+    if !row.is_absent("/pooler") {
+        return Err("an encoder with a pooler is not modelled".to_owned());
     }
     // The table leaves out what a model does not have; its parameter count tells whether that is true.
     let flag = |pointer: &str| if row.is_absent(pointer) { Ok(false) } else { row.flag(pointer) };
@@ -70,9 +65,53 @@ fn model_config(row: Fields<'_>) -> Result<ModelConfig, String> {
         tie_word_embeddings: !row.flag("/untied")?,
         qk_norm: !row.is_absent("/qk_norm") && row.text("/qk_norm")? == "head",
         embedding_norm: flag("/emb_norm")?,
-        norms_per_block: 2,
+        attention_sinks: flag("/sinks")?,
+        moe: experts(row)?,
+        mla: latent(row)?,
         ..ModelConfig::plain()
     })
+}
+
+/// The experts of a row, if it has any.
+fn experts(row: Fields<'_>) -> Result<Option<Moe>, String> {
+    if row.is_absent("/moe") {
+        return Ok(None);
+    }
+    let width = row.count("/moe/ffn")?;
+    let first = row.count("/moe/dense_first")?;
+    Ok(Some(Moe {
+        num_experts: row.count("/moe/experts")?,
+        num_experts_per_tok: row.count("/moe/topk")?,
+        moe_intermediate_size: width,
+        shared_expert_intermediate_size: width * row.count("/moe/shared")?,
+        layers: if first == 0 { LayerSet::All } else { LayerSet::From(first) },
+        n_group: 1,
+        topk_group: 1,
+        norm_topk_prob: true,
+        bias: !row.is_absent("/moe/bias") && row.flag("/moe/bias")?,
+    }))
+}
+
+/// The latent attention of a row, if it has it.
+fn latent(row: Fields<'_>) -> Result<Option<Mla>, String> {
+    if row.is_absent("/mla") {
+        return Ok(None);
+    }
+    Ok(Some(Mla {
+        q_lora_rank: Some(row.count("/mla/q_lora")?),
+        kv_lora_rank: row.count("/mla/kv_lora")?,
+        qk_rope_head_dim: row.count("/mla/qk_rope")?,
+        qk_nope_head_dim: row.count("/mla/qk_nope")?,
+        v_head_dim: row.count("/mla/v")?,
+    }))
+}
+
+/// The router's correction biases, one per expert and layer: published counts hold them, and so do checkpoints; transformers keeps
+/// them as buffers, which are no parameters.
+fn correction_biases(row: Fields<'_>, config: &ModelConfig) -> u64 {
+    let published = row.flag("/moe/router_bias").unwrap_or(false) && row.is_absent("/moe/bias");
+    let layers = (0..config.num_hidden_layers).filter_map(|layer| config.moe_at(layer));
+    if published { layers.map(|moe| moe.num_experts).sum() } else { 0 }
 }
 
 /// Serving that model with one sequence of that many tokens.

@@ -81,10 +81,13 @@ fn spread_text(spread: Spread) -> String {
 }
 
 /// A share in per cent with three decimals; what is not exact never reads as zero.
-fn percent(error: f64, signed: bool) -> String {
+pub fn percent(error: f64, signed: bool) -> String {
+    if error == 0.0 {
+        return "0 %".to_owned();
+    }
     let sign = if signed && error > 0.0 { "+" } else { "" };
     let rounded = format!("{:.3}", 100.0 * error.abs());
-    if error != 0.0 && rounded == "0.000" {
+    if rounded == "0.000" {
         return format!("{}<0.001 %", if error < 0.0 { "-" } else { sign });
     }
     format!("{sign}{:.3} %", 100.0 * error)

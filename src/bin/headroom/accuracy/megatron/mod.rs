@@ -1,6 +1,24 @@
 //! Rows measured with Megatron-LM: B200, A100 (Korthikanti et al.), and its own functional tests.
 
+mod b200;
+mod golden;
+mod selene;
+
+use headroom::config::{Job, ModelConfig, ParallelLayout, Run, TrainingRun};
+use headroom::units::Bytes;
+
 use super::row::{Fields, Row};
+use super::truth::NO_OVERHEAD;
+
+/// Bytes of one MiB.
+const MIB: u64 = 1 << 20;
+/// PyTorch's cuBLAS workspace before Hopper: `:4096:2:16:8` (`CublasHandlePool.cpp`), in KiB and how many of them.
+const OLD_CUBLAS_WORKSPACE: Bytes = Bytes((2 * 4096 + 8 * 16) << 10);
+
+/// A job without memory outside PyTorch's allocator, which is what these rows state.
+fn job(model: ModelConfig, run: TrainingRun, layout: ParallelLayout) -> Result<Job, String> {
+    Job::new(model, Run::Training(run), layout, NO_OVERHEAD).map_err(|error| error.to_string())
+}
 
 /// Peaks of Megatron-LM on B200.
 pub fn b200(index: usize, row: Fields<'_>) -> Row {
@@ -12,14 +30,13 @@ pub fn b200(index: usize, row: Fields<'_>) -> Row {
     } else {
         "dense"
     };
-    let outcome = Err("the stack megatron is not modelled yet".to_owned());
-    Row { id: super::id(index, row), groups: vec![("kind", kind.to_owned()), ("kernels", "megatron".to_owned())], outcome }
+    let groups = vec![("kind", kind.to_owned()), ("kernels", "megatron".to_owned())];
+    Row { id: super::id(index, row), groups, outcome: b200::outcome(row) }
 }
 
 /// Korthikanti et al.'s measurements on Selene.
 pub fn selene(index: usize, row: Fields<'_>) -> Row {
-    let outcome = Err("half-precision Megatron states of these rows are not modelled yet".to_owned());
-    Row { id: super::id(index, row), groups: vec![("kernels", "korthikanti".to_owned())], outcome }
+    Row { id: super::id(index, row), groups: vec![("kernels", "megatron".to_owned())], outcome: selene::outcome(row) }
 }
 
 /// A row of the table of published training memory.
@@ -27,7 +44,7 @@ pub fn training_memory(index: usize, row: Fields<'_>) -> Row {
     let mut groups = Vec::new();
     groups.extend(row.text("/family").map(|family| ("family", family.to_owned())));
     let outcome = row.text("/family").and_then(|family| match family {
-        "megatron_golden" => Err("the stack megatron is not modelled yet".to_owned()),
+        "megatron_golden" => golden::outcome(row),
         other => Err(format!("{other}: {}", incomplete(other))),
     });
     Row { id: super::id(index, row), groups, outcome }

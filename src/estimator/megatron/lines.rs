@@ -1,0 +1,146 @@
+//! Lines of the ledger: activations, gradients on their way, and buffers that stay.
+
+use super::states::held;
+use super::{Alive, At, Entry, Scope, Step};
+use crate::config::AttentionKernel;
+use crate::estimator::ledger::{Certainty, LineItem, MemoryKind, TensorLine};
+use crate::ops::Role;
+use crate::sources::{self, Source};
+use crate::units::{Bytes, DType, Elements};
+
+/// Streams of Transformer Engine's grouped matrix products, each with a workspace (`get_num_cublas_streams`).
+const GROUPED_STREAMS: u64 = 4;
+
+/// Adds the tensors alive at a moment: one line per operation that saved something, one for each other reason.
+pub(super) fn activations(scope: &Scope, at: At, detail: bool, lines: &mut Vec<LineItem>) {
+    let entries = scope.alive(at);
+    let mut saved: Vec<LineItem> = Vec::new();
+    for entry in entries.iter().filter(|entry| entry.why == Alive::Saved) {
+        let op = &entry.step.op;
+        let place = saved.iter().position(|line| line.label == op.name).unwrap_or_else(|| {
+            let note = "Saved in forward for backward.";
+            saved.push(line(MemoryKind::Activation, op.name, note, op.source));
+            saved.len() - 1
+        });
+        if let Some(line) = saved.get_mut(place) {
+            add(entry, detail, line);
+        }
+    }
+    lines.extend(saved);
+    for (why, label, note) in [
+        (Alive::Recomputed, "Recomputed operations", "Brought back for the block that backward is in."),
+        (Alive::Flowing, "Activation gradients", "Gradients on their way through the operation that backward is in."),
+    ] {
+        let mut together = line(MemoryKind::Temporary, label, note, sources::PYTORCH_AUTOGRAD);
+        entries.iter().filter(|entry| entry.why == why).for_each(|entry| add(entry, detail, &mut together));
+        if together.bytes > Bytes::ZERO {
+            lines.push(together);
+        }
+    }
+}
+
+fn line(kind: MemoryKind, label: &'static str, note: &'static str, source: Source) -> LineItem {
+    LineItem { kind, label, bytes: Bytes::ZERO, tensors: Vec::new(), note, source, certainty: Certainty::Modelled }
+}
+
+fn add(entry: &Entry, detail: bool, line: &mut LineItem) {
+    line.bytes += entry.bytes();
+    if detail {
+        let (tensor, op) = (entry.tensor, entry.step.op.name);
+        let Entry { count, .. } = *entry;
+        let (name, shape, dtype) = (tensor.name, tensor.shape, tensor.dtype);
+        line.tensors.push(TensorLine { op, name, shape, dtype, count, bytes: entry.bytes() });
+    }
+}
+
+/// Buffers that stay from the first step on.
+pub(super) fn buffers(scope: &Scope, lines: &mut Vec<LineItem>) {
+    let (options, layout) = (scope.run.megatron, scope.job.layout());
+    let core = sources::MEGATRON_CORE;
+    let hidden = Elements(
+        scope
+            .run
+            .seq_length
+            .div_ceil(layout.cp())
+            .saturating_mul(scope.job.micro_batch_size())
+            .saturating_mul(scope.job.model().hidden_size),
+    )
+    .stored_as(scope.run.recipe().activation);
+    let split = layout.sequence_parallel && layout.t() > 1;
+    let mut push = |kind, label, bytes, note, source| {
+        if bytes > Bytes::ZERO {
+            lines.push(LineItem { bytes, ..line(kind, label, note, source) });
+        }
+    };
+    let temporary = MemoryKind::Temporary;
+    if options.gradient_accumulation_fusion && options.transformer_engine {
+        let note = "Empty gradients for autograd, one for each shape of matrix; the real ones go to the main gradients at once.";
+        push(temporary, "Dummy weight gradients", dummies(scope), note, sources::TRANSFORMER_ENGINE);
+    }
+    if split && (scope.stage.head || !options.transformer_engine) {
+        let note = "The buffer into which an input is gathered under sequence parallelism.";
+        push(temporary, "Gathered input", hidden, note, core);
+    }
+    if !options.transformer_engine {
+        let note = "The buffer that all blocks write their scores to.";
+        push(temporary, "Scores", scores(&scope.model.dense), note, core);
+    }
+    let message = if split { Bytes(hidden.0.div_ceil(layout.t())) } else { hidden };
+    let note = "Tensors sent to or received from the neighbouring stages.";
+    push(temporary, "Pipeline messages", message * scope.stage.messages, note, core);
+    if scope.stage.head && options.wgrad_deferral_limit > 0 {
+        let rows = options.padded_vocab_size(scope.job.model().vocab_size, layout.t()).div_ceil(layout.t());
+        let logits = Bytes(hidden.0 / scope.job.model().hidden_size.max(1)) * rows;
+        let note = "Inputs of the output layer and gradients of its logits, kept until the weight's gradient is computed.";
+        push(temporary, "Deferred output gradients", (hidden + logits) * options.wgrad_deferral_limit, note, core);
+    }
+    if options.create_attention_mask {
+        let s = scope.run.seq_length;
+        let pairs = s.saturating_mul(s.div_ceil(layout.cp())).saturating_mul(scope.job.micro_batch_size());
+        push(
+            temporary,
+            "Attention mask",
+            Elements(pairs).stored_as(DType::Mask),
+            "One byte per pair of tokens, from the data loader.",
+            core,
+        );
+    }
+    let note = "Workspaces of the matrix products: one per stream in Transformer Engine, one per thread in PyTorch.";
+    push(MemoryKind::Framework, "Matrix-product workspaces", workspaces(scope), note, sources::TRANSFORMER_ENGINE);
+}
+
+/// One 16-bit matrix for each distinct shape of a block's weights (`get_dummy_wgrad`).
+fn dummies(scope: &Scope) -> Bytes {
+    let mut shapes: Vec<(u64, u64)> = Vec::with_capacity(16);
+    let ends = [&scope.model.embedding, &scope.model.head];
+    let is_end = |op: &str| ends.iter().any(|steps| steps.iter().any(|step| step.op.name == op));
+    for held in held(scope).iter().filter(|held| !is_end(held.op)) {
+        let dims: Vec<u64> = held.tensor.shape.dims().map(|dim| dim.1).collect();
+        // Biases of grouped experts have two dimensions as well, but get no dummy.
+        let matrix = if held.expert { dims.len() == 3 } else { dims.len() == 2 && held.tensor.name != "router weight" };
+        if let ([.., rows, columns], true) = (dims.as_slice(), matrix)
+            && !shapes.contains(&(*rows, *columns))
+        {
+            shapes.push((*rows, *columns));
+        }
+    }
+    shapes.into_iter().map(|(rows, columns)| Elements(rows.saturating_mul(columns)).stored_as(scope.run.recipe().parameter)).sum()
+}
+
+/// Megatron-Core's own attention: as large as one block's probabilities.
+fn scores(steps: &[Step]) -> Bytes {
+    let saved = steps.iter().flat_map(|step| step.op.tensors.iter());
+    saved.filter(|tensor| tensor.role == Role::Saved && tensor.name == "probabilities").map(crate::ops::Tensor::bytes).sum()
+}
+
+/// Transformer Engine's workspace serves its modules, and the router's product whatever the modules are (`router_gating_linear`).
+fn workspaces(scope: &Scope) -> Bytes {
+    let options = scope.run.megatron;
+    let routes = scope.stage.layers.experts > 0;
+    let grouped = if options.moe_grouped_gemm && routes { GROUPED_STREAMS } else { 0 };
+    let engine = u64::from(options.transformer_engine || routes) + grouped;
+    // The output layer, unfused attention and Megatron-Core's own layers multiply through PyTorch, forward and backward.
+    let unfused = matches!(scope.run.attention, AttentionKernel::Standard);
+    let pytorch = scope.stage.head || !options.transformer_engine || unfused;
+    options.transformer_engine_workspace * engine + options.cublas_workspace * (2 * u64::from(pytorch))
+}

@@ -1,0 +1,207 @@
+//! Weights, main gradients and optimizer states of one rank.
+//!
+//! Megatron-LM keeps parameters and main gradients in contiguous buffers (`distributed/param_and_grad_buffer.py`); the distributed
+//! optimizer (`optimizer/distrib_optimizer.py`) shares master weights and moments out over the ranks that hold the same parameters:
+//! data- and context-parallel ranks for dense layers, expert-data-parallel ranks for experts.
+
+use super::{Kind, Scope, Step};
+use crate::config::{Optimizer, PrecisionRecipe};
+use crate::estimator::ledger::{Certainty, LineItem, MemoryKind, TensorLine};
+use crate::ops::{Dim, Role, Shape, Tensor};
+use crate::sources::{self, Source};
+use crate::units::{Bytes, DType, Elements};
+
+/// Elements that share one scale in the 8-bit optimizer.
+const QUANTISATION_BLOCK: u64 = 256;
+
+/// A parameter tensor of the stage.
+pub(super) struct Held<'a> {
+    pub op: &'static str,
+    pub tensor: &'a Tensor,
+    pub count: u64,
+    /// Whether it is an expert's, which has other copies than the rest.
+    pub expert: bool,
+}
+
+impl Held<'_> {
+    fn elements(&self) -> u64 {
+        self.tensor.shape.elements().0.saturating_mul(self.count)
+    }
+}
+
+/// Every parameter tensor of the stage.
+pub(super) fn held<'a>(scope: &Scope<'a>) -> Vec<Held<'a>> {
+    let (model, stage) = (scope.model, scope.stage);
+    let mut found = Vec::with_capacity(32);
+    if stage.embedding {
+        collect(&model.embedding, 1, &mut found);
+    }
+    for kind in [Kind::Dense, Kind::Experts] {
+        collect(scope.steps(kind), stage.layers.of(kind), &mut found);
+    }
+    if stage.head {
+        collect(&model.head, 1, &mut found);
+        if scope.job.model().tie_word_embeddings && !stage.embedding {
+            // A tied head on another stage than the embedding is a copy of it.
+            let copy = model.embedding.iter().flat_map(|step| step.op.tensors.iter().map(move |tensor| (step.op.name, tensor)));
+            let word = copy.into_iter().find(|(_, tensor)| tensor.role == Role::Parameter);
+            found.extend(word.map(|(op, tensor)| Held { op, tensor, count: 1, expert: false }));
+        }
+    }
+    found
+}
+
+fn collect<'a>(steps: &'a [Step], count: u64, found: &mut Vec<Held<'a>>) {
+    if count == 0 {
+        return;
+    }
+    for step in steps {
+        let parameters = step.op.tensors.iter().filter(|tensor| tensor.role == Role::Parameter);
+        found.extend(parameters.map(|tensor| Held { op: step.op.name, tensor, count, expert: is_expert(tensor) }));
+    }
+}
+
+/// Expert weights have the experts as their first dimension.
+fn is_expert(tensor: &Tensor) -> bool {
+    tensor.shape.dims().next().is_some_and(|dim| dim.0 == "experts on this rank")
+}
+
+/// How many ranks share a tensor's states out among themselves.
+fn copies(scope: &Scope, expert: bool) -> u64 {
+    let layout = scope.job.layout();
+    if expert { layout.expert_data_parallel_size() } else { layout.d().saturating_mul(layout.cp()) }
+}
+
+/// Adds the lines.
+pub(super) fn add(scope: &Scope, detail: bool, lines: &mut Vec<LineItem>) {
+    let recipe = scope.run.recipe();
+    let sharding = scope.job.layout().sharding;
+    let held = held(scope);
+    let mut push = |line: Line| lines.push(per_parameter(scope, &held, &line, detail));
+    let buffer = sources::MEGATRON_CORE;
+    push(Line {
+        kind: MemoryKind::Parameter,
+        label: "Weights",
+        dtype: recipe.parameter,
+        shared: sharding.shards_parameters(),
+        note: "Every parameter of this rank in the compute format, in one buffer.",
+        source: buffer,
+    });
+    push(Line {
+        kind: MemoryKind::Gradient,
+        label: "Main gradients",
+        dtype: recipe.gradient,
+        shared: sharding.shards_gradients(),
+        note: "One per parameter, in one buffer that stays for the whole training.",
+        source: buffer,
+    });
+    for line in optimizer(scope, recipe) {
+        push(line);
+    }
+    if scope.run.optimizer == Optimizer::AdamW8bit {
+        lines.push(scales(scope, &held));
+    }
+    if scope.run.optimizer == Optimizer::Adafactor {
+        lines.push(factors(scope, &held));
+    }
+}
+
+/// A line of one value per parameter.
+struct Line {
+    kind: MemoryKind,
+    label: &'static str,
+    dtype: DType,
+    shared: bool,
+    note: &'static str,
+    source: Source,
+}
+
+fn optimizer(scope: &Scope, recipe: PrecisionRecipe) -> Vec<Line> {
+    let shared = scope.job.layout().sharding.shards_optimizer();
+    let line = |label, dtype, note| Line {
+        kind: MemoryKind::OptimizerState,
+        label,
+        dtype,
+        shared,
+        note,
+        source: sources::MEGATRON_CORE,
+    };
+    let mut found = Vec::with_capacity(3);
+    if let Some(master) = recipe.master {
+        found.push(line("Master weights", master, "An fp32 copy of every weight, updated by the optimizer."));
+    }
+    let state = recipe.optimizer_state;
+    match scope.run.optimizer {
+        Optimizer::AdamW => {
+            found.push(line("First moment", state, "Running mean of the gradient."));
+            found.push(line("Second moment", state, "Running mean of the squared gradient."));
+        }
+        Optimizer::AdamW8bit => {
+            found.push(line("First moment, 8 bit", DType::Int8, "Running mean in one byte, scaled block by block."));
+            found.push(line("Second moment, 8 bit", DType::Int8, "Running mean of squares in one byte, scaled block by block."));
+        }
+        Optimizer::SgdMomentum => found.push(line("Momentum", state, "One running sum of gradients.")),
+        Optimizer::Sgd | Optimizer::Adafactor => {}
+    }
+    found
+}
+
+fn per_parameter(scope: &Scope, held: &[Held], line: &Line, detail: bool) -> LineItem {
+    let ranks = |expert| if line.shared { copies(scope, expert) } else { 1 };
+    let sum = |expert: bool| held.iter().filter(|held| held.expert == expert).map(Held::elements).fold(0, u64::saturating_add);
+    let parts = [false, true].map(|expert| (sum(expert), ranks(expert)));
+    let bytes = parts.iter().map(|&(elements, ranks)| Elements(elements.div_ceil(ranks)).stored_as(line.dtype)).sum();
+    let tensors = if detail { tensor_lines(held, line.dtype, ranks) } else { Vec::new() };
+    let (kind, label, note, source) = (line.kind, line.label, line.note, line.source);
+    LineItem { kind, label, bytes, tensors, note, source, certainty: Certainty::Exact }
+}
+
+/// The tensors behind a line; rounding of shared buffers is dealt out so that they add up to it.
+fn tensor_lines(held: &[Held], dtype: DType, ranks: impl Fn(bool) -> u64) -> Vec<TensorLine> {
+    let mut before = [0_u64; 2];
+    let line = |held: &Held| {
+        let place = before.get_mut(usize::from(held.expert));
+        let share = |elements: u64| Elements(elements.div_ceil(ranks(held.expert))).stored_as(dtype);
+        let bytes = place.map_or(Bytes::ZERO, |before| {
+            let from = share(*before);
+            *before = before.saturating_add(held.elements());
+            share(*before).saturating_sub(from)
+        });
+        TensorLine { op: held.op, name: held.tensor.name, shape: held.tensor.shape, dtype, count: held.count, bytes }
+    };
+    held.iter().map(line).collect()
+}
+
+/// One fp32 scale per block of both 8-bit moments.
+fn scales(scope: &Scope, held: &[Held]) -> LineItem {
+    let elements = held.iter().map(|held| (held.elements().div_ceil(QUANTISATION_BLOCK) * 2, held.expert)).collect::<Vec<_>>();
+    vectors(scope, &elements, "Scales of both moments", "One fp32 scale per 256 values.", sources::ADAM_8BIT_2022)
+}
+
+/// Adafactor's row and column vectors of a matrix, a full vector for the rest.
+fn factors(scope: &Scope, held: &[Held]) -> LineItem {
+    let factored = |held: &Held| {
+        let dims: Vec<u64> = held.tensor.shape.dims().map(|dim| dim.1).collect();
+        match dims.as_slice() {
+            [before @ .., rows, columns] => {
+                before.iter().fold(rows.saturating_add(*columns), |all, dim| all.saturating_mul(*dim)).saturating_mul(held.count)
+            }
+            _ => held.elements(),
+        }
+    };
+    let elements = held.iter().map(|held| (factored(held), held.expert)).collect::<Vec<_>>();
+    let note = "One row and one column of a matrix instead of its full second moment.";
+    vectors(scope, &elements, "Row and column factors", note, sources::ADAFACTOR_2018)
+}
+
+fn vectors(scope: &Scope, elements: &[(u64, bool)], label: &'static str, note: &'static str, source: Source) -> LineItem {
+    let shared = scope.job.layout().sharding.shards_optimizer();
+    let sum = |expert: bool| elements.iter().filter(|part| part.1 == expert).map(|part| part.0).fold(0, u64::saturating_add);
+    let own = |expert: bool| sum(expert).div_ceil(if shared { copies(scope, expert) } else { 1 });
+    let count = own(false).saturating_add(own(true));
+    let dtype = DType::Fp32;
+    let bytes = Elements(count).stored_as(dtype);
+    let shape = Shape::of([Dim("values of this rank", count)]);
+    let tensors = vec![TensorLine { op: label, name: "vectors", shape, dtype, count: 1, bytes }];
+    LineItem { kind: MemoryKind::OptimizerState, label, bytes, tensors, note, source, certainty: Certainty::Exact }
+}

@@ -1,0 +1,76 @@
+//! Embedding, final norm, output layer and vocabulary-parallel cross-entropy.
+
+use super::{Module, Rank, Step, step, tensor};
+use crate::config::{LossFusion, PositionEmbedding};
+use crate::ops::tensor::{Dim, Kept, Role, Tensor};
+use crate::units::DType;
+
+/// `LanguageModelEmbedding`: token ids are kept for the embedding's gradient, with dropout a mask.
+pub(super) fn embedding(rank: &Rank) -> Vec<Step> {
+    let mut tensors = vec![rank.weight("token embedding", [rank.vocabulary(), rank.h()])];
+    if matches!(rank.model.position_embedding, PositionEmbedding::Learned) {
+        tensors.push(rank.weight("position embedding", [Dim("position_rows", rank.model.position_rows), rank.h()]));
+    }
+    tensors.push(always(tensor("token ids", Role::Saved, [rank.s(), rank.b()], DType::Int64)));
+    if rank.options.hidden_dropout {
+        tensors.push(always(tensor("dropout mask", Role::Saved, [rank.local_s(), rank.b(), rank.h()], DType::Mask)));
+    }
+    vec![step("Embedding", Module::Rest, tensors)]
+}
+
+/// Final norm, output layer, loss.
+pub(super) fn head(rank: &Rank) -> Vec<Step> {
+    let mut steps = Vec::with_capacity(3);
+    if rank.model.final_norm {
+        steps.push(final_norm(rank));
+    }
+    steps.push(output_layer(rank));
+    steps.push(loss(rank));
+    steps
+}
+
+fn always(tensor: Tensor) -> Tensor {
+    Tensor { kept: Kept::Always, ..tensor }
+}
+
+fn final_norm(rank: &Rank) -> Step {
+    let mut tensors = Vec::new();
+    rank.norm_weights(rank.h(), &mut tensors);
+    tensors.push(always(rank.hidden("last block's output")));
+    rank.statistics([rank.local_s(), rank.b()], &mut tensors);
+    tensors.push(rank.residual_gradient());
+    tensors.push(rank.residual_gradient());
+    step("Final norm", Module::Rest, tensors)
+}
+
+/// The output layer, Megatron-Core's own: its weight's gradient, or the dummy in its place, is made anew each time.
+///
+/// Under sequence parallelism its input is gathered into a buffer that stays for the whole training.
+fn output_layer(rank: &Rank) -> Step {
+    let mut tensors = Vec::new();
+    if !rank.model.tie_word_embeddings {
+        tensors.push(rank.weight("output weight", [rank.vocabulary(), rank.h()]));
+    }
+    tensors.push(always(rank.hidden("normed output")));
+    tensors.push(rank.alive("gradient of the logits", logits(rank)));
+    tensors.push(rank.full_gradient("gradient of the normed output"));
+    tensors.extend(rank.splits_tokens().then(|| rank.residual_gradient()));
+    tensors.push(tensor("gradient of the weight", Role::Workspace, [rank.vocabulary(), rank.h()], rank.parameter));
+    step("Output layer", Module::Rest, tensors)
+}
+
+fn logits(rank: &Rank) -> [Dim; 3] {
+    [rank.s(), rank.b(), rank.vocabulary()]
+}
+
+/// Cross-entropy. Unfused: the fp32 softmax is saved, beside it stand first the logits, then their gradient.
+fn loss(rank: &Rank) -> Step {
+    let tensors = match rank.options.cross_entropy_loss_fusion {
+        LossFusion::None => vec![
+            always(tensor("softmax of the logits", Role::Saved, logits(rank), DType::Fp32)),
+            rank.alive("logits, then their gradient", logits(rank)),
+        ],
+        LossFusion::TransformerEngine => vec![always(rank.saved("logits, then their gradient", logits(rank)))],
+    };
+    step("Cross-entropy", Module::Rest, tensors)
+}

@@ -1,0 +1,50 @@
+//! Gemma 2's block (transformers 5.23, `models/gemma2/modeling_gemma2.py`): a norm before and after each half.
+
+use super::attention::Attention;
+use super::mlp::Mlp;
+use super::norm::Norm;
+use super::{Block, Build, Tables};
+use crate::ops::tape::{Tape, Var};
+use crate::sources;
+
+/// One block.
+#[derive(Debug)]
+pub(super) struct Gemma2 {
+    attention: Attention,
+    mlp: Mlp,
+    norms: [Norm; 4],
+}
+
+/// Names of the four norms.
+const NORMS: [&str; 4] = ["Input norm", "Post-attention norm", "Pre-feed-forward norm", "Post-feed-forward norm"];
+
+impl Gemma2 {
+    pub fn new(build: &Build<'_>) -> Self {
+        let attention = Attention::new(build);
+        let mlp = Mlp::new(build);
+        let norms = NORMS.map(|name| {
+            build.tape.at(name, sources::PYTORCH_AUTOGRAD);
+            Norm::new(build, build.with.h(), build.shapes.rows)
+        });
+        Self { attention, mlp, norms }
+    }
+
+    fn norm<'t>(&self, tape: &'t Tape, number: usize, x: &Var<'t>) -> Var<'t> {
+        let (Some(norm), Some(name)) = (self.norms.get(number), NORMS.get(number)) else { return x.clone() };
+        tape.at(name, sources::PYTORCH_AUTOGRAD);
+        norm.run(x)
+    }
+}
+
+impl Block for Gemma2 {
+    fn run<'t>(&self, tape: &'t Tape, residual: &Var<'t>, tables: &Tables<'t>) -> (Var<'t>, Option<Var<'t>>) {
+        let hidden = self.norm(tape, 0, residual);
+        let (hidden, _weights) = self.attention.run(tape, &{ hidden }, tables);
+        let hidden = self.norm(tape, 1, &{ hidden });
+        let residual = residual.clone().add(hidden).named("attention residual");
+        let hidden = self.norm(tape, 2, &residual);
+        let hidden = self.mlp.run(tape, &{ hidden });
+        let hidden = self.norm(tape, 3, &{ hidden });
+        (residual.add(hidden).named("block output"), None)
+    }
+}

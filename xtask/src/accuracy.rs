@@ -1,0 +1,65 @@
+//! The estimates against measured rows: hands over to the command `headroom accuracy`, and keeps the tables made from it.
+
+use std::fs;
+use std::process::Command;
+
+use crate::shell::{Outcome, root, run as run_shown, say};
+
+/// The files behind the tables, as `tests/accuracy.rs` lists them.
+const FILES: [&str; 10] = [
+    "tests/data/truth/training_memory.jsonl",
+    "tests/data/truth/lora.jsonl",
+    "tests/data/truth/parameters.jsonl",
+    "tests/data/truth/parameters_families.jsonl",
+    "tests/data/truth/flops.jsonl",
+    "tests/data/published/models.json",
+    "tests/data/published/megatron_b200.json",
+    "tests/data/published/selene_korthikanti.json",
+    "tests/data/published/training_memory.json",
+    "tests/data/published/inference_memory.json",
+];
+
+/// The marks around the README's table.
+const MARKS: (&str, &str) = ("<!-- accuracy -->\n", "<!-- /accuracy -->");
+
+/// Runs the command where it was given: paths are relative to the folder of whoever calls.
+///
+/// # Errors
+/// When a file cannot be read.
+pub fn run(arguments: &[&str]) -> Outcome {
+    run_shown(command().args(arguments))
+}
+
+/// Writes the README's and the page's table anew.
+///
+/// # Errors
+/// When the command fails or a file cannot be written.
+pub fn write() -> Outcome {
+    let readme = root().join("README.md");
+    let text = fs::read_to_string(&readme).map_err(|error| format!("README.md: {error}."))?;
+    let parts = text.split_once(MARKS.0).and_then(|(head, rest)| rest.split_once(MARKS.1).map(|(_, tail)| (head, tail)));
+    let (head, tail) = parts.ok_or("README.md has lost the marks around its accuracy table.")?;
+    let text = format!("{head}{}{}{}{tail}", MARKS.0, table("--markdown")?, MARKS.1);
+    fs::write(&readme, text).map_err(|error| format!("README.md: {error}."))?;
+    let page = root().join("src/app/accuracy.json");
+    fs::write(&page, table("--page")?).map_err(|error| format!("{}: {error}.", page.display()))?;
+    say("README.md and src/app/accuracy.json are up to date");
+    Ok(())
+}
+
+/// What the command prints with that option over all files.
+fn table(option: &str) -> Outcome<String> {
+    let output = command().arg(option).args(FILES).current_dir(root()).output().map_err(|error| error.to_string())?;
+    if output.status.success() {
+        String::from_utf8(output.stdout).map_err(|error| error.to_string())
+    } else {
+        Err(String::from_utf8_lossy(&output.stderr).into_owned())
+    }
+}
+
+fn command() -> Command {
+    let mut command = Command::new("cargo");
+    command.args(["run", "--quiet", "--locked", "--package", "headroom", "--bin", "headroom", "--manifest-path"]);
+    command.arg(root().join("Cargo.toml")).args(["--", "accuracy"]);
+    command
+}
