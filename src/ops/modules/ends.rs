@@ -59,6 +59,8 @@ pub(crate) struct Embedded<'t> {
 pub(crate) struct Ends {
     embedding: Param,
     positions: Option<Param>,
+    /// Into and out of the model's width (`word_embed_proj_dim`).
+    projections: Option<[Linear; 2]>,
     embedding_norm: Option<Norm>,
     final_norm: Option<Norm>,
     head: Option<Linear>,
@@ -69,7 +71,9 @@ pub(crate) struct Ends {
     alibi: bool,
     /// Masks that are added to scores: none, one, or one more for sliding layers.
     masks: u8,
+    /// The embedding is multiplied by a buffer (gemma).
     scaled: bool,
+    family: Family,
     soft_cap: bool,
     batched: bool,
     /// Format of weights.
@@ -113,10 +117,18 @@ impl Ends {
     pub fn new(build: &Build<'_>) -> Self {
         let (with, model, tape) = (build.with, build.model(), build.tape);
         tape.at("Embedding", sources::PYTORCH_AUTOGRAD);
-        let embedding = build.parameter("token embedding", [with.vocab(), with.h()]);
+        let width = model.word_embed_proj_dim.map_or(with.h(), |width| Dim("word_embed_proj_dim", width));
+        let embedding = build.parameter("token embedding", [with.vocab(), width]);
         let learned = model.position_embedding == PositionEmbedding::Learned;
         let positions =
             learned.then(|| build.parameter("position embedding", [Dim("position_rows", model.position_rows), with.h()]));
+        let projections = model.word_embed_proj_dim.map(|_| {
+            let narrow = tape.form([with.b(), with.s(), width]);
+            let out = build.linear(("weight out of the model's width", None), (width, with.h()), narrow);
+            [build.linear(("weight into the model's width", None), (with.h(), width), build.shapes.hidden), out]
+        });
+        let early = model.family == Family::Opt && model.final_norm;
+        let final_norm = early.then(|| Norm::new(build, with.h(), build.shapes.rows));
         tape.at("Embedding norm", sources::PYTORCH_AUTOGRAD);
         let embedding_norm = model.embedding_norm.then(|| Norm::new(build, with.h(), build.shapes.rows));
         let tokens = with.seq_length.saturating_mul(with.micro_batch_size);
@@ -124,20 +136,23 @@ impl Ends {
         Self {
             embedding,
             positions,
+            projections,
             embedding_norm,
-            final_norm: None,
+            final_norm,
             head: None,
             shapes: build.shapes,
             forms: Forms::new(build),
             fused: build.fused(),
-            rotary: model.position_embedding == PositionEmbedding::Rotary,
+            // Falcon makes the tables even where it has linear biases.
+            rotary: model.position_embedding == PositionEmbedding::Rotary || model.family == Family::Falcon,
             alibi: model.position_embedding == PositionEmbedding::Alibi,
             masks: u8::from(eager) * if model.sliding_layers == LayerSet::None { 1 } else { 2 },
             scaled: matches!(model.family, Family::Gemma | Family::Gemma2 | Family::Gemma3),
+            family: model.family,
             soft_cap: model.final_logit_softcapping,
             batched: with.micro_batch_size > 1,
             format: with.parameter,
-            flops: 2.0 * to_f64(tokens) * to_f64(model.hidden_size) * to_f64(model.vocab_size),
+            flops: 2.0 * to_f64(tokens) * to_f64(width.1) * to_f64(model.vocab_size),
         }
     }
 
@@ -145,13 +160,15 @@ impl Ends {
     pub fn finish(&mut self, build: &Build<'_>) {
         let (with, model) = (build.with, build.model());
         build.tape.at("Final norm", sources::PYTORCH_AUTOGRAD);
-        self.final_norm = model.final_norm.then(|| Norm::new(build, with.h(), build.shapes.rows));
+        let missing = model.final_norm && self.final_norm.is_none();
+        self.final_norm = self.final_norm.or_else(|| missing.then(|| Norm::new(build, with.h(), build.shapes.rows)));
         build.tape.at("Output head and loss", sources::PYTORCH_AUTOGRAD);
         self.head = Some(if model.tie_word_embeddings {
             Linear { weight: self.embedding, bias: None, form: build.shapes.logits, conv1d: false, flops: self.flops }
         } else {
             let bias = model.lm_head_bias.then_some("head bias");
-            build.linear(("head weight", bias), (with.vocab(), with.h()), build.shapes.logits)
+            let width = model.word_embed_proj_dim.map_or(with.h(), |width| Dim("word_embed_proj_dim", width));
+            build.linear(("head weight", bias), (with.vocab(), width), build.shapes.logits)
         });
     }
 
@@ -166,18 +183,31 @@ impl Ends {
     /// Embedded tokens, and the tables of the step.
     pub fn embed<'t>(&self, tape: &'t Tape, ids: &Var<'t>) -> Embedded<'t> {
         tape.at("Embedding", sources::PYTORCH_AUTOGRAD);
-        let mut embedded = tape.embedding(ids.clone(), self.embedding, self.shapes.hidden);
-        if self.scaled {
+        let form = self.projections.map_or(self.shapes.hidden, |[_, out]| out.form);
+        let mut embedded = tape.embedding(ids.clone(), self.embedding, form);
+        let dtype = embedded.dtype();
+        if let Some([into, _]) = &self.projections {
+            embedded = into.run(&{ embedded });
+        }
+        if self.scaled || self.family == Family::Granite {
             // The factor is a buffer in the weights' format, which the product saves.
             embedded = embedded.apply(SCALE).named("embedded tokens");
         }
         let mut held = vec![embedded.clone()];
-        let positions = (!self.alibi).then(|| tape.constant("position ids", self.forms.positions, DType::Int64));
-        let dtype = embedded.dtype();
+        let (falcon, opt) = (self.family == Family::Falcon, self.family == Family::Opt);
+        let form = if opt { self.shapes.tokens } else { self.forms.positions };
+        let positions = (falcon || !self.alibi).then(|| tape.constant("position ids", form, DType::Int64));
         let mut hidden = embedded;
         if let (Some(table), Some(ids)) = (self.positions, &positions) {
-            let form = tape.form_like(self.forms.positions, self.shapes.hidden);
-            let places = tape.embedding(ids.clone(), table, form).named("embedded positions");
+            let places = if opt {
+                // Counted from the mask of all tokens, which stays, and moved by two rows.
+                held.push(tape.constant("tokens that are no padding", form, FP32));
+                tape.embedding(tape.constant("rows of positions", form, DType::Int64), table, self.shapes.hidden)
+            } else {
+                let form = tape.form_like(self.forms.positions, self.shapes.hidden);
+                tape.embedding(ids.clone(), table, form)
+            };
+            let places = places.named("embedded positions");
             held.push(places.clone());
             hidden = hidden.add(places).named("embedded tokens");
         }
@@ -187,7 +217,10 @@ impl Ends {
         }
         tape.at("Embedding", sources::PYTORCH_AUTOGRAD);
         let alibi = self.alibi.then(|| self.linear_biases(tape, hidden.dtype()));
-        let mask = (self.masks > 0).then(|| self.causal_mask(tape, dtype));
+        let mut mask = (self.masks > 0).then(|| self.causal_mask(tape, dtype));
+        if falcon && alibi.is_some() && mask.is_some() {
+            mask = Some(tape.constant("linear biases and causal mask", self.shapes.scores, dtype));
+        }
         let sliding = if self.masks > 1 { Some(self.causal_mask(tape, dtype)) } else { mask.clone() };
         let rotary = self.rotary.then(|| self.rotary(tape, dtype));
         let whole = Tables { rotary, mask, alibi, positions };
@@ -234,6 +267,10 @@ impl Ends {
             Some(norm) => norm.run(&hidden),
             None => hidden,
         };
+        let normed = match &self.projections {
+            Some([_, out]) => out.run(&{ normed }),
+            None => normed,
+        };
         drop((tables, held, outputs));
         normed
     }
@@ -251,6 +288,9 @@ impl Ends {
         if self.soft_cap {
             logits = logits.apply(SCALE);
             logits = logits.apply(TANH);
+            logits = logits.apply(SCALE).named("logits");
+        }
+        if matches!(self.family, Family::Cohere | Family::Granite) {
             logits = logits.apply(SCALE).named("logits");
         }
         let wide = logits.clone().cast_as(FP32, "logits in fp32");

@@ -2,6 +2,7 @@
 
 use super::state::{NONE, Operand, Order, Rule, at};
 use super::{Form, Param, Tape, Var};
+use crate::ops::tensor::Dim;
 use crate::units::DType;
 
 /// Which of its tensors a one-operand primitive saves.
@@ -104,6 +105,43 @@ impl<'t> Var<'t> {
     /// A contiguous part; backward writes it into zeros of the whole. The part is a view.
     pub fn slice(self, part: Form) -> Self {
         self.view_as(Rule::Unary { temporaries: 0, elementwise: false }, part)
+    }
+
+    /// A slice that may be the whole, which then is an alias.
+    pub fn part(self, part: Form) -> Self {
+        if part == self.form { self.view_as(Rule::Pass, part) } else { self.slice(part) }
+    }
+
+    /// One index of a dimension, by a list: a copy, and the list is saved; backward writes it into zeros of the whole, anew.
+    pub fn pick(self, form: Form) -> Self {
+        let (tape, dtype) = (self.tape, self.dtype);
+        let one = tape.form([Dim("one", 1)]);
+        let index = tape.constant("index", one, DType::Int64);
+        let mut state = tape.state.borrow_mut();
+        let rule = Rule::Unary { temporaries: 1, elementwise: false };
+        let node = state.node(rule, [self.operand(), Operand::NOTHING, Operand::NOTHING], 0.0);
+        state.save(node, index.storage);
+        let storage = state.allocate("picked heads", form, dtype);
+        drop(state);
+        Self::made(tape, storage, form, dtype, node)
+    }
+
+    /// Seen in a larger shape, repeated without a copy; backward sums.
+    pub fn expand(self, form: Form) -> Self {
+        self.view_as(Rule::Pass, form)
+    }
+
+    /// Scaled in place.
+    pub fn in_place(self) -> Self {
+        let form = self.form;
+        self.view_as(Rule::Unary { temporaries: 0, elementwise: true }, form)
+    }
+
+    /// `self += other`.
+    pub fn add_in_place(mut self, other: &Self) -> Self {
+        let operands = [self.operand(), other.operand(), Operand::NOTHING];
+        self.node = self.tape.state.borrow_mut().node(Rule::Add, operands, 0.0);
+        self
     }
 
     /// Another shape over the same memory; backward is a view too.
@@ -240,6 +278,13 @@ impl<'t> Var<'t> {
         x.affine(&weight, Some(&tape.weight(bias)), form, flops)
     }
 
+    /// `x @ W.T`: under autocast the transposed weight is cast anew each time.
+    pub fn times(self, weight: Param, form: Form, flops: f64) -> Self {
+        let weight = self.tape.read(weight).for_product();
+        let x = self.for_product();
+        x.affine(&weight, None, form, flops)
+    }
+
     fn affine(self, weight: &Self, bias: Option<&Self>, form: Form, flops: f64) -> Self {
         let (tape, x) = (self.tape, self);
         let mut state = tape.state.borrow_mut();
@@ -323,8 +368,8 @@ impl<'t> Var<'t> {
         self
     }
 
-    /// Three parts that lie beside each other: views, whose gradients backward joins again.
-    pub fn split(self, parts: [Form; 3]) -> [Self; 3] {
+    /// Two or three parts that lie beside each other: views, whose gradients backward joins again.
+    pub fn split<const N: usize>(self, parts: [Form; N]) -> [Self; N] {
         let form = self.form;
         let whole = self.view_as(Rule::Split, form);
         let mut number = 0;
