@@ -219,6 +219,7 @@ impl Ends {
         let alibi = self.alibi.then(|| self.linear_biases(tape, hidden.dtype()));
         let mut mask = (self.masks > 0).then(|| self.causal_mask(tape, dtype));
         if falcon && alibi.is_some() && mask.is_some() {
+            held.push(tape.constant("tokens that are no padding", self.shapes.tokens, DType::Int64));
             mask = Some(tape.constant("linear biases and causal mask", self.shapes.scores, dtype));
         }
         let sliding = if self.masks > 1 { Some(self.causal_mask(tape, dtype)) } else { mask.clone() };
