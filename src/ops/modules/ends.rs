@@ -112,20 +112,26 @@ impl Forms {
     }
 }
 
+/// Width of the token embedding and the head.
+fn own_width(build: &Build<'_>) -> Dim {
+    let stated = build.model().word_embed_proj_dim;
+    stated.map_or(build.with.h(), |stated| Dim("word_embed_proj_dim", stated))
+}
+
 impl Ends {
     /// Declares the embedding's parameters; [`Self::finish`] those of the head.
     pub fn new(build: &Build<'_>) -> Self {
         let (with, model, tape) = (build.with, build.model(), build.tape);
         tape.at("Embedding", sources::PYTORCH_AUTOGRAD);
-        let width = model.word_embed_proj_dim.map_or(with.h(), |width| Dim("word_embed_proj_dim", width));
-        let embedding = build.parameter("token embedding", [with.vocab(), width]);
+        let own = own_width(build);
+        let embedding = build.parameter("token embedding", [with.vocab(), own]);
         let learned = model.position_embedding == PositionEmbedding::Learned;
         let positions =
             learned.then(|| build.parameter("position embedding", [Dim("position_rows", model.position_rows), with.h()]));
         let projections = model.word_embed_proj_dim.map(|_| {
-            let narrow = tape.form([with.b(), with.s(), width]);
-            let out = build.linear(("weight out of the model's width", None), (width, with.h()), narrow);
-            [build.linear(("weight into the model's width", None), (with.h(), width), build.shapes.hidden), out]
+            let narrow = tape.form([with.b(), with.s(), own]);
+            let out = build.linear(("weight out of the model's width", None), (own, with.h()), narrow);
+            [build.linear(("weight into the model's width", None), (with.h(), own), build.shapes.hidden), out]
         });
         let early = model.family == Family::Opt && model.final_norm;
         let final_norm = early.then(|| Norm::new(build, with.h(), build.shapes.rows));
@@ -152,7 +158,7 @@ impl Ends {
             soft_cap: model.final_logit_softcapping,
             batched: with.micro_batch_size > 1,
             format: with.parameter,
-            flops: 2.0 * to_f64(tokens) * to_f64(width.1) * to_f64(model.vocab_size),
+            flops: 2.0 * to_f64(tokens) * to_f64(own.1) * to_f64(model.vocab_size),
         }
     }
 
@@ -167,8 +173,8 @@ impl Ends {
             Linear { weight: self.embedding, bias: None, form: build.shapes.logits, conv1d: false, flops: self.flops }
         } else {
             let bias = model.lm_head_bias.then_some("head bias");
-            let width = model.word_embed_proj_dim.map_or(with.h(), |width| Dim("word_embed_proj_dim", width));
-            build.linear(("head weight", bias), (with.vocab(), width), build.shapes.logits)
+            let own = own_width(build);
+            build.linear(("head weight", bias), (with.vocab(), own), build.shapes.logits)
         });
     }
 

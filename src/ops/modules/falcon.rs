@@ -55,6 +55,22 @@ struct Forms {
     merged: Form,
 }
 
+impl Forms {
+    fn new(build: &Build<'_>, layout: Layout) -> Self {
+        let (with, tape) = (build.with, build.tape);
+        let (heads, kv, d) = (with.local(with.heads()), with.local(with.kv_heads()), with.head_dim());
+        // Keys are as many as query heads once the groups are spread.
+        let spread = if layout == Layout::One { kv } else { heads };
+        Self {
+            queries: tape.form([with.b(), with.s(), heads, d]),
+            picked: tape.form([with.b(), with.s(), kv, d]),
+            keys: tape.form([with.b(), spread, with.s(), d]),
+            halves: [heads, spread].map(|heads| tape.form([with.b(), heads, with.s(), half(d.1)])),
+            merged: tape.form([with.b(), with.s(), Dim("columns of heads", heads.1.saturating_mul(d.1))]),
+        }
+    }
+}
+
 impl Falcon {
     pub fn new(build: &Build<'_>) -> Self {
         let (with, model, tape, h) = (build.with, build.model(), build.tape, build.with.h());
@@ -64,9 +80,9 @@ impl Falcon {
             (false, true) => Layout::Heads,
             (false, false) => Layout::One,
         };
-        let width = |count: u64| Dim("columns of heads", count.saturating_mul(d.1));
-        let (joint, whole) = (width(heads.1.saturating_add(kv.1.saturating_mul(2))), width(heads.1));
-        let row = |width| tape.form([with.b(), with.s(), width]);
+        let columns = |count: u64| Dim("columns of heads", count.saturating_mul(d.1));
+        let (joint, whole) = (columns(heads.1.saturating_add(kv.1.saturating_mul(2))), columns(heads.1));
+        let row = |last| tape.form([with.b(), with.s(), last]);
         let linear = |at, names: (&'static str, &'static str), shape, form| {
             tape.at(at, sources::PYTORCH_AUTOGRAD);
             build.linear((names.0, model.attention_bias.then_some(names.1)), shape, form)
@@ -90,16 +106,7 @@ impl Falcon {
             let after = norm("Feed-forward norm");
             [Some(norm("Input norm")), Some(after)]
         };
-        // Keys are as many as query heads once the groups are spread.
-        let spread = if layout == Layout::One { kv } else { heads };
-        let halves = [heads, spread].map(|heads| tape.form([with.b(), heads, with.s(), half(d.1)]));
-        let forms = Forms {
-            queries: tape.form([with.b(), with.s(), heads, d]),
-            picked: tape.form([with.b(), with.s(), kv, d]),
-            keys: tape.form([with.b(), spread, with.s(), d]),
-            halves,
-            merged: row(whole),
-        };
+        let forms = Forms::new(build, layout);
         let flops = to_f64(with.seq_length) * to_f64(with.context_length) * to_f64(with.micro_batch_size);
         Self {
             projection,

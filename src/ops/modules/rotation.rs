@@ -38,20 +38,20 @@ impl Rotation {
     pub fn new(build: &Build<'_>) -> Self {
         let (with, model, tape) = (build.with, build.model(), build.tape);
         let d = with.head_dim().1;
-        let width = model.rotary_dim.unwrap_or(d).min(d);
+        let turned = model.rotary_dim.unwrap_or(d).min(d);
         let style = match model.family {
             Family::Cohere => Style::Wide,
             Family::Phi | Family::Stablelm => Style::Parts,
             Family::Phi3 => Style::Joined,
             Family::Glm4 => Style::Interleaved,
-            _ if width < d => Style::Joined,
+            _ if turned < d => Style::Joined,
             _ => Style::Whole,
         };
         let forms = [with.heads(), with.kv_heads()].map(|heads| {
-            let parts = [Dim("rotated width", width), half(width), Dim("unrotated width", d.saturating_sub(width))];
+            let parts = [Dim("rotated width", turned), half(turned), Dim("unrotated width", d.saturating_sub(turned))];
             parts.map(|part| tape.form([with.b(), with.local(heads), with.s(), part]))
         });
-        Self { style, forms, table: tape.form([with.s(), Dim("rotated width", width)]) }
+        Self { style, forms, table: tape.form([with.s(), Dim("rotated width", turned)]) }
     }
 
     /// Queries and keys, rotated.
