@@ -108,7 +108,7 @@ impl Latent {
         q.tape().at("Rotary positions", sources::PYTORCH_AUTOGRAD);
         if self.complex {
             let (wide_q, wide_k) = (q.clone().cast(FP32), k.clone().cast(FP32));
-            let turn = |wide: &Var<'t>, like: &Var<'t>| wide.clone().times(cos).cast(like.dtype());
+            let turn = |wide: &Var<'t>, like: &Var<'t>| wide.clone().turned_by(cos).cast(like.dtype());
             return (turn(&wide_q, &q), turn(&wide_k, &k));
         }
         let [of_heads, shared, table] = self.forms.halves;

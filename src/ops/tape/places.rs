@@ -12,7 +12,7 @@ impl<'t> Var<'t> {
     }
 
     /// `x · factors`, both complex numbers: saves the factors, which want no gradient.
-    pub fn times(self, factors: &Self) -> Self {
+    pub fn turned_by(self, factors: &Self) -> Self {
         let mut state = self.tape.state.borrow_mut();
         let node = state.node(Rule::Times, [self.operand(), factors.operand(), Operand::NOTHING], 0.0);
         state.save(node, factors.storage);
@@ -43,12 +43,6 @@ impl<'t> Var<'t> {
     pub fn sum(self, to: Form) -> Self {
         let dtype = self.dtype;
         self.unary(Rule::Spread, Save::Nothing, "sum", (to, dtype))
-    }
-
-    /// The same memory seen in a larger shape: backward sums.
-    pub fn expand(self, form: Form) -> Self {
-        let order = self.order;
-        self.view_as(Rule::Pass, form).ordered(order)
     }
 
     /// `x[..., part] = part`.
