@@ -124,7 +124,7 @@ impl Experts {
             (tape.constant("tokens of each expert", self.counts, FP32), tape.constant("offsets", self.counts, FP32));
         let biases = |bias: Option<Param>, form| bias.map(|bias| tape.read(bias).gather(&sorted, form).named("biases by token"));
         let mut bias = biases(self.up.1, self.joint);
-        let mut output = selected.grouped(self.up.0, &offsets, self.joint, 2.0 * self.flops).named("gate and up output");
+        let mut output = selected.clone().grouped(self.up.0, &offsets, self.joint, 2.0 * self.flops).named("gate and up output");
         if let Some(bias) = &bias {
             output = output.add_in_place(bias.clone());
         }
