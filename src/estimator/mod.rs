@@ -17,7 +17,7 @@ pub use compute::Compute;
 pub use ledger::{Certainty, Ledger, LineItem, MemoryKind, TensorLine};
 pub use overhead::FRAMEWORK_CONTEXT;
 pub use states::GATHERED_WEIGHTS;
-pub use timeline::{Event, events, measured};
+pub use timeline::{Event, Phase, Stretch, Timeline, events};
 
 use crate::config::{Job, Kernels, Recompute, Run, TrainingRun};
 use crate::ops::{self, OpList, Role};
@@ -75,6 +75,8 @@ pub struct Estimate {
     pub ledger: Ledger,
     /// The moments compared.
     pub moments: Vec<Moment>,
+    /// The step from forward to the optimizer; `None` when serving, and for kernels whose step is not played operator by operator.
+    pub timeline: Option<Timeline>,
     /// The moment of the peak.
     pub peak_moment: &'static str,
     /// The pipeline stage that holds most, counted from 0.
@@ -126,7 +128,14 @@ impl Estimate {
 /// Estimates a job on its most loaded rank.
 pub fn estimate(job: &Job) -> Estimate {
     let list = ops::lower(&ops::lowering(job));
-    let (ledger, peak_moment, peak_stage, moments) = if let Some(run) = megatron_run(job) {
+    let mut timeline = None;
+    let (ledger, peak_moment, peak_stage, moments) = if let Some(run) = played_run(job) {
+        let played = timeline::most_loaded(job, run, false);
+        let mut lines = played.lines();
+        overhead::add(job, &mut lines);
+        timeline = Some(played.timeline());
+        (Ledger { lines }, played.name(), played.stage(), played.moments())
+    } else if let Some(run) = megatron_run(job) {
         let peak = megatron::peak(job, run, None, true);
         (Ledger { lines: peak.lines }, peak.name, peak.stage, peak.moments)
     } else {
@@ -141,6 +150,7 @@ pub fn estimate(job: &Job) -> Estimate {
         peak_moment,
         peak_stage,
         moments,
+        timeline,
         capacity: job.cluster().accelerator.memory,
         blockers: blockers::blockers(job),
         parameters: ParameterCount { total: list.parameters(), embedding, blocks, head },
@@ -152,6 +162,9 @@ pub fn estimate(job: &Job) -> Estimate {
 /// Memory by kind at the peak on the most loaded rank, in the order of [`MemoryKind::ALL`]: what [`estimate`]'s ledger adds up to,
 /// without its lines. For curves and searches, which ask hundreds of times.
 pub fn memory_by_kind(job: &Job) -> [Bytes; 7] {
+    if let Some(run) = played_run(job) {
+        return overhead::on_top(job, timeline::most_loaded(job, run, false).peak());
+    }
     if let Some(run) = megatron_run(job) {
         return Ledger { lines: megatron::peak(job, run, None, false).lines }.by_kind();
     }
@@ -171,6 +184,20 @@ pub fn stage_ledger(job: &Job, stage: u64) -> Option<Ledger> {
 pub fn stage_after_forward(job: &Job, stage: u64) -> Option<Ledger> {
     let run = megatron_run(job)?;
     Some(Ledger { lines: megatron::after_forward(job, run, stage) })
+}
+
+/// Memory by kind on one rank, in the order of [`MemoryKind::ALL`], without overheads outside the model: when forward has ended
+/// (the loss computed, nothing released) and at the peak of the step.
+///
+/// `None` when serving, and for kernels whose step is not played operator by operator.
+pub fn measured(job: &Job) -> Option<([Bytes; 7], [Bytes; 7])> {
+    let played = timeline::most_loaded(job, played_run(job)?, false);
+    Some((played.after_forward(), played.peak()))
+}
+
+/// The training run, if its step is played operator by operator.
+fn played_run(job: &Job) -> Option<&TrainingRun> {
+    job.training().filter(|run| timeline::is_played(run))
 }
 
 /// The training run, if Megatron-LM runs it.

@@ -60,6 +60,11 @@ impl<'a> Lowering<'a> {
         Dim(dim.0, dim.1.div_ceil(self.tensor_model_parallel_size.max(1)))
     }
 
+    /// One rank's part of the vocabulary: transformers' tensor parallelism leaves it whole, fused kernels split it.
+    pub(super) fn vocab_part(&self) -> Dim {
+        if self.kernels == Kernels::Eager { self.vocab() } else { self.local(self.vocab()) }
+    }
+
     /// `seq_length`.
     pub(super) const fn s(&self) -> Dim {
         Dim("seq_length", self.seq_length)

@@ -14,6 +14,7 @@ pub(super) struct Core {
     flash: bool,
     /// Keys and values are repeated for groups of query heads.
     repeat: bool,
+    one_key: bool,
     /// Several sequences: products of tensors that are not in order copy them.
     batched: bool,
     several_heads: bool,
@@ -36,13 +37,14 @@ impl Core {
         Self {
             flash: with.attention == AttentionKernel::Flash,
             repeat: heads.1 != kv.1,
+            one_key: kv.1 == 1,
             batched: with.micro_batch_size > 1,
             several_heads: heads.1 > 1,
             soft_cap: build.model().attn_logit_softcapping,
             wide: build.model().family != Family::Gpt2,
             order: if heads.1 > 1 { Order::Swapped } else { Order::Plain },
             output: build.tape.form([with.b(), with.s(), heads, d]),
-            flops: flops * to_f64(heads.1) * to_f64(d.1),
+            flops: flops * to_f64(with.heads().1) * to_f64(d.1),
             shapes: build.shapes,
         }
     }
@@ -90,9 +92,13 @@ impl Core {
         (output.merge(self.output, self.several_heads), probabilities)
     }
 
-    /// `repeat_kv`.
+    /// `repeat_kv`: a copy for each group's query heads; one head alone is repeated without a copy.
     fn repeated<'t>(&self, x: &Var<'t>) -> Var<'t> {
-        if self.repeat { x.clone().repeat(self.shapes.queries) } else { x.clone() }
+        match (self.repeat, self.one_key) {
+            (true, true) => x.clone().expand(self.shapes.queries),
+            (true, false) => x.clone().repeat(self.shapes.queries),
+            (false, _) => x.clone(),
+        }
     }
 }
 
@@ -151,13 +157,13 @@ impl Attention {
         let columns = |heads: Dim| Dim(heads.0, heads.1.saturating_mul(d.1));
         let bias = |name| model.attention_bias.then_some(name);
         let project =
-            |names, heads: Dim| build.linear(names, (columns(heads), with.h()), tape.form([with.b(), with.s(), columns(heads)]));
+            |names, heads: Dim| build.column(names, (columns(heads), with.h()), tape.form([with.b(), with.s(), columns(heads)]));
         let query = project(("query weight", bias("query bias")), heads);
         let key = project(("key weight", bias("key bias")), kv);
         let value = project(("value weight", bias("value bias")), kv);
         tape.at("Output projection", sources::PYTORCH_AUTOGRAD);
         let names = ("output weight", model.attention_output_bias.then_some("output bias"));
-        let output = build.linear(names, (with.h(), columns(heads)), build.shapes.hidden);
+        let output = build.row(names, (with.h(), columns(heads)), build.shapes.hidden);
         tape.at("Query and key norm", sources::PYTORCH_AUTOGRAD);
         let norm = |heads: Dim| Norm::new(build, d, tape.form([with.b(), with.s(), heads]));
         let norms = model.qk_norm.then(|| (norm(heads), norm(kv)));

@@ -91,7 +91,8 @@ impl<'t> Var<'t> {
         if self.dtype == dtype {
             return self;
         }
-        let (form, order) = (self.form, self.order);
+        let form = self.form;
+        let order = if self.order == Order::Spread { Order::Plain } else { self.order };
         let rule = Rule::Unary { temporaries: 0, elementwise: true };
         self.unary(rule, Save::Nothing, name, (form, dtype)).ordered(order)
     }
@@ -128,7 +129,7 @@ impl<'t> Var<'t> {
 
     /// Seen in a larger shape, repeated without a copy; backward sums.
     pub fn expand(self, form: Form) -> Self {
-        self.view_as(Rule::Pass, form)
+        self.view_as(Rule::Pass, form).ordered(Order::Spread)
     }
 
     /// Scaled in place.
@@ -347,6 +348,20 @@ impl<'t> Var<'t> {
             Some(dtype) => self.cast(dtype),
             None => self,
         }
+    }
+
+    /// The input of a product whose weight is split by columns: backward sums its gradient over ranks, in a tensor for the sum
+    /// and one for the wait (`all_reduce` and `wait_tensor` of functional collectives).
+    pub fn summed_in_backward(self) -> Self {
+        let form = self.form;
+        self.view_as(Rule::Unary { temporaries: 1, elementwise: false }, form)
+    }
+
+    /// The sum over ranks of a product whose weight is split by rows; backward passes the gradient on.
+    pub fn summed_over_ranks(self) -> Self {
+        let _sum = self.tape.constant("sum over ranks", self.form, self.dtype);
+        let shape = (self.form, self.dtype);
+        self.unary(Rule::Pass, Save::Nothing, "sum over ranks", shape)
     }
 
     /// Renames what the ledger calls this tensor.

@@ -50,7 +50,7 @@ fn memory_outcome(row: Fields<'_>) -> Result<Vec<Comparison>, String> {
     let list = ops::lower(&ops::lowering(&job));
     let single = job.layout().world_size() == 1;
     let (activations, peak) = match headroom::estimator::measured(&job).filter(|_| single) {
-        Some((after_forward, peak)) => (after_forward[3], peak.iter().sum()),
+        Some((after_forward, peak)) => (after_forward[3].0, peak.into_iter().sum::<Bytes>().0),
         None => (saved(&job, &list), estimate(&job).total().0),
     };
     let compare = |quantity, ours, pointer: &str| Ok::<_, String>(Comparison { quantity, ours, measured: row.count(pointer)? });
