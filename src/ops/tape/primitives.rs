@@ -2,7 +2,6 @@
 
 use super::state::{NONE, Operand, Order, Rule, at};
 use super::{Form, Param, Tape, Var};
-use crate::ops::tensor::Dim;
 use crate::units::DType;
 
 /// Which of its tensors a one-operand primitive saves.
@@ -52,7 +51,7 @@ pub(crate) const LOG_SOFTMAX: Function = function("log-probabilities", Save::Out
 pub(crate) const SCALE: Function = function("scaled", Save::Nothing, 0);
 
 impl<'t> Var<'t> {
-    fn operand(&self) -> Operand {
+    pub(super) fn operand(&self) -> Operand {
         Operand { node: self.node, form: self.form, dtype: self.dtype }
     }
 
@@ -108,49 +107,12 @@ impl<'t> Var<'t> {
         self.view_as(Rule::Unary { temporaries: 0, elementwise: false }, part)
     }
 
-    /// A slice that may be the whole, which then is an alias.
-    pub fn part(self, part: Form) -> Self {
-        if part == self.form { self.view_as(Rule::Pass, part) } else { self.slice(part) }
-    }
-
-    /// One index of a dimension, by a list: a copy, and the list is saved; backward writes it into zeros of the whole, anew.
-    pub fn pick(self, form: Form) -> Self {
-        let (tape, dtype) = (self.tape, self.dtype);
-        let one = tape.form([Dim("one", 1)]);
-        let index = tape.constant("index", one, DType::Int64);
-        let mut state = tape.state.borrow_mut();
-        let rule = Rule::Unary { temporaries: 1, elementwise: false };
-        let node = state.node(rule, [self.operand(), Operand::NOTHING, Operand::NOTHING], 0.0);
-        state.save(node, index.storage);
-        let storage = state.allocate("picked heads", form, dtype);
-        drop(state);
-        Self::made(tape, storage, form, dtype, node)
-    }
-
-    /// Seen in a larger shape, repeated without a copy; backward sums.
-    pub fn expand(self, form: Form) -> Self {
-        self.view_as(Rule::Pass, form).ordered(Order::Spread)
-    }
-
-    /// Scaled in place.
-    pub fn in_place(self) -> Self {
-        let form = self.form;
-        self.view_as(Rule::Unary { temporaries: 0, elementwise: true }, form)
-    }
-
-    /// `self += other`.
-    pub fn add_in_place(mut self, other: &Self) -> Self {
-        let operands = [self.operand(), other.operand(), Operand::NOTHING];
-        self.node = self.tape.state.borrow_mut().node(Rule::Add, operands, 0.0);
-        self
-    }
-
     /// Another shape over the same memory; backward is a view too.
     pub fn view(self, form: Form) -> Self {
         self.view_as(Rule::View, form)
     }
 
-    fn view_as(mut self, rule: Rule, form: Form) -> Self {
+    pub(super) fn view_as(mut self, rule: Rule, form: Form) -> Self {
         let operand = self.operand();
         self.node = self.tape.state.borrow_mut().node(rule, [operand, Operand::NOTHING, Operand::NOTHING], 0.0);
         self.form = form;
@@ -279,14 +241,7 @@ impl<'t> Var<'t> {
         x.affine(&weight, Some(&tape.weight(bias)), form, flops)
     }
 
-    /// `x @ W.T`: under autocast the transposed weight is cast anew each time.
-    pub fn times(self, weight: Param, form: Form, flops: f64) -> Self {
-        let weight = self.tape.read(weight).for_product();
-        let x = self.for_product();
-        x.affine(&weight, None, form, flops)
-    }
-
-    fn affine(self, weight: &Self, bias: Option<&Self>, form: Form, flops: f64) -> Self {
+    pub(super) fn affine(self, weight: &Self, bias: Option<&Self>, form: Form, flops: f64) -> Self {
         let (tape, x) = (self.tape, self);
         let mut state = tape.state.borrow_mut();
         let third = bias.map_or(Operand::NOTHING, Var::operand);
