@@ -154,7 +154,7 @@ impl Ends {
             let out = build.linear(("weight out of the model's width", None), (own, with.h()), narrow);
             [build.linear(("weight into the model's width", None), (with.h(), own), build.shapes.hidden), out]
         });
-        let early = model.family == Family::Opt && model.final_norm;
+        let early = last && model.family == Family::Opt && model.final_norm;
         let final_norm = early.then(|| Norm::new(build, with.h(), build.shapes.rows));
         tape.at("Embedding norm", sources::PYTORCH_AUTOGRAD);
         let embedding_norm = (first && model.embedding_norm).then(|| Norm::new(build, with.h(), build.shapes.rows));
@@ -201,17 +201,18 @@ impl Ends {
         let missing = model.final_norm && self.final_norm.is_none();
         self.final_norm = self.final_norm.or_else(|| missing.then(|| Norm::new(build, with.h(), build.shapes.rows)));
         build.tape.at("Output head and loss", sources::PYTORCH_AUTOGRAD);
+        let bias = model.lm_head_bias.then_some("head bias");
         self.head = Some(if model.tie_word_embeddings {
+            let bias = bias.map(|name| build.vector(name, with.vocab_part()));
             Linear {
                 weight: self.embedding,
-                bias: None,
+                bias,
                 form: build.shapes.logits,
                 conv1d: false,
                 split: Split::None,
                 flops: self.flops,
             }
         } else {
-            let bias = model.lm_head_bias.then_some("head bias");
             build.linear(("head weight", bias), (with.vocab_part(), own_width(build)), build.shapes.logits)
         });
     }

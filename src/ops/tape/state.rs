@@ -134,8 +134,8 @@ pub(crate) enum Order {
     Swapped,
     /// `[b, heads, d, s]`: the gradient of a transposed key.
     Columns,
-    /// One head's memory that stands for all heads.
-    Shared,
+    /// One head seen as many.
+    Spread,
 }
 
 impl Order {
@@ -144,7 +144,7 @@ impl Order {
         match self {
             Self::Plain => Self::Swapped,
             Self::Swapped => Self::Plain,
-            same => same,
+            Self::Columns | Self::Spread => self,
         }
     }
 }
