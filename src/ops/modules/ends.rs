@@ -83,7 +83,7 @@ pub(crate) struct Ends {
     family: Family,
     soft_cap: bool,
     batched: bool,
-    /// Format of weights.
+    /// Format of buffers.
     format: DType,
     flops: f64,
 }
@@ -186,7 +186,7 @@ impl Ends {
             family: model.family,
             soft_cap: model.final_logit_softcapping,
             batched: with.micro_batch_size > 1,
-            format: with.parameter,
+            format: with.made_in,
             flops: 2.0 * to_f64(tokens) * to_f64(own.1) * to_f64(model.vocab_size),
         }
     }
@@ -239,8 +239,14 @@ impl Ends {
             embedded = into.run(&{ embedded });
         }
         if self.first && (self.scaled || self.family == Family::Granite) {
-            // The factor is a buffer in the weights' format, which the product saves.
-            embedded = embedded.apply(SCALE).named("embedded tokens");
+            // Gemma's factor is a buffer, which the product saves in the embedding's format.
+            let cast = self.scaled && self.format != embedded.dtype();
+            let factor = cast.then(|| tape.constant("embedding scale", self.shapes.scalar, embedded.dtype()));
+            embedded = match factor {
+                Some(factor) => embedded.mul(factor),
+                None => embedded.apply(SCALE),
+            };
+            embedded = embedded.named("embedded tokens");
         }
         let mut held = vec![embedded.clone()];
         let (falcon, opt) = (self.family == Family::Falcon, self.family == Family::Opt);

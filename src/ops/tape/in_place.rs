@@ -36,13 +36,6 @@ impl Var<'_> {
         self.view_as(Rule::Unary { temporaries: 0, elementwise: true }, form)
     }
 
-    /// `self += other`.
-    pub fn add_in_place(mut self, other: &Self) -> Self {
-        let operands = [self.operand(), other.operand(), Operand::NOTHING];
-        self.node = self.tape.state.borrow_mut().node(Rule::Add, operands, 0.0);
-        self
-    }
-
     /// `x @ W.T`: under autocast the transposed weight is cast anew each time.
     pub fn times(self, weight: Param, form: Form, flops: f64) -> Self {
         let weight = self.tape.read(weight).for_product();
