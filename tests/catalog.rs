@@ -85,8 +85,8 @@ fn shapes_are_whole() {
 
 /// Ids and aliases of both lists; each list has its own name space.
 fn names() -> [Vec<(&'static str, Vec<&'static str>)>; 2] {
-    let of_models = models().iter().map(|row| (row.id.as_str(), row.aliases.iter().map(String::as_str).collect())).collect();
-    let of_cards = accelerators().iter().map(|row| (row.id.as_str(), row.aliases.iter().map(String::as_str).collect())).collect();
+    let of_models = models().iter().map(|row| (row.id, row.aliases.to_vec())).collect();
+    let of_cards = accelerators().iter().map(|row| (row.id, row.aliases.to_vec())).collect();
     [of_models, of_cards]
 }
 

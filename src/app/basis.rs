@@ -40,7 +40,7 @@ fn of_model(row: &ModelRow, changed: bool) -> Ground {
         sentences.push("The shape was not checked against its publisher.".to_owned());
     }
     push_source(&mut sentences, row.provenance());
-    Ground { name: row.name.clone(), tag: tag(row.verified, changed), sentences }
+    Ground { name: row.name.to_owned(), tag: tag(row.verified, changed), sentences }
 }
 
 fn of_accelerator(row: &AcceleratorRow, changed: bool, unit: MemoryUnit) -> Ground {
@@ -56,7 +56,7 @@ fn of_accelerator(row: &AcceleratorRow, changed: bool, unit: MemoryUnit) -> Grou
     }
     push_source(&mut sentences, row.provenance());
     let checked = row.verified && row.unverified_fields.is_empty() && !row.memory_basis.is_assumed();
-    Ground { name: row.name.clone(), tag: tag(checked, changed), sentences }
+    Ground { name: row.name.to_owned(), tag: tag(checked, changed), sentences }
 }
 
 const fn tag(checked: bool, changed: bool) -> &'static str {
@@ -70,7 +70,7 @@ const fn tag(checked: bool, changed: bool) -> &'static str {
 fn push_source(sentences: &mut Vec<String>, provenance: &Provenance) {
     sentences.push(format!("Source: {}", provenance.source));
     if !provenance.note.is_empty() {
-        sentences.push(provenance.note.clone());
+        sentences.push(provenance.note.to_owned());
     }
 }
 
@@ -159,7 +159,7 @@ mod tests {
 
     #[test]
     fn every_unverified_field_of_the_catalog_has_words() {
-        for field in catalog::accelerators().iter().flat_map(|row| &row.unverified_fields) {
+        for field in catalog::accelerators().iter().flat_map(|row| row.unverified_fields) {
             assert!(!field_name(field).contains(['_', '.']), "{field}");
         }
     }

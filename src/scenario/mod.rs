@@ -118,7 +118,7 @@ impl Scenario {
     pub fn set_model(&mut self, id_or_alias: &str) -> bool {
         let Some(row) = catalog::model(id_or_alias) else { return false };
         self.set.retain(|id, _| !field(*id).group.is_architecture());
-        self.put(FieldId::Model, Value::Text(row.id.clone()));
+        self.put(FieldId::Model, Value::Text(row.id.to_owned()));
         true
     }
 
@@ -129,7 +129,7 @@ impl Scenario {
         for id in ACCELERATOR_FIELDS {
             self.set.remove(&id);
         }
-        self.put(FieldId::Accelerator, Value::Text(row.id.clone()));
+        self.put(FieldId::Accelerator, Value::Text(row.id.to_owned()));
         true
     }
 

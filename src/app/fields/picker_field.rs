@@ -27,8 +27,8 @@ fn rows(kind: FieldKind) -> Vec<Row> {
         return catalog::models()
             .iter()
             .map(|row| Row {
-                id: &row.id,
-                name: &row.name,
+                id: row.id,
+                name: row.name,
                 note: if row.verified { size(row.published_parameters) } else { "not verified".to_owned() },
                 words: format!("{} {} {} {}", row.id, row.name, row.family, row.aliases.join(" ")).to_ascii_lowercase(),
             })
@@ -37,9 +37,9 @@ fn rows(kind: FieldKind) -> Vec<Row> {
     catalog::accelerators()
         .iter()
         .map(|row| Row {
-            id: &row.id,
-            name: &row.name,
-            note: if row.verified { row.vendor.clone() } else { format!("{}, not verified", row.vendor) },
+            id: row.id,
+            name: row.name,
+            note: if row.verified { row.vendor.to_owned() } else { format!("{}, not verified", row.vendor) },
             words: format!("{} {} {} {}", row.id, row.name, row.vendor, row.aliases.join(" ")).to_ascii_lowercase(),
         })
         .collect()
@@ -191,7 +191,7 @@ fn chosen_name(field: &Field, scenario: &crate::scenario::Scenario) -> String {
         return model_name(scenario);
     }
     match scenario.get(field.id) {
-        Value::Text(id) => catalog::accelerator(&id).map_or(id, |row| row.name.clone()),
+        Value::Text(id) => catalog::accelerator(&id).map_or(id, |row| row.name.to_owned()),
         _ => String::new(),
     }
 }

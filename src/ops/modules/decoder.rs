@@ -1,6 +1,7 @@
 //! A decoder block as llama and its relatives write it: norm, attention, sum, norm, feed-forward, sum.
 
 use super::attention::Attention;
+use super::deepseek::{Latent, Sparse};
 use super::mlp::Mlp;
 use super::moe::Mixture;
 use super::norm::Norm;
@@ -13,6 +14,7 @@ use crate::sources;
 enum FeedForward {
     Dense(Mlp),
     Experts(Mixture),
+    Shared(Sparse),
 }
 
 impl FeedForward {
@@ -20,6 +22,23 @@ impl FeedForward {
         match self {
             Self::Dense(mlp) => (mlp.run(tape, x), None),
             Self::Experts(experts) => experts.run(tape, x),
+            Self::Shared(experts) => (experts.run(tape, x), None),
+        }
+    }
+}
+
+/// How tokens see each other.
+#[derive(Debug)]
+enum Mixer {
+    Heads(Attention),
+    Latent(Box<Latent>),
+}
+
+impl Mixer {
+    fn run<'t>(&self, tape: &'t Tape, x: &Var<'t>, tables: &Tables<'t>) -> (Var<'t>, Option<Var<'t>>) {
+        match self {
+            Self::Heads(attention) => attention.run(tape, x, tables),
+            Self::Latent(attention) => attention.run(tape, x, tables),
         }
     }
 }
@@ -27,7 +46,7 @@ impl FeedForward {
 /// One block of llama, mistral, qwen2, qwen3, mixtral, qwen3-moe, gpt-oss, or of a decoder put together from its fields.
 #[derive(Debug)]
 pub(super) struct Decoder {
-    attention: Attention,
+    attention: Mixer,
     mlp: FeedForward,
     input_norm: Option<Norm>,
     post_norm: Option<Norm>,
@@ -40,8 +59,12 @@ const POST_NORM: &str = "Post-attention norm";
 
 impl Decoder {
     pub fn new(build: &Build<'_>, layer: u64) -> Self {
-        let attention = Attention::new(build);
+        let attention = match build.model().mla {
+            Some(mla) => Mixer::Latent(Box::new(Latent::new(build, mla))),
+            None => Mixer::Heads(Attention::new(build)),
+        };
         let mlp = match build.model().moe_at(layer) {
+            Some(moe) if moe.shared_expert_intermediate_size > 0 => FeedForward::Shared(Sparse::new(build, moe)),
             Some(moe) => FeedForward::Experts(Mixture::new(build, moe)),
             None => FeedForward::Dense(Mlp::new(build)),
         };

@@ -55,7 +55,7 @@ impl Router {
         let (mut weights, experts) = probabilities.clone().topk(self.chosen);
         if self.normalizes {
             let sum = weights.clone().total(self.row);
-            weights = weights.divide_by(sum);
+            weights = weights.divide_by(&sum);
         }
         if self.casts {
             weights = weights.cast(logits.dtype());
@@ -124,9 +124,9 @@ impl Experts {
             (tape.constant("tokens of each expert", self.counts, FP32), tape.constant("offsets", self.counts, FP32));
         let biases = |bias: Option<Param>, form| bias.map(|bias| tape.read(bias).gather(&sorted, form).named("biases by token"));
         let mut bias = biases(self.up.1, self.joint);
-        let mut output = selected.grouped(self.up.0, &offsets, self.joint, 2.0 * self.flops).named("gate and up output");
+        let mut output = selected.clone().grouped(self.up.0, &offsets, self.joint, 2.0 * self.flops).named("gate and up output");
         if let Some(bias) = &bias {
-            output = output.add_in_place(bias.clone());
+            output = output.add_in_place(bias);
         }
         output = if self.limited { self.limited(&output) } else { self.gated(&output) };
         tape.at("Experts down", sources::PYTORCH_AUTOGRAD);
@@ -134,7 +134,7 @@ impl Experts {
         drop(std::mem::replace(&mut bias, next));
         output = output.clone().grouped(self.down.0, &offsets, self.rows, self.flops).named("experts' outputs");
         if let Some(bias) = &bias {
-            output = output.add_in_place(bias.clone());
+            output = output.add_in_place(bias);
         }
         let mut weighted = output.clone().mul(weights.clone()).named("weighted outputs");
         let places = whole("places of tokens");

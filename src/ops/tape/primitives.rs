@@ -2,6 +2,7 @@
 
 use super::state::{NONE, Operand, Order, Rule, at};
 use super::{Form, Param, Tape, Var};
+use crate::ops::tensor::Dim;
 use crate::units::DType;
 
 /// Which of its tensors a one-operand primitive saves.
@@ -107,12 +108,42 @@ impl<'t> Var<'t> {
         self.view_as(Rule::Unary { temporaries: 0, elementwise: false }, part)
     }
 
+    /// A slice that may be the whole, which then is an alias.
+    pub fn part(self, part: Form) -> Self {
+        if part == self.form { self.view_as(Rule::Pass, part) } else { self.slice(part) }
+    }
+
+    /// One index of a dimension, by a list: a copy, and the list is saved; backward writes it into zeros of the whole, anew.
+    pub fn pick(self, form: Form) -> Self {
+        let (tape, dtype) = (self.tape, self.dtype);
+        let one = tape.form([Dim("one", 1)]);
+        let index = tape.constant("index", one, DType::Int64);
+        let mut state = tape.state.borrow_mut();
+        let rule = Rule::Unary { temporaries: 1, elementwise: false };
+        let node = state.node(rule, [self.operand(), Operand::NOTHING, Operand::NOTHING], 0.0);
+        state.save(node, index.storage);
+        let storage = state.allocate("picked heads", form, dtype);
+        drop(state);
+        Self::made(tape, storage, form, dtype, node)
+    }
+
+    /// Seen in a larger shape, repeated without a copy; backward sums.
+    pub fn expand(self, form: Form) -> Self {
+        self.view_as(Rule::Pass, form)
+    }
+
+    /// Scaled in place.
+    pub fn in_place(self) -> Self {
+        let form = self.form;
+        self.view_as(Rule::Unary { temporaries: 0, elementwise: true }, form)
+    }
+
     /// Another shape over the same memory; backward is a view too.
     pub fn view(self, form: Form) -> Self {
         self.view_as(Rule::View, form)
     }
 
-    fn view_as(mut self, rule: Rule, form: Form) -> Self {
+    pub(super) fn view_as(mut self, rule: Rule, form: Form) -> Self {
         let operand = self.operand();
         self.node = self.tape.state.borrow_mut().node(rule, [operand, Operand::NOTHING, Operand::NOTHING], 0.0);
         self.form = form;
@@ -214,13 +245,6 @@ impl<'t> Var<'t> {
         self.binary(other, Rule::Mul, "product", form, saves)
     }
 
-    /// `a / b`: the divisor is saved if anybody wants a gradient, the dividend if the divisor does.
-    pub fn div(self, other: Self) -> Self {
-        let form = self.larger(&other);
-        let saves = [other.node != NONE, true];
-        self.binary(other, Rule::Div, "quotient", form, saves)
-    }
-
     /// Two tensors side by side; one of a narrower format is copied into the wider first.
     pub fn cat(self, other: Self, form: Form) -> Self {
         let narrow = if self.dtype.bits() < other.dtype.bits() { &self } else { &other };
@@ -238,12 +262,24 @@ impl<'t> Var<'t> {
         x.affine(&weight, bias.as_ref(), form, flops)
     }
 
+    /// [`Self::linear`] with a weight as it was read.
+    pub fn linear_by(self, weight: &Self, form: Form, flops: f64) -> Self {
+        self.for_product().affine(weight, None, form, flops)
+    }
+
     /// The same as `addmm` writes it (GPT-2's `Conv1D`): under autocast the bias is cast last.
     pub fn conv1d(self, weight: Param, bias: Param, form: Form, flops: f64) -> Self {
         let tape = self.tape;
         let weight = tape.weight(weight);
         let x = self.for_product();
         x.affine(&weight, Some(&tape.weight(bias)), form, flops)
+    }
+
+    /// `x @ W.T`: under autocast the transposed weight is cast anew each time.
+    pub fn times(self, weight: Param, form: Form, flops: f64) -> Self {
+        let weight = self.tape.read(weight).for_product();
+        let x = self.for_product();
+        x.affine(&weight, None, form, flops)
     }
 
     fn affine(self, weight: &Self, bias: Option<&Self>, form: Form, flops: f64) -> Self {

@@ -173,6 +173,8 @@ pub(crate) enum Rule {
     Sub,
     /// Multiplies it with the other operand.
     Mul,
+    /// Multiplies it with the conjugate of constant complex numbers.
+    Times,
     /// `a / b`.
     Div,
     /// One tensor like the operand, after some temporaries; `elementwise` ones keep the gradient's order in memory.
@@ -190,6 +192,10 @@ pub(crate) enum Rule {
     Heads,
     /// Heads by tokens turned into tokens by heads.
     Merge,
+    /// Seen in the operand's larger shape.
+    Spread,
+    /// Written over a part of a tensor.
+    Fill,
     /// Narrow views of it.
     Cat,
     /// A matrix product with a weight, and a bias.
