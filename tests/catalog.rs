@@ -54,7 +54,7 @@ fn the_engine_counts_every_row_as_the_closed_form_does() {
 fn a_row_without_a_published_count_is_marked() {
     for row in models().iter().filter(|row| row.published_parameters.is_none() && row.id != "ju-7b") {
         assert!(!row.verified, "{}", row.id);
-        assert!(row.note.contains("No published exact count"), "{}", row.id);
+        assert!(row.provenance().note.contains("No published exact count"), "{}", row.id);
     }
 }
 
@@ -122,16 +122,26 @@ fn every_row_is_found_by_each_of_its_names_in_any_case() {
 #[test]
 fn every_row_names_its_source() {
     for row in models() {
-        assert!(row.source.len() > 20 && row.source.ends_with('.'), "{}: {}", row.id, row.source);
+        assert!(
+            row.provenance().source.len() > 20 && row.provenance().source.ends_with('.'),
+            "{}: {}",
+            row.id,
+            row.provenance().source
+        );
         assert!(!row.name.is_empty() && !row.family.is_empty(), "{}", row.id);
     }
     for row in accelerators() {
-        assert!(row.source.len() > 10 && row.source.ends_with('.'), "{}: {}", row.id, row.source);
-        if row.source.starts_with("Recalled") {
+        assert!(
+            row.provenance().source.len() > 10 && row.provenance().source.ends_with('.'),
+            "{}: {}",
+            row.id,
+            row.provenance().source
+        );
+        if row.provenance().source.starts_with("Recalled") {
             assert!(!row.verified && !row.unverified_fields.is_empty(), "{} is only recalled", row.id);
         }
         if row.memory_basis == MemoryBasis::DriverReported {
-            assert!(row.source.contains("nvidia-smi"), "{}", row.id);
+            assert!(row.provenance().source.contains("nvidia-smi"), "{}", row.id);
         }
     }
 }

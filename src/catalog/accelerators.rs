@@ -63,10 +63,6 @@ pub struct AcceleratorRow {
     pub unverified_fields: Vec<String>,
     /// Board power, watts, if known.
     pub tdp_watts: Option<f64>,
-    /// Where the values come from.
-    pub source: String,
-    /// What else to know; may be empty.
-    pub note: String,
 }
 
 /// The device as written in the data file: memory in MiB, bandwidth in bytes per second, rates in dense TFLOP/s.
@@ -100,7 +96,7 @@ fn mebibytes<'de, D: serde::Deserializer<'de>>(source: D) -> Result<Bytes, D::Er
 }
 
 static ACCELERATORS: LazyLock<Vec<AcceleratorRow>> =
-    LazyLock::new(|| serde_json::from_str(include_str!("accelerators.json")).unwrap_or_default());
+    LazyLock::new(|| serde_json::from_str(include_str!(concat!(env!("OUT_DIR"), "/accelerators.json"))).unwrap_or_default());
 
 /// All known accelerators, in the order they are listed.
 pub fn accelerators() -> &'static [AcceleratorRow] {

@@ -1,13 +1,15 @@
 //! Known models and accelerators: data files with a source for every row.
 //!
 //! Rows are starting points. A scenario copies one and changes any field; nothing here limits what can be typed by hand.
-//! The two data files are embedded and read once. A row that cannot be read leaves the list empty and fails a test.
+//! The two data files are embedded, values and provenance apart (`build.rs`), and read once. A row that cannot be read leaves the list empty and fails a test.
 
 mod accelerators;
 mod models;
+mod provenance;
 
 pub use accelerators::{AcceleratorRow, MemoryBasis, accelerator, accelerators};
 pub use models::{ModelRow, model, models};
+pub use provenance::Provenance;
 
 /// Whether `wanted` is this row's id or one of its other names; case and surrounding blanks do not count.
 fn answers_to(id: &str, aliases: &[String], wanted: &str) -> bool {

@@ -25,10 +25,6 @@ pub struct ModelRow {
     pub published_parameters: Option<u64>,
     /// Whether the row was checked against a source that was read.
     pub verified: bool,
-    /// Where shape and count come from.
-    pub source: String,
-    /// What else to know; may be empty.
-    pub note: String,
 }
 
 /// The architecture as written in the data file: the common shape of today's models need not be spelled out.
@@ -87,7 +83,8 @@ fn architecture<'de, D: serde::Deserializer<'de>>(source: D) -> Result<ModelConf
     Ok(config)
 }
 
-static MODELS: LazyLock<Vec<ModelRow>> = LazyLock::new(|| serde_json::from_str(include_str!("models.json")).unwrap_or_default());
+static MODELS: LazyLock<Vec<ModelRow>> =
+    LazyLock::new(|| serde_json::from_str(include_str!(concat!(env!("OUT_DIR"), "/models.json"))).unwrap_or_default());
 
 /// All known models, in the order they are listed.
 pub fn models() -> &'static [ModelRow] {

@@ -14,9 +14,9 @@ const WASM_BAR: usize = 250_000;
 /// The goal: most bytes of everything that the page requests when it opens, after gzip. Not met yet.
 const FIRST_LOAD_BAR: usize = 320_000;
 /// Where the build fails until the goal is met: just above what is reached, to be lowered with every gain and never raised.
-const WASM_BUDGET: usize = 385_000;
+const WASM_BUDGET: usize = 370_000;
 /// The same for the first load.
-const FIRST_LOAD_BUDGET: usize = 418_000;
+const FIRST_LOAD_BUDGET: usize = 403_000;
 
 /// One file as it lies on disk and as it travels.
 struct Size {
@@ -82,7 +82,7 @@ fn second_program(dist: &Path) -> std::io::Result<Vec<Size>> {
             files.push(Size { name, raw: content.len(), gzip: gzip_length(&content)? });
         }
     }
-    files.sort_by(|a, b| b.gzip.cmp(&a.gzip));
+    files.sort_by_key(|file| std::cmp::Reverse(file.gzip));
     Ok(files)
 }
 
