@@ -20,7 +20,7 @@ pub use states::GATHERED_WEIGHTS;
 pub use timeline::{Event, Phase, Stretch, Timeline, events};
 
 use crate::config::{Job, Kernels, Recompute, Run, TrainingRun};
-use crate::ops::{self, OpList, Role};
+use crate::ops::{self, OpList};
 use crate::units::Bytes;
 use stage::Scope;
 
@@ -143,8 +143,9 @@ pub fn estimate(job: &Job) -> Estimate {
         let ledger = Ledger { lines: alive(&Scope { detail: true, ..peak.scope }, peak.moment) };
         (ledger, peak.name(), peak.scope.stage.index, moments)
     };
-    let [embedding, block, head] = [&list.embedding, &list.block, &list.head].map(|ops| ops::parameters(ops));
-    let blocks = block.saturating_mul(list.num_hidden_layers);
+    let [embedding, head] = [&list.embedding, &list.head].map(|ops| ops::parameters(ops));
+    let total = list.parameters();
+    let blocks = total.saturating_sub(embedding.saturating_add(head));
     Estimate {
         ledger,
         peak_moment,
@@ -153,9 +154,9 @@ pub fn estimate(job: &Job) -> Estimate {
         timeline,
         capacity: job.cluster().accelerator.memory,
         blockers: blockers::blockers(job),
-        parameters: ParameterCount { total: list.parameters(), embedding, blocks, head },
+        parameters: ParameterCount { total, embedding, blocks, head },
         compute: compute::compute(job, &list),
-        kv_cache_per_token: kv_cache_per_token(job, &list),
+        kv_cache_per_token: kv_cache_per_token(job),
     }
 }
 
@@ -260,10 +261,10 @@ fn alive(scope: &Scope, moment: activations::Moment) -> Vec<LineItem> {
     lines
 }
 
-/// Keys and values of one token: the cache's tensors with a context of one token and one sequence.
-fn kv_cache_per_token(job: &Job, list: &OpList) -> Option<Bytes> {
-    let Run::Serving(run) = job.run() else { return None };
-    let tokens = run.context_length.saturating_mul(run.concurrent_sequences).max(1);
-    let block: Bytes = ops::tensors(&list.block, Role::KvCache).map(|(_, tensor)| tensor.bytes()).sum();
-    Some(Bytes((block * list.num_hidden_layers).0 / tokens))
+/// Keys and values of one token: the cache with a context of one token and one sequence, which every window holds.
+fn kv_cache_per_token(job: &Job) -> Option<Bytes> {
+    let Run::Serving(_) = job.run() else { return None };
+    let one = ops::Lowering { context_length: 1, concurrent_sequences: 1, ..ops::lowering(job) };
+    let cache = ops::cache(&one, 0..job.model().num_hidden_layers);
+    Some(cache.op.tensors.iter().zip(&cache.layers).map(|(tensor, layers)| tensor.bytes() * *layers).sum())
 }

@@ -98,6 +98,11 @@ impl<'a> Lowering<'a> {
         Dim("head_dim", self.model.head_dim)
     }
 
+    /// Width of a value head: that of a query head but in latent attention.
+    pub(super) fn value_dim(&self) -> Dim {
+        self.model.mla.map_or_else(|| self.head_dim(), |mla| Dim("v_head_dim", mla.v_head_dim))
+    }
+
     /// Feed-forward width.
     pub(super) const fn ffn(&self) -> Dim {
         Dim("intermediate_size", self.model.intermediate_size)

@@ -13,7 +13,7 @@ mod play;
 use super::ledger::{LineItem, MemoryKind};
 use super::stage::{self, Stage};
 use super::{Moment, overhead};
-use crate::config::{Job, TrainingRun};
+use crate::config::{Job, Kernels, TrainingRun};
 use crate::ops::tape::{Entry, KINDS, Kind, Segment, State, Tape, Totals, When};
 use crate::units::Bytes;
 use plan::Plan;
@@ -94,7 +94,13 @@ pub struct Event {
 ///
 /// Empty when serving, and for kernels whose step is not played operator by operator.
 pub fn events(job: &Job) -> Vec<Event> {
-    let Some(run) = job.training().filter(|run| is_played(run)) else { return Vec::new() };
+    let Some(run) = job.training() else { return Vec::new() };
+    if run.kernels == Kernels::Megatron {
+        return super::megatron::events(job, run);
+    }
+    if !is_played(run) {
+        return Vec::new();
+    }
     let played = Played::new(job, run, stage::only(job), true);
     let state = played.tape.state();
     let event = |entry: &Entry| {

@@ -49,7 +49,7 @@ pub(super) fn states<'t>(tape: &'t Tape, plan: &Plan<'_>) -> Vec<Var<'t>> {
 fn sizes(tape: &Tape, plan: &Plan<'_>) -> (u64, u64, u64) {
     let state = tape.state();
     let (mut elements, mut tensors, mut factors) = (0_u64, 0_u64, 0_u64);
-    for parameter in &state.parameters {
+    for parameter in state.parameters.iter().filter(|parameter| !parameter.idle) {
         let times = plan.times(parameter.layer);
         elements = elements.saturating_add(parameter.kept.saturating_mul(times));
         tensors = tensors.saturating_add(times);
@@ -73,8 +73,13 @@ pub(super) fn step(tape: &Tape, plan: &Plan<'_>) {
     }
     let shared = plan.sharding.shards_optimizer() && plan.shards().is_none();
     let ranks = if shared { plan.ranks.max(1) } else { 1 };
-    let sizes: Vec<(u64, u64)> =
-        tape.state().parameters.iter().map(|found| (found.kept.div_ceil(ranks), plan.times(found.layer))).collect();
+    let sizes: Vec<(u64, u64)> = tape
+        .state()
+        .parameters
+        .iter()
+        .filter(|found| !found.idle)
+        .map(|found| (found.kept.div_ceil(ranks), plan.times(found.layer)))
+        .collect();
     let state = plan.recipe.optimizer_state;
     let take = |name, elements: u64| tape.lump(name, (Kind::Temporary, elements, state));
     match plan.implementation {

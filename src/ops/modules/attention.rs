@@ -3,28 +3,38 @@
 use super::norm::Norm;
 use super::{Build, FP32, Linear, Shapes, Tables, half};
 use crate::config::{AttentionKernel, Family, PositionEmbedding};
-use crate::ops::tape::{Form, Order, SCALE, SOFTMAX, TANH, Tape, Var};
+use crate::ops::tape::{Form, Order, Param, SCALE, SOFTMAX, TANH, Tape, Var};
 use crate::ops::tensor::Dim;
 use crate::sources;
-use crate::units::to_f64;
+use crate::units::{DType, to_f64};
+
+/// How keys and values are repeated for groups of query heads.
+#[derive(Clone, Copy, Debug)]
+enum Repeat {
+    None,
+    /// A single head: `expand` and `reshape` leave a view.
+    View,
+    Copy,
+}
 
 /// The scores' half of an attention: from queries, keys and values to the output projection's input.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Core {
     flash: bool,
-    /// Keys and values are repeated for groups of query heads.
-    repeat: bool,
+    repeat: Repeat,
     /// Several sequences: products of tensors that are not in order copy them.
     batched: bool,
     several_heads: bool,
     soft_cap: bool,
+    sinks: Option<Sinks>,
     /// Softmax in fp32 whatever the format (all but GPT-2).
     wide: bool,
     /// How memory holds the kernel's output.
     order: Order,
-    /// `[b, s, a · d]`.
-    output: Form,
-    flops: f64,
+    /// `[b, a, s, d]` and `[b, s, a · d]`.
+    output: [Form; 2],
+    /// FLOPs of the two products.
+    flops: [f64; 2],
     shapes: Shapes,
 }
 
@@ -35,16 +45,30 @@ impl Core {
         let flops = 2.0 * to_f64(with.seq_length) * to_f64(with.context_length) * to_f64(with.micro_batch_size);
         Self {
             flash: with.attention == AttentionKernel::Flash,
-            repeat: heads.1 != kv.1,
+            repeat: match kv.1 {
+                same if same == heads.1 => Repeat::None,
+                1 => Repeat::View,
+                _ => Repeat::Copy,
+            },
             batched: with.micro_batch_size > 1,
             several_heads: heads.1 > 1,
             soft_cap: build.model().attn_logit_softcapping,
+            sinks: None,
             wide: build.model().family != Family::Gpt2,
             order: if heads.1 > 1 { Order::Swapped } else { Order::Plain },
-            output: build.tape.form([with.b(), with.s(), heads, d]),
-            flops: flops * to_f64(with.heads().1) * to_f64(d.1),
+            output: [build.shapes.queries, build.tape.form([with.b(), with.s(), heads, d])],
+            flops: [flops * to_f64(with.heads().1) * to_f64(d.1); 2],
             shapes: build.shapes,
         }
+    }
+
+    /// The same for values of another width than queries and keys, all for every query head.
+    pub fn with_values(self, build: &Build<'_>, width: Dim) -> Self {
+        let (with, tape) = (build.with, build.tape);
+        let heads = with.local(with.heads());
+        let output = [tape.form([with.b(), heads, with.s(), width]), tape.form([with.b(), with.s(), heads, width])];
+        let values = self.flops[1] / to_f64(with.head_dim().1.max(1)) * to_f64(width.1);
+        Self { repeat: Repeat::None, output, flops: [self.flops[0], values], ..self }
     }
 
     /// The attention output `[b, s, a · d]`, and the probabilities that the module returns beside it.
@@ -61,22 +85,25 @@ impl Core {
     fn flash<'t>(&self, q: &Var<'t>, k: &Var<'t>, v: &Var<'t>) -> Var<'t> {
         let tape = q.tape();
         tape.at("Attention core (FlashAttention)", sources::FLASH_ATTENTION_2022);
-        let results = [("attention output", self.shapes.queries, q.dtype()), ("log-sum-exp", self.shapes.statistics, FP32)];
-        let output = tape.kernel(&[q, k, v], &results, 0, (self.order, true, 2.0 * self.flops));
-        output.merge(self.output, self.several_heads)
+        let results = [("attention output", self.output[0], q.dtype()), ("log-sum-exp", self.shapes.statistics, FP32)];
+        let output = tape.kernel(&[q, k, v], &results, 0, (self.order, true, self.flops[0] + self.flops[1]));
+        output.merge(self.output[1], self.several_heads)
     }
 
     /// `eager_attention_forward`: product, scale, mask, softmax in fp32, product.
     fn eager<'t>(&self, q: &Var<'t>, k: &Var<'t>, v: &Var<'t>, tables: &Tables<'t>) -> (Var<'t>, Var<'t>) {
         q.tape().at("Attention core", sources::PYTORCH_AUTOGRAD);
         let (key, value) = (self.repeated(k), self.repeated(v));
-        let scores = q.clone().matmul_transposed(key.clone(), self.shapes.scores, (self.batched, self.flops));
+        let scores = q.clone().matmul_transposed(key.clone(), self.shapes.scores, (self.batched, self.flops[0]));
         let mut weights = scores.apply(SCALE);
         if self.soft_cap {
             weights = weights.apply(SCALE).apply(TANH).apply(SCALE);
         }
         if let Some(mask) = &tables.mask {
             weights = weights.add(mask.clone());
+        }
+        if let Some(sinks) = self.sinks {
+            return self.sunk(weights, &value, v.dtype(), sinks);
         }
         let input = if self.wide { weights.clone().cast(FP32) } else { weights.clone() };
         let probabilities = input.apply(SOFTMAX);
@@ -86,13 +113,54 @@ impl Core {
         }
         let probabilities = probabilities.cast(if self.wide { q.dtype() } else { v.dtype() });
         drop(weights);
-        let output = probabilities.clone().matmul(value.clone(), self.shapes.queries, (self.batched, self.flops));
-        (output.merge(self.output, self.several_heads), probabilities)
+        let output = probabilities.clone().matmul(value.clone(), self.output[0], (self.batched, self.flops[1]));
+        (output.merge(self.output[1], self.several_heads), probabilities)
     }
 
-    /// `repeat_kv`.
+    /// `eager_attention_forward` of gpt-oss: the sinks are one more column of scores, which is dropped after the softmax.
+    fn sunk<'t>(&self, weights: Var<'t>, value: &Var<'t>, dtype: DType, sinks: Sinks) -> (Var<'t>, Var<'t>) {
+        let column = weights.tape().read(sinks.param).slice(sinks.column);
+        let joined = weights.clone().cat(column, sinks.scores);
+        let largest = joined.clone().topk(sinks.column).0;
+        let joined = joined.sub(largest);
+        let probabilities = joined.clone().apply(SOFTMAX);
+        let output = probabilities.clone().slice(self.shapes.scores).cast(dtype);
+        drop(weights);
+        let product = output.clone().matmul(value.clone(), self.output[0], (self.batched, self.flops[1]));
+        (product.merge(self.output[1], self.several_heads), output)
+    }
+
+    /// `repeat_kv`: a copy for each group's query heads; one head alone is repeated without a copy.
     fn repeated<'t>(&self, x: &Var<'t>) -> Var<'t> {
-        if self.repeat { x.clone().repeat(self.shapes.queries) } else { x.clone() }
+        match self.repeat {
+            Repeat::None => x.clone(),
+            Repeat::View => x.clone().expand(self.shapes.queries),
+            Repeat::Copy => x.clone().repeat(self.shapes.queries),
+        }
+    }
+}
+
+/// One learned score per head that every query sees beside its keys (gpt-oss).
+#[derive(Clone, Copy, Debug)]
+struct Sinks {
+    param: Param,
+    /// `[b, a, s, 1]` and `[b, a, s, s + 1]`.
+    column: Form,
+    scores: Form,
+}
+
+impl Sinks {
+    /// The kernel of the flash profile takes no sinks, so that no gradient reaches them.
+    fn new(build: &Build<'_>) -> Self {
+        let (with, tape) = (build.with, build.tape);
+        let heads = with.local(with.heads());
+        tape.at("Attention core", sources::PYTORCH_AUTOGRAD);
+        let param = build.vector("attention sinks", heads);
+        if with.attention == AttentionKernel::Flash {
+            tape.idle(param);
+        }
+        let form = |columns| tape.form([with.b(), heads, with.s(), Dim("keys and sink", columns)]);
+        Self { param, column: form(1), scores: form(with.context_length.saturating_add(1)) }
     }
 }
 
@@ -101,21 +169,34 @@ impl Core {
 pub(super) struct Rotary {
     queries_half: Form,
     keys_half: Form,
+    /// Halves are rotated one by one, by tables of half the width (gpt-oss).
+    by_halves: bool,
+    /// Tables are in fp32, results are cast back (olmo2).
+    casts: bool,
 }
 
 impl Rotary {
     pub fn new(build: &Build<'_>) -> Self {
         let with = build.with;
         let form = |heads: Dim| build.tape.form([with.b(), heads, with.s(), half(with.head_dim().1)]);
-        Self { queries_half: form(with.local(with.heads())), keys_half: form(with.local(with.kv_heads())) }
+        Self {
+            queries_half: form(with.local(with.heads())),
+            keys_half: form(with.local(with.kv_heads())),
+            by_halves: build.model().family == Family::GptOss,
+            casts: build.model().family == Family::Olmo2,
+        }
     }
 
     /// `apply_rotary_pos_emb`: both are rotated before either original is let go.
-    pub fn run<'t>(&self, (q, k): (Var<'t>, Var<'t>), tables: &Tables<'t>) -> (Var<'t>, Var<'t>) {
+    pub fn run<'t>(self, (q, k): (Var<'t>, Var<'t>), tables: &Tables<'t>) -> (Var<'t>, Var<'t>) {
         let Some((cos, sin)) = &tables.rotary else { return (q, k) };
         q.tape().at("Rotary positions", sources::PYTORCH_AUTOGRAD);
+        let rotated = if self.by_halves { rotated_by_halves } else { rotated };
         let queries = rotated(&q, (cos, sin), self.queries_half).named("queries");
         let keys = rotated(&k, (cos, sin), self.keys_half).named("keys");
+        if self.casts {
+            return (queries.clone().cast_as(q.dtype(), "queries"), keys.clone().cast_as(k.dtype(), "keys"));
+        }
         (queries, keys)
     }
 }
@@ -127,6 +208,26 @@ pub(super) fn rotated<'t>(x: &Var<'t>, (cos, sin): (&Var<'t>, &Var<'t>), half: F
     straight.add(turned.mul(sin.clone()))
 }
 
+/// `_apply_rotary_emb` of gpt-oss: `(x₁ · cos - x₂ · sin, x₂ · cos + x₁ · sin)`.
+fn rotated_by_halves<'t>(x: &Var<'t>, (cos, sin): (&Var<'t>, &Var<'t>), half: Form) -> Var<'t> {
+    let [first, second] = x.clone().split([half; 2]);
+    let turn = |x: &Var<'t>, by: &Var<'t>| x.clone().mul(by.clone());
+    let left = turn(&first, cos).sub(turn(&second, sin));
+    let right = turn(&second, cos).add(turn(&first, sin));
+    left.clone().cat(right.clone(), x.form())
+}
+
+/// Where queries and keys are normed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    /// Head by head, before heads and tokens change places (qwen3).
+    Rows,
+    /// After they have (gemma3).
+    Heads,
+    /// All heads together (olmo2).
+    Whole,
+}
+
 /// Self-attention as llama and its relatives write it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Attention {
@@ -134,7 +235,7 @@ pub(super) struct Attention {
     key: Linear,
     value: Linear,
     output: Linear,
-    norms: Option<(Norm, Norm)>,
+    norms: Option<(Place, Norm, Norm)>,
     rotary: Option<Rotary>,
     core: Core,
     shapes: Shapes,
@@ -147,6 +248,7 @@ impl Attention {
     pub fn new(build: &Build<'_>) -> Self {
         let (with, model, tape) = (build.with, build.model(), build.tape);
         let (heads, kv, d) = (with.local(with.heads()), with.local(with.kv_heads()), with.head_dim());
+        let sinks = model.attention_sinks.then(|| Sinks::new(build));
         tape.at("Query, key and value projection", sources::PYTORCH_AUTOGRAD);
         let columns = |heads: Dim| Dim(heads.0, heads.1.saturating_mul(d.1));
         let bias = |name| model.attention_bias.then_some(name);
@@ -159,27 +261,59 @@ impl Attention {
         let names = ("output weight", model.attention_output_bias.then_some("output bias"));
         let output = build.row(names, (with.h(), columns(heads)), build.shapes.hidden);
         tape.at("Query and key norm", sources::PYTORCH_AUTOGRAD);
-        let norm = |heads: Dim| Norm::new(build, d, tape.form([with.b(), with.s(), heads]));
-        let norms = model.qk_norm.then(|| (norm(heads), norm(kv)));
+        let place = match model.family {
+            Family::Gemma3 => Place::Heads,
+            Family::Olmo2 => Place::Whole,
+            _ => Place::Rows,
+        };
+        let norm = |heads: Dim| match place {
+            Place::Whole => Norm::new(build, columns(heads), build.shapes.rows),
+            _ => Norm::new(build, d, tape.form([with.b(), with.s(), heads])),
+        };
+        let norms = model.qk_norm.then(|| (place, norm(heads), norm(kv)));
         let rotary = (model.position_embedding == PositionEmbedding::Rotary).then(|| Rotary::new(build));
         let several = (heads.1 > 1, kv.1 > 1);
         let in_rows = |heads: Dim| tape.form([with.b(), with.s(), heads, d]);
         let rows = (in_rows(heads), in_rows(kv));
-        Self { query, key, value, output, norms, rotary, core: Core::new(build), shapes: build.shapes, several, rows }
+        Self {
+            query,
+            key,
+            value,
+            output,
+            norms,
+            rotary,
+            core: Core { sinks, ..Core::new(build) },
+            shapes: build.shapes,
+            several,
+            rows,
+        }
     }
 
     /// The attention's contribution, and the probabilities it returns.
     pub fn run<'t>(&self, tape: &'t Tape, x: &Var<'t>, tables: &Tables<'t>) -> (Var<'t>, Option<Var<'t>>) {
         tape.at("Query, key and value projection", sources::PYTORCH_AUTOGRAD);
-        let (q, k) = if let Some((query, key)) = &self.norms {
-            let q = query.run(&self.query.run(x).view(self.rows.0)).swap(self.shapes.queries, self.several.0);
-            let k = key.run(&self.key.run(x).view(self.rows.1)).swap(self.shapes.keys, self.several.1);
-            (q, k)
-        } else {
-            let q = self.query.run(x).named("queries").heads(self.shapes.queries, self.several.0);
-            (q, self.key.run(x).named("keys").heads(self.shapes.keys, self.several.1))
+        let queries = |q: Var<'t>| q.named("queries").heads(self.shapes.queries, self.several.0);
+        let keys = |k: Var<'t>| k.named("keys").heads(self.shapes.keys, self.several.1);
+        let value = || self.value.run(x).named("values");
+        let heads = |v: Var<'t>| v.heads(self.shapes.keys, self.several.1);
+        let (q, k, v) = match &self.norms {
+            Some((Place::Rows, query, key)) => {
+                let q = query.run(&self.query.run(x).view(self.rows.0)).swap(self.shapes.queries, self.several.0);
+                let k = key.run(&self.key.run(x).view(self.rows.1)).swap(self.shapes.keys, self.several.1);
+                (q, k, heads(value()))
+            }
+            Some((Place::Whole, query, key)) => {
+                let q = query.run(&self.query.run(x));
+                let k = key.run(&self.key.run(x));
+                let v = value();
+                (queries(q), keys(k), heads(v))
+            }
+            Some((Place::Heads, query, key)) => {
+                let (q, k, v) = (queries(self.query.run(x)), keys(self.key.run(x)), heads(value()));
+                (query.run(&{ q }), key.run(&{ k }), v)
+            }
+            None => (queries(self.query.run(x)), keys(self.key.run(x)), heads(value())),
         };
-        let v = self.value.run(x).named("values").heads(self.shapes.keys, self.several.1);
         let (q, k) = match &self.rotary {
             Some(rotary) => rotary.run((q, k), tables),
             None => (q, k),

@@ -64,6 +64,8 @@ pub(crate) struct Ends {
     /// Format of hidden states sent between stages.
     received: DType,
     positions: Option<Param>,
+    /// Into and out of the model's width (`word_embed_proj_dim`).
+    projections: Option<[Linear; 2]>,
     embedding_norm: Option<Norm>,
     final_norm: Option<Norm>,
     head: Option<Linear>,
@@ -74,7 +76,11 @@ pub(crate) struct Ends {
     alibi: bool,
     /// Masks that are added to scores: none, one, or one more for sliding layers.
     masks: u8,
+    /// Sliding layers have rotary tables of their own (gemma3).
+    two_tables: bool,
+    /// The embedding is multiplied by a buffer (gemma).
     scaled: bool,
+    family: Family,
     soft_cap: bool,
     batched: bool,
     /// Format of buffers.
@@ -88,6 +94,10 @@ struct Forms {
     positions: Form,
     /// `[s, d]`, `[s, d / 2]` and `[d / 2]` of rotary tables.
     rotary: [Form; 3],
+    /// Tables of half the width (gpt-oss).
+    by_halves: bool,
+    /// One table of complex numbers (DeepSeek-V2).
+    complex: bool,
     mask: Form,
     /// `[a, s]` and `[b · a, s]`.
     alibi: [Form; 2],
@@ -102,15 +112,28 @@ impl Forms {
         let tokens = with.seq_length.saturating_mul(with.micro_batch_size);
         let width = model.mla.map_or(model.rotary_dim.unwrap_or(model.head_dim), |mla| mla.qk_rope_head_dim);
         let heads = with.local(with.heads());
+        let by_halves = model.family == Family::GptOss;
         Self {
             positions: tape.form([s]),
-            rotary: [tape.form([s, Dim("rotated width", width)]), tape.form([s, half(width)]), tape.form([half(width)])],
+            rotary: [
+                tape.form([s, Dim("rotated width", if by_halves { width / 2 } else { width })]),
+                tape.form([s, half(width)]),
+                tape.form([half(width)]),
+            ],
+            by_halves,
+            complex: model.family == Family::DeepseekV2,
             mask: tape.form([b, Dim("queries", s.1), Dim("keys", s.1)]),
             alibi: [tape.form([heads, s]), tape.form([b, heads, s])],
             chunk: tape.form([Dim("loss chunk", LOSS_CHUNK_TOKENS.min(tokens)), with.vocab_part()]),
             padded: tape.form([b, Dim("seq_length + 1", with.seq_length.saturating_add(1))]),
         }
     }
+}
+
+/// Width of the token embedding and the head.
+fn own_width(build: &Build<'_>) -> Dim {
+    let stated = build.model().word_embed_proj_dim;
+    stated.map_or(build.with.h(), |stated| Dim("word_embed_proj_dim", stated))
 }
 
 impl Ends {
@@ -120,14 +143,26 @@ impl Ends {
     pub fn new(build: &Build<'_>, first: bool, last: bool) -> Self {
         let (with, model, tape) = (build.with, build.model(), build.tape);
         tape.at("Embedding", sources::PYTORCH_AUTOGRAD);
+        let own = own_width(build);
         let holds = first || (last && model.tie_word_embeddings);
-        let embedding = if holds { build.parameter("token embedding", [with.vocab_part(), with.h()]) } else { 0 };
+        let embedding = if holds { build.parameter("token embedding", [with.vocab_part(), own]) } else { 0 };
         let learned = first && model.position_embedding == PositionEmbedding::Learned;
         let positions =
             learned.then(|| build.parameter("position embedding", [Dim("position_rows", model.position_rows), with.h()]));
+        let projections = model.word_embed_proj_dim.map(|_| {
+            let narrow = tape.form([with.b(), with.s(), own]);
+            let out = build.linear(("weight out of the model's width", None), (own, with.h()), narrow);
+            [build.linear(("weight into the model's width", None), (with.h(), own), build.shapes.hidden), out]
+        });
+        let early = last && model.family == Family::Opt && model.final_norm;
+        let final_norm = early.then(|| Norm::new(build, with.h(), build.shapes.rows));
         tape.at("Embedding norm", sources::PYTORCH_AUTOGRAD);
         let embedding_norm = (first && model.embedding_norm).then(|| Norm::new(build, with.h(), build.shapes.rows));
         let tokens = with.seq_length.saturating_mul(with.micro_batch_size);
+        // These families make one mask for all layers, the others one for each kind.
+        let one_kind = matches!(model.family, Family::Mistral | Family::Mixtral | Family::Qwen3Moe);
+        let one_mask = one_kind || model.sliding_layers == LayerSet::None;
+        let any = |sliding| (0..model.num_hidden_layers).any(|layer| model.sliding_layers.contains(layer) == sliding);
         let eager = with.attention == AttentionKernel::Standard;
         Self {
             embedding,
@@ -135,20 +170,24 @@ impl Ends {
             last,
             received: build.activation(),
             positions,
+            projections,
             embedding_norm,
-            final_norm: None,
+            final_norm,
             head: None,
             shapes: build.shapes,
             forms: Forms::new(build),
             fused: build.fused(),
-            rotary: model.position_embedding == PositionEmbedding::Rotary,
+            // Falcon makes the tables even where it has linear biases.
+            rotary: model.position_embedding == PositionEmbedding::Rotary || model.family == Family::Falcon,
             alibi: model.position_embedding == PositionEmbedding::Alibi,
-            masks: u8::from(eager) * if model.sliding_layers == LayerSet::None { 1 } else { 2 },
+            masks: u8::from(eager) * if one_mask { 1 } else { 2 },
+            two_tables: model.family == Family::Gemma3 && any(true) && any(false),
             scaled: matches!(model.family, Family::Gemma | Family::Gemma2 | Family::Gemma3),
+            family: model.family,
             soft_cap: model.final_logit_softcapping,
             batched: with.micro_batch_size > 1,
             format: with.made_in,
-            flops: 2.0 * to_f64(tokens) * to_f64(model.hidden_size) * to_f64(model.vocab_size),
+            flops: 2.0 * to_f64(tokens) * to_f64(own.1) * to_f64(model.vocab_size),
         }
     }
 
@@ -159,43 +198,50 @@ impl Ends {
         }
         let (with, model) = (build.with, build.model());
         build.tape.at("Final norm", sources::PYTORCH_AUTOGRAD);
-        self.final_norm = model.final_norm.then(|| Norm::new(build, with.h(), build.shapes.rows));
+        let missing = model.final_norm && self.final_norm.is_none();
+        self.final_norm = self.final_norm.or_else(|| missing.then(|| Norm::new(build, with.h(), build.shapes.rows)));
         build.tape.at("Output head and loss", sources::PYTORCH_AUTOGRAD);
+        let bias = model.lm_head_bias.then_some("head bias");
         self.head = Some(if model.tie_word_embeddings {
+            let bias = bias.map(|name| build.vector(name, with.vocab_part()));
             Linear {
                 weight: self.embedding,
-                bias: None,
+                bias,
                 form: build.shapes.logits,
                 conv1d: false,
                 split: Split::None,
                 flops: self.flops,
             }
         } else {
-            let bias = model.lm_head_bias.then_some("head bias");
-            build.linear(("head weight", bias), (with.vocab_part(), with.h()), build.shapes.logits)
+            build.linear(("head weight", bias), (with.vocab_part(), own_width(build)), build.shapes.logits)
         });
     }
 
     /// Buffers that the modules register: rotary frequencies, twice, and the embedding's scale.
     pub fn buffers<'t>(&self, tape: &'t Tape) -> Vec<Var<'t>> {
         let frequencies = |name| tape.constant(name, self.forms.rotary[2], FP32);
-        let rotary = self.rotary.then(|| [frequencies("rotary frequencies"), frequencies("first rotary frequencies")]);
+        let rotary = || self.rotary.then(|| [frequencies("rotary frequencies"), frequencies("first rotary frequencies")]);
         let scale = self.scaled.then(|| tape.constant("embedding scale", self.shapes.scalar, self.format));
-        rotary.into_iter().flatten().chain(scale).collect()
+        rotary().into_iter().chain(self.two_tables.then(rotary).flatten()).flatten().chain(scale).collect()
     }
 
     /// Embedded tokens, and the tables of the step.
     pub fn embed<'t>(&self, tape: &'t Tape, ids: &Var<'t>) -> Embedded<'t> {
         tape.at("Embedding", sources::PYTORCH_AUTOGRAD);
+        let form = self.projections.map_or(self.shapes.hidden, |[_, out]| out.form);
         let mut embedded = if self.first {
-            tape.embedding(ids.clone(), self.embedding, self.shapes.hidden)
+            tape.embedding(ids.clone(), self.embedding, form)
         } else {
             tape.received("hidden states from the stage before", self.shapes.hidden, self.received)
         };
-        if self.scaled && self.first {
-            // The factor is a buffer, which the product saves in the embedding's format.
-            let factor =
-                (self.format != embedded.dtype()).then(|| tape.constant("embedding scale", self.shapes.scalar, embedded.dtype()));
+        let dtype = embedded.dtype();
+        if let Some([into, _]) = self.projections.as_ref().filter(|_| self.first) {
+            embedded = into.run(&{ embedded });
+        }
+        if self.first && (self.scaled || self.family == Family::Granite) {
+            // Gemma's factor is a buffer, which the product saves in the embedding's format.
+            let cast = self.scaled && self.format != embedded.dtype();
+            let factor = cast.then(|| tape.constant("embedding scale", self.shapes.scalar, embedded.dtype()));
             embedded = match factor {
                 Some(factor) => embedded.mul(factor),
                 None => embedded.apply(SCALE),
@@ -203,12 +249,20 @@ impl Ends {
             embedded = embedded.named("embedded tokens");
         }
         let mut held = vec![embedded.clone()];
-        let positions = (!self.alibi).then(|| tape.constant("position ids", self.forms.positions, DType::Int64));
-        let dtype = embedded.dtype();
+        let (falcon, opt) = (self.family == Family::Falcon, self.family == Family::Opt);
+        let form = if opt { self.shapes.tokens } else { self.forms.positions };
+        let positions = (falcon || !self.alibi).then(|| tape.constant("position ids", form, DType::Int64));
         let mut hidden = embedded;
         if let (Some(table), Some(ids)) = (self.positions, &positions) {
-            let form = tape.form_like(self.forms.positions, self.shapes.hidden);
-            let places = tape.embedding(ids.clone(), table, form).named("embedded positions");
+            let places = if opt {
+                // Counted from the mask of all tokens, which stays, and moved by two rows.
+                held.push(tape.constant("tokens that are no padding", form, FP32));
+                tape.embedding(tape.constant("rows of positions", form, DType::Int64), table, self.shapes.hidden)
+            } else {
+                let form = tape.form_like(self.forms.positions, self.shapes.hidden);
+                tape.embedding(ids.clone(), table, form)
+            };
+            let places = places.named("embedded positions");
             held.push(places.clone());
             hidden = hidden.add(places).named("embedded tokens");
         }
@@ -218,11 +272,18 @@ impl Ends {
         }
         tape.at("Embedding", sources::PYTORCH_AUTOGRAD);
         let alibi = self.alibi.then(|| self.linear_biases(tape, hidden.dtype()));
-        let mask = (self.masks > 0).then(|| self.causal_mask(tape, dtype));
+        let mut mask = (self.masks > 0).then(|| self.causal_mask(tape, dtype));
+        if falcon && alibi.is_some() && mask.is_some() {
+            held.push(tape.constant("tokens that are no padding", self.shapes.tokens, DType::Int64));
+            mask = Some(tape.constant("linear biases and causal mask", self.shapes.scores, dtype));
+        }
         let sliding = if self.masks > 1 { Some(self.causal_mask(tape, dtype)) } else { mask.clone() };
-        let rotary = self.rotary.then(|| self.rotary(tape, dtype));
+        let format = if self.family == Family::Olmo2 { FP32 } else { dtype };
+        let rotary = self.rotary.then(|| self.rotary(tape, format));
+        let again = self.two_tables.then(|| self.rotary(tape, dtype));
         let whole = Tables { rotary, mask, alibi, positions };
-        let sliding = Tables { mask: sliding, ..whole.clone() };
+        let whole_rotary = whole.rotary.clone();
+        let sliding = Tables { mask: sliding, rotary: again.or(whole_rotary), ..whole.clone() };
         Embedded { hidden, tables: [whole, sliding], held }
     }
 
@@ -246,10 +307,18 @@ impl Ends {
 
     fn rotary<'t>(&self, tape: &'t Tape, dtype: DType) -> (Var<'t>, Var<'t>) {
         let [whole, half, _] = self.forms.rotary;
+        let by_halves = self.forms.by_halves;
         let numbers = tape.constant("positions in fp32", self.forms.positions, FP32);
         let angles = tape.constant("angles", half, FP32);
         drop(numbers);
-        let doubled = tape.constant("angles", whole, FP32);
+        if self.forms.complex {
+            let ones = tape.constant("ones", half, FP32);
+            let polar = tape.constant("complex rotations", whole, FP32);
+            drop(ones);
+            let scaled = polar.apply(SCALE).named("complex rotations");
+            return (scaled.clone(), scaled);
+        }
+        let doubled = if by_halves { angles.clone() } else { tape.constant("angles", whole, FP32) };
         let cos = tape.constant("cosines", whole, FP32).apply(SCALE);
         let sin = tape.constant("sines", whole, FP32).apply(SCALE);
         let tables = (cos.clone().cast_as(dtype, "rotary cosines"), sin.clone().cast_as(dtype, "rotary sines"));
@@ -277,6 +346,10 @@ impl Ends {
             Some(norm) => norm.run(&hidden),
             None => hidden,
         };
+        let normed = match &self.projections {
+            Some([_, out]) => out.run(&{ normed }),
+            None => normed,
+        };
         drop((tables, held, outputs));
         normed
     }
@@ -287,6 +360,9 @@ impl Ends {
         if self.soft_cap {
             logits = logits.apply(SCALE);
             logits = logits.apply(TANH);
+            logits = logits.apply(SCALE).named("logits");
+        }
+        if matches!(self.family, Family::Cohere | Family::Granite) {
             logits = logits.apply(SCALE).named("logits");
         }
         let wide = logits.clone().cast_as(FP32, "logits in fp32");

@@ -3,6 +3,7 @@
 use super::{Build, Linear};
 use crate::config::{HiddenAct, MlpKind};
 use crate::ops::tape::{GELU, Order, POWER, RELU, SCALE, SIGMOID, SILU, TANH, Tape, Var};
+use crate::ops::tensor::Dim;
 use crate::sources;
 
 /// The activation function, by the operators that run for it.
@@ -31,25 +32,32 @@ pub(super) struct Mlp {
     down: Linear,
     act: HiddenAct,
     fused: bool,
+    names: [&'static str; 2],
 }
 
 impl Mlp {
     pub fn new(build: &Build<'_>) -> Self {
+        Self::sized(build, build.with.ffn(), ["Feed-forward up", "Feed-forward down"])
+    }
+
+    /// A feed-forward layer of that inner width, and what its two halves are called.
+    pub fn sized(build: &Build<'_>, width: Dim, names: [&'static str; 2]) -> Self {
         let (with, model) = (build.with, build.model());
-        let (h, inner, form) = (with.h(), with.local(with.ffn()), build.shapes.inner);
+        let (h, inner) = (with.h(), with.local(width));
+        let form = build.tape.form([with.b(), with.s(), inner]);
         let bias = |name| model.mlp_bias.then_some(name);
-        build.tape.at("Feed-forward up", sources::PYTORCH_AUTOGRAD);
+        build.tape.at(names[0], sources::PYTORCH_AUTOGRAD);
         let gated = model.mlp == MlpKind::Gated;
         let gate = gated.then(|| build.column(("gate weight", bias("gate bias")), (inner, h), form));
         let up = build.column(("up weight", bias("up bias")), (inner, h), form);
-        build.tape.at("Feed-forward down", sources::PYTORCH_AUTOGRAD);
+        build.tape.at(names[1], sources::PYTORCH_AUTOGRAD);
         let down = build.row(("down weight", bias("down bias")), (h, inner), build.shapes.hidden);
-        Self { gate, up, down, act: model.hidden_act, fused: build.fused() }
+        Self { gate, up, down, act: model.hidden_act, fused: build.fused(), names }
     }
 
     /// The feed-forward layer's contribution.
     pub fn run<'t>(&self, tape: &'t Tape, x: &Var<'t>) -> Var<'t> {
-        tape.at("Feed-forward up", sources::PYTORCH_AUTOGRAD);
+        tape.at(self.names[0], sources::PYTORCH_AUTOGRAD);
         let inner = match &self.gate {
             Some(gate) if self.fused => {
                 let (gate, up) = (gate.run(x).named("gate output"), self.up.run(x).named("up output"));
@@ -62,7 +70,7 @@ impl Mlp {
             }
             None => activation(self.act, &self.up.run(x).named("up output")).named("down input"),
         };
-        tape.at("Feed-forward down", sources::PYTORCH_AUTOGRAD);
+        tape.at(self.names[1], sources::PYTORCH_AUTOGRAD);
         self.down.run(&inner)
     }
 }

@@ -6,12 +6,17 @@
 mod attention;
 mod bloom;
 mod decoder;
+mod deepseek;
+mod dense;
 mod ends;
+mod falcon;
 mod gemma;
 mod gpt2;
 mod mlp;
+mod moe;
 mod neox;
 mod norm;
+mod rotation;
 
 use super::builder::Lowering;
 use super::tape::{Form, Param, Tape, Var};
@@ -33,14 +38,23 @@ pub(crate) fn kind(model: &ModelConfig, layer: u64) -> bool {
 }
 
 /// The block at that place, with its parameters declared in the order in which the family registers them.
-pub(crate) fn block(build: &Build<'_>, _layer: u64) -> Box<dyn Block> {
+pub(crate) fn block(build: &Build<'_>, layer: u64) -> Box<dyn Block> {
     match build.model().family {
         Family::Gpt2 => Box::new(gpt2::Gpt2::new(build)),
         Family::Bloom => Box::new(bloom::Bloom::new(build)),
         Family::GptNeox => Box::new(neox::Neox::new(build)),
-        Family::Gemma2 => Box::new(gemma::Gemma2::new(build)),
+        Family::Gemma2 | Family::Gemma3 | Family::Olmo2 => Box::new(gemma::Sandwich::new(build)),
+        Family::Falcon => Box::new(falcon::Falcon::new(build)),
+        Family::Opt
+        | Family::Phi
+        | Family::Phi3
+        | Family::Stablelm
+        | Family::Cohere
+        | Family::Granite
+        | Family::Glm4
+        | Family::Generic => Box::new(dense::Dense::new(build)),
         // One arm for each family whose block is not llama's.
-        _ => Box::new(decoder::Decoder::new(build)),
+        _ => Box::new(decoder::Decoder::new(build, layer)),
     }
 }
 

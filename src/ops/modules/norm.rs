@@ -12,8 +12,12 @@ pub(super) enum Style {
     Rms,
     /// One kernel that saves its input and one fp32 value per row.
     FusedRms,
+    /// `GptOssRMSNorm`, `Olmo2RMSNorm`: scaled in fp32, then cast back.
+    WideRms,
     /// `Gemma2RMSNorm`: all in fp32, scaled by one plus the weight.
     GemmaRms,
+    /// `CohereLayerNorm`: mean and variance in fp32, operator by operator, and no bias.
+    Cohere,
     /// `nn.LayerNorm`: saves its input, mean and deviation.
     Layer,
 }
@@ -31,22 +35,32 @@ impl Norm {
     /// The model's norm over `width` columns; `rows` is the shape without them.
     pub fn new(build: &Build<'_>, width: Dim, rows: Form) -> Self {
         let layer = build.model().normalization == Normalization::LayerNorm;
+        Self::shaped(build, [width], layer, rows)
+    }
+
+    /// A norm whose scale has that shape.
+    pub fn shaped<const N: usize>(build: &Build<'_>, dims: [Dim; N], bias: bool, rows: Form) -> Self {
+        let layer = build.model().normalization == Normalization::LayerNorm;
         let style = match (layer, build.fused(), build.model().family) {
             (true, ..) => Style::Layer,
+            (false, _, Family::Cohere) => Style::Cohere,
             (false, true, _) => Style::FusedRms,
             (false, false, Family::Gemma | Family::Gemma2 | Family::Gemma3) => Style::GemmaRms,
+            (false, false, Family::GptOss | Family::Olmo2) => Style::WideRms,
             (false, false, _) => Style::Rms,
         };
-        let weight = build.vector("scale", width);
-        Self { style, weight, bias: layer.then(|| build.vector("bias", width)), rows }
+        let weight = build.parameter("scale", dims);
+        Self { style, weight, bias: bias.then(|| build.parameter("bias", dims)), rows }
     }
 
     /// The normed tensor.
     pub fn run<'t>(&self, x: &Var<'t>) -> Var<'t> {
         match self.style {
             Style::Rms => self.rms(x),
+            Style::WideRms => self.wide(x),
             Style::GemmaRms => self.gemma(x),
             Style::FusedRms => self.fused(x),
+            Style::Cohere => self.cohere(x),
             Style::Layer => self.layer(x),
         }
     }
@@ -60,6 +74,13 @@ impl Norm {
         weight.mul(normed.clone().cast_as(format, "unscaled norm output")).named("norm output")
     }
 
+    fn wide<'t>(&self, x: &Var<'t>) -> Var<'t> {
+        let hidden = x.clone().cast_as(FP32, "norm input in fp32");
+        let variance = hidden.clone().apply(POWER).reduce(self.rows);
+        let normed = hidden.mul(variance.clone().plus().apply(RSQRT).named("norm statistics")).named("unscaled norm output");
+        x.tape().read(self.weight).mul(normed.clone()).cast_as(x.dtype(), "norm output")
+    }
+
     fn gemma<'t>(&self, x: &Var<'t>) -> Var<'t> {
         let wide = x.clone().cast_as(FP32, "norm input in fp32");
         let statistics = wide.clone().apply(POWER).reduce(self.rows).plus().apply(RSQRT).named("norm statistics");
@@ -68,6 +89,17 @@ impl Norm {
         let scale = x.tape().read(self.weight).cast(FP32).plus().named("one plus scale");
         let output = normed.mul(scale);
         output.cast_as(x.dtype(), "norm output")
+    }
+
+    fn cohere<'t>(&self, x: &Var<'t>) -> Var<'t> {
+        let wide = x.clone().cast_as(FP32, "norm input in fp32");
+        let mean = wide.clone().reduce(self.rows);
+        let variance = wide.clone().sub(mean.clone()).apply(POWER).reduce(self.rows);
+        let centred = wide.clone().sub(mean.clone()).named("centred norm input");
+        let normed = centred.mul(variance.clone().plus().apply(RSQRT).named("norm statistics")).named("unscaled norm output");
+        drop(wide);
+        let output = x.tape().read(self.weight).cast(FP32).mul(normed);
+        output.clone().cast_as(x.dtype(), "norm output")
     }
 
     fn fused<'t>(&self, x: &Var<'t>) -> Var<'t> {

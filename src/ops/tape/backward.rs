@@ -2,6 +2,7 @@
 
 use super::state::{Arrival, Frame, Grad, Kind, NONE, Node, Operand, Order, Recording, Rule, State, When, as_leaf, at, count};
 use super::{Form, Tape, Var};
+use crate::ops::tensor::{Dim, Shape};
 use crate::units::DType;
 
 /// What backward asks of the model.
@@ -163,8 +164,16 @@ impl State {
             self.keep_part(node.operands[0].node, usize::from(number), grad);
             return;
         }
-        if grad.order != Order::Plain && matches!(node.rule, Rule::Matmul { batched: true, .. }) {
+        let copied = match node.rule {
             // The product's operands are merged over sequences and heads, which a transposed gradient does not allow.
+            Rule::Matmul { batched: true, .. } => grad.order != Order::Plain,
+            // Complex numbers are seen in what lies side by side, not in a part of a tensor.
+            Rule::Times => {
+                self.storages.get(at(grad.storage)).is_some_and(|whole| self.elements(whole.form) > self.elements(grad.form))
+            }
+            _ => false,
+        };
+        if copied {
             let copy = self.fresh((grad.form, grad.dtype), Order::Plain);
             self.release(grad.storage);
             grad = copy;
@@ -246,12 +255,26 @@ impl State {
                 let second = wants(b).then(|| self.fresh(shape, grad.order));
                 [wants(a).then(|| self.fresh(shape, grad.order)), second, None]
             }
+            Rule::Times => {
+                let conjugate = self.fresh((b.form, b.dtype), Order::Plain);
+                let made = self.fresh((a.form, a.dtype), grad.order);
+                self.release(conjugate.storage);
+                [Some(made), None, None]
+            }
             Rule::Div => self.quotient(grad, wants(a), wants(b)),
             Rule::Unary { temporaries, elementwise } => {
                 let shape = (a.form, a.dtype);
                 let held: Vec<u32> = (0..temporaries).map(|_| self.allocate("backward temporary", a.form, a.dtype)).collect();
                 let made = self.fresh(shape, if elementwise { grad.order } else { Order::Plain });
                 held.into_iter().for_each(|storage| self.release(storage));
+                [Some(made), None, None]
+            }
+            Rule::Clamp(masks) => {
+                let scalar = self.form(Shape::of([Dim("scalar", 1)]));
+                let zero = self.allocate("zero", scalar, a.dtype);
+                let masks: Vec<u32> = (0..masks).map(|_| self.allocate("within limits", a.form, DType::Mask)).collect();
+                let made = self.fresh((a.form, a.dtype), grad.order);
+                masks.into_iter().chain([zero]).for_each(|storage| self.release(storage));
                 [Some(made), None, None]
             }
             Rule::Heads if grad.order == Order::Plain => [Some(self.fresh((a.form, grad.dtype), Order::Plain)), None, None],
@@ -269,6 +292,8 @@ impl State {
                 }
                 [Some(joined), None, None]
             }
+            Rule::Spread => [Some(Grad { order: Order::Plain, ..self.alias(grad, a.form) }), None, None],
+            Rule::Fill => self.filled(grad, a, b),
             Rule::Cat => [wants(a).then(|| self.alias(grad, a.form)), wants(b).then(|| self.alias(grad, b.form)), None],
             Rule::Linear { bias: true } => {
                 let input = wants(a).then(|| self.product(node, a));
@@ -319,17 +344,28 @@ impl State {
         scaled
     }
 
+    /// `CopySlices`: a copy of the gradient in which the part is zero, and a copy of the part in the operand's format.
+    fn filled(&mut self, grad: Grad, whole: Operand, part: Operand) -> [Option<Grad>; 3] {
+        let rest = self.fresh((whole.form, grad.dtype), Order::Plain);
+        let mut copy = self.fresh((part.form, grad.dtype), Order::Plain);
+        if whole.node == NONE {
+            self.release(rest.storage);
+            return [None, Some(copy), None];
+        }
+        let zeros = self.fresh((part.form, grad.dtype), Order::Plain);
+        copy = self.fit(copy, &part);
+        self.release(zeros.storage);
+        [Some(rest), Some(copy), None]
+    }
+
     /// `grad / b`, and `-grad · (a / b) / b`.
     fn quotient(&mut self, grad: Grad, a: bool, b: bool) -> [Option<Grad>; 3] {
         let shape = (grad.form, grad.dtype);
         let second = b.then(|| {
-            let negative = self.fresh(shape, grad.order);
-            let once = self.fresh(shape, grad.order);
-            let twice = self.fresh(shape, grad.order);
-            self.release(once.storage);
+            // The three operands of the last product live until it is made.
+            let operands = [(); 3].map(|()| self.fresh(shape, grad.order));
             let product = self.fresh(shape, grad.order);
-            self.release(negative.storage);
-            self.release(twice.storage);
+            operands.iter().for_each(|operand| self.release(operand.storage));
             product
         });
         [a.then(|| self.fresh(shape, grad.order)), second, None]

@@ -6,7 +6,10 @@
 //! module yields its parameters, what it saves, its FLOPs and the memory at every moment.
 
 mod backward;
+mod in_place;
+mod places;
 mod primitives;
+mod routing;
 mod state;
 
 use std::cell::RefCell;
@@ -155,6 +158,13 @@ impl Tape {
         state::count(self.state.borrow().parameters.len())
     }
 
+    /// No gradient reaches this parameter.
+    pub fn idle(&self, param: Param) {
+        if let Some(parameter) = self.state.borrow_mut().parameters.get_mut(state::at(param)) {
+            parameter.idle = true;
+        }
+    }
+
     /// How parameters that are declared from now on are shared out.
     pub fn share_out(&self, shards: Option<Shards>) {
         self.state.borrow_mut().shards = shards;
@@ -181,7 +191,11 @@ impl Tape {
         let mut state = self.state.borrow_mut();
         state.kind = Kind::Gradient;
         for param in 0..state.parameters.len() {
-            let Some((form, dtype)) = state.parameters.get(param).map(|found| (found.form, found.dtype)) else { continue };
+            let Some((form, dtype)) =
+                state.parameters.get(param).filter(|found| !found.idle).map(|found| (found.form, found.dtype))
+            else {
+                continue;
+            };
             let (format, copy) = match state.arrival {
                 Arrival::Kept => (dtype, None),
                 Arrival::Converted(format, copy) => (format, copy),

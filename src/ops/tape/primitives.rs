@@ -51,7 +51,7 @@ pub(crate) const LOG_SOFTMAX: Function = function("log-probabilities", Save::Out
 pub(crate) const SCALE: Function = function("scaled", Save::Nothing, 0);
 
 impl<'t> Var<'t> {
-    fn operand(&self) -> Operand {
+    pub(super) fn operand(&self) -> Operand {
         Operand { node: self.node, form: self.form, dtype: self.dtype }
     }
 
@@ -59,7 +59,7 @@ impl<'t> Var<'t> {
         Self { tape, storage, form, dtype, node, order: Order::Plain }
     }
 
-    fn unary(self, rule: Rule, save: Save, name: &'static str, (form, dtype): (Form, DType)) -> Self {
+    pub(super) fn unary(self, rule: Rule, save: Save, name: &'static str, (form, dtype): (Form, DType)) -> Self {
         let mut state = self.tape.state.borrow_mut();
         let node = state.node(rule, [self.operand(), Operand::NOTHING, Operand::NOTHING], 0.0);
         if save == Save::Input {
@@ -90,7 +90,8 @@ impl<'t> Var<'t> {
         if self.dtype == dtype {
             return self;
         }
-        let (form, order) = (self.form, self.order);
+        let form = self.form;
+        let order = if self.order == Order::Spread { Order::Plain } else { self.order };
         let rule = Rule::Unary { temporaries: 0, elementwise: true };
         self.unary(rule, Save::Nothing, name, (form, dtype)).ordered(order)
     }
@@ -111,7 +112,7 @@ impl<'t> Var<'t> {
         self.view_as(Rule::View, form)
     }
 
-    fn view_as(mut self, rule: Rule, form: Form) -> Self {
+    pub(super) fn view_as(mut self, rule: Rule, form: Form) -> Self {
         let operand = self.operand();
         self.node = self.tape.state.borrow_mut().node(rule, [operand, Operand::NOTHING, Operand::NOTHING], 0.0);
         self.form = form;
@@ -208,13 +209,6 @@ impl<'t> Var<'t> {
         self.binary(other, Rule::Mul, "product", form, saves)
     }
 
-    /// `a / b`: the divisor is saved if anybody wants a gradient, the dividend if the divisor does.
-    pub fn div(self, other: Self) -> Self {
-        let form = self.larger(&other);
-        let saves = [other.node != NONE, true];
-        self.binary(other, Rule::Div, "quotient", form, saves)
-    }
-
     /// Two tensors side by side; one of a narrower format is copied into the wider first.
     pub fn cat(self, other: Self, form: Form) -> Self {
         let narrow = if self.dtype.bits() < other.dtype.bits() { &self } else { &other };
@@ -232,6 +226,11 @@ impl<'t> Var<'t> {
         x.affine(&weight, bias.as_ref(), form, flops)
     }
 
+    /// [`Self::linear`] with a weight as it was read.
+    pub fn linear_by(self, weight: &Self, form: Form, flops: f64) -> Self {
+        self.for_product().affine(weight, None, form, flops)
+    }
+
     /// The same as `addmm` writes it (GPT-2's `Conv1D`): under autocast the bias is cast last.
     pub fn conv1d(self, weight: Param, bias: Param, form: Form, flops: f64) -> Self {
         let tape = self.tape;
@@ -240,7 +239,7 @@ impl<'t> Var<'t> {
         x.affine(&weight, Some(&tape.weight(bias)), form, flops)
     }
 
-    fn affine(self, weight: &Self, bias: Option<&Self>, form: Form, flops: f64) -> Self {
+    pub(super) fn affine(self, weight: &Self, bias: Option<&Self>, form: Form, flops: f64) -> Self {
         let (tape, x) = (self.tape, self);
         let mut state = tape.state.borrow_mut();
         let third = bias.map_or(Operand::NOTHING, Var::operand);
@@ -337,8 +336,8 @@ impl<'t> Var<'t> {
         self
     }
 
-    /// Three parts that lie beside each other: views, whose gradients backward joins again.
-    pub fn split(self, parts: [Form; 3]) -> [Self; 3] {
+    /// Up to three parts that lie beside each other: views, whose gradients backward joins again.
+    pub fn split<const N: usize>(self, parts: [Form; N]) -> [Self; N] {
         let form = self.form;
         let whole = self.view_as(Rule::Split, form);
         let mut number = 0;

@@ -109,6 +109,8 @@ pub(crate) struct Parameter {
     pub waiting: Option<Grad>,
     /// How often forward used it, less how often backward has come back.
     pub uses: u32,
+    /// Whether no gradient ever reaches it, so that it has no optimizer states either.
+    pub idle: bool,
     pub layer: u16,
 }
 
@@ -132,6 +134,8 @@ pub(crate) enum Order {
     Swapped,
     /// `[b, heads, d, s]`: the gradient of a transposed key.
     Columns,
+    /// One head seen as many.
+    Spread,
 }
 
 impl Order {
@@ -140,7 +144,7 @@ impl Order {
         match self {
             Self::Plain => Self::Swapped,
             Self::Swapped => Self::Plain,
-            Self::Columns => Self::Columns,
+            Self::Columns | Self::Spread => self,
         }
     }
 }
@@ -169,6 +173,8 @@ pub(crate) enum Rule {
     Sub,
     /// Multiplies it with the other operand.
     Mul,
+    /// Multiplies it with the conjugate of constant complex numbers.
+    Times,
     /// `a / b`.
     Div,
     /// One tensor like the operand, after some temporaries; `elementwise` ones keep the gradient's order in memory.
@@ -176,6 +182,8 @@ pub(crate) enum Rule {
     /// Temporaries and the result of a formula of several operators: what is taken (`n`) and freed (`-n`) in order; the last one
     /// taken is the result.
     Script(&'static [i8]),
+    /// As [`Rule::Unary`] after as many masks as that: a value kept within limits.
+    Clamp(u8),
     /// One of the parts of a split tensor: hands its gradient to the node before it.
     Part(u8),
     /// A tensor split in three: joins the parts' gradients.
@@ -184,6 +192,10 @@ pub(crate) enum Rule {
     Heads,
     /// Heads by tokens turned into tokens by heads.
     Merge,
+    /// Seen in the operand's larger shape.
+    Spread,
+    /// Written over a part of a tensor.
+    Fill,
     /// Narrow views of it.
     Cat,
     /// A matrix product with a weight, and a bias.
@@ -440,7 +452,20 @@ impl State {
         let read = if self.shards.is_some() { NONE } else { storage };
         let layer = self.layer;
         let (gradient, copy, waiting, uses) = (NONE, NONE, None, 0);
-        self.parameters.push(Parameter { storage, read, form, dtype, kept, padded, gradient, copy, waiting, uses, layer });
+        self.parameters.push(Parameter {
+            storage,
+            read,
+            form,
+            dtype,
+            kept,
+            padded,
+            gradient,
+            copy,
+            waiting,
+            uses,
+            idle: false,
+            layer,
+        });
         count(self.parameters.len()).saturating_sub(1)
     }
 

@@ -1,0 +1,284 @@
+//! DeepSeek's blocks: latent attention and experts chosen in groups
+//! (transformers 5.23: `modeling_deepseek_v3.py`, `modeling_deepseek_v2.py`).
+
+use super::attention::Core;
+use super::mlp::Mlp;
+use super::moe::Experts;
+use super::norm::Norm;
+use super::{Build, FP32, Linear, Tables};
+use crate::config::{Family, Mla, Moe};
+use crate::ops::tape::{Form, Param, SCALE, SIGMOID, SOFTMAX, Tape, Var};
+use crate::ops::tensor::Dim;
+use crate::sources;
+use crate::units::{DType, to_f64};
+
+/// Multi-head latent attention: queries, keys and values grow from narrow projections.
+#[derive(Debug)]
+pub(super) struct Latent {
+    narrow: Option<(Linear, Norm)>,
+    query: Linear,
+    compress: Linear,
+    norm: Norm,
+    grow: Linear,
+    output: Linear,
+    core: Core,
+    several: bool,
+    /// Rotated by complex numbers (DeepSeek-V2).
+    complex: bool,
+    forms: Forms,
+}
+
+/// Shapes of the parts of queries, keys and values.
+#[derive(Clone, Copy, Debug)]
+struct Forms {
+    /// `[b, a, s, nope + rope]`.
+    queries: Form,
+    /// Unrotated and rotated part of queries or keys of every head.
+    heads: [Form; 2],
+    /// Compressed keys and values, and the rotated key that heads share.
+    latents: [Form; 2],
+    /// `[b, a, s, nope + v]`, and its value part.
+    grown: [Form; 2],
+    /// Half of what is rotated: of every head, of the shared key, of the tables.
+    halves: [Form; 3],
+}
+
+impl Forms {
+    fn new(build: &Build<'_>, mla: Mla) -> Self {
+        let (with, tape) = (build.with, build.tape);
+        let (b, s, heads) = (with.b(), with.s(), with.local(with.heads()));
+        let of_heads = |width| tape.form([b, heads, s, Dim("part of the head", width)]);
+        let of_tokens = |width| tape.form([b, s, Dim("part of the latent", width)]);
+        let half = super::half(mla.qk_rope_head_dim).1;
+        Self {
+            queries: build.shapes.queries,
+            heads: [of_heads(mla.qk_nope_head_dim), of_heads(mla.qk_rope_head_dim)],
+            latents: [of_tokens(mla.kv_lora_rank), of_tokens(mla.qk_rope_head_dim)],
+            grown: [of_heads(mla.qk_nope_head_dim.saturating_add(mla.v_head_dim)), of_heads(mla.v_head_dim)],
+            halves: [of_heads(half), of_tokens(half), tape.form([s, Dim("half of the rotated width", half)])],
+        }
+    }
+}
+
+impl Latent {
+    pub fn new(build: &Build<'_>, mla: Mla) -> Self {
+        let (with, model, tape) = (build.with, build.model(), build.tape);
+        let heads = with.local(with.heads());
+        let bias = |name| model.attention_bias.then_some(name);
+        let project = |names, output: Dim, input| build.linear(names, (output, input), tape.form([with.b(), with.s(), output]));
+        let columns = |width: u64| Dim("columns of all heads", heads.1.saturating_mul(width));
+        tape.at("Latent query projection", sources::PYTORCH_AUTOGRAD);
+        let rank = mla.q_lora_rank.map(|rank| Dim("q_lora_rank", rank));
+        let narrow = rank.map(|rank| {
+            let down = project(("query down weight", bias("query down bias")), rank, with.h());
+            (down, Norm::new(build, rank, build.shapes.rows))
+        });
+        let query = project(("query weight", None), columns(mla.qk_head_dim()), rank.unwrap_or(with.h()));
+        tape.at("Latent key and value projection", sources::PYTORCH_AUTOGRAD);
+        let rank = Dim("kv_lora_rank", mla.kv_lora_rank);
+        let both = Dim("kv_lora_rank + qk_rope_head_dim", mla.kv_lora_rank.saturating_add(mla.qk_rope_head_dim));
+        let compress = project(("key and value down weight", bias("key and value down bias")), both, with.h());
+        let norm = Norm::new(build, rank, build.shapes.rows);
+        let width = mla.qk_nope_head_dim.saturating_add(mla.v_head_dim);
+        let grow = project(("key and value weight", None), columns(width), rank);
+        tape.at("Output projection", sources::PYTORCH_AUTOGRAD);
+        let names = ("output weight", bias("output bias"));
+        let output = build.linear(names, (with.h(), columns(mla.v_head_dim)), build.shapes.hidden);
+        let core = Core::new(build).with_values(build, Dim("v_head_dim", mla.v_head_dim));
+        let complex = model.family == Family::DeepseekV2;
+        Self { narrow, query, compress, norm, grow, output, core, several: heads.1 > 1, complex, forms: Forms::new(build, mla) }
+    }
+
+    /// `expand_kv`: keys are put together in place, values stay a part of what they grew from.
+    fn keys_and_values<'t>(&self, tape: &'t Tape, latent: &Var<'t>, rotated: &Var<'t>) -> (Var<'t>, Var<'t>) {
+        tape.at("Latent key and value projection", sources::PYTORCH_AUTOGRAD);
+        let [unrotated, turned] = self.forms.heads;
+        let [grown, values] = self.forms.grown;
+        let both = self.grow.run(latent).named("keys and values").heads(grown, self.several);
+        let order = both.order();
+        let dtype = both.dtype();
+        let [keys, values] = both.split([unrotated, values]).map(|part| part.ordered(order));
+        let rotated = rotated.clone().expand(turned);
+        let key = tape.constant("keys", self.forms.queries, dtype).fill(keys.clone());
+        (key.fill(rotated.clone()), values)
+    }
+
+    fn rotate<'t>(&self, (q, k): (Var<'t>, Var<'t>), tables: &Tables<'t>) -> (Var<'t>, Var<'t>) {
+        let Some((cos, sin)) = &tables.rotary else { return (q, k) };
+        q.tape().at("Rotary positions", sources::PYTORCH_AUTOGRAD);
+        if self.complex {
+            let (wide_q, wide_k) = (q.clone().cast(FP32), k.clone().cast(FP32));
+            let turn = |wide: &Var<'t>, like: &Var<'t>| wide.clone().turned_by(cos).cast(like.dtype());
+            return (turn(&wide_q, &q), turn(&wide_k, &k));
+        }
+        let [of_heads, shared, table] = self.forms.halves;
+        let halves =
+            |x: &Var<'t>, half: Form| [x.clone().slice(half).ordered(x.order()), x.clone().slice(half).ordered(x.order())];
+        let tables = [cos.clone().slice(table), sin.clone().slice(table)];
+        let (queries, keys) = (halves(&q, of_heads), halves(&k, shared));
+        (interleaved(&queries, &tables, q.form()), interleaved(&keys, &tables, k.form()))
+    }
+}
+
+/// `apply_rotary_pos_emb_interleave` on even and odd columns.
+fn interleaved<'t>([even, odd]: &[Var<'t>; 2], [cos, sin]: &[Var<'t>; 2], form: Form) -> Var<'t> {
+    let first = even.clone().mul(cos.clone()).sub(odd.clone().mul(sin.clone()));
+    let second = odd.clone().mul(cos.clone()).add(even.clone().mul(sin.clone()));
+    first.cat(second, form)
+}
+
+impl Latent {
+    /// The attention's contribution, and the probabilities it returns.
+    pub fn run<'t>(&self, tape: &'t Tape, x: &Var<'t>, tables: &Tables<'t>) -> (Var<'t>, Option<Var<'t>>) {
+        tape.at("Latent query projection", sources::PYTORCH_AUTOGRAD);
+        let q = match &self.narrow {
+            Some((down, norm)) => {
+                let narrow = norm.run(&down.run(x));
+                self.query.run(&narrow)
+            }
+            None => self.query.run(x),
+        };
+        let q = q.heads(self.forms.queries, self.several);
+        let order = q.order();
+        let [q_pass, q_rot] = q.split(self.forms.heads).map(|part| part.ordered(order));
+        tape.at("Latent key and value projection", sources::PYTORCH_AUTOGRAD);
+        let compressed = self.compress.run(x).named("latent keys and values");
+        let [latent, k_rot] = compressed.clone().split(self.forms.latents);
+        let latent = self.norm.run(&{ latent });
+        let (q_rot, k_rot) = self.rotate((q_rot, k_rot), tables);
+        let queries = q_pass.clone().cat(q_rot.clone(), self.forms.queries).named("queries");
+        let (keys, values) = self.keys_and_values(tape, &latent, &k_rot);
+        let (output, weights) = self.core.run((&queries, &keys, &values), tables);
+        tape.at("Output projection", sources::PYTORCH_AUTOGRAD);
+        (self.output.run(&output), weights)
+    }
+}
+
+/// Shared experts that every token goes through, beside routed ones.
+#[derive(Debug)]
+pub(super) struct Sparse {
+    experts: Experts,
+    router: Router,
+    shared: Mlp,
+}
+
+impl Sparse {
+    pub fn new(build: &Build<'_>, moe: &Moe) -> Self {
+        let experts = Experts::new(build, moe);
+        let router = Router::new(build, moe);
+        let width = Dim("shared_expert_intermediate_size", moe.shared_expert_intermediate_size);
+        Self { experts, router, shared: Mlp::sized(build, width, ["Shared experts up", "Shared experts down"]) }
+    }
+}
+
+impl Sparse {
+    /// The experts' contribution.
+    pub fn run<'t>(&self, tape: &'t Tape, x: &Var<'t>) -> Var<'t> {
+        let (_logits, weights, _index) = self.router.run(tape, x);
+        let routed = self.experts.run(tape, x, &weights);
+        let shared = self.shared.run(tape, x);
+        routed.add(shared).named("feed-forward output")
+    }
+}
+
+/// Chooses each token's experts, first among groups of them.
+#[derive(Debug)]
+struct Router {
+    weight: Param,
+    /// Scores are sigmoids, corrected for the choice alone (V3), instead of a softmax (V2).
+    sigmoid: bool,
+    norm: bool,
+    /// Several groups: experts of those that are not kept are masked.
+    grouped: bool,
+    /// A group has several experts: the mask of groups is written out for them.
+    several: bool,
+    /// `[tokens, experts]`, `[tokens, k]`, `[tokens, 1]`.
+    forms: [Form; 3],
+    /// `[tokens, groups, 2]`, `[tokens, groups]`, `[tokens, kept groups]`.
+    groups: [Form; 3],
+    flops: f64,
+}
+
+impl Router {
+    fn new(build: &Build<'_>, moe: &Moe) -> Self {
+        let (with, tape) = (build.with, build.tape);
+        let experts = Dim("num_experts", moe.num_experts);
+        tape.at("Router", sources::PYTORCH_AUTOGRAD);
+        let weight = build.parameter("router weight", [experts, with.h()]);
+        let sigmoid = build.model().family == Family::DeepseekV3;
+        if sigmoid {
+            tape.buffer("score correction", tape.form([experts]), with.parameter);
+        }
+        let (b, s) = (with.b(), with.s());
+        let form = |width| tape.form([b, s, Dim("chosen", width)]);
+        let groups = moe.n_group.max(1);
+        Self {
+            weight,
+            sigmoid,
+            norm: moe.norm_topk_prob && build.model().family != Family::DeepseekV2,
+            grouped: groups > 1,
+            several: groups < moe.num_experts,
+            forms: [tape.form([b, s, experts]), form(moe.num_experts_per_tok), build.shapes.rows],
+            groups: [form(groups.saturating_mul(2)), form(groups), form(moe.topk_group)],
+            flops: 2.0 * to_f64(b.1) * to_f64(s.1) * to_f64(moe.num_experts) * to_f64(with.h().1),
+        }
+    }
+
+    /// Logits, weights and numbers of each token's experts.
+    fn run<'t>(&self, tape: &'t Tape, x: &Var<'t>) -> (Var<'t>, Var<'t>, Var<'t>) {
+        tape.at("Router", sources::PYTORCH_AUTOGRAD);
+        let [all, chosen, one] = self.forms;
+        let x = x.clone().view(x.form());
+        let wide = x.clone().cast_as(FP32, "router input in fp32");
+        let weight = tape.weight(self.weight);
+        let weight = if x.dtype() == FP32 { weight } else { weight.cast_as(FP32, "router weight in fp32") };
+        let logits = wide.linear_by(&weight, all, self.flops).named("router logits");
+        drop(weight);
+        let mut held = Vec::new();
+        let (mut weights, index) = if self.sigmoid {
+            let scores = logits.clone().apply(SIGMOID).named("router scores");
+            let choice = tape.constant("scores to choose by", all, FP32);
+            let values = tape.constant("best of groups", self.groups[0], FP32);
+            held.extend(tape.beside(tape.constant("numbers of the best", self.groups[0], DType::Int64)));
+            held.push(tape.constant("scores of groups", self.groups[1], FP32));
+            drop(values);
+            let mask = self.mask(tape, &mut held);
+            let masked = choice.masked(&mask);
+            held.extend(tape.beside(mask));
+            let (_, index) = masked.clone().topk(chosen);
+            held.push(masked);
+            (scores.gather_along(&index, chosen), index)
+        } else {
+            let mut scores = logits.clone().cast(FP32).apply(SOFTMAX).named("router scores");
+            if self.grouped {
+                held.push(tape.constant("scores of groups", self.groups[1], FP32));
+                held.extend(tape.beside(tape.constant("numbers of the best", self.groups[1], DType::Int64)));
+                scores = scores.masked(&self.mask(tape, &mut held));
+            }
+            let chosen = scores.clone().topk(chosen);
+            held.push(scores);
+            chosen
+        };
+        if self.norm {
+            let sum = weights.clone().sum(one).plus();
+            weights = weights.divide_by(&sum);
+            held.push(sum);
+        }
+        (logits, weights.apply(SCALE).named("router weights"), index)
+    }
+
+    /// Which experts are in none of the best groups; nothing that leads here wants a gradient.
+    fn mask<'t>(&self, tape: &'t Tape, held: &mut Vec<Var<'t>>) -> Var<'t> {
+        let all = self.forms[0];
+        let [_, groups, kept] = self.groups;
+        let values = tape.constant("best groups", kept, FP32);
+        held.push(tape.constant("numbers of the best groups", kept, DType::Int64));
+        drop(values);
+        held.push(tape.constant("mask of groups", groups, FP32));
+        if self.grouped && self.several {
+            held.push(tape.constant("mask of experts", all, FP32));
+        }
+        let _kept = tape.constant("kept", all, DType::Mask);
+        tape.constant("dropped", all, DType::Mask)
+    }
+}

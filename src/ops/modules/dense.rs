@@ -1,0 +1,269 @@
+//! Dense blocks of one attention and one feed-forward layer (transformers 5.23, `models/*/modeling_*.py`): `opt`, `phi`, `phi3`,
+//! `stablelm`, `cohere`, `granite` and `glm4`, which order the same few parts in their own ways, and decoders of no known family,
+//! put together from their fields.
+
+use super::attention::Core;
+use super::mlp::{Mlp, activation};
+use super::norm::Norm;
+use super::rotation::Rotation;
+use super::{Block, Build, Linear, Shapes, Tables};
+use crate::config::{Family, HiddenAct, PositionEmbedding};
+use crate::ops::tape::{Form, SCALE, Tape, Var};
+use crate::ops::tensor::Dim;
+use crate::sources;
+
+/// Where queries and keys are normed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    /// Before heads and tokens change places (`cohere`).
+    Rows,
+    /// After (`phi`).
+    Heads,
+    /// After, with a norm for each head (`stablelm`): heads are split, normed and joined.
+    EachHead,
+}
+
+/// The projections of queries, keys and values.
+#[derive(Clone, Copy, Debug)]
+enum Projection {
+    Separate([Linear; 3]),
+    /// One for all, of which three slices are taken (`phi3`): queries' and keys' columns.
+    Joint(Linear, [Form; 2]),
+}
+
+/// Self-attention.
+#[derive(Clone, Copy, Debug)]
+struct Attention {
+    projection: Projection,
+    output: Linear,
+    norms: Option<(Place, [Norm; 2])>,
+    rotation: Option<Rotation>,
+    core: Core,
+    /// Queries are scaled once more, before their product with keys (`opt`).
+    scaled: bool,
+    shapes: Shapes,
+    several: [bool; 2],
+    /// `[b, s, a, d]` and `[b, s, k, d]`.
+    rows: [Form; 2],
+}
+
+impl Attention {
+    fn new(build: &Build<'_>) -> Self {
+        let (with, model, tape) = (build.with, build.model(), build.tape);
+        let (heads, kv, d) = (with.local(with.heads()), with.local(with.kv_heads()), with.head_dim());
+        let columns = |heads: Dim| Dim(heads.0, heads.1.saturating_mul(d.1));
+        let row = |width: Dim| tape.form([with.b(), with.s(), width]);
+        let output = || {
+            tape.at("Output projection", sources::PYTORCH_AUTOGRAD);
+            let names = ("output weight", model.attention_output_bias.then_some("output bias"));
+            build.row(names, (with.h(), columns(heads)), build.shapes.hidden)
+        };
+        let bias = |name| model.attention_bias.then_some(name);
+        let project = |names, heads: Dim| {
+            tape.at("Query, key and value projection", sources::PYTORCH_AUTOGRAD);
+            build.column(names, (columns(heads), with.h()), row(columns(heads)))
+        };
+        let (projection, output) = if model.family == Family::Phi3 {
+            let output = output();
+            let joint = Dim("q+k+v heads", heads.1.saturating_add(kv.1.saturating_mul(2)));
+            let parts = [row(columns(heads)), row(columns(kv))];
+            (Projection::Joint(project(("query, key and value weight", None), joint), parts), output)
+        } else {
+            let query = project(("query weight", bias("query bias")), heads);
+            let key = project(("key weight", bias("key bias")), kv);
+            (Projection::Separate([query, key, project(("value weight", bias("value bias")), kv)]), output())
+        };
+        tape.at("Query and key norm", sources::PYTORCH_AUTOGRAD);
+        let place = match model.family {
+            Family::Phi => Place::Heads,
+            Family::Stablelm => Place::EachHead,
+            _ => Place::Rows,
+        };
+        let norm = |heads: Dim| match place {
+            Place::Rows if model.family == Family::Cohere => {
+                Norm::shaped(build, [heads, d], false, tape.form([with.b(), with.s(), heads]))
+            }
+            Place::Rows => Norm::new(build, d, tape.form([with.b(), with.s(), heads])),
+            Place::Heads => Norm::new(build, d, tape.form([with.b(), heads, with.s()])),
+            Place::EachHead => Norm::shaped(build, [heads, d], false, tape.form([with.b(), heads, with.s()])),
+        };
+        let norms = model.qk_norm.then(|| (place, [norm(heads), norm(kv)]));
+        let rotation = (model.position_embedding == PositionEmbedding::Rotary).then(|| Rotation::new(build));
+        let (core, shapes, several) = (Core::new(build), build.shapes, [heads.1 > 1, kv.1 > 1]);
+        let rows = [heads, kv].map(|heads| tape.form([with.b(), with.s(), heads, d]));
+        let scaled = model.family == Family::Opt;
+        Self { projection, output, norms, rotation, core, scaled, shapes, several, rows }
+    }
+
+    /// Queries, keys and values `[b, s, heads · d]`, and what they are slices of.
+    fn project<'t>(&self, x: &Var<'t>) -> ([Var<'t>; 3], Option<Var<'t>>) {
+        match &self.projection {
+            Projection::Separate([query, key, value]) => {
+                let q = query.run(x).named("queries");
+                let q = if self.scaled { q.apply(SCALE).named("queries") } else { q };
+                ([q, key.run(x).named("keys"), value.run(x).named("values")], None)
+            }
+            Projection::Joint(joint, [queries, keys]) => {
+                let joint = joint.run(x).named("queries, keys and values");
+                ([*queries, *keys, *keys].map(|form| joint.clone().slice(form)), Some(joint))
+            }
+        }
+    }
+
+    /// Queries or keys as heads, normed.
+    fn heads<'t>(&self, x: Var<'t>, number: usize) -> Var<'t> {
+        let (form, several) =
+            if number == 0 { (self.shapes.queries, self.several[0]) } else { (self.shapes.keys, self.several[1]) };
+        let Some((place, norm)) = self.norms.as_ref().and_then(|(place, norms)| Some((*place, norms.get(number)?))) else {
+            return x.heads(form, several);
+        };
+        x.tape().at("Query and key norm", sources::PYTORCH_AUTOGRAD);
+        match place {
+            Place::Rows => norm.run(&x.view(if number == 0 { self.rows[0] } else { self.rows[1] })).swap(form, several),
+            Place::Heads => norm.run(&x.heads(form, several)),
+            Place::EachHead => norm.run(&x.heads(form, several).slice(form)).copy(),
+        }
+    }
+
+    /// The attention's contribution, and the probabilities it returns.
+    fn run<'t>(&self, tape: &'t Tape, x: &Var<'t>, tables: &Tables<'t>) -> (Var<'t>, Option<Var<'t>>) {
+        tape.at("Query, key and value projection", sources::PYTORCH_AUTOGRAD);
+        let ([q, k, v], _joint) = self.project(x);
+        let (q, k) = (self.heads(q, 0), self.heads(k, 1));
+        let v = v.heads(self.shapes.keys, self.several[1]);
+        let (q, k, _parts) = match &self.rotation {
+            Some(rotation) => rotation.run(q, k, tables),
+            None => (q, k, Vec::new()),
+        };
+        let (output, weights) = self.core.run((&q, &k, &v), tables);
+        tape.at("Output projection", sources::PYTORCH_AUTOGRAD);
+        (self.output.run(&output), weights)
+    }
+}
+
+/// The feed-forward layer.
+#[derive(Clone, Copy, Debug)]
+enum Feed {
+    Mlp(Mlp),
+    /// Gate and up from one matrix (`phi3`, `glm4`).
+    Joint([Linear; 2], Form, HiddenAct),
+}
+
+impl Feed {
+    fn new(build: &Build<'_>) -> Self {
+        let (with, model, tape) = (build.with, build.model(), build.tape);
+        if !matches!(model.family, Family::Phi3 | Family::Glm4) {
+            return Self::Mlp(Mlp::new(build));
+        }
+        let (h, inner) = (with.h(), with.local(with.ffn()));
+        let both = Dim("gate and up width", inner.1.saturating_mul(2));
+        tape.at("Feed-forward up", sources::PYTORCH_AUTOGRAD);
+        let up = build.column(("gate and up weight", None), (both, h), tape.form([with.b(), with.s(), both]));
+        tape.at("Feed-forward down", sources::PYTORCH_AUTOGRAD);
+        let down = build.row(("down weight", None), (h, inner), build.shapes.hidden);
+        Self::Joint([up, down], build.shapes.inner, model.hidden_act)
+    }
+
+    fn run<'t>(&self, tape: &'t Tape, x: &Var<'t>) -> Var<'t> {
+        match self {
+            Self::Mlp(mlp) => mlp.run(tape, x),
+            Self::Joint([up, down], inner, act) => {
+                tape.at("Feed-forward up", sources::PYTORCH_AUTOGRAD);
+                let [gate, up] = up.run(x).named("gate and up output").split([*inner; 2]);
+                let inner = up.mul(activation(*act, &gate)).named("down input");
+                tape.at("Feed-forward down", sources::PYTORCH_AUTOGRAD);
+                down.run(&inner)
+            }
+        }
+    }
+}
+
+/// One block.
+#[derive(Debug)]
+pub(super) struct Dense {
+    family: Family,
+    attention: Attention,
+    feed: Feed,
+    /// Before attention; before the feed-forward layer; behind attention; behind the feed-forward layer.
+    norms: [Option<Norm>; 4],
+    parallel: bool,
+    /// Norms stand behind the sums (`opt` with `do_layer_norm_before: false`, which then has no final norm).
+    norm_last: bool,
+}
+
+/// Names of the norms.
+const NORMS: [&str; 4] = ["Input norm", "Post-attention norm", "Norm behind attention", "Norm behind feed-forward"];
+
+impl Dense {
+    pub fn new(build: &Build<'_>) -> Self {
+        let model = build.model();
+        let (family, count) = (model.family, model.norms_per_block);
+        let norm = |number: usize, there: bool| {
+            there.then(|| {
+                build.tape.at(NORMS.get(number).unwrap_or(&"Norm"), sources::PYTORCH_AUTOGRAD);
+                Norm::new(build, build.with.h(), build.shapes.rows)
+            })
+        };
+        let attention = Attention::new(build);
+        let early = if family == Family::Opt { norm(0, count > 0) } else { None };
+        let feed = Feed::new(build);
+        let first = early.or_else(|| norm(0, count > 0));
+        let norms = [first, norm(1, count > 1), norm(2, count > 2), norm(3, count > 3)];
+        let norm_last = family == Family::Opt && !model.final_norm;
+        Self { family, attention, feed, norms, parallel: model.parallel_residual, norm_last }
+    }
+
+    fn norm<'t>(&self, tape: &'t Tape, number: usize, x: &Var<'t>) -> Var<'t> {
+        let (Some(Some(norm)), Some(name)) = (self.norms.get(number), NORMS.get(number)) else { return x.clone() };
+        tape.at(name, sources::PYTORCH_AUTOGRAD);
+        norm.run(x)
+    }
+
+    /// `residual + x`, or `residual + x · factor` (`granite`).
+    fn sum<'t>(&self, residual: &Var<'t>, x: Var<'t>) -> Var<'t> {
+        if self.family == Family::Granite {
+            let scaled = x.clone().apply(SCALE);
+            return residual.clone().add(scaled);
+        }
+        residual.clone().add(x)
+    }
+
+    /// Attention and feed-forward read the same normed input, or each their own.
+    fn side_by_side<'t>(&self, tape: &'t Tape, residual: &Var<'t>, tables: &Tables<'t>) -> Var<'t> {
+        let normed = self.norm(tape, 0, residual);
+        let (attention, _weights) = self.attention.run(tape, &normed, tables);
+        let feed = match self.norms[1] {
+            Some(_) => self.feed.run(tape, &self.norm(tape, 1, residual)),
+            None => self.feed.run(tape, &normed),
+        };
+        match self.family {
+            Family::Phi => attention.clone().add(feed.clone()).add(residual.clone()),
+            _ => residual.clone().add(attention.clone()).add(feed.clone()),
+        }
+    }
+
+    fn one_after_the_other<'t>(&self, tape: &'t Tape, input: &Var<'t>, tables: &Tables<'t>) -> Var<'t> {
+        let before = |number: usize, x: &Var<'t>| if self.norm_last { x.clone() } else { self.norm(tape, number, x) };
+        let behind = |number: usize, x: Var<'t>| if self.norm_last { self.norm(tape, number, &x) } else { x };
+        let normed = before(0, input);
+        let (mut attention, _weights) = self.attention.run(tape, &normed, tables);
+        // StableLM gives neither a new name.
+        let _kept = (self.family == Family::Stablelm).then(|| (normed.clone(), attention.clone()));
+        drop(normed);
+        attention = self.norm(tape, 2, &attention);
+        let residual = behind(0, self.sum(input, attention).named("attention residual"));
+        let normed = before(1, &residual);
+        let mut feed = self.feed.run(tape, &normed);
+        drop(normed);
+        feed = self.norm(tape, 3, &feed);
+        behind(1, self.sum(&residual, feed))
+    }
+}
+
+impl Block for Dense {
+    fn run<'t>(&self, tape: &'t Tape, hidden: &Var<'t>, tables: &Tables<'t>) -> (Var<'t>, Option<Var<'t>>) {
+        let output =
+            if self.parallel { self.side_by_side(tape, hidden, tables) } else { self.one_after_the_other(tape, hidden, tables) };
+        (output.named("block output"), None)
+    }
+}

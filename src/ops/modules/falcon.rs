@@ -1,0 +1,247 @@
+//! Falcon's block (transformers 5.23, `models/falcon/modeling_falcon.py`): products written with `@`, whose transposed weights
+//! autocast casts anew each time, and scores in the activations' format. Only its FlashAttention class has no scores.
+
+use super::attention::{Core, rotated};
+use super::mlp::activation;
+use super::norm::Norm;
+use super::{Block, Build, FP32, Linear, Shapes, Split, Tables, half};
+use crate::config::{AttentionKernel, HiddenAct};
+use crate::ops::tape::{Form, SOFTMAX, Tape, Var};
+use crate::ops::tensor::Dim;
+use crate::sources;
+use crate::units::to_f64;
+
+/// How queries, keys and values lie in the joint projection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Layout {
+    /// Three per head.
+    Heads,
+    /// All query heads, then one key and one value head (`multi_query`).
+    One,
+    /// For each key/value head its query heads, the key and the value (`new_decoder_architecture`); several query heads each.
+    Groups(bool),
+}
+
+/// One block.
+#[derive(Debug)]
+pub(super) struct Falcon {
+    projection: Linear,
+    output: Linear,
+    up: Linear,
+    down: Linear,
+    /// Before attention and, where it has one of its own, before the feed-forward layer.
+    norms: [Option<Norm>; 2],
+    core: Option<Core>,
+    layout: Layout,
+    parallel: bool,
+    act: HiddenAct,
+    batched: bool,
+    several: bool,
+    shapes: Shapes,
+    forms: Forms,
+    flops: f64,
+}
+
+/// Shapes around the joint projection.
+#[derive(Clone, Copy, Debug)]
+struct Forms {
+    /// `[b, s, a, d]`, as slices of the joint projection have it.
+    queries: Form,
+    /// Keys or values before they are spread over query heads: `[b, s, k, d]`, and as heads.
+    picked: Form,
+    keys: Form,
+    /// Half of the rotated width of queries and keys.
+    halves: [Form; 2],
+    merged: Form,
+}
+
+impl Forms {
+    fn new(build: &Build<'_>, layout: Layout) -> Self {
+        let (with, tape) = (build.with, build.tape);
+        let (heads, kv, d) = (with.local(with.heads()), with.local(with.kv_heads()), with.head_dim());
+        // Keys are as many as query heads once the groups are spread.
+        let spread = if layout == Layout::One { kv } else { heads };
+        Self {
+            queries: tape.form([with.b(), with.s(), heads, d]),
+            picked: tape.form([with.b(), with.s(), kv, d]),
+            keys: tape.form([with.b(), spread, with.s(), d]),
+            halves: [heads, spread].map(|heads| tape.form([with.b(), heads, with.s(), half(d.1)])),
+            merged: tape.form([with.b(), with.s(), Dim("columns of heads", heads.1.saturating_mul(d.1))]),
+        }
+    }
+}
+
+impl Falcon {
+    pub fn new(build: &Build<'_>) -> Self {
+        let (with, model, tape, h) = (build.with, build.model(), build.tape, build.with.h());
+        let (heads, kv, d) = (with.local(with.heads()), with.local(with.kv_heads()), with.head_dim());
+        let layout = match (model.new_decoder_architecture, kv.1 == heads.1) {
+            (true, same) => Layout::Groups(!same),
+            (false, true) => Layout::Heads,
+            (false, false) => Layout::One,
+        };
+        let columns = |count: u64| Dim("columns of heads", count.saturating_mul(d.1));
+        let (joint, whole) = (columns(heads.1.saturating_add(kv.1.saturating_mul(2))), columns(heads.1));
+        let row = |last| tape.form([with.b(), with.s(), last]);
+        let linear = |(at, split), names: (&'static str, &'static str), shape, form| {
+            tape.at(at, sources::PYTORCH_AUTOGRAD);
+            build.split_linear((names.0, model.attention_bias.then_some(names.1)), shape, form, split)
+        };
+        let names = ("query, key and value weight", "query, key and value bias");
+        let projection = linear(("Query, key and value projection", Split::Column), names, (joint, h), row(joint));
+        let output = linear(("Output projection", Split::Row), ("output weight", "output bias"), (h, whole), build.shapes.hidden);
+        let inner = with.local(with.ffn());
+        let up = linear(("Feed-forward up", Split::Column), ("up weight", "up bias"), (inner, h), build.shapes.inner);
+        let down = linear(("Feed-forward down", Split::Row), ("down weight", "down bias"), (h, inner), build.shapes.hidden);
+        let norm = |name| {
+            tape.at(name, sources::PYTORCH_AUTOGRAD);
+            Norm::new(build, h, build.shapes.rows)
+        };
+        let second = model.norms_per_block > 1;
+        let norms = if model.parallel_residual {
+            let first = norm("Input norm");
+            [Some(first), second.then(|| norm("Feed-forward norm"))]
+        } else {
+            // In the order of registration.
+            let after = norm("Feed-forward norm");
+            [Some(norm("Input norm")), Some(after)]
+        };
+        let forms = Forms::new(build, layout);
+        let flops = to_f64(with.seq_length) * to_f64(with.context_length) * to_f64(with.micro_batch_size);
+        Self {
+            projection,
+            output,
+            up,
+            down,
+            norms,
+            core: (with.attention == AttentionKernel::Flash).then(|| Core::new(build)),
+            layout,
+            parallel: model.parallel_residual,
+            act: model.hidden_act,
+            batched: with.micro_batch_size > 1,
+            several: heads.1 > 1,
+            shapes: build.shapes,
+            forms,
+            flops: 2.0 * flops * to_f64(with.heads().1.saturating_mul(d.1)),
+        }
+    }
+
+    /// `_split_heads`: queries, keys and values as heads.
+    fn split<'t>(&self, joint: &Var<'t>) -> [Var<'t>; 3] {
+        let forms = &self.forms;
+        let heads = |x: Var<'t>, form, several| x.swap(form, several);
+        let query = joint.clone().slice(forms.queries);
+        if self.layout == Layout::Heads {
+            let [key, value] = [(); 2].map(|()| joint.clone().slice(forms.queries));
+            return [query, key, value].map(|x| heads(x, self.shapes.queries, self.several));
+        }
+        let picked = [(); 2].map(|()| joint.clone().pick(forms.picked));
+        if let Layout::Groups(several) = self.layout {
+            let query = if several { query.copy() } else { query };
+            let spread = |x: &Var<'t>| if several { x.clone().repeat(forms.queries) } else { x.clone() };
+            let [key, value] = [spread(&picked[0]), spread(&picked[1])];
+            return [query, key, value].map(|x| heads(x, self.shapes.queries, self.several));
+        }
+        let [key, value] = picked;
+        let one = |x| heads(x, forms.keys, false);
+        [heads(query, self.shapes.queries, self.several), one(key), one(value)]
+    }
+
+    /// Keys or values as the batched product reads them: one head is spread over all, after autocast has cast it.
+    fn spread<'t>(&self, x: &Var<'t>) -> Var<'t> {
+        if self.layout == Layout::One { x.clone().for_product().expand(self.shapes.queries) } else { x.clone() }
+    }
+
+    fn attention<'t>(&self, tape: &'t Tape, x: &Var<'t>, tables: &Tables<'t>) -> (Var<'t>, Option<Var<'t>>) {
+        tape.at("Query, key and value projection", sources::PYTORCH_AUTOGRAD);
+        let joint = self.projection.falcon(x).named("queries, keys and values");
+        let [mut q, mut k, v] = self.split(&joint);
+        if let (Some((cos, sin)), None) = (&tables.rotary, &tables.alibi) {
+            tape.at("Rotary positions", sources::PYTORCH_AUTOGRAD);
+            let queries = rotated(&q, (cos, sin), self.forms.halves[0]).named("queries");
+            k = rotated(&k, (cos, sin), self.forms.halves[1]).named("keys");
+            q = queries;
+        }
+        let (context, weights) = match &self.core {
+            Some(core) => core.run((&q, &k, &v), tables),
+            None => self.scores((&q, &k, &v), x, tables),
+        };
+        tape.at("Output projection", sources::PYTORCH_AUTOGRAD);
+        (self.output.falcon(&context), weights)
+    }
+
+    fn scores<'t>(
+        &self,
+        (q, k, v): (&Var<'t>, &Var<'t>, &Var<'t>),
+        x: &Var<'t>,
+        tables: &Tables<'t>,
+    ) -> (Var<'t>, Option<Var<'t>>) {
+        q.tape().at("Attention core", sources::PYTORCH_AUTOGRAD);
+        let product = q.clone().matmul_transposed(self.spread(k), self.shapes.scores, (self.batched, self.flops));
+        // Divided in place; with linear biases they are added first, in fp32.
+        let (mut weights, mut held) = (product.clone(), None);
+        if let Some(alibi) = &tables.alibi {
+            let wide = product.clone().cast_as(FP32, "scores in fp32");
+            weights = wide.clone().add(alibi.clone());
+            held = Some((product.clone(), wide));
+        }
+        drop(product);
+        let mut logits = weights.in_place();
+        let mut input = logits.clone();
+        if let Some(mask) = &tables.mask {
+            input = input.add(mask.clone());
+        }
+        let probabilities = input.clone().cast(x.dtype()).apply(SOFTMAX);
+        drop(input);
+        if tables.alibi.is_none() {
+            logits = probabilities.clone();
+        }
+        let context = probabilities.clone().matmul(self.spread(v), self.shapes.queries, (self.batched, self.flops));
+        let context = context.merge(self.forms.merged, self.several);
+        drop((held, logits));
+        (context, Some(probabilities))
+    }
+
+    fn feed<'t>(&self, tape: &'t Tape, x: &Var<'t>) -> Var<'t> {
+        tape.at("Feed-forward up", sources::PYTORCH_AUTOGRAD);
+        let inner = activation(self.act, &self.up.falcon(x).named("up output")).named("down input");
+        tape.at("Feed-forward down", sources::PYTORCH_AUTOGRAD);
+        self.down.falcon(&inner)
+    }
+
+    fn norm<'t>(&self, tape: &'t Tape, number: usize, x: &Var<'t>) -> Option<Var<'t>> {
+        let norm = self.norms.get(number)?.as_ref()?;
+        tape.at(if number == 0 { "Input norm" } else { "Feed-forward norm" }, sources::PYTORCH_AUTOGRAD);
+        Some(norm.run(x))
+    }
+}
+
+impl Linear {
+    /// `FalconLinear`: `x @ Wᵀ`, then `+ bias`.
+    fn falcon<'t>(&self, x: &Var<'t>) -> Var<'t> {
+        let x = if self.split == Split::Column { x.clone().summed_in_backward() } else { x.clone() };
+        let tape = x.tape();
+        let product = x.times(self.weight, self.form, self.flops);
+        let product = if self.split == Split::Row { product.summed_over_ranks() } else { product };
+        match self.bias {
+            Some(bias) => product.clone().add(tape.read(bias)),
+            None => product,
+        }
+    }
+}
+
+impl Block for Falcon {
+    fn run<'t>(&self, tape: &'t Tape, hidden: &Var<'t>, tables: &Tables<'t>) -> (Var<'t>, Option<Var<'t>>) {
+        let Some(normed) = self.norm(tape, 0, hidden) else { return (hidden.clone(), None) };
+        let own = if self.parallel { self.norm(tape, 1, hidden) } else { None };
+        let (attention, weights) = self.attention(tape, &normed, tables);
+        if self.parallel {
+            let feed = self.feed(tape, own.as_ref().unwrap_or(&normed)).add_in_place(&attention);
+            return (hidden.clone().add(feed.clone()).named("block output"), weights);
+        }
+        let residual = hidden.clone().add(attention.clone()).named("attention residual");
+        let second = self.norm(tape, 1, &residual).unwrap_or_else(|| residual.clone());
+        let feed = self.feed(tape, &second);
+        (residual.clone().add(feed.clone()).named("block output"), weights)
+    }
+}

@@ -1,0 +1,195 @@
+//! A mixture of experts (transformers 5.23, `integrations/moe.py`: `grouped_mm_experts_forward`, and the routers of
+//! `models/{mixtral,qwen3_moe,gpt_oss}`): every token goes through the experts with the largest router scores, each expert's tokens
+//! side by side in one grouped product.
+
+use super::mlp::activation;
+use super::{Build, FP32, Linear};
+use crate::config::{Family, HiddenAct, Moe};
+use crate::ops::tape::{Form, Param, SCALE, SIGMOID, SOFTMAX, Tape, Var};
+use crate::ops::tensor::Dim;
+use crate::sources;
+use crate::units::{DType, to_f64};
+
+/// Scores every expert for every token and picks the largest.
+#[derive(Clone, Copy, Debug)]
+struct Router {
+    scores: Linear,
+    /// Picks first and takes the softmax of what it picked (gpt-oss).
+    picks_first: bool,
+    /// Makes the picked weights sum to 1.
+    normalizes: bool,
+    /// Casts the weights back to the scores' format.
+    casts: bool,
+    /// `[b, s, top_k]` and `[b, s, 1]`.
+    chosen: Form,
+    row: Form,
+}
+
+impl Router {
+    fn new(build: &Build<'_>, moe: &Moe) -> Self {
+        let (with, tape, family) = (build.with, build.tape, build.model().family);
+        tape.at("Router", sources::PYTORCH_AUTOGRAD);
+        let experts = Dim("num_experts", moe.num_experts);
+        let names = ("router weight", moe.bias.then_some("router bias"));
+        let scores = build.linear(names, (experts, with.h()), tape.form([with.b(), with.s(), experts]));
+        Self {
+            scores,
+            picks_first: family == Family::GptOss,
+            normalizes: moe.norm_topk_prob,
+            casts: family != Family::Mixtral,
+            chosen: tape.form([with.b(), with.s(), top_k(moe)]),
+            row: build.shapes.rows,
+        }
+    }
+
+    /// Scores, weights of the picked experts, and which they are.
+    fn run<'t>(&self, x: &Var<'t>) -> (Var<'t>, Var<'t>, Var<'t>) {
+        x.tape().at("Router", sources::PYTORCH_AUTOGRAD);
+        if self.picks_first {
+            let logits = self.scores.run(x).named("router scores");
+            let (values, experts) = logits.clone().topk(self.chosen);
+            return (logits, values.clone().apply(SOFTMAX).named("expert weights"), experts);
+        }
+        let logits = self.scores.run(&x.clone().view(x.form())).named("router scores");
+        let probabilities = logits.clone().cast(FP32).apply(SOFTMAX);
+        let (mut weights, experts) = probabilities.clone().topk(self.chosen);
+        if self.normalizes {
+            let sum = weights.clone().total(self.row);
+            weights = weights.divide_by(&sum);
+        }
+        if self.casts {
+            weights = weights.cast(logits.dtype());
+        }
+        (logits, weights.named("expert weights"), experts)
+    }
+}
+
+/// The experts of a layer: one up (and gate) and one down matrix each.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Experts {
+    up: (Param, Option<Param>),
+    down: (Param, Option<Param>),
+    act: HiddenAct,
+    /// gpt-oss: gate and up alternate and are kept within limits.
+    limited: bool,
+    /// `[b, s, top_k]` and `[num_experts]`.
+    chosen: Form,
+    counts: Form,
+    /// Rows of `2 f`, `f` and `h` columns for every token and chosen expert; rows of `h` columns for every token.
+    joint: Form,
+    inner: Form,
+    rows: Form,
+    hidden: Form,
+    flops: f64,
+}
+
+impl Experts {
+    /// Declares gate and up together, then down, each followed by its biases.
+    pub fn new(build: &Build<'_>, moe: &Moe) -> Self {
+        let (with, tape, limited) = (build.with, build.tape, build.model().family == Family::GptOss);
+        let (experts, h, inner) =
+            (Dim("num_experts", moe.num_experts), with.h(), Dim("moe_intermediate_size", moe.moe_intermediate_size));
+        let joint = Dim("gate and up", inner.1.saturating_mul(2));
+        let rows = |columns| tape.form([with.b(), with.s(), top_k(moe), columns]);
+        tape.at("Experts up", sources::PYTORCH_AUTOGRAD);
+        let bias = |name, columns| moe.bias.then(|| build.parameter(name, [experts, columns]));
+        let up = (build.parameter("gate and up weights", [experts, joint, h]), bias("gate and up biases", joint));
+        tape.at("Experts down", sources::PYTORCH_AUTOGRAD);
+        let down = (build.parameter("down weights", [experts, h, inner]), bias("down biases", h));
+        let passes = to_f64(with.seq_length) * to_f64(with.micro_batch_size) * to_f64(moe.num_experts_per_tok);
+        Self {
+            up,
+            down,
+            act: build.model().hidden_act,
+            limited,
+            chosen: tape.form([with.b(), with.s(), top_k(moe)]),
+            counts: tape.form([experts]),
+            joint: rows(joint),
+            inner: rows(inner),
+            rows: rows(h),
+            hidden: build.shapes.hidden,
+            flops: 2.0 * passes * to_f64(h.1) * to_f64(inner.1),
+        }
+    }
+
+    /// The weighted sum of the chosen experts' outputs.
+    pub fn run<'t>(&self, tape: &'t Tape, x: &Var<'t>, weights: &Var<'t>) -> Var<'t> {
+        tape.at("Experts up", sources::PYTORCH_AUTOGRAD);
+        let whole = |name| tape.constant(name, self.chosen, DType::Int64);
+        let (sorted, order) = (whole("experts in order"), whole("places in order"));
+        let selected = x.clone().gather(&whole("tokens in order"), self.rows).named("tokens by expert");
+        let weights = weights.clone().gather(&order, self.chosen).named("weights by expert");
+        let _wide = tape.constant("experts in order, fp32", self.chosen, FP32);
+        let (_counts, offsets) =
+            (tape.constant("tokens of each expert", self.counts, FP32), tape.constant("offsets", self.counts, FP32));
+        let biases = |bias: Option<Param>, form| bias.map(|bias| tape.read(bias).gather(&sorted, form).named("biases by token"));
+        let mut bias = biases(self.up.1, self.joint);
+        let mut output = selected.clone().grouped(self.up.0, &offsets, self.joint, 2.0 * self.flops).named("gate and up output");
+        if let Some(bias) = &bias {
+            output = output.add_in_place(bias);
+        }
+        output = if self.limited { self.limited(&output) } else { self.gated(&output) };
+        tape.at("Experts down", sources::PYTORCH_AUTOGRAD);
+        let next = biases(self.down.1, self.rows);
+        drop(std::mem::replace(&mut bias, next));
+        output = output.clone().grouped(self.down.0, &offsets, self.rows, self.flops).named("experts' outputs");
+        if let Some(bias) = &bias {
+            output = output.add_in_place(bias);
+        }
+        let mut weighted = output.clone().mul(weights.clone()).named("weighted outputs");
+        let places = whole("places of tokens");
+        drop(whole("numbers"));
+        weighted = weighted.gather(&places, self.rows).named("weighted outputs by token");
+        let sum = weighted.clone().sum_of_rows(self.hidden).named("experts' sum");
+        sum.clone().cast(x.dtype())
+    }
+
+    /// `_default_apply_gate`.
+    fn gated<'t>(&self, joint: &Var<'t>) -> Var<'t> {
+        let [gate, up] = joint.clone().split([self.inner; 2]);
+        activation(self.act, &gate).mul(up.clone()).named("down input")
+    }
+
+    /// `GptOssExperts._apply_gate`: `(up + 1) · gate · sigmoid(α · gate)`, both kept within limits first.
+    fn limited<'t>(&self, joint: &Var<'t>) -> Var<'t> {
+        let (gate, up) = (joint.clone().slice(self.inner), joint.clone().slice(self.inner));
+        let gate = gate.clamp(1);
+        let up = up.clamp(2);
+        let gated = gate.clone().mul(gate.clone().apply(SCALE).apply(SIGMOID));
+        up.clone().plus().mul(gated.clone()).named("down input")
+    }
+}
+
+/// Router and experts in place of the feed-forward layer.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Mixture {
+    router: Router,
+    experts: Experts,
+    /// The layer hands on the weights beside its output (gpt-oss).
+    weights: bool,
+}
+
+impl Mixture {
+    pub fn new(build: &Build<'_>, moe: &Moe) -> Self {
+        let family = build.model().family;
+        let (router, experts) = if matches!(family, Family::Mixtral | Family::GptOss) {
+            let router = Router::new(build, moe);
+            (router, Experts::new(build, moe))
+        } else {
+            let experts = Experts::new(build, moe);
+            (Router::new(build, moe), experts)
+        };
+        Self { router, experts, weights: family == Family::GptOss }
+    }
+
+    /// The layer's contribution, and the weights if it hands them on.
+    pub fn run<'t>(&self, tape: &'t Tape, x: &Var<'t>) -> (Var<'t>, Option<Var<'t>>) {
+        let (_scores, weights, _chosen) = self.router.run(x);
+        let output = self.experts.run(tape, x, &weights);
+        (output, self.weights.then_some(weights))
+    }
+}
+
+fn top_k(moe: &Moe) -> Dim {
+    Dim("num_experts_per_tok", moe.num_experts_per_tok)
+}

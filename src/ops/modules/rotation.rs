@@ -1,0 +1,100 @@
+//! Rotary positions as families other than llama write them (transformers 5.23, each `apply_rotary_pos_emb`).
+
+use super::attention::rotated;
+use super::{Build, FP32, Tables, half};
+use crate::config::Family;
+use crate::ops::tape::{Form, Var};
+use crate::ops::tensor::Dim;
+use crate::sources;
+
+/// How a family rotates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Style {
+    /// The whole head (llama).
+    Whole,
+    /// In fp32 (`cohere`).
+    Wide,
+    /// The first part of each head, by the attention itself, which holds the parts to its end (`phi`, `stablelm`).
+    Parts,
+    /// The first part, joined with the rest even if that is empty (`phi3`).
+    Joined,
+    /// As joined, with cosines and sines repeated in every block (`glm4`).
+    Interleaved,
+}
+
+/// Rotary positions of part of each head.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Rotation {
+    style: Style,
+    /// Of queries and of keys: the rotated part, half of it, and the rest.
+    forms: [[Form; 3]; 2],
+    table: Form,
+}
+
+/// What the rotated queries and keys come with: parts that attention holds.
+pub(super) type Rotated<'t> = (Var<'t>, Var<'t>, Vec<Var<'t>>);
+
+impl Rotation {
+    pub fn new(build: &Build<'_>) -> Self {
+        let (with, model, tape) = (build.with, build.model(), build.tape);
+        let d = with.head_dim().1;
+        let turned = model.rotary_dim.unwrap_or(d).min(d);
+        let style = match model.family {
+            Family::Cohere => Style::Wide,
+            Family::Phi | Family::Stablelm => Style::Parts,
+            Family::Phi3 => Style::Joined,
+            Family::Glm4 => Style::Interleaved,
+            _ if turned < d => Style::Joined,
+            _ => Style::Whole,
+        };
+        let forms = [with.heads(), with.kv_heads()].map(|heads| {
+            let parts = [Dim("rotated width", turned), half(turned), Dim("unrotated width", d.saturating_sub(turned))];
+            parts.map(|part| tape.form([with.b(), with.local(heads), with.s(), part]))
+        });
+        Self { style, forms, table: tape.form([with.s(), Dim("rotated width", turned)]) }
+    }
+
+    /// Queries and keys, rotated.
+    pub fn run<'t>(&self, q: Var<'t>, k: Var<'t>, tables: &Tables<'t>) -> Rotated<'t> {
+        let Some((cos, sin)) = &tables.rotary else { return (q, k, Vec::new()) };
+        let tape = q.tape();
+        tape.at("Rotary positions", sources::PYTORCH_AUTOGRAD);
+        let turn = |x: &Var<'t>, forms: &[Form; 3]| rotated(x, (cos, sin), forms[1]);
+        let [of_q, of_k] = &self.forms;
+        let (queries, keys, held) = match self.style {
+            Style::Whole => (turn(&q, of_q), turn(&k, of_k), Vec::new()),
+            Style::Wide => {
+                let format = q.dtype();
+                let (q, k) = (q.clone().cast_as(FP32, "queries in fp32"), k.clone().cast_as(FP32, "keys in fp32"));
+                let (queries, keys) = (turn(&q, of_q), turn(&k, of_k));
+                (queries.clone().cast(format), keys.clone().cast(format), Vec::new())
+            }
+            Style::Parts | Style::Joined | Style::Interleaved => self.partly((&q, &k), (cos, sin)),
+        };
+        (queries.named("queries"), keys.named("keys"), held)
+    }
+
+    fn partly<'t>(&self, (q, k): (&Var<'t>, &Var<'t>), (cos, sin): (&Var<'t>, &Var<'t>)) -> Rotated<'t> {
+        let ([of_q, of_k], tape) = (&self.forms, q.tape());
+        let again = |table: &Var<'t>| match self.style {
+            Style::Interleaved => tape.constant("rotary table of the block", self.table, table.dtype()),
+            _ => table.clone(),
+        };
+        let (cos, sin) = (again(cos), again(sin));
+        let turn = |x: &Var<'t>, forms: &[Form; 3]| rotated(x, (&cos, &sin), forms[1]);
+        let (q_rot, q_pass) = (q.clone().part(of_q[0]), q.clone().part(of_q[2]));
+        let (k_rot, k_pass) = (k.clone().part(of_k[0]), k.clone().part(of_k[2]));
+        if self.style == Style::Joined {
+            let queries = turn(&q_rot, of_q).cat(q_pass, q.form());
+            return (queries, turn(&k_rot, of_k).cat(k_pass, k.form()), Vec::new());
+        }
+        let (queries, keys) = (turn(&q_rot, of_q), turn(&k_rot, of_k));
+        drop((q_rot, k_rot));
+        if self.style == Style::Interleaved {
+            let queries = queries.cat(q_pass, q.form());
+            return (queries, keys.cat(k_pass, k.form()), Vec::new());
+        }
+        let joined = queries.clone().cat(q_pass.clone(), q.form());
+        (joined, keys.clone().cat(k_pass.clone(), k.form()), vec![queries, q_pass, keys, k_pass])
+    }
+}

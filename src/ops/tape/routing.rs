@@ -1,0 +1,95 @@
+//! Primitives of mixtures of experts: choosing, gathering and grouped products.
+
+use super::primitives::{Save, wider};
+use super::state::{NONE, Operand, Rule};
+use super::{Form, Param, Var};
+use crate::units::DType;
+
+impl Var<'_> {
+    /// `topk(x)`: the largest values and where they are, which is saved; backward writes into zeros.
+    pub fn topk(self, form: Form) -> (Self, Self) {
+        let rule = Rule::Unary { temporaries: 1, elementwise: false };
+        let dtype = self.dtype;
+        let values = self.unary(rule, Save::Nothing, "largest", (form, dtype));
+        let places = values.tape.constant("places of the largest", form, DType::Int64);
+        values.saves(&places);
+        (values, places)
+    }
+
+    /// `x[index]` by rows: saves the index; backward adds into zeros.
+    pub fn gather(self, index: &Self, form: Form) -> Self {
+        let tape = self.tape;
+        let mut state = tape.state.borrow_mut();
+        let rule = Rule::Unary { temporaries: 1, elementwise: false };
+        let node = state.node(rule, [self.operand(), Operand::NOTHING, Operand::NOTHING], 0.0);
+        state.save(node, index.storage);
+        let storage = state.allocate("gathered", form, self.dtype);
+        drop(state);
+        Self::made(tape, storage, form, self.dtype, node)
+    }
+
+    /// `grouped_mm(x, W, offsets)`: each group of rows by its own matrix, in the weights' format whatever autocast says.
+    pub fn grouped(self, weight: Param, offsets: &Self, form: Form, flops: f64) -> Self {
+        let tape = self.tape;
+        let weight = tape.read(weight);
+        let x = self.cast(weight.dtype);
+        let mut state = tape.state.borrow_mut();
+        let node = state.node(Rule::Linear { bias: false }, [x.operand(), weight.operand(), Operand::NOTHING], flops);
+        state.count_flops(flops, false);
+        for saved in [&weight, offsets, &x] {
+            state.save(node, saved.storage);
+        }
+        let storage = state.allocate("grouped product", form, weight.dtype);
+        drop(state);
+        Self::made(tape, storage, form, weight.dtype, node)
+    }
+
+    /// `a /= b`: in place, so that a copy of the dividend is saved.
+    pub fn divide_by(mut self, other: &Self) -> Self {
+        let mut state = self.tape.state.borrow_mut();
+        let node = state.node(Rule::Div, [self.operand(), other.operand(), Operand::NOTHING], 0.0);
+        state.save(node, other.storage);
+        if other.node != NONE {
+            let copy = state.allocate("dividend", self.form, self.dtype);
+            state.save(node, copy);
+            state.release(copy);
+        }
+        drop(state);
+        self.node = node;
+        self
+    }
+
+    /// `a += b`.
+    pub fn add_in_place(mut self, other: &Self) -> Self {
+        debug_assert_eq!(wider(self.dtype, other.dtype), self.dtype);
+        let operands = [self.operand(), other.operand(), Operand::NOTHING];
+        self.node = self.tape.state.borrow_mut().node(Rule::Add, operands, 0.0);
+        self
+    }
+
+    /// `clamp(x)` with that many limits: saves its operand.
+    pub fn clamp(self, limits: u8) -> Self {
+        let shape = (self.form, self.dtype);
+        self.unary(Rule::Clamp(limits), Save::Input, "within limits", shape)
+    }
+
+    /// The sum over groups of rows: backward writes every row's gradient out, unless there is one row in a group.
+    pub fn sum_of_rows(self, to: Form) -> Self {
+        let state = self.tape.state.borrow();
+        let single = state.elements(self.form) == state.elements(to);
+        drop(state);
+        let rule = if single { Rule::Pass } else { Rule::Unary { temporaries: 0, elementwise: false } };
+        let dtype = self.dtype;
+        self.unary(rule, Save::Nothing, "sum of rows", (to, dtype))
+    }
+
+    /// The sum of each row: backward sees one gradient in all columns.
+    pub fn total(self, to: Form) -> Self {
+        let dtype = self.dtype;
+        self.unary(Rule::Pass, Save::Nothing, "sum", (to, dtype))
+    }
+
+    fn saves(&self, other: &Self) {
+        self.tape.state.borrow_mut().save(self.node, other.storage);
+    }
+}

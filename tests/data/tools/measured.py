@@ -1,0 +1,35 @@
+"""Rows for tests/data/measured/: asks PyTorch itself (FakeTensorMode, MemTracker) through the truth tools' `measure.run`.
+
+Usage: measured.py DIRECTORY_OF_MEASURE_PY < cases.jsonl > rows.jsonl
+A case is {"config": {"model_type": ..., ...}, "run": {...}} with the keys of a row; what `run` leaves out takes the row's default.
+Rows come out in the format of training_memory.jsonl. Needs torch, transformers and numpy.
+"""
+import hashlib, json, sys, traceback
+
+sys.path.insert(0, sys.argv[1])
+import measure, transformers
+
+DEFAULT = dict(seq_length=512, micro_batch_size=1, precision="bf16", attention="flash", kernels="eager", recompute="none",
+               optimizer="adamw", optimizer_implementation="fused", gradient_accumulation_steps=1)
+IMPLEMENTATIONS = dict(for_loop="loop", foreach="foreach", fused="fused")
+PRECISIONS = dict(bf16="bf16", fp32="fp32", amp_bf16="amp")
+
+for line in sys.stdin:
+    case = json.loads(line)
+    shape, run = dict(case["config"]), {**DEFAULT, **case["run"]}
+    config = transformers.AutoConfig.for_model(shape["model_type"], **{k: v for k, v in shape.items() if k != "model_type"})
+    try:
+        got = measure.run(config, seq=run["seq_length"], mbs=run["micro_batch_size"], dtype=PRECISIONS[run["precision"]],
+                          attn=run["attention"], ckpt=run["recompute"] == "full", optim=run["optimizer"],
+                          impl=IMPLEMENTATIONS[run["optimizer_implementation"]], accum=run["gradient_accumulation_steps"],
+                          kernels=run["kernels"])
+    except Exception:
+        print(shape["model_type"], run, traceback.format_exc(), file=sys.stderr, flush=True)
+        continue
+    names = lambda held: {kind.lower(): size for kind, size in held.items()}
+    last = got["steps"][-1]
+    peak = max((step["peak"] for step in got["steps"]), key=lambda held: names(held)["total"])
+    row = dict(id=hashlib.sha256(line.encode()).hexdigest()[:10], kind="single", model=shape["model_type"], config=shape, run=run,
+               parallel={}, measured=dict(parameters=got["params"], after_forward_bytes=names(last["after_forward"]),
+                                          peak_bytes=names(peak)))
+    print(json.dumps(row), flush=True)
