@@ -310,7 +310,9 @@ impl Attention {
             }
             Some((Place::Heads, query, key)) => {
                 let (q, k, v) = (queries(self.query.run(x)), keys(self.key.run(x)), heads(value()));
-                (query.run(&{ q }), key.run(&{ k }), v)
+                let q = query.run(&{ q });
+                let k = key.run(&{ k });
+                (q, k, v)
             }
             None => (queries(self.query.run(x)), keys(self.key.run(x)), heads(value())),
         };
