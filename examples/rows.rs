@@ -38,8 +38,8 @@ fn main() {
         let g = |k: &str, f: &str| m[k][f].as_u64().unwrap_or(0) as i128;
         let act = g("after_forward_bytes", "act");
         let total = g("peak_bytes", "total");
-        let da = after[3] as i128 - act;
-        let ours: u64 = peak.iter().sum();
+        let da = after[3].0 as i128 - act;
+        let ours: u64 = peak.iter().map(|b| b.0).sum();
         let dp = ours as i128 - total;
         println!(
             "{} act {:+} ({:+.4}%) peak {:+} ({:+.4}%) {name} after total {:+}",
@@ -48,7 +48,7 @@ fn main() {
             100.0 * da as f64 / act.max(1) as f64,
             dp,
             100.0 * dp as f64 / total as f64,
-            after.iter().sum::<u64>() as i128 - g("after_forward_bytes", "total")
+            after.iter().map(|b| b.0).sum::<u64>() as i128 - g("after_forward_bytes", "total")
         );
         if dp != 0 && std::env::var("V").is_ok() {
             println!("     ours {:?}\n     theirs {}", peak, m["peak_bytes"]);

@@ -10,7 +10,7 @@ use headroom::config::{
     ModelConfig, Moe, Normalization, ParallelLayout, PositionEmbedding, Recompute, RecomputeMethod, RecomputeModules,
     TokenDispatcher, TrainingRun,
 };
-use headroom::estimator::{Ledger, MemoryKind, estimate, memory_by_kind, stage_after_forward, stage_ledger};
+use headroom::estimator::{Ledger, MemoryKind, blockers, estimate, events, memory_by_kind, stage_after_forward, stage_ledger};
 use headroom::units::Bytes;
 use proptest::prelude::*;
 use support::{layout, training_job};
@@ -187,6 +187,32 @@ fn modules_that_are_recomputed_keep_less() {
     assert!(modules[5] < modules[4]);
 }
 
+#[test]
+fn degrees_that_divide_nothing_are_named() {
+    let degree = |n| NonZeroU64::new(n).expect("at least one");
+    let said = |model: &ModelConfig, edit: &dyn Fn(&mut ParallelLayout)| {
+        let mut layout = layout(2, 2, 4, DataSharding::None);
+        edit(&mut layout);
+        blockers(&training_job(model, layout, megatron)).iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    assert_eq!(said(&deepseek(), &|_| {}), [""; 0]);
+    assert_eq!(
+        said(&deepseek(), &|layout| layout.context_parallel_size = degree(3)),
+        ["a sequence of 2048 tokens does not split into 6 equal pieces, two for each of 3 context-parallel ranks"]
+    );
+    assert_eq!(
+        said(&deepseek(), &|layout| layout.expert_model_parallel_size = degree(3)),
+        [
+            "16 experts do not split evenly over 3 expert-parallel ranks",
+            "8 ranks of a pipeline stage do not split into groups of 6 for the experts"
+        ]
+    );
+    assert_eq!(
+        said(&gpt(12), &|layout| layout.virtual_pipeline_model_parallel_size = degree(4)),
+        ["12 layers do not divide into 4 chunks on each of 2 pipeline stages"]
+    );
+}
+
 fn any_job() -> impl Strategy<Value = Job> {
     let degrees = (1_u64..=4, 1_u64..=4, 1_u64..=4, 1_u64..=2, 1_u64..=2, 1_u64..=4);
     let switches = (any::<[bool; 8]>(), 0_u64..3, 1_u64..=3, any::<bool>());
@@ -225,6 +251,10 @@ proptest! {
         let highest = estimate.moments.iter().map(|moment| moment.total).max().expect("moments");
         prop_assert_eq!(estimate.total(), highest);
         prop_assert_eq!(memory_by_kind(&job), estimate.ledger.by_kind());
+        let mut now = 0;
+        let played: Vec<i128> = events(&job).iter().map(|event| { now += event.bytes; now }).collect();
+        prop_assert_eq!(played.into_iter().max(), Some(i128::from(highest.0)), "what is played");
+        prop_assert!(now > 0 && now < i128::from(highest.0), "what is left is resident");
         let stage = stage_ledger(&job, estimate.peak_stage).expect("a stage");
         prop_assert_eq!(stage.total(), highest);
         for stage in 0..job.layout().p() {

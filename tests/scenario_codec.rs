@@ -29,8 +29,8 @@ fn value(id: FieldId, seed: u64, share: f64) -> Value {
             3 => LayerSet::From(1 + seed % 99),
             _ => LayerSet::Listed((0..64).map(|bit| seed >> bit & 1 == 1).chain([true]).collect()),
         }),
-        FieldKind::Model => Value::Text(catalog::models()[pick(catalog::models().len())].id.clone()),
-        FieldKind::Accelerator => Value::Text(catalog::accelerators()[pick(catalog::accelerators().len())].id.clone()),
+        FieldKind::Model => Value::Text(catalog::models()[pick(catalog::models().len())].id.to_owned()),
+        FieldKind::Accelerator => Value::Text(catalog::accelerators()[pick(catalog::accelerators().len())].id.to_owned()),
         FieldKind::Text { .. } => {
             Value::Text(format!("{seed:x} – ö.z-{}", char::from_u32(0x4e00 + u32::from(seed.to_le_bytes()[0])).unwrap()))
         }

@@ -243,7 +243,7 @@ fn choices_flags_and_names_are_read_leniently() {
     assert_eq!(parse(FieldId::Name, "  a\u{202e}b\u{0}\n c  "), Ok(Value::Text("ab c".to_owned())));
     assert_eq!(show(FieldId::Sharding, &Value::Choice("3")), "ZeRO-3");
     let accelerator = Scenario::default().accelerator().unwrap();
-    assert_eq!(show(FieldId::Accelerator, &Value::Text(accelerator.id.clone())), accelerator.name);
+    assert_eq!(show(FieldId::Accelerator, &Value::Text(accelerator.id.to_owned())), accelerator.name);
 }
 
 #[test]

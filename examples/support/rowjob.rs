@@ -5,10 +5,21 @@ pub fn job(row: &Value) -> Job {
     let config = headroom::import::config_json(&c.to_string()).expect("a known model").config;
     let r = &row["run"];
     let n = |k: &str| r[k].as_u64().unwrap_or(1);
-    crate::support::training_job(&config, ParallelLayout::SINGLE, |run| {
+    let mut layout = ParallelLayout::SINGLE;
+    let p = &row["parallel"];
+    let nz = |v: &Value| std::num::NonZeroU64::new(v.as_u64().unwrap_or(1)).unwrap();
+    if !p["fully_sharded"].is_null() {
+        layout.data_parallel_size = nz(&p["fully_sharded"]);
+        layout.sharding = DataSharding::Fsdp;
+        layout.reshard_after_forward = p["reshard_after_forward"] == true;
+        layout.reduce_in_fp32 = p["reduce_dtype"] == "fp32";
+    }
+    layout.tensor_model_parallel_size = nz(&p["tensor_parallel"]);
+    let d = layout.d();
+    crate::support::training_job(&config, layout, |run| {
         run.seq_length = n("seq_length");
         run.micro_batch_size = Some(n("micro_batch_size"));
-        run.global_batch_size = n("micro_batch_size") * n("gradient_accumulation_steps");
+        run.global_batch_size = n("micro_batch_size") * n("gradient_accumulation_steps") * d;
         run.precision = match r["precision"].as_str().unwrap_or("bf16") {
             "fp32" => TrainingPrecision::Fp32,
             "amp_bf16" => TrainingPrecision::AmpBf16,

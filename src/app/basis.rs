@@ -1,7 +1,7 @@
 //! What an answer rests on: rows of the catalog, assumed amounts, and the bibliography. No browser in here.
 
 use super::words::whole;
-use crate::catalog::{AcceleratorRow, ModelRow};
+use crate::catalog::{AcceleratorRow, ModelRow, Provenance};
 use crate::estimator::{Certainty, Estimate};
 use crate::scenario::Scenario;
 use crate::sources::{self, Source, SourceKind};
@@ -39,8 +39,8 @@ fn of_model(row: &ModelRow, changed: bool) -> Ground {
     if !row.verified {
         sentences.push("The shape was not checked against its publisher.".to_owned());
     }
-    push_source(&mut sentences, &row.source, &row.note);
-    Ground { name: row.name.clone(), tag: tag(row.verified, changed), sentences }
+    push_source(&mut sentences, row.provenance());
+    Ground { name: row.name.to_owned(), tag: tag(row.verified, changed), sentences }
 }
 
 fn of_accelerator(row: &AcceleratorRow, changed: bool, unit: MemoryUnit) -> Ground {
@@ -54,9 +54,9 @@ fn of_accelerator(row: &AcceleratorRow, changed: bool, unit: MemoryUnit) -> Grou
         let fields: Vec<&str> = row.unverified_fields.iter().map(|field| field_name(field)).collect();
         sentences.push(format!("Without a checked source: {}.", fields.join(", ")));
     }
-    push_source(&mut sentences, &row.source, &row.note);
+    push_source(&mut sentences, row.provenance());
     let checked = row.verified && row.unverified_fields.is_empty() && !row.memory_basis.is_assumed();
-    Ground { name: row.name.clone(), tag: tag(checked, changed), sentences }
+    Ground { name: row.name.to_owned(), tag: tag(checked, changed), sentences }
 }
 
 const fn tag(checked: bool, changed: bool) -> &'static str {
@@ -67,10 +67,10 @@ const fn tag(checked: bool, changed: bool) -> &'static str {
     }
 }
 
-fn push_source(sentences: &mut Vec<String>, source: &str, note: &str) {
-    sentences.push(format!("Source: {source}"));
-    if !note.is_empty() {
-        sentences.push(note.to_owned());
+fn push_source(sentences: &mut Vec<String>, provenance: &Provenance) {
+    sentences.push(format!("Source: {}", provenance.source));
+    if !provenance.note.is_empty() {
+        sentences.push(provenance.note.to_owned());
     }
 }
 
@@ -159,7 +159,7 @@ mod tests {
 
     #[test]
     fn every_unverified_field_of_the_catalog_has_words() {
-        for field in catalog::accelerators().iter().flat_map(|row| &row.unverified_fields) {
+        for field in catalog::accelerators().iter().flat_map(|row| row.unverified_fields) {
             assert!(!field_name(field).contains(['_', '.']), "{field}");
         }
     }

@@ -33,13 +33,18 @@ impl Html {
         debug_assert_eq!(template.matches("{}").count(), pieces.len(), "one piece for each gap of {template}");
         let mut pieces = pieces.iter();
         for (at, part) in template.split("{}").enumerate() {
-            if at > 0 {
-                if let Some(piece) = pieces.next() {
-                    piece.add_to(self);
-                }
+            if at > 0
+                && let Some(piece) = pieces.next()
+            {
+                piece.add_to(self);
             }
             self.0.push_str(part);
         }
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 
     /// The HTML as text.
@@ -58,6 +63,16 @@ pub fn html(template: &'static str, pieces: &[&dyn Piece]) -> Html {
     let mut html = Html::new();
     html.add(template, pieces);
     html
+}
+
+/// ` attribute` with its leading space where it is on, nothing where it is off.
+pub fn flag(attribute: &'static str, on: bool) -> Option<Html> {
+    on.then(|| html(" {}", &[&attribute]))
+}
+
+/// `true` or `false`, as `aria-pressed` and its like want it.
+pub const fn word_of(on: bool) -> &'static str {
+    if on { "true" } else { "false" }
 }
 
 impl Piece for str {
@@ -119,13 +134,20 @@ impl FromIterator<Html> for Html {
 
 #[cfg(test)]
 mod tests {
-    use super::{Html, html};
+    use super::{Html, flag, html};
 
     #[test]
     fn text_is_escaped_and_markup_is_not() {
         let inner = html("<i>{}</i>", &[&"<script>'&\""]);
         assert_eq!(inner.as_str(), "<i>&lt;script&gt;&#39;&amp;&quot;</i>");
         assert_eq!(html("<p>{}{}</p>", &[&inner, &None::<Html>]).as_str(), format!("<p>{}</p>", inner.as_str()));
+    }
+
+    #[test]
+    fn an_attribute_is_there_or_not() {
+        let button = |off| html("<button{}></button>", &[&flag("disabled", off)]);
+        assert_eq!(button(true).as_str(), "<button disabled></button>");
+        assert_eq!(button(false).as_str(), "<button></button>");
     }
 
     #[test]

@@ -5,29 +5,43 @@
 //!
 //! What needs no browser is compiled everywhere: the words of the page, which the command line shares, and what its tables show.
 
+pub mod answers;
 pub mod basis;
+pub mod curve_view;
+pub mod diff;
+pub mod fields;
 pub mod formula;
+pub mod history;
 pub mod markup;
+pub mod more;
+pub mod panels;
 pub mod report;
 pub mod side;
+pub mod ui;
 pub mod words;
 
 #[cfg(target_arch = "wasm32")]
+mod actions;
+#[cfg(target_arch = "wasm32")]
 pub mod browser;
 #[cfg(target_arch = "wasm32")]
-mod curve_view;
+mod browser_more;
 #[cfg(target_arch = "wasm32")]
-mod fields;
-#[cfg(target_arch = "wasm32")]
-mod history;
+mod browser_worker;
 #[cfg(target_arch = "wasm32")]
 mod page;
 #[cfg(target_arch = "wasm32")]
-mod panels;
+mod pasting;
+#[cfg(target_arch = "wasm32")]
+mod reading;
+#[cfg(target_arch = "wasm32")]
+mod shelf;
 #[cfg(target_arch = "wasm32")]
 pub mod state;
 #[cfg(target_arch = "wasm32")]
-mod ui;
+mod typing;
 
+#[cfg(target_arch = "wasm32")]
+pub use browser_worker::start as answer_questions;
 #[cfg(target_arch = "wasm32")]
 pub use page::{App, start};

@@ -1,214 +1,188 @@
-//! The page itself: what stands where, and how it starts.
+//! How the page starts: it takes over the HTML that stands there already, part by part, and keeps each part up to date.
 
 use leptos::prelude::*;
+use web_sys::Element;
 
-use super::panels::bar::Stack;
-use super::panels::compare::Compare;
-use super::panels::controls::Controls;
-use super::panels::cost::Cost;
-use super::panels::curves::Curves;
-use super::panels::dialogs::{PasteDialog, SaveDialog, ShareDialog};
-use super::panels::evidence::Evidence;
-use super::panels::fixes::Fixes;
-use super::panels::ledger::LedgerTable;
-use super::panels::methods::Methods;
-use super::panels::notices::{Notices, ToastView};
-use super::panels::printed::Printed;
-use super::panels::saved::{SavedPanel, Shelf};
-use super::panels::sources::Assumptions;
-use super::panels::top_bar::TopBar;
-use super::panels::verdict::{Strip, Verdict};
-use super::state::State;
-use super::{browser, panels};
-use crate::app::ui::memo;
+use super::answers::Answers;
+use super::browser_more::keep_panel;
+use super::history::Snapshot;
+use super::markup::Html;
+use super::more::wire::What;
+use super::panels::{
+    bar, compare, controls, cost, curves, dialogs, fixes, frame, ledger, notices, printed, saved, top_bar, verdict,
+};
+use super::shelf::Shelf;
+use super::state::{Dialog, State};
+use super::ui::Ui;
+use super::{actions, browser, reading, typing};
+use crate::planner::Axis;
 use crate::scenario::codec::decode;
 
-/// Width and height of a curve and of the bar on the page, CSS pixels; nothing while they are not shown.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Sizes {
-    plot: Option<(u16, u16)>,
-    bar: Option<(u16, u16)>,
-}
-
-/// The sizes now.
-fn sizes() -> Sizes {
-    Sizes { plot: browser::size_of("plot-seq"), bar: browser::size_of("stack") }
-}
-
-/// Starts the page: reads the link, then takes the place of the frame that the HTML shows until here.
+/// Starts the page in the element `app`.
 pub fn start() {
     browser::install_panic_hook();
     if let Some(theme) = browser::saved_theme() {
         browser::set_theme(&theme);
     }
-    let sizes = sizes();
-    let Some(host) = browser::host_beside_frame() else { return };
-    leptos::mount::mount_to(host, move || view! { <App at_start=sizes /> }).forget();
+    let Some(root) = browser::root() else { return };
+    leptos::mount::mount_to(root, || view! { <App /> }).forget();
 }
 
-/// How far the page is built. Each part is a task of its own, so that the browser can paint and take input in between; the first
-/// screen takes the frame's place when it is whole.
-#[derive(Clone, Copy)]
-struct Built(RwSignal<u8>);
-
-const BAR: u8 = 0;
-const ANSWER: u8 = 1;
-const FORM: u8 = 2;
-const CURVES: u8 = 3;
-const LEDGER: u8 = 4;
-const REST: u8 = 5;
-
-impl Built {
-    /// Builds part after part.
-    fn go_on(self, whole: impl Fn() + Copy + 'static) {
-        browser::after(0, move || {
-            let part = self.0.get_untracked();
-            if part == CURVES {
-                browser::replace_frame();
-                whole();
-            }
-            if part < REST {
-                self.0.set(part + 1);
-                self.go_on(whole);
-            }
-        });
-    }
-
-    /// The view once that part is reached.
-    fn when(self, part: u8, view: impl Fn() -> AnyView + Send + Sync + 'static) -> impl IntoView {
-        let reached = memo(move || self.0.get() >= part);
-        move || reached.get().then(&view)
-    }
-}
-
-/// The whole page.
+/// The page: its state, what happens on events, and its parts. They stand in the HTML, so that the component itself adds nothing.
 #[component]
-pub fn App(
-    /// Sizes of a curve and of the bar, where the frame of the HTML had them.
-    #[prop(optional)]
-    at_start: Sizes,
-) -> impl IntoView {
+pub fn App() -> impl IntoView {
     let decoded = decode(&browser::fragment());
-    let state = State::new(decoded.scenario, decoded.compare);
+    let state = State::new(decoded.scenario, decoded.compare, Ui::default());
     for notice in decoded.notices {
         state.tell(notice, true);
     }
-    provide_context(state);
-    provide_context(Shelf::new(state));
-    resize(state, at_start);
-    browser::on_resize(move || resize(state, sizes()));
+    let largest = state.answers.with_untracked(|answers| ledger::opened_at_start(&answers.estimate));
+    state.page(|ui| ui.open.extend(largest));
+    Shelf(state).open_up();
+    resize(state);
+    browser::on_resize(move || resize(state));
     browser::keep_link(state);
     browser::on_link_change(move |link| follow(state, &link));
     browser::on_undo_keys(move || state.undo(), move || state.redo());
-    browser::announce(memo(move || panels::verdict::spoken(state)));
-    let built = Built(RwSignal::new(BAR));
-    provide_context(built);
+    actions::listen(state);
+    reading::listen(state);
+    typing::listen(state);
+    browser::announce(Box::new(move || state.answers.with(|answers| state.ui.with(|ui| verdict::spoken(answers, ui)))));
+    if let Some(root) = browser::root() {
+        browser::patch_inside(&root, &frame::first_screen());
+    }
+    build(state, 0);
+}
+
+/// The parts in the order in which they are taken over. Each is a task of its own, so that the browser can paint and take input in
+/// between.
+const STEPS: [fn(State); 5] = [answer, form, plots, table, rest];
+
+fn build(state: State, step: usize) {
+    let Some(part) = STEPS.get(step) else { return browser::after(0, browser::is_live) };
+    later(state, move || {
+        part(state);
+        build(state, step + 1);
+    });
+}
+
+/// Runs something in a task of its own, for as long as the page.
+fn later(state: State, action: impl FnOnce() + 'static) {
+    browser::after(0, move || match &state.owner {
+        Some(owner) => owner.with(action),
+        None => action(),
+    });
+}
+
+/// What writes a part of the page.
+type Part = fn(&Snapshot, &Answers, &Ui) -> Html;
+
+/// Keeps a part what its function says.
+fn show(state: State, name: &'static str, part: Part) {
+    show_then(state, name, part, |_| {});
+}
+
+fn show_then(state: State, name: &'static str, part: Part, changed: fn(&Element)) {
+    let html = move || state.said.with(|said| state.answers.with(|answers| state.ui.with(|ui| part(said, answers, ui))));
+    browser::show(name, Box::new(html), changed);
+}
+
+fn answer(state: State) {
+    show(state, "bar", |said, _, ui| top_bar::top_bar(&said.scenario, ui));
+    show(state, "notices", |_, _, ui| notices::notices(ui));
+    show(state, "strip", |_, answers, _| verdict::strip(answers));
+    show(state, "verdict", |_, answers, ui| verdict::verdict(answers, ui));
+    show(state, "stack", |_, answers, ui| bar::stack(answers, ui.bar_width));
+    show(state, "fixes", |_, answers, _| fixes::fixes(answers));
+}
+
+/// The parts of the form, with their inputs.
+const FORM: [(&str, Part); 10] = [
+    ("group-0", |said, answers, ui| controls::section(0, &said.scenario, answers, ui)),
+    ("group-1", |said, answers, ui| controls::section(1, &said.scenario, answers, ui)),
+    ("group-2", |said, answers, ui| controls::section(2, &said.scenario, answers, ui)),
+    ("fold-0", |said, answers, ui| controls::fold(0, &said.scenario, answers, ui)),
+    ("fold-1", |said, answers, ui| controls::fold(1, &said.scenario, answers, ui)),
+    ("fold-2", |said, answers, ui| controls::fold(2, &said.scenario, answers, ui)),
+    ("fold-3", |said, answers, ui| controls::fold(3, &said.scenario, answers, ui)),
+    ("fold-4", |said, answers, ui| controls::fold(4, &said.scenario, answers, ui)),
+    ("fold-5", |said, answers, ui| controls::fold(5, &said.scenario, answers, ui)),
+    ("fold-6", |said, answers, ui| controls::fold(6, &said.scenario, answers, ui)),
+];
+
+fn form(state: State) {
+    show(state, "mode", |said, _, _| controls::mode_switch(said.scenario.mode()));
+    for (name, part) in FORM {
+        show_then(state, name, part, browser::fill_inputs);
+    }
+}
+
+fn plots(state: State) {
+    show(state, "tabs", |_, _, ui| curves::tabs(ui));
+    plot(state, Axis::SeqLength, ["curve-seq", "svg-seq", "cursor-seq"]);
+    plot(state, Axis::Gpus, ["curve-gpus", "svg-gpus", "cursor-gpus"]);
     // Without a frame of the same size the charts find their room once they are on the page.
-    built.go_on(move || resize(state, sizes()));
-    view! {
-        <a class="skip" href="#answer" on:click=move |event| {
-            // The fragment is the scenario's: the jump must not write another one.
-            event.prevent_default();
-            browser::focus("answer");
-        }>"Skip to the answer"</a>
-        <TopBar />
-        <Notices />
-        <Strip />
-        <main class="page">
-            {built.when(REST, || view! { <Printed /> }.into_any())}
-            <Desk />
-            {built.when(LEDGER, || view! { <Below /> }.into_any())}
-        </main>
-        {built.when(LEDGER, || view! { <Foot /> }.into_any())}
-        {built.when(REST, || view! { <ShareDialog /> <PasteDialog /> <SaveDialog /> <ToastView /> }.into_any())}
-        <p id="announcer" class="sr" aria-live="polite"></p>
-    }
+    resize(state);
 }
 
-/// The first screen: form and answer.
-#[component]
-fn Desk() -> impl IntoView {
-    let built = expect_context::<Built>();
-    view! {
-        <div class="desk">
-            {built.when(FORM, || view! { <Controls /> }.into_any())}
-            <section class="answer" id="answer" tabindex="-1" aria-label="Answer">
-                {built.when(ANSWER, || view! { <Verdict /> <Stack /> <Fixes /> }.into_any())}
-                {built.when(CURVES, || view! { <Curves /> }.into_any())}
-            </section>
-        </div>
-    }
-    .into_any()
+fn plot(state: State, axis: Axis, [panel, picture, line]: [&'static str; 3]) {
+    let html = move || {
+        state.plots.with(|plots| state.answers.with(|answers| state.ui.with(|ui| curves::panel(plots, axis, answers, ui))))
+    };
+    browser::show(panel, Box::new(html), |_| {});
+    later(state, move || {
+        let html = move || state.plots.with(|plots| curves::picture(plots, axis));
+        browser::show(picture, Box::new(html), |_| {});
+        let cursor = move || state.ui.with(|ui| curves::cursor(ui.cursors, axis));
+        browser::place_cursor(line, Box::new(move || state.plots.with(|plots| curves::left(plots.along(axis), cursor()))));
+        browser::announce(Box::new(move || {
+            let unit = state.answers.with(|answers| answers.unit);
+            state.plots.with(|plots| curves::spoken(plots.along(axis), cursor(), unit))
+        }));
+    });
 }
 
-/// Everything below the first screen.
-#[component]
-fn Below() -> impl IntoView {
-    let built = expect_context::<Built>();
-    view! {
-        <div class="below">
-            <section class="section">
-                <div class="pair">
-                    <div>
-                        <div class="section__head">
-                            <h2>"Where the memory goes"</h2>
-                            <p class="section__note">"On the fullest GPU, at the fullest moment. Open a line to see what is behind it."</p>
-                        </div>
-                        <LedgerTable />
-                    </div>
-                    <div>
-                        <Cost />
-                    </div>
-                </div>
-            </section>
-            {built.when(REST, || view! { <Rest /> }.into_any())}
-        </div>
+fn table(state: State) {
+    for (name, html) in [("below", frame::below as fn() -> Html), ("foot", frame::foot), ("dialogs", frame::dialogs)] {
+        browser::put(name, &html());
     }
-    .into_any()
+    show(state, "ledger", |_, answers, ui| ledger::ledger(answers, ui));
+    show(state, "cost", |_, answers, _| cost::cost(answers));
 }
 
-/// What is read last.
-#[component]
-fn Rest() -> impl IntoView {
-    view! {
-        <section class="section section--screen">
-            <Methods />
-        </section>
-        <section class="section section--screen">
-            <div class="pair pair--even">
-                <SavedPanel />
-                <Compare />
-            </div>
-        </section>
-        <section class="section section--screen">
-            <Assumptions />
-            <Evidence />
-        </section>
-    }
-    .into_any()
+fn rest(state: State) {
+    show(state, "saved", |_, _, ui| saved::saved(ui, browser::local_date));
+    show(state, "compare", |said, answers, _| compare::compare(said, answers));
+    show(state, "toast", |_, _, ui| notices::toast(ui));
+    keep_panel(state, What::Methods, "methods");
+    keep_panel(state, What::Evidence, "evidence");
+    write_printed(state);
+    browser::before_print(move || write_printed(state));
+    show(state, "printed-link", |said, _, ui| {
+        printed::printed_link(&browser::link_to(&browser::fragment_of(said)), &ui.printed_at)
+    });
+    show(state, "in-share", |said, _, ui| {
+        let link = (ui.dialog == Some(Dialog::Share)).then(|| browser::link_to(&browser::fragment_of(said)));
+        dialogs::share::share(link.as_deref(), ui.copied)
+    });
+    show(state, "in-paste", |_, _, ui| dialogs::paste::paste((ui.dialog == Some(Dialog::Paste)).then_some(&ui.pasted)));
+    show(state, "in-save", |said, _, ui| dialogs::save::save((ui.dialog == Some(Dialog::Save)).then_some(&said.scenario)));
+    browser::keep_dialogs(Box::new(move || state.ui.with(|ui| ui.dialog.map(dialogs::id_of).unwrap_or_default())));
 }
 
-/// Version and what the page does with data.
-#[component]
-fn Foot() -> impl IntoView {
-    view! {
-        <footer class="foot">
-            <span>"Headroom " {env!("CARGO_PKG_VERSION")}</span>
-            <span>"Everything is computed in this browser. Nothing is sent anywhere."</span>
-            <span>"MIT or Apache-2.0"</span>
-            <button type="button" class="link" on:click=|_| browser::switch_theme()>"Switch between light and dark"</button>
-        </footer>
-    }
+/// Only paper shows it: all inputs are written when the page is printed, the link with every change.
+fn write_printed(state: State) {
+    browser::put("printed", &printed::printed(&state.scenario_now()));
+    state.page(|ui| ui.printed_at = browser::local_date(browser::clock_ms()));
 }
 
 /// Takes over the sizes that the charts have on the page.
-fn resize(state: State, Sizes { plot, bar }: Sizes) {
-    if let Some(size) = plot.filter(|size| *size != state.plot_size.get_untracked()) {
-        state.plot_size.set(size);
-    }
-    if let Some((width, _)) = bar.filter(|(width, _)| *width != state.bar_width.get_untracked()) {
-        state.bar_width.set(width);
-    }
+fn resize(state: State) {
+    let (plot, bar) = (browser::size_of("plot-seq"), browser::size_of("stack"));
+    state.page(|ui| {
+        ui.plot_size = plot.unwrap_or(ui.plot_size);
+        ui.bar_width = bar.map_or(ui.bar_width, |(width, _)| width);
+    });
 }
 
 /// Opens a link that was pasted into the address bar, or gone back to.

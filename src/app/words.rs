@@ -113,7 +113,7 @@ pub fn gpus(count: u64) -> String {
 /// The model's name, with a word where its shape was changed.
 pub fn model_name(scenario: &Scenario) -> String {
     let Value::Text(id) = scenario.get(FieldId::Model) else { return "this model".to_owned() };
-    let name = catalog::model(&id).map_or(id, |row| row.name.clone());
+    let name = catalog::model(&id).map_or(id, |row| row.name.to_owned());
     let changed = crate::scenario::fields().iter().any(|field| field.group.is_architecture() && scenario.is_set(field.id));
     if changed { format!("{name} (changed)") } else { name }
 }
@@ -121,7 +121,7 @@ pub fn model_name(scenario: &Scenario) -> String {
 /// The accelerator's name.
 pub fn accelerator_name(scenario: &Scenario) -> String {
     let Value::Text(id) = scenario.get(FieldId::Accelerator) else { return "GPU".to_owned() };
-    catalog::accelerator(&id).map_or(id, |row| row.name.clone())
+    catalog::accelerator(&id).map_or(id, |row| row.name.to_owned())
 }
 
 /// The scenario in one short line.

@@ -1,125 +1,31 @@
 //! Known models.
 
-use std::sync::LazyLock;
-
-use serde::Deserialize;
-
 use crate::config::{Family, HiddenAct, LayerSet, Mla, MlpKind, ModelConfig, Moe, Normalization, PositionEmbedding};
 
 /// One published model.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ModelRow {
     /// Short stable name of letters, digits, `-` and `.`; links carry it.
-    pub id: String,
+    pub id: &'static str,
     /// Name shown to people.
-    pub name: String,
+    pub name: &'static str,
     /// Models listed together.
-    pub family: String,
+    pub family: &'static str,
     /// Other names that find this row, such as the Hugging Face repository.
-    pub aliases: Vec<String>,
+    pub aliases: &'static [&'static str],
     /// The architecture.
-    #[serde(deserialize_with = "architecture")]
     pub config: ModelConfig,
     /// The exact count of parameters that was published, if any.
     pub published_parameters: Option<u64>,
     /// Whether the row was checked against a source that was read.
     pub verified: bool,
-    /// Where shape and count come from.
-    pub source: String,
-    /// What else to know; may be empty.
-    pub note: String,
 }
 
-/// The architecture as written in the data file: the common shape of today's models need not be spelled out.
-#[derive(Deserialize)]
-#[serde(remote = "ModelConfig", deny_unknown_fields)]
-#[expect(clippy::struct_excessive_bools, clippy::struct_field_names, reason = "mirrors ModelConfig field by field")]
-struct Architecture {
-    hidden_size: u64,
-    num_hidden_layers: u64,
-    num_attention_heads: u64,
-    num_key_value_heads: u64,
-    head_dim: u64,
-    intermediate_size: u64,
-    vocab_size: u64,
-    max_position_embeddings: u64,
-    #[serde(default)]
-    position_rows: u64,
-    #[serde(default)]
-    normalization: Normalization,
-    #[serde(default)]
-    mlp: MlpKind,
-    #[serde(default)]
-    position_embedding: PositionEmbedding,
-    #[serde(default)]
-    attention_bias: bool,
-    #[serde(default)]
-    attention_output_bias: bool,
-    #[serde(default)]
-    mlp_bias: bool,
-    #[serde(default)]
-    tie_word_embeddings: bool,
-    #[serde(default)]
-    qk_norm: bool,
-    #[serde(default)]
-    embedding_norm: bool,
-    #[serde(default = "two")]
-    norms_per_block: u64,
-    #[serde(default = "yes")]
-    final_norm: bool,
-    #[serde(default)]
-    family: Family,
-    #[serde(default)]
-    hidden_act: HiddenAct,
-    #[serde(default)]
-    rotary_dim: Option<u64>,
-    #[serde(default)]
-    sliding_window: Option<u64>,
-    #[serde(default)]
-    sliding_layers: LayerSet,
-    #[serde(default)]
-    moe: Option<Moe>,
-    #[serde(default)]
-    mla: Option<Mla>,
-    #[serde(default)]
-    parallel_residual: bool,
-    #[serde(default)]
-    attention_sinks: bool,
-    #[serde(default)]
-    attn_logit_softcapping: bool,
-    #[serde(default)]
-    final_logit_softcapping: bool,
-    #[serde(default)]
-    lm_head_bias: bool,
-    #[serde(default)]
-    word_embed_proj_dim: Option<u64>,
-    #[serde(default)]
-    new_decoder_architecture: bool,
-}
-
-const fn two() -> u64 {
-    2
-}
-
-const fn yes() -> bool {
-    true
-}
-
-/// Reads the architecture; a table of positions has a row per position unless the file says otherwise.
-fn architecture<'de, D: serde::Deserializer<'de>>(source: D) -> Result<ModelConfig, D::Error> {
-    let mut config = Architecture::deserialize(source)?;
-    if config.position_rows == 0 {
-        config.position_rows = config.max_position_embeddings;
-    }
-    Ok(config)
-}
-
-static MODELS: LazyLock<Vec<ModelRow>> = LazyLock::new(|| serde_json::from_str(include_str!("models.json")).unwrap_or_default());
+static MODELS: &[ModelRow] = include!(concat!(env!("OUT_DIR"), "/models.rs"));
 
 /// All known models, in the order they are listed.
 pub fn models() -> &'static [ModelRow] {
-    &MODELS
+    MODELS
 }
 
 /// The model with that id or other name, in any case.
@@ -130,5 +36,5 @@ pub fn models() -> &'static [ModelRow] {
 /// assert_eq!(llama.config.num_key_value_heads, 8);
 /// ```
 pub fn model(id_or_alias: &str) -> Option<&'static ModelRow> {
-    models().iter().find(|row| super::answers_to(&row.id, &row.aliases, id_or_alias))
+    models().iter().find(|row| super::answers_to(row.id, row.aliases, id_or_alias))
 }

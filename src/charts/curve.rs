@@ -199,7 +199,7 @@ type Shape<'a> = DynElement<'static, SVGBackend<'a>, (f64, f64)>;
 #[derive(Default)]
 struct Shapes<'a>(Vec<Shape<'a>>);
 
-impl<'a> Shapes<'a> {
+impl Shapes<'_> {
     /// The layers from the whole stack down, so that each covers the one above it and no seam shows.
     fn layers(&mut self, plan: &Plan) {
         let used = (0..KINDS).rev().filter(|kind| plan.outline.used.get(*kind).copied().unwrap_or(false));

@@ -110,6 +110,8 @@ pub struct ModelConfig {
     pub word_embed_proj_dim: Option<u64>,
     /// Falcon's decoder with a norm each for attention and feed-forward (`new_decoder_architecture`).
     pub new_decoder_architecture: bool,
+    /// A dense layer over the first token in place of an output head (BERT without a task).
+    pub pooler: bool,
 }
 
 impl ModelConfig {
@@ -153,6 +155,7 @@ impl ModelConfig {
             lm_head_bias: false,
             word_embed_proj_dim: None,
             new_decoder_architecture: false,
+            pooler: false,
         }
     }
 

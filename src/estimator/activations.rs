@@ -95,10 +95,19 @@ fn training(scope: &Scope, (recompute, moment): (Recompute, Moment), lines: &mut
         saved(scope, &list.embedding, stage.in_flight, "Saved by the embedding for its own backward.", |_| true, lines);
     }
     // At the end of backward this micro-batch's blocks are done but for the first; those in flight behind it are still whole.
-    let done = if moment == Moment::BackwardEnds { stage.layers.saturating_sub(1) } else { 0 };
-    let count = stage.layers.saturating_mul(stage.in_flight).saturating_sub(done);
+    let ends = moment == Moment::BackwardEnds;
+    let alive = |layers: u64, first: bool| {
+        let done = if ends { layers.saturating_sub(u64::from(first)) } else { 0 };
+        layers.saturating_mul(stage.in_flight).saturating_sub(done)
+    };
     let note = "Saved in forward by every block for its backward.";
-    saved(scope, &list.block, count, note, |tensor| survives(tensor.kept, recompute), lines);
+    let other_first = scope.starts_with_other();
+    let kinds = [(&list.block, stage.layers.saturating_sub(stage.other), !other_first), (&list.other, stage.other, other_first)];
+    for (ops, layers, first) in kinds {
+        if layers > 0 {
+            saved(scope, ops, alive(layers, first), note, |tensor| survives(tensor.kept, recompute), lines);
+        }
+    }
     if moment == Moment::Loss {
         let note = "Saved by the head and the loss; released once the loss's backward is through.";
         saved(scope, &list.head, 1, note, |_| true, lines);
@@ -144,16 +153,18 @@ fn temporary(bytes: Bytes, tensors: Vec<TensorLine>, label: &'static str, note: 
 }
 
 fn serving(scope: &Scope, lines: &mut Vec<LineItem>) {
-    let (list, layers, t) = (scope.list, scope.stage.layers, scope.job.layout().t());
-    let cached = ops::tensors(&list.block, Role::KvCache)
-        .map(|(op, tensor)| tensor_line(op, tensor, layers, tensor.bytes_per_rank(t, false) * layers));
+    let (list, t) = (scope.list, scope.job.layout().t());
+    let cache = ops::cache(&ops::lowering(scope.job), scope.stage.range(scope.job));
+    let held = cache.op.tensors.iter().zip(&cache.layers);
+    let cached = held.map(|(tensor, layers)| tensor_line(&cache.op, tensor, *layers, tensor.bytes_per_rank(t, false) * *layers));
     let (bytes, tensors) = scope.sum(cached);
-    let note = "Keys and values of every token of every sequence, in every block.";
+    let note = "What attention looks back on, for every sequence and block: no more tokens than a block's window.";
     let (kind, source, certainty) = (MemoryKind::KvCache, sources::VLLM, Certainty::Exact);
     lines.push(LineItem { kind, label: "KV cache", bytes, tensors, note, source, certainty });
     let (attention, feed_forward) = list.halves();
+    let other = list.other.get(list.attention_operations..).unwrap_or_default();
     let note = "The larger half of one block while a chunk of a prompt goes through.";
-    let halves = [attention, feed_forward].map(|half| workspace(scope, half, "Prefill working set", note));
+    let halves = [attention, feed_forward, other].map(|half| workspace(scope, half, "Prefill working set", note));
     lines.extend(halves.into_iter().flatten().max_by_key(|line| line.bytes));
     if scope.stage.head {
         lines.extend(workspace(scope, &list.head, "Logits", "Logits of each sequence's last token, in fp32."));

@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use crate::config::{DataSharding, Job, Run};
+use crate::config::{DataSharding, Job, Run, TrainingRun};
 
 /// A rule that the layout breaks; its text is one sentence.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -49,6 +49,44 @@ pub enum Blocker {
         /// Pipeline degree.
         p: u64,
     },
+    /// Context-parallel ranks each take two pieces of a sequence, so that causal attention gives all the same work.
+    #[error(
+        "a sequence of {seq_length} tokens does not split into {pieces} equal pieces, two for each of {ranks} context-parallel ranks"
+    )]
+    Context {
+        /// Tokens of a sequence.
+        seq_length: u64,
+        /// Pieces wanted.
+        pieces: u64,
+        /// Context-parallel ranks.
+        ranks: u64,
+    },
+    /// Experts cannot be dealt out evenly.
+    #[error("{experts} experts do not split evenly over {ranks} expert-parallel ranks")]
+    Experts {
+        /// Experts in a layer.
+        experts: u64,
+        /// Expert-parallel ranks.
+        ranks: u64,
+    },
+    /// The ranks of a stage cannot be grouped for the experts.
+    #[error("{ranks} ranks of a pipeline stage do not split into groups of {group} for the experts")]
+    ExpertGroups {
+        /// Tensor-, context- and data-parallel ranks of a stage.
+        ranks: u64,
+        /// Expert-parallel times expert-tensor-parallel ranks.
+        group: u64,
+    },
+    /// Blocks do not divide into the chunks of an interleaved pipeline.
+    #[error("{layers} layers do not divide into {chunks} chunks on each of {p} pipeline stages")]
+    Chunks {
+        /// Blocks.
+        layers: u64,
+        /// Chunks of a stage.
+        chunks: u64,
+        /// Pipeline degree.
+        p: u64,
+    },
     /// `DeepSpeed` forbids pipelines with ZeRO 2 and 3.
     #[error("DeepSpeed does not combine pipeline parallelism with ZeRO stage 2 or 3; use stage 1 or FSDP")]
     PipelineWithZero,
@@ -59,6 +97,7 @@ pub(super) fn blockers(job: &Job) -> Vec<Blocker> {
     let mut found = Vec::new();
     model(job, &mut found);
     if let Run::Training(run) = job.run() {
+        megatron(job, run, &mut found);
         let (batch, ranks) = (run.global_batch_size, job.layout().d());
         if ranks > batch {
             found.push(Blocker::TooManyRanks { batch, ranks });
@@ -74,6 +113,28 @@ pub(super) fn blockers(job: &Job) -> Vec<Blocker> {
         }
     }
     found
+}
+
+/// What Megatron-LM's own degrees must divide.
+fn megatron(job: &Job, run: &TrainingRun, found: &mut Vec<Blocker>) {
+    let layout = job.layout();
+    let (ranks, ep, chunks, p) = (layout.cp(), layout.ep(), layout.chunks(), layout.p());
+    if ranks > 1 && !run.seq_length.is_multiple_of(2 * ranks) {
+        found.push(Blocker::Context { seq_length: run.seq_length, pieces: 2 * ranks, ranks });
+    }
+    if let Some(moe) = &job.model().moe {
+        if !moe.num_experts.is_multiple_of(ep) {
+            found.push(Blocker::Experts { experts: moe.num_experts, ranks: ep });
+        }
+        let (stage, group) = (layout.world_size() / p, ep.saturating_mul(layout.etp()));
+        if ep > 1 && !stage.is_multiple_of(group) {
+            found.push(Blocker::ExpertGroups { ranks: stage, group });
+        }
+    }
+    let layers = job.model().num_hidden_layers;
+    if chunks > 1 && layers.is_multiple_of(p) && !layers.is_multiple_of(p.saturating_mul(chunks)) {
+        found.push(Blocker::Chunks { layers, chunks, p });
+    }
 }
 
 fn model(job: &Job, found: &mut Vec<Blocker>) {

@@ -1,7 +1,7 @@
 //! FLOPs of a training step from the operation list; time and cost at a stated utilisation.
 
 use crate::config::{AttentionKernel, Job, Recompute};
-use crate::ops::{self, OpList};
+use crate::ops::{self, Op, OpList};
 use crate::units::{Flops, FlopsPerSecond, Seconds, to_f64};
 
 /// Compute of a training run. FLOPs count a multiply-add as two and attention as the full square of tokens.
@@ -58,9 +58,9 @@ const CHINCHILLA_TOKENS_PER_PARAMETER: f64 = 20.0;
 pub(super) fn compute(job: &Job, list: &OpList) -> Option<Compute> {
     let run = job.training()?;
     let micro_batches = to_f64(run.global_batch_size) / to_f64(job.micro_batch_size());
-    let layers = to_f64(list.num_hidden_layers);
-    let attention = list.block.iter().filter(|op| op.attention_core).map(|op| op.forward).sum::<Flops>() * layers;
-    let block = ops::forward(&list.block) * layers;
+    let core = |ops: &[Op]| ops.iter().filter(|op| op.attention_core).map(|op| op.forward).sum::<Flops>();
+    let attention = list.over_blocks(core);
+    let block = list.over_blocks(ops::forward);
     let per_micro_batch = list.forward();
     let recomputed = match (run.recompute, run.attention) {
         (Recompute::Full, _) => block,

@@ -17,10 +17,10 @@ pub use compute::Compute;
 pub use ledger::{Certainty, Ledger, LineItem, MemoryKind, TensorLine};
 pub use overhead::FRAMEWORK_CONTEXT;
 pub use states::GATHERED_WEIGHTS;
-pub use timeline::{Event, events, measured};
+pub use timeline::{Event, Phase, Stretch, Timeline, events};
 
 use crate::config::{Job, Kernels, Recompute, Run, TrainingRun};
-use crate::ops::{self, OpList, Role};
+use crate::ops::{self, OpList};
 use crate::units::Bytes;
 use stage::Scope;
 
@@ -75,6 +75,8 @@ pub struct Estimate {
     pub ledger: Ledger,
     /// The moments compared.
     pub moments: Vec<Moment>,
+    /// The step from forward to the optimizer; `None` when serving, and for kernels whose step is not played operator by operator.
+    pub timeline: Option<Timeline>,
     /// The moment of the peak.
     pub peak_moment: &'static str,
     /// The pipeline stage that holds most, counted from 0.
@@ -126,7 +128,14 @@ impl Estimate {
 /// Estimates a job on its most loaded rank.
 pub fn estimate(job: &Job) -> Estimate {
     let list = ops::lower(&ops::lowering(job));
-    let (ledger, peak_moment, peak_stage, moments) = if let Some(run) = megatron_run(job) {
+    let mut timeline = None;
+    let (ledger, peak_moment, peak_stage, moments) = if let Some(run) = played_run(job) {
+        let played = timeline::most_loaded(job, run, false);
+        let mut lines = played.lines();
+        overhead::add(job, &mut lines);
+        timeline = Some(played.timeline());
+        (Ledger { lines }, played.name(), played.stage(), played.moments())
+    } else if let Some(run) = megatron_run(job) {
         let peak = megatron::peak(job, run, None, true);
         (Ledger { lines: peak.lines }, peak.name, peak.stage, peak.moments)
     } else {
@@ -134,24 +143,29 @@ pub fn estimate(job: &Job) -> Estimate {
         let ledger = Ledger { lines: alive(&Scope { detail: true, ..peak.scope }, peak.moment) };
         (ledger, peak.name(), peak.scope.stage.index, moments)
     };
-    let [embedding, block, head] = [&list.embedding, &list.block, &list.head].map(|ops| ops::parameters(ops));
-    let blocks = block.saturating_mul(list.num_hidden_layers);
+    let [embedding, head] = [&list.embedding, &list.head].map(|ops| ops::parameters(ops));
+    let total = list.parameters();
+    let blocks = total.saturating_sub(embedding.saturating_add(head));
     Estimate {
         ledger,
         peak_moment,
         peak_stage,
         moments,
+        timeline,
         capacity: job.cluster().accelerator.memory,
         blockers: blockers::blockers(job),
-        parameters: ParameterCount { total: list.parameters(), embedding, blocks, head },
+        parameters: ParameterCount { total, embedding, blocks, head },
         compute: compute::compute(job, &list),
-        kv_cache_per_token: kv_cache_per_token(job, &list),
+        kv_cache_per_token: kv_cache_per_token(job),
     }
 }
 
 /// Memory by kind at the peak on the most loaded rank, in the order of [`MemoryKind::ALL`]: what [`estimate`]'s ledger adds up to,
 /// without its lines. For curves and searches, which ask hundreds of times.
 pub fn memory_by_kind(job: &Job) -> [Bytes; 7] {
+    if let Some(run) = played_run(job) {
+        return overhead::on_top(job, timeline::most_loaded(job, run, false).peak());
+    }
     if let Some(run) = megatron_run(job) {
         return Ledger { lines: megatron::peak(job, run, None, false).lines }.by_kind();
     }
@@ -171,6 +185,20 @@ pub fn stage_ledger(job: &Job, stage: u64) -> Option<Ledger> {
 pub fn stage_after_forward(job: &Job, stage: u64) -> Option<Ledger> {
     let run = megatron_run(job)?;
     Some(Ledger { lines: megatron::after_forward(job, run, stage) })
+}
+
+/// Memory by kind on one rank, in the order of [`MemoryKind::ALL`], without overheads outside the model: when forward has ended
+/// (the loss computed, nothing released) and at the peak of the step.
+///
+/// `None` when serving, and for kernels whose step is not played operator by operator.
+pub fn measured(job: &Job) -> Option<([Bytes; 7], [Bytes; 7])> {
+    let played = timeline::most_loaded(job, played_run(job)?, false);
+    Some((played.after_forward(), played.peak()))
+}
+
+/// The training run, if its step is played operator by operator.
+fn played_run(job: &Job) -> Option<&TrainingRun> {
+    job.training().filter(|run| timeline::is_played(run))
 }
 
 /// The training run, if Megatron-LM runs it.
@@ -233,10 +261,10 @@ fn alive(scope: &Scope, moment: activations::Moment) -> Vec<LineItem> {
     lines
 }
 
-/// Keys and values of one token: the cache's tensors with a context of one token and one sequence.
-fn kv_cache_per_token(job: &Job, list: &OpList) -> Option<Bytes> {
-    let Run::Serving(run) = job.run() else { return None };
-    let tokens = run.context_length.saturating_mul(run.concurrent_sequences).max(1);
-    let block: Bytes = ops::tensors(&list.block, Role::KvCache).map(|(_, tensor)| tensor.bytes()).sum();
-    Some(Bytes((block * list.num_hidden_layers).0 / tokens))
+/// Keys and values of one token: the cache with a context of one token and one sequence, which every window holds.
+fn kv_cache_per_token(job: &Job) -> Option<Bytes> {
+    let Run::Serving(_) = job.run() else { return None };
+    let one = ops::Lowering { context_length: 1, concurrent_sequences: 1, ..ops::lowering(job) };
+    let cache = ops::cache(&one, 0..job.model().num_hidden_layers);
+    Some(cache.op.tensors.iter().zip(&cache.layers).map(|(tensor, layers)| tensor.bytes() * *layers).sum())
 }

@@ -61,7 +61,10 @@ pub(super) fn gradients(scope: &Scope, exist: Gradients, lines: &mut Vec<LineIte
         Gradients::BeforeFirstBlock => {
             // A tied embedding has had its gradient since the head's backward.
             let embedding = if scope.stage.embedding && own.has_head_weight { own.embedding } else { 0 };
-            (total.saturating_sub(own.block.saturating_add(embedding)), "All but those of the first block and the embedding.")
+            (
+                total.saturating_sub(scope.first_block().saturating_add(embedding)),
+                "All but those of the first block and the embedding.",
+            )
         }
         Gradients::All => (total, "One per parameter."),
     };
@@ -82,7 +85,13 @@ fn held<'a>(scope: &Scope<'a>) -> impl Iterator<Item = Held<'a>> + use<'a> {
     let (list, stage, t) = (scope.list, scope.stage, scope.job.layout().t());
     let embedding = if stage.embedding { usize::MAX } else { usize::from(scope.copies_embedding()) };
     let head: &[Op] = if stage.head { &list.head } else { &[] };
-    let parts = [(&list.embedding[..], embedding, 1), (&list.block[..], usize::MAX, stage.layers), (head, usize::MAX, 1)];
+    let usual = stage.layers.saturating_sub(stage.other);
+    let parts = [
+        (&list.embedding[..], embedding, 1),
+        (&list.block[..], usize::MAX, usual),
+        (&list.other[..], usize::MAX, stage.other),
+        (head, usize::MAX, 1),
+    ];
     parts.into_iter().flat_map(move |(ops, most, count)| {
         ops::tensors(ops, Role::Parameter).take(most).map(move |(op, tensor)| {
             let elements = tensor.elements_per_rank(t, false).0.saturating_mul(count);
@@ -212,8 +221,10 @@ pub(super) fn gathered(scope: &Scope, blocks: u64) -> Option<LineItem> {
     let part = |held: bool, count: u64| if held { count } else { 0 };
     let ends = part(stage.embedding, own.embedding).saturating_add(part(stage.head, own.head));
     let (parameters, source) = match sharding {
-        DataSharding::Fsdp => (ends.saturating_add(own.block.saturating_mul(blocks.min(stage.layers))), sources::FSDP2),
-        _ => (ends.saturating_add(own.block.saturating_mul(stage.layers)).min(MAX_LIVE_PARAMETERS), sources::DEEPSPEED),
+        DataSharding::Fsdp => {
+            (ends.saturating_add(own.block.max(own.other).saturating_mul(blocks.min(stage.layers))), sources::FSDP2)
+        }
+        _ => (ends.saturating_add(scope.block_parameters()).min(MAX_LIVE_PARAMETERS), sources::DEEPSPEED),
     };
     let dtype = run.recipe().parameter;
     let bytes = Elements(parameters).stored_as(dtype);

@@ -1,9 +1,9 @@
 //! The attention half of a block: norm, projections, scores, output.
 
 use super::builder::{Lowering, in_format, workspace};
-use super::tensor::{Dim, Kept, Op, Role, Shape, Split, Tensor};
-use super::{ends, writes_scores};
-use crate::config::Kernels;
+use super::tensor::{Dim, Kept, Op, Split, Tensor};
+use super::{ends, latent, writes_scores};
+use crate::config::{Family, Kernels};
 use crate::sources;
 use crate::units::{DType, Flops};
 
@@ -16,7 +16,10 @@ pub(super) fn operations(with: &Lowering) -> Vec<Op> {
     if with.model.norms_per_block >= 1 {
         ops.push(ends::norm("Input norm", with, None));
     }
-    ops.push(projections(with));
+    match &with.model.mla {
+        Some(mla) => ops.extend(latent::projections(with, mla)),
+        None => ops.push(projections(with)),
+    }
     if with.model.qk_norm {
         ops.push(qk_norm(with));
     }
@@ -26,6 +29,9 @@ pub(super) fn operations(with: &Lowering) -> Vec<Op> {
         ops.push(flash_core(with));
     }
     ops.push(output_projection(with));
+    if with.model.norms_per_block >= 3 {
+        ops.push(ends::norm("Norm behind attention", with, Some(with.hidden("projected output", Kept::Block))));
+    }
     ops
 }
 
@@ -55,8 +61,6 @@ fn projections(with: &Lowering) -> Op {
     }
     if with.training {
         tensors.push(with.hidden("projection input", Kept::Block));
-    } else {
-        tensors.extend(cache(with));
     }
     let columns = heads.1.saturating_add(kv.1.saturating_mul(2)).saturating_mul(d.1);
     tensors.push(workspace(
@@ -74,30 +78,23 @@ fn projections(with: &Lowering) -> Op {
     }
 }
 
-/// Keys and values of every served token: `2 · k · d` elements a token and block.
-fn cache(with: &Lowering) -> [Tensor; 2] {
-    let dims = [
-        Dim("context_length", with.context_length),
-        Dim("concurrent_sequences", with.concurrent_sequences),
-        with.kv_heads(),
-        with.head_dim(),
-    ];
-    ["cached keys", "cached values"].map(|name| Tensor {
-        name,
-        role: Role::KvCache,
-        shape: Shape::of(dims),
-        dtype: with.kv_cache,
-        split: Split::Heads(with.kv_heads().1),
-        kept: Kept::Always,
-    })
-}
-
-/// Norms over single heads (Qwen3): two vectors of `head_dim`; inputs and one fp32 value per head and token are saved.
+/// Norms over queries and keys: one vector of `head_dim` for all heads (Qwen3), with a bias in Phi, or one over all heads or for each
+/// head (OLMo 2, Cohere, StableLM). Inputs and one fp32 value per head and token are saved.
 fn qk_norm(with: &Lowering) -> Op {
-    let mut tensors = vec![
-        with.weight("query norm weight", [with.head_dim()], Split::Replicated),
-        with.weight("key norm weight", [with.head_dim()], Split::Replicated),
-    ];
+    let wide = matches!(with.model.family, Family::Olmo2 | Family::Cohere | Family::Stablelm);
+    let mut tensors = Vec::with_capacity(8);
+    for (name, bias, heads) in
+        [("query norm weight", "query norm bias", with.heads()), ("key norm weight", "key norm bias", with.kv_heads())]
+    {
+        if wide {
+            tensors.push(with.weight(name, [heads, with.head_dim()], Split::Heads(heads.1)));
+        } else {
+            tensors.push(with.weight(name, [with.head_dim()], Split::Replicated));
+        }
+        if with.model.family == Family::Phi {
+            tensors.push(with.weight(bias, [with.head_dim()], Split::Replicated));
+        }
+    }
     if with.training {
         for (name, statistic, heads) in
             [("unnormed queries", "query norm statistic", with.heads()), ("unnormed keys", "key norm statistic", with.kv_heads())]
@@ -112,9 +109,10 @@ fn qk_norm(with: &Lowering) -> Op {
 
 /// Queries, keys and values as the attention core reads them.
 fn queries_keys_values(with: &Lowering) -> [Tensor; 3] {
-    let heads =
-        |name, heads: Dim| with.saved(name, [with.s(), with.b(), heads, with.head_dim()], Split::Heads(heads.1), Kept::Block);
-    [heads("queries", with.heads()), heads("keys", with.kv_heads()), heads("values", with.kv_heads())]
+    let saved =
+        |name, heads: Dim, width| with.saved(name, [with.s(), with.b(), heads, width], Split::Heads(heads.1), Kept::Block);
+    let (queries, keys, d) = (with.heads(), with.kv_heads(), with.head_dim());
+    [saved("queries", queries, d), saved("keys", keys, d), saved("values", keys, with.value_dim())]
 }
 
 /// `FlashAttention`: no scores in memory; queries, keys, values, output and one fp32 log-sum-exp per query and head are saved.
@@ -164,12 +162,16 @@ fn standard_core(with: &Lowering, ops: &mut Vec<Op>) {
 /// Output projection: `a·d·h` weights; the attention output is saved, and in the paper's list a dropout mask.
 fn output_projection(with: &Lowering) -> Op {
     let split = Split::Heads(with.heads().1);
-    let mut tensors = vec![with.weight("output weight", [with.h(), with.heads(), with.head_dim()], split)];
+    let width = with.value_dim();
+    let mut tensors = vec![with.weight("output weight", [with.h(), with.heads(), width], split)];
+    if with.model.attention_sinks {
+        tensors.push(with.weight("attention sinks", [with.heads()], split));
+    }
     if with.model.attention_output_bias {
         tensors.push(with.weight("output bias", [with.h()], Split::Replicated));
     }
     if with.training {
-        tensors.push(with.saved("attention output", [with.s(), with.b(), with.heads(), with.head_dim()], split, Kept::Block));
+        tensors.push(with.saved("attention output", [with.s(), with.b(), with.heads(), width], split, Kept::Block));
         if matches!(with.kernels, Kernels::Korthikanti) {
             tensors.push(in_format(with.hidden("output dropout mask", Kept::Block), DType::Mask));
         }
@@ -178,7 +180,7 @@ fn output_projection(with: &Lowering) -> Op {
     Op {
         name: "Output projection",
         tensors,
-        forward: with.matrix_product(with.h().1, with.heads().1.saturating_mul(with.head_dim().1)),
+        forward: with.matrix_product(with.h().1, with.heads().1.saturating_mul(width.1)),
         attention_core: false,
         source: sources::KORTHIKANTI_2022,
     }

@@ -19,6 +19,8 @@ pub struct Lowering<'a> {
     pub concurrent_sequences: u64,
     /// Format of weights.
     pub parameter: DType,
+    /// Format in which the model was made, and which its buffers keep: that of weights unless they are gathered in another.
+    pub made_in: DType,
     /// Format of activations.
     pub activation: DType,
     /// Format of cached keys and values.
@@ -45,6 +47,7 @@ impl<'a> Lowering<'a> {
             context_length: 1,
             concurrent_sequences: 0,
             parameter: DType::Bf16,
+            made_in: DType::Bf16,
             activation: DType::Bf16,
             kv_cache: DType::Bf16,
             kernels: Kernels::Fused,
@@ -58,6 +61,11 @@ impl<'a> Lowering<'a> {
     /// One rank's part of what tensor parallelism splits.
     pub(super) fn local(&self, dim: Dim) -> Dim {
         Dim(dim.0, dim.1.div_ceil(self.tensor_model_parallel_size.max(1)))
+    }
+
+    /// One rank's part of the vocabulary: transformers' tensor parallelism leaves it whole, fused kernels split it.
+    pub(super) fn vocab_part(&self) -> Dim {
+        if self.kernels == Kernels::Eager { self.vocab() } else { self.local(self.vocab()) }
     }
 
     /// `seq_length`.
@@ -88,6 +96,11 @@ impl<'a> Lowering<'a> {
     /// Width of a head.
     pub(super) const fn head_dim(&self) -> Dim {
         Dim("head_dim", self.model.head_dim)
+    }
+
+    /// Width of a value head: that of a query head but in latent attention.
+    pub(super) fn value_dim(&self) -> Dim {
+        self.model.mla.map_or_else(|| self.head_dim(), |mla| Dim("v_head_dim", mla.v_head_dim))
     }
 
     /// Feed-forward width.

@@ -32,7 +32,11 @@ pub(super) fn norm(name: &'static str, with: &Lowering, input: Option<Tensor>) -
 
 /// Token embedding, learned positions, and a norm where the model has one.
 pub(super) fn embedding(with: &Lowering) -> Vec<Op> {
-    let mut tensors = vec![with.weight("token embedding", [with.vocab(), with.h()], Split::Tensor)];
+    let width = embedding_width(with);
+    let mut tensors = vec![with.weight("token embedding", [with.vocab(), width], Split::Tensor)];
+    if with.model.word_embed_proj_dim.is_some() {
+        tensors.push(with.weight("embedding projection", [with.h(), width], Split::Replicated));
+    }
     if matches!(with.model.position_embedding, PositionEmbedding::Learned) {
         let rows = Dim("position_rows", with.model.position_rows);
         tensors.push(with.weight("position embedding", [rows, with.h()], Split::Replicated));
@@ -57,15 +61,34 @@ pub(super) fn embedding(with: &Lowering) -> Vec<Op> {
     ops
 }
 
+/// Width of the token embedding and of the head: the hidden size but in some of OPT's models.
+fn embedding_width(with: &Lowering) -> Dim {
+    with.model.word_embed_proj_dim.map_or_else(|| with.h(), |width| Dim("word_embed_proj_dim", width))
+}
+
 /// Final norm, output head and loss.
 pub(super) fn head(with: &Lowering) -> Vec<Op> {
     let mut ops = Vec::with_capacity(2);
     if with.model.final_norm {
         ops.push(norm("Final norm", with, Some(with.hidden("final norm input", Kept::Always))));
     }
+    if with.model.pooler {
+        let tensors = vec![
+            with.weight("pooler weight", [with.h(), with.h()], Split::Replicated),
+            with.weight("pooler bias", [with.h()], Split::Replicated),
+        ];
+        // It reads one token of each sequence, which is next to nothing.
+        ops.push(Op { name: "Pooler", tensors, forward: Flops(0.0), attention_core: false, source: sources::ARITHMETIC });
+    }
     let mut tensors = Vec::with_capacity(6);
     if !with.model.tie_word_embeddings {
-        tensors.push(with.weight("head weight", [with.vocab(), with.h()], Split::Tensor));
+        tensors.push(with.weight("head weight", [with.vocab(), embedding_width(with)], Split::Tensor));
+    }
+    if with.model.lm_head_bias {
+        tensors.push(with.weight("head bias", [with.vocab()], Split::Tensor));
+    }
+    if with.model.word_embed_proj_dim.is_some() {
+        tensors.push(with.weight("head projection", [embedding_width(with), with.h()], Split::Replicated));
     }
     match (with.training, with.kernels) {
         (false, _) => serving_logits(with, &mut tensors),

@@ -9,13 +9,26 @@ use crate::units::{DType, Flops};
 
 /// All operations from the first residual sum to the block's output.
 pub(super) fn operations(with: &Lowering) -> Vec<Op> {
-    let mut ops = Vec::with_capacity(3);
+    let mut ops = Vec::with_capacity(5);
+    norm(with, &mut ops);
+    ops.push(up(with));
+    ops.push(down(with));
+    norm_behind(with, &mut ops);
+    ops
+}
+
+/// The norm before the feed-forward layer, if it has one of its own.
+pub(super) fn norm(with: &Lowering, ops: &mut Vec<Op>) {
     if with.model.norms_per_block >= 2 {
         ops.push(ends::norm("Post-attention norm", with, Some(with.hidden("attention residual", Kept::Block))));
     }
-    ops.push(up(with));
-    ops.push(down(with));
-    ops
+}
+
+/// A further norm behind the feed-forward layer (Gemma 2, GLM-4).
+pub(super) fn norm_behind(with: &Lowering, ops: &mut Vec<Op>) {
+    if with.model.norms_per_block >= 4 {
+        ops.push(ends::norm("Norm behind the feed-forward layer", with, Some(with.hidden("feed-forward output", Kept::Block))));
+    }
 }
 
 /// Up (and gate) projection with its activation function: `h·f` weights per matrix.

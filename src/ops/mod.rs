@@ -15,7 +15,10 @@
 
 mod attention;
 mod builder;
+mod cache;
 mod ends;
+mod experts;
+mod latent;
 pub mod megatron;
 mod mlp;
 pub(crate) mod modules;
@@ -23,6 +26,7 @@ pub(crate) mod tape;
 mod tensor;
 
 pub use builder::Lowering;
+pub use cache::{Cache, cache};
 pub use tensor::{Dim, Kept, Op, Role, Shape, Split, Tensor};
 
 use crate::config::{AttentionKernel, Job, Kernels, Run, TrainingPrecision};
@@ -31,14 +35,20 @@ use crate::units::Flops;
 /// Tokens that go through the chunked loss at once.
 pub const LOSS_CHUNK_TOKENS: u64 = 1024;
 
-/// The whole model as operations: once for the embedding, once for one block (all blocks are alike), once for the head.
+/// The whole model as operations: once for the embedding, once for each kind of block, once for the head.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OpList {
     /// Token and position embedding.
     pub embedding: Vec<Op>,
-    /// One transformer block: attention first, then feed-forward.
+    /// One transformer block of the usual kind: attention first, then feed-forward or experts.
     pub block: Vec<Op>,
-    /// How many operations of `block` belong to attention.
+    /// A block of the rarer kind: dense where the usual one has experts; empty where all are alike.
+    pub other: Vec<Op>,
+    /// Whether it is the usual kind of block that has experts.
+    pub usual_has_experts: bool,
+    /// How many blocks are of the rarer kind.
+    pub other_layers: u64,
+    /// How many operations of a block belong to attention.
     pub attention_operations: usize,
     /// Final norm, output head, loss.
     pub head: Vec<Op>,
@@ -49,19 +59,28 @@ pub struct OpList {
 impl OpList {
     /// Parameters of the whole model; a tied head adds none.
     pub fn parameters(&self) -> u64 {
-        let blocks = parameters(&self.block).saturating_mul(self.num_hidden_layers);
+        let usual = parameters(&self.block).saturating_mul(self.num_hidden_layers.saturating_sub(self.other_layers));
+        let blocks = usual.saturating_add(parameters(&self.other).saturating_mul(self.other_layers));
         parameters(&self.embedding).saturating_add(blocks).saturating_add(parameters(&self.head))
     }
 
-    /// The attention half and the feed-forward half of a block.
+    /// The attention half and the feed-forward half of a usual block.
     pub fn halves(&self) -> (&[Op], &[Op]) {
         self.block.split_at(self.attention_operations.min(self.block.len()))
     }
 
+    /// A sum over all blocks of a figure of one.
+    pub fn over_blocks<T>(&self, of: impl Fn(&[Op]) -> T) -> T
+    where
+        T: std::ops::Mul<f64, Output = T> + std::ops::Add<Output = T>,
+    {
+        let to = crate::units::to_f64;
+        of(&self.block) * to(self.num_hidden_layers.saturating_sub(self.other_layers)) + of(&self.other) * to(self.other_layers)
+    }
+
     /// FLOPs of one forward pass of one micro-batch, all ranks of the model together.
     pub fn forward(&self) -> Flops {
-        let layers = crate::units::to_f64(self.num_hidden_layers);
-        forward(&self.embedding) + forward(&self.block) * layers + forward(&self.head)
+        forward(&self.embedding) + self.over_blocks(forward) + forward(&self.head)
     }
 }
 
@@ -99,10 +118,31 @@ pub fn lower(with: &Lowering) -> OpList {
 fn listed(with: &Lowering) -> OpList {
     let mut block = attention::operations(with);
     let attention_operations = block.len();
-    block.extend(mlp::operations(with));
+    let model = with.model;
+    let sparse =
+        model.moe.as_ref().map_or(0, |moe| (0..model.num_hidden_layers).filter(|layer| moe.layers.contains(*layer)).count());
+    let sparse = u64::try_from(sparse).unwrap_or(u64::MAX);
+    let dense = model.num_hidden_layers.saturating_sub(sparse);
+    let mut other = if sparse.min(dense) > 0 { block.clone() } else { Vec::new() };
+    match &model.moe {
+        Some(moe) if sparse > dense => {
+            block.extend(experts::operations(with, moe));
+            if dense > 0 {
+                other.extend(mlp::operations(with));
+            }
+        }
+        Some(moe) if sparse > 0 => {
+            block.extend(mlp::operations(with));
+            other.extend(experts::operations(with, moe));
+        }
+        _ => block.extend(mlp::operations(with)),
+    }
     OpList {
         embedding: ends::embedding(with),
         block,
+        other,
+        usual_has_experts: sparse > dense,
+        other_layers: sparse.min(dense),
         attention_operations,
         head: ends::head(with),
         num_hidden_layers: with.model.num_hidden_layers,
@@ -121,6 +161,7 @@ pub fn lowering(job: &Job) -> Lowering<'_> {
                 context_length: run.seq_length,
                 concurrent_sequences: 0,
                 parameter: recipe.parameter,
+                made_in: recipe.parameter,
                 activation: recipe.activation,
                 kv_cache: recipe.activation,
                 kernels: run.kernels,
@@ -137,6 +178,7 @@ pub fn lowering(job: &Job) -> Lowering<'_> {
             context_length: run.context_length,
             concurrent_sequences: run.concurrent_sequences,
             parameter: run.weight_dtype,
+            made_in: run.weight_dtype,
             activation: run.activation_dtype,
             kv_cache: run.kv_cache_dtype,
             kernels: Kernels::Fused,

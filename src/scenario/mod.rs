@@ -65,6 +65,7 @@ impl Scenario {
             FieldDefault::Choice(value) => Value::Choice(value),
             FieldDefault::Flag(value) => Value::Flag(value),
             FieldDefault::Text(value) => Value::Text(value.to_owned()),
+            FieldDefault::Empty => Value::Empty,
             FieldDefault::Preset => self
                 .model()
                 .and_then(|row| of_model(&row.config, id))
@@ -117,7 +118,7 @@ impl Scenario {
     pub fn set_model(&mut self, id_or_alias: &str) -> bool {
         let Some(row) = catalog::model(id_or_alias) else { return false };
         self.set.retain(|id, _| !field(*id).group.is_architecture());
-        self.put(FieldId::Model, Value::Text(row.id.clone()));
+        self.put(FieldId::Model, Value::Text(row.id.to_owned()));
         true
     }
 
@@ -128,7 +129,7 @@ impl Scenario {
         for id in ACCELERATOR_FIELDS {
             self.set.remove(&id);
         }
-        self.put(FieldId::Accelerator, Value::Text(row.id.clone()));
+        self.put(FieldId::Accelerator, Value::Text(row.id.to_owned()));
         true
     }
 
@@ -278,6 +279,7 @@ fn of_model(config: &ModelConfig, id: FieldId) -> Option<Value> {
         FieldId::HeadBias => Value::Flag(config.lm_head_bias),
         FieldId::EmbeddingWidth => optional(config.word_embed_proj_dim),
         FieldId::NewDecoder => Value::Flag(config.new_decoder_architecture),
+        FieldId::Pooler => Value::Flag(config.pooler),
         _ => return of_experts(config.moe.as_ref(), id).or_else(|| of_latent(config.mla.as_ref(), id)),
     })
 }

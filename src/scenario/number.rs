@@ -3,6 +3,8 @@
 //! Whole numbers are read exactly, digit by digit; floats are used only for fields that take decimals. No crate was found that
 //! lets `k` mean 1024 in one field and 1000 in another and that reads `70.6b` without rounding.
 
+use lexical_parse_float::FromLexical as _;
+
 /// Why a text is not a number for a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Problem {
@@ -50,7 +52,8 @@ pub(super) fn decimal(text: &str, unit: &str) -> Result<f64, Problem> {
         Some(factor) => factor,
         None => multiplier(suffix, 1000, unit).map(crate::units::to_f64).ok_or(Problem::NotANumber)?,
     };
-    let value: f64 = format!("{}e{}", number.digits, number.exponent).parse().map_err(|_| Problem::NotANumber)?;
+    let text = format!("{}e{}", number.digits, number.exponent);
+    let value = f64::from_lexical(text.as_bytes()).map_err(|_| Problem::NotANumber)?;
     let value = if factor.to_bits() == 1.0_f64.to_bits() { value } else { value * factor };
     if value.is_finite() { Ok(value) } else { Err(Problem::TooLarge) }
 }

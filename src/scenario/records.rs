@@ -2,8 +2,8 @@
 //!
 //! A record holds the scenario as a link, so that everything that opens old links opens old records too.
 
-use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
+use serde::Serialize;
+use serde_json::Value;
 use thiserror::Error;
 
 use super::{FieldId, FieldKind, codec, field, text};
@@ -54,7 +54,7 @@ pub struct ImportedRecords {
     pub skipped: Vec<String>,
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize)]
 struct Wire {
     v: u32,
     id: String,
@@ -64,25 +64,11 @@ struct Wire {
     link: String,
 }
 
-/// The version alone, read first: the rest of a newer record may look different.
-#[derive(Deserialize)]
-struct Version {
-    v: u32,
-}
-
 #[derive(Serialize)]
 struct File {
     headroom: &'static str,
     v: u32,
     scenarios: Vec<Wire>,
-}
-
-/// A file as it is read: each scenario stays text until its turn, so that one broken one does not spoil the others.
-#[derive(Deserialize)]
-struct Rows<'a> {
-    headroom: String,
-    #[serde(borrow)]
-    scenarios: Vec<&'a RawValue>,
 }
 
 impl SavedScenario {
@@ -126,13 +112,31 @@ pub fn from_json(json: &str) -> Result<SavedScenario, RecordError> {
     if json.len() > LONGEST_FILE {
         return Err(RecordError::Malformed("it is too long".to_owned()));
     }
-    let Version { v } = serde_json::from_str(json).map_err(|_| RecordError::Malformed("it has no record version".to_owned()))?;
+    let value = serde_json::from_str(json).map_err(|_| RecordError::Malformed("it has no record version".to_owned()))?;
+    from_value(&value)
+}
+
+/// Reads a record that has been parsed. Field by field rather than derived: serde's messages about wrong types, which nobody would
+/// see, weigh more than 10 kB in the page.
+fn from_value(value: &Value) -> Result<SavedScenario, RecordError> {
+    let whole = |key| value.get(key).and_then(Value::as_u64);
+    let words = |key| value.get(key).and_then(Value::as_str).map(str::to_owned);
+    // The version comes first: the rest of a newer record may look different.
+    let v = whole("v").and_then(|v| u32::try_from(v).ok());
+    let v = v.ok_or_else(|| RecordError::Malformed("it has no record version".to_owned()))?;
     if v != VERSION {
         return Err(RecordError::UnknownVersion(v));
     }
-    let wire: Wire =
-        serde_json::from_str(json).map_err(|_| RecordError::Malformed("a part of it is missing or wrong".to_owned()))?;
-    checked(wire)
+    let record = || {
+        Some(SavedScenario {
+            id: words("id")?,
+            name: words("name")?,
+            saved_at_ms: whole("saved_at")?,
+            revision: u32::try_from(whole("revision")?).ok()?,
+            link: words("link")?,
+        })
+    };
+    checked(record().ok_or_else(|| RecordError::Malformed("a part of it is missing or wrong".to_owned()))?)
 }
 
 /// All records as one JSON file.
@@ -150,17 +154,17 @@ pub fn import_all(json: &str) -> Result<ImportedRecords, String> {
     if json.len() > LONGEST_FILE {
         return Err("This file is larger than 5 MiB, more than saved scenarios of this page can be.".to_owned());
     }
-    let file: Rows = serde_json::from_str(json).map_err(|_| NONE_OF_OURS.to_owned())?;
-    if file.headroom != "scenarios" {
+    let file: Value = serde_json::from_str(json).map_err(|_| NONE_OF_OURS.to_owned())?;
+    if file.get("headroom").and_then(Value::as_str) != Some("scenarios") {
         return Err(NONE_OF_OURS.to_owned());
     }
-    let rows = file.scenarios;
+    let rows = file.get("scenarios").and_then(Value::as_array).ok_or(NONE_OF_OURS)?;
     if rows.len() > MOST_RECORDS {
         return Err(format!("This file holds {} scenarios, more than the {MOST_RECORDS} that can be read at once.", rows.len()));
     }
     let mut imported = ImportedRecords::default();
     for (index, row) in rows.iter().enumerate() {
-        match from_json(row.get()) {
+        match from_value(row) {
             Ok(record) if imported.records.iter().any(|known| known.id == record.id) => {
                 imported.skipped.push(format!(
                     "Scenario {} (“{}”) is left out: an earlier one has the same id.",
@@ -186,19 +190,19 @@ fn wire(record: &SavedScenario) -> Wire {
     }
 }
 
-fn checked(wire: Wire) -> Result<SavedScenario, RecordError> {
-    if !is_id(&wire.id) {
+fn checked(record: SavedScenario) -> Result<SavedScenario, RecordError> {
+    if !is_id(&record.id) {
         return Err(RecordError::Malformed("its id is wrong".to_owned()));
     }
-    if codec::decode(&wire.link).failed {
+    if codec::decode(&record.link).failed {
         return Err(RecordError::Malformed("its link does not open".to_owned()));
     }
     let longest = match field(FieldId::Name).kind {
         FieldKind::Text { max_len } => max_len,
         _ => 0,
     };
-    let name = text::clean(&wire.name).chars().take(longest).collect();
-    Ok(SavedScenario { id: wire.id, name, saved_at_ms: wire.saved_at, revision: wire.revision, link: wire.link })
+    let name = text::clean(&record.name).chars().take(longest).collect();
+    Ok(SavedScenario { name, ..record })
 }
 
 fn is_id(id: &str) -> bool {

@@ -4,8 +4,8 @@ use std::num::NonZeroU64;
 
 use super::{FieldId, FieldKind, Mode, Scenario, Value, field, fields, number, parse, range_text};
 use crate::config::{
-    Accelerator, Cluster, DataSharding, Job, LayerSet, Mla, ModelConfig, Moe, Overheads, ParallelLayout, PeakRates,
-    PositionEmbedding, Run, ServingRun, TrainingRun,
+    Accelerator, Cluster, DataSharding, Job, Kernels, LayerSet, MegatronOptions, Mla, ModelConfig, Moe, Overheads,
+    ParallelLayout, PeakRates, PositionEmbedding, RecomputeMethod, RecomputeModules, Run, ServingRun, TrainingRun,
 };
 use crate::units::{Bytes, DType, grouped, to_f64};
 
@@ -33,7 +33,7 @@ impl Scenario {
         let mut errors: Vec<FieldError> =
             fields().iter().filter(|field| field.applies.in_mode(mode)).filter_map(|field| self.check_value(field.id)).collect();
         // Rules between fields are looked at only where each field is in order by itself.
-        for rule in [check_heads, check_positions, check_experts, check_gpus] {
+        for rule in [check_heads, check_positions, check_experts, check_stack, check_gpus] {
             if let Some(error) = rule(self)
                 && !errors.iter().any(|known| known.field == error.field)
             {
@@ -146,6 +146,7 @@ impl Scenario {
             lm_head_bias: self.flag(FieldId::HeadBias),
             word_embed_proj_dim: self.optional_integer(FieldId::EmbeddingWidth),
             new_decoder_architecture: self.flag(FieldId::NewDecoder),
+            pooler: self.flag(FieldId::Pooler),
         }
     }
 
@@ -199,7 +200,7 @@ impl Scenario {
                 recompute: self.word(FieldId::Recompute),
                 training_tokens: to_f64(self.integer(FieldId::TrainingTokens)),
                 mfu: self.decimal(FieldId::Mfu).unwrap_or_default() / 100.0,
-                ..TrainingRun::plain()
+                megatron: self.megatron(),
             }),
             Mode::Serve => Run::Serving(ServingRun {
                 context_length: self.integer(FieldId::ContextLength),
@@ -219,6 +220,34 @@ impl Scenario {
         }
     }
 
+    /// What only Megatron-LM asks; the rest is Megatron-LM's default.
+    fn megatron(&self) -> MegatronOptions {
+        let blocks = self.nonzero(FieldId::RecomputeLayers);
+        let block = self.get(FieldId::RecomputeMethod) == Value::Choice("block");
+        MegatronOptions {
+            hidden_dropout: self.flag(FieldId::HiddenDropout),
+            attention_dropout: self.flag(FieldId::AttentionDropout),
+            make_vocab_size_divisible_by: self.nonzero(FieldId::VocabMultiple),
+            cross_entropy_loss_fusion: self.word(FieldId::LossFusion),
+            gradient_accumulation_fusion: self.flag(FieldId::GradientFusion),
+            transformer_engine: self.flag(FieldId::TransformerEngine),
+            recompute_method: if block { RecomputeMethod::Block(blocks.get()) } else { RecomputeMethod::Uniform(blocks) },
+            recompute_modules: RecomputeModules {
+                core_attn: self.flag(FieldId::RecomputeCore),
+                layernorm: self.flag(FieldId::RecomputeNorms),
+                mla_up_proj: self.flag(FieldId::RecomputeLatent),
+                mlp: self.flag(FieldId::RecomputeMlp),
+                moe: self.flag(FieldId::RecomputeExperts),
+                moe_act: self.flag(FieldId::RecomputeExpertAct),
+                shared_experts: self.flag(FieldId::RecomputeShared),
+            },
+            moe_token_dispatcher: self.word(FieldId::TokenDispatcher),
+            moe_grouped_gemm: self.flag(FieldId::GroupedExperts),
+            moe_pad_expert_input_to_capacity: self.flag(FieldId::PadExperts),
+            ..MegatronOptions::DEFAULT
+        }
+    }
+
     fn dtype(&self, id: FieldId) -> DType {
         match self.get(id) {
             Value::Choice(word) => <DType as super::Word>::from_word(word).unwrap_or(DType::Bf16),
@@ -229,8 +258,10 @@ impl Scenario {
     /// The layout; when serving, data-parallel ranks are replicas and share nothing.
     fn layout(&self, mode: Mode) -> ParallelLayout {
         let (t, p) = (self.nonzero(FieldId::TensorParallel), self.nonzero(FieldId::PipelineParallel));
-        let ranks = self.integer(FieldId::Gpus) / t.get().saturating_mul(p.get());
         let training = mode == Mode::Train;
+        let degree = |id| if training { self.nonzero(id) } else { NonZeroU64::MIN };
+        let cp = degree(FieldId::ContextParallel);
+        let ranks = self.integer(FieldId::Gpus) / t.get().saturating_mul(p.get()).saturating_mul(cp.get());
         ParallelLayout {
             tensor_model_parallel_size: t,
             pipeline_model_parallel_size: p,
@@ -239,7 +270,13 @@ impl Scenario {
             sharding: if training { self.word(FieldId::Sharding) } else { DataSharding::None },
             reshard_after_forward: self.flag(FieldId::ReshardAfterForward),
             reduce_in_fp32: self.flag(FieldId::ReduceInFp32),
-            ..ParallelLayout::SINGLE
+            context_parallel_size: cp,
+            expert_model_parallel_size: degree(FieldId::ExpertParallel),
+            expert_tensor_parallel_size: self
+                .optional_integer(FieldId::ExpertTensorParallel)
+                .filter(|_| training)
+                .and_then(NonZeroU64::new),
+            virtual_pipeline_model_parallel_size: degree(FieldId::VirtualPipeline),
         }
     }
 
@@ -306,6 +343,21 @@ fn check_positions(scenario: &Scenario) -> Option<FieldError> {
     })
 }
 
+/// Only Megatron-LM's stack is modelled with these degrees.
+fn check_stack(scenario: &Scenario) -> Option<FieldError> {
+    const DEGREES: [FieldId; 4] =
+        [FieldId::ContextParallel, FieldId::ExpertParallel, FieldId::ExpertTensorParallel, FieldId::VirtualPipeline];
+    if scenario.mode() == Mode::Serve || scenario.word::<Kernels>(FieldId::Kernels) == Kernels::Megatron {
+        return None;
+    }
+    let id = DEGREES.into_iter().find(|id| scenario.optional_integer(*id).is_some_and(|degree| degree > 1))?;
+    Some(FieldError {
+        field: id,
+        message: format!("{} is modelled for the stack Megatron-LM only.", field(id).label),
+        way_out: Some(("Use 1".to_owned(), Value::Integer(1))),
+    })
+}
+
 /// A token cannot go through more experts than there are.
 fn check_experts(scenario: &Scenario) -> Option<FieldError> {
     let moe = scenario.experts()?;
@@ -324,12 +376,14 @@ fn check_experts(scenario: &Scenario) -> Option<FieldError> {
 fn check_gpus(scenario: &Scenario) -> Option<FieldError> {
     let gpus = scenario.integer(FieldId::Gpus);
     let (t, p) = (scenario.integer(FieldId::TensorParallel), scenario.integer(FieldId::PipelineParallel));
-    let group = t.saturating_mul(p);
+    let cp = if scenario.mode() == Mode::Train { scenario.integer(FieldId::ContextParallel) } else { 1 };
+    let group = t.saturating_mul(p).saturating_mul(cp);
     let FieldKind::Integer { max, .. } = field(FieldId::Gpus).kind else { return None };
     if gpus == 0 || group == 0 || gpus.is_multiple_of(group) {
         return None;
     }
-    let ranks = format!("{} tensor × {} pipeline ranks need", count(t), count(p));
+    let context = if cp > 1 { format!(" × {} context", count(cp)) } else { String::new() };
+    let ranks = format!("{} tensor × {} pipeline{context} ranks need", count(t), count(p));
     if group > max {
         return Some(FieldError {
             field: FieldId::TensorParallel,

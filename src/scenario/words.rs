@@ -1,8 +1,8 @@
 //! The words that stand for choices in forms, links and files.
 
 use crate::config::{
-    AttentionKernel, DataSharding, Family, GradientDType, HiddenAct, Kernels, MlpKind, Normalization, Optimizer,
-    OptimizerImplementation, PositionEmbedding, Recompute, TrainingPrecision,
+    AttentionKernel, DataSharding, Family, GradientDType, HiddenAct, Kernels, LossFusion, MlpKind, Normalization, Optimizer,
+    OptimizerImplementation, PositionEmbedding, Recompute, TokenDispatcher, TrainingPrecision,
 };
 use crate::units::{DType, MemoryUnit};
 
@@ -52,6 +52,8 @@ words! {
     Optimizer: AdamW = "adamw", AdamW8bit = "adamw8", Sgd = "sgd", SgdMomentum = "sgdm", Adafactor = "adafactor";
     OptimizerImplementation: ForLoop = "for-loop", Foreach = "foreach", Fused = "fused";
     Kernels: Eager = "eager", Fused = "fused", Megatron = "megatron", Korthikanti = "korthikanti";
+    LossFusion: None = "none", TransformerEngine = "te";
+    TokenDispatcher: AllGather = "allgather", AllToAll = "alltoall";
     Family: Llama = "llama", Mistral = "mistral", Qwen2 = "qwen2", Qwen3 = "qwen3", Gemma = "gemma", Gemma2 = "gemma2",
         Gemma3 = "gemma3", Gpt2 = "gpt2", GptNeox = "gpt-neox", Opt = "opt", Bloom = "bloom", Falcon = "falcon", Phi = "phi",
         Phi3 = "phi3", Mixtral = "mixtral", Qwen3Moe = "qwen3-moe", DeepseekV2 = "deepseek-v2", DeepseekV3 = "deepseek-v3",

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { axe, noConsoleErrors } from './harness.mjs';
-import { address, answer, choose, errorOf, input, link, mode, open, part, plain, textOf, type, unfold, unroll } from './steps.mjs';
+import { address, allFetched, answer, choose, errorOf, input, link, mode, open, part, plain, textOf, type, unfold, unroll } from './steps.mjs';
 
 const SHORT = 'v1&m=llama3-70b&n=16';
 const PAIR = 'v1&m=llama2-13b&gpu=a100-40&n=16&z=2&b.gpu=h100-80&b.n=8&b.z=3';
@@ -11,6 +11,7 @@ const CONFIG = '{"model_type":"llama","hidden_size":2048,"num_hidden_layers":16,
 
 const press = (page, ...keys) => keys.reduce((before, key) => before.then(() => page.keyboard.press(key)), Promise.resolve());
 const openAll = async (page) => {
+  await allFetched(page);
   await unfold(page);
   for (const summary of await page.locator('details:not([open]) > summary').all()) if (await summary.isVisible()) await summary.click();
   for (const name of ['Weights', 'Optimizer states', 'Activations']) await unroll(page, name);
@@ -34,10 +35,12 @@ const STATES = [
   ['the dialog to paste, with a model', undefined, { dark: true }, async (page) => {
     await part(page, 'paste').click();
     await part(page, 'paste-text').fill(CONFIG);
+    await part(page, 'paste-report').waitFor();
   }],
   ['the dialog to paste, with rubbish', undefined, {}, async (page) => {
     await part(page, 'paste').click();
     await part(page, 'paste-text').fill('<html>401</html>');
+    await part(page, 'paste-error').waitFor();
   }],
   ['a saved scenario and its message', undefined, {}, async (page) => {
     await part(page, 'save').click();
@@ -57,6 +60,7 @@ for (const [name, fragment, options, prepare] of STATES) {
   test(`axe finds nothing: ${name}`, async () => {
     // Without motion, so that no colour is measured on its way to another.
     const page = await open(fragment, { reducedMotion: true, ...options });
+    await allFetched(page);
     await prepare?.(page);
     await axe(page);
     if (options.dark) {
@@ -107,6 +111,7 @@ const focused = (page) =>
 for (const [name, viewport] of [['a desktop', { width: 1280, height: 720 }], ['a phone', { width: 360, height: 740 }]]) {
   test(`the Tab key reaches everything on ${name}, in sight, and nothing holds it`, async () => {
     const page = await open(SHORT, { viewport, prepare: describing });
+    await allFetched(page);
     await unfold(page);
     const expected = await reachable(page);
     assert.ok(expected.length > 60);

@@ -176,11 +176,29 @@ export function bytesOf(json, kind, label) {
   return lines.reduce((sum, line) => sum + line.bytes, 0);
 }
 
-/** The column of one method in the panel of methods: `division`, `runnable`, `why`, `weights` and so on -> text. */
-export async function methodColumn(page, title) {
+/** The panels that the second program fills. */
+const FAR = ['methods', 'evidence'];
+
+/** Brings a panel of the second program in sight and waits until it says what belongs to the present scenario. */
+export async function fetched(page, id) {
   // What stands far below the answer follows once that has rested.
   await page.waitForTimeout(FAR_RESTS_MS);
-  const panel = part(page, 'methods');
+  const panel = page.locator(`#${id}`);
+  await panel.evaluate((element) => element.scrollIntoView({ behavior: 'instant' }));
+  await page.locator(`#${id}:not([aria-busy]) table`).first().waitFor({ state: 'attached' });
+  return panel;
+}
+
+/** The same for all of them; the page stands where it stood. */
+export async function allFetched(page) {
+  const top = await page.evaluate(() => scrollY);
+  for (const id of FAR) await fetched(page, id);
+  await page.evaluate((y) => scrollTo({ top: y, behavior: 'instant' }), top);
+}
+
+/** The column of one method in the panel of methods: `division`, `runnable`, `why`, `weights` and so on -> text. */
+export async function methodColumn(page, title) {
+  const panel = await fetched(page, 'methods');
   const heads = (await panel.locator('table').first().locator('thead th').allTextContents()).map(plain);
   const at = heads.indexOf(title);
   assert.ok(at > 0, `no method is called ${title}: ${heads}`);
@@ -190,6 +208,7 @@ export async function methodColumn(page, title) {
 
 /** Fails when the page's text, or any value in it, shows a number that is none. */
 export async function noBrokenNumbers(page) {
+  await allFetched(page);
   const text = await page.evaluate(() => {
     const values = [...document.querySelectorAll('[aria-valuetext], [aria-label], [aria-valuenow], [aria-valuemax]')].flatMap((element) =>
       ['aria-valuetext', 'aria-label', 'aria-valuenow', 'aria-valuemax'].map((name) => element.getAttribute(name) ?? ''),

@@ -118,6 +118,9 @@ pub fn parameters(config: &ModelConfig) -> u64 {
     if !config.tie_word_embeddings {
         total += embedding;
     }
+    if config.pooler {
+        total += h * h + h;
+    }
     total + if config.lm_head_bias { config.vocab_size } else { 0 }
 }
 

@@ -19,6 +19,9 @@ const FILES: [&str; 10] = [
     "tests/data/published/inference_memory.json",
 ];
 
+/// The folder of further rows, one file per family.
+const MEASURED: &str = "tests/data/measured";
+
 /// The marks around the README's table.
 const MARKS: (&str, &str) = ("<!-- accuracy -->\n", "<!-- /accuracy -->");
 
@@ -49,7 +52,14 @@ pub fn write() -> Outcome {
 
 /// What the command prints with that option over all files.
 fn table(option: &str) -> Outcome<String> {
-    let output = command().arg(option).args(FILES).current_dir(root()).output().map_err(|error| error.to_string())?;
+    let entries = fs::read_dir(root().join(MEASURED)).map_err(|error| format!("{MEASURED}: {error}."))?;
+    let names = entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
+    let mut measured: Vec<String> =
+        names.filter(|name| name.ends_with(".jsonl")).map(|name| format!("{MEASURED}/{name}")).collect();
+    measured.sort();
+    let mut command = command();
+    command.arg(option).args(FILES).args(measured).current_dir(root());
+    let output = command.output().map_err(|error| error.to_string())?;
     if output.status.success() {
         String::from_utf8(output.stdout).map_err(|error| error.to_string())
     } else {

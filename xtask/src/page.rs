@@ -22,7 +22,38 @@ pub fn build(path: &OsStr) -> Outcome {
     run(trunk.env("PATH", path).env_remove("NO_COLOR").env("RUST_BACKTRACE", "0"))?;
     let dist = root().join("dist");
     move_scripts_to_files(&dist)?;
+    name_the_worker(&dist)?;
     sizes::check(&dist)
+}
+
+/// The second program as Trunk names it.
+const WORKER: &str = "headroom-more";
+
+/// Gives the worker's two files names with a hash, as the page's have: a page never meets a worker of another version. The script
+/// then starts its program, or tells the page why it cannot.
+fn name_the_worker(dist: &Path) -> Outcome {
+    let read = |name: &str| fs::read(dist.join(name)).map_err(|error| format!("dist/{name} cannot be read: {error}."));
+    let (old_script, old_program) = (format!("{WORKER}.js"), format!("{WORKER}_bg.wasm"));
+    let program = read(&old_program)?;
+    let program_name = format!("{WORKER}-{:016x}_bg.wasm", hash_of(&program));
+    let script = String::from_utf8_lossy(&read(&old_script)?).into_owned() + &worker_start(&program_name);
+    let script_name = format!("{WORKER}-{:016x}.js", hash_of(&script));
+    let html =
+        String::from_utf8_lossy(&read("index.html")?).replace(&format!("\"./{old_script}\""), &format!("\"./{script_name}\""));
+    if !html.contains(&script_name) {
+        return Err(format!("index.html does not say where the worker is: it needs a `<meta>` with `./{old_script}`."));
+    }
+    let written = fs::write(dist.join("index.html"), html)
+        .and_then(|()| fs::write(dist.join(&script_name), script))
+        .and_then(|()| fs::write(dist.join(&program_name), program))
+        .and_then(|()| fs::remove_file(dist.join(old_script)))
+        .and_then(|()| fs::remove_file(dist.join(old_program)));
+    written.map_err(|error| format!("dist/ cannot be written: {error}."))
+}
+
+/// What the worker's script does last.
+fn worker_start(program: &str) -> String {
+    format!("\nwasm_bindgen({{ module_or_path: \"./{program}\" }}).catch((error) => postMessage(`failed: ${{error}}`));\n")
 }
 
 /// Moves inline scripts into files of their own, Trunk's start script among them: the page's content security policy allows
@@ -53,7 +84,7 @@ fn without_inline_scripts(html: &str) -> (String, Vec<(String, String)>) {
             page.extend(["<script", attributes, ">", script, "</script>"]);
         } else {
             let script = after_first_picture(script.trim());
-            let name = format!("start-{:016x}.js", hash_of(&script));
+            let name = format!("start-{:016x}.js", hash_of(script.as_str()));
             page.extend(["<script", attributes, " src=\"./", &name, "\"></script>"]);
             scripts.push((name, script));
         }
@@ -88,15 +119,17 @@ fn without_preloads(html: &str) -> String {
     html.split_inclusive('>').filter(|tag| !hint(tag)).collect()
 }
 
-fn hash_of(text: &str) -> u64 {
+fn hash_of(content: &(impl Hash + ?Sized)) -> u64 {
     let mut hasher = DefaultHasher::new();
-    text.hash(&mut hasher);
+    content.hash(&mut hasher);
     hasher.finish()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{after_first_picture, without_inline_scripts, without_preloads};
+    use std::fs;
+
+    use super::{after_first_picture, name_the_worker, without_inline_scripts, without_preloads};
 
     #[test]
     fn the_program_waits_for_the_first_picture() {
@@ -131,5 +164,33 @@ mod tests {
         for html in ["<p>none", "<script type=\"application/ld+json\">{}</script>", "<script>never closed"] {
             assert_eq!(without_inline_scripts(html), (html.to_owned(), vec![]));
         }
+    }
+
+    #[test]
+    fn the_worker_is_named_after_its_content_and_starts_itself() {
+        let dist = std::env::temp_dir().join(format!("headroom-worker-{}", std::process::id()));
+        fs::create_dir_all(&dist).unwrap();
+        for (name, text) in [
+            ("index.html", "<meta name=\"headroom-more\" content=\"./headroom-more.js\">"),
+            ("headroom-more.js", "let wasm_bindgen;"),
+            ("headroom-more_bg.wasm", "program"),
+        ] {
+            fs::write(dist.join(name), text).unwrap();
+        }
+        let outcome = name_the_worker(&dist);
+        let html = fs::read_to_string(dist.join("index.html")).unwrap();
+        let names: Vec<String> =
+            fs::read_dir(&dist).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        let script =
+            names.iter().find(|name| name.starts_with("headroom-more-") && !name.contains("_bg")).cloned().unwrap_or_default();
+        let text = fs::read_to_string(dist.join(&script)).unwrap_or_default();
+        let again = name_the_worker(&dist);
+        fs::remove_dir_all(&dist).unwrap();
+        assert_eq!(outcome, Ok(()));
+        assert_eq!(html, format!("<meta name=\"headroom-more\" content=\"./{script}\">"));
+        assert_eq!(names.len(), 3, "{names:?}");
+        let program = names.iter().find(|name| name.contains("_bg")).unwrap();
+        assert!(text.starts_with("let wasm_bindgen;\n") && text.contains(&format!("\"./{program}\"")), "{text}");
+        assert!(again.is_err(), "there is nothing left to name");
     }
 }

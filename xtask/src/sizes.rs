@@ -14,9 +14,9 @@ const WASM_BAR: usize = 250_000;
 /// The goal: most bytes of everything that the page requests when it opens, after gzip. Not met yet.
 const FIRST_LOAD_BAR: usize = 320_000;
 /// Where the build fails until the goal is met: just above what is reached, to be lowered with every gain and never raised.
-const WASM_BUDGET: usize = 455_000;
+const WASM_BUDGET: usize = 370_000;
 /// The same for the first load.
-const FIRST_LOAD_BUDGET: usize = 490_000;
+const FIRST_LOAD_BUDGET: usize = 403_000;
 
 /// One file as it lies on disk and as it travels.
 struct Size {
@@ -25,7 +25,7 @@ struct Size {
     gzip: usize,
 }
 
-/// Prints the size of every file of the first load.
+/// Prints the size of every file of the first load, and of the second program.
 ///
 /// # Errors
 /// When a budget is exceeded or a file cannot be read.
@@ -34,6 +34,11 @@ pub fn check(dist: &Path) -> Outcome {
     say("Size of the first load");
     println!("{:>12} {:>12}", "raw", "gzip -9");
     for file in &files {
+        println!("{:>12} {:>12}  {}", kilobytes(file.raw), kilobytes(file.gzip), file.name);
+    }
+    say("Fetched when it is needed: the five documents, the evidence, config.json");
+    let later = second_program(dist).map_err(|error| format!("dist/ cannot be read: {error}."))?;
+    for file in &later {
         println!("{:>12} {:>12}  {}", kilobytes(file.raw), kilobytes(file.gzip), file.name);
     }
     let wasm = gzip_total(&files, ".wasm");
@@ -63,6 +68,24 @@ fn judge(wasm: usize, all: usize) -> Outcome {
     Ok(())
 }
 
+/// What the files of the second program are called; index.html names the first of them, but nothing asks for it at the start.
+const SECOND: &str = "headroom-more";
+
+/// The files of the second program.
+fn second_program(dist: &Path) -> std::io::Result<Vec<Size>> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(dist)? {
+        let entry = entry?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if name.starts_with(SECOND) {
+            let content = fs::read(entry.path())?;
+            files.push(Size { name, raw: content.len(), gzip: gzip_length(&content)? });
+        }
+    }
+    files.sort_by_key(|file| std::cmp::Reverse(file.gzip));
+    Ok(files)
+}
+
 /// The files that the page asks for when it opens: index.html, every file that it names, and every file that its start script names.
 fn first_load(dist: &Path) -> std::io::Result<Vec<Size>> {
     let mut html = fs::read_to_string(dist.join("index.html"))?;
@@ -83,7 +106,7 @@ fn first_load(dist: &Path) -> std::io::Result<Vec<Size>> {
                 continue;
             }
             let name = path.strip_prefix(dist).unwrap_or(&path).to_string_lossy().replace('\\', "/");
-            if name == "index.html" || html.contains(&name) {
+            if name == "index.html" || html.contains(&name) && !name.starts_with(SECOND) {
                 let content = fs::read(&path)?;
                 files.push(Size { name, raw: content.len(), gzip: gzip_length(&content)? });
             }
@@ -113,7 +136,7 @@ fn kilobytes(bytes: usize) -> String {
 mod tests {
     use std::fs;
 
-    use super::{FIRST_LOAD_BUDGET, WASM_BUDGET, first_load, gzip_length, judge, kilobytes};
+    use super::{FIRST_LOAD_BUDGET, WASM_BUDGET, first_load, gzip_length, judge, kilobytes, second_program};
 
     #[test]
     fn a_page_above_either_budget_fails() {
@@ -128,7 +151,9 @@ mod tests {
         let dist = std::env::temp_dir().join(format!("headroom-sizes-{}", std::process::id()));
         fs::create_dir_all(dist.join("art")).unwrap();
         for (name, text) in [
-            ("index.html", "./a.js ./start-1.js ./art/icon.svg"),
+            ("index.html", "./a.js ./start-1.js ./art/icon.svg ./headroom-more-1.js"),
+            ("headroom-more-1.js", "e"),
+            ("headroom-more-1_bg.wasm", "f"),
             ("a.js", "a"),
             ("start-1.js", "./b.wasm"),
             ("b.wasm", "d"),
@@ -139,8 +164,11 @@ mod tests {
         }
         let mut names: Vec<String> = first_load(&dist).unwrap().into_iter().map(|file| file.name).collect();
         names.sort();
+        let mut later: Vec<String> = second_program(&dist).unwrap().into_iter().map(|file| file.name).collect();
+        later.sort();
         fs::remove_dir_all(&dist).unwrap();
         assert_eq!(names, ["a.js", "art/icon.svg", "b.wasm", "index.html", "start-1.js"]);
+        assert_eq!(later, ["headroom-more-1.js", "headroom-more-1_bg.wasm"]);
     }
 
     #[test]

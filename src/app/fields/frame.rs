@@ -1,161 +1,184 @@
-//! What every input has around it: label, help, error.
+//! An input with everything around it: label, help, error.
 
-use leptos::prelude::*;
-
-use crate::app::state::state;
-use crate::app::ui::memo;
-use crate::scenario::{Field, FieldDefault, FieldId, FieldKind, Value, range_text, show};
+use super::input::input;
+use crate::app::answers::Answers;
+use crate::app::markup::{Html, flag, html, word_of};
+use crate::app::ui::Ui;
+use crate::scenario::{Field, FieldDefault, FieldId, FieldKind, Scenario, Value, range_text, show};
 
 /// A problem of one field: what is wrong, and a value that would be right.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Problem {
+struct Problem {
     /// One sentence.
-    pub message: String,
+    message: String,
     /// Button text and value.
-    pub way_out: Option<(String, Value)>,
+    way_out: Option<(String, Value)>,
 }
 
 /// The problem of that field: text that cannot be read, or a value that does not go with the others.
-pub fn problem_of(id: FieldId) -> Memo<Option<Problem>> {
-    let state = state();
-    memo(move || {
-        let unread = state.unread.with(|unread| unread.iter().find(|text| text.field == id).map(|text| text.message.clone()));
-        if let Some(message) = unread {
-            let value = state.scenario.with(|scenario| scenario.get(id));
-            let way_out = Some((format!("Back to {}", show(id, &value)), value));
-            return Some(Problem { message, way_out });
-        }
-        state.problems.with(|problems| {
-            let problem = problems.iter().find(|problem| problem.field == id)?;
-            Some(Problem { message: problem.message.clone(), way_out: problem.way_out.clone() })
-        })
-    })
+fn problem_of(id: FieldId, scenario: &Scenario, answers: &Answers, ui: &Ui) -> Option<Problem> {
+    if let Some(unread) = ui.unread_of(id) {
+        let value = scenario.get(id);
+        return Some(Problem {
+            message: unread.message.clone(),
+            way_out: Some((format!("Back to {}", show(id, &value)), value)),
+        });
+    }
+    let problem = answers.problems.iter().find(|problem| problem.field == id)?;
+    Some(Problem { message: problem.message.clone(), way_out: problem.way_out.clone() })
 }
 
 /// Ids of the help and error texts that describe an input.
-pub fn described_by(field: &Field, problem: Option<&Problem>) -> String {
-    if problem.is_some() { format!("e-{0} h-{0}", field.key) } else { format!("h-{}", field.key) }
+fn described_by(field: &Field, problem: bool) -> String {
+    if problem { format!("e-{0} h-{0}", field.key) } else { format!("h-{}", field.key) }
 }
 
-/// Label, help button, the input itself, help and error.
-#[component]
-pub fn FieldFrame(
-    /// The field's entry.
-    field: &'static Field,
-    /// Its problem.
-    problem: Memo<Option<Problem>>,
-    /// Whether it takes the whole width.
-    #[prop(optional)]
-    wide: bool,
-    /// Whether the input has its own label.
-    #[prop(optional)]
-    bare: bool,
-    /// Whether only screen readers read the label; the help button then goes too.
-    #[prop(optional)]
-    spoken: bool,
-    /// The input.
-    children: Children,
-) -> impl IntoView {
-    let open = RwSignal::new(false);
-    let class = move || {
-        format!(
-            "field{}{}",
-            if wide { " field--wide" } else { "" },
-            if problem.with(Option::is_some) { " field--invalid" } else { "" }
-        )
+/// Label, help button, the input, help and error. The first field of a group, whose heading stands for its label, is wide.
+pub fn frame(field: &Field, wide: bool, scenario: &Scenario, answers: &Answers, ui: &Ui) -> Html {
+    let problem = problem_of(field.id, scenario, answers, ui);
+    let open = ui.is_open(&help_name(field));
+    let label = match field.kind {
+        _ if wide => None,
+        FieldKind::Flag => Some(html(r#"<span class="field__label"></span>"#, &[])),
+        _ => Some(html(r#"<label class="field__label" for="f-{}">{}</label>"#, &[&field.key, &field.label])),
     };
-    view! {
-        <div class=class>
-            {spoken.then(|| view! { <label class="sr" for=format!("f-{}", field.key)>{field.label}</label> }.into_any())}
-            <div class="field__top" hidden=spoken>
-                {(!bare && !spoken).then(|| view! { <label class="field__label" for=format!("f-{}", field.key)>{field.label}</label> }.into_any())}
-                {bare.then(|| view! { <span class="field__label"></span> }.into_any())}
-                <button
-                    type="button"
-                    class="field__info"
-                    aria-label=format!("About {}", field.label)
-                    aria-expanded=move || open.get().to_string()
-                    aria-controls=format!("h-{}", field.key)
-                    on:click=move |_| open.update(|open| *open = !*open)
-                >
-                    "?"
-                </button>
-            </div>
-            {children()}
-            <Help field open />
-            <ErrorLine field problem />
-        </div>
-    }
-    .into_any()
+    html(
+        r#"<div class="field{}{}" data-key="{}">{}<div class="field__top"{}>{}<button type="button" class="field__info" aria-label="About {}" aria-expanded="{}" aria-controls="h-{}" data-do="open:{}">?</button></div>{}{}{}{}</div>"#,
+        &[
+            &if wide { " field--wide" } else { "" },
+            &if problem.is_some() { " field--invalid" } else { "" },
+            &field.key,
+            &wide.then(|| html(r#"<label class="sr" for="f-{}">{}</label>"#, &[&field.key, &field.label])),
+            &flag("hidden", wide),
+            &label,
+            &field.label,
+            &word_of(open),
+            &field.key,
+            &help_name(field),
+            &input(field, scenario, ui, &described_by(field, problem.is_some()), problem.is_some()),
+            &help(field, open, scenario),
+            &changed(field, scenario),
+            &problem.map(|problem| error(field, &problem)),
+        ],
+    )
 }
 
-/// What the field is, its range and its name in configuration files.
-#[component]
-fn Help(
-    /// The field's entry.
-    field: &'static Field,
-    /// Whether it is shown; hidden, it still describes the input to screen readers.
-    open: RwSignal<bool>,
-) -> impl IntoView {
-    let state = state();
-    let choice_help = move || match (field.kind, state.scenario.with(|scenario| scenario.get(field.id))) {
-        (FieldKind::Choice(options), Value::Choice(word)) => {
-            options.iter().find(|option| option.value == word).map(|option| format!(" {}: {}", option.label, option.help))
-        }
+/// The name under which a field's help is open.
+fn help_name(field: &Field) -> String {
+    format!("help-{}", field.key)
+}
+
+/// What the field is, its range and its name in configuration files; hidden, it still describes the input to screen readers.
+fn help(field: &Field, open: bool, scenario: &Scenario) -> Html {
+    let choice = match (field.kind, scenario.get(field.id)) {
+        (FieldKind::Choice(options), Value::Choice(word)) => options.iter().find(|option| option.value == word),
         _ => None,
     };
-    let from_preset = field.default == FieldDefault::Preset;
-    let changed = move || from_preset && state.scenario.with(|scenario| scenario.is_set(field.id));
-    view! {
-        <p id=format!("h-{}", field.key) class="field__help" hidden=move || !open.get()>
-            {field.help}
-            {choice_help}
-            " "
-            {range_text(field.id)}
-            " "
-            <code class="field__name">{field.name}</code>
-        </p>
-        {move || changed().then(|| view! {
-            <p class="field__changed">
-                "Changed by hand. "
-                <button type="button" class="link" on:click=move |_| state.edit(None, |scenario| scenario.clear(field.id))>
-                    "Back to the list's value"
-                </button>
-            </p>
-        }.into_any())}
-    }
+    html(
+        r#"<p id="h-{}" class="field__help"{}>{}{} {} <code class="field__name">{}</code></p>"#,
+        &[
+            &field.key,
+            &flag("hidden", !open),
+            &field.help,
+            &choice.map(|option| html(" {}: {}", &[&option.label, &option.help])),
+            &range_text(field.id),
+            &field.name,
+        ],
+    )
+}
+
+/// A value that is no longer the list's, and the way back.
+fn changed(field: &Field, scenario: &Scenario) -> Option<Html> {
+    let changed = field.default == FieldDefault::Preset && scenario.is_set(field.id);
+    changed.then(|| {
+        html(
+            r#"<p class="field__changed">Changed by hand. <button type="button" class="link" data-do="clear:{}">Back to the list's value</button></p>"#,
+            &[&field.key],
+        )
+    })
 }
 
 /// What is wrong, and a button that puts it right.
-#[component]
-fn ErrorLine(
-    /// The field's entry.
-    field: &'static Field,
-    /// Its problem.
-    problem: Memo<Option<Problem>>,
-) -> impl IntoView {
-    let state = state();
-    let repair = move |value: Value| {
-        state.unread.update(|unread| unread.retain(|text| text.field != field.id));
-        state.set(field.id, value);
-    };
-    move || {
-        problem.get().map(|problem| {
-            view! {
-                <p id=format!("e-{}", field.key) class="field__error" role="alert" data-testid=format!("error-{}", field.key)>
-                    {problem.message}
-                    " "
-                    {problem
-                        .way_out
-                        .map(|(text, value)| {
-                            view! {
-                                <button type="button" class="link" on:click=move |_| repair(value.clone())>
-                                    {text}
-                                </button>
-                            }
-                        })}
-                </p>
-            }
-        })
+fn error(field: &Field, problem: &Problem) -> Html {
+    let way_out = problem
+        .way_out
+        .as_ref()
+        .map(|(text, _)| html(r#"<button type="button" class="link" data-do="repair:{}">{}</button>"#, &[&field.key, text]));
+    html(
+        r#"<p id="e-{}" class="field__error" role="alert" data-testid="error-{}">{} {}</p>"#,
+        &[&field.key, &field.key, &problem.message, &way_out],
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{described_by, frame, problem_of};
+    use crate::app::fields::picker::Picker;
+    use crate::app::panels::tests::{answers, count, text};
+    use crate::app::ui::{Ui, Unread};
+    use crate::scenario::codec::decode;
+    use crate::scenario::{FieldId, Value, field, fields};
+
+    const LINK: &str = "v1&m=llama3-8b&n=8";
+
+    #[test]
+    fn every_field_has_a_label_a_help_and_an_input() {
+        let (scenario, answers) = (decode(LINK).scenario, answers(LINK));
+        for field in fields() {
+            let frame = frame(field, false, &scenario, &answers, &Ui::default());
+            assert_eq!(count(&frame, &format!("id=\"h-{}\"", field.key)), 1);
+            assert_eq!(count(&frame, &format!("id=\"f-{}\"", field.key)), 1);
+            assert_eq!(count(&frame, "class=\"field__help\" hidden>"), 1, "{}", field.key);
+            assert!(text(&frame).contains(field.name), "{}", field.key);
+        }
+    }
+
+    #[test]
+    fn every_input_says_what_should_stand_in_it() {
+        let mut scenario = decode(LINK).scenario;
+        scenario.set(FieldId::SequenceParallel, Value::Flag(true));
+        let now = |id: FieldId| {
+            let frame = frame(field(id), false, &scenario, &answers(LINK), &Ui::default());
+            frame.as_str().split("data-now=\"").nth(1).and_then(|rest| rest.split('"').next()).map(str::to_owned)
+        };
+        let said = [FieldId::Gpus, FieldId::Optimizer, FieldId::SequenceParallel, FieldId::FinalNorm, FieldId::Model].map(now);
+        assert_eq!(said.map(|text| text.expect("a value")), ["8", "adamw", "true", "true", "Llama 3 8B"]);
+    }
+
+    #[test]
+    fn a_list_is_open_for_one_field_at_a_time() {
+        let ui = Ui { picker: Some(Picker::new(FieldId::Accelerator)), ..Ui::default() };
+        let open = |id: FieldId| {
+            let frame = frame(field(id), false, &decode(LINK).scenario, &answers(LINK), &ui);
+            count(&frame, "aria-expanded=\"true\"")
+        };
+        assert_eq!((open(FieldId::Model), open(FieldId::Accelerator)), (0, 1));
+    }
+
+    #[test]
+    fn help_opens_and_a_changed_value_can_go_back() {
+        let mut scenario = decode(LINK).scenario;
+        let layers = field(FieldId::NumHiddenLayers);
+        let mut ui = Ui::default();
+        ui.toggle("help-l");
+        let open = frame(layers, false, &scenario, &answers(LINK), &ui);
+        assert_eq!((count(&open, " hidden>"), count(&open, "clear:l")), (0, 0));
+        scenario.set(FieldId::NumHiddenLayers, Value::Integer(40));
+        assert_eq!(count(&frame(layers, false, &scenario, &answers(LINK), &ui), "clear:l"), 1);
+    }
+
+    #[test]
+    fn a_problem_comes_with_its_way_out() {
+        let (scenario, good) = (decode(LINK).scenario, answers(LINK));
+        let unread = Unread { field: FieldId::SeqLength, text: "x".to_owned(), message: "“x” is no number.".to_owned() };
+        let ui = Ui { unread: vec![unread], ..Ui::default() };
+        let broken = frame(field(FieldId::SeqLength), false, &scenario, &good, &ui);
+        assert!(text(&broken).contains("“x” is no number. Back to"), "{}", text(&broken));
+        assert_eq!((count(&broken, "field--invalid"), count(&broken, "repair:s")), (1, 1));
+        assert_eq!(described_by(field(FieldId::SeqLength), true), "e-s h-s");
+        let link = "v1&m=llama3-8b&n=8&tp=3";
+        let bad = answers(link);
+        let named = bad.problems.first().expect("a problem").field;
+        assert!(problem_of(named, &decode(link).scenario, &bad, &Ui::default()).is_some());
     }
 }

@@ -1,55 +1,35 @@
 //! The memory of one accelerator as one bar with the line of its capacity.
 
-use leptos::prelude::*;
-
-use crate::app::state::{State, state};
-use crate::app::ui::{Views, memo};
+use crate::app::answers::Answers;
+use crate::app::markup::{Html, html};
 use crate::app::words::{Scale, accelerator_name, kinds, margin, model_name, percent};
 use crate::charts::{self, BarRow, BarView, Segment};
-use crate::estimator::{Estimate, MemoryKind, estimate};
+use crate::estimator::{Estimate, MemoryKind};
 use crate::scenario::Scenario;
-use crate::units::{MemoryUnit, to_f64};
+use crate::units::to_f64;
 
-/// The bar, and what its parts are.
-#[component]
-pub fn Stack() -> impl IntoView {
-    let state = state();
-    let svg = memo(move || charts::bar(&bar_view(state), state.bar_width.get()));
-    let label = memo(move || spoken(state));
-    view! {
-        <figure id="stack" class="stack">
-            <div class="stack__chart" role="img" aria-label=move || label.get() inner_html=move || svg.get()></div>
-            <Legend />
-        </figure>
-    }
-    .into_any()
+/// The bar for a column of that many CSS pixels, and what its parts are.
+pub fn stack(answers: &Answers, width: u16) -> Html {
+    html(
+        r#"<figure id="stack" class="stack" data-own="stack"><div class="stack__chart" role="img" aria-label="{}">{}</div><ul class="stack__legend">{}</ul></figure>"#,
+        &[&spoken(answers), &Html::made(charts::bar(&bar_view(answers), width)), &legend(answers)],
+    )
 }
 
-/// Colour, name and amount of every kind.
-#[component]
-fn Legend() -> impl IntoView {
-    let state = state();
-    let items = memo(move || state.estimate.with(|estimate| legend(estimate, state.unit.get())));
-    view! {
-        <ul class="stack__legend">
-            {move || {
-                items
-                    .get()
-                    .into_iter()
-                    .map(|(kind, text)| {
-                        view! {
-                            <li class="stack__item">
-                                <span class="swatch" inner_html=charts::swatch(swatch_id(kind), kind.index())></span>
-                                {kind.name()}
-                                " "
-                                <b class="number">{text}</b>
-                            </li>
-                        }
-                    })
-                    .views()
-            }}
-        </ul>
-    }
+/// Colour, name and amount of every kind in use, rounded so that they add up.
+fn legend(answers: &Answers) -> Html {
+    let item = |(kind, rounded): (MemoryKind, u64)| {
+        html(
+            r#"<li class="stack__item" data-key="{}"><span class="swatch">{}</span>{} <b class="number">{}</b></li>"#,
+            &[&swatch_id(kind), &swatch(swatch_id(kind), kind), &kind.name(), &answers.scale.number(rounded)],
+        )
+    };
+    kinds(&answers.estimate, answers.scale).into_iter().map(item).collect()
+}
+
+/// The swatch of a kind, under an id that is unique on the page.
+pub fn swatch(id: &str, kind: MemoryKind) -> Html {
+    Html::made(charts::swatch(id, kind.index()))
 }
 
 /// An id for the swatch of a kind in the bar's legend.
@@ -57,29 +37,21 @@ const fn swatch_id(kind: MemoryKind) -> &'static str {
     ["legend-p", "legend-g", "legend-o", "legend-a", "legend-k", "legend-t", "legend-f"][kind.index()]
 }
 
-/// Kinds in use with their amounts, rounded so that they add up.
-fn legend(estimate: &Estimate, unit: MemoryUnit) -> Vec<(MemoryKind, String)> {
-    let scale = Scale::of(unit, estimate.total(), estimate.capacity);
-    kinds(estimate, scale).into_iter().map(|(kind, rounded)| (kind, scale.number(rounded))).collect()
-}
-
 /// One row, or two when a scenario is compared with another.
-fn bar_view(state: State) -> BarView {
-    let unit = state.unit.get();
-    let mut rows = vec![state.estimate.with(|estimate| state.answered.with(|scenario| row(estimate, scenario, unit, "A")))];
-    state.compare.with(|other| {
-        if let (Some(other), Some(job)) = (other, state.compare_job.get()) {
-            rows.push(row(&estimate(&job), other, unit, "B"));
-        }
-    });
+fn bar_view(answers: &Answers) -> BarView {
+    let mut rows = vec![row(&answers.estimate, &answers.scenario, answers.scale, "A")];
+    if let Some((other, (_, estimate))) = answers.other.as_ref().and_then(|other| Some((other, other.answer.as_ref()?))) {
+        let scale = Scale::of(answers.unit, estimate.total(), estimate.capacity);
+        rows.push(row(estimate, &other.scenario, scale, "B"));
+    }
     if let [only] = rows.as_mut_slice() {
         only.name.clear();
     }
     BarView { id: "stack", rows }
 }
 
-fn row(estimate: &Estimate, scenario: &Scenario, unit: MemoryUnit, letter: &str) -> BarRow {
-    let scale = Scale::of(unit, estimate.total(), estimate.capacity);
+fn row(estimate: &Estimate, scenario: &Scenario, scale: Scale, letter: &str) -> BarRow {
+    let unit = scale.unit;
     let amount = |rounded: u64| to_f64(rounded) / to_f64(10_u64.pow(scale.decimals));
     let segment = |(kind, rounded): (MemoryKind, u64)| Segment {
         kind_index: kind.index(),
@@ -99,16 +71,32 @@ fn row(estimate: &Estimate, scenario: &Scenario, unit: MemoryUnit, letter: &str)
 }
 
 /// The bar in words.
-fn spoken(state: State) -> String {
-    let unit = state.unit.get();
-    state.estimate.with(|estimate| {
-        let scale = Scale::of(unit, estimate.total(), estimate.capacity);
-        let parts: Vec<String> = kinds(estimate, scale)
-            .into_iter()
-            .map(|(kind, rounded)| {
-                format!("{} {}, {}", kind.name(), scale.number(rounded), percent(estimate.ledger.of(kind), estimate.total()))
-            })
-            .collect();
-        format!("Memory of one GPU in {unit}: {}; capacity {}.", parts.join("; "), scale.show(estimate.capacity))
-    })
+fn spoken(answers: &Answers) -> String {
+    let (estimate, scale) = (&answers.estimate, answers.scale);
+    let parts: Vec<String> = kinds(estimate, scale)
+        .into_iter()
+        .map(|(kind, rounded)| {
+            format!("{} {}, {}", kind.name(), scale.number(rounded), percent(estimate.ledger.of(kind), estimate.total()))
+        })
+        .collect();
+    format!("Memory of one GPU in {}: {}; capacity {}.", answers.unit, parts.join("; "), scale.show(estimate.capacity))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::stack;
+    use crate::app::answers::Other;
+    use crate::app::panels::tests::{answers, count};
+    use crate::scenario::codec::decode;
+
+    #[test]
+    fn one_bar_alone_and_two_when_compared() {
+        let mut answers = answers("v1&m=llama3-8b&n=8");
+        let alone = stack(&answers, 848);
+        assert_eq!(count(&alone, "chart-text-name"), 0);
+        answers.other = Some(Other::of(&decode("v1&m=llama3-8b&n=16").scenario));
+        let both = stack(&answers, 848);
+        assert_eq!(count(&both, "chart-text-name"), 2);
+        assert_eq!(count(&both, "stack__item"), count(&alone, "stack__item"));
+    }
 }

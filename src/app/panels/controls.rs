@@ -1,10 +1,9 @@
 //! The form: what people change often in sight, the rest folded away with a line that says how it stands.
 
-use leptos::prelude::*;
-
-use crate::app::fields::FieldView;
-use crate::app::state::{Dialog, state};
-use crate::app::ui::{Views, memo};
+use crate::app::answers::Answers;
+use crate::app::fields::frame::frame;
+use crate::app::markup::{Html, flag, html, word_of};
+use crate::app::ui::Ui;
 use crate::scenario::{Field, FieldId, FieldKind, Group, Mode, Scenario, Value, fields, show};
 
 /// What stands under one heading of the form.
@@ -15,11 +14,12 @@ const SECTIONS: [(&str, &[Group]); 3] = [
 ];
 
 /// What folds away, in the order of the form.
-const FOLDS: [(&str, &[Group]); 6] = [
+const FOLDS: [(&str, &[Group]); 7] = [
     ("Architecture", &[Group::Architecture]),
     ("Experts and special layers", &[Group::Structure]),
     ("Run details", &[Group::Run, Group::Precision]),
     ("GPU and layout details", &[Group::Hardware, Group::Layout]),
+    ("Megatron-LM", &[Group::Megatron]),
     ("Reserve", &[Group::Reserve]),
     ("Time and cost", &[Group::Cost]),
 ];
@@ -40,125 +40,72 @@ fn is_folded(field: &Field) -> bool {
     field.folded || field.group == Group::Cost || matches!(field.id, FieldId::Attention | FieldId::PipelineParallel)
 }
 
-/// The form on the left.
-#[component]
-pub fn Controls() -> impl IntoView {
-    let state = state();
-    let sections = move || {
-        let mode = state.mode.get();
-        SECTIONS.map(|(name, groups)| view! { <Section name groups mode /> }).views()
-    };
-    let folds = FOLDS.map(|(name, groups)| view! { <Fold name groups /> }).views();
-    view! {
-        <form class="controls" aria-label="Scenario" on:submit=|event| event.prevent_default()>
-            <ModeSwitch />
-            {sections}
-            <div class="folds">{folds}</div>
-        </form>
-    }
-    .into_any()
+/// The form on the left, with the places of its parts.
+pub fn form() -> Html {
+    let place =
+        |template: &'static str, count: usize| (0..count).map(|index| html(template, &[&index.to_string()])).collect::<Html>();
+    html(
+        r#"<form class="controls" aria-label="Scenario"><div class="switch switch--wide" data-own="mode" role="group" aria-label="What to do with the model"></div>{}<div class="folds">{}</div></form>"#,
+        &[
+            &place(r#"<section class="group" data-own="group-{}"></section>"#, SECTIONS.len()),
+            &place(r#"<details class="fold" data-own="fold-{}"></details>"#, FOLDS.len()),
+        ],
+    )
 }
 
 /// Train or serve.
-#[component]
-fn ModeSwitch() -> impl IntoView {
-    let state = state();
-    let option = move |mode: Mode, label: &'static str| {
-        view! {
-            <button
-                type="button"
-                class="switch__option"
-                data-testid=format!("mode-{}", label.to_ascii_lowercase())
-                aria-pressed=move || (state.mode.get() == mode).to_string()
-                on:click=move |_| state.set(FieldId::Mode, Value::choice(mode))
-            >
-                {label}
-            </button>
-        }
+pub fn mode_switch(mode: Mode) -> Html {
+    let option = |of: Mode, word: &str, label: &str| {
+        html(
+            r#"<button type="button" class="switch__option" data-testid="mode-{}" aria-pressed="{}" data-do="set:do:{}">{}</button>"#,
+            &[&word, &word_of(mode == of), &word, &label],
+        )
     };
-    view! {
-        <div class="switch switch--wide" role="group" aria-label="What to do with the model">
-            {option(Mode::Train, "Train")}
-            {option(Mode::Serve, "Serve")}
-        </div>
-    }
+    html(
+        r#"<div class="switch switch--wide" data-own="mode" role="group" aria-label="What to do with the model">{}{}</div>"#,
+        &[&option(Mode::Train, "train", "Train"), &option(Mode::Serve, "serve", "Serve")],
+    )
 }
 
 /// One heading and the fields in sight under it.
-#[component]
-fn Section(
-    /// The heading.
-    name: &'static str,
-    /// Whose fields.
-    groups: &'static [Group],
-    /// Train or serve.
-    mode: Mode,
-) -> impl IntoView {
-    let state = state();
-    let inputs = listed(groups, false, mode)
-        .map(|field| {
-            let wide = field.kind == FieldKind::Model;
-            view! { <FieldView id=field.id wide bare=wide /> }
-        })
-        .views();
-    view! {
-        <section class="group">
-            <h2 class="group__name">
-                {name}
-                {(name == "Model")
-                    .then(|| {
-                        view! {
-                            <button type="button" class="link" data-testid="paste" on:click=move |_| state.dialog.set(Some(Dialog::Paste))>
-                                "Paste config.json"
-                            </button>
-                        }
-                    })}
-            </h2>
-            <div class="group__fields">{inputs}</div>
-        </section>
-    }
-    .into_any()
+pub fn section(index: usize, scenario: &Scenario, answers: &Answers, ui: &Ui) -> Html {
+    let (name, groups) = SECTIONS.get(index).copied().unwrap_or_default();
+    let inputs: Html = listed(groups, false, scenario.mode())
+        .map(|field| frame(field, field.kind == FieldKind::Model, scenario, answers, ui))
+        .collect();
+    let paste = (name == "Model").then(|| {
+        html(r#"<button type="button" class="link" data-testid="paste" data-do="dialog:paste">Paste config.json</button>"#, &[])
+    });
+    html(
+        r#"<section class="group" data-own="group-{}"><h2 class="group__name">{}{}</h2><div class="group__fields">{}</div></section>"#,
+        &[&index.to_string(), &name, &paste, &inputs],
+    )
 }
 
-/// Fields behind one line.
-#[component]
-fn Fold(
-    /// The line's name.
-    name: &'static str,
-    /// Whose fields.
-    groups: &'static [Group],
-) -> impl IntoView {
-    let state = state();
-    let mode = state.mode;
-    let bad = memo(move || {
-        let folded = |id: FieldId| listed(groups, true, mode.get()).any(|field| field.id == id);
-        state.problems.with(|problems| problems.iter().any(|problem| folded(problem.field)))
-            || state.unread.with(|unread| unread.iter().any(|text| folded(text.field)))
-    });
-    let line = memo(move || state.scenario.with(|scenario| summary(scenario, groups, mode.get())));
-    // The inputs are made when first opened: most people never open most folds.
-    let opened = RwSignal::new(false);
-    let inputs = move || {
-        (opened.get() || bad.get())
-            .then(|| listed(groups, true, mode.get()).map(|field| view! { <FieldView id=field.id /> }).views())
-    };
-    view! {
-        <details
-            class="fold"
-            hidden=move || listed(groups, true, mode.get()).next().is_none()
-            open=move || opened.get_untracked() || bad.get()
-            on:toggle=move |_| opened.set(true)
-        >
-            <summary class="fold__summary">
-                <span class="fold__name">{name}</span>
-                <span class=move || if bad.get() { "fold__state fold__state--bad" } else { "fold__state" }>
-                    {move || if bad.get() { "needs a look".to_owned() } else { line.get() }}
-                </span>
-            </summary>
-            <div class="fold__body group__fields">{inputs}</div>
-        </details>
-    }
-    .into_any()
+/// Fields behind one line. The inputs are made when first opened: most people never open most folds.
+pub fn fold(index: usize, scenario: &Scenario, answers: &Answers, ui: &Ui) -> Html {
+    let (name, groups) = FOLDS.get(index).copied().unwrap_or_default();
+    let mode = scenario.mode();
+    let folded = |id: FieldId| listed(groups, true, mode).any(|field| field.id == id);
+    let bad = answers.problems.iter().any(|problem| folded(problem.field)) || ui.unread.iter().any(|text| folded(text.field));
+    let part = format!("fold-{index}");
+    let inputs: Html = listed(groups, true, mode)
+        .filter(|_| bad || ui.is_open(&part))
+        .map(|field| frame(field, false, scenario, answers, ui))
+        .collect();
+    html(
+        r#"<details class="fold" data-own="{}" data-toggle="{}"{}{}><summary class="fold__summary"><span class="fold__name">{}</span><span class="fold__state{}">{}</span></summary><div class="fold__body group__fields">{}</div></details>"#,
+        &[
+            &part,
+            &part,
+            &flag("hidden", listed(groups, true, mode).next().is_none()),
+            &flag("open", bad),
+            &name,
+            &if bad { " fold__state--bad" } else { "" },
+            &if bad { "needs a look".to_owned() } else { summary(scenario, groups, mode) },
+            &inputs,
+        ],
+    )
 }
 
 /// How a fold stands, in a few words: what was set by hand first, then its first fields.
@@ -190,5 +137,58 @@ fn part(scenario: &Scenario, field: &Field) -> String {
         Value::Empty if field.group == Group::Structure => format!("no {label}"),
         Value::Empty => format!("{label} unknown"),
         value => format!("{label} {}", show(field.id, &value)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{FOLDS, SECTIONS, fold, form, lower_first, mode_switch, section};
+    use crate::app::panels::tests::{answers, count, text};
+    use crate::app::ui::Ui;
+    use crate::scenario::codec::decode;
+    use crate::scenario::{FieldId, Mode, Value, fields, parse};
+
+    #[test]
+    fn every_field_of_a_mode_stands_in_the_form_once() {
+        for link in ["v1&m=llama3-8b&n=8", "v1&do=serve&m=llama3-8b"] {
+            let (scenario, answers) = (decode(link).scenario, answers(link));
+            let open = (0..FOLDS.len()).map(|index| format!("fold-{index}")).collect();
+            let ui = Ui { open, ..Ui::default() };
+            let sections = (0..SECTIONS.len()).map(|index| section(index, &scenario, &answers, &ui));
+            let folds = (0..FOLDS.len()).map(|index| fold(index, &scenario, &answers, &ui));
+            let all = sections.chain(folds).collect();
+            for field in fields().iter().filter(|field| field.applies.in_mode(scenario.mode())) {
+                let elsewhere = matches!(field.id, FieldId::Mode | FieldId::Name | FieldId::MemoryUnit);
+                let places = count(&all, &format!("id=\"f-{}\"", field.key));
+                assert_eq!(places, usize::from(!elsewhere), "{} in {link}", field.key);
+            }
+        }
+        assert_eq!(count(&form(), "data-own="), 1 + SECTIONS.len() + FOLDS.len());
+    }
+
+    #[test]
+    fn a_fold_writes_its_inputs_when_it_is_open_or_needs_a_look() {
+        let link = "v1&m=llama3-8b&n=8";
+        let closed = fold(0, &decode(link).scenario, &answers(link), &Ui::default());
+        assert_eq!((count(&closed, "class=\"field\""), count(&closed, " open")), (0, 0));
+        assert!(text(&closed).starts_with("Architecturehidden size 4096"), "{}", text(&closed));
+        let bad = "v1&m=llama3-8b&n=8&kv=7";
+        let shown = fold(0, &decode(bad).scenario, &answers(bad), &Ui::default());
+        assert!(text(&shown).starts_with("Architectureneeds a look"), "{}", text(&shown));
+        assert!(count(&shown, "id=\"f-kv\"") == 1 && count(&shown, " open>") == 1);
+    }
+
+    #[test]
+    fn both_modes_can_be_set_by_the_word_on_their_button() {
+        for (word, mode) in [("train", Mode::Train), ("serve", Mode::Serve)] {
+            assert_eq!(parse(FieldId::Mode, word), Ok(Value::choice(mode)));
+            assert_eq!(count(&mode_switch(mode), &format!("aria-pressed=\"true\" data-do=\"set:do:{word}\"")), 1);
+        }
+    }
+
+    #[test]
+    fn labels_inside_a_sentence_begin_small() {
+        assert_eq!(lower_first("Layers"), "layers");
+        assert_eq!(lower_first("GPUs per node"), "GPUs per node");
     }
 }

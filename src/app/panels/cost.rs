@@ -1,9 +1,7 @@
 //! Parameters, compute, time and cost.
 
-use leptos::prelude::*;
-
-use crate::app::state::{State, state};
-use crate::app::ui::{Views, memo};
+use crate::app::answers::Answers;
+use crate::app::markup::{Html, html};
 use crate::app::words::{billions, duration, scientific, whole};
 use crate::config::Job;
 use crate::estimator::{Compute, Estimate};
@@ -13,27 +11,19 @@ use crate::units::{MemoryUnit, grouped};
 type Fact = (&'static str, String);
 
 /// A short list of facts beside the ledger.
-#[component]
-pub fn Cost() -> impl IntoView {
-    let state = state();
-    let facts = memo(move || facts(state));
-    let heading = move || if state.estimate.with(|estimate| estimate.compute.is_some()) { "Time and cost" } else { "The model" };
-    view! {
-        <div class="section__head">
-            <h2>{heading}</h2>
-        </div>
-        <dl class="facts" data-testid="facts">
-            {move || facts.get().into_iter().map(|(name, value)| view! { <dt>{name}</dt> <dd class="number">{value}</dd> }).views()}
-        </dl>
-    }
-    .into_any()
+pub fn cost(answers: &Answers) -> Html {
+    let heading = if answers.estimate.compute.is_some() { "Time and cost" } else { "The model" };
+    let facts: Html = facts(&answers.job, &answers.estimate, answers.unit)
+        .iter()
+        .map(|(name, value)| html(r#"<dt>{}</dt><dd class="number">{}</dd>"#, &[name, value]))
+        .collect();
+    html(
+        r#"<div data-own="cost"><div class="section__head"><h2>{}</h2></div><dl class="facts" data-testid="facts">{}</dl></div>"#,
+        &[&heading, &facts],
+    )
 }
 
-fn facts(state: State) -> Vec<Fact> {
-    state.job.with(|job| state.estimate.with(|estimate| of_estimate(job, estimate, state.unit.get())))
-}
-
-fn of_estimate(job: &Job, estimate: &Estimate, unit: MemoryUnit) -> Vec<Fact> {
+fn facts(job: &Job, estimate: &Estimate, unit: MemoryUnit) -> Vec<Fact> {
     let count = &estimate.parameters;
     let mut facts = vec![
         ("Parameters", whole(count.total)),
@@ -77,4 +67,17 @@ fn scientific_or_whole(value: f64) -> String {
 fn tokens(count: f64) -> String {
     // Compute-optimal tokens are far below the largest count.
     billions(format!("{count:.0}").parse().unwrap_or(u64::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::cost;
+    use crate::app::panels::tests::{answers, text};
+
+    #[test]
+    fn serving_has_no_cost_but_a_cache() {
+        assert!(text(&cost(&answers("v1&m=llama3-8b&n=8"))).contains("GPU-hours"));
+        let serving = text(&cost(&answers("v1&do=serve&m=llama3-8b&n=1")));
+        assert!(serving.contains("KV cache of one token") && !serving.contains("GPU-hours"), "{serving}");
+    }
 }

@@ -1,60 +1,51 @@
 //! Up to three changes that the engine has verified, one click each; or what else would fit.
 
-use leptos::prelude::*;
-
-use crate::app::state::{State, state};
+use crate::app::answers::Answers;
+use crate::app::markup::{Html, html};
 use crate::app::words::{Scale, gpus, whole};
-use crate::estimator::{Estimate, Verdict};
-use crate::planner::{Change, Fix, Inverse};
+use crate::estimator::Verdict;
+use crate::planner::{Change, Fix};
 use crate::scenario::{FieldId, Mode, Scenario, Value};
 use crate::units::MemoryUnit;
 
 /// The buttons, or the room that is left.
-#[component]
-pub fn Fixes() -> impl IntoView {
-    let state = state();
-    let content = move || {
-        let unit = state.unit.get();
-        let answer = state.estimate.with(Estimate::verdict);
+pub fn fixes(answers: &Answers) -> Html {
+    let answer = answers.estimate.verdict();
+    let buttons: Html = answers
+        .fixes
+        .iter()
+        .enumerate()
         // Less memory does not help where a rule forbids the layout.
-        let helps = |fix: &&Fix| fix.fits || answer == Verdict::DoesNotFit;
-        state.fixes.with(|fixes| {
-            let buttons: Vec<_> = fixes.iter().filter(helps).map(|fix| button(state, fix.clone(), unit)).collect();
-            match (buttons.is_empty(), answer) {
-                (false, _) => view! { <div class="fixes">{buttons}</div> }.into_any(),
-                (true, Verdict::Fits | Verdict::Tight) => view! { <Room /> }.into_any(),
-                (true, _) => view! { <p class="room">"No single change makes this run. A smaller model, a shorter sequence or another GPU may."</p> }.into_any(),
-            }
-        })
+        .filter(|(_, fix)| fix.fits || answer == Verdict::DoesNotFit)
+        .map(|(index, fix)| button(index, fix, answers.unit))
+        .collect();
+    let content = match (buttons.as_str().is_empty(), answer) {
+        (false, _) => html(r#"<div class="fixes">{}</div>"#, &[&buttons]),
+        (true, Verdict::Fits | Verdict::Tight) => room(answers),
+        (true, _) => html(
+            r#"<p class="room">No single change makes this run. A smaller model, a shorter sequence or another GPU may.</p>"#,
+            &[],
+        ),
     };
-    view! {
-        <section class="help" data-testid="fixes" aria-label="What would help">
-            {content}
-        </section>
-    }
-    .into_any()
+    html(r#"<section class="help" data-own="fixes" data-testid="fixes" aria-label="What would help">{}</section>"#, &[&content])
 }
 
 /// One change as a button.
-fn button(state: State, fix: Fix, unit: MemoryUnit) -> impl IntoView {
+fn button(index: usize, fix: &Fix, unit: MemoryUnit) -> Html {
     let scale = Scale { unit, decimals: 1 };
     let outcome = if fix.fits { format!("fits on {}", gpus(fix.gpus_after)) } else { "closer, still too much".to_owned() };
-    let effect = format!("{} → {} {unit}, {outcome}", scale.show(fix.before), scale.show(fix.after));
-    let (change, count) = (fix.change, fix.gpus_after);
-    view! {
-        <button type="button" class="fix" on:click=move |_| state.edit(None, |scenario| apply(scenario, change, count))>
-            <span class="fix__title">{fix.title}</span>
-            <span class="fix__effect">{effect}</span>
-        </button>
-    }
+    html(
+        r#"<button type="button" class="fix" data-do="fix:{}"><span class="fix__title">{}</span><span class="fix__effect">{} → {} {}, {}</span></button>"#,
+        &[&index.to_string(), &fix.title, &scale.show(fix.before), &scale.show(fix.after), &unit.name(), &outcome],
+    )
 }
 
 /// Writes a change into the scenario; another tensor degree comes with its number of GPUs.
-fn apply(scenario: &mut Scenario, change: Change, gpus_after: u64) {
-    if matches!(change, Change::Tensor(_)) {
-        scenario.set(FieldId::Gpus, Value::Integer(gpus_after));
+pub fn apply(scenario: &mut Scenario, fix: &Fix) {
+    if matches!(fix.change, Change::Tensor(_)) {
+        scenario.set(FieldId::Gpus, Value::Integer(fix.gpus_after));
     }
-    let (field, value) = match change {
+    let (field, value) = match fix.change {
         Change::Recompute(to) => (FieldId::Recompute, Value::choice(to)),
         Change::Sharding(to) => (FieldId::Sharding, Value::choice(to)),
         Change::Attention(to) => (FieldId::Attention, Value::choice(to)),
@@ -71,20 +62,34 @@ fn apply(scenario: &mut Scenario, change: Change, gpus_after: u64) {
 }
 
 /// What is the largest that still fits, with everything else as it is.
-#[component]
-fn Room() -> impl IntoView {
-    let state = state();
-    let longest =
-        move || state.inverse.with(|inverse: &Inverse| inverse.longest_seq.map(|tokens| format!("{} tokens", whole(tokens))));
-    let batch = move || {
-        let per = if state.mode.get() == Mode::Train { "micro-batch of" } else { "sequences at once:" };
-        state.inverse.with(|inverse| inverse.largest_batch.map(|largest| (per, whole(largest))))
-    };
-    view! {
-        <p class="room">
-            <span>"With everything else as it is, this still fits:"</span>
-            {move || longest().map(|text| view! { <span>"sequences of " <b>{text}</b></span> }.into_any())}
-            {move || batch().map(|(per, text)| view! { <span>{per} " " <b>{text}</b></span> }.into_any())}
-        </p>
+fn room(answers: &Answers) -> Html {
+    let longest = answers.inverse.longest_seq.map(|tokens| html("<span>sequences of <b>{} tokens</b></span>", &[&whole(tokens)]));
+    let per = if answers.scenario.mode() == Mode::Train { "micro-batch of" } else { "sequences at once:" };
+    let batch = answers.inverse.largest_batch.map(|largest| html("<span>{} <b>{}</b></span>", &[&per, &whole(largest)]));
+    html(r#"<p class="room"><span>With everything else as it is, this still fits:</span>{}{}</p>"#, &[&longest, &batch])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{apply, fixes};
+    use crate::app::panels::tests::{answers, count, text};
+    use crate::estimator::estimate;
+
+    #[test]
+    fn what_fits_says_how_much_more_would() {
+        let words = text(&fixes(&answers("v1&m=llama3-8b&n=8")));
+        assert!(words.contains("this still fits") && words.contains("tokens"), "{words}");
+    }
+
+    #[test]
+    fn every_button_does_what_it_says() {
+        let answers = answers("v1&m=llama3-70b&n=8");
+        assert!(count(&fixes(&answers), "data-do=\"fix:") > 0);
+        for fix in &answers.fixes {
+            let mut scenario = answers.scenario.clone();
+            apply(&mut scenario, fix);
+            let after = estimate(&scenario.resolve().expect("a job")).total();
+            assert_eq!(after, fix.after, "{}", fix.title);
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! The few line icons of the page.
 
-use leptos::prelude::*;
+use crate::app::markup::{Html, html};
 
 /// What an icon shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,12 +32,10 @@ impl Icon {
     }
 
     /// The icon's drawing; it says nothing to screen readers.
-    pub fn view(self) -> AnyView {
-        view! {
-            <svg class="icon" viewBox="0 0 24 24" aria-hidden="true" focusable="false">
-                <path d=self.path() />
-            </svg>
-        }
-        .into_any()
+    pub fn html(self) -> Html {
+        html(
+            r#"<svg class="icon" viewBox="0 0 24 24" aria-hidden="true" focusable="false"><path d="{}"></path></svg>"#,
+            &[&self.path()],
+        )
     }
 }

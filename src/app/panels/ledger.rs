@@ -1,218 +1,152 @@
 //! Where the memory goes: kind, item, tensor, each with its source. Parts add up to the total as printed.
 
-use leptos::prelude::*;
-
-use crate::app::state::{State, state};
-use crate::app::ui::{Views, memo};
+use super::bar::swatch;
+use crate::app::answers::Answers;
+use crate::app::markup::{Html, html, word_of};
+use crate::app::ui::Ui;
 use crate::app::words::{Scale, percent, whole};
-use crate::charts;
 use crate::estimator::{Certainty, Estimate, LineItem, MemoryKind, TensorLine};
-use crate::units::{Bytes, MemoryUnit};
+use crate::units::Bytes;
 
 /// Ids of the kinds' swatches in this table.
 const SWATCHES: [&str; 7] = ["row-p", "row-g", "row-o", "row-a", "row-k", "row-t", "row-f"];
 
-/// How deep a row stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Level {
-    Kind,
-    Item,
-    Tensor,
-}
-
-/// One row of the table, finished.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Row {
-    level: Level,
-    /// What opens it: also part of its identity.
-    path: String,
-    slug: &'static str,
-    kind: usize,
-    label: String,
+/// One row: its class, what opens it, and its cells.
+struct Row<'a> {
+    class: &'static str,
+    path: &'a str,
+    /// Whether something is behind it, and whether that is shown.
+    open: Option<bool>,
+    swatch: Option<Html>,
+    label: &'a str,
     note: &'static str,
     bytes: String,
     share: String,
-    certainty: Option<(&'static str, &'static str)>,
+    certainty: Option<Certainty>,
     source: String,
-    opens: bool,
 }
 
-/// The table.
-#[component]
-pub fn LedgerTable() -> impl IntoView {
-    let state = state();
-    // The largest kind starts open: it shows what is behind a line.
-    let open = RwSignal::new(state.estimate.with_untracked(largest).into_iter().collect::<Vec<String>>());
-    let rows = memo(move || open.with(|open| rows(state, open)));
-    let total = memo(move || state.estimate.with(|estimate| totals(estimate, state.unit.get())));
-    let toggle = move |path: &str| {
-        open.update(|open| match open.iter().position(|known| known == path) {
-            Some(at) => _ = open.swap_remove(at),
-            None => open.push(path.to_owned()),
-        });
-    };
-    let is_open = move |path: &str| open.with(|open| open.iter().any(|known| known == path));
-    view! {
-        <table class="table ledger" data-testid="ledger">
-            <thead>
-                <tr>
-                    <th scope="col">"Part"</th>
-                    <th scope="col" class="num">"Memory"</th>
-                    <th scope="col" class="num">"Share"</th>
-                    <th scope="col">"How sure, and from where"</th>
-                </tr>
-            </thead>
-            <tbody>
-                {move || {
-                    rows.get()
-                        .into_iter()
-                        .map(|row| {
-                            let path = StoredValue::new(row.path.clone());
-                            row_view(row, move || path.with_value(|path| is_open(path)), move || path.with_value(|path| toggle(path)))
-                        })
-                        .views()
-                }}
-            </tbody>
-            <tfoot>
-                <tr class="table__total">
-                    <th scope="row">"Total"</th>
-                    <td class="num" data-testid="total">{move || total.with(|total| total.0.clone())}</td>
-                    <td class="num ledger__share">{move || total.with(|total| total.1.clone())}</td>
-                    <td class="ledger__source">{move || total.with(|total| total.2.clone())}</td>
-                </tr>
-            </tfoot>
-        </table>
+impl Row<'_> {
+    fn html(&self) -> Html {
+        let name = match self.open {
+            Some(open) => html(
+                r#"<button type="button" class="ledger__toggle" aria-expanded="{}" data-do="open:{}">{}{}</button>"#,
+                &[&word_of(open), &self.path, &self.swatch, &self.label],
+            ),
+            None => html(r#"<span class="ledger__name">{} {}</span>"#, &[&self.swatch, &self.label]),
+        };
+        let note = (!self.note.is_empty()).then(|| html(r#"<span class="ledger__note">{}</span>"#, &[&self.note]));
+        let tag = self
+            .certainty
+            .map(|sure| html(r#"<span class="tag tag--{}">{}</span>"#, &[&certainty_word(sure), &certainty_word(sure)]));
+        html(
+            r#"<tr class="{}" data-key="{}"><th scope="row">{} {}</th><td class="num">{}</td><td class="num ledger__share">{}</td><td class="ledger__source">{} {}</td></tr>"#,
+            &[&self.class, &self.path, &name, &note, &self.bytes, &self.share, &tag, &self.source],
+        )
     }
-    .into_any()
 }
 
-/// The path of the kind that takes most.
-fn largest(estimate: &Estimate) -> Option<String> {
-    MemoryKind::ALL.into_iter().max_by_key(|kind| estimate.ledger.of(*kind)).map(|kind| kind.name().to_owned())
+/// What starts open: the largest kind, to show that something is behind a line.
+pub fn opened_at_start(estimate: &Estimate) -> Option<String> {
+    MemoryKind::ALL.into_iter().max_by_key(|kind| estimate.ledger.of(*kind)).map(kind_path)
 }
 
-/// One row: a button where something is behind it.
-fn row_view(row: Row, is_open: impl Fn() -> bool + Copy + Send + 'static, toggle: impl Fn() + 'static) -> AnyView {
-    let (class, top) = match row.level {
-        Level::Kind => ("ledger__kind", true),
-        Level::Item => ("ledger__item", false),
-        Level::Tensor => ("ledger__tensor", false),
-    };
-    let swatch = top.then(|| view! { <span class="swatch" inner_html=charts::swatch(row.slug, row.kind)></span> }.into_any());
-    let note = (!row.note.is_empty()).then(|| view! { <span class="ledger__note">{row.note}</span> }.into_any());
-    let name = if row.opens {
-        view! {
-            <button type="button" class="ledger__toggle" aria-expanded=move || is_open().to_string() on:click=move |_| toggle()>
-                {swatch}
-                {row.label}
-            </button>
+fn kind_path(kind: MemoryKind) -> String {
+    format!("ledger/{}", kind.name())
+}
+
+/// The table: kinds, what is open under them, and the total.
+pub fn ledger(answers: &Answers, ui: &Ui) -> Html {
+    let (estimate, scale) = (&answers.estimate, answers.scale);
+    let total = estimate.total();
+    let of = format!("{} of {} {}", percent(total, estimate.capacity), scale.show(estimate.capacity), scale.unit);
+    html(
+        r#"<table class="table ledger" data-own="ledger" data-testid="ledger"><thead><tr><th scope="col">Part</th><th scope="col" class="num">Memory</th><th scope="col" class="num">Share</th><th scope="col">How sure, and from where</th></tr></thead><tbody>{}</tbody><tfoot><tr class="table__total"><th scope="row">Total</th><td class="num" data-testid="total">{} {}</td><td class="num ledger__share">{}</td><td class="ledger__source">at the peak: {}</td></tr></tfoot></table>"#,
+        &[&rows(estimate, scale, ui), &scale.show(total), &scale.unit.name(), &of, &estimate.peak_moment],
+    )
+}
+
+/// All rows in view.
+fn rows(estimate: &Estimate, scale: Scale, ui: &Ui) -> Html {
+    let lines = &estimate.ledger.lines;
+    let bytes: Vec<Bytes> = lines.iter().map(|line| line.bytes).collect();
+    // Rounded once for all lines together: kinds are sums of what is printed under them.
+    let rounded: Vec<(&LineItem, u64)> = lines.iter().zip(scale.parts(&bytes).0).collect();
+    let total = estimate.total();
+    let mut rows = Html::new();
+    for kind in MemoryKind::ALL {
+        let of_kind: Vec<_> = rounded.iter().filter(|(line, _)| line.kind == kind).copied().collect();
+        if of_kind.is_empty() {
+            continue;
         }
-        .into_any()
-    } else {
-        view! { <span class="ledger__name">{swatch} {row.label}</span> }.into_any()
-    };
-    let tag = row.certainty.map(|(class, name)| view! { <span class=format!("tag tag--{class}")>{name}</span> }.into_any());
-    view! {
-        <tr class=class>
-            <th scope="row">{name} {note}</th>
-            <td class="num">{row.bytes}</td>
-            <td class="num ledger__share">{row.share}</td>
-            <td class="ledger__source">{tag} " " {row.source}</td>
-        </tr>
+        let path = kind_path(kind);
+        let open = ui.is_open(&path);
+        rows.add("{}", &[&kind_row(kind, &path, open, &of_kind, (estimate.ledger.of(kind), total), scale)]);
+        for (line, rounded) in of_kind.iter().filter(|_| open) {
+            item_rows(&mut rows, line, *rounded, total, (scale, ui));
+        }
     }
-    .into_any()
+    rows
 }
 
-/// Total, share of the capacity, and when the peak is.
-fn totals(estimate: &Estimate, unit: MemoryUnit) -> (String, String, String) {
-    let scale = Scale::of(unit, estimate.total(), estimate.capacity);
-    let of = format!("{} of {} {unit}", percent(estimate.total(), estimate.capacity), scale.show(estimate.capacity));
-    (format!("{} {unit}", scale.show(estimate.total())), of, format!("at the peak: {}", estimate.peak_moment))
-}
-
-/// All rows in view: kinds, and what is open under them.
-fn rows(state: State, open: &[String]) -> Vec<Row> {
-    let unit = state.unit.get();
-    state.estimate.with(|estimate| {
-        let scale = Scale::of(unit, estimate.total(), estimate.capacity);
-        let lines = &estimate.ledger.lines;
-        let bytes: Vec<Bytes> = lines.iter().map(|line| line.bytes).collect();
-        // Rounded once for all lines together: kinds are sums of what is printed under them.
-        let rounded: Vec<(&LineItem, u64)> = lines.iter().zip(scale.parts(&bytes).0).collect();
-        let total = estimate.total();
-        let mut rows = Vec::new();
-        for kind in MemoryKind::ALL {
-            let of_kind: Vec<_> = rounded.iter().filter(|(line, _)| line.kind == kind).copied().collect();
-            if of_kind.is_empty() {
-                continue;
-            }
-            let row = kind_row(kind, &of_kind, estimate.ledger.of(kind), total, scale);
-            let path = row.path.clone();
-            rows.push(row);
-            if open.contains(&path) {
-                item_rows(&mut rows, &of_kind, open, total, scale);
-            }
-        }
-        rows
-    })
-}
-
-fn kind_row(kind: MemoryKind, lines: &[(&LineItem, u64)], bytes: Bytes, total: Bytes, scale: Scale) -> Row {
-    let least = lines.iter().map(|(line, _)| line.certainty).max_by_key(|certainty| *certainty as u8);
-    let count = lines.len();
+fn kind_row(
+    kind: MemoryKind,
+    path: &str,
+    open: bool,
+    lines: &[(&LineItem, u64)],
+    (bytes, total): (Bytes, Bytes),
+    scale: Scale,
+) -> Html {
+    let source = match lines {
+        [(only, _)] => cited(only),
+        several => format!("{} items", several.len()),
+    };
     Row {
-        level: Level::Kind,
-        path: kind.name().to_owned(),
-        slug: SWATCHES[kind.index()],
-        kind: kind.index(),
-        label: kind.name().to_owned(),
+        class: "ledger__kind",
+        path,
+        open: Some(open),
+        swatch: Some(html(r#"<span class="swatch">{}</span>"#, &[&swatch(SWATCHES[kind.index()], kind)])),
+        label: kind.name(),
         note: "",
         bytes: format!("{} {}", scale.number(lines.iter().map(|(_, rounded)| rounded).sum()), scale.unit),
         share: percent(bytes, total),
-        certainty: least.map(certainty_tag),
-        source: if count == 1 {
-            lines.first().map(|(line, _)| cited(line)).unwrap_or_default()
-        } else {
-            format!("{count} items")
-        },
-        opens: true,
+        certainty: lines.iter().map(|(line, _)| line.certainty).max_by_key(|certainty| *certainty as u8),
+        source,
     }
+    .html()
 }
 
-fn item_rows(rows: &mut Vec<Row>, lines: &[(&LineItem, u64)], open: &[String], total: Bytes, scale: Scale) {
-    for (line, rounded) in lines {
-        let path = format!("{}/{}", line.kind.name(), line.label);
-        rows.push(Row {
-            level: Level::Item,
-            path: path.clone(),
-            slug: "",
-            kind: 0,
-            label: line.label.to_owned(),
-            note: line.note,
-            bytes: format!("{} {}", scale.number(*rounded), scale.unit),
-            share: percent(line.bytes, total),
-            certainty: Some(certainty_tag(line.certainty)),
-            source: cited(line),
-            opens: !line.tensors.is_empty(),
-        });
-        if !open.contains(&path) {
-            continue;
-        }
-        for (index, tensor) in line.tensors.iter().enumerate() {
-            rows.push(Row {
-                level: Level::Tensor,
-                path: format!("{path}/{index}"),
-                slug: "",
-                kind: 0,
-                label: format!("{}: {}", tensor.op, tensor.name),
-                note: "",
-                bytes: scale.unit.show(tensor.bytes),
-                share: percent(tensor.bytes, total),
-                certainty: None,
-                source: shape_text(tensor),
-                opens: false,
-            });
-        }
+/// One line of a kind and, when open, its tensors.
+fn item_rows(rows: &mut Html, line: &LineItem, rounded: u64, total: Bytes, (scale, ui): (Scale, &Ui)) {
+    let path = format!("{}/{}", kind_path(line.kind), line.label);
+    let open = ui.is_open(&path);
+    let row = Row {
+        class: "ledger__item",
+        path: &path,
+        open: (!line.tensors.is_empty()).then_some(open),
+        swatch: None,
+        label: line.label,
+        note: line.note,
+        bytes: format!("{} {}", scale.number(rounded), scale.unit),
+        share: percent(line.bytes, total),
+        certainty: Some(line.certainty),
+        source: cited(line),
+    };
+    rows.add("{}", &[&row.html()]);
+    for (index, tensor) in line.tensors.iter().enumerate().filter(|_| open) {
+        let row = Row {
+            class: "ledger__tensor",
+            path: &format!("{path}/{index}"),
+            open: None,
+            swatch: None,
+            label: &format!("{}: {}", tensor.op, tensor.name),
+            note: "",
+            bytes: scale.unit.show(tensor.bytes),
+            share: percent(tensor.bytes, total),
+            certainty: None,
+            source: shape_text(tensor),
+        };
+        rows.add("{}", &[&row.html()]);
     }
 }
 
@@ -227,11 +161,58 @@ fn cited(line: &LineItem) -> String {
     format!("{}, {}", line.source.who, line.source.locator)
 }
 
-/// Class and word of a certainty.
-const fn certainty_tag(certainty: Certainty) -> (&'static str, &'static str) {
+/// Word of a certainty, and the end of its class.
+const fn certainty_word(certainty: Certainty) -> &'static str {
     match certainty {
-        Certainty::Exact => ("exact", "exact"),
-        Certainty::Modelled => ("modelled", "modelled"),
-        Certainty::Assumed => ("assumed", "assumed"),
+        Certainty::Exact => "exact",
+        Certainty::Modelled => "modelled",
+        Certainty::Assumed => "assumed",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{kind_path, ledger, opened_at_start};
+    use crate::app::panels::tests::{answers, count};
+    use crate::app::ui::Ui;
+    use crate::app::words::kinds;
+    use crate::estimator::MemoryKind;
+
+    #[test]
+    fn what_is_open_shows_its_lines_and_their_tensors() {
+        let answers = answers("v1&m=llama3-8b&n=8");
+        let used = kinds(&answers.estimate, answers.scale).len();
+        let closed = ledger(&answers, &Ui::default());
+        assert_eq!((count(&closed, "ledger__kind"), count(&closed, "ledger__item")), (used, 0));
+        let mut ui = Ui::default();
+        ui.toggle(&kind_path(MemoryKind::Parameter));
+        let lines: Vec<_> = answers.estimate.ledger.lines.iter().filter(|line| line.kind == MemoryKind::Parameter).collect();
+        let open = ledger(&answers, &ui);
+        assert_eq!((count(&open, "ledger__item"), count(&open, "ledger__tensor")), (lines.len(), 0));
+        assert_eq!(count(&open, "aria-expanded=\"true\""), 1);
+        let line = lines.iter().find(|line| !line.tensors.is_empty()).expect("a line with tensors");
+        ui.toggle(&format!("{}/{}", kind_path(MemoryKind::Parameter), line.label));
+        assert_eq!(count(&ledger(&answers, &ui), "ledger__tensor"), line.tensors.len());
+    }
+
+    #[test]
+    fn the_largest_kind_starts_open() {
+        let answers = answers("v1&m=llama3-8b&n=8");
+        let largest = opened_at_start(&answers.estimate).expect("a kind");
+        for kind in MemoryKind::ALL {
+            let most = MemoryKind::ALL.map(|other| answers.estimate.ledger.of(other)).into_iter().max();
+            assert!(kind_path(kind) != largest || Some(answers.estimate.ledger.of(kind)) == most);
+        }
+    }
+
+    #[test]
+    fn printed_kinds_add_up_to_the_printed_total() {
+        for link in ["v1&m=llama3-8b&n=8", "v1&m=llama3-70b&n=64&u=gb", "v1&do=serve&m=llama3-8b"] {
+            let answers = answers(link);
+            let sum: u64 = kinds(&answers.estimate, answers.scale).iter().map(|(_, rounded)| rounded).sum();
+            assert_eq!(sum, answers.scale.round(answers.estimate.total()), "{link}");
+            let total = format!("data-testid=\"total\">{} {}<", answers.scale.number(sum), answers.unit.name());
+            assert_eq!(count(&ledger(&answers, &Ui::default()), &total), 1, "{link}");
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! The parts of the page, one component a file.
+//! The panels of the page: each a function from what is known to finished HTML.
 
 pub mod bar;
 pub mod compare;
@@ -8,6 +8,7 @@ pub mod curves;
 pub mod dialogs;
 pub mod evidence;
 pub mod fixes;
+pub mod frame;
 pub mod icon;
 pub mod ledger;
 pub mod methods;
@@ -17,3 +18,29 @@ pub mod saved;
 pub mod sources;
 pub mod top_bar;
 pub mod verdict;
+
+/// What the panels' tests share.
+#[cfg(test)]
+#[allow(clippy::expect_used, reason = "a failed expectation is a failed test")]
+pub(crate) mod tests {
+    use crate::app::answers::Answers;
+    use crate::app::history::Snapshot;
+    use crate::app::markup::Html;
+    use crate::scenario::codec::decode;
+
+    /// The answer to a link.
+    pub fn answers(link: &str) -> Answers {
+        let decoded = decode(link);
+        Answers::of(&Snapshot { scenario: decoded.scenario, compare: decoded.compare }, None).0
+    }
+
+    /// How often something stands in the markup.
+    pub fn count(html: &Html, what: &str) -> usize {
+        html.as_str().matches(what).count()
+    }
+
+    /// The words without the tags.
+    pub fn text(html: &Html) -> String {
+        html.as_str().split('<').map(|piece| piece.split_once('>').map_or(piece, |(_, words)| words)).collect()
+    }
+}

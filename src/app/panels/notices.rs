@@ -1,50 +1,34 @@
 //! Messages about the page: links not fully understood, storage that failed, things that can be taken back.
 
-use leptos::prelude::*;
-
 use super::icon::Icon;
-use crate::app::state::{Notice, state};
-use crate::app::ui::Views;
+use crate::app::markup::{Html, html};
+use crate::app::ui::{Notice, Ui};
 
 /// All notices, each with its own button to close it.
-#[component]
-pub fn Notices() -> impl IntoView {
-    let state = state();
-    let close = move |id: u64| state.notices.update(|notices| notices.retain(|notice| notice.id != id));
-    let line = move |notice: Notice| {
-        let id = notice.id;
-        view! {
-            <div class=if notice.warning { "notice" } else { "notice notice--info" }>
-                <p class="notice__text">{notice.text}</p>
-                <button type="button" class="button button--plain button--icon" aria-label="Close this message" on:click=move |_| close(id)>
-                    {Icon::Close.view()}
-                </button>
-            </div>
-        }
+pub fn notices(ui: &Ui) -> Html {
+    let line = |notice: &Notice| {
+        html(
+            r#"<div class="{}" data-key="{}"><p class="notice__text">{}</p><button type="button" class="button button--plain button--icon" aria-label="Close this message" data-do="notice:{}">{}</button></div>"#,
+            &[
+                &if notice.warning { "notice" } else { "notice notice--info" },
+                &notice.id.to_string(),
+                &notice.text,
+                &notice.id.to_string(),
+                &Icon::Close.html(),
+            ],
+        )
     };
-    view! {
-        <div class="notices" data-testid="notices" role="status">
-            {move || state.notices.get().into_iter().map(line).views()}
-        </div>
-    }
-    .into_any()
+    let lines: Html = ui.notices.iter().map(line).collect();
+    html(r#"<div class="notices" data-own="notices" data-testid="notices" role="status">{}</div>"#, &[&lines])
 }
 
 /// The short message at the bottom.
-#[component]
-pub fn ToastView() -> impl IntoView {
-    let state = state();
-    let content = move || {
-        state.toast.get().map(|toast| {
-            let undo = toast.undo.map(|undo| {
-                let back = move |_| {
-                    undo();
-                    state.toast.set(None);
-                };
-                view! { <button type="button" class="button" data-testid="toast-undo" on:click=back>"Undo"</button> }.into_any()
-            });
-            view! { <div class="toast">{toast.text} {undo}</div> }.into_any()
-        })
-    };
-    view! { <div role="status">{content}</div> }.into_any()
+pub fn toast(ui: &Ui) -> Html {
+    let toast = ui.toast.as_ref().map(|toast| {
+        let undo = toast.back.as_ref().map(|_| {
+            html(r#"<button type="button" class="button" data-testid="toast-undo" data-do="bring-back">Undo</button>"#, &[])
+        });
+        html(r#"<div class="toast">{} {}</div>"#, &[&toast.text, &undo])
+    });
+    html(r#"<div role="status" data-own="toast">{}</div>"#, &[&toast])
 }

@@ -1,52 +1,29 @@
 //! What only the printed page shows: all inputs, the link, version and date.
 
-use leptos::prelude::*;
-
-use crate::app::browser;
-use crate::app::state::state;
-use crate::app::ui::{Views, memo};
+use crate::app::markup::{Html, html};
 use crate::app::words::about;
 use crate::scenario::{Scenario, Value, fields, show};
 
-/// The printed page's own part.
-#[component]
-pub fn Printed() -> impl IntoView {
-    let state = state();
-    // Only paper shows it: made when the page is printed, not with every change.
-    let prints = RwSignal::new(0_u32);
-    browser::before_print(move || prints.update(|prints| *prints = prints.wrapping_add(1)));
-    let inputs = memo(move || {
-        prints.track();
-        state.scenario.with_untracked(inputs)
-    });
-    let title = memo(move || {
-        prints.track();
-        state.scenario.with_untracked(|scenario| {
-            let name = scenario.name();
-            if name.is_empty() { about(scenario) } else { format!("{name}: {}", about(scenario)) }
-        })
-    });
-    let link = move || browser::link_to(&browser::current_fragment(state));
-    let when = move || {
-        prints.track();
-        browser::local_date(browser::clock_ms())
-    };
-    view! {
-        <div class="printed" aria-hidden="true">
-            <p><b>{move || title.get()}</b></p>
-            <div class="printed__inputs">
-                {move || {
-                    inputs
-                        .get()
-                        .into_iter()
-                        .map(|(name, value)| view! { <div class="printed__input"><span>{name}</span><span>{value}</span></div> })
-                        .views()
-                }}
-            </div>
-            <p class="printed__link">{link} " · Headroom " {env!("CARGO_PKG_VERSION")} " · " {when}</p>
-        </div>
-    }
-    .into_any()
+/// The printed page's own part; the link has a part of its own.
+pub fn printed(scenario: &Scenario) -> Html {
+    let name = scenario.name();
+    let title = if name.is_empty() { about(scenario) } else { format!("{name}: {}", about(scenario)) };
+    let inputs: Html = inputs(scenario)
+        .iter()
+        .map(|(name, value)| html(r#"<div class="printed__input"><span>{}</span><span>{}</span></div>"#, &[name, value]))
+        .collect();
+    html(
+        r#"<div class="printed" data-own="printed" aria-hidden="true"><p><b>{}</b></p><div class="printed__inputs">{}</div><p class="printed__link" data-own="printed-link"></p></div>"#,
+        &[&title, &inputs],
+    )
+}
+
+/// The full link, the version, and when the page was printed.
+pub fn printed_link(link: &str, when: &str) -> Html {
+    html(
+        r#"<p class="printed__link" data-own="printed-link">{} · Headroom {} · {}</p>"#,
+        &[&link, &env!("CARGO_PKG_VERSION"), &when],
+    )
 }
 
 fn inputs(scenario: &Scenario) -> Vec<(&'static str, String)> {
@@ -60,4 +37,19 @@ fn inputs(scenario: &Scenario) -> Vec<(&'static str, String)> {
         .filter(|(_, value)| said(value))
         .map(|(field, value)| (field.label, show(field.id, &value)))
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{inputs, printed};
+    use crate::app::panels::tests::count;
+    use crate::scenario::codec::decode;
+
+    #[test]
+    fn every_input_that_says_something_is_printed() {
+        let scenario = decode("v1&m=llama3-8b&n=8").scenario;
+        let printed = printed(&scenario);
+        assert_eq!(count(&printed, "printed__input\""), inputs(&scenario).len());
+        assert!(inputs(&scenario).iter().any(|(name, value)| *name == "GPUs" && value == "8"));
+    }
 }

@@ -1,8 +1,6 @@
 //! What every estimate assumes.
 
-use leptos::prelude::*;
-
-use crate::app::ui::Views;
+use crate::app::markup::{Html, html};
 
 /// What is true of every estimate: heading and sentence.
 const ASSUMPTIONS: [(&str, &str); 6] = [
@@ -33,15 +31,11 @@ const ASSUMPTIONS: [(&str, &str); 6] = [
 ];
 
 /// What every estimate assumes; the evidence of this one stands below it.
-#[component]
-pub fn Assumptions() -> impl IntoView {
-    view! {
-        <div class="section__head">
-            <h2>"What this assumes, and where it comes from"</h2>
-        </div>
-        <div class="prose">
-            {ASSUMPTIONS.map(|(name, text)| view! { <p class="prose__item"><b>{name}</b> {text}</p> }).views()}
-        </div>
-    }
-    .into_any()
+pub fn assumptions() -> Html {
+    let items: Html =
+        ASSUMPTIONS.iter().map(|(name, text)| html(r#"<p class="prose__item"><b>{}</b> {}</p>"#, &[name, text])).collect();
+    html(
+        r#"<div class="section__head"><h2>What this assumes, and where it comes from</h2></div><div class="prose">{}</div>"#,
+        &[&items],
+    )
 }

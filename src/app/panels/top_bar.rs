@@ -1,62 +1,31 @@
 //! The bar at the top: name, undo, unit, save, share, theme.
 
-use leptos::prelude::*;
-
 use super::icon::Icon;
-use crate::app::browser;
-use crate::app::state::{Dialog, state};
-use crate::app::ui::memo;
+use crate::app::markup::{Html, flag, html, word_of};
+use crate::app::ui::Ui;
 use crate::app::words::about;
-use crate::scenario::{FieldId, Scenario, Value};
+use crate::scenario::Scenario;
 use crate::units::MemoryUnit;
 
 /// The bar that stays at the top.
-#[component]
-pub fn TopBar() -> impl IntoView {
-    let state = state();
-    let name = memo(move || state.scenario.with(title));
-    view! {
-        <header class="bar">
-            <a class="bar__name" href="#v1" aria-label="Headroom: the default scenario">
-                <svg class="bar__mark" viewBox="0 0 22 22" aria-hidden="true" focusable="false">
-                    <rect class="bar__mark-level" x="5" y="10" width="12" height="8" rx="1" />
-                    <rect class="bar__mark-box" x="3" y="3" width="16" height="16" rx="3" />
-                </svg>
-                <span class="bar__brand">"Headroom"</span>
-            </a>
-            <span class="bar__about">{move || name.get()}</span>
-            <div class="bar__tools">
-                <HistoryButtons />
-                <span class="bar__gap"></span>
-                <UnitSwitch />
-                <span class="bar__gap"></span>
-                <button type="button" class="button" aria-label="Save" data-testid="save" on:click=move |_| state.dialog.set(Some(Dialog::Save))>
-                    {Icon::Save.view()}
-                    <span class="bar__word">"Save"</span>
-                </button>
-                <button
-                    type="button"
-                    class="button button--main"
-                    aria-label="Share"
-                    data-testid="share"
-                    on:click=move |_| state.dialog.set(Some(Dialog::Share))
-                >
-                    {Icon::Share.view()}
-                    <span class="bar__word">"Share"</span>
-                </button>
-                <button
-                    type="button"
-                    class="button button--plain button--icon bar__theme"
-                    aria-label="Switch between light and dark"
-                    title="Light or dark"
-                    on:click=|_| browser::switch_theme()
-                >
-                    {Icon::Theme.view()}
-                </button>
-            </div>
-        </header>
-    }
-    .into_any()
+pub fn top_bar(scenario: &Scenario, ui: &Ui) -> Html {
+    let (undo, redo) = (ui.steps.0 || !ui.unread.is_empty(), ui.steps.1);
+    let unit = scenario.memory_unit();
+    html(
+        r##"<header class="bar" data-own="bar"><a class="bar__name" href="#v1" aria-label="Headroom: the default scenario"><svg class="bar__mark" viewBox="0 0 22 22" aria-hidden="true" focusable="false"><rect class="bar__mark-level" x="5" y="10" width="12" height="8" rx="1"></rect><rect class="bar__mark-box" x="3" y="3" width="16" height="16" rx="3"></rect></svg><span class="bar__brand">Headroom</span></a><span class="bar__about">{}</span><div class="bar__tools"><button type="button" class="button button--plain button--icon" aria-label="Undo" title="Undo (Ctrl+Z)" data-testid="undo" data-do="undo"{}>{}</button><button type="button" class="button button--plain button--icon" aria-label="Redo" title="Redo (Ctrl+Shift+Z)" data-testid="redo" data-do="redo"{}>{}</button><span class="bar__gap"></span><div class="switch" role="group" aria-label="Unit of memory">{}{}</div><span class="bar__gap"></span><button type="button" class="button" aria-label="Save" data-testid="save" data-do="dialog:save">{}<span class="bar__word">Save</span></button><button type="button" class="button button--main" aria-label="Share" data-testid="share" data-do="dialog:share">{}<span class="bar__word">Share</span></button><button type="button" class="button button--plain button--icon bar__theme" aria-label="Switch between light and dark" title="Light or dark" data-do="theme">{}</button></div></header>"##,
+        &[
+            &title(scenario),
+            &flag("disabled", !undo),
+            &Icon::Undo.html(),
+            &flag("disabled", !redo),
+            &Icon::Redo.html(),
+            &unit_option(MemoryUnit::Gib, "gib", "Binary: 1 GiB is 1 073 741 824 bytes", unit),
+            &unit_option(MemoryUnit::Gb, "gb", "Decimal: 1 GB is 1 000 000 000 bytes", unit),
+            &Icon::Save.html(),
+            &Icon::Share.html(),
+            &Icon::Theme.html(),
+        ],
+    )
 }
 
 /// What the bar calls the scenario: its own name, or what it is.
@@ -65,59 +34,42 @@ fn title(scenario: &Scenario) -> String {
     if name.is_empty() { about(scenario) } else { format!("{name} · {}", about(scenario)) }
 }
 
-/// One step back, one step forward.
-#[component]
-fn HistoryButtons() -> impl IntoView {
-    let state = state();
-    let can_undo = move || state.steps.get().0 || state.unread.with(|unread| !unread.is_empty());
-    view! {
-        <button
-            type="button"
-            class="button button--plain button--icon"
-            aria-label="Undo"
-            title="Undo (Ctrl+Z)"
-            data-testid="undo"
-            disabled=move || !can_undo()
-            on:click=move |_| state.undo()
-        >
-            {Icon::Undo.view()}
-        </button>
-        <button
-            type="button"
-            class="button button--plain button--icon"
-            aria-label="Redo"
-            title="Redo (Ctrl+Shift+Z)"
-            data-testid="redo"
-            disabled=move || !state.steps.get().1
-            on:click=move |_| state.redo()
-        >
-            {Icon::Redo.view()}
-        </button>
-    }
+fn unit_option(unit: MemoryUnit, word: &str, about: &str, now: MemoryUnit) -> Html {
+    html(
+        r#"<button type="button" class="switch__option" title="{}" data-testid="unit-{}" aria-pressed="{}" data-do="set:u:{}">{}</button>"#,
+        &[&about, &unit.name(), &word_of(unit == now), &word, &unit.name()],
+    )
 }
 
-/// GiB or GB for the whole page.
-#[component]
-fn UnitSwitch() -> impl IntoView {
-    let state = state();
-    let option = move |unit: MemoryUnit, about: &'static str| {
-        view! {
-            <button
-                type="button"
-                class="switch__option"
-                title=about
-                data-testid=format!("unit-{}", unit.name())
-                aria-pressed=move || (state.unit.get() == unit).to_string()
-                on:click=move |_| state.set(FieldId::MemoryUnit, Value::choice(unit))
-            >
-                {unit.name()}
-            </button>
+#[cfg(test)]
+mod tests {
+    use super::top_bar;
+    use crate::app::panels::tests::{count, text};
+    use crate::app::ui::Ui;
+    use crate::scenario::codec::decode;
+    use crate::scenario::{FieldId, Scenario, Value, parse};
+    use crate::units::MemoryUnit;
+
+    #[test]
+    fn a_name_is_text_and_never_markup() {
+        let mut scenario = Scenario::default();
+        scenario.set_name("<b>mine</b>");
+        let bar = top_bar(&scenario, &Ui::default());
+        assert_eq!(count(&bar, "<b>"), 0);
+        assert!(text(&bar).contains("&lt;b&gt;mine&lt;/b&gt; · Training"));
+    }
+
+    #[test]
+    fn steps_without_history_are_disabled() {
+        let scenario = decode("v1").scenario;
+        assert_eq!(count(&top_bar(&scenario, &Ui::default()), " disabled"), 2);
+        assert_eq!(count(&top_bar(&scenario, &Ui { steps: (true, true), ..Ui::default() }), " disabled"), 0);
+    }
+
+    #[test]
+    fn both_units_can_be_set_by_the_word_on_their_button() {
+        for (word, unit) in [("gib", MemoryUnit::Gib), ("gb", MemoryUnit::Gb)] {
+            assert_eq!(parse(FieldId::MemoryUnit, word), Ok(Value::choice(unit)));
         }
-    };
-    view! {
-        <div class="switch" role="group" aria-label="Unit of memory">
-            {option(MemoryUnit::Gib, "Binary: 1 GiB is 1 073 741 824 bytes")}
-            {option(MemoryUnit::Gb, "Decimal: 1 GB is 1 000 000 000 bytes")}
-        </div>
     }
 }

@@ -1,127 +1,106 @@
 //! The answer: one sentence, the margin, and the two GPU counts.
 
-use leptos::prelude::*;
-
-use crate::app::state::{State, state};
-use crate::app::ui::memo;
-use crate::app::words::{Scale, gpus, margin, tone, verdict_sentence, verdict_word};
+use crate::app::answers::Answers;
+use crate::app::markup::{Html, html};
+use crate::app::ui::Ui;
+use crate::app::words::{gpus, margin, tone, verdict_sentence, verdict_word};
 use crate::estimator::Verdict as Answer;
-use crate::planner::GpuCount;
 
-/// All words of the answer.
-#[derive(Clone, Debug, PartialEq)]
-struct Words {
-    tone: &'static str,
-    word: &'static str,
-    sentence: String,
-    number: String,
-    unit: &'static str,
-    caption: String,
-    short: String,
-    blocker: Option<String>,
-}
-
-impl Words {
-    fn of(state: State) -> Self {
-        let unit = state.unit.get();
-        state.estimate.with(|estimate| {
-            let scale = Scale::of(unit, estimate.total(), estimate.capacity);
-            let (number, caption) = margin(estimate, scale);
-            let answer = estimate.verdict();
-            Self {
-                tone: tone(answer),
-                word: verdict_word(answer),
-                sentence: state.answered.with(|scenario| verdict_sentence(scenario, estimate, scale)),
-                short: format!("{} of {} {}", scale.show(estimate.total()), scale.show(estimate.capacity), unit),
-                number,
-                unit: unit.name(),
-                caption,
-                blocker: (answer == Answer::CannotRun).then(|| estimate.blockers.first().map(ToString::to_string)).flatten(),
-            }
-        })
-    }
+/// Whether the answer shown belongs to an earlier scenario, because the present one has a problem.
+fn is_stale(answers: &Answers, ui: &Ui) -> bool {
+    !answers.problems.is_empty() || !ui.unread.is_empty()
 }
 
 /// The tinted band with the answer.
-#[component]
-pub fn Verdict() -> impl IntoView {
-    let state = state();
-    let words = memo(move || Words::of(state));
-    let part = move |pick: fn(&Words) -> String| move || words.with(pick);
-    view! {
-        <div class=move || format!("verdict tone--{}", words.with(|words| words.tone)) data-testid="verdict">
-            <div>
-                <h1 class="verdict__sentence">
-                    <span class="verdict__word">{part(|words| words.word.to_owned())}</span>
-                    " "
-                    {part(|words| words.sentence.clone())}
-                </h1>
-                {move || words.with(|words| words.blocker.clone()).map(|blocker| view! { <p class="verdict__why">{blocker}"."</p> }.into_any())}
-                <Counts />
-            </div>
-            <p class="verdict__margin">
-                <span class="verdict__figure">
-                    {part(|words| words.number.clone())}
-                    " "
-                    <span class="verdict__unit">{part(|words| words.unit.to_owned())}</span>
-                </span>
-                <span class="verdict__caption">{part(|words| words.caption.clone())}</span>
-            </p>
-            {move || {
-                state
-                    .is_stale()
-                    .then(|| {
-                        view! {
-                            <p class="verdict__stale" data-testid="stale">
-                                "This is the previous answer: an input needs a look first."
-                            </p>
-                        }
-                            .into_any()
-                    })
-            }}
-        </div>
-    }
-    .into_any()
+pub fn verdict(answers: &Answers, ui: &Ui) -> Html {
+    let estimate = &answers.estimate;
+    let answer = estimate.verdict();
+    let (number, caption) = margin(estimate, answers.scale);
+    let blocker = estimate.blockers.first().filter(|_| answer == Answer::CannotRun);
+    let why = blocker.map(|blocker| html(r#"<p class="verdict__why">{}.</p>"#, &[&blocker.to_string()]));
+    let stale = is_stale(answers, ui).then(|| {
+        html(
+            r#"<p class="verdict__stale" data-testid="stale">This is the previous answer: an input needs a look first.</p>"#,
+            &[],
+        )
+    });
+    html(
+        r#"<div class="verdict tone--{}" data-own="verdict" data-testid="verdict"><div><h1 class="verdict__sentence"><span class="verdict__word">{}</span> {}</h1>{}{}</div><p class="verdict__margin"><span class="verdict__figure">{} <span class="verdict__unit">{}</span></span><span class="verdict__caption">{}</span></p>{}</div>"#,
+        &[
+            &tone(answer),
+            &verdict_word(answer),
+            &verdict_sentence(&answers.scenario, estimate, answers.scale),
+            &why,
+            &counts(answers),
+            &number,
+            &answers.unit.name(),
+            &caption,
+            &stale,
+        ],
+    )
 }
 
 /// The two answers to "how many": a division, and what can really run.
-#[component]
-fn Counts() -> impl IntoView {
-    let state = state();
-    let text = move |pick: fn(&GpuCount) -> String| move || state.count.with(pick);
-    view! {
-        <p class="verdict__more">
-            "Arithmetic minimum "
-            <b data-testid="gpu-arithmetic">{text(|count| count.arithmetic.map_or_else(|| "none".to_owned(), gpus))}</b>
-            ", smallest that runs "
-            <b data-testid="gpu-runnable">
-                {text(|count| count.runnable.as_ref().map_or_else(|| "none".to_owned(), |run| gpus(run.gpus)))}
-            </b>
-            ". "
-            <span data-testid="gpu-reason">{text(|count| count.reason.clone())}</span>
-        </p>
-    }
+fn counts(answers: &Answers) -> Html {
+    let words = |count: Option<u64>| count.map_or_else(|| "none".to_owned(), gpus);
+    html(
+        r#"<p class="verdict__more">Arithmetic minimum <b data-testid="gpu-arithmetic">{}</b>, smallest that runs <b data-testid="gpu-runnable">{}</b>. <span data-testid="gpu-reason">{}</span></p>"#,
+        &[&words(answers.count.arithmetic), &words(answers.count.runnable.as_ref().map(|run| run.gpus)), &answers.count.reason],
+    )
 }
 
 /// The answer in one line, for the top of a phone's screen.
-#[component]
-pub fn Strip() -> impl IntoView {
-    let state = state();
-    let words = memo(move || Words::of(state));
-    view! {
-        <div class="strip" aria-hidden="true">
-            <div class=move || format!("strip__line tone--{}", words.with(|words| words.tone))>
-                <span class="strip__word">{move || words.with(|words| words.word)}</span>
-                <span class="strip__rest number">{move || words.with(|words| words.short.clone())}</span>
-            </div>
-        </div>
-    }
-    .into_any()
+pub fn strip(answers: &Answers) -> Html {
+    let (estimate, scale) = (&answers.estimate, answers.scale);
+    let answer = estimate.verdict();
+    html(
+        r#"<div class="strip" data-own="strip" aria-hidden="true"><div class="strip__line tone--{}"><span class="strip__word">{}</span><span class="strip__rest number">{} of {} {}</span></div></div>"#,
+        &[
+            &tone(answer),
+            &verdict_word(answer),
+            &scale.show(estimate.total()),
+            &scale.show(estimate.capacity),
+            &answers.unit.name(),
+        ],
+    )
 }
 
 /// The answer as screen readers announce it.
-pub fn spoken(state: State) -> String {
-    let words = Words::of(state);
-    let previous = if state.is_stale() { " This is the previous answer." } else { "" };
-    format!("{} {} {} {} {}.{previous}", words.word, words.sentence, words.number, words.unit, words.caption)
+pub fn spoken(answers: &Answers, ui: &Ui) -> String {
+    let (estimate, scale) = (&answers.estimate, answers.scale);
+    let (number, caption) = margin(estimate, scale);
+    let sentence = verdict_sentence(&answers.scenario, estimate, scale);
+    let previous = if is_stale(answers, ui) { " This is the previous answer." } else { "" };
+    format!("{} {sentence} {number} {} {caption}.{previous}", verdict_word(estimate.verdict()), answers.unit.name())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{spoken, verdict};
+    use crate::app::panels::tests::{answers, text};
+    use crate::app::ui::{Ui, Unread};
+    use crate::scenario::FieldId;
+
+    #[test]
+    fn the_answer_says_verdict_margin_and_counts() {
+        let words = text(&verdict(&answers("v1&m=llama3-8b&n=8"), &Ui::default()));
+        assert!(words.starts_with("Fits. Training Llama 3 8B on 8 × H100 SXM5"), "{words}");
+        assert!(words.contains("free on each GPU") && words.contains("Arithmetic minimum"), "{words}");
+        assert!(!words.contains("previous answer"), "{words}");
+    }
+
+    #[test]
+    fn a_field_that_cannot_be_read_makes_it_the_previous_answer() {
+        let unread = Unread { field: FieldId::SeqLength, text: "x".to_owned(), message: "No number.".to_owned() };
+        let ui = Ui { unread: vec![unread], ..Ui::default() };
+        let answers = answers("v1&m=llama3-8b&n=8");
+        assert!(text(&verdict(&answers, &ui)).contains("previous answer"));
+        assert!(spoken(&answers, &ui).ends_with("This is the previous answer."));
+    }
+
+    #[test]
+    fn a_rule_that_forbids_the_layout_is_named() {
+        let words = text(&verdict(&answers("v1&m=llama3-8b&n=8&b=7&B=100"), &Ui::default()));
+        assert!(words.contains("Cannot run like this.") || words.contains("Fits"), "{words}");
+    }
 }

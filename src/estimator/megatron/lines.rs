@@ -1,7 +1,7 @@
 //! Lines of the ledger: activations, gradients on their way, and buffers that stay.
 
 use super::states::held;
-use super::{Alive, At, Entry, Scope, Step};
+use super::{Alive, Entry, Scope, Step};
 use crate::config::AttentionKernel;
 use crate::estimator::ledger::{Certainty, LineItem, MemoryKind, TensorLine};
 use crate::ops::Role;
@@ -12,8 +12,7 @@ use crate::units::{Bytes, DType, Elements};
 const GROUPED_STREAMS: u64 = 4;
 
 /// Adds the tensors alive at a moment: one line per operation that saved something, one for each other reason.
-pub(super) fn activations(scope: &Scope, at: At, detail: bool, lines: &mut Vec<LineItem>) {
-    let entries = scope.alive(at);
+pub(super) fn activations(entries: &[Entry], detail: bool, lines: &mut Vec<LineItem>) {
     let mut saved: Vec<LineItem> = Vec::new();
     for entry in entries.iter().filter(|entry| entry.why == Alive::Saved) {
         let op = &entry.step.op;
@@ -136,7 +135,7 @@ fn scores(steps: &[Step]) -> Bytes {
 /// Transformer Engine's workspace serves its modules, and the router's product whatever the modules are (`router_gating_linear`).
 fn workspaces(scope: &Scope) -> Bytes {
     let options = scope.run.megatron;
-    let routes = scope.stage.layers.experts > 0;
+    let routes = scope.stage.layers().experts > 0;
     let grouped = if options.moe_grouped_gemm && routes { GROUPED_STREAMS } else { 0 };
     let engine = u64::from(options.transformer_engine || routes) + grouped;
     // The output layer, unfused attention and Megatron-Core's own layers multiply through PyTorch, forward and backward.

@@ -1,8 +1,9 @@
 //! One rank under Megatron-LM: its states, what it keeps in flight, and the moment at which it holds most.
 //!
-//! Main gradients, master weights and moments exist from the start to the end of training, so the peak lies where activations are
-//! most: in the loss, in the output layer's backward, or in the first block that backward enters.
+//! Main gradients, master weights and moments exist from the start to the end of training. The stage's forward and backward passes
+//! are played in their order, block by block; inside a block backward goes from operation to operation.
 
+mod events;
 mod lines;
 mod schedule;
 mod states;
@@ -13,7 +14,8 @@ use crate::config::{Job, Recompute, TrainingRun};
 use crate::ops::megatron::{Module, RankModel, Step, rank_model};
 use crate::ops::{Kept, Role, Tensor};
 use crate::units::Bytes;
-use schedule::{Kind, Stage};
+pub(super) use events::events;
+use schedule::{Held, Kind, Stage, Where};
 
 /// A moment of a stage's step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,10 +24,31 @@ enum At {
     Forward,
     /// In the head: backward of that operation of it, or the loss's forward, which holds as much.
     Head(usize),
-    /// Backward of that operation of the first block that backward enters.
-    Block(usize),
+    /// Backward of that operation of a block.
+    Block { kind: Kind, recomputed: bool, place: usize },
     /// Backward is through, the optimizer steps.
     Step,
+}
+
+impl At {
+    /// Where in the schedule it is.
+    const fn place(self) -> Where {
+        match self {
+            Self::Head(_) => Where::Head,
+            Self::Block { kind, recomputed, .. } => Where::Block { kind, recomputed },
+            Self::Forward | Self::Step => Where::Forward,
+        }
+    }
+}
+
+/// A number for each place in the schedule at which a moment can be; 5 for none.
+const fn slot(at: Where) -> usize {
+    match at {
+        Where::Head => 0,
+        Where::Block { kind: Kind::Dense, recomputed } => 1 + if recomputed { 1 } else { 0 },
+        Where::Block { kind: Kind::Experts, recomputed } => 3 + if recomputed { 1 } else { 0 },
+        Where::Forward => 5,
+    }
 }
 
 /// One rank of a stage.
@@ -63,7 +86,7 @@ impl Entry<'_> {
 
 /// The highest moment of a job's most loaded stage.
 pub(super) struct Peak {
-    /// Every line alive then, without overheads outside PyTorch's allocator.
+    /// Every line alive then, overheads outside PyTorch's allocator included.
     pub lines: Vec<LineItem>,
     /// Its name.
     pub name: &'static str,
@@ -77,57 +100,136 @@ pub(super) struct Peak {
 pub(super) fn peak(job: &Job, run: &TrainingRun, only: Option<u64>, detail: bool) -> Peak {
     let model = rank_model(job, run);
     let stages = only.map_or_else(|| schedule::stages(job, run), |index| vec![schedule::stage(job, run, index)]);
-    let mut moments: Vec<Moment> = Vec::new();
-    let mut highest: Option<(Scope, At, Bytes)> = None;
+    let mut moments: Vec<Moment> = Vec::with_capacity(4);
+    let mut highest: Option<(Scope, Held, At, Bytes)> = None;
     for stage in stages {
         let scope = Scope { job, run, model: &model, stage };
-        let resident: Bytes = scope.resident(false).iter().map(|line| line.bytes).sum();
-        for at in scope.moments() {
-            let total = resident + scope.alive(at).iter().map(Entry::bytes).sum();
-            let name = scope.name(at);
-            match moments.last_mut() {
-                Some(last) if last.name == name => last.total = last.total.max(total),
-                _ => moments.push(Moment { name, total }),
-            }
-            if highest.as_ref().is_none_or(|highest| total > highest.2) {
-                highest = Some((Scope { job, run, model: &model, stage }, at, total));
-            }
+        let (held, at, total) = scope.highest(&mut moments);
+        if highest.as_ref().is_none_or(|highest| total > highest.3) {
+            highest = Some((scope, held, at, total));
         }
     }
-    let Some((scope, at, _)) = highest else {
+    let Some((scope, held, at, _)) = highest else {
         return Peak { lines: Vec::new(), name: "when the optimizer steps", stage: 0, moments };
     };
     let mut lines = scope.resident(detail);
-    lines::activations(&scope, at, detail, &mut lines);
+    lines::activations(&scope.alive(held, at), detail, &mut lines);
+    let before = total(&lines);
     overhead::add(job, &mut lines);
+    let overheads = total(&lines).saturating_sub(before);
+    for moment in &mut moments {
+        moment.total += overheads;
+    }
     lines.sort_by_key(|line| line.kind);
     Peak { lines, name: scope.name(at), stage: scope.stage.index, moments }
+}
+
+fn total(lines: &[LineItem]) -> Bytes {
+    lines.iter().map(|line| line.bytes).sum()
 }
 
 /// What one stage holds when forward has ended: states, buffers, and everything saved.
 pub(super) fn after_forward(job: &Job, run: &TrainingRun, stage: u64) -> Vec<LineItem> {
     let model = rank_model(job, run);
     let scope = Scope { job, run, model: &model, stage: schedule::stage(job, run, stage) };
+    let mut all = Held::default();
+    scope.play(|held, at| {
+        if at == Where::Forward {
+            all = held;
+        }
+    });
     let mut lines = scope.resident(true);
-    lines::activations(&scope, At::Forward, true, &mut lines);
+    lines::activations(&scope.alive(all, At::Forward), true, &mut lines);
     lines
 }
 
+/// The bytes of each thing that [`Held`] counts.
+struct Sizes {
+    whole: [Bytes; 2],
+    input: [Bytes; 2],
+    again: [Bytes; 2],
+    embedding: Bytes,
+    head: Bytes,
+}
+
+impl Sizes {
+    fn of(&self, held: &Held) -> Bytes {
+        let blocks = Kind::ALL.into_iter().zip(0..).map(|(kind, place): (Kind, usize)| {
+            let size = |sizes: &[Bytes; 2]| sizes.get(place).copied().unwrap_or_default();
+            size(&self.whole) * held.whole.of(kind)
+                + size(&self.input) * (held.inputs.of(kind) + held.again_inputs.of(kind))
+                + size(&self.again) * held.again.of(kind)
+        });
+        blocks.sum::<Bytes>() + self.embedding * held.embeddings + self.head * held.heads
+    }
+}
+
 impl<'a> Scope<'a> {
-    /// The moments that can be the highest, in the order of the step.
-    fn moments(&self) -> Vec<At> {
-        let head = if self.stage.head { self.model.head.len() } else { 0 };
-        let block = self.steps(self.stage.entered).len();
-        let backward = (0..head).rev().map(At::Head).chain((0..block).rev().map(At::Block));
-        backward.chain([At::Step]).collect()
+    /// The highest moment of this stage; adds the highest of each name to `moments`.
+    fn highest(&self, moments: &mut Vec<Moment>) -> (Held, At, Bytes) {
+        let resident = total(&self.resident(false));
+        let sizes = self.sizes();
+        // Where each moment's stage of the step holds most beside it.
+        let mut most = [(Held::default(), None::<Bytes>); 5];
+        self.play(|held, at| {
+            let bytes = sizes.of(&held);
+            if let Some(most) = most.get_mut(slot(at))
+                && most.1.is_none_or(|most| bytes > most)
+            {
+                *most = (held, Some(bytes));
+            }
+        });
+        let mut best = (Held::default(), At::Step, resident);
+        for at in self.places() {
+            // After backward nothing is in flight; what the schedule never comes to is no moment.
+            let nothing = (Held::default(), Some(Bytes::ZERO));
+            let (held, Some(beside)) = most.get(slot(at.place())).copied().unwrap_or(nothing) else { continue };
+            let total = resident + beside + self.inside(at).iter().map(Entry::bytes).sum();
+            let name = self.name(at);
+            match moments.iter_mut().find(|moment| moment.name == name) {
+                Some(moment) => moment.total = moment.total.max(total),
+                None => moments.push(Moment { name, total }),
+            }
+            if total > best.2 {
+                best = (held, at, total);
+            }
+        }
+        best
+    }
+
+    /// The moments of the step, in its order.
+    fn places(&self) -> Vec<At> {
+        let head = (0..self.model.head.len()).rev().map(At::Head);
+        let blocks = Kind::ALL.into_iter().flat_map(|kind| {
+            let places = (0..self.steps(kind).len()).rev();
+            places.flat_map(move |place| [false, true].map(|recomputed| At::Block { kind, recomputed, place }))
+        });
+        head.chain(blocks).chain([At::Step]).collect()
+    }
+
+    fn play(&self, show: impl FnMut(Held, Where)) {
+        schedule::play(&self.stage, &schedule::passes(self.job, self.run, self.stage.index), show);
+    }
+
+    fn sizes(&self) -> Sizes {
+        let sum = |held: Held| self.alive(held, At::Forward).iter().map(Entry::bytes).sum::<Bytes>();
+        let one = |kind| schedule::PerKind { dense: u64::from(kind == Kind::Dense), experts: u64::from(kind == Kind::Experts) };
+        Sizes {
+            whole: Kind::ALL.map(|kind| sum(Held { whole: one(kind), ..Held::default() })),
+            input: Kind::ALL.map(|kind| sum(Held { inputs: one(kind), ..Held::default() })),
+            again: Kind::ALL.map(|kind| sum(Held { again: one(kind), ..Held::default() })),
+            embedding: sum(Held { embeddings: 1, ..Held::default() }),
+            head: sum(Held { heads: 1, ..Held::default() }),
+        }
     }
 
     fn name(&self, at: At) -> &'static str {
         match at {
             At::Head(place) if place + 1 == self.model.head.len() => "when the loss is computed",
             At::Head(_) => "when backward goes through the output head",
-            At::Block(_) if self.run.recompute == Recompute::None => "when backward enters the last block",
-            At::Block(_) => "when backward recomputes the last block",
+            At::Block { recomputed: true, .. } => "when backward recomputes the last block",
+            At::Block { .. } if self.run.recompute == Recompute::Selective => "when backward recomputes the last block",
+            At::Block { .. } => "when backward enters the last block",
             At::Forward => "when forward has ended",
             At::Step => "when the optimizer steps",
         }
@@ -149,79 +251,62 @@ impl<'a> Scope<'a> {
         lines
     }
 
+    /// Whether a saved tensor survives forward.
+    fn survives(&self, tensor: &Tensor) -> bool {
+        !(self.run.recompute == Recompute::Selective && tensor.kept == Kept::AttentionCore)
+    }
+
     /// The tensors that are alive at a moment beside what is resident.
-    fn alive(&self, at: At) -> Vec<Entry<'a>> {
+    fn alive(&self, held: Held, at: At) -> Vec<Entry<'a>> {
         let mut found = Vec::with_capacity(64);
-        if at == At::Step {
-            return found;
+        all(&self.model.embedding, held.embeddings, Alive::Saved, |_| true, &mut found);
+        for kind in Kind::ALL {
+            let steps = self.steps(kind);
+            all(steps, held.whole.of(kind), Alive::Saved, |tensor| self.survives(tensor), &mut found);
+            all(steps, held.inputs.of(kind), Alive::Saved, is_input, &mut found);
+            all(steps, held.again.of(kind), Alive::Recomputed, |tensor| !is_input(tensor), &mut found);
+            all(steps, held.again_inputs.of(kind), Alive::Recomputed, is_input, &mut found);
         }
-        saved(&self.model.embedding, self.stage.embeddings, |_| true, &mut found);
-        let survives = |tensor: &Tensor| !(self.run.recompute == Recompute::Selective && tensor.kept == Kept::AttentionCore);
-        for kind in [Kind::Dense, Kind::Experts] {
-            // The block that backward is in is walked operation by operation below.
-            let inside = matches!(at, At::Block(_)) && kind == self.stage.entered;
-            let whole = self.stage.whole.of(kind);
-            let count = if inside && self.stage.recomputed == 0 { whole.saturating_sub(1) } else { whole };
-            saved(self.steps(kind), count, survives, &mut found);
-            saved(self.steps(kind), self.stage.inputs.of(kind), |tensor| tensor.kept == Kept::BlockInput, &mut found);
-        }
-        match at {
-            At::Head(place) => walk(&self.model.head, place, Alive::Saved, &mut found),
-            At::Block(place) => self.inside_block(place, &mut found),
-            At::Forward if self.stage.head => saved(&self.model.head, 1, |_| true, &mut found),
-            At::Forward | At::Step => {}
-        }
+        all(&self.model.head, held.heads, Alive::Saved, |_| true, &mut found);
+        found.extend(self.inside(at));
         found
     }
 
-    /// The block that backward is in: what its remaining operations saved or brought back, and what flows back.
-    fn inside_block(&self, place: usize, found: &mut Vec<Entry<'a>>) {
-        let steps = self.steps(self.stage.entered);
-        if self.stage.recomputed > 0 {
-            let again = |tensor: &Tensor| tensor.kept != Kept::BlockInput;
-            let others = self.stage.recomputed - 1;
-            recomputed(steps, others, found);
-            for step in steps.iter().take(place + 1) {
-                push(step, 1, Role::Saved, again, Alive::Recomputed, found);
+    /// What backward is in: what its remaining operations saved or brought back, and what flows back.
+    fn inside(&self, at: At) -> Vec<Entry<'a>> {
+        let mut found = Vec::with_capacity(32);
+        let (steps, place) = match at {
+            At::Forward | At::Step => return found,
+            At::Head(place) => (&self.model.head[..], place),
+            At::Block { kind, place, .. } => (self.steps(kind), place),
+        };
+        let module = steps.get(place).map_or(Module::Rest, |step| step.module);
+        let recomputed = matches!(at, At::Block { recomputed: true, .. });
+        for step in steps.iter().take(place + 1) {
+            if recomputed {
+                push(step, 1, Role::Saved, |tensor| !is_input(tensor), Alive::Recomputed, &mut found);
+                continue;
             }
-        } else {
-            let module = steps.get(place).map_or(Module::Rest, |step| step.module);
-            for step in steps.iter().take(place + 1) {
-                let selective = self.run.recompute == Recompute::Selective;
-                let kept = |tensor: &Tensor| !(selective && tensor.kept == Kept::AttentionCore);
-                push(step, 1, Role::Saved, kept, Alive::Saved, found);
-                if step.module == module && module != Module::Rest {
-                    push(step, 1, Role::Saved, |tensor| !kept(tensor), Alive::Recomputed, found);
-                }
+            push(step, 1, Role::Saved, |tensor| self.survives(tensor), Alive::Saved, &mut found);
+            if step.module == module && module != Module::Rest {
+                push(step, 1, Role::Saved, |tensor| !self.survives(tensor), Alive::Recomputed, &mut found);
             }
         }
         if let Some(step) = steps.get(place) {
-            push(step, 1, Role::Workspace, |_| true, Alive::Flowing, found);
+            push(step, 1, Role::Workspace, |_| true, Alive::Flowing, &mut found);
         }
+        found
     }
+}
+
+fn is_input(tensor: &Tensor) -> bool {
+    tensor.kept == Kept::BlockInput
 }
 
 /// Saved tensors of some operations, `count` times.
-fn saved<'a>(steps: &'a [Step], count: u64, kept: impl Fn(&Tensor) -> bool, found: &mut Vec<Entry<'a>>) {
+fn all<'a>(steps: &'a [Step], count: u64, why: Alive, kept: impl Fn(&Tensor) -> bool, found: &mut Vec<Entry<'a>>) {
     for step in steps {
-        push(step, count, Role::Saved, &kept, Alive::Saved, found);
-    }
-}
-
-/// Whole blocks brought back together with the one backward is in.
-fn recomputed<'a>(steps: &'a [Step], count: u64, found: &mut Vec<Entry<'a>>) {
-    for step in steps {
-        push(step, count, Role::Saved, |_| true, Alive::Recomputed, found);
-    }
-}
-
-/// What is left of some operations when backward is in the one at `place`.
-fn walk<'a>(steps: &'a [Step], place: usize, why: Alive, found: &mut Vec<Entry<'a>>) {
-    for step in steps.iter().take(place + 1) {
-        push(step, 1, Role::Saved, |_| true, why, found);
-    }
-    if let Some(step) = steps.get(place) {
-        push(step, 1, Role::Workspace, |_| true, Alive::Flowing, found);
+        push(step, count, Role::Saved, &kept, why, found);
     }
 }
 

@@ -1,4 +1,4 @@
-//! Which blocks a pipeline stage holds, and how many of them are between forward and backward at once.
+//! What a pipeline stage runs, in which order, and what it holds on the way.
 
 use crate::config::{Job, Recompute, RecomputeMethod, TrainingRun};
 
@@ -18,11 +18,12 @@ impl PerKind {
         }
     }
 
-    fn add(&mut self, kind: Kind, count: u64) {
-        match kind {
-            Kind::Dense => self.dense = self.dense.saturating_add(count),
-            Kind::Experts => self.experts = self.experts.saturating_add(count),
-        }
+    fn change(&mut self, kind: Kind, by: i64) {
+        let number = match kind {
+            Kind::Dense => &mut self.dense,
+            Kind::Experts => &mut self.experts,
+        };
+        *number = number.saturating_add_signed(by);
     }
 }
 
@@ -33,8 +34,30 @@ pub(super) enum Kind {
     Experts,
 }
 
-/// One pipeline stage at the time when it keeps most.
+impl Kind {
+    pub const ALL: [Self; 2] = [Self::Dense, Self::Experts];
+}
+
+/// How full recomputation covers a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Covered {
+    /// Not at all: it is kept whole.
+    No,
+    /// Its input is kept; the blocks after it that are covered [`With`](Self::With) it are recomputed together with it.
+    First,
+    /// It is recomputed from an earlier block's input.
+    With,
+}
+
+/// One block of a chunk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    pub kind: Kind,
+    pub covered: Covered,
+}
+
+/// One pipeline stage.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Stage {
     /// Position, from 0.
     pub index: u64,
@@ -42,21 +65,48 @@ pub(super) struct Stage {
     pub embedding: bool,
     /// Whether it holds the head and computes the loss.
     pub head: bool,
-    /// Blocks it holds.
-    pub layers: PerKind,
-    /// Blocks kept whole, counted once for every micro-batch in flight.
-    pub whole: PerKind,
-    /// Inputs of recomputed blocks kept, counted likewise.
-    pub inputs: PerKind,
-    /// Micro-batches whose embedding is in flight.
-    pub embeddings: u64,
-    /// The kind of the block that backward enters first.
-    pub entered: Kind,
-    /// Whether that block is recomputed, and how many blocks with it.
-    pub recomputed: u64,
+    /// Its chunks of blocks: one, or several that take turns.
+    pub chunks: Vec<Vec<Place>>,
     /// Messages of `[s, b, h]` kept beside the blocks' inputs: the gradient on its way to the stage before, and under interleaving
     /// what has come in ahead for the next forward and the next backward.
     pub messages: u64,
+}
+
+impl Stage {
+    /// Blocks it holds.
+    pub fn layers(&self) -> PerKind {
+        let mut layers = PerKind::default();
+        self.chunks.iter().flatten().for_each(|place| layers.change(place.kind, 1));
+        layers
+    }
+}
+
+/// What is in flight at a moment, whole blocks counted once for every micro-batch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Held {
+    /// Blocks kept whole.
+    pub whole: PerKind,
+    /// Inputs of recomputed blocks.
+    pub inputs: PerKind,
+    /// Blocks brought back that backward has yet to reach, without their inputs.
+    pub again: PerKind,
+    /// Inputs of blocks that were brought back as well.
+    pub again_inputs: PerKind,
+    /// Embeddings.
+    pub embeddings: u64,
+    /// Heads.
+    pub heads: u64,
+}
+
+/// Where a stage is when it may hold most; what backward is in is not counted as [`Held`], but for its input if it is recomputed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Where {
+    /// The last forward before the first backward has ended.
+    Forward,
+    /// Loss and head of a micro-batch, forward and backward.
+    Head,
+    /// Backward of a block, which was kept whole or has just been recomputed.
+    Block { kind: Kind, recomputed: bool },
 }
 
 /// The stages that can hold most: the only one, or the first, the second and the last.
@@ -72,119 +122,171 @@ pub(super) fn stages(job: &Job, run: &TrainingRun) -> Vec<Stage> {
 
 /// One stage.
 pub(super) fn stage(job: &Job, run: &TrainingRun, index: u64) -> Stage {
-    let layout = job.layout();
-    let (p, chunks) = (layout.p(), layout.chunks());
-    let mut stage = Stage {
+    let (p, chunks) = (job.layout().p(), job.layout().chunks());
+    Stage {
         index,
         embedding: index == 0,
         head: index + 1 == p,
-        layers: PerKind::default(),
-        whole: PerKind::default(),
-        inputs: PerKind::default(),
-        embeddings: 0,
-        entered: Kind::Dense,
-        recomputed: 0,
+        chunks: (0..chunks).map(|chunk| places(job, run, index, chunk)).collect(),
         messages: match (p, chunks) {
             (1, _) => 0,
             (_, 1) => u64::from(index > 0),
             _ => 3,
         },
-    };
-    for (chunk, in_flight) in in_flight(job, run, index).into_iter().enumerate() {
-        let chunk = u64::try_from(chunk).unwrap_or(u64::MAX);
-        let layers = layers_of(job, index, chunk);
-        if chunk == 0 && stage.embedding {
-            stage.embeddings = in_flight;
-        }
-        add_chunk(job, run, &layers, in_flight, &mut stage);
     }
-    stage
 }
 
-/// The blocks of a chunk, by number: chunks go round the stages.
-fn layers_of(job: &Job, index: u64, chunk: u64) -> Vec<u64> {
+/// The blocks of a chunk: chunks go round the stages. An uneven split counts for its largest part, from the end.
+fn places(job: &Job, run: &TrainingRun, index: u64, chunk: u64) -> Vec<Place> {
     let (p, chunks) = (job.layout().p(), job.layout().chunks());
     let layers = job.model().num_hidden_layers;
     let each = layers.div_ceil(p.saturating_mul(chunks).max(1));
-    let first = chunk.saturating_mul(p).saturating_add(index).saturating_mul(each);
-    // An uneven split counts for its largest part, from the end.
-    let first = first.min(layers.saturating_sub(each));
-    (first..first.saturating_add(each).min(layers)).collect()
+    let first = chunk.saturating_mul(p).saturating_add(index).saturating_mul(each).min(layers.saturating_sub(each));
+    let kind = |layer| if job.model().moe_at(layer).is_some() { Kind::Experts } else { Kind::Dense };
+    let place = |place: u64| Place { kind: kind(first.saturating_add(place)), covered: covered(run, place) };
+    (0..each).map(place).collect()
 }
 
-fn add_chunk(job: &Job, run: &TrainingRun, layers: &[u64], in_flight: u64, stage: &mut Stage) {
-    let kind = |layer: u64| if job.model().moe_at(layer).is_some() { Kind::Experts } else { Kind::Dense };
-    let count = u64::try_from(layers.len()).unwrap_or(u64::MAX);
-    for (place, &layer) in layers.iter().enumerate() {
-        let place = u64::try_from(place).unwrap_or(u64::MAX);
-        stage.layers.add(kind(layer), 1);
-        let covered = covered(run, place, count);
-        match covered {
-            Covered::No => stage.whole.add(kind(layer), in_flight),
-            Covered::First => stage.inputs.add(kind(layer), in_flight),
-            Covered::With => {}
-        }
-        if in_flight > 0 && place + 1 == count {
-            stage.entered = kind(layer);
-            stage.recomputed = match (covered, run.megatron.recompute_method) {
-                (Covered::No, _) => 0,
-                (_, RecomputeMethod::Uniform(blocks)) => blocks.get().min(count),
-                (_, RecomputeMethod::Block(_)) => 1,
-            };
-        }
-    }
-}
-
-/// How full recomputation covers a block.
-#[derive(Clone, Copy)]
-enum Covered {
-    /// Not at all: it is kept whole.
-    No,
-    /// Its input is kept.
-    First,
-    /// It is recomputed from an earlier block's input.
-    With,
-}
-
-fn covered(run: &TrainingRun, place: u64, count: u64) -> Covered {
+fn covered(run: &TrainingRun, place: u64) -> Covered {
     if run.recompute != Recompute::Full {
         return Covered::No;
     }
     match run.megatron.recompute_method {
         RecomputeMethod::Uniform(blocks) if place.is_multiple_of(blocks.get()) => Covered::First,
         RecomputeMethod::Uniform(_) => Covered::With,
-        RecomputeMethod::Block(blocks) if place < blocks.min(count) => Covered::First,
+        RecomputeMethod::Block(blocks) if place < blocks => Covered::First,
         RecomputeMethod::Block(_) => Covered::No,
     }
 }
 
-/// Micro-batches in flight of each chunk when the first backward begins, which is when a stage keeps most.
+/// One chunk of one micro-batch, forward or backward.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Pass {
+    pub chunk: usize,
+    pub backward: bool,
+}
+
+/// The order of forward and backward passes.
 ///
-/// One forward, one backward: `min(p − i, m)`. Interleaved (`forward_backward_pipelining_with_interleaving`): the warm-up runs
-/// `2(p − i − 1) + (v − 1)·g` chunks forward, in groups of `g` micro-batches per chunk, and one more before the first backward.
-fn in_flight(job: &Job, run: &TrainingRun, index: u64) -> Vec<u64> {
+/// One forward, one backward: `p − i − 1` micro-batches ahead. Interleaved (`forward_backward_pipelining_with_interleaving`):
+/// `2(p − i − 1) + (v − 1)·g` chunks ahead, in groups of `g` micro-batches per chunk; backward takes the chunks in reverse.
+/// More micro-batches than fill the pipeline twice repeat what these hold.
+pub(super) fn passes(job: &Job, run: &TrainingRun, index: u64) -> Vec<Pass> {
     let (p, chunks) = (job.layout().p(), job.layout().chunks());
-    let steps = job.gradient_accumulation_steps();
-    if chunks == 1 || p == 1 {
-        let behind = p.saturating_sub(index).min(steps).max(1);
-        return vec![behind; usize::try_from(chunks).unwrap_or(1)];
-    }
     let group = run.megatron.microbatch_group_size_per_vp_stage.map_or(p, std::num::NonZeroU64::get);
-    let behind = p.saturating_sub(index).saturating_sub(1).saturating_mul(2);
-    let forward = behind.saturating_add((chunks - 1).saturating_mul(group)).saturating_add(1).min(steps.saturating_mul(chunks));
-    let mut left = forward;
-    let mut counts = vec![0_u64; usize::try_from(chunks).unwrap_or(1)];
-    let mut done = 0_u64;
-    while left > 0 && done < steps {
+    let steps = job.gradient_accumulation_steps().min(p.max(group).saturating_mul(2).saturating_add(1));
+    let behind = p.saturating_sub(index).saturating_sub(1);
+    let (order, ahead) = if chunks == 1 || p == 1 {
+        // Without a pipeline the chunks of a micro-batch follow each other.
+        let order: Vec<usize> = (0..steps).flat_map(|_| chunks_of(chunks)).collect();
+        (order, behind.saturating_add(1).saturating_mul(chunks) - 1)
+    } else {
+        (interleaved(steps, group, chunks), behind.saturating_mul(2).saturating_add((chunks - 1).saturating_mul(group)))
+    };
+    let last = usize::try_from(chunks).unwrap_or(1).saturating_sub(1);
+    let ahead = usize::try_from(ahead).unwrap_or(usize::MAX).min(order.len().saturating_sub(1));
+    let forward = order.iter().map(|&chunk| Pass { chunk, backward: false });
+    let backward = order.iter().map(|&chunk| Pass { chunk: last - chunk.min(last), backward: true });
+    if chunks > 1 && p == 1 {
+        let [forward, backward]: [Vec<Pass>; 2] = [forward.collect(), backward.collect()];
+        return one_by_one(&forward, &backward, last + 1);
+    }
+    let mut passes: Vec<Pass> = forward.clone().take(ahead).collect();
+    for (forward, backward) in forward.skip(ahead).zip(backward.clone()) {
+        passes.extend([forward, backward]);
+    }
+    passes.extend(backward.skip(order.len() - ahead));
+    passes
+}
+
+/// All chunks of a micro-batch forward, then all backward.
+fn one_by_one(forward: &[Pass], backward: &[Pass], chunks: usize) -> Vec<Pass> {
+    forward.chunks(chunks).zip(backward.chunks(chunks)).flat_map(|(forward, backward)| [forward, backward].concat()).collect()
+}
+
+fn chunks_of(chunks: u64) -> impl Iterator<Item = usize> {
+    0..usize::try_from(chunks).unwrap_or(1)
+}
+
+/// The chunk of every forward pass.
+fn interleaved(steps: u64, group: u64, chunks: u64) -> Vec<usize> {
+    let mut order = Vec::new();
+    let mut done = 0;
+    while done < steps {
         let size = group.min(steps - done);
-        for count in &mut counts {
-            let taken = size.min(left);
-            *count = count.saturating_add(taken);
-            left -= taken;
+        for chunk in chunks_of(chunks) {
+            order.extend((0..size).map(|_| chunk));
         }
         done = done.saturating_add(size);
     }
-    counts
+    order
+}
+
+/// Plays the passes and shows what is held wherever that may be most.
+pub(super) fn play(stage: &Stage, passes: &[Pass], mut show: impl FnMut(Held, Where)) {
+    let mut held = Held::default();
+    let last = stage.chunks.len().saturating_sub(1);
+    let first_backward = passes.iter().position(|pass| pass.backward);
+    for (number, pass) in passes.iter().enumerate() {
+        let Some(places) = stage.chunks.get(pass.chunk) else { continue };
+        let with_head = stage.head && pass.chunk == last;
+        if pass.backward {
+            if first_backward == Some(number) {
+                show(held, Where::Forward);
+            }
+            if with_head {
+                held.heads = held.heads.saturating_sub(1);
+                show(held, Where::Head);
+            }
+            backward(places, &mut held, &mut show);
+            if stage.embedding && pass.chunk == 0 {
+                held.embeddings = held.embeddings.saturating_sub(1);
+            }
+        } else {
+            if stage.embedding && pass.chunk == 0 {
+                held.embeddings = held.embeddings.saturating_add(1);
+            }
+            for place in places {
+                match place.covered {
+                    Covered::No => held.whole.change(place.kind, 1),
+                    Covered::First => held.inputs.change(place.kind, 1),
+                    Covered::With => {}
+                }
+            }
+            held.heads = held.heads.saturating_add(u64::from(with_head));
+        }
+    }
+}
+
+/// Blocks from the last to the first; those of a group are brought back when backward reaches the group.
+fn backward(places: &[Place], held: &mut Held, show: &mut impl FnMut(Held, Where)) {
+    let mut end = places.len();
+    while end > 0 {
+        let first = places.iter().take(end).rposition(|place| place.covered != Covered::With).unwrap_or(0);
+        let group = places.get(first..end).unwrap_or_default();
+        let recomputed = group.first().is_some_and(|place| place.covered != Covered::No);
+        if recomputed {
+            for place in group {
+                held.again.change(place.kind, 1);
+                held.again_inputs.change(place.kind, i64::from(place.covered == Covered::With));
+            }
+        }
+        for place in group.iter().rev() {
+            let kind = place.kind;
+            if recomputed {
+                held.again.change(kind, -1);
+            } else {
+                held.whole.change(kind, -1);
+            }
+            show(*held, Where::Block { kind, recomputed });
+            match place.covered {
+                Covered::No => {}
+                Covered::First => held.inputs.change(kind, -1),
+                Covered::With => held.again_inputs.change(kind, -1),
+            }
+        }
+        end = first;
+    }
 }
 
 #[cfg(test)]
@@ -193,7 +295,7 @@ mod tests {
 
     use std::num::NonZeroU64;
 
-    use super::{PerKind, stage};
+    use super::{Held, Where, passes, play, stage};
     use crate::config::{Accelerator, Cluster, Job, ModelConfig, Overheads, ParallelLayout, PeakRates, Run, TrainingRun};
     use crate::units::Bytes;
 
@@ -222,18 +324,31 @@ mod tests {
         (Job::new(model, Run::Training(run.clone()), layout, cluster()).unwrap(), run)
     }
 
+    /// The most blocks that stage keeps whole, the one in backward included; at the end nothing may be left.
+    fn most(p: u64, chunks: u64, steps: u64, index: u64) -> u64 {
+        let (job, run) = job(p, chunks, steps);
+        let (stage, passes) = (stage(&job, &run, index), passes(&job, &run, index));
+        let (mut most, mut left) = (0, Held::default());
+        play(&stage, &passes, |held, at| {
+            most = most.max(held.whole.dense + u64::from(at != Where::Forward && at != Where::Head));
+            left = held;
+        });
+        assert_eq!(passes.iter().filter(|pass| pass.backward).count() * 2, passes.len());
+        assert_eq!((left.whole.dense, left.heads), (0, 0));
+        most
+    }
+
     /// Korthikanti et al. 2022, section 4.2.3: the first stage keeps `L·(1 + (p − 1)/(p·m))` blocks.
     #[test]
     fn interleaving_keeps_what_the_paper_says() {
-        let (job, run) = job(8, 3, 64);
-        assert_eq!(stage(&job, &run, 0).whole, PerKind { dense: 124, experts: 0 });
+        assert_eq!(most(8, 3, 64, 0), 124);
     }
 
     #[test]
     fn one_forward_one_backward_keeps_as_many_as_stages_follow() {
-        let (job, run) = job(8, 1, 64);
-        assert_eq!([0, 1, 7].map(|index| stage(&job, &run, index).whole.dense), [96, 84, 12]);
-        let (job, run) = self::job(8, 1, 2);
-        assert_eq!(stage(&job, &run, 0).whole.dense, 24);
+        assert_eq!([0, 1, 7].map(|index| most(8, 1, 64, index)), [96, 84, 12]);
+        assert_eq!(most(8, 1, 2, 0), 24);
+        assert_eq!(most(1, 1, 4, 0), 96);
+        assert_eq!(most(1, 2, 4, 0), 96);
     }
 }

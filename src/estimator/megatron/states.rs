@@ -31,13 +31,13 @@ impl Held<'_> {
 
 /// Every parameter tensor of the stage.
 pub(super) fn held<'a>(scope: &Scope<'a>) -> Vec<Held<'a>> {
-    let (model, stage) = (scope.model, scope.stage);
+    let (model, stage, layers) = (scope.model, &scope.stage, scope.stage.layers());
     let mut found = Vec::with_capacity(32);
     if stage.embedding {
         collect(&model.embedding, 1, &mut found);
     }
-    for kind in [Kind::Dense, Kind::Experts] {
-        collect(scope.steps(kind), stage.layers.of(kind), &mut found);
+    for kind in Kind::ALL {
+        collect(scope.steps(kind), layers.of(kind), &mut found);
     }
     if stage.head {
         collect(&model.head, 1, &mut found);

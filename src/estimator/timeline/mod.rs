@@ -1,12 +1,83 @@
-//! One optimizer step played on a tape: what is taken and freed, and when it is most.
+//! One optimizer step as a sequence of what is taken and freed, and when it is most.
+//!
+//! The step is played on the tape of [`crate::ops`]: parameters, forward layer by layer, loss, backward layer by layer with gradients
+//! appearing, recomputed blocks, gathered weights and reduced gradients, the optimizer's temporaries. Blocks that are alike are
+//! played a few times and stand for their like: every repetition adds the same, so its highest moment is in the first or in the last.
 
+mod groups;
+mod lines;
 mod optimizer;
+mod plan;
+mod play;
 
-use crate::config::{Job, OptimizerImplementation, Recompute, TrainingRun};
-use crate::ops::modules::{Block, Build, Ends, Tables, block};
-use crate::ops::tape::{Kind, Model, Tape, Var, When};
-use crate::ops::{self, Lowering};
-use crate::units::DType;
+use super::Moment;
+use super::ledger::{LineItem, MemoryKind};
+use super::stage::{self, Stage};
+use crate::config::{Job, Kernels, TrainingRun};
+use crate::ops::tape::{Entry, KINDS, Kind, Segment, State, Tape, Totals, When};
+use crate::units::Bytes;
+use plan::Plan;
+pub(super) use plan::is_played;
+
+/// Which part of the step it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Phase {
+    /// Forward.
+    Forward,
+    /// Backward.
+    Backward,
+    /// The optimizer's step.
+    Step,
+}
+
+/// A stretch of the step: one block, an end of the model, or the optimizer's step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stretch {
+    /// Part of the step.
+    pub phase: Phase,
+    /// The first block it covers, counted from 0; `None` at the ends of the model and in the optimizer's step.
+    pub layer: Option<u64>,
+    /// How many blocks alike follow on each other in it; each adds what the first adds.
+    pub times: u64,
+    /// When it is highest, e.g. `when the loss is computed`.
+    pub name: &'static str,
+    /// The operation at its highest moment.
+    pub operation: &'static str,
+    /// Memory by kind when it begins, in the order of [`MemoryKind::ALL`].
+    pub start: [Bytes; 7],
+    /// Memory by kind at its highest moment.
+    pub peak: [Bytes; 7],
+    /// Memory by kind when it ends, after all repetitions.
+    pub end: [Bytes; 7],
+}
+
+/// The step of the most loaded rank of a pipeline stage.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Timeline {
+    /// The stretches in order. Memory outside PyTorch's allocator is not in them.
+    pub stretches: Vec<Stretch>,
+    /// The stretch with the peak.
+    pub peak: usize,
+}
+
+impl Timeline {
+    /// The first step of a training: optimizer states do not exist until its end.
+    #[must_use]
+    pub fn first_step(&self) -> Self {
+        let mut first = self.clone();
+        let states = MemoryKind::OptimizerState.index();
+        for stretch in first.stretches.iter_mut().filter(|stretch| stretch.phase != Phase::Step) {
+            for moment in [&mut stretch.start, &mut stretch.peak, &mut stretch.end] {
+                if let Some(bytes) = moment.get_mut(states) {
+                    *bytes = Bytes::ZERO;
+                }
+            }
+        }
+        let total = |stretch: &Stretch| stretch.peak.into_iter().sum::<Bytes>();
+        first.peak = (0..first.stretches.len()).rev().max_by_key(|at| first.stretches.get(*at).map(total)).unwrap_or(0);
+        first
+    }
+}
 
 /// Memory taken (positive) or freed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,142 +90,294 @@ pub struct Event {
     pub bytes: i128,
 }
 
-/// Everything that one training step of a job takes and frees on one rank, in order; empty when serving.
+/// Everything that one training step of a job takes and frees on one rank, in order and block by block.
+///
+/// Empty when serving, and for kernels whose step is not played operator by operator.
 pub fn events(job: &Job) -> Vec<Event> {
     let Some(run) = job.training() else { return Vec::new() };
-    let with = ops::lowering(job);
-    let layers = u16::try_from(job.model().num_hidden_layers).unwrap_or(u16::MAX - 2);
-    let plan = Plan { layers, ..Plan::of(job, run) };
-    let tape = play(&with, &plan);
-    let state = tape.state();
-    let event = |event: &u32| {
-        let storage = state.storages.get(usize::try_from(event >> 1).unwrap_or(usize::MAX))?;
-        let bytes = i128::from(storage.bytes);
-        Some(Event { op: state.op_name(storage.op).0, name: storage.name, bytes: if event & 1 == 0 { bytes } else { -bytes } })
+    if run.kernels == Kernels::Megatron {
+        return super::megatron::events(job, run);
+    }
+    if !is_played(run) {
+        return Vec::new();
+    }
+    let played = Played::new(job, run, stage::only(job), true);
+    let state = played.tape.state();
+    let event = |entry: &Entry| {
+        let (id, sign) = match entry {
+            Entry::Taken(id) => (*id, 1),
+            Entry::Freed(id) => (*id, -1),
+            Entry::Turned(_) => return None,
+        };
+        let storage = state.storages.get(usize::try_from(id).ok()?)?;
+        Some(Event { op: state.op_name(storage.op).0, name: storage.name, bytes: sign * i128::from(storage.bytes) })
     };
     state.log.iter().filter_map(event).collect()
 }
 
-/// For tests: memory after forward and at the peak, bytes by kind (parameters, gradients, states, activations, temporary, buffers).
-pub fn measured(job: &Job) -> Option<([u64; 6], [u64; 6])> {
-    let run = job.training()?;
-    let with = ops::lowering(job);
-    let layers = u16::try_from(job.model().num_hidden_layers).unwrap_or(u16::MAX - 2);
-    let tape = play(&with, &Plan { layers, ..Plan::of(job, run) });
-    let state = tape.state();
-    let after = state.segments.iter().rfind(|segment| segment.when == When::Forward)?.end;
-    let peak = state.segments.iter().max_by_key(|segment| segment.peak_sum)?.peak;
-    Some((after, peak))
+/// A played step with the corrections for blocks that were not played.
+pub(super) struct Played<'a> {
+    job: &'a Job,
+    plan: Plan<'a>,
+    tape: Tape,
+    /// Storages before forward.
+    before: usize,
+    /// Each stretch of the tape with what stands beside it: its memory at start, peak and end.
+    marks: Vec<Mark>,
+    /// What one micro-batch keeps for backward.
+    retained: Totals,
 }
 
-impl Plan {
-    fn of(job: &Job, run: &TrainingRun) -> Self {
-        Self {
-            recompute: run.recompute,
-            accumulated: job.gradient_accumulation_steps() > 1,
-            optimizer: run.optimizer,
-            implementation: run.optimizer_implementation,
-            state: run.recipe().optimizer_state,
-            layers: 0,
+/// A stretch of the tape, corrected.
+#[derive(Clone, Copy)]
+struct Mark {
+    segment: Segment,
+    times: u64,
+    start: Totals,
+    peak: Totals,
+    end: Totals,
+    /// Whether the last repetition is the highest, not the first.
+    last: bool,
+}
+
+impl<'a> Played<'a> {
+    /// Plays a stage; `every` block by itself, or blocks alike once for all.
+    pub fn new(job: &'a Job, run: &TrainingRun, stage: Stage, every: bool) -> Self {
+        let plan = Plan::of(job, run, stage, every);
+        let tape = Tape::default();
+        let before = play::play(&tape, &plan);
+        let mut played = Self { job, plan, tape, before, marks: Vec::new(), retained: [0; KINDS] };
+        played.correct();
+        played
+    }
+
+    /// Walks over the stretches and adds what blocks not played hold at each.
+    fn correct(&mut self) {
+        let state = self.tape.state();
+        let mut beside = standing(&state, self.before, &self.plan);
+        let mut marks = Vec::with_capacity(state.segments.len());
+        for segment in state.segments.iter().filter(|segment| segment.when != When::Before) {
+            let times = if segment.when == When::Step { 1 } else { self.plan.times(segment.layer) };
+            let mut more = grown(&beside, &segment.start, &segment.end, times - 1);
+            released_elsewhere(&state, segment, &self.plan, &mut more);
+            let last = sum(&more) > sum(&beside);
+            let at_peak = if last { &more } else { &beside };
+            marks.push(Mark {
+                segment: *segment,
+                times,
+                start: plus(&segment.start, &beside),
+                peak: plus(&segment.peak, at_peak),
+                end: plus(&segment.end, &more),
+                last,
+            });
+            beside = more;
+        }
+        drop(state);
+        self.marks = marks;
+        self.hold_in_flight();
+    }
+
+    /// Adds what the further micro-batches in flight keep.
+    fn hold_in_flight(&mut self) {
+        let forward = |mark: &&Mark| mark.segment.when == When::Forward;
+        let (first, last) = (self.marks.iter().find(forward), self.marks.iter().rfind(forward));
+        let (Some(first), Some(last)) = (first, last) else { return };
+        for ((retained, start), end) in self.retained.iter_mut().zip(first.start).zip(last.end) {
+            *retained = end - start;
+        }
+        let others = i128::from(self.plan.stage.in_flight.saturating_sub(1));
+        let more = self.retained.map(|bytes| bytes * others);
+        for mark in &mut self.marks {
+            for moment in [&mut mark.start, &mut mark.peak, &mut mark.end] {
+                *moment = plus(moment, &more);
+            }
+        }
+    }
+
+    fn highest(&self) -> Option<usize> {
+        // Of equal ones the first.
+        (0..self.marks.len()).rev().max_by_key(|at| self.marks.get(*at).map(|mark| sum(&mark.peak)))
+    }
+
+    /// Bytes by kind at the peak.
+    pub fn peak(&self) -> [Bytes; 7] {
+        self.highest().and_then(|at| self.marks.get(at)).map_or([Bytes::ZERO; 7], |mark| by_kind(&mark.peak))
+    }
+
+    /// The name of the peak's moment.
+    pub fn name(&self) -> &'static str {
+        self.highest().and_then(|at| self.marks.get(at)).map_or("", |mark| self.moment(mark))
+    }
+
+    /// When a stretch is highest.
+    fn moment(&self, mark: &Mark) -> &'static str {
+        let (segment, head) = (&mark.segment, self.plan.head());
+        let (first, last) = (segment.layer == 1, segment.layer + 1 == head);
+        match segment.when {
+            When::Before => "before the step",
+            When::Step => "when the optimizer steps",
+            When::Forward if segment.layer == head && self.plan.stage.head => "when the loss is computed",
+            When::Forward if segment.layer == 0 => "when tokens are embedded",
+            When::Forward => "during forward",
+            When::Backward if segment.layer == head => "when the backward of the loss begins",
+            When::Backward if segment.layer == 0 => "when backward ends",
+            When::Backward if segment.recomputing && last => "when backward recomputes the last block",
+            When::Backward if segment.recomputing => "when backward recomputes a block",
+            When::Backward if last => "when backward enters the last block",
+            When::Backward if first => "when backward reaches the first block",
+            When::Backward => "during backward",
+        }
+    }
+
+    /// The moments compared: the highest of each name, in the order of the step.
+    pub fn moments(&self) -> Vec<Moment> {
+        let mut moments: Vec<Moment> = Vec::new();
+        for mark in &self.marks {
+            let (name, total) = (self.moment(mark), by_kind(&mark.peak).into_iter().sum());
+            match moments.iter_mut().find(|moment| moment.name == name) {
+                Some(known) => known.total = known.total.max(total),
+                None => moments.push(Moment { name, total }),
+            }
+        }
+        moments
+    }
+
+    /// The stretches for the page.
+    pub fn timeline(&self) -> Timeline {
+        let state = self.tape.state();
+        let stretch = |mark: &Mark| {
+            let played = usize::from(mark.segment.layer).checked_sub(1).and_then(|at| self.plan.played.get(at));
+            let reversed = mark.segment.when == When::Backward;
+            Stretch {
+                phase: match mark.segment.when {
+                    When::Step => Phase::Step,
+                    When::Backward => Phase::Backward,
+                    When::Before | When::Forward => Phase::Forward,
+                },
+                layer: played.map(|played| if reversed { played.index + played.times - 1 } else { played.index }),
+                times: mark.times,
+                name: self.moment(mark),
+                operation: state.op_name(mark.segment.op).0,
+                start: by_kind(&mark.start),
+                peak: by_kind(&mark.peak),
+                end: by_kind(&mark.end),
+            }
+        };
+        Timeline { stretches: self.marks.iter().map(stretch).collect(), peak: self.highest().unwrap_or(0) }
+    }
+
+    /// Bytes by kind when forward has ended.
+    pub fn after_forward(&self) -> [Bytes; 7] {
+        let mark = self.marks.iter().rfind(|mark| mark.segment.when == When::Forward);
+        mark.map_or([Bytes::ZERO; 7], |mark| by_kind(&mark.end))
+    }
+
+    /// Every line alive at the peak, in the order of the kinds.
+    pub fn lines(&self) -> Vec<LineItem> {
+        self.highest().and_then(|at| self.marks.get(at)).map_or_else(Vec::new, |mark| lines::lines(self, mark))
+    }
+}
+
+/// What stands beside the played blocks from the start: parameters, states and gradients of blocks alike.
+fn standing(state: &State, before: usize, plan: &Plan<'_>) -> Totals {
+    let mut beside = [0; KINDS];
+    for storage in state.storages.iter().take(before).filter(|storage| storage.refs > 0 || storage.born == Kind::Gradient) {
+        let others = plan.times(storage.layer).saturating_sub(1);
+        if let Some(bytes) = beside.get_mut(storage.born as usize).filter(|_| others > 0) {
+            *bytes += i128::from(storage.bytes) * i128::from(others);
+        }
+    }
+    beside
+}
+
+/// `beside` after a stretch has been repeated so often more.
+fn grown(beside: &Totals, start: &Totals, end: &Totals, times: u64) -> Totals {
+    let mut more = *beside;
+    for ((more, start), end) in more.iter_mut().zip(start).zip(end) {
+        *more += (end - start) * i128::from(times);
+    }
+    more
+}
+
+/// Takes off what blocks alike made and this stretch frees far from them: cast weights that autocast kept for the whole forward.
+///
+/// What a block leaves to its neighbour is freed once for every repetition, there, and counted with the stretch.
+fn released_elsewhere(state: &State, segment: &Segment, plan: &Plan<'_>, beside: &mut Totals) {
+    let entries = state.log.get(segment.begins..segment.ends.max(segment.begins)).unwrap_or_default();
+    for entry in entries {
+        let Entry::Freed(id) = entry else { continue };
+        let Some(storage) = usize::try_from(*id).ok().and_then(|at| state.storages.get(at)) else { continue };
+        let others = plan.times(storage.layer).saturating_sub(1);
+        if others > 0 && storage.layer.abs_diff(segment.layer) > 1 {
+            if let Some(bytes) = beside.get_mut(storage.kind as usize) {
+                *bytes -= i128::from(storage.bytes) * i128::from(others);
+            }
         }
     }
 }
 
-/// What is played.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Plan {
-    /// Whether blocks are recomputed.
-    pub recompute: Recompute,
-    /// Whether gradients exist already when the micro-batch begins.
-    pub accumulated: bool,
-    /// The optimizer.
-    pub optimizer: crate::config::Optimizer,
-    /// How it walks over the parameters.
-    pub implementation: OptimizerImplementation,
-    /// Format of its states.
-    pub state: DType,
-    /// Layers to play.
-    pub layers: u16,
+fn plus(totals: &Totals, beside: &Totals) -> Totals {
+    let mut sums = *totals;
+    for (sum, beside) in sums.iter_mut().zip(beside) {
+        *sum += beside;
+    }
+    sums
 }
 
-/// The model on the tape.
-struct Playing {
-    layers: Vec<Box<dyn Block>>,
-    tables: [(Vec<(u32, u16, DType)>, [bool; 3]); 2],
-    sliding: Vec<bool>,
-    autocast: Option<DType>,
+fn sum(totals: &Totals) -> i128 {
+    totals.iter().sum()
 }
 
-impl Model for Playing {
-    fn recompute<'t>(&self, tape: &'t Tape, frame: usize, input: Var<'t>) {
-        let Some(layer) = self.layers.get(frame) else { return };
-        let sliding = self.sliding.get(frame).copied().unwrap_or_default();
-        let (parts, kinds) = &self.tables[usize::from(sliding)];
-        let again = parts.iter().map(|(storage, form, dtype)| tape.again(*storage, *form, *dtype));
-        let tables = Tables::again(again.collect(), *kinds);
-        tape.autocast(self.autocast);
-        let output = layer.run(tape, &input, &tables);
-        drop((output, tables, input));
-        tape.autocast(None);
-    }
-
-    fn crosses(&self, _tape: &Tape, _from: Option<u16>, _to: Option<u16>) {}
+/// Bytes as far as they can be told.
+fn bytes(total: i128) -> Bytes {
+    Bytes(u64::try_from(total.max(0)).unwrap_or(u64::MAX))
 }
 
-/// Plays one step; the tape knows its parameters, segments and log.
-pub(crate) fn play(with: &Lowering, plan: &Plan) -> Tape {
-    let tape = Tape::default();
-    run(&tape, with, plan);
-    tape
+/// Bytes of the tape's kinds as the ledger's.
+fn by_kind(totals: &Totals) -> [Bytes; 7] {
+    let mut sums = [Bytes::ZERO; 7];
+    for (kind, total) in KINDS_IN_ORDER.into_iter().zip(totals) {
+        if let Some(sum) = sums.get_mut(ledger_kind(kind).index()) {
+            *sum += bytes(*total);
+        }
+    }
+    sums
 }
 
-fn run(tape: &Tape, with: &Lowering, plan: &Plan) {
-    tape.begin(When::Before, 0, Kind::Parameter);
-    let build = Build::new(tape, with);
-    let mut ends = Ends::new(&build);
-    let mut layers = Vec::new();
-    for layer in 0..plan.layers {
-        tape.set_layer(layer + 1);
-        layers.push(block(&build, u64::from(layer)));
+/// The tape's kinds by number.
+const KINDS_IN_ORDER: [Kind; KINDS] = [
+    Kind::Parameter,
+    Kind::Gradient,
+    Kind::OptimizerState,
+    Kind::Activation,
+    Kind::Temporary,
+    Kind::Buffer,
+    Kind::Recomputed,
+    Kind::Gathered,
+];
+
+/// The ledger's kind of the tape's.
+const fn ledger_kind(kind: Kind) -> MemoryKind {
+    match kind {
+        Kind::Parameter => MemoryKind::Parameter,
+        Kind::Gradient => MemoryKind::Gradient,
+        Kind::OptimizerState => MemoryKind::OptimizerState,
+        Kind::Activation => MemoryKind::Activation,
+        Kind::Temporary | Kind::Buffer | Kind::Recomputed | Kind::Gathered => MemoryKind::Temporary,
     }
-    tape.set_layer(plan.layers + 1);
-    ends.finish(&build);
-    tape.begin(When::Before, 0, Kind::Buffer);
-    let _buffers = ends.buffers(tape);
-    let ids = tape.constant("token ids", build.shapes.tokens, DType::Int64);
-    optimizer::states(tape, plan);
-    if plan.accumulated {
-        tape.gradients_exist();
+}
+
+/// The played step of the stage that holds most.
+pub(super) fn most_loaded<'a>(job: &'a Job, run: &TrainingRun, every: bool) -> Played<'a> {
+    let mut stages = stage::stages(job).into_iter().map(|stage| Played::new(job, run, stage, every));
+    let first = stages.next().unwrap_or_else(|| Played::new(job, run, stage::only(job), every));
+    let total = |played: &Played<'_>| played.peak().into_iter().sum::<Bytes>();
+    stages.fold(first, |best, other| if total(&other) > total(&best) { other } else { best })
+}
+
+impl Played<'_> {
+    /// The pipeline stage, counted from 0.
+    pub fn stage(&self) -> u64 {
+        self.plan.stage.index
     }
-    tape.begin(When::Forward, 0, Kind::Activation);
-    let autocast = with.autocast.then_some(DType::Bf16);
-    tape.autocast(autocast);
-    let mut embedded = ends.embed(tape, &ids);
-    let tables = [0, 1].map(|kind: usize| {
-        let tables = &embedded.tables[kind];
-        (tables.all().iter().map(Var::parts).collect(), tables.kinds())
-    });
-    let sliding = (0..plan.layers).map(|layer| with.model.sliding_layers.contains(u64::from(layer))).collect();
-    let playing = Playing { layers, tables, sliding, autocast };
-    let mut outputs = None;
-    for ((layer, sliding), number) in playing.layers.iter().zip(&playing.sliding).zip(1..) {
-        tape.begin(When::Forward, number, Kind::Activation);
-        let (hidden, tables) = (&embedded.hidden, &embedded.tables[usize::from(*sliding)]);
-        let (next, beside) = if plan.recompute == Recompute::Full {
-            tape.checkpoint(hidden, &tables.all(), |tape, input| layer.run(tape, input, tables))
-        } else {
-            layer.run(tape, hidden, tables)
-        };
-        embedded.hidden = next;
-        outputs = beside;
-    }
-    tape.begin(When::Forward, plan.layers + 1, Kind::Activation);
-    let hidden = ends.last_norm(tape, embedded, outputs);
-    let Some(loss) = ends.loss(tape, hidden) else { return };
-    tape.autocast(None);
-    tape.begin(When::Backward, plan.layers + 1, Kind::Temporary);
-    tape.backward(&loss, &playing);
-    drop(loss);
-    optimizer::step(tape, plan);
-    tape.close();
 }

@@ -1,45 +1,102 @@
 //! The optimizer's states and the temporaries of its step (`torch/optim`, PyTorch 2.15).
 
-use super::Plan;
+use super::plan::Plan;
 use crate::config::{Optimizer, OptimizerImplementation};
 use crate::ops::tape::{Kind, Tape, Var, When};
+use crate::sources::{self, Source};
+use crate::units::DType;
 
-/// Takes the memory of the states.
-pub(super) fn states(tape: &Tape, plan: &Plan) {
+/// Elements per block of the 8-bit optimizer's scales (bitsandbytes).
+const QUANTISATION_BLOCK: u64 = 256;
+
+/// Takes the memory of the states: one piece for each kind of state, since none changes during the step.
+pub(super) fn states<'t>(tape: &'t Tape, plan: &Plan<'_>) -> Vec<Var<'t>> {
     tape.begin(When::Before, 0, Kind::OptimizerState);
-    let moments = match plan.optimizer {
-        Optimizer::AdamW => 2,
-        Optimizer::SgdMomentum => 1,
-        _ => 0,
-    };
-    for param in tape.trained() {
-        tape.states_of(param, moments, plan.state);
+    let (elements, tensors, factors) = sizes(tape, plan);
+    let state = plan.recipe.optimizer_state;
+    let mut all: Vec<(&'static str, u64, DType, Source)> = Vec::with_capacity(4);
+    if let Some(master) = plan.recipe.master {
+        all.push(("Master weights", elements, master, sources::ZERO_2020));
     }
+    match plan.optimizer {
+        Optimizer::AdamW => {
+            all.push(("First moment", elements, state, sources::ZERO_2020));
+            all.push(("Second moment", elements, state, sources::ZERO_2020));
+        }
+        Optimizer::AdamW8bit => {
+            all.push(("First moment, 8 bit", elements, DType::Int8, sources::ADAM_8BIT_2022));
+            all.push(("Second moment, 8 bit", elements, DType::Int8, sources::ADAM_8BIT_2022));
+            let scales = elements.div_ceil(QUANTISATION_BLOCK).saturating_mul(2);
+            all.push(("Scales of both moments", scales, DType::Fp32, sources::ADAM_8BIT_2022));
+        }
+        Optimizer::Sgd => {}
+        Optimizer::SgdMomentum => all.push(("Momentum", elements, state, sources::PYTORCH_AUTOGRAD)),
+        Optimizer::Adafactor => all.push(("Row and column factors", factors, DType::Fp32, sources::ADAFACTOR_2018)),
+    }
+    let mut held: Vec<Var<'_>> = Vec::with_capacity(5);
+    for (name, elements, dtype, source) in all {
+        tape.at(name, source);
+        held.push(tape.lump("one value per parameter", (Kind::OptimizerState, elements, dtype)));
+    }
+    if plan.optimizer == Optimizer::AdamW {
+        tape.at("Step counters", sources::PYTORCH_AUTOGRAD);
+        held.push(tape.lump("one number per parameter tensor", (Kind::Buffer, tensors, DType::Fp32)));
+    }
+    held
+}
+
+/// Elements whose states this rank keeps, parameter tensors, and elements of factored states.
+fn sizes(tape: &Tape, plan: &Plan<'_>) -> (u64, u64, u64) {
+    let state = tape.state();
+    let (mut elements, mut tensors, mut factors) = (0_u64, 0_u64, 0_u64);
+    for parameter in state.parameters.iter().filter(|parameter| !parameter.idle) {
+        let times = plan.times(parameter.layer);
+        elements = elements.saturating_add(parameter.kept.saturating_mul(times));
+        tensors = tensors.saturating_add(times);
+        factors = factors.saturating_add(state.factors(parameter).saturating_mul(times));
+    }
+    // Stages 1 and 2 deal out all parameters as one long vector; shards of stage 3 and FSDP are counted one by one above.
+    let shared = plan.sharding.shards_optimizer() && plan.shards().is_none();
+    let ranks = if shared { plan.ranks.max(1) } else { 1 };
+    (elements.div_ceil(ranks), tensors, factors.div_ceil(ranks))
 }
 
 /// Plays the step.
 ///
 /// `AdamW` takes the root of each second moment: one parameter after the other in a loop, which lets go of the root before only
 /// when the next is made; all at once with `foreach`; inside the kernel when fused. SGD updates in place.
-pub(super) fn step(tape: &Tape, plan: &Plan) {
+pub(super) fn step(tape: &Tape, plan: &Plan<'_>) {
     tape.begin(When::Step, 0, Kind::Temporary);
-    tape.at("Optimizer step", crate::sources::PYTORCH_AUTOGRAD);
+    tape.at("Optimizer step", sources::PYTORCH_AUTOGRAD);
     if plan.optimizer != Optimizer::AdamW {
         return;
     }
-    let roots = |param| tape.like(param, "root of the second moment", plan.state);
+    let shared = plan.sharding.shards_optimizer() && plan.shards().is_none();
+    let ranks = if shared { plan.ranks.max(1) } else { 1 };
+    let sizes: Vec<(u64, u64)> = tape
+        .state()
+        .parameters
+        .iter()
+        .filter(|found| !found.idle)
+        .map(|found| (found.kept.div_ceil(ranks), plan.times(found.layer)))
+        .collect();
+    let state = plan.recipe.optimizer_state;
+    let take = |name, elements: u64| tape.lump(name, (Kind::Temporary, elements, state));
     match plan.implementation {
         OptimizerImplementation::ForLoop => {
             let mut before: Option<Var<'_>> = None;
-            for param in tape.trained() {
-                let root = roots(param);
-                let denominator = tape.like(param, "denominator", plan.state);
+            for (elements, _) in sizes {
+                let root = take("root of the second moment", elements);
+                let denominator = take("denominator", elements);
                 drop(root);
                 before = Some(denominator);
             }
             drop(before);
         }
-        OptimizerImplementation::Foreach => drop(tape.trained().into_iter().map(roots).collect::<Vec<_>>()),
+        OptimizerImplementation::Foreach => {
+            let all = sizes.iter().map(|(elements, times)| elements.saturating_mul(*times)).fold(0, u64::saturating_add);
+            drop(take("roots of all second moments", all));
+        }
         OptimizerImplementation::Fused => {}
     }
 }

@@ -57,7 +57,7 @@ impl Core {
             wide: build.model().family != Family::Gpt2,
             order: if heads.1 > 1 { Order::Swapped } else { Order::Plain },
             output: [build.shapes.queries, build.tape.form([with.b(), with.s(), heads, d])],
-            flops: [flops * to_f64(heads.1) * to_f64(d.1); 2],
+            flops: [flops * to_f64(with.heads().1) * to_f64(d.1); 2],
             shapes: build.shapes,
         }
     }
@@ -102,7 +102,7 @@ impl Core {
         if let Some(mask) = &tables.mask {
             weights = weights.add(mask.clone());
         }
-        if let Some(sinks) = &self.sinks {
+        if let Some(sinks) = self.sinks {
             return self.sunk(weights, &value, v.dtype(), sinks);
         }
         let input = if self.wide { weights.clone().cast(FP32) } else { weights.clone() };
@@ -118,7 +118,7 @@ impl Core {
     }
 
     /// `eager_attention_forward` of gpt-oss: the sinks are one more column of scores, which is dropped after the softmax.
-    fn sunk<'t>(&self, weights: Var<'t>, value: &Var<'t>, dtype: DType, sinks: &Sinks) -> (Var<'t>, Var<'t>) {
+    fn sunk<'t>(&self, weights: Var<'t>, value: &Var<'t>, dtype: DType, sinks: Sinks) -> (Var<'t>, Var<'t>) {
         let column = weights.tape().read(sinks.param).slice(sinks.column);
         let joined = weights.clone().cat(column, sinks.scores);
         let largest = joined.clone().topk(sinks.column).0;
@@ -130,11 +130,11 @@ impl Core {
         (product.merge(self.output[1], self.several_heads), output)
     }
 
-    /// `repeat_kv`.
+    /// `repeat_kv`: a copy for each group's query heads; one head alone is repeated without a copy.
     fn repeated<'t>(&self, x: &Var<'t>) -> Var<'t> {
         match self.repeat {
             Repeat::None => x.clone(),
-            Repeat::View => x.clone().for_all_heads(self.shapes.queries),
+            Repeat::View => x.clone().expand(self.shapes.queries),
             Repeat::Copy => x.clone().repeat(self.shapes.queries),
         }
     }
@@ -188,7 +188,7 @@ impl Rotary {
     }
 
     /// `apply_rotary_pos_emb`: both are rotated before either original is let go.
-    pub fn run<'t>(&self, (q, k): (Var<'t>, Var<'t>), tables: &Tables<'t>) -> (Var<'t>, Var<'t>) {
+    pub fn run<'t>(self, (q, k): (Var<'t>, Var<'t>), tables: &Tables<'t>) -> (Var<'t>, Var<'t>) {
         let Some((cos, sin)) = &tables.rotary else { return (q, k) };
         q.tape().at("Rotary positions", sources::PYTORCH_AUTOGRAD);
         let rotated = if self.by_halves { rotated_by_halves } else { rotated };
@@ -253,13 +253,13 @@ impl Attention {
         let columns = |heads: Dim| Dim(heads.0, heads.1.saturating_mul(d.1));
         let bias = |name| model.attention_bias.then_some(name);
         let project =
-            |names, heads: Dim| build.linear(names, (columns(heads), with.h()), tape.form([with.b(), with.s(), columns(heads)]));
+            |names, heads: Dim| build.column(names, (columns(heads), with.h()), tape.form([with.b(), with.s(), columns(heads)]));
         let query = project(("query weight", bias("query bias")), heads);
         let key = project(("key weight", bias("key bias")), kv);
         let value = project(("value weight", bias("value bias")), kv);
         tape.at("Output projection", sources::PYTORCH_AUTOGRAD);
         let names = ("output weight", model.attention_output_bias.then_some("output bias"));
-        let output = build.linear(names, (with.h(), columns(heads)), build.shapes.hidden);
+        let output = build.row(names, (with.h(), columns(heads)), build.shapes.hidden);
         tape.at("Query and key norm", sources::PYTORCH_AUTOGRAD);
         let place = match model.family {
             Family::Gemma3 => Place::Heads,

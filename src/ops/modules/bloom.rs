@@ -55,16 +55,16 @@ impl Bloom {
         let width = heads.1.saturating_mul(d.1);
         let joint = Dim("q+k+v width", width.saturating_mul(3));
         let form = tape.form([with.b(), with.s(), joint]);
-        let projection = build.linear(("query, key and value weight", Some("query, key and value bias")), (joint, h), form);
+        let projection = build.column(("query, key and value weight", Some("query, key and value bias")), (joint, h), form);
         tape.at("Output projection", sources::PYTORCH_AUTOGRAD);
         let part = Dim("num_attention_heads", width);
-        let output = build.linear(("output weight", Some("output bias")), (h, part), build.shapes.hidden);
+        let output = build.row(("output weight", Some("output bias")), (h, part), build.shapes.hidden);
         let second = norm("Post-attention norm");
         tape.at("Feed-forward up", sources::PYTORCH_AUTOGRAD);
         let inner = with.local(with.ffn());
-        let up = build.linear(("up weight", Some("up bias")), (inner, h), build.shapes.inner);
+        let up = build.column(("up weight", Some("up bias")), (inner, h), build.shapes.inner);
         tape.at("Feed-forward down", sources::PYTORCH_AUTOGRAD);
-        let down = build.linear(("down weight", Some("down bias")), (h, inner), build.shapes.hidden);
+        let down = build.row(("down weight", Some("down bias")), (h, inner), build.shapes.hidden);
         let forms = Forms {
             joint: tape.form([with.b(), with.s(), heads, Dim("head_dim of q+k+v", d.1.saturating_mul(3))]),
             rows: tape.form([with.b(), with.s(), heads, d]),
@@ -81,7 +81,7 @@ impl Bloom {
             down,
             batched: with.micro_batch_size > 1,
             several: heads.1 > 1,
-            flops: 2.0 * tokens * to_f64(with.context_length) * to_f64(width),
+            flops: 2.0 * tokens * to_f64(with.context_length) * to_f64(with.heads().1.saturating_mul(d.1)),
             forms,
         }
     }

@@ -48,9 +48,14 @@ impl Mixer {
 pub(super) struct Decoder {
     attention: Mixer,
     mlp: FeedForward,
-    input_norm: Norm,
-    post_norm: Norm,
+    input_norm: Option<Norm>,
+    post_norm: Option<Norm>,
+    /// Attention and feed-forward read the same input.
+    parallel: bool,
 }
+
+const INPUT_NORM: &str = "Input norm";
+const POST_NORM: &str = "Post-attention norm";
 
 impl Decoder {
     pub fn new(build: &Build<'_>, layer: u64) -> Self {
@@ -63,24 +68,42 @@ impl Decoder {
             Some(moe) => FeedForward::Experts(Mixture::new(build, moe)),
             None => FeedForward::Dense(Mlp::new(build)),
         };
-        let norm = |name| {
+        let norm = |name, number| {
             build.tape.at(name, sources::PYTORCH_AUTOGRAD);
-            Norm::new(build, build.with.h(), build.shapes.rows)
+            (build.model().norms_per_block >= number).then(|| Norm::new(build, build.with.h(), build.shapes.rows))
         };
-        let input_norm = norm("Input norm");
-        Self { attention, mlp, input_norm, post_norm: norm("Post-attention norm") }
+        let parallel = build.model().parallel_residual || build.model().norms_per_block == 1;
+        Self { attention, mlp, input_norm: norm(INPUT_NORM, 1), post_norm: norm(POST_NORM, 2), parallel }
     }
+
+    /// Feed-forward beside attention, on the same input; one norm serves both where there is only one.
+    fn side_by_side<'t>(&self, tape: &'t Tape, hidden: &Var<'t>, tables: &Tables<'t>) -> Var<'t> {
+        let normed = normed(tape, INPUT_NORM, self.input_norm.as_ref(), hidden);
+        let (attention, _weights) = self.attention.run(tape, &normed, tables);
+        let second = match &self.post_norm {
+            Some(norm) => self::normed(tape, POST_NORM, Some(norm), hidden),
+            None => normed,
+        };
+        let (feed_forward, _beside) = self.mlp.run(tape, &second);
+        attention.add(feed_forward).add(hidden.clone()).named("block output")
+    }
+}
+
+fn normed<'t>(tape: &'t Tape, name: &'static str, norm: Option<&Norm>, x: &Var<'t>) -> Var<'t> {
+    tape.at(name, sources::PYTORCH_AUTOGRAD);
+    norm.map_or_else(|| x.clone(), |norm| norm.run(x))
 }
 
 impl Block for Decoder {
     fn run<'t>(&self, tape: &'t Tape, residual: &Var<'t>, tables: &Tables<'t>) -> (Var<'t>, Option<Var<'t>>) {
-        tape.at("Input norm", sources::PYTORCH_AUTOGRAD);
-        let hidden = self.input_norm.run(residual);
+        if self.parallel {
+            return (self.side_by_side(tape, residual, tables), None);
+        }
+        let hidden = normed(tape, INPUT_NORM, self.input_norm.as_ref(), residual);
         let (hidden, weights) = self.attention.run(tape, &{ hidden }, tables);
         let hidden = residual.clone().add(hidden).named("attention residual");
         let residual = hidden;
-        tape.at("Post-attention norm", sources::PYTORCH_AUTOGRAD);
-        let hidden = self.post_norm.run(&residual);
+        let hidden = normed(tape, POST_NORM, self.post_norm.as_ref(), &residual);
         let (hidden, beside) = self.mlp.run(tape, &{ hidden });
         // What the feed-forward layer returns beside takes the place of the probabilities.
         let _beside = beside.or(weights);

@@ -1,7 +1,7 @@
 //! Both ends: embedding and tables, final norm, head and loss.
 
 use super::norm::Norm;
-use super::{Build, FP32, Linear, Shapes, half};
+use super::{Build, FP32, Linear, Shapes, Split, half};
 use crate::config::{AttentionKernel, Family, LayerSet, PositionEmbedding};
 use crate::ops::LOSS_CHUNK_TOKENS;
 use crate::ops::tape::{Form, LOG_SOFTMAX, Param, SCALE, TANH, Tape, Var};
@@ -58,6 +58,11 @@ pub(crate) struct Embedded<'t> {
 #[derive(Debug)]
 pub(crate) struct Ends {
     embedding: Param,
+    /// Whether the embedding, and whether head and loss are part of it.
+    first: bool,
+    last: bool,
+    /// Format of hidden states sent between stages.
+    received: DType,
     positions: Option<Param>,
     /// Into and out of the model's width (`word_embed_proj_dim`).
     projections: Option<[Linear; 2]>,
@@ -78,7 +83,7 @@ pub(crate) struct Ends {
     family: Family,
     soft_cap: bool,
     batched: bool,
-    /// Format of weights.
+    /// Format of buffers.
     format: DType,
     flops: f64,
 }
@@ -119,7 +124,7 @@ impl Forms {
             complex: model.family == Family::DeepseekV2,
             mask: tape.form([b, Dim("queries", s.1), Dim("keys", s.1)]),
             alibi: [tape.form([heads, s]), tape.form([b, heads, s])],
-            chunk: tape.form([Dim("loss chunk", LOSS_CHUNK_TOKENS.min(tokens)), with.vocab()]),
+            chunk: tape.form([Dim("loss chunk", LOSS_CHUNK_TOKENS.min(tokens)), with.vocab_part()]),
             padded: tape.form([b, Dim("seq_length + 1", with.seq_length.saturating_add(1))]),
         }
     }
@@ -133,12 +138,15 @@ fn own_width(build: &Build<'_>) -> Dim {
 
 impl Ends {
     /// Declares the embedding's parameters; [`Self::finish`] those of the head.
-    pub fn new(build: &Build<'_>) -> Self {
+    ///
+    /// A pipeline stage has `first` with the embedding and `last` with head and loss; the last one keeps a copy of a tied embedding.
+    pub fn new(build: &Build<'_>, first: bool, last: bool) -> Self {
         let (with, model, tape) = (build.with, build.model(), build.tape);
         tape.at("Embedding", sources::PYTORCH_AUTOGRAD);
         let own = own_width(build);
-        let embedding = build.parameter("token embedding", [with.vocab(), own]);
-        let learned = model.position_embedding == PositionEmbedding::Learned;
+        let holds = first || (last && model.tie_word_embeddings);
+        let embedding = if holds { build.parameter("token embedding", [with.vocab_part(), own]) } else { 0 };
+        let learned = first && model.position_embedding == PositionEmbedding::Learned;
         let positions =
             learned.then(|| build.parameter("position embedding", [Dim("position_rows", model.position_rows), with.h()]));
         let projections = model.word_embed_proj_dim.map(|_| {
@@ -146,10 +154,10 @@ impl Ends {
             let out = build.linear(("weight out of the model's width", None), (own, with.h()), narrow);
             [build.linear(("weight into the model's width", None), (with.h(), own), build.shapes.hidden), out]
         });
-        let early = model.family == Family::Opt && model.final_norm;
+        let early = last && model.family == Family::Opt && model.final_norm;
         let final_norm = early.then(|| Norm::new(build, with.h(), build.shapes.rows));
         tape.at("Embedding norm", sources::PYTORCH_AUTOGRAD);
-        let embedding_norm = model.embedding_norm.then(|| Norm::new(build, with.h(), build.shapes.rows));
+        let embedding_norm = (first && model.embedding_norm).then(|| Norm::new(build, with.h(), build.shapes.rows));
         let tokens = with.seq_length.saturating_mul(with.micro_batch_size);
         // These families make one mask for all layers, the others one for each kind.
         let one_kind = matches!(model.family, Family::Mistral | Family::Mixtral | Family::Qwen3Moe);
@@ -158,6 +166,9 @@ impl Ends {
         let eager = with.attention == AttentionKernel::Standard;
         Self {
             embedding,
+            first,
+            last,
+            received: build.activation(),
             positions,
             projections,
             embedding_norm,
@@ -175,24 +186,34 @@ impl Ends {
             family: model.family,
             soft_cap: model.final_logit_softcapping,
             batched: with.micro_batch_size > 1,
-            format: with.parameter,
+            format: with.made_in,
             flops: 2.0 * to_f64(tokens) * to_f64(own.1) * to_f64(model.vocab_size),
         }
     }
 
     /// Declares final norm and head.
     pub fn finish(&mut self, build: &Build<'_>) {
+        if !self.last {
+            return;
+        }
         let (with, model) = (build.with, build.model());
         build.tape.at("Final norm", sources::PYTORCH_AUTOGRAD);
         let missing = model.final_norm && self.final_norm.is_none();
         self.final_norm = self.final_norm.or_else(|| missing.then(|| Norm::new(build, with.h(), build.shapes.rows)));
         build.tape.at("Output head and loss", sources::PYTORCH_AUTOGRAD);
+        let bias = model.lm_head_bias.then_some("head bias");
         self.head = Some(if model.tie_word_embeddings {
-            Linear { weight: self.embedding, bias: None, form: build.shapes.logits, conv1d: false, flops: self.flops }
+            let bias = bias.map(|name| build.vector(name, with.vocab_part()));
+            Linear {
+                weight: self.embedding,
+                bias,
+                form: build.shapes.logits,
+                conv1d: false,
+                split: Split::None,
+                flops: self.flops,
+            }
         } else {
-            let bias = model.lm_head_bias.then_some("head bias");
-            let own = own_width(build);
-            build.linear(("head weight", bias), (with.vocab(), own), build.shapes.logits)
+            build.linear(("head weight", bias), (with.vocab_part(), own_width(build)), build.shapes.logits)
         });
     }
 
@@ -208,14 +229,24 @@ impl Ends {
     pub fn embed<'t>(&self, tape: &'t Tape, ids: &Var<'t>) -> Embedded<'t> {
         tape.at("Embedding", sources::PYTORCH_AUTOGRAD);
         let form = self.projections.map_or(self.shapes.hidden, |[_, out]| out.form);
-        let mut embedded = tape.embedding(ids.clone(), self.embedding, form);
+        let mut embedded = if self.first {
+            tape.embedding(ids.clone(), self.embedding, form)
+        } else {
+            tape.received("hidden states from the stage before", self.shapes.hidden, self.received)
+        };
         let dtype = embedded.dtype();
-        if let Some([into, _]) = &self.projections {
+        if let Some([into, _]) = self.projections.as_ref().filter(|_| self.first) {
             embedded = into.run(&{ embedded });
         }
-        if self.scaled || self.family == Family::Granite {
-            // The factor is a buffer in the weights' format, which the product saves.
-            embedded = embedded.apply(SCALE).named("embedded tokens");
+        if self.first && (self.scaled || self.family == Family::Granite) {
+            // Gemma's factor is a buffer, which the product saves in the embedding's format.
+            let cast = self.scaled && self.format != embedded.dtype();
+            let factor = cast.then(|| tape.constant("embedding scale", self.shapes.scalar, embedded.dtype()));
+            embedded = match factor {
+                Some(factor) => embedded.mul(factor),
+                None => embedded.apply(SCALE),
+            };
+            embedded = embedded.named("embedded tokens");
         }
         let mut held = vec![embedded.clone()];
         let (falcon, opt) = (self.family == Family::Falcon, self.family == Family::Opt);
@@ -295,8 +326,20 @@ impl Ends {
         tables
     }
 
+    /// What backward begins with: the loss, or the output of a stage without one.
+    pub fn end<'t>(&self, tape: &'t Tape, embedded: Embedded<'t>, outputs: Option<Var<'t>>) -> Var<'t> {
+        match &self.head {
+            Some(head) => {
+                let hidden = self.last_norm(tape, embedded, outputs);
+                tape.at("Output head and loss", sources::PYTORCH_AUTOGRAD);
+                if self.fused { self.chunked(tape, &hidden, head) } else { self.full(tape, &hidden, head) }
+            }
+            None => embedded.hidden,
+        }
+    }
+
     /// The last block's output through the final norm; what the model's `forward` held is let go.
-    pub fn last_norm<'t>(&self, tape: &'t Tape, embedded: Embedded<'t>, outputs: Option<Var<'t>>) -> Var<'t> {
+    fn last_norm<'t>(&self, tape: &'t Tape, embedded: Embedded<'t>, outputs: Option<Var<'t>>) -> Var<'t> {
         tape.at("Final norm", sources::PYTORCH_AUTOGRAD);
         let Embedded { hidden, tables, held } = embedded;
         let normed = match &self.final_norm {
@@ -309,13 +352,6 @@ impl Ends {
         };
         drop((tables, held, outputs));
         normed
-    }
-
-    /// The loss.
-    pub fn loss<'t>(&self, tape: &'t Tape, hidden: Var<'t>) -> Option<Var<'t>> {
-        tape.at("Output head and loss", sources::PYTORCH_AUTOGRAD);
-        let head = self.head.as_ref()?;
-        Some(if self.fused { self.chunked(tape, &hidden, head) } else { self.full(tape, &hidden, head) })
     }
 
     /// `ForCausalLMLoss`: logits in fp32, shifted labels, cross-entropy.

@@ -33,10 +33,10 @@ impl Gpt2 {
         let width = with.local(with.heads()).1.saturating_mul(with.head_dim().1);
         let joint = Dim("q+k+v width", width.saturating_mul(3));
         let form = tape.form([with.b(), with.s(), joint]);
-        let projection = build.linear(("query, key and value weight", Some("query, key and value bias")), (joint, h), form);
+        let projection = build.column(("query, key and value weight", Some("query, key and value bias")), (joint, h), form);
         tape.at("Output projection", sources::PYTORCH_AUTOGRAD);
         let part = Dim("num_attention_heads", width);
-        let output = build.linear(("output weight", Some("output bias")), (h, part), build.shapes.hidden);
+        let output = build.row(("output weight", Some("output bias")), (h, part), build.shapes.hidden);
         let second = norm("Post-attention norm");
         let mlp = Mlp::new(build);
         Self {

@@ -48,10 +48,10 @@ impl Mlp {
         let bias = |name| model.mlp_bias.then_some(name);
         build.tape.at(names[0], sources::PYTORCH_AUTOGRAD);
         let gated = model.mlp == MlpKind::Gated;
-        let gate = gated.then(|| build.linear(("gate weight", bias("gate bias")), (inner, h), form));
-        let up = build.linear(("up weight", bias("up bias")), (inner, h), form);
+        let gate = gated.then(|| build.column(("gate weight", bias("gate bias")), (inner, h), form));
+        let up = build.column(("up weight", bias("up bias")), (inner, h), form);
         build.tape.at(names[1], sources::PYTORCH_AUTOGRAD);
-        let down = build.linear(("down weight", bias("down bias")), (h, inner), build.shapes.hidden);
+        let down = build.row(("down weight", bias("down bias")), (h, inner), build.shapes.hidden);
         Self { gate, up, down, act: model.hidden_act, fused: build.fused(), names }
     }
 

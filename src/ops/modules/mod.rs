@@ -24,12 +24,17 @@ use super::tensor::Dim;
 use crate::config::{Family, Kernels, ModelConfig};
 use crate::units::{DType, to_f64};
 
-pub(crate) use ends::{Ends, Tables};
+pub(crate) use ends::{Embedded, Ends, Tables};
 
 /// One transformer block: declared with its parameters, run on hidden states.
 pub(crate) trait Block: std::fmt::Debug {
     /// The block's output, and what else it returns (held until the next block has returned).
     fn run<'t>(&self, tape: &'t Tape, hidden: &Var<'t>, tables: &Tables<'t>) -> (Var<'t>, Option<Var<'t>>);
+}
+
+/// Blocks of the same kind have the same modules.
+pub(crate) fn kind(model: &ModelConfig, layer: u64) -> bool {
+    model.moe_at(layer).is_some()
 }
 
 /// The block at that place, with its parameters declared in the order in which the family registers them.
@@ -101,7 +106,7 @@ impl<'a> Build<'a> {
             statistics: tape.form([b, heads, s]),
             scores: tape.form([b, heads, s, Dim("context_length", with.context_length)]),
             inner: tape.form([b, s, local(with.ffn())]),
-            logits: tape.form([b, s, with.vocab()]),
+            logits: tape.form([b, s, with.vocab_part()]),
             scalar: tape.form([Dim("scalar", 1)]),
         };
         Self { tape, with, shapes }
@@ -117,6 +122,11 @@ impl<'a> Build<'a> {
         self.with.kernels == Kernels::Fused
     }
 
+    /// Format of hidden states.
+    pub fn activation(&self) -> DType {
+        if self.with.autocast { FP32 } else { self.with.parameter }
+    }
+
     /// A parameter in the format of weights.
     pub fn parameter<const N: usize>(&self, name: &'static str, dims: [Dim; N]) -> Param {
         self.tape.parameter(name, self.tape.form(dims), self.with.parameter)
@@ -129,17 +139,47 @@ impl<'a> Build<'a> {
 
     /// A linear layer from `input` to `output` columns; its results have shape `form`.
     pub fn linear(&self, names: (&'static str, Option<&'static str>), (output, input): (Dim, Dim), form: Form) -> Linear {
+        self.split_linear(names, (output, input), form, Split::None)
+    }
+
+    /// A linear layer split by output columns over tensor-parallel ranks.
+    pub fn column(&self, names: (&'static str, Option<&'static str>), dims: (Dim, Dim), form: Form) -> Linear {
+        self.split_linear(names, dims, form, Split::Column)
+    }
+
+    /// A linear layer split by input columns.
+    pub fn row(&self, names: (&'static str, Option<&'static str>), dims: (Dim, Dim), form: Form) -> Linear {
+        self.split_linear(names, dims, form, Split::Row)
+    }
+
+    /// A linear layer of which every tensor-parallel rank has a part.
+    fn split_linear(
+        &self,
+        names: (&'static str, Option<&'static str>),
+        (output, input): (Dim, Dim),
+        form: Form,
+        split: Split,
+    ) -> Linear {
         let weight = self.parameter(names.0, [output, input]);
         let bias = names.1.map(|name| self.vector(name, output));
-        let tokens = to_f64(self.with.seq_length) * to_f64(self.with.micro_batch_size);
-        Linear {
-            weight,
-            bias,
-            form,
-            conv1d: self.model().family == Family::Gpt2,
-            flops: 2.0 * tokens * to_f64(output.1) * to_f64(input.1),
-        }
+        let ranks = self.with.tensor_model_parallel_size;
+        let split = if ranks > 1 { split } else { Split::None };
+        let all = if split == Split::None { 1 } else { ranks };
+        let tokens = to_f64(self.with.seq_length) * to_f64(self.with.micro_batch_size) * to_f64(all);
+        let flops = 2.0 * tokens * to_f64(output.1) * to_f64(input.1);
+        Linear { weight, bias, form, conv1d: self.model().family == Family::Gpt2, split, flops }
     }
+}
+
+/// How tensor-parallel ranks share a linear layer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Split {
+    /// They do not.
+    None,
+    /// By output columns: backward sums the input's gradient over ranks.
+    Column,
+    /// By input columns: the output is summed over ranks.
+    Row,
 }
 
 /// A linear layer.
@@ -149,16 +189,19 @@ pub(crate) struct Linear {
     bias: Option<Param>,
     form: Form,
     conv1d: bool,
+    split: Split,
     flops: f64,
 }
 
 impl Linear {
     /// `x · Wᵀ (+ bias)`.
     pub fn run<'t>(&self, x: &Var<'t>) -> Var<'t> {
-        match self.bias {
-            Some(bias) if self.conv1d => x.clone().conv1d(self.weight, bias, self.form, self.flops),
-            bias => x.clone().linear(self.weight, bias, self.form, self.flops),
-        }
+        let x = if self.split == Split::Column { x.clone().summed_in_backward() } else { x.clone() };
+        let output = match self.bias {
+            Some(bias) if self.conv1d => x.conv1d(self.weight, bias, self.form, self.flops),
+            bias => x.linear(self.weight, bias, self.form, self.flops),
+        };
+        if self.split == Split::Row { output.summed_over_ranks() } else { output }
     }
 }
 

@@ -54,8 +54,8 @@ impl Router {
         let probabilities = logits.clone().cast(FP32).apply(SOFTMAX);
         let (mut weights, experts) = probabilities.clone().topk(self.chosen);
         if self.normalizes {
-            let sum = weights.clone().sum(self.row);
-            weights = weights.divide_by(sum);
+            let sum = weights.clone().total(self.row);
+            weights = weights.divide_by(&sum);
         }
         if self.casts {
             weights = weights.cast(logits.dtype());
@@ -126,7 +126,7 @@ impl Experts {
         let mut bias = biases(self.up.1, self.joint);
         let mut output = selected.clone().grouped(self.up.0, &offsets, self.joint, 2.0 * self.flops).named("gate and up output");
         if let Some(bias) = &bias {
-            output = output.add_in_place(bias.clone());
+            output = output.add_in_place(bias);
         }
         output = if self.limited { self.limited(&output) } else { self.gated(&output) };
         tape.at("Experts down", sources::PYTORCH_AUTOGRAD);
@@ -134,7 +134,7 @@ impl Experts {
         drop(std::mem::replace(&mut bias, next));
         output = output.clone().grouped(self.down.0, &offsets, self.rows, self.flops).named("experts' outputs");
         if let Some(bias) = &bias {
-            output = output.add_in_place(bias.clone());
+            output = output.add_in_place(bias);
         }
         let mut weighted = output.clone().mul(weights.clone()).named("weighted outputs");
         let places = whole("places of tokens");

@@ -46,10 +46,10 @@ impl Neox {
         let joint = Dim("q+k+v width", width.saturating_mul(3));
         let bias = |name| model.attention_bias.then_some(name);
         let form = tape.form([with.b(), with.s(), joint]);
-        let projection = build.linear(("query, key and value weight", bias("query, key and value bias")), (joint, h), form);
+        let projection = build.column(("query, key and value weight", bias("query, key and value bias")), (joint, h), form);
         tape.at("Output projection", sources::PYTORCH_AUTOGRAD);
         let part = Dim("num_attention_heads", width);
-        let output = build.linear(("output weight", bias("output bias")), (h, part), build.shapes.hidden);
+        let output = build.row(("output weight", bias("output bias")), (h, part), build.shapes.hidden);
         let mlp = Mlp::new(build);
         let rotated = model.rotary_dim.unwrap_or(d);
         let triple = Dim("head_dim of q+k+v", d.saturating_mul(3));

@@ -1,6 +1,6 @@
 //! Backward: each node's gradients in the order the autograd engine makes and frees them.
 
-use super::state::{Frame, Grad, Kind, NONE, Node, Operand, Order, Recording, Rule, State, When, as_leaf, at, count};
+use super::state::{Arrival, Frame, Grad, Kind, NONE, Node, Operand, Order, Recording, Rule, State, When, as_leaf, at, count};
 use super::{Form, Tape, Var};
 use crate::ops::tensor::{Dim, Shape};
 use crate::units::DType;
@@ -9,8 +9,10 @@ use crate::units::DType;
 pub(crate) trait Model {
     /// Runs the forward of a checkpointed frame again; `input` is what was kept of it.
     fn recompute<'t>(&self, tape: &'t Tape, frame: usize, input: Var<'t>);
-    /// Backward goes from one layer to another (`None`: it begins or ends).
-    fn crosses(&self, tape: &Tape, from: Option<u16>, to: Option<u16>);
+    /// Backward comes to a layer.
+    fn enters(&self, tape: &Tape, layer: u16);
+    /// Backward is through with a layer.
+    fn leaves(&self, tape: &Tape, layer: u16);
 }
 
 impl Tape {
@@ -40,7 +42,7 @@ impl Tape {
         output
     }
 
-    /// `loss.backward()`.
+    /// `loss.backward()`; of a stage without a loss, from the gradient of its output that it was sent.
     pub fn backward(&self, loss: &Var<'_>, model: &dyn Model) {
         let root = {
             let mut state = self.state.borrow_mut();
@@ -56,8 +58,11 @@ impl Tape {
             next -= 1;
             let Some((layer, frame)) = self.state.borrow().ready(next) else { continue };
             if here != Some(layer) {
-                model.crosses(self, here, Some(layer));
+                if let Some(left) = here {
+                    model.leaves(self, left);
+                }
                 self.state.borrow_mut().segment(When::Backward, layer);
+                model.enters(self, layer);
                 here = Some(layer);
             }
             if let Some(frame) = frame {
@@ -65,7 +70,9 @@ impl Tape {
             }
             self.state.borrow_mut().run(next);
         }
-        model.crosses(self, here, None);
+        if let Some(left) = here {
+            model.leaves(self, left);
+        }
         self.state.borrow_mut().release(root);
     }
 
@@ -76,6 +83,7 @@ impl Tape {
             found.recomputed = true;
             let (wanted, storage) = (found.saves, found.inputs.first().copied().unwrap_or(NONE));
             state.recording = Some(Recording { tensors: Vec::new(), wanted });
+            state.kind = Kind::Recomputed;
             state.hold(storage);
             let (form, dtype) = state.storages.get(at(storage)).map_or((0, DType::Fp32), |found| (found.form, found.dtype));
             Var::made(self, storage, form, dtype, 0)
@@ -84,6 +92,7 @@ impl Tape {
         model.recompute(self, at(frame), input);
         let mut state = self.state.borrow_mut();
         state.stopped = false;
+        state.kind = Kind::Temporary;
         state.op = op;
         let recorded = state.recording.take().unwrap_or_default().tensors;
         state.hand_out(frame, &recorded);
@@ -175,7 +184,7 @@ impl State {
             self.let_go(&node);
         }
         for (operand, made) in node.operands.iter().zip(&mut made) {
-            if let Some(grad) = made {
+            if let Some(grad) = made.as_mut().filter(|_| operand.node != NONE) {
                 *grad = self.fit(*grad, operand);
             }
         }
@@ -409,25 +418,46 @@ impl State {
         parameter.uses == 0
     }
 
-    /// A parameter's gradient is complete: it is kept, or added to the one that is there.
+    /// A parameter's gradient is complete: it is kept, added to the one that is there, or waits for its group.
     fn arrive(&mut self, param: u32) {
         let Some(parameter) = self.parameters.get_mut(at(param)) else { return };
         let Some(grad) = parameter.waiting.take() else { return };
-        if parameter.gradient != NONE {
-            self.release(grad.storage);
-            return;
-        }
-        let shared = self.storages.get(at(grad.storage)).is_some_and(|storage| storage.refs > 1);
-        let kept = if shared {
-            let copy = self.fresh((grad.form, grad.dtype), Order::Plain);
-            self.release(grad.storage);
-            copy
-        } else {
-            grad
+        let (there, copied) = (parameter.gradient != NONE, parameter.copy != NONE);
+        let kept = match self.arrival {
+            Arrival::Kept if there => NONE,
+            Arrival::Converted(dtype, copy) => {
+                let fresh = if there { NONE } else { self.gradient(&grad, dtype) };
+                if let Some(copy) = copy.filter(|_| !copied) {
+                    let copy = self.gradient(&grad, copy);
+                    if let Some(parameter) = self.parameters.get_mut(at(param)) {
+                        parameter.copy = copy;
+                    }
+                }
+                fresh
+            }
+            Arrival::Kept | Arrival::Pending => {
+                let shared = self.storages.get(at(grad.storage)).is_some_and(|storage| storage.refs > 1);
+                let kept = if shared { self.fresh((grad.form, grad.dtype), Order::Plain).storage } else { grad.storage };
+                if !shared {
+                    self.hold(grad.storage);
+                }
+                if self.arrival == Arrival::Kept {
+                    self.turn_into(kept, Kind::Gradient);
+                }
+                kept
+            }
         };
-        self.turn_into(kept.storage, Kind::Gradient);
-        if let Some(parameter) = self.parameters.get_mut(at(param)) {
-            parameter.gradient = kept.storage;
+        self.release(grad.storage);
+        if let Some(parameter) = self.parameters.get_mut(at(param)).filter(|_| kept != NONE) {
+            parameter.gradient = kept;
         }
+    }
+
+    /// A gradient that is kept in that format.
+    fn gradient(&mut self, grad: &Grad, dtype: DType) -> u32 {
+        let kind = std::mem::replace(&mut self.kind, Kind::Gradient);
+        let storage = self.allocate("gradient", grad.form, dtype);
+        self.kind = kind;
+        storage
     }
 }

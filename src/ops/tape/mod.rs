@@ -6,6 +6,7 @@
 //! module yields its parameters, what it saves, its FLOPs and the memory at every moment.
 
 mod backward;
+mod in_place;
 mod places;
 mod primitives;
 mod routing;
@@ -15,7 +16,9 @@ use std::cell::RefCell;
 
 pub(crate) use backward::Model;
 pub(crate) use primitives::{GELU, LOG_SOFTMAX, POWER, RELU, RSQRT, SCALE, SIGMOID, SILU, SOFTMAX, TANH};
-pub(crate) use state::{KINDS, Kind, NONE, OpName, Order, Parameter, Segment, State, Storage, When};
+pub(crate) use state::{
+    Arrival, Entry, KINDS, Kind, NONE, OpName, Order, Parameter, Segment, Shards, State, Storage, Totals, When,
+};
 
 use super::tensor::{Dim, Shape};
 use crate::sources::Source;
@@ -150,10 +153,9 @@ impl Tape {
         self.state.borrow_mut().close();
     }
 
-    /// The parameters that gradients reach.
-    pub fn trained(&self) -> Vec<Param> {
-        let state = self.state.borrow();
-        (0..).zip(&state.parameters).filter(|(_, parameter)| !parameter.idle).map(|(param, _)| param).collect()
+    /// How many parameters there are.
+    pub fn parameters(&self) -> u32 {
+        state::count(self.state.borrow().parameters.len())
     }
 
     /// No gradient reaches this parameter.
@@ -163,37 +165,68 @@ impl Tape {
         }
     }
 
-    /// Takes `moments` states as large as a parameter, and a step counter if there are two.
-    pub fn states_of(&self, param: Param, moments: u8, dtype: DType) {
-        let scalar = self.form([Dim("scalar", 1)]);
+    /// How parameters that are declared from now on are shared out.
+    pub fn share_out(&self, shards: Option<Shards>) {
+        self.state.borrow_mut().shards = shards;
+    }
+
+    /// What becomes of gradients.
+    pub fn arrivals(&self, arrival: Arrival) {
+        self.state.borrow_mut().arrival = arrival;
+    }
+
+    /// Memory of so many elements that no module sees.
+    pub fn lump(&self, name: &'static str, (kind, elements, dtype): (Kind, u64, DType)) -> Var<'_> {
+        let form = self.form([Dim("elements", elements)]);
         let mut state = self.state.borrow_mut();
-        let (_, form, _) = state.parameter_tensor(param);
-        for _ in 0..moments {
-            state.allocate("moment", form, dtype);
-        }
-        if moments == 2 {
-            state.allocate("step counter", scalar, DType::Fp32);
-        }
+        let before = std::mem::replace(&mut state.kind, kind);
+        let storage = state.allocate(name, form, dtype);
+        state.kind = before;
+        drop(state);
+        Var { tape: self, storage, form, dtype, node: NONE, order: Order::Plain }
     }
 
-    /// A tensor as large as a parameter in that format.
-    pub fn like(&self, param: Param, name: &'static str, dtype: DType) -> Var<'_> {
-        let form = self.state.borrow().parameter_tensor(param).1;
-        self.constant(name, form, dtype)
-    }
-
-    /// Gives every parameter a gradient.
+    /// Gives every parameter a gradient, and a copy where there is one; those that wait for their group have none yet.
     pub fn gradients_exist(&self) {
-        let trained = self.trained();
         let mut state = self.state.borrow_mut();
         state.kind = Kind::Gradient;
-        for param in trained {
-            let (_, form, dtype) = state.parameter_tensor(param);
-            let gradient = state.allocate("gradient", form, dtype);
-            if let Some(parameter) = state.parameters.get_mut(state::at(param)) {
-                parameter.gradient = gradient;
+        for param in 0..state.parameters.len() {
+            let Some((form, dtype)) =
+                state.parameters.get(param).filter(|found| !found.idle).map(|found| (found.form, found.dtype))
+            else {
+                continue;
+            };
+            let (format, copy) = match state.arrival {
+                Arrival::Kept => (dtype, None),
+                Arrival::Converted(format, copy) => (format, copy),
+                Arrival::Pending => continue,
+            };
+            state.layer = state.parameters.get(param).map_or(0, |found| found.layer);
+            let gradient = state.allocate("gradient", form, format);
+            let copy = copy.map_or(NONE, |copy| state.allocate("gradient copy", form, copy));
+            if let Some(parameter) = state.parameters.get_mut(param) {
+                (parameter.gradient, parameter.copy) = (gradient, copy);
             }
         }
+    }
+
+    /// Lets go of the gradients of a group that waited for their reduction.
+    pub fn release_gradients(&self, group: impl Fn(u16) -> bool) {
+        let mut state = self.state.borrow_mut();
+        for param in 0..state.parameters.len() {
+            let Some(parameter) = state.parameters.get_mut(param).filter(|found| group(found.layer)) else { continue };
+            let gradient = std::mem::replace(&mut parameter.gradient, NONE);
+            state.release(gradient);
+        }
+    }
+
+    /// A tensor that backward hands its gradient on to the stage before.
+    pub fn received(&self, name: &'static str, form: Form, dtype: DType) -> Var<'_> {
+        let mut state = self.state.borrow_mut();
+        let storage = state.allocate(name, form, dtype);
+        let node = state.source();
+        drop(state);
+        Var { tape: self, storage, form, dtype, node, order: Order::Plain }
     }
 
     /// A further holder of a storage.

@@ -5,7 +5,7 @@ use super::state::{NONE, Operand, Rule};
 use super::{Form, Param, Var};
 use crate::units::DType;
 
-impl<'t> Var<'t> {
+impl Var<'_> {
     /// `topk(x)`: the largest values and where they are, which is saved; backward writes into zeros.
     pub fn topk(self, form: Form) -> (Self, Self) {
         let rule = Rule::Unary { temporaries: 1, elementwise: false };
@@ -45,7 +45,7 @@ impl<'t> Var<'t> {
     }
 
     /// `a /= b`: in place, so that a copy of the dividend is saved.
-    pub fn divide_by(mut self, other: Self) -> Self {
+    pub fn divide_by(mut self, other: &Self) -> Self {
         let mut state = self.tape.state.borrow_mut();
         let node = state.node(Rule::Div, [self.operand(), other.operand(), Operand::NOTHING], 0.0);
         state.save(node, other.storage);
@@ -60,7 +60,7 @@ impl<'t> Var<'t> {
     }
 
     /// `a += b`.
-    pub fn add_in_place(mut self, other: Self) -> Self {
+    pub fn add_in_place(mut self, other: &Self) -> Self {
         debug_assert_eq!(wider(self.dtype, other.dtype), self.dtype);
         let operands = [self.operand(), other.operand(), Operand::NOTHING];
         self.node = self.tape.state.borrow_mut().node(Rule::Add, operands, 0.0);
@@ -81,6 +81,12 @@ impl<'t> Var<'t> {
         let rule = if single { Rule::Pass } else { Rule::Unary { temporaries: 0, elementwise: false } };
         let dtype = self.dtype;
         self.unary(rule, Save::Nothing, "sum of rows", (to, dtype))
+    }
+
+    /// The sum of each row: backward sees one gradient in all columns.
+    pub fn total(self, to: Form) -> Self {
+        let dtype = self.dtype;
+        self.unary(Rule::Pass, Save::Nothing, "sum", (to, dtype))
     }
 
     fn saves(&self, other: &Self) {

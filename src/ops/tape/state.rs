@@ -1,6 +1,6 @@
 //! Storages, nodes, parameters and the running totals of a tape.
 
-use crate::ops::tensor::Shape;
+use crate::ops::tensor::{Dim, Shape};
 use crate::sources::{self, Source};
 use crate::units::DType;
 
@@ -25,12 +25,39 @@ pub(crate) enum Kind {
     /// Made in backward or by the optimizer.
     #[default]
     Temporary,
-    /// Inputs and tables.
+    /// Inputs, buffers of modules, step counters.
     Buffer,
+    /// Made by a forward that backward runs again.
+    Recomputed,
+    /// Weights and gradients on their way between ranks.
+    Gathered,
 }
 
 /// How many kinds there are.
-pub(crate) const KINDS: usize = 6;
+pub(crate) const KINDS: usize = 8;
+
+/// Bytes by kind, wide enough that no sum of sizes overflows.
+pub(crate) type Totals = [i128; KINDS];
+
+/// How parameters are shared out among ranks, one by one along their first dimension.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shards {
+    pub ranks: u64,
+    /// Format of what a rank keeps.
+    pub dtype: DType,
+}
+
+/// What becomes of a gradient that has reached its parameter.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Arrival {
+    /// It is kept as it is.
+    #[default]
+    Kept,
+    /// It is added to a gradient of that format, and to an fp32 copy where there is one.
+    Converted(DType, Option<DType>),
+    /// It waits until the gradients of its group are reduced.
+    Pending,
+}
 
 /// Which part of the step runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -52,6 +79,8 @@ pub(crate) struct Storage {
     pub bytes: u64,
     pub refs: u32,
     pub kind: Kind,
+    /// The kind it was taken as.
+    pub born: Kind,
     pub dtype: DType,
     pub form: Form,
     pub op: u16,
@@ -62,9 +91,20 @@ pub(crate) struct Storage {
 /// One parameter.
 #[derive(Clone, Debug)]
 pub(crate) struct Parameter {
+    /// What the rank keeps of it.
     pub storage: u32,
+    /// What modules read: the same, or [`NONE`] where it is gathered with its group.
+    pub read: u32,
+    pub form: Form,
+    /// Format in which modules read it.
+    pub dtype: DType,
+    /// Elements this rank keeps, and those of the whole with the padding of uneven shares.
+    pub kept: u64,
+    pub padded: u64,
     /// Its gradient, or [`NONE`].
     pub gradient: u32,
+    /// Its further fp32 gradient, or [`NONE`].
+    pub copy: u32,
     /// Gradients that reached it in this backward and are not yet added up.
     pub waiting: Option<Grad>,
     /// How often forward used it, less how often backward has come back.
@@ -94,8 +134,8 @@ pub(crate) enum Order {
     Swapped,
     /// `[b, heads, d, s]`: the gradient of a transposed key.
     Columns,
-    /// One head's memory that stands for all heads.
-    Shared,
+    /// One head seen as many.
+    Spread,
 }
 
 impl Order {
@@ -104,7 +144,7 @@ impl Order {
         match self {
             Self::Plain => Self::Swapped,
             Self::Swapped => Self::Plain,
-            same => same,
+            Self::Columns | Self::Spread => self,
         }
     }
 }
@@ -215,21 +255,35 @@ pub(crate) struct Frame {
     pub recomputed: bool,
 }
 
+/// What happens to a storage.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Entry {
+    /// It is taken.
+    Taken(u32),
+    /// It is freed.
+    Freed(u32),
+    /// It becomes a gradient that is kept.
+    Turned(u32),
+}
+
 /// A stretch of the step with its memory at start, peak and end.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Segment {
     pub when: When,
     pub layer: u16,
-    pub start: [u64; KINDS],
-    pub peak: [u64; KINDS],
-    pub peak_sum: u64,
+    pub start: Totals,
+    pub peak: Totals,
+    pub peak_sum: i128,
     /// Operation at the peak.
     pub op: u16,
     /// Whether the peak is in a recomputed forward.
     pub recomputing: bool,
-    /// Length of the log at the peak.
+    /// Length of the log when it begins, and at the peak.
+    pub begins: usize,
     pub event: usize,
-    pub end: [u64; KINDS],
+    /// Length of the log when it ends.
+    pub ends: usize,
+    pub end: Totals,
 }
 
 /// The recomputed tensors of a frame, collected until all are there.
@@ -248,10 +302,10 @@ pub(crate) struct State {
     pub parameters: Vec<Parameter>,
     pub ops: Vec<OpName>,
     pub segments: Vec<Segment>,
-    /// Taken (even) and freed (odd) storages in order, twice their number.
-    pub log: Vec<u32>,
-    pub totals: [u64; KINDS],
-    pub sum: u64,
+    /// All that happened to storages, in order.
+    pub log: Vec<Entry>,
+    pub totals: Totals,
+    pub sum: i128,
     /// Kind of what is taken now.
     pub kind: Kind,
     pub op: u16,
@@ -262,8 +316,9 @@ pub(crate) struct State {
     pub(super) stopped: bool,
     pub(super) autocast: Option<DType>,
     pub(super) casts: Vec<(u32, u32, u32)>,
-    /// Format and divisor of kept gradients where they are not kept as they come.
-    pub gradient_format: Option<DType>,
+    /// How parameters that are declared now are shared out.
+    pub shards: Option<Shards>,
+    pub arrival: Arrival,
 }
 
 /// The node number of a parameter.
@@ -317,18 +372,23 @@ impl State {
 
     /// Takes memory, in the kind that is made now.
     pub fn allocate(&mut self, name: &'static str, form: Form, dtype: DType) -> u32 {
+        self.allocate_part(name, form, dtype, self.elements(form))
+    }
+
+    /// Takes memory for so many elements of a tensor of that shape.
+    pub fn allocate_part(&mut self, name: &'static str, form: Form, dtype: DType, elements: u64) -> u32 {
         if self.stopped {
             return NONE;
         }
-        let bytes = self.elements(form).saturating_mul(dtype.bits()).div_ceil(8);
+        let bytes = elements.saturating_mul(dtype.bits()).div_ceil(8);
         let id = count(self.storages.len());
         let (kind, op, layer) = (self.kind, self.op, self.layer);
-        self.storages.push(Storage { bytes, refs: 1, kind, dtype, form, op, layer, name });
-        self.log.push(id << 1);
+        self.storages.push(Storage { bytes, refs: 1, kind, born: kind, dtype, form, op, layer, name });
+        self.log.push(Entry::Taken(id));
         if let Some(total) = self.totals.get_mut(kind as usize) {
-            *total = total.saturating_add(bytes);
+            *total += i128::from(bytes);
         }
-        self.sum = self.sum.saturating_add(bytes);
+        self.sum += i128::from(bytes);
         self.note_peak();
         id
     }
@@ -355,44 +415,82 @@ impl State {
         if storage.refs == 0 {
             let (bytes, kind) = (storage.bytes, storage.kind);
             if let Some(total) = self.totals.get_mut(kind as usize) {
-                *total = total.saturating_sub(bytes);
+                *total -= i128::from(bytes);
             }
-            self.sum = self.sum.saturating_sub(bytes);
-            self.log.push(id << 1 | 1);
+            self.sum -= i128::from(bytes);
+            self.log.push(Entry::Freed(id));
         }
     }
 
     /// Memory changes its kind: a gradient that has arrived.
     pub fn turn_into(&mut self, id: u32, kind: Kind) {
         let Some(storage) = self.storages.get_mut(at(id)) else { return };
-        let (bytes, before) = (storage.bytes, storage.kind);
+        let (bytes, before) = (i128::from(storage.bytes), storage.kind);
         storage.kind = kind;
+        self.log.push(Entry::Turned(id));
         if let Some(total) = self.totals.get_mut(before as usize) {
-            *total = total.saturating_sub(bytes);
+            *total -= bytes;
         }
         if let Some(total) = self.totals.get_mut(kind as usize) {
-            *total = total.saturating_add(bytes);
+            *total += bytes;
         }
     }
 
     pub fn parameter(&mut self, name: &'static str, form: Form, dtype: DType) -> Param {
         let kind = std::mem::replace(&mut self.kind, Kind::Parameter);
-        let storage = self.allocate(name, form, dtype);
+        let elements = self.elements(form);
+        let (kept, padded, format) = match self.shards {
+            Some(shards) => {
+                let rows = self.forms.get(usize::from(form)).and_then(|form| form.0.dims().next()).map_or(1, |dim| dim.1).max(1);
+                let kept = rows.div_ceil(shards.ranks.max(1)).saturating_mul(elements / rows);
+                (kept, kept.saturating_mul(shards.ranks), shards.dtype)
+            }
+            None => (elements, elements, dtype),
+        };
+        let storage = self.allocate_part(name, form, format, kept);
         self.kind = kind;
-        self.parameters.push(Parameter { storage, gradient: NONE, waiting: None, uses: 0, idle: false, layer: self.layer });
+        let read = if self.shards.is_some() { NONE } else { storage };
+        let layer = self.layer;
+        let (gradient, copy, waiting, uses) = (NONE, NONE, None, 0);
+        self.parameters.push(Parameter {
+            storage,
+            read,
+            form,
+            dtype,
+            kept,
+            padded,
+            gradient,
+            copy,
+            waiting,
+            uses,
+            idle: false,
+            layer,
+        });
         count(self.parameters.len()).saturating_sub(1)
     }
 
+    /// Elements of a matrix's rows and columns, of all its matrices; all elements of a vector.
+    pub fn factors(&self, parameter: &Parameter) -> u64 {
+        let dims: Vec<u64> = self
+            .forms
+            .get(usize::from(parameter.form))
+            .map_or(Vec::new(), |form| form.0.dims().map(|dim| dim.1.max(1)).collect());
+        match dims.as_slice() {
+            [.., rows, columns] => (parameter.kept / rows).saturating_add(parameter.kept / columns),
+            _ => parameter.kept,
+        }
+    }
+
+    /// What modules read of a parameter.
     pub fn parameter_tensor(&self, param: Param) -> (u32, Form, DType) {
-        let storage = self.parameters.get(at(param)).map_or(NONE, |parameter| parameter.storage);
-        self.storages.get(at(storage)).map_or((NONE, 0, DType::Fp32), |found| (storage, found.form, found.dtype))
+        self.parameters.get(at(param)).map_or((NONE, 0, DType::Fp32), |found| (found.read, found.form, found.dtype))
     }
 
     /// Begins a stretch of the step; what ran before is closed.
     pub fn segment(&mut self, when: When, layer: u16) {
         let (totals, sum, event) = (self.totals, self.sum, self.log.len());
         if let Some(last) = self.segments.last_mut() {
-            last.end = totals;
+            (last.end, last.ends) = (totals, event);
         }
         self.layer = layer;
         let (start, op) = (totals, self.op);
@@ -404,16 +502,18 @@ impl State {
             peak_sum: sum,
             op,
             recomputing: false,
+            begins: event,
             event,
+            ends: event,
             end: totals,
         });
     }
 
     /// Closes the last stretch.
     pub fn close(&mut self) {
-        let totals = self.totals;
+        let (totals, event) = (self.totals, self.log.len());
         if let Some(last) = self.segments.last_mut() {
-            last.end = totals;
+            (last.end, last.ends) = (totals, event);
         }
     }
 
@@ -447,6 +547,15 @@ impl State {
         count(self.nodes.len()) - 1
     }
 
+    /// A node with nothing before it.
+    pub fn source(&mut self) -> u32 {
+        let nothing = [Operand::NOTHING; 3];
+        let (op, layer) = (self.op, self.layer);
+        let (rule, saved, frame, grad, parts) = (Rule::Pass, [NONE; SAVED], NONE, None, [None; 3]);
+        self.nodes.push(Node { rule, operands: nothing, saved, saves: 0, op, layer, frame, flops: 0.0, grad, parts });
+        count(self.nodes.len()) - 1
+    }
+
     /// Saves a tensor for a node's backward.
     pub(super) fn save(&mut self, node: u32, storage: u32) {
         if node == NONE || self.stopped {
@@ -475,6 +584,11 @@ impl State {
             *place = storage;
         }
         self.hold(storage);
+    }
+
+    /// The dimensions of a shape.
+    pub fn shape(&self, form: Form) -> Shape {
+        self.forms.get(usize::from(form)).map_or_else(|| Shape::of([Dim("", 1)]), |form| form.0)
     }
 
     /// The name and source of an operation.

@@ -246,9 +246,9 @@ fn read_side(mut scenario: Scenario, parts: &[(&str, &str)], notices: &mut Vec<S
 /// Reads the model or the accelerator. An unknown one is announced; what else the link says about it still counts.
 fn read_start(scenario: &mut Scenario, id: FieldId, value: &str, notices: &mut Vec<String>) {
     let (what, found) = if id == FieldId::Model {
-        ("model", catalog::model(value).map(|row| (row.id.as_str(), row.name.as_str())))
+        ("model", catalog::model(value).map(|row| (row.id, row.name)))
     } else {
-        ("GPU", catalog::accelerator(value).map(|row| (row.id.as_str(), row.name.as_str())))
+        ("GPU", catalog::accelerator(value).map(|row| (row.id, row.name)))
     };
     if let Some((row, name)) = found {
         scenario.set(id, Value::Text(row.to_owned()));

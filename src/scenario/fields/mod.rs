@@ -84,6 +84,8 @@ pub enum FieldId {
     EmbeddingWidth,
     /// Falcon's newer decoder.
     NewDecoder,
+    /// A dense layer in place of a head.
+    Pooler,
     /// Routed experts in a layer.
     NumExperts,
     /// Experts each token goes through.
@@ -162,6 +164,14 @@ pub enum FieldId {
     TensorParallel,
     /// Pipeline-parallel degree.
     PipelineParallel,
+    /// Context-parallel degree.
+    ContextParallel,
+    /// Expert-parallel degree.
+    ExpertParallel,
+    /// Ranks that split one expert.
+    ExpertTensorParallel,
+    /// Chunks of blocks on each pipeline stage.
+    VirtualPipeline,
     /// Sequence parallelism.
     SequenceParallel,
     /// What data-parallel ranks share out.
@@ -170,6 +180,42 @@ pub enum FieldId {
     ReshardAfterForward,
     /// Whether FSDP reduces gradients in fp32.
     ReduceInFp32,
+    /// Megatron-LM's modules are Transformer Engine's.
+    TransformerEngine,
+    /// How the cross-entropy is computed.
+    LossFusion,
+    /// Weight gradients are added by the matrix product itself.
+    GradientFusion,
+    /// Dropout after attention, feed-forward and embedding.
+    HiddenDropout,
+    /// Dropout of the probabilities.
+    AttentionDropout,
+    /// What the vocabulary is padded to a multiple of.
+    VocabMultiple,
+    /// Which blocks full recomputation covers.
+    RecomputeMethod,
+    /// How many of them.
+    RecomputeLayers,
+    /// Selective recomputation of attention's core.
+    RecomputeCore,
+    /// Of the norms.
+    RecomputeNorms,
+    /// Of the dense feed-forward layer.
+    RecomputeMlp,
+    /// Of latent attention's projections.
+    RecomputeLatent,
+    /// Of all experts.
+    RecomputeExperts,
+    /// Of the experts' activation function.
+    RecomputeExpertAct,
+    /// Of the shared experts.
+    RecomputeShared,
+    /// How tokens reach their experts.
+    TokenDispatcher,
+    /// Experts in one grouped product.
+    GroupedExperts,
+    /// Every expert gets the same number of tokens.
+    PadExperts,
     /// Framework context, GiB.
     FrameworkContext,
     /// Fragmentation reserve, per cent.
@@ -279,6 +325,8 @@ pub enum Group {
     Hardware,
     /// How many, and how the model is spread.
     Layout,
+    /// What only Megatron-LM asks.
+    Megatron,
     /// Memory outside the model.
     Reserve,
     /// Time and money.
@@ -287,7 +335,7 @@ pub enum Group {
 
 impl Group {
     /// All groups in the order of the form.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Model,
         Self::Architecture,
         Self::Structure,
@@ -295,6 +343,7 @@ impl Group {
         Self::Precision,
         Self::Hardware,
         Self::Layout,
+        Self::Megatron,
         Self::Reserve,
         Self::Cost,
     ];
@@ -314,6 +363,7 @@ impl Group {
             Self::Precision => "Precision",
             Self::Hardware => "Hardware",
             Self::Layout => "Layout",
+            Self::Megatron => "Megatron-LM",
             Self::Reserve => "Reserve",
             Self::Cost => "Cost",
         }
@@ -351,6 +401,8 @@ pub enum FieldDefault {
     Flag(bool),
     /// A text or an id.
     Text(&'static str),
+    /// Nothing.
+    Empty,
     /// The value of the model or accelerator it starts from.
     Preset,
 }

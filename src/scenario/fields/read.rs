@@ -40,11 +40,11 @@ pub fn parse(id: FieldId, typed: &str) -> Result<Value, String> {
             .ok_or_else(|| format!("{} takes {}, not “{}”.", field.label, range_text(id), text::quoted(typed))),
         FieldKind::Model => catalog::model(typed)
             .or_else(|| catalog::models().iter().find(|row| row.name.eq_ignore_ascii_case(typed.trim())))
-            .map(|row| Value::Text(row.id.clone()))
+            .map(|row| Value::Text(row.id.to_owned()))
             .ok_or_else(|| not_listed(typed, "models", "architecture")),
         FieldKind::Accelerator => catalog::accelerator(typed)
             .or_else(|| catalog::accelerators().iter().find(|row| row.name.eq_ignore_ascii_case(typed.trim())))
-            .map(|row| Value::Text(row.id.clone()))
+            .map(|row| Value::Text(row.id.to_owned()))
             .ok_or_else(|| not_listed(typed, "GPUs", "memory")),
         FieldKind::Text { max_len } => parse_text(field, typed, max_len),
     }
@@ -110,8 +110,8 @@ pub fn show(id: FieldId, value: &Value) -> String {
         },
         Value::Flag(yes) => if *yes { "yes" } else { "no" }.to_owned(),
         Value::Text(text) => match field(id).kind {
-            FieldKind::Model => catalog::model(text).map_or_else(|| text.clone(), |row| row.name.clone()),
-            FieldKind::Accelerator => catalog::accelerator(text).map_or_else(|| text.clone(), |row| row.name.clone()),
+            FieldKind::Model => catalog::model(text).map_or_else(|| text.clone(), |row| row.name.to_owned()),
+            FieldKind::Accelerator => catalog::accelerator(text).map_or_else(|| text.clone(), |row| row.name.to_owned()),
             _ => text.clone(),
         },
         Value::Layers(set) => layers::word(set),

@@ -94,6 +94,14 @@ impl Field {
         self
     }
 
+    /// A field that only the stack `megatron` reads.
+    const fn megatron(mut self) -> Self {
+        self.group = Group::Megatron;
+        self.applies = Applies::Train;
+        self.folded = true;
+        self
+    }
+
     const fn train(mut self) -> Self {
         self.applies = Applies::Train;
         self
@@ -261,11 +269,26 @@ const SHARDINGS: &[Choice] = &[
     option("fsdp", "FSDP", "As ZeRO-3, gathered block by block by PyTorch."),
 ];
 
+const LOSS_FUSIONS: &[Choice] = &[
+    option("none", "Operation by operation", "The logits and an fp32 copy of them are held."),
+    option("te", "Transformer Engine", "One kernel, whose gradient is written over the logits."),
+];
+
+const RECOMPUTE_METHODS: &[Choice] = &[
+    option("uniform", "All, in groups", "The input of every group of blocks is saved."),
+    option("block", "The first of each stage", "So many blocks of a stage are recomputed; the others keep everything."),
+];
+
+const DISPATCHERS: &[Choice] = &[
+    option("allgather", "All tokens to all", "Every GPU of the expert group sees all tokens and picks its own."),
+    option("alltoall", "Each token to its expert", "Every GPU is sent the tokens of its experts."),
+];
+
 const SIZE: u64 = 10_000_000;
 const LENGTH: u64 = 100_000_000;
 
 /// Every input, in the order of the form and of links.
-pub(super) static FIELDS: [Field; 83] = [
+pub(super) static FIELDS: [Field; 106] = [
     Field::choice(FieldId::Mode, "do", "mode", "Mode", MODES)
         .help("Whether the model is trained or served; each needs other memory.")
         .group(Group::Run)
@@ -383,6 +406,9 @@ pub(super) static FIELDS: [Field; 83] = [
         .structure(),
     Field::flag(FieldId::NewDecoder, "nd", "new_decoder_architecture", "Falcon's newer decoder")
         .help("Grouped key/value heads and a norm each for attention and feed-forward, in Falcon's modules.")
+        .structure(),
+    Field::flag(FieldId::Pooler, "pl", "pooler", "Pooler")
+        .help("A dense layer over the first token in place of an output head; hidden size squared parameters.")
         .structure(),
     Field::whole(FieldId::NumExperts, "ex", "num_experts", "Experts", (1, 100_000), 0)
         .optional()
@@ -595,11 +621,112 @@ pub(super) static FIELDS: [Field; 83] = [
         .help("Stages that split the layers among them; weights shrink in proportion.")
         .group(Group::Layout)
         .default(FieldDefault::Integer(1)),
+    Field::whole(FieldId::ContextParallel, "cp", "context_parallel_size", "Context parallel", (1, 1_000_000), 0)
+        .unit("GPUs")
+        .help("GPUs that share the tokens of a sequence out among themselves; activations shrink in proportion. Megatron-LM only.")
+        .group(Group::Layout)
+        .train()
+        .folded()
+        .default(FieldDefault::Integer(1)),
+    Field::whole(FieldId::ExpertParallel, "ep", "expert_model_parallel_size", "Expert parallel", (1, 1_000_000), 0)
+        .unit("GPUs")
+        .help("GPUs that share the experts out among themselves; they are taken from the data-parallel ones. Megatron-LM only.")
+        .group(Group::Layout)
+        .train()
+        .folded()
+        .default(FieldDefault::Integer(1)),
+    Field::whole(FieldId::ExpertTensorParallel, "etp", "expert_tensor_parallel_size", "Expert tensor parallel", (1, 1_000_000), 0)
+        .unit("GPUs")
+        .optional()
+        .help("GPUs that split one expert; empty: as many as tensor-parallel GPUs. Megatron-LM only.")
+        .group(Group::Layout)
+        .train()
+        .folded()
+        .default(FieldDefault::Empty),
+    Field::whole(FieldId::VirtualPipeline, "vp", "virtual_pipeline_model_parallel_size", "Chunks per stage", (1, 10_000), 1)
+        .help("Chunks of layers on each pipeline stage: shorter idle times, more activations in flight. Megatron-LM only.")
+        .group(Group::Layout)
+        .train()
+        .folded()
+        .default(FieldDefault::Integer(1)),
     Field::flag(FieldId::SequenceParallel, "sp", "sequence_parallel", "Sequence parallel")
         .help("Tensor-parallel GPUs also split the activations outside attention and feed-forward.")
         .group(Group::Layout)
         .train()
         .folded()
+        .default(FieldDefault::Flag(false)),
+    // What only Megatron-LM asks.
+    Field::flag(FieldId::TransformerEngine, "te", "transformer_impl", "Transformer Engine")
+        .help("Modules of Transformer Engine; otherwise Megatron-Core's own, which save more.")
+        .megatron()
+        .default(FieldDefault::Flag(true)),
+    Field::choice(FieldId::LossFusion, "xef", "cross_entropy_fusion_impl", "Cross-entropy", LOSS_FUSIONS)
+        .help("How the loss over the vocabulary is computed: it decides how often the logits are held.")
+        .megatron()
+        .default(FieldDefault::Choice("none")),
+    Field::flag(FieldId::GradientFusion, "gaf", "gradient_accumulation_fusion", "Gradients added in place")
+        .help("Matrix products add to the main gradients themselves, without a gradient of their own for each weight.")
+        .megatron()
+        .default(FieldDefault::Flag(true)),
+    Field::flag(FieldId::HiddenDropout, "hdo", "hidden_dropout", "Dropout")
+        .help("Dropout after attention, feed-forward and embedding keeps a mask of one byte per element.")
+        .megatron()
+        .default(FieldDefault::Flag(false)),
+    Field::flag(FieldId::AttentionDropout, "ado", "attention_dropout", "Dropout in attention")
+        .help("Where scores are written to memory, a mask and a copy stand beside them.")
+        .megatron()
+        .default(FieldDefault::Flag(false)),
+    Field::whole(FieldId::VocabMultiple, "vd", "make_vocab_size_divisible_by", "Vocabulary padded to", (1, 1_000_000), 0)
+        .help("Vocabulary rows are rounded up to a multiple of this number times the tensor-parallel GPUs.")
+        .megatron()
+        .default(FieldDefault::Integer(128)),
+    Field::choice(FieldId::RecomputeMethod, "rm", "recompute_method", "Blocks recomputed", RECOMPUTE_METHODS)
+        .help("Which blocks full recomputation covers.")
+        .megatron()
+        .default(FieldDefault::Choice("uniform")),
+    Field::whole(FieldId::RecomputeLayers, "rn", "recompute_num_layers", "How many blocks", (1, 10_000), 1)
+        .help("Blocks between two saved inputs, or blocks recomputed on each stage.")
+        .megatron()
+        .default(FieldDefault::Integer(1)),
+    Field::flag(FieldId::RecomputeCore, "rca", "recompute_modules_core_attn", "Recompute attention's core")
+        .help("Selective recomputation brings scores, probabilities and attention's output back.")
+        .megatron()
+        .default(FieldDefault::Flag(true)),
+    Field::flag(FieldId::RecomputeNorms, "rln", "recompute_modules_layernorm", "Recompute norms")
+        .help("Selective recomputation brings the norms' outputs back.")
+        .megatron()
+        .default(FieldDefault::Flag(false)),
+    Field::flag(FieldId::RecomputeMlp, "rml", "recompute_modules_mlp", "Recompute feed-forward")
+        .help("Selective recomputation brings the dense feed-forward layer back.")
+        .megatron()
+        .default(FieldDefault::Flag(false)),
+    Field::flag(FieldId::RecomputeLatent, "rup", "recompute_modules_mla_up_proj", "Recompute latent projections")
+        .help("Selective recomputation makes queries, keys and values from the compressed ones again.")
+        .megatron()
+        .default(FieldDefault::Flag(false)),
+    Field::flag(FieldId::RecomputeExperts, "rmo", "recompute_modules_moe", "Recompute experts")
+        .help("Selective recomputation brings the whole mixture of experts back.")
+        .megatron()
+        .default(FieldDefault::Flag(false)),
+    Field::flag(FieldId::RecomputeExpertAct, "rma", "recompute_modules_moe_act", "Recompute experts' activation")
+        .help("Selective recomputation brings the experts' activation function back.")
+        .megatron()
+        .default(FieldDefault::Flag(false)),
+    Field::flag(FieldId::RecomputeShared, "rse", "recompute_modules_shared_experts", "Recompute shared experts")
+        .help("Selective recomputation brings the shared experts back.")
+        .megatron()
+        .default(FieldDefault::Flag(false)),
+    Field::choice(FieldId::TokenDispatcher, "mtd", "moe_token_dispatcher_type", "Tokens to experts", DISPATCHERS)
+        .help("How tokens reach the experts of other GPUs.")
+        .megatron()
+        .default(FieldDefault::Choice("allgather")),
+    Field::flag(FieldId::GroupedExperts, "mgg", "moe_grouped_gemm", "Grouped experts")
+        .help("All experts of a GPU in one product.")
+        .megatron()
+        .default(FieldDefault::Flag(false)),
+    Field::flag(FieldId::PadExperts, "mpc", "moe_pad_expert_input_to_capacity", "Experts padded")
+        .help("Every expert gets the same number of tokens, rounded up.")
+        .megatron()
         .default(FieldDefault::Flag(false)),
     // Memory outside the model.
     Field::number(FieldId::FrameworkContext, "fc", "framework_context", "Framework context", (0.0, 1000.0))

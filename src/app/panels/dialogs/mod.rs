@@ -1,50 +1,37 @@
 //! The page's dialogs: share, paste, save.
 
-mod paste;
-mod save;
-mod share;
-
-use leptos::html;
-use leptos::prelude::*;
-
-pub use paste::PasteDialog;
-pub use save::SaveDialog;
-pub use share::ShareDialog;
+pub mod paste;
+pub mod save;
+pub mod share;
 
 use super::icon::Icon;
-use crate::app::browser;
-use crate::app::state::{Dialog, state};
-use crate::app::ui::memo;
+use crate::app::markup::{Html, html};
+use crate::app::ui::Dialog;
 
-/// A native dialog with a heading and a close button; its content is made when it opens.
-#[component]
-fn DialogFrame(
-    /// Which dialog.
-    which: Dialog,
-    /// The heading.
-    heading: &'static str,
-    /// The content.
-    children: ChildrenFn,
-) -> impl IntoView {
-    let state = state();
-    let node = NodeRef::<html::Dialog>::new();
-    let open = memo(move || state.dialog.get() == Some(which));
-    browser::keep_dialog(node, move || open.get());
-    let close = move || {
-        if open.get_untracked() {
-            state.dialog.set(None);
-        }
+/// The dialogs with the names of their parts and their headings.
+pub const DIALOGS: [(Dialog, &str, &str); 3] = [
+    (Dialog::Share, "share", "Share this scenario"),
+    (Dialog::Paste, "paste", "A model from its config.json"),
+    (Dialog::Save, "save", "Save this scenario"),
+];
+
+/// The dialog of that name.
+pub fn of_name(name: &str) -> Option<Dialog> {
+    DIALOGS.iter().find(|(_, known, _)| *known == name).map(|(dialog, _, _)| *dialog)
+}
+
+/// The id of a dialog.
+pub fn id_of(dialog: Dialog) -> String {
+    DIALOGS.iter().find(|(known, ..)| *known == dialog).map(|(_, name, _)| format!("dialog-{name}")).unwrap_or_default()
+}
+
+/// All three native dialogs, each with its heading, a close button and the place of its content.
+pub fn frames() -> Html {
+    let frame = |(_, name, heading): &(Dialog, &str, &str)| {
+        html(
+            r#"<dialog class="dialog" data-key="dialog-{}" id="dialog-{}" aria-label="{}"><div class="dialog__head"><h2>{}</h2><button type="button" class="button button--plain button--icon" aria-label="Close" data-do="close">{}</button></div><div data-own="in-{}"></div></dialog>"#,
+            &[name, name, heading, heading, &Icon::Close.html(), name],
+        )
     };
-    view! {
-        <dialog node_ref=node class="dialog" aria-label=heading on:close=move |_| close()>
-            <div class="dialog__head">
-                <h2>{heading}</h2>
-                <button type="button" class="button button--plain button--icon" aria-label="Close" on:click=move |_| close()>
-                    {Icon::Close.view()}
-                </button>
-            </div>
-            {move || open.get().then(|| children())}
-        </dialog>
-    }
-    .into_any()
+    DIALOGS.iter().map(frame).collect()
 }

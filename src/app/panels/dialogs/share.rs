@@ -2,11 +2,9 @@
 
 use std::fmt::Write as _;
 
-use leptos::prelude::*;
-
-use super::DialogFrame;
-use crate::app::state::{Dialog, State, state};
-use crate::app::{browser, curve_view};
+use crate::app::answers::{Answers, Other, Plots};
+use crate::app::curve_view;
+use crate::app::markup::{Html, html};
 use crate::planner::{curve_gpus, curve_seq};
 
 /// Larger codes than version 10 are hard to read from a projector.
@@ -14,64 +12,31 @@ const LARGEST_QR: i32 = 57;
 /// White margin around the code, in modules, as its standard asks.
 const QUIET: i32 = 4;
 
-/// The dialog.
-#[component]
-pub fn ShareDialog() -> impl IntoView {
-    view! {
-        <DialogFrame which=Dialog::Share heading="Share this scenario">
-            <ShareForm />
-        </DialogFrame>
-    }
-    .into_any()
+/// Link and code, and what else can be taken away; nothing while the dialog is closed. `copied` tells whether copying worked.
+pub fn share(link: Option<&str>, copied: Option<bool>) -> Html {
+    html(r#"<div data-own="in-share">{}</div>"#, &[&link.map(|link| content(link, copied))])
 }
 
-/// Link and code, and what else can be taken away.
-#[component]
-fn ShareForm() -> impl IntoView {
-    let state = state();
-    let link = untrack(|| browser::link_to(&browser::current_fragment(state)));
-    let code = qr(&link);
-    let copied = RwSignal::new(None::<bool>);
-    let shown = link.clone();
-    let copy = move |_| {
-        browser::copy(&link, move |done| {
-            copied.set(Some(done));
-            if !done {
-                browser::select("share-link");
-            }
-        });
-    };
-    let said = move || match copied.get() {
+fn content(link: &str, copied: Option<bool>) -> Html {
+    let said = match copied {
         None => "",
         Some(true) => "Copied.",
         Some(false) => "The browser does not allow copying from here. The link is selected: press Ctrl+C or Cmd+C.",
     };
-    view! {
-        <div class="dialog__body share">
-            <div>
-                <label class="field__label" for="share-link">"Link: all inputs, no results, nothing is uploaded"</label>
-                <textarea id="share-link" class="share__link" readonly data-testid="share-link" prop:value=shown></textarea>
-                <div class="share__tools">
-                    <button type="button" class="button button--main" data-testid="copy-link" on:click=copy>"Copy link"</button>
-                    <button type="button" class="button" on:click=move |_| csv(state)>"Curves as CSV"</button>
-                    <button type="button" class="button" on:click=move |_| print(state)>"Print one page"</button>
-                </div>
-                <p class="quiet" role="status">{said}</p>
-            </div>
-            {code
-                .map_or_else(
-                    || view! { <p class="quiet">"This link is too long for a QR code that a projector shows well."</p> }.into_any(),
-                    |(size, path)| {
-                        view! {
-                            <svg class="share__qr" viewBox=format!("0 0 {size} {size}") role="img" aria-label="QR code of the link">
-                                <path d=path fill="#000" shape-rendering="crispEdges" />
-                            </svg>
-                        }
-                            .into_any()
-                    },
-                )}
-        </div>
-    }
+    let code = qr(link).map_or_else(
+        || html(r#"<p class="quiet">This link is too long for a QR code that a projector shows well.</p>"#, &[]),
+        |(size, path)| {
+            let size = size.to_string();
+            html(
+                r##"<svg class="share__qr" viewBox="0 0 {} {}" role="img" aria-label="QR code of the link"><path d="{}" fill="#000" shape-rendering="crispEdges"></path></svg>"##,
+                &[&size, &size, &path],
+            )
+        },
+    );
+    html(
+        r#"<div class="dialog__body share"><div><label class="field__label" for="share-link">Link: all inputs, no results, nothing is uploaded</label><textarea id="share-link" class="share__link" readonly data-testid="share-link">{}</textarea><div class="share__tools"><button type="button" class="button button--main" data-testid="copy-link" data-do="copy">Copy link</button><button type="button" class="button" data-do="csv">Curves as CSV</button><button type="button" class="button" data-do="print">Print one page</button></div><p class="quiet" role="status">{}</p></div>{}</div>"#,
+        &[&link, &said, &code],
+    )
 }
 
 /// The code's size in modules with its margin, and a path of its dark modules.
@@ -90,19 +55,42 @@ fn qr(link: &str) -> Option<(i32, String)> {
     Some((size + 2 * QUIET, path))
 }
 
-fn csv(state: State) {
-    let log = state.log_axis.get_untracked();
-    let other = state.compare_job.get_untracked().map(|job| (curve_seq(&job, None, 96, log), curve_gpus(&job)));
-    let (seq, gpus) = (state.curve_seq.get_untracked(), state.curve_gpus.get_untracked());
-    let mut curves = vec![("A", &seq), ("A", &gpus)];
+/// The points of both curves, and of those compared with, for spreadsheets.
+pub fn csv(plots: &Plots, answers: &Answers, log: bool) -> String {
+    let other = answers.other.as_ref().and_then(Other::job).map(|job| (curve_seq(job, None, 96, log), curve_gpus(job)));
+    let mut curves = vec![("A", &plots.seq.curve), ("A", &plots.gpus.curve)];
     if let Some((seq, gpus)) = &other {
         curves.extend([("B", seq), ("B", gpus)]);
     }
-    browser::download("headroom-curves.csv", "text/csv", &curve_view::csv(&curves));
+    curve_view::csv(&curves)
 }
 
-/// Prints once the dialog is gone.
-fn print(state: State) {
-    state.dialog.set(None);
-    browser::after(50, browser::print);
+#[cfg(test)]
+mod tests {
+    use super::{csv, share};
+    use crate::app::answers::{Look, Other, Plots};
+    use crate::app::panels::tests::{answers, count, text};
+    use crate::scenario::codec::decode;
+
+    #[test]
+    fn a_link_has_a_code_unless_it_is_too_long() {
+        let short = share(Some("https://example.org/#v1&m=llama3-8b"), None);
+        assert_eq!((count(&short, "share__qr"), count(&short, "v1&amp;m=llama3-8b</textarea>")), (1, 1));
+        let long = share(Some(&"x".repeat(2000)), Some(true));
+        assert_eq!(count(&long, "share__qr"), 0);
+        assert!(text(&long).contains("Copied.") && text(&long).contains("too long for a QR code"));
+        assert_eq!(count(&share(None, None), "textarea"), 0);
+    }
+
+    #[test]
+    fn the_file_holds_every_point() {
+        let look = Look { log: true, size: (412, 254) };
+        let mut answers = answers("v1&m=llama3-8b&n=8");
+        let plots = Plots::of(&answers, look, None).0;
+        let alone = csv(&plots, &answers, true);
+        assert_eq!(alone.lines().count(), 1 + plots.seq.curve.points.len() + plots.gpus.curve.points.len());
+        answers.other = Some(Other::of(&decode("v1&m=llama3-8b&n=16").scenario));
+        let both = csv(&plots, &answers, true);
+        assert!(both.lines().any(|line| line.starts_with("B,gpus,16,")));
+    }
 }

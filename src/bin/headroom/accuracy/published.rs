@@ -15,7 +15,11 @@ use super::truth::NO_OVERHEAD;
 /// A model with its published parameter count.
 pub fn model(index: usize, row: Fields<'_>) -> Row {
     let verified = row.flag("/verified").unwrap_or(false);
-    let groups = vec![("kind", if verified { "verified" } else { "shape only" }.to_owned())];
+    let encoder = row.flag("/encoder_only").unwrap_or(false);
+    let groups = vec![
+        ("kind", if verified { "verified" } else { "shape only" }.to_owned()),
+        ("family", if encoder { "encoder" } else { "decoder" }.to_owned()),
+    ];
     let id = row.text("/name").map_or_else(|_| super::id(index, row), str::to_owned);
     Row { id, groups, outcome: model_outcome(row) }
 }
@@ -35,13 +39,12 @@ fn model_outcome(row: Fields<'_>) -> Result<Vec<Comparison>, String> {
 
 /// The architecture of a row of the table of models.
 fn model_config(row: Fields<'_>) -> Result<ModelConfig, String> {
-    if !row.is_absent("/pooler") {
-        return Err("an encoder with a pooler is not modelled".to_owned());
-    }
     // The table leaves out what a model does not have; its parameter count tells whether that is true.
     let flag = |pointer: &str| if row.is_absent(pointer) { Ok(false) } else { row.flag(pointer) };
     let learned = !row.is_absent("/pos_emb_learned");
     let max_position_embeddings = row.count("/max_ctx")?;
+    // A table of segment types has rows of the same width as the positions.
+    let types = if row.is_absent("/type_vocab") { 0 } else { row.count("/type_vocab")? };
     Ok(ModelConfig {
         hidden_size: row.count("/hidden")?,
         num_hidden_layers: row.count("/layers")?,
@@ -51,7 +54,7 @@ fn model_config(row: Fields<'_>) -> Result<ModelConfig, String> {
         intermediate_size: row.count("/ffn")?,
         vocab_size: row.count("/vocab")?,
         max_position_embeddings,
-        position_rows: if learned { row.count("/pos_emb_learned")? } else { max_position_embeddings },
+        position_rows: if learned { row.count("/pos_emb_learned")? + types } else { max_position_embeddings },
         normalization: match row.text("/norm")? {
             "layernorm" => Normalization::LayerNorm,
             "rmsnorm" => Normalization::RmsNorm,
@@ -65,6 +68,8 @@ fn model_config(row: Fields<'_>) -> Result<ModelConfig, String> {
         tie_word_embeddings: !row.flag("/untied")?,
         qk_norm: !row.is_absent("/qk_norm") && row.text("/qk_norm")? == "head",
         embedding_norm: flag("/emb_norm")?,
+        final_norm: row.is_absent("/final_norm") || row.flag("/final_norm")?,
+        pooler: !row.is_absent("/pooler"),
         attention_sinks: flag("/sinks")?,
         moe: experts(row)?,
         mla: latent(row)?,

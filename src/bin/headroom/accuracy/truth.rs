@@ -6,9 +6,9 @@ use headroom::config::{
     Accelerator, AttentionKernel, Cluster, DataSharding, Job, Kernels, ModelConfig, Optimizer, OptimizerImplementation,
     Overheads, ParallelLayout, PeakRates, Recompute, Run, TrainingPrecision, TrainingRun,
 };
-use headroom::estimator::estimate;
+use headroom::estimator::{estimate, measured};
 use headroom::import::config_json;
-use headroom::ops::{self, Kept, Op, OpList, Role};
+use headroom::ops;
 use headroom::units::Bytes;
 use serde_json::{Map, Value};
 
@@ -47,40 +47,20 @@ fn memory_outcome(row: Fields<'_>) -> Result<Vec<Comparison>, String> {
         return Err("adapters (LoRA) are not modelled".to_owned());
     }
     let job = memory_job(row)?;
-    let list = ops::lower(&ops::lowering(&job));
-    let single = job.layout().world_size() == 1;
-    let (activations, peak) = match headroom::estimator::measured(&job).filter(|_| single) {
-        Some((after_forward, peak)) => (after_forward[3], peak.iter().sum()),
-        None => (saved(&job, &list), estimate(&job).total().0),
+    let (after_forward, peak) = measured(&job).ok_or("the step is not played operator by operator")?;
+    let [parameters, _, _, activations, ..] = after_forward;
+    let total = if job.layout().t() > 1 {
+        // The tracker counts what one rank holds of split matrices.
+        parameters.0.saturating_mul(8) / job.training().map_or(8, |run| run.recipe().parameter.bits())
+    } else {
+        ops::lower(&ops::lowering(&job)).parameters()
     };
     let compare = |quantity, ours, pointer: &str| Ok::<_, String>(Comparison { quantity, ours, measured: row.count(pointer)? });
     Ok(vec![
-        compare(Quantity::Parameters, parameters_per_rank(&job, &list), "/measured/parameters")?,
-        compare(Quantity::Activations, activations, "/measured/after_forward_bytes/act")?,
-        compare(Quantity::Peak, peak, "/measured/peak_bytes/total")?,
+        compare(Quantity::Parameters, total, "/measured/parameters")?,
+        compare(Quantity::Activations, activations.0, "/measured/after_forward_bytes/act")?,
+        compare(Quantity::Peak, peak.into_iter().sum::<Bytes>().0, "/measured/peak_bytes/total")?,
     ])
-}
-
-/// A sum over all operations of the model, each block counted as often as it stands there.
-fn over_all(list: &OpList, sum: impl Fn(&[Op]) -> u64) -> u64 {
-    sum(&list.embedding) + sum(&list.block) * list.num_hidden_layers + sum(&list.head)
-}
-
-/// Parameters on one tensor-parallel rank.
-fn parameters_per_rank(job: &Job, list: &OpList) -> u64 {
-    let t = job.layout().t();
-    over_all(list, |ops| ops::tensors(ops, Role::Parameter).map(|(_, tensor)| tensor.elements_per_rank(t, false).0).sum())
-}
-
-/// What one rank has saved for backward when forward has ended.
-fn saved(job: &Job, list: &OpList) -> u64 {
-    let recompute = job.training().is_some_and(|run| run.recompute == Recompute::Full);
-    let (t, sequence_parallel) = (job.layout().t(), job.layout().sequence_parallel);
-    over_all(list, |ops| {
-        let kept = ops::tensors(ops, Role::Saved)
-            .filter(|(_, tensor)| !recompute || matches!(tensor.kept, Kept::BlockInput | Kept::Always));
-        kept.map(|(_, tensor)| tensor.bytes_per_rank(t, sequence_parallel).0).sum()
-    })
 }
 
 fn memory_job(row: Fields<'_>) -> Result<Job, String> {

@@ -19,7 +19,7 @@ use super::{MIB, OLD_CUBLAS_WORKSPACE, job};
 const GPT2_VOCABULARY: u64 = 50_257;
 
 /// Arguments that change no tensor's size.
-const WITHOUT_EFFECT: [&str; 31] = [
+const WITHOUT_EFFECT: [&str; 30] = [
     "attention-softmax-in-fp32",
     "bf16",
     "calculate-per-token-loss",
@@ -50,11 +50,10 @@ const WITHOUT_EFFECT: [&str; 31] = [
     "vocab-file",
     "apply-query-key-layer-scaling",
     "verify-integrity",
-    "transformer-impl",
 ];
 
 /// Arguments that are read.
-const READ: [&str; 35] = [
+const READ: [&str; 36] = [
     "attention-backend",
     "attention-dropout",
     "context-parallel-size",
@@ -87,6 +86,7 @@ const READ: [&str; 35] = [
     "sequence-parallel",
     "swiglu",
     "tensor-model-parallel-size",
+    "transformer-impl",
     "untie-embeddings-and-output-weights",
     "use-distributed-optimizer",
     "wgrad-deferral-limit",

@@ -1,25 +1,27 @@
-//! The browser: the only file that touches web-sys and storage.
+//! The browser: the only folder that touches web-sys and storage.
 //!
 //! Everything here can fail in some browser, and nothing here may stop the page: failures are values or do nothing.
 
+mod parts;
+mod patch;
+mod storage;
+
 use std::cell::RefCell;
 
-use gloo_events::{EventListener, EventListenerOptions};
-use gloo_storage::{LocalStorage, Storage as _};
+use gloo_events::{EventListener, EventListenerOptions, EventListenerPhase};
 use gloo_timers::callback::Timeout;
 use leptos::prelude::*;
 use wasm_bindgen::{JsCast, JsValue};
-use web_sys::{HtmlElement, KeyboardEvent, StorageEvent};
+use web_sys::{Element, Event, HtmlElement, KeyboardEvent};
 
-use super::state::State;
+pub use self::parts::{announce, fill_inputs, keep_dialogs, keep_link, on_rest, place_cursor, put, show};
+pub use self::patch::patch_inside;
+pub use self::storage::{forget, is_dark, new_id, on_storage_change, save, saved, saved_theme, set_theme, stored, switch_theme};
+use super::history::Snapshot;
 use crate::scenario::codec::{encode, encode_pair};
-use crate::scenario::records::{self, KEY_PREFIX, RecordError, SavedScenario};
 
 /// How long the scenario rests before its link is written: Safari allows about 100 writes in 30 seconds.
 const LINK_REST_MS: u32 = 350;
-/// How long the answer rests before what stands far below it follows.
-const REST_MS: u32 = 120;
-const THEME: &str = "headroom:theme";
 
 thread_local! {
     static PENDING_LINK: RefCell<Option<Timeout>> = const { RefCell::new(None) };
@@ -55,26 +57,22 @@ pub fn after(ms: u32, action: impl FnOnce() + 'static) {
 
 // ---- start ----
 
-thread_local! {
-    /// The place where the app is built, until it takes the frame's place.
-    static HOST: RefCell<Option<HtmlElement>> = const { RefCell::new(None) };
+/// The element of the whole page; made where the HTML has none.
+pub fn root() -> Option<HtmlElement> {
+    let root = document().get_element_by_id("app").or_else(|| {
+        let root = document().create_element("div").ok()?;
+        root.set_id("app");
+        document().body()?.append_child(&root).ok()?;
+        Some(root)
+    });
+    root?.dyn_into().ok()
 }
 
-/// A place to build the app beside the frame that the HTML shows until then; nothing on a page without frame.
-pub fn host_beside_frame() -> Option<HtmlElement> {
-    document().get_element_by_id("app")?;
-    let host: HtmlElement = document().create_element("div").ok()?.dyn_into().ok()?;
-    HOST.with(|place| place.replace(Some(host.clone())));
-    Some(host)
-}
-
-/// Puts the app in the frame's place.
-pub fn replace_frame() {
-    let host = HOST.with(RefCell::take);
-    let (Some(host), Some(frame)) = (host, document().get_element_by_id("app")) else { return };
-    host.set_id("app");
-    let _ = host.set_attribute("data-live", "true");
-    let _ = frame.replace_with_with_node_1(&host);
+/// Says on the page that the program runs.
+pub fn is_live() {
+    if let Some(root) = root() {
+        let _ = root.set_attribute("data-live", "true");
+    }
 }
 
 /// Prints a panic and shows the static overlay of index.html, which needs nothing from this program any more.
@@ -103,27 +101,23 @@ pub fn link_to(fragment: &str) -> String {
 }
 
 /// The link of what is shown.
-pub fn current_fragment(state: State) -> String {
-    state.scenario.with(|scenario| {
-        state.compare.with(|other| match other {
-            Some(other) => encode_pair(scenario, other),
-            None => encode(scenario),
-        })
-    })
+pub fn fragment_of(said: &Snapshot) -> String {
+    match &said.compare {
+        Some(other) => encode_pair(&said.scenario, other),
+        None => encode(&said.scenario),
+    }
 }
 
-/// The one effect of the page: once the scenario rests, its link stands in the address bar.
-pub fn keep_link(state: State) {
+/// From now on the scenario's link, once it rests, stands in the address bar.
+pub(super) fn link_rests(link: String) {
+    // Replacing the timer cancels the one before.
+    let timer = Timeout::new(LINK_REST_MS, move || write_link(&link));
+    PENDING_LINK.with_borrow_mut(|pending| *pending = Some(timer));
+}
+
+/// The link in the address bar is the scenario's.
+pub(super) fn link_is_written() {
     WRITTEN_LINK.with_borrow_mut(|written| *written = fragment());
-    Effect::new(move |first: Option<()>| {
-        let link = current_fragment(state);
-        if first.is_none() {
-            return;
-        }
-        // Replacing the timer cancels the one before.
-        let timer = Timeout::new(LINK_REST_MS, move || write_link(&link));
-        PENDING_LINK.with_borrow_mut(|pending| *pending = Some(timer));
-    });
 }
 
 fn write_link(link: &str) {
@@ -171,55 +165,6 @@ pub fn on_undo_keys(undo: impl Fn() + 'static, redo: impl Fn() + 'static) {
         event.prevent_default();
     });
     listener.forget();
-}
-
-/// Announces a text to screen readers once it rests, so that dragging does not talk over itself.
-pub fn announce(text: Memo<String>) {
-    thread_local! {
-        static PENDING: RefCell<Option<Timeout>> = const { RefCell::new(None) };
-    }
-    Effect::new(move |first: Option<()>| {
-        let text = text.get();
-        if first.is_none() {
-            return;
-        }
-        let timer = Timeout::new(700, move || {
-            if let Some(place) = document().get_element_by_id("announcer") {
-                place.set_text_content(Some(&text));
-            }
-        });
-        PENDING.with_borrow_mut(|pending| *pending = Some(timer));
-    });
-}
-
-/// Opens and closes a native dialog with a condition.
-pub fn keep_dialog(node: NodeRef<leptos::html::Dialog>, open: impl Fn() -> bool + 'static) {
-    Effect::new(move |_| {
-        let open = open();
-        let Some(dialog) = node.get() else { return };
-        if open && !dialog.open() {
-            let _ = dialog.show_modal();
-        } else if !open && dialog.open() {
-            dialog.close();
-        }
-    });
-}
-
-/// Counts up once what `watch` reads has rested: what stands far below the answer follows then, so that the answer paints sooner.
-pub fn rested(watch: impl Fn() + 'static) -> ReadSignal<u32> {
-    thread_local! {
-        static PENDING: RefCell<Option<Timeout>> = const { RefCell::new(None) };
-    }
-    let count = RwSignal::new(0_u32);
-    Effect::new(move |first: Option<()>| {
-        watch();
-        if first.is_none() {
-            return;
-        }
-        let timer = Timeout::new(REST_MS, move || count.update(|count| *count = count.wrapping_add(1)));
-        PENDING.with_borrow_mut(|pending| *pending = Some(timer));
-    });
-    count.read_only()
 }
 
 /// Calls back before the page is printed.
@@ -276,16 +221,82 @@ pub fn print() {
     let _ = window().print();
 }
 
+/// Calls back for every event of that kind on the page, also for those that do not bubble.
+pub fn on(kind: &'static str, handle: impl Fn(&Event) + 'static) {
+    let options = EventListenerOptions { phase: EventListenerPhase::Capture, passive: false };
+    EventListener::new_with_options(&document(), kind, options, move |event| handle(event)).forget();
+}
+
+/// The element that an event is about, or the one around it, that has that attribute.
+pub fn within(event: &Event, attribute: &str) -> Option<Element> {
+    let target: Element = event.target()?.dyn_into().ok()?;
+    target.closest(&format!("[{attribute}]")).ok().flatten()
+}
+
+/// That attribute of the element that an event is about, or of the one around it.
+pub fn named(event: &Event, attribute: &str) -> Option<String> {
+    within(event, attribute)?.get_attribute(attribute)
+}
+
+/// That attribute of the very element that an event is about.
+pub fn of_target(event: &Event, attribute: &str) -> Option<String> {
+    event.target()?.dyn_into::<Element>().ok()?.get_attribute(attribute)
+}
+
+/// The key that was pressed.
+pub fn key_of(event: &Event) -> Option<String> {
+    event.dyn_ref::<KeyboardEvent>().map(KeyboardEvent::key)
+}
+
+/// A property of the element that an event is about.
+fn property(event: &Event, name: &str) -> JsValue {
+    let target = event.target().map(JsValue::from).unwrap_or_default();
+    js_sys::Reflect::get(&target, &JsValue::from_str(name)).unwrap_or_default()
+}
+
+/// What stands in the input that an event is about.
+pub fn value_of(event: &Event) -> String {
+    property(event, "value").as_string().unwrap_or_default()
+}
+
+/// Whether the box that an event is about is ticked.
+pub fn is_checked(event: &Event) -> bool {
+    property(event, "checked").is_truthy()
+}
+
+/// Selects everything in the input that an event is about.
+pub fn select_all(event: &Event) {
+    if let Some(input) = event.target().and_then(|target| target.dyn_into::<web_sys::HtmlInputElement>().ok()) {
+        input.select();
+    }
+}
+
+/// What stands in the input with that id.
+pub fn value_in(id: &str) -> String {
+    let input = document().get_element_by_id(id).and_then(|element| element.dyn_into::<web_sys::HtmlInputElement>().ok());
+    input.map(|input| input.value()).unwrap_or_default()
+}
+
+/// Whether the `details` that an event is about is open.
+pub fn is_unfolded(event: &Event) -> bool {
+    of_target(event, "open").is_some()
+}
+
 /// How far into an element a pointer is: 0 left, 1 right.
-pub fn pointer_share(event: &web_sys::PointerEvent) -> Option<f64> {
-    let element: web_sys::Element = event.current_target()?.dyn_into().ok()?;
+pub fn pointer_share(element: &Element, event: &Event) -> Option<f64> {
+    let event = event.dyn_ref::<web_sys::PointerEvent>()?;
     let area = element.get_bounding_client_rect();
     (area.width() > 0.0).then(|| (f64::from(event.client_x()) - area.left()) / area.width())
 }
 
+/// Whether the pointer was pressed on this element and not released since.
+pub fn is_captured(element: &Element, event: &Event) -> bool {
+    event.dyn_ref::<web_sys::PointerEvent>().is_some_and(|event| element.has_pointer_capture(event.pointer_id()))
+}
+
 /// Keeps pointer events on this element until the button is released.
-pub fn capture_pointer(event: &web_sys::PointerEvent) {
-    if let Some(element) = event.current_target().and_then(|target| target.dyn_into::<web_sys::Element>().ok()) {
+pub fn capture_pointer(element: &Element, event: &Event) {
+    if let Some(event) = event.dyn_ref::<web_sys::PointerEvent>() {
         let _ = element.set_pointer_capture(event.pointer_id());
     }
 }
@@ -341,127 +352,4 @@ pub fn read_file(event: &web_sys::Event, done: impl FnOnce(Result<String, String
         let text = wasm_bindgen_futures::JsFuture::from(promise).await.ok().and_then(|text| text.as_string());
         done(text.ok_or_else(|| "The browser could not read this file. Try to choose it again.".to_owned()));
     });
-}
-
-// ---- theme ----
-
-/// The theme the reader chose: `light`, `dark`, or nothing to follow the system.
-pub fn saved_theme() -> Option<String> {
-    storage()?.get_item(THEME).ok().flatten().filter(|theme| theme == "light" || theme == "dark")
-}
-
-/// Whether the page is dark now.
-pub fn is_dark() -> bool {
-    saved_theme().map_or_else(
-        || window().match_media("(prefers-color-scheme: dark)").ok().flatten().is_some_and(|query| query.matches()),
-        |theme| theme == "dark",
-    )
-}
-
-/// From light to dark, or back.
-pub fn switch_theme() {
-    set_theme(if is_dark() { "light" } else { "dark" });
-}
-
-/// Shows that theme, and keeps it where the browser allows.
-pub fn set_theme(theme: &str) {
-    if let Some(root) = document().document_element() {
-        let _ = root.set_attribute("data-theme", theme);
-    }
-    if let Some(storage) = storage() {
-        let _ = storage.set_item(THEME, theme);
-    }
-}
-
-// ---- saved scenarios ----
-
-/// All that local storage holds of ours.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Saved {
-    /// Readable scenarios, the newest first.
-    pub scenarios: Vec<SavedScenario>,
-    /// How many unreadable ones were set aside.
-    pub set_aside: usize,
-    /// Whether the browser lets us store anything.
-    pub available: bool,
-}
-
-fn storage() -> Option<web_sys::Storage> {
-    // Asking the window first: gloo throws where storage is forbidden.
-    window().local_storage().ok().flatten().map(|_| LocalStorage::raw())
-}
-
-/// Reads all saved scenarios. What cannot be read moves to a key of its own, so that nothing is lost.
-pub fn saved() -> Saved {
-    let Some(storage) = storage() else { return Saved::default() };
-    let count = storage.length().unwrap_or_default();
-    let keys: Vec<String> = (0..count).filter_map(|index| storage.key(index).ok().flatten()).collect();
-    let mut saved = Saved { available: true, ..Saved::default() };
-    for key in keys.iter().filter(|key| key.starts_with(KEY_PREFIX)) {
-        // What cannot be fetched now may be there next time: it stays where it is.
-        let Ok(Some(text)) = storage.get_item(key) else {
-            saved.available = false;
-            continue;
-        };
-        match records::from_json(&text) {
-            Ok(record) => saved.scenarios.push(record),
-            Err(problem) => {
-                saved.set_aside = saved.set_aside.saturating_add(1);
-                // A newer version's record is not corrupt: it stays where that version finds it.
-                if matches!(problem, RecordError::Malformed(_))
-                    && storage.set_item(&records::quarantine_key(key, clock_ms()), &text).is_ok()
-                {
-                    let _ = storage.remove_item(key);
-                }
-            }
-        }
-    }
-    saved.scenarios.sort_by(|a, b| b.saved_at_ms.cmp(&a.saved_at_ms).then_with(|| a.id.cmp(&b.id)));
-    saved
-}
-
-/// Writes one scenario under its own key and reads it back.
-///
-/// # Errors
-/// A sentence for the reader: nothing was stored.
-pub fn save(record: &SavedScenario) -> Result<(), String> {
-    const FORBIDDEN: &str = "This browser does not let the page store anything. Download the scenarios, or keep the link.";
-    const FULL: &str = "The browser's storage is full, so this was not saved. Download the scenarios, or delete some.";
-    let storage = storage().ok_or(FORBIDDEN)?;
-    let key = record.storage_key();
-    let text = records::to_json(record);
-    storage.set_item(&key, &text).map_err(|_| FULL)?;
-    let kept = storage.get_item(&key).ok().flatten();
-    if kept.as_deref() == Some(text.as_str()) { Ok(()) } else { Err(FULL.to_owned()) }
-}
-
-/// The scenario stored under that id now; another tab may have changed it.
-pub fn stored(id: &str) -> Option<SavedScenario> {
-    let text = storage()?.get_item(&format!("{KEY_PREFIX}{id}")).ok().flatten()?;
-    records::from_json(&text).ok()
-}
-
-/// Removes one scenario.
-pub fn forget(id: &str) {
-    if let Some(storage) = storage() {
-        let _ = storage.remove_item(&format!("{KEY_PREFIX}{id}"));
-    }
-}
-
-/// A new id that no other tab has: the time, and 32 random bits for two tabs saving in the same millisecond.
-pub fn new_id() -> String {
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "random() is at least 0 and below 1")]
-    let random = (js_sys::Math::random() * 4_294_967_296.0) as u32;
-    records::new_id(clock_ms(), random)
-}
-
-/// Calls back when another tab changed the saved scenarios.
-pub fn on_storage_change(changed: impl Fn() + 'static) {
-    let listener = EventListener::new(&window(), "storage", move |event| {
-        let key = event.dyn_ref::<StorageEvent>().and_then(StorageEvent::key);
-        if key.is_none_or(|key| key.starts_with(KEY_PREFIX)) {
-            changed();
-        }
-    });
-    listener.forget();
 }

@@ -1,0 +1,246 @@
+//! Writes the catalog's data files as Rust tables. A row is written down once, as JSON with its source beside it; it is read and checked
+//! here, so that the page carries finished tables and no reader for them, and its first program no sentence that only the second shows.
+
+use std::error::Error;
+use std::fmt::Write as _;
+use std::path::Path;
+use std::{env, fs};
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+use crate::config::{
+    Accelerator, Family, HiddenAct, LayerSet, MlpKind, Mla, ModelConfig, Moe, Normalization, PeakRates, PositionEmbedding,
+};
+use crate::units::Bytes;
+
+#[allow(dead_code, unused_imports, reason = "the types of the rows, as the library has them")]
+#[path = "src/config/mod.rs"]
+mod config;
+#[allow(dead_code, unused_imports, reason = "the types of the rows, as the library has them")]
+#[path = "src/units/mod.rs"]
+mod units;
+
+/// Fields whose value is an enum, with its name: `Debug` prints the variant alone.
+const ENUMS: [(&str, &str); 7] = [
+    ("normalization", "Normalization"),
+    ("mlp", "MlpKind"),
+    ("position_embedding", "PositionEmbedding"),
+    ("family", "Family"),
+    ("hidden_act", "HiddenAct"),
+    ("sliding_layers", "LayerSet"),
+    ("layers", "LayerSet"),
+];
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Model {
+    id: String,
+    name: String,
+    family: String,
+    aliases: Vec<String>,
+    #[serde(deserialize_with = "architecture")]
+    config: ModelConfig,
+    published_parameters: Option<u64>,
+    verified: bool,
+    source: String,
+    note: String,
+}
+
+/// The architecture as written in the data file: the common shape of today's models need not be spelled out.
+#[derive(Deserialize)]
+#[serde(remote = "ModelConfig", deny_unknown_fields)]
+struct Architecture {
+    hidden_size: u64,
+    num_hidden_layers: u64,
+    num_attention_heads: u64,
+    num_key_value_heads: u64,
+    head_dim: u64,
+    intermediate_size: u64,
+    vocab_size: u64,
+    max_position_embeddings: u64,
+    #[serde(default)]
+    position_rows: u64,
+    #[serde(default)]
+    normalization: Normalization,
+    #[serde(default)]
+    mlp: MlpKind,
+    #[serde(default)]
+    position_embedding: PositionEmbedding,
+    #[serde(default)]
+    attention_bias: bool,
+    #[serde(default)]
+    attention_output_bias: bool,
+    #[serde(default)]
+    mlp_bias: bool,
+    #[serde(default)]
+    tie_word_embeddings: bool,
+    #[serde(default)]
+    qk_norm: bool,
+    #[serde(default)]
+    embedding_norm: bool,
+    #[serde(default = "two")]
+    norms_per_block: u64,
+    #[serde(default = "yes")]
+    final_norm: bool,
+    #[serde(default)]
+    family: Family,
+    #[serde(default)]
+    hidden_act: HiddenAct,
+    #[serde(default)]
+    rotary_dim: Option<u64>,
+    #[serde(default)]
+    sliding_window: Option<u64>,
+    #[serde(default)]
+    sliding_layers: LayerSet,
+    #[serde(default)]
+    moe: Option<Moe>,
+    #[serde(default)]
+    mla: Option<Mla>,
+    #[serde(default)]
+    parallel_residual: bool,
+    #[serde(default)]
+    attention_sinks: bool,
+    #[serde(default)]
+    attn_logit_softcapping: bool,
+    #[serde(default)]
+    final_logit_softcapping: bool,
+    #[serde(default)]
+    lm_head_bias: bool,
+    #[serde(default)]
+    word_embed_proj_dim: Option<u64>,
+    #[serde(default)]
+    new_decoder_architecture: bool,
+    #[serde(default)]
+    pooler: bool,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Card {
+    id: String,
+    name: String,
+    vendor: String,
+    aliases: Vec<String>,
+    #[serde(with = "Device")]
+    accelerator: Accelerator,
+    marketed_gb: u64,
+    memory_basis: String,
+    verified: bool,
+    unverified_fields: Vec<String>,
+    tdp_watts: Option<f64>,
+    source: String,
+    note: String,
+}
+
+/// The device as written in the data file: memory in MiB, bandwidth in bytes per second, rates in dense TFLOP/s.
+#[derive(Deserialize)]
+#[serde(remote = "Accelerator", deny_unknown_fields)]
+struct Device {
+    #[serde(rename = "memory_mib", deserialize_with = "mebibytes")]
+    memory: Bytes,
+    memory_bandwidth: Option<f64>,
+    #[serde(with = "Rates")]
+    peak: PeakRates,
+    accelerators_per_node: u64,
+    #[serde(skip)]
+    price_per_hour: f64,
+}
+
+/// The peak rates as written in the data file; a rate that is left out is unknown.
+#[derive(Deserialize)]
+#[serde(remote = "PeakRates", deny_unknown_fields)]
+struct Rates {
+    bf16: Option<f64>,
+    fp16: Option<f64>,
+    fp8: Option<f64>,
+    int8: Option<f64>,
+    tf32: Option<f64>,
+    fp32: Option<f64>,
+}
+
+const fn two() -> u64 {
+    2
+}
+
+const fn yes() -> bool {
+    true
+}
+
+/// Reads the architecture; a table of positions has a row per position unless the file says otherwise.
+fn architecture<'de, D: serde::Deserializer<'de>>(source: D) -> Result<ModelConfig, D::Error> {
+    let mut config = Architecture::deserialize(source)?;
+    if config.position_rows == 0 {
+        config.position_rows = config.max_position_embeddings;
+    }
+    Ok(config)
+}
+
+fn mebibytes<'de, D: serde::Deserializer<'de>>(source: D) -> Result<Bytes, D::Error> {
+    u64::deserialize(source).map(|mebibytes| Bytes(1 << 20) * mebibytes)
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let models: Vec<Model> = rows("models")?;
+    let cards: Vec<Card> = rows("accelerators")?;
+    let ids: Vec<&str> = models.iter().map(|row| &row.id).chain(cards.iter().map(|row| &row.id)).map(String::as_str).collect();
+    if let Some(id) = ids.iter().enumerate().find_map(|(at, id)| ids[..at].contains(id).then_some(id)) {
+        return Err(format!("two rows of the catalog are called {id}").into());
+    }
+    let mut provenance = String::from("&[");
+    let told = models.iter().map(|row| (&row.id, &row.source, &row.note));
+    for (id, source, note) in told.chain(cards.iter().map(|row| (&row.id, &row.source, &row.note))) {
+        write!(provenance, "({id:?}, Provenance {{ source: {source:?}, note: {note:?} }}),")?;
+    }
+    provenance.push(']');
+    write_table("models", &table(models.iter().map(model)))?;
+    write_table("accelerators", &table(cards.iter().map(card)))?;
+    write_table("provenance", &provenance)
+}
+
+fn rows<T: DeserializeOwned>(list: &str) -> Result<Vec<T>, Box<dyn Error>> {
+    let file = format!("src/catalog/{list}.json");
+    println!("cargo::rerun-if-changed={file}");
+    serde_json::from_str(&fs::read_to_string(&file)?).map_err(|error| format!("{file}: {error}").into())
+}
+
+fn write_table(name: &str, table: &str) -> Result<(), Box<dyn Error>> {
+    Ok(fs::write(Path::new(&env::var("OUT_DIR")?).join(format!("{name}.rs")), table)?)
+}
+
+fn table(rows: impl Iterator<Item = String>) -> String {
+    format!("&[{}]", rows.collect::<Vec<_>>().join(",\n"))
+}
+
+fn model(row: &Model) -> String {
+    let mut config = format!("{:?}", row.config);
+    for (field, name) in ENUMS {
+        config = config.replace(&format!(" {field}: "), &format!(" {field}: {name}::"));
+    }
+    format!(
+        "ModelRow {{ id: {:?}, name: {:?}, family: {:?}, aliases: &{:?}, config: {config}, published_parameters: {:?}, verified: {} }}",
+        row.id, row.name, row.family, row.aliases, row.published_parameters, row.verified
+    )
+}
+
+fn card(row: &Card) -> String {
+    format!(
+        "AcceleratorRow {{ id: {:?}, name: {:?}, vendor: {:?}, aliases: &{:?}, accelerator: {:?}, marketed_gb: {}, \
+         memory_basis: MemoryBasis::{}, verified: {}, unverified_fields: &{:?}, tdp_watts: {:?} }}",
+        row.id,
+        row.name,
+        row.vendor,
+        row.aliases,
+        row.accelerator,
+        row.marketed_gb,
+        variant(&row.memory_basis),
+        row.verified,
+        row.unverified_fields,
+        row.tdp_watts
+    )
+}
+
+/// The variant that serde would take for that word: `driver_reported` is `DriverReported`.
+fn variant(word: &str) -> String {
+    word.split('_').map(|part| part[..1].to_ascii_uppercase() + &part[1..]).collect()
+}

@@ -1,0 +1,236 @@
+//! What happens on a click, a choice or a key: the page's parts name it in attributes, and here it is done.
+//!
+//! `data-do` on a click, `data-change` on an input whose value is settled, `data-submit` on a form, `data-toggle` on what unfolds.
+
+use leptos::prelude::*;
+use web_sys::Event;
+
+use super::panels::curves::axis;
+use super::panels::dialogs::{of_name, share};
+use super::panels::fixes::apply;
+use super::shelf::Shelf;
+use super::state::{Dialog, State};
+use super::{browser, pasting};
+use crate::scenario::{Field, FieldId, field_of_key, parse};
+
+/// Listens to the whole page.
+pub fn listen(state: State) {
+    browser::on("click", move |event| {
+        if let Some(action) = browser::named(event, "data-do") {
+            act(state, &action, event);
+        } else if state.page_now().dialog == Some(Dialog::Paste) && browser::within(event, "data-again").is_some() {
+            pasting::again(state);
+        }
+    });
+    browser::on("change", move |event| {
+        if let Some(action) = browser::of_target(event, "data-change") {
+            changed(state, &action, event);
+        }
+    });
+    browser::on("input", move |event| {
+        if browser::of_target(event, "data-testid").as_deref() == Some("paste-text") {
+            pasting::typed(state);
+        }
+    });
+    browser::on("submit", move |event| {
+        event.prevent_default();
+        if browser::of_target(event, "data-submit").is_some() {
+            save(state);
+        }
+    });
+    browser::on("toggle", move |event| {
+        if let Some(name) = browser::of_target(event, "data-toggle") {
+            let open = browser::is_unfolded(event);
+            state.page(|ui| {
+                if ui.is_open(&name) != open {
+                    ui.toggle(&name);
+                }
+            });
+        }
+    });
+    browser::on("close", move |event| {
+        let closed = browser::of_target(event, "data-key").and_then(|key| of_name(key.strip_prefix("dialog-")?));
+        if closed.is_some() && closed == state.page_now().dialog {
+            state.show_dialog(None);
+        }
+    });
+    browser::on("keydown", move |event| {
+        let renames = || browser::of_target(event, "data-change").is_some_and(|action| action.starts_with("rename:"));
+        if browser::key_of(event).as_deref() == Some("Escape") && renames() {
+            end_renaming(state);
+        }
+    });
+}
+
+fn act(state: State, action: &str, event: &Event) {
+    let (name, about) = action.split_once(':').unwrap_or((action, ""));
+    match name {
+        "skip" => {
+            // The fragment is the scenario's: the jump must not write another one.
+            event.prevent_default();
+            browser::focus("answer");
+        }
+        "theme" => browser::switch_theme(),
+        "undo" => state.undo(),
+        "redo" => state.redo(),
+        "dialog" => open_dialog(state, of_name(about)),
+        "close" => state.show_dialog(None),
+        "open" => state.page(|ui| ui.toggle(about)),
+        "set" => set(state, about),
+        "clear" => with_field(about, |field| state.edit(None, |scenario| scenario.clear(field.id))),
+        "repair" => with_field(about, |field| repair(state, field.id)),
+        "fix" => fix(state, about),
+        "axis" => state.page(|ui| ui.axis = axis(about)),
+        "log" => state.page(|ui| ui.log_axis = about == "true"),
+        "notice" => state.page(|ui| ui.notices.retain(|notice| notice.id.to_string() != about)),
+        "pin" => state.compare_with(Some(state.scenario_now())),
+        "unpin" => state.compare_with(None),
+        "swap" => {
+            if let Some(other) = state.said_now().compare {
+                state.open(other, Some(state.scenario_now()));
+            }
+        }
+        "copy" => copy(state),
+        "csv" => csv(state),
+        "print" => print(state),
+        "paste-use" => pasting::take(state),
+        _ => act_on_shelf(state, name, about),
+    }
+}
+
+fn with_field(key: &str, action: impl FnOnce(&'static Field)) {
+    if let Some(field) = field_of_key(key) {
+        action(field);
+    }
+}
+
+/// Sets a field by its key and the word of its choice, `u:gib`.
+fn set(state: State, about: &str) {
+    let Some((key, word)) = about.split_once(':') else { return };
+    with_field(key, |field| {
+        if let Ok(value) = parse(field.id, word) {
+            state.set(field.id, value);
+        }
+    });
+}
+
+/// Takes the way out that a field's error offers.
+fn repair(state: State, id: FieldId) {
+    let value = match state.page_now().unread_of(id) {
+        Some(_) => Some(state.scenario_now().get(id)),
+        None => state.answers.with_untracked(|answers| {
+            let problem = answers.problems.iter().find(|problem| problem.field == id)?;
+            problem.way_out.as_ref().map(|(_, value)| value.clone())
+        }),
+    };
+    state.page(|ui| ui.forget(id));
+    if let Some(value) = value {
+        state.set(id, value);
+    }
+}
+
+fn fix(state: State, index: &str) {
+    let fix = state.answers.with_untracked(|answers| answers.fixes.get(index.parse::<usize>().ok()?).cloned());
+    if let Some(fix) = fix {
+        state.edit(None, |scenario| apply(scenario, &fix));
+    }
+}
+
+// ---- dialogs ----
+
+fn open_dialog(state: State, dialog: Option<Dialog>) {
+    state.page(|ui| {
+        ui.dialog = dialog;
+        ui.copied = None;
+    });
+    if dialog == Some(Dialog::Paste) {
+        pasting::begin(state);
+    }
+}
+
+fn copy(state: State) {
+    browser::copy(&browser::link_to(&browser::fragment_of(&state.said_now())), move |done| {
+        state.page(|ui| ui.copied = Some(done));
+        if !done {
+            browser::select("share-link");
+        }
+    });
+}
+
+fn csv(state: State) {
+    let log = state.page_now().log_axis;
+    let text = state.plots.with_untracked(|plots| state.answers.with_untracked(|answers| share::csv(plots, answers, log)));
+    browser::download("headroom-curves.csv", "text/csv", &text);
+}
+
+/// Prints once the dialog is gone.
+fn print(state: State) {
+    state.show_dialog(None);
+    browser::after(50, browser::print);
+}
+
+fn save(state: State) {
+    let name = browser::value_in("save-name");
+    state.edit(None, |scenario| scenario.set_name(&name));
+    Shelf(state).add(&name);
+    state.show_dialog(None);
+}
+
+// ---- saved scenarios ----
+
+fn act_on_shelf(state: State, name: &str, id: &str) {
+    let shelf = Shelf(state);
+    match name {
+        "export" => shelf.export(),
+        "bring-back" => {
+            let back = state.page_now().toast.and_then(|toast| toast.back);
+            state.page(|ui| ui.toast = None);
+            if let Some(record) = back {
+                shelf.keep(&record, "Brought back");
+            }
+        }
+        "saved-rename" => {
+            state.page(|ui| ui.renaming = Some(id.to_owned()));
+            focus_soon(format!("name-{id}"));
+        }
+        _ => {
+            let Some(record) = shelf.record(id) else { return };
+            match name {
+                "saved-open" => shelf.open(&record),
+                "saved-compare" => state.compare_with(Some(crate::scenario::codec::decode(&record.link).scenario)),
+                "saved-duplicate" => shelf.duplicate(&record),
+                "saved-delete" => shelf.delete(record),
+                _ => {}
+            }
+        }
+    }
+}
+
+fn focus_soon(id: String) {
+    browser::after(0, move || browser::focus(&id));
+}
+
+/// The focus goes back to the button.
+fn end_renaming(state: State) {
+    if let Some(id) = state.page_now().renaming {
+        state.page(|ui| ui.renaming = None);
+        focus_soon(format!("rename-{id}"));
+    }
+}
+
+fn changed(state: State, action: &str, event: &Event) {
+    match action.split_once(':').unwrap_or((action, "")) {
+        ("import", _) => browser::read_file(event, move |text| Shelf(state).import(text)),
+        ("paste-file", _) => browser::read_file(event, move |text| pasting::from_file(state, text)),
+        // Given up with Escape: the browser reports the change all the same, when the input goes.
+        ("rename", id) if state.page_now().renaming.as_deref() == Some(id) => {
+            let name = browser::value_in(&format!("name-{id}"));
+            end_renaming(state);
+            let same = Shelf(state).record(id).is_none_or(|record| record.name == name);
+            if !same && !name.trim().is_empty() {
+                Shelf(state).rename(id, &name);
+            }
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,252 @@
+//! Everything that follows from the scenario, computed once per change: what all panels read. No browser in here.
+
+use super::curve_view::{self, Setting};
+use super::history::Snapshot;
+use super::words::Scale;
+use crate::charts::{self, Drawn, Frame};
+use crate::config::Job;
+use crate::estimator::{Estimate, estimate};
+use crate::planner::{Axis, Curve, Fix, GpuCount, Inverse, curve_gpus, curve_seq, fixes, gpu_count, inverse};
+use crate::scenario::{FieldError, Scenario};
+use crate::units::MemoryUnit;
+
+/// Points of the curve over the sequence length, and of the one it is compared with.
+const CURVE_POINTS: usize = 64;
+const OTHER_POINTS: usize = 48;
+
+/// The answer to one scenario.
+#[derive(Clone, Debug)]
+pub struct Answers {
+    /// What the answer is about: the last scenario that could be resolved.
+    pub scenario: Scenario,
+    /// Its job.
+    pub job: Job,
+    /// GB or GiB.
+    pub unit: MemoryUnit,
+    /// How its amounts are written.
+    pub scale: Scale,
+    /// Its estimate.
+    pub estimate: Estimate,
+    /// How many accelerators it needs.
+    pub count: GpuCount,
+    /// Up to three changes that help.
+    pub fixes: Vec<Fix>,
+    /// The largest that still fits.
+    pub inverse: Inverse,
+    /// Problems of the present scenario: with any, the answer is an earlier one's.
+    pub problems: Vec<FieldError>,
+    /// What follows from the scenario compared with.
+    pub other: Option<Other>,
+}
+
+impl Answers {
+    /// The answer to a scenario, and whether it differs from the last one. What does not depend on the change is taken over.
+    pub fn of(said: &Snapshot, last: Option<Self>) -> (Self, bool) {
+        let scenario = &said.scenario;
+        let unit = scenario.memory_unit();
+        let (job, problems) = match scenario.resolve() {
+            Ok(job) => (Some(job), Vec::new()),
+            Err(problems) => (None, problems),
+        };
+        let Some(last) = last else {
+            let about = if job.is_some() { scenario.clone() } else { Scenario::default() };
+            let other = said.compare.as_ref().map(Other::of);
+            return (Self { problems, other, ..Self::fresh(about, job.unwrap_or_else(default_job), unit) }, true);
+        };
+        let about = if job.is_some() { scenario } else { &last.scenario };
+        let same_job = job.as_ref().is_none_or(|job| *job == last.job);
+        let same_other = last.other.as_ref().map(|other| &other.scenario) == said.compare.as_ref();
+        if same_job && same_other && last.unit == unit && last.problems == problems && *about == last.scenario {
+            return (last, false);
+        }
+        let about = about.clone();
+        let other = if same_other { last.other.clone() } else { said.compare.as_ref().map(Other::of) };
+        let answer = match job {
+            Some(job) if !same_job => Self::fresh(about, job, unit),
+            _ if last.unit == unit => Self { scenario: about, ..last },
+            _ => Self { scenario: about, ..last }.in_unit(unit),
+        };
+        (Self { problems, other, ..answer }, true)
+    }
+
+    fn fresh(scenario: Scenario, job: Job, unit: MemoryUnit) -> Self {
+        let estimate = estimate(&job);
+        let count = gpu_count(&job, unit);
+        let scale = Scale::of(unit, estimate.total(), estimate.capacity);
+        let (fixes, inverse) = (fixes(&job, &estimate, &count), inverse(&job));
+        Self { scenario, job, unit, scale, estimate, count, fixes, inverse, problems: Vec::new(), other: None }
+    }
+
+    /// The same answer with its amounts in another unit; reasons carry amounts too.
+    fn in_unit(self, unit: MemoryUnit) -> Self {
+        let count = gpu_count(&self.job, unit);
+        let scale = Scale::of(unit, self.estimate.total(), self.estimate.capacity);
+        Self { unit, scale, count, ..self }
+    }
+}
+
+/// The scenario compared with, as far as it can be resolved.
+#[derive(Clone, Debug)]
+pub struct Other {
+    /// The scenario.
+    pub scenario: Scenario,
+    /// Its job and estimate; nothing where an input of it needs a look.
+    pub answer: Option<(Job, Estimate)>,
+}
+
+impl Other {
+    /// What follows from it.
+    pub fn of(scenario: &Scenario) -> Self {
+        let answer = scenario.resolve().ok().map(|job| {
+            let estimate = estimate(&job);
+            (job, estimate)
+        });
+        Self { scenario: scenario.clone(), answer }
+    }
+
+    /// Its job.
+    pub fn job(&self) -> Option<&Job> {
+        self.answer.as_ref().map(|(job, _)| job)
+    }
+}
+
+/// One curve and its drawing.
+#[derive(Clone, Debug)]
+pub struct Plot {
+    /// The points.
+    pub curve: Curve,
+    /// The picture.
+    pub drawn: Drawn,
+}
+
+/// What the curves are drawn from besides the answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Look {
+    /// Whether the length axis goes by doublings.
+    pub log: bool,
+    /// Width and height of one curve on the page, CSS pixels.
+    pub size: (u16, u16),
+}
+
+/// Both curves.
+#[derive(Clone, Debug)]
+pub struct Plots {
+    /// Memory by sequence length.
+    pub seq: Plot,
+    /// Memory by number of accelerators.
+    pub gpus: Plot,
+    job: Job,
+    other: Option<Job>,
+    unit: MemoryUnit,
+    look: Look,
+}
+
+impl Plots {
+    /// The curves of an answer, and whether they differ from the last ones.
+    pub fn of(answers: &Answers, look: Look, last: Option<Self>) -> (Self, bool) {
+        let (job, unit) = (&answers.job, answers.unit);
+        let other = answers.other.as_ref().and_then(Other::job);
+        let same_job = last.as_ref().is_some_and(|last| last.job == *job);
+        let (seq, gpus) = match last {
+            Some(last) if same_job && last.other.as_ref() == other && last.unit == unit && last.look == look => {
+                return (last, false);
+            }
+            Some(last) if same_job && last.look.log == look.log => (last.seq.curve, last.gpus.curve),
+            Some(last) if same_job => (seq_curve(answers, look), last.gpus.curve),
+            _ => (seq_curve(answers, look), curve_gpus(job)),
+        };
+        let compared = other.map(|other| (curve_seq(other, None, OTHER_POINTS, look.log), curve_gpus(other)));
+        let (other_seq, other_gpus) = compared.as_ref().map_or((None, None), |(seq, gpus)| (Some(seq), Some(gpus)));
+        let plots = Self {
+            seq: plot(seq, unit, look, other_seq),
+            gpus: plot(gpus, unit, look, other_gpus),
+            job: job.clone(),
+            other: other.cloned(),
+            unit,
+            look,
+        };
+        (plots, true)
+    }
+
+    /// One of the two.
+    pub const fn along(&self, axis: Axis) -> &Plot {
+        match axis {
+            Axis::SeqLength => &self.seq,
+            Axis::Gpus => &self.gpus,
+        }
+    }
+}
+
+fn seq_curve(answers: &Answers, look: Look) -> Curve {
+    curve_seq(&answers.job, answers.inverse.longest_seq, CURVE_POINTS, look.log)
+}
+
+fn plot(curve: Curve, unit: MemoryUnit, look: Look, compare: Option<&Curve>) -> Plot {
+    let log = curve.axis == Axis::Gpus || look.log;
+    let view = curve_view::view(&curve, &Setting { unit, log, compare });
+    let drawn = charts::curve(&view, Frame::new(look.size.0, look.size.1));
+    Plot { curve, drawn }
+}
+
+/// The job of the default scenario. It always resolves (a test of the scenario holds it); the loop only proves it to the compiler.
+fn default_job() -> Job {
+    Scenario::default().resolve().unwrap_or_else(|_| std::process::abort())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::codec::decode;
+
+    fn scenario(link: &str) -> Snapshot {
+        let decoded = decode(link);
+        Snapshot { scenario: decoded.scenario, compare: decoded.compare }
+    }
+
+    const LOOK: Look = Look { log: true, size: (412, 254) };
+
+    #[test]
+    fn what_stays_the_same_is_said_to() {
+        let first = scenario("v1&m=llama3-8b&n=8");
+        let (answers, changed) = Answers::of(&first, None);
+        assert!(changed);
+        let (plots, _) = Plots::of(&answers, LOOK, None);
+        let (answers, changed) = Answers::of(&first, Some(answers));
+        assert!(!changed && !Plots::of(&answers, LOOK, Some(plots.clone())).1);
+        let (answers, changed) = Answers::of(&scenario("v1&m=llama3-8b&n=16"), Some(answers));
+        assert!(changed && answers.job.layout().world_size() == 16);
+        assert!(Plots::of(&answers, LOOK, Some(plots)).1);
+    }
+
+    #[test]
+    fn another_unit_changes_the_words_and_no_byte() {
+        let (gib, _) = Answers::of(&scenario("v1&m=llama3-8b&n=8"), None);
+        let (gb, changed) = Answers::of(&scenario("v1&m=llama3-8b&n=8&u=gb"), Some(gib.clone()));
+        assert!(changed);
+        assert_eq!(gb.estimate, gib.estimate);
+        assert_eq!((gb.unit, gb.scale.unit), (MemoryUnit::Gb, MemoryUnit::Gb));
+        assert_eq!(gb.count, gpu_count(&gb.job, MemoryUnit::Gb));
+    }
+
+    #[test]
+    fn a_problem_keeps_the_last_answer() {
+        let (good, _) = Answers::of(&scenario("v1&m=llama3-8b&n=8"), None);
+        let (bad, changed) = Answers::of(&scenario("v1&m=llama3-8b&n=8&tp=3"), Some(good.clone()));
+        assert!(changed && !bad.problems.is_empty());
+        assert_eq!((&bad.scenario, &bad.estimate), (&good.scenario, &good.estimate));
+    }
+
+    #[test]
+    fn a_taken_over_answer_equals_a_fresh_one() {
+        let steps =
+            ["v1&m=llama3-8b&n=8", "v1&m=llama3-8b&n=8&u=gb", "v1&m=llama3-8b&n=8&s=4096&u=gb", "v1&do=serve&m=llama3-8b"];
+        let mut last = None;
+        for link in steps {
+            let (step, _) = Answers::of(&scenario(link), last.take());
+            let (fresh, _) = Answers::of(&scenario(link), None);
+            assert_eq!((&step.job, &step.estimate, &step.count), (&fresh.job, &fresh.estimate, &fresh.count), "{link}");
+            assert_eq!((&step.fixes, step.inverse, step.scale), (&fresh.fixes, fresh.inverse, fresh.scale), "{link}");
+            last = Some(step);
+        }
+    }
+}

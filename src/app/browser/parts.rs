@@ -1,0 +1,144 @@
+//! The leaves of the page: effects that put what is known in place, and nothing else.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use gloo_timers::callback::Timeout;
+use leptos::prelude::*;
+use wasm_bindgen::{JsCast, JsValue};
+use web_sys::{Element, HtmlDialogElement, HtmlElement};
+
+use super::patch::{patch, shown};
+use super::{fragment_of, link_is_written, link_rests};
+use crate::app::markup::Html;
+use crate::app::state::State;
+
+/// How long the answer rests before what stands far below it follows.
+const REST_MS: u32 = 120;
+/// How long a text rests before screen readers hear it, so that dragging does not talk over itself.
+const SAY_MS: u32 = 700;
+
+/// Runs now and whenever what it reads has changed. Boxed, so that the machinery exists once.
+fn effect(mut run: Box<dyn FnMut()>) {
+    Effect::new(move |_: Option<()>| run());
+}
+
+/// Writes a part of the page once.
+pub fn put(name: &str, html: &Html) {
+    if let Some(element) = place(name) {
+        patch(&element, &mut shown(&element), html);
+    }
+}
+
+/// The element of that part of the page.
+fn place(name: &str) -> Option<Element> {
+    document().query_selector(&format!("[data-own=\"{name}\"]")).ok().flatten()
+}
+
+/// Keeps a part of the page what the HTML says; calls back after each change of it.
+pub fn show(name: &'static str, html: Box<dyn Fn() -> Html>, changed: fn(&Element)) {
+    let Some(element) = place(name) else { return };
+    let mut last = shown(&element);
+    let mut first = true;
+    effect(Box::new(move || {
+        let html = html();
+        if std::mem::take(&mut first) || html.as_str() != last.as_str() {
+            patch(&element, &mut last, &html);
+            changed(&element);
+        }
+    }));
+}
+
+/// Puts what should stand in the inputs below an element into them. It is a property of theirs, which HTML cannot change.
+pub fn fill_inputs(element: &Element) {
+    let Ok(inputs) = element.query_selector_all("[data-now]") else { return };
+    for input in (0..inputs.length()).filter_map(|index| inputs.get(index)?.dyn_into::<Element>().ok()) {
+        let now = JsValue::from_str(&input.get_attribute("data-now").unwrap_or_default());
+        let (name, now) = match input.get_attribute("type").as_deref() {
+            Some("checkbox") => ("checked", JsValue::from_bool(now == "true")),
+            _ => ("value", now),
+        };
+        let name = JsValue::from_str(name);
+        // Writing the same text again would move the caret.
+        if js_sys::Reflect::get(&input, &name).is_ok_and(|shown| shown != now) {
+            let _ = js_sys::Reflect::set(&input, &name, &now);
+        }
+    }
+}
+
+/// Puts the line of a curve's cursor where it belongs, per cent of the width; away where it belongs nowhere. Not as HTML, because
+/// the content security policy allows no inline style.
+pub fn place_cursor(name: &'static str, left: Box<dyn Fn() -> Option<f64>>) {
+    effect(Box::new(move || {
+        let left = left();
+        let Some(line) = place(name).and_then(|line| line.dyn_into::<HtmlElement>().ok()) else { return };
+        line.set_hidden(left.is_none());
+        if let Some(left) = left {
+            let _ = line.style().set_property("left", &format!("{left:.2}%"));
+        }
+    }));
+}
+
+/// Once the scenario rests, its link stands in the address bar.
+pub fn keep_link(state: State) {
+    link_is_written();
+    let mut first = true;
+    effect(Box::new(move || {
+        let link = state.said.with(fragment_of);
+        if !std::mem::take(&mut first) {
+            link_rests(link);
+        }
+    }));
+}
+
+/// Announces a text to screen readers once it rests, unless it is the first or none.
+pub fn announce(text: Box<dyn Fn() -> String>) {
+    thread_local! {
+        static PENDING: RefCell<Option<Timeout>> = const { RefCell::new(None) };
+    }
+    let mut last = None::<String>;
+    effect(Box::new(move || {
+        let text = text();
+        let new = last.as_ref().is_some_and(|last| *last != text);
+        last = Some(text.clone());
+        if !new {
+            return;
+        }
+        let timer = Timeout::new(SAY_MS, move || {
+            if let Some(place) = document().get_element_by_id("announcer") {
+                place.set_text_content(Some(&text));
+            }
+        });
+        PENDING.with_borrow_mut(|pending| *pending = Some(timer));
+    }));
+}
+
+/// Opens and closes the native dialogs, each with its id, with a condition.
+pub fn keep_dialogs(id: Box<dyn Fn() -> String>) {
+    effect(Box::new(move || {
+        let id = id();
+        let Ok(all) = document().query_selector_all("dialog") else { return };
+        for dialog in (0..all.length()).filter_map(|index| all.get(index)?.dyn_into::<HtmlDialogElement>().ok()) {
+            let wanted = dialog.id() == id;
+            if wanted && !dialog.open() {
+                let _ = dialog.show_modal();
+            } else if !wanted && dialog.open() {
+                dialog.close();
+            }
+        }
+    }));
+}
+
+/// Calls back once the answer has rested after a change: what stands far below it follows then, so that the answer paints sooner.
+pub fn on_rest(state: State, action: Rc<dyn Fn()>) {
+    let pending = RefCell::new(None);
+    let mut first = true;
+    effect(Box::new(move || {
+        state.answers.track();
+        if std::mem::take(&mut first) {
+            return;
+        }
+        let action = Rc::clone(&action);
+        pending.replace(Some(Timeout::new(REST_MS, move || action())));
+    }));
+}

@@ -1,0 +1,322 @@
+//! The page's side of the second program: fetches it when it is needed, asks it, and puts its answers in place.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+use gloo_events::{EventListener, EventListenerOptions, EventListenerPhase};
+use gloo_timers::callback::Timeout;
+use leptos::prelude::*;
+use wasm_bindgen::closure::Closure;
+use wasm_bindgen::{JsCast, JsValue};
+use web_sys::{
+    ClipboardEvent, Element, Event, EventInit, HtmlTextAreaElement, IntersectionObserver, IntersectionObserverEntry,
+    IntersectionObserverInit, MessageEvent, Worker,
+};
+
+use super::browser::{focus, on_rest, patch_inside};
+use super::markup::Html;
+use super::more::slot;
+use super::more::wire::{READY, Reply, Request, What};
+use super::state::State;
+use crate::scenario::codec::encode;
+
+/// How near to the part in sight a panel is when it is asked for.
+const NEAR: &str = "300px 0px";
+/// How long typing rests before the text is read.
+const TYPING_MS: u32 = 150;
+
+/// Takes the answer, or nothing where the worker cannot be reached.
+type Done = Box<dyn FnOnce(Option<Reply>)>;
+
+/// The worker and what it was asked.
+#[derive(Default)]
+struct More {
+    worker: Option<Worker>,
+    /// Whether the worker listens; what is asked before waits here.
+    listens: bool,
+    waiting: Vec<(What, String)>,
+    asked: Vec<(What, u32, Done)>,
+    number: u32,
+}
+
+thread_local! {
+    static MORE: RefCell<More> = RefCell::new(More::default());
+}
+
+// ---- the worker ----
+
+/// Fetches the second program, unless it is there.
+pub fn wake() {
+    watch_long_texts();
+    if MORE.with_borrow(|more| more.worker.is_some()) {
+        return;
+    }
+    match start() {
+        Ok(worker) => MORE.with_borrow_mut(|more| more.worker = Some(worker)),
+        Err(_) => fail(),
+    }
+}
+
+fn start() -> Result<Worker, JsValue> {
+    let named = document().query_selector("meta[name=headroom-more]")?.and_then(|meta| meta.get_attribute("content"));
+    let worker = Worker::new(named.as_deref().unwrap_or("./headroom-more.js"))?;
+    EventListener::new(&worker, "message", |event| {
+        let message = event.dyn_ref::<MessageEvent>().and_then(|event| event.data().as_string());
+        heard(&message.unwrap_or_default());
+    })
+    .forget();
+    let options = EventListenerOptions::enable_prevent_default();
+    EventListener::new_with_options(&worker, "error", options, |event| {
+        // It is told in the panel; the page itself goes on.
+        event.prevent_default();
+        fail();
+    })
+    .forget();
+    Ok(worker)
+}
+
+fn heard(message: &str) {
+    if message == READY {
+        MORE.with_borrow_mut(|more| {
+            more.listens = true;
+            for (_, message) in std::mem::take(&mut more.waiting) {
+                more.send(&message);
+            }
+        });
+        return;
+    }
+    let Some(reply) = Reply::read(message) else { return fail() };
+    let done = MORE.with_borrow_mut(|more| {
+        // An answer to an earlier question of the same kind is dropped.
+        let at = more.asked.iter().position(|(what, number, _)| *what == reply.what && *number == reply.number)?;
+        Some(more.asked.swap_remove(at).2)
+    });
+    if let Some(done) = done {
+        done(Some(reply));
+    }
+}
+
+/// Gives the worker up and tells everybody who waits for it; the next question starts another one.
+fn fail() {
+    let more = MORE.with_borrow_mut(|more| {
+        let number = more.number;
+        std::mem::replace(more, More { number, ..More::default() })
+    });
+    if let Some(worker) = more.worker {
+        worker.terminate();
+    }
+    for (_, _, done) in more.asked {
+        done(None);
+    }
+}
+
+impl More {
+    fn send(&self, message: &str) {
+        if let Some(worker) = &self.worker {
+            let _ = worker.post_message(&JsValue::from_str(message));
+        }
+    }
+}
+
+/// Asks about the scenario that the page answers; an earlier question of that kind is forgotten.
+pub fn ask(state: State, what: What, fragment: String, text: String, done: impl FnOnce(Option<Reply>) + 'static) {
+    MORE.with_borrow_mut(|more| {
+        more.number = more.number.wrapping_add(1);
+        let request =
+            Request { number: more.number, what, unit: state.answers.with_untracked(|answers| answers.unit), fragment, text };
+        more.asked.retain(|(other, ..)| *other != what);
+        more.asked.push((what, more.number, Box::new(done)));
+        if more.listens {
+            more.send(&request.write());
+        } else {
+            more.waiting.retain(|(other, _)| *other != what);
+            more.waiting.push((what, request.write()));
+        }
+    });
+    wake();
+}
+
+// ---- panels ----
+
+/// A panel that the worker fills.
+struct Panel {
+    state: State,
+    what: What,
+    id: &'static str,
+    /// Whether it is in sight, or nearly.
+    near: Cell<bool>,
+    /// Whether it shows an earlier scenario, or none.
+    due: Cell<bool>,
+}
+
+/// Fills the element with that id, and keeps it up to date while it is near the part in sight.
+pub fn keep_panel(state: State, what: What, id: &'static str) {
+    let panel = Rc::new(Panel { state, what, id, near: Cell::new(false), due: Cell::new(true) });
+    Rc::clone(&panel).watch();
+    on_rest(
+        state,
+        Rc::new(move || {
+            panel.is_due();
+            Rc::clone(&panel).follow();
+        }),
+    );
+}
+
+impl Panel {
+    fn place(&self) -> Option<Element> {
+        document().get_element_by_id(self.id)
+    }
+
+    fn watch(self: Rc<Self>) {
+        let Some(place) = self.place() else { return };
+        let panel = Rc::clone(&self);
+        EventListener::new(&place, "click", move |event| {
+            if is_again(event) {
+                panel.put(&slot::fetching());
+                panel.is_due();
+                focus(panel.id);
+                Rc::clone(&panel).follow();
+            }
+        })
+        .forget();
+        let panel = Rc::clone(&self);
+        let seen = move |entries: js_sys::Array| {
+            let entry = entries.iter().last().and_then(|entry| entry.dyn_into::<IntersectionObserverEntry>().ok());
+            panel.near.set(entry.is_some_and(|entry| entry.is_intersecting()));
+            Rc::clone(&panel).follow();
+        };
+        if observe(&place, seen).is_err() {
+            self.near.set(true);
+            self.follow();
+        }
+    }
+
+    /// What is shown belongs to an earlier scenario.
+    fn is_due(&self) {
+        self.due.set(true);
+        if let Some(place) = self.place() {
+            let _ = place.set_attribute("aria-busy", "true");
+        }
+    }
+
+    /// Asks, where that is due and somebody may look.
+    fn follow(self: Rc<Self>) {
+        if !self.near.get() || !self.due.replace(false) {
+            return;
+        }
+        let fragment = self.state.answers.with_untracked(|answers| encode(&answers.scenario));
+        let (state, what) = (self.state, self.what);
+        ask(state, what, fragment, String::new(), move |reply| {
+            // Without one it is asked again when the scenario changes, when it comes in sight again, and with the button.
+            self.due.set(self.due.get() || reply.is_none());
+            self.put(&reply.map_or_else(slot::out_of_reach, |reply| Html::made(reply.html)));
+        });
+    }
+
+    fn put(&self, html: &Html) {
+        if let Some(place) = self.place() {
+            patch_inside(&place, html);
+            let _ = place.remove_attribute("aria-busy");
+        }
+    }
+}
+
+fn observe(place: &Element, seen: impl FnMut(js_sys::Array) + 'static) -> Result<(), JsValue> {
+    let seen = Closure::<dyn FnMut(js_sys::Array)>::new(seen);
+    let options = IntersectionObserverInit::new();
+    options.set_root_margin(NEAR);
+    let observer = IntersectionObserver::new_with_options(seen.as_ref().unchecked_ref(), &options)?;
+    observer.observe(place);
+    seen.forget();
+    Ok(())
+}
+
+/// Whether a click was on the button that tries again.
+pub fn is_again(event: &Event) -> bool {
+    let target = event.target().and_then(|target| target.dyn_into::<Element>().ok());
+    target.is_some_and(|element| element.closest("[data-again]").ok().flatten().is_some())
+}
+
+// ---- typing ----
+
+/// Runs something once typing rests.
+pub fn when_typing_rests(action: impl FnOnce() + 'static) {
+    thread_local! {
+        static PENDING: RefCell<Option<Timeout>> = const { RefCell::new(None) };
+    }
+    let timer = Timeout::new(TYPING_MS, action);
+    PENDING.with_borrow_mut(|pending| *pending = Some(timer));
+}
+
+fn area(id: &str) -> Option<HtmlTextAreaElement> {
+    document().get_element_by_id(id)?.dyn_into().ok()
+}
+
+/// What stands in the text area with that id, or the long text whose beginning it shows.
+pub fn text_of(id: &str) -> String {
+    let aside = ASIDE.with_borrow(Option::clone);
+    aside.or_else(|| area(id).map(|area| area.value())).unwrap_or_default()
+}
+
+/// Puts a text into the text area with that id.
+pub fn set_text_of(id: &str, text: &str) {
+    if let Some(area) = area(id) {
+        area.set_value(text);
+        shorten(&area);
+    }
+}
+
+// ---- long texts ----
+
+/// From this length on (UTF-16 units) a text area shows the beginning only: the browser would lay out megabytes for seconds.
+const LONG: u32 = 100_000;
+/// How much it shows then, characters.
+const SHOWN: usize = 2_000;
+
+thread_local! {
+    /// The long text whose beginning is shown, until somebody changes that.
+    static ASIDE: RefCell<Option<String>> = const { RefCell::new(None) };
+}
+
+/// Looks after long texts before the browser lays them out.
+fn watch_long_texts() {
+    thread_local! {
+        static WATCHED: Cell<bool> = const { Cell::new(false) };
+    }
+    if WATCHED.replace(true) {
+        return;
+    }
+    // Ahead of everybody else who listens.
+    let options = EventListenerOptions { phase: EventListenerPhase::Capture, passive: false };
+    let area_of = |event: &Event| event.target().and_then(|target| target.dyn_into::<HtmlTextAreaElement>().ok());
+    EventListener::new_with_options(&document(), "input", options, move |event| {
+        if let Some(area) = area_of(event) {
+            shorten(&area);
+        }
+    })
+    .forget();
+    EventListener::new_with_options(&document(), "paste", options, move |event| {
+        let text = event.dyn_ref::<ClipboardEvent>().and_then(ClipboardEvent::clipboard_data);
+        let text = text.and_then(|data| data.get_data("text/plain").ok()).unwrap_or_default();
+        let Some(area) = area_of(event).filter(|_| text.encode_utf16().count() > usize::try_from(LONG).unwrap_or(usize::MAX))
+        else {
+            return;
+        };
+        event.prevent_default();
+        area.set_value(&text);
+        let bubbles = EventInit::new();
+        bubbles.set_bubbles(true);
+        let _ = Event::new_with_event_init_dict("input", &bubbles).and_then(|input| area.dispatch_event(&input));
+    })
+    .forget();
+}
+
+/// Sets a long text aside and shows its beginning; a text that is not long is what it is.
+fn shorten(area: &HtmlTextAreaElement) {
+    let long = (area.text_length() > LONG).then(|| area.value());
+    if let Some(text) = &long {
+        let beginning: String = text.chars().take(SHOWN).collect();
+        area.set_value(&format!("{beginning}\n…"));
+    }
+    ASIDE.with_borrow_mut(|aside| *aside = long);
+}

@@ -1,0 +1,69 @@
+//! What this answer rests on: catalog rows, assumed amounts, sources, and the documents' slips.
+
+use crate::app::basis::{Ground, assumed_lines, catalog_rows, cited, evidence};
+use crate::app::markup::{Html, html};
+use crate::app::side::title;
+use crate::estimator::Estimate;
+use crate::methods::wrong::{self, DocumentError};
+use crate::scenario::Scenario;
+use crate::sources::Source;
+use crate::units::MemoryUnit;
+
+/// The panel: three lists and the documents' slips. Amounts are written in `unit`.
+pub fn panel(scenario: &Scenario, estimate: &Estimate, unit: MemoryUnit) -> Html {
+    let grounds = |grounds: Vec<Ground>| grounds.iter().map(ground).collect::<Html>();
+    let sources: Html = cited(estimate).iter().map(source).collect();
+    html(
+        "<div class=\"evidence\" data-testid=\"sources\">{}{}{}</div><div class=\"folds\">{}</div>",
+        &[
+            &part("Where the scenario starts from", &grounds(catalog_rows(scenario, unit))),
+            &part("Assumed amounts, yours to change", &grounds(assumed_lines(estimate, unit))),
+            &part("Sources of this answer", &sources),
+            &slips(),
+        ],
+    )
+}
+
+fn part(heading: &str, items: &Html) -> Html {
+    html("<div class=\"evidence__part\"><h3>{}</h3><ul>{}</ul></div>", &[&heading, items])
+}
+
+fn ground(ground: &Ground) -> Html {
+    let class = match ground.tag {
+        "checked" => "tag",
+        "your values" => "tag tag--modelled",
+        _ => "tag tag--assumed",
+    };
+    let sentences: Html = ground.sentences.iter().map(|sentence| html("<p>{}</p>", &[sentence])).collect();
+    html(
+        "<li class=\"evidence__item\"><p class=\"evidence__name\"><b>{}</b> <span class=\"{}\">{}</span></p>{}</li>",
+        &[&ground.name, &class, &ground.tag, &sentences],
+    )
+}
+
+fn source(source: &Source) -> Html {
+    html(
+        "<li class=\"evidence__item\"><p class=\"evidence__name\"><b>{}</b> <span class=\"tag\">{}</span></p><p>{}, {}.</p></li>",
+        &[&source.who, &evidence(source.kind), &source.title, &source.locator],
+    )
+}
+
+/// Where the five documents' printed numbers do not follow from their own formulas.
+fn slips() -> Html {
+    let rows: Html = wrong::TABLE.iter().map(slip).collect();
+    html(
+        "<details class=\"fold\" data-testid=\"document-errors\"><summary class=\"fold__summary\">\
+         <span class=\"fold__name\">Slips in the documents&#39; numbers</span><span class=\"fold__state\">{} places</span></summary>\
+         <div class=\"methods__scroll methods__sheet\" tabindex=\"0\" role=\"region\" aria-label=\"Slips in the documents&#39; numbers\">\
+         <table class=\"table\"><thead><tr><th scope=\"col\">Document</th><th scope=\"col\">Place</th><th scope=\"col\">Printed</th>\
+         <th scope=\"col\">Worked out</th><th scope=\"col\">Why</th></tr></thead><tbody>{}</tbody></table></div></details>",
+        &[&wrong::TABLE.len().to_string(), &rows],
+    )
+}
+
+fn slip(error: &DocumentError) -> Html {
+    html(
+        "<tr><th scope=\"row\">{}</th><td>{}</td><td>{}</td><td>{}</td><td class=\"methods__why\">{}</td></tr>",
+        &[&title(error.document), &error.place, &error.printed, &error.recomputed, &error.sentence],
+    )
+}

@@ -1,0 +1,39 @@
+//! The second program: what is not needed to show the answer, fetched when it is needed. Text in, text out.
+//!
+//! The five documents side by side, what the answer rests on, and reading a `config.json` are computed in a worker of the browser,
+//! from the scenario's link. Everything here runs without a browser; only [`wire`] and [`slot`] are part of the first program too.
+
+pub mod evidence;
+pub mod methods;
+pub mod paste;
+pub mod slot;
+pub mod wire;
+
+use self::wire::{Reply, Request, What};
+use super::markup::Html;
+use crate::estimator::estimate;
+use crate::scenario::Scenario;
+use crate::scenario::codec::decode;
+use crate::units::MemoryUnit;
+
+/// The reply to one request, both as they travel; nothing for a text that is no request.
+pub fn answer(message: &str) -> Option<String> {
+    let request = Request::read(message)?;
+    let scenario = decode(&request.fragment).scenario;
+    let (html, fragment) = match request.what {
+        What::Methods => (methods_of(&scenario, request.unit), None),
+        What::Evidence => (evidence_of(&scenario, request.unit), None),
+        What::Paste => paste::read(&request.text, scenario),
+    };
+    Some(Reply { number: request.number, what: request.what, fragment, html: html.as_str().to_owned() }.write())
+}
+
+/// The five documents beside the engine; empty for a scenario without a job, for which the page never asks.
+fn methods_of(scenario: &Scenario, unit: MemoryUnit) -> Html {
+    scenario.resolve().map(|job| methods::panel(&job, unit)).unwrap_or_default()
+}
+
+/// What the answer rests on; empty as above.
+fn evidence_of(scenario: &Scenario, unit: MemoryUnit) -> Html {
+    scenario.resolve().map(|job| evidence::panel(scenario, &estimate(&job), unit)).unwrap_or_default()
+}

@@ -1,0 +1,132 @@
+//! What page and worker say to each other: one line of words, then text.
+
+use crate::units::MemoryUnit;
+
+/// What the worker says once it listens.
+pub const READY: &str = "ready";
+
+/// What is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum What {
+    /// The five documents side by side.
+    Methods,
+    /// What the answer rests on.
+    Evidence,
+    /// A `config.json`, read into the scenario.
+    Paste,
+}
+
+impl What {
+    /// Every kind of request.
+    pub const ALL: [Self; 3] = [Self::Methods, Self::Evidence, Self::Paste];
+
+    const fn word(self) -> &'static str {
+        match self {
+            Self::Methods => "methods",
+            Self::Evidence => "evidence",
+            Self::Paste => "paste",
+        }
+    }
+
+    fn of(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|what| what.word() == word)
+    }
+}
+
+/// A question of the page.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// Its number; a later question has a higher one.
+    pub number: u32,
+    /// What is asked for.
+    pub what: What,
+    /// The unit that amounts are written in.
+    pub unit: MemoryUnit,
+    /// The scenario's link, the part after `#`.
+    pub fragment: String,
+    /// The pasted text; empty for the other questions.
+    pub text: String,
+}
+
+impl Request {
+    /// As it travels.
+    pub fn write(&self) -> String {
+        let Self { number, what, unit, fragment, text } = self;
+        format!("{number} {} {unit} {fragment}\n{text}", what.word())
+    }
+
+    /// Reads what [`Request::write`] wrote; nothing for any other text.
+    pub fn read(message: &str) -> Option<Self> {
+        let (head, text) = message.split_once('\n')?;
+        let mut words = head.splitn(4, ' ');
+        let number = words.next()?.parse().ok()?;
+        let what = What::of(words.next()?)?;
+        let unit = words.next()?;
+        let unit = [MemoryUnit::Gib, MemoryUnit::Gb].into_iter().find(|known| known.name() == unit)?;
+        Some(Self { number, what, unit, fragment: words.next()?.to_owned(), text: text.to_owned() })
+    }
+}
+
+/// The worker's answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reply {
+    /// The question's number.
+    pub number: u32,
+    /// What was asked for.
+    pub what: What,
+    /// The link of the scenario with the pasted model, where the text could be read.
+    pub fragment: Option<String>,
+    /// Finished HTML.
+    pub html: String,
+}
+
+impl Reply {
+    /// As it travels.
+    pub fn write(&self) -> String {
+        let Self { number, what, fragment, html } = self;
+        format!("{number} {} {}\n{html}", what.word(), fragment.as_deref().unwrap_or_default())
+    }
+
+    /// Reads what [`Reply::write`] wrote; nothing for any other text.
+    pub fn read(message: &str) -> Option<Self> {
+        let (head, html) = message.split_once('\n')?;
+        let mut words = head.splitn(3, ' ');
+        let number = words.next()?.parse().ok()?;
+        let what = What::of(words.next()?)?;
+        let fragment = words.next().filter(|fragment| !fragment.is_empty()).map(str::to_owned);
+        Some(Self { number, what, fragment, html: html.to_owned() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read() {
+        for what in What::ALL {
+            let request = Request {
+                number: 7,
+                what,
+                unit: MemoryUnit::Gb,
+                fragment: "v1&m=llama3-8b".to_owned(),
+                text: "{\n}\n".to_owned(),
+            };
+            assert_eq!(Request::read(&request.write()), Some(request));
+            for fragment in [None, Some("v1&m=gpt2".to_owned())] {
+                let reply = Reply { number: 8, what, fragment, html: "<p>a\nb</p>".to_owned() };
+                assert_eq!(Reply::read(&reply.write()), Some(reply));
+            }
+        }
+    }
+
+    #[test]
+    fn other_texts_are_no_messages() {
+        for text in ["", READY, "1 methods", "1 other GiB v1\n", "x methods GiB v1\n", "1 methods kB v1\n", "1 methods GiB\n"] {
+            assert_eq!(Request::read(text), None, "{text}");
+        }
+        for text in ["", READY, "failed: no program", "failed: TypeError\nat", "1 methods", "1 other \n"] {
+            assert_eq!(Reply::read(text), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! What stands where: the page with the places of its parts.
+
+use super::controls::form;
+use super::dialogs::frames;
+use super::evidence::evidence;
+use super::methods::methods;
+use super::sources::assumptions;
+use crate::app::markup::{Html, html};
+
+/// The first screen, and the place of everything below it.
+pub fn first_screen() -> Html {
+    html(
+        r##"<a class="skip" href="#answer" data-do="skip">Skip to the answer</a><header class="bar" data-own="bar"></header><div class="notices" data-own="notices" data-testid="notices" role="status"></div><div class="strip" data-own="strip" aria-hidden="true"></div><main class="page"><div class="printed" data-own="printed" aria-hidden="true"></div><div class="desk">{}<section class="answer" id="answer" tabindex="-1" aria-label="Answer"><div data-own="verdict"></div><figure data-own="stack"></figure><section class="help" data-own="fixes"></section><div data-own="tabs"></div><div class="curves"><figure data-own="curve-seq"></figure><figure data-own="curve-gpus"></figure></div></section></div><div class="below" data-own="below"></div></main><footer class="foot" data-own="foot"></footer><div data-own="dialogs"></div><div role="status" data-own="toast"></div><p id="announcer" class="sr" aria-live="polite" data-own="announcer"></p>"##,
+        &[&form()],
+    )
+}
+
+/// Everything below the first screen, with the places of its parts.
+pub fn below() -> Html {
+    html(
+        r#"<div class="below" data-own="below"><section class="section"><div class="pair"><div><div class="section__head"><h2>Where the memory goes</h2><p class="section__note">On the fullest GPU, at the fullest moment. Open a line to see what is behind it.</p></div><table data-own="ledger"></table></div><div data-own="cost"></div></div></section><section class="section section--screen">{}</section><section class="section section--screen"><div class="pair pair--even"><div data-own="saved"></div><div data-own="compare"></div></div></section><section class="section section--screen">{}{}</section></div>"#,
+        &[&methods(), &assumptions(), &evidence()],
+    )
+}
+
+/// Version and what the page does with data.
+pub fn foot() -> Html {
+    html(
+        r#"<footer class="foot" data-own="foot"><span>Headroom {}</span><span>Everything is computed in this browser. Nothing is sent anywhere.</span><span>MIT or Apache-2.0</span><button type="button" class="link" data-do="theme">Switch between light and dark</button></footer>"#,
+        &[&env!("CARGO_PKG_VERSION")],
+    )
+}
+
+/// The dialogs, with the places of their contents.
+pub fn dialogs() -> Html {
+    html(r#"<div data-own="dialogs">{}</div>"#, &[&frames()])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{below, dialogs, first_screen, foot};
+    use crate::app::panels::tests::count;
+
+    #[test]
+    fn every_part_has_one_place() {
+        let page = [first_screen(), below(), foot(), dialogs()].into_iter().collect();
+        for part in ["bar", "notices", "strip", "printed", "mode", "group-0", "fold-4", "verdict", "stack", "fixes", "tabs"]
+            .into_iter()
+            .chain(["curve-seq", "curve-gpus", "ledger", "cost", "saved", "compare", "toast", "in-share", "in-paste", "in-save"])
+        {
+            assert_eq!(count(&page, &format!("data-own=\"{part}\"")), 1, "{part}");
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! Reading the curves: pointer and arrow keys move a cursor, Enter takes its value over.
+
+use leptos::prelude::*;
+use web_sys::{Element, Event};
+
+use super::browser;
+use super::curve_view;
+use super::panels::curves::{axis, cursor, index};
+use super::state::State;
+use crate::planner::Axis;
+use crate::scenario::{FieldId, Mode, Value};
+
+/// Listens to everything that happens on the curves.
+pub fn listen(state: State) {
+    browser::on("keydown", move |event| {
+        if let Some(word) = browser::of_target(event, "data-curve") {
+            key(state, axis(&word), event);
+        }
+    });
+    browser::on("focusout", move |event| {
+        if let Some(word) = browser::of_target(event, "data-curve") {
+            move_to(state, axis(&word), None);
+        }
+    });
+    browser::on("pointerdown", move |event| {
+        if let Some((plot, axis)) = plot_of(event) {
+            browser::capture_pointer(&plot, event);
+            point_at(state, axis, &plot, event, true);
+        }
+    });
+    browser::on("pointermove", move |event| {
+        if let Some((plot, axis)) = plot_of(event) {
+            point_at(state, axis, &plot, event, browser::is_captured(&plot, event));
+        }
+    });
+    browser::on("pointerleave", move |event| {
+        if let Some(word) = browser::of_target(event, "data-curve") {
+            move_to(state, axis(&word), None);
+        }
+    });
+}
+
+/// The picture that an event is on, and its curve.
+fn plot_of(event: &Event) -> Option<(Element, Axis)> {
+    let plot = browser::within(event, "data-curve")?;
+    let word = plot.get_attribute("data-curve")?;
+    Some((plot, axis(&word)))
+}
+
+fn move_to(state: State, axis: Axis, point: Option<usize>) {
+    state.page(|ui| match axis {
+        Axis::SeqLength => ui.cursors[0] = point,
+        Axis::Gpus => ui.cursors[1] = point,
+    });
+}
+
+fn point_at(state: State, axis: Axis, plot: &Element, event: &Event, dragging: bool) {
+    let Some(share) = browser::pointer_share(plot, event) else { return };
+    let nearest = state.plots.with_untracked(|plots| {
+        let plot = plots.along(axis);
+        curve_view::nearest(&plot.curve, plot.drawn.px_to_x(share * plot.drawn.plot.width))
+    });
+    move_to(state, axis, Some(nearest));
+    if dragging {
+        take(state, axis);
+    }
+}
+
+/// Makes the point that is read the scenario's own.
+fn take(state: State, axis: Axis) {
+    let field = match axis {
+        Axis::Gpus => FieldId::Gpus,
+        Axis::SeqLength if state.scenario_now().mode() == Mode::Serve => FieldId::ContextLength,
+        Axis::SeqLength => FieldId::SeqLength,
+    };
+    let cursor = cursor(state.page_now().cursors, axis);
+    let point = state.plots.with_untracked(|plots| {
+        let plot = plots.along(axis);
+        plot.curve.points.get(index(plot, cursor)).map(|point| (point.x, point.layout.t()))
+    });
+    let Some((x, tensor)) = point else { return };
+    state.edit(Some(field), |scenario| {
+        scenario.set(field, Value::Integer(x));
+        scenario.set(FieldId::TensorParallel, Value::Integer(tensor));
+    });
+}
+
+fn key(state: State, axis: Axis, event: &Event) {
+    let cursor = cursor(state.page_now().cursors, axis);
+    let (now, last) = state.plots.with_untracked(|plots| {
+        let plot = plots.along(axis);
+        (index(plot, cursor), plot.curve.points.len().saturating_sub(1))
+    });
+    let next = match browser::key_of(event).unwrap_or_default().as_str() {
+        "ArrowRight" | "ArrowUp" => Some(now.saturating_add(1).min(last)),
+        "ArrowLeft" | "ArrowDown" => Some(now.saturating_sub(1)),
+        "PageUp" => Some(now.saturating_add(10).min(last)),
+        "PageDown" => Some(now.saturating_sub(10)),
+        "Home" => Some(0),
+        "End" => Some(last),
+        "Enter" | " " => {
+            take(state, axis);
+            None
+        }
+        "Escape" => return move_to(state, axis, None),
+        _ => return,
+    };
+    event.prevent_default();
+    move_to(state, axis, next);
+}

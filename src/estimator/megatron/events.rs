@@ -1,0 +1,101 @@
+//! One step of the most loaded stage as memory taken and freed.
+
+use super::schedule::{self, Covered, Pass, Place};
+use super::{Scope, is_input, peak};
+use crate::config::{Job, TrainingRun};
+use crate::estimator::ledger::LineItem;
+use crate::estimator::timeline::Event;
+use crate::ops::megatron::{Module, Step, rank_model};
+use crate::ops::{Role, Tensor};
+
+/// Everything that the most loaded stage takes and frees in a step, after what is resident.
+pub(in crate::estimator) fn events(job: &Job, run: &TrainingRun) -> Vec<Event> {
+    let model = rank_model(job, run);
+    let index = peak(job, run, None, false).stage;
+    let scope = Scope { job, run, model: &model, stage: schedule::stage(job, run, index) };
+    let line = |line: LineItem| Event { op: line.label, name: line.label, bytes: i128::from(line.bytes.0) };
+    let mut events: Vec<Event> = scope.resident(false).into_iter().map(line).collect();
+    for pass in schedule::passes(job, run, index) {
+        scope.pass_events(pass, &mut events);
+    }
+    events
+}
+
+impl Scope<'_> {
+    /// What one pass takes and frees.
+    fn pass_events(&self, pass: Pass, events: &mut Vec<Event>) {
+        let Some(places) = self.stage.chunks.get(pass.chunk) else { return };
+        let with_embedding = self.stage.embedding && pass.chunk == 0;
+        let with_head = self.stage.head && pass.chunk + 1 == self.stage.chunks.len();
+        let embedding = self.model.embedding.iter().filter(|_| with_embedding);
+        if pass.backward {
+            if with_head {
+                steps_backward(&self.model.head, |_| true, events);
+            }
+            self.blocks_backward(places, events);
+            embedding.for_each(|step| saved_events(step, |_| true, false, events));
+            return;
+        }
+        embedding.for_each(|step| saved_events(step, |_| true, true, events));
+        for place in places {
+            let kept = |tensor: &Tensor| match place.covered {
+                Covered::No => self.survives(tensor),
+                Covered::First => is_input(tensor),
+                Covered::With => false,
+            };
+            self.steps(place.kind).iter().for_each(|step| saved_events(step, kept, true, events));
+        }
+        if with_head {
+            self.model.head.iter().for_each(|step| saved_events(step, |_| true, true, events));
+        }
+    }
+
+    fn blocks_backward(&self, places: &[Place], events: &mut Vec<Event>) {
+        let mut end = places.len();
+        while end > 0 {
+            let first = places.iter().take(end).rposition(|place| place.covered != Covered::With).unwrap_or(0);
+            let group = places.get(first..end).unwrap_or_default();
+            let recomputed = group.first().is_some_and(|place| place.covered != Covered::No);
+            for place in group.iter().filter(|_| recomputed) {
+                let again = |tensor: &Tensor| place.covered == Covered::With || !is_input(tensor);
+                self.steps(place.kind).iter().for_each(|step| saved_events(step, again, true, events));
+            }
+            for place in group.iter().rev() {
+                steps_backward(self.steps(place.kind), |tensor| recomputed || self.survives(tensor), events);
+            }
+            end = first;
+        }
+    }
+}
+
+/// Backward through some operations; modules of which something was dropped are brought back when backward reaches them.
+fn steps_backward(steps: &[Step], there: impl Fn(&Tensor) -> bool, events: &mut Vec<Event>) {
+    let mut back = Module::Rest;
+    for (place, step) in steps.iter().enumerate().rev() {
+        if step.module != back {
+            back = step.module;
+            for again in steps.iter().take(place + 1).filter(|again| again.module == back && back != Module::Rest) {
+                saved_events(again, |tensor| !there(tensor), true, events);
+            }
+        }
+        workspace_events(step, true, events);
+        workspace_events(step, false, events);
+        saved_events(step, |_| true, false, events);
+    }
+}
+
+fn saved_events(step: &Step, kept: impl Fn(&Tensor) -> bool, taken: bool, events: &mut Vec<Event>) {
+    tensor_events(step, |tensor| tensor.role == Role::Saved && kept(tensor), taken, events);
+}
+
+fn workspace_events(step: &Step, taken: bool, events: &mut Vec<Event>) {
+    tensor_events(step, |tensor| tensor.role == Role::Workspace, taken, events);
+}
+
+fn tensor_events(step: &Step, which: impl Fn(&Tensor) -> bool, taken: bool, events: &mut Vec<Event>) {
+    let tensors = step.op.tensors.iter().filter(|tensor| which(tensor));
+    events.extend(tensors.map(|tensor| {
+        let bytes = i128::from(tensor.bytes().0);
+        Event { op: step.op.name, name: tensor.name, bytes: if taken { bytes } else { -bytes } }
+    }));
+}

@@ -1,0 +1,174 @@
+//! The ledger at the peak: which storages are alive then, and how many of each.
+
+use super::{Mark, Played, ledger_kind};
+use crate::config::{Family, Kernels};
+use crate::estimator::ledger::{Certainty, LineItem, MemoryKind, TensorLine};
+use crate::estimator::states::GATHERED_WEIGHTS;
+use crate::ops::tape::{Entry, Kind, State, Storage, When};
+use crate::sources::{self, Source};
+use crate::units::Bytes;
+
+/// What a line is called, said about, and rests on.
+struct About {
+    label: &'static str,
+    note: &'static str,
+    source: Source,
+    certainty: Certainty,
+}
+
+/// One line for each kind and label, in the order of the kinds.
+pub(super) fn lines(played: &Played<'_>, mark: &Mark) -> Vec<LineItem> {
+    let state = played.tape.state();
+    let mut lines: Vec<LineItem> = Vec::with_capacity(32);
+    let forward = state.segments.iter().find(|segment| segment.when == When::Backward).map_or(0, |segment| segment.begins);
+    let retained = kinds_after(&state, forward);
+    for (id, (storage, kind)) in state.storages.iter().zip(kinds_after(&state, mark.segment.event)).enumerate() {
+        let Some(kind) = kind else { continue };
+        let kept = retained.get(id).copied().flatten().is_some();
+        let count = count(played, mark, storage, (id, kind, kept));
+        add(&mut lines, &state, storage, (kind, count), about(played, mark, &state, storage, kind));
+    }
+    let others = played.plan.stage.in_flight.saturating_sub(1);
+    if others > 0 {
+        // The further micro-batches in flight keep what is alive when forward ends and was not before it.
+        for (storage, kind) in state.storages.iter().zip(retained).skip(played.before) {
+            let Some(kind) = kind else { continue };
+            let count = played.plan.times(storage.layer).saturating_mul(others);
+            add(&mut lines, &state, storage, (kind, count), about(played, mark, &state, storage, kind));
+        }
+    }
+    lines.retain(|line| line.bytes > Bytes::ZERO);
+    lines.sort_by_key(|line| line.kind);
+    lines
+}
+
+/// The kind of every storage after so many entries of the log; `None` for those that are not alive then.
+fn kinds_after(state: &State, entries: usize) -> Vec<Option<Kind>> {
+    let mut kinds: Vec<Option<Kind>> = vec![None; state.storages.len()];
+    for entry in state.log.iter().take(entries) {
+        let (id, kind) = match entry {
+            Entry::Taken(id) => (*id, usize::try_from(*id).ok().and_then(|at| state.storages.get(at)).map(|found| found.born)),
+            Entry::Freed(id) => (*id, None),
+            Entry::Turned(id) => (*id, Some(Kind::Gradient)),
+        };
+        if let Some(place) = usize::try_from(id).ok().and_then(|at| kinds.get_mut(at)) {
+            *place = kind;
+        }
+    }
+    kinds
+}
+
+/// How many of a storage there are at the peak, with the blocks that were not played; `kept`: whether it survives forward.
+fn count(played: &Played<'_>, mark: &Mark, storage: &Storage, (id, kind, kept): (usize, Kind, bool)) -> u64 {
+    let own = played.plan.times(storage.layer);
+    if id < played.before {
+        return own;
+    }
+    if !kept && kind != Kind::Gradient {
+        // On its way from one block to the next: there is one, however many blocks there are.
+        return 1;
+    }
+    let (here, times) = (mark.segment.layer, mark.times);
+    if times <= 1 {
+        return own;
+    }
+    // The peak is inside a repeated block: in its first repetition, or in its last.
+    let done = if mark.last { times - 1 } else { 0 };
+    let forward = mark.segment.when == When::Forward;
+    if storage.layer == here {
+        1
+    } else if storage.layer + 1 == here {
+        // The block before stands for those that are whole: all that forward has done, all that backward has not reached.
+        own + if forward { done } else { times - 1 - done }
+    } else if storage.layer == here + 1 && kind == Kind::Gradient {
+        // The block behind stands for those that backward is through with.
+        own + done
+    } else {
+        own
+    }
+}
+
+/// Adds tensors to the line of that kind and label.
+fn add(lines: &mut Vec<LineItem>, state: &State, storage: &Storage, (kind, count): (Kind, u64), about: About) {
+    let (kind, bytes) = (ledger_kind(kind), Bytes(storage.bytes) * count);
+    let at = lines.iter().position(|line| line.kind == kind && line.label == about.label).unwrap_or_else(|| {
+        let About { label, note, source, certainty } = about;
+        lines.push(LineItem { kind, label, bytes: Bytes::ZERO, tensors: Vec::new(), note, source, certainty });
+        lines.len() - 1
+    });
+    let Some(line) = lines.get_mut(at) else { return };
+    line.bytes += bytes;
+    let op = state.op_name(storage.op).0;
+    let shape = state.shape(storage.form);
+    let alike = |tensor: &&mut TensorLine| {
+        (tensor.op, tensor.name, tensor.dtype) == (op, storage.name, storage.dtype) && tensor.shape == shape
+    };
+    match line.tensors.iter_mut().find(alike) {
+        Some(tensor) => {
+            tensor.count = tensor.count.saturating_add(count);
+            tensor.bytes += bytes;
+        }
+        None => line.tensors.push(TensorLine { op, name: storage.name, shape, dtype: storage.dtype, count, bytes }),
+    }
+}
+
+/// What a storage's line is called and said about.
+fn about(played: &Played<'_>, mark: &Mark, state: &State, storage: &Storage, kind: Kind) -> About {
+    let (op, source) = state.op_name(storage.op);
+    let modelled = match (played.job.model().family, played.plan.with.kernels) {
+        (Family::Generic, Kernels::Eager) => Certainty::Assumed,
+        (_, Kernels::Eager) => Certainty::Exact,
+        _ => Certainty::Modelled,
+    };
+    let exact = Certainty::Exact;
+    let sharded = played.plan.shards().is_some();
+    let (label, note, source, certainty) = match kind {
+        Kind::Parameter if sharded => {
+            ("Weights", "Every parameter, shared out over data-parallel ranks.", sources::ARITHMETIC, exact)
+        }
+        Kind::Parameter => ("Weights", "Every parameter of this rank in the compute format.", sources::ARITHMETIC, exact),
+        Kind::Gradient if storage.name == "gradient copy" => {
+            ("fp32 gradient copy", "An fp32 copy in which gradients are accumulated.", sources::PYTORCH_AUTOGRAD, exact)
+        }
+        Kind::Gradient => ("Gradients", gradients_note(played, mark), sources::PYTORCH_AUTOGRAD, exact),
+        Kind::OptimizerState => (op, state_note(op), source, exact),
+        Kind::Activation => (op, "Saved in forward for backward, or alive when the peak comes.", source, modelled),
+        Kind::Buffer => ("Inputs and buffers", "Token ids, tables of modules, step counters.", sources::PYTORCH_AUTOGRAD, exact),
+        Kind::Recomputed => {
+            ("Recomputed block", "Recomputed for the one block that backward is in.", sources::PYTORCH_AUTOGRAD, modelled)
+        }
+        Kind::Gathered if op == GATHERED_WEIGHTS => {
+            (GATHERED_WEIGHTS, "Full weights of the groups in use, and the buffer of the next.", source, modelled)
+        }
+        Kind::Gathered => (op, "Gradients of one group on their way between ranks.", source, modelled),
+        Kind::Temporary if mark.segment.when == When::Step => {
+            ("Optimizer temporaries", "Alive only while the optimizer steps.", sources::PYTORCH_AUTOGRAD, modelled)
+        }
+        Kind::Temporary if op == "Output head and loss" => {
+            ("Loss workspace", "Gradients of logits and head while the loss flows back.", source, modelled)
+        }
+        Kind::Temporary => ("Activation gradients", "Gradients of activations while they flow back.", source, modelled),
+    };
+    About { label, note, source, certainty }
+}
+
+fn gradients_note(played: &Played<'_>, mark: &Mark) -> &'static str {
+    match mark.segment.when {
+        _ if played.plan.accumulated => "Accumulation keeps all of them between micro-batches.",
+        When::Step => "One per parameter.",
+        _ => "Those that backward has written so far.",
+    }
+}
+
+fn state_note(op: &str) -> &'static str {
+    match op {
+        "Master weights" => "An fp32 copy of every weight, updated by the optimizer.",
+        "First moment" => "Running mean of the gradient.",
+        "Second moment" => "Running mean of the squared gradient.",
+        "First moment, 8 bit" => "Running mean in one byte, scaled block by block.",
+        "Second moment, 8 bit" => "Running mean of squares in one byte, scaled block by block.",
+        "Scales of both moments" => "One fp32 scale per 256 values.",
+        "Momentum" => "One running sum of gradients.",
+        _ => "One row and one column of a matrix instead of its full second moment.",
+    }
+}

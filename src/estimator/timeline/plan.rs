@@ -1,0 +1,157 @@
+//! What is played: which part of the model, how often each block stands for its like, and how memory is shared out.
+
+use crate::config::{
+    DataSharding, Job, Kernels, Optimizer, OptimizerImplementation, PrecisionRecipe, Recompute, TrainingPrecision, TrainingRun,
+};
+use crate::estimator::stage::Stage;
+use crate::ops::tape::{Arrival, Shards};
+use crate::ops::{self, Lowering};
+use crate::units::DType;
+
+/// `DeepSpeed`'s default of `stage3_max_live_parameters`.
+const MAX_LIVE_PARAMETERS: u64 = 1_000_000_000;
+
+/// One block that is played, and how many blocks like it follow on each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Played {
+    /// Its place in the model.
+    pub index: u64,
+    /// How many blocks it stands for.
+    pub times: u64,
+}
+
+/// How gathered weights and gradients move.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Movement {
+    /// They stay.
+    Still,
+    /// Gradients are reduced group by group, and shares of them kept.
+    Gradients,
+    /// Weights are gathered group by group as well; with the buffers of PyTorch's FSDP2, or without.
+    Weights {
+        /// FSDP2's buffers of all-gathers and reduce-scatters, and its prefetch.
+        buffers: bool,
+        /// Weights are given back after forward.
+        reshard: bool,
+    },
+}
+
+/// What is played.
+#[derive(Clone, Debug)]
+pub(super) struct Plan<'a> {
+    pub with: Lowering<'a>,
+    pub stage: Stage,
+    pub played: Vec<Played>,
+    pub recompute: Recompute,
+    /// Whether gradients exist already when the micro-batch begins.
+    pub accumulated: bool,
+    pub optimizer: Optimizer,
+    pub implementation: OptimizerImplementation,
+    pub recipe: PrecisionRecipe,
+    /// Data-parallel ranks.
+    pub ranks: u64,
+    pub sharding: DataSharding,
+    pub movement: Movement,
+    pub reduce: DType,
+}
+
+impl<'a> Plan<'a> {
+    /// The step of a stage; `every` block played by itself, or blocks that are alike once for all.
+    pub fn of(job: &'a Job, run: &TrainingRun, stage: Stage, every: bool) -> Self {
+        let layout = job.layout();
+        let recipe = run.recipe();
+        let fsdp_mixed = run.precision == TrainingPrecision::FsdpMixed;
+        let compute = if fsdp_mixed { DType::Bf16 } else { recipe.parameter };
+        let with = Lowering { parameter: compute, ..ops::lowering(job) };
+        let sharding = if fsdp_mixed { DataSharding::Fsdp } else { layout.sharding };
+        let ranks = if fsdp_mixed && !layout.sharding.shards_parameters() { 1 } else { layout.d() };
+        let moves = fsdp_mixed || (ranks > 1 && sharding.shards_gradients());
+        let movement = match sharding {
+            _ if !moves => Movement::Still,
+            DataSharding::Fsdp => Movement::Weights { buffers: true, reshard: layout.reshard_after_forward },
+            DataSharding::Zero3 => Movement::Weights { buffers: false, reshard: gives_back(job) },
+            _ => Movement::Gradients,
+        };
+        Self {
+            with,
+            stage,
+            played: played(job, stage, every),
+            recompute: run.recompute,
+            accumulated: job.gradient_accumulation_steps() > 1,
+            optimizer: run.optimizer,
+            implementation: run.optimizer_implementation,
+            recipe,
+            ranks,
+            sharding,
+            movement,
+            reduce: if layout.reduce_in_fp32 { DType::Fp32 } else { compute },
+        }
+    }
+
+    /// How parameters are shared out.
+    pub fn shards(&self) -> Option<Shards> {
+        matches!(self.movement, Movement::Weights { .. }).then_some(Shards { ranks: self.ranks, dtype: self.recipe.parameter })
+    }
+
+    /// What becomes of gradients.
+    pub fn arrival(&self) -> Arrival {
+        let recipe = &self.recipe;
+        match self.movement {
+            Movement::Still if recipe.gradient == self.with.parameter && recipe.gradient_copy.is_none() => Arrival::Kept,
+            Movement::Still => Arrival::Converted(recipe.gradient, recipe.gradient_copy),
+            _ => Arrival::Pending,
+        }
+    }
+
+    /// How many of the model's blocks the played one of that tag stands for; 1 outside the blocks.
+    pub fn times(&self, tag: u16) -> u64 {
+        let at = usize::from(tag).checked_sub(1);
+        at.and_then(|at| self.played.get(at)).map_or(1, |played| played.times)
+    }
+
+    /// The tag of the head: the one after the last block.
+    pub fn head(&self) -> u16 {
+        u16::try_from(self.played.len()).unwrap_or(u16::MAX - 1).saturating_add(1)
+    }
+}
+
+/// Whether stage 3 gives weights back after use: `DeepSpeed` keeps up to a billion parameters gathered.
+fn gives_back(job: &Job) -> bool {
+    let parameters = ops::lower(&Lowering::parameters_only(job.model())).parameters();
+    parameters / job.layout().t().max(1) > MAX_LIVE_PARAMETERS
+}
+
+/// Blocks of a stage: of each run of blocks that are alike the first two, one for all that follow, and the last.
+fn played(job: &Job, stage: Stage, every: bool) -> Vec<Played> {
+    let model = job.model();
+    let first = if stage.embedding { 0 } else { model.num_hidden_layers.saturating_sub(stage.layers) };
+    let end = first.saturating_add(stage.layers);
+    let mut all = Vec::new();
+    let mut from = first;
+    while from < end {
+        let kind = ops::modules::kind(model, from);
+        let length = run_length(from, end, |layer| ops::modules::kind(model, layer) == kind, model.moe.is_none());
+        if every || length <= 4 {
+            all.extend((from..from.saturating_add(length)).map(|index| Played { index, times: 1 }));
+        } else {
+            all.extend([0, 1].map(|skip| Played { index: from.saturating_add(skip), times: 1 }));
+            all.push(Played { index: from.saturating_add(2), times: length - 3 });
+            all.push(Played { index: from.saturating_add(length - 1), times: 1 });
+        }
+        from = from.saturating_add(length);
+    }
+    all
+}
+
+/// How many blocks from `from` on are alike; all of them where every block is.
+fn run_length(from: u64, end: u64, alike: impl Fn(u64) -> bool, all_alike: bool) -> u64 {
+    if all_alike {
+        return end - from;
+    }
+    (from..end).take_while(|layer| alike(*layer)).count().try_into().unwrap_or(u64::MAX)
+}
+
+/// Whether the kernels of a run are played on the tape.
+pub(in crate::estimator) const fn is_played(run: &TrainingRun) -> bool {
+    matches!(run.kernels, Kernels::Eager | Kernels::Fused)
+}
