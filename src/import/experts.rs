@@ -52,10 +52,13 @@ pub(super) fn mixture(
         width => file.size_or(EXPERT_WIDTH, MAX_SIZE, width)?,
     };
     let shared = shared_width(file, &experts, moe_intermediate_size)?;
-    let [n_group, topk_group] = experts.groups;
     let group = |file: &mut Reader<'_>, key: &'static str, default: u64| {
         if file.has(key) { file.optional(&[key], MAX_SIZE).map(|stated| stated.unwrap_or(1)) } else { Ok(default) }
     };
+    let stated = [group(file, "n_group", experts.groups[0])?, group(file, "topk_group", experts.groups[1])?];
+    // DeepSeek-V2's greedy router looks at no groups.
+    let greedy = matches!(file.peek("topk_method"), Some(Value::Text(method)) if method == "greedy");
+    let [n_group, topk_group] = if greedy { [1, 1] } else { stated };
     if num_experts_per_tok > num_experts {
         return Err(ImportError::OutOfRange {
             key: "num_experts_per_tok".to_owned(),
@@ -69,8 +72,8 @@ pub(super) fn mixture(
         moe_intermediate_size,
         shared_expert_intermediate_size: shared,
         layers: layers::with_experts(file, experts.first_dense, layers)?,
-        n_group: group(file, "n_group", n_group)?,
-        topk_group: group(file, "topk_group", topk_group)?,
+        n_group,
+        topk_group,
         norm_topk_prob: flag(file, experts.norm_topk, "norm_topk_prob")?,
         bias: experts.bias,
     }))

@@ -63,11 +63,11 @@ impl Core {
     }
 
     /// The same for values of another width than queries and keys, all for every query head.
-    pub fn with_values(self, build: &Build<'_>, width: Dim) -> Self {
+    pub fn with_values(self, build: &Build<'_>, value: Dim) -> Self {
         let (with, tape) = (build.with, build.tape);
         let heads = with.local(with.heads());
-        let output = [tape.form([with.b(), heads, with.s(), width]), tape.form([with.b(), with.s(), heads, width])];
-        let values = self.flops[1] / to_f64(with.head_dim().1.max(1)) * to_f64(width.1);
+        let output = [tape.form([with.b(), heads, with.s(), value]), tape.form([with.b(), with.s(), heads, value])];
+        let values = self.flops[1] / to_f64(with.head_dim().1.max(1)) * to_f64(value.1);
         Self { repeat: Repeat::None, output, flops: [self.flops[0], values], ..self }
     }
 
@@ -310,7 +310,9 @@ impl Attention {
             }
             Some((Place::Heads, query, key)) => {
                 let (q, k, v) = (queries(self.query.run(x)), keys(self.key.run(x)), heads(value()));
-                (query.run(&{ q }), key.run(&{ k }), v)
+                let q = query.run(&{ q });
+                let k = key.run(&{ k });
+                (q, k, v)
             }
             None => (queries(self.query.run(x)), keys(self.key.run(x)), heads(value())),
         };

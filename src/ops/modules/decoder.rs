@@ -30,7 +30,7 @@ impl FeedForward {
 /// How tokens see each other.
 #[derive(Debug)]
 enum Mixer {
-    Heads(Attention),
+    Heads(Box<Attention>),
     Latent(Box<Latent>),
 }
 
@@ -61,7 +61,7 @@ impl Decoder {
     pub fn new(build: &Build<'_>, layer: u64) -> Self {
         let attention = match build.model().mla {
             Some(mla) => Mixer::Latent(Box::new(Latent::new(build, mla))),
-            None => Mixer::Heads(Attention::new(build)),
+            None => Mixer::Heads(Box::new(Attention::new(build))),
         };
         let mlp = match build.model().moe_at(layer) {
             Some(moe) if moe.shared_expert_intermediate_size > 0 => FeedForward::Shared(Sparse::new(build, moe)),

@@ -79,8 +79,8 @@ impl Latent {
         let both = Dim("kv_lora_rank + qk_rope_head_dim", mla.kv_lora_rank.saturating_add(mla.qk_rope_head_dim));
         let compress = project(("key and value down weight", bias("key and value down bias")), both, with.h());
         let norm = Norm::new(build, rank, build.shapes.rows);
-        let width = mla.qk_nope_head_dim.saturating_add(mla.v_head_dim);
-        let grow = project(("key and value weight", None), columns(width), rank);
+        let grown = mla.qk_nope_head_dim.saturating_add(mla.v_head_dim);
+        let grow = project(("key and value weight", None), columns(grown), rank);
         tape.at("Output projection", sources::PYTORCH_AUTOGRAD);
         let names = ("output weight", bias("output bias"));
         let output = build.linear(names, (with.h(), columns(mla.v_head_dim)), build.shapes.hidden);
@@ -99,8 +99,8 @@ impl Latent {
         let dtype = both.dtype();
         let [keys, values] = both.split([unrotated, values]).map(|part| part.ordered(order));
         let rotated = rotated.clone().expand(turned);
-        let key = tape.constant("keys", self.forms.queries, dtype).fill(keys.clone());
-        (key.fill(rotated.clone()), values)
+        let key = tape.constant("keys", self.forms.queries, dtype).fill(&keys);
+        (key.fill(&rotated), values)
     }
 
     fn rotate<'t>(&self, (q, k): (Var<'t>, Var<'t>), tables: &Tables<'t>) -> (Var<'t>, Var<'t>) {

@@ -41,9 +41,9 @@ impl Mlp {
     }
 
     /// A feed-forward layer of that inner width, and what its two halves are called.
-    pub fn sized(build: &Build<'_>, width: Dim, names: [&'static str; 2]) -> Self {
+    pub fn sized(build: &Build<'_>, inner: Dim, names: [&'static str; 2]) -> Self {
         let (with, model) = (build.with, build.model());
-        let (h, inner) = (with.h(), with.local(width));
+        let (h, inner) = (with.h(), with.local(inner));
         let form = build.tape.form([with.b(), with.s(), inner]);
         let bias = |name| model.mlp_bias.then_some(name);
         build.tape.at(names[0], sources::PYTORCH_AUTOGRAD);

@@ -278,7 +278,7 @@ impl State {
                 [Some(made), None, None]
             }
             Rule::Heads if grad.order == Order::Plain => [Some(self.fresh((a.form, grad.dtype), Order::Plain)), None, None],
-            Rule::Heads => [Some(Grad { order: Order::Plain, ..self.alias(grad, a.form) }), None, None],
+            Rule::Heads | Rule::Spread => [Some(Grad { order: Order::Plain, ..self.alias(grad, a.form) }), None, None],
             Rule::Merge => [Some(Grad { order: Order::Swapped, ..self.alias(grad, a.form) }), None, None],
             Rule::Script(steps) => {
                 let storage = self.play(steps, "backward temporary", a.form, a.dtype);
@@ -292,7 +292,6 @@ impl State {
                 }
                 [Some(joined), None, None]
             }
-            Rule::Spread => [Some(Grad { order: Order::Plain, ..self.alias(grad, a.form) }), None, None],
             Rule::Fill => self.filled(grad, a, b),
             Rule::Cat => [wants(a).then(|| self.alias(grad, a.form)), wants(b).then(|| self.alias(grad, b.form)), None],
             Rule::Linear { bias: true } => {
@@ -365,7 +364,9 @@ impl State {
             // The three operands of the last product live until it is made.
             let operands = [(); 3].map(|()| self.fresh(shape, grad.order));
             let product = self.fresh(shape, grad.order);
-            operands.iter().for_each(|operand| self.release(operand.storage));
+            for operand in operands {
+                self.release(operand.storage);
+            }
             product
         });
         [a.then(|| self.fresh(shape, grad.order)), second, None]

@@ -5,7 +5,7 @@ use super::state::{Operand, Rule};
 use super::{Form, Kind, Tape, Var};
 use crate::units::DType;
 
-impl<'t> Var<'t> {
+impl Var<'_> {
     /// `x.gather(-1, index)`: saves the index and itself; backward adds into zeros.
     pub fn gather_along(self, index: &Self, form: Form) -> Self {
         self.unary_saving(Rule::Unary { temporaries: 1, elementwise: false }, index, true, form)
@@ -46,7 +46,7 @@ impl<'t> Var<'t> {
     }
 
     /// `x[..., part] = part`.
-    pub fn fill(mut self, part: Self) -> Self {
+    pub fn fill(mut self, part: &Self) -> Self {
         let operands = [self.operand(), part.operand(), Operand::NOTHING];
         self.node = self.tape.state.borrow_mut().node(Rule::Fill, operands, 0.0);
         self
