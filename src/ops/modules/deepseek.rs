@@ -261,7 +261,7 @@ impl Router {
         };
         if self.norm {
             let sum = weights.clone().sum(one).plus();
-            weights = weights.divide_by(sum.clone());
+            weights = weights.divide_by(&sum);
             held.push(sum);
         }
         (logits, weights.apply(SCALE).named("router weights"), index)

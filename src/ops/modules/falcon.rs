@@ -237,7 +237,7 @@ impl Block for Falcon {
         let own = if self.parallel { self.norm(tape, 1, hidden) } else { None };
         let (attention, weights) = self.attention(tape, &normed, tables);
         if self.parallel {
-            let feed = self.feed(tape, own.as_ref().unwrap_or(&normed)).add_in_place(attention.clone());
+            let feed = self.feed(tape, own.as_ref().unwrap_or(&normed)).add_in_place(&attention);
             return (hidden.clone().add(feed.clone()).named("block output"), weights);
         }
         let residual = hidden.clone().add(attention.clone()).named("attention residual");
