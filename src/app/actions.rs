@@ -86,7 +86,7 @@ fn act(state: State, action: &str, event: &Event) {
         "pin" => state.compare_with(Some(state.scenario_now())),
         "unpin" => state.compare_with(None),
         "swap" => {
-            if let Some(other) = state.compare.get_untracked() {
+            if let Some(other) = state.said_now().compare {
                 state.open(other, Some(state.scenario_now()));
             }
         }
@@ -149,7 +149,7 @@ fn open_dialog(state: State, dialog: Option<Dialog>) {
 }
 
 fn copy(state: State) {
-    browser::copy(&browser::link_to(&browser::fragment_now(state)), move |done| {
+    browser::copy(&browser::link_to(&browser::fragment_of(&state.said_now())), move |done| {
         state.page(|ui| ui.copied = Some(done));
         if !done {
             browser::select("share-link");
@@ -159,7 +159,7 @@ fn copy(state: State) {
 
 fn csv(state: State) {
     let log = state.page_now().log_axis;
-    let text = state.plots.with_untracked(|plots| state.other.with_untracked(|other| share::csv(plots, other.as_ref(), log)));
+    let text = state.plots.with_untracked(|plots| state.answers.with_untracked(|answers| share::csv(plots, answers, log)));
     browser::download("headroom-curves.csv", "text/csv", &text);
 }
 
@@ -170,7 +170,7 @@ fn print(state: State) {
 }
 
 fn save(state: State) {
-    let name = browser::value_of("save-name");
+    let name = browser::value_in("save-name");
     state.edit(None, |scenario| scenario.set_name(&name));
     Shelf(state).add(&name);
     state.show_dialog(None);
@@ -224,7 +224,7 @@ fn changed(state: State, action: &str, event: &Event) {
         ("paste-file", _) => browser::read_file(event, move |text| pasting::from_file(state, text)),
         // Given up with Escape: the browser reports the change all the same, when the input goes.
         ("rename", id) if state.page_now().renaming.as_deref() == Some(id) => {
-            let name = browser::value_of(&format!("name-{id}"));
+            let name = browser::value_in(&format!("name-{id}"));
             end_renaming(state);
             let same = Shelf(state).record(id).is_none_or(|record| record.name == name);
             if !same && !name.trim().is_empty() {

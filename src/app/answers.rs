@@ -1,6 +1,7 @@
 //! Everything that follows from the scenario, computed once per change: what all panels read. No browser in here.
 
 use super::curve_view::{self, Setting};
+use super::history::Snapshot;
 use super::words::Scale;
 use crate::charts::{self, Drawn, Frame};
 use crate::config::Job;
@@ -34,11 +35,14 @@ pub struct Answers {
     pub inverse: Inverse,
     /// Problems of the present scenario: with any, the answer is an earlier one's.
     pub problems: Vec<FieldError>,
+    /// What follows from the scenario compared with.
+    pub other: Option<Other>,
 }
 
 impl Answers {
     /// The answer to a scenario, and whether it differs from the last one. What does not depend on the change is taken over.
-    pub fn of(scenario: &Scenario, last: Option<Self>) -> (Self, bool) {
+    pub fn of(said: &Snapshot, last: Option<Self>) -> (Self, bool) {
+        let scenario = &said.scenario;
         let unit = scenario.memory_unit();
         let (job, problems) = match scenario.resolve() {
             Ok(job) => (Some(job), Vec::new()),
@@ -46,27 +50,31 @@ impl Answers {
         };
         let Some(last) = last else {
             let about = if job.is_some() { scenario.clone() } else { Scenario::default() };
-            return (Self::fresh(about, job.unwrap_or_else(default_job), unit, problems), true);
+            let other = said.compare.as_ref().map(Other::of);
+            return (Self { problems, other, ..Self::fresh(about, job.unwrap_or_else(default_job), unit) }, true);
         };
         let about = if job.is_some() { scenario } else { &last.scenario };
         let same_job = job.as_ref().is_none_or(|job| *job == last.job);
-        if same_job && last.unit == unit && last.problems == problems && *about == last.scenario {
+        let same_other = last.other.as_ref().map(|other| &other.scenario) == said.compare.as_ref();
+        if same_job && same_other && last.unit == unit && last.problems == problems && *about == last.scenario {
             return (last, false);
         }
         let about = about.clone();
-        match job {
-            Some(job) if !same_job => (Self::fresh(about, job, unit, problems), true),
-            _ if last.unit == unit => (Self { scenario: about, problems, ..last }, true),
-            _ => (Self { scenario: about, problems, ..last }.in_unit(unit), true),
-        }
+        let other = if same_other { last.other.clone() } else { said.compare.as_ref().map(Other::of) };
+        let answer = match job {
+            Some(job) if !same_job => Self::fresh(about, job, unit),
+            _ if last.unit == unit => Self { scenario: about, ..last },
+            _ => Self { scenario: about, ..last }.in_unit(unit),
+        };
+        (Self { problems, other, ..answer }, true)
     }
 
-    fn fresh(scenario: Scenario, job: Job, unit: MemoryUnit, problems: Vec<FieldError>) -> Self {
+    fn fresh(scenario: Scenario, job: Job, unit: MemoryUnit) -> Self {
         let estimate = estimate(&job);
         let count = gpu_count(&job, unit);
         let scale = Scale::of(unit, estimate.total(), estimate.capacity);
         let (fixes, inverse) = (fixes(&job, &estimate, &count), inverse(&job));
-        Self { scenario, job, unit, scale, estimate, count, fixes, inverse, problems }
+        Self { scenario, job, unit, scale, estimate, count, fixes, inverse, problems: Vec::new(), other: None }
     }
 
     /// The same answer with its amounts in another unit; reasons carry amounts too.
@@ -135,9 +143,9 @@ pub struct Plots {
 
 impl Plots {
     /// The curves of an answer, and whether they differ from the last ones.
-    pub fn of(answers: &Answers, other: Option<&Other>, look: Look, last: Option<Self>) -> (Self, bool) {
+    pub fn of(answers: &Answers, look: Look, last: Option<Self>) -> (Self, bool) {
         let (job, unit) = (&answers.job, answers.unit);
-        let other = other.and_then(Other::job);
+        let other = answers.other.as_ref().and_then(Other::job);
         let same_job = last.as_ref().is_some_and(|last| last.job == *job);
         let (seq, gpus) = match last {
             Some(last) if same_job && last.other.as_ref() == other && last.unit == unit && last.look == look => {
@@ -190,8 +198,9 @@ mod tests {
     use super::*;
     use crate::scenario::codec::decode;
 
-    fn scenario(link: &str) -> Scenario {
-        decode(link).scenario
+    fn scenario(link: &str) -> Snapshot {
+        let decoded = decode(link);
+        Snapshot { scenario: decoded.scenario, compare: decoded.compare }
     }
 
     const LOOK: Look = Look { log: true, size: (412, 254) };
@@ -201,12 +210,12 @@ mod tests {
         let first = scenario("v1&m=llama3-8b&n=8");
         let (answers, changed) = Answers::of(&first, None);
         assert!(changed);
-        let (plots, _) = Plots::of(&answers, None, LOOK, None);
+        let (plots, _) = Plots::of(&answers, LOOK, None);
         let (answers, changed) = Answers::of(&first, Some(answers));
-        assert!(!changed && !Plots::of(&answers, None, LOOK, Some(plots.clone())).1);
+        assert!(!changed && !Plots::of(&answers, LOOK, Some(plots.clone())).1);
         let (answers, changed) = Answers::of(&scenario("v1&m=llama3-8b&n=16"), Some(answers));
         assert!(changed && answers.job.layout().world_size() == 16);
-        assert!(Plots::of(&answers, None, LOOK, Some(plots)).1);
+        assert!(Plots::of(&answers, LOOK, Some(plots)).1);
     }
 
     #[test]

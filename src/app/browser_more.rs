@@ -13,7 +13,7 @@ use web_sys::{
     IntersectionObserverInit, MessageEvent, Worker,
 };
 
-use super::browser::{focus, patch_inside};
+use super::browser::{focus, on_rest, patch_inside};
 use super::markup::Html;
 use super::more::slot;
 use super::more::wire::{READY, Reply, Request, What};
@@ -152,15 +152,14 @@ struct Panel {
 /// Fills the element with that id, and keeps it up to date while it is near the part in sight.
 pub fn keep_panel(state: State, what: What, id: &'static str) {
     let panel = Rc::new(Panel { state, what, id, near: Cell::new(false), due: Cell::new(true) });
-    Effect::new(move |first: Option<()>| {
-        state.rested.track();
-        if first.is_none() {
-            Rc::clone(&panel).watch();
-        } else {
+    Rc::clone(&panel).watch();
+    on_rest(
+        state,
+        Rc::new(move || {
             panel.is_due();
             Rc::clone(&panel).follow();
-        }
-    });
+        }),
+    );
 }
 
 impl Panel {

@@ -424,20 +424,19 @@ mod tests {
         let look = Look { log: true, size: (412, 254) };
         let of = |link: &str| {
             let (scenario, answers) = (decode(link).scenario, answers(link));
-            let plots = Plots::of(&answers, None, look, None).0;
+            let plots = Plots::of(&answers, look, None).0;
             let open = ["fold-0", "ledger/Weights", "twin-seq"].map(str::to_owned).to_vec();
             let ui = Ui { open, ..Ui::default() };
-            let unit = answers.unit;
             [
                 top_bar::top_bar(&scenario, &ui),
                 verdict::verdict(&answers, &ui),
-                bar::stack(&answers, None, 848),
+                bar::stack(&answers, 848),
                 fixes::fixes(&answers),
                 ledger::ledger(&answers, &ui),
                 cost::cost(&answers),
                 controls::section(1, &scenario, &answers, &ui),
                 controls::fold(0, &scenario, &answers, &ui),
-                curves::panel(&plots, Axis::SeqLength, [None; 2], unit, &ui),
+                curves::panel(&plots, Axis::SeqLength, &answers, &ui),
                 curves::picture(&plots, Axis::SeqLength),
                 curves::picture(&plots, Axis::Gpus),
             ]

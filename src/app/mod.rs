@@ -38,6 +38,8 @@ mod reading;
 mod shelf;
 #[cfg(target_arch = "wasm32")]
 pub mod state;
+#[cfg(target_arch = "wasm32")]
+mod typing;
 
 #[cfg(target_arch = "wasm32")]
 pub use browser_worker::start as answer_questions;

@@ -3,7 +3,9 @@
 use leptos::prelude::*;
 use web_sys::Element;
 
+use super::answers::Answers;
 use super::browser_more::keep_panel;
+use super::history::Snapshot;
 use super::markup::Html;
 use super::more::wire::What;
 use super::panels::{
@@ -12,10 +14,9 @@ use super::panels::{
 use super::shelf::Shelf;
 use super::state::{Dialog, State};
 use super::ui::Ui;
-use super::{actions, browser, fields, reading};
+use super::{actions, browser, reading, typing};
 use crate::planner::Axis;
 use crate::scenario::codec::decode;
-use crate::scenario::field_of_key;
 
 /// Starts the page in the element `app`.
 pub fn start() {
@@ -31,7 +32,7 @@ pub fn start() {
 #[component]
 pub fn App() -> impl IntoView {
     let decoded = decode(&browser::fragment());
-    let state = State::new(decoded.scenario, decoded.compare, Ui { printed_at: now(), ..Ui::default() });
+    let state = State::new(decoded.scenario, decoded.compare, Ui::default());
     for notice in decoded.notices {
         state.tell(notice, true);
     }
@@ -40,12 +41,12 @@ pub fn App() -> impl IntoView {
     Shelf(state).open_up();
     resize(state);
     browser::on_resize(move || resize(state));
-    browser::before_print(move || state.page(|ui| ui.printed_at = now()));
     browser::keep_link(state);
     browser::on_link_change(move |link| follow(state, &link));
     browser::on_undo_keys(move || state.undo(), move || state.redo());
     actions::listen(state);
     reading::listen(state);
+    typing::listen(state);
     browser::announce(Box::new(move || state.answers.with(|answers| state.ui.with(|ui| verdict::spoken(answers, ui)))));
     if let Some(root) = browser::root() {
         browser::patch_inside(&root, &frame::first_screen());
@@ -73,53 +74,51 @@ fn later(state: State, action: impl FnOnce() + 'static) {
     });
 }
 
+/// What writes a part of the page.
+type Part = fn(&Snapshot, &Answers, &Ui) -> Html;
+
 /// Keeps a part what its function says.
-fn show(state: State, name: &'static str, html: impl Fn() -> Html + 'static) {
-    browser::show(name, Box::new(html), |_, _| {}, state);
+fn show(state: State, name: &'static str, part: Part) {
+    show_then(state, name, part, |_| {});
+}
+
+fn show_then(state: State, name: &'static str, part: Part, changed: fn(&Element)) {
+    let html = move || state.said.with(|said| state.answers.with(|answers| state.ui.with(|ui| part(said, answers, ui))));
+    browser::show(name, Box::new(html), changed);
 }
 
 fn answer(state: State) {
-    show(state, "bar", move || state.scenario.with(|scenario| state.ui.with(|ui| top_bar::top_bar(scenario, ui))));
-    show(state, "notices", move || state.ui.with(notices::notices));
-    show(state, "strip", move || state.answers.with(verdict::strip));
-    show(state, "verdict", move || state.answers.with(|answers| state.ui.with(|ui| verdict::verdict(answers, ui))));
-    show(state, "stack", move || {
-        let width = state.ui.with(|ui| ui.bar_width);
-        state.answers.with(|answers| state.other.with(|other| bar::stack(answers, other.as_ref(), width)))
-    });
-    show(state, "fixes", move || state.answers.with(fixes::fixes));
+    show(state, "bar", |said, _, ui| top_bar::top_bar(&said.scenario, ui));
+    show(state, "notices", |_, _, ui| notices::notices(ui));
+    show(state, "strip", |_, answers, _| verdict::strip(answers));
+    show(state, "verdict", |_, answers, ui| verdict::verdict(answers, ui));
+    show(state, "stack", |_, answers, ui| bar::stack(answers, ui.bar_width));
+    show(state, "fixes", |_, answers, _| fixes::fixes(answers));
 }
 
-const SECTIONS: [&str; 3] = ["group-0", "group-1", "group-2"];
-const FOLDS: [&str; 7] = ["fold-0", "fold-1", "fold-2", "fold-3", "fold-4", "fold-5", "fold-6"];
+/// The parts of the form, with their inputs.
+const FORM: [(&str, Part); 10] = [
+    ("group-0", |said, answers, ui| controls::section(0, &said.scenario, answers, ui)),
+    ("group-1", |said, answers, ui| controls::section(1, &said.scenario, answers, ui)),
+    ("group-2", |said, answers, ui| controls::section(2, &said.scenario, answers, ui)),
+    ("fold-0", |said, answers, ui| controls::fold(0, &said.scenario, answers, ui)),
+    ("fold-1", |said, answers, ui| controls::fold(1, &said.scenario, answers, ui)),
+    ("fold-2", |said, answers, ui| controls::fold(2, &said.scenario, answers, ui)),
+    ("fold-3", |said, answers, ui| controls::fold(3, &said.scenario, answers, ui)),
+    ("fold-4", |said, answers, ui| controls::fold(4, &said.scenario, answers, ui)),
+    ("fold-5", |said, answers, ui| controls::fold(5, &said.scenario, answers, ui)),
+    ("fold-6", |said, answers, ui| controls::fold(6, &said.scenario, answers, ui)),
+];
 
 fn form(state: State) {
-    show(state, "mode", move || controls::mode_switch(state.scenario.with(crate::scenario::Scenario::mode)));
-    for (index, name) in SECTIONS.into_iter().enumerate() {
-        fill(state, name, index, controls::section);
+    show(state, "mode", |said, _, _| controls::mode_switch(said.scenario.mode()));
+    for (name, part) in FORM {
+        show_then(state, name, part, browser::fill_inputs);
     }
-    for (index, name) in FOLDS.into_iter().enumerate() {
-        fill(state, name, index, controls::fold);
-    }
-}
-
-/// What writes a part of the form.
-type FormPart = fn(usize, &crate::scenario::Scenario, &super::answers::Answers, &Ui) -> Html;
-
-/// A part of the form, with its inputs.
-fn fill(state: State, name: &'static str, index: usize, part: FormPart) {
-    let html = move || {
-        state.scenario.with(|scenario| state.answers.with(|answers| state.ui.with(|ui| part(index, scenario, answers, ui))))
-    };
-    browser::show(name, Box::new(html), make_inputs, state);
-}
-
-fn make_inputs(state: State, element: &Element) {
-    browser::make_inputs(state, element, |state, key| Some(fields::input(state, field_of_key(&key)?)));
 }
 
 fn plots(state: State) {
-    show(state, "tabs", move || state.ui.with(curves::tabs));
+    show(state, "tabs", |_, _, ui| curves::tabs(ui));
     plot(state, Axis::SeqLength, ["curve-seq", "svg-seq", "cursor-seq"]);
     plot(state, Axis::Gpus, ["curve-gpus", "svg-gpus", "cursor-gpus"]);
     // Without a frame of the same size the charts find their room once they are on the page.
@@ -127,22 +126,18 @@ fn plots(state: State) {
 }
 
 fn plot(state: State, axis: Axis, [panel, picture, line]: [&'static str; 3]) {
-    show(state, panel, move || {
-        let (cursors, unit) = (state.cursors.get(), state.answers.with(|answers| answers.unit));
-        state.plots.with(|plots| state.ui.with(|ui| curves::panel(plots, axis, cursors, unit, ui)))
-    });
+    let html = move || {
+        state.plots.with(|plots| state.answers.with(|answers| state.ui.with(|ui| curves::panel(plots, axis, answers, ui))))
+    };
+    browser::show(panel, Box::new(html), |_| {});
     later(state, move || {
-        show(state, picture, move || state.plots.with(|plots| curves::picture(plots, axis)));
-        browser::place_cursor(
-            line,
-            Box::new(move || {
-                let cursor = curves::cursor(state.cursors.get(), axis);
-                state.plots.with(|plots| curves::left(plots.along(axis), cursor))
-            }),
-        );
+        let html = move || state.plots.with(|plots| curves::picture(plots, axis));
+        browser::show(picture, Box::new(html), |_| {});
+        let cursor = move || state.ui.with(|ui| curves::cursor(ui.cursors, axis));
+        browser::place_cursor(line, Box::new(move || state.plots.with(|plots| curves::left(plots.along(axis), cursor()))));
         browser::announce(Box::new(move || {
-            let (cursor, unit) = (curves::cursor(state.cursors.get(), axis), state.answers.with(|answers| answers.unit));
-            state.plots.with(|plots| curves::spoken(plots.along(axis), cursor, unit))
+            let unit = state.answers.with(|answers| answers.unit);
+            state.plots.with(|plots| curves::spoken(plots.along(axis), cursor(), unit))
         }));
     });
 }
@@ -151,54 +146,34 @@ fn table(state: State) {
     for (name, html) in [("below", frame::below as fn() -> Html), ("foot", frame::foot), ("dialogs", frame::dialogs)] {
         browser::put(name, &html());
     }
-    show(state, "ledger", move || state.answers.with(|answers| state.ui.with(|ui| ledger::ledger(answers, ui))));
-    show(state, "cost", move || state.answers.with(cost::cost));
+    show(state, "ledger", |_, answers, ui| ledger::ledger(answers, ui));
+    show(state, "cost", |_, answers, _| cost::cost(answers));
 }
 
 fn rest(state: State) {
-    show(state, "saved", move || state.ui.with(|ui| saved::saved(ui, browser::local_date)));
-    show(state, "compare", move || {
-        state.scenario.with(|scenario| {
-            state.answers.with(|answers| state.other.with(|other| compare::compare(scenario, answers, other.as_ref())))
-        })
-    });
-    show(state, "toast", move || state.ui.with(notices::toast));
+    show(state, "saved", |_, _, ui| saved::saved(ui, browser::local_date));
+    show(state, "compare", |said, answers, _| compare::compare(said, answers));
+    show(state, "toast", |_, _, ui| notices::toast(ui));
     keep_panel(state, What::Methods, "methods");
     keep_panel(state, What::Evidence, "evidence");
-    print(state);
-    let is_open = move |dialog: Dialog| state.ui.with(|ui| ui.dialog == Some(dialog));
-    show(state, "in-share", move || {
-        let link = is_open(Dialog::Share).then(|| browser::link_to(&browser::current_fragment(state)));
-        dialogs::share::share(link.as_deref(), state.ui.with(|ui| ui.copied))
+    write_printed(state);
+    browser::before_print(move || write_printed(state));
+    show(state, "printed-link", |said, _, ui| {
+        printed::printed_link(&browser::link_to(&browser::fragment_of(said)), &ui.printed_at)
     });
-    show(state, "in-paste", move || state.ui.with(|ui| dialogs::paste::paste(is_open(Dialog::Paste).then_some(&ui.pasted))));
-    show(state, "in-save", move || {
-        if is_open(Dialog::Save) {
-            state.scenario.with(|scenario| dialogs::save::save(Some(scenario)))
-        } else {
-            dialogs::save::save(None)
-        }
+    show(state, "in-share", |said, _, ui| {
+        let link = (ui.dialog == Some(Dialog::Share)).then(|| browser::link_to(&browser::fragment_of(said)));
+        dialogs::share::share(link.as_deref(), ui.copied)
     });
+    show(state, "in-paste", |_, _, ui| dialogs::paste::paste((ui.dialog == Some(Dialog::Paste)).then_some(&ui.pasted)));
+    show(state, "in-save", |said, _, ui| dialogs::save::save((ui.dialog == Some(Dialog::Save)).then_some(&said.scenario)));
     browser::keep_dialogs(Box::new(move || state.ui.with(|ui| ui.dialog.map(dialogs::id_of).unwrap_or_default())));
 }
 
 /// Only paper shows it: all inputs are written when the page is printed, the link with every change.
-fn print(state: State) {
-    let printed_at = Memo::new(move |_| state.ui.with(|ui| ui.printed_at.clone()));
-    show(state, "printed", move || {
-        printed_at.track();
-        state.scenario.with_untracked(printed::printed)
-    });
-    later(state, move || {
-        show(state, "printed-link", move || {
-            printed_at.with(|when| printed::printed_link(&browser::link_to(&browser::current_fragment(state)), when))
-        });
-    });
-}
-
-/// This moment as the reader writes it.
-fn now() -> String {
-    browser::local_date(browser::clock_ms())
+fn write_printed(state: State) {
+    browser::put("printed", &printed::printed(&state.scenario_now()));
+    state.page(|ui| ui.printed_at = browser::local_date(browser::clock_ms()));
 }
 
 /// Takes over the sizes that the charts have on the page.

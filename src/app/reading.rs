@@ -22,22 +22,17 @@ pub fn listen(state: State) {
             move_to(state, axis(&word), None);
         }
     });
-    let dragging = StoredValue::new(false);
     browser::on("pointerdown", move |event| {
         if let Some((plot, axis)) = plot_of(event) {
             browser::capture_pointer(&plot, event);
-            dragging.set_value(true);
             point_at(state, axis, &plot, event, true);
         }
     });
     browser::on("pointermove", move |event| {
         if let Some((plot, axis)) = plot_of(event) {
-            point_at(state, axis, &plot, event, dragging.get_value());
+            point_at(state, axis, &plot, event, browser::is_captured(&plot, event));
         }
     });
-    for end in ["pointerup", "pointercancel"] {
-        browser::on(end, move |_| dragging.set_value(false));
-    }
     browser::on("pointerleave", move |event| {
         if let Some(word) = browser::of_target(event, "data-curve") {
             move_to(state, axis(&word), None);
@@ -53,14 +48,10 @@ fn plot_of(event: &Event) -> Option<(Element, Axis)> {
 }
 
 fn move_to(state: State, axis: Axis, point: Option<usize>) {
-    let mut cursors = state.cursors.get_untracked();
-    match axis {
-        Axis::SeqLength => cursors[0] = point,
-        Axis::Gpus => cursors[1] = point,
-    }
-    if cursors != state.cursors.get_untracked() {
-        state.cursors.set(cursors);
-    }
+    state.page(|ui| match axis {
+        Axis::SeqLength => ui.cursors[0] = point,
+        Axis::Gpus => ui.cursors[1] = point,
+    });
 }
 
 fn point_at(state: State, axis: Axis, plot: &Element, event: &Event, dragging: bool) {
@@ -82,7 +73,7 @@ fn take(state: State, axis: Axis) {
         Axis::SeqLength if state.scenario_now().mode() == Mode::Serve => FieldId::ContextLength,
         Axis::SeqLength => FieldId::SeqLength,
     };
-    let cursor = cursor(state.cursors.get_untracked(), axis);
+    let cursor = cursor(state.page_now().cursors, axis);
     let point = state.plots.with_untracked(|plots| {
         let plot = plots.along(axis);
         plot.curve.points.get(index(plot, cursor)).map(|point| (point.x, point.layout.t()))
@@ -95,7 +86,7 @@ fn take(state: State, axis: Axis) {
 }
 
 fn key(state: State, axis: Axis, event: &Event) {
-    let cursor = cursor(state.cursors.get_untracked(), axis);
+    let cursor = cursor(state.page_now().cursors, axis);
     let (now, last) = state.plots.with_untracked(|plots| {
         let plot = plots.along(axis);
         (index(plot, cursor), plot.curve.points.len().saturating_sub(1))

@@ -67,7 +67,7 @@ impl Shelf {
 
     /// Saves what is shown under a name of its own.
     pub fn add(self, name: &str) {
-        let link = browser::fragment_now(self.0);
+        let link = browser::fragment_of(&self.0.said_now());
         let name = if name.trim().is_empty() { about(&self.0.scenario_now()) } else { name.trim().to_owned() };
         let record = SavedScenario { id: browser::new_id(), name, saved_at_ms: browser::clock_ms(), revision: 1, link };
         self.keep(&record, "Saved in this browser");

@@ -1,5 +1,6 @@
 //! What the page remembers besides the scenario: what is open, half typed, said. No browser in here.
 
+use super::fields::picker::Picker;
 use super::panels::dialogs::paste::Pasted;
 use crate::planner::Axis;
 use crate::scenario::records::SavedScenario;
@@ -67,6 +68,8 @@ pub struct Ui {
     pub unread: Vec<Unread>,
     /// What was typed for a field's present value, such as `4k`; gone as soon as the value changes elsewhere.
     pub typed: Option<(FieldId, String, Value)>,
+    /// The list of models or accelerators that is open.
+    pub picker: Option<Picker>,
     /// Messages about the page.
     pub notices: Vec<Notice>,
     /// The message at the bottom.
@@ -95,6 +98,10 @@ pub struct Ui {
     pub copied: Option<bool>,
     /// When the page was last printed, or opened.
     pub printed_at: String,
+    /// The points that are read on the curves by length and by GPUs, while they are not the scenario's own.
+    pub cursors: [Option<usize>; 2],
+    /// The last number given to a message.
+    pub last_id: u64,
 }
 
 impl Default for Ui {
@@ -102,6 +109,7 @@ impl Default for Ui {
         Self {
             unread: Vec::new(),
             typed: None,
+            picker: None,
             notices: Vec::new(),
             toast: None,
             steps: (false, false),
@@ -116,11 +124,19 @@ impl Default for Ui {
             pasted: Pasted::default(),
             copied: None,
             printed_at: String::new(),
+            cursors: [None; 2],
+            last_id: 0,
         }
     }
 }
 
 impl Ui {
+    /// A number that no message had.
+    pub fn next_id(&mut self) -> u64 {
+        self.last_id = self.last_id.saturating_add(1);
+        self.last_id
+    }
+
     /// Whether that is open.
     pub fn is_open(&self, name: &str) -> bool {
         self.open.iter().any(|known| known == name)

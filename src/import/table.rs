@@ -397,7 +397,7 @@ pub(super) static KINDS: [Kind; 48] = [
         names: &["cohere2"],
         class: "Cohere2",
 
-        sizes: Sizes::of([8192, 22_528], 40, 64, 256_000, 8192).head(128),
+        sizes: Sizes::of([8192, 22_528], 40, 64, 256_000, 8192),
         window: Window::AllButEvery { period: 4, window: 4096 },
         ..COHERE
     },
@@ -432,7 +432,7 @@ pub(super) static KINDS: [Kind; 48] = [
     Kind {
         names: &["nemotron"],
         class: "Nemotron",
-        sizes: Sizes::of([6144, 24_576], 32, 48, 256_000, 4096).head(128),
+        sizes: Sizes::of([6144, 24_576], 32, 48, 256_000, 4096),
         act: HiddenAct::Relu2,
         rotary_percent: 50,
         attention_bias: ATTENTION_BIAS,

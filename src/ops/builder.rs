@@ -19,6 +19,8 @@ pub struct Lowering<'a> {
     pub concurrent_sequences: u64,
     /// Format of weights.
     pub parameter: DType,
+    /// Format in which the model was made, and which its buffers keep: that of weights unless they are gathered in another.
+    pub made_in: DType,
     /// Format of activations.
     pub activation: DType,
     /// Format of cached keys and values.
@@ -45,6 +47,7 @@ impl<'a> Lowering<'a> {
             context_length: 1,
             concurrent_sequences: 0,
             parameter: DType::Bf16,
+            made_in: DType::Bf16,
             activation: DType::Bf16,
             kv_cache: DType::Bf16,
             kernels: Kernels::Fused,

@@ -14,10 +14,10 @@ use leptos::prelude::*;
 use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{Element, Event, HtmlElement, KeyboardEvent};
 
-pub use self::parts::{announce, keep_dialogs, keep_link, make_inputs, place_cursor, put, rested, show};
+pub use self::parts::{announce, fill_inputs, keep_dialogs, keep_link, on_rest, place_cursor, put, show};
 pub use self::patch::patch_inside;
 pub use self::storage::{forget, is_dark, new_id, on_storage_change, save, saved, saved_theme, set_theme, stored, switch_theme};
-use super::state::State;
+use super::history::Snapshot;
 use crate::scenario::codec::{encode, encode_pair};
 
 /// How long the scenario rests before its link is written: Safari allows about 100 writes in 30 seconds.
@@ -101,18 +101,11 @@ pub fn link_to(fragment: &str) -> String {
 }
 
 /// The link of what is shown.
-pub fn current_fragment(state: State) -> String {
-    state.scenario.with(|scenario| {
-        state.compare.with(|other| match other {
-            Some(other) => encode_pair(scenario, other),
-            None => encode(scenario),
-        })
-    })
-}
-
-/// The same outside of anything that follows it.
-pub fn fragment_now(state: State) -> String {
-    untrack(|| current_fragment(state))
+pub fn fragment_of(said: &Snapshot) -> String {
+    match &said.compare {
+        Some(other) => encode_pair(&said.scenario, other),
+        None => encode(&said.scenario),
+    }
 }
 
 /// From now on the scenario's link, once it rests, stands in the address bar.
@@ -255,8 +248,31 @@ pub fn key_of(event: &Event) -> Option<String> {
     event.dyn_ref::<KeyboardEvent>().map(KeyboardEvent::key)
 }
 
-/// What stands in the input that an event is about, or in the one with that id.
-pub fn value_of(id: &str) -> String {
+/// A property of the element that an event is about.
+fn property(event: &Event, name: &str) -> JsValue {
+    let target = event.target().map(JsValue::from).unwrap_or_default();
+    js_sys::Reflect::get(&target, &JsValue::from_str(name)).unwrap_or_default()
+}
+
+/// What stands in the input that an event is about.
+pub fn value_of(event: &Event) -> String {
+    property(event, "value").as_string().unwrap_or_default()
+}
+
+/// Whether the box that an event is about is ticked.
+pub fn is_checked(event: &Event) -> bool {
+    property(event, "checked").is_truthy()
+}
+
+/// Selects everything in the input that an event is about.
+pub fn select_all(event: &Event) {
+    if let Some(input) = event.target().and_then(|target| target.dyn_into::<web_sys::HtmlInputElement>().ok()) {
+        input.select();
+    }
+}
+
+/// What stands in the input with that id.
+pub fn value_in(id: &str) -> String {
     let input = document().get_element_by_id(id).and_then(|element| element.dyn_into::<web_sys::HtmlInputElement>().ok());
     input.map(|input| input.value()).unwrap_or_default()
 }
@@ -271,6 +287,11 @@ pub fn pointer_share(element: &Element, event: &Event) -> Option<f64> {
     let event = event.dyn_ref::<web_sys::PointerEvent>()?;
     let area = element.get_bounding_client_rect();
     (area.width() > 0.0).then(|| (f64::from(event.client_x()) - area.left()) / area.width())
+}
+
+/// Whether the pointer was pressed on this element and not released since.
+pub fn is_captured(element: &Element, event: &Event) -> bool {
+    event.dyn_ref::<web_sys::PointerEvent>().is_some_and(|event| element.has_pointer_capture(event.pointer_id()))
 }
 
 /// Keeps pointer events on this element until the button is released.

@@ -1,15 +1,15 @@
 //! The leaves of the page: effects that put what is known in place, and nothing else.
 
-use std::any::Any;
 use std::cell::RefCell;
+use std::rc::Rc;
 
 use gloo_timers::callback::Timeout;
 use leptos::prelude::*;
-use wasm_bindgen::JsCast;
+use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{Element, HtmlDialogElement, HtmlElement};
 
 use super::patch::{patch, shown};
-use super::{current_fragment, link_is_written, link_rests};
+use super::{fragment_of, link_is_written, link_rests};
 use crate::app::markup::Html;
 use crate::app::state::State;
 
@@ -36,7 +36,7 @@ fn place(name: &str) -> Option<Element> {
 }
 
 /// Keeps a part of the page what the HTML says; calls back after each change of it.
-pub fn show(name: &'static str, html: Box<dyn Fn() -> Html>, changed: fn(State, &Element), state: State) {
+pub fn show(name: &'static str, html: Box<dyn Fn() -> Html>, changed: fn(&Element)) {
     let Some(element) = place(name) else { return };
     let mut last = shown(&element);
     let mut first = true;
@@ -44,31 +44,25 @@ pub fn show(name: &'static str, html: Box<dyn Fn() -> Html>, changed: fn(State, 
         let html = html();
         if std::mem::take(&mut first) || html.as_str() != last.as_str() {
             patch(&element, &mut last, &html);
-            untrack(|| changed(state, &element));
+            changed(&element);
         }
     }));
 }
 
-thread_local! {
-    /// Places with the components mounted in them.
-    static MOUNTED: RefCell<Vec<(Element, Box<dyn Any>)>> = const { RefCell::new(Vec::new()) };
-}
-
-/// Mounts an input in each place below an element that has none yet, and lets go of those that have left the page.
-pub fn make_inputs(state: State, element: &Element, make: fn(State, String) -> Option<AnyView>) {
-    let gone: Vec<_> = MOUNTED.with_borrow_mut(|mounted| mounted.extract_if(.., |(place, _)| !place.is_connected()).collect());
-    drop(gone);
-    let Ok(places) = element.query_selector_all("[data-own^=input-]") else { return };
-    for place in (0..places.length()).filter_map(|index| places.get(index)?.dyn_into::<HtmlElement>().ok()) {
-        let known = MOUNTED.with_borrow(|mounted| mounted.iter().any(|(known, _)| known.is_same_node(Some(&place))));
-        let name = place.get_attribute("data-own").unwrap_or_default();
-        let Some(key) = name.strip_prefix("input-").filter(|_| !known).map(str::to_owned) else { continue };
-        let Some(owner) = &state.owner else { continue };
-        // What the HTML showed until here goes.
-        place.set_inner_html("");
-        let parent = place.clone();
-        let handle = owner.with(|| leptos::mount::mount_to(parent, move || make(state, key)));
-        MOUNTED.with_borrow_mut(|mounted| mounted.push((place.into(), Box::new(handle))));
+/// Puts what should stand in the inputs below an element into them. It is a property of theirs, which HTML cannot change.
+pub fn fill_inputs(element: &Element) {
+    let Ok(inputs) = element.query_selector_all("[data-now]") else { return };
+    for input in (0..inputs.length()).filter_map(|index| inputs.get(index)?.dyn_into::<Element>().ok()) {
+        let now = JsValue::from_str(&input.get_attribute("data-now").unwrap_or_default());
+        let (name, now) = match input.get_attribute("type").as_deref() {
+            Some("checkbox") => ("checked", JsValue::from_bool(now == "true")),
+            _ => ("value", now),
+        };
+        let name = JsValue::from_str(name);
+        // Writing the same text again would move the caret.
+        if js_sys::Reflect::get(&input, &name).is_ok_and(|shown| shown != now) {
+            let _ = js_sys::Reflect::set(&input, &name, &now);
+        }
     }
 }
 
@@ -90,7 +84,7 @@ pub fn keep_link(state: State) {
     link_is_written();
     let mut first = true;
     effect(Box::new(move || {
-        let link = current_fragment(state);
+        let link = state.said.with(fragment_of);
         if !std::mem::take(&mut first) {
             link_rests(link);
         }
@@ -135,20 +129,16 @@ pub fn keep_dialogs(id: Box<dyn Fn() -> String>) {
     }));
 }
 
-/// Counts up once what `watch` reads has rested: what stands far below the answer follows then, so that the answer paints sooner.
-pub fn rested(watch: impl Fn() + 'static) -> ReadSignal<u32> {
-    thread_local! {
-        static PENDING: RefCell<Option<Timeout>> = const { RefCell::new(None) };
-    }
-    let count = RwSignal::new(0_u32);
+/// Calls back once the answer has rested after a change: what stands far below it follows then, so that the answer paints sooner.
+pub fn on_rest(state: State, action: Rc<dyn Fn()>) {
+    let pending = RefCell::new(None);
     let mut first = true;
     effect(Box::new(move || {
-        watch();
+        state.answers.track();
         if std::mem::take(&mut first) {
             return;
         }
-        let timer = Timeout::new(REST_MS, move || count.update(|count| *count = count.wrapping_add(1)));
-        PENDING.with_borrow_mut(|pending| *pending = Some(timer));
+        let action = Rc::clone(&action);
+        pending.replace(Some(Timeout::new(REST_MS, move || action())));
     }));
-    count.read_only()
 }

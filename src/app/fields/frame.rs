@@ -1,5 +1,6 @@
-//! What every input has around it: label, help, error. The input itself is a component of its own in the place left for it.
+//! An input with everything around it: label, help, error.
 
+use super::input::input;
 use crate::app::answers::Answers;
 use crate::app::markup::{Html, flag, html, word_of};
 use crate::app::ui::Ui;
@@ -7,15 +8,15 @@ use crate::scenario::{Field, FieldDefault, FieldId, FieldKind, Scenario, Value, 
 
 /// A problem of one field: what is wrong, and a value that would be right.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Problem {
+struct Problem {
     /// One sentence.
-    pub message: String,
+    message: String,
     /// Button text and value.
-    pub way_out: Option<(String, Value)>,
+    way_out: Option<(String, Value)>,
 }
 
 /// The problem of that field: text that cannot be read, or a value that does not go with the others.
-pub fn problem_of(id: FieldId, scenario: &Scenario, answers: &Answers, ui: &Ui) -> Option<Problem> {
+fn problem_of(id: FieldId, scenario: &Scenario, answers: &Answers, ui: &Ui) -> Option<Problem> {
     if let Some(unread) = ui.unread_of(id) {
         let value = scenario.get(id);
         return Some(Problem {
@@ -28,11 +29,11 @@ pub fn problem_of(id: FieldId, scenario: &Scenario, answers: &Answers, ui: &Ui) 
 }
 
 /// Ids of the help and error texts that describe an input.
-pub fn described_by(field: &Field, problem: bool) -> String {
+fn described_by(field: &Field, problem: bool) -> String {
     if problem { format!("e-{0} h-{0}", field.key) } else { format!("h-{}", field.key) }
 }
 
-/// Label, help button, the place of the input, help and error. The first field of a group, whose heading stands for its label, is wide.
+/// Label, help button, the input, help and error. The first field of a group, whose heading stands for its label, is wide.
 pub fn frame(field: &Field, wide: bool, scenario: &Scenario, answers: &Answers, ui: &Ui) -> Html {
     let problem = problem_of(field.id, scenario, answers, ui);
     let open = ui.is_open(&help_name(field));
@@ -54,7 +55,7 @@ pub fn frame(field: &Field, wide: bool, scenario: &Scenario, answers: &Answers, 
             &word_of(open),
             &field.key,
             &help_name(field),
-            &place(field),
+            &input(field, scenario, ui, &described_by(field, problem.is_some()), problem.is_some()),
             &help(field, open, scenario),
             &changed(field, scenario),
             &problem.map(|problem| error(field, &problem)),
@@ -65,20 +66,6 @@ pub fn frame(field: &Field, wide: bool, scenario: &Scenario, answers: &Answers, 
 /// The name under which a field's help is open.
 fn help_name(field: &Field) -> String {
     format!("help-{}", field.key)
-}
-
-/// Where the input is mounted.
-fn place(field: &Field) -> Html {
-    let template = match field.kind {
-        FieldKind::Flag => r#"<label class="field__check" data-own="input-{}"></label>"#,
-        FieldKind::Choice(_) => r#"<div class="field__box field__box--select" data-own="input-{}"></div>"#,
-        FieldKind::Model | FieldKind::Accelerator => {
-            r#"<div class="field__box field__box--select picker" data-own="input-{}"></div>"#
-        }
-        _ if field.unit.is_empty() => r#"<div class="field__box" data-own="input-{}"></div>"#,
-        _ => r#"<div class="field__box field__box--unit" data-own="input-{}"></div>"#,
-    };
-    html(template, &[&field.key])
 }
 
 /// What the field is, its range and its name in configuration files; hidden, it still describes the input to screen readers.
@@ -126,6 +113,7 @@ fn error(field: &Field, problem: &Problem) -> Html {
 #[cfg(test)]
 mod tests {
     use super::{described_by, frame, problem_of};
+    use crate::app::fields::picker::Picker;
     use crate::app::panels::tests::{answers, count, text};
     use crate::app::ui::{Ui, Unread};
     use crate::scenario::codec::decode;
@@ -134,15 +122,37 @@ mod tests {
     const LINK: &str = "v1&m=llama3-8b&n=8";
 
     #[test]
-    fn every_field_has_a_label_a_help_and_a_place() {
+    fn every_field_has_a_label_a_help_and_an_input() {
         let (scenario, answers) = (decode(LINK).scenario, answers(LINK));
         for field in fields() {
             let frame = frame(field, false, &scenario, &answers, &Ui::default());
             assert_eq!(count(&frame, &format!("id=\"h-{}\"", field.key)), 1);
-            assert_eq!(count(&frame, &format!("data-own=\"input-{}\"", field.key)), 1);
-            assert_eq!(count(&frame, " hidden>"), 1, "{}", field.key);
+            assert_eq!(count(&frame, &format!("id=\"f-{}\"", field.key)), 1);
+            assert_eq!(count(&frame, "class=\"field__help\" hidden>"), 1, "{}", field.key);
             assert!(text(&frame).contains(field.name), "{}", field.key);
         }
+    }
+
+    #[test]
+    fn every_input_says_what_should_stand_in_it() {
+        let mut scenario = decode(LINK).scenario;
+        scenario.set(FieldId::SequenceParallel, Value::Flag(true));
+        let now = |id: FieldId| {
+            let frame = frame(field(id), false, &scenario, &answers(LINK), &Ui::default());
+            frame.as_str().split("data-now=\"").nth(1).and_then(|rest| rest.split('"').next()).map(str::to_owned)
+        };
+        let said = [FieldId::Gpus, FieldId::Optimizer, FieldId::SequenceParallel, FieldId::FinalNorm, FieldId::Model].map(now);
+        assert_eq!(said.map(|text| text.expect("a value")), ["8", "adamw", "true", "true", "Llama 3 8B"]);
+    }
+
+    #[test]
+    fn a_list_is_open_for_one_field_at_a_time() {
+        let ui = Ui { picker: Some(Picker::new(FieldId::Accelerator)), ..Ui::default() };
+        let open = |id: FieldId| {
+            let frame = frame(field(id), false, &decode(LINK).scenario, &answers(LINK), &ui);
+            count(&frame, "aria-expanded=\"true\"")
+        };
+        assert_eq!((open(FieldId::Model), open(FieldId::Accelerator)), (0, 1));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The memory of one accelerator as one bar with the line of its capacity.
 
-use crate::app::answers::{Answers, Other};
+use crate::app::answers::Answers;
 use crate::app::markup::{Html, html};
 use crate::app::words::{Scale, accelerator_name, kinds, margin, model_name, percent};
 use crate::charts::{self, BarRow, BarView, Segment};
@@ -9,10 +9,10 @@ use crate::scenario::Scenario;
 use crate::units::to_f64;
 
 /// The bar for a column of that many CSS pixels, and what its parts are.
-pub fn stack(answers: &Answers, other: Option<&Other>, width: u16) -> Html {
+pub fn stack(answers: &Answers, width: u16) -> Html {
     html(
         r#"<figure id="stack" class="stack" data-own="stack"><div class="stack__chart" role="img" aria-label="{}">{}</div><ul class="stack__legend">{}</ul></figure>"#,
-        &[&spoken(answers), &Html::made(charts::bar(&bar_view(answers, other), width)), &legend(answers)],
+        &[&spoken(answers), &Html::made(charts::bar(&bar_view(answers), width)), &legend(answers)],
     )
 }
 
@@ -38,9 +38,9 @@ const fn swatch_id(kind: MemoryKind) -> &'static str {
 }
 
 /// One row, or two when a scenario is compared with another.
-fn bar_view(answers: &Answers, other: Option<&Other>) -> BarView {
+fn bar_view(answers: &Answers) -> BarView {
     let mut rows = vec![row(&answers.estimate, &answers.scenario, answers.scale, "A")];
-    if let Some((other, (_, estimate))) = other.and_then(|other| Some((other, other.answer.as_ref()?))) {
+    if let Some((other, (_, estimate))) = answers.other.as_ref().and_then(|other| Some((other, other.answer.as_ref()?))) {
         let scale = Scale::of(answers.unit, estimate.total(), estimate.capacity);
         rows.push(row(estimate, &other.scenario, scale, "B"));
     }
@@ -91,11 +91,11 @@ mod tests {
 
     #[test]
     fn one_bar_alone_and_two_when_compared() {
-        let answers = answers("v1&m=llama3-8b&n=8");
-        let alone = stack(&answers, None, 848);
+        let mut answers = answers("v1&m=llama3-8b&n=8");
+        let alone = stack(&answers, 848);
         assert_eq!(count(&alone, "chart-text-name"), 0);
-        let other = Other::of(&decode("v1&m=llama3-8b&n=16").scenario);
-        let both = stack(&answers, Some(&other), 848);
+        answers.other = Some(Other::of(&decode("v1&m=llama3-8b&n=16").scenario));
+        let both = stack(&answers, 848);
         assert_eq!(count(&both, "chart-text-name"), 2);
         assert_eq!(count(&both, "stack__item"), count(&alone, "stack__item"));
     }

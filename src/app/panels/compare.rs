@@ -1,6 +1,7 @@
 //! Two scenarios side by side.
 
 use crate::app::answers::{Answers, Other};
+use crate::app::history::Snapshot;
 use crate::app::markup::{Html, flag, html};
 use crate::app::words::{Scale, kinds};
 use crate::estimator::MemoryKind;
@@ -12,7 +13,8 @@ use crate::units::Bytes;
 type Line = (String, String, String, bool);
 
 /// Pin, swap, and the table of differences.
-pub fn compare(scenario: &Scenario, answers: &Answers, other: Option<&Other>) -> Html {
+pub fn compare(said: &Snapshot, answers: &Answers) -> Html {
+    let (scenario, other) = (&said.scenario, answers.other.as_ref());
     let pinned = other.is_some();
     html(
         r#"<div data-own="compare" data-testid="compare"><div class="section__head"><h2>Compare</h2><div class="section__tools"><button type="button" class="button" data-do="swap"{}>Swap A and B</button><button type="button" class="button" data-do="unpin"{}>Stop comparing</button><button type="button" class="button" data-testid="pin" data-do="pin"{}>Pin this one as B</button></div></div><p class="saved__empty"{}>Pin the scenario as B, then change A: both stand here, on the bar and on the curves, and one link carries both.</p>{}</div>"#,
@@ -85,28 +87,31 @@ fn result_lines(answers: &Answers, other: &Other) -> Vec<Line> {
 #[cfg(test)]
 mod tests {
     use super::compare;
-    use crate::app::answers::Other;
-    use crate::app::panels::tests::{answers, count, text};
+    use crate::app::answers::Answers;
+    use crate::app::history::Snapshot;
+    use crate::app::markup::Html;
+    use crate::app::panels::tests::{count, text};
     use crate::scenario::codec::decode;
+
+    fn table(a: &str, b: Option<&str>) -> Html {
+        let said = Snapshot { scenario: decode(a).scenario, compare: b.map(|b| decode(b).scenario) };
+        compare(&said, &Answers::of(&said, None).0)
+    }
 
     #[test]
     fn differences_come_with_both_values() {
         let (a, b) = ("v1&m=llama3-8b&n=8", "v1&m=llama3-8b&n=16");
-        let scenario = decode(a).scenario;
-        let alone = compare(&scenario, &answers(a), None);
+        let alone = table(a, None);
         assert_eq!((count(&alone, "<table"), count(&alone, " hidden")), (0, 2));
-        let both = compare(&scenario, &answers(a), Some(&Other::of(&decode(b).scenario)));
+        let both = table(a, Some(b));
         assert!(text(&both).contains("GPUs816"), "{}", text(&both));
         assert_eq!((count(&both, "<table"), count(&both, " hidden")), (1, 2));
-        let same = compare(&scenario, &answers(a), Some(&Other::of(&scenario)));
-        assert!(text(&same).contains("No input differs yet"));
+        assert!(text(&table(a, Some(a))).contains("No input differs yet"));
     }
 
     #[test]
     fn an_other_that_cannot_be_resolved_says_so() {
-        let scenario = decode("v1&m=llama3-8b&n=8").scenario;
-        let other = Other::of(&decode("v1&m=llama3-8b&n=8&tp=3").scenario);
-        let words = text(&compare(&scenario, &answers("v1&m=llama3-8b&n=8"), Some(&other)));
+        let words = text(&table("v1&m=llama3-8b&n=8", Some("v1&m=llama3-8b&n=8&tp=3")));
         assert!(words.contains("B has an input that needs a look"), "{words}");
     }
 }

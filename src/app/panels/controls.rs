@@ -159,7 +159,7 @@ mod tests {
             let all = sections.chain(folds).collect();
             for field in fields().iter().filter(|field| field.applies.in_mode(scenario.mode())) {
                 let elsewhere = matches!(field.id, FieldId::Mode | FieldId::Name | FieldId::MemoryUnit);
-                let places = count(&all, &format!("data-own=\"input-{}\"", field.key));
+                let places = count(&all, &format!("id=\"f-{}\"", field.key));
                 assert_eq!(places, usize::from(!elsewhere), "{} in {link}", field.key);
             }
         }
@@ -175,7 +175,7 @@ mod tests {
         let bad = "v1&m=llama3-8b&n=8&kv=7";
         let shown = fold(0, &decode(bad).scenario, &answers(bad), &Ui::default());
         assert!(text(&shown).starts_with("Architectureneeds a look"), "{}", text(&shown));
-        assert!(count(&shown, "data-own=\"input-kv\"") == 1 && count(&shown, " open>") == 1);
+        assert!(count(&shown, "id=\"f-kv\"") == 1 && count(&shown, " open>") == 1);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Memory against sequence length and against the number of GPUs.
 
-use crate::app::answers::{Plot, Plots};
+use crate::app::answers::{Answers, Plot, Plots};
 use crate::app::curve_view;
 use crate::app::markup::{Html, html, word_of};
 use crate::app::ui::Ui;
@@ -76,10 +76,11 @@ pub fn picture(plots: &Plots, axis: Axis) -> Html {
 }
 
 /// One curve: heading, place of the picture, reading, table of its points.
-pub fn panel(plots: &Plots, axis: Axis, cursors: Cursors, unit: MemoryUnit, ui: &Ui) -> Html {
+pub fn panel(plots: &Plots, axis: Axis, answers: &Answers, ui: &Ui) -> Html {
+    let unit = answers.unit;
     let plot = plots.along(axis);
     let curve = &plot.curve;
-    let index = index(plot, cursor(cursors, axis));
+    let index = index(plot, cursor(ui.cursors, axis));
     let (place, words) = curve_view::spoken(curve, index, unit);
     let x = |point: Option<&crate::planner::CurvePoint>| point.map_or(curve.current, |point| point.x).to_string();
     let word = word(axis);
@@ -153,7 +154,7 @@ mod tests {
     use crate::units::MemoryUnit;
 
     fn plots(link: &str) -> Plots {
-        Plots::of(&answers(link), None, Look { log: true, size: (412, 254) }, None).0
+        Plots::of(&answers(link), Look { log: true, size: (412, 254) }, None).0
     }
 
     #[test]
@@ -174,11 +175,11 @@ mod tests {
     fn the_table_is_written_when_it_is_open() {
         let plots = plots("v1&m=llama3-8b&n=8");
         let mut ui = Ui::default();
-        let closed = panel(&plots, Axis::Gpus, [None; 2], MemoryUnit::Gib, &ui);
+        let closed = panel(&plots, Axis::Gpus, &answers("v1&m=llama3-8b&n=8"), &ui);
         assert_eq!(count(&closed, "<tr>"), 0);
         assert!(text(&closed).contains("8 GPUs: "), "{}", text(&closed));
         ui.toggle("twin-gpus");
-        let open = panel(&plots, Axis::Gpus, [None; 2], MemoryUnit::Gib, &ui);
+        let open = panel(&plots, Axis::Gpus, &answers("v1&m=llama3-8b&n=8"), &ui);
         assert_eq!(count(&open, "<tr>"), plots.gpus.curve.points.len() + 1);
     }
 }

@@ -24,12 +24,14 @@ pub mod verdict;
 #[allow(clippy::expect_used, reason = "a failed expectation is a failed test")]
 pub(crate) mod tests {
     use crate::app::answers::Answers;
+    use crate::app::history::Snapshot;
     use crate::app::markup::Html;
     use crate::scenario::codec::decode;
 
     /// The answer to a link.
     pub fn answers(link: &str) -> Answers {
-        Answers::of(&decode(link).scenario, None).0
+        let decoded = decode(link);
+        Answers::of(&Snapshot { scenario: decoded.scenario, compare: decoded.compare }, None).0
     }
 
     /// How often something stands in the markup.

@@ -1,6 +1,6 @@
 //! The ledger at the peak: which storages are alive then, and how many of each.
 
-use super::{Mark, Played, by_kind, ledger_kind};
+use super::{Mark, Played, ledger_kind};
 use crate::config::{Family, Kernels};
 use crate::estimator::ledger::{Certainty, LineItem, MemoryKind, TensorLine};
 use crate::estimator::states::GATHERED_WEIGHTS;
@@ -20,33 +20,30 @@ struct About {
 pub(super) fn lines(played: &Played<'_>, mark: &Mark) -> Vec<LineItem> {
     let state = played.tape.state();
     let mut lines: Vec<LineItem> = Vec::with_capacity(32);
-    for (id, kind) in alive(&state, mark.segment.event) {
-        let Some(storage) = state.storages.get(id) else { continue };
-        let count = count(played, mark, storage, id);
+    let forward = state.segments.iter().find(|segment| segment.when == When::Backward).map_or(0, |segment| segment.begins);
+    let retained = kinds_after(&state, forward);
+    for (id, (storage, kind)) in state.storages.iter().zip(kinds_after(&state, mark.segment.event)).enumerate() {
+        let Some(kind) = kind else { continue };
+        let kept = retained.get(id).copied().flatten().is_some();
+        let count = count(played, mark, storage, (id, kind, kept));
         add(&mut lines, &state, storage, (kind, count), about(played, mark, &state, storage, kind));
     }
-    if played.plan.stage.in_flight > 1 {
-        in_flight(played, &state, mark, &mut lines);
+    let others = played.plan.stage.in_flight.saturating_sub(1);
+    if others > 0 {
+        // The further micro-batches in flight keep what is alive when forward ends and was not before it.
+        for (storage, kind) in state.storages.iter().zip(retained).skip(played.before) {
+            let Some(kind) = kind else { continue };
+            let count = played.plan.times(storage.layer).saturating_mul(others);
+            add(&mut lines, &state, storage, (kind, count), about(played, mark, &state, storage, kind));
+        }
     }
     lines.retain(|line| line.bytes > Bytes::ZERO);
     lines.sort_by_key(|line| line.kind);
-    debug_assert_eq!(by_kind(&mark.peak).into_iter().sum::<Bytes>(), lines.iter().map(|line| line.bytes).sum());
     lines
 }
 
-/// What the further micro-batches in flight keep: everything that is alive when forward ends and was not before it.
-fn in_flight(played: &Played<'_>, state: &State, mark: &Mark, lines: &mut Vec<LineItem>) {
-    let others = played.plan.stage.in_flight.saturating_sub(1);
-    let ends = state.segments.iter().find(|segment| segment.when == When::Backward).map_or(0, |segment| segment.begins);
-    for (id, kind) in alive(state, ends) {
-        let Some(storage) = state.storages.get(id).filter(|_| id >= played.before) else { continue };
-        let count = played.plan.times(storage.layer).saturating_mul(others);
-        add(lines, state, storage, (kind, count), about(played, mark, state, storage, kind));
-    }
-}
-
-/// Storages alive after so many entries of the log, with their kind then.
-fn alive(state: &State, entries: usize) -> Vec<(usize, Kind)> {
+/// The kind of every storage after so many entries of the log; `None` for those that are not alive then.
+fn kinds_after(state: &State, entries: usize) -> Vec<Option<Kind>> {
     let mut kinds: Vec<Option<Kind>> = vec![None; state.storages.len()];
     for entry in state.log.iter().take(entries) {
         let (id, kind) = match entry {
@@ -58,17 +55,21 @@ fn alive(state: &State, entries: usize) -> Vec<(usize, Kind)> {
             *place = kind;
         }
     }
-    kinds.into_iter().enumerate().filter_map(|(id, kind)| Some((id, kind?))).collect()
+    kinds
 }
 
-/// How many of a storage there are at the peak, with the blocks that were not played.
-fn count(played: &Played<'_>, mark: &Mark, storage: &Storage, id: usize) -> u64 {
+/// How many of a storage there are at the peak, with the blocks that were not played; `kept`: whether it survives forward.
+fn count(played: &Played<'_>, mark: &Mark, storage: &Storage, (id, kind, kept): (usize, Kind, bool)) -> u64 {
     let own = played.plan.times(storage.layer);
     if id < played.before {
         return own;
     }
+    if !kept && kind != Kind::Gradient {
+        // On its way from one block to the next: there is one, however many blocks there are.
+        return 1;
+    }
     let (here, times) = (mark.segment.layer, mark.times);
-    if times <= 1 || mark.segment.when == When::Step {
+    if times <= 1 {
         return own;
     }
     // The peak is inside a repeated block: in its first repetition, or in its last.
@@ -77,9 +78,9 @@ fn count(played: &Played<'_>, mark: &Mark, storage: &Storage, id: usize) -> u64 
     if storage.layer == here {
         1
     } else if storage.layer + 1 == here {
-        // The block before stands for those that are still whole: all that forward has done, all that backward has not reached.
+        // The block before stands for those that are whole: all that forward has done, all that backward has not reached.
         own + if forward { done } else { times - 1 - done }
-    } else if storage.layer == here + 1 && !forward {
+    } else if storage.layer == here + 1 && kind == Kind::Gradient {
         // The block behind stands for those that backward is through with.
         own + done
     } else {

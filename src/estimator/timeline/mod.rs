@@ -158,7 +158,8 @@ impl<'a> Played<'a> {
         let mut marks = Vec::with_capacity(state.segments.len());
         for segment in state.segments.iter().filter(|segment| segment.when != When::Before) {
             let times = if segment.when == When::Step { 1 } else { self.plan.times(segment.layer) };
-            let more = grown(&beside, &segment.start, &segment.end, times - 1);
+            let mut more = grown(&beside, &segment.start, &segment.end, times - 1);
+            released_elsewhere(&state, segment, &self.plan, &mut more);
             let last = sum(&more) > sum(&beside);
             let at_peak = if last { &more } else { &beside };
             marks.push(Mark {
@@ -296,6 +297,23 @@ fn grown(beside: &Totals, start: &Totals, end: &Totals, times: u64) -> Totals {
         *more += (end - start) * i128::from(times);
     }
     more
+}
+
+/// Takes off what blocks alike made and this stretch frees far from them: cast weights that autocast kept for the whole forward.
+///
+/// What a block leaves to its neighbour is freed once for every repetition, there, and counted with the stretch.
+fn released_elsewhere(state: &State, segment: &Segment, plan: &Plan<'_>, beside: &mut Totals) {
+    let entries = state.log.get(segment.begins..segment.ends.max(segment.begins)).unwrap_or_default();
+    for entry in entries {
+        let Entry::Freed(id) = entry else { continue };
+        let Some(storage) = usize::try_from(*id).ok().and_then(|at| state.storages.get(at)) else { continue };
+        let others = plan.times(storage.layer).saturating_sub(1);
+        if others > 0 && storage.layer.abs_diff(segment.layer) > 1 {
+            if let Some(bytes) = beside.get_mut(storage.kind as usize) {
+                *bytes -= i128::from(storage.bytes) * i128::from(others);
+            }
+        }
+    }
 }
 
 fn plus(totals: &Totals, beside: &Totals) -> Totals {

@@ -130,11 +130,11 @@ impl Core {
         (product.merge(self.output[1], self.several_heads), output)
     }
 
-    /// `repeat_kv`.
+    /// `repeat_kv`: a copy for each group's query heads; one head alone is repeated without a copy.
     fn repeated<'t>(&self, x: &Var<'t>) -> Var<'t> {
         match self.repeat {
             Repeat::None => x.clone(),
-            Repeat::View => x.clone().for_all_heads(self.shapes.queries),
+            Repeat::View => x.clone().expand(self.shapes.queries),
             Repeat::Copy => x.clone().repeat(self.shapes.queries),
         }
     }

@@ -56,12 +56,12 @@ impl Attention {
         let output = || {
             tape.at("Output projection", sources::PYTORCH_AUTOGRAD);
             let names = ("output weight", model.attention_output_bias.then_some("output bias"));
-            build.linear(names, (with.h(), columns(heads)), build.shapes.hidden)
+            build.row(names, (with.h(), columns(heads)), build.shapes.hidden)
         };
         let bias = |name| model.attention_bias.then_some(name);
         let project = |names, heads: Dim| {
             tape.at("Query, key and value projection", sources::PYTORCH_AUTOGRAD);
-            build.linear(names, (columns(heads), with.h()), row(columns(heads)))
+            build.column(names, (columns(heads), with.h()), row(columns(heads)))
         };
         let (projection, output) = if model.family == Family::Phi3 {
             let output = output();
@@ -158,9 +158,9 @@ impl Feed {
         let (h, inner) = (with.h(), with.local(with.ffn()));
         let both = Dim("gate and up width", inner.1.saturating_mul(2));
         tape.at("Feed-forward up", sources::PYTORCH_AUTOGRAD);
-        let up = build.linear(("gate and up weight", None), (both, h), tape.form([with.b(), with.s(), both]));
+        let up = build.column(("gate and up weight", None), (both, h), tape.form([with.b(), with.s(), both]));
         tape.at("Feed-forward down", sources::PYTORCH_AUTOGRAD);
-        let down = build.linear(("down weight", None), (h, inner), build.shapes.hidden);
+        let down = build.row(("down weight", None), (h, inner), build.shapes.hidden);
         Self::Joint([up, down], build.shapes.inner, model.hidden_act)
     }
 

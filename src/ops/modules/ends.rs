@@ -83,7 +83,7 @@ pub(crate) struct Ends {
     family: Family,
     soft_cap: bool,
     batched: bool,
-    /// Format of weights.
+    /// Format of buffers.
     format: DType,
     flops: f64,
 }
@@ -154,7 +154,7 @@ impl Ends {
             let out = build.linear(("weight out of the model's width", None), (own, with.h()), narrow);
             [build.linear(("weight into the model's width", None), (with.h(), own), build.shapes.hidden), out]
         });
-        let early = model.family == Family::Opt && model.final_norm;
+        let early = last && model.family == Family::Opt && model.final_norm;
         let final_norm = early.then(|| Norm::new(build, with.h(), build.shapes.rows));
         tape.at("Embedding norm", sources::PYTORCH_AUTOGRAD);
         let embedding_norm = (first && model.embedding_norm).then(|| Norm::new(build, with.h(), build.shapes.rows));
@@ -186,7 +186,7 @@ impl Ends {
             family: model.family,
             soft_cap: model.final_logit_softcapping,
             batched: with.micro_batch_size > 1,
-            format: with.parameter,
+            format: with.made_in,
             flops: 2.0 * to_f64(tokens) * to_f64(own.1) * to_f64(model.vocab_size),
         }
     }
@@ -201,17 +201,18 @@ impl Ends {
         let missing = model.final_norm && self.final_norm.is_none();
         self.final_norm = self.final_norm.or_else(|| missing.then(|| Norm::new(build, with.h(), build.shapes.rows)));
         build.tape.at("Output head and loss", sources::PYTORCH_AUTOGRAD);
+        let bias = model.lm_head_bias.then_some("head bias");
         self.head = Some(if model.tie_word_embeddings {
+            let bias = bias.map(|name| build.vector(name, with.vocab_part()));
             Linear {
                 weight: self.embedding,
-                bias: None,
+                bias,
                 form: build.shapes.logits,
                 conv1d: false,
                 split: Split::None,
                 flops: self.flops,
             }
         } else {
-            let bias = model.lm_head_bias.then_some("head bias");
             build.linear(("head weight", bias), (with.vocab_part(), own_width(build)), build.shapes.logits)
         });
     }
@@ -238,8 +239,14 @@ impl Ends {
             embedded = into.run(&{ embedded });
         }
         if self.first && (self.scaled || self.family == Family::Granite) {
-            // The factor is a buffer in the weights' format, which the product saves.
-            embedded = embedded.apply(SCALE).named("embedded tokens");
+            // Gemma's factor is a buffer, which the product saves in the embedding's format.
+            let cast = self.scaled && self.format != embedded.dtype();
+            let factor = cast.then(|| tape.constant("embedding scale", self.shapes.scalar, embedded.dtype()));
+            embedded = match factor {
+                Some(factor) => embedded.mul(factor),
+                None => embedded.apply(SCALE),
+            };
+            embedded = embedded.named("embedded tokens");
         }
         let mut held = vec![embedded.clone()];
         let (falcon, opt) = (self.family == Family::Falcon, self.family == Family::Opt);

@@ -4,7 +4,7 @@
 use super::attention::{Core, rotated};
 use super::mlp::activation;
 use super::norm::Norm;
-use super::{Block, Build, FP32, Linear, Shapes, Tables, half};
+use super::{Block, Build, FP32, Linear, Shapes, Split, Tables, half};
 use crate::config::{AttentionKernel, HiddenAct};
 use crate::ops::tape::{Form, SOFTMAX, Tape, Var};
 use crate::ops::tensor::Dim;
@@ -83,16 +83,16 @@ impl Falcon {
         let columns = |count: u64| Dim("columns of heads", count.saturating_mul(d.1));
         let (joint, whole) = (columns(heads.1.saturating_add(kv.1.saturating_mul(2))), columns(heads.1));
         let row = |last| tape.form([with.b(), with.s(), last]);
-        let linear = |at, names: (&'static str, &'static str), shape, form| {
+        let linear = |(at, split), names: (&'static str, &'static str), shape, form| {
             tape.at(at, sources::PYTORCH_AUTOGRAD);
-            build.linear((names.0, model.attention_bias.then_some(names.1)), shape, form)
+            build.split_linear((names.0, model.attention_bias.then_some(names.1)), shape, form, split)
         };
         let names = ("query, key and value weight", "query, key and value bias");
-        let projection = linear("Query, key and value projection", names, (joint, h), row(joint));
-        let output = linear("Output projection", ("output weight", "output bias"), (h, whole), build.shapes.hidden);
+        let projection = linear(("Query, key and value projection", Split::Column), names, (joint, h), row(joint));
+        let output = linear(("Output projection", Split::Row), ("output weight", "output bias"), (h, whole), build.shapes.hidden);
         let inner = with.local(with.ffn());
-        let up = linear("Feed-forward up", ("up weight", "up bias"), (inner, h), build.shapes.inner);
-        let down = linear("Feed-forward down", ("down weight", "down bias"), (h, inner), build.shapes.hidden);
+        let up = linear(("Feed-forward up", Split::Column), ("up weight", "up bias"), (inner, h), build.shapes.inner);
+        let down = linear(("Feed-forward down", Split::Row), ("down weight", "down bias"), (h, inner), build.shapes.hidden);
         let norm = |name| {
             tape.at(name, sources::PYTORCH_AUTOGRAD);
             Norm::new(build, h, build.shapes.rows)
@@ -122,7 +122,7 @@ impl Falcon {
             several: heads.1 > 1,
             shapes: build.shapes,
             forms,
-            flops: 2.0 * flops * to_f64(whole.1),
+            flops: 2.0 * flops * to_f64(with.heads().1.saturating_mul(d.1)),
         }
     }
 
@@ -147,13 +147,9 @@ impl Falcon {
         [heads(query, self.shapes.queries, self.several), one(key), one(value)]
     }
 
-    /// Keys or values as the batched product reads them: one head is spread over all, by a copy if there are several sequences.
+    /// Keys or values as the batched product reads them: one head is spread over all, after autocast has cast it.
     fn spread<'t>(&self, x: &Var<'t>) -> Var<'t> {
-        match (self.layout, self.batched) {
-            (Layout::One, true) => x.clone().for_product().repeat(self.shapes.queries),
-            (Layout::One, false) => x.clone().for_product().expand(self.shapes.queries),
-            _ => x.clone(),
-        }
+        if self.layout == Layout::One { x.clone().for_product().expand(self.shapes.queries) } else { x.clone() }
     }
 
     fn attention<'t>(&self, tape: &'t Tape, x: &Var<'t>, tables: &Tables<'t>) -> (Var<'t>, Option<Var<'t>>) {
@@ -223,9 +219,12 @@ impl Falcon {
 impl Linear {
     /// `FalconLinear`: `x @ Wᵀ`, then `+ bias`.
     fn falcon<'t>(&self, x: &Var<'t>) -> Var<'t> {
-        let product = x.clone().times(self.weight, self.form, self.flops);
+        let x = if self.split == Split::Column { x.clone().summed_in_backward() } else { x.clone() };
+        let tape = x.tape();
+        let product = x.times(self.weight, self.form, self.flops);
+        let product = if self.split == Split::Row { product.summed_over_ranks() } else { product };
         match self.bias {
-            Some(bias) => product.clone().add(x.tape().read(bias)),
+            Some(bias) => product.clone().add(tape.read(bias)),
             None => product,
         }
     }

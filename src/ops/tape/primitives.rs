@@ -2,7 +2,6 @@
 
 use super::state::{NONE, Operand, Order, Rule, at};
 use super::{Form, Param, Tape, Var};
-use crate::ops::tensor::Dim;
 use crate::units::DType;
 
 /// Which of its tensors a one-operand primitive saves.
@@ -92,7 +91,7 @@ impl<'t> Var<'t> {
             return self;
         }
         let form = self.form;
-        let order = if self.order == Order::Shared { Order::Plain } else { self.order };
+        let order = if self.order == Order::Spread { Order::Plain } else { self.order };
         let rule = Rule::Unary { temporaries: 0, elementwise: true };
         self.unary(rule, Save::Nothing, name, (form, dtype)).ordered(order)
     }
@@ -106,36 +105,6 @@ impl<'t> Var<'t> {
     /// A contiguous part; backward writes it into zeros of the whole. The part is a view.
     pub fn slice(self, part: Form) -> Self {
         self.view_as(Rule::Unary { temporaries: 0, elementwise: false }, part)
-    }
-
-    /// A slice that may be the whole, which then is an alias.
-    pub fn part(self, part: Form) -> Self {
-        if part == self.form { self.view_as(Rule::Pass, part) } else { self.slice(part) }
-    }
-
-    /// One index of a dimension, by a list: a copy, and the list is saved; backward writes it into zeros of the whole, anew.
-    pub fn pick(self, form: Form) -> Self {
-        let (tape, dtype) = (self.tape, self.dtype);
-        let one = tape.form([Dim("one", 1)]);
-        let index = tape.constant("index", one, DType::Int64);
-        let mut state = tape.state.borrow_mut();
-        let rule = Rule::Unary { temporaries: 1, elementwise: false };
-        let node = state.node(rule, [self.operand(), Operand::NOTHING, Operand::NOTHING], 0.0);
-        state.save(node, index.storage);
-        let storage = state.allocate("picked heads", form, dtype);
-        drop(state);
-        Self::made(tape, storage, form, dtype, node)
-    }
-
-    /// Seen in a larger shape, repeated without a copy; backward sums.
-    pub fn expand(self, form: Form) -> Self {
-        self.view_as(Rule::Pass, form)
-    }
-
-    /// Scaled in place.
-    pub fn in_place(self) -> Self {
-        let form = self.form;
-        self.view_as(Rule::Unary { temporaries: 0, elementwise: true }, form)
     }
 
     /// Another shape over the same memory; backward is a view too.
@@ -198,11 +167,6 @@ impl<'t> Var<'t> {
     pub fn repeat(self, form: Form) -> Self {
         let dtype = self.dtype;
         self.unary(Rule::Pass, Save::Nothing, "repeated", (form, dtype))
-    }
-
-    /// One head seen as all heads: a view that products of several sequences copy; backward sums.
-    pub fn for_all_heads(self, form: Form) -> Self {
-        self.view_as(Rule::Pass, form).ordered(Order::Shared)
     }
 
     fn binary(self, other: Self, rule: Rule, name: &'static str, form: Form, saves: [bool; 2]) -> Self {
@@ -275,14 +239,7 @@ impl<'t> Var<'t> {
         x.affine(&weight, Some(&tape.weight(bias)), form, flops)
     }
 
-    /// `x @ W.T`: under autocast the transposed weight is cast anew each time.
-    pub fn times(self, weight: Param, form: Form, flops: f64) -> Self {
-        let weight = self.tape.read(weight).for_product();
-        let x = self.for_product();
-        x.affine(&weight, None, form, flops)
-    }
-
-    fn affine(self, weight: &Self, bias: Option<&Self>, form: Form, flops: f64) -> Self {
+    pub(super) fn affine(self, weight: &Self, bias: Option<&Self>, form: Form, flops: f64) -> Self {
         let (tape, x) = (self.tape, self);
         let mut state = tape.state.borrow_mut();
         let third = bias.map_or(Operand::NOTHING, Var::operand);

@@ -134,8 +134,8 @@ pub(crate) enum Order {
     Swapped,
     /// `[b, heads, d, s]`: the gradient of a transposed key.
     Columns,
-    /// One head's memory that stands for all heads.
-    Shared,
+    /// One head seen as many.
+    Spread,
 }
 
 impl Order {
@@ -144,7 +144,7 @@ impl Order {
         match self {
             Self::Plain => Self::Swapped,
             Self::Swapped => Self::Plain,
-            same => same,
+            Self::Columns | Self::Spread => self,
         }
     }
 }
@@ -281,6 +281,8 @@ pub(crate) struct Segment {
     /// Length of the log when it begins, and at the peak.
     pub begins: usize,
     pub event: usize,
+    /// Length of the log when it ends.
+    pub ends: usize,
     pub end: Totals,
 }
 
@@ -488,7 +490,7 @@ impl State {
     pub fn segment(&mut self, when: When, layer: u16) {
         let (totals, sum, event) = (self.totals, self.sum, self.log.len());
         if let Some(last) = self.segments.last_mut() {
-            last.end = totals;
+            (last.end, last.ends) = (totals, event);
         }
         self.layer = layer;
         let (start, op) = (totals, self.op);
@@ -502,15 +504,16 @@ impl State {
             recomputing: false,
             begins: event,
             event,
+            ends: event,
             end: totals,
         });
     }
 
     /// Closes the last stretch.
     pub fn close(&mut self) {
-        let totals = self.totals;
+        let (totals, event) = (self.totals, self.log.len());
         if let Some(last) = self.segments.last_mut() {
-            last.end = totals;
+            (last.end, last.ends) = (totals, event);
         }
     }
 

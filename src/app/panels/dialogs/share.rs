@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::app::answers::{Other, Plots};
+use crate::app::answers::{Answers, Other, Plots};
 use crate::app::curve_view;
 use crate::app::markup::{Html, html};
 use crate::planner::{curve_gpus, curve_seq};
@@ -56,8 +56,8 @@ fn qr(link: &str) -> Option<(i32, String)> {
 }
 
 /// The points of both curves, and of those compared with, for spreadsheets.
-pub fn csv(plots: &Plots, other: Option<&Other>, log: bool) -> String {
-    let other = other.and_then(Other::job).map(|job| (curve_seq(job, None, 96, log), curve_gpus(job)));
+pub fn csv(plots: &Plots, answers: &Answers, log: bool) -> String {
+    let other = answers.other.as_ref().and_then(Other::job).map(|job| (curve_seq(job, None, 96, log), curve_gpus(job)));
     let mut curves = vec![("A", &plots.seq.curve), ("A", &plots.gpus.curve)];
     if let Some((seq, gpus)) = &other {
         curves.extend([("B", seq), ("B", gpus)]);
@@ -85,10 +85,12 @@ mod tests {
     #[test]
     fn the_file_holds_every_point() {
         let look = Look { log: true, size: (412, 254) };
-        let plots = Plots::of(&answers("v1&m=llama3-8b&n=8"), None, look, None).0;
-        let alone = csv(&plots, None, true);
+        let mut answers = answers("v1&m=llama3-8b&n=8");
+        let plots = Plots::of(&answers, look, None).0;
+        let alone = csv(&plots, &answers, true);
         assert_eq!(alone.lines().count(), 1 + plots.seq.curve.points.len() + plots.gpus.curve.points.len());
-        let both = csv(&plots, Some(&Other::of(&decode("v1&m=llama3-8b&n=16").scenario)), true);
+        answers.other = Some(Other::of(&decode("v1&m=llama3-8b&n=16").scenario));
+        let both = csv(&plots, &answers, true);
         assert!(both.lines().any(|line| line.starts_with("B,gpus,16,")));
     }
 }
