@@ -10,9 +10,9 @@ mod optimizer;
 mod plan;
 mod play;
 
-use super::Moment;
 use super::ledger::{LineItem, MemoryKind};
 use super::stage::{self, Stage};
+use super::{Moment, overhead};
 use crate::config::{Job, Kernels, TrainingRun};
 use crate::ops::tape::{Entry, KINDS, Kind, Segment, State, Tape, Totals, When};
 use crate::units::Bytes;
@@ -229,11 +229,12 @@ impl<'a> Played<'a> {
         }
     }
 
-    /// The moments compared: the highest of each name, in the order of the step.
+    /// The moments compared, overheads included: the highest of each name, in the order of the step.
     pub fn moments(&self) -> Vec<Moment> {
         let mut moments: Vec<Moment> = Vec::new();
         for mark in &self.marks {
-            let (name, total) = (self.moment(mark), by_kind(&mark.peak).into_iter().sum());
+            let total = overhead::on_top(self.job, by_kind(&mark.peak)).into_iter().sum();
+            let name = self.moment(mark);
             match moments.iter_mut().find(|moment| moment.name == name) {
                 Some(known) => known.total = known.total.max(total),
                 None => moments.push(Moment { name, total }),
