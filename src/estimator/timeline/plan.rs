@@ -134,7 +134,10 @@ fn played(job: &Job, stage: Stage, every: bool) -> Vec<Played> {
         if every || length <= 4 {
             all.extend((from..from.saturating_add(length)).map(|index| Played { index, times: 1 }));
         } else {
-            all.extend([0, 1].map(|skip| Played { index: from.saturating_add(skip), times: 1 }));
+            // Blocks that differ only in the tables they read are alike; the second is one that reads the other tables.
+            let slides = |layer: u64| model.sliding_layers.contains(layer);
+            let second = (from..from.saturating_add(length - 1)).find(|layer| slides(*layer) != slides(from));
+            all.extend([from, second.unwrap_or(from.saturating_add(1))].map(|index| Played { index, times: 1 }));
             all.push(Played { index: from.saturating_add(2), times: length - 3 });
             all.push(Played { index: from.saturating_add(length - 1), times: 1 });
         }
