@@ -3,12 +3,45 @@
 mod support;
 use headroom::config::*;
 fn main() {
-    let model = ModelConfig { hidden_size: 1, num_hidden_layers: 3701, head_dim: 4125, intermediate_size: 196216, norms_per_block: 0, final_norm: false, position_embedding: PositionEmbedding::Learned, attention_output_bias: true, mlp_bias: true, ..ModelConfig::plain() };
+    let model = ModelConfig {
+        hidden_size: 1,
+        num_hidden_layers: 3701,
+        head_dim: 4125,
+        intermediate_size: 196216,
+        norms_per_block: 0,
+        final_norm: false,
+        position_embedding: PositionEmbedding::Learned,
+        attention_output_bias: true,
+        mlp_bias: true,
+        ..ModelConfig::plain()
+    };
     let job = support::training_job(&model, support::layout(1, 1, 2, DataSharding::Fsdp), |run| {
-        run.seq_length = 1; run.global_batch_size = 1; run.micro_batch_size = None; run.precision = TrainingPrecision::Fp32; run.attention = AttentionKernel::Standard; run.recompute = Recompute::Full;
+        run.seq_length = 1;
+        run.global_batch_size = 1;
+        run.micro_batch_size = None;
+        run.precision = TrainingPrecision::Fp32;
+        run.attention = AttentionKernel::Standard;
+        run.recompute = Recompute::Full;
     });
     let e = headroom::estimator::estimate(&job);
-    for s in &e.timeline.as_ref().unwrap().stretches { println!("{:?} {:?} x{} {} {}\n  start {:?}\n  peak  {:?}\n  end   {:?}", s.phase, s.layer, s.times, s.name, s.operation, s.start.map(|b| b.0), s.peak.map(|b| b.0), s.end.map(|b| b.0)); }
-    for l in &e.ledger.lines { println!("{:?} {} {}", l.kind, l.label, l.bytes.0); for t in &l.tensors { println!("      {} {} x{} {}", t.op, t.name, t.count, t.bytes.0); } }
+    for s in &e.timeline.as_ref().unwrap().stretches {
+        println!(
+            "{:?} {:?} x{} {} {}\n  start {:?}\n  peak  {:?}\n  end   {:?}",
+            s.phase,
+            s.layer,
+            s.times,
+            s.name,
+            s.operation,
+            s.start.map(|b| b.0),
+            s.peak.map(|b| b.0),
+            s.end.map(|b| b.0)
+        );
+    }
+    for l in &e.ledger.lines {
+        println!("{:?} {} {}", l.kind, l.label, l.bytes.0);
+        for t in &l.tensors {
+            println!("      {} {} x{} {}", t.op, t.name, t.count, t.bytes.0);
+        }
+    }
     println!("{:?}", headroom::estimator::memory_by_kind(&job).map(|b| b.0));
 }
