@@ -5,6 +5,7 @@
 //! played a few times and stand for their like: every repetition adds the same, so its highest moment is in the first or in the last.
 
 mod groups;
+mod lengths;
 mod lines;
 mod optimizer;
 mod plan;
@@ -17,6 +18,7 @@ use crate::config::{Job, Kernels, TrainingRun};
 use crate::ops::tape::{Entry, KINDS, Kind, Segment, State, Tape, Totals, When};
 use crate::units::Bytes;
 use plan::Plan;
+pub(super) use lengths::Lengths;
 pub(super) use plan::is_played;
 
 /// Which part of the step it is.

@@ -9,6 +9,7 @@ mod backward;
 mod in_place;
 mod places;
 mod primitives;
+mod replay;
 mod routing;
 mod state;
 

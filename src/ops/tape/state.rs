@@ -256,7 +256,7 @@ pub(crate) struct Frame {
 }
 
 /// What happens to a storage.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Entry {
     /// It is taken.
     Taken(u32),
