@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use crate::config::{
-    Accelerator, Family, HiddenAct, LayerSet, MlpKind, Mla, ModelConfig, Moe, Normalization, PeakRates, PositionEmbedding,
+    Accelerator, Family, HiddenAct, LayerSet, Mla, MlpKind, ModelConfig, Moe, Normalization, PeakRates, PositionEmbedding,
 };
 use crate::units::Bytes;
 
