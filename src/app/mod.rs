@@ -1,9 +1,11 @@
 //! The page: the only room that knows Leptos, and (in `browser`) the only one that knows the browser.
 //!
 //! One direction: an event writes the [`Scenario`](crate::scenario::Scenario) in the page's state; memos resolve it, estimate it and
-//! draw it; one leaf effect writes the link. Nothing derived is written back.
+//! draw it; `panels` and `fields` write what is known as finished HTML; effects at the leaf put in place what `diff` finds changed, and
+//! write the link. Nothing derived is written back. Events name what they want in attributes: `actions`, `typing` and `reading` do it.
 //!
-//! What needs no browser is compiled everywhere: the words of the page, which the command line shares, and what its tables show.
+//! What needs no browser is compiled everywhere and tested without one: the words of the page, which the command line shares, and all
+//! of its HTML.
 
 pub mod answers;
 pub mod basis;

@@ -4,8 +4,9 @@ use std::error::Error;
 use std::fmt::Write as _;
 use std::iter::once;
 
+use plotters::coord::types::RangedCoordf64;
 use plotters::element::{DynElement, IntoDynElement as _};
-use plotters::prelude::{AreaSeries, ChartBuilder, Circle, Color as _, IntoDrawingArea as _, LineSeries, Rectangle, SVGBackend};
+use plotters::prelude::{AreaSeries, Cartesian2d, Circle, Color as _, IntoDrawingArea as _, LineSeries, Rectangle, SVGBackend};
 
 use super::geometry::{Outline, clean, cut_above, overlay_line};
 use super::scale::{x_ticks, y_ticks};
@@ -269,13 +270,17 @@ fn draw(plan: &Plan, view: &CurveView, frame: Frame) -> Result<String, Box<dyn E
     let size = (u32::from(frame.width) * 4, u32::from(frame.height) * 4);
     {
         let root = SVGBackend::with_string(&mut raw, size).into_drawing_area();
-        let mut plane = ChartBuilder::on(&root)
-            .margin_left(plan.margins.left)
-            .margin_right(plan.margins.right)
-            .margin_top(plan.margins.top)
-            .margin_bottom(plan.margins.bottom)
-            .build_cartesian_2d(plan.outline.domain.0..plan.outline.domain.1, 0.0..plan.y_max)?;
-        plane.draw_series(shapes(plan, view))?;
+        let [top, bottom, left, right] = [plan.margins.top, plan.margins.bottom, plan.margins.left, plan.margins.right]
+            .map(|side| i32::try_from(side).unwrap_or(0));
+        let area = root.margin(top, bottom, left, right);
+        // The last pixel of a range is still inside, and upwards is more.
+        let (x, y) = area.get_pixel_range();
+        let pixels = (x.start..x.end - 1, y.end - 1..y.start);
+        let (low, high) = plan.outline.domain;
+        let plane = area.apply_coord_spec(Cartesian2d::<RangedCoordf64, RangedCoordf64>::new(low..high, 0.0..plan.y_max, pixels));
+        for shape in shapes(plan, view) {
+            plane.draw(&shape)?;
+        }
         root.present()?;
     }
     Ok(raw)

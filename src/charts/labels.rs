@@ -6,6 +6,7 @@ use super::scale::short;
 use super::svg::{Anchor, FONT, K, text, text_width};
 use super::theme::slug;
 use super::{CurveView, KINDS};
+use crate::units::sort_short;
 
 /// A small count as a float.
 pub(super) fn float(count: usize) -> f64 {
@@ -135,7 +136,7 @@ impl Labels<'_> {
                 }
             }
         }
-        found.sort_by(|a, b| b.room.total_cmp(&a.room));
+        sort_short(&mut found, |a, b| a.room > b.room);
         for LayerName { class, words, places, .. } in found.into_iter().take(3) {
             self.place(&class, words, self.plot(), places.into_iter().map(|(_, place)| place));
         }
@@ -236,7 +237,7 @@ fn layer_places(plan: &Plan, columns: &[Corner], (kind, over): (usize, bool), wi
             (room >= FONT * 1.3).then_some((score, (x, f64::midpoint(lower, upper) + FONT * 0.35, Anchor::Middle)))
         })
         .collect();
-    places.sort_by(|a, b| b.0.total_cmp(&a.0));
+    sort_short(&mut places, |a, b| a.0 > b.0);
     places
 }
 

@@ -4,7 +4,7 @@ use super::count::GpuCount;
 use super::inverse::{fits, largest};
 use crate::config::{AttentionKernel, DataSharding, Job, Optimizer, Recompute, Run};
 use crate::estimator::{Estimate, Headroom, estimate};
-use crate::units::{Bytes, DType};
+use crate::units::{Bytes, DType, sort_short};
 
 /// One change of one input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,7 +71,8 @@ pub fn fixes(job: &Job, current: &Estimate, count: &GpuCount) -> Vec<Fix> {
         })
         .collect();
     // Stable: among those that run, the order of `changes` (cheapest first) stays.
-    found.sort_by_key(|fix| if fix.fits { (0, 0) } else { (1, fix.after.0) });
+    let rank = |fix: &Fix| if fix.fits { (0, 0) } else { (1, fix.after.0) };
+    sort_short(&mut found, |a, b| rank(a) < rank(b));
     found.truncate(MOST);
     found
 }

@@ -195,10 +195,8 @@ pub fn rounded_parts(parts: &[Bytes], unit: MemoryUnit, decimals: u32) -> (Vec<u
     let mut rounded: Vec<u128> = parts.iter().map(|part| u128::from(part.0) * scale / unit).collect();
     let mut missing = total.saturating_sub(rounded.iter().sum());
     let mut order: Vec<usize> = (0..parts.len()).collect();
-    order.sort_by_key(|&index| {
-        let remainder = parts.get(index).map_or(0, |part| u128::from(part.0) * scale % unit);
-        (std::cmp::Reverse(remainder), index)
-    });
+    let remainder = |index: usize| parts.get(index).map_or(0, |part| u128::from(part.0) * scale % unit);
+    super::sort_short(&mut order, |a, b| remainder(*a) > remainder(*b));
     for index in order {
         if missing == 0 {
             break;

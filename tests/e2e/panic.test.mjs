@@ -3,19 +3,23 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { axe, openPage } from './harness.mjs';
-import { address, answer, link, open, part, plain, ready, type } from './steps.mjs';
+import { address, answer, link, open, plain, ready, type } from './steps.mjs';
 
 const overlay = (page) => page.locator('#stopped');
 
 /**
- * Makes the program panic for real: Leptos unwraps what the browser gives it, and here the browser makes no more elements. The next input
- * that the page wants to make is its end.
+ * Makes the program panic for real: it asks the clock while it writes a step of undo down, and here the clock presses Ctrl+Z. The change
+ * that is being made does not happen any more.
  */
 const panic = async (page) => {
   await page.evaluate(() => {
-    const refuse = () => {
-      throw new DOMException('no more elements', 'NotSupportedError');
+    performance.now = () => {
+      document.dispatchEvent(new KeyboardEvent('keydown', { key: 'z', ctrlKey: true }));
+      return 0;
     };
+  });
+  await type(page, 's', '4096');
+};
     Document.prototype.createElement = refuse;
     Document.prototype.createElementNS = refuse;
   });

@@ -76,7 +76,7 @@ function measure({ key, value }) {
         waiting.delete(name);
         if (waiting.size === 0) painted();
       });
-      observer.observe(node, { childList: true, subtree: true, characterData: true });
+      observer.observe(node, { childList: true, subtree: true, characterData: true, attributes: true });
       observers.push(observer);
     }
     start = performance.now();

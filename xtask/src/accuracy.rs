@@ -53,9 +53,9 @@ pub fn write() -> Outcome {
 /// What the command prints with that option over all files.
 fn table(option: &str) -> Outcome<String> {
     let entries = fs::read_dir(root().join(MEASURED)).map_err(|error| format!("{MEASURED}: {error}."))?;
-    let names = entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
-    let mut measured: Vec<String> =
-        names.filter(|name| name.ends_with(".jsonl")).map(|name| format!("{MEASURED}/{name}")).collect();
+    let paths =
+        entries.flatten().map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|ending| ending == "jsonl"));
+    let mut measured: Vec<_> = paths.collect();
     measured.sort();
     let mut command = command();
     command.arg(option).args(FILES).args(measured).current_dir(root());

@@ -303,6 +303,11 @@ pub fn capture_pointer(element: &Element, event: &Event) {
 
 // ---- clipboard and files ----
 
+/// Calls back with what a promise gives, or nothing where it fails.
+fn settled(promise: js_sys::Promise, done: Box<dyn FnOnce(Option<JsValue>)>) {
+    wasm_bindgen_futures::spawn_local(async move { done(wasm_bindgen_futures::JsFuture::from(promise).await.ok()) });
+}
+
 /// Copies text; tells whether that worked.
 pub fn copy(text: &str, done: impl FnOnce(bool) + 'static) {
     let clipboard = js_sys::Reflect::get(&window().navigator(), &JsValue::from_str("clipboard")).unwrap_or(JsValue::UNDEFINED);
@@ -311,9 +316,7 @@ pub fn copy(text: &str, done: impl FnOnce(bool) + 'static) {
         return;
     }
     let promise = window().navigator().clipboard().write_text(text);
-    wasm_bindgen_futures::spawn_local(async move {
-        done(wasm_bindgen_futures::JsFuture::from(promise).await.is_ok());
-    });
+    settled(promise.unchecked_into(), Box::new(|copied| done(copied.is_some())));
 }
 
 /// Hands a text file to the browser's downloads.
@@ -348,8 +351,11 @@ pub fn read_file(event: &web_sys::Event, done: impl FnOnce(Result<String, String
     }
     let promise = file.text();
     input.set_value("");
-    wasm_bindgen_futures::spawn_local(async move {
-        let text = wasm_bindgen_futures::JsFuture::from(promise).await.ok().and_then(|text| text.as_string());
-        done(text.ok_or_else(|| "The browser could not read this file. Try to choose it again.".to_owned()));
-    });
+    settled(
+        promise.unchecked_into(),
+        Box::new(|text| {
+            let text = text.and_then(|text| text.as_string());
+            done(text.ok_or_else(|| "The browser could not read this file. Try to choose it again.".to_owned()));
+        }),
+    );
 }

@@ -9,6 +9,7 @@ use web_sys::StorageEvent;
 use super::clock_ms;
 use crate::app::ui::Saved;
 use crate::scenario::records::{self, KEY_PREFIX, RecordError, SavedScenario};
+use crate::units::sort_short;
 
 const THEME: &str = "headroom:theme";
 
@@ -74,7 +75,7 @@ pub fn saved() -> Saved {
             }
         }
     }
-    saved.scenarios.sort_by(|a, b| b.saved_at_ms.cmp(&a.saved_at_ms).then_with(|| a.id.cmp(&b.id)));
+    sort_short(&mut saved.scenarios, |a, b| (b.saved_at_ms, &a.id) < (a.saved_at_ms, &b.id));
     saved
 }
 
