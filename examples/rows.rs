@@ -35,6 +35,15 @@ fn main() {
         };
         let Some((after, peak)) = headroom::estimator::measured(&job) else { continue };
         let m = &row["measured"];
+        if std::env::var("EV").is_ok() {
+            let mut t = 0i128;
+            let mut p = 0i128;
+            for e in headroom::estimator::events(&job) {
+                t += e.bytes;
+                p = p.max(t);
+            }
+            println!("  every block: {p} against {}", peak.iter().map(|b| i128::from(b.0)).sum::<i128>());
+        }
         let g = |k: &str, f: &str| m[k][f].as_u64().unwrap_or(0) as i128;
         let act = g("after_forward_bytes", "act");
         let total = g("peak_bytes", "total");

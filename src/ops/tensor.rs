@@ -22,6 +22,11 @@ impl Shape {
         Self(all)
     }
 
+    /// Whether it has the same dimensions by the same names, told by where the names are kept: quick, and at worst too strict.
+    pub fn is(&self, other: &Self) -> bool {
+        self.0.iter().zip(&other.0).all(|(a, b)| a.1 == b.1 && std::ptr::eq(a.0, b.0))
+    }
+
     /// The dimensions that are used.
     pub fn dims(&self) -> impl Iterator<Item = &Dim> {
         self.0.iter().filter(|dim| !dim.0.is_empty())

@@ -91,7 +91,7 @@ fn count(played: &Played<'_>, mark: &Mark, storage: &Storage, (id, kind, kept): 
 /// Adds tensors to the line of that kind and label.
 fn add(lines: &mut Vec<LineItem>, state: &State, storage: &Storage, (kind, count): (Kind, u64), about: About) {
     let (kind, bytes) = (ledger_kind(kind), Bytes(storage.bytes) * count);
-    let at = lines.iter().position(|line| line.kind == kind && line.label == about.label).unwrap_or_else(|| {
+    let at = lines.iter().position(|line| line.kind == kind && std::ptr::eq(line.label, about.label)).unwrap_or_else(|| {
         let About { label, note, source, certainty } = about;
         lines.push(LineItem { kind, label, bytes: Bytes::ZERO, tensors: Vec::new(), note, source, certainty });
         lines.len() - 1
@@ -101,7 +101,8 @@ fn add(lines: &mut Vec<LineItem>, state: &State, storage: &Storage, (kind, count
     let op = state.op_name(storage.op).0;
     let shape = state.shape(storage.form);
     let alike = |tensor: &&mut TensorLine| {
-        (tensor.op, tensor.name, tensor.dtype) == (op, storage.name, storage.dtype) && tensor.shape == shape
+        let names = std::ptr::eq(tensor.op, op) && std::ptr::eq(tensor.name, storage.name);
+        names && tensor.dtype == storage.dtype && tensor.shape.is(&shape)
     };
     match line.tensors.iter_mut().find(alike) {
         Some(tensor) => {

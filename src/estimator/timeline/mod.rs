@@ -146,7 +146,7 @@ impl<'a> Played<'a> {
     /// Plays a stage; `every` block by itself, or blocks alike once for all.
     pub fn new(job: &'a Job, run: &TrainingRun, stage: Stage, every: bool) -> Self {
         let plan = Plan::of(job, run, stage, every);
-        let tape = Tape::default();
+        let tape = Tape::new();
         let before = play::play(&tape, &plan);
         let mut played = Self { job, plan, tape, before, marks: Vec::new(), retained: [0; KINDS] };
         played.correct();

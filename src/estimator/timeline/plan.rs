@@ -1,13 +1,16 @@
 //! What is played: which part of the model, how often each block stands for its like, and how memory is shared out.
 
 use crate::config::{
-    DataSharding, Job, Kernels, Optimizer, OptimizerImplementation, PrecisionRecipe, Recompute, TrainingPrecision, TrainingRun,
+    AttentionKernel, DataSharding, Job, Kernels, ModelConfig, Optimizer, OptimizerImplementation, PrecisionRecipe, Recompute,
+    TrainingPrecision, TrainingRun,
 };
 use crate::estimator::stage::Stage;
 use crate::ops::tape::{Arrival, Shards};
 use crate::ops::{self, Lowering};
 use crate::units::DType;
 
+/// No known pattern of sliding blocks is longer.
+const MOST_APART: u64 = 8;
 /// `DeepSpeed`'s default of `stage3_max_live_parameters`.
 const MAX_LIVE_PARAMETERS: u64 = 1_000_000_000;
 
@@ -121,9 +124,11 @@ fn gives_back(job: &Job) -> bool {
     parameters / job.layout().t().max(1) > MAX_LIVE_PARAMETERS
 }
 
-/// Blocks of a stage: of each run of blocks that are alike the first two, one for all that follow, and the last.
+/// Blocks of a stage: of each run of blocks that are alike the first, one for all that follow, and the last.
 fn played(job: &Job, stage: Stage, every: bool) -> Vec<Played> {
     let model = job.model();
+    // Recomputed blocks hold the mask they read until backward is through with them.
+    let masks = job.training().is_some_and(|run| run.recompute == Recompute::Full && run.attention == AttentionKernel::Standard);
     let first = if stage.embedding { 0 } else { model.num_hidden_layers.saturating_sub(stage.layers) };
     let end = first.saturating_add(stage.layers);
     let mut all = Vec::new();
@@ -131,19 +136,25 @@ fn played(job: &Job, stage: Stage, every: bool) -> Vec<Played> {
     while from < end {
         let kind = ops::modules::kind(model, from);
         let length = run_length(from, end, |layer| ops::modules::kind(model, layer) == kind, model.moe.is_none());
-        if every || length <= 4 {
+        let apart = if masks { masks_apart(model, from, length) } else { 1 };
+        if every || length <= apart + 2 {
             all.extend((from..from.saturating_add(length)).map(|index| Played { index, times: 1 }));
         } else {
-            // Blocks that differ only in the tables they read are alike; the second is one that reads the other tables.
-            let slides = |layer: u64| model.sliding_layers.contains(layer);
-            let second = (from..from.saturating_add(length - 1)).find(|layer| slides(*layer) != slides(from));
-            all.extend([from, second.unwrap_or(from.saturating_add(1))].map(|index| Played { index, times: 1 }));
-            all.push(Played { index: from.saturating_add(2), times: length - 3 });
+            all.extend((from..from.saturating_add(apart)).map(|index| Played { index, times: 1 }));
+            all.push(Played { index: from.saturating_add(apart), times: length - apart - 1 });
             all.push(Played { index: from.saturating_add(length - 1), times: 1 });
         }
         from = from.saturating_add(length);
     }
     all
+}
+
+/// How many blocks must be played by themselves before one can stand for its like: the first, and where sliding and other blocks
+/// have a mask each, all up to the first of the other sort, with which backward lets go of its mask.
+fn masks_apart(model: &ModelConfig, from: u64, length: u64) -> u64 {
+    let sliding = model.sliding_layers.contains(from);
+    let other = (1..length.min(MOST_APART)).find(|skip| model.sliding_layers.contains(from.saturating_add(*skip)) != sliding);
+    other.map_or(1, |skip| skip.saturating_add(1))
 }
 
 /// How many blocks from `from` on are alike; all of them where every block is.

@@ -4,8 +4,8 @@ use super::groups::Groups;
 use super::optimizer;
 use super::plan::Plan;
 use crate::config::Recompute;
-use crate::ops::modules::{Block, Build, Embedded, Ends, Tables, block};
-use crate::ops::tape::{Form, Kind, Model, Tape, Var, When};
+use crate::ops::modules::{Block, Build, Embedded, Ends, Tables, block, kind};
+use crate::ops::tape::{Form, Kind, Model, Param, Tape, Var, When};
 use crate::sources;
 use crate::units::DType;
 
@@ -14,9 +14,8 @@ type Part = (u32, Form, DType);
 
 /// The model on the tape.
 struct Playing<'t, 'g> {
-    layers: Vec<Box<dyn Block>>,
+    layers: Layers,
     tables: [(Vec<Part>, [bool; 3]); 2],
-    sliding: Vec<bool>,
     autocast: Option<DType>,
     groups: &'g Groups<'t>,
     /// The tag of the layer that backward leaves last.
@@ -25,14 +24,13 @@ struct Playing<'t, 'g> {
 
 impl Model for Playing<'_, '_> {
     fn recompute<'t>(&self, tape: &'t Tape, frame: usize, input: Var<'t>) {
-        let Some(layer) = self.layers.get(frame) else { return };
-        let sliding = self.sliding.get(frame).copied().unwrap_or_default();
+        let sliding = self.layers.layers.get(frame).is_some_and(|layer| layer.sliding);
         let [whole, narrow] = &self.tables;
         let (parts, kinds) = if sliding { narrow } else { whole };
         let again = parts.iter().map(|(storage, form, dtype)| tape.again(*storage, *form, *dtype));
         let tables = Tables::again(again.collect(), *kinds);
         tape.autocast(self.autocast);
-        let output = layer.run(tape, &input, &tables);
+        let output = self.layers.run(tape, frame, (&input, &tables));
         drop((output, tables, input));
         tape.autocast(None);
     }
@@ -53,11 +51,7 @@ pub(super) fn play(tape: &Tape, plan: &Plan<'_>) -> usize {
     tape.arrivals(plan.arrival());
     let build = Build::new(tape, &plan.with);
     let mut ends = Ends::new(&build, plan.stage.embedding, plan.stage.head);
-    let mut layers = Vec::with_capacity(plan.played.len());
-    for (played, tag) in plan.played.iter().zip(1..) {
-        tape.set_layer(tag);
-        layers.push(block(&build, played.index));
-    }
+    let layers = layers(tape, plan, &build);
     tape.set_layer(plan.head());
     ends.finish(&build);
     tape.set_layer(0);
@@ -72,38 +66,81 @@ pub(super) fn play(tape: &Tape, plan: &Plan<'_>) -> usize {
         if groups.shares_gradients() { groups.gradients_exist() } else { tape.gradients_exist() }
     }
     let before = tape.state().storages.len();
-    step(tape, plan, &build, (ends, layers, &groups), &ids);
+    step(tape, plan, (ends, layers, &groups), &ids);
     optimizer::step(tape, plan);
     tape.close();
     before
 }
 
+/// A block of the stage: its modules, and where its parameters lie.
+struct Layer {
+    modules: usize,
+    copies: (Param, Param, u32),
+    sliding: bool,
+}
+
+/// All blocks of a stage; those alike share their modules.
+struct Layers {
+    modules: Vec<Box<dyn Block>>,
+    layers: Vec<Layer>,
+}
+
+impl Layers {
+    /// Runs the block at that place.
+    fn run<'t>(&self, tape: &'t Tape, at: usize, (x, tables): (&Var<'t>, &Tables<'t>)) -> (Var<'t>, Option<Var<'t>>) {
+        let layer = self.layers.get(at);
+        let Some((layer, modules)) = layer.and_then(|layer| Some((layer, self.modules.get(layer.modules)?))) else {
+            return (x.clone(), None);
+        };
+        tape.means(layer.copies);
+        let answer = modules.run(tape, x, tables);
+        tape.means((0, 0, 0));
+        answer
+    }
+}
+
+/// Declares the blocks of a stage.
+fn layers(tape: &Tape, plan: &Plan<'_>, build: &Build<'_>) -> Layers {
+    let model = build.model();
+    let mut known: Vec<(bool, Param, Param)> = Vec::with_capacity(2);
+    let mut all = Layers { modules: Vec::with_capacity(2), layers: Vec::with_capacity(plan.played.len()) };
+    for (played, tag) in plan.played.iter().zip(1..) {
+        tape.set_layer(tag);
+        let kind = kind(model, played.index);
+        let sliding = model.sliding_layers.contains(played.index);
+        let (modules, copies) = if let Some(modules) = known.iter().position(|(of, ..)| *of == kind) {
+            let (from, to) = known.get(modules).map_or((0, 0), |(_, from, to)| (*from, *to));
+            (modules, (from, to, tape.repeat(from, to)))
+        } else {
+            let from = tape.parameters();
+            all.modules.push(block(build, played.index));
+            known.push((kind, from, tape.parameters()));
+            (known.len() - 1, (0, 0, 0))
+        };
+        all.layers.push(Layer { modules, copies, sliding });
+    }
+    all
+}
+
 /// Forward and backward.
-fn step<'t>(
-    tape: &'t Tape,
-    plan: &Plan<'_>,
-    build: &Build<'_>,
-    (ends, layers, groups): (Ends, Vec<Box<dyn Block>>, &Groups<'t>),
-    ids: &Var<'t>,
-) {
+fn step<'t>(tape: &'t Tape, plan: &Plan<'_>, (ends, layers, groups): (Ends, Layers, &Groups<'t>), ids: &Var<'t>) {
     let autocast = plan.with.autocast.then_some(DType::Bf16);
     tape.begin(When::Forward, 0, Kind::Activation);
     groups.before_forward(0);
     tape.autocast(autocast);
     let mut embedded = ends.embed(tape, ids);
     let tables = [0, 1].map(|kind: usize| table_parts(&embedded, kind));
-    let sliding = plan.played.iter().map(|played| build.model().sliding_layers.contains(played.index)).collect();
     let last = u16::from(!plan.stage.embedding && !plan.played.is_empty());
-    let playing = Playing { layers, tables, sliding, autocast, groups, last };
+    let playing = Playing { layers, tables, autocast, groups, last };
     let mut outputs = None;
-    for ((layer, sliding), tag) in playing.layers.iter().zip(&playing.sliding).zip(1..) {
+    for (at, (layer, tag)) in playing.layers.layers.iter().zip(1..).enumerate() {
         tape.begin(When::Forward, tag, Kind::Activation);
         groups.before_forward(tag);
-        let (hidden, tables) = (&embedded.hidden, &embedded.tables[usize::from(*sliding)]);
+        let (hidden, tables) = (&embedded.hidden, &embedded.tables[usize::from(layer.sliding)]);
         let (next, beside) = if plan.recompute == Recompute::Full {
-            tape.checkpoint(hidden, &tables.all(), |tape, input| layer.run(tape, input, tables))
+            tape.checkpoint(hidden, &tables.all(), |tape, input| playing.layers.run(tape, at, (input, tables)))
         } else {
-            layer.run(tape, hidden, tables)
+            playing.layers.run(tape, at, (hidden, tables))
         };
         groups.after_forward(tag);
         embedded.hidden = next;

@@ -63,6 +63,13 @@ impl Drop for Var<'_> {
 }
 
 impl Tape {
+    /// A tape with room for a few blocks.
+    pub fn new() -> Self {
+        let tape = Self::default();
+        tape.state.borrow_mut().make_room();
+        tape
+    }
+
     /// A named shape.
     pub fn form<const N: usize>(&self, dims: [Dim; N]) -> Form {
         self.state.borrow_mut().form(Shape::of(dims))
@@ -89,6 +96,7 @@ impl Tape {
     /// The parameter as a tensor.
     pub fn read(&self, param: Param) -> Var<'_> {
         let mut state = self.state.borrow_mut();
+        let param = state.meant(param);
         let (storage, form, dtype) = state.parameter_tensor(param);
         state.hold(storage);
         Var { tape: self, storage, form, dtype, node: state::leaf(param), order: Order::Plain }
@@ -157,6 +165,16 @@ impl Tape {
     /// How many parameters there are.
     pub fn parameters(&self) -> u32 {
         state::count(self.state.borrow().parameters.len())
+    }
+
+    /// Declares parameters once more; see [`State::repeat`].
+    pub fn repeat(&self, from: Param, to: Param) -> u32 {
+        self.state.borrow_mut().repeat(from, to)
+    }
+
+    /// Which parameters the modules that run next mean: those from `from` to `to` are so far behind.
+    pub fn means(&self, copies: (Param, Param, u32)) {
+        self.state.borrow_mut().copies = copies;
     }
 
     /// No gradient reaches this parameter.

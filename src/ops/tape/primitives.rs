@@ -366,6 +366,7 @@ impl Tape {
         let autocast = self.state.borrow().autocast;
         let whole = self.read(param);
         let Some(dtype) = autocast.filter(|dtype| *dtype != whole.dtype) else { return whole };
+        let param = self.state.borrow().meant(param);
         let known = self.state.borrow().casts.iter().find(|cast| cast.0 == param).map(|cast| (cast.1, cast.2));
         if let Some((storage, node)) = known {
             self.state.borrow_mut().hold(storage);

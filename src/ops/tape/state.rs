@@ -316,6 +316,8 @@ pub(crate) struct State {
     pub(super) stopped: bool,
     pub(super) autocast: Option<DType>,
     pub(super) casts: Vec<(u32, u32, u32)>,
+    /// Parameters of the first block of a kind, and how far behind them those of the block that runs now lie.
+    pub copies: (u32, u32, u32),
     /// How parameters that are declared now are shared out.
     pub shards: Option<Shards>,
     pub arrival: Arrival,
@@ -342,9 +344,20 @@ pub(super) fn count(length: usize) -> u32 {
 }
 
 impl State {
+    /// Room for the storages, nodes and entries of a few blocks, so that they need not move as they grow.
+    pub fn make_room(&mut self) {
+        self.storages.reserve(1024);
+        self.nodes.reserve(384);
+        self.log.reserve(2048);
+        self.parameters.reserve(64);
+        self.forms.reserve(64);
+        self.segments.reserve(16);
+    }
+
     pub fn form(&mut self, shape: Shape) -> Form {
-        let found = self.forms.iter().position(|(known, _)| *known == shape).unwrap_or_else(|| {
-            self.forms.push((shape, shape.elements().0));
+        let elements = shape.elements().0;
+        let found = self.forms.iter().position(|(known, count)| *count == elements && known.is(&shape)).unwrap_or_else(|| {
+            self.forms.push((shape, elements));
             self.forms.len() - 1
         });
         Form::try_from(found).unwrap_or(Form::MAX)
@@ -479,6 +492,29 @@ impl State {
             [.., rows, columns] => (parameter.kept / rows).saturating_add(parameter.kept / columns),
             _ => parameter.kept,
         }
+    }
+
+    /// Declares parameters once more, for a further block of the same modules; how far behind the first they lie.
+    pub fn repeat(&mut self, from: Param, to: Param) -> u32 {
+        let behind = count(self.parameters.len()).saturating_sub(from);
+        let (kind, op) = (std::mem::replace(&mut self.kind, Kind::Parameter), self.op);
+        for param in from..to {
+            let Some(mut again) = self.parameters.get(at(param)).cloned() else { continue };
+            let Some(Storage { name, form, dtype, op, .. }) = self.storages.get(at(again.storage)).cloned() else { continue };
+            self.op = op;
+            again.storage = self.allocate_part(name, form, dtype, again.kept);
+            again.read = if again.read == NONE { NONE } else { again.storage };
+            again.layer = self.layer;
+            self.parameters.push(again);
+        }
+        (self.kind, self.op) = (kind, op);
+        behind
+    }
+
+    /// The parameter that the block at hand means.
+    pub const fn meant(&self, param: Param) -> Param {
+        let (from, to, behind) = self.copies;
+        if from <= param && param < to { param + behind } else { param }
     }
 
     /// What modules read of a parameter.
