@@ -192,7 +192,7 @@ impl<'a> Story<'a> {
 fn largest(by_kind: &ByKind) -> Vec<(MemoryKind, Bytes)> {
     let mut kinds: Vec<(MemoryKind, Bytes)> =
         MemoryKind::ALL.into_iter().zip(*by_kind).filter(|(_, bytes)| bytes.0 > 0).collect();
-    kinds.sort_by(|a, b| b.1.cmp(&a.1));
+    kinds.sort_by_key(|(_, bytes)| std::cmp::Reverse(*bytes));
     kinds
 }
 
