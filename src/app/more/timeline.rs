@@ -63,6 +63,14 @@ struct Story<'a> {
     scale: Scale,
     first: Timeline,
     steady: Timeline,
+    ends: Ends,
+}
+
+/// Which ends of the model the fullest GPU's pipeline stage has.
+#[derive(Clone, Copy)]
+struct Ends {
+    embedding: bool,
+    head: bool,
 }
 
 impl<'a> Story<'a> {
@@ -77,7 +85,9 @@ impl<'a> Story<'a> {
             }
             timeline
         });
-        Some(Self { estimate, scale, first, steady })
+        let stage = estimate.peak_stage;
+        let ends = Ends { embedding: stage == 0, head: stage.saturating_add(1) == job.layout().p() };
+        Some(Self { estimate, scale, first, steady, ends })
     }
 
     fn html(&self) -> Html {
@@ -134,7 +144,7 @@ impl<'a> Story<'a> {
             (true, _) => " Already step 1 does not fit.",
             _ => " Both fit.",
         };
-        if first >= steady {
+        if show(first) == show(steady) {
             return format!("Step 1 and later ones peak alike, at {}.{fits}", show(steady));
         }
         format!("Step 1 peaks at {}, later ones at {}: {states}.{fits}", show(first), show(steady))
@@ -155,10 +165,20 @@ impl<'a> Story<'a> {
         )
     }
 
-    /// The moments as a table.
+    /// The moments as a table; what follows on each other in one place is one row.
     fn twin(&self) -> Html {
         let stretches = &self.steady.stretches;
-        let rows: Html = (0..stretches.len()).filter_map(|at| self.row(at, stretches.get(at)?)).collect();
+        let named: Vec<(Phase, String)> =
+            stretches.iter().enumerate().map(|(at, stretch)| (stretch.phase, place(stretches, at, self.ends))).collect();
+        let mut rows = Html::new();
+        let mut from = 0;
+        for places in named.chunk_by(|a, b| a == b) {
+            let to = from + places.len();
+            if let (Some((phase, place)), Some(row)) = (places.first(), self.highest(from..to)) {
+                rows.add("{}", &[&self.row(*phase, place, row, (from..to).contains(&self.steady.peak))]);
+            }
+            from = to;
+        }
         html(
             "<details class=\"twin\"><summary>Its moments as a table</summary><div class=\"twin__scroll\" tabindex=\"0\" role=\"region\" \
              aria-label=\"Moments of a step\"><table class=\"table\" data-testid=\"step-moments\"><thead><tr><th scope=\"col\">Phase</th>\
@@ -168,23 +188,29 @@ impl<'a> Story<'a> {
         )
     }
 
-    fn row(&self, at: usize, stretch: &Stretch) -> Option<Html> {
-        let all = total(&stretch.peak);
-        let (kind, bytes) = largest(&stretch.peak).into_iter().next()?;
-        let first = self.first.stretches.get(at).map(|first| total(&first.peak))?;
-        let here = if at == self.steady.peak { " class=\"table__total\"" } else { "" };
-        Some(html(
-            "<tr{}><th scope=\"row\">{}</th><td>{}</td><td class=\"num\">{}</td><td class=\"num\">{}</td><td>{}, {}</td></tr>",
+    /// The highest moment of some stretches, and the first step's.
+    fn highest(&self, range: std::ops::Range<usize>) -> Option<(ByKind, Bytes)> {
+        let of = |timeline: &'_ Timeline| {
+            let peaks = timeline.stretches.get(range.clone()).unwrap_or_default().iter().map(|stretch| stretch.peak);
+            peaks.max_by_key(total)
+        };
+        Some((of(&self.steady)?, total(&of(&self.first)?)))
+    }
+
+    fn row(&self, phase: Phase, place: &str, (peak, first): (ByKind, Bytes), here: bool) -> Html {
+        let largest = largest(&peak).into_iter().next();
+        let largest = largest.map(|(kind, bytes)| format!("{}, {}", kind.name(), percent(bytes, total(&peak))));
+        html(
+            "<tr class=\"{}\"><th scope=\"row\">{}</th><td>{}</td><td class=\"num\">{}</td><td class=\"num\">{}</td><td>{}</td></tr>",
             &[
-                &Html::made(here.to_owned()),
-                &phase_name(stretch.phase),
-                &place(&self.steady.stretches, at),
-                &self.scale.show(all),
+                &if here { "table__total" } else { "" },
+                &phase_name(phase),
+                &place,
+                &self.scale.show(total(&peak)),
                 &self.scale.show(first),
-                &kind.name(),
-                &percent(bytes, all),
+                &largest,
             ],
-        ))
+        )
     }
 }
 
@@ -225,20 +251,22 @@ fn blocks(stretch: &Stretch) -> Option<String> {
     Some(if further == 0 { format!("block {}", whole(first)) } else { format!("blocks {} to {}", whole(first), whole(last)) })
 }
 
-/// Where a stretch is: blocks, or an end of the model.
-fn place(stretches: &[Stretch], at: usize) -> String {
+/// Where a stretch is: blocks, or an end of the model or of its pipeline stage.
+fn place(stretches: &[Stretch], at: usize, ends: Ends) -> String {
     let Some(stretch) = stretches.get(at) else { return String::new() };
+    if let Some(blocks) = blocks(stretch) {
+        return blocks;
+    }
     let in_block = |other: &Stretch| other.phase == stretch.phase && other.layer.is_some();
     let blocks_before = stretches.iter().take(at).any(in_block);
-    blocks(stretch).unwrap_or_else(|| {
-        let name = match stretch.phase {
-            Phase::Step => "all parameters",
-            Phase::Forward if !blocks_before => "embedding",
-            Phase::Backward if blocks_before => "embedding",
-            Phase::Forward | Phase::Backward => "head and loss",
-        };
-        name.to_owned()
-    })
+    let name = match (stretch.phase, blocks_before == (stretch.phase == Phase::Forward)) {
+        (Phase::Step, _) => "all parameters",
+        (_, true) if ends.head => "head and loss",
+        (_, true) => "end of the stage",
+        (_, false) if ends.embedding => "embedding",
+        (_, false) => "start of the stage",
+    };
+    name.to_owned()
 }
 
 /// A stretch on the axis.
@@ -508,18 +536,23 @@ mod tests {
     }
 
     #[test]
-    fn the_table_has_a_row_for_each_stretch_and_names_the_ends() {
+    fn the_table_has_a_row_for_each_place_and_names_the_ends() {
         for link in LINKS {
             let (job, estimate) = known(link);
             let story = story(&job, &estimate);
             let stretches = &story.steady.stretches;
             let html = panel(&job, &estimate, MemoryUnit::Gib);
-            assert_eq!(count(&html, "<th scope=\"row\">"), stretches.len(), "{link}");
-            assert_eq!((count(&html, "<svg"), count(&html, "table__total")), (4, 1), "{link}");
-            assert_eq!(place(stretches, 0), "embedding", "{link}");
-            let turn = stretches.iter().position(|stretch| stretch.phase == Phase::Backward).expect("backward");
-            assert_eq!(place(stretches, turn), "head and loss", "{link}");
-            assert_eq!(place(stretches, stretches.len() - 1), "all parameters", "{link}");
+            let mut places: Vec<_> =
+                (0..stretches.len()).map(|at| (stretches[at].phase, place(stretches, at, story.ends))).collect();
+            places.dedup();
+            assert_eq!(count(&html, "<th scope=\"row\">"), places.len(), "{link}");
+            assert_eq!((count(&html, "<svg"), count(&html, "\"table__total\"")), (4, 1), "{link}");
+            let names: Vec<&str> = places.iter().map(|(_, name)| name.as_str()).collect();
+            let ends = story.ends;
+            assert_eq!(names[0], if ends.embedding { "embedding" } else { "start of the stage" }, "{link}");
+            let turn = places.iter().position(|(phase, _)| *phase == Phase::Backward).expect("backward");
+            assert_eq!(names[turn], if ends.head { "head and loss" } else { "end of the stage" }, "{link}");
+            assert_eq!(names.last(), Some(&"all parameters"), "{link}");
         }
     }
 
