@@ -215,6 +215,11 @@ pub fn measured(job: &Job) -> Option<([Bytes; 7], [Bytes; 7])> {
     Some((played.after_forward(), played.peak()))
 }
 
+/// What stands outside PyTorch's allocator (framework context, reserves) on top of memory by kind in a stretch of the timeline.
+pub fn with_overheads(job: &Job, by_kind: [Bytes; 7]) -> [Bytes; 7] {
+    overhead::on_top(job, by_kind)
+}
+
 /// The training run, if its step is played operator by operator.
 fn played_run(job: &Job) -> Option<&TrainingRun> {
     job.training().filter(|run| timeline::is_played(run))
