@@ -184,8 +184,7 @@ pub fn at_lengths<T>(job: &Job, ask: impl FnOnce(&mut dyn FnMut(u64) -> [Bytes; 
     let lengths = timeline::Lengths::of(job);
     match lengths.memory(run) {
         Some(mut memory) => {
-            let mut either =
-                |length| if lengths.covers(length) { overhead::on_top(job, memory(length)) } else { alone(length) };
+            let mut either = |length| if lengths.covers(length) { overhead::on_top(job, memory(length)) } else { alone(length) };
             ask(&mut either, lengths.grid())
         }
         None => ask(&mut { alone }, 1),

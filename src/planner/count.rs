@@ -3,9 +3,7 @@
 use std::num::NonZeroU64;
 
 use crate::config::{Job, ParallelLayout, Run};
-use crate::estimator::{
-    Blocker, FRAMEWORK_CONTEXT, GATHERED_WEIGHTS, LineItem, MemoryKind, blockers, estimate, memory_by_kind,
-};
+use crate::estimator::{Blocker, FRAMEWORK_CONTEXT, GATHERED_WEIGHTS, LineItem, MemoryKind, blockers, estimate, memory_by_kind};
 use crate::units::{Bytes, MemoryUnit};
 
 const TWO: NonZeroU64 = NonZeroU64::MIN.saturating_add(1);

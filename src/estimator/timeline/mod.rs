@@ -17,8 +17,8 @@ use super::{Moment, overhead};
 use crate::config::{Job, Kernels, TrainingRun};
 use crate::ops::tape::{Entry, KINDS, Kind, Segment, State, Tape, Totals, When};
 use crate::units::Bytes;
-use plan::Plan;
 pub(super) use lengths::Lengths;
+use plan::Plan;
 pub(super) use plan::is_played;
 
 /// Which part of the step it is.

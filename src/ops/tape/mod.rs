@@ -7,6 +7,7 @@
 
 mod backward;
 mod in_place;
+mod parameters;
 mod places;
 mod primitives;
 mod replay;
