@@ -4,24 +4,22 @@ mod support;
 use headroom::config::*;
 fn main() {
     let model = ModelConfig {
-        hidden_size: 1,
-        num_hidden_layers: 3701,
-        head_dim: 4125,
-        intermediate_size: 196216,
+        hidden_size: 166780,
+        num_hidden_layers: 766,
+        num_attention_heads: 75,
+        num_key_value_heads: 25,
+        head_dim: 1612,
         norms_per_block: 0,
         final_norm: false,
         position_embedding: PositionEmbedding::Learned,
-        attention_output_bias: true,
-        mlp_bias: true,
         ..ModelConfig::plain()
     };
-    let job = support::training_job(&model, support::layout(1, 1, 2, DataSharding::Fsdp), |run| {
-        run.seq_length = 1;
+    let job = support::training_job(&model, support::layout(19, 1, 1283, DataSharding::Zero2), |run| {
+        run.seq_length = 7;
         run.global_batch_size = 1;
         run.micro_batch_size = None;
         run.precision = TrainingPrecision::Fp32;
         run.attention = AttentionKernel::Standard;
-        run.recompute = Recompute::Full;
     });
     let e = headroom::estimator::estimate(&job);
     for s in &e.timeline.as_ref().unwrap().stretches {

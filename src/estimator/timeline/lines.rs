@@ -23,9 +23,18 @@ pub(super) fn lines(played: &Played<'_>, mark: &Mark) -> Vec<LineItem> {
     let forward = state.segments.iter().find(|segment| segment.when == When::Backward).map_or(0, |segment| segment.begins);
     let retained = kinds_after(&state, forward);
     for (id, (storage, kind)) in state.storages.iter().zip(kinds_after(&state, mark.segment.event)).enumerate() {
-        let Some(kind) = kind else { continue };
-        let kept = retained.get(id).copied().flatten().is_some();
-        let count = count(played, mark, storage, (id, kind, kept));
+        let kept = retained.get(id).copied().flatten();
+        // What a block left to the one behind it goes when backward is in that one; its like between other blocks are still there.
+        let left = mark.segment.when == When::Backward && storage.layer + 1 == mark.segment.layer;
+        let (kind, gone) = match (kind, kept) {
+            (Some(kind), _) => (kind, 0),
+            (None, Some(kind)) if left && id >= played.before => (kind, 1),
+            _ => continue,
+        };
+        let count = count(played, mark, storage, (id, kind, kept.is_some())).saturating_sub(gone);
+        if count == 0 {
+            continue;
+        }
         add(&mut lines, &state, storage, (kind, count), about(played, mark, &state, storage, kind));
     }
     let others = played.plan.stage.in_flight.saturating_sub(1);

@@ -1,8 +1,8 @@
 //! What is played: which part of the model, how often each block stands for its like, and how memory is shared out.
 
 use crate::config::{
-    AttentionKernel, DataSharding, Job, Kernels, ModelConfig, Optimizer, OptimizerImplementation, PrecisionRecipe, Recompute,
-    TrainingPrecision, TrainingRun,
+    AttentionKernel, DataSharding, Family, Job, Kernels, ModelConfig, Optimizer, OptimizerImplementation, PrecisionRecipe,
+    Recompute, TrainingPrecision, TrainingRun,
 };
 use crate::estimator::stage::Stage;
 use crate::ops::tape::{Arrival, Shards};
@@ -127,8 +127,9 @@ fn gives_back(job: &Job) -> bool {
 /// Blocks of a stage: of each run of blocks that are alike the first, one for all that follow, and the last.
 fn played(job: &Job, stage: Stage, every: bool) -> Vec<Played> {
     let model = job.model();
-    // Recomputed blocks hold the mask they read until backward is through with them.
-    let masks = job.training().is_some_and(|run| run.recompute == Recompute::Full && run.attention == AttentionKernel::Standard);
+    // Recomputed blocks hold the mask they read until backward is through with them; Gemma 3's sorts of blocks have rotary tables each.
+    let tables = model.family == Family::Gemma3
+        || job.training().is_some_and(|run| run.recompute == Recompute::Full && run.attention == AttentionKernel::Standard);
     let first = if stage.embedding { 0 } else { model.num_hidden_layers.saturating_sub(stage.layers) };
     let end = first.saturating_add(stage.layers);
     let mut all = Vec::new();
@@ -136,7 +137,7 @@ fn played(job: &Job, stage: Stage, every: bool) -> Vec<Played> {
     while from < end {
         let kind = ops::modules::kind(model, from);
         let length = run_length(from, end, |layer| ops::modules::kind(model, layer) == kind, model.moe.is_none());
-        let apart = if masks { masks_apart(model, from, length) } else { 1 };
+        let apart = if tables { tables_apart(model, from, length) } else { 1 };
         if every || length <= apart + 2 {
             all.extend((from..from.saturating_add(length)).map(|index| Played { index, times: 1 }));
         } else {
@@ -150,8 +151,8 @@ fn played(job: &Job, stage: Stage, every: bool) -> Vec<Played> {
 }
 
 /// How many blocks must be played by themselves before one can stand for its like: the first, and where sliding and other blocks
-/// have a mask each, all up to the first of the other sort, with which backward lets go of its mask.
-fn masks_apart(model: &ModelConfig, from: u64, length: u64) -> u64 {
+/// have tables of their own, all up to the first of the other sort, with which backward lets go of its tables.
+fn tables_apart(model: &ModelConfig, from: u64, length: u64) -> u64 {
     let sliding = model.sliding_layers.contains(from);
     let other = (1..length.min(MOST_APART)).find(|skip| model.sliding_layers.contains(from.saturating_add(*skip)) != sliding);
     other.map_or(1, |skip| skip.saturating_add(1))
