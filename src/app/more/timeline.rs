@@ -11,7 +11,7 @@ use crate::units::{Bytes, MemoryUnit, to_f64};
 type ByKind = [Bytes; 7];
 
 /// Most blocks alike that are drawn one by one; of longer runs so many, spread evenly.
-const MOST_DRAWN: u64 = 64;
+const MOST_DRAWN: u64 = 40;
 
 /// Ids of the pictures, a wide and a narrow one each: the first step, and every later one.
 const IDS: [[&str; 2]; 2] = [["step1w", "step1n"], ["step2w", "step2n"]];
