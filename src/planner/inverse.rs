@@ -100,14 +100,13 @@ mod tests {
     use std::cell::Cell;
 
     use super::largest;
-    use crate::units::Bytes;
 
     /// The answer, and how many amounts were looked at.
     fn found(most: u64, room: u64, memory: impl Fn(u64) -> u64) -> (Option<u64>, u32) {
         let looked = Cell::new(0);
-        let answer = largest(most, Bytes(room), |value| {
+        let answer = largest(most, |value| {
             looked.set(looked.get() + 1);
-            Bytes(memory(value))
+            i128::from(room) - i128::from(memory(value))
         });
         (answer, looked.get())
     }

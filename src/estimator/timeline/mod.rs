@@ -311,10 +311,11 @@ fn released_elsewhere(state: &State, segment: &Segment, plan: &Plan<'_>, beside:
         let Entry::Freed(id) = entry else { continue };
         let Some(storage) = usize::try_from(*id).ok().and_then(|at| state.storages.get(at)) else { continue };
         let others = plan.times(storage.layer).saturating_sub(1);
-        if others > 0 && storage.layer.abs_diff(segment.layer) > 1 {
-            if let Some(bytes) = beside.get_mut(storage.kind as usize) {
-                *bytes -= i128::from(storage.bytes) * i128::from(others);
-            }
+        if others > 0
+            && storage.layer.abs_diff(segment.layer) > 1
+            && let Some(bytes) = beside.get_mut(storage.kind as usize)
+        {
+            *bytes -= i128::from(storage.bytes) * i128::from(others);
         }
     }
 }

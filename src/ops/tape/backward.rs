@@ -23,7 +23,9 @@ impl Tape {
         let frame = {
             let mut state = self.state.borrow_mut();
             let inputs: Vec<u32> = std::iter::once(input).chain(beside).map(|input| input.storage).collect();
-            inputs.iter().for_each(|input| state.hold(*input));
+            for input in &inputs {
+                state.hold(*input);
+            }
             let first = count(state.nodes.len());
             let frame = Frame { inputs, first, last: first, saves: 0, holders: 0, recomputed: false };
             state.frames.push(frame);
@@ -185,7 +187,7 @@ impl State {
         }
         for (operand, made) in node.operands.iter().zip(&mut made) {
             if let Some(grad) = made.as_mut().filter(|_| operand.node != NONE) {
-                *grad = self.fit(*grad, operand);
+                *grad = self.fit(*grad, *operand);
             }
         }
         self.release(grad.storage);
@@ -235,6 +237,7 @@ impl State {
     }
 
     /// The gradients of a node's operands.
+    #[expect(clippy::too_many_lines, reason = "one arm for each rule, like PyTorch's table of derivatives")]
     fn formula(&mut self, node: &Node, grad: Grad) -> [Option<Grad>; 3] {
         let [a, b, c] = node.operands;
         let wants = |operand: Operand| operand.node != NONE;
@@ -266,7 +269,9 @@ impl State {
                 let shape = (a.form, a.dtype);
                 let held: Vec<u32> = (0..temporaries).map(|_| self.allocate("backward temporary", a.form, a.dtype)).collect();
                 let made = self.fresh(shape, if elementwise { grad.order } else { Order::Plain });
-                held.into_iter().for_each(|storage| self.release(storage));
+                for storage in held {
+                    self.release(storage);
+                }
                 [Some(made), None, None]
             }
             Rule::Clamp(masks) => {
@@ -352,7 +357,7 @@ impl State {
             return [None, Some(copy), None];
         }
         let zeros = self.fresh((part.form, grad.dtype), Order::Plain);
-        copy = self.fit(copy, &part);
+        copy = self.fit(copy, part);
         self.release(zeros.storage);
         [Some(rest), Some(copy), None]
     }
@@ -373,7 +378,7 @@ impl State {
     }
 
     /// A gradient in its operand's shape and format: summed over broadcast dimensions, then cast.
-    fn fit(&mut self, grad: Grad, operand: &Operand) -> Grad {
+    fn fit(&mut self, grad: Grad, operand: Operand) -> Grad {
         let mut grad = grad;
         if self.elements(grad.form) > self.elements(operand.form) {
             let summed = self.fresh((operand.form, grad.dtype), Order::Plain);
@@ -426,9 +431,9 @@ impl State {
         let kept = match self.arrival {
             Arrival::Kept if there => NONE,
             Arrival::Converted(dtype, copy) => {
-                let fresh = if there { NONE } else { self.gradient(&grad, dtype) };
+                let fresh = if there { NONE } else { self.gradient(grad, dtype) };
                 if let Some(copy) = copy.filter(|_| !copied) {
-                    let copy = self.gradient(&grad, copy);
+                    let copy = self.gradient(grad, copy);
                     if let Some(parameter) = self.parameters.get_mut(at(param)) {
                         parameter.copy = copy;
                     }
@@ -454,7 +459,7 @@ impl State {
     }
 
     /// A gradient that is kept in that format.
-    fn gradient(&mut self, grad: &Grad, dtype: DType) -> u32 {
+    fn gradient(&mut self, grad: Grad, dtype: DType) -> u32 {
         let kind = std::mem::replace(&mut self.kind, Kind::Gradient);
         let storage = self.allocate("gradient", grad.form, dtype);
         self.kind = kind;
