@@ -1,7 +1,7 @@
 //! Reading the curves: pointer and arrow keys move a cursor, Enter takes its value over.
 
+use super::browser::{Element, Event};
 use leptos::prelude::*;
-use web_sys::{Element, Event};
 
 use super::browser;
 use super::curve_view;

@@ -1,6 +1,6 @@
 //! What happens in the inputs of the form. Each names its field in `data-field`.
 
-use web_sys::Event;
+use super::browser::Event;
 
 use super::browser;
 use super::fields::picker::{Picker, option_id};
