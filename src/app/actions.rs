@@ -3,14 +3,14 @@
 //! `data-do` on a click, `data-change` on an input whose value is settled, `data-submit` on a form, `data-toggle` on what unfolds.
 
 use leptos::prelude::*;
-use web_sys::Event;
 
+use super::browser::{self, Event};
 use super::panels::curves::axis;
 use super::panels::dialogs::{of_name, share};
 use super::panels::fixes::apply;
+use super::pasting;
 use super::shelf::Shelf;
 use super::state::{Dialog, State};
-use super::{browser, pasting};
 use crate::scenario::{Field, FieldId, field_of_key, parse};
 
 /// Listens to the whole page.
