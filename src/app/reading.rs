@@ -3,7 +3,7 @@
 use super::browser::{Element, Event};
 use leptos::prelude::*;
 
-use super::browser;
+use super::browser::{self, Element, Event};
 use super::curve_view;
 use super::panels::curves::{axis, cursor, index};
 use super::state::State;
