@@ -19,7 +19,7 @@ fn fits_is_zero_and_does_not_fit_is_one() {
     let short = headroom(&["https://example.org/any/#v1&m=llama3-70b&n=16"]);
     assert_eq!(short.status.code(), Some(1));
     assert!(text(&short.stdout).starts_with("Does not fit. Training Llama 3 70B on 16 × H100 SXM5 takes "));
-    assert!(text(&short.stdout).contains("Arithmetic minimum 19 GPUs, smallest that runs 32 GPUs."));
+    assert!(text(&short.stdout).contains("Arithmetic minimum 21 GPUs, smallest that runs 32 GPUs."));
 }
 
 #[test]

@@ -185,6 +185,18 @@ proptest! {
 }
 
 proptest! {
+    /// One play for many lengths gives what each length gives by itself.
+    #[test]
+    fn lengths_together_are_lengths_alone(job in job(), lengths in proptest::collection::vec(1_u64..=200_000, 1..6)) {
+        headroom::estimator::at_lengths(&job, |memory, grid| {
+            for length in lengths.into_iter().flat_map(|length| [length, length.div_ceil(grid) * grid]) {
+                let alone = headroom::estimator::memory_by_kind(&job.with_seq_length(length));
+                prop_assert_eq!(memory(length), alone, "at {}", length);
+            }
+            Ok(())
+        })?;
+    }
+
     /// The fast sums that curves and searches use are the ledger's.
     #[test]
     fn sums_by_kind_are_the_ledgers(job in job()) {

@@ -3,8 +3,8 @@
 //! `data-do` on a click, `data-change` on an input whose value is settled, `data-submit` on a form, `data-toggle` on what unfolds.
 
 use leptos::prelude::*;
-use web_sys::Event;
 
+use super::browser::Event;
 use super::panels::curves::axis;
 use super::panels::dialogs::{of_name, share};
 use super::panels::fixes::apply;

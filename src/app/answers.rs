@@ -11,7 +11,7 @@ use crate::scenario::{FieldError, Scenario};
 use crate::units::MemoryUnit;
 
 /// Points of the curve over the sequence length, and of the one it is compared with.
-const CURVE_POINTS: usize = 64;
+const CURVE_POINTS: usize = 48;
 const OTHER_POINTS: usize = 48;
 
 /// The answer to one scenario.

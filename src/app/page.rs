@@ -156,6 +156,8 @@ fn rest(state: State) {
     show(state, "toast", |_, _, ui| notices::toast(ui));
     keep_panel(state, What::Methods, "methods");
     keep_panel(state, What::Evidence, "evidence");
+    keep_panel(state, What::Timeline, "timeline");
+    keep_panel(state, What::Accuracy, "accuracy");
     write_printed(state);
     browser::before_print(move || write_printed(state));
     show(state, "printed-link", |said, _, ui| {

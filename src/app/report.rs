@@ -4,7 +4,7 @@ use serde_json::{Value, json as object};
 
 use super::words::{Scale, about, duration, gpus, margin, percent, scientific, verdict_sentence, verdict_word, whole};
 use crate::config::Job;
-use crate::estimator::{Certainty, Compute, Estimate, Headroom, LineItem, MemoryKind, Verdict, estimate};
+use crate::estimator::{Compute, Estimate, Headroom, LineItem, MemoryKind, Verdict, estimate};
 use crate::planner::{GpuCount, gpu_count};
 use crate::scenario::{Scenario, codec};
 use crate::units::{Bytes, MemoryUnit, grouped};
@@ -111,14 +111,6 @@ const fn verdict_key(verdict: Verdict) -> &'static str {
     }
 }
 
-const fn certainty_key(certainty: Certainty) -> &'static str {
-    match certainty {
-        Certainty::Exact => "exact",
-        Certainty::Modelled => "modelled",
-        Certainty::Assumed => "assumed",
-    }
-}
-
 /// The same as JSON, memory in bytes.
 pub fn json(report: &Report, scenario: &Scenario, notices: &[String]) -> String {
     let estimate = &report.estimate;
@@ -133,7 +125,7 @@ pub fn json(report: &Report, scenario: &Scenario, notices: &[String]) -> String 
         .map(|line| {
             object!({
                 "kind": line.kind.name(), "label": line.label, "bytes": line.bytes.0,
-                "certainty": certainty_key(line.certainty), "source": line.source.key,
+                "certainty": line.certainty.word(), "source": line.source.key,
             })
         })
         .collect();

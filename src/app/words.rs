@@ -118,6 +118,17 @@ pub fn model_name(scenario: &Scenario) -> String {
     if changed { format!("{name} (changed)") } else { name }
 }
 
+/// A label inside a sentence: `Layers` becomes `layers`, `GPUs per node` stays.
+pub fn lower_first(label: &str) -> String {
+    let mut letters = label.chars();
+    match (letters.next(), letters.next()) {
+        (Some(first), Some(second)) if second.is_lowercase() => {
+            [first.to_ascii_lowercase(), second].into_iter().chain(letters).collect()
+        }
+        _ => label.to_owned(),
+    }
+}
+
 /// The accelerator's name.
 pub fn accelerator_name(scenario: &Scenario) -> String {
     let Value::Text(id) = scenario.get(FieldId::Accelerator) else { return "GPU".to_owned() };

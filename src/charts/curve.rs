@@ -98,7 +98,7 @@ struct Margins {
 }
 
 impl Plan {
-    fn new(view: &CurveView, frame: Frame) -> Self {
+    pub(super) fn new(view: &CurveView, frame: Frame) -> Self {
         let outline = Outline::new(view);
         let line = |overlay: &Option<super::Overlay>, staircase| {
             overlay.as_ref().map_or_else(Vec::new, |overlay| overlay_line(overlay, view.scale, staircase, outline.domain))
@@ -265,7 +265,7 @@ fn shapes<'a>(plan: &Plan, view: &CurveView) -> Vec<Shape<'a>> {
 }
 
 /// Plotters' own markup, colours still standing for paints.
-fn draw(plan: &Plan, view: &CurveView, frame: Frame) -> Result<String, Box<dyn Error>> {
+pub(super) fn draw(plan: &Plan, view: &CurveView, frame: Frame) -> Result<String, Box<dyn Error>> {
     let mut raw = String::with_capacity(24 * 1024);
     let size = (u32::from(frame.width) * 4, u32::from(frame.height) * 4);
     {

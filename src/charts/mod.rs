@@ -13,6 +13,7 @@ mod curve;
 mod geometry;
 mod labels;
 mod scale;
+mod step;
 mod svg;
 mod theme;
 mod view;
@@ -23,6 +24,7 @@ mod tests;
 pub use bar::{BarRow, BarView, Segment, bar};
 pub use curve::{Drawn, PlotArea, curve};
 pub use scale::{TickStyle, XScale};
+pub use step::{PhaseSpan, StepView, step};
 pub use theme::{KIND_SLUGS, swatch};
 pub use view::{CurveView, Frame, Marker, Overlay, Point, Series};
 

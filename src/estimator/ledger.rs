@@ -59,10 +59,21 @@ impl MemoryKind {
 pub enum Certainty {
     /// Shapes and formats alone decide it.
     Exact,
-    /// It rests on a documented behaviour of software.
+    /// It rests on a documented rule of how software behaves, not on its operations one by one.
     Modelled,
     /// A figure the user may set; an assumption.
     Assumed,
+}
+
+impl Certainty {
+    /// The word shown beside a line.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Exact => "exact",
+            Self::Modelled => "heuristic",
+            Self::Assumed => "assumed",
+        }
+    }
 }
 
 /// One tensor behind a line, or several alike.

@@ -17,7 +17,7 @@ pub use compute::Compute;
 pub use ledger::{Certainty, Ledger, LineItem, MemoryKind, TensorLine};
 pub use overhead::FRAMEWORK_CONTEXT;
 pub use states::GATHERED_WEIGHTS;
-pub use timeline::{Event, Phase, Stretch, Timeline, events};
+pub use timeline::{Event, GRADIENT_REDUCTION, Phase, Stretch, Timeline, events};
 
 use crate::config::{Job, Kernels, Recompute, Run, TrainingRun};
 use crate::ops::{self, OpList};
@@ -173,6 +173,24 @@ pub fn memory_by_kind(job: &Job) -> [Bytes; 7] {
     peak(job, &list).0.by_kind
 }
 
+/// Answers of [`memory_by_kind`] at many lengths of one job, for curves and searches: `ask` gets a function from length to memory, and
+/// a number of tokens whose multiples are told most quickly.
+///
+/// Where a step is played operator by operator, three plays serve all longer lengths (see `timeline::lengths`); others are estimated
+/// one by one. Both give the same bytes, which a property test holds.
+pub fn at_lengths<T>(job: &Job, ask: impl FnOnce(&mut dyn FnMut(u64) -> [Bytes; 7], u64) -> T) -> T {
+    let alone = |length: u64| memory_by_kind(&job.with_seq_length(length));
+    let Some(run) = played_run(job) else { return ask(&mut { alone }, 1) };
+    let lengths = timeline::Lengths::of(job);
+    match lengths.memory(run) {
+        Some(mut memory) => {
+            let mut either = |length| if lengths.covers(length) { overhead::on_top(job, memory(length)) } else { alone(length) };
+            ask(&mut either, lengths.grid())
+        }
+        None => ask(&mut { alone }, 1),
+    }
+}
+
 /// The ledger at the peak of one pipeline stage, counted from 0, of a training job under Megatron-LM; `None` for other jobs.
 ///
 /// Megatron-LM logs the memory of the last stage, which is seldom the one that holds most.
@@ -194,6 +212,11 @@ pub fn stage_after_forward(job: &Job, stage: u64) -> Option<Ledger> {
 pub fn measured(job: &Job) -> Option<([Bytes; 7], [Bytes; 7])> {
     let played = timeline::most_loaded(job, played_run(job)?, false);
     Some((played.after_forward(), played.peak()))
+}
+
+/// What stands outside PyTorch's allocator (framework context, reserves) on top of memory by kind in a stretch of the timeline.
+pub fn with_overheads(job: &Job, by_kind: [Bytes; 7]) -> [Bytes; 7] {
+    overhead::on_top(job, by_kind)
 }
 
 /// The training run, if its step is played operator by operator.

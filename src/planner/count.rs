@@ -3,7 +3,9 @@
 use std::num::NonZeroU64;
 
 use crate::config::{Job, ParallelLayout, Run};
-use crate::estimator::{Estimate, FRAMEWORK_CONTEXT, GATHERED_WEIGHTS, Headroom, LineItem, MemoryKind, estimate};
+use crate::estimator::{
+    Blocker, FRAMEWORK_CONTEXT, GATHERED_WEIGHTS, GRADIENT_REDUCTION, LineItem, MemoryKind, blockers, estimate, memory_by_kind,
+};
 use crate::units::{Bytes, MemoryUnit};
 
 const TWO: NonZeroU64 = NonZeroU64::MIN.saturating_add(1);
@@ -41,28 +43,47 @@ pub fn gpu_count(job: &Job, unit: MemoryUnit) -> GpuCount {
     let mut near_miss = None;
     let mut runnable = None;
     for layout in candidates(job) {
-        let estimate = estimate(&job.with_layout(layout));
-        if estimate.runs() {
-            runnable = Some(Runnable { gpus: layout.world_size(), layout, per_gpu: estimate.total() });
+        let need = Need::of(&job.with_layout(layout));
+        if need.runs() {
+            runnable = Some(Runnable { gpus: layout.world_size(), layout, per_gpu: need.total() });
             break;
         }
-        near_miss = Some((layout.world_size(), what_blocks(&estimate, unit)));
+        near_miss = Some((layout.world_size(), need.what_blocks(unit)));
     }
     let reason = reason(job, arithmetic, runnable.as_ref(), near_miss.as_ref(), unit);
     GpuCount { arithmetic, runnable, reason, near_miss }
 }
 
-/// One clause: the rule or the largest term that stands in the way.
-fn what_blocks(estimate: &Estimate, unit: MemoryUnit) -> String {
-    match (estimate.headroom(), estimate.blockers.first()) {
-        (Headroom::Short(missing), _) => {
-            let by_kind = estimate.ledger.by_kind();
-            let largest = MemoryKind::ALL.into_iter().max_by_key(|kind| by_kind.get(kind.index()).copied());
-            let largest = largest.map_or("", MemoryKind::name);
-            format!("{} short per GPU; the largest part is {}", unit.show(missing), largest.to_ascii_lowercase())
+/// What a layout needs and which rules forbid it: as much of an estimate as a search asks for.
+struct Need {
+    by_kind: [Bytes; 7],
+    capacity: Bytes,
+    blockers: Vec<Blocker>,
+}
+
+impl Need {
+    fn of(job: &Job) -> Self {
+        Self { by_kind: memory_by_kind(job), capacity: job.cluster().accelerator.memory, blockers: blockers(job) }
+    }
+
+    fn total(&self) -> Bytes {
+        self.by_kind.into_iter().sum()
+    }
+
+    fn runs(&self) -> bool {
+        self.total() <= self.capacity && self.blockers.is_empty()
+    }
+
+    /// One clause: the rule or the largest term that stands in the way.
+    fn what_blocks(&self, unit: MemoryUnit) -> String {
+        let total = self.total();
+        if total <= self.capacity {
+            return self.blockers.first().map_or_else(String::new, ToString::to_string);
         }
-        (Headroom::Free(_), Some(blocker)) => blocker.to_string(),
-        (Headroom::Free(_), None) => String::new(),
+        let largest = MemoryKind::ALL.into_iter().max_by_key(|kind| self.by_kind.get(kind.index()).copied());
+        let largest = largest.map_or("", MemoryKind::name);
+        let missing = total.saturating_sub(self.capacity);
+        format!("{} short per GPU; the largest part is {}", unit.show(missing), largest.to_ascii_lowercase())
     }
 }
 
@@ -163,7 +184,7 @@ fn is_shared(job: &Job, line: &LineItem) -> bool {
         MemoryKind::OptimizerState => sharding.shards_optimizer(),
         // Without a micro-batch of its own, a rank takes its share of the global batch.
         MemoryKind::Activation => run.micro_batch_size.is_none(),
-        MemoryKind::Temporary => run.micro_batch_size.is_none() && line.label != GATHERED_WEIGHTS,
+        MemoryKind::Temporary => run.micro_batch_size.is_none() && ![GATHERED_WEIGHTS, GRADIENT_REDUCTION].contains(&line.label),
         MemoryKind::KvCache | MemoryKind::Framework => false,
     }
 }
@@ -183,15 +204,15 @@ fn layout_of_division(job: &Job, gpus: u64) -> Option<ParallelLayout> {
 /// Why the division's count cannot be used as it is; `None` if only a better-dealt count was preferred.
 fn against_division(job: &Job, gpus: u64, unit: MemoryUnit) -> Option<String> {
     let layout = layout_of_division(job, gpus)?;
-    let estimate = estimate(&job.with_layout(layout));
-    if let Some(blocker) = estimate.blockers.first() {
+    let need = Need::of(&job.with_layout(layout));
+    if let Some(blocker) = need.blockers.first() {
         return Some(blocker.to_string());
     }
     let node = job.cluster().accelerator.accelerators_per_node.max(1);
     if !whole_nodes(gpus, node) {
         return Some(format!("{gpus} GPUs are not whole nodes of {node}"));
     }
-    (!estimate.runs()).then(|| what_blocks(&estimate, unit))
+    (!need.runs()).then(|| need.what_blocks(unit))
 }
 
 /// One or two sentences on why the runnable count is what it is.

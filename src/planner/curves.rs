@@ -3,7 +3,7 @@
 use std::num::NonZeroU64;
 
 use crate::config::{Job, ParallelLayout};
-use crate::estimator::{MemoryKind, blockers, memory_by_kind};
+use crate::estimator::{MemoryKind, at_lengths, blockers, memory_by_kind};
 use crate::units::{Bytes, ceil_u64, to_f64};
 
 /// What runs along the horizontal axis.
@@ -53,7 +53,10 @@ const SHORTEST: u64 = 512;
 const LONGEST: u64 = 1 << 27;
 
 fn point(job: &Job, x: u64) -> CurvePoint {
-    let by_kind = memory_by_kind(job);
+    point_with(job, x, memory_by_kind(job))
+}
+
+fn point_with(job: &Job, x: u64, by_kind: [Bytes; 7]) -> CurvePoint {
     let blocked = blockers(job).first().map(ToString::to_string);
     CurvePoint { x, layout: *job.layout(), by_kind, total: by_kind.into_iter().sum(), blocked }
 }
@@ -70,7 +73,9 @@ pub fn curve_seq(job: &Job, longest_fit: Option<u64>, points: usize, logarithmic
     let first = SHORTEST.min(current);
     let mut lengths: Vec<u64> = spaced(first, last, points, logarithmic);
     insert(&mut lengths, current.min(LONGEST));
-    let points = lengths.into_iter().map(|tokens| point(&job.with_seq_length(tokens), tokens)).collect();
+    let points = at_lengths(job, |memory, _| {
+        lengths.into_iter().map(|tokens| point_with(&job.with_seq_length(tokens), tokens, memory(tokens))).collect()
+    });
     Curve { axis: Axis::SeqLength, points, capacity: job.cluster().accelerator.memory, current, longest_fit, naive: Vec::new() }
 }
 
@@ -99,9 +104,6 @@ fn insert(values: &mut Vec<u64>, value: u64) {
     }
 }
 
-/// Most points of a count curve.
-const MOST_COUNTS: u64 = 128;
-
 /// Memory against the number of accelerators, up to four times the current count and at least to 32.
 ///
 /// Training varies the data-parallel ranks, serving the tensor degree: another replica of an instance holds as much again.
@@ -127,12 +129,14 @@ fn with_tensor_degree(job: &Job, degree: NonZeroU64) -> Job {
     job.with_layout(ParallelLayout { tensor_model_parallel_size: degree, ..*job.layout() })
 }
 
-/// Rank counts to draw: all of them while few, else evenly spaced, always with the current one.
+/// Rank counts to draw: all of them while few, then eight to each doubling, always with the current one.
 fn counts(last: u64, current: u64) -> Vec<u64> {
-    let step = last.div_ceil(MOST_COUNTS).max(1);
-    let mut counts: Vec<u64> =
-        (1..=MOST_COUNTS).map(|index| index.saturating_mul(step)).take_while(|count| *count <= last).collect();
-    insert(&mut counts, 1);
+    let mut counts = vec![1];
+    let mut count = 1_u64;
+    while count < last {
+        count = count.saturating_add((count / 8).next_power_of_two().max(1)).min(last);
+        counts.push(count);
+    }
     insert(&mut counts, current.max(1));
     counts
 }

@@ -1,7 +1,7 @@
 //! What would make it fit: single changes, each estimated, cheapest in quality and time first.
 
 use super::count::GpuCount;
-use super::inverse::{fits, largest};
+use super::inverse::{largest, room};
 use crate::config::{AttentionKernel, DataSharding, Job, Optimizer, Recompute, Run};
 use crate::estimator::{Estimate, Headroom, estimate};
 use crate::units::{Bytes, DType, sort_short};
@@ -169,7 +169,7 @@ fn serving(job: &Job) -> Vec<Candidate> {
         }
     }
     let context = run.context_length;
-    let shorter = largest(context.saturating_sub(1).max(1), |tokens| fits(&job.with_seq_length(tokens)));
+    let shorter = largest(context.saturating_sub(1).max(1), |tokens| room(&job.with_seq_length(tokens)));
     if let Some(tokens) =
         shorter.map(|tokens| if tokens > 1024 { tokens - tokens % 1024 } else { tokens }).filter(|tokens| *tokens < context)
     {

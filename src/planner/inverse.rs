@@ -1,7 +1,7 @@
 //! Inverse questions: the longest sequence and the largest batch that fit.
 
 use crate::config::{Job, Run};
-use crate::estimator::memory_by_kind;
+use crate::estimator::{at_lengths, memory_by_kind};
 use crate::units::Bytes;
 
 /// Largest inputs that still fit on one accelerator's memory with this layout.
@@ -18,17 +18,31 @@ const LONGEST: u64 = 1 << 27;
 /// Largest batch that is looked for.
 const LARGEST: u64 = 1 << 20;
 
-/// Both answers by bisection; memory never falls when length or batch grows.
+/// Both answers by search; memory never falls when length or batch grows.
 pub fn inverse(job: &Job) -> Inverse {
-    Inverse {
-        longest_seq: largest(LONGEST, |tokens| fits(&job.with_seq_length(tokens))),
-        largest_batch: largest(LARGEST, |batch| fits(&with_batch(job, batch))),
-    }
+    Inverse { longest_seq: longest(job), largest_batch: largest(LARGEST, |batch| room(&with_batch(job, batch))) }
 }
 
-/// Whether the job's memory fits.
-pub(super) fn fits(job: &Job) -> bool {
-    memory_by_kind(job).into_iter().sum::<Bytes>() <= job.cluster().accelerator.memory
+/// The longest length that fits: first among those that are told quickly, then between two of them.
+fn longest(job: &Job) -> Option<u64> {
+    at_lengths(job, |memory, grid| {
+        let mut room = |tokens: u64| spare(job, memory(tokens));
+        let below = largest(LONGEST / grid, |steps| room(steps.saturating_mul(grid))).unwrap_or(0).saturating_mul(grid);
+        if grid == 1 {
+            return Some(below).filter(|tokens| *tokens > 0);
+        }
+        let further = largest(grid - 1, |tokens| room(below + tokens)).unwrap_or(0);
+        Some(below + further).filter(|tokens| *tokens > 0)
+    })
+}
+
+/// Memory that is left, negative where some is missing.
+fn spare(job: &Job, by_kind: [Bytes; 7]) -> i128 {
+    i128::from(job.cluster().accelerator.memory.0) - i128::from(by_kind.into_iter().sum::<Bytes>().0)
+}
+
+pub(super) fn room(job: &Job) -> i128 {
+    spare(job, memory_by_kind(job))
 }
 
 /// The same job with another micro-batch, the global batch grown to hold one per rank; or other concurrent sequences.
@@ -43,15 +57,40 @@ pub(super) fn with_batch(job: &Job, batch: u64) -> Job {
     })
 }
 
-/// The largest value in `1..=most` that passes, if smaller values pass whenever larger ones do.
-pub(super) fn largest(most: u64, passes: impl Fn(u64) -> bool) -> Option<u64> {
-    if !passes(1) {
+/// The largest value in `1..=most` that leaves room, if room never grows with the value.
+///
+/// Memory is nearly a straight line, so each round guesses where the line ends, tries the neighbour of the guess on the other side,
+/// and then halves what is left, which ends the search in any case.
+pub(super) fn largest(most: u64, mut room: impl FnMut(u64) -> i128) -> Option<u64> {
+    let mut good = (1, room(1));
+    if most == 0 || good.1 < 0 {
         return None;
     }
-    let (mut good, mut bad) = (1, most.saturating_add(1));
-    while bad - good > 1 {
-        let middle = good + (bad - good) / 2;
-        if passes(middle) { good = middle } else { bad = middle }
+    let mut bad = (most, room(most));
+    if bad.1 >= 0 {
+        return Some(most);
     }
-    Some(good)
+    let (mut round, mut passed) = (0_u8, true);
+    while bad.0 - good.0 > 1 {
+        let wide = bad.0 - good.0;
+        let next = match round % 3 {
+            0 => {
+                let share = i128::from(wide) * good.1 / (good.1 - bad.1);
+                good.0.saturating_add(u64::try_from(share).unwrap_or(0))
+            }
+            1 if passed => good.0 + 1,
+            1 => bad.0 - 1,
+            _ => good.0 + wide / 2,
+        };
+        let next = next.clamp(good.0 + 1, bad.0 - 1);
+        let left = room(next);
+        passed = left >= 0;
+        if passed {
+            good = (next, left);
+        } else {
+            bad = (next, left);
+        }
+        round = round.wrapping_add(1);
+    }
+    Some(good.0)
 }

@@ -177,7 +177,7 @@ export function bytesOf(json, kind, label) {
 }
 
 /** The panels that the second program fills. */
-const FAR = ['methods', 'evidence'];
+const FAR = ['methods', 'evidence', 'accuracy'];
 
 /** Brings a panel of the second program in sight and waits until it says what belongs to the present scenario. */
 export async function fetched(page, id) {

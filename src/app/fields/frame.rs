@@ -4,7 +4,7 @@ use super::input::input;
 use crate::app::answers::Answers;
 use crate::app::markup::{Html, flag, html, word_of};
 use crate::app::ui::Ui;
-use crate::scenario::{Field, FieldDefault, FieldId, FieldKind, Scenario, Value, range_text, show};
+use crate::scenario::{Choice, Field, FieldDefault, FieldId, FieldKind, Scenario, Value, range_text, show};
 
 /// A problem of one field: what is wrong, and a value that would be right.
 #[derive(Clone, Debug, PartialEq)]
@@ -43,7 +43,7 @@ pub fn frame(field: &Field, wide: bool, scenario: &Scenario, answers: &Answers, 
         _ => Some(html(r#"<label class="field__label" for="f-{}">{}</label>"#, &[&field.key, &field.label])),
     };
     html(
-        r#"<div class="field{}{}" data-key="{}">{}<div class="field__top"{}>{}<button type="button" class="field__info" aria-label="About {}" aria-expanded="{}" aria-controls="h-{}" data-do="open:{}">?</button></div>{}{}{}{}</div>"#,
+        r#"<div class="field{}{}" data-key="{}">{}<div class="field__top"{}>{}<button type="button" class="field__info" aria-label="About {}" aria-expanded="{}" aria-controls="h-{}" data-do="open:{}">?</button></div>{}{}{}{}{}</div>"#,
         &[
             &if wide { " field--wide" } else { "" },
             &if problem.is_some() { " field--invalid" } else { "" },
@@ -56,6 +56,7 @@ pub fn frame(field: &Field, wide: bool, scenario: &Scenario, answers: &Answers, 
             &field.key,
             &help_name(field),
             &input(field, scenario, ui, &described_by(field, problem.is_some()), problem.is_some()),
+            &says(field, scenario),
             &help(field, open, scenario),
             &changed(field, scenario),
             &problem.map(|problem| error(field, &problem)),
@@ -68,12 +69,31 @@ fn help_name(field: &Field) -> String {
     format!("help-{}", field.key)
 }
 
-/// What the field is, its range and its name in configuration files; hidden, it still describes the input to screen readers.
-fn help(field: &Field, open: bool, scenario: &Scenario) -> Html {
-    let choice = match (field.kind, scenario.get(field.id)) {
+/// The option that is chosen.
+fn chosen(field: &Field, scenario: &Scenario) -> Option<&'static Choice> {
+    match (field.kind, scenario.get(field.id)) {
         (FieldKind::Choice(options), Value::Choice(word)) => options.iter().find(|option| option.value == word),
         _ => None,
-    };
+    }
+}
+
+/// What the chosen software stack means, in sight: it decides more than any other choice. A model without modules of its own is
+/// marked.
+fn says(field: &Field, scenario: &Scenario) -> Option<Html> {
+    let stack = chosen(field, scenario).filter(|_| field.id == FieldId::Kernels)?;
+    let generic = scenario.get(FieldId::Family) == Value::Choice("generic") && stack.value == "eager";
+    let assumed = generic.then(|| {
+        html(
+            r#" <span class="tag tag--assumed">assumed</span> This model type has no modules of its own here: they are built from its fields."#,
+            &[],
+        )
+    });
+    Some(html(r#"<p class="field__says" data-testid="stack-says">{}{}</p>"#, &[&stack.help, &assumed]))
+}
+
+/// What the field is, its range and its name in configuration files; hidden, it still describes the input to screen readers.
+fn help(field: &Field, open: bool, scenario: &Scenario) -> Html {
+    let choice = chosen(field, scenario);
     html(
         r#"<p id="h-{}" class="field__help"{}>{}{} {} <code class="field__name">{}</code></p>"#,
         &[
@@ -165,6 +185,21 @@ mod tests {
         assert_eq!((count(&open, " hidden>"), count(&open, "clear:l")), (0, 0));
         scenario.set(FieldId::NumHiddenLayers, Value::Integer(40));
         assert_eq!(count(&frame(layers, false, &scenario, &answers(LINK), &ui), "clear:l"), 1);
+    }
+
+    #[test]
+    fn the_stack_says_what_it_means_and_marks_a_generic_decoder() {
+        let says = |link: &str, id: FieldId| {
+            let frame = frame(field(id), false, &decode(link).scenario, &answers(link), &Ui::default());
+            let said = frame.as_str().split("data-testid=\"stack-says\">").nth(1).and_then(|rest| rest.split("</p>").next());
+            said.unwrap_or_default().to_owned()
+        };
+        let (known, generic) = ("v1&m=llama3-8b&n=8&ker=eager&fam=llama", "v1&m=llama3-8b&n=8&ker=eager&fam=generic");
+        assert!(says(known, FieldId::Kernels).starts_with("transformers"), "{}", says(known, FieldId::Kernels));
+        assert!(!says(known, FieldId::Kernels).contains("tag--assumed"));
+        assert!(says(generic, FieldId::Kernels).contains("tag--assumed"), "{}", says(generic, FieldId::Kernels));
+        assert!(!says("v1&m=llama3-8b&n=8&ker=fused&fam=generic", FieldId::Kernels).contains("tag--assumed"));
+        assert_eq!(says(known, FieldId::Attention), "");
     }
 
     #[test]

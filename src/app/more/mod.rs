@@ -1,12 +1,15 @@
 //! The second program: what is not needed to show the answer, fetched when it is needed. Text in, text out.
 //!
-//! The five documents side by side, what the answer rests on, and reading a `config.json` are computed in a worker of the browser,
+//! The five documents side by side, memory over one step, what the answer rests on, how well it is checked, and reading a
+//! `config.json` are computed in a worker of the browser,
 //! from the scenario's link. Everything here runs without a browser; only [`wire`] and [`slot`] are part of the first program too.
 
+pub mod accuracy;
 pub mod evidence;
 pub mod methods;
 pub mod paste;
 pub mod slot;
+pub mod timeline;
 pub mod wire;
 
 use self::wire::{Reply, Request, What};
@@ -23,6 +26,8 @@ pub fn answer(message: &str) -> Option<String> {
     let (html, fragment) = match request.what {
         What::Methods => (methods_of(&scenario, request.unit), None),
         What::Evidence => (evidence_of(&scenario, request.unit), None),
+        What::Timeline => (timeline_of(&scenario, request.unit), None),
+        What::Accuracy => (accuracy::panel(), None),
         What::Paste => paste::read(&request.text, scenario),
     };
     Some(Reply { number: request.number, what: request.what, fragment, html: html.as_str().to_owned() }.write())
@@ -36,4 +41,10 @@ fn methods_of(scenario: &Scenario, unit: MemoryUnit) -> Html {
 /// What the answer rests on; empty as above.
 fn evidence_of(scenario: &Scenario, unit: MemoryUnit) -> Html {
     scenario.resolve().map(|job| evidence::panel(scenario, &estimate(&job), unit)).unwrap_or_default()
+}
+
+/// Memory over one step; empty as above, and when serving, which has no steps.
+fn timeline_of(scenario: &Scenario, unit: MemoryUnit) -> Html {
+    let job = scenario.resolve().ok().filter(|job| job.training().is_some());
+    job.map(|job| timeline::panel(&job, &estimate(&job), unit)).unwrap_or_default()
 }

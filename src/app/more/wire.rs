@@ -12,18 +12,24 @@ pub enum What {
     Methods,
     /// What the answer rests on.
     Evidence,
+    /// Memory over one step.
+    Timeline,
+    /// How well the engine meets what was measured.
+    Accuracy,
     /// A `config.json`, read into the scenario.
     Paste,
 }
 
 impl What {
     /// Every kind of request.
-    pub const ALL: [Self; 3] = [Self::Methods, Self::Evidence, Self::Paste];
+    pub const ALL: [Self; 5] = [Self::Methods, Self::Evidence, Self::Timeline, Self::Accuracy, Self::Paste];
 
     const fn word(self) -> &'static str {
         match self {
             Self::Methods => "methods",
             Self::Evidence => "evidence",
+            Self::Timeline => "timeline",
+            Self::Accuracy => "accuracy",
             Self::Paste => "paste",
         }
     }

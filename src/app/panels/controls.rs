@@ -4,6 +4,7 @@ use crate::app::answers::Answers;
 use crate::app::fields::frame::frame;
 use crate::app::markup::{Html, flag, html, word_of};
 use crate::app::ui::Ui;
+use crate::app::words::lower_first;
 use crate::scenario::{Field, FieldId, FieldKind, Group, Mode, Scenario, Value, fields, show};
 
 /// What stands under one heading of the form.
@@ -116,17 +117,6 @@ fn summary(scenario: &Scenario, groups: &'static [Group], mode: Mode) -> String 
     parts.join(", ")
 }
 
-/// A label inside a sentence: `Layers` becomes `layers`, `GPUs per node` stays.
-fn lower_first(label: &str) -> String {
-    let mut letters = label.chars();
-    match (letters.next(), letters.next()) {
-        (Some(first), Some(second)) if second.is_lowercase() => {
-            [first.to_ascii_lowercase(), second].into_iter().chain(letters).collect()
-        }
-        _ => label.to_owned(),
-    }
-}
-
 /// One field in a few words: `layers 32`.
 fn part(scenario: &Scenario, field: &Field) -> String {
     let value = scenario.get(field.id);
@@ -142,9 +132,10 @@ fn part(scenario: &Scenario, field: &Field) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{FOLDS, SECTIONS, fold, form, lower_first, mode_switch, section};
+    use super::{FOLDS, SECTIONS, fold, form, mode_switch, section};
     use crate::app::panels::tests::{answers, count, text};
     use crate::app::ui::Ui;
+    use crate::app::words::lower_first;
     use crate::scenario::codec::decode;
     use crate::scenario::{FieldId, Mode, Value, fields, parse};
 

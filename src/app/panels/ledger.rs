@@ -36,9 +36,7 @@ impl Row<'_> {
             None => html(r#"<span class="ledger__name">{} {}</span>"#, &[&self.swatch, &self.label]),
         };
         let note = (!self.note.is_empty()).then(|| html(r#"<span class="ledger__note">{}</span>"#, &[&self.note]));
-        let tag = self
-            .certainty
-            .map(|sure| html(r#"<span class="tag tag--{}">{}</span>"#, &[&certainty_word(sure), &certainty_word(sure)]));
+        let tag = self.certainty.map(|sure| html(r#"<span class="tag tag--{}">{}</span>"#, &[&sure.word(), &sure.word()]));
         html(
             r#"<tr class="{}" data-key="{}"><th scope="row">{} {}</th><td class="num">{}</td><td class="num ledger__share">{}</td><td class="ledger__source">{} {}</td></tr>"#,
             &[&self.class, &self.path, &name, &note, &self.bytes, &self.share, &tag, &self.source],
@@ -159,15 +157,6 @@ fn shape_text(tensor: &TensorLine) -> String {
 /// Where a line comes from, shortly.
 fn cited(line: &LineItem) -> String {
     format!("{}, {}", line.source.who, line.source.locator)
-}
-
-/// Word of a certainty, and the end of its class.
-const fn certainty_word(certainty: Certainty) -> &'static str {
-    match certainty {
-        Certainty::Exact => "exact",
-        Certainty::Modelled => "modelled",
-        Certainty::Assumed => "assumed",
-    }
 }
 
 #[cfg(test)]

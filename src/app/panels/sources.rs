@@ -13,8 +13,8 @@ const ASSUMPTIONS: [(&str, &str); 6] = [
         "GiB is 1 073 741 824 bytes, GB is 1 000 000 000 bytes. A card's capacity is what its driver reports, not the number it is sold under.",
     ),
     (
-        "Exact, modelled, assumed",
-        "Exact lines follow from shapes and formats alone. Modelled lines rest on documented behaviour of software. Assumed lines are figures that you can change under Reserve.",
+        "Exact, heuristic, assumed",
+        "Exact lines follow from shapes, formats and the operations of the software, one by one. Heuristic lines follow a documented rule of how software behaves, such as what a fused kernel keeps. Assumed lines are figures that you can change under Reserve, or modules put together from a model's sizes.",
     ),
     (
         "No hidden factor",

@@ -2,13 +2,14 @@
 
 use super::{Mark, Played, ledger_kind};
 use crate::config::{Family, Kernels};
-use crate::estimator::ledger::{Certainty, LineItem, MemoryKind, TensorLine};
+use crate::estimator::ledger::{Certainty, LineItem, TensorLine};
 use crate::estimator::states::GATHERED_WEIGHTS;
 use crate::ops::tape::{Entry, Kind, State, Storage, When};
 use crate::sources::{self, Source};
 use crate::units::Bytes;
 
 /// What a line is called, said about, and rests on.
+#[derive(Clone, Copy)]
 struct About {
     label: &'static str,
     note: &'static str,

@@ -5,6 +5,7 @@
 //! played a few times and stand for their like: every repetition adds the same, so its highest moment is in the first or in the last.
 
 mod groups;
+mod lengths;
 mod lines;
 mod optimizer;
 mod plan;
@@ -16,6 +17,8 @@ use super::{Moment, overhead};
 use crate::config::{Job, Kernels, TrainingRun};
 use crate::ops::tape::{Entry, KINDS, Kind, Segment, State, Tape, Totals, When};
 use crate::units::Bytes;
+pub use groups::GRADIENT_REDUCTION;
+pub(super) use lengths::Lengths;
 use plan::Plan;
 pub(super) use plan::is_played;
 
@@ -309,10 +312,11 @@ fn released_elsewhere(state: &State, segment: &Segment, plan: &Plan<'_>, beside:
         let Entry::Freed(id) = entry else { continue };
         let Some(storage) = usize::try_from(*id).ok().and_then(|at| state.storages.get(at)) else { continue };
         let others = plan.times(storage.layer).saturating_sub(1);
-        if others > 0 && storage.layer.abs_diff(segment.layer) > 1 {
-            if let Some(bytes) = beside.get_mut(storage.kind as usize) {
-                *bytes -= i128::from(storage.bytes) * i128::from(others);
-            }
+        if others > 0
+            && storage.layer.abs_diff(segment.layer) > 1
+            && let Some(bytes) = beside.get_mut(storage.kind as usize)
+        {
+            *bytes -= i128::from(storage.bytes) * i128::from(others);
         }
     }
 }

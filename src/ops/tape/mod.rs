@@ -6,9 +6,12 @@
 //! module yields its parameters, what it saves, its FLOPs and the memory at every moment.
 
 mod backward;
+mod formulas;
 mod in_place;
+mod parameters;
 mod places;
 mod primitives;
+mod replay;
 mod routing;
 mod state;
 
@@ -16,9 +19,7 @@ use std::cell::RefCell;
 
 pub(crate) use backward::Model;
 pub(crate) use primitives::{GELU, LOG_SOFTMAX, POWER, RELU, RSQRT, SCALE, SIGMOID, SILU, SOFTMAX, TANH};
-pub(crate) use state::{
-    Arrival, Entry, KINDS, Kind, NONE, OpName, Order, Parameter, Segment, Shards, State, Storage, Totals, When,
-};
+pub(crate) use state::{Arrival, Entry, KINDS, Kind, NONE, Order, Segment, Shards, State, Storage, Totals, When};
 
 use super::tensor::{Dim, Shape};
 use crate::sources::Source;
@@ -106,12 +107,6 @@ impl Tape {
         let storage = self.state.borrow_mut().allocate(name, form, dtype);
         Var { tape: self, storage, form, dtype, node: NONE, order: Order::Plain }
     }
-
-    /// Takes memory for a moment and gives it back: temporaries of one operator that nothing else sees.
-    pub fn moment(&self, tensors: &[(&'static str, Form, DType)]) {
-        let held: Vec<Var<'_>> = tensors.iter().map(|(name, form, dtype)| self.constant(name, *form, *dtype)).collect();
-        drop(held);
-    }
 }
 
 impl<'t> Var<'t> {
@@ -128,12 +123,6 @@ impl<'t> Var<'t> {
     /// Its shape.
     pub const fn form(&self) -> Form {
         self.form
-    }
-
-    /// The same tensor of which no gradient is wanted.
-    pub fn detach(mut self) -> Self {
-        self.node = NONE;
-        self
     }
 }
 

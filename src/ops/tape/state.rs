@@ -256,7 +256,7 @@ pub(crate) struct Frame {
 }
 
 /// What happens to a storage.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Entry {
     /// It is taken.
     Taken(u32),
@@ -449,88 +449,6 @@ impl State {
         }
     }
 
-    pub fn parameter(&mut self, name: &'static str, form: Form, dtype: DType) -> Param {
-        let kind = std::mem::replace(&mut self.kind, Kind::Parameter);
-        let elements = self.elements(form);
-        let (kept, padded, format) = match self.shards {
-            Some(shards) => {
-                let rows = self.forms.get(usize::from(form)).and_then(|form| form.0.dims().next()).map_or(1, |dim| dim.1).max(1);
-                let kept = rows.div_ceil(shards.ranks.max(1)).saturating_mul(elements / rows);
-                (kept, kept.saturating_mul(shards.ranks), shards.dtype)
-            }
-            None => (elements, elements, dtype),
-        };
-        let storage = self.allocate_part(name, form, format, kept);
-        self.kind = kind;
-        let read = if self.shards.is_some() { NONE } else { storage };
-        let layer = self.layer;
-        let (gradient, copy, waiting, uses) = (NONE, NONE, None, 0);
-        self.parameters.push(Parameter {
-            storage,
-            read,
-            form,
-            dtype,
-            kept,
-            padded,
-            gradient,
-            copy,
-            waiting,
-            uses,
-            idle: false,
-            layer,
-        });
-        count(self.parameters.len()).saturating_sub(1)
-    }
-
-    /// Elements of a matrix's rows and columns, of all its matrices; all elements of a vector.
-    pub fn factors(&self, parameter: &Parameter) -> u64 {
-        let dims: Vec<u64> = self
-            .forms
-            .get(usize::from(parameter.form))
-            .map_or(Vec::new(), |form| form.0.dims().map(|dim| dim.1.max(1)).collect());
-        match dims.as_slice() {
-            [.., rows, columns] => (parameter.kept / rows).saturating_add(parameter.kept / columns),
-            _ => parameter.kept,
-        }
-    }
-
-    /// Declares parameters once more, for a further block of the same modules; how far behind the first they lie.
-    pub fn repeat(&mut self, from: Param, to: Param) -> u32 {
-        let behind = count(self.parameters.len()).saturating_sub(from);
-        let (kind, op) = (std::mem::replace(&mut self.kind, Kind::Buffer), self.op);
-        // Buffers that the modules registered lie between their parameters.
-        let first = self.parameters.get(at(from)).map_or(0, |first| at(first.storage));
-        let end = self.parameters.get(at(to)).map_or(self.storages.len(), |next| at(next.storage));
-        for storage in first..end {
-            let found = self.storages.get(storage).filter(|found| found.kind == Kind::Buffer).cloned();
-            let Some(Storage { name, form, dtype, .. }) = found else { continue };
-            self.allocate(name, form, dtype);
-        }
-        self.kind = Kind::Parameter;
-        for param in from..to {
-            let Some(mut again) = self.parameters.get(at(param)).cloned() else { continue };
-            let Some(Storage { name, form, dtype, op, .. }) = self.storages.get(at(again.storage)).cloned() else { continue };
-            self.op = op;
-            again.storage = self.allocate_part(name, form, dtype, again.kept);
-            again.read = if again.read == NONE { NONE } else { again.storage };
-            again.layer = self.layer;
-            self.parameters.push(again);
-        }
-        (self.kind, self.op) = (kind, op);
-        behind
-    }
-
-    /// The parameter that the block at hand means.
-    pub const fn meant(&self, param: Param) -> Param {
-        let (from, to, behind) = self.copies;
-        if from <= param && param < to { param + behind } else { param }
-    }
-
-    /// What modules read of a parameter.
-    pub fn parameter_tensor(&self, param: Param) -> (u32, Form, DType) {
-        self.parameters.get(at(param)).map_or((NONE, 0, DType::Fp32), |found| (found.read, found.form, found.dtype))
-    }
-
     /// Begins a stretch of the step; what ran before is closed.
     pub fn segment(&mut self, when: When, layer: u16) {
         let (totals, sum, event) = (self.totals, self.sum, self.log.len());
@@ -629,6 +547,16 @@ impl State {
             *place = storage;
         }
         self.hold(storage);
+    }
+
+    /// A hidden state that is all that is kept of the block it goes into.
+    pub fn keep_as_input(&mut self, storage: u32) {
+        let op = self.op;
+        self.at("Block input", sources::PYTORCH_AUTOGRAD);
+        let own = std::mem::replace(&mut self.op, op);
+        if let Some(storage) = self.storages.get_mut(at(storage)) {
+            (storage.op, storage.name) = (own, "block input");
+        }
     }
 
     /// The dimensions of a shape.

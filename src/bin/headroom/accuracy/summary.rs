@@ -78,33 +78,63 @@ fn is_memory(row: &Row) -> bool {
     has(row, "activations") || has(row, "peak")
 }
 
-/// The lines that have rows, in their order, as texts: what, against, rows, activations, peak, exact.
-fn lines(files: &[File]) -> Vec<[String; 5]> {
-    ENTRIES.iter().filter_map(|entry| line(entry, files)).collect()
+/// One line with rows.
+struct Line {
+    what: &'static str,
+    against: &'static str,
+    summary: Summary,
 }
 
-fn line(entry: &Entry, files: &[File]) -> Option<[String; 5]> {
-    let rows = || files.iter().flat_map(|file| &file.rows).filter(|row| (entry.belongs)(row));
-    let all = Summary::of(rows());
-    if all.rows == 0 {
-        return None;
+impl Line {
+    /// Model states stand where activations would: no row states both peak and states.
+    fn peak(&self) -> Option<Spread> {
+        self.summary.peak.or(self.summary.model_states)
     }
-    let spread = |spread: Option<Spread>| {
-        spread
-            .map_or_else(|| "–".to_owned(), |spread| format!("{}, {}", percent(spread.median, false), percent(spread.max, false)))
-    };
-    let exact = [("parameters", all.parameters), ("FLOPs", all.flops), ("cache", all.kv_bytes_per_token)];
-    let exact: Vec<String> = exact
-        .iter()
-        .filter(|(_, exact)| exact.rows > 0)
-        .map(|(name, exact)| format!("{name} {} of {}", grouped(to_f64_of(exact.exact), 0), exact.rows))
-        .collect();
-    let rows =
-        if all.unsupported == 0 { all.rows.to_string() } else { format!("{} ({} not expressed)", all.rows, all.unsupported) };
-    // Model states stand where activations would: no row states both peak and states.
-    let peak = spread(all.peak.or(all.model_states));
-    let exact = if exact.is_empty() { "–".to_owned() } else { exact.join(", ") };
-    Some([format!("{} ({})", entry.what, entry.against), rows, spread(all.activations), peak, exact])
+
+    /// What is met to the unit, in words.
+    fn exact(&self) -> String {
+        let all = &self.summary;
+        let exact = [("parameters", all.parameters), ("FLOPs", all.flops), ("cache", all.kv_bytes_per_token)];
+        let exact: Vec<String> = exact
+            .iter()
+            .filter(|(_, exact)| exact.rows > 0)
+            .map(|(name, exact)| format!("{name} {} of {}", grouped(to_f64_of(exact.exact), 0), exact.rows))
+            .collect();
+        if exact.is_empty() { "–".to_owned() } else { exact.join(", ") }
+    }
+
+    /// The line as the README has it: what, rows, activations, peak, exact.
+    fn texts(&self) -> [String; 5] {
+        let all = &self.summary;
+        let spread = |spread: Option<Spread>| {
+            let text = |spread: Spread| format!("{}, {}", percent(spread.median, false), percent(spread.max, false));
+            spread.map_or_else(|| "–".to_owned(), text)
+        };
+        let rows = match all.unsupported {
+            0 => all.rows.to_string(),
+            unsupported => format!("{} ({unsupported} not expressed)", all.rows),
+        };
+        [format!("{} ({})", self.what, self.against), rows, spread(all.activations), spread(self.peak()), self.exact()]
+    }
+
+    /// The line as the page has it.
+    fn json(&self) -> Value {
+        let spread = |spread: Option<Spread>| {
+            spread.map(|found| [found.median, found.p90, found.max].map(|error| percent(error, false))).unwrap_or_default()
+        };
+        json!({
+            "what": self.what, "against": self.against, "rows": self.summary.rows, "unsupported": self.summary.unsupported,
+            "activations": spread(self.summary.activations), "peak": spread(self.peak()), "exact": self.exact(),
+        })
+    }
+}
+
+/// The lines that have rows, in their order.
+fn lines(files: &[File]) -> impl Iterator<Item = Line> {
+    ENTRIES.iter().filter_map(|entry| {
+        let summary = Summary::of(files.iter().flat_map(|file| &file.rows).filter(|row| (entry.belongs)(row)));
+        (summary.rows > 0).then_some(Line { what: entry.what, against: entry.against, summary })
+    })
 }
 
 fn to_f64_of(count: usize) -> f64 {
@@ -115,7 +145,7 @@ fn to_f64_of(count: usize) -> f64 {
 pub fn markdown(files: &[File]) -> String {
     let head = "| what (against what) | rows | saved activations: median, largest error | peak (Selene: model states): median, largest error | met to the unit |\n\
                 |---|---|---|---|---|\n";
-    lines(files).iter().fold(head.to_owned(), |table, line| table + "| " + &line.join(" | ") + " |\n")
+    lines(files).fold(head.to_owned(), |table, line| table + "| " + &line.texts().join(" | ") + " |\n")
 }
 
 /// Rows of memory that are furthest off, over all files.
@@ -123,12 +153,7 @@ const WORST: usize = 5;
 
 /// The same lines and the worst rows as JSON, for the page.
 pub fn page(files: &[File]) -> Value {
-    let lines: Vec<Value> = lines(files)
-        .into_iter()
-        .map(|[what, rows, activations, peak, exact]| {
-            json!({ "what": what, "rows": rows, "activations": activations, "peak": peak, "exact": exact })
-        })
-        .collect();
+    let lines: Vec<Value> = lines(files).map(|line| line.json()).collect();
     let mut furthest: Vec<_> = files.iter().flat_map(|file| worst(&file.rows, WORST)).collect();
     furthest.sort_by(|(_, a), (_, b)| b.error().abs().total_cmp(&a.error().abs()));
     furthest.truncate(WORST);
