@@ -17,7 +17,7 @@ pub use compute::Compute;
 pub use ledger::{Certainty, Ledger, LineItem, MemoryKind, TensorLine};
 pub use overhead::FRAMEWORK_CONTEXT;
 pub use states::GATHERED_WEIGHTS;
-pub use timeline::{Event, Phase, Stretch, Timeline, events};
+pub use timeline::{Event, GRADIENT_REDUCTION, Phase, Stretch, Timeline, events};
 
 use crate::config::{Job, Kernels, Recompute, Run, TrainingRun};
 use crate::ops::{self, OpList};

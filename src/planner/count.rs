@@ -3,7 +3,9 @@
 use std::num::NonZeroU64;
 
 use crate::config::{Job, ParallelLayout, Run};
-use crate::estimator::{Blocker, FRAMEWORK_CONTEXT, GATHERED_WEIGHTS, LineItem, MemoryKind, blockers, estimate, memory_by_kind};
+use crate::estimator::{
+    Blocker, FRAMEWORK_CONTEXT, GATHERED_WEIGHTS, GRADIENT_REDUCTION, LineItem, MemoryKind, blockers, estimate, memory_by_kind,
+};
 use crate::units::{Bytes, MemoryUnit};
 
 const TWO: NonZeroU64 = NonZeroU64::MIN.saturating_add(1);
@@ -182,7 +184,7 @@ fn is_shared(job: &Job, line: &LineItem) -> bool {
         MemoryKind::OptimizerState => sharding.shards_optimizer(),
         // Without a micro-batch of its own, a rank takes its share of the global batch.
         MemoryKind::Activation => run.micro_batch_size.is_none(),
-        MemoryKind::Temporary => run.micro_batch_size.is_none() && line.label != GATHERED_WEIGHTS,
+        MemoryKind::Temporary => run.micro_batch_size.is_none() && ![GATHERED_WEIGHTS, GRADIENT_REDUCTION].contains(&line.label),
         MemoryKind::KvCache | MemoryKind::Framework => false,
     }
 }

@@ -13,8 +13,8 @@ use crate::ops::tape::{Kind, Tape, Var};
 use crate::sources;
 use crate::units::DType;
 
-/// Label of what gradients need on their way.
-const REDUCTION: &str = "Gradient reduction";
+/// Label of what gradients need on their way between ranks.
+pub const GRADIENT_REDUCTION: &str = "Gradient reduction";
 
 /// Elements of a group: what a rank keeps, and the padded whole.
 #[derive(Clone, Copy, Debug, Default)]
@@ -170,7 +170,7 @@ impl<'t> Groups<'t> {
         drop(before);
         let size = self.size(tag);
         if let Movement::Weights { buffers: true, .. } = self.movement {
-            let joined = self.take("reduce-scatter buffer", REDUCTION, size.padded, self.reduce);
+            let joined = self.take("reduce-scatter buffer", GRADIENT_REDUCTION, size.padded, self.reduce);
             self.alive.borrow_mut().reduced = Some(joined);
         }
         let head = self.head;
@@ -179,7 +179,7 @@ impl<'t> Groups<'t> {
         let buffers = matches!(self.movement, Movement::Weights { buffers: true, .. });
         // Reduced gradients are the share itself, unless they are cast into it or added to it.
         let reduced = (buffers && (self.reduce != self.gradient || exists))
-            .then(|| self.take("reduced gradients", REDUCTION, size.kept, self.reduce));
+            .then(|| self.take("reduced gradients", GRADIENT_REDUCTION, size.kept, self.reduce));
         if !exists {
             self.keep_share(tag);
         }

@@ -9,6 +9,7 @@ use crate::sources::{self, Source};
 use crate::units::Bytes;
 
 /// What a line is called, said about, and rests on.
+#[derive(Clone, Copy)]
 struct About {
     label: &'static str,
     note: &'static str,

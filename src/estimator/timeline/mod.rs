@@ -17,6 +17,7 @@ use super::{Moment, overhead};
 use crate::config::{Job, Kernels, TrainingRun};
 use crate::ops::tape::{Entry, KINDS, Kind, Segment, State, Tape, Totals, When};
 use crate::units::Bytes;
+pub use groups::GRADIENT_REDUCTION;
 pub(super) use lengths::Lengths;
 use plan::Plan;
 pub(super) use plan::is_played;

@@ -2,7 +2,6 @@
 
 use super::state::{Arrival, Frame, Grad, Kind, NONE, Node, Operand, Order, Recording, Rule, State, When, as_leaf, at, count};
 use super::{Form, Tape, Var};
-use crate::ops::tensor::{Dim, Shape};
 use crate::units::DType;
 
 /// What backward asks of the model.
@@ -26,6 +25,7 @@ impl Tape {
             for input in &inputs {
                 state.hold(*input);
             }
+            state.keep_as_input(input.storage);
             let first = count(state.nodes.len());
             let frame = Frame { inputs, first, last: first, saves: 0, holders: 0, recomputed: false };
             state.frames.push(frame);
@@ -227,158 +227,8 @@ impl State {
         }
     }
 
-    fn fresh(&mut self, (form, dtype): (Form, DType), order: Order) -> Grad {
-        Grad { storage: self.allocate("gradient", form, dtype), form, dtype, order }
-    }
-
-    fn alias(&mut self, grad: Grad, form: Form) -> Grad {
-        self.hold(grad.storage);
-        Grad { form, ..grad }
-    }
-
-    /// The gradients of a node's operands.
-    #[expect(clippy::too_many_lines, reason = "one arm for each rule, like PyTorch's table of derivatives")]
-    fn formula(&mut self, node: &Node, grad: Grad) -> [Option<Grad>; 3] {
-        let [a, b, c] = node.operands;
-        let wants = |operand: Operand| operand.node != NONE;
-        match node.rule {
-            Rule::View if grad.order != Order::Plain => [Some(self.fresh((a.form, grad.dtype), Order::Plain)), None, None],
-            Rule::View | Rule::Pass => [Some(self.alias(grad, grad.form)), None, None],
-            Rule::Swap => [Some(Grad { order: grad.order.swapped(), ..self.alias(grad, a.form) }), None, None],
-            Rule::Add => {
-                let first = wants(a).then(|| self.alias(grad, grad.form));
-                [first, wants(b).then(|| self.alias(grad, grad.form)), None]
-            }
-            Rule::Sub => {
-                let second = wants(b).then(|| self.fresh((grad.form, grad.dtype), grad.order));
-                [wants(a).then(|| self.alias(grad, grad.form)), second, None]
-            }
-            Rule::Mul => {
-                let shape = (grad.form, grad.dtype);
-                let second = wants(b).then(|| self.fresh(shape, grad.order));
-                [wants(a).then(|| self.fresh(shape, grad.order)), second, None]
-            }
-            Rule::Times => {
-                let conjugate = self.fresh((b.form, b.dtype), Order::Plain);
-                let made = self.fresh((a.form, a.dtype), grad.order);
-                self.release(conjugate.storage);
-                [Some(made), None, None]
-            }
-            Rule::Div => self.quotient(grad, wants(a), wants(b)),
-            Rule::Unary { temporaries, elementwise } => {
-                let shape = (a.form, a.dtype);
-                let held: Vec<u32> = (0..temporaries).map(|_| self.allocate("backward temporary", a.form, a.dtype)).collect();
-                let made = self.fresh(shape, if elementwise { grad.order } else { Order::Plain });
-                for storage in held {
-                    self.release(storage);
-                }
-                [Some(made), None, None]
-            }
-            Rule::Clamp(masks) => {
-                let scalar = self.form(Shape::of([Dim("scalar", 1)]));
-                let zero = self.allocate("zero", scalar, a.dtype);
-                let masks: Vec<u32> = (0..masks).map(|_| self.allocate("within limits", a.form, DType::Mask)).collect();
-                let made = self.fresh((a.form, a.dtype), grad.order);
-                masks.into_iter().chain([zero]).for_each(|storage| self.release(storage));
-                [Some(made), None, None]
-            }
-            Rule::Heads if grad.order == Order::Plain => [Some(self.fresh((a.form, grad.dtype), Order::Plain)), None, None],
-            Rule::Heads | Rule::Spread => [Some(Grad { order: Order::Plain, ..self.alias(grad, a.form) }), None, None],
-            Rule::Merge => [Some(Grad { order: Order::Swapped, ..self.alias(grad, a.form) }), None, None],
-            Rule::Script(steps) => {
-                let storage = self.play(steps, "backward temporary", a.form, a.dtype);
-                [Some(Grad { storage, form: a.form, dtype: a.dtype, order: grad.order }), None, None]
-            }
-            Rule::Part(_) => [None; 3],
-            Rule::Split => {
-                let joined = self.fresh((a.form, a.dtype), Order::Plain);
-                for part in node.parts.into_iter().flatten() {
-                    self.release(part.storage);
-                }
-                [Some(joined), None, None]
-            }
-            Rule::Fill => self.filled(grad, a, b),
-            Rule::Cat => [wants(a).then(|| self.alias(grad, a.form)), wants(b).then(|| self.alias(grad, b.form)), None],
-            Rule::Linear { bias: true } => {
-                let input = wants(a).then(|| self.product(node, a));
-                let weight = wants(b).then(|| self.product(node, b));
-                [input, weight, wants(c).then(|| self.alias(grad, grad.form))]
-            }
-            Rule::Linear { bias: false } => {
-                let weight = wants(b).then(|| self.product(node, b));
-                [wants(a).then(|| self.product(node, a)), weight, None]
-            }
-            Rule::Matmul { scaled: true, .. } => {
-                let first = wants(a).then(|| self.scaled(node, a, Order::Plain));
-                [first, wants(b).then(|| self.scaled(node, b, Order::Columns)), None]
-            }
-            Rule::Matmul { transposed, .. } => {
-                let order = if transposed { Order::Columns } else { Order::Plain };
-                let second = wants(b).then(|| Grad { order, ..self.product(node, b) });
-                [wants(a).then(|| self.product(node, a)), second, None]
-            }
-            Rule::Kernel { orders } => {
-                let mut made = [None; 3];
-                for ((made, operand), order) in made.iter_mut().zip(node.operands).zip(orders) {
-                    if wants(operand) {
-                        *made = Some(self.fresh((operand.form, operand.dtype), order));
-                    }
-                }
-                made
-            }
-            Rule::Saved => {
-                let alias = |state: &mut Self, slot: usize, operand: Operand| {
-                    let storage = node.saved.get(slot).copied().unwrap_or(NONE);
-                    state.alias(Grad { storage, form: operand.form, dtype: operand.dtype, order: Order::Plain }, operand.form)
-                };
-                [wants(a).then(|| alias(self, 0, a)), wants(b).then(|| alias(self, 1, b)), None]
-            }
-        }
-    }
-
-    fn product(&mut self, node: &Node, operand: Operand) -> Grad {
-        self.count_flops(node.flops, true);
-        self.fresh((operand.form, operand.dtype), Order::Plain)
-    }
-
-    fn scaled(&mut self, node: &Node, operand: Operand, order: Order) -> Grad {
-        let product = self.product(node, operand);
-        let scaled = self.fresh((operand.form, operand.dtype), order);
-        self.release(product.storage);
-        scaled
-    }
-
-    /// `CopySlices`: a copy of the gradient in which the part is zero, and a copy of the part in the operand's format.
-    fn filled(&mut self, grad: Grad, whole: Operand, part: Operand) -> [Option<Grad>; 3] {
-        let rest = self.fresh((whole.form, grad.dtype), Order::Plain);
-        let mut copy = self.fresh((part.form, grad.dtype), Order::Plain);
-        if whole.node == NONE {
-            self.release(rest.storage);
-            return [None, Some(copy), None];
-        }
-        let zeros = self.fresh((part.form, grad.dtype), Order::Plain);
-        copy = self.fit(copy, part);
-        self.release(zeros.storage);
-        [Some(rest), Some(copy), None]
-    }
-
-    /// `grad / b`, and `-grad · (a / b) / b`.
-    fn quotient(&mut self, grad: Grad, a: bool, b: bool) -> [Option<Grad>; 3] {
-        let shape = (grad.form, grad.dtype);
-        let second = b.then(|| {
-            // The three operands of the last product live until it is made.
-            let operands = [(); 3].map(|()| self.fresh(shape, grad.order));
-            let product = self.fresh(shape, grad.order);
-            for operand in operands {
-                self.release(operand.storage);
-            }
-            product
-        });
-        [a.then(|| self.fresh(shape, grad.order)), second, None]
-    }
-
     /// A gradient in its operand's shape and format: summed over broadcast dimensions, then cast.
-    fn fit(&mut self, grad: Grad, operand: Operand) -> Grad {
+    pub(super) fn fit(&mut self, grad: Grad, operand: Operand) -> Grad {
         let mut grad = grad;
         if self.elements(grad.form) > self.elements(operand.form) {
             let summed = self.fresh((operand.form, grad.dtype), Order::Plain);

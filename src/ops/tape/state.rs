@@ -549,6 +549,16 @@ impl State {
         self.hold(storage);
     }
 
+    /// A hidden state that is all that is kept of the block it goes into.
+    pub fn keep_as_input(&mut self, storage: u32) {
+        let op = self.op;
+        self.at("Block input", sources::PYTORCH_AUTOGRAD);
+        let own = std::mem::replace(&mut self.op, op);
+        if let Some(storage) = self.storages.get_mut(at(storage)) {
+            (storage.op, storage.name) = (own, "block input");
+        }
+    }
+
     /// The dimensions of a shape.
     pub fn shape(&self, form: Form) -> Shape {
         self.forms.get(usize::from(form)).map_or_else(|| Shape::of([Dim("", 1)]), |form| form.0)
