@@ -1,6 +1,5 @@
 //! Reading the curves: pointer and arrow keys move a cursor, Enter takes its value over.
 
-use super::browser::{Element, Event};
 use leptos::prelude::*;
 
 use super::browser::{self, Element, Event};

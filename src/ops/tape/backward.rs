@@ -1,6 +1,7 @@
 //! Backward: each node's gradients in the order the autograd engine makes and frees them.
 
-use super::state::{Arrival, Frame, Grad, Kind, NONE, Node, Operand, Order, Recording, Rule, State, When, as_leaf, at, count};
+use super::Order;
+use super::state::{Arrival, Frame, Grad, Kind, NONE, Node, Operand, Recording, Rule, State, When, as_leaf, at, count};
 use super::{Form, Tape, Var};
 use crate::units::DType;
 
