@@ -50,7 +50,7 @@ struct Model {
 /// The architecture as written in the data file: the common shape of today's models need not be spelled out.
 #[derive(Deserialize)]
 #[serde(remote = "ModelConfig", deny_unknown_fields)]
-#[allow(clippy::struct_field_names, reason = "mirrors ModelConfig field by field")]
+#[allow(clippy::struct_field_names, clippy::struct_excessive_bools, reason = "mirrors ModelConfig field by field")]
 struct Architecture {
     hidden_size: u64,
     num_hidden_layers: u64,

@@ -21,6 +21,7 @@ pub struct ModelRow {
     pub verified: bool,
 }
 
+#[allow(clippy::unreadable_literal, reason = "written by the build script")]
 static MODELS: &[ModelRow] = include!(concat!(env!("OUT_DIR"), "/models.rs"));
 
 /// All known models, in the order they are listed.

@@ -33,7 +33,7 @@ pub fn step(view: &StepView, frame: Frame) -> String {
     plan.x_ticks.clear();
     let id = svg::safe_id(view.curve.id);
     let raw = draw(&plan, &view.curve, frame).unwrap_or_default();
-    let mut out = svg::open("chart-curve", plan.plot.width, plan.plot.height);
+    let mut out = svg::open("chart-curve chart-step", plan.plot.width, plan.plot.height);
     out.push_str(&definitions(&id, plan.outline.used));
     out.push_str(&svg::translate(&raw, &id));
     out.push_str(&borders(&plan, &view.phases));

@@ -179,7 +179,7 @@ impl LayerSet {
 
 /// A mixture of experts in place of the feed-forward layer.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[allow(clippy::struct_field_names, reason = "the keys of config.json")]
+#[allow(clippy::struct_field_names, reason = "Hugging Face keys")]
 pub struct Moe {
     /// Routed experts in a layer (`num_experts`, `num_local_experts`, `n_routed_experts`).
     pub num_experts: u64,

@@ -94,3 +94,43 @@ pub(super) fn largest(most: u64, mut room: impl FnMut(u64) -> i128) -> Option<u6
     }
     Some(good.0)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::largest;
+
+    /// The answer, and how many amounts were looked at.
+    fn found(most: u64, room: u64, memory: impl Fn(u64) -> u64) -> (Option<u64>, u32) {
+        let looked = Cell::new(0);
+        let answer = largest(most, |value| {
+            looked.set(looked.get() + 1);
+            i128::from(room) - i128::from(memory(value))
+        });
+        (answer, looked.get())
+    }
+
+    #[test]
+    fn it_is_the_last_that_fits() {
+        let curves: [fn(u64) -> u64; 5] =
+            [|x| 100 + 7 * x, |x| 3 * x * x + x, |_| 50, |x| x.div_ceil(64) * 1000, |x| if x < 900 { 1 } else { 1_000_000_000 }];
+        for curve in curves {
+            for room in [0, 49, 50, 107, 5000, 123_456, 99_999_999] {
+                let most = 5000;
+                let wanted = (1..=most).rev().find(|value| curve(*value) <= room);
+                assert_eq!(found(most, room, curve).0, wanted, "room {room}");
+            }
+        }
+    }
+
+    #[test]
+    fn lines_and_squares_need_few_looks() {
+        let (answer, looks) = found(1 << 27, 80_000_000_000, |x| 20_000_000_000 + 131_072 * x);
+        assert_eq!(answer, Some(457_763));
+        assert!(looks <= 8, "{looks}");
+        let (answer, looks) = found(1 << 27, 80_000_000_000, |x| 20_000_000_000 + 4 * x * x + 100_000 * x);
+        assert_eq!(answer, Some(110_610));
+        assert!(looks <= 22, "{looks}");
+    }
+}

@@ -138,7 +138,7 @@ impl Scenario {
     pub fn apply_imported(&mut self, imported: &Imported) {
         let fewest = catalog::models().iter().min_by_key(|row| differences(&row.config, &imported.config).count());
         if let Some(row) = fewest {
-            self.set_model(&row.id);
+            self.set_model(row.id);
         }
         for field in architecture_fields() {
             if let Some(value) = of_model(&imported.config, field.id) {

@@ -45,6 +45,7 @@ test('the step follows the scenario, is absent when serving, and comes back', as
   await fetched(page, 'timeline');
   assert.notEqual(await textOf(part(page, 'step-peak')), before);
   await part(page, 'mode-serve').click();
+  await part(page, 'timeline').evaluate((element) => element.scrollIntoView({ behavior: 'instant' }));
   await page.locator('#timeline:not([aria-busy]):empty').waitFor({ state: 'attached' });
   await part(page, 'mode-train').click();
   await fetched(page, 'timeline');

@@ -45,7 +45,11 @@ pub fn frame(field: &Field, wide: bool, scenario: &Scenario, answers: &Answers, 
     html(
         r#"<div class="field{}{}" data-key="{}">{}<div class="field__top"{}>{}<button type="button" class="field__info" aria-label="About {}" aria-expanded="{}" aria-controls="h-{}" data-do="open:{}">?</button></div>{}{}{}{}{}</div>"#,
         &[
-            &if wide { " field--wide" } else { "" },
+            &match field.id {
+                _ if wide => " field--wide",
+                FieldId::Kernels => " field--says",
+                _ => "",
+            },
             &if problem.is_some() { " field--invalid" } else { "" },
             &field.key,
             &wide.then(|| html(r#"<label class="sr" for="f-{}">{}</label>"#, &[&field.key, &field.label])),

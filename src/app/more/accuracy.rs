@@ -44,16 +44,16 @@ pub fn panel() -> Html {
     let rows: Html = accuracy.lines.iter().map(line).collect();
     let worst: Html = accuracy.worst.iter().map(worst_row).collect();
     html(
-        "<p class=\"methods__line\">Every row is a run that somebody measured or published. The engine answers the same job without \
+        "<p class=\"accuracy__how\">Every row is a run that somebody measured or published. The engine answers the same job without \
          having seen the result, and the difference is told as a share of the measured figure: the middle one, the one that nine in \
          ten stay under, and the largest. <a class=\"link\" href=\"{}\">How it is checked, in the README</a></p>\
-         <div class=\"methods__scroll methods__sheet accuracy\" tabindex=\"0\" role=\"region\" aria-label=\"Errors by stack\">\
+         <div class=\"methods__scroll accuracy\" tabindex=\"0\" role=\"region\" aria-label=\"Errors by stack\">\
          <table class=\"table\" data-testid=\"accuracy-table\"><thead>\
          <tr><th scope=\"col\" rowspan=\"2\">What, against what</th><th scope=\"col\" rowspan=\"2\">Rows</th>\
          <th scope=\"col\" rowspan=\"2\">Not expressed</th><th scope=\"colgroup\" colspan=\"3\">Saved activations</th>\
          <th scope=\"colgroup\" colspan=\"3\">Peak</th><th scope=\"col\" rowspan=\"2\">Met to the unit</th></tr>\
          <tr>{}{}</tr></thead><tbody>{}</tbody></table></div><h3>The rows furthest off</h3>\
-         <div class=\"methods__scroll methods__sheet\" tabindex=\"0\" role=\"region\" aria-label=\"The rows furthest off\">\
+         <div class=\"methods__scroll accuracy\" tabindex=\"0\" role=\"region\" aria-label=\"The rows furthest off\">\
          <table class=\"table\" data-testid=\"accuracy-worst\"><thead><tr><th scope=\"col\">Row</th><th scope=\"col\">Of</th>\
          <th scope=\"col\">Figure</th><th scope=\"col\">Off by</th></tr></thead><tbody>{}</tbody></table></div>",
         &[&METHOD, &spread_heads(), &spread_heads(), &rows, &worst],

@@ -9,6 +9,7 @@ pub mod evidence;
 pub mod methods;
 pub mod paste;
 pub mod slot;
+mod step_axis;
 pub mod timeline;
 pub mod wire;
 

@@ -1,17 +1,12 @@
 //! Memory over one training step: a picture for the first step and one for all others, the peak in a sentence, the moments as a table.
 
+use super::step_axis::{ByKind, phase_name, total, view};
 use crate::app::markup::{Html, html};
 use crate::app::words::{Scale, lower_first, percent, whole};
-use crate::charts::{self, CurveView, Frame, Overlay, PhaseSpan, Point, Series, StepView, TickStyle, XScale};
+use crate::charts::{self, Frame};
 use crate::config::Job;
 use crate::estimator::{Estimate, MemoryKind, Phase, Stretch, Timeline, with_overheads};
-use crate::units::{Bytes, MemoryUnit, to_f64};
-
-/// Memory by kind.
-type ByKind = [Bytes; 7];
-
-/// Most blocks alike that are drawn one by one; of longer runs so many, spread evenly.
-const MOST_DRAWN: u64 = 64;
+use crate::units::{Bytes, MemoryUnit};
 
 /// Ids of the pictures, a wide and a narrow one each: the first step, and every later one.
 const IDS: [[&str; 2]; 2] = [["step1w", "step1n"], ["step2w", "step2n"]];
@@ -51,10 +46,6 @@ fn moments(estimate: &Estimate, scale: Scale) -> Html {
 fn upper(phrase: &str) -> String {
     let mut letters = phrase.chars();
     letters.next().map_or_else(String::new, |first| format!("{}{}", first.to_uppercase(), letters.as_str()))
-}
-
-fn total(by_kind: &ByKind) -> Bytes {
-    by_kind.iter().copied().sum()
 }
 
 /// The first step and a later one, with what stands outside the allocator.
@@ -235,14 +226,6 @@ const fn words(kind: MemoryKind) -> &'static str {
     }
 }
 
-const fn phase_name(phase: Phase) -> &'static str {
-    match phase {
-        Phase::Forward => "forward",
-        Phase::Backward => "backward",
-        Phase::Step => "optimizer",
-    }
-}
-
 /// The blocks of a stretch, counted from 1, in the order in which they come.
 fn blocks(stretch: &Stretch) -> Option<String> {
     let first = stretch.layer?.saturating_add(1);
@@ -269,154 +252,10 @@ fn place(stretches: &[Stretch], at: usize, ends: Ends) -> String {
     name.to_owned()
 }
 
-/// A stretch on the axis.
-struct Drawn<'a> {
-    stretch: &'a Stretch,
-    from: f64,
-    /// Repetitions drawn, and the width of each.
-    times: u64,
-    width: f64,
-}
-
-impl Drawn<'_> {
-    fn to(&self) -> f64 {
-        self.from + to_f64(self.times) * self.width
-    }
-
-    /// The repetition that is drawn at a place, of all repetitions.
-    fn repetition(&self, drawn: u64) -> u64 {
-        let (all, last) = (self.stretch.times.saturating_sub(1), self.times.saturating_sub(1));
-        if last == 0 { 0 } else { u64::try_from(u128::from(drawn) * u128::from(all) / u128::from(last)).unwrap_or(all) }
-    }
-
-    /// Memory at one moment of a repetition: every repetition adds the same, and the highest is the last one, or the first.
-    fn moment(&self, repetition: u64, peak: bool) -> ByKind {
-        let stretch = self.stretch;
-        let times = i128::from(stretch.times.max(1));
-        let grows = total(&stretch.end) > total(&stretch.start);
-        let mut memory = if peak { stretch.peak } else { stretch.start };
-        let steps = i128::from(repetition) - if peak && grows { times - 1 } else { 0 };
-        for (bytes, (start, end)) in memory.iter_mut().zip(stretch.start.iter().zip(&stretch.end)) {
-            let added = (i128::from(end.0) - i128::from(start.0)) * steps / times;
-            *bytes = Bytes(u64::try_from((i128::from(bytes.0) + added).max(0)).unwrap_or(u64::MAX));
-        }
-        memory
-    }
-
-    /// Where the highest repetition's peak is drawn.
-    fn peak_at(&self) -> f64 {
-        let grows = total(&self.stretch.end) > total(&self.stretch.start);
-        let last = if grows { self.times.saturating_sub(1) } else { 0 };
-        self.from + (to_f64(last) + 0.5) * self.width
-    }
-}
-
-/// The stretches along the axis: one unit for a block; the ends of the model and the optimizer take more, to be seen.
-fn along(stretches: &[Stretch]) -> Vec<Drawn<'_>> {
-    let blocks: u64 =
-        stretches.iter().filter(|stretch| stretch.layer.is_some()).map(|stretch| stretch.times.min(MOST_DRAWN)).sum();
-    let mut from = 0.0;
-    stretches
-        .iter()
-        .map(|stretch| {
-            let times = stretch.times.clamp(1, MOST_DRAWN);
-            let share = if stretch.phase == Phase::Step { 0.1 } else { 0.04 };
-            let width = if stretch.layer.is_some() { 1.0 } else { (to_f64(blocks) * share).max(1.0) };
-            let drawn = Drawn { stretch, from, times, width };
-            from = drawn.to();
-            drawn
-        })
-        .collect()
-}
-
-/// Memory along the axis.
-fn moments_of(drawn: &[Drawn<'_>]) -> Vec<(f64, ByKind)> {
-    let mut moments = Vec::new();
-    for (at, this) in drawn.iter().enumerate() {
-        for place in 0..this.times {
-            let (repetition, from) = (this.repetition(place), this.from + to_f64(place) * this.width);
-            moments.push((from, this.moment(repetition, false)));
-            moments.push((from + this.width / 2.0, this.moment(repetition, true)));
-        }
-        // What is freed or taken between two stretches falls straight down or rises straight up.
-        if drawn.get(at + 1).is_none_or(|next| next.stretch.start != this.stretch.end) {
-            moments.push((this.to() - this.width / 50.0, this.stretch.end));
-        }
-    }
-    moments
-}
-
-/// The parts of the step along the axis.
-fn phases(drawn: &[Drawn<'_>]) -> Vec<PhaseSpan> {
-    let mut phases: Vec<PhaseSpan> = Vec::new();
-    for this in drawn {
-        let name = phase_name(this.stretch.phase);
-        match phases.last_mut() {
-            Some(last) if last.name == name => last.to = this.to(),
-            _ => phases.push(PhaseSpan { from: this.from, to: this.to(), name }),
-        }
-    }
-    if let (Some(last), Some(end)) = (phases.last_mut(), drawn.last()) {
-        // The axis ends with the last moment.
-        last.to = end.to() - end.width / 50.0;
-    }
-    phases
-}
-
-/// The picture's view model; `beside` is drawn as a line over it.
-fn view(
-    id: &'static str,
-    name: &str,
-    timeline: &Timeline,
-    (capacity, unit): (Bytes, MemoryUnit),
-    beside: Option<&Timeline>,
-) -> StepView {
-    let amount = |bytes: Bytes| bytes.as_f64() / to_f64(unit.bytes());
-    let drawn = along(&timeline.stretches);
-    let moments = moments_of(&drawn);
-    let peak = drawn.get(timeline.peak);
-    let used = |kind: &MemoryKind| moments.iter().any(|(_, by_kind)| by_kind.get(kind.index()).is_some_and(|bytes| bytes.0 > 0));
-    let line = |other: &Timeline| {
-        moments_of(&along(&other.stretches)).into_iter().map(|(x, by_kind)| (x, amount(total(&by_kind)))).collect::<Vec<_>>()
-    };
-    let point = |(x, by_kind): &(f64, ByKind)| Point {
-        x: *x,
-        x_text: String::new(),
-        stack: by_kind.map(amount),
-        total: amount(total(by_kind)),
-        blocked: false,
-    };
-    StepView {
-        curve: CurveView {
-            id,
-            title: name.to_owned(),
-            x_label: "one step, from left to right".to_owned(),
-            y_label: format!("{unit} per GPU"),
-            unit: unit.name(),
-            series: MemoryKind::ALL
-                .into_iter()
-                .filter(used)
-                .map(|kind| Series { kind_index: kind.index(), name: kind.name().to_owned() })
-                .collect(),
-            points: moments.iter().map(point).collect(),
-            capacity: amount(capacity),
-            capacity_text: format!("capacity {}", unit.number(capacity, 1)),
-            current_x: peak.map_or(f64::NAN, Drawn::peak_at),
-            current_text: peak.map(|peak| format!("peak {}", unit.number(total(&peak.stretch.peak), 1))).unwrap_or_default(),
-            compare: beside.map(|other| Overlay { name: "step 2".to_owned(), line: line(other), capacity: None }),
-            naive: None,
-            scale: XScale::Linear,
-            ticks: TickStyle::Plain,
-            staircase: false,
-            markers: Vec::new(),
-        },
-        phases: phases(&drawn),
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Drawn, Story, along, largest, moments_of, panel, phases, place, total, view};
+    use super::{Story, largest, panel, place, total, view};
+    use crate::app::more::step_axis::{Drawn, along, moments_of, phases};
     use crate::app::panels::tests::{count, text};
     use crate::app::words::Scale;
     use crate::charts::{Frame, step};

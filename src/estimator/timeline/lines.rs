@@ -36,7 +36,7 @@ pub(super) fn lines(played: &Played<'_>, mark: &Mark) -> Vec<LineItem> {
         if count == 0 {
             continue;
         }
-        add(&mut lines, &state, storage, (kind, count), about(played, mark, &state, storage, kind));
+        add(&mut lines, &state, storage, (kind, count), &about(played, mark, &state, storage, kind));
     }
     let others = played.plan.stage.in_flight.saturating_sub(1);
     if others > 0 {
@@ -44,7 +44,7 @@ pub(super) fn lines(played: &Played<'_>, mark: &Mark) -> Vec<LineItem> {
         for (storage, kind) in state.storages.iter().zip(retained).skip(played.before) {
             let Some(kind) = kind else { continue };
             let count = played.plan.times(storage.layer).saturating_mul(others);
-            add(&mut lines, &state, storage, (kind, count), about(played, mark, &state, storage, kind));
+            add(&mut lines, &state, storage, (kind, count), &about(played, mark, &state, storage, kind));
         }
     }
     lines.retain(|line| line.bytes > Bytes::ZERO);
@@ -99,10 +99,10 @@ fn count(played: &Played<'_>, mark: &Mark, storage: &Storage, (id, kind, kept): 
 }
 
 /// Adds tensors to the line of that kind and label.
-fn add(lines: &mut Vec<LineItem>, state: &State, storage: &Storage, (kind, count): (Kind, u64), about: About) {
+fn add(lines: &mut Vec<LineItem>, state: &State, storage: &Storage, (kind, count): (Kind, u64), about: &About) {
     let (kind, bytes) = (ledger_kind(kind), Bytes(storage.bytes) * count);
     let at = lines.iter().position(|line| line.kind == kind && std::ptr::eq(line.label, about.label)).unwrap_or_else(|| {
-        let About { label, note, source, certainty } = about;
+        let About { label, note, source, certainty } = *about;
         lines.push(LineItem { kind, label, bytes: Bytes::ZERO, tensors: Vec::new(), note, source, certainty });
         lines.len() - 1
     });

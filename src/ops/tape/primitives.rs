@@ -1,5 +1,5 @@
 //! The forward half of every primitive: what it allocates and what it saves.
-#![allow(clippy::needless_pass_by_value, reason = "operands by value die with the operator, as unnamed ones do in Python")]
+#![expect(clippy::needless_pass_by_value, reason = "an operand lives until its operator has run, as a temporary does in Python")]
 
 use super::state::{NONE, Operand, Order, Rule, at};
 use super::{Form, Param, Tape, Var};
