@@ -4,13 +4,13 @@
 
 use leptos::prelude::*;
 
-use super::browser::Event;
+use super::browser::{self, Event};
 use super::panels::curves::axis;
 use super::panels::dialogs::{of_name, share};
 use super::panels::fixes::apply;
+use super::pasting;
 use super::shelf::Shelf;
 use super::state::{Dialog, State};
-use super::{browser, pasting};
 use crate::scenario::{Field, FieldId, field_of_key, parse};
 
 /// Listens to the whole page.

@@ -1,7 +1,7 @@
 //! How the page starts: it takes over the HTML that stands there already, part by part, and keeps each part up to date.
 
+use super::browser::Element;
 use leptos::prelude::*;
-use web_sys::Element;
 
 use super::answers::Answers;
 use super::browser_more::keep_panel;

@@ -1,9 +1,8 @@
 //! Reading the curves: pointer and arrow keys move a cursor, Enter takes its value over.
 
 use leptos::prelude::*;
-use web_sys::{Element, Event};
 
-use super::browser;
+use super::browser::{self, Element, Event};
 use super::curve_view;
 use super::panels::curves::{axis, cursor, index};
 use super::state::State;

@@ -1,8 +1,6 @@
 //! What happens in the inputs of the form. Each names its field in `data-field`.
 
-use web_sys::Event;
-
-use super::browser;
+use super::browser::{self, Event};
 use super::fields::picker::{Picker, option_id};
 use super::fields::stepped;
 use super::state::State;

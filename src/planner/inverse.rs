@@ -2,7 +2,7 @@
 
 use crate::config::{Job, Run};
 use crate::estimator::{at_lengths, memory_by_kind};
-use crate::units::Bytes;
+use crate::units::{Bytes, ceil_u64, to_f64};
 
 /// Largest inputs that still fit on one accelerator's memory with this layout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,7 +60,7 @@ pub(super) fn with_batch(job: &Job, batch: u64) -> Job {
 /// The largest value in `1..=most` that leaves room, if room never grows with the value.
 ///
 /// Memory is nearly a straight line, so each round guesses where the line ends, tries the neighbour of the guess on the other side,
-/// and then halves what is left, which ends the search in any case.
+/// and then halves what is left by ratio, which ends the search in any case.
 pub(super) fn largest(most: u64, mut room: impl FnMut(u64) -> i128) -> Option<u64> {
     let mut good = (1, room(1));
     if most == 0 || good.1 < 0 {
@@ -80,7 +80,8 @@ pub(super) fn largest(most: u64, mut room: impl FnMut(u64) -> i128) -> Option<u6
             }
             1 if passed => good.0 + 1,
             1 => bad.0 - 1,
-            _ => good.0 + wide / 2,
+            // By ratio: amounts that grow as a square pull straight guesses to the small end.
+            _ => ceil_u64((to_f64(good.0) * to_f64(bad.0)).sqrt()),
         };
         let next = next.clamp(good.0 + 1, bad.0 - 1);
         let left = room(next);

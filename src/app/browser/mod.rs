@@ -12,8 +12,8 @@ use gloo_events::{EventListener, EventListenerOptions, EventListenerPhase};
 use gloo_timers::callback::Timeout;
 use leptos::prelude::*;
 use wasm_bindgen::{JsCast, JsValue};
-pub use web_sys::Event;
-use web_sys::{Element, HtmlElement, KeyboardEvent};
+pub use web_sys::{Element, Event};
+use web_sys::{HtmlElement, KeyboardEvent};
 
 pub use self::parts::{announce, fill_inputs, keep_dialogs, keep_link, on_rest, place_cursor, put, show};
 pub use self::patch::patch_inside;

@@ -268,10 +268,7 @@ impl Ends {
             held.push(places.clone());
             hidden = hidden.add(places).named("embedded tokens");
         }
-        if self.shapes.all_tokens.is_some() && self.first {
-            hidden = hidden.exchanged(self.shapes.hidden).named("embedded tokens");
-            held.clear();
-        }
+        hidden = self.own_part(hidden, &mut held);
         if let Some(norm) = &self.embedding_norm {
             tape.at("Embedding norm", sources::PYTORCH_AUTOGRAD);
             hidden = norm.run(&hidden);
@@ -330,6 +327,15 @@ impl Ends {
         let tables = (cos.clone().cast_as(dtype, "rotary cosines"), sin.clone().cast_as(dtype, "rotary sines"));
         drop((angles, doubled));
         tables
+    }
+
+    /// This rank's part of the embedded tokens, where ranks have parts; nothing whole is held then.
+    fn own_part<'t>(&self, hidden: Var<'t>, held: &mut Vec<Var<'t>>) -> Var<'t> {
+        if self.shapes.all_tokens.is_none() || !self.first {
+            return hidden;
+        }
+        held.clear();
+        hidden.exchanged(self.shapes.hidden).named("embedded tokens")
     }
 
     /// What backward begins with: the loss, or the output of a stage without one.

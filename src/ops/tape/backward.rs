@@ -2,9 +2,8 @@
 
 use std::rc::Rc;
 
-use super::state::{
-    Arrival, Frame, Grad, Kind, NONE, Node, Operand, Order, Part, Recording, Rule, State, When, as_leaf, at, count,
-};
+use super::Order;
+use super::state::{Arrival, Frame, Grad, Kind, NONE, Node, Operand, Part, Recording, Rule, State, When, as_leaf, at, count};
 use super::{Form, Tape, Var};
 use crate::units::DType;
 

@@ -2,7 +2,8 @@
 //! (`tools/autograd/derivatives.yaml`, PyTorch 2.15; the generated code goes through the operands by name).
 
 use super::Form;
-use super::state::{Grad, NONE, Node, Operand, Order, Rule, State};
+use super::Order;
+use super::state::{Grad, NONE, Node, Operand, Rule, State};
 use crate::ops::tensor::{Dim, Shape};
 use crate::units::DType;
 

@@ -1,6 +1,7 @@
 //! Primitives that only some families use: parts of a tensor, what happens in place, and products that autocast does not cache.
 
-use super::state::{Operand, Order, Rule};
+use super::Order;
+use super::state::{Operand, Rule};
 use super::{Form, Param, Var};
 use crate::ops::tensor::Dim;
 use crate::units::DType;

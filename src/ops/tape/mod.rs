@@ -8,6 +8,7 @@
 mod backward;
 mod formulas;
 mod in_place;
+mod order;
 mod parameters;
 mod places;
 mod primitives;
@@ -18,8 +19,9 @@ mod state;
 use std::cell::RefCell;
 
 pub(crate) use backward::{Again, Model};
+pub(crate) use order::Order;
 pub(crate) use primitives::{GELU, LOG_SOFTMAX, POWER, RELU, RSQRT, SCALE, SIGMOID, SILU, SOFTMAX, TANH};
-pub(crate) use state::{Arrival, Entry, KINDS, Kind, NONE, Order, Segment, Shards, State, Storage, Totals, When};
+pub(crate) use state::{Arrival, Entry, KINDS, Kind, NONE, Segment, Shards, State, Storage, Totals, When};
 
 use super::tensor::{Dim, Shape};
 use crate::sources::Source;

@@ -1,7 +1,8 @@
 //! The forward half of every primitive: what it allocates and what it saves.
 #![expect(clippy::needless_pass_by_value, reason = "an operand lives until its operator has run, as a temporary does in Python")]
 
-use super::state::{NONE, Operand, Order, Rule, at};
+use super::Order;
+use super::state::{NONE, Operand, Rule, at};
 use super::{Form, Param, Tape, Var};
 use crate::units::DType;
 

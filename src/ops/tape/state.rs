@@ -7,7 +7,7 @@ use crate::units::DType;
 use std::rc::Rc;
 
 use super::backward::Again;
-use super::{Form, Param};
+use super::{Form, Order, Param};
 
 /// No storage, no node.
 pub(crate) const NONE: u32 = u32::MAX;
@@ -125,31 +125,6 @@ pub(crate) struct OpName {
     /// FLOPs of one forward and one backward.
     pub forward: f64,
     pub backward: f64,
-}
-
-/// In which order memory holds a tensor of heads, against its shape `[b, heads, s, d]` or `[b, s, heads, d]`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Order {
-    /// In the order of its shape.
-    #[default]
-    Plain,
-    /// With heads and tokens swapped.
-    Swapped,
-    /// `[b, heads, d, s]`: the gradient of a transposed key.
-    Columns,
-    /// One head seen as many.
-    Spread,
-}
-
-impl Order {
-    /// After heads and tokens have changed places.
-    pub const fn swapped(self) -> Self {
-        match self {
-            Self::Plain => Self::Swapped,
-            Self::Swapped => Self::Plain,
-            Self::Columns | Self::Spread => self,
-        }
-    }
 }
 
 /// A gradient on its way.
