@@ -1,7 +1,7 @@
 //! What an operation list is made for, and short constructors of its tensors.
 
 use super::tensor::{Dim, Kept, Role, Shape, Split, Tensor};
-use crate::config::{AttentionKernel, Kernels, ModelConfig};
+use crate::config::{AttentionKernel, Kernels, ModelConfig, Recompute};
 use crate::units::{DType, Flops, to_f64};
 
 /// Everything that shapes the operation list.
@@ -33,6 +33,10 @@ pub struct Lowering<'a> {
     pub training: bool,
     /// Tensor-parallel ranks that share the heads and the feed-forward width.
     pub tensor_model_parallel_size: u64,
+    /// Whether hidden states between attention and feed-forward are split by tokens over tensor-parallel ranks.
+    pub sequence_parallel: bool,
+    /// What is recomputed in backward.
+    pub recompute: Recompute,
     /// Whether matrix products are cast to bf16 under autocast.
     pub autocast: bool,
 }
@@ -54,6 +58,8 @@ impl<'a> Lowering<'a> {
             attention: AttentionKernel::Flash,
             training: true,
             tensor_model_parallel_size: 1,
+            sequence_parallel: false,
+            recompute: Recompute::None,
             autocast: false,
         }
     }

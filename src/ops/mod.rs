@@ -29,7 +29,7 @@ pub use builder::Lowering;
 pub use cache::{Cache, cache};
 pub use tensor::{Dim, Kept, Op, Role, Shape, Split, Tensor};
 
-use crate::config::{AttentionKernel, Job, Kernels, Run, TrainingPrecision};
+use crate::config::{AttentionKernel, Job, Kernels, Recompute, Run, TrainingPrecision};
 use crate::units::Flops;
 
 /// Tokens that go through the chunked loss at once.
@@ -168,6 +168,8 @@ pub fn lowering(job: &Job) -> Lowering<'_> {
                 attention: run.attention,
                 training: true,
                 tensor_model_parallel_size: job.layout().t(),
+                sequence_parallel: job.layout().sequence_parallel,
+                recompute: run.recompute,
                 autocast: run.precision == TrainingPrecision::AmpBf16,
             }
         }
@@ -185,6 +187,8 @@ pub fn lowering(job: &Job) -> Lowering<'_> {
             attention: run.attention,
             training: false,
             tensor_model_parallel_size: job.layout().t(),
+            sequence_parallel: false,
+            recompute: Recompute::None,
             autocast: false,
         },
     }

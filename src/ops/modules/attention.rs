@@ -1,9 +1,11 @@
 //! Attention: projections, rotation and the two cores.
 
+use std::rc::Rc;
+
 use super::norm::Norm;
 use super::{Build, FP32, Linear, Shapes, Tables, half};
-use crate::config::{AttentionKernel, Family, PositionEmbedding};
-use crate::ops::tape::{Form, Order, Param, SCALE, SOFTMAX, TANH, Tape, Var};
+use crate::config::{AttentionKernel, Family, PositionEmbedding, Recompute};
+use crate::ops::tape::{Again, Form, Order, Param, SCALE, SOFTMAX, TANH, Tape, Var};
 use crate::ops::tensor::Dim;
 use crate::sources;
 use crate::units::{DType, to_f64};
@@ -26,6 +28,8 @@ pub(super) struct Core {
     batched: bool,
     several_heads: bool,
     soft_cap: bool,
+    /// Selective recomputation: scores and probabilities are made again in backward.
+    again: bool,
     sinks: Option<Sinks>,
     /// Softmax in fp32 whatever the format (all but GPT-2).
     wide: bool,
@@ -36,6 +40,14 @@ pub(super) struct Core {
     /// FLOPs of the two products.
     flops: [f64; 2],
     shapes: Shapes,
+}
+
+impl Again for Core {
+    fn run<'t>(&self, _tape: &'t Tape, inputs: Vec<Var<'t>>) {
+        if let [q, k, v, mask @ ..] = inputs.as_slice() {
+            drop(self.eager((q, k, v), mask.first()));
+        }
+    }
 }
 
 impl Core {
@@ -52,6 +64,7 @@ impl Core {
             },
             batched: with.micro_batch_size > 1,
             several_heads: heads.1 > 1,
+            again: with.recompute == Recompute::Selective,
             soft_cap: build.model().attn_logit_softcapping,
             sinks: None,
             wide: build.model().family != Family::Gpt2,
@@ -74,11 +87,16 @@ impl Core {
     /// The attention output `[b, s, a · d]`, and the probabilities that the module returns beside it.
     pub fn run<'t>(&self, (q, k, v): (&Var<'t>, &Var<'t>, &Var<'t>), tables: &Tables<'t>) -> (Var<'t>, Option<Var<'t>>) {
         if self.flash {
-            (self.flash(q, k, v), None)
-        } else {
-            let (output, weights) = self.eager(q, k, v, tables);
-            (output, Some(weights))
+            return (self.flash(q, k, v), None);
         }
+        let run = || self.eager((q, k, v), tables.mask.as_ref());
+        let (output, weights) = if self.again {
+            let inputs: Vec<&Var<'_>> = [q, k, v].into_iter().chain(&tables.mask).collect();
+            q.tape().checkpoint_part(Rc::new(*self), &inputs, run)
+        } else {
+            run()
+        };
+        (output, Some(weights))
     }
 
     /// One kernel: saves queries, keys, values, output and one fp32 log-sum-exp per query and head.
@@ -91,7 +109,7 @@ impl Core {
     }
 
     /// `eager_attention_forward`: product, scale, mask, softmax in fp32, product.
-    fn eager<'t>(&self, q: &Var<'t>, k: &Var<'t>, v: &Var<'t>, tables: &Tables<'t>) -> (Var<'t>, Var<'t>) {
+    fn eager<'t>(&self, (q, k, v): (&Var<'t>, &Var<'t>, &Var<'t>), mask: Option<&Var<'t>>) -> (Var<'t>, Var<'t>) {
         q.tape().at("Attention core", sources::PYTORCH_AUTOGRAD);
         let (key, value) = (self.repeated(k), self.repeated(v));
         let scores = q.clone().matmul_transposed(key.clone(), self.shapes.scores, (self.batched, self.flops[0]));
@@ -99,7 +117,7 @@ impl Core {
         if self.soft_cap {
             weights = weights.apply(SCALE).apply(TANH).apply(SCALE);
         }
-        if let Some(mask) = &tables.mask {
+        if let Some(mask) = mask {
             weights = weights.add(mask.clone());
         }
         if let Some(sinks) = self.sinks {

@@ -210,6 +210,7 @@ impl Ends {
                 form: build.shapes.logits,
                 conv1d: false,
                 split: Split::None,
+                all_tokens: None,
                 flops: self.flops,
             }
         } else {
@@ -228,7 +229,8 @@ impl Ends {
     /// Embedded tokens, and the tables of the step.
     pub fn embed<'t>(&self, tape: &'t Tape, ids: &Var<'t>) -> Embedded<'t> {
         tape.at("Embedding", sources::PYTORCH_AUTOGRAD);
-        let form = self.projections.map_or(self.shapes.hidden, |[_, out]| out.form);
+        let whole = self.shapes.all_tokens.unwrap_or(self.shapes.hidden);
+        let form = self.projections.map_or(whole, |[_, out]| out.form);
         let mut embedded = if self.first {
             tape.embedding(ids.clone(), self.embedding, form)
         } else {
@@ -266,6 +268,7 @@ impl Ends {
             held.push(places.clone());
             hidden = hidden.add(places).named("embedded tokens");
         }
+        hidden = self.own_part(hidden, &mut held);
         if let Some(norm) = &self.embedding_norm {
             tape.at("Embedding norm", sources::PYTORCH_AUTOGRAD);
             hidden = norm.run(&hidden);
@@ -326,12 +329,25 @@ impl Ends {
         tables
     }
 
+    /// This rank's part of the embedded tokens, where ranks have parts; nothing whole is held then.
+    fn own_part<'t>(&self, hidden: Var<'t>, held: &mut Vec<Var<'t>>) -> Var<'t> {
+        if self.shapes.all_tokens.is_none() || !self.first {
+            return hidden;
+        }
+        held.clear();
+        hidden.exchanged(self.shapes.hidden).named("embedded tokens")
+    }
+
     /// What backward begins with: the loss, or the output of a stage without one.
     pub fn end<'t>(&self, tape: &'t Tape, embedded: Embedded<'t>, outputs: Option<Var<'t>>) -> Var<'t> {
         match &self.head {
             Some(head) => {
                 let hidden = self.last_norm(tape, embedded, outputs);
                 tape.at("Output head and loss", sources::PYTORCH_AUTOGRAD);
+                let hidden = match self.shapes.all_tokens {
+                    Some(whole) => hidden.exchanged(whole),
+                    None => hidden,
+                };
                 if self.fused { self.chunked(tape, &hidden, head) } else { self.full(tape, &hidden, head) }
             }
             None => embedded.hidden,

@@ -61,8 +61,10 @@ pub(crate) fn block(build: &Build<'_>, layer: u64) -> Box<dyn Block> {
 /// The shapes that modules share, made once per tape; sizes are those of one tensor-parallel rank.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shapes {
-    /// `[b, s, h]`.
+    /// `[b, s, h]`; of this rank's part of the tokens under sequence parallelism.
     pub hidden: Form,
+    /// `[b, s, h]` of all tokens, where ranks have parts of them.
+    pub all_tokens: Option<Form>,
     /// `[b, s]`.
     pub tokens: Form,
     /// `[b, s, 1]` of norms.
@@ -83,6 +85,16 @@ pub(crate) struct Shapes {
     pub scalar: Form,
 }
 
+/// Whether ranks have parts of the tokens between attention and feed-forward, as Megatron-LM's sequence parallelism splits them.
+///
+/// transformers' tensor parallelism does not; experts and latent attention are not modelled with it.
+fn splits_tokens(with: &Lowering) -> bool {
+    let model = with.model;
+    let plain =
+        model.moe.is_none() && model.mla.is_none() && !matches!(model.family, Family::Falcon | Family::Bloom | Family::Opt);
+    with.sequence_parallel && with.tensor_model_parallel_size > 1 && with.kernels == Kernels::Fused && plain
+}
+
 /// What modules are built for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Build<'a> {
@@ -97,10 +109,13 @@ impl<'a> Build<'a> {
         let (b, s) = (with.b(), with.s());
         let local = |dim: Dim| with.local(dim);
         let (heads, kv, d) = (local(with.heads()), local(with.kv_heads()), with.head_dim());
+        let parts = splits_tokens(with);
+        let tokens = if parts { local(s) } else { s };
         let shapes = Shapes {
-            hidden: tape.form([b, s, with.h()]),
+            hidden: tape.form([b, tokens, with.h()]),
+            all_tokens: parts.then(|| tape.form([b, s, with.h()])),
             tokens: tape.form([b, s]),
-            rows: tape.form([b, s, Dim("row", 1)]),
+            rows: tape.form([b, tokens, Dim("row", 1)]),
             queries: tape.form([b, heads, s, d]),
             keys: tape.form([b, kv, s, d]),
             statistics: tape.form([b, heads, s]),
@@ -167,7 +182,15 @@ impl<'a> Build<'a> {
         let all = if split == Split::None { 1 } else { ranks };
         let tokens = to_f64(self.with.seq_length) * to_f64(self.with.micro_batch_size) * to_f64(all);
         let flops = 2.0 * tokens * to_f64(output.1) * to_f64(input.1);
-        Linear { weight, bias, form, conv1d: self.model().family == Family::Gpt2, split, flops }
+        Linear {
+            weight,
+            bias,
+            form,
+            conv1d: self.model().family == Family::Gpt2,
+            split,
+            all_tokens: self.shapes.all_tokens,
+            flops,
+        }
     }
 }
 
@@ -190,18 +213,33 @@ pub(crate) struct Linear {
     form: Form,
     conv1d: bool,
     split: Split,
+    /// The shape of all tokens' hidden states, where ranks have parts of them.
+    all_tokens: Option<Form>,
     flops: f64,
 }
 
 impl Linear {
     /// `x · Wᵀ (+ bias)`.
     pub fn run<'t>(&self, x: &Var<'t>) -> Var<'t> {
-        let x = if self.split == Split::Column { x.clone().summed_in_backward() } else { x.clone() };
-        let output = match self.bias {
-            Some(bias) if self.conv1d => x.conv1d(self.weight, bias, self.form, self.flops),
-            bias => x.linear(self.weight, bias, self.form, self.flops),
+        let x = match (self.split, self.all_tokens) {
+            (Split::Column, None) => x.clone().summed_in_backward(),
+            (Split::Column, Some(_)) => {
+                x.tape().gathering(self.all_tokens);
+                x.clone()
+            }
+            _ => x.clone(),
         };
-        if self.split == Split::Row { output.summed_over_ranks() } else { output }
+        let parts = self.all_tokens.filter(|_| self.split == Split::Row);
+        let form = parts.unwrap_or(self.form);
+        let output = match self.bias {
+            Some(bias) if self.conv1d => x.conv1d(self.weight, bias, form, self.flops),
+            bias => x.linear(self.weight, bias, form, self.flops),
+        };
+        match (self.split, parts) {
+            (Split::Row, Some(_)) => output.exchanged(self.form),
+            (Split::Row, None) => output.summed_over_ranks(),
+            _ => output,
+        }
     }
 }
 

@@ -1,9 +1,17 @@
 //! Backward: each node's gradients in the order the autograd engine makes and frees them.
 
+use std::rc::Rc;
+
 use super::Order;
-use super::state::{Arrival, Frame, Grad, Kind, NONE, Node, Operand, Recording, Rule, State, When, as_leaf, at, count};
+use super::state::{Arrival, Frame, Grad, Kind, NONE, Node, Operand, Part, Recording, Rule, State, When, as_leaf, at, count};
 use super::{Form, Tape, Var};
 use crate::units::DType;
+
+/// A part of a block that can run again.
+pub(crate) trait Again: std::fmt::Debug {
+    /// Its forward, from the inputs that were kept.
+    fn run<'t>(&self, tape: &'t Tape, inputs: Vec<Var<'t>>);
+}
 
 /// What backward asks of the model.
 pub(crate) trait Model {
@@ -16,33 +24,47 @@ pub(crate) trait Model {
 }
 
 impl Tape {
-    /// Runs a part under checkpointing: only its input is kept, and it runs again in backward.
+    /// Runs a block under checkpointing: only its input is kept, and it runs again in backward.
     ///
-    /// `beside` are the further tensors that the part reads.
-    pub fn checkpoint<'t, T>(&'t self, input: &Var<'t>, beside: &[Var<'t>], part: impl FnOnce(&'t Self, &Var<'t>) -> T) -> T {
-        let frame = {
-            let mut state = self.state.borrow_mut();
-            let inputs: Vec<u32> = std::iter::once(input).chain(beside).map(|input| input.storage).collect();
-            for input in &inputs {
-                state.hold(*input);
-            }
-            state.keep_as_input(input.storage);
-            let first = count(state.nodes.len());
-            let frame = Frame { inputs, first, last: first, saves: 0, holders: 0, recomputed: false };
-            state.frames.push(frame);
-            let frame = count(state.frames.len()) - 1;
-            state.open_frame = Some(frame);
-            frame
-        };
-        let output = part(self, input);
+    /// `beside` are the further tensors that it reads.
+    pub fn checkpoint<'t, T>(&'t self, input: &Var<'t>, beside: &[Var<'t>], block: impl FnOnce(&'t Self, &Var<'t>) -> T) -> T {
+        self.state.borrow_mut().keep_as_input(input.storage);
+        self.open_frame(std::iter::once(input).chain(beside).map(|input| input.storage).collect(), None);
+        let output = block(self, input);
+        self.close_frame();
+        output
+    }
+
+    /// Runs a part of a block under checkpointing.
+    pub fn checkpoint_part<T>(&self, again: Rc<dyn Again>, inputs: &[&Var<'_>], part: impl FnOnce() -> T) -> T {
+        let copies = self.state.borrow().copies;
+        let shapes = inputs.iter().map(|input| (input.form, input.dtype, input.order, input.node != NONE)).collect();
+        self.open_frame(inputs.iter().map(|input| input.storage).collect(), Some(Part { again, inputs: shapes, copies }));
+        let output = part();
+        self.close_frame();
+        output
+    }
+
+    fn open_frame(&self, inputs: Vec<u32>, part: Option<Part>) {
         let mut state = self.state.borrow_mut();
-        state.open_frame = None;
+        if state.recording.is_some() {
+            return;
+        }
+        for input in &inputs {
+            state.hold(*input);
+        }
+        let first = count(state.nodes.len());
+        state.frames.push(Frame { inputs, part, first, last: first, saves: 0, holders: 0, recomputed: false });
+        state.open_frame = Some(count(state.frames.len()) - 1);
+    }
+
+    fn close_frame(&self) {
+        let mut state = self.state.borrow_mut();
         let last = count(state.nodes.len());
+        let Some(frame) = state.open_frame.take() else { return };
         if let Some(frame) = state.frames.get_mut(at(frame)) {
             frame.last = last;
         }
-        drop(state);
-        output
     }
 
     /// `loss.backward()`; of a stage without a loss, from the gradient of its output that it was sent.
@@ -80,19 +102,30 @@ impl Tape {
     }
 
     fn recompute(&self, frame: u32, model: &dyn Model) {
-        let input = {
+        let (inputs, part) = {
             let mut state = self.state.borrow_mut();
             let Some(found) = state.frames.get_mut(at(frame)) else { return };
             found.recomputed = true;
-            let (wanted, storage) = (found.saves, found.inputs.first().copied().unwrap_or(NONE));
+            let (wanted, inputs, part) = (found.saves, found.inputs.clone(), found.part.clone());
             state.recording = Some(Recording { tensors: Vec::new(), wanted });
             state.kind = Kind::Recomputed;
-            state.hold(storage);
-            let (form, dtype) = state.storages.get(at(storage)).map_or((0, DType::Fp32), |found| (found.form, found.dtype));
-            Var::made(self, storage, form, dtype, 0)
+            (inputs, part)
         };
         let op = self.state.borrow().op;
-        model.recompute(self, at(frame), input);
+        if let Some(part) = part {
+            let again = |(storage, (form, dtype, order, wanted)): (&u32, &(Form, DType, Order, bool))| {
+                let input = self.again(*storage, *form, *dtype).ordered(*order);
+                if *wanted { input.wanted() } else { input }
+            };
+            let inputs = inputs.iter().zip(&part.inputs).map(again).collect();
+            self.means(part.copies);
+            part.again.run(self, inputs);
+            self.means((0, 0, 0));
+        } else if let Some(storage) = inputs.first() {
+            let found = self.state.borrow().storages.get(at(*storage)).map(|found| (found.form, found.dtype));
+            let (form, dtype) = found.unwrap_or((0, DType::Fp32));
+            model.recompute(self, at(frame), self.again(*storage, form, dtype).wanted());
+        }
         let mut state = self.state.borrow_mut();
         state.stopped = false;
         state.kind = Kind::Temporary;

@@ -116,12 +116,21 @@ impl State {
     fn multiplied(&mut self, node: &Node, grad: Grad) -> [Option<Grad>; 3] {
         let [a, b, c] = node.operands;
         match node.rule {
-            Rule::Linear { bias: true } => {
+            Rule::Linear { gathered: Some(whole), .. } => {
+                let again = self.fresh((whole, a.dtype), Order::Plain);
+                let weight = wants(b).then(|| self.product(node, b));
+                let all = self.product(node, Operand { form: whole, ..a });
+                let input = wants(a).then(|| self.fresh((a.form, a.dtype), Order::Plain));
+                self.release(all.storage);
+                self.release(again.storage);
+                [input, weight, wants(c).then(|| self.alias(grad, grad.form))]
+            }
+            Rule::Linear { bias: true, .. } => {
                 let input = wants(a).then(|| self.product(node, a));
                 let weight = wants(b).then(|| self.product(node, b));
                 [input, weight, wants(c).then(|| self.alias(grad, grad.form))]
             }
-            Rule::Linear { bias: false } => {
+            Rule::Linear { .. } => {
                 let weight = wants(b).then(|| self.product(node, b));
                 [wants(a).then(|| self.product(node, a)), weight, None]
             }

@@ -18,7 +18,7 @@ mod state;
 
 use std::cell::RefCell;
 
-pub(crate) use backward::Model;
+pub(crate) use backward::{Again, Model};
 pub(crate) use order::Order;
 pub(crate) use primitives::{GELU, LOG_SOFTMAX, POWER, RELU, RSQRT, SCALE, SIGMOID, SILU, SOFTMAX, TANH};
 pub(crate) use state::{Arrival, Entry, KINDS, Kind, NONE, Segment, Shards, State, Storage, Totals, When};
@@ -238,6 +238,11 @@ impl Tape {
         Var { tape: self, storage, form, dtype, node, order: Order::Plain }
     }
 
+    /// The next product gathers its input into that shape.
+    pub fn gathering(&self, form: Option<Form>) {
+        self.state.borrow_mut().gather = form;
+    }
+
     /// A further holder of a storage.
     pub fn again(&self, storage: u32, form: Form, dtype: DType) -> Var<'_> {
         self.state.borrow_mut().hold(storage);
@@ -246,6 +251,12 @@ impl Tape {
 }
 
 impl Var<'_> {
+    /// The same tensor in a forward that runs again, where a gradient is wanted of it.
+    pub(super) fn wanted(mut self) -> Self {
+        self.node = 0;
+        self
+    }
+
     /// Storage, shape and format.
     pub fn parts(&self) -> (u32, Form, DType) {
         (self.storage, self.form, self.dtype)

@@ -1,5 +1,5 @@
 //! The forward half of every primitive: what it allocates and what it saves.
-#![allow(clippy::needless_pass_by_value, reason = "operands by value die with the operator, as unnamed ones do in Python")]
+#![expect(clippy::needless_pass_by_value, reason = "an operand lives until its operator has run, as a temporary does in Python")]
 
 use super::Order;
 use super::state::{NONE, Operand, Rule, at};
@@ -245,7 +245,9 @@ impl<'t> Var<'t> {
         let (tape, x) = (self.tape, self);
         let mut state = tape.state.borrow_mut();
         let third = bias.map_or(Operand::NOTHING, Var::operand);
-        let rule = Rule::Linear { bias: bias.is_some() };
+        let gathered = state.gather.take();
+        let whole = gathered.map(|form| state.allocate("gathered hidden states", form, x.dtype));
+        let rule = Rule::Linear { bias: bias.is_some(), gathered };
         let node = state.node(rule, [x.operand(), weight.operand(), third], flops);
         state.count_flops(flops, false);
         if weight.node != NONE {
@@ -255,8 +257,15 @@ impl<'t> Var<'t> {
             state.save(node, weight.storage);
         }
         let storage = state.allocate("projected", form, x.dtype);
+        state.release(whole.unwrap_or(NONE));
         drop(state);
         Var::made(tape, storage, form, x.dtype, node)
+    }
+
+    /// Under sequence parallelism: all tokens from every rank's part of them, or this rank's part of the sum over ranks.
+    pub fn exchanged(self, form: Form) -> Self {
+        let dtype = self.dtype;
+        self.unary(Rule::Unary { temporaries: 0, elementwise: false }, Save::Nothing, "exchanged between ranks", (form, dtype))
     }
 
     /// A batched product of two activations; `batched`: of several sequences.

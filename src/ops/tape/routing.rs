@@ -34,7 +34,8 @@ impl Var<'_> {
         let weight = tape.read(weight);
         let x = self.cast(weight.dtype);
         let mut state = tape.state.borrow_mut();
-        let node = state.node(Rule::Linear { bias: false }, [x.operand(), weight.operand(), Operand::NOTHING], flops);
+        let node =
+            state.node(Rule::Linear { bias: false, gathered: None }, [x.operand(), weight.operand(), Operand::NOTHING], flops);
         state.count_flops(flops, false);
         for saved in [&weight, offsets, &x] {
             state.save(node, saved.storage);

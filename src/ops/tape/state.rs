@@ -4,6 +4,9 @@ use crate::ops::tensor::{Dim, Shape};
 use crate::sources::{self, Source};
 use crate::units::DType;
 
+use std::rc::Rc;
+
+use super::backward::Again;
 use super::{Form, Order, Param};
 
 /// No storage, no node.
@@ -174,7 +177,9 @@ pub(crate) enum Rule {
     /// Narrow views of it.
     Cat,
     /// A matrix product with a weight, and a bias.
-    Linear { bias: bool },
+    ///
+    /// Under sequence parallelism the input is gathered into a tensor of that shape before, and again in backward.
+    Linear { bias: bool, gathered: Option<Form> },
     /// A batched product of two activations.
     ///
     /// `batched`: of several sequences; `transposed`: the second operand is read in columns; `scaled`: each gradient is scaled.
@@ -219,8 +224,11 @@ pub(crate) struct Node {
 /// A checkpointed part: what brings its saved tensors back.
 #[derive(Clone, Debug)]
 pub(crate) struct Frame {
-    /// What is kept of it: the input.
+    /// What is kept of it: the inputs.
     pub inputs: Vec<u32>,
+    /// How to run a part that is smaller than a block again, and its inputs: shape, format, order in memory, and whether a gradient
+    /// is wanted. A block is run by the model.
+    pub part: Option<Part>,
     pub first: u32,
     pub last: u32,
     /// How many tensors its nodes save.
@@ -228,6 +236,15 @@ pub(crate) struct Frame {
     /// Nodes that still hold the frame.
     pub holders: u32,
     pub recomputed: bool,
+}
+
+/// A checkpointed part of a block.
+#[derive(Clone, Debug)]
+pub(crate) struct Part {
+    pub again: Rc<dyn Again>,
+    pub inputs: Vec<(Form, DType, Order, bool)>,
+    /// Which parameters its modules mean.
+    pub copies: (u32, u32, u32),
 }
 
 /// What happens to a storage.
@@ -291,6 +308,8 @@ pub(crate) struct State {
     pub(super) stopped: bool,
     pub(super) autocast: Option<DType>,
     pub(super) casts: Vec<(u32, u32, u32)>,
+    /// The shape into which the next product gathers its input.
+    pub gather: Option<Form>,
     /// Parameters of the first block of a kind, and how far behind them those of the block that runs now lie.
     pub copies: (u32, u32, u32),
     /// How parameters that are declared now are shared out.
