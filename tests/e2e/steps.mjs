@@ -59,6 +59,8 @@ export async function unfold(page) {
   const folds = page.locator('form.controls details.fold');
   for (let index = 0; index < (await folds.count()); index += 1) {
     const fold = folds.nth(index);
+    // A fold whose inputs do not apply is not there.
+    if (!(await fold.isVisible())) continue;
     if (!(await fold.evaluate((element) => element.open))) await fold.locator('summary').click();
   }
 }

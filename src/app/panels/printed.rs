@@ -2,7 +2,7 @@
 
 use crate::app::markup::{Html, html};
 use crate::app::words::about;
-use crate::scenario::{Scenario, Value, fields, show};
+use crate::scenario::{FieldId, Group, Scenario, Value, fields, show};
 
 /// The printed page's own part; the link has a part of its own.
 pub fn printed(scenario: &Scenario) -> Html {
@@ -28,11 +28,12 @@ pub fn printed_link(link: &str, when: &str) -> Html {
 
 fn inputs(scenario: &Scenario) -> Vec<(&'static str, String)> {
     let mode = scenario.mode();
+    let megatron = scenario.get(FieldId::Kernels) == Value::Choice("megatron");
     // What is absent goes without saying: the page has room for one sheet.
     let said = |value: &Value| !matches!(value, Value::Flag(false) | Value::Empty) && *value != Value::Text(String::new());
     fields()
         .iter()
-        .filter(|field| field.applies.in_mode(mode))
+        .filter(|field| field.applies.in_mode(mode) && (megatron || field.group != Group::Megatron))
         .map(|field| (field, scenario.get(field.id)))
         .filter(|(_, value)| said(value))
         .map(|(field, value)| (field.label, show(field.id, &value)))
