@@ -164,6 +164,14 @@ impl Feed {
         Self::Joint([up, down], build.shapes.inner, model.hidden_act)
     }
 
+    /// In `opt`'s block, which has no module for it: the input is let go once it is projected.
+    fn in_line<'t>(&self, tape: &'t Tape, x: Var<'t>) -> Var<'t> {
+        match self {
+            Self::Mlp(mlp) => mlp.in_line(tape, x),
+            Self::Joint(..) => self.run(tape, &x),
+        }
+    }
+
     fn run<'t>(&self, tape: &'t Tape, x: &Var<'t>) -> Var<'t> {
         match self {
             Self::Mlp(mlp) => mlp.run(tape, x),
@@ -253,8 +261,8 @@ impl Dense {
         attention = self.norm(tape, 2, &attention);
         let residual = behind(0, self.sum(input, attention).named("attention residual"));
         let normed = before(1, &residual);
-        let mut feed = self.feed.run(tape, &normed);
-        drop(normed);
+        let mut feed =
+            if self.family == Family::Opt { self.feed.in_line(tape, normed) } else { self.feed.run(tape, &{ normed }) };
         feed = self.norm(tape, 3, &feed);
         behind(1, self.sum(&residual, feed))
     }

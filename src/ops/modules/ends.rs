@@ -237,9 +237,6 @@ impl Ends {
             tape.received("hidden states from the stage before", self.shapes.hidden, self.received)
         };
         let dtype = embedded.dtype();
-        if let Some([into, _]) = self.projections.as_ref().filter(|_| self.first) {
-            embedded = into.run(&{ embedded });
-        }
         if self.first && (self.scaled || self.family == Family::Granite) {
             // Gemma's factor is a buffer, which the product saves in the embedding's format.
             let cast = self.scaled && self.format != embedded.dtype();
@@ -250,21 +247,17 @@ impl Ends {
             };
             embedded = embedded.named("embedded tokens");
         }
-        let mut held = vec![embedded.clone()];
+        let mut held = Vec::with_capacity(4);
         let (falcon, opt) = (self.family == Family::Falcon, self.family == Family::Opt);
         let form = if opt { self.shapes.tokens } else { self.forms.positions };
         let positions = (falcon || !self.alibi).then(|| tape.constant("position ids", form, DType::Int64));
-        let mut hidden = embedded;
-        if let (Some(table), Some(ids)) = (self.positions, &positions) {
-            let places = if opt {
-                // Counted from the mask of all tokens, which stays, and moved by two rows.
-                held.push(tape.constant("tokens that are no padding", form, FP32));
-                tape.embedding(tape.constant("rows of positions", form, DType::Int64), table, self.shapes.hidden)
-            } else {
-                let form = tape.form_like(self.forms.positions, self.shapes.hidden);
-                tape.embedding(ids.clone(), table, form)
-            };
-            let places = places.named("embedded positions");
+        let places = self.places(tape, positions.as_ref(), &mut held);
+        let mut hidden = match &self.projections {
+            Some([into, _]) if self.first => into.run(&{ embedded }),
+            _ => embedded,
+        };
+        held.push(hidden.clone());
+        if let Some(places) = places {
             held.push(places.clone());
             hidden = hidden.add(places).named("embedded tokens");
         }
@@ -329,6 +322,19 @@ impl Ends {
         tables
     }
 
+    /// Embedded positions, where they are learned.
+    fn places<'t>(&self, tape: &'t Tape, ids: Option<&Var<'t>>, held: &mut Vec<Var<'t>>) -> Option<Var<'t>> {
+        let (table, ids) = (self.positions?, ids?);
+        let places = if self.family == Family::Opt {
+            // Counted from the mask of all tokens, which stays, and moved by two rows.
+            held.push(tape.constant("tokens that are no padding", self.shapes.tokens, FP32));
+            tape.embedding(tape.constant("rows of positions", self.shapes.tokens, DType::Int64), table, self.shapes.hidden)
+        } else {
+            tape.embedding(ids.clone(), table, tape.form_like(self.forms.positions, self.shapes.hidden))
+        };
+        Some(places.named("embedded positions"))
+    }
+
     /// This rank's part of the embedded tokens, where ranks have parts; nothing whole is held then.
     fn own_part<'t>(&self, hidden: Var<'t>, held: &mut Vec<Var<'t>>) -> Var<'t> {
         if self.shapes.all_tokens.is_none() || !self.first {
@@ -359,7 +365,7 @@ impl Ends {
         tape.at("Final norm", sources::PYTORCH_AUTOGRAD);
         let Embedded { hidden, tables, held } = embedded;
         let normed = match &self.final_norm {
-            Some(norm) => norm.run(&hidden),
+            Some(norm) => norm.run(&{ hidden }),
             None => hidden,
         };
         let normed = match &self.projections {

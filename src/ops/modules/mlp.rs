@@ -73,4 +73,13 @@ impl Mlp {
         tape.at(self.names[1], sources::PYTORCH_AUTOGRAD);
         self.down.run(&inner)
     }
+
+    /// Up, activation and down written into a block: each tensor is let go when the next has taken its name.
+    pub fn in_line<'t>(&self, tape: &'t Tape, x: Var<'t>) -> Var<'t> {
+        tape.at(self.names[0], sources::PYTORCH_AUTOGRAD);
+        let up = self.up.run(&{ x }).named("up output");
+        let inner = activation(self.act, &{ up }).named("down input");
+        tape.at(self.names[1], sources::PYTORCH_AUTOGRAD);
+        self.down.run(&{ inner })
+    }
 }

@@ -53,16 +53,10 @@ impl State {
     /// Declares parameters once more, for a further block of the same modules; how far behind the first they lie.
     pub fn repeat(&mut self, from: Param, to: Param) -> u32 {
         let behind = count(self.parameters.len()).saturating_sub(from);
-        let (kind, op) = (std::mem::replace(&mut self.kind, Kind::Buffer), self.op);
+        let (kind, op) = (std::mem::replace(&mut self.kind, Kind::Parameter), self.op);
         // Buffers that the modules registered lie between their parameters.
         let first = self.parameters.get(at(from)).map_or(0, |first| at(first.storage));
         let end = self.parameters.get(at(to)).map_or(self.storages.len(), |next| at(next.storage));
-        for storage in first..end {
-            let found = self.storages.get(storage).filter(|found| found.kind == Kind::Buffer).cloned();
-            let Some(Storage { name, form, dtype, .. }) = found else { continue };
-            self.allocate(name, form, dtype);
-        }
-        self.kind = Kind::Parameter;
         for param in from..to {
             let Some(mut again) = self.parameters.get(at(param)).cloned() else { continue };
             let Some(Storage { name, form, dtype, op, .. }) = self.storages.get(at(again.storage)).cloned() else { continue };
@@ -71,6 +65,12 @@ impl State {
             again.read = if again.read == NONE { NONE } else { again.storage };
             again.layer = self.layer;
             self.parameters.push(again);
+        }
+        self.kind = Kind::Buffer;
+        for storage in first..end {
+            let found = self.storages.get(storage).filter(|found| found.kind == Kind::Buffer).cloned();
+            let Some(Storage { name, form, dtype, .. }) = found else { continue };
+            self.allocate(name, form, dtype);
         }
         (self.kind, self.op) = (kind, op);
         behind
