@@ -94,6 +94,9 @@ fn without_preloads(html: &str) -> String {
     html.split_inclusive('>').filter(|tag| !hint(tag)).collect()
 }
 
+/// For size. Rust keeps the lowest addresses for the end of the stack, so nothing lies where an address could wrap around.
+const OPTIONS: [&str; 2] = ["-Oz", "--low-memory-unused"];
+
 /// A part after another round of wasm-opt, which takes out what its part does not use, and the names.
 ///
 /// # Errors
@@ -101,7 +104,7 @@ fn without_preloads(html: &str) -> String {
 pub fn optimized(path: &OsStr, part: &[u8]) -> Outcome<Vec<u8>> {
     let (from, to) = (Scratch::new("in.wasm"), Scratch::new("out.wasm"));
     fs::write(&from.0, part).map_err(|error| format!("a temporary file cannot be written: {error}."))?;
-    run(program("wasm-opt", &["-Oz"]).arg(&from.0).arg("-o").arg(&to.0).env("PATH", path))?;
+    run(program("wasm-opt", &OPTIONS).arg(&from.0).arg("-o").arg(&to.0).env("PATH", path))?;
     fs::read(&to.0).map_err(|error| format!("wasm-opt left nothing to read: {error}."))
 }
 
