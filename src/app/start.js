@@ -86,3 +86,5 @@ if (more) await fetchLater();
 const { default: init } = await import(BINDINGS);
 await init({ module_or_path: FIRST });
 dispatchEvent(new CustomEvent("HeadroomStarted"));
+// Nobody has touched the page yet: the rest comes now, so that it is there without a network too.
+setTimeout(fetchLater, 4000);
