@@ -6,8 +6,12 @@
 
 mod support;
 
-use headroom::config::{Job, ParallelLayout, Recompute, TrainingPrecision};
-use headroom::estimator::{MemoryKind, measured};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use headroom::config::{DataSharding, Family, Job, Kernels, ModelConfig, ParallelLayout, Recompute, TrainingPrecision};
+use headroom::estimator::{Certainty, MemoryKind, estimate, measured};
 use headroom::ops;
 use headroom::units::Bytes;
 use serde_json::Value;
@@ -40,5 +44,77 @@ fn memory_is_what_pytorch_measures() {
         assert_eq!(saved.0, number(row, "/measured/after_forward_bytes/act"), "saved activations of {}", row["id"]);
         let total: Bytes = peak.into_iter().sum();
         assert_eq!(total.0, number(row, "/measured/peak_bytes/total"), "peak of {}", row["id"]);
+    }
+}
+
+/// The rows of a file.
+fn rows_of(path: &Path) -> Vec<Value> {
+    let text = fs::read_to_string(path).expect("a file");
+    text.lines().map(|line| serde_json::from_str(line).expect("a row")).collect()
+}
+
+fn imported(row: &Value) -> ModelConfig {
+    headroom::import::config_json(&row["config"].to_string()).expect("a known model").config
+}
+
+/// How sure the saved activations of a small job are.
+fn sureness(model: &ModelConfig, kernels: Kernels, layout: ParallelLayout) -> BTreeSet<&'static str> {
+    let job = support::training_job(model, layout, |run| {
+        (run.kernels, run.seq_length, run.global_batch_size) = (kernels, 64, layout.d());
+    });
+    let lines = estimate(&job).ledger.lines;
+    lines.iter().filter(|line| line.kind == MemoryKind::Activation).map(|line| line.certainty.word()).collect()
+}
+
+#[test]
+fn exact_is_what_was_measured() {
+    let data = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data");
+    let mut files: Vec<PathBuf> =
+        fs::read_dir(data.join("measured")).expect("a folder").map(|entry| entry.expect("an entry").path()).collect();
+    files.extend([data.join("truth/training_memory.jsonl"), data.join("truth_fused.jsonl")]);
+    let measured: BTreeSet<(&str, bool)> = files
+        .iter()
+        .flat_map(|path| rows_of(path))
+        .filter(|row| row["kind"] == "single")
+        .map(|row| (imported(&row).family.model_type(), row["run"]["kernels"] == "fused"))
+        .collect();
+    let models: BTreeMap<&str, ModelConfig> = rows_of(&data.join("truth/parameters_families.jsonl"))
+        .iter()
+        .map(imported)
+        .map(|model| (model.family.model_type(), ModelConfig { num_hidden_layers: 2, ..model }))
+        .collect();
+    for family in Family::KNOWN {
+        let model = models.get(family.model_type()).expect("a row of every family");
+        for kernels in [Kernels::Eager, Kernels::Fused] {
+            let expected = if measured.contains(&(family.model_type(), kernels == Kernels::Fused)) { "exact" } else { "heuristic" };
+            assert_eq!(sureness(model, kernels, ParallelLayout::SINGLE), BTreeSet::from([expected]), "{family:?} {kernels:?}");
+        }
+    }
+    let generic = ModelConfig { family: Family::Generic, ..models["llama"].clone() };
+    assert_eq!(sureness(&generic, Kernels::Fused, ParallelLayout::SINGLE), BTreeSet::from([Certainty::Assumed.word()]));
+}
+
+#[test]
+fn what_no_row_has_is_heuristic() {
+    let [llama, qwen] = ["llama", "qwen3"].map(|kind| {
+        let config = format!(r#"{{"model_type": "{kind}", "num_hidden_layers": 4}}"#);
+        headroom::import::config_json(&config).expect("a known model").config
+    });
+    let plain = DataSharding::None;
+    for (model, kernels, layout, word) in [
+        (&llama, Kernels::Eager, support::layout(2, 1, 1, plain), "exact"),
+        (&llama, Kernels::Fused, support::layout(2, 1, 1, plain), "heuristic"),
+        (&qwen, Kernels::Eager, support::layout(2, 1, 1, plain), "heuristic"),
+        (&llama, Kernels::Eager, support::layout(1, 2, 1, plain), "heuristic"),
+        (&llama, Kernels::Fused, support::layout(1, 1, 8, DataSharding::Fsdp), "exact"),
+    ] {
+        assert_eq!(sureness(model, kernels, layout), BTreeSet::from([word]), "{kernels:?} {layout:?}");
+    }
+    for (sharding, word) in [(DataSharding::Fsdp, "exact"), (DataSharding::Zero3, "heuristic")] {
+        // Enough parameters that DeepSpeed gives weights back after use.
+        let job = support::training_job(&llama, support::layout(1, 1, 8, sharding), |run| run.seq_length = 64);
+        let lines = estimate(&job).ledger.lines;
+        let gathered = lines.iter().find(|line| line.label == "Gathered weights").expect("gathered weights");
+        assert_eq!(gathered.certainty.word(), word, "{sharding:?}");
     }
 }

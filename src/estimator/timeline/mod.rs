@@ -4,6 +4,7 @@
 //! appearing, recomputed blocks, gathered weights and reduced gradients, the optimizer's temporaries. Blocks that are alike are
 //! played a few times and stand for their like: every repetition adds the same, so its highest moment is in the first or in the last.
 
+mod ground;
 mod groups;
 mod lengths;
 mod lines;
