@@ -136,6 +136,7 @@ fn deepseek() -> ModelConfig {
             num_experts_per_tok: 4,
             moe_intermediate_size: 256,
             shared_expert_intermediate_size: 256,
+            shared_expert_gate: false,
             layers: LayerSet::From(1),
             n_group: 1,
             topk_group: 1,

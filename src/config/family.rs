@@ -189,6 +189,9 @@ pub struct Moe {
     pub moe_intermediate_size: u64,
     /// Inner width of all shared experts together (`n_shared_experts · moe_intermediate_size`); 0 for none.
     pub shared_expert_intermediate_size: u64,
+    /// Whether a gate of one number per token weighs the shared experts' output (`qwen2_moe`).
+    #[serde(default)]
+    pub shared_expert_gate: bool,
     /// Layers that have experts; the others keep the dense feed-forward layer of `intermediate_size`.
     pub layers: LayerSet,
     /// Groups of experts a token chooses among first (`n_group`); 1 for none.

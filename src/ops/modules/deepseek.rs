@@ -160,6 +160,8 @@ pub(super) struct Sparse {
     experts: Experts,
     router: Router,
     shared: Mlp,
+    /// One number per token that weighs the shared experts (`qwen2_moe`).
+    gate: Option<Linear>,
 }
 
 impl Sparse {
@@ -167,7 +169,12 @@ impl Sparse {
         let experts = Experts::new(build, moe);
         let router = Router::new(build, moe);
         let width = Dim("shared_expert_intermediate_size", moe.shared_expert_intermediate_size);
-        Self { experts, router, shared: Mlp::sized(build, width, ["Shared experts up", "Shared experts down"]) }
+        let shared = Mlp::sized(build, width, ["Shared experts up", "Shared experts down"]);
+        build.tape.at("Shared experts' gate", sources::PYTORCH_AUTOGRAD);
+        let one = Dim("gate", 1);
+        let gate =
+            moe.shared_expert_gate.then(|| build.linear(("gate weight", None), (one, build.with.h()), build.shapes.rows));
+        Self { experts, router, shared, gate }
     }
 }
 
@@ -177,6 +184,13 @@ impl Sparse {
         let (_logits, weights, _index) = self.router.run(tape, x);
         let routed = self.experts.run(tape, x, &weights);
         let shared = self.shared.run(tape, x);
+        let shared = match &self.gate {
+            Some(gate) => {
+                tape.at("Shared experts' gate", sources::PYTORCH_AUTOGRAD);
+                gate.run(x).apply(SIGMOID).mul(shared)
+            }
+            None => shared,
+        };
         routed.add(shared).named("feed-forward output")
     }
 }

@@ -1,6 +1,5 @@
 //! Dense blocks of one attention and one feed-forward layer (transformers 5.23, `models/*/modeling_*.py`): `opt`, `phi`, `phi3`,
-//! `stablelm`, `cohere`, `granite` and `glm4`, which order the same few parts in their own ways, and decoders of no known family,
-//! put together from their fields.
+//! `stablelm`, `cohere`, `granite` and `glm4`, which order the same few parts in their own ways.
 
 use super::attention::Core;
 use super::mlp::{Mlp, activation};

@@ -51,8 +51,7 @@ pub(crate) fn block(build: &Build<'_>, layer: u64) -> Box<dyn Block> {
         | Family::Stablelm
         | Family::Cohere
         | Family::Granite
-        | Family::Glm4
-        | Family::Generic => Box::new(dense::Dense::new(build)),
+        | Family::Glm4 => Box::new(dense::Dense::new(build)),
         // One arm for each family whose block is not llama's.
         _ => Box::new(decoder::Decoder::new(build, layer)),
     }
