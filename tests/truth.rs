@@ -86,7 +86,8 @@ fn exact_is_what_was_measured() {
     for family in Family::KNOWN {
         let model = models.get(family.model_type()).expect("a row of every family");
         for kernels in [Kernels::Eager, Kernels::Fused] {
-            let expected = if measured.contains(&(family.model_type(), kernels == Kernels::Fused)) { "exact" } else { "heuristic" };
+            let expected =
+                if measured.contains(&(family.model_type(), kernels == Kernels::Fused)) { "exact" } else { "heuristic" };
             assert_eq!(sureness(model, kernels, ParallelLayout::SINGLE), BTreeSet::from([expected]), "{family:?} {kernels:?}");
         }
     }
@@ -116,5 +117,52 @@ fn what_no_row_has_is_heuristic() {
         let lines = estimate(&job).ledger.lines;
         let gathered = lines.iter().find(|line| line.label == "Gathered weights").expect("gathered weights");
         assert_eq!(gathered.certainty.word(), word, "{sharding:?}");
+    }
+}
+
+/// What the step played on the tape holds of parameters.
+fn played(model: &ModelConfig, kernels: Kernels) -> u64 {
+    let job = support::training_job(model, ParallelLayout::SINGLE, |run| {
+        (run.kernels, run.seq_length, run.global_batch_size) = (kernels, 8, 1);
+        run.precision = TrainingPrecision::Bf16Pure;
+    });
+    let (after_forward, _) = measured(&job).expect("a training job of played kernels");
+    after_forward[MemoryKind::Parameter.index()].0 / 2
+}
+
+/// Every kind of file that is read, those of no known family too: all its parameters are on the tape.
+#[test]
+fn the_tape_holds_every_parameter() {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data/truth/parameters_families.jsonl");
+    for row in rows_of(&path) {
+        let model = imported(&row);
+        assert_eq!(model.family_of_shape(), model.family, "{row}");
+        for kernels in [Kernels::Eager, Kernels::Fused] {
+            assert_eq!(played(&model, kernels), number(&row, "/parameters"), "{row}");
+        }
+    }
+}
+
+/// A shape that a family does not have makes a generic decoder of it, with all that its fields say.
+#[test]
+fn a_shape_that_its_family_does_not_have_is_generic() {
+    let import = |kind: &str| {
+        let text = format!(r#"{{"model_type": "{kind}", "num_hidden_layers": 2, "num_experts": 8, "num_experts_per_tok": 2}}"#);
+        headroom::import::config_json(&text).expect("a known model").config
+    };
+    let moe = import("qwen3_moe").moe;
+    for kind in ["gpt2", "bloom", "gpt_neox", "opt", "falcon", "gemma2", "phi", "stablelm", "glm4", "llama", "starcoder2"] {
+        let model = import(kind);
+        let experts = ModelConfig { moe: moe.clone(), ..model.clone() };
+        let norms = ModelConfig { norms_per_block: 3, ..model.clone() };
+        let keys = ModelConfig { num_key_value_heads: 1, ..model.clone() };
+        for changed in [experts, norms, keys] {
+            let generic = ModelConfig { family: Family::Generic, ..changed.clone() };
+            let expected = support::parameters(&generic);
+            let family = changed.family_of_shape();
+            assert!(family == Family::Generic || changed.num_key_value_heads == 1, "{kind} {family:?}");
+            let count = if family == Family::Generic { expected } else { support::parameters(&changed) };
+            assert_eq!(played(&changed, Kernels::Eager), count, "{kind} {changed:?}");
+        }
     }
 }

@@ -16,6 +16,7 @@
 mod attention;
 mod builder;
 mod cache;
+mod declared;
 mod ends;
 mod experts;
 mod latent;
@@ -137,7 +138,7 @@ fn listed(with: &Lowering) -> OpList {
         }
         _ => block.extend(mlp::operations(with)),
     }
-    OpList {
+    let mut list = OpList {
         embedding: ends::embedding(with),
         block,
         other,
@@ -146,7 +147,9 @@ fn listed(with: &Lowering) -> OpList {
         attention_operations,
         head: ends::head(with),
         num_hidden_layers: with.model.num_hidden_layers,
-    }
+    };
+    declared::add(with, &mut list);
+    list
 }
 
 /// The lowering of a job: its shapes, formats and software.

@@ -6,15 +6,8 @@ use crate::estimator::ledger::Certainty;
 
 /// Families with a measured row of the fused kernels (`tests/data/truth` and `tests/data/measured`); all others have rows of their
 /// modules as transformers writes them, which the fused kernels replace in part.
-const MEASURED_FUSED: [Family; 7] = [
-    Family::Llama,
-    Family::Mistral,
-    Family::Qwen3,
-    Family::Mixtral,
-    Family::Qwen3Moe,
-    Family::GptOss,
-    Family::Olmo2,
-];
+const MEASURED_FUSED: [Family; 7] =
+    [Family::Llama, Family::Mistral, Family::Qwen3, Family::Mixtral, Family::Qwen3Moe, Family::GptOss, Family::Olmo2];
 
 /// Families of whose modules no row was measured.
 const UNMEASURED: [Family; 1] = [Family::Gemma];
@@ -41,7 +34,8 @@ impl Ground {
         let (with, stage) = (&plan.with, plan.stage);
         let family = with.model.family;
         let split = with.tensor_model_parallel_size > 1;
-        let measured_split = MEASURED_TENSOR_PARALLEL.contains(&family) && with.kernels == Kernels::Eager && !with.sequence_parallel;
+        let measured_split =
+            MEASURED_TENSOR_PARALLEL.contains(&family) && with.kernels == Kernels::Eager && !with.sequence_parallel;
         let one_stage = stage.embedding && stage.head && stage.in_flight == 1;
         if family == Family::Generic {
             Self::Assembled

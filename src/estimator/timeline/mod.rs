@@ -227,14 +227,14 @@ impl<'a> Played<'a> {
             When::Forward if segment.layer == 0 => "when the stage receives its input",
             When::Forward => "during forward",
             When::Backward if segment.layer == head && stage.head => "when the backward of the loss begins",
-            When::Backward if segment.layer == head => "when the gradient of the stage's output arrives",
+            When::Backward if segment.layer == head => "when the gradient of the output arrives",
             When::Backward if segment.layer == 0 => "when backward ends",
-            When::Backward if segment.recomputing && own_last => "when backward recomputes the stage's last block",
+            When::Backward if segment.recomputing && own_last => "when backward recomputes the last block of the stage",
             When::Backward if segment.recomputing && last => "when backward recomputes the last block",
             When::Backward if segment.recomputing => "when backward recomputes a block",
-            When::Backward if own_last => "when backward enters the stage's last block",
+            When::Backward if own_last => "when backward enters the last block of the stage",
             When::Backward if last => "when backward enters the last block",
-            When::Backward if own_first => "when backward reaches the stage's first block",
+            When::Backward if own_first => "when backward reaches the first block of the stage",
             When::Backward if first => "when backward reaches the first block",
             When::Backward => "during backward",
         }
@@ -401,9 +401,7 @@ mod tests {
     use std::num::NonZeroU64;
 
     use super::{Played, stage};
-    use crate::config::{
-        Accelerator, Cluster, Job, ModelConfig, Overheads, ParallelLayout, PeakRates, Run, TrainingRun,
-    };
+    use crate::config::{Accelerator, Cluster, Job, ModelConfig, Overheads, ParallelLayout, PeakRates, Run, TrainingRun};
     use crate::units::Bytes;
 
     /// What the moments of each stage of two are called.
@@ -434,10 +432,10 @@ mod tests {
             (&last, "when the stage receives its input", "when tokens are embedded"),
             (&first, "when the stage hands its output on", "when the loss is computed"),
             (&last, "when the loss is computed", "when the stage hands its output on"),
-            (&first, "when the gradient of the stage's output arrives", "when the backward of the loss begins"),
-            (&last, "when the backward of the loss begins", "when the gradient of the stage's output arrives"),
-            (&first, "when backward enters the stage's last block", "when backward enters the last block"),
-            (&last, "when backward reaches the stage's first block", "when backward reaches the first block"),
+            (&first, "when the gradient of the output arrives", "when the backward of the loss begins"),
+            (&last, "when the backward of the loss begins", "when the gradient of the output arrives"),
+            (&first, "when backward enters the last block of the stage", "when backward enters the last block"),
+            (&last, "when backward reaches the first block of the stage", "when backward reaches the first block"),
         ] {
             assert!(stage.contains(own) && !stage.contains(other), "{own}: {stage:?}");
         }

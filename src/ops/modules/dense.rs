@@ -64,7 +64,7 @@ impl Attention {
         };
         let (projection, output) = if model.family == Family::Phi3 {
             let output = output();
-            let joint = Dim("q+k+v heads", heads.1.saturating_add(kv.1.saturating_mul(2)));
+            let joint = Dim("q+k+v width", heads.1.saturating_add(kv.1.saturating_mul(2)));
             let parts = [row(columns(heads)), row(columns(kv))];
             (Projection::Joint(project(("query, key and value weight", None), joint), parts), output)
         } else {

@@ -151,9 +151,12 @@ impl Ends {
             learned.then(|| build.parameter("position embedding", [Dim("position_rows", model.position_rows), with.h()]));
         let projections = model.word_embed_proj_dim.map(|_| {
             let narrow = tape.form([with.b(), with.s(), own]);
+            tape.at("Output head and loss", sources::PYTORCH_AUTOGRAD);
             let out = build.linear(("weight out of the model's width", None), (own, with.h()), narrow);
+            tape.at("Embedding", sources::PYTORCH_AUTOGRAD);
             [build.linear(("weight into the model's width", None), (with.h(), own), build.shapes.hidden), out]
         });
+        tape.at("Final norm", sources::PYTORCH_AUTOGRAD);
         let early = last && model.family == Family::Opt && model.final_norm;
         let final_norm = early.then(|| Norm::new(build, with.h(), build.shapes.rows));
         tape.at("Embedding norm", sources::PYTORCH_AUTOGRAD);
@@ -200,6 +203,12 @@ impl Ends {
         build.tape.at("Final norm", sources::PYTORCH_AUTOGRAD);
         let missing = model.final_norm && self.final_norm.is_none();
         self.final_norm = self.final_norm.or_else(|| missing.then(|| Norm::new(build, with.h(), build.shapes.rows)));
+        if model.pooler {
+            // It reads one token of a sequence, and no text is predicted from it: no gradient reaches it.
+            build.tape.at("Pooler", sources::ARITHMETIC);
+            build.tape.idle(build.parameter("pooler weight", [with.h(), with.h()]));
+            build.tape.idle(build.vector("pooler bias", with.h()));
+        }
         build.tape.at("Output head and loss", sources::PYTORCH_AUTOGRAD);
         let bias = model.lm_head_bias.then_some("head bias");
         self.head = Some(if model.tie_word_embeddings {

@@ -80,8 +80,9 @@ impl Falcon {
             (false, true) => Layout::Heads,
             (false, false) => Layout::One,
         };
-        let columns = |count: u64| Dim("columns of heads", count.saturating_mul(d.1));
-        let (joint, whole) = (columns(heads.1.saturating_add(kv.1.saturating_mul(2))), columns(heads.1));
+        let columns = |name, count: u64| Dim(name, count.saturating_mul(d.1));
+        let joint = columns("q+k+v width", heads.1.saturating_add(kv.1.saturating_mul(2)));
+        let whole = columns(heads.0, heads.1);
         let row = |last| tape.form([with.b(), with.s(), last]);
         let linear = |(at, split), names: (&'static str, &'static str), shape, form| {
             tape.at(at, sources::PYTORCH_AUTOGRAD);

@@ -45,13 +45,9 @@ pub(crate) fn block(build: &Build<'_>, layer: u64) -> Box<dyn Block> {
         Family::GptNeox => Box::new(neox::Neox::new(build)),
         Family::Gemma2 | Family::Gemma3 | Family::Olmo2 => Box::new(gemma::Sandwich::new(build)),
         Family::Falcon => Box::new(falcon::Falcon::new(build)),
-        Family::Opt
-        | Family::Phi
-        | Family::Phi3
-        | Family::Stablelm
-        | Family::Cohere
-        | Family::Granite
-        | Family::Glm4 => Box::new(dense::Dense::new(build)),
+        Family::Opt | Family::Phi | Family::Phi3 | Family::Stablelm | Family::Cohere | Family::Granite | Family::Glm4 => {
+            Box::new(dense::Dense::new(build))
+        }
         // One arm for each family whose block is not llama's.
         _ => Box::new(decoder::Decoder::new(build, layer)),
     }

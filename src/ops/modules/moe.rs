@@ -4,7 +4,7 @@
 
 use super::mlp::activation;
 use super::{Build, FP32, Linear};
-use crate::config::{Family, HiddenAct, Moe};
+use crate::config::{Family, HiddenAct, MlpKind, Moe};
 use crate::ops::tape::{Form, Param, SCALE, SIGMOID, SOFTMAX, Tape, Var};
 use crate::ops::tensor::Dim;
 use crate::sources;
@@ -72,10 +72,12 @@ pub(super) struct Experts {
     act: HiddenAct,
     /// gpt-oss: gate and up alternate and are kept within limits.
     limited: bool,
+    /// A gate beside up.
+    gates: bool,
     /// `[b, s, top_k]` and `[num_experts]`.
     chosen: Form,
     counts: Form,
-    /// Rows of `2 f`, `f` and `h` columns for every token and chosen expert; rows of `h` columns for every token.
+    /// Rows of `2 f` (`f` without a gate), `f` and `h` columns for every token and chosen expert; rows of `h` columns for every token.
     joint: Form,
     inner: Form,
     rows: Form,
@@ -89,7 +91,8 @@ impl Experts {
         let (with, tape, limited) = (build.with, build.tape, build.model().family == Family::GptOss);
         let (experts, h, inner) =
             (Dim("num_experts", moe.num_experts), with.h(), Dim("moe_intermediate_size", moe.moe_intermediate_size));
-        let joint = Dim("gate and up", inner.1.saturating_mul(2));
+        let gates = build.model().mlp == MlpKind::Gated;
+        let joint = Dim("gate and up", inner.1.saturating_mul(if gates { 2 } else { 1 }));
         let rows = |columns| tape.form([with.b(), with.s(), top_k(moe), columns]);
         tape.at("Experts up", sources::PYTORCH_AUTOGRAD);
         let bias = |name, columns| moe.bias.then(|| build.parameter(name, [experts, columns]));
@@ -102,6 +105,7 @@ impl Experts {
             down,
             act: build.model().hidden_act,
             limited,
+            gates,
             chosen: tape.form([with.b(), with.s(), top_k(moe)]),
             counts: tape.form([experts]),
             joint: rows(joint),
@@ -124,11 +128,17 @@ impl Experts {
             (tape.constant("tokens of each expert", self.counts, FP32), tape.constant("offsets", self.counts, FP32));
         let biases = |bias: Option<Param>, form| bias.map(|bias| tape.read(bias).gather(&sorted, form).named("biases by token"));
         let mut bias = biases(self.up.1, self.joint);
-        let mut output = selected.clone().grouped(self.up.0, &offsets, self.joint, 2.0 * self.flops).named("gate and up output");
+        let matrices = if self.gates { 2.0 } else { 1.0 };
+        let mut output =
+            selected.clone().grouped(self.up.0, &offsets, self.joint, matrices * self.flops).named("gate and up output");
         if let Some(bias) = &bias {
             output = output.add_in_place(bias);
         }
-        output = if self.limited { self.limited(&output) } else { self.gated(&output) };
+        output = match (self.limited, self.gates) {
+            (true, _) => self.limited(&output),
+            (false, true) => self.gated(&output),
+            (false, false) => activation(self.act, &output).named("down input"),
+        };
         tape.at("Experts down", sources::PYTORCH_AUTOGRAD);
         let next = biases(self.down.1, self.rows);
         drop(std::mem::replace(&mut bias, next));
