@@ -166,3 +166,77 @@ fn a_shape_that_its_family_does_not_have_is_generic() {
         }
     }
 }
+
+fn import(config: &str) -> ModelConfig {
+    headroom::import::config_json(config).expect("a known model").config
+}
+
+/// Parameters of one tensor-parallel rank, and what it saves.
+fn on_one_rank(model: &ModelConfig, kernels: Kernels, t: u64) -> (u64, u64) {
+    let job = support::training_job(model, support::layout(t, 1, 1, DataSharding::None), |run| {
+        (run.kernels, run.seq_length, run.global_batch_size) = (kernels, 256, 1);
+        run.precision = TrainingPrecision::Bf16Pure;
+    });
+    let (after_forward, _) = measured(&job).expect("a training job of played kernels");
+    (after_forward[MemoryKind::Parameter.index()].0 / 2, after_forward[MemoryKind::Activation.index()].0)
+}
+
+/// transformers 5.23's tensor-parallel plans: experts are divided, latent attention only in `deepseek_v2`; what a plan gathers is whole.
+#[test]
+fn tensor_parallel_ranks_share_what_the_librarys_plan_says() {
+    let shape = r#""num_hidden_layers": 2, "hidden_size": 512, "intermediate_size": 1024, "vocab_size": 1000, "num_attention_heads": 8,
+        "num_key_value_heads": 8, "head_dim": 64, "num_experts": 8, "num_local_experts": 8, "n_routed_experts": 8,
+        "num_experts_per_tok": 2, "moe_intermediate_size": 256, "first_k_dense_replace": 0, "n_group": 1, "topk_group": 1"#;
+    let model = |kind: &str| import(&format!(r#"{{"model_type": "{kind}", {shape}}}"#));
+    let (h, ends) = (512, 2 * 1000 * 512 + 512);
+    let attention = 4 * h * h;
+    for (kind, whole, divided) in [
+        ("llama", ends + 4 * h, 2 * (attention + 3 * h * 1024)),
+        ("mixtral", ends + 4 * h + 2 * 8 * h, 2 * (attention + 8 * 3 * h * 256)),
+        ("qwen3_moe", ends + 4 * h + 4 * 64 + 2 * 8 * h, 2 * (attention + 8 * 3 * h * 256)),
+        // No plan: nothing is divided.
+        ("stablelm", on_one_rank(&model("stablelm"), Kernels::Eager, 1).0, 0),
+        ("gpt_oss", on_one_rank(&model("gpt_oss"), Kernels::Eager, 1).0, 0),
+    ] {
+        assert_eq!(on_one_rank(&model(kind), Kernels::Eager, 1).0, whole + divided, "{kind}");
+        assert_eq!(on_one_rank(&model(kind), Kernels::Eager, 4).0, whole + divided / 4, "{kind}");
+    }
+    // Attention of deepseek_v3 is whole: 3 of 4 parts of experts and shared experts are elsewhere, and nothing else.
+    let (three, two) = (model("deepseek_v3"), model("deepseek_v2"));
+    let elsewhere = |model: &ModelConfig, kernels| on_one_rank(model, kernels, 1).0 - on_one_rank(model, kernels, 4).0;
+    let moe = three.moe.as_ref().expect("experts");
+    let experts = 2 * 3 * h * (moe.num_experts * moe.moe_intermediate_size + moe.shared_expert_intermediate_size);
+    assert_eq!(elsewhere(&three, Kernels::Eager), experts / 4 * 3);
+    assert!(elsewhere(&two, Kernels::Eager) > experts / 4 * 3);
+    // Weights are divided, what they multiply to is gathered: more is saved than where it stays divided.
+    for kind in ["phi3", "glm4", "olmo2"] {
+        let (gathered, divided) = (on_one_rank(&model(kind), Kernels::Eager, 4), on_one_rank(&model(kind), Kernels::Eager, 1));
+        assert!(gathered.0 < divided.0 && 2 * gathered.1 > divided.1, "{kind}");
+    }
+}
+
+/// Degrees that a plan does not divide are refused by name, with who refuses them.
+#[test]
+fn forbidden_tensor_degrees_are_named() {
+    let refusals = |model: &ModelConfig, kernels, t| {
+        let job = support::training_job(model, support::layout(t, 1, 1, DataSharding::None), |run| run.kernels = kernels);
+        headroom::estimator::blockers(&job).iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    let gpt2 = import(r#"{"model_type": "gpt2", "n_layer": 12}"#);
+    let plan = "transformers 5.23 has no tensor-parallel plan for gpt2; use 1 tensor-parallel rank or another software stack";
+    assert_eq!(refusals(&gpt2, Kernels::Eager, 2), [plan]);
+    assert_eq!(refusals(&gpt2, Kernels::Eager, 1), [""; 0]);
+    assert_eq!(refusals(&gpt2, Kernels::Fused, 2), [""; 0]);
+    let llama = import(r#"{"model_type": "llama", "num_hidden_layers": 2, "num_key_value_heads": 8}"#);
+    assert_eq!(
+        refusals(&llama, Kernels::Eager, 16),
+        ["num_key_value_heads (8) does not divide by the tensor-parallel degree 16"]
+    );
+    assert_eq!(refusals(&llama, Kernels::Fused, 16), [""; 0]);
+    let qwen =
+        import(r#"{"model_type": "qwen3_moe", "num_hidden_layers": 2, "moe_intermediate_size": 777, "num_experts_per_tok": 2}"#);
+    assert_eq!(
+        refusals(&qwen, Kernels::Fused, 2),
+        ["moe_intermediate_size (777) does not divide by the tensor-parallel degree 2"]
+    );
+}

@@ -125,6 +125,13 @@ impl Family {
     }
 }
 
+impl Family {
+    /// Whether transformers 5.23 has a tensor-parallel plan for the family (`base_model_tp_plan`); unknown families are taken to have one.
+    pub const fn has_tensor_plan(self) -> bool {
+        !matches!(self, Self::Gpt2 | Self::Opt | Self::Bloom | Self::Falcon | Self::GptOss | Self::Stablelm)
+    }
+}
+
 /// The feed-forward activation function (`hidden_act`), by the operators PyTorch runs for it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

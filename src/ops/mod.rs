@@ -17,6 +17,7 @@ mod attention;
 mod builder;
 mod cache;
 mod declared;
+mod division;
 mod ends;
 mod experts;
 mod latent;

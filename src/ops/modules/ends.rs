@@ -111,7 +111,7 @@ impl Forms {
         let (s, b) = (with.s(), with.b());
         let tokens = with.seq_length.saturating_mul(with.micro_batch_size);
         let width = model.mla.map_or(model.rotary_dim.unwrap_or(model.head_dim), |mla| mla.qk_rope_head_dim);
-        let heads = with.local(with.heads());
+        let heads = with.own_heads();
         let by_halves = model.family == Family::GptOss;
         Self {
             positions: tape.form([s]),
@@ -219,6 +219,7 @@ impl Ends {
                 form: build.shapes.logits,
                 conv1d: false,
                 split: Split::None,
+                part: None,
                 all_tokens: None,
                 flops: self.flops,
             }
