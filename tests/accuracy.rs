@@ -135,18 +135,12 @@ fn all(limit: f64) -> Limits {
     Limits { median: limit, p90: limit, max: limit }
 }
 
-/// Kinds whose shape the fields do not carry to the unit; `tests/import.rs` says by how much.
-const SHAPE_OFF: [&str; 2] = ["persimmon", "qwen2_moe"];
-
 /// Each bar with what it asks.
 type Bar = (&'static str, fn() -> Result<(), String>);
 
 const BARS: [Bar; 17] = [
     ("parameters of transformers' models", || exact(&rows("truth/parameters.jsonl"), "parameters")),
-    ("parameters of partial files of every family", || {
-        let known = |row: &&Value| !SHAPE_OFF.iter().any(|kind| row["id"].as_str().is_some_and(|id| id.starts_with(kind)));
-        exact(&rows("parameters_families.jsonl").into_iter().filter(known).collect::<Vec<_>>(), "parameters")
-    }),
+    ("parameters of partial files of every family", || exact(&rows("parameters_families.jsonl"), "parameters")),
     ("parameters of published models", || exact(&verified(), "parameters")),
     ("parameters of every measured row", || exact(&memory("single fsdp tp"), "parameters")),
     ("forward FLOPs", || exact(&rows("flops.jsonl"), "forward FLOPs")),

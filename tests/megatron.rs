@@ -114,6 +114,34 @@ fn states_take_eighteen_bytes_and_the_distributed_optimizer_shares_twelve_of_the
     assert_eq!(states(4, DataSharding::Zero1), [2 * parameters, 4 * parameters, 3 * parameters]);
 }
 
+/// Megatron-FSDP's defaults: blocks are gathered until half a billion elements are there, and both ends stay gathered.
+#[test]
+fn gathered_weights_and_waiting_gradients_are_counted() {
+    let block = 12 * 1024 * 1024 + 13 * 1024;
+    let ends = (50_304 + 2048) * 1024 + 2 * 1024;
+    let ledger = |sharding, layers| {
+        let job = training_job(&gpt(layers), layout(1, 1, 4, sharding), |run| {
+            megatron(run);
+            // Short, so that blocks hold more than the loss.
+            run.seq_length = 16;
+        });
+        let ledger = estimate(&job).ledger;
+        assert_eq!(ledger.by_kind(), memory_by_kind(&job));
+        ["Gathered weights", "Gradient reduction"]
+            .map(|label| ledger.lines.iter().find(|line| line.label == label).map_or(0, |line| line.bytes.0))
+    };
+    let saved = |bytes: u64| bytes > 0 && bytes <= 4 * 50 * block;
+    assert_eq!(ledger(DataSharding::None, 2), [0, 0]);
+    assert_eq!(ledger(DataSharding::Zero1, 2), [0, 0]);
+    for (sharding, layers, blocks) in [(DataSharding::Fsdp, 2, 2), (DataSharding::Zero3, 50, 40)] {
+        let [weights, gradients] = ledger(sharding, layers);
+        assert_eq!(weights, 2 * (ends + blocks * block), "{sharding:?}");
+        assert!(saved(gradients), "{gradients}");
+    }
+    let [weights, gradients] = ledger(DataSharding::Zero2, 50);
+    assert!(weights == 0 && saved(gradients), "{gradients}");
+}
+
 #[test]
 fn the_vocabulary_is_padded_to_128_times_the_tensor_degree() {
     let padded = |vocabulary, t| MegatronOptions::DEFAULT.padded_vocab_size(vocabulary, t);
@@ -136,6 +164,7 @@ fn deepseek() -> ModelConfig {
             num_experts_per_tok: 4,
             moe_intermediate_size: 256,
             shared_expert_intermediate_size: 256,
+            shared_expert_gate: false,
             layers: LayerSet::From(1),
             n_group: 1,
             topk_group: 1,

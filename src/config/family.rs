@@ -125,6 +125,13 @@ impl Family {
     }
 }
 
+impl Family {
+    /// Whether transformers 5.23 has a tensor-parallel plan for the family (`base_model_tp_plan`); unknown families are taken to have one.
+    pub const fn has_tensor_plan(self) -> bool {
+        !matches!(self, Self::Gpt2 | Self::Opt | Self::Bloom | Self::Falcon | Self::GptOss | Self::Stablelm)
+    }
+}
+
 /// The feed-forward activation function (`hidden_act`), by the operators PyTorch runs for it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -189,6 +196,9 @@ pub struct Moe {
     pub moe_intermediate_size: u64,
     /// Inner width of all shared experts together (`n_shared_experts · moe_intermediate_size`); 0 for none.
     pub shared_expert_intermediate_size: u64,
+    /// Whether a gate of one number per token weighs the shared experts' output (`qwen2_moe`).
+    #[serde(default)]
+    pub shared_expert_gate: bool,
     /// Layers that have experts; the others keep the dense feed-forward layer of `intermediate_size`.
     pub layers: LayerSet,
     /// Groups of experts a token chooses among first (`n_group`); 1 for none.

@@ -32,13 +32,14 @@ pub struct Job {
 }
 
 impl Job {
-    /// Joins the parts.
+    /// Joins the parts. A shape that the model's family does not have makes it a decoder of no known family.
     ///
     /// # Errors
     /// [`ConfigError::Zero`] for a size of 0, [`ConfigError::HeadGroups`] when query heads cannot be grouped.
     pub fn new(model: ModelConfig, run: Run, layout: ParallelLayout, cluster: Cluster) -> Result<Self, ConfigError> {
         check_model(&model)?;
         check_run(&run)?;
+        let model = ModelConfig { family: model.family_of_shape(), ..model };
         Ok(Self { model, run, layout, cluster })
     }
 

@@ -11,6 +11,7 @@ mod megatron;
 mod model;
 mod precision;
 mod run;
+mod shape;
 
 pub use family::{Family, HiddenAct, LayerSet, Mla, Moe};
 pub use hardware::{Accelerator, Cluster, Overheads, PeakRates};

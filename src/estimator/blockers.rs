@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use crate::config::{DataSharding, Job, Run, TrainingRun};
+use crate::config::{DataSharding, Family, Job, Kernels, Run, TrainingRun};
 
 /// A rule that the layout breaks; its text is one sentence.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -40,6 +40,12 @@ pub enum Blocker {
         size: u64,
         /// Tensor degree.
         t: u64,
+    },
+    /// The library does not split the family's modules.
+    #[error("transformers 5.23 has no tensor-parallel plan for {family}; use 1 tensor-parallel rank or another software stack")]
+    NoTensorPlan {
+        /// The `model_type`.
+        family: &'static str,
     },
     /// Layers do not divide by the pipeline degree.
     #[error("{layers} layers do not divide by the pipeline degree {p}")]
@@ -137,18 +143,43 @@ fn megatron(job: &Job, run: &TrainingRun, found: &mut Vec<Blocker>) {
     }
 }
 
-fn model(job: &Job, found: &mut Vec<Blocker>) {
-    let (model, t, p) = (job.model(), job.layout().t(), job.layout().p());
-    let sizes = [("num_attention_heads", model.num_attention_heads), ("intermediate_size", model.intermediate_size)];
-    found.extend(sizes.into_iter().filter(|(_, size)| !size.is_multiple_of(t)).map(|(what, size)| Blocker::Tensor {
-        what,
-        size,
-        t,
-    }));
-    let kv = model.num_key_value_heads;
-    if !kv.is_multiple_of(t) && !t.is_multiple_of(kv) {
-        found.push(Blocker::Tensor { what: "num_key_value_heads", size: kv, t });
+/// What tensor-parallel ranks must divide: heads where attention is split, columns where feed-forward layers and experts are.
+fn tensor(job: &Job, found: &mut Vec<Blocker>) {
+    let (model, t) = (job.model(), job.layout().t());
+    let library = job.training().is_some_and(|run| run.kernels == Kernels::Eager);
+    if library && t > 1 && !model.family.has_tensor_plan() {
+        found.push(Blocker::NoTensorPlan { family: model.family.model_type() });
+        return;
     }
+    // Megatron-LM may split experts otherwise than the rest.
+    let megatron = job.training().is_some_and(|run| run.kernels == Kernels::Megatron);
+    let experts = if megatron { job.layout().etp() } else { t };
+    let dense = (0..model.num_hidden_layers).any(|layer| model.moe_at(layer).is_none());
+    let moe = model.moe.as_ref();
+    let shared = moe.map_or(0, |moe| moe.shared_expert_intermediate_size);
+    let mut must = |what, size: u64, t: u64| {
+        if !size.is_multiple_of(t) {
+            found.push(Blocker::Tensor { what, size, t });
+        }
+    };
+    if !(library && model.family == Family::DeepseekV3) {
+        must("num_attention_heads", model.num_attention_heads, t);
+        let kv = model.num_key_value_heads;
+        // The library splits projections by columns; other software gives several ranks the same head.
+        if library || !t.is_multiple_of(kv) {
+            must("num_key_value_heads", kv, t);
+        }
+    }
+    if dense {
+        must("intermediate_size", model.intermediate_size, t);
+    }
+    must("moe_intermediate_size", moe.map_or(0, |moe| moe.moe_intermediate_size), experts);
+    must("shared_expert_intermediate_size", shared, t);
+}
+
+fn model(job: &Job, found: &mut Vec<Blocker>) {
+    let (model, p) = (job.model(), job.layout().p());
+    tensor(job, found);
     if !model.num_hidden_layers.is_multiple_of(p) {
         found.push(Blocker::Pipeline { layers: model.num_hidden_layers, p });
     }

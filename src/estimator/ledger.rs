@@ -57,9 +57,9 @@ impl MemoryKind {
 /// How sure a line is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Certainty {
-    /// Shapes and formats alone decide it.
+    /// Shapes and formats alone decide it, or the operations of the software one by one, which measured rows confirm to the byte.
     Exact,
-    /// It rests on a documented rule of how software behaves, not on its operations one by one.
+    /// It rests on a documented rule of how software behaves that no measured row confirms for this family, stack and layout.
     Modelled,
     /// A figure the user may set; an assumption.
     Assumed,

@@ -71,6 +71,7 @@ pub(super) fn mixture(
         num_experts_per_tok,
         moe_intermediate_size,
         shared_expert_intermediate_size: shared,
+        shared_expert_gate: experts.shared_gate && shared > 0,
         layers: layers::with_experts(file, experts.first_dense, layers)?,
         n_group,
         topk_group,

@@ -101,6 +101,8 @@ pub(super) struct Experts {
     pub shared: u64,
     /// Inner width of one shared expert, where it has a key of its own; 0: none.
     pub shared_width: u64,
+    /// A gate weighs the shared experts' output.
+    pub shared_gate: bool,
     /// Dense layers before the first one with experts.
     pub first_dense: u64,
     pub groups: [u64; 2],
@@ -117,6 +119,7 @@ impl Experts {
             width: 0,
             shared: 0,
             shared_width: 0,
+            shared_gate: false,
             first_dense: 0,
             groups: [1, 1],
             norm_topk: Flag::Is(true),

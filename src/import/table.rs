@@ -358,6 +358,7 @@ pub(super) static KINDS: [Kind; 48] = [
         experts: Some(Experts {
             width: 1408,
             shared_width: 5632,
+            shared_gate: true,
             norm_topk: Flag::Key("norm_topk_prob", false),
             ..Experts::of(60, 4)
         }),

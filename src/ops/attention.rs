@@ -3,7 +3,7 @@
 use super::builder::{Lowering, in_format, workspace};
 use super::tensor::{Dim, Kept, Op, Split, Tensor};
 use super::{ends, latent, writes_scores};
-use crate::config::{Family, Kernels};
+use crate::config::Kernels;
 use crate::sources;
 use crate::units::{DType, Flops};
 
@@ -46,19 +46,10 @@ fn block_input(with: &Lowering) -> Op {
     }
 }
 
-/// Query, key and value projections: `h·a·d + 2·h·k·d` weights; the normed input is saved once for all three.
+/// Query, key and value projections; the normed input is saved once for all three.
 fn projections(with: &Lowering) -> Op {
     let (heads, kv, d) = (with.heads(), with.kv_heads(), with.head_dim());
-    let mut tensors = vec![
-        with.weight("query weight", [heads, d, with.h()], Split::Heads(heads.1)),
-        with.weight("key weight", [kv, d, with.h()], Split::Heads(kv.1)),
-        with.weight("value weight", [kv, d, with.h()], Split::Heads(kv.1)),
-    ];
-    if with.model.attention_bias {
-        tensors.push(with.weight("query bias", [heads, d], Split::Heads(heads.1)));
-        tensors.push(with.weight("key bias", [kv, d], Split::Heads(kv.1)));
-        tensors.push(with.weight("value bias", [kv, d], Split::Heads(kv.1)));
-    }
+    let mut tensors = Vec::with_capacity(8);
     if with.training {
         tensors.push(with.hidden("projection input", Kept::Block));
     }
@@ -78,23 +69,9 @@ fn projections(with: &Lowering) -> Op {
     }
 }
 
-/// Norms over queries and keys: one vector of `head_dim` for all heads (Qwen3), with a bias in Phi, or one over all heads or for each
-/// head (OLMo 2, Cohere, StableLM). Inputs and one fp32 value per head and token are saved.
+/// Norms over queries and keys: inputs and one fp32 value per head and token are saved.
 fn qk_norm(with: &Lowering) -> Op {
-    let wide = matches!(with.model.family, Family::Olmo2 | Family::Cohere | Family::Stablelm);
     let mut tensors = Vec::with_capacity(8);
-    for (name, bias, heads) in
-        [("query norm weight", "query norm bias", with.heads()), ("key norm weight", "key norm bias", with.kv_heads())]
-    {
-        if wide {
-            tensors.push(with.weight(name, [heads, with.head_dim()], Split::Heads(heads.1)));
-        } else {
-            tensors.push(with.weight(name, [with.head_dim()], Split::Replicated));
-        }
-        if with.model.family == Family::Phi {
-            tensors.push(with.weight(bias, [with.head_dim()], Split::Replicated));
-        }
-    }
     if with.training {
         for (name, statistic, heads) in
             [("unnormed queries", "query norm statistic", with.heads()), ("unnormed keys", "key norm statistic", with.kv_heads())]
@@ -159,17 +136,11 @@ fn standard_core(with: &Lowering, ops: &mut Vec<Op>) {
     ops.push(op("Attention over values", vec![square(weights, with.activation), values], with.attention_product()));
 }
 
-/// Output projection: `a·d·h` weights; the attention output is saved, and in the paper's list a dropout mask.
+/// Output projection: the attention output is saved, and in the paper's list a dropout mask.
 fn output_projection(with: &Lowering) -> Op {
     let split = Split::Heads(with.heads().1);
     let width = with.value_dim();
-    let mut tensors = vec![with.weight("output weight", [with.h(), with.heads(), width], split)];
-    if with.model.attention_sinks {
-        tensors.push(with.weight("attention sinks", [with.heads()], split));
-    }
-    if with.model.attention_output_bias {
-        tensors.push(with.weight("output bias", [with.h()], Split::Replicated));
-    }
+    let mut tensors = Vec::with_capacity(5);
     if with.training {
         tensors.push(with.saved("attention output", [with.s(), with.b(), with.heads(), width], split, Kept::Block));
         if matches!(with.kernels, Kernels::Korthikanti) {

@@ -119,11 +119,6 @@ impl<'a> Lowering<'a> {
         Dim("vocab_size", self.model.vocab_size)
     }
 
-    /// A parameter.
-    pub(super) fn weight<const N: usize>(&self, name: &'static str, dims: [Dim; N], split: Split) -> Tensor {
-        Tensor { name, role: Role::Parameter, shape: Shape::of(dims), dtype: self.parameter, split, kept: Kept::Always }
-    }
-
     /// A saved activation in the activation format.
     pub(super) fn saved<const N: usize>(&self, name: &'static str, dims: [Dim; N], split: Split, kept: Kept) -> Tensor {
         Tensor { name, role: Role::Saved, shape: Shape::of(dims), dtype: self.activation, split, kept }

@@ -7,15 +7,12 @@ use crate::config::{Kernels, Normalization, PositionEmbedding};
 use crate::sources;
 use crate::units::{DType, Flops};
 
-/// A norm over the hidden width: scale (and bias); saves its input, and in fused kernels one or two fp32 values per token.
+/// A norm over the hidden width: saves its input, and in fused kernels one or two fp32 values per token.
 ///
 /// Without `input` the norm reads what is saved already: the block's input.
 pub(super) fn norm(name: &'static str, with: &Lowering, input: Option<Tensor>) -> Op {
-    let mut tensors = vec![with.weight("scale", [with.h()], Split::Replicated)];
+    let mut tensors = Vec::with_capacity(4);
     let layer_norm = matches!(with.model.normalization, Normalization::LayerNorm);
-    if layer_norm {
-        tensors.push(with.weight("bias", [with.h()], Split::Replicated));
-    }
     let fused = matches!(with.kernels, Kernels::Fused);
     if with.training {
         tensors.extend(input);
@@ -32,15 +29,7 @@ pub(super) fn norm(name: &'static str, with: &Lowering, input: Option<Tensor>) -
 
 /// Token embedding, learned positions, and a norm where the model has one.
 pub(super) fn embedding(with: &Lowering) -> Vec<Op> {
-    let width = embedding_width(with);
-    let mut tensors = vec![with.weight("token embedding", [with.vocab(), width], Split::Tensor)];
-    if with.model.word_embed_proj_dim.is_some() {
-        tensors.push(with.weight("embedding projection", [with.h(), width], Split::Replicated));
-    }
-    if matches!(with.model.position_embedding, PositionEmbedding::Learned) {
-        let rows = Dim("position_rows", with.model.position_rows);
-        tensors.push(with.weight("position embedding", [rows, with.h()], Split::Replicated));
-    }
+    let mut tensors = Vec::with_capacity(5);
     if with.training {
         let ids = with.saved("token ids", [with.s(), with.b()], Split::Replicated, Kept::Always);
         tensors.push(in_format(ids, DType::Int64));
@@ -61,35 +50,13 @@ pub(super) fn embedding(with: &Lowering) -> Vec<Op> {
     ops
 }
 
-/// Width of the token embedding and of the head: the hidden size but in some of OPT's models.
-fn embedding_width(with: &Lowering) -> Dim {
-    with.model.word_embed_proj_dim.map_or_else(|| with.h(), |width| Dim("word_embed_proj_dim", width))
-}
-
 /// Final norm, output head and loss.
 pub(super) fn head(with: &Lowering) -> Vec<Op> {
     let mut ops = Vec::with_capacity(2);
     if with.model.final_norm {
         ops.push(norm("Final norm", with, Some(with.hidden("final norm input", Kept::Always))));
     }
-    if with.model.pooler {
-        let tensors = vec![
-            with.weight("pooler weight", [with.h(), with.h()], Split::Replicated),
-            with.weight("pooler bias", [with.h()], Split::Replicated),
-        ];
-        // It reads one token of each sequence, which is next to nothing.
-        ops.push(Op { name: "Pooler", tensors, forward: Flops(0.0), attention_core: false, source: sources::ARITHMETIC });
-    }
     let mut tensors = Vec::with_capacity(6);
-    if !with.model.tie_word_embeddings {
-        tensors.push(with.weight("head weight", [with.vocab(), embedding_width(with)], Split::Tensor));
-    }
-    if with.model.lm_head_bias {
-        tensors.push(with.weight("head bias", [with.vocab()], Split::Tensor));
-    }
-    if with.model.word_embed_proj_dim.is_some() {
-        tensors.push(with.weight("head projection", [embedding_width(with), with.h()], Split::Replicated));
-    }
     match (with.training, with.kernels) {
         (false, _) => serving_logits(with, &mut tensors),
         (true, Kernels::Korthikanti | Kernels::Eager | Kernels::Megatron) => full_logits(with, &mut tensors),

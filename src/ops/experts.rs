@@ -30,13 +30,10 @@ const fn inward(with: &Lowering) -> u64 {
     }
 }
 
-/// The router: `E·h` weights, which every tensor rank holds; scores in fp32.
+/// The router, which every tensor rank holds; scores in fp32.
 fn router(with: &Lowering, moe: &Moe) -> Op {
     let experts = Dim("num_experts", moe.num_experts);
-    let mut tensors = vec![with.weight("router weight", [experts, with.h()], Split::Replicated)];
-    if moe.bias {
-        tensors.push(with.weight("router bias", [experts], Split::Replicated));
-    }
+    let mut tensors = Vec::with_capacity(5);
     let scores = [with.s(), with.b(), experts];
     if with.training {
         tensors.push(with.hidden("feed-forward input", Kept::Block));
@@ -47,19 +44,11 @@ fn router(with: &Lowering, moe: &Moe) -> Op {
     Op { name: "Router", tensors, forward, attention_core: false, source: sources::ARITHMETIC }
 }
 
-/// All routed experts: their weights, and what the tokens that go through them need.
+/// All routed experts: what the tokens that go through them need.
 fn routed(with: &Lowering, moe: &Moe) -> Op {
-    let experts = Dim("num_experts", moe.num_experts);
     let width = Dim("moe_intermediate_size", moe.moe_intermediate_size);
     let into = Dim("gate and up", inward(with));
-    let mut tensors = vec![
-        with.weight("expert weights inward", [experts, into, width, with.h()], Split::Tensor),
-        with.weight("expert weights outward", [experts, with.h(), width], Split::Tensor),
-    ];
-    if moe.bias {
-        tensors.push(with.weight("expert biases inward", [experts, into, width], Split::Tensor));
-        tensors.push(with.weight("expert biases outward", [experts, with.h()], Split::Replicated));
-    }
+    let mut tensors = Vec::with_capacity(6);
     let chosen = Dim("num_experts_per_tok", moe.num_experts_per_tok);
     let tokens = Dim("tokens", with.s().1.saturating_mul(with.b().1));
     let inner = [tokens, chosen, into, width];
@@ -81,10 +70,7 @@ fn shared(with: &Lowering, moe: &Moe) -> Op {
     let width = Dim("shared_expert_intermediate_size", moe.shared_expert_intermediate_size);
     let into = Dim("gate and up", inward(with));
     let inner = [with.s(), with.b(), into, width];
-    let mut tensors = vec![
-        with.weight("shared weights inward", [into, width, with.h()], Split::Tensor),
-        with.weight("shared weights outward", [with.h(), width], Split::Tensor),
-    ];
+    let mut tensors = Vec::with_capacity(5);
     if with.training {
         tensors.push(with.saved("shared gate and up outputs", inner, Split::Tensor, Kept::Block));
         tensors.push(with.saved("shared down input", [with.s(), with.b(), width], Split::Tensor, Kept::Block));

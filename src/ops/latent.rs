@@ -17,28 +17,15 @@ pub(super) fn projections(with: &Lowering, mla: &Mla) -> Vec<Op> {
     let mut flops = Flops(0.0);
     if let Some(rank) = mla.q_lora_rank {
         let rank = Dim("q_lora_rank", rank);
-        compressed(
-            with,
-            ["query down weight", "query down bias", "query norm scale", "compressed queries"],
-            (rank, rank),
-            &mut narrow,
-        );
-        wide.push(with.weight("query up weight", [a, query, rank], Split::Heads(a.1)));
+        compressed(with, "compressed queries", (rank, rank), &mut narrow);
         flops = flops + with.matrix_product(with.h().1, rank.1) + with.matrix_product(rank.1, a.1.saturating_mul(query.1));
     } else {
-        wide.push(with.weight("query weight", [a, query, with.h()], Split::Heads(a.1)));
         flops = with.matrix_product(with.h().1, a.1.saturating_mul(query.1));
     }
     let rank = Dim("kv_lora_rank", mla.kv_lora_rank);
     let down = Dim("kv_lora_rank + qk_rope_head_dim", mla.kv_lora_rank.saturating_add(mla.qk_rope_head_dim));
-    compressed(
-        with,
-        ["key and value down weight", "key and value down bias", "key and value norm scale", "compressed keys and values"],
-        (down, rank),
-        &mut narrow,
-    );
+    compressed(with, "compressed keys and values", (down, rank), &mut narrow);
     let up = Dim("qk_nope_head_dim + v_head_dim", mla.qk_nope_head_dim.saturating_add(mla.v_head_dim));
-    wide.push(with.weight("key and value up weight", [a, up, rank], Split::Heads(a.1)));
     flops = flops + with.matrix_product(with.h().1, down.1) + with.matrix_product(rank.1, a.1.saturating_mul(up.1));
     if with.training {
         narrow.push(with.hidden("projection input", Kept::Block));
@@ -50,13 +37,7 @@ pub(super) fn projections(with: &Lowering, mla: &Mla) -> Vec<Op> {
 }
 
 /// One narrow projection and the norm of its result; both its result before and after the norm are saved.
-fn compressed(with: &Lowering, names: [&'static str; 4], (width, normed): (Dim, Dim), tensors: &mut Vec<Tensor>) {
-    let [weight, bias, scale, result] = names;
-    tensors.push(with.weight(weight, [width, with.h()], Split::Replicated));
-    if with.model.attention_bias {
-        tensors.push(with.weight(bias, [width], Split::Replicated));
-    }
-    tensors.push(with.weight(scale, [normed], Split::Replicated));
+fn compressed(with: &Lowering, result: &'static str, (width, normed): (Dim, Dim), tensors: &mut Vec<Tensor>) {
     if with.training {
         tensors.push(with.saved(result, [with.s(), with.b(), width], Split::Replicated, Kept::Block));
         tensors.push(with.saved("normed", [with.s(), with.b(), normed], Split::Replicated, Kept::Block));

@@ -27,27 +27,19 @@ pub(super) fn norm(with: &Lowering, ops: &mut Vec<Op>) {
 /// A further norm behind the feed-forward layer (Gemma 2, GLM-4).
 pub(super) fn norm_behind(with: &Lowering, ops: &mut Vec<Op>) {
     if with.model.norms_per_block >= 4 {
-        ops.push(ends::norm("Norm behind the feed-forward layer", with, Some(with.hidden("feed-forward output", Kept::Block))));
+        ops.push(ends::norm("Norm behind feed-forward", with, Some(with.hidden("feed-forward output", Kept::Block))));
     }
 }
 
-/// Up (and gate) projection with its activation function: `h·f` weights per matrix.
+/// Up (and gate) projection with its activation function.
 ///
 /// Saved: the normed input, and the input of the activation function (gate and up in a gated layer).
 fn up(with: &Lowering) -> Op {
     let gated = matches!(with.model.mlp, MlpKind::Gated);
     let dims = [with.s(), with.b(), with.ffn()];
-    let names: &[(&str, &str, &str)] = if gated {
-        &[("gate weight", "gate bias", "gate output"), ("up weight", "up bias", "up output")]
-    } else {
-        &[("up weight", "up bias", "activation input")]
-    };
+    let names: &[&str] = if gated { &["gate output", "up output"] } else { &["activation input"] };
     let mut tensors = Vec::with_capacity(8);
-    for &(weight, bias, output) in names {
-        tensors.push(with.weight(weight, [with.ffn(), with.h()], Split::Tensor));
-        if with.model.mlp_bias {
-            tensors.push(with.weight(bias, [with.ffn()], Split::Tensor));
-        }
+    for &output in names {
         if with.training {
             tensors.push(with.saved(output, dims, Split::Tensor, Kept::Block));
         }
@@ -60,12 +52,9 @@ fn up(with: &Lowering) -> Op {
     Op { name: "Feed-forward up", tensors, forward, attention_core: false, source: sources::KORTHIKANTI_2022 }
 }
 
-/// Down projection: `f·h` weights; its input is saved, and in the paper's list a dropout mask.
+/// Down projection: its input is saved, and in the paper's list a dropout mask.
 fn down(with: &Lowering) -> Op {
-    let mut tensors = vec![with.weight("down weight", [with.h(), with.ffn()], Split::Tensor)];
-    if with.model.mlp_bias {
-        tensors.push(with.weight("down bias", [with.h()], Split::Replicated));
-    }
+    let mut tensors = Vec::with_capacity(6);
     if with.training {
         tensors.push(with.saved("down input", [with.s(), with.b(), with.ffn()], Split::Tensor, Kept::Block));
         if matches!(with.kernels, Kernels::Korthikanti) {

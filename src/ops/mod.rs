@@ -16,6 +16,8 @@
 mod attention;
 mod builder;
 mod cache;
+mod declared;
+mod division;
 mod ends;
 mod experts;
 mod latent;
@@ -137,7 +139,7 @@ fn listed(with: &Lowering) -> OpList {
         }
         _ => block.extend(mlp::operations(with)),
     }
-    OpList {
+    let mut list = OpList {
         embedding: ends::embedding(with),
         block,
         other,
@@ -146,7 +148,9 @@ fn listed(with: &Lowering) -> OpList {
         attention_operations,
         head: ends::head(with),
         num_hidden_layers: with.model.num_hidden_layers,
-    }
+    };
+    declared::add(with, &mut list);
+    list
 }
 
 /// The lowering of a job: its shapes, formats and software.

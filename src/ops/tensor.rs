@@ -62,6 +62,13 @@ pub enum Split {
     Rank,
     /// Split by whole heads, of which there are that many; a rank holds at least one (copied where ranks outnumber heads).
     Heads(u64),
+    /// Queries, keys and values of so many heads side by side; a rank holds whole heads of each.
+    Joint {
+        /// Query heads.
+        heads: u64,
+        /// Heads of keys, and as many of values.
+        kv_heads: u64,
+    },
 }
 
 /// Which recomputation brings a saved tensor back, so that it need not be saved.
@@ -107,6 +114,11 @@ impl Tensor {
         match self.split {
             Split::Tensor => Elements(elements.div_ceil(t.max(1))),
             Split::Heads(heads) => Elements((elements / heads.max(1)).saturating_mul(heads.div_ceil(t.max(1)))),
+            Split::Joint { heads, kv_heads } => {
+                let columns = |heads: u64, kv_heads: u64| heads.saturating_add(kv_heads.saturating_mul(2));
+                let rank = columns(heads.div_ceil(t.max(1)), kv_heads.div_ceil(t.max(1)));
+                Elements((elements / columns(heads, kv_heads).max(1)).saturating_mul(rank))
+            }
             Split::Replicated if activation && sequence_parallel => Elements(elements.div_ceil(t.max(1))),
             Split::Replicated | Split::Rank => Elements(elements),
         }

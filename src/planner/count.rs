@@ -6,7 +6,7 @@ use crate::config::{Job, ParallelLayout, Run};
 use crate::estimator::{
     Blocker, FRAMEWORK_CONTEXT, GATHERED_WEIGHTS, GRADIENT_REDUCTION, LineItem, MemoryKind, blockers, estimate, memory_by_kind,
 };
-use crate::units::{Bytes, MemoryUnit};
+use crate::units::{Bytes, MemoryUnit, Scale};
 
 const TWO: NonZeroU64 = NonZeroU64::MIN.saturating_add(1);
 /// Counts above this are not searched.
@@ -82,8 +82,9 @@ impl Need {
         }
         let largest = MemoryKind::ALL.into_iter().max_by_key(|kind| self.by_kind.get(kind.index()).copied());
         let largest = largest.map_or("", MemoryKind::name);
-        let missing = total.saturating_sub(self.capacity);
-        format!("{} short per GPU; the largest part is {}", unit.show(missing), largest.to_ascii_lowercase())
+        // As the verdict on that layout prints it.
+        let missing = Scale::of(unit, total, self.capacity).gap(total, self.capacity);
+        format!("{missing} {unit} short per GPU; the largest part is {}", largest.to_ascii_lowercase())
     }
 }
 
@@ -228,10 +229,12 @@ fn reason(
             .map_or_else(|| "no layout deals out the work evenly".to_owned(), |(gpus, what)| format!("with {gpus}, {what}"));
         return format!("No count can run it with this micro-batch and sharding: {why}.");
     };
-    let (used, memory) = (unit.show(runnable.per_gpu), unit.show(job.cluster().accelerator.memory));
+    let capacity = job.cluster().accelerator.memory;
+    let scale = Scale::of(unit, runnable.per_gpu, capacity);
+    let (used, memory) = (scale.show(runnable.per_gpu), scale.show(capacity));
     let mut text = match runnable.gpus {
-        1 => format!("1 GPU takes {used} of {memory}."),
-        gpus => format!("{gpus} GPUs take {used} of {memory} each."),
+        1 => format!("1 GPU takes {used} of {memory} {unit}."),
+        gpus => format!("{gpus} GPUs take {used} of {memory} {unit} each."),
     };
     let mut because = |gpus: u64, what: &str| {
         text = format!("{text} With {gpus}: {what}.");

@@ -293,6 +293,7 @@ fn of_experts(moe: Option<&Moe>, id: FieldId) -> Option<Value> {
         FieldId::ExpertsPerToken => size(|moe| moe.num_experts_per_tok),
         FieldId::ExpertWidth => size(|moe| moe.moe_intermediate_size),
         FieldId::SharedExpertWidth => size(|moe| moe.shared_expert_intermediate_size),
+        FieldId::SharedExpertGate => flag(|moe| moe.shared_expert_gate),
         FieldId::ExpertLayers => Value::Layers(moe.map_or(LayerSet::All, |moe| moe.layers.clone())),
         FieldId::ExpertGroups => size(|moe| moe.n_group),
         FieldId::ExpertGroupsKept => size(|moe| moe.topk_group),

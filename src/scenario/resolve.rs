@@ -165,6 +165,7 @@ impl Scenario {
             num_experts_per_tok: size(FieldId::ExpertsPerToken).unwrap_or(1),
             moe_intermediate_size: size(FieldId::ExpertWidth).unwrap_or_else(|| self.integer(FieldId::IntermediateSize)),
             shared_expert_intermediate_size: size(FieldId::SharedExpertWidth).unwrap_or(0),
+            shared_expert_gate: self.flag(FieldId::SharedExpertGate),
             layers: self.layers(FieldId::ExpertLayers),
             n_group: size(FieldId::ExpertGroups).unwrap_or(1),
             topk_group: size(FieldId::ExpertGroupsKept).unwrap_or(1),

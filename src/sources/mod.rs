@@ -79,6 +79,8 @@ sources! {
         "When gradients exist and what the step allocates.");
     MEGATRON_CORE = ("megatron-core", "NVIDIA", "Megatron-LM: megatron/core", "transformer, tensor_parallel, distributed, optimizer, pipeline_parallel", Code,
         "Schedules, buffers and modules of Megatron-Core.");
+    MEGATRON_FSDP = ("megatron-fsdp", "NVIDIA", "Megatron-LM: megatron/core/distributed/fsdp", "megatron_fsdp.py, param_and_grad_buffer.py", Code,
+        "What Megatron-FSDP gathers ahead and queues for reduction.");
     TRANSFORMER_ENGINE = ("transformer-engine", "NVIDIA", "Transformer Engine 2: transformer_engine/pytorch",
         "module/{layernorm_linear,linear,grouped_linear,base}.py, attention/dot_product_attention", Code,
         "What its modules save for backward.");

@@ -19,6 +19,12 @@ const CHANGES = [
   ['z', ['none', '1', '2', '3', 'fsdp']],
   ['tp', ['2', '1']],
   ['ker', ['eager', 'fused']],
+  // Together, and until it no longer fits.
+  ['s', ['16k']],
+  ['n', ['16', '4', '2', '1']],
+  ['b', ['2', '16']],
+  ['s', ['256k']],
+  ['n', ['8', '64']],
 ];
 
 const page = await openPage({ viewport: { width: 1280, height: 720 } });

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { noConsoleErrors, openPage, requestsOf } from './harness.mjs';
-import { answer, open, part, plain, ready, type } from './steps.mjs';
+import { answer, open, part, plain, ready } from './steps.mjs';
 
 const LATER = '**/headroom-later-*.wasm';
 
@@ -67,7 +67,6 @@ test('what needs the rest before it has come waits for it', async () => {
   await page.waitForTimeout(500);
   assert.equal(missed(page), 1);
   assert.match(plain(await page.locator('.bar__about').textContent()), /^Serving/);
-  await type(page, 's', '4096');
   assert.equal(await page.locator('#stopped').isVisible(), false);
 });
 

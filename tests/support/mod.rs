@@ -151,7 +151,7 @@ fn attention_parameters(config: &ModelConfig) -> u64 {
             // One norm over all heads at once, or a norm of its own for each head.
             (true, Family::Olmo2 | Family::Cohere | Family::Stablelm) => queries + keys,
             // With a bias.
-            (true, Family::Phi) => 4 * config.head_dim,
+            (true, _) if config.normalization == Normalization::LayerNorm => 4 * config.head_dim,
             (true, _) => 2 * config.head_dim,
         };
     }
@@ -170,6 +170,7 @@ fn feed_forward_parameters(config: &ModelConfig, layer: u64) -> u64 {
         let bias = if config.mlp_bias { into * config.intermediate_size + h } else { 0 };
         return matrices(config.intermediate_size) + bias;
     };
+    let gate = if moe.shared_expert_gate { h } else { 0 };
     let bias = if moe.bias { moe.num_experts * (1 + into * moe.moe_intermediate_size + h) } else { 0 };
-    moe.num_experts * (h + matrices(moe.moe_intermediate_size)) + matrices(moe.shared_expert_intermediate_size) + bias
+    moe.num_experts * (h + matrices(moe.moe_intermediate_size)) + matrices(moe.shared_expert_intermediate_size) + gate + bias
 }

@@ -14,7 +14,7 @@ const ASSUMPTIONS: [(&str, &str); 6] = [
     ),
     (
         "Exact, heuristic, assumed",
-        "Exact lines follow from shapes, formats and the operations of the software, one by one. Heuristic lines follow a documented rule of how software behaves, such as what a fused kernel keeps. Assumed lines are figures that you can change under Reserve, or modules put together from a model's sizes.",
+        "Exact lines follow from shapes and formats, or from the software's operations one by one where PyTorch's memory tracker counts the same bytes. Heuristic lines follow the same or a documented rule where nothing was measured: a family with kernels that it was not measured with, a pipeline, DeepSpeed's stages. Assumed lines are figures that you can change under Reserve, or modules put together from a model's sizes.",
     ),
     (
         "No hidden factor",

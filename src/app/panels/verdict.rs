@@ -79,6 +79,7 @@ mod tests {
     use super::{spoken, verdict};
     use crate::app::panels::tests::{answers, text};
     use crate::app::ui::{Ui, Unread};
+    use crate::app::words::margin;
     use crate::scenario::FieldId;
 
     #[test]
@@ -102,5 +103,23 @@ mod tests {
     fn a_rule_that_forbids_the_layout_is_named() {
         let words = text(&verdict(&answers("v1&m=llama3-8b&n=8&b=7&B=100"), &Ui::default()));
         assert!(words.contains("Cannot run like this.") || words.contains("Fits"), "{words}");
+    }
+
+    #[test]
+    fn the_margin_and_the_reason_round_alike() {
+        let mut compared = 0;
+        for memory in (40..=120).step_by(5).map(|tenths| f64::from(tenths) / 1.7) {
+            for model in ["llama3-8b", "gpt2-xl"] {
+                let link = |gpus: u64| format!("v1&m={model}&mem={memory:.3}&n={gpus}");
+                let Some((gpus, what)) = answers(&link(8)).count.near_miss else { continue };
+                let Some((reason, _)) = what.split_once(" short per GPU") else { continue };
+                let there = answers(&link(gpus));
+                let (number, caption) = margin(&there.estimate, there.scale);
+                assert!(caption.starts_with("short"), "{caption}");
+                assert_eq!(reason, format!("{number} {}", there.unit), "{}", link(gpus));
+                compared += 1;
+            }
+        }
+        assert!(compared > 5, "{compared}");
     }
 }

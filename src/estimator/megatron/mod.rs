@@ -4,6 +4,7 @@
 //! are played in their order, block by block; inside a block backward goes from operation to operation.
 
 mod events;
+mod fsdp;
 mod lines;
 mod schedule;
 mod states;
@@ -114,6 +115,7 @@ pub(super) fn peak(job: &Job, run: &TrainingRun, only: Option<u64>, detail: bool
     };
     let mut lines = scope.resident(detail);
     lines::activations(&scope.alive(held, at), detail, &mut lines);
+    lines.extend(fsdp::Moving::of(&scope).lines(&scope, at));
     let before = total(&lines);
     overhead::add(job, &mut lines);
     let overheads = total(&lines).saturating_sub(before);
@@ -168,7 +170,7 @@ impl<'a> Scope<'a> {
     /// The highest moment of this stage; adds the highest of each name to `moments`.
     fn highest(&self, moments: &mut Vec<Moment>) -> (Held, At, Bytes) {
         let resident = total(&self.resident(false));
-        let sizes = self.sizes();
+        let (sizes, moving) = (self.sizes(), fsdp::Moving::of(self));
         // Where each moment's stage of the step holds most beside it.
         let mut most = [(Held::default(), None::<Bytes>); 5];
         self.play(|held, at| {
@@ -180,11 +182,12 @@ impl<'a> Scope<'a> {
             }
         });
         let mut best = (Held::default(), At::Step, resident);
+        let moved = |at| if moving.moves() { total(&moving.lines(self, at)) } else { Bytes::ZERO };
         for at in self.places() {
             // After backward nothing is in flight; what the schedule never comes to is no moment.
             let nothing = (Held::default(), Some(Bytes::ZERO));
             let (held, Some(beside)) = most.get(slot(at.place())).copied().unwrap_or(nothing) else { continue };
-            let total = resident + beside + self.inside(at).iter().map(Entry::bytes).sum();
+            let total = resident + beside + self.inside(at).iter().map(Entry::bytes).sum() + moved(at);
             let name = self.name(at);
             match moments.iter_mut().find(|moment| moment.name == name) {
                 Some(moment) => moment.total = moment.total.max(total),

@@ -24,7 +24,7 @@ pub(super) struct Held<'a> {
 }
 
 impl Held<'_> {
-    fn elements(&self) -> u64 {
+    pub fn elements(&self) -> u64 {
         self.tensor.shape.elements().0.saturating_mul(self.count)
     }
 }
@@ -49,6 +49,13 @@ pub(super) fn held<'a>(scope: &Scope<'a>) -> Vec<Held<'a>> {
         }
     }
     found
+}
+
+/// Parameters of some operations.
+pub(super) fn of_steps(steps: &[Step]) -> u64 {
+    let mut found = Vec::with_capacity(16);
+    collect(steps, 1, &mut found);
+    found.iter().map(Held::elements).fold(0, u64::saturating_add)
 }
 
 fn collect<'a>(steps: &'a [Step], count: u64, found: &mut Vec<Held<'a>>) {

@@ -8,6 +8,7 @@ use super::Played;
 use crate::config::{Job, TrainingRun};
 use crate::estimator::stage::{self, Stage};
 use crate::ops::LOSS_CHUNK_TOKENS;
+use crate::ops::tape::LARGEST;
 use crate::units::Bytes;
 
 /// Sizes of one storage at the three lengths, as differences: `f + k·a + k(k-1)/2·b`.
@@ -87,7 +88,8 @@ impl Scaled<'_> {
     fn at(&mut self, k: i128) -> [Bytes; 7] {
         let size = |[f, a, b]: &Course| {
             let bytes = f + k * a + k * (k - 1) / 2 * b;
-            u64::try_from(bytes.max(0)).unwrap_or(u64::MAX)
+            // As the tape itself saturates.
+            u64::try_from(bytes.max(0)).map_or(LARGEST, |bytes| bytes.min(LARGEST))
         };
         let sizes: Vec<u64> = self.courses.iter().map(size).collect();
         let follows = &self.follows;

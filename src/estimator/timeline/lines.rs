@@ -1,7 +1,7 @@
 //! The ledger at the peak: which storages are alive then, and how many of each.
 
+use super::ground::{self, Ground};
 use super::{Mark, Played, ledger_kind};
-use crate::config::{Family, Kernels};
 use crate::estimator::ledger::{Certainty, LineItem, TensorLine};
 use crate::estimator::states::GATHERED_WEIGHTS;
 use crate::ops::tape::{Entry, Kind, State, Storage, When};
@@ -126,12 +126,8 @@ fn add(lines: &mut Vec<LineItem>, state: &State, storage: &Storage, (kind, count
 /// What a storage's line is called and said about.
 fn about(played: &Played<'_>, mark: &Mark, state: &State, storage: &Storage, kind: Kind) -> About {
     let (op, source) = state.op_name(storage.op);
-    let modelled = match (played.job.model().family, played.plan.with.kernels) {
-        (Family::Generic, Kernels::Eager) => Certainty::Assumed,
-        (_, Kernels::Eager) => Certainty::Exact,
-        _ => Certainty::Modelled,
-    };
-    let exact = Certainty::Exact;
+    let ground = Ground::of(&played.plan);
+    let (exact, played_out, moved) = (Certainty::Exact, ground.certainty(), ground::movement(&played.plan));
     let sharded = played.plan.shards().is_some();
     let (label, note, source, certainty) = match kind {
         Kind::Parameter if sharded => {
@@ -143,22 +139,23 @@ fn about(played: &Played<'_>, mark: &Mark, state: &State, storage: &Storage, kin
         }
         Kind::Gradient => ("Gradients", gradients_note(played, mark), sources::PYTORCH_AUTOGRAD, exact),
         Kind::OptimizerState => (op, state_note(op), source, exact),
-        Kind::Activation => (op, "Saved in forward for backward, or alive when the peak comes.", source, modelled),
+        Kind::Activation => (op, ground.activations(), source, played_out),
         Kind::Buffer => ("Inputs and buffers", "Token ids, tables of modules, step counters.", sources::PYTORCH_AUTOGRAD, exact),
         Kind::Recomputed => {
-            ("Recomputed block", "Recomputed for the one block that backward is in.", sources::PYTORCH_AUTOGRAD, modelled)
+            ("Recomputed block", "Recomputed for the one block that backward is in.", sources::PYTORCH_AUTOGRAD, played_out)
         }
         Kind::Gathered if op == GATHERED_WEIGHTS => {
-            (GATHERED_WEIGHTS, "Full weights of the groups in use, and the buffer of the next.", source, modelled)
+            (GATHERED_WEIGHTS, "Full weights of the groups in use, and the buffer of the next.", source, moved)
         }
-        Kind::Gathered => (op, "Gradients of one group on their way between ranks.", source, modelled),
+        Kind::Gathered => (op, "Gradients of one group on their way between ranks.", source, moved),
         Kind::Temporary if mark.segment.when == When::Step => {
-            ("Optimizer temporaries", "Alive only while the optimizer steps.", sources::PYTORCH_AUTOGRAD, modelled)
+            let sure = ground::optimizer(&played.plan);
+            ("Optimizer temporaries", "Alive only while the optimizer steps.", sources::PYTORCH_AUTOGRAD, sure)
         }
         Kind::Temporary if op == "Output head and loss" => {
-            ("Loss workspace", "Gradients of logits and head while the loss flows back.", source, modelled)
+            ("Loss workspace", "Gradients of logits and head while the loss flows back.", source, played_out)
         }
-        Kind::Temporary => ("Activation gradients", "Gradients of activations while they flow back.", source, modelled),
+        Kind::Temporary => ("Activation gradients", "Gradients of activations while they flow back.", source, played_out),
     };
     About { label, note, source, certainty }
 }

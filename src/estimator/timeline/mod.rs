@@ -4,6 +4,7 @@
 //! appearing, recomputed blocks, gathered weights and reduced gradients, the optimizer's temporaries. Blocks that are alike are
 //! played a few times and stand for their like: every repetition adds the same, so its highest moment is in the first or in the last.
 
+mod ground;
 mod groups;
 mod lengths;
 mod lines;
@@ -212,21 +213,28 @@ impl<'a> Played<'a> {
         self.highest().and_then(|at| self.marks.get(at)).map_or("", |mark| self.moment(mark))
     }
 
-    /// When a stretch is highest.
+    /// When a stretch is highest; a pipeline stage without the model's ends has moments of its own.
     fn moment(&self, mark: &Mark) -> &'static str {
-        let (segment, head) = (&mark.segment, self.plan.head());
+        let (segment, stage, head) = (&mark.segment, &self.plan.stage, self.plan.head());
         let (first, last) = (segment.layer == 1, segment.layer + 1 == head);
+        let (own_first, own_last) = (first && !stage.embedding, last && !stage.head);
         match segment.when {
             When::Before => "before the step",
             When::Step => "when the optimizer steps",
-            When::Forward if segment.layer == head && self.plan.stage.head => "when the loss is computed",
-            When::Forward if segment.layer == 0 => "when tokens are embedded",
+            When::Forward if segment.layer == head && stage.head => "when the loss is computed",
+            When::Forward if segment.layer == head => "when the stage hands its output on",
+            When::Forward if segment.layer == 0 && stage.embedding => "when tokens are embedded",
+            When::Forward if segment.layer == 0 => "when the stage receives its input",
             When::Forward => "during forward",
-            When::Backward if segment.layer == head => "when the backward of the loss begins",
+            When::Backward if segment.layer == head && stage.head => "when the backward of the loss begins",
+            When::Backward if segment.layer == head => "when the gradient of the output arrives",
             When::Backward if segment.layer == 0 => "when backward ends",
+            When::Backward if segment.recomputing && own_last => "when backward recomputes the last block of the stage",
             When::Backward if segment.recomputing && last => "when backward recomputes the last block",
             When::Backward if segment.recomputing => "when backward recomputes a block",
+            When::Backward if own_last => "when backward enters the last block of the stage",
             When::Backward if last => "when backward enters the last block",
+            When::Backward if own_first => "when backward reaches the first block of the stage",
             When::Backward if first => "when backward reaches the first block",
             When::Backward => "during backward",
         }
@@ -384,5 +392,52 @@ impl Played<'_> {
     /// The pipeline stage, counted from 0.
     pub fn stage(&self) -> u64 {
         self.plan.stage.index
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::num::NonZeroU64;
+
+    use super::{Played, stage};
+    use crate::config::{Accelerator, Cluster, Job, ModelConfig, Overheads, ParallelLayout, PeakRates, Run, TrainingRun};
+    use crate::units::Bytes;
+
+    /// What the moments of each stage of two are called.
+    fn names() -> [BTreeSet<&'static str>; 2] {
+        let two = NonZeroU64::MIN.saturating_add(1);
+        let layout = ParallelLayout { pipeline_model_parallel_size: two, ..ParallelLayout::SINGLE };
+        let accelerator = Accelerator {
+            memory: Bytes(Bytes::GIB),
+            memory_bandwidth: None,
+            peak: PeakRates::default(),
+            accelerators_per_node: 8,
+            price_per_hour: 0.0,
+        };
+        let overheads = Overheads { framework_context: Bytes::ZERO, fragmentation_percent: 0.0 };
+        let run = Run::Training(TrainingRun { global_batch_size: 4, micro_batch_size: Some(1), ..TrainingRun::plain() });
+        let model = ModelConfig { num_hidden_layers: 8, ..ModelConfig::plain() };
+        let job = Job::new(model, run, layout, Cluster { accelerator, overheads }).expect("a valid job");
+        let run = job.training().expect("a training");
+        let stages = stage::stages(&job);
+        [0, 1].map(|at: usize| Played::new(&job, run, stages[at], false).moments().iter().map(|moment| moment.name).collect())
+    }
+
+    #[test]
+    fn a_stage_has_only_the_moments_of_what_it_holds() {
+        let [first, last] = names();
+        for (stage, own, other) in [
+            (&first, "when tokens are embedded", "when the stage receives its input"),
+            (&last, "when the stage receives its input", "when tokens are embedded"),
+            (&first, "when the stage hands its output on", "when the loss is computed"),
+            (&last, "when the loss is computed", "when the stage hands its output on"),
+            (&first, "when the gradient of the output arrives", "when the backward of the loss begins"),
+            (&last, "when the backward of the loss begins", "when the gradient of the output arrives"),
+            (&first, "when backward enters the last block of the stage", "when backward enters the last block"),
+            (&last, "when backward reaches the first block of the stage", "when backward reaches the first block"),
+        ] {
+            assert!(stage.contains(own) && !stage.contains(other), "{own}: {stage:?}");
+        }
     }
 }

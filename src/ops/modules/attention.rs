@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use super::norm::Norm;
-use super::{Build, FP32, Linear, Shapes, Tables, half};
+use super::{Build, FP32, Linear, Part, Shapes, Tables, half};
 use crate::config::{AttentionKernel, Family, PositionEmbedding, Recompute};
 use crate::ops::tape::{Again, Form, Order, Param, SCALE, SOFTMAX, TANH, Tape, Var};
 use crate::ops::tensor::Dim;
@@ -53,7 +53,7 @@ impl Again for Core {
 impl Core {
     pub fn new(build: &Build<'_>) -> Self {
         let with = build.with;
-        let (heads, kv, d) = (with.local(with.heads()), with.local(with.kv_heads()), with.head_dim());
+        let (heads, kv, d) = (with.own_heads(), with.own_kv_heads(), with.head_dim());
         let flops = 2.0 * to_f64(with.seq_length) * to_f64(with.context_length) * to_f64(with.micro_batch_size);
         Self {
             flash: with.attention == AttentionKernel::Flash,
@@ -78,7 +78,7 @@ impl Core {
     /// The same for values of another width than queries and keys, all for every query head.
     pub fn with_values(self, build: &Build<'_>, value: Dim) -> Self {
         let (with, tape) = (build.with, build.tape);
-        let heads = with.local(with.heads());
+        let heads = with.own_heads();
         let output = [tape.form([with.b(), heads, with.s(), value]), tape.form([with.b(), with.s(), heads, value])];
         let values = self.flops[1] / to_f64(with.head_dim().1.max(1)) * to_f64(value.1);
         Self { repeat: Repeat::None, output, flops: [self.flops[0], values], ..self }
@@ -171,7 +171,7 @@ impl Sinks {
     /// The kernel of the flash profile takes no sinks, so that no gradient reaches them.
     fn new(build: &Build<'_>) -> Self {
         let (with, tape) = (build.with, build.tape);
-        let heads = with.local(with.heads());
+        let heads = with.own_heads();
         tape.at("Attention core", sources::PYTORCH_AUTOGRAD);
         let param = build.vector("attention sinks", heads);
         if with.attention == AttentionKernel::Flash {
@@ -198,8 +198,8 @@ impl Rotary {
         let with = build.with;
         let form = |heads: Dim| build.tape.form([with.b(), heads, with.s(), half(with.head_dim().1)]);
         Self {
-            queries_half: form(with.local(with.heads())),
-            keys_half: form(with.local(with.kv_heads())),
+            queries_half: form(with.own_heads()),
+            keys_half: form(with.own_kv_heads()),
             by_halves: build.model().family == Family::GptOss,
             casts: build.model().family == Family::Olmo2,
         }
@@ -265,19 +265,20 @@ pub(super) struct Attention {
 impl Attention {
     pub fn new(build: &Build<'_>) -> Self {
         let (with, model, tape) = (build.with, build.model(), build.tape);
-        let (heads, kv, d) = (with.local(with.heads()), with.local(with.kv_heads()), with.head_dim());
+        let (heads, kv, d) = (with.own_heads(), with.own_kv_heads(), with.head_dim());
         let sinks = model.attention_sinks.then(|| Sinks::new(build));
         tape.at("Query, key and value projection", sources::PYTORCH_AUTOGRAD);
         let columns = |heads: Dim| Dim(heads.0, heads.1.saturating_mul(d.1));
         let bias = |name| model.attention_bias.then_some(name);
-        let project =
-            |names, heads: Dim| build.column(names, (columns(heads), with.h()), tape.form([with.b(), with.s(), columns(heads)]));
+        let project = |names, heads: Dim| {
+            build.column(Part::Attention, names, (columns(heads), with.h()), tape.form([with.b(), with.s(), columns(heads)]))
+        };
         let query = project(("query weight", bias("query bias")), heads);
         let key = project(("key weight", bias("key bias")), kv);
         let value = project(("value weight", bias("value bias")), kv);
         tape.at("Output projection", sources::PYTORCH_AUTOGRAD);
         let names = ("output weight", model.attention_output_bias.then_some("output bias"));
-        let output = build.row(names, (with.h(), columns(heads)), build.shapes.hidden);
+        let output = build.row(Part::Attention, names, (with.h(), columns(heads)), build.shapes.hidden);
         tape.at("Query and key norm", sources::PYTORCH_AUTOGRAD);
         let place = match model.family {
             Family::Gemma3 => Place::Heads,

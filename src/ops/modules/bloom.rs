@@ -2,7 +2,7 @@
 //! operator by operator, whatever the attention kernel.
 
 use super::norm::Norm;
-use super::{Block, Build, FP32, Linear, Tables};
+use super::{Block, Build, FP32, Linear, Part, Tables};
 use crate::ops::tape::{Form, SOFTMAX, Tape, Var};
 use crate::ops::tensor::Dim;
 use crate::sources;
@@ -51,20 +51,21 @@ impl Bloom {
         };
         let first = norm("Input norm");
         tape.at("Query, key and value projection", sources::PYTORCH_AUTOGRAD);
-        let (heads, d) = (with.local(with.heads()), with.head_dim());
+        let (heads, d) = (with.own_heads(), with.head_dim());
         let width = heads.1.saturating_mul(d.1);
         let joint = Dim("q+k+v width", width.saturating_mul(3));
         let form = tape.form([with.b(), with.s(), joint]);
-        let projection = build.column(("query, key and value weight", Some("query, key and value bias")), (joint, h), form);
+        let projection =
+            build.column(Part::Attention, ("query, key and value weight", Some("query, key and value bias")), (joint, h), form);
         tape.at("Output projection", sources::PYTORCH_AUTOGRAD);
         let part = Dim("num_attention_heads", width);
-        let output = build.row(("output weight", Some("output bias")), (h, part), build.shapes.hidden);
+        let output = build.row(Part::Attention, ("output weight", Some("output bias")), (h, part), build.shapes.hidden);
         let second = norm("Post-attention norm");
         tape.at("Feed-forward up", sources::PYTORCH_AUTOGRAD);
-        let inner = with.local(with.ffn());
-        let up = build.column(("up weight", Some("up bias")), (inner, h), build.shapes.inner);
+        let inner = with.share(Part::FeedForward, with.ffn());
+        let up = build.column(Part::FeedForward, ("up weight", Some("up bias")), (inner, h), build.shapes.inner);
         tape.at("Feed-forward down", sources::PYTORCH_AUTOGRAD);
-        let down = build.row(("down weight", Some("down bias")), (h, inner), build.shapes.hidden);
+        let down = build.row(Part::FeedForward, ("down weight", Some("down bias")), (h, inner), build.shapes.hidden);
         let forms = Forms {
             joint: tape.form([with.b(), with.s(), heads, Dim("head_dim of q+k+v", d.1.saturating_mul(3))]),
             rows: tape.form([with.b(), with.s(), heads, d]),

@@ -48,14 +48,14 @@ impl Mixer {
 pub(super) struct Decoder {
     attention: Mixer,
     mlp: FeedForward,
-    input_norm: Option<Norm>,
-    post_norm: Option<Norm>,
+    /// Before attention; before the feed-forward layer; behind attention; behind the feed-forward layer.
+    norms: [Option<Norm>; 4],
     /// Attention and feed-forward read the same input.
     parallel: bool,
 }
 
-const INPUT_NORM: &str = "Input norm";
-const POST_NORM: &str = "Post-attention norm";
+/// Names of the norms.
+const NORMS: [&str; 4] = ["Input norm", "Post-attention norm", "Norm behind attention", "Norm behind feed-forward"];
 
 impl Decoder {
     pub fn new(build: &Build<'_>, layer: u64) -> Self {
@@ -68,30 +68,33 @@ impl Decoder {
             Some(moe) => FeedForward::Experts(Mixture::new(build, moe)),
             None => FeedForward::Dense(Mlp::new(build)),
         };
-        let norm = |name, number| {
+        let mut numbers = 1_u64..;
+        let norms = NORMS.map(|name| {
             build.tape.at(name, sources::PYTORCH_AUTOGRAD);
-            (build.model().norms_per_block >= number).then(|| Norm::new(build, build.with.h(), build.shapes.rows))
-        };
+            let there = numbers.next().is_some_and(|number| build.model().norms_per_block >= number);
+            there.then(|| Norm::new(build, build.with.h(), build.shapes.rows))
+        });
         let parallel = build.model().parallel_residual || build.model().norms_per_block == 1;
-        Self { attention, mlp, input_norm: norm(INPUT_NORM, 1), post_norm: norm(POST_NORM, 2), parallel }
+        Self { attention, mlp, norms, parallel }
+    }
+
+    /// `x` after the norm of that number; `x` itself where there is none.
+    fn normed<'t>(&self, tape: &'t Tape, number: usize, x: &Var<'t>) -> Var<'t> {
+        let (Some(Some(norm)), Some(name)) = (self.norms.get(number), NORMS.get(number)) else { return x.clone() };
+        tape.at(name, sources::PYTORCH_AUTOGRAD);
+        norm.run(x)
     }
 
     /// Feed-forward beside attention, on the same input; one norm serves both where there is only one.
     fn side_by_side<'t>(&self, tape: &'t Tape, hidden: &Var<'t>, tables: &Tables<'t>) -> Var<'t> {
-        let normed = normed(tape, INPUT_NORM, self.input_norm.as_ref(), hidden);
+        let normed = self.normed(tape, 0, hidden);
         let (attention, _weights) = self.attention.run(tape, &normed, tables);
-        let second = match &self.post_norm {
-            Some(norm) => self::normed(tape, POST_NORM, Some(norm), hidden),
-            None => normed,
-        };
+        let attention = self.normed(tape, 2, &attention);
+        let second = if self.norms[1].is_some() { self.normed(tape, 1, hidden) } else { normed };
         let (feed_forward, _beside) = self.mlp.run(tape, &second);
+        let feed_forward = self.normed(tape, 3, &feed_forward);
         attention.add(feed_forward).add(hidden.clone()).named("block output")
     }
-}
-
-fn normed<'t>(tape: &'t Tape, name: &'static str, norm: Option<&Norm>, x: &Var<'t>) -> Var<'t> {
-    tape.at(name, sources::PYTORCH_AUTOGRAD);
-    norm.map_or_else(|| x.clone(), |norm| norm.run(x))
 }
 
 impl Block for Decoder {
@@ -99,12 +102,14 @@ impl Block for Decoder {
         if self.parallel {
             return (self.side_by_side(tape, residual, tables), None);
         }
-        let hidden = normed(tape, INPUT_NORM, self.input_norm.as_ref(), residual);
+        let hidden = self.normed(tape, 0, residual);
         let (hidden, weights) = self.attention.run(tape, &{ hidden }, tables);
+        let hidden = self.normed(tape, 2, &{ hidden });
         let hidden = residual.clone().add(hidden).named("attention residual");
         let residual = hidden;
-        let hidden = normed(tape, POST_NORM, self.post_norm.as_ref(), &residual);
+        let hidden = self.normed(tape, 1, &residual);
         let (hidden, beside) = self.mlp.run(tape, &{ hidden });
+        let hidden = self.normed(tape, 3, &{ hidden });
         // What the feed-forward layer returns beside takes the place of the probabilities.
         let _beside = beside.or(weights);
         (residual.add(hidden).named("block output"), None)

@@ -5,7 +5,7 @@ use super::attention::Core;
 use super::mlp::Mlp;
 use super::moe::Experts;
 use super::norm::Norm;
-use super::{Build, FP32, Linear, Tables};
+use super::{Build, FP32, Linear, Part, Tables};
 use crate::config::{Family, Mla, Moe};
 use crate::ops::tape::{Form, Param, SCALE, SIGMOID, SOFTMAX, Tape, Var};
 use crate::ops::tensor::Dim;
@@ -46,7 +46,7 @@ struct Forms {
 impl Forms {
     fn new(build: &Build<'_>, mla: Mla) -> Self {
         let (with, tape) = (build.with, build.tape);
-        let (b, s, heads) = (with.b(), with.s(), with.local(with.heads()));
+        let (b, s, heads) = (with.b(), with.s(), with.own_heads());
         let of_heads = |width| tape.form([b, heads, s, Dim("part of the head", width)]);
         let of_tokens = |width| tape.form([b, s, Dim("part of the latent", width)]);
         let half = super::half(mla.qk_rope_head_dim).1;
@@ -63,7 +63,7 @@ impl Forms {
 impl Latent {
     pub fn new(build: &Build<'_>, mla: Mla) -> Self {
         let (with, model, tape) = (build.with, build.model(), build.tape);
-        let heads = with.local(with.heads());
+        let heads = with.own_heads();
         let bias = |name| model.attention_bias.then_some(name);
         let project = |names, output: Dim, input| build.linear(names, (output, input), tape.form([with.b(), with.s(), output]));
         let columns = |width: u64| Dim("columns of all heads", heads.1.saturating_mul(width));
@@ -73,17 +73,20 @@ impl Latent {
             let down = project(("query down weight", bias("query down bias")), rank, with.h());
             (down, Norm::new(build, rank, build.shapes.rows))
         });
-        let query = project(("query weight", None), columns(mla.qk_head_dim()), rank.unwrap_or(with.h()));
+        let grow = |names, output: Dim, input| {
+            build.column(Part::Attention, names, (output, input), tape.form([with.b(), with.s(), output]))
+        };
+        let query = grow(("query weight", None), columns(mla.qk_head_dim()), rank.unwrap_or(with.h()));
         tape.at("Latent key and value projection", sources::PYTORCH_AUTOGRAD);
         let rank = Dim("kv_lora_rank", mla.kv_lora_rank);
         let both = Dim("kv_lora_rank + qk_rope_head_dim", mla.kv_lora_rank.saturating_add(mla.qk_rope_head_dim));
         let compress = project(("key and value down weight", bias("key and value down bias")), both, with.h());
         let norm = Norm::new(build, rank, build.shapes.rows);
         let grown = mla.qk_nope_head_dim.saturating_add(mla.v_head_dim);
-        let grow = project(("key and value weight", None), columns(grown), rank);
+        let grow = grow(("key and value weight", None), columns(grown), rank);
         tape.at("Output projection", sources::PYTORCH_AUTOGRAD);
         let names = ("output weight", bias("output bias"));
-        let output = build.linear(names, (with.h(), columns(mla.v_head_dim)), build.shapes.hidden);
+        let output = build.row(Part::Attention, names, (with.h(), columns(mla.v_head_dim)), build.shapes.hidden);
         let core = Core::new(build).with_values(build, Dim("v_head_dim", mla.v_head_dim));
         let complex = model.family == Family::DeepseekV2;
         Self { narrow, query, compress, norm, grow, output, core, several: heads.1 > 1, complex, forms: Forms::new(build, mla) }
@@ -160,6 +163,8 @@ pub(super) struct Sparse {
     experts: Experts,
     router: Router,
     shared: Mlp,
+    /// One number per token that weighs the shared experts (`qwen2_moe`).
+    gate: Option<Linear>,
 }
 
 impl Sparse {
@@ -167,7 +172,11 @@ impl Sparse {
         let experts = Experts::new(build, moe);
         let router = Router::new(build, moe);
         let width = Dim("shared_expert_intermediate_size", moe.shared_expert_intermediate_size);
-        Self { experts, router, shared: Mlp::sized(build, width, ["Shared experts up", "Shared experts down"]) }
+        let shared = Mlp::sized(build, width, ["Shared experts up", "Shared experts down"]);
+        build.tape.at("Shared experts' gate", sources::PYTORCH_AUTOGRAD);
+        let one = Dim("gate", 1);
+        let gate = moe.shared_expert_gate.then(|| build.linear(("gate weight", None), (one, build.with.h()), build.shapes.rows));
+        Self { experts, router, shared, gate }
     }
 }
 
@@ -177,6 +186,13 @@ impl Sparse {
         let (_logits, weights, _index) = self.router.run(tape, x);
         let routed = self.experts.run(tape, x, &weights);
         let shared = self.shared.run(tape, x);
+        let shared = match &self.gate {
+            Some(gate) => {
+                tape.at("Shared experts' gate", sources::PYTORCH_AUTOGRAD);
+                gate.run(x).apply(SIGMOID).mul(shared)
+            }
+            None => shared,
+        };
         routed.add(shared).named("feed-forward output")
     }
 }

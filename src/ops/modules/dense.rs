@@ -1,12 +1,11 @@
 //! Dense blocks of one attention and one feed-forward layer (transformers 5.23, `models/*/modeling_*.py`): `opt`, `phi`, `phi3`,
-//! `stablelm`, `cohere`, `granite` and `glm4`, which order the same few parts in their own ways, and decoders of no known family,
-//! put together from their fields.
+//! `stablelm`, `cohere`, `granite` and `glm4`, which order the same few parts in their own ways.
 
 use super::attention::Core;
 use super::mlp::{Mlp, activation};
 use super::norm::Norm;
 use super::rotation::Rotation;
-use super::{Block, Build, Linear, Shapes, Tables};
+use super::{Block, Build, Linear, Part, Shapes, Tables};
 use crate::config::{Family, HiddenAct, PositionEmbedding};
 use crate::ops::tape::{Form, SCALE, Tape, Var};
 use crate::ops::tensor::Dim;
@@ -50,22 +49,22 @@ struct Attention {
 impl Attention {
     fn new(build: &Build<'_>) -> Self {
         let (with, model, tape) = (build.with, build.model(), build.tape);
-        let (heads, kv, d) = (with.local(with.heads()), with.local(with.kv_heads()), with.head_dim());
+        let (heads, kv, d) = (with.own_heads(), with.own_kv_heads(), with.head_dim());
         let columns = |heads: Dim| Dim(heads.0, heads.1.saturating_mul(d.1));
         let row = |width: Dim| tape.form([with.b(), with.s(), width]);
         let output = || {
             tape.at("Output projection", sources::PYTORCH_AUTOGRAD);
             let names = ("output weight", model.attention_output_bias.then_some("output bias"));
-            build.row(names, (with.h(), columns(heads)), build.shapes.hidden)
+            build.row(Part::Attention, names, (with.h(), columns(heads)), build.shapes.hidden)
         };
         let bias = |name| model.attention_bias.then_some(name);
         let project = |names, heads: Dim| {
             tape.at("Query, key and value projection", sources::PYTORCH_AUTOGRAD);
-            build.column(names, (columns(heads), with.h()), row(columns(heads)))
+            build.column(Part::Attention, names, (columns(heads), with.h()), row(columns(heads)))
         };
         let (projection, output) = if model.family == Family::Phi3 {
             let output = output();
-            let joint = Dim("q+k+v heads", heads.1.saturating_add(kv.1.saturating_mul(2)));
+            let joint = Dim("q+k+v width", heads.1.saturating_add(kv.1.saturating_mul(2)));
             let parts = [row(columns(heads)), row(columns(kv))];
             (Projection::Joint(project(("query, key and value weight", None), joint), parts), output)
         } else {
@@ -155,12 +154,12 @@ impl Feed {
         if !matches!(model.family, Family::Phi3 | Family::Glm4) {
             return Self::Mlp(Mlp::new(build));
         }
-        let (h, inner) = (with.h(), with.local(with.ffn()));
+        let (h, inner) = (with.h(), with.share(Part::FeedForward, with.ffn()));
         let both = Dim("gate and up width", inner.1.saturating_mul(2));
         tape.at("Feed-forward up", sources::PYTORCH_AUTOGRAD);
-        let up = build.column(("gate and up weight", None), (both, h), tape.form([with.b(), with.s(), both]));
+        let up = build.column(Part::FeedForward, ("gate and up weight", None), (both, h), tape.form([with.b(), with.s(), both]));
         tape.at("Feed-forward down", sources::PYTORCH_AUTOGRAD);
-        let down = build.row(("down weight", None), (h, inner), build.shapes.hidden);
+        let down = build.row(Part::FeedForward, ("down weight", None), (h, inner), build.shapes.hidden);
         Self::Joint([up, down], build.shapes.inner, model.hidden_act)
     }
 

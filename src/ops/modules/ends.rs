@@ -111,7 +111,7 @@ impl Forms {
         let (s, b) = (with.s(), with.b());
         let tokens = with.seq_length.saturating_mul(with.micro_batch_size);
         let width = model.mla.map_or(model.rotary_dim.unwrap_or(model.head_dim), |mla| mla.qk_rope_head_dim);
-        let heads = with.local(with.heads());
+        let heads = with.own_heads();
         let by_halves = model.family == Family::GptOss;
         Self {
             positions: tape.form([s]),
@@ -151,9 +151,12 @@ impl Ends {
             learned.then(|| build.parameter("position embedding", [Dim("position_rows", model.position_rows), with.h()]));
         let projections = model.word_embed_proj_dim.map(|_| {
             let narrow = tape.form([with.b(), with.s(), own]);
+            tape.at("Output head and loss", sources::PYTORCH_AUTOGRAD);
             let out = build.linear(("weight out of the model's width", None), (own, with.h()), narrow);
+            tape.at("Embedding", sources::PYTORCH_AUTOGRAD);
             [build.linear(("weight into the model's width", None), (with.h(), own), build.shapes.hidden), out]
         });
+        tape.at("Final norm", sources::PYTORCH_AUTOGRAD);
         let early = last && model.family == Family::Opt && model.final_norm;
         let final_norm = early.then(|| Norm::new(build, with.h(), build.shapes.rows));
         tape.at("Embedding norm", sources::PYTORCH_AUTOGRAD);
@@ -200,6 +203,12 @@ impl Ends {
         build.tape.at("Final norm", sources::PYTORCH_AUTOGRAD);
         let missing = model.final_norm && self.final_norm.is_none();
         self.final_norm = self.final_norm.or_else(|| missing.then(|| Norm::new(build, with.h(), build.shapes.rows)));
+        if model.pooler {
+            // It reads one token of a sequence, and no text is predicted from it: no gradient reaches it.
+            build.tape.at("Pooler", sources::ARITHMETIC);
+            build.tape.idle(build.parameter("pooler weight", [with.h(), with.h()]));
+            build.tape.idle(build.vector("pooler bias", with.h()));
+        }
         build.tape.at("Output head and loss", sources::PYTORCH_AUTOGRAD);
         let bias = model.lm_head_bias.then_some("head bias");
         self.head = Some(if model.tie_word_embeddings {
@@ -210,6 +219,7 @@ impl Ends {
                 form: build.shapes.logits,
                 conv1d: false,
                 split: Split::None,
+                part: None,
                 all_tokens: None,
                 flops: self.flops,
             }

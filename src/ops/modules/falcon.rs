@@ -4,7 +4,7 @@
 use super::attention::{Core, rotated};
 use super::mlp::activation;
 use super::norm::Norm;
-use super::{Block, Build, FP32, Linear, Shapes, Split, Tables, half};
+use super::{Block, Build, FP32, Linear, Part, Shapes, Split, Tables, half};
 use crate::config::{AttentionKernel, HiddenAct};
 use crate::ops::tape::{Form, SOFTMAX, Tape, Var};
 use crate::ops::tensor::Dim;
@@ -58,7 +58,7 @@ struct Forms {
 impl Forms {
     fn new(build: &Build<'_>, layout: Layout) -> Self {
         let (with, tape) = (build.with, build.tape);
-        let (heads, kv, d) = (with.local(with.heads()), with.local(with.kv_heads()), with.head_dim());
+        let (heads, kv, d) = (with.own_heads(), with.own_kv_heads(), with.head_dim());
         // Keys are as many as query heads once the groups are spread.
         let spread = if layout == Layout::One { kv } else { heads };
         Self {
@@ -74,25 +74,27 @@ impl Forms {
 impl Falcon {
     pub fn new(build: &Build<'_>) -> Self {
         let (with, model, tape, h) = (build.with, build.model(), build.tape, build.with.h());
-        let (heads, kv, d) = (with.local(with.heads()), with.local(with.kv_heads()), with.head_dim());
+        let (heads, kv, d) = (with.own_heads(), with.own_kv_heads(), with.head_dim());
         let layout = match (model.new_decoder_architecture, kv.1 == heads.1) {
             (true, same) => Layout::Groups(!same),
             (false, true) => Layout::Heads,
             (false, false) => Layout::One,
         };
-        let columns = |count: u64| Dim("columns of heads", count.saturating_mul(d.1));
-        let (joint, whole) = (columns(heads.1.saturating_add(kv.1.saturating_mul(2))), columns(heads.1));
+        let columns = |name, count: u64| Dim(name, count.saturating_mul(d.1));
+        let joint = columns("q+k+v width", heads.1.saturating_add(kv.1.saturating_mul(2)));
+        let whole = columns(heads.0, heads.1);
         let row = |last| tape.form([with.b(), with.s(), last]);
-        let linear = |(at, split), names: (&'static str, &'static str), shape, form| {
-            tape.at(at, sources::PYTORCH_AUTOGRAD);
-            build.split_linear((names.0, model.attention_bias.then_some(names.1)), shape, form, split)
-        };
-        let names = ("query, key and value weight", "query, key and value bias");
-        let projection = linear(("Query, key and value projection", Split::Column), names, (joint, h), row(joint));
-        let output = linear(("Output projection", Split::Row), ("output weight", "output bias"), (h, whole), build.shapes.hidden);
-        let inner = with.local(with.ffn());
-        let up = linear(("Feed-forward up", Split::Column), ("up weight", "up bias"), (inner, h), build.shapes.inner);
-        let down = linear(("Feed-forward down", Split::Row), ("down weight", "down bias"), (h, inner), build.shapes.hidden);
+        let biased = |names: (&'static str, &'static str)| (names.0, model.attention_bias.then_some(names.1));
+        tape.at("Query, key and value projection", sources::PYTORCH_AUTOGRAD);
+        let names = biased(("query, key and value weight", "query, key and value bias"));
+        let projection = build.column(Part::Attention, names, (joint, h), row(joint));
+        tape.at("Output projection", sources::PYTORCH_AUTOGRAD);
+        let output = build.row(Part::Attention, biased(("output weight", "output bias")), (h, whole), build.shapes.hidden);
+        let inner = with.share(Part::FeedForward, with.ffn());
+        tape.at("Feed-forward up", sources::PYTORCH_AUTOGRAD);
+        let up = build.column(Part::FeedForward, biased(("up weight", "up bias")), (inner, h), build.shapes.inner);
+        tape.at("Feed-forward down", sources::PYTORCH_AUTOGRAD);
+        let down = build.row(Part::FeedForward, biased(("down weight", "down bias")), (h, inner), build.shapes.hidden);
         let norm = |name| {
             tape.at(name, sources::PYTORCH_AUTOGRAD);
             Norm::new(build, h, build.shapes.rows)

@@ -3,7 +3,7 @@
 use super::attention::Core;
 use super::mlp::Mlp;
 use super::norm::Norm;
-use super::{Block, Build, Linear, Tables};
+use super::{Block, Build, Linear, Part, Tables};
 use crate::ops::tape::{Form, Tape, Var};
 use crate::ops::tensor::Dim;
 use crate::sources;
@@ -30,13 +30,14 @@ impl Gpt2 {
         };
         let first = norm("Input norm");
         tape.at("Query, key and value projection", sources::PYTORCH_AUTOGRAD);
-        let width = with.local(with.heads()).1.saturating_mul(with.head_dim().1);
+        let width = with.own_heads().1.saturating_mul(with.head_dim().1);
         let joint = Dim("q+k+v width", width.saturating_mul(3));
         let form = tape.form([with.b(), with.s(), joint]);
-        let projection = build.column(("query, key and value weight", Some("query, key and value bias")), (joint, h), form);
+        let projection =
+            build.column(Part::Attention, ("query, key and value weight", Some("query, key and value bias")), (joint, h), form);
         tape.at("Output projection", sources::PYTORCH_AUTOGRAD);
         let part = Dim("num_attention_heads", width);
-        let output = build.row(("output weight", Some("output bias")), (h, part), build.shapes.hidden);
+        let output = build.row(Part::Attention, ("output weight", Some("output bias")), (h, part), build.shapes.hidden);
         let second = norm("Post-attention norm");
         let mlp = Mlp::new(build);
         Self {
@@ -47,7 +48,7 @@ impl Gpt2 {
             core: Core::new(build),
             part: tape.form([with.b(), with.s(), part]),
             queries: build.shapes.queries,
-            several: with.local(with.heads()).1 > 1,
+            several: with.own_heads().1 > 1,
         }
     }
 

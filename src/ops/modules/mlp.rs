@@ -1,6 +1,6 @@
 //! The feed-forward layer.
 
-use super::{Build, Linear};
+use super::{Build, Linear, Part};
 use crate::config::{HiddenAct, MlpKind};
 use crate::ops::tape::{GELU, Order, POWER, RELU, SCALE, SIGMOID, SILU, TANH, Tape, Var};
 use crate::ops::tensor::Dim;
@@ -43,15 +43,15 @@ impl Mlp {
     /// A feed-forward layer of that inner width, and what its two halves are called.
     pub fn sized(build: &Build<'_>, inner: Dim, names: [&'static str; 2]) -> Self {
         let (with, model) = (build.with, build.model());
-        let (h, inner) = (with.h(), with.local(inner));
+        let (h, inner) = (with.h(), with.share(Part::FeedForward, inner));
         let form = build.tape.form([with.b(), with.s(), inner]);
         let bias = |name| model.mlp_bias.then_some(name);
         build.tape.at(names[0], sources::PYTORCH_AUTOGRAD);
         let gated = model.mlp == MlpKind::Gated;
-        let gate = gated.then(|| build.column(("gate weight", bias("gate bias")), (inner, h), form));
-        let up = build.column(("up weight", bias("up bias")), (inner, h), form);
+        let gate = gated.then(|| build.column(Part::FeedForward, ("gate weight", bias("gate bias")), (inner, h), form));
+        let up = build.column(Part::FeedForward, ("up weight", bias("up bias")), (inner, h), form);
         build.tape.at(names[1], sources::PYTORCH_AUTOGRAD);
-        let down = build.row(("down weight", bias("down bias")), (h, inner), build.shapes.hidden);
+        let down = build.row(Part::FeedForward, ("down weight", bias("down bias")), (h, inner), build.shapes.hidden);
         Self { gate, up, down, act: model.hidden_act, fused: build.fused(), names }
     }
 

@@ -19,11 +19,13 @@ mod norm;
 mod rotation;
 
 use super::builder::Lowering;
+use super::division::Division;
 use super::tape::{Form, Param, Tape, Var};
 use super::tensor::Dim;
 use crate::config::{Family, Kernels, ModelConfig};
 use crate::units::{DType, to_f64};
 
+pub(crate) use super::division::Part;
 pub(crate) use ends::{Embedded, Ends, Tables};
 
 /// One transformer block: declared with its parameters, run on hidden states.
@@ -45,14 +47,9 @@ pub(crate) fn block(build: &Build<'_>, layer: u64) -> Box<dyn Block> {
         Family::GptNeox => Box::new(neox::Neox::new(build)),
         Family::Gemma2 | Family::Gemma3 | Family::Olmo2 => Box::new(gemma::Sandwich::new(build)),
         Family::Falcon => Box::new(falcon::Falcon::new(build)),
-        Family::Opt
-        | Family::Phi
-        | Family::Phi3
-        | Family::Stablelm
-        | Family::Cohere
-        | Family::Granite
-        | Family::Glm4
-        | Family::Generic => Box::new(dense::Dense::new(build)),
+        Family::Opt | Family::Phi | Family::Phi3 | Family::Stablelm | Family::Cohere | Family::Granite | Family::Glm4 => {
+            Box::new(dense::Dense::new(build))
+        }
         // One arm for each family whose block is not llama's.
         _ => Box::new(decoder::Decoder::new(build, layer)),
     }
@@ -107,10 +104,9 @@ impl<'a> Build<'a> {
     /// Prepares a tape for a model.
     pub fn new(tape: &'a Tape, with: &'a Lowering<'a>) -> Self {
         let (b, s) = (with.b(), with.s());
-        let local = |dim: Dim| with.local(dim);
-        let (heads, kv, d) = (local(with.heads()), local(with.kv_heads()), with.head_dim());
+        let (heads, kv, d) = (with.own_heads(), with.own_kv_heads(), with.head_dim());
         let parts = splits_tokens(with);
-        let tokens = if parts { local(s) } else { s };
+        let tokens = if parts { with.local(s) } else { s };
         let shapes = Shapes {
             hidden: tape.form([b, tokens, with.h()]),
             all_tokens: parts.then(|| tape.form([b, s, with.h()])),
@@ -120,7 +116,7 @@ impl<'a> Build<'a> {
             keys: tape.form([b, kv, s, d]),
             statistics: tape.form([b, heads, s]),
             scores: tape.form([b, heads, s, Dim("context_length", with.context_length)]),
-            inner: tape.form([b, s, local(with.ffn())]),
+            inner: tape.form([b, s, with.share(Part::FeedForward, with.ffn())]),
             logits: tape.form([b, s, with.vocab_part()]),
             scalar: tape.form([Dim("scalar", 1)]),
         };
@@ -152,45 +148,64 @@ impl<'a> Build<'a> {
         self.parameter(name, [width])
     }
 
-    /// A linear layer from `input` to `output` columns; its results have shape `form`.
-    pub fn linear(&self, names: (&'static str, Option<&'static str>), (output, input): (Dim, Dim), form: Form) -> Linear {
-        self.split_linear(names, (output, input), form, Split::None)
+    /// A linear layer from `input` to `output` columns, which every tensor-parallel rank has; its results have shape `form`.
+    pub fn linear(&self, names: (&'static str, Option<&'static str>), dims: (Dim, Dim), form: Form) -> Linear {
+        self.split_linear(names, dims, (form, None), Split::None)
     }
 
-    /// A linear layer split by output columns over tensor-parallel ranks.
-    pub fn column(&self, names: (&'static str, Option<&'static str>), dims: (Dim, Dim), form: Form) -> Linear {
-        self.split_linear(names, dims, form, Split::Column)
+    /// A linear layer of that part split by output columns over tensor-parallel ranks, of which it computes `output`.
+    pub fn column(
+        &self,
+        part: Part,
+        names: (&'static str, Option<&'static str>),
+        (output, input): (Dim, Dim),
+        form: Form,
+    ) -> Linear {
+        match self.with.division(part) {
+            Division::Whole => self.linear(names, (output, input), form),
+            Division::Divided => self.split_linear(names, (output, input), (form, None), Split::Column),
+            Division::Gathered => {
+                let own = self.with.local(output);
+                let part = self.tape.form([self.with.b(), self.with.s(), own]);
+                self.split_linear(names, (own, input), (form, Some(part)), Split::Column)
+            }
+        }
     }
 
-    /// A linear layer split by input columns.
-    pub fn row(&self, names: (&'static str, Option<&'static str>), dims: (Dim, Dim), form: Form) -> Linear {
-        self.split_linear(names, dims, form, Split::Row)
+    /// A linear layer of that part split by input columns, of which it is given `input`.
+    pub fn row(
+        &self,
+        part: Part,
+        names: (&'static str, Option<&'static str>),
+        (output, input): (Dim, Dim),
+        form: Form,
+    ) -> Linear {
+        match self.with.division(part) {
+            Division::Whole => self.linear(names, (output, input), form),
+            Division::Divided => self.split_linear(names, (output, input), (form, None), Split::Row),
+            Division::Gathered => {
+                let own = self.with.local(input);
+                let part = self.tape.form([self.with.b(), self.with.s(), own]);
+                self.split_linear(names, (output, own), (form, Some(part)), Split::Row)
+            }
+        }
     }
 
-    /// A linear layer of which every tensor-parallel rank has a part.
+    /// A linear layer of which every tensor-parallel rank has a part; `part`: its results or its input, where these are whole.
     fn split_linear(
         &self,
         names: (&'static str, Option<&'static str>),
         (output, input): (Dim, Dim),
-        form: Form,
+        (form, part): (Form, Option<Form>),
         split: Split,
     ) -> Linear {
         let weight = self.parameter(names.0, [output, input]);
         let bias = names.1.map(|name| self.vector(name, output));
-        let ranks = self.with.tensor_model_parallel_size;
-        let split = if ranks > 1 { split } else { Split::None };
-        let all = if split == Split::None { 1 } else { ranks };
+        let all = if split == Split::None { 1 } else { self.with.tensor_model_parallel_size };
         let tokens = to_f64(self.with.seq_length) * to_f64(self.with.micro_batch_size) * to_f64(all);
         let flops = 2.0 * tokens * to_f64(output.1) * to_f64(input.1);
-        Linear {
-            weight,
-            bias,
-            form,
-            conv1d: self.model().family == Family::Gpt2,
-            split,
-            all_tokens: self.shapes.all_tokens,
-            flops,
-        }
+        let conv1d = self.model().family == Family::Gpt2;
+        Linear { weight, bias, form, conv1d, split, part, all_tokens: self.shapes.all_tokens, flops }
     }
 }
 
@@ -213,6 +228,8 @@ pub(crate) struct Linear {
     form: Form,
     conv1d: bool,
     split: Split,
+    /// This rank's part of the output columns, which are then gathered, or of the input columns, which all ranks have.
+    part: Option<Form>,
     /// The shape of all tokens' hidden states, where ranks have parts of them.
     all_tokens: Option<Form>,
     flops: f64,
@@ -221,23 +238,25 @@ pub(crate) struct Linear {
 impl Linear {
     /// `x · Wᵀ (+ bias)`.
     pub fn run<'t>(&self, x: &Var<'t>) -> Var<'t> {
-        let x = match (self.split, self.all_tokens) {
-            (Split::Column, None) => x.clone().summed_in_backward(),
-            (Split::Column, Some(_)) => {
+        let x = match (self.split, self.all_tokens, self.part) {
+            (Split::Column, None, _) => x.clone().summed_in_backward(),
+            (Split::Column, Some(_), _) => {
                 x.tape().gathering(self.all_tokens);
                 x.clone()
             }
+            (Split::Row, _, Some(part)) => x.clone().exchanged(part),
             _ => x.clone(),
         };
-        let parts = self.all_tokens.filter(|_| self.split == Split::Row);
-        let form = parts.unwrap_or(self.form);
+        let tokens = self.all_tokens.filter(|_| self.split == Split::Row);
+        let columns = self.part.filter(|_| self.split == Split::Column);
+        let form = tokens.or(columns).unwrap_or(self.form);
         let output = match self.bias {
             Some(bias) if self.conv1d => x.conv1d(self.weight, bias, form, self.flops),
             bias => x.linear(self.weight, bias, form, self.flops),
         };
-        match (self.split, parts) {
-            (Split::Row, Some(_)) => output.exchanged(self.form),
-            (Split::Row, None) => output.summed_over_ranks(),
+        match (self.split, tokens, columns) {
+            (_, _, Some(_)) | (Split::Row, Some(_), _) => output.exchanged(self.form),
+            (Split::Row, None, _) => output.summed_over_ranks(),
             _ => output,
         }
     }

@@ -3,8 +3,9 @@
 //! side by side in one grouped product.
 
 use super::mlp::activation;
-use super::{Build, FP32, Linear};
-use crate::config::{Family, HiddenAct, Moe};
+use super::{Build, FP32, Linear, Part};
+use crate::config::{Family, HiddenAct, MlpKind, Moe};
+use crate::ops::division::Division;
 use crate::ops::tape::{Form, Param, SCALE, SIGMOID, SOFTMAX, Tape, Var};
 use crate::ops::tensor::Dim;
 use crate::sources;
@@ -72,10 +73,14 @@ pub(super) struct Experts {
     act: HiddenAct,
     /// gpt-oss: gate and up alternate and are kept within limits.
     limited: bool,
+    /// A gate beside up.
+    gates: bool,
+    /// Every tensor-parallel rank has a part of each expert.
+    divided: bool,
     /// `[b, s, top_k]` and `[num_experts]`.
     chosen: Form,
     counts: Form,
-    /// Rows of `2 f`, `f` and `h` columns for every token and chosen expert; rows of `h` columns for every token.
+    /// Rows of `2 f` (`f` without a gate), `f` and `h` columns for every token and chosen expert; rows of `h` columns for every token.
     joint: Form,
     inner: Form,
     rows: Form,
@@ -87,9 +92,11 @@ impl Experts {
     /// Declares gate and up together, then down, each followed by its biases.
     pub fn new(build: &Build<'_>, moe: &Moe) -> Self {
         let (with, tape, limited) = (build.with, build.tape, build.model().family == Family::GptOss);
-        let (experts, h, inner) =
+        let (experts, h, whole) =
             (Dim("num_experts", moe.num_experts), with.h(), Dim("moe_intermediate_size", moe.moe_intermediate_size));
-        let joint = Dim("gate and up", inner.1.saturating_mul(2));
+        let inner = with.share(Part::Experts, whole);
+        let gates = build.model().mlp == MlpKind::Gated;
+        let joint = Dim("gate and up", inner.1.saturating_mul(if gates { 2 } else { 1 }));
         let rows = |columns| tape.form([with.b(), with.s(), top_k(moe), columns]);
         tape.at("Experts up", sources::PYTORCH_AUTOGRAD);
         let bias = |name, columns| moe.bias.then(|| build.parameter(name, [experts, columns]));
@@ -102,13 +109,15 @@ impl Experts {
             down,
             act: build.model().hidden_act,
             limited,
+            gates,
             chosen: tape.form([with.b(), with.s(), top_k(moe)]),
             counts: tape.form([experts]),
             joint: rows(joint),
             inner: rows(inner),
             rows: rows(h),
             hidden: build.shapes.hidden,
-            flops: 2.0 * passes * to_f64(h.1) * to_f64(inner.1),
+            flops: 2.0 * passes * to_f64(h.1) * to_f64(whole.1),
+            divided: with.division(Part::Experts) == Division::Divided,
         }
     }
 
@@ -117,18 +126,25 @@ impl Experts {
         tape.at("Experts up", sources::PYTORCH_AUTOGRAD);
         let whole = |name| tape.constant(name, self.chosen, DType::Int64);
         let (sorted, order) = (whole("experts in order"), whole("places in order"));
-        let selected = x.clone().gather(&whole("tokens in order"), self.rows).named("tokens by expert");
+        let input = if self.divided { x.clone().summed_in_backward() } else { x.clone() };
+        let selected = input.gather(&whole("tokens in order"), self.rows).named("tokens by expert");
         let weights = weights.clone().gather(&order, self.chosen).named("weights by expert");
         let _wide = tape.constant("experts in order, fp32", self.chosen, FP32);
         let (_counts, offsets) =
             (tape.constant("tokens of each expert", self.counts, FP32), tape.constant("offsets", self.counts, FP32));
         let biases = |bias: Option<Param>, form| bias.map(|bias| tape.read(bias).gather(&sorted, form).named("biases by token"));
         let mut bias = biases(self.up.1, self.joint);
-        let mut output = selected.clone().grouped(self.up.0, &offsets, self.joint, 2.0 * self.flops).named("gate and up output");
+        let matrices = if self.gates { 2.0 } else { 1.0 };
+        let mut output =
+            selected.clone().grouped(self.up.0, &offsets, self.joint, matrices * self.flops).named("gate and up output");
         if let Some(bias) = &bias {
             output = output.add_in_place(bias);
         }
-        output = if self.limited { self.limited(&output) } else { self.gated(&output) };
+        output = match (self.limited, self.gates) {
+            (true, _) => self.limited(&output),
+            (false, true) => self.gated(&output),
+            (false, false) => activation(self.act, &output).named("down input"),
+        };
         tape.at("Experts down", sources::PYTORCH_AUTOGRAD);
         let next = biases(self.down.1, self.rows);
         drop(std::mem::replace(&mut bias, next));
@@ -141,7 +157,8 @@ impl Experts {
         drop(whole("numbers"));
         weighted = weighted.gather(&places, self.rows).named("weighted outputs by token");
         let sum = weighted.clone().sum_of_rows(self.hidden).named("experts' sum");
-        sum.clone().cast(x.dtype())
+        let sum = if self.divided { sum.clone().summed_over_ranks() } else { sum.clone() };
+        sum.cast(x.dtype())
     }
 
     /// `_default_apply_gate`.

@@ -3,7 +3,7 @@
 use super::attention::{Core, rotated};
 use super::mlp::Mlp;
 use super::norm::Norm;
-use super::{Block, Build, Linear, Tables, half};
+use super::{Block, Build, Linear, Part, Tables, half};
 use crate::ops::tape::{Form, Tape, Var};
 use crate::ops::tensor::Dim;
 use crate::sources;
@@ -41,15 +41,16 @@ impl Neox {
         };
         let norms = [norm("Input norm"), norm("Post-attention norm")];
         tape.at("Query, key and value projection", sources::PYTORCH_AUTOGRAD);
-        let (heads, d) = (with.local(with.heads()), with.head_dim().1);
+        let (heads, d) = (with.own_heads(), with.head_dim().1);
         let width = heads.1.saturating_mul(d);
         let joint = Dim("q+k+v width", width.saturating_mul(3));
         let bias = |name| model.attention_bias.then_some(name);
         let form = tape.form([with.b(), with.s(), joint]);
-        let projection = build.column(("query, key and value weight", bias("query, key and value bias")), (joint, h), form);
+        let projection =
+            build.column(Part::Attention, ("query, key and value weight", bias("query, key and value bias")), (joint, h), form);
         tape.at("Output projection", sources::PYTORCH_AUTOGRAD);
         let part = Dim("num_attention_heads", width);
-        let output = build.row(("output weight", bias("output bias")), (h, part), build.shapes.hidden);
+        let output = build.row(Part::Attention, ("output weight", bias("output bias")), (h, part), build.shapes.hidden);
         let mlp = Mlp::new(build);
         let rotated = model.rotary_dim.unwrap_or(d);
         let triple = Dim("head_dim of q+k+v", d.saturating_mul(3));

@@ -1,7 +1,7 @@
 //! Rotary positions as families other than llama write them (transformers 5.23, each `apply_rotary_pos_emb`).
 
 use super::attention::rotated;
-use super::{Build, FP32, Tables, half};
+use super::{Build, FP32, Part, Tables, half};
 use crate::config::Family;
 use crate::ops::tape::{Form, Var};
 use crate::ops::tensor::Dim;
@@ -49,7 +49,7 @@ impl Rotation {
         };
         let forms = [with.heads(), with.kv_heads()].map(|heads| {
             let parts = [Dim("rotated width", turned), half(turned), Dim("unrotated width", d.saturating_sub(turned))];
-            parts.map(|part| tape.form([with.b(), with.local(heads), with.s(), part]))
+            parts.map(|part| tape.form([with.b(), with.share(Part::Attention, heads), with.s(), part]))
         });
         Self { style, forms, table: tape.form([with.s(), Dim("rotated width", turned)]) }
     }

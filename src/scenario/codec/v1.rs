@@ -6,7 +6,7 @@
 use super::FieldId;
 
 /// Key, field and default of every input; `None`: the model's or the accelerator's own value.
-pub(super) const TABLE: [(&str, FieldId, Option<&str>); 106] = [
+pub(super) const TABLE: [(&str, FieldId, Option<&str>); 107] = [
     ("do", FieldId::Mode, Some("train")),
     ("name", FieldId::Name, Some(".z")),
     ("u", FieldId::MemoryUnit, Some("gib")),
@@ -48,6 +48,7 @@ pub(super) const TABLE: [(&str, FieldId, Option<&str>); 106] = [
     ("ept", FieldId::ExpertsPerToken, None),
     ("exf", FieldId::ExpertWidth, None),
     ("exs", FieldId::SharedExpertWidth, None),
+    ("exh", FieldId::SharedExpertGate, None),
     ("exl", FieldId::ExpertLayers, None),
     ("exg", FieldId::ExpertGroups, None),
     ("exk", FieldId::ExpertGroupsKept, None),

@@ -94,6 +94,8 @@ pub enum FieldId {
     ExpertWidth,
     /// Inner width of all shared experts together.
     SharedExpertWidth,
+    /// Whether a gate weighs the shared experts.
+    SharedExpertGate,
     /// Layers that have experts.
     ExpertLayers,
     /// Groups of experts.

@@ -288,7 +288,7 @@ const SIZE: u64 = 10_000_000;
 const LENGTH: u64 = 100_000_000;
 
 /// Every input, in the order of the form and of links.
-pub(super) static FIELDS: [Field; 106] = [
+pub(super) static FIELDS: [Field; 107] = [
     Field::choice(FieldId::Mode, "do", "mode", "Mode", MODES)
         .help("Whether the model is trained or served; each needs other memory.")
         .group(Group::Run)
@@ -425,6 +425,9 @@ pub(super) static FIELDS: [Field; 106] = [
     Field::whole(FieldId::SharedExpertWidth, "exs", "shared_expert_intermediate_size", "Width of shared experts", (0, SIZE), 128)
         .optional()
         .help("Inner width of all experts together that every token goes through; 0 for none.")
+        .structure(),
+    Field::flag(FieldId::SharedExpertGate, "exh", "shared_expert_gate", "Gate on shared experts")
+        .help("One number per token that weighs the shared experts' output; few parameters.")
         .structure(),
     Field::new(FieldId::ExpertLayers, "exl", "moe_layers", "Layers with experts", FieldKind::Layers)
         .help("Which layers have experts; the others keep a dense feed-forward layer.")

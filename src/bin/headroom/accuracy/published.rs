@@ -89,6 +89,7 @@ fn experts(row: Fields<'_>) -> Result<Option<Moe>, String> {
         num_experts_per_tok: row.count("/moe/topk")?,
         moe_intermediate_size: width,
         shared_expert_intermediate_size: width * row.count("/moe/shared")?,
+        shared_expert_gate: false,
         layers: if first == 0 { LayerSet::All } else { LayerSet::From(first) },
         n_group: 1,
         topk_group: 1,

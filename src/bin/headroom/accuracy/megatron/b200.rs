@@ -99,6 +99,7 @@ fn named_model(name: &str) -> Result<ModelConfig, String> {
             num_experts_per_tok: chosen,
             moe_intermediate_size: expert,
             shared_expert_intermediate_size: shared,
+            shared_expert_gate: false,
             layers: LayerSet::From(1),
             n_group: 1,
             topk_group: 1,

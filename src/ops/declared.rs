@@ -1,0 +1,67 @@
+//! The parameters of an operation list: those that the modules declare on a tape, so that no parameter is written down twice.
+
+use super::builder::Lowering;
+use super::modules::{Build, Ends, block};
+use super::tape::Tape;
+use super::tensor::{Dim, Kept, Op, Role, Split, Tensor};
+use super::{OpList, Shape};
+use crate::units::Flops;
+
+/// Operations behind the last block, whatever the order in which a family registers their parameters.
+const HEAD: [&str; 3] = ["Final norm", "Pooler", "Output head and loss"];
+
+/// Adds every parameter to the operation of its name; a name that the list does not have becomes an operation of its own.
+pub(super) fn add(with: &Lowering, list: &mut OpList) {
+    let tape = Tape::new();
+    let with = Lowering { tensor_model_parallel_size: 1, sequence_parallel: false, ..*with };
+    let build = Build::new(&tape, &with);
+    let mut ends = Ends::new(&build, true, true);
+    let first = tape.parameters();
+    let of_kind = |experts: bool| (0..with.model.num_hidden_layers).find(|at| with.model.moe_at(*at).is_some() == experts);
+    let declared = |experts: bool| {
+        if let Some(layer) = of_kind(experts) {
+            drop(block(&build, layer));
+        }
+        tape.parameters()
+    };
+    let usual = declared(list.usual_has_experts);
+    let other = if list.other_layers > 0 { declared(!list.usual_has_experts) } else { usual };
+    ends.finish(&build);
+    let state = tape.state();
+    for (parameter, at) in state.parameters.iter().zip(0_u32..) {
+        let Some(storage) = usize::try_from(parameter.storage).ok().and_then(|at| state.storages.get(at)) else { continue };
+        let (name, source) = state.op_name(storage.op);
+        let shape = state.shape(parameter.form);
+        let ops = match at {
+            _ if HEAD.contains(&name) => &mut list.head,
+            at if at < first || at >= other => &mut list.embedding,
+            at if at < usual => &mut list.block,
+            _ => &mut list.other,
+        };
+        let split = split(&shape, &with);
+        let tensor =
+            Tensor { name: storage.name, role: Role::Parameter, shape, dtype: with.parameter, split, kept: Kept::Always };
+        match ops.iter_mut().find(|op| op.name == name) {
+            Some(op) => op.tensors.push(tensor),
+            None => ops.push(Op { name, tensors: vec![tensor], forward: Flops(0.0), attention_core: false, source }),
+        }
+    }
+}
+
+/// How tensor-parallel ranks share a parameter: by its heads, its feed-forward columns or its tokens' rows, if it has any.
+fn split(shape: &Shape, with: &Lowering) -> Split {
+    let (heads, kv_heads) = (with.heads().1, with.kv_heads().1);
+    let of = |dim: &Dim| match dim.0 {
+        "num_attention_heads" | "columns of all heads" => Some(Split::Heads(heads)),
+        "num_key_value_heads" => Some(Split::Heads(kv_heads)),
+        "q+k+v width" => Some(Split::Joint { heads, kv_heads }),
+        "intermediate_size"
+        | "gate and up width"
+        | "moe_intermediate_size"
+        | "gate and up"
+        | "shared_expert_intermediate_size"
+        | "vocab_size" => Some(Split::Tensor),
+        _ => None,
+    };
+    shape.dims().find_map(of).unwrap_or(Split::Replicated)
+}

@@ -1,0 +1,63 @@
+//! What tensor-parallel ranks share, by the software that splits it.
+//!
+//! Hugging Face modules follow their family's plan (transformers 5.23, `base_model_tp_plan`): most split attention by heads and the
+//! feed-forward layer and experts by columns; where a plan gathers a product's output (`colwise_gather_output`), ranks hold parts of
+//! the weights and all of what they multiply to; what no plan names stays whole. Fused kernels are split as Megatron-Core does.
+
+use super::builder::Lowering;
+use super::tensor::Dim;
+use crate::config::{Family, Kernels};
+
+/// Parts of a block that ranks may share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// By heads.
+    Attention,
+    /// By columns.
+    FeedForward,
+    /// Each expert by columns.
+    Experts,
+}
+
+/// How a part is shared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Division {
+    /// Every rank has all of it.
+    Whole,
+    /// Weights, and what they multiply to.
+    Divided,
+    /// Weights; what they multiply to is gathered.
+    Gathered,
+}
+
+impl Lowering<'_> {
+    /// How that part is shared.
+    pub(super) fn division(&self, part: Part) -> Division {
+        let family = self.model.family;
+        if self.tensor_model_parallel_size <= 1 {
+            return Division::Whole;
+        }
+        match (self.kernels, part, family) {
+            (Kernels::Eager, ..) if !family.has_tensor_plan() => Division::Whole,
+            (Kernels::Eager, Part::Attention, Family::DeepseekV3) => Division::Whole,
+            (Kernels::Eager, Part::Attention, Family::Phi3 | Family::Olmo2)
+            | (Kernels::Eager, Part::FeedForward, Family::Phi3 | Family::Glm4) => Division::Gathered,
+            _ => Division::Divided,
+        }
+    }
+
+    /// One rank's part of what is computed there.
+    pub(super) fn share(&self, part: Part, dim: Dim) -> Dim {
+        if self.division(part) == Division::Divided { self.local(dim) } else { dim }
+    }
+
+    /// Query heads of one rank.
+    pub(super) fn own_heads(&self) -> Dim {
+        self.share(Part::Attention, self.heads())
+    }
+
+    /// Key/value heads of one rank.
+    pub(super) fn own_kv_heads(&self) -> Dim {
+        self.share(Part::Attention, self.kv_heads())
+    }
+}
