@@ -4,7 +4,7 @@ use std::num::NonZeroU64;
 
 use crate::config::{Job, ParallelLayout};
 use crate::estimator::{MemoryKind, at_lengths, blockers, memory_by_kind};
-use crate::units::{Bytes, ceil_u64, to_f64, two_to};
+use crate::units::{Bytes, ceil_u64, to_f64};
 
 /// What runs along the horizontal axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,7 +85,7 @@ fn spaced(first: u64, last: u64, count: usize, logarithmic: bool) -> Vec<u64> {
     let (low, high) = (to_f64(first), to_f64(last));
     let mut values: Vec<u64> = (0..count.max(2))
         .map(|step| to_f64(u64::try_from(step).unwrap_or(0)) / steps)
-        .map(|share| if logarithmic { low * (high / low).powf(share) } else { low + (high - low) * share })
+        .map(|share| if logarithmic { low * ((high / low).ln() * share).exp() } else { low + (high - low) * share })
         .map(round_in_binary)
         .collect();
     values.dedup();
@@ -94,7 +94,8 @@ fn spaced(first: u64, last: u64, count: usize, logarithmic: bool) -> Vec<u64> {
 
 /// The nearest number with few binary digits, so that a value taken over from the curve reads well: 10 752, not 10 775.
 fn round_in_binary(value: f64) -> u64 {
-    let step = two_to((value.max(1.0).log2().floor() - 5.0).max(0.0));
+    let digits = ceil_u64(value).max(1).ilog2();
+    let step = to_f64(1 << digits.saturating_sub(5));
     ceil_u64((value / step).round() * step)
 }
 
