@@ -15,7 +15,7 @@
   // Scripts of browser extensions fail on pages too: that is none of our business.
   const ours = (event) => event.target instanceof HTMLScriptElement || (event.filename ?? "").startsWith(new URL(".", location.href).href);
   let started = false;
-  addEventListener("TrunkApplicationStarted", () => {
+  addEventListener("HeadroomStarted", () => {
     started = true;
   });
   // Capturing, because the event of a file that does not arrive does not bubble.

@@ -1,5 +1,7 @@
 //! Where a number falls on an axis, and which numbers are written beside it.
 
+use crate::units::two_to;
+
 /// How x values are spread over the width.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum XScale {
@@ -25,7 +27,7 @@ impl XScale {
     pub(super) fn roll(self, u: f64) -> f64 {
         match self {
             Self::Linear => u,
-            Self::Log2 => u.exp2(),
+            Self::Log2 => two_to(u),
         }
     }
 }
@@ -94,7 +96,7 @@ pub(super) fn x_ticks(scale: XScale, style: TickStyle, (low, high): (f64, f64), 
     let span = high - low;
     let step = match (scale, style) {
         (XScale::Log2, _) => (span / most).ceil().max(1.0),
-        (XScale::Linear, TickStyle::Tokens) => (span / most).max(1.0).log2().ceil().exp2(),
+        (XScale::Linear, TickStyle::Tokens) => two_to((span / most).max(1.0).log2().ceil()),
         (XScale::Linear, TickStyle::Plain) => round_step(span, most).max(1.0),
     };
     multiples(low, high, step).into_iter().map(|u| scale.roll(u)).collect()

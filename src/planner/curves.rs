@@ -4,7 +4,7 @@ use std::num::NonZeroU64;
 
 use crate::config::{Job, ParallelLayout};
 use crate::estimator::{MemoryKind, at_lengths, blockers, memory_by_kind};
-use crate::units::{Bytes, ceil_u64, to_f64};
+use crate::units::{Bytes, ceil_u64, to_f64, two_to};
 
 /// What runs along the horizontal axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,7 +94,7 @@ fn spaced(first: u64, last: u64, count: usize, logarithmic: bool) -> Vec<u64> {
 
 /// The nearest number with few binary digits, so that a value taken over from the curve reads well: 10 752, not 10 775.
 fn round_in_binary(value: f64) -> u64 {
-    let step = (value.max(1.0).log2().floor() - 5.0).max(0.0).exp2();
+    let step = two_to((value.max(1.0).log2().floor() - 5.0).max(0.0));
     ceil_u64((value / step).round() * step)
 }
 

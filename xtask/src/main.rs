@@ -1,4 +1,5 @@
-//! The project's commands: `cargo xtask serve`, `cargo xtask build`, `cargo xtask test` and `cargo xtask accuracy`.
+//! The project's commands: `cargo xtask serve`, `cargo xtask build`, `cargo xtask test` `cargo xtask accuracy` and
+//! `cargo xtask later`.
 //!
 //! Each brings the tools it needs, says what it does while it does it, and stops at the first thing that fails.
 
@@ -6,9 +7,11 @@ mod accuracy;
 mod browser;
 mod checks;
 mod page;
+mod program;
 mod serve;
 mod shell;
 mod sizes;
+mod split;
 mod tools;
 
 use std::process::ExitCode;
@@ -20,6 +23,7 @@ cargo xtask serve [--port N]   build the page and serve it on 127.0.0.1
 cargo xtask build              build the page into dist/ and check its size
 cargo xtask accuracy FILE...   compare the estimates with files of measured rows (--json, --rows, --markdown)
 cargo xtask accuracy --write   the same over tests/data, written into README.md and the page's table
+cargo xtask later              find anew which part of the program a first visit does not run (xtask/later.txt)
 cargo xtask test               run every check: format, lints, tests, browser tests
 
 What is missing (wasm target, trunk, wasm-bindgen, npm packages, a browser for the tests) is installed first;
@@ -51,6 +55,7 @@ fn dispatch(arguments: &[&str]) -> Outcome {
         ["build"] => page::build(&tools::for_the_page()?),
         ["accuracy", "--write"] => accuracy::write(),
         ["accuracy", arguments @ ..] => accuracy::run(arguments),
+        ["later"] => page::find_later(&tools::for_the_page()?, &browser::Browser::bring()?),
         ["test"] => checks::run_all(),
         other => Err(format!("there is no command `{}`. There are:\n\n{HELP}", other.join(" "))),
     }

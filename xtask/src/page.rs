@@ -1,29 +1,66 @@
 //! Building the page into `dist/`.
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
 
-use crate::shell::{Outcome, program, root, run, say};
-use crate::sizes;
+use crate::browser::Browser;
+use crate::program::{self, Linked};
+use crate::shell::{self, Outcome, root, run, say};
+use crate::{sizes, split};
 
 /// Builds the release page with the tools on `path`, and checks its size.
 ///
 /// # Errors
 /// When the build fails or the page is larger than its budget.
 pub fn build(path: &OsStr) -> Outcome {
+    let dist = whole(path)?;
+    let linked = Linked::find(&dist)?;
+    say("Splitting the program: what a first visit runs, and the rest");
+    let later = fs::read_to_string(root().join(LATER)).map_err(|error| format!("{LATER} cannot be read: {error}."))?;
+    let (first, rest) = split::in_two(&linked.program, &later)?;
+    let (first, rest) = (program::optimized(path, &first)?, program::optimized(path, &rest)?);
+    linked.put(&dist, &first, Some(&rest), |script| script)?;
+    sizes::check(&dist)
+}
+
+/// Finds anew which functions a first visit runs: builds the page with a program that counts, opens it in a browser, changes the plain
+/// inputs, and writes down what did not run.
+///
+/// # Errors
+/// When the build or the visit fails.
+pub fn find_later(path: &OsStr, browser: &Browser) -> Outcome {
+    let dist = whole(path)?;
+    let linked = Linked::find(&dist)?;
+    linked
+        .put(&dist, &split::counting(&linked.program)?, None, |script| script.replace(program::PARTS, program::COUNTING_PARTS))?;
+    say("Visiting the page to see which functions run");
+    let ran = first_visit(browser)?;
+    let later = split::what_did_not_run(&linked.program, &ran)?;
+    fs::write(root().join(LATER), later).map_err(|error| format!("{LATER} cannot be written: {error}."))?;
+    fs::remove_dir_all(&dist).map_err(|error| format!("dist/ cannot be removed: {error}."))?;
+    say(&format!("{LATER} is written; build the page again."));
+    Ok(())
+}
+
+/// What a first visit does not run, one function per line.
+const LATER: &str = "xtask/later.txt";
+
+/// Builds the page with its program in one part.
+fn whole(path: &OsStr) -> Outcome<PathBuf> {
     say("Fetching the locked crates");
-    run(&mut program("cargo", &["fetch", "--locked", "--quiet", "--target", "wasm32-unknown-unknown"]))?;
+    run(&mut shell::program("cargo", &["fetch", "--locked", "--quiet", "--target", "wasm32-unknown-unknown"]))?;
     say("Building the page into dist/ (release; the first time takes some minutes)");
     // Trunk wants `true` or `false` in NO_COLOR, where the convention is any value.
     // Its backtraces hold no names and bury the compiler's message.
-    let mut trunk = program("trunk", &["build", "--release"]);
+    let mut trunk = shell::program("trunk", &["build", "--release"]);
     run(trunk.env("PATH", path).env_remove("NO_COLOR").env("RUST_BACKTRACE", "0"))?;
     let dist = root().join("dist");
-    move_scripts_to_files(&dist)?;
     name_the_worker(&dist)?;
-    sizes::check(&dist)
+    Ok(dist)
 }
 
 /// The second program as Trunk names it.
@@ -34,8 +71,8 @@ const WORKER: &str = "headroom-more";
 fn name_the_worker(dist: &Path) -> Outcome {
     let read = |name: &str| fs::read(dist.join(name)).map_err(|error| format!("dist/{name} cannot be read: {error}."));
     let (old_script, old_program) = (format!("{WORKER}.js"), format!("{WORKER}_bg.wasm"));
-    let program = read(&old_program)?;
-    let program_name = format!("{WORKER}-{:016x}_bg.wasm", hash_of(&program));
+    let worker = read(&old_program)?;
+    let program_name = format!("{WORKER}-{:016x}_bg.wasm", hash_of(&worker));
     let script = String::from_utf8_lossy(&read(&old_script)?).into_owned() + &worker_start(&program_name);
     let script_name = format!("{WORKER}-{:016x}.js", hash_of(&script));
     let html =
@@ -45,7 +82,7 @@ fn name_the_worker(dist: &Path) -> Outcome {
     }
     let written = fs::write(dist.join("index.html"), html)
         .and_then(|()| fs::write(dist.join(&script_name), script))
-        .and_then(|()| fs::write(dist.join(&program_name), program))
+        .and_then(|()| fs::write(dist.join(&program_name), worker))
         .and_then(|()| fs::remove_file(dist.join(old_script)))
         .and_then(|()| fs::remove_file(dist.join(old_program)));
     written.map_err(|error| format!("dist/ cannot be written: {error}."))
@@ -56,70 +93,20 @@ fn worker_start(program: &str) -> String {
     format!("\nwasm_bindgen({{ module_or_path: \"./{program}\" }}).catch((error) => postMessage(`failed: ${{error}}`));\n")
 }
 
-/// Moves inline scripts into files of their own, Trunk's start script among them: the page's content security policy allows
-/// scripts from its own address only.
-fn move_scripts_to_files(dist: &Path) -> Outcome {
-    let index = dist.join("index.html");
-    let html = fs::read_to_string(&index).map_err(|error| format!("dist/index.html cannot be read: {error}."))?;
-    let (html, scripts) = without_inline_scripts(&without_preloads(&html));
-    for (name, script) in scripts {
-        fs::write(dist.join(&name), script).map_err(|error| format!("dist/{name} cannot be written: {error}."))?;
+/// Opens the counting page in a browser and returns which functions ran, by their place among the program's own.
+fn first_visit(browser: &Browser) -> Outcome<BTreeSet<u32>> {
+    let mut node = shell::program("node", &["first-visit.mjs"]);
+    node.current_dir(root().join("tests/e2e")).env("CHROME_PATH", &browser.chrome).stderr(Stdio::inherit());
+    let output = node.output().map_err(|error| format!("node could not be started: {error}."))?;
+    let ran: BTreeSet<u32> = String::from_utf8_lossy(&output.stdout).lines().filter_map(|line| line.parse().ok()).collect();
+    if !output.status.success() || ran.is_empty() {
+        return Err("tests/e2e/first-visit.mjs did not see a function run.".to_owned());
     }
-    fs::write(index, html).map_err(|error| format!("dist/index.html cannot be written: {error}."))
+    Ok(ran)
 }
 
-/// The page with each inline script replaced by a reference, and the scripts as (file name, text).
-fn without_inline_scripts(html: &str) -> (String, Vec<(String, String)>) {
-    let mut page = String::with_capacity(html.len());
-    let mut scripts = Vec::new();
-    let mut rest = html;
-    while let Some((before, tag)) = rest.split_once("<script") {
-        let Some((attributes, (script, after))) =
-            tag.split_once('>').and_then(|(attributes, tail)| Some((attributes, tail.split_once("</script>")?)))
-        else {
-            break;
-        };
-        page.push_str(before);
-        if script.trim().is_empty() || attributes.contains("json") {
-            page.extend(["<script", attributes, ">", script, "</script>"]);
-        } else {
-            let script = after_first_picture(script.trim());
-            let name = format!("start-{:016x}.js", hash_of(script.as_str()));
-            page.extend(["<script", attributes, " src=\"./", &name, "\"></script>"]);
-            scripts.push((name, script));
-        }
-        rest = after;
-    }
-    page.push_str(rest);
-    (page, scripts)
-}
-
-/// The start of Trunk's script, which loads the program at once.
-const IMPORT: &str = "import init, * as bindings from ";
-
-/// Waits for the first picture before the program is loaded: the answer stands in the HTML, so the program comes second and does
-/// not compete with it. A page in the background paints nothing; it starts after a second.
-const WAIT: &str = "await Promise.race([
-  new Promise((painted) => requestAnimationFrame(() => setTimeout(painted))),
-  new Promise((late) => setTimeout(late, 1000)),
-]);
-const { default: init, ...bindings } = await import(";
-
-/// Trunk's start script, made to wait; any other script as it is.
-fn after_first_picture(script: &str) -> String {
-    match script.strip_prefix(IMPORT).and_then(|rest| rest.split_once(';')) {
-        Some((file, rest)) => format!("{WAIT}{file});{rest}"),
-        None => script.to_owned(),
-    }
-}
-
-/// The page without the hints that make the browser load the program before it paints.
-fn without_preloads(html: &str) -> String {
-    let hint = |line: &&str| line.contains("rel=\"modulepreload\"") || line.contains("rel=\"preload\"");
-    html.split_inclusive('>').filter(|tag| !hint(tag)).collect()
-}
-
-fn hash_of(content: &(impl Hash + ?Sized)) -> u64 {
+/// A number that differs where the content does.
+pub fn hash_of(content: &(impl Hash + ?Sized)) -> u64 {
     let mut hasher = DefaultHasher::new();
     content.hash(&mut hasher);
     hasher.finish()
@@ -129,42 +116,7 @@ fn hash_of(content: &(impl Hash + ?Sized)) -> u64 {
 mod tests {
     use std::fs;
 
-    use super::{after_first_picture, name_the_worker, without_inline_scripts, without_preloads};
-
-    #[test]
-    fn the_program_waits_for_the_first_picture() {
-        let script = after_first_picture("import init, * as bindings from './page.js';\nconst wasm = await init();");
-        assert!(script.starts_with("await Promise.race(["), "{script}");
-        assert!(
-            script.ends_with("const { default: init, ...bindings } = await import('./page.js');\nconst wasm = await init();")
-        );
-        assert_eq!(after_first_picture("other()"), "other()");
-    }
-
-    #[test]
-    fn hints_to_load_early_are_dropped() {
-        let html = "<head><link rel=\"modulepreload\" href=\"./a.js\"><link rel=\"stylesheet\" href=\"./a.css\">\n<link rel=\"preload\" href=\"./a.wasm\"></head>";
-        assert_eq!(without_preloads(html), "<head><link rel=\"stylesheet\" href=\"./a.css\"></head>");
-    }
-
-    #[test]
-    fn inline_scripts_become_files() {
-        let html = "<head><script src=\"./a.js\"></script></head><script type=\"module\">\nstart()</script><p>end";
-        let (page, scripts) = without_inline_scripts(html);
-        let [(name, text)] = scripts.as_slice() else { panic!("one script expected, found {scripts:?}") };
-        assert_eq!(text, "start()");
-        assert_eq!(
-            page,
-            format!("<head><script src=\"./a.js\"></script></head><script type=\"module\" src=\"./{name}\"></script><p>end")
-        );
-    }
-
-    #[test]
-    fn data_and_pages_without_scripts_stay_as_they_are() {
-        for html in ["<p>none", "<script type=\"application/ld+json\">{}</script>", "<script>never closed"] {
-            assert_eq!(without_inline_scripts(html), (html.to_owned(), vec![]));
-        }
-    }
+    use super::name_the_worker;
 
     #[test]
     fn the_worker_is_named_after_its_content_and_starts_itself() {

@@ -9,15 +9,10 @@ use flate2::write::GzEncoder;
 
 use crate::shell::{Outcome, say};
 
-/// The goal: most bytes of WebAssembly after gzip (1 kB = 1000 bytes). Not met yet; see README, "What it does not do yet".
+/// Most bytes of WebAssembly that a first visit loads, after gzip (1 kB = 1000 bytes).
 const WASM_BAR: usize = 250_000;
-/// The goal: most bytes of everything that the page requests when it opens, after gzip. Not met yet.
+/// Most bytes of everything that the page requests when it opens, after gzip.
 const FIRST_LOAD_BAR: usize = 320_000;
-/// Where the build fails until the goal is met: just above what is reached. 263 kB stood here before the exact engine (the operators of
-/// 25 families, their backward, the step's timeline, Megatron-LM) came into the first program; from here on it may only fall.
-const WASM_BUDGET: usize = 340_000;
-/// The same for the first load.
-const FIRST_LOAD_BUDGET: usize = 373_000;
 
 /// One file as it lies on disk and as it travels.
 struct Size {
@@ -37,23 +32,16 @@ pub fn check(dist: &Path) -> Outcome {
     for file in &files {
         println!("{:>12} {:>12}  {}", kilobytes(file.raw), kilobytes(file.gzip), file.name);
     }
-    say("Fetched when it is needed: the five documents, the evidence, config.json");
+    say("Fetched when it is needed: the rest of the program, and the worker for the five documents, the evidence, config.json");
     let later = second_program(dist).map_err(|error| format!("dist/ cannot be read: {error}."))?;
     for file in &later {
         println!("{:>12} {:>12}  {}", kilobytes(file.raw), kilobytes(file.gzip), file.name);
     }
     let wasm = gzip_total(&files, ".wasm");
     let all = gzip_total(&files, "");
-    for (what, size, bar, budget) in
-        [("WebAssembly", wasm, WASM_BAR, WASM_BUDGET), ("First load", all, FIRST_LOAD_BAR, FIRST_LOAD_BUDGET)]
-    {
-        let verdict = if size <= bar { "meets" } else { "is OVER" };
-        println!(
-            "{what}: {} {verdict} the bar of {} (the build fails above {}).",
-            kilobytes(size),
-            kilobytes(bar),
-            kilobytes(budget)
-        );
+    for (what, size, bar) in [("WebAssembly", wasm, WASM_BAR), ("First load", all, FIRST_LOAD_BAR)] {
+        let verdict = if size <= bar { "within" } else { "ABOVE" };
+        println!("{what}: {}, {verdict} its budget of {}.", kilobytes(size), kilobytes(bar));
     }
     judge(wasm, all)
 }
@@ -63,22 +51,27 @@ fn judge(wasm: usize, all: usize) -> Outcome {
     if wasm == 0 {
         return Err("dist/ holds no WebAssembly: index.html needs a `<link data-trunk rel=\"rust\">`.".to_owned());
     }
-    if wasm > WASM_BUDGET || all > FIRST_LOAD_BUDGET {
-        return Err("the page is larger than its budget: see the sizes above, and take something out.".to_owned());
+    if wasm > WASM_BAR || all > FIRST_LOAD_BAR {
+        return Err("the page is larger than its budget: see the sizes above. What a first visit does not run can come later: `cargo xtask later` finds it anew.".to_owned());
     }
     Ok(())
 }
 
-/// What the files of the second program are called; index.html names the first of them, but nothing asks for it at the start.
-const SECOND: &str = "headroom-more";
+/// What the files are called that come later; index.html and the start script name them, but nothing asks for them at the start.
+const SECOND: [&str; 2] = ["headroom-more", "headroom-later"];
 
-/// The files of the second program.
+/// Whether the file is fetched only when it is needed.
+fn comes_later(name: &str) -> bool {
+    SECOND.iter().any(|second| name.starts_with(second))
+}
+
+/// The files of the second program and of the page's second part.
 fn second_program(dist: &Path) -> std::io::Result<Vec<Size>> {
     let mut files = Vec::new();
     for entry in fs::read_dir(dist)? {
         let entry = entry?;
         let name = entry.file_name().to_string_lossy().into_owned();
-        if name.starts_with(SECOND) {
+        if comes_later(&name) {
             let content = fs::read(entry.path())?;
             files.push(Size { name, raw: content.len(), gzip: gzip_length(&content)? });
         }
@@ -107,7 +100,7 @@ fn first_load(dist: &Path) -> std::io::Result<Vec<Size>> {
                 continue;
             }
             let name = path.strip_prefix(dist).unwrap_or(&path).to_string_lossy().replace('\\', "/");
-            if name == "index.html" || html.contains(&name) && !name.starts_with(SECOND) {
+            if name == "index.html" || html.contains(&name) && !comes_later(&name) {
                 let content = fs::read(&path)?;
                 files.push(Size { name, raw: content.len(), gzip: gzip_length(&content)? });
             }
@@ -137,13 +130,13 @@ fn kilobytes(bytes: usize) -> String {
 mod tests {
     use std::fs;
 
-    use super::{FIRST_LOAD_BUDGET, WASM_BUDGET, first_load, gzip_length, judge, kilobytes, second_program};
+    use super::{FIRST_LOAD_BAR, WASM_BAR, first_load, gzip_length, judge, kilobytes, second_program};
 
     #[test]
     fn a_page_above_either_budget_fails() {
-        assert_eq!(judge(WASM_BUDGET, FIRST_LOAD_BUDGET), Ok(()));
-        assert!(judge(WASM_BUDGET + 1, WASM_BUDGET + 1).is_err());
-        assert!(judge(WASM_BUDGET, FIRST_LOAD_BUDGET + 1).is_err());
+        assert_eq!(judge(WASM_BAR, FIRST_LOAD_BAR), Ok(()));
+        assert!(judge(WASM_BAR + 1, FIRST_LOAD_BAR).is_err());
+        assert!(judge(WASM_BAR, FIRST_LOAD_BAR + 1).is_err());
         assert!(judge(0, 10).is_err());
     }
 
@@ -156,7 +149,8 @@ mod tests {
             ("headroom-more-1.js", "e"),
             ("headroom-more-1_bg.wasm", "f"),
             ("a.js", "a"),
-            ("start-1.js", "./b.wasm"),
+            ("start-1.js", "./b.wasm ./headroom-later-1.wasm"),
+            ("headroom-later-1.wasm", "g"),
             ("b.wasm", "d"),
             ("later.js", "b"),
             ("art/icon.svg", "c"),
@@ -169,7 +163,7 @@ mod tests {
         later.sort();
         fs::remove_dir_all(&dist).unwrap();
         assert_eq!(names, ["a.js", "art/icon.svg", "b.wasm", "index.html", "start-1.js"]);
-        assert_eq!(later, ["headroom-more-1.js", "headroom-more-1_bg.wasm"]);
+        assert_eq!(later, ["headroom-later-1.wasm", "headroom-more-1.js", "headroom-more-1_bg.wasm"]);
     }
 
     #[test]

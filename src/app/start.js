@@ -1,0 +1,90 @@
+// Starts the page's program. It comes in two parts (see xtask/src/split): the first answers what a first visit asks, the second holds
+// the rest. `cargo xtask build` writes the names of the three files into the first lines.
+const BINDINGS = "./bindings.js";
+const FIRST = "./first.wasm";
+const LATER = "./later.wasm";
+
+/** What the first part exports, and the second part, compiled. */
+let first;
+let later;
+let linked = false;
+
+/** Puts the functions of the second part into the first part's table. */
+const link = () => {
+  if (linked || !first || !later) return;
+  linked = true;
+  new WebAssembly.Instance(later, { first });
+};
+
+/** The second part ahead of its use. Where it does not arrive, `load` asks again. */
+let coming;
+const fetchLater = () => {
+  coming ??= WebAssembly.compileStreaming(fetch(LATER))
+    .then((module) => {
+      later ??= module;
+      link();
+    })
+    .catch(() => {
+      coming = undefined;
+    });
+  return coming;
+};
+
+/** What the program calls when it meets a function of the second part before that has come. It cannot wait, so this asks and waits. */
+const load = () => {
+  if (!later) {
+    const request = new XMLHttpRequest();
+    request.open("GET", LATER, false);
+    // Without this the browser would read text; with it every byte arrives as one character.
+    request.overrideMimeType("text/plain; charset=x-user-defined");
+    try {
+      request.send();
+    } catch {
+      // The network is away: answered below.
+    }
+    if (request.status !== 200) throw new WebAssembly.RuntimeError("the rest of the program could not be loaded");
+    later = new WebAssembly.Module(Uint8Array.from(request.responseText, (character) => character.charCodeAt(0)));
+  }
+  link();
+};
+
+const parts = { load };
+
+// wasm-bindgen's script makes the imports; these add ours, and keep what the first part exports before it starts.
+for (const name of ["instantiateStreaming", "instantiate"]) {
+  const plain = WebAssembly[name];
+  WebAssembly[name] = async (source, imports) => {
+    const result = await plain.call(WebAssembly, source, { ...imports, later: parts });
+    first ??= (result.instance ?? result).exports;
+    link();
+    return result;
+  };
+}
+
+// A link or something kept from the last visit will ask for more than a first visit does; otherwise the first sign of use calls for it.
+const more = location.hash.length > 1 || Object.keys(keptHere()).length > 0;
+for (const sign of ["pointermove", "pointerdown", "touchstart", "keydown", "focusin", "wheel", "scroll", "hashchange"]) {
+  addEventListener(sign, fetchLater, { once: true, passive: true, capture: true });
+}
+
+/** Local storage, or nothing where the browser does not give it. */
+function keptHere() {
+  try {
+    return localStorage;
+  } catch {
+    return {};
+  }
+}
+
+// The answer stands in the HTML, so the program comes after the first picture and does not compete with it. A page in the background
+// paints nothing; it starts after a second.
+await Promise.race([
+  new Promise((painted) => requestAnimationFrame(() => setTimeout(painted))),
+  new Promise((late) => setTimeout(late, 1000)),
+]);
+if (more) await fetchLater();
+const { default: init } = await import(BINDINGS);
+await init({ module_or_path: FIRST });
+dispatchEvent(new CustomEvent("HeadroomStarted"));
+// Nobody has touched the page yet: the rest comes now, so that it is there without a network too.
+setTimeout(fetchLater, 4000);

@@ -1,0 +1,77 @@
+// The page's program comes in two parts: the first answers what a first visit asks, the rest follows when the page is used.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { noConsoleErrors, openPage, requestsOf } from './harness.mjs';
+import { answer, open, part, plain, ready } from './steps.mjs';
+
+const LATER = '**/headroom-later-*.wasm';
+
+/** How often the page has asked for the rest of the program. */
+const asked = (page) => requestsOf(page).filter((request) => request.url().includes('/headroom-later-')).length;
+
+/** How often the program itself asked for it and could not wait: script fetches ahead, XMLHttpRequest blocks. */
+const missed = (page) => requestsOf(page).filter((request) => request.url().includes('/headroom-later-') && request.resourceType() === 'xhr').length;
+
+test('a first visit needs the first part alone, whatever plain input it changes', async () => {
+  // With the rest out of reach, whatever needs it would stop the page.
+  const page = await open(undefined, { prepare: (page) => page.route(LATER, (route) => route.abort()) });
+  const before = (await answer(page)).headline;
+  for (const [key, values] of [['s', ['4096', '16k']], ['n', ['16']], ['b', ['2']]]) {
+    for (const value of values) {
+      await page.evaluate(([key, value]) => {
+        const input = document.getElementById(`f-${key}`);
+        input.value = value;
+        input.dispatchEvent(new Event('input', { bubbles: true }));
+      }, [key, value]);
+    }
+  }
+  await page.waitForTimeout(1000);
+  assert.equal(missed(page), 0, 'nothing that a first visit does needs the rest');
+  assert.notEqual((await answer(page)).headline, before);
+  assert.equal(await page.locator('#stopped').isVisible(), false);
+});
+
+test('the rest comes at the first sign of use, once', async () => {
+  const page = await open();
+  assert.equal(asked(page), 0);
+  await page.mouse.move(400, 400);
+  await page.waitForResponse(LATER);
+  await page.mouse.move(500, 500);
+  await page.keyboard.press('Tab');
+  await part(page, 'mode-serve').click();
+  await page.waitForTimeout(300);
+  assert.equal(asked(page), 1);
+  noConsoleErrors(page);
+});
+
+test('nobody touches the page: the rest comes by itself', async () => {
+  const page = await openPage();
+  await ready(page);
+  await page.waitForResponse(LATER, { timeout: 8000 });
+});
+
+test('a link has both parts before it is opened', async () => {
+  const page = await open('v1&ker=megatron&n=16');
+  assert.equal(asked(page), 1);
+  assert.match((await answer(page)).headline, /on 16 ×/);
+  noConsoleErrors(page);
+});
+
+test('what needs the rest before it has come waits for it', async () => {
+  // Nothing that is fetched ahead arrives; the request that the program waits for does.
+  const page = await open(undefined, {
+    prepare: (page) => page.route(LATER, (route) => (route.request().resourceType() === 'xhr' ? route.continue() : route.abort())),
+  });
+  await part(page, 'mode-serve').click();
+  await page.waitForTimeout(500);
+  assert.equal(missed(page), 1);
+  assert.match(plain(await page.locator('.bar__about').textContent()), /^Serving/);
+  assert.equal(await page.locator('#stopped').isVisible(), false);
+});
+
+test('the rest cannot be had: the page says that it has stopped, with the link', async () => {
+  const page = await openPage({ fragment: 'v1&n=16&do=serve', prepare: (page) => page.route(LATER, (route) => route.abort()) });
+  await page.locator('#stopped').waitFor({ state: 'visible', timeout: 5000 });
+  assert.match(plain(await page.locator('#stopped-link').textContent()), /#v1&n=16&do=serve$/);
+});

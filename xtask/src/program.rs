@@ -1,0 +1,156 @@
+//! The page's program in dist/: taken as Trunk leaves it, put back in its parts, with the script that starts it.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::page::hash_of;
+use crate::shell::{Outcome, program, root, run};
+
+/// The page's program as Trunk leaves it.
+pub struct Linked {
+    /// The program, with the names of its functions.
+    pub program: Vec<u8>,
+    /// The file of it, and of wasm-bindgen's script.
+    name: String,
+    bindings: String,
+}
+
+impl Linked {
+    /// The program in dist/.
+    ///
+    /// # Errors
+    /// When it is not there.
+    pub fn find(dist: &Path) -> Outcome<Self> {
+        let unreadable = |error| format!("dist/ cannot be read: {error}.");
+        let files = fs::read_dir(dist).map_err(unreadable)?.collect::<Result<Vec<_>, _>>().map_err(unreadable)?;
+        let names: Vec<String> = files.iter().map(|file| file.file_name().to_string_lossy().into_owned()).collect();
+        let of_the_page = |ending: &str| {
+            let mut fitting = names.iter().filter(|name| name.starts_with("headroom-page-") && name.ends_with(ending));
+            fitting
+                .next()
+                .cloned()
+                .ok_or_else(|| format!("dist/ holds no headroom-page{ending}: index.html needs its `<link data-trunk>`."))
+        };
+        let name = of_the_page("_bg.wasm")?;
+        let program = fs::read(dist.join(&name)).map_err(unreadable)?;
+        Ok(Self { bindings: of_the_page(".js")?, name, program })
+    }
+
+    /// Puts a program (in one part or two) in its place, with the script that starts it.
+    ///
+    /// # Errors
+    /// When a file cannot be read or written.
+    pub fn put(&self, dist: &Path, first: &[u8], later: Option<&[u8]>, change: impl Fn(String) -> String) -> Outcome {
+        let names = (
+            format!("headroom-page-{:016x}_bg.wasm", hash_of(&(first, later))),
+            format!("headroom-later-{:016x}.wasm", hash_of(&later)),
+        );
+        let script = fs::read_to_string(root().join(START)).map_err(|error| format!("{START} cannot be read: {error}."))?;
+        let script = change(start_script(&script, [&self.bindings, &names.0, &names.1])?);
+        let script_name = format!("start-{:016x}.js", hash_of(script.as_str()));
+        let html =
+            fs::read_to_string(dist.join("index.html")).map_err(|error| format!("dist/index.html cannot be read: {error}."))?;
+        let html = with_start_script(&without_preloads(&html), &script_name)?;
+        let written = fs::remove_file(dist.join(&self.name))
+            .and_then(|()| fs::write(dist.join(names.0), first))
+            .and_then(|()| later.map_or(Ok(()), |later| fs::write(dist.join(names.1), later)))
+            .and_then(|()| fs::write(dist.join(script_name), script))
+            .and_then(|()| fs::write(dist.join("index.html"), html));
+        written.map_err(|error| format!("dist/ cannot be written: {error}."))
+    }
+}
+
+/// The script that starts the page's program.
+const START: &str = "src/app/start.js";
+
+/// What the first part imports, and what a program that counts imports instead.
+pub const PARTS: &str = "const parts = { load };";
+pub const COUNTING_PARTS: &str = "globalThis.ran = new Set();\nconst parts = { ran: (at) => globalThis.ran.add(at) };";
+
+/// The start script with the names of the files it loads.
+fn start_script(script: &str, names: [&String; 3]) -> Outcome<String> {
+    let mut script = script.to_owned();
+    for (place, name) in ["./bindings.js", "./first.wasm", "./later.wasm"].into_iter().zip(names) {
+        if !script.contains(place) {
+            return Err(format!("{START} names no `{place}`."));
+        }
+        script = script.replace(place, &format!("./{name}"));
+    }
+    Ok(script)
+}
+
+/// The page with our start script in place of Trunk's inline one, which the content security policy would not run.
+fn with_start_script(html: &str, name: &str) -> Outcome<String> {
+    let inline =
+        html.split_once("<script type=\"module\">").and_then(|(before, rest)| Some((before, rest.split_once("</script>")?.1)));
+    let (before, after) = inline.ok_or("dist/index.html holds no start script of Trunk's.")?;
+    Ok(format!("{before}<script type=\"module\" src=\"./{name}\"></script>{after}"))
+}
+
+/// The page without the hints that make the browser load the program before it paints.
+fn without_preloads(html: &str) -> String {
+    let hint = |line: &&str| line.contains("rel=\"modulepreload\"") || line.contains("rel=\"preload\"");
+    html.split_inclusive('>').filter(|tag| !hint(tag)).collect()
+}
+
+/// For size. Rust keeps the lowest addresses for the end of the stack, so nothing lies where an address could wrap around.
+const OPTIONS: [&str; 2] = ["-Oz", "--low-memory-unused"];
+
+/// A part after another round of wasm-opt, which takes out what its part does not use, and the names.
+///
+/// # Errors
+/// When wasm-opt fails.
+pub fn optimized(path: &OsStr, part: &[u8]) -> Outcome<Vec<u8>> {
+    let (from, to) = (Scratch::new("in.wasm"), Scratch::new("out.wasm"));
+    fs::write(&from.0, part).map_err(|error| format!("a temporary file cannot be written: {error}."))?;
+    run(program("wasm-opt", &OPTIONS).arg(&from.0).arg("-o").arg(&to.0).env("PATH", path))?;
+    fs::read(&to.0).map_err(|error| format!("wasm-opt left nothing to read: {error}."))
+}
+
+/// A temporary file, removed in the end.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new(name: &str) -> Self {
+        Self(std::env::temp_dir().join(format!("headroom-{}-{name}", std::process::id())))
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{COUNTING_PARTS, PARTS, START, start_script, with_start_script, without_preloads};
+    use crate::shell::root;
+
+    #[test]
+    fn hints_to_load_early_are_dropped() {
+        let html = "<head><link rel=\"modulepreload\" href=\"./a.js\"><link rel=\"stylesheet\" href=\"./a.css\">\n<link rel=\"preload\" href=\"./a.wasm\"></head>";
+        assert_eq!(without_preloads(html), "<head><link rel=\"stylesheet\" href=\"./a.css\"></head>");
+    }
+
+    #[test]
+    fn our_script_takes_the_place_of_trunks() {
+        let html = "<head><script src=\"./a.js\"></script></head><script type=\"module\">\nimport init</script><p>end";
+        let page = "<head><script src=\"./a.js\"></script></head><script type=\"module\" src=\"./start-1.js\"></script><p>end";
+        assert_eq!(with_start_script(html, "start-1.js").as_deref(), Ok(page));
+        assert!(with_start_script("<p>none", "start-1.js").is_err());
+    }
+
+    #[test]
+    fn the_start_script_names_its_files() {
+        let script = std::fs::read_to_string(root().join(START)).unwrap();
+        let names = ["b-1.js", "f-1.wasm", "l-1.wasm"].map(str::to_owned);
+        let filled = start_script(&script, [&names[0], &names[1], &names[2]]).unwrap();
+        for name in &names {
+            assert_eq!(filled.matches(&format!("\"./{name}\"")).count(), 1, "{name}");
+        }
+        assert!(script.contains(PARTS) && filled.replace(PARTS, COUNTING_PARTS).contains("ran:"), "counting finds its place");
+        assert!(start_script("", [&names[0], &names[1], &names[2]]).is_err());
+    }
+}
