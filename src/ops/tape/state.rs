@@ -202,9 +202,6 @@ impl Operand {
     pub const NOTHING: Self = Self { node: NONE, form: 0, dtype: DType::Fp32 };
 }
 
-/// Bytes of the largest storage that is told from others: what so many bits hold.
-pub(crate) const LARGEST: u64 = u64::MAX.div_ceil(8);
-
 /// Most tensors that one node saves.
 pub(super) const SAVED: usize = 5;
 
