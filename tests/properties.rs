@@ -41,6 +41,15 @@ prop_compose! {
     }
 }
 
+/// The same job, its step played operator by operator.
+fn with_eager_kernels(job: &Job) -> Job {
+    job.with_run(|run| {
+        if let Run::Training(run) = run {
+            run.kernels = Kernels::Eager;
+        }
+    })
+}
+
 fn one_of<T: Copy + std::fmt::Debug + 'static>(all: &'static [T]) -> impl Strategy<Value = T> {
     proptest::sample::select(all)
 }
@@ -187,7 +196,8 @@ proptest! {
 proptest! {
     /// One play for many lengths gives what each length gives by itself.
     #[test]
-    fn lengths_together_are_lengths_alone(job in job(), lengths in proptest::collection::vec(1_u64..=200_000, 1..6)) {
+    fn lengths_together_are_lengths_alone(job in job(), eager in any::<bool>(), lengths in proptest::collection::vec(1_u64..=200_000, 1..6)) {
+        let job = if eager { with_eager_kernels(&job) } else { job };
         headroom::estimator::at_lengths(&job, |memory, grid| {
             for length in lengths.into_iter().flat_map(|length| [length, length.div_ceil(grid) * grid]) {
                 let alone = headroom::estimator::memory_by_kind(&job.with_seq_length(length));
@@ -199,6 +209,17 @@ proptest! {
             }
             Ok(())
         })?;
+    }
+
+    /// One play for many numbers of ranks gives what each gives by itself.
+    #[test]
+    fn ranks_together_are_ranks_alone(job in job(), eager in any::<bool>(), ranks in proptest::collection::vec(1_u64..=100, 1..8)) {
+        let job = if eager { with_eager_kernels(&job) } else { job };
+        let ranks = ranks.into_iter().filter_map(std::num::NonZeroU64::new);
+        let jobs: Vec<Job> = ranks.map(|ranks| job.with_data_parallel_size(ranks)).collect();
+        let together: Vec<_> = headroom::estimator::memory_of_each(&jobs).collect();
+        let alone: Vec<_> = jobs.iter().map(headroom::estimator::memory_by_kind).collect();
+        prop_assert_eq!(together, alone);
     }
 
     /// The fast sums that curves and searches use are the ledger's.

@@ -3,7 +3,7 @@
 use std::num::NonZeroU64;
 
 use crate::config::{Job, ParallelLayout};
-use crate::estimator::{MemoryKind, at_lengths, blockers, memory_by_kind};
+use crate::estimator::{MemoryKind, at_lengths, blockers, memory_by_kind, memory_of_each};
 use crate::units::{Bytes, ceil_u64, to_f64};
 
 /// What runs along the horizontal axis.
@@ -51,10 +51,6 @@ pub struct Curve {
 const SHORTEST: u64 = 512;
 /// Longest length drawn, tokens.
 const LONGEST: u64 = 1 << 27;
-
-fn point(job: &Job, x: u64) -> CurvePoint {
-    point_with(job, x, memory_by_kind(job))
-}
 
 fn point_with(job: &Job, x: u64, by_kind: [Bytes; 7]) -> CurvePoint {
     let blocked = blockers(job).first().map(ToString::to_string);
@@ -114,12 +110,13 @@ pub fn curve_gpus(job: &Job) -> Curve {
     let fixed = fixed.saturating_mul(layout.p()).max(1);
     let last = varied.saturating_mul(4).max(32 / fixed.min(32)).max(4);
     let whole = whole_job(job);
-    let points: Vec<_> = counts(last, varied)
+    let jobs: Vec<Job> = counts(last, varied)
         .into_iter()
         .filter_map(NonZeroU64::new)
         .map(|count| if training { job.with_data_parallel_size(count) } else { with_tensor_degree(job, count) })
-        .map(|job| point(&job, job.layout().world_size()))
         .collect();
+    let points = jobs.iter().zip(memory_of_each(&jobs));
+    let points: Vec<_> = points.map(|(job, by_kind)| point_with(job, job.layout().world_size(), by_kind)).collect();
     let naive = points.iter().map(|point| (point.x, whole.per_rank(point.x))).collect();
     let (axis, capacity, current) = (Axis::Gpus, job.cluster().accelerator.memory, layout.world_size());
     Curve { axis, points, capacity, current, longest_fit: None, naive }

@@ -5,7 +5,7 @@
 //! other sizes. Windows and the loss's chunks bend sizes at some length, so shorter ones are played themselves.
 
 use super::Played;
-use crate::config::{Job, TrainingRun};
+use crate::config::{Job, Kernels, TrainingRun};
 use crate::estimator::stage::{self, Stage};
 use crate::ops::LOSS_CHUNK_TOKENS;
 use crate::units::Bytes;
@@ -33,7 +33,9 @@ impl Lengths {
     pub fn of(job: &Job) -> Self {
         // Lengths that tensor-parallel ranks share evenly, so that no rounding comes between.
         let step = job.layout().t().saturating_mul(2);
-        let bend = LOSS_CHUNK_TOKENS.max(job.model().sliding_window.unwrap_or(0)).saturating_add(1);
+        let chunked = job.training().is_some_and(|run| run.kernels == Kernels::Fused);
+        let chunk = if chunked { LOSS_CHUNK_TOKENS.div_ceil(job.micro_batch_size()) } else { 0 };
+        let bend = chunk.max(job.model().sliding_window.unwrap_or(0)).saturating_add(1);
         let first = bend.div_ceil(step).saturating_mul(step);
         let jobs = [0, 1, 2].map(|k: u64| job.with_seq_length(first.saturating_add(step.saturating_mul(k))));
         Self { first, step, jobs }
