@@ -36,15 +36,6 @@ impl Tape {
         one.log == two.log && bounds(&one) == bounds(&two)
     }
 
-    /// Gives each storage the size that is told for its number, and sums the stretches up again.
-    pub fn resize(&self, size: impl Fn(usize) -> u64) {
-        let mut state = self.state.borrow_mut();
-        for (number, storage) in state.storages.iter_mut().enumerate() {
-            storage.bytes = size(number);
-        }
-        state.sum_up();
-    }
-
     /// Gives some storages other numbers of elements, and sums the stretches up again.
     pub fn resize_some(&self, elements: impl Iterator<Item = (u32, u64)>) {
         let mut state = self.state.borrow_mut();
