@@ -98,7 +98,7 @@ fn without_preloads(html: &str) -> String {
 /// one module resemble each other, and gzip finds what is near.
 const OPTIONS: [&str; 3] = ["-Oz", "--low-memory-unused", "--reorder-functions-by-name"];
 
-/// A part after another round of wasm-opt, which takes out what its part does not use, and the names.
+/// A part after wasm-opt, which takes out what its part does not use, and the names.
 ///
 /// # Errors
 /// When wasm-opt fails.
