@@ -21,7 +21,6 @@ use std::cell::RefCell;
 pub(crate) use backward::{Again, Model};
 pub(crate) use order::Order;
 pub(crate) use primitives::{GELU, LOG_SOFTMAX, POWER, RELU, RSQRT, SCALE, SIGMOID, SILU, SOFTMAX, TANH};
-pub(crate) use replay::LARGEST;
 pub(crate) use state::{Arrival, Entry, KINDS, Kind, NONE, Segment, Shards, State, Storage, Totals, When};
 
 use super::tensor::{Dim, Shape};

@@ -23,9 +23,6 @@ impl Amount for i128 {
     }
 }
 
-/// Bytes of the largest storage that a tape tells from others: what as many bits hold.
-pub(crate) const LARGEST: u64 = u64::MAX.div_ceil(8);
-
 impl Tape {
     /// Bytes of every storage, in the order they were taken.
     pub fn sizes(&self) -> Vec<u64> {
