@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::MegatronOptions;
+use super::{MegatronOptions, Overlap, ProductFormat};
 use super::precision::{GradientDType, Optimizer, OptimizerImplementation, PrecisionRecipe, TrainingPrecision};
 use crate::units::DType;
 
@@ -70,6 +70,10 @@ pub struct TrainingRun {
     pub recompute: Recompute,
     /// What only Megatron-LM asks.
     pub megatron: MegatronOptions,
+    /// In what the blocks' matrix products run; time alone depends on it.
+    pub products: ProductFormat,
+    /// What is sent while the step computes; time alone depends on it.
+    pub overlap: Overlap,
     /// Tokens of the whole training, for time and cost.
     pub training_tokens: f64,
     /// Model FLOPs utilisation assumed for time and cost, in (0, 1].
@@ -91,6 +95,8 @@ impl TrainingRun {
             attention: AttentionKernel::Flash,
             recompute: Recompute::None,
             megatron: MegatronOptions::DEFAULT,
+            products: ProductFormat::Activations,
+            overlap: Overlap::DEFAULT,
             training_tokens: 1.0,
             mfu: 0.4,
         }

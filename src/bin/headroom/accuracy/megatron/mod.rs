@@ -36,7 +36,10 @@ pub fn b200(index: usize, row: Fields<'_>) -> Row {
 
 /// Korthikanti et al.'s measurements on Selene.
 pub fn selene(index: usize, row: Fields<'_>) -> Row {
-    Row { id: super::id(index, row), groups: vec![("kernels", "megatron".to_owned())], outcome: selene::outcome(row) }
+    Row { id: super::id(index, row), groups: vec![("kernels", "megatron".to_owned())], outcome: selene::outcome(row).and_then(|mut found| {
+        found.extend(super::speed::selene(row)?);
+        Ok(found)
+    }) }
 }
 
 /// A row of the table of published training memory.
