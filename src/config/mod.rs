@@ -22,4 +22,4 @@ pub use megatron::{LossFusion, MegatronOptions, RecomputeMethod, RecomputeModule
 pub use model::{MlpKind, ModelConfig, Normalization, PositionEmbedding};
 pub use precision::{GradientDType, Optimizer, OptimizerImplementation, PrecisionRecipe, TrainingPrecision};
 pub use run::{AttentionKernel, Kernels, Recompute, Run, ServingRun, TrainingRun};
-pub use speed::{Narrow, Overlap, ProductFormat, Speed};
+pub use speed::{Flash, Narrow, Overlap, ProductFormat, Speed};

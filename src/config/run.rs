@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{MegatronOptions, Overlap, ProductFormat};
+use super::{Flash, MegatronOptions, Overlap, ProductFormat};
 use super::precision::{GradientDType, Optimizer, OptimizerImplementation, PrecisionRecipe, TrainingPrecision};
 use crate::units::DType;
 
@@ -70,6 +70,8 @@ pub struct TrainingRun {
     pub recompute: Recompute,
     /// What only Megatron-LM asks.
     pub megatron: MegatronOptions,
+    /// Generation of the fused attention kernel; time alone depends on it.
+    pub flash: Flash,
     /// In what the blocks' matrix products run; time alone depends on it.
     pub products: ProductFormat,
     /// What is sent while the step computes; time alone depends on it.
@@ -95,6 +97,7 @@ impl TrainingRun {
             attention: AttentionKernel::Flash,
             recompute: Recompute::None,
             megatron: MegatronOptions::DEFAULT,
+            flash: Flash::Second,
             products: ProductFormat::Activations,
             overlap: Overlap::DEFAULT,
             training_tokens: 1.0,

@@ -5,18 +5,19 @@ use serde::{Deserialize, Serialize};
 /// Figures of one accelerator that time rests on. Bandwidths are of one direction, bytes per second.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Speed {
-    /// Most that matrix products in 16 bit were measured at, TFLOP/s; `None`: [`Speed::UNMEASURED`] of the peak.
+    /// What large matrix products in 16 bit keep up, TFLOP/s; `None`: [`Speed::UNMEASURED`] of the peak.
     pub matmul_16bit: Option<f64>,
     /// The same in 8 bit.
     pub matmul_8bit: Option<f64>,
-    /// Dense peak in 4 bit, TFLOP/s.
-    pub peak_4bit: Option<f64>,
+    /// The same in 4 bit.
+    pub matmul_4bit: Option<f64>,
+    /// Share of the memory's bandwidth that kernels which only stream bytes reach.
+    pub memory_share: f64,
     /// Multiprocessors, over which a product's tiles are dealt out.
     pub multiprocessors: u64,
-    /// Fused attention on long sequences with heads of 128: shares of the 16-bit peak in forward and backward.
-    pub attention: [f64; 2],
-    /// The same where the newest kernels run (cuDNN, FlashAttention 3).
-    pub attention_newest: [f64; 2],
+    /// Fused attention on long sequences with heads of 128, by generation of the kernel ([`Flash`]): shares of the 16-bit peak in
+    /// forward and backward.
+    pub attention: [[f64; 2]; 3],
     /// Link to the accelerators of the same domain; `None`: they share the network.
     pub scale_up_bandwidth: Option<f64>,
     /// Accelerators in one such domain; `None`: those of a node.
@@ -28,17 +29,17 @@ pub struct Speed {
 }
 
 impl Speed {
-    /// Share of the peak that the best matrix products reach where nothing was measured: the middle of the measured ones.
-    pub const UNMEASURED: f64 = 0.8;
+    /// Share of the peak that large matrix products keep up where nothing was measured: as on A100 and H100.
+    pub const UNMEASURED: f64 = 0.75;
 
     /// An accelerator of which only the datasheet is known; every figure is an assumption.
     pub const GENERIC: Self = Self {
         matmul_16bit: None,
         matmul_8bit: None,
-        peak_4bit: None,
+        matmul_4bit: None,
+        memory_share: 0.8,
         multiprocessors: 128,
-        attention: [0.5, 0.4],
-        attention_newest: [0.5, 0.4],
+        attention: [[0.3, 0.25], [0.5, 0.4], [0.5, 0.4]],
         scale_up_bandwidth: None,
         scale_up_size: None,
         network_bandwidth: 25e9,
@@ -79,6 +80,19 @@ impl Narrow {
     }
 }
 
+/// The generation of the fused attention kernel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Flash {
+    /// FlashAttention 1 and Triton's kernels of 2023.
+    First,
+    /// FlashAttention 2, PyTorch's own.
+    #[default]
+    Second,
+    /// cuDNN's, FlashAttention 3 and 4, made for Hopper and Blackwell.
+    Newest,
+}
+
 /// In what the blocks' matrix products run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -102,6 +116,8 @@ pub struct Overlap {
     pub gradients: bool,
     /// Weights are gathered while forward already runs (`overlap_param_gather`; FSDP does).
     pub parameters: bool,
+    /// In backward weights are gathered ahead of use (FSDP's `backward_prefetch` `BACKWARD_PRE`; FSDP2 does).
+    pub prefetch_backward: bool,
     /// Stages hand activations on while they compute the next chunk (interleaved schedules).
     pub pipeline: bool,
 }
@@ -109,7 +125,7 @@ pub struct Overlap {
 impl Overlap {
     /// What current software does without being asked.
     pub const DEFAULT: Self =
-        Self { weight_gradient: true, products: false, gradients: true, parameters: true, pipeline: true };
+        Self { weight_gradient: true, products: false, gradients: true, parameters: true, prefetch_backward: true, pipeline: true };
 }
 
 impl Default for Overlap {

@@ -4,7 +4,7 @@ use std::num::NonZeroU64;
 
 use super::{FieldId, FieldKind, Mode, Scenario, Value, field, fields, number, parse, range_text};
 use crate::config::{
-    Accelerator, Cluster, DataSharding, Job, Kernels, LayerSet, MegatronOptions, Mla, ModelConfig, Moe, Overheads,
+    Accelerator, Cluster, DataSharding, Flash, Job, Kernels, LayerSet, MegatronOptions, Mla, ModelConfig, Moe, Overheads,
     Overlap, ParallelLayout, PeakRates, PositionEmbedding, ProductFormat, RecomputeMethod, RecomputeModules, Run, ServingRun,
     Speed, TrainingRun,
 };
@@ -203,6 +203,7 @@ impl Scenario {
                 training_tokens: to_f64(self.integer(FieldId::TrainingTokens)),
                 mfu: self.decimal(FieldId::Mfu).unwrap_or_default() / 100.0,
                 megatron: self.megatron(),
+                flash: if self.word::<Kernels>(FieldId::Kernels) == Kernels::Megatron { Flash::Newest } else { Flash::Second },
                 products: ProductFormat::Activations,
                 overlap: Overlap::DEFAULT,
             }),

@@ -205,7 +205,11 @@ impl StepTime {
         let gather = each(Collective::AllGather, costs.weight);
         // A first bucket and a last have nothing beside them.
         let beside = |seconds: f64, work: f64, asked: bool| {
-            if asked { (seconds - work).max(seconds / (stage.layers + 1.0)) } else { seconds }
+            if !asked {
+                return seconds;
+            }
+            let hidden = work.min(seconds * stage.layers / (stage.layers + 1.0));
+            seconds - hidden + hidden * times.machine.beside()
         };
         match spread.sharding {
             DataSharding::None => {
@@ -222,7 +226,12 @@ impl StepTime {
             DataSharding::Zero3 | DataSharding::Fsdp => {
                 let again = if spread.reshard { gather } else { 0.0 };
                 let in_forward = beside(gather, forward, costs.overlap.parameters);
-                let in_backward = beside(again + reduce, backward, costs.overlap.gradients);
+                // Without prefetching a block's weights come when they are needed.
+                let in_backward = if costs.overlap.prefetch_backward {
+                    beside(again + reduce, backward, costs.overlap.gradients)
+                } else {
+                    again + beside(reduce, backward, costs.overlap.gradients)
+                };
                 let share = again / (again + reduce).max(f64::MIN_POSITIVE);
                 self.weights = spread.micro_batches * (in_forward + in_backward * share);
                 self.gradients = spread.micro_batches * in_backward * (1.0 - share);

@@ -171,11 +171,13 @@ fn as_run(run: &TrainingRun) -> TrainingRun {
         Kernels::Fused => MegatronOptions {
             cross_entropy_loss_fusion: LossFusion::TransformerEngine,
             gradient_accumulation_fusion: false,
+            transformer_engine: false,
             ..MegatronOptions::DEFAULT
         },
         Kernels::Eager => MegatronOptions {
             bias_activation_fusion: false,
             gradient_accumulation_fusion: false,
+            transformer_engine: false,
             ..MegatronOptions::DEFAULT
         },
     };
@@ -276,10 +278,10 @@ impl Ranks<'_> {
                 let seconds = self.seconds(exchange);
                 let exposed = match exchange.behind {
                     Behind::Nothing => seconds,
-                    Behind::WeightGradient => hide(seconds, &mut products),
+                    Behind::WeightGradient => self.hide(seconds, &mut products),
                     // The first piece has nothing to hide behind.
-                    Behind::Products => hide(seconds, &mut products).max(seconds / self.t),
-                    Behind::Attention => hide(seconds, &mut attention),
+                    Behind::Products => self.hide(seconds, &mut products).max(seconds / self.t),
+                    Behind::Attention => self.hide(seconds, &mut attention),
                 };
                 *(match exchange.group {
                     Group::Tensor => &mut phase.tensor,
@@ -288,6 +290,13 @@ impl Ranks<'_> {
                 }) += exposed;
             }
         }
+    }
+
+    /// What a message costs that runs beside work of so many seconds, which is used up by it.
+    fn hide(&self, seconds: f64, work: &mut f64) -> f64 {
+        let hidden = seconds.min(*work);
+        *work -= hidden;
+        seconds - hidden + hidden * self.machine.beside()
     }
 
     /// Ranks are numbered tensor first, then context, then data; experts are shared out over the latter two.
@@ -300,13 +309,6 @@ impl Ranks<'_> {
         };
         self.machine.links.collective(exchange.collective, to_f64(exchange.bytes), ranks, stride)
     }
-}
-
-/// What of a message is left when it runs beside work that takes `beside`, which is used up by it.
-fn hide(seconds: f64, beside: &mut f64) -> f64 {
-    let hidden = seconds.min(*beside);
-    *beside -= hidden;
-    seconds - hidden
 }
 
 /// Whether backward runs the step's forward again where the layer is recomputed.

@@ -7,20 +7,23 @@
 //!   (NVIDIA, Matrix Multiplication Background: tile and wave quantization). Tiles of 256×128, 128×256 and 128×128 are tried, and the
 //!   sum may be cut in up to four parts where tiles are few, as the libraries do.
 //! - A wave must fill its pipeline and write its tile: [`WAVE_SECONDS`].
-//! - Bytes set a floor: operands and result at the memory's bandwidth (roofline, Williams et al. 2009).
+//! - Bytes set a floor: operands at the memory's bandwidth (roofline, Williams et al. 2009); the result is stored after that.
+//! - What is sent beside a product takes multiprocessors from it: [`Machine::beside`].
 //! - A kernel starts after the one before has ended: [`KERNEL_SECONDS`].
 
-use crate::config::{Cluster, Job, Kernels, Narrow, ProductFormat, Speed, TrainingRun};
+use crate::config::{Cluster, Flash, Job, Kernels, Narrow, ProductFormat, Speed, TrainingRun};
 use crate::ops::megatron::{Collective, Core, Product};
 use crate::units::{DType, to_f64};
 
-/// Share of the memory's bandwidth that streaming kernels reach: BabelStream's triad on A100 (1.73 of 2.04 TB/s) and H100 (2.96 of
-/// 3.35 TB/s).
-const MEMORY_SHARE: f64 = 0.86;
 /// Latency of one kernel behind another on a stream, launch and drain.
 const KERNEL_SECONDS: f64 = 3e-6;
-/// First loads and the store of one wave of tiles, which no arithmetic hides.
+/// Multiprocessors that a collective takes (NCCL: one for each of up to 24 channels inside a domain).
+const CHANNELS: f64 = 24.0;
+/// First loads of one wave of tiles and its way to the next, which no arithmetic hides.
 const WAVE_SECONDS: f64 = 1.5e-6;
+/// Share of a result's store that nothing hides (SimuMax's tables of products on A100 and B200: sums of fp32 gradients are 5 and 8 per
+/// cent slower than products that write 16 bit).
+const STORE_EXPOSED: f64 = 0.4;
 /// Tiles of a product: rows and columns.
 const TILES: [(u64, u64); 3] = [(256, 128), (128, 256), (128, 128)];
 /// Parts into which the sum of a product may be cut.
@@ -74,7 +77,7 @@ impl Machine {
         let cluster = job.cluster();
         let recipe = run.recipe();
         let (speed, peak) = (cluster.speed, cluster.accelerator.peak);
-        let memory = cluster.accelerator.memory_bandwidth? * MEMORY_SHARE;
+        let memory = cluster.accelerator.memory_bandwidth? * cluster.speed.memory_share;
         let peak_16bit = peak.of(recipe.activation)? * 1e12;
         let rate = match recipe.activation {
             DType::Fp32 => peak_16bit * Speed::UNMEASURED,
@@ -86,13 +89,17 @@ impl Machine {
             ProductFormat::Narrow(format) => {
                 let rate = match format {
                     Narrow::Fp8 | Narrow::Mxfp8 => speed.matmul_8bit.map(|rate| rate * 1e12).or_else(|| narrow_peak(peak.fp8)),
-                    Narrow::Nvfp4 => narrow_peak(speed.peak_4bit),
+                    Narrow::Nvfp4 => speed.matmul_4bit.map(|rate| rate * 1e12),
                 };
                 (rate, to_f64(format.bits()) / 8.0)
             }
         };
-        let newest = run.kernels == Kernels::Megatron && run.megatron.fused_attention;
-        let shares = if newest { speed.attention_newest } else { speed.attention };
+        let [first, second, newest] = speed.attention;
+        let shares = match run.flash {
+            Flash::First => first,
+            Flash::Second => second,
+            Flash::Newest => newest,
+        };
         let fused = run.kernels == Kernels::Megatron && run.megatron.gradient_accumulation_fusion;
         Some(Self {
             rate,
@@ -117,8 +124,9 @@ impl Machine {
         let (count, rows, columns, depth) =
             (to_f64(product.count), to_f64(product.rows), to_f64(product.columns), to_f64(product.depth));
         let result = if gradient { self.gradient_bytes } else { self.bytes };
-        let bytes = count * ((rows * depth + depth * columns) * each + rows * columns * result);
-        arithmetic.max(bytes / self.memory) + KERNEL_SECONDS
+        // Operands are loaded while the product runs; a wave's tiles end together, so that little hides their store.
+        let operands = count * (rows * depth + depth * columns) * each;
+        arithmetic.max(operands / self.memory) + STORE_EXPOSED * count * rows * columns * result / self.memory + KERNEL_SECONDS
     }
 
     /// Seconds of all waves of tiles, the sum cut in so many parts.
@@ -144,6 +152,11 @@ impl Machine {
     /// Seconds to stream so many bytes through memory in so many kernels.
     pub fn stream(&self, bytes: u64, kernels: u64) -> f64 {
         to_f64(bytes) / self.memory + to_f64(kernels) * KERNEL_SECONDS
+    }
+
+    /// What a message that runs beside computation still costs, as a share of its time: multiprocessors it takes away.
+    pub const fn beside(&self) -> f64 {
+        CHANNELS / to_f64(self.multiprocessors)
     }
 
     /// Seconds to stream that many bytes, as a float.

@@ -91,6 +91,7 @@ pub fn spread(job: &Job) -> Option<Spread> {
     for (load, stage) in loads.iter_mut().zip(&stages) {
         *load = self::load(stage);
     }
+    even_out(job, &mut loads);
     // The second stands for all between the first and the last.
     let between = layout.p().saturating_sub(2);
     if let ([_, second, _], 3) = (&mut loads, stages.len()) {
@@ -113,6 +114,23 @@ pub fn spread(job: &Job) -> Option<Spread> {
         sharding: layout.sharding,
         reshard: layout.reshard_after_forward,
     })
+}
+
+/// Where layers do not divide, frameworks leave them out on the last stage and then on the first, which hold head and embedding.
+fn even_out(job: &Job, loads: &mut [Load; 3]) {
+    let (layers, p, chunks) = (job.model().num_hidden_layers, job.layout().p(), job.layout().chunks());
+    let places = layers.div_ceil(p.saturating_mul(chunks).max(1)).saturating_mul(chunks).saturating_mul(p);
+    let missing = places.saturating_sub(layers);
+    let (last, first) = (missing.div_ceil(2), missing / 2);
+    for load in loads.iter_mut() {
+        let fewer = to_f64(if p == 1 { 0 } else { u64::from(load.head) * last + u64::from(load.embedding) * first });
+        let all = load.dense[0] + load.experts[0];
+        if all > fewer {
+            let share = (all - fewer) / all;
+            load.dense = load.dense.map(|count| count * share);
+            load.experts = load.experts.map(|count| count * share);
+        }
+    }
 }
 
 fn load(stage: &schedule::Stage) -> Load {

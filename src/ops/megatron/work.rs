@@ -146,7 +146,18 @@ impl Step {
             self.work.push(Work::Product(product));
             self = self.casts(rank, &product);
         }
-        self
+        self.bias_gradients(rank, rows)
+    }
+
+    /// The gradient of a bias is a sum over rows; Transformer Engine's products make it on the side, PyTorch's read the gradient again.
+    fn bias_gradients(self, rank: &Rank, rows: u64) -> Self {
+        if rank.options.transformer_engine {
+            return self;
+        }
+        let biases = self.op.tensors.iter().filter(|tensor| tensor.role == Role::Parameter && tensor.name.ends_with("bias"));
+        let widths = biases.filter(|tensor| tensor.name != "norm bias").filter_map(|tensor| tensor.shape.dims().last());
+        let (width, count) = widths.fold((0_u64, 0), |(sum, count), dim| (sum.saturating_add(dim.1), count + 1));
+        self.streams([0, rank.bytes(rows.saturating_mul(width))], [0, count])
     }
 
     /// A product without a parameter of its own.

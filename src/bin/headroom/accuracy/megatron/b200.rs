@@ -6,7 +6,7 @@
 //! capacity 1. The image is of PyTorch 2.10, whose cuBLAS workspace is 32 MiB on compute capability 9.0 only.
 
 use headroom::config::{
-    DataSharding, GradientDType, Kernels, LayerSet, LossFusion, MegatronOptions, Mla, ModelConfig, Moe, Overlap, ParallelLayout,
+    DataSharding, Flash, GradientDType, Kernels, LayerSet, LossFusion, MegatronOptions, Mla, ModelConfig, Moe, Overlap, ParallelLayout,
     TokenDispatcher, TrainingRun,
 };
 use headroom::estimator::estimate;
@@ -43,6 +43,7 @@ pub fn outcome(row: Fields<'_>) -> Result<Vec<Comparison>, String> {
         micro_batch_size: Some(micro_batch_size),
         gradients: GradientDType::Fp32,
         kernels: Kernels::Megatron,
+        flash: Flash::Newest,
         megatron: options,
         ..TrainingRun::plain()
     };

@@ -7,7 +7,7 @@ use std::num::NonZeroU64;
 
 use headroom::catalog;
 use headroom::config::{
-    DataSharding, GradientDType, Kernels, LossFusion, MegatronOptions, ModelConfig, Narrow, Overlap, ParallelLayout, ProductFormat,
+    DataSharding, Flash, GradientDType, Kernels, LossFusion, MegatronOptions, ModelConfig, Narrow, Overlap, ParallelLayout, ProductFormat,
     TokenDispatcher, TrainingRun,
 };
 use headroom::units::to_f64;
@@ -58,6 +58,7 @@ pub fn outcome(row: Fields<'_>) -> Result<Vec<Comparison>, String> {
         gradients: GradientDType::Fp32,
         kernels: Kernels::Megatron,
         products,
+        flash: Flash::Newest,
         overlap: Overlap { products: true, ..Overlap::DEFAULT },
         megatron: MegatronOptions {
             cross_entropy_loss_fusion: LossFusion::TransformerEngine,
@@ -67,8 +68,17 @@ pub fn outcome(row: Fields<'_>) -> Result<Vec<Comparison>, String> {
         },
         ..TrainingRun::plain()
     };
+    // Trained adapters have no gradients of weights: four FLOPs for each parameter and token instead of six.
+    let flops_per_token = raw.number("Model TFLOP / sec / GPU")? * 1e12 / raw.number("Tokens / sec / GPU")?;
+    if model.moe.is_none() && flops_per_token < 5.0 * to_f64(parameters(&model)) {
+        return Err("adapters are trained, which is not modelled".to_owned());
+    }
     let seconds = to_f64(batch) * to_f64(s) / (raw.number("Tokens / sec / GPU")? * to_f64(gpus));
     Ok(vec![compare(model, run, layout, gpu, seconds)?])
+}
+
+fn parameters(model: &ModelConfig) -> u64 {
+    headroom::ops::lower(&headroom::ops::Lowering::parameters_only(model)).parameters()
 }
 
 fn model(name: &str) -> Result<ModelConfig, String> {

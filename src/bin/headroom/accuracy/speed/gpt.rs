@@ -29,6 +29,7 @@ fn run(seq_length: u64, global_batch_size: u64, micro_batch_size: u64, recompute
             attention_dropout: true,
             cross_entropy_loss_fusion: LossFusion::None,
             gradient_accumulation_fusion: false,
+            transformer_engine: false,
             ..MegatronOptions::DEFAULT
         },
         ..TrainingRun::plain()
@@ -36,7 +37,7 @@ fn run(seq_length: u64, global_batch_size: u64, micro_batch_size: u64, recompute
 }
 
 /// Nothing was sent beside computation in 2021.
-const OF_2021: Overlap = Overlap { weight_gradient: false, products: false, gradients: false, parameters: false, pipeline: false };
+const OF_2021: Overlap = Overlap { weight_gradient: false, products: false, gradients: false, parameters: false, prefetch_backward: false, pipeline: false };
 /// From 2022 on tensor-parallel reductions of backward ran beside the weight's gradient.
 const OF_2022: Overlap = Overlap { weight_gradient: true, ..OF_2021 };
 

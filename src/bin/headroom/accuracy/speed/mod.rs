@@ -6,6 +6,7 @@ mod gpt;
 
 use headroom::catalog;
 use headroom::config::{Accelerator, Cluster, Job, ModelConfig, Overheads, ParallelLayout, Run, TrainingRun};
+use headroom::estimator::Blocker;
 use headroom::estimator::time::{Step, step};
 use headroom::units::Bytes;
 
@@ -80,8 +81,9 @@ pub fn cluster(id: &str) -> Result<Cluster, String> {
 /// Our step beside the measured seconds.
 pub fn compare(model: ModelConfig, run: TrainingRun, layout: ParallelLayout, gpu: &str, seconds: f64) -> Result<Comparison, String> {
     let job = Job::new(model, Run::Training(run), layout, cluster(gpu)?).map_err(|error| error.to_string())?;
-    let blockers = headroom::estimator::blockers(&job);
-    if let Some(blocker) = blockers.first() {
+    // Frameworks place an uneven rest of layers by hand; the engine forbids it, the time of it is known.
+    let mut blockers = headroom::estimator::blockers(&job).into_iter();
+    if let Some(blocker) = blockers.find(|found| !matches!(found, Blocker::Pipeline { .. } | Blocker::Chunks { .. })) {
         return Err(format!("the engine takes the layout for impossible: {blocker}"));
     }
     let step = step(&job).ok_or("the accelerator's rates are not known")?;
