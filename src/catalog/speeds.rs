@@ -12,8 +12,9 @@
 //! - `memory_share`: BabelStream's triad is at 0.86 on A100 and H100; PyTorch's kernels stay below: 0.8. B200: 0.67 (SimuMax).
 //! - `attention`: FlashAttention 1 keeps 0.3 to 0.5 of the peak in forward and 0.25 to 0.35 in backward (Dao 2023, section 1), less under
 //!   a causal mask. FlashAttention 2 (Dao 2023, figures 4 to 7: A100 causal, heads of 128, 16k tokens: about 200 TFLOP/s forward, 175
-//!   backward; H100: 335 and 300). FlashAttention 3 (Shah et al. 2024, figures 5 and 6: H100 640 and 550). B200: cuDNN 0.5 to 0.6 forward
-//!   and 0.36 to 0.48 backward (SimuMax's table, halved for the mask).
+//!   backward; H100: 335 and 300). FlashAttention 3 (Shah et al. 2024, figures 5 and 6: H100 640 and 550). B200: cuDNN 0.58 to 0.6 forward
+//!   and 0.44 to 0.48 backward at 32k tokens (SimuMax's table, halved for the mask).
+//! - `link_share`: nccl-tests, gathers and reductions of eight ranks: 0.77 of the link on A100, 0.75 on H100; 0.67 on B200 (SimuMax).
 //! - `scale_up_bandwidth`: NVLink or its like, one direction, from the vendors' datasheets.
 //! - `network_bandwidth`: one adapter per accelerator, as the vendor's own systems have it: HDR or 200 Gb/s with A100, NDR (400 Gb/s)
 //!   with H100, B200 and GB200, 800 Gb/s with B300 and GB300, 100 Gb/s with V100. An assumption about the user's cluster, adjustable.
@@ -72,8 +73,9 @@ const B200: Speed = Speed {
     matmul_8bit: Some(2200.0),
     matmul_4bit: Some(4400.0),
     memory_share: 0.67,
+    link_share: 0.67,
     multiprocessors: 148,
-    attention: [[0.24, 0.20], [0.34, 0.30], [0.55, 0.42]],
+    attention: [[0.24, 0.20], [0.34, 0.30], [0.60, 0.44]],
     scale_up_bandwidth: Some(900e9),
     network_bandwidth: 50e9,
     ..Speed::GENERIC

@@ -20,6 +20,8 @@ pub struct Speed {
     pub attention: [[f64; 2]; 3],
     /// Link to the accelerators of the same domain; `None`: they share the network.
     pub scale_up_bandwidth: Option<f64>,
+    /// Share of that link that large gathers and reductions reach.
+    pub link_share: f64,
     /// Accelerators in one such domain; `None`: those of a node.
     pub scale_up_size: Option<u64>,
     /// Network of one accelerator to other nodes.
@@ -41,6 +43,7 @@ impl Speed {
         multiprocessors: 128,
         attention: [[0.3, 0.25], [0.5, 0.4], [0.5, 0.4]],
         scale_up_bandwidth: None,
+        link_share: 0.75,
         scale_up_size: None,
         network_bandwidth: 25e9,
         tdp_watts: None,

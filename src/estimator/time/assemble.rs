@@ -192,13 +192,17 @@ impl StepTime {
     /// Adds what data-parallel ranks exchange, and the optimizer.
     fn share(&mut self, times: &BlockTimes, spread: &Spread, stage: &Stage) {
         let (links, costs) = (&times.machine.links, &times.costs);
+        // Fully sharded weights travel block by block.
+        let parts = if spread.sharding.shards_parameters() { stage.layers + 1.0 } else { 1.0 };
         let each = |collective, bytes: f64| {
-            links.collective(collective, stage.dense * bytes, spread.copies, spread.tensor)
-                + if stage.experts > 0.0 {
-                    links.collective(collective, stage.experts * bytes, spread.expert_copies, spread.expert_stride)
-                } else {
-                    0.0
-                }
+            let dense = links.collective(collective, stage.dense * bytes / parts, spread.copies, spread.tensor);
+            let experts = stage.experts * bytes / parts;
+            let experts = if experts > 0.0 {
+                links.collective(collective, experts, spread.expert_copies, spread.expert_stride)
+            } else {
+                0.0
+            };
+            parts * (dense + experts)
         };
         let (forward, backward) = (stage.forward.total(), stage.backward.total() + stage.recompute);
         let reduce = each(Collective::ReduceScatter, costs.gradient);
@@ -233,6 +237,8 @@ impl StepTime {
                     again + beside(reduce, backward, costs.overlap.gradients)
                 };
                 let share = again / (again + reduce).max(f64::MIN_POSITIVE);
+                let copies = times.machine.memory_seconds(stage.parameters() * costs.shards);
+                self.work.streams += spread.micro_batches * copies;
                 self.weights = spread.micro_batches * (in_forward + in_backward * share);
                 self.gradients = spread.micro_batches * in_backward * (1.0 - share);
             }

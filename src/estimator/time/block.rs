@@ -112,6 +112,9 @@ pub(super) struct Costs {
     pub update: f64,
     /// What every rank reads and writes for each of its parameters, updated here or not: gradients cleared, their norm.
     pub kept: f64,
+    /// What FSDP copies for a parameter in a micro-batch: gathered weights out of their buffer twice, gradients into theirs, cast and
+    /// divided by the number of ranks.
+    pub shards: f64,
     pub overlap: Overlap,
 }
 
@@ -353,13 +356,19 @@ impl Costs {
         let own = if master > 0.0 { master } else { bytes(recipe.parameter) };
         // The gradient is read; weights and states are read and written; the weights' copy is made. Without a fused kernel each of
         // Adam's dozen operators reads and writes on its own: three times as much.
-        let once = bytes(recipe.gradient) + 2.0 * (own + states) + copy;
+        let wide = bytes(recipe.optimizer_state);
+        let once = wide + 2.0 * (own + states) + copy;
+        // Before it: gradients widened, their norm read, scaled to the limit; under fp16 unscaled and looked through as well.
+        let narrow = bytes(recipe.gradient) < wide;
+        let widened = if narrow { bytes(recipe.gradient) + wide } else { 0.0 };
+        let unscaled = if run.precision == TrainingPrecision::Fp16Mixed { 2.0 * wide } else { 0.0 };
+        let before = widened + unscaled + 3.0 * wide;
         let apart = match run.optimizer_implementation {
             OptimizerImplementation::Fused => 1.0,
             OptimizerImplementation::ForLoop | OptimizerImplementation::Foreach => 3.0,
         };
         let copies = matches!(run.gradients, GradientDType::Fp32Copy);
         let kept = bytes(recipe.gradient) + if copies { 4.0 } else { 0.0 };
-        Self { gradient, weight: gathered, update: once * apart + bytes(recipe.gradient), kept, overlap: run.overlap }
+        Self { gradient, weight: gathered, update: once * apart + before, kept, shards: 4.0 * gathered + 2.0 * gathered + 3.0 * gradient, overlap: run.overlap }
     }
 }

@@ -30,11 +30,16 @@ const TILES: [(u64, u64); 3] = [(256, 128), (128, 256), (128, 128)];
 const PARTS: [u64; 3] = [1, 2, 4];
 /// Tokens at which causal attention runs at half its rate on long sequences (FlashAttention 2, figures 4 to 7: 2k against 16k).
 const ATTENTION_RAMP: f64 = 512.0;
+/// Tiles of 128 queries for each multiprocessor at which forward and backward run at half their rate: the mask makes tiles uneven, and
+/// few of them leave multiprocessors idle (SimuMax's table of attention on B200, 4 to 128 heads). The rates are of [`FULL_TILES`].
+const TILES_AT_HALF: [f64; 2] = [5.0, 1.0];
+/// Tiles for each multiprocessor of the published rates: 16k tokens of 16 heads on A100.
+const FULL_TILES: f64 = 20.0;
 /// Head width that costs as much beside the products as softmax does (FlashAttention 2 and 3: heads of 64 against 128).
 const SOFTMAX_WIDTH: f64 = 32.0;
-/// Share of a link's bandwidth that large messages reach (nccl-tests, bus bandwidth: 232 of 300 GB/s on A100, 365 of 450 on H100).
-const LINK_SHARE: f64 = 0.78;
-/// The same of the network (nccl-tests between nodes: 23 of 25 GB/s per adapter).
+/// What an all-to-all reaches of what rings reach (SimuMax's table of collectives on B200: 0.60 against 0.67).
+const ALL_TO_ALL: f64 = 0.9;
+/// Share of the network's bandwidth that large messages reach (nccl-tests between nodes: 23 of 25 GB/s per adapter).
 const NETWORK_SHARE: f64 = 0.9;
 /// Latency of a collective, and of each of its steps inside a domain and between nodes (NCCL, `src/graph/tuning.cc`, protocol LL128).
 const COLLECTIVE_SECONDS: f64 = 14e-6;
@@ -146,7 +151,11 @@ impl Machine {
         let ramp = to_f64(core.seq_length) / (to_f64(core.seq_length) + ATTENTION_RAMP);
         let width = to_f64(core.query_width.saturating_add(core.value_width)) / 2.0;
         let softmax = width / (width + SOFTMAX_WIDTH) * (128.0 + SOFTMAX_WIDTH) / 128.0;
-        flops / (rate * ramp * softmax.min(1.0)) + KERNEL_SECONDS
+        let [in_forward, in_backward] = TILES_AT_HALF;
+        let half = if backward { in_backward } else { in_forward };
+        let tiles = to_f64(core.heads) * to_f64(core.queries) / 128.0 / to_f64(self.multiprocessors);
+        let occupied = tiles / (tiles + half) * (FULL_TILES + half) / FULL_TILES;
+        flops / (rate * ramp * softmax.min(1.0) * occupied.min(1.0)) + KERNEL_SECONDS
     }
 
     /// Seconds to stream so many bytes through memory in so many kernels.
@@ -170,7 +179,7 @@ impl Links {
         let speed = cluster.speed;
         let network = speed.network_bandwidth * NETWORK_SHARE;
         let domain = speed.scale_up_size.unwrap_or(cluster.accelerator.accelerators_per_node).max(1);
-        Self { inside: speed.scale_up_bandwidth.map_or(network, |bandwidth| bandwidth * LINK_SHARE), network, domain: to_f64(domain) }
+        Self { inside: speed.scale_up_bandwidth.map_or(network, |bandwidth| bandwidth * speed.link_share), network, domain: to_f64(domain) }
     }
 
     /// Seconds of a collective among `ranks` that lie `stride` apart, on a buffer of so many bytes.
@@ -197,7 +206,7 @@ impl Links {
                 let near = bytes * (inside - 1.0) / ranks / self.inside;
                 let far = bytes * (ranks - inside) / ranks / self.network;
                 let latency = if crosses { NETWORK_HOP_SECONDS } else { HOP_SECONDS };
-                near.max(far) + latency * ranks.log2()
+                near.max(far) / ALL_TO_ALL + latency * ranks.log2()
             }
         };
         seconds + COLLECTIVE_SECONDS

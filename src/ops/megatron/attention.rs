@@ -132,7 +132,7 @@ fn timed(rank: &Rank, widths: &Widths, step: Step) -> Step {
     let full = rank.seq_length.saturating_mul(rank.layout.cp());
     if !rank.unfused_attention {
         let pairs = rank.pairs(full) / rank.layout.cp();
-        return step.attends(Core { heads, pairs, seq_length: full, query_width, value_width });
+        return step.attends(Core { heads, pairs, queries: rank.seq_length, seq_length: full, query_width, value_width });
     }
     let product = |columns, depth| Product { count: heads, rows: rank.seq_length, columns, depth, weight: false, narrow: false };
     let scores = heads.saturating_mul(rank.seq_length).saturating_mul(full);

@@ -47,6 +47,8 @@ pub struct Core {
     pub heads: u64,
     /// Pairs of query and key that are not masked, of one head: all ranks of the context group share them out evenly.
     pub pairs: u64,
+    /// Queries of a sequence on this rank.
+    pub queries: u64,
     /// Tokens of a sequence, which decide how full the kernel's pipeline is.
     pub seq_length: u64,
     /// Width of a query or key head.
