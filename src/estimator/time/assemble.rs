@@ -237,8 +237,6 @@ impl StepTime {
                     again + beside(reduce, backward, costs.overlap.gradients)
                 };
                 let share = again / (again + reduce).max(f64::MIN_POSITIVE);
-                let copies = times.machine.memory_seconds(stage.parameters() * costs.shards);
-                self.work.streams += spread.micro_batches * copies;
                 self.weights = spread.micro_batches * (in_forward + in_backward * share);
                 self.gradients = spread.micro_batches * in_backward * (1.0 - share);
             }
@@ -247,6 +245,8 @@ impl StepTime {
             let stride = spread.tensor * spread.copies;
             self.gradients += links.collective(Collective::AllReduce, times.tied * costs.gradient, 2.0, stride);
         }
+        let moved = if spread.sharding.shards_parameters() { costs.shards } else { costs.accumulate };
+        self.work.streams += spread.micro_batches * times.machine.memory_seconds(stage.parameters() * moved);
         let shared = spread.sharding.shards_optimizer();
         let divided = |parameters: f64, copies: f64| if shared { parameters / copies } else { parameters };
         let updated = divided(stage.dense, spread.copies) + divided(stage.experts, spread.expert_copies);

@@ -112,9 +112,11 @@ pub(super) struct Costs {
     pub update: f64,
     /// What every rank reads and writes for each of its parameters, updated here or not: gradients cleared, their norm.
     pub kept: f64,
-    /// What FSDP copies for a parameter in a micro-batch: gathered weights out of their buffer twice, gradients into theirs, cast and
-    /// divided by the number of ranks.
+    /// What PyTorch's FSDP copies for a parameter in a micro-batch: gathered weights out of their buffer twice, gradients into theirs,
+    /// cast and divided by the number of ranks.
     pub shards: f64,
+    /// What adding a micro-batch's gradient to the main gradient moves, where no product does it.
+    pub accumulate: f64,
     pub overlap: Overlap,
 }
 
@@ -367,8 +369,10 @@ impl Costs {
             OptimizerImplementation::Fused => 1.0,
             OptimizerImplementation::ForLoop | OptimizerImplementation::Foreach => 3.0,
         };
+        let shards = if megatron { 0.0 } else { 6.0 * gathered + 3.0 * gradient };
+        let accumulate = if megatron && run.megatron.gradient_accumulation_fusion { 0.0 } else { gathered + 2.0 * bytes(recipe.gradient) };
         let copies = matches!(run.gradients, GradientDType::Fp32Copy);
         let kept = bytes(recipe.gradient) + if copies { 4.0 } else { 0.0 };
-        Self { gradient, weight: gathered, update: once * apart + before, kept, shards: 4.0 * gathered + 2.0 * gathered + 3.0 * gradient, overlap: run.overlap }
+        Self { gradient, weight: gathered, update: once * apart + before, kept, shards, accumulate, overlap: run.overlap }
     }
 }

@@ -111,8 +111,8 @@ impl Machine {
             narrow_rate: narrow_rate?,
             narrow_bytes,
             bytes: to_f64(recipe.activation.bits()) / 8.0,
-            // Added to the main gradient by the product itself, or written and added by a kernel of its own.
-            gradient_bytes: to_f64(recipe.gradient.bits()) / 8.0 * if fused { 2.0 } else { 4.0 },
+            // Added to the main gradient by the product itself; otherwise a kernel of its own does that.
+            gradient_bytes: to_f64(if fused { 2 * recipe.gradient.bits() } else { recipe.activation.bits() }) / 8.0,
             multiprocessors: speed.multiprocessors.max(1),
             memory,
             attention: shares.map(|share| share * peak_16bit),

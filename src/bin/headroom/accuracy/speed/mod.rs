@@ -80,7 +80,18 @@ pub fn cluster(id: &str) -> Result<Cluster, String> {
 
 /// Our step beside the measured seconds.
 pub fn compare(model: ModelConfig, run: TrainingRun, layout: ParallelLayout, gpu: &str, seconds: f64) -> Result<Comparison, String> {
-    let job = Job::new(model, Run::Training(run), layout, cluster(gpu)?).map_err(|error| error.to_string())?;
+    compare_on(cluster(gpu)?, model, run, layout, seconds)
+}
+
+/// The same on a cluster whose network is known.
+pub fn compare_on(
+    cluster: Cluster,
+    model: ModelConfig,
+    run: TrainingRun,
+    layout: ParallelLayout,
+    seconds: f64,
+) -> Result<Comparison, String> {
+    let job = Job::new(model, Run::Training(run), layout, cluster).map_err(|error| error.to_string())?;
     // Frameworks place an uneven rest of layers by hand; the engine forbids it, the time of it is known.
     let mut blockers = headroom::estimator::blockers(&job).into_iter();
     if let Some(blocker) = blockers.find(|found| !matches!(found, Blocker::Pipeline { .. } | Blocker::Chunks { .. })) {
