@@ -108,12 +108,7 @@ const GAUDI3: Speed = Speed {
 
 /// B200's chip with so many times its power.
 const fn powered(times: f64) -> Speed {
-    Speed {
-        matmul_16bit: Some(1100.0 * times),
-        matmul_8bit: Some(2200.0 * times),
-        matmul_4bit: Some(4400.0 * times),
-        ..B200
-    }
+    Speed { matmul_16bit: Some(1100.0 * times), matmul_8bit: Some(2200.0 * times), matmul_4bit: Some(4400.0 * times), ..B200 }
 }
 
 /// What is known of the accelerator with that id; [`Speed::GENERIC`] where nothing is.

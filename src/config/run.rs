@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Flash, MegatronOptions, Overlap, ProductFormat};
 use super::precision::{GradientDType, Optimizer, OptimizerImplementation, PrecisionRecipe, TrainingPrecision};
+use super::{Flash, MegatronOptions, Overlap, ProductFormat};
 use crate::units::DType;
 
 /// The software that runs the model; it decides what is saved for backward.

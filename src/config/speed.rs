@@ -127,8 +127,14 @@ pub struct Overlap {
 
 impl Overlap {
     /// What current software does without being asked.
-    pub const DEFAULT: Self =
-        Self { weight_gradient: true, products: false, gradients: true, parameters: true, prefetch_backward: true, pipeline: true };
+    pub const DEFAULT: Self = Self {
+        weight_gradient: true,
+        products: false,
+        gradients: true,
+        parameters: true,
+        prefetch_backward: true,
+        pipeline: true,
+    };
 }
 
 impl Default for Overlap {

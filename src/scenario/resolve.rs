@@ -310,13 +310,15 @@ impl Scenario {
                 fragmentation_percent: self.decimal(FieldId::FragmentationReserve).unwrap_or_default(),
             },
             speed: self.speed(),
-            grid_grams_per_kwh: 0.0,
+            grid_grams_per_kwh: self.decimal(FieldId::GridEmissions).unwrap_or_default(),
         }
     }
 
     /// How fast the accelerator is beyond its peak.
     fn speed(&self) -> Speed {
-        self.accelerator().map_or(Speed::GENERIC, |row| crate::catalog::speed(row.id))
+        let speed = self.accelerator().map_or(Speed::GENERIC, |row| crate::catalog::speed(row.id));
+        let network = self.decimal(FieldId::NetworkBandwidth).map(|gigabytes| gigabytes * 1e9);
+        Speed { network_bandwidth: network.unwrap_or(speed.network_bandwidth), ..speed }
     }
 
     fn gibibytes(&self, id: FieldId) -> Bytes {

@@ -145,13 +145,7 @@ pub struct StepTime {
 impl StepTime {
     /// Seconds of the whole step.
     pub const fn total(&self) -> f64 {
-        self.work.total()
-            + self.recompute
-            + self.bubble
-            + self.pipeline
-            + self.gradients
-            + self.weights
-            + self.optimizer
+        self.work.total() + self.recompute + self.bubble + self.pipeline + self.gradients + self.weights + self.optimizer
     }
 
     /// Seconds of one term.

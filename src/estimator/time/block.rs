@@ -3,8 +3,8 @@
 
 use super::machine::Machine;
 use crate::config::{
-    GradientDType, Job, Kernels, LossFusion, MegatronOptions, Optimizer, OptimizerImplementation, Overlap,
-    Recompute, TrainingPrecision, TrainingRun,
+    GradientDType, Job, Kernels, LossFusion, MegatronOptions, Optimizer, OptimizerImplementation, Overlap, Recompute,
+    TrainingPrecision, TrainingRun,
 };
 use crate::ops::megatron::{Behind, Exchange, Group, Module, Product, RankModel, Step, Work, rank_model};
 use crate::ops::{Role, Tensor};
@@ -128,15 +128,7 @@ pub type BlockKey = (u64, u64, u64, u64, u64, bool, Recompute);
 /// The key of a job.
 pub fn key(job: &Job) -> Option<BlockKey> {
     let (layout, run) = (job.layout(), job.training()?);
-    Some((
-        layout.t(),
-        layout.cp(),
-        layout.ep(),
-        layout.etp(),
-        job.micro_batch_size(),
-        layout.sequence_parallel,
-        run.recompute,
-    ))
+    Some((layout.t(), layout.cp(), layout.ep(), layout.etp(), job.micro_batch_size(), layout.sequence_parallel, run.recompute))
 }
 
 /// Times of single layers; `None` when serving, and where the accelerator's peak or memory bandwidth is unknown.
@@ -346,7 +338,8 @@ impl Costs {
             _ => bytes(recipe.parameter),
         };
         let megatron = run.kernels == Kernels::Megatron;
-        let gradient = if megatron || reduce_in_fp32 && gathered < bytes(recipe.parameter) { bytes(recipe.gradient) } else { gathered };
+        let gradient =
+            if megatron || reduce_in_fp32 && gathered < bytes(recipe.parameter) { bytes(recipe.gradient) } else { gathered };
         let states = match run.optimizer {
             Optimizer::AdamW => 2.0 * bytes(recipe.optimizer_state),
             Optimizer::AdamW8bit => 2.0,
@@ -370,7 +363,8 @@ impl Costs {
             OptimizerImplementation::ForLoop | OptimizerImplementation::Foreach => 3.0,
         };
         let shards = if megatron { 0.0 } else { 6.0 * gathered + 3.0 * gradient };
-        let accumulate = if megatron && run.megatron.gradient_accumulation_fusion { 0.0 } else { gathered + 2.0 * bytes(recipe.gradient) };
+        let accumulate =
+            if megatron && run.megatron.gradient_accumulation_fusion { 0.0 } else { gathered + 2.0 * bytes(recipe.gradient) };
         let copies = matches!(run.gradients, GradientDType::Fp32Copy);
         let kept = bytes(recipe.gradient) + if copies { 4.0 } else { 0.0 };
         Self { gradient, weight: gathered, update: once * apart + before, kept, shards, accumulate, overlap: run.overlap }

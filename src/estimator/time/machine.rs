@@ -179,7 +179,11 @@ impl Links {
         let speed = cluster.speed;
         let network = speed.network_bandwidth * NETWORK_SHARE;
         let domain = speed.scale_up_size.unwrap_or(cluster.accelerator.accelerators_per_node).max(1);
-        Self { inside: speed.scale_up_bandwidth.map_or(network, |bandwidth| bandwidth * speed.link_share), network, domain: to_f64(domain) }
+        Self {
+            inside: speed.scale_up_bandwidth.map_or(network, |bandwidth| bandwidth * speed.link_share),
+            network,
+            domain: to_f64(domain),
+        }
     }
 
     /// Seconds of a collective among `ranks` that lie `stride` apart, on a buffer of so many bytes.

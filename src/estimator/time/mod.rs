@@ -172,7 +172,9 @@ fn line(term: Term, seconds: f64) -> TimeLine {
         Term::Tensor => ("Tensor-parallel messages", RING, Modelled, sources::NCCL),
         Term::Context => ("Context-parallel messages", RING, Modelled, sources::NCCL),
         Term::Experts => ("Tokens on their way to experts and back", RING, Modelled, sources::NCCL),
-        Term::Recompute => ("Recomputation", "forward work of recomputed layers or modules once more", Modelled, sources::KORTHIKANTI_2022),
+        Term::Recompute => {
+            ("Recomputation", "forward work of recomputed layers or modules once more", Modelled, sources::KORTHIKANTI_2022)
+        }
         Term::Bubble => (
             "Waiting for other pipeline stages",
             "one micro-batch on all other stages, over the chunks that take turns",
@@ -182,7 +184,9 @@ fn line(term: Term, seconds: f64) -> TimeLine {
         Term::Pipeline => ("Messages between pipeline stages", RING, Modelled, sources::NCCL),
         Term::Gradients => ("Gradients summed over data-parallel ranks", RING, Assumed, sources::NCCL),
         Term::Weights => ("Weights gathered from data-parallel ranks", RING, Assumed, sources::NCCL),
-        Term::Optimizer => ("Optimizer", "bytes of weights, gradients and states over the memory's bandwidth", Modelled, sources::ROOFLINE),
+        Term::Optimizer => {
+            ("Optimizer", "bytes of weights, gradients and states over the memory's bandwidth", Modelled, sources::ROOFLINE)
+        }
     };
     TimeLine { term, label, seconds: Seconds(seconds), formula, certainty, source }
 }

@@ -138,7 +138,11 @@ fn timed(rank: &Rank, widths: &Widths, step: Step) -> Step {
     let scores = heads.saturating_mul(rank.seq_length).saturating_mul(full);
     let piece = rank.bytes(scores);
     // Softmax with its scale and mask reads and writes the scores; backward reads probabilities and their gradient, writes one.
-    let softmax = if rank.written_out { [piece.saturating_mul(8), piece.saturating_mul(9)] } else { [piece.saturating_mul(2), piece.saturating_mul(3)] };
+    let softmax = if rank.written_out {
+        [piece.saturating_mul(8), piece.saturating_mul(9)]
+    } else {
+        [piece.saturating_mul(2), piece.saturating_mul(3)]
+    };
     let dropout = if rank.options.attention_dropout { piece.saturating_mul(2).saturating_add(scores) } else { 0 };
     let bytes = softmax.map(|bytes| bytes.saturating_add(dropout));
     step.multiplies(product(full, query_width)).streams(bytes, [2, 2]).multiplies(product(value_width, full))

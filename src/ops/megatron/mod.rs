@@ -33,8 +33,8 @@ use super::builder::Lowering;
 use super::tensor::{Dim, Kept, Op, Role, Shape, Split, Tensor};
 use super::{OpList, listed};
 use crate::config::{
-    AttentionKernel, Job, Kernels, MegatronOptions, ModelConfig, Normalization, Overlap, ParallelLayout, ProductFormat, Recompute,
-    TrainingRun,
+    AttentionKernel, Job, Kernels, MegatronOptions, ModelConfig, Normalization, Overlap, ParallelLayout, ProductFormat,
+    Recompute, TrainingRun,
 };
 use crate::sources::{self, Source};
 use crate::units::{DType, Flops};

@@ -280,10 +280,7 @@ impl Rank<'_> {
         if !self.splits_tokens() {
             return [self.tensor_message(Collective::AllReduce, false, Behind::Nothing), None];
         }
-        [
-            self.tensor_message(Collective::ReduceScatter, false, behind),
-            self.tensor_message(Collective::AllGather, true, behind),
-        ]
+        [self.tensor_message(Collective::ReduceScatter, false, behind), self.tensor_message(Collective::AllGather, true, behind)]
     }
 
     /// Pairs of query and key of one head in a sequence of `full` tokens that a causal mask leaves, averaged over layers: a sliding

@@ -6,14 +6,14 @@
 //! capacity 1. The image is of PyTorch 2.10, whose cuBLAS workspace is 32 MiB on compute capability 9.0 only.
 
 use headroom::config::{
-    DataSharding, Flash, GradientDType, Kernels, LayerSet, LossFusion, MegatronOptions, Mla, ModelConfig, Moe, Overlap, ParallelLayout,
-    TokenDispatcher, TrainingRun,
+    DataSharding, Flash, GradientDType, Kernels, LayerSet, LossFusion, MegatronOptions, Mla, ModelConfig, Moe, Overlap,
+    ParallelLayout, TokenDispatcher, TrainingRun,
 };
 use headroom::estimator::estimate;
 use headroom::units::{Bytes, to_f64};
 
-use super::super::speed;
 use super::super::row::{Comparison, Fields, Quantity, rounded};
+use super::super::speed;
 use super::{OLD_CUBLAS_WORKSPACE, job};
 
 pub fn outcome(row: Fields<'_>) -> Result<Vec<Comparison>, String> {

@@ -7,8 +7,8 @@ use std::num::NonZeroU64;
 
 use headroom::catalog;
 use headroom::config::{
-    DataSharding, Flash, GradientDType, Kernels, LossFusion, MegatronOptions, ModelConfig, Narrow, Overlap, ParallelLayout, ProductFormat,
-    TokenDispatcher, TrainingRun,
+    DataSharding, Flash, GradientDType, Kernels, LossFusion, MegatronOptions, ModelConfig, Narrow, Overlap, ParallelLayout,
+    ProductFormat, TokenDispatcher, TrainingRun,
 };
 use headroom::units::to_f64;
 
@@ -75,6 +75,11 @@ pub fn outcome(row: Fields<'_>) -> Result<Vec<Comparison>, String> {
     }
     let seconds = to_f64(batch) * to_f64(s) / (raw.number("Tokens / sec / GPU")? * to_f64(gpus));
     Ok(vec![compare(model, run, layout, gpu, seconds)?])
+}
+
+/// Whether the row is one of a mixture of experts.
+pub fn lacks_configuration(row: Fields<'_>) -> bool {
+    row.text("/model").and_then(model).is_ok_and(|model| model.moe.is_some())
 }
 
 fn parameters(model: &ModelConfig) -> u64 {

@@ -1,8 +1,8 @@
 //! llm-foundry's benchmark of MPT under PyTorch FSDP.
 
 use headroom::config::{
-    DataSharding, Flash, Kernels, MlpKind, Narrow, OptimizerImplementation, Overlap, ParallelLayout, ProductFormat, Recompute, TrainingPrecision,
-    TrainingRun,
+    DataSharding, Flash, Kernels, MlpKind, Narrow, OptimizerImplementation, Overlap, ParallelLayout, ProductFormat, Recompute,
+    TrainingPrecision, TrainingRun,
 };
 use headroom::units::to_f64;
 

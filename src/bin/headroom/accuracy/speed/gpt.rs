@@ -3,8 +3,8 @@
 use std::num::NonZeroU64;
 
 use headroom::config::{
-    AttentionKernel, DataSharding, GradientDType, Job, Kernels, LossFusion, MegatronOptions, Overlap, ParallelLayout, Recompute, Run,
-    TrainingPrecision, TrainingRun,
+    AttentionKernel, DataSharding, GradientDType, Job, Kernels, LossFusion, MegatronOptions, ModelConfig, Overlap,
+    ParallelLayout, Recompute, Run, TrainingPrecision, TrainingRun,
 };
 use headroom::estimator::time::block_times;
 use headroom::units::to_f64;
@@ -37,7 +37,14 @@ fn run(seq_length: u64, global_batch_size: u64, micro_batch_size: u64, recompute
 }
 
 /// Nothing was sent beside computation in 2021.
-const OF_2021: Overlap = Overlap { weight_gradient: false, products: false, gradients: false, parameters: false, prefetch_backward: false, pipeline: false };
+const OF_2021: Overlap = Overlap {
+    weight_gradient: false,
+    products: false,
+    gradients: false,
+    parameters: false,
+    prefetch_backward: false,
+    pipeline: false,
+};
 /// From 2022 on tensor-parallel reductions of backward ran beside the weight's gradient.
 const OF_2022: Overlap = Overlap { weight_gradient: true, ..OF_2021 };
 
@@ -58,8 +65,7 @@ fn layout(row: Fields<'_>, d: u64, chunks: u64) -> Result<ParallelLayout, String
 
 /// Table 1 of Narayanan et al. 2021. Micro-batch and chunks stand in Megatron-LM's `examples/sc21/run_table_1.sh`, by hidden size.
 pub fn sc21(row: Fields<'_>) -> Result<Vec<Comparison>, String> {
-    let (hidden, layers) = (row.count("/hidden")?, row.count("/layers")?);
-    let (micro_batch, chunks) = match hidden {
+    let (micro_batch, chunks) = match row.count("/hidden")? {
         2304 | 3072 | 4096 => (16, 1),
         6144 => (8, 1),
         8192 => (4, 1),
@@ -70,14 +76,46 @@ pub fn sc21(row: Fields<'_>) -> Result<Vec<Comparison>, String> {
         25600 => (1, 1),
         _ => return Err("the table's script has no such model".to_owned()),
     };
-    let (s, v, batch) = (row.count("/seq_len")?, row.count("/vocab")?, row.count("/global_batch")?);
-    // The rows' FLOP/s are 96 B s l h² (1 + s/6h + V/16lh) over the time (section 3 of the paper): four forwards' worth.
-    let (b, l, h, t, vocab) = (to_f64(batch), to_f64(layers), to_f64(hidden), to_f64(s), to_f64(v));
-    let flops = 96.0 * b * t * l * h * h * (1.0 + t / (6.0 * h) + vocab / (16.0 * l * h));
-    let seconds = flops / (row.number("/tflops_per_gpu")? * 1e12 * row.number("/gpus")?);
+    let batch = row.count("/global_batch")?;
+    let shape = Shape::of(row, ["/hidden", "/layers", "/heads", "/vocab", "/seq_len"])?;
+    let seconds = shape.hardware_flops(batch) / (row.number("/tflops_per_gpu")? * 1e12 * row.number("/gpus")?);
     let layout = layout(row, row.count("/DP")?, chunks)?;
-    let run = run(s, batch, micro_batch, Recompute::Full, OF_2021);
-    Ok(vec![compare(gpt(hidden, layers, row.count("/heads")?, v, s), run, layout, "a100-80", seconds)?])
+    let run = run(shape.seq_length, batch, micro_batch, Recompute::Full, OF_2021);
+    Ok(vec![compare(shape.model(), run, layout, "a100-80", seconds)?])
+}
+
+/// Sizes of a GPT as the rows state them.
+#[derive(Clone, Copy)]
+struct Shape {
+    hidden_size: u64,
+    layers: u64,
+    heads: u64,
+    vocab_size: u64,
+    seq_length: u64,
+}
+
+impl Shape {
+    /// The sizes under these keys: width, layers, heads, vocabulary, sequence length.
+    fn of(row: Fields<'_>, [hidden, layers, heads, vocab, seq]: [&str; 5]) -> Result<Self, String> {
+        Ok(Self {
+            hidden_size: row.count(hidden)?,
+            layers: row.count(layers)?,
+            heads: row.count(heads)?,
+            vocab_size: row.count(vocab)?,
+            seq_length: row.count(seq)?,
+        })
+    }
+
+    fn model(&self) -> ModelConfig {
+        gpt(self.hidden_size, self.layers, self.heads, self.vocab_size, self.seq_length)
+    }
+
+    /// What the FLOP/s of table 1 count: 96 B s l h² (1 + s/6h + V/16lh), four forwards' worth (section 3 of the paper).
+    fn hardware_flops(&self, global_batch_size: u64) -> f64 {
+        let (layers, hidden, tokens) = (to_f64(self.layers), to_f64(self.hidden_size), to_f64(self.seq_length));
+        let beside = tokens / (6.0 * hidden) + to_f64(self.vocab_size) / (16.0 * layers * hidden);
+        96.0 * to_f64(global_batch_size) * tokens * layers * hidden * hidden * (1.0 + beside)
+    }
 }
 
 /// MT-NLG 530B (Smith et al. 2022): 105 layers of width 20480 with 128 heads, micro-batch 1.
@@ -116,53 +154,44 @@ pub fn bloom(row: Fields<'_>) -> Result<Vec<Comparison>, String> {
 
 /// Table 5 of Korthikanti et al. 2022: full recomputation beside sequence parallelism with selective recomputation.
 pub fn iteration(row: Fields<'_>) -> Result<Vec<Comparison>, String> {
-    let (h, l, a, v, s) = (row.count("/hidden")?, row.count("/layers")?, row.count("/heads")?, row.count("/vocab")?, row.count("/seq_len")?);
+    let shape = Shape::of(row, ["/hidden", "/layers", "/heads", "/vocab", "/seq_len"])?;
     // Chunks as in the paper's table 3: three for 175B and 530B.
-    let chunks = match h {
+    let chunks = match shape.hidden_size {
         12288 | 20480 => 3,
         _ => 1,
     };
-    both(row, (h, l, a, v, s), chunks, ["/iter_s_full_recompute", "/iter_s_selective_sp"])
+    let layout = layout(row, row.count("/DP")?, chunks)?;
+    let batches = (row.count("/global_batch")?, row.count("/micro_batch")?);
+    two(row, shape, layout, batches, ["/iter_s_full_recompute", "/iter_s_selective_sp"])
 }
 
 /// The same of a row that names its fields otherwise.
 pub fn selene(row: Fields<'_>) -> Result<Vec<Comparison>, String> {
-    let count = |key: &str| row.count(&format!("/config/{key}"));
-    let shape = (
-        count("hidden_size")?,
-        count("num_hidden_layers")?,
-        count("num_attention_heads")?,
-        count("vocab_size")?,
-        count("seq_length")?,
-    );
-    let seconds = ["/iteration_seconds_full_recompute", "/iteration_seconds_sequence_parallel_and_selective"];
-    let named = ParallelLayout {
+    let keys = ["/config/hidden_size", "/config/num_hidden_layers", "/config/num_attention_heads", "/config/vocab_size"];
+    let [hidden, layers, heads, vocab] = keys;
+    let shape = Shape::of(row, [hidden, layers, heads, vocab, "/config/seq_length"])?;
+    let layout = ParallelLayout {
         tensor_model_parallel_size: row.degree("/tensor_model_parallel_size")?,
         pipeline_model_parallel_size: row.degree("/pipeline_model_parallel_size")?,
         virtual_pipeline_model_parallel_size: row.degree("/virtual_pipeline_stages_per_rank")?,
         data_parallel_size: row.degree("/data_parallel_size")?,
         ..ParallelLayout::SINGLE
     };
-    two(row, shape, named, (row.count("/global_batch_size")?, row.count("/micro_batch_size")?), seconds)
-}
-
-type Shape = (u64, u64, u64, u64, u64);
-
-fn both(row: Fields<'_>, shape: Shape, chunks: u64, seconds: [&str; 2]) -> Result<Vec<Comparison>, String> {
-    let layout = layout(row, row.count("/DP")?, chunks)?;
-    two(row, shape, layout, (row.count("/global_batch")?, row.count("/micro_batch")?), seconds)
+    let batches = (row.count("/global_batch_size")?, row.count("/micro_batch_size")?);
+    let seconds = ["/iteration_seconds_full_recompute", "/iteration_seconds_sequence_parallel_and_selective"];
+    two(row, shape, layout, batches, seconds)
 }
 
 fn two(
     row: Fields<'_>,
-    (h, l, a, v, s): Shape,
+    shape: Shape,
     layout: ParallelLayout,
     (batch, micro_batch): (u64, u64),
     [full, selective]: [&str; 2],
 ) -> Result<Vec<Comparison>, String> {
     let one = |layout: ParallelLayout, recompute, seconds: &str| {
-        let run = run(s, batch, micro_batch, recompute, OF_2022);
-        compare(gpt(h, l, a, v, s), run, layout, "a100-80", row.number(seconds)?)
+        let run = run(shape.seq_length, batch, micro_batch, recompute, OF_2022);
+        compare(shape.model(), run, layout, "a100-80", row.number(seconds)?)
     };
     let split = ParallelLayout { sequence_parallel: true, ..layout };
     Ok(vec![one(layout, Recompute::Full, full)?, one(split, Recompute::Selective, selective)?])
@@ -184,11 +213,5 @@ pub fn layer(row: Fields<'_>) -> Result<Vec<Comparison>, String> {
     let times_of = block_times(&job.map_err(|error| error.to_string())?).ok_or("the accelerator's rates are not known")?;
     let block = times_of.dense;
     let backward = block.backward.total() + block.recompute.total();
-    if std::env::var_os("HEADROOM_SHOW").is_some() {
-        super::super::speed::note(&format!("{:?}\n{:?}", block.forward, block.backward));
-    }
-    Ok(vec![
-        times(block.forward.total(), row.number("/forward_ms")? / 1e3),
-        times(backward, row.number("/backward_ms")? / 1e3),
-    ])
+    Ok(vec![times(block.forward.total(), row.number("/forward_ms")? / 1e3), times(backward, row.number("/backward_ms")? / 1e3)])
 }
