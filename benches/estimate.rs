@@ -6,6 +6,7 @@ mod support;
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use headroom::config::{DataSharding, Kernels};
+use headroom::estimator::time::{StepTime, block_times, spread, step};
 use headroom::estimator::{Lengths, estimate};
 use headroom::planner::{curve_gpus, curve_seq};
 
@@ -17,10 +18,26 @@ fn benches(criterion: &mut Criterion) {
         run.kernels = Kernels::Megatron;
     });
     criterion.bench_function("estimate, Megatron-LM", |bench| bench.iter(|| estimate(std::hint::black_box(&megatron))));
+    times(criterion, &megatron);
     criterion.bench_function("both curves", |bench| {
         bench.iter(|| {
             (curve_seq(&Lengths::of(std::hint::black_box(&job)), None, 120, true), curve_gpus(std::hint::black_box(&job)))
         });
+    });
+}
+
+/// The time of a step: of a job, of its layers alone, and of a layout whose layers are known (bar: 100 ns).
+fn times(criterion: &mut Criterion, job: &headroom::config::Job) {
+    let Some(row) = headroom::catalog::accelerator("h100-80") else { return };
+    let mut cluster = job.cluster().clone();
+    (cluster.accelerator, cluster.speed) = (row.accelerator.clone(), headroom::catalog::speed(row.id));
+    let job = headroom::config::Job::new(job.model().clone(), job.run().clone(), *job.layout(), cluster);
+    let Ok(job) = job else { return };
+    let (Some(times), Some(numbers)) = (block_times(&job), spread(&job)) else { return };
+    criterion.bench_function("step", |bench| bench.iter(|| step(std::hint::black_box(&job))));
+    criterion.bench_function("block_times", |bench| bench.iter(|| block_times(std::hint::black_box(&job))));
+    criterion.bench_function("StepTime::assemble", |bench| {
+        bench.iter(|| StepTime::assemble(std::hint::black_box(&times), std::hint::black_box(&numbers)).total());
     });
 }
 

@@ -15,7 +15,7 @@ use serde_json::Value;
 const NOT_MET_YET: &[&str] = &[];
 
 /// The files in the order of the tables.
-const FILES: [&str; 10] = [
+const FILES: [&str; 11] = [
     "tests/data/truth/training_memory.jsonl",
     "tests/data/truth/lora.jsonl",
     "tests/data/truth/parameters.jsonl",
@@ -26,6 +26,7 @@ const FILES: [&str; 10] = [
     "tests/data/published/selene_korthikanti.json",
     "tests/data/published/training_memory.json",
     "tests/data/published/inference_memory.json",
+    "tests/data/published/compute.json",
 ];
 
 /// Further rows, one file per family.
@@ -138,7 +139,7 @@ fn all(limit: f64) -> Limits {
 /// Each bar with what it asks.
 type Bar = (&'static str, fn() -> Result<(), String>);
 
-const BARS: [Bar; 17] = [
+const BARS: [Bar; 19] = [
     ("parameters of transformers' models", || exact(&rows("truth/parameters.jsonl"), "parameters")),
     ("parameters of partial files of every family", || exact(&rows("parameters_families.jsonl"), "parameters")),
     ("parameters of published models", || exact(&verified(), "parameters")),
@@ -171,12 +172,26 @@ const BARS: [Bar; 17] = [
         let rows = rows("selene_korthikanti.json");
         within(&rows, "model states", all(0.03)).and_then(|()| within(&rows, "activations", all(0.03)))
     }),
+    ("step time of all rows that can be expressed", || mean_time(&["complete", "Selene", "software not stated"], 0.12)),
+    ("step time on Selene", || mean_time(&["Selene"], 0.06)),
     ("key/value cache of published models", || {
         let stated: Vec<_> = rows("inference_memory.json").into_iter().filter(|row| !row["figures"].is_null()).collect();
         let decoders: Vec<_> = verified().into_iter().filter(|row| is(row, "family", "decoder")).collect();
         exact(&decoders, "KV bytes per token").and_then(|()| exact(&stated, "KV bytes per token"))
     }),
 ];
+
+/// The mean error of all step times of these groups, over all files.
+fn mean_time(groups: &[&str], bar: f64) -> Result<(), String> {
+    let files = ["megatron_b200.json", "selene_korthikanti.json", "compute.json"];
+    let times = files.into_iter().flat_map(rows).filter(|row| groups.iter().any(|group| is(row, "time", group)));
+    let figures = times.filter_map(|row| row["figures"].as_object()).flatten().filter(|(name, _)| name.starts_with("step time"));
+    let errors: Vec<f64> = figures.filter_map(|(_, figure)| figure["error"].as_f64()).map(f64::abs).collect();
+    let count = u32::try_from(errors.len()).expect("a count");
+    let mean = errors.iter().sum::<f64>() / f64::from(count);
+    println!("step time, {}: mean error {:.2} % of {count}", groups.join(" and "), 100.0 * mean);
+    if mean <= bar && count > 0 { Ok(()) } else { Err(format!("the mean error of {count} times is {:.2} %", 100.0 * mean)) }
+}
 
 fn at_or_under_simumax() -> Result<(), String> {
     let text = fs::read_to_string(root().join("tests/data/published/megatron_b200.json")).expect("a file");

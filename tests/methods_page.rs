@@ -102,7 +102,13 @@ fn job(model: ModelConfig, run: Run, layout: ParallelLayout, capacity_gb: u64) -
         price_per_hour: 0.0,
     };
     let overheads = Overheads { framework_context: Bytes(Bytes::GB), fragmentation_percent: 0.0 };
-    Job::new(model, run, layout, Cluster { accelerator, overheads }).unwrap()
+    Job::new(
+        model,
+        run,
+        layout,
+        Cluster { accelerator, overheads, speed: headroom::config::Speed::GENERIC, grid_grams_per_kwh: 0.0 },
+    )
+    .unwrap()
 }
 
 /// An engine that agrees with nobody: every kind has an amount of its own.

@@ -6,10 +6,12 @@
 mod accelerators;
 mod models;
 mod provenance;
+mod speeds;
 
 pub use accelerators::{AcceleratorRow, MemoryBasis, accelerator, accelerators};
 pub use models::{ModelRow, model, models};
 pub use provenance::Provenance;
+pub use speeds::speed;
 
 /// Whether `wanted` is this row's id or one of its other names; case and surrounding blanks do not count.
 fn answers_to(id: &str, aliases: &[&str], wanted: &str) -> bool {

@@ -1,5 +1,6 @@
 //! Accelerators, and the memory that is not the model's.
 
+use super::Speed;
 use crate::units::{Bytes, DType};
 
 /// Dense peak rates in TFLOP/s (TOP/s for int8); `None` where no source gives one.
@@ -63,4 +64,8 @@ pub struct Cluster {
     pub accelerator: Accelerator,
     /// Memory outside the model.
     pub overheads: Overheads,
+    /// What time rests on beside the accelerator's rates.
+    pub speed: Speed,
+    /// Emissions of the electricity, grams of CO₂ per kWh.
+    pub grid_grams_per_kwh: f64,
 }

@@ -12,6 +12,7 @@ mod model;
 mod precision;
 mod run;
 mod shape;
+mod speed;
 
 pub use family::{Family, HiddenAct, LayerSet, Mla, Moe};
 pub use hardware::{Accelerator, Cluster, Overheads, PeakRates};
@@ -21,3 +22,4 @@ pub use megatron::{LossFusion, MegatronOptions, RecomputeMethod, RecomputeModule
 pub use model::{MlpKind, ModelConfig, Normalization, PositionEmbedding};
 pub use precision::{GradientDType, Optimizer, OptimizerImplementation, PrecisionRecipe, TrainingPrecision};
 pub use run::{AttentionKernel, Kernels, Recompute, Run, ServingRun, TrainingRun};
+pub use speed::{Flash, Narrow, Overlap, ProductFormat, Speed};

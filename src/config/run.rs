@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::MegatronOptions;
 use super::precision::{GradientDType, Optimizer, OptimizerImplementation, PrecisionRecipe, TrainingPrecision};
+use super::{Flash, MegatronOptions, Overlap, ProductFormat};
 use crate::units::DType;
 
 /// The software that runs the model; it decides what is saved for backward.
@@ -70,6 +70,12 @@ pub struct TrainingRun {
     pub recompute: Recompute,
     /// What only Megatron-LM asks.
     pub megatron: MegatronOptions,
+    /// Generation of the fused attention kernel; time alone depends on it.
+    pub flash: Flash,
+    /// In what the blocks' matrix products run; time alone depends on it.
+    pub products: ProductFormat,
+    /// What is sent while the step computes; time alone depends on it.
+    pub overlap: Overlap,
     /// Tokens of the whole training, for time and cost.
     pub training_tokens: f64,
     /// Model FLOPs utilisation assumed for time and cost, in (0, 1].
@@ -91,6 +97,9 @@ impl TrainingRun {
             attention: AttentionKernel::Flash,
             recompute: Recompute::None,
             megatron: MegatronOptions::DEFAULT,
+            flash: Flash::Second,
+            products: ProductFormat::Activations,
+            overlap: Overlap::DEFAULT,
             training_tokens: 1.0,
             mfu: 0.4,
         }

@@ -10,6 +10,7 @@ mod megatron;
 mod overhead;
 mod stage;
 mod states;
+pub mod time;
 mod timeline;
 
 pub use blockers::Blocker;

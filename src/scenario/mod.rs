@@ -221,8 +221,13 @@ impl Scenario {
 }
 
 /// The fields whose default is the accelerator's own value.
-const ACCELERATOR_FIELDS: [FieldId; 4] =
-    [FieldId::AcceleratorMemory, FieldId::PeakRate, FieldId::MemoryBandwidth, FieldId::AcceleratorsPerNode];
+const ACCELERATOR_FIELDS: [FieldId; 5] = [
+    FieldId::AcceleratorMemory,
+    FieldId::PeakRate,
+    FieldId::MemoryBandwidth,
+    FieldId::AcceleratorsPerNode,
+    FieldId::NetworkBandwidth,
+];
 
 fn architecture_fields() -> impl Iterator<Item = &'static Field> {
     fields().iter().filter(|field| field.group.is_architecture())
@@ -325,6 +330,7 @@ fn of_accelerator(row: &AcceleratorRow, id: FieldId) -> Option<Value> {
     Some(match id {
         FieldId::AcceleratorMemory => Value::Decimal(device.memory.as_f64() / to_f64(Bytes::GIB)),
         FieldId::PeakRate => device.peak.bf16.or(device.peak.fp16).map_or(Value::Empty, Value::Decimal),
+        FieldId::NetworkBandwidth => Value::Decimal(catalog::speed(row.id).network_bandwidth / 1e9),
         FieldId::MemoryBandwidth => device.memory_bandwidth.map_or(Value::Empty, |bandwidth| Value::Decimal(bandwidth / 1e9)),
         FieldId::AcceleratorsPerNode => Value::Integer(device.accelerators_per_node),
         _ => return None,

@@ -4,8 +4,9 @@ use std::num::NonZeroU64;
 
 use super::{FieldId, FieldKind, Mode, Scenario, Value, field, fields, number, parse, range_text};
 use crate::config::{
-    Accelerator, Cluster, DataSharding, Job, Kernels, LayerSet, MegatronOptions, Mla, ModelConfig, Moe, Overheads,
-    ParallelLayout, PeakRates, PositionEmbedding, RecomputeMethod, RecomputeModules, Run, ServingRun, TrainingRun,
+    Accelerator, Cluster, DataSharding, Flash, Job, Kernels, LayerSet, MegatronOptions, Mla, ModelConfig, Moe, Overheads,
+    Overlap, ParallelLayout, PeakRates, PositionEmbedding, ProductFormat, RecomputeMethod, RecomputeModules, Run, ServingRun,
+    Speed, TrainingRun,
 };
 use crate::units::{Bytes, DType, grouped, to_f64};
 
@@ -202,6 +203,9 @@ impl Scenario {
                 training_tokens: to_f64(self.integer(FieldId::TrainingTokens)),
                 mfu: self.decimal(FieldId::Mfu).unwrap_or_default() / 100.0,
                 megatron: self.megatron(),
+                flash: if self.word::<Kernels>(FieldId::Kernels) == Kernels::Megatron { Flash::Newest } else { Flash::Second },
+                products: ProductFormat::Activations,
+                overlap: Overlap::DEFAULT,
             }),
             Mode::Serve => Run::Serving(ServingRun {
                 context_length: self.integer(FieldId::ContextLength),
@@ -305,7 +309,16 @@ impl Scenario {
                 framework_context: self.gibibytes(FieldId::FrameworkContext),
                 fragmentation_percent: self.decimal(FieldId::FragmentationReserve).unwrap_or_default(),
             },
+            speed: self.speed(),
+            grid_grams_per_kwh: self.decimal(FieldId::GridEmissions).unwrap_or_default(),
         }
+    }
+
+    /// How fast the accelerator is beyond its peak.
+    fn speed(&self) -> Speed {
+        let speed = self.accelerator().map_or(Speed::GENERIC, |row| crate::catalog::speed(row.id));
+        let network = self.decimal(FieldId::NetworkBandwidth).map(|gigabytes| gigabytes * 1e9);
+        Speed { network_bandwidth: network.unwrap_or(speed.network_bandwidth), ..speed }
     }
 
     fn gibibytes(&self, id: FieldId) -> Bytes {

@@ -89,6 +89,22 @@ sources! {
     CUDA_CONTEXT = ("cuda-context", "Hugging Face and BigScience",
         "Context and kernels after one tiny tensor: 1,343 MiB on V100, 1,573 MiB on A100", "model_memory_anatomy; chronicles-prequel", Measurement,
         "Memory taken before the first tensor of the model.");
+    FLASH_ATTENTION_2023 = ("flash-attention-2023", "Dao 2023; Shah et al. 2024; FlashAttention 4 2026",
+        "FlashAttention 2, 3 and 4: attention's rate on A100, H100 and B200 (arXiv 2307.08691, 2407.08608)", "figures 4 to 7; figures 5 and 6", Paper,
+        "How fast fused attention runs.");
+    MATMUL_CEILING = ("matmul-ceiling", "Bekman", "Machine Learning Engineering: maximum achievable matmul FLOPS",
+        "stas00/ml-engineering, compute/accelerator; tiles and waves: NVIDIA, Matrix Multiplication Background", Measurement,
+        "The best rate of matrix products, and what keeps a shape under it.");
+    ROOFLINE = ("roofline", "Williams et al. 2009", "Roofline; BabelStream on A100 and H100",
+        "bytes over bandwidth, of which streaming kernels reach 86 per cent", Paper,
+        "What only moves bytes takes bytes over bandwidth.");
+    NCCL = ("nccl", "NVIDIA", "NCCL: rings and trees, their bandwidth and latency", "src/graph/tuning.cc; nccl-tests", Code,
+        "How long collective operations take.");
+    MEGATRON_2021 = ("megatron-2021", "Narayanan et al. 2021",
+        "Efficient Large-Scale Language Model Training on GPU Clusters (arXiv 2104.04473)", "section 2.2", Paper,
+        "How long pipeline stages wait, with and without interleaving.");
+    GRID = ("grid", "Headroom", "Emissions of electricity", "adjustable under Time and cost", Assumption,
+        "Grams of CO2 per kWh that the user sets.");
     RESERVE = ("reserve", "Headroom", "Reserve for allocator fragmentation", "adjustable under Reserve", Assumption,
         "A reserve that the user sets.");
     SERVING_OVERHEAD = ("serving-overhead", "Five documents", "Inference overhead of 5, 10 or 20 per cent of the weights",

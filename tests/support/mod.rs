@@ -55,6 +55,8 @@ pub fn cluster(memory: Bytes) -> Cluster {
     Cluster {
         accelerator: Accelerator { memory, memory_bandwidth: None, peak, accelerators_per_node: 8, price_per_hour: 2.0 },
         overheads: Overheads { framework_context: Bytes::ZERO, fragmentation_percent: 0.0 },
+        speed: headroom::config::Speed::GENERIC,
+        grid_grams_per_kwh: 0.0,
     }
 }
 

@@ -6,7 +6,7 @@ use std::process::Command;
 use crate::shell::{Outcome, root, run as run_shown, say};
 
 /// The files behind the tables, as `tests/accuracy.rs` lists them.
-const FILES: [&str; 10] = [
+const FILES: [&str; 11] = [
     "tests/data/truth/training_memory.jsonl",
     "tests/data/truth/lora.jsonl",
     "tests/data/truth/parameters.jsonl",
@@ -17,6 +17,7 @@ const FILES: [&str; 10] = [
     "tests/data/published/selene_korthikanti.json",
     "tests/data/published/training_memory.json",
     "tests/data/published/inference_memory.json",
+    "tests/data/published/compute.json",
 ];
 
 /// The folder of further rows, one file per family.

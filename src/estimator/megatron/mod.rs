@@ -6,7 +6,7 @@
 mod events;
 mod fsdp;
 mod lines;
-mod schedule;
+pub(super) mod schedule;
 mod states;
 
 use super::ledger::LineItem;

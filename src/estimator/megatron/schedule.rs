@@ -4,7 +4,7 @@ use crate::config::{Job, Recompute, RecomputeMethod, TrainingRun};
 
 /// A number for blocks with a dense feed-forward layer and one for blocks with experts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct PerKind {
+pub(in crate::estimator) struct PerKind {
     pub dense: u64,
     pub experts: u64,
 }
@@ -29,7 +29,7 @@ impl PerKind {
 
 /// Kinds of blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(in crate::estimator) enum Kind {
     Dense,
     Experts,
 }
@@ -40,7 +40,7 @@ impl Kind {
 
 /// How full recomputation covers a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Covered {
+pub(in crate::estimator) enum Covered {
     /// Not at all: it is kept whole.
     No,
     /// Its input is kept; the blocks after it that are covered [`With`](Self::With) it are recomputed together with it.
@@ -51,14 +51,14 @@ pub(super) enum Covered {
 
 /// One block of a chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(in crate::estimator) struct Place {
     pub kind: Kind,
     pub covered: Covered,
 }
 
 /// One pipeline stage.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Stage {
+pub(in crate::estimator) struct Stage {
     /// Position, from 0.
     pub index: u64,
     /// Whether it holds the embedding.
@@ -83,7 +83,7 @@ impl Stage {
 
 /// What is in flight at a moment, whole blocks counted once for every micro-batch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Held {
+pub(in crate::estimator) struct Held {
     /// Blocks kept whole.
     pub whole: PerKind,
     /// Inputs of recomputed blocks.
@@ -100,7 +100,7 @@ pub(super) struct Held {
 
 /// Where a stage is when it may hold most; what backward is in is not counted as [`Held`], but for its input if it is recomputed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Where {
+pub(in crate::estimator) enum Where {
     /// The last forward before the first backward has ended.
     Forward,
     /// Loss and head of a micro-batch, forward and backward.
@@ -112,7 +112,7 @@ pub(super) enum Where {
 /// The stages that can hold most: the only one, or the first, the second and the last.
 ///
 /// Further ones hold what the second holds with fewer micro-batches in flight.
-pub(super) fn stages(job: &Job, run: &TrainingRun) -> Vec<Stage> {
+pub(in crate::estimator) fn stages(job: &Job, run: &TrainingRun) -> Vec<Stage> {
     let p = job.layout().p();
     let mut indices = vec![0, 1, p.saturating_sub(1)];
     indices.retain(|index| *index < p);
@@ -121,7 +121,7 @@ pub(super) fn stages(job: &Job, run: &TrainingRun) -> Vec<Stage> {
 }
 
 /// One stage.
-pub(super) fn stage(job: &Job, run: &TrainingRun, index: u64) -> Stage {
+pub(in crate::estimator) fn stage(job: &Job, run: &TrainingRun, index: u64) -> Stage {
     let (p, chunks) = (job.layout().p(), job.layout().chunks());
     Stage {
         index,
@@ -161,7 +161,7 @@ fn covered(run: &TrainingRun, place: u64) -> Covered {
 
 /// One chunk of one micro-batch, forward or backward.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Pass {
+pub(in crate::estimator) struct Pass {
     pub chunk: usize,
     pub backward: bool,
 }
@@ -171,7 +171,7 @@ pub(super) struct Pass {
 /// One forward, one backward: `p − i − 1` micro-batches ahead. Interleaved (`forward_backward_pipelining_with_interleaving`):
 /// `2(p − i − 1) + (v − 1)·g` chunks ahead, in groups of `g` micro-batches per chunk; backward takes the chunks in reverse.
 /// More micro-batches than fill the pipeline twice repeat what these hold.
-pub(super) fn passes(job: &Job, run: &TrainingRun, index: u64) -> Vec<Pass> {
+pub(in crate::estimator) fn passes(job: &Job, run: &TrainingRun, index: u64) -> Vec<Pass> {
     let (p, chunks) = (job.layout().p(), job.layout().chunks());
     let group = run.megatron.microbatch_group_size_per_vp_stage.map_or(p, std::num::NonZeroU64::get);
     let steps = job.gradient_accumulation_steps().min(p.max(group).saturating_mul(2).saturating_add(1));
@@ -223,7 +223,7 @@ fn interleaved(steps: u64, group: u64, chunks: u64) -> Vec<usize> {
 }
 
 /// Plays the passes and shows what is held wherever that may be most.
-pub(super) fn play(stage: &Stage, passes: &[Pass], mut show: impl FnMut(Held, Where)) {
+pub(in crate::estimator) fn play(stage: &Stage, passes: &[Pass], mut show: impl FnMut(Held, Where)) {
     let mut held = Held::default();
     let last = stage.chunks.len().saturating_sub(1);
     let first_backward = passes.iter().position(|pass| pass.backward);
@@ -309,6 +309,8 @@ mod tests {
                 price_per_hour: 0.0,
             },
             overheads: Overheads { framework_context: Bytes::ZERO, fragmentation_percent: 0.0 },
+            speed: crate::config::Speed::GENERIC,
+            grid_grams_per_kwh: 0.0,
         }
     }
 

@@ -441,7 +441,13 @@ mod tests {
         let overheads = Overheads { framework_context: Bytes::ZERO, fragmentation_percent: 0.0 };
         let run = Run::Training(TrainingRun { global_batch_size: 4, micro_batch_size: Some(1), ..TrainingRun::plain() });
         let model = ModelConfig { num_hidden_layers: 8, ..ModelConfig::plain() };
-        let job = Job::new(model, run, layout, Cluster { accelerator, overheads }).expect("a valid job");
+        let job = Job::new(
+            model,
+            run,
+            layout,
+            Cluster { accelerator, overheads, speed: crate::config::Speed::GENERIC, grid_grams_per_kwh: 0.0 },
+        )
+        .expect("a valid job");
         let run = job.training().expect("a training");
         let stages = stage::stages(&job);
         [0, 1].map(|at: usize| Played::new(&job, run, stages[at], false).moments().iter().map(|moment| moment.name).collect())

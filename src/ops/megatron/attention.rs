@@ -1,5 +1,6 @@
 //! Self-attention: `SelfAttention` with `TELayerNormColumnParallelLinear`, `TEDotProductAttention` and `TERowParallelLinear`.
 
+use super::work::{Behind, Collective, Core, Exchange, Group, Product};
 use super::{Module, Rank, Step, step, tensor};
 use crate::config::PositionEmbedding;
 use crate::ops::tensor::{Dim, Kept, Role, Tensor};
@@ -60,7 +61,11 @@ fn projections(rank: &Rank) -> Step {
     tensors.extend(rank.gathered("normed input, gathered"));
     tensors.extend(rank.weight_gradient(columns, rank.h()));
     tensors.push(rank.residual_gradient());
-    step("Input norm and query, key, value projection", Module::Rest, tensors)
+    let (bytes, kernels) = rank.norm_stream(rank.hidden_bytes());
+    let [gather, reduce, again] = rank.column_messages();
+    let step = step("Input norm and query, key, value projection", Module::Rest, tensors).over(rank, rank.tokens());
+    let step = step.streams([bytes[0], bytes[1].saturating_add(rank.gradient_sum())], [kernels[0], kernels[1] + 1]);
+    step.sends(gather).sends(reduce).sends(again)
 }
 
 /// Norms over single heads: they save queries and keys as projected.
@@ -75,7 +80,9 @@ fn head_norms(rank: &Rank) -> Step {
         tensors.push(rank.alive("gradient of a projected head", [rank.s(), rank.b(), heads, d]));
     }
     tensors.push(rank.residual_gradient());
-    step("Query and key norm", Module::Rest, tensors)
+    let heads = rank.heads().1.saturating_add(rank.kv_heads().1);
+    let (bytes, kernels) = rank.norm_stream(rank.bytes(rank.tokens().saturating_mul(heads).saturating_mul(d.1)));
+    step("Query and key norm", Module::Rest, tensors).streams(bytes, kernels.map(|count| 2 * count))
 }
 
 /// Attention itself.
@@ -106,7 +113,48 @@ pub(super) fn core(rank: &Rank, widths: &Widths) -> Step {
         }
     }
     tensors.push(rank.residual_gradient());
-    step("Attention core", Module::CoreAttention, tensors)
+    timed(rank, widths, step("Attention core", Module::CoreAttention, tensors))
+}
+
+/// What attention costs: rotation of queries and keys, then the fused kernel, or scores, softmax and values one by one.
+fn timed(rank: &Rank, widths: &Widths, step: Step) -> Step {
+    let rotated = rank.bytes(rank.tokens().saturating_mul(widths.queries.1.saturating_add(widths.keys.1)).saturating_mul(2));
+    // Written out, rotation is two products, a swap of halves and a sum, for queries and for keys.
+    let (rotation, kernels) = match (rotates(rank), rank.written_out) {
+        (false, _) => (0, 0),
+        (true, false) => (rotated, 2),
+        (true, true) => (rotated.saturating_mul(4), 8),
+    };
+    let step = step.streams([rotation, rotation], [kernels, kernels]).sends(ring(rank, widths, false));
+    let step = step.sends(ring(rank, widths, true));
+    let heads = rank.micro_batch_size.saturating_mul(rank.heads().1);
+    let (query_width, value_width) = (widths.queries.1 / rank.heads().1.max(1), widths.output.1 / rank.heads().1.max(1));
+    let full = rank.seq_length.saturating_mul(rank.layout.cp());
+    if !rank.unfused_attention {
+        let pairs = rank.pairs(full) / rank.layout.cp();
+        return step.attends(Core { heads, pairs, queries: rank.seq_length, seq_length: full, query_width, value_width });
+    }
+    let product = |columns, depth| Product { count: heads, rows: rank.seq_length, columns, depth, weight: false, narrow: false };
+    let scores = heads.saturating_mul(rank.seq_length).saturating_mul(full);
+    let piece = rank.bytes(scores);
+    // Softmax with its scale and mask reads and writes the scores; backward reads probabilities and their gradient, writes one.
+    let softmax = if rank.written_out {
+        [piece.saturating_mul(8), piece.saturating_mul(9)]
+    } else {
+        [piece.saturating_mul(2), piece.saturating_mul(3)]
+    };
+    let dropout = if rank.options.attention_dropout { piece.saturating_mul(2).saturating_add(scores) } else { 0 };
+    let bytes = softmax.map(|bytes| bytes.saturating_add(dropout));
+    step.multiplies(product(full, query_width)).streams(bytes, [2, 2]).multiplies(product(value_width, full))
+}
+
+/// Keys and values that go round the context-parallel ring, in backward with their gradients.
+fn ring(rank: &Rank, widths: &Widths, backward: bool) -> Option<Exchange> {
+    let ranks = rank.layout.cp();
+    let part = rank.bytes(rank.tokens().saturating_mul(widths.keys.1.saturating_add(widths.values.1)));
+    let bytes = part.saturating_mul(ranks).saturating_mul(if backward { 2 } else { 1 });
+    let exchange = Exchange { collective: Collective::Ring, group: Group::Context, bytes, backward, behind: Behind::Attention };
+    (ranks > 1).then_some(exchange)
 }
 
 fn rotates(rank: &Rank) -> bool {
@@ -148,5 +196,6 @@ pub(super) fn output(rank: &Rank, value_width: u64) -> Step {
     tensors.extend(rank.gathered("gradient of the projected output, gathered"));
     tensors.extend(rank.weight_gradient(rank.h(), width));
     tensors.push(rank.residual_gradient());
-    step("Output projection", Module::Rest, tensors)
+    let [reduce, gather] = rank.row_messages();
+    step("Output projection", Module::Rest, tensors).over(rank, rank.tokens()).sends(reduce).sends(gather)
 }

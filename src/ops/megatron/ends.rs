@@ -1,5 +1,6 @@
 //! Embedding, final norm, output layer and vocabulary-parallel cross-entropy.
 
+use super::work::{Behind, Collective, Product};
 use super::{Module, Rank, Step, step, tensor};
 use crate::config::{LossFusion, PositionEmbedding};
 use crate::ops::tensor::{Dim, Kept, Role, Tensor};
@@ -15,7 +16,14 @@ pub(super) fn embedding(rank: &Rank) -> Vec<Step> {
     if rank.options.hidden_dropout {
         tensors.push(always(tensor("dropout mask", Role::Saved, [rank.local_s(), rank.b(), rank.h()], DType::Mask)));
     }
-    vec![step("Embedding", Module::Rest, tensors)]
+    // Rows are read and written; the gradient is a matrix of the table's shape, zeroed, filled and added to the main gradient.
+    let table = rank.vocabulary().1.saturating_mul(rank.model.hidden_size);
+    let piece = rank.hidden_bytes();
+    let bytes = [piece.saturating_mul(3), piece.saturating_mul(2).saturating_add(table.saturating_mul(12))];
+    let collective = if rank.splits_tokens() { Collective::ReduceScatter } else { Collective::AllReduce };
+    let back = rank.splits_tokens().then(|| rank.tensor_message(Collective::AllGather, true, Behind::Nothing)).flatten();
+    let step = step("Embedding", Module::Rest, tensors).streams(bytes, [3, 4]);
+    vec![step.sends(rank.tensor_message(collective, false, Behind::Nothing)).sends(back)]
 }
 
 /// Final norm, output layer, loss.
@@ -40,7 +48,8 @@ fn final_norm(rank: &Rank) -> Step {
     rank.statistics([rank.local_s(), rank.b()], &mut tensors);
     tensors.push(rank.residual_gradient());
     tensors.push(rank.residual_gradient());
-    step("Final norm", Module::Rest, tensors)
+    let (bytes, kernels) = rank.norm_stream(rank.hidden_bytes());
+    step("Final norm", Module::Rest, tensors).streams(bytes, kernels)
 }
 
 /// The output layer, Megatron-Core's own: its weight's gradient, or the dummy in its place, is made anew each time.
@@ -56,7 +65,10 @@ fn output_layer(rank: &Rank) -> Step {
     tensors.push(rank.full_gradient("gradient of the normed output"));
     tensors.extend(rank.splits_tokens().then(|| rank.residual_gradient()));
     tensors.push(tensor("gradient of the weight", Role::Workspace, [rank.vocabulary(), rank.h()], rank.parameter));
-    step("Output layer", Module::Rest, tensors)
+    let (columns, depth) = (rank.vocabulary().1, rank.model.hidden_size);
+    let product = Product { count: 1, rows: rank.tokens(), columns, depth, weight: true, narrow: false };
+    let [gather, reduce, again] = rank.column_messages();
+    step("Output layer", Module::Rest, tensors).multiplies(product).sends(gather).sends(reduce).sends(again)
 }
 
 fn logits(rank: &Rank) -> [Dim; 3] {
@@ -72,5 +84,13 @@ fn loss(rank: &Rank) -> Step {
         ],
         LossFusion::TransformerEngine => vec![always(rank.saved("logits, then their gradient", logits(rank)))],
     };
-    step("Cross-entropy", Module::Rest, tensors)
+    let logits = rank.tokens().saturating_mul(rank.vocabulary().1);
+    // Bytes read and written for each logit. Transformer Engine's kernel reads them twice and writes the gradient over them.
+    // Megatron-LM's own runs operator by operator in fp32: copy (2+4), maximum (4), difference (4+4), exponential (4+4), sum (4),
+    // quotient (4+4) forward; gradient (4+4) and cast (4+2) backward.
+    let (bytes, kernels) = match rank.options.cross_entropy_loss_fusion {
+        LossFusion::TransformerEngine => ([6, 4], [2, 1]),
+        LossFusion::None => ([34, 14], [8, 3]),
+    };
+    step("Cross-entropy", Module::Rest, tensors).streams(bytes.map(|each: u64| logits.saturating_mul(each)), kernels)
 }

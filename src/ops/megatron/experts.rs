@@ -1,6 +1,7 @@
 //! A mixture of experts: `MoELayer` with its router, token dispatcher, `TEGroupedMLP` or `SequentialMLP`, and shared experts.
 
 use super::mlp::{Tokens, activation, up_width};
+use super::work::{Behind, Collective, Exchange, Group};
 use super::{Module, Rank, Step, step, tensor};
 use crate::config::{MlpKind, Moe, TokenDispatcher};
 use crate::ops::tensor::{Dim, Role, Tensor};
@@ -61,7 +62,9 @@ fn norm(rank: &Rank) -> Step {
     rank.statistics([rank.local_s(), rank.b()], &mut tensors);
     tensors.push(rank.residual_gradient());
     tensors.push(rank.residual_gradient());
-    step("Feed-forward norm", Module::Norm, tensors)
+    let (bytes, kernels) = rank.norm_stream(rank.hidden_bytes());
+    let backward = bytes[1].saturating_add(rank.gradient_sum());
+    step("Feed-forward norm", Module::Norm, tensors).streams([bytes[0], backward], [kernels[0], kernels[1] + 1])
 }
 
 /// The router: an fp32 softmax for the choice, another for the balancing loss, and the map of choices.
@@ -78,7 +81,10 @@ fn router(rank: &Rank, moe: &Moe, routed: &Routed) -> Step {
     tensors.push(keep(tensor("routing map", Role::Saved, dims, DType::Mask)));
     tensors.push(rank.residual_gradient());
     tensors.push(rank.residual_gradient());
-    step("Router", Module::Moe, tensors)
+    // Scores in fp32: softmax, choice, balancing loss; a few small kernels.
+    let scores = rank.local_tokens().saturating_mul(moe.num_experts).saturating_mul(4);
+    let bytes = [scores.saturating_mul(6), scores.saturating_mul(6)];
+    step("Router", Module::Moe, tensors).over(rank, rank.local_tokens()).streams(bytes, [8, 8])
 }
 
 /// Tokens on their way to the experts: only where each came from is kept.
@@ -87,7 +93,33 @@ fn dispatch(rank: &Rank, routed: &Routed) -> Step {
     tensors.push(rank.alive("gradient of the experts' input", [routed.tokens, rank.h()]));
     tensors.push(travelling(rank, routed));
     tensors.push(rank.residual_gradient());
-    step("Token dispatch", Module::Moe, tensors)
+    moved(rank, routed, step("Token dispatch", Module::Moe, tensors))
+}
+
+/// Tokens are sorted by rank and, where a rank has several experts, by expert: each reads and writes them. Between the two they
+/// travel. Backward does the same the other way.
+fn moved(rank: &Rank, routed: &Routed, step: Step) -> Step {
+    let bytes = rank.bytes(routed.tokens.1.saturating_mul(rank.model.hidden_size));
+    let sorts = if routed.experts.1 > 1 && rank.layout.ep() > 1 { 2 } else { 1 };
+    let each = bytes.saturating_mul(2).saturating_mul(sorts);
+    let mut step = step.streams([each, each], [sorts + 2, sorts + 2]);
+    for backward in [false, true] {
+        let exchange = |collective, group, bytes| Exchange { collective, group, bytes, backward, behind: Behind::Nothing };
+        if rank.layout.ep() > 1 {
+            let collective = match rank.options.moe_token_dispatcher {
+                TokenDispatcher::AllToAll => exchange(Collective::AllToAll, Group::Expert, bytes / rank.layout.etp()),
+                TokenDispatcher::AllGather => {
+                    let all = rank.hidden_bytes().saturating_mul(rank.layout.ep());
+                    exchange(Collective::AllGather, Group::Expert, all)
+                }
+            };
+            step = step.sends(Some(collective));
+        }
+        if rank.layout.etp() > 1 {
+            step = step.sends(Some(exchange(Collective::AllGather, Group::ExpertTensor, bytes)));
+        }
+    }
+    step
 }
 
 /// What leaves or reaches the dispatcher beside the experts' own copy.
@@ -123,7 +155,11 @@ fn experts(rank: &Rank, routed: &Routed) -> [Step; 3] {
     last.push(rank.alive("gradient of the down input", [routed.tokens, routed.inner]));
     last.extend(gradients(rank, routed, rank.h(), routed.inner));
     last.push(rank.residual_gradient());
-    [step("Experts, up", Module::Moe, first), act(rank, routed, recomputed), step("Experts, down", Module::Moe, last)]
+    [
+        step("Experts, up", Module::Moe, first).over(rank, routed.tokens.1),
+        act(rank, routed, recomputed),
+        step("Experts, down", Module::Moe, last).over(rank, routed.tokens.1),
+    ]
 }
 
 /// The experts' activation function, which multiplies by the router's probability too.
@@ -154,7 +190,7 @@ fn combine(rank: &Rank, routed: &Routed) -> Step {
         travelling(rank, routed),
         rank.residual_gradient(),
     ];
-    step("Token combination", Module::Moe, tensors)
+    moved(rank, routed, step("Token combination", Module::Moe, tensors))
 }
 
 /// Shared experts: a feed-forward layer of their own on the same normed input.
@@ -175,9 +211,10 @@ fn shared(rank: &Rank, moe: &Moe) -> [Step; 3] {
     down.extend(rank.weight_gradient(rank.h(), inner));
     down.push(rank.residual_gradient());
     let module = Module::SharedExperts;
+    let ([gather, reduce, again], [sum, back]) = (rank.column_messages(), rank.row_messages());
     [
-        step("Shared experts, up", module, up),
+        step("Shared experts, up", module, up).over(rank, rank.tokens()).sends(gather).sends(reduce).sends(again),
         activation(rank, "Shared experts, activation function", module, &Tokens::dense(rank), inner, dropped),
-        step("Shared experts, down", module, down),
+        step("Shared experts, down", module, down).over(rank, rank.tokens()).sends(sum).sends(back),
     ]
 }

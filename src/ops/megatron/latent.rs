@@ -37,7 +37,9 @@ fn input_norm(rank: &Rank) -> Step {
     rank.statistics([rank.local_s(), rank.b()], &mut tensors);
     tensors.push(rank.residual_gradient());
     tensors.push(rank.residual_gradient());
-    step("Input norm", Module::Norm, tensors)
+    let (bytes, kernels) = rank.norm_stream(rank.hidden_bytes());
+    let backward = bytes[1].saturating_add(rank.gradient_sum());
+    step("Input norm", Module::Norm, tensors).streams([bytes[0], backward], [kernels[0], kernels[1] + 1])
 }
 
 /// A projection of `columns` columns from the normed input; every tensor rank computes it whole.
@@ -47,7 +49,7 @@ fn down(rank: &Rank, name: &'static str, weight: &'static str, columns: Dim) -> 
     tensors.push(rank.residual_gradient());
     tensors.extend(rank.weight_gradient(columns, rank.h()));
     tensors.push(rank.residual_gradient());
-    step(name, Module::Rest, tensors)
+    step(name, Module::Rest, tensors).over(rank, rank.local_tokens())
 }
 
 /// A norm with an up projection: saves the compressed values, and normed.
@@ -62,7 +64,8 @@ fn up(rank: &Rank, name: &'static str, weight: &'static str, (stored, rank_width
     tensors.push(rank.alive("gradient of the compressed values", [rank.s(), rank.b(), rank_width]));
     tensors.extend(rank.weight_gradient(columns, rank_width));
     tensors.push(rank.residual_gradient());
-    step(name, Module::LatentUp, tensors)
+    let (bytes, kernels) = rank.norm_stream(rank.bytes(rank.local_tokens().saturating_mul(rank_width.1)));
+    step(name, Module::LatentUp, tensors).over(rank, rank.tokens()).streams(bytes, kernels)
 }
 
 fn queries(rank: &Rank, mla: &Mla) -> Vec<Step> {

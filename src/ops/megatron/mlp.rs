@@ -50,7 +50,11 @@ fn up(rank: &Rank, inner: Dim, dropped: bool) -> Step {
     tensors.extend(rank.gathered("normed attention residual, gathered"));
     tensors.extend(rank.weight_gradient(width, rank.h()));
     tensors.push(rank.residual_gradient());
-    step("Feed-forward norm and up projection", Module::Mlp, tensors)
+    let (bytes, kernels) = rank.norm_stream(rank.hidden_bytes());
+    let [gather, reduce, again] = rank.column_messages();
+    let step = step("Feed-forward norm and up projection", Module::Mlp, tensors).over(rank, rank.tokens());
+    let step = step.streams([bytes[0], bytes[1].saturating_add(rank.gradient_sum())], [kernels[0], kernels[1] + 1]);
+    step.sends(gather).sends(reduce).sends(again)
 }
 
 /// The activation function. Fused it saves its input; otherwise its own output where something multiplies it.
@@ -66,7 +70,14 @@ pub(super) fn activation(rank: &Rank, name: &'static str, module: Module, tokens
     tensors.push(rank.alive("gradient of the activation output", [first, second, inner]));
     tensors.push(rank.alive("gradient of the activation input", [first, second, width]));
     tensors.push(rank.residual_gradient());
-    step(name, module, tensors)
+    // Read the input, write the output; backward reads both gradient and input and writes a gradient. Unfused, the gate's
+    // activation and the product with it are two operators.
+    let tokens = first.1.saturating_mul(second.1);
+    let [output, input] = [inner, width].map(|width| rank.bytes(tokens.saturating_mul(width.1)));
+    let apart = if gated && !rank.options.bias_activation_fusion { output.saturating_mul(2) } else { 0 };
+    let forward = input.saturating_add(output).saturating_add(apart);
+    let backward = output.saturating_add(input.saturating_mul(2)).saturating_add(apart.saturating_mul(2));
+    step(name, module, tensors).streams([forward, backward], [1, 1])
 }
 
 fn down(rank: &Rank, inner: Dim, dropped: bool) -> Step {
@@ -79,5 +90,6 @@ fn down(rank: &Rank, inner: Dim, dropped: bool) -> Step {
     tensors.extend(rank.gathered("gradient of the output, gathered"));
     tensors.extend(rank.weight_gradient(rank.h(), inner));
     tensors.push(rank.residual_gradient());
-    step("Feed-forward down projection", Module::Mlp, tensors)
+    let [reduce, gather] = rank.row_messages();
+    step("Feed-forward down projection", Module::Mlp, tensors).over(rank, rank.tokens()).sends(reduce).sends(gather)
 }

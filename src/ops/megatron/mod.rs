@@ -25,12 +25,16 @@ mod ends;
 mod experts;
 mod latent;
 mod mlp;
+mod work;
+
+pub use work::{Behind, Collective, Core, Exchange, Group, Product, Work};
 
 use super::builder::Lowering;
 use super::tensor::{Dim, Kept, Op, Role, Shape, Split, Tensor};
 use super::{OpList, listed};
 use crate::config::{
-    AttentionKernel, Job, Kernels, MegatronOptions, ModelConfig, Normalization, ParallelLayout, Recompute, TrainingRun,
+    AttentionKernel, Job, Kernels, MegatronOptions, ModelConfig, Normalization, Overlap, ParallelLayout, ProductFormat,
+    Recompute, TrainingRun,
 };
 use crate::sources::{self, Source};
 use crate::units::{DType, Flops};
@@ -68,6 +72,8 @@ pub struct Step {
     pub op: Op,
     /// The module.
     pub module: Module,
+    /// What it costs in time.
+    pub work: Vec<Work>,
 }
 
 /// The operations of one rank.
@@ -95,6 +101,10 @@ pub(super) struct Rank<'a> {
     activation: DType,
     unfused_attention: bool,
     selective: bool,
+    products: ProductFormat,
+    overlap: Overlap,
+    /// Norms and activation functions are written out operator by operator.
+    written_out: bool,
 }
 
 /// The operations of one rank of a training job under Megatron-LM.
@@ -110,6 +120,9 @@ pub fn rank_model(job: &Job, run: &TrainingRun) -> RankModel {
         activation: recipe.activation,
         unfused_attention: matches!(run.attention, AttentionKernel::Standard),
         selective: matches!(run.recompute, Recompute::Selective),
+        products: run.products,
+        overlap: run.overlap,
+        written_out: matches!(run.kernels, Kernels::Eager),
     };
     let block = |second: fn(&Rank) -> Vec<Step>| {
         let mut steps = if rank.model.mla.is_some() { latent::steps(&rank) } else { attention::steps(&rank) };
@@ -245,7 +258,11 @@ impl Rank<'_> {
             tensors.push(tensor("dropout mask", Role::Saved, dims, DType::Mask));
             tensors.push(self.alive("gradient before dropout", dims));
         }
-        step(name, Module::Rest, tensors)
+        // The sum reads both operands and writes one; dropout keeps a byte of mask for each element, and backward scales by it.
+        let piece = self.hidden_bytes();
+        let mask = self.local_tokens().saturating_mul(self.model.hidden_size);
+        let dropout = if self.options.hidden_dropout { (mask, piece.saturating_mul(2).saturating_add(mask)) } else { (0, 0) };
+        step(name, Module::Rest, tensors).streams([piece.saturating_mul(3).saturating_add(dropout.0), dropout.1], [1, 1])
     }
 }
 
@@ -261,5 +278,5 @@ fn step(name: &'static str, module: Module, tensors: Vec<Tensor>) -> Step {
         _ => sources::TRANSFORMER_ENGINE,
     };
     let attention_core = matches!(module, Module::CoreAttention);
-    Step { op: Op { name, tensors, forward: Flops(0.0), attention_core, source }, module }
+    Step { op: Op { name, tensors, forward: Flops(0.0), attention_core, source }, module, work: Vec::new() }
 }

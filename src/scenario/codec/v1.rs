@@ -6,7 +6,7 @@
 use super::FieldId;
 
 /// Key, field and default of every input; `None`: the model's or the accelerator's own value.
-pub(super) const TABLE: [(&str, FieldId, Option<&str>); 107] = [
+pub(super) const TABLE: [(&str, FieldId, Option<&str>); 109] = [
     ("do", FieldId::Mode, Some("train")),
     ("name", FieldId::Name, Some(".z")),
     ("u", FieldId::MemoryUnit, Some("gib")),
@@ -114,6 +114,8 @@ pub(super) const TABLE: [(&str, FieldId, Option<&str>); 107] = [
     ("tok", FieldId::TrainingTokens, Some("1e12")),
     ("mfu", FieldId::Mfu, Some("40")),
     ("price", FieldId::PricePerHour, Some("2")),
+    ("net", FieldId::NetworkBandwidth, None),
+    ("co2", FieldId::GridEmissions, Some("450")),
 ];
 
 #[cfg(test)]

@@ -226,6 +226,10 @@ pub enum FieldId {
     ServingOverhead,
     /// Price of one accelerator for one hour.
     PricePerHour,
+    /// Network of one accelerator to other nodes, GB/s in one direction.
+    NetworkBandwidth,
+    /// Emissions of the electricity, grams of CO₂ per kWh.
+    GridEmissions,
 }
 
 /// The value of one input.

@@ -288,7 +288,7 @@ const SIZE: u64 = 10_000_000;
 const LENGTH: u64 = 100_000_000;
 
 /// Every input, in the order of the form and of links.
-pub(super) static FIELDS: [Field; 107] = [
+pub(super) static FIELDS: [Field; 109] = [
     Field::choice(FieldId::Mode, "do", "mode", "Mode", MODES)
         .help("Whether the model is trained or served; each needs other memory.")
         .group(Group::Run)
@@ -768,4 +768,15 @@ pub(super) static FIELDS: [Field; 107] = [
         .help("Price of one GPU for one hour in your currency, for cost only: an assumption.")
         .group(Group::Cost)
         .default(FieldDefault::Decimal(2.0)),
+    Field::number(FieldId::NetworkBandwidth, "net", "network_bandwidth", "Network per GPU", (0.001, 1_000_000.0))
+        .unit("GB/s")
+        .help("Bandwidth of one GPU to other nodes, one direction, for time only: assumed as its vendor's systems have it.")
+        .group(Group::Cost)
+        .train(),
+    Field::number(FieldId::GridEmissions, "co2", "grid_grams_per_kwh", "Emissions of electricity", (0.0, 10_000.0))
+        .unit("g CO₂/kWh")
+        .help("Grams of CO₂ for each kWh, for emissions only: an assumption near the world's average.")
+        .group(Group::Cost)
+        .train()
+        .default(FieldDefault::Decimal(450.0)),
 ];

@@ -9,6 +9,7 @@ mod megatron;
 mod published;
 mod report;
 mod row;
+mod speed;
 mod statistics;
 mod summary;
 mod truth;
@@ -69,7 +70,9 @@ fn rows(text: &str) -> Result<Vec<Value>, String> {
 fn run_row(index: usize, row: &Value) -> Row {
     let fields = Fields(row);
     let has = |pointer: &str| row.pointer(pointer).is_some();
-    if has("/run") || has("/measured") {
+    if speed::is_speed(fields) {
+        speed::speed(index, fields)
+    } else if has("/run") || has("/measured") {
         truth::memory(index, fields)
     } else if has("/forward_flops") || has("/backward_flops") {
         truth::flops(index, fields)

@@ -23,8 +23,9 @@ impl File {
     /// Each group that has at least one row, with its rows: groups in a fixed order, values in alphabetical order.
     fn groups(&self) -> Vec<(&'static str, String, Summary)> {
         let mut names: Vec<(&'static str, String)> = self.rows.iter().flat_map(|row| row.groups.iter().cloned()).collect();
-        let order =
-            |name: &str| ["kind", "precision", "kernels", "attention", "recompute", "family"].iter().position(|n| *n == name);
+        let order = |name: &str| {
+            ["time", "kind", "precision", "kernels", "attention", "recompute", "family"].iter().position(|n| *n == name)
+        };
         names.sort_by(|a, b| (order(a.0), &a.1).cmp(&(order(b.0), &b.1)));
         names.dedup();
         let summary = |group: &(&'static str, String)| Summary::of(self.rows.iter().filter(|row| row.groups.contains(group)));
@@ -65,7 +66,12 @@ fn text_of(file: &File) -> String {
 
 /// One group: its rows, those not expressed, and each figure that its rows state.
 fn summary_line(name: &str, summary: &Summary) -> String {
-    let spreads = [("activations", summary.activations), ("peak", summary.peak), ("model states", summary.model_states)];
+    let spreads = [
+        ("activations", summary.activations),
+        ("peak", summary.peak),
+        ("model states", summary.model_states),
+        ("step time", summary.step_time),
+    ];
     let exact = [("parameters", summary.parameters), ("FLOPs", summary.flops), ("KV per token", summary.kv_bytes_per_token)];
     let spreads = spreads.iter().filter_map(|(name, spread)| spread.map(|spread| format!("{name} {}", spread_text(spread))));
     let exact = exact.iter().filter(|(_, exact)| exact.rows > 0);
@@ -76,8 +82,8 @@ fn summary_line(name: &str, summary: &Summary) -> String {
 }
 
 fn spread_text(spread: Spread) -> String {
-    let [median, p90, max] = [spread.median, spread.p90, spread.max].map(|error| percent(error, false));
-    format!("median {median} p90 {p90} max {max}")
+    let [mean, median, p90, max] = [spread.mean, spread.median, spread.p90, spread.max].map(|error| percent(error, false));
+    format!("mean {mean} median {median} p90 {p90} max {max}")
 }
 
 /// A share in per cent with three decimals; what is not exact never reads as zero.
@@ -134,13 +140,17 @@ fn row_json(row: &Row) -> Value {
     match &row.outcome {
         Err(reason) => json!({ "id": row.id, "groups": groups, "unsupported": reason }),
         Ok(found) => {
-            let found: serde_json::Map<String, Value> = found
-                .iter()
-                .map(|one| {
-                    (one.quantity.name().to_owned(), json!({ "ours": one.ours, "measured": one.measured, "error": one.error() }))
-                })
-                .collect();
-            json!({ "id": row.id, "groups": groups, "figures": found })
+            let mut figures = serde_json::Map::new();
+            for one in found {
+                // A row may state one figure several times, as a step's time under several settings.
+                let name = (1..).map(|number| match number {
+                    1 => one.quantity.name().to_owned(),
+                    number => format!("{} ({number})", one.quantity.name()),
+                });
+                let figure = json!({ "ours": one.ours, "measured": one.measured, "error": one.error() });
+                figures.extend(name.into_iter().find(|name| !figures.contains_key(name)).map(|name| (name, figure)));
+            }
+            json!({ "id": row.id, "groups": groups, "figures": figures })
         }
     }
 }
@@ -148,8 +158,10 @@ fn row_json(row: &Row) -> Value {
 fn summary_json(summary: &Summary) -> serde_json::Map<String, Value> {
     let exact = |exact: Exact| json!({ "rows": exact.rows, "exact": exact.exact });
     let spread = |spread: Option<Spread>| match spread {
-        Some(spread) => json!({ "rows": spread.rows, "median": spread.median, "p90": spread.p90, "max": spread.max }),
-        None => json!({ "rows": 0, "median": null, "p90": null, "max": null }),
+        Some(spread) => {
+            json!({ "rows": spread.rows, "mean": spread.mean, "median": spread.median, "p90": spread.p90, "max": spread.max })
+        }
+        None => json!({ "rows": 0, "mean": null, "median": null, "p90": null, "max": null }),
     };
     let entries = [
         ("rows", json!(summary.rows)),
@@ -157,6 +169,7 @@ fn summary_json(summary: &Summary) -> serde_json::Map<String, Value> {
         ("activations", spread(summary.activations)),
         ("peak", spread(summary.peak)),
         ("model_states", spread(summary.model_states)),
+        ("step_time", spread(summary.step_time)),
         ("parameters", exact(summary.parameters)),
         ("flops", exact(summary.flops)),
         ("kv_bytes_per_token", exact(summary.kv_bytes_per_token)),

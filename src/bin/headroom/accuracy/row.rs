@@ -19,6 +19,8 @@ pub enum Quantity {
     BackwardFlops,
     /// Bytes of keys and values per token.
     KvBytesPerToken,
+    /// Time of one optimizer step, or of a part of it, nanoseconds.
+    StepTime,
 }
 
 impl Quantity {
@@ -32,6 +34,7 @@ impl Quantity {
             Self::ForwardFlops => "forward FLOPs",
             Self::BackwardFlops => "backward FLOPs",
             Self::KvBytesPerToken => "KV bytes per token",
+            Self::StepTime => "step time",
         }
     }
 }

@@ -7,6 +7,8 @@ use super::row::{Comparison, Quantity, Row};
 pub struct Spread {
     /// Comparisons behind it.
     pub rows: usize,
+    /// Their mean.
+    pub mean: f64,
     /// The middle one; between two, their mean.
     pub median: f64,
     /// The smallest error that at least nine tenths of the rows do not exceed.
@@ -43,6 +45,8 @@ pub struct Summary {
     pub flops: Exact,
     /// KV bytes per token.
     pub kv_bytes_per_token: Exact,
+    /// Errors of the time of a step.
+    pub step_time: Option<Spread>,
 }
 
 impl Summary {
@@ -56,7 +60,8 @@ impl Summary {
             model_states: spread(rows.clone(), Quantity::ModelStates),
             parameters: exact(rows.clone(), &[Quantity::Parameters]),
             flops: exact(rows.clone(), &[Quantity::ForwardFlops, Quantity::BackwardFlops]),
-            kv_bytes_per_token: exact(rows, &[Quantity::KvBytesPerToken]),
+            kv_bytes_per_token: exact(rows.clone(), &[Quantity::KvBytesPerToken]),
+            step_time: spread(rows, Quantity::StepTime),
         }
     }
 }
@@ -73,7 +78,8 @@ fn spread<'a>(rows: impl Iterator<Item = &'a Row>, quantity: Quantity) -> Option
     let count = errors.len();
     let upper = at(count / 2)?;
     let median = if count.is_multiple_of(2) { f64::midpoint(at(count / 2 - 1)?, upper) } else { upper };
-    Some(Spread { rows: count, median, p90: at((9 * count).div_ceil(10) - 1)?, max: at(count - 1)? })
+    let mean = errors.iter().sum::<f64>() / headroom::units::to_f64(u64::try_from(count).unwrap_or(u64::MAX));
+    Some(Spread { rows: count, mean, median, p90: at((9 * count).div_ceil(10) - 1)?, max: at(count - 1)? })
 }
 
 fn exact<'a>(rows: impl Iterator<Item = &'a Row>, quantities: &[Quantity]) -> Exact {

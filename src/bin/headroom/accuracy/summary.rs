@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 
 use super::report::{File, percent};
-use super::row::Row;
+use super::row::{Quantity, Row};
+use super::speed::{COMPLETE, LACKING, SELENE};
 use super::statistics::{Spread, Summary, worst};
 use headroom::config::Family;
 use headroom::units::{grouped, to_f64};
@@ -21,7 +22,7 @@ fn is(row: &Row, name: &str, value: &str) -> bool {
 }
 
 /// The lines, most asked for first.
-const ENTRIES: [Entry; 12] = [
+const ENTRIES: [Entry; 15] = [
     Entry {
         what: "Hugging Face modules, one GPU",
         against: "PyTorch 2.15's memory tracker on transformers 5.23",
@@ -74,6 +75,21 @@ const ENTRIES: [Entry; 12] = [
         against: "published figures and logs of serving engines",
         belongs: |row| has(row, "KV bytes per token") && !has(row, "parameters"),
     },
+    Entry {
+        what: "Time of GPT on Selene",
+        against: "Narayanan et al. 2021 and Korthikanti et al. 2022, A100",
+        belongs: |row| is(row, "time", SELENE) && !has(row, "activations"),
+    },
+    Entry {
+        what: "Time where the row states all that decides it",
+        against: "llm-foundry, Megatron-Bridge's dense models, MT-NLG, BLOOM",
+        belongs: |row| is(row, "time", COMPLETE) && !has(row, "peak"),
+    },
+    Entry {
+        what: "Time of mixtures of experts, software not stated",
+        against: "Megatron-Bridge",
+        belongs: |row| is(row, "time", LACKING),
+    },
 ];
 
 /// Whether the row's model has no modules of its own.
@@ -88,6 +104,11 @@ fn has(row: &Row, quantity: &str) -> bool {
 
 fn is_memory(row: &Row) -> bool {
     has(row, "activations") || has(row, "peak")
+}
+
+/// A share in per cent with one decimal: times are known no better.
+fn tenths(error: f64) -> String {
+    format!("{:.1} %", 100.0 * error)
 }
 
 /// One line with rows.
@@ -112,7 +133,11 @@ impl Line {
             .filter(|(_, exact)| exact.rows > 0)
             .map(|(name, exact)| format!("{name} {} of {}", grouped(to_f64_of(exact.exact), 0), exact.rows))
             .collect();
-        if exact.is_empty() { "–".to_owned() } else { exact.join(", ") }
+        let time = all
+            .step_time
+            .map(|found| format!("step time of {}: mean {}, largest {}", found.rows, tenths(found.mean), tenths(found.max)));
+        let parts: Vec<String> = exact.into_iter().chain(time).collect();
+        if parts.is_empty() { "–".to_owned() } else { parts.join(", ") }
     }
 
     /// The line as the README has it: what, rows, activations, peak, exact.
@@ -155,7 +180,7 @@ fn to_f64_of(count: usize) -> f64 {
 
 /// The table in Markdown.
 pub fn markdown(files: &[File]) -> String {
-    let head = "| what (against what) | rows | saved activations: median, largest error | peak (Selene: model states): median, largest error | met to the unit |\n\
+    let head = "| what (against what) | rows | saved activations: median, largest error | peak (Selene: model states): median, largest error | met to the unit, time |\n\
                 |---|---|---|---|---|\n";
     lines(files).fold(head.to_owned(), |table, line| table + "| " + &line.texts().join(" | ") + " |\n")
 }
@@ -166,7 +191,9 @@ const WORST: usize = 5;
 /// The same lines and the worst rows as JSON, for the page.
 pub fn page(files: &[File]) -> Value {
     let lines: Vec<Value> = lines(files).map(|line| line.json()).collect();
-    let mut furthest: Vec<_> = files.iter().flat_map(|file| worst(&file.rows, WORST)).collect();
+    let mut furthest: Vec<_> = files.iter().flat_map(|file| worst(&file.rows, usize::MAX)).collect();
+    // Times are of another kind: they are in the table.
+    furthest.retain(|(_, found)| found.quantity != Quantity::StepTime);
     furthest.sort_by(|(_, a), (_, b)| b.error().abs().total_cmp(&a.error().abs()));
     furthest.truncate(WORST);
     let worst: Vec<Value> = furthest

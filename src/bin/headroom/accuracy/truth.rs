@@ -24,6 +24,8 @@ pub const NO_OVERHEAD: Cluster = Cluster {
         price_per_hour: 0.0,
     },
     overheads: Overheads { framework_context: Bytes::ZERO, fragmentation_percent: 0.0 },
+    speed: headroom::config::Speed::GENERIC,
+    grid_grams_per_kwh: 0.0,
 };
 
 /// A row of memory on one device, under FSDP, tensor parallelism or with LoRA.

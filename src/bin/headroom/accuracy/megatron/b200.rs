@@ -6,13 +6,14 @@
 //! capacity 1. The image is of PyTorch 2.10, whose cuBLAS workspace is 32 MiB on compute capability 9.0 only.
 
 use headroom::config::{
-    DataSharding, GradientDType, Kernels, LayerSet, LossFusion, MegatronOptions, Mla, ModelConfig, Moe, ParallelLayout,
-    TokenDispatcher, TrainingRun,
+    DataSharding, Flash, GradientDType, Kernels, LayerSet, LossFusion, MegatronOptions, Mla, ModelConfig, Moe, Overlap,
+    ParallelLayout, TokenDispatcher, TrainingRun,
 };
 use headroom::estimator::estimate;
 use headroom::units::{Bytes, to_f64};
 
 use super::super::row::{Comparison, Fields, Quantity, rounded};
+use super::super::speed;
 use super::{OLD_CUBLAS_WORKSPACE, job};
 
 pub fn outcome(row: Fields<'_>) -> Result<Vec<Comparison>, String> {
@@ -42,12 +43,22 @@ pub fn outcome(row: Fields<'_>) -> Result<Vec<Comparison>, String> {
         micro_batch_size: Some(micro_batch_size),
         gradients: GradientDType::Fp32,
         kernels: Kernels::Megatron,
+        flash: Flash::Newest,
         megatron: options,
         ..TrainingRun::plain()
     };
     let measured = rounded(row.number("/measured_peak_allocated_gib")? * to_f64(Bytes::GIB));
-    let ours = estimate(&job(model, run, layout)?).total().0;
-    Ok(vec![Comparison { quantity: Quantity::Peak, ours, measured }])
+    let ours = estimate(&job(model.clone(), run.clone(), layout)?).total().0;
+    let mut found = vec![Comparison { quantity: Quantity::Peak, ours, measured }];
+    let timed = row.value("/iteration_ms_by_num_micro_batches")?.as_object().ok_or("no micro-batches are named")?;
+    for (count, milliseconds) in timed {
+        let (Ok(count), Some(milliseconds)) = (count.parse::<u64>(), milliseconds.as_f64()) else { continue };
+        // The launch script asks for no overlap of the distributed optimizer's messages.
+        let overlap = Overlap { gradients: false, parameters: false, ..Overlap::DEFAULT };
+        let run = TrainingRun { global_batch_size: micro_batch_size * count * layout.d(), overlap, ..run.clone() };
+        found.push(speed::compare(model.clone(), run, layout, "b200", milliseconds / 1e3)?);
+    }
+    Ok(found)
 }
 
 /// The fewest micro-batches that were timed; memory was measured once for all of them.

@@ -8,6 +8,7 @@ use headroom::config::{Job, ModelConfig, ParallelLayout, Run, TrainingRun};
 use headroom::units::Bytes;
 
 use super::row::{Fields, Row};
+use super::speed;
 use super::truth::NO_OVERHEAD;
 
 /// Bytes of one MiB.
@@ -30,13 +31,20 @@ pub fn b200(index: usize, row: Fields<'_>) -> Row {
     } else {
         "dense"
     };
-    let groups = vec![("kind", kind.to_owned()), ("kernels", "megatron".to_owned())];
+    let groups = vec![("time", speed::COMPLETE.to_owned()), ("kind", kind.to_owned()), ("kernels", "megatron".to_owned())];
     Row { id: super::id(index, row), groups, outcome: b200::outcome(row) }
 }
 
 /// Korthikanti et al.'s measurements on Selene.
 pub fn selene(index: usize, row: Fields<'_>) -> Row {
-    Row { id: super::id(index, row), groups: vec![("kernels", "megatron".to_owned())], outcome: selene::outcome(row) }
+    Row {
+        id: super::id(index, row),
+        groups: vec![("time", speed::SELENE.to_owned()), ("kernels", "megatron".to_owned())],
+        outcome: selene::outcome(row).and_then(|mut found| {
+            found.extend(speed::selene(row)?);
+            Ok(found)
+        }),
+    }
 }
 
 /// A row of the table of published training memory.

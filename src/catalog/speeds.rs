@@ -1,0 +1,141 @@
+//! How fast accelerators and links are beyond their datasheets: one row per accelerator, each figure with its source.
+//!
+//! - `matmul_*`: what large products keep up for minutes, which is less than the best of many shapes ("maximum achievable matmul",
+//!   stas00/ml-engineering, `compute/accelerator/README.md`: 271 on A100, 795 on H100, 1,745 on B200).
+//!   A100: SimuMax's table of products on A100 PCIe (`configs/system/a100_pcie.json`) has 0.75 of the peak on large shapes, 0.925 of
+//!   that card's best; the same share of the SXM card's best.
+//!   H100 and H200: 720 of 989, in 8 bit 1,280 of 1,979 (SemiAnalysis 2024, MI300X vs H100 vs H200, training shapes); MI300X 620.
+//!   B200: SimuMax's table (`configs/system/b200_bf16_ceperm.json`): 0.49 of the peak on large shapes, where the board's power limits
+//!   the clock. B300, GB200 and GB300 have the same chip with 1.1, 1.2 and 1.4 times the power: scaled by it. In 8 bit twice, in 4 bit
+//!   four times as much, as energy per operation halves with the width: an assumption.
+//!   Others: the best of many shapes times 0.925.
+//! - `memory_share`: BabelStream's triad is at 0.86 on A100 and H100; PyTorch's kernels stay below: 0.8. B200: 0.67 (SimuMax).
+//! - `attention`: FlashAttention 1 keeps 0.3 to 0.5 of the peak in forward and 0.25 to 0.35 in backward (Dao 2023, section 1), less under
+//!   a causal mask. FlashAttention 2 (Dao 2023, figures 4 to 7: A100 causal, heads of 128, 16k tokens: about 200 TFLOP/s forward, 175
+//!   backward; H100: 335 and 300). FlashAttention 3 (Shah et al. 2024, figures 5 and 6: H100 640 and 550). B200: cuDNN 0.58 to 0.6 forward
+//!   and 0.44 to 0.48 backward at 32k tokens (SimuMax's table, halved for the mask).
+//! - `link_share`: nccl-tests, gathers and reductions of eight ranks: 0.77 of the link on A100, 0.75 on H100; 0.67 on B200 (SimuMax).
+//! - `scale_up_bandwidth`: NVLink or its like, one direction, from the vendors' datasheets.
+//! - `network_bandwidth`: one adapter per accelerator, as the vendor's own systems have it: HDR or 200 Gb/s with A100, NDR (400 Gb/s)
+//!   with H100, B200 and GB200, 800 Gb/s with B300 and GB300, 100 Gb/s with V100. An assumption about the user's cluster, adjustable.
+
+use crate::config::Speed;
+
+/// Rows by the ids of [`super::accelerators`].
+const SPEEDS: &[(&[&str], Speed)] = &[
+    (&["v100-16", "v100-32", "v100-pcie"], V100),
+    (&["a100-40", "a100-80"], A100),
+    (&["a100-pcie"], Speed { matmul_16bit: Some(234.0), scale_up_bandwidth: None, ..A100 }),
+    (&["h100-80", "h100-96", "h200"], H100),
+    (&["gh200-96", "gh200-144"], Speed { scale_up_size: Some(1), ..H100 }),
+    (&["h100-pcie"], Speed { matmul_16bit: None, matmul_8bit: None, multiprocessors: 114, scale_up_bandwidth: None, ..H100 }),
+    (&["h100-nvl"], Speed { matmul_16bit: None, matmul_8bit: None, scale_up_bandwidth: Some(300e9), ..H100 }),
+    (&["h800"], Speed { scale_up_bandwidth: Some(200e9), ..H100 }),
+    (&["h20"], Speed { matmul_16bit: None, matmul_8bit: None, multiprocessors: 78, ..H100 }),
+    (&["b200"], B200),
+    (&["b300"], Speed { network_bandwidth: 100e9, ..powered(1.1) }),
+    (&["gb200"], Speed { multiprocessors: 152, scale_up_size: Some(72), ..powered(1.2) }),
+    (&["gb300"], Speed { multiprocessors: 152, scale_up_size: Some(72), network_bandwidth: 100e9, ..powered(1.4) }),
+    (&["mi250x"], Speed { multiprocessors: 220, scale_up_bandwidth: Some(350e9), ..Speed::GENERIC }),
+    (&["mi300x"], MI300X),
+    (&["mi325x"], Speed { matmul_16bit: Some(726.0), ..MI300X }),
+    (&["mi355x"], Speed { matmul_16bit: Some(1448.0), multiprocessors: 256, scale_up_bandwidth: Some(535.5e9), ..MI300X }),
+    (&["gaudi2"], GAUDI2),
+    (&["gaudi3"], GAUDI3),
+];
+
+const V100: Speed = Speed { multiprocessors: 80, scale_up_bandwidth: Some(150e9), network_bandwidth: 12.5e9, ..Speed::GENERIC };
+
+/// NVLink 3, 108 multiprocessors.
+const A100: Speed = Speed {
+    matmul_16bit: Some(251.0),
+    multiprocessors: 108,
+    attention: [[0.35, 0.25], [0.65, 0.56], [0.65, 0.56]],
+    scale_up_bandwidth: Some(300e9),
+    network_bandwidth: 25e9,
+    ..Speed::GENERIC
+};
+
+/// NVLink 4, 132 multiprocessors.
+const H100: Speed = Speed {
+    matmul_16bit: Some(720.0),
+    matmul_8bit: Some(1280.0),
+    multiprocessors: 132,
+    attention: [[0.24, 0.20], [0.34, 0.30], [0.65, 0.55]],
+    scale_up_bandwidth: Some(450e9),
+    network_bandwidth: 50e9,
+    ..Speed::GENERIC
+};
+
+/// NVLink 5, 148 multiprocessors.
+const B200: Speed = Speed {
+    matmul_16bit: Some(1100.0),
+    matmul_8bit: Some(2200.0),
+    matmul_4bit: Some(4400.0),
+    memory_share: 0.67,
+    link_share: 0.67,
+    multiprocessors: 148,
+    attention: [[0.24, 0.20], [0.34, 0.30], [0.60, 0.44]],
+    scale_up_bandwidth: Some(900e9),
+    network_bandwidth: 50e9,
+    ..Speed::GENERIC
+};
+
+/// Seven links of 64 GB/s.
+const MI300X: Speed = Speed {
+    matmul_16bit: Some(620.0),
+    multiprocessors: 304,
+    scale_up_bandwidth: Some(448e9),
+    network_bandwidth: 50e9,
+    ..Speed::GENERIC
+};
+
+const GAUDI2: Speed = Speed {
+    matmul_16bit: Some(387.0),
+    matmul_8bit: Some(764.0),
+    scale_up_bandwidth: Some(300e9),
+    network_bandwidth: 37.5e9,
+    ..Speed::GENERIC
+};
+
+const GAUDI3: Speed = Speed {
+    matmul_16bit: Some(1150.0),
+    matmul_8bit: Some(1193.0),
+    scale_up_bandwidth: Some(600e9),
+    network_bandwidth: 75e9,
+    ..Speed::GENERIC
+};
+
+/// B200's chip with so many times its power.
+const fn powered(times: f64) -> Speed {
+    Speed { matmul_16bit: Some(1100.0 * times), matmul_8bit: Some(2200.0 * times), matmul_4bit: Some(4400.0 * times), ..B200 }
+}
+
+/// What is known of the accelerator with that id; [`Speed::GENERIC`] where nothing is.
+pub fn speed(id: &str) -> Speed {
+    let found = SPEEDS.iter().find(|(ids, _)| ids.contains(&id)).map(|(_, speed)| *speed);
+    let tdp_watts = super::accelerator(id).and_then(|row| row.tdp_watts);
+    Speed { tdp_watts, ..found.unwrap_or(Speed::GENERIC) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::SPEEDS;
+
+    #[test]
+    fn every_row_names_known_accelerators() {
+        for id in SPEEDS.iter().flat_map(|(ids, _)| *ids) {
+            assert!(crate::catalog::accelerators().iter().any(|row| row.id == *id), "{id}");
+        }
+    }
+
+    #[test]
+    fn no_product_was_measured_above_its_peak() {
+        for (ids, speed) in SPEEDS {
+            let peaks = ids.iter().filter_map(|id| crate::catalog::accelerator(id)).filter_map(|row| row.accelerator.peak.bf16);
+            for peak in peaks {
+                assert!(speed.matmul_16bit.is_none_or(|rate| rate < peak), "{ids:?}");
+            }
+        }
+    }
+}

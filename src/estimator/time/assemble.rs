@@ -1,0 +1,314 @@
+//! A layout's step time from the times of single layers: arithmetic on numbers, nothing is allocated.
+
+use super::block::{BlockTime, BlockTimes, Phase};
+use crate::config::DataSharding;
+use crate::ops::megatron::Collective;
+
+/// What one pipeline stage runs for every micro-batch.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Load {
+    /// Layers with a dense feed-forward part, and how many of them are recomputed.
+    pub dense: [f64; 2],
+    /// Layers with experts, and how many of them are recomputed.
+    pub experts: [f64; 2],
+    /// Whether it holds the embedding.
+    pub embedding: bool,
+    /// Whether it holds the head.
+    pub head: bool,
+    /// How many stages are like this one.
+    pub stages: f64,
+}
+
+/// The order in which a pipeline's stages take their micro-batches; it decides how long they wait.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Schedule {
+    /// One forward, one backward; all forward first (GPipe) waits as long.
+    OneForwardOneBackward,
+    /// So many chunks on every stage take turns.
+    Interleaved(f64),
+}
+
+impl Schedule {
+    /// Seconds a stage waits in a step: `others` is what one micro-batch takes on all other stages.
+    pub const fn bubble(self, others: f64) -> f64 {
+        match self {
+            Self::OneForwardOneBackward => others,
+            Self::Interleaved(chunks) => others / chunks,
+        }
+    }
+
+    /// Chunks on a stage.
+    pub const fn chunks(self) -> f64 {
+        match self {
+            Self::OneForwardOneBackward => 1.0,
+            Self::Interleaved(chunks) => chunks,
+        }
+    }
+}
+
+/// A layout in numbers.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Spread {
+    /// The first, the middle and the last stages; `stages` is 0 where there is none.
+    pub loads: [Load; 3],
+    /// Pipeline stages.
+    pub pipeline: f64,
+    /// Schedule.
+    pub schedule: Schedule,
+    /// Micro-batches of a rank in a step.
+    pub micro_batches: f64,
+    /// Tensor degree: how far apart data-parallel ranks lie.
+    pub tensor: f64,
+    /// Ranks that hold the same dense parameters: data times context degree.
+    pub copies: f64,
+    /// Ranks that hold the same experts, and how far apart they lie.
+    pub expert_copies: f64,
+    /// Distance of ranks that hold the same experts.
+    pub expert_stride: f64,
+    /// What these share out.
+    pub sharding: DataSharding,
+    /// Under FSDP, whether weights are gathered again for backward.
+    pub reshard: bool,
+}
+
+/// Terms of a step's time, in the order of the ledger.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Term {
+    /// Matrix products, forward and backward.
+    Products,
+    /// Attention.
+    Attention,
+    /// Norms, activation functions, sums, loss.
+    Streams,
+    /// Tensor-parallel messages.
+    Tensor,
+    /// Context-parallel messages.
+    Context,
+    /// Messages to and from experts.
+    Experts,
+    /// Forward work done again.
+    Recompute,
+    /// Waiting for other stages.
+    Bubble,
+    /// Messages between stages.
+    Pipeline,
+    /// Gradients summed over data-parallel ranks.
+    Gradients,
+    /// Weights gathered from data-parallel ranks.
+    Weights,
+    /// Optimizer.
+    Optimizer,
+}
+
+impl Term {
+    /// All, in the order of the ledger.
+    pub const ALL: [Self; 12] = [
+        Self::Products,
+        Self::Attention,
+        Self::Streams,
+        Self::Tensor,
+        Self::Context,
+        Self::Experts,
+        Self::Recompute,
+        Self::Bubble,
+        Self::Pipeline,
+        Self::Gradients,
+        Self::Weights,
+        Self::Optimizer,
+    ];
+
+    /// Whether the accelerator computes or streams memory meanwhile, rather than waits for others.
+    pub const fn computes(self) -> bool {
+        matches!(self, Self::Products | Self::Attention | Self::Streams | Self::Recompute | Self::Optimizer)
+    }
+}
+
+/// Seconds of one optimizer step on the stage that works longest, by term.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct StepTime {
+    /// Forward and backward of all micro-batches.
+    pub work: Phase,
+    /// Recomputation.
+    pub recompute: f64,
+    /// Waiting for other stages.
+    pub bubble: f64,
+    /// Messages between stages.
+    pub pipeline: f64,
+    /// Gradients summed over data-parallel ranks, as far as nothing hides it.
+    pub gradients: f64,
+    /// Weights gathered from data-parallel ranks, as far as nothing hides it.
+    pub weights: f64,
+    /// Optimizer.
+    pub optimizer: f64,
+}
+
+impl StepTime {
+    /// Seconds of the whole step.
+    pub const fn total(&self) -> f64 {
+        self.work.total() + self.recompute + self.bubble + self.pipeline + self.gradients + self.weights + self.optimizer
+    }
+
+    /// Seconds of one term.
+    pub const fn of(&self, term: Term) -> f64 {
+        match term {
+            Term::Products => self.work.products,
+            Term::Attention => self.work.attention,
+            Term::Streams => self.work.streams,
+            Term::Tensor => self.work.tensor,
+            Term::Context => self.work.context,
+            Term::Experts => self.work.experts,
+            Term::Recompute => self.recompute,
+            Term::Bubble => self.bubble,
+            Term::Pipeline => self.pipeline,
+            Term::Gradients => self.gradients,
+            Term::Weights => self.weights,
+            Term::Optimizer => self.optimizer,
+        }
+    }
+
+    /// The step of a layout: at most about a hundred multiplications.
+    pub fn assemble(times: &BlockTimes, spread: &Spread) -> Self {
+        let [first, middle, last] = spread.loads.map(|load| Stage::of(times, &load));
+        let busy = [first, middle, last].into_iter().fold(first, |a, b| if b.busy() > a.busy() { b } else { a });
+        let all: f64 = [first, middle, last].iter().zip(&spread.loads).map(|(stage, load)| stage.busy() * load.stages).sum();
+        let mut step = Self {
+            work: busy.forward.plus(&busy.backward).times(spread.micro_batches),
+            recompute: busy.recompute * spread.micro_batches,
+            bubble: spread.schedule.bubble((all - busy.busy()).max(0.0)),
+            pipeline: messages(times, spread),
+            ..Self::default()
+        };
+        let heaviest = [first, middle, last].into_iter().fold(first, |a, b| if b.parameters() > a.parameters() { b } else { a });
+        step.share(times, spread, &heaviest);
+        step
+    }
+
+    /// Adds what data-parallel ranks exchange, and the optimizer.
+    fn share(&mut self, times: &BlockTimes, spread: &Spread, stage: &Stage) {
+        let (links, costs) = (&times.machine.links, &times.costs);
+        // Fully sharded weights travel block by block.
+        let parts = if spread.sharding.shards_parameters() { stage.layers + 1.0 } else { 1.0 };
+        let each = |collective, bytes: f64| {
+            let dense = links.collective(collective, stage.dense * bytes / parts, spread.copies, spread.tensor);
+            let experts = stage.experts * bytes / parts;
+            let experts = if experts > 0.0 {
+                links.collective(collective, experts, spread.expert_copies, spread.expert_stride)
+            } else {
+                0.0
+            };
+            parts * (dense + experts)
+        };
+        let (forward, backward) = (stage.forward.total(), stage.backward.total() + stage.recompute);
+        let reduce = each(Collective::ReduceScatter, costs.gradient);
+        let gather = each(Collective::AllGather, costs.weight);
+        // A first bucket and a last have nothing beside them.
+        let beside = |seconds: f64, work: f64, asked: bool| {
+            if !asked {
+                return seconds;
+            }
+            let hidden = work.min(seconds * stage.layers / (stage.layers + 1.0));
+            seconds - hidden + hidden * times.machine.beside()
+        };
+        match spread.sharding {
+            DataSharding::None => {
+                self.gradients = beside(each(Collective::AllReduce, costs.gradient), backward, costs.overlap.gradients);
+            }
+            DataSharding::Zero1 => {
+                self.gradients = beside(reduce, backward, costs.overlap.gradients);
+                self.weights = beside(gather, forward, costs.overlap.parameters);
+            }
+            DataSharding::Zero2 => {
+                self.gradients = spread.micro_batches * beside(reduce, backward, costs.overlap.gradients);
+                self.weights = beside(gather, forward, costs.overlap.parameters);
+            }
+            DataSharding::Zero3 | DataSharding::Fsdp => {
+                let again = if spread.reshard { gather } else { 0.0 };
+                let in_forward = beside(gather, forward, costs.overlap.parameters);
+                // Without prefetching a block's weights come when they are needed.
+                let in_backward = if costs.overlap.prefetch_backward {
+                    beside(again + reduce, backward, costs.overlap.gradients)
+                } else {
+                    again + beside(reduce, backward, costs.overlap.gradients)
+                };
+                let share = again / (again + reduce).max(f64::MIN_POSITIVE);
+                self.weights = spread.micro_batches * (in_forward + in_backward * share);
+                self.gradients = spread.micro_batches * in_backward * (1.0 - share);
+            }
+        }
+        if spread.pipeline > 1.0 && times.tied > 0.0 {
+            let stride = spread.tensor * spread.copies;
+            self.gradients += links.collective(Collective::AllReduce, times.tied * costs.gradient, 2.0, stride);
+        }
+        let moved = if spread.sharding.shards_parameters() { costs.shards } else { costs.accumulate };
+        self.work.streams += spread.micro_batches * times.machine.memory_seconds(stage.parameters() * moved);
+        let shared = spread.sharding.shards_optimizer();
+        let divided = |parameters: f64, copies: f64| if shared { parameters / copies } else { parameters };
+        let updated = divided(stage.dense, spread.copies) + divided(stage.experts, spread.expert_copies);
+        let kept = if spread.sharding.shards_gradients() { updated } else { stage.parameters() };
+        self.optimizer = times.machine.memory_seconds(updated * costs.update + kept * costs.kept);
+    }
+}
+
+/// Seconds of messages between stages that nothing hides.
+fn messages(times: &BlockTimes, spread: &Spread) -> f64 {
+    if spread.pipeline <= 1.0 {
+        return 0.0;
+    }
+    let one = times.machine.links.message(times.message, spread.tensor * spread.copies);
+    let hidden = times.costs.overlap.pipeline && spread.schedule.chunks() > 1.0;
+    // An activation and a gradient for each micro-batch and chunk; while the pipeline fills and drains nothing hides them.
+    let filling = 2.0 * (spread.pipeline - 1.0);
+    let steady = if hidden { 0.0 } else { 2.0 * spread.micro_batches * spread.schedule.chunks() };
+    one * (filling + steady)
+}
+
+/// One stage's times for a micro-batch, and its parameters.
+#[derive(Clone, Copy, Default)]
+struct Stage {
+    forward: Phase,
+    backward: Phase,
+    recompute: f64,
+    dense: f64,
+    experts: f64,
+    layers: f64,
+}
+
+impl Stage {
+    fn of(times: &BlockTimes, load: &Load) -> Self {
+        let mut stage = Self::default();
+        if load.stages <= 0.0 {
+            return stage;
+        }
+        let [dense, dense_again] = load.dense;
+        let [experts, experts_again] = load.experts;
+        stage.add(&times.dense, dense, dense_again);
+        if experts > 0.0 {
+            stage.add(&times.experts, experts, experts_again);
+        }
+        stage.layers = dense + experts;
+        if load.embedding {
+            stage.add(&times.embedding, 1.0, 0.0);
+        }
+        if load.head {
+            stage.add(&times.head, 1.0, 0.0);
+            stage.dense += if load.embedding { 0.0 } else { times.tied };
+        }
+        stage
+    }
+
+    const fn add(&mut self, time: &BlockTime, count: f64, again: f64) {
+        self.forward = self.forward.plus(&time.forward.times(count));
+        self.backward = self.backward.plus(&time.backward.times(count));
+        self.recompute += time.recompute.total() * again;
+        self.dense += time.parameters * count;
+        self.experts += time.expert_parameters * count;
+    }
+
+    const fn busy(&self) -> f64 {
+        self.forward.total() + self.backward.total() + self.recompute
+    }
+
+    const fn parameters(&self) -> f64 {
+        self.dense + self.experts
+    }
+}

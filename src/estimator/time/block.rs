@@ -1,0 +1,372 @@
+//! Seconds of one layer of each kind, of the embedding and of the head, for one micro-batch on one rank: what a planner computes once
+//! for all layouts that split a layer alike.
+
+use super::machine::Machine;
+use crate::config::{
+    GradientDType, Job, Kernels, LossFusion, MegatronOptions, Optimizer, OptimizerImplementation, Overlap, Recompute,
+    TrainingPrecision, TrainingRun,
+};
+use crate::ops::megatron::{Behind, Exchange, Group, Module, Product, RankModel, Step, Work, rank_model};
+use crate::ops::{Role, Tensor};
+use crate::units::{DType, to_f64};
+
+/// Seconds of a piece of work by what takes them.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Phase {
+    /// Matrix products.
+    pub products: f64,
+    /// Attention between them.
+    pub attention: f64,
+    /// Operators that only stream bytes through memory.
+    pub streams: f64,
+    /// Tensor-parallel messages that nothing hides.
+    pub tensor: f64,
+    /// Context-parallel messages that nothing hides.
+    pub context: f64,
+    /// Messages to and from experts.
+    pub experts: f64,
+}
+
+impl Phase {
+    /// All of it.
+    pub const fn total(&self) -> f64 {
+        self.products + self.attention + self.streams + self.tensor + self.context + self.experts
+    }
+
+    /// Both one after the other.
+    #[must_use]
+    pub const fn plus(&self, other: &Self) -> Self {
+        Self {
+            products: self.products + other.products,
+            attention: self.attention + other.attention,
+            streams: self.streams + other.streams,
+            tensor: self.tensor + other.tensor,
+            context: self.context + other.context,
+            experts: self.experts + other.experts,
+        }
+    }
+
+    /// So many times that.
+    #[must_use]
+    pub const fn times(&self, factor: f64) -> Self {
+        Self {
+            products: self.products * factor,
+            attention: self.attention * factor,
+            streams: self.streams * factor,
+            tensor: self.tensor * factor,
+            context: self.context * factor,
+            experts: self.experts * factor,
+        }
+    }
+}
+
+/// Seconds of one layer, of the embedding or of the head, for one micro-batch.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct BlockTime {
+    /// Forward.
+    pub forward: Phase,
+    /// Backward, without recomputation.
+    pub backward: Phase,
+    /// Forward work that backward does again where the layer is recomputed: all of it, or the selected modules.
+    pub recompute: Phase,
+    /// Parameters of one rank that are no expert's.
+    pub parameters: f64,
+    /// Parameters of this rank's experts.
+    pub expert_parameters: f64,
+}
+
+impl BlockTime {
+    /// Forward, backward and recomputation together, seconds.
+    pub const fn total(&self) -> f64 {
+        self.forward.total() + self.backward.total() + self.recompute.total()
+    }
+}
+
+/// All that a layout's step time is assembled from.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BlockTimes {
+    /// A layer with a dense feed-forward part.
+    pub dense: BlockTime,
+    /// A layer with experts; nothing where the model has none.
+    pub experts: BlockTime,
+    /// The embedding.
+    pub embedding: BlockTime,
+    /// Final norm, head and loss.
+    pub head: BlockTime,
+    /// What one stage hands to the next, bytes of one rank.
+    pub message: f64,
+    /// The token embedding's parameters where the head shares it, otherwise 0.
+    pub tied: f64,
+    pub(super) costs: Costs,
+    pub(super) machine: Machine,
+}
+
+/// Bytes per parameter that gradients, gathers and the optimizer move.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Costs {
+    /// A gradient as it is reduced.
+    pub gradient: f64,
+    /// A weight as it is gathered.
+    pub weight: f64,
+    /// What the optimizer reads and writes for a parameter it updates.
+    pub update: f64,
+    /// What every rank reads and writes for each of its parameters, updated here or not: gradients cleared, their norm.
+    pub kept: f64,
+    /// What PyTorch's FSDP copies for a parameter in a micro-batch: gathered weights out of their buffer twice, gradients into theirs,
+    /// cast and divided by the number of ranks.
+    pub shards: f64,
+    /// What adding a micro-batch's gradient to the main gradient moves, where no product does it.
+    pub accumulate: f64,
+    pub overlap: Overlap,
+}
+
+/// What of a training job decides the times of single layers: jobs with equal keys share their [`BlockTimes`].
+///
+/// The data degree, the pipeline degree, virtual stages, sharding and the number of micro-batches are not part of it.
+pub type BlockKey = (u64, u64, u64, u64, u64, bool, Recompute);
+
+/// The key of a job.
+pub fn key(job: &Job) -> Option<BlockKey> {
+    let (layout, run) = (job.layout(), job.training()?);
+    Some((layout.t(), layout.cp(), layout.ep(), layout.etp(), job.micro_batch_size(), layout.sequence_parallel, run.recompute))
+}
+
+/// Times of single layers; `None` when serving, and where the accelerator's peak or memory bandwidth is unknown.
+pub fn block_times(job: &Job) -> Option<BlockTimes> {
+    let run = as_run(job.training()?);
+    let machine = Machine::of(job, &run)?;
+    let model = rank_model(job, &run);
+    let layout = job.layout();
+    let ranks = Ranks {
+        machine: &machine,
+        t: to_f64(layout.t()),
+        cp: to_f64(layout.cp()),
+        ep: to_f64(layout.ep()),
+        etp: to_f64(layout.etp()),
+    };
+    let time = |steps: &[Step], again: bool| ranks.time(steps, &run, again);
+    let tokens = to_f64(run.seq_length.div_ceil(layout.cp()).saturating_mul(job.micro_batch_size()));
+    let width = to_f64(job.model().hidden_size) * to_f64(run.recipe().activation.bits()) / 8.0;
+    Some(BlockTimes {
+        dense: time(&model.dense, true),
+        experts: time(&model.experts, true),
+        embedding: time(&model.embedding, false),
+        head: time(&model.head, false),
+        // Megatron-LM hands on each tensor rank's part and gathers it on the other side.
+        message: tokens * width / ranks.t,
+        tied: tied(job, &model),
+        costs: Costs::of(&run, job.layout().reduce_in_fp32),
+        machine,
+    })
+}
+
+/// The run with the software's own settings: stacks other than Megatron-LM have no say in Megatron-LM's options.
+fn as_run(run: &TrainingRun) -> TrainingRun {
+    let options = match run.kernels {
+        Kernels::Megatron => run.megatron,
+        Kernels::Korthikanti => MegatronOptions { hidden_dropout: true, attention_dropout: true, ..MegatronOptions::DEFAULT },
+        Kernels::Fused => MegatronOptions {
+            cross_entropy_loss_fusion: LossFusion::TransformerEngine,
+            gradient_accumulation_fusion: false,
+            transformer_engine: false,
+            ..MegatronOptions::DEFAULT
+        },
+        Kernels::Eager => MegatronOptions {
+            bias_activation_fusion: false,
+            gradient_accumulation_fusion: false,
+            transformer_engine: false,
+            ..MegatronOptions::DEFAULT
+        },
+    };
+    TrainingRun { megatron: options, ..run.clone() }
+}
+
+/// Parameters of the token embedding if the head shares it.
+fn tied(job: &Job, model: &RankModel) -> f64 {
+    if !job.model().tie_word_embeddings {
+        return 0.0;
+    }
+    parameters(&model.embedding).next().map_or(0.0, |tensor| to_f64(tensor.shape.elements().0))
+}
+
+fn parameters(steps: &[Step]) -> impl Iterator<Item = &Tensor> {
+    steps.iter().flat_map(|step| step.op.tensors.iter().filter(|tensor| tensor.role == Role::Parameter))
+}
+
+/// Ranks that share a layer, and what they run on.
+struct Ranks<'a> {
+    machine: &'a Machine,
+    t: f64,
+    cp: f64,
+    ep: f64,
+    etp: f64,
+}
+
+impl Ranks<'_> {
+    fn time(&self, steps: &[Step], run: &TrainingRun, may_recompute: bool) -> BlockTime {
+        let mut time = BlockTime::default();
+        for step in steps {
+            let (forward, backward) = self.step(step);
+            time.forward = time.forward.plus(&forward);
+            time.backward = time.backward.plus(&backward);
+            if may_recompute && is_recomputed(step, run) {
+                time.recompute = time.recompute.plus(&forward);
+            }
+        }
+        for tensor in parameters(steps) {
+            let count = to_f64(tensor.shape.elements().0);
+            let expert = tensor.shape.dims().next().is_some_and(|dim| dim.0 == "experts on this rank");
+            *(if expert { &mut time.expert_parameters } else { &mut time.parameters }) += count;
+        }
+        time
+    }
+
+    /// Forward and backward of a step.
+    fn step(&self, step: &Step) -> (Phase, Phase) {
+        let (mut forward, mut backward) = (Phase::default(), Phase::default());
+        for work in &step.work {
+            match work {
+                Work::Product(product) => {
+                    let (there, back) = self.product(product);
+                    // Products of activations with each other are attention's.
+                    let place = |phase: &mut Phase, seconds| {
+                        *(if product.weight { &mut phase.products } else { &mut phase.attention }) += seconds;
+                    };
+                    place(&mut forward, there);
+                    place(&mut backward, back);
+                }
+                Work::Core(core) => {
+                    forward.attention += self.machine.core(core, false);
+                    backward.attention += self.machine.core(core, true);
+                }
+                Work::Stream { bytes, kernels } => {
+                    let [there, back] = [0, 1].map(|at: usize| {
+                        let of = |pair: &[u64; 2]| pair.get(at).copied().unwrap_or(0);
+                        self.machine.stream(of(bytes), of(kernels))
+                    });
+                    // Softmax and dropout of scores stand in the attention step.
+                    let core = step.module == Module::CoreAttention;
+                    *(if core { &mut forward.attention } else { &mut forward.streams }) += there;
+                    *(if core { &mut backward.attention } else { &mut backward.streams }) += back;
+                }
+                Work::Exchange(_) => {}
+            }
+        }
+        self.exchanges(step, [&mut forward, &mut backward]);
+        (forward, backward)
+    }
+
+    fn product(&self, product: &Product) -> (f64, f64) {
+        let [rows, other] = product.backward();
+        let backward = self.machine.product(&rows, false) + self.machine.product(&other, product.weight);
+        (self.machine.product(product, false), backward)
+    }
+
+    /// Adds what messages take beyond what hides them.
+    fn exchanges(&self, step: &Step, phases: [&mut Phase; 2]) {
+        for (phase, backward) in phases.into_iter().zip([false, true]) {
+            // What still can hide a message: products, of which backward's second is the weight's gradient; attention.
+            let (mut products, mut attention) = (phase.products, phase.attention);
+            for work in &step.work {
+                let Work::Exchange(exchange) = work else { continue };
+                if exchange.backward != backward {
+                    continue;
+                }
+                let seconds = self.seconds(exchange);
+                let exposed = match exchange.behind {
+                    Behind::Nothing => seconds,
+                    Behind::WeightGradient => self.hide(seconds, &mut products),
+                    // The first piece has nothing to hide behind.
+                    Behind::Products => self.hide(seconds, &mut products).max(seconds / self.t),
+                    Behind::Attention => self.hide(seconds, &mut attention),
+                };
+                *(match exchange.group {
+                    Group::Tensor => &mut phase.tensor,
+                    Group::Context => &mut phase.context,
+                    Group::Expert | Group::ExpertTensor => &mut phase.experts,
+                }) += exposed;
+            }
+        }
+    }
+
+    /// What a message costs that runs beside work of so many seconds, which is used up by it.
+    fn hide(&self, seconds: f64, work: &mut f64) -> f64 {
+        let hidden = seconds.min(*work);
+        *work -= hidden;
+        seconds - hidden + hidden * self.machine.beside()
+    }
+
+    /// Ranks are numbered tensor first, then context, then data; experts are shared out over the latter two.
+    fn seconds(&self, exchange: &Exchange) -> f64 {
+        let (ranks, stride) = match exchange.group {
+            Group::Tensor => (self.t, 1.0),
+            Group::Context => (self.cp, self.t),
+            Group::Expert => (self.ep, self.etp),
+            Group::ExpertTensor => (self.etp, 1.0),
+        };
+        self.machine.links.collective(exchange.collective, to_f64(exchange.bytes), ranks, stride)
+    }
+}
+
+/// Whether backward runs the step's forward again where the layer is recomputed.
+fn is_recomputed(step: &Step, run: &TrainingRun) -> bool {
+    match run.recompute {
+        Recompute::None => false,
+        Recompute::Full => true,
+        Recompute::Selective => {
+            let modules = run.megatron.recompute_modules;
+            match step.module {
+                Module::Rest => false,
+                Module::CoreAttention => modules.core_attn,
+                Module::Norm => modules.layernorm,
+                Module::LatentUp => modules.mla_up_proj,
+                Module::Mlp => modules.mlp,
+                Module::Moe => modules.moe,
+                Module::MoeActivation => modules.moe_act,
+                Module::SharedExperts => modules.shared_experts || modules.moe,
+            }
+        }
+    }
+}
+
+impl Costs {
+    fn of(run: &TrainingRun, reduce_in_fp32: bool) -> Self {
+        let recipe = run.recipe();
+        let bytes = |dtype: DType| to_f64(dtype.bits()) / 8.0;
+        let gathered = match run.precision {
+            TrainingPrecision::FsdpMixed | TrainingPrecision::AmpBf16 => 2.0,
+            _ => bytes(recipe.parameter),
+        };
+        let megatron = run.kernels == Kernels::Megatron;
+        let gradient =
+            if megatron || reduce_in_fp32 && gathered < bytes(recipe.parameter) { bytes(recipe.gradient) } else { gathered };
+        let states = match run.optimizer {
+            Optimizer::AdamW => 2.0 * bytes(recipe.optimizer_state),
+            Optimizer::AdamW8bit => 2.0,
+            Optimizer::SgdMomentum => bytes(recipe.optimizer_state),
+            Optimizer::Sgd | Optimizer::Adafactor => 0.0,
+        };
+        let master = recipe.master.map_or(0.0, bytes);
+        let copy = if master > 0.0 { master + bytes(recipe.parameter) } else { 0.0 };
+        let own = if master > 0.0 { master } else { bytes(recipe.parameter) };
+        // The gradient is read; weights and states are read and written; the weights' copy is made. Without a fused kernel each of
+        // Adam's dozen operators reads and writes on its own: three times as much.
+        let wide = bytes(recipe.optimizer_state);
+        let once = wide + 2.0 * (own + states) + copy;
+        // Before it: gradients widened, their norm read, scaled to the limit; under fp16 unscaled and looked through as well.
+        let narrow = bytes(recipe.gradient) < wide;
+        let widened = if narrow { bytes(recipe.gradient) + wide } else { 0.0 };
+        let unscaled = if run.precision == TrainingPrecision::Fp16Mixed { 2.0 * wide } else { 0.0 };
+        let before = widened + unscaled + 3.0 * wide;
+        let apart = match run.optimizer_implementation {
+            OptimizerImplementation::Fused => 1.0,
+            OptimizerImplementation::ForLoop | OptimizerImplementation::Foreach => 3.0,
+        };
+        let shards = if megatron { 0.0 } else { 6.0 * gathered + 3.0 * gradient };
+        let accumulate =
+            if megatron && run.megatron.gradient_accumulation_fusion { 0.0 } else { gathered + 2.0 * bytes(recipe.gradient) };
+        let copies = matches!(run.gradients, GradientDType::Fp32Copy);
+        let kept = bytes(recipe.gradient) + if copies { 4.0 } else { 0.0 };
+        Self { gradient, weight: gathered, update: once * apart + before, kept, shards, accumulate, overlap: run.overlap }
+    }
+}

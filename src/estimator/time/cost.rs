@@ -1,0 +1,49 @@
+//! What a whole training costs: days, accelerator-hours, money, energy and emissions.
+
+use super::Step;
+use crate::config::Job;
+use crate::units::{Seconds, to_f64};
+
+/// The whole training at the step's pace.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cost {
+    /// Optimizer steps, not rounded.
+    pub steps: f64,
+    /// Wall-clock time without interruptions.
+    pub seconds: Seconds,
+    /// Accelerator-hours.
+    pub gpu_hours: f64,
+    /// Price in the user's currency.
+    pub price: f64,
+    /// Energy of the accelerators, kWh; `None` where their power is unknown.
+    pub energy_kwh: Option<f64>,
+    /// Emissions, kilograms of CO₂.
+    pub co2_kg: Option<f64>,
+}
+
+/// Share of its board power that an idle accelerator draws (A100: 55 to 60 of 400 W; H100: 70 to 120 of 700 W as `nvidia-smi` shows).
+const IDLE_SHARE: f64 = 0.14;
+
+/// The cost of a job's whole training; `None` when serving.
+///
+/// Power: idle draw, and the rest of the board's power in the share of time in which the accelerator computes. Cooling, hosts and
+/// network are not counted.
+pub fn cost(job: &Job, step: &Step) -> Option<Cost> {
+    let run = job.training()?;
+    let steps = run.training_tokens / (to_f64(run.seq_length) * to_f64(run.global_batch_size));
+    let seconds = Seconds(steps * step.seconds.0);
+    let gpu_hours = seconds.hours() * to_f64(job.layout().world_size());
+    let cluster = job.cluster();
+    let busy: f64 = step.lines.iter().filter(|line| line.term.computes()).map(|line| line.seconds.0).sum();
+    let utilisation = busy / step.seconds.0;
+    let draw = IDLE_SHARE + (1.0 - IDLE_SHARE) * utilisation;
+    let energy_kwh = cluster.speed.tdp_watts.map(|watts| gpu_hours * watts * draw / 1000.0);
+    Some(Cost {
+        steps,
+        seconds,
+        gpu_hours,
+        price: gpu_hours * cluster.accelerator.price_per_hour,
+        energy_kwh,
+        co2_kg: energy_kwh.map(|energy| energy * cluster.grid_grams_per_kwh / 1000.0),
+    })
+}

@@ -1,0 +1,225 @@
+//! The efficiency model, in one place: how long a product, an attention kernel, a stream of bytes and a message take.
+//!
+//! Nothing here is fitted to a training run. Rates are measured ceilings of the accelerator ([`crate::config::Speed`]); what keeps a
+//! kernel under them follows from its shape:
+//!
+//! - A product is cut into tiles that multiprocessors work off in waves; the last wave is seldom full and tiles hang over the edge
+//!   (NVIDIA, Matrix Multiplication Background: tile and wave quantization). Tiles of 256×128, 128×256 and 128×128 are tried, and the
+//!   sum may be cut in up to four parts where tiles are few, as the libraries do.
+//! - A wave must fill its pipeline and write its tile: [`WAVE_SECONDS`].
+//! - Bytes set a floor: operands at the memory's bandwidth (roofline, Williams et al. 2009); the result is stored after that.
+//! - What is sent beside a product takes multiprocessors from it: [`Machine::beside`].
+//! - A kernel starts after the one before has ended: [`KERNEL_SECONDS`].
+
+use crate::config::{Cluster, Flash, Job, Kernels, Narrow, ProductFormat, Speed, TrainingRun};
+use crate::ops::megatron::{Collective, Core, Product};
+use crate::units::{DType, to_f64};
+
+/// Latency of one kernel behind another on a stream, launch and drain.
+const KERNEL_SECONDS: f64 = 3e-6;
+/// Multiprocessors that a collective takes (NCCL: one for each of up to 24 channels inside a domain).
+const CHANNELS: f64 = 24.0;
+/// First loads of one wave of tiles and its way to the next, which no arithmetic hides.
+const WAVE_SECONDS: f64 = 1.5e-6;
+/// Share of a result's store that nothing hides (SimuMax's tables of products on A100 and B200: sums of fp32 gradients are 5 and 8 per
+/// cent slower than products that write 16 bit).
+const STORE_EXPOSED: f64 = 0.4;
+/// Tiles of a product: rows and columns.
+const TILES: [(u64, u64); 3] = [(256, 128), (128, 256), (128, 128)];
+/// Parts into which the sum of a product may be cut.
+const PARTS: [u64; 3] = [1, 2, 4];
+/// Tokens at which causal attention runs at half its rate on long sequences (FlashAttention 2, figures 4 to 7: 2k against 16k).
+const ATTENTION_RAMP: f64 = 512.0;
+/// Tiles of 128 queries for each multiprocessor at which forward and backward run at half their rate: the mask makes tiles uneven, and
+/// few of them leave multiprocessors idle (SimuMax's table of attention on B200, 4 to 128 heads). The rates are of [`FULL_TILES`].
+const TILES_AT_HALF: [f64; 2] = [5.0, 1.0];
+/// Tiles for each multiprocessor of the published rates: 16k tokens of 16 heads on A100.
+const FULL_TILES: f64 = 20.0;
+/// Head width that costs as much beside the products as softmax does (FlashAttention 2 and 3: heads of 64 against 128).
+const SOFTMAX_WIDTH: f64 = 32.0;
+/// What an all-to-all reaches of what rings reach (SimuMax's table of collectives on B200: 0.60 against 0.67).
+const ALL_TO_ALL: f64 = 0.9;
+/// Share of the network's bandwidth that large messages reach (nccl-tests between nodes: 23 of 25 GB/s per adapter).
+const NETWORK_SHARE: f64 = 0.9;
+/// Latency of a collective, and of each of its steps inside a domain and between nodes (NCCL, `src/graph/tuning.cc`, protocol LL128).
+const COLLECTIVE_SECONDS: f64 = 14e-6;
+const HOP_SECONDS: f64 = 1.9e-6;
+const NETWORK_HOP_SECONDS: f64 = 4.0e-6;
+
+/// An accelerator as the time model sees it: rates in FLOP/s and bytes per second.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Machine {
+    /// Products in the format of activations.
+    rate: f64,
+    /// Products of the blocks' weights.
+    narrow_rate: f64,
+    /// Bytes of an operand in these.
+    narrow_bytes: f64,
+    /// Bytes of an operand otherwise.
+    bytes: f64,
+    /// Bytes that the weight's gradient reads and writes per element.
+    gradient_bytes: f64,
+    multiprocessors: u64,
+    memory: f64,
+    attention: [f64; 2],
+    pub links: Links,
+}
+
+/// Links between accelerators.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Links {
+    /// Inside a domain, bytes per second.
+    inside: f64,
+    /// Between domains.
+    network: f64,
+    /// Accelerators in a domain.
+    domain: f64,
+}
+
+impl Machine {
+    /// The machine of a training job; `None` where peak rate or memory bandwidth are unknown.
+    pub fn of(job: &Job, run: &TrainingRun) -> Option<Self> {
+        let cluster = job.cluster();
+        let recipe = run.recipe();
+        let (speed, peak) = (cluster.speed, cluster.accelerator.peak);
+        let memory = cluster.accelerator.memory_bandwidth? * cluster.speed.memory_share;
+        let peak_16bit = peak.of(recipe.activation)? * 1e12;
+        let rate = match recipe.activation {
+            DType::Fp32 => peak_16bit * Speed::UNMEASURED,
+            _ => speed.matmul_16bit.map_or(peak_16bit * Speed::UNMEASURED, |rate| rate * 1e12),
+        };
+        let narrow_peak = |peak: Option<f64>| peak.map(|peak| peak * 1e12 * Speed::UNMEASURED);
+        let (narrow_rate, narrow_bytes) = match run.products {
+            ProductFormat::Activations => (Some(rate), to_f64(recipe.activation.bits()) / 8.0),
+            ProductFormat::Narrow(format) => {
+                let rate = match format {
+                    Narrow::Fp8 | Narrow::Mxfp8 => speed.matmul_8bit.map(|rate| rate * 1e12).or_else(|| narrow_peak(peak.fp8)),
+                    Narrow::Nvfp4 => speed.matmul_4bit.map(|rate| rate * 1e12),
+                };
+                (rate, to_f64(format.bits()) / 8.0)
+            }
+        };
+        let [first, second, newest] = speed.attention;
+        let shares = match run.flash {
+            Flash::First => first,
+            Flash::Second => second,
+            Flash::Newest => newest,
+        };
+        let fused = run.kernels == Kernels::Megatron && run.megatron.gradient_accumulation_fusion;
+        Some(Self {
+            rate,
+            narrow_rate: narrow_rate?,
+            narrow_bytes,
+            bytes: to_f64(recipe.activation.bits()) / 8.0,
+            // Added to the main gradient by the product itself; otherwise a kernel of its own does that.
+            gradient_bytes: to_f64(if fused { 2 * recipe.gradient.bits() } else { recipe.activation.bits() }) / 8.0,
+            multiprocessors: speed.multiprocessors.max(1),
+            memory,
+            attention: shares.map(|share| share * peak_16bit),
+            links: Links::of(cluster),
+        })
+    }
+
+    /// Seconds of a product in forward, or of one of its two in backward; `gradient`: its result is a weight's gradient.
+    pub fn product(&self, product: &Product, gradient: bool) -> f64 {
+        let narrow = product.narrow;
+        let (rate, each) = if narrow { (self.narrow_rate, self.narrow_bytes) } else { (self.rate, self.bytes) };
+        let waves = TILES.iter().flat_map(|tile| PARTS.iter().map(|parts| self.waves(product, *tile, *parts, rate)));
+        let arithmetic = waves.fold(f64::INFINITY, f64::min);
+        let (count, rows, columns, depth) =
+            (to_f64(product.count), to_f64(product.rows), to_f64(product.columns), to_f64(product.depth));
+        let result = if gradient { self.gradient_bytes } else { self.bytes };
+        // Operands are loaded while the product runs; a wave's tiles end together, so that little hides their store.
+        let operands = count * (rows * depth + depth * columns) * each;
+        arithmetic.max(operands / self.memory) + STORE_EXPOSED * count * rows * columns * result / self.memory + KERNEL_SECONDS
+    }
+
+    /// Seconds of all waves of tiles, the sum cut in so many parts.
+    fn waves(&self, product: &Product, (rows, columns): (u64, u64), parts: u64, rate: f64) -> f64 {
+        let tiles = product.rows.div_ceil(rows).saturating_mul(product.columns.div_ceil(columns));
+        let tiles = tiles.saturating_mul(product.count).saturating_mul(parts);
+        let waves = to_f64(tiles.div_ceil(self.multiprocessors));
+        let depth = to_f64(product.depth.div_ceil(parts));
+        let tile = 2.0 * to_f64(rows) * to_f64(columns) * depth / (rate / to_f64(self.multiprocessors));
+        waves * (tile + WAVE_SECONDS)
+    }
+
+    /// Seconds of fused attention, forward or backward: backward computes the scores again and has five products for two.
+    pub fn core(&self, core: &Core, backward: bool) -> f64 {
+        let [forward_rate, backward_rate] = self.attention;
+        let (flops, rate) = if backward { (core.flops() * 2.5, backward_rate) } else { (core.flops(), forward_rate) };
+        let ramp = to_f64(core.seq_length) / (to_f64(core.seq_length) + ATTENTION_RAMP);
+        let width = to_f64(core.query_width.saturating_add(core.value_width)) / 2.0;
+        let softmax = width / (width + SOFTMAX_WIDTH) * (128.0 + SOFTMAX_WIDTH) / 128.0;
+        let [in_forward, in_backward] = TILES_AT_HALF;
+        let half = if backward { in_backward } else { in_forward };
+        let tiles = to_f64(core.heads) * to_f64(core.queries) / 128.0 / to_f64(self.multiprocessors);
+        let occupied = tiles / (tiles + half) * (FULL_TILES + half) / FULL_TILES;
+        flops / (rate * ramp * softmax.min(1.0) * occupied.min(1.0)) + KERNEL_SECONDS
+    }
+
+    /// Seconds to stream so many bytes through memory in so many kernels.
+    pub fn stream(&self, bytes: u64, kernels: u64) -> f64 {
+        to_f64(bytes) / self.memory + to_f64(kernels) * KERNEL_SECONDS
+    }
+
+    /// What a message that runs beside computation still costs, as a share of its time: multiprocessors it takes away.
+    pub const fn beside(&self) -> f64 {
+        CHANNELS / to_f64(self.multiprocessors)
+    }
+
+    /// Seconds to stream that many bytes, as a float.
+    pub const fn memory_seconds(&self, bytes: f64) -> f64 {
+        bytes / self.memory
+    }
+}
+
+impl Links {
+    fn of(cluster: &Cluster) -> Self {
+        let speed = cluster.speed;
+        let network = speed.network_bandwidth * NETWORK_SHARE;
+        let domain = speed.scale_up_size.unwrap_or(cluster.accelerator.accelerators_per_node).max(1);
+        Self {
+            inside: speed.scale_up_bandwidth.map_or(network, |bandwidth| bandwidth * speed.link_share),
+            network,
+            domain: to_f64(domain),
+        }
+    }
+
+    /// Seconds of a collective among `ranks` that lie `stride` apart, on a buffer of so many bytes.
+    pub fn collective(&self, collective: Collective, bytes: f64, ranks: f64, stride: f64) -> f64 {
+        if ranks <= 1.0 {
+            return 0.0;
+        }
+        let inside = (self.domain / stride).floor().clamp(1.0, ranks);
+        let crosses = inside < ranks;
+        let domains = if crosses { (ranks / inside).ceil() } else { 1.0 };
+        let share = (ranks - 1.0) / ranks;
+        // Rings between domains use the adapters of all their members there.
+        let ring = if crosses { self.inside.min(self.network * inside) } else { self.inside };
+        let ring = if crosses && inside <= 1.0 { self.network } else { ring };
+        let hops = if crosses { domains * NETWORK_HOP_SECONDS + (ranks - domains) * HOP_SECONDS } else { ranks * HOP_SECONDS };
+        let seconds = match collective {
+            Collective::AllReduce => {
+                // A ring passes every rank twice, a tree only its height: the library takes the quicker.
+                let tree = 2.0 * (domains.log2() * NETWORK_HOP_SECONDS + inside * HOP_SECONDS);
+                2.0 * share * bytes / ring + (2.0 * hops).min(tree)
+            }
+            Collective::AllGather | Collective::ReduceScatter | Collective::Ring => share * bytes / ring + hops,
+            Collective::AllToAll => {
+                let near = bytes * (inside - 1.0) / ranks / self.inside;
+                let far = bytes * (ranks - inside) / ranks / self.network;
+                let latency = if crosses { NETWORK_HOP_SECONDS } else { HOP_SECONDS };
+                near.max(far) / ALL_TO_ALL + latency * ranks.log2()
+            }
+        };
+        seconds + COLLECTIVE_SECONDS
+    }
+
+    /// Seconds of a message from a rank to the one `stride` behind it.
+    pub fn message(&self, bytes: f64, stride: f64) -> f64 {
+        let (bandwidth, hop) =
+            if stride < self.domain { (self.inside, HOP_SECONDS) } else { (self.network, NETWORK_HOP_SECONDS) };
+        bytes / bandwidth + hop + COLLECTIVE_SECONDS
+    }
+}

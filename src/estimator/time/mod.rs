@@ -1,0 +1,195 @@
+//! How long one optimizer step takes, as a ledger of terms read off the operation list, and what a whole training costs.
+//!
+//! Three parts, so that a planner can ask for a million layouts a second: [`block_times`] gives the seconds of one layer of each
+//! kind for a [`BlockKey`] (from the list of [`crate::ops::megatron`], which stands for one rank's work under every stack);
+//! [`StepTime::assemble`] puts a layout's step together from them by arithmetic alone; [`step`] does both for a job and says in words
+//! where each figure comes from. The efficiency model is in `machine.rs` and nowhere else.
+
+mod assemble;
+mod block;
+mod cost;
+mod machine;
+
+pub use assemble::{Load, Schedule, Spread, StepTime, Term};
+pub use block::{BlockKey, BlockTime, BlockTimes, Phase, block_times, key};
+pub use cost::{Cost, cost};
+
+use super::ledger::Certainty;
+use super::megatron::schedule;
+use crate::config::Job;
+use crate::ops;
+use crate::sources::{self, Source};
+use crate::units::{Flops, Seconds, to_f64};
+
+/// One line of a step's time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TimeLine {
+    /// What takes the time.
+    pub term: Term,
+    /// Name shown to people.
+    pub label: &'static str,
+    /// How long, on the stage that works longest.
+    pub seconds: Seconds,
+    /// How it is found, in words.
+    pub formula: &'static str,
+    /// How sure it is.
+    pub certainty: Certainty,
+    /// Where the rule comes from.
+    pub source: Source,
+}
+
+/// The time of one optimizer step.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Step {
+    /// Terms that take time, in the order of [`Term`].
+    pub lines: Vec<TimeLine>,
+    /// All of it.
+    pub seconds: Seconds,
+    /// Model FLOPs of the step over what all accelerators could do in that time at their 16-bit peak.
+    pub mfu: f64,
+    /// The same with recomputed FLOPs counted.
+    pub hfu: f64,
+    /// Tokens per second, all accelerators together.
+    pub tokens_per_second: f64,
+    /// Model FLOPs per second of one accelerator.
+    pub flops_per_second: f64,
+}
+
+/// The step of a training job; `None` when serving, and where the accelerator's peak or memory bandwidth is unknown.
+///
+/// Assumes that micro-batches are alike, that the slowest stage sets the pace, and that no rank waits for data or the processor.
+pub fn step(job: &Job) -> Option<Step> {
+    let run = job.training()?;
+    let times = block_times(job)?;
+    let spread = spread(job)?;
+    let time = StepTime::assemble(&times, &spread);
+    let seconds = time.total();
+    let list = ops::lower(&ops::lowering(job));
+    let tokens = to_f64(run.seq_length) * to_f64(run.global_batch_size);
+    let compute = super::compute::compute(job, &list)?;
+    let peak = job.cluster().accelerator.peak.of(run.recipe().activation)? * 1e12;
+    let ranks = to_f64(job.layout().world_size());
+    let Flops(model) = compute.model_flops_per_step();
+    let mfu = model / (seconds * peak * ranks);
+    let lines = Term::ALL.into_iter().map(|term| line(term, time.of(term))).filter(|line| line.seconds.0 > 0.0).collect();
+    Some(Step {
+        lines,
+        seconds: Seconds(seconds),
+        mfu,
+        hfu: mfu * compute.hfu_over_mfu,
+        tokens_per_second: tokens / seconds,
+        flops_per_second: model / (seconds * ranks),
+    })
+}
+
+/// The numbers of a training job's layout; `None` when serving.
+pub fn spread(job: &Job) -> Option<Spread> {
+    let run = job.training()?;
+    let layout = job.layout();
+    let stages = schedule::stages(job, run);
+    let mut loads = [Load::default(); 3];
+    for (load, stage) in loads.iter_mut().zip(&stages) {
+        *load = self::load(stage);
+    }
+    even_out(job, &mut loads);
+    // The second stands for all between the first and the last.
+    let between = layout.p().saturating_sub(2);
+    if let ([_, second, _], 3) = (&mut loads, stages.len()) {
+        second.stages = to_f64(between);
+    }
+    let chunks = layout.chunks();
+    Some(Spread {
+        loads,
+        pipeline: to_f64(layout.p()),
+        schedule: if chunks > 1 && layout.p() > 1 {
+            Schedule::Interleaved(to_f64(chunks))
+        } else {
+            Schedule::OneForwardOneBackward
+        },
+        micro_batches: to_f64(job.gradient_accumulation_steps()),
+        tensor: to_f64(layout.t()),
+        copies: to_f64(layout.d().saturating_mul(layout.cp())),
+        expert_copies: to_f64(layout.expert_data_parallel_size()),
+        expert_stride: to_f64(layout.ep().saturating_mul(layout.etp())),
+        sharding: layout.sharding,
+        reshard: layout.reshard_after_forward,
+    })
+}
+
+/// Where layers do not divide, frameworks leave them out on the last stage and then on the first, which hold head and embedding.
+fn even_out(job: &Job, loads: &mut [Load; 3]) {
+    let (layers, p, chunks) = (job.model().num_hidden_layers, job.layout().p(), job.layout().chunks());
+    let places = layers.div_ceil(p.saturating_mul(chunks).max(1)).saturating_mul(chunks).saturating_mul(p);
+    let missing = places.saturating_sub(layers);
+    let (last, first) = (missing.div_ceil(2), missing / 2);
+    for load in loads.iter_mut() {
+        let fewer = to_f64(if p == 1 { 0 } else { u64::from(load.head) * last + u64::from(load.embedding) * first });
+        let all = load.dense[0] + load.experts[0];
+        if all > fewer {
+            let share = (all - fewer) / all;
+            load.dense = load.dense.map(|count| count * share);
+            load.experts = load.experts.map(|count| count * share);
+        }
+    }
+}
+
+fn load(stage: &schedule::Stage) -> Load {
+    let mut load = Load { embedding: stage.embedding, head: stage.head, stages: 1.0, ..Load::default() };
+    for place in stage.chunks.iter().flatten() {
+        let again = if place.covered == schedule::Covered::No { 0.0 } else { 1.0 };
+        let [count, recomputed] = match place.kind {
+            schedule::Kind::Dense => &mut load.dense,
+            schedule::Kind::Experts => &mut load.experts,
+        };
+        *count += 1.0;
+        *recomputed += again;
+    }
+    load
+}
+
+/// What a term is called, how it is found and how sure that is.
+fn line(term: Term, seconds: f64) -> TimeLine {
+    use Certainty::{Assumed, Modelled};
+    let (label, formula, certainty, source) = match term {
+        Term::Products => (
+            "Matrix products",
+            "each product's tiles in waves over the multiprocessors at the best measured rate, or its bytes at the memory's bandwidth",
+            Modelled,
+            sources::MATMUL_CEILING,
+        ),
+        Term::Attention => (
+            "Attention",
+            "unmasked pairs at the kernel's published rate; with scores in memory, products, softmax and dropout one by one",
+            Modelled,
+            sources::FLASH_ATTENTION_2023,
+        ),
+        Term::Streams => (
+            "Norms, activation functions, sums, loss",
+            "bytes read and written over the memory's bandwidth",
+            Modelled,
+            sources::ROOFLINE,
+        ),
+        Term::Tensor => ("Tensor-parallel messages", RING, Modelled, sources::NCCL),
+        Term::Context => ("Context-parallel messages", RING, Modelled, sources::NCCL),
+        Term::Experts => ("Tokens on their way to experts and back", RING, Modelled, sources::NCCL),
+        Term::Recompute => {
+            ("Recomputation", "forward work of recomputed layers or modules once more", Modelled, sources::KORTHIKANTI_2022)
+        }
+        Term::Bubble => (
+            "Waiting for other pipeline stages",
+            "one micro-batch on all other stages, over the chunks that take turns",
+            Modelled,
+            sources::MEGATRON_2021,
+        ),
+        Term::Pipeline => ("Messages between pipeline stages", RING, Modelled, sources::NCCL),
+        Term::Gradients => ("Gradients summed over data-parallel ranks", RING, Assumed, sources::NCCL),
+        Term::Weights => ("Weights gathered from data-parallel ranks", RING, Assumed, sources::NCCL),
+        Term::Optimizer => {
+            ("Optimizer", "bytes of weights, gradients and states over the memory's bandwidth", Modelled, sources::ROOFLINE)
+        }
+    };
+    TimeLine { term, label, seconds: Seconds(seconds), formula, certainty, source }
+}
+
+/// How messages are timed.
+const RING: &str = "bytes over the slowest link of the ring, and a latency for each step, less what runs beside it";
