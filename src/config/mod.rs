@@ -11,6 +11,7 @@ mod megatron;
 mod model;
 mod precision;
 mod run;
+mod schedule;
 mod shape;
 
 pub use family::{Family, HiddenAct, LayerSet, Mla, Moe};
@@ -21,3 +22,4 @@ pub use megatron::{LossFusion, MegatronOptions, RecomputeMethod, RecomputeModule
 pub use model::{MlpKind, ModelConfig, Normalization, PositionEmbedding};
 pub use precision::{GradientDType, Optimizer, OptimizerImplementation, PrecisionRecipe, TrainingPrecision};
 pub use run::{AttentionKernel, Kernels, Recompute, Run, ServingRun, TrainingRun};
+pub use schedule::{PassTimes, Pipeline, PipelineSchedule, Played, SCHEDULES, ScheduleFacts, Slot, Timed, Work};

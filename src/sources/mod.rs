@@ -84,6 +84,18 @@ sources! {
     TRANSFORMER_ENGINE = ("transformer-engine", "NVIDIA", "Transformer Engine 2: transformer_engine/pytorch",
         "module/{layernorm_linear,linear,grouped_linear,base}.py, attention/dot_product_attention", Code,
         "What its modules save for backward.");
+    GPIPE_2019 = ("gpipe-2019", "Huang et al. 2019",
+        "GPipe: Efficient Training of Giant Neural Networks using Pipeline Parallelism (arXiv 1811.06965)", "section 2.3 and figure 2", Paper,
+        "All forward passes, then all backward passes.");
+    MEGATRON_2021 = ("megatron-2021", "Narayanan et al. 2021",
+        "Efficient Large-Scale Language Model Training on GPU Clusters Using Megatron-LM (arXiv 2104.04473)", "sections 2.2.1 and 2.2.2", Paper,
+        "One forward, one backward, and its interleaved form.");
+    ZERO_BUBBLE_2023 = ("zero-bubble-2023", "Qi et al. 2023",
+        "Zero Bubble Pipeline Parallelism (arXiv 2401.10241)", "section 2, figure 3 and table 1", Paper,
+        "Schedules H1 and H2, which part backward for inputs and for weights.");
+    DEEPSEEK_V3_2024 = ("deepseek-v3-2024", "DeepSeek-AI 2024",
+        "DeepSeek-V3 Technical Report (arXiv 2412.19437)", "section 3.2.1 and table 2; github.com/deepseek-ai/DualPipe", Paper,
+        "DualPipe: bubble, two copies of the parameters, p + 1 micro-batches in flight.");
     VLLM = ("vllm", "vLLM", "vllm/v1/worker", "KV cache sized per layer and head, profiling run for activations", Code,
         "Serving memory.");
     CUDA_CONTEXT = ("cuda-context", "Hugging Face and BigScience",
