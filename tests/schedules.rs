@@ -113,3 +113,11 @@ fn two_passes_run_together_under_dualpipe_only() {
         assert_eq!(together > 0, facts.schedule == PipelineSchedule::DualPipe, "{}", facts.name);
     }
 }
+
+#[test]
+fn every_schedule_has_a_source() {
+    for facts in &SCHEDULES {
+        assert!(headroom::sources::ALL.iter().any(|source| source.key == facts.source), "{}", facts.name);
+        assert_eq!(facts.schedule.facts(), facts);
+    }
+}

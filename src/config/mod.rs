@@ -17,7 +17,7 @@ mod shape;
 pub use family::{Family, HiddenAct, LayerSet, Mla, Moe};
 pub use hardware::{Accelerator, Cluster, Overheads, PeakRates};
 pub use job::{ConfigError, Job};
-pub use layout::{DataSharding, ParallelLayout};
+pub use layout::{DataSharding, Offload, ParallelLayout, PipelineSplit};
 pub use megatron::{LossFusion, MegatronOptions, RecomputeMethod, RecomputeModules, TokenDispatcher};
 pub use model::{MlpKind, ModelConfig, Normalization, PositionEmbedding};
 pub use precision::{GradientDType, Optimizer, OptimizerImplementation, PrecisionRecipe, TrainingPrecision};

@@ -154,7 +154,7 @@ fn temporary(bytes: Bytes, tensors: Vec<TensorLine>, label: &'static str, note: 
 
 fn serving(scope: &Scope, lines: &mut Vec<LineItem>) {
     let (list, t) = (scope.list, scope.job.layout().t());
-    let cache = ops::cache(&ops::lowering(scope.job), scope.stage.range(scope.job));
+    let cache = ops::cache(&ops::lowering(scope.job), scope.stage.range());
     let held = cache.op.tensors.iter().zip(&cache.layers);
     let cached = held.map(|(tensor, layers)| tensor_line(&cache.op, tensor, *layers, tensor.bytes_per_rank(t, false) * *layers));
     let (bytes, tensors) = scope.sum(cached);

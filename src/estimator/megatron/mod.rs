@@ -26,7 +26,7 @@ enum At {
     /// In the head: backward of that operation of it, or the loss's forward, which holds as much.
     Head(usize),
     /// Backward of that operation of a block.
-    Block { kind: Kind, recomputed: bool, place: usize },
+    Block { kind: Kind, recomputed: bool, split: bool, place: usize },
     /// Backward is through, the optimizer steps.
     Step,
 }
@@ -36,19 +36,25 @@ impl At {
     const fn place(self) -> Where {
         match self {
             Self::Head(_) => Where::Head,
-            Self::Block { kind, recomputed, .. } => Where::Block { kind, recomputed },
+            Self::Block { kind, recomputed, split, .. } => Where::Block { kind, recomputed, split },
             Self::Forward | Self::Step => Where::Forward,
         }
     }
 }
 
-/// A number for each place in the schedule at which a moment can be; 5 for none.
+/// How many numbers [`slot`] gives to places in the schedule.
+const SLOTS: usize = 9;
+
+/// A number for each place in the schedule at which a moment can be; [`SLOTS`] for none.
 const fn slot(at: Where) -> usize {
     match at {
         Where::Head => 0,
-        Where::Block { kind: Kind::Dense, recomputed } => 1 + if recomputed { 1 } else { 0 },
-        Where::Block { kind: Kind::Experts, recomputed } => 3 + if recomputed { 1 } else { 0 },
-        Where::Forward => 5,
+        Where::Block { kind, recomputed, split } => {
+            1 + (if matches!(kind, Kind::Experts) { 4 } else { 0 })
+                + (if recomputed { 2 } else { 0 })
+                + (if split { 1 } else { 0 })
+        }
+        Where::Forward => SLOTS,
     }
 }
 
@@ -172,7 +178,7 @@ impl<'a> Scope<'a> {
         let resident = total(&self.resident(false));
         let (sizes, moving) = (self.sizes(), fsdp::Moving::of(self));
         // Where each moment's stage of the step holds most beside it.
-        let mut most = [(Held::default(), None::<Bytes>); 5];
+        let mut most = [(Held::default(), None::<Bytes>); SLOTS];
         self.play(|held, at| {
             let bytes = sizes.of(&held);
             if let Some(most) = most.get_mut(slot(at))
@@ -205,13 +211,20 @@ impl<'a> Scope<'a> {
         let head = (0..self.model.head.len()).rev().map(At::Head);
         let blocks = Kind::ALL.into_iter().flat_map(|kind| {
             let places = (0..self.steps(kind).len()).rev();
-            places.flat_map(move |place| [false, true].map(|recomputed| At::Block { kind, recomputed, place }))
+            places.flat_map(move |place| {
+                [(false, false), (true, false), (false, true), (true, true)].map(|(recomputed, split)| At::Block {
+                    kind,
+                    recomputed,
+                    split,
+                    place,
+                })
+            })
         });
         head.chain(blocks).chain([At::Step]).collect()
     }
 
     fn play(&self, show: impl FnMut(Held, Where)) {
-        schedule::play(&self.stage, &schedule::passes(self.job, self.run, self.stage.index), show);
+        schedule::play(&self.stage, &schedule::passes(self.job, self.stage.index), show);
     }
 
     fn sizes(&self) -> Sizes {
@@ -284,8 +297,18 @@ impl<'a> Scope<'a> {
             At::Block { kind, place, .. } => (self.steps(kind), place),
         };
         let module = steps.get(place).map_or(Module::Rest, |step| step.module);
-        let recomputed = matches!(at, At::Block { recomputed: true, .. });
+        let (recomputed, split) = match at {
+            At::Block { recomputed, split, .. } => (recomputed, split),
+            _ => (false, false),
+        };
         for step in steps.iter().take(place + 1) {
+            if split {
+                // What the block saved or brought back whole waits for its weights and is counted there.
+                if !recomputed && step.module == module && module != Module::Rest {
+                    push(step, 1, Role::Saved, |tensor| !self.survives(tensor), Alive::Recomputed, &mut found);
+                }
+                continue;
+            }
             if recomputed {
                 push(step, 1, Role::Saved, |tensor| !is_input(tensor), Alive::Recomputed, &mut found);
                 continue;

@@ -33,15 +33,15 @@ impl Held<'_> {
 pub(super) fn held<'a>(scope: &Scope<'a>) -> Vec<Held<'a>> {
     let (model, stage, layers) = (scope.model, &scope.stage, scope.stage.layers());
     let mut found = Vec::with_capacity(32);
-    if stage.embedding {
+    if stage.embeds() {
         collect(&model.embedding, 1, &mut found);
     }
     for kind in Kind::ALL {
         collect(scope.steps(kind), layers.of(kind), &mut found);
     }
-    if stage.head {
+    if stage.ends() {
         collect(&model.head, 1, &mut found);
-        if scope.job.model().tie_word_embeddings && !stage.embedding {
+        if scope.job.model().tie_word_embeddings && !stage.embeds() {
             // A tied head on another stage than the embedding is a copy of it.
             let copy = model.embedding.iter().flat_map(|step| step.op.tensors.iter().map(move |tensor| (step.op.name, tensor)));
             let word = copy.into_iter().find(|(_, tensor)| tensor.role == Role::Parameter);
@@ -76,7 +76,11 @@ fn is_expert(tensor: &Tensor) -> bool {
 /// How many ranks share a tensor's states out among themselves.
 fn copies(scope: &Scope, expert: bool) -> u64 {
     let layout = scope.job.layout();
-    if expert { layout.expert_data_parallel_size() } else { layout.d().saturating_mul(layout.cp()) }
+    if expert {
+        (layout.expert_data_parallel_size() / layout.replicas()).max(1)
+    } else {
+        layout.shards().saturating_mul(layout.cp())
+    }
 }
 
 /// Adds the lines.

@@ -415,7 +415,7 @@ mod tests {
             accelerators_per_node: 8,
             price_per_hour: 0.0,
         };
-        let overheads = Overheads { framework_context: Bytes::ZERO, fragmentation_percent: 0.0 };
+        let overheads = Overheads::NONE;
         let run = Run::Training(TrainingRun { global_batch_size: 4, micro_batch_size: Some(1), ..TrainingRun::plain() });
         let model = ModelConfig { num_hidden_layers: 8, ..ModelConfig::plain() };
         let job = Job::new(model, run, layout, Cluster { accelerator, overheads }).expect("a valid job");

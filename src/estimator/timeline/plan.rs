@@ -67,7 +67,7 @@ impl<'a> Plan<'a> {
         let compute = if fsdp_mixed { DType::Bf16 } else { recipe.parameter };
         let with = Lowering { parameter: compute, ..ops::lowering(job) };
         let sharding = if fsdp_mixed { DataSharding::Fsdp } else { layout.sharding };
-        let ranks = if fsdp_mixed && !layout.sharding.shards_parameters() { 1 } else { layout.d() };
+        let ranks = if fsdp_mixed && !layout.sharding.shards_parameters() { 1 } else { layout.shards() };
         let moves = fsdp_mixed || (ranks > 1 && sharding.shards_gradients());
         let movement = match sharding {
             _ if !moves => Movement::Still,
@@ -130,8 +130,7 @@ fn played(job: &Job, stage: Stage, every: bool) -> Vec<Played> {
     // Recomputed blocks hold the mask they read until backward is through with them; Gemma 3's sorts of blocks have rotary tables each.
     let tables = model.family == Family::Gemma3
         || job.training().is_some_and(|run| run.recompute == Recompute::Full && run.attention == AttentionKernel::Standard);
-    let first = if stage.embedding { 0 } else { model.num_hidden_layers.saturating_sub(stage.layers) };
-    let end = first.saturating_add(stage.layers);
+    let (first, end) = (stage.range().start, stage.range().end);
     let mut all = Vec::new();
     let mut from = first;
     while from < end {
