@@ -240,6 +240,9 @@ impl ParallelLayout {
     /// Whether blocks can be dealt out so, exactly.
     pub fn deals_out(&self, layers: u64) -> bool {
         let places = self.p().saturating_mul(self.chunks());
+        if self.pipeline_split == PipelineSplit::Even {
+            return layers.is_multiple_of(places);
+        }
         (0..places.min(layers.saturating_add(2))).try_fold(0, |end, position| {
             let range = self.blocks_at(layers, position);
             (range.start == end).then_some(range.end)

@@ -98,7 +98,9 @@ fn training(scope: &Scope, (recompute, moment): (Recompute, Moment), lines: &mut
     let ends = moment == Moment::BackwardEnds;
     let alive = |layers: u64, first: bool| {
         let done = if ends { layers.saturating_sub(u64::from(first)) } else { 0 };
-        layers.saturating_mul(stage.in_flight).saturating_sub(done)
+        let all = layers.saturating_mul(stage.in_flight).saturating_sub(done);
+        // Offloaded, one block is here and the next one comes over.
+        if scope.job.layout().offload.activations { all.min(2) } else { all }
     };
     let note = "Saved in forward by every block for its backward.";
     let other_first = scope.starts_with_other();

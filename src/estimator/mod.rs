@@ -5,6 +5,7 @@
 mod activations;
 mod blockers;
 mod compute;
+mod host;
 mod ledger;
 mod megatron;
 mod overhead;
@@ -12,10 +13,10 @@ mod stage;
 mod states;
 mod timeline;
 
-pub use blockers::Blocker;
+pub use blockers::{Blocker, FrameworkRule};
 pub use compute::Compute;
 pub use ledger::{Certainty, Ledger, LineItem, MemoryKind, TensorLine};
-pub use overhead::FRAMEWORK_CONTEXT;
+pub use overhead::{FRAMEWORK_CONTEXT, REDUCTION_BUCKET};
 pub use states::GATHERED_WEIGHTS;
 pub use timeline::{Event, GRADIENT_REDUCTION, Phase, Stretch, Timeline, events};
 
@@ -73,6 +74,8 @@ pub enum Verdict {
 pub struct Estimate {
     /// All lines alive at the peak on the most loaded rank.
     pub ledger: Ledger,
+    /// What waits in pinned host memory for that rank; no part of the ledger.
+    pub host: Ledger,
     /// The moments compared.
     pub moments: Vec<Moment>,
     /// The step from forward to the optimizer; `None` when serving, and for kernels whose step is not played operator by operator.
@@ -148,6 +151,7 @@ pub fn estimate(job: &Job) -> Estimate {
     let blocks = total.saturating_sub(embedding.saturating_add(head));
     Estimate {
         ledger,
+        host: Ledger { lines: host::lines(job, peak_stage) },
         peak_moment,
         peak_stage,
         moments,
@@ -279,6 +283,7 @@ fn peak<'a>(job: &'a Job, list: &'a OpList) -> (Peak<'a>, Vec<Moment>) {
 fn alive(scope: &Scope, moment: activations::Moment) -> Vec<LineItem> {
     let mut lines = states::lines(scope);
     activations::add(scope, moment, &mut lines);
+    lines.retain(|line| !host::is_away(scope.job, line.kind));
     overhead::add(scope.job, &mut lines);
     lines.sort_by_key(|line| line.kind);
     lines

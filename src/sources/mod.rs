@@ -75,6 +75,13 @@ sources! {
         "Sharded blocks are gathered, with one prefetched.");
     DEEPSPEED = ("deepspeed", "DeepSpeed", "deepspeed/runtime/zero", "stage 3 gathers a module's parameters before use", Code,
         "Live parameters of ZeRO stage 3.");
+    TRANSFORMERS_TENSOR_PLANS = ("transformers-tensor-plans", "Hugging Face", "transformers 5.23", "base_model_tp_plan of each model", Code,
+        "Which modules the library splits over tensor-parallel ranks.");
+    NCCL = ("nccl", "NVIDIA", "NCCL: src/include/comm.h, src/init.cc", "buffers of 4 MiB (Simple), 4.7 MiB (LL128) and 0.5 MiB (LL) per channel and connection; github.com/NVIDIA/nccl/issues/864 and 1685", Code,
+        "Every communicator has buffers of its own.");
+    ZERO_OFFLOAD_2021 = ("zero-offload-2021", "Ren et al. 2021",
+        "ZeRO-Offload: Democratizing Billion-Scale Model Training (arXiv 2101.06840)", "section 4", Paper,
+        "Optimizer states and gradients wait in host memory.");
     PYTORCH_AUTOGRAD = ("pytorch-autograd", "PyTorch", "Autograd and torch.optim", "gradients stay until zero_grad; optimizer temporaries", Code,
         "When gradients exist and what the step allocates.");
     MEGATRON_CORE = ("megatron-core", "NVIDIA", "Megatron-LM: megatron/core", "transformer, tensor_parallel, distributed, optimizer, pipeline_parallel", Code,

@@ -10,7 +10,7 @@ mod schedule;
 mod states;
 
 use super::ledger::LineItem;
-use super::{Moment, overhead};
+use super::{Moment, host, overhead};
 use crate::config::{Job, Recompute, TrainingRun};
 use crate::ops::megatron::{Module, RankModel, Step, rank_model};
 use crate::ops::{Kept, Role, Tensor};
@@ -143,12 +143,21 @@ pub(super) fn after_forward(job: &Job, run: &TrainingRun, stage: u64) -> Vec<Lin
     let mut all = Held::default();
     scope.play(|held, at| {
         if at == Where::Forward {
-            all = held;
+            all = scope.on_device(held);
         }
     });
     let mut lines = scope.resident(true);
     lines::activations(&scope.alive(all, At::Forward), true, &mut lines);
     lines
+}
+
+/// Bytes of activations of a stage that wait in host memory at most.
+pub(super) fn away(job: &Job, run: &TrainingRun, stage: u64) -> Bytes {
+    let model = rank_model(job, run);
+    let scope = Scope { job, run, model: &model, stage: schedule::stage(job, run, stage) };
+    let (sizes, mut most) = (scope.sizes(), Bytes::ZERO);
+    scope.play(|held, _| most = most.max(sizes.of(&held).saturating_sub(sizes.of(&scope.on_device(held)))));
+    most
 }
 
 /// The bytes of each thing that [`Held`] counts.
@@ -180,6 +189,7 @@ impl<'a> Scope<'a> {
         // Where each moment's stage of the step holds most beside it.
         let mut most = [(Held::default(), None::<Bytes>); SLOTS];
         self.play(|held, at| {
+            let held = self.on_device(held);
             let bytes = sizes.of(&held);
             if let Some(most) = most.get_mut(slot(at))
                 && most.1.is_none_or(|most| bytes > most)
@@ -223,6 +233,15 @@ impl<'a> Scope<'a> {
         head.chain(blocks).chain([At::Step]).collect()
     }
 
+    /// What of it is on the device: with offloaded activations one block of each kind beside the one that backward is in.
+    fn on_device(&self, held: Held) -> Held {
+        if !self.job.layout().offload.activations {
+            return held;
+        }
+        let one = |blocks: schedule::PerKind| schedule::PerKind { dense: blocks.dense.min(1), experts: blocks.experts.min(1) };
+        Held { whole: one(held.whole), inputs: one(held.inputs), ..held }
+    }
+
     fn play(&self, show: impl FnMut(Held, Where)) {
         schedule::play(&self.stage, &schedule::passes(self.job, self.stage.index), show);
     }
@@ -263,6 +282,7 @@ impl<'a> Scope<'a> {
     fn resident(&self, detail: bool) -> Vec<LineItem> {
         let mut lines = Vec::with_capacity(16);
         states::add(self, detail, &mut lines);
+        lines.retain(|line| !host::is_away(self.job, line.kind));
         lines::buffers(self, &mut lines);
         lines
     }

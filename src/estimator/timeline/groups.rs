@@ -46,6 +46,8 @@ pub(super) struct Groups<'t> {
     compute: DType,
     reduce: DType,
     gradient: DType,
+    /// Whether shares of gradients go to the host as they are reduced.
+    away: bool,
     alive: RefCell<Alive<'t>>,
 }
 
@@ -67,7 +69,17 @@ impl<'t> Groups<'t> {
         }
         let (compute, gradient) = (plan.with.parameter, plan.recipe.gradient);
         let alive = RefCell::new(Alive::default());
-        Self { tape, movement: plan.movement, sizes, head, compute, reduce: plan.reduce, gradient, alive }
+        Self {
+            tape,
+            movement: plan.movement,
+            sizes,
+            head,
+            compute,
+            reduce: plan.reduce,
+            gradient,
+            away: plan.away.gradients,
+            alive,
+        }
     }
 
     fn size(&self, tag: u16) -> Size {
@@ -178,7 +190,7 @@ impl<'t> Groups<'t> {
         let exists = self.alive.borrow().shares.iter().any(|(held, _)| *held == tag);
         let buffers = matches!(self.movement, Movement::Weights { buffers: true, .. });
         // Reduced gradients are the share itself, unless they are cast into it or added to it.
-        let reduced = (buffers && (self.reduce != self.gradient || exists))
+        let reduced = (buffers && (self.reduce != self.gradient || exists || self.away))
             .then(|| self.take("reduced gradients", GRADIENT_REDUCTION, size.kept, self.reduce));
         if !exists {
             self.keep_share(tag);
@@ -187,6 +199,9 @@ impl<'t> Groups<'t> {
     }
 
     fn keep_share(&self, tag: u16) {
+        if self.away {
+            return;
+        }
         self.tape.at("Gradients", sources::FSDP2);
         let share = self.tape.lump("share of the gradients", (Kind::Gradient, self.size(tag).kept, self.gradient));
         self.alive.borrow_mut().shares.push((tag, share));

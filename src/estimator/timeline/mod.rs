@@ -179,6 +179,38 @@ impl<'a> Played<'a> {
         drop(state);
         self.marks = marks;
         self.hold_in_flight();
+        self.send_away();
+    }
+
+    /// Takes off what waits in host memory.
+    fn send_away(&mut self) {
+        let away = self.plan.away;
+        if !away.activations && !away.parameters {
+            return;
+        }
+        let activations: Vec<i128> = self.marks.iter().map(|mark| lines::away(self, mark)).collect();
+        for (mark, bytes) in self.marks.iter_mut().zip(activations) {
+            for moment in [&mut mark.start, &mut mark.peak, &mut mark.end] {
+                if away.parameters
+                    && let Some(weights) = moment.get_mut(Kind::Parameter as usize)
+                {
+                    *weights = 0;
+                }
+                if let Some(saved) = moment.get_mut(Kind::Activation as usize) {
+                    *saved = (*saved - bytes).max(0);
+                }
+            }
+        }
+    }
+
+    /// The most activations that wait in host memory.
+    pub fn most_away(&self) -> Bytes {
+        bytes(self.marks.iter().map(|mark| lines::away(self, mark)).max().unwrap_or(0))
+    }
+
+    /// Every line alive when the optimizer steps.
+    pub fn lines_of_step(&self) -> Vec<LineItem> {
+        self.marks.last().map_or_else(Vec::new, |mark| lines::lines(self, mark))
     }
 
     /// Adds what the further micro-batches in flight keep.

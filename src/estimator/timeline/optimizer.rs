@@ -12,6 +12,9 @@ const QUANTISATION_BLOCK: u64 = 256;
 /// Takes the memory of the states: one piece for each kind of state, since none changes during the step.
 pub(super) fn states<'t>(tape: &'t Tape, plan: &Plan<'_>) -> Vec<Var<'t>> {
     tape.begin(When::Before, 0, Kind::OptimizerState);
+    if plan.away.optimizer {
+        return Vec::new();
+    }
     let (elements, tensors, factors) = sizes(tape, plan);
     let state = plan.recipe.optimizer_state;
     let mut all: Vec<(&'static str, u64, DType, Source)> = Vec::with_capacity(4);
@@ -68,7 +71,7 @@ fn sizes(tape: &Tape, plan: &Plan<'_>) -> (u64, u64, u64) {
 pub(super) fn step(tape: &Tape, plan: &Plan<'_>) {
     tape.begin(When::Step, 0, Kind::Temporary);
     tape.at("Optimizer step", sources::PYTORCH_AUTOGRAD);
-    if plan.optimizer != Optimizer::AdamW {
+    if plan.optimizer != Optimizer::AdamW || plan.away.optimizer {
         return;
     }
     let shared = plan.sharding.shards_optimizer() && plan.shards().is_none();

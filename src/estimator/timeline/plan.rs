@@ -5,6 +5,7 @@ use crate::config::{
     Recompute, TrainingPrecision, TrainingRun,
 };
 use crate::estimator::stage::Stage;
+use crate::estimator::{MemoryKind, host};
 use crate::ops::tape::{Arrival, Shards};
 use crate::ops::{self, Lowering};
 use crate::units::DType;
@@ -56,6 +57,17 @@ pub(super) struct Plan<'a> {
     pub sharding: DataSharding,
     pub movement: Movement,
     pub reduce: DType,
+    pub away: Away,
+}
+
+/// What waits in host memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[allow(clippy::struct_excessive_bools, reason = "four kinds of memory, each there or not")]
+pub(super) struct Away {
+    pub parameters: bool,
+    pub gradients: bool,
+    pub optimizer: bool,
+    pub activations: bool,
 }
 
 impl<'a> Plan<'a> {
@@ -87,6 +99,12 @@ impl<'a> Plan<'a> {
             ranks,
             sharding,
             movement,
+            away: Away {
+                parameters: host::is_away(job, MemoryKind::Parameter),
+                gradients: host::gradients_are_away(job),
+                optimizer: host::is_away(job, MemoryKind::OptimizerState),
+                activations: layout.offload.activations,
+            },
             reduce: if layout.reduce_in_fp32 { DType::Fp32 } else { compute },
         }
     }
