@@ -1,5 +1,9 @@
 //! Pipeline schedules: the order of passes against the closed forms of the papers, which share nothing with it.
-#![allow(clippy::expect_used, clippy::float_cmp, reason = "a failed expectation is a failed test; sums of whole numbers are exact")]
+#![allow(
+    clippy::expect_used,
+    clippy::float_cmp,
+    reason = "a failed expectation is a failed test; sums of whole numbers are exact"
+)]
 
 use headroom::config::{PassTimes, Pipeline, PipelineSchedule, SCHEDULES, Slot, Work};
 use proptest::prelude::*;
