@@ -19,26 +19,23 @@ use crate::units::Bytes;
 
 /// Whether everything of that kind waits in host memory.
 pub(super) fn is_away(job: &Job, kind: MemoryKind) -> bool {
-    let offload = job.layout().offload;
+    let megatron = job.training().is_some_and(|run| run.kernels == Kernels::Megatron);
+    is_away_in(job.layout(), megatron, kind)
+}
+
+/// The same for a layout, under Megatron-LM or another stack.
+pub(super) const fn is_away_in(layout: &ParallelLayout, megatron: bool, kind: MemoryKind) -> bool {
+    let (sharding, offload) = (layout.sharding, layout.offload);
+    // FSDP2 takes weights, gradients and states along together.
+    let together = matches!(sharding, DataSharding::Fsdp) && !megatron;
+    let optimizer = if together { offload.parameters } else { offload.optimizer };
     match kind {
         MemoryKind::Parameter => offload.parameters,
-        MemoryKind::OptimizerState => offload.optimizer || offload.parameters && !keeps_optimizer(job),
-        MemoryKind::Gradient => gradients_are_away(job),
+        MemoryKind::OptimizerState => optimizer || offload.optimizer,
+        // Gradients go once they are reduced.
+        MemoryKind::Gradient => !megatron && sharding.shards_gradients() && optimizer,
         _ => false,
     }
-}
-
-/// Whether gradients wait there once they are reduced.
-pub(super) fn gradients_are_away(job: &Job) -> bool {
-    let (layout, megatron) = (job.layout(), job.training().is_some_and(|run| run.kernels == Kernels::Megatron));
-    let (sharding, offload) = (layout.sharding, layout.offload);
-    let taken = if keeps_optimizer(job) { offload.optimizer } else { offload.parameters };
-    !megatron && sharding.shards_gradients() && taken
-}
-
-/// Whether weights can go without the optimizer: everywhere but under FSDP2.
-fn keeps_optimizer(job: &Job) -> bool {
-    job.layout().sharding != DataSharding::Fsdp
 }
 
 /// The lines of host memory for one rank of a stage, in the order of the kinds.

@@ -16,6 +16,7 @@ mod timeline;
 pub use blockers::{Blocker, FrameworkRule};
 pub use compute::Compute;
 pub use ledger::{Certainty, Ledger, LineItem, MemoryKind, TensorLine};
+pub use megatron::{Flights, RankSizes, StageSizes};
 pub use overhead::{FRAMEWORK_CONTEXT, REDUCTION_BUCKET};
 pub use states::GATHERED_WEIGHTS;
 pub use timeline::{Event, GRADIENT_REDUCTION, Phase, Stretch, Timeline, events};

@@ -25,7 +25,7 @@ struct Overhead {
 pub(super) fn add(job: &Job, lines: &mut Vec<LineItem>) {
     let allocated: Bytes = lines.iter().map(|line| line.bytes).sum();
     let weights: Bytes = lines.iter().filter(|line| line.kind == MemoryKind::Parameter).map(|line| line.bytes).sum();
-    let found = all(job, allocated, weights).into_iter().filter(|line| line.bytes > Bytes::ZERO);
+    let found = all((job, job.layout()), allocated, weights).into_iter().filter(|line| line.bytes > Bytes::ZERO);
     lines.extend(found.map(|Overhead { kind, label, bytes, note, source, certainty }| LineItem {
         kind,
         label,
@@ -42,7 +42,7 @@ pub(super) fn add(job: &Job, lines: &mut Vec<LineItem>) {
 pub(super) fn on_top(job: &Job, mut by_kind: [Bytes; 7]) -> [Bytes; 7] {
     let allocated = by_kind.into_iter().sum();
     let weights = by_kind.get(MemoryKind::Parameter.index()).copied().unwrap_or(Bytes::ZERO);
-    for overhead in all(job, allocated, weights) {
+    for overhead in all((job, job.layout()), allocated, weights) {
         if let Some(sum) = by_kind.get_mut(overhead.kind.index()) {
             *sum += overhead.bytes;
         }
@@ -50,8 +50,13 @@ pub(super) fn on_top(job: &Job, mut by_kind: [Bytes; 7]) -> [Bytes; 7] {
     by_kind
 }
 
+/// What the overheads add to that much memory, of which so much is weights, in a layout of a job.
+pub(super) fn total(job: &Job, layout: &ParallelLayout, allocated: Bytes, weights: Bytes) -> Bytes {
+    all((job, layout), allocated, weights).into_iter().map(|overhead| overhead.bytes).sum()
+}
+
 /// Every overhead; those that are not there are 0.
-fn all(job: &Job, allocated: Bytes, weights: Bytes) -> [Overhead; 5] {
+fn all((job, layout): (&Job, &ParallelLayout), allocated: Bytes, weights: Bytes) -> [Overhead; 5] {
     let overheads = job.cluster().overheads;
     let serving = if let Run::Serving(run) = job.run() { run.overhead_percent } else { 0.0 };
     let framework = |label, bytes, note, source| Overhead {
@@ -62,14 +67,14 @@ fn all(job: &Job, allocated: Bytes, weights: Bytes) -> [Overhead; 5] {
         source,
         certainty: Certainty::Assumed,
     };
-    let bucket = bucket(job);
+    let bucket = bucket(job, layout);
     let context = "Driver context and loaded kernels, before the first tensor.";
     let buffers = "Buffers of every group of GPUs that exchange something, as large as set under Reserve.";
     let reserve = "A share of everything above, kept free for the allocator.";
     let overhead = "A share of the weights, as three of the five documents add it.";
     [
         framework(FRAMEWORK_CONTEXT, overheads.framework_context, context, sources::CUDA_CONTEXT),
-        framework("Communicator buffers", overheads.communicator_buffers * communicators(job.layout()), buffers, sources::NCCL),
+        framework("Communicator buffers", overheads.communicator_buffers * communicators(layout), buffers, sources::NCCL),
         Overhead {
             kind: MemoryKind::Temporary,
             label: REDUCTION_BUCKET,
@@ -92,8 +97,8 @@ fn all(job: &Job, allocated: Bytes, weights: Bytes) -> [Overhead; 5] {
 ///
 /// Stage 1 and 2 take a second one where `overlap_comm` is set, which is not their default. Gathers of stages 1 and 2 write into the
 /// weights themselves, whatever `allgather_bucket_size` is; live parameters of stage 3 are among the gathered weights.
-fn bucket(job: &Job) -> Bytes {
-    let (layout, Some(run)) = (job.layout(), job.training()) else { return Bytes::ZERO };
+fn bucket(job: &Job, layout: &ParallelLayout) -> Bytes {
+    let Some(run) = job.training() else { return Bytes::ZERO };
     let stages = matches!(layout.sharding, DataSharding::Zero1 | DataSharding::Zero2 | DataSharding::Zero3);
     let there = stages && layout.shards() > 1 && matches!(run.kernels, Kernels::Eager | Kernels::Fused);
     if there { Elements(run.reduce_bucket_size).stored_as(run.recipe().gradient) } else { Bytes::ZERO }

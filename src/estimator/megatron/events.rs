@@ -15,7 +15,7 @@ pub(in crate::estimator) fn events(job: &Job, run: &TrainingRun) -> Vec<Event> {
     let scope = Scope { job, run, model: &model, stage: schedule::stage(job, run, index) };
     let line = |line: LineItem| Event { op: line.label, name: line.label, bytes: i128::from(line.bytes.0) };
     let mut events: Vec<Event> = scope.resident(false).into_iter().map(line).collect();
-    for pass in schedule::passes(job, index) {
+    for pass in schedule::passes(&job.pipeline(), index) {
         for _ in 0..pass.times {
             scope.pass_events(pass, &mut events);
         }

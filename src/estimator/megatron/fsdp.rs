@@ -33,10 +33,16 @@ pub(super) struct Moving {
 impl Moving {
     /// What moves on one rank of a stage; nothing where ranks share no gradients.
     pub fn of(scope: &Scope) -> Self {
-        let (layout, recipe) = (scope.job.layout(), scope.run.recipe());
+        let layout = scope.job.layout();
         if !layout.sharding.shards_gradients() || layout.shards().saturating_mul(layout.cp()) == 1 {
             return Self::default();
         }
+        Self::among_ranks(scope)
+    }
+
+    /// The same where there are other ranks.
+    pub fn among_ranks(scope: &Scope) -> Self {
+        let (layout, recipe) = (scope.job.layout(), scope.run.recipe());
         let all: u64 = held(scope).iter().map(super::states::Held::elements).fold(0, u64::saturating_add);
         let layers = scope.stage.layers();
         let count = layers.dense.saturating_add(layers.experts);

@@ -4,6 +4,7 @@
 //! are played in their order, block by block; inside a block backward goes from operation to operation.
 
 mod events;
+mod fast;
 mod fsdp;
 mod lines;
 mod schedule;
@@ -16,6 +17,7 @@ use crate::ops::megatron::{Module, RankModel, Step, rank_model};
 use crate::ops::{Kept, Role, Tensor};
 use crate::units::Bytes;
 pub(super) use events::events;
+pub use fast::{Flights, RankSizes, StageSizes};
 use schedule::{Held, Kind, Stage, Where};
 
 /// A moment of a stage's step.
@@ -243,7 +245,7 @@ impl<'a> Scope<'a> {
     }
 
     fn play(&self, show: impl FnMut(Held, Where)) {
-        schedule::play(&self.stage, &schedule::passes(self.job, self.stage.index), show);
+        schedule::play(&self.stage, &schedule::passes(&self.job.pipeline(), self.stage.index), show);
     }
 
     fn sizes(&self) -> Sizes {

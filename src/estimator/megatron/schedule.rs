@@ -1,6 +1,6 @@
 //! What a pipeline stage runs, in which order, and what it holds on the way.
 
-use crate::config::{Job, PipelineSchedule, PipelineSplit, Recompute, RecomputeMethod, Slot, TrainingRun, Work};
+use crate::config::{Job, Pipeline, PipelineSchedule, PipelineSplit, Recompute, RecomputeMethod, Slot, TrainingRun, Work};
 
 /// A number for blocks with a dense feed-forward layer and one for blocks with experts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -199,8 +199,7 @@ pub(super) struct Pass {
 }
 
 /// The passes of a stage, as far as they can hold more than those before.
-pub(super) fn passes(job: &Job, index: u64) -> Vec<Pass> {
-    let pipeline = job.pipeline();
+pub(super) fn passes(pipeline: &Pipeline, index: u64) -> Vec<Pass> {
     if pipeline.schedule == PipelineSchedule::GPipe {
         // Backward only gives back what all forward passes have kept.
         let pass = |work, times| Pass { chunk: 0, work, times };
@@ -248,7 +247,7 @@ pub(super) fn play(stage: &Stage, passes: &[Pass], mut show: impl FnMut(Held, Wh
 }
 
 /// Adds what `times` forward passes keep.
-fn forward(places: &[Place], (embedding, head): (bool, bool), times: u64, held: &mut Held) {
+pub(super) fn forward(places: &[Place], (embedding, head): (bool, bool), times: u64, held: &mut Held) {
     let add = |number: &mut u64, of: bool| *number = number.saturating_add(if of { times } else { 0 });
     add(&mut held.embeddings, embedding);
     add(&mut held.heads, head);
@@ -290,7 +289,7 @@ fn bring_back(group: &[Place], held: &mut Held) {
 }
 
 /// Blocks from the last to the first; those of a group are brought back when backward reaches the group.
-fn backward(places: &[Place], held: &mut Held, show: &mut impl FnMut(Held, Where)) {
+pub(super) fn backward(places: &[Place], held: &mut Held, show: &mut impl FnMut(Held, Where)) {
     let mut end = places.len();
     while end > 0 {
         let (first, recomputed) = group(places, end);
@@ -317,7 +316,7 @@ fn backward(places: &[Place], held: &mut Held, show: &mut impl FnMut(Held, Where
 }
 
 /// The same for inputs alone: nothing is given back.
-fn backward_for_inputs(places: &[Place], held: &mut Held, show: &mut impl FnMut(Held, Where)) {
+pub(super) fn backward_for_inputs(places: &[Place], held: &mut Held, show: &mut impl FnMut(Held, Where)) {
     let mut end = places.len();
     while end > 0 {
         let (first, recomputed) = group(places, end);
@@ -388,7 +387,7 @@ mod tests {
     /// The most blocks that stage keeps whole, the one in backward included; at the end nothing may be left.
     fn most(p: u64, chunks: u64, steps: u64, index: u64) -> u64 {
         let (job, run) = job(p, chunks, steps);
-        let (stage, passes) = (stage(&job, &run, index), passes(&job, index));
+        let (stage, passes) = (stage(&job, &run, index), passes(&job.pipeline(), index));
         let (mut most, mut left) = (0, Held::default());
         play(&stage, &passes, |held, at| {
             most = most.max(held.whole.dense + u64::from(at != Where::Forward && at != Where::Head));

@@ -117,7 +117,7 @@ impl<'a> Plan<'a> {
             movement,
             away: Away {
                 parameters: host::is_away(job, MemoryKind::Parameter),
-                gradients: host::gradients_are_away(job),
+                gradients: host::is_away(job, MemoryKind::Gradient),
                 optimizer: host::is_away(job, MemoryKind::OptimizerState),
                 activations: layout.offload.activations,
             },
