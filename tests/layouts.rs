@@ -9,7 +9,7 @@ use headroom::config::{
     DataSharding, GradientDType, Job, Kernels, ModelConfig, Offload, ParallelLayout, PipelineSchedule, PipelineSplit, Recompute,
     TrainingRun,
 };
-use headroom::estimator::{Ledger, MemoryKind, blockers, estimate, memory_by_kind};
+use headroom::estimator::{Ledger, MemoryKind, StageMemory, blockers, estimate, memory_by_kind, stages};
 use headroom::sources::SourceKind;
 use headroom::units::Bytes;
 use support::{gpt, layout, training_job};
@@ -294,4 +294,30 @@ fn forbidden_combinations_are_named_with_their_framework() {
         },
     );
     assert!(blockers(&recomputed).iter().any(|blocker| blocker.to_string().contains("recomputes")));
+}
+
+/// Every stage is shown, and the highest of them is the verdict; what stays in flight falls from stage to stage.
+#[test]
+fn every_stage_has_a_peak_and_the_highest_is_the_verdict() {
+    let listed: fn(&mut TrainingRun) = |run| {
+        short(run);
+        run.kernels = Kernels::Korthikanti;
+    };
+    for edit in [short as fn(&mut TrainingRun), megatron, listed] {
+        for (schedule, split) in [
+            (PipelineSchedule::OneForwardOneBackward, PipelineSplit::Even),
+            (PipelineSchedule::ZeroBubbleH2, PipelineSplit::Ends { first: NonZeroU64::new(1), last: NonZeroU64::new(3) }),
+        ] {
+            let layout =
+                ParallelLayout { pipeline_schedule: schedule, pipeline_split: split, ..layout(1, 4, 2, DataSharding::Zero1) };
+            let job = training_job(&model(), layout, edit);
+            let (all, estimate) = (stages(&job), estimate(&job));
+            assert_eq!(all.iter().map(|stage| stage.stage).collect::<Vec<_>>(), [0, 1, 2, 3]);
+            assert_eq!(all.iter().map(|stage| stage.blocks).sum::<u64>(), 16);
+            assert_eq!(all.iter().map(StageMemory::total).max(), Some(estimate.total()), "{split:?}");
+            let shown = all.iter().find(|stage| stage.stage == estimate.peak_stage).expect("a stage");
+            assert_eq!((shown.by_kind, shown.moment), (estimate.ledger.by_kind(), estimate.peak_moment));
+            assert!(all.windows(2).all(|pair| pair[0].in_flight >= pair[1].in_flight));
+        }
+    }
 }

@@ -10,6 +10,7 @@ mod ledger;
 mod megatron;
 mod overhead;
 mod stage;
+mod stages;
 mod states;
 mod timeline;
 
@@ -18,6 +19,7 @@ pub use compute::Compute;
 pub use ledger::{Certainty, Ledger, LineItem, MemoryKind, TensorLine};
 pub use megatron::{Flights, RankSizes, StageSizes};
 pub use overhead::{FRAMEWORK_CONTEXT, REDUCTION_BUCKET};
+pub use stages::{StageMemory, stages};
 pub use states::GATHERED_WEIGHTS;
 pub use timeline::{Event, GRADIENT_REDUCTION, Phase, Stretch, Timeline, events};
 
@@ -296,25 +298,27 @@ impl Peak<'_> {
 /// Compares all moments of all stages.
 fn peak<'a>(job: &'a Job, list: &'a OpList) -> (Peak<'a>, Vec<Moment>) {
     let mut moments = Vec::with_capacity(8);
-    let mut highest: Option<Peak> = None;
     let parameters = stage::Parameters::of(job, list);
-    for stage in stage::stages(job) {
-        let scope = Scope { job, list, stage, parameters, detail: false };
-        for &moment in activations::moments(job, stage.head) {
-            let by_kind = Ledger { lines: alive(&scope, moment) }.by_kind();
-            let peak = Peak { scope, moment, by_kind };
-            moments.push(Moment { name: peak.name(), total: peak.total() });
-            if highest.as_ref().is_none_or(|highest| peak.total() > highest.total()) {
-                highest = Some(peak);
-            }
+    let scope = |stage| Scope { job, list, stage, parameters, detail: false };
+    let each = stage::stages(job).into_iter().map(|stage| peak_of(scope(stage), &mut moments));
+    // Of equal ones the first.
+    let highest = each.reduce(|best, other| if other.total() > best.total() { other } else { best });
+    let nothing = || Peak { scope: scope(stage::only(job)), moment: activations::Moment::Step, by_kind: [Bytes::ZERO; 7] };
+    (highest.unwrap_or_else(nothing), moments)
+}
+
+/// Compares all moments of one stage and adds them to `moments`.
+fn peak_of<'a>(scope: Scope<'a>, moments: &mut Vec<Moment>) -> Peak<'a> {
+    let mut highest = Peak { scope, moment: activations::Moment::Step, by_kind: [Bytes::ZERO; 7] };
+    for &moment in activations::moments(scope.job, scope.stage.head) {
+        let by_kind = Ledger { lines: alive(&scope, moment) }.by_kind();
+        let peak = Peak { scope, moment, by_kind };
+        moments.push(Moment { name: peak.name(), total: peak.total() });
+        if peak.total() > highest.total() {
+            highest = peak;
         }
     }
-    let nothing = || Peak {
-        scope: Scope { job, list, stage: stage::only(job), parameters, detail: false },
-        moment: activations::Moment::Step,
-        by_kind: [Bytes::ZERO; 7],
-    };
-    (highest.unwrap_or_else(nothing), moments)
+    highest
 }
 
 /// Every line alive at that moment, in the order of the kinds.

@@ -212,6 +212,19 @@ impl<'a> Played<'a> {
         }
     }
 
+    /// Becomes another stage that holds the same blocks and ends, or, where all blocks are `alike`, as many: only the micro-batches in
+    /// flight differ. `false` if it does not.
+    pub fn turn_into(&mut self, stage: Stage, alike: bool) -> bool {
+        let own = self.plan.stage;
+        let first = if alike { own.first } else { stage.first };
+        if (Stage { first, index: own.index, in_flight: own.in_flight, ..stage }) != own {
+            return false;
+        }
+        self.plan.stage.in_flight = stage.in_flight;
+        self.correct();
+        true
+    }
+
     /// The most activations that wait in host memory.
     pub fn most_away(&self) -> Bytes {
         bytes(self.marks.iter().map(|mark| lines::away(self, mark)).max().unwrap_or(0))
