@@ -22,6 +22,11 @@ fn model() -> ModelConfig {
     ModelConfig { tie_word_embeddings: false, ..gpt(1024, 16, 16) }
 }
 
+/// A change of a run.
+type Run = fn(&mut TrainingRun);
+/// A change of a layout.
+type Edit = fn(&mut ParallelLayout);
+
 fn short(run: &mut TrainingRun) {
     run.seq_length = 512;
     run.global_batch_size = 64;
@@ -43,7 +48,7 @@ fn of_label(ledger: &Ledger, label: &str) -> u64 {
 
 #[test]
 fn hybrid_sharding_shares_within_its_groups() {
-    for (sharding, edit) in [(DataSharding::Fsdp, short as fn(&mut TrainingRun)), (DataSharding::Zero1, megatron)] {
+    for (sharding, edit) in [(DataSharding::Fsdp, short as Run), (DataSharding::Zero1, megatron)] {
         let job = |ranks, replicas| {
             let layout = ParallelLayout { data_parallel_replicas: degree(replicas), ..layout(1, 1, ranks, sharding) };
             training_job(&model(), layout, edit)
@@ -61,10 +66,9 @@ fn hybrid_sharding_shares_within_its_groups() {
 #[test]
 fn host_memory_takes_over_what_leaves_the_device() {
     let offload = |optimizer, parameters, activations| Offload { optimizer, parameters, activations };
-    let job = |sharding, offload, edit: fn(&mut TrainingRun)| {
-        training_job(&model(), ParallelLayout { offload, ..layout(1, 1, 4, sharding) }, edit)
-    };
-    let cases: [(DataSharding, Offload, fn(&mut TrainingRun)); 6] = [
+    let job =
+        |sharding, offload, edit: Run| training_job(&model(), ParallelLayout { offload, ..layout(1, 1, 4, sharding) }, edit);
+    let cases: [(DataSharding, Offload, Run); 6] = [
         (DataSharding::Zero2, offload(true, false, false), short),
         (DataSharding::Zero3, offload(true, true, false), short),
         (DataSharding::Fsdp, offload(true, true, false), short),
@@ -105,7 +109,7 @@ fn zero_offload_keeps_two_bytes_per_parameter() {
 
 #[test]
 fn buffers_of_deepspeed_and_of_communicators_are_lines() {
-    let job = |sharding, edit: fn(&mut TrainingRun)| training_job(&model(), layout(2, 1, 4, sharding), edit);
+    let job = |sharding, edit: Run| training_job(&model(), layout(2, 1, 4, sharding), edit);
     let bucket = |job: &Job| of_label(&estimate(job).ledger, "Reduction bucket");
     assert_eq!([DataSharding::None, DataSharding::Fsdp].map(|sharding| bucket(&job(sharding, short))), [0, 0]);
     for sharding in [DataSharding::Zero1, DataSharding::Zero2, DataSharding::Zero3] {
@@ -119,7 +123,7 @@ fn buffers_of_deepspeed_and_of_communicators_are_lines() {
     scenario.set(headroom::scenario::FieldId::CommunicatorBuffers, headroom::scenario::Value::Decimal(100.0));
     scenario.set(headroom::scenario::FieldId::TensorParallel, headroom::scenario::Value::Integer(2));
     let job = scenario.resolve().expect("a job");
-    assert_eq!(of_label(&estimate(&job).ledger, "Communicator buffers"), 2 * 100 << 20, "tensor and data-parallel groups");
+    assert_eq!(of_label(&estimate(&job).ledger, "Communicator buffers"), 200 << 20, "tensor and data-parallel groups");
 }
 
 /// Llama 3's own split: 126 layers on 16 stages, the first and the last with one fewer (Grattafiori et al. 2024, section 3.3.2).
@@ -190,7 +194,7 @@ fn a_tied_embedding_is_held_at_both_ends() {
 
 #[test]
 fn schedules_keep_what_they_say() {
-    let activations = |schedule, edit: fn(&mut TrainingRun), batch| {
+    let activations = |schedule, edit: Run, batch| {
         let layout = ParallelLayout { pipeline_schedule: schedule, ..layout(1, 4, 1, DataSharding::None) };
         let job = training_job(&model(), layout, |run| {
             edit(run);
@@ -198,7 +202,7 @@ fn schedules_keep_what_they_say() {
         });
         of(&job, MemoryKind::Activation)
     };
-    for edit in [short as fn(&mut TrainingRun), megatron] {
+    for edit in [short as Run, megatron] {
         let [one, h1, h2, all] = [
             PipelineSchedule::OneForwardOneBackward,
             PipelineSchedule::ZeroBubbleH1,
@@ -234,10 +238,9 @@ fn the_busiest_expert_rank_is_the_verdict() {
 /// What each framework forbids, in its words' place.
 #[test]
 fn forbidden_combinations_are_named_with_their_framework() {
-    type Edit = fn(&mut ParallelLayout);
-    let cases: [(&str, fn(&mut TrainingRun), Edit); 15] = [
+    let cases: [(&str, Run, Edit); 15] = [
         ("DeepSpeed does not combine", short, |layout| {
-            (layout.pipeline_model_parallel_size, layout.sharding) = (degree(2), DataSharding::Zero3)
+            (layout.pipeline_model_parallel_size, layout.sharding) = (degree(2), DataSharding::Zero3);
         }),
         ("Megatron-LM has no sequence parallelism without", megatron, |layout| layout.sequence_parallel = true),
         ("Megatron-LM does not combine PyTorch's FSDP2 with pipeline", megatron, |layout| {
@@ -299,11 +302,11 @@ fn forbidden_combinations_are_named_with_their_framework() {
 /// Every stage is shown, and the highest of them is the verdict; what stays in flight falls from stage to stage.
 #[test]
 fn every_stage_has_a_peak_and_the_highest_is_the_verdict() {
-    let listed: fn(&mut TrainingRun) = |run| {
+    let listed: Run = |run| {
         short(run);
         run.kernels = Kernels::Korthikanti;
     };
-    for edit in [short as fn(&mut TrainingRun), megatron, listed] {
+    for edit in [short as Run, megatron, listed] {
         for (schedule, split) in [
             (PipelineSchedule::OneForwardOneBackward, PipelineSplit::Even),
             (PipelineSchedule::ZeroBubbleH2, PipelineSplit::Ends { first: NonZeroU64::new(1), last: NonZeroU64::new(3) }),
