@@ -114,7 +114,7 @@ fn the_bubble_is_the_papers() {
     numbers.loads = [load, Load { stages: 2.0, ..load }, load];
     for (chunks, micro_batches) in [(1.0, 8.0), (1.0, 64.0), (2.0, 8.0), (4.0, 32.0)] {
         numbers.micro_batches = micro_batches;
-        numbers.schedule = if chunks > 1.0 { Schedule::Interleaved(chunks) } else { Schedule::OneForwardOneBackward };
+        numbers.schedule = Schedule { wait: 1.0 / chunks, chunks };
         let time = StepTime::assemble(&times, &numbers);
         let work = 8.0 * times.dense.total() * micro_batches;
         assert!((time.bubble / work - 3.0 / (chunks * micro_batches)).abs() < 1e-9);

@@ -33,10 +33,16 @@ pub(super) struct Moving {
 impl Moving {
     /// What moves on one rank of a stage; nothing where ranks share no gradients.
     pub fn of(scope: &Scope) -> Self {
-        let (layout, recipe) = (scope.job.layout(), scope.run.recipe());
-        if !layout.sharding.shards_gradients() || layout.d().saturating_mul(layout.cp()) == 1 {
+        let layout = scope.job.layout();
+        if !layout.sharding.shards_gradients() || layout.shards().saturating_mul(layout.cp()) == 1 {
             return Self::default();
         }
+        Self::among_ranks(scope)
+    }
+
+    /// The same where there are other ranks.
+    pub fn among_ranks(scope: &Scope) -> Self {
+        let (layout, recipe) = (scope.job.layout(), scope.run.recipe());
         let all: u64 = held(scope).iter().map(super::states::Held::elements).fold(0, u64::saturating_add);
         let layers = scope.stage.layers();
         let count = layers.dense.saturating_add(layers.experts);
@@ -57,7 +63,7 @@ impl Moving {
         let full = waiting.saturating_mul(block).saturating_sub((waiting - 1).saturating_mul(saved));
         let shards_parameters = layout.sharding.shards_parameters();
         let part = |elements| if shards_parameters { elements } else { 0 };
-        let head = if scope.stage.head { super::states::of_steps(&scope.model.head) } else { 0 };
+        let head = if scope.stage.ends() { super::states::of_steps(&scope.model.head) } else { 0 };
         Self { ends: part(ends), blocks: part(gathered), gradients: full.max(block), head }
     }
 

@@ -76,7 +76,7 @@ pub(super) fn buffers(scope: &Scope, lines: &mut Vec<LineItem>) {
         let note = "Empty gradients for autograd, one for each shape of matrix; the real ones go to the main gradients at once.";
         push(temporary, "Dummy weight gradients", dummies(scope), note, sources::TRANSFORMER_ENGINE);
     }
-    if split && (scope.stage.head || !options.transformer_engine) {
+    if split && (scope.stage.ends() || !options.transformer_engine) {
         let note = "The buffer into which an input is gathered under sequence parallelism.";
         push(temporary, "Gathered input", hidden, note, core);
     }
@@ -87,7 +87,7 @@ pub(super) fn buffers(scope: &Scope, lines: &mut Vec<LineItem>) {
     let message = if split { Bytes(hidden.0.div_ceil(layout.t())) } else { hidden };
     let note = "Tensors sent to or received from the neighbouring stages.";
     push(temporary, "Pipeline messages", message * scope.stage.messages, note, core);
-    if scope.stage.head && options.wgrad_deferral_limit > 0 {
+    if scope.stage.ends() && options.wgrad_deferral_limit > 0 {
         let rows = options.padded_vocab_size(scope.job.model().vocab_size, layout.t()).div_ceil(layout.t());
         let logits = Bytes(hidden.0 / scope.job.model().hidden_size.max(1)) * rows;
         let note = "Inputs of the output layer and gradients of its logits, kept until the weight's gradient is computed.";
@@ -140,6 +140,6 @@ fn workspaces(scope: &Scope) -> Bytes {
     let engine = u64::from(options.transformer_engine || routes) + grouped;
     // The output layer, unfused attention and Megatron-Core's own layers multiply through PyTorch, forward and backward.
     let unfused = matches!(scope.run.attention, AttentionKernel::Standard);
-    let pytorch = scope.stage.head || !options.transformer_engine || unfused;
+    let pytorch = scope.stage.ends() || !options.transformer_engine || unfused;
     options.transformer_engine_workspace * engine + options.cublas_workspace * (2 * u64::from(pytorch))
 }

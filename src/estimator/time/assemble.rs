@@ -1,8 +1,9 @@
 //! A layout's step time from the times of single layers: arithmetic on numbers, nothing is allocated.
 
 use super::block::{BlockTime, BlockTimes, Phase};
-use crate::config::DataSharding;
+use crate::config::{DataSharding, PassTimes, Pipeline};
 use crate::ops::megatron::Collective;
+use crate::units::to_f64;
 
 /// What one pipeline stage runs for every micro-batch.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -19,30 +20,28 @@ pub struct Load {
     pub stages: f64,
 }
 
-/// The order in which a pipeline's stages take their micro-batches; it decides how long they wait.
+/// How long the order in which a pipeline's stages take their micro-batches makes them wait.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Schedule {
-    /// One forward, one backward; all forward first (GPipe) waits as long.
-    OneForwardOneBackward,
-    /// So many chunks on every stage take turns.
-    Interleaved(f64),
+pub struct Schedule {
+    /// Share of what one micro-batch takes on all other stages: 1 under one forward, one backward, as under GPipe.
+    pub wait: f64,
+    /// Chunks on a stage that take turns.
+    pub chunks: f64,
 }
 
 impl Schedule {
-    /// Seconds a stage waits in a step: `others` is what one micro-batch takes on all other stages.
-    pub const fn bubble(self, others: f64) -> f64 {
-        match self {
-            Self::OneForwardOneBackward => others,
-            Self::Interleaved(chunks) => others / chunks,
-        }
+    /// What [`Pipeline::bubble`] says, with forward, backward for inputs and backward for weights of one length: their matrix products
+    /// are as large.
+    pub fn of(pipeline: &Pipeline) -> Self {
+        let alike = PassTimes::new(1.0, 1.0, 1.0);
+        let chunks = to_f64(pipeline.chunks);
+        let others = to_f64(pipeline.ranks.saturating_sub(1)) * chunks * alike.all();
+        Self { wait: if others > 0.0 { pipeline.bubble(&alike) / others } else { 0.0 }, chunks }
     }
 
-    /// Chunks on a stage.
-    pub const fn chunks(self) -> f64 {
-        match self {
-            Self::OneForwardOneBackward => 1.0,
-            Self::Interleaved(chunks) => chunks,
-        }
+    /// Seconds a stage waits in a step: `others` is what one micro-batch takes on all other stages.
+    pub const fn bubble(self, others: f64) -> f64 {
+        others * self.wait
     }
 }
 
@@ -255,10 +254,10 @@ fn messages(times: &BlockTimes, spread: &Spread) -> f64 {
         return 0.0;
     }
     let one = times.machine.links.message(times.message, spread.tensor * spread.copies);
-    let hidden = times.costs.overlap.pipeline && spread.schedule.chunks() > 1.0;
+    let hidden = times.costs.overlap.pipeline && spread.schedule.chunks > 1.0;
     // An activation and a gradient for each micro-batch and chunk; while the pipeline fills and drains nothing hides them.
     let filling = 2.0 * (spread.pipeline - 1.0);
-    let steady = if hidden { 0.0 } else { 2.0 * spread.micro_batches * spread.schedule.chunks() };
+    let steady = if hidden { 0.0 } else { 2.0 * spread.micro_batches * spread.schedule.chunks };
     one * (filling + steady)
 }
 

@@ -86,7 +86,10 @@ pub fn step(job: &Job) -> Option<Step> {
 pub fn spread(job: &Job) -> Option<Spread> {
     let run = job.training()?;
     let layout = job.layout();
-    let stages = schedule::stages(job, run);
+    let mut indices = vec![0, 1, layout.p().saturating_sub(1)];
+    indices.retain(|index| *index < layout.p());
+    indices.dedup();
+    let stages: Vec<_> = indices.into_iter().map(|index| schedule::stage(job, run, index)).collect();
     let mut loads = [Load::default(); 3];
     for (load, stage) in loads.iter_mut().zip(&stages) {
         *load = self::load(stage);
@@ -97,15 +100,10 @@ pub fn spread(job: &Job) -> Option<Spread> {
     if let ([_, second, _], 3) = (&mut loads, stages.len()) {
         second.stages = to_f64(between);
     }
-    let chunks = layout.chunks();
     Some(Spread {
         loads,
         pipeline: to_f64(layout.p()),
-        schedule: if chunks > 1 && layout.p() > 1 {
-            Schedule::Interleaved(to_f64(chunks))
-        } else {
-            Schedule::OneForwardOneBackward
-        },
+        schedule: Schedule::of(&job.pipeline()),
         micro_batches: to_f64(job.gradient_accumulation_steps()),
         tensor: to_f64(layout.t()),
         copies: to_f64(layout.d().saturating_mul(layout.cp())),
@@ -134,7 +132,7 @@ fn even_out(job: &Job, loads: &mut [Load; 3]) {
 }
 
 fn load(stage: &schedule::Stage) -> Load {
-    let mut load = Load { embedding: stage.embedding, head: stage.head, stages: 1.0, ..Load::default() };
+    let mut load = Load { embedding: stage.embedding.is_some(), head: stage.head.is_some(), stages: 1.0, ..Load::default() };
     for place in stage.chunks.iter().flatten() {
         let again = if place.covered == schedule::Covered::No { 0.0 } else { 1.0 };
         let [count, recomputed] = match place.kind {
@@ -169,9 +167,9 @@ fn line(term: Term, seconds: f64) -> TimeLine {
             Modelled,
             sources::ROOFLINE,
         ),
-        Term::Tensor => ("Tensor-parallel messages", RING, Modelled, sources::NCCL),
-        Term::Context => ("Context-parallel messages", RING, Modelled, sources::NCCL),
-        Term::Experts => ("Tokens on their way to experts and back", RING, Modelled, sources::NCCL),
+        Term::Tensor => ("Tensor-parallel messages", RING, Modelled, sources::NCCL_TUNING),
+        Term::Context => ("Context-parallel messages", RING, Modelled, sources::NCCL_TUNING),
+        Term::Experts => ("Tokens on their way to experts and back", RING, Modelled, sources::NCCL_TUNING),
         Term::Recompute => {
             ("Recomputation", "forward work of recomputed layers or modules once more", Modelled, sources::KORTHIKANTI_2022)
         }
@@ -181,9 +179,9 @@ fn line(term: Term, seconds: f64) -> TimeLine {
             Modelled,
             sources::MEGATRON_2021,
         ),
-        Term::Pipeline => ("Messages between pipeline stages", RING, Modelled, sources::NCCL),
-        Term::Gradients => ("Gradients summed over data-parallel ranks", RING, Assumed, sources::NCCL),
-        Term::Weights => ("Weights gathered from data-parallel ranks", RING, Assumed, sources::NCCL),
+        Term::Pipeline => ("Messages between pipeline stages", RING, Modelled, sources::NCCL_TUNING),
+        Term::Gradients => ("Gradients summed over data-parallel ranks", RING, Assumed, sources::NCCL_TUNING),
+        Term::Weights => ("Weights gathered from data-parallel ranks", RING, Assumed, sources::NCCL_TUNING),
         Term::Optimizer => {
             ("Optimizer", "bytes of weights, gradients and states over the memory's bandwidth", Modelled, sources::ROOFLINE)
         }

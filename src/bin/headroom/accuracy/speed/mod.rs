@@ -93,7 +93,7 @@ pub fn cluster(id: &str) -> Result<Cluster, String> {
     let row = catalog::accelerator(id).ok_or_else(|| format!("{id} is no known accelerator"))?;
     Ok(Cluster {
         accelerator: Accelerator { memory: Bytes(u64::MAX), ..row.accelerator.clone() },
-        overheads: Overheads { framework_context: Bytes::ZERO, fragmentation_percent: 0.0 },
+        overheads: Overheads::NONE,
         speed: catalog::speed(row.id),
         grid_grams_per_kwh: 0.0,
     })
