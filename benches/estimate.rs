@@ -6,8 +6,8 @@ mod support;
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use headroom::config::{DataSharding, Kernels};
-use headroom::estimator::estimate;
 use headroom::estimator::time::{StepTime, block_times, spread, step};
+use headroom::estimator::{Lengths, estimate};
 use headroom::planner::{curve_gpus, curve_seq};
 
 fn benches(criterion: &mut Criterion) {
@@ -20,7 +20,9 @@ fn benches(criterion: &mut Criterion) {
     criterion.bench_function("estimate, Megatron-LM", |bench| bench.iter(|| estimate(std::hint::black_box(&megatron))));
     times(criterion, &megatron);
     criterion.bench_function("both curves", |bench| {
-        bench.iter(|| (curve_seq(std::hint::black_box(&job), None, 120, true), curve_gpus(std::hint::black_box(&job))));
+        bench.iter(|| {
+            (curve_seq(&Lengths::of(std::hint::black_box(&job)), None, 120, true), curve_gpus(std::hint::black_box(&job)))
+        });
     });
 }
 

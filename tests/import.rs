@@ -180,6 +180,17 @@ fn partial_files_take_the_librarys_defaults() {
     assert_eq!(kinds.len(), 48);
 }
 
+/// The modules of these kinds do not look at the key.
+#[test]
+fn stray_key_value_heads_change_nothing() {
+    for kind in ["gpt2", "gpt_neox", "opt", "bloom", "persimmon"] {
+        let text = format!(r#"{{"model_type":"{kind}","num_hidden_layers":2}}"#);
+        let stray = read(&text.replace('}', ",\"num_key_value_heads\":2}")).config;
+        assert_eq!(stray, read(&text).config);
+        assert_eq!(stray.num_key_value_heads, stray.num_attention_heads);
+    }
+}
+
 #[test]
 fn each_family_is_recognised() {
     for family in Family::KNOWN {

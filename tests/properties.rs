@@ -7,7 +7,7 @@ use headroom::config::{
     AttentionKernel, DataSharding, GradientDType, Job, Kernels, MlpKind, ModelConfig, Normalization, Optimizer, Overheads,
     ParallelLayout, PositionEmbedding, Recompute, Run, ServingRun, TrainingPrecision, TrainingRun,
 };
-use headroom::estimator::{Headroom, MemoryKind, estimate};
+use headroom::estimator::{Headroom, Lengths, MemoryKind, estimate};
 use headroom::planner::{curve_gpus, curve_seq, fixes, gpu_count, inverse};
 use headroom::units::{Bytes, DType, MemoryUnit};
 use proptest::prelude::*;
@@ -39,6 +39,15 @@ prop_compose! {
             ..ModelConfig::plain()
         }
     }
+}
+
+/// The same job, its step played operator by operator.
+fn with_eager_kernels(job: &Job) -> Job {
+    job.with_run(|run| {
+        if let Run::Training(run) = run {
+            run.kernels = Kernels::Eager;
+        }
+    })
 }
 
 fn one_of<T: Copy + std::fmt::Debug + 'static>(all: &'static [T]) -> impl Strategy<Value = T> {
@@ -159,7 +168,7 @@ proptest! {
         for fix in offered {
             prop_assert!(fix.fits || (fix.after < fix.before && matches!(current.headroom(), Headroom::Short(_))));
         }
-        let inverse = inverse(&job);
+        let inverse = inverse(&Lengths::of(&job));
         if let Some(longest) = inverse.longest_seq {
             prop_assert!(matches!(estimate(&job.with_seq_length(longest)).headroom(), Headroom::Free(_)));
         }
@@ -173,7 +182,7 @@ proptest! {
     #[test]
     fn curves_pass_through_the_answer(job in job(), logarithmic in any::<bool>()) {
         let total = estimate(&job).total();
-        let lengths = curve_seq(&job, inverse(&job).longest_seq, 60, logarithmic);
+        let lengths = curve_seq(&Lengths::of(&job), inverse(&Lengths::of(&job)).longest_seq, 60, logarithmic);
         prop_assert!(lengths.points.windows(2).all(|pair| pair[0].x < pair[1].x && pair[0].total <= pair[1].total));
         let here = lengths.points.iter().find(|point| point.x == lengths.current);
         prop_assert_eq!(here.map(|point| point.total), Some(total));
@@ -187,18 +196,25 @@ proptest! {
 proptest! {
     /// One play for many lengths gives what each length gives by itself.
     #[test]
-    fn lengths_together_are_lengths_alone(job in job(), lengths in proptest::collection::vec(1_u64..=200_000, 1..6)) {
-        headroom::estimator::at_lengths(&job, |memory, grid| {
-            for length in lengths.into_iter().flat_map(|length| [length, length.div_ceil(grid) * grid]) {
-                let alone = headroom::estimator::memory_by_kind(&job.with_seq_length(length));
-                // Beyond what 64 bits hold both ways saturate, in their own order.
-                if alone.into_iter().any(|bytes| bytes.0 > 1 << 60) {
-                    continue;
-                }
-                prop_assert_eq!(memory(length), alone, "at {}", length);
-            }
-            Ok(())
-        })?;
+    fn lengths_together_are_lengths_alone(job in job(), eager in any::<bool>(), lengths in proptest::collection::vec(1_u64..=200_000, 1..6)) {
+        let job = if eager { with_eager_kernels(&job) } else { job };
+        let together = Lengths::of(&job);
+        let grid = together.grid();
+        for length in lengths.into_iter().flat_map(|length| [length, length.div_ceil(grid) * grid]) {
+            let alone = headroom::estimator::memory_by_kind(&job.with_seq_length(length));
+            prop_assert_eq!(together.memory(length), alone, "at {}", length);
+        }
+    }
+
+    /// One play for many numbers of ranks gives what each gives by itself.
+    #[test]
+    fn ranks_together_are_ranks_alone(job in job(), eager in any::<bool>(), ranks in proptest::collection::vec(1_u64..=100, 1..8)) {
+        let job = if eager { with_eager_kernels(&job) } else { job };
+        let ranks = ranks.into_iter().filter_map(std::num::NonZeroU64::new);
+        let jobs: Vec<Job> = ranks.map(|ranks| job.with_data_parallel_size(ranks)).collect();
+        let together: Vec<_> = headroom::estimator::memory_of_each(&jobs).collect();
+        let alone: Vec<_> = jobs.iter().map(headroom::estimator::memory_by_kind).collect();
+        prop_assert_eq!(together, alone);
     }
 
     /// The fast sums that curves and searches use are the ledger's.

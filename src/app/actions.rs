@@ -41,11 +41,7 @@ pub fn listen(state: State) {
     browser::on("toggle", move |event| {
         if let Some(name) = browser::of_target(event, "data-toggle") {
             let open = browser::is_unfolded(event);
-            state.page(|ui| {
-                if ui.is_open(&name) != open {
-                    ui.toggle(&name);
-                }
-            });
+            state.page(|ui| ui.unfolded(&name, open));
         }
     });
     browser::on("close", move |event| {

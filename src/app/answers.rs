@@ -5,7 +5,7 @@ use super::history::Snapshot;
 use super::words::Scale;
 use crate::charts::{self, Drawn, Frame};
 use crate::config::Job;
-use crate::estimator::{Estimate, estimate};
+use crate::estimator::{Estimate, Lengths, estimate};
 use crate::planner::{Axis, Curve, Fix, GpuCount, Inverse, curve_gpus, curve_seq, fixes, gpu_count, inverse};
 use crate::scenario::{FieldError, Scenario};
 use crate::units::MemoryUnit;
@@ -27,6 +27,8 @@ pub struct Answers {
     pub scale: Scale,
     /// Its estimate.
     pub estimate: Estimate,
+    /// Its memory at all lengths.
+    pub lengths: Lengths,
     /// How many accelerators it needs.
     pub count: GpuCount,
     /// Up to three changes that help.
@@ -73,8 +75,9 @@ impl Answers {
         let estimate = estimate(&job);
         let count = gpu_count(&job, unit);
         let scale = Scale::of(unit, estimate.total(), estimate.capacity);
-        let (fixes, inverse) = (fixes(&job, &estimate, &count), inverse(&job));
-        Self { scenario, job, unit, scale, estimate, count, fixes, inverse, problems: Vec::new(), other: None }
+        let lengths = Lengths::of(&job);
+        let (fixes, inverse) = (fixes(&job, &estimate, &count), inverse(&lengths));
+        Self { scenario, job, unit, scale, estimate, lengths, count, fixes, inverse, problems: Vec::new(), other: None }
     }
 
     /// The same answer with its amounts in another unit; reasons carry amounts too.
@@ -155,7 +158,7 @@ impl Plots {
             Some(last) if same_job => (seq_curve(answers, look), last.gpus.curve),
             _ => (seq_curve(answers, look), curve_gpus(job)),
         };
-        let compared = other.map(|other| (curve_seq(other, None, OTHER_POINTS, look.log), curve_gpus(other)));
+        let compared = other.map(|other| (curve_seq(&Lengths::of(other), None, OTHER_POINTS, look.log), curve_gpus(other)));
         let (other_seq, other_gpus) = compared.as_ref().map_or((None, None), |(seq, gpus)| (Some(seq), Some(gpus)));
         let plots = Self {
             seq: plot(seq, unit, look, other_seq),
@@ -178,7 +181,7 @@ impl Plots {
 }
 
 fn seq_curve(answers: &Answers, look: Look) -> Curve {
-    curve_seq(&answers.job, answers.inverse.longest_seq, CURVE_POINTS, look.log)
+    curve_seq(&answers.lengths, answers.inverse.longest_seq, CURVE_POINTS, look.log)
 }
 
 fn plot(curve: Curve, unit: MemoryUnit, look: Look, compare: Option<&Curve>) -> Plot {

@@ -132,7 +132,11 @@ fn name(tag: &str) -> &str {
 
 /// The value of an attribute that is written with its space and its quote.
 fn value<'a>(tag: &'a str, attribute: &str) -> Option<&'a str> {
-    tag.split_once(attribute)?.1.split('"').next()
+    // Attributes begin with a space; a search for a text prepares more than it finds here.
+    let spaces = tag.bytes().enumerate().filter(|(_, byte)| *byte == b' ');
+    let (at, _) = spaces.into_iter().find(|(at, _)| tag.get(*at..).is_some_and(|rest| rest.starts_with(attribute)))?;
+    let rest = tag.get(at + attribute.len()..)?;
+    rest.get(..rest.bytes().position(|byte| byte == b'"').unwrap_or(rest.len()))
 }
 
 /// What identifies an element among its neighbours.

@@ -32,14 +32,15 @@ impl Html {
     pub fn add(&mut self, template: &'static str, pieces: &[&dyn Piece]) {
         debug_assert_eq!(template.matches("{}").count(), pieces.len(), "one piece for each gap of {template}");
         let mut pieces = pieces.iter();
-        for (at, part) in template.split("{}").enumerate() {
-            if at > 0
-                && let Some(piece) = pieces.next()
-            {
+        let mut rest = template;
+        while let Some((part, after)) = at_gap(rest) {
+            self.0.push_str(part);
+            if let Some(piece) = pieces.next() {
                 piece.add_to(self);
             }
-            self.0.push_str(part);
+            rest = after;
         }
+        self.0.push_str(rest);
     }
 
     /// Whether there is none.
@@ -53,6 +54,12 @@ impl Html {
     }
 }
 
+/// What stands before and after the first gap. By bytes: a search for a text prepares more than it finds here.
+fn at_gap(template: &str) -> Option<(&str, &str)> {
+    let gap = template.as_bytes().windows(2).position(|pair| pair == b"{}")?;
+    Some((template.get(..gap)?, template.get(gap + 2..)?))
+}
+
 /// A template with its gaps filled.
 ///
 /// ```
@@ -60,7 +67,8 @@ impl Html {
 /// assert_eq!(html("<b title=\"{}\">{}</b>", &[&"\"", &"a < b"]).as_str(), "<b title=\"&quot;\">a &lt; b</b>");
 /// ```
 pub fn html(template: &'static str, pieces: &[&dyn Piece]) -> Html {
-    let mut html = Html::new();
+    // Room for short pieces, so that most need not move as they grow.
+    let mut html = Html(String::with_capacity(template.len() * 2));
     html.add(template, pieces);
     html
 }
@@ -77,16 +85,21 @@ pub const fn word_of(on: bool) -> &'static str {
 
 impl Piece for str {
     fn add_to(&self, html: &mut Html) {
-        for letter in self.chars() {
-            match letter {
-                '&' => html.0.push_str("&amp;"),
-                '<' => html.0.push_str("&lt;"),
-                '>' => html.0.push_str("&gt;"),
-                '"' => html.0.push_str("&quot;"),
-                '\'' => html.0.push_str("&#39;"),
-                other => html.0.push(other),
-            }
+        let mut rest = self;
+        while let Some(at) = rest.bytes().position(|byte| matches!(byte, b'&' | b'<' | b'>' | b'"' | b'\'')) {
+            let (before, special) = rest.split_at(at);
+            let (letter, after) = special.split_at(1);
+            html.0.push_str(before);
+            html.0.push_str(match letter {
+                "&" => "&amp;",
+                "<" => "&lt;",
+                ">" => "&gt;",
+                "\"" => "&quot;",
+                _ => "&#39;",
+            });
+            rest = after;
         }
+        html.0.push_str(rest);
     }
 }
 

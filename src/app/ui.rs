@@ -78,6 +78,8 @@ pub struct Ui {
     pub steps: (bool, bool),
     /// Names of what the reader opened: rows of the ledger, help texts, folds, tables.
     pub open: Vec<String>,
+    /// Names of the folds that the reader closed although something in them needs a look.
+    pub shut: Vec<String>,
     /// Whether the length axis is logarithmic.
     pub log_axis: bool,
     /// Width and height of one curve on the page, CSS pixels.
@@ -114,6 +116,7 @@ impl Default for Ui {
             toast: None,
             steps: (false, false),
             open: Vec::new(),
+            shut: Vec::new(),
             log_axis: true,
             plot_size: (412, 254),
             bar_width: 848,
@@ -148,6 +151,23 @@ impl Ui {
             Some(at) => _ = self.open.swap_remove(at),
             None => self.open.push(name.to_owned()),
         }
+    }
+
+    /// A fold stands open or closed now, by the reader or because it needed a look. What the reader closes stays closed, whatever
+    /// changes elsewhere, until the reader opens it.
+    pub fn unfolded(&mut self, name: &str, open: bool) {
+        if self.is_open(name) != open {
+            self.toggle(name);
+        }
+        self.shut.retain(|known| known != name);
+        if !open {
+            self.shut.push(name.to_owned());
+        }
+    }
+
+    /// Whether the reader closed that fold.
+    pub fn is_shut(&self, name: &str) -> bool {
+        self.shut.iter().any(|known| known == name)
     }
 
     /// The text of that field that cannot be read.

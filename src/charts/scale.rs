@@ -1,6 +1,6 @@
 //! Where a number falls on an axis, and which numbers are written beside it.
 
-use crate::units::two_to;
+use crate::units::{ceil_u64, to_f64, two_to};
 
 /// How x values are spread over the width.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -17,7 +17,8 @@ impl XScale {
     pub(super) fn unroll(self, x: f64) -> Option<f64> {
         let u = match self {
             Self::Linear => x,
-            Self::Log2 if x > 0.0 => x.log2(),
+            // Not log2 and powf: with exp2 they are a tenth of all arithmetic that the page would load.
+            Self::Log2 if x > 0.0 => x.ln() * std::f64::consts::LOG2_E,
             Self::Log2 => return None,
         };
         (u.is_finite() && u.abs() < 1e30).then_some(u)
@@ -69,13 +70,26 @@ pub(super) fn round_step(span: f64, most: f64) -> f64 {
     if !raw.is_finite() || raw <= 0.0 {
         return 1.0;
     }
-    let power = 10_f64.powf(raw.log10().floor());
+    let power = power_of_ten_below(raw);
     let quarter = if power >= 10.0 { 2.5 } else { 5.0 };
     [1.0, 2.0, quarter, 5.0]
         .into_iter()
         .map(|factor| factor * power)
         .find(|step| *step >= raw * 0.999_999)
         .unwrap_or(10.0 * power)
+}
+
+/// 1, 10, 100, … as far as floats go.
+fn powers_of_ten() -> impl Iterator<Item = f64> {
+    std::iter::successors(Some(1.0), |power| Some(power * 10.0)).take_while(|power: &f64| power.is_finite())
+}
+
+/// The largest power of ten that is not above a positive number.
+fn power_of_ten_below(value: f64) -> f64 {
+    if value >= 1.0 {
+        return powers_of_ten().take_while(|power| *power <= value).last().unwrap_or(1.0);
+    }
+    powers_of_ten().map(|power| 1.0 / power).find(|power| *power <= value).unwrap_or(f64::MIN_POSITIVE)
 }
 
 /// Multiples of `step` from `low` to `high`, at most forty.
@@ -87,7 +101,7 @@ fn multiples(low: f64, high: f64, step: f64) -> Vec<f64> {
 /// Values and texts along the y axis from zero to `high`, about `most` of them.
 pub(super) fn y_ticks(high: f64, most: f64) -> Vec<(f64, String)> {
     let step = round_step(high, most);
-    let places = (0..12_usize).find(|places| step * 10_f64.powf(super::labels::float(*places)) >= 0.999_999).unwrap_or(12);
+    let places = (0..12_usize).zip(powers_of_ten()).find(|(_, power)| step * power >= 0.999_999).map_or(12, |(places, _)| places);
     multiples(0.0, high, step).into_iter().map(|value| (value, short(value, places))).collect()
 }
 
@@ -96,7 +110,7 @@ pub(super) fn x_ticks(scale: XScale, style: TickStyle, (low, high): (f64, f64), 
     let span = high - low;
     let step = match (scale, style) {
         (XScale::Log2, _) => (span / most).ceil().max(1.0),
-        (XScale::Linear, TickStyle::Tokens) => two_to((span / most).max(1.0).log2().ceil()),
+        (XScale::Linear, TickStyle::Tokens) => to_f64(ceil_u64((span / most).clamp(1.0, 1e15)).next_power_of_two()),
         (XScale::Linear, TickStyle::Plain) => round_step(span, most).max(1.0),
     };
     multiples(low, high, step).into_iter().map(|u| scale.roll(u)).collect()

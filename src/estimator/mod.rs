@@ -174,21 +174,58 @@ pub fn memory_by_kind(job: &Job) -> [Bytes; 7] {
     peak(job, &list).0.by_kind
 }
 
-/// Answers of [`memory_by_kind`] at many lengths of one job, for curves and searches: `ask` gets a function from length to memory, and
-/// a number of tokens whose multiples are told most quickly.
+/// [`memory_by_kind`] of one job after the other. For jobs that differ in their data-parallel ranks alone, as curves and searches ask
+/// for them, this is much quicker than each by itself; the bytes are the same, which a property test holds.
+pub fn memory_of_each(jobs: &[Job]) -> impl Iterator<Item = [Bytes; 7]> {
+    let mut ranks = timeline::Ranks::default();
+    let mut listed: Option<(ops::Lowering, OpList)> = None;
+    jobs.iter().map(move |job| {
+        if let Some(run) = played_run(job) {
+            return overhead::on_top(job, ranks.memory(job, run));
+        }
+        if megatron_run(job).is_some() {
+            return memory_by_kind(job);
+        }
+        let with = ops::lowering(job);
+        let known = listed.take().filter(|(known, _)| *known == with);
+        let (_, list) = listed.insert(known.unwrap_or_else(|| (with, ops::lower(&with))));
+        peak(job, list).0.by_kind
+    })
+}
+
+/// [`memory_by_kind`] of one job at many lengths, for curves and searches.
 ///
 /// Where a step is played operator by operator, three plays serve all longer lengths (see `timeline::lengths`); others are estimated
 /// one by one. Both give the same bytes, which a property test holds.
-pub fn at_lengths<T>(job: &Job, ask: impl FnOnce(&mut dyn FnMut(u64) -> [Bytes; 7], u64) -> T) -> T {
-    let alone = |length: u64| memory_by_kind(&job.with_seq_length(length));
-    let Some(run) = played_run(job) else { return ask(&mut { alone }, 1) };
-    let lengths = timeline::Lengths::of(job);
-    match lengths.memory(run) {
-        Some(mut memory) => {
-            let mut either = |length| if lengths.covers(length) { overhead::on_top(job, memory(length)) } else { alone(length) };
-            ask(&mut either, lengths.grid())
+#[derive(Clone, Debug, PartialEq)]
+pub struct Lengths {
+    job: Job,
+    played: Option<timeline::Lengths>,
+}
+
+impl Lengths {
+    /// Gets ready for questions about a job.
+    pub fn of(job: &Job) -> Self {
+        let played = played_run(job).and_then(|run| timeline::Lengths::of(job, run));
+        Self { job: job.clone(), played }
+    }
+
+    /// The job, at its own length.
+    pub const fn job(&self) -> &Job {
+        &self.job
+    }
+
+    /// Lengths that are multiples of this are told most quickly.
+    pub fn grid(&self) -> u64 {
+        self.played.as_ref().map_or(1, timeline::Lengths::grid)
+    }
+
+    /// Memory by kind at that length, in the order of [`MemoryKind::ALL`].
+    pub fn memory(&self, length: u64) -> [Bytes; 7] {
+        match self.played.as_ref().and_then(|played| played.memory(length)) {
+            Some(by_kind) => overhead::on_top(&self.job, by_kind),
+            None => memory_by_kind(&self.job.with_seq_length(length)),
         }
-        None => ask(&mut { alone }, 1),
     }
 }
 

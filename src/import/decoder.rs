@@ -128,11 +128,19 @@ pub(super) fn flag(file: &mut Reader<'_>, flag: Flag, name: &'static str) -> Res
     }
 }
 
+/// Classes whose modules have a key/value head for every query head, whatever a file says (transformers 5.23).
+const MULTI_HEAD: [&str; 8] = ["GPT2", "GPTNeoX", "OPT", "Bloom", "GPTJ", "CodeGen", "GPTNeo", "Persimmon"];
+
 /// Key/value heads. A key that is there but null means as many as query heads, whatever the default.
 fn key_value_heads(file: &mut Reader<'_>, kind: &Kind, heads: u64) -> Result<u64, ImportError> {
     if kind.latent.is_some() {
         file.done_with(KV_HEADS);
         file.implied("num_key_value_heads", &heads, "As many as query heads: latent attention.");
+        return Ok(heads);
+    }
+    if MULTI_HEAD.contains(&kind.class) {
+        file.done_with(KV_HEADS);
+        file.implied("num_key_value_heads", &heads, "As many as query heads: its modules have no others.");
         return Ok(heads);
     }
     if kind.family == Family::Falcon && !truth(file, "new_decoder_architecture") {
@@ -333,10 +341,6 @@ fn opt(file: &mut Reader<'_>, config: &mut ModelConfig) -> Result<(), ImportErro
     let norm_first = file.rare_flag("do_layer_norm_before", true)?;
     let removed = file.rare_flag("_remove_final_layer_norm", false)?;
     config.final_norm = norm_first && !removed;
-    if !norm_first {
-        let note = "Norms stand behind attention and feed-forward; they are counted as if they stood before.";
-        file.upper_bound("do_layer_norm_before", &false, note);
-    }
     let embedding = file.size_or_derived(&["word_embed_proj_dim"], config.hidden_size, "As hidden_size.")?;
     config.word_embed_proj_dim = Some(embedding).filter(|width| *width != config.hidden_size);
     Ok(())

@@ -5,7 +5,7 @@ use crate::config::{AttentionKernel, Kernels, ModelConfig, Recompute};
 use crate::units::{DType, Flops, to_f64};
 
 /// Everything that shapes the operation list.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Lowering<'a> {
     /// The architecture.
     pub model: &'a ModelConfig,

@@ -12,7 +12,8 @@ const HEAD: [&str; 3] = ["Final norm", "Pooler", "Output head and loss"];
 
 /// Adds every parameter to the operation of its name; a name that the list does not have becomes an operation of its own.
 pub(super) fn add(with: &Lowering, list: &mut OpList) {
-    let tape = Tape::new();
+    // Without the room that a step needs.
+    let tape = Tape::default();
     let with = Lowering { tensor_model_parallel_size: 1, sequence_parallel: false, ..*with };
     let build = Build::new(&tape, &with);
     let mut ends = Ends::new(&build, true, true);

@@ -5,6 +5,7 @@ use std::num::NonZeroU64;
 use crate::config::{Job, ParallelLayout, Run};
 use crate::estimator::{
     Blocker, FRAMEWORK_CONTEXT, GATHERED_WEIGHTS, GRADIENT_REDUCTION, LineItem, MemoryKind, blockers, estimate, memory_by_kind,
+    memory_of_each,
 };
 use crate::units::{Bytes, MemoryUnit, Scale};
 
@@ -42,8 +43,9 @@ pub fn gpu_count(job: &Job, unit: MemoryUnit) -> GpuCount {
     let arithmetic = arithmetic(job);
     let mut near_miss = None;
     let mut runnable = None;
-    for layout in candidates(job) {
-        let need = Need::of(&job.with_layout(layout));
+    let jobs: Vec<Job> = candidates(job).into_iter().map(|layout| job.with_layout(layout)).collect();
+    for (job, by_kind) in jobs.iter().zip(memory_of_each(&jobs)) {
+        let (need, layout) = (Need::with(job, by_kind), *job.layout());
         if need.runs() {
             runnable = Some(Runnable { gpus: layout.world_size(), layout, per_gpu: need.total() });
             break;
@@ -63,7 +65,11 @@ struct Need {
 
 impl Need {
     fn of(job: &Job) -> Self {
-        Self { by_kind: memory_by_kind(job), capacity: job.cluster().accelerator.memory, blockers: blockers(job) }
+        Self::with(job, memory_by_kind(job))
+    }
+
+    fn with(job: &Job, by_kind: [Bytes; 7]) -> Self {
+        Self { by_kind, capacity: job.cluster().accelerator.memory, blockers: blockers(job) }
     }
 
     fn total(&self) -> Bytes {

@@ -3,8 +3,8 @@
 use std::num::NonZeroU64;
 
 use crate::config::{Job, ParallelLayout};
-use crate::estimator::{MemoryKind, at_lengths, blockers, memory_by_kind};
-use crate::units::{Bytes, ceil_u64, to_f64, two_to};
+use crate::estimator::{Lengths, MemoryKind, blockers, memory_by_kind, memory_of_each};
+use crate::units::{Bytes, ceil_u64, to_f64};
 
 /// What runs along the horizontal axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,10 +52,6 @@ const SHORTEST: u64 = 512;
 /// Longest length drawn, tokens.
 const LONGEST: u64 = 1 << 27;
 
-fn point(job: &Job, x: u64) -> CurvePoint {
-    point_with(job, x, memory_by_kind(job))
-}
-
 fn point_with(job: &Job, x: u64, by_kind: [Bytes; 7]) -> CurvePoint {
     let blocked = blockers(job).first().map(ToString::to_string);
     CurvePoint { x, layout: *job.layout(), by_kind, total: by_kind.into_iter().sum(), blocked }
@@ -66,16 +62,16 @@ fn point_with(job: &Job, x: u64, by_kind: [Bytes; 7]) -> CurvePoint {
 /// `points` values, evenly spaced or (with `logarithmic`) by equal ratios; the current length is always among them.
 ///
 /// `longest_fit` is [`Inverse::longest_seq`](super::Inverse) of the same job.
-pub fn curve_seq(job: &Job, longest_fit: Option<u64>, points: usize, logarithmic: bool) -> Curve {
+pub fn curve_seq(lengths: &Lengths, longest_fit: Option<u64>, points: usize, logarithmic: bool) -> Curve {
+    let job = lengths.job();
     let current = job.seq_length();
     let further = longest_fit.unwrap_or(0).saturating_add(longest_fit.unwrap_or(0) / 2);
     let last = current.saturating_mul(2).max(further.min(current.saturating_mul(16))).clamp(SHORTEST * 8, LONGEST);
     let first = SHORTEST.min(current);
-    let mut lengths: Vec<u64> = spaced(first, last, points, logarithmic);
-    insert(&mut lengths, current.min(LONGEST));
-    let points = at_lengths(job, |memory, _| {
-        lengths.into_iter().map(|tokens| point_with(&job.with_seq_length(tokens), tokens, memory(tokens))).collect()
-    });
+    let mut drawn: Vec<u64> = spaced(first, last, points, logarithmic);
+    insert(&mut drawn, current.min(LONGEST));
+    let point = |tokens: u64| point_with(&job.with_seq_length(tokens), tokens, lengths.memory(tokens));
+    let points = drawn.into_iter().map(point).collect();
     Curve { axis: Axis::SeqLength, points, capacity: job.cluster().accelerator.memory, current, longest_fit, naive: Vec::new() }
 }
 
@@ -85,7 +81,7 @@ fn spaced(first: u64, last: u64, count: usize, logarithmic: bool) -> Vec<u64> {
     let (low, high) = (to_f64(first), to_f64(last));
     let mut values: Vec<u64> = (0..count.max(2))
         .map(|step| to_f64(u64::try_from(step).unwrap_or(0)) / steps)
-        .map(|share| if logarithmic { low * (high / low).powf(share) } else { low + (high - low) * share })
+        .map(|share| if logarithmic { low * ((high / low).ln() * share).exp() } else { low + (high - low) * share })
         .map(round_in_binary)
         .collect();
     values.dedup();
@@ -94,7 +90,8 @@ fn spaced(first: u64, last: u64, count: usize, logarithmic: bool) -> Vec<u64> {
 
 /// The nearest number with few binary digits, so that a value taken over from the curve reads well: 10 752, not 10 775.
 fn round_in_binary(value: f64) -> u64 {
-    let step = two_to((value.max(1.0).log2().floor() - 5.0).max(0.0));
+    let digits = ceil_u64(value).max(1).ilog2();
+    let step = to_f64(1 << digits.saturating_sub(5));
     ceil_u64((value / step).round() * step)
 }
 
@@ -114,12 +111,13 @@ pub fn curve_gpus(job: &Job) -> Curve {
     let fixed = fixed.saturating_mul(layout.p()).max(1);
     let last = varied.saturating_mul(4).max(32 / fixed.min(32)).max(4);
     let whole = whole_job(job);
-    let points: Vec<_> = counts(last, varied)
+    let jobs: Vec<Job> = counts(last, varied)
         .into_iter()
         .filter_map(NonZeroU64::new)
         .map(|count| if training { job.with_data_parallel_size(count) } else { with_tensor_degree(job, count) })
-        .map(|job| point(&job, job.layout().world_size()))
         .collect();
+    let points = jobs.iter().zip(memory_of_each(&jobs));
+    let points: Vec<_> = points.map(|(job, by_kind)| point_with(job, job.layout().world_size(), by_kind)).collect();
     let naive = points.iter().map(|point| (point.x, whole.per_rank(point.x))).collect();
     let (axis, capacity, current) = (Axis::Gpus, job.cluster().accelerator.memory, layout.world_size());
     Curve { axis, points, capacity, current, longest_fit: None, naive }

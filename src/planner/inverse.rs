@@ -1,7 +1,7 @@
 //! Inverse questions: the longest sequence and the largest batch that fit.
 
 use crate::config::{Job, Run};
-use crate::estimator::{at_lengths, memory_by_kind};
+use crate::estimator::{Lengths, memory_by_kind};
 use crate::units::{Bytes, ceil_u64, to_f64};
 
 /// Largest inputs that still fit on one accelerator's memory with this layout.
@@ -19,21 +19,18 @@ const LONGEST: u64 = 1 << 27;
 const LARGEST: u64 = 1 << 20;
 
 /// Both answers by search; memory never falls when length or batch grows.
-pub fn inverse(job: &Job) -> Inverse {
-    Inverse { longest_seq: longest(job), largest_batch: largest(LARGEST, |batch| room(&with_batch(job, batch))) }
+pub fn inverse(lengths: &Lengths) -> Inverse {
+    let job = lengths.job();
+    Inverse { longest_seq: longest(lengths), largest_batch: largest(LARGEST, |batch| room(&with_batch(job, batch))) }
 }
 
 /// The longest length that fits: first among those that are told quickly, then between two of them.
-fn longest(job: &Job) -> Option<u64> {
-    at_lengths(job, |memory, grid| {
-        let mut room = |tokens: u64| spare(job, memory(tokens));
-        let below = largest(LONGEST / grid, |steps| room(steps.saturating_mul(grid))).unwrap_or(0).saturating_mul(grid);
-        if grid == 1 {
-            return Some(below).filter(|tokens| *tokens > 0);
-        }
-        let further = largest(grid - 1, |tokens| room(below + tokens)).unwrap_or(0);
-        Some(below + further).filter(|tokens| *tokens > 0)
-    })
+fn longest(lengths: &Lengths) -> Option<u64> {
+    let (job, grid) = (lengths.job(), lengths.grid());
+    let room = |tokens: u64| spare(job, lengths.memory(tokens));
+    let below = largest(LONGEST / grid, |steps| room(steps.saturating_mul(grid))).unwrap_or(0).saturating_mul(grid);
+    let further = largest(grid - 1, |tokens| room(below + tokens)).unwrap_or(0);
+    Some(below + further).filter(|tokens| *tokens > 0)
 }
 
 /// Memory that is left, negative where some is missing.

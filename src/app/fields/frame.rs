@@ -1,5 +1,8 @@
 //! An input with everything around it: label, help, error.
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
 use super::input::input;
 use crate::app::answers::Answers;
 use crate::app::markup::{Html, flag, html, word_of};
@@ -33,10 +36,53 @@ fn described_by(field: &Field, problem: bool) -> String {
     if problem { format!("e-{0} h-{0}", field.key) } else { format!("h-{}", field.key) }
 }
 
+/// All that the frame of a field says besides the field itself.
+#[derive(PartialEq)]
+struct Said {
+    value: Value,
+    typed: Option<String>,
+    problem: Option<Problem>,
+    set: bool,
+    open: bool,
+    wide: bool,
+    family: Option<Value>,
+}
+
+thread_local! {
+    /// The frames as they were last: a change of one field leaves all others as they are.
+    static LAST: RefCell<BTreeMap<FieldId, (Said, Html)>> = const { RefCell::new(BTreeMap::new()) };
+}
+
 /// Label, help button, the input, help and error. The first field of a group, whose heading stands for its label, is wide.
 pub fn frame(field: &Field, wide: bool, scenario: &Scenario, answers: &Answers, ui: &Ui) -> Html {
     let problem = problem_of(field.id, scenario, answers, ui);
     let open = ui.is_open(&help_name(field));
+    if matches!(field.kind, FieldKind::Model | FieldKind::Accelerator) {
+        // Their lists know all of the scenario.
+        return written(field, (wide, open), problem, scenario, ui);
+    }
+    let unread = ui.unread_of(field.id).map(|unread| &unread.text);
+    let typed = ui.typed.as_ref().filter(|(typed, ..)| *typed == field.id).map(|(_, text, _)| text);
+    let said = Said {
+        value: scenario.get(field.id),
+        typed: unread.or(typed).cloned(),
+        problem,
+        set: scenario.is_set(field.id),
+        open,
+        wide,
+        family: (field.id == FieldId::Kernels).then(|| scenario.get(FieldId::Family)),
+    };
+    LAST.with_borrow_mut(|last| match last.get(&field.id) {
+        Some((known, html)) if *known == said => html.clone(),
+        _ => {
+            let html = written(field, (wide, open), said.problem.clone(), scenario, ui);
+            last.insert(field.id, (said, html.clone()));
+            html
+        }
+    })
+}
+
+fn written(field: &Field, (wide, open): (bool, bool), problem: Option<Problem>, scenario: &Scenario, ui: &Ui) -> Html {
     let label = match field.kind {
         _ if wide => None,
         FieldKind::Flag => Some(html(r#"<span class="field__label"></span>"#, &[])),

@@ -29,6 +29,7 @@ pub fn compare(said: &Snapshot, answers: &Answers) -> Html {
 }
 
 /// What differs between A and B, inputs first, then results.
+#[inline(never)] // a part of the program that comes later
 fn differences(scenario: &Scenario, answers: &Answers, other: &Other) -> Html {
     let mut lines = input_lines(scenario, &other.scenario);
     if lines.is_empty() {

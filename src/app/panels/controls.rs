@@ -90,8 +90,9 @@ pub fn fold(index: usize, scenario: &Scenario, answers: &Answers, ui: &Ui) -> Ht
     let folded = |id: FieldId| listed(groups, true, mode).any(|field| field.id == id);
     let bad = answers.problems.iter().any(|problem| folded(problem.field)) || ui.unread.iter().any(|text| folded(text.field));
     let part = format!("fold-{index}");
+    let unfolds = bad && !ui.is_shut(&part);
     let inputs: Html = listed(groups, true, mode)
-        .filter(|_| bad || ui.is_open(&part))
+        .filter(|_| unfolds || ui.is_open(&part))
         .map(|field| frame(field, false, scenario, answers, ui))
         .collect();
     html(
@@ -100,7 +101,7 @@ pub fn fold(index: usize, scenario: &Scenario, answers: &Answers, ui: &Ui) -> Ht
             &part,
             &part,
             &flag("hidden", listed(groups, true, mode).next().is_none()),
-            &flag("open", bad),
+            &flag("open", unfolds),
             &name,
             &if bad { " fold__state--bad" } else { "" },
             &if bad { "needs a look".to_owned() } else { summary(scenario, groups, mode) },
@@ -167,6 +168,24 @@ mod tests {
         let shown = fold(0, &decode(bad).scenario, &answers(bad), &Ui::default());
         assert!(text(&shown).starts_with("Architectureneeds a look"), "{}", text(&shown));
         assert!(count(&shown, "id=\"f-kv\"") == 1 && count(&shown, " open>") == 1);
+    }
+
+    /// A problem opens a fold; the reader closes it; another field changes, the problem goes and comes back.
+    #[test]
+    fn a_fold_that_the_reader_closed_stays_closed() {
+        let (bad, good) = ("v1&m=llama3-8b&n=8&kv=7", "v1&m=llama3-8b&n=8&kv=7&a=28");
+        let shown = |link: &str, ui: &Ui| fold(0, &decode(link).scenario, &answers(link), ui);
+        let opens = |link: &str, ui: &Ui| count(&shown(link, ui), " open>") == 1;
+        let mut ui = Ui::default();
+        assert!(opens(bad, &ui) && !opens(good, &ui));
+        // The browser tells that it opened, then that the reader closed it.
+        ui.unfolded("fold-0", true);
+        ui.unfolded("fold-0", false);
+        assert!(!opens(bad, &ui) && !opens(good, &ui) && !opens(&format!("{bad}&s=4096"), &ui));
+        assert!(text(&shown(bad, &ui)).starts_with("Architectureneeds a look"));
+        assert_eq!(count(&shown(bad, &ui), "class=\"field\""), 0);
+        ui.unfolded("fold-0", true);
+        assert!(opens(bad, &ui) && count(&shown(bad, &ui), "id=\"f-kv\"") == 1);
     }
 
     #[test]

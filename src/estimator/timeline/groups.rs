@@ -7,7 +7,7 @@
 
 use std::cell::RefCell;
 
-use super::plan::{Movement, Plan};
+use super::plan::{Movement, Plan, Share, Shares};
 use crate::estimator::states::GATHERED_WEIGHTS;
 use crate::ops::tape::{Kind, Tape, Var};
 use crate::sources;
@@ -18,9 +18,28 @@ pub const GRADIENT_REDUCTION: &str = "Gradient reduction";
 
 /// Elements of a group: what a rank keeps, and the padded whole.
 #[derive(Clone, Copy, Debug, Default)]
-struct Size {
-    kept: u64,
-    padded: u64,
+pub(super) struct Size {
+    pub kept: u64,
+    pub padded: u64,
+}
+
+/// Sizes of all groups, the root's first.
+pub(super) fn sizes(tape: &Tape, plan: &Plan<'_>) -> Vec<Size> {
+    let head = plan.head();
+    let mut sizes = vec![Size::default(); usize::from(head)];
+    for parameter in &tape.state().parameters {
+        let tag = if parameter.layer == head { 0 } else { parameter.layer };
+        if let Some(size) = sizes.get_mut(usize::from(tag)) {
+            size.kept = size.kept.saturating_add(parameter.kept);
+            size.padded = size.padded.saturating_add(parameter.padded);
+        }
+    }
+    if plan.movement == Movement::Gradients {
+        for size in &mut sizes {
+            size.kept = size.padded.div_ceil(plan.ranks.max(1));
+        }
+    }
+    sizes
 }
 
 /// What is gathered or on its way.
@@ -47,43 +66,51 @@ pub(super) struct Groups<'t> {
     reduce: DType,
     gradient: DType,
     alive: RefCell<Alive<'t>>,
+    shares: RefCell<Shares>,
 }
 
 impl<'t> Groups<'t> {
     pub fn new(tape: &'t Tape, plan: &Plan<'_>) -> Self {
-        let head = plan.head();
-        let mut sizes = vec![Size::default(); usize::from(head)];
-        for parameter in &tape.state().parameters {
-            let tag = if parameter.layer == head { 0 } else { parameter.layer };
-            if let Some(size) = sizes.get_mut(usize::from(tag)) {
-                size.kept = size.kept.saturating_add(parameter.kept);
-                size.padded = size.padded.saturating_add(parameter.padded);
-            }
-        }
-        if plan.movement == Movement::Gradients {
-            for size in &mut sizes {
-                size.kept = size.padded.div_ceil(plan.ranks.max(1));
-            }
-        }
         let (compute, gradient) = (plan.with.parameter, plan.recipe.gradient);
-        let alive = RefCell::new(Alive::default());
-        Self { tape, movement: plan.movement, sizes, head, compute, reduce: plan.reduce, gradient, alive }
+        Self {
+            tape,
+            movement: plan.movement,
+            sizes: sizes(tape, plan),
+            head: plan.head(),
+            compute,
+            reduce: plan.reduce,
+            gradient,
+            alive: RefCell::default(),
+            shares: RefCell::default(),
+        }
     }
 
-    fn size(&self, tag: u16) -> Size {
-        self.sizes.get(usize::from(tag)).copied().unwrap_or_default()
+    /// The storages that were taken by now and are shares of something.
+    pub fn shares(&self) -> Shares {
+        self.shares.take()
     }
 
-    fn take(&self, name: &'static str, op: &'static str, elements: u64, dtype: DType) -> Var<'t> {
+    fn take(&self, name: &'static str, op: &'static str, share: Share, dtype: DType) -> Var<'t> {
         self.tape.at(op, sources::FSDP2);
-        self.tape.lump(name, (Kind::Gathered, elements, dtype))
+        self.lump(name, (Kind::Gathered, share, dtype))
+    }
+
+    fn lump(&self, name: &'static str, (kind, share, dtype): (Kind, Share, DType)) -> Var<'t> {
+        let size = |tag: u16| self.sizes.get(usize::from(tag)).copied().unwrap_or_default();
+        let elements = match share {
+            Share::Kept(tag) => size(tag).kept,
+            Share::Padded(tag) => size(tag).padded,
+            Share::States(_) | Share::Roots(_) => 0,
+        };
+        let lump = self.tape.lump(name, (kind, elements, dtype));
+        self.shares.borrow_mut().push((lump.parts().0, share));
+        lump
     }
 
     /// Gathers a group into its buffer.
     fn gather(&self, tag: u16) {
-        let size = self.size(tag);
-        let shares = self.take("shares side by side", GATHERED_WEIGHTS, size.kept, self.compute);
-        let buffer = self.take("all-gather buffer", GATHERED_WEIGHTS, size.padded, self.compute);
+        let shares = self.take("shares side by side", GATHERED_WEIGHTS, Share::Kept(tag), self.compute);
+        let buffer = self.take("all-gather buffer", GATHERED_WEIGHTS, Share::Padded(tag), self.compute);
         drop(shares);
         let before = self.alive.borrow_mut().gathered.replace((tag, buffer));
         drop(before);
@@ -91,7 +118,7 @@ impl<'t> Groups<'t> {
 
     /// Copies a gathered group out into its weights.
     fn copy_out(&self, tag: u16) {
-        let weights = self.take("full weights", GATHERED_WEIGHTS, self.size(tag).padded, self.compute);
+        let weights = self.take("full weights", GATHERED_WEIGHTS, Share::Padded(tag), self.compute);
         self.alive.borrow_mut().weights.push((tag, weights));
     }
 
@@ -168,9 +195,8 @@ impl<'t> Groups<'t> {
         self.release(tag);
         let before = self.alive.borrow_mut().reduced.take();
         drop(before);
-        let size = self.size(tag);
         if let Movement::Weights { buffers: true, .. } = self.movement {
-            let joined = self.take("reduce-scatter buffer", GRADIENT_REDUCTION, size.padded, self.reduce);
+            let joined = self.take("reduce-scatter buffer", GRADIENT_REDUCTION, Share::Padded(tag), self.reduce);
             self.alive.borrow_mut().reduced = Some(joined);
         }
         let head = self.head;
@@ -179,7 +205,7 @@ impl<'t> Groups<'t> {
         let buffers = matches!(self.movement, Movement::Weights { buffers: true, .. });
         // Reduced gradients are the share itself, unless they are cast into it or added to it.
         let reduced = (buffers && (self.reduce != self.gradient || exists))
-            .then(|| self.take("reduced gradients", GRADIENT_REDUCTION, size.kept, self.reduce));
+            .then(|| self.take("reduced gradients", GRADIENT_REDUCTION, Share::Kept(tag), self.reduce));
         if !exists {
             self.keep_share(tag);
         }
@@ -188,7 +214,7 @@ impl<'t> Groups<'t> {
 
     fn keep_share(&self, tag: u16) {
         self.tape.at("Gradients", sources::FSDP2);
-        let share = self.tape.lump("share of the gradients", (Kind::Gradient, self.size(tag).kept, self.gradient));
+        let share = self.lump("share of the gradients", (Kind::Gradient, Share::Kept(tag), self.gradient));
         self.alive.borrow_mut().shares.push((tag, share));
     }
 

@@ -11,17 +11,19 @@ mod lines;
 mod optimizer;
 mod plan;
 mod play;
+mod ranks;
 
 use super::ledger::{LineItem, MemoryKind};
 use super::stage::{self, Stage};
 use super::{Moment, overhead};
 use crate::config::{Job, Kernels, TrainingRun};
-use crate::ops::tape::{Entry, KINDS, Kind, Segment, State, Tape, Totals, When};
+use crate::ops::tape::{Entry, KINDS, Kind, Segment, State, Storage, Tape, Totals, When};
 use crate::units::Bytes;
 pub use groups::GRADIENT_REDUCTION;
 pub(super) use lengths::Lengths;
-use plan::Plan;
 pub(super) use plan::is_played;
+use plan::{Plan, Shares};
+pub(super) use ranks::Ranks;
 
 /// Which part of the step it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -126,6 +128,9 @@ pub(super) struct Played<'a> {
     tape: Tape,
     /// Storages before forward.
     before: usize,
+    /// Storages that ranks share.
+    shares: Shares,
+    beside: Beside,
     /// Each stretch of the tape with what stands beside it: its memory at start, peak and end.
     marks: Vec<Mark>,
     /// What one micro-batch keeps for backward.
@@ -149,8 +154,9 @@ impl<'a> Played<'a> {
     pub fn new(job: &'a Job, run: &TrainingRun, stage: Stage, every: bool) -> Self {
         let plan = Plan::of(job, run, stage, every);
         let tape = Tape::new();
-        let before = play::play(&tape, &plan);
-        let mut played = Self { job, plan, tape, before, marks: Vec::new(), retained: [0; KINDS] };
+        let (before, shares) = play::play(&tape, &plan);
+        let beside = Beside::of(&tape.state(), before, &plan);
+        let mut played = Self { job, plan, tape, before, shares, beside, marks: Vec::new(), retained: [0; KINDS] };
         played.correct();
         played
     }
@@ -158,12 +164,15 @@ impl<'a> Played<'a> {
     /// Walks over the stretches and adds what blocks not played hold at each.
     fn correct(&mut self) {
         let state = self.tape.state();
-        let mut beside = standing(&state, self.before, &self.plan);
-        let mut marks = Vec::with_capacity(state.segments.len());
-        for segment in state.segments.iter().filter(|segment| segment.when != When::Before) {
+        let mut beside = [0; KINDS];
+        add_blocks(&mut beside, &state, &self.beside.standing, 1);
+        let mut marks = std::mem::take(&mut self.marks);
+        marks.clear();
+        let steps = state.segments.iter().filter(|segment| segment.when != When::Before);
+        for (segment, elsewhere) in steps.zip(&self.beside.elsewhere) {
             let times = if segment.when == When::Step { 1 } else { self.plan.times(segment.layer) };
             let mut more = grown(&beside, &segment.start, &segment.end, times - 1);
-            released_elsewhere(&state, segment, &self.plan, &mut more);
+            add_blocks(&mut more, &state, elsewhere, -1);
             let last = sum(&more) > sum(&beside);
             let at_peak = if last { &more } else { &beside };
             marks.push(Mark {
@@ -290,16 +299,48 @@ impl<'a> Played<'a> {
     }
 }
 
-/// What stands beside the played blocks from the start: parameters, states and gradients of blocks alike.
-fn standing(state: &State, before: usize, plan: &Plan<'_>) -> Totals {
-    let mut beside = [0; KINDS];
-    for storage in state.storages.iter().take(before).filter(|storage| storage.refs > 0 || storage.born == Kind::Gradient) {
-        let others = plan.times(storage.layer).saturating_sub(1);
-        if let Some(bytes) = beside.get_mut(storage.born as usize).filter(|_| others > 0) {
-            *bytes += i128::from(storage.bytes) * i128::from(others);
+/// A storage, and how many blocks that were not played have its like.
+type Like = (u32, u64);
+
+/// What the blocks that were not played hold beside those that were. It follows from what happens, not from sizes.
+struct Beside {
+    /// What stands from the start: parameters, states and gradients.
+    standing: Vec<Like>,
+    /// What they made and each stretch of the step frees far from them: cast weights that autocast kept for the whole forward.
+    ///
+    /// What a block leaves to its neighbour is freed once for every repetition, there, and counted with the stretch.
+    elsewhere: Vec<Vec<Like>>,
+}
+
+impl Beside {
+    fn of(state: &State, before: usize, plan: &Plan<'_>) -> Self {
+        let others = |storage: &Storage| plan.times(storage.layer).saturating_sub(1);
+        let stays = |storage: &Storage| storage.refs > 0 || storage.born == Kind::Gradient;
+        let first = state.storages.iter().zip(0..).take(before).filter(|(storage, _)| stays(storage));
+        let standing = first.map(|(storage, id)| (id, others(storage))).filter(|(_, others)| *others > 0).collect();
+        let freed = |segment: &Segment, entry: &Entry| {
+            let Entry::Freed(id) = entry else { return None };
+            let storage = usize::try_from(*id).ok().and_then(|at| state.storages.get(at))?;
+            Some((*id, others(storage))).filter(|(_, others)| *others > 0 && storage.layer.abs_diff(segment.layer) > 1)
+        };
+        let far = |segment: &Segment| {
+            let entries = state.log.get(segment.begins..segment.ends).unwrap_or_default();
+            entries.iter().filter_map(|entry| freed(segment, entry)).collect()
+        };
+        let elsewhere = state.segments.iter().filter(|segment| segment.when != When::Before).map(far).collect();
+        Self { standing, elsewhere }
+    }
+}
+
+/// Adds (1) or takes off (-1) storages of blocks that were not played.
+fn add_blocks(beside: &mut Totals, state: &State, blocks: &[Like], sign: i128) {
+    for (id, others) in blocks {
+        let Some(storage) = usize::try_from(*id).ok().and_then(|at| state.storages.get(at)) else { continue };
+        let kind = if sign > 0 { storage.born } else { storage.kind };
+        if let Some(bytes) = beside.get_mut(kind as usize) {
+            *bytes += sign * i128::from(storage.bytes) * i128::from(*others);
         }
     }
-    beside
 }
 
 /// `beside` after a stretch has been repeated so often more.
@@ -309,24 +350,6 @@ fn grown(beside: &Totals, start: &Totals, end: &Totals, times: u64) -> Totals {
         *more += (end - start) * i128::from(times);
     }
     more
-}
-
-/// Takes off what blocks alike made and this stretch frees far from them: cast weights that autocast kept for the whole forward.
-///
-/// What a block leaves to its neighbour is freed once for every repetition, there, and counted with the stretch.
-fn released_elsewhere(state: &State, segment: &Segment, plan: &Plan<'_>, beside: &mut Totals) {
-    let entries = state.log.get(segment.begins..segment.ends.max(segment.begins)).unwrap_or_default();
-    for entry in entries {
-        let Entry::Freed(id) = entry else { continue };
-        let Some(storage) = usize::try_from(*id).ok().and_then(|at| state.storages.get(at)) else { continue };
-        let others = plan.times(storage.layer).saturating_sub(1);
-        if others > 0
-            && storage.layer.abs_diff(segment.layer) > 1
-            && let Some(bytes) = beside.get_mut(storage.kind as usize)
-        {
-            *bytes -= i128::from(storage.bytes) * i128::from(others);
-        }
-    }
 }
 
 fn plus(totals: &Totals, beside: &Totals) -> Totals {

@@ -39,8 +39,24 @@ pub(super) enum Movement {
     },
 }
 
+/// What the elements of a piece of memory follow from, where ranks share it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Share {
+    /// What a rank keeps of the group of that tag.
+    Kept(u16),
+    /// The whole group of that tag, padded.
+    Padded(u16),
+    /// The states of that number.
+    States(usize),
+    /// The optimizer's temporaries of that number.
+    Roots(usize),
+}
+
+/// Which storages ranks share, besides parameters.
+pub(super) type Shares = Vec<(u32, Share)>;
+
 /// What is played.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct Plan<'a> {
     pub with: Lowering<'a>,
     pub stage: Stage,
@@ -104,6 +120,13 @@ impl<'a> Plan<'a> {
             Movement::Still => Arrival::Converted(recipe.gradient, recipe.gradient_copy),
             _ => Arrival::Pending,
         }
+    }
+
+    /// Whether the step of another plan takes and frees the same, in pieces of other sizes, because only the number of data-parallel
+    /// ranks differs, and that of micro-batches in flight.
+    pub fn differs_in_ranks(&self, other: &Self) -> bool {
+        let stage = Stage { in_flight: other.stage.in_flight, ..self.stage };
+        Self { ranks: other.ranks, stage, ..self.clone() } == *other
     }
 
     /// How many of the model's blocks the played one of that tag stands for; 1 outside the blocks.

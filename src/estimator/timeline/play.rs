@@ -2,7 +2,7 @@
 
 use super::groups::Groups;
 use super::optimizer;
-use super::plan::Plan;
+use super::plan::{Plan, Shares};
 use crate::config::Recompute;
 use crate::ops::modules::{Block, Build, Embedded, Ends, Tables, block, kind};
 use crate::ops::tape::{Form, Kind, Model, Param, Tape, Var, When};
@@ -44,8 +44,10 @@ impl Model for Playing<'_, '_> {
     }
 }
 
-/// Plays one step; the tape knows its parameters, stretches and log. The answer is how many storages there were before forward.
-pub(super) fn play(tape: &Tape, plan: &Plan<'_>) -> usize {
+/// Plays one step; the tape knows its parameters, stretches and log. The answer is how many storages there were before forward, and
+/// which ones ranks share.
+pub(super) fn play(tape: &Tape, plan: &Plan<'_>) -> (usize, Shares) {
+    let mut shares = Shares::with_capacity(32);
     tape.begin(When::Before, 0, Kind::Parameter);
     tape.share_out(plan.shards());
     tape.arrivals(plan.arrival());
@@ -59,7 +61,7 @@ pub(super) fn play(tape: &Tape, plan: &Plan<'_>) -> usize {
     tape.at("Inputs and buffers", sources::PYTORCH_AUTOGRAD);
     let _buffers = ends.buffers(tape);
     let ids = tape.constant("token ids", build.shapes.tokens, DType::Int64);
-    let _states = optimizer::states(tape, plan);
+    let _states = optimizer::states(tape, plan, &mut shares);
     let groups = Groups::new(tape, plan);
     if plan.accumulated {
         tape.at("Gradients", sources::PYTORCH_AUTOGRAD);
@@ -67,9 +69,10 @@ pub(super) fn play(tape: &Tape, plan: &Plan<'_>) -> usize {
     }
     let before = tape.state().storages.len();
     step(tape, plan, (ends, layers, &groups), &ids);
-    optimizer::step(tape, plan);
+    optimizer::step(tape, plan, &mut shares);
     tape.close();
-    before
+    shares.append(&mut groups.shares());
+    (before, shares)
 }
 
 /// A block of the stage: its modules, and where its parameters lie.

@@ -3,7 +3,7 @@
 
 use super::attention::Core;
 use super::mlp::Mlp;
-use super::moe::Experts;
+use super::moe::{self, Experts};
 use super::norm::Norm;
 use super::{Build, FP32, Linear, Part, Tables};
 use crate::config::{Family, Mla, Moe};
@@ -161,16 +161,26 @@ impl Latent {
 #[derive(Debug)]
 pub(super) struct Sparse {
     experts: Experts,
-    router: Router,
+    router: Routing,
     shared: Mlp,
     /// One number per token that weighs the shared experts (`qwen2_moe`).
     gate: Option<Linear>,
 }
 
+/// Who scores the experts.
+#[derive(Debug)]
+enum Routing {
+    /// DeepSeek's router, in fp32 throughout.
+    Grouped(Router),
+    /// The router of `qwen2_moe`, whose product stays in the model's format.
+    Plain(moe::Router),
+}
+
 impl Sparse {
     pub fn new(build: &Build<'_>, moe: &Moe) -> Self {
         let experts = Experts::new(build, moe);
-        let router = Router::new(build, moe);
+        let plain = moe.shared_expert_gate;
+        let router = if plain { Routing::Plain(moe::Router::new(build, moe)) } else { Routing::Grouped(Router::new(build, moe)) };
         let width = Dim("shared_expert_intermediate_size", moe.shared_expert_intermediate_size);
         let shared = Mlp::sized(build, width, ["Shared experts up", "Shared experts down"]);
         build.tape.at("Shared experts' gate", sources::PYTORCH_AUTOGRAD);
@@ -183,9 +193,14 @@ impl Sparse {
 impl Sparse {
     /// The experts' contribution.
     pub fn run<'t>(&self, tape: &'t Tape, x: &Var<'t>) -> Var<'t> {
-        let (_logits, weights, _index) = self.router.run(tape, x);
+        // In the order in which each is written: what is made first is there while the rest runs.
+        let early = self.gate.as_ref().map(|_| self.shared.run(tape, x));
+        let (_logits, weights, _index) = match &self.router {
+            Routing::Grouped(router) => router.run(tape, x),
+            Routing::Plain(router) => router.run(x),
+        };
         let routed = self.experts.run(tape, x, &weights);
-        let shared = self.shared.run(tape, x);
+        let shared = early.unwrap_or_else(|| self.shared.run(tape, x));
         let shared = match &self.gate {
             Some(gate) => {
                 tape.at("Shared experts' gate", sources::PYTORCH_AUTOGRAD);

@@ -13,7 +13,7 @@ use crate::units::{DType, to_f64};
 
 /// Scores every expert for every token and picks the largest.
 #[derive(Clone, Copy, Debug)]
-struct Router {
+pub(super) struct Router {
     scores: Linear,
     /// Picks first and takes the softmax of what it picked (gpt-oss).
     picks_first: bool,
@@ -27,7 +27,7 @@ struct Router {
 }
 
 impl Router {
-    fn new(build: &Build<'_>, moe: &Moe) -> Self {
+    pub fn new(build: &Build<'_>, moe: &Moe) -> Self {
         let (with, tape, family) = (build.with, build.tape, build.model().family);
         tape.at("Router", sources::PYTORCH_AUTOGRAD);
         let experts = Dim("num_experts", moe.num_experts);
@@ -44,7 +44,7 @@ impl Router {
     }
 
     /// Scores, weights of the picked experts, and which they are.
-    fn run<'t>(&self, x: &Var<'t>) -> (Var<'t>, Var<'t>, Var<'t>) {
+    pub fn run<'t>(&self, x: &Var<'t>) -> (Var<'t>, Var<'t>, Var<'t>) {
         x.tape().at("Router", sources::PYTORCH_AUTOGRAD);
         if self.picks_first {
             let logits = self.scores.run(x).named("router scores");

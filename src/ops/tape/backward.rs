@@ -331,7 +331,7 @@ impl State {
                     self.hold(grad.storage);
                 }
                 if self.arrival == Arrival::Kept {
-                    self.turn_into(kept, Kind::Gradient);
+                    self.turn_into_gradient(kept);
                 }
                 kept
             }

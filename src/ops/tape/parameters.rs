@@ -1,6 +1,6 @@
 //! What a tape knows of parameters: their share on this rank, copies for blocks alike, and how modules read them.
 
-use super::state::{NONE, Parameter, State, Storage, at, count};
+use super::state::{NONE, Parameter, Shards, State, Storage, at, count};
 use super::{Form, Kind, Param};
 use crate::units::DType;
 
@@ -10,9 +10,8 @@ impl State {
         let elements = self.elements(form);
         let (kept, padded, format) = match self.shards {
             Some(shards) => {
-                let rows = self.forms.get(usize::from(form)).and_then(|form| form.0.dims().next()).map_or(1, |dim| dim.1).max(1);
-                let kept = rows.div_ceil(shards.ranks.max(1)).saturating_mul(elements / rows);
-                (kept, kept.saturating_mul(shards.ranks), shards.dtype)
+                let (kept, padded) = self.share(form, shards);
+                (kept, padded, shards.dtype)
             }
             None => (elements, elements, dtype),
         };
@@ -36,6 +35,13 @@ impl State {
             layer,
         });
         count(self.parameters.len()).saturating_sub(1)
+    }
+
+    /// Elements of a parameter of that shape that one rank keeps, and of all ranks together.
+    pub fn share(&self, form: Form, shards: Shards) -> (u64, u64) {
+        let rows = self.forms.get(usize::from(form)).and_then(|form| form.0.dims().next()).map_or(1, |dim| dim.1).max(1);
+        let kept = rows.div_ceil(shards.ranks.max(1)).saturating_mul(self.elements(form) / rows);
+        (kept, kept.saturating_mul(shards.ranks))
     }
 
     /// Elements of a matrix's rows and columns, of all its matrices; all elements of a vector.

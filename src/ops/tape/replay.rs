@@ -1,7 +1,27 @@
-//! A tape that was played, with other sizes: the same events in the same order.
+//! What a tape's log comes to: the totals of every stretch, for the sizes that were played or for others.
 
-use super::state::at;
-use super::{Entry, KINDS, Kind, State, Tape, Totals};
+use std::ops::{AddAssign, SubAssign};
+
+use super::state::{Shards, at, bytes_of};
+use super::{Entry, KINDS, Kind, State, Tape};
+
+/// A whole number that totals are summed in.
+trait Amount: Copy + Default + PartialOrd + AddAssign + SubAssign + Into<i128> {
+    /// A size, which is no more than the number holds.
+    fn of(bytes: u64) -> Self;
+}
+
+impl Amount for i64 {
+    fn of(bytes: u64) -> Self {
+        Self::try_from(bytes).unwrap_or(Self::MAX)
+    }
+}
+
+impl Amount for i128 {
+    fn of(bytes: u64) -> Self {
+        Self::from(bytes)
+    }
+}
 
 impl Tape {
     /// Bytes of every storage, in the order they were taken.
@@ -16,54 +36,79 @@ impl Tape {
         one.log == two.log && bounds(&one) == bounds(&two)
     }
 
-    /// Gives each storage the size that is told for its number and works out the stretches again.
-    ///
-    /// What stands at a peak besides its bytes (operation, place in the log) is kept from the play only where the peak is the same.
-    pub fn resize(&self, size: impl Fn(usize) -> u64) {
+    /// Gives some storages other numbers of elements, and sums the stretches up again.
+    pub fn resize_some(&self, elements: impl Iterator<Item = (u32, u64)>) {
         let mut state = self.state.borrow_mut();
-        for (number, storage) in state.storages.iter_mut().enumerate() {
-            (storage.bytes, storage.kind) = (size(number), storage.born);
+        for (storage, elements) in elements {
+            if let Some(storage) = state.storages.get_mut(at(storage)) {
+                storage.bytes = bytes_of(elements, storage.dtype);
+            }
         }
-        state.replay();
+        state.sum_up();
+    }
+
+    /// Shares parameters out over other ranks; what a rank keeps of them has the new size, which no stretch knows before they are
+    /// [resized](Self::resize_some).
+    pub fn share_out_again(&self, shards: Shards) {
+        let mut state = self.state.borrow_mut();
+        for param in 0..state.parameters.len() {
+            let Some(form) = state.parameters.get(param).map(|found| found.form) else { continue };
+            let (kept, padded) = state.share(form, shards);
+            let Some(parameter) = state.parameters.get_mut(param) else { continue };
+            (parameter.kept, parameter.padded) = (kept, padded);
+            let storage = at(parameter.storage);
+            if let Some(storage) = state.storages.get_mut(storage) {
+                storage.bytes = bytes_of(kept, storage.dtype);
+            }
+        }
     }
 }
 
 impl State {
-    /// Totals of every stretch from the log and the sizes of storages.
-    fn replay(&mut self) {
+    /// Totals of every stretch from the log and the sizes of storages. Sums that fit in 64 bits are made in them.
+    pub(super) fn sum_up(&mut self) {
+        let all: u128 = self.storages.iter().map(|storage| u128::from(storage.bytes)).sum();
+        if i64::try_from(all).is_ok() { self.sum_up_in::<i64>() } else { self.sum_up_in::<i128>() }
+    }
+
+    fn sum_up_in<N: Amount>(&mut self) {
         let Self { storages, segments, log, .. } = self;
-        let (mut totals, mut sum): (Totals, i128) = ([0; KINDS], 0);
-        let count = |kind: Kind, bytes: i128, totals: &mut Totals| {
-            if let Some(total) = totals.get_mut(kind as usize) {
-                *total += bytes;
-            }
-        };
+        for storage in &mut *storages {
+            storage.kind = storage.born;
+        }
+        let (mut totals, mut sum) = ([N::default(); KINDS], N::default());
         for segment in segments {
-            (segment.start, segment.peak, segment.peak_sum, segment.event) = (totals, totals, sum, segment.begins);
-            for (event, entry) in log.get(segment.begins..segment.ends).unwrap_or_default().iter().enumerate() {
+            let (mut peak, mut highest, mut event) = (totals, sum, segment.begins);
+            segment.start = totals.map(Into::into);
+            (segment.op, segment.recomputing) = (segment.began_in, false);
+            for (place, entry) in log.get(segment.begins..segment.ends).unwrap_or_default().iter().enumerate() {
                 let (Entry::Taken(id) | Entry::Freed(id) | Entry::Turned(id)) = entry;
                 let Some(storage) = storages.get_mut(at(*id)) else { continue };
-                let bytes = i128::from(storage.bytes);
+                let bytes = N::of(storage.bytes);
+                let Some(total) = totals.get_mut(storage.kind as usize) else { continue };
                 match entry {
                     Entry::Taken(_) => {
-                        count(storage.kind, bytes, &mut totals);
+                        *total += bytes;
                         sum += bytes;
-                        if sum > segment.peak_sum {
-                            (segment.peak_sum, segment.peak, segment.event) = (sum, totals, segment.begins + event + 1);
+                        if sum > highest {
+                            (highest, peak, event) = (sum, totals, segment.begins + place + 1);
+                            (segment.op, segment.recomputing) = (storage.taken_in, storage.born == Kind::Recomputed);
                         }
                     }
                     Entry::Freed(_) => {
-                        count(storage.kind, -bytes, &mut totals);
+                        *total -= bytes;
                         sum -= bytes;
                     }
                     Entry::Turned(_) => {
-                        count(storage.kind, -bytes, &mut totals);
+                        *total -= bytes;
                         storage.kind = Kind::Gradient;
-                        count(Kind::Gradient, bytes, &mut totals);
+                        if let Some(total) = totals.get_mut(Kind::Gradient as usize) {
+                            *total += bytes;
+                        }
                     }
                 }
             }
-            segment.end = totals;
+            (segment.peak, segment.event, segment.end) = (peak.map(Into::into), event, totals.map(Into::into));
         }
     }
 }

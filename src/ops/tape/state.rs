@@ -87,6 +87,8 @@ pub(crate) struct Storage {
     pub dtype: DType,
     pub form: Form,
     pub op: u16,
+    /// The operation that took it, whatever it was kept for later.
+    pub taken_in: u16,
     pub layer: u16,
     pub name: &'static str,
 }
@@ -202,9 +204,6 @@ impl Operand {
     pub const NOTHING: Self = Self { node: NONE, form: 0, dtype: DType::Fp32 };
 }
 
-/// Bytes of the largest storage that is told from others: what so many bits hold.
-pub(crate) const LARGEST: u64 = u64::MAX.div_ceil(8);
-
 /// Most tensors that one node saves.
 pub(super) const SAVED: usize = 5;
 
@@ -268,7 +267,8 @@ pub(crate) struct Segment {
     pub layer: u16,
     pub start: Totals,
     pub peak: Totals,
-    pub peak_sum: i128,
+    /// Operation that it begins in.
+    pub began_in: u16,
     /// Operation at the peak.
     pub op: u16,
     /// Whether the peak is in a recomputed forward.
@@ -299,8 +299,6 @@ pub(crate) struct State {
     pub segments: Vec<Segment>,
     /// All that happened to storages, in order.
     pub log: Vec<Entry>,
-    pub totals: Totals,
-    pub sum: i128,
     /// Kind of what is taken now.
     pub kind: Kind,
     pub op: u16,
@@ -338,6 +336,11 @@ pub(super) fn at(index: u32) -> usize {
 /// A number of things as an index; there are never more than a `u32` holds.
 pub(super) fn count(length: usize) -> u32 {
     u32::try_from(length).unwrap_or(NONE)
+}
+
+/// Bytes of so many elements.
+pub(super) fn bytes_of(elements: u64, dtype: DType) -> u64 {
+    elements.saturating_mul(dtype.bits()).div_ceil(8)
 }
 
 impl State {
@@ -390,27 +393,12 @@ impl State {
         if self.stopped {
             return NONE;
         }
-        let bytes = elements.saturating_mul(dtype.bits()).div_ceil(8);
+        let bytes = bytes_of(elements, dtype);
         let id = count(self.storages.len());
         let (kind, op, layer) = (self.kind, self.op, self.layer);
-        self.storages.push(Storage { bytes, refs: 1, kind, born: kind, dtype, form, op, layer, name });
+        self.storages.push(Storage { bytes, refs: 1, kind, born: kind, dtype, form, op, taken_in: op, layer, name });
         self.log.push(Entry::Taken(id));
-        if let Some(total) = self.totals.get_mut(kind as usize) {
-            *total += i128::from(bytes);
-        }
-        self.sum += i128::from(bytes);
-        self.note_peak();
         id
-    }
-
-    fn note_peak(&mut self) {
-        let (sum, totals, op, event, recomputing) = (self.sum, self.totals, self.op, self.log.len(), self.recording.is_some());
-        if let Some(segment) = self.segments.last_mut()
-            && sum > segment.peak_sum
-        {
-            (segment.peak_sum, segment.peak, segment.op, segment.event) = (sum, totals, op, event);
-            segment.recomputing = recomputing;
-        }
     }
 
     pub fn hold(&mut self, storage: u32) {
@@ -423,58 +411,36 @@ impl State {
         let Some(storage) = self.storages.get_mut(at(id)) else { return };
         storage.refs = storage.refs.saturating_sub(1);
         if storage.refs == 0 {
-            let (bytes, kind) = (storage.bytes, storage.kind);
-            if let Some(total) = self.totals.get_mut(kind as usize) {
-                *total -= i128::from(bytes);
-            }
-            self.sum -= i128::from(bytes);
             self.log.push(Entry::Freed(id));
         }
     }
 
-    /// Memory changes its kind: a gradient that has arrived.
-    pub fn turn_into(&mut self, id: u32, kind: Kind) {
-        let Some(storage) = self.storages.get_mut(at(id)) else { return };
-        let (bytes, before) = (i128::from(storage.bytes), storage.kind);
-        storage.kind = kind;
-        self.log.push(Entry::Turned(id));
-        if let Some(total) = self.totals.get_mut(before as usize) {
-            *total -= bytes;
-        }
-        if let Some(total) = self.totals.get_mut(kind as usize) {
-            *total += bytes;
+    /// Memory becomes a gradient that is kept.
+    pub fn turn_into_gradient(&mut self, id: u32) {
+        if id != NONE {
+            self.log.push(Entry::Turned(id));
         }
     }
 
     /// Begins a stretch of the step; what ran before is closed.
     pub fn segment(&mut self, when: When, layer: u16) {
-        let (totals, sum, event) = (self.totals, self.sum, self.log.len());
-        if let Some(last) = self.segments.last_mut() {
-            (last.end, last.ends) = (totals, event);
-        }
+        self.end_segment();
         self.layer = layer;
-        let (start, op) = (totals, self.op);
-        self.segments.push(Segment {
-            when,
-            layer,
-            start,
-            peak: totals,
-            peak_sum: sum,
-            op,
-            recomputing: false,
-            begins: event,
-            event,
-            ends: event,
-            end: totals,
-        });
+        let (begins, began_in) = (self.log.len(), self.op);
+        self.segments.push(Segment { when, layer, began_in, begins, ..Segment::default() });
     }
 
-    /// Closes the last stretch.
-    pub fn close(&mut self) {
-        let (totals, event) = (self.totals, self.log.len());
+    fn end_segment(&mut self) {
+        let ends = self.log.len();
         if let Some(last) = self.segments.last_mut() {
-            (last.end, last.ends) = (totals, event);
+            last.ends = ends;
         }
+    }
+
+    /// Closes the last stretch, and sums all of them up.
+    pub fn close(&mut self) {
+        self.end_segment();
+        self.sum_up();
     }
 
     /// A node of these operands, unless none of them wants a gradient; in a recomputed forward none is kept.

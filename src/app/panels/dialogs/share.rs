@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use crate::app::answers::{Answers, Other, Plots};
 use crate::app::curve_view;
 use crate::app::markup::{Html, html};
+use crate::estimator::Lengths;
 use crate::planner::{curve_gpus, curve_seq};
 
 /// Larger codes than version 10 are hard to read from a projector.
@@ -17,6 +18,7 @@ pub fn share(link: Option<&str>, copied: Option<bool>) -> Html {
     html(r#"<div data-own="in-share">{}</div>"#, &[&link.map(|link| content(link, copied))])
 }
 
+#[inline(never)] // a part of the program that comes later
 fn content(link: &str, copied: Option<bool>) -> Html {
     let said = match copied {
         None => "",
@@ -57,7 +59,8 @@ fn qr(link: &str) -> Option<(i32, String)> {
 
 /// The points of both curves, and of those compared with, for spreadsheets.
 pub fn csv(plots: &Plots, answers: &Answers, log: bool) -> String {
-    let other = answers.other.as_ref().and_then(Other::job).map(|job| (curve_seq(job, None, 96, log), curve_gpus(job)));
+    let other =
+        answers.other.as_ref().and_then(Other::job).map(|job| (curve_seq(&Lengths::of(job), None, 96, log), curve_gpus(job)));
     let mut curves = vec![("A", &plots.seq.curve), ("A", &plots.gpus.curve)];
     if let Some((seq, gpus)) = &other {
         curves.extend([("B", seq), ("B", gpus)]);

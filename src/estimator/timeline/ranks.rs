@@ -1,0 +1,58 @@
+//! Memory with many numbers of data-parallel ranks from one play.
+//!
+//! Ranks change how much of parameters, gradients and states one of them keeps, seldom what happens: a step is played once for each
+//! sort, and its shares are dealt out anew.
+
+use super::plan::{Plan, Share};
+use super::{Played, groups, optimizer};
+use crate::config::{Job, TrainingRun};
+use crate::estimator::stage;
+use crate::units::Bytes;
+
+/// The steps that were played so far.
+#[derive(Default)]
+pub(in crate::estimator) struct Ranks<'a>(Vec<Played<'a>>);
+
+impl<'a> Ranks<'a> {
+    /// Bytes by kind at the peak of the stage that holds most.
+    pub fn memory(&mut self, job: &'a Job, run: &TrainingRun) -> [Bytes; 7] {
+        let total = |kinds: &[Bytes; 7]| kinds.iter().copied().sum::<Bytes>();
+        let each = stage::stages(job).into_iter().map(|stage| self.stage(job, run, Plan::of(job, run, stage, false)));
+        // Of equal ones the first, as where every stage is played.
+        each.reduce(|best, other| if total(&other) > total(&best) { other } else { best }).unwrap_or([Bytes::ZERO; 7])
+    }
+
+    fn stage(&mut self, job: &'a Job, run: &TrainingRun, plan: Plan<'a>) -> [Bytes; 7] {
+        if let Some(known) = self.0.iter_mut().find(|known| known.plan.differs_in_ranks(&plan)) {
+            known.deal_out(plan);
+            return known.peak();
+        }
+        let played = Played::new(job, run, plan.stage, false);
+        let peak = played.peak();
+        self.0.push(played);
+        peak
+    }
+}
+
+impl<'a> Played<'a> {
+    /// Deals out what ranks share as in a plan with other ranks.
+    fn deal_out(&mut self, plan: Plan<'a>) {
+        if let Some(shards) = plan.shards() {
+            self.tape.share_out_again(shards);
+        }
+        self.plan = plan;
+        let plan = &self.plan;
+        let (groups, states) = (groups::sizes(&self.tape, plan), optimizer::amounts(&self.tape, plan));
+        let roots = optimizer::roots(&self.tape, plan);
+        let group = |tag: u16| groups.get(usize::from(tag)).copied().unwrap_or_default();
+        let elements = |share: Share| match share {
+            Share::Kept(tag) => group(tag).kept,
+            Share::Padded(tag) => group(tag).padded,
+            Share::States(number) => states.get(number).map_or(0, |states| states.1),
+            Share::Roots(number) => roots.get(number).copied().unwrap_or(0),
+        };
+        let shares = self.shares.iter().map(|(storage, share)| (*storage, elements(*share)));
+        self.tape.resize_some(shares);
+        self.correct();
+    }
+}
