@@ -22,7 +22,7 @@ fn cluster(id: &str) -> Cluster {
     let row = catalog::accelerator(id).expect("a known accelerator");
     Cluster {
         accelerator: row.accelerator.clone(),
-        overheads: Overheads { framework_context: Bytes::ZERO, fragmentation_percent: 0.0 },
+        overheads: Overheads::NONE,
         speed: catalog::speed(row.id),
         grid_grams_per_kwh: 400.0,
     }

@@ -165,20 +165,29 @@ impl StepTime {
         }
     }
 
-    /// The step of a layout: at most about a hundred multiplications.
+    /// The step of a layout: some hundred floating-point operations.
     pub fn assemble(times: &BlockTimes, spread: &Spread) -> Self {
         let [first, middle, last] = spread.loads.map(|load| Stage::of(times, &load));
-        let busy = [first, middle, last].into_iter().fold(first, |a, b| if b.busy() > a.busy() { b } else { a });
-        let all: f64 = [first, middle, last].iter().zip(&spread.loads).map(|(stage, load)| stage.busy() * load.stages).sum();
+        let [mut busy, mut heaviest] = [&first; 2];
+        let mut load = &spread.loads[0];
+        let mut all = 0.0;
+        for (stage, its) in [&first, &middle, &last].into_iter().zip(&spread.loads) {
+            all += stage.busy() * its.stages;
+            if stage.busy() > busy.busy() {
+                (busy, load) = (stage, its);
+            }
+            if stage.parameters() > heaviest.parameters() {
+                heaviest = stage;
+            }
+        }
         let mut step = Self {
-            work: busy.forward.plus(&busy.backward).times(spread.micro_batches),
+            work: work(times, load).times(spread.micro_batches),
             recompute: busy.recompute * spread.micro_batches,
             bubble: spread.schedule.bubble((all - busy.busy()).max(0.0)),
             pipeline: messages(times, spread),
             ..Self::default()
         };
-        let heaviest = [first, middle, last].into_iter().fold(first, |a, b| if b.parameters() > a.parameters() { b } else { a });
-        step.share(times, spread, &heaviest);
+        step.share(times, spread, heaviest);
         step
     }
 
@@ -187,19 +196,16 @@ impl StepTime {
         let (links, costs) = (&times.machine.links, &times.costs);
         // Fully sharded weights travel block by block.
         let parts = if spread.sharding.shards_parameters() { stage.layers + 1.0 } else { 1.0 };
+        let ring = links.ring(spread.copies, spread.tensor);
+        let experts = (stage.experts > 0.0).then(|| links.ring(spread.expert_copies, spread.expert_stride));
         let each = |collective, bytes: f64| {
-            let dense = links.collective(collective, stage.dense * bytes / parts, spread.copies, spread.tensor);
-            let experts = stage.experts * bytes / parts;
-            let experts = if experts > 0.0 {
-                links.collective(collective, experts, spread.expert_copies, spread.expert_stride)
-            } else {
-                0.0
-            };
+            let dense = ring.seconds(collective, stage.dense * bytes / parts);
+            let experts = experts.map_or(0.0, |ring| ring.seconds(collective, stage.experts * bytes / parts));
             parts * (dense + experts)
         };
-        let (forward, backward) = (stage.forward.total(), stage.backward.total() + stage.recompute);
-        let reduce = each(Collective::ReduceScatter, costs.gradient);
-        let gather = each(Collective::AllGather, costs.weight);
+        let (forward, backward) = (stage.forward, stage.backward + stage.recompute);
+        let reduce = || each(Collective::ReduceScatter, costs.gradient);
+        let gather = || each(Collective::AllGather, costs.weight);
         // A first bucket and a last have nothing beside them.
         let beside = |seconds: f64, work: f64, asked: bool| {
             if !asked {
@@ -213,14 +219,15 @@ impl StepTime {
                 self.gradients = beside(each(Collective::AllReduce, costs.gradient), backward, costs.overlap.gradients);
             }
             DataSharding::Zero1 => {
-                self.gradients = beside(reduce, backward, costs.overlap.gradients);
-                self.weights = beside(gather, forward, costs.overlap.parameters);
+                self.gradients = beside(reduce(), backward, costs.overlap.gradients);
+                self.weights = beside(gather(), forward, costs.overlap.parameters);
             }
             DataSharding::Zero2 => {
-                self.gradients = spread.micro_batches * beside(reduce, backward, costs.overlap.gradients);
-                self.weights = beside(gather, forward, costs.overlap.parameters);
+                self.gradients = spread.micro_batches * beside(reduce(), backward, costs.overlap.gradients);
+                self.weights = beside(gather(), forward, costs.overlap.parameters);
             }
             DataSharding::Zero3 | DataSharding::Fsdp => {
+                let (reduce, gather) = (reduce(), gather());
                 let again = if spread.reshard { gather } else { 0.0 };
                 let in_forward = beside(gather, forward, costs.overlap.parameters);
                 // Without prefetching a block's weights come when they are needed.
@@ -236,7 +243,7 @@ impl StepTime {
         }
         if spread.pipeline > 1.0 && times.tied > 0.0 {
             let stride = spread.tensor * spread.copies;
-            self.gradients += links.collective(Collective::AllReduce, times.tied * costs.gradient, 2.0, stride);
+            self.gradients += links.ring(2.0, stride).seconds(Collective::AllReduce, times.tied * costs.gradient);
         }
         let moved = if spread.sharding.shards_parameters() { costs.shards } else { costs.accumulate };
         self.work.streams += spread.micro_batches * times.machine.memory_seconds(stage.parameters() * moved);
@@ -261,11 +268,27 @@ fn messages(times: &BlockTimes, spread: &Spread) -> f64 {
     one * (filling + steady)
 }
 
-/// One stage's times for a micro-batch, and its parameters.
+/// Forward and backward of a stage for one micro-batch, by what takes the time.
+fn work(times: &BlockTimes, load: &Load) -> Phase {
+    let both = |time: &BlockTime| time.forward.plus(&time.backward);
+    let mut sum = both(&times.dense).times(load.dense[0]);
+    if load.experts[0] > 0.0 {
+        sum = sum.plus(&both(&times.experts).times(load.experts[0]));
+    }
+    if load.embedding {
+        sum = sum.plus(&both(&times.embedding));
+    }
+    if load.head {
+        sum = sum.plus(&both(&times.head));
+    }
+    sum
+}
+
+/// One stage's seconds for a micro-batch, and its parameters.
 #[derive(Clone, Copy, Default)]
 struct Stage {
-    forward: Phase,
-    backward: Phase,
+    forward: f64,
+    backward: f64,
     recompute: f64,
     dense: f64,
     experts: f64,
@@ -296,15 +319,16 @@ impl Stage {
     }
 
     const fn add(&mut self, time: &BlockTime, count: f64, again: f64) {
-        self.forward = self.forward.plus(&time.forward.times(count));
-        self.backward = self.backward.plus(&time.backward.times(count));
-        self.recompute += time.recompute.total() * again;
+        let [forward, backward, recompute] = time.sums;
+        self.forward += forward * count;
+        self.backward += backward * count;
+        self.recompute += recompute * again;
         self.dense += time.parameters * count;
         self.experts += time.expert_parameters * count;
     }
 
     const fn busy(&self) -> f64 {
-        self.forward.total() + self.backward.total() + self.recompute
+        self.forward + self.backward + self.recompute
     }
 
     const fn parameters(&self) -> f64 {

@@ -73,6 +73,8 @@ pub struct BlockTime {
     pub parameters: f64,
     /// Parameters of this rank's experts.
     pub expert_parameters: f64,
+    /// Seconds of forward, backward and recomputation, added up once.
+    pub(super) sums: [f64; 3],
 }
 
 impl BlockTime {
@@ -218,6 +220,7 @@ impl Ranks<'_> {
             let expert = tensor.shape.dims().next().is_some_and(|dim| dim.0 == "experts on this rank");
             *(if expert { &mut time.expert_parameters } else { &mut time.parameters }) += count;
         }
+        time.sums = [time.forward.total(), time.backward.total(), time.recompute.total()];
         time
     }
 
@@ -304,7 +307,7 @@ impl Ranks<'_> {
             Group::Expert => (self.ep, self.etp),
             Group::ExpertTensor => (self.etp, 1.0),
         };
-        self.machine.links.collective(exchange.collective, to_f64(exchange.bytes), ranks, stride)
+        self.machine.links.ring(ranks, stride).seconds(exchange.collective, to_f64(exchange.bytes))
     }
 }
 

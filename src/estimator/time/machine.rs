@@ -186,34 +186,17 @@ impl Links {
         }
     }
 
-    /// Seconds of a collective among `ranks` that lie `stride` apart, on a buffer of so many bytes.
-    pub fn collective(&self, collective: Collective, bytes: f64, ranks: f64, stride: f64) -> f64 {
-        if ranks <= 1.0 {
-            return 0.0;
+    /// The ring of so many ranks that lie `stride` apart.
+    pub fn ring(&self, ranks: f64, stride: f64) -> Ring {
+        let inside = (self.domain / stride).floor().clamp(1.0, ranks.max(1.0));
+        if inside >= ranks {
+            return Ring { ranks, inside, bandwidth: self.inside, hops: ranks * HOP_SECONDS, links: *self };
         }
-        let inside = (self.domain / stride).floor().clamp(1.0, ranks);
-        let crosses = inside < ranks;
-        let domains = if crosses { (ranks / inside).ceil() } else { 1.0 };
-        let share = (ranks - 1.0) / ranks;
+        let domains = ranks / inside;
         // Rings between domains use the adapters of all their members there.
-        let ring = if crosses { self.inside.min(self.network * inside) } else { self.inside };
-        let ring = if crosses && inside <= 1.0 { self.network } else { ring };
-        let hops = if crosses { domains * NETWORK_HOP_SECONDS + (ranks - domains) * HOP_SECONDS } else { ranks * HOP_SECONDS };
-        let seconds = match collective {
-            Collective::AllReduce => {
-                // A ring passes every rank twice, a tree only its height: the library takes the quicker.
-                let tree = 2.0 * (domains.log2() * NETWORK_HOP_SECONDS + inside * HOP_SECONDS);
-                2.0 * share * bytes / ring + (2.0 * hops).min(tree)
-            }
-            Collective::AllGather | Collective::ReduceScatter | Collective::Ring => share * bytes / ring + hops,
-            Collective::AllToAll => {
-                let near = bytes * (inside - 1.0) / ranks / self.inside;
-                let far = bytes * (ranks - inside) / ranks / self.network;
-                let latency = if crosses { NETWORK_HOP_SECONDS } else { HOP_SECONDS };
-                near.max(far) / ALL_TO_ALL + latency * ranks.log2()
-            }
-        };
-        seconds + COLLECTIVE_SECONDS
+        let bandwidth = if inside > 1.0 { self.inside.min(self.network * inside) } else { self.network };
+        let hops = domains * NETWORK_HOP_SECONDS + (ranks - domains) * HOP_SECONDS;
+        Ring { ranks, inside, bandwidth, hops, links: *self }
     }
 
     /// Seconds of a message from a rank to the one `stride` behind it.
@@ -221,5 +204,43 @@ impl Links {
         let (bandwidth, hop) =
             if stride < self.domain { (self.inside, HOP_SECONDS) } else { (self.network, NETWORK_HOP_SECONDS) };
         bytes / bandwidth + hop + COLLECTIVE_SECONDS
+    }
+}
+
+/// Ranks that exchange something, and the slowest link between them.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ring {
+    ranks: f64,
+    /// Ranks in one domain.
+    inside: f64,
+    bandwidth: f64,
+    /// Latency of one round.
+    hops: f64,
+    links: Links,
+}
+
+impl Ring {
+    /// Seconds of a collective on a buffer of so many bytes.
+    pub fn seconds(&self, collective: Collective, bytes: f64) -> f64 {
+        let Self { ranks, inside, bandwidth, hops, links } = *self;
+        if ranks <= 1.0 {
+            return 0.0;
+        }
+        let round = (ranks - 1.0) / ranks * bytes / bandwidth;
+        COLLECTIVE_SECONDS
+            + match collective {
+                Collective::AllReduce => {
+                    // A ring passes every rank twice, a tree only its height: the library takes the quicker.
+                    let tree = (ranks / inside).log2() * NETWORK_HOP_SECONDS + inside * HOP_SECONDS;
+                    2.0 * (round + hops.min(tree))
+                }
+                Collective::AllGather | Collective::ReduceScatter | Collective::Ring => round + hops,
+                Collective::AllToAll => {
+                    let near = bytes * (inside - 1.0) / ranks / links.inside;
+                    let far = bytes * (ranks - inside) / ranks / links.network;
+                    let latency = if inside < ranks { NETWORK_HOP_SECONDS } else { HOP_SECONDS };
+                    near.max(far) / ALL_TO_ALL + latency * ranks.log2()
+                }
+            }
     }
 }
