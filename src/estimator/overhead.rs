@@ -25,7 +25,7 @@ struct Overhead {
 pub(super) fn add(job: &Job, lines: &mut Vec<LineItem>) {
     let allocated: Bytes = lines.iter().map(|line| line.bytes).sum();
     let weights: Bytes = lines.iter().filter(|line| line.kind == MemoryKind::Parameter).map(|line| line.bytes).sum();
-    let found = all((job, job.layout()), allocated, weights).into_iter().filter(|line| line.bytes > Bytes::ZERO);
+    let found = all(job, allocated, weights).into_iter().filter(|line| line.bytes > Bytes::ZERO);
     lines.extend(found.map(|Overhead { kind, label, bytes, note, source, certainty }| LineItem {
         kind,
         label,
@@ -42,7 +42,7 @@ pub(super) fn add(job: &Job, lines: &mut Vec<LineItem>) {
 pub(super) fn on_top(job: &Job, mut by_kind: [Bytes; 7]) -> [Bytes; 7] {
     let allocated = by_kind.into_iter().sum();
     let weights = by_kind.get(MemoryKind::Parameter.index()).copied().unwrap_or(Bytes::ZERO);
-    for overhead in all((job, job.layout()), allocated, weights) {
+    for overhead in all(job, allocated, weights) {
         if let Some(sum) = by_kind.get_mut(overhead.kind.index()) {
             *sum += overhead.bytes;
         }
@@ -52,44 +52,46 @@ pub(super) fn on_top(job: &Job, mut by_kind: [Bytes; 7]) -> [Bytes; 7] {
 
 /// What the overheads add to that much memory, of which so much is weights, in a layout of a job.
 pub(super) fn total(job: &Job, layout: &ParallelLayout, allocated: Bytes, weights: Bytes) -> Bytes {
-    all((job, layout), allocated, weights).into_iter().map(|overhead| overhead.bytes).sum()
+    amounts((job, layout), allocated, weights).into_iter().sum()
 }
 
-/// Every overhead; those that are not there are 0.
-fn all((job, layout): (&Job, &ParallelLayout), allocated: Bytes, weights: Bytes) -> [Overhead; 5] {
+/// Context, communicator buffers, reduction bucket, fragmentation reserve and serving overhead; those that are not there are 0.
+fn amounts((job, layout): (&Job, &ParallelLayout), allocated: Bytes, weights: Bytes) -> [Bytes; 5] {
     let overheads = job.cluster().overheads;
     let serving = if let Run::Serving(run) = job.run() { run.overhead_percent } else { 0.0 };
-    let framework = |label, bytes, note, source| Overhead {
-        kind: MemoryKind::Framework,
-        label,
-        bytes,
-        note,
-        source,
-        certainty: Certainty::Assumed,
-    };
     let bucket = bucket(job, layout);
-    let context = "Driver context and loaded kernels, before the first tensor.";
-    let buffers = "Buffers of every group of GPUs that exchange something, as large as set under Reserve.";
-    let reserve = "A share of everything above, kept free for the allocator.";
-    let overhead = "A share of the weights, as three of the five documents add it.";
     [
-        framework(FRAMEWORK_CONTEXT, overheads.framework_context, context, sources::CUDA_CONTEXT),
-        framework("Communicator buffers", overheads.communicator_buffers * communicators(layout), buffers, sources::NCCL),
+        overheads.framework_context,
+        overheads.communicator_buffers * communicators(layout),
+        bucket,
+        (allocated + bucket).percent(overheads.fragmentation_percent),
+        weights.percent(serving),
+    ]
+}
+
+/// Every overhead.
+fn all(job: &Job, allocated: Bytes, weights: Bytes) -> [Overhead; 5] {
+    let [context, buffers, bucket, reserve, serving] = amounts((job, job.layout()), allocated, weights);
+    let framework = |label, bytes, note, source| {
+        let (kind, certainty) = (MemoryKind::Framework, Certainty::Assumed);
+        Overhead { kind, label, bytes, note, source, certainty }
+    };
+    let of_context = "Driver context and loaded kernels, before the first tensor.";
+    let of_buffers = "Buffers of every group of GPUs that exchange something, as large as set under Reserve.";
+    let of_bucket =
+        "DeepSpeed joins gradients in this buffer before it reduces them (reduce_bucket_size); there from the first backward on.";
+    let of_reserve = "A share of everything above, kept free for the allocator.";
+    let of_serving = "A share of the weights, as three of the five documents add it.";
+    [
+        framework(FRAMEWORK_CONTEXT, context, of_context, sources::CUDA_CONTEXT),
+        framework("Communicator buffers", buffers, of_buffers, sources::NCCL),
         Overhead {
             kind: MemoryKind::Temporary,
-            label: REDUCTION_BUCKET,
-            bytes: bucket,
-            note: "DeepSpeed joins gradients in this buffer before it reduces them (reduce_bucket_size); there from the first backward on.",
-            source: sources::DEEPSPEED,
             certainty: Certainty::Modelled,
+            ..framework(REDUCTION_BUCKET, bucket, of_bucket, sources::DEEPSPEED)
         },
-        framework(
-            "Fragmentation reserve",
-            (allocated + bucket).percent(overheads.fragmentation_percent),
-            reserve,
-            sources::RESERVE,
-        ),
-        framework("Inference overhead", weights.percent(serving), overhead, sources::SERVING_OVERHEAD),
+        framework("Fragmentation reserve", reserve, of_reserve, sources::RESERVE),
+        framework("Inference overhead", serving, of_serving, sources::SERVING_OVERHEAD),
     ]
 }
 

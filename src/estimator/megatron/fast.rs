@@ -6,7 +6,7 @@
 //! block by block; a property test holds both to the same bytes.
 
 use super::schedule::{self, Held, Kind, Stage, Where};
-use super::states::Amounts;
+use super::states::{Amounts, Lines, per_parameter_lines};
 use super::{At, SLOTS, Scope, Sizes, fsdp, lines, slot, total};
 use crate::config::{DataSharding, Job, ParallelLayout, Pipeline, TrainingRun, Work};
 use crate::estimator::overhead;
@@ -22,6 +22,7 @@ pub struct RankSizes {
     job: Job,
     run: TrainingRun,
     model: RankModel,
+    lines: Lines,
 }
 
 /// Sizes of one rank of a pipeline: its blocks, ends and buffers.
@@ -108,7 +109,7 @@ impl RankSizes {
     /// Of a training job under Megatron-LM; `None` for other jobs.
     pub fn of(job: &Job) -> Option<Self> {
         let run = super::super::megatron_run(job)?;
-        Some(Self { job: job.clone(), run: run.clone(), model: rank_model(job, run) })
+        Some(Self { job: job.clone(), run: run.clone(), model: rank_model(job, run), lines: per_parameter_lines(run) })
     }
 
     /// The ranks of a layout's pipeline that can hold most, and their sizes; data-parallel ranks, sharding and micro-batches of a step
@@ -150,7 +151,7 @@ impl RankSizes {
 
     /// Bytes on a rank, overheads included: what `estimate` of that layout adds up to on that stage.
     pub fn memory(&self, layout: &ParallelLayout, stage: &StageSizes, flights: &Flights) -> Bytes {
-        let (states, weights) = stage.amounts.bytes(&self.run, layout);
+        let (states, weights) = stage.amounts.bytes(&self.lines, layout);
         let allocated = states + stage.buffers + stage.most_beside(layout, flights);
         allocated + overhead::total(&self.job, layout, allocated, weights)
     }

@@ -85,7 +85,7 @@ impl Moving {
 
     /// Whether anything moves.
     pub const fn moves(&self) -> bool {
-        self.gradients > 0
+        self.gradients > 0 || self.head > 0
     }
 }
 

@@ -87,7 +87,7 @@ const fn copies(layout: &ParallelLayout, expert: bool) -> u64 {
 /// Adds the lines.
 pub(super) fn add(scope: &Scope, detail: bool, lines: &mut Vec<LineItem>) {
     let held = held(scope);
-    for line in per_parameter_lines(scope.run, scope.job.layout().sharding).into_iter().flatten() {
+    for line in per_parameter_lines(scope.run).into_iter().flatten() {
         lines.push(per_parameter(scope, &held, &line, detail));
     }
     if scope.run.optimizer == Optimizer::AdamW8bit {
@@ -122,49 +122,63 @@ impl Amounts {
     }
 
     /// Bytes of all states on one rank of a layout: what the lines of [`add`] that stay on the device add up to; and of these, weights.
-    pub fn bytes(&self, run: &TrainingRun, layout: &ParallelLayout) -> (Bytes, Bytes) {
+    pub fn bytes(&self, lines: &Lines, layout: &ParallelLayout) -> (Bytes, Bytes) {
         let (mut all, mut weights) = (Bytes::ZERO, Bytes::ZERO);
-        let share = |amounts: [u64; 2], shared: bool| {
-            amounts
-                .into_iter()
-                .zip([false, true])
-                .map(move |(elements, expert)| elements.div_ceil(if shared { copies(layout, expert) } else { 1 }))
+        let copies = [false, true].map(|expert| copies(layout, expert));
+        let share = |[dense, expert]: [u64; 2]| {
+            let [of_dense, of_expert] = copies;
+            [dense.div_ceil(of_dense), expert.div_ceil(of_expert)]
         };
+        let shared = share(self.parameters);
         let is_away = |kind| host::is_away_in(layout, true, kind);
-        for line in per_parameter_lines(run, layout.sharding).into_iter().flatten().filter(|line| !is_away(line.kind)) {
-            let bytes = share(self.parameters, line.shared).map(|elements| Elements(elements).stored_as(line.dtype)).sum();
+        for line in lines.iter().flatten().filter(|line| !is_away(line.kind)) {
+            let elements = if line.is_shared(layout.sharding) { shared } else { self.parameters };
+            let bytes = elements.into_iter().map(|elements| Elements(elements).stored_as(line.dtype)).sum();
             all += bytes;
             if line.kind == MemoryKind::Parameter {
                 weights += bytes;
             }
         }
         if !is_away(MemoryKind::OptimizerState) {
-            let vectors = share(self.vectors, layout.sharding.shards_optimizer()).fold(0, u64::saturating_add);
-            all += Elements(vectors).stored_as(DType::Fp32);
+            let [dense, expert] = if layout.sharding.shards_optimizer() { share(self.vectors) } else { self.vectors };
+            all += Elements(dense.saturating_add(expert)).stored_as(DType::Fp32);
         }
         (all, weights)
     }
 }
 
 /// A line of one value per parameter.
-#[derive(Clone, Copy)]
-struct Line {
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Line {
     kind: MemoryKind,
     label: &'static str,
     dtype: DType,
-    shared: bool,
     note: &'static str,
     source: Source,
 }
 
-/// Weights, main gradients, master weights and moments.
-fn per_parameter_lines(run: &TrainingRun, sharding: DataSharding) -> [Option<Line>; 5] {
+impl Line {
+    /// Whether ranks share it out.
+    const fn is_shared(&self, sharding: DataSharding) -> bool {
+        match self.kind {
+            MemoryKind::Parameter => sharding.shards_parameters(),
+            MemoryKind::Gradient => sharding.shards_gradients(),
+            _ => sharding.shards_optimizer(),
+        }
+    }
+}
+
+/// Weights, main gradients, master weights and moments, as far as a run has them.
+pub(super) type Lines = [Option<Line>; 5];
+
+/// The lines of a run.
+pub(super) fn per_parameter_lines(run: &TrainingRun) -> Lines {
     let recipe = run.recipe();
     let source = sources::MEGATRON_CORE;
-    let line = |kind, label, dtype, shared, note| Some(Line { kind, label, dtype, shared, note, source });
+    let line = |kind, label, dtype, note| Some(Line { kind, label, dtype, note, source });
     let weights = "Every parameter of this rank in the compute format, in one buffer.";
     let gradients = "One per parameter, in one buffer that stays for the whole training.";
-    let state = |label, dtype, note| line(MemoryKind::OptimizerState, label, dtype, sharding.shards_optimizer(), note);
+    let state = |label, dtype, note| line(MemoryKind::OptimizerState, label, dtype, note);
     let master = "An fp32 copy of every weight, updated by the optimizer.";
     let full = recipe.optimizer_state;
     let [first, second] = match run.optimizer {
@@ -180,8 +194,8 @@ fn per_parameter_lines(run: &TrainingRun, sharding: DataSharding) -> [Option<Lin
         Optimizer::Sgd | Optimizer::Adafactor => [None; 2],
     };
     [
-        line(MemoryKind::Parameter, "Weights", recipe.parameter, sharding.shards_parameters(), weights),
-        line(MemoryKind::Gradient, "Main gradients", recipe.gradient, sharding.shards_gradients(), gradients),
+        line(MemoryKind::Parameter, "Weights", recipe.parameter, weights),
+        line(MemoryKind::Gradient, "Main gradients", recipe.gradient, gradients),
         recipe.master.and_then(|dtype| state("Master weights", dtype, master)),
         first,
         second,
@@ -189,7 +203,7 @@ fn per_parameter_lines(run: &TrainingRun, sharding: DataSharding) -> [Option<Lin
 }
 
 fn per_parameter(scope: &Scope, held: &[Held], line: &Line, detail: bool) -> LineItem {
-    let ranks = |expert| if line.shared { copies(scope.job.layout(), expert) } else { 1 };
+    let ranks = |expert| if line.is_shared(scope.job.layout().sharding) { copies(scope.job.layout(), expert) } else { 1 };
     let sum = |expert: bool| held.iter().filter(|held| held.expert == expert).map(Held::elements).fold(0, u64::saturating_add);
     let parts = [false, true].map(|expert| (sum(expert), ranks(expert)));
     let bytes = parts.iter().map(|&(elements, ranks)| Elements(elements.div_ceil(ranks)).stored_as(line.dtype)).sum();
