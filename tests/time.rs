@@ -10,7 +10,7 @@ use headroom::config::{
     AttentionKernel, Cluster, DataSharding, Flash, Job, Kernels, ModelConfig, Narrow, Overheads, Overlap, ParallelLayout,
     ProductFormat, Recompute, Run, TrainingRun,
 };
-use headroom::estimator::time::{Load, Schedule, StepTime, Term, block_times, cost, spread, step};
+use headroom::estimator::time::{Load, Schedule, StepTime, Term, block_times, cost, serving, spread, step};
 use headroom::ops::megatron::{Work, rank_model};
 use headroom::ops::{self, Lowering};
 use headroom::units::{Bytes, to_f64};
@@ -193,6 +193,24 @@ fn no_time_where_rates_are_unknown() {
     let serving = support::serving_job(&model(), ParallelLayout::SINGLE, |_| ());
     assert_eq!(step(&serving), None);
     assert_eq!(Lowering::parameters_only(&model()).model.num_hidden_layers, LAYERS);
+}
+
+/// A token needs all weights once: 8.03 billion in 16 bit at 0.8 of 3.35 TB/s, and its keys and values.
+#[test]
+fn decoding_reads_the_weights() {
+    let serve = |layout: ParallelLayout, sequences: u64| {
+        let job = support::serving_job(&model(), layout, |run| run.concurrent_sequences = sequences);
+        let job = Job::new(model(), job.run().clone(), layout, cluster("h100-80")).expect("a valid job");
+        serving(&job).expect("a time")
+    };
+    let one = serve(ParallelLayout::SINGLE, 1);
+    let (weights, cache) = (8_030_261_248.0 * 2.0, 8192.0 * 131_072.0);
+    assert!((one.decode.0 / ((weights + cache) / (0.8 * 3.35e12)) - 1.0).abs() < 0.01, "{one:?}");
+    let many = serve(ParallelLayout::SINGLE, 8);
+    assert!(many.tokens_per_second > 5.0 * one.tokens_per_second && many.decode.0 > one.decode.0);
+    assert!(serve(layout(4, 1, 1), 8).decode.0 < many.decode.0);
+    assert!(one.prefill_chunk.0 > 2048.0 * 2.0 * 7e9 / 989e12);
+    assert_eq!(serving(&job(run(), ParallelLayout::SINGLE)), None);
 }
 
 proptest! {

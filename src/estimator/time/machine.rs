@@ -77,17 +77,23 @@ pub(super) struct Links {
 }
 
 impl Machine {
+    /// What large products in that format keep up, FLOP/s, and what streaming kernels read and write, bytes per second; `None` where peak
+    /// or bandwidth are unknown.
+    pub fn rates(cluster: &Cluster, dtype: DType) -> Option<(f64, f64)> {
+        let peak = cluster.accelerator.peak.of(dtype)?;
+        let measured = if dtype == DType::Fp32 { None } else { cluster.speed.matmul_16bit };
+        let memory = cluster.accelerator.memory_bandwidth? * cluster.speed.memory_share;
+        // A peak that the user lowered holds.
+        Some((measured.unwrap_or(peak * Speed::UNMEASURED).min(peak) * 1e12, memory))
+    }
+
     /// The machine of a training job; `None` where peak rate or memory bandwidth are unknown.
     pub fn of(job: &Job, run: &TrainingRun) -> Option<Self> {
         let cluster = job.cluster();
         let recipe = run.recipe();
         let (speed, peak) = (cluster.speed, cluster.accelerator.peak);
-        let memory = cluster.accelerator.memory_bandwidth? * cluster.speed.memory_share;
+        let (rate, memory) = Self::rates(cluster, recipe.activation)?;
         let peak_16bit = peak.of(recipe.activation)? * 1e12;
-        let rate = match recipe.activation {
-            DType::Fp32 => peak_16bit * Speed::UNMEASURED,
-            _ => speed.matmul_16bit.map_or(peak_16bit * Speed::UNMEASURED, |rate| rate * 1e12),
-        };
         let narrow_peak = |peak: Option<f64>| peak.map(|peak| peak * 1e12 * Speed::UNMEASURED);
         let (narrow_rate, narrow_bytes) = match run.products {
             ProductFormat::Activations => (Some(rate), to_f64(recipe.activation.bits()) / 8.0),
@@ -175,7 +181,8 @@ impl Machine {
 }
 
 impl Links {
-    fn of(cluster: &Cluster) -> Self {
+    /// Those of a cluster.
+    pub fn of(cluster: &Cluster) -> Self {
         let speed = cluster.speed;
         let network = speed.network_bandwidth * NETWORK_SHARE;
         let domain = speed.scale_up_size.unwrap_or(cluster.accelerator.accelerators_per_node).max(1);

@@ -9,10 +9,12 @@ mod assemble;
 mod block;
 mod cost;
 mod machine;
+mod serving;
 
 pub use assemble::{Load, Schedule, Spread, StepTime, Term};
 pub use block::{BlockKey, BlockTime, BlockTimes, Phase, block_times, key};
 pub use cost::{Cost, cost};
+pub use serving::{ServingTime, serving};
 
 use super::ledger::Certainty;
 use super::megatron::schedule;

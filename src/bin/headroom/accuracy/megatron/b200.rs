@@ -18,13 +18,15 @@ use super::{OLD_CUBLAS_WORKSPACE, job};
 
 pub fn outcome(row: Fields<'_>) -> Result<Vec<Comparison>, String> {
     let model = model(row)?;
+    let tensor = row.degree("/tensor_model_parallel_size")?;
     let layout = ParallelLayout {
-        tensor_model_parallel_size: row.degree("/tensor_model_parallel_size")?,
+        tensor_model_parallel_size: tensor,
         pipeline_model_parallel_size: row.degree("/pipeline_model_parallel_size")?,
         context_parallel_size: row.degree("/context_parallel_size")?,
         expert_model_parallel_size: row.degree("/expert_model_parallel_size")?,
         data_parallel_size: row.degree("/data_parallel_size")?,
-        sequence_parallel: row.flag("/sequence_parallel")?,
+        // Megatron-LM's arguments.py switches it off where there is nothing to split.
+        sequence_parallel: row.flag("/sequence_parallel")? && tensor.get() > 1,
         sharding: DataSharding::Zero1,
         ..ParallelLayout::SINGLE
     };

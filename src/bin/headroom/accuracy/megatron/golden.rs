@@ -156,13 +156,15 @@ impl Arguments<'_> {
 
 fn layout(arguments: Arguments<'_>) -> Result<ParallelLayout, String> {
     let optional = |key| if arguments.0.is_absent(&Arguments::pointer(key)) { Ok(None) } else { arguments.degree(key).map(Some) };
+    let tensor = arguments.degree("tensor-model-parallel-size")?;
     let mut layout = ParallelLayout {
-        tensor_model_parallel_size: arguments.degree("tensor-model-parallel-size")?,
+        tensor_model_parallel_size: tensor,
         pipeline_model_parallel_size: arguments.degree("pipeline-model-parallel-size")?,
         context_parallel_size: arguments.degree("context-parallel-size")?,
         expert_model_parallel_size: arguments.degree("expert-model-parallel-size")?,
         expert_tensor_parallel_size: optional("expert-tensor-parallel-size")?,
-        sequence_parallel: arguments.has("sequence-parallel"),
+        // Megatron-LM's arguments.py switches it off where there is nothing to split.
+        sequence_parallel: arguments.has("sequence-parallel") && tensor.get() > 1,
         sharding: if arguments.has("use-distributed-optimizer") { DataSharding::Zero1 } else { DataSharding::None },
         ..ParallelLayout::SINGLE
     };
