@@ -50,6 +50,9 @@ fn times(criterion: &mut Criterion, job: &headroom::config::Job) {
     let (Some(times), Some(numbers)) = (block_times(&job), spread(&job)) else { return };
     criterion.bench_function("step", |bench| bench.iter(|| step(std::hint::black_box(&job))));
     criterion.bench_function("block_times", |bench| bench.iter(|| block_times(std::hint::black_box(&job))));
+    criterion.bench_function("StepTime::seconds", |bench| {
+        bench.iter(|| StepTime::seconds(std::hint::black_box(&times), std::hint::black_box(&numbers)));
+    });
     criterion.bench_function("StepTime::assemble", |bench| {
         bench.iter(|| StepTime::assemble(std::hint::black_box(&times), std::hint::black_box(&numbers)).total());
     });

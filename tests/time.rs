@@ -236,8 +236,11 @@ proptest! {
             recompute: [Recompute::None, Recompute::Selective, Recompute::Full][recompute],
             ..run()
         };
-        let step = step(&job(run, layout)).expect("a time");
+        let job = job(run, layout);
+        let step = step(&job).expect("a time");
         prop_assert!(step.seconds.0.is_finite() && step.seconds.0 > 0.0);
+        let alone = StepTime::seconds(&block_times(&job).expect("times"), &spread(&job).expect("numbers"));
+        prop_assert!((alone / step.seconds.0 - 1.0).abs() < 1e-9);
         prop_assert!(step.mfu > 0.0 && step.hfu <= 1.0 + 1e-9, "{step:?}");
         prop_assert!(step.lines.iter().all(|line| line.seconds.0 > 0.0));
     }

@@ -10,8 +10,8 @@
 //!   four times as much, as energy per operation halves with the width: an assumption.
 //!   Others: the best of many shapes times 0.925.
 //! - `memory_share`: BabelStream's triad is at 0.86 on A100 and H100; PyTorch's kernels stay below: 0.8. B200: 0.67 (SimuMax).
-//! - `attention`: FlashAttention 1 keeps 0.3 to 0.5 of the peak in forward and 0.25 to 0.35 in backward (Dao 2023, section 1), less under
-//!   a causal mask. FlashAttention 2 (Dao 2023, figures 4 to 7: A100 causal, heads of 128, 16k tokens: about 200 TFLOP/s forward, 175
+//! - `attention`: FlashAttention 1 and kernels of its time: half of FlashAttention 2, which its paper calls twice as fast (Dao 2023).
+//!   FlashAttention 2 (Dao 2023, figures 4 to 7: A100 causal, heads of 128, 16k tokens: about 200 TFLOP/s forward, 175
 //!   backward; H100: 335 and 300). FlashAttention 3 (Shah et al. 2024, figures 5 and 6: H100 640 and 550). B200: cuDNN 0.58 to 0.6 forward
 //!   and 0.44 to 0.48 backward at 32k tokens (SimuMax's table, halved for the mask).
 //! - `link_share`: nccl-tests, gathers and reductions of eight ranks: 0.77 of the link on A100, 0.75 on H100; 0.67 on B200 (SimuMax).
@@ -50,7 +50,7 @@ const V100: Speed = Speed { multiprocessors: 80, scale_up_bandwidth: Some(150e9)
 const A100: Speed = Speed {
     matmul_16bit: Some(251.0),
     multiprocessors: 108,
-    attention: [[0.35, 0.25], [0.65, 0.56], [0.65, 0.56]],
+    attention: [[0.325, 0.28], [0.65, 0.56], [0.65, 0.56]],
     scale_up_bandwidth: Some(300e9),
     network_bandwidth: 25e9,
     ..Speed::GENERIC
@@ -61,7 +61,7 @@ const H100: Speed = Speed {
     matmul_16bit: Some(720.0),
     matmul_8bit: Some(1280.0),
     multiprocessors: 132,
-    attention: [[0.24, 0.20], [0.34, 0.30], [0.65, 0.55]],
+    attention: [[0.17, 0.15], [0.34, 0.30], [0.65, 0.55]],
     scale_up_bandwidth: Some(450e9),
     network_bandwidth: 50e9,
     ..Speed::GENERIC
@@ -75,7 +75,7 @@ const B200: Speed = Speed {
     memory_share: 0.67,
     link_share: 0.67,
     multiprocessors: 148,
-    attention: [[0.24, 0.20], [0.34, 0.30], [0.60, 0.44]],
+    attention: [[0.17, 0.15], [0.34, 0.30], [0.60, 0.44]],
     scale_up_bandwidth: Some(900e9),
     network_bandwidth: 50e9,
     ..Speed::GENERIC

@@ -41,7 +41,7 @@ impl Speed {
         matmul_4bit: None,
         memory_share: 0.8,
         multiprocessors: 128,
-        attention: [[0.3, 0.25], [0.5, 0.4], [0.5, 0.4]],
+        attention: [[0.25, 0.2], [0.5, 0.4], [0.5, 0.4]],
         scale_up_bandwidth: None,
         link_share: 0.75,
         scale_up_size: None,

@@ -167,28 +167,43 @@ impl StepTime {
 
     /// The step of a layout: some hundred floating-point operations.
     pub fn assemble(times: &BlockTimes, spread: &Spread) -> Self {
-        let [first, middle, last] = spread.loads.map(|load| Stage::of(times, &load));
-        let [mut busy, mut heaviest] = [&first; 2];
-        let mut load = &spread.loads[0];
-        let mut all = 0.0;
-        for (stage, its) in [&first, &middle, &last].into_iter().zip(&spread.loads) {
-            all += stage.busy() * its.stages;
+        let (mut step, _, load) = Self::around(times, spread);
+        step.work = step.work.plus(&work(times, load).times(spread.micro_batches));
+        step
+    }
+
+    /// Seconds of the step alone, for searches: what [`assemble`](Self::assemble) adds up to, without its terms.
+    pub fn seconds(times: &BlockTimes, spread: &Spread) -> f64 {
+        let (step, work, _) = Self::around(times, spread);
+        step.work.streams + work + step.recompute + step.bubble + step.pipeline + step.gradients + step.weights + step.optimizer
+    }
+
+    /// All but forward and backward of the busiest stage; its seconds of these, and its load.
+    fn around<'a>(times: &BlockTimes, spread: &'a Spread) -> (Self, f64, &'a Load) {
+        let [first, middle, last] = &spread.loads;
+        let mut busy = Stage::of(times, first);
+        let (mut load, mut heaviest, mut all) = (first, busy, busy.busy() * first.stages);
+        for other in [middle, last] {
+            if other.stages <= 0.0 {
+                continue;
+            }
+            let stage = Stage::of(times, other);
+            all += stage.busy() * other.stages;
             if stage.busy() > busy.busy() {
-                (busy, load) = (stage, its);
+                (busy, load) = (stage, other);
             }
             if stage.parameters() > heaviest.parameters() {
                 heaviest = stage;
             }
         }
         let mut step = Self {
-            work: work(times, load).times(spread.micro_batches),
             recompute: busy.recompute * spread.micro_batches,
             bubble: spread.schedule.bubble((all - busy.busy()).max(0.0)),
             pipeline: messages(times, spread),
             ..Self::default()
         };
-        step.share(times, spread, heaviest);
-        step
+        step.share(times, spread, &heaviest);
+        (step, (busy.forward + busy.backward) * spread.micro_batches, load)
     }
 
     /// Adds what data-parallel ranks exchange, and the optimizer.

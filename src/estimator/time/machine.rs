@@ -195,15 +195,18 @@ impl Links {
 
     /// The ring of so many ranks that lie `stride` apart.
     pub fn ring(&self, ranks: f64, stride: f64) -> Ring {
+        if ranks * stride <= self.domain {
+            return Ring::of(self, (ranks, ranks), self.inside, ranks * HOP_SECONDS);
+        }
         let inside = (self.domain / stride).floor().clamp(1.0, ranks.max(1.0));
         if inside >= ranks {
-            return Ring { ranks, inside, bandwidth: self.inside, hops: ranks * HOP_SECONDS, links: *self };
+            return Ring::of(self, (ranks, inside), self.inside, ranks * HOP_SECONDS);
         }
         let domains = ranks / inside;
         // Rings between domains use the adapters of all their members there.
         let bandwidth = if inside > 1.0 { self.inside.min(self.network * inside) } else { self.network };
         let hops = domains * NETWORK_HOP_SECONDS + (ranks - domains) * HOP_SECONDS;
-        Ring { ranks, inside, bandwidth, hops, links: *self }
+        Ring::of(self, (ranks, inside), bandwidth, hops)
     }
 
     /// Seconds of a message from a rank to the one `stride` behind it.
@@ -220,20 +223,25 @@ pub(super) struct Ring {
     ranks: f64,
     /// Ranks in one domain.
     inside: f64,
-    bandwidth: f64,
+    /// Seconds in which a byte of the whole buffer has gone round.
+    per_byte: f64,
     /// Latency of one round.
     hops: f64,
     links: Links,
 }
 
 impl Ring {
+    fn of(links: &Links, (ranks, inside): (f64, f64), bandwidth: f64, hops: f64) -> Self {
+        Self { ranks, inside, per_byte: (ranks - 1.0) / (ranks * bandwidth), hops, links: *links }
+    }
+
     /// Seconds of a collective on a buffer of so many bytes.
     pub fn seconds(&self, collective: Collective, bytes: f64) -> f64 {
-        let Self { ranks, inside, bandwidth, hops, links } = *self;
+        let Self { ranks, inside, per_byte, hops, links } = *self;
         if ranks <= 1.0 {
             return 0.0;
         }
-        let round = (ranks - 1.0) / ranks * bytes / bandwidth;
+        let round = per_byte * bytes;
         COLLECTIVE_SECONDS
             + match collective {
                 Collective::AllReduce => {

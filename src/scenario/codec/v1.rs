@@ -126,7 +126,7 @@ pub(super) const TABLE: [(&str, FieldId, Option<&str>); 120] = [
     ("mfu", FieldId::Mfu, Some("40")),
     ("price", FieldId::PricePerHour, Some("2")),
     ("net", FieldId::NetworkBandwidth, None),
-    ("co2", FieldId::GridEmissions, Some("450")),
+    ("grid", FieldId::GridEmissions, Some("450")),
 ];
 
 #[cfg(test)]

@@ -861,7 +861,7 @@ pub(super) static FIELDS: [Field; 120] = [
         .help("Bandwidth of one GPU to other nodes, one direction, for time only: assumed as its vendor's systems have it.")
         .group(Group::Cost)
         .train(),
-    Field::number(FieldId::GridEmissions, "co2", "grid_grams_per_kwh", "Emissions of electricity", (0.0, 10_000.0))
+    Field::number(FieldId::GridEmissions, "grid", "grid_grams_per_kwh", "Emissions of electricity", (0.0, 10_000.0))
         .unit("g CO₂/kWh")
         .help("Grams of CO₂ for each kWh, for emissions only: an assumption near the world's average.")
         .group(Group::Cost)
