@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { axe, noConsoleErrors, noForeignRequests, requestsOf } from './harness.mjs';
-import { address, answer, fetched, input, link, open, part, plain, reach, textOf, type } from './steps.mjs';
+import { FAR_RESTS_MS, address, answer, fetched, input, link, open, part, plain, reach, textOf, type } from './steps.mjs';
 
 const CONFIG = '{ /* as in the wild */ "model_type": "llama", "hidden_size": 2048, "num_hidden_layers": 16, "num_attention_heads": 32, "num_key_value_heads": 8, "intermediate_size": 8192, "vocab_size": 128256, "rope_theta": Infinity, }';
 

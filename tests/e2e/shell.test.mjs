@@ -33,6 +33,15 @@ test('the first visit is small, stays on its own address and logs no error', asy
   assert.ok(bytes <= FIRST_LOAD_BUDGET, `${bytes} bytes`);
 });
 
+test('what is hidden is not there to see', async () => {
+  const page = await openPage();
+  await page.waitForLoadState('networkidle');
+  const seen = await page.evaluate(() =>
+    [...document.querySelectorAll('[hidden]')].filter((element) => getComputedStyle(element).display !== 'none').map((element) => element.outerHTML),
+  );
+  assert.deepEqual(seen, []);
+});
+
 test('axe finds nothing in the first state', async () => {
   const page = await openPage();
   await page.waitForLoadState('networkidle');
