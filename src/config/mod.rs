@@ -15,7 +15,7 @@ mod shape;
 
 pub use family::{Family, HiddenAct, LayerSet, Mla, Moe};
 pub use hardware::{Accelerator, Cluster, Overheads, PeakRates};
-pub use job::{ConfigError, Job};
+pub use job::{Choice, ConfigError, Job};
 pub use layout::{DataSharding, ParallelLayout};
 pub use megatron::{LossFusion, MegatronOptions, RecomputeMethod, RecomputeModules, TokenDispatcher};
 pub use model::{MlpKind, ModelConfig, Normalization, PositionEmbedding};

@@ -5,8 +5,10 @@
 mod activations;
 mod blockers;
 mod compute;
+mod layouts;
 mod ledger;
 mod megatron;
+mod memo;
 mod overhead;
 mod stage;
 mod states;
@@ -14,6 +16,7 @@ mod timeline;
 
 pub use blockers::Blocker;
 pub use compute::Compute;
+pub use layouts::Layouts;
 pub use ledger::{Certainty, Ledger, LineItem, MemoryKind, TensorLine};
 pub use overhead::FRAMEWORK_CONTEXT;
 pub use states::GATHERED_WEIGHTS;

@@ -6,6 +6,7 @@
 mod events;
 mod fsdp;
 mod lines;
+mod many;
 mod schedule;
 mod states;
 
@@ -16,6 +17,7 @@ use crate::ops::megatron::{Module, RankModel, Step, rank_model};
 use crate::ops::{Kept, Role, Tensor};
 use crate::units::Bytes;
 pub(super) use events::events;
+pub(super) use many::Many;
 use schedule::{Held, Kind, Stage, Where};
 
 /// A moment of a stage's step.
@@ -156,13 +158,19 @@ struct Sizes {
 
 impl Sizes {
     fn of(&self, held: &Held) -> Bytes {
-        let blocks = Kind::ALL.into_iter().zip(0..).map(|(kind, place): (Kind, usize)| {
-            let size = |sizes: &[Bytes; 2]| sizes.get(place).copied().unwrap_or_default();
-            size(&self.whole) * held.whole.of(kind)
-                + size(&self.input) * (held.inputs.of(kind) + held.again_inputs.of(kind))
-                + size(&self.again) * held.again.of(kind)
-        });
-        blocks.sum::<Bytes>() + self.embedding * held.embeddings + self.head * held.heads
+        let [saved, brought_back] = self.each(held);
+        saved + brought_back
+    }
+
+    /// What was saved in forward, and what recomputation brought back.
+    fn each(&self, held: &Held) -> [Bytes; 2] {
+        let sum = |sizes: &[Bytes; 2], counts: schedule::PerKind| {
+            let [dense, experts] = *sizes;
+            dense * counts.dense + experts * counts.experts
+        };
+        let ends = self.embedding * held.embeddings + self.head * held.heads;
+        let saved = sum(&self.whole, held.whole) + sum(&self.input, held.inputs) + ends;
+        [saved, sum(&self.again, held.again) + sum(&self.input, held.again_inputs)]
     }
 }
 

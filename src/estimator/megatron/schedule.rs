@@ -3,7 +3,7 @@
 use crate::config::{Job, Recompute, RecomputeMethod, TrainingRun};
 
 /// A number for blocks with a dense feed-forward layer and one for blocks with experts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct PerKind {
     pub dense: u64,
     pub experts: u64,
@@ -98,6 +98,19 @@ pub(super) struct Held {
     pub heads: u64,
 }
 
+impl Held {
+    /// Whether nothing of it is less than in another.
+    pub fn covers(&self, other: &Self) -> bool {
+        self.numbers().into_iter().zip(other.numbers()).all(|(own, other)| own >= other)
+    }
+
+    const fn numbers(&self) -> [u64; 10] {
+        let Self { whole, inputs, again, again_inputs, embeddings, heads } = *self;
+        let (a, b, c, d) = (whole, inputs, again, again_inputs);
+        [a.dense, a.experts, b.dense, b.experts, c.dense, c.experts, d.dense, d.experts, embeddings, heads]
+    }
+}
+
 /// Where a stage is when it may hold most; what backward is in is not counted as [`Held`], but for its input if it is recomputed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Where {
@@ -173,8 +186,7 @@ pub(super) struct Pass {
 /// More micro-batches than fill the pipeline twice repeat what these hold.
 pub(super) fn passes(job: &Job, run: &TrainingRun, index: u64) -> Vec<Pass> {
     let (p, chunks) = (job.layout().p(), job.layout().chunks());
-    let group = run.megatron.microbatch_group_size_per_vp_stage.map_or(p, std::num::NonZeroU64::get);
-    let steps = job.gradient_accumulation_steps().min(p.max(group).saturating_mul(2).saturating_add(1));
+    let (steps, group) = (steps(job, run), group(job, run));
     let behind = p.saturating_sub(index).saturating_sub(1);
     let (order, ahead) = if chunks == 1 || p == 1 {
         // Without a pipeline the chunks of a micro-batch follow each other.
@@ -197,6 +209,16 @@ pub(super) fn passes(job: &Job, run: &TrainingRun, index: u64) -> Vec<Pass> {
     }
     passes.extend(backward.skip(order.len() - ahead));
     passes
+}
+
+/// Consecutive micro-batches of one chunk.
+fn group(job: &Job, run: &TrainingRun) -> u64 {
+    run.megatron.microbatch_group_size_per_vp_stage.map_or_else(|| job.layout().p(), std::num::NonZeroU64::get)
+}
+
+/// Micro-batches that are played: all, or as many as fill the pipeline twice.
+pub(super) fn steps(job: &Job, run: &TrainingRun) -> u64 {
+    job.gradient_accumulation_steps().min(job.layout().p().max(group(job, run)).saturating_mul(2).saturating_add(1))
 }
 
 /// All chunks of a micro-batch forward, then all backward.
