@@ -24,7 +24,7 @@ fn benches(criterion: &mut Criterion) {
         let answer = search.finish();
         let seconds = begin.elapsed().as_secs_f64();
         println!("\n{}: {} layouts in {seconds:.3} s, {} legal, {} fit", training.name, answer.considered(), answer.legal(), answer.fitting());
-        println!("  {} blocks; {:.0} legal layouts/s", search.layouts().blocks(), support::float(answer.legal()) / seconds);
+        println!("  {} operation lists; {:.0} legal layouts/s", search.layouts().frames(), support::float(answer.legal()) / seconds);
         for why in answer.why_not.iter().take(6) {
             println!("  {} x {:?}", why.count, why.reason);
         }

@@ -47,8 +47,8 @@ impl Layouts {
         self.slow
     }
 
-    /// How many different blocks (tensor, context, expert degree, micro-batch and so on) were worked out.
-    pub const fn blocks(&self) -> usize {
-        self.megatron.blocks()
+    /// How many different operation lists (by tensor, context, expert degree and so on) were worked out.
+    pub const fn frames(&self) -> usize {
+        self.megatron.frames()
     }
 }

@@ -7,10 +7,11 @@
 
 use std::num::NonZeroU64;
 
-use super::fsdp::Moving;
+use super::fsdp::{Moving, Weights};
+use super::lines::{Buffers, Stands, dummies, scores};
 use super::schedule::{self, Held, PerKind, Stage};
-use super::{Alive, At, Scope, Sizes, lines, slot, states, total};
-use crate::config::{DataSharding, Job, ParallelLayout, Recompute, TrainingRun};
+use super::{Alive, At, Kind, Scope, Sizes, slot, states};
+use crate::config::{Choice, DataSharding, Job, ParallelLayout, Recompute, TrainingRun};
 use crate::estimator::ledger::{Ledger, MemoryKind};
 use crate::estimator::memo::Memo;
 use crate::ops::megatron::{RankModel, rank_model};
@@ -23,25 +24,40 @@ type Alike = [Bytes; 2];
 
 /// Places in the schedule at which a moment can be.
 const SLOTS: usize = 5;
+/// The most sequences, and the most bytes of two of them, for which sizes surely do not saturate.
+const SURE: (u64, Bytes) = (1 << 16, Bytes(1 << 44));
 
 const ONE: NonZeroU64 = NonZeroU64::MIN;
 
 /// The parts made so far, of one job's layouts.
 #[derive(Default)]
 pub(in crate::estimator) struct Many {
-    blocks: Memo<(ParallelLayout, u64, Recompute), Block>,
+    /// By layout, number of sequences if the frame is of one alone, and whether selective recomputation drops something.
+    frames: Memo<(ParallelLayout, u64, bool), Frame>,
     shapes: Memo<(ParallelLayout, u64, Recompute), Vec<Staged>>,
-    buffers: Memo<(usize, Sort), Kinds>,
+    weights: Memo<(ParallelLayout, Sort), (Weights, Bytes)>,
     states: Memo<(ParallelLayout, Sort), Kinds>,
-    moving: Memo<(ParallelLayout, usize, Sort), Alike>,
     joined: Joined,
 }
 
-/// What one rank's operations save and need, and the model itself.
-struct Block {
+/// What one rank's operations save and need with any number of sequences at once.
+///
+/// Every size is a product in which the micro-batch stands once or not at all, so that two numbers of sequences tell all others. Where
+/// tokens are padded to experts' capacity this is not so, and a frame holds one number of sequences alone.
+struct Frame {
     model: RankModel,
+    /// With one and with two sequences; alike where the frame is of one number of them.
+    sizes: [Sizes; 2],
+    scores: [Bytes; 2],
+    /// All that may be highest at each place of the schedule: how early it comes, with one and with two sequences.
+    tops: [Vec<(usize, [Alike; 2])>; SLOTS],
+}
+
+/// A frame with a number of sequences.
+#[derive(Default)]
+struct Block {
     sizes: Sizes,
-    /// What backward's highest moment needs beside it at each place of the schedule, and how early it comes.
+    scores: Bytes,
     tops: [Option<(usize, Alike)>; SLOTS],
 }
 
@@ -56,52 +72,64 @@ struct Staged {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Sort {
     layers: PerKind,
-    ends: [bool; 2],
+    embedding: bool,
+    head: bool,
     messages: u64,
 }
 
 /// The highest moments of every stage for one block and one pipeline, buffers included; states and what moves come on top.
 #[derive(Default)]
 struct Joined {
-    of: Option<(usize, usize)>,
-    stages: Vec<(Kinds, [Option<(usize, Alike)>; SLOTS])>,
+    /// Place of the frame, sequences, place of the pipeline.
+    of: Option<(usize, u64, usize)>,
+    block: Block,
+    stages: Vec<Highest>,
+}
+
+/// One stage's part of [`Joined`].
+#[derive(Clone, Copy)]
+struct Highest {
+    weights: Weights,
+    buffers: [Bytes; 2],
+    tops: [Option<(usize, Alike)>; SLOTS],
 }
 
 impl Many {
     /// Bytes by kind at the peak of the stage that holds most, without overheads outside the model.
     pub fn memory(&mut self, job: &Job, run: &TrainingRun) -> Kinds {
         let layout = *job.layout();
-        let block_key = (of_blocks(&layout), job.micro_batch_size(), run.recompute);
-        let block_place = self.blocks.place(block_key, || Block::of(job, run));
+        let (single, sequences) = (run.megatron.moe_pad_expert_input_to_capacity, job.micro_batch_size());
+        let selective = run.recompute == Recompute::Selective;
+        let key = |sequences| (of_frames(&layout), sequences, selective);
+        let mut frame_place = self.frames.place(key(if single { sequences } else { 0 }), || Frame::of(job, run, single));
+        if !single && (sequences > SURE.0 || self.frames.at(frame_place).is_none_or(|frame| !frame.is_sure())) {
+            frame_place = self.frames.place(key(sequences), || Frame::of(job, run, true));
+        }
         let shape_key = (of_pipeline(&layout), schedule::steps(job, run), run.recompute);
         let shape_place = self.shapes.place(shape_key, || staged(job, run));
-        let (Some(block), Some(stages)) = (self.blocks.at(block_place), self.shapes.at(shape_place)) else {
+        let (Some(frame), Some(stages)) = (self.frames.at(frame_place), self.shapes.at(shape_place)) else {
             return Kinds::default();
         };
-        let scope = |staged: &Staged| Scope { job, run, model: &block.model, stage: staged.stage.clone() };
-        if self.joined.of != Some((block_place, shape_place)) {
-            let buffers = |staged: &Staged| {
-                self.buffers.value((block_place, staged.sort), || {
-                    let mut lines = Vec::with_capacity(8);
-                    lines::buffers(&scope(staged), &mut lines);
-                    Ledger { lines }.by_kind()
-                })
+        let scope = |staged: &Staged| Scope { job, run, model: &frame.model, stage: staged.stage.clone() };
+        let of = (frame_place, sequences, shape_place);
+        if self.joined.of != Some(of) {
+            let weights = &mut self.weights;
+            let weigh = |staged: &Staged| {
+                let make = || (Weights::of(&scope(staged)), dummies(&scope(staged)));
+                weights.value((of_weights(&layout), staged.sort), make)
             };
-            self.joined.join((block_place, shape_place), (block, stages), buffers);
+            self.joined.join(of, (job, run), (frame, stages), weigh);
         }
-        let moves = layout.sharding.shards_gradients();
-        let (shared, moved_by) = (of_states(&layout), of_moving(&layout));
+        let shared = of_states(&layout);
         let mut best: Option<(Bytes, Kinds)> = None;
-        for (staged, (buffers, tops)) in stages.iter().zip(&self.joined.stages) {
+        for (staged, highest) in stages.iter().zip(&self.joined.stages) {
             let mut kinds = self.states.value((shared, staged.sort), || {
                 let mut lines = Vec::with_capacity(8);
                 states::add(&scope(staged), false, &mut lines);
                 Ledger { lines }.by_kind()
             });
-            add(&mut kinds, buffers);
-            let moved =
-                if moves { self.moving.value((moved_by, block_place, staged.sort), || moved(&scope(staged))) } else { Alike::default() };
-            add_highest(&mut kinds, tops, moved);
+            let moving = Moving::with(job, run, (&highest.weights, staged.sort.layers), &self.joined.block.sizes.whole);
+            highest.add_to(&mut kinds, run, &moving);
             let total = kinds.into_iter().sum();
             // Of equal ones the first.
             if best.as_ref().is_none_or(|best| total > best.0) {
@@ -111,14 +139,14 @@ impl Many {
         best.map_or_else(Kinds::default, |best| best.1)
     }
 
-    /// How many different blocks were made.
-    pub const fn blocks(&self) -> usize {
-        self.blocks.len()
+    /// How many different operation lists were made.
+    pub const fn frames(&self) -> usize {
+        self.frames.len()
     }
 }
 
 /// What a rank's operations depend on; pipeline, data-parallel ranks and what these share do not change them.
-const fn of_blocks(layout: &ParallelLayout) -> ParallelLayout {
+const fn of_frames(layout: &ParallelLayout) -> ParallelLayout {
     ParallelLayout {
         pipeline_model_parallel_size: ONE,
         virtual_pipeline_model_parallel_size: ONE,
@@ -152,31 +180,95 @@ const fn of_states(layout: &ParallelLayout) -> ParallelLayout {
     }
 }
 
-/// What gathered weights and waiting gradients depend on, beside blocks and stage: who shares what, and whether anybody does.
-fn of_moving(layout: &ParallelLayout) -> ParallelLayout {
-    let two = ONE.saturating_add(1);
-    ParallelLayout { data_parallel_size: layout.data_parallel_size.min(two), ..*layout }
+/// What the number of a rank's parameters depends on, beside its blocks and ends.
+const fn of_weights(layout: &ParallelLayout) -> ParallelLayout {
+    let frames = of_frames(layout);
+    ParallelLayout { context_parallel_size: ONE, sequence_parallel: false, ..frames }
 }
 
-impl Block {
-    fn of(job: &Job, run: &TrainingRun) -> Self {
-        let model = rank_model(job, run);
-        let scope = Scope { job, run, model: &model, stage: schedule::stage(job, run, 0) };
-        let sizes = scope.sizes();
-        let mut tops = [None; SLOTS];
-        for (order, at) in scope.places().into_iter().enumerate() {
+impl Frame {
+    /// The operations with one and two sequences, or with as many as the job has alone.
+    fn of(job: &Job, run: &TrainingRun, single: bool) -> Self {
+        let with = |sequences: u64| {
+            let micro_batch_size = NonZeroU64::new(sequences).unwrap_or(ONE);
+            job.with_choice(&Choice { layout: *job.layout(), micro_batch_size, recompute: run.recompute })
+        };
+        let own = job.micro_batch_size();
+        let jobs = if single { [with(own), with(own)] } else { [with(1), with(2)] };
+        let models = jobs.each_ref().map(|job| rank_model(job, run));
+        let [one, two] = [0, 1].map(|at: usize| {
+            let (job, model) = (jobs.get(at).unwrap_or(job), models.get(at));
+            model.map(|model| Scope { job, run, model, stage: schedule::stage(job, run, 0) })
+        });
+        let both = |of: &dyn Fn(&Scope) -> Bytes| [&one, &two].map(|scope| scope.as_ref().map_or(Bytes::ZERO, of));
+        let scores = both(&|scope| scores(&scope.model.dense));
+        let sizes = [&one, &two].map(|scope| scope.as_ref().map_or_else(Sizes::default, Scope::sizes));
+        let mut tops: [Vec<(usize, [Alike; 2])>; SLOTS] = Default::default();
+        for (order, at) in one.as_ref().map_or_else(Vec::new, Scope::places).into_iter().enumerate() {
             let Some(top) = tops.get_mut(slot(at.place())) else { continue };
-            let mut inside = Alike::default();
-            for entry in scope.inside(at) {
-                let [saved, passing] = &mut inside;
-                *if entry.why == Alive::Saved { saved } else { passing } += entry.bytes();
-            }
-            let sum = |alike: &Alike| alike.iter().copied().sum::<Bytes>();
-            if top.as_ref().is_none_or(|(_, highest)| sum(&inside) > sum(highest)) {
-                *top = Some((order, inside));
-            }
+            let inside = [&one, &two].map(|scope| scope.as_ref().map_or_else(Alike::default, |scope| inside(scope, at)));
+            keep_highest(top, order, inside);
         }
-        Self { model, sizes, tops }
+        let [model, _] = models;
+        Self { model, sizes, scores, tops }
+    }
+
+    /// Whether no size of two sequences is so large that more of them might saturate.
+    fn is_sure(&self) -> bool {
+        let [_, sizes] = &self.sizes;
+        let Sizes { whole: [a, b], input: [c, d], again: [e, f], embedding, head } = *sizes;
+        let inside = self.tops.iter().flatten().map(|(_, [_, two])| two.iter().copied().sum::<Bytes>());
+        [a, b, c, d, e, f, embedding, head].into_iter().chain(inside).all(|bytes| bytes < SURE.1)
+    }
+
+    /// With so many sequences more than one.
+    fn with(&self, more: u64, block: &mut Block) {
+        let along = |[one, two]: [Bytes; 2]| one + two.saturating_sub(one) * more;
+        let pair = |of: fn(&Sizes) -> [Bytes; 2]| {
+            let [[a, b], [c, d]] = self.sizes.each_ref().map(of);
+            [along([a, c]), along([b, d])]
+        };
+        let [embedding, head] = pair(|sizes| [sizes.embedding, sizes.head]);
+        block.sizes =
+            Sizes { whole: pair(|sizes| sizes.whole), input: pair(|sizes| sizes.input), again: pair(|sizes| sizes.again), embedding, head };
+        block.scores = along(self.scores);
+        for (top, lines) in block.tops.iter_mut().zip(&self.tops) {
+            let values = lines.iter().map(|(order, [[a, b], [c, d]])| (*order, [along([*a, *c]), along([*b, *d])]));
+            // Of equal ones the first.
+            *top = values.reduce(|best, other| if sum(&other.1) > sum(&best.1) { other } else { best });
+        }
+    }
+}
+
+fn sum(alike: &Alike) -> Bytes {
+    let [saved, passing] = *alike;
+    saved + passing
+}
+
+/// What backward needs at a moment, beside what is in flight.
+fn inside(scope: &Scope, at: At) -> Alike {
+    let mut inside = Alike::default();
+    for entry in scope.inside(at) {
+        let [saved, passing] = &mut inside;
+        *if entry.why == Alive::Saved { saved } else { passing } += entry.bytes();
+    }
+    inside
+}
+
+/// Keeps a moment if it is the highest for some number of sequences, and no longer those that are not for any.
+fn keep_highest(top: &mut Vec<(usize, [Alike; 2])>, order: usize, inside: [Alike; 2]) {
+    let course = |[one, two]: &[Alike; 2]| (sum(one), sum(two).saturating_sub(sum(one)));
+    let (first, more) = course(&inside);
+    let covers = |known: &[Alike; 2]| {
+        let known = course(known);
+        known.0 >= first && known.1 >= more
+    };
+    if !top.iter().any(|(_, known)| covers(known)) {
+        top.retain(|(_, known)| {
+            let known = course(known);
+            known.0 >= first || known.1 > more
+        });
+        top.push((order, inside));
     }
 }
 
@@ -192,67 +284,71 @@ fn staged(job: &Job, run: &TrainingRun) -> Vec<Staged> {
                 most.push(held);
             }
         });
-        let sort = Sort { layers: stage.layers(), ends: [stage.embedding, stage.head], messages: stage.messages };
+        let sort = Sort { layers: stage.layers(), embedding: stage.embedding, head: stage.head, messages: stage.messages };
         Staged { stage, sort, most }
     };
     schedule::stages(job, run).into_iter().map(staged).collect()
 }
 
 impl Joined {
-    fn join(&mut self, of: (usize, usize), (block, stages): (&Block, &[Staged]), mut buffers: impl FnMut(&Staged) -> Kinds) {
+    fn join(
+        &mut self,
+        of: (usize, u64, usize),
+        (job, run): (&Job, &TrainingRun),
+        (frame, stages): (&Frame, &[Staged]),
+        mut weigh: impl FnMut(&Staged) -> (Weights, Bytes),
+    ) {
+        let block = &mut self.block;
+        if self.of.is_none_or(|known| (known.0, known.1) != (of.0, of.1)) {
+            frame.with(of.1.saturating_sub(1), block);
+        }
         self.of = Some(of);
         self.stages.clear();
         for staged in stages {
+            let (weights, dummies) = weigh(staged);
+            let Sort { layers, head, messages, .. } = staged.sort;
+            let stands = Stands { head, experts: layers.of(Kind::Experts) > 0, messages, dummies, scores: block.scores };
             let mut tops = block.tops;
             for (top, most) in tops.iter_mut().zip(&staged.most) {
-                let held = first_highest(most.iter().map(|held| block.sizes.each(held)));
+                // Of equal ones the first.
+                let held = most.iter().map(|held| block.sizes.each(held));
+                let held = held.reduce(|best, other| if sum(&other) > sum(&best) { other } else { best });
                 *top = top.zip(held).map(|((order, [saved, passing]), [kept, brought_back])| {
                     (order, [saved + kept, passing + brought_back])
                 });
             }
-            self.stages.push((buffers(staged), tops));
+            self.stages.push(Highest { weights, buffers: Buffers::of(job, run, &stands).sums(), tops });
         }
     }
 }
 
-/// The largest, of equal ones the first.
-fn first_highest(all: impl Iterator<Item = Alike>) -> Option<Alike> {
-    let sum = |alike: &Alike| alike.iter().copied().sum::<Bytes>();
-    all.reduce(|best, other| if sum(&other) > sum(&best) { other } else { best })
-}
-
-/// What moves while backward is in the head, and in a block.
-fn moved(scope: &Scope) -> Alike {
-    let moving = Moving::of(scope);
-    let of = |at: Option<At>| at.filter(|_| moving.moves()).map_or(Bytes::ZERO, |at| total(&moving.lines(scope, at)));
-    let block = scope.places().into_iter().find(|at| matches!(at, At::Block { .. }));
-    [of(Some(At::Head(0))), of(block)]
-}
-
-/// Adds the highest moment; where none is higher than the optimizer's step, nothing.
-fn add_highest(kinds: &mut Kinds, tops: &[Option<(usize, Alike)>; SLOTS], [head, block]: Alike) {
-    let mut best: Option<(Bytes, usize, Alike)> = None;
-    for (slot, top) in tops.iter().enumerate() {
-        let Some((order, [saved, passing])) = *top else { continue };
-        let passing = passing + if slot == 0 { head } else { block };
-        let total = saved + passing;
-        // Of equal ones the earlier; the optimizer's step comes before all.
-        let higher = best.map_or(total > Bytes::ZERO, |best| total > best.0 || (total == best.0 && order < best.1));
-        if higher {
-            best = Some((total, order, [saved, passing]));
-        }
-    }
-    if let Some((_, _, [saved, passing])) = best {
-        for (kind, bytes) in [(MemoryKind::Activation, saved), (MemoryKind::Temporary, passing)] {
+impl Highest {
+    /// Adds buffers and the highest moment; where none is higher than the optimizer's step, buffers alone.
+    fn add_to(&self, kinds: &mut Kinds, run: &TrainingRun, moving: &Moving) {
+        let mut add = |kind: MemoryKind, bytes: Bytes| {
             if let Some(sum) = kinds.get_mut(kind.index()) {
                 *sum += bytes;
             }
+        };
+        let [temporary, framework] = self.buffers;
+        add(MemoryKind::Temporary, temporary);
+        add(MemoryKind::Framework, framework);
+        let in_block = At::Block { kind: Kind::Dense, recomputed: false, place: 0 };
+        let moved = if moving.moves() { [At::Head(0), in_block].map(|at| moving.bytes(run, at)) } else { Alike::default() };
+        let mut best: Option<(Bytes, usize, Alike)> = None;
+        for (slot, top) in self.tops.iter().enumerate() {
+            let Some((order, [saved, passing])) = *top else { continue };
+            let [in_head, in_block] = moved;
+            let alike = [saved, passing + if slot == 0 { in_head } else { in_block }];
+            let total = sum(&alike);
+            // Of equal ones the earlier; the optimizer's step comes before all.
+            if best.map_or(total > Bytes::ZERO, |best| total > best.0 || (total == best.0 && order < best.1)) {
+                best = Some((total, order, alike));
+            }
         }
-    }
-}
-
-fn add(kinds: &mut Kinds, more: &Kinds) {
-    for (sum, more) in kinds.iter_mut().zip(more) {
-        *sum += *more;
+        if let Some((_, _, [saved, passing])) = best {
+            add(MemoryKind::Activation, saved);
+            add(MemoryKind::Temporary, passing);
+        }
     }
 }

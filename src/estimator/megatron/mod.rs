@@ -148,6 +148,7 @@ pub(super) fn after_forward(job: &Job, run: &TrainingRun, stage: u64) -> Vec<Lin
 }
 
 /// The bytes of each thing that [`Held`] counts.
+#[derive(Clone, Copy, Default)]
 struct Sizes {
     whole: [Bytes; 2],
     input: [Bytes; 2],
@@ -190,7 +191,7 @@ impl<'a> Scope<'a> {
             }
         });
         let mut best = (Held::default(), At::Step, resident);
-        let moved = |at| if moving.moves() { total(&moving.lines(self, at)) } else { Bytes::ZERO };
+        let moved = |at| if moving.moves() { moving.bytes(self.run, at) } else { Bytes::ZERO };
         for at in self.places() {
             // After backward nothing is in flight; what the schedule never comes to is no moment.
             let nothing = (Held::default(), Some(Bytes::ZERO));
