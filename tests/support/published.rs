@@ -33,7 +33,8 @@ impl Published {
     #[allow(clippy::expect_used, reason = "a failed expectation is a failed test")]
     pub fn job(&self) -> Job {
         let model = headroom::catalog::model(self.model).expect("a model of the catalog").config.clone();
-        let accelerator = headroom::catalog::accelerator(self.accelerator).expect("an accelerator of the catalog").accelerator.clone();
+        let accelerator =
+            headroom::catalog::accelerator(self.accelerator).expect("an accelerator of the catalog").accelerator.clone();
         let overheads = Overheads { framework_context: Bytes(Bytes::GIB), fragmentation_percent: 0.0 };
         let run = TrainingRun {
             seq_length: self.batch.1,
@@ -52,7 +53,14 @@ impl Published {
     }
 }
 
-fn choice(t: u64, p: u64, d: u64, sharding: DataSharding, recompute: Recompute, more: impl FnOnce(&mut ParallelLayout)) -> Choice {
+fn choice(
+    t: u64,
+    p: u64,
+    d: u64,
+    sharding: DataSharding,
+    recompute: Recompute,
+    more: impl FnOnce(&mut ParallelLayout),
+) -> Choice {
     let mut layout = ParallelLayout {
         sequence_parallel: t > 1,
         expert_tensor_parallel_size: Some(NonZeroU64::MIN),
@@ -64,8 +72,10 @@ fn choice(t: u64, p: u64, d: u64, sharding: DataSharding, recompute: Recompute, 
 
 /// The trainings whose search is timed.
 pub fn trainings() -> Vec<Published> {
-    let chunks = |n: u64| move |layout: &mut ParallelLayout| {
-        layout.virtual_pipeline_model_parallel_size = NonZeroU64::new(n).unwrap_or(NonZeroU64::MIN);
+    let chunks = |n: u64| {
+        move |layout: &mut ParallelLayout| {
+            layout.virtual_pipeline_model_parallel_size = NonZeroU64::new(n).unwrap_or(NonZeroU64::MIN);
+        }
     };
     vec![
         // Korthikanti et al. 2022, tables 3 and 5, with data parallelism 8 (their section 6.3).

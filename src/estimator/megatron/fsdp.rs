@@ -5,8 +5,8 @@
 //! reduced in a queue of one communication unit. That unit is a billion elements, or two blocks where these are more. These are
 //! Megatron-LM's `optim_grads` and `optim_grads_params`, what `DeepSpeed` calls stages 2 and 3.
 
-use super::states::held;
 use super::schedule::PerKind;
+use super::states::held;
 use super::{At, Kind, Scope};
 use crate::config::{Job, TrainingRun};
 use crate::estimator::ledger::{Certainty, LineItem, MemoryKind, TensorLine};
@@ -73,7 +73,8 @@ impl Moving {
         let count = layers.dense.saturating_add(layers.experts);
         let kinds = || Kind::ALL.into_iter().zip(weights.blocks).zip(saved).filter(|((kind, _), _)| layers.of(*kind) > 0);
         let ((_, block), saved) = kinds().max_by_key(|((_, elements), _)| *elements).unwrap_or(((Kind::Dense, 0), &Bytes::ZERO));
-        let in_blocks = kinds().map(|((kind, elements), _)| elements.saturating_mul(layers.of(kind))).fold(0, u64::saturating_add);
+        let in_blocks =
+            kinds().map(|((kind, elements), _)| elements.saturating_mul(layers.of(kind))).fold(0, u64::saturating_add);
         let ends = weights.all.saturating_sub(in_blocks);
         let unit = UNIT.max((in_blocks / count.max(1)).saturating_mul(2));
         let gathered = (unit / 2).div_ceil(block.max(1)).clamp(1, count.max(1)).saturating_mul(block);

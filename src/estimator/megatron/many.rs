@@ -229,8 +229,13 @@ impl Frame {
             [along([a, c]), along([b, d])]
         };
         let [embedding, head] = pair(|sizes| [sizes.embedding, sizes.head]);
-        block.sizes =
-            Sizes { whole: pair(|sizes| sizes.whole), input: pair(|sizes| sizes.input), again: pair(|sizes| sizes.again), embedding, head };
+        block.sizes = Sizes {
+            whole: pair(|sizes| sizes.whole),
+            input: pair(|sizes| sizes.input),
+            again: pair(|sizes| sizes.again),
+            embedding,
+            head,
+        };
         block.scores = along(self.scores);
         for (top, lines) in block.tops.iter_mut().zip(&self.tops) {
             let values = lines.iter().map(|(order, [[a, b], [c, d]])| (*order, [along([*a, *c]), along([*b, *d])]));
@@ -313,9 +318,9 @@ impl Joined {
                 // Of equal ones the first.
                 let held = most.iter().map(|held| block.sizes.each(held));
                 let held = held.reduce(|best, other| if sum(&other) > sum(&best) { other } else { best });
-                *top = top.zip(held).map(|((order, [saved, passing]), [kept, brought_back])| {
-                    (order, [saved + kept, passing + brought_back])
-                });
+                *top = top
+                    .zip(held)
+                    .map(|((order, [saved, passing]), [kept, brought_back])| (order, [saved + kept, passing + brought_back]));
             }
             self.stages.push(Highest { weights, buffers: Buffers::of(job, run, &stands).sums(), tops });
         }

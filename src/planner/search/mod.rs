@@ -109,7 +109,11 @@ impl<P: Pace> Search<P> {
 
     fn progress(&self) -> Progress {
         let (done, all) = self.walk.progress(&self.space);
-        Progress { considered: self.considered, share: if self.finished { 1.0 } else { done / all.max(1.0) }, finished: self.finished }
+        Progress {
+            considered: self.considered,
+            share: if self.finished { 1.0 } else { done / all.max(1.0) },
+            finished: self.finished,
+        }
     }
 
     /// What is known so far.
