@@ -7,20 +7,15 @@ mod support;
 #[path = "../tests/support/published.rs"]
 mod published;
 
-use std::sync::LazyLock;
-use std::time::Instant;
-
 use criterion::{Criterion, criterion_group, criterion_main};
 use headroom::planner::search::{Roofline, Search, Space};
 use headroom::units::Bytes;
 
-static START: LazyLock<Instant> = LazyLock::new(Instant::now);
-
-/// Seconds that this process has had a core, where the system tells; otherwise seconds on the clock.
-fn busy() -> f64 {
-    let told = std::fs::read_to_string("/proc/self/schedstat").ok();
-    let nanoseconds = told.and_then(|told| told.split(' ').next()?.parse().ok());
-    nanoseconds.map_or_else(|| START.elapsed().as_secs_f64(), |nanoseconds: u64| support::float(nanoseconds) / 1e9)
+/// Seconds that this process has had a core, where the system (Linux) tells.
+fn busy() -> Option<f64> {
+    let told = std::fs::read_to_string("/proc/self/schedstat").ok()?;
+    let nanoseconds: u64 = told.split(' ').next()?.parse().ok()?;
+    Some(support::float(nanoseconds) / 1e9)
 }
 
 fn benches(criterion: &mut Criterion) {
@@ -33,7 +28,7 @@ fn benches(criterion: &mut Criterion) {
         }
         let begin = busy();
         let answer = search.finish();
-        let seconds = busy() - begin;
+        let seconds = busy().zip(begin).map_or(f64::NAN, |(end, begin)| end - begin);
         println!(
             "\n{}: {} layouts in {seconds:.3} s, {} legal, {} fit",
             training.name,

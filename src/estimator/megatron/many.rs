@@ -10,7 +10,7 @@ use std::num::NonZeroU64;
 use super::fsdp::{Moving, Weights};
 use super::lines::{Buffers, Stands, dummies, scores};
 use super::schedule::{self, Held, PerKind, Stage};
-use super::{Alive, At, Kind, Scope, Sizes, slot, states};
+use super::{Alive, At, Entry, Kind, Scope, Sizes, slot, states};
 use crate::config::{Choice, DataSharding, Job, ParallelLayout, Recompute, TrainingRun};
 use crate::estimator::ledger::{Ledger, MemoryKind};
 use crate::estimator::memo::Memo;
@@ -215,10 +215,10 @@ impl Frame {
 
     /// Whether no size of two sequences is so large that more of them might saturate.
     fn is_sure(&self) -> bool {
-        let [_, sizes] = &self.sizes;
-        let Sizes { whole: [a, b], input: [c, d], again: [e, f], embedding, head } = *sizes;
-        let inside = self.tops.iter().flatten().map(|(_, [_, two])| two.iter().copied().sum::<Bytes>());
-        [a, b, c, d, e, f, embedding, head].into_iter().chain(inside).all(|bytes| bytes < SURE.1)
+        let [_, Sizes { whole, input, again, embedding, head }] = &self.sizes;
+        let inside = self.tops.iter().flatten().map(|(_, [_, two])| sum(two));
+        let sizes = [whole, input, again].into_iter().flatten().chain([embedding, head]).copied();
+        sizes.chain(inside).all(|bytes| bytes < SURE.1)
     }
 
     /// With so many sequences more than one.
@@ -252,12 +252,22 @@ fn sum(alike: &Alike) -> Bytes {
 
 /// What backward needs at a moment, beside what is in flight.
 fn inside(scope: &Scope, at: At) -> Alike {
-    let mut inside = Alike::default();
-    for entry in scope.inside(at) {
-        let [saved, passing] = &mut inside;
-        *if entry.why == Alive::Saved { saved } else { passing } += entry.bytes();
+    let mut sum = Sum::default();
+    scope.add_inside(at, &mut sum);
+    sum.0
+}
+
+/// Bytes of entries.
+#[derive(Default)]
+struct Sum(Alike);
+
+impl<'a> Extend<Entry<'a>> for Sum {
+    fn extend<T: IntoIterator<Item = Entry<'a>>>(&mut self, entries: T) {
+        let Self([saved, passing]) = self;
+        for entry in entries {
+            *if entry.why == Alive::Saved { &mut *saved } else { &mut *passing } += entry.bytes();
+        }
     }
-    inside
 }
 
 /// Keeps a moment if it is the highest for some number of sequences, and no longer those that are not for any.

@@ -287,8 +287,14 @@ impl<'a> Scope<'a> {
     /// What backward is in: what its remaining operations saved or brought back, and what flows back.
     fn inside(&self, at: At) -> Vec<Entry<'a>> {
         let mut found = Vec::with_capacity(32);
+        self.add_inside(at, &mut found);
+        found
+    }
+
+    /// Adds the same to a list, or to a sum.
+    fn add_inside(&self, at: At, found: &mut impl Extend<Entry<'a>>) {
         let (steps, place) = match at {
-            At::Forward | At::Step => return found,
+            At::Forward | At::Step => return,
             At::Head(place) => (&self.model.head[..], place),
             At::Block { kind, place, .. } => (self.steps(kind), place),
         };
@@ -296,18 +302,17 @@ impl<'a> Scope<'a> {
         let recomputed = matches!(at, At::Block { recomputed: true, .. });
         for step in steps.iter().take(place + 1) {
             if recomputed {
-                push(step, 1, Role::Saved, |tensor| !is_input(tensor), Alive::Recomputed, &mut found);
+                push(step, 1, Role::Saved, |tensor| !is_input(tensor), Alive::Recomputed, found);
                 continue;
             }
-            push(step, 1, Role::Saved, |tensor| self.survives(tensor), Alive::Saved, &mut found);
+            push(step, 1, Role::Saved, |tensor| self.survives(tensor), Alive::Saved, found);
             if step.module == module && module != Module::Rest {
-                push(step, 1, Role::Saved, |tensor| !self.survives(tensor), Alive::Recomputed, &mut found);
+                push(step, 1, Role::Saved, |tensor| !self.survives(tensor), Alive::Recomputed, found);
             }
         }
         if let Some(step) = steps.get(place) {
-            push(step, 1, Role::Workspace, |_| true, Alive::Flowing, &mut found);
+            push(step, 1, Role::Workspace, |_| true, Alive::Flowing, found);
         }
-        found
     }
 }
 
@@ -322,7 +327,14 @@ fn all<'a>(steps: &'a [Step], count: u64, why: Alive, kept: impl Fn(&Tensor) -> 
     }
 }
 
-fn push<'a>(step: &'a Step, count: u64, role: Role, kept: impl Fn(&Tensor) -> bool, why: Alive, found: &mut Vec<Entry<'a>>) {
+fn push<'a>(
+    step: &'a Step,
+    count: u64,
+    role: Role,
+    kept: impl Fn(&Tensor) -> bool,
+    why: Alive,
+    found: &mut impl Extend<Entry<'a>>,
+) {
     if count > 0 {
         let tensors = step.op.tensors.iter().filter(|tensor| tensor.role == role && kept(tensor));
         found.extend(tensors.map(|tensor| Entry { step, tensor, count, why }));
