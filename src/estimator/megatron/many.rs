@@ -35,8 +35,12 @@ pub(in crate::estimator) struct Many {
     /// By layout, number of sequences if the frame is of one alone, and whether selective recomputation drops something.
     frames: Memo<(ParallelLayout, u64, bool), Frame>,
     shapes: Memo<(ParallelLayout, u64, Recompute), Vec<Staged>>,
-    weights: Memo<(ParallelLayout, Sort), (Weights, Bytes)>,
-    states: Memo<(ParallelLayout, Sort), Kinds>,
+    /// Sorts of stages, and layouts by [`of_weights`] and [`of_states`]: their places are short keys for the next two.
+    sorts: Memo<Sort, ()>,
+    holders: Memo<ParallelLayout, ()>,
+    sharers: Memo<ParallelLayout, ()>,
+    weights: Memo<(usize, usize), (Weights, Bytes)>,
+    states: Memo<(usize, usize, DataSharding), Kinds>,
     joined: Joined,
 }
 
@@ -51,6 +55,8 @@ struct Frame {
     scores: [Bytes; 2],
     /// All that may be highest at each place of the schedule: how early it comes, with one and with two sequences.
     tops: [Vec<(usize, [Alike; 2])>; SLOTS],
+    /// Whether no size of two sequences is so large that more of them might saturate.
+    sure: bool,
 }
 
 /// A frame with a number of sequences.
@@ -65,6 +71,8 @@ struct Block {
 struct Staged {
     stage: Stage,
     sort: Sort,
+    /// The sort's place among all.
+    place: usize,
     most: [Vec<Held>; SLOTS],
 }
 
@@ -102,28 +110,29 @@ impl Many {
         let selective = run.recompute == Recompute::Selective;
         let key = |sequences| (of_frames(&layout), sequences, selective);
         let mut frame_place = self.frames.place(key(if single { sequences } else { 0 }), || Frame::of(job, run, single));
-        if !single && (sequences > SURE.0 || self.frames.at(frame_place).is_none_or(|frame| !frame.is_sure())) {
+        if !single && (sequences > SURE.0 || self.frames.at(frame_place).is_none_or(|frame| !frame.sure)) {
             frame_place = self.frames.place(key(sequences), || Frame::of(job, run, true));
         }
         let shape_key = (of_pipeline(&layout), schedule::steps(job, run), run.recompute);
-        let shape_place = self.shapes.place(shape_key, || staged(job, run));
+        let sorts = &mut self.sorts;
+        let shape_place = self.shapes.place(shape_key, || staged(job, run, sorts));
         let (Some(frame), Some(stages)) = (self.frames.at(frame_place), self.shapes.at(shape_place)) else {
             return Kinds::default();
         };
         let scope = |staged: &Staged| Scope { job, run, model: &frame.model, stage: staged.stage.clone() };
         let of = (frame_place, sequences, shape_place);
         if self.joined.of != Some(of) {
-            let weights = &mut self.weights;
+            let (weights, holders) = (&mut self.weights, self.holders.place(of_weights(&layout), || ()));
             let weigh = |staged: &Staged| {
                 let make = || (Weights::of(&scope(staged)), dummies(&scope(staged)));
-                weights.value((of_weights(&layout), staged.sort), make)
+                weights.value((holders, staged.place), make)
             };
             self.joined.join(of, (job, run), (frame, stages), weigh);
         }
-        let shared = of_states(&layout);
+        let sharers = self.sharers.place(of_states(&layout), || ());
         let mut best: Option<(Bytes, Kinds)> = None;
         for (staged, highest) in stages.iter().zip(&self.joined.stages) {
-            let mut kinds = self.states.value((shared, staged.sort), || {
+            let mut kinds = self.states.value((sharers, staged.place, layout.sharding), || {
                 let mut lines = Vec::with_capacity(8);
                 states::add(&scope(staged), false, &mut lines);
                 Ledger { lines }.by_kind()
@@ -170,12 +179,13 @@ const fn of_pipeline(layout: &ParallelLayout) -> ParallelLayout {
     }
 }
 
-/// What a stage's weights, gradients and states depend on, beside its blocks and ends.
+/// What a stage's weights, gradients and states depend on, beside its blocks and ends and what is shared out.
 const fn of_states(layout: &ParallelLayout) -> ParallelLayout {
     ParallelLayout {
         pipeline_model_parallel_size: ONE,
         virtual_pipeline_model_parallel_size: ONE,
         sequence_parallel: false,
+        sharding: DataSharding::None,
         ..*layout
     }
 }
@@ -210,15 +220,8 @@ impl Frame {
             keep_highest(top, order, inside);
         }
         let [model, _] = models;
-        Self { model, sizes, scores, tops }
-    }
-
-    /// Whether no size of two sequences is so large that more of them might saturate.
-    fn is_sure(&self) -> bool {
-        let [_, Sizes { whole, input, again, embedding, head }] = &self.sizes;
-        let inside = self.tops.iter().flatten().map(|(_, [_, two])| sum(two));
-        let sizes = [whole, input, again].into_iter().flatten().chain([embedding, head]).copied();
-        sizes.chain(inside).all(|bytes| bytes < SURE.1)
+        let sure = is_sure(&sizes, &tops);
+        Self { model, sizes, scores, tops, sure }
     }
 
     /// With so many sequences more than one.
@@ -243,6 +246,14 @@ impl Frame {
             *top = values.reduce(|best, other| if sum(&other.1) > sum(&best.1) { other } else { best });
         }
     }
+}
+
+/// Whether no size of two sequences is so large that more of them might saturate.
+fn is_sure([_, two]: &[Sizes; 2], tops: &[Vec<(usize, [Alike; 2])>; SLOTS]) -> bool {
+    let Sizes { whole, input, again, embedding, head } = two;
+    let inside = tops.iter().flatten().map(|(_, [_, two])| sum(two));
+    let sizes = [whole, input, again].into_iter().flatten().chain([embedding, head]).copied();
+    sizes.chain(inside).all(|bytes| bytes < SURE.1)
 }
 
 fn sum(alike: &Alike) -> Bytes {
@@ -288,7 +299,7 @@ fn keep_highest(top: &mut Vec<(usize, [Alike; 2])>, order: usize, inside: [Alike
 }
 
 /// The stages that can hold most.
-fn staged(job: &Job, run: &TrainingRun) -> Vec<Staged> {
+fn staged(job: &Job, run: &TrainingRun, sorts: &mut Memo<Sort, ()>) -> Vec<Staged> {
     let staged = |stage: Stage| {
         let mut most: [Vec<Held>; SLOTS] = Default::default();
         schedule::play(&stage, &schedule::passes(job, run, stage.index), |held, at| {
@@ -300,7 +311,7 @@ fn staged(job: &Job, run: &TrainingRun) -> Vec<Staged> {
             }
         });
         let sort = Sort { layers: stage.layers(), embedding: stage.embedding, head: stage.head, messages: stage.messages };
-        Staged { stage, sort, most }
+        Staged { stage, sort, place: sorts.place(sort, || ()), most }
     };
     schedule::stages(job, run).into_iter().map(staged).collect()
 }
