@@ -120,13 +120,13 @@ pub fn trainings() -> Vec<Published> {
             tokens: 15.6e12,
             layout: Some(choice(8, 16, 128, DataSharding::Zero1, Recompute::None, |_| {})),
         },
-        // No published training; a count with many divisors.
+        // No published training; a count with many divisors, and a batch that they divide.
         Published {
             name: "Llama 3.1 405B on 100000 H100",
             model: "llama3.1-405b",
             accelerator: "h100-80",
             gpus: 100_000,
-            batch: (10_000, 8192),
+            batch: (25_000, 8192),
             tokens: 15.6e12,
             layout: None,
         },
