@@ -8,7 +8,8 @@ mod support;
 mod published;
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use headroom::planner::search::{Roofline, Search, Space};
+use headroom::config::PipelineSchedule;
+use headroom::planner::search::{Axis, Roofline, Search, Space};
 use headroom::units::Bytes;
 
 /// Seconds that this process has had a core, where the system (Linux) tells.
@@ -22,6 +23,11 @@ fn benches(criterion: &mut Criterion) {
     for training in published::trainings() {
         let job = training.job();
         let space = Space::at(&job, &[training.gpus]);
+        let space = if training.layout.is_some_and(|layout| layout.layout.pipeline_schedule == PipelineSchedule::DualPipe) {
+            space.with(Axis::schedules())
+        } else {
+            space
+        };
         let mut search = Search::new(&job, space.clone(), Roofline::of(&job));
         if let Some(layout) = &training.layout {
             search.watch(layout);

@@ -7,8 +7,8 @@ use std::num::NonZeroU64;
 
 use headroom::config::{
     AttentionKernel, DataSharding, GradientDType, HiddenAct, Job, Kernels, LayerSet, LossFusion, MegatronOptions, Mla, MlpKind,
-    ModelConfig, Moe, Normalization, ParallelLayout, PositionEmbedding, Recompute, RecomputeMethod, RecomputeModules,
-    TokenDispatcher, TrainingRun,
+    ModelConfig, Moe, Normalization, ParallelLayout, PipelineSchedule, PipelineSplit, PositionEmbedding, Recompute,
+    RecomputeMethod, RecomputeModules, SCHEDULES, TokenDispatcher, TrainingRun,
 };
 use headroom::estimator::{Ledger, MemoryKind, blockers, estimate, events, memory_by_kind, stage_after_forward, stage_ledger};
 use headroom::units::Bytes;
@@ -245,13 +245,25 @@ fn degrees_that_divide_nothing_are_named() {
 fn any_job() -> impl Strategy<Value = Job> {
     let degrees = (1_u64..=4, 1_u64..=4, 1_u64..=4, 1_u64..=2, 1_u64..=2, 1_u64..=4);
     let switches = (any::<[bool; 8]>(), 0_u64..3, 1_u64..=3, any::<bool>());
-    (degrees, switches).prop_map(|((t, p, d, cp, ep, chunks), (on, recompute, blocks, experts))| {
+    let pipeline = (0_usize..8, 0_usize..5);
+    (degrees, switches, pipeline).prop_map(|((t, p, d, cp, ep, chunks), (on, recompute, blocks, experts), (schedule, split))| {
+        let schedule = SCHEDULES.get(schedule).map_or(PipelineSchedule::OneForwardOneBackward, |facts| facts.schedule);
+        let chunks = if schedule == PipelineSchedule::OneForwardOneBackward { chunks } else { 1 };
+        let (p, p_even) = (p, p.next_multiple_of(2));
+        let p = if schedule == PipelineSchedule::DualPipe { p_even } else { p };
         let degree = |n| NonZeroU64::new(n).expect("at least one");
         let layout = ParallelLayout {
             context_parallel_size: degree(cp),
             expert_model_parallel_size: degree(ep),
             virtual_pipeline_model_parallel_size: degree(chunks),
             sequence_parallel: on[0],
+            pipeline_schedule: schedule,
+            pipeline_split: match (split, NonZeroU64::new(chunks)) {
+                (0, first) => PipelineSplit::Ends { first, last: None },
+                (1, last) => PipelineSplit::Ends { first: None, last },
+                (2, _) => PipelineSplit::WithEnds,
+                _ => PipelineSplit::Even,
+            },
             ..layout(t, p, d, if on[1] { DataSharding::Zero1 } else { DataSharding::None })
         };
         let model = if experts { deepseek() } else { gpt(16) };

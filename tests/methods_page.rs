@@ -101,7 +101,7 @@ fn job(model: ModelConfig, run: Run, layout: ParallelLayout, capacity_gb: u64) -
         accelerators_per_node: 8,
         price_per_hour: 0.0,
     };
-    let overheads = Overheads { framework_context: Bytes(Bytes::GB), fragmentation_percent: 0.0 };
+    let overheads = Overheads { framework_context: Bytes(Bytes::GB), fragmentation_percent: 0.0, ..Overheads::NONE };
     Job::new(model, run, layout, Cluster { accelerator, overheads }).unwrap()
 }
 

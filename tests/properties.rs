@@ -101,7 +101,7 @@ prop_compose! {
     ) -> Job {
         let layout = ParallelLayout { sequence_parallel, ..layout(t, p, d, sharding) };
         let mut cluster = cluster(Bytes(memory * Bytes::GIB));
-        cluster.overheads = Overheads { framework_context: Bytes(context * Bytes::GIB), fragmentation_percent: percent };
+        cluster.overheads = Overheads { framework_context: Bytes(context * Bytes::GIB), fragmentation_percent: percent, ..Overheads::NONE };
         Job::new(model, run, layout, cluster).expect("sizes are at least 1 and heads are grouped")
     }
 }

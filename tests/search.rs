@@ -6,8 +6,8 @@ mod support;
 use std::num::NonZeroU64;
 
 use headroom::config::{
-    AttentionKernel, Choice, DataSharding, Job, Kernels, MegatronOptions, ModelConfig, Optimizer, Overheads, ParallelLayout,
-    Recompute, RecomputeMethod, Run, TokenDispatcher, TrainingRun,
+    AttentionKernel, Choice, DataSharding, Job, Kernels, MegatronOptions, ModelConfig, Offload, Optimizer, Overheads,
+    ParallelLayout, PipelineSchedule, PipelineSplit, Recompute, RecomputeMethod, Run, TokenDispatcher, TrainingRun,
 };
 use headroom::estimator::{Layouts, memory_by_kind};
 use headroom::units::Bytes;
@@ -26,6 +26,15 @@ const SHARDINGS: &[DataSharding] =
     &[DataSharding::None, DataSharding::Zero1, DataSharding::Zero2, DataSharding::Zero3, DataSharding::Fsdp];
 const OPTIMIZERS: &[Optimizer] = &[Optimizer::AdamW, Optimizer::AdamW8bit, Optimizer::SgdMomentum, Optimizer::Adafactor];
 
+const SCHEDULES: &[PipelineSchedule] = &[
+    PipelineSchedule::OneForwardOneBackward,
+    PipelineSchedule::OneForwardOneBackward,
+    PipelineSchedule::GPipe,
+    PipelineSchedule::ZeroBubbleH1,
+    PipelineSchedule::ZeroBubbleH2,
+    PipelineSchedule::DualPipe,
+];
+
 /// Real models of every sort: dense, tied, grouped heads, experts everywhere or in most layers, latent attention.
 const MODELS: &[&str] = &["gpt3-175b", "llama3-70b", "mixtral-8x7b", "deepseek-v3", "gpt2", "qwen3-30b-a3b", "mt-nlg-530b"];
 
@@ -34,7 +43,7 @@ fn model(id: &str) -> ModelConfig {
 }
 
 prop_compose! {
-    fn megatron()(flags in any::<[bool; 10]>(), uniform in 1_u64..4, deferral in 0_u64..3) -> MegatronOptions {
+    fn megatron()(flags in any::<[bool; 10]>(), uniform in 1_u64..4, deferral in 0_u64..3, load in one_of(&[100, 100, 130])) -> MegatronOptions {
         let [hidden, attention, fusion, engine, fused, grouped, padded, mask, to_all, block] = flags;
         MegatronOptions {
             hidden_dropout: hidden,
@@ -48,6 +57,7 @@ prop_compose! {
             moe_token_dispatcher: if to_all { TokenDispatcher::AllToAll } else { TokenDispatcher::AllGather },
             recompute_method: if block { RecomputeMethod::Block(uniform) } else { RecomputeMethod::Uniform(degree(uniform)) },
             wgrad_deferral_limit: deferral,
+            moe_load_percent: load,
             ..MegatronOptions::DEFAULT
         }
     }
@@ -72,7 +82,8 @@ prop_compose! {
         t in one_of(&[1, 2, 3, 4, 8, 16]), p in one_of(&[1, 2, 3, 5, 8, 12]), d in one_of(&[1, 2, 3, 8, 64]),
         cp in one_of(&[1, 1, 2, 8]), ep in one_of(&[1, 1, 2, 4, 8]), etp in one_of(&[None, Some(1), Some(2)]),
         chunks in one_of(&[1, 1, 2, 3]), micro_batch in one_of(&[1, 1, 2, 5]), sequence_parallel in any::<bool>(),
-        sharding in one_of(SHARDINGS), recompute in one_of(&[Recompute::None, Recompute::Selective, Recompute::Full]),
+        schedule in one_of(SCHEDULES), split in (0_usize..4, 1_u64..5, 1_u64..5), replicas in one_of(&[1, 1, 2, 4]),
+        offload in any::<[bool; 3]>(), offloads in any::<bool>(), sharding in one_of(SHARDINGS), recompute in one_of(&[Recompute::None, Recompute::Selective, Recompute::Full]),
     ) -> Choice {
         let layout = ParallelLayout {
             context_parallel_size: degree(cp),
@@ -80,6 +91,19 @@ prop_compose! {
             expert_tensor_parallel_size: etp.map(degree),
             virtual_pipeline_model_parallel_size: degree(chunks),
             sequence_parallel,
+            pipeline_schedule: schedule,
+            pipeline_split: match split {
+                (2, first, last) => PipelineSplit::Ends { first: Some(degree(first)), last: Some(degree(last)) },
+                (3, ..) => PipelineSplit::WithEnds,
+                _ => PipelineSplit::Even,
+            },
+            data_parallel_replicas: degree(replicas),
+            offload: if offloads {
+                let [optimizer, parameters, activations] = offload;
+                Offload { optimizer, parameters, activations }
+            } else {
+                Offload::NONE
+            },
             ..layout(t, p, d, sharding)
         };
         Choice { layout, micro_batch_size: degree(micro_batch), recompute }
@@ -88,7 +112,8 @@ prop_compose! {
 
 fn job(id: &str, run: TrainingRun, percent: f64) -> Job {
     let mut cluster = cluster(Bytes(80 * Bytes::GIB));
-    cluster.overheads = Overheads { framework_context: Bytes(Bytes::GIB), fragmentation_percent: percent };
+    cluster.overheads =
+        Overheads { framework_context: Bytes(Bytes::GIB), fragmentation_percent: percent, communicator_buffers: Bytes(1 << 22) };
     Job::new(model(id), Run::Training(run), ParallelLayout::SINGLE, cluster).expect("a valid job")
 }
 

@@ -54,6 +54,13 @@ pub struct Overheads {
     pub framework_context: Bytes,
     /// Reserve for allocator fragmentation, per cent of all that PyTorch's allocator holds.
     pub fragmentation_percent: f64,
+    /// Buffers of one communicator: of every group of ranks that exchange something.
+    pub communicator_buffers: Bytes,
+}
+
+impl Overheads {
+    /// None.
+    pub const NONE: Self = Self { framework_context: Bytes::ZERO, fragmentation_percent: 0.0, communicator_buffers: Bytes::ZERO };
 }
 
 /// What the job runs on.

@@ -4,7 +4,7 @@ use std::num::NonZeroU64;
 
 use thiserror::Error;
 
-use super::{Cluster, ModelConfig, ParallelLayout, Recompute, Run, TrainingRun};
+use super::{Cluster, ModelConfig, ParallelLayout, Pipeline, PipelineSchedule, Recompute, Run, TrainingRun};
 
 /// Why a job cannot be built.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -80,6 +80,20 @@ impl Job {
     /// The cluster.
     pub const fn cluster(&self) -> &Cluster {
         &self.cluster
+    }
+
+    /// The pipeline at work: the schedule with its ranks, chunks and micro-batches of a step.
+    pub fn pipeline(&self) -> Pipeline {
+        let (layout, ranks) = (&self.layout, self.layout.p());
+        let schedule = layout.schedule();
+        let group = self.training().and_then(|run| run.megatron.microbatch_group_size_per_vp_stage);
+        Pipeline {
+            schedule,
+            ranks,
+            chunks: if schedule == PipelineSchedule::Interleaved { layout.chunks() } else { 1 },
+            micro_batches: self.gradient_accumulation_steps(),
+            group: group.map_or(ranks, NonZeroU64::get),
+        }
     }
 
     /// The same job with other data-parallel ranks.

@@ -1,8 +1,11 @@
 //! How the model is spread over accelerators.
 
 use std::num::NonZeroU64;
+use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
+
+use super::PipelineSchedule;
 
 /// What data-parallel ranks share out among themselves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -38,6 +41,45 @@ impl DataSharding {
     }
 }
 
+/// How blocks are dealt out over pipeline stages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum PipelineSplit {
+    /// The same number for each; where that does not divide, the most loaded stage's.
+    #[default]
+    Even,
+    /// The first and the last stage hold so many, the others share the rest (`num_layers_in_first_pipeline_stage`,
+    /// `num_layers_in_last_pipeline_stage`); `None`: as the others.
+    Ends {
+        /// Blocks of the first stage.
+        first: Option<NonZeroU64>,
+        /// Blocks of the last stage.
+        last: Option<NonZeroU64>,
+    },
+    /// Embedding and loss count as a block each (`account_for_embedding_in_pipeline_split`, `account_for_loss_in_pipeline_split`).
+    WithEnds,
+}
+
+/// What waits in pinned host memory instead of on the accelerator.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Offload {
+    /// Optimizer states and master weights; the optimizer steps on the host.
+    pub optimizer: bool,
+    /// Shares of the weights; they come over before they are gathered.
+    pub parameters: bool,
+    /// What blocks save for backward; it comes back before backward reaches the block.
+    pub activations: bool,
+}
+
+impl Offload {
+    /// Nothing waits there.
+    pub const NONE: Self = Self { optimizer: false, parameters: false, activations: false };
+
+    /// Whether anything does.
+    pub const fn any(self) -> bool {
+        self.optimizer || self.parameters || self.activations
+    }
+}
+
 /// Parallel degrees; their product is the number of accelerators.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ParallelLayout {
@@ -63,6 +105,15 @@ pub struct ParallelLayout {
     pub reshard_after_forward: bool,
     /// Under FSDP, whether gradients are reduced in fp32 whatever they are computed in.
     pub reduce_in_fp32: bool,
+    /// How micro-batches take turns on the pipeline stages; see [`Self::schedule`].
+    pub pipeline_schedule: PipelineSchedule,
+    /// How blocks are dealt out over the stages.
+    pub pipeline_split: PipelineSplit,
+    /// Groups of data-parallel ranks that each hold all that is shared out (hybrid sharding; Megatron-LM's
+    /// `num_distributed_optimizer_instances`).
+    pub data_parallel_replicas: NonZeroU64,
+    /// What waits in host memory.
+    pub offload: Offload,
 }
 
 impl ParallelLayout {
@@ -79,6 +130,10 @@ impl ParallelLayout {
         sharding: DataSharding::None,
         reshard_after_forward: true,
         reduce_in_fp32: true,
+        pipeline_schedule: PipelineSchedule::OneForwardOneBackward,
+        pipeline_split: PipelineSplit::Even,
+        data_parallel_replicas: NonZeroU64::MIN,
+        offload: Offload::NONE,
     };
 
     /// Tensor degree t.
@@ -117,6 +172,82 @@ impl ParallelLayout {
     /// Chunks of blocks on each stage.
     pub const fn chunks(&self) -> u64 {
         self.virtual_pipeline_model_parallel_size.get()
+    }
+
+    /// The schedule that runs: one forward, one backward is interleaved where stages have several chunks.
+    pub const fn schedule(&self) -> PipelineSchedule {
+        match self.pipeline_schedule {
+            PipelineSchedule::OneForwardOneBackward | PipelineSchedule::Interleaved if self.chunks() > 1 => {
+                PipelineSchedule::Interleaved
+            }
+            PipelineSchedule::Interleaved => PipelineSchedule::OneForwardOneBackward,
+            other => other,
+        }
+    }
+
+    /// Groups that each hold all that data-parallel ranks share out.
+    pub const fn replicas(&self) -> u64 {
+        self.data_parallel_replicas.get()
+    }
+
+    /// Data-parallel ranks that share out among themselves: `d / replicas`, at least 1.
+    pub const fn shards(&self) -> u64 {
+        let ranks = self.d() / self.replicas();
+        if ranks == 0 { 1 } else { ranks }
+    }
+
+    /// The blocks, counted from 0, of a chunk at that position (`chunk · p + stage`) of a model with so many blocks.
+    ///
+    /// What does not divide evenly counts for its largest part, from the end.
+    pub fn blocks_at(&self, layers: u64, position: u64) -> Range<u64> {
+        let (p, chunks) = (self.p(), self.chunks());
+        let places = p.saturating_mul(chunks).max(1);
+        match self.pipeline_split {
+            PipelineSplit::Even => {
+                let each = layers.div_ceil(places);
+                let first = position.saturating_mul(each).min(layers.saturating_sub(each));
+                first..first.saturating_add(each).min(layers)
+            }
+            PipelineSplit::WithEnds => {
+                let each = layers.saturating_add(2).div_ceil(places);
+                let first = position.saturating_mul(each);
+                let block = |place: u64| place.saturating_sub(1).min(layers);
+                block(first)..block(first.saturating_add(each))
+            }
+            PipelineSplit::Ends { first, last } => {
+                let (stage, chunk) = (position % p, position / p);
+                let given = |size: Option<NonZeroU64>| size.map(|size| size.get() / chunks);
+                let ends = [given(first), given(last)];
+                let held: u64 = ends.iter().flatten().map(|size| size.saturating_mul(chunks)).fold(0, u64::saturating_add);
+                let others = p.saturating_sub(ends.iter().flatten().count().try_into().unwrap_or(p)).max(1);
+                let middle = layers.saturating_sub(held).div_ceil(others.saturating_mul(chunks).max(1));
+                let [first, last] = ends.map(|size| size.unwrap_or(middle));
+                let round = first.saturating_add(last).saturating_add(middle.saturating_mul(p.saturating_sub(2)));
+                let before = if stage == 0 { 0 } else { first.saturating_add(middle.saturating_mul(stage - 1)) };
+                let own = if stage == 0 {
+                    first
+                } else if stage + 1 == p {
+                    last
+                } else {
+                    middle
+                };
+                let begin = chunk.saturating_mul(round).saturating_add(before).min(layers.saturating_sub(own));
+                begin..begin.saturating_add(own).min(layers)
+            }
+        }
+    }
+
+    /// Whether blocks can be dealt out so, exactly.
+    pub fn deals_out(&self, layers: u64) -> bool {
+        let places = self.p().saturating_mul(self.chunks());
+        if self.pipeline_split == PipelineSplit::Even {
+            return layers.is_multiple_of(places);
+        }
+        (0..places.min(layers.saturating_add(2))).try_fold(0, |end, position| {
+            let range = self.blocks_at(layers, position);
+            (range.start == end).then_some(range.end)
+        }) == Some(layers)
+            && places <= layers.saturating_add(2)
     }
 
     /// Ranks that hold the same experts: all of a stage, over those that share experts out or split them; at least 1.

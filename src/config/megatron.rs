@@ -106,6 +106,8 @@ pub struct MegatronOptions {
     pub moe_grouped_gemm: bool,
     /// Every expert gets the same number of tokens, rounded up (`moe_expert_capacity_factor` 1, padded).
     pub moe_pad_expert_input_to_capacity: bool,
+    /// Tokens of the busiest expert-parallel rank, per cent of an even share; 100: balanced.
+    pub moe_load_percent: u64,
     /// Micro-batches for which the output layer's weight gradient waits until the pipeline drains (`wgrad_deferral_limit` of
     /// `defer_embedding_wgrad_compute`): each keeps its input and its logits' gradient. 0: none waits.
     pub wgrad_deferral_limit: u64,
@@ -137,6 +139,7 @@ impl MegatronOptions {
         moe_token_dispatcher: TokenDispatcher::AllGather,
         moe_grouped_gemm: false,
         moe_pad_expert_input_to_capacity: false,
+        moe_load_percent: 100,
         wgrad_deferral_limit: 0,
         create_attention_mask: false,
         transformer_engine_workspace: Bytes(32 * MIB),

@@ -68,6 +68,8 @@ pub struct TrainingRun {
     pub attention: AttentionKernel,
     /// Activation recomputation.
     pub recompute: Recompute,
+    /// Elements of the buffer in which `DeepSpeed` reduces gradients (`reduce_bucket_size`).
+    pub reduce_bucket_size: u64,
     /// What only Megatron-LM asks.
     pub megatron: MegatronOptions,
     /// Tokens of the whole training, for time and cost.
@@ -90,6 +92,7 @@ impl TrainingRun {
             kernels: Kernels::Fused,
             attention: AttentionKernel::Flash,
             recompute: Recompute::None,
+            reduce_bucket_size: 500_000_000,
             megatron: MegatronOptions::DEFAULT,
             training_tokens: 1.0,
             mfu: 0.4,

@@ -98,7 +98,9 @@ fn training(scope: &Scope, (recompute, moment): (Recompute, Moment), lines: &mut
     let ends = moment == Moment::BackwardEnds;
     let alive = |layers: u64, first: bool| {
         let done = if ends { layers.saturating_sub(u64::from(first)) } else { 0 };
-        layers.saturating_mul(stage.in_flight).saturating_sub(done)
+        let all = layers.saturating_mul(stage.in_flight).saturating_sub(done);
+        // Offloaded, one block is here and the next one comes over.
+        if scope.job.layout().offload.activations { all.min(2) } else { all }
     };
     let note = "Saved in forward by every block for its backward.";
     let other_first = scope.starts_with_other();
@@ -154,7 +156,7 @@ fn temporary(bytes: Bytes, tensors: Vec<TensorLine>, label: &'static str, note: 
 
 fn serving(scope: &Scope, lines: &mut Vec<LineItem>) {
     let (list, t) = (scope.list, scope.job.layout().t());
-    let cache = ops::cache(&ops::lowering(scope.job), scope.stage.range(scope.job));
+    let cache = ops::cache(&ops::lowering(scope.job), scope.stage.range());
     let held = cache.op.tensors.iter().zip(&cache.layers);
     let cached = held.map(|(tensor, layers)| tensor_line(&cache.op, tensor, *layers, tensor.bytes_per_rank(t, false) * *layers));
     let (bytes, tensors) = scope.sum(cached);

@@ -1,8 +1,13 @@
 //! Rules that forbid a layout whatever the memory. They are values, not errors.
 
+use std::num::NonZeroU64;
+
 use thiserror::Error;
 
-use crate::config::{DataSharding, Family, Job, Kernels, Run, TrainingRun};
+use crate::config::{
+    DataSharding, Family, Job, Kernels, ParallelLayout, PipelineSchedule, PipelineSplit, Recompute, Run, TrainingRun,
+};
+use crate::sources::{self, Source};
 
 /// A rule that the layout breaks; its text is one sentence.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -48,12 +53,14 @@ pub enum Blocker {
         family: &'static str,
     },
     /// Layers do not divide by the pipeline degree.
-    #[error("{layers} layers do not divide by the pipeline degree {p}")]
+    #[error("{layers} layers{} do not divide by the pipeline degree {p}", beside(*.split))]
     Pipeline {
         /// Blocks.
         layers: u64,
         /// Pipeline degree.
         p: u64,
+        /// How they are dealt out.
+        split: PipelineSplit,
     },
     /// Context-parallel ranks each take two pieces of a sequence, so that causal attention gives all the same work.
     #[error(
@@ -93,9 +100,121 @@ pub enum Blocker {
         /// Pipeline degree.
         p: u64,
     },
-    /// `DeepSpeed` forbids pipelines with ZeRO 2 and 3.
-    #[error("DeepSpeed does not combine pipeline parallelism with ZeRO stage 2 or 3; use stage 1 or FSDP")]
-    PipelineWithZero,
+    /// Interleaving takes micro-batches in whole groups.
+    #[error(
+        "Megatron-LM interleaves only micro-batches that fill its groups of {group}, or leave at least {p}; {micro_batches} leave {left}"
+    )]
+    Groups {
+        /// Micro-batches of a step.
+        micro_batches: u64,
+        /// Consecutive micro-batches of one chunk.
+        group: u64,
+        /// What the last group would have.
+        left: u64,
+        /// Pipeline degree.
+        p: u64,
+    },
+    /// `DualPipe` needs even stages, and micro-batches for both directions.
+    #[error(
+        "DualPipe needs an even number of stages and an even number of micro-batches, at least twice the stages; not {p} and {micro_batches}"
+    )]
+    DualPipe {
+        /// Pipeline degree.
+        p: u64,
+        /// Micro-batches of a step.
+        micro_batches: u64,
+    },
+    /// Data-parallel ranks cannot be grouped for hybrid sharding.
+    #[error("{ranks} data-parallel ranks do not split into {replicas} sharding groups")]
+    Replicas {
+        /// Data-parallel ranks.
+        ranks: u64,
+        /// Groups.
+        replicas: u64,
+    },
+    /// A framework does not offer the combination.
+    #[error("{}", .0.says)]
+    Framework(&'static FrameworkRule),
+}
+
+/// A combination that a framework forbids.
+#[derive(Debug, PartialEq, Eq)]
+pub struct FrameworkRule {
+    /// One sentence: who forbids what, and a way out.
+    pub says: &'static str,
+    /// Where.
+    pub source: Source,
+}
+
+impl Blocker {
+    /// Where the rule stands; [`sources::ARITHMETIC`] where sizes simply do not divide.
+    pub const fn source(&self) -> Source {
+        match self {
+            Self::Framework(rule) => rule.source,
+            Self::NoTensorPlan { .. } => sources::TRANSFORMERS_TENSOR_PLANS,
+            Self::Context { .. }
+            | Self::Experts { .. }
+            | Self::ExpertGroups { .. }
+            | Self::Chunks { .. }
+            | Self::Groups { .. } => sources::MEGATRON_CORE,
+            Self::DualPipe { .. } => sources::DEEPSEEK_V3_2024,
+            _ => sources::ARITHMETIC,
+        }
+    }
+}
+
+macro_rules! rules {
+    ($($name:ident: $source:ident, $says:literal;)*) => {
+        $(static $name: FrameworkRule = FrameworkRule { says: $says, source: sources::$source };)*
+    };
+}
+
+rules! {
+    // deepspeed/runtime/pipe/engine.py asserts a stage below 2.
+    PIPELINE_WITH_ZERO: DEEPSPEED,
+        "DeepSpeed does not combine pipeline parallelism with ZeRO stage 2 or 3; use stage 1 or FSDP";
+    // megatron/core/model_parallel_config.py.
+    SEQUENCE_WITHOUT_TENSOR: MEGATRON_CORE,
+        "Megatron-LM has no sequence parallelism without tensor parallelism; use 2 tensor-parallel ranks or more, or switch it off";
+    // megatron/training/arguments.py, --use-torch-fsdp2.
+    FSDP_WITH_PIPELINE: MEGATRON_CORE,
+        "Megatron-LM does not combine PyTorch's FSDP2 with pipeline parallelism; use ZeRO-1, its distributed optimizer";
+    FSDP_WITH_EXPERTS: MEGATRON_CORE,
+        "Megatron-LM does not combine PyTorch's FSDP2 with expert parallelism; use ZeRO-1, its distributed optimizer";
+    INTERLEAVED_ALONE: MEGATRON_CORE,
+        "Megatron-LM has chunks of layers only with two pipeline stages or more; use 1 chunk";
+    CHUNKS_ELSEWHERE: MEGATRON_CORE,
+        "Chunks of layers belong to the interleaved schedule; use one forward, one backward, or 1 chunk";
+    REPLICAS_WITHOUT_SHARDING: FSDP2,
+        "Sharding groups need something that is sharded; use FSDP, ZeRO 3 or, in Megatron-LM, ZeRO-1, or 1 group";
+    // deepspeed/runtime/zero/mics.py builds on stage 3.
+    REPLICAS_UNDER_DEEPSPEED: DEEPSPEED,
+        "DeepSpeed shards within groups (MiCS) under ZeRO stage 3 only; use stage 3, or 1 group";
+    // deepspeed/runtime/zero/config.py: offload_param is valid with stage 3 only.
+    PARAMETERS_STAY: DEEPSPEED,
+        "DeepSpeed and PyTorch keep weights in host memory under ZeRO stage 3 and FSDP only; use one of these";
+    PARAMETERS_STAY_IN_MEGATRON: MEGATRON_CORE,
+        "Megatron-LM does not keep weights in host memory; offload the optimizer, or use FSDP with another stack";
+    // torch/distributed/fsdp/_fully_shard: CPUOffloadPolicy.
+    FSDP_OFFLOADS_ALL: FSDP2,
+        "PyTorch's FSDP2 moves weights, gradients and optimizer states to the host together; offload the weights too";
+    // megatron/core/optimizer: the hybrid device optimizer rides on the distributed one.
+    OFFLOAD_WITHOUT_DISTRIBUTED: MEGATRON_CORE,
+        "Megatron-LM offloads its optimizer only as the distributed optimizer; use ZeRO-1";
+    // megatron/core/transformer/transformer_config.py, cpu_offloading.
+    ACTIVATIONS_WITH_PIPELINE: MEGATRON_CORE,
+        "Megatron-LM does not offload activations with pipeline parallelism; use 1 stage";
+    ACTIVATIONS_WITH_RECOMPUTE: MEGATRON_CORE,
+        "Megatron-LM does not offload activations that it recomputes; use one of the two";
+}
+
+/// What is said of layers that are not dealt out evenly.
+const fn beside(split: PipelineSplit) -> &'static str {
+    match split {
+        PipelineSplit::Even => "",
+        PipelineSplit::Ends { .. } => ", but for those of the first and last stage,",
+        PipelineSplit::WithEnds => " with embedding and loss as one more each",
+    }
 }
 
 impl Blocker {
@@ -103,6 +222,7 @@ impl Blocker {
     pub fn is_like(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Tensor { what, .. }, Self::Tensor { what: other, .. }) => what == other,
+            (Self::Framework(rule), Self::Framework(other)) => std::ptr::eq(*rule, *other),
             _ => std::mem::discriminant(self) == std::mem::discriminant(other),
         }
     }
@@ -124,9 +244,9 @@ pub(super) fn blockers(job: &Job) -> Vec<Blocker> {
         {
             found.push(Blocker::UnevenMicroBatch { share: batch / ranks, micro_batch });
         }
-        if job.layout().p() > 1 && matches!(job.layout().sharding, DataSharding::Zero2 | DataSharding::Zero3) {
-            found.push(Blocker::PipelineWithZero);
-        }
+        pipeline(job, &mut found);
+        shared(job, run, &mut found);
+        frameworks(job, run, &mut found);
     }
     found
 }
@@ -148,9 +268,73 @@ fn megatron(job: &Job, run: &TrainingRun, found: &mut Vec<Blocker>) {
         }
     }
     let layers = job.model().num_hidden_layers;
-    if chunks > 1 && layers.is_multiple_of(p) && !layers.is_multiple_of(p.saturating_mul(chunks)) {
+    let once = ParallelLayout { virtual_pipeline_model_parallel_size: NonZeroU64::MIN, ..*layout };
+    if chunks > 1 && once.deals_out(layers) && !layout.deals_out(layers) {
         found.push(Blocker::Chunks { layers, chunks, p });
     }
+}
+
+/// What schedules ask of stages, chunks and micro-batches.
+fn pipeline(job: &Job, found: &mut Vec<Blocker>) {
+    let (pipeline, chunks) = (job.pipeline(), job.layout().chunks());
+    let (p, micro_batches, group) = (pipeline.ranks, pipeline.micro_batches, pipeline.group);
+    match pipeline.schedule {
+        PipelineSchedule::Interleaved if p == 1 => found.push(Blocker::Framework(&INTERLEAVED_ALONE)),
+        PipelineSchedule::Interleaved => {
+            let left = micro_batches % group.max(1);
+            if left > 0 && left < p {
+                found.push(Blocker::Groups { micro_batches, group, left, p });
+            }
+        }
+        _ if chunks > 1 => found.push(Blocker::Framework(&CHUNKS_ELSEWHERE)),
+        PipelineSchedule::DualPipe
+            if !p.is_multiple_of(2) || !micro_batches.is_multiple_of(2) || micro_batches < p.saturating_mul(2) =>
+        {
+            found.push(Blocker::DualPipe { p, micro_batches });
+        }
+        _ => {}
+    }
+}
+
+/// What ranks share out, and what waits in host memory.
+fn shared(job: &Job, run: &TrainingRun, found: &mut Vec<Blocker>) {
+    let (layout, megatron) = (job.layout(), run.kernels == Kernels::Megatron);
+    let (ranks, replicas, sharding, offload) = (layout.d(), layout.replicas(), layout.sharding, layout.offload);
+    let mut forbid = |when: bool, rule| {
+        if when {
+            found.push(Blocker::Framework(rule));
+        }
+    };
+    let hybrid = replicas > 1;
+    forbid(hybrid && sharding == DataSharding::None, &REPLICAS_WITHOUT_SHARDING);
+    let stages = matches!(sharding, DataSharding::Zero1 | DataSharding::Zero2);
+    forbid(hybrid && stages && !megatron, &REPLICAS_UNDER_DEEPSPEED);
+    forbid(offload.parameters && megatron, &PARAMETERS_STAY_IN_MEGATRON);
+    forbid(offload.parameters && !megatron && !sharding.shards_parameters(), &PARAMETERS_STAY);
+    let fsdp = sharding == DataSharding::Fsdp && !megatron;
+    forbid(fsdp && offload.optimizer && !offload.parameters, &FSDP_OFFLOADS_ALL);
+    forbid(megatron && offload.optimizer && sharding == DataSharding::None, &OFFLOAD_WITHOUT_DISTRIBUTED);
+    forbid(megatron && offload.activations && layout.p() > 1, &ACTIVATIONS_WITH_PIPELINE);
+    forbid(megatron && offload.activations && run.recompute != Recompute::None, &ACTIVATIONS_WITH_RECOMPUTE);
+    if !ranks.is_multiple_of(replicas) {
+        found.push(Blocker::Replicas { ranks, replicas });
+    }
+}
+
+/// Combinations that a framework names itself.
+fn frameworks(job: &Job, run: &TrainingRun, found: &mut Vec<Blocker>) {
+    let (layout, megatron) = (job.layout(), run.kernels == Kernels::Megatron);
+    let mut forbid = |when: bool, rule| {
+        if when {
+            found.push(Blocker::Framework(rule));
+        }
+    };
+    let stages = matches!(layout.sharding, DataSharding::Zero2 | DataSharding::Zero3);
+    forbid(layout.p() > 1 && stages, &PIPELINE_WITH_ZERO);
+    forbid(megatron && layout.sequence_parallel && layout.t() == 1, &SEQUENCE_WITHOUT_TENSOR);
+    let fsdp = megatron && layout.sharding == DataSharding::Fsdp;
+    forbid(fsdp && layout.p() > 1, &FSDP_WITH_PIPELINE);
+    forbid(fsdp && layout.ep() > 1, &FSDP_WITH_EXPERTS);
 }
 
 /// What tensor-parallel ranks must divide: heads where attention is split, columns where feed-forward layers and experts are.
@@ -190,7 +374,8 @@ fn tensor(job: &Job, found: &mut Vec<Blocker>) {
 fn model(job: &Job, found: &mut Vec<Blocker>) {
     let (model, p) = (job.model(), job.layout().p());
     tensor(job, found);
-    if !model.num_hidden_layers.is_multiple_of(p) {
-        found.push(Blocker::Pipeline { layers: model.num_hidden_layers, p });
+    let once = ParallelLayout { virtual_pipeline_model_parallel_size: NonZeroU64::MIN, ..*job.layout() };
+    if !once.deals_out(model.num_hidden_layers) {
+        found.push(Blocker::Pipeline { layers: model.num_hidden_layers, p, split: job.layout().pipeline_split });
     }
 }

@@ -5,20 +5,23 @@
 mod activations;
 mod blockers;
 mod compute;
+mod host;
 mod layouts;
 mod ledger;
 mod megatron;
 mod memo;
 mod overhead;
 mod stage;
+mod stages;
 mod states;
 mod timeline;
 
-pub use blockers::Blocker;
+pub use blockers::{Blocker, FrameworkRule};
 pub use compute::Compute;
 pub use layouts::Layouts;
 pub use ledger::{Certainty, Ledger, LineItem, MemoryKind, TensorLine};
-pub use overhead::FRAMEWORK_CONTEXT;
+pub use overhead::{FRAMEWORK_CONTEXT, REDUCTION_BUCKET};
+pub use stages::{StageMemory, stages};
 pub use states::GATHERED_WEIGHTS;
 pub use timeline::{Event, GRADIENT_REDUCTION, Phase, Stretch, Timeline, events};
 
@@ -76,6 +79,8 @@ pub enum Verdict {
 pub struct Estimate {
     /// All lines alive at the peak on the most loaded rank.
     pub ledger: Ledger,
+    /// What waits in pinned host memory for that rank; no part of the ledger.
+    pub host: Ledger,
     /// The moments compared.
     pub moments: Vec<Moment>,
     /// The step from forward to the optimizer; `None` when serving, and for kernels whose step is not played operator by operator.
@@ -151,6 +156,7 @@ pub fn estimate(job: &Job) -> Estimate {
     let blocks = total.saturating_sub(embedding.saturating_add(head));
     Estimate {
         ledger,
+        host: Ledger { lines: host::lines(job, peak_stage) },
         peak_moment,
         peak_stage,
         moments,
@@ -294,31 +300,34 @@ impl Peak<'_> {
 /// Compares all moments of all stages.
 fn peak<'a>(job: &'a Job, list: &'a OpList) -> (Peak<'a>, Vec<Moment>) {
     let mut moments = Vec::with_capacity(8);
-    let mut highest: Option<Peak> = None;
     let parameters = stage::Parameters::of(job, list);
-    for stage in stage::stages(job) {
-        let scope = Scope { job, list, stage, parameters, detail: false };
-        for &moment in activations::moments(job, stage.head) {
-            let by_kind = Ledger { lines: alive(&scope, moment) }.by_kind();
-            let peak = Peak { scope, moment, by_kind };
-            moments.push(Moment { name: peak.name(), total: peak.total() });
-            if highest.as_ref().is_none_or(|highest| peak.total() > highest.total()) {
-                highest = Some(peak);
-            }
+    let scope = |stage| Scope { job, list, stage, parameters, detail: false };
+    let each = stage::stages(job).into_iter().map(|stage| peak_of(scope(stage), &mut moments));
+    // Of equal ones the first.
+    let highest = each.reduce(|best, other| if other.total() > best.total() { other } else { best });
+    let nothing = || Peak { scope: scope(stage::only(job)), moment: activations::Moment::Step, by_kind: [Bytes::ZERO; 7] };
+    (highest.unwrap_or_else(nothing), moments)
+}
+
+/// Compares all moments of one stage and adds them to `moments`.
+fn peak_of<'a>(scope: Scope<'a>, moments: &mut Vec<Moment>) -> Peak<'a> {
+    let mut highest = Peak { scope, moment: activations::Moment::Step, by_kind: [Bytes::ZERO; 7] };
+    for &moment in activations::moments(scope.job, scope.stage.head) {
+        let by_kind = Ledger { lines: alive(&scope, moment) }.by_kind();
+        let peak = Peak { scope, moment, by_kind };
+        moments.push(Moment { name: peak.name(), total: peak.total() });
+        if peak.total() > highest.total() {
+            highest = peak;
         }
     }
-    let nothing = || Peak {
-        scope: Scope { job, list, stage: stage::only(job), parameters, detail: false },
-        moment: activations::Moment::Step,
-        by_kind: [Bytes::ZERO; 7],
-    };
-    (highest.unwrap_or_else(nothing), moments)
+    highest
 }
 
 /// Every line alive at that moment, in the order of the kinds.
 fn alive(scope: &Scope, moment: activations::Moment) -> Vec<LineItem> {
     let mut lines = states::lines(scope);
     activations::add(scope, moment, &mut lines);
+    lines.retain(|line| !host::is_away(scope.job, line.kind));
     overhead::add(scope.job, &mut lines);
     lines.sort_by_key(|line| line.kind);
     lines

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::ledger::TensorLine;
-use crate::config::Job;
+use crate::config::{Job, PipelineSplit};
 use crate::ops::{self, Op, OpList, Role, Tensor};
 use crate::units::Bytes;
 
@@ -67,7 +67,7 @@ impl Scope<'_> {
 
     /// Whether the stage's first block is of the rarer kind.
     pub fn starts_with_other(&self) -> bool {
-        let first = self.stage.range(self.job).start;
+        let first = self.stage.first;
         self.stage.other > 0 && self.job.model().moe_at(first).is_some() != self.list.usual_has_experts
     }
 
@@ -109,11 +109,13 @@ pub(super) struct Stage {
     pub embedding: bool,
     /// Whether it holds the head and computes the loss.
     pub head: bool,
+    /// The first block it holds, counted from 0.
+    pub first: u64,
     /// Blocks it holds.
     pub layers: u64,
     /// Of these, blocks of the rarer kind.
     pub other: u64,
-    /// Micro-batches whose activations it keeps at once: `min(p - index, steps)` under one-forward-one-backward.
+    /// Micro-batches whose activations it keeps at once, as its schedule has it.
     pub in_flight: u64,
 }
 
@@ -129,35 +131,39 @@ impl Stage {
         if model.moe.is_none() {
             return self;
         }
-        let (sparse, here) = (experts(0..all), experts(self.range(job)));
+        let (sparse, here) = (experts(0..all), experts(self.range()));
         let other = if 2 * sparse > all { self.layers.saturating_sub(here) } else { here };
         Self { other, ..self }
     }
 
-    /// The blocks it holds, counted from 0: the last stage holds the last ones.
-    pub fn range(&self, job: &Job) -> Range<u64> {
-        let all = job.model().num_hidden_layers;
-        let first = if self.head { all.saturating_sub(self.layers) } else { self.index.saturating_mul(self.layers) };
-        first..first.saturating_add(self.layers).min(all)
+    /// The blocks it holds, counted from 0.
+    pub const fn range(&self) -> Range<u64> {
+        self.first..self.first.saturating_add(self.layers)
     }
 }
 
-/// The first stage.
+/// The whole model as one stage.
 pub(super) fn only(job: &Job) -> Stage {
-    Stage { index: 0, embedding: true, head: true, layers: job.model().num_hidden_layers, other: 0, in_flight: 1 }.counted(job)
+    let layers = job.model().num_hidden_layers;
+    Stage { index: 0, embedding: true, head: true, first: 0, layers, other: 0, in_flight: 1 }.counted(job)
 }
 
-/// The stages that can hold most: the only one, or the first and the last.
+/// One stage; it holds the blocks that the layout gives it, of an uneven split the most.
+pub(super) fn stage(job: &Job, index: u64) -> Stage {
+    let pipeline = job.pipeline();
+    let blocks = job.layout().blocks_at(job.model().num_hidden_layers, index);
+    let (embedding, head) = (index == 0, index + 1 == pipeline.ranks);
+    let (first, layers) = (blocks.start, blocks.end.saturating_sub(blocks.start));
+    Stage { index, embedding, head, first, layers, other: 0, in_flight: pipeline.in_flight(index) }.counted(job)
+}
+
+/// The stages that can hold most: the only one, or the first and the last, and the second where it may hold other blocks.
 ///
-/// Blocks are dealt out evenly, rounded up for the most loaded rank. A middle stage holds the blocks of the first with fewer
-/// micro-batches in flight and no embedding, so it never holds more.
+/// A middle stage holds the blocks of the one before it with no more micro-batches in flight, and no embedding.
 pub(super) fn stages(job: &Job) -> Vec<Stage> {
-    let p = job.layout().p();
-    let layers = job.model().num_hidden_layers.div_ceil(p);
-    let in_flight = |index: u64| p.saturating_sub(index).min(job.gradient_accumulation_steps()).max(1);
-    let stage = |index| {
-        let ends = (index == 0, index + 1 == p);
-        Stage { index, embedding: ends.0, head: ends.1, layers, other: 0, in_flight: in_flight(index) }.counted(job)
-    };
-    if p == 1 { vec![stage(0)] } else { vec![stage(0), stage(p - 1)] }
+    let (p, model) = (job.layout().p(), job.model());
+    let mixed = model.moe.is_some() && (0..model.num_hidden_layers).any(|layer| model.moe_at(layer).is_none());
+    let second = p > 2 && (mixed || job.layout().pipeline_split != PipelineSplit::Even);
+    let indices = [Some(0), second.then_some(1), (p > 1).then(|| p - 1)];
+    indices.into_iter().flatten().map(|index| stage(job, index)).collect()
 }

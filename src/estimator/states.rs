@@ -69,7 +69,7 @@ pub(super) fn gradients(scope: &Scope, exist: Gradients, lines: &mut Vec<LineIte
         Gradients::All => (total, "One per parameter."),
     };
     let recipe = run.recipe();
-    let ranks = if scope.job.layout().sharding.shards_gradients() { scope.job.layout().d() } else { 1 };
+    let ranks = if scope.job.layout().sharding.shards_gradients() { scope.job.layout().shards() } else { 1 };
     let mut push = |label, dtype, note| {
         let about = (note, sources::PYTORCH_AUTOGRAD);
         lines.push(per_parameter(scope, (MemoryKind::Gradient, label), (parameters, ranks), dtype, about));
@@ -112,7 +112,7 @@ fn shares(elements: impl Iterator<Item = u64>, ranks: u64, dtype: DType) -> impl
 
 fn weights(scope: &Scope) -> LineItem {
     let sharded = scope.job.training().is_some() && scope.job.layout().sharding.shards_parameters();
-    let ranks = if sharded { scope.job.layout().d() } else { 1 };
+    let ranks = if sharded { scope.job.layout().shards() } else { 1 };
     let dtype = held(scope).next().map_or(DType::Bf16, |held| held.tensor.dtype);
     let bytes = Elements(scope.total_parameters().div_ceil(ranks)).stored_as(dtype);
     let tensors = if scope.detail { weight_tensors(scope, ranks, dtype) } else { Vec::new() };
@@ -158,7 +158,7 @@ fn optimizer(scope: &Scope, run: &TrainingRun, lines: &mut Vec<LineItem>) {
     let recipe = run.recipe();
     let parameters = scope.total_parameters();
     let layout = scope.job.layout();
-    let ranks = if layout.sharding.shards_optimizer() { layout.d() } else { 1 };
+    let ranks = if layout.sharding.shards_optimizer() { layout.shards() } else { 1 };
     let mut push = |label, count: u64, dtype, note, source| {
         lines.push(per_parameter(scope, (MemoryKind::OptimizerState, label), (count, ranks), dtype, (note, source)));
     };
@@ -215,7 +215,7 @@ pub(super) fn gathered(scope: &Scope, blocks: u64) -> Option<LineItem> {
     let (job, stage, own) = (scope.job, scope.stage, scope.parameters);
     let sharding = job.layout().sharding;
     let run = job.training()?;
-    if !sharding.shards_parameters() || job.layout().d() == 1 {
+    if !sharding.shards_parameters() || job.layout().shards() == 1 {
         return None;
     }
     let part = |held: bool, count: u64| if held { count } else { 0 };

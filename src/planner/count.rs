@@ -4,8 +4,8 @@ use std::num::NonZeroU64;
 
 use crate::config::{Job, ParallelLayout, Run};
 use crate::estimator::{
-    Blocker, FRAMEWORK_CONTEXT, GATHERED_WEIGHTS, GRADIENT_REDUCTION, LineItem, MemoryKind, blockers, estimate, memory_by_kind,
-    memory_of_each,
+    Blocker, FRAMEWORK_CONTEXT, GATHERED_WEIGHTS, GRADIENT_REDUCTION, LineItem, MemoryKind, REDUCTION_BUCKET, blockers, estimate,
+    memory_by_kind, memory_of_each,
 };
 use crate::units::{Bytes, MemoryUnit, Scale};
 
@@ -191,7 +191,9 @@ fn is_shared(job: &Job, line: &LineItem) -> bool {
         MemoryKind::OptimizerState => sharding.shards_optimizer(),
         // Without a micro-batch of its own, a rank takes its share of the global batch.
         MemoryKind::Activation => run.micro_batch_size.is_none(),
-        MemoryKind::Temporary => run.micro_batch_size.is_none() && ![GATHERED_WEIGHTS, GRADIENT_REDUCTION].contains(&line.label),
+        MemoryKind::Temporary => {
+            run.micro_batch_size.is_none() && ![GATHERED_WEIGHTS, GRADIENT_REDUCTION, REDUCTION_BUCKET].contains(&line.label)
+        }
         MemoryKind::KvCache | MemoryKind::Framework => false,
     }
 }

@@ -4,10 +4,14 @@ use std::num::NonZeroU64;
 
 use super::{FieldId, FieldKind, Mode, Scenario, Value, field, fields, number, parse, range_text};
 use crate::config::{
-    Accelerator, Cluster, DataSharding, Job, Kernels, LayerSet, MegatronOptions, Mla, ModelConfig, Moe, Overheads,
-    ParallelLayout, PeakRates, PositionEmbedding, RecomputeMethod, RecomputeModules, Run, ServingRun, TrainingRun,
+    Accelerator, Cluster, DataSharding, Job, Kernels, LayerSet, MegatronOptions, Mla, ModelConfig, Moe, Offload, Overheads,
+    ParallelLayout, PeakRates, PipelineSchedule, PipelineSplit, PositionEmbedding, RecomputeMethod, RecomputeModules, Run,
+    ServingRun, TrainingRun,
 };
 use crate::units::{Bytes, DType, grouped, to_f64};
+
+/// Bytes of one MiB.
+const MIB: u64 = 1 << 20;
 
 /// One problem of a scenario, tied to the field where it can be solved.
 #[derive(Clone, Debug, PartialEq)]
@@ -201,6 +205,7 @@ impl Scenario {
                 recompute: self.word(FieldId::Recompute),
                 training_tokens: to_f64(self.integer(FieldId::TrainingTokens)),
                 mfu: self.decimal(FieldId::Mfu).unwrap_or_default() / 100.0,
+                reduce_bucket_size: self.integer(FieldId::ReduceBucket),
                 megatron: self.megatron(),
             }),
             Mode::Serve => Run::Serving(ServingRun {
@@ -243,6 +248,7 @@ impl Scenario {
                 shared_experts: self.flag(FieldId::RecomputeShared),
             },
             moe_token_dispatcher: self.word(FieldId::TokenDispatcher),
+            moe_load_percent: number::round_u64(self.decimal(FieldId::LoadImbalance).unwrap_or(1.0) * 100.0),
             moe_grouped_gemm: self.flag(FieldId::GroupedExperts),
             moe_pad_expert_input_to_capacity: self.flag(FieldId::PadExperts),
             ..MegatronOptions::DEFAULT
@@ -278,6 +284,24 @@ impl Scenario {
                 .filter(|_| training)
                 .and_then(NonZeroU64::new),
             virtual_pipeline_model_parallel_size: degree(FieldId::VirtualPipeline),
+            pipeline_schedule: if training { self.word(FieldId::PipelineSchedule) } else { PipelineSchedule::default() },
+            pipeline_split: if training { self.split() } else { PipelineSplit::Even },
+            data_parallel_replicas: degree(FieldId::Replicas),
+            offload: Offload {
+                optimizer: training && self.flag(FieldId::OffloadOptimizer),
+                parameters: training && self.flag(FieldId::OffloadParameters),
+                activations: training && self.flag(FieldId::OffloadActivations),
+            },
+        }
+    }
+
+    /// How blocks are dealt out over the stages; numbers of the ends count before the flag.
+    fn split(&self) -> PipelineSplit {
+        let ends = [FieldId::FirstStageLayers, FieldId::LastStageLayers].map(|id| self.optional_integer(id));
+        match ends.map(|blocks| blocks.and_then(NonZeroU64::new)) {
+            [None, None] if self.flag(FieldId::AccountForEnds) => PipelineSplit::WithEnds,
+            [None, None] => PipelineSplit::Even,
+            [first, last] => PipelineSplit::Ends { first, last },
         }
     }
 
@@ -304,6 +328,9 @@ impl Scenario {
             overheads: Overheads {
                 framework_context: self.gibibytes(FieldId::FrameworkContext),
                 fragmentation_percent: self.decimal(FieldId::FragmentationReserve).unwrap_or_default(),
+                communicator_buffers: Bytes(number::round_u64(
+                    self.decimal(FieldId::CommunicatorBuffers).unwrap_or_default() * to_f64(MIB),
+                )),
             },
         }
     }

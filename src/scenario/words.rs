@@ -2,7 +2,7 @@
 
 use crate::config::{
     AttentionKernel, DataSharding, Family, GradientDType, HiddenAct, Kernels, LossFusion, MlpKind, Normalization, Optimizer,
-    OptimizerImplementation, PositionEmbedding, Recompute, TokenDispatcher, TrainingPrecision,
+    OptimizerImplementation, PipelineSchedule, PositionEmbedding, Recompute, TokenDispatcher, TrainingPrecision,
 };
 use crate::units::{DType, MemoryUnit};
 
@@ -64,5 +64,7 @@ words! {
     AttentionKernel: Flash = "flash", Standard = "standard";
     Recompute: None = "none", Selective = "selective", Full = "full";
     DataSharding: None = "none", Zero1 = "1", Zero2 = "2", Zero3 = "3", Fsdp = "fsdp";
+    PipelineSchedule: GPipe = "gpipe", OneForwardOneBackward = "1f1b", ZeroBubbleH1 = "zb-h1", ZeroBubbleH2 = "zb-h2",
+        DualPipe = "dualpipe";
     DType: Bf16 = "bf16", Fp16 = "fp16", Fp32 = "fp32", Fp8 = "fp8", Int8 = "int8", Int4 = "int4";
 }

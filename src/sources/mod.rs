@@ -75,6 +75,13 @@ sources! {
         "Sharded blocks are gathered, with one prefetched.");
     DEEPSPEED = ("deepspeed", "DeepSpeed", "deepspeed/runtime/zero", "stage 3 gathers a module's parameters before use", Code,
         "Live parameters of ZeRO stage 3.");
+    TRANSFORMERS_TENSOR_PLANS = ("transformers-tensor-plans", "Hugging Face", "transformers 5.23", "base_model_tp_plan of each model", Code,
+        "Which modules the library splits over tensor-parallel ranks.");
+    NCCL = ("nccl", "NVIDIA", "NCCL: src/include/comm.h, src/init.cc", "buffers of 4 MiB (Simple), 4.7 MiB (LL128) and 0.5 MiB (LL) per channel and connection; github.com/NVIDIA/nccl/issues/864 and 1685", Code,
+        "Every communicator has buffers of its own.");
+    ZERO_OFFLOAD_2021 = ("zero-offload-2021", "Ren et al. 2021",
+        "ZeRO-Offload: Democratizing Billion-Scale Model Training (arXiv 2101.06840)", "section 4", Paper,
+        "Optimizer states and gradients wait in host memory.");
     PYTORCH_AUTOGRAD = ("pytorch-autograd", "PyTorch", "Autograd and torch.optim", "gradients stay until zero_grad; optimizer temporaries", Code,
         "When gradients exist and what the step allocates.");
     MEGATRON_CORE = ("megatron-core", "NVIDIA", "Megatron-LM: megatron/core", "transformer, tensor_parallel, distributed, optimizer, pipeline_parallel", Code,
@@ -84,6 +91,18 @@ sources! {
     TRANSFORMER_ENGINE = ("transformer-engine", "NVIDIA", "Transformer Engine 2: transformer_engine/pytorch",
         "module/{layernorm_linear,linear,grouped_linear,base}.py, attention/dot_product_attention", Code,
         "What its modules save for backward.");
+    GPIPE_2019 = ("gpipe-2019", "Huang et al. 2019",
+        "GPipe: Efficient Training of Giant Neural Networks using Pipeline Parallelism (arXiv 1811.06965)", "section 2.3 and figure 2", Paper,
+        "All forward passes, then all backward passes.");
+    MEGATRON_2021 = ("megatron-2021", "Narayanan et al. 2021",
+        "Efficient Large-Scale Language Model Training on GPU Clusters Using Megatron-LM (arXiv 2104.04473)", "sections 2.2.1 and 2.2.2", Paper,
+        "One forward, one backward, and its interleaved form.");
+    ZERO_BUBBLE_2023 = ("zero-bubble-2023", "Qi et al. 2023",
+        "Zero Bubble Pipeline Parallelism (arXiv 2401.10241)", "section 2, figure 3 and table 1", Paper,
+        "Schedules H1 and H2, which part backward for inputs and for weights.");
+    DEEPSEEK_V3_2024 = ("deepseek-v3-2024", "DeepSeek-AI 2024",
+        "DeepSeek-V3 Technical Report (arXiv 2412.19437)", "section 3.2.1 and table 2; github.com/deepseek-ai/DualPipe", Paper,
+        "DualPipe: bubble, two copies of the parameters, p + 1 micro-batches in flight.");
     VLLM = ("vllm", "vLLM", "vllm/v1/worker", "KV cache sized per layer and head, profiling run for activations", Code,
         "Serving memory.");
     CUDA_CONTEXT = ("cuda-context", "Hugging Face and BigScience",

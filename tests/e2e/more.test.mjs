@@ -65,6 +65,9 @@ for (const [name, pattern] of [['script', '**/headroom-more-*.js'], ['program', 
     await type(page, 'n', '32');
     assert.notDeepEqual(await answer(page), before);
     assert.equal(await page.locator('#stopped').isVisible(), false);
+    // The change has asked again, in vain; from here on it could be had.
+    await page.waitForTimeout(2 * FAR_RESTS_MS);
+    await again(page, 'methods').waitFor();
     await page.unroute(pattern);
     await again(page, 'methods').click();
     await fetched(page, 'methods');

@@ -54,7 +54,7 @@ pub fn cluster(memory: Bytes) -> Cluster {
     let peak = PeakRates { bf16: Some(989.0), fp16: Some(989.0), ..PeakRates::default() };
     Cluster {
         accelerator: Accelerator { memory, memory_bandwidth: None, peak, accelerators_per_node: 8, price_per_hour: 2.0 },
-        overheads: Overheads { framework_context: Bytes::ZERO, fragmentation_percent: 0.0 },
+        overheads: Overheads::NONE,
     }
 }
 

@@ -9,12 +9,14 @@ pub mod evidence;
 pub mod methods;
 pub mod paste;
 pub mod slot;
+pub mod stages;
 mod step_axis;
 pub mod timeline;
 pub mod wire;
 
 use self::wire::{Reply, Request, What};
 use super::markup::Html;
+use crate::config::Job;
 use crate::estimator::estimate;
 use crate::scenario::Scenario;
 use crate::scenario::codec::decode;
@@ -44,8 +46,9 @@ fn evidence_of(scenario: &Scenario, unit: MemoryUnit) -> Html {
     scenario.resolve().map(|job| evidence::panel(scenario, &estimate(&job), unit)).unwrap_or_default()
 }
 
-/// Memory over one step; empty as above, and when serving, which has no steps.
+/// Memory over one step, and every stage of a pipeline; empty as above, and when serving, which has no steps.
 fn timeline_of(scenario: &Scenario, unit: MemoryUnit) -> Html {
     let job = scenario.resolve().ok().filter(|job| job.training().is_some());
-    job.map(|job| timeline::panel(&job, &estimate(&job), unit)).unwrap_or_default()
+    let panels = |job: &Job| [timeline::panel(job, &estimate(job), unit), stages::panel(job, unit)].into_iter().collect();
+    job.as_ref().map(panels).unwrap_or_default()
 }

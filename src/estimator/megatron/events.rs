@@ -2,7 +2,7 @@
 
 use super::schedule::{self, Covered, Pass, Place};
 use super::{Scope, is_input, peak};
-use crate::config::{Job, TrainingRun};
+use crate::config::{Job, TrainingRun, Work};
 use crate::estimator::ledger::LineItem;
 use crate::estimator::timeline::Event;
 use crate::ops::megatron::{Module, Step, rank_model};
@@ -15,8 +15,10 @@ pub(in crate::estimator) fn events(job: &Job, run: &TrainingRun) -> Vec<Event> {
     let scope = Scope { job, run, model: &model, stage: schedule::stage(job, run, index) };
     let line = |line: LineItem| Event { op: line.label, name: line.label, bytes: i128::from(line.bytes.0) };
     let mut events: Vec<Event> = scope.resident(false).into_iter().map(line).collect();
-    for pass in schedule::passes(job, run, index) {
-        scope.pass_events(pass, &mut events);
+    for pass in schedule::passes(&job.pipeline(), index) {
+        for _ in 0..pass.times {
+            scope.pass_events(pass, &mut events);
+        }
     }
     events
 }
@@ -25,43 +27,52 @@ impl Scope<'_> {
     /// What one pass takes and frees.
     fn pass_events(&self, pass: Pass, events: &mut Vec<Event>) {
         let Some(places) = self.stage.chunks.get(pass.chunk) else { return };
-        let with_embedding = self.stage.embedding && pass.chunk == 0;
-        let with_head = self.stage.head && pass.chunk + 1 == self.stage.chunks.len();
-        let embedding = self.model.embedding.iter().filter(|_| with_embedding);
-        if pass.backward {
-            if with_head {
-                steps_backward(&self.model.head, |_| true, events);
+        let with_head = self.stage.head == Some(pass.chunk);
+        let embedding = self.model.embedding.iter().filter(|_| self.stage.embedding == Some(pass.chunk));
+        match pass.work {
+            Work::Forward => {
+                embedding.for_each(|step| saved_events(step, |_| true, true, events));
+                for place in places {
+                    let kept = |tensor: &Tensor| match place.covered {
+                        Covered::No => self.survives(tensor),
+                        Covered::First => is_input(tensor),
+                        Covered::With => false,
+                    };
+                    self.steps(place.kind).iter().for_each(|step| saved_events(step, kept, true, events));
+                }
+                if with_head {
+                    self.model.head.iter().for_each(|step| saved_events(step, |_| true, true, events));
+                }
             }
-            self.blocks_backward(places, events);
-            embedding.for_each(|step| saved_events(step, |_| true, false, events));
-            return;
-        }
-        embedding.for_each(|step| saved_events(step, |_| true, true, events));
-        for place in places {
-            let kept = |tensor: &Tensor| match place.covered {
-                Covered::No => self.survives(tensor),
-                Covered::First => is_input(tensor),
-                Covered::With => false,
-            };
-            self.steps(place.kind).iter().for_each(|step| saved_events(step, kept, true, events));
-        }
-        if with_head {
-            self.model.head.iter().for_each(|step| saved_events(step, |_| true, true, events));
+            Work::Backward | Work::BackwardInput => {
+                let split = pass.work == Work::BackwardInput;
+                if with_head {
+                    steps_backward(&self.model.head, |_| true, false, events);
+                }
+                self.blocks_backward(places, split, events);
+                embedding.filter(|_| !split).for_each(|step| saved_events(step, |_| true, false, events));
+            }
+            Work::BackwardWeight => {
+                for place in places {
+                    let waits = |tensor: &Tensor| place.covered != Covered::No || self.survives(tensor);
+                    self.steps(place.kind).iter().for_each(|step| saved_events(step, waits, false, events));
+                }
+                embedding.for_each(|step| saved_events(step, |_| true, false, events));
+            }
         }
     }
 
-    fn blocks_backward(&self, places: &[Place], events: &mut Vec<Event>) {
+    fn blocks_backward(&self, places: &[Place], split: bool, events: &mut Vec<Event>) {
         let mut end = places.len();
         while end > 0 {
-            let first = places.iter().take(end).rposition(|place| place.covered != Covered::With).unwrap_or(0);
+            let (first, recomputed) = schedule::group(places, end);
             let group = places.get(first..end).unwrap_or_default();
-            let recomputed = group.first().is_some_and(|place| place.covered != Covered::No);
             for place in group.iter().filter(|_| recomputed) {
                 let again = |tensor: &Tensor| place.covered == Covered::With || !is_input(tensor);
                 self.steps(place.kind).iter().for_each(|step| saved_events(step, again, true, events));
             }
             for place in group.iter().rev() {
-                steps_backward(self.steps(place.kind), |tensor| recomputed || self.survives(tensor), events);
+                steps_backward(self.steps(place.kind), |tensor| recomputed || self.survives(tensor), split, events);
             }
             end = first;
         }
@@ -69,7 +80,9 @@ impl Scope<'_> {
 }
 
 /// Backward through some operations; modules of which something was dropped are brought back when backward reaches them.
-fn steps_backward(steps: &[Step], there: impl Fn(&Tensor) -> bool, events: &mut Vec<Event>) {
+///
+/// With `split` what was there stays for the weights' gradients.
+fn steps_backward(steps: &[Step], there: impl Fn(&Tensor) -> bool, split: bool, events: &mut Vec<Event>) {
     let mut back = Module::Rest;
     for (place, step) in steps.iter().enumerate().rev() {
         if step.module != back {
@@ -80,7 +93,7 @@ fn steps_backward(steps: &[Step], there: impl Fn(&Tensor) -> bool, events: &mut 
         }
         workspace_events(step, true, events);
         workspace_events(step, false, events);
-        saved_events(step, |_| true, false, events);
+        saved_events(step, |tensor| !split || !there(tensor), false, events);
     }
 }
 

@@ -50,7 +50,7 @@ impl Weights {
         Self {
             all: held(scope).iter().map(super::states::Held::elements).fold(0, u64::saturating_add),
             blocks: Kind::ALL.map(|kind| of_steps(scope.steps(kind))),
-            head: if scope.stage.head { of_steps(&scope.model.head) } else { 0 },
+            head: if scope.stage.ends() { of_steps(&scope.model.head) } else { 0 },
         }
     }
 }
@@ -115,14 +115,14 @@ impl Moving {
 
     /// Whether anything moves.
     pub const fn moves(&self) -> bool {
-        self.gradients > 0
+        self.gradients > 0 || self.head > 0
     }
 }
 
 /// Whether ranks share gradients.
 fn moves(job: &Job) -> bool {
     let layout = job.layout();
-    layout.sharding.shards_gradients() && layout.d().saturating_mul(layout.cp()) > 1
+    layout.sharding.shards_gradients() && layout.shards().saturating_mul(layout.cp()) > 1
 }
 
 fn line((label, note): (&'static str, &'static str), elements: u64, dtype: DType) -> Option<LineItem> {

@@ -71,7 +71,7 @@ impl Stands {
     fn of(scope: &Scope) -> Self {
         let stage = &scope.stage;
         let (dummies, scores) = (dummies(scope), scores(&scope.model.dense));
-        Self { head: stage.head, experts: stage.layers().experts > 0, messages: stage.messages, dummies, scores }
+        Self { head: stage.ends(), experts: stage.layers().experts > 0, messages: stage.messages, dummies, scores }
     }
 }
 

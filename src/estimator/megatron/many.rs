@@ -10,8 +10,10 @@ use std::num::NonZeroU64;
 use super::fsdp::{Moving, Weights};
 use super::lines::{Buffers, Stands, dummies, scores};
 use super::schedule::{self, Held, PerKind, Stage};
-use super::{Alive, At, Entry, Kind, Scope, Sizes, slot, states};
-use crate::config::{Choice, DataSharding, Job, ParallelLayout, Recompute, TrainingRun};
+use super::{Alive, At, Entry, Kind, SLOTS, Scope, Sizes, on_device, slot};
+use crate::config::{
+    Choice, DataSharding, Job, Offload, ParallelLayout, PipelineSchedule, PipelineSplit, Recompute, TrainingRun,
+};
 use crate::estimator::ledger::{Ledger, MemoryKind};
 use crate::estimator::memo::Memo;
 use crate::ops::megatron::{RankModel, rank_model};
@@ -22,8 +24,6 @@ type Kinds = [Bytes; 7];
 /// Bytes saved in forward, and bytes alive for a while.
 type Alike = [Bytes; 2];
 
-/// Places in the schedule at which a moment can be.
-const SLOTS: usize = 5;
 /// The most sequences, and the most bytes of two of them, for which sizes surely do not saturate.
 const SURE: (u64, Bytes) = (1 << 16, Bytes(1 << 44));
 
@@ -47,7 +47,7 @@ pub(in crate::estimator) struct Many {
 /// What one rank's operations save and need with any number of sequences at once.
 ///
 /// Every size is a product in which the micro-batch stands once or not at all, so that two numbers of sequences tell all others. Where
-/// tokens are padded to experts' capacity this is not so, and a frame holds one number of sequences alone.
+/// tokens are padded to experts' capacity or weighed by a load this is not so, and a frame holds one number of sequences alone.
 struct Frame {
     model: RankModel,
     /// With one and with two sequences; alike where the frame is of one number of them.
@@ -106,14 +106,15 @@ impl Many {
     /// Bytes by kind at the peak of the stage that holds most, without overheads outside the model.
     pub fn memory(&mut self, job: &Job, run: &TrainingRun) -> Kinds {
         let layout = *job.layout();
-        let (single, sequences) = (run.megatron.moe_pad_expert_input_to_capacity, job.micro_batch_size());
+        let sequences = job.micro_batch_size();
+        let single = run.megatron.moe_pad_expert_input_to_capacity || run.megatron.moe_load_percent > 100;
         let selective = run.recompute == Recompute::Selective;
         let key = |sequences| (of_frames(&layout), sequences, selective);
         let mut frame_place = self.frames.place(key(if single { sequences } else { 0 }), || Frame::of(job, run, single));
         if !single && (sequences > SURE.0 || self.frames.at(frame_place).is_none_or(|frame| !frame.sure)) {
             frame_place = self.frames.place(key(sequences), || Frame::of(job, run, true));
         }
-        let shape_key = (of_pipeline(&layout), schedule::steps(job, run), run.recompute);
+        let shape_key = (of_pipeline(&layout), job.pipeline().settled().micro_batches, run.recompute);
         let sorts = &mut self.sorts;
         let shape_place = self.shapes.place(shape_key, || staged(job, run, sorts));
         let (Some(frame), Some(stages)) = (self.frames.at(frame_place), self.shapes.at(shape_place)) else {
@@ -132,11 +133,9 @@ impl Many {
         let sharers = self.sharers.place(of_states(&layout), || ());
         let mut best: Option<(Bytes, Kinds)> = None;
         for (staged, highest) in stages.iter().zip(&self.joined.stages) {
-            let mut kinds = self.states.value((sharers, staged.place, layout.sharding), || {
-                let mut lines = Vec::with_capacity(8);
-                states::add(&scope(staged), false, &mut lines);
-                Ledger { lines }.by_kind()
-            });
+            let mut kinds = self
+                .states
+                .value((sharers, staged.place, layout.sharding), || Ledger { lines: scope(staged).states(false) }.by_kind());
             let moving = Moving::with(job, run, (&highest.weights, staged.sort.layers), &self.joined.block.sizes.whole);
             highest.add_to(&mut kinds, run, &moving);
             let total = kinds.into_iter().sum();
@@ -154,14 +153,14 @@ impl Many {
     }
 }
 
-/// What a rank's operations depend on; pipeline, data-parallel ranks and what these share do not change them.
+/// What a rank's operations depend on; pipeline, data-parallel ranks and what these share or send away do not change them.
 const fn of_frames(layout: &ParallelLayout) -> ParallelLayout {
     ParallelLayout {
-        pipeline_model_parallel_size: ONE,
-        virtual_pipeline_model_parallel_size: ONE,
         data_parallel_size: ONE,
+        data_parallel_replicas: ONE,
         sharding: DataSharding::None,
-        ..*layout
+        offload: Offload::NONE,
+        ..without_pipeline(layout)
     }
 }
 
@@ -171,6 +170,7 @@ const fn of_pipeline(layout: &ParallelLayout) -> ParallelLayout {
         tensor_model_parallel_size: ONE,
         context_parallel_size: ONE,
         data_parallel_size: ONE,
+        data_parallel_replicas: ONE,
         expert_model_parallel_size: ONE,
         expert_tensor_parallel_size: None,
         sequence_parallel: false,
@@ -181,11 +181,15 @@ const fn of_pipeline(layout: &ParallelLayout) -> ParallelLayout {
 
 /// What a stage's weights, gradients and states depend on, beside its blocks and ends and what is shared out.
 const fn of_states(layout: &ParallelLayout) -> ParallelLayout {
+    ParallelLayout { sequence_parallel: false, sharding: DataSharding::None, ..without_pipeline(layout) }
+}
+
+const fn without_pipeline(layout: &ParallelLayout) -> ParallelLayout {
     ParallelLayout {
         pipeline_model_parallel_size: ONE,
         virtual_pipeline_model_parallel_size: ONE,
-        sequence_parallel: false,
-        sharding: DataSharding::None,
+        pipeline_schedule: PipelineSchedule::OneForwardOneBackward,
+        pipeline_split: PipelineSplit::Even,
         ..*layout
     }
 }
@@ -302,7 +306,8 @@ fn keep_highest(top: &mut Vec<(usize, [Alike; 2])>, order: usize, inside: [Alike
 fn staged(job: &Job, run: &TrainingRun, sorts: &mut Memo<Sort, ()>) -> Vec<Staged> {
     let staged = |stage: Stage| {
         let mut most: [Vec<Held>; SLOTS] = Default::default();
-        schedule::play(&stage, &schedule::passes(job, run, stage.index), |held, at| {
+        schedule::play(&stage, &schedule::passes(&job.pipeline(), stage.index), |held, at| {
+            let held = on_device(job, held);
             if let Some(most) = most.get_mut(slot(at))
                 && !most.iter().any(|known| known.covers(&held))
             {
@@ -310,7 +315,7 @@ fn staged(job: &Job, run: &TrainingRun, sorts: &mut Memo<Sort, ()>) -> Vec<Stage
                 most.push(held);
             }
         });
-        let sort = Sort { layers: stage.layers(), embedding: stage.embedding, head: stage.head, messages: stage.messages };
+        let sort = Sort { layers: stage.layers(), embedding: stage.embeds(), head: stage.ends(), messages: stage.messages };
         Staged { stage, sort, place: sorts.place(sort, || ()), most }
     };
     schedule::stages(job, run).into_iter().map(staged).collect()
@@ -359,7 +364,7 @@ impl Highest {
         let [temporary, framework] = self.buffers;
         add(MemoryKind::Temporary, temporary);
         add(MemoryKind::Framework, framework);
-        let in_block = At::Block { kind: Kind::Dense, recomputed: false, place: 0 };
+        let in_block = At::Block { kind: Kind::Dense, recomputed: false, split: false, place: 0 };
         let moved = if moving.moves() { [At::Head(0), in_block].map(|at| moving.bytes(run, at)) } else { Alike::default() };
         let mut best: Option<(Bytes, usize, Alike)> = None;
         for (slot, top) in self.tops.iter().enumerate() {

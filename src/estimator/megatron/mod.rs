@@ -11,7 +11,7 @@ mod schedule;
 mod states;
 
 use super::ledger::LineItem;
-use super::{Moment, overhead};
+use super::{Moment, host, overhead};
 use crate::config::{Job, Recompute, TrainingRun};
 use crate::ops::megatron::{Module, RankModel, Step, rank_model};
 use crate::ops::{Kept, Role, Tensor};
@@ -28,7 +28,7 @@ enum At {
     /// In the head: backward of that operation of it, or the loss's forward, which holds as much.
     Head(usize),
     /// Backward of that operation of a block.
-    Block { kind: Kind, recomputed: bool, place: usize },
+    Block { kind: Kind, recomputed: bool, split: bool, place: usize },
     /// Backward is through, the optimizer steps.
     Step,
 }
@@ -38,19 +38,25 @@ impl At {
     const fn place(self) -> Where {
         match self {
             Self::Head(_) => Where::Head,
-            Self::Block { kind, recomputed, .. } => Where::Block { kind, recomputed },
+            Self::Block { kind, recomputed, split, .. } => Where::Block { kind, recomputed, split },
             Self::Forward | Self::Step => Where::Forward,
         }
     }
 }
 
-/// A number for each place in the schedule at which a moment can be; 5 for none.
+/// How many numbers [`slot`] gives to places in the schedule.
+const SLOTS: usize = 9;
+
+/// A number for each place in the schedule at which a moment can be; [`SLOTS`] for none.
 const fn slot(at: Where) -> usize {
     match at {
         Where::Head => 0,
-        Where::Block { kind: Kind::Dense, recomputed } => 1 + if recomputed { 1 } else { 0 },
-        Where::Block { kind: Kind::Experts, recomputed } => 3 + if recomputed { 1 } else { 0 },
-        Where::Forward => 5,
+        Where::Block { kind, recomputed, split } => {
+            1 + (if matches!(kind, Kind::Experts) { 4 } else { 0 })
+                + (if recomputed { 2 } else { 0 })
+                + (if split { 1 } else { 0 })
+        }
+        Where::Forward => SLOTS,
     }
 }
 
@@ -139,12 +145,21 @@ pub(super) fn after_forward(job: &Job, run: &TrainingRun, stage: u64) -> Vec<Lin
     let mut all = Held::default();
     scope.play(|held, at| {
         if at == Where::Forward {
-            all = held;
+            all = on_device(job, held);
         }
     });
     let mut lines = scope.resident(true);
     lines::activations(&scope.alive(all, At::Forward), true, &mut lines);
     lines
+}
+
+/// Bytes of activations of a stage that wait in host memory at most.
+pub(super) fn away(job: &Job, run: &TrainingRun, stage: u64) -> Bytes {
+    let model = rank_model(job, run);
+    let scope = Scope { job, run, model: &model, stage: schedule::stage(job, run, stage) };
+    let (sizes, mut most) = (scope.sizes(), Bytes::ZERO);
+    scope.play(|held, _| most = most.max(sizes.of(&held).saturating_sub(sizes.of(&on_device(job, held)))));
+    most
 }
 
 /// The bytes of each thing that [`Held`] counts.
@@ -181,8 +196,9 @@ impl<'a> Scope<'a> {
         let resident = total(&self.resident(false));
         let (sizes, moving) = (self.sizes(), fsdp::Moving::of(self));
         // Where each moment's stage of the step holds most beside it.
-        let mut most = [(Held::default(), None::<Bytes>); 5];
+        let mut most = [(Held::default(), None::<Bytes>); SLOTS];
         self.play(|held, at| {
+            let held = on_device(self.job, held);
             let bytes = sizes.of(&held);
             if let Some(most) = most.get_mut(slot(at))
                 && most.1.is_none_or(|most| bytes > most)
@@ -214,13 +230,20 @@ impl<'a> Scope<'a> {
         let head = (0..self.model.head.len()).rev().map(At::Head);
         let blocks = Kind::ALL.into_iter().flat_map(|kind| {
             let places = (0..self.steps(kind).len()).rev();
-            places.flat_map(move |place| [false, true].map(|recomputed| At::Block { kind, recomputed, place }))
+            places.flat_map(move |place| {
+                [(false, false), (true, false), (false, true), (true, true)].map(|(recomputed, split)| At::Block {
+                    kind,
+                    recomputed,
+                    split,
+                    place,
+                })
+            })
         });
         head.chain(blocks).chain([At::Step]).collect()
     }
 
     fn play(&self, show: impl FnMut(Held, Where)) {
-        schedule::play(&self.stage, &schedule::passes(self.job, self.run, self.stage.index), show);
+        schedule::play(&self.stage, &schedule::passes(&self.job.pipeline(), self.stage.index), show);
     }
 
     fn sizes(&self) -> Sizes {
@@ -257,9 +280,16 @@ impl<'a> Scope<'a> {
 
     /// What is alive throughout the step.
     fn resident(&self, detail: bool) -> Vec<LineItem> {
+        let mut lines = self.states(detail);
+        lines::buffers(self, &mut lines);
+        lines
+    }
+
+    /// Weights, gradients and optimizer states on the device.
+    fn states(&self, detail: bool) -> Vec<LineItem> {
         let mut lines = Vec::with_capacity(16);
         states::add(self, detail, &mut lines);
-        lines::buffers(self, &mut lines);
+        lines.retain(|line| !host::is_away(self.job, line.kind));
         lines
     }
 
@@ -299,8 +329,18 @@ impl<'a> Scope<'a> {
             At::Block { kind, place, .. } => (self.steps(kind), place),
         };
         let module = steps.get(place).map_or(Module::Rest, |step| step.module);
-        let recomputed = matches!(at, At::Block { recomputed: true, .. });
+        let (recomputed, split) = match at {
+            At::Block { recomputed, split, .. } => (recomputed, split),
+            _ => (false, false),
+        };
         for step in steps.iter().take(place + 1) {
+            if split {
+                // What the block saved or brought back whole waits for its weights and is counted there.
+                if !recomputed && step.module == module && module != Module::Rest {
+                    push(step, 1, Role::Saved, |tensor| !self.survives(tensor), Alive::Recomputed, found);
+                }
+                continue;
+            }
             if recomputed {
                 push(step, 1, Role::Saved, |tensor| !is_input(tensor), Alive::Recomputed, found);
                 continue;
@@ -314,6 +354,15 @@ impl<'a> Scope<'a> {
             push(step, 1, Role::Workspace, |_| true, Alive::Flowing, found);
         }
     }
+}
+
+/// What of it is on the device: with offloaded activations one block of each kind beside the one that backward is in.
+fn on_device(job: &Job, held: Held) -> Held {
+    if !job.layout().offload.activations {
+        return held;
+    }
+    let one = |blocks: schedule::PerKind| schedule::PerKind { dense: blocks.dense.min(1), experts: blocks.experts.min(1) };
+    Held { whole: one(held.whole), inputs: one(held.inputs), ..held }
 }
 
 fn is_input(tensor: &Tensor) -> bool {

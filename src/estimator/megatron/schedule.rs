@@ -1,6 +1,6 @@
 //! What a pipeline stage runs, in which order, and what it holds on the way.
 
-use crate::config::{Job, Recompute, RecomputeMethod, TrainingRun};
+use crate::config::{Job, Pipeline, PipelineSchedule, PipelineSplit, Recompute, RecomputeMethod, Slot, TrainingRun, Work};
 
 /// A number for blocks with a dense feed-forward layer and one for blocks with experts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -18,11 +18,15 @@ impl PerKind {
         }
     }
 
-    fn change(&mut self, kind: Kind, by: i64) {
-        let number = match kind {
+    const fn of_mut(&mut self, kind: Kind) -> &mut u64 {
+        match kind {
             Kind::Dense => &mut self.dense,
             Kind::Experts => &mut self.experts,
-        };
+        }
+    }
+
+    fn change(&mut self, kind: Kind, by: i64) {
+        let number = self.of_mut(kind);
         *number = number.saturating_add_signed(by);
     }
 }
@@ -56,19 +60,19 @@ pub(super) struct Place {
     pub covered: Covered,
 }
 
-/// One pipeline stage.
+/// One rank of a pipeline: what it holds of the model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Stage {
     /// Position, from 0.
     pub index: u64,
-    /// Whether it holds the embedding.
-    pub embedding: bool,
-    /// Whether it holds the head and computes the loss.
-    pub head: bool,
+    /// The chunk behind the embedding, if it holds that.
+    pub embedding: Option<usize>,
+    /// The chunk before the head, if it holds that and computes the loss.
+    pub head: Option<usize>,
     /// Its chunks of blocks: one, or several that take turns.
     pub chunks: Vec<Vec<Place>>,
     /// Messages of `[s, b, h]` kept beside the blocks' inputs: the gradient on its way to the stage before, and under interleaving
-    /// what has come in ahead for the next forward and the next backward.
+    /// what has come in ahead for the next forward and the next backward. Both directions of `DualPipe` have one each.
     pub messages: u64,
 }
 
@@ -78,6 +82,16 @@ impl Stage {
         let mut layers = PerKind::default();
         self.chunks.iter().flatten().for_each(|place| layers.change(place.kind, 1));
         layers
+    }
+
+    /// Whether it holds the embedding.
+    pub const fn embeds(&self) -> bool {
+        self.embedding.is_some()
+    }
+
+    /// Whether it holds the head and computes the loss.
+    pub const fn ends(&self) -> bool {
+        self.head.is_some()
     }
 }
 
@@ -118,46 +132,63 @@ pub(super) enum Where {
     Forward,
     /// Loss and head of a micro-batch, forward and backward.
     Head,
-    /// Backward of a block, which was kept whole or has just been recomputed.
-    Block { kind: Kind, recomputed: bool },
+    /// Backward of a block, which was kept whole or has just been recomputed; `split`: backward for inputs alone, so that what the
+    /// block saved is counted as [`Held`] and stays.
+    Block { kind: Kind, recomputed: bool, split: bool },
 }
 
-/// The stages that can hold most: the only one, or the first, the second and the last.
+/// The stages that can hold most: of each sort (its ends of the model, its blocks) the first and, where backward for weights waits,
+/// the last.
 ///
-/// Further ones hold what the second holds with fewer micro-batches in flight.
+/// Along stages of one sort the micro-batches in flight become no more, and those that wait for their weights become more, by the same
+/// number from each to the next.
 pub(super) fn stages(job: &Job, run: &TrainingRun) -> Vec<Stage> {
-    let p = job.layout().p();
-    let mut indices = vec![0, 1, p.saturating_sub(1)];
-    indices.retain(|index| *index < p);
-    indices.dedup();
-    indices.into_iter().map(|index| stage(job, run, index)).collect()
+    let (p, model) = (job.layout().p(), job.model());
+    let waits = job.pipeline().schedule.facts().splits_backward;
+    let alike = model.moe.is_none() && job.layout().pipeline_split == PipelineSplit::Even;
+    if alike {
+        let mut indices = vec![0, 1, if waits { p.saturating_sub(2) } else { 1 }, p.saturating_sub(1)];
+        indices.retain(|index| *index < p);
+        indices.dedup();
+        return indices.into_iter().map(|index| stage(job, run, index)).collect();
+    }
+    let mut found: Vec<(Stage, Option<Stage>)> = Vec::with_capacity(4);
+    for index in 0..p {
+        let stage = stage(job, run, index);
+        let sort = |stage: &Stage| (stage.embedding, stage.head, stage.messages);
+        let same = |known: &&mut (Stage, Option<Stage>)| known.0.chunks == stage.chunks && sort(&known.0) == sort(&stage);
+        match found.iter_mut().find(same) {
+            Some(known) if waits => known.1 = Some(stage),
+            Some(_) => {}
+            None => found.push((stage, None)),
+        }
+    }
+    found.into_iter().flat_map(|(first, last)| std::iter::once(first).chain(last)).collect()
 }
 
 /// One stage.
 pub(super) fn stage(job: &Job, run: &TrainingRun, index: u64) -> Stage {
-    let (p, chunks) = (job.layout().p(), job.layout().chunks());
+    let pipeline = job.pipeline();
+    let positions: Vec<u64> = (0..pipeline.chunks_on_rank()).map(|chunk| pipeline.position(index, chunk)).collect();
     Stage {
         index,
-        embedding: index == 0,
-        head: index + 1 == p,
-        chunks: (0..chunks).map(|chunk| places(job, run, index, chunk)).collect(),
-        messages: match (p, chunks) {
-            (1, _) => 0,
-            (_, 1) => u64::from(index > 0),
-            _ => 3,
+        embedding: positions.iter().position(|position| *position == 0),
+        head: positions.iter().position(|position| *position + 1 == pipeline.positions()),
+        chunks: positions.iter().map(|position| places(job, run, *position)).collect(),
+        messages: match (pipeline.schedule, pipeline.ranks) {
+            (_, 1) => 0,
+            (PipelineSchedule::Interleaved, _) => 3,
+            (PipelineSchedule::DualPipe, _) => 2,
+            _ => u64::from(index > 0),
         },
     }
 }
 
-/// The blocks of a chunk: chunks go round the stages. An uneven split counts for its largest part, from the end.
-fn places(job: &Job, run: &TrainingRun, index: u64, chunk: u64) -> Vec<Place> {
-    let (p, chunks) = (job.layout().p(), job.layout().chunks());
-    let layers = job.model().num_hidden_layers;
-    let each = layers.div_ceil(p.saturating_mul(chunks).max(1));
-    let first = chunk.saturating_mul(p).saturating_add(index).saturating_mul(each).min(layers.saturating_sub(each));
+/// The blocks of the chunk at a position.
+fn places(job: &Job, run: &TrainingRun, position: u64) -> Vec<Place> {
+    let blocks = job.layout().blocks_at(job.model().num_hidden_layers, position);
     let kind = |layer| if job.model().moe_at(layer).is_some() { Kind::Experts } else { Kind::Dense };
-    let place = |place: u64| Place { kind: kind(first.saturating_add(place)), covered: covered(run, place) };
-    (0..each).map(place).collect()
+    blocks.zip(0..).map(|(layer, place)| Place { kind: kind(layer), covered: covered(run, place) }).collect()
 }
 
 fn covered(run: &TrainingRun, place: u64) -> Covered {
@@ -172,126 +203,112 @@ fn covered(run: &TrainingRun, place: u64) -> Covered {
     }
 }
 
-/// One chunk of one micro-batch, forward or backward.
+/// One chunk of one micro-batch, or of several that follow on each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Pass {
     pub chunk: usize,
-    pub backward: bool,
+    pub work: Work,
+    pub times: u64,
 }
 
-/// The order of forward and backward passes.
-///
-/// One forward, one backward: `p − i − 1` micro-batches ahead. Interleaved (`forward_backward_pipelining_with_interleaving`):
-/// `2(p − i − 1) + (v − 1)·g` chunks ahead, in groups of `g` micro-batches per chunk; backward takes the chunks in reverse.
-/// More micro-batches than fill the pipeline twice repeat what these hold.
-pub(super) fn passes(job: &Job, run: &TrainingRun, index: u64) -> Vec<Pass> {
-    let (p, chunks) = (job.layout().p(), job.layout().chunks());
-    let (steps, group) = (steps(job, run), group(job, run));
-    let behind = p.saturating_sub(index).saturating_sub(1);
-    let (order, ahead) = if chunks == 1 || p == 1 {
-        // Without a pipeline the chunks of a micro-batch follow each other.
-        let order: Vec<usize> = (0..steps).flat_map(|_| chunks_of(chunks)).collect();
-        (order, behind.saturating_add(1).saturating_mul(chunks) - 1)
-    } else {
-        (interleaved(steps, group, chunks), behind.saturating_mul(2).saturating_add((chunks - 1).saturating_mul(group)))
-    };
-    let last = usize::try_from(chunks).unwrap_or(1).saturating_sub(1);
-    let ahead = usize::try_from(ahead).unwrap_or(usize::MAX).min(order.len().saturating_sub(1));
-    let forward = order.iter().map(|&chunk| Pass { chunk, backward: false });
-    let backward = order.iter().map(|&chunk| Pass { chunk: last - chunk.min(last), backward: true });
-    if chunks > 1 && p == 1 {
-        let [forward, backward]: [Vec<Pass>; 2] = [forward.collect(), backward.collect()];
-        return one_by_one(&forward, &backward, last + 1);
+/// The passes of a stage, as far as they can hold more than those before.
+pub(super) fn passes(pipeline: &Pipeline, index: u64) -> Vec<Pass> {
+    if pipeline.schedule == PipelineSchedule::GPipe {
+        // Backward only gives back what all forward passes have kept.
+        let pass = |work, times| Pass { chunk: 0, work, times };
+        return vec![pass(Work::Forward, pipeline.micro_batches), pass(Work::Backward, pipeline.micro_batches)];
     }
-    let mut passes: Vec<Pass> = forward.clone().take(ahead).collect();
-    for (forward, backward) in forward.skip(ahead).zip(backward.clone()) {
-        passes.extend([forward, backward]);
-    }
-    passes.extend(backward.skip(order.len() - ahead));
-    passes
-}
-
-/// Consecutive micro-batches of one chunk.
-fn group(job: &Job, run: &TrainingRun) -> u64 {
-    run.megatron.microbatch_group_size_per_vp_stage.map_or_else(|| job.layout().p(), std::num::NonZeroU64::get)
-}
-
-/// Micro-batches that are played: all, or as many as fill the pipeline twice.
-pub(super) fn steps(job: &Job, run: &TrainingRun) -> u64 {
-    job.gradient_accumulation_steps().min(job.layout().p().max(group(job, run)).saturating_mul(2).saturating_add(1))
-}
-
-/// All chunks of a micro-batch forward, then all backward.
-fn one_by_one(forward: &[Pass], backward: &[Pass], chunks: usize) -> Vec<Pass> {
-    forward.chunks(chunks).zip(backward.chunks(chunks)).flat_map(|(forward, backward)| [forward, backward].concat()).collect()
-}
-
-fn chunks_of(chunks: u64) -> impl Iterator<Item = usize> {
-    0..usize::try_from(chunks).unwrap_or(1)
-}
-
-/// The chunk of every forward pass.
-fn interleaved(steps: u64, group: u64, chunks: u64) -> Vec<usize> {
-    let mut order = Vec::new();
-    let mut done = 0;
-    while done < steps {
-        let size = group.min(steps - done);
-        for chunk in chunks_of(chunks) {
-            order.extend((0..size).map(|_| chunk));
-        }
-        done = done.saturating_add(size);
-    }
-    order
+    let pass = |slot: &Slot| Pass { chunk: usize::try_from(slot.chunk).unwrap_or(usize::MAX), work: slot.work, times: 1 };
+    pipeline.settled().order(index).iter().map(pass).collect()
 }
 
 /// Plays the passes and shows what is held wherever that may be most.
+///
+/// Where backward for weights is a pass of its own, all that a block saved waits for it; the head's weights do not wait.
 pub(super) fn play(stage: &Stage, passes: &[Pass], mut show: impl FnMut(Held, Where)) {
     let mut held = Held::default();
-    let last = stage.chunks.len().saturating_sub(1);
-    let first_backward = passes.iter().position(|pass| pass.backward);
-    for (number, pass) in passes.iter().enumerate() {
+    let mut shown = false;
+    for pass in passes {
         let Some(places) = stage.chunks.get(pass.chunk) else { continue };
-        let with_head = stage.head && pass.chunk == last;
-        if pass.backward {
-            if first_backward == Some(number) {
-                show(held, Where::Forward);
-            }
-            if with_head {
-                held.heads = held.heads.saturating_sub(1);
-                show(held, Where::Head);
-            }
-            backward(places, &mut held, &mut show);
-            if stage.embedding && pass.chunk == 0 {
-                held.embeddings = held.embeddings.saturating_sub(1);
-            }
-        } else {
-            if stage.embedding && pass.chunk == 0 {
-                held.embeddings = held.embeddings.saturating_add(1);
-            }
-            for place in places {
-                match place.covered {
-                    Covered::No => held.whole.change(place.kind, 1),
-                    Covered::First => held.inputs.change(place.kind, 1),
-                    Covered::With => {}
+        let (with_embedding, with_head) = (stage.embedding == Some(pass.chunk), stage.head == Some(pass.chunk));
+        match pass.work {
+            Work::Forward => forward(places, (with_embedding, with_head), pass.times, &mut held),
+            Work::Backward | Work::BackwardInput => {
+                if !shown {
+                    show(held, Where::Forward);
+                    shown = true;
                 }
+                if with_head {
+                    held.heads = held.heads.saturating_sub(1);
+                    show(held, Where::Head);
+                }
+                if pass.work == Work::BackwardInput {
+                    backward_for_inputs(places, &mut held, &mut show);
+                } else {
+                    backward(places, &mut held, &mut show);
+                    held.embeddings = held.embeddings.saturating_sub(u64::from(with_embedding));
+                }
+                // Of several alike the first holds most.
+                forget(places, (with_embedding, with_head), pass.times.saturating_sub(1), &mut held);
             }
-            held.heads = held.heads.saturating_add(u64::from(with_head));
+            Work::BackwardWeight => {
+                backward_for_weights(places, &mut held);
+                held.embeddings = held.embeddings.saturating_sub(u64::from(with_embedding));
+            }
         }
+    }
+}
+
+/// Adds what `times` forward passes keep.
+pub(super) fn forward(places: &[Place], (embedding, head): (bool, bool), times: u64, held: &mut Held) {
+    let add = |number: &mut u64, of: bool| *number = number.saturating_add(if of { times } else { 0 });
+    add(&mut held.embeddings, embedding);
+    add(&mut held.heads, head);
+    for place in places {
+        match place.covered {
+            Covered::No => add(held.whole.of_mut(place.kind), true),
+            Covered::First => add(held.inputs.of_mut(place.kind), true),
+            Covered::With => {}
+        }
+    }
+}
+
+/// Takes off what `times` backward passes give back.
+fn forget(places: &[Place], (embedding, head): (bool, bool), times: u64, held: &mut Held) {
+    let take = |number: &mut u64, of: bool| *number = number.saturating_sub(if of { times } else { 0 });
+    take(&mut held.embeddings, embedding);
+    take(&mut held.heads, head);
+    for place in places {
+        match place.covered {
+            Covered::No => take(held.whole.of_mut(place.kind), true),
+            Covered::First => take(held.inputs.of_mut(place.kind), true),
+            Covered::With => {}
+        }
+    }
+}
+
+/// The start of the group of blocks recomputed together that ends at `end`, and whether it is recomputed at all.
+pub(super) fn group(places: &[Place], end: usize) -> (usize, bool) {
+    let first = places.iter().take(end).rposition(|place| place.covered != Covered::With).unwrap_or(0);
+    (first, places.get(first).is_some_and(|place| place.covered != Covered::No))
+}
+
+/// Counts the blocks of a recomputed group as brought back.
+fn bring_back(group: &[Place], held: &mut Held) {
+    for place in group {
+        held.again.change(place.kind, 1);
+        held.again_inputs.change(place.kind, i64::from(place.covered == Covered::With));
     }
 }
 
 /// Blocks from the last to the first; those of a group are brought back when backward reaches the group.
-fn backward(places: &[Place], held: &mut Held, show: &mut impl FnMut(Held, Where)) {
+pub(super) fn backward(places: &[Place], held: &mut Held, show: &mut impl FnMut(Held, Where)) {
     let mut end = places.len();
     while end > 0 {
-        let first = places.iter().take(end).rposition(|place| place.covered != Covered::With).unwrap_or(0);
+        let (first, recomputed) = group(places, end);
         let group = places.get(first..end).unwrap_or_default();
-        let recomputed = group.first().is_some_and(|place| place.covered != Covered::No);
         if recomputed {
-            for place in group {
-                held.again.change(place.kind, 1);
-                held.again_inputs.change(place.kind, i64::from(place.covered == Covered::With));
-            }
+            bring_back(group, held);
         }
         for place in group.iter().rev() {
             let kind = place.kind;
@@ -300,7 +317,7 @@ fn backward(places: &[Place], held: &mut Held, show: &mut impl FnMut(Held, Where
             } else {
                 held.whole.change(kind, -1);
             }
-            show(*held, Where::Block { kind, recomputed });
+            show(*held, Where::Block { kind, recomputed, split: false });
             match place.covered {
                 Covered::No => {}
                 Covered::First => held.inputs.change(kind, -1),
@@ -311,6 +328,40 @@ fn backward(places: &[Place], held: &mut Held, show: &mut impl FnMut(Held, Where
     }
 }
 
+/// The same for inputs alone: nothing is given back.
+pub(super) fn backward_for_inputs(places: &[Place], held: &mut Held, show: &mut impl FnMut(Held, Where)) {
+    let mut end = places.len();
+    while end > 0 {
+        let (first, recomputed) = group(places, end);
+        let group = places.get(first..end).unwrap_or_default();
+        if recomputed {
+            bring_back(group, held);
+        }
+        for place in group.iter().rev() {
+            show(*held, Where::Block { kind: place.kind, recomputed, split: true });
+        }
+        end = first;
+    }
+}
+
+/// Gives back what waited for the weights' gradients.
+fn backward_for_weights(places: &[Place], held: &mut Held) {
+    for place in places {
+        let kind = place.kind;
+        match place.covered {
+            Covered::No => held.whole.change(kind, -1),
+            Covered::First => {
+                held.inputs.change(kind, -1);
+                held.again.change(kind, -1);
+            }
+            Covered::With => {
+                held.again.change(kind, -1);
+                held.again_inputs.change(kind, -1);
+            }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a failed expectation is a failed test")]
@@ -318,7 +369,7 @@ mod tests {
     use std::num::NonZeroU64;
 
     use super::{Held, Where, passes, play, stage};
-    use crate::config::{Accelerator, Cluster, Job, ModelConfig, Overheads, ParallelLayout, PeakRates, Run, TrainingRun};
+    use crate::config::{Accelerator, Cluster, Job, ModelConfig, Overheads, ParallelLayout, PeakRates, Run, TrainingRun, Work};
     use crate::units::Bytes;
 
     fn cluster() -> Cluster {
@@ -330,7 +381,7 @@ mod tests {
                 accelerators_per_node: 8,
                 price_per_hour: 0.0,
             },
-            overheads: Overheads { framework_context: Bytes::ZERO, fragmentation_percent: 0.0 },
+            overheads: Overheads::NONE,
         }
     }
 
@@ -349,13 +400,13 @@ mod tests {
     /// The most blocks that stage keeps whole, the one in backward included; at the end nothing may be left.
     fn most(p: u64, chunks: u64, steps: u64, index: u64) -> u64 {
         let (job, run) = job(p, chunks, steps);
-        let (stage, passes) = (stage(&job, &run, index), passes(&job, &run, index));
+        let (stage, passes) = (stage(&job, &run, index), passes(&job.pipeline(), index));
         let (mut most, mut left) = (0, Held::default());
         play(&stage, &passes, |held, at| {
             most = most.max(held.whole.dense + u64::from(at != Where::Forward && at != Where::Head));
             left = held;
         });
-        assert_eq!(passes.iter().filter(|pass| pass.backward).count() * 2, passes.len());
+        assert_eq!(passes.iter().filter(|pass| pass.work == Work::Backward).count() * 2, passes.len());
         assert_eq!((left.whole.dense, left.heads), (0, 0));
         most
     }

@@ -5,7 +5,7 @@
 //! data- and context-parallel ranks for dense layers, expert-data-parallel ranks for experts.
 
 use super::{Kind, Scope, Step};
-use crate::config::{Optimizer, PrecisionRecipe};
+use crate::config::{DataSharding, Optimizer, ParallelLayout, TrainingRun};
 use crate::estimator::ledger::{Certainty, LineItem, MemoryKind, TensorLine};
 use crate::ops::{Dim, Role, Shape, Tensor};
 use crate::sources::{self, Source};
@@ -33,15 +33,15 @@ impl Held<'_> {
 pub(super) fn held<'a>(scope: &Scope<'a>) -> Vec<Held<'a>> {
     let (model, stage, layers) = (scope.model, &scope.stage, scope.stage.layers());
     let mut found = Vec::with_capacity(32);
-    if stage.embedding {
+    if stage.embeds() {
         collect(&model.embedding, 1, &mut found);
     }
     for kind in Kind::ALL {
         collect(scope.steps(kind), layers.of(kind), &mut found);
     }
-    if stage.head {
+    if stage.ends() {
         collect(&model.head, 1, &mut found);
-        if scope.job.model().tie_word_embeddings && !stage.embedding {
+        if scope.job.model().tie_word_embeddings && !stage.embeds() {
             // A tied head on another stage than the embedding is a copy of it.
             let copy = model.embedding.iter().flat_map(|step| step.op.tensors.iter().map(move |tensor| (step.op.name, tensor)));
             let word = copy.into_iter().find(|(_, tensor)| tensor.role == Role::Parameter);
@@ -74,36 +74,20 @@ fn is_expert(tensor: &Tensor) -> bool {
 }
 
 /// How many ranks share a tensor's states out among themselves.
-fn copies(scope: &Scope, expert: bool) -> u64 {
-    let layout = scope.job.layout();
-    if expert { layout.expert_data_parallel_size() } else { layout.d().saturating_mul(layout.cp()) }
+const fn copies(layout: &ParallelLayout, expert: bool) -> u64 {
+    if expert {
+        let groups = layout.expert_data_parallel_size() / layout.replicas();
+        if groups == 0 { 1 } else { groups }
+    } else {
+        layout.shards().saturating_mul(layout.cp())
+    }
 }
 
 /// Adds the lines.
 pub(super) fn add(scope: &Scope, detail: bool, lines: &mut Vec<LineItem>) {
-    let recipe = scope.run.recipe();
-    let sharding = scope.job.layout().sharding;
     let held = held(scope);
-    let mut push = |line: Line| lines.push(per_parameter(scope, &held, &line, detail));
-    let buffer = sources::MEGATRON_CORE;
-    push(Line {
-        kind: MemoryKind::Parameter,
-        label: "Weights",
-        dtype: recipe.parameter,
-        shared: sharding.shards_parameters(),
-        note: "Every parameter of this rank in the compute format, in one buffer.",
-        source: buffer,
-    });
-    push(Line {
-        kind: MemoryKind::Gradient,
-        label: "Main gradients",
-        dtype: recipe.gradient,
-        shared: sharding.shards_gradients(),
-        note: "One per parameter, in one buffer that stays for the whole training.",
-        source: buffer,
-    });
-    for line in optimizer(scope, recipe) {
-        push(line);
+    for line in per_parameter_lines(scope.run).into_iter().flatten() {
+        lines.push(per_parameter(scope, &held, &line, detail));
     }
     if scope.run.optimizer == Optimizer::AdamW8bit {
         lines.push(scales(scope, &held));
@@ -114,47 +98,62 @@ pub(super) fn add(scope: &Scope, detail: bool, lines: &mut Vec<LineItem>) {
 }
 
 /// A line of one value per parameter.
-struct Line {
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Line {
     kind: MemoryKind,
     label: &'static str,
     dtype: DType,
-    shared: bool,
     note: &'static str,
     source: Source,
 }
 
-fn optimizer(scope: &Scope, recipe: PrecisionRecipe) -> Vec<Line> {
-    let shared = scope.job.layout().sharding.shards_optimizer();
-    let line = |label, dtype, note| Line {
-        kind: MemoryKind::OptimizerState,
-        label,
-        dtype,
-        shared,
-        note,
-        source: sources::MEGATRON_CORE,
+impl Line {
+    /// Whether ranks share it out.
+    const fn is_shared(&self, sharding: DataSharding) -> bool {
+        match self.kind {
+            MemoryKind::Parameter => sharding.shards_parameters(),
+            MemoryKind::Gradient => sharding.shards_gradients(),
+            _ => sharding.shards_optimizer(),
+        }
+    }
+}
+
+/// Weights, main gradients, master weights and moments, as far as a run has them.
+pub(super) type Lines = [Option<Line>; 5];
+
+/// The lines of a run.
+pub(super) fn per_parameter_lines(run: &TrainingRun) -> Lines {
+    let recipe = run.recipe();
+    let source = sources::MEGATRON_CORE;
+    let line = |kind, label, dtype, note| Some(Line { kind, label, dtype, note, source });
+    let weights = "Every parameter of this rank in the compute format, in one buffer.";
+    let gradients = "One per parameter, in one buffer that stays for the whole training.";
+    let state = |label, dtype, note| line(MemoryKind::OptimizerState, label, dtype, note);
+    let master = "An fp32 copy of every weight, updated by the optimizer.";
+    let full = recipe.optimizer_state;
+    let [first, second] = match run.optimizer {
+        Optimizer::AdamW => [
+            state("First moment", full, "Running mean of the gradient."),
+            state("Second moment", full, "Running mean of the squared gradient."),
+        ],
+        Optimizer::AdamW8bit => [
+            state("First moment, 8 bit", DType::Int8, "Running mean in one byte, scaled block by block."),
+            state("Second moment, 8 bit", DType::Int8, "Running mean of squares in one byte, scaled block by block."),
+        ],
+        Optimizer::SgdMomentum => [state("Momentum", full, "One running sum of gradients."), None],
+        Optimizer::Sgd | Optimizer::Adafactor => [None; 2],
     };
-    let mut found = Vec::with_capacity(3);
-    if let Some(master) = recipe.master {
-        found.push(line("Master weights", master, "An fp32 copy of every weight, updated by the optimizer."));
-    }
-    let state = recipe.optimizer_state;
-    match scope.run.optimizer {
-        Optimizer::AdamW => {
-            found.push(line("First moment", state, "Running mean of the gradient."));
-            found.push(line("Second moment", state, "Running mean of the squared gradient."));
-        }
-        Optimizer::AdamW8bit => {
-            found.push(line("First moment, 8 bit", DType::Int8, "Running mean in one byte, scaled block by block."));
-            found.push(line("Second moment, 8 bit", DType::Int8, "Running mean of squares in one byte, scaled block by block."));
-        }
-        Optimizer::SgdMomentum => found.push(line("Momentum", state, "One running sum of gradients.")),
-        Optimizer::Sgd | Optimizer::Adafactor => {}
-    }
-    found
+    [
+        line(MemoryKind::Parameter, "Weights", recipe.parameter, weights),
+        line(MemoryKind::Gradient, "Main gradients", recipe.gradient, gradients),
+        recipe.master.and_then(|dtype| state("Master weights", dtype, master)),
+        first,
+        second,
+    ]
 }
 
 fn per_parameter(scope: &Scope, held: &[Held], line: &Line, detail: bool) -> LineItem {
-    let ranks = |expert| if line.shared { copies(scope, expert) } else { 1 };
+    let ranks = |expert| if line.is_shared(scope.job.layout().sharding) { copies(scope.job.layout(), expert) } else { 1 };
     let sum = |expert: bool| held.iter().filter(|held| held.expert == expert).map(Held::elements).fold(0, u64::saturating_add);
     let parts = [false, true].map(|expert| (sum(expert), ranks(expert)));
     let bytes = parts.iter().map(|&(elements, ranks)| Elements(elements.div_ceil(ranks)).stored_as(line.dtype)).sum();
@@ -181,30 +180,35 @@ fn tensor_lines(held: &[Held], dtype: DType, ranks: impl Fn(bool) -> u64) -> Vec
 
 /// One fp32 scale per block of both 8-bit moments.
 fn scales(scope: &Scope, held: &[Held]) -> LineItem {
-    let elements = held.iter().map(|held| (held.elements().div_ceil(QUANTISATION_BLOCK) * 2, held.expert)).collect::<Vec<_>>();
+    let elements = held.iter().map(|held| (scales_of(held), held.expert)).collect::<Vec<_>>();
     vectors(scope, &elements, "Scales of both moments", "One fp32 scale per 256 values.", sources::ADAM_8BIT_2022)
+}
+
+fn scales_of(held: &Held) -> u64 {
+    held.elements().div_ceil(QUANTISATION_BLOCK) * 2
 }
 
 /// Adafactor's row and column vectors of a matrix, a full vector for the rest.
 fn factors(scope: &Scope, held: &[Held]) -> LineItem {
-    let factored = |held: &Held| {
-        let dims: Vec<u64> = held.tensor.shape.dims().map(|dim| dim.1).collect();
-        match dims.as_slice() {
-            [before @ .., rows, columns] => {
-                before.iter().fold(rows.saturating_add(*columns), |all, dim| all.saturating_mul(*dim)).saturating_mul(held.count)
-            }
-            _ => held.elements(),
-        }
-    };
-    let elements = held.iter().map(|held| (factored(held), held.expert)).collect::<Vec<_>>();
+    let elements = held.iter().map(|held| (factors_of(held), held.expert)).collect::<Vec<_>>();
     let note = "One row and one column of a matrix instead of its full second moment.";
     vectors(scope, &elements, "Row and column factors", note, sources::ADAFACTOR_2018)
+}
+
+fn factors_of(held: &Held) -> u64 {
+    let dims: Vec<u64> = held.tensor.shape.dims().map(|dim| dim.1).collect();
+    match dims.as_slice() {
+        [before @ .., rows, columns] => {
+            before.iter().fold(rows.saturating_add(*columns), |all, dim| all.saturating_mul(*dim)).saturating_mul(held.count)
+        }
+        _ => held.elements(),
+    }
 }
 
 fn vectors(scope: &Scope, elements: &[(u64, bool)], label: &'static str, note: &'static str, source: Source) -> LineItem {
     let shared = scope.job.layout().sharding.shards_optimizer();
     let sum = |expert: bool| elements.iter().filter(|part| part.1 == expert).map(|part| part.0).fold(0, u64::saturating_add);
-    let own = |expert: bool| sum(expert).div_ceil(if shared { copies(scope, expert) } else { 1 });
+    let own = |expert: bool| sum(expert).div_ceil(if shared { copies(scope.job.layout(), expert) } else { 1 });
     let count = own(false).saturating_add(own(true));
     let dtype = DType::Fp32;
     let bytes = Elements(count).stored_as(dtype);

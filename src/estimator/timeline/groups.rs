@@ -65,6 +65,8 @@ pub(super) struct Groups<'t> {
     compute: DType,
     reduce: DType,
     gradient: DType,
+    /// Whether shares of gradients go to the host as they are reduced.
+    away: bool,
     alive: RefCell<Alive<'t>>,
     shares: RefCell<Shares>,
 }
@@ -80,6 +82,7 @@ impl<'t> Groups<'t> {
             compute,
             reduce: plan.reduce,
             gradient,
+            away: plan.away.gradients,
             alive: RefCell::default(),
             shares: RefCell::default(),
         }
@@ -204,7 +207,7 @@ impl<'t> Groups<'t> {
         let exists = self.alive.borrow().shares.iter().any(|(held, _)| *held == tag);
         let buffers = matches!(self.movement, Movement::Weights { buffers: true, .. });
         // Reduced gradients are the share itself, unless they are cast into it or added to it.
-        let reduced = (buffers && (self.reduce != self.gradient || exists))
+        let reduced = (buffers && (self.reduce != self.gradient || exists || self.away))
             .then(|| self.take("reduced gradients", GRADIENT_REDUCTION, Share::Kept(tag), self.reduce));
         if !exists {
             self.keep_share(tag);
@@ -213,6 +216,9 @@ impl<'t> Groups<'t> {
     }
 
     fn keep_share(&self, tag: u16) {
+        if self.away {
+            return;
+        }
         self.tape.at("Gradients", sources::FSDP2);
         let share = self.lump("share of the gradients", (Kind::Gradient, Share::Kept(tag), self.gradient));
         self.alive.borrow_mut().shares.push((tag, share));

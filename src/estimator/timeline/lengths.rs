@@ -92,8 +92,12 @@ struct Stretch {
 }
 
 impl Lengths {
-    /// Plays a job at three lengths; `None` where the three do not run alike.
+    /// Plays a job at three lengths; `None` where the three do not run alike, or what is alive partly waits in host memory.
     pub fn of(job: &Job, run: &TrainingRun) -> Option<Self> {
+        let offload = job.layout().offload;
+        if offload.parameters || offload.activations {
+            return None;
+        }
         let grid = Grid::of(job);
         let jobs = [0, 1, 2].map(|k: u64| job.with_seq_length(grid.first.saturating_add(grid.step.saturating_mul(k))));
         let [one, ..] = &jobs;

@@ -21,35 +21,79 @@ struct About {
 pub(super) fn lines(played: &Played<'_>, mark: &Mark) -> Vec<LineItem> {
     let state = played.tape.state();
     let mut lines: Vec<LineItem> = Vec::with_capacity(32);
+    for alive in alive_at(played, mark).iter().filter(|alive| alive.here > 0) {
+        let Some(storage) = state.storages.get(alive.storage) else { continue };
+        add(&mut lines, &state, storage, (alive.kind, alive.here), &about(played, mark, &state, storage, alive.kind));
+    }
+    lines.retain(|line| line.bytes > Bytes::ZERO);
+    lines.sort_by_key(|line| line.kind);
+    lines
+}
+
+/// A storage that is alive.
+struct AliveStorage {
+    storage: usize,
+    kind: Kind,
+    /// How many are on the device.
+    here: u64,
+    /// How many wait in host memory.
+    away: u64,
+}
+
+/// Bytes of activations in host memory at a mark's highest moment.
+pub(super) fn away(played: &Played<'_>, mark: &Mark) -> i128 {
+    let state = played.tape.state();
+    let bytes = |alive: &AliveStorage| {
+        let storage = state.storages.get(alive.storage).filter(|_| alive.kind == Kind::Activation);
+        storage.map_or(0, |storage| i128::from(storage.bytes) * i128::from(alive.away))
+    };
+    alive_at(played, mark).iter().map(bytes).sum()
+}
+
+/// Everything alive at a mark's highest moment, and how many of each.
+fn alive_at(played: &Played<'_>, mark: &Mark) -> Vec<AliveStorage> {
+    let state = played.tape.state();
+    let (plan, here) = (&played.plan, mark.segment.layer);
     let forward = state.segments.iter().find(|segment| segment.when == When::Backward).map_or(0, |segment| segment.begins);
     let retained = kinds_after(&state, forward);
+    let mut found = Vec::with_capacity(state.storages.len());
+    let mut push = |storage: usize, kind: Kind, count: u64, most: u64| {
+        let most = if plan.away.parameters && kind == Kind::Parameter { 0 } else { most };
+        found.push(AliveStorage { storage, kind, here: count.min(most), away: count.saturating_sub(most) });
+    };
+    let offloaded = |storage: &Storage, kind: Kind, kept: bool| {
+        let of_block = storage.layer > 0 && storage.layer < plan.head();
+        plan.away.activations && kind == Kind::Activation && kept && of_block
+    };
     for (id, (storage, kind)) in state.storages.iter().zip(kinds_after(&state, mark.segment.event)).enumerate() {
         let kept = retained.get(id).copied().flatten();
         // What a block left to the one behind it goes when backward is in that one; its like between other blocks are still there.
-        let left = mark.segment.when == When::Backward && storage.layer + 1 == mark.segment.layer;
+        let left = mark.segment.when == When::Backward && storage.layer + 1 == here;
         let (kind, gone) = match (kind, kept) {
             (Some(kind), _) => (kind, 0),
             (None, Some(kind)) if left && id >= played.before => (kind, 1),
             _ => continue,
         };
         let count = count(played, mark, storage, (id, kind, kept.is_some())).saturating_sub(gone);
-        if count == 0 {
-            continue;
-        }
-        add(&mut lines, &state, storage, (kind, count), &about(played, mark, &state, storage, kind));
+        // The block at hand stays on the device, and the one before it is on its way.
+        let most = match storage.layer {
+            _ if id < played.before || !offloaded(storage, kind, kept.is_some()) => u64::MAX,
+            layer if layer == here => u64::MAX,
+            layer if layer + 1 == here => 1,
+            _ => 0,
+        };
+        push(id, kind, count, most);
     }
-    let others = played.plan.stage.in_flight.saturating_sub(1);
+    let others = plan.stage.in_flight.saturating_sub(1);
     if others > 0 {
         // The further micro-batches in flight keep what is alive when forward ends and was not before it.
-        for (storage, kind) in state.storages.iter().zip(retained).skip(played.before) {
+        for (id, (storage, kind)) in state.storages.iter().zip(retained).enumerate().skip(played.before) {
             let Some(kind) = kind else { continue };
-            let count = played.plan.times(storage.layer).saturating_mul(others);
-            add(&mut lines, &state, storage, (kind, count), &about(played, mark, &state, storage, kind));
+            let most = if offloaded(storage, kind, true) { 0 } else { u64::MAX };
+            push(id, kind, plan.times(storage.layer).saturating_mul(others), most);
         }
     }
-    lines.retain(|line| line.bytes > Bytes::ZERO);
-    lines.sort_by_key(|line| line.kind);
-    lines
+    found
 }
 
 /// The kind of every storage after so many entries of the log; `None` for those that are not alive then.

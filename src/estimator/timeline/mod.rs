@@ -188,6 +188,51 @@ impl<'a> Played<'a> {
         drop(state);
         self.marks = marks;
         self.hold_in_flight();
+        self.send_away();
+    }
+
+    /// Takes off what waits in host memory.
+    fn send_away(&mut self) {
+        let away = self.plan.away;
+        if !away.activations && !away.parameters {
+            return;
+        }
+        let activations: Vec<i128> = self.marks.iter().map(|mark| lines::away(self, mark)).collect();
+        for (mark, bytes) in self.marks.iter_mut().zip(activations) {
+            for moment in [&mut mark.start, &mut mark.peak, &mut mark.end] {
+                if away.parameters
+                    && let Some(weights) = moment.get_mut(Kind::Parameter as usize)
+                {
+                    *weights = 0;
+                }
+                if let Some(saved) = moment.get_mut(Kind::Activation as usize) {
+                    *saved = (*saved - bytes).max(0);
+                }
+            }
+        }
+    }
+
+    /// Becomes another stage that holds the same blocks and ends, or, where all blocks are `alike`, as many: only the micro-batches in
+    /// flight differ. `false` if it does not.
+    pub fn turn_into(&mut self, stage: Stage, alike: bool) -> bool {
+        let own = self.plan.stage;
+        let first = if alike { own.first } else { stage.first };
+        if (Stage { first, index: own.index, in_flight: own.in_flight, ..stage }) != own {
+            return false;
+        }
+        self.plan.stage.in_flight = stage.in_flight;
+        self.correct();
+        true
+    }
+
+    /// The most activations that wait in host memory.
+    pub fn most_away(&self) -> Bytes {
+        bytes(self.marks.iter().map(|mark| lines::away(self, mark)).max().unwrap_or(0))
+    }
+
+    /// Every line alive when the optimizer steps.
+    pub fn lines_of_step(&self) -> Vec<LineItem> {
+        self.marks.last().map_or_else(Vec::new, |mark| lines::lines(self, mark))
     }
 
     /// Adds what the further micro-batches in flight keep.
@@ -438,7 +483,7 @@ mod tests {
             accelerators_per_node: 8,
             price_per_hour: 0.0,
         };
-        let overheads = Overheads { framework_context: Bytes::ZERO, fragmentation_percent: 0.0 };
+        let overheads = Overheads::NONE;
         let run = Run::Training(TrainingRun { global_batch_size: 4, micro_batch_size: Some(1), ..TrainingRun::plain() });
         let model = ModelConfig { num_hidden_layers: 8, ..ModelConfig::plain() };
         let job = Job::new(model, run, layout, Cluster { accelerator, overheads }).expect("a valid job");

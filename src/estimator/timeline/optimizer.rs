@@ -14,6 +14,9 @@ type StateOf = (&'static str, u64, DType, Source);
 
 /// The states of the optimizer, each in one piece, since none changes during the step.
 pub(super) fn amounts(tape: &Tape, plan: &Plan<'_>) -> Vec<StateOf> {
+    if plan.away.optimizer {
+        return Vec::new();
+    }
     let (elements, _, factors) = sizes(tape, plan);
     let state = plan.recipe.optimizer_state;
     let mut all: Vec<StateOf> = Vec::with_capacity(4);
@@ -48,7 +51,7 @@ pub(super) fn states<'t>(tape: &'t Tape, plan: &Plan<'_>, shares: &mut Shares) -
         shares.push((states.parts().0, Share::States(number)));
         held.push(states);
     }
-    if plan.optimizer == Optimizer::AdamW {
+    if plan.optimizer == Optimizer::AdamW && !plan.away.optimizer {
         tape.at("Step counters", sources::PYTORCH_AUTOGRAD);
         held.push(tape.lump("one number per parameter tensor", (Kind::Buffer, sizes(tape, plan).1, DType::Fp32)));
     }
@@ -81,6 +84,7 @@ pub(super) fn roots(tape: &Tape, plan: &Plan<'_>) -> Vec<u64> {
     let active = state.parameters.iter().filter(|found| !found.idle);
     let sizes = active.map(|found| (found.kept.div_ceil(ranks), plan.times(found.layer)));
     match (plan.optimizer, plan.implementation) {
+        _ if plan.away.optimizer => Vec::new(),
         (Optimizer::AdamW, OptimizerImplementation::ForLoop) => sizes.map(|(elements, _)| elements).collect(),
         (Optimizer::AdamW, OptimizerImplementation::Foreach) => {
             vec![sizes.map(|(elements, times)| elements.saturating_mul(times)).fold(0, u64::saturating_add)]

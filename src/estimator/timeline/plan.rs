@@ -5,6 +5,7 @@ use crate::config::{
     Recompute, TrainingPrecision, TrainingRun,
 };
 use crate::estimator::stage::Stage;
+use crate::estimator::{MemoryKind, host};
 use crate::ops::tape::{Arrival, Shards};
 use crate::ops::{self, Lowering};
 use crate::units::DType;
@@ -72,6 +73,17 @@ pub(super) struct Plan<'a> {
     pub sharding: DataSharding,
     pub movement: Movement,
     pub reduce: DType,
+    pub away: Away,
+}
+
+/// What waits in host memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[allow(clippy::struct_excessive_bools, reason = "four kinds of memory, each there or not")]
+pub(super) struct Away {
+    pub parameters: bool,
+    pub gradients: bool,
+    pub optimizer: bool,
+    pub activations: bool,
 }
 
 impl<'a> Plan<'a> {
@@ -83,7 +95,7 @@ impl<'a> Plan<'a> {
         let compute = if fsdp_mixed { DType::Bf16 } else { recipe.parameter };
         let with = Lowering { parameter: compute, ..ops::lowering(job) };
         let sharding = if fsdp_mixed { DataSharding::Fsdp } else { layout.sharding };
-        let ranks = if fsdp_mixed && !layout.sharding.shards_parameters() { 1 } else { layout.d() };
+        let ranks = if fsdp_mixed && !layout.sharding.shards_parameters() { 1 } else { layout.shards() };
         let moves = fsdp_mixed || (ranks > 1 && sharding.shards_gradients());
         let movement = match sharding {
             _ if !moves => Movement::Still,
@@ -103,6 +115,12 @@ impl<'a> Plan<'a> {
             ranks,
             sharding,
             movement,
+            away: Away {
+                parameters: host::is_away(job, MemoryKind::Parameter),
+                gradients: host::is_away(job, MemoryKind::Gradient),
+                optimizer: host::is_away(job, MemoryKind::OptimizerState),
+                activations: layout.offload.activations,
+            },
             reduce: if layout.reduce_in_fp32 { DType::Fp32 } else { compute },
         }
     }
@@ -153,8 +171,7 @@ fn played(job: &Job, stage: Stage, every: bool) -> Vec<Played> {
     // Recomputed blocks hold the mask they read until backward is through with them; Gemma 3's sorts of blocks have rotary tables each.
     let tables = model.family == Family::Gemma3
         || job.training().is_some_and(|run| run.recompute == Recompute::Full && run.attention == AttentionKernel::Standard);
-    let first = if stage.embedding { 0 } else { model.num_hidden_layers.saturating_sub(stage.layers) };
-    let end = first.saturating_add(stage.layers);
+    let (first, end) = (stage.range().start, stage.range().end);
     let mut all = Vec::new();
     let mut from = first;
     while from < end {

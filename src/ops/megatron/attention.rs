@@ -46,7 +46,12 @@ pub(super) fn block_input(rank: &Rank) -> Tensor {
 
 fn projections(rank: &Rank) -> Step {
     let widths = Widths::plain(rank);
-    let columns = Dim("query, key and value width", widths.queries.1 + 2 * widths.keys.1);
+    // With fewer key/value heads than ranks every rank multiplies an equal part of the columns; the heads are gathered afterwards, and
+    // each rank works with one (`get_query_key_value_tensors`, core 0.16).
+    let all_keys = rank.model.num_key_value_heads.saturating_mul(rank.model.head_dim);
+    let keys =
+        if rank.t() > rank.model.num_key_value_heads { all_keys.saturating_mul(2).div_ceil(rank.t()) } else { 2 * widths.keys.1 };
+    let columns = Dim("query, key and value width", widths.queries.1.saturating_add(keys));
     let mut tensors = vec![rank.weight("query, key and value weight", [columns, rank.h()])];
     rank.norm_weights(rank.h(), &mut tensors);
     if rank.model.attention_bias {

@@ -33,7 +33,8 @@ struct Routed {
 }
 
 impl Routed {
-    /// Tokens are dealt out evenly; with padding every expert gets its share rounded up (`get_capacity`).
+    /// Tokens are dealt out evenly, or the busiest rank gets more, at most all of its group's; with padding every expert gets its share
+    /// rounded up (`get_capacity`), whatever it is sent. A rank that holds all experts gets all tokens in any case.
     fn of(rank: &Rank, moe: &Moe) -> Self {
         let (layout, options) = (rank.layout, rank.options);
         let local = rank.local_s().1.saturating_mul(rank.micro_batch_size);
@@ -41,7 +42,8 @@ impl Routed {
         let sent = if options.moe_pad_expert_input_to_capacity {
             chosen.div_ceil(moe.num_experts.max(1)).saturating_mul(moe.num_experts)
         } else {
-            chosen
+            let most = layout.ep().saturating_mul(100);
+            chosen.saturating_mul(options.moe_load_percent.clamp(100, most.max(100))).div_ceil(100)
         };
         Self {
             experts: Dim("experts on this rank", moe.num_experts.div_ceil(layout.ep())),

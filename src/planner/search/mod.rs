@@ -140,12 +140,13 @@ impl<P: Pace> Search<P> {
         if another || self.counts.is_empty() {
             self.counts.push(AtCount { gpus: part.base.layout.world_size(), ..AtCount::default() });
         }
-        let touchstones = part.touchstones(&self.space);
+        let job = self.layouts.job().clone();
+        let touchstones = part.touchstones(&self.space, &job);
         if let Some(rule) = self.forbidden(&touchstones) {
-            return self.reject(Reason::Rule(rule), (part.len(&self.space), part.base), None);
+            return self.reject(Reason::Rule(rule), (part.len(&self.space, &job), part.base), None);
         }
         let space = std::mem::take(&mut self.space);
-        part.each(&space, |choice| {
+        part.each(&space, &job, |choice| {
             let outcome = self.look(choice);
             self.take(choice, outcome);
         });

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::num::NonZeroU64;
 
-use crate::config::{Choice, DataSharding, Job, Kernels, ParallelLayout, Recompute};
+use crate::config::{Choice, DataSharding, Job, Kernels, Offload, ParallelLayout, PipelineSchedule, PipelineSplit, Recompute};
 
 /// Changes when the space or its rules change, so that kept answers can be told apart.
 pub const SPACE_VERSION: u32 = 1;
@@ -93,8 +93,8 @@ impl Degree {
 pub struct Edit {
     /// Its name.
     pub name: &'static str,
-    /// What it sets.
-    pub apply: fn(&mut Choice),
+    /// Sets it; `false` where it would be no layout of its own, which may follow from the job and the first four degrees alone.
+    pub apply: fn(&Job, &mut Choice) -> bool,
 }
 
 /// A choice between edits.
@@ -121,22 +121,112 @@ pub struct Space {
     pub ends_with_first: bool,
 }
 
+/// Sets the sharding; alone a rank has nobody to share with.
+fn shard(choice: &mut Choice, sharding: DataSharding) -> bool {
+    choice.layout.sharding = sharding;
+    sharding == DataSharding::None || choice.layout.d().saturating_mul(choice.layout.cp()) > 1
+}
+
+/// Sets the schedule; one stage has nothing to schedule.
+fn schedule(choice: &mut Choice, schedule: PipelineSchedule) -> bool {
+    choice.layout.pipeline_schedule = schedule;
+    schedule == PipelineSchedule::OneForwardOneBackward || choice.layout.p() > 1
+}
+
+/// Deals a layer more out to each stage but the first and the last, which share what is left.
+fn shorten_ends(job: &Job, choice: &mut Choice) -> bool {
+    let (layers, p) = (job.model().num_hidden_layers, choice.layout.p());
+    let middle = (layers / p).saturating_add(1).saturating_mul(p.saturating_sub(2));
+    let left = layers.saturating_sub(middle);
+    let [first, last] = [left.div_ceil(2), left / 2].map(NonZeroU64::new);
+    choice.layout.pipeline_split = PipelineSplit::Ends { first, last };
+    p > 2 && first.is_some() && last.is_some()
+}
+
 const SHARDINGS: [Edit; 5] = [
-    Edit { name: "DDP", apply: |choice| choice.layout.sharding = DataSharding::None },
-    Edit { name: "ZeRO-1", apply: |choice| choice.layout.sharding = DataSharding::Zero1 },
-    Edit { name: "ZeRO-2", apply: |choice| choice.layout.sharding = DataSharding::Zero2 },
-    Edit { name: "ZeRO-3", apply: |choice| choice.layout.sharding = DataSharding::Zero3 },
-    Edit { name: "FSDP", apply: |choice| choice.layout.sharding = DataSharding::Fsdp },
+    Edit { name: "DDP", apply: |_, choice| shard(choice, DataSharding::None) },
+    Edit { name: "ZeRO-1", apply: |_, choice| shard(choice, DataSharding::Zero1) },
+    Edit { name: "ZeRO-2", apply: |_, choice| shard(choice, DataSharding::Zero2) },
+    Edit { name: "ZeRO-3", apply: |_, choice| shard(choice, DataSharding::Zero3) },
+    Edit { name: "FSDP", apply: |_, choice| shard(choice, DataSharding::Fsdp) },
 ];
 const RECOMPUTATIONS: [Edit; 3] = [
-    Edit { name: "none", apply: |choice| choice.recompute = Recompute::None },
-    Edit { name: "selective", apply: |choice| choice.recompute = Recompute::Selective },
-    Edit { name: "full", apply: |choice| choice.recompute = Recompute::Full },
+    Edit { name: "none", apply: |_, choice| recompute(choice, Recompute::None) },
+    Edit { name: "selective", apply: |_, choice| recompute(choice, Recompute::Selective) },
+    Edit { name: "full", apply: |_, choice| recompute(choice, Recompute::Full) },
 ];
 const SEQUENCE_PARALLEL: [Edit; 2] = [
-    Edit { name: "off", apply: |choice| choice.layout.sequence_parallel = false },
-    Edit { name: "on", apply: |choice| choice.layout.sequence_parallel = true },
+    Edit { name: "off", apply: |_, choice| sequence(choice, false) },
+    Edit { name: "on", apply: |_, choice| sequence(choice, true) },
 ];
+const SPLITS: [Edit; 3] = [
+    Edit { name: "even", apply: |_, choice| split(choice, PipelineSplit::Even) },
+    Edit { name: "embedding and loss as a layer each", apply: |_, choice| split(choice, PipelineSplit::WithEnds) },
+    Edit { name: "fewer on the first and last stage", apply: shorten_ends },
+];
+const SCHEDULES: [Edit; 5] = [
+    Edit { name: "1F1B", apply: |_, choice| schedule(choice, PipelineSchedule::OneForwardOneBackward) },
+    Edit { name: "GPipe", apply: |_, choice| schedule(choice, PipelineSchedule::GPipe) },
+    Edit { name: "ZB-H1", apply: |_, choice| schedule(choice, PipelineSchedule::ZeroBubbleH1) },
+    Edit { name: "ZB-H2", apply: |_, choice| schedule(choice, PipelineSchedule::ZeroBubbleH2) },
+    Edit { name: "DualPipe", apply: |_, choice| schedule(choice, PipelineSchedule::DualPipe) },
+];
+const OFFLOADS: [Edit; 2] = [
+    Edit { name: "nothing", apply: |_, choice| offload(choice, Offload::NONE) },
+    Edit { name: "optimizer", apply: |_, choice| offload(choice, Offload { optimizer: true, ..Offload::NONE }) },
+];
+const REPLICAS: [Edit; 4] = [
+    Edit { name: "1", apply: |_, choice| replicate(choice, 1) },
+    Edit { name: "2", apply: |_, choice| replicate(choice, 2) },
+    Edit { name: "4", apply: |_, choice| replicate(choice, 4) },
+    Edit { name: "8", apply: |_, choice| replicate(choice, 8) },
+];
+
+const fn recompute(choice: &mut Choice, recompute: Recompute) -> bool {
+    choice.recompute = recompute;
+    true
+}
+
+fn sequence(choice: &mut Choice, parallel: bool) -> bool {
+    choice.layout.sequence_parallel = parallel;
+    !parallel || choice.layout.t() > 1
+}
+
+fn split(choice: &mut Choice, split: PipelineSplit) -> bool {
+    choice.layout.pipeline_split = split;
+    split == PipelineSplit::Even || choice.layout.p() > 1
+}
+
+const fn offload(choice: &mut Choice, offload: Offload) -> bool {
+    choice.layout.offload = offload;
+    true
+}
+
+fn replicate(choice: &mut Choice, groups: u64) -> bool {
+    choice.layout.data_parallel_replicas = NonZeroU64::new(groups).unwrap_or(NonZeroU64::MIN);
+    groups == 1 || choice.layout.d().is_multiple_of(groups)
+}
+
+impl Axis {
+    fn of(name: &'static str, edits: &[Edit]) -> Self {
+        Self { name, edits: edits.to_vec(), lifts_rules: false }
+    }
+
+    /// Pipeline schedules; one forward, one backward is interleaved where stages have several chunks.
+    pub fn schedules() -> Self {
+        Self { lifts_rules: true, ..Self::of("schedule", &SCHEDULES) }
+    }
+
+    /// What waits in host memory.
+    pub fn offloads() -> Self {
+        Self::of("in host memory", &OFFLOADS)
+    }
+
+    /// Groups of data-parallel ranks that each hold all that is shared out.
+    pub fn replicas() -> Self {
+        Self::of("sharding groups", &REPLICAS)
+    }
+}
 
 impl Space {
     /// Every layout of a training job on so many accelerators.
@@ -144,11 +234,11 @@ impl Space {
         let mut counts = counts.to_vec();
         counts.sort_unstable();
         counts.dedup();
-        let axis = |name, edits: &[Edit]| Axis { name, edits: edits.to_vec(), lifts_rules: false };
         let axes = vec![
-            axis("sequence parallel", &SEQUENCE_PARALLEL),
-            axis("recomputation", &RECOMPUTATIONS),
-            axis("sharding", &SHARDINGS),
+            Axis { lifts_rules: true, ..Axis::of("layers per stage", &SPLITS) },
+            Axis::of("sequence parallel", &SEQUENCE_PARALLEL),
+            Axis::of("recomputation", &RECOMPUTATIONS),
+            Axis::of("sharding", &SHARDINGS),
         ];
         let mut space = Self { counts, only: Default::default(), axes, ends_with_first: false };
         if job.training().is_none_or(|run| run.kernels != Kernels::Megatron) {
@@ -166,6 +256,14 @@ impl Space {
         let within = 1..=node.min(most);
         let beyond = (2..=most / node).map(|nodes| nodes.saturating_mul(node));
         Self { ends_with_first: true, ..Self::at(job, &within.chain(beyond).collect::<Vec<_>>()) }
+    }
+
+    /// The same with one more choice, the last but for sharding.
+    #[must_use]
+    pub fn with(mut self, axis: Axis) -> Self {
+        let last = self.axes.len().saturating_sub(1);
+        self.axes.insert(last, axis);
+        self
     }
 
     /// Lets a degree have these values only.

@@ -1,6 +1,6 @@
 //! Walks over a space, part by part: all layouts with the same tensor, context, pipeline and data-parallel degrees.
 
-use super::space::{Degree, Space, plain};
+use super::space::{Axis, Degree, Space, plain};
 use crate::config::{Choice, Job};
 use crate::planner::count::divisors;
 use crate::units::to_f64;
@@ -76,63 +76,66 @@ fn inner(space: &Space, job: &Job, base: &Choice) -> [(Degree, Vec<u64>); 4] {
     // Where ranks do not share the batch evenly there is no micro-batch to choose.
     let share = if batch.is_multiple_of(layout.d()) { batch / layout.d() } else { 1 };
     let layers = job.model().num_hidden_layers;
-    let chunked = layout.p() > 1 && layers.is_multiple_of(layout.p());
+    // Layers of a stage as each way to deal them out has them, for the stages between the ends.
+    let stages = [layers, layers.saturating_add(2)].into_iter().filter(|all| layout.p() > 1 && all.is_multiple_of(layout.p()));
+    let mut chunks: Vec<u64> = stages.flat_map(|all| divisors(all / layout.p())).chain([1]).collect();
+    chunks.sort_unstable();
+    chunks.dedup();
     let mut split = vec![1];
     split.extend(experts.filter(|_| layout.t() > 1).map(|_| layout.t()));
     [
         (Degree::Expert, experts.map_or_else(|| vec![1], divisors)),
         (Degree::ExpertTensor, split),
         (Degree::MicroBatch, divisors(share)),
-        (Degree::Chunks, if chunked { divisors(layers / layout.p()) } else { vec![1] }),
+        (Degree::Chunks, chunks),
     ]
     .map(|(degree, values)| (degree, space.allowed(degree, values)))
 }
 
 impl Part {
     /// Layouts in it.
-    pub fn len(&self, space: &Space) -> u64 {
+    pub fn len(&self, space: &Space, job: &Job) -> u64 {
         let inner = self.inner.iter().map(|(_, values)| values.len());
-        let axes = space.axes.iter().map(|axis| axis.edits.len());
+        let applies = |axis: &Axis| axis.edits.iter().filter(|edit| (edit.apply)(job, &mut self.base.clone())).count();
+        let axes = space.axes.iter().map(applies);
         inner.chain(axes).map(|len| u64::try_from(len).unwrap_or(u64::MAX)).fold(1, u64::saturating_mul)
     }
 
     /// The layouts that tell whether a rule forbids all of it: one, or one for each value that lifts rules.
-    pub fn touchstones(&self, space: &Space) -> Vec<Choice> {
+    pub fn touchstones(&self, space: &Space, job: &Job) -> Vec<Choice> {
         let mut all = vec![self.base];
         for axis in space.axes.iter().filter(|axis| axis.lifts_rules) {
-            let with = |choice: &Choice| {
-                let edited = axis.edits.iter().map(|edit| {
-                    let mut choice = *choice;
-                    (edit.apply)(&mut choice);
-                    choice
-                });
-                edited.collect::<Vec<_>>()
-            };
-            all = all.iter().flat_map(with).collect();
+            all = all.iter().flat_map(|choice| edited(axis, job, *choice)).collect();
         }
         all
     }
 
     /// Shows every layout of it, the last axis quickest.
-    pub fn each(&self, space: &Space, mut show: impl FnMut(&Choice)) {
-        self.degree(0, self.base, space, &mut show);
+    pub fn each(&self, space: &Space, job: &Job, mut show: impl FnMut(&Choice)) {
+        self.degree(0, self.base, (space, job), &mut show);
     }
 
-    fn degree(&self, at: usize, choice: Choice, space: &Space, show: &mut impl FnMut(&Choice)) {
-        let Some((degree, values)) = self.inner.get(at) else { return axis(0, choice, space, show) };
+    fn degree(&self, at: usize, choice: Choice, within: (&Space, &Job), show: &mut impl FnMut(&Choice)) {
+        let Some((degree, values)) = self.inner.get(at) else { return axis(&within.0.axes, choice, within.1, show) };
         for value in values {
             let mut choice = choice;
             degree.set(&mut choice, *value);
-            self.degree(at + 1, choice, space, show);
+            self.degree(at + 1, choice, within, show);
         }
     }
 }
 
-fn axis(at: usize, choice: Choice, space: &Space, show: &mut impl FnMut(&Choice)) {
-    let Some(axis) = space.axes.get(at) else { return show(&choice) };
-    for edit in &axis.edits {
+/// The choice with each value of an axis that makes a layout of its own.
+fn edited(axis: &Axis, job: &Job, choice: Choice) -> impl Iterator<Item = Choice> {
+    axis.edits.iter().filter_map(move |edit| {
         let mut choice = choice;
-        (edit.apply)(&mut choice);
-        self::axis(at + 1, choice, space, show);
+        (edit.apply)(job, &mut choice).then_some(choice)
+    })
+}
+
+fn axis(axes: &[Axis], choice: Choice, job: &Job, show: &mut impl FnMut(&Choice)) {
+    let Some((first, others)) = axes.split_first() else { return show(&choice) };
+    for choice in edited(first, job, choice) {
+        axis(others, choice, job, show);
     }
 }

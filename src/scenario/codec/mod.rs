@@ -2,7 +2,7 @@
 //!
 //! `v1&c=4k9&m=llama3-70b&gpu=h100-80&n=64`: first the version, then a check sum, then only what differs from that version's frozen
 //! defaults, one `key=value` per field with the keys of the field table. The second scenario of a comparison follows as its
-//! differences from the first, with `b.` before each key. Only letters, digits, `-`, `.`, `=` and `&` are used, and the text ends in a
+//! differences from the first, with `b.` before each key, or from the defaults after `b.new=1` where that is shorter. Only letters, digits, `-`, `.`, `=` and `&` are used, and the text ends in a
 //! letter or digit, so that chat programs keep it whole. A link carries inputs, never results.
 //!
 //! The check sum stands in front because a link is cut off at its end: there it would be the first part to go. Links written by hand
@@ -137,6 +137,12 @@ fn write_with(first: &Scenario, second: Option<&Scenario>, extras: Extras) -> St
             changed
                 .push((format!("{SECOND}{}", field(FieldId::Mode).key), write_value(FieldId::Mode, &second.get(FieldId::Mode))));
         }
+        // Two scenarios that have little in common are shorter side by side than as differences.
+        let mut afresh = vec![(format!("{SECOND}{AFRESH}"), "1".to_owned())];
+        afresh.append(&mut changes(START.clone(), second, SECOND, extras));
+        if length(&afresh) < length(&changed) {
+            changed = afresh;
+        }
         parts.append(&mut changed);
     }
     let sum = wire::check_sum("v1", parts.iter());
@@ -151,6 +157,14 @@ fn write_with(first: &Scenario, second: Option<&Scenario>, extras: Extras) -> St
 
 /// What stands before the keys of the second scenario.
 const SECOND: &str = "b.";
+
+/// The key that says that the second scenario starts from the version's defaults, not from the first.
+const AFRESH: &str = "new";
+
+/// Characters of some parts with what joins them.
+fn length(parts: &[(String, String)]) -> usize {
+    parts.iter().map(|(key, value)| key.len() + value.len() + 2).sum()
+}
 
 /// Everything to set, in order, to turn `base` into `target`.
 fn changes(mut base: Scenario, target: &Scenario, prefix: &str, extras: Extras) -> Vec<(String, String)> {
@@ -208,7 +222,10 @@ fn read(parts: &[(&str, &str)]) -> Decoded {
     let scenario = read_side(START.clone(), &first, &mut notices);
     let compare = (!second.is_empty()).then(|| {
         let mut of_second = Vec::new();
-        let compare = read_side(scenario.clone(), &second, &mut of_second);
+        let afresh = second.iter().any(|(key, _)| *key == AFRESH);
+        let base = if afresh { START.clone() } else { scenario.clone() };
+        let second: Vec<(&str, &str)> = second.iter().copied().filter(|(key, _)| *key != AFRESH).collect();
+        let compare = read_side(base, &second, &mut of_second);
         notices.extend(of_second.into_iter().map(|notice| format!("In the second scenario: {notice}")));
         compare
     });

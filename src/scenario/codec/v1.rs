@@ -6,7 +6,7 @@
 use super::FieldId;
 
 /// Key, field and default of every input; `None`: the model's or the accelerator's own value.
-pub(super) const TABLE: [(&str, FieldId, Option<&str>); 107] = [
+pub(super) const TABLE: [(&str, FieldId, Option<&str>); 118] = [
     ("do", FieldId::Mode, Some("train")),
     ("name", FieldId::Name, Some(".z")),
     ("u", FieldId::MemoryUnit, Some("gib")),
@@ -89,7 +89,16 @@ pub(super) const TABLE: [(&str, FieldId, Option<&str>); 107] = [
     ("ep", FieldId::ExpertParallel, Some("1")),
     ("etp", FieldId::ExpertTensorParallel, Some("empty")),
     ("vp", FieldId::VirtualPipeline, Some("1")),
+    ("sch", FieldId::PipelineSchedule, Some("1f1b")),
+    ("lf", FieldId::FirstStageLayers, Some("empty")),
+    ("ll", FieldId::LastStageLayers, Some("empty")),
+    ("afe", FieldId::AccountForEnds, Some("0")),
     ("sp", FieldId::SequenceParallel, Some("0")),
+    ("rep", FieldId::Replicas, Some("1")),
+    ("oo", FieldId::OffloadOptimizer, Some("0")),
+    ("ow", FieldId::OffloadParameters, Some("0")),
+    ("oa", FieldId::OffloadActivations, Some("0")),
+    ("rb", FieldId::ReduceBucket, Some("5e8")),
     ("te", FieldId::TransformerEngine, Some("1")),
     ("xef", FieldId::LossFusion, Some("none")),
     ("gaf", FieldId::GradientFusion, Some("1")),
@@ -108,8 +117,10 @@ pub(super) const TABLE: [(&str, FieldId, Option<&str>); 107] = [
     ("mtd", FieldId::TokenDispatcher, Some("allgather")),
     ("mgg", FieldId::GroupedExperts, Some("0")),
     ("mpc", FieldId::PadExperts, Some("0")),
+    ("imb", FieldId::LoadImbalance, Some("1")),
     ("fc", FieldId::FrameworkContext, Some("1.3")),
     ("fr", FieldId::FragmentationReserve, Some("3")),
+    ("cb", FieldId::CommunicatorBuffers, Some("0")),
     ("ovh", FieldId::ServingOverhead, Some("0")),
     ("tok", FieldId::TrainingTokens, Some("1e12")),
     ("mfu", FieldId::Mfu, Some("40")),

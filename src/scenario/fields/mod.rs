@@ -174,6 +174,14 @@ pub enum FieldId {
     ExpertTensorParallel,
     /// Chunks of blocks on each pipeline stage.
     VirtualPipeline,
+    /// How micro-batches take turns on the pipeline stages.
+    PipelineSchedule,
+    /// Blocks of the first pipeline stage.
+    FirstStageLayers,
+    /// Blocks of the last pipeline stage.
+    LastStageLayers,
+    /// Whether embedding and loss count as a block each.
+    AccountForEnds,
     /// Sequence parallelism.
     SequenceParallel,
     /// What data-parallel ranks share out.
@@ -182,6 +190,16 @@ pub enum FieldId {
     ReshardAfterForward,
     /// Whether FSDP reduces gradients in fp32.
     ReduceInFp32,
+    /// Groups of data-parallel ranks that each hold everything.
+    Replicas,
+    /// Optimizer states in host memory.
+    OffloadOptimizer,
+    /// Shares of the weights in host memory.
+    OffloadParameters,
+    /// Saved activations in host memory.
+    OffloadActivations,
+    /// Elements of the buffer in which gradients are reduced.
+    ReduceBucket,
     /// Megatron-LM's modules are Transformer Engine's.
     TransformerEngine,
     /// How the cross-entropy is computed.
@@ -218,10 +236,14 @@ pub enum FieldId {
     GroupedExperts,
     /// Every expert gets the same number of tokens.
     PadExperts,
+    /// Tokens of the busiest expert-parallel rank, as a multiple of an even share.
+    LoadImbalance,
     /// Framework context, GiB.
     FrameworkContext,
     /// Fragmentation reserve, per cent.
     FragmentationReserve,
+    /// Buffers of one communicator, MiB.
+    CommunicatorBuffers,
     /// Inference overhead, per cent of the weights.
     ServingOverhead,
     /// Price of one accelerator for one hour.

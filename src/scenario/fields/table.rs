@@ -284,11 +284,31 @@ const DISPATCHERS: &[Choice] = &[
     option("alltoall", "Each token to its expert", "Every GPU is sent the tokens of its experts."),
 ];
 
+const SCHEDULES: &[Choice] = &[
+    option("gpipe", "All forward, then all backward", "GPipe: every stage keeps the activations of all micro-batches."),
+    option(
+        "1f1b",
+        "One forward, one backward",
+        "Every stage keeps as many micro-batches as stages follow; interleaved with several chunks.",
+    ),
+    option(
+        "zb-h1",
+        "Zero bubble H1",
+        "Weight gradients wait and fill idle time; every stage keeps as many micro-batches as there are stages.",
+    ),
+    option(
+        "zb-h2",
+        "Zero bubble H2",
+        "Hardly any idle time; every stage keeps about twice as many micro-batches as there are stages.",
+    ),
+    option("dualpipe", "DualPipe", "Micro-batches enter at both ends; every GPU holds two stages and so twice the weights."),
+];
+
 const SIZE: u64 = 10_000_000;
 const LENGTH: u64 = 100_000_000;
 
 /// Every input, in the order of the form and of links.
-pub(super) static FIELDS: [Field; 107] = [
+pub(super) static FIELDS: [Field; 118] = [
     Field::choice(FieldId::Mode, "do", "mode", "Mode", MODES)
         .help("Whether the model is trained or served; each needs other memory.")
         .group(Group::Run)
@@ -652,12 +672,69 @@ pub(super) static FIELDS: [Field; 107] = [
         .train()
         .folded()
         .default(FieldDefault::Integer(1)),
+    Field::choice(FieldId::PipelineSchedule, "sch", "pipeline_schedule", "Pipeline schedule", SCHEDULES)
+        .help("How micro-batches take turns on the stages: it decides how many of them keep their activations, and idle time.")
+        .group(Group::Layout)
+        .train()
+        .folded()
+        .default(FieldDefault::Choice("1f1b")),
+    Field::whole(FieldId::FirstStageLayers, "lf", "num_layers_in_first_pipeline_stage", "Layers on the first stage", (1, 10_000), 1)
+        .optional()
+        .help("Layers on the first pipeline stage, which also holds the embedding; empty: as many as on the others.")
+        .group(Group::Layout)
+        .train()
+        .folded()
+        .default(FieldDefault::Empty),
+    Field::whole(FieldId::LastStageLayers, "ll", "num_layers_in_last_pipeline_stage", "Layers on the last stage", (1, 10_000), 1)
+        .optional()
+        .help("Layers on the last pipeline stage, which also holds the output head; empty: as many as on the others.")
+        .group(Group::Layout)
+        .train()
+        .folded()
+        .default(FieldDefault::Empty),
+    Field::flag(FieldId::AccountForEnds, "afe", "account_for_embedding_and_loss_in_pipeline_split", "Ends count as layers")
+        .help("Embedding and loss count as a layer each when layers are dealt out: the first and the last stage get one fewer.")
+        .group(Group::Layout)
+        .train()
+        .folded()
+        .default(FieldDefault::Flag(false)),
     Field::flag(FieldId::SequenceParallel, "sp", "sequence_parallel", "Sequence parallel")
         .help("Tensor-parallel GPUs also split the activations outside attention and feed-forward.")
         .group(Group::Layout)
         .train()
         .folded()
         .default(FieldDefault::Flag(false)),
+    Field::whole(FieldId::Replicas, "rep", "num_replicas", "Sharding groups", (1, 1_000_000), 0)
+        .help("Groups of data-parallel GPUs that each hold all that is sharded (hybrid sharding, HSDP): more memory, less traffic between machines.")
+        .group(Group::Layout)
+        .train()
+        .folded()
+        .default(FieldDefault::Integer(1)),
+    Field::flag(FieldId::OffloadOptimizer, "oo", "offload_optimizer", "Optimizer in host memory")
+        .help("Optimizer states and master weights wait in the host's memory, and the optimizer steps there: less GPU memory, slower steps.")
+        .group(Group::Layout)
+        .train()
+        .folded()
+        .default(FieldDefault::Flag(false)),
+    Field::flag(FieldId::OffloadParameters, "ow", "offload_param", "Weights in host memory")
+        .help("Shares of the weights wait in the host's memory until they are gathered; with ZeRO 3 or FSDP only.")
+        .group(Group::Layout)
+        .train()
+        .folded()
+        .default(FieldDefault::Flag(false)),
+    Field::flag(FieldId::OffloadActivations, "oa", "offload_activations", "Activations in host memory")
+        .help("What blocks save for backward waits in the host's memory; two blocks' worth stays on the GPU.")
+        .group(Group::Layout)
+        .train()
+        .folded()
+        .default(FieldDefault::Flag(false)),
+    Field::whole(FieldId::ReduceBucket, "rb", "reduce_bucket_size", "Reduction bucket", (1, 100_000_000_000), 0)
+        .unit("elements")
+        .help("Buffer in which DeepSpeed reduces gradients under ZeRO 1 to 3; with other sharding and stacks it is not there.")
+        .group(Group::Layout)
+        .train()
+        .folded()
+        .default(FieldDefault::Integer(500_000_000)),
     // What only Megatron-LM asks.
     Field::flag(FieldId::TransformerEngine, "te", "transformer_impl", "Transformer Engine")
         .help("Modules of Transformer Engine; otherwise Megatron-Core's own, which save more.")
@@ -731,6 +808,11 @@ pub(super) static FIELDS: [Field; 107] = [
         .help("Every expert gets the same number of tokens, rounded up.")
         .megatron()
         .default(FieldDefault::Flag(false)),
+    Field::number(FieldId::LoadImbalance, "imb", "moe_load_imbalance", "Load of the busiest GPU", (1.0, 1000.0))
+        .unit("×")
+        .help("Tokens that the busiest expert-parallel GPU gets, as a multiple of an even share; its activations grow in proportion: an assumption.")
+        .megatron()
+        .default(FieldDefault::Decimal(1.0)),
     // Memory outside the model.
     Field::number(FieldId::FrameworkContext, "fc", "framework_context", "Framework context", (0.0, 1000.0))
         .unit("GiB")
@@ -744,6 +826,12 @@ pub(super) static FIELDS: [Field; 107] = [
         .group(Group::Reserve)
         .folded()
         .default(FieldDefault::Decimal(3.0)),
+    Field::number(FieldId::CommunicatorBuffers, "cb", "communicator_buffers", "Buffers per communicator", (0.0, 100_000.0))
+        .unit("MiB")
+        .help("GPU memory of one group of GPUs that exchange data; NCCL takes about 10 MiB per channel and connection. 0 counts none.")
+        .group(Group::Reserve)
+        .folded()
+        .default(FieldDefault::Decimal(0.0)),
     Field::number(FieldId::ServingOverhead, "ovh", "overhead_percent", "Inference overhead", (0.0, 1000.0))
         .unit("%")
         .help("Further memory as a share of the weights, as some documents add it; 0 adds nothing.")

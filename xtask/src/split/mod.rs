@@ -70,3 +70,128 @@ fn stable(name: &str) -> String {
     }
     stable + rest
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use wasm_encoder::{
+        CodeSection, ConstExpr, ElementSection, Elements, EntityType, ExportKind, ExportSection, Function, FunctionSection,
+        GlobalSection, GlobalType, ImportSection, Instruction, MemorySection, MemoryType, Module, NameMap, NameSection, RefType,
+        TableSection, TableType, TypeSection, ValType,
+    };
+    use wasmparser::{Parser, Payload, validate};
+
+    use super::{counting, in_two, stable, what_did_not_run};
+
+    /// Functions of the program below, in their order: `log` is imported, `main` exported, `spare` lies in the table.
+    const NAMES: [&str; 6] = ["log", "main", "rare", "helper", "deep", "spare"];
+
+    /// `main` calls `rare`, which calls `helper`, `deep` and `log`; the numbers go through unchanged.
+    fn program() -> Vec<u8> {
+        let mut types = TypeSection::new();
+        types.ty().function([], []);
+        types.ty().function([ValType::I32], [ValType::I32]);
+        let mut imports = ImportSection::new();
+        imports.import("page", "log", EntityType::Function(1));
+        let mut functions = FunctionSection::new();
+        let mut code = CodeSection::new();
+        for calls in [vec![2], vec![3, 4, 0], vec![], vec![], vec![]] {
+            functions.function(1);
+            let mut body = Function::new([]);
+            body.instruction(&Instruction::LocalGet(0));
+            for callee in calls {
+                body.instruction(&Instruction::Call(callee));
+            }
+            body.instruction(&Instruction::End);
+            code.function(&body);
+        }
+        let table = TableType { element_type: RefType::FUNCREF, table64: false, minimum: 2, maximum: Some(2), shared: false };
+        let memory = MemoryType { minimum: 1, maximum: None, memory64: false, shared: false, page_size_log2: None };
+        let stack = GlobalType { val_type: ValType::I32, mutable: true, shared: false };
+        let mut names = NameMap::new();
+        for (at, name) in (0..).zip(NAMES) {
+            names.append(at, name);
+        }
+        let mut name_section = NameSection::new();
+        name_section.functions(&names);
+        let mut module = Module::new();
+        module
+            .section(&types)
+            .section(&imports)
+            .section(&functions)
+            .section(TableSection::new().table(table))
+            .section(MemorySection::new().memory(memory))
+            .section(GlobalSection::new().global(stack, &ConstExpr::i32_const(8)))
+            .section(ExportSection::new().export("main", ExportKind::Func, 1))
+            .section(ElementSection::new().active(None, &ConstExpr::i32_const(1), Elements::Functions([5].as_slice().into())))
+            .section(&code)
+            .section(&name_section);
+        module.finish()
+    }
+
+    /// What a part imports from a module, and what it exports.
+    fn ends(part: &[u8], from: &str) -> (BTreeSet<String>, BTreeSet<String>) {
+        let (mut imports, mut exports) = (BTreeSet::new(), BTreeSet::new());
+        for payload in Parser::new(0).parse_all(part) {
+            match payload.unwrap() {
+                Payload::ImportSection(section) => {
+                    let all = section.into_imports().map(Result::unwrap);
+                    imports.extend(all.filter(|import| import.module == from).map(|import| import.name.to_owned()));
+                }
+                Payload::ExportSection(section) => {
+                    exports.extend(section.into_iter().map(|export| export.unwrap().name.to_owned()));
+                }
+                _ => {}
+            }
+        }
+        (imports, exports)
+    }
+
+    #[test]
+    fn both_parts_are_programs_that_fit_together() {
+        for later in ["rare\ndeep\n", "rare\n", "deep\nspare\n", "", "main\nrare\nhelper\ndeep\nspare\n", "gone\n"] {
+            let (first, second) = in_two(&program(), later).unwrap();
+            validate(&first).unwrap_or_else(|error| panic!("first without {later:?}: {error}"));
+            validate(&second).unwrap_or_else(|error| panic!("second with {later:?}: {error}"));
+            let (loader, offered) = ends(&first, "later");
+            let (wanted, _) = ends(&second, "first");
+            assert_eq!(loader, BTreeSet::from(["load".to_owned()]));
+            assert!(wanted.is_subset(&offered), "{wanted:?} of {offered:?}");
+            assert!(offered.contains("main"), "what the page calls stays");
+        }
+    }
+
+    #[test]
+    fn what_comes_later_leaves_the_first_part() {
+        let whole = in_two(&program(), "").unwrap();
+        let parts = in_two(&program(), "rare\ndeep\n").unwrap();
+        // `rare` is reached through a bridge, which is longer than this body; `deep` is gone, and lends nothing.
+        let (wanted, _) = ends(&parts.1, "first");
+        assert!(wanted.contains("f0") && wanted.contains("f1") && !wanted.contains("f2"), "log and helper: {wanted:?}");
+        assert!(parts.1.len() > whole.1.len());
+    }
+
+    #[test]
+    fn counting_tells_what_did_not_run() {
+        let counting = counting(&program()).unwrap();
+        validate(&counting).unwrap();
+        assert_eq!(ends(&counting, "later").0, BTreeSet::from(["ran".to_owned()]));
+        // The program's own functions count from `main`.
+        assert_eq!(what_did_not_run(&program(), &BTreeSet::from([0, 2])).unwrap(), "deep\nrare\nspare\n");
+    }
+
+    #[test]
+    fn names_keep_nothing_of_one_compilation() {
+        assert_eq!(stable("<core[1a2b3c4d5e6f7081]::fmt::X as a[00112233445566ff]::B>::f"), "<core::fmt::X as a::B>::f");
+        assert_eq!(stable("f::<[u8]>.llvm.123"), "f::<[u8]>");
+        assert_eq!(stable("f::<[u8; 3]>"), "f::<[u8; 3]>");
+    }
+
+    #[test]
+    fn what_is_no_program_says_so() {
+        assert!(in_two(b"<html>", "").is_err());
+        assert!(in_two(b"\0asm\x01\0\0\0", "").is_err(), "no table");
+        assert!(counting(b"").is_err());
+    }
+}

@@ -23,7 +23,7 @@ pub const NO_OVERHEAD: Cluster = Cluster {
         accelerators_per_node: 8,
         price_per_hour: 0.0,
     },
-    overheads: Overheads { framework_context: Bytes::ZERO, fragmentation_percent: 0.0 },
+    overheads: Overheads::NONE,
 };
 
 /// A row of memory on one device, under FSDP, tensor parallelism or with LoRA.

@@ -1,0 +1,92 @@
+//! What waits in pinned host memory instead of on the accelerator, and what therefore is not there.
+//!
+//! - Optimizer states and master weights (`DeepSpeed` ZeRO-Offload, Megatron-LM's `optimizer_cpu_offload`): the step runs on the host.
+//!   Megatron-LM's main gradients stay on the device, `DeepSpeed`'s shares of gradients under stages 2 and 3 go as well, as they are
+//!   reduced; stage 1 keeps them for the step.
+//! - Weights (`DeepSpeed` `offload_param` under stage 3, FSDP2's `CPUOffloadPolicy`, which takes gradients and states along): the
+//!   device holds what is gathered at the moment.
+//! - Activations: blocks in backward or just through forward stay, one other block's copy is on its way, the rest waits.
+
+use super::activations::Moment;
+use super::ledger::{Certainty, LineItem, MemoryKind};
+use super::stage::{self, Scope};
+use super::timeline::Played;
+use super::{alive, megatron, megatron_run, played_run};
+use crate::config::{DataSharding, Job, Kernels, Offload, ParallelLayout};
+use crate::ops;
+use crate::sources;
+use crate::units::Bytes;
+
+/// Whether everything of that kind waits in host memory.
+pub(super) fn is_away(job: &Job, kind: MemoryKind) -> bool {
+    let megatron = job.training().is_some_and(|run| run.kernels == Kernels::Megatron);
+    let ParallelLayout { sharding, offload, .. } = *job.layout();
+    // FSDP2 takes weights, gradients and states along together.
+    let together = matches!(sharding, DataSharding::Fsdp) && !megatron;
+    let optimizer = if together { offload.parameters } else { offload.optimizer };
+    match kind {
+        MemoryKind::Parameter => offload.parameters,
+        MemoryKind::OptimizerState => optimizer || offload.optimizer,
+        // Gradients go once they are reduced.
+        MemoryKind::Gradient => !megatron && sharding.shards_gradients() && optimizer,
+        _ => false,
+    }
+}
+
+/// The lines of host memory for one rank of a stage, in the order of the kinds.
+pub(super) fn lines(job: &Job, stage: u64) -> Vec<LineItem> {
+    if !job.layout().offload.any() || job.training().is_none() {
+        return Vec::new();
+    }
+    let plain = job.with_layout(ParallelLayout { offload: Offload::NONE, ..*job.layout() });
+    let mut found: Vec<LineItem> = of_stage(&plain, stage).into_iter().filter(|line| is_away(job, line.kind)).collect();
+    for line in &mut found {
+        line.note = match line.kind {
+            MemoryKind::Parameter => "Shares of the weights in pinned host memory, sent over before they are gathered.",
+            MemoryKind::Gradient => "Shares of the gradients in pinned host memory, sent as they are reduced.",
+            _ => "In pinned host memory; the optimizer steps there.",
+        };
+        line.source = sources::ZERO_OFFLOAD_2021;
+    }
+    let bytes = if job.layout().offload.activations { activations(job, stage) } else { Bytes::ZERO };
+    if bytes > Bytes::ZERO {
+        let note = "What blocks saved for backward, in pinned host memory, for all micro-batches in flight.";
+        let (source, certainty) = (sources::PYTORCH_AUTOGRAD, Certainty::Modelled);
+        let (kind, label) = (MemoryKind::Activation, "Activations of blocks");
+        found.push(LineItem { kind, label, bytes, tensors: Vec::new(), note, source, certainty });
+    }
+    found.sort_by_key(|line| line.kind);
+    found
+}
+
+/// Everything that stays on a rank of a stage throughout, all gradients included.
+fn of_stage(job: &Job, index: u64) -> Vec<LineItem> {
+    if let Some(run) = played_run(job) {
+        return Played::new(job, run, stage::stage(job, index), false).lines_of_step();
+    }
+    if let Some(run) = megatron_run(job) {
+        return megatron::peak(job, run, Some(index), true).lines;
+    }
+    let list = ops::lower(&ops::lowering(job));
+    let parameters = stage::Parameters::of(job, &list);
+    alive(&Scope { job, list: &list, stage: stage::stage(job, index), parameters, detail: true }, Moment::Step)
+}
+
+/// Bytes of activations that a rank of a stage keeps there at most.
+fn activations(job: &Job, index: u64) -> Bytes {
+    if let Some(run) = played_run(job) {
+        return Played::new(job, run, stage::stage(job, index), false).most_away();
+    }
+    if let Some(run) = megatron_run(job) {
+        return megatron::away(job, run, index);
+    }
+    let list = ops::lower(&ops::lowering(job));
+    let parameters = stage::Parameters::of(job, &list);
+    let plain = job.with_layout(ParallelLayout { offload: Offload::NONE, ..*job.layout() });
+    let [with, without] = [job, &plain].map(|job| {
+        let scope = Scope { job, list: &list, stage: stage::stage(job, index), parameters, detail: false };
+        let lines = alive(&scope, Moment::Backward);
+        lines.iter().filter(|line| line.kind == MemoryKind::Activation).map(|line| line.bytes).sum::<Bytes>()
+    });
+    without.saturating_sub(with)
+}

@@ -1,0 +1,82 @@
+//! Every pipeline stage: what one of its ranks holds at its own peak.
+
+use super::ledger::Ledger;
+use super::stage::{self, Scope};
+use super::timeline::Played;
+use super::{megatron, megatron_run, overhead, peak_of, played_run};
+use crate::config::{Job, TrainingRun};
+use crate::ops;
+use crate::units::Bytes;
+
+/// One rank of a pipeline stage at its own peak.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StageMemory {
+    /// The stage, counted from 0.
+    pub stage: u64,
+    /// Blocks it holds, those of both directions under `DualPipe`.
+    pub blocks: u64,
+    /// Chunks of micro-batches it keeps in flight at most.
+    pub in_flight: u64,
+    /// Bytes by kind, in the order of [`MemoryKind::ALL`](super::MemoryKind::ALL), overheads included.
+    pub by_kind: [Bytes; 7],
+    /// When that is.
+    pub moment: &'static str,
+}
+
+impl StageMemory {
+    /// All kinds together.
+    pub fn total(&self) -> Bytes {
+        self.by_kind.into_iter().sum()
+    }
+}
+
+/// Every pipeline stage of a job, each at its own peak; the highest is what `estimate` shows.
+///
+/// Stages alike are worked out once. One stage for a job without a pipeline.
+pub fn stages(job: &Job) -> Vec<StageMemory> {
+    let (pipeline, layout) = (job.pipeline(), job.layout());
+    let blocks = |stage| {
+        let chunks = (0..pipeline.chunks_on_rank()).map(|chunk| pipeline.position(stage, chunk));
+        let ranges = chunks.map(|position| layout.blocks_at(job.model().num_hidden_layers, position));
+        ranges.map(|range| range.end.saturating_sub(range.start)).fold(0, u64::saturating_add)
+    };
+    let with = |(stage, (by_kind, moment))| StageMemory {
+        stage,
+        blocks: blocks(stage),
+        in_flight: pipeline.in_flight(stage),
+        by_kind,
+        moment,
+    };
+    let of_each: Vec<([Bytes; 7], &'static str)> = if let Some(run) = played_run(job) {
+        played(job, run)
+    } else if let Some(run) = megatron_run(job) {
+        let peak = |stage| megatron::peak(job, run, Some(stage), false);
+        (0..pipeline.ranks).map(peak).map(|peak| (Ledger { lines: peak.lines }.by_kind(), peak.name)).collect()
+    } else {
+        let list = ops::lower(&ops::lowering(job));
+        let parameters = stage::Parameters::of(job, &list);
+        let scope = |index| Scope { job, list: &list, stage: stage::stage(job, index), parameters, detail: false };
+        let peak = |index| {
+            let peak = peak_of(scope(index), &mut Vec::new());
+            (peak.by_kind, peak.name())
+        };
+        (0..pipeline.ranks).map(peak).collect()
+    };
+    (0..).zip(of_each).map(with).collect()
+}
+
+/// Stages whose step is played: one play for all that hold the same, with other micro-batches in flight.
+fn played(job: &Job, run: &TrainingRun) -> Vec<([Bytes; 7], &'static str)> {
+    let alike = job.model().moe.is_none() && job.model().sliding_window.is_none();
+    let mut known: Vec<Played> = Vec::with_capacity(3);
+    let each = (0..job.layout().p()).map(|index| {
+        let stage = stage::stage(job, index);
+        let at = known.iter_mut().position(|known| known.turn_into(stage, alike)).unwrap_or_else(|| {
+            known.push(Played::new(job, run, stage, false));
+            known.len() - 1
+        });
+        let played = known.get(at);
+        played.map_or(([Bytes::ZERO; 7], ""), |played| (overhead::on_top(job, played.peak()), played.name()))
+    });
+    each.collect()
+}
