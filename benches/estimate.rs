@@ -7,7 +7,7 @@ mod support;
 use criterion::{Criterion, criterion_group, criterion_main};
 use headroom::config::{DataSharding, Kernels};
 use headroom::estimator::time::{StepTime, block_times, spread, step};
-use headroom::estimator::{Flights, Lengths, RankSizes, estimate};
+use headroom::estimator::{Lengths, estimate};
 use headroom::planner::{curve_gpus, curve_seq};
 
 fn benches(criterion: &mut Criterion) {
@@ -19,20 +19,6 @@ fn benches(criterion: &mut Criterion) {
     });
     criterion.bench_function("estimate, Megatron-LM", |bench| bench.iter(|| estimate(std::hint::black_box(&megatron))));
     times(criterion, &megatron);
-    if let Some(sizes) = RankSizes::of(&megatron) {
-        let (layout, pipeline) = (*megatron.layout(), megatron.pipeline());
-        let stages: Vec<_> =
-            sizes.stages(&layout).into_iter().map(|(rank, stage)| (stage, Flights::of(&pipeline, rank))).collect();
-        criterion.bench_function("one layout of many, Megatron-LM", |bench| {
-            bench.iter(|| {
-                let layout = std::hint::black_box(&layout);
-                stages.iter().map(|(stage, flights)| sizes.memory(layout, stage, flights)).max()
-            });
-        });
-        criterion.bench_function("sizes of a pipeline's stages, Megatron-LM", |bench| {
-            bench.iter(|| sizes.stages(std::hint::black_box(&layout)));
-        });
-    }
     criterion.bench_function("both curves", |bench| {
         bench.iter(|| {
             (curve_seq(&Lengths::of(std::hint::black_box(&job)), None, 120, true), curve_gpus(std::hint::black_box(&job)))

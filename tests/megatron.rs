@@ -7,12 +7,10 @@ use std::num::NonZeroU64;
 
 use headroom::config::{
     AttentionKernel, DataSharding, GradientDType, HiddenAct, Job, Kernels, LayerSet, LossFusion, MegatronOptions, Mla, MlpKind,
-    ModelConfig, Moe, Normalization, Offload, Optimizer, ParallelLayout, PipelineSchedule, PipelineSplit, PositionEmbedding,
-    Recompute, RecomputeMethod, RecomputeModules, Run, SCHEDULES, TokenDispatcher, TrainingRun,
+    ModelConfig, Moe, Normalization, ParallelLayout, PipelineSchedule, PipelineSplit, PositionEmbedding, Recompute,
+    RecomputeMethod, RecomputeModules, SCHEDULES, TokenDispatcher, TrainingRun,
 };
-use headroom::estimator::{
-    Ledger, MemoryKind, RankSizes, blockers, estimate, events, memory_by_kind, stage_after_forward, stage_ledger,
-};
+use headroom::estimator::{Ledger, MemoryKind, blockers, estimate, events, memory_by_kind, stage_after_forward, stage_ledger};
 use headroom::units::Bytes;
 use proptest::prelude::*;
 use support::{layout, training_job};
@@ -306,30 +304,5 @@ proptest! {
         for line in estimate.ledger.lines.iter().filter(|line| !line.tensors.is_empty()) {
             prop_assert_eq!(line.tensors.iter().map(|tensor| tensor.bytes).sum::<Bytes>(), line.bytes, "{}", line.label);
         }
-    }
-
-    /// Sums for searches know the same bytes as the ledger, overheads included, from sizes of a job with other ranks and sharding.
-    #[test]
-    fn sums_for_searches_are_the_ledgers(
-        job in any_job(), sharding in 0_usize..5, replicas in 1_u64..=2, optimizer in 0_usize..5, offload in any::<bool>(),
-    ) {
-        let kinds = [Optimizer::AdamW, Optimizer::AdamW8bit, Optimizer::Sgd, Optimizer::SgdMomentum, Optimizer::Adafactor];
-        let shardings = [DataSharding::None, DataSharding::Zero1, DataSharding::Zero2, DataSharding::Zero3, DataSharding::Fsdp];
-        let job = job.with_run(|run| {
-            if let Run::Training(run) = run {
-                run.optimizer = kinds[optimizer];
-            }
-        });
-        let sizes = RankSizes::of(&job).expect("a job under Megatron-LM");
-        let layout = ParallelLayout {
-            sharding: shardings[sharding],
-            data_parallel_size: NonZeroU64::new(2 * job.layout().d()).expect("at least one"),
-            data_parallel_replicas: NonZeroU64::new(replicas).expect("at least one"),
-            offload: Offload { optimizer: offload, ..Offload::NONE },
-            ..*job.layout()
-        };
-        let estimate = estimate(&job.with_layout(layout));
-        prop_assert_eq!(sizes.most(&layout), Some(estimate.total()));
-        prop_assert_eq!(memory_by_kind(&job.with_layout(layout)), estimate.ledger.by_kind());
     }
 }

@@ -4,7 +4,7 @@ use std::num::NonZeroU64;
 
 use thiserror::Error;
 
-use super::{Cluster, ModelConfig, ParallelLayout, Pipeline, PipelineSchedule, Run, TrainingRun};
+use super::{Cluster, ModelConfig, ParallelLayout, Pipeline, PipelineSchedule, Recompute, Run, TrainingRun};
 
 /// Why a job cannot be built.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -20,6 +20,17 @@ pub enum ConfigError {
         /// Key/value heads.
         kv_heads: u64,
     },
+}
+
+/// What a search over layouts of a training job varies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Choice {
+    /// Degrees and sharding.
+    pub layout: ParallelLayout,
+    /// Sequences a rank holds at once.
+    pub micro_batch_size: NonZeroU64,
+    /// Activation recomputation.
+    pub recompute: Recompute,
 }
 
 /// A checked job; every estimate of it succeeds. "Does not fit" and "this layout cannot run" are values of the estimate.
@@ -97,6 +108,23 @@ impl Job {
     #[must_use]
     pub fn with_layout(&self, layout: ParallelLayout) -> Self {
         Self { layout, ..self.clone() }
+    }
+
+    /// Takes over what a search chose. Serving has no micro-batch and nothing to recompute, so that only the layout changes.
+    pub const fn choose(&mut self, choice: &Choice) {
+        self.layout = choice.layout;
+        if let Run::Training(run) = &mut self.run {
+            run.micro_batch_size = Some(choice.micro_batch_size.get());
+            run.recompute = choice.recompute;
+        }
+    }
+
+    /// The same job as a search chose it.
+    #[must_use]
+    pub fn with_choice(&self, choice: &Choice) -> Self {
+        let mut job = self.clone();
+        job.choose(choice);
+        job
     }
 
     /// The same job with another sequence (training) or context (serving) length; 0 counts as 1.

@@ -17,7 +17,7 @@ mod speed;
 
 pub use family::{Family, HiddenAct, LayerSet, Mla, Moe};
 pub use hardware::{Accelerator, Cluster, Overheads, PeakRates};
-pub use job::{ConfigError, Job};
+pub use job::{Choice, ConfigError, Job};
 pub use layout::{DataSharding, Offload, ParallelLayout, PipelineSplit};
 pub use megatron::{LossFusion, MegatronOptions, RecomputeMethod, RecomputeModules, TokenDispatcher};
 pub use model::{MlpKind, ModelConfig, Normalization, PositionEmbedding};

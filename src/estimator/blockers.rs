@@ -217,6 +217,17 @@ const fn beside(split: PipelineSplit) -> &'static str {
     }
 }
 
+impl Blocker {
+    /// Whether it is the same rule, whatever the numbers; rules on sizes of different parts count as different.
+    pub fn is_like(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Tensor { what, .. }, Self::Tensor { what: other, .. }) => what == other,
+            (Self::Framework(rule), Self::Framework(other)) => std::ptr::eq(*rule, *other),
+            _ => std::mem::discriminant(self) == std::mem::discriminant(other),
+        }
+    }
+}
+
 /// All rules the job's layout breaks.
 pub(super) fn blockers(job: &Job) -> Vec<Blocker> {
     let mut found = Vec::new();

@@ -20,12 +20,7 @@ use crate::units::Bytes;
 /// Whether everything of that kind waits in host memory.
 pub(super) fn is_away(job: &Job, kind: MemoryKind) -> bool {
     let megatron = job.training().is_some_and(|run| run.kernels == Kernels::Megatron);
-    is_away_in(job.layout(), megatron, kind)
-}
-
-/// The same for a layout, under Megatron-LM or another stack.
-pub(super) const fn is_away_in(layout: &ParallelLayout, megatron: bool, kind: MemoryKind) -> bool {
-    let (sharding, offload) = (layout.sharding, layout.offload);
+    let ParallelLayout { sharding, offload, .. } = *job.layout();
     // FSDP2 takes weights, gradients and states along together.
     let together = matches!(sharding, DataSharding::Fsdp) && !megatron;
     let optimizer = if together { offload.parameters } else { offload.optimizer };

@@ -50,13 +50,9 @@ pub(super) fn on_top(job: &Job, mut by_kind: [Bytes; 7]) -> [Bytes; 7] {
     by_kind
 }
 
-/// What the overheads add to that much memory, of which so much is weights, in a layout of a job.
-pub(super) fn total(job: &Job, layout: &ParallelLayout, allocated: Bytes, weights: Bytes) -> Bytes {
-    amounts((job, layout), allocated, weights).into_iter().sum()
-}
-
 /// Context, communicator buffers, reduction bucket, fragmentation reserve and serving overhead; those that are not there are 0.
-fn amounts((job, layout): (&Job, &ParallelLayout), allocated: Bytes, weights: Bytes) -> [Bytes; 5] {
+fn amounts(job: &Job, allocated: Bytes, weights: Bytes) -> [Bytes; 5] {
+    let layout = job.layout();
     let overheads = job.cluster().overheads;
     let serving = if let Run::Serving(run) = job.run() { run.overhead_percent } else { 0.0 };
     let bucket = bucket(job, layout);
@@ -71,7 +67,7 @@ fn amounts((job, layout): (&Job, &ParallelLayout), allocated: Bytes, weights: By
 
 /// Every overhead.
 fn all(job: &Job, allocated: Bytes, weights: Bytes) -> [Overhead; 5] {
-    let [context, buffers, bucket, reserve, serving] = amounts((job, job.layout()), allocated, weights);
+    let [context, buffers, bucket, reserve, serving] = amounts(job, allocated, weights);
     let framework = |label, bytes, note, source| {
         let (kind, certainty) = (MemoryKind::Framework, Certainty::Assumed);
         Overhead { kind, label, bytes, note, source, certainty }

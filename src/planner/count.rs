@@ -138,7 +138,7 @@ fn serving_candidates(job: &Job) -> Vec<ParallelLayout> {
 }
 
 /// All divisors of `n` in rising order.
-fn divisors(n: u64) -> Vec<u64> {
+pub(super) fn divisors(n: u64) -> Vec<u64> {
     let mut small = Vec::new();
     let mut large = Vec::new();
     let mut i = 1_u64;

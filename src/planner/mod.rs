@@ -6,6 +6,7 @@ mod count;
 mod curves;
 mod fixes;
 mod inverse;
+pub mod search;
 
 pub use count::{GpuCount, Runnable, gpu_count};
 pub use curves::{Axis, Curve, CurvePoint, curve_gpus, curve_seq};

@@ -176,3 +176,8 @@ fn feed_forward_parameters(config: &ModelConfig, layer: u64) -> u64 {
     let bias = if moe.bias { moe.num_experts * (1 + into * moe.moe_intermediate_size + h) } else { 0 };
     moe.num_experts * (h + matrices(moe.moe_intermediate_size)) + matrices(moe.shared_expert_intermediate_size) + gate + bias
 }
+
+/// A count as a float, for rates.
+pub fn float(count: u64) -> f64 {
+    headroom::units::to_f64(count)
+}

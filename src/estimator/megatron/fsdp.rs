@@ -5,14 +5,16 @@
 //! reduced in a queue of one communication unit. That unit is a billion elements, or two blocks where these are more. These are
 //! Megatron-LM's `optim_grads` and `optim_grads_params`, what `DeepSpeed` calls stages 2 and 3.
 
+use super::schedule::PerKind;
 use super::states::held;
-use super::{At, Held, Kind, Scope};
+use super::{At, Kind, Scope};
+use crate::config::{Job, TrainingRun};
 use crate::estimator::ledger::{Certainty, LineItem, MemoryKind, TensorLine};
 use crate::estimator::states::GATHERED_WEIGHTS;
 use crate::estimator::timeline::GRADIENT_REDUCTION;
 use crate::ops::{Dim, Shape};
 use crate::sources;
-use crate::units::{DType, Elements};
+use crate::units::{Bytes, DType, Elements};
 
 /// The least communication unit, in elements (`suggested_communication_unit_size`).
 const UNIT: u64 = 1_000_000_000;
@@ -30,57 +32,85 @@ pub(super) struct Moving {
     head: u64,
 }
 
+/// Parameters of a stage.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Weights {
+    /// All.
+    pub all: u64,
+    /// One block of each kind.
+    pub blocks: [u64; 2],
+    /// The head; 0 where the stage has none.
+    pub head: u64,
+}
+
+impl Weights {
+    /// Those of a rank of a stage.
+    pub fn of(scope: &Scope) -> Self {
+        let of_steps = super::states::of_steps;
+        Self {
+            all: held(scope).iter().map(super::states::Held::elements).fold(0, u64::saturating_add),
+            blocks: Kind::ALL.map(|kind| of_steps(scope.steps(kind))),
+            head: if scope.stage.ends() { of_steps(&scope.model.head) } else { 0 },
+        }
+    }
+}
+
 impl Moving {
     /// What moves on one rank of a stage; nothing where ranks share no gradients.
     pub fn of(scope: &Scope) -> Self {
-        let layout = scope.job.layout();
-        if !layout.sharding.shards_gradients() || layout.shards().saturating_mul(layout.cp()) == 1 {
+        if !moves(scope.job) {
             return Self::default();
         }
-        Self::among_ranks(scope)
+        Self::with(scope.job, scope.run, (&Weights::of(scope), scope.stage.layers()), &scope.sizes().whole)
     }
 
-    /// The same where there are other ranks.
-    pub fn among_ranks(scope: &Scope) -> Self {
-        let (layout, recipe) = (scope.job.layout(), scope.run.recipe());
-        let all: u64 = held(scope).iter().map(super::states::Held::elements).fold(0, u64::saturating_add);
-        let layers = scope.stage.layers();
+    /// The same, of so many blocks with these parameters, each saving that much by kind.
+    pub fn with(job: &Job, run: &TrainingRun, (weights, layers): (&Weights, PerKind), saved: &[Bytes; 2]) -> Self {
+        if !moves(job) {
+            return Self::default();
+        }
+        let recipe = run.recipe();
         let count = layers.dense.saturating_add(layers.experts);
-        let (kind, block) = Kind::ALL
-            .into_iter()
-            .filter(|kind| layers.of(*kind) > 0)
-            .map(|kind| (kind, of_block(scope, kind)))
-            .max_by_key(|(_, elements)| *elements)
-            .unwrap_or((Kind::Dense, 0));
-        let of_kind = |kind| of_block(scope, kind).saturating_mul(layers.of(kind));
-        let in_blocks = Kind::ALL.into_iter().map(of_kind).fold(0, u64::saturating_add);
-        let ends = all.saturating_sub(in_blocks);
+        let kinds = || Kind::ALL.into_iter().zip(weights.blocks).zip(saved).filter(|((kind, _), _)| layers.of(*kind) > 0);
+        let ((_, block), saved) = kinds().max_by_key(|((_, elements), _)| *elements).unwrap_or(((Kind::Dense, 0), &Bytes::ZERO));
+        let in_blocks =
+            kinds().map(|((kind, elements), _)| elements.saturating_mul(layers.of(kind))).fold(0, u64::saturating_add);
+        let ends = weights.all.saturating_sub(in_blocks);
         let unit = UNIT.max((in_blocks / count.max(1)).saturating_mul(2));
         let gathered = (unit / 2).div_ceil(block.max(1)).clamp(1, count.max(1)).saturating_mul(block);
         // A block that is through gives back what it saved; the queue and the block at hand are full, or only the block at hand.
         let waiting = (unit / block.max(1)).saturating_add(1).clamp(1, count.max(1));
-        let saved = total_of(scope, kind).div_ceil(recipe.gradient.bits().div_ceil(8).max(1));
+        let saved = saved.0.div_ceil(recipe.gradient.bits().div_ceil(8).max(1));
         let full = waiting.saturating_mul(block).saturating_sub((waiting - 1).saturating_mul(saved));
-        let shards_parameters = layout.sharding.shards_parameters();
-        let part = |elements| if shards_parameters { elements } else { 0 };
-        let head = if scope.stage.ends() { super::states::of_steps(&scope.model.head) } else { 0 };
-        Self { ends: part(ends), blocks: part(gathered), gradients: full.max(block), head }
+        let part = |elements| if job.layout().sharding.shards_parameters() { elements } else { 0 };
+        Self { ends: part(ends), blocks: part(gathered), gradients: full.max(block), head: weights.head }
     }
 
     /// The lines of a moment.
     pub fn lines(&self, scope: &Scope, at: At) -> Vec<LineItem> {
         let recipe = scope.run.recipe();
-        let (weights, gradients) = match at {
-            At::Step => (0, 0),
-            At::Forward => (self.ends, 0),
-            At::Head(_) => (self.ends, self.head),
-            At::Block { .. } => (self.ends.saturating_add(self.blocks), self.gradients),
-        };
+        let (weights, gradients) = self.elements(at);
         let note = "Blocks in use and gathered ahead (half a communication unit, Megatron-FSDP's default), and both ends.";
         let gathered = line((GATHERED_WEIGHTS, note), weights, recipe.parameter);
         let note = "Whole gradients that wait to be reduced: at most a communication unit, Megatron-FSDP's default.";
         let reduced = line((GRADIENT_REDUCTION, note), gradients, recipe.gradient);
         gathered.into_iter().chain(reduced).collect()
+    }
+
+    /// Weights and gradients of a moment.
+    const fn elements(&self, at: At) -> (u64, u64) {
+        match at {
+            At::Step => (0, 0),
+            At::Forward => (self.ends, 0),
+            At::Head(_) => (self.ends, self.head),
+            At::Block { .. } => (self.ends.saturating_add(self.blocks), self.gradients),
+        }
+    }
+
+    /// Bytes of a moment: what its lines add up to.
+    pub fn bytes(&self, run: &TrainingRun, at: At) -> Bytes {
+        let (weights, gradients) = self.elements(at);
+        Elements(weights).stored_as(run.recipe().parameter) + Elements(gradients).stored_as(run.recipe().gradient)
     }
 
     /// Whether anything moves.
@@ -89,19 +119,10 @@ impl Moving {
     }
 }
 
-/// Parameters of one block of that kind.
-fn of_block(scope: &Scope, kind: Kind) -> u64 {
-    super::states::of_steps(scope.steps(kind))
-}
-
-/// Bytes that a block of that kind saves.
-fn total_of(scope: &Scope, kind: Kind) -> u64 {
-    let one = super::schedule::PerKind { dense: u64::from(kind == Kind::Dense), experts: u64::from(kind == Kind::Experts) };
-    scope
-        .alive(Held { whole: one, ..Held::default() }, At::Forward)
-        .iter()
-        .map(|entry| entry.bytes().0)
-        .fold(0, u64::saturating_add)
+/// Whether ranks share gradients.
+fn moves(job: &Job) -> bool {
+    let layout = job.layout();
+    layout.sharding.shards_gradients() && layout.shards().saturating_mul(layout.cp()) > 1
 }
 
 fn line((label, note): (&'static str, &'static str), elements: u64, dtype: DType) -> Option<LineItem> {

@@ -2,7 +2,7 @@
 
 use super::states::held;
 use super::{Alive, Entry, Scope, Step};
-use crate::config::AttentionKernel;
+use crate::config::{AttentionKernel, Job, TrainingRun};
 use crate::estimator::ledger::{Certainty, LineItem, MemoryKind, TensorLine};
 use crate::ops::Role;
 use crate::sources::{self, Source};
@@ -52,64 +52,100 @@ fn add(entry: &Entry, detail: bool, line: &mut LineItem) {
     }
 }
 
+/// What a stage's buffers follow from, beside the job.
+#[derive(Clone, Copy)]
+pub(super) struct Stands {
+    /// Whether it holds the head.
+    pub head: bool,
+    /// Whether any of its blocks has experts.
+    pub experts: bool,
+    /// Messages kept.
+    pub messages: u64,
+    /// Empty gradients for autograd.
+    pub dummies: Bytes,
+    /// Scores of a block.
+    pub scores: Bytes,
+}
+
+impl Stands {
+    fn of(scope: &Scope) -> Self {
+        let stage = &scope.stage;
+        let (dummies, scores) = (dummies(scope), scores(&scope.model.dense));
+        Self { head: stage.ends(), experts: stage.layers().experts > 0, messages: stage.messages, dummies, scores }
+    }
+}
+
+/// Bytes of each buffer.
+pub(super) struct Buffers {
+    dummies: Bytes,
+    gathered: Bytes,
+    scores: Bytes,
+    messages: Bytes,
+    deferred: Bytes,
+    mask: Bytes,
+    workspaces: Bytes,
+}
+
+impl Buffers {
+    /// The buffers of a stage.
+    pub fn of(job: &Job, run: &TrainingRun, stands: &Stands) -> Self {
+        let (options, layout, model) = (run.megatron, job.layout(), job.model());
+        let only = |there: bool, bytes: Bytes| if there { bytes } else { Bytes::ZERO };
+        let (s, b) = (run.seq_length.div_ceil(layout.cp()), job.micro_batch_size());
+        let hidden = Elements(s.saturating_mul(b).saturating_mul(model.hidden_size)).stored_as(run.recipe().activation);
+        let split = layout.sequence_parallel && layout.t() > 1;
+        let message = if split { Bytes(hidden.0.div_ceil(layout.t())) } else { hidden };
+        let rows = options.padded_vocab_size(model.vocab_size, layout.t()).div_ceil(layout.t());
+        let logits = Bytes(hidden.0 / model.hidden_size.max(1)) * rows;
+        let pairs = run.seq_length.saturating_mul(s).saturating_mul(b);
+        Self {
+            dummies: stands.dummies,
+            gathered: only(split && (stands.head || !options.transformer_engine), hidden),
+            scores: only(!options.transformer_engine, stands.scores),
+            messages: message * stands.messages,
+            deferred: only(stands.head, (hidden + logits) * options.wgrad_deferral_limit),
+            mask: only(options.create_attention_mask, Elements(pairs).stored_as(DType::Mask)),
+            workspaces: workspaces(run, stands),
+        }
+    }
+
+    /// All that is not the framework's own, and what is.
+    pub fn sums(&self) -> [Bytes; 2] {
+        [self.dummies + self.gathered + self.scores + self.messages + self.deferred + self.mask, self.workspaces]
+    }
+}
+
 /// Buffers that stay from the first step on.
 pub(super) fn buffers(scope: &Scope, lines: &mut Vec<LineItem>) {
-    let (options, layout) = (scope.run.megatron, scope.job.layout());
-    let core = sources::MEGATRON_CORE;
-    let hidden = Elements(
-        scope
-            .run
-            .seq_length
-            .div_ceil(layout.cp())
-            .saturating_mul(scope.job.micro_batch_size())
-            .saturating_mul(scope.job.model().hidden_size),
-    )
-    .stored_as(scope.run.recipe().activation);
-    let split = layout.sequence_parallel && layout.t() > 1;
+    let buffers = Buffers::of(scope.job, scope.run, &Stands::of(scope));
+    let (core, engine) = (sources::MEGATRON_CORE, sources::TRANSFORMER_ENGINE);
+    let (temporary, framework) = (MemoryKind::Temporary, MemoryKind::Framework);
     let mut push = |kind, label, bytes, note, source| {
         if bytes > Bytes::ZERO {
             lines.push(LineItem { bytes, ..line(kind, label, note, source) });
         }
     };
-    let temporary = MemoryKind::Temporary;
-    if options.gradient_accumulation_fusion && options.transformer_engine {
-        let note = "Empty gradients for autograd, one for each shape of matrix; the real ones go to the main gradients at once.";
-        push(temporary, "Dummy weight gradients", dummies(scope), note, sources::TRANSFORMER_ENGINE);
-    }
-    if split && (scope.stage.ends() || !options.transformer_engine) {
-        let note = "The buffer into which an input is gathered under sequence parallelism.";
-        push(temporary, "Gathered input", hidden, note, core);
-    }
-    if !options.transformer_engine {
-        let note = "The buffer that all blocks write their scores to.";
-        push(temporary, "Scores", scores(&scope.model.dense), note, core);
-    }
-    let message = if split { Bytes(hidden.0.div_ceil(layout.t())) } else { hidden };
+    let note = "Empty gradients for autograd, one for each shape of matrix; the real ones go to the main gradients at once.";
+    push(temporary, "Dummy weight gradients", buffers.dummies, note, engine);
+    let note = "The buffer into which an input is gathered under sequence parallelism.";
+    push(temporary, "Gathered input", buffers.gathered, note, core);
+    let note = "The buffer that all blocks write their scores to.";
+    push(temporary, "Scores", buffers.scores, note, core);
     let note = "Tensors sent to or received from the neighbouring stages.";
-    push(temporary, "Pipeline messages", message * scope.stage.messages, note, core);
-    if scope.stage.ends() && options.wgrad_deferral_limit > 0 {
-        let rows = options.padded_vocab_size(scope.job.model().vocab_size, layout.t()).div_ceil(layout.t());
-        let logits = Bytes(hidden.0 / scope.job.model().hidden_size.max(1)) * rows;
-        let note = "Inputs of the output layer and gradients of its logits, kept until the weight's gradient is computed.";
-        push(temporary, "Deferred output gradients", (hidden + logits) * options.wgrad_deferral_limit, note, core);
-    }
-    if options.create_attention_mask {
-        let s = scope.run.seq_length;
-        let pairs = s.saturating_mul(s.div_ceil(layout.cp())).saturating_mul(scope.job.micro_batch_size());
-        push(
-            temporary,
-            "Attention mask",
-            Elements(pairs).stored_as(DType::Mask),
-            "One byte per pair of tokens, from the data loader.",
-            core,
-        );
-    }
+    push(temporary, "Pipeline messages", buffers.messages, note, core);
+    let note = "Inputs of the output layer and gradients of its logits, kept until the weight's gradient is computed.";
+    push(temporary, "Deferred output gradients", buffers.deferred, note, core);
+    let note = "One byte per pair of tokens, from the data loader.";
+    push(temporary, "Attention mask", buffers.mask, note, core);
     let note = "Workspaces of the matrix products: one per stream in Transformer Engine, one per thread in PyTorch.";
-    push(MemoryKind::Framework, "Matrix-product workspaces", workspaces(scope), note, sources::TRANSFORMER_ENGINE);
+    push(framework, "Matrix-product workspaces", buffers.workspaces, note, engine);
 }
 
-/// One 16-bit matrix for each distinct shape of a block's weights (`get_dummy_wgrad`).
-fn dummies(scope: &Scope) -> Bytes {
+/// One 16-bit matrix for each distinct shape of a block's weights (`get_dummy_wgrad`), where weight gradients are fused.
+pub(super) fn dummies(scope: &Scope) -> Bytes {
+    if !(scope.run.megatron.gradient_accumulation_fusion && scope.run.megatron.transformer_engine) {
+        return Bytes::ZERO;
+    }
     let mut shapes: Vec<(u64, u64)> = Vec::with_capacity(16);
     let ends = [&scope.model.embedding, &scope.model.head];
     let is_end = |op: &str| ends.iter().any(|steps| steps.iter().any(|step| step.op.name == op));
@@ -127,19 +163,18 @@ fn dummies(scope: &Scope) -> Bytes {
 }
 
 /// Megatron-Core's own attention: as large as one block's probabilities.
-fn scores(steps: &[Step]) -> Bytes {
+pub(super) fn scores(steps: &[Step]) -> Bytes {
     let saved = steps.iter().flat_map(|step| step.op.tensors.iter());
     saved.filter(|tensor| tensor.role == Role::Saved && tensor.name == "probabilities").map(crate::ops::Tensor::bytes).sum()
 }
 
 /// Transformer Engine's workspace serves its modules, and the router's product whatever the modules are (`router_gating_linear`).
-fn workspaces(scope: &Scope) -> Bytes {
-    let options = scope.run.megatron;
-    let routes = scope.stage.layers().experts > 0;
-    let grouped = if options.moe_grouped_gemm && routes { GROUPED_STREAMS } else { 0 };
-    let engine = u64::from(options.transformer_engine || routes) + grouped;
+fn workspaces(run: &TrainingRun, stands: &Stands) -> Bytes {
+    let options = run.megatron;
+    let grouped = if options.moe_grouped_gemm && stands.experts { GROUPED_STREAMS } else { 0 };
+    let engine = u64::from(options.transformer_engine || stands.experts) + grouped;
     // The output layer, unfused attention and Megatron-Core's own layers multiply through PyTorch, forward and backward.
-    let unfused = matches!(scope.run.attention, AttentionKernel::Standard);
-    let pytorch = scope.stage.ends() || !options.transformer_engine || unfused;
+    let unfused = matches!(run.attention, AttentionKernel::Standard);
+    let pytorch = stands.head || !options.transformer_engine || unfused;
     options.transformer_engine_workspace * engine + options.cublas_workspace * (2 * u64::from(pytorch))
 }

@@ -4,9 +4,9 @@
 //! are played in their order, block by block; inside a block backward goes from operation to operation.
 
 mod events;
-mod fast;
 mod fsdp;
 mod lines;
+mod many;
 pub(super) mod schedule;
 mod states;
 
@@ -17,7 +17,7 @@ use crate::ops::megatron::{Module, RankModel, Step, rank_model};
 use crate::ops::{Kept, Role, Tensor};
 use crate::units::Bytes;
 pub(super) use events::events;
-pub use fast::{Flights, RankSizes, StageSizes};
+pub(super) use many::Many;
 use schedule::{Held, Kind, Stage, Where};
 
 /// A moment of a stage's step.
@@ -145,7 +145,7 @@ pub(super) fn after_forward(job: &Job, run: &TrainingRun, stage: u64) -> Vec<Lin
     let mut all = Held::default();
     scope.play(|held, at| {
         if at == Where::Forward {
-            all = scope.on_device(held);
+            all = on_device(job, held);
         }
     });
     let mut lines = scope.resident(true);
@@ -158,11 +158,12 @@ pub(super) fn away(job: &Job, run: &TrainingRun, stage: u64) -> Bytes {
     let model = rank_model(job, run);
     let scope = Scope { job, run, model: &model, stage: schedule::stage(job, run, stage) };
     let (sizes, mut most) = (scope.sizes(), Bytes::ZERO);
-    scope.play(|held, _| most = most.max(sizes.of(&held).saturating_sub(sizes.of(&scope.on_device(held)))));
+    scope.play(|held, _| most = most.max(sizes.of(&held).saturating_sub(sizes.of(&on_device(job, held)))));
     most
 }
 
 /// The bytes of each thing that [`Held`] counts.
+#[derive(Clone, Copy, Default)]
 struct Sizes {
     whole: [Bytes; 2],
     input: [Bytes; 2],
@@ -173,13 +174,19 @@ struct Sizes {
 
 impl Sizes {
     fn of(&self, held: &Held) -> Bytes {
-        let blocks = Kind::ALL.into_iter().zip(0..).map(|(kind, place): (Kind, usize)| {
-            let size = |sizes: &[Bytes; 2]| sizes.get(place).copied().unwrap_or_default();
-            size(&self.whole) * held.whole.of(kind)
-                + size(&self.input) * (held.inputs.of(kind) + held.again_inputs.of(kind))
-                + size(&self.again) * held.again.of(kind)
-        });
-        blocks.sum::<Bytes>() + self.embedding * held.embeddings + self.head * held.heads
+        let [saved, brought_back] = self.each(held);
+        saved + brought_back
+    }
+
+    /// What was saved in forward, and what recomputation brought back.
+    fn each(&self, held: &Held) -> [Bytes; 2] {
+        let sum = |sizes: &[Bytes; 2], counts: schedule::PerKind| {
+            let [dense, experts] = *sizes;
+            dense * counts.dense + experts * counts.experts
+        };
+        let ends = self.embedding * held.embeddings + self.head * held.heads;
+        let saved = sum(&self.whole, held.whole) + sum(&self.input, held.inputs) + ends;
+        [saved, sum(&self.again, held.again) + sum(&self.input, held.again_inputs)]
     }
 }
 
@@ -191,7 +198,7 @@ impl<'a> Scope<'a> {
         // Where each moment's stage of the step holds most beside it.
         let mut most = [(Held::default(), None::<Bytes>); SLOTS];
         self.play(|held, at| {
-            let held = self.on_device(held);
+            let held = on_device(self.job, held);
             let bytes = sizes.of(&held);
             if let Some(most) = most.get_mut(slot(at))
                 && most.1.is_none_or(|most| bytes > most)
@@ -200,7 +207,7 @@ impl<'a> Scope<'a> {
             }
         });
         let mut best = (Held::default(), At::Step, resident);
-        let moved = |at| if moving.moves() { total(&moving.lines(self, at)) } else { Bytes::ZERO };
+        let moved = |at| if moving.moves() { moving.bytes(self.run, at) } else { Bytes::ZERO };
         for at in self.places() {
             // After backward nothing is in flight; what the schedule never comes to is no moment.
             let nothing = (Held::default(), Some(Bytes::ZERO));
@@ -233,15 +240,6 @@ impl<'a> Scope<'a> {
             })
         });
         head.chain(blocks).chain([At::Step]).collect()
-    }
-
-    /// What of it is on the device: with offloaded activations one block of each kind beside the one that backward is in.
-    fn on_device(&self, held: Held) -> Held {
-        if !self.job.layout().offload.activations {
-            return held;
-        }
-        let one = |blocks: schedule::PerKind| schedule::PerKind { dense: blocks.dense.min(1), experts: blocks.experts.min(1) };
-        Held { whole: one(held.whole), inputs: one(held.inputs), ..held }
     }
 
     fn play(&self, show: impl FnMut(Held, Where)) {
@@ -282,10 +280,16 @@ impl<'a> Scope<'a> {
 
     /// What is alive throughout the step.
     fn resident(&self, detail: bool) -> Vec<LineItem> {
+        let mut lines = self.states(detail);
+        lines::buffers(self, &mut lines);
+        lines
+    }
+
+    /// Weights, gradients and optimizer states on the device.
+    fn states(&self, detail: bool) -> Vec<LineItem> {
         let mut lines = Vec::with_capacity(16);
         states::add(self, detail, &mut lines);
         lines.retain(|line| !host::is_away(self.job, line.kind));
-        lines::buffers(self, &mut lines);
         lines
     }
 
@@ -313,8 +317,14 @@ impl<'a> Scope<'a> {
     /// What backward is in: what its remaining operations saved or brought back, and what flows back.
     fn inside(&self, at: At) -> Vec<Entry<'a>> {
         let mut found = Vec::with_capacity(32);
+        self.add_inside(at, &mut found);
+        found
+    }
+
+    /// Adds the same to a list, or to a sum.
+    fn add_inside(&self, at: At, found: &mut impl Extend<Entry<'a>>) {
         let (steps, place) = match at {
-            At::Forward | At::Step => return found,
+            At::Forward | At::Step => return,
             At::Head(place) => (&self.model.head[..], place),
             At::Block { kind, place, .. } => (self.steps(kind), place),
         };
@@ -327,24 +337,32 @@ impl<'a> Scope<'a> {
             if split {
                 // What the block saved or brought back whole waits for its weights and is counted there.
                 if !recomputed && step.module == module && module != Module::Rest {
-                    push(step, 1, Role::Saved, |tensor| !self.survives(tensor), Alive::Recomputed, &mut found);
+                    push(step, 1, Role::Saved, |tensor| !self.survives(tensor), Alive::Recomputed, found);
                 }
                 continue;
             }
             if recomputed {
-                push(step, 1, Role::Saved, |tensor| !is_input(tensor), Alive::Recomputed, &mut found);
+                push(step, 1, Role::Saved, |tensor| !is_input(tensor), Alive::Recomputed, found);
                 continue;
             }
-            push(step, 1, Role::Saved, |tensor| self.survives(tensor), Alive::Saved, &mut found);
+            push(step, 1, Role::Saved, |tensor| self.survives(tensor), Alive::Saved, found);
             if step.module == module && module != Module::Rest {
-                push(step, 1, Role::Saved, |tensor| !self.survives(tensor), Alive::Recomputed, &mut found);
+                push(step, 1, Role::Saved, |tensor| !self.survives(tensor), Alive::Recomputed, found);
             }
         }
         if let Some(step) = steps.get(place) {
-            push(step, 1, Role::Workspace, |_| true, Alive::Flowing, &mut found);
+            push(step, 1, Role::Workspace, |_| true, Alive::Flowing, found);
         }
-        found
     }
+}
+
+/// What of it is on the device: with offloaded activations one block of each kind beside the one that backward is in.
+fn on_device(job: &Job, held: Held) -> Held {
+    if !job.layout().offload.activations {
+        return held;
+    }
+    let one = |blocks: schedule::PerKind| schedule::PerKind { dense: blocks.dense.min(1), experts: blocks.experts.min(1) };
+    Held { whole: one(held.whole), inputs: one(held.inputs), ..held }
 }
 
 fn is_input(tensor: &Tensor) -> bool {
@@ -358,7 +376,14 @@ fn all<'a>(steps: &'a [Step], count: u64, why: Alive, kept: impl Fn(&Tensor) -> 
     }
 }
 
-fn push<'a>(step: &'a Step, count: u64, role: Role, kept: impl Fn(&Tensor) -> bool, why: Alive, found: &mut Vec<Entry<'a>>) {
+fn push<'a>(
+    step: &'a Step,
+    count: u64,
+    role: Role,
+    kept: impl Fn(&Tensor) -> bool,
+    why: Alive,
+    found: &mut impl Extend<Entry<'a>>,
+) {
     if count > 0 {
         let tensors = step.op.tensors.iter().filter(|tensor| tensor.role == role && kept(tensor));
         found.extend(tensors.map(|tensor| Entry { step, tensor, count, why }));

@@ -3,7 +3,7 @@
 use crate::config::{Job, Pipeline, PipelineSchedule, PipelineSplit, Recompute, RecomputeMethod, Slot, TrainingRun, Work};
 
 /// A number for blocks with a dense feed-forward layer and one for blocks with experts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(in crate::estimator) struct PerKind {
     pub dense: u64,
     pub experts: u64,
@@ -110,6 +110,19 @@ pub(in crate::estimator) struct Held {
     pub embeddings: u64,
     /// Heads.
     pub heads: u64,
+}
+
+impl Held {
+    /// Whether nothing of it is less than in another.
+    pub fn covers(&self, other: &Self) -> bool {
+        self.numbers().into_iter().zip(other.numbers()).all(|(own, other)| own >= other)
+    }
+
+    const fn numbers(&self) -> [u64; 10] {
+        let Self { whole, inputs, again, again_inputs, embeddings, heads } = *self;
+        let (a, b, c, d) = (whole, inputs, again, again_inputs);
+        [a.dense, a.experts, b.dense, b.experts, c.dense, c.experts, d.dense, d.experts, embeddings, heads]
+    }
 }
 
 /// Where a stage is when it may hold most; what backward is in is not counted as [`Held`], but for its input if it is recomputed.

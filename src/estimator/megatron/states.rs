@@ -6,7 +6,6 @@
 
 use super::{Kind, Scope, Step};
 use crate::config::{DataSharding, Optimizer, ParallelLayout, TrainingRun};
-use crate::estimator::host;
 use crate::estimator::ledger::{Certainty, LineItem, MemoryKind, TensorLine};
 use crate::ops::{Dim, Role, Shape, Tensor};
 use crate::sources::{self, Source};
@@ -95,55 +94,6 @@ pub(super) fn add(scope: &Scope, detail: bool, lines: &mut Vec<LineItem>) {
     }
     if scope.run.optimizer == Optimizer::Adafactor {
         lines.push(factors(scope, &held));
-    }
-}
-
-/// What a stage holds of parameters and of the vectors of some optimizers: of dense parts, and of experts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Amounts {
-    parameters: [u64; 2],
-    vectors: [u64; 2],
-}
-
-impl Amounts {
-    /// Counts them.
-    pub fn of(scope: &Scope) -> Self {
-        let held = held(scope);
-        let sum = |expert: bool, of: &dyn Fn(&Held) -> u64| {
-            held.iter().filter(|held| held.expert == expert).map(of).fold(0, u64::saturating_add)
-        };
-        let both = |of: &dyn Fn(&Held) -> u64| [false, true].map(|expert| sum(expert, of));
-        let vectors = match scope.run.optimizer {
-            Optimizer::AdamW8bit => both(&scales_of),
-            Optimizer::Adafactor => both(&factors_of),
-            _ => [0; 2],
-        };
-        Self { parameters: both(&|held| held.elements()), vectors }
-    }
-
-    /// Bytes of all states on one rank of a layout: what the lines of [`add`] that stay on the device add up to; and of these, weights.
-    pub fn bytes(&self, lines: &Lines, layout: &ParallelLayout) -> (Bytes, Bytes) {
-        let (mut all, mut weights) = (Bytes::ZERO, Bytes::ZERO);
-        let copies = [false, true].map(|expert| copies(layout, expert));
-        let share = |[dense, expert]: [u64; 2]| {
-            let [of_dense, of_expert] = copies;
-            [dense.div_ceil(of_dense), expert.div_ceil(of_expert)]
-        };
-        let shared = share(self.parameters);
-        let is_away = |kind| host::is_away_in(layout, true, kind);
-        for line in lines.iter().flatten().filter(|line| !is_away(line.kind)) {
-            let elements = if line.is_shared(layout.sharding) { shared } else { self.parameters };
-            let bytes = elements.into_iter().map(|elements| Elements(elements).stored_as(line.dtype)).sum();
-            all += bytes;
-            if line.kind == MemoryKind::Parameter {
-                weights += bytes;
-            }
-        }
-        if !is_away(MemoryKind::OptimizerState) {
-            let [dense, expert] = if layout.sharding.shards_optimizer() { share(self.vectors) } else { self.vectors };
-            all += Elements(dense.saturating_add(expert)).stored_as(DType::Fp32);
-        }
-        (all, weights)
     }
 }
 

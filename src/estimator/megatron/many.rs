@@ -1,0 +1,385 @@
+//! Memory of many layouts of one job under Megatron-LM.
+//!
+//! A rank's bytes are a sum of parts that depend on few of a layout's numbers each: what one block saves on the tensor, context and
+//! expert degrees and the micro-batch; what is in flight on the pipeline; states on what shares them out. Every part is made by the same
+//! functions as one estimate's, once for all layouts that agree in what it depends on, and kept. A property test holds that the sums
+//! are those of [`peak`](super::peak).
+
+use std::num::NonZeroU64;
+
+use super::fsdp::{Moving, Weights};
+use super::lines::{Buffers, Stands, dummies, scores};
+use super::schedule::{self, Held, PerKind, Stage};
+use super::{Alive, At, Entry, Kind, SLOTS, Scope, Sizes, on_device, slot};
+use crate::config::{
+    Choice, DataSharding, Job, Offload, ParallelLayout, PipelineSchedule, PipelineSplit, Recompute, TrainingRun,
+};
+use crate::estimator::ledger::{Ledger, MemoryKind};
+use crate::estimator::memo::Memo;
+use crate::ops::megatron::{RankModel, rank_model};
+use crate::units::Bytes;
+
+/// Bytes by kind.
+type Kinds = [Bytes; 7];
+/// Bytes saved in forward, and bytes alive for a while.
+type Alike = [Bytes; 2];
+
+/// The most sequences, and the most bytes of two of them, for which sizes surely do not saturate.
+const SURE: (u64, Bytes) = (1 << 16, Bytes(1 << 44));
+
+const ONE: NonZeroU64 = NonZeroU64::MIN;
+
+/// The parts made so far, of one job's layouts.
+#[derive(Default)]
+pub(in crate::estimator) struct Many {
+    /// By layout, number of sequences if the frame is of one alone, and whether selective recomputation drops something.
+    frames: Memo<(ParallelLayout, u64, bool), Frame>,
+    shapes: Memo<(ParallelLayout, u64, Recompute), Vec<Staged>>,
+    /// Sorts of stages, and layouts by [`of_weights`] and [`of_states`]: their places are short keys for the next two.
+    sorts: Memo<Sort, ()>,
+    holders: Memo<ParallelLayout, ()>,
+    sharers: Memo<ParallelLayout, ()>,
+    weights: Memo<(usize, usize), (Weights, Bytes)>,
+    states: Memo<(usize, usize, DataSharding), Kinds>,
+    joined: Joined,
+}
+
+/// What one rank's operations save and need with any number of sequences at once.
+///
+/// Every size is a product in which the micro-batch stands once or not at all, so that two numbers of sequences tell all others. Where
+/// tokens are padded to experts' capacity or weighed by a load this is not so, and a frame holds one number of sequences alone.
+struct Frame {
+    model: RankModel,
+    /// With one and with two sequences; alike where the frame is of one number of them.
+    sizes: [Sizes; 2],
+    scores: [Bytes; 2],
+    /// All that may be highest at each place of the schedule: how early it comes, with one and with two sequences.
+    tops: [Vec<(usize, [Alike; 2])>; SLOTS],
+    /// Whether no size of two sequences is so large that more of them might saturate.
+    sure: bool,
+}
+
+/// A frame with a number of sequences.
+#[derive(Default)]
+struct Block {
+    sizes: Sizes,
+    scores: Bytes,
+    tops: [Option<(usize, Alike)>; SLOTS],
+}
+
+/// One stage of a pipeline, and all that may be most in flight at each place of its schedule.
+struct Staged {
+    stage: Stage,
+    sort: Sort,
+    /// The sort's place among all.
+    place: usize,
+    most: [Vec<Held>; SLOTS],
+}
+
+/// What the parameters and buffers of a stage depend on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Sort {
+    layers: PerKind,
+    embedding: bool,
+    head: bool,
+    messages: u64,
+}
+
+/// The highest moments of every stage for one block and one pipeline, buffers included; states and what moves come on top.
+#[derive(Default)]
+struct Joined {
+    /// Place of the frame, sequences, place of the pipeline.
+    of: Option<(usize, u64, usize)>,
+    block: Block,
+    stages: Vec<Highest>,
+}
+
+/// One stage's part of [`Joined`].
+#[derive(Clone, Copy)]
+struct Highest {
+    weights: Weights,
+    buffers: [Bytes; 2],
+    tops: [Option<(usize, Alike)>; SLOTS],
+}
+
+impl Many {
+    /// Bytes by kind at the peak of the stage that holds most, without overheads outside the model.
+    pub fn memory(&mut self, job: &Job, run: &TrainingRun) -> Kinds {
+        let layout = *job.layout();
+        let sequences = job.micro_batch_size();
+        let single = run.megatron.moe_pad_expert_input_to_capacity || run.megatron.moe_load_percent > 100;
+        let selective = run.recompute == Recompute::Selective;
+        let key = |sequences| (of_frames(&layout), sequences, selective);
+        let mut frame_place = self.frames.place(key(if single { sequences } else { 0 }), || Frame::of(job, run, single));
+        if !single && (sequences > SURE.0 || self.frames.at(frame_place).is_none_or(|frame| !frame.sure)) {
+            frame_place = self.frames.place(key(sequences), || Frame::of(job, run, true));
+        }
+        let shape_key = (of_pipeline(&layout), job.pipeline().settled().micro_batches, run.recompute);
+        let sorts = &mut self.sorts;
+        let shape_place = self.shapes.place(shape_key, || staged(job, run, sorts));
+        let (Some(frame), Some(stages)) = (self.frames.at(frame_place), self.shapes.at(shape_place)) else {
+            return Kinds::default();
+        };
+        let scope = |staged: &Staged| Scope { job, run, model: &frame.model, stage: staged.stage.clone() };
+        let of = (frame_place, sequences, shape_place);
+        if self.joined.of != Some(of) {
+            let (weights, holders) = (&mut self.weights, self.holders.place(of_weights(&layout), || ()));
+            let weigh = |staged: &Staged| {
+                let make = || (Weights::of(&scope(staged)), dummies(&scope(staged)));
+                weights.value((holders, staged.place), make)
+            };
+            self.joined.join(of, (job, run), (frame, stages), weigh);
+        }
+        let sharers = self.sharers.place(of_states(&layout), || ());
+        let mut best: Option<(Bytes, Kinds)> = None;
+        for (staged, highest) in stages.iter().zip(&self.joined.stages) {
+            let mut kinds = self
+                .states
+                .value((sharers, staged.place, layout.sharding), || Ledger { lines: scope(staged).states(false) }.by_kind());
+            let moving = Moving::with(job, run, (&highest.weights, staged.sort.layers), &self.joined.block.sizes.whole);
+            highest.add_to(&mut kinds, run, &moving);
+            let total = kinds.into_iter().sum();
+            // Of equal ones the first.
+            if best.as_ref().is_none_or(|best| total > best.0) {
+                best = Some((total, kinds));
+            }
+        }
+        best.map_or_else(Kinds::default, |best| best.1)
+    }
+
+    /// How many different operation lists were made.
+    pub const fn frames(&self) -> usize {
+        self.frames.len()
+    }
+}
+
+/// What a rank's operations depend on; pipeline, data-parallel ranks and what these share or send away do not change them.
+const fn of_frames(layout: &ParallelLayout) -> ParallelLayout {
+    ParallelLayout {
+        data_parallel_size: ONE,
+        data_parallel_replicas: ONE,
+        sharding: DataSharding::None,
+        offload: Offload::NONE,
+        ..without_pipeline(layout)
+    }
+}
+
+/// What a stage's place in the pipeline and its schedule depend on, beside the number of micro-batches.
+const fn of_pipeline(layout: &ParallelLayout) -> ParallelLayout {
+    ParallelLayout {
+        tensor_model_parallel_size: ONE,
+        context_parallel_size: ONE,
+        data_parallel_size: ONE,
+        data_parallel_replicas: ONE,
+        expert_model_parallel_size: ONE,
+        expert_tensor_parallel_size: None,
+        sequence_parallel: false,
+        sharding: DataSharding::None,
+        ..*layout
+    }
+}
+
+/// What a stage's weights, gradients and states depend on, beside its blocks and ends and what is shared out.
+const fn of_states(layout: &ParallelLayout) -> ParallelLayout {
+    ParallelLayout { sequence_parallel: false, sharding: DataSharding::None, ..without_pipeline(layout) }
+}
+
+const fn without_pipeline(layout: &ParallelLayout) -> ParallelLayout {
+    ParallelLayout {
+        pipeline_model_parallel_size: ONE,
+        virtual_pipeline_model_parallel_size: ONE,
+        pipeline_schedule: PipelineSchedule::OneForwardOneBackward,
+        pipeline_split: PipelineSplit::Even,
+        ..*layout
+    }
+}
+
+/// What the number of a rank's parameters depends on, beside its blocks and ends.
+const fn of_weights(layout: &ParallelLayout) -> ParallelLayout {
+    let frames = of_frames(layout);
+    ParallelLayout { context_parallel_size: ONE, sequence_parallel: false, ..frames }
+}
+
+impl Frame {
+    /// The operations with one and two sequences, or with as many as the job has alone.
+    fn of(job: &Job, run: &TrainingRun, single: bool) -> Self {
+        let with = |sequences: u64| {
+            let micro_batch_size = NonZeroU64::new(sequences).unwrap_or(ONE);
+            job.with_choice(&Choice { layout: *job.layout(), micro_batch_size, recompute: run.recompute })
+        };
+        let own = job.micro_batch_size();
+        let jobs = if single { [with(own), with(own)] } else { [with(1), with(2)] };
+        let models = jobs.each_ref().map(|job| rank_model(job, run));
+        let [one, two] = [0, 1].map(|at: usize| {
+            let (job, model) = (jobs.get(at).unwrap_or(job), models.get(at));
+            model.map(|model| Scope { job, run, model, stage: schedule::stage(job, run, 0) })
+        });
+        let both = |of: &dyn Fn(&Scope) -> Bytes| [&one, &two].map(|scope| scope.as_ref().map_or(Bytes::ZERO, of));
+        let scores = both(&|scope| scores(&scope.model.dense));
+        let sizes = [&one, &two].map(|scope| scope.as_ref().map_or_else(Sizes::default, Scope::sizes));
+        let mut tops: [Vec<(usize, [Alike; 2])>; SLOTS] = Default::default();
+        for (order, at) in one.as_ref().map_or_else(Vec::new, Scope::places).into_iter().enumerate() {
+            let Some(top) = tops.get_mut(slot(at.place())) else { continue };
+            let inside = [&one, &two].map(|scope| scope.as_ref().map_or_else(Alike::default, |scope| inside(scope, at)));
+            keep_highest(top, order, inside);
+        }
+        let [model, _] = models;
+        let sure = is_sure(&sizes, &tops);
+        Self { model, sizes, scores, tops, sure }
+    }
+
+    /// With so many sequences more than one.
+    fn with(&self, more: u64, block: &mut Block) {
+        let along = |[one, two]: [Bytes; 2]| one + two.saturating_sub(one) * more;
+        let pair = |of: fn(&Sizes) -> [Bytes; 2]| {
+            let [[a, b], [c, d]] = self.sizes.each_ref().map(of);
+            [along([a, c]), along([b, d])]
+        };
+        let [embedding, head] = pair(|sizes| [sizes.embedding, sizes.head]);
+        block.sizes = Sizes {
+            whole: pair(|sizes| sizes.whole),
+            input: pair(|sizes| sizes.input),
+            again: pair(|sizes| sizes.again),
+            embedding,
+            head,
+        };
+        block.scores = along(self.scores);
+        for (top, lines) in block.tops.iter_mut().zip(&self.tops) {
+            let values = lines.iter().map(|(order, [[a, b], [c, d]])| (*order, [along([*a, *c]), along([*b, *d])]));
+            // Of equal ones the first.
+            *top = values.reduce(|best, other| if sum(&other.1) > sum(&best.1) { other } else { best });
+        }
+    }
+}
+
+/// Whether no size of two sequences is so large that more of them might saturate.
+fn is_sure([_, two]: &[Sizes; 2], tops: &[Vec<(usize, [Alike; 2])>; SLOTS]) -> bool {
+    let Sizes { whole, input, again, embedding, head } = two;
+    let inside = tops.iter().flatten().map(|(_, [_, two])| sum(two));
+    let sizes = [whole, input, again].into_iter().flatten().chain([embedding, head]).copied();
+    sizes.chain(inside).all(|bytes| bytes < SURE.1)
+}
+
+fn sum(alike: &Alike) -> Bytes {
+    let [saved, passing] = *alike;
+    saved + passing
+}
+
+/// What backward needs at a moment, beside what is in flight.
+fn inside(scope: &Scope, at: At) -> Alike {
+    let mut sum = Sum::default();
+    scope.add_inside(at, &mut sum);
+    sum.0
+}
+
+/// Bytes of entries.
+#[derive(Default)]
+struct Sum(Alike);
+
+impl<'a> Extend<Entry<'a>> for Sum {
+    fn extend<T: IntoIterator<Item = Entry<'a>>>(&mut self, entries: T) {
+        let Self([saved, passing]) = self;
+        for entry in entries {
+            *if entry.why == Alive::Saved { &mut *saved } else { &mut *passing } += entry.bytes();
+        }
+    }
+}
+
+/// Keeps a moment if it is the highest for some number of sequences, and no longer those that are not for any.
+fn keep_highest(top: &mut Vec<(usize, [Alike; 2])>, order: usize, inside: [Alike; 2]) {
+    let course = |[one, two]: &[Alike; 2]| (sum(one), sum(two).saturating_sub(sum(one)));
+    let (first, more) = course(&inside);
+    let covers = |known: &[Alike; 2]| {
+        let known = course(known);
+        known.0 >= first && known.1 >= more
+    };
+    if !top.iter().any(|(_, known)| covers(known)) {
+        top.retain(|(_, known)| {
+            let known = course(known);
+            known.0 >= first || known.1 > more
+        });
+        top.push((order, inside));
+    }
+}
+
+/// The stages that can hold most.
+fn staged(job: &Job, run: &TrainingRun, sorts: &mut Memo<Sort, ()>) -> Vec<Staged> {
+    let staged = |stage: Stage| {
+        let mut most: [Vec<Held>; SLOTS] = Default::default();
+        schedule::play(&stage, &schedule::passes(&job.pipeline(), stage.index), |held, at| {
+            let held = on_device(job, held);
+            if let Some(most) = most.get_mut(slot(at))
+                && !most.iter().any(|known| known.covers(&held))
+            {
+                most.retain(|known| !held.covers(known));
+                most.push(held);
+            }
+        });
+        let sort = Sort { layers: stage.layers(), embedding: stage.embeds(), head: stage.ends(), messages: stage.messages };
+        Staged { stage, sort, place: sorts.place(sort, || ()), most }
+    };
+    schedule::stages(job, run).into_iter().map(staged).collect()
+}
+
+impl Joined {
+    fn join(
+        &mut self,
+        of: (usize, u64, usize),
+        (job, run): (&Job, &TrainingRun),
+        (frame, stages): (&Frame, &[Staged]),
+        mut weigh: impl FnMut(&Staged) -> (Weights, Bytes),
+    ) {
+        let block = &mut self.block;
+        if self.of.is_none_or(|known| (known.0, known.1) != (of.0, of.1)) {
+            frame.with(of.1.saturating_sub(1), block);
+        }
+        self.of = Some(of);
+        self.stages.clear();
+        for staged in stages {
+            let (weights, dummies) = weigh(staged);
+            let Sort { layers, head, messages, .. } = staged.sort;
+            let stands = Stands { head, experts: layers.of(Kind::Experts) > 0, messages, dummies, scores: block.scores };
+            let mut tops = block.tops;
+            for (top, most) in tops.iter_mut().zip(&staged.most) {
+                // Of equal ones the first.
+                let held = most.iter().map(|held| block.sizes.each(held));
+                let held = held.reduce(|best, other| if sum(&other) > sum(&best) { other } else { best });
+                *top = top
+                    .zip(held)
+                    .map(|((order, [saved, passing]), [kept, brought_back])| (order, [saved + kept, passing + brought_back]));
+            }
+            self.stages.push(Highest { weights, buffers: Buffers::of(job, run, &stands).sums(), tops });
+        }
+    }
+}
+
+impl Highest {
+    /// Adds buffers and the highest moment; where none is higher than the optimizer's step, buffers alone.
+    fn add_to(&self, kinds: &mut Kinds, run: &TrainingRun, moving: &Moving) {
+        let mut add = |kind: MemoryKind, bytes: Bytes| {
+            if let Some(sum) = kinds.get_mut(kind.index()) {
+                *sum += bytes;
+            }
+        };
+        let [temporary, framework] = self.buffers;
+        add(MemoryKind::Temporary, temporary);
+        add(MemoryKind::Framework, framework);
+        let in_block = At::Block { kind: Kind::Dense, recomputed: false, split: false, place: 0 };
+        let moved = if moving.moves() { [At::Head(0), in_block].map(|at| moving.bytes(run, at)) } else { Alike::default() };
+        let mut best: Option<(Bytes, usize, Alike)> = None;
+        for (slot, top) in self.tops.iter().enumerate() {
+            let Some((order, [saved, passing])) = *top else { continue };
+            let [in_head, in_block] = moved;
+            let alike = [saved, passing + if slot == 0 { in_head } else { in_block }];
+            let total = sum(&alike);
+            // Of equal ones the earlier; the optimizer's step comes before all.
+            if best.map_or(total > Bytes::ZERO, |best| total > best.0 || (total == best.0 && order < best.1)) {
+                best = Some((total, order, alike));
+            }
+        }
+        if let Some((_, _, [saved, passing])) = best {
+            add(MemoryKind::Activation, saved);
+            add(MemoryKind::Temporary, passing);
+        }
+    }
+}

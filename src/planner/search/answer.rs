@@ -1,0 +1,193 @@
+//! What a search found, and why not more.
+
+use crate::config::Choice;
+use crate::estimator::{Blocker, MemoryKind};
+use crate::units::{Bytes, MemoryUnit, Scale};
+
+/// A layout that fits.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Found {
+    /// The layout.
+    pub choice: Choice,
+    /// Accelerators.
+    pub gpus: u64,
+    /// Memory of the most loaded one.
+    pub memory: Bytes,
+    /// Seconds of one optimizer step, if known.
+    pub seconds: Option<f64>,
+    /// Days of the whole training, if known.
+    pub days: Option<f64>,
+    /// Price of the whole training in the user's currency, if known.
+    pub cost: Option<f64>,
+}
+
+/// A layout that breaks no rule but needs too much memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Miss {
+    /// The layout.
+    pub choice: Choice,
+    /// What is missing on the most loaded accelerator.
+    pub short: Bytes,
+    /// The first kind of memory, in the order of [`MemoryKind`], with which it overflows.
+    pub kind: MemoryKind,
+}
+
+/// Why a layout was rejected.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// It breaks a rule: the first example's sentence.
+    Rule(Blocker),
+    /// That kind of memory overflows.
+    Memory(MemoryKind),
+}
+
+/// All layouts rejected for one reason.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WhyNot {
+    /// The reason.
+    pub reason: Reason,
+    /// Layouts.
+    pub count: u64,
+    /// One of them: the first for a rule, the one that misses by least for memory.
+    pub example: Choice,
+    /// What that one is short of, for memory.
+    pub short: Option<Bytes>,
+}
+
+/// Everything found at one number of accelerators.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct AtCount {
+    /// Accelerators.
+    pub gpus: u64,
+    /// Layouts looked at.
+    pub considered: u64,
+    /// Of these, layouts that break no rule.
+    pub legal: u64,
+    /// Of these, layouts that fit.
+    pub fitting: u64,
+    /// The layout with the least memory on the most loaded accelerator.
+    pub leanest: Option<Found>,
+    /// The layout with the shortest step; the cheapest too, since every accelerator costs the same.
+    pub fastest: Option<Found>,
+    /// Where none fits, the one that misses by least.
+    pub nearest: Option<Miss>,
+    /// Where none is legal, the first rule met.
+    pub rule: Option<Blocker>,
+}
+
+/// A layout asked about by name.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Watched {
+    /// The layout.
+    pub choice: Choice,
+    /// What became of it.
+    pub outcome: Result<Found, WhyNot>,
+    /// Layouts at its number of accelerators with a shorter step.
+    pub faster: u64,
+    /// Layouts at its number of accelerators with less memory.
+    pub leaner: u64,
+}
+
+/// What a search knows so far.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Answer {
+    /// What was searched, in words.
+    pub space: String,
+    /// Version of space and rules.
+    pub version: u32,
+    /// Whether the search went through all of it.
+    pub finished: bool,
+    /// Why there is nothing to search, if so: one sentence with a way out.
+    pub refused: Option<String>,
+    /// Each number of accelerators, rising.
+    pub counts: Vec<AtCount>,
+    /// Rejected layouts by reason, the most frequent first.
+    pub why_not: Vec<WhyNot>,
+    /// Layouts asked about.
+    pub watched: Vec<Watched>,
+}
+
+impl Answer {
+    /// Layouts looked at.
+    pub fn considered(&self) -> u64 {
+        self.counts.iter().map(|count| count.considered).sum()
+    }
+
+    /// Layouts that break no rule.
+    pub fn legal(&self) -> u64 {
+        self.counts.iter().map(|count| count.legal).sum()
+    }
+
+    /// Layouts that fit.
+    pub fn fitting(&self) -> u64 {
+        self.counts.iter().map(|count| count.fitting).sum()
+    }
+
+    /// The smallest number of accelerators on which a layout fits, with its leanest layout.
+    pub fn smallest(&self) -> Option<&Found> {
+        self.counts.iter().find_map(|count| count.leanest.as_ref())
+    }
+
+    /// The cheapest layout of all.
+    pub fn cheapest(&self) -> Option<&Found> {
+        let priced = self.counts.iter().filter_map(|count| count.fastest.as_ref()).filter(|found| found.cost.is_some());
+        priced.min_by(|a, b| a.cost.unwrap_or(0.0).total_cmp(&b.cost.unwrap_or(0.0)))
+    }
+
+    /// Layouts than which no other has no more accelerators, no more days and no higher price, and less of one: by number of
+    /// accelerators.
+    ///
+    /// At one number of accelerators price and days fall together, so that only its fastest can be among them.
+    pub fn front(&self) -> Vec<&Found> {
+        let mut front: Vec<&Found> = Vec::new();
+        for found in self.counts.iter().filter_map(|count| count.fastest.as_ref()) {
+            let measure = |found: &Found| found.days.zip(found.cost);
+            let Some((days, cost)) = measure(found) else { continue };
+            // Those before have fewer accelerators.
+            let beaten = |known: &&Found| measure(known).is_some_and(|known| known.0 <= days && known.1 <= cost);
+            if !front.iter().any(beaten) {
+                front.push(found);
+            }
+        }
+        front
+    }
+
+    /// One to three sentences: the smallest number that can run it and what blocks fewer, or why nothing was found.
+    pub fn words(&self, capacity: Bytes, unit: MemoryUnit) -> String {
+        if let Some(refused) = &self.refused {
+            return refused.clone();
+        }
+        let before = |gpus: u64| self.counts.iter().rev().find(|count| count.gpus < gpus);
+        let Some(found) = self.smallest() else {
+            let nearest = self.counts.iter().filter_map(|count| Some((count.gpus, count.nearest.as_ref()?)));
+            return match nearest.min_by_key(|(_, miss)| miss.short) {
+                Some((gpus, miss)) => format!("No layout fits. {}.", miss.words(gpus, capacity, unit)),
+                None => match self.counts.iter().find_map(|count| count.rule.as_ref()) {
+                    Some(rule) => format!("No layout is legal: {rule}."),
+                    None => "No layout has been looked at yet.".to_owned(),
+                },
+            };
+        };
+        let scale = Scale::of(unit, found.memory, capacity);
+        let (used, memory) = (scale.show(found.memory), scale.show(capacity));
+        let mut text = format!("{} GPUs can run it with {used} of {memory} {unit} each.", found.gpus);
+        if let Some(count) = before(found.gpus) {
+            let clause = match (&count.nearest, &count.rule) {
+                (Some(miss), _) => miss.words(count.gpus, capacity, unit),
+                (None, Some(rule)) => format!("With {} GPUs no layout is legal: {rule}", count.gpus),
+                (None, None) => return text,
+            };
+            text = format!("{text} {clause}.");
+        }
+        text
+    }
+}
+
+impl Miss {
+    fn words(&self, gpus: u64, capacity: Bytes, unit: MemoryUnit) -> String {
+        let total = capacity + self.short;
+        let missing = Scale::of(unit, total, capacity).gap(total, capacity);
+        let kind = self.kind.name().to_ascii_lowercase();
+        format!("With {gpus} GPUs the nearest miss is {missing} {unit} short on each, with {kind}")
+    }
+}

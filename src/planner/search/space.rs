@@ -1,0 +1,314 @@
+//! What is searched: degrees that multiply to the number of accelerators, and every other choice as a list of edits.
+
+use std::fmt::Write as _;
+use std::num::NonZeroU64;
+
+use crate::config::{Choice, DataSharding, Job, Kernels, Offload, ParallelLayout, PipelineSchedule, PipelineSplit, Recompute};
+
+/// Changes when the space or its rules change, so that kept answers can be told apart.
+pub const SPACE_VERSION: u32 = 1;
+
+/// A number that a layout is made of. The first four multiply to the number of accelerators.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Degree {
+    /// Tensor-parallel ranks.
+    Tensor,
+    /// Context-parallel ranks.
+    Context,
+    /// Pipeline stages.
+    Pipeline,
+    /// Data-parallel ranks.
+    Data,
+    /// Expert-parallel ranks.
+    Expert,
+    /// Ranks that split one expert.
+    ExpertTensor,
+    /// Sequences a rank holds at once.
+    MicroBatch,
+    /// Chunks of blocks on each stage.
+    Chunks,
+}
+
+impl Degree {
+    /// All, in the order of the search.
+    pub const ALL: [Self; 8] = [
+        Self::Tensor,
+        Self::Context,
+        Self::Pipeline,
+        Self::Data,
+        Self::Expert,
+        Self::ExpertTensor,
+        Self::MicroBatch,
+        Self::Chunks,
+    ];
+
+    /// Its name, in Megatron-LM's words.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Tensor => "tensor-parallel",
+            Self::Context => "context-parallel",
+            Self::Pipeline => "pipeline-parallel",
+            Self::Data => "data-parallel",
+            Self::Expert => "expert-parallel",
+            Self::ExpertTensor => "expert-tensor-parallel",
+            Self::MicroBatch => "micro-batch",
+            Self::Chunks => "virtual stages",
+        }
+    }
+
+    /// The value in a choice.
+    pub const fn of(self, choice: &Choice) -> u64 {
+        let layout = &choice.layout;
+        match self {
+            Self::Tensor => layout.t(),
+            Self::Context => layout.cp(),
+            Self::Pipeline => layout.p(),
+            Self::Data => layout.d(),
+            Self::Expert => layout.ep(),
+            Self::ExpertTensor => layout.etp(),
+            Self::MicroBatch => choice.micro_batch_size.get(),
+            Self::Chunks => layout.chunks(),
+        }
+    }
+
+    /// Sets the value; 0 counts as 1.
+    pub(super) fn set(self, choice: &mut Choice, value: u64) {
+        let value = NonZeroU64::new(value).unwrap_or(NonZeroU64::MIN);
+        let layout = &mut choice.layout;
+        match self {
+            Self::Tensor => layout.tensor_model_parallel_size = value,
+            Self::Context => layout.context_parallel_size = value,
+            Self::Pipeline => layout.pipeline_model_parallel_size = value,
+            Self::Data => layout.data_parallel_size = value,
+            Self::Expert => layout.expert_model_parallel_size = value,
+            Self::ExpertTensor => layout.expert_tensor_parallel_size = Some(value),
+            Self::MicroBatch => choice.micro_batch_size = value,
+            Self::Chunks => layout.virtual_pipeline_model_parallel_size = value,
+        }
+    }
+}
+
+/// One value of an axis: its name, and what it changes.
+#[derive(Clone, Copy, Debug)]
+pub struct Edit {
+    /// Its name.
+    pub name: &'static str,
+    /// Sets it; `false` where it would be no layout of its own, which may follow from the job and the first four degrees alone.
+    pub apply: fn(&Job, &mut Choice) -> bool,
+}
+
+/// A choice between edits.
+#[derive(Clone, Debug)]
+pub struct Axis {
+    /// What is chosen.
+    pub name: &'static str,
+    /// The values; never empty.
+    pub edits: Vec<Edit>,
+    /// Whether one value may be legal where a rule on tensor, context, pipeline and data-parallel degrees forbids another.
+    pub lifts_rules: bool,
+}
+
+/// What a search goes through: every combination, the last axis quickest.
+#[derive(Clone, Debug, Default)]
+pub struct Space {
+    /// Numbers of accelerators, rising.
+    pub counts: Vec<u64>,
+    /// Values a degree may have; `None`: every one that divides what is left to divide.
+    pub only: [Option<Vec<u64>>; 8],
+    /// All other choices.
+    pub axes: Vec<Axis>,
+    /// Whether the search ends with the first number of accelerators on which a layout fits.
+    pub ends_with_first: bool,
+}
+
+/// Sets the sharding; alone a rank has nobody to share with.
+fn shard(choice: &mut Choice, sharding: DataSharding) -> bool {
+    choice.layout.sharding = sharding;
+    sharding == DataSharding::None || choice.layout.d().saturating_mul(choice.layout.cp()) > 1
+}
+
+/// Sets the schedule; one stage has nothing to schedule.
+fn schedule(choice: &mut Choice, schedule: PipelineSchedule) -> bool {
+    choice.layout.pipeline_schedule = schedule;
+    schedule == PipelineSchedule::OneForwardOneBackward || choice.layout.p() > 1
+}
+
+/// Deals a layer more out to each stage but the first and the last, which share what is left.
+fn shorten_ends(job: &Job, choice: &mut Choice) -> bool {
+    let (layers, p) = (job.model().num_hidden_layers, choice.layout.p());
+    let middle = (layers / p).saturating_add(1).saturating_mul(p.saturating_sub(2));
+    let left = layers.saturating_sub(middle);
+    let [first, last] = [left.div_ceil(2), left / 2].map(NonZeroU64::new);
+    choice.layout.pipeline_split = PipelineSplit::Ends { first, last };
+    p > 2 && first.is_some() && last.is_some()
+}
+
+const SHARDINGS: [Edit; 5] = [
+    Edit { name: "DDP", apply: |_, choice| shard(choice, DataSharding::None) },
+    Edit { name: "ZeRO-1", apply: |_, choice| shard(choice, DataSharding::Zero1) },
+    Edit { name: "ZeRO-2", apply: |_, choice| shard(choice, DataSharding::Zero2) },
+    Edit { name: "ZeRO-3", apply: |_, choice| shard(choice, DataSharding::Zero3) },
+    Edit { name: "FSDP", apply: |_, choice| shard(choice, DataSharding::Fsdp) },
+];
+const RECOMPUTATIONS: [Edit; 3] = [
+    Edit { name: "none", apply: |_, choice| recompute(choice, Recompute::None) },
+    Edit { name: "selective", apply: |_, choice| recompute(choice, Recompute::Selective) },
+    Edit { name: "full", apply: |_, choice| recompute(choice, Recompute::Full) },
+];
+const SEQUENCE_PARALLEL: [Edit; 2] = [
+    Edit { name: "off", apply: |_, choice| sequence(choice, false) },
+    Edit { name: "on", apply: |_, choice| sequence(choice, true) },
+];
+const SPLITS: [Edit; 3] = [
+    Edit { name: "even", apply: |_, choice| split(choice, PipelineSplit::Even) },
+    Edit { name: "embedding and loss as a layer each", apply: |_, choice| split(choice, PipelineSplit::WithEnds) },
+    Edit { name: "fewer on the first and last stage", apply: shorten_ends },
+];
+const SCHEDULES: [Edit; 5] = [
+    Edit { name: "1F1B", apply: |_, choice| schedule(choice, PipelineSchedule::OneForwardOneBackward) },
+    Edit { name: "GPipe", apply: |_, choice| schedule(choice, PipelineSchedule::GPipe) },
+    Edit { name: "ZB-H1", apply: |_, choice| schedule(choice, PipelineSchedule::ZeroBubbleH1) },
+    Edit { name: "ZB-H2", apply: |_, choice| schedule(choice, PipelineSchedule::ZeroBubbleH2) },
+    Edit { name: "DualPipe", apply: |_, choice| schedule(choice, PipelineSchedule::DualPipe) },
+];
+const OFFLOADS: [Edit; 2] = [
+    Edit { name: "nothing", apply: |_, choice| offload(choice, Offload::NONE) },
+    Edit { name: "optimizer", apply: |_, choice| offload(choice, Offload { optimizer: true, ..Offload::NONE }) },
+];
+const REPLICAS: [Edit; 4] = [
+    Edit { name: "1", apply: |_, choice| replicate(choice, 1) },
+    Edit { name: "2", apply: |_, choice| replicate(choice, 2) },
+    Edit { name: "4", apply: |_, choice| replicate(choice, 4) },
+    Edit { name: "8", apply: |_, choice| replicate(choice, 8) },
+];
+
+const fn recompute(choice: &mut Choice, recompute: Recompute) -> bool {
+    choice.recompute = recompute;
+    true
+}
+
+fn sequence(choice: &mut Choice, parallel: bool) -> bool {
+    choice.layout.sequence_parallel = parallel;
+    !parallel || choice.layout.t() > 1
+}
+
+fn split(choice: &mut Choice, split: PipelineSplit) -> bool {
+    choice.layout.pipeline_split = split;
+    split == PipelineSplit::Even || choice.layout.p() > 1
+}
+
+const fn offload(choice: &mut Choice, offload: Offload) -> bool {
+    choice.layout.offload = offload;
+    true
+}
+
+fn replicate(choice: &mut Choice, groups: u64) -> bool {
+    choice.layout.data_parallel_replicas = NonZeroU64::new(groups).unwrap_or(NonZeroU64::MIN);
+    groups == 1 || choice.layout.d().is_multiple_of(groups)
+}
+
+impl Axis {
+    fn of(name: &'static str, edits: &[Edit]) -> Self {
+        Self { name, edits: edits.to_vec(), lifts_rules: false }
+    }
+
+    /// Pipeline schedules; one forward, one backward is interleaved where stages have several chunks.
+    pub fn schedules() -> Self {
+        Self { lifts_rules: true, ..Self::of("schedule", &SCHEDULES) }
+    }
+
+    /// What waits in host memory.
+    pub fn offloads() -> Self {
+        Self::of("in host memory", &OFFLOADS)
+    }
+
+    /// Groups of data-parallel ranks that each hold all that is shared out.
+    pub fn replicas() -> Self {
+        Self::of("sharding groups", &REPLICAS)
+    }
+}
+
+impl Space {
+    /// Every layout of a training job on so many accelerators.
+    pub fn at(job: &Job, counts: &[u64]) -> Self {
+        let mut counts = counts.to_vec();
+        counts.sort_unstable();
+        counts.dedup();
+        let axes = vec![
+            Axis { lifts_rules: true, ..Axis::of("layers per stage", &SPLITS) },
+            Axis::of("sequence parallel", &SEQUENCE_PARALLEL),
+            Axis::of("recomputation", &RECOMPUTATIONS),
+            Axis::of("sharding", &SHARDINGS),
+        ];
+        let mut space = Self { counts, only: Default::default(), axes, ends_with_first: false };
+        if job.training().is_none_or(|run| run.kernels != Kernels::Megatron) {
+            for degree in [Degree::Context, Degree::Expert, Degree::ExpertTensor, Degree::Chunks] {
+                space.limit(degree, &[1]);
+            }
+        }
+        space
+    }
+
+    /// Every layout on as few accelerators as can run the job: any number within a node, whole nodes beyond, up to `most`.
+    pub fn smallest(job: &Job, most: u64) -> Self {
+        let node = job.cluster().accelerator.accelerators_per_node.max(1);
+        let most = most.min(MOST_GPUS.saturating_add(1));
+        let within = 1..=node.min(most);
+        let beyond = (2..=most / node).map(|nodes| nodes.saturating_mul(node));
+        Self { ends_with_first: true, ..Self::at(job, &within.chain(beyond).collect::<Vec<_>>()) }
+    }
+
+    /// The same with one more choice, the last but for sharding.
+    #[must_use]
+    pub fn with(mut self, axis: Axis) -> Self {
+        let last = self.axes.len().saturating_sub(1);
+        self.axes.insert(last, axis);
+        self
+    }
+
+    /// Lets a degree have these values only.
+    pub fn limit(&mut self, degree: Degree, values: &[u64]) {
+        if let Some(only) = self.only.get_mut(degree as usize) {
+            *only = Some(values.to_vec());
+        }
+    }
+
+    /// What is searched, in words.
+    pub fn describe(&self) -> String {
+        let mut text = match self.counts.as_slice() {
+            [] => "no GPUs".to_owned(),
+            [one] => format!("{one} GPUs"),
+            [first, .., last] => format!("{} counts from {first} to {last} GPUs", self.counts.len()),
+        };
+        for (degree, only) in Degree::ALL.into_iter().zip(&self.only) {
+            let values = match only {
+                Some(values) => values.iter().map(u64::to_string).collect::<Vec<_>>().join(", "),
+                None if degree == Degree::ExpertTensor => "1 or the tensor-parallel degree".to_owned(),
+                None => "every divisor".to_owned(),
+            };
+            let _ = write!(text, "; {}: {values}", degree.name());
+        }
+        for axis in &self.axes {
+            let names: Vec<_> = axis.edits.iter().map(|edit| edit.name).collect();
+            let _ = write!(text, "; {}: {}", axis.name, names.join(", "));
+        }
+        text
+    }
+
+    /// The values that may be taken.
+    pub(super) fn allowed(&self, degree: Degree, mut values: Vec<u64>) -> Vec<u64> {
+        if let Some(Some(only)) = self.only.get(degree as usize) {
+            values.retain(|value| only.contains(value));
+        }
+        values
+    }
+}
+
+/// Numbers of accelerators above this are not searched.
+pub(super) const MOST_GPUS: u64 = 1 << 20;
+
+/// The layout with every degree 1 and nothing chosen.
+pub(super) const fn plain() -> Choice {
+    let layout = ParallelLayout { expert_tensor_parallel_size: Some(NonZeroU64::MIN), ..ParallelLayout::SINGLE };
+    Choice { layout, micro_batch_size: NonZeroU64::MIN, recompute: Recompute::None }
+}
