@@ -39,7 +39,7 @@ test('closed it asks for nothing; open it says what it does', async () => {
   assert.equal(worker(), 0);
   await unfoldPlanner(page);
   assert.match(await textOf(part(page, 'plan')), /Goes through every legal layout/);
-  assert.match(await textOf(part(page, 'plan-present')), /sequences of up to [\d ]+ tokens or a micro-batch of up to \d+ fits/);
+  assert.match(await textOf(part(page, 'plan-present')), /sequences of up to [\d\s]+ tokens or a micro-batch of up to \d+ fits/);
   await axe(page);
   noConsoleErrors(page);
 });
@@ -54,7 +54,7 @@ test('GPT-3 175B on 512 A100: whole space, rate and seconds', async () => {
   const [, layouts, rate] = /^Finished: ([\d ]+) layouts in .+, ([\d ]+) a second\.$/.exec(told) ?? assert.fail(told);
   console.log(`# GPT-3 175B on 512 A100: ${layouts} layouts, ${seconds.toFixed(2)} s by the reader's clock, ${rate} layouts/s in the worker`);
   const rows = (await part(page, 'plan-best').locator('tbody tr').allTextContents()).map(plain);
-  assert.ok(rows.length >= 1 && rows.every((row) => /\b512\b/.test(row)), rows.join(' | '));
+  assert.ok(rows.length >= 1 && rows.every((row) => /512t\d/.test(row)), rows.join(' | '));
   assert.match(await textOf(part(page, 'plan-searched')), /version \d+ of the space: 512 GPUs/);
   assert.ok((await part(page, 'plan-why').locator('tbody tr').count()) > 3);
   await axe(page);
@@ -116,7 +116,7 @@ test('the front has points that open as scenarios, by keyboard too', async () =>
   const points = part(page, 'plan-front').locator('.step__wide a');
   assert.ok((await points.count()) >= 2);
   const last = points.last();
-  assert.match(await last.getAttribute('aria-label'), /^64 GPUs: [\d. ]+ days, price [\d. ]+, .+micro-batch \d+$/);
+  assert.match(await last.getAttribute('aria-label'), /^64 GPUs: [\d.]+ days, price [\d.\s]+, .+micro-batch \d+$/);
   await last.focus();
   await page.keyboard.press('Enter');
   assert.match(await link(page), /n=64/);

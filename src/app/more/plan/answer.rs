@@ -70,41 +70,62 @@ fn body(plan: &Plan, found: &[(&Leg, Answer)], form: &Form, now: &Scenario, unit
         Question::Family(count) => family(found, plan, count, now, unit),
         _ => compared(found, plan, now, unit),
     };
-    let single = found.len() == 1;
-    let legs: Html = found.iter().map(|found| leg(found, plan, single, form, now, unit)).collect();
-    let any = found.iter().any(|(_, answer)| !answer.why_not.is_empty());
-    html(
-        "{}{}{}{}{}{}",
-        &[&stale, &overview, &front(found, &plan.asked, now, unit), &any.then(|| why::filter(form)), &legs, &searched(found)],
-    )
+    let picture = front(found, &plan.asked, now, unit);
+    let filter = found.iter().any(|(_, answer)| !answer.why_not.is_empty()).then(|| why::filter(form));
+    let content: Html = match found {
+        // One search: its sentences and layouts, the front of its counts, and why not others.
+        [one] if plan.legs.len() == 1 => {
+            let reasons = filter.map(|filter| {
+                let table = why::table(&one.1, form, unit);
+                html("<h3 class=\"plan__heading\">Why not other layouts</h3>{}{}", &[&filter, &table])
+            });
+            [Some(best_of(one, plan, now, unit)), Some(picture), reasons].into_iter().flatten().collect()
+        }
+        _ => {
+            let legs = found.iter().map(|found| leg(found, plan, form, now, unit)).collect();
+            let heading = html("<h3 class=\"plan__heading\">Each in detail</h3>", &[]);
+            [Some(picture), Some(heading), filter, Some(legs)].into_iter().flatten().collect()
+        }
+    };
+    html("{}{}{}{}", &[&stale, &overview, &content, &searched(found, &plan.asked)])
 }
 
 /// What was searched, in words, and the version of space and rules.
-fn searched(found: &[(&Leg, Answer)]) -> Html {
+fn searched(found: &[(&Leg, Answer)], asked: &Asked) -> Html {
     let Some((_, answer)) = found.first() else { return Html::new() };
+    let counts = matches!(asked.question, Question::UpTo(_)).then_some(
+        "Counts are powers of two within a node, then whole nodes, eight or more for every doubling, and the last one. ",
+    );
     html(
-        "<p class=\"plan__space quiet\" data-testid=\"plan-searched\">Searched, in version {} of the space: {}. Memory is the estimate's, to \
-         the byte; time is modelled; every GPU-hour costs the same whatever the layout.</p>",
-        &[&answer.version.to_string(), &answer.space],
+        "<p class=\"plan__space quiet\" data-testid=\"plan-searched\">Searched, in version {} of the space: {}. {}Memory is the \
+         estimate's, to the byte; time is modelled; every GPU-hour costs the same whatever the layout.</p>",
+        &[&answer.version.to_string(), &answer.space, &counts],
     )
 }
 
-/// One leg: sentences, its best layouts, and why not others.
-fn leg((leg, answer): &(&Leg, Answer), plan: &Plan, single: bool, form: &Form, now: &Scenario, unit: MemoryUnit) -> Html {
+/// Sentences and best layouts of one leg.
+fn best_of((leg, answer): &(&Leg, Answer), plan: &Plan, now: &Scenario, unit: MemoryUnit) -> Html {
     let capacity = leg.job.cluster().accelerator.memory;
-    let words = html("<p class=\"plan__words\" data-testid=\"plan-words\">{}</p>", &[&answer.words(capacity, unit)]);
     let best = best(answer, &plan.asked);
     let layouts = (!best.is_empty()).then(|| layouts(leg, &best, now, unit));
-    let table = why::table(answer, form, unit);
-    let reasons = (!table.is_empty()).then(|| html("<h4 class=\"plan__heading\">Why not other layouts</h4>{}", &[&table]));
     let bounds = bounds(answer, &plan.asked).map(|text| html("<p class=\"plan__words\">{}</p>", &[&text]));
-    if single {
-        return html("{}{}{}{}", &[&words, &bounds, &layouts, &reasons]);
-    }
+    html("<p class=\"plan__words\" data-testid=\"plan-words\">{}</p>{}{}", &[&answer.words(capacity, unit), &bounds, &layouts])
+}
+
+/// One leg of several: sentences, its best layouts, and why not others.
+fn leg(found: &(&Leg, Answer), plan: &Plan, form: &Form, now: &Scenario, unit: MemoryUnit) -> Html {
+    let (leg, answer) = found;
     html(
         "<details class=\"fold\" data-key=\"leg-{}\"><summary class=\"fold__summary\"><span class=\"fold__name\">{}</span><span \
-         class=\"fold__state\">{} of {} layouts fit</span></summary><div class=\"plan__body\">{}{}{}{}</div></details>",
-        &[&leg.name, &leg.name, &whole(answer.fitting()), &whole(answer.considered()), &words, &bounds, &layouts, &reasons],
+         class=\"fold__state\">{} of {} layouts fit</span></summary><div class=\"plan__body\">{}{}</div></details>",
+        &[
+            &leg.name,
+            &leg.name,
+            &whole(answer.fitting()),
+            &whole(answer.considered()),
+            &best_of(found, plan, now, unit),
+            &why::table(answer, form, unit),
+        ],
     )
 }
 
@@ -275,7 +296,7 @@ fn compared(found: &[(&Leg, Answer)], plan: &Plan, now: &Scenario, unit: MemoryU
     };
     let price = show(FieldId::PricePerHour, &now.get(FieldId::PricePerHour));
     html(
-        "<h4 class=\"plan__heading\">{}</h4>{}<p class=\"quiet\">A GPU-hour costs {} where no other price was typed.</p>",
+        "<h3 class=\"plan__heading\">{}</h3>{}<p class=\"quiet\">A GPU-hour costs {} where no other price was typed.</p>",
         &[&about, &table("GPU", "plan-compared", unit, &rows), &price],
     )
 }

@@ -93,12 +93,15 @@ fn accelerators(scenario: &Scenario, form: &Form) -> Html {
             )
         })
         .collect();
+    let ticked: Vec<&str> =
+        catalog::accelerators().iter().filter(|row| form.is_on(&format!("acc-{}", row.id))).map(|row| row.name).collect();
+    let state = if ticked.is_empty() { "the scenario's own".to_owned() } else { ticked.join(", ") };
     html(
         "<details class=\"fold\" data-key=\"plan-gpus\"><summary class=\"fold__summary\"><span class=\"fold__name\">GPUs to \
-         compare</span><span class=\"fold__state\">none ticked: the scenario's own</span></summary><div class=\"plan__body\"><p \
-         class=\"quiet\">Each is searched, one after the other. The price is for one GPU-hour; empty, it is the scenario's.</p><div \
+         compare</span><span class=\"fold__state\">{}</span></summary><div class=\"plan__body\"><p \
+         class=\"quiet\">Each that is ticked is searched, one after the other; with none, the scenario's own. The price is for one GPU-hour; empty, it is the scenario's.</p><div \
          class=\"plan__gpus\">{}</div></div></details>",
-        &[&rows],
+        &[&state, &rows],
     )
 }
 

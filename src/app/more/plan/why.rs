@@ -3,7 +3,8 @@
 use super::form::Form;
 use super::layout;
 use crate::app::markup::{Html, flag, html};
-use crate::app::words::{lower_first, whole};
+use crate::app::more::timeline::words as kind_words;
+use crate::app::words::whole;
 use crate::planner::search::{Answer, Reason, WhyNot};
 use crate::units::{Bytes, MemoryUnit, Scale, grouped, to_f64};
 
@@ -14,7 +15,7 @@ const KINDS: [(&str, &str); 3] = [("all", "Rules and memory"), ("rule", "Rules a
 fn of(why: &WhyNot) -> (String, &'static str) {
     match &why.reason {
         Reason::Rule(rule) => (rule.to_string(), "rule"),
-        Reason::Memory(kind) => (format!("too much memory, with {}", lower_first(kind.name())), "memory"),
+        Reason::Memory(kind) => (format!("memory overflows with {}", kind_words(*kind)), "memory"),
     }
 }
 
