@@ -39,7 +39,7 @@ test('closed it asks for nothing; open it says what it does', async () => {
   assert.equal(worker(), 0);
   await unfoldPlanner(page);
   assert.match(await textOf(part(page, 'plan')), /Goes through every legal layout/);
-  assert.match(await textOf(part(page, 'plan-present')), /sequences of up to [\d\s]+ tokens or a micro-batch of up to \d+ fits/);
+  assert.match(await textOf(part(page, 'plan-present')), /sequences of up to [\d\s]+ tokens or a micro-batch of up to \d+ would fit/);
   await axe(page);
   noConsoleErrors(page);
 });

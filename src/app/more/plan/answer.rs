@@ -5,7 +5,7 @@ use super::front::{front, number};
 use super::{Leg, Plan, basis, layout, why};
 use crate::app::markup::{Html, flag, html, word_of};
 use crate::app::words::{duration, gpus, model_name, whole};
-use crate::planner::search::{Answer, Found};
+use crate::planner::search::{Answer, Found, Watched};
 use crate::scenario::codec::encode;
 use crate::scenario::{FieldId, Scenario, show};
 use crate::units::{MemoryUnit, Scale, ceil_u64, grouped};
@@ -109,7 +109,31 @@ fn best_of((leg, answer): &(&Leg, Answer), plan: &Plan, now: &Scenario, unit: Me
     let best = best(answer, &plan.asked);
     let layouts = (!best.is_empty()).then(|| layouts(leg, &best, now, unit));
     let bounds = bounds(answer, &plan.asked).map(|text| html("<p class=\"plan__words\">{}</p>", &[&text]));
-    html("<p class=\"plan__words\" data-testid=\"plan-words\">{}</p>{}{}", &[&answer.words(capacity, unit), &bounds, &layouts])
+    let present = answer.watched.first().map(|watched| present(watched, unit));
+    html(
+        "<p class=\"plan__words\" data-testid=\"plan-words\">{}</p>{}{}{}",
+        &[&answer.words(capacity, unit), &bounds, &layouts, &present],
+    )
+}
+
+/// What becomes of the present layout, and where it ranks.
+fn present(watched: &Watched, unit: MemoryUnit) -> Html {
+    let outcome = match &watched.outcome {
+        Ok(found) => {
+            let layouts = |count: u64, what: &str| match count {
+                0 => format!("none on {} is {what}", gpus(found.gpus)),
+                1 => format!("1 layout is {what}"),
+                count => format!("{} layouts are {what}", whole(count)),
+            };
+            let faster = found.seconds.map(|_| format!("{} and ", layouts(watched.faster, "faster"))).unwrap_or_default();
+            format!("fits; {faster}{}", layouts(watched.leaner, "leaner"))
+        }
+        Err(why) => why::sentence(why, unit),
+    };
+    html(
+        "<p class=\"quiet\" data-testid=\"plan-rank\">The scenario's own layout when it was searched, {}: {}.</p>",
+        &[&layout::words(&watched.choice), &outcome],
+    )
 }
 
 /// One leg of several: sentences, its best layouts, and why not others.
@@ -354,7 +378,15 @@ mod tests {
         let html = asked(LINK, "q=at");
         assert!(count(&html, "Use this layout") >= 2 && count(&html, "data-testid=\"plan-best\"") == 1);
         let words = text(&html);
-        for part in ["Leanest", "Fastest, cheapest", "GPUs can run it with", "version 1 of the space", "layouts in", "a second"] {
+        for part in [
+            "Leanest",
+            "Fastest, cheapest",
+            "The scenario's own layout when it was searched, d8, FSDP",
+            "GPUs can run it with",
+            "version 1 of the space",
+            "layouts in",
+            "a second",
+        ] {
             assert!(words.contains(part), "{part}: {words}");
         }
     }

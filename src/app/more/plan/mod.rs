@@ -10,12 +10,14 @@ mod front;
 mod layout;
 mod why;
 
+use std::num::NonZeroU64;
+
 use self::form::{Asked, Form, Question};
 use super::wire::{Reply, Request, What};
 use crate::app::markup::Html;
 use crate::app::words::{accelerator_name, model_name};
 use crate::catalog;
-use crate::config::Job;
+use crate::config::{Choice, Job};
 use crate::estimator::estimate;
 use crate::planner::search::{Answer, Found, Progress, Roofline, Search};
 use crate::scenario::codec::decode;
@@ -192,7 +194,7 @@ impl Plan {
     fn step(&mut self, budget: u64) {
         let Some(leg) = self.legs.get_mut(self.at) else { return };
         let asked = &self.asked;
-        let search = self.search.get_or_insert_with(|| Search::new(&leg.job, asked.space(&leg.job), Roofline::of(&leg.job)));
+        let search = self.search.get_or_insert_with(|| leg.search(asked));
         let Progress { considered, share, finished } = search.step(budget);
         (leg.considered, leg.share) = (considered, share);
         if finished {
@@ -230,6 +232,18 @@ impl Plan {
 }
 
 impl Leg {
+    /// Gets ready; where the present layout's number of accelerators is gone through, its rank is found too.
+    fn search(&self, asked: &Asked) -> Search<Roofline> {
+        let space = asked.space(&self.job);
+        let (layout, micro_batch) = (*self.job.layout(), NonZeroU64::new(self.job.micro_batch_size()));
+        let watched = space.counts.contains(&layout.world_size()) && !space.ends_with_first;
+        let mut search = Search::new(&self.job, space, Roofline::of(&self.job));
+        if let (true, Some(micro_batch_size), Some(run)) = (watched, micro_batch, self.job.training()) {
+            search.watch(&Choice { layout, micro_batch_size, recompute: run.recompute });
+        }
+        search
+    }
+
     /// The scenario with a layout that was found, its amounts and its name as they are now.
     fn taken(&self, found: &Found, now: &Scenario) -> Scenario {
         let mut scenario = layout::taken(&self.scenario, &found.choice);

@@ -19,6 +19,19 @@ fn of(why: &WhyNot) -> (String, &'static str) {
     }
 }
 
+/// A reason in one clause, with what is missing.
+pub fn sentence(why: &WhyNot, unit: MemoryUnit) -> String {
+    let (words, _) = of(why);
+    match why.short {
+        Some(short) => format!("{words}, {} {unit} short", amount(short, unit)),
+        None => words,
+    }
+}
+
+fn amount(short: Bytes, unit: MemoryUnit) -> String {
+    Scale::of(unit, short, Bytes::ZERO).show(short)
+}
+
 /// The inputs that filter the tables of all legs.
 pub fn filter(form: &Form) -> Html {
     let options: Html = KINDS
@@ -76,8 +89,7 @@ fn len(answer: &Answer) -> u64 {
 
 fn row(why: &WhyNot, all: u64, unit: MemoryUnit) -> Html {
     let (words, kind) = of(why);
-    let short =
-        why.short.map_or_else(|| "–".to_owned(), |short| format!("{} {unit}", Scale::of(unit, short, Bytes::ZERO).show(short)));
+    let short = why.short.map_or_else(|| "–".to_owned(), |short| format!("{} {unit}", amount(short, unit)));
     let share = 100.0 * to_f64(why.count) / to_f64(all.max(1));
     html(
         "<tr><th scope=\"row\">{}</th><td><span class=\"tag\">{}</span></td><td class=\"num\">{}<span class=\"plan__share\"> {} %</span>\
