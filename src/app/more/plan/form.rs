@@ -264,10 +264,7 @@ mod tests {
             ("lim-p=0", "pipeline-parallel"),
         ] {
             let problem = read(lines).expect_err(lines);
-            assert!(
-                problem.replace('\u{202f}', " ").replace('\u{a0}', " ").contains(part) && problem.ends_with('.'),
-                "{lines}: {problem}"
-            );
+            assert!(problem.replace(['\u{202f}', '\u{a0}'], " ").contains(part) && problem.ends_with('.'), "{lines}: {problem}");
         }
         assert!(read("q=fewest\ndays=soon").is_ok(), "only counts have a deadline");
     }

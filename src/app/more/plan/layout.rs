@@ -187,15 +187,15 @@ mod tests {
     /// Whatever the search finds, the scenario with it resolves to a job with the same bytes, and its link keeps them.
     #[test]
     fn a_layout_that_is_taken_is_the_one_that_was_found() {
-        let links: [(&str, fn() -> Axis); 3] = [
-            ("v1&m=llama3-8b&n=8&ker=megatron&gb=16", Axis::schedules),
-            ("v1&m=llama3-8b&n=8&gb=16&rs=false", Axis::replicas),
-            ("v1&m=mixtral-8x7b&n=16&ker=megatron&gb=8&tp=2&etp=1&oa=true", Axis::offloads),
+        let links = [
+            ("v1&m=llama3-8b&n=8&ker=megatron&gb=16", Axis::schedules()),
+            ("v1&m=llama3-8b&n=8&gb=16&rs=false", Axis::replicas()),
+            ("v1&m=mixtral-8x7b&n=16&ker=megatron&gb=8&tp=2&etp=1&oa=true", Axis::offloads()),
         ];
         for (link, axis) in links {
             let scenario = decode(link).scenario;
             let job = scenario.resolve().expect("a job");
-            let space = Space::at(&job, &[job.layout().world_size()]).with(axis());
+            let space = Space::at(&job, &[job.layout().world_size()]).with(axis);
             let (mut seen, mut all) = (Vec::new(), 0);
             // One in some tens of those that fit.
             let mut sample = |job: &Job| {
