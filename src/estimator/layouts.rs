@@ -1,22 +1,23 @@
-//! Memory of many layouts of one training job.
+//! Memory and time of many layouts of one training job.
 
-use super::{megatron, memory_by_kind, overhead};
+use super::{Blocker, Rules, blockers, megatron, memory_by_kind, overhead, time};
 use crate::config::{Choice, Job, Kernels};
 use crate::units::Bytes;
 
-/// [`memory_by_kind`] of one job as a search chooses it, again and again: what layouts have in common is worked out once.
+/// Memory and time of one job as a search chooses it, again and again: what layouts have in common is worked out once.
 ///
-/// The bytes are the same, which a property test holds.
+/// The bytes are those of [`memory_by_kind`] and the seconds those of [`time::step`], which property tests hold.
 pub struct Layouts {
     job: Job,
     megatron: megatron::Many,
+    paces: time::Paces,
     slow: u64,
 }
 
 impl Layouts {
     /// Gets ready for questions about a job.
     pub fn of(job: &Job) -> Self {
-        Self { job: job.clone(), megatron: megatron::Many::default(), slow: 0 }
+        Self { job: job.clone(), megatron: megatron::Many::default(), paces: time::Paces::default(), slow: 0 }
     }
 
     /// The job as it was chosen last.
@@ -27,6 +28,11 @@ impl Layouts {
     /// Takes over a choice; see [`Self::job`].
     pub const fn choose(&mut self, choice: &Choice) {
         self.job.choose(choice);
+    }
+
+    /// The first of some rules that the choice taken over last breaks.
+    pub fn first_rule(&self, rules: Rules) -> Option<Blocker> {
+        blockers::first(&self.job, rules)
     }
 
     /// Memory by kind at the peak on the most loaded rank of the choice taken over last, in the order of
@@ -40,6 +46,12 @@ impl Layouts {
                 memory_by_kind(job)
             }
         }
+    }
+
+    /// Seconds of one optimizer step of the choice taken over last; `None` when serving, and where the accelerator's peak or memory
+    /// bandwidth is unknown.
+    pub fn seconds(&mut self) -> Option<f64> {
+        self.paces.seconds(&self.job)
     }
 
     /// How many answers were estimates of their own, for want of a quick way.

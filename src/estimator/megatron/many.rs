@@ -41,7 +41,34 @@ pub(in crate::estimator) struct Many {
     sharers: Memo<ParallelLayout, ()>,
     weights: Memo<(usize, usize), (Weights, Bytes)>,
     states: Memo<(usize, usize, DataSharding), Kinds>,
+    common: Option<Common>,
     joined: Joined,
+    stated: Stated,
+}
+
+/// What a layout has in common with others that differ in micro-batch and sharding alone.
+#[derive(Clone, Copy)]
+struct Common {
+    layout: ParallelLayout,
+    recompute: Recompute,
+    /// Key of the pipeline.
+    pipeline: ParallelLayout,
+    /// Key of the frame.
+    frame: ParallelLayout,
+    holders: usize,
+    sharers: usize,
+    /// Places of the frame of all numbers of sequences, and of the pipeline with so many micro-batches.
+    all_sequences: Option<usize>,
+    shape: Option<(u64, usize)>,
+}
+
+/// States of every stage of a pipeline.
+#[derive(Default)]
+struct Stated {
+    /// Places of pipeline and sharers.
+    of: Option<(usize, usize)>,
+    /// By sharding; empty as long as nobody asked.
+    by_sharding: [Vec<Kinds>; 5],
 }
 
 /// What one rank's operations save and need with any number of sequences at once.
@@ -85,19 +112,29 @@ struct Sort {
     messages: u64,
 }
 
-/// The highest moments of every stage for one block and one pipeline, buffers included; states and what moves come on top.
+/// What every stage has in flight and beside it, of one frame and one pipeline; states and what moves come on top.
 #[derive(Default)]
 struct Joined {
-    /// Place of the frame, sequences, place of the pipeline.
-    of: Option<(usize, u64, usize)>,
+    /// Places of frame and pipeline.
+    of: Option<(usize, usize)>,
+    lines: Vec<Lines>,
+    /// With how many sequences [`Joined::stages`] is made.
+    sequences: Option<u64>,
     block: Block,
     stages: Vec<Highest>,
 }
 
-/// One stage's part of [`Joined`].
+/// One stage's part of [`Joined`] with any number of sequences.
+struct Lines {
+    weights: Weights,
+    dummies: Bytes,
+    /// All that may be most in flight at each place of the schedule, with one and with two sequences.
+    held: [Vec<[Alike; 2]>; SLOTS],
+}
+
+/// One stage's part of [`Joined`] with one number of them.
 #[derive(Clone, Copy)]
 struct Highest {
-    weights: Weights,
     buffers: [Bytes; 2],
     tops: [Option<(usize, Alike)>; SLOTS],
 }
@@ -105,51 +142,110 @@ struct Highest {
 impl Many {
     /// Bytes by kind at the peak of the stage that holds most, without overheads outside the model.
     pub fn memory(&mut self, job: &Job, run: &TrainingRun) -> Kinds {
-        let layout = *job.layout();
-        let sequences = job.micro_batch_size();
-        let single = run.megatron.moe_pad_expert_input_to_capacity || run.megatron.moe_load_percent > 100;
-        let selective = run.recompute == Recompute::Selective;
-        let key = |sequences| (of_frames(&layout), sequences, selective);
-        let mut frame_place = self.frames.place(key(if single { sequences } else { 0 }), || Frame::of(job, run, single));
-        if !single && (sequences > SURE.0 || self.frames.at(frame_place).is_none_or(|frame| !frame.sure)) {
-            frame_place = self.frames.place(key(sequences), || Frame::of(job, run, true));
-        }
-        let shape_key = (of_pipeline(&layout), job.pipeline().settled().micro_batches, run.recompute);
-        let sorts = &mut self.sorts;
-        let shape_place = self.shapes.place(shape_key, || staged(job, run, sorts));
+        let layout = job.layout();
+        let common = self.common(layout, run.recompute);
+        let (frame_place, shape_place) = (self.frame(job, run, common.frame), self.shape(job, run, common.pipeline));
         let (Some(frame), Some(stages)) = (self.frames.at(frame_place), self.shapes.at(shape_place)) else {
             return Kinds::default();
         };
         let scope = |staged: &Staged| Scope { job, run, model: &frame.model, stage: staged.stage.clone() };
-        let of = (frame_place, sequences, shape_place);
-        if self.joined.of != Some(of) {
-            let (weights, holders) = (&mut self.weights, self.holders.place(of_weights(&layout), || ()));
+        if self.joined.of != Some((frame_place, shape_place)) {
+            let weights = &mut self.weights;
             let weigh = |staged: &Staged| {
                 let make = || (Weights::of(&scope(staged)), dummies(&scope(staged)));
-                weights.value((holders, staged.place), make)
+                weights.value((common.holders, staged.place), make)
             };
-            self.joined.join(of, (job, run), (frame, stages), weigh);
+            self.joined.join((frame_place, shape_place), (frame, stages), weigh);
         }
-        let sharers = self.sharers.place(of_states(&layout), || ());
-        let mut best: Option<(Bytes, Kinds)> = None;
-        for (staged, highest) in stages.iter().zip(&self.joined.stages) {
-            let mut kinds = self
-                .states
-                .value((sharers, staged.place, layout.sharding), || Ledger { lines: scope(staged).states(false) }.by_kind());
-            let moving = Moving::with(job, run, (&highest.weights, staged.sort.layers), &self.joined.block.sizes.whole);
-            highest.add_to(&mut kinds, run, &moving);
-            let total = kinds.into_iter().sum();
-            // Of equal ones the first.
-            if best.as_ref().is_none_or(|best| total > best.0) {
-                best = Some((total, kinds));
+        self.joined.with((job, run), frame, stages);
+        let states = &mut self.states;
+        let state = |staged: &Staged| {
+            let make = || Ledger { lines: scope(staged).states(false) }.by_kind();
+            states.value((common.sharers, staged.place, layout.sharding), make)
+        };
+        let stated = self.stated.of((shape_place, common.sharers), layout.sharding, stages, state);
+        self.joined.most((job, run), stages, stated)
+    }
+
+    /// What the layout has in common with the last one; worked out anew where it has not.
+    fn common(&mut self, layout: &ParallelLayout, recompute: Recompute) -> Common {
+        let alike = ParallelLayout { sharding: DataSharding::None, ..*layout };
+        if let Some(common) = self.common.filter(|common| common.layout == alike && common.recompute == recompute) {
+            return common;
+        }
+        let common = Common {
+            layout: alike,
+            recompute,
+            pipeline: of_pipeline(layout),
+            frame: of_frames(layout),
+            holders: self.holders.place(of_weights(layout), || ()),
+            sharers: self.sharers.place(of_states(layout), || ()),
+            all_sequences: None,
+            shape: None,
+        };
+        self.common = Some(common);
+        common
+    }
+
+    /// The place of the frame, of as many sequences as the job has alone where it cannot be of all.
+    fn frame(&mut self, job: &Job, run: &TrainingRun, layout: ParallelLayout) -> usize {
+        let single = run.megatron.moe_pad_expert_input_to_capacity || run.megatron.moe_load_percent > 100;
+        let (sequences, selective) = (job.micro_batch_size(), run.recompute == Recompute::Selective);
+        if !single && sequences <= SURE.0 {
+            if let Some(place) = self.common.and_then(|common| common.all_sequences) {
+                return place;
+            }
+            let place = self.frames.place((layout, 0, selective), || Frame::of(job, run, false));
+            if self.frames.at(place).is_some_and(|frame| frame.sure) {
+                if let Some(common) = &mut self.common {
+                    common.all_sequences = Some(place);
+                }
+                return place;
             }
         }
-        best.map_or_else(Kinds::default, |best| best.1)
+        self.frames.place((layout, sequences, selective), || Frame::of(job, run, true))
+    }
+
+    /// The place of the pipeline.
+    fn shape(&mut self, job: &Job, run: &TrainingRun, layout: ParallelLayout) -> usize {
+        let micro_batches = job.pipeline().settled().micro_batches;
+        if let Some((known, place)) = self.common.and_then(|common| common.shape)
+            && known == micro_batches
+        {
+            return place;
+        }
+        let sorts = &mut self.sorts;
+        let place = self.shapes.place((layout, micro_batches, run.recompute), || staged(job, run, sorts));
+        if let Some(common) = &mut self.common {
+            common.shape = Some((micro_batches, place));
+        }
+        place
     }
 
     /// How many different operation lists were made.
     pub const fn frames(&self) -> usize {
         self.frames.len()
+    }
+}
+
+impl Stated {
+    /// States of each stage, worked out once for each sharding.
+    fn of(
+        &mut self,
+        of: (usize, usize),
+        sharding: DataSharding,
+        stages: &[Staged],
+        state: impl FnMut(&Staged) -> Kinds,
+    ) -> &[Kinds] {
+        if self.of != Some(of) {
+            self.of = Some(of);
+            self.by_sharding.iter_mut().for_each(Vec::clear);
+        }
+        let Some(stated) = self.by_sharding.get_mut(sharding as usize) else { return &[] };
+        if stated.is_empty() {
+            stated.extend(stages.iter().map(state));
+        }
+        stated
     }
 }
 
@@ -165,7 +261,7 @@ const fn of_frames(layout: &ParallelLayout) -> ParallelLayout {
 }
 
 /// What a stage's place in the pipeline and its schedule depend on, beside the number of micro-batches.
-const fn of_pipeline(layout: &ParallelLayout) -> ParallelLayout {
+pub(in crate::estimator) const fn of_pipeline(layout: &ParallelLayout) -> ParallelLayout {
     ParallelLayout {
         tensor_model_parallel_size: ONE,
         context_parallel_size: ONE,
@@ -230,7 +326,7 @@ impl Frame {
 
     /// With so many sequences more than one.
     fn with(&self, more: u64, block: &mut Block) {
-        let along = |[one, two]: [Bytes; 2]| one + two.saturating_sub(one) * more;
+        let along = |line| along(line, more);
         let pair = |of: fn(&Sizes) -> [Bytes; 2]| {
             let [[a, b], [c, d]] = self.sizes.each_ref().map(of);
             [along([a, c]), along([b, d])]
@@ -245,7 +341,7 @@ impl Frame {
         };
         block.scores = along(self.scores);
         for (top, lines) in block.tops.iter_mut().zip(&self.tops) {
-            let values = lines.iter().map(|(order, [[a, b], [c, d]])| (*order, [along([*a, *c]), along([*b, *d])]));
+            let values = lines.iter().map(|(order, line)| (*order, along_each(line, more)));
             // Of equal ones the first.
             *top = values.reduce(|best, other| if sum(&other.1) > sum(&best.1) { other } else { best });
         }
@@ -322,35 +418,77 @@ fn staged(job: &Job, run: &TrainingRun, sorts: &mut Memo<Sort, ()>) -> Vec<Stage
 }
 
 impl Joined {
+    /// Joins a frame and a pipeline.
     fn join(
         &mut self,
-        of: (usize, u64, usize),
-        (job, run): (&Job, &TrainingRun),
+        of: (usize, usize),
         (frame, stages): (&Frame, &[Staged]),
         mut weigh: impl FnMut(&Staged) -> (Weights, Bytes),
     ) {
-        let block = &mut self.block;
-        if self.of.is_none_or(|known| (known.0, known.1) != (of.0, of.1)) {
-            frame.with(of.1.saturating_sub(1), block);
-        }
         self.of = Some(of);
-        self.stages.clear();
+        self.sequences = None;
+        self.lines.clear();
         for staged in stages {
             let (weights, dummies) = weigh(staged);
+            let mut held: [Vec<[Alike; 2]>; SLOTS] = Default::default();
+            for (lines, most) in held.iter_mut().zip(&staged.most) {
+                lines.extend(most.iter().map(|held| frame.sizes.each_ref().map(|sizes| sizes.each(held))));
+            }
+            self.lines.push(Lines { weights, dummies, held });
+        }
+    }
+
+    /// Works out every stage with as many sequences as the job has.
+    fn with(&mut self, (job, run): (&Job, &TrainingRun), frame: &Frame, stages: &[Staged]) {
+        let sequences = job.micro_batch_size();
+        if self.sequences == Some(sequences) {
+            return;
+        }
+        self.sequences = Some(sequences);
+        let more = sequences.saturating_sub(1);
+        frame.with(more, &mut self.block);
+        self.stages.clear();
+        for (staged, lines) in stages.iter().zip(&self.lines) {
             let Sort { layers, head, messages, .. } = staged.sort;
-            let stands = Stands { head, experts: layers.of(Kind::Experts) > 0, messages, dummies, scores: block.scores };
-            let mut tops = block.tops;
-            for (top, most) in tops.iter_mut().zip(&staged.most) {
+            let experts = layers.of(Kind::Experts) > 0;
+            let stands = Stands { head, experts, messages, dummies: lines.dummies, scores: self.block.scores };
+            let mut tops = self.block.tops;
+            for (top, held) in tops.iter_mut().zip(&lines.held) {
                 // Of equal ones the first.
-                let held = most.iter().map(|held| block.sizes.each(held));
+                let held = held.iter().map(|line| along_each(line, more));
                 let held = held.reduce(|best, other| if sum(&other) > sum(&best) { other } else { best });
                 *top = top
                     .zip(held)
                     .map(|((order, [saved, passing]), [kept, brought_back])| (order, [saved + kept, passing + brought_back]));
             }
-            self.stages.push(Highest { weights, buffers: Buffers::of(job, run, &stands).sums(), tops });
+            self.stages.push(Highest { buffers: Buffers::of(job, run, &stands).sums(), tops });
         }
     }
+
+    /// Bytes by kind of the stage that holds most beside its states.
+    fn most(&self, (job, run): (&Job, &TrainingRun), stages: &[Staged], states: &[Kinds]) -> Kinds {
+        let mut best: Option<(Bytes, Kinds)> = None;
+        for (((staged, lines), highest), states) in stages.iter().zip(&self.lines).zip(&self.stages).zip(states) {
+            let mut kinds = *states;
+            let moving = Moving::with(job, run, (&lines.weights, staged.sort.layers), &self.block.sizes.whole);
+            highest.add_to(&mut kinds, run, &moving);
+            let total = kinds.into_iter().sum();
+            // Of equal ones the first.
+            if best.as_ref().is_none_or(|best| total > best.0) {
+                best = Some((total, kinds));
+            }
+        }
+        best.map_or_else(Kinds::default, |best| best.1)
+    }
+}
+
+/// With so many sequences more than one.
+fn along([one, two]: [Bytes; 2], more: u64) -> Bytes {
+    one + two.saturating_sub(one) * more
+}
+
+fn along_each([[a, b], [c, d]]: &[Alike; 2], more: u64) -> Alike {
+    [along([*a, *c], more), along([*b, *d], more)]
 }
 
 impl Highest {
