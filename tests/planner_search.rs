@@ -12,7 +12,7 @@ use headroom::config::{
     Choice, Job, Kernels, LayerSet, ModelConfig, Moe, ParallelLayout, Recompute, Run, ServingRun, TrainingRun,
 };
 use headroom::estimator::time::{StepTime, block_times, spread};
-use headroom::estimator::{MemoryKind, blockers, memory_by_kind};
+use headroom::estimator::{MemoryKind, blockers, stages, memory_by_kind};
 use headroom::planner::search::{Answer, Axis, Degree, Edit, Reason, Search, Space};
 use headroom::units::{Bytes, DType, MemoryUnit};
 use proptest::prelude::*;
@@ -145,8 +145,15 @@ proptest! {
                     let by_kind = memory_by_kind(&example);
                     let capacity = job.cluster().accelerator.memory;
                     prop_assert_eq!(by_kind.into_iter().sum::<Bytes>(), capacity + short);
-                    let up_to = |most: usize| by_kind.into_iter().take(most).sum::<Bytes>();
-                    prop_assert!(up_to(kind.index()) <= capacity && up_to(kind.index() + 1) > capacity);
+                    // The first kind with which any rank overflows.
+                    let ranks = match kernels {
+                        Kernels::Megatron => stages(&example).iter().map(|stage| stage.by_kind).collect(),
+                        _ => vec![by_kind],
+                    };
+                    let up_to = |most: usize| {
+                        ranks.iter().any(|rank| rank.iter().copied().take(most).sum::<Bytes>() > capacity)
+                    };
+                    prop_assert!(!up_to(kind.index()) && up_to(kind.index() + 1));
                 }
                 other => prop_assert!(false, "{:?}", other),
             }

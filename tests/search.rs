@@ -131,7 +131,7 @@ proptest! {
         for choice in choices {
             together.choose(&choice);
             let chosen = job.with_choice(&choice);
-            prop_assert_eq!(together.memory(), memory_by_kind(&chosen), "{:?}", choice);
+            prop_assert_eq!(together.memory().0, memory_by_kind(&chosen), "{:?}", choice);
             let own = block_times(&chosen).zip(spread(&chosen)).map(|(times, spread)| StepTime::seconds(&times, &spread));
             prop_assert_eq!(together.seconds(), own, "{:?}", choice);
         }

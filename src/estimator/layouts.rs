@@ -1,6 +1,7 @@
 //! Memory and time of many layouts of one training job.
 
-use super::{Blocker, Rules, blockers, megatron, memory_by_kind, overhead, time};
+use super::megatron::first_over;
+use super::{Blocker, MemoryKind, Rules, blockers, megatron, memory_by_kind, overhead, time};
 use crate::config::{Choice, Job, Kernels};
 use crate::units::Bytes;
 
@@ -35,17 +36,32 @@ impl Layouts {
         blockers::first(&self.job, rules)
     }
 
-    /// Memory by kind at the peak on the most loaded rank of the choice taken over last, in the order of
-    /// [`MemoryKind::ALL`](super::MemoryKind::ALL).
-    pub fn memory(&mut self) -> [Bytes; 7] {
+    /// Memory by kind at the peak on the most loaded rank of the choice taken over last, in the order of [`MemoryKind::ALL`]; and the
+    /// first kind with which any rank takes more than there is.
+    pub fn memory(&mut self) -> ([Bytes; 7], Option<MemoryKind>) {
         let job = &self.job;
-        match job.training() {
-            Some(run) if run.kernels == Kernels::Megatron => overhead::on_top(job, self.megatron.memory(job, run)),
+        let (by_kind, over) = match job.training() {
+            Some(run) if run.kernels == Kernels::Megatron => {
+                let (by_kind, over) = self.megatron.memory(job, run);
+                (overhead::on_top(job, by_kind), over)
+            }
             _ => {
                 self.slow += 1;
-                memory_by_kind(job)
+                let by_kind = memory_by_kind(job);
+                // Stages other than the most loaded are not looked at.
+                (by_kind, first_over(&by_kind, job.cluster().accelerator.memory))
             }
-        }
+        };
+        // What stands outside the model comes last.
+        let is_over = || by_kind.into_iter().sum::<Bytes>() > job.cluster().accelerator.memory;
+        (by_kind, over.or_else(|| is_over().then_some(MemoryKind::Framework)))
+    }
+
+    /// If weights, gradients and optimizer states alone are too much: the first kind with which they are, and by how much at least.
+    /// It holds for every micro-batch. `None` where only [`Self::memory`] tells.
+    pub fn too_many_states(&mut self) -> Option<(MemoryKind, Bytes)> {
+        let run = self.job.training().filter(|run| run.kernels == Kernels::Megatron)?;
+        self.megatron.too_many_states(&self.job, run)
     }
 
     /// Seconds of one optimizer step of the choice taken over last; `None` when serving, and where the accelerator's peak or memory

@@ -35,10 +35,11 @@ pub(in crate::estimator) struct Many {
     /// By layout, number of sequences if the frame is of one alone, and whether selective recomputation drops something.
     frames: Memo<(ParallelLayout, u64, bool), Frame>,
     shapes: Memo<(ParallelLayout, u64, Recompute), Vec<Staged>>,
-    /// Sorts of stages, and layouts by [`of_weights`] and [`of_states`]: their places are short keys for the next two.
+    /// Sorts of stages, and layouts by [`of_states`]: their places are short keys for weights and states.
     sorts: Memo<Sort, ()>,
-    holders: Memo<ParallelLayout, ()>,
     sharers: Memo<ParallelLayout, ()>,
+    /// By [`of_weights`]: one rank's modules; their sizes are not those of the job's activations.
+    holders: Memo<ParallelLayout, RankModel>,
     weights: Memo<(usize, usize), (Weights, Bytes)>,
     states: Memo<(usize, usize, DataSharding), Kinds>,
     common: Option<Common>,
@@ -62,11 +63,13 @@ struct Common {
     shape: Option<(u64, usize)>,
 }
 
-/// States of every stage of a pipeline.
+/// Weights and states of every stage of a pipeline.
 #[derive(Default)]
 struct Stated {
     /// Places of pipeline and sharers.
     of: Option<(usize, usize)>,
+    /// With the dummy gradients.
+    weights: Vec<(Weights, Bytes)>,
     /// By sharding; empty as long as nobody asked.
     by_sharding: [Vec<Kinds>; 5],
 }
@@ -76,7 +79,6 @@ struct Stated {
 /// Every size is a product in which the micro-batch stands once or not at all, so that two numbers of sequences tell all others. Where
 /// tokens are padded to experts' capacity or weighed by a load this is not so, and a frame holds one number of sequences alone.
 struct Frame {
-    model: RankModel,
     /// With one and with two sequences; alike where the frame is of one number of them.
     sizes: [Sizes; 2],
     scores: [Bytes; 2],
@@ -117,20 +119,15 @@ struct Sort {
 struct Joined {
     /// Places of frame and pipeline.
     of: Option<(usize, usize)>,
-    lines: Vec<Lines>,
+    held: Vec<[Lines; SLOTS]>,
     /// With how many sequences [`Joined::stages`] is made.
     sequences: Option<u64>,
     block: Block,
     stages: Vec<Highest>,
 }
 
-/// One stage's part of [`Joined`] with any number of sequences.
-struct Lines {
-    weights: Weights,
-    dummies: Bytes,
-    /// All that may be most in flight at each place of the schedule, with one and with two sequences.
-    held: [Vec<[Alike; 2]>; SLOTS],
-}
+/// All that may be most in flight at a place of a stage's schedule, with one and with two sequences.
+type Lines = Vec<[Alike; 2]>;
 
 /// One stage's part of [`Joined`] with one number of them.
 #[derive(Clone, Copy)]
@@ -140,35 +137,65 @@ struct Highest {
 }
 
 impl Many {
-    /// Bytes by kind at the peak of the stage that holds most, without overheads outside the model.
-    pub fn memory(&mut self, job: &Job, run: &TrainingRun) -> Kinds {
-        let layout = job.layout();
-        let common = self.common(layout, run.recompute);
-        let (frame_place, shape_place) = (self.frame(job, run, common.frame), self.shape(job, run, common.pipeline));
-        let (Some(frame), Some(stages)) = (self.frames.at(frame_place), self.shapes.at(shape_place)) else {
-            return Kinds::default();
+    /// Bytes by kind at the peak of the stage that holds most, without overheads outside the model, and the first kind with which
+    /// any stage takes more than there is.
+    pub fn memory(&mut self, job: &Job, run: &TrainingRun) -> (Kinds, Option<MemoryKind>) {
+        let shape = self.stated(job, run);
+        let frame = self.frame(job, run);
+        let Self { frames, shapes, joined, stated, .. } = self;
+        let (Some(frame_of_all), Some(stages)) = (frames.at(frame), shapes.at(shape)) else {
+            return (Kinds::default(), None);
         };
-        let scope = |staged: &Staged| Scope { job, run, model: &frame.model, stage: staged.stage.clone() };
-        if self.joined.of != Some((frame_place, shape_place)) {
-            let weights = &mut self.weights;
-            let weigh = |staged: &Staged| {
+        if joined.of != Some((frame, shape)) {
+            joined.join((frame, shape), frame_of_all, stages);
+        }
+        let weights = &stated.weights;
+        joined.with((job, run), frame_of_all, (stages, weights));
+        joined.most((job, run), (stages, weights), stated.at(job.layout().sharding))
+    }
+
+    /// If weights, gradients and optimizer states alone are too much for any stage: the first kind with which they are, and by how
+    /// much. The micro-batch does not matter.
+    pub fn too_many_states(&mut self, job: &Job, run: &TrainingRun) -> Option<(MemoryKind, Bytes)> {
+        self.stated(job, run);
+        let capacity = job.cluster().accelerator.memory;
+        let states = self.stated.at(job.layout().sharding);
+        let kind = states.iter().filter_map(|kinds| first_over(kinds, capacity)).min()?;
+        let most: Bytes = states.iter().map(|kinds| kinds.iter().copied().sum()).max()?;
+        Some((kind, most.saturating_sub(capacity)))
+    }
+
+    /// Makes sure that weights and states of every stage are known; the place of the pipeline.
+    fn stated(&mut self, job: &Job, run: &TrainingRun) -> usize {
+        let layout = job.layout();
+        let common = self.common(job, run);
+        let shape = self.shape(job, run, common.pipeline);
+        let Self { shapes, holders, weights, states, stated, .. } = self;
+        let (Some(stages), Some(model)) = (shapes.at(shape), holders.at(common.holders)) else { return shape };
+        let scope = |staged: &Staged| Scope { job, run, model, stage: staged.stage.clone() };
+        if stated.of != Some((shape, common.sharers)) {
+            stated.of = Some((shape, common.sharers));
+            stated.by_sharding.iter_mut().for_each(Vec::clear);
+            stated.weights.clear();
+            stated.weights.extend(stages.iter().map(|staged| {
                 let make = || (Weights::of(&scope(staged)), dummies(&scope(staged)));
                 weights.value((common.holders, staged.place), make)
-            };
-            self.joined.join((frame_place, shape_place), (frame, stages), weigh);
+            }));
         }
-        self.joined.with((job, run), frame, stages);
-        let states = &mut self.states;
-        let state = |staged: &Staged| {
-            let make = || Ledger { lines: scope(staged).states(false) }.by_kind();
-            states.value((common.sharers, staged.place, layout.sharding), make)
-        };
-        let stated = self.stated.of((shape_place, common.sharers), layout.sharding, stages, state);
-        self.joined.most((job, run), stages, stated)
+        if let Some(known) = stated.by_sharding.get_mut(layout.sharding as usize)
+            && known.is_empty()
+        {
+            known.extend(stages.iter().map(|staged| {
+                let make = || Ledger { lines: scope(staged).states(false) }.by_kind();
+                states.value((common.sharers, staged.place, layout.sharding), make)
+            }));
+        }
+        shape
     }
 
     /// What the layout has in common with the last one; worked out anew where it has not.
-    fn common(&mut self, layout: &ParallelLayout, recompute: Recompute) -> Common {
+    fn common(&mut self, job: &Job, run: &TrainingRun) -> Common {
+        let (layout, recompute) = (job.layout(), run.recompute);
         let alike = ParallelLayout { sharding: DataSharding::None, ..*layout };
         if let Some(common) = self.common.filter(|common| common.layout == alike && common.recompute == recompute) {
             return common;
@@ -178,7 +205,7 @@ impl Many {
             recompute,
             pipeline: of_pipeline(layout),
             frame: of_frames(layout),
-            holders: self.holders.place(of_weights(layout), || ()),
+            holders: self.holders.place(of_weights(layout), || rank_model(&job.with_layout(of_weights(layout)), run)),
             sharers: self.sharers.place(of_states(layout), || ()),
             all_sequences: None,
             shape: None,
@@ -188,7 +215,8 @@ impl Many {
     }
 
     /// The place of the frame, of as many sequences as the job has alone where it cannot be of all.
-    fn frame(&mut self, job: &Job, run: &TrainingRun, layout: ParallelLayout) -> usize {
+    fn frame(&mut self, job: &Job, run: &TrainingRun) -> usize {
+        let layout = self.common.map_or_else(|| of_frames(job.layout()), |common| common.frame);
         let single = run.megatron.moe_pad_expert_input_to_capacity || run.megatron.moe_load_percent > 100;
         let (sequences, selective) = (job.micro_batch_size(), run.recompute == Recompute::Selective);
         if !single && sequences <= SURE.0 {
@@ -229,24 +257,20 @@ impl Many {
 }
 
 impl Stated {
-    /// States of each stage, worked out once for each sharding.
-    fn of(
-        &mut self,
-        of: (usize, usize),
-        sharding: DataSharding,
-        stages: &[Staged],
-        state: impl FnMut(&Staged) -> Kinds,
-    ) -> &[Kinds] {
-        if self.of != Some(of) {
-            self.of = Some(of);
-            self.by_sharding.iter_mut().for_each(Vec::clear);
-        }
-        let Some(stated) = self.by_sharding.get_mut(sharding as usize) else { return &[] };
-        if stated.is_empty() {
-            stated.extend(stages.iter().map(state));
-        }
-        stated
+    /// States of each stage, if they are known.
+    fn at(&self, sharding: DataSharding) -> &[Kinds] {
+        self.by_sharding.get(sharding as usize).map_or(&[], Vec::as_slice)
     }
+}
+
+/// The first kind, in their order, with which a stage takes more than there is.
+pub(in crate::estimator) fn first_over(kinds: &Kinds, capacity: Bytes) -> Option<MemoryKind> {
+    let mut sum = Bytes::ZERO;
+    let over = MemoryKind::ALL.into_iter().zip(kinds).find(|(_, bytes)| {
+        sum += **bytes;
+        sum > capacity
+    });
+    over.map(|(kind, _)| kind)
 }
 
 /// What a rank's operations depend on; pipeline, data-parallel ranks and what these share or send away do not change them.
@@ -319,9 +343,8 @@ impl Frame {
             let inside = [&one, &two].map(|scope| scope.as_ref().map_or_else(Alike::default, |scope| inside(scope, at)));
             keep_highest(top, order, inside);
         }
-        let [model, _] = models;
         let sure = is_sure(&sizes, &tops);
-        Self { model, sizes, scores, tops, sure }
+        Self { sizes, scores, tops, sure }
     }
 
     /// With so many sequences more than one.
@@ -419,27 +442,25 @@ fn staged(job: &Job, run: &TrainingRun, sorts: &mut Memo<Sort, ()>) -> Vec<Stage
 
 impl Joined {
     /// Joins a frame and a pipeline.
-    fn join(
-        &mut self,
-        of: (usize, usize),
-        (frame, stages): (&Frame, &[Staged]),
-        mut weigh: impl FnMut(&Staged) -> (Weights, Bytes),
-    ) {
+    fn join(&mut self, of: (usize, usize), frame: &Frame, stages: &[Staged]) {
         self.of = Some(of);
         self.sequences = None;
-        self.lines.clear();
-        for staged in stages {
-            let (weights, dummies) = weigh(staged);
-            let mut held: [Vec<[Alike; 2]>; SLOTS] = Default::default();
-            for (lines, most) in held.iter_mut().zip(&staged.most) {
+        self.held.resize_with(stages.len(), Default::default);
+        for (places, staged) in self.held.iter_mut().zip(stages) {
+            for (lines, most) in places.iter_mut().zip(&staged.most) {
+                lines.clear();
                 lines.extend(most.iter().map(|held| frame.sizes.each_ref().map(|sizes| sizes.each(held))));
             }
-            self.lines.push(Lines { weights, dummies, held });
         }
     }
 
     /// Works out every stage with as many sequences as the job has.
-    fn with(&mut self, (job, run): (&Job, &TrainingRun), frame: &Frame, stages: &[Staged]) {
+    fn with(
+        &mut self,
+        (job, run): (&Job, &TrainingRun),
+        frame: &Frame,
+        (stages, weights): (&[Staged], &[(Weights, Bytes)]),
+    ) {
         let sequences = job.micro_batch_size();
         if self.sequences == Some(sequences) {
             return;
@@ -448,12 +469,12 @@ impl Joined {
         let more = sequences.saturating_sub(1);
         frame.with(more, &mut self.block);
         self.stages.clear();
-        for (staged, lines) in stages.iter().zip(&self.lines) {
+        for ((staged, held), (_, dummies)) in stages.iter().zip(&self.held).zip(weights) {
             let Sort { layers, head, messages, .. } = staged.sort;
             let experts = layers.of(Kind::Experts) > 0;
-            let stands = Stands { head, experts, messages, dummies: lines.dummies, scores: self.block.scores };
+            let stands = Stands { head, experts, messages, dummies: *dummies, scores: self.block.scores };
             let mut tops = self.block.tops;
-            for (top, held) in tops.iter_mut().zip(&lines.held) {
+            for (top, held) in tops.iter_mut().zip(held) {
                 // Of equal ones the first.
                 let held = held.iter().map(|line| along_each(line, more));
                 let held = held.reduce(|best, other| if sum(&other) > sum(&best) { other } else { best });
@@ -465,20 +486,30 @@ impl Joined {
         }
     }
 
-    /// Bytes by kind of the stage that holds most beside its states.
-    fn most(&self, (job, run): (&Job, &TrainingRun), stages: &[Staged], states: &[Kinds]) -> Kinds {
+    /// Bytes by kind of the stage that holds most, and the first kind with which any takes more than there is.
+    fn most(
+        &self,
+        (job, run): (&Job, &TrainingRun),
+        (stages, weights): (&[Staged], &[(Weights, Bytes)]),
+        states: &[Kinds],
+    ) -> (Kinds, Option<MemoryKind>) {
+        let capacity = job.cluster().accelerator.memory;
         let mut best: Option<(Bytes, Kinds)> = None;
-        for (((staged, lines), highest), states) in stages.iter().zip(&self.lines).zip(&self.stages).zip(states) {
+        let mut over: Option<MemoryKind> = None;
+        for (((staged, (weights, _)), highest), states) in stages.iter().zip(weights).zip(&self.stages).zip(states) {
             let mut kinds = *states;
-            let moving = Moving::with(job, run, (&lines.weights, staged.sort.layers), &self.block.sizes.whole);
+            let moving = Moving::with(job, run, (weights, staged.sort.layers), &self.block.sizes.whole);
             highest.add_to(&mut kinds, run, &moving);
-            let total = kinds.into_iter().sum();
+            let total: Bytes = kinds.into_iter().sum();
+            if total > capacity {
+                over = first_over(&kinds, capacity).into_iter().chain(over).min();
+            }
             // Of equal ones the first.
             if best.as_ref().is_none_or(|best| total > best.0) {
                 best = Some((total, kinds));
             }
         }
-        best.map_or_else(Kinds::default, |best| best.1)
+        (best.map_or_else(Kinds::default, |best| best.1), over)
     }
 }
 

@@ -156,10 +156,10 @@ impl Search {
         if let Some(rule) = blockers(self.layouts.job()).into_iter().next() {
             return Outcome::Forbidden(rule);
         }
-        let by_kind = self.layouts.memory();
-        let (memory, capacity): (Bytes, _) = (by_kind.into_iter().sum(), self.capacity());
-        if memory > capacity {
-            return Outcome::TooLarge(too_large(choice, &by_kind, memory, capacity));
+        let (by_kind, over) = self.layouts.memory();
+        let memory: Bytes = by_kind.into_iter().sum();
+        if let Some(kind) = over {
+            return Outcome::TooLarge(Miss { choice: *choice, short: memory.saturating_sub(self.capacity()), kind });
         }
         let seconds = self.layouts.seconds();
         Outcome::Fits(found(self.layouts.job(), choice, memory, seconds))
@@ -172,16 +172,16 @@ impl Search {
     /// Weighs a layout that breaks no rule, and keeps it if it is the best of its number of accelerators so far.
     fn weigh(&mut self, choice: &Choice) {
         self.layouts.choose(choice);
-        self.considered += 1;
-        let by_kind = self.layouts.memory();
-        let (memory, capacity): (Bytes, _) = (by_kind.into_iter().sum(), self.capacity());
-        if memory > capacity {
-            return self.overflow(too_large(choice, &by_kind, memory, capacity));
+        let (by_kind, over) = self.layouts.memory();
+        let memory: Bytes = by_kind.into_iter().sum();
+        if let Some(kind) = over {
+            return self.overflow(Miss { choice: *choice, short: memory.saturating_sub(self.capacity()), kind }, 1);
         }
         let seconds = self.layouts.seconds();
         for watched in &mut self.watched {
             watched.rank(choice, memory, seconds);
         }
+        self.considered += 1;
         let Some(count) = self.counts.last_mut() else { return };
         count.considered += 1;
         count.legal += 1;
@@ -196,10 +196,12 @@ impl Search {
         }
     }
 
-    fn overflow(&mut self, miss: Miss) {
+    /// Counts layouts that overflow with the same kind of memory, and keeps the given one if it misses by least.
+    fn overflow(&mut self, miss: Miss, layouts: u64) {
+        self.considered += layouts;
         if let Some(count) = self.counts.last_mut() {
-            count.considered += 1;
-            count.legal += 1;
+            count.considered += layouts;
+            count.legal += layouts;
             if count.nearest.as_ref().is_none_or(|nearest| miss.short < nearest.short) {
                 count.nearest = Some(miss);
             }
@@ -207,16 +209,23 @@ impl Search {
         let Some(known) = self.overflows.get_mut(miss.kind.index()) else { return };
         match known {
             Some(why) => {
-                why.count += 1;
+                why.count += layouts;
                 if Some(miss.short) < why.short {
                     (why.example, why.short) = (miss.choice, Some(miss.short));
                 }
             }
             None => {
                 let reason = Reason::Memory(miss.kind);
-                *known = Some(WhyNot { reason, count: 1, example: miss.choice, short: Some(miss.short) });
+                *known = Some(WhyNot { reason, count: layouts, example: miss.choice, short: Some(miss.short) });
             }
         }
+    }
+
+    /// Whether one that misses by at least so much is no nearer than those known.
+    fn is_no_nearer(&self, kind: MemoryKind, short: Bytes) -> bool {
+        let known = self.overflows.get(kind.index()).and_then(|why| why.as_ref()?.short);
+        let nearest = self.counts.last().and_then(|count| count.nearest);
+        known.is_some_and(|known| known <= short) && nearest.is_some_and(|nearest| nearest.short <= short)
     }
 
     /// Counts layouts that break a rule.
@@ -247,28 +256,53 @@ impl Visitor for Search {
     }
 
     fn group(&mut self, group: &Group) {
-        let micro_batches = u64::try_from(group.micro_batches.len()).unwrap_or(u64::MAX);
         let mut legal = Vec::with_capacity(group.choices.len());
         for choice in &group.choices {
             self.layouts.choose(choice);
             match self.layouts.first_rule(Rules::Sharing) {
-                Some(rule) => self.reject(rule, micro_batches, choice),
+                Some(rule) => self.reject(rule, length(group.micro_batches), choice),
                 None => legal.push(*choice),
             }
         }
-        let all = u64::try_from(legal.len()).unwrap_or(u64::MAX);
+        let Some(first) = legal.first().copied() else { return };
+        let mut micro_batches = Vec::with_capacity(group.micro_batches.len());
         for micro_batch in group.micro_batches {
-            for choice in &mut legal {
-                Degree::MicroBatch.set(choice, *micro_batch);
-            }
-            let Some(first) = legal.first() else { return };
-            self.layouts.choose(first);
+            let choice = with_micro_batch(&first, *micro_batch);
+            self.layouts.choose(&choice);
             match self.layouts.first_rule(Rules::Schedule) {
-                Some(rule) => self.reject(rule, all, first),
-                None => legal.iter().for_each(|choice| self.weigh(choice)),
+                Some(rule) => self.reject(rule, length(&legal), &choice),
+                None => micro_batches.push(*micro_batch),
+            }
+        }
+        let Some(first) = micro_batches.first() else { return };
+        // Where states alone are too much, no micro-batch helps.
+        legal.retain(|choice| {
+            let choice = with_micro_batch(choice, *first);
+            self.layouts.choose(&choice);
+            match self.layouts.too_many_states() {
+                Some((kind, short)) if self.is_no_nearer(kind, short) => {
+                    self.overflow(Miss { choice, short, kind }, length(&micro_batches));
+                    false
+                }
+                _ => true,
+            }
+        });
+        for micro_batch in micro_batches {
+            for choice in &legal {
+                self.weigh(&with_micro_batch(choice, micro_batch));
             }
         }
     }
+}
+
+fn with_micro_batch(choice: &Choice, size: u64) -> Choice {
+    let mut choice = *choice;
+    Degree::MicroBatch.set(&mut choice, size);
+    choice
+}
+
+fn length<T>(list: &[T]) -> u64 {
+    u64::try_from(list.len()).unwrap_or(u64::MAX)
 }
 
 impl Watched {
@@ -281,10 +315,6 @@ impl Watched {
             self.leaner += u64::from(memory < own.memory);
         }
     }
-}
-
-fn too_large(choice: &Choice, by_kind: &[Bytes; 7], memory: Bytes, capacity: Bytes) -> Miss {
-    Miss { choice: *choice, short: memory.saturating_sub(capacity), kind: overflows(by_kind, capacity) }
 }
 
 /// Whether a step is shorter, or as long with less memory.
@@ -306,16 +336,6 @@ fn found(job: &Job, choice: &Choice, memory: Bytes, seconds: Option<f64>) -> Fou
         days: hours.map(|hours| hours / 24.0),
         cost: hours.map(|hours| hours * to_f64(gpus) * job.cluster().accelerator.price_per_hour),
     }
-}
-
-/// The kind of memory with which the sum, taken in their order, first exceeds what there is.
-fn overflows(by_kind: &[Bytes; 7], capacity: Bytes) -> MemoryKind {
-    let mut sum = Bytes::ZERO;
-    let first = MemoryKind::ALL.into_iter().zip(by_kind).find(|(_, bytes)| {
-        sum += **bytes;
-        sum > capacity
-    });
-    first.map_or(MemoryKind::Framework, |(kind, _)| kind)
 }
 
 /// Why there is nothing to search.
