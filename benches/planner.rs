@@ -9,7 +9,7 @@ mod published;
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use headroom::config::PipelineSchedule;
-use headroom::planner::search::{Axis, Roofline, Search, Space};
+use headroom::planner::search::{Axis, Search, Space};
 use headroom::units::Bytes;
 
 /// Seconds that this process has had a core, where the system (Linux) tells.
@@ -20,7 +20,10 @@ fn busy() -> Option<f64> {
 }
 
 fn benches(criterion: &mut Criterion) {
-    for training in published::trainings() {
+    // As criterion itself: only what is named on the command line.
+    let asked = std::env::args().skip(1).find(|word| !word.starts_with('-'));
+    let asked_for = |training: &published::Published| asked.as_ref().is_none_or(|word| training.name.contains(word.as_str()));
+    for training in published::trainings().into_iter().filter(asked_for) {
         let job = training.job();
         let space = Space::at(&job, &[training.gpus]);
         let space = if training.layout.is_some_and(|layout| layout.layout.pipeline_schedule == PipelineSchedule::DualPipe) {
@@ -28,7 +31,7 @@ fn benches(criterion: &mut Criterion) {
         } else {
             space
         };
-        let mut search = Search::new(&job, space.clone(), Roofline::of(&job));
+        let mut search = Search::new(&job, space.clone());
         if let Some(layout) = &training.layout {
             search.watch(layout);
         }
@@ -62,7 +65,7 @@ fn benches(criterion: &mut Criterion) {
             }
         }
         criterion.bench_function(&format!("search, {}", training.name), |bench| {
-            bench.iter(|| Search::new(&job, space.clone(), Roofline::of(&job)).finish());
+            bench.iter(|| Search::new(&job, space.clone()).finish());
         });
     }
 }

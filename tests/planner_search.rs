@@ -11,8 +11,9 @@ use std::num::NonZeroU64;
 use headroom::config::{
     Choice, Job, Kernels, LayerSet, ModelConfig, Moe, ParallelLayout, Recompute, Run, ServingRun, TrainingRun,
 };
-use headroom::estimator::{MemoryKind, blockers, memory_by_kind};
-use headroom::planner::search::{Answer, Axis, Degree, Edit, Pace, Reason, Roofline, Search, Space};
+use headroom::estimator::time::{StepTime, block_times, spread};
+use headroom::estimator::{MemoryKind, blockers, stages, memory_by_kind};
+use headroom::planner::search::{Answer, Axis, Degree, Edit, Reason, Search, Space};
 use headroom::units::{Bytes, DType, MemoryUnit};
 use proptest::prelude::*;
 use support::{cluster, gpt};
@@ -84,7 +85,6 @@ fn edited(axis: &Axis, job: &Job, choice: Choice) -> Vec<Choice> {
 
 /// What brute force finds: legal and fitting layouts, the least memory and the shortest step.
 fn brute_force(job: &Job, space: &Space) -> (u64, u64, Option<Bytes>, Option<f64>) {
-    let mut pace = Roofline::of(job);
     let capacity = job.cluster().accelerator.memory;
     let (mut legal, mut fitting, mut leanest, mut fastest) = (0, 0, None::<Bytes>, None::<f64>);
     let mut seen = std::collections::HashSet::new();
@@ -98,7 +98,8 @@ fn brute_force(job: &Job, space: &Space) -> (u64, u64, Option<Bytes>, Option<f64
         if memory <= capacity {
             fitting += 1;
             leanest = Some(leanest.map_or(memory, |least| least.min(memory)));
-            let seconds = pace.seconds(&chosen).expect("a known peak");
+            let (times, spread) = (block_times(&chosen).expect("a known peak"), spread(&chosen).expect("a training"));
+            let seconds = StepTime::seconds(&times, &spread);
             fastest = Some(fastest.map_or(seconds, |least| least.min(seconds)));
         }
     }
@@ -106,7 +107,7 @@ fn brute_force(job: &Job, space: &Space) -> (u64, u64, Option<Bytes>, Option<f64
 }
 
 fn search(job: &Job, space: Space) -> Answer {
-    Search::new(job, space, Roofline::of(job)).finish()
+    Search::new(job, space).finish()
 }
 
 proptest! {
@@ -144,8 +145,15 @@ proptest! {
                     let by_kind = memory_by_kind(&example);
                     let capacity = job.cluster().accelerator.memory;
                     prop_assert_eq!(by_kind.into_iter().sum::<Bytes>(), capacity + short);
-                    let up_to = |most: usize| by_kind.into_iter().take(most).sum::<Bytes>();
-                    prop_assert!(up_to(kind.index()) <= capacity && up_to(kind.index() + 1) > capacity);
+                    // The first kind with which any rank overflows.
+                    let ranks = match kernels {
+                        Kernels::Megatron => stages(&example).iter().map(|stage| stage.by_kind).collect(),
+                        _ => vec![by_kind],
+                    };
+                    let up_to = |most: usize| {
+                        ranks.iter().any(|rank| rank.iter().copied().take(most).sum::<Bytes>() > capacity)
+                    };
+                    prop_assert!(!up_to(kind.index()) && up_to(kind.index() + 1));
                 }
                 other => prop_assert!(false, "{:?}", other),
             }
@@ -158,7 +166,7 @@ proptest! {
 fn it_goes_on_step_by_step() {
     let job = job(with_experts(), Kernels::Megatron, 12, Bytes(700 << 20));
     let space = Space::at(&job, &[2, 4, 12]);
-    let mut search = Search::new(&job, space.clone(), Roofline::of(&job));
+    let mut search = Search::new(&job, space.clone());
     let (mut shares, mut steps) = (Vec::new(), 0);
     loop {
         let progress = search.step(100);
@@ -211,7 +219,7 @@ fn a_watched_layout_is_ranked() {
     let job = job(gpt(512, 4, 4), Kernels::Megatron, 12, Bytes(4 << 30));
     let space = Space::at(&job, &[4]);
     let leanest = search(&job, space.clone()).counts[0].leanest.expect("a layout");
-    let mut search = Search::new(&job, space, Roofline::of(&job));
+    let mut search = Search::new(&job, space);
     search.watch(&leanest.choice);
     let answer = search.finish();
     let watched = &answer.watched[0];
@@ -226,7 +234,7 @@ fn published_layouts_fit() {
         let job = training.job();
         let layout = training.layout.expect("a published layout");
         assert_eq!(layout.layout.world_size(), training.gpus);
-        let mut search = Search::new(&job, Space::at(&job, &[training.gpus]), Roofline::of(&job));
+        let mut search = Search::new(&job, Space::at(&job, &[training.gpus]));
         search.watch(&layout);
         let outcome = &search.answer().watched[0].outcome;
         assert!(outcome.is_ok(), "{}: {outcome:?}", training.name);

@@ -9,6 +9,7 @@ use headroom::config::{
     AttentionKernel, Choice, DataSharding, Job, Kernels, MegatronOptions, ModelConfig, Offload, Optimizer, Overheads,
     ParallelLayout, PipelineSchedule, PipelineSplit, Recompute, RecomputeMethod, Run, TokenDispatcher, TrainingRun,
 };
+use headroom::estimator::time::{StepTime, block_times, spread};
 use headroom::estimator::{Layouts, memory_by_kind};
 use headroom::units::Bytes;
 use proptest::prelude::*;
@@ -120,7 +121,7 @@ fn job(id: &str, run: TrainingRun, percent: f64) -> Job {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
 
-    /// Bytes that layouts share parts of are those of each layout alone.
+    /// Bytes and seconds that layouts share parts of are those of each layout alone.
     #[test]
     fn quick_bytes_are_the_estimates(
         id in one_of(MODELS), run in run(), percent in 0.0..9.0, choices in proptest::collection::vec(choice(), 1..40),
@@ -129,7 +130,10 @@ proptest! {
         let mut together = Layouts::of(&job);
         for choice in choices {
             together.choose(&choice);
-            prop_assert_eq!(together.memory(), memory_by_kind(&job.with_choice(&choice)), "{:?}", choice);
+            let chosen = job.with_choice(&choice);
+            prop_assert_eq!(together.memory().0, memory_by_kind(&chosen), "{:?}", choice);
+            let own = block_times(&chosen).zip(spread(&chosen)).map(|(times, spread)| StepTime::seconds(&times, &spread));
+            prop_assert_eq!(together.seconds(), own, "{:?}", choice);
         }
     }
 }

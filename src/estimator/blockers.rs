@@ -5,7 +5,7 @@ use std::num::NonZeroU64;
 use thiserror::Error;
 
 use crate::config::{
-    DataSharding, Family, Job, Kernels, ParallelLayout, PipelineSchedule, PipelineSplit, Recompute, Run, TrainingRun,
+    DataSharding, Family, Job, Kernels, ParallelLayout, PipelineSchedule, PipelineSplit, Recompute, TrainingRun,
 };
 use crate::sources::{self, Source};
 
@@ -228,27 +228,74 @@ impl Blocker {
     }
 }
 
+/// Rules by what they depend on, in the order in which [`blockers`](super::blockers) names them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rules {
+    /// Degrees, chunks, and how layers are dealt out.
+    Degrees,
+    /// Beside these: schedule, micro-batch.
+    Schedule,
+    /// What is shared out, recomputed or kept in host memory, whatever the micro-batch.
+    Sharing,
+}
+
 /// All rules the job's layout breaks.
 pub(super) fn blockers(job: &Job) -> Vec<Blocker> {
     let mut found = Vec::new();
-    model(job, &mut found);
-    if let Run::Training(run) = job.run() {
-        megatron(job, run, &mut found);
-        let (batch, ranks) = (run.global_batch_size, job.layout().d());
-        if ranks > batch {
-            found.push(Blocker::TooManyRanks { batch, ranks });
-        } else if !batch.is_multiple_of(ranks) {
-            found.push(Blocker::UnevenBatch { batch, ranks });
-        } else if let Some(micro_batch) = run.micro_batch_size
-            && !(batch / ranks).is_multiple_of(micro_batch)
-        {
-            found.push(Blocker::UnevenMicroBatch { share: batch / ranks, micro_batch });
-        }
-        pipeline(job, &mut found);
-        shared(job, run, &mut found);
-        frameworks(job, run, &mut found);
+    for rules in [Rules::Degrees, Rules::Schedule, Rules::Sharing] {
+        add(job, rules, &mut found);
     }
     found
+}
+
+/// The first of some rules that the job's layout breaks.
+pub(super) fn first(job: &Job, rules: Rules) -> Option<Blocker> {
+    let mut found = Vec::new();
+    add(job, rules, &mut found);
+    found.into_iter().next()
+}
+
+fn add(job: &Job, rules: Rules, found: &mut Vec<Blocker>) {
+    match (rules, job.training()) {
+        (Rules::Degrees, run) => {
+            model(job, found);
+            if let Some(run) = run {
+                megatron(job, run, found);
+                batch(job, run, found);
+            }
+        }
+        (Rules::Schedule, Some(run)) => {
+            micro_batch(job, run, found);
+            pipeline(job, found);
+        }
+        (Rules::Sharing, Some(run)) => {
+            shared(job, run, found);
+            frameworks(job, run, found);
+        }
+        (Rules::Schedule | Rules::Sharing, None) => {}
+    }
+}
+
+/// How the batch is dealt out to ranks.
+fn batch(job: &Job, run: &TrainingRun, found: &mut Vec<Blocker>) {
+    let (batch, ranks) = (run.global_batch_size, job.layout().d());
+    if ranks > batch {
+        found.push(Blocker::TooManyRanks { batch, ranks });
+    } else if !batch.is_multiple_of(ranks) {
+        found.push(Blocker::UnevenBatch { batch, ranks });
+    }
+}
+
+/// How a rank's share of it is dealt out to micro-batches.
+fn micro_batch(job: &Job, run: &TrainingRun, found: &mut Vec<Blocker>) {
+    let (share, ranks) = (run.global_batch_size / job.layout().d(), job.layout().d());
+    if let Some(micro_batch) = run.micro_batch_size
+        && share > 0
+        && run.global_batch_size.is_multiple_of(ranks)
+        && !share.is_multiple_of(micro_batch)
+    {
+        found.push(Blocker::UnevenMicroBatch { share, micro_batch });
+    }
 }
 
 /// What Megatron-LM's own degrees must divide.

@@ -1,22 +1,24 @@
-//! Memory of many layouts of one training job.
+//! Memory and time of many layouts of one training job.
 
-use super::{megatron, memory_by_kind, overhead};
+use super::megatron::first_over;
+use super::{Blocker, MemoryKind, Rules, blockers, megatron, memory_by_kind, overhead, time};
 use crate::config::{Choice, Job, Kernels};
 use crate::units::Bytes;
 
-/// [`memory_by_kind`] of one job as a search chooses it, again and again: what layouts have in common is worked out once.
+/// Memory and time of one job as a search chooses it, again and again: what layouts have in common is worked out once.
 ///
-/// The bytes are the same, which a property test holds.
+/// The bytes are those of [`memory_by_kind`] and the seconds those of [`time::step`], which property tests hold.
 pub struct Layouts {
     job: Job,
     megatron: megatron::Many,
+    paces: time::Paces,
     slow: u64,
 }
 
 impl Layouts {
     /// Gets ready for questions about a job.
     pub fn of(job: &Job) -> Self {
-        Self { job: job.clone(), megatron: megatron::Many::default(), slow: 0 }
+        Self { job: job.clone(), megatron: megatron::Many::default(), paces: time::Paces::default(), slow: 0 }
     }
 
     /// The job as it was chosen last.
@@ -29,17 +31,43 @@ impl Layouts {
         self.job.choose(choice);
     }
 
-    /// Memory by kind at the peak on the most loaded rank of the choice taken over last, in the order of
-    /// [`MemoryKind::ALL`](super::MemoryKind::ALL).
-    pub fn memory(&mut self) -> [Bytes; 7] {
+    /// The first of some rules that the choice taken over last breaks.
+    pub fn first_rule(&self, rules: Rules) -> Option<Blocker> {
+        blockers::first(&self.job, rules)
+    }
+
+    /// Memory by kind at the peak on the most loaded rank of the choice taken over last, in the order of [`MemoryKind::ALL`]; and the
+    /// first kind with which any rank takes more than there is.
+    pub fn memory(&mut self) -> ([Bytes; 7], Option<MemoryKind>) {
         let job = &self.job;
-        match job.training() {
-            Some(run) if run.kernels == Kernels::Megatron => overhead::on_top(job, self.megatron.memory(job, run)),
+        let (by_kind, over) = match job.training() {
+            Some(run) if run.kernels == Kernels::Megatron => {
+                let (by_kind, over) = self.megatron.memory(job, run);
+                (overhead::on_top(job, by_kind), over)
+            }
             _ => {
                 self.slow += 1;
-                memory_by_kind(job)
+                let by_kind = memory_by_kind(job);
+                // Stages other than the most loaded are not looked at.
+                (by_kind, first_over(&by_kind, job.cluster().accelerator.memory))
             }
-        }
+        };
+        // What stands outside the model comes last.
+        let is_over = || by_kind.into_iter().sum::<Bytes>() > job.cluster().accelerator.memory;
+        (by_kind, over.or_else(|| is_over().then_some(MemoryKind::Framework)))
+    }
+
+    /// If weights, gradients and optimizer states alone are too much: the first kind with which they are, and by how much at least.
+    /// It holds for every micro-batch. `None` where only [`Self::memory`] tells.
+    pub fn too_many_states(&mut self) -> Option<(MemoryKind, Bytes)> {
+        let run = self.job.training().filter(|run| run.kernels == Kernels::Megatron)?;
+        self.megatron.too_many_states(&self.job, run)
+    }
+
+    /// Seconds of one optimizer step of the choice taken over last; `None` when serving, and where the accelerator's peak or memory
+    /// bandwidth is unknown.
+    pub fn seconds(&mut self) -> Option<f64> {
+        self.paces.seconds(&self.job)
     }
 
     /// How many answers were estimates of their own, for want of a quick way.

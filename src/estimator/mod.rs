@@ -17,7 +17,7 @@ mod states;
 pub mod time;
 mod timeline;
 
-pub use blockers::{Blocker, FrameworkRule};
+pub use blockers::{Blocker, FrameworkRule, Rules};
 pub use compute::Compute;
 pub use layouts::Layouts;
 pub use ledger::{Certainty, Ledger, LineItem, MemoryKind, TensorLine};

@@ -53,7 +53,7 @@ pub fn layout(t: u64, p: u64, d: u64, sharding: DataSharding) -> ParallelLayout 
 pub fn cluster(memory: Bytes) -> Cluster {
     let peak = PeakRates { bf16: Some(989.0), fp16: Some(989.0), ..PeakRates::default() };
     Cluster {
-        accelerator: Accelerator { memory, memory_bandwidth: None, peak, accelerators_per_node: 8, price_per_hour: 2.0 },
+        accelerator: Accelerator { memory, memory_bandwidth: Some(3.35e12), peak, accelerators_per_node: 8, price_per_hour: 2.0 },
         overheads: Overheads::NONE,
         speed: headroom::config::Speed::GENERIC,
         grid_grams_per_kwh: 0.0,

@@ -9,11 +9,13 @@ mod assemble;
 mod block;
 mod cost;
 mod machine;
+mod paces;
 mod serving;
 
 pub use assemble::{Load, Schedule, Spread, StepTime, Term};
 pub use block::{BlockKey, BlockTime, BlockTimes, Phase, block_times, key};
 pub use cost::{Cost, cost};
+pub(super) use paces::Paces;
 pub use serving::{ServingTime, serving};
 
 use super::ledger::Certainty;
@@ -86,6 +88,11 @@ pub fn step(job: &Job) -> Option<Step> {
 
 /// The numbers of a training job's layout; `None` when serving.
 pub fn spread(job: &Job) -> Option<Spread> {
+    Some(spread_with(job, stage_loads(job)?))
+}
+
+/// What each sort of stage runs for a micro-batch; `None` when serving.
+fn stage_loads(job: &Job) -> Option<[Load; 3]> {
     let run = job.training()?;
     let layout = job.layout();
     let mut indices = vec![0, 1, layout.p().saturating_sub(1)];
@@ -102,7 +109,13 @@ pub fn spread(job: &Job) -> Option<Spread> {
     if let ([_, second, _], 3) = (&mut loads, stages.len()) {
         second.stages = to_f64(between);
     }
-    Some(Spread {
+    Some(loads)
+}
+
+/// The numbers of a layout with these stages.
+fn spread_with(job: &Job, loads: [Load; 3]) -> Spread {
+    let layout = job.layout();
+    Spread {
         loads,
         pipeline: to_f64(layout.p()),
         schedule: Schedule::of(&job.pipeline()),
@@ -113,7 +126,7 @@ pub fn spread(job: &Job) -> Option<Spread> {
         expert_stride: to_f64(layout.ep().saturating_mul(layout.etp())),
         sharding: layout.sharding,
         reshard: layout.reshard_after_forward,
-    })
+    }
 }
 
 /// Where layers do not divide, frameworks leave them out on the last stage and then on the first, which hold head and embedding.

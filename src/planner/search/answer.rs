@@ -28,7 +28,7 @@ pub struct Miss {
     pub choice: Choice,
     /// What is missing on the most loaded accelerator.
     pub short: Bytes,
-    /// The first kind of memory, in the order of [`MemoryKind`], with which it overflows.
+    /// The first kind of memory, in the order of [`MemoryKind`], with which a rank overflows.
     pub kind: MemoryKind,
 }
 

@@ -1,20 +1,18 @@
 //! Search over every legal layout of a training job: which are the smallest, leanest, fastest, and why others are not among them.
 //!
-//! Nothing is skipped by a guess: a part of the space is left out only where a rule on its tensor, context, pipeline and data-parallel
-//! degrees forbids all of it, and its layouts are counted with that rule. Memory is [`Layouts`], the estimate's bytes.
+//! Nothing is skipped by a guess: a part of the space is left out only where a rule forbids all of it, and its layouts are counted with
+//! that rule. Memory and time are those of [`Layouts`]: the estimate's bytes, the modelled step.
 
 mod answer;
-mod pace;
 mod space;
 mod walk;
 
 use crate::config::{Choice, Job};
-use crate::estimator::{Blocker, Layouts, MemoryKind, blockers};
+use crate::estimator::{Blocker, Layouts, MemoryKind, Rules, blockers};
 use crate::units::{Bytes, to_f64};
 pub use answer::{Answer, AtCount, Found, Miss, Reason, Watched, WhyNot};
-pub use pace::{Pace, Roofline};
 pub use space::{Axis, Degree, Edit, SPACE_VERSION, Space};
-use walk::{Part, Walk};
+use walk::{Group, Part, Visitor, Walk};
 
 /// How far a search has come.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -28,15 +26,17 @@ pub struct Progress {
 }
 
 /// A search that is carried on step by step, and left off by dropping it.
-pub struct Search<P> {
+pub struct Search {
     space: Space,
     layouts: Layouts,
-    pace: P,
     walk: Walk,
     finished: bool,
     refused: Option<String>,
     counts: Vec<AtCount>,
-    why_not: Vec<WhyNot>,
+    /// Rules with the layouts that break them, and the first of these.
+    broken: Vec<(Blocker, u64, Choice)>,
+    /// By the kind of memory that overflows.
+    overflows: [Option<WhyNot>; 7],
     watched: Vec<Watched>,
     considered: u64,
 }
@@ -48,19 +48,19 @@ enum Outcome {
     Fits(Found),
 }
 
-impl<P: Pace> Search<P> {
+impl Search {
     /// Gets ready; a space in which there is nothing to search gives an answer at once.
-    pub fn new(job: &Job, space: Space, pace: P) -> Self {
+    pub fn new(job: &Job, space: Space) -> Self {
         let refused = refuse(job, &space);
         Self {
             space,
             layouts: Layouts::of(job),
-            pace,
             walk: Walk::new(),
             finished: refused.is_some(),
             refused,
             counts: Vec::new(),
-            why_not: Vec::new(),
+            broken: Vec::new(),
+            overflows: Default::default(),
             watched: Vec::new(),
             considered: 0,
         }
@@ -83,11 +83,11 @@ impl<P: Pace> Search<P> {
     pub fn step(&mut self, budget: u64) -> Progress {
         let until = self.considered.saturating_add(budget.max(1));
         while !self.finished && self.considered < until {
-            match self.walk.next(&self.space, self.layouts.job()) {
+            match self.walk.next(&self.space) {
                 Some((_, true)) if self.space.ends_with_first && self.counts.last().is_some_and(|count| count.fitting > 0) => {
                     self.finished = true;
                 }
-                Some((part, another)) => self.part(&part, another),
+                Some((base, another)) => self.part(base, another),
                 None => self.finished = true,
             }
         }
@@ -118,7 +118,11 @@ impl<P: Pace> Search<P> {
 
     /// What is known so far.
     pub fn answer(&self) -> Answer {
-        let mut why_not = self.why_not.clone();
+        let broken = self.broken.iter().map(|(rule, count, example)| {
+            let reason = Reason::Rule(rule.clone());
+            WhyNot { reason, count: *count, example: *example, short: None }
+        });
+        let mut why_not: Vec<_> = broken.chain(self.overflows.iter().flatten().cloned()).collect();
         why_not.sort_by_key(|why| std::cmp::Reverse(why.count));
         Answer {
             space: self.space.describe(),
@@ -136,122 +140,187 @@ impl<P: Pace> Search<P> {
         &self.layouts
     }
 
-    fn part(&mut self, part: &Part, another: bool) {
+    fn part(&mut self, base: Choice, another: bool) {
         if another || self.counts.is_empty() {
-            self.counts.push(AtCount { gpus: part.base.layout.world_size(), ..AtCount::default() });
+            self.counts.push(AtCount { gpus: base.layout.world_size(), ..AtCount::default() });
         }
         let job = self.layouts.job().clone();
-        let touchstones = part.touchstones(&self.space, &job);
-        if let Some(rule) = self.forbidden(&touchstones) {
-            return self.reject(Reason::Rule(rule), (part.len(&self.space, &job), part.base), None);
-        }
         let space = std::mem::take(&mut self.space);
-        part.each(&space, &job, |choice| {
-            let outcome = self.look(choice);
-            self.take(choice, outcome);
-        });
+        Part::of(&space, &job, base).walk(self);
         self.space = space;
     }
 
-    /// The rule that forbids all of these, if none is legal.
-    fn forbidden(&mut self, choices: &[Choice]) -> Option<Blocker> {
-        let mut first = None;
-        for choice in choices {
-            self.layouts.choose(choice);
-            let rule = blockers(self.layouts.job()).into_iter().next()?;
-            first.get_or_insert(rule);
-        }
-        first
-    }
-
+    /// What becomes of one layout.
     fn look(&mut self, choice: &Choice) -> Outcome {
         self.layouts.choose(choice);
         if let Some(rule) = blockers(self.layouts.job()).into_iter().next() {
             return Outcome::Forbidden(rule);
         }
-        let by_kind = self.layouts.memory();
-        let job = self.layouts.job();
-        let (memory, capacity): (Bytes, _) = (by_kind.into_iter().sum(), job.cluster().accelerator.memory);
-        if memory > capacity {
-            let kind = overflows(&by_kind, capacity);
-            return Outcome::TooLarge(Miss { choice: *choice, short: memory.saturating_sub(capacity), kind });
+        let (by_kind, over) = self.layouts.memory();
+        let memory: Bytes = by_kind.into_iter().sum();
+        if let Some(kind) = over {
+            return Outcome::TooLarge(Miss { choice: *choice, short: memory.saturating_sub(self.capacity()), kind });
         }
-        let seconds = self.pace.seconds(job);
-        Outcome::Fits(found(job, choice, memory, seconds))
+        let seconds = self.layouts.seconds();
+        Outcome::Fits(found(self.layouts.job(), choice, memory, seconds))
     }
 
-    fn take(&mut self, choice: &Choice, outcome: Outcome) {
-        match outcome {
-            Outcome::Forbidden(rule) => self.reject(Reason::Rule(rule), (1, *choice), None),
-            Outcome::TooLarge(miss) => {
-                if let Some(count) = self.counts.last_mut() {
-                    count.legal += 1;
-                    if count.nearest.as_ref().is_none_or(|nearest| miss.short < nearest.short) {
-                        count.nearest = Some(miss);
-                    }
-                }
-                self.reject(Reason::Memory(miss.kind), (1, *choice), Some(miss.short));
+    const fn capacity(&self) -> Bytes {
+        self.layouts.job().cluster().accelerator.memory
+    }
+
+    /// Weighs a layout that breaks no rule, and keeps it if it is the best of its number of accelerators so far.
+    fn weigh(&mut self, choice: &Choice) {
+        self.layouts.choose(choice);
+        let (by_kind, over) = self.layouts.memory();
+        let memory: Bytes = by_kind.into_iter().sum();
+        if let Some(kind) = over {
+            return self.overflow(Miss { choice: *choice, short: memory.saturating_sub(self.capacity()), kind }, 1);
+        }
+        let seconds = self.layouts.seconds();
+        for watched in &mut self.watched {
+            watched.rank(choice, memory, seconds);
+        }
+        self.considered += 1;
+        let Some(count) = self.counts.last_mut() else { return };
+        count.considered += 1;
+        count.legal += 1;
+        count.fitting += 1;
+        let leanest = count.leanest.as_ref().is_none_or(|leanest| memory < leanest.memory);
+        let faster = |fastest: &Found| is_faster((seconds, memory), fastest);
+        let fastest = seconds.is_some() && count.fastest.as_ref().is_none_or(faster);
+        if leanest || fastest {
+            let found = found(self.layouts.job(), choice, memory, seconds);
+            count.leanest = if leanest { Some(found) } else { count.leanest };
+            count.fastest = if fastest { Some(found) } else { count.fastest };
+        }
+    }
+
+    /// Counts layouts that overflow with the same kind of memory, and keeps the given one if it misses by least.
+    fn overflow(&mut self, miss: Miss, layouts: u64) {
+        self.considered += layouts;
+        if let Some(count) = self.counts.last_mut() {
+            count.considered += layouts;
+            count.legal += layouts;
+            if count.nearest.as_ref().is_none_or(|nearest| miss.short < nearest.short) {
+                count.nearest = Some(miss);
             }
-            Outcome::Fits(found) => {
-                self.considered += 1;
-                let rank = |watched: &mut Watched| {
-                    if let Ok(other) = &watched.outcome
-                        && other.gpus == found.gpus
-                    {
-                        watched.faster += u64::from(is_faster(&found, other));
-                        watched.leaner += u64::from(found.memory < other.memory);
-                    }
-                };
-                self.watched.iter_mut().for_each(rank);
-                if let Some(count) = self.counts.last_mut() {
-                    count.fits(found);
+        }
+        let Some(known) = self.overflows.get_mut(miss.kind.index()) else { return };
+        match known {
+            Some(why) => {
+                why.count += layouts;
+                if Some(miss.short) < why.short {
+                    (why.example, why.short) = (miss.choice, Some(miss.short));
                 }
+            }
+            None => {
+                let reason = Reason::Memory(miss.kind);
+                *known = Some(WhyNot { reason, count: layouts, example: miss.choice, short: Some(miss.short) });
             }
         }
     }
 
-    fn reject(&mut self, reason: Reason, (layouts, example): (u64, Choice), short: Option<Bytes>) {
+    /// Whether one that misses by at least so much is no nearer than those known.
+    fn is_no_nearer(&self, kind: MemoryKind, short: Bytes) -> bool {
+        let known = self.overflows.get(kind.index()).and_then(|why| why.as_ref()?.short);
+        let nearest = self.counts.last().and_then(|count| count.nearest);
+        known.is_some_and(|known| known <= short) && nearest.is_some_and(|nearest| nearest.short <= short)
+    }
+
+    /// Counts layouts that break a rule.
+    fn reject(&mut self, rule: Blocker, layouts: u64, example: &Choice) {
         self.considered = self.considered.saturating_add(layouts);
         if let Some(count) = self.counts.last_mut() {
             count.considered = count.considered.saturating_add(layouts);
-            if let (Reason::Rule(rule), None) = (&reason, &count.rule) {
+            if count.rule.is_none() {
                 count.rule = Some(rule.clone());
             }
         }
-        let same = |known: &&mut WhyNot| match (&known.reason, &reason) {
-            (Reason::Rule(known), Reason::Rule(rule)) => known.is_like(rule),
-            (known, reason) => known == reason,
-        };
-        match self.why_not.iter_mut().find(same) {
-            Some(known) => {
-                known.count = known.count.saturating_add(layouts);
-                if short < known.short {
-                    (known.example, known.short) = (example, short);
-                }
-            }
-            None => self.why_not.push(WhyNot { reason, count: layouts, example, short }),
+        match self.broken.iter_mut().find(|known| known.0.is_like(&rule)) {
+            Some((_, count, _)) => *count = count.saturating_add(layouts),
+            None => self.broken.push((rule, layouts, *example)),
         }
     }
 }
 
-impl AtCount {
-    fn fits(&mut self, found: Found) {
-        self.considered += 1;
-        self.legal += 1;
-        self.fitting += 1;
-        if self.leanest.as_ref().is_none_or(|leanest| found.memory < leanest.memory) {
-            self.leanest = Some(found);
+impl Visitor for Search {
+    fn enter(&mut self, choice: &Choice, layouts: u64) -> bool {
+        self.layouts.choose(choice);
+        let broken = self.layouts.first_rule(Rules::Degrees);
+        let goes_on = broken.is_none();
+        if let Some(rule) = broken {
+            self.reject(rule, layouts, choice);
         }
-        if found.seconds.is_some() && self.fastest.as_ref().is_none_or(|fastest| is_faster(&found, fastest)) {
-            self.fastest = Some(found);
+        goes_on
+    }
+
+    fn group(&mut self, group: &Group) {
+        let mut legal = Vec::with_capacity(group.choices.len());
+        for choice in &group.choices {
+            self.layouts.choose(choice);
+            match self.layouts.first_rule(Rules::Sharing) {
+                Some(rule) => self.reject(rule, length(group.micro_batches), choice),
+                None => legal.push(*choice),
+            }
+        }
+        let Some(first) = legal.first().copied() else { return };
+        let mut micro_batches = Vec::with_capacity(group.micro_batches.len());
+        for micro_batch in group.micro_batches {
+            let choice = with_micro_batch(&first, *micro_batch);
+            self.layouts.choose(&choice);
+            match self.layouts.first_rule(Rules::Schedule) {
+                Some(rule) => self.reject(rule, length(&legal), &choice),
+                None => micro_batches.push(*micro_batch),
+            }
+        }
+        let Some(first) = micro_batches.first() else { return };
+        // Where states alone are too much, no micro-batch helps.
+        legal.retain(|choice| {
+            let choice = with_micro_batch(choice, *first);
+            self.layouts.choose(&choice);
+            match self.layouts.too_many_states() {
+                Some((kind, short)) if self.is_no_nearer(kind, short) => {
+                    self.overflow(Miss { choice, short, kind }, length(&micro_batches));
+                    false
+                }
+                _ => true,
+            }
+        });
+        for micro_batch in micro_batches {
+            for choice in &legal {
+                self.weigh(&with_micro_batch(choice, micro_batch));
+            }
+        }
+    }
+}
+
+fn with_micro_batch(choice: &Choice, size: u64) -> Choice {
+    let mut choice = *choice;
+    Degree::MicroBatch.set(&mut choice, size);
+    choice
+}
+
+fn length<T>(list: &[T]) -> u64 {
+    u64::try_from(list.len()).unwrap_or(u64::MAX)
+}
+
+impl Watched {
+    /// Counts a layout that fits, if it is better.
+    fn rank(&mut self, choice: &Choice, memory: Bytes, seconds: Option<f64>) {
+        if let Ok(own) = &self.outcome
+            && own.gpus == choice.layout.world_size()
+        {
+            self.faster += u64::from(is_faster((seconds, memory), own));
+            self.leaner += u64::from(memory < own.memory);
         }
     }
 }
 
 /// Whether a step is shorter, or as long with less memory.
-fn is_faster(found: &Found, other: &Found) -> bool {
-    let seconds = |found: &Found| found.seconds.unwrap_or(f64::INFINITY);
-    seconds(found).total_cmp(&seconds(other)).then(found.memory.cmp(&other.memory)).is_lt()
+fn is_faster((seconds, memory): (Option<f64>, Bytes), other: &Found) -> bool {
+    let known = |seconds: Option<f64>| seconds.unwrap_or(f64::INFINITY);
+    known(seconds).total_cmp(&known(other.seconds)).then(memory.cmp(&other.memory)).is_lt()
 }
 
 /// A layout that fits, with the whole training's time and price.
@@ -267,16 +336,6 @@ fn found(job: &Job, choice: &Choice, memory: Bytes, seconds: Option<f64>) -> Fou
         days: hours.map(|hours| hours / 24.0),
         cost: hours.map(|hours| hours * to_f64(gpus) * job.cluster().accelerator.price_per_hour),
     }
-}
-
-/// The kind of memory with which the sum, taken in their order, first exceeds what there is.
-fn overflows(by_kind: &[Bytes; 7], capacity: Bytes) -> MemoryKind {
-    let mut sum = Bytes::ZERO;
-    let first = MemoryKind::ALL.into_iter().zip(by_kind).find(|(_, bytes)| {
-        sum += **bytes;
-        sum > capacity
-    });
-    first.map_or(MemoryKind::Framework, |(kind, _)| kind)
 }
 
 /// Why there is nothing to search.

@@ -5,14 +5,6 @@ use crate::config::{Choice, Job};
 use crate::planner::count::divisors;
 use crate::units::to_f64;
 
-/// All layouts that share the degrees that multiply to the number of accelerators.
-pub(super) struct Part {
-    /// The degrees; all else as in [`plain`].
-    pub base: Choice,
-    /// Values of the other degrees.
-    inner: [(Degree, Vec<u64>); 4],
-}
-
 /// The parts of a space in order.
 pub(super) struct Walk {
     /// Places in `counts` still to come.
@@ -28,8 +20,8 @@ impl Walk {
         Self { count: 0, parts: Vec::new(), of: 0 }
     }
 
-    /// The next part, and whether it is the first of another number of accelerators.
-    pub fn next(&mut self, space: &Space, job: &Job) -> Option<(Part, bool)> {
+    /// The degrees of the next part, all else as in [`plain`], and whether it is the first of another number of accelerators.
+    pub fn next(&mut self, space: &Space) -> Option<(Choice, bool)> {
         let mut another = false;
         while self.parts.is_empty() {
             let count = *space.counts.get(self.count)?;
@@ -39,8 +31,7 @@ impl Walk {
             self.of = self.parts.len();
             another = true;
         }
-        let base = self.parts.pop()?;
-        Some((Part { base, inner: inner(space, job, &base) }, another))
+        Some((self.parts.pop()?, another))
     }
 
     /// How many numbers of accelerators are done, in parts of one, and how many there are.
@@ -68,8 +59,111 @@ fn degrees(space: &Space, count: u64) -> Vec<Choice> {
     all.into_iter().map(|(choice, _)| choice).collect()
 }
 
-/// What the other degrees can be beside these.
-fn inner(space: &Space, job: &Job, base: &Choice) -> [(Degree, Vec<u64>); 4] {
+/// All layouts that share the degrees that multiply to the number of accelerators, as a tree: one choice after the other.
+pub(super) struct Part<'a> {
+    job: &'a Job,
+    base: Choice,
+    levels: Vec<Level<'a>>,
+    /// Sequences that a rank may hold at once.
+    micro_batches: Vec<u64>,
+    /// What is chosen last.
+    last: Option<&'a Axis>,
+}
+
+/// One choice.
+struct Level<'a> {
+    values: Values<'a>,
+    /// Layouts below each of its values.
+    under: u64,
+    /// Whether a rule on degrees that is broken here is broken by all below: what could lift it is chosen.
+    settles: bool,
+}
+
+enum Values<'a> {
+    Degree(Degree, Vec<u64>),
+    Axis(&'a Axis),
+}
+
+/// Looks at a part.
+pub(super) trait Visitor {
+    /// Comes to a choice whose rules on degrees hold for all layouts below it, so many; says whether to look at these.
+    fn enter(&mut self, choice: &Choice, layouts: u64) -> bool;
+    /// Comes to layouts that differ in what a rank holds at once and in the last choice alone.
+    fn group(&mut self, group: &Group);
+}
+
+/// Layouts that differ in micro-batch and in the last choice alone.
+pub(super) struct Group<'a> {
+    /// All with one sequence at once and, where there is one, the last choice's value.
+    pub choices: Vec<Choice>,
+    /// Sequences that a rank may hold at once.
+    pub micro_batches: &'a [u64],
+}
+
+impl<'a> Part<'a> {
+    /// The tree below some degrees.
+    pub fn of(space: &'a Space, job: &'a Job, base: Choice) -> Self {
+        let (last, axes) = space.axes.split_last().map_or((None, &[][..]), |(last, axes)| (Some(last), axes));
+        let [chunks, expert, expert_tensor, micro_batch] = inner(space, job, &base);
+        let (lifting, others): (Vec<&Axis>, Vec<&Axis>) = axes.iter().partition(|axis| axis.lifts_rules);
+        let lifts = lifting.len();
+        let degrees = [(Degree::Chunks, chunks), (Degree::Expert, expert), (Degree::ExpertTensor, expert_tensor)];
+        let values = (lifting.into_iter().map(Values::Axis))
+            .chain(degrees.into_iter().map(|(degree, values)| Values::Degree(degree, values)))
+            .chain(others.into_iter().map(Values::Axis));
+        // Rules are looked at once all that lifts them is chosen, and behind each degree after that.
+        let settles = |place: usize| (lifts.saturating_sub(1)..lifts + 3).contains(&place);
+        let mut levels: Vec<_> =
+            values.enumerate().map(|(place, values)| Level { values, under: 1, settles: settles(place) }).collect();
+        let mut part = Self { job, base, levels: Vec::new(), micro_batches: micro_batch, last };
+        let mut under = length(part.micro_batches.len()).saturating_mul(last.map_or(1, |axis| part.applying(axis)));
+        for level in levels.iter_mut().rev() {
+            level.under = under;
+            let values = match &level.values {
+                Values::Degree(_, values) => length(values.len()),
+                Values::Axis(axis) => part.applying(axis),
+            };
+            under = under.saturating_mul(values);
+        }
+        part.levels = levels;
+        part
+    }
+
+    /// Values of an axis that make layouts of their own, which follows from the job and the part's degrees.
+    fn applying(&self, axis: &Axis) -> u64 {
+        length(edited(axis, self.job, self.base).count())
+    }
+
+    /// Shows all of it.
+    pub fn walk(&self, visitor: &mut impl Visitor) {
+        self.down(&self.levels, self.base, visitor);
+    }
+
+    fn down(&self, levels: &[Level], choice: Choice, visitor: &mut impl Visitor) {
+        let Some((level, below)) = levels.split_first() else {
+            let choices = self.last.map_or_else(|| vec![choice], |last| edited(last, self.job, choice).collect());
+            return visitor.group(&Group { choices, micro_batches: &self.micro_batches });
+        };
+        let mut show = |choice: Choice| {
+            if !level.settles || visitor.enter(&choice, level.under) {
+                self.down(below, choice, visitor);
+            }
+        };
+        match &level.values {
+            Values::Axis(axis) => edited(axis, self.job, choice).for_each(show),
+            Values::Degree(degree, values) => {
+                for value in values {
+                    let mut choice = choice;
+                    degree.set(&mut choice, *value);
+                    show(choice);
+                }
+            }
+        }
+    }
+}
+
+/// What virtual stages, expert and expert-tensor degree and micro-batch can be beside these degrees.
+fn inner(space: &Space, job: &Job, base: &Choice) -> [Vec<u64>; 4] {
     let layout = &base.layout;
     let experts = job.model().moe.as_ref().map(|moe| moe.num_experts);
     let batch = job.training().map_or(1, |run| run.global_batch_size);
@@ -83,46 +177,13 @@ fn inner(space: &Space, job: &Job, base: &Choice) -> [(Degree, Vec<u64>); 4] {
     chunks.dedup();
     let mut split = vec![1];
     split.extend(experts.filter(|_| layout.t() > 1).map(|_| layout.t()));
-    [
+    let all = [
+        (Degree::Chunks, chunks),
         (Degree::Expert, experts.map_or_else(|| vec![1], divisors)),
         (Degree::ExpertTensor, split),
         (Degree::MicroBatch, divisors(share)),
-        (Degree::Chunks, chunks),
-    ]
-    .map(|(degree, values)| (degree, space.allowed(degree, values)))
-}
-
-impl Part {
-    /// Layouts in it.
-    pub fn len(&self, space: &Space, job: &Job) -> u64 {
-        let inner = self.inner.iter().map(|(_, values)| values.len());
-        let applies = |axis: &Axis| axis.edits.iter().filter(|edit| (edit.apply)(job, &mut self.base.clone())).count();
-        let axes = space.axes.iter().map(applies);
-        inner.chain(axes).map(|len| u64::try_from(len).unwrap_or(u64::MAX)).fold(1, u64::saturating_mul)
-    }
-
-    /// The layouts that tell whether a rule forbids all of it: one, or one for each value that lifts rules.
-    pub fn touchstones(&self, space: &Space, job: &Job) -> Vec<Choice> {
-        let mut all = vec![self.base];
-        for axis in space.axes.iter().filter(|axis| axis.lifts_rules) {
-            all = all.iter().flat_map(|choice| edited(axis, job, *choice)).collect();
-        }
-        all
-    }
-
-    /// Shows every layout of it, the last axis quickest.
-    pub fn each(&self, space: &Space, job: &Job, mut show: impl FnMut(&Choice)) {
-        self.degree(0, self.base, (space, job), &mut show);
-    }
-
-    fn degree(&self, at: usize, choice: Choice, within: (&Space, &Job), show: &mut impl FnMut(&Choice)) {
-        let Some((degree, values)) = self.inner.get(at) else { return axis(&within.0.axes, choice, within.1, show) };
-        for value in values {
-            let mut choice = choice;
-            degree.set(&mut choice, *value);
-            self.degree(at + 1, choice, within, show);
-        }
-    }
+    ];
+    all.map(|(degree, values)| space.allowed(degree, values))
 }
 
 /// The choice with each value of an axis that makes a layout of its own.
@@ -133,9 +194,6 @@ fn edited(axis: &Axis, job: &Job, choice: Choice) -> impl Iterator<Item = Choice
     })
 }
 
-fn axis(axes: &[Axis], choice: Choice, job: &Job, show: &mut impl FnMut(&Choice)) {
-    let Some((first, others)) = axes.split_first() else { return show(&choice) };
-    for choice in edited(first, job, choice) {
-        axis(others, choice, job, show);
-    }
+fn length(number: usize) -> u64 {
+    u64::try_from(number).unwrap_or(u64::MAX)
 }
