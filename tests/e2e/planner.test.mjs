@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { axe, noConsoleErrors, noForeignRequests, requestsOf, screenshot } from './harness.mjs';
-import { link, open, part, plain, textOf, type } from './steps.mjs';
+import { fetched, link, open, part, plain, textOf, type } from './steps.mjs';
 
 const SMALL = 'v1&m=llama3-8b&n=8&ker=megatron&gb=64';
 const GPT3 = 'v1&m=gpt3-175b&gpu=a100-80&n=512&ker=megatron&s=2048&gb=1536';
@@ -71,7 +71,7 @@ test('the page stays awake while it searches, and Cancel ends it at once', async
   assert.equal(await textOf(status(page)), 'Searching.');
   // Other questions are answered in between.
   await type(page, 'gb', '3072');
-  await page.locator('#methods:not([aria-busy])').waitFor({ state: 'attached', timeout: 20_000 }).catch(() => {});
+  await fetched(page, 'methods');
   await part(page, 'plan-stale').waitFor();
   assert.equal(await page.locator('#plan progress').count(), 1);
   const before = Date.now();

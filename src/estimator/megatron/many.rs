@@ -455,12 +455,7 @@ impl Joined {
     }
 
     /// Works out every stage with as many sequences as the job has.
-    fn with(
-        &mut self,
-        (job, run): (&Job, &TrainingRun),
-        frame: &Frame,
-        (stages, weights): (&[Staged], &[(Weights, Bytes)]),
-    ) {
+    fn with(&mut self, (job, run): (&Job, &TrainingRun), frame: &Frame, (stages, weights): (&[Staged], &[(Weights, Bytes)])) {
         let sequences = job.micro_batch_size();
         if self.sequences == Some(sequences) {
             return;

@@ -170,8 +170,8 @@ mod tests {
     use std::num::NonZeroU64;
 
     use super::{taken, words};
-    use crate::config::{Choice, Job, Recompute};
-    use crate::estimator::{estimate, memory_by_kind};
+    use crate::config::{Choice, Recompute};
+    use crate::estimator::estimate;
     use crate::planner::search::{Axis, Search, Space};
     use crate::scenario::codec::{decode, encode};
     use crate::units::Bytes;
@@ -195,27 +195,17 @@ mod tests {
         for (link, axis) in links {
             let scenario = decode(link).scenario;
             let job = scenario.resolve().expect("a job");
-            let space = Space::at(&job, &[job.layout().world_size()]).with(axis);
-            let (mut seen, mut all) = (Vec::new(), 0);
-            // One in some tens of those that fit.
-            let mut sample = |job: &Job| {
-                if all % 61 == 0 {
-                    seen.push(job.clone());
-                }
-                all += 1;
-                None
-            };
-            Search::new(&job, space, &mut sample).finish();
-            assert!(seen.len() > 5, "{link}");
-            for found in &seen {
-                let choice = Choice {
-                    layout: *found.layout(),
-                    micro_batch_size: NonZeroU64::new(found.micro_batch_size()).expect("a size"),
-                    recompute: found.training().expect("training").recompute,
-                };
-                let taken = taken(&scenario, &choice);
-                let again = decode(&encode(&taken)).scenario.resolve().expect("a job");
-                let bytes: Bytes = memory_by_kind(found).into_iter().sum();
+            let most = job.layout().world_size();
+            let space = Space::at(&job, &[1, 2, most / 2, most]).with(axis);
+            let capacity = job.cluster().accelerator.memory;
+            let answer = Search::new(&job, space).finish();
+            let fits = answer.counts.iter().flat_map(|count| [count.leanest, count.fastest]).flatten();
+            let fits = fits.map(|found| (found.choice, found.memory));
+            let misses = answer.why_not.iter().filter_map(|why| Some((why.example, capacity + why.short?)));
+            let all: Vec<(Choice, Bytes)> = fits.chain(misses).collect();
+            assert!(all.len() > 5, "{link} {}", all.len());
+            for (choice, bytes) in all {
+                let again = decode(&encode(&taken(&scenario, &choice))).scenario.resolve().expect("a job");
                 assert_eq!(estimate(&again).total(), bytes, "{link} {}", words(&choice));
             }
         }

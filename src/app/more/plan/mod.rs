@@ -19,7 +19,7 @@ use crate::app::words::{accelerator_name, model_name};
 use crate::catalog;
 use crate::config::{Choice, Job};
 use crate::estimator::estimate;
-use crate::planner::search::{Answer, Found, Progress, Roofline, Search};
+use crate::planner::search::{Answer, Found, Progress, Search};
 use crate::scenario::codec::decode;
 use crate::scenario::{FieldId, Scenario, Value};
 use crate::units::{MemoryUnit, to_f64};
@@ -51,7 +51,7 @@ struct Plan {
     legs: Vec<Leg>,
     /// The leg at work, and its search.
     at: usize,
-    search: Option<Search<Roofline>>,
+    search: Option<Search>,
     stopped: bool,
     busy_ms: f64,
 }
@@ -233,11 +233,11 @@ impl Plan {
 
 impl Leg {
     /// Gets ready; where the present layout's number of accelerators is gone through, its rank is found too.
-    fn search(&self, asked: &Asked) -> Search<Roofline> {
+    fn search(&self, asked: &Asked) -> Search {
         let space = asked.space(&self.job);
         let (layout, micro_batch) = (*self.job.layout(), NonZeroU64::new(self.job.micro_batch_size()));
         let watched = space.counts.contains(&layout.world_size()) && !space.ends_with_first;
-        let mut search = Search::new(&self.job, space, Roofline::of(&self.job));
+        let mut search = Search::new(&self.job, space);
         if let (true, Some(micro_batch_size), Some(run)) = (watched, micro_batch, self.job.training()) {
             search.watch(&Choice { layout, micro_batch_size, recompute: run.recompute });
         }
