@@ -12,7 +12,7 @@ use headroom::config::{
     Choice, Job, Kernels, LayerSet, ModelConfig, Moe, ParallelLayout, Recompute, Run, ServingRun, TrainingRun,
 };
 use headroom::estimator::time::{StepTime, block_times, spread};
-use headroom::estimator::{MemoryKind, blockers, stages, memory_by_kind};
+use headroom::estimator::{MemoryKind, blockers, memory_by_kind, stages};
 use headroom::planner::search::{Answer, Axis, Degree, Edit, Reason, Search, Space};
 use headroom::units::{Bytes, DType, MemoryUnit};
 use proptest::prelude::*;
