@@ -43,6 +43,7 @@ fn sequence_view(points: u32, scale: XScale) -> CurveView {
         current_text: "59.2 GiB at 8k".into(),
         compare: None,
         naive: None,
+        best: None,
         scale,
         ticks: TickStyle::Tokens,
         staircase: false,
