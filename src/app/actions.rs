@@ -8,9 +8,11 @@ use super::browser::{self, Event};
 use super::panels::curves::axis;
 use super::panels::dialogs::{of_name, share};
 use super::panels::fixes::apply;
-use super::pasting;
+use super::panels::planner::PLACE;
 use super::shelf::Shelf;
 use super::state::{Dialog, State};
+use super::{pasting, planning};
+use crate::scenario::codec::decode;
 use crate::scenario::{Field, FieldId, field_of_key, parse};
 
 /// Listens to the whole page.
@@ -20,6 +22,8 @@ pub fn listen(state: State) {
             act(state, &action, event);
         } else if state.page_now().dialog == Some(Dialog::Paste) && browser::within(event, "data-again").is_some() {
             pasting::again(state);
+        } else if is_planner(event) && browser::within(event, "data-again").is_some() {
+            planning::say(state, "show");
         }
     });
     browser::on("change", move |event| {
@@ -30,18 +34,25 @@ pub fn listen(state: State) {
     browser::on("input", move |event| {
         if browser::of_target(event, "data-testid").as_deref() == Some("paste-text") {
             pasting::typed(state);
+        } else if let Some(verb) = browser::of_target(event, "data-plan") {
+            planning::say(state, &verb);
         }
     });
     browser::on("submit", move |event| {
         event.prevent_default();
         if browser::of_target(event, "data-submit").is_some() {
             save(state);
+        } else if let Some(verb) = browser::of_target(event, "data-plan") {
+            planning::say(state, &verb);
         }
     });
     browser::on("toggle", move |event| {
         if let Some(name) = browser::of_target(event, "data-toggle") {
             let open = browser::is_unfolded(event);
             state.page(|ui| ui.unfolded(&name, open));
+            if open && name == PLACE {
+                planning::say(state, "show");
+            }
         }
     });
     browser::on("close", move |event| {
@@ -56,6 +67,11 @@ pub fn listen(state: State) {
             end_renaming(state);
         }
     });
+}
+
+/// Whether an event is inside the planner's fold.
+fn is_planner(event: &Event) -> bool {
+    browser::named(event, "data-toggle").as_deref() == Some(PLACE)
 }
 
 fn act(state: State, action: &str, event: &Event) {
@@ -90,6 +106,9 @@ fn act(state: State, action: &str, event: &Event) {
         "csv" => csv(state),
         "print" => print(state),
         "paste-use" => pasting::take(state),
+        "plan" => planning::say(state, about),
+        "take" => planning::take(state, about, event),
+        "beside" => state.compare_with(Some(decode(about).scenario)),
         _ => act_on_shelf(state, name, about),
     }
 }
@@ -193,7 +212,7 @@ fn act_on_shelf(state: State, name: &str, id: &str) {
             let Some(record) = shelf.record(id) else { return };
             match name {
                 "saved-open" => shelf.open(&record),
-                "saved-compare" => state.compare_with(Some(crate::scenario::codec::decode(&record.link).scenario)),
+                "saved-compare" => state.compare_with(Some(decode(&record.link).scenario)),
                 "saved-duplicate" => shelf.duplicate(&record),
                 "saved-delete" => shelf.delete(record),
                 _ => {}

@@ -25,8 +25,8 @@ const NEAR: &str = "300px 0px";
 /// How long typing rests before the text is read.
 const TYPING_MS: u32 = 150;
 
-/// Takes the answer, or nothing where the worker cannot be reached.
-type Done = Box<dyn FnOnce(Option<Reply>)>;
+/// Takes an answer, or nothing where the worker cannot be reached.
+type Done = Box<dyn FnMut(Option<Reply>)>;
 
 /// The worker and what it was asked.
 #[derive(Default)]
@@ -86,13 +86,21 @@ fn heard(message: &str) {
         return;
     }
     let Some(reply) = Reply::read(message) else { return fail() };
-    let done = MORE.with_borrow_mut(|more| {
+    let asked = MORE.with_borrow_mut(|more| {
         // An answer to an earlier question of the same kind is dropped.
         let at = more.asked.iter().position(|(what, number, _)| *what == reply.what && *number == reply.number)?;
-        Some(more.asked.swap_remove(at).2)
+        Some(more.asked.swap_remove(at))
     });
-    if let Some(done) = done {
-        done(Some(reply));
+    let Some((what, number, mut done)) = asked else { return };
+    let streams = reply.more;
+    done(Some(reply));
+    if streams {
+        MORE.with_borrow_mut(|more| {
+            // Unless it was asked anew meanwhile.
+            if more.asked.iter().all(|(other, ..)| *other != what) {
+                more.asked.push((what, number, done));
+            }
+        });
     }
 }
 
@@ -105,7 +113,7 @@ fn fail() {
     if let Some(worker) = more.worker {
         worker.terminate();
     }
-    for (_, _, done) in more.asked {
+    for (_, _, mut done) in more.asked {
         done(None);
     }
 }
@@ -118,8 +126,9 @@ impl More {
     }
 }
 
-/// Asks about the scenario that the page answers; an earlier question of that kind is forgotten.
-pub fn ask(state: State, what: What, fragment: String, text: String, done: impl FnOnce(Option<Reply>) + 'static) {
+/// Asks about the scenario that the page answers; an earlier question of that kind is forgotten. Called back with each answer that
+/// comes.
+pub fn ask(state: State, what: What, fragment: String, text: String, done: impl FnMut(Option<Reply>) + 'static) {
     MORE.with_borrow_mut(|more| {
         more.number = more.number.wrapping_add(1);
         let request =
@@ -209,15 +218,20 @@ impl Panel {
         ask(state, what, fragment, String::new(), move |reply| {
             // Without one it is asked again when the scenario changes, when it comes in sight again, and with the button.
             self.due.set(self.due.get() || reply.is_none());
-            self.put(&reply.map_or_else(slot::out_of_reach, |reply| Html::made(reply.html)));
+            self.put(&reply.map_or_else(slot::out_of_reach, Reply::made));
         });
     }
 
     fn put(&self, html: &Html) {
-        if let Some(place) = self.place() {
-            patch_inside(&place, html);
-            let _ = place.remove_attribute("aria-busy");
-        }
+        fill(self.id, html);
+    }
+}
+
+/// Writes the inside of the element with that id.
+pub fn fill(id: &str, html: &Html) {
+    if let Some(place) = document().get_element_by_id(id) {
+        patch_inside(&place, html);
+        let _ = place.remove_attribute("aria-busy");
     }
 }
 

@@ -1,23 +1,103 @@
-//! The worker's side: answers the page's questions, one after the other.
+//! The worker's side: answers the page's questions one after the other, and goes on with a search in between.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
 
 use gloo_events::EventListener;
 use wasm_bindgen::{JsCast, JsValue};
-use web_sys::{DedicatedWorkerGlobalScope, MessageEvent};
+use web_sys::{DedicatedWorkerGlobalScope, MessageChannel, MessageEvent, MessagePort};
 
 use super::more::answer;
-use super::more::wire::READY;
+use super::more::plan::Desk;
+use super::more::wire::{READY, Request, What};
+
+/// How often a running search tells how far it is, milliseconds.
+const TELL_MS: f64 = 200.0;
 
 /// Listens, and says so.
 pub fn start() {
     console_error_panic_hook::set_once();
     let Ok(scope) = js_sys::global().dyn_into::<DedicatedWorkerGlobalScope>() else { return };
+    let planner = Planner::new(&scope);
     let place = scope.clone();
     let listener = EventListener::new(&scope, "message", move |event| {
-        let message = event.dyn_ref::<MessageEvent>().and_then(|event| event.data().as_string());
-        if let Some(reply) = message.and_then(|message| answer(&message)) {
-            let _ = place.post_message(&JsValue::from_str(&reply));
+        let message = event.dyn_ref::<MessageEvent>().and_then(|event| event.data().as_string()).unwrap_or_default();
+        match (Request::read(&message), &planner) {
+            (Some(request), Some(planner)) if request.what == What::Plan => planner.hear(&request),
+            _ => {
+                if let Some(reply) = answer(&message) {
+                    let _ = place.post_message(&JsValue::from_str(&reply));
+                }
+            }
         }
     });
     listener.forget();
     let _ = scope.post_message(&JsValue::from_str(READY));
+}
+
+/// The search: a message to itself after each slice lets the page's messages pass between two of them. A timer would make it wait.
+struct Planner {
+    scope: DedicatedWorkerGlobalScope,
+    desk: RefCell<Desk>,
+    turns: MessagePort,
+    /// Whether a turn is on its way.
+    waits: Cell<bool>,
+    /// When the page was last told, milliseconds.
+    told: Cell<f64>,
+}
+
+impl Planner {
+    fn new(scope: &DedicatedWorkerGlobalScope) -> Option<Rc<Self>> {
+        let channel = MessageChannel::new().ok()?;
+        let planner = Rc::new(Self {
+            scope: scope.clone(),
+            desk: RefCell::default(),
+            turns: channel.port1(),
+            waits: Cell::new(false),
+            told: Cell::new(0.0),
+        });
+        let port = channel.port2();
+        let own = Rc::clone(&planner);
+        EventListener::new(&port, "message", move |_| own.turn()).forget();
+        port.start();
+        Some(planner)
+    }
+
+    fn now(&self) -> f64 {
+        self.scope.performance().map_or(0.0, |performance| performance.now())
+    }
+
+    fn hear(&self, request: &Request) {
+        self.desk.borrow_mut().hear(request);
+        self.tell();
+        self.next();
+    }
+
+    /// Goes on for a slice.
+    fn turn(&self) {
+        self.waits.set(false);
+        if !self.runs() {
+            return;
+        }
+        self.desk.borrow_mut().slice(&|| self.now());
+        if !self.runs() || self.now() - self.told.get() >= TELL_MS {
+            self.tell();
+        }
+        self.next();
+    }
+
+    fn runs(&self) -> bool {
+        self.desk.borrow().is_running()
+    }
+
+    fn tell(&self) {
+        let _ = self.scope.post_message(&JsValue::from_str(&self.desk.borrow().reply()));
+        self.told.set(self.now());
+    }
+
+    fn next(&self) {
+        if self.runs() && !self.waits.replace(true) {
+            let _ = self.turns.post_message(&JsValue::NULL);
+        }
+    }
 }

@@ -35,6 +35,8 @@ mod page;
 #[cfg(target_arch = "wasm32")]
 mod pasting;
 #[cfg(target_arch = "wasm32")]
+mod planning;
+#[cfg(target_arch = "wasm32")]
 mod reading;
 #[cfg(target_arch = "wasm32")]
 mod shelf;

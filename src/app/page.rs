@@ -14,7 +14,7 @@ use super::panels::{
 use super::shelf::Shelf;
 use super::state::{Dialog, State};
 use super::ui::Ui;
-use super::{actions, browser, reading, typing};
+use super::{actions, browser, planning, reading, typing};
 use crate::planner::Axis;
 use crate::scenario::codec::decode;
 
@@ -158,6 +158,7 @@ fn rest(state: State) {
     keep_panel(state, What::Evidence, "evidence");
     keep_panel(state, What::Timeline, "timeline");
     keep_panel(state, What::Accuracy, "accuracy");
+    planning::keep(state);
     write_printed(state);
     browser::before_print(move || write_printed(state));
     show(state, "printed-link", |said, _, ui| {

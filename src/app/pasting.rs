@@ -50,7 +50,7 @@ fn read(state: State, take_it: bool) {
         }
     });
     let before = encode(&state.scenario_now());
-    ask(state, What::Paste, before.clone(), text, move |reply| understood(state, before, reply, take_it));
+    ask(state, What::Paste, before.clone(), text, move |reply| understood(state, before.clone(), reply, take_it));
 }
 
 fn understood(state: State, before: String, reply: Option<Reply>, take_it: bool) {

@@ -100,6 +100,8 @@ pub struct Ui {
     pub copied: Option<bool>,
     /// When the page was last printed, or opened.
     pub printed_at: String,
+    /// What stands in the planner's form, as it travels.
+    pub plan: String,
     /// The points that are read on the curves by length and by GPUs, while they are not the scenario's own.
     pub cursors: [Option<usize>; 2],
     /// The last number given to a message.
@@ -127,6 +129,7 @@ impl Default for Ui {
             pasted: Pasted::default(),
             copied: None,
             printed_at: String::new(),
+            plan: String::new(),
             cursors: [None; 2],
             last_id: 0,
         }

@@ -10,6 +10,7 @@
 
 mod bar;
 mod curve;
+mod front;
 mod geometry;
 mod labels;
 mod scale;
@@ -24,6 +25,7 @@ mod tests;
 
 pub use bar::{BarRow, BarView, Segment, bar};
 pub use curve::{Drawn, PlotArea, curve};
+pub use front::{FrontPoint, FrontView, front, front_mark};
 pub use scale::{TickStyle, XScale};
 pub use schedule::{PassKind, PassSpan, ScheduleView, schedule};
 pub use step::{PhaseSpan, StepView, step};

@@ -70,7 +70,7 @@ pub(super) fn text(out: &mut String, class: &str, (x, y): (f64, f64), anchor: An
 }
 
 /// The text with the five special characters replaced and control characters dropped.
-fn escape(text: &str) -> String {
+pub(super) fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
@@ -91,5 +91,14 @@ pub(super) fn open(class: &str, width: f64, height: f64) -> String {
     format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"chart {class}\" viewBox=\"0 0 {width:.0} {height:.0}\" \
          preserveAspectRatio=\"xMidYMid meet\" font-size=\"{FONT}\" aria-hidden=\"true\" focusable=\"false\">"
+    )
+}
+
+/// Opens the SVG element of a chart with points that can be reached: a group with a name.
+pub(super) fn open_group(class: &str, width: f64, height: f64, name: &str) -> String {
+    format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"chart {class}\" viewBox=\"0 0 {width:.0} {height:.0}\" \
+         preserveAspectRatio=\"xMidYMid meet\" font-size=\"{FONT}\" role=\"group\" aria-label=\"{}\">",
+        escape(name)
     )
 }

@@ -110,3 +110,8 @@ pub struct CurveView {
 }
 
 // `CurveView::from_curve(&planner::Curve, …)` belongs here: it turns bytes into the displayed unit and writes the texts.
+
+/// A share kept between nothing and all; what is no number is nothing.
+pub(super) fn clean_share(share: f64) -> f64 {
+    if share.is_finite() { share.clamp(0.0, 1.0) } else { 0.0 }
+}

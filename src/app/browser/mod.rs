@@ -278,6 +278,23 @@ pub fn value_in(id: &str) -> String {
     input.map(|input| input.value()).unwrap_or_default()
 }
 
+/// What stands in the inputs inside the element with that id: a line `name=value` for each, of boxes for the ticked ones.
+pub fn typed_in(id: &str) -> String {
+    let Ok(inputs) = document().query_selector_all(&format!("#{id} [name]")) else { return String::new() };
+    let mut lines = String::new();
+    for input in (0..inputs.length()).filter_map(|index| inputs.get(index)?.dyn_into::<Element>().ok()) {
+        let of = |name: &str| js_sys::Reflect::get(&input, &JsValue::from_str(name)).unwrap_or_default();
+        let is_box = matches!(input.get_attribute("type").as_deref(), Some("checkbox" | "radio"));
+        if !is_box || of("checked").is_truthy() {
+            let (name, value) = (input.get_attribute("name").unwrap_or_default(), of("value").as_string().unwrap_or_default());
+            for part in [&name, "=", &value.replace('\n', " "), "\n"] {
+                lines.push_str(part);
+            }
+        }
+    }
+    lines
+}
+
 /// Whether the `details` that an event is about is open.
 pub fn is_unfolded(event: &Event) -> bool {
     of_target(event, "open").is_some()

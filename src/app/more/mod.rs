@@ -1,13 +1,13 @@
 //! The second program: what is not needed to show the answer, fetched when it is needed. Text in, text out.
 //!
-//! The five documents side by side, memory over one step, what the answer rests on, how well it is checked, and reading a
-//! `config.json` are computed in a worker of the browser,
-//! from the scenario's link. Everything here runs without a browser; only [`wire`] and [`slot`] are part of the first program too.
+//! The five documents side by side, memory over one step, what the answer rests on, how well it is checked, reading a
+//! `config.json` and the search over layouts are computed in a worker of the browser, from the scenario's link. Everything here runs without a browser; only [`wire`] and [`slot`] are part of the first program too.
 
 pub mod accuracy;
 pub mod evidence;
 pub mod methods;
 pub mod paste;
+pub mod plan;
 pub mod slot;
 pub mod stages;
 mod step_axis;
@@ -32,8 +32,10 @@ pub fn answer(message: &str) -> Option<String> {
         What::Timeline => (timeline_of(&scenario, request.unit), None),
         What::Accuracy => (accuracy::panel(), None),
         What::Paste => paste::read(&request.text, scenario),
+        // Its answers stream: the worker asks the desk.
+        What::Plan => return None,
     };
-    Some(Reply { number: request.number, what: request.what, fragment, html: html.as_str().to_owned() }.write())
+    Some(Reply { number: request.number, what: request.what, more: false, fragment, html: html.as_str().to_owned() }.write())
 }
 
 /// The five documents beside the engine; empty for a scenario without a job, for which the page never asks.

@@ -213,8 +213,8 @@ fn largest(by_kind: &ByKind) -> Vec<(MemoryKind, Bytes)> {
     kinds
 }
 
-/// A kind after "of".
-const fn words(kind: MemoryKind) -> &'static str {
+/// A kind after "of" or "with".
+pub(super) const fn words(kind: MemoryKind) -> &'static str {
     match kind {
         MemoryKind::Parameter => "weights",
         MemoryKind::Gradient => "gradients",

@@ -1,9 +1,14 @@
 //! What page and worker say to each other: one line of words, then text.
 
+use crate::app::markup::Html;
 use crate::units::MemoryUnit;
 
 /// What the worker says once it listens.
 pub const READY: &str = "ready";
+
+/// Whether further answers follow.
+const MORE: &str = "more";
+const LAST: &str = "last";
 
 /// What is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,11 +23,13 @@ pub enum What {
     Accuracy,
     /// A `config.json`, read into the scenario.
     Paste,
+    /// The search over layouts; answers stream until it ends.
+    Plan,
 }
 
 impl What {
     /// Every kind of request.
-    pub const ALL: [Self; 5] = [Self::Methods, Self::Evidence, Self::Timeline, Self::Accuracy, Self::Paste];
+    pub const ALL: [Self; 6] = [Self::Methods, Self::Evidence, Self::Timeline, Self::Accuracy, Self::Paste, Self::Plan];
 
     const fn word(self) -> &'static str {
         match self {
@@ -31,6 +38,7 @@ impl What {
             Self::Timeline => "timeline",
             Self::Accuracy => "accuracy",
             Self::Paste => "paste",
+            Self::Plan => "plan",
         }
     }
 
@@ -50,7 +58,7 @@ pub struct Request {
     pub unit: MemoryUnit,
     /// The scenario's link, the part after `#`.
     pub fragment: String,
-    /// The pasted text; empty for the other questions.
+    /// The pasted text, or the planner's form; empty for the other questions.
     pub text: String,
 }
 
@@ -80,6 +88,8 @@ pub struct Reply {
     pub number: u32,
     /// What was asked for.
     pub what: What,
+    /// Whether further answers to the same question follow.
+    pub more: bool,
     /// The link of the scenario with the pasted model, where the text could be read.
     pub fragment: Option<String>,
     /// Finished HTML.
@@ -87,20 +97,31 @@ pub struct Reply {
 }
 
 impl Reply {
+    /// Its HTML, which the program's other half made.
+    pub fn made(self) -> Html {
+        Html::made(self.html)
+    }
+
     /// As it travels.
     pub fn write(&self) -> String {
-        let Self { number, what, fragment, html } = self;
-        format!("{number} {} {}\n{html}", what.word(), fragment.as_deref().unwrap_or_default())
+        let Self { number, what, more, fragment, html } = self;
+        let turn = if *more { MORE } else { LAST };
+        format!("{number} {} {turn} {}\n{html}", what.word(), fragment.as_deref().unwrap_or_default())
     }
 
     /// Reads what [`Reply::write`] wrote; nothing for any other text.
     pub fn read(message: &str) -> Option<Self> {
         let (head, html) = message.split_once('\n')?;
-        let mut words = head.splitn(3, ' ');
+        let mut words = head.splitn(4, ' ');
         let number = words.next()?.parse().ok()?;
         let what = What::of(words.next()?)?;
+        let more = match words.next()? {
+            MORE => true,
+            LAST => false,
+            _ => return None,
+        };
         let fragment = words.next().filter(|fragment| !fragment.is_empty()).map(str::to_owned);
-        Some(Self { number, what, fragment, html: html.to_owned() })
+        Some(Self { number, what, more, fragment, html: html.to_owned() })
     }
 }
 
@@ -120,8 +141,10 @@ mod tests {
             };
             assert_eq!(Request::read(&request.write()), Some(request));
             for fragment in [None, Some("v1&m=gpt2".to_owned())] {
-                let reply = Reply { number: 8, what, fragment, html: "<p>a\nb</p>".to_owned() };
-                assert_eq!(Reply::read(&reply.write()), Some(reply));
+                for more in [true, false] {
+                    let reply = Reply { number: 8, what, more, fragment: fragment.clone(), html: "<p>a\nb</p>".to_owned() };
+                    assert_eq!(Reply::read(&reply.write()), Some(reply));
+                }
             }
         }
     }
@@ -131,7 +154,9 @@ mod tests {
         for text in ["", READY, "1 methods", "1 other GiB v1\n", "x methods GiB v1\n", "1 methods kB v1\n", "1 methods GiB\n"] {
             assert_eq!(Request::read(text), None, "{text}");
         }
-        for text in ["", READY, "failed: no program", "failed: TypeError\nat", "1 methods", "1 other \n"] {
+        for text in
+            ["", READY, "failed: no program", "failed: TypeError\nat", "1 methods", "1 other last \n", "1 methods soon \n"]
+        {
             assert_eq!(Reply::read(text), None, "{text}");
         }
     }

@@ -4,6 +4,7 @@ use super::controls::form;
 use super::dialogs::frames;
 use super::evidence::evidence;
 use super::methods::methods;
+use super::planner::planner;
 use super::sources::assumptions;
 use crate::app::markup::{Html, html};
 use crate::app::more::slot;
@@ -19,8 +20,8 @@ pub fn first_screen() -> Html {
 /// Everything below the first screen, with the places of its parts.
 pub fn below() -> Html {
     html(
-        r#"<div class="below" data-own="below"><section class="section"><div class="pair"><div><div class="section__head"><h2>Where the memory goes</h2><p class="section__note">On the fullest GPU, at the fullest moment. Open a line to see what is behind it.</p></div><table data-own="ledger"></table></div><div data-own="cost"></div></div></section><div class="step" id="timeline" tabindex="-1" aria-busy="true" data-testid="timeline">{}</div><section class="section section--screen">{}</section><section class="section section--screen"><div class="pair pair--even"><div data-own="saved"></div><div data-own="compare"></div></div></section><section class="section section--screen">{}{}</section><section class="section section--screen"><div class="section__head"><h2>How well it is checked</h2><p class="section__note">The same engine against what was measured or published. Nothing is fitted to these rows.</p></div><div class="methods" id="accuracy" tabindex="-1" aria-busy="true" data-testid="accuracy">{}</div></section></div>"#,
-        &[&slot::fetching(), &methods(), &assumptions(), &evidence(), &slot::fetching()],
+        r#"<div class="below" data-own="below">{}<section class="section"><div class="pair"><div><div class="section__head"><h2>Where the memory goes</h2><p class="section__note">On the fullest GPU, at the fullest moment. Open a line to see what is behind it.</p></div><table data-own="ledger"></table></div><div data-own="cost"></div></div></section><div class="step" id="timeline" tabindex="-1" aria-busy="true" data-testid="timeline">{}</div><section class="section section--screen">{}</section><section class="section section--screen"><div class="pair pair--even"><div data-own="saved"></div><div data-own="compare"></div></div></section><section class="section section--screen">{}{}</section><section class="section section--screen"><div class="section__head"><h2>How well it is checked</h2><p class="section__note">The same engine against what was measured or published. Nothing is fitted to these rows.</p></div><div class="methods" id="accuracy" tabindex="-1" aria-busy="true" data-testid="accuracy">{}</div></section></div>"#,
+        &[&planner(), &slot::fetching(), &methods(), &assumptions(), &evidence(), &slot::fetching()],
     )
 }
 

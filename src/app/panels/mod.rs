@@ -13,6 +13,7 @@ pub mod icon;
 pub mod ledger;
 pub mod methods;
 pub mod notices;
+pub mod planner;
 pub mod printed;
 pub mod saved;
 pub mod sources;

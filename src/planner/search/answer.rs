@@ -170,11 +170,11 @@ impl Answer {
         };
         let scale = Scale::of(unit, found.memory, capacity);
         let (used, memory) = (scale.show(found.memory), scale.show(capacity));
-        let mut text = format!("{} GPUs can run it with {used} of {memory} {unit} each.", found.gpus);
+        let mut text = format!("{} can run it with {used} of {memory} {unit} each.", gpus(found.gpus));
         if let Some(count) = before(found.gpus) {
             let clause = match (&count.nearest, &count.rule) {
                 (Some(miss), _) => miss.words(count.gpus, capacity, unit),
-                (None, Some(rule)) => format!("With {} GPUs no layout is legal: {rule}", count.gpus),
+                (None, Some(rule)) => format!("With {} no layout is legal: {rule}", gpus(count.gpus)),
                 (None, None) => return text,
             };
             text = format!("{text} {clause}.");
@@ -184,10 +184,15 @@ impl Answer {
 }
 
 impl Miss {
-    fn words(&self, gpus: u64, capacity: Bytes, unit: MemoryUnit) -> String {
+    fn words(&self, count: u64, capacity: Bytes, unit: MemoryUnit) -> String {
         let total = capacity + self.short;
         let missing = Scale::of(unit, total, capacity).gap(total, capacity);
         let kind = self.kind.name().to_ascii_lowercase();
-        format!("With {gpus} GPUs the nearest miss is {missing} {unit} short on each, with {kind}")
+        format!("With {} the nearest miss is {missing} {unit} short on each, with {kind}", gpus(count))
     }
+}
+
+/// `1 GPU`, `8 GPUs`.
+fn gpus(count: u64) -> String {
+    if count == 1 { "1 GPU".to_owned() } else { format!("{count} GPUs") }
 }

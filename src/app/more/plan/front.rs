@@ -1,0 +1,140 @@
+//! The front of GPUs, days and money over everything that was searched: a chart whose points open as scenarios, and its table.
+
+use super::answer::{Best, button, money, within};
+use super::form::Asked;
+use super::{Leg, layout};
+use crate::app::markup::{Html, html};
+use crate::app::words::{gpus, whole};
+use crate::charts::{self, Frame, FrontPoint, FrontView};
+use crate::planner::search::{Answer, Found};
+use crate::scenario::Scenario;
+use crate::scenario::codec::encode;
+use crate::units::{MemoryUnit, grouped, to_f64};
+
+/// A point of the front: its leg's place, the leg, and the layout.
+type Point<'a> = (usize, &'a Leg, &'a Found);
+
+/// What no other point beats in one of the three without being worse in another, of all legs together, within the bounds; by number of
+/// accelerators.
+fn points<'a>(found: &'a [(&'a Leg, Answer)], asked: &Asked) -> Vec<Point<'a>> {
+    let all: Vec<(Point<'a>, [f64; 3])> = found
+        .iter()
+        .enumerate()
+        .flat_map(|(at, (leg, answer))| answer.front().into_iter().map(move |found| (at, *leg, found)))
+        .filter(|(_, _, found)| within(found, asked))
+        .filter_map(|point| Some((point, [to_f64(point.2.gpus), point.2.days?, point.2.cost?])))
+        .collect();
+    let beats = |other: &[f64; 3], mine: &[f64; 3]| {
+        let pairs = || other.iter().zip(mine);
+        pairs().all(|(other, mine)| other <= mine) && pairs().any(|(other, mine)| other < mine)
+    };
+    let beaten = |mine: &[f64; 3]| all.iter().any(|(_, other)| beats(other, mine));
+    let mut front: Vec<Point<'a>> = all.iter().filter(|(_, measures)| !beaten(measures)).map(|(point, _)| *point).collect();
+    front.sort_by_key(|(at, _, found)| (found.gpus, *at));
+    front
+}
+
+/// Chart and table; nothing for fewer than two points.
+pub fn front(found: &[(&Leg, Answer)], asked: &Asked, now: &Scenario, unit: MemoryUnit) -> Html {
+    let points = points(found, asked);
+    if points.len() < 2 {
+        return Html::new();
+    }
+    let several = found.len() > 1;
+    let dearest = points.iter().filter_map(|(_, _, found)| found.cost).fold(0.0, f64::max);
+    let view = FrontView {
+        name: "GPUs, days and money: what is best".to_owned(),
+        x_label: "GPUs".to_owned(),
+        y_label: "days of training".to_owned(),
+        series: found.iter().map(|(leg, _)| leg.name.clone()).collect(),
+        points: points.iter().map(|point| drawn(point, dearest, several, now)).collect(),
+    };
+    let [wide, narrow] = [Frame::new(720, 340), Frame::new(336, 300)].map(|frame| Html::made(charts::front(&view, frame)));
+    let legend: Html = if several {
+        let mark = |(at, name): (usize, &String)| {
+            html("<span class=\"swatch\">{}</span> {} ", &[&Html::made(charts::front_mark(at)), name])
+        };
+        view.series.iter().enumerate().map(mark).collect()
+    } else {
+        Html::new()
+    };
+    html(
+        "<figure class=\"plan__front\" data-testid=\"plan-front\"><figcaption><h3>GPUs, days and money</h3><p class=\"quiet\">No other \
+         layout is as good in all three. The larger a mark, the more its training costs; each opens as a scenario. {}</p></figcaption>\
+         <div class=\"step__wide\">{}</div><div class=\"step__narrow\">{}</div>{}</figure>",
+        &[&legend, &wide, &narrow, &twin(&points, several, now, unit)],
+    )
+}
+
+fn drawn((at, leg, found): &Point<'_>, dearest: f64, several: bool, now: &Scenario) -> FrontPoint {
+    let link = encode(&leg.taken(found, now));
+    let (days, cost) = (found.days.unwrap_or_default(), found.cost.unwrap_or_default());
+    let on = if several { format!(" ({})", leg.name) } else { String::new() };
+    FrontPoint {
+        x: to_f64(found.gpus),
+        y: days,
+        size: if dearest > 0.0 { cost / dearest } else { 0.0 },
+        series: *at,
+        name: format!("{}{on}: {} days, price {}, {}", gpus(found.gpus), number(days), money(cost), layout::words(&found.choice)),
+        href: format!("#{link}"),
+        action: format!("take:{link}"),
+    }
+}
+
+/// A number of days.
+pub fn number(days: f64) -> String {
+    let decimals = match days {
+        days if days >= 99.95 => 0,
+        days if days >= 0.95 => 1,
+        _ => 3,
+    };
+    grouped(days, decimals)
+}
+
+fn twin(points: &[Point<'_>], several: bool, now: &Scenario, unit: MemoryUnit) -> Html {
+    let rows: Html = points
+        .iter()
+        .map(|(_, leg, found)| {
+            let name = if several { format!("{}, {}", gpus(found.gpus), leg.name) } else { gpus(found.gpus) };
+            html(
+                "<tr><th scope=\"row\">{}</th><td class=\"num\">{}</td><td class=\"num\">{}</td><td class=\"num\">{}</td><td>{}</td><td>{}\
+                 </td></tr>",
+                &[
+                    &name,
+                    &found.days.map(number),
+                    &found.cost.map(money),
+                    &unit.number(found.memory, 1),
+                    &layout::words(&found.choice),
+                    &button(leg, found, now, &Best::plain(&format!("{} layout", whole(found.gpus)))),
+                ],
+            )
+        })
+        .collect();
+    html(
+        "<details class=\"twin\"><summary>Its points as a table</summary><div class=\"twin__scroll\" tabindex=\"0\" role=\"region\" \
+         aria-label=\"Points of the front\"><table class=\"table\" data-testid=\"plan-front-table\"><thead><tr><th scope=\"col\">GPUs</th>\
+         <th scope=\"col\" class=\"num\">Days</th><th scope=\"col\" class=\"num\">Price</th><th scope=\"col\" class=\"num\">Memory, {}\
+         </th><th scope=\"col\">Layout</th><th scope=\"col\"><span class=\"sr\">What to do</span></th></tr></thead><tbody>{}</tbody>\
+         </table></div></details>",
+        &[&unit.name(), &rows],
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::app::more::plan::Desk;
+    use crate::app::more::plan::tests::{LINK, finish, say};
+
+    #[test]
+    fn the_front_is_drawn_for_several_counts_and_its_points_are_scenarios() {
+        let mut desk = Desk::default();
+        say(&mut desk, 1, LINK, "search\nq=counts\nn-counts=16");
+        let html = finish(&mut desk).0.html;
+        let front = html.split("data-testid=\"plan-front\"").nth(1).expect("a front");
+        let links = front.matches("<a href=\"#v1&amp;").count();
+        assert!(links >= 4, "{links}");
+        assert!(front.contains("data-testid=\"plan-front-table\"") && front.matches("Use this layout").count() >= 2);
+        say(&mut desk, 2, LINK, "search\nq=at");
+        assert!(!finish(&mut desk).0.html.contains("plan-front\""));
+    }
+}

@@ -1,0 +1,200 @@
+// The search over layouts: how fast it is, how it is ended, what its answer does, and what bad input gets.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { axe, noConsoleErrors, noForeignRequests, requestsOf, screenshot } from './harness.mjs';
+import { fetched, link, open, part, plain, textOf, type } from './steps.mjs';
+
+const SMALL = 'v1&m=llama3-8b&n=8&ker=megatron&gb=64';
+const GPT3 = 'v1&m=gpt3-175b&gpu=a100-80&n=512&ker=megatron&s=2048&gb=1536';
+
+const status = (page) => part(page, 'plan-status');
+
+/** Opens the fold and waits for its form. */
+async function unfoldPlanner(page) {
+  await part(page, 'planner').locator('> summary').click();
+  await page.locator('#plan form, #plan [data-testid="plan-serving"]').first().waitFor();
+}
+
+/** Chooses a question. */
+async function question(page, kind) {
+  await page.locator(`#plan input[name="q"][value="${kind}"]`).check();
+}
+
+/** Waits for the end of a search and returns what is told then. */
+async function ended(page, timeout = 60_000) {
+  await status(page).filter({ hasText: /^(Finished|Cancelled|[^S])/ }).waitFor({ timeout });
+  return textOf(status(page));
+}
+
+async function search(page, timeout) {
+  await part(page, 'plan-search').click();
+  return ended(page, timeout);
+}
+
+test('closed it asks for nothing; open it says what it does', async () => {
+  const page = await open(SMALL);
+  const worker = () => requestsOf(page).filter((request) => request.url().includes('headroom-more')).length;
+  assert.equal(await part(page, 'plan').locator('form').count(), 0);
+  assert.equal(worker(), 0);
+  await unfoldPlanner(page);
+  assert.match(await textOf(part(page, 'plan')), /Goes through every legal layout/);
+  assert.match(await textOf(part(page, 'plan-present')), /sequences of up to [\d\s]+ tokens or a micro-batch of up to \d+ would fit/);
+  await axe(page);
+  noConsoleErrors(page);
+});
+
+test('GPT-3 175B on 512 A100: whole space, rate and seconds', async () => {
+  const page = await open(GPT3);
+  await unfoldPlanner(page);
+  await question(page, 'at');
+  const from = Date.now();
+  const told = await search(page, 120_000);
+  const seconds = (Date.now() - from) / 1000;
+  const [, layouts, rate] = /^Finished: ([\d ]+) layouts in .+, ([\d ]+) a second\.$/.exec(told) ?? assert.fail(told);
+  console.log(`# GPT-3 175B on 512 A100: ${layouts} layouts, ${seconds.toFixed(2)} s by the reader's clock, ${rate} layouts/s in the worker`);
+  const rows = (await part(page, 'plan-best').locator('tbody tr').allTextContents()).map(plain);
+  assert.ok(rows.length >= 1 && rows.every((row) => /512t\d/.test(row)), rows.join(' | '));
+  assert.match(await textOf(part(page, 'plan-searched')), /version \d+ of the space: 512 GPUs/);
+  assert.ok((await part(page, 'plan-why').locator('tbody tr').count()) > 3);
+  await axe(page);
+  noConsoleErrors(page);
+});
+
+test('the page stays awake while it searches, and Cancel ends it at once', async () => {
+  const page = await open(GPT3);
+  await unfoldPlanner(page);
+  await question(page, 'counts');
+  await page.locator('#plan-n-counts').fill('8192');
+  await part(page, 'plan-search').click();
+  await page.locator('#plan progress').waitFor();
+  assert.equal(await textOf(status(page)), 'Searching.');
+  // Other questions are answered in between.
+  await type(page, 'gb', '3072');
+  await fetched(page, 'methods');
+  await part(page, 'plan-stale').waitFor();
+  assert.equal(await page.locator('#plan progress').count(), 1);
+  const before = Date.now();
+  await part(page, 'plan-stop').click();
+  const told = await ended(page);
+  assert.match(told, /^Cancelled after \d+ %: .+ the answer so far/);
+  assert.ok(Date.now() - before < 1_500, `${Date.now() - before} ms`);
+  assert.equal(await page.locator('#plan progress').count(), 0);
+  assert.equal(await page.evaluate(() => document.activeElement.id), 'plan-status');
+  await axe(page);
+  noConsoleErrors(page);
+});
+
+test('a layout is taken over as one step of undo, and stands beside the present one', async () => {
+  const page = await open(SMALL);
+  await unfoldPlanner(page);
+  await question(page, 'at');
+  await search(page);
+  const before = await link(page);
+  const leanest = part(page, 'plan-best').locator('tbody tr').first();
+  await leanest.getByRole('button', { name: /^Use this layout/ }).click();
+  assert.notEqual(await link(page), before);
+  await leanest.getByRole('button', { name: /^In use/ }).waitFor();
+  assert.equal(await part(page, 'plan-stale').count(), 0);
+  // The page's own answer is the search's, to the last digit.
+  const memory = plain(await leanest.locator('td.num').nth(1).textContent());
+  assert.ok((await textOf(part(page, 'total'))).startsWith(`${memory} `), `${memory} ${await textOf(part(page, 'total'))}`);
+  await page.keyboard.press('Control+z');
+  assert.equal(await link(page), before);
+  await leanest.getByRole('button', { name: /^Compare/ }).click();
+  await part(page, 'compare').getByText('B, pinned').waitFor();
+  assert.match(await textOf(part(page, 'compare')), /Memory per GPU/);
+  noConsoleErrors(page);
+});
+
+test('the front has points that open as scenarios, by keyboard too', async () => {
+  const page = await open(SMALL);
+  await unfoldPlanner(page);
+  await question(page, 'counts');
+  await page.locator('#plan-n-counts').fill('64');
+  await search(page);
+  const points = part(page, 'plan-front').locator('.step__wide a');
+  assert.ok((await points.count()) >= 2);
+  const last = points.last();
+  assert.match(await last.getAttribute('aria-label'), /^64 GPUs: [\d.]+ days, price [\d.\s]+, .+micro-batch \d+$/);
+  await last.focus();
+  await page.keyboard.press('Enter');
+  assert.match(await link(page), /n=64/);
+  await page.keyboard.press('Control+z');
+  assert.match(await link(page), /n=8\b|^(?!.*n=64)/);
+  const twin = part(page, 'plan-front').locator('details');
+  await twin.locator('summary').click();
+  assert.ok((await part(page, 'plan-front-table').locator('tbody tr').count()) >= (await points.count()));
+  await axe(page);
+  await screenshot(page, 'planner-front');
+  noConsoleErrors(page);
+});
+
+test('reasons are filtered without another search', async () => {
+  const page = await open(SMALL);
+  await unfoldPlanner(page);
+  await question(page, 'at');
+  const told = await search(page);
+  const rows = part(page, 'plan-why').locator('tbody tr');
+  const all = await rows.count();
+  await part(page, 'plan-why-kind').selectOption('rule');
+  await assertSoon(async () => (await rows.count()) < all);
+  await part(page, 'plan-why-text').fill('layers');
+  await assertSoon(async () => (await rows.allTextContents()).every((text) => /layers/i.test(text)));
+  assert.equal(await part(page, 'plan-why-text').inputValue(), 'layers');
+  assert.equal(await textOf(status(page)), told);
+  await part(page, 'plan-why-text').fill('nothing like it');
+  await part(page, 'plan-why').getByText('No reason matches').waitFor();
+  noConsoleErrors(page);
+});
+
+test('bad input is one sentence at once', async () => {
+  const page = await open(SMALL);
+  await unfoldPlanner(page);
+  await question(page, 'at');
+  for (const [typed, wanted] of [['0', /GPUs/], ['10000000', /1.?000.?000/], ['many', /“many”/]]) {
+    await page.locator('#plan-n-at').fill(typed);
+    await part(page, 'plan-search').click();
+    await status(page).filter({ hasText: wanted }).waitFor({ timeout: 2_000 });
+  }
+  await page.locator('#plan-n-at').fill('8');
+  await part(page, 'plan-space').locator('summary').click();
+  await page.locator('#plan-lim-t').fill('3');
+  await page.locator('#plan-lim-d').fill('3');
+  await page.keyboard.press('Enter');
+  await part(page, 'plan-words').filter({ hasText: 'The limits leave no layout' }).waitFor({ timeout: 2_000 });
+  assert.equal(await page.locator('#plan-lim-t').inputValue(), '3');
+  await part(page, 'mode-serve').click();
+  await part(page, 'plan-serving').waitFor();
+  await part(page, 'mode-train').click();
+  await page.locator('#plan form').waitFor();
+  await axe(page);
+  noConsoleErrors(page);
+});
+
+test('several GPUs are compared, and the largest model of a family is found', async () => {
+  const page = await open(SMALL, { viewport: { width: 360, height: 740 }, colorScheme: 'dark' });
+  await unfoldPlanner(page);
+  await page.getByText('GPUs to compare').click();
+  for (const id of ['a100-80', 'h100-80']) await page.locator(`#plan [name="acc-${id}"]`).check();
+  await page.locator('#plan [name="price-a100-80"]').fill('1.2');
+  await search(page);
+  assert.equal(await part(page, 'plan-compared').locator('tbody tr').count(), 2);
+  assert.equal(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), true);
+  await axe(page);
+  await screenshot(page, 'planner-phone');
+  await question(page, 'family');
+  await page.locator('#plan-n-family').fill('16');
+  await search(page);
+  assert.match(await textOf(part(page, 'plan-family')), /is the largest of Llama 3 that 16 GPUs can train/);
+  await noForeignRequests(page);
+  noConsoleErrors(page);
+});
+
+async function assertSoon(condition) {
+  for (let tries = 0; tries < 40; tries += 1) {
+    if (await condition()) return;
+    await new Promise((done) => setTimeout(done, 50));
+  }
+  assert.fail('it did not come true within 2 s');
+}
