@@ -13,7 +13,7 @@ use headroom::config::{
 use headroom::estimator::time::{Load, Schedule, StepTime, Term, block_times, cost, serving, spread, step};
 use headroom::ops::megatron::{Work, rank_model};
 use headroom::ops::{self, Lowering};
-use headroom::units::{Bytes, to_f64};
+use headroom::units::to_f64;
 use proptest::prelude::*;
 
 const LAYERS: u64 = 32;

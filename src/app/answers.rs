@@ -5,6 +5,7 @@ use super::history::Snapshot;
 use super::words::Scale;
 use crate::charts::{self, Drawn, Frame};
 use crate::config::Job;
+use crate::estimator::time::{Timing, timing};
 use crate::estimator::{Estimate, Lengths, estimate};
 use crate::planner::{Axis, Curve, Fix, GpuCount, Inverse, curve_gpus, curve_seq, fixes, gpu_count, inverse};
 use crate::scenario::{FieldError, Scenario};
@@ -27,6 +28,8 @@ pub struct Answers {
     pub scale: Scale,
     /// Its estimate.
     pub estimate: Estimate,
+    /// How long it takes and what it costs.
+    pub timing: Timing,
     /// Its memory at all lengths.
     pub lengths: Lengths,
     /// How many accelerators it needs.
@@ -77,7 +80,8 @@ impl Answers {
         let scale = Scale::of(unit, estimate.total(), estimate.capacity);
         let lengths = Lengths::of(&job);
         let (fixes, inverse) = (fixes(&job, &estimate, &count), inverse(&lengths));
-        Self { scenario, job, unit, scale, estimate, lengths, count, fixes, inverse, problems: Vec::new(), other: None }
+        let timing = timing(&job);
+        Self { scenario, job, unit, scale, estimate, timing, lengths, count, fixes, inverse, problems: Vec::new(), other: None }
     }
 
     /// The same answer with its amounts in another unit; reasons carry amounts too.
@@ -249,6 +253,7 @@ mod tests {
             let (fresh, _) = Answers::of(&scenario(link), None);
             assert_eq!((&step.job, &step.estimate, &step.count), (&fresh.job, &fresh.estimate, &fresh.count), "{link}");
             assert_eq!((&step.fixes, step.inverse, step.scale), (&fresh.fixes, fresh.inverse, fresh.scale), "{link}");
+            assert_eq!(step.timing, fresh.timing, "{link}");
             last = Some(step);
         }
     }

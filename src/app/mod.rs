@@ -19,6 +19,7 @@ pub mod more;
 pub mod panels;
 pub mod report;
 pub mod side;
+pub mod timing;
 pub mod ui;
 pub mod words;
 

@@ -9,7 +9,7 @@ use super::history::Snapshot;
 use super::markup::Html;
 use super::more::wire::What;
 use super::panels::{
-    bar, compare, controls, cost, curves, dialogs, fixes, frame, ledger, notices, printed, saved, top_bar, verdict,
+    bar, compare, controls, cost, curves, dialogs, fixes, frame, ledger, notices, printed, saved, time, top_bar, verdict,
 };
 use super::shelf::Shelf;
 use super::state::{Dialog, State};
@@ -148,6 +148,7 @@ fn table(state: State) {
     }
     show(state, "ledger", |_, answers, ui| ledger::ledger(answers, ui));
     show(state, "cost", |_, answers, _| cost::cost(answers));
+    show(state, "time", |_, answers, _| time::time(answers));
 }
 
 fn rest(state: State) {

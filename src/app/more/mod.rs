@@ -43,7 +43,7 @@ fn methods_of(scenario: &Scenario, unit: MemoryUnit) -> Html {
 
 /// What the answer rests on; empty as above.
 fn evidence_of(scenario: &Scenario, unit: MemoryUnit) -> Html {
-    scenario.resolve().map(|job| evidence::panel(scenario, &estimate(&job), unit)).unwrap_or_default()
+    scenario.resolve().map(|job| evidence::panel(scenario, &job, unit)).unwrap_or_default()
 }
 
 /// Memory over one step, and every stage of a pipeline; empty as above, and when serving, which has no steps.

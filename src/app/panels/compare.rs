@@ -3,8 +3,11 @@
 use crate::app::answers::{Answers, Other};
 use crate::app::history::Snapshot;
 use crate::app::markup::{Html, flag, html};
+use crate::app::timing::{Fact, facts, step_time};
 use crate::app::words::{Scale, kinds};
+use crate::config::Job;
 use crate::estimator::MemoryKind;
+use crate::estimator::time::{Timing, timing};
 use crate::planner::gpu_count;
 use crate::scenario::{Scenario, field, show};
 use crate::units::Bytes;
@@ -82,7 +85,24 @@ fn result_lines(answers: &Answers, other: &Other) -> Vec<Line> {
     let (a, b) = (runnable(&answers.count), runnable(&gpu_count(job, unit)));
     let differs = a != b;
     lines.push(("Smallest number of GPUs that runs".to_owned(), a, b, differs));
+    lines.extend(time_lines(answers, job));
     lines
+}
+
+/// What follows from the times, figure by figure; nothing where one side has none.
+fn time_lines(answers: &Answers, other: &Job) -> Vec<Line> {
+    let theirs = timing(other);
+    let step = |timing: &Timing| match timing {
+        Timing::Training { step, .. } => vec![("One step", step_time(step), String::new())],
+        _ => Vec::new(),
+    };
+    let of = |job: &Job, timing: &Timing| [step(timing), facts(job, timing)].concat();
+    let (a, b) = (of(&answers.job, &answers.timing), of(other, &theirs));
+    let line = |(name, a, _): Fact| {
+        let (_, b, _) = b.iter().find(|(known, ..)| *known == name)?;
+        Some((name.to_owned(), a.clone(), b.clone(), a != *b))
+    };
+    a.into_iter().filter_map(line).collect()
 }
 
 #[cfg(test)]

@@ -16,6 +16,7 @@ pub mod notices;
 pub mod printed;
 pub mod saved;
 pub mod sources;
+pub mod time;
 pub mod top_bar;
 pub mod verdict;
 

@@ -22,7 +22,7 @@ pub struct Cost {
 }
 
 /// Share of its board power that an idle accelerator draws (A100: 55 to 60 of 400 W; H100: 70 to 120 of 700 W as `nvidia-smi` shows).
-const IDLE_SHARE: f64 = 0.14;
+pub const IDLE_SHARE: f64 = 0.14;
 
 /// The cost of a job's whole training; `None` when serving.
 ///

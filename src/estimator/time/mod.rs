@@ -10,11 +10,13 @@ mod block;
 mod cost;
 mod machine;
 mod serving;
+mod timing;
 
 pub use assemble::{Load, Schedule, Spread, StepTime, Term};
 pub use block::{BlockKey, BlockTime, BlockTimes, Phase, block_times, key};
-pub use cost::{Cost, cost};
+pub use cost::{Cost, IDLE_SHARE, cost};
 pub use serving::{ServingTime, serving};
+pub use timing::{Timing, Unknown, timing};
 
 use super::ledger::Certainty;
 use super::megatron::schedule;
