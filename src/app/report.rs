@@ -72,10 +72,8 @@ impl Report {
         let mut out: Vec<String> = self.estimate.compute.iter().map(flops).collect();
         out.push(String::new());
         if let Timing::Training { step, .. } = &self.timing {
-            let (terms, total) = timing::terms(step);
-            let row = |label: &str, time: &str, share: &str| format!("{label:<42} {time:>12}  {share:>7}");
-            out.extend(terms.iter().map(|term| row(term.label, &term.time, &per_cent(term.share))));
-            out.push(row("One step", &total, ""));
+            let row = |term: &timing::Term| format!("{:<42} {:>12}  {:>7}", term.label, term.time, per_cent(term.share));
+            out.extend(timing::terms(step).0.iter().map(row));
         }
         out.extend(self.facts.iter().map(|(name, value, note)| {
             let note = if note.is_empty() { String::new() } else { format!("  {note}") };

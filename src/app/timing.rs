@@ -6,7 +6,7 @@ use crate::estimator::time::{Cost, IDLE_SHARE, ServingTime, Step, Timing, Unknow
 use crate::estimator::{Certainty, Compute, Estimate, Verdict};
 use crate::scenario::Scenario;
 use crate::sources::Source;
-use crate::units::{Seconds, TimeScale, grouped};
+use crate::units::{Seconds, TimeScale, ceil_u64, grouped};
 
 /// One term of a step as it is written.
 #[derive(Clone, Debug, PartialEq)]
@@ -41,11 +41,6 @@ pub fn terms(step: &Step) -> (Vec<Term>, String) {
     (step.lines.iter().zip(rounded).map(term).collect(), scale.show(total))
 }
 
-/// A step's time as its ledger prints the total.
-pub fn step_time(step: &Step) -> String {
-    terms(step).1
-}
-
 /// A name, a value, and what there is to know about it; may be empty.
 pub type Fact = (&'static str, String, String);
 
@@ -63,11 +58,12 @@ fn of_training(job: &Job, step: &Step, cost: &Cost) -> Vec<Fact> {
     let per_hour = grouped(cluster.accelerator.price_per_hour, 2);
     let plain = |name, value| (name, value, String::new());
     let mut facts = vec![
+        plain("One step", terms(step).1),
         plain("Utilisation: model (MFU)", tenths(step.mfu)),
         plain("with recomputation (HFU)", tenths(step.hfu)),
         plain("Model FLOP/s of one GPU", rate(step.flops_per_second)),
         plain("Tokens per second, all GPUs", amount(step.tokens_per_second)),
-        ("The run", duration(cost.seconds.0), format!("{} steps, without interruptions", amount(cost.steps))),
+        ("The run", duration(cost.seconds.0), format!("{} steps, without interruptions", whole(ceil_u64(cost.steps)))),
         plain("GPU-hours", amount(cost.gpu_hours)),
         ("Cost, in the price's currency", amount(cost.price), format!("at {per_hour} per GPU-hour")),
     ];

@@ -44,11 +44,12 @@ const SPEEDS: &[(&[&str], Speed)] = &[
     (&["gaudi3"], GAUDI3),
 ];
 
-const V100: Speed = Speed { multiprocessors: 80, scale_up_bandwidth: Some(150e9), network_bandwidth: 12.5e9, ..Speed::GENERIC };
+const V100: Speed = Speed { link_share: 0.8, multiprocessors: 80, scale_up_bandwidth: Some(150e9), network_bandwidth: 12.5e9, ..Speed::GENERIC };
 
 /// NVLink 3, 108 multiprocessors.
 const A100: Speed = Speed {
     matmul_16bit: Some(251.0),
+    link_share: 0.78,
     multiprocessors: 108,
     attention: [[0.325, 0.28], [0.65, 0.56], [0.65, 0.56]],
     scale_up_bandwidth: Some(300e9),
@@ -60,8 +61,9 @@ const A100: Speed = Speed {
 const H100: Speed = Speed {
     matmul_16bit: Some(720.0),
     matmul_8bit: Some(1280.0),
+    link_share: 0.82,
     multiprocessors: 132,
-    attention: [[0.17, 0.15], [0.34, 0.30], [0.65, 0.55]],
+    attention: [[0.17, 0.15], [0.34, 0.30], [0.62, 0.54]],
     scale_up_bandwidth: Some(450e9),
     network_bandwidth: 50e9,
     ..Speed::GENERIC

@@ -3,11 +3,11 @@
 use crate::app::answers::{Answers, Other};
 use crate::app::history::Snapshot;
 use crate::app::markup::{Html, flag, html};
-use crate::app::timing::{Fact, facts, step_time};
+use crate::app::timing::{Fact, facts};
 use crate::app::words::{Scale, kinds};
 use crate::config::Job;
 use crate::estimator::MemoryKind;
-use crate::estimator::time::{Timing, timing};
+use crate::estimator::time::timing;
 use crate::planner::gpu_count;
 use crate::scenario::{Scenario, field, show};
 use crate::units::Bytes;
@@ -92,12 +92,7 @@ fn result_lines(answers: &Answers, other: &Other) -> Vec<Line> {
 /// What follows from the times, figure by figure; nothing where one side has none.
 fn time_lines(answers: &Answers, other: &Job) -> Vec<Line> {
     let theirs = timing(other);
-    let step = |timing: &Timing| match timing {
-        Timing::Training { step, .. } => vec![("One step", step_time(step), String::new())],
-        _ => Vec::new(),
-    };
-    let of = |job: &Job, timing: &Timing| [step(timing), facts(job, timing)].concat();
-    let (a, b) = (of(&answers.job, &answers.timing), of(other, &theirs));
+    let (a, b) = (facts(&answers.job, &answers.timing), facts(other, &theirs));
     let line = |(name, a, _): Fact| {
         let (_, b, _) = b.iter().find(|(known, ..)| *known == name)?;
         Some((name.to_owned(), a.clone(), b.clone(), a != *b))

@@ -45,7 +45,7 @@ fn facts(job: &Job, estimate: &Estimate, unit: MemoryUnit) -> Vec<Fact> {
 fn of_compute(compute: &Compute) -> Vec<Fact> {
     vec![
         ("Tokens in one step", whole(compute.tokens_per_step)),
-        ("Steps", whole(compute.steps)),
+        ("Steps of the run", whole(compute.steps)),
         ("Compute of the run", format!("{} FLOP", scientific(compute.total.0))),
         ("in PFLOP-days", grouped(compute.total.pflop_days(), 0)),
         ("by 6 × parameters × tokens", format!("{} FLOP", scientific(compute.six_pd.0))),

@@ -35,7 +35,7 @@ fn body(answers: &Answers) -> Html {
     let facts = html(r#"<dl class="facts" data-testid="time-facts">{}</dl>"#, &[&facts]);
     match &answers.timing {
         Timing::Training { step, .. } => html(r#"<div class="pair"><div>{}</div>{}</div>"#, &[&ledger(step), &facts]),
-        Timing::Serving(_) => facts,
+        Timing::Serving(_) => html(r#"<div class="pair">{}</div>"#, &[&facts]),
         Timing::Unknown(_) => html(r#"<p class="saved__empty">{}</p>"#, &[&timing::unknown(&answers.scenario, &answers.timing)]),
     }
 }

@@ -39,12 +39,17 @@ const FULL_TILES: f64 = 20.0;
 const SOFTMAX_WIDTH: f64 = 32.0;
 /// What an all-to-all reaches of what rings reach (SimuMax's table of collectives on B200: 0.60 against 0.67).
 const ALL_TO_ALL: f64 = 0.9;
-/// Share of the network's bandwidth that large messages reach (nccl-tests between nodes: 23 of 25 GB/s per adapter).
-const NETWORK_SHARE: f64 = 0.9;
-/// Latency of a collective, and of each of its steps inside a domain and between nodes (NCCL, `src/graph/tuning.cc`, protocol LL128).
+/// Share of the network's bandwidth that large messages reach: 46 to 48 of 50 GB/s per NDR adapter, 24 of 25 per HDR adapter (NCCL's
+/// maintainers, github.com/NVIDIA/nccl-tests/issues/290 and github.com/NVIDIA/nccl/issues/412).
+const NETWORK_SHARE: f64 = 0.94;
+/// Latency of a collective, and of each step of a ring inside a domain and between nodes (NCCL 2.18 to 2.28, `src/graph/tuning.cc`,
+/// `baseLat` and `hwLat` of protocol LL128).
 const COLLECTIVE_SECONDS: f64 = 14e-6;
 const HOP_SECONDS: f64 = 1.9e-6;
 const NETWORK_HOP_SECONDS: f64 = 4.0e-6;
+/// The same for each step of a tree.
+const TREE_HOP_SECONDS: f64 = 1.25e-6;
+const NETWORK_TREE_HOP_SECONDS: f64 = 8.5e-6;
 
 /// An accelerator as the time model sees it: rates in FLOP/s and bytes per second.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -196,16 +201,16 @@ impl Links {
     /// The ring of so many ranks that lie `stride` apart.
     pub fn ring(&self, ranks: f64, stride: f64) -> Ring {
         if ranks * stride <= self.domain {
-            return Ring::of(self, (ranks, ranks), self.inside, ranks * HOP_SECONDS);
+            return Ring::of(self, (ranks, ranks), self.inside, (ranks - 1.0) * HOP_SECONDS);
         }
         let inside = (self.domain / stride).floor().clamp(1.0, ranks.max(1.0));
         if inside >= ranks {
-            return Ring::of(self, (ranks, inside), self.inside, ranks * HOP_SECONDS);
+            return Ring::of(self, (ranks, inside), self.inside, (ranks - 1.0) * HOP_SECONDS);
         }
         let domains = ranks / inside;
         // Rings between domains use the adapters of all their members there.
         let bandwidth = if inside > 1.0 { self.inside.min(self.network * inside) } else { self.network };
-        let hops = domains * NETWORK_HOP_SECONDS + (ranks - domains) * HOP_SECONDS;
+        let hops = (domains - 1.0) * NETWORK_HOP_SECONDS + (ranks - domains) * HOP_SECONDS;
         Ring::of(self, (ranks, inside), bandwidth, hops)
     }
 
@@ -246,7 +251,7 @@ impl Ring {
             + match collective {
                 Collective::AllReduce => {
                     // A ring passes every rank twice, a tree only its height: the library takes the quicker.
-                    let tree = (ranks / inside).log2() * NETWORK_HOP_SECONDS + inside * HOP_SECONDS;
+                    let tree = (ranks / inside).log2() * NETWORK_TREE_HOP_SECONDS + (inside - 1.0) * TREE_HOP_SECONDS;
                     2.0 * (round + hops.min(tree))
                 }
                 Collective::AllGather | Collective::ReduceScatter | Collective::Ring => round + hops,
