@@ -6,6 +6,7 @@
 //! - A product is cut into tiles that multiprocessors work off in waves; the last wave is seldom full and tiles hang over the edge
 //!   (NVIDIA, Matrix Multiplication Background: tile and wave quantization). Tiles of 256×128, 128×256 and 128×128 are tried, and the
 //!   sum may be cut in up to four parts where tiles are few, as the libraries do.
+//! - Of many alike as many share the multiprocessors as run beside each other: a few experts with few tokens leave most of them idle.
 //! - A wave must fill its pipeline and write its tile: [`WAVE_SECONDS`].
 //! - Bytes set a floor: operands at the memory's bandwidth (roofline, Williams et al. 2009); the result is stored after that.
 //! - What is sent beside a product takes multiprocessors from it: [`Machine::beside`].
@@ -142,14 +143,15 @@ impl Machine {
         let result = if gradient { self.gradient_bytes } else { self.bytes };
         // Operands are loaded while the product runs; a wave's tiles end together, so that little hides their store.
         let operands = count * (rows * depth + depth * columns) * each;
-        arithmetic.max(operands / self.memory) + STORE_EXPOSED * count * rows * columns * result / self.memory + KERNEL_SECONDS
+        let launches = to_f64(product.turns()) * KERNEL_SECONDS;
+        arithmetic.max(operands / self.memory) + STORE_EXPOSED * count * rows * columns * result / self.memory + launches
     }
 
     /// Seconds of all waves of tiles, the sum cut in so many parts.
     fn waves(&self, product: &Product, (rows, columns): (u64, u64), parts: u64, rate: f64) -> f64 {
         let tiles = product.rows.div_ceil(rows).saturating_mul(product.columns.div_ceil(columns));
-        let tiles = tiles.saturating_mul(product.count).saturating_mul(parts);
-        let waves = to_f64(tiles.div_ceil(self.multiprocessors));
+        let tiles = tiles.saturating_mul(product.at_once).saturating_mul(parts);
+        let waves = to_f64(tiles.div_ceil(self.multiprocessors).saturating_mul(product.turns()));
         let depth = to_f64(product.depth.div_ceil(parts));
         let tile = 2.0 * to_f64(rows) * to_f64(columns) * depth / (rate / to_f64(self.multiprocessors));
         waves * (tile + WAVE_SECONDS)
@@ -262,5 +264,61 @@ impl Ring {
                     near.max(far) / ALL_TO_ALL + latency * ranks.log2()
                 }
             }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Links, Machine};
+    use crate::ops::megatron::Product;
+    use crate::units::to_f64;
+
+    /// B200 as [`crate::catalog::speed`] has it.
+    const B200: Machine = Machine {
+        rate: 1100e12,
+        narrow_rate: 1100e12,
+        narrow_bytes: 2.0,
+        bytes: 2.0,
+        gradient_bytes: 8.0,
+        multiprocessors: 148,
+        memory: 0.67 * 8e12,
+        attention: [1.0, 1.0],
+        links: Links { inside: 1.0, network: 1.0, domain: 8.0 },
+    };
+
+    /// Experts, tokens of each, columns, depth, and the share of 2,250 TFLOP/s that forward and the weights' gradient were measured at
+    /// (SimuMax, `configs/system/b200_bf16_ceperm.json`, `group_matmul`, fp32 main gradients).
+    const MEASURED: [(u64, u64, u64, u64, f64, f64); 6] = [
+        (64, 512, 7168, 2048, 0.427, 0.215),
+        (20, 1232, 3072, 5120, 0.513, 0.328),
+        (20, 1232, 5120, 1536, 0.397, 0.320),
+        (32, 1024, 4096, 7168, 0.457, 0.289),
+        (32, 1024, 7168, 2048, 0.384, 0.274),
+        (40, 2460, 5120, 1536, 0.496, 0.403),
+    ];
+
+    #[test]
+    fn experts_products_are_near_what_was_measured() {
+        let mut errors = Vec::new();
+        for (count, rows, columns, depth, forward, gradient) in MEASURED {
+            let product = Product { count, at_once: 4, rows, columns, depth, weight: true, narrow: true };
+            let [_, weights] = product.backward();
+            for (time, share) in [(B200.product(&product, false), forward), (B200.product(&weights, true), gradient)] {
+                let measured = product.flops() / (2250e12 * share);
+                errors.push((time / measured - 1.0).abs());
+            }
+        }
+        let mean = errors.iter().sum::<f64>() / to_f64(u64::try_from(errors.len()).expect("few"));
+        assert!(mean < 0.15, "{errors:?}");
+    }
+
+    /// Four experts of 128 tokens have too few tiles for 148 multiprocessors: 459 TFLOP/s were measured.
+    #[test]
+    fn few_tokens_leave_multiprocessors_idle() {
+        let streams = Product { count: 256, at_once: 4, rows: 128, columns: 4096, depth: 7168, weight: true, narrow: true };
+        let single = Product { at_once: 256, ..streams };
+        let measured = streams.flops() / (2250e12 * 0.204);
+        let (streams, single) = (B200.product(&streams, false), B200.product(&single, false));
+        assert!(single < streams && streams < measured, "{streams} {single} {measured}");
     }
 }
