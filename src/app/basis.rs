@@ -123,7 +123,8 @@ pub fn assumed_figures(scenario: &Scenario, job: &Job, timing: &Timing) -> Vec<G
         grounds.push(Ground { name, tag: "assumed", sentences: vec![sentence.to_owned()] });
     }
     let Some(run) = job.training() else { return grounds };
-    grounds.push(ground(FieldId::NetworkBandwidth, "One direction, as the vendor's own systems have it where nothing is entered."));
+    grounds
+        .push(ground(FieldId::NetworkBandwidth, "One direction, as the vendor's own systems have it where nothing is entered."));
     if cluster.speed.tdp_watts.is_some() {
         let name = format!("Power of a waiting GPU, {} of its board power", per_cent(IDLE_SHARE));
         let sentence = "A computing GPU is taken to draw all of its board power. Hosts, network and cooling are not counted.";

@@ -69,7 +69,11 @@ fn of_training(job: &Job, step: &Step, cost: &Cost) -> Vec<Fact> {
     ];
     facts.extend(cost.energy_kwh.zip(cluster.speed.tdp_watts).map(|(energy, watts)| {
         let (watts, idle) = (grouped(watts, 0), per_cent(IDLE_SHARE));
-        ("Energy of the GPUs", energy_text(energy), format!("{watts} W while computing, {idle} of it while waiting: an assumption"))
+        (
+            "Energy of the GPUs",
+            energy_text(energy),
+            format!("{watts} W while computing, {idle} of it while waiting: an assumption"),
+        )
     }));
     facts.extend(cost.co2_kg.map(|mass| {
         let grid = grouped(cluster.grid_grams_per_kwh, 0);
@@ -116,7 +120,10 @@ pub fn stated(job: &Job, estimate: &Estimate) -> Option<String> {
     let Compute { step_seconds, seconds, gpu_hours, cost, .. } = estimate.compute?;
     let (step, run) = (duration(step_seconds?.0), duration(seconds?.0));
     let (hours, price) = (amount(gpu_hours?), amount(cost?));
-    Some(format!("At your stated utilisation of {}: one step {step}, the run {run}, {hours} GPU-hours, cost {price}.", per_cent(mfu)))
+    Some(format!(
+        "At your stated utilisation of {}: one step {step}, the run {run}, {hours} GPU-hours, cost {price}.",
+        per_cent(mfu)
+    ))
 }
 
 /// Why there is no time, and how to get one; nothing where there is.
@@ -131,7 +138,9 @@ pub fn unknown(scenario: &Scenario, timing: &Timing) -> Option<String> {
         Unknown::Bandwidth => {
             format!("No time and cost: the memory bandwidth of {name} is not known. Enter it under GPU and layout details.")
         }
-        Unknown::Narrow => format!("No time and cost: no rate of {name} for matrix products in so few bits is known. Choose another format."),
+        Unknown::Narrow => {
+            format!("No time and cost: no rate of {name} for matrix products in so few bits is known. Choose another format.")
+        }
     })
 }
 

@@ -4,9 +4,9 @@ use std::num::NonZeroU64;
 
 use super::{FieldId, FieldKind, Mode, Scenario, Value, field, fields, number, parse, range_text};
 use crate::config::{
-    Accelerator, Cluster, DataSharding, Flash, Job, Kernels, LayerSet, MegatronOptions, Mla, ModelConfig, Moe, Offload, Overheads,
-    Overlap, ParallelLayout, PeakRates, PipelineSchedule, PipelineSplit, PositionEmbedding, ProductFormat, RecomputeMethod,
-    RecomputeModules, Run, ServingRun, Speed, TrainingRun,
+    Accelerator, Cluster, DataSharding, Flash, Job, Kernels, LayerSet, MegatronOptions, Mla, ModelConfig, Moe, Offload,
+    Overheads, Overlap, ParallelLayout, PeakRates, PipelineSchedule, PipelineSplit, PositionEmbedding, ProductFormat,
+    RecomputeMethod, RecomputeModules, Run, ServingRun, Speed, TrainingRun,
 };
 use crate::units::{Bytes, DType, grouped, to_f64};
 

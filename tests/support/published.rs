@@ -49,7 +49,13 @@ impl Published {
             training_tokens: self.tokens,
             ..TrainingRun::plain()
         };
-        Job::new(model, Run::Training(run), ParallelLayout::SINGLE, Cluster { accelerator, overheads, speed: headroom::catalog::speed(self.accelerator), grid_grams_per_kwh: 0.0 }).expect("a valid job")
+        Job::new(
+            model,
+            Run::Training(run),
+            ParallelLayout::SINGLE,
+            Cluster { accelerator, overheads, speed: headroom::catalog::speed(self.accelerator), grid_grams_per_kwh: 0.0 },
+        )
+        .expect("a valid job")
     }
 }
 

@@ -1,7 +1,8 @@
-//! Parameters and compute.
+//! Parameters and compute; on paper, time and cost too.
 
 use crate::app::answers::Answers;
 use crate::app::markup::{Html, html};
+use crate::app::timing;
 use crate::app::words::{billions, scientific, whole};
 use crate::config::Job;
 use crate::estimator::{Compute, Estimate};
@@ -17,10 +18,23 @@ pub fn cost(answers: &Answers) -> Html {
         .iter()
         .map(|(name, value)| html(r#"<dt>{}</dt><dd class="number">{}</dd>"#, &[name, value]))
         .collect();
+    let facts = [facts, on_paper(answers)].into_iter().collect::<Html>();
     html(
         r#"<div data-own="cost"><div class="section__head"><h2>{}</h2></div><dl class="facts" data-testid="facts">{}</dl></div>"#,
         &[&heading, &facts],
     )
+}
+
+/// What paper shows of the time: it has no room for the section below.
+const ON_PAPER: [&str; 6] =
+    ["One step", "Utilisation: model (MFU)", "The run", "GPU-hours", "Cost, in the price's currency", "CO₂"];
+
+fn on_paper(answers: &Answers) -> Html {
+    timing::facts(&answers.job, &answers.timing)
+        .iter()
+        .filter(|(name, ..)| ON_PAPER.contains(name))
+        .map(|(name, value, _)| html(r#"<dt class="paper">{}</dt><dd class="paper number">{}</dd>"#, &[name, value]))
+        .collect()
 }
 
 fn facts(job: &Job, estimate: &Estimate, unit: MemoryUnit) -> Vec<Fact> {

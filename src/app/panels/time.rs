@@ -10,7 +10,7 @@ use crate::estimator::time::{Step, Timing};
 pub fn time(answers: &Answers) -> Html {
     let heading = if answers.job.training().is_some() { "How long a step takes" } else { "How long an answer takes" };
     html(
-        r#"<section class="section" data-own="time" data-testid="time"><div class="section__head"><h2>{}</h2>{}</div>{}</section>"#,
+        r#"<section class="section section--screen" data-own="time" data-testid="time"><div class="section__head"><h2>{}</h2>{}</div>{}</section>"#,
         &[&heading, &notes(answers), &body(answers)],
     )
 }
@@ -18,9 +18,9 @@ pub fn time(answers: &Answers) -> Html {
 /// What the figures are, and what they are not.
 fn notes(answers: &Answers) -> Html {
     let what = match &answers.timing {
-        Timing::Training { .. } => {
-            Some("On the pipeline stage that works longest. Price, network and emissions are yours to change under Time and cost.")
-        }
+        Timing::Training { .. } => Some(
+            "On the pipeline stage that works longest. Price, network and emissions are yours to change under Time and cost.",
+        ),
         Timing::Serving(_) => Some("Without waiting for others' requests. The price is yours to change under Time and cost."),
         Timing::Unknown(_) => None,
     };

@@ -16,11 +16,12 @@ use crate::config::{Cluster, Flash, Job, Kernels, Narrow, ProductFormat, Speed, 
 use crate::ops::megatron::{Collective, Core, Product};
 use crate::units::{DType, to_f64};
 
-/// Latency of one kernel behind another on a stream, launch and drain.
+/// Latency of one kernel behind another on a stream, launch and drain: an assumption.
 const KERNEL_SECONDS: f64 = 3e-6;
-/// Multiprocessors that a collective takes (NCCL: one for each of up to 24 channels inside a domain).
+/// Multiprocessors that a collective takes: one for each channel, of which NCCL opens 24 between H100s (its log in
+/// github.com/NVIDIA/nccl/issues/1161).
 const CHANNELS: f64 = 24.0;
-/// First loads of one wave of tiles and its way to the next, which no arithmetic hides.
+/// First loads of one wave of tiles and its way to the next, which no arithmetic hides: an assumption.
 const WAVE_SECONDS: f64 = 1.5e-6;
 /// Share of a result's store that nothing hides (SimuMax's tables of products on A100 and B200: sums of fp32 gradients are 5 and 8 per
 /// cent slower than products that write 16 bit).
@@ -29,14 +30,16 @@ const STORE_EXPOSED: f64 = 0.4;
 const TILES: [(u64, u64); 3] = [(256, 128), (128, 256), (128, 128)];
 /// Parts into which the sum of a product may be cut.
 const PARTS: [u64; 3] = [1, 2, 4];
-/// Tokens at which causal attention runs at half its rate on long sequences (FlashAttention 2, figures 4 to 7: 2k against 16k).
+/// Tokens at which causal attention runs at half its rate on long sequences (Shah et al. 2024, figure 5, heads of 128: 0.47, 0.69, 0.85
+/// and 0.94 of the rate at 16k tokens with 512, 1k, 2k and 4k).
 const ATTENTION_RAMP: f64 = 512.0;
 /// Tiles of 128 queries for each multiprocessor at which forward and backward run at half their rate: the mask makes tiles uneven, and
 /// few of them leave multiprocessors idle (SimuMax's table of attention on B200, 4 to 128 heads). The rates are of [`FULL_TILES`].
 const TILES_AT_HALF: [f64; 2] = [5.0, 1.0];
 /// Tiles for each multiprocessor of the published rates: 16k tokens of 16 heads on A100.
 const FULL_TILES: f64 = 20.0;
-/// Head width that costs as much beside the products as softmax does (FlashAttention 2 and 3: heads of 64 against 128).
+/// Head width that costs as much beside the products as softmax does (Shah et al. 2024, figure 5: heads of 64 run at 0.89 of the rate of
+/// 128 in FlashAttention 2, at 0.77 in FlashAttention 3).
 const SOFTMAX_WIDTH: f64 = 32.0;
 /// What an all-to-all reaches of what rings reach (SimuMax's table of collectives on B200: 0.60 against 0.67).
 const ALL_TO_ALL: f64 = 0.9;

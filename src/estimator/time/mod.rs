@@ -76,7 +76,8 @@ pub fn step(job: &Job) -> Option<Step> {
     let Flops(model) = compute.model_flops_per_step();
     let mfu = model / (seconds * peak * ranks);
     let measured = job.cluster().speed.matmul_16bit.is_some();
-    let lines = Term::ALL.into_iter().map(|term| line(term, time.of(term), measured)).filter(|line| line.seconds.0 > 0.0).collect();
+    let lines =
+        Term::ALL.into_iter().map(|term| line(term, time.of(term), measured)).filter(|line| line.seconds.0 > 0.0).collect();
     Some(Step {
         lines,
         seconds: Seconds(seconds),
