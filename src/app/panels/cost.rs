@@ -26,8 +26,7 @@ pub fn cost(answers: &Answers) -> Html {
 }
 
 /// What paper shows of the time: it has no room for the section below.
-const ON_PAPER: [&str; 6] =
-    ["One step", "Utilisation: model (MFU)", "The run", "GPU-hours", "Cost, in the price's currency", "CO₂"];
+const ON_PAPER: [&str; 5] = ["One step", "Utilisation: model (MFU)", "The run", "GPU-hours", "Cost, in the price's currency"];
 
 fn on_paper(answers: &Answers) -> Html {
     timing::facts(&answers.job, &answers.timing)
