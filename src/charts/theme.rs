@@ -44,6 +44,8 @@ pub(super) enum Paint {
     CompareCapacity,
     /// The plain division.
     Naive,
+    /// The least that any layout takes.
+    Best,
     /// A vertical line at a remarkable x.
     Marker,
     /// The vertical line at the current x.
@@ -54,7 +56,7 @@ pub(super) enum Paint {
 
 impl Paint {
     /// All paints that are not a kind; their codes follow the kinds.
-    const OTHERS: [Self; 12] = [
+    const OTHERS: [Self; 13] = [
         Self::Grid,
         Self::Axis,
         Self::OverTint,

@@ -222,23 +222,23 @@ struct Ranks<'a> {
 impl Ranks<'_> {
     /// The embedding or the head, which is never recomputed.
     fn end(&self, steps: &[Step]) -> BlockTime {
-        let [time] = self.with(steps, [|_: &Step| false]);
+        let [time] = self.with(steps, &[|_: &Step| false]);
         time
     }
 
     /// A block under each run.
     fn time<const N: usize>(&self, steps: &[Step], runs: &[TrainingRun; N]) -> [BlockTime; N] {
-        self.with(steps, runs.each_ref().map(|run| |step: &Step| is_recomputed(step, run)))
+        self.with(steps, &runs.each_ref().map(|run| |step: &Step| is_recomputed(step, run)))
     }
 
-    fn with<const N: usize>(&self, steps: &[Step], recomputed: [impl Fn(&Step) -> bool; N]) -> [BlockTime; N] {
+    fn with<const N: usize>(&self, steps: &[Step], recomputed: &[impl Fn(&Step) -> bool; N]) -> [BlockTime; N] {
         let mut time = BlockTime::default();
         let mut again = [Phase::default(); N];
         for step in steps {
             let (forward, backward) = self.step(step);
             time.forward = time.forward.plus(&forward);
             time.backward = time.backward.plus(&backward);
-            for (again, recomputed) in again.iter_mut().zip(&recomputed) {
+            for (again, recomputed) in again.iter_mut().zip(recomputed) {
                 if recomputed(step) {
                     *again = again.plus(&forward);
                 }

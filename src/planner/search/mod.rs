@@ -221,17 +221,13 @@ impl Search {
             }
         }
         let Some(known) = self.overflows.get_mut(miss.kind.index()) else { return };
-        match known {
-            Some(why) => {
-                why.count += layouts;
-                if Some(miss.short) < why.short {
-                    (why.example, why.short) = (miss.choice, Some(miss.short));
-                }
-            }
-            None => {
-                let reason = Reason::Memory(miss.kind);
-                *known = Some(WhyNot { reason, count: layouts, example: miss.choice, short: Some(miss.short) });
-            }
+        let why = known.get_or_insert_with(|| {
+            let (reason, example) = (Reason::Memory(miss.kind), miss.choice);
+            WhyNot { reason, count: 0, example, short: Some(miss.short) }
+        });
+        why.count += layouts;
+        if Some(miss.short) < why.short {
+            (why.example, why.short) = (miss.choice, Some(miss.short));
         }
     }
 
