@@ -1,14 +1,18 @@
 //! Everything that follows from the scenario, computed once per change: what all panels read. No browser in here.
 
+use std::fmt::Write as _;
+use std::sync::Arc;
+
 use super::curve_view::{self, Setting};
 use super::history::Snapshot;
 use super::words::Scale;
 use crate::charts::{self, Drawn, Frame};
 use crate::config::Job;
+use crate::estimator::time::{Timing, timing};
 use crate::estimator::{Estimate, Lengths, estimate};
-use crate::planner::{Axis, Curve, Fix, GpuCount, Inverse, curve_gpus, curve_seq, fixes, gpu_count, inverse};
+use crate::planner::{Axis, Curve, Fix, GpuCount, Inverse, NamedStair, curve_gpus, curve_seq, fixes, gpu_count, inverse};
 use crate::scenario::{FieldError, Scenario};
-use crate::units::MemoryUnit;
+use crate::units::{Bytes, MemoryUnit};
 
 /// Points of the curve over the sequence length, and of the one it is compared with.
 const CURVE_POINTS: usize = 48;
@@ -27,6 +31,8 @@ pub struct Answers {
     pub scale: Scale,
     /// Its estimate.
     pub estimate: Estimate,
+    /// How long it takes and what it costs.
+    pub timing: Timing,
     /// Its memory at all lengths.
     pub lengths: Lengths,
     /// How many accelerators it needs.
@@ -77,7 +83,8 @@ impl Answers {
         let scale = Scale::of(unit, estimate.total(), estimate.capacity);
         let lengths = Lengths::of(&job);
         let (fixes, inverse) = (fixes(&job, &estimate, &count), inverse(&lengths));
-        Self { scenario, job, unit, scale, estimate, lengths, count, fixes, inverse, problems: Vec::new(), other: None }
+        let timing = timing(&job);
+        Self { scenario, job, unit, scale, estimate, timing, lengths, count, fixes, inverse, problems: Vec::new(), other: None }
     }
 
     /// The same answer with its amounts in another unit; reasons carry amounts too.
@@ -122,13 +129,46 @@ pub struct Plot {
     pub drawn: Drawn,
 }
 
+/// The best layouts of a scenario at each number of accelerators that its curve shows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stairs {
+    /// What was asked about.
+    pub scenario: Scenario,
+    /// The layouts.
+    pub best: Vec<NamedStair>,
+}
+
+impl Stairs {
+    /// As it travels: a line for each, number, bytes, words.
+    pub fn write(best: &[NamedStair]) -> String {
+        let mut text = String::new();
+        for NamedStair { gpus, memory, words } in best {
+            let _ = writeln!(text, "{gpus} {} {words}", memory.0);
+        }
+        text
+    }
+
+    /// Reads what [`Stairs::write`] wrote; what is no such line is left out.
+    pub fn read(scenario: Scenario, text: &str) -> Self {
+        let stair = |line: &str| {
+            let mut words = line.splitn(3, ' ');
+            let mut number = || words.next()?.parse().ok();
+            let (gpus, memory) = (number()?, Bytes(number()?));
+            Some(NamedStair { gpus, memory, words: words.next()?.to_owned() })
+        };
+        Self { scenario, best: text.lines().filter_map(stair).collect() }
+    }
+}
+
 /// What the curves are drawn from besides the answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Look {
     /// Whether the length axis goes by doublings.
     pub log: bool,
     /// Width and height of one curve on the page, CSS pixels.
     pub size: (u16, u16),
+    /// The best layouts, as far as they are known.
+    pub stairs: Option<Arc<Stairs>>,
 }
 
 /// Both curves.
@@ -150,19 +190,22 @@ impl Plots {
         let (job, unit) = (&answers.job, answers.unit);
         let other = answers.other.as_ref().and_then(Other::job);
         let same_job = last.as_ref().is_some_and(|last| last.job == *job);
-        let (seq, gpus) = match last {
+        let (seq, mut gpus) = match last {
             Some(last) if same_job && last.other.as_ref() == other && last.unit == unit && last.look == look => {
                 return (last, false);
             }
             Some(last) if same_job && last.look.log == look.log => (last.seq.curve, last.gpus.curve),
-            Some(last) if same_job => (seq_curve(answers, look), last.gpus.curve),
-            _ => (seq_curve(answers, look), curve_gpus(job)),
+            Some(last) if same_job => (seq_curve(answers, &look), last.gpus.curve),
+            _ => (seq_curve(answers, &look), curve_gpus(job)),
         };
+        // Those of an earlier scenario are not shown.
+        let stairs = look.stairs.as_ref().filter(|stairs| stairs.scenario == answers.scenario);
+        gpus.best = stairs.map(|stairs| stairs.best.clone()).unwrap_or_default();
         let compared = other.map(|other| (curve_seq(&Lengths::of(other), None, OTHER_POINTS, look.log), curve_gpus(other)));
         let (other_seq, other_gpus) = compared.as_ref().map_or((None, None), |(seq, gpus)| (Some(seq), Some(gpus)));
         let plots = Self {
-            seq: plot(seq, unit, look, other_seq),
-            gpus: plot(gpus, unit, look, other_gpus),
+            seq: plot(seq, unit, &look, other_seq),
+            gpus: plot(gpus, unit, &look, other_gpus),
             job: job.clone(),
             other: other.cloned(),
             unit,
@@ -180,11 +223,11 @@ impl Plots {
     }
 }
 
-fn seq_curve(answers: &Answers, look: Look) -> Curve {
+fn seq_curve(answers: &Answers, look: &Look) -> Curve {
     curve_seq(&answers.lengths, answers.inverse.longest_seq, CURVE_POINTS, look.log)
 }
 
-fn plot(curve: Curve, unit: MemoryUnit, look: Look, compare: Option<&Curve>) -> Plot {
+fn plot(curve: Curve, unit: MemoryUnit, look: &Look, compare: Option<&Curve>) -> Plot {
     let log = curve.axis == Axis::Gpus || look.log;
     let view = curve_view::view(&curve, &Setting { unit, log, compare });
     let drawn = charts::curve(&view, Frame::new(look.size.0, look.size.1));
@@ -206,7 +249,7 @@ mod tests {
         Snapshot { scenario: decoded.scenario, compare: decoded.compare }
     }
 
-    const LOOK: Look = Look { log: true, size: (412, 254) };
+    const LOOK: Look = Look { log: true, size: (412, 254), stairs: None };
 
     #[test]
     fn what_stays_the_same_is_said_to() {
@@ -249,6 +292,7 @@ mod tests {
             let (fresh, _) = Answers::of(&scenario(link), None);
             assert_eq!((&step.job, &step.estimate, &step.count), (&fresh.job, &fresh.estimate, &fresh.count), "{link}");
             assert_eq!((&step.fixes, step.inverse, step.scale), (&fresh.fixes, fresh.inverse, fresh.scale), "{link}");
+            assert_eq!(step.timing, fresh.timing, "{link}");
             last = Some(step);
         }
     }

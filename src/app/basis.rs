@@ -1,11 +1,13 @@
 //! What an answer rests on: rows of the catalog, assumed amounts, and the bibliography. No browser in here.
 
-use super::words::whole;
+use super::words::{per_cent, whole};
 use crate::catalog::{AcceleratorRow, ModelRow, Provenance};
+use crate::config::{Job, Speed};
+use crate::estimator::time::{IDLE_SHARE, Timing};
 use crate::estimator::{Certainty, Estimate};
-use crate::scenario::Scenario;
+use crate::scenario::{FieldId, Scenario, field, show};
 use crate::sources::{self, Source, SourceKind};
-use crate::units::{MemoryUnit, grouped};
+use crate::units::MemoryUnit;
 
 /// One thing that the answer rests on.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -89,7 +91,7 @@ fn field_name(field: &str) -> &str {
 
 /// Every line of the answer that is an assumption, with its amount and where to change it.
 pub fn assumed_lines(estimate: &Estimate, unit: MemoryUnit) -> Vec<Ground> {
-    let mut grounds: Vec<Ground> = estimate
+    estimate
         .ledger
         .lines
         .iter()
@@ -99,21 +101,53 @@ pub fn assumed_lines(estimate: &Estimate, unit: MemoryUnit) -> Vec<Ground> {
             tag: "assumed",
             sentences: vec![line.note.to_owned(), format!("{}: {}.", line.source.who, line.source.title)],
         })
-        .collect();
-    if let Some(compute) = &estimate.compute {
-        let utilisation = format!("Utilisation, {} % MFU", grouped(100.0 * compute.mfu, 0));
-        let sentence = "Time and cost are arithmetic at this rate. It is no measurement and knows nothing of your network.";
-        grounds.push(Ground { name: utilisation, tag: "assumed", sentences: vec![sentence.to_owned()] });
+        .collect()
+}
+
+/// Figures of time, cost and energy that are assumptions or the user's; none where there is no time.
+pub fn assumed_figures(scenario: &Scenario, job: &Job, timing: &Timing) -> Vec<Ground> {
+    if matches!(timing, Timing::Unknown(_)) {
+        return Vec::new();
+    }
+    let cluster = job.cluster();
+    let ground = |id: FieldId, sentence: &str| Ground {
+        name: format!("{}, {}", field(id).label, show(id, &scenario.get(id))),
+        tag: if scenario.is_set(id) { "your value" } else { "assumed" },
+        sentences: vec![sentence.to_owned()],
+    };
+    let mut grounds = vec![ground(FieldId::PricePerHour, "Nobody's price list: enter yours.")];
+    if cluster.speed.matmul_16bit.is_none() {
+        let name = format!("Rate of matrix products, {} of the peak", per_cent(Speed::UNMEASURED));
+        let sentence = "On this accelerator nothing was measured: the share is that of A100 and H100. So are the shares of its memory's \
+                        bandwidth and of its links, and the rate of attention.";
+        grounds.push(Ground { name, tag: "assumed", sentences: vec![sentence.to_owned()] });
+    }
+    let Some(run) = job.training() else { return grounds };
+    grounds
+        .push(ground(FieldId::NetworkBandwidth, "One direction, as the vendor's own systems have it where nothing is entered."));
+    if cluster.speed.tdp_watts.is_some() {
+        let name = format!("Power of a waiting GPU, {} of its board power", per_cent(IDLE_SHARE));
+        let sentence = "A computing GPU is taken to draw all of its board power. Hosts, network and cooling are not counted.";
+        grounds.push(Ground { name, tag: "assumed", sentences: vec![sentence.to_owned()] });
+        grounds.push(ground(FieldId::GridEmissions, "Near the world's average; grids range from about 30 to 800."));
+    }
+    if run.stated_mfu().is_some() {
+        grounds.push(ground(FieldId::Mfu, "A second answer at this rate stands beside the modelled one; nothing else uses it."));
     }
     grounds
 }
 
 /// The entries of the bibliography that the answer uses, in its order; assumptions stand among [`assumed_lines`].
-pub fn cited(estimate: &Estimate) -> Vec<Source> {
+pub fn cited(estimate: &Estimate, timing: &Timing) -> Vec<Source> {
     let of_compute = [sources::PALM_2022, sources::CHINCHILLA_2022];
+    let of_step = |source: &Source| match timing {
+        Timing::Training { step, .. } => step.lines.iter().any(|line| line.source == *source),
+        _ => false,
+    };
     let used = |source: &Source| {
         estimate.ledger.lines.iter().any(|line| line.source == *source)
             || estimate.compute.is_some() && of_compute.contains(source)
+            || of_step(source)
     };
     sources::ALL.iter().copied().filter(|source| source.kind != SourceKind::Assumption && used(source)).collect()
 }
@@ -135,6 +169,7 @@ mod tests {
     use super::*;
     use crate::catalog;
     use crate::estimator::estimate;
+    use crate::estimator::time::timing;
     use crate::scenario::codec::decode;
 
     fn grounds(link: &str) -> Vec<Ground> {
@@ -167,13 +202,30 @@ mod tests {
     #[test]
     fn every_line_is_either_cited_or_assumed() {
         for link in ["v1&m=llama3-8b&n=8&z=3", "v1&m=llama3-8b&do=serve&n=1&ovh=10"] {
-            let estimate = estimate(&decode(link).scenario.resolve().expect("a job"));
-            let (cited, assumed) = (cited(&estimate), assumed_lines(&estimate, MemoryUnit::Gib));
+            let job = decode(link).scenario.resolve().expect("a job");
+            let (estimate, timing) = (estimate(&job), timing(&job));
+            let (cited, assumed) = (cited(&estimate, &timing), assumed_lines(&estimate, MemoryUnit::Gib));
             assert!(!assumed.is_empty());
             for line in &estimate.ledger.lines {
                 let named = cited.contains(&line.source) || assumed.iter().any(|ground| ground.name.starts_with(line.label));
                 assert!(named, "{} has no source", line.label);
             }
         }
+    }
+
+    #[test]
+    fn a_figure_of_time_is_assumed_until_it_is_entered() {
+        let tags = |link: &str| {
+            let scenario = decode(link).scenario;
+            let job = scenario.resolve().expect("a job");
+            let figures = assumed_figures(&scenario, &job, &timing(&job));
+            figures.into_iter().map(|ground| (ground.name, ground.tag)).collect::<Vec<_>>()
+        };
+        let plain = tags("v1&m=llama3-8b&n=8");
+        assert!(plain.len() == 4 && plain.iter().all(|(_, tag)| *tag == "assumed"), "{plain:?}");
+        let entered = tags("v1&m=llama3-8b&n=8&price=3&net=100&grid=50&mfu=45");
+        assert_eq!(entered.iter().filter(|(_, tag)| *tag == "your value").count(), 4, "{entered:?}");
+        assert!(tags("v1&m=llama3-8b&n=8&gpu=l4").iter().any(|(name, _)| name.starts_with("Rate of matrix products, 75 %")));
+        assert_eq!(tags("v1&m=llama3-8b&n=8&gpu=m3-ultra"), Vec::new());
     }
 }

@@ -45,6 +45,10 @@ pub fn view(curve: &Curve, setting: &Setting) -> CurveView {
             capacity: (other.capacity != curve.capacity).then(|| amount(other.capacity)),
         }),
         naive: (!naive.is_empty()).then(|| Overlay { name: "plain division".to_owned(), line: naive, capacity: None }),
+        best: (!curve.best.is_empty()).then(|| {
+            let line = curve.best.iter().map(|stair| (to_f64(stair.gpus), amount(stair.memory))).collect();
+            Overlay { name: "best layout".to_owned(), line, capacity: None }
+        }),
         scale: if setting.log { XScale::Log2 } else { XScale::Linear },
         ticks: if seq { TickStyle::Tokens } else { TickStyle::Plain },
         staircase: !seq,
@@ -107,7 +111,10 @@ pub fn spoken(curve: &Curve, index: usize, unit: MemoryUnit) -> (String, String)
     let gap = scale.number(scale.round(point.total).abs_diff(scale.round(curve.capacity)));
     let margin = if point.total <= curve.capacity { format!("{gap} free") } else { format!("over capacity by {gap}") };
     let rule = point.blocked.as_ref().map(|rule| format!(". Cannot run: {rule}")).unwrap_or_default();
-    (x_text(curve.axis, point.x), format!("{} {unit}, {margin}{rule}", scale.show(point.total)))
+    let best = curve.best.iter().find(|stair| stair.gpus == point.x);
+    let best =
+        best.map(|stair| format!(". Best layout: {} {unit} with {}", scale.show(stair.memory), stair.words)).unwrap_or_default();
+    (x_text(curve.axis, point.x), format!("{} {unit}, {margin}{rule}{best}", scale.show(point.total)))
 }
 
 /// The curves' points as a file for spreadsheets: bytes, so that nothing is rounded.

@@ -19,6 +19,7 @@ pub mod more;
 pub mod panels;
 pub mod report;
 pub mod side;
+pub mod timing;
 pub mod ui;
 pub mod words;
 
@@ -40,6 +41,8 @@ mod planning;
 mod reading;
 #[cfg(target_arch = "wasm32")]
 mod shelf;
+#[cfg(target_arch = "wasm32")]
+mod stairs;
 #[cfg(target_arch = "wasm32")]
 pub mod state;
 #[cfg(target_arch = "wasm32")]

@@ -9,12 +9,12 @@ use super::history::Snapshot;
 use super::markup::Html;
 use super::more::wire::What;
 use super::panels::{
-    bar, compare, controls, cost, curves, dialogs, fixes, frame, ledger, notices, printed, saved, top_bar, verdict,
+    bar, compare, controls, cost, curves, dialogs, fixes, frame, ledger, notices, printed, saved, time, top_bar, verdict,
 };
 use super::shelf::Shelf;
 use super::state::{Dialog, State};
 use super::ui::Ui;
-use super::{actions, browser, planning, reading, typing};
+use super::{actions, browser, planning, reading, stairs, typing};
 use crate::planner::Axis;
 use crate::scenario::codec::decode;
 
@@ -148,6 +148,7 @@ fn table(state: State) {
     }
     show(state, "ledger", |_, answers, ui| ledger::ledger(answers, ui));
     show(state, "cost", |_, answers, _| cost::cost(answers));
+    show(state, "time", |_, answers, _| time::time(answers));
 }
 
 fn rest(state: State) {
@@ -159,6 +160,7 @@ fn rest(state: State) {
     keep_panel(state, What::Timeline, "timeline");
     keep_panel(state, What::Accuracy, "accuracy");
     planning::keep(state);
+    stairs::keep(state);
     write_printed(state);
     browser::before_print(move || write_printed(state));
     show(state, "printed-link", |said, _, ui| {

@@ -5,6 +5,7 @@ use leptos::prelude::*;
 use super::browser::{self, Element, Event};
 use super::curve_view;
 use super::panels::curves::{axis, cursor, index};
+use super::stairs;
 use super::state::State;
 use crate::planner::Axis;
 use crate::scenario::{FieldId, Mode, Value};
@@ -47,6 +48,9 @@ fn plot_of(event: &Event) -> Option<(Element, Axis)> {
 }
 
 fn move_to(state: State, axis: Axis, point: Option<usize>) {
+    if axis == Axis::Gpus && point.is_some() {
+        stairs::look(state);
+    }
     state.page(|ui| match axis {
         Axis::SeqLength => ui.cursors[0] = point,
         Axis::Gpus => ui.cursors[1] = point,

@@ -2,12 +2,14 @@
 
 use serde_json::{Value, json as object};
 
-use super::words::{Scale, about, duration, gpus, margin, percent, scientific, verdict_sentence, verdict_word, whole};
+use super::timing::{self, Fact};
+use super::words::{Scale, about, gpus, margin, per_cent, percent, scientific, verdict_sentence, verdict_word, whole};
 use crate::config::Job;
+use crate::estimator::time::{self, TimeLine, Timing};
 use crate::estimator::{Compute, Estimate, Headroom, LineItem, MemoryKind, Verdict, estimate};
 use crate::planner::{GpuCount, gpu_count};
 use crate::scenario::{Scenario, codec};
-use crate::units::{Bytes, MemoryUnit, grouped};
+use crate::units::{Bytes, MemoryUnit};
 
 /// Everything a report says.
 pub struct Report {
@@ -18,6 +20,11 @@ pub struct Report {
     headline: String,
     margin: String,
     unit: MemoryUnit,
+    timing: Timing,
+    facts: Vec<Fact>,
+    caveat: Option<String>,
+    stated: Option<String>,
+    unknown: Option<String>,
 }
 
 impl Report {
@@ -27,7 +34,14 @@ impl Report {
         let estimate = estimate(job);
         let scale = Scale::of(unit, estimate.total(), estimate.capacity);
         let (number, caption) = margin(&estimate, scale);
+        let timing = time::timing(job);
+        let timed = !matches!(timing, Timing::Unknown(_));
         Self {
+            facts: timing::facts(job, &timing),
+            caveat: timing::caveat(estimate.verdict()).filter(|_| timed).map(ToOwned::to_owned),
+            stated: timing::stated(job, &estimate),
+            unknown: timing::unknown(scenario, &timing),
+            timing,
             headline: format!("{} {}", verdict_word(estimate.verdict()), verdict_sentence(scenario, &estimate, scale)),
             margin: format!("{number} {unit} {caption}."),
             count: gpu_count(job, unit),
@@ -49,10 +63,24 @@ impl Report {
         let arithmetic = self.count.arithmetic.map_or_else(|| "none".to_owned(), gpus);
         let runnable = self.count.runnable.as_ref().map_or_else(|| "none".to_owned(), |run| gpus(run.gpus));
         out.push(format!("Arithmetic minimum {arithmetic}, smallest that runs {runnable}. {}", self.count.reason));
-        if let Some(compute) = &self.estimate.compute {
-            out.extend(time(compute));
-        }
+        out.extend(self.time());
         out.join("\n")
+    }
+
+    /// Compute, the step's terms, and what follows from them.
+    fn time(&self) -> Vec<String> {
+        let mut out: Vec<String> = self.estimate.compute.iter().map(flops).collect();
+        out.push(String::new());
+        if let Timing::Training { step, .. } = &self.timing {
+            let row = |term: &timing::Term| format!("{:<42} {:>12}  {:>7}", term.label, term.time, per_cent(term.share));
+            out.extend(timing::terms(step).0.iter().map(row));
+        }
+        out.extend(self.facts.iter().map(|(name, value, note)| {
+            let note = if note.is_empty() { String::new() } else { format!("  {note}") };
+            format!("{name:<42} {value:>12}{note}")
+        }));
+        out.extend([&self.caveat, &self.stated, &self.unknown].into_iter().flatten().cloned());
+        out
     }
 
     /// The ledger as aligned rows; the rows of every kind add up to its sum, the sums to the total, as printed.
@@ -81,25 +109,38 @@ impl Report {
     }
 }
 
-fn time(compute: &Compute) -> Vec<String> {
-    let mut out = vec![format!(
+fn flops(compute: &Compute) -> String {
+    format!(
         "{} FLOP in {} steps of {} tokens (6PD: {}).",
         scientific(compute.total.0),
         whole(compute.steps),
         whole(compute.tokens_per_step),
         scientific(compute.six_pd.0)
-    )];
-    out.push(match (compute.seconds, compute.gpu_hours, compute.cost) {
-        (Some(seconds), Some(hours), Some(cost)) => format!(
-            "{} at {} % MFU: {} GPU-hours, {} at the price set.",
-            duration(seconds.0),
-            grouped(100.0 * compute.mfu, 0),
-            grouped(hours, 0),
-            grouped(cost, 0)
-        ),
-        _ => "No time and cost: this accelerator's peak rate is not known.".to_owned(),
-    });
-    out
+    )
+}
+
+/// Seconds, and money in the price's currency; null where a figure of the accelerator is missing.
+fn time_of(report: &Report) -> Value {
+    match &report.timing {
+        Timing::Unknown(_) => Value::Null,
+        Timing::Serving(time) => object!({
+            "prefill_chunk_seconds": time.prefill_chunk.0, "decode_seconds": time.decode.0,
+            "tokens_per_second": time.tokens_per_second, "cost_per_million_tokens": time.price_per_million,
+        }),
+        Timing::Training { step, cost } => {
+            let line = |line: &TimeLine| {
+                object!({
+                    "label": line.label, "seconds": line.seconds.0, "certainty": line.certainty.word(), "source": line.source.key,
+                })
+            };
+            object!({
+                "step_seconds": step.seconds.0, "ledger": step.lines.iter().map(line).collect::<Vec<_>>(),
+                "mfu": step.mfu, "hfu": step.hfu, "tokens_per_second": step.tokens_per_second,
+                "flops_per_second": step.flops_per_second, "seconds": cost.seconds.0, "gpu_hours": cost.gpu_hours,
+                "cost": cost.price, "energy_kwh": cost.energy_kwh, "co2_kg": cost.co2_kg,
+            })
+        }
+    }
 }
 
 const fn verdict_key(verdict: Verdict) -> &'static str {
@@ -133,7 +174,6 @@ pub fn json(report: &Report, scenario: &Scenario, notices: &[String]) -> String 
         object!({
             "flops_per_step": compute.model_flops_per_step().0, "flops": compute.total.0, "six_pd": compute.six_pd.0,
             "tokens_per_step": compute.tokens_per_step, "steps": compute.steps, "hfu_over_mfu": compute.hfu_over_mfu,
-            "seconds": compute.seconds.map(|seconds| seconds.0), "gpu_hours": compute.gpu_hours, "cost": compute.cost,
             "pflop_days": compute.total.pflop_days(), "chinchilla_tokens": compute.chinchilla_tokens,
         })
     });
@@ -147,7 +187,7 @@ pub fn json(report: &Report, scenario: &Scenario, notices: &[String]) -> String 
             "runnable": report.count.runnable.as_ref().map(|run| run.gpus),
             "reason": report.count.reason,
         },
-        "compute": compute, "notices": notices,
+        "compute": compute, "time": time_of(report), "notices": notices,
     });
     format!("{answer:#}")
 }

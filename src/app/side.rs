@@ -2,6 +2,7 @@
 
 use super::words::{Scale, gpus, kinds, percent, whole};
 use crate::config::Job;
+use crate::estimator::time::step;
 use crate::estimator::{Estimate, MemoryKind};
 use crate::methods::{EngineSide, GpuAnswer, MethodAnswer, MethodInputs, MethodKind, all};
 use crate::planner::GpuCount;
@@ -46,10 +47,10 @@ impl Side {
 
 /// A job in the documents' terms; the parameter count and the achieved rate are the engine's.
 pub fn inputs(job: &Job, estimate: &Estimate) -> MethodInputs {
-    // The rate of one accelerator: its dense peak in the format of the activations, times the utilisation assumed.
-    let rate = job.training().and_then(|run| {
-        let peak = job.cluster().accelerator.peak.of(run.recipe().activation)?;
-        Some(peak * 1e12 * run.mfu)
+    // The rate of one accelerator: its dense peak in the format of the activations, times the utilisation stated, or as the step is timed.
+    let rate = job.training().and_then(|run| match run.stated_mfu() {
+        Some(mfu) => Some(job.cluster().accelerator.peak.of(run.recipe().activation)? * 1e12 * mfu),
+        None => Some(step(job)?.flops_per_second),
     });
     MethodInputs::from_job(job, estimate.parameters.total, FlopsPerSecond(rate.unwrap_or(0.0)))
 }
@@ -373,7 +374,7 @@ mod tests {
     #[test]
     fn the_inputs_are_the_jobs() {
         let job =
-            decode("v1&m=llama3-8b&gpu=h100-80&n=64&tp=8&pp=2&z=1&s=4096&gb=64&b=1&mfu=40").scenario.resolve().expect("a job");
+            decode("v1&m=llama3-8b&gpu=h100-80&n=64&tp=8&pp=2&z=1&s=4096&gb=64&b=1&mfu=45").scenario.resolve().expect("a job");
         let estimate = estimate(&job);
         let inputs = inputs(&job, &estimate);
         assert_eq!(inputs.num_parameters, 8_030_261_248);

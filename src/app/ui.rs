@@ -1,5 +1,8 @@
 //! What the page remembers besides the scenario: what is open, half typed, said. No browser in here.
 
+use std::sync::Arc;
+
+use super::answers::Stairs;
 use super::fields::picker::Picker;
 use super::panels::dialogs::paste::Pasted;
 use crate::planner::Axis;
@@ -100,6 +103,8 @@ pub struct Ui {
     pub copied: Option<bool>,
     /// When the page was last printed, or opened.
     pub printed_at: String,
+    /// The best layouts at each number of GPUs, once the worker has found them.
+    pub stairs: Option<Arc<Stairs>>,
     /// What stands in the planner's form, as it travels.
     pub plan: String,
     /// The points that are read on the curves by length and by GPUs, while they are not the scenario's own.
@@ -129,6 +134,7 @@ impl Default for Ui {
             pasted: Pasted::default(),
             copied: None,
             printed_at: String::new(),
+            stairs: None,
             plan: String::new(),
             cursors: [None; 2],
             last_id: 0,

@@ -16,9 +16,14 @@ pub fn percent(part: Bytes, total: Bytes) -> String {
     if total.0 == 0 {
         return "0 %".to_owned();
     }
-    let share = 100.0 * part.as_f64() / total.as_f64();
+    per_cent(part.as_f64() / total.as_f64())
+}
+
+/// A share, 0 to 1, in per cent, with one decimal below ten.
+pub fn per_cent(share: f64) -> String {
+    let share = 100.0 * share;
     if share < 0.05 {
-        return if part.0 == 0 { "0 %".to_owned() } else { "< 0.1 %".to_owned() };
+        return if share > 0.0 { "< 0.1 %".to_owned() } else { "0 %".to_owned() };
     }
     format!("{} %", grouped(share, usize::from(share < 9.95)))
 }

@@ -4,17 +4,22 @@
 //!   stas00/ml-engineering, `compute/accelerator/README.md`: 271 on A100, 795 on H100, 1,745 on B200).
 //!   A100: SimuMax's table of products on A100 PCIe (`configs/system/a100_pcie.json`) has 0.75 of the peak on large shapes, 0.925 of
 //!   that card's best; the same share of the SXM card's best.
-//!   H100 and H200: 720 of 989, in 8 bit 1,280 of 1,979 (SemiAnalysis 2024, MI300X vs H100 vs H200, training shapes); MI300X 620.
+//!   H100 and H200: 720 of 989, in 8 bit 1,280 of 1,979 (SemiAnalysis 2024, MI300X vs H100 vs H200, training shapes; 0.925 of the best
+//!   of many shapes, 794.5 and 1,402.6, would be 735 and 1,297); MI300X 620.
 //!   B200: SimuMax's table (`configs/system/b200_bf16_ceperm.json`): 0.49 of the peak on large shapes, where the board's power limits
 //!   the clock. B300, GB200 and GB300 have the same chip with 1.1, 1.2 and 1.4 times the power: scaled by it. In 8 bit twice, in 4 bit
 //!   four times as much, as energy per operation halves with the width: an assumption.
 //!   Others: the best of many shapes times 0.925.
-//! - `memory_share`: BabelStream's triad is at 0.86 on A100 and H100; PyTorch's kernels stay below: 0.8. B200: 0.67 (SimuMax).
+//! - `memory_share`: BabelStream 5.0 on H100 NVL: 0.78, 0.76, 0.83 and 0.84 of 3.94 TB/s for copy, scale, add and triad: 0.8, for others
+//!   too: an assumption there. B200: 0.67 (SimuMax's table).
 //! - `attention`: FlashAttention 1 and kernels of its time: half of FlashAttention 2, which its paper calls twice as fast (Dao 2023).
 //!   FlashAttention 2 (Dao 2023, figures 4 to 7: A100 causal, heads of 128, 16k tokens: about 200 TFLOP/s forward, 175
-//!   backward; H100: 335 and 300). FlashAttention 3 (Shah et al. 2024, figures 5 and 6: H100 640 and 550). B200: cuDNN 0.58 to 0.6 forward
-//!   and 0.44 to 0.48 backward at 32k tokens (SimuMax's table, halved for the mask).
-//! - `link_share`: nccl-tests, gathers and reductions of eight ranks: 0.77 of the link on A100, 0.75 on H100; 0.67 on B200 (SimuMax).
+//!   backward; the same on H100 in Shah et al. 2024, figure 5: 335 forward, and 322 backward without a mask). FlashAttention 3 (figures
+//!   5 and 6: H100 causal 616 forward; backward 561 without a mask, times 0.95 as forward's 616 against 648). B200: cuDNN 0.58 to 0.6
+//!   forward and 0.44 to 0.48 backward at 32k tokens (SimuMax's table, halved for the mask).
+//! - `link_share`: what NCCL counts on: 20.6 of 25 GB/s for each NVLink of H100 (`src/graph/topo.h`; 370 of 450 GB/s, its maintainers in
+//!   github.com/NVIDIA/nccl-tests/issues/212), 20 of 25 on V100, at most 235 of 300 GB/s on A100 (`src/graph/tuning.cc` of 2.10). B200:
+//!   0.67 (SimuMax's table of gathers and reductions). Others: an assumption.
 //! - `scale_up_bandwidth`: NVLink or its like, one direction, from the vendors' datasheets.
 //! - `network_bandwidth`: one adapter per accelerator, as the vendor's own systems have it: HDR or 200 Gb/s with A100, NDR (400 Gb/s)
 //!   with H100, B200 and GB200, 800 Gb/s with B300 and GB300, 100 Gb/s with V100. An assumption about the user's cluster, adjustable.
@@ -44,11 +49,13 @@ const SPEEDS: &[(&[&str], Speed)] = &[
     (&["gaudi3"], GAUDI3),
 ];
 
-const V100: Speed = Speed { multiprocessors: 80, scale_up_bandwidth: Some(150e9), network_bandwidth: 12.5e9, ..Speed::GENERIC };
+const V100: Speed =
+    Speed { link_share: 0.8, multiprocessors: 80, scale_up_bandwidth: Some(150e9), network_bandwidth: 12.5e9, ..Speed::GENERIC };
 
 /// NVLink 3, 108 multiprocessors.
 const A100: Speed = Speed {
     matmul_16bit: Some(251.0),
+    link_share: 0.78,
     multiprocessors: 108,
     attention: [[0.325, 0.28], [0.65, 0.56], [0.65, 0.56]],
     scale_up_bandwidth: Some(300e9),
@@ -60,8 +67,9 @@ const A100: Speed = Speed {
 const H100: Speed = Speed {
     matmul_16bit: Some(720.0),
     matmul_8bit: Some(1280.0),
+    link_share: 0.82,
     multiprocessors: 132,
-    attention: [[0.17, 0.15], [0.34, 0.30], [0.65, 0.55]],
+    attention: [[0.17, 0.15], [0.34, 0.30], [0.62, 0.54]],
     scale_up_bandwidth: Some(450e9),
     network_bandwidth: 50e9,
     ..Speed::GENERIC

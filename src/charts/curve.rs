@@ -82,6 +82,7 @@ pub(super) struct Plan {
     pub(super) x_ticks: Vec<f64>,
     pub(super) compare: Vec<(f64, f64)>,
     pub(super) naive: Vec<(f64, f64)>,
+    pub(super) best: Vec<(f64, f64)>,
     pub(super) compare_capacity: f64,
     now: Option<f64>,
     scale: XScale,
@@ -104,6 +105,7 @@ impl Plan {
             overlay.as_ref().map_or_else(Vec::new, |overlay| overlay_line(overlay, view.scale, staircase, outline.domain))
         };
         let (compare, naive) = (line(&view.compare, view.staircase), line(&view.naive, false));
+        let best = line(&view.best, view.staircase);
         let compare_capacity = clean(view.compare.as_ref().and_then(|overlay| overlay.capacity).unwrap_or(0.0));
         let capacity = clean(view.capacity);
         let highest = compare.iter().map(|(_, value)| *value).fold(outline.top, f64::max);
@@ -126,6 +128,7 @@ impl Plan {
             x_ticks,
             compare,
             naive,
+            best,
             compare_capacity,
             now,
             scale: view.scale,
@@ -250,6 +253,7 @@ fn shapes<'a>(plan: &Plan, view: &CurveView) -> Vec<Shape<'a>> {
         shapes.line(vec![(u, 0.0), (u, plan.y_max)], Paint::Marker);
     }
     shapes.line(cut_above(plan.naive.iter().copied(), plan.y_max), Paint::Naive);
+    shapes.line(cut_above(plan.best.iter().copied(), plan.y_max), Paint::Best);
     shapes.line(cut_above(plan.compare.iter().copied(), plan.y_max), Paint::Compare);
     if plan.compare_capacity > 0.0 {
         shapes.level(plan, plan.compare_capacity, Paint::CompareCapacity);

@@ -269,6 +269,7 @@ pub(super) fn all(plan: &Plan, view: &CurveView) -> String {
     labels.place("chart-text-muted", &view.y_label, picture, [(0.0, FONT, Anchor::Start)]);
     labels.keep_off(&plan.compare);
     labels.keep_off(&plan.naive);
+    labels.keep_off(&plan.best);
     labels.current(view);
     labels.capacity(view);
     let (low, high) = plan.outline.domain;
@@ -277,6 +278,9 @@ pub(super) fn all(plan: &Plan, view: &CurveView) -> String {
     }
     if let Some(compare) = &view.compare {
         labels.line("chart-text-compare", &compare.name, &plan.compare);
+    }
+    if let Some(best) = &view.best {
+        labels.line("chart-text-best", &best.name, &plan.best);
     }
     if let Some(naive) = &view.naive {
         labels.line("chart-text-halo", &naive.name, &plan.naive);

@@ -43,6 +43,7 @@ fn sequence_view(points: u32, scale: XScale) -> CurveView {
         current_text: "59.2 GiB at 8k".into(),
         compare: None,
         naive: None,
+        best: None,
         scale,
         ticks: TickStyle::Tokens,
         staircase: false,
@@ -68,6 +69,7 @@ fn count_view() -> CurveView {
         current_text: "49.1 GiB on 16".into(),
         compare: Some(Overlay { name: "B: ZeRO-3".into(), line: line(0.0), capacity: Some(64.0) }),
         naive: Some(Overlay { name: "plain division".into(), line: line(15.0), capacity: None }),
+        best: Some(Overlay { name: "best layout".into(), line: line(-10.0), capacity: None }),
         scale: XScale::Log2,
         ticks: TickStyle::Plain,
         staircase: true,
@@ -295,7 +297,8 @@ prop_compose! {
             scale: if log { XScale::Log2 } else { XScale::Linear },
             ticks: if plain { TickStyle::Plain } else { TickStyle::Tokens },
             compare: Some(Overlay { name: "B".into(), line: line.clone(), capacity: Some(other_capacity) }),
-            naive: Some(Overlay { name: "naive".into(), line, capacity: None }),
+            naive: Some(Overlay { name: "naive".into(), line: line.clone(), capacity: None }),
+            best: Some(Overlay { name: "best".into(), line, capacity: None }),
             markers: vec![Marker { x: marker, text: "here".into() }],
             ..sequence_view(1, XScale::Linear)
         }

@@ -44,6 +44,8 @@ pub(super) enum Paint {
     CompareCapacity,
     /// The plain division.
     Naive,
+    /// The least that any layout takes.
+    Best,
     /// A vertical line at a remarkable x.
     Marker,
     /// The vertical line at the current x.
@@ -54,7 +56,7 @@ pub(super) enum Paint {
 
 impl Paint {
     /// All paints that are not a kind; their codes follow the kinds.
-    const OTHERS: [Self; 12] = [
+    const OTHERS: [Self; 13] = [
         Self::Grid,
         Self::Axis,
         Self::OverTint,
@@ -64,6 +66,7 @@ impl Paint {
         Self::Compare,
         Self::CompareCapacity,
         Self::Naive,
+        Self::Best,
         Self::Marker,
         Self::Now,
         Self::NowDot,
@@ -97,6 +100,7 @@ impl Paint {
             Self::Compare => "compare",
             Self::CompareCapacity => "compare-capacity",
             Self::Naive => "naive",
+            Self::Best => "best",
             Self::Marker => "marker",
             Self::Now => "now",
             Self::NowDot => "now-dot",

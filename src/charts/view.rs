@@ -97,6 +97,8 @@ pub struct CurveView {
     pub compare: Option<Overlay>,
     /// The plain division (GPU count only).
     pub naive: Option<Overlay>,
+    /// The least that any layout takes (GPU count only).
+    pub best: Option<Overlay>,
     /// How x is spread.
     pub scale: XScale,
     /// How x is written.

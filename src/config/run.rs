@@ -80,7 +80,7 @@ pub struct TrainingRun {
     pub overlap: Overlap,
     /// Tokens of the whole training, for time and cost.
     pub training_tokens: f64,
-    /// Model FLOPs utilisation assumed for time and cost, in (0, 1].
+    /// Model FLOPs utilisation stated, in (0, 1]; [`TrainingRun::UNSTATED_MFU`] states nothing.
     pub mfu: f64,
 }
 
@@ -104,8 +104,16 @@ impl TrainingRun {
             products: ProductFormat::Activations,
             overlap: Overlap::DEFAULT,
             training_tokens: 1.0,
-            mfu: 0.4,
+            mfu: Self::UNSTATED_MFU,
         }
+    }
+
+    /// The model FLOPs utilisation of a run whose user states none.
+    pub const UNSTATED_MFU: f64 = 0.4;
+
+    /// The model FLOPs utilisation that the user states, in (0, 1]; `None` for the default.
+    pub fn stated_mfu(&self) -> Option<f64> {
+        (self.mfu.to_bits() != Self::UNSTATED_MFU.to_bits()).then_some(self.mfu)
     }
 
     /// The formats of all training memory.

@@ -64,6 +64,13 @@ impl Layouts {
         self.megatron.too_many_states(&self.job, run)
     }
 
+    /// What the layout that [`Self::memory`] was asked about last takes with the same or any larger micro-batch, at least; 0 where
+    /// nothing is known.
+    pub fn floor(&self) -> Bytes {
+        let megatron = self.job.training().is_some_and(|run| run.kernels == Kernels::Megatron);
+        if megatron { self.megatron.floor(self.job.layout().sharding) } else { Bytes::ZERO }
+    }
+
     /// Seconds of one optimizer step of the choice taken over last; `None` when serving, and where the accelerator's peak or memory
     /// bandwidth is unknown.
     pub fn seconds(&mut self) -> Option<f64> {

@@ -42,13 +42,17 @@ pub(super) fn add(job: &Job, lines: &mut Vec<LineItem>) {
 pub(super) fn on_top(job: &Job, mut by_kind: [Bytes; 7]) -> [Bytes; 7] {
     let allocated = by_kind.into_iter().sum();
     let weights = by_kind.get(MemoryKind::Parameter.index()).copied().unwrap_or(Bytes::ZERO);
-    for overhead in all(job, allocated, weights) {
-        if let Some(sum) = by_kind.get_mut(overhead.kind.index()) {
-            *sum += overhead.bytes;
+    for (kind, bytes) in KINDS.into_iter().zip(amounts(job, allocated, weights)) {
+        if let Some(sum) = by_kind.get_mut(kind.index()) {
+            *sum += bytes;
         }
     }
     by_kind
 }
+
+/// The kinds of [`amounts`].
+const KINDS: [MemoryKind; 5] =
+    [MemoryKind::Framework, MemoryKind::Framework, MemoryKind::Temporary, MemoryKind::Framework, MemoryKind::Framework];
 
 /// Context, communicator buffers, reduction bucket, fragmentation reserve and serving overhead; those that are not there are 0.
 fn amounts(job: &Job, allocated: Bytes, weights: Bytes) -> [Bytes; 5] {

@@ -45,6 +45,19 @@ pub struct Curve {
     pub longest_fit: Option<u64>,
     /// The naive division of the whole job over the accelerators (count curve).
     pub naive: Vec<(u64, Bytes)>,
+    /// The best layouts, where they were searched for (count curve); see [`stairs`](super::stairs).
+    pub best: Vec<NamedStair>,
+}
+
+/// The best layout at one number of accelerators, in words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NamedStair {
+    /// Accelerators.
+    pub gpus: u64,
+    /// Memory of the most loaded one.
+    pub memory: Bytes,
+    /// The layout.
+    pub words: String,
 }
 
 /// Shortest length drawn, tokens.
@@ -72,7 +85,15 @@ pub fn curve_seq(lengths: &Lengths, longest_fit: Option<u64>, points: usize, log
     insert(&mut drawn, current.min(LONGEST));
     let point = |tokens: u64| point_with(&job.with_seq_length(tokens), tokens, lengths.memory(tokens));
     let points = drawn.into_iter().map(point).collect();
-    Curve { axis: Axis::SeqLength, points, capacity: job.cluster().accelerator.memory, current, longest_fit, naive: Vec::new() }
+    Curve {
+        axis: Axis::SeqLength,
+        points,
+        capacity: job.cluster().accelerator.memory,
+        current,
+        longest_fit,
+        naive: Vec::new(),
+        best: Vec::new(),
+    }
 }
 
 /// `count` whole numbers from `first` to `last`, without repeats.
@@ -120,7 +141,7 @@ pub fn curve_gpus(job: &Job) -> Curve {
     let points: Vec<_> = points.map(|(job, by_kind)| point_with(job, job.layout().world_size(), by_kind)).collect();
     let naive = points.iter().map(|point| (point.x, whole.per_rank(point.x))).collect();
     let (axis, capacity, current) = (Axis::Gpus, job.cluster().accelerator.memory, layout.world_size());
-    Curve { axis, points, capacity, current, longest_fit: None, naive }
+    Curve { axis, points, capacity, current, longest_fit: None, naive, best: Vec::new() }
 }
 
 fn with_tensor_degree(job: &Job, degree: NonZeroU64) -> Job {

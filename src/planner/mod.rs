@@ -7,8 +7,10 @@ mod curves;
 mod fixes;
 mod inverse;
 pub mod search;
+mod stairs;
 
 pub use count::{GpuCount, Runnable, gpu_count};
-pub use curves::{Axis, Curve, CurvePoint, curve_gpus, curve_seq};
+pub use curves::{Axis, Curve, CurvePoint, NamedStair, curve_gpus, curve_seq};
 pub use fixes::{Change, Fix, fixes};
 pub use inverse::{Inverse, inverse};
+pub use stairs::{Stair, stairs};

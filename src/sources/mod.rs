@@ -111,13 +111,14 @@ sources! {
     FLASH_ATTENTION_2023 = ("flash-attention-2023", "Dao 2023; Shah et al. 2024; FlashAttention 4 2026",
         "FlashAttention 2, 3 and 4: attention's rate on A100, H100 and B200 (arXiv 2307.08691, 2407.08608)", "figures 4 to 7; figures 5 and 6", Paper,
         "How fast fused attention runs.");
-    MATMUL_CEILING = ("matmul-ceiling", "Bekman", "Machine Learning Engineering: maximum achievable matmul FLOPS",
+    MATMUL_CEILING = ("matmul-ceiling", "Bekman", "Machine Learning Engineering: maximum achievable matmul FLOPS; SimuMax's tables of products on A100 PCIe and B200; SemiAnalysis 2024 on H100 and MI300X",
         "stas00/ml-engineering, compute/accelerator; tiles and waves: NVIDIA, Matrix Multiplication Background", Measurement,
         "The best rate of matrix products, and what keeps a shape under it.");
-    ROOFLINE = ("roofline", "Williams et al. 2009", "Roofline; BabelStream on A100 and H100",
-        "bytes over bandwidth, of which streaming kernels reach 86 per cent", Paper,
+    ROOFLINE = ("roofline", "Williams et al. 2009", "Roofline; BabelStream 5.0 on H100 NVL; SimuMax's table on B200",
+        "bytes over bandwidth, of which streaming kernels reach 76 to 84 per cent", Paper,
         "What only moves bytes takes bytes over bandwidth.");
-    NCCL_TUNING = ("nccl-tuning", "NVIDIA", "NCCL: rings and trees, their bandwidth and latency", "src/graph/tuning.cc; nccl-tests", Code,
+    NCCL_TUNING = ("nccl-tuning", "NVIDIA", "NCCL: rings and trees, their bandwidth and latency; its maintainers in nccl-tests issues 212 and 290",
+        "src/graph/tuning.cc, src/graph/topo.h", Code,
         "How long collective operations take.");
     GRID = ("grid", "Headroom", "Emissions of electricity", "adjustable under Time and cost", Assumption,
         "Grams of CO2 per kWh that the user sets.");

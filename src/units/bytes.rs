@@ -189,13 +189,17 @@ impl fmt::Display for MemoryUnit {
 /// ```
 pub fn rounded_parts(parts: &[Bytes], unit: MemoryUnit, decimals: u32) -> (Vec<u64>, u64) {
     let scale = u128::from(10_u64.pow(decimals.min(9)));
-    let unit = u128::from(unit.bytes());
-    let exact: u128 = parts.iter().map(|part| u128::from(part.0) * scale).sum();
-    let total = (exact + unit / 2) / unit;
-    let mut rounded: Vec<u128> = parts.iter().map(|part| u128::from(part.0) * scale / unit).collect();
+    let parts: Vec<u128> = parts.iter().map(|part| u128::from(part.0) * scale).collect();
+    shared_out(&parts, u128::from(unit.bytes()))
+}
+
+/// The parts in whole units so that they add up to the rounded total: those with the largest remainders are rounded up.
+pub(super) fn shared_out(parts: &[u128], unit: u128) -> (Vec<u64>, u64) {
+    let total = (parts.iter().sum::<u128>() + unit / 2) / unit;
+    let mut rounded: Vec<u128> = parts.iter().map(|part| part / unit).collect();
     let mut missing = total.saturating_sub(rounded.iter().sum());
     let mut order: Vec<usize> = (0..parts.len()).collect();
-    let remainder = |index: usize| parts.get(index).map_or(0, |part| u128::from(part.0) * scale % unit);
+    let remainder = |index: usize| parts.get(index).map_or(0, |part| part % unit);
     super::sort_short(&mut order, |a, b| remainder(*a) > remainder(*b));
     for index in order {
         if missing == 0 {

@@ -13,4 +13,4 @@ pub use bytes::{Bytes, Elements, MemoryUnit, rounded_parts};
 pub use dtype::DType;
 pub use order::sort_short;
 pub use rates::{Flops, FlopsPerSecond, Seconds, ceil_u64, grouped, to_f64, two_to};
-pub use scale::Scale;
+pub use scale::{Scale, TimeScale};

@@ -1,6 +1,7 @@
-//! One rounding rule for all figures of an answer.
+//! One rounding rule for all figures of an answer: memory, and the time of a step.
 
-use super::{Bytes, MemoryUnit, grouped, rounded_parts, to_f64};
+use super::bytes::shared_out;
+use super::{Bytes, MemoryUnit, Seconds, ceil_u64, grouped, rounded_parts, to_f64};
 
 /// The unit and the number of decimals that all figures of one answer share, so that parts add up to totals as printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,5 +45,48 @@ impl Scale {
     /// What lies between two amounts as printed: the difference of the rounded ones, without unit.
     pub fn gap(self, one: Bytes, other: Bytes) -> String {
         self.number(self.round(one).abs_diff(self.round(other)))
+    }
+}
+
+/// The unit and the number of decimals that all terms of one step share, so that they add up to the step as printed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TimeScale {
+    /// What stands behind a number.
+    pub unit: &'static str,
+    /// One unit of the last decimal.
+    last: f64,
+    decimals: u32,
+}
+
+impl TimeScale {
+    /// The scale for a step of that length: its first four digits.
+    ///
+    /// ```
+    /// # use headroom::units::{Seconds, TimeScale};
+    /// let scale = TimeScale::of(Seconds(12.3456));
+    /// let (parts, total) = scale.parts(&[Seconds(12.0), Seconds(0.3432), Seconds(0.0024)]);
+    /// assert_eq!((scale.show(total), parts.iter().sum::<u64>()), ("12.35 s".to_owned(), total));
+    /// assert_eq!(scale.show(parts[2]), "< 0.01 s");
+    /// ```
+    pub fn of(total: Seconds) -> Self {
+        const UNITS: [(f64, &str); 3] = [(1.0, "s"), (1e-3, "ms"), (1e-6, "µs")];
+        let (each, unit) = UNITS.into_iter().find(|(each, _)| total.0 >= *each).unwrap_or((1e-6, "µs"));
+        let decimals = [1000.0, 100.0, 10.0].iter().filter(|step| total.0 / each < **step).count();
+        let decimals = u32::try_from(decimals).unwrap_or(0);
+        Self { unit, last: each / to_f64(10_u64.pow(decimals)), decimals }
+    }
+
+    /// Parts and total in units of the last decimal; the parts add up to the total.
+    pub fn parts(self, parts: &[Seconds]) -> (Vec<u64>, u64) {
+        const FINER: f64 = 1e6;
+        let parts: Vec<u128> = parts.iter().map(|part| u128::from(ceil_u64(part.0 / self.last * FINER))).collect();
+        shared_out(&parts, u128::from(ceil_u64(FINER)))
+    }
+
+    /// A rounded amount with its unit.
+    pub fn show(self, rounded: u64) -> String {
+        let digits = usize::try_from(self.decimals).unwrap_or(0);
+        let sign = if rounded == 0 { "< " } else { "" };
+        format!("{sign}{} {}", grouped(to_f64(rounded.max(1)) / to_f64(10_u64.pow(self.decimals)), digits), self.unit)
     }
 }

@@ -1,23 +1,28 @@
 //! What this answer rests on: catalog rows, assumed amounts, sources, and the documents' slips.
 
-use crate::app::basis::{Ground, assumed_lines, catalog_rows, cited, evidence};
+use crate::app::basis::{Ground, assumed_figures, assumed_lines, catalog_rows, cited, evidence};
 use crate::app::markup::{Html, html};
 use crate::app::side::title;
-use crate::estimator::Estimate;
+use crate::config::Job;
+use crate::estimator::estimate;
+use crate::estimator::time::timing;
 use crate::methods::wrong::{self, DocumentError};
 use crate::scenario::Scenario;
 use crate::sources::Source;
 use crate::units::MemoryUnit;
 
 /// The panel: three lists and the documents' slips. Amounts are written in `unit`.
-pub fn panel(scenario: &Scenario, estimate: &Estimate, unit: MemoryUnit) -> Html {
+pub fn panel(scenario: &Scenario, job: &Job, unit: MemoryUnit) -> Html {
+    let (estimate, timing) = (estimate(job), timing(job));
+    let mut assumed = assumed_lines(&estimate, unit);
+    assumed.extend(assumed_figures(scenario, job, &timing));
     let grounds = |grounds: Vec<Ground>| grounds.iter().map(ground).collect::<Html>();
-    let sources: Html = cited(estimate).iter().map(source).collect();
+    let sources: Html = cited(&estimate, &timing).iter().map(source).collect();
     html(
         "<div class=\"evidence\" data-testid=\"sources\">{}{}{}</div><div class=\"folds\">{}</div>",
         &[
             &part("Where the scenario starts from", &grounds(catalog_rows(scenario, unit))),
-            &part("Assumed amounts, yours to change", &grounds(assumed_lines(estimate, unit))),
+            &part("Assumed amounts, yours to change", &grounds(assumed)),
             &part("Sources of this answer", &sources),
             &slips(),
         ],

@@ -14,10 +14,13 @@ mod step_axis;
 pub mod timeline;
 pub mod wire;
 
+use self::plan::layout::words;
 use self::wire::{Reply, Request, What};
+use super::answers::Stairs;
 use super::markup::Html;
 use crate::config::Job;
 use crate::estimator::estimate;
+use crate::planner::{NamedStair, Stair, curve_gpus, stairs};
 use crate::scenario::Scenario;
 use crate::scenario::codec::decode;
 use crate::units::MemoryUnit;
@@ -32,6 +35,7 @@ pub fn answer(message: &str) -> Option<String> {
         What::Timeline => (timeline_of(&scenario, request.unit), None),
         What::Accuracy => (accuracy::panel(), None),
         What::Paste => paste::read(&request.text, scenario),
+        What::Stairs => (stairs_of(&scenario), None),
         // Its answers stream: the worker asks the desk.
         What::Plan => return None,
     };
@@ -45,7 +49,17 @@ fn methods_of(scenario: &Scenario, unit: MemoryUnit) -> Html {
 
 /// What the answer rests on; empty as above.
 fn evidence_of(scenario: &Scenario, unit: MemoryUnit) -> Html {
-    scenario.resolve().map(|job| evidence::panel(scenario, &estimate(&job), unit)).unwrap_or_default()
+    scenario.resolve().map(|job| evidence::panel(scenario, &job, unit)).unwrap_or_default()
+}
+
+/// The best layouts at the numbers of GPUs that the curve shows, as text; empty as above.
+fn stairs_of(scenario: &Scenario) -> Html {
+    let named = |job: &Job| {
+        let counts: Vec<u64> = curve_gpus(job).points.iter().map(|point| point.x).collect();
+        let name = |stair: Stair| NamedStair { gpus: stair.gpus, memory: stair.memory, words: words(&stair.choice) };
+        Stairs::write(&stairs(job, &counts).into_iter().map(name).collect::<Vec<_>>())
+    };
+    Html::made(scenario.resolve().map(|job| named(&job)).unwrap_or_default())
 }
 
 /// Memory over one step, and every stage of a pipeline; empty as above, and when serving, which has no steps.

@@ -160,6 +160,7 @@ pub fn view(
             current_text: peak.map(|peak| format!("peak {}", unit.number(total(&peak.stretch.peak), 1))).unwrap_or_default(),
             compare: beside.map(|other| Overlay { name: "step 2".to_owned(), line: line(other), capacity: None }),
             naive: None,
+            best: None,
             scale: XScale::Linear,
             ticks: TickStyle::Plain,
             staircase: false,

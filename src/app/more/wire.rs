@@ -25,11 +25,14 @@ pub enum What {
     Paste,
     /// The search over layouts; answers stream until it ends.
     Plan,
+    /// The best layout at each number of GPUs, as text.
+    Stairs,
 }
 
 impl What {
     /// Every kind of request.
-    pub const ALL: [Self; 6] = [Self::Methods, Self::Evidence, Self::Timeline, Self::Accuracy, Self::Paste, Self::Plan];
+    pub const ALL: [Self; 7] =
+        [Self::Methods, Self::Evidence, Self::Timeline, Self::Accuracy, Self::Paste, Self::Plan, Self::Stairs];
 
     const fn word(self) -> &'static str {
         match self {
@@ -39,6 +42,7 @@ impl What {
             Self::Accuracy => "accuracy",
             Self::Paste => "paste",
             Self::Plan => "plan",
+            Self::Stairs => "stairs",
         }
     }
 

@@ -3,8 +3,11 @@
 use crate::app::answers::{Answers, Other};
 use crate::app::history::Snapshot;
 use crate::app::markup::{Html, flag, html};
+use crate::app::timing::{Fact, facts};
 use crate::app::words::{Scale, kinds};
+use crate::config::Job;
 use crate::estimator::MemoryKind;
+use crate::estimator::time::timing;
 use crate::planner::gpu_count;
 use crate::scenario::{Scenario, field, show};
 use crate::units::Bytes;
@@ -82,7 +85,19 @@ fn result_lines(answers: &Answers, other: &Other) -> Vec<Line> {
     let (a, b) = (runnable(&answers.count), runnable(&gpu_count(job, unit)));
     let differs = a != b;
     lines.push(("Smallest number of GPUs that runs".to_owned(), a, b, differs));
+    lines.extend(time_lines(answers, job));
     lines
+}
+
+/// What follows from the times, figure by figure; nothing where one side has none.
+fn time_lines(answers: &Answers, other: &Job) -> Vec<Line> {
+    let theirs = timing(other);
+    let (a, b) = (facts(&answers.job, &answers.timing), facts(other, &theirs));
+    let line = |(name, a, _): Fact| {
+        let (_, b, _) = b.iter().find(|(known, ..)| *known == name)?;
+        Some((name.to_owned(), a.clone(), b.clone(), a != *b))
+    };
+    a.into_iter().filter_map(line).collect()
 }
 
 #[cfg(test)]

@@ -1,8 +1,9 @@
-//! Parameters, compute, time and cost.
+//! Parameters and compute; on paper, time and cost too.
 
 use crate::app::answers::Answers;
 use crate::app::markup::{Html, html};
-use crate::app::words::{billions, duration, scientific, whole};
+use crate::app::timing;
+use crate::app::words::{billions, scientific, whole};
 use crate::config::Job;
 use crate::estimator::{Compute, Estimate};
 use crate::units::{MemoryUnit, grouped};
@@ -12,15 +13,27 @@ type Fact = (&'static str, String);
 
 /// A short list of facts beside the ledger.
 pub fn cost(answers: &Answers) -> Html {
-    let heading = if answers.estimate.compute.is_some() { "Time and cost" } else { "The model" };
+    let heading = if answers.estimate.compute.is_some() { "Model and run" } else { "The model" };
     let facts: Html = facts(&answers.job, &answers.estimate, answers.unit)
         .iter()
         .map(|(name, value)| html(r#"<dt>{}</dt><dd class="number">{}</dd>"#, &[name, value]))
         .collect();
+    let facts = [facts, on_paper(answers)].into_iter().collect::<Html>();
     html(
         r#"<div data-own="cost"><div class="section__head"><h2>{}</h2></div><dl class="facts" data-testid="facts">{}</dl></div>"#,
         &[&heading, &facts],
     )
+}
+
+/// What paper shows of the time: it has no room for the section below.
+const ON_PAPER: [&str; 5] = ["One step", "Utilisation: model (MFU)", "The run", "GPU-hours", "Cost, in the price's currency"];
+
+fn on_paper(answers: &Answers) -> Html {
+    timing::facts(&answers.job, &answers.timing)
+        .iter()
+        .filter(|(name, ..)| ON_PAPER.contains(name))
+        .map(|(name, value, _)| html(r#"<dt class="paper">{}</dt><dd class="paper number">{}</dd>"#, &[name, value]))
+        .collect()
 }
 
 fn facts(job: &Job, estimate: &Estimate, unit: MemoryUnit) -> Vec<Fact> {
@@ -43,25 +56,14 @@ fn facts(job: &Job, estimate: &Estimate, unit: MemoryUnit) -> Vec<Fact> {
 }
 
 fn of_compute(compute: &Compute) -> Vec<Fact> {
-    let unknown = || "no peak rate known".to_owned();
     vec![
         ("Tokens in one step", whole(compute.tokens_per_step)),
-        ("Steps", whole(compute.steps)),
+        ("Steps of the run", whole(compute.steps)),
         ("Compute of the run", format!("{} FLOP", scientific(compute.total.0))),
         ("in PFLOP-days", grouped(compute.total.pflop_days(), 0)),
         ("by 6 × parameters × tokens", format!("{} FLOP", scientific(compute.six_pd.0))),
-        ("Utilisation: model (MFU)", format!("{} %", grouped(100.0 * compute.mfu, 1))),
-        ("with recomputation (HFU)", format!("{} %", grouped(100.0 * compute.hfu(), 1))),
-        ("One step", compute.step_seconds.map_or_else(unknown, |time| duration(time.0))),
-        ("The run", compute.seconds.map_or_else(unknown, |time| duration(time.0))),
-        ("GPU-hours", compute.gpu_hours.map_or_else(unknown, scientific_or_whole)),
-        ("Cost, in the price's currency", compute.cost.map_or_else(unknown, scientific_or_whole)),
         ("Compute-optimal tokens (20 per parameter)", tokens(compute.chinchilla_tokens)),
     ]
-}
-
-fn scientific_or_whole(value: f64) -> String {
-    if value < 1.0e12 { grouped(value, 0) } else { scientific(value) }
 }
 
 fn tokens(count: f64) -> String {
@@ -75,9 +77,9 @@ mod tests {
     use crate::app::panels::tests::{answers, text};
 
     #[test]
-    fn serving_has_no_cost_but_a_cache() {
-        assert!(text(&cost(&answers("v1&m=llama3-8b&n=8"))).contains("GPU-hours"));
+    fn serving_has_no_compute_but_a_cache() {
+        assert!(text(&cost(&answers("v1&m=llama3-8b&n=8"))).contains("Compute of the run"));
         let serving = text(&cost(&answers("v1&do=serve&m=llama3-8b&n=1")));
-        assert!(serving.contains("KV cache of one token") && !serving.contains("GPU-hours"), "{serving}");
+        assert!(serving.contains("KV cache of one token") && !serving.contains("Compute of the run"), "{serving}");
     }
 }

@@ -20,7 +20,7 @@ pub fn first_screen() -> Html {
 /// Everything below the first screen, with the places of its parts.
 pub fn below() -> Html {
     html(
-        r#"<div class="below" data-own="below">{}<section class="section"><div class="pair"><div><div class="section__head"><h2>Where the memory goes</h2><p class="section__note">On the fullest GPU, at the fullest moment. Open a line to see what is behind it.</p></div><table data-own="ledger"></table></div><div data-own="cost"></div></div></section><div class="step" id="timeline" tabindex="-1" aria-busy="true" data-testid="timeline">{}</div><section class="section section--screen">{}</section><section class="section section--screen"><div class="pair pair--even"><div data-own="saved"></div><div data-own="compare"></div></div></section><section class="section section--screen">{}{}</section><section class="section section--screen"><div class="section__head"><h2>How well it is checked</h2><p class="section__note">The same engine against what was measured or published. Nothing is fitted to these rows.</p></div><div class="methods" id="accuracy" tabindex="-1" aria-busy="true" data-testid="accuracy">{}</div></section></div>"#,
+        r#"<div class="below" data-own="below">{}<section class="section"><div class="pair"><div><div class="section__head"><h2>Where the memory goes</h2><p class="section__note">On the fullest GPU, at the fullest moment. Open a line to see what is behind it.</p></div><table data-own="ledger"></table></div><div data-own="cost"></div></div></section><section class="section section--screen" data-own="time"></section><div class="step" id="timeline" tabindex="-1" aria-busy="true" data-testid="timeline">{}</div><section class="section section--screen">{}</section><section class="section section--screen"><div class="pair pair--even"><div data-own="saved"></div><div data-own="compare"></div></div></section><section class="section section--screen">{}{}</section><section class="section section--screen"><div class="section__head"><h2>How well it is checked</h2><p class="section__note">The same engine against what was measured or published. Nothing is fitted to these rows.</p></div><div class="methods" id="accuracy" tabindex="-1" aria-busy="true" data-testid="accuracy">{}</div></section></div>"#,
         &[&planner(), &slot::fetching(), &methods(), &assumptions(), &evidence(), &slot::fetching()],
     )
 }
@@ -48,7 +48,19 @@ mod tests {
         let page = [first_screen(), below(), foot(), dialogs()].into_iter().collect();
         for part in ["bar", "notices", "strip", "printed", "mode", "group-0", "fold-4", "verdict", "stack", "fixes", "tabs"]
             .into_iter()
-            .chain(["curve-seq", "curve-gpus", "ledger", "cost", "saved", "compare", "toast", "in-share", "in-paste", "in-save"])
+            .chain([
+                "curve-seq",
+                "curve-gpus",
+                "ledger",
+                "cost",
+                "time",
+                "saved",
+                "compare",
+                "toast",
+                "in-share",
+                "in-paste",
+                "in-save",
+            ])
         {
             assert_eq!(count(&page, &format!("data-own=\"{part}\"")), 1, "{part}");
         }

@@ -26,7 +26,7 @@ const ASSUMPTIONS: [(&str, &str); 6] = [
     ),
     (
         "Time and cost",
-        "Time is arithmetic at the utilisation you state. It is not a measurement, and it knows nothing of your network.",
+        "A step's time follows from the same list of operations, the rates that were measured on the accelerator, and the links between GPUs. No training run was used to set a figure. Data loading, interruptions and neighbours on the network are not in it.",
     ),
 ];
 

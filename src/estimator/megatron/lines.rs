@@ -5,11 +5,9 @@ use super::{Alive, Entry, Scope, Step};
 use crate::config::{AttentionKernel, Job, TrainingRun};
 use crate::estimator::ledger::{Certainty, LineItem, MemoryKind, TensorLine};
 use crate::ops::Role;
+use crate::ops::megatron::GROUPED_STREAMS;
 use crate::sources::{self, Source};
 use crate::units::{Bytes, DType, Elements};
-
-/// Streams of Transformer Engine's grouped matrix products, each with a workspace (`get_num_cublas_streams`).
-const GROUPED_STREAMS: u64 = 4;
 
 /// Adds the tensors alive at a moment: one line per operation that saved something, one for each other reason.
 pub(super) fn activations(entries: &[Entry], detail: bool, lines: &mut Vec<LineItem>) {
@@ -171,6 +169,7 @@ pub(super) fn scores(steps: &[Step]) -> Bytes {
 /// Transformer Engine's workspace serves its modules, and the router's product whatever the modules are (`router_gating_linear`).
 fn workspaces(run: &TrainingRun, stands: &Stands) -> Bytes {
     let options = run.megatron;
+    // Each stream has a workspace of its own.
     let grouped = if options.moe_grouped_gemm && stands.experts { GROUPED_STREAMS } else { 0 };
     let engine = u64::from(options.transformer_engine || stands.experts) + grouped;
     // The output layer, unfused attention and Megatron-Core's own layers multiply through PyTorch, forward and backward.

@@ -12,7 +12,7 @@ use super::lines::{Buffers, Stands, dummies, scores};
 use super::schedule::{self, Held, PerKind, Stage};
 use super::{Alive, At, Entry, Kind, SLOTS, Scope, Sizes, on_device, slot};
 use crate::config::{
-    Choice, DataSharding, Job, Offload, ParallelLayout, PipelineSchedule, PipelineSplit, Recompute, TrainingRun,
+    Choice, DataSharding, Job, Offload, ParallelLayout, PipelineSchedule, PipelineSplit, Recompute, TrainingRun, Work,
 };
 use crate::estimator::ledger::{Ledger, MemoryKind};
 use crate::estimator::memo::Memo;
@@ -103,6 +103,8 @@ struct Staged {
     /// The sort's place among all.
     place: usize,
     most: [Vec<Held>; SLOTS],
+    /// What one micro-batch of its first chunk holds by itself: no schedule holds less.
+    least: [Option<Held>; SLOTS],
 }
 
 /// What the parameters and buffers of a stage depend on.
@@ -134,6 +136,8 @@ type Lines = Vec<[Alike; 2]>;
 struct Highest {
     buffers: [Bytes; 2],
     tops: [Option<(usize, Alike)>; SLOTS],
+    /// What no more sequences, and no fewer micro-batches of them, make less.
+    floor: Bytes,
 }
 
 impl Many {
@@ -163,6 +167,12 @@ impl Many {
         let kind = states.iter().filter_map(|kinds| first_over(kinds, capacity)).min()?;
         let most: Bytes = states.iter().map(|kinds| kinds.iter().copied().sum()).max()?;
         Some((kind, most.saturating_sub(capacity)))
+    }
+
+    /// What the layout of the last [`Self::memory`] takes with the same or any larger micro-batch, at least.
+    pub fn floor(&self, sharding: DataSharding) -> Bytes {
+        let states = self.stated.at(sharding).iter().map(|kinds| kinds.iter().copied().sum::<Bytes>());
+        states.zip(&self.joined.stages).map(|(states, highest)| states + highest.floor).max().unwrap_or(Bytes::ZERO)
     }
 
     /// Makes sure that weights and states of every stage are known; the place of the pipeline.
@@ -434,8 +444,16 @@ fn staged(job: &Job, run: &TrainingRun, sorts: &mut Memo<Sort, ()>) -> Vec<Stage
                 most.push(held);
             }
         });
+        let mut least = [None; SLOTS];
+        let work = if job.pipeline().schedule.facts().splits_backward { Work::BackwardInput } else { Work::Backward };
+        let alone = [Work::Forward, work].map(|work| schedule::Pass { chunk: 0, work, times: 1 });
+        schedule::play(&stage, &alone, |held, at| {
+            if let Some(least) = least.get_mut(slot(at)) {
+                least.get_or_insert(on_device(job, held));
+            }
+        });
         let sort = Sort { layers: stage.layers(), embedding: stage.embeds(), head: stage.ends(), messages: stage.messages };
-        Staged { stage, sort, place: sorts.place(sort, || ()), most }
+        Staged { stage, sort, place: sorts.place(sort, || ()), most, least }
     };
     schedule::stages(job, run).into_iter().map(staged).collect()
 }
@@ -477,7 +495,13 @@ impl Joined {
                     .zip(held)
                     .map(|((order, [saved, passing]), [kept, brought_back])| (order, [saved + kept, passing + brought_back]));
             }
-            self.stages.push(Highest { buffers: Buffers::of(job, run, &stands).sums(), tops });
+            let buffers = Buffers::of(job, run, &stands).sums();
+            let alone = self.block.tops.iter().zip(&staged.least).filter_map(|(top, least)| {
+                let (_, top) = top.as_ref()?;
+                Some(sum(top) + self.block.sizes.of(least.as_ref()?))
+            });
+            let floor = sum(&buffers) + alone.max().unwrap_or(Bytes::ZERO);
+            self.stages.push(Highest { buffers, tops, floor });
         }
     }
 

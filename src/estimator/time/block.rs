@@ -124,17 +124,24 @@ pub(super) struct Costs {
 
 /// What of a training job decides the times of single layers: jobs with equal keys share their [`BlockTimes`].
 ///
-/// The data degree, the pipeline degree, virtual stages, sharding and the number of micro-batches are not part of it.
-pub type BlockKey = (u64, u64, u64, u64, u64, bool, Recompute);
+/// The data degree, the pipeline degree, virtual stages, sharding and the number of micro-batches are not part of it, nor is
+/// recomputation, all ways of which come from one list.
+pub type BlockKey = (u64, u64, u64, u64, u64, bool);
 
 /// The key of a job.
 pub fn key(job: &Job) -> Option<BlockKey> {
-    let (layout, run) = (job.layout(), job.training()?);
-    Some((layout.t(), layout.cp(), layout.ep(), layout.etp(), job.micro_batch_size(), layout.sequence_parallel, run.recompute))
+    let layout = job.training().map(|_| job.layout())?;
+    Some((layout.t(), layout.cp(), layout.ep(), layout.etp(), job.micro_batch_size(), layout.sequence_parallel))
 }
 
 /// Times of single layers; `None` when serving, and where the accelerator's peak or memory bandwidth is unknown.
 pub fn block_times(job: &Job) -> Option<BlockTimes> {
+    let [times] = with_each(job, [job.training()?.recompute])?;
+    Some(times)
+}
+
+/// The same with several ways to recompute, which the operation list does not depend on.
+pub(super) fn with_each<const N: usize>(job: &Job, recomputations: [Recompute; N]) -> Option<[BlockTimes; N]> {
     let run = as_run(job.training()?);
     let machine = Machine::of(job, &run)?;
     let model = rank_model(job, &run);
@@ -146,20 +153,28 @@ pub fn block_times(job: &Job) -> Option<BlockTimes> {
         ep: to_f64(layout.ep()),
         etp: to_f64(layout.etp()),
     };
-    let time = |steps: &[Step], again: bool| ranks.time(steps, &run, again);
+    let runs = recomputations.map(|recompute| TrainingRun { recompute, ..run.clone() });
+    let time = |steps: &[Step]| ranks.time(steps, &runs);
+    let (dense, experts) = (time(&model.dense), time(&model.experts));
+    let [embedding, head] = [&model.embedding, &model.head].map(|steps| ranks.end(steps));
     let tokens = to_f64(run.seq_length.div_ceil(layout.cp()).saturating_mul(job.micro_batch_size()));
     let width = to_f64(job.model().hidden_size) * to_f64(run.recipe().activation.bits()) / 8.0;
-    Some(BlockTimes {
-        dense: time(&model.dense, true),
-        experts: time(&model.experts, true),
-        embedding: time(&model.embedding, false),
-        head: time(&model.head, false),
+    let shared = BlockTimes {
+        dense: BlockTime::default(),
+        experts: BlockTime::default(),
+        embedding,
+        head,
         // Megatron-LM hands on each tensor rank's part and gathers it on the other side.
         message: tokens * width / ranks.t,
         tied: tied(job, &model),
         costs: Costs::of(&run, job.layout().reduce_in_fp32),
         machine,
-    })
+    };
+    let mut each = [shared; N];
+    for (times, (dense, experts)) in each.iter_mut().zip(dense.into_iter().zip(experts)) {
+        (times.dense, times.experts) = (dense, experts);
+    }
+    Some(each)
 }
 
 /// The run with the software's own settings: stacks other than Megatron-LM have no say in Megatron-LM's options.
@@ -205,14 +220,28 @@ struct Ranks<'a> {
 }
 
 impl Ranks<'_> {
-    fn time(&self, steps: &[Step], run: &TrainingRun, may_recompute: bool) -> BlockTime {
+    /// The embedding or the head, which is never recomputed.
+    fn end(&self, steps: &[Step]) -> BlockTime {
+        let [time] = self.with(steps, &[|_: &Step| false]);
+        time
+    }
+
+    /// A block under each run.
+    fn time<const N: usize>(&self, steps: &[Step], runs: &[TrainingRun; N]) -> [BlockTime; N] {
+        self.with(steps, &runs.each_ref().map(|run| |step: &Step| is_recomputed(step, run)))
+    }
+
+    fn with<const N: usize>(&self, steps: &[Step], recomputed: &[impl Fn(&Step) -> bool; N]) -> [BlockTime; N] {
         let mut time = BlockTime::default();
+        let mut again = [Phase::default(); N];
         for step in steps {
             let (forward, backward) = self.step(step);
             time.forward = time.forward.plus(&forward);
             time.backward = time.backward.plus(&backward);
-            if may_recompute && is_recomputed(step, run) {
-                time.recompute = time.recompute.plus(&forward);
+            for (again, recomputed) in again.iter_mut().zip(recomputed) {
+                if recomputed(step) {
+                    *again = again.plus(&forward);
+                }
             }
         }
         for tensor in parameters(steps) {
@@ -220,8 +249,10 @@ impl Ranks<'_> {
             let expert = tensor.shape.dims().next().is_some_and(|dim| dim.0 == "experts on this rank");
             *(if expert { &mut time.expert_parameters } else { &mut time.parameters }) += count;
         }
-        time.sums = [time.forward.total(), time.backward.total(), time.recompute.total()];
-        time
+        again.map(|recompute| {
+            let sums = [time.forward.total(), time.backward.total(), recompute.total()];
+            BlockTime { recompute, sums, ..time }
+        })
     }
 
     /// Forward and backward of a step.

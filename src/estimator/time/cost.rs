@@ -21,8 +21,8 @@ pub struct Cost {
     pub co2_kg: Option<f64>,
 }
 
-/// Share of its board power that an idle accelerator draws (A100: 55 to 60 of 400 W; H100: 70 to 120 of 700 W as `nvidia-smi` shows).
-const IDLE_SHARE: f64 = 0.14;
+/// Share of its board power that a waiting accelerator draws: an assumption, as `nvidia-smi` shows idle A100 and H100.
+pub const IDLE_SHARE: f64 = 0.14;
 
 /// The cost of a job's whole training; `None` when serving.
 ///

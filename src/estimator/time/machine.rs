@@ -6,6 +6,7 @@
 //! - A product is cut into tiles that multiprocessors work off in waves; the last wave is seldom full and tiles hang over the edge
 //!   (NVIDIA, Matrix Multiplication Background: tile and wave quantization). Tiles of 256×128, 128×256 and 128×128 are tried, and the
 //!   sum may be cut in up to four parts where tiles are few, as the libraries do.
+//! - Of many alike as many share the multiprocessors as run beside each other: a few experts with few tokens leave most of them idle.
 //! - A wave must fill its pipeline and write its tile: [`WAVE_SECONDS`].
 //! - Bytes set a floor: operands at the memory's bandwidth (roofline, Williams et al. 2009); the result is stored after that.
 //! - What is sent beside a product takes multiprocessors from it: [`Machine::beside`].
@@ -15,11 +16,12 @@ use crate::config::{Cluster, Flash, Job, Kernels, Narrow, ProductFormat, Speed, 
 use crate::ops::megatron::{Collective, Core, Product};
 use crate::units::{DType, to_f64};
 
-/// Latency of one kernel behind another on a stream, launch and drain.
+/// Latency of one kernel behind another on a stream, launch and drain: an assumption.
 const KERNEL_SECONDS: f64 = 3e-6;
-/// Multiprocessors that a collective takes (NCCL: one for each of up to 24 channels inside a domain).
+/// Multiprocessors that a collective takes: one for each channel, of which NCCL opens 24 between H100s (its log in
+/// github.com/NVIDIA/nccl/issues/1161).
 const CHANNELS: f64 = 24.0;
-/// First loads of one wave of tiles and its way to the next, which no arithmetic hides.
+/// First loads of one wave of tiles and its way to the next, which no arithmetic hides: an assumption.
 const WAVE_SECONDS: f64 = 1.5e-6;
 /// Share of a result's store that nothing hides (SimuMax's tables of products on A100 and B200: sums of fp32 gradients are 5 and 8 per
 /// cent slower than products that write 16 bit).
@@ -28,23 +30,30 @@ const STORE_EXPOSED: f64 = 0.4;
 const TILES: [(u64, u64); 3] = [(256, 128), (128, 256), (128, 128)];
 /// Parts into which the sum of a product may be cut.
 const PARTS: [u64; 3] = [1, 2, 4];
-/// Tokens at which causal attention runs at half its rate on long sequences (FlashAttention 2, figures 4 to 7: 2k against 16k).
+/// Tokens at which causal attention runs at half its rate on long sequences (Shah et al. 2024, figure 5, heads of 128: 0.47, 0.69, 0.85
+/// and 0.94 of the rate at 16k tokens with 512, 1k, 2k and 4k).
 const ATTENTION_RAMP: f64 = 512.0;
 /// Tiles of 128 queries for each multiprocessor at which forward and backward run at half their rate: the mask makes tiles uneven, and
 /// few of them leave multiprocessors idle (SimuMax's table of attention on B200, 4 to 128 heads). The rates are of [`FULL_TILES`].
 const TILES_AT_HALF: [f64; 2] = [5.0, 1.0];
 /// Tiles for each multiprocessor of the published rates: 16k tokens of 16 heads on A100.
 const FULL_TILES: f64 = 20.0;
-/// Head width that costs as much beside the products as softmax does (FlashAttention 2 and 3: heads of 64 against 128).
+/// Head width that costs as much beside the products as softmax does (Shah et al. 2024, figure 5: heads of 64 run at 0.89 of the rate of
+/// 128 in FlashAttention 2, at 0.77 in FlashAttention 3).
 const SOFTMAX_WIDTH: f64 = 32.0;
 /// What an all-to-all reaches of what rings reach (SimuMax's table of collectives on B200: 0.60 against 0.67).
 const ALL_TO_ALL: f64 = 0.9;
-/// Share of the network's bandwidth that large messages reach (nccl-tests between nodes: 23 of 25 GB/s per adapter).
-const NETWORK_SHARE: f64 = 0.9;
-/// Latency of a collective, and of each of its steps inside a domain and between nodes (NCCL, `src/graph/tuning.cc`, protocol LL128).
+/// Share of the network's bandwidth that large messages reach: 46 to 48 of 50 GB/s per NDR adapter, 24 of 25 per HDR adapter (NCCL's
+/// maintainers, github.com/NVIDIA/nccl-tests/issues/290 and github.com/NVIDIA/nccl/issues/412).
+const NETWORK_SHARE: f64 = 0.94;
+/// Latency of a collective, and of each step of a ring inside a domain and between nodes (NCCL 2.18 to 2.28, `src/graph/tuning.cc`,
+/// `baseLat` and `hwLat` of protocol LL128).
 const COLLECTIVE_SECONDS: f64 = 14e-6;
 const HOP_SECONDS: f64 = 1.9e-6;
 const NETWORK_HOP_SECONDS: f64 = 4.0e-6;
+/// The same for each step of a tree.
+const TREE_HOP_SECONDS: f64 = 1.25e-6;
+const NETWORK_TREE_HOP_SECONDS: f64 = 8.5e-6;
 
 /// An accelerator as the time model sees it: rates in FLOP/s and bytes per second.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -137,14 +146,15 @@ impl Machine {
         let result = if gradient { self.gradient_bytes } else { self.bytes };
         // Operands are loaded while the product runs; a wave's tiles end together, so that little hides their store.
         let operands = count * (rows * depth + depth * columns) * each;
-        arithmetic.max(operands / self.memory) + STORE_EXPOSED * count * rows * columns * result / self.memory + KERNEL_SECONDS
+        let launches = to_f64(product.turns()) * KERNEL_SECONDS;
+        arithmetic.max(operands / self.memory) + STORE_EXPOSED * count * rows * columns * result / self.memory + launches
     }
 
     /// Seconds of all waves of tiles, the sum cut in so many parts.
     fn waves(&self, product: &Product, (rows, columns): (u64, u64), parts: u64, rate: f64) -> f64 {
         let tiles = product.rows.div_ceil(rows).saturating_mul(product.columns.div_ceil(columns));
-        let tiles = tiles.saturating_mul(product.count).saturating_mul(parts);
-        let waves = to_f64(tiles.div_ceil(self.multiprocessors));
+        let tiles = tiles.saturating_mul(product.at_once).saturating_mul(parts);
+        let waves = to_f64(tiles.div_ceil(self.multiprocessors).saturating_mul(product.turns()));
         let depth = to_f64(product.depth.div_ceil(parts));
         let tile = 2.0 * to_f64(rows) * to_f64(columns) * depth / (rate / to_f64(self.multiprocessors));
         waves * (tile + WAVE_SECONDS)
@@ -196,16 +206,16 @@ impl Links {
     /// The ring of so many ranks that lie `stride` apart.
     pub fn ring(&self, ranks: f64, stride: f64) -> Ring {
         if ranks * stride <= self.domain {
-            return Ring::of(self, (ranks, ranks), self.inside, ranks * HOP_SECONDS);
+            return Ring::of(self, (ranks, ranks), self.inside, (ranks - 1.0) * HOP_SECONDS);
         }
         let inside = (self.domain / stride).floor().clamp(1.0, ranks.max(1.0));
         if inside >= ranks {
-            return Ring::of(self, (ranks, inside), self.inside, ranks * HOP_SECONDS);
+            return Ring::of(self, (ranks, inside), self.inside, (ranks - 1.0) * HOP_SECONDS);
         }
         let domains = ranks / inside;
         // Rings between domains use the adapters of all their members there.
         let bandwidth = if inside > 1.0 { self.inside.min(self.network * inside) } else { self.network };
-        let hops = domains * NETWORK_HOP_SECONDS + (ranks - domains) * HOP_SECONDS;
+        let hops = (domains - 1.0) * NETWORK_HOP_SECONDS + (ranks - domains) * HOP_SECONDS;
         Ring::of(self, (ranks, inside), bandwidth, hops)
     }
 
@@ -246,7 +256,7 @@ impl Ring {
             + match collective {
                 Collective::AllReduce => {
                     // A ring passes every rank twice, a tree only its height: the library takes the quicker.
-                    let tree = (ranks / inside).log2() * NETWORK_HOP_SECONDS + inside * HOP_SECONDS;
+                    let tree = (ranks / inside).log2() * NETWORK_TREE_HOP_SECONDS + (inside - 1.0) * TREE_HOP_SECONDS;
                     2.0 * (round + hops.min(tree))
                 }
                 Collective::AllGather | Collective::ReduceScatter | Collective::Ring => round + hops,
@@ -257,5 +267,61 @@ impl Ring {
                     near.max(far) / ALL_TO_ALL + latency * ranks.log2()
                 }
             }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Links, Machine};
+    use crate::ops::megatron::Product;
+    use crate::units::to_f64;
+
+    /// B200 as [`crate::catalog::speed`] has it.
+    const B200: Machine = Machine {
+        rate: 1100e12,
+        narrow_rate: 1100e12,
+        narrow_bytes: 2.0,
+        bytes: 2.0,
+        gradient_bytes: 8.0,
+        multiprocessors: 148,
+        memory: 0.67 * 8e12,
+        attention: [1.0, 1.0],
+        links: Links { inside: 1.0, network: 1.0, domain: 8.0 },
+    };
+
+    /// Experts, tokens of each, columns, depth, and the share of 2,250 TFLOP/s that forward and the weights' gradient were measured at
+    /// (SimuMax, `configs/system/b200_bf16_ceperm.json`, `group_matmul`, fp32 main gradients).
+    const MEASURED: [(u64, u64, u64, u64, f64, f64); 6] = [
+        (64, 512, 7168, 2048, 0.427, 0.215),
+        (20, 1232, 3072, 5120, 0.513, 0.328),
+        (20, 1232, 5120, 1536, 0.397, 0.320),
+        (32, 1024, 4096, 7168, 0.457, 0.289),
+        (32, 1024, 7168, 2048, 0.384, 0.274),
+        (40, 2460, 5120, 1536, 0.496, 0.403),
+    ];
+
+    #[test]
+    fn experts_products_are_near_what_was_measured() {
+        let mut errors = Vec::new();
+        for (count, rows, columns, depth, forward, gradient) in MEASURED {
+            let product = Product { count, at_once: 4, rows, columns, depth, weight: true, narrow: true };
+            let [_, weights] = product.backward();
+            for (time, share) in [(B200.product(&product, false), forward), (B200.product(&weights, true), gradient)] {
+                let measured = product.flops() / (2250e12 * share);
+                errors.push((time / measured - 1.0).abs());
+            }
+        }
+        let mean = errors.iter().sum::<f64>() / to_f64(u64::try_from(errors.len()).expect("few"));
+        assert!(mean < 0.15, "{errors:?}");
+    }
+
+    /// Four experts of 128 tokens have too few tiles for 148 multiprocessors: 459 TFLOP/s were measured.
+    #[test]
+    fn few_tokens_leave_multiprocessors_idle() {
+        let streams = Product { count: 256, at_once: 4, rows: 128, columns: 4096, depth: 7168, weight: true, narrow: true };
+        let single = Product { at_once: 256, ..streams };
+        let measured = streams.flops() / (2250e12 * 0.204);
+        let (streams, single) = (B200.product(&streams, false), B200.product(&single, false));
+        assert!(single < streams && streams < measured, "{streams} {single} {measured}");
     }
 }

@@ -11,12 +11,14 @@ mod cost;
 mod machine;
 mod paces;
 mod serving;
+mod timing;
 
 pub use assemble::{Load, Schedule, Spread, StepTime, Term};
 pub use block::{BlockKey, BlockTime, BlockTimes, Phase, block_times, key};
-pub use cost::{Cost, cost};
+pub use cost::{Cost, IDLE_SHARE, cost};
 pub(super) use paces::Paces;
 pub use serving::{ServingTime, serving};
+pub use timing::{Timing, Unknown, timing};
 
 use super::ledger::Certainty;
 use super::megatron::schedule;
@@ -75,7 +77,9 @@ pub fn step(job: &Job) -> Option<Step> {
     let ranks = to_f64(job.layout().world_size());
     let Flops(model) = compute.model_flops_per_step();
     let mfu = model / (seconds * peak * ranks);
-    let lines = Term::ALL.into_iter().map(|term| line(term, time.of(term))).filter(|line| line.seconds.0 > 0.0).collect();
+    let measured = job.cluster().speed.matmul_16bit.is_some();
+    let lines =
+        Term::ALL.into_iter().map(|term| line(term, time.of(term), measured)).filter(|line| line.seconds.0 > 0.0).collect();
     Some(Step {
         lines,
         seconds: Seconds(seconds),
@@ -160,8 +164,8 @@ fn load(stage: &schedule::Stage) -> Load {
     load
 }
 
-/// What a term is called, how it is found and how sure that is.
-fn line(term: Term, seconds: f64) -> TimeLine {
+/// What a term is called, how it is found and how sure that is: on an accelerator on which nothing was measured, rates are assumed.
+fn line(term: Term, seconds: f64, measured: bool) -> TimeLine {
     use Certainty::{Assumed, Modelled};
     let (label, formula, certainty, source) = match term {
         Term::Products => (
@@ -201,6 +205,7 @@ fn line(term: Term, seconds: f64) -> TimeLine {
             ("Optimizer", "bytes of weights, gradients and states over the memory's bandwidth", Modelled, sources::ROOFLINE)
         }
     };
+    let certainty = if term.computes() && !measured { Assumed } else { certainty };
     TimeLine { term, label, seconds: Seconds(seconds), formula, certainty, source }
 }
 

@@ -16,6 +16,8 @@ pub struct ServingTime {
     pub decode: Seconds,
     /// Tokens per second of one instance while all its sequences answer.
     pub tokens_per_second: f64,
+    /// Price of a million such tokens in the user's currency.
+    pub price_per_million: f64,
 }
 
 /// The times of a serving job; `None` when training, and where peak or memory bandwidth are unknown.
@@ -50,9 +52,12 @@ pub fn serving(job: &Job) -> Option<ServingTime> {
     let per_token = (all - scores) / to_f64(chunk.max(1));
     let products = per_token * to_f64(run.concurrent_sequences) / rate / t;
     let decode = products.max(weights / memory) + cache / memory + messages(run.concurrent_sequences);
+    let tokens_per_second = to_f64(run.concurrent_sequences) / decode;
+    let hours = 1e6 / tokens_per_second / 3600.0;
     Some(ServingTime {
         prefill_chunk: Seconds(prefill),
         decode: Seconds(decode),
-        tokens_per_second: to_f64(run.concurrent_sequences) / decode,
+        tokens_per_second,
+        price_per_million: hours * t * p * cluster.accelerator.price_per_hour,
     })
 }

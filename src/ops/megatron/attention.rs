@@ -139,7 +139,15 @@ fn timed(rank: &Rank, widths: &Widths, step: Step) -> Step {
         let pairs = rank.pairs(full) / rank.layout.cp();
         return step.attends(Core { heads, pairs, queries: rank.seq_length, seq_length: full, query_width, value_width });
     }
-    let product = |columns, depth| Product { count: heads, rows: rank.seq_length, columns, depth, weight: false, narrow: false };
+    let product = |columns, depth| Product {
+        count: heads,
+        at_once: heads,
+        rows: rank.seq_length,
+        columns,
+        depth,
+        weight: false,
+        narrow: false,
+    };
     let scores = heads.saturating_mul(rank.seq_length).saturating_mul(full);
     let piece = rank.bytes(scores);
     // Softmax with its scale and mask reads and writes the scores; backward reads probabilities and their gradient, writes one.

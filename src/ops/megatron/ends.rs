@@ -66,7 +66,7 @@ fn output_layer(rank: &Rank) -> Step {
     tensors.extend(rank.splits_tokens().then(|| rank.residual_gradient()));
     tensors.push(tensor("gradient of the weight", Role::Workspace, [rank.vocabulary(), rank.h()], rank.parameter));
     let (columns, depth) = (rank.vocabulary().1, rank.model.hidden_size);
-    let product = Product { count: 1, rows: rank.tokens(), columns, depth, weight: true, narrow: false };
+    let product = Product { count: 1, at_once: 1, rows: rank.tokens(), columns, depth, weight: true, narrow: false };
     let [gather, reduce, again] = rank.column_messages();
     step("Output layer", Module::Rest, tensors).multiplies(product).sends(gather).sends(reduce).sends(again)
 }

@@ -27,7 +27,7 @@ mod latent;
 mod mlp;
 mod work;
 
-pub use work::{Behind, Collective, Core, Exchange, Group, Product, Work};
+pub use work::{Behind, Collective, Core, Exchange, GROUPED_STREAMS, Group, Product, Work};
 
 use super::builder::Lowering;
 use super::tensor::{Dim, Kept, Op, Role, Shape, Split, Tensor};

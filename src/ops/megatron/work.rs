@@ -12,6 +12,8 @@ use crate::ops::tensor::{Dim, Role, Tensor};
 pub struct Product {
     /// How many alike: experts of a rank, heads of a micro-batch.
     pub count: u64,
+    /// How many of these run beside each other: all of a batch; of experts, as many as there are streams.
+    pub at_once: u64,
     /// Rows of the first operand: tokens.
     pub rows: u64,
     /// Columns of the result.
@@ -29,6 +31,11 @@ impl Product {
     pub fn flops(&self) -> f64 {
         let to = crate::units::to_f64;
         2.0 * to(self.count) * to(self.rows) * to(self.columns) * to(self.depth)
+    }
+
+    /// How often the machine is filled anew, until all of them have run.
+    pub const fn turns(&self) -> u64 {
+        self.count.div_ceil(if self.at_once == 0 { 1 } else { self.at_once })
     }
 
     /// The products of backward: the gradient of the rows, and of the other operand.
@@ -143,7 +150,7 @@ impl Step {
     /// Every matrix among the step's parameters multiplies so many rows; of experts, all of them together.
     pub(super) fn over(mut self, rank: &Rank, rows: u64) -> Self {
         let matrices = self.op.tensors.iter().filter(|tensor| tensor.role == Role::Parameter);
-        let products: Vec<Product> = matrices.filter_map(|tensor| product(tensor, rows)).collect();
+        let products: Vec<Product> = matrices.filter_map(|tensor| product(tensor, rows, rank)).collect();
         for product in products {
             self.work.push(Work::Product(product));
             self = self.casts(rank, &product);
@@ -203,7 +210,7 @@ impl Step {
 }
 
 /// The product a parameter stands for: `[columns, depth]`, or `[experts, columns, depth]`.
-fn product(tensor: &Tensor, rows: u64) -> Option<Product> {
+fn product(tensor: &Tensor, rows: u64, rank: &Rank) -> Option<Product> {
     let dims: Vec<&Dim> = tensor.shape.dims().collect();
     let (count, columns, depth) = match dims.as_slice() {
         [columns, depth] if !tensor.name.ends_with("biases") => (1, columns.1, depth.1),
@@ -211,10 +218,25 @@ fn product(tensor: &Tensor, rows: u64) -> Option<Product> {
         _ => return None,
     };
     let narrow = tensor.name != "router weight";
-    Some(Product { count, rows: rows.div_ceil(count.max(1)), columns, depth, weight: true, narrow })
+    let rows = rows.div_ceil(count.max(1));
+    Some(Product { count, at_once: rank.experts_at_once(count), rows, columns, depth, weight: true, narrow })
 }
 
+/// Streams over which Transformer Engine deals out the products of experts, one product each (`multi_stream_cublas_gemm` in
+/// `transformer_engine/common/gemm/cublaslt_gemm.cu`, `num_compute_streams` in `transformer_engine/multi_stream.h`).
+pub const GROUPED_STREAMS: u64 = 4;
+
 impl Rank<'_> {
+    /// How many of a rank's experts are multiplied beside each other: `TEGroupedMLP` has its streams, `SequentialMLP` takes one after the
+    /// other, the grouped product of PyTorch is one kernel.
+    fn experts_at_once(&self, count: u64) -> u64 {
+        match (self.options.transformer_engine, self.options.moe_grouped_gemm) {
+            (true, true) => GROUPED_STREAMS.min(count),
+            (true, false) => 1,
+            (false, _) => count,
+        }
+    }
+
     /// Bytes of so many activations.
     pub(super) fn bytes(&self, elements: u64) -> u64 {
         elements.saturating_mul(self.activation.bits()).div_ceil(8)

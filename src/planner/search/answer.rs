@@ -37,7 +37,7 @@ pub struct Miss {
 pub enum Reason {
     /// It breaks a rule: the first example's sentence.
     Rule(Blocker),
-    /// That kind of memory overflows.
+    /// That kind of memory overflows. Micro-batches that are surely too large are counted with the smallest such.
     Memory(MemoryKind),
 }
 

@@ -169,20 +169,33 @@ impl Search {
         self.layouts.job().cluster().accelerator.memory
     }
 
-    /// Weighs a layout that breaks no rule, and keeps it if it is the best of its number of accelerators so far.
-    fn weigh(&mut self, choice: &Choice) {
+    /// Whether no larger micro-batch than that of the miss just found fits or misses by less either; then so many are counted with it.
+    fn is_too_much_from_here(&mut self, miss: Miss, further: u64) -> bool {
+        let short = self.layouts.floor().saturating_sub(self.capacity());
+        let is_so = short > Bytes::ZERO && self.is_no_nearer(miss.kind, short);
+        if is_so && further > 0 {
+            self.overflow(miss, further);
+        }
+        is_so
+    }
+
+    /// Weighs a layout that breaks no rule, and keeps it if it is the best of its number of accelerators so far. By how much
+    /// it overflows, if it does.
+    fn weigh(&mut self, choice: &Choice) -> Option<Miss> {
         self.layouts.choose(choice);
         let (by_kind, over) = self.layouts.memory();
         let memory: Bytes = by_kind.into_iter().sum();
         if let Some(kind) = over {
-            return self.overflow(Miss { choice: *choice, short: memory.saturating_sub(self.capacity()), kind }, 1);
+            let miss = Miss { choice: *choice, short: memory.saturating_sub(self.capacity()), kind };
+            self.overflow(miss, 1);
+            return Some(miss);
         }
         let seconds = self.layouts.seconds();
         for watched in &mut self.watched {
             watched.rank(choice, memory, seconds);
         }
         self.considered += 1;
-        let Some(count) = self.counts.last_mut() else { return };
+        let count = self.counts.last_mut()?;
         count.considered += 1;
         count.legal += 1;
         count.fitting += 1;
@@ -194,6 +207,7 @@ impl Search {
             count.leanest = if leanest { Some(found) } else { count.leanest };
             count.fastest = if fastest { Some(found) } else { count.fastest };
         }
+        None
     }
 
     /// Counts layouts that overflow with the same kind of memory, and keeps the given one if it misses by least.
@@ -207,17 +221,13 @@ impl Search {
             }
         }
         let Some(known) = self.overflows.get_mut(miss.kind.index()) else { return };
-        match known {
-            Some(why) => {
-                why.count += layouts;
-                if Some(miss.short) < why.short {
-                    (why.example, why.short) = (miss.choice, Some(miss.short));
-                }
-            }
-            None => {
-                let reason = Reason::Memory(miss.kind);
-                *known = Some(WhyNot { reason, count: layouts, example: miss.choice, short: Some(miss.short) });
-            }
+        let why = known.get_or_insert_with(|| {
+            let (reason, example) = (Reason::Memory(miss.kind), miss.choice);
+            WhyNot { reason, count: 0, example, short: Some(miss.short) }
+        });
+        why.count += layouts;
+        if Some(miss.short) < why.short {
+            (why.example, why.short) = (miss.choice, Some(miss.short));
         }
     }
 
@@ -287,10 +297,13 @@ impl Visitor for Search {
                 _ => true,
             }
         });
-        for micro_batch in micro_batches {
-            for choice in &legal {
-                self.weigh(&with_micro_batch(choice, micro_batch));
-            }
+        for (place, micro_batch) in micro_batches.iter().enumerate() {
+            let further = length(micro_batches.get(place + 1..).unwrap_or_default());
+            legal.retain(|choice| {
+                let choice = with_micro_batch(choice, *micro_batch);
+                let miss = self.weigh(&choice);
+                !miss.is_some_and(|miss| self.is_too_much_from_here(miss, further))
+            });
         }
     }
 }

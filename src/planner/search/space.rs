@@ -150,6 +150,8 @@ const SHARDINGS: [Edit; 5] = [
     Edit { name: "ZeRO-3", apply: |_, choice| shard(choice, DataSharding::Zero3) },
     Edit { name: "FSDP", apply: |_, choice| shard(choice, DataSharding::Fsdp) },
 ];
+/// Name of the axis.
+const RECOMPUTATION: &str = "recomputation";
 const RECOMPUTATIONS: [Edit; 3] = [
     Edit { name: "none", apply: |_, choice| recompute(choice, Recompute::None) },
     Edit { name: "selective", apply: |_, choice| recompute(choice, Recompute::Selective) },
@@ -237,7 +239,7 @@ impl Space {
         let axes = vec![
             Axis { lifts_rules: true, ..Axis::of("layers per stage", &SPLITS) },
             Axis::of("sequence parallel", &SEQUENCE_PARALLEL),
-            Axis::of("recomputation", &RECOMPUTATIONS),
+            Axis::of(RECOMPUTATION, &RECOMPUTATIONS),
             Axis::of("sharding", &SHARDINGS),
         ];
         let mut space = Self { counts, only: Default::default(), axes, ends_with_first: false };
@@ -245,6 +247,23 @@ impl Space {
             for degree in [Degree::Context, Degree::Expert, Degree::ExpertTensor, Degree::Chunks] {
                 space.limit(degree, &[1]);
             }
+        }
+        space
+    }
+
+    /// Every layout of the run as it is, with its micro-batch and recomputation, on so many accelerators.
+    pub fn layouts(job: &Job, counts: &[u64]) -> Self {
+        let mut space = Self::at(job, counts);
+        let Some(run) = job.training() else { return space };
+        if let Some(sequences) = run.micro_batch_size {
+            space.limit(Degree::MicroBatch, &[sequences]);
+        }
+        let keeps = |edit: &Edit| {
+            let mut choice = plain();
+            (edit.apply)(job, &mut choice) && choice.recompute == run.recompute
+        };
+        for axis in space.axes.iter_mut().filter(|axis| axis.name == RECOMPUTATION) {
+            axis.edits.retain(keeps);
         }
         space
     }

@@ -848,12 +848,12 @@ pub(super) static FIELDS: [Field; 120] = [
         .default(FieldDefault::Integer(1_000_000_000_000)),
     Field::number(FieldId::Mfu, "mfu", "mfu", "Utilisation (MFU)", (0.1, 100.0))
         .unit("%")
-        .help("Share of the peak rate that the model's own arithmetic reaches, for time and cost only: an assumption.")
+        .help("A second answer at this share of the peak rate stands beside the time that follows from the operations; the default states nothing.")
         .group(Group::Cost)
         .train()
         .default(FieldDefault::Decimal(40.0)),
     Field::number(FieldId::PricePerHour, "price", "price_per_hour", "Price per GPU-hour", (0.0, 1_000_000.0))
-        .help("Price of one GPU for one hour in your currency, for cost only: an assumption.")
+        .help("Price of one GPU for one hour in your currency, for cost only: an assumption, yours to change.")
         .group(Group::Cost)
         .default(FieldDefault::Decimal(2.0)),
     Field::number(FieldId::NetworkBandwidth, "net", "network_bandwidth", "Network per GPU", (0.001, 1_000_000.0))

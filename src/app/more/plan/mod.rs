@@ -7,7 +7,7 @@ mod answer;
 mod ask;
 pub mod form;
 mod front;
-mod layout;
+pub mod layout;
 mod why;
 
 use std::num::NonZeroU64;

@@ -87,7 +87,7 @@ mod tests {
 
     #[test]
     fn the_file_holds_every_point() {
-        let look = Look { log: true, size: (412, 254) };
+        let look = Look { log: true, size: (412, 254), stairs: None };
         let mut answers = answers("v1&m=llama3-8b&n=8");
         let plots = Plots::of(&answers, look, None).0;
         let alone = csv(&plots, &answers, true);

@@ -1,0 +1,174 @@
+//! How long it takes and what it costs: the step's terms with their sources, and the figures of the whole run.
+
+use crate::app::answers::Answers;
+use crate::app::markup::{Html, html};
+use crate::app::timing::{self, Fact, Term};
+use crate::app::words::per_cent;
+use crate::estimator::time::{Step, Timing};
+
+/// The section: the ledger of a step beside what follows from it, or one sentence on what is missing.
+pub fn time(answers: &Answers) -> Html {
+    let heading = if answers.job.training().is_some() { "How long a step takes" } else { "How long an answer takes" };
+    html(
+        r#"<section class="section section--screen" data-own="time" data-testid="time"><div class="section__head"><h2>{}</h2>{}</div>{}</section>"#,
+        &[&heading, &notes(answers), &body(answers)],
+    )
+}
+
+/// What the figures are, and what they are not.
+fn notes(answers: &Answers) -> Html {
+    let what = match &answers.timing {
+        Timing::Training { .. } => Some(
+            "On the pipeline stage that works longest. Price, network and emissions are yours to change under Time and cost.",
+        ),
+        Timing::Serving(_) => Some("Without waiting for others' requests. The price is yours to change under Time and cost."),
+        Timing::Unknown(_) => None,
+    };
+    let caveat = what.and_then(|_| timing::caveat(answers.estimate.verdict()));
+    let stated = timing::stated(&answers.job, &answers.estimate);
+    let note = |text: &str| html(r#"<p class="section__note">{}</p>"#, &[&text]);
+    [what.map(note), caveat.map(note), stated.as_deref().map(note)].into_iter().flatten().collect()
+}
+
+fn body(answers: &Answers) -> Html {
+    let facts: Html = timing::facts(&answers.job, &answers.timing).iter().map(fact).collect();
+    let facts = html(r#"<dl class="facts" data-testid="time-facts">{}</dl>"#, &[&facts]);
+    match &answers.timing {
+        Timing::Training { step, .. } => html(r#"<div class="pair"><div>{}</div>{}</div>"#, &[&ledger(step), &facts]),
+        Timing::Serving(_) => html(r#"<div class="pair">{}</div>"#, &[&facts]),
+        Timing::Unknown(_) => html(r#"<p class="saved__empty">{}</p>"#, &[&timing::unknown(&answers.scenario, &answers.timing)]),
+    }
+}
+
+fn fact((name, value, note): &Fact) -> Html {
+    let note = (!note.is_empty()).then(|| html(r#"<span class="ledger__note">{}</span>"#, &[note]));
+    html(r#"<dt>{}{}</dt><dd class="number">{}</dd>"#, &[name, &note, value])
+}
+
+/// The terms of a step; they add up to it as printed.
+fn ledger(step: &Step) -> Html {
+    let (terms, total) = timing::terms(step);
+    let rows: Html = terms.iter().map(row).collect();
+    html(
+        r#"<table class="table ledger" data-testid="time-ledger"><thead><tr><th scope="col">What takes the time</th><th scope="col" class="num">Time</th><th scope="col">Share</th><th scope="col">How sure, and from where</th></tr></thead><tbody>{}</tbody><tfoot><tr class="table__total"><th scope="row">One step</th><td class="num" data-testid="step-time">{}</td><td class="ledger__share"></td><td class="ledger__source"></td></tr></tfoot></table>"#,
+        &[&rows, &total],
+    )
+}
+
+fn row(term: &Term) -> Html {
+    let word = term.certainty.word();
+    html(
+        r#"<tr class="ledger__term" data-key="{}"><th scope="row">{} <span class="ledger__note">{}</span></th><td class="num">{}</td><td class="ledger__share">{}<svg class="share" viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true" focusable="false"><rect width="{}" height="4"></rect></svg></td><td class="ledger__source"><span class="tag tag--{}">{}</span> {}, {}</td></tr>"#,
+        &[
+            &term.label,
+            &term.label,
+            &term.formula,
+            &term.time,
+            &per_cent(term.share),
+            &timing::width(term.share),
+            &word,
+            &word,
+            &term.source.who,
+            &term.source.locator,
+        ],
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::time;
+    use crate::app::panels::tests::{answers, count, text};
+    use crate::app::timing::terms;
+    use crate::catalog;
+    use crate::estimator::time::Timing;
+
+    /// A printed time in thousandths of its last digit's unit; the smallest, printed as less than one digit, count nothing.
+    fn digits(text: &str) -> u64 {
+        if text.starts_with('<') {
+            return 0;
+        }
+        text.chars().filter(char::is_ascii_digit).collect::<String>().parse().expect("a number")
+    }
+
+    const LINKS: [&str; 8] = [
+        "v1&m=llama3-8b&n=8",
+        "v1&m=llama3-70b&n=64&tp=8&pp=2&z=1&ker=megatron&gb=64&b=1",
+        "v1&m=gpt2&n=1&s=128&gb=1&b=1",
+        "v1&m=mixtral-8x7b&n=64&ep=8&ker=megatron&z=1",
+        "v1&m=deepseek-v3&n=2048&pp=16&ep=64&ker=megatron&z=1&gpu=h800&gb=15360&b=1",
+        "v1&m=llama3-8b&n=8&gpu=a100-80&rc=full",
+        "v1&m=llama3-405b&n=16384&tp=8&pp=16&ker=megatron&z=1&gb=2048&b=1",
+        "v1&m=llama3-8b&n=1&gpu=l4&prec=bf16-pure",
+    ];
+
+    #[test]
+    fn printed_terms_add_up_to_the_printed_step() {
+        for link in LINKS {
+            let Timing::Training { step, .. } = answers(link).timing else { panic!("{link} takes time") };
+            let (terms, total) = terms(&step);
+            let sum: u64 = terms.iter().map(|term| digits(&term.time)).sum();
+            assert_eq!(sum, digits(&total), "{link}: {terms:#?}");
+            let unit = total.rsplit(' ').next().expect("a unit");
+            assert!(terms.iter().all(|term| term.time.ends_with(unit)), "{link}");
+            let shares: f64 = terms.iter().map(|term| term.share).sum();
+            assert!((shares - 1.0).abs() < 1e-9, "{link}");
+        }
+    }
+
+    #[test]
+    fn every_term_has_a_bar_a_tag_and_a_source() {
+        for link in LINKS {
+            let answers = answers(link);
+            let Timing::Training { step, .. } = &answers.timing else { panic!("{link} takes time") };
+            let html = time(&answers);
+            for what in ["ledger__term", "class=\"share\"", "class=\"tag "] {
+                assert_eq!(count(&html, what), step.lines.len(), "{link}: {what}");
+            }
+            for (term, line) in terms(step).0.iter().zip(&step.lines) {
+                let width: f64 = crate::app::timing::width(term.share).parse().expect("a number");
+                assert!((width - 100.0 * line.seconds.0 / step.seconds.0).abs() <= 0.05 + 1e-9, "{link}");
+                assert_eq!(count(&html, &format!("data-key=\"{}\"", line.label)), 1, "{link}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_accelerator_gives_a_time_or_a_sentence() {
+        for row in catalog::accelerators() {
+            for run in ["n=8", "n=8&prec=fp16-mixed", "do=serve&n=1"] {
+                let answers = answers(&format!("v1&m=llama3-8b&gpu={}&{run}", row.id));
+                let words = text(&time(&answers));
+                match &answers.timing {
+                    Timing::Training { step, cost } => {
+                        assert!(step.seconds.0.is_finite() && step.mfu > 0.0 && step.hfu < 1.0, "{}: {step:?}", row.id);
+                        assert!(words.contains("GPU-hours") && words.contains("One step"), "{}", row.id);
+                        assert_eq!(words.contains("Energy of the GPUs"), cost.energy_kwh.is_some(), "{}", row.id);
+                    }
+                    Timing::Serving(_) => assert!(words.contains("Cost of a million tokens"), "{}: {words}", row.id),
+                    Timing::Unknown(_) => {
+                        assert!(words.contains("No time and cost") && words.contains(row.name), "{}: {words}", row.id);
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_missing_peak_can_be_typed() {
+        assert!(text(&time(&answers("v1&m=llama3-8b&n=8&gpu=m3-ultra"))).contains("Enter it under GPU and layout details"));
+        assert!(text(&time(&answers("v1&m=llama3-8b&n=8&gpu=m3-ultra&pk=50"))).contains("GPU-hours"));
+    }
+
+    #[test]
+    fn a_stated_utilisation_is_one_line_of_its_own() {
+        let said = |link: &str| text(&time(&answers(link)));
+        assert!(!said("v1&m=llama3-8b&n=8").contains("stated") && !said("v1&m=llama3-8b&n=8&mfu=40").contains("stated"));
+        assert!(said("v1&m=llama3-8b&n=8&mfu=50").contains("At your stated utilisation of 50 %: one step"));
+    }
+
+    #[test]
+    fn a_layout_that_cannot_run_says_so() {
+        assert!(text(&time(&answers("v1&m=llama3-70b&n=8"))).contains("It does not fit"));
+        assert!(!text(&time(&answers("v1&m=llama3-8b&n=8"))).contains("It does not fit"));
+    }
+}

@@ -1,0 +1,188 @@
+//! Time, cost and energy in words: what the panel, the command line and the comparison say. No browser in here.
+
+use super::words::{accelerator_name, duration, gpus, per_cent, scientific, whole};
+use crate::config::{Job, Run};
+use crate::estimator::time::{Cost, IDLE_SHARE, ServingTime, Step, Timing, Unknown};
+use crate::estimator::{Certainty, Compute, Estimate, Verdict};
+use crate::scenario::Scenario;
+use crate::sources::Source;
+use crate::units::{Seconds, TimeScale, ceil_u64, grouped};
+
+/// One term of a step as it is written.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Term {
+    /// What takes the time.
+    pub label: &'static str,
+    /// How it is found.
+    pub formula: &'static str,
+    /// Its time with its unit.
+    pub time: String,
+    /// Its part of the step, 0 to 1.
+    pub share: f64,
+    /// How sure it is.
+    pub certainty: Certainty,
+    /// Where the rule comes from.
+    pub source: Source,
+}
+
+/// The terms of a step, and all of it: what is printed for the terms adds up to what is printed for the step.
+pub fn terms(step: &Step) -> (Vec<Term>, String) {
+    let scale = TimeScale::of(step.seconds);
+    let seconds: Vec<Seconds> = step.lines.iter().map(|line| line.seconds).collect();
+    let (rounded, total) = scale.parts(&seconds);
+    let term = |(line, rounded): (&crate::estimator::time::TimeLine, u64)| Term {
+        label: line.label,
+        formula: line.formula,
+        time: scale.show(rounded),
+        share: line.seconds.0 / step.seconds.0,
+        certainty: line.certainty,
+        source: line.source,
+    };
+    (step.lines.iter().zip(rounded).map(term).collect(), scale.show(total))
+}
+
+/// A name, a value, and what there is to know about it; may be empty.
+pub type Fact = (&'static str, String, String);
+
+/// What follows from a timing, one figure a line.
+pub fn facts(job: &Job, timing: &Timing) -> Vec<Fact> {
+    match timing {
+        Timing::Training { step, cost } => of_training(job, step, cost),
+        Timing::Serving(time) => of_serving(job, time),
+        Timing::Unknown(_) => Vec::new(),
+    }
+}
+
+fn of_training(job: &Job, step: &Step, cost: &Cost) -> Vec<Fact> {
+    let cluster = job.cluster();
+    let per_hour = grouped(cluster.accelerator.price_per_hour, 2);
+    let plain = |name, value| (name, value, String::new());
+    let mut facts = vec![
+        plain("One step", terms(step).1),
+        plain("Utilisation: model (MFU)", tenths(step.mfu)),
+        plain("with recomputation (HFU)", tenths(step.hfu)),
+        plain("Model FLOP/s of one GPU", rate(step.flops_per_second)),
+        plain("Tokens per second, all GPUs", amount(step.tokens_per_second)),
+        ("The run", duration(cost.seconds.0), format!("{} steps, without interruptions", whole(ceil_u64(cost.steps)))),
+        plain("GPU-hours", amount(cost.gpu_hours)),
+        ("Cost, in the price's currency", amount(cost.price), format!("at {per_hour} per GPU-hour")),
+    ];
+    facts.extend(cost.energy_kwh.zip(cluster.speed.tdp_watts).map(|(energy, watts)| {
+        let (watts, idle) = (grouped(watts, 0), per_cent(IDLE_SHARE));
+        (
+            "Energy of the GPUs",
+            energy_text(energy),
+            format!("{watts} W while computing, {idle} of it while waiting: an assumption"),
+        )
+    }));
+    facts.extend(cost.co2_kg.map(|mass| {
+        let grid = grouped(cluster.grid_grams_per_kwh, 0);
+        ("CO₂", mass_text(mass), format!("at {grid} g for each kWh; no hosts, network or cooling"))
+    }));
+    facts
+}
+
+fn of_serving(job: &Job, time: &ServingTime) -> Vec<Fact> {
+    let Run::Serving(run) = job.run() else { return Vec::new() };
+    let short = |seconds: Seconds| {
+        let scale = TimeScale::of(seconds);
+        scale.show(scale.parts(&[seconds]).1)
+    };
+    let per_hour = grouped(job.cluster().accelerator.price_per_hour, 2);
+    let ranks = job.layout().t().saturating_mul(job.layout().p());
+    vec![
+        (
+            "One piece of a prompt",
+            short(time.prefill_chunk),
+            format!("{} tokens through all layers", whole(run.prefill_chunk_size.min(run.context_length))),
+        ),
+        (
+            "One further token of every answer",
+            short(time.decode),
+            format!("{} at once, each with a full context", sequences(run.concurrent_sequences)),
+        ),
+        ("Tokens per second of one instance", amount(time.tokens_per_second), gpus(ranks)),
+        (
+            "Cost of a million tokens, in the price's currency",
+            grouped(time.price_per_million, 2),
+            format!("at {per_hour} per GPU-hour"),
+        ),
+    ]
+}
+
+fn sequences(count: u64) -> String {
+    if count == 1 { "1 sequence".to_owned() } else { format!("{} sequences", whole(count)) }
+}
+
+/// What the user's own utilisation gives; nothing where none is stated or the peak is not known.
+pub fn stated(job: &Job, estimate: &Estimate) -> Option<String> {
+    let mfu = job.training()?.stated_mfu()?;
+    let Compute { step_seconds, seconds, gpu_hours, cost, .. } = estimate.compute?;
+    let (step, run) = (duration(step_seconds?.0), duration(seconds?.0));
+    let (hours, price) = (amount(gpu_hours?), amount(cost?));
+    Some(format!(
+        "At your stated utilisation of {}: one step {step}, the run {run}, {hours} GPU-hours, cost {price}.",
+        per_cent(mfu)
+    ))
+}
+
+/// Why there is no time, and how to get one; nothing where there is.
+pub fn unknown(scenario: &Scenario, timing: &Timing) -> Option<String> {
+    let Timing::Unknown(missing) = timing else { return None };
+    let name = accelerator_name(scenario);
+    Some(match missing {
+        Unknown::Peak(format) => format!(
+            "No time and cost: no peak rate of {name} in {} is known. Enter it under GPU and layout details, or choose another format.",
+            format.name()
+        ),
+        Unknown::Bandwidth => {
+            format!("No time and cost: the memory bandwidth of {name} is not known. Enter it under GPU and layout details.")
+        }
+        Unknown::Narrow => {
+            format!("No time and cost: no rate of {name} for matrix products in so few bits is known. Choose another format.")
+        }
+    })
+}
+
+/// What to know before the figures are taken at their word; nothing where the layout runs.
+pub const fn caveat(verdict: Verdict) -> Option<&'static str> {
+    match verdict {
+        Verdict::Fits | Verdict::Tight => None,
+        Verdict::DoesNotFit => Some("It does not fit: this is how long it would take with enough memory."),
+        Verdict::CannotRun => Some("It cannot run like this: these are figures of a layout that is not allowed."),
+    }
+}
+
+/// A utilisation, 0 to 1, in per cent.
+fn tenths(share: f64) -> String {
+    format!("{} %", grouped(100.0 * share, 1))
+}
+
+/// A number as short as its size allows: `0.25`, `12.3`, `4 567`, `1.2 × 10¹³`.
+pub fn amount(value: f64) -> String {
+    match value {
+        value if value >= 1.0e12 => scientific(value),
+        value => grouped(value, if value < 10.0 { 2 } else { usize::from(value < 99.95) }),
+    }
+}
+
+fn rate(flops_per_second: f64) -> String {
+    format!("{} TFLOP/s", amount(flops_per_second / 1e12))
+}
+
+fn energy_text(kwh: f64) -> String {
+    match kwh {
+        kwh if kwh >= 1e7 => format!("{} GWh", amount(kwh / 1e6)),
+        kwh if kwh >= 1e4 => format!("{} MWh", amount(kwh / 1e3)),
+        kwh => format!("{} kWh", amount(kwh)),
+    }
+}
+
+fn mass_text(kilograms: f64) -> String {
+    if kilograms >= 1e4 { format!("{} t", amount(kilograms / 1e3)) } else { format!("{} kg", amount(kilograms)) }
+}
+
+/// The width of a share's bar, of 100.
+pub fn width(share: f64) -> String {
+    format!("{:.1}", 100.0 * share.clamp(0.0, 1.0))
+}

@@ -1,0 +1,61 @@
+//! A job's time, whatever the job, or what keeps it from being known.
+
+use super::{Cost, ServingTime, Step, cost, serving, step};
+use crate::config::{Job, Run};
+use crate::units::DType;
+
+/// How long a job takes.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Timing {
+    /// A training step, and the whole training at its pace.
+    Training {
+        /// One step, term by term.
+        step: Step,
+        /// The whole training.
+        cost: Cost,
+    },
+    /// Serving.
+    Serving(ServingTime),
+    /// A figure of the accelerator is missing.
+    Unknown(Unknown),
+}
+
+/// The figure without which there is no time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unknown {
+    /// The peak rate in the format of the activations.
+    Peak(DType),
+    /// The memory's bandwidth.
+    Bandwidth,
+    /// The rate of matrix products in the narrow format asked for.
+    Narrow,
+}
+
+/// The time of a job; what is missing where it cannot be told.
+pub fn timing(job: &Job) -> Timing {
+    let training = || {
+        let step = step(job)?;
+        let cost = cost(job, &step)?;
+        Some(Timing::Training { step, cost })
+    };
+    let timed = match job.run() {
+        Run::Training(_) => training(),
+        Run::Serving(_) => serving(job).map(Timing::Serving),
+    };
+    timed.unwrap_or_else(|| Timing::Unknown(missing(job)))
+}
+
+fn missing(job: &Job) -> Unknown {
+    let format = match job.run() {
+        Run::Training(run) => run.recipe().activation,
+        Run::Serving(run) => run.activation_dtype,
+    };
+    let accelerator = &job.cluster().accelerator;
+    if accelerator.peak.of(format).is_none() {
+        Unknown::Peak(format)
+    } else if accelerator.memory_bandwidth.is_none() {
+        Unknown::Bandwidth
+    } else {
+        Unknown::Narrow
+    }
+}
