@@ -111,7 +111,7 @@ pub fn assumed_figures(scenario: &Scenario, job: &Job, timing: &Timing) -> Vec<G
     }
     let cluster = job.cluster();
     let ground = |id: FieldId, sentence: &str| Ground {
-        name: format!("{}, {}", field(id).label, show(id, &scenario.get(id))),
+        name: format!("{}, {} {}", field(id).label, show(id, &scenario.get(id)), field(id).unit).trim_end().to_owned(),
         tag: if scenario.is_set(id) { "your value" } else { "assumed" },
         sentences: vec![sentence.to_owned()],
     };

@@ -11,7 +11,8 @@
 //!   four times as much, as energy per operation halves with the width: an assumption.
 //!   Others: the best of many shapes times 0.925.
 //! - `memory_share`: BabelStream 5.0 on H100 NVL: 0.78, 0.76, 0.83 and 0.84 of 3.94 TB/s for copy, scale, add and triad: 0.8, for others
-//!   too: an assumption there. B200: 0.67 (SimuMax's table).
+//!   too: an assumption there. B200: 0.75 (CUDA's bandwidthTest copies over
+//!   6,000 GB/s, newmind.ai/journal/18; the 0.67 of SimuMax's table is its default for every system).
 //! - `attention`: FlashAttention 1 and kernels of its time: half of FlashAttention 2, which its paper calls twice as fast (Dao 2023).
 //!   FlashAttention 2 (Dao 2023, figures 4 to 7: A100 causal, heads of 128, 16k tokens: about 200 TFLOP/s forward, 175
 //!   backward; the same on H100 in Shah et al. 2024, figure 5: 335 forward, and 322 backward without a mask). FlashAttention 3 (figures
@@ -80,7 +81,7 @@ const B200: Speed = Speed {
     matmul_16bit: Some(1100.0),
     matmul_8bit: Some(2200.0),
     matmul_4bit: Some(4400.0),
-    memory_share: 0.67,
+    memory_share: 0.75,
     link_share: 0.67,
     multiprocessors: 148,
     attention: [[0.17, 0.15], [0.34, 0.30], [0.60, 0.44]],

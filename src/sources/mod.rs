@@ -114,8 +114,8 @@ sources! {
     MATMUL_CEILING = ("matmul-ceiling", "Bekman", "Machine Learning Engineering: maximum achievable matmul FLOPS; SimuMax's tables of products on A100 PCIe and B200; SemiAnalysis 2024 on H100 and MI300X",
         "stas00/ml-engineering, compute/accelerator; tiles and waves: NVIDIA, Matrix Multiplication Background", Measurement,
         "The best rate of matrix products, and what keeps a shape under it.");
-    ROOFLINE = ("roofline", "Williams et al. 2009", "Roofline; BabelStream 5.0 on H100 NVL; SimuMax's table on B200",
-        "bytes over bandwidth, of which streaming kernels reach 76 to 84 per cent", Paper,
+    ROOFLINE = ("roofline", "Williams et al. 2009", "Roofline; BabelStream 5.0 on H100 NVL; CUDA's bandwidthTest on B200",
+        "bytes over bandwidth, of which streaming kernels reach 75 to 84 per cent", Paper,
         "What only moves bytes takes bytes over bandwidth.");
     NCCL_TUNING = ("nccl-tuning", "NVIDIA", "NCCL: rings and trees, their bandwidth and latency; its maintainers in nccl-tests issues 212 and 290",
         "src/graph/tuning.cc, src/graph/topo.h", Code,

@@ -284,7 +284,7 @@ mod tests {
         bytes: 2.0,
         gradient_bytes: 8.0,
         multiprocessors: 148,
-        memory: 0.67 * 8e12,
+        memory: 0.75 * 8e12,
         attention: [1.0, 1.0],
         links: Links { inside: 1.0, network: 1.0, domain: 8.0 },
     };
