@@ -1,0 +1,54 @@
+//! What a part of a layout's memory depends on: the layout with all else as if there were one rank.
+
+use std::num::NonZeroU64;
+
+use crate::config::{DataSharding, Offload, ParallelLayout, PipelineSchedule, PipelineSplit};
+
+const ONE: NonZeroU64 = NonZeroU64::MIN;
+
+/// What a rank's operations depend on; pipeline, data-parallel ranks and what these share or send away do not change them.
+pub(super) const fn of_frames(layout: &ParallelLayout) -> ParallelLayout {
+    ParallelLayout {
+        data_parallel_size: ONE,
+        data_parallel_replicas: ONE,
+        sharding: DataSharding::None,
+        offload: Offload::NONE,
+        ..without_pipeline(layout)
+    }
+}
+
+/// What a stage's place in the pipeline and its schedule depend on, beside the number of micro-batches.
+pub(in crate::estimator) const fn of_pipeline(layout: &ParallelLayout) -> ParallelLayout {
+    ParallelLayout {
+        tensor_model_parallel_size: ONE,
+        context_parallel_size: ONE,
+        data_parallel_size: ONE,
+        data_parallel_replicas: ONE,
+        expert_model_parallel_size: ONE,
+        expert_tensor_parallel_size: None,
+        sequence_parallel: false,
+        sharding: DataSharding::None,
+        ..*layout
+    }
+}
+
+/// What a stage's weights, gradients and states depend on, beside its blocks and ends and what is shared out.
+pub(super) const fn of_states(layout: &ParallelLayout) -> ParallelLayout {
+    ParallelLayout { sequence_parallel: false, sharding: DataSharding::None, ..without_pipeline(layout) }
+}
+
+const fn without_pipeline(layout: &ParallelLayout) -> ParallelLayout {
+    ParallelLayout {
+        pipeline_model_parallel_size: ONE,
+        virtual_pipeline_model_parallel_size: ONE,
+        pipeline_schedule: PipelineSchedule::OneForwardOneBackward,
+        pipeline_split: PipelineSplit::Even,
+        ..*layout
+    }
+}
+
+/// What the number of a rank's parameters depends on, beside its blocks and ends.
+pub(super) const fn of_weights(layout: &ParallelLayout) -> ParallelLayout {
+    let frames = of_frames(layout);
+    ParallelLayout { context_parallel_size: ONE, sequence_parallel: false, ..frames }
+}
