@@ -16,7 +16,7 @@ use web_sys::{
 use super::browser::{focus, on_rest, patch_inside};
 use super::markup::Html;
 use super::more::slot;
-use super::more::wire::{READY, Reply, Request, What};
+use super::more::wire::{Program, READY, Reply, Request, What};
 use super::state::State;
 use crate::scenario::codec::encode;
 
@@ -40,7 +40,17 @@ struct More {
 }
 
 thread_local! {
-    static MORE: RefCell<More> = RefCell::new(More::default());
+    static WORKERS: RefCell<[More; 2]> = RefCell::default();
+}
+
+/// Does something with one of the two workers.
+fn with<T>(program: Program, action: impl FnOnce(&mut More) -> T) -> T {
+    WORKERS.with_borrow_mut(|[more, plan]| {
+        action(match program {
+            Program::More => more,
+            Program::Plan => plan,
+        })
+    })
 }
 
 // ---- the worker ----
@@ -48,36 +58,42 @@ thread_local! {
 /// Fetches the second program, unless it is there.
 pub fn wake() {
     watch_long_texts();
-    if MORE.with_borrow(|more| more.worker.is_some()) {
+    begin(Program::More);
+}
+
+/// Fetches a program, unless it is there.
+fn begin(program: Program) {
+    if with(program, |more| more.worker.is_some()) {
         return;
     }
-    match start() {
-        Ok(worker) => MORE.with_borrow_mut(|more| more.worker = Some(worker)),
-        Err(_) => fail(),
+    match start(program) {
+        Ok(worker) => with(program, |more| more.worker = Some(worker)),
+        Err(_) => fail(program),
     }
 }
 
-fn start() -> Result<Worker, JsValue> {
-    let named = document().query_selector("meta[name=headroom-more]")?.and_then(|meta| meta.get_attribute("content"));
-    let worker = Worker::new(named.as_deref().unwrap_or("./headroom-more.js"))?;
-    EventListener::new(&worker, "message", |event| {
+fn start(program: Program) -> Result<Worker, JsValue> {
+    let name = program.name();
+    let named = document().query_selector(&format!("meta[name={name}]"))?.and_then(|meta| meta.get_attribute("content"));
+    let worker = Worker::new(&named.unwrap_or_else(|| format!("./{name}.js")))?;
+    EventListener::new(&worker, "message", move |event| {
         let message = event.dyn_ref::<MessageEvent>().and_then(|event| event.data().as_string());
-        heard(&message.unwrap_or_default());
+        heard(program, &message.unwrap_or_default());
     })
     .forget();
     let options = EventListenerOptions::enable_prevent_default();
     EventListener::new_with_options(&worker, "error", options, |event| {
         // It is told in the panel; the page itself goes on.
         event.prevent_default();
-        fail();
+        fail(program);
     })
     .forget();
     Ok(worker)
 }
 
-fn heard(message: &str) {
+fn heard(program: Program, message: &str) {
     if message == READY {
-        MORE.with_borrow_mut(|more| {
+        with(program, |more| {
             more.listens = true;
             for (_, message) in std::mem::take(&mut more.waiting) {
                 more.send(&message);
@@ -85,8 +101,8 @@ fn heard(message: &str) {
         });
         return;
     }
-    let Some(reply) = Reply::read(message) else { return fail() };
-    let asked = MORE.with_borrow_mut(|more| {
+    let Some(reply) = Reply::read(message) else { return fail(program) };
+    let asked = with(program, |more| {
         // An answer to an earlier question of the same kind is dropped.
         let at = more.asked.iter().position(|(what, number, _)| *what == reply.what && *number == reply.number)?;
         Some(more.asked.swap_remove(at))
@@ -95,7 +111,7 @@ fn heard(message: &str) {
     let streams = reply.more;
     done(Some(reply));
     if streams {
-        MORE.with_borrow_mut(|more| {
+        with(program, |more| {
             // Unless it was asked anew meanwhile.
             if more.asked.iter().all(|(other, ..)| *other != what) {
                 more.asked.push((what, number, done));
@@ -105,8 +121,8 @@ fn heard(message: &str) {
 }
 
 /// Gives the worker up and tells everybody who waits for it; the next question starts another one.
-fn fail() {
-    let more = MORE.with_borrow_mut(|more| {
+fn fail(program: Program) {
+    let more = with(program, |more| {
         let number = more.number;
         std::mem::replace(more, More { number, ..More::default() })
     });
@@ -129,7 +145,7 @@ impl More {
 /// Asks about the scenario that the page answers; an earlier question of that kind is forgotten. Called back with each answer that
 /// comes.
 pub fn ask(state: State, what: What, fragment: String, text: String, done: impl FnMut(Option<Reply>) + 'static) {
-    MORE.with_borrow_mut(|more| {
+    with(what.program(), |more| {
         more.number = more.number.wrapping_add(1);
         let request =
             Request { number: more.number, what, unit: state.answers.with_untracked(|answers| answers.unit), fragment, text };
@@ -142,7 +158,8 @@ pub fn ask(state: State, what: What, fragment: String, text: String, done: impl 
             more.waiting.push((what, request.write()));
         }
     });
-    wake();
+    watch_long_texts();
+    begin(what.program());
 }
 
 // ---- panels ----

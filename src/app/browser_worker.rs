@@ -8,31 +8,48 @@ use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{DedicatedWorkerGlobalScope, MessageChannel, MessageEvent, MessagePort};
 
 use super::more::answer;
-use super::more::plan::Desk;
-use super::more::wire::{READY, Request, What};
+use super::more::plan::{Desk, stairs};
+use super::more::wire::{READY, Reply, Request, What};
 
 /// How often a running search tells how far it is, milliseconds.
 const TELL_MS: f64 = 200.0;
 
+/// Answers questions about panels and texts.
+pub fn answer_questions() {
+    listen(|scope| {
+        let scope = scope.clone();
+        move |request| tell(&scope, &answer(request))
+    });
+}
+
+/// Searches over layouts.
+pub fn search_layouts() {
+    listen(|scope| {
+        let (scope, planner) = (scope.clone(), Planner::new(scope));
+        move |request| match &planner {
+            Some(planner) if request.what == What::Plan => planner.hear(request),
+            _ => tell(&scope, &stairs(request)),
+        }
+    });
+}
+
 /// Listens, and says so.
-pub fn start() {
+fn listen<Hear: Fn(&Request) + 'static>(hear: impl FnOnce(&DedicatedWorkerGlobalScope) -> Hear) {
     console_error_panic_hook::set_once();
     let Ok(scope) = js_sys::global().dyn_into::<DedicatedWorkerGlobalScope>() else { return };
-    let planner = Planner::new(&scope);
-    let place = scope.clone();
+    let hear = hear(&scope);
     let listener = EventListener::new(&scope, "message", move |event| {
         let message = event.dyn_ref::<MessageEvent>().and_then(|event| event.data().as_string()).unwrap_or_default();
-        match (Request::read(&message), &planner) {
-            (Some(request), Some(planner)) if request.what == What::Plan => planner.hear(&request),
-            _ => {
-                if let Some(reply) = answer(&message) {
-                    let _ = place.post_message(&JsValue::from_str(&reply));
-                }
-            }
+        if let Some(request) = Request::read(&message) {
+            hear(&request);
         }
     });
     listener.forget();
     let _ = scope.post_message(&JsValue::from_str(READY));
+}
+
+fn tell(scope: &DedicatedWorkerGlobalScope, reply: &Reply) {
+    let _ = scope.post_message(&JsValue::from_str(&reply.write()));
 }
 
 /// The search: a message to itself after each slice lets the page's messages pass between two of them. A timer would make it wait.

@@ -49,6 +49,6 @@ pub mod state;
 mod typing;
 
 #[cfg(target_arch = "wasm32")]
-pub use browser_worker::start as answer_questions;
+pub use browser_worker::{answer_questions, search_layouts};
 #[cfg(target_arch = "wasm32")]
 pub use page::{App, start};

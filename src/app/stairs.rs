@@ -22,7 +22,7 @@ pub fn look(state: State) {
     let training = state.answers.with_untracked(|answers| answers.job.training().is_some());
     let scenario = state.answers.with_untracked(|answers| answers.scenario.clone());
     let known = state.ui.with_untracked(|ui| ui.stairs.as_ref().is_some_and(|stairs| stairs.scenario == scenario));
-    if known || !training {
+    if known || !training || !browser::is_in_sight("plot-gpus") {
         return;
     }
     // Until they are there none are known, and nobody asks again.

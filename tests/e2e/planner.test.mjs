@@ -34,7 +34,7 @@ async function search(page, timeout) {
 
 test('closed it asks for nothing; open it says what it does', async () => {
   const page = await open(SMALL);
-  const worker = () => requestsOf(page).filter((request) => request.url().includes('headroom-more')).length;
+  const worker = () => requestsOf(page).filter((request) => request.url().includes('headroom-plan')).length;
   assert.equal(await part(page, 'plan').locator('form').count(), 0);
   assert.equal(worker(), 0);
   await unfoldPlanner(page);

@@ -59,22 +59,24 @@ fn whole(path: &OsStr) -> Outcome<PathBuf> {
     let mut trunk = shell::program("trunk", &["build", "--release"]);
     run(trunk.env("PATH", path).env_remove("NO_COLOR").env("RUST_BACKTRACE", "0"))?;
     let dist = root().join("dist");
-    name_the_worker(&dist)?;
+    for worker in WORKERS {
+        name_the_worker(&dist, worker)?;
+    }
     Ok(dist)
 }
 
-/// The second program as Trunk names it.
-const WORKER: &str = "headroom-more";
+/// The programs that run in workers, as Trunk names them.
+const WORKERS: [&str; 2] = ["headroom-more", "headroom-plan"];
 
-/// Gives the worker's two files names with a hash, as the page's have: a page never meets a worker of another version. The script
+/// Gives a worker's two files names with a hash, as the page's have: a page never meets a worker of another version. The script
 /// then starts its program, or tells the page why it cannot.
-fn name_the_worker(dist: &Path) -> Outcome {
+fn name_the_worker(dist: &Path, worker: &str) -> Outcome {
     let read = |name: &str| fs::read(dist.join(name)).map_err(|error| format!("dist/{name} cannot be read: {error}."));
-    let (old_script, old_program) = (format!("{WORKER}.js"), format!("{WORKER}_bg.wasm"));
-    let worker = read(&old_program)?;
-    let program_name = format!("{WORKER}-{:016x}_bg.wasm", hash_of(&worker));
+    let (old_script, old_program) = (format!("{worker}.js"), format!("{worker}_bg.wasm"));
+    let program = read(&old_program)?;
+    let program_name = format!("{worker}-{:016x}_bg.wasm", hash_of(&program));
     let script = String::from_utf8_lossy(&read(&old_script)?).into_owned() + &worker_start(&program_name);
-    let script_name = format!("{WORKER}-{:016x}.js", hash_of(&script));
+    let script_name = format!("{worker}-{:016x}.js", hash_of(&script));
     let html =
         String::from_utf8_lossy(&read("index.html")?).replace(&format!("\"./{old_script}\""), &format!("\"./{script_name}\""));
     if !html.contains(&script_name) {
@@ -82,7 +84,7 @@ fn name_the_worker(dist: &Path) -> Outcome {
     }
     let written = fs::write(dist.join("index.html"), html)
         .and_then(|()| fs::write(dist.join(&script_name), script))
-        .and_then(|()| fs::write(dist.join(&program_name), worker))
+        .and_then(|()| fs::write(dist.join(&program_name), program))
         .and_then(|()| fs::remove_file(dist.join(old_script)))
         .and_then(|()| fs::remove_file(dist.join(old_program)));
     written.map_err(|error| format!("dist/ cannot be written: {error}."))
@@ -129,14 +131,14 @@ mod tests {
         ] {
             fs::write(dist.join(name), text).unwrap();
         }
-        let outcome = name_the_worker(&dist);
+        let outcome = name_the_worker(&dist, "headroom-more");
         let html = fs::read_to_string(dist.join("index.html")).unwrap();
         let names: Vec<String> =
             fs::read_dir(&dist).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
         let script =
             names.iter().find(|name| name.starts_with("headroom-more-") && !name.contains("_bg")).cloned().unwrap_or_default();
         let text = fs::read_to_string(dist.join(&script)).unwrap_or_default();
-        let again = name_the_worker(&dist);
+        let again = name_the_worker(&dist, "headroom-more");
         fs::remove_dir_all(&dist).unwrap();
         assert_eq!(outcome, Ok(()));
         assert_eq!(html, format!("<meta name=\"headroom-more\" content=\"./{script}\">"));

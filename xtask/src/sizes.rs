@@ -58,7 +58,7 @@ fn judge(wasm: usize, all: usize) -> Outcome {
 }
 
 /// What the files are called that come later; index.html and the start script name them, but nothing asks for them at the start.
-const SECOND: [&str; 2] = ["headroom-more", "headroom-later"];
+const SECOND: [&str; 3] = ["headroom-more", "headroom-plan", "headroom-later"];
 
 /// Whether the file is fetched only when it is needed.
 fn comes_later(name: &str) -> bool {
@@ -145,8 +145,9 @@ mod tests {
         let dist = std::env::temp_dir().join(format!("headroom-sizes-{}", std::process::id()));
         fs::create_dir_all(dist.join("art")).unwrap();
         for (name, text) in [
-            ("index.html", "./a.js ./start-1.js ./art/icon.svg ./headroom-more-1.js"),
+            ("index.html", "./a.js ./start-1.js ./art/icon.svg ./headroom-more-1.js ./headroom-plan-1.js"),
             ("headroom-more-1.js", "e"),
+            ("headroom-plan-1.js", "h"),
             ("headroom-more-1_bg.wasm", "f"),
             ("a.js", "a"),
             ("start-1.js", "./b.wasm ./headroom-later-1.wasm"),
@@ -163,7 +164,7 @@ mod tests {
         later.sort();
         fs::remove_dir_all(&dist).unwrap();
         assert_eq!(names, ["a.js", "art/icon.svg", "b.wasm", "index.html", "start-1.js"]);
-        assert_eq!(later, ["headroom-later-1.wasm", "headroom-more-1.js", "headroom-more-1_bg.wasm"]);
+        assert_eq!(later, ["headroom-later-1.wasm", "headroom-more-1.js", "headroom-more-1_bg.wasm", "headroom-plan-1.js"]);
     }
 
     #[test]

@@ -197,6 +197,13 @@ pub fn focus(id: &str) {
     }
 }
 
+/// Whether any of the element with that id is in the window.
+pub fn is_in_sight(id: &str) -> bool {
+    let Some(place) = document().get_element_by_id(id).map(|element| element.get_bounding_client_rect()) else { return false };
+    let height = window().inner_height().ok().and_then(|height| height.as_f64()).unwrap_or(0.0);
+    place.width() > 0.0 && place.bottom() > 0.0 && place.top() < height
+}
+
 /// Scrolls a list so far that the entry with that id is in sight; the list must be its offset parent.
 pub fn reveal(id: &str) {
     let entry = document().get_element_by_id(id).and_then(|element| element.dyn_into::<HtmlElement>().ok());

@@ -10,6 +10,28 @@ pub const READY: &str = "ready";
 const MORE: &str = "more";
 const LAST: &str = "last";
 
+/// A program that runs in a worker of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Program {
+    /// Panels and texts, built to be small.
+    More,
+    /// Searches over layouts, built to be quick.
+    Plan,
+}
+
+impl Program {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::More, Self::Plan];
+
+    /// Its name, as its files begin.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::More => "headroom-more",
+            Self::Plan => "headroom-plan",
+        }
+    }
+}
+
 /// What is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
@@ -33,6 +55,14 @@ impl What {
     /// Every kind of request.
     pub const ALL: [Self; 7] =
         [Self::Methods, Self::Evidence, Self::Timeline, Self::Accuracy, Self::Paste, Self::Plan, Self::Stairs];
+
+    /// Which program answers.
+    pub const fn program(self) -> Program {
+        match self {
+            Self::Plan | Self::Stairs => Program::Plan,
+            _ => Program::More,
+        }
+    }
 
     const fn word(self) -> &'static str {
         match self {

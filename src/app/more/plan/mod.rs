@@ -8,11 +8,13 @@ mod ask;
 pub mod form;
 mod front;
 pub mod layout;
+mod stairs;
 mod why;
 
 use std::num::NonZeroU64;
 
 use self::form::{Asked, Form, Question};
+pub use self::stairs::stairs;
 use super::wire::{Reply, Request, What};
 use crate::app::markup::Html;
 use crate::app::words::{accelerator_name, model_name};

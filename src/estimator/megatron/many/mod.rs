@@ -9,9 +9,9 @@ mod frame;
 mod joined;
 mod keys;
 
+use super::Scope;
 use super::fsdp::Weights;
 use super::lines::dummies;
-use super::Scope;
 use crate::config::{DataSharding, Job, ParallelLayout, Recompute, TrainingRun};
 use crate::estimator::ledger::{Ledger, MemoryKind};
 use crate::estimator::memo::Memo;
