@@ -82,7 +82,7 @@ fn start(program: Program) -> Result<Worker, JsValue> {
     })
     .forget();
     let options = EventListenerOptions::enable_prevent_default();
-    EventListener::new_with_options(&worker, "error", options, |event| {
+    EventListener::new_with_options(&worker, "error", options, move |event| {
         // It is told in the panel; the page itself goes on.
         event.prevent_default();
         fail(program);
