@@ -181,6 +181,9 @@ rules! {
         "Megatron-LM does not combine PyTorch's FSDP2 with pipeline parallelism; use ZeRO-1, its distributed optimizer";
     FSDP_WITH_EXPERTS: MEGATRON_CORE,
         "Megatron-LM does not combine PyTorch's FSDP2 with expert parallelism; use ZeRO-1, its distributed optimizer";
+    // Its ranks hold two stages; transformers and plain PyTorch place one on each.
+    DUAL_PIPE_ELSEWHERE: DEEPSEEK_V3_2024,
+        "DualPipe places two stages on every rank, which transformers and PyTorch's own pipelines do not; use the software stack Megatron-LM, or one forward, one backward";
     INTERLEAVED_ALONE: MEGATRON_CORE,
         "Megatron-LM has chunks of layers only with two pipeline stages or more; use 1 chunk";
     CHUNKS_ELSEWHERE: MEGATRON_CORE,
@@ -334,6 +337,11 @@ fn pipeline(job: &Job, found: &mut Vec<Blocker>) {
             }
         }
         _ if chunks > 1 => found.push(Blocker::Framework(&CHUNKS_ELSEWHERE)),
+        PipelineSchedule::DualPipe
+            if job.training().is_some_and(|run| matches!(run.kernels, Kernels::Eager | Kernels::Fused)) =>
+        {
+            found.push(Blocker::Framework(&DUAL_PIPE_ELSEWHERE));
+        }
         PipelineSchedule::DualPipe
             if !p.is_multiple_of(2) || !micro_batches.is_multiple_of(2) || micro_batches < p.saturating_mul(2) =>
         {
