@@ -12,6 +12,7 @@ mod serve;
 mod shell;
 mod sizes;
 mod split;
+mod styles;
 mod tools;
 
 use std::process::ExitCode;

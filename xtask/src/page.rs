@@ -10,7 +10,7 @@ use std::process::Stdio;
 use crate::browser::Browser;
 use crate::program::{self, Linked};
 use crate::shell::{self, Outcome, root, run, say};
-use crate::{sizes, split};
+use crate::{sizes, split, styles};
 
 /// Builds the release page with the tools on `path`, and checks its size.
 ///
@@ -62,6 +62,7 @@ fn whole(path: &OsStr) -> Outcome<PathBuf> {
     for worker in WORKERS {
         name_the_worker(&dist, worker)?;
     }
+    styles::join(&dist)?;
     Ok(dist)
 }
 

@@ -1,0 +1,77 @@
+//! One style sheet for the page: a dozen small ones travel larger than one, and each is a request of its own.
+
+use std::fs;
+use std::path::Path;
+
+use crate::page::hash_of;
+use crate::shell::Outcome;
+
+/// Joins the style sheets that index.html names, in their order.
+///
+/// # Errors
+/// When a file cannot be read or written, or when index.html names none.
+pub fn join(dist: &Path) -> Outcome {
+    let path = dist.join("index.html");
+    let mut html = fs::read_to_string(&path).map_err(|error| format!("dist/index.html cannot be read: {error}."))?;
+    let names = taken_out(&mut html);
+    let (Some((place, _)), unwritable) = (names.first(), |error| format!("dist/ cannot be written: {error}.")) else {
+        return Err("index.html names no style sheet.".to_owned());
+    };
+    let mut all = String::new();
+    for (_, name) in &names {
+        let sheet = dist.join(name);
+        all.push_str(&fs::read_to_string(&sheet).map_err(|error| format!("dist/{name} cannot be read: {error}."))?);
+        all.push('\n');
+        fs::remove_file(sheet).map_err(unwritable)?;
+    }
+    let name = format!("style-{:016x}.css", hash_of(all.as_str()));
+    html.insert_str(*place, &format!("<link rel=\"stylesheet\" href=\"./{name}\">"));
+    fs::write(dist.join(name), all).and_then(|()| fs::write(path, html)).map_err(unwritable)
+}
+
+/// Takes the links to style sheets out; the place of each and its file.
+fn taken_out(html: &mut String) -> Vec<(usize, String)> {
+    const LINK: &str = "<link rel=\"stylesheet\" href=\"./";
+    let mut found = Vec::new();
+    while let Some(from) = html.find(LINK) {
+        let rest = &html[from + LINK.len()..];
+        let (Some(end), Some((name, _))) = (rest.find('>'), rest.split_once('"')) else { break };
+        found.push((from, name.to_owned()));
+        html.replace_range(from..from + LINK.len() + end + 1, "");
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::join;
+
+    #[test]
+    fn sheets_are_one_in_their_order() {
+        let dist = std::env::temp_dir().join(format!("headroom-styles-{}", std::process::id()));
+        fs::create_dir_all(&dist).unwrap();
+        let html = "<head><link rel=\"stylesheet\" href=\"./a-1.css\" data-integrity=\"none\"/>\n<link rel=\"stylesheet\" href=\"./b-2.css\">\n</head>";
+        for (name, text) in [("index.html", html), ("a-1.css", "a{}"), ("b-2.css", "b{}")] {
+            fs::write(dist.join(name), text).unwrap();
+        }
+        let outcome = join(&dist);
+        let html = fs::read_to_string(dist.join("index.html")).unwrap();
+        let sheets: Vec<_> = fs::read_dir(&dist)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .filter(|name| name.starts_with("style-"))
+            .collect();
+        let text = sheets.first().map(|name| fs::read_to_string(dist.join(name)).unwrap());
+        let again = join(&dist);
+        let files = fs::read_dir(&dist).unwrap().count();
+        fs::remove_dir_all(&dist).unwrap();
+        assert_eq!(outcome, Ok(()));
+        assert_eq!(text.as_deref(), Some("a{}\nb{}\n"));
+        assert_eq!(html.matches("stylesheet").count(), 1);
+        assert!(html.contains(&sheets[0]) && !html.contains("a-1.css") && !html.contains("b-2.css"), "{html}");
+        assert_eq!(again, Ok(()), "one is one");
+        assert_eq!(files, 2);
+    }
+}
