@@ -18,7 +18,6 @@ const CHANGES = [
   ['opt', ['adamw8', 'sgd', 'sgdm', 'adafactor', 'adamw']],
   ['z', ['none', '1', '2', '3', 'fsdp']],
   ['tp', ['2', '1']],
-  ['ker', ['eager', 'fused']],
   // Together, and until it no longer fits.
   ['s', ['16k']],
   ['n', ['16', '4', '2', '1']],

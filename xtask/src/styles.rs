@@ -20,13 +20,20 @@ pub fn join(dist: &Path) -> Outcome {
     let mut all = String::new();
     for (_, name) in &names {
         let sheet = dist.join(name);
-        all.push_str(&fs::read_to_string(&sheet).map_err(|error| format!("dist/{name} cannot be read: {error}."))?);
-        all.push('\n');
+        all.push_str(&pressed(&fs::read_to_string(&sheet).map_err(|error| format!("dist/{name} cannot be read: {error}."))?));
         fs::remove_file(sheet).map_err(unwritable)?;
     }
     let name = format!("style-{:016x}.css", hash_of(all.as_str()));
     html.insert_str(*place, &format!("<link rel=\"stylesheet\" href=\"./{name}\">"));
     fs::write(dist.join(name), all).and_then(|()| fs::write(path, html)).map_err(unwritable)
+}
+
+/// A sheet without comments and indentation.
+fn pressed(sheet: &str) -> String {
+    let mut parts = sheet.split("/*");
+    let first = parts.next().unwrap_or_default().to_owned();
+    let bare = parts.fold(first, |bare, part| bare + part.split_once("*/").map_or("", |(_, rest)| rest));
+    bare.lines().map(str::trim).filter(|line| !line.is_empty()).map(|line| format!("{line}\n")).collect()
 }
 
 /// Takes the links to style sheets out; the place of each and its file.
@@ -53,7 +60,7 @@ mod tests {
         let dist = std::env::temp_dir().join(format!("headroom-styles-{}", std::process::id()));
         fs::create_dir_all(&dist).unwrap();
         let html = "<head><link rel=\"stylesheet\" href=\"./a-1.css\" data-integrity=\"none\"/>\n<link rel=\"stylesheet\" href=\"./b-2.css\">\n</head>";
-        for (name, text) in [("index.html", html), ("a-1.css", "a{}"), ("b-2.css", "b{}")] {
+        for (name, text) in [("index.html", html), ("a-1.css", "/* first\n */\n  a{}"), ("b-2.css", "b{}")] {
             fs::write(dist.join(name), text).unwrap();
         }
         let outcome = join(&dist);

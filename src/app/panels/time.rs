@@ -58,7 +58,7 @@ fn ledger(step: &Step) -> Html {
 fn row(term: &Term) -> Html {
     let word = term.certainty.word();
     html(
-        r#"<tr class="ledger__term" data-key="{}"><th scope="row">{} <span class="ledger__note">{}</span></th><td class="num">{}</td><td class="ledger__share">{}<svg class="share" viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true" focusable="false"><rect width="{}" height="4"></rect></svg></td><td class="ledger__source"><span class="tag tag--{}">{}</span> {}, {}</td></tr>"#,
+        r#"<tr class="ledger__term" data-key="{}"><th scope="row">{} <span class="ledger__note">{}</span></th><td class="num">{}</td><td class="ledger__share">{}<svg class="term__bar" viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true" focusable="false"><rect width="{}" height="4"></rect></svg></td><td class="ledger__source"><span class="tag tag--{}">{}</span> {}, {}</td></tr>"#,
         &[
             &term.label,
             &term.label,
