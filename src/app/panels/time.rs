@@ -121,7 +121,7 @@ mod tests {
             let answers = answers(link);
             let Timing::Training { step, .. } = &answers.timing else { panic!("{link} takes time") };
             let html = time(&answers);
-            for what in ["ledger__term", "class=\"share\"", "class=\"tag "] {
+            for what in ["ledger__term", "class=\"term__bar\"", "class=\"tag "] {
                 assert_eq!(count(&html, what), step.lines.len(), "{link}: {what}");
             }
             for (term, line) in terms(step).0.iter().zip(&step.lines) {
