@@ -326,7 +326,7 @@ test('targets are at least 24 pixels; on a touch screen those of the form and th
   const phone = await open(SHORT, { viewport: { width: 360, height: 740 }, touch: true });
   await openAll(phone);
   assert.deepEqual(await small(phone, all, 24), []);
-  const main = '.bar button, .switch__option, select, input:not([type=checkbox]):not([type=file]), .controls summary, .fix, label.field__check';
+  const main = '.bar button, .switch__option, select, input:not([type=checkbox]):not([type=radio]):not([type=file]), label:has([type=radio]), .controls summary, .fix, label.field__check';
   assert.deepEqual(await small(phone, main, 44), []);
 });
 
