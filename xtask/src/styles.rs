@@ -33,7 +33,7 @@ fn pressed(sheet: &str) -> String {
     let mut parts = sheet.split("/*");
     let first = parts.next().unwrap_or_default().to_owned();
     let bare = parts.fold(first, |bare, part| bare + part.split_once("*/").map_or("", |(_, rest)| rest));
-    bare.lines().map(str::trim).filter(|line| !line.is_empty()).map(|line| format!("{line}\n")).collect()
+    bare.lines().map(str::trim).filter(|line| !line.is_empty()).flat_map(|line| [line, "\n"]).collect()
 }
 
 /// Takes the links to style sheets out; the place of each and its file.
@@ -44,7 +44,7 @@ fn taken_out(html: &mut String) -> Vec<(usize, String)> {
         let rest = &html[from + LINK.len()..];
         let (Some(end), Some((name, _))) = (rest.find('>'), rest.split_once('"')) else { break };
         found.push((from, name.to_owned()));
-        html.replace_range(from..from + LINK.len() + end + 1, "");
+        html.replace_range(from..=from + LINK.len() + end, "");
     }
     found
 }
