@@ -1,7 +1,6 @@
 //! Everything that follows from the scenario, computed once per change: what all panels read. No browser in here.
 
 use std::fmt::Write as _;
-use std::sync::Arc;
 
 use super::curve_view::{self, Setting};
 use super::history::Snapshot;
@@ -83,7 +82,7 @@ impl Answers {
         let scale = Scale::of(unit, estimate.total(), estimate.capacity);
         let lengths = Lengths::of(&job);
         let (fixes, inverse) = (fixes(&job, &estimate, &count), inverse(&lengths));
-        let timing = timing(&job);
+        let timing = timing(&job, &estimate);
         Self { scenario, job, unit, scale, estimate, timing, lengths, count, fixes, inverse, problems: Vec::new(), other: None }
     }
 
@@ -161,14 +160,12 @@ impl Stairs {
 }
 
 /// What the curves are drawn from besides the answer.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Look {
     /// Whether the length axis goes by doublings.
     pub log: bool,
     /// Width and height of one curve on the page, CSS pixels.
     pub size: (u16, u16),
-    /// The best layouts, as far as they are known.
-    pub stairs: Option<Arc<Stairs>>,
 }
 
 /// Both curves.
@@ -185,27 +182,32 @@ pub struct Plots {
 }
 
 impl Plots {
-    /// The curves of an answer, and whether they differ from the last ones.
-    pub fn of(answers: &Answers, look: Look, last: Option<Self>) -> (Self, bool) {
+    /// The curves of an answer, and whether they differ from the last ones. Best layouts of another scenario are not shown.
+    pub fn of(answers: &Answers, look: Look, stairs: Option<&Stairs>, last: Option<Self>) -> (Self, bool) {
+        let best = stairs.filter(|stairs| stairs.scenario == answers.scenario).map_or(&[][..], |stairs| &stairs.best);
         let (job, unit) = (&answers.job, answers.unit);
         let other = answers.other.as_ref().and_then(Other::job);
         let same_job = last.as_ref().is_some_and(|last| last.job == *job);
         let (seq, mut gpus) = match last {
-            Some(last) if same_job && last.other.as_ref() == other && last.unit == unit && last.look == look => {
+            Some(last)
+                if same_job
+                    && last.other.as_ref() == other
+                    && last.unit == unit
+                    && last.look == look
+                    && last.gpus.curve.best == best =>
+            {
                 return (last, false);
             }
             Some(last) if same_job && last.look.log == look.log => (last.seq.curve, last.gpus.curve),
-            Some(last) if same_job => (seq_curve(answers, &look), last.gpus.curve),
-            _ => (seq_curve(answers, &look), curve_gpus(job)),
+            Some(last) if same_job => (seq_curve(answers, look), last.gpus.curve),
+            _ => (seq_curve(answers, look), curve_gpus(job)),
         };
-        // Those of an earlier scenario are not shown.
-        let stairs = look.stairs.as_ref().filter(|stairs| stairs.scenario == answers.scenario);
-        gpus.best = stairs.map(|stairs| stairs.best.clone()).unwrap_or_default();
+        gpus.best = best.to_vec();
         let compared = other.map(|other| (curve_seq(&Lengths::of(other), None, OTHER_POINTS, look.log), curve_gpus(other)));
         let (other_seq, other_gpus) = compared.as_ref().map_or((None, None), |(seq, gpus)| (Some(seq), Some(gpus)));
         let plots = Self {
-            seq: plot(seq, unit, &look, other_seq),
-            gpus: plot(gpus, unit, &look, other_gpus),
+            seq: plot(seq, unit, look, other_seq),
+            gpus: plot(gpus, unit, look, other_gpus),
             job: job.clone(),
             other: other.cloned(),
             unit,
@@ -223,11 +225,11 @@ impl Plots {
     }
 }
 
-fn seq_curve(answers: &Answers, look: &Look) -> Curve {
+fn seq_curve(answers: &Answers, look: Look) -> Curve {
     curve_seq(&answers.lengths, answers.inverse.longest_seq, CURVE_POINTS, look.log)
 }
 
-fn plot(curve: Curve, unit: MemoryUnit, look: &Look, compare: Option<&Curve>) -> Plot {
+fn plot(curve: Curve, unit: MemoryUnit, look: Look, compare: Option<&Curve>) -> Plot {
     let log = curve.axis == Axis::Gpus || look.log;
     let view = curve_view::view(&curve, &Setting { unit, log, compare });
     let drawn = charts::curve(&view, Frame::new(look.size.0, look.size.1));
@@ -249,19 +251,19 @@ mod tests {
         Snapshot { scenario: decoded.scenario, compare: decoded.compare }
     }
 
-    const LOOK: Look = Look { log: true, size: (412, 254), stairs: None };
+    const LOOK: Look = Look { log: true, size: (412, 254) };
 
     #[test]
     fn what_stays_the_same_is_said_to() {
         let first = scenario("v1&m=llama3-8b&n=8");
         let (answers, changed) = Answers::of(&first, None);
         assert!(changed);
-        let (plots, _) = Plots::of(&answers, LOOK, None);
+        let (plots, _) = Plots::of(&answers, LOOK, None, None);
         let (answers, changed) = Answers::of(&first, Some(answers));
-        assert!(!changed && !Plots::of(&answers, LOOK, Some(plots.clone())).1);
+        assert!(!changed && !Plots::of(&answers, LOOK, None, Some(plots.clone())).1);
         let (answers, changed) = Answers::of(&scenario("v1&m=llama3-8b&n=16"), Some(answers));
         assert!(changed && answers.job.layout().world_size() == 16);
-        assert!(Plots::of(&answers, LOOK, Some(plots)).1);
+        assert!(Plots::of(&answers, LOOK, None, Some(plots)).1);
     }
 
     #[test]

@@ -203,7 +203,8 @@ mod tests {
     fn every_line_is_either_cited_or_assumed() {
         for link in ["v1&m=llama3-8b&n=8&z=3", "v1&m=llama3-8b&do=serve&n=1&ovh=10"] {
             let job = decode(link).scenario.resolve().expect("a job");
-            let (estimate, timing) = (estimate(&job), timing(&job));
+            let estimate = estimate(&job);
+            let timing = timing(&job, &estimate);
             let (cited, assumed) = (cited(&estimate, &timing), assumed_lines(&estimate, MemoryUnit::Gib));
             assert!(!assumed.is_empty());
             for line in &estimate.ledger.lines {
@@ -218,7 +219,7 @@ mod tests {
         let tags = |link: &str| {
             let scenario = decode(link).scenario;
             let job = scenario.resolve().expect("a job");
-            let figures = assumed_figures(&scenario, &job, &timing(&job));
+            let figures = assumed_figures(&scenario, &job, &timing(&job, &estimate(&job)));
             figures.into_iter().map(|ground| (ground.name, ground.tag)).collect::<Vec<_>>()
         };
         let plain = tags("v1&m=llama3-8b&n=8");

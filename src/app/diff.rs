@@ -425,10 +425,10 @@ mod tests {
 
     #[test]
     fn every_part_of_the_page_follows_a_change() {
-        let look = || Look { log: true, size: (412, 254), stairs: None };
+        let look = Look { log: true, size: (412, 254) };
         let of = |link: &str| {
             let (scenario, answers) = (decode(link).scenario, answers(link));
-            let plots = Plots::of(&answers, look(), None).0;
+            let plots = Plots::of(&answers, look, None, None).0;
             let open = ["fold-0", "ledger/Weights", "twin-seq"].map(str::to_owned).to_vec();
             let ui = Ui { open, ..Ui::default() };
             [

@@ -34,7 +34,7 @@ impl Report {
         let estimate = estimate(job);
         let scale = Scale::of(unit, estimate.total(), estimate.capacity);
         let (number, caption) = margin(&estimate, scale);
-        let timing = time::timing(job);
+        let timing = time::timing(job, &estimate);
         let timed = !matches!(timing, Timing::Unknown(_));
         Self {
             facts: timing::facts(job, &timing),

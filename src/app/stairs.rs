@@ -10,6 +10,7 @@ use super::browser;
 use super::browser_more::ask;
 use super::more::wire::What;
 use super::state::State;
+use super::ui::Ui;
 use crate::scenario::codec::encode;
 
 /// Looks for the best layouts anew whenever the scenario has changed and the page rests.
@@ -19,12 +20,13 @@ pub fn keep(state: State) {
 
 /// Looks for the best layouts, unless those of the present scenario are known.
 pub fn look(state: State) {
-    let training = state.answers.with_untracked(|answers| answers.job.training().is_some());
-    let scenario = state.answers.with_untracked(|answers| answers.scenario.clone());
-    let known = state.ui.with_untracked(|ui| ui.stairs.as_ref().is_some_and(|stairs| stairs.scenario == scenario));
-    if known || !training || !browser::is_in_sight("plot-gpus") {
-        return;
-    }
+    // Asked at every move of the pointer, too: nothing is copied until there is something to look for.
+    let scenario = state.answers.with_untracked(|answers| {
+        let known = |ui: &Ui| ui.stairs.as_ref().is_some_and(|stairs| stairs.scenario == answers.scenario);
+        let wanted = answers.job.training().is_some() && !state.ui.with_untracked(known);
+        wanted.then(|| answers.scenario.clone())
+    });
+    let Some(scenario) = scenario.filter(|_| browser::is_in_sight("plot-gpus")) else { return };
     // Until they are there none are known, and nobody asks again.
     let pending = Stairs { scenario: scenario.clone(), best: Vec::new() };
     state.page(|ui| ui.stairs = Some(Arc::new(pending)));

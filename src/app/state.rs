@@ -51,8 +51,12 @@ impl State {
         let ui = RwSignal::new(ui);
         let answers = Memo::new_owning(move |last| said.with(|said| Answers::of(said, last)));
         let plots = Memo::new_owning(move |last| {
-            let look = ui.with(|ui| Look { log: ui.log_axis, size: ui.plot_size, stairs: ui.stairs.clone() });
-            answers.with(|answers| Plots::of(answers, look, last))
+            answers.with(|answers| {
+                ui.with(|ui| {
+                    let look = Look { log: ui.log_axis, size: ui.plot_size };
+                    Plots::of(answers, look, ui.stairs.as_deref(), last)
+                })
+            })
         });
         Self(Box::leak(Box::new(Page { said, ui, answers, plots, owner: Owner::current() })))
     }

@@ -1,6 +1,6 @@
 //! Memory and time of many layouts of one training job.
 
-use super::megatron::first_over;
+use super::ledger::first_over;
 use super::{Blocker, MemoryKind, Rules, blockers, megatron, memory_by_kind, overhead, time};
 use crate::config::{Choice, Job, Kernels};
 use crate::units::Bytes;
@@ -12,13 +12,12 @@ pub struct Layouts {
     job: Job,
     megatron: megatron::Many,
     paces: time::Paces,
-    slow: u64,
 }
 
 impl Layouts {
     /// Gets ready for questions about a job.
     pub fn of(job: &Job) -> Self {
-        Self { job: job.clone(), megatron: megatron::Many::default(), paces: time::Paces::default(), slow: 0 }
+        Self { job: job.clone(), megatron: megatron::Many::default(), paces: time::Paces::default() }
     }
 
     /// The job as it was chosen last.
@@ -46,7 +45,6 @@ impl Layouts {
                 (overhead::on_top(job, by_kind), over)
             }
             _ => {
-                self.slow += 1;
                 let by_kind = memory_by_kind(job);
                 // Stages other than the most loaded are not looked at.
                 (by_kind, first_over(&by_kind, job.cluster().accelerator.memory))
@@ -75,11 +73,6 @@ impl Layouts {
     /// bandwidth is unknown.
     pub fn seconds(&mut self) -> Option<f64> {
         self.paces.seconds(&self.job)
-    }
-
-    /// How many answers were estimates of their own, for want of a quick way.
-    pub const fn slow(&self) -> u64 {
-        self.slow
     }
 
     /// How many different operation lists (by tensor, context, expert degree and so on) were worked out.

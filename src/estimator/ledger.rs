@@ -54,6 +54,16 @@ impl MemoryKind {
     }
 }
 
+/// The first kind, in their order, with which a rank takes more than there is.
+pub(super) fn first_over(kinds: &[Bytes; 7], capacity: Bytes) -> Option<MemoryKind> {
+    let mut sum = Bytes::ZERO;
+    let over = MemoryKind::ALL.into_iter().zip(kinds).find(|(_, bytes)| {
+        sum += **bytes;
+        sum > capacity
+    });
+    over.map(|(kind, _)| kind)
+}
+
 /// How sure a line is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Certainty {

@@ -97,9 +97,13 @@ test('the address follows the page: once at rest, and never the same twice', asy
   assert.match(rested, /s=1049$/);
   assert.deepEqual(await writes(page), [`#${rested}`]);
   assert.equal(rested, await link(page));
-  // There and back again within the rest is no write.
-  await type(page, 's', '2048');
-  await type(page, 's', '1049');
+  // There and back again within the rest is no write; in one go, because a busy machine may rest between two keys.
+  await field.evaluate((element) => {
+    for (const tokens of ['2048', '1049']) {
+      element.value = tokens;
+      element.dispatchEvent(new Event('input', { bubbles: true }));
+    }
+  });
   await page.waitForTimeout(LINK_RESTS_MS);
   // Neither is what changes no scenario: opening folds, reading a curve.
   await unfold(page);

@@ -67,7 +67,7 @@ fn whole(path: &OsStr) -> Outcome<PathBuf> {
 }
 
 /// The programs that run in workers, as Trunk names them.
-const WORKERS: [&str; 2] = ["headroom-more", "headroom-plan"];
+pub const WORKERS: [&str; 2] = ["headroom-more", "headroom-plan"];
 
 /// Gives a worker's two files names with a hash, as the page's have: a page never meets a worker of another version. The script
 /// then starts its program, or tells the page why it cannot.

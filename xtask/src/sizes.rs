@@ -7,6 +7,7 @@ use std::path::Path;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
+use crate::page::WORKERS;
 use crate::shell::{Outcome, say};
 
 /// Most bytes of WebAssembly that a first visit loads, after gzip (1 kB = 1000 bytes).
@@ -57,12 +58,9 @@ fn judge(wasm: usize, all: usize) -> Outcome {
     Ok(())
 }
 
-/// What the files are called that come later; index.html and the start script name them, but nothing asks for them at the start.
-const SECOND: [&str; 3] = ["headroom-more", "headroom-plan", "headroom-later"];
-
-/// Whether the file is fetched only when it is needed.
+/// Whether the file is fetched only when it is needed; index.html and the start script name it, but nothing asks for it at the start.
 fn comes_later(name: &str) -> bool {
-    SECOND.iter().any(|second| name.starts_with(second))
+    WORKERS.into_iter().chain(["headroom-later"]).any(|second| name.starts_with(second))
 }
 
 /// The files of the second program and of the page's second part.

@@ -13,7 +13,8 @@ use crate::units::MemoryUnit;
 
 /// The panel: three lists and the documents' slips. Amounts are written in `unit`.
 pub fn panel(scenario: &Scenario, job: &Job, unit: MemoryUnit) -> Html {
-    let (estimate, timing) = (estimate(job), timing(job));
+    let estimate = estimate(job);
+    let timing = timing(job, &estimate);
     let mut assumed = assumed_lines(&estimate, unit);
     assumed.extend(assumed_figures(scenario, job, &timing));
     let grounds = |grounds: Vec<Ground>| grounds.iter().map(ground).collect::<Html>();

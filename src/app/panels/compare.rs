@@ -6,8 +6,8 @@ use crate::app::markup::{Html, flag, html};
 use crate::app::timing::{Fact, facts};
 use crate::app::words::{Scale, kinds};
 use crate::config::Job;
-use crate::estimator::MemoryKind;
 use crate::estimator::time::timing;
+use crate::estimator::{Estimate, MemoryKind};
 use crate::planner::gpu_count;
 use crate::scenario::{Scenario, field, show};
 use crate::units::Bytes;
@@ -85,14 +85,13 @@ fn result_lines(answers: &Answers, other: &Other) -> Vec<Line> {
     let (a, b) = (runnable(&answers.count), runnable(&gpu_count(job, unit)));
     let differs = a != b;
     lines.push(("Smallest number of GPUs that runs".to_owned(), a, b, differs));
-    lines.extend(time_lines(answers, job));
+    lines.extend(time_lines(answers, job, theirs));
     lines
 }
 
 /// What follows from the times, figure by figure; nothing where one side has none.
-fn time_lines(answers: &Answers, other: &Job) -> Vec<Line> {
-    let theirs = timing(other);
-    let (a, b) = (facts(&answers.job, &answers.timing), facts(other, &theirs));
+fn time_lines(answers: &Answers, other: &Job, theirs: &Estimate) -> Vec<Line> {
+    let (a, b) = (facts(&answers.job, &answers.timing), facts(other, &timing(other, theirs)));
     let line = |(name, a, _): Fact| {
         let (_, b, _) = b.iter().find(|(known, ..)| *known == name)?;
         Some((name.to_owned(), a.clone(), b.clone(), a != *b))

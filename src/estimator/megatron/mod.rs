@@ -17,7 +17,7 @@ use crate::ops::megatron::{Module, RankModel, Step, rank_model};
 use crate::ops::{Kept, Role, Tensor};
 use crate::units::Bytes;
 pub(super) use events::events;
-pub(super) use many::{Many, first_over, of_pipeline};
+pub(super) use many::{Many, of_pipeline};
 use schedule::{Held, Kind, Stage, Where};
 
 /// A moment of a stage's step.

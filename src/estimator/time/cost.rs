@@ -24,26 +24,26 @@ pub struct Cost {
 /// Share of its board power that a waiting accelerator draws: an assumption, as `nvidia-smi` shows idle A100 and H100.
 pub const IDLE_SHARE: f64 = 0.14;
 
+/// The cost of a job's whole training at so many seconds a step, without energy; `None` when serving.
+pub fn at_pace(job: &Job, step: Seconds) -> Option<Cost> {
+    let run = job.training()?;
+    let steps = run.training_tokens / (to_f64(run.seq_length) * to_f64(run.global_batch_size));
+    let seconds = Seconds(steps * step.0);
+    let gpu_hours = seconds.hours() * to_f64(job.layout().world_size());
+    let price = gpu_hours * job.cluster().accelerator.price_per_hour;
+    Some(Cost { steps, seconds, gpu_hours, price, energy_kwh: None, co2_kg: None })
+}
+
 /// The cost of a job's whole training; `None` when serving.
 ///
 /// Power: idle draw, and the rest of the board's power in the share of time in which the accelerator computes. Cooling, hosts and
 /// network are not counted.
 pub fn cost(job: &Job, step: &Step) -> Option<Cost> {
-    let run = job.training()?;
-    let steps = run.training_tokens / (to_f64(run.seq_length) * to_f64(run.global_batch_size));
-    let seconds = Seconds(steps * step.seconds.0);
-    let gpu_hours = seconds.hours() * to_f64(job.layout().world_size());
+    let whole = at_pace(job, step.seconds)?;
     let cluster = job.cluster();
     let busy: f64 = step.lines.iter().filter(|line| line.term.computes()).map(|line| line.seconds.0).sum();
     let utilisation = busy / step.seconds.0;
     let draw = IDLE_SHARE + (1.0 - IDLE_SHARE) * utilisation;
-    let energy_kwh = cluster.speed.tdp_watts.map(|watts| gpu_hours * watts * draw / 1000.0);
-    Some(Cost {
-        steps,
-        seconds,
-        gpu_hours,
-        price: gpu_hours * cluster.accelerator.price_per_hour,
-        energy_kwh,
-        co2_kg: energy_kwh.map(|energy| energy * cluster.grid_grams_per_kwh / 1000.0),
-    })
+    let energy_kwh = cluster.speed.tdp_watts.map(|watts| whole.gpu_hours * watts * draw / 1000.0);
+    Some(Cost { energy_kwh, co2_kg: energy_kwh.map(|energy| energy * cluster.grid_grams_per_kwh / 1000.0), ..whole })
 }

@@ -15,11 +15,12 @@ mod timing;
 
 pub use assemble::{Load, Schedule, Spread, StepTime, Term};
 pub use block::{BlockKey, BlockTime, BlockTimes, Phase, block_times, key};
-pub use cost::{Cost, IDLE_SHARE, cost};
+pub use cost::{Cost, IDLE_SHARE, at_pace, cost};
 pub(super) use paces::Paces;
 pub use serving::{ServingTime, serving};
 pub use timing::{Timing, Unknown, timing};
 
+use super::Compute;
 use super::ledger::Certainty;
 use super::megatron::schedule;
 use crate::config::Job;
@@ -65,14 +66,18 @@ pub struct Step {
 ///
 /// Assumes that micro-batches are alike, that the slowest stage sets the pace, and that no rank waits for data or the processor.
 pub fn step(job: &Job) -> Option<Step> {
+    let list = ops::lower(&ops::lowering(job));
+    step_with(job, &super::compute::compute(job, &list)?)
+}
+
+/// The same, of a job whose compute is known.
+fn step_with(job: &Job, compute: &Compute) -> Option<Step> {
     let run = job.training()?;
     let times = block_times(job)?;
     let spread = spread(job)?;
     let time = StepTime::assemble(&times, &spread);
     let seconds = time.total();
-    let list = ops::lower(&ops::lowering(job));
     let tokens = to_f64(run.seq_length) * to_f64(run.global_batch_size);
-    let compute = super::compute::compute(job, &list)?;
     let peak = job.cluster().accelerator.peak.of(run.recipe().activation)? * 1e12;
     let ranks = to_f64(job.layout().world_size());
     let Flops(model) = compute.model_flops_per_step();

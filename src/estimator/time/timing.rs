@@ -1,7 +1,8 @@
 //! A job's time, whatever the job, or what keeps it from being known.
 
-use super::{Cost, ServingTime, Step, cost, serving, step};
+use super::{Cost, ServingTime, Step, cost, serving, step_with};
 use crate::config::{Job, Run};
+use crate::estimator::Estimate;
 use crate::units::DType;
 
 /// How long a job takes.
@@ -31,10 +32,10 @@ pub enum Unknown {
     Narrow,
 }
 
-/// The time of a job; what is missing where it cannot be told.
-pub fn timing(job: &Job) -> Timing {
+/// The time of a job, of which the estimate is known; what is missing where it cannot be told.
+pub fn timing(job: &Job, estimate: &Estimate) -> Timing {
     let training = || {
-        let step = step(job)?;
+        let step = step_with(job, estimate.compute.as_ref()?)?;
         let cost = cost(job, &step)?;
         Some(Timing::Training { step, cost })
     };

@@ -1,18 +1,19 @@
 //! Search over every legal layout of a training job: which are the smallest, leanest, fastest, and why others are not among them.
 //!
-//! Nothing is skipped by a guess: a part of the space is left out only where a rule forbids all of it, and its layouts are counted with
-//! that rule. Memory and time are those of [`Layouts`]: the estimate's bytes, the modelled step.
+//! Nothing is skipped by a guess: layouts are left out together only where a rule forbids all of them, or where what they surely take is
+//! too much and no nearer miss than one that is known; they are counted with that rule or kind of memory. Memory and time are those of [`Layouts`]: the estimate's bytes, the modelled step.
 
 mod answer;
 mod space;
 mod walk;
 
 use crate::config::{Choice, Job};
+use crate::estimator::time::at_pace;
 use crate::estimator::{Blocker, Layouts, MemoryKind, Rules, blockers};
-use crate::units::{Bytes, to_f64};
+use crate::units::{Bytes, Seconds};
 pub use answer::{Answer, AtCount, Found, Miss, Reason, Watched, WhyNot};
 pub use space::{Axis, Degree, Edit, SPACE_VERSION, Space};
-use walk::{Group, Part, Visitor, Walk};
+use walk::{Group, Part, Visitor, Walk, length};
 
 /// How far a search has come.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -156,13 +157,20 @@ impl Search {
         if let Some(rule) = blockers(self.layouts.job()).into_iter().next() {
             return Outcome::Forbidden(rule);
         }
+        match self.measure(choice) {
+            Ok((memory, seconds)) => Outcome::Fits(found(self.layouts.job(), choice, memory, seconds)),
+            Err(miss) => Outcome::TooLarge(miss),
+        }
+    }
+
+    /// Memory and seconds of the choice taken over last, or by how much it overflows.
+    fn measure(&mut self, choice: &Choice) -> Result<(Bytes, Option<f64>), Miss> {
         let (by_kind, over) = self.layouts.memory();
         let memory: Bytes = by_kind.into_iter().sum();
-        if let Some(kind) = over {
-            return Outcome::TooLarge(Miss { choice: *choice, short: memory.saturating_sub(self.capacity()), kind });
+        match over {
+            Some(kind) => Err(Miss { choice: *choice, short: memory.saturating_sub(self.capacity()), kind }),
+            None => Ok((memory, self.layouts.seconds())),
         }
-        let seconds = self.layouts.seconds();
-        Outcome::Fits(found(self.layouts.job(), choice, memory, seconds))
     }
 
     const fn capacity(&self) -> Bytes {
@@ -183,14 +191,13 @@ impl Search {
     /// it overflows, if it does.
     fn weigh(&mut self, choice: &Choice) -> Option<Miss> {
         self.layouts.choose(choice);
-        let (by_kind, over) = self.layouts.memory();
-        let memory: Bytes = by_kind.into_iter().sum();
-        if let Some(kind) = over {
-            let miss = Miss { choice: *choice, short: memory.saturating_sub(self.capacity()), kind };
-            self.overflow(miss, 1);
-            return Some(miss);
-        }
-        let seconds = self.layouts.seconds();
+        let (memory, seconds) = match self.measure(choice) {
+            Ok(measured) => measured,
+            Err(miss) => {
+                self.overflow(miss, 1);
+                return Some(miss);
+            }
+        };
         for watched in &mut self.watched {
             watched.rank(choice, memory, seconds);
         }
@@ -314,10 +321,6 @@ fn with_micro_batch(choice: &Choice, size: u64) -> Choice {
     choice
 }
 
-fn length<T>(list: &[T]) -> u64 {
-    u64::try_from(list.len()).unwrap_or(u64::MAX)
-}
-
 impl Watched {
     /// Counts a layout that fits, if it is better.
     fn rank(&mut self, choice: &Choice, memory: Bytes, seconds: Option<f64>) {
@@ -338,16 +341,14 @@ fn is_faster((seconds, memory): (Option<f64>, Bytes), other: &Found) -> bool {
 
 /// A layout that fits, with the whole training's time and price.
 fn found(job: &Job, choice: &Choice, memory: Bytes, seconds: Option<f64>) -> Found {
-    let gpus = choice.layout.world_size();
-    let steps = job.training().map(|run| run.training_tokens / to_f64(run.seq_length.saturating_mul(run.global_batch_size)));
-    let hours = seconds.zip(steps).map(|(seconds, steps)| seconds * steps / 3600.0);
+    let whole = seconds.and_then(|seconds| at_pace(job, Seconds(seconds)));
     Found {
         choice: *choice,
-        gpus,
+        gpus: choice.layout.world_size(),
         memory,
         seconds,
-        days: hours.map(|hours| hours / 24.0),
-        cost: hours.map(|hours| hours * to_f64(gpus) * job.cluster().accelerator.price_per_hour),
+        days: whole.map(|cost| cost.seconds.days()),
+        cost: whole.map(|cost| cost.price),
     }
 }
 

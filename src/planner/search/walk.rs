@@ -116,11 +116,11 @@ impl<'a> Part<'a> {
         let mut levels: Vec<_> =
             values.enumerate().map(|(place, values)| Level { values, under: 1, settles: settles(place) }).collect();
         let mut part = Self { job, base, levels: Vec::new(), micro_batches: micro_batch, last };
-        let mut under = length(part.micro_batches.len()).saturating_mul(last.map_or(1, |axis| part.applying(axis)));
+        let mut under = length(&part.micro_batches).saturating_mul(last.map_or(1, |axis| part.applying(axis)));
         for level in levels.iter_mut().rev() {
             level.under = under;
             let values = match &level.values {
-                Values::Degree(_, values) => length(values.len()),
+                Values::Degree(_, values) => length(values),
                 Values::Axis(axis) => part.applying(axis),
             };
             under = under.saturating_mul(values);
@@ -131,7 +131,7 @@ impl<'a> Part<'a> {
 
     /// Values of an axis that make layouts of their own, which follows from the job and the part's degrees.
     fn applying(&self, axis: &Axis) -> u64 {
-        length(edited(axis, self.job, self.base).count())
+        edited(axis, self.job, self.base).fold(0, |sum, _| sum + 1)
     }
 
     /// Shows all of it.
@@ -194,6 +194,7 @@ fn edited(axis: &Axis, job: &Job, choice: Choice) -> impl Iterator<Item = Choice
     })
 }
 
-fn length(number: usize) -> u64 {
-    u64::try_from(number).unwrap_or(u64::MAX)
+/// Entries of a list.
+pub(super) fn length<T>(list: &[T]) -> u64 {
+    u64::try_from(list.len()).unwrap_or(u64::MAX)
 }

@@ -87,9 +87,9 @@ mod tests {
 
     #[test]
     fn the_file_holds_every_point() {
-        let look = Look { log: true, size: (412, 254), stairs: None };
+        let look = Look { log: true, size: (412, 254) };
         let mut answers = answers("v1&m=llama3-8b&n=8");
-        let plots = Plots::of(&answers, look, None).0;
+        let plots = Plots::of(&answers, look, None, None).0;
         let alone = csv(&plots, &answers, true);
         assert_eq!(alone.lines().count(), 1 + plots.seq.curve.points.len() + plots.gpus.curve.points.len());
         answers.other = Some(Other::of(&decode("v1&m=llama3-8b&n=16").scenario));

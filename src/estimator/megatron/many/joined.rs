@@ -4,10 +4,10 @@ use super::super::fsdp::{Moving, Weights};
 use super::super::lines::{Buffers, Stands};
 use super::super::schedule::{self, Held, PerKind, Stage};
 use super::super::{At, Kind, SLOTS, on_device, slot};
+use super::Kinds;
 use super::frame::{Alike, Block, Frame, along_each, sum};
-use super::{Kinds, first_over};
 use crate::config::{Job, TrainingRun, Work};
-use crate::estimator::ledger::MemoryKind;
+use crate::estimator::ledger::{MemoryKind, first_over};
 use crate::estimator::memo::Memo;
 use crate::units::Bytes;
 

@@ -13,7 +13,7 @@ use super::Scope;
 use super::fsdp::Weights;
 use super::lines::dummies;
 use crate::config::{DataSharding, Job, ParallelLayout, Recompute, TrainingRun};
-use crate::estimator::ledger::{Ledger, MemoryKind};
+use crate::estimator::ledger::{Ledger, MemoryKind, first_over};
 use crate::estimator::memo::Memo;
 use crate::ops::megatron::{RankModel, rank_model};
 use crate::units::Bytes;
@@ -201,14 +201,4 @@ impl Stated {
     fn at(&self, sharding: DataSharding) -> &[Kinds] {
         self.by_sharding.get(sharding as usize).map_or(&[], Vec::as_slice)
     }
-}
-
-/// The first kind, in their order, with which a stage takes more than there is.
-pub(in crate::estimator) fn first_over(kinds: &Kinds, capacity: Bytes) -> Option<MemoryKind> {
-    let mut sum = Bytes::ZERO;
-    let over = MemoryKind::ALL.into_iter().zip(kinds).find(|(_, bytes)| {
-        sum += **bytes;
-        sum > capacity
-    });
-    over.map(|(kind, _)| kind)
 }
