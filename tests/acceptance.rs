@@ -5,11 +5,11 @@ mod support;
 
 use headroom::config::{
     AttentionKernel, DataSharding, GradientDType, Kernels, MlpKind, ModelConfig, Optimizer, ParallelLayout, PositionEmbedding,
-    Recompute, TrainingPrecision,
+    Recompute, TrainingPrecision, WeightFormat,
 };
 use headroom::estimator::{MemoryKind, estimate};
 use headroom::ops::{self, Kept, Lowering, Role, lower};
-use headroom::units::{Bytes, DType};
+use headroom::units::Bytes;
 use proptest::prelude::*;
 use support::{gpt, layout, training_job};
 
@@ -176,12 +176,12 @@ fn kv_cache_of_document_two() {
 fn quantised_weights() {
     let row = headroom::catalog::model("llama2-70b").expect("in the catalog");
     let weights = |dtype| {
-        let job = support::serving_job(&row.config, ParallelLayout::SINGLE, |run| run.weight_dtype = dtype);
+        let job = support::serving_job(&row.config, ParallelLayout::SINGLE, |run| run.quantization = dtype);
         estimate(&job).ledger.of(MemoryKind::Parameter)
     };
-    assert_eq!(weights(DType::Bf16), Bytes(2 * 68_976_648_192));
-    assert_eq!(weights(DType::Fp8), Bytes(68_976_648_192));
-    assert_eq!(weights(DType::Int4), Bytes(68_976_648_192 / 2));
+    assert_eq!(weights(WeightFormat::Bf16), Bytes(2 * 68_976_648_192));
+    assert_eq!(weights(WeightFormat::Fp8), Bytes(68_976_648_192));
+    assert_eq!(weights(WeightFormat::Int4), Bytes(68_976_648_192 / 2));
 }
 
 #[test]

@@ -10,7 +10,7 @@ use headroom::config::{
     TrainingRun,
 };
 use headroom::methods::{EngineSide, MethodAnswer, MethodInputs, MethodKind, all, ju_2026};
-use headroom::units::{Bytes, DType, FlopsPerSecond, MemoryUnit};
+use headroom::units::{Bytes, FlopsPerSecond, MemoryUnit};
 
 fn plain_7b() -> ModelConfig {
     ModelConfig {
@@ -69,16 +69,7 @@ fn training() -> TrainingRun {
 }
 
 fn serving(concurrent_sequences: u64) -> ServingRun {
-    ServingRun {
-        context_length: 4096,
-        concurrent_sequences,
-        prefill_chunk_size: 2048,
-        weight_dtype: DType::Bf16,
-        kv_cache_dtype: DType::Bf16,
-        activation_dtype: DType::Bf16,
-        attention: AttentionKernel::Flash,
-        overhead_percent: 0.0,
-    }
+    ServingRun { context_length: 4096, concurrent_sequences, prefill_chunk_size: 2048, ..ServingRun::plain() }
 }
 
 fn layout(t: u64, p: u64, d: u64, sharding: DataSharding) -> ParallelLayout {

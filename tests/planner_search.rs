@@ -14,7 +14,7 @@ use headroom::config::{
 use headroom::estimator::time::{StepTime, block_times, spread};
 use headroom::estimator::{MemoryKind, blockers, memory_by_kind, stages};
 use headroom::planner::search::{Answer, Axis, Degree, Edit, Reason, Search, Space};
-use headroom::units::{Bytes, DType, MemoryUnit};
+use headroom::units::{Bytes, MemoryUnit};
 use proptest::prelude::*;
 use support::{cluster, gpt};
 
@@ -266,16 +266,7 @@ fn bad_input_is_answered_in_words_at_once() {
         "The limits leave no layout: tensor, context, pipeline and data-parallel degrees must multiply to the number of GPUs. Allow more \
          values of one of them."
     );
-    let serving = ServingRun {
-        context_length: 512,
-        concurrent_sequences: 1,
-        prefill_chunk_size: 512,
-        weight_dtype: DType::Bf16,
-        kv_cache_dtype: DType::Bf16,
-        activation_dtype: DType::Bf16,
-        attention: headroom::config::AttentionKernel::Flash,
-        overhead_percent: 0.0,
-    };
+    let serving = ServingRun { context_length: 512, concurrent_sequences: 1, prefill_chunk_size: 512, ..ServingRun::plain() };
     let serving =
         Job::new(gpt(512, 4, 4), Run::Serving(serving), ParallelLayout::SINGLE, cluster(Bytes(1 << 30))).expect("a valid job");
     let space = Space::at(&serving, &[8]);

@@ -4,12 +4,13 @@
 mod support;
 
 use headroom::config::{
-    AttentionKernel, DataSharding, GradientDType, Job, Kernels, MlpKind, ModelConfig, Normalization, Optimizer, Overheads,
-    ParallelLayout, PositionEmbedding, Recompute, Run, ServingRun, TrainingPrecision, TrainingRun,
+    AttentionKernel, CacheFormat, DataSharding, GradientDType, Job, Kernels, MlpKind, ModelConfig, Normalization, Optimizer,
+    Overheads, ParallelLayout, PositionEmbedding, Recompute, Reservation, Run, ServingRun, TrainingPrecision, TrainingRun,
+    WeightFormat,
 };
 use headroom::estimator::{Headroom, Lengths, MemoryKind, estimate};
 use headroom::planner::{curve_gpus, curve_seq, fixes, gpu_count, inverse};
-use headroom::units::{Bytes, DType, MemoryUnit};
+use headroom::units::{Bytes, MemoryUnit};
 use proptest::prelude::*;
 use support::{cluster, layout};
 
@@ -79,16 +80,34 @@ prop_compose! {
     }
 }
 
+/// One format of each way to store weights.
+const FORMATS: [WeightFormat; 12] = [
+    WeightFormat::Bf16,
+    WeightFormat::Fp32,
+    WeightFormat::Int4,
+    WeightFormat::Fp8Tensor,
+    WeightFormat::Fp8Block,
+    WeightFormat::Int8Channel,
+    WeightFormat::Awq,
+    WeightFormat::Nf4Double,
+    WeightFormat::Mxfp4,
+    WeightFormat::Q4KM,
+    WeightFormat::Iq2Xs,
+    WeightFormat::Q8_0,
+];
+
 prop_compose! {
     fn serving()(
         context_length in size(100_000_000), concurrent_sequences in size(1_000_000), prefill_chunk_size in size(1_000_000),
-        weight_dtype in one_of(&[DType::Bf16, DType::Fp8, DType::Int4, DType::Fp32]),
-        kv_cache_dtype in one_of(&[DType::Bf16, DType::Fp8]),
+        quantization in one_of(&FORMATS), group_size in size(4096),
+        kv_cache_dtype in one_of(&[CacheFormat::Bf16, CacheFormat::Fp8, CacheFormat::Int4, CacheFormat::Q4_0]),
+        shared_prefix in 0_u64..10_000, block_size in proptest::option::of(size(300)), expert_parallel in any::<bool>(),
+        reservation in one_of(&[Reservation::None, Reservation::Vllm(0.9), Reservation::Sglang(0.88), Reservation::LlamaCpp]),
         attention in one_of(&[AttentionKernel::Standard, AttentionKernel::Flash]), overhead_percent in 0.0..50.0,
     ) -> Run {
         Run::Serving(ServingRun {
-            context_length, concurrent_sequences, prefill_chunk_size, weight_dtype, kv_cache_dtype,
-            activation_dtype: DType::Bf16, attention, overhead_percent,
+            context_length, concurrent_sequences, prefill_chunk_size, quantization, group_size, kv_cache_dtype, shared_prefix,
+            block_size, expert_parallel, reservation, attention, overhead_percent, ..ServingRun::plain()
         })
     }
 }

@@ -5,8 +5,8 @@
 use std::collections::BTreeSet;
 
 use headroom::config::{
-    AttentionKernel, DataSharding, GradientDType, Kernels, MlpKind, Normalization, Optimizer, PositionEmbedding, Recompute, Run,
-    TrainingPrecision,
+    AttentionKernel, CacheFormat, DataSharding, GradientDType, Kernels, MlpKind, Normalization, Optimizer, PositionEmbedding,
+    Recompute, Run, TrainingPrecision, WeightFormat,
 };
 use headroom::scenario::{
     Applies, FieldId, FieldKind, Group, Mode, Scenario, Value, Word, field, field_of_key, fields, parse, range_text, reference,
@@ -66,8 +66,8 @@ fn choices_are_the_words_of_their_types() {
     check::<AttentionKernel>(FieldId::Attention);
     check::<Recompute>(FieldId::Recompute);
     check::<DataSharding>(FieldId::Sharding);
-    check::<DType>(FieldId::WeightDType);
-    check::<DType>(FieldId::KvCacheDType);
+    check::<WeightFormat>(FieldId::WeightDType);
+    check::<CacheFormat>(FieldId::KvCacheDType);
 }
 
 #[test]
@@ -265,13 +265,16 @@ fn a_serving_scenario_shares_gpus_and_ignores_training() {
     let mut scenario = Scenario::default();
     scenario.set(FieldId::Mode, Value::choice(Mode::Serve));
     scenario.set(FieldId::TensorParallel, Value::Integer(4));
-    scenario.set(FieldId::WeightDType, Value::choice(DType::Int4));
+    scenario.set(FieldId::WeightDType, Value::choice(WeightFormat::Int4));
     // Out of range, but of no consequence when serving.
     scenario.set(FieldId::SeqLength, Value::Integer(0));
     let job = scenario.resolve().unwrap();
     let Run::Serving(run) = job.run() else { panic!("not serving") };
     assert_eq!((run.context_length, run.concurrent_sequences, run.prefill_chunk_size), (8192, 16, 2048));
-    assert_eq!((run.weight_dtype, run.kv_cache_dtype, run.activation_dtype), (DType::Int4, DType::Bf16, DType::Bf16));
+    assert_eq!(
+        (run.quantization, run.kv_cache_dtype, run.activation_dtype),
+        (WeightFormat::Int4, CacheFormat::Bf16, DType::Bf16)
+    );
     assert_eq!((job.layout().t(), job.layout().d(), job.layout().sharding), (4, 2, DataSharding::None));
 }
 

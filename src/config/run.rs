@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::precision::{GradientDType, Optimizer, OptimizerImplementation, PrecisionRecipe, TrainingPrecision};
-use super::{Flash, MegatronOptions, Overlap, ProductFormat};
-use crate::units::DType;
+use super::{CacheFormat, Flash, MegatronOptions, Overlap, ProductFormat, Reservation, WeightFormat};
+use crate::units::{Bytes, DType};
 
 /// The software that runs the model; it decides what is saved for backward.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -131,16 +131,73 @@ pub struct ServingRun {
     pub concurrent_sequences: u64,
     /// Tokens processed at once in prefill.
     pub prefill_chunk_size: u64,
+    /// Tokens of a prompt, for the time to the first token; `None`: the whole context.
+    pub prompt_length: Option<u64>,
+    /// Tokens at the start of every sequence that are the same and cached once.
+    pub shared_prefix: u64,
+    /// Mean and 95th percentile of the tokens that sequences really hold, where they are known.
+    pub lengths: Option<LengthMix>,
+    /// Users to be served at once by all instances together, for the number of accelerators; `None`: not asked.
+    pub users: Option<u64>,
     /// Format of the weights.
-    pub weight_dtype: DType,
+    pub quantization: WeightFormat,
+    /// Weights that share a scale in formats that leave it open (GPTQ, AWQ).
+    pub group_size: u64,
     /// Format of the key/value cache.
-    pub kv_cache_dtype: DType,
+    pub kv_cache_dtype: CacheFormat,
+    /// By which rule memory is taken for the cache.
+    pub reservation: Reservation,
+    /// Tokens of one block of the cache; `None`: the program's own.
+    pub block_size: Option<u64>,
+    /// Memory of captured CUDA graphs.
+    pub cuda_graphs: Bytes,
+    /// Whether tensor-parallel ranks hold whole experts instead of a part of each (vLLM's `enable_expert_parallel`).
+    pub expert_parallel: bool,
     /// Format of activations and logits' inputs.
     pub activation_dtype: DType,
     /// Attention kernel.
     pub attention: AttentionKernel,
     /// Share of the weights added as inference overhead, per cent (0 = none); visible as a line.
     pub overhead_percent: f64,
+}
+
+/// How long sequences are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LengthMix {
+    /// Tokens of the mean sequence.
+    pub mean: u64,
+    /// Tokens that 95 of 100 sequences do not exceed.
+    pub p95: u64,
+}
+
+impl ServingRun {
+    /// One sequence of one token in bf16, nothing reserved; gives every field a value.
+    pub const fn plain() -> Self {
+        Self {
+            context_length: 1,
+            concurrent_sequences: 1,
+            prefill_chunk_size: 1,
+            prompt_length: None,
+            shared_prefix: 0,
+            lengths: None,
+            users: None,
+            quantization: WeightFormat::Bf16,
+            group_size: 128,
+            kv_cache_dtype: CacheFormat::Bf16,
+            reservation: Reservation::None,
+            block_size: None,
+            cuda_graphs: Bytes::ZERO,
+            expert_parallel: false,
+            activation_dtype: DType::Bf16,
+            attention: AttentionKernel::Flash,
+            overhead_percent: 0.0,
+        }
+    }
+
+    /// Tokens of one block of the cache.
+    pub fn block(&self) -> u64 {
+        self.block_size.unwrap_or_else(|| self.reservation.block_size()).max(1)
+    }
 }
 
 /// What is run.

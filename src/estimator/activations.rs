@@ -161,7 +161,7 @@ fn serving(scope: &Scope, lines: &mut Vec<LineItem>) {
     let cached = held.map(|(tensor, layers)| tensor_line(&cache.op, tensor, *layers, tensor.bytes_per_rank(t, false) * *layers));
     let (bytes, tensors) = scope.sum(cached);
     let note = "What attention looks back on, for every sequence and block: no more tokens than a block's window.";
-    let (kind, source, certainty) = (MemoryKind::KvCache, sources::VLLM, Certainty::Exact);
+    let (kind, source, certainty) = (MemoryKind::KvCache, cache.op.source, Certainty::Exact);
     lines.push(LineItem { kind, label: "KV cache", bytes, tensors, note, source, certainty });
     let (attention, feed_forward) = list.halves();
     let other = list.other.get(list.attention_operations..).unwrap_or_default();

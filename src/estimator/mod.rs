@@ -11,6 +11,8 @@ mod ledger;
 mod megatron;
 mod memo;
 mod overhead;
+mod reservation;
+mod served;
 mod stage;
 mod stages;
 mod states;
@@ -22,6 +24,7 @@ pub use compute::Compute;
 pub use layouts::Layouts;
 pub use ledger::{Certainty, Ledger, LineItem, MemoryKind, TensorLine};
 pub use overhead::{FRAMEWORK_CONTEXT, REDUCTION_BUCKET};
+pub use reservation::{CacheRoom, KEPT_FREE, blocks_in, concurrency};
 pub use stages::{StageMemory, stages};
 pub use states::GATHERED_WEIGHTS;
 pub use timeline::{Event, GRADIENT_REDUCTION, Phase, Stretch, Timeline, events};
@@ -100,6 +103,8 @@ pub struct Estimate {
     pub compute: Option<Compute>,
     /// Keys and values of one token in all blocks, over all ranks of an instance; `None` when training.
     pub kv_cache_per_token: Option<Bytes>,
+    /// Room for keys and values; `None` when training.
+    pub cache_room: Option<CacheRoom>,
 }
 
 impl Estimate {
@@ -137,7 +142,7 @@ impl Estimate {
 /// Estimates a job on its most loaded rank.
 pub fn estimate(job: &Job) -> Estimate {
     let list = ops::lower(&ops::lowering(job));
-    let mut timeline = None;
+    let (mut timeline, mut cache_room) = (None, None);
     let (ledger, peak_moment, peak_stage, moments) = if let Some(run) = played_run(job) {
         let played = timeline::most_loaded(job, run, false);
         let mut lines = played.lines();
@@ -150,6 +155,7 @@ pub fn estimate(job: &Job) -> Estimate {
     } else {
         let (peak, moments) = peak(job, &list);
         let ledger = Ledger { lines: alive(&Scope { detail: true, ..peak.scope }, peak.moment) };
+        cache_room = reservation::room(job, &peak.scope.stage, &ledger.lines);
         (ledger, peak.name(), peak.scope.stage.index, moments)
     };
     let [embedding, head] = [&list.embedding, &list.head].map(|ops| ops::parameters(ops));
@@ -167,6 +173,7 @@ pub fn estimate(job: &Job) -> Estimate {
         parameters: ParameterCount { total, embedding, blocks, head },
         compute: compute::compute(job, &list),
         kv_cache_per_token: kv_cache_per_token(job),
+        cache_room,
     }
 }
 
@@ -330,6 +337,7 @@ fn alive(scope: &Scope, moment: activations::Moment) -> Vec<LineItem> {
     activations::add(scope, moment, &mut lines);
     lines.retain(|line| !host::is_away(scope.job, line.kind));
     overhead::add(scope.job, &mut lines);
+    reservation::add(scope.job, &mut lines);
     lines.sort_by_key(|line| line.kind);
     lines
 }
@@ -337,7 +345,8 @@ fn alive(scope: &Scope, moment: activations::Moment) -> Vec<LineItem> {
 /// Keys and values of one token: the cache with a context of one token and one sequence, which every window holds.
 fn kv_cache_per_token(job: &Job) -> Option<Bytes> {
     let Run::Serving(_) = job.run() else { return None };
-    let one = ops::Lowering { context_length: 1, concurrent_sequences: 1, ..ops::lowering(job) };
+    let with = ops::lowering(job);
+    let one = ops::Lowering { context_length: 1, concurrent_sequences: 1, block_size: 1, shared_prefix: 0, ..with };
     let cache = ops::cache(&one, 0..job.model().num_hidden_layers);
     Some(cache.op.tensors.iter().zip(&cache.layers).map(|(tensor, layers)| tensor.bytes() * *layers).sum())
 }

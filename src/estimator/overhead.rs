@@ -1,6 +1,7 @@
 //! Memory outside the model, as visible lines.
 
 use super::ledger::{Certainty, LineItem, MemoryKind};
+use super::reservation;
 use crate::config::{DataSharding, Job, Kernels, ParallelLayout, Run};
 use crate::sources::{self, Source};
 use crate::units::{Bytes, Elements};
@@ -64,7 +65,7 @@ fn amounts(job: &Job, allocated: Bytes, weights: Bytes) -> [Bytes; 5] {
         overheads.framework_context,
         overheads.communicator_buffers * communicators(layout),
         bucket,
-        (allocated + bucket).percent(overheads.fragmentation_percent),
+        (allocated + bucket).percent(reservation::fragmentation(job)),
         weights.percent(serving),
     ]
 }

@@ -1,6 +1,7 @@
 //! Model states: weights, gradients, optimizer states, and weights gathered for a while under full sharding.
 
 use super::ledger::{Certainty, LineItem, MemoryKind, TensorLine};
+use super::served;
 use super::stage::Scope;
 use crate::config::{DataSharding, Optimizer, Run, TrainingRun};
 use crate::ops::{self, Dim, Op, Role, Shape, Tensor};
@@ -26,9 +27,13 @@ struct Held<'a> {
 /// Weights and optimizer states on one rank of a stage: alive throughout the step.
 pub(super) fn lines(scope: &Scope) -> Vec<LineItem> {
     let mut lines = Vec::with_capacity(24);
-    lines.push(weights(scope));
-    if let Run::Training(run) = scope.job.run() {
-        optimizer(scope, run, &mut lines);
+    match scope.job.run() {
+        Run::Training(run) => {
+            lines.push(weights(scope));
+            optimizer(scope, run, &mut lines);
+        }
+        Run::Serving(run) if run.quantization.is_plain() => lines.push(weights(scope)),
+        Run::Serving(run) => served::weights(scope, run, &mut lines),
     }
     lines
 }

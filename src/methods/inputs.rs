@@ -160,8 +160,8 @@ impl MethodInputs {
             seq_length: run.context_length,
             global_batch_size: run.concurrent_sequences,
             attention: run.attention,
-            weight_dtype: run.weight_dtype,
-            kv_cache_dtype: run.kv_cache_dtype,
+            weight_dtype: run.quantization.dtype(),
+            kv_cache_dtype: run.kv_cache_dtype.dtype(),
             ..self
         }
     }

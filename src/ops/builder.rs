@@ -1,7 +1,7 @@
 //! What an operation list is made for, and short constructors of its tensors.
 
 use super::tensor::{Dim, Kept, Role, Shape, Split, Tensor};
-use crate::config::{AttentionKernel, Kernels, ModelConfig, Recompute};
+use crate::config::{AttentionKernel, CacheFormat, Kernels, ModelConfig, Recompute};
 use crate::units::{DType, Flops, to_f64};
 
 /// Everything that shapes the operation list.
@@ -24,7 +24,13 @@ pub struct Lowering<'a> {
     /// Format of activations.
     pub activation: DType,
     /// Format of cached keys and values.
-    pub kv_cache: DType,
+    pub kv_cache: CacheFormat,
+    /// Tokens of one block of the cache.
+    pub block_size: u64,
+    /// Tokens at the start of every sequence that are cached once.
+    pub shared_prefix: u64,
+    /// Whether tensor-parallel ranks hold whole experts.
+    pub expert_parallel: bool,
     /// Software profile.
     pub kernels: Kernels,
     /// Attention kernel.
@@ -53,7 +59,10 @@ impl<'a> Lowering<'a> {
             parameter: DType::Bf16,
             made_in: DType::Bf16,
             activation: DType::Bf16,
-            kv_cache: DType::Bf16,
+            kv_cache: CacheFormat::Bf16,
+            block_size: 1,
+            shared_prefix: 0,
+            expert_parallel: false,
             kernels: Kernels::Fused,
             attention: AttentionKernel::Flash,
             training: true,

@@ -3,9 +3,11 @@
 use std::ops::Range;
 
 use super::builder::Lowering;
+use super::formats;
 use super::tensor::{Dim, Kept, Op, Role, Shape, Split, Tensor};
+use crate::config::CacheFormat;
 use crate::sources;
-use crate::units::Flops;
+use crate::units::{DType, Flops};
 
 /// The cache of some layers, and how many layers hold each of its tensors.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,7 +21,7 @@ pub struct Cache {
 /// The cache of these layers, counted from 0.
 ///
 /// A layer with a window keeps no more tokens than the window; latent attention keeps one compressed vector and one rotated key part
-/// per token, which every tensor rank holds.
+/// per token, which every tensor rank holds. Tokens are kept in whole blocks; whole blocks of a shared prefix are kept once.
 pub fn cache(with: &Lowering, layers: Range<u64>) -> Cache {
     let mut counts: Vec<(u64, u64)> = Vec::with_capacity(2);
     for tokens in layers.map(|layer| with.model.visible(layer, with.context_length)) {
@@ -31,34 +33,60 @@ pub fn cache(with: &Lowering, layers: Range<u64>) -> Cache {
     let mut tensors = Vec::with_capacity(2 * counts.len());
     let mut layers = Vec::with_capacity(2 * counts.len());
     for (tokens, count) in counts {
-        for tensor in of_one_layer(with, tokens) {
+        of_one_layer(with, tokens, |tensor| {
             tensors.push(tensor);
             layers.push(count);
-        }
+        });
     }
-    let op = Op { name: "KV cache", tensors, forward: Flops(0.0), attention_core: false, source: sources::VLLM };
+    let source = match with.kv_cache {
+        CacheFormat::Int4 => sources::LMDEPLOY,
+        CacheFormat::Q8_0 | CacheFormat::Q4_0 => sources::GGUF,
+        _ => sources::VLLM,
+    };
+    let op = Op { name: "KV cache", tensors, forward: Flops(0.0), attention_core: false, source };
     Cache { op, layers }
 }
 
-/// Keys and values of one layer that looks back on that many tokens: `2 · k · d` elements a token.
-fn of_one_layer(with: &Lowering, tokens: u64) -> [Tensor; 2] {
+/// Keys and values of one layer that looks back on that many tokens: `2 · k · d` elements a token, and what their format stores beside.
+fn of_one_layer(with: &Lowering, tokens: u64, mut push: impl FnMut(Tensor)) {
+    let block = with.block_size.max(1);
+    // A sequence's last token is its own; tokens that fell out of a window are shared no more.
+    let alike = with.shared_prefix.min(with.context_length.saturating_sub(1));
+    let shared = alike.saturating_sub(with.context_length.saturating_sub(tokens));
+    let shared = shared / block * block;
+    let own = tokens.saturating_sub(shared).div_ceil(block).saturating_mul(block);
     let name = if tokens < with.context_length { "sliding_window" } else { "context_length" };
-    let held = [Dim(name, tokens), Dim("concurrent_sequences", with.concurrent_sequences)];
-    let tensor = |name, [heads, width]: [Dim; 2], split| Tensor {
-        name,
-        role: Role::KvCache,
-        shape: Shape::of([held[0], held[1], heads, width]),
-        dtype: with.kv_cache,
-        split,
-        kept: Kept::Always,
+    if own > 0 {
+        kept(with, [Dim(name, own), Dim("concurrent_sequences", with.concurrent_sequences)], &mut push);
+    }
+    if shared > 0 && with.concurrent_sequences > 0 {
+        kept(with, [Dim("shared_prefix", shared), Dim("for all sequences", 1)], &mut push);
+    }
+}
+
+/// Keys and values of so many tokens.
+fn kept(with: &Lowering, held: [Dim; 2], push: &mut impl FnMut(Tensor)) {
+    let mut tensor = |name, [heads, width]: [Dim; 2], split| {
+        let of = |name, width, dtype| Tensor {
+            name,
+            role: Role::KvCache,
+            shape: Shape::of([held[0], held[1], heads, width]),
+            dtype,
+            split,
+            kept: Kept::Always,
+        };
+        push(of(name, width, with.kv_cache.dtype()));
+        if let Some((name, values)) = formats::beside_cache(with.kv_cache, width.1) {
+            push(of(name, Dim("of each head", values), DType::Fp16));
+        }
     };
     if let Some(mla) = &with.model.mla {
         let one = Dim("all heads", 1);
-        return [
-            tensor("cached latent vectors", [one, Dim("kv_lora_rank", mla.kv_lora_rank)], Split::Replicated),
-            tensor("cached rotated keys", [one, Dim("qk_rope_head_dim", mla.qk_rope_head_dim)], Split::Replicated),
-        ];
+        tensor("cached latent vectors", [one, Dim("kv_lora_rank", mla.kv_lora_rank)], Split::Replicated);
+        tensor("cached rotated keys", [one, Dim("qk_rope_head_dim", mla.qk_rope_head_dim)], Split::Replicated);
+        return;
     }
-    let heads = [with.kv_heads(), with.head_dim()];
-    ["cached keys", "cached values"].map(|name| tensor(name, heads, Split::Heads(with.kv_heads().1)))
+    for name in ["cached keys", "cached values"] {
+        tensor(name, [with.kv_heads(), with.head_dim()], Split::Heads(with.kv_heads().1));
+    }
 }

@@ -20,6 +20,7 @@ mod declared;
 mod division;
 mod ends;
 mod experts;
+pub mod formats;
 mod latent;
 pub mod megatron;
 mod mlp;
@@ -31,7 +32,7 @@ pub use builder::Lowering;
 pub use cache::{Cache, cache};
 pub use tensor::{Dim, Kept, Op, Role, Shape, Split, Tensor};
 
-use crate::config::{AttentionKernel, Job, Kernels, Recompute, Run, TrainingPrecision};
+use crate::config::{AttentionKernel, CacheFormat, Job, Kernels, Recompute, Run, TrainingPrecision};
 use crate::units::Flops;
 
 /// Tokens that go through the chunked loss at once.
@@ -167,7 +168,10 @@ pub fn lowering(job: &Job) -> Lowering<'_> {
                 parameter: recipe.parameter,
                 made_in: recipe.parameter,
                 activation: recipe.activation,
-                kv_cache: recipe.activation,
+                kv_cache: CacheFormat::Bf16,
+                block_size: 1,
+                shared_prefix: 0,
+                expert_parallel: false,
                 kernels: run.kernels,
                 attention: run.attention,
                 training: true,
@@ -179,14 +183,21 @@ pub fn lowering(job: &Job) -> Lowering<'_> {
         }
         Run::Serving(run) => Lowering {
             model: job.model(),
-            seq_length: run.prefill_chunk_size.min(run.context_length.saturating_mul(run.concurrent_sequences)),
+            // A step holds a chunk of prompts, or one token of every sequence where these are more.
+            seq_length: run
+                .prefill_chunk_size
+                .max(run.concurrent_sequences)
+                .min(run.context_length.saturating_mul(run.concurrent_sequences)),
             micro_batch_size: 1,
             context_length: run.context_length,
             concurrent_sequences: run.concurrent_sequences,
-            parameter: run.weight_dtype,
-            made_in: run.weight_dtype,
+            parameter: run.quantization.dtype(),
+            made_in: run.quantization.dtype(),
             activation: run.activation_dtype,
             kv_cache: run.kv_cache_dtype,
+            block_size: run.block(),
+            shared_prefix: run.shared_prefix,
+            expert_parallel: run.expert_parallel,
             kernels: Kernels::Fused,
             attention: run.attention,
             training: false,

@@ -112,11 +112,11 @@ fn candidates(job: &Job) -> Vec<ParallelLayout> {
 }
 
 /// Within one node any count will do; beyond it only whole nodes are rented and wired.
-const fn whole_nodes(gpus: u64, node: u64) -> bool {
+pub(super) const fn whole_nodes(gpus: u64, node: u64) -> bool {
     gpus <= node || gpus.is_multiple_of(node)
 }
 
-fn serving_candidates(job: &Job) -> Vec<ParallelLayout> {
+pub(super) fn serving_candidates(job: &Job) -> Vec<ParallelLayout> {
     let node = job.cluster().accelerator.accelerators_per_node.max(1);
     let model = job.model();
     let tensor = divisors(model.num_attention_heads).into_iter().filter(|t| *t <= node.max(job.layout().t()));
@@ -158,7 +158,7 @@ pub(super) fn divisors(n: u64) -> Vec<u64> {
 
 /// The division: `shared / (capacity - replicated)`, times the model-parallel ranks; a serving instance shares everything but
 /// the framework's context.
-fn arithmetic(job: &Job) -> Option<u64> {
+pub(super) fn arithmetic(job: &Job) -> Option<u64> {
     // With two ranks or more, so that the weights gathered under full sharding are among the lines.
     let base = match job.run() {
         Run::Training(_) => job.with_data_parallel_size(job.layout().data_parallel_size.max(TWO)),

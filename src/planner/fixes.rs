@@ -2,9 +2,9 @@
 
 use super::count::GpuCount;
 use super::inverse::{largest, room};
-use crate::config::{AttentionKernel, DataSharding, Job, Optimizer, Recompute, Run};
+use crate::config::{AttentionKernel, CacheFormat, DataSharding, Job, Optimizer, Recompute, Run, WeightFormat};
 use crate::estimator::{Estimate, Headroom, estimate};
-use crate::units::{Bytes, DType, sort_short};
+use crate::units::{Bytes, sort_short};
 
 /// One change of one input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,9 +24,9 @@ pub enum Change {
     /// Another optimizer.
     Optimizer(Optimizer),
     /// Another weight format for serving.
-    WeightDType(DType),
+    Quantization(WeightFormat),
     /// Another cache format for serving.
-    KvDType(DType),
+    KvCacheDType(CacheFormat),
     /// Another context length for serving.
     ContextLength(u64),
 }
@@ -150,6 +150,10 @@ const fn deeper(stage: DataSharding, now: DataSharding) -> bool {
     }
 }
 
+/// The 4-bit formats that are offered, as their software stores them.
+const FOUR_BITS: [(WeightFormat, &str); 2] =
+    [(WeightFormat::Awq, "Weights in 4 bit (AWQ)"), (WeightFormat::Iq4Xs, "Weights in 4 bit (GGUF IQ4_XS)")];
+
 fn serving(job: &Job) -> Vec<Candidate> {
     let Run::Serving(run) = job.run() else { return Vec::new() };
     let mut list = Vec::with_capacity(6);
@@ -160,13 +164,22 @@ fn serving(job: &Job) -> Vec<Candidate> {
             }
         })
     };
-    if run.kv_cache_dtype.bits() > 8 {
-        list.push((Change::KvDType(DType::Fp8), "KV cache in fp8".to_owned(), edit(&|run| run.kv_cache_dtype = DType::Fp8)));
+    if run.kv_cache_dtype.dtype().bits() > 8 {
+        let to = CacheFormat::Fp8;
+        list.push((Change::KvCacheDType(to), "KV cache in fp8".to_owned(), edit(&|run| run.kv_cache_dtype = to)));
     }
-    for (dtype, title) in [(DType::Fp8, "Weights in fp8"), (DType::Int4, "Weights in 4 bit")] {
-        if dtype.bits() < run.weight_dtype.bits() {
-            list.push((Change::WeightDType(dtype), title.to_owned(), edit(&|run| run.weight_dtype = dtype)));
-        }
+    let bits = run.quantization.dtype().bits();
+    let quantized = |(format, title): (WeightFormat, &str)| {
+        (Change::Quantization(format), title.to_owned(), edit(&|run| run.quantization = format))
+    };
+    if bits > 8 {
+        list.push(quantized((WeightFormat::Fp8Channel, "Weights in fp8")));
+    }
+    if bits > 4 {
+        let mut four: Vec<Candidate> = FOUR_BITS.into_iter().map(quantized).collect();
+        // The smaller one only where the usual one is too large.
+        let first = four.iter().position(|(.., job)| room(job) >= 0).unwrap_or(0);
+        list.push(four.swap_remove(first));
     }
     let context = run.context_length;
     let shorter = largest(context.saturating_sub(1).max(1), |tokens| room(&job.with_seq_length(tokens)));

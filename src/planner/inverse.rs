@@ -16,7 +16,7 @@ pub struct Inverse {
 /// Longest length that is looked for, tokens.
 const LONGEST: u64 = 1 << 27;
 /// Largest batch that is looked for.
-const LARGEST: u64 = 1 << 20;
+pub(super) const LARGEST: u64 = 1 << 20;
 
 /// Both answers by search; memory never falls when length or batch grows.
 pub fn inverse(lengths: &Lengths) -> Inverse {

@@ -7,10 +7,14 @@ mod curves;
 mod fixes;
 mod inverse;
 pub mod search;
+mod serving;
 mod stairs;
 
 pub use count::{GpuCount, Runnable, gpu_count};
 pub use curves::{Axis, Curve, CurvePoint, NamedStair, curve_gpus, curve_seq};
 pub use fixes::{Change, Fix, fixes};
 pub use inverse::{Inverse, inverse};
+pub use serving::{
+    BatchPoint, Fleet, Instances, Largest, Limit, More, RequestsPoint, Serving, at_lengths, curve_batch, curve_requests, serving,
+};
 pub use stairs::{Stair, stairs};

@@ -10,6 +10,7 @@ mod layers;
 mod number;
 pub mod records;
 mod resolve;
+mod serving;
 mod text;
 mod words;
 

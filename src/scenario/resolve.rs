@@ -2,13 +2,14 @@
 
 use std::num::NonZeroU64;
 
+use super::serving;
 use super::{FieldId, FieldKind, Mode, Scenario, Value, field, fields, number, parse, range_text};
 use crate::config::{
     Accelerator, Cluster, DataSharding, Flash, Job, Kernels, LayerSet, MegatronOptions, Mla, ModelConfig, Moe, Offload,
     Overheads, Overlap, ParallelLayout, PeakRates, PipelineSchedule, PipelineSplit, PositionEmbedding, ProductFormat,
-    RecomputeMethod, RecomputeModules, Run, ServingRun, Speed, TrainingRun,
+    RecomputeMethod, RecomputeModules, Run, Speed, TrainingRun,
 };
-use crate::units::{Bytes, DType, grouped, to_f64};
+use crate::units::{Bytes, grouped, to_f64};
 
 /// Bytes of one MiB.
 const MIB: u64 = 1 << 20;
@@ -37,7 +38,7 @@ impl Scenario {
         let mut errors: Vec<FieldError> =
             fields().iter().filter(|field| field.applies.in_mode(mode)).filter_map(|field| self.check_value(field.id)).collect();
         // Rules between fields are looked at only where each field is in order by itself.
-        for rule in [check_heads, check_positions, check_experts, check_stack, check_gpus] {
+        for rule in [check_heads, check_positions, check_experts, check_stack, serving::check_lengths, check_gpus] {
             if let Some(error) = rule(self)
                 && !errors.iter().any(|known| known.field == error.field)
             {
@@ -84,28 +85,28 @@ impl Scenario {
         Some(FieldError { field: id, message, way_out })
     }
 
-    fn integer(&self, id: FieldId) -> u64 {
+    pub(super) fn integer(&self, id: FieldId) -> u64 {
         match self.get(id) {
             Value::Integer(number) => number,
             _ => 0,
         }
     }
 
-    fn optional_integer(&self, id: FieldId) -> Option<u64> {
+    pub(super) fn optional_integer(&self, id: FieldId) -> Option<u64> {
         match self.get(id) {
             Value::Integer(number) => Some(number),
             _ => None,
         }
     }
 
-    fn decimal(&self, id: FieldId) -> Option<f64> {
+    pub(super) fn decimal(&self, id: FieldId) -> Option<f64> {
         match self.get(id) {
             Value::Decimal(number) => Some(number),
             _ => None,
         }
     }
 
-    fn flag(&self, id: FieldId) -> bool {
+    pub(super) fn flag(&self, id: FieldId) -> bool {
         self.get(id) == Value::Flag(true)
     }
 
@@ -211,21 +212,7 @@ impl Scenario {
                 products: ProductFormat::Activations,
                 overlap: Overlap::DEFAULT,
             }),
-            Mode::Serve => Run::Serving(ServingRun {
-                context_length: self.integer(FieldId::ContextLength),
-                concurrent_sequences: self.integer(FieldId::ConcurrentSequences),
-                prefill_chunk_size: self.integer(FieldId::PrefillChunkSize),
-                weight_dtype: self.dtype(FieldId::WeightDType),
-                kv_cache_dtype: self.dtype(FieldId::KvCacheDType),
-                activation_dtype: match self.dtype(FieldId::WeightDType) {
-                    DType::Fp32 => DType::Fp32,
-                    DType::Fp16 => DType::Fp16,
-                    // Quantised weights are multiplied with 16-bit activations.
-                    _ => DType::Bf16,
-                },
-                attention: self.word(FieldId::Attention),
-                overhead_percent: self.decimal(FieldId::ServingOverhead).unwrap_or_default(),
-            }),
+            Mode::Serve => Run::Serving(self.serving()),
         }
     }
 
@@ -255,13 +242,6 @@ impl Scenario {
             moe_grouped_gemm: self.flag(FieldId::GroupedExperts),
             moe_pad_expert_input_to_capacity: self.flag(FieldId::PadExperts),
             ..MegatronOptions::DEFAULT
-        }
-    }
-
-    fn dtype(&self, id: FieldId) -> DType {
-        match self.get(id) {
-            Value::Choice(word) => <DType as super::Word>::from_word(word).unwrap_or(DType::Bf16),
-            _ => DType::Bf16,
         }
     }
 
@@ -347,7 +327,7 @@ impl Scenario {
         Speed { network_bandwidth: network.unwrap_or(speed.network_bandwidth), ..speed }
     }
 
-    fn gibibytes(&self, id: FieldId) -> Bytes {
+    pub(super) fn gibibytes(&self, id: FieldId) -> Bytes {
         Bytes(number::round_u64(self.decimal(id).unwrap_or_default() * to_f64(Bytes::GIB)))
     }
 }
@@ -449,6 +429,6 @@ fn check_gpus(scenario: &Scenario) -> Option<FieldError> {
 }
 
 /// A count with grouped digits.
-fn count(number: u64) -> String {
+pub(super) fn count(number: u64) -> String {
     grouped(to_f64(number), 0)
 }

@@ -1,10 +1,11 @@
 //! The words that stand for choices in forms, links and files.
 
 use crate::config::{
-    AttentionKernel, DataSharding, Family, GradientDType, HiddenAct, Kernels, LossFusion, MlpKind, Normalization, Optimizer,
-    OptimizerImplementation, PipelineSchedule, PositionEmbedding, Recompute, TokenDispatcher, TrainingPrecision,
+    AttentionKernel, CacheFormat, DataSharding, Family, GradientDType, HiddenAct, Kernels, LossFusion, MlpKind, Normalization,
+    Optimizer, OptimizerImplementation, PipelineSchedule, PositionEmbedding, Recompute, TokenDispatcher, TrainingPrecision,
+    WeightFormat,
 };
-use crate::units::{DType, MemoryUnit};
+use crate::units::MemoryUnit;
 
 /// What the scenario does with the model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -66,5 +67,13 @@ words! {
     DataSharding: None = "none", Zero1 = "1", Zero2 = "2", Zero3 = "3", Fsdp = "fsdp";
     PipelineSchedule: GPipe = "gpipe", OneForwardOneBackward = "1f1b", ZeroBubbleH1 = "zb-h1", ZeroBubbleH2 = "zb-h2",
         DualPipe = "dualpipe";
-    DType: Bf16 = "bf16", Fp16 = "fp16", Fp32 = "fp32", Fp8 = "fp8", Int8 = "int8", Int4 = "int4";
+    WeightFormat: Bf16 = "bf16", Fp16 = "fp16", Fp32 = "fp32", Fp8 = "fp8", Int8 = "int8", Int4 = "int4",
+        Fp8Tensor = "fp8-tensor", Fp8Channel = "fp8-column", Fp8Block = "fp8-block", Int8Channel = "w8a8", Gptq = "gptq", Awq = "awq",
+        Nf4 = "nf4", Nf4Double = "nf4-dq", Mxfp4 = "mxfp4", Nvfp4 = "nvfp4", Gguf16 = "gguf-16",
+        Q8_0 = "q8-0", Q6K = "q6-k", Q5KM = "q5-k-m", Q5KS = "q5-k-s", Q5_1 = "q5-1", Q5_0 = "q5-0",
+        Q4KM = "q4-k-m", Q4KS = "q4-k-s", Q4_1 = "q4-1", Q4_0 = "q4-0", Iq4Nl = "iq4-nl", Iq4Xs = "iq4-xs",
+        Q3KL = "q3-k-l", Q3KM = "q3-k-m", Q3KS = "q3-k-s", Iq3M = "iq3-m", Iq3S = "iq3-s", Iq3Xs = "iq3-xs",
+        Iq3Xxs = "iq3-xxs", Q2K = "q2-k", Q2KS = "q2-k-s", Iq2M = "iq2-m", Iq2S = "iq2-s", Iq2Xs = "iq2-xs",
+        Iq2Xxs = "iq2-xxs", Iq1M = "iq1-m", Iq1S = "iq1-s", Mxfp4Moe = "mxfp4-moe";
+    CacheFormat: Bf16 = "bf16", Fp32 = "fp32", Fp8 = "fp8", Int8 = "int8", Int4 = "int4", Q8_0 = "q8-0", Q4_0 = "q4-0";
 }

@@ -105,6 +105,33 @@ sources! {
         "DualPipe: bubble, two copies of the parameters, p + 1 micro-batches in flight.");
     VLLM = ("vllm", "vLLM", "vllm/v1/worker", "KV cache sized per layer and head, profiling run for activations", Code,
         "Serving memory.");
+    VLLM_QUANTIZATION = ("vllm-quantization", "vLLM", "vllm/model_executor/layers/quantization: fp8, compressed-tensors",
+        "one fp32 scale for each matrix or output column; lm_head and embeddings stay in 16 bits", Code,
+        "8-bit weights with scales.");
+    DEEPSEEK_V3 = ("deepseek-v3", "DeepSeek-AI 2024", "DeepSeek-V3 Technical Report (arXiv 2412.19437)",
+        "section 3.3.2 and the checkpoint's weight_scale_inv: one fp32 scale for each 128 × 128", Paper,
+        "fp8 weights in blocks.");
+    GPTQ_2022 = ("gptq-2022", "Frantar et al. 2022", "GPTQ (arXiv 2210.17323)",
+        "AutoGPTQ's qweight, scales (fp16) and qzeros (4 bits) for each group; the order of columns is not counted", Paper,
+        "4-bit weights in groups.");
+    AWQ_2023 = ("awq-2023", "Lin et al. 2023", "AWQ (arXiv 2306.00978)",
+        "AutoAWQ's qweight, scales (fp16) and qzeros (4 bits) for each group", Paper,
+        "4-bit weights in groups.");
+    QLORA_2023 = ("qlora-2023", "Dettmers et al. 2023", "QLoRA (arXiv 2305.14314)",
+        "section 3: blocks of 64 with an fp32 scale; double quantisation in blocks of 256", Paper,
+        "NormalFloat weights.");
+    OCP_MX_2023 = ("ocp-mx-2023", "Open Compute Project 2023", "Microscaling Formats (MX) Specification 1.0",
+        "section 5: blocks of 32 with one E8M0 byte; gpt-oss stores its experts so", Paper,
+        "4-bit floats with a shared exponent.");
+    NVFP4 = ("nvfp4", "NVIDIA", "TensorRT Model Optimizer: NVFP4", "blocks of 16 with an fp8 scale, one fp32 scale for each matrix", Code,
+        "4-bit floats with fp8 scales.");
+    GGUF = ("gguf", "llama.cpp", "ggml/src/ggml-common.h and src/llama-quant.cpp",
+        "block_q4_K and its like; llama_tensor_get_type at 007dbbf3", Code,
+        "Block layouts and which tensor gets which.");
+    SGLANG = ("sglang", "SGLang", "python/sglang/srt/model_executor/model_runner.py", "mem_fraction_static: weights and cache", Code,
+        "Memory taken for the cache.");
+    LMDEPLOY = ("lmdeploy", "LMDeploy", "docs: INT4/INT8 KV cache", "a scale and a zero point for each head and token", Code,
+        "Quantised keys and values.");
     CUDA_CONTEXT = ("cuda-context", "Hugging Face and BigScience",
         "Context and kernels after one tiny tensor: 1,343 MiB on V100, 1,573 MiB on A100", "model_memory_anatomy; chronicles-prequel", Measurement,
         "Memory taken before the first tensor of the model.");
@@ -124,6 +151,8 @@ sources! {
         "Grams of CO2 per kWh that the user sets.");
     RESERVE = ("reserve", "Headroom", "Reserve for allocator fragmentation", "adjustable under Reserve", Assumption,
         "A reserve that the user sets.");
+    SERVING_GRAPHS = ("serving-graphs", "Headroom", "Captured CUDA graphs of a serving program", "adjustable under Reserve", Assumption,
+        "Memory of captured graphs, which the user sets.");
     SERVING_OVERHEAD = ("serving-overhead", "Five documents", "Inference overhead of 5, 10 or 20 per cent of the weights",
         "adjustable under Reserve", Assumption, "A factor on weights that three documents state differently.");
 }

@@ -16,8 +16,18 @@ pub enum DType {
     Fp8,
     /// 8-bit integer.
     Int8,
+    /// 6 bits of a quantised weight.
+    Int6,
+    /// 5 bits of a quantised weight.
+    Int5,
     /// 4-bit integer.
     Int4,
+    /// 3 bits of a quantised weight.
+    Int3,
+    /// 2 bits of a quantised weight.
+    Int2,
+    /// 1 bit of a quantised weight.
+    Int1,
     /// 64-bit integer: token ids and labels.
     Int64,
     /// One byte per flag: dropout masks.
@@ -32,7 +42,12 @@ impl DType {
             Self::Fp32 => 32,
             Self::Bf16 | Self::Fp16 => 16,
             Self::Fp8 | Self::Int8 | Self::Mask => 8,
+            Self::Int6 => 6,
+            Self::Int5 => 5,
             Self::Int4 => 4,
+            Self::Int3 => 3,
+            Self::Int2 => 2,
+            Self::Int1 => 1,
         }
     }
 
@@ -44,7 +59,12 @@ impl DType {
             Self::Fp16 => "fp16",
             Self::Fp8 => "fp8",
             Self::Int8 => "int8",
+            Self::Int6 => "int6",
+            Self::Int5 => "int5",
             Self::Int4 => "int4",
+            Self::Int3 => "int3",
+            Self::Int2 => "int2",
+            Self::Int1 => "int1",
             Self::Int64 => "int64",
             Self::Mask => "mask",
         }

@@ -8,7 +8,7 @@ use headroom::config::{
     Normalization, Optimizer, Overheads, ParallelLayout, PeakRates, PositionEmbedding, Recompute, Run, ServingRun,
     TrainingPrecision, TrainingRun,
 };
-use headroom::units::{Bytes, DType};
+use headroom::units::Bytes;
 
 /// A GPT of the documents: multi-head, plain MLP of `4h`, biases everywhere, `LayerNorm`, learned positions, tied head.
 pub fn gpt(hidden_size: u64, num_hidden_layers: u64, num_attention_heads: u64) -> ModelConfig {
@@ -86,16 +86,7 @@ pub fn training_job(model: &ModelConfig, layout: ParallelLayout, edit: impl FnOn
 
 #[track_caller]
 pub fn serving_job(model: &ModelConfig, layout: ParallelLayout, edit: impl FnOnce(&mut ServingRun)) -> Job {
-    let mut run = ServingRun {
-        context_length: 8192,
-        concurrent_sequences: 1,
-        prefill_chunk_size: 2048,
-        weight_dtype: DType::Bf16,
-        kv_cache_dtype: DType::Bf16,
-        activation_dtype: DType::Bf16,
-        attention: AttentionKernel::Flash,
-        overhead_percent: 0.0,
-    };
+    let mut run = ServingRun { context_length: 8192, concurrent_sequences: 1, prefill_chunk_size: 2048, ..ServingRun::plain() };
     edit(&mut run);
     Job::new(model.clone(), Run::Serving(run), layout, cluster(Bytes(80 * Bytes::GIB))).expect("a valid job")
 }

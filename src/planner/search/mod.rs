@@ -157,18 +157,18 @@ impl Search {
         if let Some(rule) = blockers(self.layouts.job()).into_iter().next() {
             return Outcome::Forbidden(rule);
         }
-        match self.measure(choice) {
+        match self.measure() {
             Ok((memory, seconds)) => Outcome::Fits(found(self.layouts.job(), choice, memory, seconds)),
-            Err(miss) => Outcome::TooLarge(miss),
+            Err((short, kind)) => Outcome::TooLarge(Miss { choice: *choice, short, kind }),
         }
     }
 
-    /// Memory and seconds of the choice taken over last, or by how much it overflows.
-    fn measure(&mut self, choice: &Choice) -> Result<(Bytes, Option<f64>), Miss> {
+    /// Memory and seconds of the choice taken over last, or by how much and with what kind of memory it overflows.
+    fn measure(&mut self) -> Result<(Bytes, Option<f64>), (Bytes, MemoryKind)> {
         let (by_kind, over) = self.layouts.memory();
         let memory: Bytes = by_kind.into_iter().sum();
         match over {
-            Some(kind) => Err(Miss { choice: *choice, short: memory.saturating_sub(self.capacity()), kind }),
+            Some(kind) => Err((memory.saturating_sub(self.capacity()), kind)),
             None => Ok((memory, self.layouts.seconds())),
         }
     }
@@ -191,9 +191,10 @@ impl Search {
     /// it overflows, if it does.
     fn weigh(&mut self, choice: &Choice) -> Option<Miss> {
         self.layouts.choose(choice);
-        let (memory, seconds) = match self.measure(choice) {
+        let (memory, seconds) = match self.measure() {
             Ok(measured) => measured,
-            Err(miss) => {
+            Err((short, kind)) => {
+                let miss = Miss { choice: *choice, short, kind };
                 self.overflow(miss, 1);
                 return Some(miss);
             }

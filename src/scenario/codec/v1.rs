@@ -6,7 +6,7 @@
 use super::FieldId;
 
 /// Key, field and default of every input; `None`: the model's or the accelerator's own value.
-pub(super) const TABLE: [(&str, FieldId, Option<&str>); 120] = [
+pub(super) const TABLE: [(&str, FieldId, Option<&str>); 132] = [
     ("do", FieldId::Mode, Some("train")),
     ("name", FieldId::Name, Some(".z")),
     ("u", FieldId::MemoryUnit, Some("gib")),
@@ -66,6 +66,18 @@ pub(super) const TABLE: [(&str, FieldId, Option<&str>); 120] = [
     ("ctx", FieldId::ContextLength, Some("8192")),
     ("seqs", FieldId::ConcurrentSequences, Some("16")),
     ("pf", FieldId::PrefillChunkSize, Some("2048")),
+    ("in", FieldId::PromptLength, Some("empty")),
+    ("pre", FieldId::SharedPrefix, Some("0")),
+    ("len", FieldId::MeanTokens, Some("empty")),
+    ("lenp", FieldId::TailTokens, Some("empty")),
+    ("usr", FieldId::Users, Some("empty")),
+    ("srv", FieldId::Server, Some("none")),
+    ("gmu", FieldId::MemoryUtilization, Some("0.9")),
+    ("mfs", FieldId::StaticFraction, Some("0.88")),
+    ("bs", FieldId::BlockSize, Some("empty")),
+    ("cg", FieldId::CudaGraphs, Some("0")),
+    ("grp", FieldId::GroupSize, Some("128")),
+    ("eep", FieldId::WholeExperts, Some("0")),
     ("att", FieldId::Attention, Some("flash")),
     ("ker", FieldId::Kernels, Some("fused")),
     ("prec", FieldId::Precision, Some("bf16")),

@@ -134,6 +134,30 @@ pub enum FieldId {
     ConcurrentSequences,
     /// Tokens processed at once in prefill.
     PrefillChunkSize,
+    /// Tokens of a prompt.
+    PromptLength,
+    /// Tokens that all sequences have in common.
+    SharedPrefix,
+    /// Tokens of the mean sequence.
+    MeanTokens,
+    /// Tokens that 95 of 100 sequences do not exceed.
+    TailTokens,
+    /// Users served at once by all instances.
+    Users,
+    /// By which rule memory is taken for the cache.
+    Server,
+    /// vLLM's `gpu_memory_utilization`.
+    MemoryUtilization,
+    /// `SGLang`'s `mem_fraction_static`.
+    StaticFraction,
+    /// Tokens of one block of the cache.
+    BlockSize,
+    /// Memory of captured graphs, GiB.
+    CudaGraphs,
+    /// Weights that share a scale.
+    GroupSize,
+    /// Tensor ranks hold whole experts.
+    WholeExperts,
     /// Attention kernel.
     Attention,
     /// Software profile.

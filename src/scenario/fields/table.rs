@@ -246,19 +246,92 @@ const OPTIMIZERS: &[Choice] = &[
     option("adafactor", "Adafactor", "Row and column statistics: almost no memory."),
 ];
 
+/// One sentence for every mix of GGUF types.
+const MIX: &str = "llama.cpp's blocks of 32 or 256 weights, head and some tensors with more bits.";
+
 const WEIGHT_DTYPES: &[Choice] = &[
     option("bf16", "bf16", "2 bytes per parameter."),
     option("fp16", "fp16", "2 bytes per parameter."),
     option("fp32", "fp32", "4 bytes per parameter."),
-    option("fp8", "fp8", "1 byte per parameter."),
-    option("int8", "int8", "1 byte per parameter."),
-    option("int4", "int4", "Half a byte per parameter."),
+    option("fp8", "fp8, without scales", "1 byte for every parameter and nothing else: what documents count with."),
+    option("int8", "int8, without scales", "1 byte for every parameter and nothing else: what documents count with."),
+    option("int4", "int4, without scales", "Half a byte for every parameter and nothing else: what documents count with."),
+    option("fp8-tensor", "fp8, a scale per matrix", "Linear layers in 1 byte, embedding and head in 16 bits; vLLM's fp8."),
+    option(
+        "fp8-column",
+        "fp8, a scale per column",
+        "Linear layers in 1 byte, embedding and head in 16 bits; compressed-tensors.",
+    ),
+    option("fp8-block", "fp8, a scale per 128 × 128", "Linear layers in 1 byte, embedding and head in 16 bits; as DeepSeek-V3."),
+    option(
+        "w8a8",
+        "int8, a scale per column",
+        "Linear layers in 1 byte, embedding and head in 16 bits; SmoothQuant, bitsandbytes.",
+    ),
+    option(
+        "gptq",
+        "GPTQ, 4 bits",
+        "Linear layers in 4 bits with a scale and a zero point per group, embedding and head in 16 bits.",
+    ),
+    option(
+        "awq",
+        "AWQ, 4 bits",
+        "Linear layers in 4 bits with a scale and a zero point per group, embedding and head in 16 bits.",
+    ),
+    option("nf4", "NF4", "Linear layers in 4 bits with an fp32 scale per 64 weights, embedding and head in 16 bits."),
+    option("nf4-dq", "NF4, double quantised", "As NF4, with scales of 8 bits."),
+    option(
+        "mxfp4",
+        "MXFP4",
+        "Experts, or without experts all linear layers, in 4 bits with one byte per 32 weights; the rest in 16 bits.",
+    ),
+    option("nvfp4", "NVFP4", "Linear layers in 4 bits with one byte per 16 weights, embedding and head in 16 bits."),
+    option("gguf-16", "GGUF, 16 bits", "Matrices in 16 bits, vectors in 32."),
+    option("q8-0", "GGUF Q8_0", MIX),
+    option("q6-k", "GGUF Q6_K", MIX),
+    option("q5-k-m", "GGUF Q5_K_M", MIX),
+    option("q5-k-s", "GGUF Q5_K_S", MIX),
+    option("q5-1", "GGUF Q5_1", MIX),
+    option("q5-0", "GGUF Q5_0", MIX),
+    option("q4-k-m", "GGUF Q4_K_M", MIX),
+    option("q4-k-s", "GGUF Q4_K_S", MIX),
+    option("q4-1", "GGUF Q4_1", MIX),
+    option("q4-0", "GGUF Q4_0", MIX),
+    option("iq4-nl", "GGUF IQ4_NL", MIX),
+    option("iq4-xs", "GGUF IQ4_XS", MIX),
+    option("q3-k-l", "GGUF Q3_K_L", MIX),
+    option("q3-k-m", "GGUF Q3_K_M", MIX),
+    option("q3-k-s", "GGUF Q3_K_S", MIX),
+    option("iq3-m", "GGUF IQ3_M", MIX),
+    option("iq3-s", "GGUF IQ3_S", MIX),
+    option("iq3-xs", "GGUF IQ3_XS", MIX),
+    option("iq3-xxs", "GGUF IQ3_XXS", MIX),
+    option("q2-k", "GGUF Q2_K", MIX),
+    option("q2-k-s", "GGUF Q2_K_S", MIX),
+    option("iq2-m", "GGUF IQ2_M", MIX),
+    option("iq2-s", "GGUF IQ2_S", MIX),
+    option("iq2-xs", "GGUF IQ2_XS", MIX),
+    option("iq2-xxs", "GGUF IQ2_XXS", MIX),
+    option("iq1-m", "GGUF IQ1_M", MIX),
+    option("iq1-s", "GGUF IQ1_S", MIX),
+    option("mxfp4-moe", "GGUF MXFP4_MOE", "Experts in MXFP4, the rest in Q8_0."),
 ];
 
 const KV_DTYPES: &[Choice] = &[
-    option("bf16", "bf16", "2 bytes per cached number."),
+    option("bf16", "16 bits", "2 bytes per cached number."),
+    option("fp32", "fp32", "4 bytes per cached number."),
     option("fp8", "fp8", "1 byte per cached number: twice the context in the same memory."),
     option("int8", "int8", "1 byte per cached number: twice the context in the same memory."),
+    option("int4", "int4", "Half a byte per cached number, and 4 bytes for each head and token."),
+    option("q8-0", "llama.cpp q8_0", "34 bytes for 32 cached numbers."),
+    option("q4-0", "llama.cpp q4_0", "18 bytes for 32 cached numbers."),
+];
+
+const SERVERS: &[Choice] = &[
+    option("none", "No rule", "The cache takes what the sequences need."),
+    option("vllm", "vLLM", "The cache takes everything up to gpu_memory_utilization."),
+    option("sglang", "SGLang", "Weights and cache take up to mem_fraction_static."),
+    option("llama-cpp", "llama.cpp", "The cache of the whole context is taken at the start."),
 ];
 
 const SHARDINGS: &[Choice] = &[
@@ -308,7 +381,7 @@ const SIZE: u64 = 10_000_000;
 const LENGTH: u64 = 100_000_000;
 
 /// Every input, in the order of the form and of links.
-pub(super) static FIELDS: [Field; 120] = [
+pub(super) static FIELDS: [Field; 132] = [
     Field::choice(FieldId::Mode, "do", "mode", "Mode", MODES)
         .help("Whether the model is trained or served; each needs other memory.")
         .group(Group::Run)
@@ -536,6 +609,88 @@ pub(super) static FIELDS: [Field; 120] = [
         .serve()
         .folded()
         .default(FieldDefault::Integer(2048)),
+    // Serving: the server's rule, blocks, prompts, lengths, users.
+    Field::whole(FieldId::PromptLength, "in", "prompt_tokens", "Prompt", (1, LENGTH), 0)
+        .tokens()
+        .optional()
+        .help("Tokens of a prompt, for the time to the first token; empty: the whole context. 4k means 4096.")
+        .group(Group::Run)
+        .serve()
+        .folded()
+        .default(FieldDefault::Empty),
+    Field::whole(FieldId::SharedPrefix, "pre", "prefix_tokens", "Shared prefix", (0, LENGTH), 0)
+        .tokens()
+        .help("Tokens at the start that all sequences have in common: prefix caching keeps whole blocks of them once. 4k means 4096.")
+        .group(Group::Run)
+        .serve()
+        .folded()
+        .default(FieldDefault::Integer(0)),
+    Field::whole(FieldId::MeanTokens, "len", "mean_tokens", "Mean sequence", (1, LENGTH), 0)
+        .tokens()
+        .optional()
+        .help("Tokens that a sequence holds in the mean, for how many find room at once; empty: every sequence is as long as the context.")
+        .group(Group::Run)
+        .serve()
+        .folded()
+        .default(FieldDefault::Empty),
+    Field::whole(FieldId::TailTokens, "lenp", "p95_tokens", "95 of 100 sequences", (1, LENGTH), 0)
+        .tokens()
+        .optional()
+        .help("Tokens that 95 of 100 sequences do not exceed; empty: as many as the mean.")
+        .group(Group::Run)
+        .serve()
+        .folded()
+        .default(FieldDefault::Empty),
+    Field::whole(FieldId::Users, "usr", "users", "Users at once", (1, 1_000_000_000), 0)
+        .optional()
+        .help("Sequences to be served at the same time by all instances together: how many GPUs they need. Empty: not asked.")
+        .group(Group::Run)
+        .serve()
+        .default(FieldDefault::Empty),
+    Field::choice(FieldId::Server, "srv", "engine", "Server", SERVERS)
+        .help("By which rule memory is taken for the key/value cache: tokens, blocks and concurrency come out as that program prints them.")
+        .group(Group::Run)
+        .serve()
+        .default(FieldDefault::Choice("none")),
+    Field::number(FieldId::MemoryUtilization, "gmu", "gpu_memory_utilization", "vLLM's share of memory", (0.01, 1.0))
+        .help("Share of each GPU's memory that vLLM uses for everything together.")
+        .group(Group::Reserve)
+        .serve()
+        .folded()
+        .default(FieldDefault::Decimal(0.9)),
+    Field::number(FieldId::StaticFraction, "mfs", "mem_fraction_static", "SGLang's share of memory", (0.01, 1.0))
+        .help("Share of the free memory that SGLang gives weights and cache; 0.88 is an assumption: SGLang chooses by GPU.")
+        .group(Group::Reserve)
+        .serve()
+        .folded()
+        .default(FieldDefault::Decimal(0.88)),
+    Field::whole(FieldId::BlockSize, "bs", "block_size", "Cache block", (1, 65_536), 0)
+        .unit("tokens")
+        .optional()
+        .help("Tokens that the cache is handed out in; empty: the server's own, 16 for vLLM, 1 for SGLang, 256 for llama.cpp.")
+        .group(Group::Reserve)
+        .serve()
+        .folded()
+        .default(FieldDefault::Empty),
+    Field::number(FieldId::CudaGraphs, "cg", "cuda_graphs", "CUDA graphs", (0.0, 1000.0))
+        .unit("GiB")
+        .help("Memory of captured graphs: an assumption, often 0.3 to 1 GiB; 0 counts none.")
+        .group(Group::Reserve)
+        .serve()
+        .folded()
+        .default(FieldDefault::Decimal(0.0)),
+    Field::whole(FieldId::GroupSize, "grp", "group_size", "Weights per scale", (8, 65_536), 0)
+        .help("Weights that share a scale and a zero point under GPTQ and AWQ; other formats have their own.")
+        .group(Group::Precision)
+        .serve()
+        .folded()
+        .default(FieldDefault::Integer(128)),
+    Field::flag(FieldId::WholeExperts, "eep", "enable_expert_parallel", "Whole experts")
+        .help("Tensor ranks hold whole experts instead of a part of each.")
+        .group(Group::Layout)
+        .serve()
+        .folded()
+        .default(FieldDefault::Flag(false)),
     Field::choice(FieldId::Attention, "att", "attn_implementation", "Attention", ATTENTIONS)
         .help("Whether attention's scores are written to memory.")
         .group(Group::Run)
@@ -574,8 +729,8 @@ pub(super) static FIELDS: [Field; 120] = [
     .train()
     .folded()
     .default(FieldDefault::Choice("fused")),
-    Field::choice(FieldId::WeightDType, "w", "dtype", "Weight format", WEIGHT_DTYPES)
-        .help("Number format of the served weights.")
+    Field::choice(FieldId::WeightDType, "w", "quantization", "Weight format", WEIGHT_DTYPES)
+        .help("How the served weights are stored, with the scales and zero points that belong to it.")
         .group(Group::Precision)
         .serve()
         .default(FieldDefault::Choice("bf16")),

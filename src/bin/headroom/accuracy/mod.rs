@@ -9,6 +9,7 @@ mod megatron;
 mod published;
 mod report;
 mod row;
+mod serving;
 mod speed;
 mod statistics;
 mod summary;
@@ -87,7 +88,7 @@ fn run_row(index: usize, row: &Value) -> Row {
     } else if has("/family") {
         megatron::training_memory(index, fields)
     } else if has("/kind") {
-        published::inference(index, fields)
+        serving::serving(index, fields)
     } else {
         let outcome = Err("this is no row of a known format".to_owned());
         Row { id: format!("row {}", index + 1), groups: Vec::new(), outcome }

@@ -19,6 +19,14 @@ pub enum Quantity {
     BackwardFlops,
     /// Bytes of keys and values per token.
     KvBytesPerToken,
+    /// Bytes of weights as they are stored.
+    Weights,
+    /// Memory that a server finds for its cache, bytes.
+    CacheRoom,
+    /// Blocks of the cache.
+    Blocks,
+    /// Sequences of the whole context that find room, hundredths.
+    Concurrency,
     /// Time of one optimizer step, or of a part of it, nanoseconds.
     StepTime,
 }
@@ -34,6 +42,10 @@ impl Quantity {
             Self::ForwardFlops => "forward FLOPs",
             Self::BackwardFlops => "backward FLOPs",
             Self::KvBytesPerToken => "KV bytes per token",
+            Self::Weights => "weights",
+            Self::CacheRoom => "room for the cache",
+            Self::Blocks => "blocks",
+            Self::Concurrency => "concurrency",
             Self::StepTime => "step time",
         }
     }

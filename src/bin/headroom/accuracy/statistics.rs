@@ -45,6 +45,12 @@ pub struct Summary {
     pub flops: Exact,
     /// KV bytes per token.
     pub kv_bytes_per_token: Exact,
+    /// Errors of stored weights.
+    pub weights: Option<Spread>,
+    /// Errors of the memory that a server finds for its cache.
+    pub cache_room: Option<Spread>,
+    /// Blocks and concurrency.
+    pub blocks: Exact,
     /// Errors of the time of a step.
     pub step_time: Option<Spread>,
 }
@@ -61,6 +67,9 @@ impl Summary {
             parameters: exact(rows.clone(), &[Quantity::Parameters]),
             flops: exact(rows.clone(), &[Quantity::ForwardFlops, Quantity::BackwardFlops]),
             kv_bytes_per_token: exact(rows.clone(), &[Quantity::KvBytesPerToken]),
+            weights: spread(rows.clone(), Quantity::Weights),
+            cache_room: spread(rows.clone(), Quantity::CacheRoom),
+            blocks: exact(rows.clone(), &[Quantity::Blocks, Quantity::Concurrency]),
             step_time: spread(rows, Quantity::StepTime),
         }
     }

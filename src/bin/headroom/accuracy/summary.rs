@@ -22,7 +22,7 @@ fn is(row: &Row, name: &str, value: &str) -> bool {
 }
 
 /// The lines, most asked for first.
-const ENTRIES: [Entry; 15] = [
+const ENTRIES: [Entry; 17] = [
     Entry {
         what: "Hugging Face modules, one GPU",
         against: "PyTorch 2.15's memory tracker on transformers 5.23",
@@ -73,7 +73,17 @@ const ENTRIES: [Entry; 15] = [
     Entry {
         what: "Key/value cache per token",
         against: "published figures and logs of serving engines",
-        belongs: |row| has(row, "KV bytes per token") && !has(row, "parameters"),
+        belongs: |row| has(row, "KV bytes per token") && !has(row, "parameters") && !is(row, "kind", "vllm_startup"),
+    },
+    Entry {
+        what: "Quantised weights",
+        against: "sizes and bits per weight that llama.cpp prints, published files",
+        belongs: |row| has(row, "weights") && !is(row, "kind", "vllm_startup"),
+    },
+    Entry {
+        what: "Start of a server",
+        against: "what vLLM prints",
+        belongs: |row| is(row, "kind", "vllm_startup") && row.outcome.is_ok(),
     },
     Entry {
         what: "Time of GPT on Selene",
@@ -127,7 +137,12 @@ impl Line {
     /// What is met to the unit, in words.
     fn exact(&self) -> String {
         let all = &self.summary;
-        let exact = [("parameters", all.parameters), ("FLOPs", all.flops), ("cache", all.kv_bytes_per_token)];
+        let exact = [
+            ("parameters", all.parameters),
+            ("FLOPs", all.flops),
+            ("cache", all.kv_bytes_per_token),
+            ("blocks and concurrency", all.blocks),
+        ];
         let exact: Vec<String> = exact
             .iter()
             .filter(|(_, exact)| exact.rows > 0)
@@ -136,7 +151,13 @@ impl Line {
         let time = all
             .step_time
             .map(|found| format!("step time of {}: mean {}, largest {}", found.rows, tenths(found.mean), tenths(found.max)));
-        let parts: Vec<String> = exact.into_iter().chain(time).collect();
+        let stored =
+            [("weights", all.weights), ("room for the cache", all.cache_room)].into_iter().filter_map(|(name, found)| {
+                let found = found?;
+                let (median, largest) = (percent(found.median, false), percent(found.max, false));
+                Some(format!("{name} of {}: median {median}, largest {largest}", found.rows))
+            });
+        let parts: Vec<String> = exact.into_iter().chain(stored).chain(time).collect();
         if parts.is_empty() { "–".to_owned() } else { parts.join(", ") }
     }
 

@@ -1,0 +1,130 @@
+//! What a serving program takes for its cache and what it keeps free: the figures that it prints when it starts.
+
+use super::ledger::{Certainty, LineItem, MemoryKind};
+use super::served;
+use super::stage::Stage;
+use crate::config::{Job, Reservation, Run, ServingRun};
+use crate::ops;
+use crate::sources::{self, Source};
+use crate::units::{Bytes, to_f64};
+
+/// Label of what a program leaves free beside weights and cache.
+pub const KEPT_FREE: &str = "Left free by the server";
+
+/// The room for keys and values on the most loaded rank.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CacheRoom {
+    /// Memory for the cache.
+    pub bytes: Bytes,
+    /// What one sequence of the whole context takes of it, without what all sequences share.
+    pub per_sequence: Bytes,
+    /// Tokens of one block.
+    pub block_size: u64,
+    /// Blocks; `None` where layers look back on different lengths, so that their blocks are not alike.
+    pub blocks: Option<u64>,
+    /// Sequences of the whole context that find room at the same time.
+    pub concurrency: f64,
+}
+
+impl CacheRoom {
+    /// Tokens that find room; `None` as for `blocks`.
+    pub fn tokens(&self) -> Option<u64> {
+        self.blocks.map(|blocks| blocks.saturating_mul(self.block_size))
+    }
+}
+
+/// Whole blocks of so many tokens in that much memory, as vLLM counts them.
+///
+/// ```
+/// # use headroom::estimator::blocks_in;
+/// # use headroom::units::Bytes;
+/// // Llama 2 7B on one A100 (vLLM's pull request 2031): 16 tokens of 524 288 bytes.
+/// assert_eq!(blocks_in(Bytes(61_664_991_478), Bytes(16 * 524_288)), 7351);
+/// ```
+pub fn blocks_in(memory: Bytes, block: Bytes) -> u64 {
+    memory.0 / block.0.max(1)
+}
+
+/// Sequences of that length that so many blocks hold, as vLLM prints its maximum concurrency.
+pub fn concurrency(blocks: u64, block_size: u64, tokens: u64) -> f64 {
+    to_f64(blocks) / to_f64(tokens.div_ceil(block_size.max(1)).max(1))
+}
+
+/// Adds what the serving program takes or leaves beside weights, cache and working sets.
+pub(super) fn add(job: &Job, lines: &mut Vec<LineItem>) {
+    let Run::Serving(run) = job.run() else { return };
+    let mut push = |label, bytes: Bytes, note, source: Source, certainty| {
+        if bytes > Bytes::ZERO {
+            lines.push(LineItem { kind: MemoryKind::Framework, label, bytes, tensors: Vec::new(), note, source, certainty });
+        }
+    };
+    let graphs = "What captured graphs of decode steps keep, as large as set under Reserve.";
+    push("CUDA graphs", run.cuda_graphs, graphs, sources::SERVING_GRAPHS, Certainty::Assumed);
+    let capacity = job.cluster().accelerator.memory;
+    let share = |share: f64| capacity.percent((1.0 - share) * 100.0);
+    match run.reservation {
+        Reservation::None | Reservation::LlamaCpp => {}
+        Reservation::Vllm(utilization) => {
+            let note = "vLLM stays under gpu_memory_utilization; graphs that are captured later are taken from the rest.";
+            let free = share(utilization).saturating_sub(run.cuda_graphs);
+            push(KEPT_FREE, free, note, sources::VLLM, Certainty::Modelled);
+        }
+        Reservation::Sglang(fraction) => {
+            let free = capacity.saturating_sub(job.cluster().overheads.framework_context).percent((1.0 - fraction) * 100.0);
+            let used: Bytes = lines.iter().filter(|line| line.kind == MemoryKind::Temporary).map(|line| line.bytes).sum();
+            let note =
+                "SGLang stays under mem_fraction_static with weights and cache; working sets and graphs take from the rest.";
+            let free = free.saturating_sub(used + run.cuda_graphs);
+            lines.push(LineItem {
+                kind: MemoryKind::Framework,
+                label: KEPT_FREE,
+                bytes: free,
+                tensors: Vec::new(),
+                note,
+                source: sources::SGLANG,
+                certainty: Certainty::Modelled,
+            });
+        }
+    }
+}
+
+/// Fragmentation reserve that counts, per cent: a program with a rule of its own keeps its own reserve.
+pub(super) fn fragmentation(job: &Job) -> f64 {
+    match job.run() {
+        Run::Serving(ServingRun { reservation: Reservation::None, .. }) | Run::Training(_) => {
+            job.cluster().overheads.fragmentation_percent
+        }
+        Run::Serving(_) => 0.0,
+    }
+}
+
+/// The room for the cache on that stage, of which `lines` are all lines; `None` when training.
+pub(super) fn room(job: &Job, stage: &Stage, lines: &[LineItem]) -> Option<CacheRoom> {
+    let Run::Serving(run) = job.run() else { return None };
+    let context = run.context_length;
+    let (per_sequence, shared) = served::cached_by(job, run, stage.range());
+    let now: Bytes = lines.iter().filter(|line| line.kind == MemoryKind::KvCache).map(|line| line.bytes).sum();
+    let bytes = if run.reservation == Reservation::LlamaCpp {
+        now
+    } else {
+        let percent = fragmentation(job);
+        let total: Bytes = lines.iter().map(|line| line.bytes).sum();
+        let rest = total.saturating_sub(now + now.percent(percent));
+        let left = job.cluster().accelerator.memory.saturating_sub(rest);
+        left.saturating_sub(left.percent(100.0 * percent / (100.0 + percent)))
+    };
+    let model = job.model();
+    let first = model.visible(stage.first, context);
+    let alike = stage.range().all(|layer| model.visible(layer, context) == first);
+    let block_size = run.block();
+    let blocks = alike.then(|| {
+        let with = ops::lowering(job);
+        let one = ops::Lowering { context_length: block_size, concurrent_sequences: 1, shared_prefix: 0, ..with };
+        blocks_in(bytes, served::held(job, &one, stage.range()))
+    });
+    let concurrency = match blocks {
+        Some(blocks) if shared == Bytes::ZERO => concurrency(blocks, block_size, first),
+        _ => bytes.saturating_sub(shared).as_f64() / per_sequence.as_f64().max(1.0),
+    };
+    Some(CacheRoom { bytes, per_sequence, block_size, blocks, concurrency })
+}

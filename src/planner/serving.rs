@@ -1,0 +1,285 @@
+//! What people ask about serving: how long a context, how many requests, how many accelerators for so many users, in what format.
+//!
+//! Every answer is made of estimates of changed jobs; what ends it is named.
+
+use super::count::{arithmetic, serving_candidates, whole_nodes};
+use super::fixes::Change;
+use super::inverse::{Inverse, LARGEST, largest, room, with_batch};
+use crate::config::{CacheFormat, Job, LengthMix, ParallelLayout, Run, ServingRun, WeightFormat};
+use crate::estimator::time::{Bound, Pace};
+use crate::estimator::{blockers, memory_by_kind};
+use crate::units::{Bytes, Seconds, ceil_u64, to_f64};
+
+/// What keeps an answer from being larger.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limit {
+    /// Memory.
+    Memory,
+    /// The longest sequence that the model was made for.
+    Model,
+    /// The largest number that is looked for.
+    Search,
+}
+
+/// A largest value and what ends it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Largest {
+    /// The value.
+    pub value: u64,
+    /// What ends it.
+    pub limit: Limit,
+}
+
+/// The answers to a serving job.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Serving {
+    /// The longest context with these sequences at once; `None` if not one token fits.
+    pub longest: Option<Largest>,
+    /// Sequences of the whole context at once; `None` if not one fits.
+    pub at_once: Option<Largest>,
+    /// Sequences of the stated lengths at once, in all but 5 of 100 moments; `None` where none are stated or not one fits.
+    pub of_lengths: Option<Largest>,
+    /// How many accelerators the stated users need; `None` where none are stated.
+    pub users: Option<Fleet>,
+    /// The format with the most bits that fits; `None` if none does.
+    pub quantization: Option<WeightFormat>,
+    /// Single changes with which more sequences find room.
+    pub more: Vec<More>,
+}
+
+/// A change that makes room for more sequences of the whole context.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct More {
+    /// The change.
+    pub change: Change,
+    /// What it is called.
+    pub title: &'static str,
+    /// Sequences at once with it.
+    pub at_once: u64,
+}
+
+/// Accelerators for a number of users.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Fleet {
+    /// Users at once.
+    pub users: u64,
+    /// The division: all memory over what one accelerator has beside its context. `None` if that alone is too much.
+    pub arithmetic: Option<u64>,
+    /// The fewest accelerators of whole instances in whole nodes; `None` if no instance fits.
+    pub runnable: Option<Instances>,
+}
+
+/// Instances of one layout.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Instances {
+    /// Accelerators of all of them, rounded up to whole nodes beyond one node.
+    pub gpus: u64,
+    /// How many instances the users need.
+    pub count: u64,
+    /// The layout of one.
+    pub layout: ParallelLayout,
+    /// Users that one holds at once.
+    pub users_each: u64,
+}
+
+/// Formats from many bits to few that a best one is chosen from, as their software stores them.
+const BEST: [WeightFormat; 14] = [
+    WeightFormat::Bf16,
+    WeightFormat::Q8_0,
+    WeightFormat::Fp8Channel,
+    WeightFormat::Q6K,
+    WeightFormat::Q5KM,
+    WeightFormat::Q4KM,
+    WeightFormat::Awq,
+    WeightFormat::Iq4Xs,
+    WeightFormat::Q3KM,
+    WeightFormat::Iq3M,
+    WeightFormat::Iq3Xxs,
+    WeightFormat::Iq2M,
+    WeightFormat::Iq2Xxs,
+    WeightFormat::Iq1S,
+];
+
+/// Normal distance of the 95th percentile from the mean.
+const P95: f64 = 1.645;
+
+/// The answers to a serving job, whose longest context and largest batch are known; `None` when training.
+pub fn serving(job: &Job, inverse: &Inverse) -> Option<Serving> {
+    let Run::Serving(run) = job.run() else { return None };
+    let limited = |value: u64, limit: Limit, most: u64| Largest { value, limit: if value >= most { Limit::Search } else { limit } };
+    let model = job.model().max_position_embeddings;
+    let longest = inverse.longest_seq.map(|tokens| {
+        if tokens > model { Largest { value: model, limit: Limit::Model } } else { Largest { value: tokens, limit: Limit::Memory } }
+    });
+    let at_once = inverse.largest_batch.map(|count| limited(count, Limit::Memory, LARGEST));
+    let of_lengths = run.lengths.and_then(|mix| at_lengths(job, mix)).map(|count| limited(count, Limit::Memory, LARGEST));
+    let users = run.users.map(|users| fleet(job, run, users));
+    let quantization = BEST.into_iter().find(|format| room(&with_serving(job, |run| run.quantization = *format)) >= 0);
+    Some(Serving { longest, at_once, of_lengths, users, quantization, more: more(job, run, inverse.largest_batch.unwrap_or(0)) })
+}
+
+fn with_serving(job: &Job, edit: impl FnOnce(&mut ServingRun)) -> Job {
+    job.with_run(|run| {
+        if let Run::Serving(run) = run {
+            edit(run);
+        }
+    })
+}
+
+/// So many sequences of these lengths, each as long as their sum allows in 95 of 100 moments.
+///
+/// Lengths of sequences are taken to be independent of each other, so that their sum is nearly normal with `mean · n` in the middle and
+/// `(p95 − mean) · √n` above it in 95 of 100 moments; every sequence is counted at its final length.
+fn of_mix(job: &Job, mix: LengthMix, count: u64) -> Job {
+    let n = to_f64(count.max(1));
+    let spread = to_f64(mix.p95.saturating_sub(mix.mean)) / P95;
+    let tokens = ceil_u64(to_f64(mix.mean) + P95 * spread / n.sqrt()).max(1);
+    let mixed = with_batch(job, count);
+    with_serving(&mixed, |run| {
+        run.context_length = tokens;
+        run.shared_prefix = run.shared_prefix.min(mix.mean);
+    })
+}
+
+/// Sequences of such lengths that find room at once.
+pub fn at_lengths(job: &Job, mix: LengthMix) -> Option<u64> {
+    largest(LARGEST, |count| room(&of_mix(job, mix, count)))
+}
+
+/// Sequences that find room at once on that layout: of the stated lengths, or of the whole context.
+fn holds(job: &Job, run: &ServingRun) -> Option<u64> {
+    match run.lengths {
+        Some(mix) => at_lengths(job, mix),
+        None => largest(LARGEST, |count| room(&with_batch(job, count))),
+    }
+}
+
+/// The fewest accelerators on which instances of one layout hold so many users.
+fn fleet(job: &Job, run: &ServingRun, users: u64) -> Fleet {
+    let node = job.cluster().accelerator.accelerators_per_node.max(1);
+    let mut best: Option<Instances> = None;
+    for layout in serving_candidates(job) {
+        let each = layout.world_size();
+        if best.is_some_and(|best| best.gpus <= each) {
+            break;
+        }
+        let candidate = job.with_layout(layout);
+        if !blockers(&candidate).is_empty() {
+            continue;
+        }
+        let Some(users_each) = holds(&candidate, run) else { continue };
+        let count = users.div_ceil(users_each);
+        // Instances do not cross nodes unless one alone is larger.
+        let gpus = if each < node {
+            let in_node = node / each;
+            let (nodes, rest) = (count / in_node, count % in_node);
+            if nodes == 0 { rest * each } else { (nodes + u64::from(rest > 0)).saturating_mul(node) }
+        } else {
+            count.saturating_mul(each).div_ceil(node).saturating_mul(node)
+        };
+        let gpus = if whole_nodes(gpus, node) { gpus } else { gpus.div_ceil(node).saturating_mul(node) };
+        if best.is_none_or(|best| gpus < best.gpus) {
+            best = Some(Instances { gpus, count, layout, users_each });
+        }
+    }
+    let all = match run.lengths {
+        Some(mix) => of_mix(job, mix, users),
+        None => with_batch(job, users),
+    };
+    Fleet { users, arithmetic: arithmetic(&all), runnable: best }
+}
+
+/// Changes of a format with which more sequences find room than `now`.
+fn more(job: &Job, run: &ServingRun, now: u64) -> Vec<More> {
+    let mut found = Vec::with_capacity(3);
+    let mut push = |change, title, changed: &Job| {
+        let at_once = largest(LARGEST, |count| room(&with_batch(changed, count))).unwrap_or(0);
+        if at_once > now {
+            found.push(More { change, title, at_once });
+        }
+    };
+    if run.kv_cache_dtype.dtype().bits() > 8 {
+        let to = CacheFormat::Fp8;
+        push(Change::KvCacheDType(to), "KV cache in fp8", &with_serving(job, |run| run.kv_cache_dtype = to));
+    }
+    let bits = run.quantization.dtype().bits();
+    for (to, title) in [(WeightFormat::Fp8Channel, "weights in fp8"), (WeightFormat::Awq, "weights in 4 bit (AWQ)")] {
+        if to.dtype().bits() < bits {
+            push(Change::Quantization(to), title, &with_serving(job, |run| run.quantization = to));
+        }
+    }
+    found
+}
+
+/// Memory with one number of sequences at once.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RequestsPoint {
+    /// Sequences at once.
+    pub sequences: u64,
+    /// Memory by kind on the most loaded accelerator, in the order of [`MemoryKind::ALL`](crate::estimator::MemoryKind::ALL).
+    pub by_kind: [Bytes; 7],
+}
+
+/// Pace with one number of sequences at once.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BatchPoint {
+    /// Sequences at once.
+    pub sequences: u64,
+    /// One further token of each.
+    pub decode: Seconds,
+    /// Tokens per second of one instance.
+    pub tokens_per_second: f64,
+    /// Tokens per second of one sequence.
+    pub per_sequence: f64,
+    /// What holds a step up.
+    pub bound: Bound,
+    /// Whether so many find room.
+    pub fits: bool,
+}
+
+/// Numbers of sequences by equal ratios, from one to `most`, with `current` and the one from which none finds room among them.
+fn numbers(most: u64, current: u64, last: Option<u64>, points: usize) -> Vec<u64> {
+    let steps = to_f64(u64::try_from(points.max(2) - 1).unwrap_or(1));
+    let at = |step: u64| ceil_u64((to_f64(most).ln() * to_f64(step) / steps).exp().round());
+    let mut all: Vec<u64> = (0..u64::try_from(points).unwrap_or(2)).map(at).chain([current]).chain(last).collect();
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+/// How far curves over sequences go: twice what finds room, at least four times the present number.
+fn furthest(run: &ServingRun, largest_batch: Option<u64>) -> u64 {
+    let now = run.concurrent_sequences.saturating_mul(4);
+    largest_batch.unwrap_or(1).saturating_mul(2).clamp(8, LARGEST).max(now.min(LARGEST))
+}
+
+/// Memory against sequences at once; empty when training. `largest_batch` is [`Inverse::largest_batch`] of the same job.
+pub fn curve_requests(job: &Job, largest_batch: Option<u64>, points: usize) -> Vec<RequestsPoint> {
+    let Run::Serving(run) = job.run() else { return Vec::new() };
+    let drawn = numbers(furthest(run, largest_batch), run.concurrent_sequences, largest_batch, points);
+    drawn
+        .into_iter()
+        .map(|sequences| RequestsPoint { sequences, by_kind: memory_by_kind(&with_batch(job, sequences)) })
+        .collect()
+}
+
+/// Pace against sequences at once at full context; empty when training and where rates are unknown. `largest_batch` as for
+/// [`curve_requests`].
+pub fn curve_batch(job: &Job, largest_batch: Option<u64>, points: usize) -> Vec<BatchPoint> {
+    let Run::Serving(run) = job.run() else { return Vec::new() };
+    let Some(pace) = Pace::of(job) else { return Vec::new() };
+    let last = furthest(run, largest_batch).max(pace.turns_at().unwrap_or(0).saturating_mul(2).min(LARGEST));
+    let drawn = numbers(last, run.concurrent_sequences, largest_batch, points);
+    let point = |sequences: u64| {
+        let decode = pace.decode(sequences);
+        BatchPoint {
+            sequences,
+            decode,
+            tokens_per_second: to_f64(sequences) / decode.0,
+            per_sequence: 1.0 / decode.0,
+            bound: pace.bound(sequences),
+            fits: largest_batch.is_some_and(|largest| sequences <= largest),
+        }
+    };
+    drawn.into_iter().map(point).collect()
+}
