@@ -41,10 +41,10 @@ pub fn say(state: State, verb: &str) {
     }
 }
 
-/// Makes a layout that was found the scenario's, as one step of undo.
+/// Makes what was found the scenario, as one step of undo.
 pub fn take(state: State, link: &str, event: &Event) {
     // A point of the chart is a link, whose fragment would drop what is pinned.
     event.prevent_default();
     state.edit(None, |scenario| *scenario = decode(link).scenario);
-    state.say("The layout was taken over; Undo brings the last one back", None);
+    state.say("Taken over; Undo brings the last scenario back", None);
 }

@@ -9,6 +9,7 @@ pub mod evidence;
 pub mod methods;
 pub mod paste;
 pub mod plan;
+pub mod serving;
 pub mod slot;
 pub mod stages;
 mod step_axis;
@@ -47,9 +48,12 @@ fn evidence_of(scenario: &Scenario, unit: MemoryUnit) -> Html {
     scenario.resolve().map(|job| evidence::panel(scenario, &job, unit)).unwrap_or_default()
 }
 
-/// Memory over one step, and every stage of a pipeline; empty as above, and when serving, which has no steps.
+/// Memory over one step, and every stage of a pipeline; when serving, which has no steps, how many requests find room and how quick
+/// they are. Empty as above.
 fn timeline_of(scenario: &Scenario, unit: MemoryUnit) -> Html {
-    let job = scenario.resolve().ok().filter(|job| job.training().is_some());
-    let panels = |job: &Job| [timeline::panel(job, &estimate(job), unit), stages::panel(job, unit)].into_iter().collect();
-    job.as_ref().map(panels).unwrap_or_default()
+    let panels = |job: &Job| match job.training() {
+        Some(_) => [timeline::panel(job, &estimate(job), unit), stages::panel(job, unit)].into_iter().collect(),
+        None => serving::panel(scenario, job, unit),
+    };
+    scenario.resolve().as_ref().map(panels).unwrap_or_default()
 }

@@ -45,7 +45,12 @@ pub fn apply(scenario: &mut Scenario, fix: &Fix) {
     if matches!(fix.change, Change::Tensor(_)) {
         scenario.set(FieldId::Gpus, Value::Integer(fix.gpus_after));
     }
-    let (field, value) = match fix.change {
+    change(scenario, fix.change);
+}
+
+/// Writes a single change into the scenario.
+pub fn change(scenario: &mut Scenario, change: Change) {
+    let (field, value) = match change {
         Change::Recompute(to) => (FieldId::Recompute, Value::choice(to)),
         Change::Sharding(to) => (FieldId::Sharding, Value::choice(to)),
         Change::Attention(to) => (FieldId::Attention, Value::choice(to)),

@@ -1,0 +1,394 @@
+//! What serving answers: how many requests of what length, on how many GPUs, in what format, and how quickly; each with what ends it.
+
+use crate::app::markup::{Html, html};
+use crate::app::panels::fixes::change;
+use crate::app::timing::amount;
+use crate::app::words::{Scale, gpus, whole};
+use crate::charts::{self, CurveView, Frame, FrontPoint, FrontView, Marker, Point, Series, TickStyle, XScale};
+use crate::config::{Job, Run, ServingRun};
+use crate::estimator::time::{Bound, Pace};
+use crate::estimator::{CacheRoom, Lengths, MemoryKind, estimate};
+use crate::planner::{
+    BatchPoint, Fleet, Inverse, Largest, Limit, RequestsPoint, Serving, curve_batch, curve_requests, inverse, serving,
+};
+use crate::scenario::codec::encode;
+use crate::scenario::{FieldId, Scenario, Value, show};
+use crate::units::{Bytes, MemoryUnit, grouped, to_f64};
+
+/// Points of each curve.
+const POINTS: usize = 33;
+/// Ids of the memory curve, a wide and a narrow one.
+const IDS: [&str; 2] = ["reqw", "reqn"];
+
+/// A name, a value, and what there is to know about it.
+type Row = (String, String, String);
+
+/// The panel of a serving job, a section with its heading; nothing for other jobs. Amounts are written in `unit`.
+pub fn panel(scenario: &Scenario, job: &Job, unit: MemoryUnit) -> Html {
+    let known = inverse(&Lengths::of(job));
+    let (Run::Serving(run), Some(answers)) = (job.run(), serving(job, &known)) else { return Html::new() };
+    let story = Story { scenario, job, run, unit, known, answers };
+    html(
+        "<section class=\"section section--screen\" data-testid=\"serving\"><div class=\"section__head\"><h2>How much it serves</h2>\
+         <p class=\"section__note\">By one instance, with everything else as it is. What ends an answer stands beside it.</p></div>\
+         <div class=\"pair\">{}{}</div>{}</section>",
+        &[&story.facts(), &story.more(), &story.curves()],
+    )
+}
+
+/// A serving job with its answers.
+struct Story<'a> {
+    scenario: &'a Scenario,
+    job: &'a Job,
+    run: &'a ServingRun,
+    unit: MemoryUnit,
+    known: Inverse,
+    answers: Serving,
+}
+
+impl Story<'_> {
+    fn facts(&self) -> Html {
+        let (answers, run) = (&self.answers, self.run);
+        let mut rows = vec![
+            self.largest("Longest context", answers.longest, "tokens", &format!("with {}", requests(run.concurrent_sequences))),
+            self.largest("Requests at once", answers.at_once, "", &format!("of {} tokens each", whole(run.context_length))),
+        ];
+        if let Some(mix) = run.lengths {
+            let note =
+                format!("{} tokens in the mean, 95 of 100 up to {}, independent of each other", whole(mix.mean), whole(mix.p95));
+            rows.push(self.largest("Requests of such lengths at once", answers.of_lengths, "", &note));
+        }
+        rows.extend(answers.users.as_ref().map(fleet));
+        rows.push(self.format());
+        rows.extend(estimate(self.job).cache_room.iter().flat_map(|room| self.room(room)));
+        let rows: Html = rows.iter().map(fact).collect();
+        html("<dl class=\"facts\" data-testid=\"serving-facts\">{}</dl>", &[&rows])
+    }
+
+    /// A largest value and what ends it.
+    fn largest(&self, name: &str, found: Option<Largest>, unit: &str, about: &str) -> Row {
+        let Some(Largest { value, limit }) = found else {
+            return (name.to_owned(), "none".to_owned(), format!("{about}: not even one fits"));
+        };
+        let ends = match limit {
+            Limit::Memory => "memory ends it",
+            Limit::Model => "the model was made for no more",
+            Limit::Search => "no more were looked for",
+        };
+        let value = if unit.is_empty() { whole(value) } else { format!("{} {unit}", whole(value)) };
+        (name.to_owned(), value, format!("{about}; {ends}"))
+    }
+
+    /// The format with the most bits that fits.
+    fn format(&self) -> Row {
+        let name = "Format with the most bits that fits".to_owned();
+        let Some(format) = self.answers.quantization else {
+            return (name, "none".to_owned(), "even one bit per weight is too much".to_owned());
+        };
+        let now = if format == self.run.quantization { "as chosen" } else { "with this context and these requests" };
+        (name, show(FieldId::WeightDType, &Value::choice(format)), now.to_owned())
+    }
+
+    /// What the server prints about its cache.
+    fn room(&self, room: &CacheRoom) -> Vec<Row> {
+        let scale = Scale { unit: self.unit, decimals: 2 };
+        let amount = |bytes: Bytes| format!("{} {}", scale.show(bytes), self.unit);
+        let each = format!("{} for each request of {} tokens", amount(room.per_sequence), whole(self.run.context_length));
+        let mut rows = vec![("Room for the KV cache".to_owned(), amount(room.bytes), each)];
+        if let Some((blocks, tokens)) = room.blocks.zip(room.tokens()) {
+            let note = if room.block_size > 1 {
+                format!("{} blocks of {} tokens", whole(blocks), whole(room.block_size))
+            } else {
+                String::new()
+            };
+            rows.push(("KV cache tokens".to_owned(), whole(tokens), note));
+        }
+        let note = format!("requests of {} tokens", whole(self.run.context_length));
+        rows.push(("Maximum concurrency".to_owned(), format!("{}x", grouped(room.concurrency, 2)), note));
+        rows
+    }
+
+    /// Changes that make room for more requests, one click each.
+    fn more(&self) -> Html {
+        let now = self.known.largest_batch.unwrap_or(0);
+        let button = |more: &crate::planner::More| {
+            let mut changed = self.scenario.clone();
+            change(&mut changed, more.change);
+            html(
+                "<button type=\"button\" class=\"fix\" data-do=\"take:{}\"><span class=\"fix__title\">{}</span><span \
+                 class=\"fix__effect\">{} → {}</span></button>",
+                &[&encode(&changed), &more.title, &whole(now), &requests(more.at_once)],
+            )
+        };
+        let buttons: Html = self.answers.more.iter().map(button).collect();
+        if buttons.as_str().is_empty() {
+            return html("<p class=\"quiet\">No narrower format of weights or cache makes room for more requests.</p>", &[]);
+        }
+        html("<div data-testid=\"serving-more\"><h3>Room for more requests</h3><div class=\"fixes\">{}</div></div>", &[&buttons])
+    }
+
+    fn curves(&self) -> Html {
+        let largest = self.known.largest_batch;
+        let memory = curve_requests(self.job, largest, POINTS);
+        let paces = curve_batch(self.job, largest, POINTS);
+        html(
+            "<div class=\"step__pair\">{}{}</div>{}",
+            &[&self.memory_figure(&memory), &self.pace_figure(&paces), &self.twin(&memory, &paces)],
+        )
+    }
+
+    fn amount(&self, bytes: Bytes) -> f64 {
+        bytes.as_f64() / to_f64(self.unit.bytes())
+    }
+
+    fn memory_figure(&self, points: &[RequestsPoint]) -> Html {
+        let [wide, narrow] = [(IDS[0], Frame::new(600, 320)), (IDS[1], Frame::new(336, 280))].map(|(id, frame)| {
+            let view = self.memory_view(id, points);
+            Html::made(charts::curve(&view, frame).svg)
+        });
+        html(
+            "<figure class=\"step__figure\" data-testid=\"serving-memory\"><figcaption><h3>Memory by requests at once</h3></figcaption>\
+             <div role=\"img\" aria-label=\"Memory of one GPU by requests at once, as in the table below\"><div \
+             class=\"step__wide\">{}</div><div class=\"step__narrow\">{}</div></div></figure>",
+            &[&wide, &narrow],
+        )
+    }
+
+    fn memory_view(&self, id: &'static str, points: &[RequestsPoint]) -> CurveView {
+        let unit = self.unit;
+        let capacity = self.job.cluster().accelerator.memory;
+        let total = |point: &RequestsPoint| point.by_kind.into_iter().sum::<Bytes>();
+        let used =
+            |kind: &MemoryKind| points.iter().any(|point| point.by_kind.get(kind.index()).is_some_and(|bytes| bytes.0 > 0));
+        let now = points.iter().find(|point| point.sequences == self.run.concurrent_sequences);
+        let last = self.known.largest_batch.filter(|largest| *largest != self.run.concurrent_sequences);
+        CurveView {
+            id,
+            title: "Memory by requests at once".to_owned(),
+            x_label: "requests at once".to_owned(),
+            y_label: format!("{unit} per GPU"),
+            unit: unit.name(),
+            series: MemoryKind::ALL
+                .into_iter()
+                .filter(used)
+                .map(|kind| Series { kind_index: kind.index(), name: kind.name().to_owned() })
+                .collect(),
+            points: points
+                .iter()
+                .map(|point| Point {
+                    x: to_f64(point.sequences),
+                    x_text: requests(point.sequences),
+                    stack: point.by_kind.map(|bytes| self.amount(bytes)),
+                    total: self.amount(total(point)),
+                    blocked: false,
+                })
+                .collect(),
+            capacity: self.amount(capacity),
+            capacity_text: format!("capacity {}", unit.number(capacity, 1)),
+            current_x: to_f64(self.run.concurrent_sequences),
+            current_text: now.map(|point| unit.number(total(point), 1)).unwrap_or_default(),
+            compare: None,
+            naive: None,
+            best: None,
+            scale: XScale::Log2,
+            ticks: TickStyle::Plain,
+            staircase: false,
+            markers: last
+                .map(|largest| Marker { x: to_f64(largest), text: format!("fits to {}", whole(largest)) })
+                .into_iter()
+                .collect(),
+        }
+    }
+
+    /// Tokens per second against requests at once; its points open as scenarios.
+    fn pace_figure(&self, points: &[BatchPoint]) -> Html {
+        if points.len() < 2 {
+            return html(
+                "<p class=\"quiet\">No pace: peak rate or memory bandwidth of this GPU are not known. Enter them under GPU and layout \
+                 details.</p>",
+                &[],
+            );
+        }
+        let view = FrontView {
+            name: "Tokens per second by requests at once".to_owned(),
+            x_label: "requests at once".to_owned(),
+            y_label: "tokens per second".to_owned(),
+            series: ["all requests together", "each request"].map(str::to_owned).to_vec(),
+            points: [0, 1]
+                .into_iter()
+                .flat_map(|series| points.iter().map(move |point| (series, point)))
+                .map(|at| self.drawn(at))
+                .collect(),
+        };
+        let [wide, narrow] = [Frame::new(600, 320), Frame::new(336, 280)].map(|frame| Html::made(charts::front(&view, frame)));
+        let legend: Html = view
+            .series
+            .iter()
+            .enumerate()
+            .map(|(at, name)| html("<span class=\"swatch\">{}</span> {} ", &[&Html::made(charts::front_mark(at)), name]))
+            .collect();
+        html(
+            "<figure class=\"step__figure plan__front\" data-testid=\"serving-pace\"><figcaption><h3>Speed by requests at once</h3>\
+             <p class=\"quiet\">{} Large marks fit; each opens as a scenario. {}</p></figcaption><div class=\"step__wide\">{}</div>\
+             <div class=\"step__narrow\">{}</div></figure>",
+            &[&self.turns(), &legend, &wide, &narrow],
+        )
+    }
+
+    /// Where the step turns from reading to computing.
+    fn turns(&self) -> String {
+        match Pace::of(self.job).and_then(|pace| pace.turns_at()) {
+            Some(1) => "Products take longer than reading the weights even for one request.".to_owned(),
+            Some(turns) => format!(
+                "Up to {} reading the weights takes longer than the products; from there on the products do.",
+                requests(turns)
+            ),
+            None => String::new(),
+        }
+    }
+
+    fn drawn(&self, (series, point): (usize, &BatchPoint)) -> FrontPoint {
+        let mut other = self.scenario.clone();
+        other.set(FieldId::ConcurrentSequences, Value::Integer(point.sequences));
+        let link = encode(&other);
+        let rate = if series == 0 { point.tokens_per_second } else { point.per_sequence };
+        let of = if series == 0 { "in all" } else { "for each" };
+        let room = if point.fits { "fits" } else { "does not fit" };
+        FrontPoint {
+            x: to_f64(point.sequences),
+            y: rate,
+            size: if point.fits { 0.6 } else { 0.0 },
+            series,
+            name: format!("{}: {} tokens per second {of}, {room}", requests(point.sequences), amount(rate)),
+            href: format!("#{link}"),
+            action: format!("take:{link}"),
+        }
+    }
+
+    /// Both curves as a table.
+    fn twin(&self, memory: &[RequestsPoint], paces: &[BatchPoint]) -> Html {
+        let scale = Scale { unit: self.unit, decimals: 1 };
+        let capacity = self.job.cluster().accelerator.memory;
+        let row = |point: &RequestsPoint| {
+            let total: Bytes = point.by_kind.into_iter().sum();
+            let pace = paces.iter().find(|pace| pace.sequences == point.sequences);
+            html(
+                "<tr class=\"{}\"><th scope=\"row\" class=\"num\">{}</th><td class=\"num\">{}</td><td>{}</td><td class=\"num\">{}</td>\
+                 <td class=\"num\">{}</td><td>{}</td></tr>",
+                &[
+                    &if point.sequences == self.run.concurrent_sequences { "table__total" } else { "" },
+                    &whole(point.sequences),
+                    &scale.show(total),
+                    &if total <= capacity { "fits" } else { "does not fit" },
+                    &pace.map(|pace| amount(pace.tokens_per_second)),
+                    &pace.map(|pace| amount(pace.per_sequence)),
+                    &pace.map(|pace| bound(pace.bound)),
+                ],
+            )
+        };
+        let rows: Html = memory.iter().map(row).collect();
+        html(
+            "<details class=\"twin\"><summary>Both curves as a table</summary><div class=\"twin__scroll\" tabindex=\"0\" role=\"region\" \
+             aria-label=\"Memory and speed by requests at once\"><table class=\"table\" data-testid=\"serving-table\"><thead><tr><th \
+             scope=\"col\" class=\"num\">Requests at once</th><th scope=\"col\" class=\"num\">Memory per GPU, {}</th><th scope=\"col\">Room\
+             </th><th scope=\"col\" class=\"num\">Tokens per second, all</th><th scope=\"col\" class=\"num\">for each</th><th \
+             scope=\"col\">Held up by</th></tr></thead><tbody>{}</tbody></table></div></details>",
+            &[&self.unit.name(), &rows],
+        )
+    }
+}
+
+fn fact((name, value, note): &Row) -> Html {
+    let note = (!note.is_empty()).then(|| html(" <span class=\"ledger__note\">{}</span>", &[note]));
+    html("<dt>{}{}</dt><dd class=\"number\">{}</dd>", &[name, &note, value])
+}
+
+/// How many GPUs the users need.
+fn fleet(fleet: &Fleet) -> Row {
+    let name = format!("GPUs for {} users at once", whole(fleet.users));
+    let division = fleet.arithmetic.map(|count| format!("by division alone {}", whole(count)));
+    match &fleet.runnable {
+        Some(found) => {
+            let note = format!(
+                "{} of {}, {} users on each",
+                if found.count == 1 { "one instance".to_owned() } else { format!("{} instances", whole(found.count)) },
+                gpus(found.layout.world_size()),
+                whole(found.users_each)
+            );
+            (name, whole(found.gpus), division.map_or(note.clone(), |division| format!("{note}; {division}")))
+        }
+        None => (name, "none".to_owned(), "no instance of this model fits on any layout of these GPUs".to_owned()),
+    }
+}
+
+fn requests(count: u64) -> String {
+    if count == 1 { "1 request".to_owned() } else { format!("{} requests", whole(count)) }
+}
+
+const fn bound(bound: Bound) -> &'static str {
+    match bound {
+        Bound::Memory => "memory bandwidth",
+        Bound::Compute => "matrix products",
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::expect_used, reason = "a failed expectation is a failed test")]
+mod tests {
+    use super::panel;
+    use crate::app::panels::tests::{count, text};
+    use crate::scenario::codec::decode;
+    use crate::units::MemoryUnit;
+
+    fn of(link: &str) -> crate::app::markup::Html {
+        let scenario = decode(link).scenario;
+        panel(&scenario, &scenario.resolve().expect("a job"), MemoryUnit::Gib)
+    }
+
+    #[test]
+    fn every_question_has_an_answer_with_what_ends_it() {
+        let html = of("v1&do=serve&m=llama3-8b&n=1&gpu=h100-80&s=8k&srv=vllm&usr=1000");
+        let words = text(&html);
+        for said in [
+            "Longest context",
+            "Requests at once",
+            "GPUs for 1000 users at once",
+            "Format with the most bits",
+            "Room for the KV cache",
+            "blocks of 16 tokens",
+            "Maximum concurrency",
+            "memory ends it",
+        ] {
+            assert!(words.contains(said), "{said}: {words}");
+        }
+        assert!(count(&html, "data-do=\"take:v1&amp;") > 6, "changes and points are scenarios");
+    }
+
+    #[test]
+    fn what_makes_room_says_how_much() {
+        let scenario = decode("v1&do=serve&m=llama3-8b&n=1&gpu=rtx-4090&s=8k").scenario;
+        let job = scenario.resolve().expect("a job");
+        let known = crate::planner::inverse(&crate::estimator::Lengths::of(&job));
+        let answers = crate::planner::serving(&job, &known).expect("answers");
+        assert!(!answers.more.is_empty());
+        for more in &answers.more {
+            let mut changed = scenario.clone();
+            super::change(&mut changed, more.change);
+            let job = changed.resolve().expect("a job");
+            let after = crate::planner::inverse(&crate::estimator::Lengths::of(&job)).largest_batch;
+            assert_eq!(after, Some(more.at_once), "{}", more.title);
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_at_all_is_said() {
+        let words = text(&of("v1&do=serve&m=llama3-405b&n=1&gpu=h100-80&s=8k&usr=10"));
+        assert!(words.contains("not even one fits"), "{words}");
+        assert!(words.contains("Memory by requests at once"));
+    }
+
+    #[test]
+    fn a_training_has_no_such_panel() {
+        assert_eq!(of("v1&m=llama3-8b").as_str(), "");
+    }
+}
