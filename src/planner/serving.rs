@@ -106,10 +106,15 @@ const P95: f64 = 1.645;
 /// The answers to a serving job, whose longest context and largest batch are known; `None` when training.
 pub fn serving(job: &Job, inverse: &Inverse) -> Option<Serving> {
     let Run::Serving(run) = job.run() else { return None };
-    let limited = |value: u64, limit: Limit, most: u64| Largest { value, limit: if value >= most { Limit::Search } else { limit } };
+    let limited =
+        |value: u64, limit: Limit, most: u64| Largest { value, limit: if value >= most { Limit::Search } else { limit } };
     let model = job.model().max_position_embeddings;
     let longest = inverse.longest_seq.map(|tokens| {
-        if tokens > model { Largest { value: model, limit: Limit::Model } } else { Largest { value: tokens, limit: Limit::Memory } }
+        if tokens > model {
+            Largest { value: model, limit: Limit::Model }
+        } else {
+            Largest { value: tokens, limit: Limit::Memory }
+        }
     });
     let at_once = inverse.largest_batch.map(|count| limited(count, Limit::Memory, LARGEST));
     let of_lengths = run.lengths.and_then(|mix| at_lengths(job, mix)).map(|count| limited(count, Limit::Memory, LARGEST));
@@ -200,10 +205,10 @@ fn more(job: &Job, run: &ServingRun, now: u64) -> Vec<More> {
     };
     if run.kv_cache_dtype.dtype().bits() > 8 {
         let to = CacheFormat::Fp8;
-        push(Change::KvCacheDType(to), "KV cache in fp8", &with_serving(job, |run| run.kv_cache_dtype = to));
+        push(Change::KvCacheDType(to), "With the KV cache in fp8", &with_serving(job, |run| run.kv_cache_dtype = to));
     }
     let bits = run.quantization.dtype().bits();
-    for (to, title) in [(WeightFormat::Fp8Channel, "weights in fp8"), (WeightFormat::Awq, "weights in 4 bit (AWQ)")] {
+    for (to, title) in [(WeightFormat::Fp8Channel, "With weights in fp8"), (WeightFormat::Awq, "With weights in 4 bit (AWQ)")] {
         if to.dtype().bits() < bits {
             push(Change::Quantization(to), title, &with_serving(job, |run| run.quantization = to));
         }
@@ -257,10 +262,7 @@ fn furthest(run: &ServingRun, largest_batch: Option<u64>) -> u64 {
 pub fn curve_requests(job: &Job, largest_batch: Option<u64>, points: usize) -> Vec<RequestsPoint> {
     let Run::Serving(run) = job.run() else { return Vec::new() };
     let drawn = numbers(furthest(run, largest_batch), run.concurrent_sequences, largest_batch, points);
-    drawn
-        .into_iter()
-        .map(|sequences| RequestsPoint { sequences, by_kind: memory_by_kind(&with_batch(job, sequences)) })
-        .collect()
+    drawn.into_iter().map(|sequences| RequestsPoint { sequences, by_kind: memory_by_kind(&with_batch(job, sequences)) }).collect()
 }
 
 /// Pace against sequences at once at full context; empty when training and where rates are unknown. `largest_batch` as for
