@@ -5,7 +5,7 @@
 mod support;
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use headroom::config::{DataSharding, Kernels};
+use headroom::config::{DataSharding, Kernels, Reservation, WeightFormat};
 use headroom::estimator::time::{StepTime, block_times, spread, step};
 use headroom::estimator::{Lengths, estimate};
 use headroom::planner::{curve_gpus, curve_seq};
@@ -19,10 +19,26 @@ fn benches(criterion: &mut Criterion) {
     });
     criterion.bench_function("estimate, Megatron-LM", |bench| bench.iter(|| estimate(std::hint::black_box(&megatron))));
     times(criterion, &megatron);
+    serving(criterion, &row.config);
     criterion.bench_function("both curves", |bench| {
         bench.iter(|| {
             (curve_seq(&Lengths::of(std::hint::black_box(&job)), None, 120, true), curve_gpus(std::hint::black_box(&job)))
         });
+    });
+}
+
+/// Serving: in 16 bits, in a mix of GGUF types with a rule of vLLM, and the answers beside it.
+fn serving(criterion: &mut Criterion, model: &headroom::config::ModelConfig) {
+    let layout = support::layout(8, 1, 1, DataSharding::None);
+    let plain = support::serving_job(model, layout, |_| {});
+    criterion.bench_function("estimate, serving", |bench| bench.iter(|| estimate(std::hint::black_box(&plain))));
+    let mixed = support::serving_job(model, layout, |run| {
+        (run.quantization, run.reservation, run.concurrent_sequences) = (WeightFormat::Q4KM, Reservation::Vllm(0.9), 16);
+    });
+    criterion.bench_function("estimate, serving a mix", |bench| bench.iter(|| estimate(std::hint::black_box(&mixed))));
+    criterion.bench_function("answers, serving", |bench| {
+        bench
+            .iter(|| headroom::planner::serving(&mixed, &headroom::planner::inverse(&Lengths::of(std::hint::black_box(&mixed)))));
     });
 }
 

@@ -9,7 +9,9 @@ use crate::charts::{self, Drawn, Frame};
 use crate::config::Job;
 use crate::estimator::time::{Timing, timing};
 use crate::estimator::{Estimate, Lengths, estimate};
-use crate::planner::{Axis, Curve, Fix, GpuCount, Inverse, NamedStair, curve_gpus, curve_seq, fixes, gpu_count, inverse};
+use crate::planner::{
+    Axis, Curve, Fix, GpuCount, Inverse, NamedStair, Serving, curve_gpus, curve_seq, fixes, gpu_count, inverse, serving,
+};
 use crate::scenario::{FieldError, Scenario};
 use crate::units::{Bytes, MemoryUnit};
 
@@ -40,6 +42,8 @@ pub struct Answers {
     pub fixes: Vec<Fix>,
     /// The largest that still fits.
     pub inverse: Inverse,
+    /// What else is asked about serving; `None` when training.
+    pub serving: Option<Serving>,
     /// Problems of the present scenario: with any, the answer is an earlier one's.
     pub problems: Vec<FieldError>,
     /// What follows from the scenario compared with.
@@ -82,8 +86,9 @@ impl Answers {
         let scale = Scale::of(unit, estimate.total(), estimate.capacity);
         let lengths = Lengths::of(&job);
         let (fixes, inverse) = (fixes(&job, &estimate, &count), inverse(&lengths));
-        let timing = timing(&job, &estimate);
-        Self { scenario, job, unit, scale, estimate, timing, lengths, count, fixes, inverse, problems: Vec::new(), other: None }
+        let (timing, serving) = (timing(&job, &estimate), serving(&job, &inverse));
+        let (problems, other) = (Vec::new(), None);
+        Self { scenario, job, unit, scale, estimate, timing, lengths, count, fixes, inverse, serving, problems, other }
     }
 
     /// The same answer with its amounts in another unit; reasons carry amounts too.

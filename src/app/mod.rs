@@ -18,6 +18,7 @@ pub mod markup;
 pub mod more;
 pub mod panels;
 pub mod report;
+pub mod serving;
 pub mod side;
 pub mod timing;
 pub mod ui;

@@ -2,13 +2,14 @@
 
 use serde_json::{Value, json as object};
 
+use super::serving;
 use super::timing::{self, Fact};
 use super::words::{Scale, about, gpus, margin, per_cent, percent, scientific, verdict_sentence, verdict_word, whole};
 use crate::config::Job;
-use crate::estimator::time::{self, TimeLine, Timing};
-use crate::estimator::{Compute, Estimate, Headroom, LineItem, MemoryKind, Verdict, estimate};
-use crate::planner::{GpuCount, gpu_count};
-use crate::scenario::{Scenario, codec};
+use crate::estimator::time::{self, Bound, TimeLine, Timing};
+use crate::estimator::{Compute, Estimate, Headroom, Lengths, LineItem, MemoryKind, Verdict, estimate};
+use crate::planner::{self, GpuCount, Serving, gpu_count, inverse};
+use crate::scenario::{Scenario, Word, codec};
 use crate::units::{Bytes, MemoryUnit};
 
 /// Everything a report says.
@@ -22,6 +23,7 @@ pub struct Report {
     unit: MemoryUnit,
     timing: Timing,
     facts: Vec<Fact>,
+    serving: Option<Serving>,
     caveat: Option<String>,
     stated: Option<String>,
     unknown: Option<String>,
@@ -36,8 +38,14 @@ impl Report {
         let (number, caption) = margin(&estimate, scale);
         let timing = time::timing(job, &estimate);
         let timed = !matches!(timing, Timing::Unknown(_));
+        let serving =
+            job.training().is_none().then(|| inverse(&Lengths::of(job))).and_then(|found| planner::serving(job, &found));
+        let mut facts = serving::cache(job, &estimate, unit);
+        facts.extend(serving.iter().flat_map(|found| serving::answers(job, found)));
+        facts.extend(timing::facts(job, &timing));
         Self {
-            facts: timing::facts(job, &timing),
+            facts,
+            serving,
             caveat: timing::caveat(estimate.verdict()).filter(|_| timed).map(ToOwned::to_owned),
             stated: timing::stated(job, &estimate),
             unknown: timing::unknown(scenario, &timing),
@@ -125,7 +133,10 @@ fn time_of(report: &Report) -> Value {
         Timing::Unknown(_) => Value::Null,
         Timing::Serving(time) => object!({
             "prefill_chunk_seconds": time.prefill_chunk.0, "decode_seconds": time.decode.0,
+            "first_token_seconds": time.first_token.0, "prompt_tokens": time.prompt,
             "tokens_per_second": time.tokens_per_second, "cost_per_million_tokens": time.price_per_million,
+            "compute_bound": time.bound == Bound::Compute, "compute_bound_from": time.turns_at,
+            "kwh_per_million_tokens": time.kwh_per_million,
         }),
         Timing::Training { step, cost } => {
             let line = |line: &TimeLine| {
@@ -141,6 +152,23 @@ fn time_of(report: &Report) -> Value {
             })
         }
     }
+}
+
+/// Room for the cache and what the planner found; null when training.
+fn serving_of(report: &Report) -> Value {
+    let (Some(room), Some(found)) = (&report.estimate.cache_room, &report.serving) else { return Value::Null };
+    let users = found.users.map(|fleet| {
+        let instances = fleet.runnable.map(|found| {
+            object!({ "gpus": found.gpus, "instances": found.count, "gpus_each": found.layout.world_size(), "users_each": found.users_each })
+        });
+        object!({ "users": fleet.users, "arithmetic": fleet.arithmetic, "runnable": instances })
+    });
+    object!({
+        "cache_bytes": room.bytes.0, "block_size": room.block_size, "blocks": room.blocks, "tokens": room.tokens(),
+        "max_concurrency": room.concurrency, "longest_context": found.longest.map(|found| found.value),
+        "sequences_at_once": found.at_once.map(|found| found.value), "of_lengths": found.of_lengths.map(|found| found.value),
+        "users": users, "most_bits": found.quantization.map(Word::word),
+    })
 }
 
 const fn verdict_key(verdict: Verdict) -> &'static str {
@@ -187,7 +215,7 @@ pub fn json(report: &Report, scenario: &Scenario, notices: &[String]) -> String 
             "runnable": report.count.runnable.as_ref().map(|run| run.gpus),
             "reason": report.count.reason,
         },
-        "compute": compute, "time": time_of(report), "notices": notices,
+        "compute": compute, "time": time_of(report), "serving": serving_of(report), "notices": notices,
     });
     format!("{answer:#}")
 }

@@ -1,8 +1,9 @@
 //! Time, cost and energy in words: what the panel, the command line and the comparison say. No browser in here.
 
+use super::markup::{Html, html};
 use super::words::{accelerator_name, duration, gpus, per_cent, scientific, whole};
 use crate::config::{Job, Run};
-use crate::estimator::time::{Cost, IDLE_SHARE, ServingTime, Step, Timing, Unknown};
+use crate::estimator::time::{Bound, Cost, IDLE_SHARE, ServingTime, Step, Timing, Unknown};
 use crate::estimator::{Certainty, Compute, Estimate, Verdict};
 use crate::scenario::Scenario;
 use crate::sources::Source;
@@ -43,6 +44,12 @@ pub fn terms(step: &Step) -> (Vec<Term>, String) {
 
 /// A name, a value, and what there is to know about it; may be empty.
 pub type Fact = (&'static str, String, String);
+
+/// A figure as a line of a list.
+pub fn line((name, value, note): &Fact) -> Html {
+    let note = (!note.is_empty()).then(|| html(r#"<span class="ledger__note">{}</span>"#, &[note]));
+    html(r#"<dt>{}{}</dt><dd class="number">{}</dd>"#, &[name, &note, value])
+}
 
 /// What follows from a timing, one figure a line.
 pub fn facts(job: &Job, timing: &Timing) -> Vec<Fact> {
@@ -90,24 +97,43 @@ fn of_serving(job: &Job, time: &ServingTime) -> Vec<Fact> {
     };
     let per_hour = grouped(job.cluster().accelerator.price_per_hour, 2);
     let ranks = job.layout().t().saturating_mul(job.layout().p());
-    vec![
+    let chunk = whole(run.prefill_chunk_size.min(run.context_length));
+    let bound = match time.bound {
+        Bound::Memory => "reading memory takes longest",
+        Bound::Compute => "matrix products take longest",
+    };
+    let at_once = sequences(run.concurrent_sequences);
+    let mut facts = vec![
+        ("One piece of a prompt", short(time.prefill_chunk), format!("{chunk} tokens through all layers")),
         (
-            "One piece of a prompt",
-            short(time.prefill_chunk),
-            format!("{} tokens through all layers", whole(run.prefill_chunk_size.min(run.context_length))),
+            "Time to the first token",
+            short(time.first_token),
+            format!("a prompt of {} tokens that does not wait", whole(time.prompt)),
         ),
         (
             "One further token of every answer",
             short(time.decode),
-            format!("{} at once, each with a full context", sequences(run.concurrent_sequences)),
+            format!("{at_once} at once, each with a full context: {bound}"),
         ),
+        ("Tokens per second of one request", amount(1.0 / time.decode.0), String::new()),
         ("Tokens per second of one instance", amount(time.tokens_per_second), gpus(ranks)),
+    ];
+    facts.extend(time.turns_at.map(|turns| {
         (
-            "Cost of a million tokens, in the price's currency",
-            grouped(time.price_per_million, 2),
-            format!("at {per_hour} per GPU-hour"),
-        ),
-    ]
+            "Sequences from which products take longer than weights",
+            whole(turns),
+            "without their cached keys and values".to_owned(),
+        )
+    }));
+    facts.push((
+        "Cost of a million tokens, in the price's currency",
+        grouped(time.price_per_million, 2),
+        format!("at {per_hour} per GPU-hour"),
+    ));
+    facts.extend(time.kwh_per_million.map(|energy| {
+        ("Energy of a million tokens", format!("{} kWh", amount(energy)), "GPUs at full board power: an assumption".to_owned())
+    }));
+    facts
 }
 
 fn sequences(count: u64) -> String {

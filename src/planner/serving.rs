@@ -205,10 +205,10 @@ fn more(job: &Job, run: &ServingRun, now: u64) -> Vec<More> {
     };
     if run.kv_cache_dtype.dtype().bits() > 8 {
         let to = CacheFormat::Fp8;
-        push(Change::KvCacheDType(to), "KV cache in fp8", &with_serving(job, |run| run.kv_cache_dtype = to));
+        push(Change::KvCacheDType(to), "With the KV cache in fp8", &with_serving(job, |run| run.kv_cache_dtype = to));
     }
     let bits = run.quantization.dtype().bits();
-    for (to, title) in [(WeightFormat::Fp8Channel, "weights in fp8"), (WeightFormat::Awq, "weights in 4 bit (AWQ)")] {
+    for (to, title) in [(WeightFormat::Fp8Channel, "With weights in fp8"), (WeightFormat::Awq, "With weights in 4 bit (AWQ)")] {
         if to.dtype().bits() < bits {
             push(Change::Quantization(to), title, &with_serving(job, |run| run.quantization = to));
         }

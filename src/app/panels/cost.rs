@@ -2,8 +2,8 @@
 
 use crate::app::answers::Answers;
 use crate::app::markup::{Html, html};
-use crate::app::timing;
 use crate::app::words::{billions, scientific, whole};
+use crate::app::{serving, timing};
 use crate::config::Job;
 use crate::estimator::{Compute, Estimate};
 use crate::units::{MemoryUnit, grouped};
@@ -18,11 +18,19 @@ pub fn cost(answers: &Answers) -> Html {
         .iter()
         .map(|(name, value)| html(r#"<dt>{}</dt><dd class="number">{}</dd>"#, &[name, value]))
         .collect();
-    let facts = [facts, on_paper(answers)].into_iter().collect::<Html>();
+    let facts = [facts, of_serving(answers), on_paper(answers)].into_iter().collect::<Html>();
     html(
         r#"<div data-own="cost"><div class="section__head"><h2>{}</h2></div><dl class="facts" data-testid="facts">{}</dl></div>"#,
         &[&heading, &facts],
     )
+}
+
+/// The cache as servers print it, and how many requests, tokens and GPUs; nothing when training.
+fn of_serving(answers: &Answers) -> Html {
+    let Some(found) = &answers.serving else { return Html::default() };
+    let cache = serving::cache(&answers.job, &answers.estimate, answers.unit);
+    let facts = cache.into_iter().chain(serving::answers(&answers.job, found));
+    facts.map(|fact| timing::line(&fact)).collect()
 }
 
 /// What paper shows of the time: it has no room for the section below.

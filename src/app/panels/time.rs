@@ -2,7 +2,7 @@
 
 use crate::app::answers::Answers;
 use crate::app::markup::{Html, html};
-use crate::app::timing::{self, Fact, Term};
+use crate::app::timing::{self, Term};
 use crate::app::words::per_cent;
 use crate::estimator::time::{Step, Timing};
 
@@ -31,18 +31,13 @@ fn notes(answers: &Answers) -> Html {
 }
 
 fn body(answers: &Answers) -> Html {
-    let facts: Html = timing::facts(&answers.job, &answers.timing).iter().map(fact).collect();
+    let facts: Html = timing::facts(&answers.job, &answers.timing).iter().map(timing::line).collect();
     let facts = html(r#"<dl class="facts" data-testid="time-facts">{}</dl>"#, &[&facts]);
     match &answers.timing {
         Timing::Training { step, .. } => html(r#"<div class="pair"><div>{}</div>{}</div>"#, &[&ledger(step), &facts]),
         Timing::Serving(_) => html(r#"<div class="pair">{}</div>"#, &[&facts]),
         Timing::Unknown(_) => html(r#"<p class="saved__empty">{}</p>"#, &[&timing::unknown(&answers.scenario, &answers.timing)]),
     }
-}
-
-fn fact((name, value, note): &Fact) -> Html {
-    let note = (!note.is_empty()).then(|| html(r#"<span class="ledger__note">{}</span>"#, &[note]));
-    html(r#"<dt>{}{}</dt><dd class="number">{}</dd>"#, &[name, &note, value])
 }
 
 /// The terms of a step; they add up to it as printed.
