@@ -14,6 +14,7 @@ mod run;
 mod schedule;
 mod shape;
 mod speed;
+mod tuning;
 
 pub use family::{Family, HiddenAct, LayerSet, Mla, Moe};
 pub use hardware::{Accelerator, Cluster, Overheads, PeakRates};
@@ -25,3 +26,4 @@ pub use precision::{GradientDType, Optimizer, OptimizerImplementation, Precision
 pub use run::{AttentionKernel, Kernels, Recompute, Run, ServingRun, TrainingRun};
 pub use schedule::{PassTimes, Pipeline, PipelineSchedule, Played, SCHEDULES, ScheduleFacts, Slot, Timed, Work};
 pub use speed::{Flash, Narrow, Overlap, ProductFormat, Speed};
+pub use tuning::{BaseFormat, Method, Targets, Tuning};

@@ -51,6 +51,8 @@ pub struct ParameterCount {
     pub blocks: u64,
     /// Final norm and untied head.
     pub head: u64,
+    /// Those that learn; adapters are among all of these.
+    pub trainable: u64,
 }
 
 /// Memory left, or missing.
@@ -164,7 +166,7 @@ pub fn estimate(job: &Job) -> Estimate {
         timeline,
         capacity: job.cluster().accelerator.memory,
         blockers: blockers::blockers(job),
-        parameters: ParameterCount { total, embedding, blocks, head },
+        parameters: ParameterCount { total, embedding, blocks, head, trainable: trainable(job, total) },
         compute: compute::compute(job, &list),
         kv_cache_per_token: kv_cache_per_token(job),
     }
@@ -332,6 +334,11 @@ fn alive(scope: &Scope, moment: activations::Moment) -> Vec<LineItem> {
     overhead::add(scope.job, &mut lines);
     lines.sort_by_key(|line| line.kind);
     lines
+}
+
+/// Parameters that learn.
+fn trainable(job: &Job, total: u64) -> u64 {
+    job.training().filter(|run| !run.tuning.is_full()).map_or(total, |_| ops::trainable(&ops::lowering(job)))
 }
 
 /// Keys and values of one token: the cache with a context of one token and one sequence, which every window holds.

@@ -29,9 +29,10 @@ mod tensor;
 
 pub use builder::Lowering;
 pub use cache::{Cache, cache};
+pub(crate) use declared::trainable;
 pub use tensor::{Dim, Kept, Op, Role, Shape, Split, Tensor};
 
-use crate::config::{AttentionKernel, Job, Kernels, Recompute, Run, TrainingPrecision};
+use crate::config::{AttentionKernel, Job, Kernels, Recompute, Run, TrainingPrecision, Tuning};
 use crate::units::Flops;
 
 /// Tokens that go through the chunked loss at once.
@@ -175,6 +176,7 @@ pub fn lowering(job: &Job) -> Lowering<'_> {
                 sequence_parallel: job.layout().sequence_parallel,
                 recompute: run.recompute,
                 autocast: run.precision == TrainingPrecision::AmpBf16,
+                tuning: run.tuning,
             }
         }
         Run::Serving(run) => Lowering {
@@ -194,6 +196,7 @@ pub fn lowering(job: &Job) -> Lowering<'_> {
             sequence_parallel: false,
             recompute: Recompute::None,
             autocast: false,
+            tuning: Tuning::FULL,
         },
     }
 }

@@ -6,7 +6,7 @@ use super::{FieldId, FieldKind, Mode, Scenario, Value, field, fields, number, pa
 use crate::config::{
     Accelerator, Cluster, DataSharding, Flash, Job, Kernels, LayerSet, MegatronOptions, Mla, ModelConfig, Moe, Offload,
     Overheads, Overlap, ParallelLayout, PeakRates, PipelineSchedule, PipelineSplit, PositionEmbedding, ProductFormat,
-    RecomputeMethod, RecomputeModules, Run, ServingRun, Speed, TrainingRun,
+    RecomputeMethod, RecomputeModules, Run, ServingRun, Speed, TrainingRun, Tuning,
 };
 use crate::units::{Bytes, DType, grouped, to_f64};
 
@@ -210,6 +210,7 @@ impl Scenario {
                 flash: if self.word::<Kernels>(FieldId::Kernels) == Kernels::Megatron { Flash::Newest } else { Flash::Second },
                 products: ProductFormat::Activations,
                 overlap: Overlap::DEFAULT,
+                tuning: Tuning::FULL,
             }),
             Mode::Serve => Run::Serving(ServingRun {
                 context_length: self.integer(FieldId::ContextLength),

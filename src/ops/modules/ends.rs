@@ -2,7 +2,7 @@
 
 use super::norm::Norm;
 use super::{Build, FP32, Linear, Shapes, Split, half};
-use crate::config::{AttentionKernel, Family, LayerSet, PositionEmbedding};
+use crate::config::{AttentionKernel, Family, LayerSet, PositionEmbedding, Recompute};
 use crate::ops::LOSS_CHUNK_TOKENS;
 use crate::ops::tape::{Form, LOG_SOFTMAX, Param, SCALE, TANH, Tape, Var};
 use crate::ops::tensor::Dim;
@@ -85,6 +85,9 @@ pub(crate) struct Ends {
     batched: bool,
     /// Format of buffers.
     format: DType,
+    /// The embedding's output wants a gradient, so that checkpointed blocks have one to hand on
+    /// (`enable_input_require_grads`).
+    wanting: bool,
     flops: f64,
 }
 
@@ -145,10 +148,12 @@ impl Ends {
         tape.at("Embedding", sources::PYTORCH_AUTOGRAD);
         let own = own_width(build);
         let holds = first || (last && model.tie_word_embeddings);
+        let frozen = tape.freeze(with.tuning.freezes_embedding());
         let embedding = if holds { build.parameter("token embedding", [with.vocab_part(), own]) } else { 0 };
         let learned = first && model.position_embedding == PositionEmbedding::Learned;
         let positions =
             learned.then(|| build.parameter("position embedding", [Dim("position_rows", model.position_rows), with.h()]));
+        tape.freeze(frozen);
         let projections = model.word_embed_proj_dim.map(|_| {
             let narrow = tape.form([with.b(), with.s(), own]);
             tape.at("Output head and loss", sources::PYTORCH_AUTOGRAD);
@@ -190,6 +195,7 @@ impl Ends {
             soft_cap: model.final_logit_softcapping,
             batched: with.micro_batch_size > 1,
             format: with.made_in,
+            wanting: with.tuning.freezes_model() && with.recompute == Recompute::Full,
             flops: 2.0 * to_f64(tokens) * to_f64(own.1) * to_f64(model.vocab_size),
         }
     }
@@ -222,6 +228,8 @@ impl Ends {
                 part: None,
                 all_tokens: None,
                 flops: self.flops,
+                packed: None,
+                adapter: None,
             }
         } else {
             build.linear(("head weight", bias), (with.vocab_part(), own_width(build)), build.shapes.logits)
@@ -242,7 +250,8 @@ impl Ends {
         let whole = self.shapes.all_tokens.unwrap_or(self.shapes.hidden);
         let form = self.projections.map_or(whole, |[_, out]| out.form);
         let mut embedded = if self.first {
-            tape.embedding(ids.clone(), self.embedding, form)
+            let tokens = tape.embedding(ids.clone(), self.embedding, form);
+            if self.wanting { tokens.wanting() } else { tokens }
         } else {
             tape.received("hidden states from the stage before", self.shapes.hidden, self.received)
         };
@@ -411,10 +420,9 @@ impl Ends {
     fn chunked<'t>(&self, tape: &'t Tape, hidden: &Var<'t>, head: &Linear) -> Var<'t> {
         let weight = tape.read(head.weight);
         drop(tape.constant("chunk of logits", self.forms.chunk, FP32));
-        let gradients = [
-            tape.constant("gradient of head input", hidden.form(), hidden.dtype()),
-            tape.constant("gradient of head weight", weight.form(), weight.dtype()),
-        ];
+        let gradients = [(hidden, "gradient of head input"), (&weight, "gradient of head weight")].map(|(of, name)| {
+            of.wants_gradient().then(|| tape.constant(name, of.form(), of.dtype()))
+        });
         tape.prepared([hidden, &weight], gradients, self.shapes.scalar)
     }
 }
