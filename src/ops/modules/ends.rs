@@ -251,7 +251,7 @@ impl Ends {
         let form = self.projections.map_or(whole, |[_, out]| out.form);
         let mut embedded = if self.first {
             let tokens = tape.embedding(ids.clone(), self.embedding, form);
-            if self.wanting { tokens.wanting() } else { tokens }
+            if self.wanting && !self.scaled { tokens.wanting() } else { tokens }
         } else {
             tape.received("hidden states from the stage before", self.shapes.hidden, self.received)
         };
@@ -265,6 +265,10 @@ impl Ends {
                 None => embedded.apply(SCALE),
             };
             embedded = embedded.named("embedded tokens");
+            if self.wanting && self.scaled {
+                // Gemma's embedding scales by itself.
+                embedded = embedded.wanting();
+            }
         }
         let mut held = Vec::with_capacity(4);
         let (falcon, opt) = (self.family == Family::Falcon, self.family == Family::Opt);

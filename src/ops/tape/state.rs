@@ -329,7 +329,7 @@ pub(crate) struct State {
     /// Whether parameters that are declared now want no gradient.
     pub frozen: bool,
     pub arrival: Arrival,
-    /// Gradients of tensors that are no parameters, kept until the graph goes.
+    /// Tensors that are no parameters and want a gradient, and their gradients, kept until the graph goes.
     pub(super) leaves: Vec<u32>,
 }
 

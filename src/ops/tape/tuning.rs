@@ -55,11 +55,13 @@ impl<'t> Var<'t> {
         Self::made(self.tape, storage, self.form, self.dtype, node).ordered(self.order)
     }
 
-    /// `x.requires_grad_()`: its gradient is kept until the step's graph goes.
+    /// `x.requires_grad_()`: it and its gradient are kept until the step's graph goes.
     pub fn wanting(mut self) -> Self {
         if self.node == NONE {
             let mut state = self.tape.state.borrow_mut();
             self.node = state.source();
+            state.hold(self.storage);
+            state.leaves.push(self.storage);
             let node = at(self.node);
             if let Some(found) = state.nodes.get_mut(node) {
                 found.rule = Rule::Leaf;
