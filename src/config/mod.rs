@@ -26,4 +26,4 @@ pub use precision::{GradientDType, Optimizer, OptimizerImplementation, Precision
 pub use run::{AttentionKernel, Kernels, Recompute, Run, ServingRun, TrainingRun};
 pub use schedule::{PassTimes, Pipeline, PipelineSchedule, Played, SCHEDULES, ScheduleFacts, Slot, Timed, Work};
 pub use speed::{Flash, Narrow, Overlap, ProductFormat, Speed};
-pub use tuning::{BaseFormat, Method, Targets, Tuning};
+pub use tuning::{BaseFormat, Method, Objective, Rollout, Targets, Tuning};

@@ -12,10 +12,6 @@ pub enum Method {
     Lora,
     /// Low-rank adapters and a magnitude for every output column.
     Dora,
-    /// Keys and values that every block sees before the text's own.
-    Prefix,
-    /// Embedded tokens before the text.
-    Prompt,
 }
 
 impl Method {
@@ -23,6 +19,56 @@ impl Method {
     pub const fn adapts_linears(self) -> bool {
         matches!(self, Self::Lora | Self::Dora)
     }
+}
+
+/// What a model learns, and from what.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Objective {
+    /// The next token: pre-training and supervised fine-tuning.
+    #[default]
+    NextToken,
+    /// Which of two answers is preferred (DPO).
+    Preference,
+    /// One number for each of two answers: a reward model.
+    Reward,
+    /// One number for every token: the critic of PPO.
+    Value,
+    /// Rewards of generated answers, with a critic (PPO).
+    Ppo,
+    /// Rewards of groups of generated answers (GRPO).
+    Grpo,
+}
+
+impl Objective {
+    /// Sequences that go through for each one of the batch.
+    pub const fn sequences(self) -> u64 {
+        match self {
+            Self::Preference | Self::Reward => 2,
+            _ => 1,
+        }
+    }
+
+    /// Whether the head gives one number in place of a token's scores.
+    pub const fn scores(self) -> bool {
+        matches!(self, Self::Reward | Self::Value)
+    }
+
+    /// Whether answers are generated while training.
+    pub const fn generates(self) -> bool {
+        matches!(self, Self::Ppo | Self::Grpo)
+    }
+}
+
+/// Where answers are generated while training.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Rollout {
+    /// On other accelerators.
+    #[default]
+    Apart,
+    /// On the same ones, whose memory the engine keeps throughout.
+    Colocated,
+    /// On the same ones; the engine gives its memory back while the model trains.
+    Sleeping,
 }
 
 /// In what the linear layers' frozen weights are kept.
@@ -134,14 +180,22 @@ pub struct Tuning {
     pub adapter_dtype: Option<DType>,
     /// Whether `lora_dropout` is above 0.
     pub dropout: bool,
-    /// Tokens, or keys and values, that learn (`num_virtual_tokens`).
-    pub num_virtual_tokens: u64,
     /// Format of the linear layers' frozen weights.
     pub base: BaseFormat,
     /// How many of the first blocks do not learn.
     pub frozen_layers: u64,
     /// Whether embeddings do not learn.
     pub frozen_embeddings: bool,
+    /// Whether states of the optimizer move between host and device as they are needed (bitsandbytes' paged optimizers).
+    pub paged_optimizer: bool,
+    /// What is learned.
+    pub objective: Objective,
+    /// Whether a second copy of the model says what it said before training.
+    pub reference: bool,
+    /// Where answers are generated.
+    pub rollout: Rollout,
+    /// Sequences generated at once on one accelerator.
+    pub rollout_sequences: u64,
 }
 
 impl Tuning {
@@ -152,10 +206,14 @@ impl Tuning {
         target_modules: Targets::NONE,
         adapter_dtype: None,
         dropout: false,
-        num_virtual_tokens: 0,
         base: BaseFormat::Weights,
         frozen_layers: 0,
         frozen_embeddings: false,
+        paged_optimizer: false,
+        objective: Objective::NextToken,
+        reference: false,
+        rollout: Rollout::Apart,
+        rollout_sequences: 1,
     };
 
     /// Whether every parameter of the model learns and nothing is added.

@@ -162,7 +162,7 @@ pub fn lowering(job: &Job) -> Lowering<'_> {
             Lowering {
                 model: job.model(),
                 seq_length: run.seq_length,
-                micro_batch_size: job.micro_batch_size(),
+                micro_batch_size: job.micro_batch_size().saturating_mul(run.tuning.objective.sequences()),
                 context_length: run.seq_length,
                 concurrent_sequences: 0,
                 parameter: recipe.parameter,

@@ -47,6 +47,10 @@ pub(super) enum Share {
     Kept(u16),
     /// The whole group of that tag, padded.
     Padded(u16),
+    /// What a rank keeps of the parameters that learn in the group of that tag.
+    LearnedKept(u16),
+    /// All parameters that learn in it, padded.
+    LearnedPadded(u16),
     /// The states of that number.
     States(usize),
     /// The optimizer's temporaries of that number.

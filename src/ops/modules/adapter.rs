@@ -87,12 +87,19 @@ impl Adapter {
     /// `result + lora_B(lora_A(dropout(x))) · scaling`, in the format of `result`.
     pub fn run<'t>(&self, x: &Var<'t>, result: Var<'t>, base: &Linear) -> Var<'t> {
         let dtype = result.dtype();
-        let x = x.clone().cast_as(self.dtype, "adapter input");
+        let packed = base.packed.is_some();
+        // peft's `Linear4bit` copies what the frozen weights give, and leaves casts to autocast.
+        let result = if packed { result.copy().named("copy of the base output") } else { result };
+        let x = if packed && base.autocast { x.clone() } else { x.clone().cast_as(self.dtype, "adapter input") };
         if let Some(magnitude) = &self.magnitude {
             return self.scaled(&x, result, (magnitude, base)).cast_as(dtype, "adapted output");
         }
         let input = if self.dropout { x.clone().dropped() } else { x.clone() };
-        let added = self.product(input, result.form()).apply(SCALE).named("adapter output");
+        let mut added = self.product(input, result.form()).apply(SCALE).named("adapter output");
+        if packed {
+            added = added.cast_as(dtype, "adapter output");
+            return result.add(added.clone()).named("adapted output");
+        }
         result.add(added).named("adapted output").cast_as(dtype, "adapted output")
     }
 
@@ -149,7 +156,7 @@ impl Quantised {
         let weight = tape.parameter(name, whole, DType::Int4);
         let scales = dims.0.1.saturating_mul(dims.1.1).div_ceil(VALUES_PER_SCALE);
         let beside = |name, count: u64, dtype| {
-            tape.beside_weights(tape.parameter(name, tape.form([Dim(name, count)]), dtype));
+            tape.beside_weights(name, tape.form([Dim(name, count)]), dtype);
         };
         let double = base == BaseFormat::Nf4Double;
         beside("codes", CODES, DType::Fp32);

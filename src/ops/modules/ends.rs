@@ -88,6 +88,8 @@ pub(crate) struct Ends {
     /// The embedding's output wants a gradient, so that checkpointed blocks have one to hand on
     /// (`enable_input_require_grads`).
     wanting: bool,
+    /// The head gives one number for each token.
+    scores: bool,
     flops: f64,
 }
 
@@ -195,6 +197,7 @@ impl Ends {
             soft_cap: model.final_logit_softcapping,
             batched: with.micro_batch_size > 1,
             format: with.made_in,
+            scores: with.tuning.objective.scores(),
             wanting: with.tuning.freezes_model() && with.recompute == Recompute::Full,
             flops: 2.0 * to_f64(tokens) * to_f64(own.1) * to_f64(model.vocab_size),
         }
@@ -216,6 +219,13 @@ impl Ends {
             build.tape.idle(build.vector("pooler bias", with.h()));
         }
         build.tape.at("Output head and loss", sources::PYTORCH_AUTOGRAD);
+        if with.tuning.objective.scores() {
+            // It is new, and learns whatever else does.
+            let frozen = build.tape.freeze(false);
+            self.head = Some(build.linear(("score weight", None), (Dim("score", 1), with.h()), build.shapes.rows));
+            build.tape.freeze(frozen);
+            return;
+        }
         let bias = model.lm_head_bias.then_some("head bias");
         self.head = Some(if model.tie_word_embeddings {
             let bias = bias.map(|name| build.vector(name, with.vocab_part()));
@@ -230,6 +240,7 @@ impl Ends {
                 flops: self.flops,
                 packed: None,
                 adapter: None,
+                autocast: false,
             }
         } else {
             build.linear(("head weight", bias), (with.vocab_part(), own_width(build)), build.shapes.logits)
@@ -377,7 +388,9 @@ impl Ends {
                     Some(whole) => hidden.exchanged(whole),
                     None => hidden,
                 };
-                if self.fused { self.chunked(tape, &hidden, head) } else { self.full(tape, &hidden, head) }
+                if self.scores {
+                    head.run(&hidden).named("scores").reduce(self.shapes.scalar)
+                } else if self.fused { self.chunked(tape, &hidden, head) } else { self.full(tape, &hidden, head) }
             }
             None => embedded.hidden,
         }

@@ -224,7 +224,7 @@ impl<'a> Build<'a> {
         let flops = 2.0 * tokens * to_f64(output.1) * to_f64(input.1);
         let conv1d = self.model().family == Family::Gpt2;
         let packed = packed.map(|packed| packed.1);
-        Linear { weight, bias, form, conv1d, split, part, all_tokens: self.shapes.all_tokens, flops, packed, adapter }
+        Linear { weight, bias, form, conv1d, split, part, all_tokens: self.shapes.all_tokens, flops, packed, adapter, autocast: self.with.autocast }
     }
 }
 
@@ -255,6 +255,8 @@ pub(crate) struct Linear {
     /// How the weight is kept, where it is frozen in four bits.
     packed: Option<Packed>,
     adapter: Option<Adapter>,
+    /// Whether autocast casts products' operands.
+    autocast: bool,
 }
 
 impl Linear {

@@ -23,7 +23,7 @@ pub(crate) use backward::{Again, Model};
 pub(crate) use order::Order;
 pub(crate) use primitives::{GELU, LOG_SOFTMAX, POWER, RELU, RSQRT, SCALE, SIGMOID, SILU, SOFTMAX, TANH};
 pub(crate) use tuning::Packed;
-pub(crate) use state::{Arrival, Entry, KINDS, Kind, NONE, Segment, Shards, State, Storage, Totals, When};
+pub(crate) use state::{Arrival, Entry, KINDS, Kind, NONE, Parameter, Segment, Shards, State, Storage, Totals, When};
 
 use super::tensor::{Dim, Shape};
 use crate::sources::Source;

@@ -11,7 +11,8 @@ impl State {
         let (kept, padded, format) = match self.shards {
             Some(shards) => {
                 let (kept, padded) = self.share(form, shards);
-                (kept, padded, shards.dtype)
+                let packed = matches!(dtype, DType::Int4 | DType::Int8);
+                (kept, padded, if packed { dtype } else { shards.dtype })
             }
             None => (elements, elements, dtype),
         };

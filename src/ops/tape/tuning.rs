@@ -80,9 +80,13 @@ impl Tape {
         whole
     }
 
-    /// A parameter that only describes another one.
-    pub fn beside_weights(&self, param: Param) {
-        if let Some(parameter) = self.state.borrow_mut().parameters.get_mut(at(param)) {
+    /// Declares what only describes a parameter: every rank has all of it.
+    pub fn beside_weights(&self, name: &'static str, form: Form, dtype: DType) {
+        let mut state = self.state.borrow_mut();
+        let shards = state.shards.take();
+        let param = state.parameter(name, form, dtype);
+        state.shards = shards;
+        if let Some(parameter) = state.parameters.get_mut(at(param)) {
             (parameter.beside, parameter.idle) = (true, true);
         }
     }
