@@ -146,6 +146,22 @@ pub struct ServingRun {
     pub overhead_percent: f64,
 }
 
+impl ServingRun {
+    /// One sequence of one token in bf16; gives every field a value.
+    pub const fn plain() -> Self {
+        Self {
+            context_length: 1,
+            concurrent_sequences: 1,
+            prefill_chunk_size: 1,
+            weight_dtype: DType::Bf16,
+            kv_cache_dtype: DType::Bf16,
+            activation_dtype: DType::Bf16,
+            attention: AttentionKernel::Flash,
+            overhead_percent: 0.0,
+        }
+    }
+}
+
 /// What is run.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Run {

@@ -4,6 +4,7 @@
 
 mod activations;
 mod blockers;
+mod companions;
 mod compute;
 mod host;
 mod layouts;
@@ -140,7 +141,11 @@ impl Estimate {
 pub fn estimate(job: &Job) -> Estimate {
     let list = ops::lower(&ops::lowering(job));
     let mut timeline = None;
-    let (ledger, peak_moment, peak_stage, moments) = if let Some(run) = played_run(job) {
+    let (ledger, peak_moment, peak_stage, moments) = if let Some(run) = accompanied_run(job) {
+        let together = companions::together(job, run);
+        timeline = Some(together.timeline);
+        (Ledger { lines: together.lines }, together.name, together.stage, together.moments)
+    } else if let Some(run) = played_run(job) {
         let played = timeline::most_loaded(job, run, false);
         let mut lines = played.lines();
         overhead::add(job, &mut lines);
@@ -175,6 +180,9 @@ pub fn estimate(job: &Job) -> Estimate {
 /// Memory by kind at the peak on the most loaded rank, in the order of [`MemoryKind::ALL`]: what [`estimate`]'s ledger adds up to,
 /// without its lines. For curves and searches, which ask hundreds of times.
 pub fn memory_by_kind(job: &Job) -> [Bytes; 7] {
+    if let Some(run) = accompanied_run(job) {
+        return Ledger { lines: companions::together(job, run).lines }.by_kind();
+    }
     if let Some(run) = played_run(job) {
         return overhead::on_top(job, timeline::most_loaded(job, run, false).peak());
     }
@@ -191,10 +199,10 @@ pub fn memory_of_each(jobs: &[Job]) -> impl Iterator<Item = [Bytes; 7]> {
     let mut ranks = timeline::Ranks::default();
     let mut listed: Option<(ops::Lowering, OpList)> = None;
     jobs.iter().map(move |job| {
-        if let Some(run) = played_run(job) {
+        if let Some(run) = played_run(job).filter(|_| accompanied_run(job).is_none()) {
             return overhead::on_top(job, ranks.memory(job, run));
         }
-        if megatron_run(job).is_some() {
+        if megatron_run(job).is_some() || accompanied_run(job).is_some() {
             return memory_by_kind(job);
         }
         let with = ops::lowering(job);
@@ -217,7 +225,8 @@ pub struct Lengths {
 impl Lengths {
     /// Gets ready for questions about a job.
     pub fn of(job: &Job) -> Self {
-        let played = played_run(job).and_then(|run| timeline::Lengths::of(job, run));
+        let played = played_run(job).filter(|_| accompanied_run(job).is_none());
+        let played = played.and_then(|run| timeline::Lengths::of(job, run));
         Self { job: job.clone(), played }
     }
 
@@ -271,6 +280,11 @@ pub fn with_overheads(job: &Job, by_kind: [Bytes; 7]) -> [Bytes; 7] {
 /// The training run, if its step is played operator by operator.
 fn played_run(job: &Job) -> Option<&TrainingRun> {
     job.training().filter(|run| timeline::is_played(run))
+}
+
+/// The training run, if its step is played and other models share the memory.
+fn accompanied_run(job: &Job) -> Option<&TrainingRun> {
+    played_run(job).filter(|run| companions::there_are(&run.tuning))
 }
 
 /// The training run, if Megatron-LM runs it.

@@ -84,7 +84,8 @@ pub(crate) fn trainable(with: &Lowering) -> u64 {
     let mut known: Vec<((bool, bool), u64)> = Vec::new();
     for layer in 0..with.model.num_hidden_layers {
         let kind = kind(with.model, &with.tuning, layer);
-        let of_kind = known.iter().find(|(of, _)| *of == kind).map(|(_, count)| *count).unwrap_or_else(|| {
+        let of_kind = known.iter().find(|(of, _)| *of == kind).map(|(_, count)| *count);
+        let of_kind = of_kind.unwrap_or_else(|| {
             let from = tape.parameters();
             drop(block(&build, layer));
             known.push((kind, learns(from)));

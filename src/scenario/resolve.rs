@@ -5,9 +5,8 @@ use std::num::NonZeroU64;
 use super::{FieldId, FieldKind, Mode, Scenario, Value, field, fields, number, parse, range_text};
 use crate::config::{
     Accelerator, BaseFormat, Cluster, DataSharding, Flash, Job, Kernels, LayerSet, MegatronOptions, Method, Mla, ModelConfig,
-    Moe, Objective, Offload, Overheads, Overlap, ParallelLayout, PeakRates, PipelineSchedule, PipelineSplit,
-    PositionEmbedding, ProductFormat, RecomputeMethod, RecomputeModules, Rollout, Run, ServingRun, Speed, Targets,
-    TrainingRun, Tuning,
+    Moe, Objective, Offload, Overheads, Overlap, ParallelLayout, PeakRates, PipelineSchedule, PipelineSplit, PositionEmbedding,
+    ProductFormat, RecomputeMethod, RecomputeModules, Rollout, Run, ServingRun, Speed, Targets, TrainingRun, Tuning,
 };
 use crate::units::{Bytes, DType, grouped, to_f64};
 
@@ -271,7 +270,9 @@ impl Scenario {
             frozen_embeddings: full && self.flag(FieldId::FrozenEmbeddings),
             paged_optimizer: self.flag(FieldId::PagedOptimizer),
             objective,
-            reference: self.flag(FieldId::Reference)
+            // The model without its adapters is its own reference.
+            reference: full
+                && self.flag(FieldId::Reference)
                 && matches!(objective, Objective::Preference | Objective::Ppo | Objective::Grpo),
             rollout: if objective.generates() { self.word(FieldId::Rollout) } else { Rollout::Apart },
             rollout_sequences: self.integer(FieldId::RolloutSequences),
@@ -465,7 +466,7 @@ fn check_experts(scenario: &Scenario) -> Option<FieldError> {
 fn check_gpus(scenario: &Scenario) -> Option<FieldError> {
     let gpus = scenario.integer(FieldId::Gpus);
     let (t, p) = (scenario.integer(FieldId::TensorParallel), scenario.integer(FieldId::PipelineParallel));
-    let cp = if scenario.mode() != Mode::Serve { scenario.integer(FieldId::ContextParallel) } else { 1 };
+    let cp = if scenario.mode() == Mode::Serve { 1 } else { scenario.integer(FieldId::ContextParallel) };
     let group = t.saturating_mul(p).saturating_mul(cp);
     let FieldKind::Integer { max, .. } = field(FieldId::Gpus).kind else { return None };
     if gpus == 0 || group == 0 || gpus.is_multiple_of(group) {

@@ -75,7 +75,12 @@ impl Adapter {
         let magnitude = (tuning.method == Method::Dora).then(|| {
             let column = tape.form([output]);
             let eye = [Dim("identity", input.1), r].map(|columns| tape.form([input, columns]));
-            Magnitude { param: tape.parameter("adapter magnitude", column, dtype), column, weight: tape.form([output, input]), eye }
+            Magnitude {
+                param: tape.parameter("adapter magnitude", column, dtype),
+                column,
+                weight: tape.form([output, input]),
+                eye,
+            }
         });
         tape.freeze(frozen);
         let narrow = tape.form([with.b(), with.s(), r]);
@@ -142,30 +147,25 @@ impl Adapter {
     }
 }
 
-/// Frozen weights of four bits.
-pub(super) struct Quantised;
-
-impl Quantised {
-    /// Declares the weight of that name in four bits, if fine-tuning keeps it so.
-    pub fn new(build: &Build<'_>, name: &'static str, dims: (Dim, Dim)) -> Option<(Param, Packed)> {
-        let (with, tape, base) = (build.with, build.tape, build.with.tuning.base);
-        if !build.with.tuning.freezes_model() || !base.is_quantised() || role(name) == Targets::NONE {
-            return None;
-        }
-        let whole = tape.form([dims.0, dims.1]);
-        let weight = tape.parameter(name, whole, DType::Int4);
-        let scales = dims.0.1.saturating_mul(dims.1.1).div_ceil(VALUES_PER_SCALE);
-        let beside = |name, count: u64, dtype| {
-            tape.beside_weights(name, tape.form([Dim(name, count)]), dtype);
-        };
-        let double = base == BaseFormat::Nf4Double;
-        beside("codes", CODES, DType::Fp32);
-        beside("scales", scales, if double { DType::Int8 } else { DType::Fp32 });
-        if double {
-            beside("scales of scales", scales.div_ceil(SCALES_PER_SCALE), DType::Fp32);
-            beside("offset", 1, DType::Fp32);
-        }
-        let scales = double.then(|| tape.form([Dim("scales", scales)]));
-        Some((weight, Packed { whole, scales, dtype: with.parameter }))
+/// Declares the weight of that name in four bits, if fine-tuning keeps it so.
+pub(super) fn quantised(build: &Build<'_>, name: &'static str, dims: (Dim, Dim)) -> Option<(Param, Packed)> {
+    let (with, tape, base) = (build.with, build.tape, build.with.tuning.base);
+    if !build.with.tuning.freezes_model() || !base.is_quantised() || role(name) == Targets::NONE {
+        return None;
     }
+    let whole = tape.form([dims.0, dims.1]);
+    let weight = tape.parameter(name, whole, DType::Int4);
+    let scales = dims.0.1.saturating_mul(dims.1.1).div_ceil(VALUES_PER_SCALE);
+    let beside = |name, count: u64, dtype| {
+        tape.beside_weights(name, tape.form([Dim(name, count)]), dtype);
+    };
+    let double = base == BaseFormat::Nf4Double;
+    beside("codes", CODES, DType::Fp32);
+    beside("scales", scales, if double { DType::Int8 } else { DType::Fp32 });
+    if double {
+        beside("scales of scales", scales.div_ceil(SCALES_PER_SCALE), DType::Fp32);
+        beside("offset", 1, DType::Fp32);
+    }
+    let scales = double.then(|| tape.form([Dim("scales", scales)]));
+    Some((weight, Packed { whole, scales, dtype: with.parameter }))
 }

@@ -85,8 +85,8 @@ pub(crate) struct Ends {
     batched: bool,
     /// Format of buffers.
     format: DType,
-    /// The embedding's output wants a gradient, so that checkpointed blocks have one to hand on
-    /// (`enable_input_require_grads`).
+    /// A frozen embedding's output wants a gradient, so that checkpointed blocks have one to hand on: transformers' checkpointing and
+    /// peft see to it (`enable_input_require_grads`).
     wanting: bool,
     /// The head gives one number for each token.
     scores: bool,
@@ -198,7 +198,7 @@ impl Ends {
             batched: with.micro_batch_size > 1,
             format: with.made_in,
             scores: with.tuning.objective.scores(),
-            wanting: with.tuning.freezes_model() && with.recompute == Recompute::Full,
+            wanting: with.tuning.freezes_embedding() && with.recompute == Recompute::Full,
             flops: 2.0 * to_f64(tokens) * to_f64(own.1) * to_f64(model.vocab_size),
         }
     }
@@ -390,7 +390,11 @@ impl Ends {
                 };
                 if self.scores {
                     head.run(&hidden).named("scores").reduce(self.shapes.scalar)
-                } else if self.fused { self.chunked(tape, &hidden, head) } else { self.full(tape, &hidden, head) }
+                } else if self.fused {
+                    self.chunked(tape, &hidden, head)
+                } else {
+                    self.full(tape, &hidden, head)
+                }
             }
             None => embedded.hidden,
         }
@@ -437,9 +441,8 @@ impl Ends {
     fn chunked<'t>(&self, tape: &'t Tape, hidden: &Var<'t>, head: &Linear) -> Var<'t> {
         let weight = tape.read(head.weight);
         drop(tape.constant("chunk of logits", self.forms.chunk, FP32));
-        let gradients = [(hidden, "gradient of head input"), (&weight, "gradient of head weight")].map(|(of, name)| {
-            of.wants_gradient().then(|| tape.constant(name, of.form(), of.dtype()))
-        });
+        let gradients = [(hidden, "gradient of head input"), (&weight, "gradient of head weight")]
+            .map(|(of, name)| of.wants_gradient().then(|| tape.constant(name, of.form(), of.dtype())));
         tape.prepared([hidden, &weight], gradients, self.shapes.scalar)
     }
 }

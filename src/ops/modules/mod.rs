@@ -24,8 +24,8 @@ use super::division::Division;
 use super::tape::{Form, Packed, Param, Tape, Var};
 use super::tensor::Dim;
 use crate::config::{Family, Kernels, ModelConfig, Tuning};
-use adapter::{Adapter, Quantised};
 use crate::units::{DType, to_f64};
+use adapter::{Adapter, quantised};
 
 pub(crate) use super::division::Part;
 pub(crate) use ends::{Embedded, Ends, Tables};
@@ -215,7 +215,7 @@ impl<'a> Build<'a> {
         (form, part): (Form, Option<Form>),
         split: Split,
     ) -> Linear {
-        let packed = Quantised::new(self, names.0, (output, input));
+        let packed = quantised(self, names.0, (output, input));
         let weight = packed.map_or_else(|| self.parameter(names.0, [output, input]), |packed| packed.0);
         let bias = names.1.map(|name| self.vector(name, output));
         let adapter = Adapter::new(self, names.0, (output, input));
@@ -224,7 +224,19 @@ impl<'a> Build<'a> {
         let flops = 2.0 * tokens * to_f64(output.1) * to_f64(input.1);
         let conv1d = self.model().family == Family::Gpt2;
         let packed = packed.map(|packed| packed.1);
-        Linear { weight, bias, form, conv1d, split, part, all_tokens: self.shapes.all_tokens, flops, packed, adapter, autocast: self.with.autocast }
+        Linear {
+            weight,
+            bias,
+            form,
+            conv1d,
+            split,
+            part,
+            all_tokens: self.shapes.all_tokens,
+            flops,
+            packed,
+            adapter,
+            autocast: self.with.autocast,
+        }
     }
 }
 

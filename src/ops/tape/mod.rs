@@ -22,8 +22,8 @@ use std::cell::RefCell;
 pub(crate) use backward::{Again, Model};
 pub(crate) use order::Order;
 pub(crate) use primitives::{GELU, LOG_SOFTMAX, POWER, RELU, RSQRT, SCALE, SIGMOID, SILU, SOFTMAX, TANH};
-pub(crate) use tuning::Packed;
 pub(crate) use state::{Arrival, Entry, KINDS, Kind, NONE, Parameter, Segment, Shards, State, Storage, Totals, When};
+pub(crate) use tuning::Packed;
 
 use super::tensor::{Dim, Shape};
 use crate::sources::Source;

@@ -14,7 +14,7 @@ pub(crate) struct Packed {
     pub scales: Option<Form>,
 }
 
-impl<'t> Var<'t> {
+impl Var<'_> {
     /// `dropout(x)`: saves one flag per value.
     pub fn dropped(self) -> Self {
         let mut state = self.tape.state.borrow_mut();

@@ -114,11 +114,13 @@ impl Field {
 
     /// Whether linear layers of that kind have adapters.
     const fn adapter(self) -> Self {
-        self.help("A layer with an adapter keeps its input for it. A layer that does the work of several has one if any of them has.")
-            .group(Group::Run)
-            .tune()
-            .folded()
-            .default(FieldDefault::Flag(true))
+        self.help(
+            "A layer with an adapter keeps its input for it. A layer that does the work of several has one if any of them has.",
+        )
+        .group(Group::Run)
+        .tune()
+        .folded()
+        .default(FieldDefault::Flag(true))
     }
 
     const fn serve(mut self) -> Self {
@@ -652,7 +654,7 @@ pub(super) static FIELDS: [Field; 140] = [
         .folded()
         .default(FieldDefault::Flag(false)),
     Field::flag(FieldId::Reference, "ref", "reference_model", "Reference model")
-        .help("DPO, PPO and GRPO: a frozen copy of the model beside it. With adapters the model itself can stand for it, without them.")
+        .help("DPO, PPO and GRPO: a frozen copy of the model beside it. With adapters none is needed: the model without them is its own reference.")
         .group(Group::Run)
         .tune()
         .folded()

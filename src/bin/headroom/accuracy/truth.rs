@@ -12,8 +12,8 @@ use headroom::ops;
 use headroom::units::Bytes;
 use serde_json::{Map, Value};
 
-use super::tuning;
 use super::row::{Comparison, Fields, Group, Quantity, Row, rounded};
+use super::tuning;
 
 /// A cluster without any memory outside the model: only what PyTorch allocates is compared.
 pub const NO_OVERHEAD: Cluster = Cluster {
@@ -47,6 +47,7 @@ pub fn memory(index: usize, row: Fields<'_>) -> Row {
 
 fn memory_outcome(row: Fields<'_>) -> Result<Vec<Comparison>, String> {
     let job = memory_job(row)?;
+    tuning::is_modelled(&job)?;
     let (after_forward, peak) = measured(&job).ok_or("the step is not played operator by operator")?;
     let [parameters, _, _, activations, ..] = after_forward;
     let total = if job.layout().t() > 1 {

@@ -1,7 +1,7 @@
 //! Rows of fine-tuning: adapters, weights of four bits, frozen layers.
 
 use headroom::config::{BaseFormat, Job, Method, Recompute, Targets, Tuning};
-use headroom::estimator::estimate;
+use headroom::estimator::{blockers, estimate};
 use headroom::units::DType;
 
 use super::row::{Comparison, Fields, Quantity};
@@ -21,8 +21,7 @@ pub fn tuning(row: Fields<'_>) -> Result<Option<Tuning>, String> {
     let mut target_modules = Targets::NONE;
     for name in names {
         let name = name.as_str().ok_or("a target is no text")?;
-        target_modules =
-            target_modules.and(Targets::named(name).ok_or_else(|| format!("the target {name} is not modelled"))?);
+        target_modules = target_modules.and(Targets::named(name).ok_or_else(|| format!("the target {name} is not modelled"))?);
     }
     Ok(Some(Tuning {
         method,
@@ -51,6 +50,12 @@ fn base(row: Fields<'_>) -> Result<BaseFormat, String> {
     }
 }
 
+/// Why a job of fine-tuning is not modelled.
+pub fn is_modelled(job: &Job) -> Result<(), String> {
+    let full = job.training().is_none_or(|run| run.tuning.is_full());
+    blockers(job).first().filter(|_| !full).map_or(Ok(()), |blocker| Err(blocker.to_string()))
+}
+
 /// Parameters that learn, ours and the row's.
 pub fn learns(job: &Job, row: Fields<'_>) -> Result<Comparison, String> {
     let ours = estimate(job).parameters.trainable;
@@ -61,7 +66,7 @@ pub fn learns(job: &Job, row: Fields<'_>) -> Result<Comparison, String> {
 /// modules then hold it and its gradient from one step into the next. Without the tracker both are gone when backward ends.
 pub fn held_by_the_tracker(job: &Job) -> u64 {
     let Some(run) = job.training() else { return 0 };
-    if !run.tuning.freezes_model() || run.recompute != Recompute::Full {
+    if !run.tuning.freezes_embedding() || run.recompute != Recompute::Full {
         return 0;
     }
     let model = job.model();
