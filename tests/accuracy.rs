@@ -15,9 +15,11 @@ use serde_json::Value;
 const NOT_MET_YET: &[&str] = &[];
 
 /// The files in the order of the tables.
-const FILES: [&str; 11] = [
+const FILES: [&str; 13] = [
     "tests/data/truth/training_memory.jsonl",
     "tests/data/truth/lora.jsonl",
+    "tests/data/tuning/adapters.jsonl",
+    "tests/data/tuning/qlora.jsonl",
     "tests/data/truth/parameters.jsonl",
     "tests/data/truth/parameters_families.jsonl",
     "tests/data/truth/flops.jsonl",
@@ -139,7 +141,7 @@ fn all(limit: f64) -> Limits {
 /// Each bar with what it asks.
 type Bar = (&'static str, fn() -> Result<(), String>);
 
-const BARS: [Bar; 22] = [
+const BARS: [Bar; 25] = [
     ("parameters of transformers' models", || exact(&rows("truth/parameters.jsonl"), "parameters")),
     ("parameters of partial files of every family", || exact(&rows("parameters_families.jsonl"), "parameters")),
     ("parameters of published models", || exact(&verified(), "parameters")),
@@ -157,6 +159,9 @@ const BARS: [Bar; 22] = [
             .and_then(|()| within(&further(), "activations", Limits { median: 0.001, p90: 0.01, max: 0.01 }))
             .and_then(|()| within(&further(), "peak", Limits { median: 0.002, p90: 0.01, max: 0.02 }))
     }),
+    ("adapters of peft", || tuned(&["truth/lora.jsonl"], 0.001, 0.01)),
+    ("adapters and frozen layers of every family", || tuned(&["tuning/adapters.jsonl"], 0.0, 0.0)),
+    ("adapters beside weights of four bits", || tuned(&["tuning/qlora.jsonl"], 0.0, 0.02)),
     ("FSDP and tensor parallel", || {
         let limits = Limits { median: 0.005, p90: 0.03, max: 0.03 };
         within(&memory("fsdp tp"), "activations", limits).and_then(|()| within(&memory("fsdp tp"), "peak", limits))
@@ -197,6 +202,16 @@ const BARS: [Bar; 22] = [
 /// The rows that state a figure.
 fn having(rows: &[&'static Value], figure: &str) -> Vec<&'static Value> {
     rows.iter().copied().filter(|row| !row["figures"][figure].is_null()).collect()
+}
+
+/// Parameters exactly, those that learn too; saved activations and peak within the limits.
+fn tuned(files: &[&str], median: f64, max: f64) -> Result<(), String> {
+    let rows: Vec<_> = files.iter().flat_map(|file| rows(file)).collect();
+    let limits = Limits { median, p90: max, max };
+    exact(&rows, "parameters")
+        .and_then(|()| exact(&rows, "trainable parameters"))
+        .and_then(|()| within(&rows, "activations", limits))
+        .and_then(|()| within(&rows, "peak", limits))
 }
 
 /// The mean error of all step times of these groups, over all files.

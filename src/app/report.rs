@@ -41,7 +41,7 @@ impl Report {
         let serving =
             job.training().is_none().then(|| inverse(&Lengths::of(job))).and_then(|found| planner::serving(job, &found));
         let mut facts = serving::cache(job, &estimate, unit);
-        facts.extend(serving.iter().flat_map(|found| serving::answers(job, found)));
+        facts.extend(serving.iter().flat_map(|found| serving::answers(job, found).into_iter().chain(serving::more(found))));
         facts.extend(timing::facts(job, &timing));
         Self {
             facts,

@@ -56,9 +56,13 @@ pub fn answers(job: &Job, serving: &Serving) -> Vec<Fact> {
         }
         None => ("Most bits per weight that fit", "none".to_owned(), limited_by(Limit::Memory).to_owned()),
     });
-    let now = serving.at_once.map_or(0, |found| found.value);
-    facts.extend(serving.more.iter().map(|more| of_more(more, now)));
     facts
+}
+
+/// Changes with which more sequences find room, one a line.
+pub fn more(serving: &Serving) -> impl Iterator<Item = Fact> {
+    let now = serving.at_once.map_or(0, |found| found.value);
+    serving.more.iter().map(move |more| of_more(more, now))
 }
 
 const fn limited_by(limit: Limit) -> &'static str {

@@ -105,6 +105,7 @@ pub fn accelerator_name(scenario: &Scenario) -> String {
 pub fn about(scenario: &Scenario) -> String {
     let doing = match scenario.mode() {
         Mode::Train => "Training",
+        Mode::Tune => "Fine-tuning",
         Mode::Serve => "Serving",
     };
     let count = match scenario.get(FieldId::Gpus) {

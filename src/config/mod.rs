@@ -15,6 +15,7 @@ mod run;
 mod schedule;
 mod shape;
 mod speed;
+mod tuning;
 
 pub use family::{Family, HiddenAct, LayerSet, Mla, Moe};
 pub use hardware::{Accelerator, Cluster, Overheads, PeakRates};
@@ -27,3 +28,4 @@ pub use quantization::{CacheFormat, Reservation, WeightFormat};
 pub use run::{AttentionKernel, Kernels, LengthMix, Recompute, Run, ServingRun, TrainingRun};
 pub use schedule::{PassTimes, Pipeline, PipelineSchedule, Played, SCHEDULES, ScheduleFacts, Slot, Timed, Work};
 pub use speed::{Flash, Narrow, Overlap, ProductFormat, Speed};
+pub use tuning::{BaseFormat, Method, Objective, Rollout, Targets, Tuning};

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::precision::{GradientDType, Optimizer, OptimizerImplementation, PrecisionRecipe, TrainingPrecision};
-use super::{CacheFormat, Flash, MegatronOptions, Overlap, ProductFormat, Reservation, WeightFormat};
+use super::{CacheFormat, Flash, MegatronOptions, Overlap, ProductFormat, Reservation, Tuning, WeightFormat};
 use crate::units::{Bytes, DType};
 
 /// The software that runs the model; it decides what is saved for backward.
@@ -78,6 +78,8 @@ pub struct TrainingRun {
     pub products: ProductFormat,
     /// What is sent while the step computes; time alone depends on it.
     pub overlap: Overlap,
+    /// Which parameters learn.
+    pub tuning: Tuning,
     /// Tokens of the whole training, for time and cost.
     pub training_tokens: f64,
     /// Model FLOPs utilisation stated, in (0, 1]; [`TrainingRun::UNSTATED_MFU`] states nothing.
@@ -103,6 +105,7 @@ impl TrainingRun {
             flash: Flash::Second,
             products: ProductFormat::Activations,
             overlap: Overlap::DEFAULT,
+            tuning: Tuning::FULL,
             training_tokens: 1.0,
             mfu: Self::UNSTATED_MFU,
         }

@@ -5,7 +5,8 @@ use std::num::NonZeroU64;
 use thiserror::Error;
 
 use crate::config::{
-    DataSharding, Family, Job, Kernels, ParallelLayout, PipelineSchedule, PipelineSplit, Recompute, TrainingRun,
+    DataSharding, Family, Job, Kernels, Objective, ParallelLayout, PipelineSchedule, PipelineSplit, Recompute, Targets,
+    TrainingRun,
 };
 use crate::sources::{self, Source};
 
@@ -207,6 +208,21 @@ rules! {
     // megatron/core/transformer/transformer_config.py, cpu_offloading.
     ACTIVATIONS_WITH_PIPELINE: MEGATRON_CORE,
         "Megatron-LM does not offload activations with pipeline parallelism; use 1 stage";
+    // Adapters are put beside transformers' own modules here.
+    TUNING_ELSEWHERE: PEFT,
+        "Adapters and frozen layers are modelled for transformers' modules and fused kernels; use one of these software stacks";
+    TUNING_SPLIT: PEFT,
+        "Adapters and frozen layers are not modelled with tensor, sequence or pipeline parallelism; use data-parallel ranks alone";
+    NOTHING_LEARNS: PEFT,
+        "No linear layer of this model has an adapter, so that nothing learns; choose other layers for adapters";
+    // peft 0.21 turns names of a fused expert's matrices into adapters of all experts, which are multiplied out in every pass.
+    EXPERTS_ADAPTED: PEFT,
+        "Adapters on experts are not modelled; leave gate, up and down without adapters, or choose full fine-tuning";
+    EXPERTS_PACKED: PEFT,
+        "Experts in 4 bits are not modelled; choose LoRA, or full fine-tuning";
+    // peft's `Linear4bit` and DeepSpeed's stage 3 do not know each other's storage.
+    PACKED_WITH_STAGE_3: DEEPSPEED,
+        "DeepSpeed's stage 3 does not share out weights of four bits; use FSDP, or a stage below 3";
     ACTIVATIONS_WITH_RECOMPUTE: MEGATRON_CORE,
         "Megatron-LM does not offload activations that it recomputes; use one of the two";
 }
@@ -274,6 +290,7 @@ fn add(job: &Job, rules: Rules, found: &mut Vec<Blocker>) {
         (Rules::Sharing, Some(run)) => {
             shared(job, run, found);
             frameworks(job, run, found);
+            tuning(job, run, found);
         }
         (Rules::Schedule | Rules::Sharing, None) => {}
     }
@@ -390,6 +407,28 @@ fn frameworks(job: &Job, run: &TrainingRun, found: &mut Vec<Blocker>) {
     let fsdp = megatron && layout.sharding == DataSharding::Fsdp;
     forbid(fsdp && layout.p() > 1, &FSDP_WITH_PIPELINE);
     forbid(fsdp && layout.ep() > 1, &FSDP_WITH_EXPERTS);
+}
+
+/// What fine-tuning is not modelled with.
+fn tuning(job: &Job, run: &TrainingRun, found: &mut Vec<Blocker>) {
+    let (layout, tuning) = (job.layout(), &run.tuning);
+    let mut forbid = |when: bool, rule| {
+        if when {
+            found.push(Blocker::Framework(rule));
+        }
+    };
+    let elsewhere = !matches!(run.kernels, Kernels::Eager | Kernels::Fused);
+    let other = !tuning.is_full() || tuning.objective != Objective::NextToken;
+    forbid(other && elsewhere, &TUNING_ELSEWHERE);
+    forbid(other && !elsewhere && (layout.t() > 1 || layout.p() > 1), &TUNING_SPLIT);
+    forbid(tuning.base.is_quantised() && layout.sharding == DataSharding::Zero3 && layout.shards() > 1, &PACKED_WITH_STAGE_3);
+    let inner = Targets::GATE.and(Targets::UP).and(Targets::DOWN);
+    let experts = job.model().moe.is_some() && !elsewhere && tuning.method.adapts_linears();
+    let fused = job.model().family != Family::GptOss;
+    forbid(experts && fused && tuning.target_modules.meets(inner), &EXPERTS_ADAPTED);
+    forbid(experts && tuning.base.is_quantised(), &EXPERTS_PACKED);
+    let learns = || super::trainable(job, 1) > 0;
+    forbid(!tuning.is_full() && !elsewhere && !learns(), &NOTHING_LEARNS);
 }
 
 /// What tensor-parallel ranks must divide: heads where attention is split, columns where feed-forward layers and experts are.

@@ -12,7 +12,7 @@ use super::ledger::{Certainty, LineItem, MemoryKind};
 use super::stage::{self, Scope};
 use super::timeline::Played;
 use super::{alive, megatron, megatron_run, played_run};
-use crate::config::{DataSharding, Job, Kernels, Offload, ParallelLayout};
+use crate::config::{DataSharding, Job, Kernels, Offload, ParallelLayout, Run};
 use crate::ops;
 use crate::sources;
 use crate::units::Bytes;
@@ -35,7 +35,11 @@ pub(super) fn is_away(job: &Job, kind: MemoryKind) -> bool {
 
 /// The lines of host memory for one rank of a stage, in the order of the kinds.
 pub(super) fn lines(job: &Job, stage: u64) -> Vec<LineItem> {
-    if !job.layout().offload.any() || job.training().is_none() {
+    let Some(run) = job.training() else { return Vec::new() };
+    if run.tuning.paged_optimizer && !job.layout().offload.any() {
+        return paged(job, stage);
+    }
+    if !job.layout().offload.any() {
         return Vec::new();
     }
     let plain = job.with_layout(ParallelLayout { offload: Offload::NONE, ..*job.layout() });
@@ -56,6 +60,27 @@ pub(super) fn lines(job: &Job, stage: u64) -> Vec<LineItem> {
         found.push(LineItem { kind, label, bytes, tensors: Vec::new(), note, source, certainty });
     }
     found.sort_by_key(|line| line.kind);
+    found
+}
+
+/// States of the optimizer in pages, which move to the device as they are needed: those that do not stay there.
+fn paged(job: &Job, stage: u64) -> Vec<LineItem> {
+    let whole = job.with_run(|run| {
+        if let Run::Training(run) = run {
+            run.tuning.paged_optimizer = false;
+        }
+    });
+    let stays = of_stage(job, stage);
+    let mut found = of_stage(&whole, stage);
+    for line in &mut found {
+        let here = stays.iter().find(|other| other.kind == line.kind && other.label == line.label);
+        line.bytes = line.bytes.saturating_sub(here.map_or(Bytes::ZERO, |line| line.bytes));
+        line.tensors.clear();
+        line.note = "In pages that move to the device while the optimizer steps, and back when memory is short.";
+        line.source = sources::QLORA_2023;
+        line.certainty = Certainty::Modelled;
+    }
+    found.retain(|line| line.kind == MemoryKind::OptimizerState && line.bytes > Bytes::ZERO);
     found
 }
 

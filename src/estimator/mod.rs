@@ -4,6 +4,7 @@
 
 mod activations;
 mod blockers;
+mod companions;
 mod compute;
 mod host;
 mod layouts;
@@ -54,6 +55,8 @@ pub struct ParameterCount {
     pub blocks: u64,
     /// Final norm and untied head.
     pub head: u64,
+    /// Those that learn; adapters are among all of these.
+    pub trainable: u64,
 }
 
 /// Memory left, or missing.
@@ -143,7 +146,11 @@ impl Estimate {
 pub fn estimate(job: &Job) -> Estimate {
     let list = ops::lower(&ops::lowering(job));
     let (mut timeline, mut cache_room) = (None, None);
-    let (ledger, peak_moment, peak_stage, moments) = if let Some(run) = played_run(job) {
+    let (ledger, peak_moment, peak_stage, moments) = if let Some(run) = accompanied_run(job) {
+        let together = companions::together(job, run);
+        timeline = Some(together.timeline);
+        (Ledger { lines: together.lines }, together.name, together.stage, together.moments)
+    } else if let Some(run) = played_run(job) {
         let played = timeline::most_loaded(job, run, false);
         let mut lines = played.lines();
         overhead::add(job, &mut lines);
@@ -170,7 +177,7 @@ pub fn estimate(job: &Job) -> Estimate {
         timeline,
         capacity: job.cluster().accelerator.memory,
         blockers: blockers::blockers(job),
-        parameters: ParameterCount { total, embedding, blocks, head },
+        parameters: ParameterCount { total, embedding, blocks, head, trainable: trainable(job, total) },
         compute: compute::compute(job, &list),
         kv_cache_per_token: kv_cache_per_token(job),
         cache_room,
@@ -180,6 +187,9 @@ pub fn estimate(job: &Job) -> Estimate {
 /// Memory by kind at the peak on the most loaded rank, in the order of [`MemoryKind::ALL`]: what [`estimate`]'s ledger adds up to,
 /// without its lines. For curves and searches, which ask hundreds of times.
 pub fn memory_by_kind(job: &Job) -> [Bytes; 7] {
+    if let Some(run) = accompanied_run(job) {
+        return Ledger { lines: companions::together(job, run).lines }.by_kind();
+    }
     if let Some(run) = played_run(job) {
         return overhead::on_top(job, timeline::most_loaded(job, run, false).peak());
     }
@@ -196,10 +206,10 @@ pub fn memory_of_each(jobs: &[Job]) -> impl Iterator<Item = [Bytes; 7]> {
     let mut ranks = timeline::Ranks::default();
     let mut listed: Option<(ops::Lowering, OpList)> = None;
     jobs.iter().map(move |job| {
-        if let Some(run) = played_run(job) {
+        if let Some(run) = played_run(job).filter(|_| accompanied_run(job).is_none()) {
             return overhead::on_top(job, ranks.memory(job, run));
         }
-        if megatron_run(job).is_some() {
+        if megatron_run(job).is_some() || accompanied_run(job).is_some() {
             return memory_by_kind(job);
         }
         let with = ops::lowering(job);
@@ -222,7 +232,8 @@ pub struct Lengths {
 impl Lengths {
     /// Gets ready for questions about a job.
     pub fn of(job: &Job) -> Self {
-        let played = played_run(job).and_then(|run| timeline::Lengths::of(job, run));
+        let played = played_run(job).filter(|_| accompanied_run(job).is_none());
+        let played = played.and_then(|run| timeline::Lengths::of(job, run));
         Self { job: job.clone(), played }
     }
 
@@ -276,6 +287,11 @@ pub fn with_overheads(job: &Job, by_kind: [Bytes; 7]) -> [Bytes; 7] {
 /// The training run, if its step is played operator by operator.
 fn played_run(job: &Job) -> Option<&TrainingRun> {
     job.training().filter(|run| timeline::is_played(run))
+}
+
+/// The training run, if its step is played and other models share the memory.
+fn accompanied_run(job: &Job) -> Option<&TrainingRun> {
+    played_run(job).filter(|run| companions::there_are(&run.tuning))
 }
 
 /// The training run, if Megatron-LM runs it.
@@ -340,6 +356,11 @@ fn alive(scope: &Scope, moment: activations::Moment) -> Vec<LineItem> {
     reservation::add(scope.job, &mut lines);
     lines.sort_by_key(|line| line.kind);
     lines
+}
+
+/// Parameters that learn.
+fn trainable(job: &Job, total: u64) -> u64 {
+    job.training().filter(|run| !run.tuning.is_full()).map_or(total, |_| ops::trainable(&ops::lowering(job)))
 }
 
 /// Keys and values of one token: the cache with a context of one token and one sequence, which every window holds.

@@ -1,7 +1,7 @@
 //! What an operation list is made for, and short constructors of its tensors.
 
 use super::tensor::{Dim, Kept, Role, Shape, Split, Tensor};
-use crate::config::{AttentionKernel, CacheFormat, Kernels, ModelConfig, Recompute};
+use crate::config::{AttentionKernel, CacheFormat, Kernels, ModelConfig, Recompute, Tuning};
 use crate::units::{DType, Flops, to_f64};
 
 /// Everything that shapes the operation list.
@@ -45,6 +45,8 @@ pub struct Lowering<'a> {
     pub recompute: Recompute,
     /// Whether matrix products are cast to bf16 under autocast.
     pub autocast: bool,
+    /// Which parameters learn.
+    pub tuning: Tuning,
 }
 
 impl<'a> Lowering<'a> {
@@ -70,6 +72,7 @@ impl<'a> Lowering<'a> {
             sequence_parallel: false,
             recompute: Recompute::None,
             autocast: false,
+            tuning: Tuning::FULL,
         }
     }
 

@@ -1,7 +1,7 @@
 //! The parameters of an operation list: those that the modules declare on a tape, so that no parameter is written down twice.
 
 use super::builder::Lowering;
-use super::modules::{Build, Ends, block};
+use super::modules::{Build, Ends, block, kind};
 use super::tape::Tape;
 use super::tensor::{Dim, Kept, Op, Role, Split, Tensor};
 use super::{OpList, Shape};
@@ -29,7 +29,7 @@ pub(super) fn add(with: &Lowering, list: &mut OpList) {
     let other = if list.other_layers > 0 { declared(!list.usual_has_experts) } else { usual };
     ends.finish(&build);
     let state = tape.state();
-    for (parameter, at) in state.parameters.iter().zip(0_u32..) {
+    for (parameter, at) in state.parameters.iter().zip(0_u32..).filter(|(parameter, _)| !parameter.beside) {
         let Some(storage) = usize::try_from(parameter.storage).ok().and_then(|at| state.storages.get(at)) else { continue };
         let (name, source) = state.op_name(storage.op);
         let shape = state.shape(parameter.form);
@@ -66,4 +66,33 @@ fn split(shape: &Shape, with: &Lowering) -> Split {
         _ => None,
     };
     shape.dims().find_map(of).unwrap_or(Split::Replicated)
+}
+
+/// Parameters that learn, of the whole model with what fine-tuning adds.
+pub(crate) fn trainable(with: &Lowering) -> u64 {
+    let tape = Tape::default();
+    let with = Lowering { tensor_model_parallel_size: 1, sequence_parallel: false, ..*with };
+    let build = Build::new(&tape, &with);
+    let learns = |from: u32| {
+        let state = tape.state();
+        let declared = state.parameters.iter().skip(usize::try_from(from).unwrap_or(usize::MAX));
+        declared.filter(|found| !found.frozen && !found.beside).map(|found| found.kept).fold(0_u64, u64::saturating_add)
+    };
+    let mut ends = Ends::new(&build, true, true);
+    ends.finish(&build);
+    let mut sum = learns(0);
+    // Blocks alike have as many.
+    let mut known: Vec<((bool, bool), u64)> = Vec::new();
+    for layer in 0..with.model.num_hidden_layers {
+        let kind = kind(with.model, &with.tuning, layer);
+        let of_kind = known.iter().find(|(of, _)| *of == kind).map(|(_, count)| *count);
+        let of_kind = of_kind.unwrap_or_else(|| {
+            let from = tape.parameters();
+            drop(block(&build, layer));
+            known.push((kind, learns(from)));
+            learns(from)
+        });
+        sum = sum.saturating_add(of_kind);
+    }
+    sum
 }

@@ -30,9 +30,10 @@ mod tensor;
 
 pub use builder::Lowering;
 pub use cache::{Cache, cache};
+pub(crate) use declared::trainable;
 pub use tensor::{Dim, Kept, Op, Role, Shape, Split, Tensor};
 
-use crate::config::{AttentionKernel, CacheFormat, Job, Kernels, Recompute, Run, TrainingPrecision};
+use crate::config::{AttentionKernel, CacheFormat, Job, Kernels, Recompute, Run, TrainingPrecision, Tuning};
 use crate::units::Flops;
 
 /// Tokens that go through the chunked loss at once.
@@ -162,7 +163,7 @@ pub fn lowering(job: &Job) -> Lowering<'_> {
             Lowering {
                 model: job.model(),
                 seq_length: run.seq_length,
-                micro_batch_size: job.micro_batch_size(),
+                micro_batch_size: job.micro_batch_size().saturating_mul(run.tuning.objective.sequences()),
                 context_length: run.seq_length,
                 concurrent_sequences: 0,
                 parameter: recipe.parameter,
@@ -179,6 +180,7 @@ pub fn lowering(job: &Job) -> Lowering<'_> {
                 sequence_parallel: job.layout().sequence_parallel,
                 recompute: run.recompute,
                 autocast: run.precision == TrainingPrecision::AmpBf16,
+                tuning: run.tuning,
             }
         }
         Run::Serving(run) => Lowering {
@@ -205,6 +207,7 @@ pub fn lowering(job: &Job) -> Lowering<'_> {
             sequence_parallel: false,
             recompute: Recompute::None,
             autocast: false,
+            tuning: Tuning::FULL,
         },
     }
 }

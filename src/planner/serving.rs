@@ -252,26 +252,27 @@ fn numbers(most: u64, current: u64, last: Option<u64>, points: usize) -> Vec<u64
     all
 }
 
-/// How far curves over sequences go: twice what finds room, at least four times the present number.
-fn furthest(run: &ServingRun, largest_batch: Option<u64>) -> u64 {
+/// Where curves over sequences are drawn: to twice what finds room, four times the present number, and twice the number at which a step
+/// turns from reading to computing, whichever is furthest.
+fn drawn(job: &Job, run: &ServingRun, largest_batch: Option<u64>, points: usize) -> Vec<u64> {
+    let turns = Pace::of(job).and_then(|pace| pace.turns_at()).unwrap_or(0).saturating_mul(2);
     let now = run.concurrent_sequences.saturating_mul(4);
-    largest_batch.unwrap_or(1).saturating_mul(2).clamp(8, LARGEST).max(now.min(LARGEST))
+    let last = largest_batch.unwrap_or(1).saturating_mul(2).max(8).max(now).max(turns).min(LARGEST);
+    numbers(last, run.concurrent_sequences, largest_batch, points)
 }
 
 /// Memory against sequences at once; empty when training. `largest_batch` is [`Inverse::largest_batch`] of the same job.
 pub fn curve_requests(job: &Job, largest_batch: Option<u64>, points: usize) -> Vec<RequestsPoint> {
     let Run::Serving(run) = job.run() else { return Vec::new() };
-    let drawn = numbers(furthest(run, largest_batch), run.concurrent_sequences, largest_batch, points);
-    drawn.into_iter().map(|sequences| RequestsPoint { sequences, by_kind: memory_by_kind(&with_batch(job, sequences)) }).collect()
+    let point = |sequences| RequestsPoint { sequences, by_kind: memory_by_kind(&with_batch(job, sequences)) };
+    drawn(job, run, largest_batch, points).into_iter().map(point).collect()
 }
 
-/// Pace against sequences at once at full context; empty when training and where rates are unknown. `largest_batch` as for
-/// [`curve_requests`].
+/// Pace against sequences at once at full context, at the same places; empty when training and where rates are unknown.
+/// `largest_batch` as for [`curve_requests`].
 pub fn curve_batch(job: &Job, largest_batch: Option<u64>, points: usize) -> Vec<BatchPoint> {
     let Run::Serving(run) = job.run() else { return Vec::new() };
     let Some(pace) = Pace::of(job) else { return Vec::new() };
-    let last = furthest(run, largest_batch).max(pace.turns_at().unwrap_or(0).saturating_mul(2).min(LARGEST));
-    let drawn = numbers(last, run.concurrent_sequences, largest_batch, points);
     let point = |sequences: u64| {
         let decode = pace.decode(sequences);
         BatchPoint {
@@ -283,5 +284,5 @@ pub fn curve_batch(job: &Job, largest_batch: Option<u64>, points: usize) -> Vec<
             fits: largest_batch.is_some_and(|largest| sequences <= largest),
         }
     };
-    drawn.into_iter().map(point).collect()
+    drawn(job, run, largest_batch, points).into_iter().map(point).collect()
 }

@@ -5,14 +5,25 @@ use std::num::NonZeroU64;
 use super::serving;
 use super::{FieldId, FieldKind, Mode, Scenario, Value, field, fields, number, parse, range_text};
 use crate::config::{
-    Accelerator, Cluster, DataSharding, Flash, Job, Kernels, LayerSet, MegatronOptions, Mla, ModelConfig, Moe, Offload,
-    Overheads, Overlap, ParallelLayout, PeakRates, PipelineSchedule, PipelineSplit, PositionEmbedding, ProductFormat,
-    RecomputeMethod, RecomputeModules, Run, Speed, TrainingRun,
+    Accelerator, BaseFormat, Cluster, DataSharding, Flash, Job, Kernels, LayerSet, MegatronOptions, Method, Mla, ModelConfig,
+    Moe, Objective, Offload, Overheads, Overlap, ParallelLayout, PeakRates, PipelineSchedule, PipelineSplit, PositionEmbedding,
+    ProductFormat, RecomputeMethod, RecomputeModules, Rollout, Run, Speed, Targets, TrainingRun, Tuning,
 };
-use crate::units::{Bytes, grouped, to_f64};
+use crate::units::{Bytes, DType, grouped, to_f64};
 
 /// Bytes of one MiB.
 const MIB: u64 = 1 << 20;
+
+/// The fields of `target_modules`, with the layers of latent attention that do the same work.
+const TARGETS: [(FieldId, Targets); 7] = [
+    (FieldId::AdaptQuery, Targets::QUERY.and(Targets::QUERY_DOWN)),
+    (FieldId::AdaptKey, Targets::KEY.and(Targets::KEY_VALUE_DOWN).and(Targets::KEY_VALUE_UP)),
+    (FieldId::AdaptValue, Targets::VALUE.and(Targets::KEY_VALUE_UP)),
+    (FieldId::AdaptOutput, Targets::OUTPUT),
+    (FieldId::AdaptGate, Targets::GATE),
+    (FieldId::AdaptUp, Targets::UP),
+    (FieldId::AdaptDown, Targets::DOWN),
+];
 
 /// One problem of a scenario, tied to the field where it can be solved.
 #[derive(Clone, Debug, PartialEq)]
@@ -193,7 +204,7 @@ impl Scenario {
 
     fn run(&self, mode: Mode) -> Run {
         match mode {
-            Mode::Train => Run::Training(TrainingRun {
+            Mode::Train | Mode::Tune => Run::Training(TrainingRun {
                 seq_length: self.integer(FieldId::SeqLength),
                 global_batch_size: self.integer(FieldId::GlobalBatchSize),
                 micro_batch_size: self.optional_integer(FieldId::MicroBatchSize),
@@ -211,8 +222,47 @@ impl Scenario {
                 flash: if self.word::<Kernels>(FieldId::Kernels) == Kernels::Megatron { Flash::Newest } else { Flash::Second },
                 products: ProductFormat::Activations,
                 overlap: Overlap::DEFAULT,
+                tuning: if mode == Mode::Tune { self.tuning() } else { Tuning::FULL },
             }),
             Mode::Serve => Run::Serving(self.serving()),
+        }
+    }
+
+    /// Which parameters learn when fine-tuning.
+    fn tuning(&self) -> Tuning {
+        let word = |id| match self.get(id) {
+            Value::Choice(word) => word,
+            _ => "",
+        };
+        let method = word(FieldId::Method);
+        let chosen = TARGETS.iter().filter(|(id, _)| self.flag(*id));
+        let full = method == "full";
+        let objective: Objective = self.word(FieldId::Objective);
+        Tuning {
+            method: match method {
+                "full" => Method::Full,
+                "dora" => Method::Dora,
+                _ => Method::Lora,
+            },
+            r: self.integer(FieldId::Rank),
+            target_modules: chosen.fold(Targets::NONE, |all, (_, targets)| all.and(*targets)),
+            adapter_dtype: (word(FieldId::AdapterDType) == "fp32").then_some(DType::Fp32),
+            dropout: self.decimal(FieldId::LoraDropout).is_some_and(|share| share > 0.0),
+            base: match (method, self.flag(FieldId::DoubleQuant)) {
+                ("qlora", true) => BaseFormat::Nf4Double,
+                ("qlora", false) => BaseFormat::Nf4,
+                _ => BaseFormat::Weights,
+            },
+            frozen_layers: if full { self.integer(FieldId::FrozenLayers) } else { 0 },
+            frozen_embeddings: full && self.flag(FieldId::FrozenEmbeddings),
+            paged_optimizer: self.flag(FieldId::PagedOptimizer),
+            objective,
+            // The model without its adapters is its own reference.
+            reference: full
+                && self.flag(FieldId::Reference)
+                && matches!(objective, Objective::Preference | Objective::Ppo | Objective::Grpo),
+            rollout: if objective.generates() { self.word(FieldId::Rollout) } else { Rollout::Apart },
+            rollout_sequences: self.integer(FieldId::RolloutSequences),
         }
     }
 
@@ -248,7 +298,7 @@ impl Scenario {
     /// The layout; when serving, data-parallel ranks are replicas and share nothing.
     fn layout(&self, mode: Mode) -> ParallelLayout {
         let (t, p) = (self.nonzero(FieldId::TensorParallel), self.nonzero(FieldId::PipelineParallel));
-        let training = mode == Mode::Train;
+        let training = mode != Mode::Serve;
         let degree = |id| if training { self.nonzero(id) } else { NonZeroU64::MIN };
         let cp = degree(FieldId::ContextParallel);
         let ranks = self.integer(FieldId::Gpus) / t.get().saturating_mul(p.get()).saturating_mul(cp.get());
@@ -396,7 +446,7 @@ fn check_experts(scenario: &Scenario) -> Option<FieldError> {
 fn check_gpus(scenario: &Scenario) -> Option<FieldError> {
     let gpus = scenario.integer(FieldId::Gpus);
     let (t, p) = (scenario.integer(FieldId::TensorParallel), scenario.integer(FieldId::PipelineParallel));
-    let cp = if scenario.mode() == Mode::Train { scenario.integer(FieldId::ContextParallel) } else { 1 };
+    let cp = if scenario.mode() == Mode::Serve { 1 } else { scenario.integer(FieldId::ContextParallel) };
     let group = t.saturating_mul(p).saturating_mul(cp);
     let FieldKind::Integer { max, .. } = field(FieldId::Gpus).kind else { return None };
     if gpus == 0 || group == 0 || gpus.is_multiple_of(group) {

@@ -42,7 +42,7 @@ impl Scenario {
 
 /// Nearly all sequences cannot be shorter than the mean one, and none is longer than the context.
 pub(super) fn check_lengths(scenario: &Scenario) -> Option<FieldError> {
-    if scenario.mode() == Mode::Train {
+    if scenario.mode() != Mode::Serve {
         return None;
     }
     let context = scenario.integer(FieldId::ContextLength);

@@ -2,8 +2,8 @@
 
 use crate::config::{
     AttentionKernel, CacheFormat, DataSharding, Family, GradientDType, HiddenAct, Kernels, LossFusion, MlpKind, Normalization,
-    Optimizer, OptimizerImplementation, PipelineSchedule, PositionEmbedding, Recompute, TokenDispatcher, TrainingPrecision,
-    WeightFormat,
+    Objective, Optimizer, OptimizerImplementation, PipelineSchedule, PositionEmbedding, Recompute, Rollout, TokenDispatcher,
+    TrainingPrecision, WeightFormat,
 };
 use crate::units::MemoryUnit;
 
@@ -13,6 +13,8 @@ pub enum Mode {
     /// Trains it.
     #[default]
     Train,
+    /// Teaches a trained one.
+    Tune,
     /// Serves it.
     Serve,
 }
@@ -42,7 +44,7 @@ macro_rules! words {
 }
 
 words! {
-    Mode: Train = "train", Serve = "serve";
+    Mode: Train = "train", Tune = "tune", Serve = "serve";
     MemoryUnit: Gb = "gb", Gib = "gib";
     Normalization: LayerNorm = "layernorm", RmsNorm = "rmsnorm";
     MlpKind: Plain = "plain", Gated = "gated";
@@ -63,6 +65,8 @@ words! {
     HiddenAct: Silu = "silu", Gelu = "gelu", GeluNew = "gelu-new", GeluFast = "gelu-fast", QuickGelu = "quick-gelu",
         Relu = "relu", Relu2 = "relu2";
     AttentionKernel: Flash = "flash", Standard = "standard";
+    Objective: NextToken = "sft", Preference = "dpo", Reward = "reward", Ppo = "ppo", Grpo = "grpo";
+    Rollout: Apart = "apart", Colocated = "colocated", Sleeping = "sleeping";
     Recompute: None = "none", Selective = "selective", Full = "full";
     DataSharding: None = "none", Zero1 = "1", Zero2 = "2", Zero3 = "3", Fsdp = "fsdp";
     PipelineSchedule: GPipe = "gpipe", OneForwardOneBackward = "1f1b", ZeroBubbleH1 = "zb-h1", ZeroBubbleH2 = "zb-h2",

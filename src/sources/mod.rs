@@ -62,6 +62,21 @@ sources! {
     ADAM_8BIT_2022 = ("adam-8bit-2022", "Dettmers et al. 2022",
         "8-bit Optimizers via Block-wise Quantization (arXiv 2110.02861)", "section 2; block size 256 as in bitsandbytes", Paper,
         "One-byte moments with one fp32 scale per block.");
+    PEFT = ("peft", "Hugging Face peft",
+        "peft 0.21", "tuners/lora/layer.py, tuners/lora/dora.py, tuners/lora/bnb.py, utils/other.py", Code,
+        "What adapters add to linear layers, and what stays frozen.");
+    QLORA_2023 = ("qlora-2023", "Dettmers et al. 2023",
+        "QLoRA: Efficient Finetuning of Quantized LLMs (arXiv 2305.14314)", "section 3: blocks of 64 with an fp32 scale; double quantisation in blocks of 256", Paper,
+        "NormalFloat weights of four bits, scales of eight, paged optimizers.");
+    DPO_2023 = ("dpo-2023", "Rafailov et al. 2023",
+        "Direct Preference Optimization (arXiv 2305.18290)", "section 4", Paper,
+        "Two answers at once, and a reference model beside the one that learns.");
+    INSTRUCT_2022 = ("instruct-2022", "Ouyang et al. 2022",
+        "Training language models to follow instructions with human feedback (arXiv 2203.02155)", "section 3.5", Paper,
+        "Policy, reference, critic and reward model of PPO.");
+    GRPO_2024 = ("grpo-2024", "Shao et al. 2024",
+        "DeepSeekMath (arXiv 2402.03300)", "section 4.1", Paper,
+        "PPO without a critic: rewards are compared within a group of answers.");
     ADAFACTOR_2018 = ("adafactor-2018", "Shazeer and Stern 2018",
         "Adafactor: Adaptive Learning Rates with Sublinear Memory Cost (arXiv 1804.04235)", "section 3", Paper,
         "Row and column statistics instead of a full second moment.");
@@ -117,9 +132,6 @@ sources! {
     AWQ_2023 = ("awq-2023", "Lin et al. 2023", "AWQ (arXiv 2306.00978)",
         "AutoAWQ's qweight, scales (fp16) and qzeros (4 bits) for each group", Paper,
         "4-bit weights in groups.");
-    QLORA_2023 = ("qlora-2023", "Dettmers et al. 2023", "QLoRA (arXiv 2305.14314)",
-        "section 3: blocks of 64 with an fp32 scale; double quantisation in blocks of 256", Paper,
-        "NormalFloat weights.");
     OCP_MX_2023 = ("ocp-mx-2023", "Open Compute Project 2023", "Microscaling Formats (MX) Specification 1.0",
         "section 5: blocks of 32 with one E8M0 byte; gpt-oss stores its experts so", Paper,
         "4-bit floats with a shared exponent.");

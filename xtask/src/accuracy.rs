@@ -6,9 +6,11 @@ use std::process::Command;
 use crate::shell::{Outcome, root, run as run_shown, say};
 
 /// The files behind the tables, as `tests/accuracy.rs` lists them.
-const FILES: [&str; 11] = [
+const FILES: [&str; 13] = [
     "tests/data/truth/training_memory.jsonl",
     "tests/data/truth/lora.jsonl",
+    "tests/data/tuning/adapters.jsonl",
+    "tests/data/tuning/qlora.jsonl",
     "tests/data/truth/parameters.jsonl",
     "tests/data/truth/parameters_families.jsonl",
     "tests/data/truth/flops.jsonl",

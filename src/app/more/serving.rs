@@ -1,27 +1,22 @@
-//! What serving answers: how many requests of what length, on how many GPUs, in what format, and how quickly; each with what ends it.
+//! Memory and speed by requests at once, and what makes room for more of them; the answers in figures stand beside the ledger.
 
 use crate::app::markup::{Html, html};
 use crate::app::panels::fixes::change;
 use crate::app::timing::amount;
-use crate::app::words::{Scale, gpus, whole};
+use crate::app::words::{Scale, whole};
 use crate::charts::{self, CurveView, Frame, FrontPoint, FrontView, Marker, Point, Series, TickStyle, XScale};
 use crate::config::{Job, Run, ServingRun};
 use crate::estimator::time::{Bound, Pace};
-use crate::estimator::{CacheRoom, Lengths, MemoryKind, estimate};
-use crate::planner::{
-    BatchPoint, Fleet, Inverse, Largest, Limit, RequestsPoint, Serving, curve_batch, curve_requests, inverse, serving,
-};
+use crate::estimator::{Lengths, MemoryKind};
+use crate::planner::{BatchPoint, Inverse, RequestsPoint, Serving, curve_batch, curve_requests, inverse, serving};
 use crate::scenario::codec::encode;
-use crate::scenario::{FieldId, Scenario, Value, show};
-use crate::units::{Bytes, MemoryUnit, grouped, to_f64};
+use crate::scenario::{FieldId, Scenario, Value};
+use crate::units::{Bytes, MemoryUnit, to_f64};
 
 /// Points of each curve.
 const POINTS: usize = 33;
 /// Ids of the memory curve, a wide and a narrow one.
 const IDS: [&str; 2] = ["reqw", "reqn"];
-
-/// A name, a value, and what there is to know about it.
-type Row = (String, String, String);
 
 /// The panel of a serving job, a section with its heading; nothing for other jobs. Amounts are written in `unit`.
 pub fn panel(scenario: &Scenario, job: &Job, unit: MemoryUnit) -> Html {
@@ -29,10 +24,10 @@ pub fn panel(scenario: &Scenario, job: &Job, unit: MemoryUnit) -> Html {
     let (Run::Serving(run), Some(answers)) = (job.run(), serving(job, &known)) else { return Html::new() };
     let story = Story { scenario, job, run, unit, known, answers };
     html(
-        "<section class=\"section section--screen\" data-testid=\"serving\"><div class=\"section__head\"><h2>How much it serves</h2>\
-         <p class=\"section__note\">By one instance, with everything else as it is. What ends an answer stands beside it.</p></div>\
-         <div class=\"pair\">{}{}</div>{}</section>",
-        &[&story.facts(), &story.more(), &story.curves()],
+        "<section class=\"section section--screen\" data-testid=\"serving\"><div class=\"section__head\"><h2>More requests at once</h2>\
+         <p class=\"section__note\">Served by one instance, each with a whole context, with everything else as it is.</p></div>\
+         {}{}</section>",
+        &[&story.curves(), &story.more()],
     )
 }
 
@@ -47,67 +42,6 @@ struct Story<'a> {
 }
 
 impl Story<'_> {
-    fn facts(&self) -> Html {
-        let (answers, run) = (&self.answers, self.run);
-        let mut rows = vec![
-            self.largest("Longest context", answers.longest, "tokens", &format!("with {}", requests(run.concurrent_sequences))),
-            self.largest("Requests at once", answers.at_once, "", &format!("of {} tokens each", whole(run.context_length))),
-        ];
-        if let Some(mix) = run.lengths {
-            let note =
-                format!("{} tokens in the mean, 95 of 100 up to {}, independent of each other", whole(mix.mean), whole(mix.p95));
-            rows.push(self.largest("Requests of such lengths at once", answers.of_lengths, "", &note));
-        }
-        rows.extend(answers.users.as_ref().map(fleet));
-        rows.push(self.format());
-        rows.extend(estimate(self.job).cache_room.iter().flat_map(|room| self.room(room)));
-        let rows: Html = rows.iter().map(fact).collect();
-        html("<dl class=\"facts\" data-testid=\"serving-facts\">{}</dl>", &[&rows])
-    }
-
-    /// A largest value and what ends it.
-    fn largest(&self, name: &str, found: Option<Largest>, unit: &str, about: &str) -> Row {
-        let Some(Largest { value, limit }) = found else {
-            return (name.to_owned(), "none".to_owned(), format!("{about}: not even one fits"));
-        };
-        let ends = match limit {
-            Limit::Memory => "memory ends it",
-            Limit::Model => "the model was made for no more",
-            Limit::Search => "no more were looked for",
-        };
-        let value = if unit.is_empty() { whole(value) } else { format!("{} {unit}", whole(value)) };
-        (name.to_owned(), value, format!("{about}; {ends}"))
-    }
-
-    /// The format with the most bits that fits.
-    fn format(&self) -> Row {
-        let name = "Format with the most bits that fits".to_owned();
-        let Some(format) = self.answers.quantization else {
-            return (name, "none".to_owned(), "even one bit per weight is too much".to_owned());
-        };
-        let now = if format == self.run.quantization { "as chosen" } else { "with this context and these requests" };
-        (name, show(FieldId::WeightDType, &Value::choice(format)), now.to_owned())
-    }
-
-    /// What the server prints about its cache.
-    fn room(&self, room: &CacheRoom) -> Vec<Row> {
-        let scale = Scale { unit: self.unit, decimals: 2 };
-        let amount = |bytes: Bytes| format!("{} {}", scale.show(bytes), self.unit);
-        let each = format!("{} for each request of {} tokens", amount(room.per_sequence), whole(self.run.context_length));
-        let mut rows = vec![("Room for the KV cache".to_owned(), amount(room.bytes), each)];
-        if let Some((blocks, tokens)) = room.blocks.zip(room.tokens()) {
-            let note = if room.block_size > 1 {
-                format!("{} blocks of {} tokens", whole(blocks), whole(room.block_size))
-            } else {
-                String::new()
-            };
-            rows.push(("KV cache tokens".to_owned(), whole(tokens), note));
-        }
-        let note = format!("requests of {} tokens", whole(self.run.context_length));
-        rows.push(("Maximum concurrency".to_owned(), format!("{}x", grouped(room.concurrency, 2)), note));
-        rows
-    }
-
     /// Changes that make room for more requests, one click each.
     fn more(&self) -> Html {
         let now = self.known.largest_batch.unwrap_or(0);
@@ -124,7 +58,10 @@ impl Story<'_> {
         if buttons.as_str().is_empty() {
             return html("<p class=\"quiet\">No narrower format of weights or cache makes room for more requests.</p>", &[]);
         }
-        html("<div data-testid=\"serving-more\"><h3>Room for more requests</h3><div class=\"fixes\">{}</div></div>", &[&buttons])
+        html(
+            "<div class=\"serving__more\" data-testid=\"serving-more\"><h3>Room for more requests</h3><div class=\"fixes\">{}</div></div>",
+            &[&buttons],
+        )
     }
 
     fn curves(&self) -> Html {
@@ -298,29 +235,6 @@ impl Story<'_> {
     }
 }
 
-fn fact((name, value, note): &Row) -> Html {
-    let note = (!note.is_empty()).then(|| html(" <span class=\"ledger__note\">{}</span>", &[note]));
-    html("<dt>{}{}</dt><dd class=\"number\">{}</dd>", &[name, &note, value])
-}
-
-/// How many GPUs the users need.
-fn fleet(fleet: &Fleet) -> Row {
-    let name = format!("GPUs for {} users at once", whole(fleet.users));
-    let division = fleet.arithmetic.map(|count| format!("by division alone {}", whole(count)));
-    match &fleet.runnable {
-        Some(found) => {
-            let note = format!(
-                "{} of {}, {} users on each",
-                if found.count == 1 { "one instance".to_owned() } else { format!("{} instances", whole(found.count)) },
-                gpus(found.layout.world_size()),
-                whole(found.users_each)
-            );
-            (name, whole(found.gpus), division.map_or(note.clone(), |division| format!("{note}; {division}")))
-        }
-        None => (name, "none".to_owned(), "no instance of this model fits on any layout of these GPUs".to_owned()),
-    }
-}
-
 fn requests(count: u64) -> String {
     if count == 1 { "1 request".to_owned() } else { format!("{} requests", whole(count)) }
 }
@@ -346,22 +260,17 @@ mod tests {
     }
 
     #[test]
-    fn every_question_has_an_answer_with_what_ends_it() {
-        let html = of("v1&do=serve&m=llama3-8b&n=1&gpu=h100-80&s=8k&srv=vllm&usr=1000");
+    fn both_curves_are_drawn_and_their_points_are_scenarios() {
+        let html = of("v1&do=serve&m=llama3-8b&n=1&gpu=h100-80&s=8k&srv=vllm");
         let words = text(&html);
-        for said in [
-            "Longest context",
-            "Requests at once",
-            "GPUs for 1000 users at once",
-            "Format with the most bits",
-            "Room for the KV cache",
-            "blocks of 16 tokens",
-            "Maximum concurrency",
-            "memory ends it",
-        ] {
+        for said in ["Memory by requests at once", "fits to", "Speed by requests at once", "all requests together", "Held up by"]
+        {
             assert!(words.contains(said), "{said}: {words}");
         }
         assert!(count(&html, "data-do=\"take:v1&amp;") > 6, "changes and points are scenarios");
+        // Every row of the table has both figures.
+        let rows = html.as_str().split("<tbody>").nth(1).expect("a table").matches("<tr").count();
+        assert_eq!(count(&html, "memory bandwidth</td>") + count(&html, "matrix products</td>"), rows);
     }
 
     #[test]
@@ -382,9 +291,10 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_at_all_is_said() {
-        let words = text(&of("v1&do=serve&m=llama3-405b&n=1&gpu=h100-80&s=8k&usr=10"));
-        assert!(words.contains("not even one fits"), "{words}");
-        assert!(words.contains("Memory by requests at once"));
+        let html = of("v1&do=serve&m=llama3-405b&n=1&gpu=h100-80&s=8k");
+        assert!(count(&html, "does not fit</td>") > 4 && count(&html, ">fits</td>") == 0);
+        let narrow = text(&html).contains("No narrower format of weights or cache makes room");
+        assert!(narrow, "{}", text(&html));
     }
 
     #[test]

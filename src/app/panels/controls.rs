@@ -54,7 +54,7 @@ pub fn form() -> Html {
     )
 }
 
-/// Train or serve.
+/// Train, fine-tune or serve.
 pub fn mode_switch(mode: Mode) -> Html {
     let option = |of: Mode, word: &str, label: &str| {
         html(
@@ -63,8 +63,12 @@ pub fn mode_switch(mode: Mode) -> Html {
         )
     };
     html(
-        r#"<div class="switch switch--wide" data-own="mode" role="group" aria-label="What to do with the model">{}{}</div>"#,
-        &[&option(Mode::Train, "train", "Train"), &option(Mode::Serve, "serve", "Serve")],
+        r#"<div class="switch switch--wide" data-own="mode" role="group" aria-label="What to do with the model">{}{}{}</div>"#,
+        &[
+            &option(Mode::Train, "train", "Train"),
+            &option(Mode::Tune, "tune", "Fine-tune"),
+            &option(Mode::Serve, "serve", "Serve"),
+        ],
     )
 }
 
@@ -189,8 +193,8 @@ mod tests {
     }
 
     #[test]
-    fn both_modes_can_be_set_by_the_word_on_their_button() {
-        for (word, mode) in [("train", Mode::Train), ("serve", Mode::Serve)] {
+    fn every_mode_can_be_set_by_the_word_on_their_button() {
+        for (word, mode) in [("train", Mode::Train), ("tune", Mode::Tune), ("serve", Mode::Serve)] {
             assert_eq!(parse(FieldId::Mode, word), Ok(Value::choice(mode)));
             assert_eq!(count(&mode_switch(mode), &format!("aria-pressed=\"true\" data-do=\"set:do:{word}\"")), 1);
         }

@@ -69,7 +69,7 @@ pub fn change(scenario: &mut Scenario, change: Change) {
 /// What is the largest that still fits, with everything else as it is.
 fn room(answers: &Answers) -> Html {
     let longest = answers.inverse.longest_seq.map(|tokens| html("<span>sequences of <b>{} tokens</b></span>", &[&whole(tokens)]));
-    let per = if answers.scenario.mode() == Mode::Train { "micro-batch of" } else { "sequences at once:" };
+    let per = if answers.scenario.mode() == Mode::Serve { "sequences at once:" } else { "micro-batch of" };
     let batch = answers.inverse.largest_batch.map(|largest| html("<span>{} <b>{}</b></span>", &[&per, &whole(largest)]));
     html(r#"<p class="room"><span>With everything else as it is, this still fits:</span>{}{}</p>"#, &[&longest, &batch])
 }

@@ -1,7 +1,7 @@
 //! What the figures of a played step rest on: rows that PyTorch's memory tracker measured, or rules alone.
 
 use super::plan::{Movement, Plan};
-use crate::config::{Family, Kernels, Optimizer, Recompute};
+use crate::config::{Family, Kernels, Objective, Optimizer, Recompute};
 use crate::estimator::ledger::Certainty;
 
 /// Families with a measured row of the fused kernels (`tests/data/truth` and `tests/data/measured`); all others have rows of their
@@ -26,6 +26,8 @@ pub(super) enum Ground {
     Layout,
     /// The family's modules are not known.
     Assembled,
+    /// The loss is counted as that of the next token.
+    Loss,
 }
 
 impl Ground {
@@ -39,6 +41,8 @@ impl Ground {
         let one_stage = stage.embedding && stage.head && stage.in_flight == 1;
         if family == Family::Generic {
             Self::Assembled
+        } else if with.tuning.objective != Objective::NextToken {
+            Self::Loss
         } else if UNMEASURED.contains(&family) || (with.kernels == Kernels::Fused && !MEASURED_FUSED.contains(&family)) {
             Self::Kernels
         } else if (split && !measured_split) || !one_stage || plan.recompute == Recompute::Selective {
@@ -53,7 +57,7 @@ impl Ground {
         match self {
             Self::Measured => Certainty::Exact,
             Self::Kernels | Self::Layout => Certainty::Modelled,
-            Self::Assembled => Certainty::Assumed,
+            Self::Assembled | Self::Loss => Certainty::Assumed,
         }
     }
 
@@ -71,6 +75,10 @@ impl Ground {
             Self::Layout => {
                 "Saved in forward for backward, or alive when the peak comes. Checked by measurement for this family, not with this \
                  layout or recomputation."
+            }
+            Self::Loss => {
+                "Saved in forward for backward, or alive when the peak comes. Checked by measurement for the loss of the next token, not \
+                 for this one, whose own terms are small."
             }
             Self::Assembled => {
                 "Saved in forward for backward, or alive when the peak comes. This family's modules are not known: they are put together \

@@ -16,11 +16,13 @@ use crate::units::DType;
 /// Label of what gradients need on their way between ranks.
 pub const GRADIENT_REDUCTION: &str = "Gradient reduction";
 
-/// Elements of a group: what a rank keeps, and the padded whole.
+/// Elements of a group in the format in which it is gathered: what a rank keeps, and the padded whole.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Size {
     pub kept: u64,
     pub padded: u64,
+    /// Of these, the elements that learn.
+    pub learned: [u64; 2],
 }
 
 /// Sizes of all groups, the root's first.
@@ -30,13 +32,27 @@ pub(super) fn sizes(tape: &Tape, plan: &Plan<'_>) -> Vec<Size> {
     for parameter in &tape.state().parameters {
         let tag = if parameter.layer == head { 0 } else { parameter.layer };
         if let Some(size) = sizes.get_mut(usize::from(tag)) {
-            size.kept = size.kept.saturating_add(parameter.kept);
-            size.padded = size.padded.saturating_add(parameter.padded);
+            // Weights of four bits are gathered as they are kept.
+            let width = |elements: u64| match parameter.dtype {
+                DType::Int4 => elements.saturating_mul(DType::Int4.bits()) / plan.with.parameter.bits(),
+                _ => elements,
+            };
+            if parameter.beside {
+                continue;
+            }
+            size.kept = size.kept.saturating_add(width(parameter.kept));
+            size.padded = size.padded.saturating_add(width(parameter.padded));
+            if !parameter.frozen {
+                let [kept, padded] = &mut size.learned;
+                *kept = kept.saturating_add(parameter.kept);
+                *padded = padded.saturating_add(parameter.padded);
+            }
         }
     }
     if plan.movement == Movement::Gradients {
         for size in &mut sizes {
             size.kept = size.padded.div_ceil(plan.ranks.max(1));
+            size.learned[0] = size.learned[1].div_ceil(plan.ranks.max(1));
         }
     }
     sizes
@@ -103,6 +119,8 @@ impl<'t> Groups<'t> {
         let elements = match share {
             Share::Kept(tag) => size(tag).kept,
             Share::Padded(tag) => size(tag).padded,
+            Share::LearnedKept(tag) => size(tag).learned[0],
+            Share::LearnedPadded(tag) => size(tag).learned[1],
             Share::States(_) | Share::Roots(_) => 0,
         };
         let lump = self.tape.lump(name, (kind, elements, dtype));
@@ -199,7 +217,7 @@ impl<'t> Groups<'t> {
         let before = self.alive.borrow_mut().reduced.take();
         drop(before);
         if let Movement::Weights { buffers: true, .. } = self.movement {
-            let joined = self.take("reduce-scatter buffer", GRADIENT_REDUCTION, Share::Padded(tag), self.reduce);
+            let joined = self.take("reduce-scatter buffer", GRADIENT_REDUCTION, Share::LearnedPadded(tag), self.reduce);
             self.alive.borrow_mut().reduced = Some(joined);
         }
         let head = self.head;
@@ -208,7 +226,7 @@ impl<'t> Groups<'t> {
         let buffers = matches!(self.movement, Movement::Weights { buffers: true, .. });
         // Reduced gradients are the share itself, unless they are cast into it or added to it.
         let reduced = (buffers && (self.reduce != self.gradient || exists || self.away))
-            .then(|| self.take("reduced gradients", GRADIENT_REDUCTION, Share::Kept(tag), self.reduce));
+            .then(|| self.take("reduced gradients", GRADIENT_REDUCTION, Share::LearnedKept(tag), self.reduce));
         if !exists {
             self.keep_share(tag);
         }
@@ -220,7 +238,7 @@ impl<'t> Groups<'t> {
             return;
         }
         self.tape.at("Gradients", sources::FSDP2);
-        let share = self.lump("share of the gradients", (Kind::Gradient, Share::Kept(tag), self.gradient));
+        let share = self.lump("share of the gradients", (Kind::Gradient, Share::LearnedKept(tag), self.gradient));
         self.alive.borrow_mut().shares.push((tag, share));
     }
 

@@ -6,7 +6,7 @@ use crate::estimator::ledger::{Certainty, LineItem, TensorLine};
 use crate::estimator::states::GATHERED_WEIGHTS;
 use crate::ops::tape::{Entry, Kind, State, Storage, When};
 use crate::sources::{self, Source};
-use crate::units::Bytes;
+use crate::units::{Bytes, DType};
 
 /// What a line is called, said about, and rests on.
 #[derive(Clone, Copy)]
@@ -174,6 +174,7 @@ fn about(played: &Played<'_>, mark: &Mark, state: &State, storage: &Storage, kin
     let (exact, played_out, moved) = (Certainty::Exact, ground.certainty(), ground::movement(&played.plan));
     let sharded = played.plan.shards().is_some();
     let (label, note, source, certainty) = match kind {
+        Kind::Parameter if played.plan.with.tuning.freezes_model() => of_tuning(storage),
         Kind::Parameter if sharded => {
             ("Weights", "Every parameter, shared out over data-parallel ranks.", sources::ARITHMETIC, exact)
         }
@@ -202,6 +203,20 @@ fn about(played: &Played<'_>, mark: &Mark, state: &State, storage: &Storage, kin
         Kind::Temporary => ("Activation gradients", "Gradients of activations while they flow back.", source, played_out),
     };
     About { label, note, source, certainty }
+}
+
+/// Weights where the model itself does not learn.
+fn of_tuning(storage: &Storage) -> (&'static str, &'static str, Source, Certainty) {
+    let exact = Certainty::Exact;
+    match (storage.name, storage.dtype) {
+        ("adapter A" | "adapter B" | "adapter magnitude" | "score weight", _) => {
+            ("Adapters", "What learns: small matrices beside frozen layers, or a new head.", sources::PEFT, exact)
+        }
+        (_, DType::Int4) | ("codes" | "scales" | "scales of scales" | "offset", _) => {
+            ("Weights of 4 bits", "Frozen: no gradients and no optimizer states. Scales included.", sources::QLORA_2023, exact)
+        }
+        _ => ("Frozen weights", "No gradients and no optimizer states.", sources::PEFT, exact),
+    }
 }
 
 fn gradients_note(played: &Played<'_>, mark: &Mark) -> &'static str {

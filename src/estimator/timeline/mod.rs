@@ -67,6 +67,19 @@ pub struct Timeline {
 }
 
 impl Timeline {
+    /// The same with more memory at every moment.
+    #[must_use]
+    pub(super) fn lifted(mut self, more: &[Bytes; 7]) -> Self {
+        for stretch in &mut self.stretches {
+            for moment in [&mut stretch.start, &mut stretch.peak, &mut stretch.end] {
+                for (bytes, more) in moment.iter_mut().zip(more) {
+                    *bytes += *more;
+                }
+            }
+        }
+        self
+    }
+
     /// The first step of a training: optimizer states do not exist until its end.
     #[must_use]
     pub fn first_step(&self) -> Self {

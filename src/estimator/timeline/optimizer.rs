@@ -2,12 +2,15 @@
 
 use super::plan::{Plan, Share, Shares};
 use crate::config::{Optimizer, OptimizerImplementation};
-use crate::ops::tape::{Kind, Tape, Var, When};
+use crate::ops::tape::{Kind, Parameter, Tape, Var, When};
 use crate::sources::{self, Source};
 use crate::units::DType;
 
 /// Elements per block of the 8-bit optimizer's scales (bitsandbytes).
 const QUANTISATION_BLOCK: u64 = 256;
+
+/// Elements from which on a paged optimizer keeps a parameter's states in pages (bitsandbytes, `optim/optimizer.py`).
+const PAGED_FROM: u64 = 100_000;
 
 /// One kind of state: its name, elements, format and source.
 type StateOf = (&'static str, u64, DType, Source);
@@ -17,7 +20,7 @@ pub(super) fn amounts(tape: &Tape, plan: &Plan<'_>) -> Vec<StateOf> {
     if plan.away.optimizer {
         return Vec::new();
     }
-    let (elements, _, factors) = sizes(tape, plan);
+    let Sizes { elements, factors, .. } = sizes(tape, plan);
     let state = plan.recipe.optimizer_state;
     let mut all: Vec<StateOf> = Vec::with_capacity(4);
     if let Some(master) = plan.recipe.master {
@@ -53,16 +56,27 @@ pub(super) fn states<'t>(tape: &'t Tape, plan: &Plan<'_>, shares: &mut Shares) -
     }
     if plan.optimizer == Optimizer::AdamW && !plan.away.optimizer {
         tape.at("Step counters", sources::PYTORCH_AUTOGRAD);
-        held.push(tape.lump("one number per parameter tensor", (Kind::Buffer, sizes(tape, plan).1, DType::Fp32)));
+        held.push(tape.lump("one number per parameter tensor", (Kind::Buffer, sizes(tape, plan).tensors, DType::Fp32)));
     }
     held
 }
 
-/// Elements whose states this rank keeps, parameter tensors, and elements of factored states.
-fn sizes(tape: &Tape, plan: &Plan<'_>) -> (u64, u64, u64) {
+/// What the states' sizes follow from.
+struct Sizes {
+    /// Elements whose states this rank keeps.
+    elements: u64,
+    /// Parameter tensors.
+    tensors: u64,
+    /// Elements of factored states.
+    factors: u64,
+}
+
+/// What this rank keeps states of.
+fn sizes(tape: &Tape, plan: &Plan<'_>) -> Sizes {
     let state = tape.state();
     let (mut elements, mut tensors, mut factors) = (0_u64, 0_u64, 0_u64);
-    for parameter in state.parameters.iter().filter(|parameter| !parameter.idle) {
+    let paged = |found: &Parameter| plan.with.tuning.paged_optimizer && found.kept >= PAGED_FROM;
+    for parameter in state.parameters.iter().filter(|parameter| !parameter.idle && !paged(parameter)) {
         let times = plan.times(parameter.layer);
         elements = elements.saturating_add(parameter.kept.saturating_mul(times));
         tensors = tensors.saturating_add(times);
@@ -73,7 +87,7 @@ fn sizes(tape: &Tape, plan: &Plan<'_>) -> (u64, u64, u64) {
     // Stages 1 and 2 deal out all parameters as one long vector; shards of stage 3 and FSDP are counted one by one above.
     let shared = plan.sharding.shards_optimizer() && plan.shards().is_none();
     let ranks = if shared { plan.ranks.max(1) } else { 1 };
-    (elements.div_ceil(ranks), tensors, factors.div_ceil(ranks))
+    Sizes { elements: elements.div_ceil(ranks), tensors, factors: factors.div_ceil(ranks) }
 }
 
 /// Elements of the temporaries of `AdamW`'s step: of every parameter tensor, or of all in one.

@@ -2,7 +2,7 @@
 
 use crate::config::{
     AttentionKernel, DataSharding, Family, Job, Kernels, ModelConfig, Optimizer, OptimizerImplementation, PrecisionRecipe,
-    Recompute, TrainingPrecision, TrainingRun,
+    Recompute, TrainingPrecision, TrainingRun, Tuning,
 };
 use crate::estimator::stage::Stage;
 use crate::estimator::{MemoryKind, host};
@@ -47,6 +47,10 @@ pub(super) enum Share {
     Kept(u16),
     /// The whole group of that tag, padded.
     Padded(u16),
+    /// What a rank keeps of the parameters that learn in the group of that tag.
+    LearnedKept(u16),
+    /// All parameters that learn in it, padded.
+    LearnedPadded(u16),
     /// The states of that number.
     States(usize),
     /// The optimizer's temporaries of that number.
@@ -93,7 +97,7 @@ impl<'a> Plan<'a> {
         let recipe = run.recipe();
         let fsdp_mixed = run.precision == TrainingPrecision::FsdpMixed;
         let compute = if fsdp_mixed { DType::Bf16 } else { recipe.parameter };
-        let with = Lowering { parameter: compute, ..ops::lowering(job) };
+        let mut with = Lowering { parameter: compute, ..ops::lowering(job) };
         let sharding = if fsdp_mixed { DataSharding::Fsdp } else { layout.sharding };
         let ranks = if fsdp_mixed && !layout.sharding.shards_parameters() { 1 } else { layout.shards() };
         let moves = fsdp_mixed || (ranks > 1 && sharding.shards_gradients());
@@ -103,6 +107,11 @@ impl<'a> Plan<'a> {
             DataSharding::Zero3 => Movement::Weights { buffers: false, reshard: gives_back(job) },
             _ => Movement::Gradients,
         };
+        if matches!(movement, Movement::Weights { .. }) {
+            // A group is gathered in one format.
+            with.tuning.adapter_dtype = None;
+        }
+        let recipe = if run.tuning.freezes_model() { of_adapters(recipe, &with) } else { recipe };
         Self {
             with,
             stage,
@@ -130,11 +139,17 @@ impl<'a> Plan<'a> {
         matches!(self.movement, Movement::Weights { .. }).then_some(Shards { ranks: self.ranks, dtype: self.recipe.parameter })
     }
 
+    /// Format of the parameters that learn.
+    fn learned(&self) -> DType {
+        let tuning = &self.with.tuning;
+        tuning.adapter_dtype.filter(|_| tuning.freezes_model()).unwrap_or(self.with.parameter)
+    }
+
     /// What becomes of gradients.
     pub fn arrival(&self) -> Arrival {
         let recipe = &self.recipe;
         match self.movement {
-            Movement::Still if recipe.gradient == self.with.parameter && recipe.gradient_copy.is_none() => Arrival::Kept,
+            Movement::Still if recipe.gradient == self.learned() && recipe.gradient_copy.is_none() => Arrival::Kept,
             Movement::Still => Arrival::Converted(recipe.gradient, recipe.gradient_copy),
             _ => Arrival::Pending,
         }
@@ -159,6 +174,16 @@ impl<'a> Plan<'a> {
     }
 }
 
+/// The formats of adapters' gradients and states: PyTorch's optimizers keep both in the format of the parameter. An fp32 adapter needs
+/// no master weights.
+fn of_adapters(recipe: PrecisionRecipe, with: &Lowering<'_>) -> PrecisionRecipe {
+    let Some(dtype) = with.tuning.adapter_dtype else { return recipe };
+    if dtype == DType::Fp32 {
+        return PrecisionRecipe { gradient: dtype, gradient_copy: None, master: None, optimizer_state: dtype, ..recipe };
+    }
+    PrecisionRecipe { gradient: dtype, ..recipe }
+}
+
 /// Whether stage 3 gives weights back after use: `DeepSpeed` keeps up to a billion parameters gathered.
 fn gives_back(job: &Job) -> bool {
     let parameters = ops::lower(&Lowering::parameters_only(job.model())).parameters();
@@ -168,6 +193,7 @@ fn gives_back(job: &Job) -> bool {
 /// Blocks of a stage: of each run of blocks that are alike the first, one for all that follow, and the last.
 fn played(job: &Job, stage: Stage, every: bool) -> Vec<Played> {
     let model = job.model();
+    let tuning = job.training().map_or(Tuning::FULL, |run| run.tuning);
     // Recomputed blocks hold the mask they read until backward is through with them; Gemma 3's sorts of blocks have rotary tables each.
     let tables = model.family == Family::Gemma3
         || job.training().is_some_and(|run| run.recompute == Recompute::Full && run.attention == AttentionKernel::Standard);
@@ -175,8 +201,9 @@ fn played(job: &Job, stage: Stage, every: bool) -> Vec<Played> {
     let mut all = Vec::new();
     let mut from = first;
     while from < end {
-        let kind = ops::modules::kind(model, from);
-        let length = run_length(from, end, |layer| ops::modules::kind(model, layer) == kind, model.moe.is_none());
+        let kind = |layer| ops::modules::kind(model, &tuning, layer);
+        let all_alike = model.moe.is_none() && tuning.frozen_layers == 0;
+        let length = run_length(from, end, |layer| kind(layer) == kind(from), all_alike);
         let apart = if tables { tables_apart(model, from, length) } else { 1 };
         if every || length <= apart + 2 {
             all.extend((from..from.saturating_add(length)).map(|index| Played { index, times: 1 }));

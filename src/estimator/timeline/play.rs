@@ -105,11 +105,11 @@ impl Layers {
 /// Declares the blocks of a stage.
 fn layers(tape: &Tape, plan: &Plan<'_>, build: &Build<'_>) -> Layers {
     let model = build.model();
-    let mut known: Vec<(bool, Param, Param)> = Vec::with_capacity(2);
+    let mut known: Vec<((bool, bool), Param, Param)> = Vec::with_capacity(2);
     let mut all = Layers { modules: Vec::with_capacity(2), layers: Vec::with_capacity(plan.played.len()) };
     for (played, tag) in plan.played.iter().zip(1..) {
         tape.set_layer(tag);
-        let kind = kind(model, played.index);
+        let kind = kind(model, &plan.with.tuning, played.index);
         let sliding = model.sliding_layers.contains(played.index);
         let (modules, copies) = if let Some(modules) = known.iter().position(|(of, ..)| *of == kind) {
             let (from, to) = known.get(modules).map_or((0, 0), |(_, from, to)| (*from, *to));

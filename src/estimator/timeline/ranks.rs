@@ -48,6 +48,8 @@ impl<'a> Played<'a> {
         let elements = |share: Share| match share {
             Share::Kept(tag) => group(tag).kept,
             Share::Padded(tag) => group(tag).padded,
+            Share::LearnedKept(tag) => group(tag).learned[0],
+            Share::LearnedPadded(tag) => group(tag).learned[1],
             Share::States(number) => states.get(number).map_or(0, |states| states.1),
             Share::Roots(number) => roots.get(number).copied().unwrap_or(0),
         };

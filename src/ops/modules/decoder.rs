@@ -14,7 +14,7 @@ use crate::sources;
 enum FeedForward {
     Dense(Mlp),
     Experts(Mixture),
-    Shared(Sparse),
+    Shared(Box<Sparse>),
 }
 
 impl FeedForward {
@@ -64,7 +64,7 @@ impl Decoder {
             None => Mixer::Heads(Box::new(Attention::new(build))),
         };
         let mlp = match build.model().moe_at(layer) {
-            Some(moe) if moe.shared_expert_intermediate_size > 0 => FeedForward::Shared(Sparse::new(build, moe)),
+            Some(moe) if moe.shared_expert_intermediate_size > 0 => FeedForward::Shared(Box::new(Sparse::new(build, moe))),
             Some(moe) => FeedForward::Experts(Mixture::new(build, moe)),
             None => FeedForward::Dense(Mlp::new(build)),
         };

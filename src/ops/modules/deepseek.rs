@@ -185,7 +185,9 @@ impl Sparse {
         let shared = Mlp::sized(build, width, ["Shared experts up", "Shared experts down"]);
         build.tape.at("Shared experts' gate", sources::PYTORCH_AUTOGRAD);
         let one = Dim("gate", 1);
-        let gate = moe.shared_expert_gate.then(|| build.linear(("gate weight", None), (one, build.with.h()), build.shapes.rows));
+        let gate = moe
+            .shared_expert_gate
+            .then(|| build.linear(("shared expert gate weight", None), (one, build.with.h()), build.shapes.rows));
         Self { experts, router, shared, gate }
     }
 }

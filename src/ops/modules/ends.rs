@@ -2,7 +2,7 @@
 
 use super::norm::Norm;
 use super::{Build, FP32, Linear, Shapes, Split, half};
-use crate::config::{AttentionKernel, Family, LayerSet, PositionEmbedding};
+use crate::config::{AttentionKernel, Family, LayerSet, PositionEmbedding, Recompute};
 use crate::ops::LOSS_CHUNK_TOKENS;
 use crate::ops::tape::{Form, LOG_SOFTMAX, Param, SCALE, TANH, Tape, Var};
 use crate::ops::tensor::Dim;
@@ -85,6 +85,11 @@ pub(crate) struct Ends {
     batched: bool,
     /// Format of buffers.
     format: DType,
+    /// A frozen embedding's output wants a gradient, so that checkpointed blocks have one to hand on: transformers' checkpointing and
+    /// peft see to it (`enable_input_require_grads`).
+    wanting: bool,
+    /// The head gives one number for each token.
+    scores: bool,
     flops: f64,
 }
 
@@ -145,10 +150,12 @@ impl Ends {
         tape.at("Embedding", sources::PYTORCH_AUTOGRAD);
         let own = own_width(build);
         let holds = first || (last && model.tie_word_embeddings);
+        let frozen = tape.freeze(with.tuning.freezes_embedding());
         let embedding = if holds { build.parameter("token embedding", [with.vocab_part(), own]) } else { 0 };
         let learned = first && model.position_embedding == PositionEmbedding::Learned;
         let positions =
             learned.then(|| build.parameter("position embedding", [Dim("position_rows", model.position_rows), with.h()]));
+        tape.freeze(frozen);
         let projections = model.word_embed_proj_dim.map(|_| {
             let narrow = tape.form([with.b(), with.s(), own]);
             tape.at("Output head and loss", sources::PYTORCH_AUTOGRAD);
@@ -190,6 +197,8 @@ impl Ends {
             soft_cap: model.final_logit_softcapping,
             batched: with.micro_batch_size > 1,
             format: with.made_in,
+            scores: with.tuning.objective.scores(),
+            wanting: with.tuning.freezes_embedding() && with.recompute == Recompute::Full,
             flops: 2.0 * to_f64(tokens) * to_f64(own.1) * to_f64(model.vocab_size),
         }
     }
@@ -210,6 +219,13 @@ impl Ends {
             build.tape.idle(build.vector("pooler bias", with.h()));
         }
         build.tape.at("Output head and loss", sources::PYTORCH_AUTOGRAD);
+        if with.tuning.objective.scores() {
+            // It is new, and learns whatever else does.
+            let frozen = build.tape.freeze(false);
+            self.head = Some(build.linear(("score weight", None), (Dim("score", 1), with.h()), build.shapes.rows));
+            build.tape.freeze(frozen);
+            return;
+        }
         let bias = model.lm_head_bias.then_some("head bias");
         self.head = Some(if model.tie_word_embeddings {
             let bias = bias.map(|name| build.vector(name, with.vocab_part()));
@@ -222,6 +238,9 @@ impl Ends {
                 part: None,
                 all_tokens: None,
                 flops: self.flops,
+                packed: None,
+                adapter: None,
+                autocast: false,
             }
         } else {
             build.linear(("head weight", bias), (with.vocab_part(), own_width(build)), build.shapes.logits)
@@ -242,7 +261,8 @@ impl Ends {
         let whole = self.shapes.all_tokens.unwrap_or(self.shapes.hidden);
         let form = self.projections.map_or(whole, |[_, out]| out.form);
         let mut embedded = if self.first {
-            tape.embedding(ids.clone(), self.embedding, form)
+            let tokens = tape.embedding(ids.clone(), self.embedding, form);
+            if self.wanting && !self.scaled { tokens.wanting() } else { tokens }
         } else {
             tape.received("hidden states from the stage before", self.shapes.hidden, self.received)
         };
@@ -256,6 +276,10 @@ impl Ends {
                 None => embedded.apply(SCALE),
             };
             embedded = embedded.named("embedded tokens");
+            if self.wanting && self.scaled {
+                // Gemma's embedding scales by itself.
+                embedded = embedded.wanting();
+            }
         }
         let mut held = Vec::with_capacity(4);
         let (falcon, opt) = (self.family == Family::Falcon, self.family == Family::Opt);
@@ -364,7 +388,13 @@ impl Ends {
                     Some(whole) => hidden.exchanged(whole),
                     None => hidden,
                 };
-                if self.fused { self.chunked(tape, &hidden, head) } else { self.full(tape, &hidden, head) }
+                if self.scores {
+                    head.run(&hidden).named("scores").reduce(self.shapes.scalar)
+                } else if self.fused {
+                    self.chunked(tape, &hidden, head)
+                } else {
+                    self.full(tape, &hidden, head)
+                }
             }
             None => embedded.hidden,
         }
@@ -411,10 +441,8 @@ impl Ends {
     fn chunked<'t>(&self, tape: &'t Tape, hidden: &Var<'t>, head: &Linear) -> Var<'t> {
         let weight = tape.read(head.weight);
         drop(tape.constant("chunk of logits", self.forms.chunk, FP32));
-        let gradients = [
-            tape.constant("gradient of head input", hidden.form(), hidden.dtype()),
-            tape.constant("gradient of head weight", weight.form(), weight.dtype()),
-        ];
+        let gradients = [(hidden, "gradient of head input"), (&weight, "gradient of head weight")]
+            .map(|(of, name)| of.wants_gradient().then(|| tape.constant(name, of.form(), of.dtype())));
         tape.prepared([hidden, &weight], gradients, self.shapes.scalar)
     }
 }

@@ -220,15 +220,19 @@ impl Falcon {
 
 impl Linear {
     /// `FalconLinear`: `x @ Wᵀ`, then `+ bias`.
-    fn falcon<'t>(&self, x: &Var<'t>) -> Var<'t> {
-        let x = if self.split == Split::Column { x.clone().summed_in_backward() } else { x.clone() };
+    fn falcon<'t>(&self, input: &Var<'t>) -> Var<'t> {
+        let x = if self.split == Split::Column { input.clone().summed_in_backward() } else { input.clone() };
         let tape = x.tape();
-        let product = x.times(self.weight, self.form, self.flops);
+        let product = match self.packed {
+            Some(packed) => x.linear_packed(packed, None, self.form, self.flops),
+            None => x.times(self.weight, self.form, self.flops),
+        };
         let product = if self.split == Split::Row { product.summed_over_ranks() } else { product };
-        match self.bias {
+        let output = match self.bias {
             Some(bias) => product.clone().add(tape.read(bias)),
             None => product,
-        }
+        };
+        self.adapted(input, output)
     }
 }
 

@@ -3,6 +3,7 @@
 //! A module declares its parameters in the order in which PyTorch registers them and runs its `forward` with the same local
 //! variables: what Python still holds is still held here, what it lets go is let go.
 
+mod adapter;
 mod attention;
 mod bloom;
 mod decoder;
@@ -20,10 +21,11 @@ mod rotation;
 
 use super::builder::Lowering;
 use super::division::Division;
-use super::tape::{Form, Param, Tape, Var};
+use super::tape::{Form, Packed, Param, Tape, Var};
 use super::tensor::Dim;
-use crate::config::{Family, Kernels, ModelConfig};
+use crate::config::{Family, Kernels, ModelConfig, Tuning};
 use crate::units::{DType, to_f64};
+use adapter::{Adapter, quantised};
 
 pub(crate) use super::division::Part;
 pub(crate) use ends::{Embedded, Ends, Tables};
@@ -34,13 +36,20 @@ pub(crate) trait Block: std::fmt::Debug {
     fn run<'t>(&self, tape: &'t Tape, hidden: &Var<'t>, tables: &Tables<'t>) -> (Var<'t>, Option<Var<'t>>);
 }
 
-/// Blocks of the same kind have the same modules.
-pub(crate) fn kind(model: &ModelConfig, layer: u64) -> bool {
-    model.moe_at(layer).is_some()
+/// Blocks of the same kind have the same modules: with experts or without, learning or not.
+pub(crate) fn kind(model: &ModelConfig, tuning: &Tuning, layer: u64) -> (bool, bool) {
+    (model.moe_at(layer).is_some(), tuning.freezes_block(layer))
 }
 
 /// The block at that place, with its parameters declared in the order in which the family registers them.
 pub(crate) fn block(build: &Build<'_>, layer: u64) -> Box<dyn Block> {
+    let before = build.tape.freeze(build.with.tuning.freezes_block(layer));
+    let block = block_of(build, layer);
+    build.tape.freeze(before);
+    block
+}
+
+fn block_of(build: &Build<'_>, layer: u64) -> Box<dyn Block> {
     match build.model().family {
         Family::Gpt2 => boxed(gpt2::Gpt2::new, build),
         Family::Bloom => boxed(bloom::Bloom::new, build),
@@ -109,6 +118,7 @@ pub(crate) struct Build<'a> {
 impl<'a> Build<'a> {
     /// Prepares a tape for a model.
     pub fn new(tape: &'a Tape, with: &'a Lowering<'a>) -> Self {
+        tape.freeze(with.tuning.freezes_model());
         let (b, s) = (with.b(), with.s());
         let (heads, kv, d) = (with.own_heads(), with.own_kv_heads(), with.head_dim());
         let parts = splits_tokens(with);
@@ -205,13 +215,28 @@ impl<'a> Build<'a> {
         (form, part): (Form, Option<Form>),
         split: Split,
     ) -> Linear {
-        let weight = self.parameter(names.0, [output, input]);
+        let packed = quantised(self, names.0, (output, input));
+        let weight = packed.map_or_else(|| self.parameter(names.0, [output, input]), |packed| packed.0);
         let bias = names.1.map(|name| self.vector(name, output));
+        let adapter = Adapter::new(self, names.0, (output, input));
         let all = if split == Split::None { 1 } else { self.with.tensor_model_parallel_size };
         let tokens = to_f64(self.with.seq_length) * to_f64(self.with.micro_batch_size) * to_f64(all);
         let flops = 2.0 * tokens * to_f64(output.1) * to_f64(input.1);
         let conv1d = self.model().family == Family::Gpt2;
-        Linear { weight, bias, form, conv1d, split, part, all_tokens: self.shapes.all_tokens, flops }
+        let packed = packed.map(|packed| packed.1);
+        Linear {
+            weight,
+            bias,
+            form,
+            conv1d,
+            split,
+            part,
+            all_tokens: self.shapes.all_tokens,
+            flops,
+            packed,
+            adapter,
+            autocast: self.with.autocast,
+        }
     }
 }
 
@@ -239,11 +264,34 @@ pub(crate) struct Linear {
     /// The shape of all tokens' hidden states, where ranks have parts of them.
     all_tokens: Option<Form>,
     flops: f64,
+    /// How the weight is kept, where it is frozen in four bits.
+    packed: Option<Packed>,
+    adapter: Option<Adapter>,
+    /// Whether autocast casts products' operands.
+    autocast: bool,
 }
 
 impl Linear {
-    /// `x · Wᵀ (+ bias)`.
+    /// `x · Wᵀ (+ bias)`, and what an adapter adds.
     pub fn run<'t>(&self, x: &Var<'t>) -> Var<'t> {
+        let output = self.base(x);
+        self.adapted(x, output)
+    }
+
+    /// What an adapter makes of the output.
+    fn adapted<'t>(&self, x: &Var<'t>, output: Var<'t>) -> Var<'t> {
+        match &self.adapter {
+            Some(adapter) => adapter.run(x, output, self),
+            None => output,
+        }
+    }
+
+    /// The weight in the format of products.
+    fn whole<'t>(&self, tape: &'t Tape) -> Var<'t> {
+        self.packed.map_or_else(|| tape.read(self.weight), |packed| tape.unpacked(packed))
+    }
+
+    fn base<'t>(&self, x: &Var<'t>) -> Var<'t> {
         let x = match (self.split, self.all_tokens, self.part) {
             (Split::Column, None, _) => x.clone().summed_in_backward(),
             (Split::Column, Some(_), _) => {
@@ -256,9 +304,10 @@ impl Linear {
         let tokens = self.all_tokens.filter(|_| self.split == Split::Row);
         let columns = self.part.filter(|_| self.split == Split::Column);
         let form = tokens.or(columns).unwrap_or(self.form);
-        let output = match self.bias {
-            Some(bias) if self.conv1d => x.conv1d(self.weight, bias, form, self.flops),
-            bias => x.linear(self.weight, bias, form, self.flops),
+        let output = match (self.packed, self.bias) {
+            (Some(packed), bias) => x.linear_packed(packed, bias, form, self.flops),
+            (None, Some(bias)) if self.conv1d => x.conv1d(self.weight, bias, form, self.flops),
+            (None, bias) => x.linear(self.weight, bias, form, self.flops),
         };
         match (self.split, tokens, columns) {
             (_, _, Some(_)) | (Split::Row, Some(_), _) => output.exchanged(self.form),

@@ -29,7 +29,8 @@ impl Tape {
     /// `beside` are the further tensors that it reads.
     pub fn checkpoint<'t, T>(&'t self, input: &Var<'t>, beside: &[Var<'t>], block: impl FnOnce(&'t Self, &Var<'t>) -> T) -> T {
         self.state.borrow_mut().keep_as_input(input.storage);
-        self.open_frame(std::iter::once(input).chain(beside).map(|input| input.storage).collect(), None);
+        let inputs = std::iter::once(input).chain(beside).map(|input| input.storage).collect();
+        self.open_frame(inputs, None, input.node != NONE);
         let output = block(self, input);
         self.close_frame();
         output
@@ -39,13 +40,14 @@ impl Tape {
     pub fn checkpoint_part<T>(&self, again: Rc<dyn Again>, inputs: &[&Var<'_>], part: impl FnOnce() -> T) -> T {
         let copies = self.state.borrow().copies;
         let shapes = inputs.iter().map(|input| (input.form, input.dtype, input.order, input.node != NONE)).collect();
-        self.open_frame(inputs.iter().map(|input| input.storage).collect(), Some(Part { again, inputs: shapes, copies }));
+        let part_of = Part { again, inputs: shapes, copies };
+        self.open_frame(inputs.iter().map(|input| input.storage).collect(), Some(part_of), true);
         let output = part();
         self.close_frame();
         output
     }
 
-    fn open_frame(&self, inputs: Vec<u32>, part: Option<Part>) {
+    fn open_frame(&self, inputs: Vec<u32>, part: Option<Part>, wanted: bool) {
         let mut state = self.state.borrow_mut();
         if state.recording.is_some() {
             return;
@@ -54,7 +56,7 @@ impl Tape {
             state.hold(*input);
         }
         let first = count(state.nodes.len());
-        state.frames.push(Frame { inputs, part, first, last: first, saves: 0, holders: 0, recomputed: false });
+        state.frames.push(Frame { inputs, part, first, last: first, saves: 0, holders: 0, recomputed: false, wanted });
         state.open_frame = Some(count(state.frames.len()) - 1);
     }
 
@@ -62,8 +64,13 @@ impl Tape {
         let mut state = self.state.borrow_mut();
         let last = count(state.nodes.len());
         let Some(frame) = state.open_frame.take() else { return };
-        if let Some(frame) = state.frames.get_mut(at(frame)) {
-            frame.last = last;
+        let Some(frame) = state.frames.get_mut(at(frame)) else { return };
+        frame.last = last;
+        if frame.saves == 0 {
+            // Nothing in it wants a gradient: nothing holds it.
+            for input in std::mem::take(&mut frame.inputs) {
+                state.release(input);
+            }
         }
     }
 
@@ -98,18 +105,23 @@ impl Tape {
         if let Some(left) = here {
             model.leaves(self, left);
         }
-        self.state.borrow_mut().release(root);
+        let mut state = self.state.borrow_mut();
+        for leaf in std::mem::take(&mut state.leaves) {
+            state.release(leaf);
+        }
+        state.release(root);
     }
 
     fn recompute(&self, frame: u32, model: &dyn Model) {
-        let (inputs, part) = {
+        let (inputs, part, wants) = {
             let mut state = self.state.borrow_mut();
             let Some(found) = state.frames.get_mut(at(frame)) else { return };
             found.recomputed = true;
             let (wanted, inputs, part) = (found.saves, found.inputs.clone(), found.part.clone());
+            let wants = found.wanted;
             state.recording = Some(Recording { tensors: Vec::new(), wanted });
             state.kind = Kind::Recomputed;
-            (inputs, part)
+            (inputs, part, wants)
         };
         let op = self.state.borrow().op;
         if let Some(part) = part {
@@ -124,7 +136,8 @@ impl Tape {
         } else if let Some(storage) = inputs.first() {
             let found = self.state.borrow().storages.get(at(*storage)).map(|found| (found.form, found.dtype));
             let (form, dtype) = found.unwrap_or((0, DType::Fp32));
-            model.recompute(self, at(frame), self.again(*storage, form, dtype).wanted());
+            let input = self.again(*storage, form, dtype);
+            model.recompute(self, at(frame), if wants { input.wanted() } else { input });
         }
         let mut state = self.state.borrow_mut();
         state.stopped = false;
@@ -198,6 +211,15 @@ impl State {
         self.op = node.op;
         if let Rule::Part(number) = node.rule {
             self.keep_part(node.operands[0].node, usize::from(number), grad);
+            return;
+        }
+        if node.rule == Rule::Leaf {
+            let shared = self.storages.get(at(grad.storage)).is_some_and(|storage| storage.refs > 1);
+            let kept = if shared { self.fresh((grad.form, grad.dtype), grad.order).storage } else { grad.storage };
+            if shared {
+                self.release(grad.storage);
+            }
+            self.leaves.push(kept);
             return;
         }
         let copied = match node.rule {

@@ -33,7 +33,9 @@ impl State {
             | Rule::Unary { .. }
             | Rule::Clamp(_)
             | Rule::Script(_) => self.elementwise(node, grad),
-            Rule::Linear { .. } | Rule::Matmul { .. } | Rule::Kernel { .. } | Rule::Saved => self.multiplied(node, grad),
+            Rule::Linear { .. } | Rule::Matmul { .. } | Rule::Kernel { .. } | Rule::Packed(_) | Rule::Saved => {
+                self.multiplied(node, grad)
+            }
             _ => self.moved(node, grad),
         }
     }
@@ -133,6 +135,14 @@ impl State {
             Rule::Linear { .. } => {
                 let weight = wants(b).then(|| self.product(node, b));
                 [wants(a).then(|| self.product(node, a)), weight, None]
+            }
+            Rule::Packed(packed) => {
+                let scales = packed.scales.map(|form| self.fresh((form, DType::Fp32), Order::Plain));
+                let whole = self.fresh((packed.whole, packed.dtype), Order::Plain);
+                self.release(scales.map_or(NONE, |scales| scales.storage));
+                let input = wants(a).then(|| self.product(node, a));
+                self.release(whole.storage);
+                [input, None, wants(c).then(|| self.alias(grad, grad.form))]
             }
             Rule::Matmul { scaled: true, .. } => {
                 let first = wants(a).then(|| self.scaled(node, a, Order::Plain));

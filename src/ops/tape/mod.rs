@@ -15,13 +15,15 @@ mod primitives;
 mod replay;
 mod routing;
 mod state;
+mod tuning;
 
 use std::cell::RefCell;
 
 pub(crate) use backward::{Again, Model};
 pub(crate) use order::Order;
 pub(crate) use primitives::{GELU, LOG_SOFTMAX, POWER, RELU, RSQRT, SCALE, SIGMOID, SILU, SOFTMAX, TANH};
-pub(crate) use state::{Arrival, Entry, KINDS, Kind, NONE, Segment, Shards, State, Storage, Totals, When};
+pub(crate) use state::{Arrival, Entry, KINDS, Kind, NONE, Parameter, Segment, Shards, State, Storage, Totals, When};
+pub(crate) use tuning::Packed;
 
 use super::tensor::{Dim, Shape};
 use crate::sources::Source;
@@ -101,7 +103,8 @@ impl Tape {
         let param = state.meant(param);
         let (storage, form, dtype) = state.parameter_tensor(param);
         state.hold(storage);
-        Var { tape: self, storage, form, dtype, node: state::leaf(param), order: Order::Plain }
+        let node = if state.is_frozen(param) { NONE } else { state::leaf(param) };
+        Var { tape: self, storage, form, dtype, node, order: Order::Plain }
     }
 
     /// A tensor that no gradient flows to.
@@ -120,6 +123,11 @@ impl<'t> Var<'t> {
     /// Its format.
     pub const fn dtype(&self) -> DType {
         self.dtype
+    }
+
+    /// Whether a gradient flows to it.
+    pub const fn wants_gradient(&self) -> bool {
+        self.node != NONE
     }
 
     /// Its shape.
@@ -172,6 +180,11 @@ impl Tape {
         if let Some(parameter) = self.state.borrow_mut().parameters.get_mut(state::at(param)) {
             parameter.idle = true;
         }
+    }
+
+    /// Whether parameters that are declared from now on want no gradient; what it was before.
+    pub fn freeze(&self, frozen: bool) -> bool {
+        std::mem::replace(&mut self.state.borrow_mut().frozen, frozen)
     }
 
     /// How parameters that are declared from now on are shared out.

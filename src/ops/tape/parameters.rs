@@ -11,7 +11,8 @@ impl State {
         let (kept, padded, format) = match self.shards {
             Some(shards) => {
                 let (kept, padded) = self.share(form, shards);
-                (kept, padded, shards.dtype)
+                let packed = matches!(dtype, DType::Int4 | DType::Int8);
+                (kept, padded, if packed { dtype } else { shards.dtype })
             }
             None => (elements, elements, dtype),
         };
@@ -31,7 +32,9 @@ impl State {
             copy,
             waiting,
             uses,
-            idle: false,
+            idle: self.frozen,
+            frozen: self.frozen,
+            beside: false,
             layer,
         });
         count(self.parameters.len()).saturating_sub(1)
@@ -86,6 +89,11 @@ impl State {
     pub const fn meant(&self, param: Param) -> Param {
         let (from, to, behind) = self.copies;
         if from <= param && param < to { param + behind } else { param }
+    }
+
+    /// Whether a parameter wants no gradient.
+    pub fn is_frozen(&self, param: Param) -> bool {
+        self.parameters.get(at(param)).is_some_and(|found| found.frozen)
     }
 
     /// What modules read of a parameter.

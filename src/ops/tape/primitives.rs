@@ -377,6 +377,10 @@ impl Tape {
         let autocast = self.state.borrow().autocast;
         let whole = self.read(param);
         let Some(dtype) = autocast.filter(|dtype| *dtype != whole.dtype) else { return whole };
+        if whole.node == NONE {
+            // Only weights that learn are cached.
+            return whole.cast_as(dtype, "cast weight");
+        }
         let param = self.state.borrow().meant(param);
         let known = self.state.borrow().casts.iter().find(|cast| cast.0 == param).map(|cast| (cast.1, cast.2));
         if let Some((storage, node)) = known {
@@ -466,10 +470,10 @@ impl Tape {
     }
 
     /// A loss whose gradients were made in forward: they are what is saved, and what backward hands on.
-    pub fn prepared<'t>(&'t self, operands: [&Var<'t>; 2], gradients: [Var<'t>; 2], scalar: Form) -> Var<'t> {
+    pub fn prepared<'t>(&'t self, operands: [&Var<'t>; 2], gradients: [Option<Var<'t>>; 2], scalar: Form) -> Var<'t> {
         let mut state = self.state.borrow_mut();
         let node = state.node(Rule::Saved, [operands[0].operand(), operands[1].operand(), Operand::NOTHING], 0.0);
-        for gradient in &gradients {
+        for gradient in gradients.iter().flatten() {
             state.save(node, gradient.storage);
         }
         let loss = state.allocate("loss", scalar, DType::Fp32);

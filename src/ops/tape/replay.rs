@@ -52,7 +52,8 @@ impl Tape {
     pub fn share_out_again(&self, shards: Shards) {
         let mut state = self.state.borrow_mut();
         for param in 0..state.parameters.len() {
-            let Some(form) = state.parameters.get(param).map(|found| found.form) else { continue };
+            let sharded = state.parameters.get(param).filter(|found| !found.beside);
+            let Some(form) = sharded.map(|found| found.form) else { continue };
             let (kept, padded) = state.share(form, shards);
             let Some(parameter) = state.parameters.get_mut(param) else { continue };
             (parameter.kept, parameter.padded) = (kept, padded);

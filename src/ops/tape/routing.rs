@@ -37,7 +37,8 @@ impl Var<'_> {
         let node =
             state.node(Rule::Linear { bias: false, gathered: None }, [x.operand(), weight.operand(), Operand::NOTHING], flops);
         state.count_flops(flops, false);
-        for saved in [&weight, offsets, &x] {
+        let saved = [x.node != NONE, true, weight.node != NONE].into_iter().zip([&weight, offsets, &x]);
+        for (_, saved) in saved.filter(|(wanted, _)| *wanted) {
             state.save(node, saved.storage);
         }
         let storage = state.allocate("grouped product", form, weight.dtype);

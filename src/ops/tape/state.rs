@@ -7,6 +7,7 @@ use crate::units::DType;
 use std::rc::Rc;
 
 use super::backward::Again;
+use super::tuning::Packed;
 use super::{Form, Order, Param};
 
 /// No storage, no node.
@@ -116,6 +117,10 @@ pub(crate) struct Parameter {
     pub uses: u32,
     /// Whether no gradient ever reaches it, so that it has no optimizer states either.
     pub idle: bool,
+    /// Whether it wants no gradient, so that modules read it as a constant.
+    pub frozen: bool,
+    /// Whether it only describes another one: scales of quantised weights.
+    pub beside: bool,
     pub layer: u16,
 }
 
@@ -190,6 +195,10 @@ pub(crate) enum Rule {
     Kernel { orders: [Order; 3] },
     /// The tensors that were saved are the gradients.
     Saved,
+    /// A product with a frozen weight of four bits.
+    Packed(Packed),
+    /// Keeps its gradient until the graph goes.
+    Leaf,
 }
 
 /// One operand of a node.
@@ -238,6 +247,8 @@ pub(crate) struct Frame {
     /// Nodes that still hold the frame.
     pub holders: u32,
     pub recomputed: bool,
+    /// Whether the input wants a gradient.
+    pub wanted: bool,
 }
 
 /// A checkpointed part of a block.
@@ -315,7 +326,11 @@ pub(crate) struct State {
     pub copies: (u32, u32, u32),
     /// How parameters that are declared now are shared out.
     pub shards: Option<Shards>,
+    /// Whether parameters that are declared now want no gradient.
+    pub frozen: bool,
     pub arrival: Arrival,
+    /// Tensors that are no parameters and want a gradient, and their gradients, kept until the graph goes.
+    pub(super) leaves: Vec<u32>,
 }
 
 /// The node number of a parameter.

@@ -6,7 +6,7 @@
 use super::FieldId;
 
 /// Key, field and default of every input; `None`: the model's or the accelerator's own value.
-pub(super) const TABLE: [(&str, FieldId, Option<&str>); 132] = [
+pub(super) const TABLE: [(&str, FieldId, Option<&str>); 152] = [
     ("do", FieldId::Mode, Some("train")),
     ("name", FieldId::Name, Some(".z")),
     ("u", FieldId::MemoryUnit, Some("gib")),
@@ -80,6 +80,26 @@ pub(super) const TABLE: [(&str, FieldId, Option<&str>); 132] = [
     ("eep", FieldId::WholeExperts, Some("0")),
     ("att", FieldId::Attention, Some("flash")),
     ("ker", FieldId::Kernels, Some("fused")),
+    ("obj", FieldId::Objective, Some("sft")),
+    ("ft", FieldId::Method, Some("lora")),
+    ("r", FieldId::Rank, Some("16")),
+    ("la", FieldId::LoraAlpha, Some("32")),
+    ("aq", FieldId::AdaptQuery, Some("1")),
+    ("ak", FieldId::AdaptKey, Some("1")),
+    ("av", FieldId::AdaptValue, Some("1")),
+    ("ao", FieldId::AdaptOutput, Some("1")),
+    ("ag", FieldId::AdaptGate, Some("1")),
+    ("au", FieldId::AdaptUp, Some("1")),
+    ("ad", FieldId::AdaptDown, Some("1")),
+    ("ld", FieldId::LoraDropout, Some("0")),
+    ("adt", FieldId::AdapterDType, Some("fp32")),
+    ("dq", FieldId::DoubleQuant, Some("1")),
+    ("pag", FieldId::PagedOptimizer, Some("0")),
+    ("fzl", FieldId::FrozenLayers, Some("0")),
+    ("fze", FieldId::FrozenEmbeddings, Some("0")),
+    ("ref", FieldId::Reference, Some("1")),
+    ("ro", FieldId::Rollout, Some("sleeping")),
+    ("ron", FieldId::RolloutSequences, Some("64")),
     ("prec", FieldId::Precision, Some("bf16")),
     ("grad", FieldId::Gradients, Some("as-weights")),
     ("opt", FieldId::Optimizer, Some("adamw")),

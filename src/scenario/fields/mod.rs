@@ -162,6 +162,46 @@ pub enum FieldId {
     Attention,
     /// Software profile.
     Kernels,
+    /// What learns when fine-tuning.
+    Method,
+    /// Rank of adapters.
+    Rank,
+    /// Factor of what adapters add.
+    LoraAlpha,
+    /// Adapters on queries.
+    AdaptQuery,
+    /// Adapters on keys.
+    AdaptKey,
+    /// Adapters on values.
+    AdaptValue,
+    /// Adapters on attention's output.
+    AdaptOutput,
+    /// Adapters on the feed-forward layer's gate.
+    AdaptGate,
+    /// Adapters on its up projection.
+    AdaptUp,
+    /// Adapters on its down projection.
+    AdaptDown,
+    /// Dropout before adapters.
+    LoraDropout,
+    /// Format of adapters.
+    AdapterDType,
+    /// Scales of four-bit weights are quantised themselves.
+    DoubleQuant,
+    /// Optimizer states in pages.
+    PagedOptimizer,
+    /// First blocks that do not learn.
+    FrozenLayers,
+    /// Embeddings do not learn.
+    FrozenEmbeddings,
+    /// What is learned, and from what.
+    Objective,
+    /// A reference model beside the one that learns.
+    Reference,
+    /// Where answers are generated.
+    Rollout,
+    /// Answers generated at once.
+    RolloutSequences,
     /// Number formats of training.
     Precision,
     /// Gradient format.
@@ -427,8 +467,10 @@ impl Group {
 pub enum Applies {
     /// Training and serving.
     Both,
-    /// Training only.
+    /// Training and fine-tuning.
     Train,
+    /// Fine-tuning only.
+    Tune,
     /// Serving only.
     Serve,
 }
@@ -436,7 +478,11 @@ pub enum Applies {
 impl Applies {
     /// Whether it counts in that mode.
     pub const fn in_mode(self, mode: super::Mode) -> bool {
-        matches!((self, mode), (Self::Both, _) | (Self::Train, super::Mode::Train) | (Self::Serve, super::Mode::Serve))
+        use super::Mode;
+        matches!(
+            (self, mode),
+            (Self::Both, _) | (Self::Train, Mode::Train | Mode::Tune) | (Self::Tune, Mode::Tune) | (Self::Serve, Mode::Serve)
+        )
     }
 }
 

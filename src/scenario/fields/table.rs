@@ -107,6 +107,22 @@ impl Field {
         self
     }
 
+    const fn tune(mut self) -> Self {
+        self.applies = Applies::Tune;
+        self
+    }
+
+    /// Whether linear layers of that kind have adapters.
+    const fn adapter(self) -> Self {
+        self.help(
+            "A layer with an adapter keeps its input for it. A layer that does the work of several has one if any of them has.",
+        )
+        .group(Group::Run)
+        .tune()
+        .folded()
+        .default(FieldDefault::Flag(true))
+    }
+
     const fn serve(mut self) -> Self {
         self.applies = Applies::Serve;
         self
@@ -124,7 +140,34 @@ const fn option(value: &'static str, label: &'static str, help: &'static str) ->
 
 const MODES: &[Choice] = &[
     option("train", "Train", "Weights, gradients, optimizer states and saved activations share the memory."),
+    option("tune", "Fine-tune", "A trained model learns more: adapters or all of it, with the models beside it that this takes."),
     option("serve", "Serve", "Weights and the key/value cache share the memory."),
+];
+
+const OBJECTIVES: &[Choice] = &[
+    option("sft", "Examples (SFT)", "The next token of example texts, packed or padded to the sequence length."),
+    option("dpo", "Preferences (DPO)", "Two answers at once for each of the batch, and a reference model."),
+    option("reward", "Preferences (reward model)", "Two answers at once; one number in place of scores for every token."),
+    option("ppo", "Rewards (PPO)", "A critic that learns too, reference and reward models, and an engine that generates."),
+    option("grpo", "Rewards (GRPO)", "A reference model and an engine that generates; no critic."),
+];
+
+const METHODS: &[Choice] = &[
+    option("full", "All parameters", "As in training: gradients and optimizer states for every parameter."),
+    option("lora", "LoRA", "Small matrices beside frozen linear layers."),
+    option("qlora", "QLoRA", "LoRA beside weights of 4 bits, which are made whole for each product."),
+    option("dora", "DoRA", "LoRA with a magnitude for every column; the adapted weight is made in each pass."),
+];
+
+const ADAPTER_DTYPES: &[Choice] = &[
+    option("fp32", "fp32", "4 bytes per value, for gradients and each state as well."),
+    option("weights", "As the weights", "In the format of the weights beside them."),
+];
+
+const ROLLOUTS: &[Choice] = &[
+    option("apart", "Other GPUs", "Nothing of the engine is here."),
+    option("colocated", "These GPUs", "The engine's weights and cache stay beside the training."),
+    option("sleeping", "These GPUs, in turn", "The engine gives its memory back while the model trains."),
 ];
 
 const MEMORY_UNITS: &[Choice] = &[
@@ -381,9 +424,9 @@ const SIZE: u64 = 10_000_000;
 const LENGTH: u64 = 100_000_000;
 
 /// Every input, in the order of the form and of links.
-pub(super) static FIELDS: [Field; 132] = [
+pub(super) static FIELDS: [Field; 152] = [
     Field::choice(FieldId::Mode, "do", "mode", "Mode", MODES)
-        .help("Whether the model is trained or served; each needs other memory.")
+        .help("Whether the model is trained, fine-tuned or served; each needs other memory.")
         .group(Group::Run)
         .default(FieldDefault::Choice("train")),
     Field::new(FieldId::Name, "name", "name", "Name", FieldKind::Text { max_len: 60 })
@@ -700,6 +743,90 @@ pub(super) static FIELDS: [Field; 132] = [
         .group(Group::Run)
         .train()
         .default(FieldDefault::Choice("fused")),
+    // Fine-tuning.
+    Field::choice(FieldId::Objective, "obj", "objective", "Learns from", OBJECTIVES)
+        .help("What the model learns from decides which models share the memory.")
+        .group(Group::Run)
+        .tune()
+        .default(FieldDefault::Choice("sft")),
+    Field::choice(FieldId::Method, "ft", "peft_type", "What learns", METHODS)
+        .help("Parameters that do not learn need no gradients and no optimizer states, and their inputs are not saved.")
+        .group(Group::Run)
+        .tune()
+        .default(FieldDefault::Choice("lora")),
+    Field::whole(FieldId::Rank, "r", "r", "Rank of adapters", (1, 65_536), 0)
+        .help("Inner width of adapters: their parameters, gradients and states grow in proportion.")
+        .group(Group::Run)
+        .tune()
+        .default(FieldDefault::Integer(16)),
+    Field::number(FieldId::LoraAlpha, "la", "lora_alpha", "Alpha", (0.0, 1_000_000.0))
+        .help("Scales what adapters add; memory does not depend on it.")
+        .group(Group::Run)
+        .tune()
+        .folded()
+        .default(FieldDefault::Decimal(32.0)),
+    Field::flag(FieldId::AdaptQuery, "aq", "target_modules.q_proj", "Adapters on queries").adapter(),
+    Field::flag(FieldId::AdaptKey, "ak", "target_modules.k_proj", "Adapters on keys").adapter(),
+    Field::flag(FieldId::AdaptValue, "av", "target_modules.v_proj", "Adapters on values").adapter(),
+    Field::flag(FieldId::AdaptOutput, "ao", "target_modules.o_proj", "Adapters on attention's output").adapter(),
+    Field::flag(FieldId::AdaptGate, "ag", "target_modules.gate_proj", "Adapters on the gate").adapter(),
+    Field::flag(FieldId::AdaptUp, "au", "target_modules.up_proj", "Adapters on feed-forward up").adapter(),
+    Field::flag(FieldId::AdaptDown, "ad", "target_modules.down_proj", "Adapters on feed-forward down").adapter(),
+    Field::number(FieldId::LoraDropout, "ld", "lora_dropout", "Dropout before adapters", (0.0, 0.99))
+        .help("Above 0, every adapter keeps its input after dropout and a mask.")
+        .group(Group::Run)
+        .tune()
+        .folded()
+        .default(FieldDefault::Decimal(0.0)),
+    Field::choice(FieldId::AdapterDType, "adt", "autocast_adapter_dtype", "Format of adapters", ADAPTER_DTYPES)
+        .help("peft makes adapters fp32 unless told otherwise; their inputs are then copied to fp32.")
+        .group(Group::Run)
+        .tune()
+        .folded()
+        .default(FieldDefault::Choice("fp32")),
+    Field::flag(FieldId::DoubleQuant, "dq", "bnb_4bit_use_double_quant", "Double quantisation")
+        .help("QLoRA: scales of the 4-bit weights take 8 bits instead of 32.")
+        .group(Group::Run)
+        .tune()
+        .folded()
+        .default(FieldDefault::Flag(true)),
+    Field::flag(FieldId::PagedOptimizer, "pag", "paged_optimizer", "Paged optimizer")
+        .help("Optimizer states of large tensors live in pages that move to the host when memory is short.")
+        .group(Group::Run)
+        .tune()
+        .folded()
+        .default(FieldDefault::Flag(false)),
+    Field::whole(FieldId::FrozenLayers, "fzl", "frozen_layers", "Frozen layers", (0, 10_000), 1)
+        .help("So many of the first layers do not learn, when parameters of the model learn.")
+        .group(Group::Run)
+        .tune()
+        .folded()
+        .default(FieldDefault::Integer(0)),
+    Field::flag(FieldId::FrozenEmbeddings, "fze", "frozen_embeddings", "Frozen embeddings")
+        .help("Embeddings do not learn, when parameters of the model learn.")
+        .group(Group::Run)
+        .tune()
+        .folded()
+        .default(FieldDefault::Flag(false)),
+    Field::flag(FieldId::Reference, "ref", "reference_model", "Reference model")
+        .help("DPO, PPO and GRPO: a frozen copy of the model beside it. With adapters none is needed: the model without them is its own reference.")
+        .group(Group::Run)
+        .tune()
+        .folded()
+        .default(FieldDefault::Flag(true)),
+    Field::choice(FieldId::Rollout, "ro", "rollout", "Answers come from", ROLLOUTS)
+        .help("PPO and GRPO: where the engine that generates answers keeps its weights and cache.")
+        .group(Group::Run)
+        .tune()
+        .folded()
+        .default(FieldDefault::Choice("sleeping")),
+    Field::whole(FieldId::RolloutSequences, "ron", "rollout_sequences", "Answers at once", (1, 1_000_000), 1)
+        .unit("sequences")
+        .help("PPO and GRPO: sequences that the engine on one GPU generates at once; its cache grows in proportion.")
+        .group(Group::Run)
+        .tune()
+        .folded()
+        .default(FieldDefault::Integer(64)),
     // Number formats and optimizer.
     Field::choice(FieldId::Precision, "prec", "precision", "Precision", PRECISIONS)
         .help("Number formats of weights, gradients, optimizer states and activations.")

@@ -14,6 +14,7 @@ mod speed;
 mod statistics;
 mod summary;
 mod truth;
+mod tuning;
 
 use std::fs;
 

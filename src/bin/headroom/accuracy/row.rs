@@ -13,6 +13,8 @@ pub enum Quantity {
     ModelStates,
     /// Parameters, counted.
     Parameters,
+    /// Parameters that learn, counted.
+    Trainable,
     /// Floating-point operations of one forward pass.
     ForwardFlops,
     /// Floating-point operations of one backward pass.
@@ -39,6 +41,7 @@ impl Quantity {
             Self::Peak => "peak",
             Self::ModelStates => "model states",
             Self::Parameters => "parameters",
+            Self::Trainable => "trainable parameters",
             Self::ForwardFlops => "forward FLOPs",
             Self::BackwardFlops => "backward FLOPs",
             Self::KvBytesPerToken => "KV bytes per token",

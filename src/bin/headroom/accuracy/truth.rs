@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use headroom::config::{
     Accelerator, AttentionKernel, Cluster, DataSharding, Job, Kernels, ModelConfig, Optimizer, OptimizerImplementation,
-    Overheads, ParallelLayout, PeakRates, Recompute, Run, TrainingPrecision, TrainingRun,
+    Overheads, ParallelLayout, PeakRates, Recompute, Run, TrainingPrecision, TrainingRun, Tuning,
 };
 use headroom::estimator::{estimate, measured};
 use headroom::import::config_json;
@@ -13,6 +13,7 @@ use headroom::units::Bytes;
 use serde_json::{Map, Value};
 
 use super::row::{Comparison, Fields, Group, Quantity, Row, rounded};
+use super::tuning;
 
 /// A cluster without any memory outside the model: only what PyTorch allocates is compared.
 pub const NO_OVERHEAD: Cluster = Cluster {
@@ -45,10 +46,8 @@ pub fn memory(index: usize, row: Fields<'_>) -> Row {
 }
 
 fn memory_outcome(row: Fields<'_>) -> Result<Vec<Comparison>, String> {
-    if row.text("/kind")? == "lora" {
-        return Err("adapters (LoRA) are not modelled".to_owned());
-    }
     let job = memory_job(row)?;
+    tuning::is_modelled(&job)?;
     let (after_forward, peak) = measured(&job).ok_or("the step is not played operator by operator")?;
     let [parameters, _, _, activations, ..] = after_forward;
     let total = if job.layout().t() > 1 {
@@ -58,11 +57,16 @@ fn memory_outcome(row: Fields<'_>) -> Result<Vec<Comparison>, String> {
         ops::lower(&ops::lowering(&job)).parameters()
     };
     let compare = |quantity, ours, pointer: &str| Ok::<_, String>(Comparison { quantity, ours, measured: row.count(pointer)? });
-    Ok(vec![
+    let held = tuning::held_by_the_tracker(&job);
+    let mut all = vec![
         compare(Quantity::Parameters, total, "/measured/parameters")?,
-        compare(Quantity::Activations, activations.0, "/measured/after_forward_bytes/act")?,
-        compare(Quantity::Peak, peak.into_iter().sum::<Bytes>().0, "/measured/peak_bytes/total")?,
-    ])
+        compare(Quantity::Activations, activations.0 + held, "/measured/after_forward_bytes/act")?,
+        compare(Quantity::Peak, peak.into_iter().sum::<Bytes>().0 + 2 * held, "/measured/peak_bytes/total")?,
+    ];
+    if !row.is_absent("/measured/trainable_parameters") {
+        all.push(tuning::learns(&job, row)?);
+    }
+    Ok(all)
 }
 
 fn memory_job(row: Fields<'_>) -> Result<Job, String> {
@@ -80,6 +84,7 @@ fn memory_job(row: Fields<'_>) -> Result<Job, String> {
         kernels: kernels(row.text("/run/kernels")?)?,
         attention: attention(row.text("/run/attention")?)?,
         recompute: recompute(row.text("/run/recompute")?)?,
+        tuning: tuning::tuning(row)?.unwrap_or(Tuning::FULL),
         ..TrainingRun::plain()
     };
     Job::new(model, Run::Training(run), layout, NO_OVERHEAD).map_err(|error| error.to_string())

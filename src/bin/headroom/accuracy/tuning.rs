@@ -1,0 +1,75 @@
+//! Rows of fine-tuning: adapters, weights of four bits, frozen layers.
+
+use headroom::config::{BaseFormat, Job, Method, Recompute, Targets, Tuning};
+use headroom::estimator::{blockers, estimate};
+use headroom::units::DType;
+
+use super::row::{Comparison, Fields, Quantity};
+
+/// Which parameters learn in a row of that kind; `None` for a row in which all do.
+pub fn tuning(row: Fields<'_>) -> Result<Option<Tuning>, String> {
+    let method = match row.text("/kind")? {
+        "lora" | "qlora" => Method::Lora,
+        "dora" => Method::Dora,
+        "frozen" => {
+            let (frozen_layers, frozen_embeddings) = (row.count("/run/frozen_layers")?, row.flag("/run/frozen_embeddings")?);
+            return Ok(Some(Tuning { frozen_layers, frozen_embeddings, ..Tuning::FULL }));
+        }
+        _ => return Ok(None),
+    };
+    let names = row.value("/run/lora_targets")?.as_array().ok_or("lora_targets is no list")?;
+    let mut target_modules = Targets::NONE;
+    for name in names {
+        let name = name.as_str().ok_or("a target is no text")?;
+        target_modules = target_modules.and(Targets::named(name).ok_or_else(|| format!("the target {name} is not modelled"))?);
+    }
+    Ok(Some(Tuning {
+        method,
+        r: row.count("/run/lora_rank")?,
+        target_modules,
+        adapter_dtype: match row.text("/run/adapter_precision")? {
+            "fp32" => Some(DType::Fp32),
+            "bf16" => Some(DType::Bf16),
+            other => return Err(format!("adapters in {other} are not modelled")),
+        },
+        dropout: row.number("/run/lora_dropout")? > 0.0,
+        base: base(row)?,
+        ..Tuning::FULL
+    }))
+}
+
+fn base(row: Fields<'_>) -> Result<BaseFormat, String> {
+    if row.is_absent("/run/base") {
+        return Ok(BaseFormat::Weights);
+    }
+    match row.text("/run/base")? {
+        "weights" => Ok(BaseFormat::Weights),
+        "nf4" => Ok(BaseFormat::Nf4),
+        "nf4_double" => Ok(BaseFormat::Nf4Double),
+        other => Err(format!("frozen weights in {other} are not modelled")),
+    }
+}
+
+/// Why a job of fine-tuning is not modelled.
+pub fn is_modelled(job: &Job) -> Result<(), String> {
+    let full = job.training().is_none_or(|run| run.tuning.is_full());
+    blockers(job).first().filter(|_| !full).map_or(Ok(()), |blocker| Err(blocker.to_string()))
+}
+
+/// Parameters that learn, ours and the row's.
+pub fn learns(job: &Job, row: Fields<'_>) -> Result<Comparison, String> {
+    let ours = estimate(job).parameters.trainable;
+    Ok(Comparison { quantity: Quantity::Trainable, ours, measured: row.count("/measured/trainable_parameters")? })
+}
+
+/// What the tracker itself keeps alive: under checkpointing the embedding's output is asked for a gradient, and the tracker's hooks on
+/// modules then hold it and its gradient from one step into the next. Without the tracker both are gone when backward ends.
+pub fn held_by_the_tracker(job: &Job) -> u64 {
+    let Some(run) = job.training() else { return 0 };
+    if !run.tuning.freezes_embedding() || run.recompute != Recompute::Full {
+        return 0;
+    }
+    let model = job.model();
+    let width = model.word_embed_proj_dim.unwrap_or(model.hidden_size);
+    job.micro_batch_size() * run.seq_length * width * run.recipe().parameter.bits() / 8
+}

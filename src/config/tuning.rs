@@ -1,0 +1,244 @@
+//! Fine-tuning: which parameters learn, in the words of Hugging Face's peft.
+
+use crate::units::DType;
+
+/// What learns.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Method {
+    /// The model's own parameters.
+    #[default]
+    Full,
+    /// Low-rank adapters beside frozen linear layers.
+    Lora,
+    /// Low-rank adapters and a magnitude for every output column.
+    Dora,
+}
+
+impl Method {
+    /// Whether adapters stand beside linear layers.
+    pub const fn adapts_linears(self) -> bool {
+        matches!(self, Self::Lora | Self::Dora)
+    }
+}
+
+/// What a model learns, and from what.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Objective {
+    /// The next token: pre-training and supervised fine-tuning.
+    #[default]
+    NextToken,
+    /// Which of two answers is preferred (DPO).
+    Preference,
+    /// One number for each of two answers: a reward model.
+    Reward,
+    /// One number for every token: the critic of PPO.
+    Value,
+    /// Rewards of generated answers, with a critic (PPO).
+    Ppo,
+    /// Rewards of groups of generated answers (GRPO).
+    Grpo,
+}
+
+impl Objective {
+    /// Sequences that go through for each one of the batch.
+    pub const fn sequences(self) -> u64 {
+        match self {
+            Self::Preference | Self::Reward => 2,
+            _ => 1,
+        }
+    }
+
+    /// Whether the head gives one number in place of a token's scores.
+    pub const fn scores(self) -> bool {
+        matches!(self, Self::Reward | Self::Value)
+    }
+
+    /// Whether answers are generated while training.
+    pub const fn generates(self) -> bool {
+        matches!(self, Self::Ppo | Self::Grpo)
+    }
+}
+
+/// Where answers are generated while training.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Rollout {
+    /// On other accelerators.
+    #[default]
+    Apart,
+    /// On the same ones, whose memory the engine keeps throughout.
+    Colocated,
+    /// On the same ones; the engine gives its memory back while the model trains.
+    Sleeping,
+}
+
+/// In what the linear layers' frozen weights are kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum BaseFormat {
+    /// As the other weights.
+    #[default]
+    Weights,
+    /// `NormalFloat` of 4 bits with one fp32 scale per 64 values (bitsandbytes).
+    Nf4,
+    /// The same with scales of 8 bits, themselves scaled per 256.
+    Nf4Double,
+}
+
+impl BaseFormat {
+    /// Whether weights are kept in 4 bits.
+    pub const fn is_quantised(self) -> bool {
+        !matches!(self, Self::Weights)
+    }
+}
+
+/// A set of linear layers, by what they do.
+///
+/// A layer that does the work of several (`qkv_proj`, `gate_up_proj`) is in the set if one of these is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Targets(u16);
+
+impl Targets {
+    /// None.
+    pub const NONE: Self = Self(0);
+    /// Queries.
+    pub const QUERY: Self = Self(1);
+    /// Keys.
+    pub const KEY: Self = Self(1 << 1);
+    /// Values.
+    pub const VALUE: Self = Self(1 << 2);
+    /// Attention's output.
+    pub const OUTPUT: Self = Self(1 << 3);
+    /// The feed-forward layer's gate.
+    pub const GATE: Self = Self(1 << 4);
+    /// Its up projection.
+    pub const UP: Self = Self(1 << 5);
+    /// Its down projection.
+    pub const DOWN: Self = Self(1 << 6);
+    /// Compressed queries of latent attention.
+    pub const QUERY_DOWN: Self = Self(1 << 7);
+    /// Compressed keys and values of latent attention.
+    pub const KEY_VALUE_DOWN: Self = Self(1 << 8);
+    /// The expansion of compressed keys and values.
+    pub const KEY_VALUE_UP: Self = Self(1 << 9);
+    /// The gate of shared experts.
+    pub const SHARED_GATE: Self = Self(1 << 10);
+    /// Every linear layer of the blocks (peft's `all-linear`).
+    pub const ALL: Self = Self((1 << 11) - 1);
+
+    /// Both sets together.
+    #[must_use]
+    pub const fn and(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// Whether they have a layer in common.
+    pub const fn meets(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+
+    /// The layers of a name in `target_modules`; `None` for a name that no known family has.
+    ///
+    /// ```
+    /// # use headroom::config::Targets;
+    /// assert_eq!(Targets::named("q_proj"), Some(Targets::QUERY));
+    /// assert!(Targets::named("query_key_value").is_some_and(|joint| joint.meets(Targets::KEY)));
+    /// assert_eq!(Targets::named("tok_embeddings"), None);
+    /// ```
+    pub fn named(name: &str) -> Option<Self> {
+        const JOINT: Targets = Targets::QUERY.and(Targets::KEY).and(Targets::VALUE);
+        Some(match name {
+            "all-linear" => Self::ALL,
+            "q_proj" | "q_b_proj" => Self::QUERY,
+            "k_proj" => Self::KEY,
+            "v_proj" => Self::VALUE,
+            "qkv_proj" | "query_key_value" | "c_attn" => JOINT,
+            "o_proj" | "out_proj" | "output_proj" | "dense" => Self::OUTPUT,
+            "gate_proj" => Self::GATE,
+            "up_proj" | "fc1" | "c_fc" | "dense_h_to_4h" => Self::UP,
+            "gate_up_proj" => Self::GATE.and(Self::UP),
+            "down_proj" | "fc2" | "dense_4h_to_h" => Self::DOWN,
+            // GPT-2 and StarCoder2 call both second layers so.
+            "c_proj" => Self::OUTPUT.and(Self::DOWN),
+            "q_a_proj" => Self::QUERY_DOWN,
+            "kv_a_proj_with_mqa" => Self::KEY_VALUE_DOWN,
+            "kv_b_proj" => Self::KEY_VALUE_UP,
+            "shared_expert_gate" => Self::SHARED_GATE,
+            _ => return None,
+        })
+    }
+}
+
+/// Which parameters learn, and what is added for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Tuning {
+    /// What learns.
+    pub method: Method,
+    /// Rank of adapters (`r`).
+    pub r: u64,
+    /// Layers with adapters (`target_modules`).
+    pub target_modules: Targets,
+    /// Format of adapters; `None`: that of the weights beside them. peft makes them fp32 unless told otherwise.
+    pub adapter_dtype: Option<DType>,
+    /// Whether `lora_dropout` is above 0.
+    pub dropout: bool,
+    /// Format of the linear layers' frozen weights.
+    pub base: BaseFormat,
+    /// How many of the first blocks do not learn.
+    pub frozen_layers: u64,
+    /// Whether embeddings do not learn.
+    pub frozen_embeddings: bool,
+    /// Whether states of the optimizer move between host and device as they are needed (bitsandbytes' paged optimizers).
+    pub paged_optimizer: bool,
+    /// What is learned.
+    pub objective: Objective,
+    /// Whether a second copy of the model says what it said before training.
+    pub reference: bool,
+    /// Where answers are generated.
+    pub rollout: Rollout,
+    /// Sequences generated at once on one accelerator.
+    pub rollout_sequences: u64,
+}
+
+impl Tuning {
+    /// Every parameter learns: training from scratch, or full fine-tuning.
+    pub const FULL: Self = Self {
+        method: Method::Full,
+        r: 8,
+        target_modules: Targets::NONE,
+        adapter_dtype: None,
+        dropout: false,
+        base: BaseFormat::Weights,
+        frozen_layers: 0,
+        frozen_embeddings: false,
+        paged_optimizer: false,
+        objective: Objective::NextToken,
+        reference: false,
+        rollout: Rollout::Apart,
+        rollout_sequences: 1,
+    };
+
+    /// Whether every parameter of the model learns and nothing is added.
+    pub const fn is_full(&self) -> bool {
+        matches!(self.method, Method::Full) && self.frozen_layers == 0 && !self.frozen_embeddings
+    }
+
+    /// Whether the model's own parameters stay as they are.
+    pub const fn freezes_model(&self) -> bool {
+        !matches!(self.method, Method::Full)
+    }
+
+    /// Whether a block's own parameters stay as they are.
+    pub const fn freezes_block(&self, layer: u64) -> bool {
+        self.freezes_model() || layer < self.frozen_layers
+    }
+
+    /// Whether the embedding stays as it is.
+    pub const fn freezes_embedding(&self) -> bool {
+        self.freezes_model() || self.frozen_embeddings
+    }
+}
+
+impl Default for Tuning {
+    fn default() -> Self {
+        Self::FULL
+    }
+}

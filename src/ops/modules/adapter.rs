@@ -1,0 +1,171 @@
+//! What fine-tuning puts beside and into linear layers: low-rank adapters (peft 0.21, `tuners/lora/layer.py` and `variants.py`) and
+//! frozen weights of four bits (bitsandbytes, `nn/modules.py` and `autograd/_functions.py`).
+
+use super::{Build, Linear};
+use crate::config::{BaseFormat, Method, Targets};
+use crate::ops::tape::{Form, Packed, Param, SCALE, Var};
+use crate::ops::tensor::Dim;
+use crate::units::{DType, to_f64};
+
+/// Values that share a scale.
+const VALUES_PER_SCALE: u64 = 64;
+/// Scales that share a scale of their own under double quantisation.
+const SCALES_PER_SCALE: u64 = 256;
+/// The values that four bits stand for.
+const CODES: u64 = 16;
+
+/// A low-rank adapter beside a linear layer.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Adapter {
+    down: Param,
+    up: Param,
+    /// DoRA's magnitude of every output column.
+    magnitude: Option<Magnitude>,
+    dtype: DType,
+    dropout: bool,
+    /// `[b, s, r]`.
+    narrow: Form,
+    flops: [f64; 2],
+}
+
+/// DoRA's magnitude, and the shapes of what it is compared with.
+#[derive(Clone, Copy, Debug)]
+struct Magnitude {
+    param: Param,
+    /// `[output]`.
+    column: Form,
+    /// `[output, input]`.
+    weight: Form,
+    /// `[input, input]` and `[input, r]`: the product of both matrices is made as forward makes it.
+    eye: [Form; 2],
+}
+
+/// Which layers of `target_modules` a weight's name stands for.
+fn role(name: &str) -> Targets {
+    match name {
+        "query weight" => Targets::QUERY,
+        "key weight" => Targets::KEY,
+        "value weight" => Targets::VALUE,
+        "query, key and value weight" => Targets::QUERY.and(Targets::KEY).and(Targets::VALUE),
+        "output weight" => Targets::OUTPUT,
+        "gate weight" => Targets::GATE,
+        "up weight" => Targets::UP,
+        "gate and up weight" => Targets::GATE.and(Targets::UP),
+        "down weight" => Targets::DOWN,
+        "query down weight" => Targets::QUERY_DOWN,
+        "key and value down weight" => Targets::KEY_VALUE_DOWN,
+        "key and value weight" => Targets::KEY_VALUE_UP,
+        "shared expert gate weight" => Targets::SHARED_GATE,
+        _ => Targets::NONE,
+    }
+}
+
+impl Adapter {
+    /// The adapter of the weight of that name, if it has one.
+    pub fn new(build: &Build<'_>, name: &'static str, (output, input): (Dim, Dim)) -> Option<Self> {
+        let (with, tape, tuning) = (build.with, build.tape, build.with.tuning);
+        if !tuning.method.adapts_linears() || !role(name).meets(tuning.target_modules) {
+            return None;
+        }
+        let frozen = tape.freeze(false);
+        let dtype = tuning.adapter_dtype.unwrap_or(with.parameter);
+        let r = Dim("r", tuning.r);
+        let parameter = |name, dims: [Dim; 2]| tape.parameter(name, tape.form(dims), dtype);
+        let (down, up) = (parameter("adapter A", [r, input]), parameter("adapter B", [output, r]));
+        let magnitude = (tuning.method == Method::Dora).then(|| {
+            let column = tape.form([output]);
+            let eye = [Dim("identity", input.1), r].map(|columns| tape.form([input, columns]));
+            Magnitude {
+                param: tape.parameter("adapter magnitude", column, dtype),
+                column,
+                weight: tape.form([output, input]),
+                eye,
+            }
+        });
+        tape.freeze(frozen);
+        let narrow = tape.form([with.b(), with.s(), r]);
+        let per_rank = 2.0 * to_f64(with.seq_length) * to_f64(with.micro_batch_size) * to_f64(r.1);
+        let flops = [input, output].map(|width| per_rank * to_f64(width.1));
+        Some(Self { down, up, magnitude, dtype, dropout: tuning.dropout, narrow, flops })
+    }
+
+    /// `result + lora_B(lora_A(dropout(x))) · scaling`, in the format of `result`.
+    pub fn run<'t>(&self, x: &Var<'t>, result: Var<'t>, base: &Linear) -> Var<'t> {
+        let dtype = result.dtype();
+        let packed = base.packed.is_some();
+        // peft's `Linear4bit` copies what the frozen weights give, and leaves casts to autocast.
+        let result = if packed { result.copy().named("copy of the base output") } else { result };
+        let x = if packed && base.autocast { x.clone() } else { x.clone().cast_as(self.dtype, "adapter input") };
+        if let Some(magnitude) = &self.magnitude {
+            return self.scaled(&x, result, (magnitude, base)).cast_as(dtype, "adapted output");
+        }
+        let input = if self.dropout { x.clone().dropped() } else { x.clone() };
+        let mut added = self.product(input, result.form()).apply(SCALE).named("adapter output");
+        if packed {
+            added = added.cast_as(dtype, "adapter output");
+            return result.add(added.clone()).named("adapted output");
+        }
+        result.add(added).named("adapted output").cast_as(dtype, "adapted output")
+    }
+
+    fn product<'t>(&self, x: Var<'t>, output: Form) -> Var<'t> {
+        let low = x.linear(self.down, None, self.narrow, self.flops[0]).named("adapter's narrow output");
+        low.linear(self.up, None, output, self.flops[1])
+    }
+}
+
+/// `DoraLinearLayer`: the norm of every column of the adapted weight, and the adapted output scaled by magnitude over norm.
+impl Adapter {
+    fn scaled<'t>(&self, x: &Var<'t>, result: Var<'t>, (magnitude, base): (&Magnitude, &Linear)) -> Var<'t> {
+        let tape = x.tape();
+        let x = if self.dropout { x.clone().dropped() } else { x.clone() };
+        let form = result.form();
+        // The product of both matrices, by their forward on an identity matrix; its graph goes with it.
+        let eye = tape.constant("identity", magnitude.eye[0], self.dtype);
+        let narrow = tape.constant("narrow identity", magnitude.eye[1], self.dtype);
+        let product = tape.constant("product of the adapter", magnitude.weight, self.dtype);
+        let weight = base.whole(tape).cast_as(x.dtype(), "weight in the adapter's format");
+        let norm = {
+            let scaled = tape.constant("scaled product of the adapter", magnitude.weight, self.dtype);
+            let _sum = tape.constant("adapted weight", magnitude.weight, x.dtype());
+            drop(scaled);
+            tape.constant("norm of columns", magnitude.column, x.dtype())
+        };
+        let scale = tape.read(magnitude.param).over(&norm);
+        let added = self.product(x.clone(), form);
+        let plain = if self.dropout {
+            x.clone().linear_by(&weight, form, base.flops)
+        } else if let Some(bias) = base.bias {
+            result.clone().sub(tape.read(bias))
+        } else {
+            result.clone()
+        };
+        let kept = scale.clone().plus().mul(plain);
+        let dora = kept.add(scale.mul(added).apply(SCALE));
+        drop((eye, narrow, product, weight, norm));
+        result.add(dora)
+    }
+}
+
+/// Declares the weight of that name in four bits, if fine-tuning keeps it so.
+pub(super) fn quantised(build: &Build<'_>, name: &'static str, dims: (Dim, Dim)) -> Option<(Param, Packed)> {
+    let (with, tape, base) = (build.with, build.tape, build.with.tuning.base);
+    if !build.with.tuning.freezes_model() || !base.is_quantised() || role(name) == Targets::NONE {
+        return None;
+    }
+    let whole = tape.form([dims.0, dims.1]);
+    let weight = tape.parameter(name, whole, DType::Int4);
+    let scales = dims.0.1.saturating_mul(dims.1.1).div_ceil(VALUES_PER_SCALE);
+    let beside = |name, count: u64, dtype| {
+        tape.beside_weights(name, tape.form([Dim(name, count)]), dtype);
+    };
+    let double = base == BaseFormat::Nf4Double;
+    beside("codes", CODES, DType::Fp32);
+    beside("scales", scales, if double { DType::Int8 } else { DType::Fp32 });
+    if double {
+        beside("scales of scales", scales.div_ceil(SCALES_PER_SCALE), DType::Fp32);
+        beside("offset", 1, DType::Fp32);
+    }
+    let scales = double.then(|| tape.form([Dim("scales", scales)]));
+    Some((weight, Packed { whole, scales, dtype: with.parameter }))
+}

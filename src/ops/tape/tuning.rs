@@ -1,0 +1,93 @@
+//! Primitives of fine-tuning: dropout, weights of four bits, and inputs that want a gradient.
+
+use super::state::{NONE, Operand, Rule, at};
+use super::{Form, Param, Tape, Var};
+use crate::units::DType;
+
+/// How a product reads a weight of four bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Packed {
+    /// The weight when it is whole, and its format then.
+    pub whole: Form,
+    pub dtype: DType,
+    /// Its scales, where they are quantised themselves: made whole first.
+    pub scales: Option<Form>,
+}
+
+impl Var<'_> {
+    /// `dropout(x)`: saves one flag per value.
+    pub fn dropped(self) -> Self {
+        let mut state = self.tape.state.borrow_mut();
+        let rule = Rule::Unary { temporaries: 0, elementwise: true };
+        let node = state.node(rule, [self.operand(), Operand::NOTHING, Operand::NOTHING], 0.0);
+        let storage = state.allocate("input after dropout", self.form, self.dtype);
+        let mask = state.allocate("dropout mask", self.form, DType::Mask);
+        state.save(node, mask);
+        state.release(mask);
+        drop(state);
+        Self::made(self.tape, storage, self.form, self.dtype, node).ordered(self.order)
+    }
+
+    /// `x · Wᵀ (+ bias)` with a weight of four bits, which is made whole for the product in forward and again in backward.
+    pub fn linear_packed(self, packed: Packed, bias: Option<Param>, form: Form, flops: f64) -> Self {
+        let tape = self.tape;
+        let bias = bias.map(|bias| tape.weight(bias));
+        let x = self.for_product();
+        let whole = tape.unpacked(packed);
+        let mut state = tape.state.borrow_mut();
+        let third = bias.as_ref().map_or(Operand::NOTHING, Var::operand);
+        let node = state.node(Rule::Packed(packed), [x.operand(), Operand::NOTHING, third], flops);
+        state.count_flops(flops, false);
+        let storage = state.allocate("projected", form, x.dtype);
+        drop(state);
+        drop((whole, bias));
+        Var::made(tape, storage, form, x.dtype, node)
+    }
+
+    /// `x / other`, of which only `x` wants a gradient.
+    pub fn over(self, other: &Self) -> Self {
+        let mut state = self.tape.state.borrow_mut();
+        let rule = Rule::Unary { temporaries: 0, elementwise: true };
+        let node = state.node(rule, [self.operand(), Operand::NOTHING, Operand::NOTHING], 0.0);
+        state.save(node, other.storage);
+        let storage = state.allocate("quotient", self.form, self.dtype);
+        drop(state);
+        Self::made(self.tape, storage, self.form, self.dtype, node).ordered(self.order)
+    }
+
+    /// `x.requires_grad_()`: it and its gradient are kept until the step's graph goes.
+    pub fn wanting(mut self) -> Self {
+        if self.node == NONE {
+            let mut state = self.tape.state.borrow_mut();
+            self.node = state.source();
+            state.hold(self.storage);
+            state.leaves.push(self.storage);
+            let node = at(self.node);
+            if let Some(found) = state.nodes.get_mut(node) {
+                found.rule = Rule::Leaf;
+            }
+        }
+        self
+    }
+}
+
+impl Tape {
+    /// A weight of four bits made whole.
+    pub fn unpacked(&self, packed: Packed) -> Var<'_> {
+        let scales = packed.scales.map(|scales| self.constant("scales made whole", scales, DType::Fp32));
+        let whole = self.constant("weight made whole", packed.whole, packed.dtype);
+        drop(scales);
+        whole
+    }
+
+    /// Declares what only describes a parameter: every rank has all of it.
+    pub fn beside_weights(&self, name: &'static str, form: Form, dtype: DType) {
+        let mut state = self.state.borrow_mut();
+        let shards = state.shards.take();
+        let param = state.parameter(name, form, dtype);
+        state.shards = shards;
+        if let Some(parameter) = state.parameters.get_mut(at(param)) {
+            (parameter.beside, parameter.idle) = (true, true);
+        }
+    }
+}
