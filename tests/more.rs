@@ -72,7 +72,6 @@ fn every_panel_is_whole_for_every_scenario() {
                 assert_eq!(reply.fragment, None);
                 let job = decode(link).scenario.resolve().ok();
                 let empty = match what {
-                    What::Timeline => job.is_none_or(|job| job.training().is_none()),
                     What::Accuracy => false,
                     _ => job.is_none(),
                 };

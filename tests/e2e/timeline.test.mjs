@@ -37,7 +37,7 @@ for (const [name, viewport, size] of [['a desktop', { width: 1280, height: 800 }
   });
 }
 
-test('the step follows the scenario, is absent when serving, and comes back', async () => {
+test('the step follows the scenario, gives way to requests when serving, and comes back', async () => {
   const page = await open(training);
   await fetched(page, 'timeline');
   const before = await textOf(part(page, 'step-peak'));
@@ -45,8 +45,12 @@ test('the step follows the scenario, is absent when serving, and comes back', as
   await fetched(page, 'timeline');
   assert.notEqual(await textOf(part(page, 'step-peak')), before);
   await part(page, 'mode-serve').click();
-  await part(page, 'timeline').evaluate((element) => element.scrollIntoView({ behavior: 'instant' }));
-  await page.locator('#timeline:not([aria-busy]):empty').waitFor({ state: 'attached' });
+  await fetched(page, 'timeline');
+  assert.equal(await part(page, 'step-peak').count(), 0);
+  assert.match(await textOf(part(page, 'serving')), /^More requests at once/);
+  await part(page, 'mode-tune').click();
+  await fetched(page, 'timeline');
+  assert.match(await textOf(part(page, 'step-peak')), /^Peaks /);
   await part(page, 'mode-train').click();
   await fetched(page, 'timeline');
   assert.match(await textOf(part(page, 'step-peak')), /^Peaks /);
