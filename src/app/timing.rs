@@ -119,11 +119,7 @@ fn of_serving(job: &Job, time: &ServingTime) -> Vec<Fact> {
         ("Tokens per second of one instance", amount(time.tokens_per_second), gpus(ranks)),
     ];
     facts.extend(time.turns_at.map(|turns| {
-        (
-            "Sequences from which products take longer than weights",
-            whole(turns),
-            "without their cached keys and values".to_owned(),
-        )
+        ("Sequences where products take over", whole(turns), "from reading weights, without cached keys and values".to_owned())
     }));
     facts.push((
         "Cost of a million tokens, in the price's currency",

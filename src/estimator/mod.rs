@@ -25,7 +25,7 @@ pub use compute::Compute;
 pub use layouts::Layouts;
 pub use ledger::{Certainty, Ledger, LineItem, MemoryKind, TensorLine};
 pub use overhead::{FRAMEWORK_CONTEXT, REDUCTION_BUCKET};
-pub use reservation::{CacheRoom, KEPT_FREE, blocks_in, concurrency};
+pub use reservation::{CUDA_GRAPHS, CacheRoom, KEPT_FREE, blocks_in, concurrency, fragmentation_percent};
 pub use stages::{StageMemory, stages};
 pub use states::GATHERED_WEIGHTS;
 pub use timeline::{Event, GRADIENT_REDUCTION, Phase, Stretch, Timeline, events};

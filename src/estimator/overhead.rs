@@ -65,7 +65,7 @@ fn amounts(job: &Job, allocated: Bytes, weights: Bytes) -> [Bytes; 5] {
         overheads.framework_context,
         overheads.communicator_buffers * communicators(layout),
         bucket,
-        (allocated + bucket).percent(reservation::fragmentation(job)),
+        (allocated + bucket).percent(reservation::fragmentation_percent(job)),
         weights.percent(serving),
     ]
 }

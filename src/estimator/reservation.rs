@@ -11,6 +11,9 @@ use crate::units::{Bytes, to_f64};
 /// Label of what a program leaves free beside weights and cache.
 pub const KEPT_FREE: &str = "Left free by the server";
 
+/// Label of what captured graphs keep.
+pub const CUDA_GRAPHS: &str = "CUDA graphs";
+
 /// The room for keys and values on the most loaded rank.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CacheRoom {
@@ -59,7 +62,7 @@ pub(super) fn add(job: &Job, lines: &mut Vec<LineItem>) {
         }
     };
     let graphs = "What captured graphs of decode steps keep, as large as set under Reserve.";
-    push("CUDA graphs", run.cuda_graphs, graphs, sources::SERVING_GRAPHS, Certainty::Assumed);
+    push(CUDA_GRAPHS, run.cuda_graphs, graphs, sources::SERVING_GRAPHS, Certainty::Assumed);
     let capacity = job.cluster().accelerator.memory;
     let share = |share: f64| capacity.percent((1.0 - share) * 100.0);
     match run.reservation {
@@ -89,7 +92,7 @@ pub(super) fn add(job: &Job, lines: &mut Vec<LineItem>) {
 }
 
 /// Fragmentation reserve that counts, per cent: a program with a rule of its own keeps its own reserve.
-pub(super) fn fragmentation(job: &Job) -> f64 {
+pub fn fragmentation_percent(job: &Job) -> f64 {
     match job.run() {
         Run::Serving(ServingRun { reservation: Reservation::None, .. }) | Run::Training(_) => {
             job.cluster().overheads.fragmentation_percent
@@ -107,7 +110,7 @@ pub(super) fn room(job: &Job, stage: &Stage, lines: &[LineItem]) -> Option<Cache
     let bytes = if run.reservation == Reservation::LlamaCpp {
         now
     } else {
-        let percent = fragmentation(job);
+        let percent = fragmentation_percent(job);
         let total: Bytes = lines.iter().map(|line| line.bytes).sum();
         let rest = total.saturating_sub(now + now.percent(percent));
         let left = job.cluster().accelerator.memory.saturating_sub(rest);

@@ -4,8 +4,8 @@ use std::num::NonZeroU64;
 
 use crate::config::{Job, ParallelLayout, Run};
 use crate::estimator::{
-    Blocker, FRAMEWORK_CONTEXT, GATHERED_WEIGHTS, GRADIENT_REDUCTION, LineItem, MemoryKind, REDUCTION_BUCKET, blockers, estimate,
-    memory_by_kind, memory_of_each,
+    Blocker, CUDA_GRAPHS, FRAMEWORK_CONTEXT, GATHERED_WEIGHTS, GRADIENT_REDUCTION, KEPT_FREE, LineItem, MemoryKind,
+    REDUCTION_BUCKET, blockers, estimate, fragmentation_percent, memory_by_kind, memory_of_each,
 };
 use crate::units::{Bytes, MemoryUnit, Scale};
 
@@ -167,11 +167,12 @@ pub(super) fn arithmetic(job: &Job) -> Option<u64> {
     let ranks = base.layout().d();
     let lines = estimate(&base).ledger.lines;
     let (context, model): (Vec<_>, Vec<_>) = lines.iter().partition(|line| line.kind == MemoryKind::Framework);
-    let context: Bytes = context.iter().filter(|line| line.label == FRAMEWORK_CONTEXT).map(|line| line.bytes).sum();
+    let fixed = [FRAMEWORK_CONTEXT, CUDA_GRAPHS, KEPT_FREE];
+    let context: Bytes = context.iter().filter(|line| fixed.contains(&line.label)).map(|line| line.bytes).sum();
     let (shared, replicated): (Vec<&LineItem>, Vec<_>) = model.iter().partition(|line| is_shared(&base, line));
     let with_reserve = |lines: &[&LineItem]| {
         let bytes: Bytes = lines.iter().map(|line| line.bytes).sum();
-        bytes + bytes.percent(base.cluster().overheads.fragmentation_percent)
+        bytes + bytes.percent(fragmentation_percent(&base))
     };
     let left = base.cluster().accelerator.memory.saturating_sub(context + with_reserve(&replicated));
     if left == Bytes::ZERO {

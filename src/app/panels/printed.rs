@@ -26,6 +26,16 @@ pub fn printed_link(link: &str, when: &str) -> Html {
     )
 }
 
+/// Inputs of serving that say nothing until somebody sets them.
+const QUIET: [FieldId; 6] = [
+    FieldId::Server,
+    FieldId::SharedPrefix,
+    FieldId::MemoryUtilization,
+    FieldId::StaticFraction,
+    FieldId::CudaGraphs,
+    FieldId::GroupSize,
+];
+
 fn inputs(scenario: &Scenario) -> Vec<(&'static str, String)> {
     let mode = scenario.mode();
     let megatron = scenario.get(FieldId::Kernels) == Value::Choice("megatron");
@@ -34,6 +44,7 @@ fn inputs(scenario: &Scenario) -> Vec<(&'static str, String)> {
     fields()
         .iter()
         .filter(|field| field.applies.in_mode(mode) && (megatron || field.group != Group::Megatron))
+        .filter(|field| scenario.is_set(field.id) || !QUIET.contains(&field.id))
         .map(|field| (field, scenario.get(field.id)))
         .filter(|(_, value)| said(value))
         .map(|(field, value)| (field.label, show(field.id, &value)))
