@@ -152,6 +152,7 @@ pub(super) fn with_each<const N: usize>(job: &Job, recomputations: [Recompute; N
         cp: to_f64(layout.cp()),
         ep: to_f64(layout.ep()),
         etp: to_f64(layout.etp()),
+        frozen: run.tuning.freezes_model(),
     };
     let runs = recomputations.map(|recompute| TrainingRun { recompute, ..run.clone() });
     let time = |steps: &[Step]| ranks.time(steps, &runs);
@@ -167,7 +168,7 @@ pub(super) fn with_each<const N: usize>(job: &Job, recomputations: [Recompute; N
         // Megatron-LM hands on each tensor rank's part and gathers it on the other side.
         message: tokens * width / ranks.t,
         tied: tied(job, &model),
-        costs: Costs::of(&run, job.layout().reduce_in_fp32),
+        costs: Costs::of(&run, job.layout().reduce_in_fp32).of_learning(learning_share(job)),
         machine,
     };
     let mut each = [shared; N];
@@ -217,6 +218,8 @@ struct Ranks<'a> {
     cp: f64,
     ep: f64,
     etp: f64,
+    /// Weights want no gradient.
+    frozen: bool,
 }
 
 impl Ranks<'_> {
@@ -292,7 +295,8 @@ impl Ranks<'_> {
 
     fn product(&self, product: &Product) -> (f64, f64) {
         let [rows, other] = product.backward();
-        let backward = self.machine.product(&rows, false) + self.machine.product(&other, product.weight);
+        let weight = if product.weight && self.frozen { 0.0 } else { self.machine.product(&other, product.weight) };
+        let backward = self.machine.product(&rows, false) + weight;
         (self.machine.product(product, false), backward)
     }
 
@@ -363,7 +367,24 @@ fn is_recomputed(step: &Step, run: &TrainingRun) -> bool {
     }
 }
 
+/// The share of all parameters that learns.
+fn learning_share(job: &Job) -> f64 {
+    if job.training().is_none_or(|run| run.tuning.is_full()) {
+        return 1.0;
+    }
+    let counted = |with| to_f64(crate::ops::lower(with).parameters().max(1));
+    let with = crate::ops::lowering(job);
+    to_f64(crate::ops::trainable(&with)) / counted(&with)
+}
+
 impl Costs {
+    /// What is moved for parameters that learn, spread over all of them.
+    fn of_learning(self, share: f64) -> Self {
+        let [gradient, update, kept, accumulate] =
+            [self.gradient, self.update, self.kept, self.accumulate].map(|bytes| bytes * share);
+        Self { gradient, update, kept, accumulate, ..self }
+    }
+
     fn of(run: &TrainingRun, reduce_in_fp32: bool) -> Self {
         let recipe = run.recipe();
         let bytes = |dtype: DType| to_f64(dtype.bits()) / 8.0;

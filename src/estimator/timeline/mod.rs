@@ -12,6 +12,7 @@ mod optimizer;
 mod plan;
 mod play;
 mod ranks;
+mod stretch;
 
 use super::ledger::{LineItem, MemoryKind};
 use super::stage::{self, Stage};
@@ -24,79 +25,7 @@ pub(super) use lengths::Lengths;
 pub(super) use plan::is_played;
 use plan::{Plan, Shares};
 pub(super) use ranks::Ranks;
-
-/// Which part of the step it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Phase {
-    /// Forward.
-    Forward,
-    /// Backward.
-    Backward,
-    /// The optimizer's step.
-    Step,
-}
-
-/// A stretch of the step: one block, an end of the model, or the optimizer's step.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stretch {
-    /// Part of the step.
-    pub phase: Phase,
-    /// The first block it covers, counted from 0; `None` at the ends of the model and in the optimizer's step.
-    pub layer: Option<u64>,
-    /// How many blocks alike follow on each other in it; each adds what the first adds.
-    pub times: u64,
-    /// When it is highest, e.g. `when the loss is computed`.
-    pub name: &'static str,
-    /// The operation at its highest moment.
-    pub operation: &'static str,
-    /// Memory by kind when it begins, in the order of [`MemoryKind::ALL`].
-    pub start: [Bytes; 7],
-    /// Memory by kind at its highest moment.
-    pub peak: [Bytes; 7],
-    /// Memory by kind when it ends, after all repetitions.
-    pub end: [Bytes; 7],
-}
-
-/// The step of the most loaded rank of a pipeline stage.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Timeline {
-    /// The stretches in order. Memory outside PyTorch's allocator is not in them.
-    pub stretches: Vec<Stretch>,
-    /// The stretch with the peak.
-    pub peak: usize,
-}
-
-impl Timeline {
-    /// The same with more memory at every moment.
-    #[must_use]
-    pub(super) fn lifted(mut self, more: &[Bytes; 7]) -> Self {
-        for stretch in &mut self.stretches {
-            for moment in [&mut stretch.start, &mut stretch.peak, &mut stretch.end] {
-                for (bytes, more) in moment.iter_mut().zip(more) {
-                    *bytes += *more;
-                }
-            }
-        }
-        self
-    }
-
-    /// The first step of a training: optimizer states do not exist until its end.
-    #[must_use]
-    pub fn first_step(&self) -> Self {
-        let mut first = self.clone();
-        let states = MemoryKind::OptimizerState.index();
-        for stretch in first.stretches.iter_mut().filter(|stretch| stretch.phase != Phase::Step) {
-            for moment in [&mut stretch.start, &mut stretch.peak, &mut stretch.end] {
-                if let Some(bytes) = moment.get_mut(states) {
-                    *bytes = Bytes::ZERO;
-                }
-            }
-        }
-        let total = |stretch: &Stretch| stretch.peak.into_iter().sum::<Bytes>();
-        first.peak = (0..first.stretches.len()).rev().max_by_key(|at| first.stretches.get(*at).map(total)).unwrap_or(0);
-        first
-    }
-}
+pub use stretch::{Phase, Stretch, Timeline};
 
 /// Memory taken (positive) or freed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -115,7 +115,7 @@ pub fn rank_model(job: &Job, run: &TrainingRun) -> RankModel {
         layout: *job.layout(),
         options: run.megatron,
         seq_length: run.seq_length.div_ceil(job.layout().cp()),
-        micro_batch_size: job.micro_batch_size(),
+        micro_batch_size: job.micro_batch_size().saturating_mul(run.tuning.objective.sequences()),
         parameter: recipe.parameter,
         activation: recipe.activation,
         unfused_attention: matches!(run.attention, AttentionKernel::Standard),

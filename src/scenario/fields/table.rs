@@ -148,8 +148,16 @@ const OBJECTIVES: &[Choice] = &[
     option("sft", "Examples (SFT)", "The next token of example texts, packed or padded to the sequence length."),
     option("dpo", "Preferences (DPO)", "Two answers at once for each of the batch, and a reference model."),
     option("reward", "Preferences (reward model)", "Two answers at once; one number in place of scores for every token."),
-    option("ppo", "Rewards (PPO)", "A critic that learns too, reference and reward models, and an engine that generates."),
-    option("grpo", "Rewards (GRPO)", "A reference model and an engine that generates; no critic."),
+    option(
+        "ppo",
+        "Rewards (PPO)",
+        "A critic that learns too, reference and reward models, and an engine that generates. Time counts the model's own passes only.",
+    ),
+    option(
+        "grpo",
+        "Rewards (GRPO)",
+        "A reference model and an engine that generates; no critic. Time counts the model's own passes only.",
+    ),
 ];
 
 const METHODS: &[Choice] = &[

@@ -1,0 +1,216 @@
+//! Fine-tuning: what learns, what it takes, and the models beside it.
+#![allow(clippy::expect_used, clippy::panic, reason = "a failed expectation is a failed test")]
+
+mod support;
+
+use headroom::catalog;
+use headroom::config::{
+    BaseFormat, DataSharding, Job, Kernels, Method, Objective, ParallelLayout, Recompute, Rollout, Run, Targets, TrainingRun,
+    Tuning,
+};
+use headroom::estimator::{Lengths, MemoryKind, Verdict, estimate, events, measured, memory_by_kind, memory_of_each};
+use headroom::scenario::codec::{decode, encode};
+use headroom::scenario::{FieldId, Scenario, Value};
+use headroom::units::{Bytes, DType};
+use support::{cluster, layout, training_run};
+
+const SOME: Targets = Targets::QUERY.and(Targets::VALUE);
+
+fn lora(r: u64, target_modules: Targets) -> Tuning {
+    Tuning { method: Method::Lora, r, target_modules, adapter_dtype: Some(DType::Fp32), ..Tuning::FULL }
+}
+
+fn job(tuning: Tuning, layout: ParallelLayout, change: impl FnOnce(&mut TrainingRun)) -> Job {
+    let model = catalog::model("llama3-8b").expect("a model").config.clone();
+    let mut run = TrainingRun { kernels: Kernels::Eager, global_batch_size: 8, tuning, seq_length: 1024, ..training_run() };
+    change(&mut run);
+    Job::new(model, Run::Training(run), layout, cluster(Bytes(80 * Bytes::GIB))).expect("a valid job")
+}
+
+fn plain(tuning: Tuning) -> Job {
+    job(tuning, ParallelLayout::SINGLE, |_| {})
+}
+
+/// Fine-tunings of every sort.
+fn all() -> Vec<Job> {
+    let fsdp = layout(1, 1, 8, DataSharding::Fsdp);
+    let base = lora(16, Targets::ALL);
+    let nf4 = Tuning { base: BaseFormat::Nf4Double, paged_optimizer: true, ..base };
+    let ppo =
+        Tuning { objective: Objective::Ppo, reference: true, rollout: Rollout::Sleeping, rollout_sequences: 4, ..Tuning::FULL };
+    let dpo = Tuning { objective: Objective::Preference, reference: true, ..Tuning::FULL };
+    let full = |run: &mut TrainingRun| run.recompute = Recompute::Full;
+    vec![
+        plain(base),
+        plain(nf4),
+        plain(Tuning { method: Method::Dora, ..base }),
+        plain(Tuning { frozen_layers: 20, frozen_embeddings: true, ..Tuning::FULL }),
+        plain(Tuning { dropout: true, ..base }),
+        job(base, fsdp, full),
+        job(nf4, fsdp, full),
+        job(base, layout(1, 1, 8, DataSharding::Zero2), |run| run.kernels = Kernels::Fused),
+        job(Tuning { objective: Objective::Reward, ..base }, ParallelLayout::SINGLE, full),
+        job(dpo, fsdp, full),
+        job(ppo, fsdp, full),
+        job(Tuning { objective: Objective::Grpo, rollout: Rollout::Colocated, rollout_sequences: 8, ..base }, fsdp, full),
+    ]
+}
+
+#[test]
+fn every_way_to_ask_for_memory_gives_the_same_bytes() {
+    for job in all() {
+        let estimate = estimate(&job);
+        let tuning = job.training().map(|run| run.tuning);
+        assert_eq!(estimate.ledger.total(), estimate.ledger.lines.iter().map(|line| line.bytes).sum(), "{tuning:?}");
+        assert_eq!(memory_by_kind(&job), estimate.ledger.by_kind(), "{tuning:?}");
+        assert_eq!(memory_of_each(&[job.clone(), job.clone()]).last(), Some(estimate.ledger.by_kind()), "{tuning:?}");
+        let lengths = Lengths::of(&job);
+        for length in [512, 1024, 4096] {
+            assert_eq!(lengths.memory(length), memory_by_kind(&job.with_seq_length(length)), "{tuning:?} at {length}");
+        }
+        let highest = estimate.moments.iter().map(|moment| moment.total).max().expect("a moment");
+        assert_eq!(highest, estimate.total(), "{tuning:?}: {:?}", estimate.moments);
+    }
+}
+
+#[test]
+fn blocks_that_stand_for_their_like_hold_what_each_would() {
+    for job in all() {
+        let run = job.training().expect("a training");
+        if run.tuning.reference || run.tuning.objective.generates() {
+            continue;
+        }
+        let (mut now, mut highest) = (0_i128, 0_i128);
+        for event in events(&job) {
+            now += event.bytes;
+            highest = highest.max(now);
+        }
+        let (_, peak) = measured(&job).expect("a played step");
+        assert_eq!(i128::from(peak.into_iter().sum::<Bytes>().0), highest, "{:?}", run.tuning);
+    }
+}
+
+#[test]
+fn adapters_learn_less_than_the_model_and_more_with_their_rank() {
+    let whole = estimate(&plain(Tuning::FULL)).parameters;
+    assert_eq!(whole.trainable, whole.total);
+    let (mut before, mut memory) = (0, Bytes::ZERO);
+    for r in [1, 2, 8, 64, 256] {
+        let found = estimate(&plain(lora(r, SOME)));
+        let learns = found.parameters.trainable;
+        assert!(learns > before && found.total() > memory && learns < whole.total, "rank {r}");
+        // Two matrices of that rank beside queries and values of 32 layers.
+        assert_eq!(learns, 32 * r * ((4096 + 4096) + (4096 + 1024)));
+        assert_eq!(found.parameters.total, whole.total + learns);
+        (before, memory) = (learns, found.total());
+    }
+    let more = estimate(&plain(lora(8, SOME.and(Targets::DOWN)))).parameters.trainable;
+    assert!(more > estimate(&plain(lora(8, SOME))).parameters.trainable);
+}
+
+#[test]
+fn frozen_weights_take_less_the_fewer_bits_they_have() {
+    let of = |base| {
+        let estimate = estimate(&plain(Tuning { base, ..lora(16, Targets::ALL) }));
+        let kind = MemoryKind::Parameter.index();
+        estimate.ledger.by_kind()[kind].0
+    };
+    let [plain, nf4, double] = [BaseFormat::Weights, BaseFormat::Nf4, BaseFormat::Nf4Double].map(of);
+    // 6.98e9 weights of blocks: 16 bits, 4.5, and 4.127.
+    let blocks = 6_979_321_856_u64;
+    assert_eq!(plain - nf4, blocks * 2 - blocks / 2 - blocks / 16 - 224 * 64);
+    assert!(nf4 - double > blocks * 37 / 800 && nf4 - double < blocks * 38 / 800, "{}", nf4 - double);
+}
+
+#[test]
+fn a_paged_optimizers_states_wait_in_host_memory() {
+    let tuning = lora(16, Targets::ALL);
+    let (stays, paged) = (estimate(&plain(tuning)), estimate(&plain(Tuning { paged_optimizer: true, ..tuning })));
+    let states = |ledger: &headroom::estimator::Ledger| ledger.by_kind()[MemoryKind::OptimizerState.index()];
+    assert_eq!(stays.host.lines.len(), 0);
+    assert_eq!(states(&stays.ledger), states(&paged.ledger) + states(&paged.host));
+    assert!(states(&paged.host) > states(&paged.ledger));
+}
+
+#[test]
+fn frozen_layers_save_nothing_and_have_no_states() {
+    let whole = estimate(&plain(Tuning::FULL));
+    let part = estimate(&plain(Tuning { frozen_layers: 16, frozen_embeddings: true, ..Tuning::FULL }));
+    let of = |estimate: &headroom::estimator::Estimate, kind: MemoryKind| estimate.ledger.by_kind()[kind.index()];
+    for kind in [MemoryKind::Activation, MemoryKind::OptimizerState, MemoryKind::Gradient] {
+        assert!(of(&part, kind) <= of(&whole, kind), "{kind:?}");
+    }
+    assert!(part.total() < whole.total());
+    assert_eq!(of(&part, MemoryKind::Parameter), of(&whole, MemoryKind::Parameter));
+    // Without the embedding's own gradient nothing flows into the first blocks, and they alone decide what is left.
+    let embedding = Tuning { frozen_embeddings: true, ..Tuning::FULL };
+    assert!(estimate(&plain(embedding)).total() < whole.total());
+}
+
+#[test]
+fn each_model_beside_the_one_that_learns_is_a_line() {
+    let fsdp = layout(1, 1, 8, DataSharding::Fsdp);
+    let has = |tuning: Tuning, label: &str| {
+        let estimate = estimate(&job(tuning, fsdp, |run| run.recompute = Recompute::Full));
+        estimate.ledger.lines.iter().any(|line| line.label == label)
+    };
+    let dpo = Tuning { objective: Objective::Preference, reference: true, ..Tuning::FULL };
+    assert!(has(dpo, "Reference model") && !has(Tuning { reference: false, ..dpo }, "Reference model"));
+    let ppo = Tuning { objective: Objective::Ppo, reference: true, ..Tuning::FULL };
+    for label in ["Reference model", "Reward model", "Critic weights", "Critic optimizer states"] {
+        assert!(has(ppo, label), "{label}");
+    }
+    let grpo = Tuning { objective: Objective::Grpo, rollout_sequences: 8, ..Tuning::FULL };
+    assert!(!has(grpo, "Engine weights") && has(Tuning { rollout: Rollout::Colocated, ..grpo }, "Engine weights"));
+    // An engine that sleeps while the model learns has a moment of its own.
+    let sleeping = Tuning { rollout: Rollout::Sleeping, ..grpo };
+    let moments = estimate(&job(sleeping, fsdp, |_| {})).moments;
+    assert!(moments.iter().any(|moment| moment.name == "when answers are generated"));
+    let total = |tuning| estimate(&job(tuning, fsdp, |run| run.recompute = Recompute::Full)).total();
+    assert!(total(grpo) <= total(sleeping) && total(sleeping) <= total(Tuning { rollout: Rollout::Colocated, ..grpo }));
+}
+
+#[test]
+fn two_answers_take_what_a_batch_twice_as_large_takes() {
+    let pairs = job(Tuning { objective: Objective::Preference, ..lora(16, Targets::ALL) }, ParallelLayout::SINGLE, |_| {});
+    let twice = job(lora(16, Targets::ALL), ParallelLayout::SINGLE, |run| run.micro_batch_size = Some(2));
+    assert_eq!(memory_by_kind(&pairs), memory_by_kind(&twice));
+}
+
+#[test]
+fn what_is_not_modelled_is_a_sentence() {
+    for (job, word) in [
+        (job(lora(8, SOME), ParallelLayout::SINGLE, |run| run.kernels = Kernels::Megatron), "transformers"),
+        (job(lora(8, SOME), layout(2, 1, 1, DataSharding::None), |_| {}), "data-parallel"),
+        (job(lora(8, Targets::KEY_VALUE_DOWN), ParallelLayout::SINGLE, |_| {}), "nothing learns"),
+        (job(Tuning { base: BaseFormat::Nf4, ..lora(8, SOME) }, layout(1, 1, 8, DataSharding::Zero3), |_| {}), "stage 3"),
+    ] {
+        let found = estimate(&job);
+        assert!(found.blockers.iter().any(|blocker| blocker.to_string().contains(word)), "{word}: {:?}", found.blockers);
+        assert_ne!(found.verdict(), Verdict::Fits);
+    }
+    assert!(estimate(&plain(lora(8, SOME))).blockers.is_empty());
+}
+
+#[test]
+fn modes_share_model_and_gpu_and_links_carry_them() {
+    let mut scenario = Scenario::default();
+    scenario.set_model("qwen3-8b");
+    scenario.set_accelerator("a100-40");
+    scenario.set(FieldId::Mode, Value::Choice("tune"));
+    scenario.set(FieldId::Method, Value::Choice("qlora"));
+    scenario.set(FieldId::Rank, Value::Integer(64));
+    scenario.set(FieldId::AdaptGate, Value::Flag(false));
+    assert_eq!(decode(&encode(&scenario)).scenario, scenario);
+    let job = scenario.resolve().expect("a valid scenario");
+    let tuning = job.training().expect("a training").tuning;
+    assert_eq!((tuning.method, tuning.r, tuning.base), (Method::Lora, 64, BaseFormat::Nf4Double));
+    assert!(!tuning.target_modules.meets(Targets::GATE) && tuning.target_modules.meets(Targets::UP));
+    let mut other = scenario.clone();
+    other.set(FieldId::Mode, Value::Choice("train"));
+    let training = other.resolve().expect("a valid scenario");
+    assert_eq!((training.model(), training.cluster()), (job.model(), job.cluster()));
+    assert!(training.training().expect("a training").tuning.is_full());
+    other.set(FieldId::Mode, Value::Choice("tune"));
+    assert_eq!(other, scenario);
+}
