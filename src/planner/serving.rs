@@ -106,6 +106,11 @@ const P95: f64 = 1.645;
 /// The answers to a serving job, whose longest context and largest batch are known; `None` when training.
 pub fn serving(job: &Job, inverse: &Inverse) -> Option<Serving> {
     let Run::Serving(run) = job.run() else { return None };
+    Some(of_run(job, run, inverse))
+}
+
+#[inline(never)]
+fn of_run(job: &Job, run: &ServingRun, inverse: &Inverse) -> Serving {
     let limited =
         |value: u64, limit: Limit, most: u64| Largest { value, limit: if value >= most { Limit::Search } else { limit } };
     let model = job.model().max_position_embeddings;
@@ -120,7 +125,7 @@ pub fn serving(job: &Job, inverse: &Inverse) -> Option<Serving> {
     let of_lengths = run.lengths.and_then(|mix| at_lengths(job, mix)).map(|count| limited(count, Limit::Memory, LARGEST));
     let users = run.users.map(|users| fleet(job, run, users));
     let quantization = BEST.into_iter().find(|format| room(&with_serving(job, |run| run.quantization = *format)) >= 0);
-    Some(Serving { longest, at_once, of_lengths, users, quantization, more: more(job, run, inverse.largest_batch.unwrap_or(0)) })
+    Serving { longest, at_once, of_lengths, users, quantization, more: more(job, run, inverse.largest_batch.unwrap_or(0)) }
 }
 
 fn with_serving(job: &Job, edit: impl FnOnce(&mut ServingRun)) -> Job {
