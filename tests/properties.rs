@@ -8,7 +8,7 @@ use headroom::config::{
     Overheads, ParallelLayout, PositionEmbedding, Recompute, Reservation, Run, ServingRun, TrainingPrecision, TrainingRun,
     WeightFormat,
 };
-use headroom::estimator::{Headroom, Lengths, MemoryKind, estimate};
+use headroom::estimator::{Headroom, Lengths, MemoryKind, Requests, estimate};
 use headroom::planner::{curve_gpus, curve_seq, fixes, gpu_count, inverse};
 use headroom::units::{Bytes, MemoryUnit};
 use proptest::prelude::*;
@@ -240,5 +240,16 @@ proptest! {
     #[test]
     fn sums_by_kind_are_the_ledgers(job in job()) {
         prop_assert_eq!(headroom::estimator::memory_by_kind(&job), estimate(&job).ledger.by_kind());
+        // Weights counted once serve all sequences and lengths.
+        if let Some(served) = Requests::of(&job) {
+            for (tokens, count) in [(1, 1), (777, 33), (job.seq_length(), 5)] {
+                let other = job.with_seq_length(tokens).with_run(|run| {
+                    if let Run::Serving(run) = run {
+                        run.concurrent_sequences = count;
+                    }
+                });
+                prop_assert_eq!(served.memory(&other), headroom::estimator::memory_by_kind(&other));
+            }
+        }
     }
 }

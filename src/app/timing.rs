@@ -89,6 +89,7 @@ fn of_training(job: &Job, step: &Step, cost: &Cost) -> Vec<Fact> {
     facts
 }
 
+#[inline(never)]
 fn of_serving(job: &Job, time: &ServingTime) -> Vec<Fact> {
     let Run::Serving(run) = job.run() else { return Vec::new() };
     let short = |seconds: Seconds| {

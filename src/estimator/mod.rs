@@ -227,6 +227,7 @@ pub fn memory_of_each(jobs: &[Job]) -> impl Iterator<Item = [Bytes; 7]> {
 pub struct Lengths {
     job: Job,
     played: Option<timeline::Lengths>,
+    served: Option<Requests>,
 }
 
 impl Lengths {
@@ -234,7 +235,7 @@ impl Lengths {
     pub fn of(job: &Job) -> Self {
         let played = played_run(job).filter(|_| accompanied_run(job).is_none());
         let played = played.and_then(|run| timeline::Lengths::of(job, run));
-        Self { job: job.clone(), played }
+        Self { job: job.clone(), played, served: Requests::of(job) }
     }
 
     /// The job, at its own length.
@@ -249,10 +250,44 @@ impl Lengths {
 
     /// Memory by kind at that length, in the order of [`MemoryKind::ALL`].
     pub fn memory(&self, length: u64) -> [Bytes; 7] {
-        match self.played.as_ref().and_then(|played| played.memory(length)) {
-            Some(by_kind) => overhead::on_top(&self.job, by_kind),
-            None => memory_by_kind(&self.job.with_seq_length(length)),
+        match (self.played.as_ref().and_then(|played| played.memory(length)), &self.served) {
+            (Some(by_kind), _) => overhead::on_top(&self.job, by_kind),
+            (None, Some(served)) => served.memory(&self.job.with_seq_length(length)),
+            (None, None) => memory_by_kind(&self.job.with_seq_length(length)),
         }
+    }
+}
+
+/// [`memory_by_kind`] of one serving job with other lengths, sequences, chunks or caches: its weights are counted once.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Requests {
+    /// The stages that can hold most, with the lines of their weights.
+    stages: Vec<(stage::Stage, Vec<LineItem>)>,
+}
+
+impl Requests {
+    /// Counts the weights of a job; `None` when training.
+    pub fn of(job: &Job) -> Option<Self> {
+        let Run::Serving(_) = job.run() else { return None };
+        let list = ops::lower(&ops::lowering(job));
+        let parameters = stage::Parameters::of(job, &list);
+        let weights = |stage| (stage, states::lines(&Scope { job, list: &list, stage, parameters, detail: false }));
+        Some(Self { stages: stage::stages(job).into_iter().map(weights).collect() })
+    }
+
+    /// Memory by kind of a job with the same model, layout and format of weights, in the order of [`MemoryKind::ALL`].
+    pub fn memory(&self, job: &Job) -> [Bytes; 7] {
+        let list = ops::without_parameters(&ops::lowering(job));
+        let of_stage = |(stage, weights): &(stage::Stage, Vec<LineItem>)| {
+            let scope = Scope { job, list: &list, stage: *stage, parameters: stage::Parameters::default(), detail: false };
+            let lines = with_weights(&scope, activations::Moment::Prefill, weights.clone());
+            Ledger { lines }.by_kind()
+        };
+        let total = |by_kind: &[Bytes; 7]| by_kind.iter().copied().sum::<Bytes>();
+        // Of equal ones the first.
+        let highest =
+            self.stages.iter().map(of_stage).reduce(|best, other| if total(&other) > total(&best) { other } else { best });
+        highest.unwrap_or([Bytes::ZERO; 7])
     }
 }
 
@@ -349,7 +384,11 @@ fn peak_of<'a>(scope: Scope<'a>, moments: &mut Vec<Moment>) -> Peak<'a> {
 
 /// Every line alive at that moment, in the order of the kinds.
 fn alive(scope: &Scope, moment: activations::Moment) -> Vec<LineItem> {
-    let mut lines = states::lines(scope);
+    with_weights(scope, moment, states::lines(scope))
+}
+
+/// The same where the lines of weights and states are known.
+fn with_weights(scope: &Scope, moment: activations::Moment, mut lines: Vec<LineItem>) -> Vec<LineItem> {
     activations::add(scope, moment, &mut lines);
     lines.retain(|line| !host::is_away(scope.job, line.kind));
     overhead::add(scope.job, &mut lines);

@@ -55,7 +55,14 @@ pub fn concurrency(blocks: u64, block_size: u64, tokens: u64) -> f64 {
 
 /// Adds what the serving program takes or leaves beside weights, cache and working sets.
 pub(super) fn add(job: &Job, lines: &mut Vec<LineItem>) {
-    let Run::Serving(run) = job.run() else { return };
+    if let Run::Serving(run) = job.run() {
+        of_run(job, run, lines);
+    }
+}
+
+#[inline(never)]
+fn of_run(job: &Job, run: &ServingRun, lines: &mut Vec<LineItem>) {
+    let used: Bytes = lines.iter().filter(|line| line.kind == MemoryKind::Temporary).map(|line| line.bytes).sum();
     let mut push = |label, bytes: Bytes, note, source: Source, certainty| {
         if bytes > Bytes::ZERO {
             lines.push(LineItem { kind: MemoryKind::Framework, label, bytes, tensors: Vec::new(), note, source, certainty });
@@ -64,29 +71,19 @@ pub(super) fn add(job: &Job, lines: &mut Vec<LineItem>) {
     let graphs = "What captured graphs of decode steps keep, as large as set under Reserve.";
     push(CUDA_GRAPHS, run.cuda_graphs, graphs, sources::SERVING_GRAPHS, Certainty::Assumed);
     let capacity = job.cluster().accelerator.memory;
-    let share = |share: f64| capacity.percent((1.0 - share) * 100.0);
+    let left = |share: f64| (1.0 - share) * 100.0;
     match run.reservation {
         Reservation::None | Reservation::LlamaCpp => {}
         Reservation::Vllm(utilization) => {
             let note = "vLLM stays under gpu_memory_utilization; graphs that are captured later are taken from the rest.";
-            let free = share(utilization).saturating_sub(run.cuda_graphs);
+            let free = capacity.percent(left(utilization)).saturating_sub(run.cuda_graphs);
             push(KEPT_FREE, free, note, sources::VLLM, Certainty::Modelled);
         }
         Reservation::Sglang(fraction) => {
-            let free = capacity.saturating_sub(job.cluster().overheads.framework_context).percent((1.0 - fraction) * 100.0);
-            let used: Bytes = lines.iter().filter(|line| line.kind == MemoryKind::Temporary).map(|line| line.bytes).sum();
             let note =
                 "SGLang stays under mem_fraction_static with weights and cache; working sets and graphs take from the rest.";
-            let free = free.saturating_sub(used + run.cuda_graphs);
-            lines.push(LineItem {
-                kind: MemoryKind::Framework,
-                label: KEPT_FREE,
-                bytes: free,
-                tensors: Vec::new(),
-                note,
-                source: sources::SGLANG,
-                certainty: Certainty::Modelled,
-            });
+            let free = capacity.saturating_sub(job.cluster().overheads.framework_context).percent(left(fraction));
+            push(KEPT_FREE, free.saturating_sub(used + run.cuda_graphs), note, sources::SGLANG, Certainty::Modelled);
         }
     }
 }
@@ -102,6 +99,7 @@ pub fn fragmentation_percent(job: &Job) -> f64 {
 }
 
 /// The room for the cache on that stage, of which `lines` are all lines; `None` when training.
+#[inline(never)]
 pub(super) fn room(job: &Job, stage: &Stage, lines: &[LineItem]) -> Option<CacheRoom> {
     let Run::Serving(run) = job.run() else { return None };
     let context = run.context_length;

@@ -25,38 +25,28 @@ fn each<'a>(scope: &Scope<'a>, formats: &Formats, mut visit: impl FnMut(Held<'a>
     let (list, stage, t) = (scope.list, scope.stage, scope.job.layout().t());
     let mut once = |ops: &'a [Op], most: usize| {
         for (op, tensor) in ops::tensors(ops, Role::Parameter).take(most) {
-            let stored = formats.stored(tensor, 0, tensor.elements_per_rank(t, false).0);
+            let stored = formats.stored(tensor, tensor.elements_per_rank(t, false).0);
             visit(Held { op, tensor, stored, count: 1 });
         }
     };
     let embedding = if stage.embedding { usize::MAX } else { usize::from(scope.copies_embedding()) };
     once(&list.embedding, embedding);
     once(if stage.head { &list.head } else { &[] }, usize::MAX);
-    let usual = stage.layers.saturating_sub(stage.other);
-    for (ops, count, is_usual) in [(&list.block, usual, true), (&list.other, stage.other, false)] {
-        for (op, tensor) in ops::tensors(ops, Role::Parameter).filter(|_| count > 0) {
+    let moe = &scope.job.model().moe;
+    for (ops, is_usual) in [(&list.block, true), (&list.other, false)] {
+        for (op, tensor) in ops::tensors(ops, Role::Parameter) {
+            let here = |layer: &u64| {
+                let has_experts = moe.as_ref().is_some_and(|moe| moe.layers.contains(*layer));
+                (has_experts == list.usual_has_experts) == is_usual
+            };
             let elements = tensor.elements_per_rank(t, false).0;
-            if !formats.by_layer(tensor) {
-                visit(Held { op, tensor, stored: formats.stored(tensor, stage.first, elements), count });
-                continue;
-            }
-            let mut kinds: Vec<(Stored, u64)> = Vec::with_capacity(3);
-            let here = |layer: &u64| (scope.job.model().moe_at(*layer).is_some() == list.usual_has_experts) == is_usual;
-            for layer in stage.range().filter(here) {
-                let stored = formats.stored(tensor, layer, elements);
-                match kinds.iter_mut().find(|(known, _)| *known == stored) {
-                    Some((_, count)) => *count += 1,
-                    None => kinds.push((stored, 1)),
-                }
-            }
-            for (stored, count) in kinds {
-                visit(Held { op, tensor, stored, count });
-            }
+            formats.each(tensor, elements, stage.range().filter(here), |stored, count| visit(Held { op, tensor, stored, count }));
         }
     }
 }
 
 /// The weights of a stage's rank, and what their format stores beside them.
+#[inline(never)]
 pub(super) fn weights(scope: &Scope, run: &ServingRun, lines: &mut Vec<LineItem>) {
     let formats = Formats::of(scope.job.model(), run.quantization, run.group_size);
     let (mut numbers, mut beside) = (Bytes::ZERO, Bytes::ZERO);

@@ -19,7 +19,7 @@ pub(super) struct Scope<'a> {
 }
 
 /// Parameters on one tensor-parallel rank, summed once for all moments.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub(super) struct Parameters {
     pub embedding: u64,
     /// The token embedding alone, of which the last stage keeps a copy if it is tied.

@@ -120,6 +120,13 @@ pub fn lower(with: &Lowering) -> OpList {
 
 /// The operation list as the papers write it.
 fn listed(with: &Lowering) -> OpList {
+    let mut list = without_parameters(with);
+    declared::add(with, &mut list);
+    list
+}
+
+/// The operation list of serving without its parameters: what a step works with, much quicker than the whole list.
+pub(crate) fn without_parameters(with: &Lowering) -> OpList {
     let mut block = attention::operations(with);
     let attention_operations = block.len();
     let model = with.model;
@@ -141,7 +148,7 @@ fn listed(with: &Lowering) -> OpList {
         }
         _ => block.extend(mlp::operations(with)),
     }
-    let mut list = OpList {
+    OpList {
         embedding: ends::embedding(with),
         block,
         other,
@@ -150,9 +157,7 @@ fn listed(with: &Lowering) -> OpList {
         attention_operations,
         head: ends::head(with),
         num_hidden_layers: with.model.num_hidden_layers,
-    };
-    declared::add(with, &mut list);
-    list
+    }
 }
 
 /// The lowering of a job: its shapes, formats and software.

@@ -1,9 +1,9 @@
 //! What would make it fit: single changes, each estimated, cheapest in quality and time first.
 
 use super::count::GpuCount;
-use super::inverse::{largest, room};
+use super::inverse::{largest, room, room_of};
 use crate::config::{AttentionKernel, CacheFormat, DataSharding, Job, Optimizer, Recompute, Run, WeightFormat};
-use crate::estimator::{Estimate, Headroom, estimate};
+use crate::estimator::{Estimate, Headroom, Requests, estimate};
 use crate::units::{Bytes, sort_short};
 
 /// One change of one input.
@@ -182,7 +182,9 @@ fn serving(job: &Job) -> Vec<Candidate> {
         list.push(four.swap_remove(first));
     }
     let context = run.context_length;
-    let shorter = largest(context.saturating_sub(1).max(1), |tokens| room(&job.with_seq_length(tokens)));
+    let served = Requests::of(job);
+    let shorter = served
+        .and_then(|served| largest(context.saturating_sub(1).max(1), |tokens| room_of(&served, &job.with_seq_length(tokens))));
     if let Some(tokens) =
         shorter.map(|tokens| if tokens > 1024 { tokens - tokens % 1024 } else { tokens }).filter(|tokens| *tokens < context)
     {

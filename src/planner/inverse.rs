@@ -1,7 +1,7 @@
 //! Inverse questions: the longest sequence and the largest batch that fit.
 
 use crate::config::{Job, Run};
-use crate::estimator::{Lengths, memory_by_kind};
+use crate::estimator::{Lengths, Requests, memory_by_kind};
 use crate::units::{Bytes, ceil_u64, to_f64};
 
 /// Largest inputs that still fit on one accelerator's memory with this layout.
@@ -21,7 +21,11 @@ pub(super) const LARGEST: u64 = 1 << 20;
 /// Both answers by search; memory never falls when length or batch grows.
 pub fn inverse(lengths: &Lengths) -> Inverse {
     let job = lengths.job();
-    Inverse { longest_seq: longest(lengths), largest_batch: largest(LARGEST, |batch| room(&with_batch(job, batch))) }
+    let largest_batch = match Requests::of(job) {
+        Some(served) => largest(LARGEST, |batch| room_of(&served, &with_batch(job, batch))),
+        None => largest(LARGEST, |batch| room(&with_batch(job, batch))),
+    };
+    Inverse { longest_seq: longest(lengths), largest_batch }
 }
 
 /// The longest length that fits: first among those that are told quickly, then between two of them.
@@ -36,6 +40,11 @@ fn longest(lengths: &Lengths) -> Option<u64> {
 /// Memory that is left, negative where some is missing.
 fn spare(job: &Job, by_kind: [Bytes; 7]) -> i128 {
     i128::from(job.cluster().accelerator.memory.0) - i128::from(by_kind.into_iter().sum::<Bytes>().0)
+}
+
+/// Memory that a job leaves whose weights are counted.
+pub(super) fn room_of(served: &Requests, job: &Job) -> i128 {
+    spare(job, served.memory(job))
 }
 
 pub(super) fn room(job: &Job) -> i128 {

@@ -4,10 +4,10 @@
 
 use super::count::{arithmetic, serving_candidates, whole_nodes};
 use super::fixes::Change;
-use super::inverse::{Inverse, LARGEST, largest, room, with_batch};
+use super::inverse::{Inverse, LARGEST, largest, room, room_of, with_batch};
 use crate::config::{CacheFormat, Job, LengthMix, ParallelLayout, Run, ServingRun, WeightFormat};
 use crate::estimator::time::{Bound, Pace};
-use crate::estimator::{blockers, memory_by_kind};
+use crate::estimator::{Requests, blockers};
 use crate::units::{Bytes, Seconds, ceil_u64, to_f64};
 
 /// What keeps an answer from being larger.
@@ -106,6 +106,11 @@ const P95: f64 = 1.645;
 /// The answers to a serving job, whose longest context and largest batch are known; `None` when training.
 pub fn serving(job: &Job, inverse: &Inverse) -> Option<Serving> {
     let Run::Serving(run) = job.run() else { return None };
+    Some(of_run(job, run, inverse))
+}
+
+#[inline(never)]
+fn of_run(job: &Job, run: &ServingRun, inverse: &Inverse) -> Serving {
     let limited =
         |value: u64, limit: Limit, most: u64| Largest { value, limit: if value >= most { Limit::Search } else { limit } };
     let model = job.model().max_position_embeddings;
@@ -120,7 +125,7 @@ pub fn serving(job: &Job, inverse: &Inverse) -> Option<Serving> {
     let of_lengths = run.lengths.and_then(|mix| at_lengths(job, mix)).map(|count| limited(count, Limit::Memory, LARGEST));
     let users = run.users.map(|users| fleet(job, run, users));
     let quantization = BEST.into_iter().find(|format| room(&with_serving(job, |run| run.quantization = *format)) >= 0);
-    Some(Serving { longest, at_once, of_lengths, users, quantization, more: more(job, run, inverse.largest_batch.unwrap_or(0)) })
+    Serving { longest, at_once, of_lengths, users, quantization, more: more(job, run, inverse.largest_batch.unwrap_or(0)) }
 }
 
 fn with_serving(job: &Job, edit: impl FnOnce(&mut ServingRun)) -> Job {
@@ -148,15 +153,22 @@ fn of_mix(job: &Job, mix: LengthMix, count: u64) -> Job {
 
 /// Sequences of such lengths that find room at once.
 pub fn at_lengths(job: &Job, mix: LengthMix) -> Option<u64> {
-    largest(LARGEST, |count| room(&of_mix(job, mix, count)))
+    let served = Requests::of(job)?;
+    largest(LARGEST, |count| room_of(&served, &of_mix(job, mix, count)))
 }
 
 /// Sequences that find room at once on that layout: of the stated lengths, or of the whole context.
 fn holds(job: &Job, run: &ServingRun) -> Option<u64> {
     match run.lengths {
         Some(mix) => at_lengths(job, mix),
-        None => largest(LARGEST, |count| room(&with_batch(job, count))),
+        None => of_context(job),
     }
+}
+
+/// Sequences of the whole context that find room at once.
+fn of_context(job: &Job) -> Option<u64> {
+    let served = Requests::of(job)?;
+    largest(LARGEST, |count| room_of(&served, &with_batch(job, count)))
 }
 
 /// The fewest accelerators on which instances of one layout hold so many users.
@@ -198,7 +210,7 @@ fn fleet(job: &Job, run: &ServingRun, users: u64) -> Fleet {
 fn more(job: &Job, run: &ServingRun, now: u64) -> Vec<More> {
     let mut found = Vec::with_capacity(3);
     let mut push = |change, title, changed: &Job| {
-        let at_once = largest(LARGEST, |count| room(&with_batch(changed, count))).unwrap_or(0);
+        let at_once = of_context(changed).unwrap_or(0);
         if at_once > now {
             found.push(More { change, title, at_once });
         }
@@ -264,7 +276,8 @@ fn drawn(job: &Job, run: &ServingRun, largest_batch: Option<u64>, points: usize)
 /// Memory against sequences at once; empty when training. `largest_batch` is [`Inverse::largest_batch`] of the same job.
 pub fn curve_requests(job: &Job, largest_batch: Option<u64>, points: usize) -> Vec<RequestsPoint> {
     let Run::Serving(run) = job.run() else { return Vec::new() };
-    let point = |sequences| RequestsPoint { sequences, by_kind: memory_by_kind(&with_batch(job, sequences)) };
+    let Some(served) = Requests::of(job) else { return Vec::new() };
+    let point = |sequences| RequestsPoint { sequences, by_kind: served.memory(&with_batch(job, sequences)) };
     drawn(job, run, largest_batch, points).into_iter().map(point).collect()
 }
 

@@ -6,6 +6,7 @@ use crate::config::{LengthMix, Reservation, ServingRun, WeightFormat};
 
 impl Scenario {
     /// The serving run, unchecked.
+    #[inline(never)]
     pub(super) fn serving(&self) -> ServingRun {
         let quantization: WeightFormat = self.word(FieldId::WeightDType);
         let mean = self.optional_integer(FieldId::MeanTokens);
@@ -41,6 +42,7 @@ impl Scenario {
 }
 
 /// Nearly all sequences cannot be shorter than the mean one, and none is longer than the context.
+#[inline(never)]
 pub(super) fn check_lengths(scenario: &Scenario) -> Option<FieldError> {
     if scenario.mode() != Mode::Serve {
         return None;

@@ -26,11 +26,18 @@ pub fn cost(answers: &Answers) -> Html {
 }
 
 /// The cache as servers print it, and how many requests, tokens and GPUs; nothing when training.
+#[inline(never)]
 fn of_serving(answers: &Answers) -> Html {
     let Some(found) = &answers.serving else { return Html::default() };
     let cache = serving::cache(&answers.job, &answers.estimate, answers.unit);
-    let facts = cache.into_iter().chain(serving::answers(&answers.job, found));
-    facts.map(|fact| timing::line(&fact)).collect()
+    // Paper has no room for all of it.
+    let on_screen = serving::answers(&answers.job, found).into_iter().map(|(name, value, note)| {
+        html(
+            r#"<dt class="screen">{}<span class="ledger__note">{}</span></dt><dd class="screen number">{}</dd>"#,
+            &[&name, &note, &value],
+        )
+    });
+    cache.iter().map(timing::line).chain(on_screen).collect()
 }
 
 /// What paper shows of the time: it has no room for the section below.
@@ -89,5 +96,22 @@ mod tests {
         assert!(text(&cost(&answers("v1&m=llama3-8b&n=8"))).contains("Compute of the run"));
         let serving = text(&cost(&answers("v1&do=serve&m=llama3-8b&n=1")));
         assert!(serving.contains("KV cache of one token") && !serving.contains("Compute of the run"), "{serving}");
+    }
+
+    #[test]
+    fn serving_says_what_the_server_prints_and_what_limits_it() {
+        let words = |link| text(&cost(&answers(link)));
+        let plain = words("v1&do=serve&m=llama3-8b&n=1");
+        for what in ["Maximum concurrency", "sequences of 8192 tokens", "limited by memory", "Most bits per weight that fit"] {
+            assert!(plain.contains(what), "{what}: {plain}");
+        }
+        let asked = words("v1&do=serve&m=llama3-8b&n=1&srv=vllm&usr=1000&len=1500&lenp=4k");
+        for what in
+            ["as vLLM takes it", "blocks of 16 tokens", "GPUs for all users", "95 of 100 moments", "With the KV cache in fp8"]
+        {
+            assert!(asked.contains(what), "{what}: {asked}");
+        }
+        let none = words("v1&do=serve&m=llama3-70b&n=1");
+        assert!(none.contains("none") && none.contains("GGUF"), "{none}");
     }
 }

@@ -204,14 +204,37 @@ impl Formats {
         }
     }
 
-    /// Whether the format of a parameter depends on the layer it is in.
-    pub fn by_layer(&self, tensor: &Tensor) -> bool {
-        self.table.is_none() && !self.format.is_plain() && gguf::by_layer(place(tensor))
+    /// Calls `visit` with what `elements` of a parameter's elements take in each of those layers, alike ones counted together.
+    pub fn each(&self, tensor: &Tensor, elements: u64, layers: impl Iterator<Item = u64>, mut visit: impl FnMut(Stored, u64)) {
+        let place = place(tensor);
+        if self.table.is_some() || self.format.is_plain() || !gguf::by_layer(place) {
+            let count = u64::try_from(layers.count()).unwrap_or(u64::MAX);
+            if count > 0 {
+                visit(self.stored_at(tensor, place, 0, elements), count);
+            }
+            return;
+        }
+        let input = input(&tensor.shape);
+        let mut kinds: Vec<(gguf::Block, u64, u64)> = Vec::with_capacity(3);
+        for layer in layers {
+            let block = gguf::chosen(self.format, place, (layer, input), &self.facts);
+            match kinds.iter_mut().find(|(known, ..)| *known == block) {
+                Some((_, _, count)) => *count += 1,
+                None => kinds.push((block, layer, 1)),
+            }
+        }
+        for (_, layer, count) in kinds {
+            visit(self.stored_at(tensor, place, layer, elements), count);
+        }
     }
 
-    /// What `elements` of a parameter's elements take, stored in one piece of that layer's parameter.
-    pub fn stored(&self, tensor: &Tensor, layer: u64, elements: u64) -> Stored {
-        let place = place(tensor);
+    /// What `elements` of a parameter's elements take outside the layers.
+    pub fn stored(&self, tensor: &Tensor, elements: u64) -> Stored {
+        self.stored_at(tensor, place(tensor), 0, elements)
+    }
+
+    /// What `elements` of that layer's parameter take.
+    fn stored_at(&self, tensor: &Tensor, place: Place, layer: u64, elements: u64) -> Stored {
         let shape = &tensor.shape;
         let all = shape.elements().0.max(1);
         // A rank's share of what belongs to whole rows or groups.

@@ -1112,7 +1112,7 @@ pub(super) static FIELDS: [Field; 152] = [
         .default(FieldDefault::Decimal(1.3)),
     Field::number(FieldId::FragmentationReserve, "fr", "fragmentation_percent", "Fragmentation reserve", (0.0, 100.0))
         .unit("%")
-        .help("Share kept free because the allocator cannot use every gap: an assumption.")
+        .help("Share kept free because the allocator cannot use every gap: an assumption. The rule of a server takes its place.")
         .group(Group::Reserve)
         .folded()
         .default(FieldDefault::Decimal(3.0)),
