@@ -1,0 +1,96 @@
+// What the browser alone takes of the time that speed.test.mjs measures:  node tests/e2e/floor.mjs   (after `cargo xtask build`).
+//
+// Every change of the speed test is made once in the page; what the page then writes into its document is recorded, node by node. The
+// same is then written again by a few lines of script that compute nothing, and measured with the same clock: from before the first
+// write until the browser has painted. What is left between the two figures is the program's; the lower one no program can beat that
+// shows the same answer in the same document. A third figure is that of a document with one word in it.
+
+import { CHANGES, ROUNDS, measure, quantile } from './changes.mjs';
+import { open, reach } from './steps.mjs';
+
+/** Runs in the page: from now on collects what changes in the document; `cut` ends one change and starts the next. */
+function record() {
+  const path = (node) => {
+    const steps = [];
+    for (let at = node; at !== document.body; at = at.parentNode) steps.unshift([...at.parentNode.childNodes].indexOf(at));
+    return steps;
+  };
+  const observer = new MutationObserver((records) => seen.push(...records));
+  let seen = [];
+  observer.observe(document.body, { childList: true, subtree: true, characterData: true, attributes: true });
+  globalThis.changes = [];
+  globalThis.cut = () => {
+    seen.push(...observer.takeRecords());
+    const there = seen.filter(({ target }) => document.body.contains(target));
+    const filled = new Set(there.filter(({ type }) => type === 'childList').map(({ target }) => target));
+    const inside = (node) => [...filled].some((whole) => whole !== node && whole.contains(node));
+    const writes = new Map();
+    for (const whole of filled) if (!inside(whole)) writes.set(whole, { path: path(whole), html: whole.innerHTML });
+    for (const { type, target, attributeName: name } of there) {
+      if (inside(target) || type === 'childList') continue;
+      const value = type === 'attributes' ? target.getAttribute(name) : target.data;
+      const key = `${path(target)} ${name}`;
+      writes.set(key, type === 'attributes' ? { path: path(target), name, value } : { path: path(target), text: value });
+    }
+    seen = [];
+    globalThis.changes.push([...writes.values()]);
+  };
+}
+
+/** Runs in the page: writes a recorded change again; how long until it is painted, and how long the writing alone took. */
+function replay(number) {
+  const start = performance.now();
+  for (const { path, html, text, name, value } of globalThis.changes[number]) {
+    const node = path.reduce((at, step) => at?.childNodes[step], document.body);
+    if (!node) continue;
+    if (html !== undefined) node.innerHTML = html;
+    else if (text !== undefined) node.data = text;
+    else if (value === null) node.removeAttribute(name);
+    else node.setAttribute(name, value);
+  }
+  const written = performance.now() - start;
+  return new Promise((resolve) => {
+    requestAnimationFrame(() => {
+      const channel = new MessageChannel();
+      channel.port1.onmessage = () => resolve([performance.now() - start, written]);
+      channel.port2.postMessage(undefined);
+    });
+  });
+}
+
+const say = (what, times) => {
+  times.sort((a, b) => a - b);
+  const [median, p95] = [0.5, 0.95].map((share) => quantile(times, share).toFixed(1));
+  console.log(`${what.padEnd(58)} median ${median.padStart(5)} ms, p95 ${p95.padStart(5)} ms over ${times.length}`);
+};
+
+const page = await open(undefined, { viewport: { width: 1280, height: 720 } });
+for (const [key] of CHANGES) if (key !== 'u') await reach(page, key);
+for (const value of ['4096', '8192']) await page.evaluate(measure, { key: 's', value });
+await page.evaluate(record);
+const live = [];
+for (let at = 0; at < ROUNDS; at += 1) {
+  for (const [key, values] of CHANGES) {
+    const time = await page.evaluate(measure, { key, value: values[at] });
+    await page.evaluate(() => globalThis.cut());
+    if (time !== undefined) live.push(time);
+  }
+}
+const [again, script] = [[], []];
+for (let number = 0; number < ROUNDS * CHANGES.length; number += 1) {
+  const [all, written] = await page.evaluate(replay, number);
+  again.push(all);
+  script.push(written);
+}
+await page.goto('about:blank');
+await page.setContent('<p>0</p>');
+await page.evaluate(() => {
+  globalThis.changes = [0, 1].map((value) => [{ path: [0, 0], text: String(value) }]);
+});
+const empty = [];
+for (let number = 0; number < 100; number += 1) empty.push((await page.evaluate(replay, number % 2))[0]);
+say('the page, from input to repaint', live);
+say('the same writes without a program', again);
+say('  of which script', script);
+say('one word in an empty document', empty);
+process.exit(0);
