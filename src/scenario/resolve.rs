@@ -205,7 +205,11 @@ impl Scenario {
                 kernels: self.word(FieldId::Kernels),
                 attention: self.word(FieldId::Attention),
                 recompute: self.word(FieldId::Recompute),
-                training_tokens: to_f64(self.integer(FieldId::TrainingTokens)),
+                training_tokens: to_f64(self.integer(if mode == Mode::Tune {
+                    FieldId::TuningTokens
+                } else {
+                    FieldId::TrainingTokens
+                })),
                 mfu: self.decimal(FieldId::Mfu).unwrap_or_default() / 100.0,
                 reduce_bucket_size: self.integer(FieldId::ReduceBucket),
                 megatron: self.megatron(),

@@ -6,7 +6,7 @@
 use super::FieldId;
 
 /// Key, field and default of every input; `None`: the model's or the accelerator's own value.
-pub(super) const TABLE: [(&str, FieldId, Option<&str>); 140] = [
+pub(super) const TABLE: [(&str, FieldId, Option<&str>); 141] = [
     ("do", FieldId::Mode, Some("train")),
     ("name", FieldId::Name, Some(".z")),
     ("u", FieldId::MemoryUnit, Some("gib")),
@@ -143,6 +143,7 @@ pub(super) const TABLE: [(&str, FieldId, Option<&str>); 140] = [
     ("cb", FieldId::CommunicatorBuffers, Some("0")),
     ("ovh", FieldId::ServingOverhead, Some("0")),
     ("tok", FieldId::TrainingTokens, Some("1e12")),
+    ("tt", FieldId::TuningTokens, Some("5e7")),
     ("mfu", FieldId::Mfu, Some("40")),
     ("price", FieldId::PricePerHour, Some("2")),
     ("net", FieldId::NetworkBandwidth, None),

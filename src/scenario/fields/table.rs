@@ -107,6 +107,11 @@ impl Field {
         self
     }
 
+    const fn scratch(mut self) -> Self {
+        self.applies = Applies::Scratch;
+        self
+    }
+
     const fn tune(mut self) -> Self {
         self.applies = Applies::Tune;
         self
@@ -359,7 +364,7 @@ const SIZE: u64 = 10_000_000;
 const LENGTH: u64 = 100_000_000;
 
 /// Every input, in the order of the form and of links.
-pub(super) static FIELDS: [Field; 140] = [
+pub(super) static FIELDS: [Field; 141] = [
     Field::choice(FieldId::Mode, "do", "mode", "Mode", MODES)
         .help("Whether the model is trained, fine-tuned or served; each needs other memory.")
         .group(Group::Run)
@@ -979,8 +984,14 @@ pub(super) static FIELDS: [Field; 140] = [
         .unit("tokens")
         .help("Tokens of the whole training, for time and cost only; 1T means 1 000 000 000 000.")
         .group(Group::Cost)
-        .train()
+        .scratch()
         .default(FieldDefault::Integer(1_000_000_000_000)),
+    Field::whole(FieldId::TuningTokens, "tt", "tuning_tokens", "Tokens of the fine-tuning", (1, 10_000_000_000_000_000), 0)
+        .unit("tokens")
+        .help("Tokens of all examples and epochs, for time and cost only; 10M means 10 000 000.")
+        .group(Group::Cost)
+        .tune()
+        .default(FieldDefault::Integer(50_000_000)),
     Field::number(FieldId::Mfu, "mfu", "mfu", "Utilisation (MFU)", (0.1, 100.0))
         .unit("%")
         .help("A second answer at this share of the peak rate stands beside the time that follows from the operations; the default states nothing.")
