@@ -46,6 +46,7 @@ fn all() -> Vec<Job> {
         plain(Tuning { method: Method::Dora, ..base }),
         plain(Tuning { frozen_layers: 20, frozen_embeddings: true, ..Tuning::FULL }),
         plain(Tuning { dropout: true, ..base }),
+        plain(Tuning { method: Method::Prompt, num_virtual_tokens: 100, ..base }),
         job(base, fsdp, full),
         job(nf4, fsdp, full),
         job(base, layout(1, 1, 8, DataSharding::Zero2), |run| run.kernels = Kernels::Fused),

@@ -6,7 +6,7 @@
 use super::FieldId;
 
 /// Key, field and default of every input; `None`: the model's or the accelerator's own value.
-pub(super) const TABLE: [(&str, FieldId, Option<&str>); 141] = [
+pub(super) const TABLE: [(&str, FieldId, Option<&str>); 142] = [
     ("do", FieldId::Mode, Some("train")),
     ("name", FieldId::Name, Some(".z")),
     ("u", FieldId::MemoryUnit, Some("gib")),
@@ -79,6 +79,7 @@ pub(super) const TABLE: [(&str, FieldId, Option<&str>); 141] = [
     ("ag", FieldId::AdaptGate, Some("1")),
     ("au", FieldId::AdaptUp, Some("1")),
     ("ad", FieldId::AdaptDown, Some("1")),
+    ("nvt", FieldId::VirtualTokens, Some("20")),
     ("ld", FieldId::LoraDropout, Some("0")),
     ("adt", FieldId::AdapterDType, Some("fp32")),
     ("dq", FieldId::DoubleQuant, Some("1")),

@@ -160,6 +160,8 @@ pub enum FieldId {
     AdaptUp,
     /// Adapters on its down projection.
     AdaptDown,
+    /// Tokens that learn.
+    VirtualTokens,
     /// Dropout before adapters.
     LoraDropout,
     /// Format of adapters.

@@ -170,6 +170,7 @@ const METHODS: &[Choice] = &[
     option("lora", "LoRA", "Small matrices beside frozen linear layers."),
     option("qlora", "QLoRA", "LoRA beside weights of 4 bits, which are made whole for each product."),
     option("dora", "DoRA", "LoRA with a magnitude for every column; the adapted weight is made in each pass."),
+    option("prompt", "A prompt", "Embedded tokens before every text, beside a frozen model."),
 ];
 
 const ADAPTER_DTYPES: &[Choice] = &[
@@ -364,7 +365,7 @@ const SIZE: u64 = 10_000_000;
 const LENGTH: u64 = 100_000_000;
 
 /// Every input, in the order of the form and of links.
-pub(super) static FIELDS: [Field; 141] = [
+pub(super) static FIELDS: [Field; 142] = [
     Field::choice(FieldId::Mode, "do", "mode", "Mode", MODES)
         .help("Whether the model is trained, fine-tuned or served; each needs other memory.")
         .group(Group::Run)
@@ -630,6 +631,13 @@ pub(super) static FIELDS: [Field; 141] = [
     Field::flag(FieldId::AdaptGate, "ag", "target_modules.gate_proj", "Adapters on the gate").adapter(),
     Field::flag(FieldId::AdaptUp, "au", "target_modules.up_proj", "Adapters on feed-forward up").adapter(),
     Field::flag(FieldId::AdaptDown, "ad", "target_modules.down_proj", "Adapters on feed-forward down").adapter(),
+    Field::whole(FieldId::VirtualTokens, "nvt", "num_virtual_tokens", "Tokens of a learned prompt", (1, 1_000_000), 1)
+        .unit("tokens")
+        .help("Prompt tuning: so many embedded tokens learn and stand before every text, which is that much longer.")
+        .group(Group::Run)
+        .tune()
+        .folded()
+        .default(FieldDefault::Integer(20)),
     Field::number(FieldId::LoraDropout, "ld", "lora_dropout", "Dropout before adapters", (0.0, 0.99))
         .help("Above 0, every adapter keeps its input after dropout and a mask.")
         .group(Group::Run)

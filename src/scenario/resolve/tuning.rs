@@ -30,11 +30,13 @@ impl Scenario {
             method: match method {
                 "full" => Method::Full,
                 "dora" => Method::Dora,
+                "prompt" => Method::Prompt,
                 _ => Method::Lora,
             },
             r: self.integer(FieldId::Rank),
             target_modules: chosen.fold(Targets::NONE, |all, (_, targets)| all.and(*targets)),
             adapter_dtype: (word(FieldId::AdapterDType) == "fp32").then_some(DType::Fp32),
+            num_virtual_tokens: self.integer(FieldId::VirtualTokens),
             dropout: self.decimal(FieldId::LoraDropout).is_some_and(|share| share > 0.0),
             base: match (method, self.flag(FieldId::DoubleQuant)) {
                 ("qlora", true) => BaseFormat::Nf4Double,
