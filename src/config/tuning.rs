@@ -12,6 +12,8 @@ pub enum Method {
     Lora,
     /// Low-rank adapters and a magnitude for every output column.
     Dora,
+    /// Embedded tokens before every text, beside a frozen model (prompt tuning).
+    Prompt,
 }
 
 impl Method {
@@ -178,6 +180,8 @@ pub struct Tuning {
     pub target_modules: Targets,
     /// Format of adapters; `None`: that of the weights beside them. peft makes them fp32 unless told otherwise.
     pub adapter_dtype: Option<DType>,
+    /// Tokens that learn (`num_virtual_tokens`).
+    pub num_virtual_tokens: u64,
     /// Whether `lora_dropout` is above 0.
     pub dropout: bool,
     /// Format of the linear layers' frozen weights.
@@ -205,6 +209,7 @@ impl Tuning {
         r: 8,
         target_modules: Targets::NONE,
         adapter_dtype: None,
+        num_virtual_tokens: 20,
         dropout: false,
         base: BaseFormat::Weights,
         frozen_layers: 0,
@@ -224,6 +229,11 @@ impl Tuning {
     /// Whether the model's own parameters stay as they are.
     pub const fn freezes_model(&self) -> bool {
         !matches!(self.method, Method::Full)
+    }
+
+    /// Tokens before every text that learn.
+    pub const fn tokens_before(&self) -> u64 {
+        if matches!(self.method, Method::Prompt) { self.num_virtual_tokens } else { 0 }
     }
 
     /// Whether a block's own parameters stay as they are.

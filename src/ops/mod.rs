@@ -167,9 +167,9 @@ pub fn lowering(job: &Job) -> Lowering<'_> {
             let recipe = run.recipe();
             Lowering {
                 model: job.model(),
-                seq_length: run.seq_length,
+                seq_length: run.seq_length.saturating_add(run.tuning.tokens_before()),
                 micro_batch_size: job.micro_batch_size().saturating_mul(run.tuning.objective.sequences()),
-                context_length: run.seq_length,
+                context_length: run.seq_length.saturating_add(run.tuning.tokens_before()),
                 concurrent_sequences: 0,
                 parameter: recipe.parameter,
                 made_in: recipe.parameter,

@@ -1,29 +1,20 @@
 //! From what the user said to a checked job, or to every problem at once.
 
+mod tuning;
+
 use std::num::NonZeroU64;
 
 use super::serving;
 use super::{FieldId, FieldKind, Mode, Scenario, Value, field, fields, number, parse, range_text};
 use crate::config::{
-    Accelerator, BaseFormat, Cluster, DataSharding, Flash, Job, Kernels, LayerSet, MegatronOptions, Method, Mla, ModelConfig,
-    Moe, Objective, Offload, Overheads, Overlap, ParallelLayout, PeakRates, PipelineSchedule, PipelineSplit, PositionEmbedding,
-    ProductFormat, RecomputeMethod, RecomputeModules, Rollout, Run, Speed, Targets, TrainingRun, Tuning,
+    Accelerator, Cluster, DataSharding, Flash, Job, Kernels, LayerSet, MegatronOptions, Mla, ModelConfig, Moe, Offload,
+    Overheads, Overlap, ParallelLayout, PeakRates, PipelineSchedule, PipelineSplit, PositionEmbedding, ProductFormat,
+    RecomputeMethod, RecomputeModules, Run, Speed, TrainingRun, Tuning,
 };
-use crate::units::{Bytes, DType, grouped, to_f64};
+use crate::units::{Bytes, grouped, to_f64};
 
 /// Bytes of one MiB.
 const MIB: u64 = 1 << 20;
-
-/// The fields of `target_modules`, with the layers of latent attention that do the same work.
-const TARGETS: [(FieldId, Targets); 7] = [
-    (FieldId::AdaptQuery, Targets::QUERY.and(Targets::QUERY_DOWN)),
-    (FieldId::AdaptKey, Targets::KEY.and(Targets::KEY_VALUE_DOWN).and(Targets::KEY_VALUE_UP)),
-    (FieldId::AdaptValue, Targets::VALUE.and(Targets::KEY_VALUE_UP)),
-    (FieldId::AdaptOutput, Targets::OUTPUT),
-    (FieldId::AdaptGate, Targets::GATE),
-    (FieldId::AdaptUp, Targets::UP),
-    (FieldId::AdaptDown, Targets::DOWN),
-];
 
 /// One problem of a scenario, tied to the field where it can be solved.
 #[derive(Clone, Debug, PartialEq)]
@@ -215,7 +206,11 @@ impl Scenario {
                 kernels: self.word(FieldId::Kernels),
                 attention: self.word(FieldId::Attention),
                 recompute: self.word(FieldId::Recompute),
-                training_tokens: to_f64(self.integer(FieldId::TrainingTokens)),
+                training_tokens: to_f64(self.integer(if mode == Mode::Tune {
+                    FieldId::TuningTokens
+                } else {
+                    FieldId::TrainingTokens
+                })),
                 mfu: self.decimal(FieldId::Mfu).unwrap_or_default() / 100.0,
                 reduce_bucket_size: self.integer(FieldId::ReduceBucket),
                 megatron: self.megatron(),
@@ -225,44 +220,6 @@ impl Scenario {
                 tuning: if mode == Mode::Tune { self.tuning() } else { Tuning::FULL },
             }),
             Mode::Serve => Run::Serving(self.serving()),
-        }
-    }
-
-    /// Which parameters learn when fine-tuning.
-    fn tuning(&self) -> Tuning {
-        let word = |id| match self.get(id) {
-            Value::Choice(word) => word,
-            _ => "",
-        };
-        let method = word(FieldId::Method);
-        let chosen = TARGETS.iter().filter(|(id, _)| self.flag(*id));
-        let full = method == "full";
-        let objective: Objective = self.word(FieldId::Objective);
-        Tuning {
-            method: match method {
-                "full" => Method::Full,
-                "dora" => Method::Dora,
-                _ => Method::Lora,
-            },
-            r: self.integer(FieldId::Rank),
-            target_modules: chosen.fold(Targets::NONE, |all, (_, targets)| all.and(*targets)),
-            adapter_dtype: (word(FieldId::AdapterDType) == "fp32").then_some(DType::Fp32),
-            dropout: self.decimal(FieldId::LoraDropout).is_some_and(|share| share > 0.0),
-            base: match (method, self.flag(FieldId::DoubleQuant)) {
-                ("qlora", true) => BaseFormat::Nf4Double,
-                ("qlora", false) => BaseFormat::Nf4,
-                _ => BaseFormat::Weights,
-            },
-            frozen_layers: if full { self.integer(FieldId::FrozenLayers) } else { 0 },
-            frozen_embeddings: full && self.flag(FieldId::FrozenEmbeddings),
-            paged_optimizer: self.flag(FieldId::PagedOptimizer),
-            objective,
-            // The model without its adapters is its own reference.
-            reference: full
-                && self.flag(FieldId::Reference)
-                && matches!(objective, Objective::Preference | Objective::Ppo | Objective::Grpo),
-            rollout: if objective.generates() { self.word(FieldId::Rollout) } else { Rollout::Apart },
-            rollout_sequences: self.integer(FieldId::RolloutSequences),
         }
     }
 

@@ -12,7 +12,7 @@ sys.path.insert(0, sys.argv[1])
 import measure, torch, transformers
 from measure import DEV
 import peft.tuners.tuners_utils as tuners_utils
-from peft import LoraConfig, get_peft_model
+from peft import LoraConfig, PromptTuningConfig, get_peft_model
 from peft.tuners.lora.dora import DoraLinearLayer
 from peft.tuners.lora.layer import Linear as LoraLinear
 from torch._subclasses.fake_tensor import FakeTensorMode
@@ -21,7 +21,7 @@ from transformers import AutoModelForCausalLM
 
 DEFAULT = dict(method="lora", seq_length=512, micro_batch_size=1, precision="bf16", adapter_precision="bf16", base="weights",
                attention="flash", kernels="eager", recompute="none", optimizer="adamw", optimizer_implementation="fused",
-               gradient_accumulation_steps=1, lora_rank=8, lora_targets=["q_proj", "v_proj"], lora_dropout=0.0, frozen_layers=0,
+               gradient_accumulation_steps=1, lora_rank=8, lora_targets=["q_proj", "v_proj"], lora_dropout=0.0, num_virtual_tokens=20, frozen_layers=0,
                frozen_embeddings=False)
 
 # Fake tensors live on no device, and the tracker asks parameters that want no gradient for hooks.
@@ -116,7 +116,8 @@ def prepared(config, run):
         to, torch.nn.Module.to = torch.nn.Module.to, lambda self, *a, **k: self
         before = sum(p.numel() for p in model.parameters())
         targets = run["lora_targets"]
-        model = get_peft_model(model, LoraConfig(r=run["lora_rank"], lora_alpha=16, lora_dropout=run["lora_dropout"],
+        prompt = PromptTuningConfig(task_type="CAUSAL_LM", num_virtual_tokens=run["num_virtual_tokens"])
+        model = get_peft_model(model, prompt if run["method"] == "prompt" else LoraConfig(r=run["lora_rank"], lora_alpha=16, lora_dropout=run["lora_dropout"],
                                target_modules=targets[0] if targets == ["all-linear"] else targets, use_dora=run["method"] == "dora",
                                task_type="CAUSAL_LM"), autocast_adapter_dtype=False)
         torch.set_default_dtype(torch.float32); torch.nn.Module.to = to

@@ -194,7 +194,7 @@ impl Story<'_> {
         FrontPoint {
             x: to_f64(point.sequences),
             y: rate,
-            size: if point.fits { 0.6 } else { 0.0 },
+            size: if point.fits { 0.2 } else { 0.0 },
             series,
             name: format!("{}: {} tokens per second {of}, {room}", requests(point.sequences), amount(rate)),
             href: format!("#{link}"),

@@ -22,7 +22,7 @@ const ASSUMPTIONS: [(&str, &str); 6] = [
     ),
     (
         "Not in here",
-        "LoRA, QLoRA and other adapters (training here changes all parameters), data loading, checkpoint writing, evaluation during training, and what other programs hold on the same GPU.",
+        "Prefix tuning, data loading, checkpoint writing, evaluation during training, and what other programs hold on the same GPU.",
     ),
     (
         "Time and cost",

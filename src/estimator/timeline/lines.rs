@@ -209,7 +209,7 @@ fn about(played: &Played<'_>, mark: &Mark, state: &State, storage: &Storage, kin
 fn of_tuning(storage: &Storage) -> (&'static str, &'static str, Source, Certainty) {
     let exact = Certainty::Exact;
     match (storage.name, storage.dtype) {
-        ("adapter A" | "adapter B" | "adapter magnitude" | "score weight", _) => {
+        ("adapter A" | "adapter B" | "adapter magnitude" | "score weight" | "prompt embedding", _) => {
             ("Adapters", "What learns: small matrices beside frozen layers, or a new head.", sources::PEFT, exact)
         }
         (_, DType::Int4) | ("codes" | "scales" | "scales of scales" | "offset", _) => {

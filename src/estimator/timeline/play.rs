@@ -60,7 +60,7 @@ pub(super) fn play(tape: &Tape, plan: &Plan<'_>) -> (usize, Shares) {
     tape.begin(When::Before, 0, Kind::Buffer);
     tape.at("Inputs and buffers", sources::PYTORCH_AUTOGRAD);
     let _buffers = ends.buffers(tape);
-    let ids = tape.constant("token ids", build.shapes.tokens, DType::Int64);
+    let ids = tape.constant("token ids", build.shapes.text, DType::Int64);
     let _states = optimizer::states(tape, plan, &mut shares);
     let groups = Groups::new(tape, plan);
     if plan.accumulated {

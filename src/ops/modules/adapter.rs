@@ -3,7 +3,7 @@
 
 use super::{Build, Linear};
 use crate::config::{BaseFormat, Method, Targets};
-use crate::ops::tape::{Form, Packed, Param, SCALE, Var};
+use crate::ops::tape::{Form, Packed, Param, SCALE, Tape, Var};
 use crate::ops::tensor::Dim;
 use crate::units::{DType, to_f64};
 
@@ -168,4 +168,39 @@ pub(super) fn quantised(build: &Build<'_>, name: &'static str, dims: (Dim, Dim))
     }
     let scales = double.then(|| tape.form([Dim("scales", scales)]));
     Some((weight, Packed { whole, scales, dtype: with.parameter }))
+}
+
+/// Embedded tokens that learn and stand before every text (peft 0.21, `tuners/prompt_tuning/model.py` and `peft_model.py`).
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Prompt {
+    table: Param,
+    /// `[b, n, h]` of these, and `[b, s, h]` of the text.
+    tokens: Form,
+    pub text: Form,
+    ids: Form,
+}
+
+impl Prompt {
+    pub fn new(build: &Build<'_>) -> Option<Self> {
+        let (with, tape, tuning) = (build.with, build.tape, build.with.tuning);
+        if tuning.method != Method::Prompt {
+            return None;
+        }
+        let n = Dim("num_virtual_tokens", tuning.num_virtual_tokens);
+        let frozen = tape.freeze(false);
+        let dtype = tuning.adapter_dtype.unwrap_or(with.parameter);
+        let table = tape.parameter("prompt embedding", tape.form([n, with.h()]), dtype);
+        tape.freeze(frozen);
+        let text = tape.form([with.b(), super::text(with), with.h()]);
+        Some(Self { table, tokens: tape.form([with.b(), n, with.h()]), text, ids: tape.form([n]) })
+    }
+
+    /// The learned tokens and the text side by side; what peft's `forward` holds goes to `held`.
+    pub fn run<'t>(&self, tape: &'t Tape, text: Var<'t>, forms: (Form, Form), held: &mut Vec<Var<'t>>) -> Var<'t> {
+        held.push(tape.constant("labels with those of learned tokens", forms.1, DType::Int64));
+        let ids = tape.constant("places of learned tokens", self.ids, DType::Int64);
+        let prompts = tape.embedding(ids, self.table, self.tokens).cast_as(text.dtype(), "learned tokens");
+        held.push(prompts.clone());
+        prompts.cat(text, forms.0).named("embedded tokens")
+    }
 }

@@ -1,5 +1,6 @@
 //! Both ends: embedding and tables, final norm, head and loss.
 
+use super::adapter::Prompt;
 use super::norm::Norm;
 use super::{Build, FP32, Linear, Shapes, Split, half};
 use crate::config::{AttentionKernel, Family, LayerSet, PositionEmbedding, Recompute};
@@ -90,6 +91,8 @@ pub(crate) struct Ends {
     wanting: bool,
     /// The head gives one number for each token.
     scores: bool,
+    /// Tokens that learn and stand before the text.
+    prompt: Option<Prompt>,
     flops: f64,
 }
 
@@ -198,6 +201,7 @@ impl Ends {
             batched: with.micro_batch_size > 1,
             format: with.made_in,
             scores: with.tuning.objective.scores(),
+            prompt: first.then(|| Prompt::new(build)).flatten(),
             wanting: with.tuning.freezes_embedding() && with.recompute == Recompute::Full,
             flops: 2.0 * to_f64(tokens) * to_f64(own.1) * to_f64(model.vocab_size),
         }
@@ -260,6 +264,7 @@ impl Ends {
         tape.at("Embedding", sources::PYTORCH_AUTOGRAD);
         let whole = self.shapes.all_tokens.unwrap_or(self.shapes.hidden);
         let form = self.projections.map_or(whole, |[_, out]| out.form);
+        let form = self.prompt.as_ref().map_or(form, |prompt| prompt.text);
         let mut embedded = if self.first {
             let tokens = tape.embedding(ids.clone(), self.embedding, form);
             if self.wanting && !self.scaled { tokens.wanting() } else { tokens }
@@ -282,6 +287,9 @@ impl Ends {
             }
         }
         let mut held = Vec::with_capacity(4);
+        if let Some(prompt) = &self.prompt {
+            embedded = prompt.run(tape, embedded, (self.shapes.hidden, self.shapes.tokens), &mut held);
+        }
         let (falcon, opt) = (self.family == Family::Falcon, self.family == Family::Opt);
         let form = if opt { self.shapes.tokens } else { self.forms.positions };
         let positions = (falcon || !self.alibi).then(|| tape.constant("position ids", form, DType::Int64));

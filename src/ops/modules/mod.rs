@@ -79,6 +79,8 @@ pub(crate) struct Shapes {
     pub all_tokens: Option<Form>,
     /// `[b, s]`.
     pub tokens: Form,
+    /// The same of the text alone, where learned tokens stand before it.
+    pub text: Form,
     /// `[b, s, 1]` of norms.
     pub rows: Form,
     /// Queries `[b, a, s, d]`.
@@ -95,6 +97,12 @@ pub(crate) struct Shapes {
     pub logits: Form,
     /// One number.
     pub scalar: Form,
+}
+
+/// Tokens of the text, without those that prompt tuning puts before it.
+fn text(with: &Lowering) -> Dim {
+    let s = with.s();
+    Dim(s.0, s.1.saturating_sub(with.tuning.tokens_before()).max(1))
 }
 
 /// Whether ranks have parts of the tokens between attention and feed-forward, as Megatron-LM's sequence parallelism splits them.
@@ -127,6 +135,7 @@ impl<'a> Build<'a> {
             hidden: tape.form([b, tokens, with.h()]),
             all_tokens: parts.then(|| tape.form([b, s, with.h()])),
             tokens: tape.form([b, s]),
+            text: tape.form([b, text(with)]),
             rows: tape.form([b, tokens, Dim("row", 1)]),
             queries: tape.form([b, heads, s, d]),
             keys: tape.form([b, kv, s, d]),

@@ -6,7 +6,7 @@
 use super::FieldId;
 
 /// Key, field and default of every input; `None`: the model's or the accelerator's own value.
-pub(super) const TABLE: [(&str, FieldId, Option<&str>); 152] = [
+pub(super) const TABLE: [(&str, FieldId, Option<&str>); 154] = [
     ("do", FieldId::Mode, Some("train")),
     ("name", FieldId::Name, Some(".z")),
     ("u", FieldId::MemoryUnit, Some("gib")),
@@ -91,6 +91,7 @@ pub(super) const TABLE: [(&str, FieldId, Option<&str>); 152] = [
     ("ag", FieldId::AdaptGate, Some("1")),
     ("au", FieldId::AdaptUp, Some("1")),
     ("ad", FieldId::AdaptDown, Some("1")),
+    ("nvt", FieldId::VirtualTokens, Some("20")),
     ("ld", FieldId::LoraDropout, Some("0")),
     ("adt", FieldId::AdapterDType, Some("fp32")),
     ("dq", FieldId::DoubleQuant, Some("1")),
@@ -155,6 +156,7 @@ pub(super) const TABLE: [(&str, FieldId, Option<&str>); 152] = [
     ("cb", FieldId::CommunicatorBuffers, Some("0")),
     ("ovh", FieldId::ServingOverhead, Some("0")),
     ("tok", FieldId::TrainingTokens, Some("1e12")),
+    ("tt", FieldId::TuningTokens, Some("5e7")),
     ("mfu", FieldId::Mfu, Some("40")),
     ("price", FieldId::PricePerHour, Some("2")),
     ("net", FieldId::NetworkBandwidth, None),

@@ -126,6 +126,8 @@ pub enum FieldId {
     Recompute,
     /// Tokens of the whole training.
     TrainingTokens,
+    /// Tokens of the whole fine-tuning.
+    TuningTokens,
     /// Model FLOPs utilisation, per cent.
     Mfu,
     /// Tokens kept per sequence when serving.
@@ -182,6 +184,8 @@ pub enum FieldId {
     AdaptUp,
     /// Adapters on its down projection.
     AdaptDown,
+    /// Tokens that learn.
+    VirtualTokens,
     /// Dropout before adapters.
     LoraDropout,
     /// Format of adapters.
@@ -469,6 +473,8 @@ pub enum Applies {
     Both,
     /// Training and fine-tuning.
     Train,
+    /// Training alone.
+    Scratch,
     /// Fine-tuning only.
     Tune,
     /// Serving only.
@@ -481,7 +487,11 @@ impl Applies {
         use super::Mode;
         matches!(
             (self, mode),
-            (Self::Both, _) | (Self::Train, Mode::Train | Mode::Tune) | (Self::Tune, Mode::Tune) | (Self::Serve, Mode::Serve)
+            (Self::Both, _)
+                | (Self::Train, Mode::Train | Mode::Tune)
+                | (Self::Scratch, Mode::Train)
+                | (Self::Tune, Mode::Tune)
+                | (Self::Serve, Mode::Serve)
         )
     }
 }

@@ -107,6 +107,11 @@ impl Field {
         self
     }
 
+    const fn scratch(mut self) -> Self {
+        self.applies = Applies::Scratch;
+        self
+    }
+
     const fn tune(mut self) -> Self {
         self.applies = Applies::Tune;
         self
@@ -165,6 +170,7 @@ const METHODS: &[Choice] = &[
     option("lora", "LoRA", "Small matrices beside frozen linear layers."),
     option("qlora", "QLoRA", "LoRA beside weights of 4 bits, which are made whole for each product."),
     option("dora", "DoRA", "LoRA with a magnitude for every column; the adapted weight is made in each pass."),
+    option("prompt", "A prompt", "Embedded tokens before every text, beside a frozen model."),
 ];
 
 const ADAPTER_DTYPES: &[Choice] = &[
@@ -432,7 +438,7 @@ const SIZE: u64 = 10_000_000;
 const LENGTH: u64 = 100_000_000;
 
 /// Every input, in the order of the form and of links.
-pub(super) static FIELDS: [Field; 152] = [
+pub(super) static FIELDS: [Field; 154] = [
     Field::choice(FieldId::Mode, "do", "mode", "Mode", MODES)
         .help("Whether the model is trained, fine-tuned or served; each needs other memory.")
         .group(Group::Run)
@@ -780,6 +786,13 @@ pub(super) static FIELDS: [Field; 152] = [
     Field::flag(FieldId::AdaptGate, "ag", "target_modules.gate_proj", "Adapters on the gate").adapter(),
     Field::flag(FieldId::AdaptUp, "au", "target_modules.up_proj", "Adapters on feed-forward up").adapter(),
     Field::flag(FieldId::AdaptDown, "ad", "target_modules.down_proj", "Adapters on feed-forward down").adapter(),
+    Field::whole(FieldId::VirtualTokens, "nvt", "num_virtual_tokens", "Tokens of a learned prompt", (1, 1_000_000), 1)
+        .unit("tokens")
+        .help("Prompt tuning: so many embedded tokens learn and stand before every text, which is that much longer.")
+        .group(Group::Run)
+        .tune()
+        .folded()
+        .default(FieldDefault::Integer(20)),
     Field::number(FieldId::LoraDropout, "ld", "lora_dropout", "Dropout before adapters", (0.0, 0.99))
         .help("Above 0, every adapter keeps its input after dropout and a mask.")
         .group(Group::Run)
@@ -1134,8 +1147,14 @@ pub(super) static FIELDS: [Field; 152] = [
         .unit("tokens")
         .help("Tokens of the whole training, for time and cost only; 1T means 1 000 000 000 000.")
         .group(Group::Cost)
-        .train()
+        .scratch()
         .default(FieldDefault::Integer(1_000_000_000_000)),
+    Field::whole(FieldId::TuningTokens, "tt", "tuning_tokens", "Tokens of the fine-tuning", (1, 10_000_000_000_000_000), 0)
+        .unit("tokens")
+        .help("Tokens of all examples and epochs, for time and cost only; 10M means 10 000 000.")
+        .group(Group::Cost)
+        .tune()
+        .default(FieldDefault::Integer(50_000_000)),
     Field::number(FieldId::Mfu, "mfu", "mfu", "Utilisation (MFU)", (0.1, 100.0))
         .unit("%")
         .help("A second answer at this share of the peak rate stands beside the time that follows from the operations; the default states nothing.")

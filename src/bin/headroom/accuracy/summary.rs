@@ -22,7 +22,7 @@ fn is(row: &Row, name: &str, value: &str) -> bool {
 }
 
 /// The lines, most asked for first.
-const ENTRIES: [Entry; 17] = [
+const ENTRIES: [Entry; 18] = [
     Entry {
         what: "Hugging Face modules, one GPU",
         against: "PyTorch 2.15's memory tracker on transformers 5.23",
@@ -45,9 +45,14 @@ const ENTRIES: [Entry; 17] = [
         belongs: |row| is(row, "kind", "tp"),
     },
     Entry {
-        what: "LoRA, one GPU",
+        what: "LoRA, DoRA, learned prompts and frozen layers, one GPU",
         against: "PyTorch 2.15's memory tracker with peft 0.21",
-        belongs: |row| is(row, "kind", "lora"),
+        belongs: |row| ["lora", "dora", "prompt", "frozen"].iter().any(|kind| is(row, "kind", kind)),
+    },
+    Entry {
+        what: "QLoRA, one GPU",
+        against: "the same, with weights emulated after bitsandbytes 0.50",
+        belongs: |row| is(row, "kind", "qlora"),
     },
     Entry {
         what: "Megatron-LM on B200",

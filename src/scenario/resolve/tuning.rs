@@ -1,0 +1,58 @@
+//! Which parameters learn, from the fields of fine-tuning.
+
+use crate::config::{BaseFormat, Method, Objective, Rollout, Targets, Tuning};
+use crate::scenario::{FieldId, Scenario, Value};
+use crate::units::DType;
+
+/// The fields of `target_modules`, with the layers of latent attention that do the same work.
+const TARGETS: [(FieldId, Targets); 7] = [
+    (FieldId::AdaptQuery, Targets::QUERY.and(Targets::QUERY_DOWN)),
+    (FieldId::AdaptKey, Targets::KEY.and(Targets::KEY_VALUE_DOWN).and(Targets::KEY_VALUE_UP)),
+    (FieldId::AdaptValue, Targets::VALUE.and(Targets::KEY_VALUE_UP)),
+    (FieldId::AdaptOutput, Targets::OUTPUT),
+    (FieldId::AdaptGate, Targets::GATE),
+    (FieldId::AdaptUp, Targets::UP),
+    (FieldId::AdaptDown, Targets::DOWN),
+];
+
+impl Scenario {
+    /// Which parameters learn when fine-tuning.
+    pub(super) fn tuning(&self) -> Tuning {
+        let word = |id| match self.get(id) {
+            Value::Choice(word) => word,
+            _ => "",
+        };
+        let method = word(FieldId::Method);
+        let chosen = TARGETS.iter().filter(|(id, _)| self.flag(*id));
+        let full = method == "full";
+        let objective: Objective = self.word(FieldId::Objective);
+        Tuning {
+            method: match method {
+                "full" => Method::Full,
+                "dora" => Method::Dora,
+                "prompt" => Method::Prompt,
+                _ => Method::Lora,
+            },
+            r: self.integer(FieldId::Rank),
+            target_modules: chosen.fold(Targets::NONE, |all, (_, targets)| all.and(*targets)),
+            adapter_dtype: (word(FieldId::AdapterDType) == "fp32").then_some(DType::Fp32),
+            num_virtual_tokens: self.integer(FieldId::VirtualTokens),
+            dropout: self.decimal(FieldId::LoraDropout).is_some_and(|share| share > 0.0),
+            base: match (method, self.flag(FieldId::DoubleQuant)) {
+                ("qlora", true) => BaseFormat::Nf4Double,
+                ("qlora", false) => BaseFormat::Nf4,
+                _ => BaseFormat::Weights,
+            },
+            frozen_layers: if full { self.integer(FieldId::FrozenLayers) } else { 0 },
+            frozen_embeddings: full && self.flag(FieldId::FrozenEmbeddings),
+            paged_optimizer: self.flag(FieldId::PagedOptimizer),
+            objective,
+            // The model without its adapters is its own reference.
+            reference: full
+                && self.flag(FieldId::Reference)
+                && matches!(objective, Objective::Preference | Objective::Ppo | Objective::Grpo),
+            rollout: if objective.generates() { self.word(FieldId::Rollout) } else { Rollout::Apart },
+            rollout_sequences: self.integer(FieldId::RolloutSequences),
+        }
+    }
+}
