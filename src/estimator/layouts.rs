@@ -75,6 +75,11 @@ impl Layouts {
         self.paces.seconds(&self.job)
     }
 
+    /// No more than [`Self::seconds`], whatever is shared out; 0 where nothing is known.
+    pub fn at_least(&mut self) -> f64 {
+        self.paces.at_least(&self.job)
+    }
+
     /// How many different operation lists (by tensor, context, expert degree and so on) were worked out.
     pub const fn frames(&self) -> usize {
         self.megatron.frames()

@@ -158,18 +158,21 @@ impl Search {
             return Outcome::Forbidden(rule);
         }
         match self.measure(choice) {
-            Ok((memory, seconds)) => Outcome::Fits(found(self.layouts.job(), choice, memory, seconds)),
+            Ok(memory) => {
+                let seconds = self.layouts.seconds();
+                Outcome::Fits(found(self.layouts.job(), choice, memory, seconds))
+            }
             Err(miss) => Outcome::TooLarge(miss),
         }
     }
 
-    /// Memory and seconds of the choice taken over last, or by how much it overflows.
-    fn measure(&mut self, choice: &Choice) -> Result<(Bytes, Option<f64>), Miss> {
+    /// Memory of the choice taken over last, or by how much it overflows.
+    fn measure(&mut self, choice: &Choice) -> Result<Bytes, Miss> {
         let (by_kind, over) = self.layouts.memory();
         let memory: Bytes = by_kind.into_iter().sum();
         match over {
             Some(kind) => Err(Miss { choice: *choice, short: memory.saturating_sub(self.capacity()), kind }),
-            None => Ok((memory, self.layouts.seconds())),
+            None => Ok(memory),
         }
     }
 
@@ -188,16 +191,20 @@ impl Search {
     }
 
     /// Weighs a layout that breaks no rule, and keeps it if it is the best of its number of accelerators so far. By how much
-    /// it overflows, if it does.
-    fn weigh(&mut self, choice: &Choice) -> Option<Miss> {
+    /// it overflows, if it does. `at_least`: no more seconds than it takes, found when it is first asked for.
+    fn weigh(&mut self, choice: &Choice, at_least: &mut Option<f64>) -> Option<Miss> {
         self.layouts.choose(choice);
-        let (memory, seconds) = match self.measure(choice) {
-            Ok(measured) => measured,
+        let memory = match self.measure(choice) {
+            Ok(memory) => memory,
             Err(miss) => {
                 self.overflow(miss, 1);
                 return Some(miss);
             }
         };
+        let at_least = *at_least.get_or_insert_with(|| self.layouts.at_least());
+        let leanest = self.counts.last()?.leanest.as_ref().is_none_or(|leanest| memory < leanest.memory);
+        // How slow a slow layout is matters to nobody.
+        let seconds = if leanest || at_least <= self.slow() { self.layouts.seconds() } else { None };
         for watched in &mut self.watched {
             watched.rank(choice, memory, seconds);
         }
@@ -206,7 +213,6 @@ impl Search {
         count.considered += 1;
         count.legal += 1;
         count.fitting += 1;
-        let leanest = count.leanest.as_ref().is_none_or(|leanest| memory < leanest.memory);
         let faster = |fastest: &Found| is_faster((seconds, memory), fastest);
         let fastest = seconds.is_some() && count.fastest.as_ref().is_none_or(faster);
         if leanest || fastest {
@@ -215,6 +221,15 @@ impl Search {
             count.fastest = if fastest { Some(found) } else { count.fastest };
         }
         None
+    }
+
+    /// Seconds beyond which a layout at the present number of accelerators is neither the fastest nor faster than one asked about.
+    fn slow(&self) -> f64 {
+        let Some(count) = self.counts.last() else { return f64::INFINITY };
+        let known = |found: &Found| found.seconds.unwrap_or(f64::INFINITY);
+        let asked = self.watched.iter().filter_map(|watched| watched.outcome.as_ref().ok());
+        let asked = asked.filter(|own| own.gpus == count.gpus).map(known);
+        asked.fold(count.fastest.as_ref().map_or(f64::INFINITY, known), f64::max)
     }
 
     /// Counts layouts that overflow with the same kind of memory, and keeps the given one if it misses by least.
@@ -306,9 +321,10 @@ impl Visitor for Search {
         });
         for (place, micro_batch) in micro_batches.iter().enumerate() {
             let further = length(micro_batches.get(place + 1..).unwrap_or_default());
+            let mut at_least = None;
             legal.retain(|choice| {
                 let choice = with_micro_batch(choice, *micro_batch);
-                let miss = self.weigh(&choice);
+                let miss = self.weigh(&choice, &mut at_least);
                 !miss.is_some_and(|miss| self.is_too_much_from_here(miss, further))
             });
         }

@@ -8,6 +8,7 @@
 mod frame;
 mod joined;
 mod keys;
+mod pieces;
 
 use super::Scope;
 use super::fsdp::Weights;
@@ -21,6 +22,7 @@ use frame::{Frame, SURE};
 use joined::{Joined, Sort, Staged, staged};
 pub(in crate::estimator) use keys::of_pipeline;
 use keys::{of_frames, of_states, of_weights};
+use pieces::Pieces;
 
 /// Bytes by kind.
 type Kinds = [Bytes; 7];
@@ -30,6 +32,7 @@ type Kinds = [Bytes; 7];
 pub(in crate::estimator) struct Many {
     /// By layout, number of sequences if the frame is of one alone, and whether selective recomputation drops something.
     frames: Memo<(ParallelLayout, u64, bool), Frame>,
+    pieces: Pieces,
     shapes: Memo<(ParallelLayout, u64, Recompute), Vec<Staged>>,
     /// Sorts of stages, and layouts by [`of_states`]: their places are short keys for weights and states.
     sorts: Memo<Sort, ()>,
@@ -163,7 +166,8 @@ impl Many {
             if let Some(place) = self.common.and_then(|common| common.all_sequences) {
                 return place;
             }
-            let place = self.frames.place((layout, 0, selective), || Frame::of(job, run, false));
+            let pieces = &mut self.pieces;
+            let place = self.frames.place((layout, 0, selective), || Frame::of(job, run, false, pieces));
             if self.frames.at(place).is_some_and(|frame| frame.sure) {
                 if let Some(common) = &mut self.common {
                     common.all_sequences = Some(place);
@@ -171,7 +175,8 @@ impl Many {
                 return place;
             }
         }
-        self.frames.place((layout, sequences, selective), || Frame::of(job, run, true))
+        let pieces = &mut self.pieces;
+        self.frames.place((layout, sequences, selective), || Frame::of(job, run, true, pieces))
     }
 
     /// The place of the pipeline.
