@@ -119,6 +119,13 @@ impl Job {
         }
     }
 
+    /// Takes over how many sequences a rank holds at once; serving has no micro-batch.
+    pub const fn choose_micro_batch(&mut self, sequences: NonZeroU64) {
+        if let Run::Training(run) = &mut self.run {
+            run.micro_batch_size = Some(sequences.get());
+        }
+    }
+
     /// The same job as a search chose it.
     #[must_use]
     pub fn with_choice(&self, choice: &Choice) -> Self {

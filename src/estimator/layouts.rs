@@ -1,5 +1,7 @@
 //! Memory and time of many layouts of one training job.
 
+use std::num::NonZeroU64;
+
 use super::ledger::first_over;
 use super::{Blocker, MemoryKind, Rules, blockers, megatron, memory_by_kind, overhead, time};
 use crate::config::{Choice, Job, Kernels};
@@ -28,6 +30,11 @@ impl Layouts {
     /// Takes over a choice; see [`Self::job`].
     pub const fn choose(&mut self, choice: &Choice) {
         self.job.choose(choice);
+    }
+
+    /// Takes over a micro-batch alone.
+    pub const fn choose_micro_batch(&mut self, sequences: NonZeroU64) {
+        self.job.choose_micro_batch(sequences);
     }
 
     /// The first of some rules that the choice taken over last breaks.
@@ -78,6 +85,11 @@ impl Layouts {
     /// No more than [`Self::seconds`], whatever is shared out; 0 where nothing is known.
     pub fn at_least(&mut self) -> f64 {
         self.paces.at_least(&self.job)
+    }
+
+    /// The same with any micro-batch into which a rank's sequences of a step divide.
+    pub fn at_least_with_any(&mut self) -> f64 {
+        self.paces.at_least_with_any(&self.job)
     }
 
     /// How many different operation lists (by tensor, context, expert degree and so on) were worked out.

@@ -194,6 +194,11 @@ impl StepTime {
         most * spread.micro_batches + spread.schedule.bubble((all - most).max(0.0))
     }
 
+    /// Seconds of a micro-batch on the stage that works longest.
+    pub(super) fn seconds_of_most(times: &Briefs, loads: &[Load; 3]) -> f64 {
+        loads.iter().map(|load| Stage::of(times, load).busy()).fold(0.0, f64::max)
+    }
+
     /// All but forward and backward of the busiest stage; its seconds of these, and its load.
     fn around<'a>((times, fixed): (&Briefs, &Fixed), spread: &'a Spread) -> (Self, f64, &'a Load) {
         let [first, middle, last] = &spread.loads;

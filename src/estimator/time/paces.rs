@@ -47,6 +47,16 @@ impl Paces {
         self.bound(job).map_or(0.0, |seconds| seconds * (1.0 - ROUNDING))
     }
 
+    /// The same with any micro-batch into which a rank's sequences of a step divide: what they take all at once, and no waiting.
+    pub fn at_least_with_any(&mut self, job: &Job) -> f64 {
+        let bound = |paces: &mut Self| {
+            let loads = paces.loads(job)?;
+            let (_, place) = paces.whole(job)?;
+            Some(StepTime::seconds_of_most(of(paces.blocks.at(place)?, job)?, &loads))
+        };
+        bound(self).map_or(0.0, |seconds| seconds * (1.0 - ROUNDING))
+    }
+
     fn bound(&mut self, job: &Job) -> Option<f64> {
         let loads = self.loads(job)?;
         let (sequences, place) = self.multiple(job)?;
@@ -62,11 +72,20 @@ impl Paces {
         if let Some(found) = smallest {
             return Some(*found);
         }
-        let share = job.training()?.global_batch_size / job.layout().d();
-        let micro_batch_size = NonZeroU64::new(share).filter(|share| share.get().is_multiple_of(own))?;
-        let whole = job.with_choice(&Choice { layout: *job.layout(), micro_batch_size, recompute: job.training()?.recompute });
+        self.whole(job).filter(|(sequences, _)| sequences.is_multiple_of(own))
+    }
+
+    /// All sequences that a rank gets in a step, and the place of their times at once.
+    fn whole(&mut self, job: &Job) -> Option<(u64, usize)> {
+        let run = job.training()?;
+        let share = NonZeroU64::new(run.global_batch_size / job.layout().d())?;
+        let known = self.known.place(without_sequences(key(job)?), Vec::new);
+        if let Some(found) = self.known.at(known)?.iter().find(|(sequences, _)| *sequences == share.get()) {
+            return Some(*found);
+        }
+        let whole = job.with_choice(&Choice { layout: *job.layout(), micro_batch_size: share, recompute: run.recompute });
         let clock = self.clock(&whole);
-        Some((share, self.blocks(&whole, clock)?))
+        Some((share.get(), self.blocks(&whole, clock)?))
     }
 
     fn loads(&mut self, job: &Job) -> Option<[Load; 3]> {

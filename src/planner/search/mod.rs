@@ -7,6 +7,8 @@ mod answer;
 mod space;
 mod walk;
 
+use std::num::NonZeroU64;
+
 use crate::config::{Choice, Job};
 use crate::estimator::time::at_pace;
 use crate::estimator::{Blocker, Layouts, MemoryKind, Rules, blockers};
@@ -40,6 +42,15 @@ pub struct Search {
     overflows: [Option<WhyNot>; 7],
     watched: Vec<Watched>,
     considered: u64,
+}
+
+/// No more seconds than layouts of a group take, found when they are first asked for.
+#[derive(Clone, Copy, Default)]
+struct Bounds {
+    /// With any micro-batch.
+    with_any: Option<f64>,
+    /// With the present one.
+    own: Option<f64>,
 }
 
 /// What became of one layout.
@@ -191,8 +202,8 @@ impl Search {
     }
 
     /// Weighs a layout that breaks no rule, and keeps it if it is the best of its number of accelerators so far. By how much
-    /// it overflows, if it does. `at_least`: no more seconds than it takes, found when it is first asked for.
-    fn weigh(&mut self, choice: &Choice, at_least: &mut Option<f64>) -> Option<Miss> {
+    /// it overflows, if it does.
+    fn weigh(&mut self, choice: &Choice, bounds: &mut Bounds) -> Option<Miss> {
         self.layouts.choose(choice);
         let memory = match self.measure(choice) {
             Ok(memory) => memory,
@@ -201,10 +212,9 @@ impl Search {
                 return Some(miss);
             }
         };
-        let at_least = *at_least.get_or_insert_with(|| self.layouts.at_least());
         let leanest = self.counts.last()?.leanest.as_ref().is_none_or(|leanest| memory < leanest.memory);
         // How slow a slow layout is matters to nobody.
-        let seconds = if leanest || at_least <= self.slow() { self.layouts.seconds() } else { None };
+        let seconds = if leanest || !self.is_slow(bounds) { self.layouts.seconds() } else { None };
         for watched in &mut self.watched {
             watched.rank(choice, memory, seconds);
         }
@@ -221,6 +231,15 @@ impl Search {
             count.fastest = if fastest { Some(found) } else { count.fastest };
         }
         None
+    }
+
+    /// Whether the choice taken over last is surely slower than all that matter.
+    fn is_slow(&mut self, bounds: &mut Bounds) -> bool {
+        let slow = self.slow();
+        let layouts = &mut self.layouts;
+        slow.is_finite()
+            && (*bounds.with_any.get_or_insert_with(|| layouts.at_least_with_any()) > slow
+                || *bounds.own.get_or_insert_with(|| layouts.at_least()) > slow)
     }
 
     /// Seconds beyond which a layout at the present number of accelerators is neither the fastest nor faster than one asked about.
@@ -298,11 +317,11 @@ impl Visitor for Search {
         }
         let Some(first) = legal.first().copied() else { return };
         let mut micro_batches = Vec::with_capacity(group.micro_batches.len());
+        self.layouts.choose(&first);
         for micro_batch in group.micro_batches {
-            let choice = with_micro_batch(&first, *micro_batch);
-            self.layouts.choose(&choice);
+            self.layouts.choose_micro_batch(NonZeroU64::new(*micro_batch).unwrap_or(NonZeroU64::MIN));
             match self.layouts.first_rule(Rules::Schedule) {
-                Some(rule) => self.reject(rule, length(&legal), &choice),
+                Some(rule) => self.reject(rule, length(&legal), &with_micro_batch(&first, *micro_batch)),
                 None => micro_batches.push(*micro_batch),
             }
         }
@@ -319,12 +338,16 @@ impl Visitor for Search {
                 _ => true,
             }
         });
+        let mut bounds = Bounds::default();
         for (place, micro_batch) in micro_batches.iter().enumerate() {
+            if legal.is_empty() {
+                break;
+            }
             let further = length(micro_batches.get(place + 1..).unwrap_or_default());
-            let mut at_least = None;
+            bounds.own = None;
             legal.retain(|choice| {
                 let choice = with_micro_batch(choice, *micro_batch);
-                let miss = self.weigh(&choice, &mut at_least);
+                let miss = self.weigh(&choice, &mut bounds);
                 !miss.is_some_and(|miss| self.is_too_much_from_here(miss, further))
             });
         }

@@ -56,6 +56,11 @@ impl Frame {
         Self { sizes, scores: weights.map(|weight| weight.scores), tops, sure }
     }
 
+    /// Whether a moment is at that place of the schedule.
+    pub fn comes_to(&self, slot: usize) -> bool {
+        self.tops.get(slot).is_some_and(|top| !top.is_empty())
+    }
+
     /// With so many sequences more than one.
     pub fn with(&self, more: u64, block: &mut Block) {
         let along = |line| along(line, more);

@@ -1,11 +1,11 @@
 //! What every stage of a pipeline has in flight and beside it.
 
-use super::super::fsdp::{Moving, Weights};
-use super::super::lines::{Buffers, Stands};
+use super::super::fsdp::{Moving, Weights, moves};
+use super::super::lines::{Buffers, Content, Stands};
 use super::super::schedule::{self, Held, PerKind, Stage};
 use super::super::{At, Kind, SLOTS, on_device, slot};
-use super::Kinds;
 use super::frame::{Alike, Block, Frame, along_each, sum};
+use super::{Kinds, States};
 use crate::config::{Job, TrainingRun, Work};
 use crate::estimator::ledger::{MemoryKind, first_over};
 use crate::estimator::memo::Memo;
@@ -36,23 +36,54 @@ pub(super) struct Sort {
 pub(super) struct Joined {
     /// Places of frame and pipeline.
     pub of: Option<(usize, usize)>,
-    held: Vec<[Lines; SLOTS]>,
+    /// Of every stage.
+    held: Vec<Vec<InFlight>>,
     /// With how many sequences [`Joined::stages`] is made.
     sequences: Option<u64>,
     block: Block,
-    pub stages: Vec<Highest>,
+    stages: Vec<Highest>,
 }
 
-/// All that may be most in flight at a place of a stage's schedule, with one and with two sequences.
-type Lines = Vec<[Alike; 2]>;
+/// What may be most in flight at a place of a stage's schedule, with one and with two sequences.
+struct InFlight {
+    slot: usize,
+    line: [Alike; 2],
+}
 
 /// One stage's part of [`Joined`] with one number of them.
 #[derive(Clone, Copy)]
-pub(super) struct Highest {
+struct Highest {
     buffers: [Bytes; 2],
-    tops: [Option<(usize, Alike)>; SLOTS],
-    /// What no more sequences, and no fewer micro-batches of them, make less.
-    pub floor: Bytes,
+    /// The highest moment in the head, and in blocks.
+    moments: [Option<Moment>; 2],
+    /// The higher of these.
+    moment: Option<Moment>,
+    /// All of it.
+    total: Bytes,
+}
+
+/// A moment of backward: how early it comes, and what it needs.
+#[derive(Clone, Copy)]
+struct Moment {
+    order: usize,
+    bytes: Alike,
+}
+
+impl Moment {
+    /// Whether it is higher, or as high and earlier.
+    fn is_before(&self, other: &Self) -> bool {
+        let (own, others) = (sum(&self.bytes), sum(&other.bytes));
+        own > others || (own == others && self.order < other.order)
+    }
+
+    /// The higher one; what is no higher than the optimizer's step, which comes before all, is none.
+    fn higher([head, block]: [Option<Self>; 2]) -> Option<Self> {
+        let highest = match (head, block) {
+            (Some(head), Some(block)) => Some(if block.is_before(&head) { block } else { head }),
+            (head, block) => head.or(block),
+        };
+        highest.filter(|moment| sum(&moment.bytes) > Bytes::ZERO)
+    }
 }
 
 /// The stages that can hold most.
@@ -87,11 +118,18 @@ impl Joined {
     pub fn join(&mut self, of: (usize, usize), frame: &Frame, stages: &[Staged]) {
         self.of = Some(of);
         self.sequences = None;
-        self.held.resize_with(stages.len(), Default::default);
-        for (places, staged) in self.held.iter_mut().zip(stages) {
-            for (lines, most) in places.iter_mut().zip(&staged.most) {
-                lines.clear();
-                lines.extend(most.iter().map(|held| frame.sizes.each_ref().map(|sizes| sizes.each(held))));
+        self.held.resize_with(stages.len(), Vec::new);
+        for (lines, staged) in self.held.iter_mut().zip(stages) {
+            lines.clear();
+            for (slot, most) in staged.most.iter().enumerate().filter(|(slot, _)| frame.comes_to(*slot)) {
+                let from = lines.len();
+                for held in most {
+                    let line = frame.sizes.each_ref().map(|sizes| sizes.each(held));
+                    // Of equal ones the first; one that is never higher is nothing.
+                    if !lines.iter().skip(from).any(|known| is_covered(&line, &known.line)) {
+                        lines.push(InFlight { slot, line });
+                    }
+                }
             }
         }
     }
@@ -105,28 +143,19 @@ impl Joined {
         self.sequences = Some(sequences);
         let more = sequences.saturating_sub(1);
         frame.with(more, &mut self.block);
-        self.stages.clear();
-        for ((staged, held), (_, dummies)) in stages.iter().zip(&self.held).zip(weights) {
+        let content = Content::of(job, run);
+        let Self { block, stages: found, held, .. } = self;
+        found.clear();
+        found.extend(stages.iter().zip(held).zip(weights).map(|((staged, held), (_, dummies))| {
             let Sort { layers, head, messages, .. } = staged.sort;
             let experts = layers.of(Kind::Experts) > 0;
-            let stands = Stands { head, experts, messages, dummies: *dummies, scores: self.block.scores };
-            let mut tops = self.block.tops;
-            for (top, held) in tops.iter_mut().zip(held) {
-                // Of equal ones the first.
-                let held = held.iter().map(|line| along_each(line, more));
-                let held = held.reduce(|best, other| if sum(&other) > sum(&best) { other } else { best });
-                *top = top
-                    .zip(held)
-                    .map(|((order, [saved, passing]), [kept, brought_back])| (order, [saved + kept, passing + brought_back]));
-            }
-            let buffers = Buffers::of(job, run, &stands).sums();
-            let alone = self.block.tops.iter().zip(&staged.least).filter_map(|(top, least)| {
-                let (_, top) = top.as_ref()?;
-                Some(sum(top) + self.block.sizes.of(least.as_ref()?))
-            });
-            let floor = sum(&buffers) + alone.max().unwrap_or(Bytes::ZERO);
-            self.stages.push(Highest { buffers, tops, floor });
-        }
+            let stands = Stands { head, experts, messages, dummies: *dummies, scores: block.scores };
+            let buffers = Buffers::of(run, &content, &stands).sums();
+            let moments = moments(held, block, more);
+            let moment = Moment::higher(moments);
+            let total = sum(&buffers) + moment.map_or(Bytes::ZERO, |moment| sum(&moment.bytes));
+            Highest { buffers, moments, moment, total }
+        }));
     }
 
     /// Bytes by kind of the stage that holds most, and the first kind with which any takes more than there is.
@@ -134,55 +163,96 @@ impl Joined {
         &self,
         (job, run): (&Job, &TrainingRun),
         (stages, weights): (&[Staged], &[(Weights, Bytes)]),
-        states: &[Kinds],
+        states: &[States],
     ) -> (Kinds, Option<MemoryKind>) {
         let capacity = job.cluster().accelerator.memory;
+        let moves = moves(job);
         let mut best: Option<(Bytes, Kinds)> = None;
         let mut over: Option<MemoryKind> = None;
         for (((staged, (weights, _)), highest), states) in stages.iter().zip(weights).zip(&self.stages).zip(states) {
-            let mut kinds = *states;
-            let moving = Moving::with(job, run, (weights, staged.sort.layers), &self.block.sizes.whole);
-            highest.add_to(&mut kinds, run, &moving);
-            let total: Bytes = kinds.into_iter().sum();
+            let (moment, beside) = if moves {
+                let moving = Moving::with(job, run, (weights, staged.sort.layers), &self.block.sizes.whole);
+                highest.and(run, &moving)
+            } else {
+                (highest.moment, highest.total)
+            };
+            let total = states.total + beside;
+            // Of equal ones the first.
+            let is_most = best.is_none_or(|best| total > best.0);
+            if !is_most && total <= capacity {
+                continue;
+            }
+            let kinds = highest.on(states.kinds, moment);
             if total > capacity {
                 over = first_over(&kinds, capacity).into_iter().chain(over).min();
             }
-            // Of equal ones the first.
-            if best.as_ref().is_none_or(|best| total > best.0) {
+            if is_most {
                 best = Some((total, kinds));
             }
         }
         (best.map_or_else(Kinds::default, |best| best.1), over)
     }
+
+    /// What no more sequences, and no fewer micro-batches of them, make less: states, buffers and a micro-batch alone.
+    pub fn floor(&self, stages: &[Staged], states: &[States]) -> Bytes {
+        let floors = stages.iter().zip(&self.stages).zip(states).map(|((staged, highest), states)| {
+            let alone = self.block.tops.iter().zip(&staged.least).filter_map(|(top, least)| {
+                let (_, top) = top.as_ref()?;
+                Some(sum(top) + self.block.sizes.of(least.as_ref()?))
+            });
+            states.total + sum(&highest.buffers) + alone.max().unwrap_or(Bytes::ZERO)
+        });
+        floors.max().unwrap_or(Bytes::ZERO)
+    }
+}
+
+/// Whether another line is as high or higher with every number of sequences.
+fn is_covered([one, two]: &[Alike; 2], by: &[Alike; 2]) -> bool {
+    let [first, second] = by;
+    sum(first) >= sum(one) && sum(second).saturating_sub(sum(first)) >= sum(two).saturating_sub(sum(one))
+}
+
+/// The highest moments of a stage in the head and in blocks.
+fn moments(held: &[InFlight], block: &Block, more: u64) -> [Option<Moment>; 2] {
+    let mut highest = [None::<Moment>; 2];
+    let [head, blocks] = &mut highest;
+    for InFlight { slot, line } in held {
+        let Some((order, [saved, passing])) = block.tops.get(*slot).copied().flatten() else { continue };
+        let [kept, brought_back] = along_each(line, more);
+        let moment = Moment { order, bytes: [saved + kept, passing + brought_back] };
+        let known = if *slot == 0 { &mut *head } else { &mut *blocks };
+        if known.is_none_or(|known| moment.is_before(&known)) {
+            *known = Some(moment);
+        }
+    }
+    highest
 }
 
 impl Highest {
-    /// Adds buffers and the highest moment; where none is higher than the optimizer's step, buffers alone.
-    fn add_to(&self, kinds: &mut Kinds, run: &TrainingRun, moving: &Moving) {
-        let mut add = |kind: MemoryKind, bytes: Bytes| {
+    /// The highest moment with what moves then, and all beside states.
+    fn and(&self, run: &TrainingRun, moving: &Moving) -> (Option<Moment>, Bytes) {
+        let in_block = At::Block { kind: Kind::Dense, recomputed: false, split: false, place: 0 };
+        let mut moments = self.moments;
+        for (moment, at) in moments.iter_mut().zip([At::Head(0), in_block]) {
+            if let (Some(Moment { bytes: [_, passing], .. }), true) = (moment, moving.moves()) {
+                *passing += moving.bytes(run, at);
+            }
+        }
+        let moment = Moment::higher(moments);
+        (moment, sum(&self.buffers) + moment.map_or(Bytes::ZERO, |moment| sum(&moment.bytes)))
+    }
+
+    /// Buffers and a moment on top of states.
+    fn on(&self, mut kinds: Kinds, moment: Option<Moment>) -> Kinds {
+        let [temporary, framework] = self.buffers;
+        let [saved, passing] = moment.map_or_else(Alike::default, |moment| moment.bytes);
+        for (kind, bytes) in
+            [(MemoryKind::Activation, saved), (MemoryKind::Temporary, temporary + passing), (MemoryKind::Framework, framework)]
+        {
             if let Some(sum) = kinds.get_mut(kind.index()) {
                 *sum += bytes;
             }
-        };
-        let [temporary, framework] = self.buffers;
-        add(MemoryKind::Temporary, temporary);
-        add(MemoryKind::Framework, framework);
-        let in_block = At::Block { kind: Kind::Dense, recomputed: false, split: false, place: 0 };
-        let moved = if moving.moves() { [At::Head(0), in_block].map(|at| moving.bytes(run, at)) } else { Alike::default() };
-        let mut best: Option<(Bytes, usize, Alike)> = None;
-        for (slot, top) in self.tops.iter().enumerate() {
-            let Some((order, [saved, passing])) = *top else { continue };
-            let [in_head, in_block] = moved;
-            let alike = [saved, passing + if slot == 0 { in_head } else { in_block }];
-            let total = sum(&alike);
-            // Of equal ones the earlier; the optimizer's step comes before all.
-            if best.map_or(total > Bytes::ZERO, |best| total > best.0 || (total == best.0 && order < best.1)) {
-                best = Some((total, order, alike));
-            }
         }
-        if let Some((_, _, [saved, passing])) = best {
-            add(MemoryKind::Activation, saved);
-            add(MemoryKind::Temporary, passing);
-        }
+        kinds
     }
 }

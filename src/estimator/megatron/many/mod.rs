@@ -40,7 +40,7 @@ pub(in crate::estimator) struct Many {
     /// By [`of_weights`]: one rank's modules; their sizes are not those of the job's activations.
     holders: Memo<ParallelLayout, RankModel>,
     weights: Memo<(usize, usize), (Weights, Bytes)>,
-    states: Memo<(usize, usize, DataSharding), Kinds>,
+    states: Memo<(usize, usize, DataSharding), States>,
     common: Option<Common>,
     joined: Joined,
     stated: Stated,
@@ -65,12 +65,26 @@ struct Common {
 /// Weights and states of every stage of a pipeline.
 #[derive(Default)]
 struct Stated {
-    /// Places of pipeline and sharers.
-    of: Option<(usize, usize)>,
+    /// Place of the sharers, and of each stage's sort.
+    of: Option<usize>,
+    sorts: Vec<usize>,
     /// With the dummy gradients.
     weights: Vec<(Weights, Bytes)>,
     /// By sharding; empty as long as nobody asked.
-    by_sharding: [Vec<Kinds>; 5],
+    by_sharding: [Vec<States>; 5],
+}
+
+/// Weights, gradients and optimizer states of a stage.
+#[derive(Clone, Copy, Default)]
+struct States {
+    kinds: Kinds,
+    total: Bytes,
+}
+
+impl States {
+    fn of(kinds: Kinds) -> Self {
+        Self { kinds, total: kinds.into_iter().sum() }
+    }
 }
 
 impl Many {
@@ -97,15 +111,15 @@ impl Many {
         self.stated(job, run);
         let capacity = job.cluster().accelerator.memory;
         let states = self.stated.at(job.layout().sharding);
-        let kind = states.iter().filter_map(|kinds| first_over(kinds, capacity)).min()?;
-        let most: Bytes = states.iter().map(|kinds| kinds.iter().copied().sum()).max()?;
+        let most = states.iter().map(|states| states.total).max().filter(|most| *most > capacity)?;
+        let kind = states.iter().filter_map(|states| first_over(&states.kinds, capacity)).min()?;
         Some((kind, most.saturating_sub(capacity)))
     }
 
     /// What the layout of the last [`Self::memory`] takes with the same or any larger micro-batch, at least.
     pub fn floor(&self, sharding: DataSharding) -> Bytes {
-        let states = self.stated.at(sharding).iter().map(|kinds| kinds.iter().copied().sum::<Bytes>());
-        states.zip(&self.joined.stages).map(|(states, highest)| states + highest.floor).max().unwrap_or(Bytes::ZERO)
+        let stages = self.joined.of.and_then(|(_, shape)| self.shapes.at(shape));
+        stages.map_or(Bytes::ZERO, |stages| self.joined.floor(stages, self.stated.at(sharding)))
     }
 
     /// Makes sure that weights and states of every stage are known; the place of the pipeline.
@@ -116,8 +130,11 @@ impl Many {
         let Self { shapes, holders, weights, states, stated, .. } = self;
         let (Some(stages), Some(model)) = (shapes.at(shape), holders.at(common.holders)) else { return shape };
         let scope = |staged: &Staged| Scope { job, run, model, stage: staged.stage.clone() };
-        if stated.of != Some((shape, common.sharers)) {
-            stated.of = Some((shape, common.sharers));
+        // Pipelines with more or fewer micro-batches have the same stages.
+        if stated.of != Some(common.sharers) || !stages.iter().map(|staged| &staged.place).eq(&stated.sorts) {
+            stated.of = Some(common.sharers);
+            stated.sorts.clear();
+            stated.sorts.extend(stages.iter().map(|staged| staged.place));
             stated.by_sharding.iter_mut().for_each(Vec::clear);
             stated.weights.clear();
             stated.weights.extend(stages.iter().map(|staged| {
@@ -129,7 +146,7 @@ impl Many {
             && known.is_empty()
         {
             known.extend(stages.iter().map(|staged| {
-                let make = || Ledger { lines: scope(staged).states(false) }.by_kind();
+                let make = || States::of(Ledger { lines: scope(staged).states(false) }.by_kind());
                 states.value((common.sharers, staged.place, layout.sharding), make)
             }));
         }
@@ -203,7 +220,7 @@ impl Many {
 
 impl Stated {
     /// States of each stage, if they are known.
-    fn at(&self, sharding: DataSharding) -> &[Kinds] {
+    fn at(&self, sharding: DataSharding) -> &[States] {
         self.by_sharding.get(sharding as usize).map_or(&[], Vec::as_slice)
     }
 }
