@@ -22,17 +22,9 @@ pub(super) struct Frame {
     pub sizes: [Sizes; 2],
     scores: [Bytes; 2],
     /// All that may be highest at each place of the schedule: how early it comes, with one and with two sequences.
-    tops: [Vec<(usize, [Alike; 2])>; SLOTS],
+    pub tops: [Vec<(usize, [Alike; 2])>; SLOTS],
     /// Whether no size of two sequences is so large that more of them might saturate.
     pub sure: bool,
-}
-
-/// A frame with a number of sequences.
-#[derive(Default)]
-pub(super) struct Block {
-    pub sizes: Sizes,
-    pub scores: Bytes,
-    pub tops: [Option<(usize, Alike)>; SLOTS],
 }
 
 impl Frame {
@@ -56,32 +48,15 @@ impl Frame {
         Self { sizes, scores: weights.map(|weight| weight.scores), tops, sure }
     }
 
-    /// Whether a moment is at that place of the schedule.
-    pub fn comes_to(&self, slot: usize) -> bool {
-        self.tops.get(slot).is_some_and(|top| !top.is_empty())
+    /// What a block saves with so many sequences more than one, by kind.
+    pub fn saved(&self, more: u64) -> [Bytes; 2] {
+        let [[dense, experts], [dense_of_two, experts_of_two]] = self.sizes.each_ref().map(|sizes| sizes.whole);
+        [along([dense, dense_of_two], more), along([experts, experts_of_two], more)]
     }
 
-    /// With so many sequences more than one.
-    pub fn with(&self, more: u64, block: &mut Block) {
-        let along = |line| along(line, more);
-        let pair = |of: fn(&Sizes) -> [Bytes; 2]| {
-            let [[a, b], [c, d]] = self.sizes.each_ref().map(of);
-            [along([a, c]), along([b, d])]
-        };
-        let [embedding, head] = pair(|sizes| [sizes.embedding, sizes.head]);
-        block.sizes = Sizes {
-            whole: pair(|sizes| sizes.whole),
-            input: pair(|sizes| sizes.input),
-            again: pair(|sizes| sizes.again),
-            embedding,
-            head,
-        };
-        block.scores = along(self.scores);
-        for (top, lines) in block.tops.iter_mut().zip(&self.tops) {
-            let values = lines.iter().map(|(order, line)| (*order, along_each(line, more)));
-            // Of equal ones the first.
-            *top = values.reduce(|best, other| if sum(&other.1) > sum(&best.1) { other } else { best });
-        }
+    /// Scores of a block with so many sequences more than one.
+    pub fn scores(&self, more: u64) -> Bytes {
+        along(self.scores, more)
     }
 }
 
@@ -132,7 +107,7 @@ fn keep_highest(top: &mut Vec<(usize, [Alike; 2])>, order: usize, inside: [Alike
 }
 
 /// With so many sequences more than one.
-fn along([one, two]: [Bytes; 2], more: u64) -> Bytes {
+pub(super) fn along([one, two]: [Bytes; 2], more: u64) -> Bytes {
     one + two.saturating_sub(one) * more
 }
 

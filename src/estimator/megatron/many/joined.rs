@@ -4,7 +4,7 @@ use super::super::fsdp::{Moving, Weights, moves};
 use super::super::lines::{Buffers, Content, Stands};
 use super::super::schedule::{self, Held, PerKind, Stage};
 use super::super::{At, Kind, SLOTS, on_device, slot};
-use super::frame::{Alike, Block, Frame, along_each, sum};
+use super::frame::{Alike, Frame, along, along_each, sum};
 use super::{Kinds, States};
 use crate::config::{Job, TrainingRun, Work};
 use crate::estimator::ledger::{MemoryKind, first_over};
@@ -37,17 +37,28 @@ pub(super) struct Joined {
     /// Places of frame and pipeline.
     pub of: Option<(usize, usize)>,
     /// Of every stage.
-    held: Vec<Vec<InFlight>>,
-    /// With how many sequences [`Joined::stages`] is made.
-    sequences: Option<u64>,
-    block: Block,
+    lines: Vec<Lines>,
+    /// Sequences more than one with which [`Joined::stages`] is made.
+    more: Option<u64>,
+    /// What a block saves, by kind.
+    saved: [Bytes; 2],
     stages: Vec<Highest>,
 }
 
-/// What may be most in flight at a place of a stage's schedule, with one and with two sequences.
-struct InFlight {
-    slot: usize,
-    line: [Alike; 2],
+/// What a stage may need in backward, with any number of sequences.
+#[derive(Default)]
+struct Lines {
+    /// In the head, and in blocks: all that may be highest there.
+    moments: [Vec<Line>; 2],
+    /// With one micro-batch of its first chunk alone, whatever the schedule: with one and with two sequences.
+    alone: Vec<[Bytes; 2]>,
+}
+
+/// A moment with one and with two sequences, and how early it comes.
+#[derive(Clone, Copy)]
+struct Line {
+    order: usize,
+    bytes: [Alike; 2],
 }
 
 /// One stage's part of [`Joined`] with one number of them.
@@ -117,41 +128,28 @@ impl Joined {
     /// Joins a frame and a pipeline.
     pub fn join(&mut self, of: (usize, usize), frame: &Frame, stages: &[Staged]) {
         self.of = Some(of);
-        self.sequences = None;
-        self.held.resize_with(stages.len(), Vec::new);
-        for (lines, staged) in self.held.iter_mut().zip(stages) {
-            lines.clear();
-            for (slot, most) in staged.most.iter().enumerate().filter(|(slot, _)| frame.comes_to(*slot)) {
-                let from = lines.len();
-                for held in most {
-                    let line = frame.sizes.each_ref().map(|sizes| sizes.each(held));
-                    // Of equal ones the first; one that is never higher is nothing.
-                    if !lines.iter().skip(from).any(|known| is_covered(&line, &known.line)) {
-                        lines.push(InFlight { slot, line });
-                    }
-                }
-            }
-        }
+        self.more = None;
+        self.lines.resize_with(stages.len(), Lines::default);
+        self.lines.iter_mut().zip(stages).for_each(|(lines, staged)| lines.join(frame, staged));
     }
 
     /// Works out every stage with as many sequences as the job has.
     pub fn with(&mut self, (job, run): (&Job, &TrainingRun), frame: &Frame, (stages, weights): (&[Staged], &[(Weights, Bytes)])) {
-        let sequences = job.micro_batch_size();
-        if self.sequences == Some(sequences) {
+        let more = job.micro_batch_size().saturating_sub(1);
+        if self.more == Some(more) {
             return;
         }
-        self.sequences = Some(sequences);
-        let more = sequences.saturating_sub(1);
-        frame.with(more, &mut self.block);
-        let content = Content::of(job, run);
-        let Self { block, stages: found, held, .. } = self;
+        self.more = Some(more);
+        self.saved = frame.saved(more);
+        let (content, scores) = (Content::of(job, run), frame.scores(more));
+        let Self { stages: found, lines, .. } = self;
         found.clear();
-        found.extend(stages.iter().zip(held).zip(weights).map(|((staged, held), (_, dummies))| {
+        found.extend(stages.iter().zip(lines).zip(weights).map(|((staged, lines), (_, dummies))| {
             let Sort { layers, head, messages, .. } = staged.sort;
             let experts = layers.of(Kind::Experts) > 0;
-            let stands = Stands { head, experts, messages, dummies: *dummies, scores: block.scores };
+            let stands = Stands { head, experts, messages, dummies: *dummies, scores };
             let buffers = Buffers::of(run, &content, &stands).sums();
-            let moments = moments(held, block, more);
+            let moments = lines.moments.each_ref().map(|lines| highest(lines, more));
             let moment = Moment::higher(moments);
             let total = sum(&buffers) + moment.map_or(Bytes::ZERO, |moment| sum(&moment.bytes));
             Highest { buffers, moments, moment, total }
@@ -171,7 +169,7 @@ impl Joined {
         let mut over: Option<MemoryKind> = None;
         for (((staged, (weights, _)), highest), states) in stages.iter().zip(weights).zip(&self.stages).zip(states) {
             let (moment, beside) = if moves {
-                let moving = Moving::with(job, run, (weights, staged.sort.layers), &self.block.sizes.whole);
+                let moving = Moving::with(job, run, (weights, staged.sort.layers), &self.saved);
                 highest.and(run, &moving)
             } else {
                 (highest.moment, highest.total)
@@ -194,38 +192,84 @@ impl Joined {
     }
 
     /// What no more sequences, and no fewer micro-batches of them, make less: states, buffers and a micro-batch alone.
-    pub fn floor(&self, stages: &[Staged], states: &[States]) -> Bytes {
-        let floors = stages.iter().zip(&self.stages).zip(states).map(|((staged, highest), states)| {
-            let alone = self.block.tops.iter().zip(&staged.least).filter_map(|(top, least)| {
-                let (_, top) = top.as_ref()?;
-                Some(sum(top) + self.block.sizes.of(least.as_ref()?))
-            });
-            states.total + sum(&highest.buffers) + alone.max().unwrap_or(Bytes::ZERO)
+    pub fn floor(&self, states: &[States]) -> Bytes {
+        let more = self.more.unwrap_or(0);
+        let floors = self.lines.iter().zip(&self.stages).zip(states).map(|((lines, highest), states)| {
+            let alone = lines.alone.iter().map(|line| along(*line, more)).max().unwrap_or(Bytes::ZERO);
+            states.total + sum(&highest.buffers) + alone
         });
         floors.max().unwrap_or(Bytes::ZERO)
     }
 }
 
-/// Whether another line is as high or higher with every number of sequences.
-fn is_covered([one, two]: &[Alike; 2], by: &[Alike; 2]) -> bool {
-    let [first, second] = by;
-    sum(first) >= sum(one) && sum(second).saturating_sub(sum(first)) >= sum(two).saturating_sub(sum(one))
-}
-
-/// The highest moments of a stage in the head and in blocks.
-fn moments(held: &[InFlight], block: &Block, more: u64) -> [Option<Moment>; 2] {
-    let mut highest = [None::<Moment>; 2];
-    let [head, blocks] = &mut highest;
-    for InFlight { slot, line } in held {
-        let Some((order, [saved, passing])) = block.tops.get(*slot).copied().flatten() else { continue };
-        let [kept, brought_back] = along_each(line, more);
-        let moment = Moment { order, bytes: [saved + kept, passing + brought_back] };
-        let known = if *slot == 0 { &mut *head } else { &mut *blocks };
-        if known.is_none_or(|known| moment.is_before(&known)) {
-            *known = Some(moment);
+impl Lines {
+    /// What a frame needs at the places that a stage's schedule comes to.
+    fn join(&mut self, frame: &Frame, staged: &Staged) {
+        let Self { moments: [head, blocks], alone } = self;
+        head.clear();
+        blocks.clear();
+        alone.clear();
+        let places = frame.tops.iter().zip(&staged.most).zip(&staged.least);
+        for (slot, ((tops, most), least)) in places.enumerate().filter(|(_, ((tops, _), _))| !tops.is_empty()) {
+            let lines = if slot == 0 { &mut *head } else { &mut *blocks };
+            for held in most {
+                let held = frame.sizes.each_ref().map(|sizes| sizes.each(held));
+                for (order, top) in tops {
+                    let mut bytes = *top;
+                    for ([saved, passing], [kept, brought_back]) in bytes.iter_mut().zip(held) {
+                        *saved += kept;
+                        *passing += brought_back;
+                    }
+                    keep(lines, Line { order: *order, bytes });
+                }
+            }
+            if let Some(least) = least {
+                let held = frame.sizes.each_ref().map(|sizes| sizes.of(least));
+                for (_, [one, two]) in tops {
+                    let [first, second] = held;
+                    keep_course(alone, [sum(one) + first, sum(two) + second]);
+                }
+            }
         }
     }
-    highest
+}
+
+impl Line {
+    /// Bytes with one sequence, and what each further one adds.
+    fn course(&self) -> (Bytes, Bytes) {
+        let [one, two] = self.bytes.each_ref().map(sum);
+        (one, two.saturating_sub(one))
+    }
+}
+
+/// Keeps a line unless another is as high with every number of sequences, and comes no later where it is no higher.
+fn keep(lines: &mut Vec<Line>, line: Line) {
+    let covers = |line: &Line, other: &Line| {
+        let ((first, more), (others, others_more)) = (line.course(), other.course());
+        first >= others && more >= others_more && (first > others || line.order <= other.order)
+    };
+    if !lines.iter().any(|known| covers(known, &line)) {
+        lines.retain(|known| !covers(&line, known));
+        lines.push(line);
+    }
+}
+
+/// The same of bytes alone.
+fn keep_course(lines: &mut Vec<[Bytes; 2]>, line: [Bytes; 2]) {
+    let covers = |[one, two]: &[Bytes; 2], [other, others]: &[Bytes; 2]| {
+        one >= other && two.saturating_sub(*one) >= others.saturating_sub(*other)
+    };
+    if !lines.iter().any(|known| covers(known, &line)) {
+        lines.retain(|known| !covers(&line, known));
+        lines.push(line);
+    }
+}
+
+/// The highest of some moments with so many sequences more than one.
+fn highest(lines: &[Line], more: u64) -> Option<Moment> {
+    let moment = |line: &Line| Moment { order: line.order, bytes: along_each(&line.bytes, more) };
+    // Of equal ones the first.
+    lines.iter().map(moment).reduce(|best, other| if other.is_before(&best) { other } else { best })
 }
 
 impl Highest {

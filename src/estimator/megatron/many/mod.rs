@@ -118,8 +118,7 @@ impl Many {
 
     /// What the layout of the last [`Self::memory`] takes with the same or any larger micro-batch, at least.
     pub fn floor(&self, sharding: DataSharding) -> Bytes {
-        let stages = self.joined.of.and_then(|(_, shape)| self.shapes.at(shape));
-        stages.map_or(Bytes::ZERO, |stages| self.joined.floor(stages, self.stated.at(sharding)))
+        self.joined.floor(self.stated.at(sharding))
     }
 
     /// Makes sure that weights and states of every stage are known; the place of the pipeline.
