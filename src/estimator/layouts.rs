@@ -4,7 +4,7 @@ use std::num::NonZeroU64;
 
 use super::ledger::first_over;
 use super::{Blocker, MemoryKind, Rules, blockers, megatron, memory_by_kind, overhead, time};
-use crate::config::{Choice, Job, Kernels};
+use crate::config::{Choice, DataSharding, Job, Kernels};
 use crate::units::Bytes;
 
 /// Memory and time of one job as a search chooses it, again and again: what layouts have in common is worked out once.
@@ -30,11 +30,18 @@ impl Layouts {
     /// Takes over a choice; see [`Self::job`].
     pub const fn choose(&mut self, choice: &Choice) {
         self.job.choose(choice);
+        self.megatron.forget();
     }
 
     /// Takes over a micro-batch alone.
     pub const fn choose_micro_batch(&mut self, sequences: NonZeroU64) {
         self.job.choose_micro_batch(sequences);
+        self.megatron.forget();
+    }
+
+    /// Takes over alone what data-parallel ranks share out.
+    pub const fn choose_sharding(&mut self, sharding: DataSharding) {
+        self.job.choose_sharding(sharding);
     }
 
     /// The first of some rules that the choice taken over last breaks.

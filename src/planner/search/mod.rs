@@ -9,7 +9,7 @@ mod walk;
 
 use std::num::NonZeroU64;
 
-use crate::config::{Choice, Job};
+use crate::config::{Choice, Job, ParallelLayout};
 use crate::estimator::time::at_pace;
 use crate::estimator::{Blocker, Layouts, MemoryKind, Rules, blockers};
 use crate::units::{Bytes, Seconds};
@@ -168,23 +168,20 @@ impl Search {
         if let Some(rule) = blockers(self.layouts.job()).into_iter().next() {
             return Outcome::Forbidden(rule);
         }
-        match self.measure(choice) {
+        match self.measure() {
             Ok(memory) => {
                 let seconds = self.layouts.seconds();
                 Outcome::Fits(found(self.layouts.job(), choice, memory, seconds))
             }
-            Err(miss) => Outcome::TooLarge(miss),
+            Err((kind, short)) => Outcome::TooLarge(Miss { choice: *choice, short, kind }),
         }
     }
 
-    /// Memory of the choice taken over last, or by how much it overflows.
-    fn measure(&mut self, choice: &Choice) -> Result<Bytes, Miss> {
+    /// Memory of the choice taken over last, or with what and by how much it overflows.
+    fn measure(&mut self) -> Result<Bytes, (MemoryKind, Bytes)> {
         let (by_kind, over) = self.layouts.memory();
         let memory: Bytes = by_kind.into_iter().sum();
-        match over {
-            Some(kind) => Err(Miss { choice: *choice, short: memory.saturating_sub(self.capacity()), kind }),
-            None => Ok(memory),
-        }
+        over.map_or(Ok(memory), |kind| Err((kind, memory.saturating_sub(self.capacity()))))
     }
 
     const fn capacity(&self) -> Bytes {
@@ -201,13 +198,13 @@ impl Search {
         is_so
     }
 
-    /// Weighs a layout that breaks no rule, and keeps it if it is the best of its number of accelerators so far. By how much
-    /// it overflows, if it does.
-    fn weigh(&mut self, choice: &Choice, bounds: &mut Bounds) -> Option<Miss> {
-        self.layouts.choose(choice);
-        let memory = match self.measure(choice) {
+    /// Weighs a layout that breaks no rule, taken over before, and keeps it if it is the best of its number of accelerators so far. By
+    /// how much it overflows, if it does.
+    fn weigh(&mut self, choice: &Choice, micro_batch: u64, bounds: &mut Bounds) -> Option<Miss> {
+        let memory = match self.measure() {
             Ok(memory) => memory,
-            Err(miss) => {
+            Err((kind, short)) => {
+                let miss = Miss { choice: with_micro_batch(choice, micro_batch), short, kind };
                 self.overflow(miss, 1);
                 return Some(miss);
             }
@@ -215,8 +212,9 @@ impl Search {
         let leanest = self.counts.last()?.leanest.as_ref().is_none_or(|leanest| memory < leanest.memory);
         // How slow a slow layout is matters to nobody.
         let seconds = if leanest || !self.is_slow(bounds) { self.layouts.seconds() } else { None };
+        let gpus = self.counts.last()?.gpus;
         for watched in &mut self.watched {
-            watched.rank(choice, memory, seconds);
+            watched.rank(gpus, memory, seconds);
         }
         self.considered += 1;
         let count = self.counts.last_mut()?;
@@ -226,7 +224,8 @@ impl Search {
         let faster = |fastest: &Found| is_faster((seconds, memory), fastest);
         let fastest = seconds.is_some() && count.fastest.as_ref().is_none_or(faster);
         if leanest || fastest {
-            let found = found(self.layouts.job(), choice, memory, seconds);
+            let choice = with_micro_batch(choice, micro_batch);
+            let found = found(self.layouts.job(), &choice, memory, seconds);
             count.leanest = if leanest { Some(found) } else { count.leanest };
             count.fastest = if fastest { Some(found) } else { count.fastest };
         }
@@ -307,6 +306,23 @@ impl Visitor for Search {
     }
 
     fn group(&mut self, group: &Group) {
+        let Some(first) = group.choices.first() else { return };
+        let alike = |choice: &Choice| {
+            let layout = ParallelLayout { sharding: first.layout.sharding, ..choice.layout };
+            Choice { layout, ..*choice } == *first
+        };
+        if group.choices.iter().all(alike) {
+            return self.sharings(group);
+        }
+        for choice in &group.choices {
+            self.sharings(&Group { choices: vec![*choice], micro_batches: group.micro_batches });
+        }
+    }
+}
+
+impl Search {
+    /// Comes to layouts that differ in micro-batch and sharding alone.
+    fn sharings(&mut self, group: &Group) {
         let mut legal = Vec::with_capacity(group.choices.len());
         for choice in &group.choices {
             self.layouts.choose(choice);
@@ -319,7 +335,7 @@ impl Visitor for Search {
         let mut micro_batches = Vec::with_capacity(group.micro_batches.len());
         self.layouts.choose(&first);
         for micro_batch in group.micro_batches {
-            self.layouts.choose_micro_batch(NonZeroU64::new(*micro_batch).unwrap_or(NonZeroU64::MIN));
+            self.choose_micro_batch(*micro_batch);
             match self.layouts.first_rule(Rules::Schedule) {
                 Some(rule) => self.reject(rule, length(&legal), &with_micro_batch(&first, *micro_batch)),
                 None => micro_batches.push(*micro_batch),
@@ -327,11 +343,12 @@ impl Visitor for Search {
         }
         let Some(first) = micro_batches.first() else { return };
         // Where states alone are too much, no micro-batch helps.
+        self.choose_micro_batch(*first);
         legal.retain(|choice| {
-            let choice = with_micro_batch(choice, *first);
-            self.layouts.choose(&choice);
+            self.layouts.choose_sharding(choice.layout.sharding);
             match self.layouts.too_many_states() {
                 Some((kind, short)) if self.is_no_nearer(kind, short) => {
+                    let choice = with_micro_batch(choice, *first);
                     self.overflow(Miss { choice, short, kind }, length(&micro_batches));
                     false
                 }
@@ -345,12 +362,17 @@ impl Visitor for Search {
             }
             let further = length(micro_batches.get(place + 1..).unwrap_or_default());
             bounds.own = None;
+            self.choose_micro_batch(*micro_batch);
             legal.retain(|choice| {
-                let choice = with_micro_batch(choice, *micro_batch);
-                let miss = self.weigh(&choice, &mut bounds);
+                self.layouts.choose_sharding(choice.layout.sharding);
+                let miss = self.weigh(choice, *micro_batch, &mut bounds);
                 !miss.is_some_and(|miss| self.is_too_much_from_here(miss, further))
             });
         }
+    }
+
+    fn choose_micro_batch(&mut self, size: u64) {
+        self.layouts.choose_micro_batch(NonZeroU64::new(size).unwrap_or(NonZeroU64::MIN));
     }
 }
 
@@ -362,9 +384,9 @@ fn with_micro_batch(choice: &Choice, size: u64) -> Choice {
 
 impl Watched {
     /// Counts a layout that fits, if it is better.
-    fn rank(&mut self, choice: &Choice, memory: Bytes, seconds: Option<f64>) {
+    fn rank(&mut self, gpus: u64, memory: Bytes, seconds: Option<f64>) {
         if let Ok(own) = &self.outcome
-            && own.gpus == choice.layout.world_size()
+            && own.gpus == gpus
         {
             self.faster += u64::from(is_faster((seconds, memory), own));
             self.leaner += u64::from(memory < own.memory);

@@ -52,6 +52,8 @@ struct Lines {
     moments: [Vec<Line>; 2],
     /// With one micro-batch of its first chunk alone, whatever the schedule: with one and with two sequences.
     alone: Vec<[Bytes; 2]>,
+    /// What may be most in flight at the place at hand.
+    in_flight: Vec<Line>,
 }
 
 /// A moment with one and with two sequences, and how early it comes.
@@ -205,23 +207,25 @@ impl Joined {
 impl Lines {
     /// What a frame needs at the places that a stage's schedule comes to.
     fn join(&mut self, frame: &Frame, staged: &Staged) {
-        let Self { moments: [head, blocks], alone } = self;
+        let Self { moments: [head, blocks], alone, in_flight } = self;
         head.clear();
         blocks.clear();
         alone.clear();
         let places = frame.tops.iter().zip(&staged.most).zip(&staged.least);
         for (slot, ((tops, most), least)) in places.enumerate().filter(|(_, ((tops, _), _))| !tops.is_empty()) {
             let lines = if slot == 0 { &mut *head } else { &mut *blocks };
+            // What is in flight comes in no order: of equal ones the first.
+            in_flight.clear();
             for held in most {
-                let held = frame.sizes.each_ref().map(|sizes| sizes.each(held));
-                for (order, top) in tops {
-                    let mut bytes = *top;
-                    for ([saved, passing], [kept, brought_back]) in bytes.iter_mut().zip(held) {
-                        *saved += kept;
-                        *passing += brought_back;
-                    }
-                    keep(lines, Line { order: *order, bytes });
+                keep(in_flight, Line { order: 0, bytes: frame.sizes.each_ref().map(|sizes| sizes.each(held)) });
+            }
+            for (held, (order, top)) in in_flight.iter().flat_map(|held| tops.iter().map(move |top| (held, top))) {
+                let mut bytes = *top;
+                for ([saved, passing], [kept, brought_back]) in bytes.iter_mut().zip(held.bytes) {
+                    *saved += kept;
+                    *passing += brought_back;
                 }
+                keep(lines, Line { order: *order, bytes });
             }
             if let Some(least) = least {
                 let held = frame.sizes.each_ref().map(|sizes| sizes.of(least));

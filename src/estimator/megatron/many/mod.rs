@@ -42,8 +42,18 @@ pub(in crate::estimator) struct Many {
     weights: Memo<(usize, usize), (Weights, Bytes)>,
     states: Memo<(usize, usize, DataSharding), States>,
     common: Option<Common>,
+    now: Now,
     joined: Joined,
     stated: Stated,
+}
+
+/// What is known of the layout asked about last, whatever it shares out.
+#[derive(Clone, Copy, Default)]
+struct Now {
+    /// Place of the pipeline.
+    shape: Option<usize>,
+    /// Whether [`Many::joined`] is made.
+    is_joined: bool,
 }
 
 /// What a layout has in common with others that differ in micro-batch and sharding alone.
@@ -92,17 +102,25 @@ impl Many {
     /// any stage takes more than there is.
     pub fn memory(&mut self, job: &Job, run: &TrainingRun) -> (Kinds, Option<MemoryKind>) {
         let shape = self.stated(job, run);
-        let frame = self.frame(job, run);
-        let Self { frames, shapes, joined, stated, .. } = self;
-        let (Some(frame_of_all), Some(stages)) = (frames.at(frame), shapes.at(shape)) else {
-            return (Kinds::default(), None);
-        };
-        if joined.of != Some((frame, shape)) {
-            joined.join((frame, shape), frame_of_all, stages);
+        if !self.now.is_joined {
+            let frame = self.frame(job, run);
+            let Self { frames, shapes, joined, stated, .. } = self;
+            let (Some(frame_of_all), Some(stages)) = (frames.at(frame), shapes.at(shape)) else {
+                return (Kinds::default(), None);
+            };
+            if joined.of != Some((frame, shape)) {
+                joined.join((frame, shape), frame_of_all, stages);
+            }
+            joined.with((job, run), frame_of_all, (stages, &stated.weights));
+            self.now.is_joined = true;
         }
-        let weights = &stated.weights;
-        joined.with((job, run), frame_of_all, (stages, weights));
-        joined.most((job, run), (stages, weights), stated.at(job.layout().sharding))
+        let Some(stages) = self.shapes.at(shape) else { return (Kinds::default(), None) };
+        self.joined.most((job, run), (stages, &self.stated.weights), self.stated.at(job.layout().sharding))
+    }
+
+    /// To be told when anything but the sharding changes.
+    pub const fn forget(&mut self) {
+        self.now = Now { shape: None, is_joined: false };
     }
 
     /// If weights, gradients and optimizer states alone are too much for any stage: the first kind with which they are, and by how
@@ -123,9 +141,15 @@ impl Many {
 
     /// Makes sure that weights and states of every stage are known; the place of the pipeline.
     fn stated(&mut self, job: &Job, run: &TrainingRun) -> usize {
-        let layout = job.layout();
+        let sharding = job.layout().sharding;
+        if let Some(shape) = self.now.shape
+            && !self.stated.at(sharding).is_empty()
+        {
+            return shape;
+        }
         let common = self.common(job, run);
         let shape = self.shape(job, run, common.pipeline);
+        self.now.shape = Some(shape);
         let Self { shapes, holders, weights, states, stated, .. } = self;
         let (Some(stages), Some(model)) = (shapes.at(shape), holders.at(common.holders)) else { return shape };
         let scope = |staged: &Staged| Scope { job, run, model, stage: staged.stage.clone() };
@@ -141,12 +165,12 @@ impl Many {
                 weights.value((common.holders, staged.place), make)
             }));
         }
-        if let Some(known) = stated.by_sharding.get_mut(layout.sharding as usize)
+        if let Some(known) = stated.by_sharding.get_mut(sharding as usize)
             && known.is_empty()
         {
             known.extend(stages.iter().map(|staged| {
                 let make = || States::of(Ledger { lines: scope(staged).states(false) }.by_kind());
-                states.value((common.sharers, staged.place, layout.sharding), make)
+                states.value((common.sharers, staged.place, sharding), make)
             }));
         }
         shape
