@@ -149,7 +149,9 @@ proptest! {
         let found = BruteForce::of(&job, &space);
         let mut search = Search::new(&job, space);
         let asked = (!found.fitting.is_empty()).then(|| watched.get(&found.fitting));
-        asked.iter().for_each(|(choice, ..)| search.watch(choice));
+        for (choice, ..) in &asked {
+            search.watch(choice);
+        }
         let answer = search.finish();
         let fitting = length(&found.fitting);
         prop_assert_eq!((answer.legal(), answer.fitting()), (fitting + length(&found.misses), fitting));

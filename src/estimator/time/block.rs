@@ -254,8 +254,7 @@ impl BlockTime {
     pub(super) fn of<'a>(steps: impl IntoIterator<Item = &'a Timed>, recompute: Option<Recompute>) -> Self {
         let mut time = Self::default();
         for step in steps {
-            time.forward = time.forward.plus(&step.forward);
-            time.backward = time.backward.plus(&step.backward);
+            time.add(step);
             let again = match recompute {
                 None | Some(Recompute::None) => false,
                 Some(Recompute::Selective) => step.selective,
@@ -264,18 +263,32 @@ impl BlockTime {
             if again {
                 time.recompute = time.recompute.plus(&step.forward);
             }
-            let [dense, experts] = step.parameters;
-            time.parameters += dense;
-            time.expert_parameters += experts;
         }
         time
+    }
+
+    /// Adds a step's forward and backward, and its parameters.
+    fn add(&mut self, step: &Timed) {
+        self.forward = self.forward.plus(&step.forward);
+        self.backward = self.backward.plus(&step.backward);
+        let [dense, experts] = step.parameters;
+        self.parameters += dense;
+        self.expert_parameters += experts;
     }
 }
 
 impl Brief {
-    /// [`BlockTime::of`], added up.
-    pub fn of<'a>(steps: impl IntoIterator<Item = &'a Timed>, recompute: Option<Recompute>) -> Self {
-        BlockTime::of(steps, recompute).brief()
+    /// [`BlockTime::of`] without recomputation, with selective and with full recomputation, added up.
+    pub fn each<'a>(steps: impl IntoIterator<Item = &'a Timed>) -> [Self; 3] {
+        let (mut all, mut selected) = (BlockTime::default(), Phase::default());
+        for step in steps {
+            all.add(step);
+            if step.selective {
+                selected = selected.plus(&step.forward);
+            }
+        }
+        let brief = all.brief();
+        [0.0, selected.total(), brief.forward].map(|recompute| Self { recompute, ..brief })
     }
 }
 

@@ -16,11 +16,18 @@ pub(in crate::estimator) struct Paces {
     /// By whether gradients are reduced in fp32.
     clocks: Memo<bool, Option<Clock>>,
     parts: Memo<PartKey, Vec<Timed>>,
+    /// By the key of the attention part.
+    commons: Memo<PartKey, Common>,
     /// Every way to recompute, in the order of [`RECOMPUTATIONS`].
     blocks: Memo<BlockKey, [Briefs; 3]>,
     /// Numbers of sequences with their places in `blocks`, by the key with none.
     known: Memo<BlockKey, Vec<(u64, usize)>>,
     loads: Memo<(ParallelLayout, Recompute), Option<[Load; 3]>>,
+}
+
+/// What does not depend on how experts are spread, under every way to recompute: times without those of a layer with experts.
+struct Common {
+    each: [Briefs; 3],
 }
 
 const RECOMPUTATIONS: [Recompute; 3] = [Recompute::None, Recompute::Selective, Recompute::Full];
@@ -98,10 +105,13 @@ impl Paces {
 
     /// The place of the times of single layers.
     fn blocks(&mut self, job: &Job, clock: usize) -> Option<usize> {
-        let Self { clocks, parts, blocks, known, .. } = self;
+        let Self { clocks, parts, commons, blocks, known, .. } = self;
         let (key, clock) = (key(job)?, clocks.at(clock)?.as_ref()?);
         let before = blocks.len();
-        let place = blocks.place(key, || briefs(job, clock, parts));
+        let place = blocks.place(key, || {
+            let common = commons.place(Part::Attention.key(job), || Common::of(job, clock, parts));
+            commons.at(common).map_or_else(Default::default, |common| common.with_experts(job, clock, parts))
+        });
         if blocks.len() > before {
             let known_place = known.place(without_sequences(key), Vec::new);
             if let Some(known) = known.at_mut(known_place) {
@@ -112,22 +122,34 @@ impl Paces {
     }
 }
 
-/// The times of single layers under every way to recompute, from the parts that are known and those that are not yet.
-fn briefs(job: &Job, clock: &Clock, parts: &mut Memo<PartKey, Vec<Timed>>) -> [Briefs; 3] {
-    let mut place = |part: Part| parts.place(part.key(job), || clock.part(job, part));
-    let [embedding, head] = [Part::Embedding, Part::Head].map(&mut place);
-    let (dense, experts) = (Part::DENSE.map(&mut place), Part::EXPERTS.map(&mut place));
-    let parts = &*parts;
-    let brief = |places: &[usize], recompute| Brief::of(places.iter().filter_map(|place| parts.at(*place)).flatten(), recompute);
-    let has_experts = job.model().moe.is_some();
-    RECOMPUTATIONS.map(|recompute| Briefs {
-        dense: brief(&dense, Some(recompute)),
-        experts: if has_experts { brief(&experts, Some(recompute)) } else { Brief::default() },
-        embedding: brief(&[embedding], None),
-        head: brief(&[head], None),
-        message: clock.message(job),
-        tied: parts.at(embedding).map_or(0.0, |steps| tied(job, steps)),
-    })
+impl Common {
+    fn of(job: &Job, clock: &Clock, parts: &mut Memo<PartKey, Vec<Timed>>) -> Self {
+        let mut place = |part: Part| parts.place(part.key(job), || clock.part(job, part));
+        let [embedding, head, attention, mlp] = [Part::Embedding, Part::Head, Part::Attention, Part::Mlp].map(&mut place);
+        let steps =
+            |places: &[usize]| -> Vec<Timed> { places.iter().filter_map(|place| parts.at(*place)).flatten().copied().collect() };
+        let (embedding, head, dense) = (steps(&[embedding]), steps(&[head]), steps(&[attention, mlp]));
+        let [[embedded, ..], [headed, ..]] = [&embedding, &head].map(Brief::each);
+        let rest = Briefs {
+            embedding: embedded,
+            head: headed,
+            message: clock.message(job),
+            tied: tied(job, &embedding),
+            ..Briefs::default()
+        };
+        Self { each: Brief::each(&dense).map(|dense| Briefs { dense, ..rest }) }
+    }
+
+    /// With a layer with experts, from the parts that are known and those that are not yet.
+    fn with_experts(&self, job: &Job, clock: &Clock, parts: &mut Memo<PartKey, Vec<Timed>>) -> [Briefs; 3] {
+        let mut each = self.each;
+        if job.model().moe.is_some() {
+            let places = Part::EXPERTS.map(|part| parts.place(part.key(job), || clock.part(job, part)));
+            let experts = Brief::each(places.iter().filter_map(|place| parts.at(*place)).flatten());
+            each.iter_mut().zip(experts).for_each(|(briefs, experts)| briefs.experts = experts);
+        }
+        each
+    }
 }
 
 /// Those of the job's recomputation.
