@@ -149,7 +149,7 @@ proptest! {
         let found = BruteForce::of(&job, &space);
         let mut search = Search::new(&job, space);
         let asked = (!found.fitting.is_empty()).then(|| watched.get(&found.fitting));
-        for (choice, ..) in &asked {
+        if let Some((choice, ..)) = asked {
             search.watch(choice);
         }
         let answer = search.finish();

@@ -1,7 +1,9 @@
 //! Search over every legal layout of a training job: which are the smallest, leanest, fastest, and why others are not among them.
 //!
 //! Nothing is skipped by a guess: layouts are left out together only where a rule forbids all of them, or where what they surely take is
-//! too much and no nearer miss than one that is known; they are counted with that rule or kind of memory. Memory and time are those of [`Layouts`]: the estimate's bytes, the modelled step.
+//! too much and no nearer miss than one that is known; they are counted with that rule or kind of memory. Memory and time are those of
+//! [`Layouts`]: the estimate's bytes, the modelled step. No time is worked out where a bound from below says that it is longer than the
+//! shortest known and than that of every layout asked about.
 
 mod answer;
 mod space;
