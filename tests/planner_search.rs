@@ -83,27 +83,44 @@ fn edited(axis: &Axis, job: &Job, choice: Choice) -> Vec<Choice> {
     axis.edits.iter().filter_map(with).collect()
 }
 
-/// What brute force finds: legal and fitting layouts, the least memory and the shortest step.
-fn brute_force(job: &Job, space: &Space) -> (u64, u64, Option<Bytes>, Option<f64>) {
-    let capacity = job.cluster().accelerator.memory;
-    let (mut legal, mut fitting, mut leanest, mut fastest) = (0, 0, None::<Bytes>, None::<f64>);
-    let mut seen = std::collections::HashSet::new();
-    for choice in every_layout(job, space) {
-        let chosen = job.with_choice(&choice);
-        if !blockers(&chosen).is_empty() || !seen.insert(choice) {
-            continue;
-        }
-        legal += 1;
-        let memory: Bytes = memory_by_kind(&chosen).into_iter().sum();
-        if memory <= capacity {
-            fitting += 1;
-            leanest = Some(leanest.map_or(memory, |least| least.min(memory)));
+/// What brute force finds: memory of every legal layout, and seconds of those that fit.
+struct BruteForce {
+    fitting: Vec<(Choice, Bytes, f64)>,
+    misses: Vec<Bytes>,
+}
+
+impl BruteForce {
+    fn of(job: &Job, space: &Space) -> Self {
+        let capacity = job.cluster().accelerator.memory;
+        let mut found = Self { fitting: Vec::new(), misses: Vec::new() };
+        let mut seen = std::collections::HashSet::new();
+        for choice in every_layout(job, space) {
+            let chosen = job.with_choice(&choice);
+            if !blockers(&chosen).is_empty() || !seen.insert(choice) {
+                continue;
+            }
+            let memory: Bytes = memory_by_kind(&chosen).into_iter().sum();
+            if memory > capacity {
+                found.misses.push(memory.saturating_sub(capacity));
+                continue;
+            }
             let (times, spread) = (block_times(&chosen).expect("a known peak"), spread(&chosen).expect("a training"));
-            let seconds = StepTime::seconds(&times, &spread);
-            fastest = Some(fastest.map_or(seconds, |least| least.min(seconds)));
+            found.fitting.push((choice, memory, StepTime::seconds(&times, &spread)));
         }
+        found
     }
-    (legal, fitting, leanest, fastest)
+
+    fn leanest(&self) -> Option<Bytes> {
+        self.fitting.iter().map(|(_, memory, _)| *memory).min()
+    }
+
+    fn fastest(&self) -> Option<f64> {
+        self.fitting.iter().map(|(_, _, seconds)| *seconds).min_by(f64::total_cmp)
+    }
+}
+
+fn length<T>(list: &[T]) -> u64 {
+    u64::try_from(list.len()).expect("a short list")
 }
 
 fn search(job: &Job, space: Space) -> Answer {
@@ -118,7 +135,7 @@ proptest! {
     fn it_finds_what_brute_force_finds(
         kernels in proptest::sample::select(vec![Kernels::Megatron, Kernels::Megatron, Kernels::Korthikanti]),
         experts in any::<bool>(), gpus in proptest::sample::select(vec![1_u64, 2, 4, 6, 8]),
-        batch in proptest::sample::select(vec![4_u64, 6, 12]), mebibytes in proptest::sample::select(vec![200_u64, 500, 900, 4000]), more in 0_usize..4,
+        batch in proptest::sample::select(vec![4_u64, 6, 12]), watched in any::<proptest::sample::Index>(), mebibytes in proptest::sample::select(vec![200_u64, 500, 900, 4000]), more in 0_usize..4,
     ) {
         let model = if experts { with_experts() } else { gpt(512, 4, 4) };
         let job = job(model, kernels, batch, Bytes(mebibytes << 20));
@@ -129,14 +146,29 @@ proptest! {
             3 => space.with(Axis::replicas()),
             _ => space,
         };
-        let answer = search(&job, space.clone());
-        let (legal, fitting, leanest, fastest) = brute_force(&job, &space);
-        prop_assert_eq!((answer.legal(), answer.fitting()), (legal, fitting));
+        let found = BruteForce::of(&job, &space);
+        let mut search = Search::new(&job, space);
+        let asked = (!found.fitting.is_empty()).then(|| watched.get(&found.fitting));
+        if let Some((choice, ..)) = asked {
+            search.watch(choice);
+        }
+        let answer = search.finish();
+        let fitting = length(&found.fitting);
+        prop_assert_eq!((answer.legal(), answer.fitting()), (fitting + length(&found.misses), fitting));
         let [count] = answer.counts.as_slice() else { panic!("one count") };
-        prop_assert_eq!(count.leanest.map(|found| found.memory), leanest);
-        prop_assert_eq!(count.fastest.and_then(|found| found.seconds), fastest);
-        let rejected: u64 = answer.why_not.iter().map(|why| why.count).sum();
-        prop_assert_eq!(answer.considered(), answer.fitting() + rejected);
+        prop_assert_eq!(count.leanest.map(|found| found.memory), found.leanest());
+        prop_assert_eq!(count.fastest.and_then(|found| found.seconds), found.fastest());
+        prop_assert_eq!(count.nearest.map(|miss| miss.short), found.misses.iter().min().copied());
+        for ((_, memory, seconds), watched) in asked.iter().zip(&answer.watched) {
+            prop_assert_eq!(watched.outcome.as_ref().ok().and_then(|own| own.seconds), Some(*seconds));
+            let better = |(_, others, step): &&(Choice, Bytes, f64)| step.total_cmp(seconds).then(others.cmp(memory)).is_lt();
+            prop_assert_eq!(watched.faster, length(&found.fitting.iter().filter(better).collect::<Vec<_>>()));
+            prop_assert_eq!(watched.leaner, length(&found.fitting.iter().filter(|other| other.1 < *memory).collect::<Vec<_>>()));
+        }
+        let rejected = |memory: bool| -> u64 {
+            answer.why_not.iter().filter(|why| matches!(why.reason, Reason::Memory(_)) == memory).map(|why| why.count).sum()
+        };
+        prop_assert_eq!((rejected(true), rejected(false)), (answer.legal() - answer.fitting(), answer.considered() - answer.legal()));
         for why in &answer.why_not {
             let example = job.with_choice(&why.example);
             match (&why.reason, why.short) {
@@ -189,7 +221,7 @@ fn the_smallest_count_is_the_smallest() {
     let found = *answer.smallest().expect("a layout that fits");
     assert!(found.gpus > 1 && found.memory <= Bytes(330 << 20), "{found:?}");
     assert_eq!(memory_by_kind(&job.with_choice(&found.choice)).into_iter().sum::<Bytes>(), found.memory);
-    assert!((1..found.gpus).all(|gpus| brute_force(&job, &Space::at(&job, &[gpus])).1 == 0));
+    assert!((1..found.gpus).all(|gpus| BruteForce::of(&job, &Space::at(&job, &[gpus])).fitting.is_empty()));
     let words = answer.words(Bytes(330 << 20), MemoryUnit::Gib);
     assert!(words.starts_with(&format!("{} GPUs can run it with ", found.gpus)), "{words}");
     assert!(words.contains(&format!("With {} GPUs ", found.gpus - 1)), "{words}");

@@ -4,7 +4,7 @@ use std::num::NonZeroU64;
 
 use thiserror::Error;
 
-use super::{Cluster, ModelConfig, ParallelLayout, Pipeline, PipelineSchedule, Recompute, Run, TrainingRun};
+use super::{Cluster, DataSharding, ModelConfig, ParallelLayout, Pipeline, PipelineSchedule, Recompute, Run, TrainingRun};
 
 /// Why a job cannot be built.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -117,6 +117,18 @@ impl Job {
             run.micro_batch_size = Some(choice.micro_batch_size.get());
             run.recompute = choice.recompute;
         }
+    }
+
+    /// Takes over how many sequences a rank holds at once; serving has no micro-batch.
+    pub const fn choose_micro_batch(&mut self, sequences: NonZeroU64) {
+        if let Run::Training(run) = &mut self.run {
+            run.micro_batch_size = Some(sequences.get());
+        }
+    }
+
+    /// Takes over what data-parallel ranks share out.
+    pub const fn choose_sharding(&mut self, sharding: DataSharding) {
+        self.layout.sharding = sharding;
     }
 
     /// The same job as a search chose it.

@@ -1,8 +1,10 @@
 //! Memory and time of many layouts of one training job.
 
+use std::num::NonZeroU64;
+
 use super::ledger::first_over;
 use super::{Blocker, MemoryKind, Rules, blockers, megatron, memory_by_kind, overhead, time};
-use crate::config::{Choice, Job, Kernels};
+use crate::config::{Choice, DataSharding, Job, Kernels};
 use crate::units::Bytes;
 
 /// Memory and time of one job as a search chooses it, again and again: what layouts have in common is worked out once.
@@ -28,6 +30,18 @@ impl Layouts {
     /// Takes over a choice; see [`Self::job`].
     pub const fn choose(&mut self, choice: &Choice) {
         self.job.choose(choice);
+        self.megatron.forget();
+    }
+
+    /// Takes over a micro-batch alone.
+    pub const fn choose_micro_batch(&mut self, sequences: NonZeroU64) {
+        self.job.choose_micro_batch(sequences);
+        self.megatron.forget();
+    }
+
+    /// Takes over alone what data-parallel ranks share out.
+    pub const fn choose_sharding(&mut self, sharding: DataSharding) {
+        self.job.choose_sharding(sharding);
     }
 
     /// The first of some rules that the choice taken over last breaks.
@@ -73,6 +87,16 @@ impl Layouts {
     /// bandwidth is unknown.
     pub fn seconds(&mut self) -> Option<f64> {
         self.paces.seconds(&self.job)
+    }
+
+    /// No more than [`Self::seconds`], whatever is shared out; 0 where nothing is known.
+    pub fn at_least(&mut self) -> f64 {
+        self.paces.at_least(&self.job)
+    }
+
+    /// The same with any micro-batch into which a rank's sequences of a step divide.
+    pub fn at_least_with_any(&mut self) -> f64 {
+        self.paces.at_least_with_any(&self.job)
     }
 
     /// How many different operation lists (by tensor, context, expert degree and so on) were worked out.

@@ -39,6 +39,11 @@ impl<K: Copy + Eq + Hash, V> Memo<K, V> {
         self.values.get(place)
     }
 
+    /// The same, to add to it.
+    pub fn at_mut(&mut self, place: usize) -> Option<&mut V> {
+        self.values.get_mut(place)
+    }
+
     /// The value of a key, which is made if it is not there.
     pub fn value(&mut self, key: K, make: impl FnOnce() -> V) -> V
     where

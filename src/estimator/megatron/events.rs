@@ -1,7 +1,7 @@
 //! One step of the most loaded stage as memory taken and freed.
 
 use super::schedule::{self, Covered, Pass, Place};
-use super::{Scope, is_input, peak};
+use super::{Scope, is_input, peak, survives};
 use crate::config::{Job, TrainingRun, Work};
 use crate::estimator::ledger::LineItem;
 use crate::estimator::timeline::Event;
@@ -34,7 +34,7 @@ impl Scope<'_> {
                 embedding.for_each(|step| saved_events(step, |_| true, true, events));
                 for place in places {
                     let kept = |tensor: &Tensor| match place.covered {
-                        Covered::No => self.survives(tensor),
+                        Covered::No => survives(self.run, tensor),
                         Covered::First => is_input(tensor),
                         Covered::With => false,
                     };
@@ -54,7 +54,7 @@ impl Scope<'_> {
             }
             Work::BackwardWeight => {
                 for place in places {
-                    let waits = |tensor: &Tensor| place.covered != Covered::No || self.survives(tensor);
+                    let waits = |tensor: &Tensor| place.covered != Covered::No || survives(self.run, tensor);
                     self.steps(place.kind).iter().for_each(|step| saved_events(step, waits, false, events));
                 }
                 embedding.for_each(|step| saved_events(step, |_| true, false, events));
@@ -72,7 +72,7 @@ impl Scope<'_> {
                 self.steps(place.kind).iter().for_each(|step| saved_events(step, again, true, events));
             }
             for place in group.iter().rev() {
-                steps_backward(self.steps(place.kind), |tensor| recomputed || self.survives(tensor), split, events);
+                steps_backward(self.steps(place.kind), |tensor| recomputed || survives(self.run, tensor), split, events);
             }
             end = first;
         }

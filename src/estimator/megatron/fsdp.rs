@@ -120,7 +120,7 @@ impl Moving {
 }
 
 /// Whether ranks share gradients.
-fn moves(job: &Job) -> bool {
+pub(super) fn moves(job: &Job) -> bool {
     let layout = job.layout();
     layout.sharding.shards_gradients() && layout.shards().saturating_mul(layout.cp()) > 1
 }

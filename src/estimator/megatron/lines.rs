@@ -84,25 +84,49 @@ pub(super) struct Buffers {
     workspaces: Bytes,
 }
 
-impl Buffers {
-    /// The buffers of a stage.
-    pub fn of(job: &Job, run: &TrainingRun, stands: &Stands) -> Self {
+/// What buffers hold, the same for every stage.
+#[derive(Clone, Copy)]
+pub(super) struct Content {
+    hidden: Bytes,
+    message: Bytes,
+    logits: Bytes,
+    mask: Bytes,
+    /// Whether tokens are split over tensor ranks.
+    split: bool,
+}
+
+impl Content {
+    /// That of a job's micro-batch.
+    pub fn of(job: &Job, run: &TrainingRun) -> Self {
         let (options, layout, model) = (run.megatron, job.layout(), job.model());
-        let only = |there: bool, bytes: Bytes| if there { bytes } else { Bytes::ZERO };
         let (s, b) = (run.seq_length.div_ceil(layout.cp()), job.micro_batch_size());
         let hidden = Elements(s.saturating_mul(b).saturating_mul(model.hidden_size)).stored_as(run.recipe().activation);
         let split = layout.sequence_parallel && layout.t() > 1;
-        let message = if split { Bytes(hidden.0.div_ceil(layout.t())) } else { hidden };
         let rows = options.padded_vocab_size(model.vocab_size, layout.t()).div_ceil(layout.t());
-        let logits = Bytes(hidden.0 / model.hidden_size.max(1)) * rows;
         let pairs = run.seq_length.saturating_mul(s).saturating_mul(b);
+        Self {
+            hidden,
+            message: if split { Bytes(hidden.0.div_ceil(layout.t())) } else { hidden },
+            logits: Bytes(hidden.0 / model.hidden_size.max(1)) * rows,
+            mask: if options.create_attention_mask { Elements(pairs).stored_as(DType::Mask) } else { Bytes::ZERO },
+            split,
+        }
+    }
+}
+
+impl Buffers {
+    /// The buffers of a stage.
+    pub fn of(run: &TrainingRun, content: &Content, stands: &Stands) -> Self {
+        let options = run.megatron;
+        let only = |there: bool, bytes: Bytes| if there { bytes } else { Bytes::ZERO };
+        let Content { hidden, message, logits, mask, split } = *content;
         Self {
             dummies: stands.dummies,
             gathered: only(split && (stands.head || !options.transformer_engine), hidden),
             scores: only(!options.transformer_engine, stands.scores),
             messages: message * stands.messages,
             deferred: only(stands.head, (hidden + logits) * options.wgrad_deferral_limit),
-            mask: only(options.create_attention_mask, Elements(pairs).stored_as(DType::Mask)),
+            mask,
             workspaces: workspaces(run, stands),
         }
     }
@@ -115,7 +139,7 @@ impl Buffers {
 
 /// Buffers that stay from the first step on.
 pub(super) fn buffers(scope: &Scope, lines: &mut Vec<LineItem>) {
-    let buffers = Buffers::of(scope.job, scope.run, &Stands::of(scope));
+    let buffers = Buffers::of(scope.run, &Content::of(scope.job, scope.run), &Stands::of(scope));
     let (core, engine) = (sources::MEGATRON_CORE, sources::TRANSFORMER_ENGINE);
     let (temporary, framework) = (MemoryKind::Temporary, MemoryKind::Framework);
     let mut push = |kind, label, bytes, note, source| {

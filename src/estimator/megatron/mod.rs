@@ -208,7 +208,7 @@ impl<'a> Scope<'a> {
         });
         let mut best = (Held::default(), At::Step, resident);
         let moved = |at| if moving.moves() { moving.bytes(self.run, at) } else { Bytes::ZERO };
-        for at in self.places() {
+        for at in places(self.model.head.len(), Kind::ALL.map(|kind| self.steps(kind).len())) {
             // After backward nothing is in flight; what the schedule never comes to is no moment.
             let nothing = (Held::default(), Some(Bytes::ZERO));
             let (held, Some(beside)) = most.get(slot(at.place())).copied().unwrap_or(nothing) else { continue };
@@ -223,23 +223,6 @@ impl<'a> Scope<'a> {
             }
         }
         best
-    }
-
-    /// The moments of the step, in its order.
-    fn places(&self) -> Vec<At> {
-        let head = (0..self.model.head.len()).rev().map(At::Head);
-        let blocks = Kind::ALL.into_iter().flat_map(|kind| {
-            let places = (0..self.steps(kind).len()).rev();
-            places.flat_map(move |place| {
-                [(false, false), (true, false), (false, true), (true, true)].map(|(recomputed, split)| At::Block {
-                    kind,
-                    recomputed,
-                    split,
-                    place,
-                })
-            })
-        });
-        head.chain(blocks).chain([At::Step]).collect()
     }
 
     fn play(&self, show: impl FnMut(Held, Where)) {
@@ -293,18 +276,13 @@ impl<'a> Scope<'a> {
         lines
     }
 
-    /// Whether a saved tensor survives forward.
-    fn survives(&self, tensor: &Tensor) -> bool {
-        !(self.run.recompute == Recompute::Selective && tensor.kept == Kept::AttentionCore)
-    }
-
     /// The tensors that are alive at a moment beside what is resident.
     fn alive(&self, held: Held, at: At) -> Vec<Entry<'a>> {
         let mut found = Vec::with_capacity(64);
         all(&self.model.embedding, held.embeddings, Alive::Saved, |_| true, &mut found);
         for kind in Kind::ALL {
             let steps = self.steps(kind);
-            all(steps, held.whole.of(kind), Alive::Saved, |tensor| self.survives(tensor), &mut found);
+            all(steps, held.whole.of(kind), Alive::Saved, |tensor| survives(self.run, tensor), &mut found);
             all(steps, held.inputs.of(kind), Alive::Saved, is_input, &mut found);
             all(steps, held.again.of(kind), Alive::Recomputed, |tensor| !is_input(tensor), &mut found);
             all(steps, held.again_inputs.of(kind), Alive::Recomputed, is_input, &mut found);
@@ -317,14 +295,8 @@ impl<'a> Scope<'a> {
     /// What backward is in: what its remaining operations saved or brought back, and what flows back.
     fn inside(&self, at: At) -> Vec<Entry<'a>> {
         let mut found = Vec::with_capacity(32);
-        self.add_inside(at, &mut found);
-        found
-    }
-
-    /// Adds the same to a list, or to a sum.
-    fn add_inside(&self, at: At, found: &mut impl Extend<Entry<'a>>) {
         let (steps, place) = match at {
-            At::Forward | At::Step => return,
+            At::Forward | At::Step => return found,
             At::Head(place) => (&self.model.head[..], place),
             At::Block { kind, place, .. } => (self.steps(kind), place),
         };
@@ -337,23 +309,45 @@ impl<'a> Scope<'a> {
             if split {
                 // What the block saved or brought back whole waits for its weights and is counted there.
                 if !recomputed && step.module == module && module != Module::Rest {
-                    push(step, 1, Role::Saved, |tensor| !self.survives(tensor), Alive::Recomputed, found);
+                    push(step, 1, Role::Saved, |tensor| !survives(self.run, tensor), Alive::Recomputed, &mut found);
                 }
                 continue;
             }
             if recomputed {
-                push(step, 1, Role::Saved, |tensor| !is_input(tensor), Alive::Recomputed, found);
+                push(step, 1, Role::Saved, |tensor| !is_input(tensor), Alive::Recomputed, &mut found);
                 continue;
             }
-            push(step, 1, Role::Saved, |tensor| self.survives(tensor), Alive::Saved, found);
+            push(step, 1, Role::Saved, |tensor| survives(self.run, tensor), Alive::Saved, &mut found);
             if step.module == module && module != Module::Rest {
-                push(step, 1, Role::Saved, |tensor| !self.survives(tensor), Alive::Recomputed, found);
+                push(step, 1, Role::Saved, |tensor| !survives(self.run, tensor), Alive::Recomputed, &mut found);
             }
         }
         if let Some(step) = steps.get(place) {
-            push(step, 1, Role::Workspace, |_| true, Alive::Flowing, found);
+            push(step, 1, Role::Workspace, |_| true, Alive::Flowing, &mut found);
         }
+        found
     }
+}
+
+/// The moments of a step, in its order: of a head and of blocks of each kind with so many operations.
+fn places(head: usize, blocks: [usize; 2]) -> impl Iterator<Item = At> {
+    let in_block = |(kind, steps): (Kind, usize)| {
+        let ways = move |place| {
+            [(false, false), (true, false), (false, true), (true, true)].map(|(recomputed, split)| At::Block {
+                kind,
+                recomputed,
+                split,
+                place,
+            })
+        };
+        (0..steps).rev().flat_map(ways)
+    };
+    (0..head).rev().map(At::Head).chain(Kind::ALL.into_iter().zip(blocks).flat_map(in_block)).chain([At::Step])
+}
+
+/// Whether a saved tensor survives forward.
+fn survives(run: &TrainingRun, tensor: &Tensor) -> bool {
+    !(run.recompute == Recompute::Selective && tensor.kept == Kept::AttentionCore)
 }
 
 /// What of it is on the device: with offloaded activations one block of each kind beside the one that backward is in.
@@ -376,14 +370,7 @@ fn all<'a>(steps: &'a [Step], count: u64, why: Alive, kept: impl Fn(&Tensor) -> 
     }
 }
 
-fn push<'a>(
-    step: &'a Step,
-    count: u64,
-    role: Role,
-    kept: impl Fn(&Tensor) -> bool,
-    why: Alive,
-    found: &mut impl Extend<Entry<'a>>,
-) {
+fn push<'a>(step: &'a Step, count: u64, role: Role, kept: impl Fn(&Tensor) -> bool, why: Alive, found: &mut Vec<Entry<'a>>) {
     if count > 0 {
         let tensors = step.op.tensors.iter().filter(|tensor| tensor.role == role && kept(tensor));
         found.extend(tensors.map(|tensor| Entry { step, tensor, count, why }));

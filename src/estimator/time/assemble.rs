@@ -1,6 +1,6 @@
 //! A layout's step time from the times of single layers: arithmetic on numbers, nothing is allocated.
 
-use super::block::{BlockTime, BlockTimes, Phase};
+use super::block::{BlockTime, BlockTimes, Brief, Briefs, Fixed, Phase};
 use crate::config::{DataSharding, PassTimes, Pipeline};
 use crate::ops::megatron::Collective;
 use crate::units::to_f64;
@@ -167,19 +167,40 @@ impl StepTime {
 
     /// The step of a layout: some hundred floating-point operations.
     pub fn assemble(times: &BlockTimes, spread: &Spread) -> Self {
-        let (mut step, _, load) = Self::around(times, spread);
+        let (mut step, _, load) = Self::around((&times.briefs(), &times.fixed), spread);
         step.work = step.work.plus(&work(times, load).times(spread.micro_batches));
         step
     }
 
     /// Seconds of the step alone, for searches: what [`assemble`](Self::assemble) adds up to, without its terms.
     pub fn seconds(times: &BlockTimes, spread: &Spread) -> f64 {
-        let (step, work, _) = Self::around(times, spread);
+        Self::seconds_of(&times.briefs(), &times.fixed, spread)
+    }
+
+    pub(super) fn seconds_of(times: &Briefs, fixed: &Fixed, spread: &Spread) -> f64 {
+        let (step, work, _) = Self::around((times, fixed), spread);
         step.work.streams + work + step.recompute + step.bubble + step.pipeline + step.gradients + step.weights + step.optimizer
     }
 
+    /// The part of [`Self::seconds_of`] in which stages work and wait for each other, where single layers take `times` of `factor`
+    /// as many sequences.
+    pub(super) fn seconds_on_stages(times: &Briefs, factor: f64, spread: &Spread) -> f64 {
+        let (mut most, mut all) = (0.0_f64, 0.0);
+        for load in spread.loads.iter().filter(|load| load.stages > 0.0) {
+            let busy = Stage::of(times, load).busy() / factor;
+            most = most.max(busy);
+            all += busy * load.stages;
+        }
+        most * spread.micro_batches + spread.schedule.bubble((all - most).max(0.0))
+    }
+
+    /// Seconds of a micro-batch on the stage that works longest.
+    pub(super) fn seconds_of_most(times: &Briefs, loads: &[Load; 3]) -> f64 {
+        loads.iter().map(|load| Stage::of(times, load).busy()).fold(0.0, f64::max)
+    }
+
     /// All but forward and backward of the busiest stage; its seconds of these, and its load.
-    fn around<'a>(times: &BlockTimes, spread: &'a Spread) -> (Self, f64, &'a Load) {
+    fn around<'a>((times, fixed): (&Briefs, &Fixed), spread: &'a Spread) -> (Self, f64, &'a Load) {
         let [first, middle, last] = &spread.loads;
         let mut busy = Stage::of(times, first);
         let (mut load, mut heaviest, mut all) = (first, busy, busy.busy() * first.stages);
@@ -199,16 +220,16 @@ impl StepTime {
         let mut step = Self {
             recompute: busy.recompute * spread.micro_batches,
             bubble: spread.schedule.bubble((all - busy.busy()).max(0.0)),
-            pipeline: messages(times, spread),
+            pipeline: messages((times, fixed), spread),
             ..Self::default()
         };
-        step.share(times, spread, &heaviest);
+        step.share((times, fixed), spread, &heaviest);
         (step, (busy.forward + busy.backward) * spread.micro_batches, load)
     }
 
     /// Adds what data-parallel ranks exchange, and the optimizer.
-    fn share(&mut self, times: &BlockTimes, spread: &Spread, stage: &Stage) {
-        let (links, costs) = (&times.machine.links, &times.costs);
+    fn share(&mut self, (times, fixed): (&Briefs, &Fixed), spread: &Spread, stage: &Stage) {
+        let (links, costs) = (&fixed.machine.links, &fixed.costs);
         // Fully sharded weights travel block by block.
         let parts = if spread.sharding.shards_parameters() { stage.layers + 1.0 } else { 1.0 };
         let ring = links.ring(spread.copies, spread.tensor);
@@ -227,7 +248,7 @@ impl StepTime {
                 return seconds;
             }
             let hidden = work.min(seconds * stage.layers / (stage.layers + 1.0));
-            seconds - hidden + hidden * times.machine.beside()
+            seconds - hidden + hidden * fixed.machine.beside()
         };
         match spread.sharding {
             DataSharding::None => {
@@ -261,22 +282,22 @@ impl StepTime {
             self.gradients += links.ring(2.0, stride).seconds(Collective::AllReduce, times.tied * costs.gradient);
         }
         let moved = if spread.sharding.shards_parameters() { costs.shards } else { costs.accumulate };
-        self.work.streams += spread.micro_batches * times.machine.memory_seconds(stage.parameters() * moved);
+        self.work.streams += spread.micro_batches * fixed.machine.memory_seconds(stage.parameters() * moved);
         let shared = spread.sharding.shards_optimizer();
         let divided = |parameters: f64, copies: f64| if shared { parameters / copies } else { parameters };
         let updated = divided(stage.dense, spread.copies) + divided(stage.experts, spread.expert_copies);
         let kept = if spread.sharding.shards_gradients() { updated } else { stage.parameters() };
-        self.optimizer = times.machine.memory_seconds(updated * costs.update + kept * costs.kept);
+        self.optimizer = fixed.machine.memory_seconds(updated * costs.update + kept * costs.kept);
     }
 }
 
 /// Seconds of messages between stages that nothing hides.
-fn messages(times: &BlockTimes, spread: &Spread) -> f64 {
+fn messages((times, fixed): (&Briefs, &Fixed), spread: &Spread) -> f64 {
     if spread.pipeline <= 1.0 {
         return 0.0;
     }
-    let one = times.machine.links.message(times.message, spread.tensor * spread.copies);
-    let hidden = times.costs.overlap.pipeline && spread.schedule.chunks > 1.0;
+    let one = fixed.machine.links.message(times.message, spread.tensor * spread.copies);
+    let hidden = fixed.costs.overlap.pipeline && spread.schedule.chunks > 1.0;
     // An activation and a gradient for each micro-batch and chunk; while the pipeline fills and drains nothing hides them.
     let filling = 2.0 * (spread.pipeline - 1.0);
     let steady = if hidden { 0.0 } else { 2.0 * spread.micro_batches * spread.schedule.chunks };
@@ -311,7 +332,7 @@ struct Stage {
 }
 
 impl Stage {
-    fn of(times: &BlockTimes, load: &Load) -> Self {
+    fn of(times: &Briefs, load: &Load) -> Self {
         let mut stage = Self::default();
         if load.stages <= 0.0 {
             return stage;
@@ -333,11 +354,10 @@ impl Stage {
         stage
     }
 
-    const fn add(&mut self, time: &BlockTime, count: f64, again: f64) {
-        let [forward, backward, recompute] = time.sums;
-        self.forward += forward * count;
-        self.backward += backward * count;
-        self.recompute += recompute * again;
+    const fn add(&mut self, time: &Brief, count: f64, again: f64) {
+        self.forward += time.forward * count;
+        self.backward += time.backward * count;
+        self.recompute += time.recompute * again;
         self.dense += time.parameters * count;
         self.experts += time.expert_parameters * count;
     }

@@ -6,8 +6,8 @@ use crate::config::{
     GradientDType, Job, Kernels, LossFusion, MegatronOptions, Optimizer, OptimizerImplementation, Overlap, Recompute,
     TrainingPrecision, TrainingRun,
 };
-use crate::ops::megatron::{Behind, Exchange, Group, Module, Product, RankModel, Step, Work, rank_model};
-use crate::ops::{Role, Tensor};
+use crate::ops::Role;
+use crate::ops::megatron::{Behind, Exchange, Group, Module, Part, Product, Step, Work};
 use crate::units::{DType, to_f64};
 
 /// Seconds of a piece of work by what takes them.
@@ -73,14 +73,23 @@ pub struct BlockTime {
     pub parameters: f64,
     /// Parameters of this rank's experts.
     pub expert_parameters: f64,
-    /// Seconds of forward, backward and recomputation, added up once.
-    pub(super) sums: [f64; 3],
 }
 
 impl BlockTime {
     /// Forward, backward and recomputation together, seconds.
     pub const fn total(&self) -> f64 {
         self.forward.total() + self.backward.total() + self.recompute.total()
+    }
+
+    const fn brief(&self) -> Brief {
+        let Self { forward, backward, recompute, parameters, expert_parameters } = self;
+        Brief {
+            forward: forward.total(),
+            backward: backward.total(),
+            recompute: recompute.total(),
+            parameters: *parameters,
+            expert_parameters: *expert_parameters,
+        }
     }
 }
 
@@ -99,8 +108,43 @@ pub struct BlockTimes {
     pub message: f64,
     /// The token embedding's parameters where the head shares it, otherwise 0.
     pub tied: f64,
-    pub(super) costs: Costs,
-    pub(super) machine: Machine,
+    pub(super) fixed: Fixed,
+}
+
+/// A [`BlockTime`] added up: seconds, and parameters of one rank.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Brief {
+    pub forward: f64,
+    pub backward: f64,
+    pub recompute: f64,
+    pub parameters: f64,
+    pub expert_parameters: f64,
+}
+
+/// [`BlockTimes`] added up.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Briefs {
+    pub dense: Brief,
+    pub experts: Brief,
+    pub embedding: Brief,
+    pub head: Brief,
+    pub message: f64,
+    pub tied: f64,
+}
+
+impl BlockTimes {
+    pub(super) const fn briefs(&self) -> Briefs {
+        let [dense, experts] = [self.dense.brief(), self.experts.brief()];
+        let [embedding, head] = [self.embedding.brief(), self.head.brief()];
+        Briefs { dense, experts, embedding, head, message: self.message, tied: self.tied }
+    }
+}
+
+/// What no layout changes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Fixed {
+    pub costs: Costs,
+    pub machine: Machine,
 }
 
 /// Bytes per parameter that gradients, gathers and the optimizer move.
@@ -136,46 +180,123 @@ pub fn key(job: &Job) -> Option<BlockKey> {
 
 /// Times of single layers; `None` when serving, and where the accelerator's peak or memory bandwidth is unknown.
 pub fn block_times(job: &Job) -> Option<BlockTimes> {
-    let [times] = with_each(job, [job.training()?.recompute])?;
-    Some(times)
+    let clock = Clock::of(job)?;
+    let recompute = job.training()?.recompute;
+    let timed = |part: Part| clock.part(job, part);
+    let block = |parts: &[Part]| {
+        let steps: Vec<Timed> = parts.iter().flat_map(|part| timed(*part)).collect();
+        BlockTime::of(&steps, Some(recompute))
+    };
+    let embedding = timed(Part::Embedding);
+    Some(BlockTimes {
+        dense: block(&Part::DENSE),
+        experts: if job.model().moe.is_some() { block(&Part::EXPERTS) } else { BlockTime::default() },
+        embedding: BlockTime::of(&embedding, None),
+        head: BlockTime::of(&timed(Part::Head), None),
+        message: clock.message(job),
+        tied: tied(job, &embedding),
+        fixed: clock.fixed,
+    })
 }
 
-/// The same with several ways to recompute, which the operation list does not depend on.
-pub(super) fn with_each<const N: usize>(job: &Job, recomputations: [Recompute; N]) -> Option<[BlockTimes; N]> {
-    let run = as_run(job.training()?);
-    let machine = Machine::of(job, &run)?;
-    let model = rank_model(job, &run);
-    let layout = job.layout();
-    let ranks = Ranks {
-        machine: &machine,
-        t: to_f64(layout.t()),
-        cp: to_f64(layout.cp()),
-        ep: to_f64(layout.ep()),
-        etp: to_f64(layout.etp()),
-        frozen: run.tuning.freezes_model(),
-    };
-    let runs = recomputations.map(|recompute| TrainingRun { recompute, ..run.clone() });
-    let time = |steps: &[Step]| ranks.time(steps, &runs);
-    let (dense, experts) = (time(&model.dense), time(&model.experts));
-    let [embedding, head] = [&model.embedding, &model.head].map(|steps| ranks.end(steps));
-    let tokens = to_f64(run.seq_length.div_ceil(layout.cp()).saturating_mul(job.micro_batch_size()));
-    let width = to_f64(job.model().hidden_size) * to_f64(run.recipe().activation.bits()) / 8.0;
-    let shared = BlockTimes {
-        dense: BlockTime::default(),
-        experts: BlockTime::default(),
-        embedding,
-        head,
-        // Megatron-LM hands on each tensor rank's part and gathers it on the other side.
-        message: tokens * width / ranks.t,
-        tied: tied(job, &model),
-        costs: Costs::of(&run, job.layout().reduce_in_fp32).of_learning(learning_share(job)),
-        machine,
-    };
-    let mut each = [shared; N];
-    for (times, (dense, experts)) in each.iter_mut().zip(dense.into_iter().zip(experts)) {
-        (times.dense, times.experts) = (dense, experts);
+/// What times the parts of a rank's list.
+pub(super) struct Clock {
+    run: TrainingRun,
+    pub fixed: Fixed,
+}
+
+impl Clock {
+    /// That of a job; `None` as in [`block_times`].
+    pub fn of(job: &Job) -> Option<Self> {
+        let run = as_run(job.training()?);
+        let machine = Machine::of(job, &run)?;
+        let costs = Costs::of(&run, job.layout().reduce_in_fp32).of_learning(learning_share(job));
+        Some(Self { run, fixed: Fixed { costs, machine } })
     }
-    Some(each)
+
+    /// Times of every step of a part.
+    pub fn part(&self, job: &Job, part: Part) -> Vec<Timed> {
+        let layout = job.layout();
+        let ranks = Ranks {
+            machine: &self.fixed.machine,
+            t: to_f64(layout.t()),
+            cp: to_f64(layout.cp()),
+            ep: to_f64(layout.ep()),
+            etp: to_f64(layout.etp()),
+            frozen: self.run.tuning.freezes_model(),
+        };
+        part.steps(job, &self.run).iter().map(|step| ranks.timed(step, &self.run.megatron)).collect()
+    }
+
+    /// What one stage hands to the next, bytes of one rank: Megatron-LM hands on each tensor rank's part and gathers it on the other
+    /// side.
+    pub fn message(&self, job: &Job) -> f64 {
+        let layout = job.layout();
+        let tokens = to_f64(self.run.seq_length.div_ceil(layout.cp()).saturating_mul(job.micro_batch_size()));
+        let width = to_f64(job.model().hidden_size) * to_f64(self.run.recipe().activation.bits()) / 8.0;
+        tokens * width / to_f64(layout.t())
+    }
+}
+
+/// A step with its times.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Timed {
+    forward: Phase,
+    backward: Phase,
+    /// Whether selective recomputation runs its forward again; full recomputation always does.
+    selective: bool,
+    parameters: [f64; 2],
+    /// Elements of its first parameter.
+    first: f64,
+}
+
+impl BlockTime {
+    /// Steps one after the other, recomputed in that way; the embedding and the head never are.
+    pub(super) fn of<'a>(steps: impl IntoIterator<Item = &'a Timed>, recompute: Option<Recompute>) -> Self {
+        let mut time = Self::default();
+        for step in steps {
+            time.add(step);
+            let again = match recompute {
+                None | Some(Recompute::None) => false,
+                Some(Recompute::Selective) => step.selective,
+                Some(Recompute::Full) => true,
+            };
+            if again {
+                time.recompute = time.recompute.plus(&step.forward);
+            }
+        }
+        time
+    }
+
+    /// Adds a step's forward and backward, and its parameters.
+    fn add(&mut self, step: &Timed) {
+        self.forward = self.forward.plus(&step.forward);
+        self.backward = self.backward.plus(&step.backward);
+        let [dense, experts] = step.parameters;
+        self.parameters += dense;
+        self.expert_parameters += experts;
+    }
+}
+
+impl Brief {
+    /// [`BlockTime::of`] without recomputation, with selective and with full recomputation, added up.
+    pub fn each<'a>(steps: impl IntoIterator<Item = &'a Timed>) -> [Self; 3] {
+        let (mut all, mut selected) = (BlockTime::default(), Phase::default());
+        for step in steps {
+            all.add(step);
+            if step.selective {
+                selected = selected.plus(&step.forward);
+            }
+        }
+        let brief = all.brief();
+        [0.0, selected.total(), brief.forward].map(|recompute| Self { recompute, ..brief })
+    }
+}
+
+/// Parameters of the token embedding if the head shares it.
+pub(super) fn tied(job: &Job, embedding: &[Timed]) -> f64 {
+    let first = embedding.iter().map(|step| step.first).find(|first| *first > 0.0);
+    if job.model().tie_word_embeddings { first.unwrap_or(0.0) } else { 0.0 }
 }
 
 /// The run with the software's own settings: stacks other than Megatron-LM have no say in Megatron-LM's options.
@@ -199,18 +320,6 @@ fn as_run(run: &TrainingRun) -> TrainingRun {
     TrainingRun { megatron: options, ..run.clone() }
 }
 
-/// Parameters of the token embedding if the head shares it.
-fn tied(job: &Job, model: &RankModel) -> f64 {
-    if !job.model().tie_word_embeddings {
-        return 0.0;
-    }
-    parameters(&model.embedding).next().map_or(0.0, |tensor| to_f64(tensor.shape.elements().0))
-}
-
-fn parameters(steps: &[Step]) -> impl Iterator<Item = &Tensor> {
-    steps.iter().flat_map(|step| step.op.tensors.iter().filter(|tensor| tensor.role == Role::Parameter))
-}
-
 /// Ranks that share a layer, and what they run on.
 struct Ranks<'a> {
     machine: &'a Machine,
@@ -223,39 +332,17 @@ struct Ranks<'a> {
 }
 
 impl Ranks<'_> {
-    /// The embedding or the head, which is never recomputed.
-    fn end(&self, steps: &[Step]) -> BlockTime {
-        let [time] = self.with(steps, &[|_: &Step| false]);
-        time
-    }
-
-    /// A block under each run.
-    fn time<const N: usize>(&self, steps: &[Step], runs: &[TrainingRun; N]) -> [BlockTime; N] {
-        self.with(steps, &runs.each_ref().map(|run| |step: &Step| is_recomputed(step, run)))
-    }
-
-    fn with<const N: usize>(&self, steps: &[Step], recomputed: &[impl Fn(&Step) -> bool; N]) -> [BlockTime; N] {
-        let mut time = BlockTime::default();
-        let mut again = [Phase::default(); N];
-        for step in steps {
-            let (forward, backward) = self.step(step);
-            time.forward = time.forward.plus(&forward);
-            time.backward = time.backward.plus(&backward);
-            for (again, recomputed) in again.iter_mut().zip(recomputed) {
-                if recomputed(step) {
-                    *again = again.plus(&forward);
-                }
-            }
-        }
-        for tensor in parameters(steps) {
+    fn timed(&self, step: &Step, options: &MegatronOptions) -> Timed {
+        let (forward, backward) = self.step(step);
+        let mut timed = Timed { forward, backward, selective: is_selected(step, options), parameters: [0.0; 2], first: 0.0 };
+        for tensor in step.op.tensors.iter().filter(|tensor| tensor.role == Role::Parameter) {
             let count = to_f64(tensor.shape.elements().0);
             let expert = tensor.shape.dims().next().is_some_and(|dim| dim.0 == "experts on this rank");
-            *(if expert { &mut time.expert_parameters } else { &mut time.parameters }) += count;
+            let [dense, experts] = &mut timed.parameters;
+            *(if expert { experts } else { dense }) += count;
+            timed.first = if timed.first > 0.0 { timed.first } else { count };
         }
-        again.map(|recompute| {
-            let sums = [time.forward.total(), time.backward.total(), recompute.total()];
-            BlockTime { recompute, sums, ..time }
-        })
+        timed
     }
 
     /// Forward and backward of a step.
@@ -346,24 +433,18 @@ impl Ranks<'_> {
     }
 }
 
-/// Whether backward runs the step's forward again where the layer is recomputed.
-fn is_recomputed(step: &Step, run: &TrainingRun) -> bool {
-    match run.recompute {
-        Recompute::None => false,
-        Recompute::Full => true,
-        Recompute::Selective => {
-            let modules = run.megatron.recompute_modules;
-            match step.module {
-                Module::Rest => false,
-                Module::CoreAttention => modules.core_attn,
-                Module::Norm => modules.layernorm,
-                Module::LatentUp => modules.mla_up_proj,
-                Module::Mlp => modules.mlp,
-                Module::Moe => modules.moe,
-                Module::MoeActivation => modules.moe_act,
-                Module::SharedExperts => modules.shared_experts || modules.moe,
-            }
-        }
+/// Whether selective recomputation runs the step's forward again.
+const fn is_selected(step: &Step, options: &MegatronOptions) -> bool {
+    let modules = options.recompute_modules;
+    match step.module {
+        Module::Rest => false,
+        Module::CoreAttention => modules.core_attn,
+        Module::Norm => modules.layernorm,
+        Module::LatentUp => modules.mla_up_proj,
+        Module::Mlp => modules.mlp,
+        Module::Moe => modules.moe,
+        Module::MoeActivation => modules.moe_act,
+        Module::SharedExperts => modules.shared_experts || modules.moe,
     }
 }
 

@@ -7,13 +7,24 @@ use crate::config::{MlpKind, Moe, TokenDispatcher};
 use crate::ops::tensor::{Dim, Role, Tensor};
 use crate::units::DType;
 
-/// From the first residual sum to the block's output.
-pub(super) fn steps(rank: &Rank) -> Vec<Step> {
+/// Norm and router.
+pub(super) fn router_steps(rank: &Rank) -> Vec<Step> {
+    let Some(moe) = rank.model.moe.as_ref() else { return Vec::new() };
+    vec![norm(rank), router(rank, moe, rank.options.recompute_modules.moe)]
+}
+
+/// Tokens to the experts, the experts, and back.
+pub(super) fn routed_steps(rank: &Rank) -> Vec<Step> {
     let Some(moe) = rank.model.moe.as_ref() else { return Vec::new() };
     let routed = Routed::of(rank, moe);
-    let mut steps = vec![norm(rank), router(rank, moe, &routed), dispatch(rank, &routed)];
-    steps.extend(experts(rank, &routed));
-    steps.push(combine(rank, &routed));
+    let [up, act, down] = experts(rank, &routed);
+    vec![dispatch(rank, &routed), up, act, down, combine(rank, &routed)]
+}
+
+/// Shared experts and the residual sum.
+pub(super) fn shared_steps(rank: &Rank) -> Vec<Step> {
+    let Some(moe) = rank.model.moe.as_ref() else { return Vec::new() };
+    let mut steps = Vec::with_capacity(4);
     if moe.shared_expert_intermediate_size > 0 {
         steps.extend(shared(rank, moe));
     }
@@ -70,10 +81,10 @@ fn norm(rank: &Rank) -> Step {
 }
 
 /// The router: an fp32 softmax for the choice, another for the balancing loss, and the map of choices.
-fn router(rank: &Rank, moe: &Moe, routed: &Routed) -> Step {
+fn router(rank: &Rank, moe: &Moe, dropped: bool) -> Step {
     let experts = Dim("num_experts", moe.num_experts);
     let dims = [rank.local_s(), rank.b(), experts];
-    let keep = |tensor: Tensor| rank.droppable(tensor, routed.dropped);
+    let keep = |tensor: Tensor| rank.droppable(tensor, dropped);
     let mut tensors = vec![rank.weight("router weight", [experts, rank.h()])];
     if moe.bias {
         tensors.push(rank.weight("router bias", [experts]));

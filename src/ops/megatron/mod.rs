@@ -107,33 +107,93 @@ pub(super) struct Rank<'a> {
     written_out: bool,
 }
 
+/// A part of one rank's operations: each depends on few of a layout's numbers, see [`Part::key`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Part {
+    /// Token and position embedding.
+    Embedding,
+    /// From a block's input to the first residual sum.
+    Attention,
+    /// From there on, with a dense feed-forward layer.
+    Mlp,
+    /// From there on, with experts: norm and router.
+    Router,
+    /// Tokens on their way to the experts, the experts, and the way back; empty where the model has none.
+    Routed,
+    /// Shared experts and the residual sum.
+    Shared,
+    /// Final norm, output head, loss.
+    Head,
+}
+
+/// What a [`Part`] depends on, beside the model, the run and what is recomputed.
+pub type PartKey = (Part, [u64; 3], bool);
+
+impl Part {
+    /// A block with a dense feed-forward layer.
+    pub const DENSE: [Self; 2] = [Self::Attention, Self::Mlp];
+    /// A block with experts.
+    pub const EXPERTS: [Self; 4] = [Self::Attention, Self::Router, Self::Routed, Self::Shared];
+
+    /// Jobs that differ in nothing but layout and micro-batch and have equal keys have parts of equal sizes and work.
+    ///
+    /// Routed tokens are counted whole: how sequences and ranks make up a rank's tokens does not matter to the experts.
+    pub fn key(self, job: &Job) -> PartKey {
+        let layout = job.layout();
+        let (t, cp, b) = (layout.t(), layout.cp(), job.micro_batch_size());
+        let splits = layout.sequence_parallel && t > 1;
+        if self == Self::Routed {
+            let sequence = job.seq_length().div_ceil(cp);
+            let local = if splits { sequence.div_ceil(t) } else { sequence };
+            return (self, [local.saturating_mul(b), layout.ep(), layout.etp()], false);
+        }
+        (self, [t, cp, b], splits)
+    }
+
+    /// The operations of one rank of a training job.
+    pub fn steps(self, job: &Job, run: &TrainingRun) -> Vec<Step> {
+        let rank = Rank::of(job, run);
+        match self {
+            Self::Embedding => ends::embedding(&rank),
+            Self::Attention if rank.model.mla.is_some() => latent::steps(&rank),
+            Self::Attention => attention::steps(&rank),
+            Self::Mlp => mlp::steps(&rank),
+            Self::Router => experts::router_steps(&rank),
+            Self::Routed => experts::routed_steps(&rank),
+            Self::Shared => experts::shared_steps(&rank),
+            Self::Head => ends::head(&rank),
+        }
+    }
+}
+
 /// The operations of one rank of a training job under Megatron-LM.
 pub fn rank_model(job: &Job, run: &TrainingRun) -> RankModel {
-    let recipe = run.recipe();
-    let rank = Rank {
-        model: job.model(),
-        layout: *job.layout(),
-        options: run.megatron,
-        seq_length: run.seq_length.div_ceil(job.layout().cp()),
-        micro_batch_size: job.micro_batch_size().saturating_mul(run.tuning.objective.sequences()),
-        parameter: recipe.parameter,
-        activation: recipe.activation,
-        unfused_attention: matches!(run.attention, AttentionKernel::Standard),
-        selective: matches!(run.recompute, Recompute::Selective),
-        products: run.products,
-        overlap: run.overlap,
-        written_out: matches!(run.kernels, Kernels::Eager),
-    };
-    let block = |second: fn(&Rank) -> Vec<Step>| {
-        let mut steps = if rank.model.mla.is_some() { latent::steps(&rank) } else { attention::steps(&rank) };
-        steps.extend(second(&rank));
-        steps
-    };
+    let join = |parts: &[Part]| parts.iter().flat_map(|part| part.steps(job, run)).collect();
     RankModel {
-        embedding: ends::embedding(&rank),
-        dense: block(mlp::steps),
-        experts: if rank.model.moe.is_some() { block(experts::steps) } else { Vec::new() },
-        head: ends::head(&rank),
+        embedding: Part::Embedding.steps(job, run),
+        dense: join(&Part::DENSE),
+        experts: if job.model().moe.is_some() { join(&Part::EXPERTS) } else { Vec::new() },
+        head: Part::Head.steps(job, run),
+    }
+}
+
+impl<'a> Rank<'a> {
+    fn of(job: &'a Job, run: &TrainingRun) -> Self {
+        let recipe = run.recipe();
+        Self {
+            model: job.model(),
+            layout: *job.layout(),
+            options: run.megatron,
+            seq_length: run.seq_length.div_ceil(job.layout().cp()),
+            micro_batch_size: job.micro_batch_size().saturating_mul(run.tuning.objective.sequences()),
+            parameter: recipe.parameter,
+            activation: recipe.activation,
+            unfused_attention: matches!(run.attention, AttentionKernel::Standard),
+            selective: matches!(run.recompute, Recompute::Selective),
+            products: run.products,
+            overlap: run.overlap,
+            written_out: matches!(run.kernels, Kernels::Eager),
+        }
     }
 }
 

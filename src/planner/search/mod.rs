@@ -1,13 +1,17 @@
 //! Search over every legal layout of a training job: which are the smallest, leanest, fastest, and why others are not among them.
 //!
 //! Nothing is skipped by a guess: layouts are left out together only where a rule forbids all of them, or where what they surely take is
-//! too much and no nearer miss than one that is known; they are counted with that rule or kind of memory. Memory and time are those of [`Layouts`]: the estimate's bytes, the modelled step.
+//! too much and no nearer miss than one that is known; they are counted with that rule or kind of memory. Memory and time are those of
+//! [`Layouts`]: the estimate's bytes, the modelled step. No time is worked out where a bound from below says that it is longer than the
+//! shortest known and than that of every layout asked about.
 
 mod answer;
 mod space;
 mod walk;
 
-use crate::config::{Choice, Job};
+use std::num::NonZeroU64;
+
+use crate::config::{Choice, Job, ParallelLayout};
 use crate::estimator::time::at_pace;
 use crate::estimator::{Blocker, Layouts, MemoryKind, Rules, blockers};
 use crate::units::{Bytes, Seconds};
@@ -40,6 +44,15 @@ pub struct Search {
     overflows: [Option<WhyNot>; 7],
     watched: Vec<Watched>,
     considered: u64,
+}
+
+/// No more seconds than layouts of a group take, found when they are first asked for.
+#[derive(Clone, Copy, Default)]
+struct Bounds {
+    /// With any micro-batch.
+    with_any: Option<f64>,
+    /// With the present one.
+    own: Option<f64>,
 }
 
 /// What became of one layout.
@@ -158,19 +171,19 @@ impl Search {
             return Outcome::Forbidden(rule);
         }
         match self.measure() {
-            Ok((memory, seconds)) => Outcome::Fits(found(self.layouts.job(), choice, memory, seconds)),
-            Err((short, kind)) => Outcome::TooLarge(Miss { choice: *choice, short, kind }),
+            Ok(memory) => {
+                let seconds = self.layouts.seconds();
+                Outcome::Fits(found(self.layouts.job(), choice, memory, seconds))
+            }
+            Err((kind, short)) => Outcome::TooLarge(Miss { choice: *choice, short, kind }),
         }
     }
 
-    /// Memory and seconds of the choice taken over last, or by how much and with what kind of memory it overflows.
-    fn measure(&mut self) -> Result<(Bytes, Option<f64>), (Bytes, MemoryKind)> {
+    /// Memory of the choice taken over last, or with what and by how much it overflows.
+    fn measure(&mut self) -> Result<Bytes, (MemoryKind, Bytes)> {
         let (by_kind, over) = self.layouts.memory();
         let memory: Bytes = by_kind.into_iter().sum();
-        match over {
-            Some(kind) => Err((memory.saturating_sub(self.capacity()), kind)),
-            None => Ok((memory, self.layouts.seconds())),
-        }
+        over.map_or(Ok(memory), |kind| Err((kind, memory.saturating_sub(self.capacity()))))
     }
 
     const fn capacity(&self) -> Bytes {
@@ -187,35 +200,56 @@ impl Search {
         is_so
     }
 
-    /// Weighs a layout that breaks no rule, and keeps it if it is the best of its number of accelerators so far. By how much
-    /// it overflows, if it does.
-    fn weigh(&mut self, choice: &Choice) -> Option<Miss> {
-        self.layouts.choose(choice);
-        let (memory, seconds) = match self.measure() {
-            Ok(measured) => measured,
-            Err((short, kind)) => {
-                let miss = Miss { choice: *choice, short, kind };
+    /// Weighs a layout that breaks no rule, taken over before, and keeps it if it is the best of its number of accelerators so far. By
+    /// how much it overflows, if it does.
+    fn weigh(&mut self, choice: &Choice, micro_batch: u64, bounds: &mut Bounds) -> Option<Miss> {
+        let memory = match self.measure() {
+            Ok(memory) => memory,
+            Err((kind, short)) => {
+                let miss = Miss { choice: with_micro_batch(choice, micro_batch), short, kind };
                 self.overflow(miss, 1);
                 return Some(miss);
             }
         };
+        let leanest = self.counts.last()?.leanest.as_ref().is_none_or(|leanest| memory < leanest.memory);
+        // How slow a slow layout is matters to nobody.
+        let seconds = if leanest || !self.is_slow(bounds) { self.layouts.seconds() } else { None };
+        let gpus = self.counts.last()?.gpus;
         for watched in &mut self.watched {
-            watched.rank(choice, memory, seconds);
+            watched.rank(gpus, memory, seconds);
         }
         self.considered += 1;
         let count = self.counts.last_mut()?;
         count.considered += 1;
         count.legal += 1;
         count.fitting += 1;
-        let leanest = count.leanest.as_ref().is_none_or(|leanest| memory < leanest.memory);
         let faster = |fastest: &Found| is_faster((seconds, memory), fastest);
         let fastest = seconds.is_some() && count.fastest.as_ref().is_none_or(faster);
         if leanest || fastest {
-            let found = found(self.layouts.job(), choice, memory, seconds);
+            let choice = with_micro_batch(choice, micro_batch);
+            let found = found(self.layouts.job(), &choice, memory, seconds);
             count.leanest = if leanest { Some(found) } else { count.leanest };
             count.fastest = if fastest { Some(found) } else { count.fastest };
         }
         None
+    }
+
+    /// Whether the choice taken over last is surely slower than all that matter.
+    fn is_slow(&mut self, bounds: &mut Bounds) -> bool {
+        let slow = self.slow();
+        let layouts = &mut self.layouts;
+        slow.is_finite()
+            && (*bounds.with_any.get_or_insert_with(|| layouts.at_least_with_any()) > slow
+                || *bounds.own.get_or_insert_with(|| layouts.at_least()) > slow)
+    }
+
+    /// Seconds beyond which a layout at the present number of accelerators is neither the fastest nor faster than one asked about.
+    fn slow(&self) -> f64 {
+        let Some(count) = self.counts.last() else { return f64::INFINITY };
+        let known = |found: &Found| found.seconds.unwrap_or(f64::INFINITY);
+        let asked = self.watched.iter().filter_map(|watched| watched.outcome.as_ref().ok());
+        let asked = asked.filter(|own| own.gpus == count.gpus).map(known);
+        asked.fold(count.fastest.as_ref().map_or(f64::INFINITY, known), f64::max)
     }
 
     /// Counts layouts that overflow with the same kind of memory, and keeps the given one if it misses by least.
@@ -274,6 +308,23 @@ impl Visitor for Search {
     }
 
     fn group(&mut self, group: &Group) {
+        let Some(first) = group.choices.first() else { return };
+        let alike = |choice: &Choice| {
+            let layout = ParallelLayout { sharding: first.layout.sharding, ..choice.layout };
+            Choice { layout, ..*choice } == *first
+        };
+        if group.choices.iter().all(alike) {
+            return self.sharings(group);
+        }
+        for choice in &group.choices {
+            self.sharings(&Group { choices: vec![*choice], micro_batches: group.micro_batches });
+        }
+    }
+}
+
+impl Search {
+    /// Comes to layouts that differ in micro-batch and sharding alone.
+    fn sharings(&mut self, group: &Group) {
         let mut legal = Vec::with_capacity(group.choices.len());
         for choice in &group.choices {
             self.layouts.choose(choice);
@@ -284,35 +335,46 @@ impl Visitor for Search {
         }
         let Some(first) = legal.first().copied() else { return };
         let mut micro_batches = Vec::with_capacity(group.micro_batches.len());
+        self.layouts.choose(&first);
         for micro_batch in group.micro_batches {
-            let choice = with_micro_batch(&first, *micro_batch);
-            self.layouts.choose(&choice);
+            self.choose_micro_batch(*micro_batch);
             match self.layouts.first_rule(Rules::Schedule) {
-                Some(rule) => self.reject(rule, length(&legal), &choice),
+                Some(rule) => self.reject(rule, length(&legal), &with_micro_batch(&first, *micro_batch)),
                 None => micro_batches.push(*micro_batch),
             }
         }
         let Some(first) = micro_batches.first() else { return };
         // Where states alone are too much, no micro-batch helps.
+        self.choose_micro_batch(*first);
         legal.retain(|choice| {
-            let choice = with_micro_batch(choice, *first);
-            self.layouts.choose(&choice);
+            self.layouts.choose_sharding(choice.layout.sharding);
             match self.layouts.too_many_states() {
                 Some((kind, short)) if self.is_no_nearer(kind, short) => {
+                    let choice = with_micro_batch(choice, *first);
                     self.overflow(Miss { choice, short, kind }, length(&micro_batches));
                     false
                 }
                 _ => true,
             }
         });
+        let mut bounds = Bounds::default();
         for (place, micro_batch) in micro_batches.iter().enumerate() {
+            if legal.is_empty() {
+                break;
+            }
             let further = length(micro_batches.get(place + 1..).unwrap_or_default());
+            bounds.own = None;
+            self.choose_micro_batch(*micro_batch);
             legal.retain(|choice| {
-                let choice = with_micro_batch(choice, *micro_batch);
-                let miss = self.weigh(&choice);
+                self.layouts.choose_sharding(choice.layout.sharding);
+                let miss = self.weigh(choice, *micro_batch, &mut bounds);
                 !miss.is_some_and(|miss| self.is_too_much_from_here(miss, further))
             });
         }
+    }
+
+    fn choose_micro_batch(&mut self, size: u64) {
+        self.layouts.choose_micro_batch(NonZeroU64::new(size).unwrap_or(NonZeroU64::MIN));
     }
 }
 
@@ -324,9 +386,9 @@ fn with_micro_batch(choice: &Choice, size: u64) -> Choice {
 
 impl Watched {
     /// Counts a layout that fits, if it is better.
-    fn rank(&mut self, choice: &Choice, memory: Bytes, seconds: Option<f64>) {
+    fn rank(&mut self, gpus: u64, memory: Bytes, seconds: Option<f64>) {
         if let Ok(own) = &self.outcome
-            && own.gpus == choice.layout.world_size()
+            && own.gpus == gpus
         {
             self.faster += u64::from(is_faster((seconds, memory), own));
             self.leaner += u64::from(memory < own.memory);

@@ -2,10 +2,9 @@
 
 use std::num::NonZeroU64;
 
-use super::super::lines::scores;
-use super::super::{Alive, At, Entry, SLOTS, Scope, Sizes, schedule, slot};
+use super::super::{At, Kind, SLOTS, Sizes, places, slot};
+use super::pieces::{Pieces, Weight};
 use crate::config::{Choice, Job, TrainingRun};
-use crate::ops::megatron::rank_model;
 use crate::units::Bytes;
 
 /// The most sequences, and the most bytes of two of them, for which sizes surely do not saturate.
@@ -23,67 +22,41 @@ pub(super) struct Frame {
     pub sizes: [Sizes; 2],
     scores: [Bytes; 2],
     /// All that may be highest at each place of the schedule: how early it comes, with one and with two sequences.
-    tops: [Vec<(usize, [Alike; 2])>; SLOTS],
+    pub tops: [Vec<(usize, [Alike; 2])>; SLOTS],
     /// Whether no size of two sequences is so large that more of them might saturate.
     pub sure: bool,
 }
 
-/// A frame with a number of sequences.
-#[derive(Default)]
-pub(super) struct Block {
-    pub sizes: Sizes,
-    pub scores: Bytes,
-    pub tops: [Option<(usize, Alike)>; SLOTS],
-}
-
 impl Frame {
     /// The operations with one and two sequences, or with as many as the job has alone.
-    pub fn of(job: &Job, run: &TrainingRun, single: bool) -> Self {
+    pub fn of(job: &Job, run: &TrainingRun, single: bool, pieces: &mut Pieces) -> Self {
         let with = |sequences: u64| {
             let micro_batch_size = NonZeroU64::new(sequences).unwrap_or(NonZeroU64::MIN);
             job.with_choice(&Choice { layout: *job.layout(), micro_batch_size, recompute: run.recompute })
         };
         let own = job.micro_batch_size();
         let jobs = if single { [with(own), with(own)] } else { [with(1), with(2)] };
-        let models = jobs.each_ref().map(|job| rank_model(job, run));
-        let [one, two] = [0, 1].map(|at: usize| {
-            let (job, model) = (jobs.get(at).unwrap_or(job), models.get(at));
-            model.map(|model| Scope { job, run, model, stage: schedule::stage(job, run, 0) })
-        });
-        let both = |of: &dyn Fn(&Scope) -> Bytes| [&one, &two].map(|scope| scope.as_ref().map_or(Bytes::ZERO, of));
-        let scores = both(&|scope| scores(&scope.model.dense));
-        let sizes = [&one, &two].map(|scope| scope.as_ref().map_or_else(Sizes::default, Scope::sizes));
+        let weights = jobs.each_ref().map(|job| pieces.weight(job, run));
         let mut tops: [Vec<(usize, [Alike; 2])>; SLOTS] = Default::default();
-        for (order, at) in one.as_ref().map_or_else(Vec::new, Scope::places).into_iter().enumerate() {
+        let [one, _] = &weights;
+        for (order, at) in places(one.head.len(), Kind::ALL.map(|kind| one.of(kind).len())).enumerate() {
             let Some(top) = tops.get_mut(slot(at.place())) else { continue };
-            let inside = [&one, &two].map(|scope| scope.as_ref().map_or_else(Alike::default, |scope| inside(scope, at)));
-            keep_highest(top, order, inside);
+            keep_highest(top, order, weights.each_ref().map(|weight| inside(weight, at)));
         }
+        let sizes = weights.each_ref().map(Weight::sizes);
         let sure = is_sure(&sizes, &tops);
-        Self { sizes, scores, tops, sure }
+        Self { sizes, scores: weights.map(|weight| weight.scores), tops, sure }
     }
 
-    /// With so many sequences more than one.
-    pub fn with(&self, more: u64, block: &mut Block) {
-        let along = |line| along(line, more);
-        let pair = |of: fn(&Sizes) -> [Bytes; 2]| {
-            let [[a, b], [c, d]] = self.sizes.each_ref().map(of);
-            [along([a, c]), along([b, d])]
-        };
-        let [embedding, head] = pair(|sizes| [sizes.embedding, sizes.head]);
-        block.sizes = Sizes {
-            whole: pair(|sizes| sizes.whole),
-            input: pair(|sizes| sizes.input),
-            again: pair(|sizes| sizes.again),
-            embedding,
-            head,
-        };
-        block.scores = along(self.scores);
-        for (top, lines) in block.tops.iter_mut().zip(&self.tops) {
-            let values = lines.iter().map(|(order, line)| (*order, along_each(line, more)));
-            // Of equal ones the first.
-            *top = values.reduce(|best, other| if sum(&other.1) > sum(&best.1) { other } else { best });
-        }
+    /// What a block saves with so many sequences more than one, by kind.
+    pub fn saved(&self, more: u64) -> [Bytes; 2] {
+        let [[dense, experts], [dense_of_two, experts_of_two]] = self.sizes.each_ref().map(|sizes| sizes.whole);
+        [along([dense, dense_of_two], more), along([experts, experts_of_two], more)]
+    }
+
+    /// Scores of a block with so many sequences more than one.
+    pub fn scores(&self, more: u64) -> Bytes {
+        along(self.scores, more)
     }
 }
 
@@ -101,21 +74,17 @@ pub(super) fn sum(alike: &Alike) -> Bytes {
 }
 
 /// What backward needs at a moment, beside what is in flight.
-fn inside(scope: &Scope, at: At) -> Alike {
-    let mut sum = Sum::default();
-    scope.add_inside(at, &mut sum);
-    sum.0
-}
-
-/// Bytes of entries.
-#[derive(Default)]
-struct Sum(Alike);
-
-impl<'a> Extend<Entry<'a>> for Sum {
-    fn extend<T: IntoIterator<Item = Entry<'a>>>(&mut self, entries: T) {
-        let Self([saved, passing]) = self;
-        for entry in entries {
-            *if entry.why == Alive::Saved { &mut *saved } else { &mut *passing } += entry.bytes();
+fn inside(weight: &Weight, at: At) -> Alike {
+    match at {
+        At::Forward | At::Step => Alike::default(),
+        At::Head(place) => weight.head.get(place).map_or_else(Alike::default, |moment| moment.kept),
+        At::Block { kind, recomputed, split, place } => {
+            weight.of(kind).get(place).map_or_else(Alike::default, |moment| match (recomputed, split) {
+                (false, false) => moment.kept,
+                (true, false) => moment.recomputed,
+                (false, true) => moment.waiting,
+                (true, true) => moment.nothing,
+            })
         }
     }
 }
@@ -138,7 +107,7 @@ fn keep_highest(top: &mut Vec<(usize, [Alike; 2])>, order: usize, inside: [Alike
 }
 
 /// With so many sequences more than one.
-fn along([one, two]: [Bytes; 2], more: u64) -> Bytes {
+pub(super) fn along([one, two]: [Bytes; 2], more: u64) -> Bytes {
     one + two.saturating_sub(one) * more
 }
 

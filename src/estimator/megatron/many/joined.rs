@@ -1,11 +1,11 @@
 //! What every stage of a pipeline has in flight and beside it.
 
-use super::super::fsdp::{Moving, Weights};
-use super::super::lines::{Buffers, Stands};
+use super::super::fsdp::{Moving, Weights, moves};
+use super::super::lines::{Buffers, Content, Stands};
 use super::super::schedule::{self, Held, PerKind, Stage};
 use super::super::{At, Kind, SLOTS, on_device, slot};
-use super::Kinds;
-use super::frame::{Alike, Block, Frame, along_each, sum};
+use super::frame::{Alike, Frame, along, along_each, sum};
+use super::{Kinds, States};
 use crate::config::{Job, TrainingRun, Work};
 use crate::estimator::ledger::{MemoryKind, first_over};
 use crate::estimator::memo::Memo;
@@ -36,23 +36,67 @@ pub(super) struct Sort {
 pub(super) struct Joined {
     /// Places of frame and pipeline.
     pub of: Option<(usize, usize)>,
-    held: Vec<[Lines; SLOTS]>,
-    /// With how many sequences [`Joined::stages`] is made.
-    sequences: Option<u64>,
-    block: Block,
-    pub stages: Vec<Highest>,
+    /// Of every stage.
+    lines: Vec<Lines>,
+    /// Sequences more than one with which [`Joined::stages`] is made.
+    more: Option<u64>,
+    /// What a block saves, by kind.
+    saved: [Bytes; 2],
+    stages: Vec<Highest>,
 }
 
-/// All that may be most in flight at a place of a stage's schedule, with one and with two sequences.
-type Lines = Vec<[Alike; 2]>;
+/// What a stage may need in backward, with any number of sequences.
+#[derive(Default)]
+struct Lines {
+    /// In the head, and in blocks: all that may be highest there.
+    moments: [Vec<Line>; 2],
+    /// With one micro-batch of its first chunk alone, whatever the schedule: with one and with two sequences.
+    alone: Vec<[Bytes; 2]>,
+    /// What may be most in flight at the place at hand.
+    in_flight: Vec<Line>,
+}
+
+/// A moment with one and with two sequences, and how early it comes.
+#[derive(Clone, Copy)]
+struct Line {
+    order: usize,
+    bytes: [Alike; 2],
+}
 
 /// One stage's part of [`Joined`] with one number of them.
 #[derive(Clone, Copy)]
-pub(super) struct Highest {
+struct Highest {
     buffers: [Bytes; 2],
-    tops: [Option<(usize, Alike)>; SLOTS],
-    /// What no more sequences, and no fewer micro-batches of them, make less.
-    pub floor: Bytes,
+    /// The highest moment in the head, and in blocks.
+    moments: [Option<Moment>; 2],
+    /// The higher of these.
+    moment: Option<Moment>,
+    /// All of it.
+    total: Bytes,
+}
+
+/// A moment of backward: how early it comes, and what it needs.
+#[derive(Clone, Copy)]
+struct Moment {
+    order: usize,
+    bytes: Alike,
+}
+
+impl Moment {
+    /// Whether it is higher, or as high and earlier.
+    fn is_before(&self, other: &Self) -> bool {
+        let (own, others) = (sum(&self.bytes), sum(&other.bytes));
+        own > others || (own == others && self.order < other.order)
+    }
+
+    /// The higher one; what is no higher than the optimizer's step, which comes before all, is none.
+    fn higher([head, block]: [Option<Self>; 2]) -> Option<Self> {
+        let highest = match (head, block) {
+            (Some(head), Some(block)) => Some(if block.is_before(&head) { block } else { head }),
+            (head, block) => head.or(block),
+        };
+        highest.filter(|moment| sum(&moment.bytes) > Bytes::ZERO)
+    }
 }
 
 /// The stages that can hold most.
@@ -86,47 +130,32 @@ impl Joined {
     /// Joins a frame and a pipeline.
     pub fn join(&mut self, of: (usize, usize), frame: &Frame, stages: &[Staged]) {
         self.of = Some(of);
-        self.sequences = None;
-        self.held.resize_with(stages.len(), Default::default);
-        for (places, staged) in self.held.iter_mut().zip(stages) {
-            for (lines, most) in places.iter_mut().zip(&staged.most) {
-                lines.clear();
-                lines.extend(most.iter().map(|held| frame.sizes.each_ref().map(|sizes| sizes.each(held))));
-            }
-        }
+        self.more = None;
+        self.lines.resize_with(stages.len(), Lines::default);
+        self.lines.iter_mut().zip(stages).for_each(|(lines, staged)| lines.join(frame, staged));
     }
 
     /// Works out every stage with as many sequences as the job has.
     pub fn with(&mut self, (job, run): (&Job, &TrainingRun), frame: &Frame, (stages, weights): (&[Staged], &[(Weights, Bytes)])) {
-        let sequences = job.micro_batch_size();
-        if self.sequences == Some(sequences) {
+        let more = job.micro_batch_size().saturating_sub(1);
+        if self.more == Some(more) {
             return;
         }
-        self.sequences = Some(sequences);
-        let more = sequences.saturating_sub(1);
-        frame.with(more, &mut self.block);
-        self.stages.clear();
-        for ((staged, held), (_, dummies)) in stages.iter().zip(&self.held).zip(weights) {
+        self.more = Some(more);
+        self.saved = frame.saved(more);
+        let (content, scores) = (Content::of(job, run), frame.scores(more));
+        let Self { stages: found, lines, .. } = self;
+        found.clear();
+        found.extend(stages.iter().zip(lines).zip(weights).map(|((staged, lines), (_, dummies))| {
             let Sort { layers, head, messages, .. } = staged.sort;
             let experts = layers.of(Kind::Experts) > 0;
-            let stands = Stands { head, experts, messages, dummies: *dummies, scores: self.block.scores };
-            let mut tops = self.block.tops;
-            for (top, held) in tops.iter_mut().zip(held) {
-                // Of equal ones the first.
-                let held = held.iter().map(|line| along_each(line, more));
-                let held = held.reduce(|best, other| if sum(&other) > sum(&best) { other } else { best });
-                *top = top
-                    .zip(held)
-                    .map(|((order, [saved, passing]), [kept, brought_back])| (order, [saved + kept, passing + brought_back]));
-            }
-            let buffers = Buffers::of(job, run, &stands).sums();
-            let alone = self.block.tops.iter().zip(&staged.least).filter_map(|(top, least)| {
-                let (_, top) = top.as_ref()?;
-                Some(sum(top) + self.block.sizes.of(least.as_ref()?))
-            });
-            let floor = sum(&buffers) + alone.max().unwrap_or(Bytes::ZERO);
-            self.stages.push(Highest { buffers, tops, floor });
-        }
+            let stands = Stands { head, experts, messages, dummies: *dummies, scores };
+            let buffers = Buffers::of(run, &content, &stands).sums();
+            let moments = lines.moments.each_ref().map(|lines| highest(lines, more));
+            let moment = Moment::higher(moments);
+            let total = sum(&buffers) + moment.map_or(Bytes::ZERO, |moment| sum(&moment.bytes));
+            Highest { buffers, moments, moment, total }
+        }));
     }
 
     /// Bytes by kind of the stage that holds most, and the first kind with which any takes more than there is.
@@ -134,55 +163,144 @@ impl Joined {
         &self,
         (job, run): (&Job, &TrainingRun),
         (stages, weights): (&[Staged], &[(Weights, Bytes)]),
-        states: &[Kinds],
+        states: &[States],
     ) -> (Kinds, Option<MemoryKind>) {
         let capacity = job.cluster().accelerator.memory;
+        let moves = moves(job);
         let mut best: Option<(Bytes, Kinds)> = None;
         let mut over: Option<MemoryKind> = None;
         for (((staged, (weights, _)), highest), states) in stages.iter().zip(weights).zip(&self.stages).zip(states) {
-            let mut kinds = *states;
-            let moving = Moving::with(job, run, (weights, staged.sort.layers), &self.block.sizes.whole);
-            highest.add_to(&mut kinds, run, &moving);
-            let total: Bytes = kinds.into_iter().sum();
+            let (moment, beside) = if moves {
+                let moving = Moving::with(job, run, (weights, staged.sort.layers), &self.saved);
+                highest.and(run, &moving)
+            } else {
+                (highest.moment, highest.total)
+            };
+            let total = states.total + beside;
+            // Of equal ones the first.
+            let is_most = best.is_none_or(|best| total > best.0);
+            if !is_most && total <= capacity {
+                continue;
+            }
+            let kinds = highest.on(states.kinds, moment);
             if total > capacity {
                 over = first_over(&kinds, capacity).into_iter().chain(over).min();
             }
-            // Of equal ones the first.
-            if best.as_ref().is_none_or(|best| total > best.0) {
+            if is_most {
                 best = Some((total, kinds));
             }
         }
         (best.map_or_else(Kinds::default, |best| best.1), over)
     }
+
+    /// What no more sequences, and no fewer micro-batches of them, make less: states, buffers and a micro-batch alone.
+    pub fn floor(&self, states: &[States]) -> Bytes {
+        let more = self.more.unwrap_or(0);
+        let floors = self.lines.iter().zip(&self.stages).zip(states).map(|((lines, highest), states)| {
+            let alone = lines.alone.iter().map(|line| along(*line, more)).max().unwrap_or(Bytes::ZERO);
+            states.total + sum(&highest.buffers) + alone
+        });
+        floors.max().unwrap_or(Bytes::ZERO)
+    }
+}
+
+impl Lines {
+    /// What a frame needs at the places that a stage's schedule comes to.
+    fn join(&mut self, frame: &Frame, staged: &Staged) {
+        let Self { moments: [head, blocks], alone, in_flight } = self;
+        head.clear();
+        blocks.clear();
+        alone.clear();
+        let places = frame.tops.iter().zip(&staged.most).zip(&staged.least);
+        for (slot, ((tops, most), least)) in places.enumerate().filter(|(_, ((tops, _), _))| !tops.is_empty()) {
+            let lines = if slot == 0 { &mut *head } else { &mut *blocks };
+            // What is in flight comes in no order: of equal ones the first.
+            in_flight.clear();
+            for held in most {
+                keep(in_flight, Line { order: 0, bytes: frame.sizes.each_ref().map(|sizes| sizes.each(held)) });
+            }
+            for (held, (order, top)) in in_flight.iter().flat_map(|held| tops.iter().map(move |top| (held, top))) {
+                let mut bytes = *top;
+                for ([saved, passing], [kept, brought_back]) in bytes.iter_mut().zip(held.bytes) {
+                    *saved += kept;
+                    *passing += brought_back;
+                }
+                keep(lines, Line { order: *order, bytes });
+            }
+            if let Some(least) = least {
+                let held = frame.sizes.each_ref().map(|sizes| sizes.of(least));
+                for (_, [one, two]) in tops {
+                    let [first, second] = held;
+                    keep_course(alone, [sum(one) + first, sum(two) + second]);
+                }
+            }
+        }
+    }
+}
+
+impl Line {
+    /// Bytes with one sequence, and what each further one adds.
+    fn course(&self) -> (Bytes, Bytes) {
+        let [one, two] = self.bytes.each_ref().map(sum);
+        (one, two.saturating_sub(one))
+    }
+}
+
+/// Keeps a line unless another is as high with every number of sequences, and comes no later where it is no higher.
+fn keep(lines: &mut Vec<Line>, line: Line) {
+    let covers = |line: &Line, other: &Line| {
+        let ((first, more), (others, others_more)) = (line.course(), other.course());
+        first >= others && more >= others_more && (first > others || line.order <= other.order)
+    };
+    if !lines.iter().any(|known| covers(known, &line)) {
+        lines.retain(|known| !covers(&line, known));
+        lines.push(line);
+    }
+}
+
+/// The same of bytes alone.
+fn keep_course(lines: &mut Vec<[Bytes; 2]>, line: [Bytes; 2]) {
+    let covers = |[one, two]: &[Bytes; 2], [other, others]: &[Bytes; 2]| {
+        one >= other && two.saturating_sub(*one) >= others.saturating_sub(*other)
+    };
+    if !lines.iter().any(|known| covers(known, &line)) {
+        lines.retain(|known| !covers(&line, known));
+        lines.push(line);
+    }
+}
+
+/// The highest of some moments with so many sequences more than one.
+fn highest(lines: &[Line], more: u64) -> Option<Moment> {
+    let moment = |line: &Line| Moment { order: line.order, bytes: along_each(&line.bytes, more) };
+    // Of equal ones the first.
+    lines.iter().map(moment).reduce(|best, other| if other.is_before(&best) { other } else { best })
 }
 
 impl Highest {
-    /// Adds buffers and the highest moment; where none is higher than the optimizer's step, buffers alone.
-    fn add_to(&self, kinds: &mut Kinds, run: &TrainingRun, moving: &Moving) {
-        let mut add = |kind: MemoryKind, bytes: Bytes| {
+    /// The highest moment with what moves then, and all beside states.
+    fn and(&self, run: &TrainingRun, moving: &Moving) -> (Option<Moment>, Bytes) {
+        let in_block = At::Block { kind: Kind::Dense, recomputed: false, split: false, place: 0 };
+        let mut moments = self.moments;
+        for (moment, at) in moments.iter_mut().zip([At::Head(0), in_block]) {
+            if let (Some(Moment { bytes: [_, passing], .. }), true) = (moment, moving.moves()) {
+                *passing += moving.bytes(run, at);
+            }
+        }
+        let moment = Moment::higher(moments);
+        (moment, sum(&self.buffers) + moment.map_or(Bytes::ZERO, |moment| sum(&moment.bytes)))
+    }
+
+    /// Buffers and a moment on top of states.
+    fn on(&self, mut kinds: Kinds, moment: Option<Moment>) -> Kinds {
+        let [temporary, framework] = self.buffers;
+        let [saved, passing] = moment.map_or_else(Alike::default, |moment| moment.bytes);
+        for (kind, bytes) in
+            [(MemoryKind::Activation, saved), (MemoryKind::Temporary, temporary + passing), (MemoryKind::Framework, framework)]
+        {
             if let Some(sum) = kinds.get_mut(kind.index()) {
                 *sum += bytes;
             }
-        };
-        let [temporary, framework] = self.buffers;
-        add(MemoryKind::Temporary, temporary);
-        add(MemoryKind::Framework, framework);
-        let in_block = At::Block { kind: Kind::Dense, recomputed: false, split: false, place: 0 };
-        let moved = if moving.moves() { [At::Head(0), in_block].map(|at| moving.bytes(run, at)) } else { Alike::default() };
-        let mut best: Option<(Bytes, usize, Alike)> = None;
-        for (slot, top) in self.tops.iter().enumerate() {
-            let Some((order, [saved, passing])) = *top else { continue };
-            let [in_head, in_block] = moved;
-            let alike = [saved, passing + if slot == 0 { in_head } else { in_block }];
-            let total = sum(&alike);
-            // Of equal ones the earlier; the optimizer's step comes before all.
-            if best.map_or(total > Bytes::ZERO, |best| total > best.0 || (total == best.0 && order < best.1)) {
-                best = Some((total, order, alike));
-            }
         }
-        if let Some((_, _, [saved, passing])) = best {
-            add(MemoryKind::Activation, saved);
-            add(MemoryKind::Temporary, passing);
-        }
+        kinds
     }
 }

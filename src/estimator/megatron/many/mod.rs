@@ -8,6 +8,7 @@
 mod frame;
 mod joined;
 mod keys;
+mod pieces;
 
 use super::Scope;
 use super::fsdp::Weights;
@@ -21,6 +22,7 @@ use frame::{Frame, SURE};
 use joined::{Joined, Sort, Staged, staged};
 pub(in crate::estimator) use keys::of_pipeline;
 use keys::{of_frames, of_states, of_weights};
+use pieces::Pieces;
 
 /// Bytes by kind.
 type Kinds = [Bytes; 7];
@@ -30,6 +32,7 @@ type Kinds = [Bytes; 7];
 pub(in crate::estimator) struct Many {
     /// By layout, number of sequences if the frame is of one alone, and whether selective recomputation drops something.
     frames: Memo<(ParallelLayout, u64, bool), Frame>,
+    pieces: Pieces,
     shapes: Memo<(ParallelLayout, u64, Recompute), Vec<Staged>>,
     /// Sorts of stages, and layouts by [`of_states`]: their places are short keys for weights and states.
     sorts: Memo<Sort, ()>,
@@ -37,10 +40,20 @@ pub(in crate::estimator) struct Many {
     /// By [`of_weights`]: one rank's modules; their sizes are not those of the job's activations.
     holders: Memo<ParallelLayout, RankModel>,
     weights: Memo<(usize, usize), (Weights, Bytes)>,
-    states: Memo<(usize, usize, DataSharding), Kinds>,
+    states: Memo<(usize, usize, DataSharding), States>,
     common: Option<Common>,
+    now: Now,
     joined: Joined,
     stated: Stated,
+}
+
+/// What is known of the layout asked about last, whatever it shares out.
+#[derive(Clone, Copy, Default)]
+struct Now {
+    /// Place of the pipeline.
+    shape: Option<usize>,
+    /// Whether [`Many::joined`] is made.
+    is_joined: bool,
 }
 
 /// What a layout has in common with others that differ in micro-batch and sharding alone.
@@ -62,12 +75,26 @@ struct Common {
 /// Weights and states of every stage of a pipeline.
 #[derive(Default)]
 struct Stated {
-    /// Places of pipeline and sharers.
-    of: Option<(usize, usize)>,
+    /// Place of the sharers, and of each stage's sort.
+    of: Option<usize>,
+    sorts: Vec<usize>,
     /// With the dummy gradients.
     weights: Vec<(Weights, Bytes)>,
     /// By sharding; empty as long as nobody asked.
-    by_sharding: [Vec<Kinds>; 5],
+    by_sharding: [Vec<States>; 5],
+}
+
+/// Weights, gradients and optimizer states of a stage.
+#[derive(Clone, Copy, Default)]
+struct States {
+    kinds: Kinds,
+    total: Bytes,
+}
+
+impl States {
+    fn of(kinds: Kinds) -> Self {
+        Self { kinds, total: kinds.into_iter().sum() }
+    }
 }
 
 impl Many {
@@ -75,17 +102,25 @@ impl Many {
     /// any stage takes more than there is.
     pub fn memory(&mut self, job: &Job, run: &TrainingRun) -> (Kinds, Option<MemoryKind>) {
         let shape = self.stated(job, run);
-        let frame = self.frame(job, run);
-        let Self { frames, shapes, joined, stated, .. } = self;
-        let (Some(frame_of_all), Some(stages)) = (frames.at(frame), shapes.at(shape)) else {
-            return (Kinds::default(), None);
-        };
-        if joined.of != Some((frame, shape)) {
-            joined.join((frame, shape), frame_of_all, stages);
+        if !self.now.is_joined {
+            let frame = self.frame(job, run);
+            let Self { frames, shapes, joined, stated, .. } = self;
+            let (Some(frame_of_all), Some(stages)) = (frames.at(frame), shapes.at(shape)) else {
+                return (Kinds::default(), None);
+            };
+            if joined.of != Some((frame, shape)) {
+                joined.join((frame, shape), frame_of_all, stages);
+            }
+            joined.with((job, run), frame_of_all, (stages, &stated.weights));
+            self.now.is_joined = true;
         }
-        let weights = &stated.weights;
-        joined.with((job, run), frame_of_all, (stages, weights));
-        joined.most((job, run), (stages, weights), stated.at(job.layout().sharding))
+        let Some(stages) = self.shapes.at(shape) else { return (Kinds::default(), None) };
+        self.joined.most((job, run), (stages, &self.stated.weights), self.stated.at(job.layout().sharding))
+    }
+
+    /// To be told when anything but the sharding changes.
+    pub const fn forget(&mut self) {
+        self.now = Now { shape: None, is_joined: false };
     }
 
     /// If weights, gradients and optimizer states alone are too much for any stage: the first kind with which they are, and by how
@@ -94,27 +129,35 @@ impl Many {
         self.stated(job, run);
         let capacity = job.cluster().accelerator.memory;
         let states = self.stated.at(job.layout().sharding);
-        let kind = states.iter().filter_map(|kinds| first_over(kinds, capacity)).min()?;
-        let most: Bytes = states.iter().map(|kinds| kinds.iter().copied().sum()).max()?;
+        let most = states.iter().map(|states| states.total).max().filter(|most| *most > capacity)?;
+        let kind = states.iter().filter_map(|states| first_over(&states.kinds, capacity)).min()?;
         Some((kind, most.saturating_sub(capacity)))
     }
 
     /// What the layout of the last [`Self::memory`] takes with the same or any larger micro-batch, at least.
     pub fn floor(&self, sharding: DataSharding) -> Bytes {
-        let states = self.stated.at(sharding).iter().map(|kinds| kinds.iter().copied().sum::<Bytes>());
-        states.zip(&self.joined.stages).map(|(states, highest)| states + highest.floor).max().unwrap_or(Bytes::ZERO)
+        self.joined.floor(self.stated.at(sharding))
     }
 
     /// Makes sure that weights and states of every stage are known; the place of the pipeline.
     fn stated(&mut self, job: &Job, run: &TrainingRun) -> usize {
-        let layout = job.layout();
+        let sharding = job.layout().sharding;
+        if let Some(shape) = self.now.shape
+            && !self.stated.at(sharding).is_empty()
+        {
+            return shape;
+        }
         let common = self.common(job, run);
         let shape = self.shape(job, run, common.pipeline);
+        self.now.shape = Some(shape);
         let Self { shapes, holders, weights, states, stated, .. } = self;
         let (Some(stages), Some(model)) = (shapes.at(shape), holders.at(common.holders)) else { return shape };
         let scope = |staged: &Staged| Scope { job, run, model, stage: staged.stage.clone() };
-        if stated.of != Some((shape, common.sharers)) {
-            stated.of = Some((shape, common.sharers));
+        // Pipelines with more or fewer micro-batches have the same stages.
+        if stated.of != Some(common.sharers) || !stages.iter().map(|staged| &staged.place).eq(&stated.sorts) {
+            stated.of = Some(common.sharers);
+            stated.sorts.clear();
+            stated.sorts.extend(stages.iter().map(|staged| staged.place));
             stated.by_sharding.iter_mut().for_each(Vec::clear);
             stated.weights.clear();
             stated.weights.extend(stages.iter().map(|staged| {
@@ -122,12 +165,12 @@ impl Many {
                 weights.value((common.holders, staged.place), make)
             }));
         }
-        if let Some(known) = stated.by_sharding.get_mut(layout.sharding as usize)
+        if let Some(known) = stated.by_sharding.get_mut(sharding as usize)
             && known.is_empty()
         {
             known.extend(stages.iter().map(|staged| {
-                let make = || Ledger { lines: scope(staged).states(false) }.by_kind();
-                states.value((common.sharers, staged.place, layout.sharding), make)
+                let make = || States::of(Ledger { lines: scope(staged).states(false) }.by_kind());
+                states.value((common.sharers, staged.place, sharding), make)
             }));
         }
         shape
@@ -163,7 +206,8 @@ impl Many {
             if let Some(place) = self.common.and_then(|common| common.all_sequences) {
                 return place;
             }
-            let place = self.frames.place((layout, 0, selective), || Frame::of(job, run, false));
+            let pieces = &mut self.pieces;
+            let place = self.frames.place((layout, 0, selective), || Frame::of(job, run, false, pieces));
             if self.frames.at(place).is_some_and(|frame| frame.sure) {
                 if let Some(common) = &mut self.common {
                     common.all_sequences = Some(place);
@@ -171,7 +215,8 @@ impl Many {
                 return place;
             }
         }
-        self.frames.place((layout, sequences, selective), || Frame::of(job, run, true))
+        let pieces = &mut self.pieces;
+        self.frames.place((layout, sequences, selective), || Frame::of(job, run, true, pieces))
     }
 
     /// The place of the pipeline.
@@ -198,7 +243,7 @@ impl Many {
 
 impl Stated {
     /// States of each stage, if they are known.
-    fn at(&self, sharding: DataSharding) -> &[Kinds] {
+    fn at(&self, sharding: DataSharding) -> &[States] {
         self.by_sharding.get(sharding as usize).map_or(&[], Vec::as_slice)
     }
 }
