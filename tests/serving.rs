@@ -217,6 +217,22 @@ fn half_the_cache_is_twice_the_sequences() {
     assert_eq!(found.quantization, Some(WeightFormat::Bf16));
 }
 
+/// What is offered is what the server loads.
+#[test]
+fn formats_are_those_of_the_server() {
+    for rule in [Reservation::Vllm(0.9), Reservation::Sglang(0.88), Reservation::LlamaCpp] {
+        let own = rule == Reservation::LlamaCpp;
+        let job = job("llama3-70b", ParallelLayout::SINGLE, |run| run.reservation = rule);
+        let found = answers(&job);
+        assert!(found.quantization.is_some_and(|format| format.is_gguf() == own), "{rule:?}: {found:?}");
+        let fixed = fixes(&job, &estimate(&job), &gpu_count(&job, MemoryUnit::Gib));
+        let formats = found.more.iter().map(|more| more.change).chain(fixed.iter().map(|fix| fix.change));
+        for change in formats {
+            assert!(!matches!(change, Change::Quantization(format) if format.is_gguf() != own), "{rule:?}: {change:?}");
+        }
+    }
+}
+
 #[test]
 fn a_longest_context_ends_at_memory_or_at_the_model() {
     let of = |context| answers(&job("llama3-8b", ParallelLayout::SINGLE, |run| run.context_length = context));

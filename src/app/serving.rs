@@ -54,7 +54,7 @@ pub fn answers(job: &Job, serving: &Serving) -> Vec<Fact> {
     facts.push(match serving.quantization {
         Some(format) => {
             let label = show(FieldId::WeightDType, &Value::choice(format));
-            ("Most bits per weight that fit", label, "of the formats that servers load".to_owned())
+            ("Most bits per weight that fit", label, "of the formats that are tried".to_owned())
         }
         None => ("Most bits per weight that fit", "none".to_owned(), limited_by(Limit::Memory).to_owned()),
     });

@@ -137,6 +137,24 @@ impl WeightFormat {
         matches!(self, Self::Bf16 | Self::Fp16 | Self::Fp32 | Self::Fp8 | Self::Int8 | Self::Int4)
     }
 
+    /// Whether it is a format of GGUF files, which llama.cpp loads.
+    pub const fn is_gguf(self) -> bool {
+        !self.is_plain()
+            && !matches!(
+                self,
+                Self::Fp8Tensor
+                    | Self::Fp8Channel
+                    | Self::Fp8Block
+                    | Self::Int8Channel
+                    | Self::Gptq
+                    | Self::Awq
+                    | Self::Nf4
+                    | Self::Nf4Double
+                    | Self::Mxfp4
+                    | Self::Nvfp4
+            )
+    }
+
     /// The format of activations beside such weights: quantised weights are multiplied with 16-bit activations.
     pub const fn activation(self) -> DType {
         match self {
@@ -205,6 +223,15 @@ pub enum Reservation {
 }
 
 impl Reservation {
+    /// Whether the program whose rule it is loads weights in that format; without a rule, any.
+    pub fn loads(self, format: WeightFormat) -> bool {
+        match self {
+            Self::None => true,
+            Self::Vllm(_) | Self::Sglang(_) => !format.is_gguf(),
+            Self::LlamaCpp => format.is_gguf(),
+        }
+    }
+
     /// Tokens of one block of its cache unless the user says otherwise: vLLM's `block_size`, `SGLang`'s `page_size`, llama.cpp's padding
     /// of the context under flash attention; 1 where nothing is rounded.
     pub const fn block_size(self) -> u64 {

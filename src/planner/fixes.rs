@@ -2,7 +2,7 @@
 
 use super::count::GpuCount;
 use super::inverse::{largest, room, room_of};
-use crate::config::{AttentionKernel, CacheFormat, DataSharding, Job, Optimizer, Recompute, Run, WeightFormat};
+use crate::config::{AttentionKernel, CacheFormat, DataSharding, Job, Optimizer, Recompute, Reservation, Run, WeightFormat};
 use crate::estimator::{Estimate, Headroom, Requests, estimate};
 use crate::units::{Bytes, sort_short};
 
@@ -165,21 +165,23 @@ fn serving(job: &Job) -> Vec<Candidate> {
         })
     };
     if run.kv_cache_dtype.dtype().bits() > 8 {
-        let to = CacheFormat::Fp8;
-        list.push((Change::KvCacheDType(to), "KV cache in fp8".to_owned(), edit(&|run| run.kv_cache_dtype = to)));
+        let own = run.reservation == Reservation::LlamaCpp;
+        let (to, title) = if own { (CacheFormat::Q8_0, "KV cache in q8_0") } else { (CacheFormat::Fp8, "KV cache in fp8") };
+        list.push((Change::KvCacheDType(to), title.to_owned(), edit(&|run| run.kv_cache_dtype = to)));
     }
     let bits = run.quantization.dtype().bits();
     let quantized = |(format, title): (WeightFormat, &str)| {
         (Change::Quantization(format), title.to_owned(), edit(&|run| run.quantization = format))
     };
-    if bits > 8 {
+    if bits > 8 && run.reservation.loads(WeightFormat::Fp8Channel) {
         list.push(quantized((WeightFormat::Fp8Channel, "Weights in fp8")));
     }
     if bits > 4 {
-        let mut four: Vec<Candidate> = FOUR_BITS.into_iter().map(quantized).collect();
+        let loaded = FOUR_BITS.into_iter().filter(|(format, _)| run.reservation.loads(*format));
+        let four: Vec<Candidate> = loaded.map(quantized).collect();
         // The smaller one only where the usual one is too large.
         let first = four.iter().position(|(.., job)| room(job) >= 0).unwrap_or(0);
-        list.push(four.swap_remove(first));
+        list.extend(four.into_iter().nth(first));
     }
     let context = run.context_length;
     let served = Requests::of(job);

@@ -5,7 +5,7 @@
 use super::count::{arithmetic, serving_candidates, whole_nodes};
 use super::fixes::Change;
 use super::inverse::{Inverse, LARGEST, largest, room, room_of, with_batch};
-use crate::config::{CacheFormat, Job, LengthMix, ParallelLayout, Run, ServingRun, WeightFormat};
+use crate::config::{CacheFormat, Job, LengthMix, ParallelLayout, Reservation, Run, ServingRun, WeightFormat};
 use crate::estimator::time::{Bound, Pace};
 use crate::estimator::{Requests, blockers};
 use crate::units::{Bytes, Seconds, ceil_u64, to_f64};
@@ -83,8 +83,9 @@ pub struct Instances {
 }
 
 /// Formats from many bits to few that a best one is chosen from, as their software stores them.
-const BEST: [WeightFormat; 14] = [
+const BEST: [WeightFormat; 15] = [
     WeightFormat::Bf16,
+    WeightFormat::Gguf16,
     WeightFormat::Q8_0,
     WeightFormat::Fp8Channel,
     WeightFormat::Q6K,
@@ -124,7 +125,8 @@ fn of_run(job: &Job, run: &ServingRun, inverse: &Inverse) -> Serving {
     let at_once = inverse.largest_batch.map(|count| limited(count, Limit::Memory, LARGEST));
     let of_lengths = run.lengths.and_then(|mix| at_lengths(job, mix)).map(|count| limited(count, Limit::Memory, LARGEST));
     let users = run.users.map(|users| fleet(job, run, users));
-    let quantization = BEST.into_iter().find(|format| room(&with_serving(job, |run| run.quantization = *format)) >= 0);
+    let fits = |format: &WeightFormat| room(&with_serving(job, |run| run.quantization = *format)) >= 0;
+    let quantization = BEST.into_iter().filter(|format| run.reservation.loads(*format)).find(fits);
     Serving { longest, at_once, of_lengths, users, quantization, more: more(job, run, inverse.largest_batch.unwrap_or(0)) }
 }
 
@@ -215,15 +217,21 @@ fn more(job: &Job, run: &ServingRun, now: u64) -> Vec<More> {
             found.push(More { change, title, at_once });
         }
     };
+    let own = run.reservation == Reservation::LlamaCpp;
+    let (cache, title) =
+        if own { (CacheFormat::Q8_0, "With the KV cache in q8_0") } else { (CacheFormat::Fp8, "With the KV cache in fp8") };
     if run.kv_cache_dtype.dtype().bits() > 8 {
-        let to = CacheFormat::Fp8;
-        push(Change::KvCacheDType(to), "With the KV cache in fp8", &with_serving(job, |run| run.kv_cache_dtype = to));
+        push(Change::KvCacheDType(cache), title, &with_serving(job, |run| run.kv_cache_dtype = cache));
     }
     let bits = run.quantization.dtype().bits();
-    for (to, title) in [(WeightFormat::Fp8Channel, "With weights in fp8"), (WeightFormat::Awq, "With weights in 4 bit (AWQ)")] {
-        if to.dtype().bits() < bits {
-            push(Change::Quantization(to), title, &with_serving(job, |run| run.quantization = to));
-        }
+    let formats = [
+        (WeightFormat::Fp8Channel, "With weights in fp8"),
+        (WeightFormat::Awq, "With weights in 4 bit (AWQ)"),
+        (WeightFormat::Q8_0, "With weights in Q8_0"),
+        (WeightFormat::Q4KM, "With weights in Q4_K_M"),
+    ];
+    for (to, title) in formats.into_iter().filter(|(to, _)| to.is_gguf() == own && to.dtype().bits() < bits) {
+        push(Change::Quantization(to), title, &with_serving(job, |run| run.quantization = to));
     }
     found
 }
