@@ -222,12 +222,13 @@ impl Scenario {
 }
 
 /// The fields whose default is the accelerator's own value.
-const ACCELERATOR_FIELDS: [FieldId; 5] = [
+const ACCELERATOR_FIELDS: [FieldId; 6] = [
     FieldId::AcceleratorMemory,
     FieldId::PeakRate,
     FieldId::MemoryBandwidth,
     FieldId::AcceleratorsPerNode,
     FieldId::NetworkBandwidth,
+    FieldId::BoardPower,
 ];
 
 fn architecture_fields() -> impl Iterator<Item = &'static Field> {
@@ -333,6 +334,7 @@ fn of_accelerator(row: &AcceleratorRow, id: FieldId) -> Option<Value> {
         FieldId::PeakRate => device.peak.bf16.or(device.peak.fp16).map_or(Value::Empty, Value::Decimal),
         FieldId::NetworkBandwidth => Value::Decimal(catalog::speed(row.id).network_bandwidth / 1e9),
         FieldId::MemoryBandwidth => device.memory_bandwidth.map_or(Value::Empty, |bandwidth| Value::Decimal(bandwidth / 1e9)),
+        FieldId::BoardPower => catalog::speed(row.id).tdp_watts.map_or(Value::Empty, Value::Decimal),
         FieldId::AcceleratorsPerNode => Value::Integer(device.accelerators_per_node),
         _ => return None,
     })

@@ -331,7 +331,8 @@ impl Scenario {
     fn speed(&self) -> Speed {
         let speed = self.accelerator().map_or(Speed::GENERIC, |row| crate::catalog::speed(row.id));
         let network = self.decimal(FieldId::NetworkBandwidth).map(|gigabytes| gigabytes * 1e9);
-        Speed { network_bandwidth: network.unwrap_or(speed.network_bandwidth), ..speed }
+        let tdp_watts = self.decimal(FieldId::BoardPower);
+        Speed { network_bandwidth: network.unwrap_or(speed.network_bandwidth), tdp_watts, ..speed }
     }
 
     pub(super) fn gibibytes(&self, id: FieldId) -> Bytes {

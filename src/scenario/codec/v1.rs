@@ -6,7 +6,7 @@
 use super::FieldId;
 
 /// Key, field and default of every input; `None`: the model's or the accelerator's own value.
-pub(super) const TABLE: [(&str, FieldId, Option<&str>); 154] = [
+pub(super) const TABLE: [(&str, FieldId, Option<&str>); 155] = [
     ("do", FieldId::Mode, Some("train")),
     ("name", FieldId::Name, Some(".z")),
     ("u", FieldId::MemoryUnit, Some("gib")),
@@ -111,6 +111,7 @@ pub(super) const TABLE: [(&str, FieldId, Option<&str>); 154] = [
     ("mem", FieldId::AcceleratorMemory, None),
     ("pk", FieldId::PeakRate, None),
     ("bw", FieldId::MemoryBandwidth, None),
+    ("tdp", FieldId::BoardPower, None),
     ("npn", FieldId::AcceleratorsPerNode, None),
     ("n", FieldId::Gpus, Some("8")),
     ("z", FieldId::Sharding, Some("fsdp")),

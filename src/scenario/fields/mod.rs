@@ -226,6 +226,8 @@ pub enum FieldId {
     PeakRate,
     /// Memory bandwidth, GB/s.
     MemoryBandwidth,
+    /// Board power of one accelerator, watts.
+    BoardPower,
     /// Accelerators in one node.
     AcceleratorsPerNode,
     /// Number of accelerators.

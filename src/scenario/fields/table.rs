@@ -438,7 +438,7 @@ const SIZE: u64 = 10_000_000;
 const LENGTH: u64 = 100_000_000;
 
 /// Every input, in the order of the form and of links.
-pub(super) static FIELDS: [Field; 154] = [
+pub(super) static FIELDS: [Field; 155] = [
     Field::choice(FieldId::Mode, "do", "mode", "Mode", MODES)
         .help("Whether the model is trained, fine-tuned or served; each needs other memory.")
         .group(Group::Run)
@@ -907,6 +907,12 @@ pub(super) static FIELDS: [Field; 154] = [
         .unit("GB/s")
         .optional()
         .help("How fast one GPU reads its memory, for time only; TB/s are converted.")
+        .group(Group::Hardware)
+        .folded(),
+    Field::number(FieldId::BoardPower, "tdp", "tdp_watts", "Board power", (1.0, 100_000.0))
+        .unit("W")
+        .optional()
+        .help("What one GPU draws while it computes, for energy and emissions only.")
         .group(Group::Hardware)
         .folded(),
     Field::whole(FieldId::AcceleratorsPerNode, "npn", "accelerators_per_node", "GPUs per node", (1, 10_000), 1)
