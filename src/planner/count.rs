@@ -90,7 +90,7 @@ impl Need {
         let largest = largest.map_or("", MemoryKind::name);
         // As the verdict on that layout prints it.
         let missing = Scale::of(unit, total, self.capacity).gap(total, self.capacity);
-        format!("{missing} {unit} short per GPU; the largest part is {}", largest.to_ascii_lowercase())
+        format!("{missing} {unit} short per GPU; the largest part is {}", in_a_sentence(largest))
     }
 }
 
@@ -256,4 +256,9 @@ fn reason(
         because(*gpus, what);
     }
     text
+}
+/// A name within a sentence: a capital falls, an abbreviation stays.
+fn in_a_sentence(name: &str) -> String {
+    let abbreviated = name.chars().nth(1).is_some_and(char::is_uppercase);
+    if abbreviated { name.to_owned() } else { name.to_ascii_lowercase() }
 }

@@ -117,9 +117,14 @@ pub fn fold(index: usize, scenario: &Scenario, answers: &Answers, ui: &Ui) -> Ht
 /// How a fold stands, in a few words: what was set by hand first, then its first fields.
 fn summary(scenario: &Scenario, groups: &'static [Group], mode: Mode) -> String {
     let mut shown: Vec<&Field> = listed(groups, true, mode).filter(|field| scenario.is_set(field.id)).collect();
-    shown.extend(listed(groups, true, mode).filter(|field| !scenario.is_set(field.id)));
+    shown.extend(listed(groups, true, mode).filter(|field| !scenario.is_set(field.id) && !is_unasked(scenario, field)));
     let parts: Vec<String> = shown.into_iter().take(3).map(|field| part(scenario, field)).collect();
     parts.join(", ")
+}
+
+/// Whether it asks for something that need not be said, and nothing was.
+fn is_unasked(scenario: &Scenario, field: &Field) -> bool {
+    matches!(field.group, Group::Run | Group::Reserve) && scenario.get(field.id) == Value::Empty
 }
 
 /// One field in a few words: `layers 32`.

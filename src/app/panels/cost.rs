@@ -6,7 +6,7 @@ use crate::app::words::{billions, scientific, whole};
 use crate::app::{serving, timing};
 use crate::config::Job;
 use crate::estimator::{Compute, Estimate};
-use crate::units::{MemoryUnit, grouped};
+use crate::units::MemoryUnit;
 
 /// Name and value.
 type Fact = (&'static str, String);
@@ -75,7 +75,7 @@ fn of_compute(compute: &Compute) -> Vec<Fact> {
         ("Tokens in one step", whole(compute.tokens_per_step)),
         ("Steps of the run", whole(compute.steps)),
         ("Compute of the run", format!("{} FLOP", scientific(compute.total.0))),
-        ("in PFLOP-days", grouped(compute.total.pflop_days(), 0)),
+        ("in PFLOP-days", timing::amount(compute.total.pflop_days())),
         ("by 6 × parameters × tokens", format!("{} FLOP", scientific(compute.six_pd.0))),
         ("Compute-optimal tokens (20 per parameter)", tokens(compute.chinchilla_tokens)),
     ]
