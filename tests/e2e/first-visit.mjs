@@ -1,6 +1,7 @@
 // Which functions a first visit runs. `cargo xtask later` puts a program that counts into dist/, runs this, and reads the numbers
-// that it prints: the places of the functions that ran when the page opened, when each plain input was changed as people first do, and
-// when the pointer and the keyboard were on their way to one. What never ran comes later (see xtask/src/split).
+// that it prints: the places of the functions that ran when the page opened, when each plain number was changed as people first do, and
+// when the pointer and the keyboard were on their way to one. What never ran comes later (see xtask/src/split); the first move of the
+// pointer fetches it, long before a list of choices is open.
 
 import { openPage } from './harness.mjs';
 import { FAR_RESTS_MS, LINK_RESTS_MS, ready } from './steps.mjs';
@@ -13,11 +14,6 @@ const CHANGES = [
   ['b', ['2', '1']],
   ['gb', ['64', '128']],
   ['n', ['16', '8']],
-  ['rc', ['none', 'selective', 'full']],
-  ['prec', ['fp32', 'bf16-pure', 'bf16']],
-  ['opt', ['adamw8', 'sgd', 'sgdm', 'adafactor', 'adamw']],
-  ['z', ['none', '1', '2', '3', 'fsdp']],
-  ['tp', ['2', '1']],
   // Together, and until it no longer fits.
   ['s', ['16k']],
   ['n', ['16', '4', '2', '1']],
