@@ -400,3 +400,54 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn stored_formats_are_read() {
+    use headroom::config::WeightFormat;
+    let stored = |value: &str| read(&llama_with("quantization_config", value)).quantization;
+    let format = |value: &str| stored(value).map(|found| found.format);
+    let gptq = stored(r#"{"quant_method": "gptq", "bits": 4, "group_size": 64, "desc_act": true}"#).expect("a format");
+    assert_eq!((gptq.format, gptq.group_size), (WeightFormat::Gptq, Some(64)));
+    for (value, expected) in [
+        (r#"{"quant_method": "awq", "bits": 4, "group_size": 128, "zero_point": true}"#, Some(WeightFormat::Awq)),
+        (r#"{"quant_method": "fp8", "weight_block_size": [128, 128]}"#, Some(WeightFormat::Fp8Block)),
+        (r#"{"quant_method": "fp8", "activation_scheme": "dynamic"}"#, Some(WeightFormat::Fp8Tensor)),
+        (r#"{"quant_method": "fbgemm_fp8"}"#, Some(WeightFormat::Fp8Channel)),
+        (r#"{"quant_method": "mxfp4"}"#, Some(WeightFormat::Mxfp4)),
+        (
+            r#"{"quant_method": "bitsandbytes", "load_in_4bit": true, "bnb_4bit_use_double_quant": true}"#,
+            Some(WeightFormat::Nf4Double),
+        ),
+        (r#"{"quant_method": "bitsandbytes", "load_in_4bit": true}"#, Some(WeightFormat::Nf4)),
+        (r#"{"quant_method": "bitsandbytes", "load_in_8bit": true}"#, Some(WeightFormat::Int8Channel)),
+        (r#"{"quant_method": "modelopt", "quant_algo": "NVFP4"}"#, Some(WeightFormat::Nvfp4)),
+        (
+            r#"{"quant_method": "compressed-tensors", "config_groups": {"group_0": {"weights": {"num_bits": 8, "type": "float", "strategy": "channel"}}}}"#,
+            Some(WeightFormat::Fp8Channel),
+        ),
+        // Not listed: another width, one group for all inputs, an unknown method.
+        (r#"{"quant_method": "gptq", "bits": 3, "group_size": 128}"#, None),
+        (r#"{"quant_method": "gptq", "bits": 4, "group_size": -1}"#, None),
+        (r#"{"quant_method": "aqlm"}"#, None),
+        ("{}", None),
+        ("7", None),
+    ] {
+        assert_eq!(format(value), expected, "{value}");
+    }
+    let told = read(&llama_with("quantization_config", r#"{"quant_method": "aqlm"}"#));
+    assert_eq!((row(&told, "quantization_config").how, row(&told, "quantization_config").value.as_str()), (How::Ignored, "aqlm"));
+    assert_eq!(read(LLAMA).quantization, None);
+    // Around a part for text, too.
+    let around =
+        format!(r#"{{"model_type": "llava", "text_config": {LLAMA}, "quantization_config": {{"quant_method": "mxfp4"}}}}"#);
+    let around = read(&around);
+    assert_eq!(around.quantization.map(|found| found.format), Some(WeightFormat::Mxfp4));
+    assert_eq!(around.report.iter().filter(|row| row.key == "quantization_config").count(), 1);
+    // The scenario serves what the file stores.
+    let mut scenario = headroom::scenario::Scenario::default();
+    scenario
+        .apply_imported(&read(&llama_with("quantization_config", r#"{"quant_method": "gptq", "bits": 4, "group_size": 64}"#)));
+    use headroom::scenario::{FieldId, Value};
+    assert_eq!(scenario.get(FieldId::WeightDType), Value::choice(WeightFormat::Gptq));
+    assert_eq!(scenario.get(FieldId::GroupSize), Value::Integer(64));
+}

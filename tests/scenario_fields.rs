@@ -417,6 +417,7 @@ fn imported(config: &headroom::config::ModelConfig) -> headroom::import::Importe
         config: config.clone(),
         model_type: "llama".to_owned(),
         name: None,
+        quantization: None,
         report: Vec::new(),
         upper_bounds: Vec::new(),
     }

@@ -10,6 +10,7 @@ mod experts;
 mod guess;
 mod kind;
 mod layers;
+mod quantization;
 mod reader;
 mod refuse;
 mod table;
@@ -21,6 +22,7 @@ use std::fmt::Write as _;
 
 use crate::config::{Family, ModelConfig};
 use kind::Kind;
+pub use quantization::Quantized;
 use reader::Reader;
 use value::{Object, Value};
 
@@ -59,6 +61,8 @@ pub struct Imported {
     pub model_type: String,
     /// The model's name, if the file says one.
     pub name: Option<String>,
+    /// How the weights are stored, if the file says so.
+    pub quantization: Option<Quantized>,
     /// What was read, derived, assumed and ignored.
     pub report: Vec<ReportRow>,
     /// One sentence for everything that is not modelled and counted as something that needs at least as much; mostly empty.
@@ -99,8 +103,9 @@ pub fn config_json(text: &str) -> Result<Imported, ImportError> {
     let config = decoder::decoder(&mut reader, &kind)?;
     reader::check_heads(&config)?;
     let name = name(&base).or_else(|| name(&file));
+    let quantization = quantization::quantization(&mut reader);
     let (report, upper_bounds) = reader.into_report();
-    Ok(Imported { config, model_type, name, report, upper_bounds })
+    Ok(Imported { config, model_type, name, quantization, report, upper_bounds })
 }
 
 /// The keys of a file together with those that MPT and DBRX keep one level deeper.

@@ -144,6 +144,16 @@ impl<'a> Reader<'a> {
         self.flag(KEY, default)
     }
 
+    /// The keys under `quantization_config`, of the text part or of the file around it.
+    pub(super) fn quantization_config(&mut self) -> Option<&'a Object> {
+        const KEY: &str = "quantization_config";
+        let around = self.outer.and_then(|outer| outer.get(KEY));
+        let found = self.find(&[KEY]).map(|(_, value)| value).or(around);
+        let Some(Value::Object(keys)) = found else { return None };
+        self.used.insert(KEY);
+        Some(keys)
+    }
+
     /// A fact that the kind of model implies.
     pub(super) fn implied(&mut self, key: &str, value: &dyn Display, note: &'static str) {
         self.tell(key, value, How::Derived, note);
@@ -157,7 +167,9 @@ impl<'a> Reader<'a> {
     /// The report, with everything that was not used at its end, and the sentences of [`Self::upper_bound`].
     pub(super) fn into_report(mut self) -> (Vec<ReportRow>, Vec<String>) {
         if let Some(outer) = self.outer {
-            for (key, value) in outer.iter().filter(|(key, _)| key.ends_with("_config") && *key != "text_config") {
+            let parts = outer.iter().filter(|(key, _)| key.ends_with("_config") && *key != "text_config");
+            let unused: Vec<_> = parts.filter(|(key, _)| !self.used.contains(key.as_str())).collect();
+            for (key, value) in unused {
                 let note = if key.contains("quant") { "" } else { "Only the text part is counted." };
                 self.tell(key, &value.brief(), How::Ignored, note);
             }
@@ -177,7 +189,6 @@ impl<'a> Reader<'a> {
 fn note_on(key: &str) -> &'static str {
     match key {
         "torch_dtype" | "dtype" => "The number format is chosen under Run.",
-        "quantization_config" => "The format of the weights is chosen under Run.",
         "rope_scaling" | "rope_theta" | "rope_parameters" | "partial_rotary_factor" | "rotary_pct" => {
             "Rotary positions have no parameters."
         }

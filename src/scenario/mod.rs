@@ -134,7 +134,7 @@ impl Scenario {
         true
     }
 
-    /// Takes over an imported architecture. It starts from the model of the catalog that needs the fewest changes, so that a known
+    /// Takes over an imported architecture, and the format of its weights where the file states one. It starts from the model of the catalog that needs the fewest changes, so that a known
     /// model is recognised and the link stays short.
     pub fn apply_imported(&mut self, imported: &Imported) {
         let fewest = catalog::models().iter().min_by_key(|row| differences(&row.config, &imported.config).count());
@@ -145,6 +145,11 @@ impl Scenario {
             if let Some(value) = of_model(&imported.config, field.id) {
                 self.set(field.id, value);
             }
+        }
+        if let Some(stored) = imported.quantization {
+            self.set(FieldId::WeightDType, Value::choice(stored.format));
+            let group = stored.group_size.map_or_else(|| self.start(FieldId::GroupSize), Value::Integer);
+            self.set(FieldId::GroupSize, group);
         }
     }
 
