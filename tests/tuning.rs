@@ -9,11 +9,14 @@ use headroom::config::{
     TrainingPrecision, TrainingRun, Tuning,
 };
 use headroom::estimator::{Lengths, MemoryKind, Verdict, estimate, events, measured, memory_by_kind, memory_of_each};
+use headroom::planner::{Change, fixes, gpu_count};
 use headroom::scenario::codec::{decode, encode};
 use headroom::scenario::{FieldId, Scenario, Value};
-use headroom::units::{Bytes, DType};
+use headroom::units::{Bytes, DType, MemoryUnit};
 use support::{cluster, layout, training_run};
 
+/// Tokens of which 80 GiB hold no DoRA of Llama 3 8B.
+const LONG: u64 = 40_000;
 const SOME: Targets = Targets::QUERY.and(Targets::VALUE);
 
 fn lora(r: u64, target_modules: Targets) -> Tuning {
@@ -191,6 +194,30 @@ fn what_is_not_modelled_is_a_sentence() {
         assert_ne!(found.verdict(), Verdict::Fits);
     }
     assert!(estimate(&plain(lora(8, SOME))).blockers.is_empty());
+}
+
+#[test]
+fn what_learns_is_changed_where_a_fine_tuning_does_not_run() {
+    let offered = |tuning: Tuning, change: &dyn Fn(&mut TrainingRun)| {
+        let job = job(tuning, ParallelLayout::SINGLE, change);
+        let current = estimate(&job);
+        let found = fixes(&job, &current, &gpu_count(&job, MemoryUnit::Gb));
+        let found = found.into_iter().filter(|fix| matches!(fix.change, Change::Adapters(_)));
+        found.inspect(|fix| assert!(fix.after < current.total(), "{fix:?}")).map(|fix| (fix.title, fix.fits)).collect::<Vec<_>>()
+    };
+    let named = |names: &[&str]| names.iter().map(|name| ((*name).to_owned(), true)).collect::<Vec<_>>();
+    let (lora, qlora) = ("Train adapters alone (LoRA)", "4-bit weights (QLoRA)");
+    let full = Tuning { target_modules: Targets::ALL, ..Tuning::FULL };
+    assert_eq!(offered(full, &|_| {}), named(&[lora, qlora]));
+    // From scratch all parameters learn, and a job that runs needs nothing.
+    assert_eq!(offered(Tuning::FULL, &|_| {}), []);
+    assert_eq!(offered(self::lora(8, SOME), &|_| {}), []);
+    // A rule that forbids adapters forbids offering them.
+    assert_eq!(offered(full, &|run| run.kernels = Kernels::Megatron), []);
+    // 8 billion weights and their states beside a sequence that leaves LoRA no room.
+    let long = |run: &mut TrainingRun| (run.seq_length, run.recompute) = (LONG, Recompute::Full);
+    assert_eq!(offered(Tuning { method: Method::Dora, ..self::lora(16, Targets::ALL) }, &long), named(&[qlora]));
+    assert_eq!(offered(Tuning { base: BaseFormat::Nf4, ..self::lora(16, Targets::ALL) }, &long), []);
 }
 
 /// Rows tm0608 and tm0609 of the published figures (AnswerDotAI/fsdp_qlora, `benchmarks_03_2024.md`): LoRA of Llama 2 7B under FSDP

@@ -221,6 +221,12 @@ impl Tuning {
         rollout_sequences: 1,
     };
 
+    /// The same with low-rank adapters beside frozen weights in that format. Without its adapters the model is its own reference.
+    #[must_use]
+    pub const fn with_adapters(self, base: BaseFormat) -> Self {
+        Self { method: Method::Lora, base, frozen_layers: 0, frozen_embeddings: false, reference: false, ..self }
+    }
+
     /// Whether every parameter of the model learns and nothing is added.
     pub const fn is_full(&self) -> bool {
         matches!(self.method, Method::Full) && self.frozen_layers == 0 && !self.frozen_embeddings

@@ -2,7 +2,9 @@
 
 use super::count::GpuCount;
 use super::inverse::{largest, room, room_of};
-use crate::config::{AttentionKernel, CacheFormat, DataSharding, Job, Optimizer, Recompute, Run, WeightFormat};
+use crate::config::{
+    AttentionKernel, BaseFormat, CacheFormat, DataSharding, Job, Method, Optimizer, Recompute, Run, Targets, Tuning, WeightFormat,
+};
 use crate::estimator::{Estimate, Headroom, Requests, estimate};
 use crate::units::{Bytes, sort_short};
 
@@ -23,6 +25,8 @@ pub enum Change {
     Tensor(u64),
     /// Another optimizer.
     Optimizer(Optimizer),
+    /// Low-rank adapters learn in place of the model, beside frozen weights in that format.
+    Adapters(BaseFormat),
     /// Another weight format for serving.
     Quantization(WeightFormat),
     /// Another cache format for serving.
@@ -66,6 +70,9 @@ pub fn fixes(job: &Job, current: &Estimate, count: &GpuCount) -> Vec<Fix> {
             let after = estimate(&changed);
             // Where only a rule stands in the way, saving memory is no help.
             let better = after.runs() || (short && after.total() < before);
+            // What learns is changed only for a job that could run as it then is, and is smaller.
+            let adapters = matches!(change, Change::Adapters(_));
+            let better = better && (!adapters || (after.blockers.is_empty() && after.total() < before));
             let gpus_after = changed.layout().world_size();
             better.then(|| Fix { change, title, before, after: after.total(), fits: after.runs(), gpus_after })
         })
@@ -81,7 +88,11 @@ type Candidate = (Change, String, Job);
 
 fn changes(job: &Job, count: &GpuCount) -> Vec<Candidate> {
     let mut list = match job.run() {
-        Run::Training(_) => training(job),
+        Run::Training(run) => {
+            let mut list = training(job);
+            list.extend(adapters(job, &run.tuning));
+            list
+        }
         Run::Serving(_) => serving(job),
     };
     if let Some(runnable) = &count.runnable
@@ -137,6 +148,26 @@ fn training(job: &Job) -> Vec<Candidate> {
         }
     }
     list
+}
+
+/// Adapters in place of what learns, where a fine-tuning says beside which layers they would stand; training from scratch does not.
+fn adapters(job: &Job, tuning: &Tuning) -> Vec<Candidate> {
+    if tuning.target_modules == Targets::NONE || tuning.base.is_quantised() || tuning.method == Method::Prompt {
+        return Vec::new();
+    }
+    let offered = [
+        (BaseFormat::Weights, "Train adapters alone (LoRA)", tuning.method == Method::Full),
+        (BaseFormat::Nf4Double, "4-bit weights (QLoRA)", true),
+    ];
+    let candidates = offered.into_iter().filter(|(.., offered)| *offered).map(|(base, title, _)| {
+        let changed = job.with_run(|run| {
+            if let Run::Training(run) = run {
+                run.tuning = run.tuning.with_adapters(base);
+            }
+        });
+        (Change::Adapters(base), title.to_owned(), changed)
+    });
+    candidates.collect()
 }
 
 /// Whether `stage` shares out more than `now`.
