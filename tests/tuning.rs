@@ -5,7 +5,7 @@ mod support;
 
 use headroom::catalog;
 use headroom::config::{
-    BaseFormat, DataSharding, Job, Kernels, Method, Objective, ParallelLayout, Recompute, Rollout, Run, Targets,
+    AttentionKernel, BaseFormat, DataSharding, Job, Kernels, Method, Objective, ParallelLayout, Recompute, Rollout, Run, Targets,
     TrainingPrecision, TrainingRun, Tuning,
 };
 use headroom::estimator::{Lengths, MemoryKind, Verdict, estimate, events, measured, memory_by_kind, memory_of_each};
@@ -50,6 +50,8 @@ fn all() -> Vec<Job> {
         plain(Tuning { frozen_layers: 20, frozen_embeddings: true, ..Tuning::FULL }),
         plain(Tuning { dropout: true, ..base }),
         plain(Tuning { method: Method::Prompt, num_virtual_tokens: 100, ..base }),
+        plain(Tuning { method: Method::Prefix, num_virtual_tokens: 100, ..base }),
+        job(Tuning { method: Method::Prefix, ..base }, fsdp, |run| run.attention = AttentionKernel::Standard),
         job(base, fsdp, full),
         job(nf4, fsdp, full),
         job(base, layout(1, 1, 8, DataSharding::Zero2), |run| run.kernels = Kernels::Fused),
@@ -110,6 +112,25 @@ fn adapters_learn_less_than_the_model_and_more_with_their_rank() {
     }
     let more = estimate(&plain(lora(8, SOME.and(Targets::DOWN)))).parameters.trainable;
     assert!(more > estimate(&plain(lora(8, SOME))).parameters.trainable);
+}
+
+#[test]
+fn learned_keys_and_values_are_seen_by_every_token() {
+    let whole = estimate(&plain(Tuning::FULL)).parameters.total;
+    let of = |num_virtual_tokens| {
+        let tuning = Tuning { method: Method::Prefix, num_virtual_tokens, ..Tuning::FULL };
+        let job = job(tuning, ParallelLayout::SINGLE, |run| run.attention = AttentionKernel::Standard);
+        (estimate(&job), headroom::ops::lower(&headroom::ops::lowering(&job)).forward())
+    };
+    let ((few, flops), (many, more)) = (of(16), of(80));
+    // Keys and values of 8 heads of 128 in 32 layers.
+    assert_eq!(few.parameters.trainable, 16 * 2 * 8 * 128 * 32);
+    assert_eq!(few.parameters.total, whole + few.parameters.trainable);
+    assert!(many.total() > few.total() && more > flops);
+    let other = catalog::model("gpt2").expect("a model").config.clone();
+    let run = job(Tuning { method: Method::Prefix, ..Tuning::FULL }, ParallelLayout::SINGLE, |_| {});
+    let gpt2 = Job::new(other, run.run().clone(), ParallelLayout::SINGLE, run.cluster().clone()).expect("a valid job");
+    assert!(estimate(&gpt2).blockers.iter().any(|blocker| blocker.to_string().contains("learned prompt")));
 }
 
 #[test]
@@ -183,10 +204,12 @@ fn two_answers_take_what_a_batch_twice_as_large_takes() {
 
 #[test]
 fn what_is_not_modelled_is_a_sentence() {
+    let prefix = Tuning { method: Method::Prefix, ..Tuning::FULL };
     for (job, word) in [
         (job(lora(8, SOME), ParallelLayout::SINGLE, |run| run.kernels = Kernels::Megatron), "transformers"),
         (job(lora(8, SOME), layout(2, 1, 1, DataSharding::None), |_| {}), "data-parallel"),
         (job(lora(8, Targets::KEY_VALUE_DOWN), ParallelLayout::SINGLE, |_| {}), "nothing learns"),
+        (job(prefix, ParallelLayout::SINGLE, |run| run.recompute = Recompute::Full), "recomputation"),
         (job(Tuning { base: BaseFormat::Nf4, ..lora(8, SOME) }, layout(1, 1, 8, DataSharding::Zero3), |_| {}), "stage 3"),
     ] {
         let found = estimate(&job);

@@ -14,6 +14,8 @@ pub enum Method {
     Dora,
     /// Embedded tokens before every text, beside a frozen model (prompt tuning).
     Prompt,
+    /// Keys and values before those of the text in every layer, beside a frozen model (prefix tuning without a projection).
+    Prefix,
 }
 
 impl Method {
@@ -240,6 +242,11 @@ impl Tuning {
     /// Tokens before every text that learn.
     pub const fn tokens_before(&self) -> u64 {
         if matches!(self.method, Method::Prompt) { self.num_virtual_tokens } else { 0 }
+    }
+
+    /// Learned keys and values before those of the text, in tokens.
+    pub const fn keys_before(&self) -> u64 {
+        if matches!(self.method, Method::Prefix) { self.num_virtual_tokens } else { 0 }
     }
 
     /// Whether a block's own parameters stay as they are.

@@ -152,7 +152,10 @@ fn training(job: &Job) -> Vec<Candidate> {
 
 /// Adapters in place of what learns, where a fine-tuning says beside which layers they would stand; training from scratch does not.
 fn adapters(job: &Job, tuning: &Tuning) -> Vec<Candidate> {
-    if tuning.target_modules == Targets::NONE || tuning.base.is_quantised() || tuning.method == Method::Prompt {
+    if tuning.target_modules == Targets::NONE
+        || tuning.base.is_quantised()
+        || matches!(tuning.method, Method::Prompt | Method::Prefix)
+    {
         return Vec::new();
     }
     let offered = [

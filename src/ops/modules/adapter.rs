@@ -1,10 +1,14 @@
 //! What fine-tuning puts beside and into linear layers: low-rank adapters (peft 0.21, `tuners/lora/layer.py` and `variants.py`) and
 //! frozen weights of four bits (bitsandbytes, `nn/modules.py` and `autograd/_functions.py`).
 
+use std::cell::RefCell;
+use std::rc::Rc;
+
 use super::{Build, Linear};
 use crate::config::{BaseFormat, Method, Targets};
 use crate::ops::tape::{Form, Packed, Param, SCALE, Tape, Var};
 use crate::ops::tensor::Dim;
+use crate::sources;
 use crate::units::{DType, to_f64};
 
 /// Values that share a scale.
@@ -203,4 +207,65 @@ impl Prompt {
         held.push(prompts.clone());
         prompts.cat(text, forms.0).named("embedded tokens")
     }
+}
+
+/// The keys and values of a layer that its cache holds: the learned ones, with those of the text once attention has run.
+pub(crate) type Past<'t> = Rc<RefCell<(Var<'t>, Var<'t>)>>;
+
+/// Keys and values that learn (peft 0.21, `tuners/prefix_tuning/model.py` and `get_prompt` of `peft_model.py`): one row of a table for
+/// every token holds those of all layers, and transformers' `DynamicCache` a copy of each layer's.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Prefix {
+    table: Param,
+    layers: u16,
+    dtype: DType,
+    ids: Form,
+    /// `[b, n, 2 · layers · k · d]`, `[2, b, k, n · d]` of a layer, and `[b, k, n, d]` of its keys or values.
+    forms: [Form; 3],
+}
+
+impl Prefix {
+    pub fn new(build: &Build<'_>) -> Option<Self> {
+        let (with, tape, tuning) = (build.with, build.tape, build.with.tuning);
+        if tuning.method != Method::Prefix {
+            return None;
+        }
+        let (b, n, kv, d) =
+            (with.b(), Dim("num_virtual_tokens", tuning.num_virtual_tokens), with.own_kv_heads(), with.head_dim());
+        let layers = build.model().num_hidden_layers;
+        let columns = Dim("keys and values of all layers", kv.1.saturating_mul(d.1).saturating_mul(2).saturating_mul(layers));
+        let frozen = tape.freeze(false);
+        let dtype = tuning.adapter_dtype.unwrap_or(with.parameter);
+        let table = tape.parameter("learned keys and values", tape.form([n, columns]), dtype);
+        tape.freeze(frozen);
+        let own = Dim("num_virtual_tokens · head_dim", n.1.saturating_mul(d.1));
+        let pair = tape.form([Dim("keys and values", 2), b, kv, own]);
+        let forms = [tape.form([b, n, columns]), pair, tape.form([b, kv, n, d])];
+        Some(Self { table, layers: u16::try_from(layers).unwrap_or(u16::MAX), dtype: with.parameter, ids: tape.form([n]), forms })
+    }
+
+    /// The cache of every layer before the model runs.
+    pub fn run<'t>(&self, tape: &'t Tape) -> Vec<Past<'t>> {
+        tape.at("Learned keys and values", sources::PEFT);
+        let [all, pair, one] = self.forms;
+        let ids = tape.constant("places of learned keys and values", self.ids, DType::Int64);
+        let whole = tape.embedding(ids, self.table, all).named("learned keys and values");
+        // Backward brings the transposed gradient back into the table's order.
+        let whole = whole.cast_as(self.dtype, "learned keys and values").slice(all);
+        let cached = |layer: Var<'t>| {
+            let mut both =
+                layer.slice(pair).parts_alike(one, 2).into_iter().map(|part| part.copy().named("learned keys and values"));
+            both.next().zip(both.next())
+        };
+        let parts = whole.parts_alike(pair, self.layers);
+        parts.into_iter().filter_map(cached).map(|both| Rc::new(RefCell::new(both))).collect()
+    }
+}
+
+/// `DynamicLayer.update`: what the cache holds and the keys and values of the text, side by side; the cache holds the joined ones.
+pub(super) fn joined<'t>(past: &Past<'t>, (k, v): (Var<'t>, Var<'t>), form: Form) -> (Var<'t>, Var<'t>) {
+    let mut cache = past.borrow_mut();
+    cache.0 = cache.0.clone().cat(k.clone(), form).named("keys");
+    cache.1 = cache.1.clone().cat(v.clone(), form).named("values");
+    cache.clone()
 }

@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use super::adapter::joined;
 use super::norm::Norm;
 use super::{Build, FP32, Linear, Part, Shapes, Tables, half};
 use crate::config::{AttentionKernel, Family, PositionEmbedding, Recompute};
@@ -152,8 +153,8 @@ impl Core {
     fn repeated<'t>(&self, x: &Var<'t>) -> Var<'t> {
         match self.repeat {
             Repeat::None => x.clone(),
-            Repeat::View => x.clone().expand(self.shapes.queries),
-            Repeat::Copy => x.clone().repeat(self.shapes.queries),
+            Repeat::View => x.clone().expand(self.shapes.repeated),
+            Repeat::Copy => x.clone().repeat(self.shapes.repeated),
         }
     }
 }
@@ -338,6 +339,10 @@ impl Attention {
         let (q, k) = match &self.rotary {
             Some(rotary) => rotary.run((q, k), tables),
             None => (q, k),
+        };
+        let (k, v) = match &tables.past {
+            Some(past) => joined(past, (k, v), self.shapes.all_keys),
+            None => (k, v),
         };
         let (output, weights) = self.core.run((&q, &k, &v), tables);
         tape.at("Output projection", sources::PYTORCH_AUTOGRAD);
