@@ -127,10 +127,10 @@ fn learned_keys_and_values_are_seen_by_every_token() {
     assert_eq!(few.parameters.trainable, 16 * 2 * 8 * 128 * 32);
     assert_eq!(few.parameters.total, whole + few.parameters.trainable);
     assert!(many.total() > few.total() && more > flops);
-    let other = catalog::model("gpt2").expect("a model").config.clone();
+    let other = catalog::model("falcon-7b").expect("a model").config.clone();
     let run = job(Tuning { method: Method::Prefix, ..Tuning::FULL }, ParallelLayout::SINGLE, |_| {});
-    let gpt2 = Job::new(other, run.run().clone(), ParallelLayout::SINGLE, run.cluster().clone()).expect("a valid job");
-    assert!(estimate(&gpt2).blockers.iter().any(|blocker| blocker.to_string().contains("learned prompt")));
+    let falcon = Job::new(other, run.run().clone(), ParallelLayout::SINGLE, run.cluster().clone()).expect("a valid job");
+    assert!(estimate(&falcon).blockers.iter().any(|blocker| blocker.to_string().contains("learned prompt")));
 }
 
 #[test]

@@ -219,7 +219,7 @@ rules! {
     PREFIX_RECOMPUTED: PEFT,
         "peft's prefix tuning does not work with recomputation; recompute nothing, or choose a learned prompt";
     PREFIX_ELSEWHERE: PEFT,
-        "Learned keys and values are modelled for Llama, Mistral, Qwen2 and Qwen3; choose a learned prompt, or LoRA";
+        "Learned keys and values are not modelled for Falcon, Bloom and latent attention; choose a learned prompt, or LoRA";
     // peft 0.21 turns names of a fused expert's matrices into adapters of all experts, which are multiplied out in every pass.
     EXPERTS_ADAPTED: PEFT,
         "Adapters on experts are not modelled; leave gate, up and down without adapters, or choose full fine-tuning";
@@ -433,9 +433,9 @@ fn tuning(job: &Job, run: &TrainingRun, found: &mut Vec<Blocker>) {
     forbid(experts && fused && tuning.target_modules.meets(inner), &EXPERTS_ADAPTED);
     forbid(experts && tuning.base.is_quantised(), &EXPERTS_PACKED);
     let prefix = tuning.method == Method::Prefix;
-    let known = matches!(job.model().family, Family::Llama | Family::Mistral | Family::Qwen2 | Family::Qwen3);
+    let own = matches!(job.model().family, Family::Falcon | Family::Bloom) || job.model().mla.is_some();
     forbid(prefix && run.recompute != Recompute::None, &PREFIX_RECOMPUTED);
-    forbid(prefix && !known, &PREFIX_ELSEWHERE);
+    forbid(prefix && own, &PREFIX_ELSEWHERE);
     let learns = || super::trainable(job, 1) > 0;
     forbid(!tuning.is_full() && !elsewhere && !learns(), &NOTHING_LEARNS);
 }

@@ -64,15 +64,19 @@ pub fn fixes(job: &Job, current: &Estimate, count: &GpuCount) -> Vec<Fix> {
     }
     let before = current.total();
     let short = matches!(current.headroom(), Headroom::Short(_));
+    let tuned = job.training().is_some_and(|run| run.tuning != Tuning::FULL);
     let mut found: Vec<Fix> = changes(job, count)
         .into_iter()
         .filter_map(|(change, title, changed)| {
             let after = estimate(&changed);
             // Where only a rule stands in the way, saving memory is no help.
             let better = after.runs() || (short && after.total() < before);
-            // What learns is changed only for a job that could run as it then is, and is smaller.
-            let adapters = matches!(change, Change::Adapters(_));
-            let better = better && (!adapters || (after.blockers.is_empty() && after.total() < before));
+            // What learns is changed only for a job that could run as it then is, and is smaller; no change of a fine-tuning brings
+            // a rule in its way.
+            let better = match change {
+                Change::Adapters(_) => better && after.blockers.is_empty() && after.total() < before,
+                _ => better && (!tuned || after.blockers.len() <= current.blockers.len()),
+            };
             let gpus_after = changed.layout().world_size();
             better.then(|| Fix { change, title, before, after: after.total(), fits: after.runs(), gpus_after })
         })

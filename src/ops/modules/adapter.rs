@@ -210,7 +210,22 @@ impl Prompt {
 }
 
 /// The keys and values of a layer that its cache holds: the learned ones, with those of the text once attention has run.
-pub(crate) type Past<'t> = Rc<RefCell<(Var<'t>, Var<'t>)>>;
+#[derive(Debug)]
+pub(crate) struct Past<'t> {
+    cache: RefCell<(Var<'t>, Var<'t>)>,
+    /// `[b, k, n + s, d]`.
+    joined: Form,
+}
+
+impl<'t> Past<'t> {
+    /// `DynamicLayer.update`: what the cache holds and the keys and values of the text, side by side; the cache holds these then.
+    pub fn update(&self, (k, v): (Var<'t>, Var<'t>)) -> (Var<'t>, Var<'t>) {
+        let mut cache = self.cache.borrow_mut();
+        cache.0 = cache.0.clone().cat(k.clone(), self.joined).named("keys");
+        cache.1 = cache.1.clone().cat(v.clone(), self.joined).named("values");
+        cache.clone()
+    }
+}
 
 /// Keys and values that learn (peft 0.21, `tuners/prefix_tuning/model.py` and `get_prompt` of `peft_model.py`): one row of a table for
 /// every token holds those of all layers, and transformers' `DynamicCache` a copy of each layer's.
@@ -222,6 +237,8 @@ pub(super) struct Prefix {
     ids: Form,
     /// `[b, n, 2 · layers · k · d]`, `[2, b, k, n · d]` of a layer, and `[b, k, n, d]` of its keys or values.
     forms: [Form; 3],
+    /// `[b, k, n + s, d]`.
+    joined: Form,
 }
 
 impl Prefix {
@@ -241,11 +258,13 @@ impl Prefix {
         let own = Dim("num_virtual_tokens · head_dim", n.1.saturating_mul(d.1));
         let pair = tape.form([Dim("keys and values", 2), b, kv, own]);
         let forms = [tape.form([b, n, columns]), pair, tape.form([b, kv, n, d])];
-        Some(Self { table, layers: u16::try_from(layers).unwrap_or(u16::MAX), dtype: with.parameter, ids: tape.form([n]), forms })
+        let joined = tape.form([b, kv, super::keys(with), d]);
+        let ids = tape.form([n]);
+        Some(Self { table, layers: u16::try_from(layers).unwrap_or(u16::MAX), dtype: with.parameter, ids, forms, joined })
     }
 
     /// The cache of every layer before the model runs.
-    pub fn run<'t>(&self, tape: &'t Tape) -> Vec<Past<'t>> {
+    pub fn run<'t>(&self, tape: &'t Tape) -> Vec<Rc<Past<'t>>> {
         tape.at("Learned keys and values", sources::PEFT);
         let [all, pair, one] = self.forms;
         let ids = tape.constant("places of learned keys and values", self.ids, DType::Int64);
@@ -258,14 +277,10 @@ impl Prefix {
             both.next().zip(both.next())
         };
         let parts = whole.parts_alike(pair, self.layers);
-        parts.into_iter().filter_map(cached).map(|both| Rc::new(RefCell::new(both))).collect()
+        parts
+            .into_iter()
+            .filter_map(cached)
+            .map(|both| Rc::new(Past { cache: RefCell::new(both), joined: self.joined }))
+            .collect()
     }
-}
-
-/// `DynamicLayer.update`: what the cache holds and the keys and values of the text, side by side; the cache holds the joined ones.
-pub(super) fn joined<'t>(past: &Past<'t>, (k, v): (Var<'t>, Var<'t>), form: Form) -> (Var<'t>, Var<'t>) {
-    let mut cache = past.borrow_mut();
-    cache.0 = cache.0.clone().cat(k.clone(), form).named("keys");
-    cache.1 = cache.1.clone().cat(v.clone(), form).named("values");
-    cache.clone()
 }

@@ -2,7 +2,6 @@
 
 use std::rc::Rc;
 
-use super::adapter::joined;
 use super::norm::Norm;
 use super::{Build, FP32, Linear, Part, Shapes, Tables, half};
 use crate::config::{AttentionKernel, Family, PositionEmbedding, Recompute};
@@ -340,10 +339,7 @@ impl Attention {
             Some(rotary) => rotary.run((q, k), tables),
             None => (q, k),
         };
-        let (k, v) = match &tables.past {
-            Some(past) => joined(past, (k, v), self.shapes.all_keys),
-            None => (k, v),
-        };
+        let (k, v) = tables.seen((k, v));
         let (output, weights) = self.core.run((&q, &k, &v), tables);
         tape.at("Output projection", sources::PYTORCH_AUTOGRAD);
         (self.output.run(&output), weights)

@@ -1,5 +1,7 @@
 //! Both ends: embedding and tables, final norm, head and loss.
 
+use std::rc::Rc;
+
 use super::adapter::{Past, Prefix, Prompt};
 use super::norm::Norm;
 use super::{Build, FP32, Linear, Shapes, Split, half};
@@ -22,7 +24,7 @@ pub(crate) struct Tables<'t> {
     /// Position ids, which no block reads but every call holds.
     pub positions: Option<Var<'t>>,
     /// Keys and values that the block's cache holds.
-    pub past: Option<Past<'t>>,
+    pub past: Option<Rc<Past<'t>>>,
 }
 
 impl<'t> Tables<'t> {
@@ -38,6 +40,14 @@ impl<'t> Tables<'t> {
         let rotary = if like[0] { all.next().zip(all.next()) } else { None };
         let mut next = |there: bool| if there { all.next() } else { None };
         Self { rotary, mask: next(like[1]), alibi: next(like[2]), positions: None, past: None }
+    }
+
+    /// The keys and values that attention sees: with those of the cache before them, where there is one.
+    pub fn seen(&self, own: (Var<'t>, Var<'t>)) -> (Var<'t>, Var<'t>) {
+        match &self.past {
+            Some(past) => past.update(own),
+            None => own,
+        }
     }
 
     /// Which of them there are: rotary, mask, linear biases.
@@ -265,7 +275,7 @@ impl Ends {
     }
 
     /// Keys and values of every layer, where some are learned; peft's `forward` holds them until the loss is there.
-    pub fn past<'t>(&self, tape: &'t Tape) -> Vec<Past<'t>> {
+    pub fn past<'t>(&self, tape: &'t Tape) -> Vec<Rc<Past<'t>>> {
         self.prefix.map_or_else(Vec::new, |prefix| prefix.run(tape))
     }
 

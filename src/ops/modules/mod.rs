@@ -83,9 +83,7 @@ pub(crate) struct Shapes {
     pub text: Form,
     /// `[b, s, 1]` of norms.
     pub rows: Form,
-    /// Keys and values `[b, k, n + s, d]`, with learned ones before those of the text.
-    pub all_keys: Form,
-    /// `[b, k, n + s, d]` repeated for every query head.
+    /// Keys and values `[b, a, n + s, d]` for every query head, with learned ones before those of the text.
     pub repeated: Form,
     /// Queries `[b, a, s, d]`.
     pub queries: Form,
@@ -151,7 +149,6 @@ impl<'a> Build<'a> {
             rows: tape.form([b, tokens, Dim("row", 1)]),
             queries: tape.form([b, heads, s, d]),
             keys: tape.form([b, kv, s, d]),
-            all_keys: tape.form([b, kv, keys(with), d]),
             repeated: tape.form([b, heads, keys(with), d]),
             statistics: tape.form([b, heads, s]),
             scores: tape.form([b, heads, s, Dim("context_length", with.context_length)]),
