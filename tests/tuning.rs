@@ -243,6 +243,16 @@ fn what_learns_is_changed_where_a_fine_tuning_does_not_run() {
     assert_eq!(offered(Tuning { base: BaseFormat::Nf4, ..self::lora(16, Targets::ALL) }, &long), []);
 }
 
+#[test]
+fn prefix_tuning_that_recomputes_is_shown_the_way_out() {
+    let prefix = Tuning { method: Method::Prefix, ..Tuning::FULL };
+    let job = job(prefix, ParallelLayout::SINGLE, |run| run.recompute = Recompute::Full);
+    let found = fixes(&job, &estimate(&job), &gpu_count(&job, MemoryUnit::Gb));
+    let first = found.first().expect("a fix");
+    assert!(first.fits && first.change == Change::Recompute(Recompute::None), "{found:?}");
+    assert!(found.iter().all(|fix| fix.fits), "{found:?}");
+}
+
 /// Rows tm0608 and tm0609 of the published figures (AnswerDotAI/fsdp_qlora, `benchmarks_03_2024.md`): LoRA of Llama 2 7B under FSDP
 /// on two RTX 3090, peak allocated. Rank, dropout, layers and optimizer are the program's defaults (`train.py`): 64, 0.1, all linear
 /// layers of a block but the output projection, `AdamW` in bf16. Its other rows say reserved memory only, torchtune's leave out the

@@ -129,6 +129,9 @@ fn training(job: &Job) -> Vec<Candidate> {
             with(Change::Recompute(selective), "Recompute attention scores", &|run| run.recompute = selective);
         }
     }
+    if run.tuning.keys_before() > 0 && run.recompute != Recompute::None {
+        with(Change::Recompute(Recompute::None), "Recompute nothing", &|run| run.recompute = Recompute::None);
+    }
     if run.recompute != Recompute::Full {
         with(Change::Recompute(Recompute::Full), "Recompute every block", &|run| run.recompute = Recompute::Full);
     }
