@@ -404,6 +404,7 @@ proptest! {
 #[test]
 fn stored_formats_are_read() {
     use headroom::config::WeightFormat;
+    use headroom::scenario::{FieldId, Value};
     let stored = |value: &str| read(&llama_with("quantization_config", value)).quantization;
     let format = |value: &str| stored(value).map(|found| found.format);
     let gptq = stored(r#"{"quant_method": "gptq", "bits": 4, "group_size": 64, "desc_act": true}"#).expect("a format");
@@ -447,7 +448,6 @@ fn stored_formats_are_read() {
     let mut scenario = headroom::scenario::Scenario::default();
     scenario
         .apply_imported(&read(&llama_with("quantization_config", r#"{"quant_method": "gptq", "bits": 4, "group_size": 64}"#)));
-    use headroom::scenario::{FieldId, Value};
     assert_eq!(scenario.get(FieldId::WeightDType), Value::choice(WeightFormat::Gptq));
     assert_eq!(scenario.get(FieldId::GroupSize), Value::Integer(64));
 }

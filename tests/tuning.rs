@@ -5,15 +5,18 @@ mod support;
 
 use headroom::catalog;
 use headroom::config::{
-    BaseFormat, DataSharding, Job, Kernels, Method, Objective, ParallelLayout, Recompute, Rollout, Run, Targets,
+    AttentionKernel, BaseFormat, DataSharding, Job, Kernels, Method, Objective, ParallelLayout, Recompute, Rollout, Run, Targets,
     TrainingPrecision, TrainingRun, Tuning,
 };
 use headroom::estimator::{Lengths, MemoryKind, Verdict, estimate, events, measured, memory_by_kind, memory_of_each};
+use headroom::planner::{Change, fixes, gpu_count};
 use headroom::scenario::codec::{decode, encode};
 use headroom::scenario::{FieldId, Scenario, Value};
-use headroom::units::{Bytes, DType};
+use headroom::units::{Bytes, DType, MemoryUnit};
 use support::{cluster, layout, training_run};
 
+/// Tokens of which 80 GiB hold no DoRA of Llama 3 8B.
+const LONG: u64 = 40_000;
 const SOME: Targets = Targets::QUERY.and(Targets::VALUE);
 
 fn lora(r: u64, target_modules: Targets) -> Tuning {
@@ -47,6 +50,8 @@ fn all() -> Vec<Job> {
         plain(Tuning { frozen_layers: 20, frozen_embeddings: true, ..Tuning::FULL }),
         plain(Tuning { dropout: true, ..base }),
         plain(Tuning { method: Method::Prompt, num_virtual_tokens: 100, ..base }),
+        plain(Tuning { method: Method::Prefix, num_virtual_tokens: 100, ..base }),
+        job(Tuning { method: Method::Prefix, ..base }, fsdp, |run| run.attention = AttentionKernel::Standard),
         job(base, fsdp, full),
         job(nf4, fsdp, full),
         job(base, layout(1, 1, 8, DataSharding::Zero2), |run| run.kernels = Kernels::Fused),
@@ -107,6 +112,25 @@ fn adapters_learn_less_than_the_model_and_more_with_their_rank() {
     }
     let more = estimate(&plain(lora(8, SOME.and(Targets::DOWN)))).parameters.trainable;
     assert!(more > estimate(&plain(lora(8, SOME))).parameters.trainable);
+}
+
+#[test]
+fn learned_keys_and_values_are_seen_by_every_token() {
+    let whole = estimate(&plain(Tuning::FULL)).parameters.total;
+    let of = |num_virtual_tokens| {
+        let tuning = Tuning { method: Method::Prefix, num_virtual_tokens, ..Tuning::FULL };
+        let job = job(tuning, ParallelLayout::SINGLE, |run| run.attention = AttentionKernel::Standard);
+        (estimate(&job), headroom::ops::lower(&headroom::ops::lowering(&job)).forward())
+    };
+    let ((few, flops), (many, more)) = (of(16), of(80));
+    // Keys and values of 8 heads of 128 in 32 layers.
+    assert_eq!(few.parameters.trainable, 16 * 2 * 8 * 128 * 32);
+    assert_eq!(few.parameters.total, whole + few.parameters.trainable);
+    assert!(many.total() > few.total() && more > flops);
+    let other = catalog::model("falcon-7b").expect("a model").config.clone();
+    let run = job(Tuning { method: Method::Prefix, ..Tuning::FULL }, ParallelLayout::SINGLE, |_| {});
+    let falcon = Job::new(other, run.run().clone(), ParallelLayout::SINGLE, run.cluster().clone()).expect("a valid job");
+    assert!(estimate(&falcon).blockers.iter().any(|blocker| blocker.to_string().contains("learned prompt")));
 }
 
 #[test]
@@ -180,10 +204,12 @@ fn two_answers_take_what_a_batch_twice_as_large_takes() {
 
 #[test]
 fn what_is_not_modelled_is_a_sentence() {
+    let prefix = Tuning { method: Method::Prefix, ..Tuning::FULL };
     for (job, word) in [
         (job(lora(8, SOME), ParallelLayout::SINGLE, |run| run.kernels = Kernels::Megatron), "transformers"),
         (job(lora(8, SOME), layout(2, 1, 1, DataSharding::None), |_| {}), "data-parallel"),
         (job(lora(8, Targets::KEY_VALUE_DOWN), ParallelLayout::SINGLE, |_| {}), "nothing learns"),
+        (job(prefix, ParallelLayout::SINGLE, |run| run.recompute = Recompute::Full), "recomputation"),
         (job(Tuning { base: BaseFormat::Nf4, ..lora(8, SOME) }, layout(1, 1, 8, DataSharding::Zero3), |_| {}), "stage 3"),
     ] {
         let found = estimate(&job);
@@ -191,6 +217,40 @@ fn what_is_not_modelled_is_a_sentence() {
         assert_ne!(found.verdict(), Verdict::Fits);
     }
     assert!(estimate(&plain(lora(8, SOME))).blockers.is_empty());
+}
+
+#[test]
+fn what_learns_is_changed_where_a_fine_tuning_does_not_run() {
+    let offered = |tuning: Tuning, change: &dyn Fn(&mut TrainingRun)| {
+        let job = job(tuning, ParallelLayout::SINGLE, change);
+        let current = estimate(&job);
+        let found = fixes(&job, &current, &gpu_count(&job, MemoryUnit::Gb));
+        let found = found.into_iter().filter(|fix| matches!(fix.change, Change::Adapters(_)));
+        found.inspect(|fix| assert!(fix.after < current.total(), "{fix:?}")).map(|fix| (fix.title, fix.fits)).collect::<Vec<_>>()
+    };
+    let named = |names: &[&str]| names.iter().map(|name| ((*name).to_owned(), true)).collect::<Vec<_>>();
+    let (lora, qlora) = ("Train adapters alone (LoRA)", "4-bit weights (QLoRA)");
+    let full = Tuning { target_modules: Targets::ALL, ..Tuning::FULL };
+    assert_eq!(offered(full, &|_| {}), named(&[lora, qlora]));
+    // From scratch all parameters learn, and a job that runs needs nothing.
+    assert_eq!(offered(Tuning::FULL, &|_| {}), []);
+    assert_eq!(offered(self::lora(8, SOME), &|_| {}), []);
+    // A rule that forbids adapters forbids offering them.
+    assert_eq!(offered(full, &|run| run.kernels = Kernels::Megatron), []);
+    // 8 billion weights and their states beside a sequence that leaves LoRA no room.
+    let long = |run: &mut TrainingRun| (run.seq_length, run.recompute) = (LONG, Recompute::Full);
+    assert_eq!(offered(Tuning { method: Method::Dora, ..self::lora(16, Targets::ALL) }, &long), named(&[qlora]));
+    assert_eq!(offered(Tuning { base: BaseFormat::Nf4, ..self::lora(16, Targets::ALL) }, &long), []);
+}
+
+#[test]
+fn prefix_tuning_that_recomputes_is_shown_the_way_out() {
+    let prefix = Tuning { method: Method::Prefix, ..Tuning::FULL };
+    let job = job(prefix, ParallelLayout::SINGLE, |run| run.recompute = Recompute::Full);
+    let found = fixes(&job, &estimate(&job), &gpu_count(&job, MemoryUnit::Gb));
+    let first = found.first().expect("a fix");
+    assert!(first.fits && first.change == Change::Recompute(Recompute::None), "{found:?}");
+    assert!(found.iter().all(|fix| fix.fits), "{found:?}");
 }
 
 /// Rows tm0608 and tm0609 of the published figures (AnswerDotAI/fsdp_qlora, `benchmarks_03_2024.md`): LoRA of Llama 2 7B under FSDP

@@ -14,6 +14,8 @@ pub enum Method {
     Dora,
     /// Embedded tokens before every text, beside a frozen model (prompt tuning).
     Prompt,
+    /// Keys and values before those of the text in every layer, beside a frozen model (prefix tuning without a projection).
+    Prefix,
 }
 
 impl Method {
@@ -221,6 +223,12 @@ impl Tuning {
         rollout_sequences: 1,
     };
 
+    /// The same with low-rank adapters beside frozen weights in that format. Without its adapters the model is its own reference.
+    #[must_use]
+    pub const fn with_adapters(self, base: BaseFormat) -> Self {
+        Self { method: Method::Lora, base, frozen_layers: 0, frozen_embeddings: false, reference: false, ..self }
+    }
+
     /// Whether every parameter of the model learns and nothing is added.
     pub const fn is_full(&self) -> bool {
         matches!(self.method, Method::Full) && self.frozen_layers == 0 && !self.frozen_embeddings
@@ -234,6 +242,11 @@ impl Tuning {
     /// Tokens before every text that learn.
     pub const fn tokens_before(&self) -> u64 {
         if matches!(self.method, Method::Prompt) { self.num_virtual_tokens } else { 0 }
+    }
+
+    /// Learned keys and values before those of the text, in tokens.
+    pub const fn keys_before(&self) -> u64 {
+        if matches!(self.method, Method::Prefix) { self.num_virtual_tokens } else { 0 }
     }
 
     /// Whether a block's own parameters stay as they are.

@@ -5,7 +5,7 @@ use std::num::NonZeroU64;
 use thiserror::Error;
 
 use crate::config::{
-    DataSharding, Family, Job, Kernels, Objective, ParallelLayout, PipelineSchedule, PipelineSplit, Recompute, Targets,
+    DataSharding, Family, Job, Kernels, Method, Objective, ParallelLayout, PipelineSchedule, PipelineSplit, Recompute, Targets,
     TrainingRun,
 };
 use crate::sources::{self, Source};
@@ -215,6 +215,11 @@ rules! {
         "Adapters and frozen layers are not modelled with tensor, sequence or pipeline parallelism; use data-parallel ranks alone";
     NOTHING_LEARNS: PEFT,
         "No linear layer of this model has an adapter, so that nothing learns; choose other layers for adapters";
+    // peft 0.21, `PeftModel.add_adapter`: blocks that run again have no cache.
+    PREFIX_RECOMPUTED: PEFT,
+        "peft's prefix tuning does not work with recomputation; recompute nothing, or choose a learned prompt";
+    PREFIX_ELSEWHERE: PEFT,
+        "Learned keys and values are not modelled for Falcon, Bloom and latent attention; choose a learned prompt, or LoRA";
     // peft 0.21 turns names of a fused expert's matrices into adapters of all experts, which are multiplied out in every pass.
     EXPERTS_ADAPTED: PEFT,
         "Adapters on experts are not modelled; leave gate, up and down without adapters, or choose full fine-tuning";
@@ -427,6 +432,10 @@ fn tuning(job: &Job, run: &TrainingRun, found: &mut Vec<Blocker>) {
     let fused = job.model().family != Family::GptOss;
     forbid(experts && fused && tuning.target_modules.meets(inner), &EXPERTS_ADAPTED);
     forbid(experts && tuning.base.is_quantised(), &EXPERTS_PACKED);
+    let prefix = tuning.method == Method::Prefix;
+    let own = matches!(job.model().family, Family::Falcon | Family::Bloom) || job.model().mla.is_some();
+    forbid(prefix && run.recompute != Recompute::None, &PREFIX_RECOMPUTED);
+    forbid(prefix && own, &PREFIX_ELSEWHERE);
     let learns = || super::trainable(job, 1) > 0;
     forbid(!tuning.is_full() && !elsewhere && !learns(), &NOTHING_LEARNS);
 }

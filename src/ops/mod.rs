@@ -169,7 +169,10 @@ pub fn lowering(job: &Job) -> Lowering<'_> {
                 model: job.model(),
                 seq_length: run.seq_length.saturating_add(run.tuning.tokens_before()),
                 micro_batch_size: job.micro_batch_size().saturating_mul(run.tuning.objective.sequences()),
-                context_length: run.seq_length.saturating_add(run.tuning.tokens_before()),
+                context_length: run
+                    .seq_length
+                    .saturating_add(run.tuning.tokens_before())
+                    .saturating_add(run.tuning.keys_before()),
                 concurrent_sequences: 0,
                 parameter: recipe.parameter,
                 made_in: recipe.parameter,

@@ -2,7 +2,10 @@
 
 use super::count::GpuCount;
 use super::inverse::{largest, room, room_of};
-use crate::config::{AttentionKernel, CacheFormat, DataSharding, Job, Optimizer, Recompute, Reservation, Run, WeightFormat};
+use crate::config::{
+    AttentionKernel, BaseFormat, CacheFormat, DataSharding, Job, Method, Optimizer, Recompute, Reservation, Run, Targets, Tuning,
+    WeightFormat,
+};
 use crate::estimator::{Estimate, Headroom, Requests, estimate};
 use crate::units::{Bytes, sort_short};
 
@@ -23,6 +26,8 @@ pub enum Change {
     Tensor(u64),
     /// Another optimizer.
     Optimizer(Optimizer),
+    /// Low-rank adapters learn in place of the model, beside frozen weights in that format.
+    Adapters(BaseFormat),
     /// Another weight format for serving.
     Quantization(WeightFormat),
     /// Another cache format for serving.
@@ -60,12 +65,19 @@ pub fn fixes(job: &Job, current: &Estimate, count: &GpuCount) -> Vec<Fix> {
     }
     let before = current.total();
     let short = matches!(current.headroom(), Headroom::Short(_));
+    let tuned = job.training().is_some_and(|run| run.tuning != Tuning::FULL);
     let mut found: Vec<Fix> = changes(job, count)
         .into_iter()
         .filter_map(|(change, title, changed)| {
             let after = estimate(&changed);
             // Where only a rule stands in the way, saving memory is no help.
             let better = after.runs() || (short && after.total() < before);
+            // What learns is changed only for a job that could run as it then is, and is smaller; no change of a fine-tuning brings
+            // a rule in its way.
+            let better = match change {
+                Change::Adapters(_) => better && after.blockers.is_empty() && after.total() < before,
+                _ => better && (!tuned || after.blockers.len() <= current.blockers.len()),
+            };
             let gpus_after = changed.layout().world_size();
             better.then(|| Fix { change, title, before, after: after.total(), fits: after.runs(), gpus_after })
         })
@@ -81,7 +93,11 @@ type Candidate = (Change, String, Job);
 
 fn changes(job: &Job, count: &GpuCount) -> Vec<Candidate> {
     let mut list = match job.run() {
-        Run::Training(_) => training(job),
+        Run::Training(run) => {
+            let mut list = training(job);
+            list.extend(adapters(job, &run.tuning));
+            list
+        }
         Run::Serving(_) => serving(job),
     };
     if let Some(runnable) = &count.runnable
@@ -114,6 +130,9 @@ fn training(job: &Job) -> Vec<Candidate> {
             with(Change::Recompute(selective), "Recompute attention scores", &|run| run.recompute = selective);
         }
     }
+    if run.tuning.keys_before() > 0 && run.recompute != Recompute::None {
+        with(Change::Recompute(Recompute::None), "Recompute nothing", &|run| run.recompute = Recompute::None);
+    }
     if run.recompute != Recompute::Full {
         with(Change::Recompute(Recompute::Full), "Recompute every block", &|run| run.recompute = Recompute::Full);
     }
@@ -137,6 +156,29 @@ fn training(job: &Job) -> Vec<Candidate> {
         }
     }
     list
+}
+
+/// Adapters in place of what learns, where a fine-tuning says beside which layers they would stand; training from scratch does not.
+fn adapters(job: &Job, tuning: &Tuning) -> Vec<Candidate> {
+    if tuning.target_modules == Targets::NONE
+        || tuning.base.is_quantised()
+        || matches!(tuning.method, Method::Prompt | Method::Prefix)
+    {
+        return Vec::new();
+    }
+    let offered = [
+        (BaseFormat::Weights, "Train adapters alone (LoRA)", tuning.method == Method::Full),
+        (BaseFormat::Nf4Double, "4-bit weights (QLoRA)", true),
+    ];
+    let candidates = offered.into_iter().filter(|(.., offered)| *offered).map(|(base, title, _)| {
+        let changed = job.with_run(|run| {
+            if let Run::Training(run) = run {
+                run.tuning = run.tuning.with_adapters(base);
+            }
+        });
+        (Change::Adapters(base), title.to_owned(), changed)
+    });
+    candidates.collect()
 }
 
 /// Whether `stage` shares out more than `now`.

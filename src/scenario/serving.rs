@@ -44,9 +44,11 @@ impl Scenario {
 /// Nearly all sequences cannot be shorter than the mean one, and none is longer than the context.
 #[inline(never)]
 pub(super) fn check_lengths(scenario: &Scenario) -> Option<FieldError> {
-    if scenario.mode() != Mode::Serve {
-        return None;
-    }
+    if scenario.mode() == Mode::Serve { lengths(scenario) } else { None }
+}
+
+#[inline(never)]
+fn lengths(scenario: &Scenario) -> Option<FieldError> {
     let context = scenario.integer(FieldId::ContextLength);
     let [mean, tail] = [FieldId::MeanTokens, FieldId::TailTokens].map(|id| scenario.optional_integer(id));
     let mean = mean?;

@@ -12,7 +12,7 @@ sys.path.insert(0, sys.argv[1])
 import measure, torch, transformers
 from measure import DEV
 import peft.tuners.tuners_utils as tuners_utils
-from peft import LoraConfig, PromptTuningConfig, get_peft_model
+from peft import LoraConfig, PrefixTuningConfig, PromptTuningConfig, get_peft_model
 from peft.tuners.lora.dora import DoraLinearLayer
 from peft.tuners.lora.layer import Linear as LoraLinear
 from torch._subclasses.fake_tensor import FakeTensorMode
@@ -116,12 +116,33 @@ def prepared(config, run):
         to, torch.nn.Module.to = torch.nn.Module.to, lambda self, *a, **k: self
         before = sum(p.numel() for p in model.parameters())
         targets = run["lora_targets"]
-        prompt = PromptTuningConfig(task_type="CAUSAL_LM", num_virtual_tokens=run["num_virtual_tokens"])
-        model = get_peft_model(model, prompt if run["method"] == "prompt" else LoraConfig(r=run["lora_rank"], lora_alpha=16, lora_dropout=run["lora_dropout"],
+        learned = dict(prompt=PromptTuningConfig, prefix=PrefixTuningConfig).get(run["method"])
+        prompt = learned and learned(task_type="CAUSAL_LM", num_virtual_tokens=run["num_virtual_tokens"])
+        model = get_peft_model(model, prompt or LoraConfig(r=run["lora_rank"], lora_alpha=16, lora_dropout=run["lora_dropout"],
                                target_modules=targets[0] if targets == ["all-linear"] else targets, use_dora=run["method"] == "dora",
                                task_type="CAUSAL_LM"), autocast_adapter_dtype=False)
         torch.set_default_dtype(torch.float32); torch.nn.Module.to = to
         return model, count + sum(p.numel() for p in model.parameters()) - before
+
+class FusedLinearCE(measure.FusedLinearCE):
+    """`measure.FusedLinearCE`, which as Liger's kernel makes no gradient of a head that is frozen."""
+    @staticmethod
+    def forward(ctx, h, w, chunk):
+        logits = torch.empty(min(chunk, h.shape[0]), w.shape[0], dtype=torch.float32, device=h.device); del logits
+        ctx.save_for_backward(torch.empty_like(h), torch.empty_like(w) if w.requires_grad else None)
+        return torch.empty((), dtype=torch.float32, device=h.device)
+
+def fused(model):
+    """`measure.fuse` of the model inside peft's, whose `forward` then hands it the learned keys and values."""
+    inside = model.get_base_model()
+    measure.fuse(inside)
+    base, head = inside.model, inside.lm_head
+    class Output: pass
+    def forward(input_ids=None, past_key_values=None, **ignored):
+        hidden = base(input_ids=input_ids, past_key_values=past_key_values).last_hidden_state
+        output = Output(); output.loss = FusedLinearCE.apply(hidden.reshape(-1, hidden.shape[-1]), head.weight, 1024)
+        return output
+    inside.forward = forward
 
 def measured(config, run, steps=2):
     config._attn_implementation = {"flash": "truth_fa", "eager": "eager"}[run["attention"]]
@@ -131,7 +152,7 @@ def measured(config, run, steps=2):
         with FakeTensorMode(allow_non_fake_inputs=True):
             model, count = prepared(config, run)
             model.train()
-            if run["kernels"] == "fused": measure.fuse(model)
+            if run["kernels"] == "fused": fused(model) if run["method"] == "prefix" else measure.fuse(model)
             if run["recompute"] == "full":
                 model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
                 if run["method"] != "full": model.enable_input_require_grads()

@@ -3,6 +3,7 @@
 use crate::app::answers::Answers;
 use crate::app::markup::{Html, html};
 use crate::app::words::{Scale, gpus, whole};
+use crate::config::BaseFormat;
 use crate::estimator::Verdict;
 use crate::planner::{Change, Fix};
 use crate::scenario::{FieldId, Mode, Scenario, Value};
@@ -57,6 +58,12 @@ pub fn change(scenario: &mut Scenario, change: Change) {
         Change::MicroBatch(to) => (FieldId::MicroBatchSize, Value::Integer(to)),
         Change::Gpus(to) => (FieldId::Gpus, Value::Integer(to)),
         Change::Optimizer(to) => (FieldId::Optimizer, Value::choice(to)),
+        Change::Adapters(base) => {
+            if base.is_quantised() {
+                scenario.set(FieldId::DoubleQuant, Value::Flag(base == BaseFormat::Nf4Double));
+            }
+            (FieldId::Method, Value::Choice(if base.is_quantised() { "qlora" } else { "lora" }))
+        }
         Change::Quantization(to) => (FieldId::WeightDType, Value::choice(to)),
         Change::KvCacheDType(to) => (FieldId::KvCacheDType, Value::choice(to)),
         Change::ContextLength(to) if scenario.mode() == Mode::Serve => (FieldId::ContextLength, Value::Integer(to)),
@@ -88,13 +95,21 @@ mod tests {
 
     #[test]
     fn every_button_does_what_it_says() {
-        let answers = answers("v1&m=llama3-70b&n=8");
-        assert!(count(&fixes(&answers), "data-do=\"fix:") > 0);
-        for fix in &answers.fixes {
-            let mut scenario = answers.scenario.clone();
-            apply(&mut scenario, fix);
-            let after = estimate(&scenario.resolve().expect("a job")).total();
-            assert_eq!(after, fix.after, "{}", fix.title);
+        // Llama 3 70B is trained, fine-tuned as a whole with a reference, with frozen layers, by DoRA.
+        for link in [
+            "v1&m=llama3-70b&n=8",
+            "v1&do=tune&m=llama3-70b&n=8&ft=full",
+            "v1&do=tune&m=llama3-70b&n=8&ft=full&dq=0&fzl=20",
+            "v1&do=tune&m=llama3-70b&n=1&ft=dora&dq=0",
+        ] {
+            let answers = answers(link);
+            assert!(count(&fixes(&answers), "data-do=\"fix:") > 0, "{link}");
+            for fix in &answers.fixes {
+                let mut scenario = answers.scenario.clone();
+                apply(&mut scenario, fix);
+                let after = estimate(&scenario.resolve().expect("a job")).total();
+                assert_eq!(after, fix.after, "{link}: {}", fix.title);
+            }
         }
     }
 }

@@ -22,7 +22,7 @@ const ASSUMPTIONS: [(&str, &str); 6] = [
     ),
     (
         "Not in here",
-        "Prefix tuning, data loading, checkpoint writing, evaluation during training, and what other programs hold on the same GPU.",
+        "Prefix tuning with a projection, data loading, checkpoint writing, evaluation during training, and what other programs hold on the same GPU.",
     ),
     (
         "Time and cost",

@@ -209,9 +209,10 @@ fn about(played: &Played<'_>, mark: &Mark, state: &State, storage: &Storage, kin
 fn of_tuning(storage: &Storage) -> (&'static str, &'static str, Source, Certainty) {
     let exact = Certainty::Exact;
     match (storage.name, storage.dtype) {
-        ("adapter A" | "adapter B" | "adapter magnitude" | "score weight" | "prompt embedding", _) => {
-            ("Adapters", "What learns: small matrices beside frozen layers, or a new head.", sources::PEFT, exact)
-        }
+        (
+            "adapter A" | "adapter B" | "adapter magnitude" | "score weight" | "prompt embedding" | "learned keys and values",
+            _,
+        ) => ("Adapters", "What learns: small matrices beside frozen layers, or a new head.", sources::PEFT, exact),
         (_, DType::Int4) | ("codes" | "scales" | "scales of scales" | "offset", _) => {
             ("Weights of 4 bits", "Frozen: no gradients and no optimizer states. Scales included.", sources::QLORA_2023, exact)
         }

@@ -197,6 +197,8 @@ fn played(job: &Job, stage: Stage, every: bool) -> Vec<Played> {
     // Recomputed blocks hold the mask they read until backward is through with them; Gemma 3's sorts of blocks have rotary tables each.
     let tables = model.family == Family::Gemma3
         || job.training().is_some_and(|run| run.recompute == Recompute::Full && run.attention == AttentionKernel::Standard);
+    // Every block's keys and values have a place of their own in the cache, and their gradients wait until backward is through.
+    let caches = tuning.keys_before() > 0;
     let (first, end) = (stage.range().start, stage.range().end);
     let mut all = Vec::new();
     let mut from = first;
@@ -205,7 +207,7 @@ fn played(job: &Job, stage: Stage, every: bool) -> Vec<Played> {
         let all_alike = model.moe.is_none() && tuning.frozen_layers == 0;
         let length = run_length(from, end, |layer| kind(layer) == kind(from), all_alike);
         let apart = if tables { tables_apart(model, from, length) } else { 1 };
-        if every || length <= apart + 2 {
+        if every || caches || length <= apart + 2 {
             all.extend((from..from.saturating_add(length)).map(|index| Played { index, times: 1 }));
         } else {
             all.extend((from..from.saturating_add(apart)).map(|index| Played { index, times: 1 }));

@@ -131,6 +131,7 @@ fn step<'t>(tape: &'t Tape, plan: &Plan<'_>, (ends, layers, groups): (Ends, Laye
     tape.begin(When::Forward, 0, Kind::Activation);
     groups.before_forward(0);
     tape.autocast(autocast);
+    let cached = ends.past(tape);
     let mut embedded = ends.embed(tape, ids);
     let tables = [0, 1].map(|kind: usize| table_parts(&embedded, kind));
     let last = u16::from(!plan.stage.embedding && !plan.played.is_empty());
@@ -139,7 +140,9 @@ fn step<'t>(tape: &'t Tape, plan: &Plan<'_>, (ends, layers, groups): (Ends, Laye
     for (at, (layer, tag)) in playing.layers.layers.iter().zip(1..).enumerate() {
         tape.begin(When::Forward, tag, Kind::Activation);
         groups.before_forward(tag);
-        let (hidden, tables) = (&embedded.hidden, &embedded.tables[usize::from(layer.sliding)]);
+        let past = cached.get(at).cloned();
+        let tables = &Tables { past, ..embedded.tables[usize::from(layer.sliding)].clone() };
+        let hidden = &embedded.hidden;
         let (next, beside) = if plan.recompute == Recompute::Full {
             tape.checkpoint(hidden, &tables.all(), |tape, input| playing.layers.run(tape, at, (input, tables)))
         } else {
@@ -151,6 +154,7 @@ fn step<'t>(tape: &'t Tape, plan: &Plan<'_>, (ends, layers, groups): (Ends, Laye
     }
     tape.begin(When::Forward, plan.head(), Kind::Activation);
     let loss = ends.end(tape, embedded, outputs);
+    drop(cached);
     groups.after_forward(0);
     tape.autocast(None);
     tape.begin(When::Backward, plan.head(), Kind::Temporary);

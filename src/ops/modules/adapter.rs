@@ -1,10 +1,14 @@
 //! What fine-tuning puts beside and into linear layers: low-rank adapters (peft 0.21, `tuners/lora/layer.py` and `variants.py`) and
 //! frozen weights of four bits (bitsandbytes, `nn/modules.py` and `autograd/_functions.py`).
 
+use std::cell::RefCell;
+use std::rc::Rc;
+
 use super::{Build, Linear};
 use crate::config::{BaseFormat, Method, Targets};
 use crate::ops::tape::{Form, Packed, Param, SCALE, Tape, Var};
 use crate::ops::tensor::Dim;
+use crate::sources;
 use crate::units::{DType, to_f64};
 
 /// Values that share a scale.
@@ -63,10 +67,16 @@ fn role(name: &str) -> Targets {
 impl Adapter {
     /// The adapter of the weight of that name, if it has one.
     pub fn new(build: &Build<'_>, name: &'static str, (output, input): (Dim, Dim)) -> Option<Self> {
-        let (with, tape, tuning) = (build.with, build.tape, build.with.tuning);
+        let tuning = build.with.tuning;
         if !tuning.method.adapts_linears() || !role(name).meets(tuning.target_modules) {
             return None;
         }
+        Some(Self::made(build, (output, input)))
+    }
+
+    #[inline(never)]
+    fn made(build: &Build<'_>, (output, input): (Dim, Dim)) -> Self {
+        let (with, tape, tuning) = (build.with, build.tape, build.with.tuning);
         let frozen = tape.freeze(false);
         let dtype = tuning.adapter_dtype.unwrap_or(with.parameter);
         let r = Dim("r", tuning.r);
@@ -86,10 +96,11 @@ impl Adapter {
         let narrow = tape.form([with.b(), with.s(), r]);
         let per_rank = 2.0 * to_f64(with.seq_length) * to_f64(with.micro_batch_size) * to_f64(r.1);
         let flops = [input, output].map(|width| per_rank * to_f64(width.1));
-        Some(Self { down, up, magnitude, dtype, dropout: tuning.dropout, narrow, flops })
+        Self { down, up, magnitude, dtype, dropout: tuning.dropout, narrow, flops }
     }
 
     /// `result + lora_B(lora_A(dropout(x))) · scaling`, in the format of `result`.
+    #[inline(never)]
     pub fn run<'t>(&self, x: &Var<'t>, result: Var<'t>, base: &Linear) -> Var<'t> {
         let dtype = result.dtype();
         let packed = base.packed.is_some();
@@ -149,10 +160,14 @@ impl Adapter {
 
 /// Declares the weight of that name in four bits, if fine-tuning keeps it so.
 pub(super) fn quantised(build: &Build<'_>, name: &'static str, dims: (Dim, Dim)) -> Option<(Param, Packed)> {
+    let tuning = build.with.tuning;
+    let is_so = tuning.freezes_model() && tuning.base.is_quantised() && role(name) != Targets::NONE;
+    is_so.then(|| in_four_bits(build, name, dims))
+}
+
+#[inline(never)]
+fn in_four_bits(build: &Build<'_>, name: &'static str, dims: (Dim, Dim)) -> (Param, Packed) {
     let (with, tape, base) = (build.with, build.tape, build.with.tuning.base);
-    if !build.with.tuning.freezes_model() || !base.is_quantised() || role(name) == Targets::NONE {
-        return None;
-    }
     let whole = tape.form([dims.0, dims.1]);
     let weight = tape.parameter(name, whole, DType::Int4);
     let scales = dims.0.1.saturating_mul(dims.1.1).div_ceil(VALUES_PER_SCALE);
@@ -167,7 +182,7 @@ pub(super) fn quantised(build: &Build<'_>, name: &'static str, dims: (Dim, Dim))
         beside("offset", 1, DType::Fp32);
     }
     let scales = double.then(|| tape.form([Dim("scales", scales)]));
-    Some((weight, Packed { whole, scales, dtype: with.parameter }))
+    (weight, Packed { whole, scales, dtype: with.parameter })
 }
 
 /// Embedded tokens that learn and stand before every text (peft 0.21, `tuners/prompt_tuning/model.py` and `peft_model.py`).
@@ -196,11 +211,89 @@ impl Prompt {
     }
 
     /// The learned tokens and the text side by side; what peft's `forward` holds goes to `held`.
+    #[inline(never)]
     pub fn run<'t>(&self, tape: &'t Tape, text: Var<'t>, forms: (Form, Form), held: &mut Vec<Var<'t>>) -> Var<'t> {
         held.push(tape.constant("labels with those of learned tokens", forms.1, DType::Int64));
         let ids = tape.constant("places of learned tokens", self.ids, DType::Int64);
         let prompts = tape.embedding(ids, self.table, self.tokens).cast_as(text.dtype(), "learned tokens");
         held.push(prompts.clone());
         prompts.cat(text, forms.0).named("embedded tokens")
+    }
+}
+
+/// The keys and values of a layer that its cache holds: the learned ones, with those of the text once attention has run.
+#[derive(Debug)]
+pub(crate) struct Past<'t> {
+    cache: RefCell<(Var<'t>, Var<'t>)>,
+    /// `[b, k, n + s, d]`.
+    joined: Form,
+}
+
+impl<'t> Past<'t> {
+    /// `DynamicLayer.update`: what the cache holds and the keys and values of the text, side by side; the cache holds these then.
+    pub fn update(&self, (k, v): (Var<'t>, Var<'t>)) -> (Var<'t>, Var<'t>) {
+        let mut cache = self.cache.borrow_mut();
+        cache.0 = cache.0.clone().cat(k.clone(), self.joined).named("keys");
+        cache.1 = cache.1.clone().cat(v.clone(), self.joined).named("values");
+        cache.clone()
+    }
+}
+
+/// Keys and values that learn (peft 0.21, `tuners/prefix_tuning/model.py` and `get_prompt` of `peft_model.py`): one row of a table for
+/// every token holds those of all layers, and transformers' `DynamicCache` a copy of each layer's.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Prefix {
+    table: Param,
+    layers: u16,
+    dtype: DType,
+    ids: Form,
+    /// `[b, n, 2 · layers · k · d]`, `[2, b, k, n · d]` of a layer, and `[b, k, n, d]` of its keys or values.
+    forms: [Form; 3],
+    /// `[b, k, n + s, d]`.
+    joined: Form,
+}
+
+impl Prefix {
+    pub fn new(build: &Build<'_>) -> Option<Self> {
+        let (with, tape, tuning) = (build.with, build.tape, build.with.tuning);
+        if tuning.method != Method::Prefix {
+            return None;
+        }
+        let (b, n, kv, d) =
+            (with.b(), Dim("num_virtual_tokens", tuning.num_virtual_tokens), with.own_kv_heads(), with.head_dim());
+        let layers = build.model().num_hidden_layers;
+        let columns = Dim("keys and values of all layers", kv.1.saturating_mul(d.1).saturating_mul(2).saturating_mul(layers));
+        let frozen = tape.freeze(false);
+        let dtype = tuning.adapter_dtype.unwrap_or(with.parameter);
+        let table = tape.parameter("learned keys and values", tape.form([n, columns]), dtype);
+        tape.freeze(frozen);
+        let own = Dim("num_virtual_tokens · head_dim", n.1.saturating_mul(d.1));
+        let pair = tape.form([Dim("keys and values", 2), b, kv, own]);
+        let forms = [tape.form([b, n, columns]), pair, tape.form([b, kv, n, d])];
+        let joined = tape.form([b, kv, super::keys(with), d]);
+        let ids = tape.form([n]);
+        Some(Self { table, layers: u16::try_from(layers).unwrap_or(u16::MAX), dtype: with.parameter, ids, forms, joined })
+    }
+
+    /// The cache of every layer before the model runs.
+    #[inline(never)]
+    pub fn run<'t>(&self, tape: &'t Tape) -> Vec<Rc<Past<'t>>> {
+        tape.at("Learned keys and values", sources::PEFT);
+        let [all, pair, one] = self.forms;
+        let ids = tape.constant("places of learned keys and values", self.ids, DType::Int64);
+        let whole = tape.embedding(ids, self.table, all).named("learned keys and values");
+        // Backward brings the transposed gradient back into the table's order.
+        let whole = whole.cast_as(self.dtype, "learned keys and values").slice(all);
+        let cached = |layer: Var<'t>| {
+            let mut both =
+                layer.slice(pair).parts_alike(one, 2).into_iter().map(|part| part.copy().named("learned keys and values"));
+            both.next().zip(both.next())
+        };
+        let parts = whole.parts_alike(pair, self.layers);
+        parts
+            .into_iter()
+            .filter_map(cached)
+            .map(|both| Rc::new(Past { cache: RefCell::new(both), joined: self.joined }))
+            .collect()
     }
 }

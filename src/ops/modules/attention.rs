@@ -152,8 +152,8 @@ impl Core {
     fn repeated<'t>(&self, x: &Var<'t>) -> Var<'t> {
         match self.repeat {
             Repeat::None => x.clone(),
-            Repeat::View => x.clone().expand(self.shapes.queries),
-            Repeat::Copy => x.clone().repeat(self.shapes.queries),
+            Repeat::View => x.clone().expand(self.shapes.repeated),
+            Repeat::Copy => x.clone().repeat(self.shapes.repeated),
         }
     }
 }
@@ -339,6 +339,7 @@ impl Attention {
             Some(rotary) => rotary.run((q, k), tables),
             None => (q, k),
         };
+        let (k, v) = tables.seen((k, v));
         let (output, weights) = self.core.run((&q, &k, &v), tables);
         tape.at("Output projection", sources::PYTORCH_AUTOGRAD);
         (self.output.run(&output), weights)

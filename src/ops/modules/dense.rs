@@ -134,6 +134,7 @@ impl Attention {
             Some(rotation) => rotation.run(q, k, tables),
             None => (q, k, Vec::new()),
         };
+        let (k, v) = tables.seen((k, v));
         let (output, weights) = self.core.run((&q, &k, &v), tables);
         tape.at("Output projection", sources::PYTORCH_AUTOGRAD);
         (self.output.run(&output), weights)

@@ -1,6 +1,8 @@
 //! Both ends: embedding and tables, final norm, head and loss.
 
-use super::adapter::Prompt;
+use std::rc::Rc;
+
+use super::adapter::{Past, Prefix, Prompt};
 use super::norm::Norm;
 use super::{Build, FP32, Linear, Shapes, Split, half};
 use crate::config::{AttentionKernel, Family, LayerSet, PositionEmbedding, Recompute};
@@ -21,6 +23,8 @@ pub(crate) struct Tables<'t> {
     pub alibi: Option<Var<'t>>,
     /// Position ids, which no block reads but every call holds.
     pub positions: Option<Var<'t>>,
+    /// Keys and values that the block's cache holds.
+    pub past: Option<Rc<Past<'t>>>,
 }
 
 impl<'t> Tables<'t> {
@@ -35,7 +39,15 @@ impl<'t> Tables<'t> {
         let mut all = all.into_iter();
         let rotary = if like[0] { all.next().zip(all.next()) } else { None };
         let mut next = |there: bool| if there { all.next() } else { None };
-        Self { rotary, mask: next(like[1]), alibi: next(like[2]), positions: None }
+        Self { rotary, mask: next(like[1]), alibi: next(like[2]), positions: None, past: None }
+    }
+
+    /// The keys and values that attention sees: with those of the cache before them, where there is one.
+    pub fn seen(&self, own: (Var<'t>, Var<'t>)) -> (Var<'t>, Var<'t>) {
+        match &self.past {
+            Some(past) => past.update(own),
+            None => own,
+        }
     }
 
     /// Which of them there are: rotary, mask, linear biases.
@@ -93,6 +105,8 @@ pub(crate) struct Ends {
     scores: bool,
     /// Tokens that learn and stand before the text.
     prompt: Option<Prompt>,
+    /// Keys and values that learn.
+    prefix: Option<Prefix>,
     flops: f64,
 }
 
@@ -130,7 +144,7 @@ impl Forms {
             ],
             by_halves,
             complex: model.family == Family::DeepseekV2,
-            mask: tape.form([b, Dim("queries", s.1), Dim("keys", s.1)]),
+            mask: tape.form([b, Dim("queries", s.1), Dim("keys", super::keys(with).1)]),
             alibi: [tape.form([heads, s]), tape.form([b, heads, s])],
             chunk: tape.form([Dim("loss chunk", LOSS_CHUNK_TOKENS.min(tokens)), with.vocab_part()]),
             padded: tape.form([b, Dim("seq_length + 1", with.seq_length.saturating_add(1))]),
@@ -202,6 +216,7 @@ impl Ends {
             format: with.made_in,
             scores: with.tuning.objective.scores(),
             prompt: first.then(|| Prompt::new(build)).flatten(),
+            prefix: first.then(|| Prefix::new(build)).flatten(),
             wanting: with.tuning.freezes_embedding() && with.recompute == Recompute::Full,
             flops: 2.0 * to_f64(tokens) * to_f64(own.1) * to_f64(model.vocab_size),
         }
@@ -257,6 +272,11 @@ impl Ends {
         let rotary = || self.rotary.then(|| [frequencies("rotary frequencies"), frequencies("first rotary frequencies")]);
         let scale = self.scaled.then(|| tape.constant("embedding scale", self.shapes.scalar, self.format));
         rotary().into_iter().chain(self.two_tables.then(rotary).flatten()).flatten().chain(scale).collect()
+    }
+
+    /// Keys and values of every layer, where some are learned; peft's `forward` holds them until the loss is there.
+    pub fn past<'t>(&self, tape: &'t Tape) -> Vec<Rc<Past<'t>>> {
+        self.prefix.map_or_else(Vec::new, |prefix| prefix.run(tape))
     }
 
     /// Embedded tokens, and the tables of the step.
@@ -319,7 +339,7 @@ impl Ends {
         let format = if self.family == Family::Olmo2 { FP32 } else { dtype };
         let rotary = self.rotary.then(|| self.rotary(tape, format));
         let again = self.two_tables.then(|| self.rotary(tape, dtype));
-        let whole = Tables { rotary, mask, alibi, positions };
+        let whole = Tables { rotary, mask, alibi, positions, past: None };
         let whole_rotary = whole.rotary.clone();
         let sliding = Tables { mask: sliding, rotary: again.or(whole_rotary), ..whole.clone() };
         Embedded { hidden, tables: [whole, sliding], held }

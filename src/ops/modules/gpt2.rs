@@ -58,6 +58,7 @@ impl Gpt2 {
         let heads = |x: Var<'t>| x.heads(self.queries, self.several);
         let (k, v) = (heads(k), heads(v));
         let q = heads(q);
+        let (k, v) = tables.seen((k, v));
         let (output, weights) = self.core.run((&q, &k, &v), tables);
         tape.at("Output projection", sources::PYTORCH_AUTOGRAD);
         (self.output.run(&output), weights)

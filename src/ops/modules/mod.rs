@@ -83,6 +83,8 @@ pub(crate) struct Shapes {
     pub text: Form,
     /// `[b, s, 1]` of norms.
     pub rows: Form,
+    /// Keys and values `[b, a, n + s, d]` for every query head, with learned ones before those of the text.
+    pub repeated: Form,
     /// Queries `[b, a, s, d]`.
     pub queries: Form,
     /// Keys and values `[b, k, s, d]`.
@@ -103,6 +105,14 @@ pub(crate) struct Shapes {
 fn text(with: &Lowering) -> Dim {
     let s = with.s();
     Dim(s.0, s.1.saturating_sub(with.tuning.tokens_before()).max(1))
+}
+
+/// Tokens whose keys attention sees: those of the text, and learned ones.
+fn keys(with: &Lowering) -> Dim {
+    match with.tuning.keys_before() {
+        0 => with.s(),
+        learned => Dim("num_virtual_tokens + seq_length", with.s().1.saturating_add(learned)),
+    }
 }
 
 /// Whether ranks have parts of the tokens between attention and feed-forward, as Megatron-LM's sequence parallelism splits them.
@@ -139,6 +149,7 @@ impl<'a> Build<'a> {
             rows: tape.form([b, tokens, Dim("row", 1)]),
             queries: tape.form([b, heads, s, d]),
             keys: tape.form([b, kv, s, d]),
+            repeated: tape.form([b, heads, keys(with), d]),
             statistics: tape.form([b, heads, s]),
             scores: tape.form([b, heads, s, Dim("context_length", with.context_length)]),
             inner: tape.form([b, s, with.share(Part::FeedForward, with.ffn())]),

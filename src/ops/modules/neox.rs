@@ -73,6 +73,7 @@ impl Neox {
         let joint = joint.swap(forms.joint, self.several);
         let [q, k, v] = joint.clone().split([forms.queries; 3]);
         let (q, k) = self.rotate(tape, (q, k), tables);
+        let (k, v) = tables.seen((k, v));
         let (output, weights) = self.core.run((&q, &k, &v), tables);
         tape.at("Output projection", sources::PYTORCH_AUTOGRAD);
         (self.output.run(&output), weights)

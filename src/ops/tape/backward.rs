@@ -165,6 +165,9 @@ impl State {
     /// Keeps the gradient of one part of a split tensor until all have come.
     fn keep_part(&mut self, node: u32, number: usize, grad: Grad) {
         let Some(node) = self.nodes.get_mut(at(node)) else { return };
+        if node.parts.len() <= number {
+            node.parts.resize(number + 1, None);
+        }
         if let Some(part) = node.parts.get_mut(number) {
             *part = Some(grad);
         }

@@ -52,7 +52,7 @@ impl State {
             Rule::Merge => [Some(Grad { order: Order::Swapped, ..self.alias(grad, a.form) }), None, None],
             Rule::Split => {
                 let joined = self.fresh((a.form, a.dtype), Order::Plain);
-                for part in node.parts.into_iter().flatten() {
+                for part in node.parts.iter().flatten() {
                     self.release(part.storage);
                 }
                 [Some(joined), None, None]

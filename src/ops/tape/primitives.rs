@@ -347,7 +347,7 @@ impl<'t> Var<'t> {
         self
     }
 
-    /// Up to three parts that lie beside each other: views, whose gradients backward joins again.
+    /// Parts that lie beside each other: views, whose gradients backward joins again.
     pub fn split<const N: usize>(self, parts: [Form; N]) -> [Self; N] {
         let form = self.form;
         let whole = self.view_as(Rule::Split, form);

@@ -170,8 +170,8 @@ pub(crate) enum Rule {
     /// As [`Rule::Unary`] after as many masks as that: a value kept within limits.
     Clamp(u8),
     /// One of the parts of a split tensor: hands its gradient to the node before it.
-    Part(u8),
-    /// A tensor split in three: joins the parts' gradients.
+    Part(u16),
+    /// A tensor split in parts: joins their gradients.
     Split,
     /// Tokens by heads turned into heads by tokens: undone by a view, or a copy where memory is in the other order.
     Heads,
@@ -229,7 +229,7 @@ pub(crate) struct Node {
     pub flops: f64,
     pub grad: Option<Grad>,
     /// Gradients of the parts of a split tensor.
-    pub parts: [Option<Grad>; 3],
+    pub parts: Vec<Option<Grad>>,
 }
 
 /// A checkpointed part: what brings its saved tensors back.
@@ -483,7 +483,7 @@ impl State {
             frame,
             flops,
             grad: None,
-            parts: [None; 3],
+            parts: Vec::new(),
         });
         count(self.nodes.len()) - 1
     }
@@ -492,7 +492,7 @@ impl State {
     pub fn source(&mut self) -> u32 {
         let nothing = [Operand::NOTHING; 3];
         let (op, layer) = (self.op, self.layer);
-        let (rule, saved, frame, grad, parts) = (Rule::Pass, [NONE; SAVED], NONE, None, [None; 3]);
+        let (rule, saved, frame, grad, parts) = (Rule::Pass, [NONE; SAVED], NONE, None, Vec::new());
         self.nodes.push(Node { rule, operands: nothing, saved, saves: 0, op, layer, frame, flops: 0.0, grad, parts });
         count(self.nodes.len()) - 1
     }

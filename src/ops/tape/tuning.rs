@@ -44,6 +44,13 @@ impl Var<'_> {
         Var::made(tape, storage, form, x.dtype, node)
     }
 
+    /// So many parts of one shape: views, whose gradients backward joins again once the first has run.
+    pub fn parts_alike(self, form: Form, count: u16) -> Vec<Self> {
+        let own = self.form;
+        let whole = self.view_as(Rule::Split, own);
+        (0..count).map(|number| whole.clone().view_as(Rule::Part(number), form)).collect()
+    }
+
     /// `x / other`, of which only `x` wants a gradient.
     pub fn over(self, other: &Self) -> Self {
         let mut state = self.tape.state.borrow_mut();

@@ -171,6 +171,11 @@ const METHODS: &[Choice] = &[
     option("qlora", "QLoRA", "LoRA beside weights of 4 bits, which are made whole for each product."),
     option("dora", "DoRA", "LoRA with a magnitude for every column; the adapted weight is made in each pass."),
     option("prompt", "A prompt", "Embedded tokens before every text, beside a frozen model."),
+    option(
+        "prefix",
+        "Keys and values",
+        "Prefix tuning: keys and values before those of the text in every layer, beside a frozen model.",
+    ),
 ];
 
 const ADAPTER_DTYPES: &[Choice] = &[
@@ -786,9 +791,9 @@ pub(super) static FIELDS: [Field; 155] = [
     Field::flag(FieldId::AdaptGate, "ag", "target_modules.gate_proj", "Adapters on the gate").adapter(),
     Field::flag(FieldId::AdaptUp, "au", "target_modules.up_proj", "Adapters on feed-forward up").adapter(),
     Field::flag(FieldId::AdaptDown, "ad", "target_modules.down_proj", "Adapters on feed-forward down").adapter(),
-    Field::whole(FieldId::VirtualTokens, "nvt", "num_virtual_tokens", "Tokens of a learned prompt", (1, 1_000_000), 1)
+    Field::whole(FieldId::VirtualTokens, "nvt", "num_virtual_tokens", "Learned tokens", (1, 1_000_000), 1)
         .unit("tokens")
-        .help("Prompt tuning: so many embedded tokens learn and stand before every text, which is that much longer.")
+        .help("A learned prompt: so many embedded tokens stand before every text, which is that much longer. Prefix tuning: so many keys and values in every layer.")
         .group(Group::Run)
         .tune()
         .folded()

@@ -31,6 +31,7 @@ impl Scenario {
                 "full" => Method::Full,
                 "dora" => Method::Dora,
                 "prompt" => Method::Prompt,
+                "prefix" => Method::Prefix,
                 _ => Method::Lora,
             },
             r: self.integer(FieldId::Rank),

@@ -45,9 +45,9 @@ const ENTRIES: [Entry; 18] = [
         belongs: |row| is(row, "kind", "tp"),
     },
     Entry {
-        what: "LoRA, DoRA, learned prompts and frozen layers, one GPU",
+        what: "LoRA, DoRA, learned prompts and prefixes, frozen layers, one GPU",
         against: "PyTorch 2.15's memory tracker with peft 0.21",
-        belongs: |row| ["lora", "dora", "prompt", "frozen"].iter().any(|kind| is(row, "kind", kind)),
+        belongs: |row| ["lora", "dora", "prompt", "prefix", "frozen"].iter().any(|kind| is(row, "kind", kind)),
     },
     Entry {
         what: "QLoRA, one GPU",

@@ -11,10 +11,11 @@ pub fn tuning(row: Fields<'_>) -> Result<Option<Tuning>, String> {
     let method = match row.text("/kind")? {
         "lora" | "qlora" => Method::Lora,
         "dora" => Method::Dora,
-        "prompt" => {
+        kind @ ("prompt" | "prefix") => {
+            let method = if kind == "prefix" { Method::Prefix } else { Method::Prompt };
             let num_virtual_tokens = row.count("/run/num_virtual_tokens")?;
             let adapter_dtype = (row.text("/run/adapter_precision")? == "fp32").then_some(DType::Fp32);
-            return Ok(Some(Tuning { method: Method::Prompt, num_virtual_tokens, adapter_dtype, ..Tuning::FULL }));
+            return Ok(Some(Tuning { method, num_virtual_tokens, adapter_dtype, ..Tuning::FULL }));
         }
         "frozen" => {
             let (frozen_layers, frozen_embeddings) = (row.count("/run/frozen_layers")?, row.flag("/run/frozen_embeddings")?);
