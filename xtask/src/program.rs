@@ -47,18 +47,37 @@ impl Linked {
             format!("headroom-later-{:016x}.wasm", hash_of(&later)),
         );
         let script = fs::read_to_string(root().join(START)).map_err(|error| format!("{START} cannot be read: {error}."))?;
-        let script = change(start_script(&script, [&self.bindings, &names.0, &names.1])?);
+        let script = bare(&change(start_script(&script, [&self.bindings, &names.0, &names.1])?));
+        let bindings = dist.join(&self.bindings);
         let script_name = format!("start-{:016x}.js", hash_of(script.as_str()));
         let html =
             fs::read_to_string(dist.join("index.html")).map_err(|error| format!("dist/index.html cannot be read: {error}."))?;
         let html = with_start_script(&without_preloads(&html), &script_name)?;
-        let written = fs::remove_file(dist.join(&self.name))
+        let written = fs::read_to_string(&bindings)
+            .and_then(|text| fs::write(&bindings, bare(&text)))
+            .and_then(|()| fs::remove_file(dist.join(&self.name)))
             .and_then(|()| fs::write(dist.join(names.0), first))
             .and_then(|()| later.map_or(Ok(()), |later| fs::write(dist.join(names.1), later)))
             .and_then(|()| fs::write(dist.join(script_name), script))
             .and_then(|()| fs::write(dist.join("index.html"), html));
         written.map_err(|error| format!("dist/ cannot be written: {error}."))
     }
+}
+
+/// A script without lines of comment and without indentation; neither ours nor wasm-bindgen's has text of several lines.
+fn bare(script: &str) -> String {
+    let mut inside = false;
+    let mut bare = String::with_capacity(script.len());
+    for line in script.lines().map(str::trim) {
+        let begins = !inside && line.starts_with("/*");
+        let comment = inside || begins || line.is_empty() || line.starts_with("//");
+        inside = (inside || begins) && !line.contains("*/");
+        if !comment {
+            bare.push_str(line);
+            bare.push('\n');
+        }
+    }
+    bare
 }
 
 /// The script that starts the page's program.
@@ -126,13 +145,19 @@ impl Drop for Scratch {
 
 #[cfg(test)]
 mod tests {
-    use super::{COUNTING_PARTS, PARTS, START, start_script, with_start_script, without_preloads};
+    use super::{COUNTING_PARTS, PARTS, START, bare, start_script, with_start_script, without_preloads};
     use crate::shell::root;
 
     #[test]
     fn hints_to_load_early_are_dropped() {
         let html = "<head><link rel=\"modulepreload\" href=\"./a.js\"><link rel=\"stylesheet\" href=\"./a.css\">\n<link rel=\"preload\" href=\"./a.wasm\"></head>";
         assert_eq!(without_preloads(html), "<head><link rel=\"stylesheet\" href=\"./a.css\"></head>");
+    }
+
+    #[test]
+    fn a_bare_script_does_the_same() {
+        let script = "// What it does.\nconst a = 1; // one\n/**\n * @param {number} b\n */\nfunction f(b) {\n    /* short */\n    return a + b;\n}\n";
+        assert_eq!(bare(script), "const a = 1; // one\nfunction f(b) {\nreturn a + b;\n}\n");
     }
 
     #[test]
