@@ -14,7 +14,11 @@ const CHANGES = [
   ['b', ['2', '1']],
   ['gb', ['64', '128']],
   ['n', ['16', '8']],
-  ['s', ['16k', '8192']],
+  // Together, and still it fits.
+  ['s', ['4096', '16k']],
+  ['n', ['16']],
+  ['b', ['2']],
+  ['n', ['64', '8']],
 ];
 
 const page = await openPage({ viewport: { width: 1280, height: 720 } });

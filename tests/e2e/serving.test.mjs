@@ -53,7 +53,7 @@ test('what makes room for more does what it says, as one step of undo', async ()
 
 test('a server says what it prints: tokens, blocks and concurrency', async () => {
   const page = await open(serving);
-  const words = async () => textOf(part(page, 'cost'));
+  const words = async () => textOf(part(page, 'facts'));
   const read = async () => Number((await words()).match(/Maximum concurrency.*?([\d.]+)×/)[1]);
   assert.match(await words(), /as vLLM takes it.*blocks of 16 tokens.*Maximum concurrency/);
   const of8k = await read();
