@@ -32,6 +32,24 @@ async function search(page, timeout) {
   return ended(page, timeout);
 }
 
+/** Searches; what is told at the end, and the seconds from the click until that is painted, by the page's own clock. */
+async function timedSearch(page, timeout) {
+  await page.evaluate(() => {
+    let from;
+    addEventListener('click', () => (from = performance.now()), { once: true, capture: true });
+    globalThis.searched = new Promise((resolve) => {
+      const observer = new MutationObserver(() => {
+        if (!/^Finished/.test(document.getElementById('plan-status')?.textContent ?? '')) return;
+        observer.disconnect();
+        requestAnimationFrame(() => setTimeout(() => resolve((performance.now() - from) / 1000)));
+      });
+      observer.observe(document.getElementById('plan'), { childList: true, subtree: true, characterData: true });
+    });
+  });
+  const told = await search(page, timeout);
+  return [told, await page.evaluate(() => globalThis.searched)];
+}
+
 test('closed it asks for nothing; open it says what it does', async () => {
   const page = await open(SMALL);
   const worker = () => requestsOf(page).filter((request) => request.url().includes('headroom-plan')).length;
@@ -59,13 +77,11 @@ for (const [name, scenario, bar] of PUBLISHED) {
     const page = await open(scenario);
     await unfoldPlanner(page);
     await question(page, 'at');
-    const from = Date.now();
-    const told = await search(page, 120_000);
-    const seconds = (Date.now() - from) / 1000;
+    const [told, seconds] = await timedSearch(page, 120_000);
     const [, layouts, rate] = /^Finished: ([\d ]+) layouts in .+, ([\d ]+) a second\.$/.exec(told) ?? assert.fail(told);
     const within = (held) => (held ? 'within' : 'ABOVE');
     const held = Number(rate.replaceAll(' ', '')) >= RATE_BAR ? 'above' : 'BELOW';
-    console.log(`# ${name}: ${layouts} layouts, ${seconds.toFixed(2)} s by the reader's clock (${within(seconds <= bar)} ${bar} s), ${rate} layouts/s in the worker (${held} ${RATE_BAR})`);
+    console.log(`# ${name}: ${layouts} layouts, ${seconds.toFixed(2)} s from the click to the answer on the screen (${within(seconds <= bar)} ${bar} s), ${rate} layouts/s in the worker (${held} ${RATE_BAR})`);
     console.log(`# ${await textOf(part(page, 'plan-rank'))}`);
     const gpus = /&n=(\d+)/.exec(scenario)[1];
     const rows = (await part(page, 'plan-best').locator('tbody tr td:nth-child(2)').allTextContents()).map((text) => text.replace(/\D/g, ''));
