@@ -210,7 +210,9 @@ impl State {
     fn run(&mut self, number: u32) {
         let Some(found) = self.nodes.get_mut(at(number)) else { return };
         let Some(mut grad) = found.grad.take() else { return };
-        let node = found.clone();
+        // Its parts have done their work once it runs.
+        let parts = std::mem::take(&mut found.parts);
+        let node = Node { parts, ..*found };
         self.op = node.op;
         if let Rule::Part(number) = node.rule {
             self.keep_part(node.operands[0].node, usize::from(number), grad);

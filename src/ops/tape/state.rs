@@ -217,7 +217,7 @@ impl Operand {
 pub(super) const SAVED: usize = 5;
 
 /// A node of the graph.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct Node {
     pub rule: Rule,
     pub operands: [Operand; 3],
