@@ -9,7 +9,9 @@ use headroom::config::{
 };
 use headroom::estimator::time::{Bound, Pace, serving as times};
 use headroom::estimator::{Estimate, KEPT_FREE, Lengths, MemoryKind, Verdict, estimate};
-use headroom::planner::{Change, Limit, Serving, curve_batch, curve_requests, fixes, gpu_count, inverse, serving as planned};
+use headroom::planner::{
+    Change, Limit, Serving, curve_batch, curve_requests, fixes, gpu_count, inverse, more_requests, serving as planned,
+};
 use headroom::scenario::Word;
 use headroom::units::{Bytes, DType, Elements, MemoryUnit};
 use proptest::prelude::*;
@@ -212,7 +214,8 @@ fn half_the_cache_is_twice_the_sequences() {
     let job = job("llama3-8b", ParallelLayout::SINGLE, |run| run.reservation = Reservation::Vllm(0.9));
     let found = answers(&job);
     let now = found.at_once.expect("some fit").value;
-    let fp8 = found.more.iter().find(|more| matches!(more.change, Change::KvCacheDType(CacheFormat::Fp8))).expect("offered");
+    let more = more_requests(&job, &inverse(&Lengths::of(&job)));
+    let fp8 = more.iter().find(|more| matches!(more.change, Change::KvCacheDType(CacheFormat::Fp8))).expect("offered");
     assert!((2 * now..=2 * now + 2).contains(&fp8.at_once), "{now}, {fp8:?}");
     assert_eq!(found.quantization, Some(WeightFormat::Bf16));
 }
@@ -226,7 +229,8 @@ fn formats_are_those_of_the_server() {
         let found = answers(&job);
         assert!(found.quantization.is_some_and(|format| format.is_gguf() == own), "{rule:?}: {found:?}");
         let fixed = fixes(&job, &estimate(&job), &gpu_count(&job, MemoryUnit::Gib));
-        let formats = found.more.iter().map(|more| more.change).chain(fixed.iter().map(|fix| fix.change));
+        let more = more_requests(&job, &inverse(&Lengths::of(&job)));
+        let formats = more.iter().map(|more| more.change).chain(fixed.iter().map(|fix| fix.change));
         for change in formats {
             assert!(!matches!(change, Change::Quantization(format) if format.is_gguf() != own), "{rule:?}: {change:?}");
         }

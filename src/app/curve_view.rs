@@ -33,7 +33,7 @@ pub fn view(curve: &Curve, setting: &Setting) -> CurveView {
         x_label: if seq { "tokens in a sequence" } else { "GPUs" }.to_owned(),
         y_label: format!("{unit} per GPU"),
         unit: unit.name(),
-        series: series(curve),
+        series: series(&curve.points.iter().map(|point| &point.by_kind)),
         points: curve.points.iter().map(|point| drawn_point(point, curve.axis, amount)).collect(),
         capacity: amount(curve.capacity),
         capacity_text: format!("capacity {}", unit.number(curve.capacity, 1)),
@@ -64,10 +64,11 @@ pub const fn title(axis: Axis) -> &'static str {
     }
 }
 
-fn series(curve: &Curve) -> Vec<Series> {
+/// The kinds of memory that any of the points has.
+pub fn series<'a>(points: &(impl Iterator<Item = &'a [Bytes; 7]> + Clone)) -> Vec<Series> {
     MemoryKind::ALL
         .into_iter()
-        .filter(|kind| curve.points.iter().any(|point| point.by_kind.get(kind.index()).is_some_and(|bytes| bytes.0 > 0)))
+        .filter(|kind| points.clone().any(|by_kind| by_kind.get(kind.index()).is_some_and(|bytes| bytes.0 > 0)))
         .map(|kind| Series { kind_index: kind.index(), name: kind.name().to_owned() })
         .collect()
 }

@@ -38,10 +38,11 @@ impl Report {
         let (number, caption) = margin(&estimate, scale);
         let timing = time::timing(job, &estimate);
         let timed = !matches!(timing, Timing::Unknown(_));
-        let serving =
-            job.training().is_none().then(|| inverse(&Lengths::of(job))).and_then(|found| planner::serving(job, &found));
+        let known = job.training().is_none().then(|| inverse(&Lengths::of(job)));
+        let serving = known.and_then(|known| planner::serving(job, &known));
         let mut facts = serving::cache(job, &estimate, unit);
-        facts.extend(serving.iter().flat_map(|found| serving::answers(job, found).into_iter().chain(serving::more(found))));
+        facts.extend(serving.iter().flat_map(|found| serving::answers(job, found)));
+        facts.extend(known.iter().flat_map(|known| serving::more(job, known)));
         facts.extend(timing::facts(job, &timing));
         Self {
             facts,

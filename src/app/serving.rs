@@ -4,7 +4,7 @@ use super::timing::Fact;
 use super::words::{gpus, whole};
 use crate::config::{Job, Reservation, Run};
 use crate::estimator::Estimate;
-use crate::planner::{Fleet, Largest, Limit, More, Serving};
+use crate::planner::{Fleet, Inverse, Largest, Limit, More, Serving, more_requests};
 use crate::scenario::{FieldId, Value, show};
 use crate::units::{MemoryUnit, grouped, to_f64};
 
@@ -62,9 +62,9 @@ pub fn answers(job: &Job, serving: &Serving) -> Vec<Fact> {
 }
 
 /// Changes with which more sequences find room, one a line.
-pub fn more(serving: &Serving) -> impl Iterator<Item = Fact> {
-    let now = serving.at_once.map_or(0, |found| found.value);
-    serving.more.iter().map(move |more| of_more(more, now))
+pub fn more(job: &Job, inverse: &Inverse) -> Vec<Fact> {
+    let now = inverse.largest_batch.unwrap_or(0);
+    more_requests(job, inverse).iter().map(|more| of_more(more, now)).collect()
 }
 
 const fn limited_by(limit: Limit) -> &'static str {

@@ -206,7 +206,7 @@ pub fn memory_of_each(jobs: &[Job]) -> impl Iterator<Item = [Bytes; 7]> {
     let mut ranks = timeline::Ranks::default();
     let mut listed: Option<(ops::Lowering, OpList)> = None;
     jobs.iter().map(move |job| {
-        if let Some(run) = played_run(job).filter(|_| accompanied_run(job).is_none()) {
+        if let Some(run) = alone_run(job) {
             return overhead::on_top(job, ranks.memory(job, run));
         }
         if megatron_run(job).is_some() || accompanied_run(job).is_some() {
@@ -233,8 +233,7 @@ pub struct Lengths {
 impl Lengths {
     /// Gets ready for questions about a job.
     pub fn of(job: &Job) -> Self {
-        let played = played_run(job).filter(|_| accompanied_run(job).is_none());
-        let played = played.and_then(|run| timeline::Lengths::of(job, run));
+        let played = alone_run(job).and_then(|run| timeline::Lengths::of(job, run));
         Self { job: job.clone(), played, served: Requests::of(job) }
     }
 
@@ -283,11 +282,7 @@ impl Requests {
             let lines = with_weights(&scope, activations::Moment::Prefill, weights.clone());
             Ledger { lines }.by_kind()
         };
-        let total = |by_kind: &[Bytes; 7]| by_kind.iter().copied().sum::<Bytes>();
-        // Of equal ones the first.
-        let highest =
-            self.stages.iter().map(of_stage).reduce(|best, other| if total(&other) > total(&best) { other } else { best });
-        highest.unwrap_or([Bytes::ZERO; 7])
+        ledger::fullest(self.stages.iter().map(of_stage))
     }
 }
 
@@ -327,6 +322,11 @@ fn played_run(job: &Job) -> Option<&TrainingRun> {
 /// The training run, if its step is played and other models share the memory.
 fn accompanied_run(job: &Job) -> Option<&TrainingRun> {
     played_run(job).filter(|run| companions::there_are(&run.tuning))
+}
+
+/// The training run, if its step is played and its model has the memory for itself.
+fn alone_run(job: &Job) -> Option<&TrainingRun> {
+    played_run(job).filter(|run| !companions::there_are(&run.tuning))
 }
 
 /// The training run, if Megatron-LM runs it.

@@ -1,9 +1,12 @@
 //! The format of quantised weights, as a file's `quantization_config` states it.
 
 use super::How;
-use super::reader::Reader;
+use super::reader::{self, Reader};
 use super::value::{Object, Value};
 use crate::config::WeightFormat;
+
+/// The most weights that share a scale; more is no number of a file.
+const MOST_PER_SCALE: u64 = 65_536;
 
 /// How a file's weights are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,15 +32,15 @@ pub(super) fn quantization(reader: &mut Reader<'_>) -> Option<Quantized> {
 
 fn format(file: &Object, method: &str) -> Option<Quantized> {
     let plain = |format| Some(Quantized { format, group_size: None });
-    let grouped = |format, group: [&str; 2], bits: [&str; 2]| {
+    let grouped = |format, group: &[&str], bits: &[&str]| {
         let is_four = bits.iter().find_map(|key| whole(file, key)) == Some(4);
         let group_size = group.iter().find_map(|key| whole(file, key));
         // A group of all inputs is written as -1, which is no size.
         (is_four && group_size.is_some()).then_some(Quantized { format, group_size })
     };
     match method {
-        "gptq" => grouped(WeightFormat::Gptq, ["group_size", "group_size"], ["bits", "bits"]),
-        "awq" => grouped(WeightFormat::Awq, ["group_size", "q_group_size"], ["bits", "w_bit"]),
+        "gptq" => grouped(WeightFormat::Gptq, &["group_size"], &["bits"]),
+        "awq" => grouped(WeightFormat::Awq, &["group_size", "q_group_size"], &["bits", "w_bit"]),
         "fp8" if file.contains_key("weight_block_size") => plain(WeightFormat::Fp8Block),
         "fp8" => plain(WeightFormat::Fp8Tensor),
         "fbgemm_fp8" => plain(WeightFormat::Fp8Channel),
@@ -80,10 +83,7 @@ fn text<'a>(file: &'a Object, key: &str) -> Option<&'a str> {
 }
 
 fn whole(file: &Object, key: &str) -> Option<u64> {
-    match file.get(key) {
-        Some(Value::Whole(number)) if (1..=65_536).contains(number) => Some(*number),
-        _ => None,
-    }
+    reader::whole(key, file.get(key)?, MOST_PER_SCALE).ok()
 }
 
 fn is(file: &Object, key: &str) -> bool {

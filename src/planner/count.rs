@@ -112,7 +112,7 @@ fn candidates(job: &Job) -> Vec<ParallelLayout> {
 }
 
 /// Within one node any count will do; beyond it only whole nodes are rented and wired.
-pub(super) const fn whole_nodes(gpus: u64, node: u64) -> bool {
+const fn whole_nodes(gpus: u64, node: u64) -> bool {
     gpus <= node || gpus.is_multiple_of(node)
 }
 

@@ -15,6 +15,7 @@ pub use curves::{Axis, Curve, CurvePoint, NamedStair, curve_gpus, curve_seq};
 pub use fixes::{Change, Fix, fixes};
 pub use inverse::{Inverse, inverse};
 pub use serving::{
-    BatchPoint, Fleet, Instances, Largest, Limit, More, RequestsPoint, Serving, at_lengths, curve_batch, curve_requests, serving,
+    BatchPoint, Fleet, Instances, Largest, Limit, More, RequestsPoint, Serving, at_lengths, curve_batch, curve_requests,
+    more_requests, serving,
 };
 pub use stairs::{Stair, stairs};

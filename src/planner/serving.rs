@@ -2,7 +2,7 @@
 //!
 //! Every answer is made of estimates of changed jobs; what ends it is named.
 
-use super::count::{arithmetic, serving_candidates, whole_nodes};
+use super::count::{arithmetic, serving_candidates};
 use super::fixes::Change;
 use super::inverse::{Inverse, LARGEST, largest, room, room_of, with_batch};
 use crate::config::{CacheFormat, Job, LengthMix, ParallelLayout, Reservation, Run, ServingRun, WeightFormat};
@@ -43,8 +43,6 @@ pub struct Serving {
     pub users: Option<Fleet>,
     /// The format with the most bits that fits; `None` if none does.
     pub quantization: Option<WeightFormat>,
-    /// Single changes with which more sequences find room.
-    pub more: Vec<More>,
 }
 
 /// A change that makes room for more sequences of the whole context.
@@ -112,8 +110,7 @@ pub fn serving(job: &Job, inverse: &Inverse) -> Option<Serving> {
 
 #[inline(never)]
 fn of_run(job: &Job, run: &ServingRun, inverse: &Inverse) -> Serving {
-    let limited =
-        |value: u64, limit: Limit, most: u64| Largest { value, limit: if value >= most { Limit::Search } else { limit } };
+    let limited = |value: u64| Largest { value, limit: if value >= LARGEST { Limit::Search } else { Limit::Memory } };
     let model = job.model().max_position_embeddings;
     let longest = inverse.longest_seq.map(|tokens| {
         if tokens > model {
@@ -122,12 +119,12 @@ fn of_run(job: &Job, run: &ServingRun, inverse: &Inverse) -> Serving {
             Largest { value: tokens, limit: Limit::Memory }
         }
     });
-    let at_once = inverse.largest_batch.map(|count| limited(count, Limit::Memory, LARGEST));
-    let of_lengths = run.lengths.and_then(|mix| at_lengths(job, mix)).map(|count| limited(count, Limit::Memory, LARGEST));
+    let at_once = inverse.largest_batch.map(limited);
+    let of_lengths = run.lengths.and_then(|mix| at_lengths(job, mix)).map(limited);
     let users = run.users.map(|users| fleet(job, run, users));
     let fits = |format: &WeightFormat| room(&with_serving(job, |run| run.quantization = *format)) >= 0;
     let quantization = BEST.into_iter().filter(|format| run.reservation.loads(*format)).find(fits);
-    Serving { longest, at_once, of_lengths, users, quantization, more: more(job, run, inverse.largest_batch.unwrap_or(0)) }
+    Serving { longest, at_once, of_lengths, users, quantization }
 }
 
 fn with_serving(job: &Job, edit: impl FnOnce(&mut ServingRun)) -> Job {
@@ -189,14 +186,9 @@ fn fleet(job: &Job, run: &ServingRun, users: u64) -> Fleet {
         let Some(users_each) = holds(&candidate, run) else { continue };
         let count = users.div_ceil(users_each);
         // Instances do not cross nodes unless one alone is larger.
-        let gpus = if each < node {
-            let in_node = node / each;
-            let (nodes, rest) = (count / in_node, count % in_node);
-            if nodes == 0 { rest * each } else { (nodes + u64::from(rest > 0)).saturating_mul(node) }
-        } else {
-            count.saturating_mul(each).div_ceil(node).saturating_mul(node)
-        };
-        let gpus = if whole_nodes(gpus, node) { gpus } else { gpus.div_ceil(node).saturating_mul(node) };
+        let in_node = node / each;
+        let nodes = if in_node > 0 { count.div_ceil(in_node) } else { count.saturating_mul(each).div_ceil(node) };
+        let gpus = if count < in_node { count * each } else { nodes.saturating_mul(node) };
         if best.is_none_or(|best| gpus < best.gpus) {
             best = Some(Instances { gpus, count, layout, users_each });
         }
@@ -208,8 +200,11 @@ fn fleet(job: &Job, run: &ServingRun, users: u64) -> Fleet {
     Fleet { users, arithmetic: arithmetic(&all), runnable: best }
 }
 
-/// Changes of a format with which more sequences find room than `now`.
-fn more(job: &Job, run: &ServingRun, now: u64) -> Vec<More> {
+/// Single changes of a format with which more sequences of the whole context find room than now; none when training. `inverse` is that of
+/// the job.
+pub fn more_requests(job: &Job, inverse: &Inverse) -> Vec<More> {
+    let Run::Serving(run) = job.run() else { return Vec::new() };
+    let now = inverse.largest_batch.unwrap_or(0);
     let mut found = Vec::with_capacity(3);
     let mut push = |change, title, changed: &Job| {
         let at_once = of_context(changed).unwrap_or(0);
@@ -274,8 +269,8 @@ fn numbers(most: u64, current: u64, last: Option<u64>, points: usize) -> Vec<u64
 
 /// Where curves over sequences are drawn: to twice what finds room, four times the present number, and twice the number at which a step
 /// turns from reading to computing, whichever is furthest.
-fn drawn(job: &Job, run: &ServingRun, largest_batch: Option<u64>, points: usize) -> Vec<u64> {
-    let turns = Pace::of(job).and_then(|pace| pace.turns_at()).unwrap_or(0).saturating_mul(2);
+fn drawn(run: &ServingRun, pace: Option<&Pace>, largest_batch: Option<u64>, points: usize) -> Vec<u64> {
+    let turns = pace.and_then(Pace::turns_at).unwrap_or(0).saturating_mul(2);
     let now = run.concurrent_sequences.saturating_mul(4);
     let last = largest_batch.unwrap_or(1).saturating_mul(2).max(8).max(now).max(turns).min(LARGEST);
     numbers(last, run.concurrent_sequences, largest_batch, points)
@@ -286,7 +281,7 @@ pub fn curve_requests(job: &Job, largest_batch: Option<u64>, points: usize) -> V
     let Run::Serving(run) = job.run() else { return Vec::new() };
     let Some(served) = Requests::of(job) else { return Vec::new() };
     let point = |sequences| RequestsPoint { sequences, by_kind: served.memory(&with_batch(job, sequences)) };
-    drawn(job, run, largest_batch, points).into_iter().map(point).collect()
+    drawn(run, Pace::of(job).as_ref(), largest_batch, points).into_iter().map(point).collect()
 }
 
 /// Pace against sequences at once at full context, at the same places; empty when training and where rates are unknown.
@@ -305,5 +300,5 @@ pub fn curve_batch(job: &Job, largest_batch: Option<u64>, points: usize) -> Vec<
             fits: largest_batch.is_some_and(|largest| sequences <= largest),
         }
     };
-    drawn(job, run, largest_batch, points).into_iter().map(point).collect()
+    drawn(run, Some(&pace), largest_batch, points).into_iter().map(point).collect()
 }

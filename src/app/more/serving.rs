@@ -1,14 +1,16 @@
 //! Memory and speed by requests at once, and what makes room for more of them; the answers in figures stand beside the ledger.
 
+use super::plan::legend;
+use crate::app::curve_view::series;
 use crate::app::markup::{Html, html};
 use crate::app::panels::fixes::change;
 use crate::app::timing::amount;
 use crate::app::words::{Scale, whole};
-use crate::charts::{self, CurveView, Frame, FrontPoint, FrontView, Marker, Point, Series, TickStyle, XScale};
+use crate::charts::{self, CurveView, Frame, FrontPoint, FrontView, Marker, Point, TickStyle, XScale};
 use crate::config::{Job, Run, ServingRun};
+use crate::estimator::Lengths;
 use crate::estimator::time::{Bound, Pace};
-use crate::estimator::{Lengths, MemoryKind};
-use crate::planner::{BatchPoint, Inverse, RequestsPoint, Serving, curve_batch, curve_requests, inverse, serving};
+use crate::planner::{BatchPoint, Inverse, More, RequestsPoint, curve_batch, curve_requests, inverse, more_requests};
 use crate::scenario::codec::encode;
 use crate::scenario::{FieldId, Scenario, Value};
 use crate::units::{Bytes, MemoryUnit, to_f64};
@@ -20,9 +22,8 @@ const IDS: [&str; 2] = ["reqw", "reqn"];
 
 /// The panel of a serving job, a section with its heading; nothing for other jobs. Amounts are written in `unit`.
 pub fn panel(scenario: &Scenario, job: &Job, unit: MemoryUnit) -> Html {
-    let known = inverse(&Lengths::of(job));
-    let (Run::Serving(run), Some(answers)) = (job.run(), serving(job, &known)) else { return Html::new() };
-    let story = Story { scenario, job, run, unit, known, answers };
+    let Run::Serving(run) = job.run() else { return Html::new() };
+    let story = Story { scenario, job, run, unit, known: inverse(&Lengths::of(job)) };
     html(
         "<section class=\"section section--screen\" data-testid=\"serving\"><div class=\"section__head\"><h2>More requests at once</h2>\
          <p class=\"section__note\">Served by one instance, each with a whole context, with everything else as it is.</p></div>\
@@ -31,21 +32,20 @@ pub fn panel(scenario: &Scenario, job: &Job, unit: MemoryUnit) -> Html {
     )
 }
 
-/// A serving job with its answers.
+/// A serving job with the largest that fits.
 struct Story<'a> {
     scenario: &'a Scenario,
     job: &'a Job,
     run: &'a ServingRun,
     unit: MemoryUnit,
     known: Inverse,
-    answers: Serving,
 }
 
 impl Story<'_> {
     /// Changes that make room for more requests, one click each.
     fn more(&self) -> Html {
         let now = self.known.largest_batch.unwrap_or(0);
-        let button = |more: &crate::planner::More| {
+        let button = |more: &More| {
             let mut changed = self.scenario.clone();
             change(&mut changed, more.change);
             html(
@@ -54,7 +54,7 @@ impl Story<'_> {
                 &[&encode(&changed), &more.title, &whole(now), &requests(more.at_once)],
             )
         };
-        let buttons: Html = self.answers.more.iter().map(button).collect();
+        let buttons: Html = more_requests(self.job, &self.known).iter().map(button).collect();
         if buttons.as_str().is_empty() {
             return html("<p class=\"quiet\">No narrower format of weights or cache makes room for more requests.</p>", &[]);
         }
@@ -95,8 +95,6 @@ impl Story<'_> {
         let unit = self.unit;
         let capacity = self.job.cluster().accelerator.memory;
         let total = |point: &RequestsPoint| point.by_kind.into_iter().sum::<Bytes>();
-        let used =
-            |kind: &MemoryKind| points.iter().any(|point| point.by_kind.get(kind.index()).is_some_and(|bytes| bytes.0 > 0));
         let now = points.iter().find(|point| point.sequences == self.run.concurrent_sequences);
         let last = self.known.largest_batch.filter(|largest| *largest != self.run.concurrent_sequences);
         CurveView {
@@ -105,11 +103,7 @@ impl Story<'_> {
             x_label: "requests at once".to_owned(),
             y_label: format!("{unit} per GPU"),
             unit: unit.name(),
-            series: MemoryKind::ALL
-                .into_iter()
-                .filter(used)
-                .map(|kind| Series { kind_index: kind.index(), name: kind.name().to_owned() })
-                .collect(),
+            series: series(&points.iter().map(|point| &point.by_kind)),
             points: points
                 .iter()
                 .map(|point| Point {
@@ -158,17 +152,11 @@ impl Story<'_> {
                 .collect(),
         };
         let [wide, narrow] = [Frame::new(600, 320), Frame::new(336, 280)].map(|frame| Html::made(charts::front(&view, frame)));
-        let legend: Html = view
-            .series
-            .iter()
-            .enumerate()
-            .map(|(at, name)| html("<span class=\"swatch\">{}</span> {} ", &[&Html::made(charts::front_mark(at)), name]))
-            .collect();
         html(
             "<figure class=\"step__figure plan__front\" data-testid=\"serving-pace\"><figcaption><h3>Speed by requests at once</h3>\
              <p class=\"quiet\">{} Large marks fit; each opens as a scenario. {}</p></figcaption><div class=\"step__wide\">{}</div>\
              <div class=\"step__narrow\">{}</div></figure>",
-            &[&self.turns(), &legend, &wide, &narrow],
+            &[&self.turns(), &legend(&view.series), &wide, &narrow],
         )
     }
 
@@ -278,9 +266,9 @@ mod tests {
         let scenario = decode("v1&do=serve&m=llama3-8b&n=1&gpu=rtx-4090&s=8k").scenario;
         let job = scenario.resolve().expect("a job");
         let known = crate::planner::inverse(&crate::estimator::Lengths::of(&job));
-        let answers = crate::planner::serving(&job, &known).expect("answers");
-        assert!(!answers.more.is_empty());
-        for more in &answers.more {
+        let all = crate::planner::more_requests(&job, &known);
+        assert!(!all.is_empty());
+        for more in &all {
             let mut changed = scenario.clone();
             super::change(&mut changed, more.change);
             let job = changed.resolve().expect("a job");

@@ -1,7 +1,8 @@
 //! The step along an axis: stretches block by block, and the picture's view model.
 
-use crate::charts::{CurveView, Overlay, PhaseSpan, Point, Series, StepView, TickStyle, XScale};
-use crate::estimator::{MemoryKind, Phase, Stretch, Timeline};
+use crate::app::curve_view::series;
+use crate::charts::{CurveView, Overlay, PhaseSpan, Point, StepView, TickStyle, XScale};
+use crate::estimator::{Phase, Stretch, Timeline};
 use crate::units::{Bytes, MemoryUnit, to_f64};
 
 /// Memory by kind.
@@ -130,7 +131,6 @@ pub fn view(
     let drawn = along(&timeline.stretches);
     let moments = moments_of(&drawn);
     let peak = drawn.get(timeline.peak);
-    let used = |kind: &MemoryKind| moments.iter().any(|(_, by_kind)| by_kind.get(kind.index()).is_some_and(|bytes| bytes.0 > 0));
     let line = |other: &Timeline| {
         moments_of(&along(&other.stretches)).into_iter().map(|(x, by_kind)| (x, amount(total(&by_kind)))).collect::<Vec<_>>()
     };
@@ -148,11 +148,7 @@ pub fn view(
             x_label: "one step, from left to right".to_owned(),
             y_label: format!("{unit} per GPU"),
             unit: unit.name(),
-            series: MemoryKind::ALL
-                .into_iter()
-                .filter(used)
-                .map(|kind| Series { kind_index: kind.index(), name: kind.name().to_owned() })
-                .collect(),
+            series: series(&moments.iter().map(|(_, by_kind)| by_kind)),
             points: moments.iter().map(point).collect(),
             capacity: amount(capacity),
             capacity_text: format!("capacity {}", unit.number(capacity, 1)),

@@ -6,6 +6,7 @@
 use super::plan::{Plan, Share};
 use super::{Played, groups, optimizer};
 use crate::config::{Job, TrainingRun};
+use crate::estimator::ledger::fullest;
 use crate::estimator::stage;
 use crate::units::Bytes;
 
@@ -16,10 +17,7 @@ pub(in crate::estimator) struct Ranks<'a>(Vec<Played<'a>>);
 impl<'a> Ranks<'a> {
     /// Bytes by kind at the peak of the stage that holds most.
     pub fn memory(&mut self, job: &'a Job, run: &TrainingRun) -> [Bytes; 7] {
-        let total = |kinds: &[Bytes; 7]| kinds.iter().copied().sum::<Bytes>();
-        let each = stage::stages(job).into_iter().map(|stage| self.stage(job, run, Plan::of(job, run, stage, false)));
-        // Of equal ones the first, as where every stage is played.
-        each.reduce(|best, other| if total(&other) > total(&best) { other } else { best }).unwrap_or([Bytes::ZERO; 7])
+        fullest(stage::stages(job).into_iter().map(|stage| self.stage(job, run, Plan::of(job, run, stage, false))))
     }
 
     fn stage(&mut self, job: &'a Job, run: &TrainingRun, plan: Plan<'a>) -> [Bytes; 7] {

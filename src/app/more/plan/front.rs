@@ -50,20 +50,20 @@ pub fn front(found: &[(&Leg, Answer)], asked: &Asked, now: &Scenario, unit: Memo
         points: points.iter().map(|point| drawn(point, dearest, several, now)).collect(),
     };
     let [wide, narrow] = [Frame::new(720, 340), Frame::new(336, 300)].map(|frame| Html::made(charts::front(&view, frame)));
-    let legend: Html = if several {
-        let mark = |(at, name): (usize, &String)| {
-            html("<span class=\"swatch\">{}</span> {} ", &[&Html::made(charts::front_mark(at)), name])
-        };
-        view.series.iter().enumerate().map(mark).collect()
-    } else {
-        Html::new()
-    };
+    let legend = if several { legend(&view.series) } else { Html::new() };
     html(
         "<figure class=\"plan__front\" data-testid=\"plan-front\"><figcaption><h3>GPUs, days and money</h3><p class=\"quiet\">No other \
          layout is as good in all three. The larger a mark, the more its training costs; each opens as a scenario. {}</p></figcaption>\
          <div class=\"step__wide\">{}</div><div class=\"step__narrow\">{}</div>{}</figure>",
         &[&legend, &wide, &narrow, &twin(&points, several, now, unit)],
     )
+}
+
+/// Each series' mark and name.
+pub fn legend(series: &[String]) -> Html {
+    let mark =
+        |(at, name): (usize, &String)| html("<span class=\"swatch\">{}</span> {} ", &[&Html::made(charts::front_mark(at)), name]);
+    series.iter().enumerate().map(mark).collect()
 }
 
 fn drawn((at, leg, found): &Point<'_>, dearest: f64, several: bool, now: &Scenario) -> FrontPoint {

@@ -14,6 +14,7 @@ mod why;
 use std::num::NonZeroU64;
 
 use self::form::{Asked, Form, Question};
+pub use self::front::legend;
 pub use self::stairs::stairs;
 use super::wire::{Reply, Request, What};
 use crate::app::markup::Html;
