@@ -95,20 +95,16 @@ fn act(state: State, action: &str, event: &Event) {
         "axis" => state.page(|ui| ui.axis = axis(about)),
         "log" => state.page(|ui| ui.log_axis = about == "true"),
         "notice" => state.page(|ui| ui.notices.retain(|notice| notice.id.to_string() != about)),
-        "pin" => state.compare_with(Some(state.scenario_now())),
-        "unpin" => state.compare_with(None),
-        "swap" => {
-            if let Some(other) = state.said_now().compare {
-                state.open(other, Some(state.scenario_now()));
-            }
-        }
+        "pin" => state.compare_with(state.scenario_now()),
+        "unpin" => state.let_go(about.parse().ok()),
+        "swap" => state.swap(about.parse().unwrap_or(0)),
         "copy" => copy(state),
         "csv" => csv(state),
         "print" => print(state),
         "paste-use" => pasting::take(state),
         "plan" => planning::say(state, about),
         "take" => planning::take(state, about, event),
-        "beside" => state.compare_with(Some(decode(about).scenario)),
+        "beside" => state.compare_with(decode(about).scenario),
         _ => act_on_shelf(state, name, about),
     }
 }
@@ -212,7 +208,7 @@ fn act_on_shelf(state: State, name: &str, id: &str) {
             let Some(record) = shelf.record(id) else { return };
             match name {
                 "saved-open" => shelf.open(&record),
-                "saved-compare" => state.compare_with(Some(decode(&record.link).scenario)),
+                "saved-compare" => state.compare_with(decode(&record.link).scenario),
                 "saved-duplicate" => shelf.duplicate(&record),
                 "saved-delete" => shelf.delete(record),
                 _ => {}

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use super::answers::Compared;
 use super::words::{Scale, whole};
 use crate::charts::{CurveView, Marker, Overlay, Point, Series, TickStyle, XScale};
 use crate::estimator::MemoryKind;
@@ -9,14 +10,14 @@ use crate::planner::{Axis, Curve, CurvePoint};
 use crate::units::{Bytes, MemoryUnit, to_f64};
 
 /// What the page adds to a curve before it is drawn.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Setting<'a> {
     /// GB or GiB.
     pub unit: MemoryUnit,
     /// Whether the axis goes by doublings.
     pub log: bool,
-    /// The same curve of the scenario compared with.
-    pub compare: Option<&'a Curve>,
+    /// The curves of the scenarios compared with.
+    pub compare: &'a [Compared],
 }
 
 /// The drawing's view model.
@@ -26,6 +27,11 @@ pub fn view(curve: &Curve, setting: &Setting) -> CurveView {
     let seq = curve.axis == Axis::SeqLength;
     let at_current = curve.points.iter().find(|point| point.x == curve.current);
     let line = |curve: &Curve| curve.points.iter().map(|point| (to_f64(point.x), amount(point.total))).collect::<Vec<_>>();
+    let overlay = |compared: &Compared| {
+        let other = if seq { &compared.seq } else { &compared.gpus };
+        let capacity = (other.capacity != curve.capacity).then(|| amount(other.capacity));
+        Overlay { name: compared.letter.to_owned(), line: line(other), capacity }
+    };
     let naive: Vec<(f64, f64)> = curve.naive.iter().map(|(x, bytes)| (to_f64(*x), amount(*bytes))).collect();
     CurveView {
         id: if seq { "seq" } else { "gpus" },
@@ -39,11 +45,7 @@ pub fn view(curve: &Curve, setting: &Setting) -> CurveView {
         capacity_text: format!("capacity {}", unit.number(curve.capacity, 1)),
         current_x: to_f64(curve.current),
         current_text: at_current.map(|point| unit.number(point.total, 1)).unwrap_or_default(),
-        compare: setting.compare.map(|other| Overlay {
-            name: "B".to_owned(),
-            line: line(other),
-            capacity: (other.capacity != curve.capacity).then(|| amount(other.capacity)),
-        }),
+        compare: setting.compare.iter().map(overlay).collect(),
         naive: (!naive.is_empty()).then(|| Overlay { name: "plain division".to_owned(), line: naive, capacity: None }),
         best: (!curve.best.is_empty()).then(|| {
             let line = curve.best.iter().map(|stair| (to_f64(stair.gpus), amount(stair.memory))).collect();

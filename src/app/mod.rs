@@ -9,6 +9,7 @@
 
 pub mod answers;
 pub mod basis;
+pub mod compared;
 pub mod curve_view;
 pub mod diff;
 pub mod fields;

@@ -19,7 +19,7 @@ pub use self::parts::{announce, fill_inputs, keep_dialogs, keep_link, on_rest, p
 pub use self::patch::patch_inside;
 pub use self::storage::{forget, is_dark, new_id, on_storage_change, save, saved, saved_theme, set_theme, stored, switch_theme};
 use super::history::Snapshot;
-use crate::scenario::codec::{encode, encode_pair};
+use crate::scenario::codec::encode_all;
 
 /// How long the scenario rests before its link is written: Safari allows about 100 writes in 30 seconds.
 const LINK_REST_MS: u32 = 350;
@@ -103,10 +103,7 @@ pub fn link_to(fragment: &str) -> String {
 
 /// The link of what is shown.
 pub fn fragment_of(said: &Snapshot) -> String {
-    match &said.compare {
-        Some(other) => encode_pair(&said.scenario, other),
-        None => encode(&said.scenario),
-    }
+    encode_all(&said.scenario, &said.compare)
 }
 
 /// From now on the scenario's link, once it rests, stands in the address bar.

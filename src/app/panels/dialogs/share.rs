@@ -2,11 +2,9 @@
 
 use std::fmt::Write as _;
 
-use crate::app::answers::{Answers, Other, Plots};
+use crate::app::answers::{Answers, Compared, Plots};
 use crate::app::curve_view;
 use crate::app::markup::{Html, html};
-use crate::estimator::Lengths;
-use crate::planner::{curve_gpus, curve_seq};
 
 /// Larger codes than version 10 are hard to read from a projector.
 const LARGEST_QR: i32 = 57;
@@ -59,12 +57,9 @@ fn qr(link: &str) -> Option<(i32, String)> {
 
 /// The points of both curves, and of those compared with, for spreadsheets.
 pub fn csv(plots: &Plots, answers: &Answers, log: bool) -> String {
-    let other =
-        answers.other.as_ref().and_then(Other::job).map(|job| (curve_seq(&Lengths::of(job), None, 96, log), curve_gpus(job)));
+    let compared = Compared::of(&answers.others, log, &[]);
     let mut curves = vec![("A", &plots.seq.curve), ("A", &plots.gpus.curve)];
-    if let Some((seq, gpus)) = &other {
-        curves.extend([("B", seq), ("B", gpus)]);
-    }
+    curves.extend(compared.iter().flat_map(|compared| [(compared.letter, &compared.seq), (compared.letter, &compared.gpus)]));
     curve_view::csv(&curves)
 }
 
@@ -92,7 +87,7 @@ mod tests {
         let plots = Plots::of(&answers, look, None, None).0;
         let alone = csv(&plots, &answers, true);
         assert_eq!(alone.lines().count(), 1 + plots.seq.curve.points.len() + plots.gpus.curve.points.len());
-        answers.other = Some(Other::of(&decode("v1&m=llama3-8b&n=16").scenario));
+        answers.others = vec![Other::of(&decode("v1&m=llama3-8b&n=16").scenario)];
         let both = csv(&plots, &answers, true);
         assert!(both.lines().any(|line| line.starts_with("B,gpus,16,")));
     }
