@@ -1,7 +1,5 @@
 //! From the planner's curves to what is drawn and said about them.
 
-use std::fmt::Write as _;
-
 use super::answers::Compared;
 use super::words::{Scale, whole};
 use crate::charts::{CurveView, Marker, Overlay, Point, Series, TickStyle, XScale};
@@ -118,26 +116,4 @@ pub fn spoken(curve: &Curve, index: usize, unit: MemoryUnit) -> (String, String)
     let best =
         best.map(|stair| format!(". Best layout: {} {unit} with {}", scale.show(stair.memory), stair.words)).unwrap_or_default();
     (x_text(curve.axis, point.x), format!("{} {unit}, {margin}{rule}{best}", scale.show(point.total)))
-}
-
-/// The curves' points as a file for spreadsheets: bytes, so that nothing is rounded.
-pub fn csv(curves: &[(&str, &Curve)]) -> String {
-    let mut text = String::from("scenario,axis,x");
-    for kind in MemoryKind::ALL {
-        text.push(',');
-        text.push_str(&kind.name().to_ascii_lowercase().replace(' ', "_"));
-        text.push_str("_bytes");
-    }
-    text.push_str(",total_bytes,capacity_bytes,can_run\n");
-    for (name, curve) in curves {
-        let axis = if curve.axis == Axis::SeqLength { "seq_length" } else { "gpus" };
-        for point in &curve.points {
-            let _ = write!(text, "{name},{axis},{}", point.x);
-            for bytes in point.by_kind {
-                let _ = write!(text, ",{}", bytes.0);
-            }
-            let _ = writeln!(text, ",{},{},{}", point.total.0, curve.capacity.0, point.blocked.is_none());
-        }
-    }
-    text
 }

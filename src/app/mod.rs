@@ -12,6 +12,7 @@ pub mod basis;
 pub mod compared;
 pub mod curve_view;
 pub mod diff;
+pub mod export;
 pub mod fields;
 pub mod formula;
 pub mod history;
@@ -47,6 +48,8 @@ mod shelf;
 mod stairs;
 #[cfg(target_arch = "wasm32")]
 pub mod state;
+#[cfg(target_arch = "wasm32")]
+mod taking;
 #[cfg(target_arch = "wasm32")]
 mod typing;
 

@@ -1,8 +1,9 @@
 // Starts the page's program. It comes in two parts (see xtask/src/split): the first answers what a first visit asks, the second holds
-// the rest. `cargo xtask build` writes the names of the three files into the first lines.
+// the rest. `cargo xtask build` writes the names of the files into the first lines.
 const BINDINGS = "./bindings.js";
 const FIRST = "./first.wasm";
 const LATER = "./later.wasm";
+const PICTURES = "./pictures.js";
 
 /** What the first part exports, and the second part, compiled. */
 let first;
@@ -66,6 +67,16 @@ const more = location.hash.length > 1 || Object.keys(keptHere()).length > 0;
 for (const sign of ["pointermove", "pointerdown", "touchstart", "keydown", "focusin", "wheel", "scroll", "hashchange"]) {
   addEventListener(sign, fetchLater, { once: true, passive: true, capture: true });
 }
+
+// Charts as files: a script of its own, because few ask for it.
+addEventListener("click", ({ target }) => {
+  const button = target.closest?.("[data-picture]");
+  if (!button) return;
+  import(PICTURES).then(({ take }) => take(button)).catch(() => {
+    const said = document.getElementById("take-said");
+    said.textContent = said.dataset.failed;
+  });
+});
 
 /** Local storage, or nothing where the browser does not give it. */
 function keptHere() {

@@ -46,8 +46,10 @@ impl Linked {
             format!("headroom-page-{:016x}_bg.wasm", hash_of(&(first, later))),
             format!("headroom-later-{:016x}.wasm", hash_of(&later)),
         );
-        let script = fs::read_to_string(root().join(START)).map_err(|error| format!("{START} cannot be read: {error}."))?;
-        let script = bare(&change(start_script(&script, [&self.bindings, &names.0, &names.1])?));
+        let pictures = bare(&read_source(PICTURES)?);
+        let pictures_name = format!("pictures-{:016x}.js", hash_of(pictures.as_str()));
+        let script = start_script(&read_source(START)?, [&self.bindings, &names.0, &names.1, &pictures_name])?;
+        let script = bare(&change(script));
         let bindings = dist.join(&self.bindings);
         let script_name = format!("start-{:016x}.js", hash_of(script.as_str()));
         let html =
@@ -58,6 +60,7 @@ impl Linked {
             .and_then(|()| fs::remove_file(dist.join(&self.name)))
             .and_then(|()| fs::write(dist.join(names.0), first))
             .and_then(|()| later.map_or(Ok(()), |later| fs::write(dist.join(names.1), later)))
+            .and_then(|()| fs::write(dist.join(pictures_name), pictures))
             .and_then(|()| fs::write(dist.join(script_name), script))
             .and_then(|()| fs::write(dist.join("index.html"), html));
         written.map_err(|error| format!("dist/ cannot be written: {error}."))
@@ -80,6 +83,13 @@ fn bare(script: &str) -> String {
     bare
 }
 
+fn read_source(path: &str) -> Outcome<String> {
+    fs::read_to_string(root().join(path)).map_err(|error| format!("{path} cannot be read: {error}."))
+}
+
+/// The script that makes files of charts.
+const PICTURES: &str = "src/app/pictures.js";
+
 /// The script that starts the page's program.
 const START: &str = "src/app/start.js";
 
@@ -88,9 +98,9 @@ pub const PARTS: &str = "const parts = { load };";
 pub const COUNTING_PARTS: &str = "globalThis.ran = new Set();\nconst parts = { ran: (at) => globalThis.ran.add(at) };";
 
 /// The start script with the names of the files it loads.
-fn start_script(script: &str, names: [&String; 3]) -> Outcome<String> {
+fn start_script(script: &str, names: [&String; 4]) -> Outcome<String> {
     let mut script = script.to_owned();
-    for (place, name) in ["./bindings.js", "./first.wasm", "./later.wasm"].into_iter().zip(names) {
+    for (place, name) in ["./bindings.js", "./first.wasm", "./later.wasm", "./pictures.js"].into_iter().zip(names) {
         if !script.contains(place) {
             return Err(format!("{START} names no `{place}`."));
         }
@@ -171,12 +181,12 @@ mod tests {
     #[test]
     fn the_start_script_names_its_files() {
         let script = std::fs::read_to_string(root().join(START)).unwrap();
-        let names = ["b-1.js", "f-1.wasm", "l-1.wasm"].map(str::to_owned);
-        let filled = start_script(&script, [&names[0], &names[1], &names[2]]).unwrap();
+        let names = ["b-1.js", "f-1.wasm", "l-1.wasm", "p-1.js"].map(str::to_owned);
+        let filled = start_script(&script, [&names[0], &names[1], &names[2], &names[3]]).unwrap();
         for name in &names {
             assert_eq!(filled.matches(&format!("\"./{name}\"")).count(), 1, "{name}");
         }
         assert!(script.contains(PARTS) && filled.replace(PARTS, COUNTING_PARTS).contains("ran:"), "counting finds its place");
-        assert!(start_script("", [&names[0], &names[1], &names[2]]).is_err());
+        assert!(start_script("", [&names[0], &names[1], &names[2], &names[3]]).is_err());
     }
 }

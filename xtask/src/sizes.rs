@@ -63,7 +63,7 @@ fn judge(wasm: usize, all: usize) -> Outcome {
 
 /// Whether the file is fetched only when it is needed; index.html and the start script name it, but nothing asks for it at the start.
 fn comes_later(name: &str) -> bool {
-    WORKERS.into_iter().chain(["headroom-later"]).any(|second| name.starts_with(second))
+    WORKERS.into_iter().chain(["headroom-later", "pictures-"]).any(|second| name.starts_with(second))
 }
 
 /// The files of the second program and of the page's second part.

@@ -213,12 +213,21 @@ pub fn reveal(id: &str) {
     }
 }
 
+fn area(id: &str) -> Option<web_sys::HtmlTextAreaElement> {
+    document().get_element_by_id(id)?.dyn_into().ok()
+}
+
 /// Selects all text of a text area, for copying by hand.
 pub fn select(id: &str) {
-    if let Some(area) = document().get_element_by_id(id).and_then(|area| area.dyn_into::<web_sys::HtmlTextAreaElement>().ok()) {
+    if let Some(area) = area(id) {
         let _ = area.focus();
         area.select();
     }
+}
+
+/// What stands in the text area with that id.
+pub fn text_in(id: &str) -> String {
+    area(id).map(|area| area.value()).unwrap_or_default()
 }
 
 /// Prints the page.

@@ -36,7 +36,8 @@ const QUIET: [FieldId; 6] = [
     FieldId::GroupSize,
 ];
 
-fn inputs(scenario: &Scenario) -> Vec<(&'static str, String)> {
+/// Every input that says something: its name, and its value with its unit.
+pub fn inputs(scenario: &Scenario) -> Vec<(&'static str, String)> {
     let mode = scenario.mode();
     let megatron = scenario.get(FieldId::Kernels) == Value::Choice("megatron");
     // What is absent goes without saying: the page has room for one sheet.
