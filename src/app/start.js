@@ -4,6 +4,7 @@ const BINDINGS = "./bindings.js";
 const FIRST = "./first.wasm";
 const LATER = "./later.wasm";
 const PICTURES = "./pictures.js";
+const EMBED = "./embed.js";
 
 /** What the first part exports, and the second part, compiled. */
 let first;
@@ -77,6 +78,8 @@ addEventListener("click", ({ target }) => {
     said.textContent = said.dataset.failed;
   });
 });
+
+if ("embed" in document.documentElement.dataset) import(EMBED).catch(() => {});
 
 /** Local storage, or nothing where the browser does not give it. */
 function keptHere() {

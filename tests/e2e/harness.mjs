@@ -79,6 +79,8 @@ async function answer(request, response) {
       'content-encoding': 'gzip',
       'content-length': body.length,
       'x-content-type-options': 'nosniff',
+      // As GitHub Pages and others send it: a frame without an origin of its own asks for scripts as a stranger.
+      'access-control-allow-origin': '*',
     });
     response.end(body);
   } catch {

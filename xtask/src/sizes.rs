@@ -8,6 +8,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 
 use crate::page::WORKERS;
+use crate::program::RARE;
 use crate::shell::{Outcome, say};
 
 /// Most bytes of WebAssembly that a first visit loads, after gzip (1 kB = 1000 bytes).
@@ -63,7 +64,8 @@ fn judge(wasm: usize, all: usize) -> Outcome {
 
 /// Whether the file is fetched only when it is needed; index.html and the start script name it, but nothing asks for it at the start.
 fn comes_later(name: &str) -> bool {
-    WORKERS.into_iter().chain(["headroom-later", "pictures-"]).any(|second| name.starts_with(second))
+    let rare = RARE.into_iter().map(|(script, _)| script);
+    WORKERS.into_iter().chain(["headroom-later"]).chain(rare).any(|second| name.starts_with(second))
 }
 
 /// The files of the second program and of the page's second part.

@@ -19,7 +19,7 @@ pub use self::parts::{announce, fill_inputs, keep_dialogs, keep_link, on_rest, p
 pub use self::patch::patch_inside;
 pub use self::storage::{forget, is_dark, new_id, on_storage_change, save, saved, saved_theme, set_theme, stored, switch_theme};
 use super::history::Snapshot;
-use crate::scenario::codec::encode_all;
+use crate::scenario::codec::{encode_all, with_page_parts};
 
 /// How long the scenario rests before its link is written: Safari allows about 100 writes in 30 seconds.
 const LINK_REST_MS: u32 = 350;
@@ -67,6 +67,11 @@ pub fn root() -> Option<HtmlElement> {
         Some(root)
     });
     root?.dyn_into().ok()
+}
+
+/// Whether the page stands inside another one; guard.js says so before the first picture.
+pub fn is_embedded() -> bool {
+    document().document_element().is_some_and(|root| root.has_attribute("data-embed"))
 }
 
 /// Says on the page that the program runs.
@@ -119,6 +124,7 @@ pub(super) fn link_is_written() {
 }
 
 fn write_link(link: &str) {
+    let link = &with_page_parts(link, &fragment());
     let same = WRITTEN_LINK.with_borrow(|written| written == link);
     if same {
         return;

@@ -1,10 +1,11 @@
 //! What only the printed page shows: all inputs, the link, version and date.
 
+use super::dialogs::share;
 use crate::app::markup::{Html, html};
 use crate::app::words::about;
 use crate::scenario::{FieldId, Group, Scenario, Value, fields, show};
 
-/// The printed page's own part; the link has a part of its own.
+/// The printed page's own part; link and code have parts of their own.
 pub fn printed(scenario: &Scenario) -> Html {
     let name = scenario.name();
     let title = if name.is_empty() { about(scenario) } else { format!("{name}: {}", about(scenario)) };
@@ -13,7 +14,7 @@ pub fn printed(scenario: &Scenario) -> Html {
         .map(|(name, value)| html(r#"<div class="printed__input"><span>{}</span><span>{}</span></div>"#, &[name, value]))
         .collect();
     html(
-        r#"<div class="printed" data-own="printed" aria-hidden="true"><p><b>{}</b></p><div class="printed__inputs">{}</div><p class="printed__link" data-own="printed-link"></p></div>"#,
+        r#"<div class="printed" data-own="printed" aria-hidden="true"><p><b>{}</b></p><div class="printed__inputs">{}</div></div>"#,
         &[&title, &inputs],
     )
 }
@@ -21,9 +22,14 @@ pub fn printed(scenario: &Scenario) -> Html {
 /// The full link, the version, and when the page was printed.
 pub fn printed_link(link: &str, when: &str) -> Html {
     html(
-        r#"<p class="printed__link" data-own="printed-link">{} · Headroom {} · {}</p>"#,
+        r#"<p class="printed printed__link" data-own="printed-link" aria-hidden="true">{} · Headroom {} · {}</p>"#,
         &[&link, &env!("CARGO_PKG_VERSION"), &when],
     )
+}
+
+/// The QR code of the link, where it is not too long for one.
+pub fn printed_code(link: &str) -> Html {
+    html(r#"<div class="printed printed__code" data-own="printed-code" aria-hidden="true">{}</div>"#, &[&share::code(link)])
 }
 
 /// Inputs of serving that say nothing until somebody sets them.

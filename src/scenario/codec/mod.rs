@@ -6,6 +6,9 @@
 //! shorter. Only letters, digits, `-`, `.`, `=` and `&` are used, and the text ends in a letter or digit, so that chat programs keep
 //! it whole. A link carries inputs, never results.
 //!
+//! Parts about the page rather than the scenario ([`PAGE_KEYS`]) may stand anywhere; they are no inputs, and the check sum leaves
+//! them out, so that they can be added to a link by hand.
+//!
 //! The check sum stands in front because a link is cut off at its end: there it would be the first part to go. Links written by hand
 //! need none.
 
@@ -81,7 +84,7 @@ pub fn decode(link: &str) -> Decoded {
     if fragment.is_empty() {
         return Decoded::default();
     }
-    let mut parts = fragment.split('&').filter(|part| !part.is_empty());
+    let mut parts = fragment.split('&').filter(|part| !part.is_empty() && !is_about_the_page(part));
     let version = parts.next().unwrap_or_default();
     let parts: Vec<(&str, &str)> = parts.map(|part| part.split_once('=').unwrap_or((part, ""))).collect();
     if version != "v1" {
@@ -102,6 +105,29 @@ pub fn decode(link: &str) -> Decoded {
         return failed("This link is cut off or was changed on its way: ask for it again, or copy it as a whole.");
     }
     read(&parts)
+}
+
+/// Keys that say how the page shows itself: `embed=1` inside another page.
+pub const PAGE_KEYS: [&str; 1] = ["embed"];
+
+/// Whether a part of a link, `key=value`, is about the page.
+fn is_about_the_page(part: &str) -> bool {
+    PAGE_KEYS.contains(&part.split_once('=').map_or(part, |(key, _)| key))
+}
+
+/// A link with what another one says about the page.
+///
+/// ```
+/// use headroom::scenario::codec::with_page_parts;
+/// assert_eq!(with_page_parts("v1&n=8", "v1&embed=1&n=16"), "v1&n=8&embed=1");
+/// ```
+pub fn with_page_parts(link: &str, of: &str) -> String {
+    let mut link = link.to_owned();
+    for part in of.split('&').filter(|part| is_about_the_page(part)) {
+        link.push('&');
+        link.push_str(part);
+    }
+    link
 }
 
 /// The key of the check sum.
