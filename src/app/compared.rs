@@ -66,7 +66,7 @@ fn inputs(scenario: &Scenario, others: &[Other]) -> Vec<Line> {
     in_order.map(line).collect()
 }
 
-/// Every kind of memory that differs, and the sum. Rounded as in the ledger, so that the page prints one number for one thing.
+/// Every kind of memory that any of them has, and the sum. Rounded as in the ledger, so that the page prints one number for one thing.
 fn memory(answers: &Answers) -> Vec<Line> {
     let scale = Scale { unit: answers.unit, decimals: 1 };
     let sums = |estimate: &Estimate| kinds(estimate, scale);
@@ -76,7 +76,8 @@ fn memory(answers: &Answers) -> Vec<Line> {
         let others = theirs.iter().map(|list| list.as_ref().map(|list| of(list, kind)));
         amounts(kind.name(), of(&mine, kind), others, scale)
     };
-    let mut lines: Vec<Line> = MemoryKind::ALL.into_iter().map(line).filter(Line::differs).collect();
+    let used = |line: &Line| line.shown != NOTHING || line.others.iter().any(|cell| cell.text != NOTHING);
+    let mut lines: Vec<Line> = MemoryKind::ALL.into_iter().map(line).filter(used).collect();
     let whole = |estimate: &Estimate| Some(scale.round(estimate.total()));
     let totals = each(answers, |_, estimate| whole(estimate));
     lines.push(amounts("Memory per GPU", whole(&answers.estimate), totals.into_iter(), scale));

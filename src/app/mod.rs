@@ -54,6 +54,6 @@ mod taking;
 mod typing;
 
 #[cfg(target_arch = "wasm32")]
-pub use browser_worker::{answer_questions, search_layouts};
+pub use browser_worker::{answer_questions, search_layouts, start_here};
 #[cfg(target_arch = "wasm32")]
 pub use page::{App, start};

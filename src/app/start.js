@@ -5,6 +5,7 @@ const FIRST = "./first.wasm";
 const LATER = "./later.wasm";
 const PICTURES = "./pictures.js";
 const EMBED = "./embed.js";
+const OFFLINE = "./offline.js";
 
 /** What the first part exports, and the second part, compiled. */
 let first;
@@ -79,7 +80,8 @@ addEventListener("click", ({ target }) => {
   });
 });
 
-if ("embed" in document.documentElement.dataset) import(EMBED).catch(() => {});
+const embedded = "embed" in document.documentElement.dataset;
+if (embedded) import(EMBED).catch(() => {});
 
 /** Local storage, or nothing where the browser does not give it. */
 function keptHere() {
@@ -100,5 +102,7 @@ if (more) await fetchLater();
 const { default: init } = await import(BINDINGS);
 await init({ module_or_path: FIRST });
 dispatchEvent(new CustomEvent("HeadroomStarted"));
-// Nobody has touched the page yet: the rest comes now, so that it is there without a network too.
+// Nobody has touched the page yet: the rest comes now.
 setTimeout(fetchLater, 4000);
+// At rest, the page is kept for visits without a network.
+if (navigator.serviceWorker && !embedded) setTimeout(() => import(OFFLINE).catch(() => {}), 8000);

@@ -2,11 +2,12 @@
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { test } from 'node:test';
+import http from 'node:http';
+import { after, test } from 'node:test';
 import { axe, noConsoleErrors, openPage, pageUrl, screenshot } from './harness.mjs';
 import { address, answer, command, downloaded, link, open, part, plain, ready, sameAsCommand, textOf, type } from './steps.mjs';
 
-const FOUR = 'v1&m=llama3-70b&n=64&z=2&b.z=3&c.new=1&c.m=llama2-7b&c.n=4&d.rc=full';
+const FOUR = 'v1&m=llama3-70b&n=64&z=2&b.z=3&c.new=1&c.m=llama2-7b&c.n=4&d.rc=none';
 
 /** Opens the share dialog and waits for what the second program puts into it. */
 async function share(page) {
@@ -30,7 +31,7 @@ test('every file says what the page and the command say, with all pinned scenari
   const { text } = await file(page, 'Answer as Markdown');
   const { headline, reason } = await answer(page);
   assert.ok(plain(text.replace(/\*\*/g, '')).includes(headline) && plain(text).includes(reason), text);
-  assert.match(text, /\nLink: http:\/\/127\.0\.0\.1:\d+\/any\/path\/#v1&c=.*&d\.rc=full\n/);
+  assert.match(text, /\nLink: http:\/\/127\.0\.0\.1:\d+\/any\/path\/#v1&c=.*&d\.rc=none\n/);
   await axe(page);
   noConsoleErrors(page);
 });
@@ -169,20 +170,14 @@ test('walkthrough 14: one sheet of paper with everything on it', async () => {
 
 /** A page of somebody else, with ours in a frame. */
 async function framed(attributes, fragment, prepare) {
-  const home = (await pageUrl()).replace('127.0.0.1', 'localhost');
-  const page = await openPage({
-    prepare: async (tab) => {
-      await prepare?.(tab);
-      await tab.route(/\/lesson$/, (route) =>
-        route.fulfill({ contentType: 'text/html', body: `<!doctype html><title>Lesson</title><h1>Lesson</h1><iframe ${attributes} width="900" height="800"></iframe>` }),
-      );
-    },
-  });
-  await page.goto(`${home}lesson`);
-  const ours = `${await pageUrl()}#${fragment}`;
-  await page.locator('iframe').evaluate((frame, url) => {
-    frame.src = url;
-  }, ours);
+  const ours = `${await pageUrl()}#${fragment}`.replace(/&/g, '&amp;');
+  const lesson = `<!doctype html><title>Lesson</title><h1>Lesson</h1><iframe src="${ours}" ${attributes} width="900" height="800"></iframe>`;
+  const server = http.createServer((_, response) => response.writeHead(200, { 'content-type': 'text/html' }).end(lesson));
+  await new Promise((listening) => server.listen(0, '127.0.0.1', listening));
+  after(() => server.close());
+  const page = await openPage({ prepare });
+  // Another site, not only another port.
+  await page.goto(`http://localhost:${server.address().port}/`);
   const frame = page.frameLocator('iframe');
   await frame.locator('#app[data-live]').waitFor({ state: 'attached' });
   return { page, frame };

@@ -6,6 +6,7 @@
 mod accuracy;
 mod browser;
 mod checks;
+mod offline;
 mod page;
 mod program;
 mod serve;

@@ -11,7 +11,7 @@ use std::process::Stdio;
 use crate::browser::Browser;
 use crate::program::{self, Linked};
 use crate::shell::{self, Outcome, root, run, say};
-use crate::{sizes, split, styles};
+use crate::{offline, sizes, split, styles};
 
 /// Builds the release page with the tools on `path`, and checks its size.
 ///
@@ -25,6 +25,7 @@ pub fn build(path: &OsStr) -> Outcome {
     let (first, rest) = split::in_two(&linked.program, &later, &split::Objects::read(&as_linked()?)?)?;
     let (first, rest) = (program::optimized(path, &first)?, program::optimized(path, &rest)?);
     linked.put(&dist, &first, Some(&rest), |script| script)?;
+    offline::keep(&dist)?;
     sizes::check(&dist)
 }
 

@@ -74,7 +74,7 @@ impl Linked {
 }
 
 /// A script without lines of comment and without indentation; neither ours nor wasm-bindgen's has text of several lines.
-fn bare(script: &str) -> String {
+pub fn bare(script: &str) -> String {
     let mut inside = false;
     let mut bare = String::with_capacity(script.len());
     for line in script.lines().map(str::trim) {
@@ -89,12 +89,17 @@ fn bare(script: &str) -> String {
     bare
 }
 
-fn read_source(path: &str) -> Outcome<String> {
+/// The text of a file of the checkout.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn read_source(path: &str) -> Outcome<String> {
     fs::read_to_string(root().join(path)).map_err(|error| format!("{path} cannot be read: {error}."))
 }
 
 /// Scripts that few visits ask for: how their names begin, and where they are.
-pub const RARE: [(&str, &str); 2] = [("pictures", "src/app/pictures.js"), ("embed", "src/app/embed.js")];
+pub const RARE: [(&str, &str); 3] =
+    [("pictures", "src/app/pictures.js"), ("embed", "src/app/embed.js"), ("offline", "src/app/offline.js")];
 
 /// The script that starts the page's program.
 const START: &str = "src/app/start.js";

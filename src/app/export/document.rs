@@ -34,7 +34,10 @@ pub(super) fn markdown(luggage: &Luggage) -> Result<String, String> {
     }
     out.line("## Inputs");
     let inputs = printed::inputs(scenario);
-    out.table(&["Input", "value"], inputs.iter().map(|(name, value)| vec![escaped(name), escaped(value)]));
+    out.table(
+        &["Input", "value", "unit"],
+        inputs.iter().map(|(name, value, unit)| vec![escaped(name), escaped(value), escaped(unit)]),
+    );
     out.line("---");
     out.line(&format!("Link: {}", luggage.link()));
     out.line(format!("Headroom {} {}", env!("CARGO_PKG_VERSION"), escaped(&luggage.when)).trim_end());

@@ -11,7 +11,7 @@ pub fn printed(scenario: &Scenario) -> Html {
     let title = if name.is_empty() { about(scenario) } else { format!("{name}: {}", about(scenario)) };
     let inputs: Html = inputs(scenario)
         .iter()
-        .map(|(name, value)| html(r#"<div class="printed__input"><span>{}</span><span>{}</span></div>"#, &[name, value]))
+        .map(|(name, value, _)| html(r#"<div class="printed__input"><span>{}</span><span>{}</span></div>"#, &[name, value]))
         .collect();
     html(
         r#"<div class="printed" data-own="printed" aria-hidden="true"><p><b>{}</b></p><div class="printed__inputs">{}</div></div>"#,
@@ -42,8 +42,8 @@ const QUIET: [FieldId; 6] = [
     FieldId::GroupSize,
 ];
 
-/// Every input that says something: its name, and its value with its unit.
-pub fn inputs(scenario: &Scenario) -> Vec<(&'static str, String)> {
+/// Every input that says something: its name, its value and its unit.
+pub fn inputs(scenario: &Scenario) -> Vec<(&'static str, String, &'static str)> {
     let mode = scenario.mode();
     let megatron = scenario.get(FieldId::Kernels) == Value::Choice("megatron");
     // What is absent goes without saying: the page has room for one sheet.
@@ -54,7 +54,7 @@ pub fn inputs(scenario: &Scenario) -> Vec<(&'static str, String)> {
         .filter(|field| scenario.is_set(field.id) || !QUIET.contains(&field.id))
         .map(|field| (field, scenario.get(field.id)))
         .filter(|(_, value)| said(value))
-        .map(|(field, value)| (field.label, show(field.id, &value)))
+        .map(|(field, value)| (field.label, show(field.id, &value), field.unit))
         .collect()
 }
 
@@ -69,6 +69,6 @@ mod tests {
         let scenario = decode("v1&m=llama3-8b&n=8").scenario;
         let printed = printed(&scenario);
         assert_eq!(count(&printed, "printed__input\""), inputs(&scenario).len());
-        assert!(inputs(&scenario).iter().any(|(name, value)| *name == "GPUs" && value == "8"));
+        assert!(inputs(&scenario).iter().any(|(name, value, _)| *name == "GPUs" && value == "8"));
     }
 }
