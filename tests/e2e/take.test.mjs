@@ -1,11 +1,15 @@
 // What can be taken along: files, pictures, one sheet of paper, four scenarios in a link, the page inside another page.
 
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import http from 'node:http';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { after, test } from 'node:test';
-import { axe, noConsoleErrors, openPage, pageUrl, screenshot } from './harness.mjs';
-import { address, answer, command, downloaded, link, open, part, plain, ready, sameAsCommand, textOf, type } from './steps.mjs';
+import { fileURLToPath } from 'node:url';
+import { axe, noConsoleErrors, openPage, pageUrl, requestsOf, screenshot, serve, single } from './harness.mjs';
+import { address, answer, choose, command, downloaded, fetched, link, open, part, plain, ready, sameAsCommand, textOf, type } from './steps.mjs';
 
 const FOUR = 'v1&m=llama3-70b&n=64&z=2&b.z=3&c.new=1&c.m=llama2-7b&c.n=4&d.rc=none';
 
@@ -235,4 +239,126 @@ test('an embedded page keeps being one, and the share dialog says how to make on
   await whole.getByText('Copied.').waitFor();
   assert.equal(await whole.evaluate(() => navigator.clipboard.readText()), lines);
   noConsoleErrors(whole);
+});
+
+const DIST = fileURLToPath(new URL('../../dist', import.meta.url));
+const skip = single && 'one file keeps itself';
+
+/** Waits until the page has been kept. */
+const isKept = (page) =>
+  page.waitForFunction(async () => (await navigator.serviceWorker.getRegistration())?.active?.state === 'activated', undefined, { timeout: 60_000 });
+
+test('kept for visits without a network, once the page is at rest: answer, panels and planner', { skip }, async () => {
+  const server = await serve(() => DIST);
+  const page = await openPage({ url: server.url, serviceWorkers: true, fragment: 'v1&m=llama3-8b&n=8' });
+  await ready(page);
+  const before = await answer(page);
+  // The first visit loads first: nothing is kept before it rests.
+  assert.equal(await page.evaluate(() => caches.keys().then((names) => names.length)), 0);
+  await isKept(page);
+  const kept = await page.evaluate(async () => {
+    const [name] = await caches.keys();
+    return (await (await caches.open(name)).keys()).map((request) => request.url);
+  });
+  for (const file of [/\/$/, /headroom-page.*wasm/, /headroom-later/, /headroom-more.*wasm/, /headroom-plan.*wasm/, /pictures-/]) {
+    assert.ok(kept.some((url) => file.test(url)), `${file} is not kept`);
+  }
+  server.close();
+  await page.reload();
+  await ready(page);
+  assert.deepEqual(await answer(page), before);
+  await type(page, 'n', '16');
+  await choose(page, 'z', '2');
+  await sameAsCommand(page);
+  await fetched(page, 'methods');
+  await fetched(page, 'evidence');
+  await share(page);
+  assert.match((await file(page, 'Answer as Markdown')).text, /^# Training Llama 3 8B on 16 ×/);
+  const [picture] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: 'The bar as SVG', exact: true }).click()]);
+  assert.equal(picture.suggestedFilename(), 'headroom-the-bar.svg');
+  await page.keyboard.press('Escape');
+  await page.locator('#f-m').fill('gpt2');
+  assert.ok((await page.locator('#l-m').getByRole('option').count()) > 0);
+  noConsoleErrors(page);
+});
+
+/** The same build with another text in its index, as `cargo xtask build` would have made it. */
+function nextBuild() {
+  const folder = mkdtempSync(path.join(tmpdir(), 'headroom-next-'));
+  cpSync(DIST, folder, { recursive: true });
+  const html = readFileSync(path.join(folder, 'index.html'), 'utf8').replace(/(headroom-build" content=")[^"]*/, '$10123456789abcdef').replace('<title>', '<title>Next ');
+  writeFileSync(path.join(folder, 'index.html'), html);
+  const integrity = `sha256-${createHash('sha256').update(html).digest('base64')}`;
+  const worker = readFileSync(path.join(folder, 'sw.js'), 'utf8').replace(/const BUILD = "[^"]*"/, 'const BUILD = "0123456789abcdef"').replace(/"\.\/":"[^"]*"/, `"./":"${integrity}"`);
+  writeFileSync(path.join(folder, 'sw.js'), worker);
+  after(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+test('a newer build waits for a press of its button; pages stay on theirs; the old one is forgotten in the end', { skip }, async () => {
+  let folder = DIST;
+  const server = await serve(() => folder);
+  after(() => server.close());
+  const page = await openPage({ url: server.url, serviceWorkers: true, fragment: 'v1&m=llama3-8b&n=8' });
+  await ready(page);
+  await isKept(page);
+  const caches = (tab) => tab.evaluate(() => globalThis.caches.keys());
+  const [old] = await caches(page);
+  const second = await openPage({ context: page.context(), url: server.url, fragment: 'v1&m=llama3-8b&n=16' });
+  await ready(second);
+
+  folder = nextBuild();
+  await page.evaluate(() => navigator.serviceWorker.getRegistration().then((registration) => registration.update()));
+  const notice = page.locator('#newer');
+  await notice.getByText('A newer version is ready.').waitFor();
+  // A reload brings the build that is open, whole.
+  await second.reload();
+  await ready(second);
+  assert.doesNotMatch(await second.title(), /^Next/);
+  await second.locator('#newer').waitFor();
+  await axe(second);
+  await type(page, 'n', '32');
+  await notice.getByRole('button', { name: 'Reload' }).click();
+  await page.waitForFunction(() => document.title.startsWith('Next'));
+  await ready(page);
+  assert.match((await answer(page)).headline, /on 32 ×/);
+  // The other page is still of the old build, and has all of it.
+  assert.doesNotMatch(await second.title(), /^Next/);
+  await fetched(second, 'methods');
+  assert.ok((await caches(second)).includes(old));
+  noConsoleErrors(second);
+  await second.close();
+  // Alone, the new one forgets the old one.
+  await page.reload();
+  await page.waitForFunction(async (name) => !(await globalThis.caches.keys()).includes(name), old, { timeout: 60_000 });
+  assert.equal((await caches(page)).length, 1);
+  noConsoleErrors(page);
+});
+
+test('switched off on the server, browsers forget what they kept', { skip }, async () => {
+  let folder = DIST;
+  const server = await serve(() => folder);
+  after(() => server.close());
+  const page = await openPage({ url: server.url, serviceWorkers: true });
+  await ready(page);
+  await isKept(page);
+  folder = mkdtempSync(path.join(tmpdir(), 'headroom-off-'));
+  after(() => rmSync(folder, { recursive: true, force: true }));
+  cpSync(DIST, folder, { recursive: true });
+  writeFileSync(path.join(folder, 'sw.js'), readFileSync(path.join(DIST, 'sw-off.js')));
+  await page.evaluate(() => navigator.serviceWorker.getRegistration().then((registration) => registration.update()));
+  await page.waitForFunction(async () => (await caches.keys()).length === 0 && !(await navigator.serviceWorker.getRegistration()));
+  noConsoleErrors(page);
+});
+
+test('a browser that keeps nothing shows the page all the same', { skip }, async () => {
+  const refuse = (tab) =>
+    tab.addInitScript(() => {
+      ServiceWorkerContainer.prototype.register = () => Promise.reject(new DOMException('no', 'SecurityError'));
+    });
+  const page = await open(undefined, { serviceWorkers: true, prepare: refuse });
+  await page.waitForRequest(/offline-/, { timeout: 30_000 });
+  await page.waitForTimeout(200);
+  assert.ok(requestsOf(page).length > 5);
+  noConsoleErrors(page);
 });

@@ -60,8 +60,7 @@ const LATER: &str = "xtask/later.txt";
 
 /// Builds the page with its program in one part.
 fn whole(path: &OsStr) -> Outcome<PathBuf> {
-    say("Fetching the locked crates");
-    run(&mut shell::program("cargo", &["fetch", "--locked", "--quiet", "--target", "wasm32-unknown-unknown"]))?;
+    fetch_crates()?;
     say("Building the page into dist/ (release; the first time takes some minutes)");
     // Trunk wants `true` or `false` in NO_COLOR, where the convention is any value.
     // Its backtraces hold no names and bury the compiler's message.
@@ -73,6 +72,15 @@ fn whole(path: &OsStr) -> Outcome<PathBuf> {
     }
     styles::join(&dist)?;
     Ok(dist)
+}
+
+/// Brings the crates that a build needs, so that it can do without a network.
+///
+/// # Errors
+/// When they cannot be fetched.
+pub fn fetch_crates() -> Outcome {
+    say("Fetching the locked crates");
+    run(&mut shell::program("cargo", &["fetch", "--locked", "--quiet", "--target", "wasm32-unknown-unknown"]))
 }
 
 /// The programs that run in workers, as Trunk names them.
