@@ -59,3 +59,24 @@ fn units_and_inputs() {
         assert!(text(&inputs.stdout).contains(field.name), "{}", field.name);
     }
 }
+
+#[test]
+fn every_form_that_the_page_hands_over_can_be_printed() {
+    let link = "https://example.org/headroom/#v1&m=llama3-8b&n=8&b.n=16";
+    let document = headroom(&[link, "--export", "answer.md"]);
+    assert_eq!(document.status.code(), Some(0));
+    let document = text(&document.stdout);
+    assert!(document.starts_with("# Training Llama 3 8B on 8 × H100 SXM5\n\n**Fits. "), "{document}");
+    assert!(document.contains("Link: https://example.org/headroom/#v1&c="), "{document}");
+    let report = text(&headroom(&[link]).stdout);
+    for line in report.lines().take(2) {
+        assert!(document.contains(line), "{line}");
+    }
+    assert!(text(&headroom(&[link, "--export", "curves.csv"]).stdout).contains("\nB,gpus,16,"));
+    assert!(text(&headroom(&[link, "--export", "ledger.csv"]).stdout).contains("\nB,Weights,"));
+    let inputs: serde_json::Value = serde_json::from_slice(&headroom(&[link, "--export", "scenario.json"]).stdout).expect("JSON");
+    assert_eq!(inputs["scenarios"][1]["inputs"]["n"]["value"], 16);
+    let unknown = headroom(&[link, "--export", "answer.pdf"]);
+    assert_eq!(unknown.status.code(), Some(2));
+    assert!(text(&unknown.stderr).contains("answer.md, curves.csv, ledger.csv, scenario.json"));
+}

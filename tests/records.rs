@@ -90,7 +90,7 @@ fn one_bad_record_does_not_spoil_the_file() {
 
 #[test]
 fn other_files_are_refused_in_one_sentence() {
-    let none = "This file holds no saved scenarios: choose a file that “Download all” of this page has made.";
+    let none = "This file holds no saved scenarios: choose a file that “Download all” or “Inputs as JSON” of this page has made.";
     for text in ["", "{", "[]", "{}", r#"{"headroom":"scenarios"}"#, r#"{"headroom":"scenarios","scenarios":{}}"#, "<html>"] {
         assert_eq!(import_all(text), Err(none.to_owned()), "{text}");
     }

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use headroom::catalog;
 use headroom::config::LayerSet;
-use headroom::scenario::codec::{self, Decoded, decode, encode, encode_pair};
+use headroom::scenario::codec::{self, Decoded, LONGEST, decode, encode, encode_all};
 use headroom::scenario::{Applies, FieldId, FieldKind, Group, Scenario, Value, field, field_of_key, fields, parse};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
@@ -102,17 +102,20 @@ proptest! {
         let decoded = decode(&link);
         prop_assert_eq!(&decoded.scenario, &scenario);
         prop_assert_eq!(&decoded.notices, &Vec::<String>::new());
-        prop_assert!(decoded.compare.is_none() && !decoded.failed);
+        prop_assert!(decoded.compare.is_empty() && !decoded.failed);
         prop_assert_eq!(encode(&decoded.scenario), link);
     }
 
     #[test]
-    fn a_link_brings_back_two_scenarios(first in scenario(), second in scenario()) {
-        let link = encode_pair(&first, &second);
+    fn a_link_brings_back_several_scenarios(first in scenario(), others in prop::collection::vec(scenario(), 1..4)) {
+        let link = encode_all(&first, &others);
         assert_alphabet(&link);
         let decoded = decode(&link);
         prop_assert_eq!(decoded.scenario, first);
-        prop_assert_eq!(decoded.compare, Some(second));
+        // What a link has no room for is left out from the end; two always find room.
+        prop_assert!(!decoded.compare.is_empty());
+        prop_assert_eq!(&decoded.compare[..], &others[..decoded.compare.len()]);
+        prop_assert!(decoded.compare.len() == others.len() || link.len() > LONGEST / 2);
         prop_assert_eq!(decoded.notices, Vec::<String>::new());
     }
 
@@ -198,12 +201,12 @@ fn the_longest_links_stay_within_the_limit() {
     let mut other = Scenario::default();
     other.set_name(&"\u{10fffc}".repeat(60));
     for (first, second) in [(&longest, &other), (&other, &longest)] {
-        let pair = encode_pair(first, second);
+        let pair = encode_all(first, &[(*second).clone()]);
         assert_alphabet(&pair);
         let decoded = decode(&pair);
         assert!(!decoded.failed);
         assert!(decoded.scenario.differences(first).iter().all(|id| *id == FieldId::Name), "only names may be left out");
-        assert!(decoded.compare.unwrap().differences(second).iter().all(|id| *id == FieldId::Name));
+        assert!(decoded.compare[0].differences(second).iter().all(|id| *id == FieldId::Name));
     }
 }
 
@@ -333,8 +336,12 @@ fn a_hundred_thousand_fragments_do_no_harm() {
     full.set_model("qwen2.5-7b");
     full.set_name("x < y > z – ok");
     full.set(FieldId::NumHiddenLayers, Value::Integer(40));
-    let seeds =
-        [encode(&full), encode_pair(&full, &Scenario::default()), "v1&m=llama3-8b&n=64&name=.3cz".into(), "#%23v2".into()];
+    let seeds = [
+        encode(&full),
+        encode_all(&full, &[Scenario::default(), full.clone()]),
+        "v1&m=llama3-8b&n=64&name=.3cz".into(),
+        "#%23v2".into(),
+    ];
     let others = [
         "v1",
         "&",
@@ -377,7 +384,7 @@ fn a_hundred_thousand_fragments_do_no_harm() {
 /// Links that were given out: each file names a link and what it must mean. They are never edited, only added to.
 ///
 /// `link` is the link, `failed` says that it cannot be used, `notices` how many sentences there are, `notice` one of them,
-/// `set` and `b.set` the fields that differ from their start (`-`: none), and every other line a field's key with its value.
+/// `set`, `b.set`, `c.set` and `d.set` the fields that differ from their start (`-`: none), and every other line a field's key with its value.
 #[test]
 fn links_of_every_version_open() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/links");
@@ -402,15 +409,17 @@ fn links_of_every_version_open() {
 
 fn assert_line(decoded: &Decoded, key: &str, expected: &str, file: &Path) {
     let place = format!("{}, {key}", file.display());
-    let side = match key.strip_prefix("b.") {
-        Some(_) => decoded.compare.as_ref().unwrap_or_else(|| panic!("{place}: no second scenario")),
+    let at = ["b.", "c.", "d."].iter().position(|prefix| key.starts_with(prefix));
+    let side = match at {
+        Some(at) => decoded.compare.get(at).unwrap_or_else(|| panic!("{place}: no such scenario")),
         None => &decoded.scenario,
     };
-    match key.trim_start_matches("b.") {
+    match key.get(if at.is_some() { 2 } else { 0 }..).unwrap() {
         "failed" => assert_eq!(decoded.failed.to_string(), expected, "{place}"),
         "notices" => assert_eq!(decoded.notices.len().to_string(), expected, "{place}: {:?}", decoded.notices),
         "notice" => assert!(decoded.notices.iter().any(|notice| notice == expected), "{place}: {:?}", decoded.notices),
-        "compare" => assert_eq!(decoded.compare.is_some().to_string(), expected, "{place}"),
+        "compare" => assert_eq!((!decoded.compare.is_empty()).to_string(), expected, "{place}"),
+        "scenarios" => assert_eq!((1 + decoded.compare.len()).to_string(), expected, "{place}"),
         "set" => {
             let keys: Vec<_> = side.set_fields().map(|id| field(id).key).collect();
             assert_eq!(if keys.is_empty() { "-".to_owned() } else { keys.join(" ") }, expected, "{place}");

@@ -6,12 +6,12 @@ use leptos::prelude::*;
 
 use super::browser::{self, Event};
 use super::panels::curves::axis;
-use super::panels::dialogs::{of_name, share};
+use super::panels::dialogs::of_name;
 use super::panels::fixes::apply;
 use super::panels::planner::PLACE;
 use super::shelf::Shelf;
 use super::state::{Dialog, State};
-use super::{pasting, planning};
+use super::{pasting, planning, taking};
 use crate::scenario::codec::decode;
 use crate::scenario::{Field, FieldId, field_of_key, parse};
 
@@ -20,10 +20,13 @@ pub fn listen(state: State) {
     browser::on("click", move |event| {
         if let Some(action) = browser::named(event, "data-do") {
             act(state, &action, event);
-        } else if state.page_now().dialog == Some(Dialog::Paste) && browser::within(event, "data-again").is_some() {
-            pasting::again(state);
-        } else if is_planner(event) && browser::within(event, "data-again").is_some() {
-            planning::say(state, "show");
+        } else if browser::within(event, "data-again").is_some() {
+            match state.page_now().dialog {
+                Some(Dialog::Paste) => pasting::again(state),
+                Some(Dialog::Share) => taking::begin(state),
+                _ if is_planner(event) => planning::say(state, "show"),
+                _ => {}
+            }
         }
     });
     browser::on("change", move |event| {
@@ -95,20 +98,16 @@ fn act(state: State, action: &str, event: &Event) {
         "axis" => state.page(|ui| ui.axis = axis(about)),
         "log" => state.page(|ui| ui.log_axis = about == "true"),
         "notice" => state.page(|ui| ui.notices.retain(|notice| notice.id.to_string() != about)),
-        "pin" => state.compare_with(Some(state.scenario_now())),
-        "unpin" => state.compare_with(None),
-        "swap" => {
-            if let Some(other) = state.said_now().compare {
-                state.open(other, Some(state.scenario_now()));
-            }
-        }
-        "copy" => copy(state),
-        "csv" => csv(state),
+        "pin" => state.compare_with(state.scenario_now()),
+        "unpin" => state.let_go(about.parse().ok()),
+        "swap" => state.swap(about.parse().unwrap_or(0)),
+        "copy" => copy(state, about),
+        "take-along" => taking::take(state, about),
         "print" => print(state),
         "paste-use" => pasting::take(state),
         "plan" => planning::say(state, about),
         "take" => planning::take(state, about, event),
-        "beside" => state.compare_with(Some(decode(about).scenario)),
+        "beside" => state.compare_with(decode(about).scenario),
         _ => act_on_shelf(state, name, about),
     }
 }
@@ -158,24 +157,22 @@ fn open_dialog(state: State, dialog: Option<Dialog>) {
         ui.dialog = dialog;
         ui.copied = None;
     });
-    if dialog == Some(Dialog::Paste) {
-        pasting::begin(state);
+    match dialog {
+        Some(Dialog::Paste) => pasting::begin(state),
+        Some(Dialog::Share) => taking::begin(state),
+        _ => {}
     }
 }
 
-fn copy(state: State) {
-    browser::copy(&browser::link_to(&browser::fragment_of(&state.said_now())), move |done| {
+/// Copies what stands in the text area with that id.
+fn copy(state: State, id: &str) {
+    let id = id.to_owned();
+    browser::copy(&browser::text_in(&id), move |done| {
         state.page(|ui| ui.copied = Some(done));
         if !done {
-            browser::select("share-link");
+            browser::select(&id);
         }
     });
-}
-
-fn csv(state: State) {
-    let log = state.page_now().log_axis;
-    let text = state.plots.with_untracked(|plots| state.answers.with_untracked(|answers| share::csv(plots, answers, log)));
-    browser::download("headroom-curves.csv", "text/csv", &text);
 }
 
 /// Prints once the dialog is gone.
@@ -212,7 +209,7 @@ fn act_on_shelf(state: State, name: &str, id: &str) {
             let Some(record) = shelf.record(id) else { return };
             match name {
                 "saved-open" => shelf.open(&record),
-                "saved-compare" => state.compare_with(Some(decode(&record.link).scenario)),
+                "saved-compare" => state.compare_with(decode(&record.link).scenario),
                 "saved-duplicate" => shelf.duplicate(&record),
                 "saved-delete" => shelf.delete(record),
                 _ => {}

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use super::compared::LETTERS;
 use super::curve_view::{self, Setting};
 use super::history::Snapshot;
 use super::words::Scale;
@@ -15,7 +16,7 @@ use crate::planner::{
 use crate::scenario::{FieldError, Scenario};
 use crate::units::{Bytes, MemoryUnit};
 
-/// Points of the curve over the sequence length, and of the one it is compared with.
+/// Points of the curve over the sequence length, and of those it is compared with.
 const CURVE_POINTS: usize = 48;
 const OTHER_POINTS: usize = 48;
 
@@ -46,8 +47,8 @@ pub struct Answers {
     pub serving: Option<Serving>,
     /// Problems of the present scenario: with any, the answer is an earlier one's.
     pub problems: Vec<FieldError>,
-    /// What follows from the scenario compared with.
-    pub other: Option<Other>,
+    /// What follows from the scenarios compared with.
+    pub others: Vec<Other>,
 }
 
 impl Answers {
@@ -61,23 +62,23 @@ impl Answers {
         };
         let Some(last) = last else {
             let about = if job.is_some() { scenario.clone() } else { Scenario::default() };
-            let other = said.compare.as_ref().map(Other::of);
-            return (Self { problems, other, ..Self::fresh(about, job.unwrap_or_else(default_job), unit) }, true);
+            let others = others(&said.compare, &[]);
+            return (Self { problems, others, ..Self::fresh(about, job.unwrap_or_else(default_job), unit) }, true);
         };
         let about = if job.is_some() { scenario } else { &last.scenario };
         let same_job = job.as_ref().is_none_or(|job| *job == last.job);
-        let same_other = last.other.as_ref().map(|other| &other.scenario) == said.compare.as_ref();
-        if same_job && same_other && last.unit == unit && last.problems == problems && *about == last.scenario {
+        let same_others = last.others.iter().map(|other| &other.scenario).eq(&said.compare);
+        if same_job && same_others && last.unit == unit && last.problems == problems && *about == last.scenario {
             return (last, false);
         }
         let about = about.clone();
-        let other = if same_other { last.other.clone() } else { said.compare.as_ref().map(Other::of) };
+        let others = others(&said.compare, &last.others);
         let answer = match job {
             Some(job) if !same_job => Self::fresh(about, job, unit),
             _ if last.unit == unit => Self { scenario: about, ..last },
             _ => Self { scenario: about, ..last }.in_unit(unit),
         };
-        (Self { problems, other, ..answer }, true)
+        (Self { problems, others, ..answer }, true)
     }
 
     fn fresh(scenario: Scenario, job: Job, unit: MemoryUnit) -> Self {
@@ -87,8 +88,8 @@ impl Answers {
         let lengths = Lengths::of(&job);
         let (fixes, inverse) = (fixes(&job, &estimate, &count), inverse(&lengths));
         let (timing, serving) = (timing(&job, &estimate), serving(&job, &inverse));
-        let (problems, other) = (Vec::new(), None);
-        Self { scenario, job, unit, scale, estimate, timing, lengths, count, fixes, inverse, serving, problems, other }
+        let (problems, others) = (Vec::new(), Vec::new());
+        Self { scenario, job, unit, scale, estimate, timing, lengths, count, fixes, inverse, serving, problems, others }
     }
 
     /// The same answer with its amounts in another unit; reasons carry amounts too.
@@ -99,7 +100,16 @@ impl Answers {
     }
 }
 
-/// The scenario compared with, as far as it can be resolved.
+/// What follows from each of them, taken over where it is known.
+fn others(scenarios: &[Scenario], known: &[Other]) -> Vec<Other> {
+    let of = |scenario: &Scenario| {
+        let same = known.iter().find(|other| other.scenario == *scenario);
+        same.cloned().unwrap_or_else(|| Other::of(scenario))
+    };
+    scenarios.iter().map(of).collect()
+}
+
+/// A scenario compared with, as far as it can be resolved.
 #[derive(Clone, Debug)]
 pub struct Other {
     /// The scenario.
@@ -181,9 +191,43 @@ pub struct Plots {
     /// Memory by number of accelerators.
     pub gpus: Plot,
     job: Job,
-    other: Option<Job>,
+    compared: Vec<Compared>,
     unit: MemoryUnit,
     look: Look,
+}
+
+/// The curves of a scenario compared with.
+#[derive(Clone, Debug)]
+pub struct Compared {
+    /// What it is called.
+    pub letter: &'static str,
+    /// Memory by sequence length.
+    pub seq: Curve,
+    /// Memory by number of accelerators.
+    pub gpus: Curve,
+    job: Job,
+    log: bool,
+}
+
+impl Compared {
+    /// The curves of all that can be resolved, taken over where they are known.
+    pub fn of(others: &[Other], log: bool, known: &[Self]) -> Vec<Self> {
+        let of = |(letter, other): (&&'static str, &Other)| {
+            let (letter, job) = (*letter, other.job()?);
+            let same = known.iter().find(|known| known.log == log && known.job == *job);
+            Some(same.map_or_else(
+                || Self {
+                    letter,
+                    seq: curve_seq(&Lengths::of(job), None, OTHER_POINTS, log),
+                    gpus: curve_gpus(job),
+                    job: job.clone(),
+                    log,
+                },
+                |same| Self { letter, ..same.clone() },
+            ))
+        };
+        LETTERS.iter().zip(others).filter_map(of).collect()
+    }
 }
 
 impl Plots {
@@ -191,34 +235,45 @@ impl Plots {
     pub fn of(answers: &Answers, look: Look, stairs: Option<&Stairs>, last: Option<Self>) -> (Self, bool) {
         let best = stairs.filter(|stairs| stairs.scenario == answers.scenario).map_or(&[][..], |stairs| &stairs.best);
         let (job, unit) = (&answers.job, answers.unit);
-        let other = answers.other.as_ref().and_then(Other::job);
         let same_job = last.as_ref().is_some_and(|last| last.job == *job);
+        let mut compared = Vec::new();
         let (seq, mut gpus) = match last {
             Some(last)
                 if same_job
-                    && last.other.as_ref() == other
+                    && last.shows(&answers.others)
                     && last.unit == unit
                     && last.look == look
                     && last.gpus.curve.best == best =>
             {
                 return (last, false);
             }
-            Some(last) if same_job && last.look.log == look.log => (last.seq.curve, last.gpus.curve),
-            Some(last) if same_job => (seq_curve(answers, look), last.gpus.curve),
-            _ => (seq_curve(answers, look), curve_gpus(job)),
+            Some(last) => {
+                compared = last.compared;
+                match (same_job, last.look.log == look.log) {
+                    (true, true) => (last.seq.curve, last.gpus.curve),
+                    (true, false) => (seq_curve(answers, look.log), last.gpus.curve),
+                    _ => (seq_curve(answers, look.log), curve_gpus(job)),
+                }
+            }
+            None => (seq_curve(answers, look.log), curve_gpus(job)),
         };
         gpus.best = best.to_vec();
-        let compared = other.map(|other| (curve_seq(&Lengths::of(other), None, OTHER_POINTS, look.log), curve_gpus(other)));
-        let (other_seq, other_gpus) = compared.as_ref().map_or((None, None), |(seq, gpus)| (Some(seq), Some(gpus)));
+        let compared = Compared::of(&answers.others, look.log, &compared);
         let plots = Self {
-            seq: plot(seq, unit, look, other_seq),
-            gpus: plot(gpus, unit, look, other_gpus),
+            seq: plot(seq, unit, look, &compared),
+            gpus: plot(gpus, unit, look, &compared),
             job: job.clone(),
-            other: other.cloned(),
+            compared,
             unit,
             look,
         };
         (plots, true)
+    }
+
+    /// Whether just these are compared with.
+    fn shows(&self, others: &[Other]) -> bool {
+        let shown = self.compared.iter().map(|compared| (compared.letter, &compared.job));
+        shown.eq(LETTERS.into_iter().zip(others).filter_map(|(letter, other)| Some((letter, other.job()?))))
     }
 
     /// One of the two.
@@ -230,11 +285,12 @@ impl Plots {
     }
 }
 
-fn seq_curve(answers: &Answers, look: Look) -> Curve {
-    curve_seq(&answers.lengths, answers.inverse.longest_seq, CURVE_POINTS, look.log)
+/// Memory by sequence length as the page shows it.
+pub fn seq_curve(answers: &Answers, log: bool) -> Curve {
+    curve_seq(&answers.lengths, answers.inverse.longest_seq, CURVE_POINTS, log)
 }
 
-fn plot(curve: Curve, unit: MemoryUnit, look: Look, compare: Option<&Curve>) -> Plot {
+fn plot(curve: Curve, unit: MemoryUnit, look: Look, compare: &[Compared]) -> Plot {
     let log = curve.axis == Axis::Gpus || look.log;
     let view = curve_view::view(&curve, &Setting { unit, log, compare });
     let drawn = charts::curve(&view, Frame::new(look.size.0, look.size.1));

@@ -9,7 +9,7 @@ use web_sys::{DedicatedWorkerGlobalScope, MessageChannel, MessageEvent, MessageP
 
 use super::more::answer;
 use super::more::plan::{Desk, stairs};
-use super::more::wire::{READY, Reply, Request, What};
+use super::more::wire::{Program, READY, Reply, Request, What};
 
 /// How often a running search tells how far it is, milliseconds.
 const TELL_MS: f64 = 200.0;
@@ -31,6 +31,26 @@ pub fn search_layouts() {
             _ => tell(&scope, &stairs(request)),
         }
     });
+}
+
+/// All of it, in one program: the page where there is one, and in a worker whatever that is asked.
+pub fn start_here() {
+    if js_sys::global().is_instance_of::<DedicatedWorkerGlobalScope>() {
+        listen(|scope| {
+            let (scope, planner) = (scope.clone(), Planner::new(scope));
+            move |request| hear_any(&scope, planner.as_deref(), request)
+        });
+    } else {
+        super::start();
+    }
+}
+
+fn hear_any(scope: &DedicatedWorkerGlobalScope, planner: Option<&Planner>, request: &Request) {
+    match (planner, request.what.program()) {
+        (Some(planner), Program::Plan) if request.what == What::Plan => planner.hear(request),
+        (_, Program::Plan) => tell(scope, &stairs(request)),
+        _ => tell(scope, &answer(request)),
+    }
 }
 
 /// Listens, and says so.

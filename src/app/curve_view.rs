@@ -1,7 +1,6 @@
 //! From the planner's curves to what is drawn and said about them.
 
-use std::fmt::Write as _;
-
+use super::answers::Compared;
 use super::words::{Scale, whole};
 use crate::charts::{CurveView, Marker, Overlay, Point, Series, TickStyle, XScale};
 use crate::estimator::MemoryKind;
@@ -9,14 +8,14 @@ use crate::planner::{Axis, Curve, CurvePoint};
 use crate::units::{Bytes, MemoryUnit, to_f64};
 
 /// What the page adds to a curve before it is drawn.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Setting<'a> {
     /// GB or GiB.
     pub unit: MemoryUnit,
     /// Whether the axis goes by doublings.
     pub log: bool,
-    /// The same curve of the scenario compared with.
-    pub compare: Option<&'a Curve>,
+    /// The curves of the scenarios compared with.
+    pub compare: &'a [Compared],
 }
 
 /// The drawing's view model.
@@ -26,6 +25,11 @@ pub fn view(curve: &Curve, setting: &Setting) -> CurveView {
     let seq = curve.axis == Axis::SeqLength;
     let at_current = curve.points.iter().find(|point| point.x == curve.current);
     let line = |curve: &Curve| curve.points.iter().map(|point| (to_f64(point.x), amount(point.total))).collect::<Vec<_>>();
+    let overlay = |compared: &Compared| {
+        let other = if seq { &compared.seq } else { &compared.gpus };
+        let capacity = (other.capacity != curve.capacity).then(|| amount(other.capacity));
+        Overlay { name: compared.letter.to_owned(), line: line(other), capacity }
+    };
     let naive: Vec<(f64, f64)> = curve.naive.iter().map(|(x, bytes)| (to_f64(*x), amount(*bytes))).collect();
     CurveView {
         id: if seq { "seq" } else { "gpus" },
@@ -39,11 +43,7 @@ pub fn view(curve: &Curve, setting: &Setting) -> CurveView {
         capacity_text: format!("capacity {}", unit.number(curve.capacity, 1)),
         current_x: to_f64(curve.current),
         current_text: at_current.map(|point| unit.number(point.total, 1)).unwrap_or_default(),
-        compare: setting.compare.map(|other| Overlay {
-            name: "B".to_owned(),
-            line: line(other),
-            capacity: (other.capacity != curve.capacity).then(|| amount(other.capacity)),
-        }),
+        compare: setting.compare.iter().map(overlay).collect(),
         naive: (!naive.is_empty()).then(|| Overlay { name: "plain division".to_owned(), line: naive, capacity: None }),
         best: (!curve.best.is_empty()).then(|| {
             let line = curve.best.iter().map(|stair| (to_f64(stair.gpus), amount(stair.memory))).collect();
@@ -116,26 +116,4 @@ pub fn spoken(curve: &Curve, index: usize, unit: MemoryUnit) -> (String, String)
     let best =
         best.map(|stair| format!(". Best layout: {} {unit} with {}", scale.show(stair.memory), stair.words)).unwrap_or_default();
     (x_text(curve.axis, point.x), format!("{} {unit}, {margin}{rule}{best}", scale.show(point.total)))
-}
-
-/// The curves' points as a file for spreadsheets: bytes, so that nothing is rounded.
-pub fn csv(curves: &[(&str, &Curve)]) -> String {
-    let mut text = String::from("scenario,axis,x");
-    for kind in MemoryKind::ALL {
-        text.push(',');
-        text.push_str(&kind.name().to_ascii_lowercase().replace(' ', "_"));
-        text.push_str("_bytes");
-    }
-    text.push_str(",total_bytes,capacity_bytes,can_run\n");
-    for (name, curve) in curves {
-        let axis = if curve.axis == Axis::SeqLength { "seq_length" } else { "gpus" };
-        for point in &curve.points {
-            let _ = write!(text, "{name},{axis},{}", point.x);
-            for bytes in point.by_kind {
-                let _ = write!(text, ",{}", bytes.0);
-            }
-            let _ = writeln!(text, ",{},{},{}", point.total.0, curve.capacity.0, point.blocked.is_none());
-        }
-    }
-    text
 }

@@ -1,5 +1,7 @@
 // Works without the program: shows the overlay of index.html when the program cannot start or has stopped.
 (() => {
+  // Inside another page, the style sheet leaves out what surrounds the answer.
+  if (/[#&]embed=/.test(location.hash)) document.documentElement.dataset.embed = "";
   const stopped = () => document.getElementById("stopped");
   const show = (why) => {
     const overlay = stopped();

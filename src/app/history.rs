@@ -12,8 +12,8 @@ const DEPTH: usize = 200;
 pub struct Snapshot {
     /// The scenario.
     pub scenario: Scenario,
-    /// The scenario it was compared with.
-    pub compare: Option<Scenario>,
+    /// The scenarios it was compared with, at most three.
+    pub compare: Vec<Scenario>,
 }
 
 /// The steps behind and ahead of what is shown.

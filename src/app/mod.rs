@@ -9,8 +9,10 @@
 
 pub mod answers;
 pub mod basis;
+pub mod compared;
 pub mod curve_view;
 pub mod diff;
+pub mod export;
 pub mod fields;
 pub mod formula;
 pub mod history;
@@ -47,9 +49,11 @@ mod stairs;
 #[cfg(target_arch = "wasm32")]
 pub mod state;
 #[cfg(target_arch = "wasm32")]
+mod taking;
+#[cfg(target_arch = "wasm32")]
 mod typing;
 
 #[cfg(target_arch = "wasm32")]
-pub use browser_worker::{answer_questions, search_layouts};
+pub use browser_worker::{answer_questions, search_layouts, start_here};
 #[cfg(target_arch = "wasm32")]
 pub use page::{App, start};

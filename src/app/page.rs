@@ -161,7 +161,8 @@ fn rest(state: State) {
     keep_panel(state, What::Accuracy, "accuracy");
     planning::keep(state);
     stairs::keep(state);
-    write_printed(state);
+    browser::put("printed", &printed::printed(&state.scenario_now()));
+    state.page(|ui| ui.printed_at = browser::local_date(browser::clock_ms()));
     browser::before_print(move || write_printed(state));
     show(state, "printed-link", |said, _, ui| {
         printed::printed_link(&browser::link_to(&browser::fragment_of(said)), &ui.printed_at)
@@ -175,9 +176,11 @@ fn rest(state: State) {
     browser::keep_dialogs(Box::new(move || state.ui.with(|ui| ui.dialog.map(dialogs::id_of).unwrap_or_default())));
 }
 
-/// Only paper shows it: all inputs are written when the page is printed, the link with every change.
+/// Only paper shows it: inputs and code are written when the page is printed, the link with every change.
 fn write_printed(state: State) {
-    browser::put("printed", &printed::printed(&state.scenario_now()));
+    let said = state.said_now();
+    browser::put("printed", &printed::printed(&said.scenario));
+    browser::put("printed-code", &printed::printed_code(&browser::link_to(&browser::fragment_of(&said))));
     state.page(|ui| ui.printed_at = browser::local_date(browser::clock_ms()));
 }
 

@@ -12,17 +12,33 @@ use crate::planner::{self, GpuCount, Serving, gpu_count, inverse};
 use crate::scenario::{Scenario, Word, codec};
 use crate::units::{Bytes, MemoryUnit};
 
+/// One row of the ledger as it is written.
+pub struct Row {
+    /// Whether it is the sum of a kind (or of all), or one of its lines.
+    pub is_sum: bool,
+    /// What it is.
+    pub label: String,
+    /// The amount in the report's unit.
+    pub amount: String,
+    /// Its share of all.
+    pub share: String,
+}
+
 /// Everything a report says.
 pub struct Report {
     /// The estimate.
     pub estimate: Estimate,
     /// Both GPU counts.
     pub count: GpuCount,
-    headline: String,
-    margin: String,
-    unit: MemoryUnit,
+    /// Verdict and sentence.
+    pub headline: String,
+    /// What is free or short.
+    pub margin: String,
+    /// GB or GiB.
+    pub unit: MemoryUnit,
     timing: Timing,
-    facts: Vec<Fact>,
+    /// What follows from the times, and about serving.
+    pub facts: Vec<Fact>,
     serving: Option<Serving>,
     caveat: Option<String>,
     stated: Option<String>,
@@ -64,42 +80,79 @@ impl Report {
         let mut out: Vec<String> = notices.iter().map(|notice| format!("note: {notice}")).collect();
         out.push(self.headline.clone());
         out.push(self.margin.clone());
-        out.extend(self.estimate.blockers.iter().map(|blocker| format!("It cannot run like this: {blocker}.")));
+        out.extend(self.blockers());
         out.push(String::new());
-        out.extend(self.ledger());
+        out.extend(self.ledger().into_iter().map(|Row { is_sum, label, amount, share }| {
+            let indent = if is_sum { "" } else { "  " };
+            format!("{:<34} {amount:>10} {}  {share:>7}", format!("{indent}{label}"), self.unit)
+        }));
         out.push(String::new());
-        out.push(format!("Peak {}.", self.estimate.peak_moment));
-        let arithmetic = self.count.arithmetic.map_or_else(|| "none".to_owned(), gpus);
-        let runnable = self.count.runnable.as_ref().map_or_else(|| "none".to_owned(), |run| gpus(run.gpus));
-        out.push(format!("Arithmetic minimum {arithmetic}, smallest that runs {runnable}. {}", self.count.reason));
+        out.push(self.peak());
+        out.push(self.counts());
         out.extend(self.time());
         out.join("\n")
     }
 
+    /// What forbids it, a sentence each.
+    pub fn blockers(&self) -> impl Iterator<Item = String> {
+        self.estimate.blockers.iter().map(|blocker| format!("It cannot run like this: {blocker}."))
+    }
+
+    /// When memory is fullest.
+    pub fn peak(&self) -> String {
+        format!("Peak {}.", self.estimate.peak_moment)
+    }
+
+    /// Both GPU counts and the reason.
+    pub fn counts(&self) -> String {
+        let arithmetic = self.count.arithmetic.map_or_else(|| "none".to_owned(), gpus);
+        let runnable = self.count.runnable.as_ref().map_or_else(|| "none".to_owned(), |run| gpus(run.gpus));
+        format!("Arithmetic minimum {arithmetic}, smallest that runs {runnable}. {}", self.count.reason)
+    }
+
+    /// Compute in a sentence; nothing when serving.
+    pub fn compute(&self) -> Option<String> {
+        self.estimate.compute.as_ref().map(flops)
+    }
+
+    /// The terms of a training step; none when serving or where a figure is missing.
+    pub fn terms(&self) -> Vec<timing::Term> {
+        match &self.timing {
+            Timing::Training { step, .. } => timing::terms(step).0,
+            _ => Vec::new(),
+        }
+    }
+
+    /// What is to be said about the times.
+    pub fn remarks(&self) -> impl Iterator<Item = &String> {
+        [&self.caveat, &self.stated, &self.unknown].into_iter().flatten()
+    }
+
     /// Compute, the step's terms, and what follows from them.
     fn time(&self) -> Vec<String> {
-        let mut out: Vec<String> = self.estimate.compute.iter().map(flops).collect();
+        let mut out: Vec<String> = self.compute().into_iter().collect();
         out.push(String::new());
-        if let Timing::Training { step, .. } = &self.timing {
-            let row = |term: &timing::Term| format!("{:<42} {:>12}  {:>7}", term.label, term.time, per_cent(term.share));
-            out.extend(timing::terms(step).0.iter().map(row));
-        }
+        let row = |term: &timing::Term| format!("{:<42} {:>12}  {:>7}", term.label, term.time, per_cent(term.share));
+        out.extend(self.terms().iter().map(row));
         out.extend(self.facts.iter().map(|(name, value, note)| {
             let note = if note.is_empty() { String::new() } else { format!("  {note}") };
             format!("{name:<42} {value:>12}{note}")
         }));
-        out.extend([&self.caveat, &self.stated, &self.unknown].into_iter().flatten().cloned());
+        out.extend(self.remarks().cloned());
         out
     }
 
-    /// The ledger as aligned rows; the rows of every kind add up to its sum, the sums to the total, as printed.
-    fn ledger(&self) -> Vec<String> {
+    /// The ledger; the rows of every kind add up to its sum, the sums to the total, as written.
+    pub fn ledger(&self) -> Vec<Row> {
         let ledger = &self.estimate.ledger;
         let scale = Scale::of(self.unit, ledger.total(), self.estimate.capacity);
         let bytes: Vec<Bytes> = ledger.lines.iter().map(|line| line.bytes).collect();
         let (rounded, total) = scale.parts(&bytes);
-        let row = |label: &str, amount: u64, share: Bytes| {
-            format!("{label:<34} {:>10} {}  {:>7}", scale.number(amount), self.unit, percent(share, ledger.total()))
+        let row = |is_sum, label: &str, amount: u64, share: Bytes| Row {
+            is_sum,
+            label: label.to_owned(),
+            amount: scale.number(amount),
+            share: percent(share, ledger.total()),
         };
         let lines: Vec<(&LineItem, u64)> = ledger.lines.iter().zip(rounded).collect();
         let mut out = Vec::new();
@@ -108,12 +161,12 @@ impl Report {
             if of_kind.is_empty() {
                 continue;
             }
-            out.push(row(kind.name(), of_kind.iter().map(|(_, amount)| amount).sum(), ledger.of(kind)));
+            out.push(row(true, kind.name(), of_kind.iter().map(|(_, amount)| amount).sum(), ledger.of(kind)));
             if of_kind.len() > 1 || of_kind.iter().any(|(line, _)| line.label != kind.name()) {
-                out.extend(of_kind.iter().map(|(line, amount)| row(&format!("  {}", line.label), *amount, line.bytes)));
+                out.extend(of_kind.iter().map(|(line, amount)| row(false, line.label, *amount, line.bytes)));
             }
         }
-        out.push(row("Total", total, ledger.total()));
+        out.push(row(true, "Total", total, ledger.total()));
         out
     }
 }

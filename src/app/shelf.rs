@@ -42,6 +42,10 @@ impl Shelf {
 
     fn tell(self) {
         let saved = self.0.page_now().saved;
+        // Inside another page nothing is saved, and nobody asked for it.
+        if browser::is_embedded() {
+            return;
+        }
         if !saved.available {
             self.0.tell("This browser does not let the page store anything: scenarios cannot be saved on this device. Links and files still work.".to_owned(), true);
         }

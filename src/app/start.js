@@ -1,8 +1,11 @@
 // Starts the page's program. It comes in two parts (see xtask/src/split): the first answers what a first visit asks, the second holds
-// the rest. `cargo xtask build` writes the names of the three files into the first lines.
+// the rest. `cargo xtask build` writes the names of the files into the first lines.
 const BINDINGS = "./bindings.js";
 const FIRST = "./first.wasm";
 const LATER = "./later.wasm";
+const PICTURES = "./pictures.js";
+const EMBED = "./embed.js";
+const OFFLINE = "./offline.js";
 
 /** What the first part exports, and the second part, compiled. */
 let first;
@@ -67,6 +70,19 @@ for (const sign of ["pointermove", "pointerdown", "touchstart", "keydown", "focu
   addEventListener(sign, fetchLater, { once: true, passive: true, capture: true });
 }
 
+// Charts as files: a script of its own, because few ask for it.
+addEventListener("click", ({ target }) => {
+  const button = target.closest?.("[data-picture]");
+  if (!button) return;
+  import(PICTURES).then(({ take }) => take(button)).catch(() => {
+    const said = document.getElementById("take-said");
+    said.textContent = said.dataset.failed;
+  });
+});
+
+const embedded = "embed" in document.documentElement.dataset;
+if (embedded) import(EMBED).catch(() => {});
+
 /** Local storage, or nothing where the browser does not give it. */
 function keptHere() {
   try {
@@ -86,5 +102,7 @@ if (more) await fetchLater();
 const { default: init } = await import(BINDINGS);
 await init({ module_or_path: FIRST });
 dispatchEvent(new CustomEvent("HeadroomStarted"));
-// Nobody has touched the page yet: the rest comes now, so that it is there without a network too.
+// Nobody has touched the page yet: the rest comes now.
 setTimeout(fetchLater, 4000);
+// At rest, the page is kept for visits without a network.
+if (navigator.serviceWorker && !embedded) setTimeout(() => import(OFFLINE).catch(() => {}), 8000);

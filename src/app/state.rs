@@ -12,6 +12,7 @@ use super::browser;
 use super::history::{History, Snapshot};
 pub use super::ui::Dialog;
 use super::ui::{Notice, Toast, Ui};
+use crate::scenario::codec::MOST_COMPARED;
 use crate::scenario::records::SavedScenario;
 use crate::scenario::{FieldId, Scenario, Value};
 
@@ -28,7 +29,7 @@ impl Deref for State {
 
 /// The signals and memos of the page. Few, because every further type of signal or memo costs kilobytes of WebAssembly.
 pub struct Page {
-    /// What the user said, and the scenario it is compared with.
+    /// What the user said, and the scenarios it is compared with.
     pub said: RwSignal<Snapshot>,
     /// The page itself: what is open, half typed, said.
     pub ui: RwSignal<Ui>,
@@ -46,7 +47,7 @@ thread_local! {
 
 impl State {
     /// The state of a page that starts with these scenarios.
-    pub fn new(scenario: Scenario, compare: Option<Scenario>, ui: Ui) -> Self {
+    pub fn new(scenario: Scenario, compare: Vec<Scenario>, ui: Ui) -> Self {
         let said = RwSignal::new(Snapshot { scenario, compare });
         let ui = RwSignal::new(ui);
         let answers = Memo::new_owning(move |last| said.with(|said| Answers::of(said, last)));
@@ -84,14 +85,39 @@ impl State {
     }
 
     /// Shows another scenario, as one step of undo.
-    pub fn open(self, scenario: Scenario, compare: Option<Scenario>) {
+    pub fn open(self, scenario: Scenario, compare: Vec<Scenario>) {
         self.forget_unread();
         self.say_instead(Snapshot { scenario, compare }, None);
     }
 
-    /// Pins or lets go the scenario to compare with.
-    pub fn compare_with(self, other: Option<Scenario>) {
-        self.open(self.scenario_now(), other);
+    /// Pins a scenario beside those that are pinned; where there is no room, the last one goes.
+    pub fn compare_with(self, other: Scenario) {
+        let mut compare = self.said_now().compare;
+        if compare.len() == MOST_COMPARED {
+            compare.pop();
+            self.say("It takes the place of D", None);
+        }
+        compare.push(other);
+        self.open(self.scenario_now(), compare);
+    }
+
+    /// Lets one of the pinned scenarios go, or all.
+    pub fn let_go(self, at: Option<usize>) {
+        let mut compare = self.said_now().compare;
+        match at {
+            Some(at) if at < compare.len() => _ = compare.remove(at),
+            _ => compare.clear(),
+        }
+        self.open(self.scenario_now(), compare);
+    }
+
+    /// Shows one of the pinned scenarios, and pins the one shown in its place.
+    pub fn swap(self, at: usize) {
+        let Snapshot { mut scenario, mut compare } = self.said_now();
+        if let Some(other) = compare.get_mut(at) {
+            std::mem::swap(other, &mut scenario);
+            self.open(scenario, compare);
+        }
     }
 
     /// One step back; text that cannot be read goes first.
@@ -121,7 +147,7 @@ impl State {
         }
     }
 
-    /// Both scenarios at this moment.
+    /// All scenarios at this moment.
     pub fn said_now(self) -> Snapshot {
         self.said.get_untracked()
     }

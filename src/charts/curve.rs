@@ -80,10 +80,10 @@ pub(super) struct Plan {
     pub(super) capacity: f64,
     pub(super) y_ticks: Vec<(f64, String)>,
     pub(super) x_ticks: Vec<f64>,
-    pub(super) compare: Vec<(f64, f64)>,
+    pub(super) compare: Vec<Vec<(f64, f64)>>,
     pub(super) naive: Vec<(f64, f64)>,
     pub(super) best: Vec<(f64, f64)>,
-    pub(super) compare_capacity: f64,
+    pub(super) compare_capacities: Vec<f64>,
     now: Option<f64>,
     scale: XScale,
     margins: Margins,
@@ -104,12 +104,14 @@ impl Plan {
         let line = |overlay: &Option<super::Overlay>, staircase| {
             overlay.as_ref().map_or_else(Vec::new, |overlay| overlay_line(overlay, view.scale, staircase, outline.domain))
         };
-        let (compare, naive) = (line(&view.compare, view.staircase), line(&view.naive, false));
-        let best = line(&view.best, view.staircase);
-        let compare_capacity = clean(view.compare.as_ref().and_then(|overlay| overlay.capacity).unwrap_or(0.0));
+        let (naive, best) = (line(&view.naive, false), line(&view.best, view.staircase));
+        let compare: Vec<_> =
+            view.compare.iter().map(|overlay| overlay_line(overlay, view.scale, view.staircase, outline.domain)).collect();
+        let compare_capacities: Vec<f64> =
+            view.compare.iter().map(|overlay| clean(overlay.capacity.unwrap_or(0.0))).filter(|level| *level > 0.0).collect();
         let capacity = clean(view.capacity);
-        let highest = compare.iter().map(|(_, value)| *value).fold(outline.top, f64::max);
-        let y_max = y_max(capacity, compare_capacity, highest);
+        let highest = compare.iter().flatten().map(|(_, value)| *value).fold(outline.top, f64::max);
+        let y_max = y_max(capacity, compare_capacities.iter().copied().fold(0.0, f64::max), highest);
         let y_ticks = y_ticks(y_max, if frame.height < 320 { 4.5 } else { 6.0 });
         let margins = margins(&y_ticks);
         let plot = plot_area(frame, margins);
@@ -129,7 +131,7 @@ impl Plan {
             compare,
             naive,
             best,
-            compare_capacity,
+            compare_capacities,
             now,
             scale: view.scale,
             margins,
@@ -254,9 +256,11 @@ fn shapes<'a>(plan: &Plan, view: &CurveView) -> Vec<Shape<'a>> {
     }
     shapes.line(cut_above(plan.naive.iter().copied(), plan.y_max), Paint::Naive);
     shapes.line(cut_above(plan.best.iter().copied(), plan.y_max), Paint::Best);
-    shapes.line(cut_above(plan.compare.iter().copied(), plan.y_max), Paint::Compare);
-    if plan.compare_capacity > 0.0 {
-        shapes.level(plan, plan.compare_capacity, Paint::CompareCapacity);
+    for (line, place) in plan.compare.iter().zip(0..) {
+        shapes.line(cut_above(line.iter().copied(), plan.y_max), Paint::Compare(place));
+    }
+    for level in &plan.compare_capacities {
+        shapes.level(plan, *level, Paint::CompareCapacity);
     }
     if plan.capacity > 0.0 {
         shapes.level(plan, plan.capacity, Paint::Capacity);

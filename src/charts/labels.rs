@@ -143,7 +143,7 @@ impl Labels<'_> {
     }
 
     /// The name of a line, above it, as far right as there is room.
-    fn line(&mut self, class: &str, name: &str, line: &[(f64, f64)]) {
+    fn line(&mut self, class: &str, name: &str, line: &[(f64, f64)]) -> bool {
         let (low, high) = self.plan.outline.domain;
         let places: Vec<Place> = (0..=36_u32)
             .rev()
@@ -156,7 +156,25 @@ impl Labels<'_> {
                 [(x, y - 6.0 * K, Anchor::End), (x, y + 5.0 * K + FONT * 0.8, Anchor::End), (x, y - 6.0 * K, Anchor::Start)]
             })
             .collect();
-        self.place(class, name, self.plot(), places);
+        self.place(class, name, self.plot(), places)
+    }
+
+    /// The letter of a scenario compared with: where there is no room beside its line, on it.
+    fn letter(&mut self, at: u32, name: &str, line: &[(f64, f64)]) {
+        const CLASS: &str = "chart-text-compare";
+        if self.line(CLASS, name, line) {
+            return;
+        }
+        let (low, high) = self.plan.outline.domain;
+        // Each letter begins elsewhere, so that lines that run together keep theirs apart.
+        let mut starts = (0..44_u32).map(|i| low + (high - low) * f64::from(57_u32.saturating_sub(i + 6 * at)) / 60.0);
+        let found = starts.find_map(|u| {
+            let value = value_at(line, u).filter(|value| *value < self.plan.y_max)?;
+            Some((self.plan.u_to_px(u), self.plan.y_to_px(value) + FONT * 0.35))
+        });
+        if let Some(place) = found {
+            text(&mut self.out, CLASS, place, Anchor::Middle, name);
+        }
     }
 
     /// Words over the plot for each remarkable x.
@@ -267,17 +285,19 @@ pub(super) fn all(plan: &Plan, view: &CurveView) -> String {
     axes(plan, view, &mut labels.out);
     let picture = labels.picture();
     labels.place("chart-text-muted", &view.y_label, picture, [(0.0, FONT, Anchor::Start)]);
-    labels.keep_off(&plan.compare);
+    for line in &plan.compare {
+        labels.keep_off(line);
+    }
     labels.keep_off(&plan.naive);
     labels.keep_off(&plan.best);
     labels.current(view);
     labels.capacity(view);
     let (low, high) = plan.outline.domain;
-    for level in [plan.capacity, plan.compare_capacity].into_iter().filter(|level| *level > 0.0) {
-        labels.keep_off(&[(low, level), (high, level)]);
+    for level in plan.compare_capacities.iter().chain([&plan.capacity]).filter(|level| **level > 0.0) {
+        labels.keep_off(&[(low, *level), (high, *level)]);
     }
-    if let Some(compare) = &view.compare {
-        labels.line("chart-text-compare", &compare.name, &plan.compare);
+    for ((compare, line), at) in view.compare.iter().zip(&plan.compare).zip(0..) {
+        labels.letter(at, &compare.name, line);
     }
     if let Some(best) = &view.best {
         labels.line("chart-text-best", &best.name, &plan.best);

@@ -41,7 +41,7 @@ fn sequence_view(points: u32, scale: XScale) -> CurveView {
         capacity_text: "80 GiB capacity".into(),
         current_x: 8192.0,
         current_text: "59.2 GiB at 8k".into(),
-        compare: None,
+        compare: Vec::new(),
         naive: None,
         best: None,
         scale,
@@ -67,7 +67,11 @@ fn count_view() -> CurveView {
         points,
         current_x: 16.0,
         current_text: "49.1 GiB on 16".into(),
-        compare: Some(Overlay { name: "B: ZeRO-3".into(), line: line(0.0), capacity: Some(64.0) }),
+        compare: ["B", "C", "D"]
+            .into_iter()
+            .zip([0.0, 8.0, 30.0])
+            .map(|(name, extra)| Overlay { name: name.into(), line: line(extra), capacity: Some(64.0 + extra) })
+            .collect(),
         naive: Some(Overlay { name: "plain division".into(), line: line(15.0), capacity: None }),
         best: Some(Overlay { name: "best layout".into(), line: line(-10.0), capacity: None }),
         scale: XScale::Log2,
@@ -154,7 +158,7 @@ fn a_sequence_curve_names_its_layers_capacity_and_current_point() {
 fn a_count_curve_has_steps_overlays_and_forbidden_stretches() {
     let drawn = curve(&count_view(), Frame::WIDE);
     let texts = check(&drawn.svg);
-    for wanted in ["B: ZeRO-3", "plain division", "16", "64"] {
+    for wanted in ["B", "C", "D", "plain division", "16", "64"] {
         assert!(texts.iter().any(|text| text == wanted), "{wanted} missing in {texts:?}");
     }
     assert_eq!(drawn.svg.matches("class=\"chart-blocked\"").count(), 2, "12 and 15 are one stretch, 24 another");
@@ -211,7 +215,7 @@ fn odd_views_still_draw() {
     }
     let flat = CurveView { points: vec![Point::default(); 4], scale: XScale::Log2, capacity: f64::NAN, ..full.clone() };
     let compared = CurveView {
-        compare: Some(Overlay { name: "<B>".into(), line: vec![(f64::NAN, 1.0)], capacity: Some(f64::INFINITY) }),
+        compare: vec![Overlay { name: "<B>".into(), line: vec![(f64::NAN, 1.0)], capacity: Some(f64::INFINITY) }],
         ..full
     };
     for view in [&empty, &single, &huge, &flat, &compared] {
@@ -296,7 +300,7 @@ prop_compose! {
             points, capacity, current_x, staircase,
             scale: if log { XScale::Log2 } else { XScale::Linear },
             ticks: if plain { TickStyle::Plain } else { TickStyle::Tokens },
-            compare: Some(Overlay { name: "B".into(), line: line.clone(), capacity: Some(other_capacity) }),
+            compare: vec![Overlay { name: "B".into(), line: line.clone(), capacity: Some(other_capacity) }; 3],
             naive: Some(Overlay { name: "naive".into(), line: line.clone(), capacity: None }),
             best: Some(Overlay { name: "best".into(), line, capacity: None }),
             markers: vec![Marker { x: marker, text: "here".into() }],

@@ -38,9 +38,9 @@ pub(super) enum Paint {
     Capacity,
     /// Points that a rule forbids.
     Blocked,
-    /// The total of the scenario compared with.
-    Compare,
-    /// Its capacity.
+    /// The total of a scenario compared with: the first, second or third.
+    Compare(u8),
+    /// The capacity of one.
     CompareCapacity,
     /// The plain division.
     Naive,
@@ -56,14 +56,16 @@ pub(super) enum Paint {
 
 impl Paint {
     /// All paints that are not a kind; their codes follow the kinds.
-    const OTHERS: [Self; 13] = [
+    const OTHERS: [Self; 15] = [
         Self::Grid,
         Self::Axis,
         Self::OverTint,
         Self::OverHatch,
         Self::Capacity,
         Self::Blocked,
-        Self::Compare,
+        Self::Compare(0),
+        Self::Compare(1),
+        Self::Compare(2),
         Self::CompareCapacity,
         Self::Naive,
         Self::Best,
@@ -97,7 +99,9 @@ impl Paint {
             Self::Axis => "axis",
             Self::OverTint => "over-tint",
             Self::Capacity => "capacity",
-            Self::Compare => "compare",
+            Self::Compare(0) => "compare",
+            Self::Compare(1) => "compare-c",
+            Self::Compare(_) => "compare-d",
             Self::CompareCapacity => "compare-capacity",
             Self::Naive => "naive",
             Self::Best => "best",

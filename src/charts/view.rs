@@ -93,8 +93,8 @@ pub struct CurveView {
     pub current_x: f64,
     /// Words beside the current point, e.g. `52.1 GiB at 8k`; may be empty.
     pub current_text: String,
-    /// The scenario compared with.
-    pub compare: Option<Overlay>,
+    /// The scenarios compared with, at most three.
+    pub compare: Vec<Overlay>,
     /// The plain division (GPU count only).
     pub naive: Option<Overlay>,
     /// The least that any layout takes (GPU count only).

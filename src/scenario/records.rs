@@ -14,6 +14,8 @@ pub const KEY_PREFIX: &str = "headroom:v1:s:";
 pub const QUARANTINE_PREFIX: &str = "headroom:corrupt:";
 /// The version of the records written.
 pub const VERSION: u32 = 1;
+/// The word that marks a file with one scenario and its inputs.
+pub const SCENARIO_FILE: &str = "scenario";
 /// The longest record or file that is looked at, bytes.
 pub const LONGEST_FILE: usize = 5 << 20;
 /// The most scenarios one file may hold.
@@ -150,12 +152,17 @@ pub fn export_all(records: &[SavedScenario]) -> String {
 /// # Errors
 /// One sentence when the file as a whole is none of ours.
 pub fn import_all(json: &str) -> Result<ImportedRecords, String> {
-    const NONE_OF_OURS: &str = "This file holds no saved scenarios: choose a file that “Download all” of this page has made.";
+    const NONE_OF_OURS: &str =
+        "This file holds no saved scenarios: choose a file that “Download all” or “Inputs as JSON” of this page has made.";
     if json.len() > LONGEST_FILE {
         return Err("This file is larger than 5 MiB, more than saved scenarios of this page can be.".to_owned());
     }
     let file: Value = serde_json::from_str(json).map_err(|_| NONE_OF_OURS.to_owned())?;
-    if file.get("headroom").and_then(Value::as_str) != Some("scenarios") {
+    let kind = file.get("headroom").and_then(Value::as_str);
+    if kind == Some(SCENARIO_FILE) {
+        return Ok(one_scenario(&file));
+    }
+    if kind != Some("scenarios") {
         return Err(NONE_OF_OURS.to_owned());
     }
     let rows = file.get("scenarios").and_then(Value::as_array).ok_or(NONE_OF_OURS)?;
@@ -177,6 +184,21 @@ pub fn import_all(json: &str) -> Result<ImportedRecords, String> {
         }
     }
     Ok(imported)
+}
+
+/// The record of a file with one scenario. Its id follows from the link, so that the same file is not added twice.
+fn one_scenario(file: &Value) -> ImportedRecords {
+    let mut whole = file.clone();
+    let link = file.get("link").and_then(Value::as_str).unwrap_or_default();
+    let id = link.bytes().fold(7_u64, |sum, byte| sum.wrapping_mul(0x0100_0000_01b3) ^ u64::from(byte));
+    if let Value::Object(record) = &mut whole {
+        record.insert("id".to_owned(), format!("file-{id:x}").into());
+        record.insert("revision".to_owned(), 1.into());
+    }
+    match from_value(&whole) {
+        Ok(record) => ImportedRecords { records: vec![record], skipped: Vec::new() },
+        Err(error) => ImportedRecords { records: Vec::new(), skipped: vec![format!("The scenario is left out: {error}.")] },
+    }
 }
 
 fn wire(record: &SavedScenario) -> Wire {

@@ -10,7 +10,7 @@ import http from 'node:http';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { after } from 'node:test';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { chromium } from 'playwright-core';
 
@@ -45,6 +45,9 @@ const FLAGS = [
   '--disable-sync',
 ];
 
+/** Whether the tests run against the page that is one file, opened without a server. */
+export const single = process.env.HEADROOM_SINGLE === '1';
+
 let server;
 let browser;
 const records = new WeakMap(); // page -> what it logged and requested
@@ -52,26 +55,35 @@ const packed = new Map(); // file -> its content after gzip
 
 after(async () => {
   await browser?.close();
-  server?.closeAllConnections();
   server?.close();
 });
 
 /** The address of the page, without a fragment; starts the server on first use. */
 export async function pageUrl() {
-  if (!server) {
-    assert.ok(existsSync(path.join(DIST, 'index.html')), 'dist/index.html is missing: run `cargo xtask build` first');
-    server = http.createServer(answer);
-    await new Promise((listening) => server.listen(0, '127.0.0.1', listening));
-  }
-  return `http://127.0.0.1:${server.address().port}${PREFIX}`;
+  const file = path.join(DIST, single ? 'headroom.html' : 'index.html');
+  assert.ok(existsSync(file), `${file} is missing: run \`cargo xtask build\`${single ? ' with --single-file' : ''} first`);
+  if (single) return pathToFileURL(file).href;
+  server ??= await serve(() => DIST);
+  return server.url;
 }
 
-async function answer(request, response) {
+/** Serves the folder that is named at each request; with its address and how to end it. */
+export async function serve(folderOf) {
+  const made = http.createServer((request, response) => answer(folderOf(), request, response));
+  await new Promise((listening) => made.listen(0, '127.0.0.1', listening));
+  const close = () => {
+    made.closeAllConnections();
+    made.close();
+  };
+  return { url: `http://127.0.0.1:${made.address().port}${PREFIX}`, close };
+}
+
+async function answer(folder, request, response) {
   try {
     const { pathname } = new URL(request.url, 'http://127.0.0.1');
     assert.ok(pathname.startsWith(PREFIX));
     const name = decodeURIComponent(pathname.slice(PREFIX.length)) || 'index.html';
-    const file = path.join(DIST, path.normalize(`/${name}`));
+    const file = path.join(folder, path.normalize(`/${name}`));
     const body = packed.get(file) ?? gzipSync(await readFile(file), { level: 9 });
     packed.set(file, body);
     response.writeHead(200, {
@@ -79,6 +91,8 @@ async function answer(request, response) {
       'content-encoding': 'gzip',
       'content-length': body.length,
       'x-content-type-options': 'nosniff',
+      // As GitHub Pages and others send it: a frame without an origin of its own asks for scripts as a stranger.
+      'access-control-allow-origin': '*',
     });
     response.end(body);
   } catch {
@@ -97,10 +111,11 @@ async function answer(request, response) {
  * - `blockWasm`: the WebAssembly file cannot be loaded; `javaScript`: false switches scripts off
  * - `offline`: the network goes away after the page has loaded
  * - `context`: open a second tab in the profile of another page, `context: page.context()`
+ * - `serviceWorkers`: true lets the page keep itself for visits without a network; `url`: another server's page
  * - `prepare`: called with the page before it is opened, for `page.addInitScript` or `page.route`
  */
 export async function openPage(options = {}) {
-  const url = await pageUrl();
+  const url = options.url ?? (await pageUrl());
   const context = options.context ?? (await newContext(options));
   const page = await context.newPage();
   const record = { errors: [], requests: [] };
@@ -126,6 +141,7 @@ async function newContext(options) {
     hasTouch: options.touch ?? false,
     isMobile: options.touch ?? false,
     locale: 'en-GB',
+    serviceWorkers: options.serviceWorkers ? 'allow' : 'block',
     javaScriptEnabled: options.javaScript ?? true,
   });
 }

@@ -168,7 +168,7 @@ test('copying gives the link; without a clipboard it is selected for copying by 
   });
   await part(without, 'share').click();
   await part(without, 'copy-link').click();
-  await without.getByText('The link is selected').waitFor();
+  await without.getByText('The text is selected').waitFor();
   const selected = await part(without, 'share-link').evaluate((area) => area.selectionEnd - area.selectionStart === area.value.length);
   assert.ok(selected);
   noConsoleErrors(without);

@@ -6,10 +6,12 @@
 mod accuracy;
 mod browser;
 mod checks;
+mod offline;
 mod page;
 mod program;
 mod serve;
 mod shell;
+mod single;
 mod sizes;
 mod split;
 mod styles;
@@ -22,6 +24,7 @@ use shell::Outcome;
 const HELP: &str = "\
 cargo xtask serve [--port N]   build the page and serve it on 127.0.0.1
 cargo xtask build              build the page into dist/ and check its size
+cargo xtask build --single-file   build dist/headroom.html: the whole page in one file, which needs no server
 cargo xtask accuracy FILE...   compare the estimates with files of measured rows (--json, --rows, --markdown)
 cargo xtask accuracy --write   the same over tests/data, written into README.md and the page's table
 cargo xtask later              find anew which part of the program a first visit does not run (xtask/later.txt)
@@ -54,6 +57,7 @@ fn dispatch(arguments: &[&str]) -> Outcome {
             Err(_) => Err(format!("`{port}` is no port: give a number from 1 to 65535, for example `--port 8080`.")),
         },
         ["build"] => page::build(&tools::for_the_page()?),
+        ["build", "--single-file"] => single::build(&tools::for_the_page()?),
         ["accuracy", "--write"] => accuracy::write(),
         ["accuracy", arguments @ ..] => accuracy::run(arguments),
         ["later"] => page::find_later(&tools::for_the_page()?, &browser::Browser::bring()?),

@@ -11,7 +11,7 @@ use std::process::Stdio;
 use crate::browser::Browser;
 use crate::program::{self, Linked};
 use crate::shell::{self, Outcome, root, run, say};
-use crate::{sizes, split, styles};
+use crate::{offline, sizes, split, styles};
 
 /// Builds the release page with the tools on `path`, and checks its size.
 ///
@@ -25,6 +25,7 @@ pub fn build(path: &OsStr) -> Outcome {
     let (first, rest) = split::in_two(&linked.program, &later, &split::Objects::read(&as_linked()?)?)?;
     let (first, rest) = (program::optimized(path, &first)?, program::optimized(path, &rest)?);
     linked.put(&dist, &first, Some(&rest), |script| script)?;
+    offline::keep(&dist)?;
     sizes::check(&dist)
 }
 
@@ -59,8 +60,7 @@ const LATER: &str = "xtask/later.txt";
 
 /// Builds the page with its program in one part.
 fn whole(path: &OsStr) -> Outcome<PathBuf> {
-    say("Fetching the locked crates");
-    run(&mut shell::program("cargo", &["fetch", "--locked", "--quiet", "--target", "wasm32-unknown-unknown"]))?;
+    fetch_crates()?;
     say("Building the page into dist/ (release; the first time takes some minutes)");
     // Trunk wants `true` or `false` in NO_COLOR, where the convention is any value.
     // Its backtraces hold no names and bury the compiler's message.
@@ -72,6 +72,15 @@ fn whole(path: &OsStr) -> Outcome<PathBuf> {
     }
     styles::join(&dist)?;
     Ok(dist)
+}
+
+/// Brings the crates that a build needs, so that it can do without a network.
+///
+/// # Errors
+/// When they cannot be fetched.
+pub fn fetch_crates() -> Outcome {
+    say("Fetching the locked crates");
+    run(&mut shell::program("cargo", &["fetch", "--locked", "--quiet", "--target", "wasm32-unknown-unknown"]))
 }
 
 /// The programs that run in workers, as Trunk names them.

@@ -46,8 +46,16 @@ impl Linked {
             format!("headroom-page-{:016x}_bg.wasm", hash_of(&(first, later))),
             format!("headroom-later-{:016x}.wasm", hash_of(&later)),
         );
-        let script = fs::read_to_string(root().join(START)).map_err(|error| format!("{START} cannot be read: {error}."))?;
-        let script = bare(&change(start_script(&script, [&self.bindings, &names.0, &names.1])?));
+        let mut rare = Vec::new();
+        for (name, path) in RARE {
+            let script = bare(&read_source(path)?);
+            rare.push((format!("{name}-{:016x}.js", hash_of(script.as_str())), script));
+        }
+        let mut script = start_script(&read_source(START)?, [&self.bindings, &names.0, &names.1])?;
+        for ((name, _), (file, _)) in RARE.iter().zip(&rare) {
+            script = named(&script, &format!("./{name}.js"), file)?;
+        }
+        let script = bare(&change(script));
         let bindings = dist.join(&self.bindings);
         let script_name = format!("start-{:016x}.js", hash_of(script.as_str()));
         let html =
@@ -58,6 +66,7 @@ impl Linked {
             .and_then(|()| fs::remove_file(dist.join(&self.name)))
             .and_then(|()| fs::write(dist.join(names.0), first))
             .and_then(|()| later.map_or(Ok(()), |later| fs::write(dist.join(names.1), later)))
+            .and_then(|()| rare.into_iter().try_for_each(|(name, script)| fs::write(dist.join(name), script)))
             .and_then(|()| fs::write(dist.join(script_name), script))
             .and_then(|()| fs::write(dist.join("index.html"), html));
         written.map_err(|error| format!("dist/ cannot be written: {error}."))
@@ -65,7 +74,7 @@ impl Linked {
 }
 
 /// A script without lines of comment and without indentation; neither ours nor wasm-bindgen's has text of several lines.
-fn bare(script: &str) -> String {
+pub fn bare(script: &str) -> String {
     let mut inside = false;
     let mut bare = String::with_capacity(script.len());
     for line in script.lines().map(str::trim) {
@@ -80,6 +89,18 @@ fn bare(script: &str) -> String {
     bare
 }
 
+/// The text of a file of the checkout.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn read_source(path: &str) -> Outcome<String> {
+    fs::read_to_string(root().join(path)).map_err(|error| format!("{path} cannot be read: {error}."))
+}
+
+/// Scripts that few visits ask for: how their names begin, and where they are.
+pub const RARE: [(&str, &str); 3] =
+    [("pictures", "src/app/pictures.js"), ("embed", "src/app/embed.js"), ("offline", "src/app/offline.js")];
+
 /// The script that starts the page's program.
 const START: &str = "src/app/start.js";
 
@@ -89,14 +110,17 @@ pub const COUNTING_PARTS: &str = "globalThis.ran = new Set();\nconst parts = { r
 
 /// The start script with the names of the files it loads.
 fn start_script(script: &str, names: [&String; 3]) -> Outcome<String> {
-    let mut script = script.to_owned();
-    for (place, name) in ["./bindings.js", "./first.wasm", "./later.wasm"].into_iter().zip(names) {
-        if !script.contains(place) {
-            return Err(format!("{START} names no `{place}`."));
-        }
-        script = script.replace(place, &format!("./{name}"));
+    let places = ["./bindings.js", "./first.wasm", "./later.wasm"];
+    places.into_iter().zip(names).try_fold(script.to_owned(), |script, (place, name)| named(&script, place, name))
+}
+
+/// The start script with one file's name in its place.
+fn named(script: &str, place: &str, name: &str) -> Outcome<String> {
+    if script.contains(place) {
+        Ok(script.replace(place, &format!("./{name}")))
+    } else {
+        Err(format!("{START} names no `{place}`."))
     }
-    Ok(script)
 }
 
 /// The page with our start script in place of Trunk's inline one, which the content security policy would not run.
@@ -145,7 +169,7 @@ impl Drop for Scratch {
 
 #[cfg(test)]
 mod tests {
-    use super::{COUNTING_PARTS, PARTS, START, bare, start_script, with_start_script, without_preloads};
+    use super::{COUNTING_PARTS, PARTS, RARE, START, bare, start_script, with_start_script, without_preloads};
     use crate::shell::root;
 
     #[test]
@@ -175,6 +199,9 @@ mod tests {
         let filled = start_script(&script, [&names[0], &names[1], &names[2]]).unwrap();
         for name in &names {
             assert_eq!(filled.matches(&format!("\"./{name}\"")).count(), 1, "{name}");
+        }
+        for (name, path) in RARE {
+            assert!(script.contains(&format!("\"./{name}.js\"")) && root().join(path).is_file(), "{name}");
         }
         assert!(script.contains(PARTS) && filled.replace(PARTS, COUNTING_PARTS).contains("ran:"), "counting finds its place");
         assert!(start_script("", [&names[0], &names[1], &names[2]]).is_err());

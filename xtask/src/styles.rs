@@ -29,7 +29,7 @@ pub fn join(dist: &Path) -> Outcome {
 }
 
 /// A sheet without comments and indentation.
-fn pressed(sheet: &str) -> String {
+pub fn pressed(sheet: &str) -> String {
     let mut parts = sheet.split("/*");
     let first = parts.next().unwrap_or_default().to_owned();
     let bare = parts.fold(first, |bare, part| bare + part.split_once("*/").map_or("", |(_, rest)| rest));

@@ -19,7 +19,7 @@ pub use self::parts::{announce, fill_inputs, keep_dialogs, keep_link, on_rest, p
 pub use self::patch::patch_inside;
 pub use self::storage::{forget, is_dark, new_id, on_storage_change, save, saved, saved_theme, set_theme, stored, switch_theme};
 use super::history::Snapshot;
-use crate::scenario::codec::{encode, encode_pair};
+use crate::scenario::codec::{encode_all, with_page_parts};
 
 /// How long the scenario rests before its link is written: Safari allows about 100 writes in 30 seconds.
 const LINK_REST_MS: u32 = 350;
@@ -69,6 +69,11 @@ pub fn root() -> Option<HtmlElement> {
     root?.dyn_into().ok()
 }
 
+/// Whether the page stands inside another one; guard.js says so before the first picture.
+pub fn is_embedded() -> bool {
+    document().document_element().is_some_and(|root| root.has_attribute("data-embed"))
+}
+
 /// Says on the page that the program runs.
 pub fn is_live() {
     if let Some(root) = root() {
@@ -103,10 +108,7 @@ pub fn link_to(fragment: &str) -> String {
 
 /// The link of what is shown.
 pub fn fragment_of(said: &Snapshot) -> String {
-    match &said.compare {
-        Some(other) => encode_pair(&said.scenario, other),
-        None => encode(&said.scenario),
-    }
+    encode_all(&said.scenario, &said.compare)
 }
 
 /// From now on the scenario's link, once it rests, stands in the address bar.
@@ -122,6 +124,7 @@ pub(super) fn link_is_written() {
 }
 
 fn write_link(link: &str) {
+    let link = &with_page_parts(link, &fragment());
     let same = WRITTEN_LINK.with_borrow(|written| written == link);
     if same {
         return;
@@ -216,12 +219,21 @@ pub fn reveal(id: &str) {
     }
 }
 
+fn area(id: &str) -> Option<web_sys::HtmlTextAreaElement> {
+    document().get_element_by_id(id)?.dyn_into().ok()
+}
+
 /// Selects all text of a text area, for copying by hand.
 pub fn select(id: &str) {
-    if let Some(area) = document().get_element_by_id(id).and_then(|area| area.dyn_into::<web_sys::HtmlTextAreaElement>().ok()) {
+    if let Some(area) = area(id) {
         let _ = area.focus();
         area.select();
     }
+}
+
+/// What stands in the text area with that id.
+pub fn text_in(id: &str) -> String {
+    area(id).map(|area| area.value()).unwrap_or_default()
 }
 
 /// Prints the page.

@@ -1,11 +1,12 @@
 //! The second program: what is not needed to show the answer, fetched when it is needed. Text in, text out.
 //!
 //! The five documents side by side, memory over one step, what the answer rests on, how well it is checked, and reading a
-//! `config.json` are computed in a worker of the browser, from the scenario's link; [`plan`], the search over layouts, in another.
+//! `config.json`, and the files to take along are computed in a worker of the browser, from the scenario's link; [`plan`], the search over layouts, in another.
 //! Everything here runs without a browser; only [`wire`] and [`slot`] are part of the first program too.
 
 pub mod accuracy;
 pub mod evidence;
+pub mod export;
 pub mod methods;
 pub mod paste;
 pub mod plan;
@@ -33,6 +34,7 @@ pub fn answer(request: &Request) -> Reply {
         What::Timeline => (timeline_of(&scenario, request.unit), None),
         What::Accuracy => (accuracy::panel(), None),
         What::Paste => paste::read(&request.text, scenario),
+        What::Export => (export::answer(&request.fragment, &request.text), None),
         What::Plan | What::Stairs => (Html::default(), None),
     };
     Reply { number: request.number, what: request.what, more: false, fragment, html: html.as_str().to_owned() }

@@ -118,7 +118,7 @@ impl Story<'_> {
             capacity_text: format!("capacity {}", unit.number(capacity, 1)),
             current_x: to_f64(self.run.concurrent_sequences),
             current_text: now.map(|point| unit.number(total(point), 1)).unwrap_or_default(),
-            compare: None,
+            compare: Vec::new(),
             naive: None,
             best: None,
             scale: XScale::Log2,

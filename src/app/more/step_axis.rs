@@ -154,7 +154,10 @@ pub fn view(
             capacity_text: format!("capacity {}", unit.number(capacity, 1)),
             current_x: peak.map_or(f64::NAN, Drawn::peak_at),
             current_text: peak.map(|peak| format!("peak {}", unit.number(total(&peak.stretch.peak), 1))).unwrap_or_default(),
-            compare: beside.map(|other| Overlay { name: "step 2".to_owned(), line: line(other), capacity: None }),
+            compare: beside
+                .iter()
+                .map(|other| Overlay { name: "step 2".to_owned(), line: line(other), capacity: None })
+                .collect(),
             naive: None,
             best: None,
             scale: XScale::Linear,

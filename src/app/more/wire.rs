@@ -49,12 +49,14 @@ pub enum What {
     Plan,
     /// The best layout at each number of GPUs, as text.
     Stairs,
+    /// What can be taken along, as buttons; or one file of it, as text behind a line with its name and media type.
+    Export,
 }
 
 impl What {
     /// Every kind of request.
-    pub const ALL: [Self; 7] =
-        [Self::Methods, Self::Evidence, Self::Timeline, Self::Accuracy, Self::Paste, Self::Plan, Self::Stairs];
+    pub const ALL: [Self; 8] =
+        [Self::Methods, Self::Evidence, Self::Timeline, Self::Accuracy, Self::Paste, Self::Plan, Self::Stairs, Self::Export];
 
     /// Which program answers.
     pub const fn program(self) -> Program {
@@ -73,6 +75,7 @@ impl What {
             Self::Paste => "paste",
             Self::Plan => "plan",
             Self::Stairs => "stairs",
+            Self::Export => "export",
         }
     }
 

@@ -1,6 +1,7 @@
 //! The memory of one accelerator as one bar with the line of its capacity.
 
 use crate::app::answers::Answers;
+use crate::app::compared::LETTERS;
 use crate::app::markup::{Html, html};
 use crate::app::words::{Scale, accelerator_name, kinds, margin, model_name, percent};
 use crate::charts::{self, BarRow, BarView, Segment};
@@ -37,12 +38,13 @@ const fn swatch_id(kind: MemoryKind) -> &'static str {
     ["legend-p", "legend-g", "legend-o", "legend-a", "legend-k", "legend-t", "legend-f"][kind.index()]
 }
 
-/// One row, or two when a scenario is compared with another.
+/// One row, and one for each scenario that it is compared with.
 fn bar_view(answers: &Answers) -> BarView {
     let mut rows = vec![row(&answers.estimate, &answers.scenario, answers.scale, "A")];
-    if let Some((other, (_, estimate))) = answers.other.as_ref().and_then(|other| Some((other, other.answer.as_ref()?))) {
+    for (letter, other) in LETTERS.iter().zip(&answers.others) {
+        let Some((_, estimate)) = &other.answer else { continue };
         let scale = Scale::of(answers.unit, estimate.total(), estimate.capacity);
-        rows.push(row(estimate, &other.scenario, scale, "B"));
+        rows.push(row(estimate, &other.scenario, scale, letter));
     }
     if let [only] = rows.as_mut_slice() {
         only.name.clear();
@@ -90,13 +92,13 @@ mod tests {
     use crate::scenario::codec::decode;
 
     #[test]
-    fn one_bar_alone_and_two_when_compared() {
+    fn one_bar_alone_and_one_more_for_each_compared() {
         let mut answers = answers("v1&m=llama3-8b&n=8");
         let alone = stack(&answers, 848);
         assert_eq!(count(&alone, "chart-text-name"), 0);
-        answers.other = Some(Other::of(&decode("v1&m=llama3-8b&n=16").scenario));
+        answers.others = vec![Other::of(&decode("v1&m=llama3-8b&n=16").scenario); 3];
         let both = stack(&answers, 848);
-        assert_eq!(count(&both, "chart-text-name"), 2);
+        assert_eq!(count(&both, "chart-text-name"), 4);
         assert_eq!(count(&both, "stack__item"), count(&alone, "stack__item"));
     }
 }

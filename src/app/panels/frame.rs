@@ -12,7 +12,7 @@ use crate::app::more::slot;
 /// The first screen, and the place of everything below it.
 pub fn first_screen() -> Html {
     html(
-        r##"<a class="skip" href="#answer" data-do="skip">Skip to the answer</a><header class="bar" data-own="bar"></header><div class="notices" data-own="notices" data-testid="notices" role="status"></div><div class="strip" data-own="strip" aria-hidden="true"></div><main class="page"><div class="printed" data-own="printed" aria-hidden="true"></div><div class="desk">{}<section class="answer" id="answer" tabindex="-1" aria-label="Answer"><div data-own="verdict"></div><figure data-own="stack"></figure><section class="help" data-own="fixes"></section><div data-own="tabs"></div><div class="curves"><figure data-own="curve-seq"></figure><figure data-own="curve-gpus"></figure></div></section></div><div class="below" data-own="below"></div></main><footer class="foot" data-own="foot"></footer><div data-own="dialogs"></div><div role="status" data-own="toast"></div><p id="announcer" class="sr" aria-live="polite" data-own="announcer"></p>"##,
+        r##"<a class="skip" href="#answer" data-do="skip">Skip to the answer</a><header class="bar" data-own="bar"></header><div class="notices" data-own="notices" data-testid="notices" role="status"></div><div class="strip" data-own="strip" aria-hidden="true"></div><main class="page"><div class="printed printed__code" data-own="printed-code" aria-hidden="true"></div><div class="printed" data-own="printed" aria-hidden="true"></div><p class="printed printed__link" data-own="printed-link" aria-hidden="true"></p><div class="desk">{}<section class="answer" id="answer" tabindex="-1" aria-label="Answer"><div data-own="verdict"></div><figure data-own="stack"></figure><section class="help" data-own="fixes"></section><div data-own="tabs"></div><div class="curves"><figure data-own="curve-seq"></figure><figure data-own="curve-gpus"></figure></div></section></div><div class="below" data-own="below"></div></main><footer class="foot" data-own="foot"></footer><div data-own="dialogs"></div><div role="status" data-own="toast"></div><p id="announcer" class="sr" aria-live="polite" data-own="announcer"></p>"##,
         &[&form()],
     )
 }
@@ -46,22 +46,35 @@ mod tests {
     #[test]
     fn every_part_has_one_place() {
         let page = [first_screen(), below(), foot(), dialogs()].into_iter().collect();
-        for part in ["bar", "notices", "strip", "printed", "mode", "group-0", "fold-4", "verdict", "stack", "fixes", "tabs"]
-            .into_iter()
-            .chain([
-                "curve-seq",
-                "curve-gpus",
-                "ledger",
-                "cost",
-                "time",
-                "saved",
-                "compare",
-                "toast",
-                "in-share",
-                "in-paste",
-                "in-save",
-            ])
-        {
+        for part in [
+            "bar",
+            "notices",
+            "strip",
+            "printed",
+            "printed-link",
+            "printed-code",
+            "mode",
+            "group-0",
+            "fold-4",
+            "verdict",
+            "stack",
+            "fixes",
+            "tabs",
+        ]
+        .into_iter()
+        .chain([
+            "curve-seq",
+            "curve-gpus",
+            "ledger",
+            "cost",
+            "time",
+            "saved",
+            "compare",
+            "toast",
+            "in-share",
+            "in-paste",
+            "in-save",
+        ]) {
             assert_eq!(count(&page, &format!("data-own=\"{part}\"")), 1, "{part}");
         }
     }

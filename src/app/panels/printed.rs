@@ -1,19 +1,20 @@
 //! What only the printed page shows: all inputs, the link, version and date.
 
+use super::dialogs::share;
 use crate::app::markup::{Html, html};
 use crate::app::words::about;
 use crate::scenario::{FieldId, Group, Scenario, Value, fields, show};
 
-/// The printed page's own part; the link has a part of its own.
+/// The printed page's own part; link and code have parts of their own.
 pub fn printed(scenario: &Scenario) -> Html {
     let name = scenario.name();
     let title = if name.is_empty() { about(scenario) } else { format!("{name}: {}", about(scenario)) };
     let inputs: Html = inputs(scenario)
         .iter()
-        .map(|(name, value)| html(r#"<div class="printed__input"><span>{}</span><span>{}</span></div>"#, &[name, value]))
+        .map(|(name, value, _)| html(r#"<div class="printed__input"><span>{}</span><span>{}</span></div>"#, &[name, value]))
         .collect();
     html(
-        r#"<div class="printed" data-own="printed" aria-hidden="true"><p><b>{}</b></p><div class="printed__inputs">{}</div><p class="printed__link" data-own="printed-link"></p></div>"#,
+        r#"<div class="printed" data-own="printed" aria-hidden="true"><p><b>{}</b></p><div class="printed__inputs">{}</div></div>"#,
         &[&title, &inputs],
     )
 }
@@ -21,9 +22,14 @@ pub fn printed(scenario: &Scenario) -> Html {
 /// The full link, the version, and when the page was printed.
 pub fn printed_link(link: &str, when: &str) -> Html {
     html(
-        r#"<p class="printed__link" data-own="printed-link">{} · Headroom {} · {}</p>"#,
+        r#"<p class="printed printed__link" data-own="printed-link" aria-hidden="true">{} · Headroom {} · {}</p>"#,
         &[&link, &env!("CARGO_PKG_VERSION"), &when],
     )
+}
+
+/// The QR code of the link, where it is not too long for one.
+pub fn printed_code(link: &str) -> Html {
+    html(r#"<div class="printed printed__code" data-own="printed-code" aria-hidden="true">{}</div>"#, &[&share::code(link)])
 }
 
 /// Inputs of serving that say nothing until somebody sets them.
@@ -36,7 +42,8 @@ const QUIET: [FieldId; 6] = [
     FieldId::GroupSize,
 ];
 
-fn inputs(scenario: &Scenario) -> Vec<(&'static str, String)> {
+/// Every input that says something: its name, its value and its unit.
+pub fn inputs(scenario: &Scenario) -> Vec<(&'static str, String, &'static str)> {
     let mode = scenario.mode();
     let megatron = scenario.get(FieldId::Kernels) == Value::Choice("megatron");
     // What is absent goes without saying: the page has room for one sheet.
@@ -47,7 +54,7 @@ fn inputs(scenario: &Scenario) -> Vec<(&'static str, String)> {
         .filter(|field| scenario.is_set(field.id) || !QUIET.contains(&field.id))
         .map(|field| (field, scenario.get(field.id)))
         .filter(|(_, value)| said(value))
-        .map(|(field, value)| (field.label, show(field.id, &value)))
+        .map(|(field, value)| (field.label, show(field.id, &value), field.unit))
         .collect()
 }
 
@@ -62,6 +69,6 @@ mod tests {
         let scenario = decode("v1&m=llama3-8b&n=8").scenario;
         let printed = printed(&scenario);
         assert_eq!(count(&printed, "printed__input\""), inputs(&scenario).len());
-        assert!(inputs(&scenario).iter().any(|(name, value)| *name == "GPUs" && value == "8"));
+        assert!(inputs(&scenario).iter().any(|(name, value, _)| *name == "GPUs" && value == "8"));
     }
 }

@@ -9,9 +9,11 @@ mod accuracy;
 mod native {
     use std::io::Write as _;
     use std::process::ExitCode;
+    use std::time::SystemTime;
 
+    use headroom::app::export::{self, Luggage, file};
     use headroom::app::report::{Report, json};
-    use headroom::scenario::{codec, field, reference};
+    use headroom::scenario::{FieldId, Value, codec, field, reference};
     use headroom::units::MemoryUnit;
 
     use crate::accuracy::{self, Form};
@@ -19,12 +21,13 @@ mod native {
     const HELP: &str = "\
 headroom: does this transformer fit, what takes the memory, how many GPUs, how long?
 
-usage: headroom LINK-OR-FRAGMENT [--json] [--gib | --gb]
+usage: headroom LINK-OR-FRAGMENT [--json | --export FORM] [--gib | --gb]
        headroom --inputs
        headroom accuracy FILE... [--json] [--rows] [--markdown]
 
 LINK-OR-FRAGMENT  a link of the page, or the part after its #, e.g. 'v1&m=llama3-70b&n=64'
 --json            machine-readable, memory in bytes
+--export FORM     what the page's share dialog hands over: answer.md, curves.csv, ledger.csv or scenario.json
 --inputs          lists every input with its link key, range and help
 accuracy FILE...  compares the estimates with files of measured and published figures; --rows adds each row to --json,
                   --markdown is the short table of the README
@@ -35,6 +38,7 @@ exit code: 0 fits, 1 does not fit, 2 bad input";
     struct Arguments {
         link: String,
         json: bool,
+        export: Option<export::Form>,
         unit: Option<MemoryUnit>,
     }
 
@@ -51,12 +55,13 @@ exit code: 0 fits, 1 does not fit, 2 bad input";
         if std::env::args_os().nth(1).is_some_and(|first| first == "accuracy") {
             return accuracy_arguments(parser);
         }
-        let (mut link, mut json, mut unit) = (None, false, None);
+        let (mut link, mut json, mut export, mut unit) = (None, false, None, None);
         while let Some(argument) = parser.next().map_err(|error| error.to_string())? {
             match argument {
                 Short('h') | Long("help") => return Ok(Task::Help),
                 Long("inputs") => return Ok(Task::Inputs),
                 Long("json") => json = true,
+                Long("export") => export = Some(form(&parser.value().map_err(|error| error.to_string())?.to_string_lossy())?),
                 Long("gib") => unit = Some(MemoryUnit::Gib),
                 Long("gb") => unit = Some(MemoryUnit::Gb),
                 Value(text) if link.is_none() => link = Some(text.to_string_lossy().into_owned()),
@@ -64,7 +69,12 @@ exit code: 0 fits, 1 does not fit, 2 bad input";
             }
         }
         let link = link.ok_or("name a link or the part after its #, for example 'v1&m=llama3-70b&n=64'")?;
-        Ok(Task::Estimate(Arguments { link, json, unit }))
+        Ok(Task::Estimate(Arguments { link, json, export, unit }))
+    }
+
+    fn form(word: &str) -> Result<export::Form, String> {
+        let words = export::Form::ALL.map(export::Form::word).join(", ");
+        export::Form::of(word).ok_or_else(|| format!("--export knows no `{word}`: there are {words}"))
     }
 
     /// What follows the word `accuracy`.
@@ -115,6 +125,18 @@ exit code: 0 fits, 1 does not fit, 2 bad input";
         }
     }
 
+    #[expect(clippy::disallowed_methods, reason = "this program never runs in a browser")]
+    fn exported(form: export::Form, arguments: &Arguments, decoded: &codec::Decoded) -> Result<String, String> {
+        let mut scenario = decoded.scenario.clone();
+        if let Some(unit) = arguments.unit {
+            scenario.set(FieldId::MemoryUnit, Value::choice(unit));
+        }
+        let address = arguments.link.split_once('#').map(|(address, _)| address.to_owned()).unwrap_or_default();
+        let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        let clock_ms = u64::try_from(since.as_millis()).unwrap_or_default();
+        file(form, &Luggage { scenario, compare: decoded.compare.clone(), address, clock_ms, log: true, ..Luggage::default() })
+    }
+
     fn answer(arguments: &Arguments) -> ExitCode {
         let fragment = arguments.link.split_once('#').map_or(arguments.link.as_str(), |(_, fragment)| fragment);
         let decoded = codec::decode(fragment);
@@ -130,9 +152,15 @@ exit code: 0 fits, 1 does not fit, 2 bad input";
             }
         };
         let report = Report::of(&decoded.scenario, &job, arguments.unit);
-        let text =
-            if arguments.json { json(&report, &decoded.scenario, &decoded.notices) } else { report.text(&decoded.notices) };
-        print(&text);
+        let text = match arguments.export {
+            Some(form) => match exported(form, arguments, &decoded) {
+                Ok(text) => text,
+                Err(sentence) => return bad_input(&[sentence]),
+            },
+            None if arguments.json => json(&report, &decoded.scenario, &decoded.notices),
+            None => report.text(&decoded.notices),
+        };
+        print(text.trim_end());
         if report.estimate.runs() { ExitCode::SUCCESS } else { ExitCode::from(1) }
     }
 }

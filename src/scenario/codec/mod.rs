@@ -1,9 +1,13 @@
 //! Links: the text behind `#` that carries a whole scenario.
 //!
 //! `v1&c=4k9&m=llama3-70b&gpu=h100-80&n=64`: first the version, then a check sum, then only what differs from that version's frozen
-//! defaults, one `key=value` per field with the keys of the field table. The second scenario of a comparison follows as its
-//! differences from the first, with `b.` before each key, or from the defaults after `b.new=1` where that is shorter. Only letters, digits, `-`, `.`, `=` and `&` are used, and the text ends in a
-//! letter or digit, so that chat programs keep it whole. A link carries inputs, never results.
+//! defaults, one `key=value` per field with the keys of the field table. The other scenarios of a comparison, at most three, follow as
+//! their differences from the first, with `b.`, `c.` and `d.` before each key, or from the defaults after `b.new=1` where that is
+//! shorter. Only letters, digits, `-`, `.`, `=` and `&` are used, and the text ends in a letter or digit, so that chat programs keep
+//! it whole. A link carries inputs, never results.
+//!
+//! Parts about the page rather than the scenario ([`PAGE_KEYS`]) may stand anywhere; they are no inputs, and the check sum leaves
+//! them out, so that they can be added to a link by hand.
 //!
 //! The check sum stands in front because a link is cut off at its end: there it would be the first part to go. Links written by hand
 //! need none.
@@ -21,13 +25,16 @@ use crate::catalog;
 /// The longest link that is written or read, in characters: what every browser, chat and mail program carries.
 pub const LONGEST: usize = 2000;
 
+/// The most scenarios that stand beside the first.
+pub const MOST_COMPARED: usize = OTHERS.len();
+
 /// What a link says.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Decoded {
     /// The scenario; the default one if the link failed.
     pub scenario: Scenario,
-    /// The second scenario of a comparison.
-    pub compare: Option<Scenario>,
+    /// The other scenarios of a comparison, at most [`MOST_COMPARED`].
+    pub compare: Vec<Scenario>,
     /// One sentence for everything that was unknown, replaced or left out.
     pub notices: Vec<String>,
     /// Whether the link could not be used at all; the one notice says why.
@@ -45,12 +52,23 @@ pub struct Decoded {
 /// assert_eq!(codec::decode(&link).scenario, scenario);
 /// ```
 pub fn encode(scenario: &Scenario) -> String {
-    write(scenario, None)
+    encode_all(scenario, &[])
 }
 
-/// The link of two scenarios side by side.
-pub fn encode_pair(first: &Scenario, second: &Scenario) -> String {
-    write(first, Some(second))
+/// The link of a scenario and those beside it, of which the last are left out where it would be longer than [`LONGEST`].
+pub fn encode_all(first: &Scenario, others: &[Scenario]) -> String {
+    let full = Extras { unknown: true, names: true };
+    let less = Extras { unknown: false, ..full };
+    let mut link = String::new();
+    for count in (0..=others.len().min(MOST_COMPARED)).rev() {
+        for extras in [full, less, Extras { names: false, ..less }] {
+            link = write(first, others.get(..count).unwrap_or_default(), extras);
+            if link.len() <= LONGEST {
+                return link;
+            }
+        }
+    }
+    link
 }
 
 /// Reads a link or its fragment: with or without `#` and address, percent-encoded or not, with punctuation behind it.
@@ -66,7 +84,7 @@ pub fn decode(link: &str) -> Decoded {
     if fragment.is_empty() {
         return Decoded::default();
     }
-    let mut parts = fragment.split('&').filter(|part| !part.is_empty());
+    let mut parts = fragment.split('&').filter(|part| !part.is_empty() && !is_about_the_page(part));
     let version = parts.next().unwrap_or_default();
     let parts: Vec<(&str, &str)> = parts.map(|part| part.split_once('=').unwrap_or((part, ""))).collect();
     if version != "v1" {
@@ -87,6 +105,29 @@ pub fn decode(link: &str) -> Decoded {
         return failed("This link is cut off or was changed on its way: ask for it again, or copy it as a whole.");
     }
     read(&parts)
+}
+
+/// Keys that say how the page shows itself: `embed=1` inside another page.
+pub const PAGE_KEYS: [&str; 1] = ["embed"];
+
+/// Whether a part of a link, `key=value`, is about the page.
+fn is_about_the_page(part: &str) -> bool {
+    PAGE_KEYS.contains(&part.split_once('=').map_or(part, |(key, _)| key))
+}
+
+/// A link with what another one says about the page.
+///
+/// ```
+/// use headroom::scenario::codec::with_page_parts;
+/// assert_eq!(with_page_parts("v1&n=8", "v1&embed=1&n=16"), "v1&n=8&embed=1");
+/// ```
+pub fn with_page_parts(link: &str, of: &str) -> String {
+    let mut link = link.to_owned();
+    for part in of.split('&').filter(|part| is_about_the_page(part)) {
+        link.push('&');
+        link.push_str(part);
+    }
+    link
 }
 
 /// The key of the check sum.
@@ -117,29 +158,18 @@ struct Extras {
     names: bool,
 }
 
-fn write(first: &Scenario, second: Option<&Scenario>) -> String {
-    let full = Extras { unknown: true, names: true };
-    let mut link = write_with(first, second, full);
-    for less in [Extras { unknown: false, ..full }, Extras { unknown: false, names: false }] {
-        if link.len() > LONGEST {
-            link = write_with(first, second, less);
-        }
-    }
-    link
-}
-
-fn write_with(first: &Scenario, second: Option<&Scenario>, extras: Extras) -> String {
+fn write(first: &Scenario, others: &[Scenario], extras: Extras) -> String {
     let mut parts = changes(START.clone(), first, "", extras);
-    if let Some(second) = second {
-        let mut changed = changes(first.clone(), second, SECOND, extras);
+    for (other, prefix) in others.iter().zip(OTHERS) {
+        let mut changed = changes(first.clone(), other, prefix, extras);
         if changed.is_empty() {
             // Two equal scenarios are still a comparison.
             changed
-                .push((format!("{SECOND}{}", field(FieldId::Mode).key), write_value(FieldId::Mode, &second.get(FieldId::Mode))));
+                .push((format!("{prefix}{}", field(FieldId::Mode).key), write_value(FieldId::Mode, &other.get(FieldId::Mode))));
         }
         // Two scenarios that have little in common are shorter side by side than as differences.
-        let mut afresh = vec![(format!("{SECOND}{AFRESH}"), "1".to_owned())];
-        afresh.append(&mut changes(START.clone(), second, SECOND, extras));
+        let mut afresh = vec![(format!("{prefix}{AFRESH}"), "1".to_owned())];
+        afresh.append(&mut changes(START.clone(), other, prefix, extras));
         if length(&afresh) < length(&changed) {
             changed = afresh;
         }
@@ -155,10 +185,10 @@ fn write_with(first: &Scenario, second: Option<&Scenario>, extras: Extras) -> St
     link
 }
 
-/// What stands before the keys of the second scenario.
-const SECOND: &str = "b.";
+/// What stands before the keys of the other scenarios.
+const OTHERS: [&str; 3] = ["b.", "c.", "d."];
 
-/// The key that says that the second scenario starts from the version's defaults, not from the first.
+/// The key that says that another scenario starts from the version's defaults, not from the first.
 const AFRESH: &str = "new";
 
 /// Characters of some parts with what joins them.
@@ -217,18 +247,23 @@ const MOST_UNKNOWN: usize = 16;
 
 fn read(parts: &[(&str, &str)]) -> Decoded {
     let mut notices = Vec::new();
-    let second: Vec<(&str, &str)> = parts.iter().filter_map(|(key, value)| Some((key.strip_prefix(SECOND)?, *value))).collect();
-    let first: Vec<(&str, &str)> = parts.iter().copied().filter(|(key, _)| *key != CHECK && !key.starts_with(SECOND)).collect();
+    let is_others = |key: &str| OTHERS.iter().any(|prefix| key.starts_with(prefix));
+    let first: Vec<(&str, &str)> = parts.iter().copied().filter(|(key, _)| *key != CHECK && !is_others(key)).collect();
     let scenario = read_side(START.clone(), &first, &mut notices);
-    let compare = (!second.is_empty()).then(|| {
-        let mut of_second = Vec::new();
-        let afresh = second.iter().any(|(key, _)| *key == AFRESH);
-        let base = if afresh { START.clone() } else { scenario.clone() };
-        let second: Vec<(&str, &str)> = second.iter().copied().filter(|(key, _)| *key != AFRESH).collect();
-        let compare = read_side(base, &second, &mut of_second);
-        notices.extend(of_second.into_iter().map(|notice| format!("In the second scenario: {notice}")));
-        compare
-    });
+    let mut compare = Vec::new();
+    for prefix in OTHERS {
+        let of_it: Vec<(&str, &str)> =
+            parts.iter().filter_map(|(key, value)| Some((key.strip_prefix(prefix)?, *value))).collect();
+        if of_it.is_empty() {
+            continue;
+        }
+        let base = if of_it.iter().any(|(key, _)| *key == AFRESH) { START.clone() } else { scenario.clone() };
+        let of_it: Vec<(&str, &str)> = of_it.into_iter().filter(|(key, _)| *key != AFRESH).collect();
+        let mut told = Vec::new();
+        compare.push(read_side(base, &of_it, &mut told));
+        let place = if compare.len() == 1 { "second" } else { "third or fourth" };
+        notices.extend(told.into_iter().map(|notice| format!("In the {place} scenario: {notice}")));
+    }
     if notices.len() > MOST_NOTICES {
         let more = notices.len() - MOST_NOTICES;
         notices.truncate(MOST_NOTICES);

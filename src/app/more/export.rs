@@ -1,0 +1,103 @@
+//! What the share dialog offers besides the link: files, pictures, a page inside another page.
+
+use crate::app::export::{Form, Luggage, file};
+use crate::app::markup::{Html, html};
+use crate::scenario::Mode;
+use crate::scenario::codec::{decode, encode_all};
+
+/// The word that asks for the buttons rather than for a file.
+pub const MENU: &str = "menu";
+
+/// Charts of the page: where each is, and what it is called.
+const PICTURES: [(&str, &str); 4] = [
+    ("#plot-seq svg", "Memory by sequence length"),
+    ("#plot-gpus svg", "Memory by number of GPUs"),
+    ("#stack svg", "The bar"),
+    ("#timeline svg", "Memory over one step"),
+];
+
+/// What was asked for in one line each: what, the page's address, when in words, when in milliseconds, whether the length axis goes
+/// by doublings, how many scenarios are pinned.
+pub fn answer(fragment: &str, asked: &str) -> Html {
+    let mut lines = asked.lines();
+    let mut line = || lines.next().unwrap_or_default();
+    let what = line();
+    let decoded = decode(fragment);
+    let luggage = Luggage {
+        scenario: decoded.scenario,
+        compare: decoded.compare,
+        address: line().to_owned(),
+        when: line().to_owned(),
+        clock_ms: line().parse().unwrap_or_default(),
+        log: line() == "true",
+    };
+    let pinned = line().parse().unwrap_or(0_usize);
+    match Form::of(what) {
+        Some(form) => Html::made(match file(form, &luggage) {
+            Ok(text) => format!("headroom-{} {}\n{text}", form.word(), form.media_type()),
+            Err(sentence) => format!("\n{sentence}"),
+        }),
+        None => menu(&luggage, pinned),
+    }
+}
+
+/// Buttons for every file and picture, and the lines that put the page inside another one.
+fn menu(luggage: &Luggage, pinned: usize) -> Html {
+    let file = |form: Form| {
+        html(r#"<button type="button" class="button" data-do="take-along:{}">{}</button>"#, &[&form.word(), &form.label()])
+    };
+    let files: Html = Form::ALL.into_iter().map(file).collect();
+    let picture = |(place, name): &(&str, &str)| {
+        html(
+            r#"<li class="take__picture"><span>{}</span><button type="button" class="button" data-picture="{}" data-form="svg" aria-label="{} as SVG">SVG</button><button type="button" class="button" data-picture="{}" data-form="png" aria-label="{} as PNG">PNG</button></li>"#,
+            &[name, place, name, place, name],
+        )
+    };
+    // Serving plays no step.
+    let shown = if luggage.scenario.mode() == Mode::Serve { 3 } else { 4 };
+    let pictures: Html = PICTURES.iter().take(shown).map(picture).collect();
+    let left_out = (luggage.compare.len() < pinned).then(|| {
+        html(
+            r#"<p class="notice">One link has room for fewer scenarios than are pinned: the last are left out. Save them, or let one go.</p>"#,
+            &[],
+        )
+    });
+    html(
+        r#"<div id="take" class="take">{}<h3>Files</h3><div class="share__tools">{}</div><h3>Pictures, with the colours of this page</h3><ul class="take__pictures">{}</ul><p id="take-said" class="quiet" role="status" data-failed="The picture could not be made. Show that part of the page, then try again."></p><h3><label for="embed-code">Inside another page</label></h3><textarea id="embed-code" class="share__link" readonly spellcheck="false">{}</textarea><div class="share__tools"><button type="button" class="button" data-do="copy:embed-code">Copy these lines</button></div></div>"#,
+        &[&left_out, &files, &pictures, &snippet(luggage)],
+    )
+}
+
+/// The lines for a page that shows this one inside.
+fn snippet(luggage: &Luggage) -> String {
+    let fragment = encode_all(&luggage.scenario, &luggage.compare);
+    format!(
+        "<iframe src=\"{}#{}&embed=1\" title=\"Headroom\" width=\"100%\" height=\"720\" loading=\"lazy\"></iframe>",
+        luggage.address, fragment
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{MENU, answer};
+    use crate::app::panels::tests::{count, text};
+
+    const ABOUT: &str = "https://example.org/\nnow\n1790000000000\ntrue\n";
+
+    #[test]
+    fn the_menu_names_every_file_and_picture() {
+        let menu = answer("v1&m=llama3-8b", &format!("{MENU}\n{ABOUT}0"));
+        assert_eq!((count(&menu, "data-do=\"take-along:"), count(&menu, "data-picture=")), (4, 8));
+        assert!(text(&menu).contains("&lt;iframe src=&quot;https://example.org/#v1&amp;c="), "{}", text(&menu));
+        assert_eq!(count(&answer("v1&do=serve", &format!("{MENU}\n{ABOUT}0")), "data-picture="), 6);
+        assert_eq!(count(&answer("v1&b.n=16", &format!("{MENU}\n{ABOUT}2")), "class=\"notice\""), 1);
+    }
+
+    #[test]
+    fn a_file_comes_behind_its_name_or_not_at_all() {
+        let made = answer("v1&m=llama3-8b", &format!("ledger.csv\n{ABOUT}0"));
+        assert!(made.as_str().starts_with("headroom-ledger.csv text/csv\nscenario,kind,"), "{}", made.as_str());
+        let none = answer("v1&m=llama3-8b&tp=3", &format!("answer.md\n{ABOUT}0"));
+        assert!(none.as_str().starts_with("\nAn input needs a look"), "{}", none.as_str());
+    }
+}

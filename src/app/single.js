@@ -1,0 +1,44 @@
+// Starts the page that is a single file: program and bindings stand in it as text, and the workers are made from the same.
+
+/** The bytes that an element's text packs. */
+const unpack = async (text) => {
+  const packed = Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
+  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return new Uint8Array(await new Response(stream).arrayBuffer());
+};
+
+const textOf = (id) => document.getElementById(id).textContent;
+
+/** A worker's script: it brings everything along, because it may ask for nothing where there is no server. */
+const workerScript = () =>
+  URL.createObjectURL(
+    new Blob(
+      [
+        textOf("bindings"),
+        `\nconst unpack = ${unpack};\nunpack("${textOf("program").trim()}").then((module_or_path) => wasm_bindgen({ module_or_path }))`,
+        ".catch((error) => postMessage(`failed: ${error}`));",
+      ],
+      { type: "text/javascript" },
+    ),
+  );
+
+addEventListener("click", ({ target }) => {
+  const button = target.closest?.("[data-picture]");
+  if (!button) return;
+  take(button).catch(() => {
+    const said = document.getElementById("take-said");
+    said.textContent = said.dataset.failed;
+  });
+});
+
+(async () => {
+  const address = workerScript();
+  for (const meta of document.querySelectorAll("meta[name^=headroom-]")) meta.content = address;
+  // The answer stands in the HTML: the program comes after the first picture.
+  await Promise.race([
+    new Promise((painted) => requestAnimationFrame(() => setTimeout(painted))),
+    new Promise((late) => setTimeout(late, 1000)),
+  ]);
+  await wasm_bindgen({ module_or_path: await unpack(textOf("program").trim()) });
+  dispatchEvent(new CustomEvent("HeadroomStarted"));
+})();

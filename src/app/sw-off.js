@@ -1,0 +1,10 @@
+// The way out: put in the place of sw.js on the server, this makes every browser forget what it kept and ask the network again.
+self.addEventListener("install", () => self.skipWaiting());
+self.addEventListener("activate", (event) =>
+  event.waitUntil(
+    (async () => {
+      for (const name of await caches.keys()) if (name.startsWith("headroom-")) await caches.delete(name);
+      await self.registration.unregister();
+    })(),
+  ),
+);

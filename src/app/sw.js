@@ -1,0 +1,63 @@
+// Keeps one build of the page for visits without a network. `cargo xtask build` writes the first two lines: the build, and each of its
+// files with its SHA-256.
+//
+// A page always gets index and files of one build: the index comes from this build's cache and every other file is named after its
+// content. A newer build waits until all pages are closed or somebody presses the button of its notice.
+const BUILD = "";
+const FILES = {};
+
+const OWN = `headroom-${BUILD}`;
+const HOME = new URL("./", self.location.href);
+const addressOf = (name) => new URL(name, HOME).href;
+/** Whether a name tells the content, so that any build's copy is the right one. */
+const isNamedByContent = (address) => /-[0-9a-f]{15,16}(_bg)?\.\w+$/.test(address);
+
+/** Fetches what the cache does not hold yet, one file after the other: the reader comes first. Where a file is not the build's own (the
+ * server changes just now, or gives something old), nothing is installed; the next visit tries again. */
+async function fill() {
+  const cache = await caches.open(OWN);
+  for (const [name, integrity] of Object.entries(FILES)) {
+    const address = addressOf(name);
+    if (await cache.match(address)) continue;
+    const ofContent = isNamedByContent(address);
+    const known = ofContent && (await caches.match(address));
+    const response = known || (await fetch(address, { integrity, cache: ofContent ? "default" : "no-cache" }));
+    if (!response.ok) throw new Error(`${name}: ${response.status}`);
+    await cache.put(address, response);
+  }
+}
+
+async function kept(request, address) {
+  const own = await caches.open(OWN).then((cache) => cache.match(address));
+  // A page of an earlier build, taken over while it was open, still asks for files of its own.
+  return own ?? (isNamedByContent(address) ? await caches.match(address) : undefined) ?? fetch(request);
+}
+
+/** Deletes what earlier builds kept, once the page that asks is the only one and of this build. */
+async function tidy({ id }, build) {
+  if (build !== BUILD || self.registration.waiting || self.registration.installing) return;
+  const pages = await self.clients.matchAll({ type: "window", includeUncontrolled: true });
+  if (pages.some((page) => page.id !== id)) return;
+  const names = await caches.keys();
+  await Promise.all(names.filter((name) => /^headroom-[0-9a-f]+$/.test(name) && name !== OWN).map((name) => caches.delete(name)));
+}
+
+self.addEventListener("install", (event) => event.waitUntil(fill()));
+// Files named by their content are right for a page that was there before.
+self.addEventListener("activate", (event) => event.waitUntil(self.clients.claim()));
+self.addEventListener("message", (event) => {
+  const { take, tidied } = event.data ?? {};
+  if (take) self.skipWaiting();
+  if (tidied) event.waitUntil(tidy(event.source, tidied));
+});
+self.addEventListener("fetch", (event) => {
+  const { request } = event;
+  const address = new URL(request.url);
+  address.hash = "";
+  if (request.method !== "GET" || !address.href.startsWith(HOME.href)) return;
+  if (request.mode === "navigate") {
+    if ([HOME.pathname, `${HOME.pathname}index.html`].includes(address.pathname)) event.respondWith(kept(request, HOME.href));
+    return;
+  }
+  event.respondWith(kept(request, address.href));
+});

@@ -1,0 +1,42 @@
+//! What happens below the link in the share dialog: the second program makes its buttons and the files behind them.
+
+use super::browser;
+use super::browser_more::{ask, fill};
+use super::more::slot;
+use super::more::wire::{Reply, What};
+use super::panels::dialogs::share::PLACE;
+use super::state::State;
+
+/// Asks for the buttons.
+pub fn begin(state: State) {
+    request(state, "menu", |reply| fill(PLACE, &reply.map_or_else(slot::out_of_reach, Reply::made)));
+}
+
+/// Asks for one file and hands it to the browser.
+pub fn take(state: State, form: &str) {
+    request(state, form, move |reply| {
+        let text = reply.map(|reply| reply.html).unwrap_or_default();
+        let (head, text) = text.split_once('\n').unwrap_or_default();
+        match head.split_once(' ') {
+            Some((name, media_type)) => browser::download(name, media_type, text),
+            None => state.tell(text.to_owned(), true),
+        }
+    });
+}
+
+fn request(state: State, what: &str, done: impl FnMut(Option<Reply>) + 'static) {
+    let said = state.said_now();
+    let now = browser::clock_ms();
+    let mut text = what.to_owned();
+    for line in [
+        browser::link_to("").trim_end_matches('#'),
+        &browser::local_date(now),
+        &now.to_string(),
+        super::markup::word_of(state.page_now().log_axis),
+        &said.compare.len().to_string(),
+    ] {
+        text.push('\n');
+        text.push_str(line);
+    }
+    ask(state, What::Export, browser::fragment_of(&said), text, done);
+}
