@@ -10,6 +10,7 @@ use headroom::explain::{Explainer, Explanation, Expr, Form, mathml, numbers, tex
 use headroom::scenario::codec::decode;
 use headroom::units::MemoryUnit;
 use proptest::prelude::*;
+use proptest::strategy::ValueTree;
 use support::random;
 
 /// Reads formulas as they are printed: `+ − · /`, brackets, rounded brackets, powers, `max`.
@@ -268,5 +269,58 @@ proptest! {
         if let Some(job) = job_of(&link) {
             check_ledger(&job);
         }
+    }
+}
+
+#[test]
+#[ignore = "prints"]
+fn dump() {
+    let mut runner = proptest::test_runner::TestRunner::deterministic();
+    let (mut all, mut jobs, mut failed) = (0, 0, 0);
+    let mut bare: std::collections::BTreeMap<String, (usize, String, String)> = std::collections::BTreeMap::new();
+    let mut words = std::collections::BTreeMap::new();
+    for _ in 0..600 {
+        let link = link().new_tree(&mut runner).expect("a link").current();
+        let decoded = decode(&link);
+        if !decoded.notices.is_empty() {
+            println!("{link}: {:?}", decoded.notices);
+        }
+        let Ok(job) = decoded.scenario.resolve() else {
+            failed += 1;
+            continue;
+        };
+        jobs += 1;
+        let (count, found) = check_ledger(&job);
+        all += count;
+        let explainer = Explainer::new(&job, &[], MemoryUnit::Gib);
+        for path in explainer.ledger_paths() {
+            for symbol in explainer.explained(&path).expect("it").expr.symbols() {
+                if symbol.name.is_empty() && !symbol.letter.chars().all(|d| d.is_ascii_digit()) {
+                    *words.entry(symbol.letter.clone()).or_insert((0, path.clone(), link.clone())) = (0, path.clone(), link.clone());
+                }
+            }
+        }
+        let ledger = estimate(&job).ledger;
+        for path in found {
+            let mut it = path.splitn(3, '/');
+            let key = path.clone();
+            let (_, kind, rest) = (it.next(), it.next().unwrap_or(""), it.next().unwrap_or(""));
+            let label = rest.rsplit_once('/').map_or(rest, |(label, _)| label);
+            let number = rest.rsplit_once('/').and_then(|(_, n)| n.parse::<usize>().ok());
+            let line = ledger.lines.iter().find(|line| line.kind.name() == kind && (line.label == label || line.label == rest));
+            let what = match (line, number) {
+                (Some(line), Some(n)) => format!("{:?}", line.tensors.get(n)),
+                (Some(line), None) => format!("{} tensors {:?}", line.tensors.len(), line.bytes),
+                _ => String::new(),
+            };
+            bare.entry(key).or_insert((0, what, link.clone())).0 += 1;
+        }
+    }
+    println!("{jobs} jobs, {failed} failed, {all} paths");
+    for (path, (count, what, link)) in bare {
+        println!("{count} {path}: {what}\n      {link}");
+    }
+    for (word, (_, path, link)) in words {
+        println!("WORD {word}: {path} {link}");
     }
 }

@@ -44,6 +44,8 @@ pub struct Part {
     pub kind: Option<MemoryKind>,
     /// What it comes to.
     pub value: Value,
+    /// Whether that is bytes, rather than a count or a time.
+    pub bytes: bool,
     /// How.
     pub how: Option<Expr>,
 }
@@ -96,9 +98,14 @@ impl Expr {
         Self::Symbol(Symbol { letter: word.into(), name: "", meaning: meaning.into(), value })
     }
 
-    /// A named part.
-    pub fn part(label: impl Into<String>, kind: Option<MemoryKind>, value: Value, how: Option<Self>) -> Self {
-        Self::Part(Box::new(Part { label: label.into(), kind, value, how }))
+    /// A named part that is no amount of memory.
+    pub fn part(label: impl Into<String>, value: Value, how: Option<Self>) -> Self {
+        Self::Part(Box::new(Part { label: label.into(), kind: None, value, bytes: false, how }))
+    }
+
+    /// A named amount of memory.
+    pub fn memory(label: impl Into<String>, kind: Option<MemoryKind>, bytes: u64, how: Option<Self>) -> Self {
+        Self::Part(Box::new(Part { label: label.into(), kind, value: Value::Whole(bytes), bytes: true, how }))
     }
 
     /// The product of some factors: products within are joined, ones are left out, equal neighbours become a power.

@@ -15,11 +15,11 @@ const GPUS: Measure = Measure::Number("GPUs");
 const NONE: Measure = Measure::Number("");
 
 fn part(label: &str, bytes: Bytes) -> Expr {
-    Expr::part(label, None, Value::Whole(bytes.0), None)
+    Expr::memory(label, None, bytes.0, None)
 }
 
 fn real(label: &str, value: f64) -> Expr {
-    Expr::part(label, None, Value::Real(value), None)
+    Expr::part(label, Value::Real(value), None)
 }
 
 /// The count of the division alone.
@@ -51,7 +51,7 @@ pub(super) fn arithmetic(scene: &Scene, unit: MemoryUnit) -> Explanation {
     let divided = if shared.0 == 0 { Expr::whole(1) } else { divided };
     let times = Expr::meant(model_parallel, "tensor-parallel ranks times pipeline stages");
     let expr = if model_parallel == 1 { divided } else { Expr::product([times, divided]) };
-    let expr = if expr.comes_to(count) { expr } else { Expr::part("Arithmetic minimum", None, Value::Whole(count), None) };
+    let expr = if expr.comes_to(count) { expr } else { Expr::part("Arithmetic minimum", Value::Whole(count), None) };
     let mut found = plain("Arithmetic minimum", sentence.to_owned(), expr, GPUS);
     found.notes = vec!["Shared is what becomes smaller with more GPUs; reserves are in the amounts they are a share of.".to_owned()];
     with_source(found, sources::ARITHMETIC, Certainty::Exact)
@@ -219,7 +219,7 @@ fn of_model(scene: &Scene, name: &str) -> Found {
     let (job, estimate) = (&scene.job, &scene.estimate);
     let count = &estimate.parameters;
     let inputs = Inputs { job };
-    let whole = |label: &str, value: u64| Expr::part(label, None, Value::Whole(value), None);
+    let whole = |label: &str, value: u64| Expr::part(label, Value::Whole(value), None);
     let (arithmetic, exact) = (sources::ARITHMETIC, Certainty::Exact);
     let ends = || Expr::sum([whole("embedding", count.embedding), whole("head", count.head)]);
     match (name, &estimate.compute, job.run()) {
@@ -263,7 +263,7 @@ fn cached(scene: &Scene) -> Found {
     let two = Expr::meant(2, "keys and values");
     let values = Expr::product([inputs.layers(), two, inputs.kv_heads(), inputs.head_dim()]);
     let expr = super::tensors::stored(values, run.kv_cache_dtype.dtype());
-    let expr = if expr.comes_to(bytes.0) { expr } else { Expr::part(MemoryKind::KvCache.name(), Some(MemoryKind::KvCache), Value::Whole(bytes.0), None) };
+    let expr = if expr.comes_to(bytes.0) { expr } else { Expr::memory(MemoryKind::KvCache.name(), Some(MemoryKind::KvCache), bytes.0, None) };
     found("What attention keeps of one token in all blocks, over all GPUs of an instance.", expr, Measure::Bytes, sources::VLLM, Certainty::Exact)
 }
 
@@ -333,7 +333,7 @@ fn of_serving(scene: &Scene, time: &ServingTime, name: &str) -> Found {
             found("One token for every sequence in the time of a step.", inputs.b().over(decode()), Measure::Number("tokens/s"), arithmetic, modelled)
         }
         "Sequences where products take over" => {
-            let turns = Expr::part("sequences", None, Value::Whole(time.turns_at?), None);
+            let turns = Expr::part("sequences", Value::Whole(time.turns_at?), None);
             found("From so many on, multiplying with the weights takes longer than reading them.", turns, NONE, sources::ROOFLINE, modelled)
         }
         "Cost of a million tokens, in the price's currency" => {

@@ -15,6 +15,8 @@ pub struct Growth {
 
 /// Factors that differ by less than this read the same.
 const NEAR: f64 = 0.002;
+/// Factors this near to 1 would print as 1.
+const HARDLY: f64 = 0.0051;
 
 impl Growth {
     /// The power of the input that the figure follows, where it follows one: 0, 1, 2, −1.
@@ -35,6 +37,7 @@ impl Growth {
             (Some(1), _) => format!("doubles with {input}"),
             (Some(-1), _) => format!("halves when {input} doubles"),
             (Some(exponent), _) => format!("×{} when {input} doubles", 1_u64 << exponent.unsigned_abs()),
+            (None, Some(factor)) if (factor - 1.0).abs() < HARDLY => format!("hardly changed by {input}"),
             (None, Some(factor)) => format!("×{} when {input} doubles", crate::units::grouped(factor, 2)),
         }
     }
@@ -113,6 +116,7 @@ mod tests {
         assert_eq!(words(Some(0.5)), "halves when seq_length doubles");
         assert_eq!(words(Some(1.53)), "×1.53 when seq_length doubles");
         assert_eq!(words(Some(1.0)), "unchanged by seq_length");
+        assert_eq!(words(Some(1.004)), "hardly changed by seq_length");
         assert_eq!(words(None), "not there at the peak when seq_length doubles");
     }
 

@@ -11,6 +11,8 @@ type Known = (&'static str, &'static str, &'static str);
 const S: Known = ("seq_length", "s", "tokens of a sequence");
 const B: Known = ("micro_batch_size", "b", "sequences that a GPU holds at once");
 const CONTEXT: Known = ("context_length", "s", "tokens kept of a sequence");
+const CHUNK: Known = ("prefill_chunk_size", "q", "tokens of a prompt processed at once");
+const BLOCK: Known = ("block_size", "β", "tokens of one block of the cache");
 const SEQUENCES: Known = ("concurrent_sequences", "n", "sequences served at the same time");
 const HIDDEN: Known = ("hidden_size", "h", "width of the residual stream");
 const LAYERS: Known = ("num_hidden_layers", "L", "blocks");
@@ -121,11 +123,26 @@ impl Inputs<'_> {
     fn candidates(&self, name: &'static str) -> Vec<Expr> {
         let two = || Expr::meant(2, "keys and values, or gate and up");
         let over = |above: Expr, by: Expr| above.over_up(by);
+        if let Run::Serving(run) = self.job.run() {
+            let block = || symbol(BLOCK, run.block());
+            match name {
+                // A step holds a chunk of prompts, or one token of every sequence.
+                "seq_length" | "tokens" => {
+                    let whole = Expr::product([self.s(), self.b()]);
+                    return vec![symbol(CHUNK, run.prefill_chunk_size), self.b(), whole];
+                }
+                "context_length" => return vec![self.s(), Expr::product([block(), self.s().over_up(block())])],
+                _ => {}
+            }
+        }
         if let Some(input) = self.input(name) {
             let split = [self.t(), self.cp()].map(|ranks| over(input.clone(), ranks));
             let [by_t, by_cp] = split;
             let both = over(over(input.clone(), self.cp()), self.t());
-            return vec![input, by_cp, by_t, both];
+            // Some modules name the width of all heads by the heads.
+            let widths = [&input, &by_t].map(|heads| Expr::product([heads.clone(), self.head_dim()]));
+            let [width, width_by_t] = if name.ends_with("_heads") { widths } else { [both.clone(), both.clone()] };
+            return vec![input, by_cp, by_t, both, width, width_by_t];
         }
         let heads = || over(self.heads(), self.t());
         let kv_heads = || over(self.kv_heads(), self.t());

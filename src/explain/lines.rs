@@ -42,7 +42,7 @@ fn setting(name: &str, meaning: &str, bytes: Bytes) -> Expr {
 }
 
 fn kind_part(kind: MemoryKind, bytes: Bytes) -> Expr {
-    Expr::part(kind.name(), Some(kind), Value::Whole(bytes.0), None)
+    Expr::memory(kind.name(), Some(kind), bytes.0, None)
 }
 
 /// One buffer for each group of ranks that exchange something.
@@ -81,7 +81,7 @@ fn reserve(job: &Job, ledger: &Ledger, line: &LineItem) -> Vec<Expr> {
     let own = ledger.lines.iter().filter(|other| other.kind == MemoryKind::Framework && !outside.contains(&other.label));
     let parts = MemoryKind::ALL.into_iter().zip(by_kind).filter(|(kind, bytes)| *kind != MemoryKind::Framework && bytes.0 > 0);
     let mut terms: Vec<Expr> = parts.map(|(kind, bytes)| kind_part(kind, bytes)).collect();
-    terms.extend(own.map(|other| Expr::part(other.label, Some(other.kind), Value::Whole(other.bytes.0), None)));
+    terms.extend(own.map(|other| Expr::memory(other.label, Some(other.kind), other.bytes.0, None)));
     percent(Expr::sum(terms), fragmentation_percent(job))
 }
 
@@ -89,7 +89,7 @@ fn reserve(job: &Job, ledger: &Ledger, line: &LineItem) -> Vec<Expr> {
 fn kept_free(job: &Job, reservation: Reservation, graphs: Bytes, ledger: &Ledger) -> Vec<Expr> {
     let capacity = setting("memory of the GPU", "in bytes", job.cluster().accelerator.memory);
     let less = |amount: Expr, by: Bytes, name: &str| {
-        let by = Expr::part(name, Some(MemoryKind::Framework), Value::Whole(by.0), None);
+        let by = Expr::memory(name, Some(MemoryKind::Framework), by.0, None);
         Expr::Less(Box::new(amount), Box::new(by))
     };
     let hundred = |share: f64| {

@@ -206,7 +206,7 @@ impl<'a> Explainer<'a> {
     fn total(&self) -> Explanation {
         let estimate = &self.scene.estimate;
         let kinds = MemoryKind::ALL.into_iter().zip(estimate.ledger.by_kind()).filter(|(_, bytes)| bytes.0 > 0);
-        let expr = Expr::sum(kinds.map(|(kind, bytes)| Expr::part(kind.name(), Some(kind), Value::Whole(bytes.0), None)));
+        let expr = Expr::sum(kinds.map(|(kind, bytes)| Expr::memory(kind.name(), Some(kind), bytes.0, None)));
         let sentence = format!("Everything that the fullest GPU holds {}, kind by kind.", estimate.peak_moment);
         let mut found = plain("Total", sentence, exactly(expr, "Total", estimate.total()), Measure::Bytes);
         found.sources = sources_of(estimate.ledger.lines.iter());
@@ -217,12 +217,10 @@ impl<'a> Explainer<'a> {
     fn peak(&self) -> Explanation {
         let estimate = &self.scene.estimate;
         let moments = estimate.moments.iter();
-        let expr = Expr::Max(moments.map(|moment| Expr::part(moment.name, None, Value::Whole(moment.total.0), None)).collect());
-        let sentence = format!(
-            "Memory rises and falls over a step; of the moments compared, it is highest {} (pipeline stage {}).",
-            estimate.peak_moment,
-            estimate.peak_stage + 1
-        );
+        let expr = Expr::Max(moments.map(|moment| Expr::memory(moment.name, None, moment.total.0, None)).collect());
+        let several = self.scene.job.layout().p() > 1;
+        let stage = if several { format!(", on pipeline stage {}", estimate.peak_stage + 1) } else { String::new() };
+        let sentence = format!("Of the moments compared, memory is highest {}{stage}.", estimate.peak_moment);
         let mut found = plain("Peak", sentence, exactly(expr, "Peak", estimate.total()), Measure::Bytes);
         let alive = estimate.ledger.lines.iter().map(|line| format!("{} ({})", line.label, self.unit.show(line.bytes)));
         found.notes = vec![format!("Alive then: {}.", alive.collect::<Vec<_>>().join(", "))];
@@ -238,14 +236,17 @@ impl<'a> Explainer<'a> {
         }
         let with = self.lines();
         let bytes = estimate.ledger.of(kind);
-        let parts = lines.iter().map(|line| {
+        let part = |line: &&LineItem| {
             let how = self.formula(&with, line);
             // A long formula is explained with its own line.
-            let how = Some(how).filter(|how| how.parts().len() <= 1 && !matches!(how, Expr::Part(_)));
-            Expr::part(line.label, Some(kind), Value::Whole(line.bytes.0), how)
-        });
-        let sentence = kind_sentence(kind, lines.len());
-        let mut found = plain(kind.name(), sentence, exactly(Expr::sum(parts), kind.name(), bytes), Measure::Bytes);
+            let how = Some(how).filter(|how| how.parts().is_empty());
+            Expr::memory(line.label, Some(kind), line.bytes.0, how)
+        };
+        let expr = match lines.as_slice() {
+            [only] => self.formula(&with, only),
+            several => exactly(Expr::sum(several.iter().map(part)), kind.name(), bytes),
+        };
+        let mut found = plain(kind.name(), kind_sentence(kind, lines.len()), expr, Measure::Bytes);
         found.largest = with.largest(&lines).map(|(names, count, one)| Largest { names, count, one });
         found.sources = sources_of(lines.into_iter());
         found.documents = documents::of_kind(self.answers, kind, bytes);
@@ -270,7 +271,10 @@ impl<'a> Explainer<'a> {
         let mut found = plain(line.label, line.note.to_owned(), self.formula(&with, line), Measure::Bytes);
         found.largest = with.largest(&[line]).filter(|(_, count, _)| *count > 1).map(|(names, count, one)| Largest { names, count, one });
         found.sources = sources_of(std::iter::once(line));
-        found.documents = documents::of_kind(self.answers, kind, self.scene.estimate.ledger.of(kind));
+        // What documents say is about a kind; of a line alone where it is all of its kind.
+        if self.scene.estimate.ledger.of(kind) == line.bytes {
+            found.documents = documents::of_kind(self.answers, kind, line.bytes);
+        }
         Some(found)
     }
 

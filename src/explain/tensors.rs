@@ -183,10 +183,10 @@ impl<'a> Lines<'a> {
             let ranks = self.ranks(first);
             let values = own.iter().map(|tensor| Some((name(tensor), self.all_values(tensor)?)));
             let values = joined(values.collect::<Option<Vec<_>>>()?);
-            let values = Expr::sum(values.into_iter().map(|(label, how)| named(label, None, how)));
-            let total = u64::try_from(values.exact()?).ok()?;
+            let values = Expr::sum(values.into_iter().map(|(label, how)| counted(label, how)));
+            let total = whole(&values)?;
             let label = if experts { "expert parameters of this rank" } else { "parameters of this rank" };
-            let all = Expr::part(label, Some(line.kind), Value::Whole(total), Some(values));
+            let all = Expr::part(label, Value::Whole(total), Some(values));
             cut.push(stored(all.over_up(ranks), dtype));
         }
         Some(Expr::sum(cut)).filter(|sum| sum.comes_to(line.bytes.0))
@@ -208,12 +208,12 @@ impl<'a> Lines<'a> {
         }
         let mut terms = Vec::with_capacity(groups.len() + rest.len());
         for (count, tensors) in groups {
-            let parts = joined(tensors).into_iter().map(|(label, how)| named(label, Some(line.kind), how));
+            let parts = joined(tensors).into_iter().map(|(label, how)| named(label, line.kind, how));
             let all = Expr::sum(parts);
             let many = Expr::meant(count, "how many of them this GPU holds");
             terms.push(if count == 1 { all } else { Expr::product([many, all]) });
         }
-        terms.extend(joined(rest).into_iter().map(|(label, how)| named(label, Some(line.kind), how)));
+        terms.extend(joined(rest).into_iter().map(|(label, how)| named(label, line.kind, how)));
         let flat = terms.into_iter().flat_map(|term| match term {
             Expr::Sum(inner) => inner,
             other => vec![other],
@@ -270,18 +270,29 @@ fn joined(terms: Vec<(String, Expr)>) -> Vec<(String, Expr)> {
         }
     }
     let join = |(labels, count, term): (Vec<String>, u64, Expr)| {
-        let several = Expr::meant(count, labels.join(", "));
-        (labels.join(", "), if count == 1 { term } else { Expr::product([several, term]) })
+        (labels.join(", "), if count == 1 { term } else { Expr::product([Expr::whole(count), term]) })
     };
     alike.into_iter().map(join).collect()
 }
 
-/// A term with its name, explained on a line of its own.
-fn named(label: String, kind: Option<MemoryKind>, how: Expr) -> Expr {
-    match how.exact().and_then(|value| u64::try_from(value).ok()) {
-        Some(value) => Expr::part(label, kind, Value::Whole(value), Some(how)),
+/// Bytes with their name, explained on a line of their own.
+fn named(label: String, kind: MemoryKind, how: Expr) -> Expr {
+    match whole(&how) {
+        Some(bytes) => Expr::memory(label, Some(kind), bytes, Some(how)),
         None => how,
     }
+}
+
+/// Values with their name.
+fn counted(label: String, how: Expr) -> Expr {
+    match whole(&how) {
+        Some(values) => Expr::part(label, Value::Whole(values), Some(how)),
+        None => how,
+    }
+}
+
+fn whole(expr: &Expr) -> Option<u64> {
+    u64::try_from(expr.exact()?).ok()
 }
 
 /// Bytes of so many values: times the width, or over bits where a value has less than a byte.
@@ -299,5 +310,5 @@ pub(super) fn stored(values: Expr, dtype: DType) -> Expr {
 
 /// A figure that stands for itself.
 pub(super) fn itself(label: &str, bytes: u64) -> Expr {
-    Expr::part(label, None, Value::Whole(bytes), None)
+    Expr::memory(label, None, bytes, None)
 }

@@ -6,6 +6,7 @@
 
 pub mod accuracy;
 pub mod evidence;
+pub mod explain;
 pub mod methods;
 pub mod paste;
 pub mod plan;

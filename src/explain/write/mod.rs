@@ -38,18 +38,10 @@ impl Explanation {
         let own = Written { label: "", expr: &self.expr, result: self.result(unit) };
         let parts = self.expr.parts().into_iter().filter_map(|part| {
             let how = part.how.as_ref()?;
-            let result = in_words(self.measure_of(part.value), part.value, unit, how);
-            Some(Written { label: &part.label, expr: how, result })
+            let measure = if part.bytes { Measure::Bytes } else { Measure::Number("") };
+            Some(Written { label: &part.label, expr: how, result: in_words(measure, part.value, unit) })
         });
         std::iter::once(own).chain(parts).collect()
-    }
-
-    /// Parts of amounts of memory are bytes, but for the parameters of a buffer.
-    const fn measure_of(&self, value: Value) -> Measure {
-        match (self.measure, value) {
-            (Measure::Bytes, Value::Whole(_)) => Measure::Bytes,
-            _ => Measure::Number(""),
-        }
     }
 
     /// What the figure comes to, in words: bytes exactly and in both units.
@@ -58,11 +50,11 @@ impl Explanation {
             Some(value) => Value::Whole(value),
             None => Value::Real(self.expr.value()),
         };
-        in_words(self.measure, value, unit, &self.expr)
+        in_words(self.measure, value, unit)
     }
 }
 
-fn in_words(measure: Measure, value: Value, unit: MemoryUnit, _: &Expr) -> String {
+fn in_words(measure: Measure, value: Value, unit: MemoryUnit) -> String {
     match (measure, value) {
         (Measure::Bytes, Value::Whole(bytes)) => bytes_in_words(bytes, unit),
         (Measure::Share, value) => format!("{} %", grouped(100.0 * value.real(), 1)),

@@ -101,7 +101,10 @@ pub fn text(explanation: &Explanation, unit: MemoryUnit) -> String {
         out.push(format!("  = {}", numbers(expr)));
         out.push(format!("  = {result}"));
     }
-    out.extend(legend(explanation).into_iter().map(|(letter, meaning, value)| format!("  {letter} = {value}: {meaning}")));
+    out.extend(legend(explanation).into_iter().map(|(letter, meaning, value)| {
+        let is = if value.is_empty() { String::new() } else { format!(" = {value}") };
+        format!("  {letter}{is}: {meaning}")
+    }));
     if let Some(largest) = &explanation.largest {
         out.push(stands_out(largest, unit, &numbers(&largest.one)));
     }
@@ -140,9 +143,11 @@ pub(crate) fn legend(explanation: &Explanation) -> Vec<(String, String, String)>
             ("", meaning) => meaning.to_owned(),
             (name, meaning) => format!("{name}, {meaning}"),
         };
-        if is_number(symbol) && meaning.starts_with("how many") || meaning == symbol.letter {
+        let is_own_name = meaning == symbol.letter;
+        if is_own_name && is_number(symbol) {
             continue;
         }
+        let meaning = if is_own_name { "a dimension of its shape".to_owned() } else { meaning };
         let value = if is_number(symbol) { String::new() } else { number(symbol.value) };
         let row = (number_or(symbol), meaning, value);
         if !rows.contains(&row) {
