@@ -99,7 +99,8 @@ impl Reader<'_> {
             digits.replace('\u{202f}', "").parse().ok()?
         };
         let mut power = 0_u32;
-        while let Some(digit) = self.0.chars().next().and_then(|c| "⁰¹²³⁴⁵⁶⁷⁸⁹".chars().position(|known| known == c)) {
+        while let Some(digit) = self.0.chars().next().and_then(|c| "⁰¹²³⁴⁵⁶⁷⁸⁹".chars().position(|known| known == c))
+        {
             power = power * 10 + u32::try_from(digit).ok()?;
             let mut rest = self.0.chars();
             rest.next();
@@ -146,7 +147,8 @@ fn written(name: &str, children: &[String]) -> String {
     match (name, children) {
         ("mfrac", [above, below]) => format!("({above}) / ({below})"),
         ("msup", [base, exponent]) => {
-            let raised: String = exponent.bytes().filter_map(|digit| "⁰¹²³⁴⁵⁶⁷⁸⁹".chars().nth(usize::from(digit - b'0'))).collect();
+            let raised: String =
+                exponent.bytes().filter_map(|digit| "⁰¹²³⁴⁵⁶⁷⁸⁹".chars().nth(usize::from(digit - b'0'))).collect();
             format!("({base}){raised}")
         }
         ("math" | "mrow" | "mn" | "mi" | "mo" | "mtext" | "msub", children) => children.join(""),
@@ -157,9 +159,13 @@ fn written(name: &str, children: &[String]) -> String {
 /// Every formula of an explanation, as printed, comes to what it says; the figure itself is returned.
 fn check(explanation: &Explanation) -> u128 {
     let figure = explanation.expr.exact().unwrap_or_else(|| panic!("{} is not whole", explanation.path));
-    let said = std::iter::once((&explanation.expr, figure)).chain(explanation.expr.parts().into_iter().filter_map(|part| {
-        Some((part.how.as_ref()?, Expr::Number(part.value).exact().expect("a whole part")))
-    }));
+    let said = std::iter::once((&explanation.expr, figure)).chain(
+        explanation
+            .expr
+            .parts()
+            .into_iter()
+            .filter_map(|part| Some((part.how.as_ref()?, Expr::Number(part.value).exact().expect("a whole part")))),
+    );
     for (expr, value) in said {
         let printed = numbers(expr);
         assert_eq!(Reader::all(&printed), Some(value), "{}: {printed}", explanation.path);
@@ -214,7 +220,17 @@ fn job_of(link: &str) -> Option<Job> {
 }
 
 const MODELS: [&str; 12] = [
-    "llama3-8b", "llama3-70b", "gpt2", "ju-7b", "mixtral-8x7b", "deepseek-v3", "qwen3-30b-a3b", "gemma2-9b", "falcon-7b", "bloom-7b1", "phi3-mini",
+    "llama3-8b",
+    "llama3-70b",
+    "gpt2",
+    "ju-7b",
+    "mixtral-8x7b",
+    "deepseek-v3",
+    "qwen3-30b-a3b",
+    "gemma2-9b",
+    "falcon-7b",
+    "bloom-7b1",
+    "phi3-mini",
     "gpt-oss-20b",
 ];
 
@@ -296,7 +312,8 @@ fn dump() {
         for path in explainer.ledger_paths() {
             for symbol in explainer.explained(&path).expect("it").expr.symbols() {
                 if symbol.name.is_empty() && !symbol.letter.chars().all(|d| d.is_ascii_digit()) {
-                    *words.entry(symbol.letter.clone()).or_insert((0, path.clone(), link.clone())) = (0, path.clone(), link.clone());
+                    *words.entry(symbol.letter.clone()).or_insert((0, path.clone(), link.clone())) =
+                        (0, path.clone(), link.clone());
                 }
             }
         }

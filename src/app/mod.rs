@@ -11,6 +11,7 @@ pub mod answers;
 pub mod basis;
 pub mod curve_view;
 pub mod diff;
+pub mod explaining;
 pub mod fields;
 pub mod formula;
 pub mod history;
@@ -30,6 +31,8 @@ mod actions;
 pub mod browser;
 #[cfg(target_arch = "wasm32")]
 mod browser_more;
+#[cfg(target_arch = "wasm32")]
+mod browser_why;
 #[cfg(target_arch = "wasm32")]
 mod browser_worker;
 #[cfg(target_arch = "wasm32")]

@@ -5,6 +5,7 @@ use leptos::prelude::*;
 
 use super::answers::Answers;
 use super::browser_more::keep_panel;
+use super::browser_why;
 use super::history::Snapshot;
 use super::markup::Html;
 use super::more::wire::What;
@@ -147,8 +148,8 @@ fn table(state: State) {
         browser::put(name, &html());
     }
     show(state, "ledger", |_, answers, ui| ledger::ledger(answers, ui));
-    show(state, "cost", |_, answers, _| cost::cost(answers));
-    show(state, "time", |_, answers, _| time::time(answers));
+    show(state, "cost", |_, answers, ui| cost::cost(answers, ui));
+    show(state, "time", |_, answers, ui| time::time(answers, ui));
 }
 
 fn rest(state: State) {
@@ -161,6 +162,7 @@ fn rest(state: State) {
     keep_panel(state, What::Accuracy, "accuracy");
     planning::keep(state);
     stairs::keep(state);
+    browser_why::keep(state);
     write_printed(state);
     browser::before_print(move || write_printed(state));
     show(state, "printed-link", |said, _, ui| {

@@ -39,7 +39,11 @@ pub(super) fn arithmetic(scene: &Scene, unit: MemoryUnit) -> Explanation {
             unit.show(fixed + replicated),
             unit.show(capacity)
         );
-        return with_source(plain("Arithmetic minimum", sentence, Expr::sum(own), Measure::Bytes), sources::ARITHMETIC, Certainty::Exact);
+        return with_source(
+            plain("Arithmetic minimum", sentence, Expr::sum(own), Measure::Bytes),
+            sources::ARITHMETIC,
+            Certainty::Exact,
+        );
     };
     let sentence = "What GPUs share, over what is left on each beside what every GPU holds, rounded up: a division, which no rule \
                     about batches, heads or nodes has looked at.";
@@ -53,7 +57,8 @@ pub(super) fn arithmetic(scene: &Scene, unit: MemoryUnit) -> Explanation {
     let expr = if model_parallel == 1 { divided } else { Expr::product([times, divided]) };
     let expr = if expr.comes_to(count) { expr } else { Expr::part("Arithmetic minimum", Value::Whole(count), None) };
     let mut found = plain("Arithmetic minimum", sentence.to_owned(), expr, GPUS);
-    found.notes = vec!["Shared is what becomes smaller with more GPUs; reserves are in the amounts they are a share of.".to_owned()];
+    found.notes =
+        vec!["Shared is what becomes smaller with more GPUs; reserves are in the amounts they are a share of.".to_owned()];
     with_source(found, sources::ARITHMETIC, Certainty::Exact)
 }
 
@@ -85,7 +90,10 @@ pub(super) fn runnable(scene: &Scene, unit: MemoryUnit) -> Explanation {
                 degree("context_parallel_size", layout.cp()),
             ];
             let expr = Expr::product(degrees.into_iter().flatten());
-            ("Counts that deal out the work evenly were tried from few to many; this is the first whose memory suffices and that no rule forbids.", expr)
+            (
+                "Counts that deal out the work evenly were tried from few to many; this is the first whose memory suffices and that no rule forbids.",
+                expr,
+            )
         }
         None => ("Counts that deal out the work evenly were tried from few to many; none runs.", Expr::whole(0)),
     };
@@ -102,7 +110,9 @@ fn with_source(mut found: Explanation, source: Source, certainty: Certainty) -> 
 /// A figure by its printed name.
 pub(super) fn figure(scene: &Scene, name: &str) -> Option<Explanation> {
     let mut found = of_model(scene, name).or_else(|| match (scene.timing(), scene.job.training()) {
-        (Timing::Training { step, cost }, Some(run)) => of_term(step, name).or_else(|| of_training(scene, run, (step, cost), name)),
+        (Timing::Training { step, cost }, Some(run)) => {
+            of_term(step, name).or_else(|| of_training(scene, run, (step, cost), name))
+        }
         (Timing::Serving(time), _) => of_serving(scene, time, name),
         _ => None,
     })?;
@@ -159,21 +169,43 @@ fn of_training(scene: &Scene, run: &TrainingRun, (step, cost): (&Step, &Cost), n
     match name {
         "One step" => {
             let lines = step.lines.iter().map(|line| real(line.label, line.seconds.0));
-            found("The terms of a step on the stage that works longest, one after the other.", Expr::sum(lines), Measure::Seconds, sources::ROOFLINE, modelled)
+            found(
+                "The terms of a step on the stage that works longest, one after the other.",
+                Expr::sum(lines),
+                Measure::Seconds,
+                sources::ROOFLINE,
+                modelled,
+            )
         }
         "Utilisation: model (MFU)" => {
             let able = Expr::product([seconds(), gpus(job), peak()]);
-            found("Model FLOPs over what all GPUs could do in the time of a step.", model_flops().over(able), Measure::Share, sources::PALM_2022, modelled)
+            found(
+                "Model FLOPs over what all GPUs could do in the time of a step.",
+                model_flops().over(able),
+                Measure::Share,
+                sources::PALM_2022,
+                modelled,
+            )
         }
         "with recomputation (HFU)" => {
             let again = real("recomputed FLOPs of a step", compute.recomputed.0);
             let able = Expr::product([seconds(), gpus(job), peak()]);
             let all = Expr::sum([model_flops(), again]);
-            found("The same with the work that backward does again.", all.over(able), Measure::Share, sources::PALM_2022, modelled)
+            found(
+                "The same with the work that backward does again.",
+                all.over(able),
+                Measure::Share,
+                sources::PALM_2022,
+                modelled,
+            )
         }
-        "Model FLOP/s of one GPU" => {
-            found("Model FLOPs of a step over its time, on one GPU.", model_flops().over(Expr::product([seconds(), gpus(job)])), Measure::Number("FLOP/s"), arithmetic, modelled)
-        }
+        "Model FLOP/s of one GPU" => found(
+            "Model FLOPs of a step over its time, on one GPU.",
+            model_flops().over(Expr::product([seconds(), gpus(job)])),
+            Measure::Number("FLOP/s"),
+            arithmetic,
+            modelled,
+        ),
         "Tokens per second, all GPUs" => {
             found("Tokens of a step over its time.", tokens().over(seconds()), Measure::Number("tokens/s"), arithmetic, modelled)
         }
@@ -188,13 +220,17 @@ fn of_training(scene: &Scene, run: &TrainingRun, (step, cost): (&Step, &Cost), n
         }
         "Cost, in the price's currency" => {
             let price = job.cluster().accelerator.price_per_hour;
-            let expr = Expr::product([real("GPU-hours", cost.gpu_hours), Expr::word("price", "of a GPU-hour, as set under Time and cost", Value::Real(price))]);
+            let expr = Expr::product([
+                real("GPU-hours", cost.gpu_hours),
+                Expr::word("price", "of a GPU-hour, as set under Time and cost", Value::Real(price)),
+            ]);
             found("GPU-hours at the price that is set.", expr, NONE, sources::ARITHMETIC, assumed)
         }
         "Energy of the GPUs" => energy(job, step, cost),
         "CO₂" => {
             let grid = Expr::word("grid", "grams of CO₂ for each kWh, as set", Value::Real(job.cluster().grid_grams_per_kwh));
-            let expr = Expr::product([real("energy in kWh", cost.energy_kwh?), grid]).over(Expr::meant(1000, "grams of a kilogram"));
+            let expr =
+                Expr::product([real("energy in kWh", cost.energy_kwh?), grid]).over(Expr::meant(1000, "grams of a kilogram"));
             found("Energy times what the grid emits.", expr, Measure::Number("kg"), arithmetic, assumed)
         }
         _ => None,
@@ -211,7 +247,13 @@ fn energy(job: &Job, step: &Step, cost: &Cost) -> Found {
     let draw = Expr::sum([idle, Expr::product([rest, busy])]);
     let watts = Expr::word("power", "board power of a GPU, W", Value::Real(watts));
     let expr = Expr::product([real("GPU-hours", cost.gpu_hours), watts, draw]).over(Expr::meant(1000, "W of a kW"));
-    found("Hours at the board's power, less of it while the GPU waits.", expr, Measure::Number("kWh"), sources::ARITHMETIC, Certainty::Assumed)
+    found(
+        "Hours at the board's power, less of it while the GPU waits.",
+        expr,
+        Measure::Number("kWh"),
+        sources::ARITHMETIC,
+        Certainty::Assumed,
+    )
 }
 
 /// Parameters, batches and FLOPs.
@@ -227,7 +269,9 @@ fn of_model(scene: &Scene, name: &str) -> Found {
             let expr = Expr::sum([whole("embedding", count.embedding), whole("blocks", count.blocks), whole("head", count.head)]);
             found("Every number the model has learnt, counted once.", expr, NONE, arithmetic, exact)
         }
-        ("of these in embedding and head", ..) => found("Of the parameters, those outside the blocks.", ends(), NONE, arithmetic, exact),
+        ("of these in embedding and head", ..) => {
+            found("Of the parameters, those outside the blocks.", ends(), NONE, arithmetic, exact)
+        }
         ("Micro-batch on each GPU", _, Run::Training(run)) => {
             let expr = match run.micro_batch_size {
                 Some(size) => Expr::word("b", "micro_batch_size, as set", Value::Whole(size)),
@@ -237,10 +281,21 @@ fn of_model(scene: &Scene, name: &str) -> Found {
         }
         ("Gradient accumulation", _, Run::Training(run)) => {
             let expr = global(run).over_up(Expr::product([inputs.b(), data_ranks(job)]));
-            let expr = if expr.comes_to(job.gradient_accumulation_steps()) { expr } else { Expr::whole(job.gradient_accumulation_steps()) };
-            found("Micro-batches that every rank runs before the optimizer steps.", expr, Measure::Number("steps"), arithmetic, exact)
+            let expr = if expr.comes_to(job.gradient_accumulation_steps()) {
+                expr
+            } else {
+                Expr::whole(job.gradient_accumulation_steps())
+            };
+            found(
+                "Micro-batches that every rank runs before the optimizer steps.",
+                expr,
+                Measure::Number("steps"),
+                arithmetic,
+                exact,
+            )
         }
         ("KV cache of one token", ..) => cached(scene),
+        (_, _, Run::Serving(_)) => of_room(scene, name),
         (_, Some(compute), Run::Training(run)) => of_compute(&inputs, compute, (run, count.total), name),
         _ => None,
     }
@@ -263,8 +318,46 @@ fn cached(scene: &Scene) -> Found {
     let two = Expr::meant(2, "keys and values");
     let values = Expr::product([inputs.layers(), two, inputs.kv_heads(), inputs.head_dim()]);
     let expr = super::tensors::stored(values, run.kv_cache_dtype.dtype());
-    let expr = if expr.comes_to(bytes.0) { expr } else { Expr::memory(MemoryKind::KvCache.name(), Some(MemoryKind::KvCache), bytes.0, None) };
-    found("What attention keeps of one token in all blocks, over all GPUs of an instance.", expr, Measure::Bytes, sources::VLLM, Certainty::Exact)
+    let expr = if expr.comes_to(bytes.0) {
+        expr
+    } else {
+        Expr::memory(MemoryKind::KvCache.name(), Some(MemoryKind::KvCache), bytes.0, None)
+    };
+    found(
+        "What attention keeps of one token in all blocks, over all GPUs of an instance.",
+        expr,
+        Measure::Bytes,
+        sources::VLLM,
+        Certainty::Exact,
+    )
+}
+
+/// Room for keys and values, as servers print it.
+fn of_room(scene: &Scene, name: &str) -> Found {
+    let room = scene.estimate.cache_room.as_ref()?;
+    let blocks = || room.blocks.map(|blocks| Expr::part("blocks", Value::Whole(blocks), None));
+    let block = || Expr::meant(room.block_size, "tokens of a block");
+    let (vllm, modelled) = (sources::VLLM, Certainty::Modelled);
+    match name {
+        "Room for keys and values" => {
+            let sentence = "What is left of the memory beside everything else that the server holds or keeps free.";
+            found(sentence, Expr::memory("room", Some(MemoryKind::KvCache), room.bytes.0, None), Measure::Bytes, vllm, modelled)
+        }
+        "KV cache size in tokens" => {
+            found("Whole blocks that find room.", Expr::product([blocks()?, block()]), Measure::Number("tokens"), vllm, modelled)
+        }
+        "Maximum concurrency" => {
+            let expr = real("sequences of the whole context", room.concurrency);
+            found(
+                "Room over what one sequence of the whole context takes, in whole blocks.",
+                expr,
+                Measure::Number("sequences"),
+                vllm,
+                modelled,
+            )
+        }
+        _ => None,
+    }
 }
 
 fn of_compute(inputs: &Inputs, compute: &Compute, (run, parameters): (&TrainingRun, u64), name: &str) -> Found {
@@ -282,17 +375,34 @@ fn of_compute(inputs: &Inputs, compute: &Compute, (run, parameters): (&TrainingR
             let steps = Expr::Ceil(Box::new(tokens()), Box::new(per_step()));
             found("All tokens over those of a step, rounded up.", steps, Measure::Number("steps"), arithmetic, exact)
         }
-        "Compute of the run" => found("Forward and backward of a step, read off the operation list, times the steps.", total(), Measure::Number("FLOP"), arithmetic, exact),
+        "Compute of the run" => found(
+            "Forward and backward of a step, read off the operation list, times the steps.",
+            total(),
+            Measure::Number("FLOP"),
+            arithmetic,
+            exact,
+        ),
         "in PFLOP-days" => {
-            let day = Expr::product([Expr::word("PFLOP", "10¹⁵ FLOP each second", Value::Real(1e15)), Expr::meant(86_400, "seconds of a day")]);
+            let day = Expr::product([
+                Expr::word("PFLOP", "10¹⁵ FLOP each second", Value::Real(1e15)),
+                Expr::meant(86_400, "seconds of a day"),
+            ]);
             found("The same in days of a machine that does 10¹⁵ FLOP each second.", total().over(day), NONE, arithmetic, exact)
         }
-        "by 6 × parameters × tokens" => {
-            found("The rule of thumb: two for each parameter and token in forward, four in backward; attention is left out.", Expr::product([Expr::meant(6, "FLOPs for each parameter and token"), all(), tokens()]), Measure::Number("FLOP"), sources::CHINCHILLA_2022, Certainty::Modelled)
-        }
-        "Compute-optimal tokens (20 per parameter)" => {
-            found("About 20 tokens for each parameter give the best model for the compute.", Expr::product([Expr::meant(20, "tokens for each parameter"), all()]), Measure::Number("tokens"), sources::CHINCHILLA_2022, Certainty::Modelled)
-        }
+        "by 6 × parameters × tokens" => found(
+            "The rule of thumb: two for each parameter and token in forward, four in backward; attention is left out.",
+            Expr::product([Expr::meant(6, "FLOPs for each parameter and token"), all(), tokens()]),
+            Measure::Number("FLOP"),
+            sources::CHINCHILLA_2022,
+            Certainty::Modelled,
+        ),
+        "Compute-optimal tokens (20 per parameter)" => found(
+            "About 20 tokens for each parameter give the best model for the compute.",
+            Expr::product([Expr::meant(20, "tokens for each parameter"), all()]),
+            Measure::Number("tokens"),
+            sources::CHINCHILLA_2022,
+            Certainty::Modelled,
+        ),
         _ => None,
     }
 }
@@ -326,24 +436,54 @@ fn of_serving(scene: &Scene, time: &ServingTime, name: &str) -> Found {
             let sentence = "Reading the weights or multiplying with them, whichever takes longer; then every cached key and value, and messages.";
             found(sentence, decode(), Measure::Seconds, sources::ROOFLINE, modelled)
         }
-        "Tokens per second of one request" => {
-            found("One token in the time of a step.", Expr::whole(1).over(decode()), Measure::Number("tokens/s"), arithmetic, modelled)
-        }
-        "Tokens per second of one instance" => {
-            found("One token for every sequence in the time of a step.", inputs.b().over(decode()), Measure::Number("tokens/s"), arithmetic, modelled)
-        }
+        "Tokens per second of one request" => found(
+            "One token in the time of a step.",
+            Expr::whole(1).over(decode()),
+            Measure::Number("tokens/s"),
+            arithmetic,
+            modelled,
+        ),
+        "Tokens per second of one instance" => found(
+            "One token for every sequence in the time of a step.",
+            inputs.b().over(decode()),
+            Measure::Number("tokens/s"),
+            arithmetic,
+            modelled,
+        ),
         "Sequences where products take over" => {
             let turns = Expr::part("sequences", Value::Whole(time.turns_at?), None);
-            found("From so many on, multiplying with the weights takes longer than reading them.", turns, NONE, sources::ROOFLINE, modelled)
+            found(
+                "From so many on, multiplying with the weights takes longer than reading them.",
+                turns,
+                NONE,
+                sources::ROOFLINE,
+                modelled,
+            )
         }
         "Cost of a million tokens, in the price's currency" => {
-            let price = Expr::word("price", "of a GPU-hour, as set under Time and cost", Value::Real(job.cluster().accelerator.price_per_hour));
-            found("GPU-hours for a million tokens at the price that is set.", Expr::product([gpu_hours(), price]), NONE, arithmetic, Certainty::Assumed)
+            let price = Expr::word(
+                "price",
+                "of a GPU-hour, as set under Time and cost",
+                Value::Real(job.cluster().accelerator.price_per_hour),
+            );
+            found(
+                "GPU-hours for a million tokens at the price that is set.",
+                Expr::product([gpu_hours(), price]),
+                NONE,
+                arithmetic,
+                Certainty::Assumed,
+            )
         }
         "Energy of a million tokens" => {
             let watts = Expr::word("power", "board power of a GPU, W", Value::Real(job.cluster().speed.tdp_watts?));
             let expr = Expr::product([gpu_hours(), watts]).over(Expr::meant(1000, "W of a kW"));
-            found("GPU-hours for a million tokens at the board's full power.", expr, Measure::Number("kWh"), arithmetic, Certainty::Assumed)
+            found(
+                "GPU-hours for a million tokens at the board's full power.",
+                expr,
+                Measure::Number("kWh"),
+                arithmetic,
+                Certainty::Assumed,
+            )
         }
         _ => None,
     }

@@ -32,7 +32,9 @@ fn ways(inputs: &Inputs, ledger: &Ledger, line: &LineItem) -> Vec<Expr> {
             percent(kind_part(MemoryKind::Parameter, weights), run.overhead_percent)
         }
         (KEPT_FREE, Run::Serving(run)) => kept_free(job, run.reservation, run.cuda_graphs, ledger),
-        ("Gathered input" | "Pipeline messages" | "Attention mask", Run::Training(run)) => buffers(inputs, run.recipe().activation, line),
+        ("Gathered input" | "Pipeline messages" | "Attention mask", Run::Training(run)) => {
+            buffers(inputs, run.recipe().activation, line)
+        }
         _ => Vec::new(),
     }
 }

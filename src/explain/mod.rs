@@ -7,7 +7,7 @@
 //!
 //! | path | figure |
 //! |---|---|
-//! | `total`, `peak` | all memory at the peak; the moments compared |
+//! | `total`, `peak`, `margin` | all memory at the peak; the moments compared; what is left or missing |
 //! | `ledger/KIND`, `ledger/KIND/LABEL`, `ledger/KIND/LABEL/N` | a kind, a line, its tensor number N |
 //! | `gpus/arithmetic`, `gpus/runnable` | the two counts |
 //! | `time/NAME` | a term of a step, or a figure of time, cost or model by its printed name |
@@ -24,13 +24,15 @@ mod write;
 pub use documents::Said;
 pub use expr::{Expr, Part, Symbol, Value};
 pub use growth::{Growth, sentence as growth_sentence};
-pub use write::{Form, Written, latex, mathml, numbers, symbols, text};
+pub use write::{
+    Form, Written, document_words, is_itself, latex, legend, mathml, numbers, result_of, source_words, symbols, text,
+};
 
 use std::cell::OnceCell;
 
 use crate::config::Job;
 use crate::estimator::time::{Timing, timing};
-use crate::estimator::{Certainty, Estimate, LineItem, MemoryKind, estimate};
+use crate::estimator::{Certainty, Estimate, Headroom, LineItem, MemoryKind, estimate};
 use crate::methods::MethodAnswer;
 use crate::sources::{self, Source};
 use crate::units::{Bytes, MemoryUnit};
@@ -116,6 +118,7 @@ pub struct Explainer<'a> {
 enum Path<'a> {
     Total,
     Peak,
+    Margin,
     Kind(MemoryKind),
     Item(MemoryKind, &'a str),
     Tensor(MemoryKind, &'a str, usize),
@@ -129,6 +132,7 @@ impl<'a> Path<'a> {
         Some(match path.split_once('/') {
             None if path == "total" => Self::Total,
             None if path == "peak" => Self::Peak,
+            None if path == "margin" => Self::Margin,
             Some(("gpus", "arithmetic")) => Self::Arithmetic,
             Some(("gpus", "runnable")) => Self::Runnable,
             Some(("time", name)) => Self::Figure(name),
@@ -184,6 +188,7 @@ impl<'a> Explainer<'a> {
         let mut found = match &read {
             Path::Total => self.total(),
             Path::Peak => self.peak(),
+            Path::Margin => self.margin(),
             Path::Kind(kind) => self.kind(*kind)?,
             Path::Item(kind, label) => self.item(*kind, label)?,
             Path::Tensor(kind, label, number) => self.tensor(*kind, label, *number)?,
@@ -228,6 +233,24 @@ impl<'a> Explainer<'a> {
         found
     }
 
+    fn margin(&self) -> Explanation {
+        let estimate = &self.scene.estimate;
+        let total = Expr::memory("all that the GPU holds at the peak", None, estimate.total().0, None);
+        let memory = Expr::memory("memory of the GPU", None, estimate.capacity.0, None);
+        let less = |a: Expr, b: Expr| Expr::Less(Box::new(a), Box::new(b));
+        let (title, sentence, expr, bytes) = match estimate.headroom() {
+            Headroom::Free(free) => {
+                ("Free on each GPU", "What the fullest GPU has left at the fullest moment.", less(memory, total), free)
+            }
+            Headroom::Short(short) => {
+                ("Short on each GPU", "What the fullest GPU lacks at the fullest moment.", less(total, memory), short)
+            }
+        };
+        let mut found = plain(title, sentence.to_owned(), exactly(expr, title, bytes), Measure::Bytes);
+        found.sources = vec![(sources::ARITHMETIC, Certainty::Exact, "")];
+        found
+    }
+
     fn kind(&self, kind: MemoryKind) -> Option<Explanation> {
         let estimate = &self.scene.estimate;
         let lines: Vec<&LineItem> = estimate.ledger.lines.iter().filter(|line| line.kind == kind).collect();
@@ -269,7 +292,8 @@ impl<'a> Explainer<'a> {
         let line = self.line(kind, label)?;
         let with = self.lines();
         let mut found = plain(line.label, line.note.to_owned(), self.formula(&with, line), Measure::Bytes);
-        found.largest = with.largest(&[line]).filter(|(_, count, _)| *count > 1).map(|(names, count, one)| Largest { names, count, one });
+        found.largest =
+            with.largest(&[line]).filter(|(_, count, _)| *count > 1).map(|(names, count, one)| Largest { names, count, one });
         found.sources = sources_of(std::iter::once(line));
         // What documents say is about a kind; of a line alone where it is all of its kind.
         if self.scene.estimate.ledger.of(kind) == line.bytes {
@@ -290,9 +314,9 @@ impl<'a> Explainer<'a> {
 
     fn growth(&self, path: &Path) -> Vec<Growth> {
         let Some(now) = self.value(path, &self.scene).filter(|now| *now > 0.0) else { return Vec::new() };
-        let doubled = self.doubled.get_or_init(|| {
-            growth::doubled(&self.scene.job).into_iter().map(|(input, job)| (input, Scene::new(job))).collect()
-        });
+        let doubled = self
+            .doubled
+            .get_or_init(|| growth::doubled(&self.scene.job).into_iter().map(|(input, job)| (input, Scene::new(job))).collect());
         let answers = |(input, scene): &(&'static str, Scene)| {
             let factor = self.value(path, scene).map(|then| then / now);
             Growth { input, factor }
@@ -314,7 +338,7 @@ impl<'a> Explainer<'a> {
                 Some(alike.bytes.as_f64())
             }
             Path::Arithmetic => figures::arithmetic_count(&scene.job).map(crate::units::to_f64),
-            Path::Runnable => None,
+            Path::Margin | Path::Runnable => None,
             Path::Figure(name) => figures::figure(scene, name).map(|found| found.expr.value()),
         }
     }

@@ -37,7 +37,8 @@ impl<'a> Lines<'a> {
     /// One tensor's values before any sharing over data-parallel ranks: every way in which they may be counted.
     fn values(&self, tensor: &TensorLine) -> Vec<Expr> {
         let whole = self.product(tensor.shape.dims().copied());
-        let found = self.split.iter().find(|(op, known)| *op == tensor.op && known.name == tensor.name && known.shape == tensor.shape);
+        let found =
+            self.split.iter().find(|(op, known)| *op == tensor.op && known.name == tensor.name && known.shape == tensor.shape);
         match found {
             Some((_, known)) => vec![self.on_rank(known, whole)],
             None => vec![whole],
@@ -146,8 +147,10 @@ impl<'a> Lines<'a> {
         }
         let alike = |other: &&TensorLine| is_expert(other) == is_expert(tensor);
         let before = line.tensors.iter().take_while(|other| !std::ptr::eq(*other, tensor)).filter(alike);
-        let before = before.map(|other| self.all_values(other)?.exact()).try_fold(0_u128, |sum, count| sum.checked_add(count?))?;
-        let before = Expr::word("values before it", "values that lie before it in the buffer", Value::Whole(u64::try_from(before).ok()?));
+        let before =
+            before.map(|other| self.all_values(other)?.exact()).try_fold(0_u128, |sum, count| sum.checked_add(count?))?;
+        let before =
+            Expr::word("values before it", "values that lie before it in the buffer", Value::Whole(u64::try_from(before).ok()?));
         let ranks = self.ranks(tensor);
         let end = Expr::sum([before.clone(), self.all_values(tensor)?]).over_up(ranks.clone());
         let own = Expr::Less(Box::new(end), Box::new(before.over_up(ranks)));
@@ -229,7 +232,9 @@ impl<'a> Lines<'a> {
         for line in lines {
             for tensor in &line.tensors {
                 let Some(one) = self.one(line.kind, tensor) else { continue };
-                let alike = |(known, ..): &&mut Alike| known.shape == tensor.shape && known.count == tensor.count && known.dtype == tensor.dtype;
+                let alike = |(known, ..): &&mut Alike| {
+                    known.shape == tensor.shape && known.count == tensor.count && known.dtype == tensor.dtype
+                };
                 match found.iter_mut().find(alike) {
                     Some((_, parts, bytes)) => {
                         parts.push((tensor.name.to_owned(), one));

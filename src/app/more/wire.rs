@@ -43,6 +43,8 @@ pub enum What {
     Timeline,
     /// How well the engine meets what was measured.
     Accuracy,
+    /// The formulas of figures; their paths stand in the text, one a line.
+    Explain,
     /// A `config.json`, read into the scenario.
     Paste,
     /// The search over layouts; answers stream until it ends.
@@ -53,8 +55,8 @@ pub enum What {
 
 impl What {
     /// Every kind of request.
-    pub const ALL: [Self; 7] =
-        [Self::Methods, Self::Evidence, Self::Timeline, Self::Accuracy, Self::Paste, Self::Plan, Self::Stairs];
+    pub const ALL: [Self; 8] =
+        [Self::Methods, Self::Evidence, Self::Timeline, Self::Accuracy, Self::Explain, Self::Paste, Self::Plan, Self::Stairs];
 
     /// Which program answers.
     pub const fn program(self) -> Program {
@@ -70,6 +72,7 @@ impl What {
             Self::Evidence => "evidence",
             Self::Timeline => "timeline",
             Self::Accuracy => "accuracy",
+            Self::Explain => "explain",
             Self::Paste => "paste",
             Self::Plan => "plan",
             Self::Stairs => "stairs",

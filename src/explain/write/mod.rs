@@ -6,7 +6,7 @@ mod text;
 
 pub use latex::latex;
 pub use mathml::mathml;
-pub use text::{numbers, symbols, text};
+pub use text::{document_words, is_itself, legend, numbers, source_words, symbols, text};
 
 use super::expr::{Expr, Value};
 use super::{Explanation, Measure};
@@ -65,6 +65,12 @@ fn in_words(measure: Measure, value: Value, unit: MemoryUnit) -> String {
     }
 }
 
+/// What a formula for bytes comes to, in words.
+pub fn result_of(expr: &Expr, unit: MemoryUnit) -> String {
+    let bytes = expr.exact().and_then(|bytes| u64::try_from(bytes).ok());
+    bytes.map_or_else(|| number(Value::Real(expr.value())), |bytes| bytes_in_words(bytes, unit))
+}
+
 /// Bytes exactly, and in both units, the page's first.
 fn bytes_in_words(bytes: u64, unit: MemoryUnit) -> String {
     let other = if unit == MemoryUnit::Gb { MemoryUnit::Gib } else { MemoryUnit::Gb };
@@ -98,7 +104,8 @@ pub(super) fn number(value: Value) -> String {
         Value::Real(value) if !value.is_finite() => "not a number".to_owned(),
         Value::Real(value) => {
             let size = value.abs();
-            let decimals = [(1e5, 0), (1e4, 1), (1e3, 2), (1e2, 3), (10.0, 4), (1.0, 5), (0.1, 6), (0.01, 7), (1e-3, 8), (1e-4, 9)];
+            let decimals =
+                [(1e5, 0), (1e4, 1), (1e3, 2), (1e2, 3), (10.0, 4), (1.0, 5), (0.1, 6), (0.01, 7), (1e-3, 8), (1e-4, 9)];
             let decimals = decimals.into_iter().find(|(least, _)| size >= *least).map_or(12, |(_, decimals)| decimals);
             let text = grouped(value, decimals);
             if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }

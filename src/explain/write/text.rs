@@ -1,8 +1,10 @@
 //! Plain text, as it is copied and as the command line prints it.
 
 use super::super::expr::{Expr, Symbol};
-use super::super::{Explanation, growth_sentence};
-use super::{Form, Written, bytes_in_words, number, tightness, whole};
+use super::super::{Explanation, Largest, Said, growth_sentence};
+use super::{Form, Written, number, result_of, tightness, whole};
+use crate::estimator::Certainty;
+use crate::sources::Source;
 use crate::units::MemoryUnit;
 
 /// A formula in letters.
@@ -91,7 +93,8 @@ fn rounded(out: &mut String, (above, below): (&Expr, &Expr), form: Form, [open, 
 
 /// An explanation as plain text.
 pub fn text(explanation: &Explanation, unit: MemoryUnit) -> String {
-    let mut out = vec![format!("{}: {}", explanation.title, explanation.result(unit)), explanation.sentence.clone(), String::new()];
+    let mut out =
+        vec![format!("{}: {}", explanation.title, explanation.result(unit)), explanation.sentence.clone(), String::new()];
     for Written { label, expr, result } in explanation.written(unit) {
         if is_itself(expr) {
             continue;
@@ -106,7 +109,7 @@ pub fn text(explanation: &Explanation, unit: MemoryUnit) -> String {
         format!("  {letter}{is}: {meaning}")
     }));
     if let Some(largest) = &explanation.largest {
-        out.push(stands_out(largest, unit, &numbers(&largest.one)));
+        out.push(stands_out(largest, unit));
     }
     out.extend(explanation.notes.iter().cloned());
     out.push(String::new());
@@ -115,19 +118,24 @@ pub fn text(explanation: &Explanation, unit: MemoryUnit) -> String {
 }
 
 /// Whether a formula is nothing but the figure.
-pub(crate) fn is_itself(expr: &Expr) -> bool {
+pub fn is_itself(expr: &Expr) -> bool {
     matches!(expr, Expr::Part(part) if part.how.is_none())
 }
 
 /// What stands out, as a sentence with its formula.
-pub(crate) fn stands_out(largest: &super::super::Largest, unit: MemoryUnit, formula: &str) -> String {
-    let bytes = largest.one.exact().and_then(|bytes| u64::try_from(bytes).ok()).unwrap_or(u64::MAX);
+fn stands_out(largest: &Largest, unit: MemoryUnit) -> String {
     let times = if largest.count == 1 { String::new() } else { format!(", {} times", whole(u128::from(largest.count))) };
-    format!("Most of it: {} = {} = {formula} = {}{times}.", largest.names, symbols(&largest.one), bytes_in_words(bytes, unit))
+    format!(
+        "Most of it: {} = {} = {} = {}{times}.",
+        largest.names,
+        symbols(&largest.one),
+        numbers(&largest.one),
+        result_of(&largest.one, unit)
+    )
 }
 
 /// What letters and words mean: letter, meaning, value.
-pub(crate) fn legend(explanation: &Explanation) -> Vec<(String, String, String)> {
+pub fn legend(explanation: &Explanation) -> Vec<(String, String, String)> {
     let mut all: Vec<&Symbol> = explanation.expr.symbols();
     if let Some(largest) = &explanation.largest {
         for symbol in largest.one.symbols() {
@@ -173,13 +181,13 @@ fn closing(explanation: &Explanation, unit: MemoryUnit) -> Vec<String> {
 }
 
 /// `exact: Headroom, Shape times width; the operation list`
-pub(crate) fn source_words((source, certainty, of): &(crate::sources::Source, crate::estimator::Certainty, &str)) -> String {
+pub fn source_words((source, certainty, of): &(Source, Certainty, &str)) -> String {
     let of = if of.is_empty() { String::new() } else { format!("{of}, ") };
     format!("From: {of}{} ({}, {}; {}).", certainty.word(), source.who, source.title, source.locator)
 }
 
 /// What a document says instead.
-pub(crate) fn document_words(said: &super::super::Said, unit: MemoryUnit) -> String {
+pub fn document_words(said: &Said, unit: MemoryUnit) -> String {
     let amount = said.bytes.map_or_else(|| "does not count it".to_owned(), |bytes| format!("says {}", unit.show(bytes)));
     let formula = if said.formula.is_empty() { String::new() } else { format!(" ({})", said.formula) };
     let why = if said.why.is_empty() { ".".to_owned() } else { format!(": {}", said.why) };
