@@ -19,6 +19,7 @@ mod growth;
 mod inputs;
 mod lines;
 mod tensors;
+mod times;
 mod write;
 
 pub use documents::Said;

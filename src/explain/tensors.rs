@@ -169,8 +169,8 @@ impl<'a> Lines<'a> {
         if line.tensors.is_empty() {
             return None;
         }
-        let buffer = self.buffer(line);
-        buffer.or_else(|| self.sum(line)).filter(|sum| sum.comes_to(line.bytes.0))
+        let found = self.buffer(line).unwrap_or_else(|| self.sum(line));
+        Some(found).filter(|sum| sum.comes_to(line.bytes.0))
     }
 
     /// One flat buffer of everything, cut evenly: `⌈values / ranks⌉ · width`.
@@ -196,7 +196,7 @@ impl<'a> Lines<'a> {
     }
 
     /// The sum over the tensors; what is alike is joined, and what there is the same number of is counted once.
-    fn sum(&self, line: &LineItem) -> Option<Expr> {
+    fn sum(&self, line: &LineItem) -> Expr {
         let mut groups: Vec<(u64, Vec<(String, Expr)>)> = Vec::new();
         let mut rest = Vec::new();
         for tensor in &line.tensors {
@@ -221,7 +221,7 @@ impl<'a> Lines<'a> {
             Expr::Sum(inner) => inner,
             other => vec![other],
         });
-        Some(Expr::sum(flat))
+        Expr::sum(flat)
     }
 
     /// The largest tensors of some lines that have one shape, counted together once: `2 · b · a · s² · 2`, and how many times they are

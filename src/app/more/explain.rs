@@ -116,7 +116,7 @@ fn letters(found: &Explanation) -> Option<Html> {
         .iter()
         .map(|(letter, meaning, value)| {
             let is = if value.is_empty() { String::new() } else { format!(" = {value}") };
-            html(r#"<div><dt>{}{}</dt><dd>{}</dd></div>"#, &[letter, &is, meaning])
+            html("<div><dt>{}{}</dt><dd>{}</dd></div>", &[letter, &is, meaning])
         })
         .collect();
     (!rows.is_empty()).then(|| html(r#"<dl class="explain__letters">{}</dl>"#, &[&rows]))

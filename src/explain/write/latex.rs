@@ -59,7 +59,7 @@ fn add(out: &mut String, expr: &Expr, form: Form) {
             match (form, letter.split_once('_')) {
                 (Form::Symbols, _) if letter.chars().count() == 1 && !is_number => out.push_str(letter),
                 (Form::Symbols, Some((letter, below))) if letter.len() == 1 && below.len() == 1 => {
-                    out.push_str(&format!("{letter}_{{{below}}}"));
+                    out.extend([letter, "_{", below, "}"]);
                 }
                 (Form::Symbols, _) if !is_number => out.push_str(&words(letter)),
                 _ => out.push_str(&digits(*value)),
@@ -81,7 +81,7 @@ fn add(out: &mut String, expr: &Expr, form: Form) {
         Expr::Floor(a, b) => rounded(out, (a, b), form, "floor"),
         Expr::Power(base, exponent) => {
             within(out, base, form, 2);
-            out.push_str(&format!("^{{{exponent}}}"));
+            out.extend(["^{", &exponent.to_string(), "}"]);
         }
         Expr::Max(terms) => {
             out.push_str("\\max\\left(");
@@ -118,7 +118,7 @@ fn fraction(out: &mut String, (above, below): (&Expr, &Expr), form: Form) {
 }
 
 fn rounded(out: &mut String, pair: (&Expr, &Expr), form: Form, bracket: &str) {
-    out.push_str(&format!("\\left\\l{bracket} "));
+    out.extend(["\\left\\l", bracket, " "]);
     fraction(out, pair, form);
-    out.push_str(&format!(" \\right\\r{bracket}"));
+    out.extend([" \\right\\r", bracket]);
 }

@@ -36,16 +36,16 @@ fn token(out: &mut String, tag: &str, title: &str, kind: Option<usize>, text: &s
     out.push('<');
     out.push_str(tag);
     if !title.is_empty() {
-        out.push_str(&format!(" title=\"{}\"", escaped(title)));
+        out.extend([" title=\"", &escaped(title), "\""]);
     }
     if let Some(kind) = kind {
-        out.push_str(&format!(" data-kind=\"{kind}\""));
+        out.extend([" data-kind=\"", &kind.to_string(), "\""]);
     }
-    out.push_str(&format!(">{}</{tag}>", escaped(text)));
+    out.extend([">", &escaped(text), "</", tag, ">"]);
 }
 
 fn sign(out: &mut String, sign: &str) {
-    out.push_str(&format!("<mo>{sign}</mo>"));
+    out.extend(["<mo>", sign, "</mo>"]);
 }
 
 fn row(out: &mut String, expr: &Expr, form: Form) {
@@ -72,7 +72,7 @@ fn add(out: &mut String, expr: &Expr, form: Form) {
         Expr::Power(base, exponent) => {
             out.push_str("<msup><mrow>");
             within(out, base, form, 2);
-            out.push_str(&format!("</mrow><mn>{exponent}</mn></msup>"));
+            out.extend(["</mrow><mn>", &exponent.to_string(), "</mn></msup>"]);
         }
         Expr::Max(terms) => {
             out.push_str("<mi>max</mi>");
@@ -98,7 +98,7 @@ fn letter(out: &mut String, symbol: &Symbol, form: Form) {
     }
     match symbol.letter.split_once('_') {
         Some((letter, below)) if letter.len() == 1 && below.len() == 1 => {
-            out.push_str(&format!("<msub title=\"{}\"><mi>{letter}</mi><mi>{below}</mi></msub>", escaped(&title)));
+            out.extend(["<msub title=\"", &escaped(&title), "\"><mi>", letter, "</mi><mi>", below, "</mi></msub>"]);
         }
         _ if symbol.letter.chars().count() == 1 => token(out, "mi", &title, None, &symbol.letter),
         _ => token(out, "mtext", &title, None, &symbol.letter),

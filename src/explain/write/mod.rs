@@ -60,7 +60,7 @@ fn in_words(measure: Measure, value: Value, unit: MemoryUnit) -> String {
         (Measure::Share, value) => format!("{} %", grouped(100.0 * value.real(), 1)),
         (Measure::Seconds, value) => format!("{} s", number(value)),
         (Measure::Bytes, value) => number(value),
-        (Measure::Number(of), value) if of.is_empty() => number(value),
+        (Measure::Number(""), value) => number(value),
         (Measure::Number(of), value) => format!("{} {of}", number(value)),
     }
 }
