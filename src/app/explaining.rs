@@ -14,7 +14,7 @@ pub const BETWEEN: &str = "\u{1e}";
 #[inline(never)]
 pub fn button(ui: &Ui, path: &str, label: &str) -> Html {
     html(
-        r#"<button type="button" class="why" aria-expanded="{}" aria-label="Explain {}" data-do="open:why/{}">?</button>"#,
+        r#"<button type="button" class="why" aria-expanded="{}" aria-label="Explain {}" data-do="open:why/{}"></button>"#,
         &[&word_of(is_open(ui, path)), &label, &path],
     )
 }

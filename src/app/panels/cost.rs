@@ -10,7 +10,7 @@ use crate::estimator::{Compute, Estimate};
 use crate::units::MemoryUnit;
 
 /// Name and value.
-type Fact = (&'static str, String);
+pub type Fact = (&'static str, String);
 
 /// A short list of facts beside the ledger.
 pub fn cost(answers: &Answers, ui: &Ui) -> Html {
@@ -52,7 +52,8 @@ fn on_paper(answers: &Answers) -> Html {
         .collect()
 }
 
-fn facts(job: &Job, estimate: &Estimate, unit: MemoryUnit) -> Vec<Fact> {
+/// Model, batch and compute, one figure a line.
+pub fn facts(job: &Job, estimate: &Estimate, unit: MemoryUnit) -> Vec<Fact> {
     let count = &estimate.parameters;
     let mut facts = vec![
         ("Parameters", whole(count.total)),
