@@ -290,13 +290,18 @@ proptest! {
     /// So it is for every stack, layout and format of the catalogue; only a rule of its own leaves a line without a formula.
     #[test]
     fn so_it_does_for_every_stack_and_layout_of_the_catalogue(link in link()) {
-        let (_, bare) = check_ledger(&job_of(&link));
+        let job = job_of(&link);
+        let (_, bare) = check_ledger(&job);
+        let estimate = estimate(&job);
+        let (total, moments) = (estimate.total(), &estimate.moments);
         for path in bare {
             // Workspaces of libraries, and one buffer for each shape of matrix.
             let rules = ["Matrix-product workspaces", "Dummy weight gradients", "Scores", "Deferred output gradients"];
             // A kind of block that this stage holds none of.
-            let none = bytes_at(&job_of(&link), &path) == 0;
-            prop_assert!(none || rules.iter().any(|rule| path.ends_with(rule)), "{}: {}", link, path);
+            let none = bytes_at(&job, &path) == 0;
+            // Where the lines at the peak do not add up to the moment they belong to, the peak stands for itself.
+            let apart = path == "peak" && moments.iter().all(|moment| moment.total != total);
+            prop_assert!(none || apart || rules.iter().any(|rule| path.ends_with(rule)), "{}: {}", link, path);
         }
     }
 }

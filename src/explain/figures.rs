@@ -101,7 +101,7 @@ fn with_source(mut found: Explanation, source: Source, certainty: Certainty) -> 
 pub(super) fn figure(scene: &Scene, name: &str) -> Option<Explanation> {
     let mut found = of_model(scene, name).or_else(|| match (scene.timing(), scene.job.training()) {
         (Timing::Training { step, cost }, Some(run)) => {
-            of_term(step, name).or_else(|| of_training(scene, run, (step, cost), name))
+            of_term(&scene.job, step, name).or_else(|| of_training(scene, run, (step, cost), name))
         }
         (Timing::Serving(time), _) => of_serving(scene, time, name),
         _ => None,

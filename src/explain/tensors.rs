@@ -15,6 +15,8 @@ pub(super) struct Lines<'a> {
     pub inputs: Inputs<'a>,
     /// The operation list, whose tensors say over which ranks they are split; nothing where shapes are a rank's own already.
     split: Vec<(&'static str, Tensor)>,
+    /// What is gathered and reduced together where weights are shared out row by row: its values, by what they are made of.
+    groups: Vec<Expr>,
 }
 
 impl<'a> Lines<'a> {
@@ -22,21 +24,72 @@ impl<'a> Lines<'a> {
     pub fn of(inputs: Inputs<'a>) -> Self {
         let job = inputs.job;
         let listed = job.training().is_none_or(|run| run.kernels == Kernels::Korthikanti);
-        let mut split = Vec::new();
-        if listed {
-            let with = ops::lowering(job);
-            let OpList { embedding, block, other, head, .. } = ops::lower(&with);
-            let cache = job.training().is_none().then(|| ops::cache(&with, 0..job.model().num_hidden_layers).op);
-            for op in [embedding, block, other, head].into_iter().flatten().chain(cache) {
-                split.extend(op.tensors.iter().map(|tensor| (op.name, *tensor)));
-            }
+        let in_groups = !listed && job.layout().sharding.shards_gradients();
+        let mut lines = Self { inputs, split: Vec::new(), groups: Vec::new() };
+        if !listed && !in_groups {
+            return lines;
         }
-        Self { inputs, split }
+        let with = ops::lowering(job);
+        let list = ops::lower(&with);
+        if in_groups {
+            lines.groups = lines.groups_of(&list);
+            return lines;
+        }
+        let OpList { embedding, block, other, head, .. } = list;
+        let cache = job.training().is_none().then(|| ops::cache(&with, 0..job.model().num_hidden_layers).op);
+        for op in [embedding, block, other, head].into_iter().flatten().chain(cache) {
+            lines.split.extend(op.tensors.iter().map(|tensor| (op.name, *tensor)));
+        }
+        lines
+    }
+
+    /// The groups of full sharding: a block of each kind, and everything outside the blocks; what a rank keeps of each, and the
+    /// whole, of which rows are filled up to as many on every rank.
+    fn groups_of(&self, list: &OpList) -> Vec<Expr> {
+        let ends: Vec<_> = list.embedding.iter().chain(&list.head).cloned().collect();
+        let groups = [("values of a block", &list.block), ("values of a block", &list.other), ("values outside the blocks", &ends)];
+        let mut found = Vec::with_capacity(6);
+        for (label, ops) in groups {
+            let parameters: Vec<&Tensor> = ops::tensors(ops, Role::Parameter).map(|(_, tensor)| tensor).collect();
+            if parameters.is_empty() {
+                continue;
+            }
+            let all = |kept: bool| {
+                let each = parameters.iter().map(|tensor| (tensor.name.to_owned(), self.rows_of(tensor, kept))).collect();
+                Expr::sum(joined(each).into_iter().map(|(name, values)| counted(name, values)))
+            };
+            found.push(counted(label.to_owned(), all(false)));
+            found.push(counted(format!("a rank's {label}"), all(true)));
+        }
+        found
+    }
+
+    /// A parameter whose rows are dealt out: what a rank keeps, or that of all ranks.
+    fn rows_of(&self, tensor: &Tensor, kept: bool) -> Expr {
+        let ranks = self.inputs.shards();
+        let mut dims = tensor.shape.dims().copied();
+        let Some(rows) = dims.next() else { return Expr::whole(1) };
+        let rest = dims.map(|dim| self.inputs.dim(dim));
+        let whole = self.inputs.dim(rows);
+        let own = whole.clone().over_up(ranks.clone());
+        let rows = match (&own, kept) {
+            (_, true) => own,
+            // Nothing is filled up.
+            (Expr::Quotient(..), false) => whole,
+            (_, false) => Expr::product([ranks, own]),
+        };
+        Expr::product(std::iter::once(rows).chain(rest))
     }
 
     /// One tensor's values before any sharing over data-parallel ranks: every way in which they may be counted.
     fn values(&self, tensor: &TensorLine) -> Vec<Expr> {
         let whole = self.product(tensor.shape.dims().copied());
+        let group = || self.groups.iter().find(|group| group.exact() == whole.exact());
+        if let (Expr::Symbol(symbol), Some(group)) = (&whole, group())
+            && symbol.name.is_empty()
+        {
+            return vec![group.clone()];
+        }
         let found =
             self.split.iter().find(|(op, known)| *op == tensor.op && known.name == tensor.name && known.shape == tensor.shape);
         match found {

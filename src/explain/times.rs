@@ -2,7 +2,7 @@
 
 use crate::config::{Job, TrainingRun};
 use crate::estimator::Certainty;
-use crate::estimator::time::{Cost, IDLE_SHARE, ServingTime, Step, TimeLine};
+use crate::estimator::time::{BlockTime, Cost, IDLE_SHARE, Load, ServingTime, Step, Term, TimeLine, block_times, spread};
 use crate::sources;
 
 use super::expr::{Expr, Value};
@@ -13,14 +13,51 @@ use super::{Measure, Scene};
 const NONE: Measure = Measure::Number("");
 
 /// One term of a step.
-pub(super) fn of_term(step: &Step, name: &str) -> Found {
+pub(super) fn of_term(job: &Job, step: &Step, name: &str) -> Found {
     let line = step.lines.iter().find(|line| line.label == name)?;
-    let TimeLine { formula, seconds, certainty, source, .. } = *line;
+    let TimeLine { term, formula, seconds, certainty, source, .. } = *line;
     let mut sentence = format!("{formula}.");
     if let Some(first) = sentence.get(..1).map(str::to_uppercase) {
         sentence.replace_range(..1, &first);
     }
-    Some(found(&sentence, real(name, seconds.0), Measure::Seconds, source, certainty))
+    let expr = micro_batches(job, term, seconds.0).unwrap_or_else(|| real(name, seconds.0));
+    Some(found(&sentence, expr, Measure::Seconds, source, certainty))
+}
+
+/// A term of work: so many micro-batches, each through the blocks and ends of the stage that works longest; `None` for terms that
+/// have another rule.
+fn micro_batches(job: &Job, term: Term, seconds: f64) -> Option<Expr> {
+    let (times, spread) = (block_times(job)?, spread(job)?);
+    let both = |time: &BlockTime| -> Option<f64> {
+        let phases = [&time.forward, &time.backward];
+        Some(match term {
+            Term::Products => phases.map(|phase| phase.products).into_iter().sum(),
+            Term::Attention => phases.map(|phase| phase.attention).into_iter().sum(),
+            Term::Tensor => phases.map(|phase| phase.tensor).into_iter().sum(),
+            Term::Context => phases.map(|phase| phase.context).into_iter().sum(),
+            Term::Experts => phases.map(|phase| phase.experts).into_iter().sum(),
+            _ => return None,
+        })
+    };
+    let [dense, experts, embedding, head] =
+        [both(&times.dense)?, both(&times.experts)?, both(&times.embedding)?, both(&times.head)?];
+    let of = |load: &Load| {
+        let several = |label: &str, count: f64, each: f64| {
+            let count = Expr::word(format!("{label}s"), "of the stage that works longest", Value::Real(count));
+            (each > 0.0).then(|| Expr::product([count, real(&format!("one {label}"), each)]))
+        };
+        let once = |label: &str, there: bool, each: f64| (there && each > 0.0).then(|| real(label, each));
+        let parts = [
+            several("block", load.dense[0], dense).filter(|_| load.dense[0] > 0.0),
+            several("block with experts", load.experts[0], experts).filter(|_| load.experts[0] > 0.0),
+            once("embedding", load.embedding, embedding),
+            once("head", load.head, head),
+        ];
+        let many = Expr::word("m", "micro-batches of a step on each GPU", Value::Real(spread.micro_batches));
+        Expr::product([many, Expr::sum(parts.into_iter().flatten())])
+    };
+    let near = |expr: &Expr| (expr.value() / seconds - 1.0).abs() < 1e-9;
+    spread.loads.iter().filter(|load| load.stages > 0.0).map(of).find(near)
 }
 
 /// All GPUs, as the product of the degrees.

@@ -36,7 +36,7 @@ pub fn verdict(answers: &Answers, ui: &Ui) -> Html {
             &number,
             &answers.unit.name(),
             &caption,
-            &button(ui, "margin", &caption),
+            &button(ui, "margin", "what is left or missing"),
             &stale,
             &place(ui, "margin"),
             &place(ui, ARITHMETIC),
