@@ -5,6 +5,8 @@
 use leptos::prelude::*;
 
 use super::browser::{self, Event};
+use super::browser_why;
+use super::explaining::WHY;
 use super::panels::curves::axis;
 use super::panels::dialogs::of_name;
 use super::panels::fixes::apply;
@@ -90,7 +92,12 @@ fn act(state: State, action: &str, event: &Event) {
         "redo" => state.redo(),
         "dialog" => open_dialog(state, of_name(about)),
         "close" => state.show_dialog(None),
-        "open" => state.page(|ui| ui.toggle(about)),
+        "open" => {
+            state.page(|ui| ui.toggle(about));
+            if about.starts_with(WHY) {
+                browser_why::follow(state);
+            }
+        }
         "set" => set(state, about),
         "clear" => with_field(about, |field| state.edit(None, |scenario| scenario.clear(field.id))),
         "repair" => with_field(about, |field| repair(state, field.id)),

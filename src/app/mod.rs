@@ -12,6 +12,7 @@ pub mod basis;
 pub mod compared;
 pub mod curve_view;
 pub mod diff;
+pub mod explaining;
 pub mod export;
 pub mod fields;
 pub mod formula;
@@ -32,6 +33,8 @@ mod actions;
 pub mod browser;
 #[cfg(target_arch = "wasm32")]
 mod browser_more;
+#[cfg(target_arch = "wasm32")]
+mod browser_why;
 #[cfg(target_arch = "wasm32")]
 mod browser_worker;
 #[cfg(target_arch = "wasm32")]

@@ -15,7 +15,7 @@ const openAll = async (page) => {
   await unfold(page);
   for (const summary of await page.locator('details:not([open]) > summary').all()) if (await summary.isVisible()) await summary.click();
   for (const name of ['Weights', 'Optimizer states', 'Activations']) await unroll(page, name);
-  for (const button of await page.locator('tr.ledger__item button').all()) await button.click();
+  for (const button of await page.locator('tr.ledger__item .ledger__toggle').all()) await button.click();
 };
 
 /** Name, link, how the page is opened (`dark`: looked at in both schemes), and what is done on it. */

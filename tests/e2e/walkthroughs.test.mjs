@@ -134,7 +134,7 @@ test('walkthrough 3: why is it so big?', async () => {
   const names = (await items.locator('th').allTextContents()).map(plain);
   assert.equal(names.length, json.ledger.filter((line) => line.kind === 'Activations').length);
   // One after the other, until the tensor with the scores is found.
-  for (let index = 0; index < names.length; index += 1) await items.nth(index).getByRole('button').click();
+  for (let index = 0; index < names.length; index += 1) await items.nth(index).locator('.ledger__toggle').click();
   const tensors = await ledger.locator('tr.ledger__tensor').evaluateAll((rows) => rows.map((row) => row.textContent));
   // The guide's figure: 2·32·128·4096²·2 bytes = 274.9 GB = 256.0 GiB a block, two squares of bf16 for every head. Here they are two
   // tensors, the probabilities before and after dropout, 128 GiB each in each of 32 blocks. The guide leaves out dropout's own mask.
