@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { axe, noConsoleErrors } from './harness.mjs';
+import { describing, focused } from './keys.mjs';
 import { address, allFetched, answer, choose, errorOf, input, link, mode, open, part, plain, textOf, type, unfold, unroll, until } from './steps.mjs';
 
 const SHORT = 'v1&m=llama3-70b&n=16';
@@ -72,40 +73,12 @@ for (const [name, fragment, options, prepare] of STATES) {
   });
 }
 
-/** Gives the page a short description of an element, for the tests below. */
-const describing = (page) =>
-  page.addInitScript(() => {
-    globalThis.describe = (element) => {
-      const name = element.id || element.getAttribute('aria-label') || element.textContent.trim().replace(/\s+/g, ' ').slice(0, 40);
-      return `${element.tagName.toLowerCase()} ${name}`;
-    };
-  });
-
 /** Everything that the Tab key should reach. */
 const reachable = (page) =>
   page.evaluate(() => {
     const candidates = document.querySelectorAll('a[href], button, input, select, textarea, summary, [tabindex="0"]');
     const shown = (element) => element.checkVisibility({ visibilityProperty: true }) && !element.disabled && element.tabIndex >= 0;
     return [...candidates].filter(shown).map(globalThis.describe);
-  });
-
-/** What has the focus, and whether a reader sees that. */
-const focused = (page) =>
-  page.evaluate(() => {
-    const element = document.activeElement;
-    const box = element.getBoundingClientRect();
-    const bars = [...document.querySelectorAll('.bar, .strip')].filter((bar) => getComputedStyle(bar).position === 'sticky' && bar.checkVisibility());
-    const middle = [box.left + box.width / 2, (Math.max(0, box.top) + Math.min(innerHeight, box.bottom)) / 2];
-    const top = document.elementFromPoint(...middle);
-    const under = (bar) => !bar.contains(element) && bar.contains(top) && !element.contains(top);
-    const around = [element, element.closest('.field__box, label') ?? element, element.parentElement].map((node) => getComputedStyle(node));
-    return {
-      name: globalThis.describe(element),
-      visible: around.some((style) => (style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) >= 2) || style.boxShadow !== 'none'),
-      covered: bars.some(under),
-      outside: box.bottom <= 0 || box.top >= innerHeight,
-      body: element === document.body,
-    };
   });
 
 for (const [name, viewport] of [['a desktop', { width: 1280, height: 720 }], ['a phone', { width: 360, height: 740 }]]) {
