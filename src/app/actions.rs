@@ -13,7 +13,7 @@ use super::panels::fixes::apply;
 use super::panels::planner::PLACE;
 use super::shelf::Shelf;
 use super::state::{Dialog, State};
-use super::{pasting, planning, taking};
+use super::{hearing, pasting, planning, taking};
 use crate::scenario::codec::decode;
 use crate::scenario::{Field, FieldId, field_of_key, parse};
 
@@ -105,6 +105,7 @@ fn act(state: State, action: &str, event: &Event) {
         "axis" => state.page(|ui| ui.axis = axis(about)),
         "log" => state.page(|ui| ui.log_axis = about == "true"),
         "notice" => state.page(|ui| ui.notices.retain(|notice| notice.id.to_string() != about)),
+        "hear" => hearing::hear(state, axis(about)),
         "pin" => state.compare_with(state.scenario_now()),
         "unpin" => state.let_go(about.parse().ok()),
         "swap" => state.swap(about.parse().unwrap_or(0)),

@@ -34,9 +34,13 @@ pub mod browser;
 #[cfg(target_arch = "wasm32")]
 mod browser_more;
 #[cfg(target_arch = "wasm32")]
+mod browser_tone;
+#[cfg(target_arch = "wasm32")]
 mod browser_why;
 #[cfg(target_arch = "wasm32")]
 mod browser_worker;
+#[cfg(target_arch = "wasm32")]
+mod hearing;
 #[cfg(target_arch = "wasm32")]
 mod page;
 #[cfg(target_arch = "wasm32")]
