@@ -14,6 +14,7 @@
 //! | [`methods`] | five published methods, each reproducing its document |
 //! | [`planner`] | GPU counts, curves, fixes, inverse questions |
 //! | [`scenario`] | what the user said: fields, links, saved records |
+//! | [`lessons`] | stories made of steps, exercises, answers of students |
 //! | [`charts`] | figures as SVG text |
 //! | [`app`] | the page (in the browser), and its words (everywhere) |
 //!
@@ -36,6 +37,7 @@ pub mod charts;
 pub mod config;
 pub mod estimator;
 pub mod import;
+pub mod lessons;
 pub mod methods;
 pub mod ops;
 pub mod planner;

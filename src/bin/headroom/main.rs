@@ -11,7 +11,8 @@ mod native {
     use std::process::ExitCode;
 
     use headroom::app::report::{Report, json};
-    use headroom::scenario::{codec, field, reference};
+    use headroom::lessons::figure::{FIGURES, Facts, Figure};
+    use headroom::scenario::{Scenario, codec, field, reference};
     use headroom::units::MemoryUnit;
 
     use crate::accuracy::{self, Form};
@@ -21,10 +22,12 @@ headroom: does this transformer fit, what takes the memory, how many GPUs, how l
 
 usage: headroom LINK-OR-FRAGMENT [--json] [--gib | --gb]
        headroom --inputs
+       headroom LINK-OR-FRAGMENT --figures
        headroom accuracy FILE... [--json] [--rows] [--markdown]
 
 LINK-OR-FRAGMENT  a link of the page, or the part after its #, e.g. 'v1&m=llama3-70b&n=64'
 --json            machine-readable, memory in bytes
+--figures         every figure that stories and exercises know, a line each: name, value, what it is
 --inputs          lists every input with its link key, range and help
 accuracy FILE...  compares the estimates with files of measured and published figures; --rows adds each row to --json,
                   --markdown is the short table of the README
@@ -35,6 +38,7 @@ exit code: 0 fits, 1 does not fit, 2 bad input";
     struct Arguments {
         link: String,
         json: bool,
+        figures: bool,
         unit: Option<MemoryUnit>,
     }
 
@@ -51,12 +55,13 @@ exit code: 0 fits, 1 does not fit, 2 bad input";
         if std::env::args_os().nth(1).is_some_and(|first| first == "accuracy") {
             return accuracy_arguments(parser);
         }
-        let (mut link, mut json, mut unit) = (None, false, None);
+        let (mut link, mut json, mut figures, mut unit) = (None, false, false, None);
         while let Some(argument) = parser.next().map_err(|error| error.to_string())? {
             match argument {
                 Short('h') | Long("help") => return Ok(Task::Help),
                 Long("inputs") => return Ok(Task::Inputs),
                 Long("json") => json = true,
+                Long("figures") => figures = true,
                 Long("gib") => unit = Some(MemoryUnit::Gib),
                 Long("gb") => unit = Some(MemoryUnit::Gb),
                 Value(text) if link.is_none() => link = Some(text.to_string_lossy().into_owned()),
@@ -64,7 +69,7 @@ exit code: 0 fits, 1 does not fit, 2 bad input";
             }
         }
         let link = link.ok_or("name a link or the part after its #, for example 'v1&m=llama3-70b&n=64'")?;
-        Ok(Task::Estimate(Arguments { link, json, unit }))
+        Ok(Task::Estimate(Arguments { link, json, figures, unit }))
     }
 
     /// What follows the word `accuracy`.
@@ -115,6 +120,17 @@ exit code: 0 fits, 1 does not fit, 2 bad input";
         }
     }
 
+    /// Every figure that applies: name, exact value (`none` where there is none), as it is written, what it is.
+    fn figures(scenario: &Scenario) -> ExitCode {
+        let Ok(facts) = Facts::of(scenario) else { return ExitCode::from(2) };
+        let line = |figure: &Figure| {
+            let amount = (figure.of)(&facts)?;
+            let exact = amount.number().map_or_else(|| "none".to_owned(), |number| number.to_string());
+            Some(format!("{}\t{exact}\t{}\t{}", figure.id, figure.show(amount, &facts), figure.label))
+        };
+        print(&FIGURES.iter().filter_map(line).collect::<Vec<_>>().join("\n"))
+    }
+
     fn answer(arguments: &Arguments) -> ExitCode {
         let fragment = arguments.link.split_once('#').map_or(arguments.link.as_str(), |(_, fragment)| fragment);
         let decoded = codec::decode(fragment);
@@ -129,6 +145,9 @@ exit code: 0 fits, 1 does not fit, 2 bad input";
                 return bad_input(&sentences);
             }
         };
+        if arguments.figures {
+            return figures(&decoded.scenario);
+        }
         let report = Report::of(&decoded.scenario, &job, arguments.unit);
         let text =
             if arguments.json { json(&report, &decoded.scenario, &decoded.notices) } else { report.text(&decoded.notices) };
