@@ -2,7 +2,7 @@
 
 use std::cell::OnceCell;
 
-use crate::config::{AttentionKernel, Job, Kernels, Run};
+use crate::config::{AttentionKernel, DataSharding, Job, Kernels, Recompute, Run};
 use crate::estimator::time::{Term, Timing, timing};
 use crate::estimator::{
     Estimate, Lengths, MemoryKind, Phase, StageMemory, Timeline, estimate, measured, stage_after_forward, stages, with_overheads,
@@ -103,18 +103,22 @@ impl Facts {
 
     /// The step of the first document's own story that this scenario stands at, where it is one.
     pub fn own_story(&self) -> Option<StoryStep> {
-        use crate::config::{DataSharding, Recompute};
         let run = self.job.training()?;
-        let zero_stage = match self.job.layout().sharding {
-            DataSharding::None => 0,
-            DataSharding::Zero1 => 1,
-            DataSharding::Zero2 => 2,
-            DataSharding::Zero3 | DataSharding::Fsdp => 3,
-        };
+        let zero_stage = self.zero_stage();
         let checkpointing = run.recompute == Recompute::Full;
         let flash_attention = run.attention == AttentionKernel::Flash;
         let setup = methods::Setup { zero_stage, checkpointing, flash_attention };
         story().into_iter().find(|step| step.setup == setup)
+    }
+
+    /// What is shared out among data-parallel ranks: the stage of `ZeRO`; FSDP is 3.
+    pub fn zero_stage(&self) -> u8 {
+        match self.job.layout().sharding {
+            DataSharding::None => 0,
+            DataSharding::Zero1 => 1,
+            DataSharding::Zero2 => 2,
+            DataSharding::Zero3 | DataSharding::Fsdp => 3,
+        }
     }
 
     /// Every pipeline stage at its own peak.

@@ -165,12 +165,18 @@ fn powers(number: f64) -> String {
     format!("{digits} × 10{raised}")
 }
 
+/// Names of [`words`].
+pub const WORDS: [&str; 6] = ["peak-moment", "why-count", "why-ju", "model", "gradients", "zero-stage"];
+
 /// Words of a scenario that a text may hold beside figures.
 pub fn words(id: &str, facts: &Facts) -> Option<String> {
     Some(match id {
         "peak-moment" => facts.estimate.peak_moment.to_owned(),
         "why-count" => facts.count().reason.clone(),
         "why-ju" => facts.document(0).gpus.reason.clone(),
+        "model" => facts.scenario.model()?.name.to_owned(),
+        "gradients" => facts.job.training()?.recipe().gradient.name().to_owned(),
+        "zero-stage" => facts.zero_stage().to_string(),
         _ => return None,
     })
 }

@@ -1,6 +1,7 @@
 //! The table itself: data, one entry per figure.
 
 use super::{Amount, Facts, Figure, Unit};
+use crate::config::Run;
 use crate::estimator::time::{Term, Timing};
 use crate::estimator::{Compute, Headroom, MemoryKind};
 use crate::planner::Largest;
@@ -61,6 +62,16 @@ pub const FIGURES: &[Figure] = &[
     figure("layers", "Blocks of the model", Unit::Count("layers"), |facts| count(facts.job.model().num_hidden_layers)),
     figure("heads", "Query heads", Unit::Count("heads"), |facts| count(facts.job.model().num_attention_heads)),
     figure("kv-heads", "Key/value heads", Unit::Count("heads"), |facts| count(facts.job.model().num_key_value_heads)),
+    figure("hidden-size", "Width of the model", Unit::Count(""), |facts| count(facts.job.model().hidden_size)),
+    figure("head-dim", "Width of a head", Unit::Count(""), |facts| count(facts.job.model().head_dim)),
+    figure("micro-batch", "Sequences that a GPU holds at once", Unit::Count("sequences"), |facts| {
+        facts.job.training()?;
+        count(facts.job.micro_batch_size())
+    }),
+    figure("requests", "Requests served at once", Unit::Count("requests"), |facts| match facts.job.run() {
+        Run::Serving(run) => count(run.concurrent_sequences),
+        Run::Training(_) => None,
+    }),
     figure("seq-length", "Tokens of one sequence", TOKENS, |facts| count(facts.job.seq_length())),
     figure("global-batch", "Sequences of one optimizer step", Unit::Count("sequences"), |facts| {
         count(facts.job.training()?.global_batch_size)
@@ -171,6 +182,7 @@ fn number(number: f64) -> Option<Amount> {
     number.is_finite().then_some(Amount::Number(number))
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "as the table's functions return it")]
 fn or_never(count: Option<u64>) -> Option<Amount> {
     Some(count.map_or(Amount::Never, |count| Amount::Number(to_f64(count))))
 }

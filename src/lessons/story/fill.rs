@@ -1,7 +1,7 @@
 //! A story told: every scenario resolved, every placeholder filled.
 
 use super::Story;
-use crate::lessons::figure::{Facts, Figure, words};
+use crate::lessons::figure::{Facts, Figure, WORDS, words};
 use crate::scenario::Scenario;
 
 /// A story with the facts about each step.
@@ -75,8 +75,8 @@ fn value(id: &str, facts: Option<&Facts>) -> String {
     shown.unwrap_or_else(|| NOTHING.to_owned())
 }
 
-/// A text with its placeholders filled; braces that name no figure stay as they are.
-fn filled(text: &str, index: usize, facts: &[Facts]) -> String {
+/// A text with its placeholders filled from the facts about the step of that index; braces that name no figure stay as they are.
+pub fn filled(text: &str, index: usize, facts: &[Facts]) -> String {
     let mut out = String::new();
     let mut rest = text;
     while let Some((before, after)) = rest.split_once('{') {
@@ -95,7 +95,6 @@ fn filled(text: &str, index: usize, facts: &[Facts]) -> String {
 
 /// What a placeholder stands for: `figure` or `figure@step`.
 fn of_name(name: &str, index: usize, facts: &[Facts]) -> Option<String> {
-    const WORDS: [&str; 3] = ["peak-moment", "why-count", "why-ju"];
     let (id, at) = match name.split_once('@') {
         Some((id, step)) => (id, step.parse::<usize>().ok()?.checked_sub(1)?),
         None => (name, index),

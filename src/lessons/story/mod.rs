@@ -10,7 +10,7 @@ mod share;
 mod shipped;
 mod write;
 
-pub use fill::{Told, ToldStep};
+pub use fill::{Told, ToldStep, filled};
 pub use share::{LONGEST_LINK, packed, unpacked};
 pub use shipped::{shipped, story};
 
@@ -175,7 +175,7 @@ impl Story {
                 Start::Link(link) => {
                     let decoded = decode(link);
                     if decoded.failed {
-                        decoded.notices.iter().for_each(|notice| here(notice.clone()));
+                        here(decoded.notices.join(" "));
                     }
                     last = decoded.scenario;
                 }
@@ -186,7 +186,9 @@ impl Story {
                 }
             }
             if let Err(errors) = last.resolve() {
-                errors.iter().for_each(|error| here(format!("{}: {}", field(error.field).label, error.message)));
+                for error in errors {
+                    here(format!("{}: {}", field(error.field).label, error.message));
+                }
             }
             scenarios.push(last.clone());
         }

@@ -140,7 +140,9 @@ fn claim(value: &Value) -> Result<Claim, String> {
 }
 
 fn tolerance(value: &Value, otherwise: f64) -> f64 {
-    value.get("tolerance").and_then(Value::as_f64).filter(|share| (0.0..=1.0).contains(share)).unwrap_or(otherwise)
+    let stated = value.get("tolerance").and_then(Value::as_f64).filter(|share| (0.0..=1.0).contains(share));
+    // A ten-thousandth is fine enough, and is written and read alike.
+    stated.map_or(otherwise, |share| (share * 1e4).round() / 1e4)
 }
 
 fn text(value: &Value, key: &str, longest: usize) -> String {
