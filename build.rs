@@ -182,6 +182,10 @@ fn mebibytes<'de, D: serde::Deserializer<'de>>(source: D) -> Result<Bytes, D::Er
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
+    // xtask splits the page's program in two, with the data that only the second part reads.
+    if env::var("CARGO_CFG_TARGET_ARCH").is_ok_and(|arch| arch == "wasm32") {
+        println!("cargo::rustc-link-arg-bin=headroom-page=--emit-relocs");
+    }
     let models: Vec<Model> = rows("models")?;
     let cards: Vec<Card> = rows("accelerators")?;
     let ids: Vec<&str> = models.iter().map(|row| &row.id).chain(cards.iter().map(|row| &row.id)).map(String::as_str).collect();

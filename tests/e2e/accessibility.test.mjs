@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { axe, noConsoleErrors } from './harness.mjs';
-import { address, allFetched, answer, choose, errorOf, input, link, mode, open, part, plain, textOf, type, unfold, unroll } from './steps.mjs';
+import { address, allFetched, answer, choose, errorOf, input, link, mode, open, part, plain, textOf, type, unfold, unroll, until } from './steps.mjs';
 
 const SHORT = 'v1&m=llama3-70b&n=16';
 const PAIR = 'v1&m=llama2-13b&gpu=a100-40&n=16&z=2&b.gpu=h100-80&b.n=8&b.z=3';
@@ -182,11 +182,12 @@ test('a model is chosen with the keyboard alone', async () => {
   // Far down the list, what is marked stays in sight.
   await press(page, 'ArrowDown', ...Array(30).fill('ArrowDown'));
   const marked = page.locator(`#${await field.getAttribute('aria-activedescendant')}`);
-  await page.waitForTimeout(50);
-  const inSight = await marked.evaluate((element) => {
-    const [row, list] = [element.getBoundingClientRect(), element.parentElement.getBoundingClientRect()];
-    return row.top >= list.top - 1 && row.bottom <= list.bottom + 1;
-  });
+  const inSight = await until(() =>
+    marked.evaluate((element) => {
+      const [row, list] = [element.getBoundingClientRect(), element.parentElement.getBoundingClientRect()];
+      return row.top >= list.top - 1 && row.bottom <= list.bottom + 1;
+    }),
+  );
   assert.ok(inSight, 'the marked row is scrolled out of the list');
   await press(page, 'Escape');
   assert.equal(await field.getAttribute('aria-expanded'), 'false');
@@ -221,8 +222,8 @@ for (const [id, key, other] of [['plot-seq', 's', 'gpus'], ['plot-gpus', 'n', 's
     assert.notEqual(next, start);
     assert.equal(await textOf(reading), next);
     // The polite region says it once it rests.
-    await page.waitForTimeout(1000);
-    assert.ok(plain(await page.locator('[aria-live=polite]').allTextContents().then((texts) => texts.join(' '))).includes(next), 'nothing was announced');
+    const polite = async () => plain((await page.locator('[aria-live=polite]').allTextContents()).join(' '));
+    assert.ok(await until(async () => (await polite()).includes(next)), 'nothing was announced');
     await press(page, 'ArrowLeft');
     assert.equal(await spoken(), start);
     const at = async () => Number(await plot.getAttribute('aria-valuenow'));
@@ -297,7 +298,7 @@ test('an error is tied to its input, and the verdict is announced once, not with
   });
   for (const gpus of ['16', '32', '64', '128', '2', '1']) await type(page, 'n', gpus);
   await page.waitForTimeout(1100);
-  const said = await page.evaluate(() => globalThis.said);
+  const said = await until(() => page.evaluate(() => globalThis.said.length > 0 && globalThis.said));
   assert.equal(said.length, 1, said.join(' | '));
   assert.match(plain(said[0]), /^Does not fit\. .* on 1 × H100/);
 });

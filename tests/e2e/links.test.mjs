@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { noConsoleErrors, noForeignRequests } from './harness.mjs';
 import {
-  LINK_RESTS_MS, address, answer, choose, command, fragmentOf, frozenLinks, input, link, noBrokenNumbers, open, part, paste, pick, plain, sameAsCommand,
+  LINK_RESTS_MS, address, answer, choose, command, fragmentOf, frozenLinks, input, link, moved, noBrokenNumbers, open, part, paste, pick, plain, sameAsCommand,
   textOf, type, unfold,
 } from './steps.mjs';
 
@@ -54,11 +54,9 @@ test('a second link pasted into the same tab opens, and back and forward return'
   await paste(page, 'v1&m=llama2-7b&n=4');
   const second = await answer(page);
   assert.match(second.headline, /Llama 2 7B on 4 ×/);
-  await page.goBack();
-  await page.waitForTimeout(50);
+  await moved(page, () => page.goBack());
   assert.deepEqual(await answer(page), first);
-  await page.goForward();
-  await page.waitForTimeout(50);
+  await moved(page, () => page.goForward());
   assert.deepEqual(await answer(page), second);
   // What was edited and not shared before the paste is one step of undo away.
   await type(page, 'n', '16');

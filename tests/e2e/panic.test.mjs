@@ -28,7 +28,7 @@ test('a panic shows the overlay with the link of what was shown, and reloading b
   const before = await answer(page);
   assert.equal(await overlay(page).isVisible(), false);
   await panic(page);
-  await overlay(page).waitFor({ state: 'visible', timeout: 5000 });
+  await overlay(page).waitFor({ state: 'visible', timeout: 20_000 });
   assert.equal(plain(await page.locator('#stopped-link').textContent()), `${page.url().split('#')[0]}#${fragment}`);
   assert.equal(await overlay(page).getAttribute('role'), 'alertdialog');
   await page.getByRole('button', { name: 'Reload the page' }).click();
@@ -40,7 +40,7 @@ test('a panic shows the overlay with the link of what was shown, and reloading b
 test('the overlay can be closed, so that the last answer can be read and copied', async () => {
   const page = await open('v1&n=16');
   await panic(page);
-  await overlay(page).waitFor({ state: 'visible', timeout: 5000 });
+  await overlay(page).waitFor({ state: 'visible', timeout: 20_000 });
   await page.getByRole('button', { name: 'Close this message' }).click();
   assert.equal(await overlay(page).isVisible(), false);
   assert.match((await answer(page)).headline, /on 16 ×/);
@@ -55,7 +55,7 @@ test('the program cannot be loaded: the frame, and why nothing moves', async () 
     (page) => page.addInitScript(() => delete globalThis.WebAssembly),
   ]) {
     const page = await openPage({ fragment: 'v1&n=16', prepare: block });
-    await overlay(page).waitFor({ state: 'visible', timeout: 5000 });
+    await overlay(page).waitFor({ state: 'visible', timeout: 20_000 });
     assert.match(plain(await overlay(page).textContent()), /needs WebAssembly/);
     assert.match(plain(await page.locator('#stopped-link').textContent()), /#v1&n=16$/);
     // The answer of the default scenario stands behind it.

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { noConsoleErrors, openPage, requestsOf } from './harness.mjs';
-import { answer, open, part, plain, ready } from './steps.mjs';
+import { answer, open, part, plain, ready, until } from './steps.mjs';
 
 const LATER = '**/headroom-later-*.wasm';
 
@@ -35,8 +35,7 @@ test('a first visit needs the first part alone, whatever plain input it changes'
 test('the rest comes at the first sign of use, once', async () => {
   const page = await open();
   assert.equal(asked(page), 0);
-  await page.mouse.move(400, 400);
-  await page.waitForResponse(LATER);
+  await Promise.all([page.waitForResponse(LATER), page.mouse.move(400, 400)]);
   await page.mouse.move(500, 500);
   await page.keyboard.press('Tab');
   await part(page, 'mode-serve').click();
@@ -46,9 +45,11 @@ test('the rest comes at the first sign of use, once', async () => {
 });
 
 test('nobody touches the page: the rest comes by itself', async () => {
-  const page = await openPage();
+  const arrived = (page) => page.waitForResponse(LATER, { timeout: 20_000 });
+  let rest;
+  const page = await openPage({ prepare: (page) => (rest = arrived(page), undefined) });
   await ready(page);
-  await page.waitForResponse(LATER, { timeout: 8000 });
+  await rest;
 });
 
 test('a link has both parts before it is opened', async () => {
@@ -64,7 +65,7 @@ test('what needs the rest before it has come waits for it', async () => {
     prepare: (page) => page.route(LATER, (route) => (route.request().resourceType() === 'xhr' ? route.continue() : route.abort())),
   });
   await part(page, 'mode-serve').click();
-  await page.waitForTimeout(500);
+  await until(() => missed(page) > 0);
   assert.equal(missed(page), 1);
   assert.match(plain(await page.locator('.bar__about').textContent()), /^Serving/);
   assert.equal(await page.locator('#stopped').isVisible(), false);
@@ -72,6 +73,6 @@ test('what needs the rest before it has come waits for it', async () => {
 
 test('the rest cannot be had: the page says that it has stopped, with the link', async () => {
   const page = await openPage({ fragment: 'v1&n=16&do=serve', prepare: (page) => page.route(LATER, (route) => route.abort()) });
-  await page.locator('#stopped').waitFor({ state: 'visible', timeout: 5000 });
+  await page.locator('#stopped').waitFor({ state: 'visible', timeout: 20_000 });
   assert.match(plain(await page.locator('#stopped-link').textContent()), /#v1&n=16&do=serve$/);
 });

@@ -102,18 +102,43 @@ export async function link(page) {
   return printed.split(' · ')[0].split('#')[1];
 }
 
-/** The fragment in the address bar once the scenario has rested. */
+/** Waits until `check` finds something, and returns it; after ten seconds what it found last, for the assertion that follows. */
+export async function until(check) {
+  let found = await check();
+  for (let look = 0; look < 100 && !found; look += 1) {
+    await new Promise((done) => setTimeout(done, 100));
+    found = await check();
+  }
+  return found;
+}
+
+/** The fragment in the address bar once the scenario has rested: the link of what is shown, or what stands there after a while. */
 export async function address(page) {
   await page.waitForTimeout(LINK_RESTS_MS);
-  return page.evaluate(() => location.hash.slice(1));
+  const written = () => page.evaluate(() => location.hash.slice(1));
+  await until(async () => (await written()) === (await link(page)));
+  return written();
+}
+
+/** Does what changes the fragment, and waits until the page has heard of it and drawn what follows. */
+export async function moved(page, move) {
+  await page.evaluate(() => {
+    globalThis.heard = new Promise((done) => {
+      // After the page's own listener, and after what that leaves for the end of its turn.
+      addEventListener('hashchange', () => setTimeout(done), { once: true });
+    });
+  });
+  await move();
+  await page.evaluate(() => globalThis.heard);
 }
 
 /** Changes the fragment as a paste into the address bar does, and waits until the page has read it. */
 export async function paste(page, fragment) {
-  await page.evaluate((text) => {
-    location.hash = text;
-  }, fragment);
-  await page.waitForTimeout(50);
+  await moved(page, () =>
+    page.evaluate((text) => {
+      location.hash = text;
+    }, fragment),
+  );
 }
 
 /** Everything the answer says, with plain spaces. */

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { noConsoleErrors } from './harness.mjs';
-import { answer, downloaded, open, part, paste, plain, ready, textOf, type } from './steps.mjs';
+import { address, answer, downloaded, open, part, paste, plain, ready, textOf, type, until } from './steps.mjs';
 
 const PREFIX = 'headroom:v1:s:';
 const CORRUPT = 'headroom:corrupt:';
@@ -72,7 +72,7 @@ test('a rename that is given up changes nothing', async () => {
   assert.ok(await field.evaluate((element) => document.activeElement === element), 'the name is ready to be typed');
   await field.pressSequentially('never mind');
   await field.press('Escape');
-  await row(page, 'As it was').waitFor({ timeout: 2000 });
+  await row(page, 'As it was').waitFor({ timeout: 20_000 });
   assert.deepEqual(await names(page), ['As it was']);
 });
 
@@ -88,7 +88,7 @@ test('two tabs see each other and overwrite nothing', async () => {
   await tool(two, 'From one', 'Rename').click();
   await rows(one).getByRole('textbox').fill('Named by one');
   await rows(one).getByRole('textbox').press('Enter');
-  await row(two, 'Named by one').waitFor({ timeout: 3000 });
+  await row(two, 'Named by one').waitFor({ timeout: 20_000 });
   const inOne = (await names(one)).sort();
   assert.deepEqual(inOne, ['From two', 'Named by one']);
   assert.deepEqual((await names(two)).sort(), inOne);
@@ -245,8 +245,8 @@ test('all scenarios leave as one file and come back from it', async () => {
   for (const content of ['{', '[]', '{"headroom":"scenarios"}', '<html>', '']) {
     const told = await part(other, 'notices').locator('.notice').count();
     await choose(content);
-    await other.waitForTimeout(100);
-    assert.ok((await part(other, 'notices').locator('.notice').count()) >= Math.max(told, 1), content);
+    const notices = () => part(other, 'notices').locator('.notice').count();
+    assert.ok(await until(async () => (await notices()) >= Math.max(told, 1)), content);
   }
   const mixed = JSON.parse(text);
   mixed.scenarios[0].link = '<b>no link</b>';
@@ -263,7 +263,7 @@ test('a reload keeps the scenario, the theme and the list', async () => {
   await save(page, 'Sixty-four');
   await page.getByRole('button', { name: 'Switch between light and dark' }).first().click();
   const theme = await page.evaluate(() => document.documentElement.dataset.theme);
-  await page.waitForTimeout(600);
+  await address(page);
   const before = await answer(page);
   await page.reload();
   await ready(page);

@@ -7,7 +7,7 @@ import { test } from 'node:test';
 import { noConsoleErrors } from './harness.mjs';
 import {
   address, answer, bytesOf, choose, command, downloaded, errorOf, input, link, methodColumn, mode, noBrokenNumbers, open, part, paste,
-  pick, plain, reach, sameAsCommand, textOf, type, unfold, unroll,
+  pick, plain, reach, sameAsCommand, textOf, type, unfold, unroll, until,
 } from './steps.mjs';
 
 const GIB = 2 ** 30;
@@ -60,8 +60,8 @@ test('walkthrough 1: a student with a phone in the lecture hall', async () => {
   await touch.send('Input.dispatchTouchEvent', { type: 'touchStart', touchPoints: at(0.4) });
   for (const share of [0.5, 0.6, 0.7, 0.8]) await touch.send('Input.dispatchTouchEvent', { type: 'touchMove', touchPoints: at(share) });
   await touch.send('Input.dispatchTouchEvent', { type: 'touchEnd', touchPoints: [] });
-  await phone.waitForTimeout(100);
-  assert.notEqual(new URLSearchParams(await link(phone)).get('s'), '4096', 'the thumb did not move the point');
+  const moved = await until(async () => new URLSearchParams(await link(phone)).get('s') !== '4096');
+  assert.ok(moved, 'the thumb did not move the point');
   await sameAsCommand(phone);
   noConsoleErrors(phone);
 });

@@ -1,6 +1,7 @@
 //! Building the page into `dist/`.
 
 use std::collections::BTreeSet;
+use std::env;
 use std::ffi::OsStr;
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -21,7 +22,7 @@ pub fn build(path: &OsStr) -> Outcome {
     let linked = Linked::find(&dist)?;
     say("Splitting the program: what a first visit runs, and the rest");
     let later = fs::read_to_string(root().join(LATER)).map_err(|error| format!("{LATER} cannot be read: {error}."))?;
-    let (first, rest) = split::in_two(&linked.program, &later)?;
+    let (first, rest) = split::in_two(&linked.program, &later, &split::Objects::read(&as_linked()?)?)?;
     let (first, rest) = (program::optimized(path, &first)?, program::optimized(path, &rest)?);
     linked.put(&dist, &first, Some(&rest), |script| script)?;
     sizes::check(&dist)
@@ -44,6 +45,13 @@ pub fn find_later(path: &OsStr, browser: &Browser) -> Outcome {
     fs::remove_dir_all(&dist).map_err(|error| format!("dist/ cannot be removed: {error}."))?;
     say(&format!("{LATER} is written; build the page again."));
     Ok(())
+}
+
+/// The page's program as the linker left it for Trunk.
+fn as_linked() -> Outcome<Vec<u8>> {
+    let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), |folder| root().join(folder));
+    let file = target.join("wasm32-unknown-unknown/release/headroom-page.wasm");
+    fs::read(&file).map_err(|error| format!("{} cannot be read: {error}.", file.display()))
 }
 
 /// What a first visit does not run, one function per line.

@@ -4,28 +4,34 @@
 //! where its function is not there yet, it calls `later.load`, which the page's start script provides; then it calls the function. The
 //! second part runs on the memory, the tables and the globals of the first and puts its functions into the table when it starts.
 //!
+//! Constants that only functions of the second part name lie in the second part; where the linker put them, the first holds nothing.
+//!
 //! Which functions come later was seen, not guessed: `cargo xtask later` opens the page with a program that counts. A function that is
 //! new since then stays in the first part until it is looked again; a wrong list costs bytes or a moment, never an answer.
 
+mod data;
 mod parts;
 mod read;
 
 use std::collections::BTreeSet;
 
+pub use self::data::Objects;
 use self::parts::Cut;
 use self::read::Program;
 use crate::shell::Outcome;
 
-/// The two parts of a linked program; `later` names the functions of the second, one per line.
+/// The two parts of a linked program; `later` names the functions of the second, one per line, and `objects` says what their data is.
 ///
 /// # Errors
 /// When it cannot be read or split.
-pub fn in_two(linked: &[u8], later: &str) -> Outcome<(Vec<u8>, Vec<u8>)> {
+pub fn in_two(linked: &[u8], later: &str, objects: &Objects) -> Outcome<(Vec<u8>, Vec<u8>)> {
     let program = Program::read(linked)?;
     let later: BTreeSet<&str> = later.lines().collect();
-    let functions =
-        program.own().filter(|(_, name)| later.contains(stable(name).as_str())).map(|(function, _)| function).collect();
-    let cut = Cut::new(&program, functions).ok_or("the program has no table of functions to split it by.")?;
+    let (later, first): (Vec<_>, Vec<_>) = program.own().partition(|(_, name)| later.contains(stable(name).as_str()));
+    let kept = first.into_iter().filter_map(|(function, name)| Some((name, program.numbers(function)?)));
+    let data = objects.not_reached(kept);
+    let functions = later.into_iter().map(|(function, _)| function).collect();
+    let cut = Cut::new(&program, functions, data).ok_or("the program has no table of functions to split it by.")?;
     cut.parts(linked)
 }
 
@@ -82,7 +88,7 @@ mod tests {
     };
     use wasmparser::{Parser, Payload, validate};
 
-    use super::{counting, in_two, stable, what_did_not_run};
+    use super::{Objects, counting, in_two, stable, what_did_not_run};
 
     /// Functions of the program below, in their order: `log` is imported, `main` exported, `spare` lies in the table.
     const NAMES: [&str; 6] = ["log", "main", "rare", "helper", "deep", "spare"];
@@ -151,7 +157,7 @@ mod tests {
     #[test]
     fn both_parts_are_programs_that_fit_together() {
         for later in ["rare\ndeep\n", "rare\n", "deep\nspare\n", "", "main\nrare\nhelper\ndeep\nspare\n", "gone\n"] {
-            let (first, second) = in_two(&program(), later).unwrap();
+            let (first, second) = in_two(&program(), later, &Objects::default()).unwrap();
             validate(&first).unwrap_or_else(|error| panic!("first without {later:?}: {error}"));
             validate(&second).unwrap_or_else(|error| panic!("second with {later:?}: {error}"));
             let (loader, offered) = ends(&first, "later");
@@ -164,8 +170,8 @@ mod tests {
 
     #[test]
     fn what_comes_later_leaves_the_first_part() {
-        let whole = in_two(&program(), "").unwrap();
-        let parts = in_two(&program(), "rare\ndeep\n").unwrap();
+        let whole = in_two(&program(), "", &Objects::default()).unwrap();
+        let parts = in_two(&program(), "rare\ndeep\n", &Objects::default()).unwrap();
         // `rare` is reached through a bridge, which is longer than this body; `deep` is gone, and lends nothing.
         let (wanted, _) = ends(&parts.1, "first");
         assert!(wanted.contains("f0") && wanted.contains("f1") && !wanted.contains("f2"), "log and helper: {wanted:?}");
@@ -190,8 +196,8 @@ mod tests {
 
     #[test]
     fn what_is_no_program_says_so() {
-        assert!(in_two(b"<html>", "").is_err());
-        assert!(in_two(b"\0asm\x01\0\0\0", "").is_err(), "no table");
+        assert!(in_two(b"<html>", "", &Objects::default()).is_err());
+        assert!(in_two(b"\0asm\x01\0\0\0", "", &Objects::default()).is_err(), "no table");
         assert!(counting(b"").is_err());
     }
 }

@@ -2,14 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
+use std::ops::Range;
 
 use wasm_encoder::reencode::{Error, Reencode, utils};
 use wasm_encoder::{
-    CodeSection, ConstExpr, CustomSection, ElementSection, Elements, EntityType, ExportKind, ExportSection, Function,
-    FunctionSection, ImportSection, Instruction, Module, TableSection, TableType, TypeSection, ValType,
+    CodeSection, ConstExpr, CustomSection, DataSection, ElementSection, Elements, EntityType, ExportKind, ExportSection,
+    Function, FunctionSection, ImportSection, Instruction, Module, TableSection, TableType, TypeSection, ValType,
 };
 use wasmparser::{
-    ExportSectionReader, FunctionBody, ImportSectionReader, Parser, Payload, TableSectionReader, TypeSectionReader,
+    CustomSectionReader, Data, DataKind, DataSectionReader, ExportSectionReader, FunctionBody, ImportSectionReader, Operator,
+    Parser, Payload, TableSectionReader, TypeSectionReader,
 };
 
 use super::read::{Program, Table};
@@ -32,11 +34,13 @@ pub struct Cut<'a> {
     bridged: BTreeMap<u32, u32>,
     /// Functions of the first part that the second calls, with their place among its imports.
     lent: BTreeMap<u32, u32>,
+    /// Addresses of what only the second part reads.
+    data: Vec<Range<u32>>,
 }
 
 impl<'a> Cut<'a> {
-    /// The cut that leaves `later` to the second part; nothing where the program has no table or no type to do it with.
-    pub fn new(program: &'a Program, later: BTreeSet<u32>) -> Option<Self> {
+    /// The cut that leaves `later` and `data` to the second part; nothing where the program has no table or no type to do it with.
+    pub fn new(program: &'a Program, later: BTreeSet<u32>, data: Vec<Range<u32>>) -> Option<Self> {
         let (table, nothing) = (program.table?, program.nothing?);
         let kept = program.own().map(|(function, _)| function).filter(|function| !later.contains(function));
         let called: BTreeSet<u32> =
@@ -46,7 +50,7 @@ impl<'a> Cut<'a> {
         let numbered = |set: BTreeSet<u32>, from: u32| set.into_iter().zip(from..).collect::<BTreeMap<_, _>>();
         let bridged = numbered(called.intersection(&later).copied().collect(), table.length);
         let later = numbered(later, u32::try_from(lent.len()).unwrap_or(0));
-        Some(Self { program, table, nothing, later, bridged, lent: numbered(lent, 0) })
+        Some(Self { program, table, nothing, later, bridged, lent: numbered(lent, 0), data })
     }
 
     /// Both parts of a program.
@@ -58,6 +62,33 @@ impl<'a> Cut<'a> {
             .map_err(failed)?;
         let second = LaterPart { cut: self }.module(bytes).map_err(failed)?;
         Ok((first.finish(), second.finish()))
+    }
+
+    /// The pieces of a segment: where each begins in it, how long it is, and whether it comes later.
+    fn pieces(&self, address: u32, length: u32) -> Vec<(Range<u32>, bool)> {
+        let end = address.saturating_add(length);
+        let (mut pieces, mut at) = (Vec::new(), address);
+        for later in self.data.iter().filter(|range| range.start < end && range.end > address) {
+            let (from, to) = (later.start.max(at), later.end.min(end));
+            pieces.push((at..from, false));
+            pieces.push((from..to, true));
+            at = to;
+        }
+        pieces.push((at..end, false));
+        pieces.retain(|(range, _)| !range.is_empty());
+        pieces
+    }
+
+    /// Adds the pieces of a segment that belong to that part.
+    fn add_pieces(&self, data: &mut DataSection, segment: &Data<'_>, later: bool) -> Result {
+        let Some((memory, address)) = active(segment)? else { return Ok(()) };
+        let length = u32::try_from(segment.data.len()).unwrap_or(u32::MAX);
+        for (piece, _) in self.pieces(address, length).into_iter().filter(|(_, comes_later)| *comes_later == later) {
+            let (from, to) = ((piece.start - address) as usize, (piece.end - address) as usize);
+            let bytes = segment.data.get(from..to).unwrap_or_default();
+            data.active(memory, &ConstExpr::i32_const(piece.start.cast_signed()), bytes.iter().copied());
+        }
+        Ok(())
     }
 
     /// A function that loads the second part unless it is there, and then is the other one.
@@ -80,6 +111,15 @@ impl<'a> Cut<'a> {
         bridge.instruction(&Instruction::End);
         bridge
     }
+}
+
+/// Where a segment goes; nothing for one that the program copies itself.
+fn active(segment: &Data<'_>) -> Result<Option<(u32, u32)>> {
+    let DataKind::Active { memory_index, offset_expr } = &segment.kind else { return Ok(None) };
+    Ok(match offset_expr.get_operators_reader().read()? {
+        Operator::I32Const { value } => Some((*memory_index, value.cast_unsigned())),
+        _ => None,
+    })
 }
 
 /// The first part: the program with bridges in place of what comes later.
@@ -134,6 +174,24 @@ impl Reencode for FirstPart<'_> {
         Ok(())
     }
 
+    fn parse_custom_section(&mut self, module: &mut Module, section: CustomSectionReader<'_>) -> Result {
+        // What the linker says of addresses is read by now, and wrong from here on.
+        let of_the_linker = section.name() == "linking" || section.name().starts_with("reloc.");
+        if of_the_linker { Ok(()) } else { utils::parse_custom_section(self, module, section) }
+    }
+
+    fn parse_data_section(&mut self, data: &mut DataSection, section: DataSectionReader<'_>) -> Result {
+        for segment in section {
+            let segment = segment?;
+            if active(&segment)?.is_some() {
+                self.cut.add_pieces(data, &segment, false)?;
+            } else {
+                utils::parse_data(self, data, segment)?;
+            }
+        }
+        Ok(())
+    }
+
     fn parse_function_body(&mut self, code: &mut CodeSection, body: FunctionBody<'_>) -> Result {
         let function = self.at;
         self.at += 1;
@@ -170,7 +228,7 @@ impl LaterPart<'_> {
         let (cut, program) = (self.cut, self.cut.program);
         let kind_of = |function: &u32| program.types.get(*function as usize).copied().unwrap_or(0);
         let (mut types, mut imports, mut functions) = (TypeSection::new(), ImportSection::new(), FunctionSection::new());
-        let (mut elements, mut code) = (ElementSection::new(), CodeSection::new());
+        let (mut elements, mut code, mut data) = (ElementSection::new(), CodeSection::new(), DataSection::new());
         for (function, place) in &cut.lent {
             imports.import(FIRST, &format!("f{place}"), EntityType::Function(kind_of(function)));
         }
@@ -207,12 +265,17 @@ impl LaterPart<'_> {
                     }
                     at += 1;
                 }
+                Payload::DataSection(section) => {
+                    for segment in section {
+                        cut.add_pieces(&mut data, &segment?, true)?;
+                    }
+                }
                 Payload::CustomSection(section) if section.name() == FEATURES => features = Some(section.data()),
                 _ => {}
             }
         }
         let mut module = Module::new();
-        module.section(&types).section(&imports).section(&functions).section(&elements).section(&code);
+        module.section(&types).section(&imports).section(&functions).section(&elements).section(&code).section(&data);
         if let Some(data) = features {
             module.section(&CustomSection { name: FEATURES.into(), data: data.into() });
         }

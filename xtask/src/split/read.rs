@@ -31,6 +31,8 @@ pub struct Program {
     pub names: Vec<String>,
     /// What each function of its own calls or takes the address of, in their order.
     pub calls: Vec<BTreeSet<u32>>,
+    /// The numbers in the code of each function of its own; some are addresses.
+    pub numbers: Vec<BTreeSet<u32>>,
     /// Functions that the page calls, or that lie in the table.
     pub open: BTreeSet<u32>,
     /// The table that functions are called through.
@@ -63,6 +65,11 @@ impl Program {
     /// Its own functions with their names.
     pub fn own(&self) -> impl Iterator<Item = (u32, &str)> {
         (0..).zip(&self.names).skip(self.imported as usize).map(|(function, name)| (function, name.as_str()))
+    }
+
+    /// The numbers in the code of a function.
+    pub fn numbers(&self, function: u32) -> Option<&BTreeSet<u32>> {
+        self.numbers.get(function.checked_sub(self.imported)? as usize)
     }
 
     /// What a function calls.
@@ -104,7 +111,11 @@ impl Program {
                 self.open.insert(func);
             }
             Payload::ElementSection(section) => self.take_elements(section)?,
-            Payload::CodeSectionEntry(body) => self.calls.push(calls(&body)?),
+            Payload::CodeSectionEntry(body) => {
+                let (calls, numbers) = contents(&body)?;
+                self.calls.push(calls);
+                self.numbers.push(numbers);
+            }
             Payload::CustomSection(section) => {
                 if let KnownCustom::Name(names) = section.as_known() {
                     self.take_names(names)?;
@@ -185,14 +196,20 @@ impl Program {
     }
 }
 
-/// What a function calls or takes the address of.
-fn calls(body: &FunctionBody<'_>) -> wasmparser::Result<BTreeSet<u32>> {
-    let mut calls = BTreeSet::new();
+/// What a function calls or takes the address of, and the numbers in it.
+fn contents(body: &FunctionBody<'_>) -> wasmparser::Result<(BTreeSet<u32>, BTreeSet<u32>)> {
+    let (mut calls, mut numbers) = (BTreeSet::new(), BTreeSet::new());
     let mut operators = body.get_operators_reader()?;
     while !operators.eof() {
-        if let Operator::Call { function_index } | Operator::RefFunc { function_index } = operators.read()? {
-            calls.insert(function_index);
+        match operators.read()? {
+            Operator::Call { function_index } | Operator::RefFunc { function_index } => {
+                calls.insert(function_index);
+            }
+            Operator::I32Const { value } => {
+                numbers.insert(value.cast_unsigned());
+            }
+            _ => {}
         }
     }
-    Ok(calls)
+    Ok((calls, numbers))
 }
