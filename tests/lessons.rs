@@ -2,11 +2,15 @@
 
 #![allow(clippy::expect_used, clippy::panic, reason = "a failed expectation is a failed test")]
 
+use headroom::app::more::answer;
+use headroom::app::more::teach::MARK;
+use headroom::app::more::wire::{Reply, Request, What};
 use headroom::lessons::answer::{check, read};
 use headroom::lessons::figure::{Amount, FIGURES, Facts, Figure, Unit};
 use headroom::lessons::story::{LONGEST_LINK, LONGEST_TEXT, Step, Story, Told, packed, shipped, unpacked};
 use headroom::lessons::worksheet::{Code, Outcome, Worksheet, word};
 use headroom::scenario::codec::{decode, encode};
+use headroom::units::MemoryUnit;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, TestRunner};
@@ -113,6 +117,16 @@ fn told_in_full() {
 
 // ---- own stories ----
 
+/// A text that does not repeat itself.
+fn noise(seed: u64) -> String {
+    let mut state = seed;
+    let mut letter = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        char::from(b'a' + u8::try_from((state >> 33) % 26).unwrap_or(0))
+    };
+    (0..500).map(|_| letter()).collect()
+}
+
 #[test]
 fn a_short_story_fits_into_a_link_and_a_long_one_does_not() {
     let step = |text: &str| Step { text: text.to_owned(), ..Step::of("v1&m=llama3-8b&n=16") };
@@ -122,13 +136,7 @@ fn a_short_story_fits_into_a_link_and_a_long_one_does_not() {
     assert!(link.len() < 600, "{}", link.len());
     assert!(link.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.')), "{link}");
     assert_eq!(unpacked(&link), Ok(short.clone()));
-    // Texts that do not repeat themselves.
-    let mut state = 7_u64;
-    let mut letter = || {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        char::from(b'a' + u8::try_from((state >> 33) % 26).unwrap_or(0))
-    };
-    let steps = (0..20).map(|_| step(&(0..500).map(|_| letter()).collect::<String>())).collect();
+    let steps = (0..20).map(|seed| step(&noise(seed))).collect();
     assert_eq!(packed(&Story { steps, ..short.clone() }), None);
     for cut in 0..link.len() {
         assert!(unpacked(&link[..cut]).is_err(), "{cut}");
@@ -226,8 +234,8 @@ fn no_story_can_break_the_page() {
     });
     assert_eq!(outcome, Ok(()));
     // Fewer are told: each takes an estimate.
-    let mut runner = TestRunner::new(Config { cases: 300, failure_persistence: None, ..Config::default() });
-    for _ in 0..300 {
+    let mut runner = TestRunner::new(Config { cases: 100, failure_persistence: None, ..Config::default() });
+    for _ in 0..200 {
         let json = hostile_story().new_tree(&mut runner).expect("a story").current();
         let Ok(story) = Story::read(&json) else { continue };
         read += 1;
@@ -244,6 +252,175 @@ fn packed_nonsense_is_refused_without_harm() {
         Ok(())
     });
     assert_eq!(outcome, Ok(()));
+}
+
+// ---- what the page shows ----
+
+/// Asks the second program.
+fn asked(what: What, link: &str, text: &str) -> (String, String) {
+    let request = Request { number: 1, what, unit: MemoryUnit::Gb, fragment: link.to_owned(), text: text.to_owned() };
+    let request = Request::read(&request.write()).expect("a request");
+    let reply = Reply::read(&answer(&request).write()).expect("a reply");
+    let (orders, html) = reply.html.split_once(MARK).expect("a mark");
+    assert_balanced(html);
+    (orders.to_owned(), html.to_owned())
+}
+
+fn teach(verb: &str, form: &str, stored: &[(&str, &str)]) -> (String, String) {
+    let stored: String = stored.iter().map(|(id, file)| format!("{MARK}{id}\n{file}")).collect();
+    asked(What::Teach, "v1&m=llama3-8b&n=16", &format!("{verb}\nhttp://example.org/\n{form}{stored}"))
+}
+
+/// Every element that is opened is closed, in order, and none is one that the page does not write.
+fn assert_balanced(html: &str) {
+    let mut open = Vec::new();
+    for tag in html.split('<').skip(1) {
+        let (tag, _) = tag.split_once('>').unwrap_or_else(|| panic!("a tag does not end: {html}"));
+        let name = tag.split([' ', '/']).find(|name| !name.is_empty()).expect("a tag has a name");
+        assert!(!matches!(name, "script" | "img" | "iframe" | "style" | "link" | "a" | "svg"), "{html}");
+        assert!(!tag.contains(" on") || tag.split('"').step_by(2).all(|outside| !outside.contains(" on")), "{tag}");
+        if tag.starts_with('/') {
+            assert_eq!(open.pop(), Some(name), "{html}");
+        } else if name != "input" {
+            open.push(name);
+        }
+    }
+    assert!(open.is_empty(), "{open:?}");
+}
+
+#[test]
+fn the_list_names_every_story_and_exercise() {
+    let (orders, html) = teach("show", "", &[]);
+    assert_eq!(orders, "");
+    for story in shipped() {
+        assert!(html.contains(&format!("data-do=\"present:{}.1\"", story.id)), "{}", story.id);
+        let (_, sheet) = teach(&format!("view:handout:{}", story.id), "", &[]);
+        let (_, answers) = teach(&format!("view:answers:{}", story.id), "", &[]);
+        assert!(answers.len() > sheet.len() && sheet.contains("Answer:") && !answers.contains("Answer:</p>"));
+        assert!(sheet.contains(&format!("&amp;present={}.1", story.id)), "{sheet}");
+    }
+    assert!(html.contains("Predict, then reveal") && html.contains("Worksheets"));
+}
+
+#[test]
+fn a_story_comes_with_all_its_steps() {
+    for story in shipped() {
+        let (orders, html) = asked(What::Story, "v1", &format!("{}\n\n", story.id));
+        assert_eq!(orders.lines().count(), story.steps.len());
+        for (line, told) in orders.lines().zip(told(&story).steps) {
+            let link = line.strip_prefix("step ").and_then(|rest| rest.split(' ').next()).expect("a link");
+            assert_eq!(decode(link).scenario, told.scenario);
+        }
+        assert_eq!(html.matches("<article").count(), story.steps.len());
+        let questions = story.steps.iter().filter(|step| step.question.is_some()).count();
+        assert_eq!(html.matches("data-teach=\"step:answer\"").count(), questions);
+    }
+    let (orders, html) = asked(What::Story, "v1", "nothing-of-that-name\n\n");
+    assert!(orders.starts_with("problem The story of this link is kept in another browser") && html.is_empty());
+    let (orders, _) = asked(What::Story, "v1", "packed\n\nstory=xyz");
+    assert!(orders.starts_with("problem The story in this link is cut off"), "{orders}");
+}
+
+#[test]
+fn a_question_is_answered_by_the_second_program() {
+    let said = |answer: &str| {
+        asked(What::Story, "v1&do=serve&m=llama2-7b&n=1", &format!("answer\n\nfigure=weights\ntolerance=0.02\nanswer={answer}"))
+    };
+    assert_eq!(said("13.5 GB").0, "right");
+    let (wrong, why) = said("6.74 GB");
+    assert!(wrong.is_empty() && why.contains("Half of it"), "{why}");
+    assert!(said("<b>").1.contains("This answer needs memory"));
+    let (_, figure) = asked(What::Story, "v1&do=serve&m=llama2-7b&n=1&u=gb", "figure\n\nfigure=weights");
+    assert_eq!(figure, "13.5 GB");
+}
+
+#[test]
+fn an_own_story_is_recorded_written_moved_and_taken_along() {
+    let (orders, html) = teach("new", "", &[]);
+    let stored = |orders: &str| orders.lines().find_map(|line| line.strip_prefix("store own-1 ")).expect("stored").to_owned();
+    let first = stored(&orders);
+    assert!(html.contains("name=\"editing\" value=\"own-1\"") && html.contains("#v1&amp;story="), "{html}");
+    let form = "editing=own-1\ntitle=Mine <b>\nfor=Class\ntitle-0=One\ntext-0=It takes {per-gpu}.\nlook-0=gpus\nfigure-0=weights\nask-0=weights\nprompt-0=How much?\ntolerance-0=10\nlive-0=n";
+    let (orders, html) = teach("record:own-1", form, &[("own-1", &first)]);
+    assert!(html.contains("Mine &lt;b&gt;"));
+    let story = Story::read(&stored(&orders)).expect("a story");
+    assert_eq!((story.steps.len(), story.title.as_str(), story.steps[0].text.as_str()), (2, "Mine <b>", "It takes {per-gpu}."));
+    assert!(story.steps[0].question.as_ref().is_some_and(|question| (question.tolerance - 0.1).abs() < 1e-9));
+    let second = stored(&orders);
+    let (orders, _) = teach("down:own-1.0", "", &[("own-1", &second)]);
+    assert_eq!(Story::read(&stored(&orders)).expect("a story").steps[1].title, "One");
+    let (orders, _) = teach("drop:own-1.1", "", &[("own-1", &second)]);
+    assert_eq!(Story::read(&stored(&orders)).expect("a story").steps.len(), 1);
+    let (orders, _) = teach("file:own-1", "", &[("own-1", &second)]);
+    assert!(orders.contains(&format!("file own-1 {second}")));
+    let (orders, html) = teach("delete:own-1", "", &[("own-1", &second)]);
+    assert!(!orders.contains("forget") && html.contains("Delete for good"));
+    assert!(teach("delete-yes:own-1", "", &[("own-1", &second)]).0.contains("forget own-1"));
+    let (orders, _) = teach("import", &format!("file={second}"), &[("own-1", &second)]);
+    assert!(orders.contains("store own-2 "), "{orders}");
+    assert!(teach("import", "file=nonsense", &[]).0.contains("problem This is no story"));
+    let (orders, html) = teach("copy:924-to-8", "", &[]);
+    assert!(stored(&orders).contains("From 924 GPUs to 8 (copy)") && html.contains("#v1&amp;story="), "{html}");
+    let steps = (0..9).map(|seed| Step { text: noise(seed), ..Step::of("v1") }).collect();
+    let long = Story { id: "own-1".to_owned(), title: "Long".to_owned(), audience: String::new(), steps }.write();
+    let (_, html) = teach("view:edit:own-1", "", &[("own-1", &long)]);
+    assert!(html.contains("too long for a link") && !html.contains("story-link\""), "{html}");
+    let (orders, _) = teach("show", "", &[("own-1", "broken"), ("own-2", r#"{"headroom":"story","v":2}"#)]);
+    assert!(orders.contains("aside own-1") && !orders.contains("aside own-2"));
+    let (orders, html) = asked(What::Story, "v1", &format!("own-1\n\n{MARK}own-1\n{second}"));
+    assert!(orders.starts_with("step v1&") && html.contains("How much?"));
+}
+
+#[test]
+fn nothing_in_a_story_becomes_markup() {
+    let mut runner = TestRunner::new(Config { cases: 150, failure_persistence: None, ..Config::default() });
+    let mut shown = 0;
+    for _ in 0..150 {
+        let json = hostile_story().new_tree(&mut runner).expect("a story").current();
+        let Ok(story) = Story::read(&json) else { continue };
+        shown += 1;
+        let file = story.write();
+        let stored = [("own", file.as_str())];
+        for verb in ["show", "view:edit:own", "view:answers:own"] {
+            teach(verb, "", &stored);
+        }
+        asked(What::Story, "v1", &format!("own\n\n{MARK}own\n{file}"));
+    }
+    assert!(shown > 10, "{shown}");
+    let mut runner = TestRunner::new(Config { cases: 100, failure_persistence: None, ..Config::default() });
+    let outcome = runner.run(&(hostile(), hostile()), |(one, two)| {
+        let clean = |text: &str| text.replace(['\n', '\r', MARK], " ");
+        let (one, two) = (clean(&one), clean(&two));
+        teach("sheet", &format!("class={one}\nstudent={two}"), &[]);
+        teach("code", &format!("code={one}"), &[]);
+        teach("predict", &format!("figure=per-gpu\nanswer={two}"), &[]);
+        teach(&clean(&one), &format!("view={two}"), &[]);
+        Ok(())
+    });
+    assert_eq!(outcome, Ok(()));
+}
+
+#[test]
+fn a_worksheet_counts_tries_and_gives_a_code() {
+    let sheet = Worksheet::of("algebra", "ada");
+    let truth = (sheet.tasks[0].figure.of)(&sheet.tasks[0].facts).and_then(Amount::number).expect("a number");
+    let form = "class=Algebra\nstudent=Ada";
+    let (_, html) = teach("sheet", form, &[]);
+    assert!(
+        html.contains("Worksheet “algebra”") && html.contains("#v1&amp;task=algebra") && html.contains("algebra.ada.000000.")
+    );
+    let (_, html) = teach("task:0", &format!("{form}\nsheet-of=ada\ntries-0=0\nanswer-0=1 GB"), &[]);
+    assert!(html.contains("algebra.ada.a00000.") && html.contains("1 try."), "{html}");
+    let (_, html) = teach("task:0", &format!("{form}\nsheet-of=ada\ntries-0=1\nanswer-0={truth} bytes"), &[]);
+    assert!(html.contains("algebra.ada.200000.") && html.contains("Right after 2 tries."), "{html}");
+    let (_, html) = teach("sheet", &format!("class=algebra\nstudent=bo\nsheet-of=ada\ntries-0=2\nright-0=1"), &[]);
+    assert!(html.contains("algebra.bo.000000."), "another name, other tasks");
+    let code =
+        Code { class: "algebra".to_owned(), student: "ada".to_owned(), outcomes: vec![Outcome { right: true, tries: 2 }; 6] }
+            .write();
+    let (_, html) = teach("code", &format!("code={code}"), &[]);
+    assert!(html.contains("6 of 6 right") && html.contains("right at try 2") && html.contains("signed by nothing"));
+    assert!(teach("code", "code=algebra.ada.222222.xxxx", &[]).1.contains("ask for it again"));
 }
 
 // ---- answers ----

@@ -49,12 +49,25 @@ pub enum What {
     Plan,
     /// The best layout at each number of GPUs, as text.
     Stairs,
+    /// The panel of stories and exercises, with orders to the page before the HTML.
+    Teach,
+    /// A story to present, or a question of it.
+    Story,
 }
 
 impl What {
     /// Every kind of request.
-    pub const ALL: [Self; 7] =
-        [Self::Methods, Self::Evidence, Self::Timeline, Self::Accuracy, Self::Paste, Self::Plan, Self::Stairs];
+    pub const ALL: [Self; 9] = [
+        Self::Methods,
+        Self::Evidence,
+        Self::Timeline,
+        Self::Accuracy,
+        Self::Paste,
+        Self::Plan,
+        Self::Stairs,
+        Self::Teach,
+        Self::Story,
+    ];
 
     /// Which program answers.
     pub const fn program(self) -> Program {
@@ -73,6 +86,8 @@ impl What {
             Self::Paste => "paste",
             Self::Plan => "plan",
             Self::Stairs => "stairs",
+            Self::Teach => "teach",
+            Self::Story => "story",
         }
     }
 
