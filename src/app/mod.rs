@@ -39,6 +39,8 @@ mod pasting;
 #[cfg(target_arch = "wasm32")]
 mod planning;
 #[cfg(target_arch = "wasm32")]
+mod presenting;
+#[cfg(target_arch = "wasm32")]
 mod reading;
 #[cfg(target_arch = "wasm32")]
 mod shelf;
@@ -46,6 +48,8 @@ mod shelf;
 mod stairs;
 #[cfg(target_arch = "wasm32")]
 pub mod state;
+#[cfg(target_arch = "wasm32")]
+mod teaching;
 #[cfg(target_arch = "wasm32")]
 mod typing;
 

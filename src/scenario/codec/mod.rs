@@ -66,7 +66,7 @@ pub fn decode(link: &str) -> Decoded {
     if fragment.is_empty() {
         return Decoded::default();
     }
-    let mut parts = fragment.split('&').filter(|part| !part.is_empty());
+    let mut parts = fragment.split('&').filter(|part| !part.is_empty() && !is_of_lesson(part));
     let version = parts.next().unwrap_or_default();
     let parts: Vec<(&str, &str)> = parts.map(|part| part.split_once('=').unwrap_or((part, ""))).collect();
     if version != "v1" {
@@ -87,6 +87,15 @@ pub fn decode(link: &str) -> Decoded {
         return failed("This link is cut off or was changed on its way: ask for it again, or copy it as a whole.");
     }
     read(&parts)
+}
+
+/// Keys that say which lesson is shown: a story and its step, a story in the link itself, a class's worksheet. They are no inputs,
+/// and the check sum leaves them out.
+pub const LESSON_KEYS: [&str; 3] = ["present", "story", "task"];
+
+/// Whether a part of a link, `key=value`, is about a lesson.
+pub fn is_of_lesson(part: &str) -> bool {
+    LESSON_KEYS.contains(&part.split_once('=').map_or(part, |(key, _)| key))
 }
 
 /// The key of the check sum.

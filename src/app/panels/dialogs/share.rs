@@ -25,20 +25,23 @@ fn content(link: &str, copied: Option<bool>) -> Html {
         Some(true) => "Copied.",
         Some(false) => "The browser does not allow copying from here. The link is selected: press Ctrl+C or Cmd+C.",
     };
-    let code = qr(link).map_or_else(
-        || html(r#"<p class="quiet">This link is too long for a QR code that a projector shows well.</p>"#, &[]),
-        |(size, path)| {
-            let size = size.to_string();
-            html(
-                r##"<svg class="share__qr" viewBox="0 0 {} {}" role="img" aria-label="QR code of the link"><path d="{}" fill="#000" shape-rendering="crispEdges"></path></svg>"##,
-                &[&size, &size, &path],
-            )
-        },
-    );
+    let code = code(link)
+        .unwrap_or_else(|| html(r#"<p class="quiet">This link is too long for a QR code that a projector shows well.</p>"#, &[]));
     html(
         r#"<div class="dialog__body share"><div><label class="field__label" for="share-link">Link: all inputs, no results, nothing is uploaded</label><textarea id="share-link" class="share__link" readonly data-testid="share-link">{}</textarea><div class="share__tools"><button type="button" class="button button--main" data-testid="copy-link" data-do="copy">Copy link</button><button type="button" class="button" data-do="csv">Curves as CSV</button><button type="button" class="button" data-do="print">Print one page</button></div><p class="quiet" role="status">{}</p></div>{}</div>"#,
         &[&link, &said, &code],
     )
+}
+
+/// The QR code of a link; nothing for a link that is too long.
+#[inline(never)] // a part of the program that comes later
+pub fn code(link: &str) -> Option<Html> {
+    let (size, path) = qr(link)?;
+    let size = size.to_string();
+    Some(html(
+        r##"<svg class="share__qr" viewBox="0 0 {} {}" role="img" aria-label="QR code of the link"><path d="{}" fill="#000" shape-rendering="crispEdges"></path></svg>"##,
+        &[&size, &size, &path],
+    ))
 }
 
 /// The code's size in modules with its margin, and a path of its dark modules.
