@@ -59,3 +59,12 @@ fn units_and_inputs() {
         assert!(text(&inputs.stdout).contains(field.name), "{}", field.name);
     }
 }
+
+#[test]
+fn figures_are_listed_with_their_exact_value() {
+    let output = headroom(&["v1&do=serve&m=llama2-7b&n=1&u=gb", "--figures"]);
+    assert_eq!(output.status.code(), Some(0));
+    let lines = text(&output.stdout);
+    assert!(lines.contains("weights\t13476831232\t13.5 GB\tWeights on one GPU\n"), "{lines}");
+    assert!(!lines.contains("step-time"), "a server has no steps");
+}

@@ -29,6 +29,9 @@ pub fn open(state: State) {
 /// Sends what stands in the panel with a verb.
 #[inline(never)]
 pub fn say(state: State, verb: &str) {
+    if verb == "view:list" {
+        browser::lesson_in_link("", state);
+    }
     send(state, verb, &browser::typed_in(PLACE));
 }
 
@@ -112,6 +115,9 @@ pub fn follow(state: State, fragment: &str) {
             send(state, "sheet", &format!("class={class}"));
             browser::focus(PLACE);
         }
-        (None, None, None) => presenting::leave(),
+        (None, None, None) => {
+            browser::lesson_in_link("", state);
+            presenting::leave();
+        }
     }
 }

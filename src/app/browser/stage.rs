@@ -21,7 +21,14 @@ thread_local! {
 
 /// From now on the address says that about a lesson, `&present=zero.3`.
 pub fn lesson_in_link(part: &str, state: State) {
-    LESSON.with_borrow_mut(|lesson| part.clone_into(lesson));
+    let same = LESSON.with_borrow_mut(|lesson| {
+        let same = lesson == part;
+        part.clone_into(lesson);
+        same
+    });
+    if same {
+        return;
+    }
     link_rests(fragment_of(&state.said_now()));
 }
 
