@@ -15,6 +15,7 @@
 //! | [`planner`] | GPU counts, curves, fixes, inverse questions |
 //! | [`explain`] | every number's formula, source and growth |
 //! | [`scenario`] | what the user said: fields, links, saved records |
+//! | [`lessons`] | stories made of steps, exercises, answers of students |
 //! | [`charts`] | figures as SVG text |
 //! | [`app`] | the page (in the browser), and its words (everywhere) |
 //!
@@ -38,6 +39,7 @@ pub mod config;
 pub mod estimator;
 pub mod explain;
 pub mod import;
+pub mod lessons;
 pub mod methods;
 pub mod ops;
 pub mod planner;

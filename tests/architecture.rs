@@ -19,6 +19,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("explain", &["units", "sources", "config", "ops", "estimator", "planner", "methods"]),
     ("scenario", &["units", "config", "catalog", "import"]),
     ("charts", &["units", "estimator", "planner"]),
+    ("lessons", &["units", "sources", "config", "catalog", "scenario", "estimator", "planner", "methods"]),
 ];
 
 /// Crates with the only place that may name them.
@@ -31,6 +32,8 @@ const CRATES: &[(&str, &str)] = &[
     ("plotters", "src/charts"),
     ("json5", "src/import"),
     ("qrcodegen", "src/app"),
+    ("base64", "src/lessons"),
+    ("miniz_oxide", "src/lessons"),
 ];
 
 fn root() -> PathBuf {

@@ -80,3 +80,12 @@ fn every_form_that_the_page_hands_over_can_be_printed() {
     assert_eq!(unknown.status.code(), Some(2));
     assert!(text(&unknown.stderr).contains("answer.md, curves.csv, ledger.csv, scenario.json"));
 }
+
+#[test]
+fn figures_are_listed_with_their_exact_value() {
+    let output = headroom(&["v1&do=serve&m=llama2-7b&n=1&u=gb", "--figures"]);
+    assert_eq!(output.status.code(), Some(0));
+    let lines = text(&output.stdout);
+    assert!(lines.contains("weights\t13476831232\t13.5 GB\tWeights on one GPU\n"), "{lines}");
+    assert!(!lines.contains("step-time"), "a server has no steps");
+}

@@ -430,3 +430,15 @@ fn assert_line(decoded: &Decoded, key: &str, expected: &str, file: &Path) {
         }
     }
 }
+
+#[test]
+fn what_a_link_says_about_a_lesson_is_no_input() {
+    let link = encode(&decode("v1&m=llama3-70b&n=64").scenario);
+    for part in ["present=zero.3", "present=own.2&story=eNp.abcz", "task=algebra"] {
+        for with in [format!("{link}&{part}"), link.replacen("v1&", &format!("v1&{part}&"), 1)] {
+            let decoded = decode(&with);
+            assert_eq!((decoded.notices, decoded.failed), (Vec::new(), false), "{with}");
+            assert_eq!(encode(&decoded.scenario), link, "{with}");
+        }
+    }
+}

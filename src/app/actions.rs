@@ -11,9 +11,10 @@ use super::panels::curves::axis;
 use super::panels::dialogs::of_name;
 use super::panels::fixes::apply;
 use super::panels::planner::PLACE;
+use super::panels::teach;
 use super::shelf::Shelf;
 use super::state::{Dialog, State};
-use super::{hearing, pasting, planning, taking};
+use super::{hearing, pasting, planning, presenting, taking, teaching};
 use crate::scenario::codec::decode;
 use crate::scenario::{Field, FieldId, field_of_key, parse};
 
@@ -27,7 +28,7 @@ pub fn listen(state: State) {
                 Some(Dialog::Paste) => pasting::again(state),
                 Some(Dialog::Share) => taking::begin(state),
                 _ if is_planner(event) => planning::say(state, "show"),
-                _ => {}
+                _ => teach_again(state, event),
             }
         }
     });
@@ -47,6 +48,8 @@ pub fn listen(state: State) {
         event.prevent_default();
         if browser::of_target(event, "data-submit").is_some() {
             save(state);
+        } else if let Some(verb) = browser::of_target(event, "data-teach") {
+            taught(state, &verb);
         } else if let Some(verb) = browser::of_target(event, "data-plan") {
             planning::say(state, &verb);
         }
@@ -57,6 +60,8 @@ pub fn listen(state: State) {
             state.page(|ui| ui.unfolded(&name, open));
             if open && name == PLACE {
                 planning::say(state, "show");
+            } else if open && name == teach::PLACE {
+                teaching::say(state, "show");
             }
         }
     });
@@ -116,7 +121,26 @@ fn act(state: State, action: &str, event: &Event) {
         "plan" => planning::say(state, about),
         "take" => planning::take(state, about, event),
         "beside" => state.compare_with(decode(about).scenario),
+        "teach" if about.is_empty() => teaching::open(state),
+        "teach" => teaching::say(state, about),
+        "teach-print" => teaching::print_sheet(),
+        "present" => presenting::begin(state, about, true),
+        "step" => presenting::act(state, about),
         _ => act_on_shelf(state, name, about),
+    }
+}
+
+/// A form of the panel of stories, or a question of one, was sent.
+fn taught(state: State, verb: &str) {
+    match verb.strip_prefix("step:") {
+        Some(verb) => presenting::act(state, verb),
+        None => teaching::say(state, verb),
+    }
+}
+
+fn teach_again(state: State, event: &Event) {
+    if browser::named(event, "data-toggle").as_deref() == Some(teach::PLACE) {
+        teaching::say(state, "show");
     }
 }
 
@@ -241,6 +265,7 @@ fn end_renaming(state: State) {
 fn changed(state: State, action: &str, event: &Event) {
     match action.split_once(':').unwrap_or((action, "")) {
         ("import", _) => browser::read_file(event, move |text| Shelf(state).import(text)),
+        ("teach-file", _) => browser::read_file(event, move |text| teaching::add_file(state, text)),
         ("paste-file", _) => browser::read_file(event, move |text| pasting::from_file(state, text)),
         // Given up with Escape: the browser reports the change all the same, when the input goes.
         ("rename", id) if state.page_now().renaming.as_deref() == Some(id) => {

@@ -55,6 +55,17 @@ impl History {
         Some(after)
     }
 
+    /// How many steps there are behind.
+    pub const fn depth(&self) -> usize {
+        self.past.len()
+    }
+
+    /// Forgets the steps after that many.
+    pub fn cut(&mut self, depth: usize) {
+        self.past.truncate(depth);
+        self.last = None;
+    }
+
     /// Whether there is a step back and a step forward.
     pub const fn steps(&self) -> (bool, bool) {
         (!self.past.is_empty(), !self.future.is_empty())

@@ -43,6 +43,13 @@ impl Html {
         self.0.push_str(rest);
     }
 
+    /// This, and more after it.
+    #[must_use]
+    pub fn and(mut self, more: &Self) -> Self {
+        self.0.push_str(&more.0);
+        self
+    }
+
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

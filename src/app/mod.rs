@@ -48,6 +48,8 @@ mod pasting;
 #[cfg(target_arch = "wasm32")]
 mod planning;
 #[cfg(target_arch = "wasm32")]
+mod presenting;
+#[cfg(target_arch = "wasm32")]
 mod reading;
 #[cfg(target_arch = "wasm32")]
 mod shelf;
@@ -57,6 +59,8 @@ mod stairs;
 pub mod state;
 #[cfg(target_arch = "wasm32")]
 mod taking;
+#[cfg(target_arch = "wasm32")]
+mod teaching;
 #[cfg(target_arch = "wasm32")]
 mod typing;
 

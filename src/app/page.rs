@@ -15,9 +15,9 @@ use super::panels::{
 use super::shelf::Shelf;
 use super::state::{Dialog, State};
 use super::ui::Ui;
-use super::{actions, browser, planning, reading, stairs, typing};
+use super::{actions, browser, planning, reading, stairs, teaching, typing};
 use crate::planner::Axis;
-use crate::scenario::codec::decode;
+use crate::scenario::codec::{decode, is_of_lesson};
 
 /// Starts the page in the element `app`.
 pub fn start() {
@@ -175,6 +175,9 @@ fn rest(state: State) {
     });
     show(state, "in-paste", |_, _, ui| dialogs::paste::paste((ui.dialog == Some(Dialog::Paste)).then_some(&ui.pasted)));
     show(state, "in-save", |said, _, ui| dialogs::save::save((ui.dialog == Some(Dialog::Save)).then_some(&said.scenario)));
+    if browser::fragment().split('&').any(is_of_lesson) {
+        teaching::follow(state, &browser::fragment());
+    }
     browser::keep_dialogs(Box::new(move || state.ui.with(|ui| ui.dialog.map(dialogs::id_of).unwrap_or_default())));
 }
 
@@ -187,11 +190,14 @@ fn write_printed(state: State) {
 }
 
 /// Takes over the sizes that the charts have on the page.
-fn resize(state: State) {
-    let (plot, bar) = (browser::size_of("plot-seq"), browser::size_of("stack"));
+pub fn resize(state: State) {
+    let plot = browser::size_of("plot-seq").or_else(|| browser::size_of("plot-gpus"));
+    let bar = browser::size_of("stack");
+    // A presenter's chart is drawn small and shown large, with its words and lines.
+    let drawn = |length: u16| if browser::is_presenting() { length / 3 * 2 } else { length };
     state.page(|ui| {
-        ui.plot_size = plot.unwrap_or(ui.plot_size);
-        ui.bar_width = bar.map_or(ui.bar_width, |(width, _)| width);
+        ui.plot_size = plot.map_or(ui.plot_size, |(width, height)| (drawn(width), drawn(height)));
+        ui.bar_width = bar.map_or(ui.bar_width, |(width, _)| drawn(width));
     });
 }
 
@@ -203,5 +209,6 @@ fn follow(state: State, link: &str) {
     }
     if !decoded.failed {
         state.open(decoded.scenario, decoded.compare);
+        teaching::follow(state, link);
     }
 }

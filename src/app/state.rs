@@ -120,6 +120,34 @@ impl State {
         }
     }
 
+    /// Shows a step of a story: no step of undo, and nothing beside it.
+    pub fn show_step(self, scenario: Scenario) {
+        self.forget_unread();
+        let mut after = self.said_now();
+        after.scenario = scenario;
+        std::mem::take(&mut after.compare);
+        if after != self.said_now() {
+            self.said.set(after);
+        }
+    }
+
+    /// How many steps of undo there are.
+    pub fn undo_depth() -> usize {
+        HISTORY.with_borrow(History::depth)
+    }
+
+    /// Ends a story: what was before it comes back, or what is shown stays, as one step of undo.
+    pub fn end_story(self, before: Snapshot, depth: usize, keep: bool) {
+        HISTORY.with_borrow_mut(|history| history.cut(depth));
+        if keep {
+            HISTORY.with_borrow_mut(|history| history.record(before, None, browser::now_ms()));
+        } else {
+            self.forget_unread();
+            self.said.set(before);
+        }
+        self.tell_steps();
+    }
+
     /// One step back; text that cannot be read goes first.
     pub fn undo(self) {
         if !self.forget_unread() {

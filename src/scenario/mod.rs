@@ -20,6 +20,7 @@ pub use fields::{
     Applies, Choice, Field, FieldDefault, FieldId, FieldKind, Group, Value, field, field_of_key, fields, parse, range_text,
     reference, show,
 };
+pub use number::number_and_unit;
 pub use resolve::FieldError;
 pub use text::clean;
 pub use words::{Mode, Word};

@@ -58,6 +58,19 @@ pub(super) fn decimal(text: &str, unit: &str) -> Result<f64, Problem> {
     if value.is_finite() { Ok(value) } else { Err(Problem::TooLarge) }
 }
 
+/// A number and what stands behind it, such as a unit; nothing where the text does not begin with a number that is not negative.
+///
+/// ```
+/// # use headroom::scenario::number_and_unit;
+/// assert_eq!(number_and_unit("1 200.5 MB"), Some((1200.5, "MB")));
+/// assert_eq!(number_and_unit("about 12"), None);
+/// ```
+pub fn number_and_unit(text: &str) -> Option<(f64, &str)> {
+    let (number, unit) = split(text).ok()?;
+    let text = format!("{}e{}", number.digits, number.exponent);
+    Some((f64::from_lexical(text.as_bytes()).ok().filter(|number| number.is_finite())?, unit))
+}
+
 /// A non-negative float rounded to the nearest count; NaN gives 0, anything too large the maximum.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "float-to-int casts saturate, NaN becomes 0")]
 pub(super) fn round_u64(value: f64) -> u64 {

@@ -4,6 +4,7 @@
 
 mod parts;
 mod patch;
+mod stage;
 mod storage;
 
 use std::cell::RefCell;
@@ -17,6 +18,10 @@ use web_sys::{HtmlElement, KeyboardEvent};
 
 pub use self::parts::{announce, fill_inputs, keep_dialogs, keep_link, on_rest, place_cursor, put, show};
 pub use self::patch::patch_inside;
+pub use self::stage::{
+    attribute, forget_story, has_modifier, is_hidden, is_presenting, keep_story, lesson_in_link, link_with_lesson, mark, marked,
+    set_hidden, set_story_aside, set_text, show_step, step_asks, stories, targets, unfold, unfold_for,
+};
 pub use self::storage::{forget, is_dark, new_id, on_storage_change, save, saved, saved_theme, set_theme, stored, switch_theme};
 use super::history::Snapshot;
 use crate::scenario::codec::{encode_all, with_page_parts};
@@ -124,7 +129,7 @@ pub(super) fn link_is_written() {
 }
 
 fn write_link(link: &str) {
-    let link = &with_page_parts(link, &fragment());
+    let link = &with_page_parts(&link_with_lesson(link), &fragment());
     let same = WRITTEN_LINK.with_borrow(|written| written == link);
     if same {
         return;

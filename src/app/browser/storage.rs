@@ -45,7 +45,7 @@ pub fn set_theme(theme: &str) {
 
 // ---- saved scenarios ----
 
-fn storage() -> Option<web_sys::Storage> {
+pub(super) fn storage() -> Option<web_sys::Storage> {
     // Asking the window first: gloo throws where storage is forbidden.
     window().local_storage().ok().flatten().map(|_| LocalStorage::raw())
 }
@@ -84,14 +84,20 @@ pub fn saved() -> Saved {
 /// # Errors
 /// A sentence for the reader: nothing was stored.
 pub fn save(record: &SavedScenario) -> Result<(), String> {
-    const FORBIDDEN: &str = "This browser does not let the page store anything. Download the scenarios, or keep the link.";
-    const FULL: &str = "The browser's storage is full, so this was not saved. Download the scenarios, or delete some.";
+    keep(&record.storage_key(), &records::to_json(record))
+}
+
+/// Writes a text under a key and reads it back.
+///
+/// # Errors
+/// A sentence for the reader: nothing was stored.
+pub(super) fn keep(key: &str, text: &str) -> Result<(), String> {
+    const FORBIDDEN: &str = "This browser does not let the page store anything. Download it, or keep the link.";
+    const FULL: &str = "The browser's storage is full, so this was not saved. Download it, or delete something that was saved.";
     let storage = storage().ok_or(FORBIDDEN)?;
-    let key = record.storage_key();
-    let text = records::to_json(record);
-    storage.set_item(&key, &text).map_err(|_| FULL)?;
-    let kept = storage.get_item(&key).ok().flatten();
-    if kept.as_deref() == Some(text.as_str()) { Ok(()) } else { Err(FULL.to_owned()) }
+    storage.set_item(key, text).map_err(|_| FULL)?;
+    let kept = storage.get_item(key).ok().flatten();
+    if kept.as_deref() == Some(text) { Ok(()) } else { Err(FULL.to_owned()) }
 }
 
 /// The scenario stored under that id now; another tab may have changed it.

@@ -53,11 +53,15 @@ pub enum What {
     Stairs,
     /// What can be taken along, as buttons; or one file of it, as text behind a line with its name and media type.
     Export,
+    /// The panel of stories and exercises, with orders to the page before the HTML.
+    Teach,
+    /// A story to present, or a question of it.
+    Story,
 }
 
 impl What {
     /// Every kind of request.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 11] = [
         Self::Methods,
         Self::Evidence,
         Self::Timeline,
@@ -67,6 +71,8 @@ impl What {
         Self::Export,
         Self::Plan,
         Self::Stairs,
+        Self::Teach,
+        Self::Story,
     ];
 
     /// Which program answers.
@@ -88,6 +94,8 @@ impl What {
             Self::Plan => "plan",
             Self::Stairs => "stairs",
             Self::Export => "export",
+            Self::Teach => "teach",
+            Self::Story => "story",
         }
     }
 

@@ -6,6 +6,7 @@ use super::evidence::evidence;
 use super::methods::methods;
 use super::planner::planner;
 use super::sources::assumptions;
+use super::teach::{stage, teach};
 use crate::app::markup::{Html, html};
 use crate::app::more::slot;
 
@@ -20,22 +21,22 @@ pub fn first_screen() -> Html {
 /// Everything below the first screen, with the places of its parts.
 pub fn below() -> Html {
     html(
-        r#"<div class="below" data-own="below">{}<section class="section"><div class="pair"><div><div class="section__head"><h2>Where the memory goes</h2><p class="section__note">On the fullest GPU, at the fullest moment. Open a line to see what is behind it.</p></div><table data-own="ledger"></table></div><div data-own="cost"></div></div></section><section class="section section--screen" data-own="time"></section><div class="step" id="timeline" tabindex="-1" aria-busy="true" data-testid="timeline">{}</div><section class="section section--screen">{}</section><section class="section section--screen"><div class="pair pair--even"><div data-own="saved"></div><div data-own="compare"></div></div></section><section class="section section--screen">{}{}</section><section class="section section--screen"><div class="section__head"><h2>How well it is checked</h2><p class="section__note">The same engine against what was measured or published. Nothing is fitted to these rows.</p></div><div class="methods" id="accuracy" tabindex="-1" aria-busy="true" data-testid="accuracy">{}</div></section></div>"#,
-        &[&planner(), &slot::fetching(), &methods(), &assumptions(), &evidence(), &slot::fetching()],
+        r#"<div class="below" data-own="below">{}<section class="section"><div class="pair"><div><div class="section__head"><h2>Where the memory goes</h2><p class="section__note">On the fullest GPU, at the fullest moment. Open a line to see what is behind it.</p></div><table data-own="ledger"></table></div><div data-own="cost"></div></div></section><section class="section section--screen" data-own="time"></section><div class="step" id="timeline" tabindex="-1" aria-busy="true" data-testid="timeline">{}</div><section class="section section--screen">{}</section><section class="section section--screen"><div class="pair pair--even"><div data-own="saved"></div><div data-own="compare"></div></div></section><section class="section section--screen">{}{}</section><section class="section section--screen"><div class="section__head"><h2>How well it is checked</h2><p class="section__note">The same engine against what was measured or published. Nothing is fitted to these rows.</p></div><div class="methods" id="accuracy" tabindex="-1" aria-busy="true" data-testid="accuracy">{}</div></section>{}</div>"#,
+        &[&planner(), &slot::fetching(), &methods(), &assumptions(), &evidence(), &slot::fetching(), &teach()],
     )
 }
 
 /// Version and what the page does with data.
 pub fn foot() -> Html {
     html(
-        r#"<footer class="foot" data-own="foot"><span>Headroom {}</span><span>Everything is computed in this browser. Nothing is sent anywhere.</span><span>MIT or Apache-2.0</span><button type="button" class="link" data-do="theme">Switch between light and dark</button></footer>"#,
+        r#"<footer class="foot" data-own="foot"><span>Headroom {}</span><span>Everything is computed in this browser. Nothing is sent anywhere.</span><span>MIT or Apache-2.0</span><button type="button" class="link" data-do="teach">Teach with it</button><button type="button" class="link" data-do="theme">Switch between light and dark</button></footer>"#,
         &[&env!("CARGO_PKG_VERSION")],
     )
 }
 
 /// The dialogs, with the places of their contents.
 pub fn dialogs() -> Html {
-    html(r#"<div data-own="dialogs">{}</div>"#, &[&frames()])
+    html(r#"<div data-own="dialogs">{}{}</div>"#, &[&frames(), &stage()])
 }
 
 #[cfg(test)]

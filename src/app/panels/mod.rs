@@ -17,6 +17,7 @@ pub mod planner;
 pub mod printed;
 pub mod saved;
 pub mod sources;
+pub mod teach;
 pub mod time;
 pub mod top_bar;
 pub mod verdict;

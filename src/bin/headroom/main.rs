@@ -15,8 +15,9 @@ mod native {
     use headroom::app::more::explain::explained;
     use headroom::app::report::{Report, json};
     use headroom::config::Job;
+    use headroom::lessons::figure::{FIGURES, Facts, Figure};
     use headroom::scenario::codec::Decoded;
-    use headroom::scenario::{FieldId, Value, codec, field, reference};
+    use headroom::scenario::{FieldId, Scenario, Value, codec, field, reference};
     use headroom::units::MemoryUnit;
 
     use crate::accuracy::{self, Form};
@@ -26,12 +27,14 @@ headroom: does this transformer fit, what takes the memory, how many GPUs, how l
 
 usage: headroom LINK-OR-FRAGMENT [--json | --export FORM] [--gib | --gb]
        headroom --inputs
+       headroom LINK-OR-FRAGMENT --figures
        headroom accuracy FILE... [--json] [--rows] [--markdown]
        headroom explain LINK-OR-FRAGMENT PATH... [--gib | --gb]
 
 LINK-OR-FRAGMENT  a link of the page, or the part after its #, e.g. 'v1&m=llama3-70b&n=64'
 --json            machine-readable, memory in bytes
 --export FORM     what the page's share dialog hands over: answer.md, curves.csv, ledger.csv or scenario.json
+--figures         every figure that stories and exercises know, a line each: name, value, what it is
 --inputs          lists every input with its link key, range and help
 accuracy FILE...  compares the estimates with files of measured and published figures; --rows adds each row to --json,
                   --markdown is the short table of the README
@@ -45,6 +48,7 @@ exit code: 0 fits, 1 does not fit, 2 bad input";
         link: String,
         json: bool,
         export: Option<export::Form>,
+        figures: bool,
         unit: Option<MemoryUnit>,
     }
 
@@ -66,13 +70,15 @@ exit code: 0 fits, 1 does not fit, 2 bad input";
         if explains {
             let _ = parser.next();
         }
-        let (mut link, mut json, mut export, mut unit, mut paths) = (None, false, None, None, Vec::new());
+        let (mut link, mut json, mut export, mut figures) = (None, false, None, false);
+        let (mut unit, mut paths) = (None, Vec::new());
         while let Some(argument) = parser.next().map_err(|error| error.to_string())? {
             match argument {
                 Short('h') | Long("help") => return Ok(Task::Help),
                 Long("inputs") => return Ok(Task::Inputs),
                 Long("json") => json = true,
                 Long("export") => export = Some(form(&parser.value().map_err(|error| error.to_string())?.to_string_lossy())?),
+                Long("figures") => figures = true,
                 Long("gib") => unit = Some(MemoryUnit::Gib),
                 Long("gb") => unit = Some(MemoryUnit::Gb),
                 Value(text) if link.is_none() => link = Some(text.to_string_lossy().into_owned()),
@@ -81,7 +87,7 @@ exit code: 0 fits, 1 does not fit, 2 bad input";
             }
         }
         let link = link.ok_or("name a link or the part after its #, for example 'v1&m=llama3-70b&n=64'")?;
-        let arguments = Arguments { link, json, export, unit };
+        let arguments = Arguments { link, json, export, figures, unit };
         match (explains, paths.is_empty()) {
             (false, _) => Ok(Task::Estimate(arguments)),
             (true, false) => Ok(Task::Explain { arguments, paths }),
@@ -155,6 +161,17 @@ exit code: 0 fits, 1 does not fit, 2 bad input";
         file(form, &Luggage { scenario, compare: decoded.compare.clone(), address, clock_ms, log: true, ..Luggage::default() })
     }
 
+    /// Every figure that applies: name, exact value (`none` where there is none), as it is written, what it is.
+    fn figures(scenario: &Scenario) -> ExitCode {
+        let Ok(facts) = Facts::of(scenario) else { return ExitCode::from(2) };
+        let line = |figure: &Figure| {
+            let amount = (figure.of)(&facts)?;
+            let exact = amount.number().map_or_else(|| "none".to_owned(), |number| number.to_string());
+            Some(format!("{}\t{exact}\t{}\t{}", figure.id, figure.show(amount, &facts), figure.label))
+        };
+        print(&FIGURES.iter().filter_map(line).collect::<Vec<_>>().join("\n"))
+    }
+
     /// The scenario of a link and its job, or why there is none.
     fn job_of(arguments: &Arguments) -> Result<(Decoded, Job), ExitCode> {
         let fragment = arguments.link.split_once('#').map_or(arguments.link.as_str(), |(_, fragment)| fragment);
@@ -190,6 +207,9 @@ exit code: 0 fits, 1 does not fit, 2 bad input";
             Ok(found) => found,
             Err(code) => return code,
         };
+        if arguments.figures {
+            return figures(&decoded.scenario);
+        }
         let report = Report::of(&decoded.scenario, &job, arguments.unit);
         let text = match arguments.export {
             Some(form) => match exported(form, arguments, &decoded) {

@@ -84,7 +84,7 @@ pub fn decode(link: &str) -> Decoded {
     if fragment.is_empty() {
         return Decoded::default();
     }
-    let mut parts = fragment.split('&').filter(|part| !part.is_empty() && !is_about_the_page(part));
+    let mut parts = fragment.split('&').filter(|part| !part.is_empty() && !is_about_the_page(part) && !is_of_lesson(part));
     let version = parts.next().unwrap_or_default();
     let parts: Vec<(&str, &str)> = parts.map(|part| part.split_once('=').unwrap_or((part, ""))).collect();
     if version != "v1" {
@@ -128,6 +128,15 @@ pub fn with_page_parts(link: &str, of: &str) -> String {
         link.push_str(part);
     }
     link
+}
+
+/// Keys that say which lesson is shown: a story and its step, a story in the link itself, a class's worksheet. They are no inputs,
+/// and the check sum leaves them out.
+pub const LESSON_KEYS: [&str; 3] = ["present", "story", "task"];
+
+/// Whether a part of a link, `key=value`, is about a lesson.
+pub fn is_of_lesson(part: &str) -> bool {
+    LESSON_KEYS.contains(&part.split_once('=').map_or(part, |(key, _)| key))
 }
 
 /// The key of the check sum.

@@ -1,0 +1,134 @@
+//! What the page asks, and what it is told to do.
+
+use std::cell::OnceCell;
+
+use crate::app::markup::Html;
+use crate::app::more::plan::form::Form;
+use crate::lessons::figure::{FIGURES, Facts, Figure};
+use crate::lessons::story::{Story, plain};
+use crate::scenario::codec::decode;
+
+/// What stands between the parts of a question and of an answer: no text of a form or of a file holds it.
+pub const MARK: char = '\u{1e}';
+
+/// A question about teaching.
+#[derive(Default)]
+pub struct Asked {
+    /// What was done, e.g. `record:own-1`.
+    pub verb: String,
+    /// The address of the page, without a fragment.
+    pub address: String,
+    /// The link of the present scenario.
+    pub fragment: String,
+    /// What stands in the panel's inputs.
+    pub form: Form,
+    /// The lecturer's own stories as they are stored: id and file.
+    pub stored: Vec<(String, String)>,
+    figures: OnceCell<Vec<&'static Figure>>,
+}
+
+impl Asked {
+    /// Reads verb, address and inputs, line by line, and after each [`MARK`] an id and a file.
+    pub fn read(text: &str, fragment: &str) -> Self {
+        let mut parts = text.split(MARK);
+        let mut head = parts.next().unwrap_or_default().splitn(3, '\n');
+        let mut line = || head.next().unwrap_or_default().to_owned();
+        let (verb, address, form) = (line(), line(), line());
+        let stored = parts.filter_map(|part| part.split_once('\n')).map(|(id, file)| (id.to_owned(), file.to_owned())).collect();
+        Self { verb, address, fragment: fragment.to_owned(), form: Form::read(&form), stored, figures: OnceCell::new() }
+    }
+
+    /// The own stories that can be read.
+    pub fn own(&self) -> Vec<Story> {
+        self.stored.iter().filter_map(|(id, file)| Some(Story { id: id.clone(), ..Story::read(file).ok()? })).collect()
+    }
+
+    /// The figures that the present scenario has.
+    pub fn figures(&self) -> &[&'static Figure] {
+        self.figures.get_or_init(|| {
+            let facts = Facts::of(&decode(&self.fragment).scenario).ok();
+            FIGURES.iter().filter(|figure| facts.as_ref().is_none_or(|facts| (figure.of)(facts).is_some())).collect()
+        })
+    }
+
+    /// The same question, with other stories stored.
+    #[must_use]
+    pub fn with(&self, stored: Vec<(String, String)>) -> Self {
+        let Self { verb, address, fragment, form, figures, .. } = self;
+        Self {
+            verb: verb.clone(),
+            address: address.clone(),
+            fragment: fragment.clone(),
+            form: form.clone(),
+            stored,
+            figures: figures.clone(),
+        }
+    }
+
+    /// A name that no own story has.
+    pub fn free_id(&self) -> String {
+        let taken = |id: &str| self.stored.iter().any(|(known, _)| known == id);
+        (1..=self.stored.len() + 1).map(|number| format!("own-{number}")).find(|id| !taken(id)).unwrap_or_default()
+    }
+
+    /// The text of an input, as a story may hold it.
+    pub fn text(&self, name: &str, longest: usize) -> String {
+        plain(self.form.text(name), longest)
+    }
+
+    /// The link of a part of the page, such as `task=algebra`, beside the default scenario.
+    pub fn link(&self, part: &str) -> String {
+        format!("{}#v1&{part}", self.address)
+    }
+
+    /// The present scenario's link in its shortest form.
+    pub fn scenario(&self) -> String {
+        crate::scenario::codec::encode(&decode(&self.fragment).scenario)
+    }
+}
+
+/// What the page is told to do before it shows the answer: one line each, a word and the rest.
+#[derive(Debug, Default)]
+pub(super) struct Orders(Vec<String>);
+
+impl Orders {
+    /// Keep a story.
+    pub(super) fn store(&mut self, story: &Story) {
+        self.0.push(format!("store {} {}", story.id, story.write()));
+    }
+
+    /// Forget a story.
+    pub(super) fn forget(&mut self, id: &str) {
+        self.0.push(format!("forget {id}"));
+    }
+
+    /// Put a stored file aside that cannot be read.
+    pub(super) fn aside(&mut self, id: &str) {
+        self.0.push(format!("aside {id}"));
+    }
+
+    /// Hand a story to the browser's downloads.
+    pub(super) fn file(&mut self, story: &Story) {
+        self.0.push(format!("file {} {}", story.id, story.write()));
+    }
+
+    /// A short message.
+    pub(super) fn say(&mut self, text: &str) {
+        self.0.push(format!("say {text}"));
+    }
+
+    /// A problem.
+    pub(super) fn problem(&mut self, text: &str) {
+        self.0.push(format!("problem {text}"));
+    }
+
+    /// A step of a story to present: link, what to look at, inputs in sight.
+    pub(super) fn step(&mut self, link: &str, look: &str, live: &str) {
+        self.0.push(format!("step {link} {look} {live}"));
+    }
+
+    /// Orders and HTML as they travel.
+    pub(super) fn write(&self, html: &Html) -> String {
+        format!("{}{MARK}{}", self.0.join("\n"), html.as_str())
+    }
+}

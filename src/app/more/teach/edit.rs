@@ -1,0 +1,239 @@
+//! The editor of an own story: record steps, write, reorder, ask, take along.
+
+use super::ask::{Asked, Orders};
+use super::list::list;
+use super::{back, figures, known, option, place, problems};
+use crate::app::markup::{Html, flag, html};
+use crate::app::words::about;
+use crate::lessons::figure::Figure;
+use crate::lessons::story::{
+    LONGEST_LINK, LONGEST_TEXT, LONGEST_TITLE, Look, MOST_STEPS, Question, Start, Step, Story, Told, packed,
+};
+use crate::scenario::codec::{decode, encode};
+use crate::scenario::{FieldId, field, field_of_key};
+
+/// Inputs that may stay in sight while a step is shown: those that style/present.css knows.
+const LIVE: [FieldId; 12] = [
+    FieldId::SeqLength,
+    FieldId::GlobalBatchSize,
+    FieldId::MicroBatchSize,
+    FieldId::Gpus,
+    FieldId::Sharding,
+    FieldId::Recompute,
+    FieldId::Attention,
+    FieldId::TensorParallel,
+    FieldId::PipelineParallel,
+    FieldId::ContextLength,
+    FieldId::ConcurrentSequences,
+    FieldId::Optimizer,
+];
+
+/// Opens an own story.
+pub(super) fn open(asked: &Asked, id: &str, orders: &mut Orders) -> Html {
+    match asked.own().into_iter().find(|story| story.id == id) {
+        Some(story) => editor(asked, &story),
+        None => list(asked, "", orders),
+    }
+}
+
+/// Does something to the story that is open, with what was written taken over first.
+pub(super) fn act(asked: &Asked, word: &str, about: &str, orders: &mut Orders) -> Html {
+    let (id, at) = about.split_once('.').unwrap_or((about, ""));
+    let at = at.parse::<usize>().unwrap_or(0);
+    let fresh =
+        || Story { id: asked.free_id(), title: "My story".to_owned(), audience: String::new(), steps: vec![recorded(asked)] };
+    let story = match word {
+        "new" => Some(fresh()),
+        "copy" => known(asked, id).map(|story| copy(&story, asked.free_id())),
+        _ => asked.own().into_iter().find(|story| story.id == id),
+    };
+    let Some(story) = story else { return list(asked, "", orders) };
+    let mut story = written(asked, story);
+    match word {
+        "record" if story.steps.len() < MOST_STEPS => story.steps.push(recorded(asked)),
+        "update" => {
+            if let Some(step) = story.steps.get_mut(at) {
+                step.start = Start::Link(asked.scenario());
+            }
+        }
+        "drop" if story.steps.len() > 1 && at < story.steps.len() => _ = story.steps.remove(at),
+        "up" if at > 0 && at < story.steps.len() => story.steps.swap(at - 1, at),
+        "down" if at + 1 < story.steps.len() => story.steps.swap(at, at + 1),
+        _ => {}
+    }
+    orders.store(&story);
+    match word {
+        "file" => orders.file(&story),
+        "save" => orders.say("The story was saved in this browser"),
+        _ => {}
+    }
+    let mut stored = asked.stored.clone();
+    stored.retain(|(known, _)| *known != story.id);
+    stored.push((story.id.clone(), story.write()));
+    let after = asked.with(stored);
+    if word == "file" && asked.form.text("editing") != story.id { list(&after, "", orders) } else { editor(&after, &story) }
+}
+
+/// A copy whose steps stand on their own, so that they can be moved.
+fn copy(story: &Story, id: String) -> Story {
+    let scenarios = story.scenarios().unwrap_or_default();
+    let alone = |(step, scenario): (&Step, &crate::scenario::Scenario)| Step {
+        start: Start::Link(encode(scenario)),
+        claims: Vec::new(),
+        ..step.clone()
+    };
+    let steps = story.steps.iter().zip(&scenarios).map(alone).collect();
+    Story { id, title: format!("{} (copy)", story.title), audience: story.audience.clone(), steps }
+}
+
+/// The present scenario as a step.
+fn recorded(asked: &Asked) -> Step {
+    Step { title: about(&decode(&asked.fragment).scenario).chars().take(LONGEST_TITLE).collect(), ..Step::of(&asked.scenario()) }
+}
+
+/// The story with what stands in the editor's inputs, where it is this story's editor.
+fn written(asked: &Asked, mut story: Story) -> Story {
+    if asked.form.text("editing") != story.id {
+        return story;
+    }
+    let title = asked.text("title", LONGEST_TITLE);
+    if !title.is_empty() {
+        story.title = title;
+    }
+    story.audience = asked.text("for", LONGEST_TITLE);
+    for (index, step) in story.steps.iter_mut().enumerate() {
+        let of = |name: &str, longest| asked.text(&format!("{name}-{index}"), longest);
+        step.title = of("title", LONGEST_TITLE);
+        step.text = of("text", LONGEST_TEXT);
+        step.look = Look::of(&of("look", 20)).unwrap_or(step.look);
+        if let Some(figure) = Figure::find(&of("figure", 40)) {
+            figure.id.clone_into(&mut step.figure);
+        }
+        let prompt = of("prompt", LONGEST_TEXT);
+        let figure = Figure::find(&of("ask", 40));
+        let percent =
+            of("tolerance", 10).trim_end_matches('%').trim().parse::<f64>().ok().filter(|it| (0.0..=100.0).contains(it));
+        step.question = figure.filter(|_| !prompt.is_empty()).map(|figure| Question {
+            figure: figure.id.to_owned(),
+            prompt,
+            tolerance: percent.map_or(0.05, |percent| percent / 100.0),
+        });
+        let live = field_of_key(&of("live", 10)).map(|field| field.id);
+        // One is chosen here; further ones of a copied story stay.
+        let others: Vec<FieldId> = step.live.iter().skip(1).copied().filter(|id| Some(*id) != live).collect();
+        step.live = live.into_iter().chain(others).collect();
+    }
+    story
+}
+
+fn editor(asked: &Asked, story: &Story) -> Html {
+    let id = &story.id;
+    let told = Told::of(story);
+    let wrong = problems(told.as_ref().err().map_or(&[][..], Vec::as_slice));
+    let steps: Html = story.steps.iter().enumerate().map(|(index, step)| fields(asked, story, index, step)).collect();
+    let link = packed(story).map_or_else(
+        || {
+            html(
+                "<p class=\"quiet\" data-testid=\"story-link-none\">This story is too long for a link: its {} characters hold about {} of text. Download the file instead.</p>",
+                &[&LONGEST_LINK.to_string(), &"3000 characters"],
+            )
+        },
+        |packed| {
+            let link = asked.link(&format!("story={packed}"));
+            html(
+                "<label class=\"field__label\" for=\"story-link\">The whole story as a link; nothing is uploaded</label>\
+                 <textarea id=\"story-link\" class=\"share__link\" readonly data-testid=\"story-link\">{}</textarea>",
+                &[&link],
+            )
+        },
+    );
+    html(
+        "{}{}<form class=\"teach__form\" data-key=\"edit-{}\" data-teach=\"save:{}\"><input type=\"hidden\" name=\"editing\" value=\"{}\">{}\
+         <div class=\"teach__two\"><div class=\"field\"><label class=\"field__label\" for=\"story-title\">Title</label>\
+         <input id=\"story-title\" class=\"field__input\" name=\"title\" maxlength=\"80\" value=\"{}\"></div>\
+         <div class=\"field\"><label class=\"field__label\" for=\"story-for\">For whom</label>\
+         <input id=\"story-for\" class=\"field__input\" name=\"for\" maxlength=\"80\" value=\"{}\"></div></div>{}",
+        &[&back(), &place(&format!("edit:{id}")), id, id, id, &wrong, &story.title, &story.audience, &steps],
+    )
+    .and(&html(
+        "<div class=\"teach__tools\"><button type=\"button\" class=\"button\" data-do=\"teach:record:{}\" data-testid=\"story-record\">Record the present scenario as a step</button>\
+         <button type=\"submit\" class=\"button button--main\" data-testid=\"story-save\">Save</button>\
+         <button type=\"button\" class=\"button\" data-do=\"present:{}.1\">Present</button>\
+         <button type=\"button\" class=\"button\" data-do=\"teach:file:{}\" data-testid=\"story-file\">Download</button></div>{}</form>",
+        &[id, id, id, &link],
+    ))
+}
+
+fn select(index: usize, name: &str, label: &str, options: &Html) -> Html {
+    let id = format!("{name}-{index}");
+    html(
+        "<div class=\"field\"><label class=\"field__label\" for=\"story-{}\">{}</label><select id=\"story-{}\" class=\"field__input\" name=\"{}\">{}</select></div>",
+        &[&id, &label, &id, &id, options],
+    )
+}
+
+fn area(index: usize, name: &str, label: &str, text: &str) -> Html {
+    let id = format!("{name}-{index}");
+    html(
+        "<div class=\"field\"><label class=\"field__label\" for=\"story-{}\">{}</label><textarea id=\"story-{}\" class=\"teach__area\" name=\"{}\" rows=\"2\" maxlength=\"600\">{}</textarea></div>",
+        &[&id, &label, &id, &id, &text],
+    )
+}
+
+/// The inputs of one step.
+fn fields(asked: &Asked, story: &Story, index: usize, step: &Step) -> Html {
+    let (id, number, at) = (&story.id, (index + 1).to_string(), index.to_string());
+    let looks: Html = Look::ALL.iter().map(|(look, word, name)| option(word, name, *look == step.look)).collect();
+    let asked_for = step.question.as_ref().map_or("", |question| &question.figure);
+    let asks: Html = [option("", "No question", asked_for.is_empty())].into_iter().chain([figures(asked, asked_for)]).collect();
+    let live_now = step.live.first().copied();
+    let lives: Html = [option("", "None", live_now.is_none())]
+        .into_iter()
+        .chain(LIVE.iter().chain(live_now.iter().filter(|id| !LIVE.contains(id))).map(|id| {
+            let field = field(*id);
+            option(field.key, field.label, Some(*id) == live_now)
+        }))
+        .collect();
+    let tolerance = step.question.as_ref().map_or(5.0, |question| question.tolerance * 100.0);
+    let button = |verb: &str, name: &str, off: bool| {
+        html(
+            "<button type=\"button\" class=\"button button--plain\" data-do=\"teach:{}:{}.{}\" aria-label=\"{}: step {}\"{}>{}</button>",
+            &[&verb, id, &at, &name, &number, &flag("disabled", off), &name],
+        )
+    };
+    let tools: Html = [
+        button("up", "Up", index == 0),
+        button("down", "Down", index + 1 == story.steps.len()),
+        button("update", "Take the present scenario", false),
+        button("drop", "Remove", story.steps.len() == 1),
+    ]
+    .into_iter()
+    .collect();
+    html(
+        "<fieldset class=\"teach__step\" data-key=\"{}\"><legend>Step {}</legend><div class=\"teach__tools\">{}</div>\
+         <div class=\"field\"><label class=\"field__label\" for=\"story-title-{}\">Heading</label>\
+         <input id=\"story-title-{}\" class=\"field__input\" name=\"title-{}\" maxlength=\"80\" value=\"{}\"></div>{}\
+         <div class=\"teach__two\">{}{}{}{}</div>{}<div class=\"field\"><label class=\"field__label\" for=\"story-tolerance-{}\">An answer may be off by, per cent</label>\
+         <input id=\"story-tolerance-{}\" class=\"field__input\" name=\"tolerance-{}\" inputmode=\"decimal\" value=\"{}\"></div></fieldset>",
+        &[
+            // A step that moved or was written anew is another element: inputs keep what was typed into them.
+            &format!("{id}-{index}-{}-{}", story.steps.len(), step.title),
+            &number,
+            &tools,
+            &at,
+            &at,
+            &at,
+            &step.title,
+            &area(index, "text", "Text; {per-gpu} stands for that figure of the step", &step.text),
+            &select(index, "look", "What to look at", &looks),
+            &select(index, "figure", "The figure shown large", &figures(asked, &step.figure)),
+            &select(index, "live", "An input that stays in sight", &lives),
+            &select(index, "ask", "Ask for", &asks),
+            &area(index, "prompt", "The question", step.question.as_ref().map_or("", |question| &question.prompt)),
+            &at,
+            &at,
+            &at,
+            &format!("{tolerance}"),
+        ],
+    )
+}

@@ -1,0 +1,87 @@
+//! Predict, then reveal: any figure of the present scenario, and the questions of a story.
+
+use super::ask::{Asked, MARK};
+use super::{back, figures, place};
+use crate::app::markup::{Html, html};
+use crate::lessons::answer::check;
+use crate::lessons::figure::{Facts, Figure};
+use crate::scenario::codec::decode;
+
+/// How far an answer may be off where nothing else is said.
+const TOLERANCE: f64 = 0.05;
+
+/// The choice of a figure.
+pub(super) fn chooser(asked: &Asked) -> Html {
+    let chosen = Figure::find(asked.form.text("figure")).map_or("per-gpu", |figure| figure.id);
+    html(
+        "<h3 class=\"teach__head\">Predict, then reveal</h3><form class=\"teach__form\" data-teach=\"predict\"><div class=\"field\">\
+         <label class=\"field__label\" for=\"predict-figure\">A figure of the present scenario</label>\
+         <select id=\"predict-figure\" class=\"field__input\" name=\"figure\">{}</select></div>\
+         <div class=\"teach__tools\"><button type=\"submit\" class=\"button\" data-testid=\"predict\">Ask</button></div></form>",
+        &[&figures(asked, chosen)],
+    )
+}
+
+/// A figure of the present scenario, asked for; with `reveal` it is told.
+pub(super) fn predict(asked: &Asked, word: &str) -> Html {
+    let scenario = decode(&asked.fragment).scenario;
+    let (Some(figure), Ok(facts)) = (Figure::find(asked.form.text("figure")), Facts::of(&scenario)) else { return back() };
+    let answer = asked.text("answer", 60);
+    let said = if word == "reveal" {
+        let value = (figure.of)(&facts)
+            .map_or_else(|| "This scenario has no such figure.".to_owned(), |amount| figure.show(amount, &facts));
+        Some(html("<p class=\"teach__said\"><b class=\"number\" data-testid=\"revealed\">{}</b></p>", &[&value]))
+    } else {
+        (!answer.is_empty()).then(|| feedback(&check(&answer, figure, &facts, TOLERANCE)))
+    };
+    html(
+        "{}{}<h3 class=\"teach__head\">{}</h3><p class=\"quiet\">{}. Right is what is at most {} off.</p><form class=\"teach__form\" data-teach=\"predict\" data-key=\"predict-{}\">\
+         <input type=\"hidden\" name=\"figure\" value=\"{}\"><div class=\"field\"><label class=\"field__label\" for=\"predict-answer\">Your answer: {}</label>\
+         <input id=\"predict-answer\" class=\"field__input\" name=\"answer\" autocomplete=\"off\" data-testid=\"predict-answer\"></div>\
+         <div class=\"teach__tools\"><button type=\"submit\" class=\"button button--main\" data-testid=\"predict-check\">Answer</button>\
+         <button type=\"button\" class=\"button\" data-do=\"teach:reveal\" data-testid=\"predict-reveal\">Reveal</button></div></form><div role=\"status\">{}</div>",
+        &[
+            &back(),
+            &place("list"),
+            &figure.label,
+            &crate::app::words::about(&scenario),
+            &"5 %",
+            &figure.id,
+            &figure.id,
+            &figure.unit.hint(),
+            &said,
+        ],
+    )
+}
+
+/// What is said about an answer, or why it cannot be read.
+pub(super) fn feedback(checked: &Result<crate::lessons::answer::Feedback, String>) -> Html {
+    match checked {
+        Ok(feedback) if feedback.right => {
+            html("<p class=\"teach__said teach__said--right\" data-testid=\"said\">{}</p>", &[&feedback.text])
+        }
+        Ok(feedback) => html("<p class=\"teach__said\" data-testid=\"said\">{}</p>", &[&feedback.text]),
+        Err(problem) => html("<p class=\"teach__said\" data-testid=\"said\">{}</p>", &[problem]),
+    }
+}
+
+/// Whether an answer to a step's question is right, [`MARK`], and what is said about it.
+pub(super) fn of_step(asked: &Asked) -> String {
+    let scenario = decode(&asked.fragment).scenario;
+    let tolerance = asked.form.text("tolerance").parse().unwrap_or(TOLERANCE);
+    let checked = match (Figure::find(asked.form.text("figure")), Facts::of(&scenario)) {
+        (Some(figure), Ok(facts)) => check(&asked.text("answer", 60), figure, &facts, tolerance),
+        _ => Err("This scenario has no such figure.".to_owned()),
+    };
+    let right = if checked.as_ref().is_ok_and(|feedback| feedback.right) { "right" } else { "" };
+    format!("{right}{MARK}{}", feedback(&checked).as_str())
+}
+
+/// A figure of the present scenario as it is written.
+pub(super) fn figure_now(asked: &Asked) -> String {
+    let facts = Facts::of(&decode(&asked.fragment).scenario).ok();
+    let figure = Figure::find(asked.form.text("figure"));
+    let shown = figure.zip(facts).and_then(|(figure, facts)| Some(figure.show((figure.of)(&facts)?, &facts)));
+    let shown = html("{}", &[&shown.unwrap_or_else(|| "–".to_owned())]);
+    format!("{MARK}{}", shown.as_str())
+}

@@ -1,0 +1,99 @@
+//! The list: stories that ship, the lecturer's own, and exercises.
+
+use super::ask::{Asked, Orders};
+use super::{exercise, place, sheet};
+use crate::app::markup::{Html, html};
+use crate::lessons::story::{LONGEST_FILE, Story, shipped};
+
+/// Everything there is to teach with; `confirm` names the own story that is about to be deleted.
+pub(super) fn list(asked: &Asked, confirm: &str, orders: &mut Orders) -> Html {
+    for (id, file) in &asked.stored {
+        // A newer version's story is not broken: it stays where that version finds it.
+        if Story::read(file).is_err() && !is_newer(file) {
+            orders.aside(id);
+            orders.problem("A stored story could not be read. It was set aside in this browser's storage; nothing was deleted.");
+        }
+    }
+    let ready: Html = shipped().iter().map(|story| card(story, false, "")).collect();
+    let own: Html = asked.own().iter().map(|story| card(story, true, confirm)).collect();
+    let none = own.is_empty().then(|| html("<p class=\"quiet\">None yet. Record scenarios of this page as steps, write a sentence to each, and present them.</p>", &[]));
+    html(
+        "{}<h3 class=\"teach__head\">Stories to present</h3><ul class=\"teach__list\">{}</ul>\
+         <h3 class=\"teach__head\">Your own stories</h3>{}<ul class=\"teach__list\">{}</ul><div class=\"teach__tools\">\
+         <button type=\"button\" class=\"button\" data-do=\"teach:new\" data-testid=\"teach-new\">New story</button>\
+         <label class=\"button\" tabindex=\"-1\">Add from a file<input class=\"sr\" type=\"file\" accept=\"application/json,.json\" data-change=\"teach-file\"></label></div>\
+         <p class=\"quiet\">They stay in this browser, on this device; a file or a link takes them along.</p>\
+         <div class=\"pair pair--even\"><div>{}</div><div>{}</div></div>",
+        &[&place("list"), &ready, &none, &own, &exercise::chooser(asked), &sheet::opener(asked)],
+    )
+}
+
+fn is_newer(file: &str) -> bool {
+    Story::read(file).is_err_and(|problems| problems.iter().any(|problem| problem.contains("newer version")))
+}
+
+fn card(story: &Story, own: bool, confirm: &str) -> Html {
+    let id = &story.id;
+    let count = match story.steps.len() {
+        1 => "1 step".to_owned(),
+        count => format!("{count} steps"),
+    };
+    let about = if story.audience.is_empty() { count } else { format!("{} · {count}", story.audience) };
+    let button = |verb: &str, name: &str| {
+        html(
+            "<button type=\"button\" class=\"button button--plain\" data-do=\"{}{}\" aria-label=\"{}: {}\">{}</button>",
+            &[&verb, id, &name, &story.title, &name],
+        )
+    };
+    let tools: Html = if own && confirm == id {
+        [button("teach:delete-yes:", "Delete for good"), button("teach:view:list:", "Keep it")].into_iter().collect()
+    } else if own {
+        [
+            button("teach:view:edit:", "Edit"),
+            button("teach:view:handout:", "Handout"),
+            button("teach:file:", "Download"),
+            button("teach:delete:", "Delete"),
+        ]
+        .into_iter()
+        .collect()
+    } else {
+        [button("teach:view:handout:", "Handout"), button("teach:copy:", "Change a copy")].into_iter().collect()
+    };
+    html(
+        "<li class=\"teach__story\" data-key=\"story-{}\"><button type=\"button\" class=\"link teach__name\" data-do=\"present:{}.1\" data-testid=\"present-{}\">{}</button>\
+         <span class=\"teach__about\">{}</span><span class=\"teach__tools\">{}</span></li>",
+        &[id, id, id, &story.title, &about, &tools],
+    )
+}
+
+/// Deletes, or adds from a file, and shows the list.
+pub(super) fn act(asked: &Asked, word: &str, id: &str, orders: &mut Orders) -> Html {
+    match word {
+        "delete" => list(asked, id, orders),
+        "delete-yes" => {
+            orders.forget(id);
+            let stored = asked.stored.iter().filter(|(known, _)| known != id).cloned().collect();
+            list(&asked.with(stored), "", orders)
+        }
+        _ => import(asked, orders),
+    }
+}
+
+fn import(asked: &Asked, orders: &mut Orders) -> Html {
+    let file = asked.form.text("file");
+    let read = if file.len() > LONGEST_FILE { Story::read(&" ".repeat(LONGEST_FILE + 1)) } else { Story::read(file) };
+    match read {
+        Ok(mut story) => {
+            story.id = asked.free_id();
+            orders.store(&story);
+            orders.say("The story was added");
+            let mut stored = asked.stored.clone();
+            stored.push((story.id.clone(), story.write()));
+            list(&asked.with(stored), "", orders)
+        }
+        Err(problems) => {
+            orders.problem(&problems.join(" "));
+            list(asked, "", orders)
+        }
+    }
+}

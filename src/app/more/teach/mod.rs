@@ -1,0 +1,95 @@
+//! Teaching: the list of stories, a story to present, its handout, the editor, and exercises. Text in, text out.
+//!
+//! The worker remembers nothing: what stands in the panel's inputs and the lecturer's own stories come with every question, and the
+//! answer is finished HTML with orders to the page before it ([`Orders`]), such as a story to store.
+
+mod ask;
+mod edit;
+mod exercise;
+mod handout;
+mod list;
+mod present;
+mod sheet;
+
+pub use ask::{Asked, MARK};
+
+use self::ask::Orders;
+use super::wire::Request;
+use crate::app::markup::{Html, html};
+use crate::lessons::figure::Figure;
+use crate::lessons::story::{Story, story};
+
+/// The answer to a question about teaching: orders, [`MARK`], HTML.
+pub fn answer(request: &Request) -> String {
+    let asked = Asked::read(&request.text, &request.fragment);
+    let mut orders = Orders::default();
+    let html = panel(&asked, &mut orders);
+    orders.write(&html)
+}
+
+/// A story to present: a line for each step, [`MARK`], HTML; or problems.
+pub fn story_of(request: &Request) -> String {
+    let asked = Asked::read(&request.text, &request.fragment);
+    let mut orders = Orders::default();
+    let html = match asked.verb.as_str() {
+        "answer" => return exercise::of_step(&asked),
+        "figure" => return exercise::figure_now(&asked),
+        _ => present::steps(&asked, &mut orders),
+    };
+    orders.write(&html)
+}
+
+/// What the panel shows after a verb.
+fn panel(asked: &Asked, orders: &mut Orders) -> Html {
+    let (word, about) = asked.verb.split_once(':').unwrap_or((&asked.verb, ""));
+    let view = match word {
+        "view" => about.to_owned(),
+        "show" => asked.form.text("view").to_owned(),
+        "predict" | "reveal" => return exercise::predict(asked, word),
+        "sheet" | "task" => return sheet::sheet(asked, about),
+        "code" => return sheet::code(asked),
+        "delete" | "delete-yes" | "import" => return list::act(asked, word, about, orders),
+        _ => return edit::act(asked, word, about, orders),
+    };
+    let (view, about) = view.split_once(':').unwrap_or((&view, ""));
+    match view {
+        "edit" => edit::open(asked, about, orders),
+        "handout" => handout::handout(asked, about, false),
+        "answers" => handout::handout(asked, about, true),
+        "sheet" => sheet::sheet(asked, ""),
+        _ => list::list(asked, "", orders),
+    }
+}
+
+/// A story that ships, or one of the lecturer's own.
+fn known(asked: &Asked, id: &str) -> Option<Story> {
+    story(id).or_else(|| asked.own().into_iter().find(|story| story.id == id))
+}
+
+/// Sentences as a list; nothing for none.
+fn problems(sentences: &[String]) -> Option<Html> {
+    let items: Html = sentences.iter().map(|sentence| html("<li>{}</li>", &[sentence])).collect();
+    (!sentences.is_empty()).then(|| html("<ul class=\"teach__problems\" role=\"status\">{}</ul>", &[&items]))
+}
+
+/// Where the panel is, kept in the panel itself.
+fn place(view: &str) -> Html {
+    html("<input type=\"hidden\" name=\"view\" value=\"{}\">", &[&view])
+}
+
+/// The way back to the list.
+fn back() -> Html {
+    html("<p><button type=\"button\" class=\"link\" data-do=\"teach:view:list\">All stories and exercises</button></p>", &[])
+}
+
+/// The figures that the present scenario has, as options; `chosen` is always among them.
+fn figures(asked: &Asked, chosen: &str) -> Html {
+    let also = Figure::find(chosen).filter(|chosen| asked.figures().iter().all(|figure| figure.id != chosen.id));
+    let option = |figure: &&'static Figure| option(figure.id, figure.label, figure.id == chosen);
+    asked.figures().iter().chain(also.iter()).map(option).collect()
+}
+
+/// One option of a list.
+fn option(value: &str, label: &str, chosen: bool) -> Html {
+    html("<option value=\"{}\"{}>{}</option>", &[&value, &crate::app::markup::flag("selected", chosen), &label])
+}

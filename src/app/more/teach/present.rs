@@ -1,0 +1,99 @@
+//! A story's steps as the presenter shows them, all at once: a step then needs no answer of this program.
+
+use super::ask::{Asked, Orders};
+use super::known;
+use crate::app::markup::{Html, flag, html};
+use crate::lessons::figure::Figure;
+use crate::lessons::story::{Step, Story, Told, ToldStep, unpacked};
+use crate::scenario::codec::encode;
+use crate::scenario::field;
+
+/// All steps of the story that was asked for: its name, or `packed` with the story in the form's `story`. Problems become orders.
+pub(super) fn steps(asked: &Asked, orders: &mut Orders) -> Html {
+    let story = match asked.verb.as_str() {
+        "packed" => unpacked(asked.form.text("story")),
+        id => known(asked, id).ok_or_else(|| {
+            vec!["The story of this link is kept in another browser, or its name is wrong. Its scenario is shown.".to_owned()]
+        }),
+    };
+    let told = story.and_then(|story| Told::of(&story).map(|told| (story, told)));
+    match told {
+        Ok((story, told)) => show(&story, &told, orders),
+        Err(problems) => {
+            orders.problem(&problems.join(" "));
+            Html::new()
+        }
+    }
+}
+
+fn show(story: &Story, told: &Told, orders: &mut Orders) -> Html {
+    for (step, told) in story.steps.iter().zip(&told.steps) {
+        let live: Vec<&str> = step.live.iter().map(|id| field(*id).key).collect();
+        orders.step(&encode(&told.scenario), step.look.word(), &live.join(","));
+    }
+    let count = story.steps.len();
+    let articles: Html = story
+        .steps
+        .iter()
+        .zip(&told.steps)
+        .enumerate()
+        .map(|(index, (step, told))| article(index + 1, count, step, told))
+        .collect();
+    let button = |verb: &str, name: &str, key: &str| {
+        html("<button type=\"button\" class=\"button\" data-do=\"step:{}\" title=\"{}\">{}</button>", &[&verb, &key, &name])
+    };
+    let tools: Html = [
+        button("qr", "QR code", "Q"),
+        button("timer", "Timer", "T"),
+        button("keep", "Keep this scenario", "End the story and stay with what is shown"),
+        button("end", "End", "Esc"),
+    ]
+    .into_iter()
+    .collect();
+    html(
+        "<div class=\"present__steps\" aria-live=\"polite\">{}</div><div id=\"present-qr\" class=\"present__qr\" hidden></div>\
+         <nav class=\"present__bar\" aria-label=\"{}\"><button type=\"button\" class=\"button\" data-do=\"step:back\" title=\"Arrow left\">Back</button>\
+         <span class=\"present__place number\" id=\"present-place\" data-testid=\"present-place\"></span>\
+         <button type=\"button\" class=\"button button--main\" data-do=\"step:next\" title=\"Space or arrow right\">Next</button>\
+         <span class=\"number\" id=\"present-timer\" role=\"timer\" hidden></span><span class=\"present__tools\">{}</span></nav>",
+        &[&articles, &format!("Steps of “{}”", story.title), &tools],
+    )
+}
+
+fn article(number: usize, count: usize, step: &Step, told: &ToldStep) -> Html {
+    let title = if step.title.is_empty() { format!("Step {number} of {count}") } else { step.title.clone() };
+    let number = number.to_string();
+    let (label, value) = &told.figure;
+    let after = html(
+        "<div class=\"present__after\"><p class=\"present__figure\"><b class=\"number\" id=\"present-figure-{}\" data-figure=\"{}\" \
+         data-testid=\"present-figure\">{}</b> <span>{}</span></p><p class=\"present__text\" data-testid=\"present-text\">{}</p></div>",
+        &[&number, &step.figure, value, label, &told.text],
+    );
+    let before = step.question.as_ref().map(|question| {
+        let hint = Figure::find(&question.figure).map_or_else(String::new, |figure| figure.unit.hint());
+        html(
+            "<div class=\"present__before\"><p class=\"present__text\">{}</p><form id=\"present-ask-{}\" class=\"present__ask\" data-teach=\"step:answer\">\
+             <input type=\"hidden\" name=\"figure\" value=\"{}\"><input type=\"hidden\" name=\"tolerance\" value=\"{}\">\
+             <label class=\"sr\" for=\"present-answer-{}\">Your answer: {}</label>\
+             <input id=\"present-answer-{}\" class=\"field__input\" name=\"answer\" type=\"text\" autocomplete=\"off\" placeholder=\"{}\">\
+             <button type=\"submit\" class=\"button button--main\">Answer</button>\
+             <button type=\"button\" class=\"button\" data-do=\"step:reveal\">Reveal</button></form>\
+             <p class=\"present__said\" id=\"present-said-{}\" role=\"status\"></p></div>",
+            &[
+                &told.prompt,
+                &number,
+                &question.figure,
+                &question.tolerance.to_string(),
+                &number,
+                &hint,
+                &number,
+                &hint,
+                &number,
+            ],
+        )
+    });
+    html(
+        "<article class=\"present__step\" data-step=\"{}\"{} hidden><h2 class=\"present__title\" data-testid=\"present-title\">{}</h2>{}{}</article>",
+        &[&number, &flag("data-question", before.is_some()), &title, &before, &after],
+    )
+}

@@ -1,0 +1,159 @@
+//! Worksheets: the same tasks for a class, other numbers for each student, and the code that is handed in.
+
+use super::ask::Asked;
+use super::exercise::feedback;
+use super::{back, place};
+use crate::app::markup::{Html, html};
+use crate::lessons::answer::check;
+use crate::lessons::worksheet::{Code, Outcome, Task, Worksheet, word};
+
+/// Where a class's worksheet is opened, and where a code is checked.
+pub(super) fn opener(asked: &Asked) -> Html {
+    html(
+        "<h3 class=\"teach__head\">Worksheets</h3><form class=\"teach__form\" data-teach=\"sheet\"><div class=\"field\">\
+         <label class=\"field__label\" for=\"sheet-class\">A word for the class, such as mlsys-2026</label>\
+         <input id=\"sheet-class\" class=\"field__input\" name=\"class\" maxlength=\"24\" autocomplete=\"off\" value=\"{}\"></div>\
+         <div class=\"teach__tools\"><button type=\"submit\" class=\"button\" data-testid=\"sheet-open\">Open its worksheet</button></div></form>\
+         <form class=\"teach__form\" data-teach=\"code\"><div class=\"field\"><label class=\"field__label\" for=\"sheet-code\">A student's result code</label>\
+         <input id=\"sheet-code\" class=\"field__input\" name=\"code\" maxlength=\"120\" autocomplete=\"off\"></div>\
+         <div class=\"teach__tools\"><button type=\"submit\" class=\"button\" data-testid=\"code-check\">Check it</button></div></form>",
+        &[&asked.text("class", 24)],
+    )
+}
+
+/// The worksheet of a student; `about` is the task that was answered.
+pub(super) fn sheet(asked: &Asked, about: &str) -> Html {
+    let class = word(asked.form.text("class"));
+    if class.is_empty() {
+        return html(
+            "{}<p class=\"teach__said\" role=\"status\">A worksheet needs a word for the class: letters, digits and “-”.</p>",
+            &[&back()],
+        );
+    }
+    let sheet = Worksheet::of(&class, asked.form.text("student"));
+    // Another name means other tasks: what was tried belongs to the earlier ones.
+    let same = asked.form.text("sheet-of") == sheet.student && !asked.form.text("tries-0").is_empty();
+    let answered = about.parse::<usize>().ok();
+    let (mut rows, mut outcomes) = (Html::new(), Vec::new());
+    for (index, task) in sheet.tasks.iter().enumerate() {
+        let before = if same { outcome(asked, index) } else { Outcome::default() };
+        let (now, said) = tried(asked, task, index, before, answered == Some(index));
+        rows = rows.and(&row(&sheet, task, index, now, said.as_ref()));
+        outcomes.push(now);
+    }
+    let done = outcomes.iter().all(|outcome| outcome.tries > 0);
+    let right = outcomes.iter().filter(|outcome| outcome.right).count().to_string();
+    let code = Code { class: sheet.class.clone(), student: sheet.student.clone(), outcomes }.write();
+    let count = sheet.tasks.len().to_string();
+    let result = html(
+        "<p data-testid=\"sheet-result\"><b>{} of {} right.</b> Result code to hand in: <code class=\"teach__code\" data-testid=\"sheet-result-code\">{}</code></p>\
+         <p class=\"quiet\">The code says who, what was right and after how many tries. It is signed by nothing: anybody can make one up. Nothing was sent.{}</p>",
+        &[&right, &count, &code, &(if done { "" } else { " Not every task has been tried yet." })],
+    );
+    html(
+        "{}{}<h3 class=\"teach__head\">Worksheet “{}”</h3><form class=\"teach__form\" data-teach=\"sheet\"><input type=\"hidden\" name=\"class\" value=\"{}\">\
+         <div class=\"field\"><label class=\"field__label\" for=\"sheet-student\">Your name or number: it decides your parameters</label>\
+         <input id=\"sheet-student\" class=\"field__input\" name=\"student\" maxlength=\"24\" autocomplete=\"off\" value=\"{}\" data-testid=\"sheet-student\"></div>\
+         <input type=\"hidden\" name=\"sheet-of\" value=\"{}\"><div class=\"teach__tools\"><button type=\"submit\" class=\"button\" data-testid=\"sheet-mine\">Give me my tasks</button></div></form>\
+         <ol class=\"teach__tasks\">{}</ol><div role=\"status\">{}</div><p class=\"quiet\">Link for the class: <span class=\"teach__link\" data-testid=\"sheet-link\">{}</span></p>",
+        &[
+            &back(),
+            &place("sheet"),
+            &sheet.class,
+            &sheet.class,
+            &sheet.student,
+            &sheet.student,
+            &rows,
+            &result,
+            &asked.link(&format!("task={}", sheet.class)),
+        ],
+    )
+}
+
+/// How a task stood before this answer.
+fn outcome(asked: &Asked, index: usize) -> Outcome {
+    let tries = asked.form.text(&format!("tries-{index}")).parse().unwrap_or(0);
+    Outcome { right: asked.form.text(&format!("right-{index}")) == "1", tries }
+}
+
+/// How it stands after it, and what is said. What was right stays right.
+fn tried(asked: &Asked, task: &Task, index: usize, before: Outcome, now: bool) -> (Outcome, Option<Html>) {
+    let answer = asked.text(&format!("answer-{index}"), 60);
+    if !now || before.right || answer.is_empty() {
+        return (before, None);
+    }
+    let checked = check(&answer, task.figure, &task.facts, task.tolerance);
+    let said = feedback(&checked);
+    // What cannot be read is no try.
+    let after =
+        checked.ok().map_or(before, |feedback| Outcome { right: feedback.right, tries: before.tries.saturating_add(1).min(9) });
+    (after, Some(said))
+}
+
+fn row(sheet: &Worksheet, task: &Task, index: usize, outcome: Outcome, said: Option<&Html>) -> Html {
+    let (at, number) = (index.to_string(), (index + 1).to_string());
+    let state = match (outcome.right, outcome.tries) {
+        (true, 1) => "Right at the first try.".to_owned(),
+        (true, tries) => format!("Right after {tries} tries."),
+        (false, 0) => String::new(),
+        (false, 1) => "1 try.".to_owned(),
+        (false, tries) => format!("{tries} tries."),
+    };
+    let right = if outcome.right { "1" } else { "0" };
+    html(
+        "<li class=\"teach__task\" data-key=\"task-{}-{}-{}\"><p>{}</p><form class=\"teach__row\" data-teach=\"task:{}\">\
+         <input type=\"hidden\" name=\"tries-{}\" value=\"{}\"><input type=\"hidden\" name=\"right-{}\" value=\"{}\">\
+         <label class=\"sr\" for=\"task-{}\">Your answer to task {}: {}</label><input id=\"task-{}\" class=\"field__input\" name=\"answer-{}\" autocomplete=\"off\">\
+         <button type=\"submit\" class=\"button\" aria-label=\"Answer task {}\">Answer</button></form><p class=\"quiet\">{}</p>{}</li>",
+        &[
+            &sheet.class,
+            &sheet.student,
+            &at,
+            &task.prompt,
+            &at,
+            &at,
+            &outcome.tries.to_string(),
+            &at,
+            &right,
+            &at,
+            &number,
+            &task.figure.unit.hint(),
+            &at,
+            &at,
+            &number,
+            &state,
+            &said.cloned(),
+        ],
+    )
+}
+
+/// What a student's code says, with the answers to that student's tasks.
+pub(super) fn code(asked: &Asked) -> Html {
+    let code = match Code::read(asked.form.text("code")) {
+        Ok(code) => code,
+        Err(problem) => {
+            return html(
+                "{}{}<p class=\"teach__said\" role=\"status\" data-testid=\"code-says\">{}</p>{}",
+                &[&back(), &place("list"), &problem, &opener(asked)],
+            );
+        }
+    };
+    let sheet = Worksheet::of(&code.class, &code.student);
+    let row = |(task, outcome): (&Task, &Outcome)| {
+        let answer = (task.figure.of)(&task.facts).map(|amount| task.figure.show(amount, &task.facts)).unwrap_or_default();
+        let state = match (outcome.right, outcome.tries) {
+            (_, 0) => "not tried".to_owned(),
+            (true, tries) => format!("right at try {tries}"),
+            (false, tries) => format!("wrong after {tries}"),
+        };
+        html("<tr><td>{}</td><td class=\"num\">{}</td><td>{}</td></tr>", &[&task.prompt, &answer, &state])
+    };
+    let rows: Html = sheet.tasks.iter().zip(&code.outcomes).map(row).collect();
+    let right = code.outcomes.iter().filter(|outcome| outcome.right).count().to_string();
+    let name = if code.student.is_empty() { "without a name" } else { code.student.as_str() };
+    html(
+        "{}{}<h3 class=\"teach__head\">Result of {}, class {}</h3><p data-testid=\"code-says\" role=\"status\"><b>{} of {} right.</b> This is what the code says; it is signed by nothing.</p>\
+         <div class=\"methods__scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Tasks with their answers\"><table class=\"table\"><thead><tr><th scope=\"col\">Task</th><th scope=\"col\" class=\"num\">Answer</th><th scope=\"col\">Result</th></tr></thead><tbody>{}</tbody></table></div>{}",
+        &[&back(), &place("list"), &name, &code.class, &right, &sheet.tasks.len().to_string(), &rows, &opener(asked)],
+    )
+}

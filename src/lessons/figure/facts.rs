@@ -1,0 +1,224 @@
+//! What a scenario's figures are read from; each part is worked out when it is first asked for.
+
+use std::cell::OnceCell;
+
+use crate::config::{AttentionKernel, DataSharding, Job, Kernels, Recompute, Run};
+use crate::estimator::time::{Term, Timing, timing};
+use crate::estimator::{
+    Estimate, Lengths, MemoryKind, Phase, StageMemory, Timeline, estimate, measured, stage_after_forward, stages, with_overheads,
+};
+use crate::methods::{self, EngineSide, MethodAnswer, MethodInputs, StoryStep, story};
+use crate::planner::{GpuCount, Inverse, Serving, gpu_count, inverse, serving};
+use crate::scenario::{FieldError, FieldId, Scenario, Value};
+use crate::units::{Bytes, FlopsPerSecond, MemoryUnit, Scale};
+
+/// A scenario with what the engine, the planner and the documents say about it.
+pub struct Facts {
+    /// The scenario.
+    pub scenario: Scenario,
+    /// Its job.
+    pub job: Job,
+    /// Its estimate.
+    pub estimate: Estimate,
+    count: OnceCell<GpuCount>,
+    timing: OnceCell<Timing>,
+    inverse: OnceCell<Inverse>,
+    serving: OnceCell<Option<Serving>>,
+    documents: OnceCell<[MethodAnswer; 5]>,
+    stages: OnceCell<Vec<StageMemory>>,
+    per_layer: OnceCell<Option<Bytes>>,
+}
+
+impl Facts {
+    /// The facts about a scenario.
+    ///
+    /// # Errors
+    /// Every problem of the scenario's inputs.
+    pub fn of(scenario: &Scenario) -> Result<Self, Vec<FieldError>> {
+        let job = scenario.resolve()?;
+        Ok(Self {
+            scenario: scenario.clone(),
+            estimate: estimate(&job),
+            job,
+            count: OnceCell::new(),
+            timing: OnceCell::new(),
+            inverse: OnceCell::new(),
+            serving: OnceCell::new(),
+            documents: OnceCell::new(),
+            stages: OnceCell::new(),
+            per_layer: OnceCell::new(),
+        })
+    }
+
+    /// The unit that the scenario's amounts are written in.
+    pub fn unit(&self) -> MemoryUnit {
+        self.scenario.memory_unit()
+    }
+
+    /// The decimals that its amounts share.
+    pub fn scale(&self) -> Scale {
+        Scale::of(self.unit(), self.estimate.total(), self.estimate.capacity)
+    }
+
+    /// Bytes of one kind on the fullest GPU at the fullest moment.
+    pub fn kind(&self, kind: MemoryKind) -> Bytes {
+        self.estimate.ledger.of(kind)
+    }
+
+    /// How many GPUs.
+    pub fn count(&self) -> &GpuCount {
+        self.count.get_or_init(|| gpu_count(&self.job, self.unit()))
+    }
+
+    /// How long.
+    pub fn timing(&self) -> &Timing {
+        self.timing.get_or_init(|| timing(&self.job, &self.estimate))
+    }
+
+    /// The largest that still fits.
+    pub fn inverse(&self) -> &Inverse {
+        self.inverse.get_or_init(|| inverse(&Lengths::of(&self.job)))
+    }
+
+    /// What is asked about serving.
+    pub fn serving(&self) -> Option<&Serving> {
+        self.serving.get_or_init(|| serving(&self.job, self.inverse())).as_ref()
+    }
+
+    /// One of the five documents' answers, in their order.
+    pub fn document(&self, index: usize) -> &MethodAnswer {
+        let [first, second, third, fourth, fifth] = self.documents.get_or_init(|| {
+            // Only the documents' own amounts are read here, which no rate and no engine's figure enters.
+            let inputs = MethodInputs::from_job(&self.job, self.estimate.parameters.total, FlopsPerSecond(0.0));
+            methods::all(&inputs, &EngineSide::default(), self.unit())
+        });
+        match index {
+            0 => first,
+            1 => second,
+            2 => third,
+            3 => fourth,
+            _ => fifth,
+        }
+    }
+
+    /// The step of the first document's own story that this scenario stands at, where it is one.
+    pub fn own_story(&self) -> Option<StoryStep> {
+        let run = self.job.training()?;
+        let zero_stage = self.zero_stage();
+        let checkpointing = run.recompute == Recompute::Full;
+        let flash_attention = run.attention == AttentionKernel::Flash;
+        let setup = methods::Setup { zero_stage, checkpointing, flash_attention };
+        story().into_iter().find(|step| step.setup == setup)
+    }
+
+    /// What is shared out among data-parallel ranks: the stage of `ZeRO`; FSDP is 3.
+    pub fn zero_stage(&self) -> u8 {
+        match self.job.layout().sharding {
+            DataSharding::None => 0,
+            DataSharding::Zero1 => 1,
+            DataSharding::Zero2 => 2,
+            DataSharding::Zero3 | DataSharding::Fsdp => 3,
+        }
+    }
+
+    /// Every pipeline stage at its own peak.
+    pub fn stages(&self) -> &[StageMemory] {
+        self.stages.get_or_init(|| stages(&self.job))
+    }
+
+    /// Seconds of one term of a training step.
+    pub fn term(&self, term: Term) -> Option<f64> {
+        let Timing::Training { step, .. } = self.timing() else { return None };
+        Some(step.lines.iter().filter(|line| line.term == term).fold(0.0, |sum, line| sum + line.seconds.0))
+    }
+
+    /// The highest moment of the first step and of a later one, overheads included.
+    pub fn steps(&self) -> Option<[Bytes; 2]> {
+        let later = self.estimate.timeline.as_ref()?;
+        let peak = |timeline: &Timeline| {
+            let stretch = timeline.stretches.get(timeline.peak)?;
+            Some(with_overheads(&self.job, stretch.peak).into_iter().sum())
+        };
+        Some([peak(&later.first_step())?, peak(later)?])
+    }
+
+    /// Memory by kind when the optimizer steps; nothing for a stack whose step is not known moment by moment. When serving, and under
+    /// Megatron-LM, whose buffers stand all the time, what the ledger says.
+    pub fn at_step(&self, kind: MemoryKind) -> Option<Bytes> {
+        if let Some(timeline) = &self.estimate.timeline {
+            let step = timeline.stretches.iter().find(|stretch| stretch.phase == Phase::Step);
+            return step.and_then(|stretch| stretch.start.get(kind.index()).copied());
+        }
+        let stands = self.job.training().is_none_or(|run| run.kernels == Kernels::Megatron);
+        stands.then(|| self.kind(kind))
+    }
+
+    /// What one block saves for backward: what a model with one block more keeps when forward has ended. Recomputation and the
+    /// number of micro-batches in flight count as the scenario has them.
+    pub fn saved_per_layer(&self) -> Option<Bytes> {
+        *self.per_layer.get_or_init(|| {
+            let with = |layers: u64| {
+                let mut scenario = self.scenario.clone();
+                scenario.set(FieldId::NumHiddenLayers, Value::Integer(layers));
+                saved(&scenario.resolve().ok()?)
+            };
+            let stages = self.job.layout().p();
+            let layers = self.job.model().num_hidden_layers;
+            let one_more = with(layers.saturating_add(stages))?;
+            Some(one_more.saturating_sub(with(layers)?))
+        })
+    }
+
+    /// The same scenario with other attention, length and recomputation.
+    fn saved_with(&self, attention: AttentionKernel, tokens: u64) -> Option<Bytes> {
+        let mut scenario = self.scenario.clone();
+        scenario.set(FieldId::Attention, Value::choice(attention));
+        scenario.set(FieldId::SeqLength, Value::Integer(tokens));
+        Self::of(&scenario).ok()?.saved_per_layer()
+    }
+
+    /// The shortest sequence with which saved attention scores are more than all else that a block saves.
+    pub fn crossover(&self) -> Option<u64> {
+        const LONGEST: u64 = 1 << 20;
+        self.job.training()?;
+        let over = |tokens: u64| {
+            let (all, others) =
+                (self.saved_with(AttentionKernel::Standard, tokens)?, self.saved_with(AttentionKernel::Flash, tokens)?);
+            Some(all > others + others)
+        };
+        if over(1)? || !over(LONGEST)? {
+            return None;
+        }
+        let (mut below, mut above) = (1, LONGEST);
+        while above - below > 1 {
+            let middle = below + (above - below) / 2;
+            if over(middle)? {
+                above = middle;
+            } else {
+                below = middle;
+            }
+        }
+        Some(above)
+    }
+
+    /// How much more memory there is at `times` the length, over now.
+    pub fn growth(&self, times: u64) -> Option<f64> {
+        let Run::Training(_) = self.job.run() else { return None };
+        let tokens = self.job.seq_length().saturating_mul(times);
+        let longer = saved(&self.job.with_seq_length(tokens))?;
+        Some(longer.as_f64() / saved(&self.job)?.as_f64())
+    }
+}
+
+/// Activations of all blocks when forward has ended.
+fn saved(job: &Job) -> Option<Bytes> {
+    if let Some((after_forward, _)) = measured(job) {
+        return after_forward.get(MemoryKind::Activation.index()).copied();
+    }
+    if let Some(ledger) = stage_after_forward(job, 0) {
+        return Some(ledger.of(MemoryKind::Activation));
+    }
+    job.training()?;
+    // Other stacks are not played; their moments say what stands when the loss is computed.
+    Some(estimate(job).ledger.of(MemoryKind::Activation))
+}

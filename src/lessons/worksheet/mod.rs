@@ -1,0 +1,77 @@
+//! Worksheets: the same tasks for a class, drawn from a seed, so that each student has other parameters.
+//!
+//! The seed is the class's word and the student's name; the numbers drawn from it never change, which frozen fixtures hold. A student
+//! hands in a [`Code`]: who, which tasks were right, after how many tries. It carries a check sum against slips of the pen and is
+//! signed by nothing: whoever wants to can make one up.
+
+mod code;
+mod draw;
+mod table;
+
+pub use code::{Code, Outcome};
+
+use super::figure::{Facts, Figure};
+use super::story::{filled, plain};
+use crate::scenario::{Scenario, field_of_key, parse};
+use draw::Draw;
+use table::{TEMPLATES, Template};
+
+/// The longest word of a class and name of a student, characters.
+pub const LONGEST_WORD: usize = 24;
+
+/// The tasks of one student.
+pub struct Worksheet {
+    /// The class's word, as it is in the link.
+    pub class: String,
+    /// The student's name, in lower-case letters, digits and `-`; may be empty.
+    pub student: String,
+    /// The tasks.
+    pub tasks: Vec<Task>,
+}
+
+/// One task.
+pub struct Task {
+    /// Its scenario with the student's parameters.
+    pub scenario: Scenario,
+    /// What the engine says about it.
+    pub facts: Facts,
+    /// What is asked, with the student's numbers.
+    pub prompt: String,
+    /// The figure that is asked for.
+    pub figure: &'static Figure,
+    /// How far an answer may be off and still be right, relative.
+    pub tolerance: f64,
+}
+
+impl Worksheet {
+    /// The tasks of a student of a class. The same two words always give the same tasks.
+    pub fn of(class: &str, student: &str) -> Self {
+        let (class, student) = (word(class), word(student));
+        let mut draw = Draw::new(&format!("{class}.{student}"));
+        let tasks = TEMPLATES.iter().filter_map(|template| task(template, &mut draw)).collect();
+        Self { class, student, tasks }
+    }
+}
+
+/// A template with its values drawn. A test holds that every one of every draw resolves.
+fn task(template: &Template, draw: &mut Draw) -> Option<Task> {
+    let mut scenario = crate::scenario::codec::decode(template.link).scenario;
+    for (key, values) in template.drawn {
+        // Drawn even where it cannot be used: later tasks must not depend on it.
+        let value = values.get(draw.below(values.len()));
+        if let (Some(field), Some(value)) = (field_of_key(key), value) {
+            scenario.set(field.id, parse(field.id, value).ok()?);
+        }
+    }
+    let facts = Facts::of(&scenario).ok()?;
+    let prompt = filled(template.prompt, 0, std::slice::from_ref(&facts));
+    Some(Task { scenario, facts, prompt, figure: Figure::find(template.figure)?, tolerance: template.tolerance })
+}
+
+/// A word as links and codes have it: lower-case letters, digits and `-`.
+pub fn word(text: &str) -> String {
+    let lower = plain(text, LONGEST_WORD).to_lowercase();
+    let kept = lower.chars().map(|character| if character.is_ascii_alphanumeric() { character } else { '-' });
+    let kept: String = kept.take(LONGEST_WORD).collect();
+    kept.split('-').filter(|part| !part.is_empty()).collect::<Vec<_>>().join("-")
+}
