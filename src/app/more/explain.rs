@@ -97,17 +97,10 @@ fn folded(parts: &[Written]) -> Html {
 
 /// What stands out in a kind: `2 · b · a · s² · 2`, so many times.
 fn stands_out(largest: &Largest, unit: MemoryUnit) -> Html {
+    let label = format!("Most of it, {}", largest.names);
     let times = if largest.count == 1 { String::new() } else { format!(", {} times", largest.count) };
-    html(
-        r#"<p class="explain__line">Most of it, {}: {} = {} = <strong>{}</strong>{}</p>"#,
-        &[
-            &largest.names,
-            &Html::made(mathml(&largest.one, Form::Symbols)),
-            &Html::made(mathml(&largest.one, Form::Numbers)),
-            &result_of(&largest.one, unit),
-            &times,
-        ],
-    )
+    let result = result_of(&largest.one, unit) + &times;
+    formula(&Written { label: &label, expr: &largest.one, result }, "")
 }
 
 /// What letters mean.
