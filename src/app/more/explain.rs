@@ -152,7 +152,7 @@ mod tests {
         let html = panels(&job, "total\nledger/Nothing\nledger/Weights", MemoryUnit::Gb);
         let pieces: Vec<&str> = html.as_str().split(BETWEEN).collect();
         assert_eq!(pieces.len(), 3);
-        assert!(pieces[0].contains("<math") && pieces[2].contains("data-kind"), "{}", pieces[2]);
+        assert!(pieces[0].contains("data-kind") && pieces[2].contains("<math"), "{}", pieces[2]);
         assert!(pieces[1].contains("no such figure"));
         assert_eq!(explained(&job, &["ledger/Nothing".to_owned()], MemoryUnit::Gb), Err("ledger/Nothing".to_owned()));
     }
