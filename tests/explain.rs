@@ -275,7 +275,7 @@ prop_compose! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(96))]
+    #![proptest_config(ProptestConfig::with_cases(64))]
 
     /// What is printed for any figure of the ledger, read back, is the figure.
     #[test]
@@ -285,7 +285,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(128))]
+    #![proptest_config(ProptestConfig::with_cases(96))]
 
     /// So it is for every stack, layout and format of the catalogue; only a rule of its own leaves a line without a formula.
     #[test]

@@ -56,7 +56,7 @@ test('every kind of figure explains itself, several at once, and all of them fol
   const page = await open('v1&m=llama3-8b&n=8&z=3&gb=64&b=1');
   const figures = [
     ['the arithmetic minimum', 'gpus/arithmetic', /What GPUs share/],
-    ['the smallest count that runs', 'gpus/runnable', /8: yes/],
+    ['the smallest count that runs', 'gpus/runnable', /2: yes/],
     ['the peak', 'peak', /max/],
     ['One step', 'time/One step', /Matrix products/],
     ['Matrix products', 'time/Matrix products', /tiles/],

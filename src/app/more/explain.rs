@@ -97,17 +97,10 @@ fn folded(parts: &[Written]) -> Html {
 
 /// What stands out in a kind: `2 · b · a · s² · 2`, so many times.
 fn stands_out(largest: &Largest, unit: MemoryUnit) -> Html {
+    let label = format!("Most of it, {}", largest.names);
     let times = if largest.count == 1 { String::new() } else { format!(", {} times", largest.count) };
-    html(
-        r#"<p class="explain__line">Most of it, {}: {} = {} = <strong>{}</strong>{}</p>"#,
-        &[
-            &largest.names,
-            &Html::made(mathml(&largest.one, Form::Symbols)),
-            &Html::made(mathml(&largest.one, Form::Numbers)),
-            &result_of(&largest.one, unit),
-            &times,
-        ],
-    )
+    let result = result_of(&largest.one, unit) + &times;
+    formula(&Written { label: &label, expr: &largest.one, result }, "")
 }
 
 /// What letters mean.
@@ -159,7 +152,7 @@ mod tests {
         let html = panels(&job, "total\nledger/Nothing\nledger/Weights", MemoryUnit::Gb);
         let pieces: Vec<&str> = html.as_str().split(BETWEEN).collect();
         assert_eq!(pieces.len(), 3);
-        assert!(pieces[0].contains("<math") && pieces[2].contains("data-kind"), "{}", pieces[2]);
+        assert!(pieces[0].contains("data-kind") && pieces[2].contains("<math"), "{}", pieces[2]);
         assert!(pieces[1].contains("no such figure"));
         assert_eq!(explained(&job, &["ledger/Nothing".to_owned()], MemoryUnit::Gb), Err("ledger/Nothing".to_owned()));
     }

@@ -45,7 +45,9 @@ fn token(out: &mut String, tag: &str, title: &str, kind: Option<usize>, text: &s
 }
 
 fn sign(out: &mut String, sign: &str) {
-    out.extend(["<mo>", sign, "</mo>"]);
+    // Between words an operator would not know its place by itself.
+    let infix = if matches!(sign, "+" | "−" | "·") { " form=\"infix\"" } else { "" };
+    out.extend(["<mo", infix, ">", sign, "</mo>"]);
 }
 
 fn row(out: &mut String, expr: &Expr, form: Form) {
