@@ -88,7 +88,7 @@ const fn narrow(sample: f64) -> f32 {
 }
 
 #[cfg(test)]
-#[allow(clippy::expect_used, clippy::panic)] // a test fails by panicking
+#[allow(clippy::cast_possible_truncation, clippy::cast_precision_loss, clippy::cast_sign_loss)] // of small whole numbers
 mod tests {
     use super::{LOUD, Note, SAMPLE_RATE, SECONDS, pitch, tone};
     use proptest::prelude::*;

@@ -302,7 +302,7 @@ test('targets are at least 24 pixels; on a touch screen those of the form and th
   const phone = await open(SHORT, { viewport: { width: 360, height: 740 }, touch: true });
   await openAll(phone);
   assert.deepEqual(await small(phone, all, 24), []);
-  const main = '.bar button, .switch__option, select, input:not([type=checkbox]):not([type=radio]):not([type=file]), label:has([type=radio]), .controls summary, .fix, label.field__check, .curve__head button';
+  const main = '.bar button, .switch__option, select, input:not([type=checkbox]):not([type=radio]):not([type=file]), label:has([type=radio]), .controls summary, .fix, label.field__check, .curve__hear';
   assert.deepEqual(await small(phone, main, 44), []);
 });
 
@@ -427,7 +427,7 @@ for (const colorScheme of ['light', 'dark']) {
     assert.ok(contrast(pressed[0], pressed[1]) >= 3, pressed.join(' on '));
 
     // The ring around what has the focus.
-    for (const selector of ['[data-testid=share]', '#f-s', '#f-z', '#plot-seq', '#plot-gpus', '[data-testid=mode-serve]', '.curve__head button', 'summary']) {
+    for (const selector of ['[data-testid=share]', '#f-s', '#f-z', '#plot-seq', '#plot-gpus', '[data-testid=mode-serve]', '.curve__hear', 'summary']) {
       const target = page.locator(selector).first();
       await page.locator('.skip').focus();
       await press(page, 'Tab');

@@ -86,13 +86,12 @@ pub fn panel(plots: &Plots, axis: Axis, answers: &Answers, ui: &Ui) -> Html {
     let word = word(axis);
     let title = curve_view::title(axis);
     let mut out = html(
-        r#"<figure class="{}" data-own="curve-{}" data-testid="curve-{}"><figcaption class="curve__head"><h2>{}</h2><div class="switch"><button type="button" class="switch__option" aria-label="Hear the curve" title="Key t on the curve" data-do="hear:{}">Hear</button></div>{}</figcaption>"#,
+        r#"<figure class="{}" data-own="curve-{}" data-testid="curve-{}"><figcaption class="curve__head"><h2>{}</h2>{}</figcaption>"#,
         &[
             &if ui.axis == axis { "curve" } else { "curve curve--away" },
             &word,
             &word,
             &title,
-            &word,
             &(axis == Axis::SeqLength).then(|| axis_switch(ui.log_axis)),
         ],
     );
@@ -112,8 +111,8 @@ pub fn panel(plots: &Plots, axis: Axis, answers: &Answers, ui: &Ui) -> Html {
         ],
     );
     out.add(
-        r#"<p class="curve__readout"><b class="number">{}</b>: {}</p><details class="twin" data-toggle="twin-{}"><summary>Its points as a table</summary>{}</details></figure>"#,
-        &[&place, &words, &word, &ui.is_open(&format!("twin-{word}")).then(|| twin(plot, unit))],
+        r#"<p class="curve__readout"><b class="number">{}</b>: {}</p><button type="button" class="link curve__hear" aria-label="Hear the curve: {}" title="Key t on the curve" data-do="hear:{}">Hear the curve</button><details class="twin" data-toggle="twin-{}"><summary>Its points as a table</summary>{}</details></figure>"#,
+        &[&place, &words, &title, &word, &word, &ui.is_open(&format!("twin-{word}")).then(|| twin(plot, unit))],
     );
     out
 }
