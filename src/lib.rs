@@ -13,6 +13,7 @@
 //! | [`estimator`] | the ledger of memory at the peak, blockers, compute |
 //! | [`methods`] | five published methods, each reproducing its document |
 //! | [`planner`] | GPU counts, curves, fixes, inverse questions |
+//! | [`explain`] | every number's formula, source and growth |
 //! | [`scenario`] | what the user said: fields, links, saved records |
 //! | [`charts`] | figures as SVG text |
 //! | [`app`] | the page (in the browser), and its words (everywhere) |
@@ -35,6 +36,7 @@ pub mod catalog;
 pub mod charts;
 pub mod config;
 pub mod estimator;
+pub mod explain;
 pub mod import;
 pub mod methods;
 pub mod ops;

@@ -16,6 +16,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("estimator", &["units", "sources", "config", "ops"]),
     ("methods", &["units", "sources", "config", "estimator"]),
     ("planner", &["units", "config", "estimator"]),
+    ("explain", &["units", "sources", "config", "ops", "estimator", "planner", "methods"]),
     ("scenario", &["units", "config", "catalog", "import"]),
     ("charts", &["units", "estimator", "planner"]),
 ];

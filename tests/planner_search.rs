@@ -193,6 +193,39 @@ proptest! {
     }
 }
 
+/// A search that goes through some of the parts alone, to its end.
+fn share(job: &Job, space: &Space, watched: &Choice, (every, from): (usize, usize)) -> Search {
+    let mut search = Search::new(job, space.clone());
+    search.look_at_every(every, from);
+    search.watch(watched);
+    while !search.step(100).finished {}
+    search
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(12))]
+
+    /// Several that share a search, each with every so manieth part, find what one finds alone: the same layouts, counts and reasons.
+    #[test]
+    fn shares_come_to_the_same(
+        kernels in proptest::sample::select(vec![Kernels::Megatron, Kernels::Megatron, Kernels::Korthikanti]),
+        experts in any::<bool>(), counts in proptest::sample::select(vec![vec![8_u64], vec![2, 4, 8, 12], vec![7]]),
+        batch in proptest::sample::select(vec![4_u64, 6, 12]), mebibytes in proptest::sample::select(vec![200_u64, 500, 900, 4000]), of in 2_usize..4,
+    ) {
+        let model = if experts { with_experts() } else { gpt(512, 4, 4) };
+        let job = job(model, kernels, batch, Bytes(mebibytes << 20));
+        let space = Space::at(&job, &counts);
+        let watched = Choice { layout: *job.layout(), micro_batch_size: NonZeroU64::MIN, recompute: Recompute::None };
+        let alone = share(&job, &space, &watched, (1, 0)).answer();
+        let mut first = share(&job, &space, &watched, (of, 0));
+        for from in 1..of {
+            let text = serde_json::to_string(&share(&job, &space, &watched, (of, from)).gathered()).expect("text");
+            first.take_in(&serde_json::from_str(&text).expect("what was written"));
+        }
+        prop_assert_eq!(first.answer(), alone);
+    }
+}
+
 /// Step by step is what one go finds, and the share done never falls.
 #[test]
 fn it_goes_on_step_by_step() {

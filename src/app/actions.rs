@@ -5,13 +5,15 @@
 use leptos::prelude::*;
 
 use super::browser::{self, Event};
+use super::browser_why;
+use super::explaining::WHY;
 use super::panels::curves::axis;
 use super::panels::dialogs::of_name;
 use super::panels::fixes::apply;
 use super::panels::planner::PLACE;
 use super::shelf::Shelf;
 use super::state::{Dialog, State};
-use super::{pasting, planning, taking};
+use super::{hearing, pasting, planning, taking};
 use crate::scenario::codec::decode;
 use crate::scenario::{Field, FieldId, field_of_key, parse};
 
@@ -90,7 +92,12 @@ fn act(state: State, action: &str, event: &Event) {
         "redo" => state.redo(),
         "dialog" => open_dialog(state, of_name(about)),
         "close" => state.show_dialog(None),
-        "open" => state.page(|ui| ui.toggle(about)),
+        "open" => {
+            state.page(|ui| ui.toggle(about));
+            if about.starts_with(WHY) {
+                browser_why::follow(state);
+            }
+        }
         "set" => set(state, about),
         "clear" => with_field(about, |field| state.edit(None, |scenario| scenario.clear(field.id))),
         "repair" => with_field(about, |field| repair(state, field.id)),
@@ -98,6 +105,7 @@ fn act(state: State, action: &str, event: &Event) {
         "axis" => state.page(|ui| ui.axis = axis(about)),
         "log" => state.page(|ui| ui.log_axis = about == "true"),
         "notice" => state.page(|ui| ui.notices.retain(|notice| notice.id.to_string() != about)),
+        "hear" => hearing::hear(state, axis(about)),
         "pin" => state.compare_with(state.scenario_now()),
         "unpin" => state.let_go(about.parse().ok()),
         "swap" => state.swap(about.parse().unwrap_or(0)),

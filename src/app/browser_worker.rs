@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use gloo_events::EventListener;
 use wasm_bindgen::{JsCast, JsValue};
-use web_sys::{DedicatedWorkerGlobalScope, MessageChannel, MessageEvent, MessagePort};
+use web_sys::{DedicatedWorkerGlobalScope, MessageChannel, MessageEvent, MessagePort, Worker};
 
 use super::more::answer;
 use super::more::plan::{Desk, stairs};
@@ -81,6 +81,8 @@ struct Planner {
     waits: Cell<bool>,
     /// When the page was last told, milliseconds.
     told: Cell<f64>,
+    /// A worker with the same program, which takes half of the search where the machine has a core for it.
+    helper: RefCell<Option<Worker>>,
 }
 
 impl Planner {
@@ -92,6 +94,7 @@ impl Planner {
             turns: channel.port1(),
             waits: Cell::new(false),
             told: Cell::new(0.0),
+            helper: RefCell::default(),
         });
         let port = channel.port2();
         let own = Rc::clone(&planner);
@@ -104,10 +107,40 @@ impl Planner {
         self.scope.performance().map_or(0.0, |performance| performance.now())
     }
 
-    fn hear(&self, request: &Request) {
+    fn hear(self: &Rc<Self>, request: &Request) {
         self.desk.borrow_mut().hear(request);
         self.tell();
         self.next();
+        // A helper needs none.
+        if !self.desk.borrow().is_helper() {
+            self.find_help();
+        }
+    }
+
+    /// Starts a helper, unless there is one or no core is free for it. Nothing depends on it.
+    fn find_help(self: &Rc<Self>) {
+        if self.helper.borrow().is_some() || self.scope.navigator().hardware_concurrency() < 2.0 {
+            return;
+        }
+        let Ok(worker) = Worker::new(&self.scope.location().href()) else { return };
+        let own = Rc::clone(self);
+        EventListener::new(&worker, "message", move |event| {
+            let message = event.dyn_ref::<MessageEvent>().and_then(|event| event.data().as_string()).unwrap_or_default();
+            if message == READY {
+                own.desk.borrow_mut().has_help();
+            } else {
+                own.desk.borrow_mut().take_in(&message);
+                own.next();
+            }
+        })
+        .forget();
+        let own = Rc::clone(self);
+        EventListener::new(&worker, "error", move |_| {
+            own.desk.borrow_mut().lost_help();
+            own.next();
+        })
+        .forget();
+        *self.helper.borrow_mut() = Some(worker);
     }
 
     /// Goes on for a slice.
@@ -117,7 +150,7 @@ impl Planner {
             return;
         }
         self.desk.borrow_mut().slice(&|| self.now());
-        if !self.runs() || self.now() - self.told.get() >= TELL_MS {
+        if self.desk.borrow().is_helper() || !self.runs() || self.now() - self.told.get() >= TELL_MS {
             self.tell();
         }
         self.next();
@@ -127,13 +160,28 @@ impl Planner {
         self.desk.borrow().is_running()
     }
 
+    /// Tells the page how things are; a helper tells who asked it, when it has something to tell.
     fn tell(&self) {
-        let _ = self.scope.post_message(&JsValue::from_str(&self.desk.borrow().reply()));
+        let letters = self.desk.borrow_mut().letters();
+        if self.desk.borrow().is_helper() {
+            letters.iter().for_each(|letter| self.post(letter));
+            return;
+        }
+        if let Some(helper) = self.helper.borrow().as_ref() {
+            for letter in &letters {
+                let _ = helper.post_message(&JsValue::from_str(letter));
+            }
+        }
+        self.post(&self.desk.borrow().reply());
         self.told.set(self.now());
     }
 
+    fn post(&self, message: &str) {
+        let _ = self.scope.post_message(&JsValue::from_str(message));
+    }
+
     fn next(&self) {
-        if self.runs() && !self.waits.replace(true) {
+        if self.runs() && !self.desk.borrow().waits() && !self.waits.replace(true) {
             let _ = self.turns.post_message(&JsValue::NULL);
         }
     }

@@ -437,7 +437,7 @@ mod tests {
                 bar::stack(&answers, 848),
                 fixes::fixes(&answers),
                 ledger::ledger(&answers, &ui),
-                cost::cost(&answers),
+                cost::cost(&answers, &ui),
                 controls::section(1, &scenario, &answers, &ui),
                 controls::fold(0, &scenario, &answers, &ui),
                 curves::panel(&plots, Axis::SeqLength, &answers, &ui),

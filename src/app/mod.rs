@@ -12,6 +12,7 @@ pub mod basis;
 pub mod compared;
 pub mod curve_view;
 pub mod diff;
+pub mod explaining;
 pub mod export;
 pub mod fields;
 pub mod formula;
@@ -33,7 +34,13 @@ pub mod browser;
 #[cfg(target_arch = "wasm32")]
 mod browser_more;
 #[cfg(target_arch = "wasm32")]
+mod browser_tone;
+#[cfg(target_arch = "wasm32")]
+mod browser_why;
+#[cfg(target_arch = "wasm32")]
 mod browser_worker;
+#[cfg(target_arch = "wasm32")]
+mod hearing;
 #[cfg(target_arch = "wasm32")]
 mod page;
 #[cfg(target_arch = "wasm32")]

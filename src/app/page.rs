@@ -5,6 +5,7 @@ use leptos::prelude::*;
 
 use super::answers::Answers;
 use super::browser_more::keep_panel;
+use super::browser_why;
 use super::history::Snapshot;
 use super::markup::Html;
 use super::more::wire::What;
@@ -147,8 +148,8 @@ fn table(state: State) {
         browser::put(name, &html());
     }
     show(state, "ledger", |_, answers, ui| ledger::ledger(answers, ui));
-    show(state, "cost", |_, answers, _| cost::cost(answers));
-    show(state, "time", |_, answers, _| time::time(answers));
+    show(state, "cost", |_, answers, ui| cost::cost(answers, ui));
+    show(state, "time", |_, answers, ui| time::time(answers, ui));
 }
 
 fn rest(state: State) {
@@ -163,6 +164,7 @@ fn rest(state: State) {
     stairs::keep(state);
     browser::put("printed", &printed::printed(&state.scenario_now()));
     state.page(|ui| ui.printed_at = browser::local_date(browser::clock_ms()));
+    browser_why::keep(state);
     browser::before_print(move || write_printed(state));
     show(state, "printed-link", |said, _, ui| {
         printed::printed_link(&browser::link_to(&browser::fragment_of(said)), &ui.printed_at)

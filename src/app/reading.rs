@@ -3,7 +3,9 @@
 use leptos::prelude::*;
 
 use super::browser::{self, Element, Event};
+use super::browser_tone::hush;
 use super::curve_view;
+use super::hearing::hear;
 use super::panels::curves::{axis, cursor, index};
 use super::stairs;
 use super::state::State;
@@ -13,6 +15,9 @@ use crate::scenario::{FieldId, Mode, Value};
 /// Listens to everything that happens on the curves.
 pub fn listen(state: State) {
     browser::on("keydown", move |event| {
+        if browser::key_of(event).as_deref() == Some("Escape") {
+            hush();
+        }
         if let Some(word) = browser::of_target(event, "data-curve") {
             key(state, axis(&word), event);
         }
@@ -105,6 +110,7 @@ fn key(state: State, axis: Axis, event: &Event) {
             take(state, axis);
             None
         }
+        "t" => return hear(state, axis),
         "Escape" => return move_to(state, axis, None),
         _ => return,
     };

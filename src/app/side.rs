@@ -71,19 +71,6 @@ pub fn engine_side(estimate: &Estimate) -> EngineSide {
     }
 }
 
-/// The documents' word for a kind of memory of the ledger.
-const fn method_kind(kind: MemoryKind) -> MethodKind {
-    match kind {
-        MemoryKind::Parameter => MethodKind::Weights,
-        MemoryKind::Gradient => MethodKind::Gradients,
-        MemoryKind::OptimizerState => MethodKind::Optimizer,
-        MemoryKind::Activation => MethodKind::Activations,
-        MemoryKind::KvCache => MethodKind::KvCache,
-        MemoryKind::Temporary => MethodKind::Temporary,
-        MemoryKind::Framework => MethodKind::Overhead,
-    }
-}
-
 /// Short stable name of a kind's row.
 const fn row_id(kind: MemoryKind) -> &'static str {
     match kind {
@@ -165,7 +152,7 @@ impl Column {
 
     /// A document's amounts; a kind without a line is not counted by it.
     fn of_document(answer: &MethodAnswer, scale: Scale) -> Self {
-        let all_kinds = MemoryKind::ALL.map(method_kind);
+        let all_kinds = MemoryKind::ALL.map(MethodKind::of);
         let (rounded, rounded_total) = scale.parts(&all_kinds.map(|kind| answer.bytes_of(kind)));
         let mut parts = [None; 7];
         for ((part, kind), amount) in parts.iter_mut().zip(all_kinds).zip(rounded) {
@@ -366,7 +353,7 @@ mod tests {
             assert_eq!(parts, estimate.total());
             assert_eq!(engine.total, estimate.total());
             for kind in MemoryKind::ALL {
-                assert_eq!(engine.of(method_kind(kind)), estimate.ledger.of(kind), "{kind:?}");
+                assert_eq!(engine.of(MethodKind::of(kind)), estimate.ledger.of(kind), "{kind:?}");
             }
         }
     }

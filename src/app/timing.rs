@@ -1,6 +1,8 @@
 //! Time, cost and energy in words: what the panel, the command line and the comparison say. No browser in here.
 
+use super::explaining;
 use super::markup::{Html, html};
+use super::ui::Ui;
 use super::words::{accelerator_name, duration, gpus, per_cent, scientific, whole};
 use crate::config::{Job, Run};
 use crate::estimator::time::{Bound, Cost, IDLE_SHARE, ServingTime, Step, Timing, Unknown};
@@ -45,10 +47,15 @@ pub fn terms(step: &Step) -> (Vec<Term>, String) {
 /// A name, a value, and what there is to know about it; may be empty.
 pub type Fact = (&'static str, String, String);
 
-/// A figure as a line of a list.
-pub fn line((name, value, note): &Fact) -> Html {
-    let note = (!note.is_empty()).then(|| html(r#"<span class="ledger__note">{}</span>"#, &[note]));
-    html(r#"<dt>{}{}</dt><dd class="number">{}</dd>"#, &[name, &note, value])
+/// A figure as a line of a list, with its explanation.
+#[inline(never)]
+pub fn line(ui: &Ui, name: &str, value: &str, note: &str) -> Html {
+    let note = (!note.is_empty()).then(|| html(r#"<span class="ledger__note">{}</span>"#, &[&note]));
+    let path = explaining::figure(name);
+    html(
+        r#"<div><dt>{} {}{}</dt><dd class="number">{}</dd>{}</div>"#,
+        &[&name, &explaining::button(ui, &path, name), &note, &value, &explaining::under(ui, &path)],
+    )
 }
 
 /// What follows from a timing, one figure a line.

@@ -115,12 +115,14 @@ impl Canvas<'_> {
             self.rectangle(shapes, &format!("class=\"chart-over\" fill=\"url(#{}-over)\"", self.id), (capacity, end));
         }
         if capacity > 0.0 {
-            let _ = write!(
-                shapes,
-                "<path class=\"chart-capacity\" d=\"M{capacity:.0} {:.0}v{:.0}\"/>",
-                self.top - 5.0 * K,
-                BAR + 10.0 * K
-            );
+            for class in ["casing", "capacity"] {
+                let _ = write!(
+                    shapes,
+                    "<path class=\"chart-{class}\" d=\"M{capacity:.0} {:.0}v{:.0}\"/>",
+                    self.top - 5.0 * K,
+                    BAR + 10.0 * K
+                );
+            }
         }
         self.heading(row, (capacity, end), words);
     }

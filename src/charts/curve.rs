@@ -217,6 +217,9 @@ impl Shapes<'_> {
 
     fn line(&mut self, line: Vec<(f64, f64)>, paint: Paint) {
         if line.len() > 1 {
+            if !matches!(paint, Paint::Grid | Paint::Axis) {
+                self.0.extend(LineSeries::new(line.clone(), colour(Paint::Casing)));
+            }
             self.0.extend(LineSeries::new(line, colour(paint)));
         }
     }

@@ -18,6 +18,7 @@ mod schedule;
 mod step;
 mod svg;
 mod theme;
+mod tone;
 mod view;
 
 #[cfg(test)]
@@ -30,6 +31,7 @@ pub use scale::{TickStyle, XScale};
 pub use schedule::{PassKind, PassSpan, ScheduleView, schedule};
 pub use step::{PhaseSpan, StepView, step};
 pub use theme::{KIND_SLUGS, swatch};
+pub use tone::{Note, SAMPLE_RATE, SECONDS, tone};
 pub use view::{CurveView, Frame, Marker, Overlay, Point, Series};
 
 /// How many kinds of memory a stack has, in the order of `estimator::MemoryKind::ALL`.

@@ -52,11 +52,13 @@ pub(super) enum Paint {
     Now,
     /// The dot at the current total.
     NowDot,
+    /// The ground beside a line that says something, so that it stands out on any area.
+    Casing,
 }
 
 impl Paint {
     /// All paints that are not a kind; their codes follow the kinds.
-    const OTHERS: [Self; 15] = [
+    const OTHERS: [Self; 16] = [
         Self::Grid,
         Self::Axis,
         Self::OverTint,
@@ -72,6 +74,7 @@ impl Paint {
         Self::Marker,
         Self::Now,
         Self::NowDot,
+        Self::Casing,
     ];
 
     /// The number that stands for this paint in a colour.
@@ -108,6 +111,7 @@ impl Paint {
             Self::Marker => "marker",
             Self::Now => "now",
             Self::NowDot => "now-dot",
+            Self::Casing => "casing",
         };
         format!("class=\"chart-{class}\"")
     }
@@ -170,23 +174,27 @@ pub fn swatch(id: &str, kind_index: usize) -> String {
 mod tests {
     use super::KIND_SLUGS;
 
-    /// Colours of one theme in the stylesheet: page, kinds, and words on kinds.
-    fn palette(css: &str, opening: &str) -> ([f64; 3], Vec<[f64; 3]>, Vec<[f64; 3]>) {
-        let block = css.split(opening).nth(1).and_then(|rest| rest.split('}').next()).expect("the theme's block");
-        let colour = |name: String| {
-            let hex = block
-                .split(&format!("{name}: #"))
-                .nth(1)
-                .and_then(|rest| rest.split(';').next())
-                .unwrap_or_else(|| panic!("{name}"));
-            let hex = if hex.len() == 3 { hex.chars().flat_map(|c| [c, c]).collect() } else { hex.to_string() };
-            [0, 2, 4].map(|at| {
-                let value = f64::from(u8::from_str_radix(&hex[at..at + 2], 16).expect("hex")) / 255.0;
-                if value <= 0.04045 { value / 12.92 } else { ((value + 0.055) / 1.055).powf(2.4) }
-            })
+    /// The opening of each block of the stylesheets that sets colours: light, dark by the system, dark by the reader.
+    const THEMES: [&str; 3] = ["\n:root {", ":root:not([data-theme=\"light\"]) {", ":root[data-theme=\"dark\"] {"];
+
+    /// A custom property of one theme as linear red, green and blue; of the first block where the theme's own does not set it.
+    fn property(css: &str, opening: &str, name: &str) -> [f64; 3] {
+        let set = |opening: &str| {
+            let block = css.split(opening).nth(1)?.split('}').next()?;
+            block.split(&format!("{name}: #")).nth(1)?.split(';').next()
         };
-        let each = |prefix: &str| KIND_SLUGS.iter().map(|slug| colour(format!("--{prefix}-{slug}"))).collect();
-        (colour("--chart-page".into()), each("kind"), each("ink"))
+        let hex = set(opening).or_else(|| set(THEMES[0])).unwrap_or_else(|| panic!("{name}"));
+        let hex = if hex.len() == 3 { hex.chars().flat_map(|c| [c, c]).collect() } else { hex.to_string() };
+        [0, 2, 4].map(|at| {
+            let value = f64::from(u8::from_str_radix(&hex[at..at + 2], 16).expect("hex")) / 255.0;
+            if value <= 0.04045 { value / 12.92 } else { ((value + 0.055) / 1.055).powf(2.4) }
+        })
+    }
+
+    /// Colours of one theme: page, kinds, and words on kinds.
+    fn palette(css: &str, opening: &str) -> ([f64; 3], Vec<[f64; 3]>, Vec<[f64; 3]>) {
+        let each = |prefix: &str| KIND_SLUGS.iter().map(|slug| property(css, opening, &format!("--{prefix}-{slug}"))).collect();
+        (property(css, opening, "--chart-page"), each("kind"), each("ink"))
     }
 
     fn contrast(a: [f64; 3], b: [f64; 3]) -> f64 {
@@ -225,8 +233,7 @@ mod tests {
             [[0.367_322, 0.860_646, -0.227_968], [0.280_085, 0.672_501, 0.047_413], [-0.011_820, 0.042_940, 0.968_881]],
             [[1.255_528, -0.076_749, -0.178_779], [-0.078_411, 0.930_809, 0.147_602], [0.004_733, 0.691_367, 0.303_900]],
         ];
-        let blocks = ["\n:root {", ":root:not([data-theme=\"light\"]) {", ":root[data-theme=\"dark\"] {"];
-        for opening in blocks {
+        for opening in THEMES {
             let (page, kinds, inks) = palette(css, opening);
             for (i, kind) in kinds.iter().enumerate() {
                 assert!(
@@ -249,6 +256,28 @@ mod tests {
                 }
             }
         }
-        assert_eq!(palette(css, blocks[1]).1, palette(css, blocks[2]).1, "both ways into the dark theme agree");
+        assert_eq!(palette(css, THEMES[1]).1, palette(css, THEMES[2]).1, "both ways into the dark theme agree");
+    }
+
+    /// Lines that say something stand on a casing in the page's colour (`Paint::Casing`), whatever area they cross.
+    #[test]
+    fn lines_stand_out_in_both_themes() {
+        let charts = include_str!("../../style/charts.css");
+        let tokens = include_str!("../../style/tokens.css");
+        for opening in THEMES {
+            let page = property(charts, opening, "--chart-page");
+            let lines = ["--chart-danger", "--chart-ink", "--chart-muted", "--chart-axis"].map(|name| (charts, name));
+            for (css, name) in lines.into_iter().chain([(tokens, "--accent")]) {
+                let contrast = contrast(property(css, opening, name), page);
+                assert!(contrast >= 3.0, "{opening} {name}: {contrast:.2} against the page");
+            }
+        }
+    }
+
+    /// Where colour does not tell kinds apart, as in forced colours, their patterns do.
+    #[test]
+    fn every_kind_has_a_pattern_of_its_own() {
+        let different: std::collections::BTreeSet<_> = super::MARKS.iter().collect();
+        assert_eq!(different.len(), KIND_SLUGS.len());
     }
 }

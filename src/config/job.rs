@@ -2,6 +2,7 @@
 
 use std::num::NonZeroU64;
 
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::{Cluster, DataSharding, ModelConfig, ParallelLayout, Pipeline, PipelineSchedule, Recompute, Run, TrainingRun};
@@ -23,7 +24,7 @@ pub enum ConfigError {
 }
 
 /// What a search over layouts of a training job varies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Choice {
     /// Degrees and sharding.
     pub layout: ParallelLayout,

@@ -42,7 +42,7 @@ impl DataSharding {
 }
 
 /// How blocks are dealt out over pipeline stages.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum PipelineSplit {
     /// The same number for each; where that does not divide, the most loaded stage's.
     #[default]
@@ -60,7 +60,7 @@ pub enum PipelineSplit {
 }
 
 /// What waits in pinned host memory instead of on the accelerator.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Offload {
     /// Optimizer states and master weights; the optimizer steps on the host.
     pub optimizer: bool,
@@ -81,7 +81,7 @@ impl Offload {
 }
 
 /// Parallel degrees; their product is the number of accelerators.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct ParallelLayout {
     /// Tensor-parallel ranks (t).
     pub tensor_model_parallel_size: NonZeroU64,

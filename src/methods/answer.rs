@@ -1,5 +1,6 @@
 //! What a method answers for one scenario.
 
+use crate::estimator::MemoryKind;
 use crate::units::{Bytes, Flops, Seconds};
 
 /// A kind of memory, in the documents' words.
@@ -25,6 +26,19 @@ impl MethodKind {
     /// All kinds in the order they are shown.
     pub const ALL: [Self; 7] =
         [Self::Weights, Self::Gradients, Self::Optimizer, Self::Activations, Self::Temporary, Self::KvCache, Self::Overhead];
+
+    /// The documents' word for a kind of memory of the ledger.
+    pub const fn of(kind: MemoryKind) -> Self {
+        match kind {
+            MemoryKind::Parameter => Self::Weights,
+            MemoryKind::Gradient => Self::Gradients,
+            MemoryKind::OptimizerState => Self::Optimizer,
+            MemoryKind::Activation => Self::Activations,
+            MemoryKind::KvCache => Self::KvCache,
+            MemoryKind::Temporary => Self::Temporary,
+            MemoryKind::Framework => Self::Overhead,
+        }
+    }
 
     /// The written name.
     pub const fn name(self) -> &'static str {

@@ -37,21 +37,43 @@ pub struct GpuCount {
     pub near_miss: Option<(u64, String)>,
 }
 
-/// Both answers for a job. Training keeps tensor and pipeline degree and varies data-parallel ranks; serving varies the
-/// tensor degree (and stages beyond one node) of one instance.
-pub fn gpu_count(job: &Job, unit: MemoryUnit) -> GpuCount {
-    let arithmetic = arithmetic(job);
-    let mut near_miss = None;
-    let mut runnable = None;
+/// A count that was tried.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tried {
+    /// Accelerators.
+    pub gpus: u64,
+    /// Its layout.
+    pub layout: ParallelLayout,
+    /// Memory of the most loaded one.
+    pub per_gpu: Bytes,
+    /// What stands in its way; `None` where it runs.
+    pub blocked: Option<String>,
+}
+
+/// Counts in the order in which they are tried, to the first that runs. Training keeps tensor and pipeline degree and varies
+/// data-parallel ranks; serving varies the tensor degree (and stages beyond one node) of one instance.
+pub fn tried(job: &Job, unit: MemoryUnit) -> Vec<Tried> {
+    let mut tried = Vec::new();
     let jobs: Vec<Job> = candidates(job).into_iter().map(|layout| job.with_layout(layout)).collect();
     for (job, by_kind) in jobs.iter().zip(memory_of_each(&jobs)) {
         let (need, layout) = (Need::with(job, by_kind), *job.layout());
-        if need.runs() {
-            runnable = Some(Runnable { gpus: layout.world_size(), layout, per_gpu: need.total() });
+        let runs = need.runs();
+        let blocked = (!runs).then(|| need.what_blocks(unit));
+        tried.push(Tried { gpus: layout.world_size(), layout, per_gpu: need.total(), blocked });
+        if runs {
             break;
         }
-        near_miss = Some((layout.world_size(), need.what_blocks(unit)));
     }
+    tried
+}
+
+/// Both answers for a job; see [`division`] and [`tried`].
+pub fn gpu_count(job: &Job, unit: MemoryUnit) -> GpuCount {
+    let arithmetic = arithmetic(job);
+    let mut tried = tried(job, unit);
+    let runs = tried.pop_if(|last| last.blocked.is_none());
+    let runnable = runs.map(|Tried { gpus, layout, per_gpu, .. }| Runnable { gpus, layout, per_gpu });
+    let near_miss = tried.pop().and_then(|last| Some((last.gpus, last.blocked?)));
     let reason = reason(job, arithmetic, runnable.as_ref(), near_miss.as_ref(), unit);
     GpuCount { arithmetic, runnable, reason, near_miss }
 }
@@ -156,30 +178,64 @@ pub(super) fn divisors(n: u64) -> Vec<u64> {
     small
 }
 
+/// The division of what accelerators share by what is left on each. Reserves are in the amounts they are a share of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Division {
+    /// Data-parallel ranks, or accelerators when serving, that the amounts are for.
+    pub ranks: u64,
+    /// What becomes smaller on each with more of them, on one.
+    pub shared: Bytes,
+    /// What each holds all of, however many there are.
+    pub replicated: Bytes,
+    /// What is neither the model's nor shared: context, graphs, what a server leaves free.
+    pub fixed: Bytes,
+    /// Memory of one.
+    pub capacity: Bytes,
+    /// Model-parallel ranks behind each data-parallel one; 1 when serving.
+    pub model_parallel: u64,
+}
+
+impl Division {
+    /// What is left on each for what is shared.
+    pub fn left(&self) -> Bytes {
+        self.capacity.saturating_sub(self.fixed + self.replicated)
+    }
+
+    /// `⌈ranks · shared / left⌉`, at least 1, times the model-parallel ranks; `None` where nothing is left.
+    pub fn count(&self) -> Option<u64> {
+        let left = self.left();
+        let ranks = || (self.shared * self.ranks).0.div_ceil(left.0).max(1);
+        (left > Bytes::ZERO).then(|| ranks().saturating_mul(self.model_parallel))
+    }
+}
+
 /// The division: `shared / (capacity - replicated)`, times the model-parallel ranks; a serving instance shares everything but
 /// the framework's context.
-pub(super) fn arithmetic(job: &Job) -> Option<u64> {
+pub fn division(job: &Job) -> Division {
     // With two ranks or more, so that the weights gathered under full sharding are among the lines.
     let base = match job.run() {
         Run::Training(_) => job.with_data_parallel_size(job.layout().data_parallel_size.max(TWO)),
         Run::Serving(_) => job.with_layout(ParallelLayout::SINGLE),
     };
-    let ranks = base.layout().d();
     let lines = estimate(&base).ledger.lines;
     let (context, model): (Vec<_>, Vec<_>) = lines.iter().partition(|line| line.kind == MemoryKind::Framework);
     let fixed = [FRAMEWORK_CONTEXT, CUDA_GRAPHS, KEPT_FREE];
-    let context: Bytes = context.iter().filter(|line| fixed.contains(&line.label)).map(|line| line.bytes).sum();
+    let fixed: Bytes = context.iter().filter(|line| fixed.contains(&line.label)).map(|line| line.bytes).sum();
     let (shared, replicated): (Vec<&LineItem>, Vec<_>) = model.iter().partition(|line| is_shared(&base, line));
     let with_reserve = |lines: &[&LineItem]| {
         let bytes: Bytes = lines.iter().map(|line| line.bytes).sum();
         bytes + bytes.percent(fragmentation_percent(&base))
     };
-    let left = base.cluster().accelerator.memory.saturating_sub(context + with_reserve(&replicated));
-    if left == Bytes::ZERO {
-        return None;
-    }
-    let count = (with_reserve(&shared) * ranks).0.div_ceil(left.0).max(1);
-    Some(if job.training().is_some() { count.saturating_mul(job.layout().t()).saturating_mul(job.layout().p()) } else { count })
+    let (shared, replicated) = (with_reserve(&shared), with_reserve(&replicated));
+    let layout = job.layout();
+    let model_parallel = if job.training().is_some() { layout.t().saturating_mul(layout.p()) } else { 1 };
+    let capacity = base.cluster().accelerator.memory;
+    Division { ranks: base.layout().d(), shared, replicated, fixed, capacity, model_parallel }
+}
+
+/// The count of [`division`].
+pub(super) fn arithmetic(job: &Job) -> Option<u64> {
+    division(job).count()
 }
 
 /// Whether more accelerators make this line smaller on each.

@@ -10,7 +10,7 @@ pub mod search;
 mod serving;
 mod stairs;
 
-pub use count::{GpuCount, Runnable, gpu_count};
+pub use count::{Division, GpuCount, Runnable, Tried, division, gpu_count, tried};
 pub use curves::{Axis, Curve, CurvePoint, NamedStair, curve_gpus, curve_seq};
 pub use fixes::{Change, Fix, fixes};
 pub use inverse::{Inverse, inverse};

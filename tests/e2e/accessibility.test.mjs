@@ -2,7 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { axe, noConsoleErrors } from './harness.mjs';
+import { axe, noConsoleErrors, screenshot } from './harness.mjs';
+import { describing, focused } from './keys.mjs';
 import { address, allFetched, answer, choose, errorOf, input, link, mode, open, part, plain, textOf, type, unfold, unroll, until } from './steps.mjs';
 
 const SHORT = 'v1&m=llama3-70b&n=16';
@@ -15,7 +16,7 @@ const openAll = async (page) => {
   await unfold(page);
   for (const summary of await page.locator('details:not([open]) > summary').all()) if (await summary.isVisible()) await summary.click();
   for (const name of ['Weights', 'Optimizer states', 'Activations']) await unroll(page, name);
-  for (const button of await page.locator('tr.ledger__item button').all()) await button.click();
+  for (const button of await page.locator('tr.ledger__item .ledger__toggle').all()) await button.click();
 };
 
 /** Name, link, how the page is opened (`dark`: looked at in both schemes), and what is done on it. */
@@ -52,6 +53,8 @@ const STATES = [
   ['320 pixels, everything open', PAIR, { viewport: { width: 320, height: 640 } }, openAll],
   ['a phone', undefined, { viewport: { width: 360, height: 740 }, touch: true }],
   ['forced colours', SHORT, { forcedColors: true }],
+  ['forced colours, dark', SHORT, { forcedColors: true, colorScheme: 'dark' }],
+  ['forced colours, everything open', PAIR, { forcedColors: true }, openAll],
   ['more contrast', SHORT, { contrast: 'more' }],
   ['more contrast, dark', SHORT, { contrast: 'more', colorScheme: 'dark' }],
 ];
@@ -72,40 +75,12 @@ for (const [name, fragment, options, prepare] of STATES) {
   });
 }
 
-/** Gives the page a short description of an element, for the tests below. */
-const describing = (page) =>
-  page.addInitScript(() => {
-    globalThis.describe = (element) => {
-      const name = element.id || element.getAttribute('aria-label') || element.textContent.trim().replace(/\s+/g, ' ').slice(0, 40);
-      return `${element.tagName.toLowerCase()} ${name}`;
-    };
-  });
-
 /** Everything that the Tab key should reach. */
 const reachable = (page) =>
   page.evaluate(() => {
     const candidates = document.querySelectorAll('a[href], button, input, select, textarea, summary, [tabindex="0"]');
     const shown = (element) => element.checkVisibility({ visibilityProperty: true }) && !element.disabled && element.tabIndex >= 0;
     return [...candidates].filter(shown).map(globalThis.describe);
-  });
-
-/** What has the focus, and whether a reader sees that. */
-const focused = (page) =>
-  page.evaluate(() => {
-    const element = document.activeElement;
-    const box = element.getBoundingClientRect();
-    const bars = [...document.querySelectorAll('.bar, .strip')].filter((bar) => getComputedStyle(bar).position === 'sticky' && bar.checkVisibility());
-    const middle = [box.left + box.width / 2, (Math.max(0, box.top) + Math.min(innerHeight, box.bottom)) / 2];
-    const top = document.elementFromPoint(...middle);
-    const under = (bar) => !bar.contains(element) && bar.contains(top) && !element.contains(top);
-    const around = [element, element.closest('.field__box, label') ?? element, element.parentElement].map((node) => getComputedStyle(node));
-    return {
-      name: globalThis.describe(element),
-      visible: around.some((style) => (style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) >= 2) || style.boxShadow !== 'none'),
-      covered: bars.some(under),
-      outside: box.bottom <= 0 || box.top >= innerHeight,
-      body: element === document.body,
-    };
   });
 
 for (const [name, viewport] of [['a desktop', { width: 1280, height: 720 }], ['a phone', { width: 360, height: 740 }]]) {
@@ -327,7 +302,7 @@ test('targets are at least 24 pixels; on a touch screen those of the form and th
   const phone = await open(SHORT, { viewport: { width: 360, height: 740 }, touch: true });
   await openAll(phone);
   assert.deepEqual(await small(phone, all, 24), []);
-  const main = '.bar button, .switch__option, select, input:not([type=checkbox]):not([type=radio]):not([type=file]), label:has([type=radio]), .controls summary, .fix, label.field__check';
+  const main = '.bar button, .switch__option, select, input:not([type=checkbox]):not([type=radio]):not([type=file]), label:has([type=radio]), .controls summary, .fix, label.field__check, .curve__head button';
   assert.deepEqual(await small(phone, main, 44), []);
 });
 
@@ -363,6 +338,110 @@ test('at 400 % zoom and with wide text nothing scrolls sideways', async () => {
     await page.close();
   }
 });
+
+/** Words that are cut off, or stand outside the page. */
+const cutOff = (page) =>
+  page.evaluate(() => {
+    const limit = document.documentElement.clientWidth;
+    const scrolls = (element) => element && (['auto', 'scroll', 'hidden', 'clip'].includes(getComputedStyle(element).overflowX) || scrolls(element.parentElement));
+    return [...document.querySelectorAll('h1, h2, h3, button, summary, label, th, td, p')]
+      .filter((element) => element.checkVisibility({ visibilityProperty: true }) && element.getBoundingClientRect().width > 1)
+      .filter((element) => {
+        const hides = getComputedStyle(element).overflowX !== 'visible' && element.scrollWidth > element.clientWidth + 1;
+        return hides || (element.getBoundingClientRect().right > limit + 1 && !scrolls(element.parentElement));
+      })
+      .map((element) => `${element.tagName.toLowerCase()}.${element.className} ${element.textContent.trim().slice(0, 40)}`);
+  });
+
+test('no label, heading or button is cut off, in narrow windows and with letters twice as large', async () => {
+  for (const [fragment, width] of [[PAIR, 320], ['v1&do=serve', 360], ['v1&do=tune', 1024], [undefined, 1280]]) {
+    const page = await open(fragment, { viewport: { width, height: 900 } });
+    await openAll(page);
+    assert.deepEqual(await cutOff(page), [], `${width} pixels`);
+    await page.close();
+  }
+  const page = await open(PAIR, { viewport: { width: 1280, height: 900 } });
+  await openAll(page);
+  await page.evaluate(() => {
+    const sheet = new CSSStyleSheet();
+    sheet.replaceSync('html { font-size: 200% !important; }');
+    document.adoptedStyleSheets = [sheet];
+  });
+  assert.deepEqual(await cutOff(page), [], 'twice as large');
+  assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), 'the page scrolls sideways');
+});
+
+/** Contrast of two colours as `getComputedStyle` writes them. */
+function contrast(a, b) {
+  const light = (colour) => {
+    const [red, green, blue] = colour.match(/[\d.]+/g).slice(0, 3).map((part) => Number(part) / 255).map((part) => (part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4));
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue + 0.05;
+  };
+  return Math.max(light(a) / light(b), light(b) / light(a));
+}
+
+for (const colorScheme of ['light', 'dark']) {
+  test(`forced colours (${colorScheme}): charts, focus, verdict and buttons can be seen`, async () => {
+    const page = await open(PAIR, { forcedColors: true, colorScheme });
+    const system = await page.evaluate(() => {
+      const probe = document.body.appendChild(document.createElement('i'));
+      const colours = Object.fromEntries(
+        ['Canvas', 'CanvasText', 'ButtonText', 'Highlight'].map((name) => {
+          probe.style.color = name;
+          return [name, getComputedStyle(probe).color];
+        }),
+      );
+      probe.remove();
+      return colours;
+    });
+    const style = (selector, ...names) =>
+      page.locator(selector).evaluateAll((list, wanted) => list.map((element) => wanted.map((name) => getComputedStyle(element)[name])), names);
+
+    // Layers: outlined, and each with a pattern of its own that stands out.
+    const layers = await style('.chart-curve .chart-area', 'stroke');
+    assert.ok(layers.length >= 8 && layers.every(([stroke]) => stroke === system.CanvasText), layers.join(' '));
+    for (const [stroke, opacity] of await style('.chart-curve .chart-marks', 'stroke', 'strokeOpacity')) {
+      assert.ok(contrast(stroke, system.Canvas) >= 3 && Number(opacity) === 1, `${stroke} at ${opacity}`);
+    }
+    const drawn = await page.locator('#plot-seq .chart-marks').evaluateAll((list) => list.map((element) => element.getAttribute('d')));
+    assert.equal(new Set(drawn).size, drawn.length);
+    // Lines and words of a chart.
+    for (const line of ['.chart-capacity', '.chart-now', '.chart-compare', '.chart-axis']) {
+      const strokes = await style(line, 'stroke');
+      assert.ok(strokes.length > 0 && strokes.every(([stroke]) => contrast(stroke, system.Canvas) >= 3), `${line}: ${strokes}`);
+    }
+    for (const [fill] of await style('.chart-curve text', 'fill')) assert.ok(contrast(fill, system.Canvas) >= 4.5, fill);
+
+    // Verdict: words and a mark.
+    const [[ink, ground]] = await style('[data-testid=verdict] h1', 'color', 'backgroundColor');
+    assert.ok(contrast(ink, system.Canvas) >= 4.5, `${ink} on ${ground}`);
+
+    // Buttons and inputs have an edge; what is pressed looks different from what is not.
+    for (const selector of ['.bar .button[data-testid]', '.field__box, .field__input']) {
+      const edges = await style(selector, 'borderTopStyle', 'borderTopWidth', 'borderTopColor', 'outlineStyle');
+      const seen = edges.filter(([kind, width, colour]) => kind !== 'none' && parseFloat(width) >= 1 && contrast(colour, system.Canvas) >= 3);
+      assert.ok(seen.length > 0, `${selector}: ${edges.join(' | ')}`);
+    }
+    const [pressed] = await style('.switch__option[aria-pressed=true]', 'backgroundColor', 'color');
+    assert.equal(pressed[0], system.Highlight);
+    assert.ok(contrast(pressed[0], pressed[1]) >= 3, pressed.join(' on '));
+
+    // The ring around what has the focus.
+    for (const selector of ['[data-testid=share]', '#f-s', '#f-z', '#plot-seq', '#plot-gpus', '[data-testid=mode-serve]', '.curve__head button', 'summary']) {
+      const target = page.locator(selector).first();
+      await page.locator('.skip').focus();
+      await press(page, 'Tab');
+      await target.focus();
+      const rings = await target.evaluate((element) =>
+        [element, element.closest('.field__box, label') ?? element].map((node) => getComputedStyle(node)).map((found) => [found.outlineStyle, found.outlineWidth, found.outlineColor]),
+      );
+      const ring = rings.find(([kind, width, colour]) => kind !== 'none' && parseFloat(width) >= 2 && contrast(colour, system.Canvas) >= 3);
+      assert.ok(ring, `${selector}: ${rings.join(' | ')}`);
+    }
+    await screenshot(page, `forced-${colorScheme}`);
+    noConsoleErrors(page);
+  });
+}
 
 test('who asks for less motion gets none', async () => {
   const page = await open(SHORT, { reducedMotion: true });

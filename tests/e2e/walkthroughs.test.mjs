@@ -26,12 +26,23 @@ test('walkthrough 1: a student with a phone in the lecture hall', async () => {
     // Lighthouse's slow 4G: 150 ms, 1.6 Mbit/s.
     const rate = 1_600_000 / 8;
     await session.send('Network.emulateNetworkConditions', { offline: false, latency: 150, downloadThroughput: rate, uploadThroughput: rate });
+    await page.addInitScript(() => {
+      const look = () => {
+        if (document.querySelector('#app[data-live] h1')?.textContent.includes('Llama 3 70B')) globalThis.headlineAt = performance.now();
+        else requestAnimationFrame(look);
+      };
+      requestAnimationFrame(look);
+    });
   };
   const phone = await open(shared, { viewport: { width: 360, height: 740 }, touch: true, prepare: slow });
   const projector = await open(shared, { viewport: { width: 1280, height: 720 } });
 
   const paint = await phone.evaluate(() => performance.getEntriesByName('first-contentful-paint')[0].startTime);
   assert.ok(paint <= 2500, `first paint after ${paint} ms`);
+  // The headline itself, of the shared scenario and not of the one in the HTML. The goal is 2.5 s; a busy machine gets more.
+  const seen = await until(() => phone.evaluate(() => globalThis.headlineAt));
+  console.log(`walkthrough 1: first paint after ${Math.round(paint)} ms, the headline after ${Math.round(seen)} ms`);
+  assert.ok(seen <= 6000, `the headline after ${seen} ms`);
   const box = await part(phone, 'verdict').locator('h1').boundingBox();
   assert.ok(box.y >= 0 && box.y + box.height <= 740, `the headline stands from ${box.y} to ${box.y + box.height}`);
   assert.deepEqual(await answer(phone), await answer(projector));
@@ -134,7 +145,7 @@ test('walkthrough 3: why is it so big?', async () => {
   const names = (await items.locator('th').allTextContents()).map(plain);
   assert.equal(names.length, json.ledger.filter((line) => line.kind === 'Activations').length);
   // One after the other, until the tensor with the scores is found.
-  for (let index = 0; index < names.length; index += 1) await items.nth(index).getByRole('button').click();
+  for (let index = 0; index < names.length; index += 1) await items.nth(index).locator('.ledger__toggle').click();
   const tensors = await ledger.locator('tr.ledger__tensor').evaluateAll((rows) => rows.map((row) => row.textContent));
   // The guide's figure: 2·32·128·4096²·2 bytes = 274.9 GB = 256.0 GiB a block, two squares of bf16 for every head. Here they are two
   // tensors, the probabilities before and after dropout, 128 GiB each in each of 32 blocks. The guide leaves out dropout's own mask.

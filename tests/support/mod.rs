@@ -1,6 +1,8 @@
 //! Builders shared by the tests.
 #![allow(dead_code, missing_docs, clippy::expect_used, reason = "each test binary uses some of these builders")]
 
+pub mod random;
+
 use std::num::NonZeroU64;
 
 use headroom::config::{

@@ -6,6 +6,7 @@
 
 pub mod accuracy;
 pub mod evidence;
+pub mod explain;
 pub mod export;
 pub mod methods;
 pub mod paste;
@@ -33,6 +34,7 @@ pub fn answer(request: &Request) -> Reply {
         What::Evidence => (evidence_of(&scenario, request.unit), None),
         What::Timeline => (timeline_of(&scenario, request.unit), None),
         What::Accuracy => (accuracy::panel(), None),
+        What::Explain => (explain_of(&scenario, request.unit, &request.text), None),
         What::Paste => paste::read(&request.text, scenario),
         What::Export => (export::answer(&request.fragment, &request.text), None),
         What::Plan | What::Stairs => (Html::default(), None),
@@ -48,6 +50,11 @@ fn methods_of(scenario: &Scenario, unit: MemoryUnit) -> Html {
 /// What the answer rests on; empty as above.
 fn evidence_of(scenario: &Scenario, unit: MemoryUnit) -> Html {
     scenario.resolve().map(|job| evidence::panel(scenario, &job, unit)).unwrap_or_default()
+}
+
+/// The formulas of the figures with those paths; empty as above.
+fn explain_of(scenario: &Scenario, unit: MemoryUnit, paths: &str) -> Html {
+    scenario.resolve().map(|job| explain::panels(&job, paths, unit)).unwrap_or_default()
 }
 
 /// Memory over one step, and every stage of a pipeline; when serving, which has no steps, how many requests find room and how quick

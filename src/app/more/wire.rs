@@ -43,6 +43,8 @@ pub enum What {
     Timeline,
     /// How well the engine meets what was measured.
     Accuracy,
+    /// The formulas of figures; their paths stand in the text, one a line.
+    Explain,
     /// A `config.json`, read into the scenario.
     Paste,
     /// The search over layouts; answers stream until it ends.
@@ -55,8 +57,17 @@ pub enum What {
 
 impl What {
     /// Every kind of request.
-    pub const ALL: [Self; 8] =
-        [Self::Methods, Self::Evidence, Self::Timeline, Self::Accuracy, Self::Paste, Self::Plan, Self::Stairs, Self::Export];
+    pub const ALL: [Self; 9] = [
+        Self::Methods,
+        Self::Evidence,
+        Self::Timeline,
+        Self::Accuracy,
+        Self::Explain,
+        Self::Paste,
+        Self::Export,
+        Self::Plan,
+        Self::Stairs,
+    ];
 
     /// Which program answers.
     pub const fn program(self) -> Program {
@@ -72,6 +83,7 @@ impl What {
             Self::Evidence => "evidence",
             Self::Timeline => "timeline",
             Self::Accuracy => "accuracy",
+            Self::Explain => "explain",
             Self::Paste => "paste",
             Self::Plan => "plan",
             Self::Stairs => "stairs",

@@ -2,6 +2,7 @@
 
 use crate::app::answers::Answers;
 use crate::app::markup::{Html, html};
+use crate::app::ui::Ui;
 use crate::app::words::{billions, scientific, whole};
 use crate::app::{serving, timing};
 use crate::config::Job;
@@ -9,16 +10,16 @@ use crate::estimator::{Compute, Estimate};
 use crate::units::MemoryUnit;
 
 /// Name and value.
-type Fact = (&'static str, String);
+pub type Fact = (&'static str, String);
 
 /// A short list of facts beside the ledger.
-pub fn cost(answers: &Answers) -> Html {
+pub fn cost(answers: &Answers, ui: &Ui) -> Html {
     let heading = if answers.estimate.compute.is_some() { "Model and run" } else { "The model" };
     let facts: Html = facts(&answers.job, &answers.estimate, answers.unit)
         .iter()
-        .map(|(name, value)| html(r#"<dt>{}</dt><dd class="number">{}</dd>"#, &[name, value]))
+        .map(|(name, value)| timing::line(ui, name, value, ""))
         .collect();
-    let facts = [facts, of_serving(answers), on_paper(answers)].into_iter().collect::<Html>();
+    let facts = [facts, of_serving(answers, ui), on_paper(answers)].into_iter().collect::<Html>();
     html(
         r#"<div data-own="cost"><div class="section__head"><h2>{}</h2></div><dl class="facts" data-testid="facts">{}</dl></div>"#,
         &[&heading, &facts],
@@ -27,7 +28,7 @@ pub fn cost(answers: &Answers) -> Html {
 
 /// The cache as servers print it, and how many requests, tokens and GPUs; nothing when training.
 #[inline(never)]
-fn of_serving(answers: &Answers) -> Html {
+fn of_serving(answers: &Answers, ui: &Ui) -> Html {
     let Some(found) = &answers.serving else { return Html::default() };
     let cache = serving::cache(&answers.job, &answers.estimate, answers.unit);
     // Paper has no room for all of it.
@@ -37,7 +38,7 @@ fn of_serving(answers: &Answers) -> Html {
             &[&name, &note, &value],
         )
     });
-    cache.iter().map(timing::line).chain(on_screen).collect()
+    cache.iter().map(|(name, value, note)| timing::line(ui, name, value, note)).chain(on_screen).collect()
 }
 
 /// What paper shows of the time: it has no room for the section below.
@@ -51,7 +52,8 @@ fn on_paper(answers: &Answers) -> Html {
         .collect()
 }
 
-fn facts(job: &Job, estimate: &Estimate, unit: MemoryUnit) -> Vec<Fact> {
+/// Model, batch and compute, one figure a line.
+pub fn facts(job: &Job, estimate: &Estimate, unit: MemoryUnit) -> Vec<Fact> {
     let count = &estimate.parameters;
     let mut facts = vec![
         ("Parameters", whole(count.total)),
@@ -90,17 +92,18 @@ fn tokens(count: f64) -> String {
 mod tests {
     use super::cost;
     use crate::app::panels::tests::{answers, text};
+    use crate::app::ui::Ui;
 
     #[test]
     fn serving_has_no_compute_but_a_cache() {
-        assert!(text(&cost(&answers("v1&m=llama3-8b&n=8"))).contains("Compute of the run"));
-        let serving = text(&cost(&answers("v1&do=serve&m=llama3-8b&n=1")));
+        assert!(text(&cost(&answers("v1&m=llama3-8b&n=8"), &Ui::default())).contains("Compute of the run"));
+        let serving = text(&cost(&answers("v1&do=serve&m=llama3-8b&n=1"), &Ui::default()));
         assert!(serving.contains("KV cache of one token") && !serving.contains("Compute of the run"), "{serving}");
     }
 
     #[test]
     fn serving_says_what_the_server_prints_and_what_limits_it() {
-        let words = |link| text(&cost(&answers(link)));
+        let words = |link| text(&cost(&answers(link), &Ui::default()));
         let plain = words("v1&do=serve&m=llama3-8b&n=1");
         for what in ["Maximum concurrency", "sequences of 8192 tokens", "limited by memory", "Most bits per weight that fit"] {
             assert!(plain.contains(what), "{what}: {plain}");

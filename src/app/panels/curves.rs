@@ -86,12 +86,13 @@ pub fn panel(plots: &Plots, axis: Axis, answers: &Answers, ui: &Ui) -> Html {
     let word = word(axis);
     let title = curve_view::title(axis);
     let mut out = html(
-        r#"<figure class="{}" data-own="curve-{}" data-testid="curve-{}"><figcaption class="curve__head"><h2>{}</h2>{}</figcaption>"#,
+        r#"<figure class="{}" data-own="curve-{}" data-testid="curve-{}"><figcaption class="curve__head"><h2>{}</h2><div class="switch"><button type="button" class="switch__option" aria-label="Hear the curve" title="Key t on the curve" data-do="hear:{}">Hear</button></div>{}</figcaption>"#,
         &[
             &if ui.axis == axis { "curve" } else { "curve curve--away" },
             &word,
             &word,
             &title,
+            &word,
             &(axis == Axis::SeqLength).then(|| axis_switch(ui.log_axis)),
         ],
     );

@@ -2,6 +2,7 @@
 
 use super::bar::swatch;
 use crate::app::answers::Answers;
+use crate::app::explaining;
 use crate::app::markup::{Html, html, word_of};
 use crate::app::ui::Ui;
 use crate::app::words::{Scale, percent, whole};
@@ -27,7 +28,8 @@ struct Row<'a> {
 }
 
 impl Row<'_> {
-    fn html(&self) -> Html {
+    /// The row, and the one below it with its explanation. `of`: the kind it belongs to, where it is none itself.
+    fn html(&self, of: Option<MemoryKind>, ui: &Ui) -> Html {
         let name = match self.open {
             Some(open) => html(
                 r#"<button type="button" class="ledger__toggle" aria-expanded="{}" data-do="open:{}">{}{}</button>"#,
@@ -37,9 +39,21 @@ impl Row<'_> {
         };
         let note = (!self.note.is_empty()).then(|| html(r#"<span class="ledger__note">{}</span>"#, &[&self.note]));
         let tag = self.certainty.map(|sure| html(r#"<span class="tag tag--{}">{}</span>"#, &[&sure.word(), &sure.word()]));
+        let what = of.map_or_else(|| self.label.to_owned(), |kind| format!("{}: {}", kind.name(), self.label));
         html(
-            r#"<tr class="{}" data-key="{}"><th scope="row">{} {}</th><td class="num">{}</td><td class="num ledger__share">{}</td><td class="ledger__source">{} {}</td></tr>"#,
-            &[&self.class, &self.path, &name, &note, &self.bytes, &self.share, &tag, &self.source],
+            r#"<tr class="{}" data-key="{}"><th scope="row">{} {} {}</th><td class="num">{}</td><td class="num ledger__share">{}</td><td class="ledger__source">{} {}</td></tr>{}"#,
+            &[
+                &self.class,
+                &self.path,
+                &name,
+                &explaining::button(ui, self.path, &what),
+                &note,
+                &self.bytes,
+                &self.share,
+                &tag,
+                &self.source,
+                &explaining::row(ui, self.path),
+            ],
         )
     }
 }
@@ -59,8 +73,18 @@ pub fn ledger(answers: &Answers, ui: &Ui) -> Html {
     let total = estimate.total();
     let of = format!("{} of {} {}", percent(total, estimate.capacity), scale.show(estimate.capacity), scale.unit);
     html(
-        r#"<table class="table ledger" data-own="ledger" data-testid="ledger"><thead><tr><th scope="col">Part</th><th scope="col" class="num">Memory</th><th scope="col" class="num">Share</th><th scope="col">How sure, and from where</th></tr></thead><tbody>{}</tbody><tfoot><tr class="table__total"><th scope="row">Total</th><td class="num" data-testid="total">{} {}</td><td class="num ledger__share">{}</td><td class="ledger__source">at the peak: {}</td></tr></tfoot></table>"#,
-        &[&rows(estimate, scale, ui), &scale.show(total), &scale.unit.name(), &of, &estimate.peak_moment],
+        r#"<table class="table ledger" data-own="ledger" data-testid="ledger"><thead><tr><th scope="col">Part</th><th scope="col" class="num">Memory</th><th scope="col" class="num">Share</th><th scope="col">How sure, and from where</th></tr></thead><tbody>{}</tbody><tfoot><tr class="table__total"><th scope="row">Total {}</th><td class="num" data-testid="total">{} {}</td><td class="num ledger__share">{}</td><td class="ledger__source">at the peak: {} {}</td></tr>{}{}</tfoot></table>"#,
+        &[
+            &rows(estimate, scale, ui),
+            &explaining::button(ui, "total", "Total"),
+            &scale.show(total),
+            &scale.unit.name(),
+            &of,
+            &estimate.peak_moment,
+            &explaining::button(ui, "peak", "the peak"),
+            &explaining::row(ui, "total"),
+            &explaining::row(ui, "peak"),
+        ],
     )
 }
 
@@ -79,7 +103,7 @@ fn rows(estimate: &Estimate, scale: Scale, ui: &Ui) -> Html {
         }
         let path = kind_path(kind);
         let open = ui.is_open(&path);
-        rows.add("{}", &[&kind_row(kind, &path, open, &of_kind, (estimate.ledger.of(kind), total), scale)]);
+        rows.add("{}", &[&kind_row(kind, (&path, ui), &of_kind, (estimate.ledger.of(kind), total), scale)]);
         for (line, rounded) in of_kind.iter().filter(|_| open) {
             item_rows(&mut rows, line, *rounded, total, (scale, ui));
         }
@@ -89,8 +113,7 @@ fn rows(estimate: &Estimate, scale: Scale, ui: &Ui) -> Html {
 
 fn kind_row(
     kind: MemoryKind,
-    path: &str,
-    open: bool,
+    (path, ui): (&str, &Ui),
     lines: &[(&LineItem, u64)],
     (bytes, total): (Bytes, Bytes),
     scale: Scale,
@@ -102,7 +125,7 @@ fn kind_row(
     Row {
         class: "ledger__kind",
         path,
-        open: Some(open),
+        open: Some(ui.is_open(path)),
         swatch: Some(html(r#"<span class="swatch">{}</span>"#, &[&swatch(SWATCHES[kind.index()], kind)])),
         label: kind.name(),
         note: "",
@@ -111,7 +134,7 @@ fn kind_row(
         certainty: lines.iter().map(|(line, _)| line.certainty).max_by_key(|certainty| *certainty as u8),
         source,
     }
-    .html()
+    .html(None, ui)
 }
 
 /// One line of a kind and, when open, its tensors.
@@ -130,7 +153,7 @@ fn item_rows(rows: &mut Html, line: &LineItem, rounded: u64, total: Bytes, (scal
         certainty: Some(line.certainty),
         source: cited(line),
     };
-    rows.add("{}", &[&row.html()]);
+    rows.add("{}", &[&row.html(Some(line.kind), ui)]);
     for (index, tensor) in line.tensors.iter().enumerate().filter(|_| open) {
         let row = Row {
             class: "ledger__tensor",
@@ -144,7 +167,7 @@ fn item_rows(rows: &mut Html, line: &LineItem, rounded: u64, total: Bytes, (scal
             certainty: None,
             source: shape_text(tensor),
         };
-        rows.add("{}", &[&row.html()]);
+        rows.add("{}", &[&row.html(Some(line.kind), ui)]);
     }
 }
 

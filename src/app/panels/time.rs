@@ -1,17 +1,19 @@
 //! How long it takes and what it costs: the step's terms with their sources, and the figures of the whole run.
 
 use crate::app::answers::Answers;
+use crate::app::explaining;
 use crate::app::markup::{Html, html};
 use crate::app::timing::{self, Term};
+use crate::app::ui::Ui;
 use crate::app::words::per_cent;
 use crate::estimator::time::{Step, Timing};
 
 /// The section: the ledger of a step beside what follows from it, or one sentence on what is missing.
-pub fn time(answers: &Answers) -> Html {
+pub fn time(answers: &Answers, ui: &Ui) -> Html {
     let heading = if answers.job.training().is_some() { "How long a step takes" } else { "How long an answer takes" };
     html(
         r#"<section class="section section--screen" data-own="time" data-testid="time"><div class="section__head"><h2>{}</h2>{}</div>{}</section>"#,
-        &[&heading, &notes(answers), &body(answers)],
+        &[&heading, &notes(answers), &body(answers, ui)],
     )
 }
 
@@ -30,33 +32,38 @@ fn notes(answers: &Answers) -> Html {
     [what.map(note), caveat.map(note), stated.as_deref().map(note)].into_iter().flatten().collect()
 }
 
-fn body(answers: &Answers) -> Html {
-    let facts: Html = timing::facts(&answers.job, &answers.timing).iter().map(timing::line).collect();
+fn body(answers: &Answers, ui: &Ui) -> Html {
+    let facts: Html = timing::facts(&answers.job, &answers.timing)
+        .iter()
+        .map(|(name, value, note)| timing::line(ui, name, value, note))
+        .collect();
     let facts = html(r#"<dl class="facts" data-testid="time-facts">{}</dl>"#, &[&facts]);
     match &answers.timing {
-        Timing::Training { step, .. } => html(r#"<div class="pair"><div>{}</div>{}</div>"#, &[&ledger(step), &facts]),
+        Timing::Training { step, .. } => html(r#"<div class="pair"><div>{}</div>{}</div>"#, &[&ledger(step, ui), &facts]),
         Timing::Serving(_) => html(r#"<div class="pair">{}</div>"#, &[&facts]),
         Timing::Unknown(_) => html(r#"<p class="saved__empty">{}</p>"#, &[&timing::unknown(&answers.scenario, &answers.timing)]),
     }
 }
 
 /// The terms of a step; they add up to it as printed.
-fn ledger(step: &Step) -> Html {
+fn ledger(step: &Step, ui: &Ui) -> Html {
     let (terms, total) = timing::terms(step);
-    let rows: Html = terms.iter().map(row).collect();
+    let rows: Html = terms.iter().map(|term| row(term, ui)).collect();
     html(
         r#"<table class="table ledger" data-testid="time-ledger"><thead><tr><th scope="col">What takes the time</th><th scope="col" class="num">Time</th><th scope="col">Share</th><th scope="col">How sure, and from where</th></tr></thead><tbody>{}</tbody><tfoot><tr class="table__total"><th scope="row">One step</th><td class="num" data-testid="step-time">{}</td><td class="ledger__share"></td><td class="ledger__source"></td></tr></tfoot></table>"#,
         &[&rows, &total],
     )
 }
 
-fn row(term: &Term) -> Html {
+fn row(term: &Term, ui: &Ui) -> Html {
+    let path = explaining::figure(term.label);
     let word = term.certainty.word();
     html(
-        r#"<tr class="ledger__term" data-key="{}"><th scope="row">{} <span class="ledger__note">{}</span></th><td class="num">{}</td><td class="ledger__share">{}<svg class="term__bar" viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true" focusable="false"><rect width="{}" height="4"></rect></svg></td><td class="ledger__source"><span class="tag tag--{}">{}</span> {}, {}</td></tr>"#,
+        r#"<tr class="ledger__term" data-key="{}"><th scope="row">{} {} <span class="ledger__note">{}</span></th><td class="num">{}</td><td class="ledger__share">{}<svg class="term__bar" viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true" focusable="false"><rect width="{}" height="4"></rect></svg></td><td class="ledger__source"><span class="tag tag--{}">{}</span> {}, {}</td></tr>{}"#,
         &[
             &term.label,
             &term.label,
+            &explaining::button(ui, &path, term.label),
             &term.formula,
             &term.time,
             &per_cent(term.share),
@@ -65,6 +72,7 @@ fn row(term: &Term) -> Html {
             &word,
             &term.source.who,
             &term.source.locator,
+            &explaining::row(ui, &path),
         ],
     )
 }
@@ -74,6 +82,7 @@ mod tests {
     use super::time;
     use crate::app::panels::tests::{answers, count, text};
     use crate::app::timing::terms;
+    use crate::app::ui::Ui;
     use crate::catalog;
     use crate::estimator::time::Timing;
 
@@ -115,7 +124,7 @@ mod tests {
         for link in LINKS {
             let answers = answers(link);
             let Timing::Training { step, .. } = &answers.timing else { panic!("{link} takes time") };
-            let html = time(&answers);
+            let html = time(&answers, &Ui::default());
             for what in ["ledger__term", "class=\"term__bar\"", "class=\"tag "] {
                 assert_eq!(count(&html, what), step.lines.len(), "{link}: {what}");
             }
@@ -132,7 +141,7 @@ mod tests {
         for row in catalog::accelerators() {
             for run in ["n=8", "n=8&prec=fp16-mixed", "do=serve&n=1"] {
                 let answers = answers(&format!("v1&m=llama3-8b&gpu={}&{run}", row.id));
-                let words = text(&time(&answers));
+                let words = text(&time(&answers, &Ui::default()));
                 match &answers.timing {
                     Timing::Training { step, cost } => {
                         assert!(step.seconds.0.is_finite() && step.mfu > 0.0 && step.hfu < 1.0, "{}: {step:?}", row.id);
@@ -150,20 +159,23 @@ mod tests {
 
     #[test]
     fn a_missing_peak_can_be_typed() {
-        assert!(text(&time(&answers("v1&m=llama3-8b&n=8&gpu=m3-ultra"))).contains("Enter it under GPU and layout details"));
-        assert!(text(&time(&answers("v1&m=llama3-8b&n=8&gpu=m3-ultra&pk=50"))).contains("GPU-hours"));
+        assert!(
+            text(&time(&answers("v1&m=llama3-8b&n=8&gpu=m3-ultra"), &Ui::default()))
+                .contains("Enter it under GPU and layout details")
+        );
+        assert!(text(&time(&answers("v1&m=llama3-8b&n=8&gpu=m3-ultra&pk=50"), &Ui::default())).contains("GPU-hours"));
     }
 
     #[test]
     fn a_stated_utilisation_is_one_line_of_its_own() {
-        let said = |link: &str| text(&time(&answers(link)));
+        let said = |link: &str| text(&time(&answers(link), &Ui::default()));
         assert!(!said("v1&m=llama3-8b&n=8").contains("stated") && !said("v1&m=llama3-8b&n=8&mfu=40").contains("stated"));
         assert!(said("v1&m=llama3-8b&n=8&mfu=50").contains("At your stated utilisation of 50 %: one step"));
     }
 
     #[test]
     fn a_layout_that_cannot_run_says_so() {
-        assert!(text(&time(&answers("v1&m=llama3-70b&n=8"))).contains("It does not fit"));
-        assert!(!text(&time(&answers("v1&m=llama3-8b&n=8"))).contains("It does not fit"));
+        assert!(text(&time(&answers("v1&m=llama3-70b&n=8"), &Ui::default())).contains("It does not fit"));
+        assert!(!text(&time(&answers("v1&m=llama3-8b&n=8"), &Ui::default())).contains("It does not fit"));
     }
 }

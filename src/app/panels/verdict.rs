@@ -1,6 +1,7 @@
 //! The answer: one sentence, the margin, and the two GPU counts.
 
 use crate::app::answers::Answers;
+use crate::app::explaining::{button, place};
 use crate::app::markup::{Html, html};
 use crate::app::ui::Ui;
 use crate::app::words::{gpus, margin, tone, verdict_sentence, verdict_word};
@@ -25,27 +26,40 @@ pub fn verdict(answers: &Answers, ui: &Ui) -> Html {
         )
     });
     html(
-        r#"<div class="verdict tone--{}" data-own="verdict" data-testid="verdict"><div><h1 class="verdict__sentence"><span class="verdict__word">{}</span> {}</h1>{}{}</div><p class="verdict__margin"><span class="verdict__figure">{} <span class="verdict__unit">{}</span></span><span class="verdict__caption">{}</span></p>{}</div>"#,
+        r#"<div class="verdict tone--{}" data-own="verdict" data-testid="verdict"><div><h1 class="verdict__sentence"><span class="verdict__word">{}</span> {}</h1>{}{}</div><p class="verdict__margin"><span class="verdict__figure">{} <span class="verdict__unit">{}</span></span><span class="verdict__caption">{} {}</span></p>{}{}{}{}</div>"#,
         &[
             &tone(answer),
             &verdict_word(answer),
             &verdict_sentence(&answers.scenario, estimate, answers.scale),
             &why,
-            &counts(answers),
+            &counts(answers, ui),
             &number,
             &answers.unit.name(),
             &caption,
+            &button(ui, "margin", "what is left or missing"),
             &stale,
+            &place(ui, "margin"),
+            &place(ui, ARITHMETIC),
+            &place(ui, RUNNABLE),
         ],
     )
 }
 
+const ARITHMETIC: &str = "gpus/arithmetic";
+const RUNNABLE: &str = "gpus/runnable";
+
 /// The two answers to "how many": a division, and what can really run.
-fn counts(answers: &Answers) -> Html {
+fn counts(answers: &Answers, ui: &Ui) -> Html {
     let words = |count: Option<u64>| count.map_or_else(|| "none".to_owned(), gpus);
     html(
-        r#"<p class="verdict__more">Arithmetic minimum <b data-testid="gpu-arithmetic">{}</b>, smallest that runs <b data-testid="gpu-runnable">{}</b>. <span data-testid="gpu-reason">{}</span></p>"#,
-        &[&words(answers.count.arithmetic), &words(answers.count.runnable.as_ref().map(|run| run.gpus)), &answers.count.reason],
+        r#"<p class="verdict__more">Arithmetic minimum <b data-testid="gpu-arithmetic">{}</b> {}, smallest that runs <b data-testid="gpu-runnable">{}</b> {}. <span data-testid="gpu-reason">{}</span></p>"#,
+        &[
+            &words(answers.count.arithmetic),
+            &button(ui, ARITHMETIC, "the arithmetic minimum"),
+            &words(answers.count.runnable.as_ref().map(|run| run.gpus)),
+            &button(ui, RUNNABLE, "the smallest count that runs"),
+            &answers.count.reason,
+        ],
     )
 }
 

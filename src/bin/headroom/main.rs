@@ -12,7 +12,10 @@ mod native {
     use std::time::SystemTime;
 
     use headroom::app::export::{self, Luggage, file};
+    use headroom::app::more::explain::explained;
     use headroom::app::report::{Report, json};
+    use headroom::config::Job;
+    use headroom::scenario::codec::Decoded;
     use headroom::scenario::{FieldId, Value, codec, field, reference};
     use headroom::units::MemoryUnit;
 
@@ -24,6 +27,7 @@ headroom: does this transformer fit, what takes the memory, how many GPUs, how l
 usage: headroom LINK-OR-FRAGMENT [--json | --export FORM] [--gib | --gb]
        headroom --inputs
        headroom accuracy FILE... [--json] [--rows] [--markdown]
+       headroom explain LINK-OR-FRAGMENT PATH... [--gib | --gb]
 
 LINK-OR-FRAGMENT  a link of the page, or the part after its #, e.g. 'v1&m=llama3-70b&n=64'
 --json            machine-readable, memory in bytes
@@ -31,6 +35,8 @@ LINK-OR-FRAGMENT  a link of the page, or the part after its #, e.g. 'v1&m=llama3
 --inputs          lists every input with its link key, range and help
 accuracy FILE...  compares the estimates with files of measured and published figures; --rows adds each row to --json,
                   --markdown is the short table of the README
+explain PATH...   the formula of each figure with this scenario's numbers, its source and what makes it grow; paths are total,
+                  peak, ledger/KIND, ledger/KIND/LABEL, ledger/KIND/LABEL/N, gpus/arithmetic, gpus/runnable, time/NAME
 --gib, --gb       write memory in GiB (2^30) or GB (10^9); default: as the link says
 
 exit code: 0 fits, 1 does not fit, 2 bad input";
@@ -47,6 +53,7 @@ exit code: 0 fits, 1 does not fit, 2 bad input";
         Inputs,
         Accuracy { files: Vec<String>, form: Form },
         Estimate(Arguments),
+        Explain { arguments: Arguments, paths: Vec<String> },
     }
 
     fn arguments() -> Result<Task, String> {
@@ -55,7 +62,11 @@ exit code: 0 fits, 1 does not fit, 2 bad input";
         if std::env::args_os().nth(1).is_some_and(|first| first == "accuracy") {
             return accuracy_arguments(parser);
         }
-        let (mut link, mut json, mut export, mut unit) = (None, false, None, None);
+        let explains = std::env::args_os().nth(1).is_some_and(|first| first == "explain");
+        if explains {
+            let _ = parser.next();
+        }
+        let (mut link, mut json, mut export, mut unit, mut paths) = (None, false, None, None, Vec::new());
         while let Some(argument) = parser.next().map_err(|error| error.to_string())? {
             match argument {
                 Short('h') | Long("help") => return Ok(Task::Help),
@@ -65,11 +76,17 @@ exit code: 0 fits, 1 does not fit, 2 bad input";
                 Long("gib") => unit = Some(MemoryUnit::Gib),
                 Long("gb") => unit = Some(MemoryUnit::Gb),
                 Value(text) if link.is_none() => link = Some(text.to_string_lossy().into_owned()),
+                Value(path) if explains => paths.push(path.to_string_lossy().into_owned()),
                 other => return Err(other.unexpected().to_string()),
             }
         }
         let link = link.ok_or("name a link or the part after its #, for example 'v1&m=llama3-70b&n=64'")?;
-        Ok(Task::Estimate(Arguments { link, json, export, unit }))
+        let arguments = Arguments { link, json, export, unit };
+        match (explains, paths.is_empty()) {
+            (false, _) => Ok(Task::Estimate(arguments)),
+            (true, false) => Ok(Task::Explain { arguments, paths }),
+            (true, true) => Err("name what to explain, for example total or ledger/Activations".to_owned()),
+        }
     }
 
     fn form(word: &str) -> Result<export::Form, String> {
@@ -121,12 +138,13 @@ exit code: 0 fits, 1 does not fit, 2 bad input";
                 Err(sentence) => bad_input(&[sentence]),
             },
             Ok(Task::Estimate(arguments)) => answer(&arguments),
+            Ok(Task::Explain { arguments, paths }) => explain(&arguments, &paths),
             Err(message) => bad_input(&[message, "try headroom --help".to_owned()]),
         }
     }
 
     #[expect(clippy::disallowed_methods, reason = "this program never runs in a browser")]
-    fn exported(form: export::Form, arguments: &Arguments, decoded: &codec::Decoded) -> Result<String, String> {
+    fn exported(form: export::Form, arguments: &Arguments, decoded: &Decoded) -> Result<String, String> {
         let mut scenario = decoded.scenario.clone();
         if let Some(unit) = arguments.unit {
             scenario.set(FieldId::MemoryUnit, Value::choice(unit));
@@ -137,19 +155,40 @@ exit code: 0 fits, 1 does not fit, 2 bad input";
         file(form, &Luggage { scenario, compare: decoded.compare.clone(), address, clock_ms, log: true, ..Luggage::default() })
     }
 
-    fn answer(arguments: &Arguments) -> ExitCode {
+    /// The scenario of a link and its job, or why there is none.
+    fn job_of(arguments: &Arguments) -> Result<(Decoded, Job), ExitCode> {
         let fragment = arguments.link.split_once('#').map_or(arguments.link.as_str(), |(_, fragment)| fragment);
         let decoded = codec::decode(fragment);
         if decoded.failed {
-            return bad_input(&decoded.notices);
+            return Err(bad_input(&decoded.notices));
         }
-        let job = match decoded.scenario.resolve() {
-            Ok(job) => job,
+        match decoded.scenario.resolve() {
+            Ok(job) => Ok((decoded, job)),
             Err(errors) => {
                 let sentences: Vec<_> =
                     errors.iter().map(|error| format!("{}: {}", field(error.field).label, error.message)).collect();
-                return bad_input(&sentences);
+                Err(bad_input(&sentences))
             }
+        }
+    }
+
+    /// The explanations of some figures.
+    fn explain(arguments: &Arguments, paths: &[String]) -> ExitCode {
+        let (decoded, job) = match job_of(arguments) {
+            Ok(found) => found,
+            Err(code) => return code,
+        };
+        let unit = arguments.unit.unwrap_or_else(|| decoded.scenario.memory_unit());
+        match explained(&job, paths, unit) {
+            Ok(texts) => print(&texts.join("\n\n")),
+            Err(path) => bad_input(&[format!("There is no figure {path} here; headroom --help lists the paths.")]),
+        }
+    }
+
+    fn answer(arguments: &Arguments) -> ExitCode {
+        let (decoded, job) = match job_of(arguments) {
+            Ok(found) => found,
+            Err(code) => return code,
         };
         let report = Report::of(&decoded.scenario, &job, arguments.unit);
         let text = match arguments.export {

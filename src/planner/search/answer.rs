@@ -71,8 +71,8 @@ pub struct AtCount {
     pub fastest: Option<Found>,
     /// Where none fits, the one that misses by least.
     pub nearest: Option<Miss>,
-    /// Where none is legal, the first rule met.
-    pub rule: Option<Blocker>,
+    /// Where none is legal, the first layout looked at, and the rule that it breaks.
+    pub rule: Option<(Choice, Blocker)>,
 }
 
 /// A layout asked about by name.
@@ -163,7 +163,7 @@ impl Answer {
             return match nearest.min_by_key(|(_, miss)| miss.short) {
                 Some((gpus, miss)) => format!("No layout fits. {}.", miss.words(gpus, capacity, unit)),
                 None => match self.counts.iter().find_map(|count| count.rule.as_ref()) {
-                    Some(rule) => format!("No layout is legal: {rule}."),
+                    Some((_, rule)) => format!("No layout is legal: {rule}."),
                     None => "No layout has been looked at yet.".to_owned(),
                 },
             };
@@ -174,7 +174,7 @@ impl Answer {
         if let Some(count) = before(found.gpus) {
             let clause = match (&count.nearest, &count.rule) {
                 (Some(miss), _) => miss.words(count.gpus, capacity, unit),
-                (None, Some(rule)) => format!("With {} no layout is legal: {rule}", gpus(count.gpus)),
+                (None, Some((_, rule))) => format!("With {} no layout is legal: {rule}", gpus(count.gpus)),
                 (None, None) => return text,
             };
             text = format!("{text} {clause}.");

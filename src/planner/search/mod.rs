@@ -6,6 +6,7 @@
 //! shortest known and than that of every layout asked about.
 
 mod answer;
+mod shared;
 mod space;
 mod walk;
 
@@ -16,8 +17,13 @@ use crate::estimator::time::at_pace;
 use crate::estimator::{Blocker, Layouts, MemoryKind, Rules, blockers};
 use crate::units::{Bytes, Seconds};
 pub use answer::{Answer, AtCount, Found, Miss, Reason, Watched, WhyNot};
+pub use shared::Gathered;
 pub use space::{Axis, Degree, Edit, SPACE_VERSION, Space};
 use walk::{Group, Part, Visitor, Walk, length};
+
+/// Why a search that looked at nothing found nothing.
+const NOTHING_LEFT: &str = "The limits leave no layout: tensor, context, pipeline and data-parallel degrees must multiply to the number \
+                            of GPUs. Allow more values of one of them.";
 
 /// How far a search has come.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -37,6 +43,8 @@ pub struct Search {
     walk: Walk,
     finished: bool,
     refused: Option<String>,
+    /// Every how manieth part is looked at here, and from which on.
+    turn: (usize, usize),
     counts: Vec<AtCount>,
     /// Rules with the layouts that break them, and the first of these.
     broken: Vec<(Blocker, u64, Choice)>,
@@ -72,6 +80,7 @@ impl Search {
             walk: Walk::new(),
             finished: refused.is_some(),
             refused,
+            turn: (1, 0),
             counts: Vec::new(),
             broken: Vec::new(),
             overflows: Default::default(),
@@ -105,13 +114,6 @@ impl Search {
                 None => self.finished = true,
             }
         }
-        if self.finished && self.refused.is_none() && self.considered == 0 {
-            self.refused = Some(
-                "The limits leave no layout: tensor, context, pipeline and data-parallel degrees must multiply to the number of GPUs. \
-                 Allow more values of one of them."
-                    .to_owned(),
-            );
-        }
         self.progress()
     }
 
@@ -137,16 +139,26 @@ impl Search {
             WhyNot { reason, count: *count, example: *example, short: None }
         });
         let mut why_not: Vec<_> = broken.chain(self.overflows.iter().flatten().cloned()).collect();
-        why_not.sort_by_key(|why| std::cmp::Reverse(why.count));
+        why_not.sort_by_key(|why| (std::cmp::Reverse(why.count), shared::order(&why.example)));
         Answer {
             space: self.space.describe(),
             version: SPACE_VERSION,
             finished: self.finished,
-            refused: self.refused.clone(),
+            refused: self.refused.clone().or_else(|| self.is_empty().then(|| NOTHING_LEFT.to_owned())),
             counts: self.counts.clone(),
             why_not,
             watched: self.watched.clone(),
         }
+    }
+
+    /// Whether nothing is left.
+    pub const fn is_finished(&self) -> bool {
+        self.finished
+    }
+
+    /// Whether there was nothing to look at.
+    const fn is_empty(&self) -> bool {
+        self.finished && self.considered == 0
     }
 
     /// Memory of many layouts, as far as it was worked out.
@@ -158,6 +170,12 @@ impl Search {
         if another || self.counts.is_empty() {
             self.counts.push(AtCount { gpus: base.layout.world_size(), ..AtCount::default() });
         }
+        let (every, from) = &mut self.turn;
+        if *from > 0 {
+            *from -= 1;
+            return;
+        }
+        *from = *every - 1;
         let job = self.layouts.job().clone();
         let space = std::mem::take(&mut self.space);
         Part::of(&space, &job, base).walk(self);
@@ -191,23 +209,28 @@ impl Search {
     }
 
     /// Whether no larger micro-batch than that of the miss just found fits or misses by less either; then so many are counted with it.
-    fn is_too_much_from_here(&mut self, miss: Miss, further: u64) -> bool {
+    /// Where none fits they are counted with its kind in any case, so that counts do not depend on what else is known.
+    fn is_too_much_from_here(&mut self, counted_as: &mut Option<MemoryKind>, miss: Miss, further: u64) -> bool {
         let short = self.layouts.floor().saturating_sub(self.capacity());
-        let is_so = short > Bytes::ZERO && self.is_no_nearer(miss.kind, short);
+        if short == Bytes::ZERO {
+            return false;
+        }
+        let kind = *counted_as.get_or_insert(miss.kind);
+        let is_so = self.is_no_nearer(kind, short);
         if is_so && further > 0 {
-            self.overflow(miss, further);
+            self.overflow(miss, kind, further);
         }
         is_so
     }
 
     /// Weighs a layout that breaks no rule, taken over before, and keeps it if it is the best of its number of accelerators so far. By
-    /// how much it overflows, if it does.
-    fn weigh(&mut self, choice: &Choice, micro_batch: u64, bounds: &mut Bounds) -> Option<Miss> {
+    /// how much it overflows, if it does; then it is counted with a kind of memory known before, or with its own.
+    fn weigh(&mut self, choice: &Choice, micro_batch: u64, counted_as: Option<MemoryKind>, bounds: &mut Bounds) -> Option<Miss> {
         let memory = match self.measure() {
             Ok(memory) => memory,
             Err((kind, short)) => {
                 let miss = Miss { choice: with_micro_batch(choice, micro_batch), short, kind };
-                self.overflow(miss, 1);
+                self.overflow(miss, counted_as.unwrap_or(kind), 1);
                 return Some(miss);
             }
         };
@@ -252,8 +275,8 @@ impl Search {
         asked.fold(count.fastest.as_ref().map_or(f64::INFINITY, known), f64::max)
     }
 
-    /// Counts layouts that overflow with the same kind of memory, and keeps the given one if it misses by least.
-    fn overflow(&mut self, miss: Miss, layouts: u64) {
+    /// Counts layouts that overflow with that kind of memory, and keeps the given one if it misses by least.
+    fn overflow(&mut self, miss: Miss, counted_as: MemoryKind, layouts: u64) {
         self.considered += layouts;
         if let Some(count) = self.counts.last_mut() {
             count.considered += layouts;
@@ -262,13 +285,13 @@ impl Search {
                 count.nearest = Some(miss);
             }
         }
-        let Some(known) = self.overflows.get_mut(miss.kind.index()) else { return };
+        let Some(known) = self.overflows.get_mut(counted_as.index()) else { return };
         let why = known.get_or_insert_with(|| {
-            let (reason, example) = (Reason::Memory(miss.kind), miss.choice);
+            let (reason, example) = (Reason::Memory(counted_as), miss.choice);
             WhyNot { reason, count: 0, example, short: Some(miss.short) }
         });
         why.count += layouts;
-        if Some(miss.short) < why.short {
+        if miss.kind == counted_as && Some(miss.short) < why.short {
             (why.example, why.short) = (miss.choice, Some(miss.short));
         }
     }
@@ -286,7 +309,7 @@ impl Search {
         if let Some(count) = self.counts.last_mut() {
             count.considered = count.considered.saturating_add(layouts);
             if count.rule.is_none() {
-                count.rule = Some(rule.clone());
+                count.rule = Some((*example, rule.clone()));
             }
         }
         match self.broken.iter_mut().find(|known| known.0.is_like(&rule)) {
@@ -351,12 +374,13 @@ impl Search {
             match self.layouts.too_many_states() {
                 Some((kind, short)) if self.is_no_nearer(kind, short) => {
                     let choice = with_micro_batch(choice, *first);
-                    self.overflow(Miss { choice, short, kind }, length(&micro_batches));
+                    self.overflow(Miss { choice, short, kind }, kind, length(&micro_batches));
                     false
                 }
                 _ => true,
             }
         });
+        let mut legal: Vec<_> = legal.into_iter().map(|choice| (choice, None)).collect();
         let mut bounds = Bounds::default();
         for (place, micro_batch) in micro_batches.iter().enumerate() {
             if legal.is_empty() {
@@ -365,10 +389,10 @@ impl Search {
             let further = length(micro_batches.get(place + 1..).unwrap_or_default());
             bounds.own = None;
             self.choose_micro_batch(*micro_batch);
-            legal.retain(|choice| {
+            legal.retain_mut(|(choice, counted_as)| {
                 self.layouts.choose_sharding(choice.layout.sharding);
-                let miss = self.weigh(choice, *micro_batch, &mut bounds);
-                !miss.is_some_and(|miss| self.is_too_much_from_here(miss, further))
+                let miss = self.weigh(choice, *micro_batch, *counted_as, &mut bounds);
+                !miss.is_some_and(|miss| self.is_too_much_from_here(counted_as, miss, further))
             });
         }
     }

@@ -7,6 +7,7 @@ mod answer;
 mod ask;
 pub mod form;
 mod front;
+mod hand;
 pub mod layout;
 mod stairs;
 mod why;
@@ -22,7 +23,7 @@ use crate::app::words::{accelerator_name, model_name};
 use crate::catalog;
 use crate::config::{Choice, Job};
 use crate::estimator::estimate;
-use crate::planner::search::{Answer, Found, Progress, Search};
+use crate::planner::search::{Answer, Found, Gathered, Progress, Search};
 use crate::scenario::codec::decode;
 use crate::scenario::{FieldId, Scenario, Value};
 use crate::units::{MemoryUnit, to_f64};
@@ -44,6 +45,10 @@ pub struct Desk {
     /// Why the last question cannot be searched for.
     refused: Option<String>,
     plan: Option<Plan>,
+    /// Whether another worker helps.
+    helped: bool,
+    /// What the helper is to be told, or what a helper tells.
+    letters: Vec<String>,
 }
 
 /// One search, of one leg or several.
@@ -57,6 +62,19 @@ struct Plan {
     search: Option<Search>,
     stopped: bool,
     busy_ms: f64,
+    /// Who looks at which parts.
+    role: Role,
+}
+
+/// Whose parts of the space a plan goes through.
+#[derive(Clone, Debug, PartialEq)]
+enum Role {
+    /// All of them.
+    Alone,
+    /// Every second one; a helper, asked with that number, goes through the others and has sent so much, by leg.
+    Shared(u32, Vec<Option<Gathered>>),
+    /// What a helper goes through.
+    Helper,
 }
 
 /// The search for one accelerator or one model.
@@ -80,13 +98,14 @@ impl Desk {
         self.form = Form::read(lines);
         self.ask = ask::panel(&self.scenario, &self.form);
         match verb {
-            "search" => {
+            "search" | hand::SHARE => {
                 (self.plan, self.refused) = match self.begin() {
                     Ok(plan) => (Some(plan), None),
                     Err(sentence) => (None, Some(sentence)),
                 };
+                self.share_out(verb, request, lines);
             }
-            "stop" => self.plan.iter_mut().filter(|plan| plan.runs()).for_each(|plan| plan.stopped = true),
+            "stop" => self.stop(request),
             _ => {}
         }
     }
@@ -101,7 +120,16 @@ impl Desk {
         }
         let asked = Asked::read(&self.form, &job)?;
         let legs = legs(&self.scenario, &asked);
-        Ok(Plan { asked, basis: basis(&self.scenario), legs, at: 0, search: None, stopped: false, busy_ms: 0.0 })
+        Ok(Plan {
+            asked,
+            basis: basis(&self.scenario),
+            legs,
+            at: 0,
+            search: None,
+            stopped: false,
+            busy_ms: 0.0,
+            role: Role::Alone,
+        })
     }
 
     /// Whether there is something to go on with.
@@ -113,8 +141,11 @@ impl Desk {
     pub fn slice(&mut self, now: &dyn Fn() -> f64) {
         let Some(plan) = &mut self.plan else { return };
         let from = now();
-        while plan.runs() && now() - from < SLICE_MS {
-            plan.step(STEP);
+        while plan.runs() && !plan.waits() && now() - from < SLICE_MS {
+            if let Some(letter) = plan.step(STEP) {
+                self.letters
+                    .push(Reply { number: self.number, what: What::Plan, more: true, fragment: None, html: letter }.write());
+            }
         }
         plan.busy_ms += now() - from;
     }
@@ -193,20 +224,29 @@ impl Plan {
         !self.stopped && self.at < self.legs.len()
     }
 
-    /// Looks at so many layouts or a few more.
-    fn step(&mut self, budget: u64) {
-        let Some(leg) = self.legs.get_mut(self.at) else { return };
+    /// Looks at so many layouts or a few more. What a helper tells at the end of a leg.
+    fn step(&mut self, budget: u64) -> Option<String> {
+        let leg = self.legs.get_mut(self.at)?;
         let asked = &self.asked;
-        let search = self.search.get_or_insert_with(|| leg.search(asked));
+        let search = self.search.get_or_insert_with(|| leg.search(asked, &self.role));
         let Progress { considered, share, finished } = search.step(budget);
         (leg.considered, leg.share) = (considered, share);
-        if finished {
-            let answer = search.answer();
-            let enough = matches!(asked.question, Question::Family(_)) && answer.fitting() > 0;
-            leg.answer = Some(answer);
-            self.search = None;
-            self.at = if enough { self.legs.len() } else { self.at + 1 };
+        if !finished {
+            return None;
         }
+        let mut letter = None;
+        match &mut self.role {
+            Role::Alone => {}
+            Role::Shared(_, theirs) => search.take_in(&theirs.get_mut(self.at).and_then(Option::take)?),
+            Role::Helper => letter = Some(hand::letter(self.at, &search.gathered())),
+        }
+        let answer = search.answer();
+        leg.considered = answer.considered();
+        let enough = matches!(asked.question, Question::Family(_)) && answer.fitting() > 0;
+        leg.answer = Some(answer);
+        self.search = None;
+        self.at = if enough { self.legs.len() } else { self.at + 1 };
+        letter
     }
 
     /// Layouts looked at.
@@ -236,11 +276,16 @@ impl Plan {
 
 impl Leg {
     /// Gets ready; where the present layout's number of accelerators is gone through, its rank is found too.
-    fn search(&self, asked: &Asked) -> Search {
+    fn search(&self, asked: &Asked, role: &Role) -> Search {
         let space = asked.space(&self.job);
         let (layout, micro_batch) = (*self.job.layout(), NonZeroU64::new(self.job.micro_batch_size()));
         let watched = space.counts.contains(&layout.world_size()) && !space.ends_with_first;
         let mut search = Search::new(&self.job, space);
+        match role {
+            Role::Alone => {}
+            Role::Shared(..) => search.look_at_every(2, 0),
+            Role::Helper => search.look_at_every(2, 1),
+        }
         if let (true, Some(micro_batch_size), Some(run)) = (watched, micro_batch, self.job.training()) {
             search.watch(&Choice { layout, micro_batch_size, recompute: run.recompute });
         }

@@ -1,0 +1,73 @@
+//! The page's side of explanations: asks for those that are open, puts them in place, and copies them.
+
+use std::rc::Rc;
+
+use leptos::prelude::*;
+use wasm_bindgen::JsCast;
+use web_sys::{Element, Event};
+
+use super::browser;
+use super::browser::patch_inside;
+use super::browser_more::{ask, is_again};
+use super::explaining::{BETWEEN, paths};
+use super::markup::Html;
+use super::more::slot;
+use super::more::wire::{Reply, What};
+use super::state::State;
+use crate::scenario::codec::encode;
+
+/// Keeps open explanations about the present scenario, and listens to what is in them.
+pub fn keep(state: State) {
+    browser::on_rest(state, Rc::new(move || follow(state)));
+    browser::on("click", move |event| clicked(state, event));
+}
+
+/// Asks for all open explanations; what is shown stays until the answer is there.
+#[inline(never)]
+pub fn follow(state: State) {
+    let paths = state.ui.with_untracked(paths);
+    if paths.is_empty() {
+        return;
+    }
+    let fragment = state.answers.with_untracked(|answers| encode(&answers.scenario));
+    ask(state, What::Explain, fragment, paths.clone(), move |reply| put(&paths, reply));
+}
+
+/// Every place of an explanation with its path.
+fn places() -> Vec<(Element, String)> {
+    let Ok(all) = document().query_selector_all("[data-why]") else { return Vec::new() };
+    let places = (0..all.length()).filter_map(|index| all.get(index)?.dyn_into::<Element>().ok());
+    places.filter_map(|place| Some((place.clone(), place.get_attribute("data-why")?))).collect()
+}
+
+#[inline(never)]
+fn put(paths: &str, reply: Option<Reply>) {
+    let reply = reply.map(|reply| reply.html);
+    let pieces: Vec<&str> = reply.iter().flat_map(|html| html.split(BETWEEN)).collect();
+    for (place, path) in places() {
+        let Some(at) = paths.lines().position(|asked| asked == path) else { continue };
+        let html = match (&reply, pieces.get(at)) {
+            (Some(_), Some(piece)) => Html::made((*piece).to_owned()),
+            _ => slot::out_of_reach(),
+        };
+        patch_inside(&place, &html);
+    }
+}
+
+#[inline(never)]
+fn clicked(state: State, event: &Event) {
+    if browser::within(event, "data-why").is_none() {
+        return;
+    }
+    if is_again(event) {
+        return follow(state);
+    }
+    if let (Some(text), Some(button)) = (browser::named(event, "data-copy"), browser::within(event, "data-copy")) {
+        browser::copy(&text, move |done| {
+            let said = button.parent_element().and_then(|parent| parent.query_selector("[role=status]").ok().flatten());
+            if let Some(said) = said {
+                said.set_text_content(Some(if done { "Copied." } else { "This browser does not let the page copy." }));
+            }
+        });
+    }
+}

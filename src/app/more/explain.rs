@@ -1,0 +1,166 @@
+//! Explanations of figures: as panels that unfold beside them, and as plain text for the command line.
+
+use crate::app::markup::{Html, html};
+use crate::app::side::Side;
+use crate::config::Job;
+use crate::estimator::estimate;
+use crate::explain::{
+    Explainer, Explanation, Form, Largest, Said, Written, document_words, growth_sentence, is_itself, latex, legend, mathml,
+    result_of, source_words, text,
+};
+use crate::units::MemoryUnit;
+
+/// Between the explanations of one reply.
+pub use crate::app::explaining::BETWEEN;
+
+/// From so many parts on they stand in a fold.
+const MANY: usize = 9;
+
+/// Gets ready for a job's explanations, with what the five documents say about it.
+fn with<T>(job: &Job, unit: MemoryUnit, each: impl FnOnce(&Explainer) -> T) -> T {
+    let side = Side::of(job, &estimate(job), unit);
+    each(&Explainer::new(job, &side.answers, unit))
+}
+
+/// The explanations of the figures with those paths as plain text.
+///
+/// # Errors
+/// The first path that this job has no figure for.
+pub fn explained(job: &Job, paths: &[String], unit: MemoryUnit) -> Result<Vec<String>, String> {
+    with(job, unit, |explainer| {
+        paths.iter().map(|path| Ok(text(&explainer.explain(path).ok_or_else(|| path.clone())?, unit))).collect()
+    })
+}
+
+/// The explanations of the figures with those paths, one a line, as panels in the same order.
+pub fn panels(job: &Job, paths: &str, unit: MemoryUnit) -> Html {
+    with(job, unit, |explainer| {
+        let mut all = Html::new();
+        for (at, path) in paths.lines().enumerate() {
+            if at > 0 {
+                all.add("{}", &[&BETWEEN]);
+            }
+            all.add("{}", &[&explainer.explain(path).map_or_else(gone, |found| panel(&found, unit))]);
+        }
+        all
+    })
+}
+
+/// A figure that the scenario has no longer.
+fn gone() -> Html {
+    html("<p class=\"quiet\">This scenario has no such figure.</p>", &[])
+}
+
+fn panel(found: &Explanation, unit: MemoryUnit) -> Html {
+    let own = found.written(unit);
+    let (first, parts) = own.split_first().map_or((None, &own[..]), |(first, rest)| (Some(first), rest));
+    let head: Html = first.map(|line| formula(line, &found.title)).into_iter().collect();
+    html(
+        r#"<div class="explain" role="group" aria-label="Explanation of {}"><p class="explain__what">{}</p><div class="explain__box" tabindex="0" role="group" aria-label="Formula of {}">{}{}{}</div>{}{}{}{}</div>"#,
+        &[
+            &found.title,
+            &found.sentence,
+            &found.title,
+            &head,
+            &found.largest.as_ref().map(|largest| stands_out(largest, unit)),
+            &folded(parts),
+            &letters(found),
+            &notes(found),
+            &closing(found, unit),
+            &copies(found, unit),
+        ],
+    )
+}
+
+/// A formula in letters, with numbers, and its result.
+fn formula(line: &Written, title: &str) -> Html {
+    let head = if line.label.is_empty() { title } else { line.label };
+    if is_itself(line.expr) {
+        return html(r#"<p class="explain__line"><b>{}</b> = {}</p>"#, &[&head, &line.result]);
+    }
+    let made = |form| Html::made(mathml(line.expr, form));
+    html(
+        r#"<p class="explain__line"><b>{}</b> = {}</p><p class="explain__line explain__line--next">= {}</p><p class="explain__line explain__line--next">= <strong>{}</strong></p>"#,
+        &[&head, &made(Form::Symbols), &made(Form::Numbers), &line.result],
+    )
+}
+
+/// The formulas of the parts; many of them in a fold.
+fn folded(parts: &[Written]) -> Html {
+    let all: Html = parts.iter().map(|part| formula(part, "")).collect();
+    if parts.len() < MANY {
+        return all;
+    }
+    let count = parts.len().to_string();
+    html(r#"<details class="explain__parts"><summary>The {} parts, each with its formula</summary>{}</details>"#, &[&count, &all])
+}
+
+/// What stands out in a kind: `2 · b · a · s² · 2`, so many times.
+fn stands_out(largest: &Largest, unit: MemoryUnit) -> Html {
+    let times = if largest.count == 1 { String::new() } else { format!(", {} times", largest.count) };
+    html(
+        r#"<p class="explain__line">Most of it, {}: {} = {} = <strong>{}</strong>{}</p>"#,
+        &[
+            &largest.names,
+            &Html::made(mathml(&largest.one, Form::Symbols)),
+            &Html::made(mathml(&largest.one, Form::Numbers)),
+            &result_of(&largest.one, unit),
+            &times,
+        ],
+    )
+}
+
+/// What letters mean.
+fn letters(found: &Explanation) -> Option<Html> {
+    let rows: Html = legend(found)
+        .iter()
+        .map(|(letter, meaning, value)| {
+            let is = if value.is_empty() { String::new() } else { format!(" = {value}") };
+            html("<div><dt>{}{}</dt><dd>{}</dd></div>", &[letter, &is, meaning])
+        })
+        .collect();
+    (!rows.is_empty()).then(|| html(r#"<dl class="explain__letters">{}</dl>"#, &[&rows]))
+}
+
+fn notes(found: &Explanation) -> Html {
+    found.notes.iter().map(|note| html(r#"<p class="explain__note">{}</p>"#, &[note])).collect()
+}
+
+/// Growth, sources, and documents that say something else.
+fn closing(found: &Explanation, unit: MemoryUnit) -> Html {
+    let growth = growth_sentence(&found.growth);
+    let growth = (!growth.is_empty()).then(|| html(r#"<p class="explain__grows">{}</p>"#, &[&growth]));
+    let sources: Html =
+        found.sources.iter().map(|source| html(r#"<p class="explain__note">{}</p>"#, &[&source_words(source)])).collect();
+    let said = |said: &Said| html("<li>{}</li>", &[&document_words(said, unit)]);
+    let documents: Html = found.documents.iter().map(said).collect();
+    let documents = (!documents.is_empty()).then(|| {
+        html(r#"<p class="explain__note">Documents that say something else:</p><ul class="explain__said">{}</ul>"#, &[&documents])
+    });
+    html("{}{}{}", &[&growth, &sources, &documents])
+}
+
+fn copies(found: &Explanation, unit: MemoryUnit) -> Html {
+    html(
+        r#"<p class="explain__copies"><button type="button" class="button" data-copy="{}">Copy as text</button><button type="button" class="button" data-copy="{}">Copy as LaTeX</button><span class="explain__copied" role="status"></span></p>"#,
+        &[&text(found, unit), &latex(found, unit)],
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{BETWEEN, explained, panels};
+    use crate::scenario::codec::decode;
+    use crate::units::MemoryUnit;
+
+    #[test]
+    fn every_path_asked_for_has_its_place_in_the_reply() {
+        let job = decode("v1&m=llama3-8b&n=8").scenario.resolve().expect("a job");
+        let html = panels(&job, "total\nledger/Nothing\nledger/Weights", MemoryUnit::Gb);
+        let pieces: Vec<&str> = html.as_str().split(BETWEEN).collect();
+        assert_eq!(pieces.len(), 3);
+        assert!(pieces[0].contains("<math") && pieces[2].contains("data-kind"), "{}", pieces[2]);
+        assert!(pieces[1].contains("no such figure"));
+        assert_eq!(explained(&job, &["ledger/Nothing".to_owned()], MemoryUnit::Gb), Err("ledger/Nothing".to_owned()));
+    }
+}

@@ -1,0 +1,131 @@
+//! What makes a figure grow: each input doubled, everything estimated anew, both figures compared.
+
+use std::num::NonZeroU64;
+
+use crate::config::{Job, ModelConfig, ParallelLayout, Run};
+
+/// One input and how the figure answers to twice as much of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Growth {
+    /// The input's key.
+    pub input: &'static str,
+    /// The figure with twice the input over the figure now; `None` where the line is not there then.
+    pub factor: Option<f64>,
+}
+
+/// Factors that differ by less than this read the same.
+const NEAR: f64 = 0.002;
+/// Factors this near to 1 would print as 1.
+const HARDLY: f64 = 0.0051;
+
+impl Growth {
+    /// The power of the input that the figure follows, where it follows one: 0, 1, 2, −1.
+    pub fn exponent(&self) -> Option<i32> {
+        let factor = self.factor?;
+        [(-1, 0.5), (0, 1.0), (1, 2.0), (2, 4.0), (3, 8.0)]
+            .into_iter()
+            .find(|(_, power)| (factor / power - 1.0).abs() < NEAR)
+            .map(|(exponent, _)| exponent)
+    }
+
+    /// As a clause: `×4 when seq_length doubles`.
+    pub fn words(&self) -> String {
+        let input = self.input;
+        match (self.exponent(), self.factor) {
+            (_, None) => format!("not there at the peak when {input} doubles"),
+            (Some(0), _) => format!("unchanged by {input}"),
+            (Some(1), _) => format!("doubles with {input}"),
+            (Some(-1), _) => format!("halves when {input} doubles"),
+            (Some(exponent), _) => format!("×{} when {input} doubles", 1_u64 << exponent.unsigned_abs()),
+            (None, Some(factor)) if (factor - 1.0).abs() < HARDLY => format!("hardly changed by {input}"),
+            (None, Some(factor)) => format!("×{} when {input} doubles", crate::units::grouped(factor, 2)),
+        }
+    }
+}
+
+/// All clauses as one sentence, what changes it first.
+pub fn sentence(growth: &[Growth]) -> String {
+    let (same, moves): (Vec<&Growth>, Vec<_>) = growth.iter().partition(|one| one.exponent() == Some(0));
+    let mut clauses: Vec<String> = moves.into_iter().map(Growth::words).collect();
+    if !same.is_empty() {
+        let inputs: Vec<&str> = same.iter().map(|one| one.input).collect();
+        clauses.push(format!("unchanged by {}", inputs.join(", ")));
+    }
+    let mut text = clauses.join("; ");
+    if let Some(first) = text.get(..1).map(str::to_uppercase) {
+        text.replace_range(..1, &first);
+    }
+    if text.is_empty() { text } else { text + "." }
+}
+
+/// The jobs with one input doubled, each with the input's key.
+pub(super) fn doubled(job: &Job) -> Vec<(&'static str, Job)> {
+    let mut jobs: Vec<(&'static str, Option<Job>)> = Vec::with_capacity(10);
+    match job.run() {
+        Run::Training(run) => {
+            jobs.push(("seq_length", Some(job.with_seq_length(run.seq_length.saturating_mul(2)))));
+            let own = run.micro_batch_size.is_some();
+            let twice = job.with_run(|run| {
+                if let Run::Training(run) = run {
+                    match &mut run.micro_batch_size {
+                        Some(size) => *size = size.saturating_mul(2),
+                        None => run.global_batch_size = run.global_batch_size.saturating_mul(2),
+                    }
+                }
+            });
+            jobs.push((if own { "micro_batch_size" } else { "global_batch_size" }, Some(twice)));
+        }
+        Run::Serving(run) => {
+            jobs.push(("context_length", Some(job.with_seq_length(run.context_length.saturating_mul(2)))));
+            let twice = job.with_run(|run| {
+                if let Run::Serving(run) = run {
+                    run.concurrent_sequences = run.concurrent_sequences.saturating_mul(2);
+                }
+            });
+            jobs.push(("concurrent_sequences", Some(twice)));
+        }
+    }
+    jobs.push(("num_hidden_layers", of_model(job, |model| model.num_hidden_layers = model.num_hidden_layers.saturating_mul(2))));
+    jobs.push(("hidden_size", of_model(job, |model| model.hidden_size = model.hidden_size.saturating_mul(2))));
+    jobs.push(("vocab_size", of_model(job, |model| model.vocab_size = model.vocab_size.saturating_mul(2))));
+    let twice = |ranks: NonZeroU64| ranks.saturating_mul(NonZeroU64::MIN.saturating_add(1));
+    let layout = *job.layout();
+    let of_layout = |layout: ParallelLayout| Some(job.with_layout(layout));
+    let tensor = ParallelLayout { tensor_model_parallel_size: twice(layout.tensor_model_parallel_size), ..layout };
+    jobs.push(("tensor_model_parallel_size", of_layout(tensor)));
+    let data = ParallelLayout { data_parallel_size: twice(layout.data_parallel_size), ..layout };
+    jobs.push(("data_parallel_size", of_layout(data)));
+    jobs.into_iter().filter_map(|(input, job)| Some((input, job?))).collect()
+}
+
+fn of_model(job: &Job, change: impl FnOnce(&mut ModelConfig)) -> Option<Job> {
+    let mut model = job.model().clone();
+    change(&mut model);
+    Job::new(model, job.run().clone(), *job.layout(), job.cluster().clone()).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Growth, sentence};
+
+    #[test]
+    fn factors_read_as_powers_where_they_are() {
+        let words = |factor| Growth { input: "seq_length", factor }.words();
+        assert_eq!(words(Some(4.0)), "×4 when seq_length doubles");
+        assert_eq!(words(Some(2.0004)), "doubles with seq_length");
+        assert_eq!(words(Some(0.5)), "halves when seq_length doubles");
+        assert_eq!(words(Some(1.53)), "×1.53 when seq_length doubles");
+        assert_eq!(words(Some(1.0)), "unchanged by seq_length");
+        assert_eq!(words(Some(1.004)), "hardly changed by seq_length");
+        assert_eq!(words(None), "not there at the peak when seq_length doubles");
+    }
+
+    #[test]
+    fn what_moves_it_comes_first() {
+        let of = |input, factor| Growth { input, factor: Some(factor) };
+        let text = sentence(&[of("vocab_size", 1.0), of("seq_length", 4.0), of("hidden_size", 1.0)]);
+        assert_eq!(text, "×4 when seq_length doubles; unchanged by vocab_size, hidden_size.");
+        assert_eq!(sentence(&[of("seq_length", 2.0)]), "Doubles with seq_length.");
+        assert_eq!(sentence(&[]), "");
+    }
+}

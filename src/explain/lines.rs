@@ -1,0 +1,137 @@
+//! Lines without tensors, each by its own rule. Where no rule comes to the bytes exactly, the figure stands for itself.
+
+use crate::config::{Job, Reservation, Run};
+use crate::estimator::{
+    CUDA_GRAPHS, FRAMEWORK_CONTEXT, KEPT_FREE, Ledger, LineItem, MemoryKind, REDUCTION_BUCKET, fragmentation_percent,
+};
+use crate::units::{Bytes, DType};
+
+use super::expr::{Expr, Value};
+use super::inputs::Inputs;
+use super::tensors::{itself, stored};
+
+/// A line by its rule.
+pub(super) fn rule(inputs: &Inputs, ledger: &Ledger, line: &LineItem) -> Expr {
+    let ways = ways(inputs, ledger, line);
+    ways.into_iter().find(|way| way.comes_to(line.bytes.0)).unwrap_or_else(|| itself(line.label, line.bytes.0))
+}
+
+fn ways(inputs: &Inputs, ledger: &Ledger, line: &LineItem) -> Vec<Expr> {
+    let job = inputs.job;
+    match (line.label, job.run()) {
+        (FRAMEWORK_CONTEXT, _) => vec![setting("framework context", "as set under Reserve, in bytes", line.bytes)],
+        (CUDA_GRAPHS, Run::Serving(run)) => vec![setting("CUDA graphs", "as set under Reserve, in bytes", run.cuda_graphs)],
+        ("Communicator buffers", _) => communicators(job, line),
+        (REDUCTION_BUCKET, Run::Training(run)) => {
+            let elements = Expr::word("reduce_bucket_size", "elements of the bucket", Value::Whole(run.reduce_bucket_size));
+            vec![stored(elements, run.recipe().gradient)]
+        }
+        ("Fragmentation reserve", _) => reserve(job, ledger, line),
+        ("Inference overhead", Run::Serving(run)) => {
+            let weights = ledger.of(MemoryKind::Parameter);
+            percent(kind_part(MemoryKind::Parameter, weights), run.overhead_percent)
+        }
+        (KEPT_FREE, Run::Serving(run)) => kept_free(job, run.reservation, run.cuda_graphs, ledger),
+        ("Gathered input" | "Pipeline messages" | "Attention mask", Run::Training(run)) => {
+            buffers(inputs, run.recipe().activation, line)
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn setting(name: &str, meaning: &str, bytes: Bytes) -> Expr {
+    Expr::word(name, meaning, Value::Whole(bytes.0))
+}
+
+fn kind_part(kind: MemoryKind, bytes: Bytes) -> Expr {
+    Expr::memory(kind.name(), Some(kind), bytes.0, None)
+}
+
+/// One buffer for each group of ranks that exchange something.
+fn communicators(job: &Job, line: &LineItem) -> Vec<Expr> {
+    let each = job.cluster().overheads.communicator_buffers;
+    let groups = line.bytes.0.checked_div(each.0).unwrap_or(0);
+    let groups = Expr::meant(groups, "groups of more than one rank that exchange something");
+    vec![Expr::product([groups, setting("buffers of a group", "as set under Reserve, in bytes", each)])]
+}
+
+/// So many per cent of an amount, rounded up: in whole numbers, as `2.5 %` is `25 / 1 000`.
+fn percent(of: Expr, percent: f64) -> Vec<Expr> {
+    ratio(percent)
+        .map(|(above, below)| {
+            let share = Expr::meant(above, format!("{percent} per cent"));
+            let all = Expr::meant(below.saturating_mul(100), "of so many");
+            let product = Expr::product([of, share]);
+            vec![product.clone().over_up(all.clone()), Expr::Floor(Box::new(product), Box::new(all))]
+        })
+        .unwrap_or_default()
+}
+
+/// A decimal number as a fraction.
+fn ratio(value: f64) -> Option<(u64, u64)> {
+    let text = format!("{value}");
+    let (whole, decimals) = text.split_once('.').unwrap_or((text.as_str(), ""));
+    let below = 10_u64.checked_pow(u32::try_from(decimals.len()).ok()?)?;
+    Some((format!("{whole}{decimals}").parse().ok()?, below))
+}
+
+/// A share of everything that stands in the ledger but what is the framework's own.
+fn reserve(job: &Job, ledger: &Ledger, line: &LineItem) -> Vec<Expr> {
+    let by_kind = ledger.by_kind();
+    // Workspaces of the framework are allocated like the model's own memory; the context is not.
+    let outside = [FRAMEWORK_CONTEXT, CUDA_GRAPHS, KEPT_FREE, "Communicator buffers", "Inference overhead", line.label];
+    let own = ledger.lines.iter().filter(|other| other.kind == MemoryKind::Framework && !outside.contains(&other.label));
+    let parts = MemoryKind::ALL.into_iter().zip(by_kind).filter(|(kind, bytes)| *kind != MemoryKind::Framework && bytes.0 > 0);
+    let mut terms: Vec<Expr> = parts.map(|(kind, bytes)| kind_part(kind, bytes)).collect();
+    terms.extend(own.map(|other| Expr::memory(other.label, Some(other.kind), other.bytes.0, None)));
+    percent(Expr::sum(terms), fragmentation_percent(job))
+}
+
+/// What a server leaves of the memory.
+fn kept_free(job: &Job, reservation: Reservation, graphs: Bytes, ledger: &Ledger) -> Vec<Expr> {
+    let capacity = setting("memory of the GPU", "in bytes", job.cluster().accelerator.memory);
+    let less = |amount: Expr, by: Bytes, name: &str| {
+        let by = Expr::memory(name, Some(MemoryKind::Framework), by.0, None);
+        Expr::Less(Box::new(amount), Box::new(by))
+    };
+    let hundred = |share: f64| {
+        // The share itself is short; what is left of it need not be as a float.
+        ratio(share).map(|(above, below)| (below.saturating_sub(above), below))
+    };
+    let left = |of: Expr, share: f64| {
+        let Some((above, below)) = hundred(share) else { return Vec::new() };
+        let (above, below) = (Expr::meant(above, "what is left free"), Expr::meant(below, "of so many"));
+        let product = Expr::product([of, above]);
+        vec![product.clone().over_up(below.clone()), Expr::Floor(Box::new(product), Box::new(below))]
+    };
+    let ways = match reservation {
+        Reservation::None | Reservation::LlamaCpp => Vec::new(),
+        Reservation::Vllm(share) => left(capacity, share).into_iter().map(|way| (way, graphs)).collect(),
+        Reservation::Sglang(share) => {
+            let context = less(capacity, job.cluster().overheads.framework_context, FRAMEWORK_CONTEXT);
+            let used = ledger.of(MemoryKind::Temporary) + graphs;
+            left(context, share).into_iter().map(|way| (way, used)).collect()
+        }
+    };
+    let taken = if graphs == Bytes::ZERO { "working sets" } else { "working sets and graphs" };
+    ways.into_iter().map(|(way, by)| if by == Bytes::ZERO { way } else { less(way, by, taken) }).collect()
+}
+
+/// Buffers of Megatron-LM that follow from the shape of a hidden state.
+fn buffers(inputs: &Inputs, activation: DType, line: &LineItem) -> Vec<Expr> {
+    let own = inputs.s().over_up(inputs.cp());
+    let hidden = stored(Expr::product([own.clone(), inputs.b(), inputs.h()]), activation);
+    match line.label {
+        "Gathered input" => vec![hidden],
+        "Attention mask" => vec![Expr::product([inputs.s(), own, inputs.b()])],
+        _ => {
+            let split = hidden.clone().over_up(inputs.t());
+            let of = |message: Expr| {
+                let bytes = u64::try_from(message.exact()?).ok().filter(|bytes| *bytes > 0)?;
+                let count = Expr::meant(line.bytes.0 / bytes, "messages kept");
+                Some(Expr::product([count, message]))
+            };
+            [split, hidden].into_iter().filter_map(of).collect()
+        }
+    }
+}

@@ -1,0 +1,401 @@
+//! Every number explains itself: what it is in one sentence, the formula it comes from, its source, and what makes it grow.
+//!
+//! Formulas are not written here a second time: they are read off the operation list and the ledger (a tensor's named dimensions,
+//! width, count and sharding; a line's tensors; the planner's division; the terms of a step), and taken only where they come to the
+//! printed figure exactly. What is grown by is found by doubling each input and estimating anew. [`text`], [`latex`] and [`mathml`]
+//! write an explanation down; nothing here knows the page.
+//!
+//! | path | figure |
+//! |---|---|
+//! | `total`, `peak`, `margin` | all memory at the peak; the moments compared; what is left or missing |
+//! | `ledger/KIND`, `ledger/KIND/LABEL`, `ledger/KIND/LABEL/N` | a kind, a line, its tensor number N |
+//! | `gpus/arithmetic`, `gpus/runnable` | the two counts |
+//! | `time/NAME` | a term of a step, or a figure of time, cost or model by its printed name |
+
+mod documents;
+mod expr;
+mod figures;
+mod growth;
+mod inputs;
+mod lines;
+mod tensors;
+mod times;
+mod write;
+
+pub use documents::Said;
+pub use expr::{Expr, Part, Symbol, Value};
+pub use growth::{Growth, sentence as growth_sentence};
+pub use write::{
+    Form, Written, document_words, is_itself, latex, legend, mathml, numbers, result_of, source_words, symbols, text,
+};
+
+use std::cell::OnceCell;
+
+use crate::config::Job;
+use crate::estimator::time::{Timing, timing};
+use crate::estimator::{Certainty, Estimate, Headroom, LineItem, MemoryKind, estimate};
+use crate::methods::MethodAnswer;
+use crate::sources::{self, Source};
+use crate::units::{Bytes, MemoryUnit};
+use inputs::Inputs;
+use tensors::Lines;
+
+/// In what a figure is counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Measure {
+    /// Bytes, shown in the page's unit too.
+    Bytes,
+    /// Seconds.
+    Seconds,
+    /// A share, shown in per cent.
+    Share,
+    /// Whole things or any other number, with what stands behind it; may be empty.
+    Number(&'static str),
+}
+
+/// What stands out in a kind: tensors of one shape, once, and how many times they are there.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Largest {
+    /// The tensors.
+    pub names: String,
+    /// How many times.
+    pub count: u64,
+    /// Bytes of one.
+    pub one: Expr,
+}
+
+/// One figure, explained.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Explanation {
+    /// Its path.
+    pub path: String,
+    /// Its name.
+    pub title: String,
+    /// One plain sentence.
+    pub sentence: String,
+    /// The formula.
+    pub expr: Expr,
+    /// What it is counted in.
+    pub measure: Measure,
+    /// What stands out in it.
+    pub largest: Option<Largest>,
+    /// Where it comes from, how sure that is, and what of it where it is not all.
+    pub sources: Vec<(Source, Certainty, &'static str)>,
+    /// What makes it grow.
+    pub growth: Vec<Growth>,
+    /// Further sentences: what was tried, what is alive.
+    pub notes: Vec<String>,
+    /// Documents that say something else.
+    pub documents: Vec<Said>,
+}
+
+/// Everything known about one job, for as many explanations as are asked for.
+pub struct Scene {
+    job: Job,
+    estimate: Estimate,
+    timing: OnceCell<Timing>,
+}
+
+impl Scene {
+    fn new(job: Job) -> Self {
+        let estimate = estimate(&job);
+        Self { job, estimate, timing: OnceCell::new() }
+    }
+
+    fn timing(&self) -> &Timing {
+        self.timing.get_or_init(|| timing(&self.job, &self.estimate))
+    }
+}
+
+/// Explains figures of one job.
+pub struct Explainer<'a> {
+    scene: Scene,
+    unit: MemoryUnit,
+    answers: &'a [MethodAnswer],
+    doubled: OnceCell<Vec<(&'static str, Scene)>>,
+}
+
+/// A path, read.
+enum Path<'a> {
+    Total,
+    Peak,
+    Margin,
+    Kind(MemoryKind),
+    Item(MemoryKind, &'a str),
+    Tensor(MemoryKind, &'a str, usize),
+    Arithmetic,
+    Runnable,
+    Figure(&'a str),
+}
+
+impl<'a> Path<'a> {
+    fn read(path: &'a str) -> Option<Self> {
+        Some(match path.split_once('/') {
+            None if path == "total" => Self::Total,
+            None if path == "peak" => Self::Peak,
+            None if path == "margin" => Self::Margin,
+            Some(("gpus", "arithmetic")) => Self::Arithmetic,
+            Some(("gpus", "runnable")) => Self::Runnable,
+            Some(("time", name)) => Self::Figure(name),
+            Some(("ledger", rest)) => return Self::of_ledger(rest),
+            _ => return None,
+        })
+    }
+
+    fn of_ledger(rest: &'a str) -> Option<Self> {
+        let (kind, rest) = rest.split_once('/').unwrap_or((rest, ""));
+        let kind = MemoryKind::ALL.into_iter().find(|known| known.name() == kind)?;
+        if rest.is_empty() {
+            return Some(Self::Kind(kind));
+        }
+        let tensor = rest.rsplit_once('/').and_then(|(label, number)| Some((label, number.parse().ok()?)));
+        Some(tensor.map_or(Self::Item(kind, rest), |(label, number)| Self::Tensor(kind, label, number)))
+    }
+}
+
+impl<'a> Explainer<'a> {
+    /// Estimates the job; `answers` are the documents' for the same job, amounts in texts are written in `unit`.
+    pub fn new(job: &Job, answers: &'a [MethodAnswer], unit: MemoryUnit) -> Self {
+        Self { scene: Scene::new(job.clone()), unit, answers, doubled: OnceCell::new() }
+    }
+
+    /// Every path of the ledger: kinds, lines and tensors.
+    pub fn ledger_paths(&self) -> Vec<String> {
+        let mut paths = vec!["total".to_owned(), "peak".to_owned()];
+        for kind in MemoryKind::ALL {
+            let lines: Vec<_> = self.scene.estimate.ledger.lines.iter().filter(|line| line.kind == kind).collect();
+            if lines.is_empty() {
+                continue;
+            }
+            paths.push(format!("ledger/{}", kind.name()));
+            for line in lines {
+                paths.push(format!("ledger/{}/{}", kind.name(), line.label));
+                let tensors = 0..line.tensors.len();
+                paths.extend(tensors.map(|number| format!("ledger/{}/{}/{number}", kind.name(), line.label)));
+            }
+        }
+        paths
+    }
+
+    /// The explanation of the figure with that path; `None` where this job has no such figure.
+    pub fn explain(&self, path: &str) -> Option<Explanation> {
+        let growth = self.growth(&Path::read(path)?);
+        Some(Explanation { growth, ..self.explained(path)? })
+    }
+
+    /// The same without what makes it grow, which takes an estimate for each input.
+    pub fn explained(&self, path: &str) -> Option<Explanation> {
+        let read = Path::read(path)?;
+        let mut found = match &read {
+            Path::Total => self.total(),
+            Path::Peak => self.peak(),
+            Path::Margin => self.margin(),
+            Path::Kind(kind) => self.kind(*kind)?,
+            Path::Item(kind, label) => self.item(*kind, label)?,
+            Path::Tensor(kind, label, number) => self.tensor(*kind, label, *number)?,
+            Path::Arithmetic => figures::arithmetic(&self.scene, self.unit),
+            Path::Runnable => figures::runnable(&self.scene, self.unit),
+            Path::Figure(name) => figures::figure(&self.scene, name)?,
+        };
+        path.clone_into(&mut found.path);
+        Some(found)
+    }
+
+    fn lines(&self) -> Lines<'_> {
+        Lines::of(Inputs { job: &self.scene.job })
+    }
+
+    fn line(&self, kind: MemoryKind, label: &str) -> Option<&LineItem> {
+        line(&self.scene.estimate, kind, label)
+    }
+
+    fn total(&self) -> Explanation {
+        let estimate = &self.scene.estimate;
+        let kinds = MemoryKind::ALL.into_iter().zip(estimate.ledger.by_kind()).filter(|(_, bytes)| bytes.0 > 0);
+        let expr = Expr::sum(kinds.map(|(kind, bytes)| Expr::memory(kind.name(), Some(kind), bytes.0, None)));
+        let sentence = format!("Everything that the fullest GPU holds {}, kind by kind.", estimate.peak_moment);
+        let mut found = plain("Total", sentence, exactly(expr, "Total", estimate.total()), Measure::Bytes);
+        found.sources = sources_of(estimate.ledger.lines.iter());
+        found.documents = documents::of_total(self.answers, estimate.total());
+        found
+    }
+
+    fn peak(&self) -> Explanation {
+        let estimate = &self.scene.estimate;
+        let moments = estimate.moments.iter();
+        let expr = Expr::Max(moments.map(|moment| Expr::memory(moment.name, None, moment.total.0, None)).collect());
+        let several = self.scene.job.layout().p() > 1;
+        let stage = if several { format!(", on pipeline stage {}", estimate.peak_stage + 1) } else { String::new() };
+        let sentence = format!("Of the moments compared, memory is highest {}{stage}.", estimate.peak_moment);
+        let mut found = plain("Peak", sentence, exactly(expr, "Peak", estimate.total()), Measure::Bytes);
+        let alive = estimate.ledger.lines.iter().map(|line| format!("{} ({})", line.label, self.unit.show(line.bytes)));
+        found.notes = vec![format!("Alive then: {}.", alive.collect::<Vec<_>>().join(", "))];
+        found.sources = vec![(sources::PYTORCH_AUTOGRAD, Certainty::Modelled, "")];
+        found
+    }
+
+    fn margin(&self) -> Explanation {
+        let estimate = &self.scene.estimate;
+        let total = Expr::memory("all that the GPU holds at the peak", None, estimate.total().0, None);
+        let memory = Expr::memory("memory of the GPU", None, estimate.capacity.0, None);
+        let less = |a: Expr, b: Expr| Expr::Less(Box::new(a), Box::new(b));
+        let (title, sentence, expr, bytes) = match estimate.headroom() {
+            Headroom::Free(free) => {
+                ("Free on each GPU", "What the fullest GPU has left at the fullest moment.", less(memory, total), free)
+            }
+            Headroom::Short(short) => {
+                ("Short on each GPU", "What the fullest GPU lacks at the fullest moment.", less(total, memory), short)
+            }
+        };
+        let mut found = plain(title, sentence.to_owned(), exactly(expr, title, bytes), Measure::Bytes);
+        found.sources = vec![(sources::ARITHMETIC, Certainty::Exact, "")];
+        found
+    }
+
+    fn kind(&self, kind: MemoryKind) -> Option<Explanation> {
+        let estimate = &self.scene.estimate;
+        let lines: Vec<&LineItem> = estimate.ledger.lines.iter().filter(|line| line.kind == kind).collect();
+        if lines.is_empty() {
+            return None;
+        }
+        let with = self.lines();
+        let bytes = estimate.ledger.of(kind);
+        let part = |line: &&LineItem| {
+            let how = self.formula(&with, line);
+            // A long formula is explained with its own line.
+            let how = Some(how).filter(|how| how.parts().is_empty());
+            Expr::memory(line.label, Some(kind), line.bytes.0, how)
+        };
+        let expr = match lines.as_slice() {
+            [only] => self.formula(&with, only),
+            several => exactly(Expr::sum(several.iter().map(part)), kind.name(), bytes),
+        };
+        let mut found = plain(kind.name(), kind_sentence(kind, lines.len()), expr, Measure::Bytes);
+        found.largest = with.largest(&lines).map(|(names, count, one)| Largest { names, count, one });
+        found.sources = sources_of(lines.into_iter());
+        found.documents = documents::of_kind(self.answers, kind, bytes);
+        Some(found)
+    }
+
+    /// A line's formula.
+    fn formula(&self, with: &Lines, line: &LineItem) -> Expr {
+        let found = with.item(line).unwrap_or_else(|| {
+            if line.tensors.is_empty() {
+                lines::rule(&with.inputs, &self.scene.estimate.ledger, line)
+            } else {
+                tensors::itself(line.label, line.bytes.0)
+            }
+        });
+        exactly(found, line.label, line.bytes)
+    }
+
+    fn item(&self, kind: MemoryKind, label: &str) -> Option<Explanation> {
+        let line = self.line(kind, label)?;
+        let with = self.lines();
+        let mut found = plain(line.label, line.note.to_owned(), self.formula(&with, line), Measure::Bytes);
+        found.largest =
+            with.largest(&[line]).filter(|(_, count, _)| *count > 1).map(|(names, count, one)| Largest { names, count, one });
+        found.sources = sources_of(std::iter::once(line));
+        // What documents say is about a kind; of a line alone where it is all of its kind.
+        if self.scene.estimate.ledger.of(kind) == line.bytes {
+            found.documents = documents::of_kind(self.answers, kind, line.bytes);
+        }
+        Some(found)
+    }
+
+    fn tensor(&self, kind: MemoryKind, label: &str, number: usize) -> Option<Explanation> {
+        let line = self.line(kind, label)?;
+        let tensor = line.tensors.get(number)?;
+        let title = format!("{}: {}", tensor.op, tensor.name);
+        let expr = exactly(self.lines().tensor(line, tensor), &title, tensor.bytes);
+        let mut found = plain(title, line.note.to_owned(), expr, Measure::Bytes);
+        found.sources = sources_of(std::iter::once(line));
+        Some(found)
+    }
+
+    fn growth(&self, path: &Path) -> Vec<Growth> {
+        let Some(now) = self.value(path, &self.scene).filter(|now| *now > 0.0) else { return Vec::new() };
+        let doubled = self
+            .doubled
+            .get_or_init(|| growth::doubled(&self.scene.job).into_iter().map(|(input, job)| (input, Scene::new(job))).collect());
+        let answers = |(input, scene): &(&'static str, Scene)| {
+            let factor = self.value(path, scene).map(|then| then / now);
+            Growth { input, factor }
+        };
+        doubled.iter().map(answers).collect()
+    }
+
+    /// The figure of that path in another scene.
+    fn value(&self, path: &Path, scene: &Scene) -> Option<f64> {
+        let estimate = &scene.estimate;
+        match path {
+            Path::Total | Path::Peak => Some(estimate.total().as_f64()),
+            Path::Kind(kind) => Some(estimate.ledger.of(*kind)).filter(|bytes| bytes.0 > 0).map(Bytes::as_f64),
+            Path::Item(kind, label) => Some(line(estimate, *kind, label)?.bytes.as_f64()),
+            Path::Tensor(kind, label, number) => {
+                let here = self.line(*kind, label)?.tensors.get(*number)?;
+                let mut there = line(estimate, *kind, label)?.tensors.iter();
+                let alike = there.find(|other| (other.op, other.name, other.dtype) == (here.op, here.name, here.dtype))?;
+                Some(alike.bytes.as_f64())
+            }
+            Path::Arithmetic => figures::arithmetic_count(&scene.job).map(crate::units::to_f64),
+            Path::Margin | Path::Runnable => None,
+            Path::Figure(name) => figures::figure(scene, name).map(|found| found.expr.value()),
+        }
+    }
+}
+
+fn line<'e>(estimate: &'e Estimate, kind: MemoryKind, label: &str) -> Option<&'e LineItem> {
+    estimate.ledger.lines.iter().find(|line| line.kind == kind && line.label == label)
+}
+
+/// A formula if it comes to the bytes, else the figure itself.
+fn exactly(expr: Expr, label: &str, bytes: Bytes) -> Expr {
+    if expr.comes_to(bytes.0) { expr } else { tensors::itself(label, bytes.0) }
+}
+
+/// An explanation with its formula alone.
+fn plain(title: impl Into<String>, sentence: String, expr: Expr, measure: Measure) -> Explanation {
+    Explanation {
+        path: String::new(),
+        title: title.into(),
+        sentence,
+        expr,
+        measure,
+        largest: None,
+        sources: Vec::new(),
+        growth: Vec::new(),
+        notes: Vec::new(),
+        documents: Vec::new(),
+    }
+}
+
+/// The sources of some lines, each once; with one line's alone nothing needs to be said about what of it.
+fn sources_of<'l>(lines: impl Iterator<Item = &'l LineItem>) -> Vec<(Source, Certainty, &'static str)> {
+    let mut found: Vec<(Source, Certainty, &'static str)> = Vec::new();
+    for line in lines {
+        if found.iter().all(|(source, certainty, _)| (source.key, *certainty) != (line.source.key, line.certainty)) {
+            found.push((line.source, line.certainty, line.label));
+        }
+    }
+    if let [(_, _, of)] = found.as_mut_slice() {
+        *of = "";
+    }
+    found
+}
+
+fn kind_sentence(kind: MemoryKind, lines: usize) -> String {
+    let what = match kind {
+        MemoryKind::Parameter => "What the model has learnt, as this GPU holds it.",
+        MemoryKind::Gradient => "One number for each parameter that learns, as far as they exist at the peak.",
+        MemoryKind::OptimizerState => "What the optimizer remembers of each parameter from step to step.",
+        MemoryKind::Activation => "What forward keeps because backward needs it.",
+        MemoryKind::KvCache => "What attention looks back on, for every token of every sequence.",
+        MemoryKind::Temporary => "What is alive only while some operation runs, at the peak.",
+        MemoryKind::Framework => "What stands outside the model: programs, buffers, and what is kept free.",
+    };
+    match lines {
+        1 => what.to_owned(),
+        lines => format!("{what} The sum of {lines} lines."),
+    }
+}

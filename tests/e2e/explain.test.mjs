@@ -1,0 +1,150 @@
+// Every number explains itself: unfolded by click and by keyboard, kept about the scenario, copied, printed, and usable by everybody.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { axe, noConsoleErrors, noForeignRequests } from './harness.mjs';
+import { command, open, part, plain, type, unroll, until } from './steps.mjs';
+
+const SHORT = 'v1&m=llama3-8b&n=8&z=3';
+/** Walkthrough 3: the first document's job, scores in memory. */
+const DOCUMENT = 'v1&m=ju-7b&s=4096&gb=128&b=empty&gpu=a100-40&ker=korthikanti&att=standard&rc=none&n=1&z=none&u=gb';
+
+const button = (page, what) => page.getByRole('button', { name: `Explain ${what}`, exact: true });
+const place = (page, path) => page.locator(`[data-why="${path}"]`);
+
+/** Unfolds the explanation of a figure and waits for it. */
+async function explained(page, what, path) {
+  await button(page, what).click();
+  const found = place(page, path).locator('.explain');
+  await found.waitFor();
+  return found;
+}
+
+const words = async (locator) => plain(await locator.textContent());
+
+test('a figure unfolds in place: sentence, formula in letters and numbers, result, source, growth', async () => {
+  const page = await open(SHORT);
+  const all = await explained(page, 'Weights', 'ledger/Weights');
+  assert.equal(await button(page, 'Weights').getAttribute('aria-expanded'), 'true');
+  assert.ok((await all.locator('math').count()) >= 2);
+  assert.match(await words(all), /Weights = .+bytes = .+GiB.+From: exact/);
+  // It stands in a row of its own, below the figure.
+  const below = await place(page, 'ledger/Weights').evaluate((element) => {
+    const row = element.closest('tr');
+    return [row.previousElementSibling.dataset.key, row.firstElementChild.colSpan];
+  });
+  assert.deepEqual(below, ['ledger/Weights', 4]);
+  await button(page, 'Weights').click();
+  await place(page, 'ledger/Weights').waitFor({ state: 'detached' });
+  assert.equal(await button(page, 'Weights').getAttribute('aria-expanded'), 'false');
+  await noForeignRequests(page);
+  noConsoleErrors(page);
+});
+
+test('the keyboard opens and closes it, and goes on from there', async () => {
+  const page = await open(SHORT);
+  await button(page, 'Total').focus();
+  await page.keyboard.press('Enter');
+  await place(page, 'total').locator('math').first().waitFor();
+  assert.equal(await page.evaluate(() => document.activeElement.getAttribute('aria-label')), 'Explain Total');
+  await page.keyboard.press('Space');
+  await place(page, 'total').waitFor({ state: 'detached' });
+  noConsoleErrors(page);
+});
+
+test('every kind of figure explains itself, several at once, and all of them follow a change', async () => {
+  const page = await open('v1&m=llama3-8b&n=8&z=3&gb=64&b=1');
+  const figures = [
+    ['the arithmetic minimum', 'gpus/arithmetic', /What GPUs share/],
+    ['the smallest count that runs', 'gpus/runnable', /8: yes/],
+    ['the peak', 'peak', /max/],
+    ['One step', 'time/One step', /Matrix products/],
+    ['Matrix products', 'time/Matrix products', /tiles/],
+    ['The run', 'time/The run', /steps/],
+    ['Parameters', 'time/Parameters', /embedding/],
+    ['Activations', 'ledger/Activations', /s = 8192: |seq_length/],
+  ];
+  for (const [what, path, says] of figures) assert.match(await words(await explained(page, what, path)), says, path);
+  const activations = place(page, 'ledger/Activations').locator('.explain');
+  const before = await words(activations);
+  await type(page, 's', '4096');
+  assert.ok(await until(async () => (await words(activations)) !== before), 'the explanation follows');
+  for (const [, path] of figures) assert.equal(await place(page, path).locator('.explain').count(), 1, path);
+  noConsoleErrors(page);
+});
+
+test('serving explains its times, its cost and its cache', async () => {
+  const page = await open('v1&do=serve&m=llama3-8b&n=1');
+  for (const [what, path, says] of [
+    ['KV cache of one token', 'time/KV cache of one token', /num_key_value_heads/],
+    ['One further token of every answer', 'time/One further token of every answer', /Reading the weights/],
+    ["Cost of a million tokens, in the price's currency", "time/Cost of a million tokens, in the price's currency", /price/],
+    ['KV cache', 'ledger/KV cache', /Doubles with context_length/],
+  ]) {
+    assert.match(await words(await explained(page, what, path)), says, path);
+  }
+  noConsoleErrors(page);
+});
+
+test('walkthrough 3: two squares of scores in every block, 274.9 GB, grown by the square of the length', async () => {
+  const page = await open(DOCUMENT);
+  const all = await explained(page, 'Activations', 'ledger/Activations');
+  assert.match(await words(all), /= 274\.9 GB \(256\.0 GiB\), 32 times/);
+  const drawn = await all.locator('math').evaluateAll((list) => list.map((math) => math.getAttribute('alttext')));
+  assert.ok(drawn.includes('2 · b · a · s² · 2'), drawn.join(' | '));
+  assert.ok(drawn.map(plain).includes('2 · 128 · 32 · 4096² · 2'), drawn.join(' | '));
+  await unroll(page, 'Activations');
+  const softmax = await explained(page, 'Activations: Softmax', 'ledger/Activations/Softmax');
+  assert.match(await words(softmax), /×4 when seq_length doubles/);
+  assert.match(await words(all), /Li Ju 2026 says .+ 2·a·B·s²/);
+  noConsoleErrors(page);
+});
+
+test('it is copied as text and as LaTeX, the text as the command line prints it', async () => {
+  const page = await open(SHORT);
+  await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+  const all = await explained(page, 'Weights', 'ledger/Weights');
+  const clipboard = () => page.evaluate(() => navigator.clipboard.readText());
+  await all.getByRole('button', { name: 'Copy as text' }).click();
+  await all.getByText('Copied.').waitFor();
+  const text = await clipboard();
+  assert.match(text, /^Weights: .+ bytes = /);
+  await all.getByRole('button', { name: 'Copy as LaTeX' }).click();
+  assert.ok(await until(async () => (await clipboard()).startsWith('\\begin{align*}')), 'LaTeX is there');
+  const printed = command('explain', SHORT, 'ledger/Weights');
+  assert.equal(plain(printed.out), plain(text));
+  noConsoleErrors(page);
+});
+
+for (const [name, options] of [
+  ['light', { colorScheme: 'light' }],
+  ['dark', { colorScheme: 'dark' }],
+  ['a phone', { viewport: { width: 360, height: 740 }, touch: true }],
+  ['320 pixels', { viewport: { width: 320, height: 640 } }],
+  ['forced colours', { forcedColors: true }],
+]) {
+  test(`axe finds nothing in open explanations, and nothing makes the page wider: ${name}`, async () => {
+    const page = await open(DOCUMENT, { reducedMotion: true, ...options });
+    for (const [what, path] of [['Activations', 'ledger/Activations'], ['Weights', 'ledger/Weights'], ['Total', 'total'], ['the arithmetic minimum', 'gpus/arithmetic'], ['GPU-hours', 'time/GPU-hours']]) {
+      await explained(page, what, path);
+    }
+    await axe(page);
+    assert.equal(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), true);
+    const wide = await page.locator('.explain__box').evaluateAll((boxes) => boxes.map((box) => box.getBoundingClientRect().right <= innerWidth));
+    assert.ok(wide.every(Boolean), 'a formula scrolls inside its own box');
+    const small = await page.locator('.why:visible').evaluateAll((list, least) => list.filter((one) => one.getBoundingClientRect().height < least).length, options.touch ? 44 : 24);
+    assert.equal(small, 0, 'targets');
+    noConsoleErrors(page);
+    await page.close();
+  });
+}
+
+test('paper shows what is open, without its buttons', async () => {
+  const page = await open(SHORT);
+  const all = await explained(page, 'Weights', 'ledger/Weights');
+  await page.emulateMedia({ media: 'print' });
+  assert.equal(await all.isVisible(), true);
+  assert.equal(await button(page, 'Weights').isVisible(), false);
+  assert.equal(await all.getByRole('button', { name: 'Copy as text' }).isVisible(), false);
+  noConsoleErrors(page);
+});
