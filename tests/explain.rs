@@ -8,8 +8,8 @@ use headroom::app::history::Snapshot;
 use headroom::app::side::Side;
 use headroom::app::{serving, timing};
 use headroom::config::Job;
-use headroom::estimator::{MemoryKind, estimate};
 use headroom::estimator::time::Timing;
+use headroom::estimator::{MemoryKind, estimate};
 use headroom::explain::{Explainer, Explanation, Expr, Form, latex, mathml, numbers, symbols, text};
 use headroom::scenario::codec::decode;
 use headroom::units::{Bytes, MemoryUnit};
@@ -327,11 +327,15 @@ fn scores_explain_themselves() {
     assert!(ju.formula.contains("s²") && ju.why.contains("dropout"), "{ju:?}");
     let softmax = explainer.explain("ledger/Activations/Softmax/0").expect("the probabilities");
     assert_eq!(symbols(&softmax.expr), "32 · b · a · s² · 2");
-    let exponent = |input: &str| softmax.growth.iter().find(|one| one.input == input).and_then(headroom::explain::Growth::exponent);
+    let exponent =
+        |input: &str| softmax.growth.iter().find(|one| one.input == input).and_then(headroom::explain::Growth::exponent);
     let inputs = ["seq_length", "global_batch_size", "num_hidden_layers", "hidden_size", "tensor_model_parallel_size"];
     assert_eq!(inputs.map(exponent), [Some(2), Some(1), Some(1), Some(0), Some(-1)]);
     let words = text(&softmax, MemoryUnit::Gb);
-    assert!(words.contains("×4 when seq_length doubles") && words.contains("s = 4096: seq_length, tokens of a sequence"), "{words}");
+    assert!(
+        words.contains("×4 when seq_length doubles") && words.contains("s = 4096: seq_length, tokens of a sequence"),
+        "{words}"
+    );
     assert!(mathml(&softmax.expr, Form::Symbols).contains("<mi title=\"seq_length: tokens of a sequence\">s</mi>"));
     assert!(latex(&softmax, MemoryUnit::Gb).contains("b \\cdot a \\cdot s^{2} \\cdot 2"), "{}", latex(&softmax, MemoryUnit::Gb));
 }
@@ -355,9 +359,8 @@ fn what_is_held_in_full_does_not_grow_with_the_run() {
     let explainer = Explainer::new(&job, &[], MemoryUnit::Gib);
     let exponents = |path: &str| {
         let found = explainer.explain(path).unwrap_or_else(|| panic!("no {path}"));
-        ["seq_length", "micro_batch_size", "data_parallel_size"].map(|input| {
-            found.growth.iter().find(|one| one.input == input).and_then(headroom::explain::Growth::exponent)
-        })
+        ["seq_length", "micro_batch_size", "data_parallel_size"]
+            .map(|input| found.growth.iter().find(|one| one.input == input).and_then(headroom::explain::Growth::exponent))
     };
     assert_eq!(exponents("ledger/Weights"), [Some(0), Some(0), Some(0)]);
     assert_eq!(exponents("ledger/Optimizer states"), [Some(0), Some(0), Some(-1)]);
@@ -372,7 +375,9 @@ fn what_is_held_in_full_does_not_grow_with_the_run() {
 
 #[test]
 fn both_counts_and_the_peak_explain_themselves() {
-    for link in [DOCUMENT, "v1&m=llama3-8b&n=8&z=2&gb=64&b=1", "v1&do=serve&m=llama3-70b&n=1", "v1&m=llama3-70b&n=64&tp=8&z=1&gb=64&b=1"] {
+    for link in
+        [DOCUMENT, "v1&m=llama3-8b&n=8&z=2&gb=64&b=1", "v1&do=serve&m=llama3-70b&n=1", "v1&m=llama3-70b&n=64&tp=8&z=1&gb=64&b=1"]
+    {
         let job = job_of(link);
         let count = headroom::planner::gpu_count(&job, MemoryUnit::Gib);
         let explainer = Explainer::new(&job, &[], MemoryUnit::Gib);
@@ -420,7 +425,8 @@ fn every_figure_of_time_cost_and_model_explains_itself() {
             assert!(found.expr.value().is_finite() && !found.sentence.is_empty() && !found.sources.is_empty(), "{link}: {name}");
         }
         let value = |name: &str| explainer.explained(&format!("time/{name}")).expect("a figure").expr.value();
-        let near = |name: &str, is: f64| assert!((value(name) / is - 1.0).abs() < 1e-9, "{link}: {name} is {is}, not {}", value(name));
+        let near =
+            |name: &str, is: f64| assert!((value(name) / is - 1.0).abs() < 1e-9, "{link}: {name} is {is}, not {}", value(name));
         match &answers.timing {
             Timing::Training { step, cost } => {
                 near("One step", step.seconds.0);

@@ -38,14 +38,14 @@ pub fn start_here() {
     if js_sys::global().is_instance_of::<DedicatedWorkerGlobalScope>() {
         listen(|scope| {
             let (scope, planner) = (scope.clone(), Planner::new(scope));
-            move |request| hear_any(&scope, planner.as_deref(), request)
+            move |request| hear_any(&scope, planner.as_ref(), request)
         });
     } else {
         super::start();
     }
 }
 
-fn hear_any(scope: &DedicatedWorkerGlobalScope, planner: Option<&Planner>, request: &Request) {
+fn hear_any(scope: &DedicatedWorkerGlobalScope, planner: Option<&Rc<Planner>>, request: &Request) {
     match (planner, request.what.program()) {
         (Some(planner), Program::Plan) if request.what == What::Plan => planner.hear(request),
         (_, Program::Plan) => tell(scope, &stairs(request)),

@@ -47,7 +47,8 @@ impl<'a> Lines<'a> {
     /// whole, of which rows are filled up to as many on every rank.
     fn groups_of(&self, list: &OpList) -> Vec<Expr> {
         let ends: Vec<_> = list.embedding.iter().chain(&list.head).cloned().collect();
-        let groups = [("values of a block", &list.block), ("values of a block", &list.other), ("values outside the blocks", &ends)];
+        let groups =
+            [("values of a block", &list.block), ("values of a block", &list.other), ("values outside the blocks", &ends)];
         let mut found = Vec::with_capacity(6);
         for (label, ops) in groups {
             let parameters: Vec<&Tensor> = ops::tensors(ops, Role::Parameter).map(|(_, tensor)| tensor).collect();

@@ -29,13 +29,13 @@ test('every file says what the page and the command say, with all pinned scenari
     const { name, text } = await file(page, button);
     assert.equal(name, `headroom-${form}`);
     // What differs between page and command: the address, and when.
-    const stripped = (content) => content.replace(/https?:\/\/[^#\s"]*#/g, '').split('\n').filter((line) => !/^Headroom |"saved_at"/.test(line)).join('\n').trim();
+    const stripped = (content) => content.replace(/(https?|file):\/\/[^#\s"]*#/g, '').split('\n').filter((line) => !/^Headroom |"saved_at"/.test(line)).join('\n').trim();
     assert.equal(stripped(text), stripped(command(fragment, '--export', form).out), form);
   }
   const { text } = await file(page, 'Answer as Markdown');
   const { headline, reason } = await answer(page);
   assert.ok(plain(text.replace(/\*\*/g, '')).includes(headline) && plain(text).includes(reason), text);
-  assert.match(text, /\nLink: http:\/\/127\.0\.0\.1:\d+\/any\/path\/#v1&c=.*&d\.rc=none\n/);
+  assert.ok(text.includes(`\nLink: ${await pageUrl()}#v1&c=`) && /&d\.rc=none\n/.test(text), text.slice(-200));
   await axe(page);
   noConsoleErrors(page);
 });
@@ -188,7 +188,7 @@ async function framed(attributes, fragment, prepare) {
   return { page, frame };
 }
 
-test('walkthrough 15: inside a page of somebody else, whose browser gives no storage', async () => {
+test('walkthrough 15: inside a page of somebody else, whose browser gives no storage', { skip: single && 'no server' }, async () => {
   const forbid = (tab) =>
     tab.addInitScript(() => {
       if (window === top) return;
