@@ -59,8 +59,7 @@ fn in_words(measure: Measure, value: Value, unit: MemoryUnit) -> String {
         (Measure::Bytes, Value::Whole(bytes)) => bytes_in_words(bytes, unit),
         (Measure::Share, value) => format!("{} %", grouped(100.0 * value.real(), 1)),
         (Measure::Seconds, value) => format!("{} s", number(value)),
-        (Measure::Bytes, value) => number(value),
-        (Measure::Number(""), value) => number(value),
+        (Measure::Bytes | Measure::Number(""), value) => number(value),
         (Measure::Number(of), value) => format!("{} {of}", number(value)),
     }
 }
