@@ -88,7 +88,14 @@ test('pictures carry the colours of the page, in SVG and at twice the size in PN
     assert.deepEqual([png.bytes.readUInt32BE(16), png.bytes.readUInt32BE(20)], seen.size.map((length) => 2 * length));
     // Not one colour: something was drawn.
     assert.ok(png.bytes.length > 8000, `${png.bytes.length} bytes`);
-    for (const name of ['The bar as SVG', 'Memory by number of GPUs as SVG']) assert.match((await save(name)).bytes.toString(), /^<svg/);
+    // The step's chart can be taken once it has been shown; before that a sentence says so.
+    await page.getByRole('button', { name: 'Memory over one step as SVG', exact: true }).click();
+    await page.getByText('The picture could not be made.').waitFor();
+    await page.keyboard.press('Escape');
+    await page.locator('#timeline').evaluate((element) => element.scrollIntoView({ behavior: 'instant' }));
+    await page.locator('#timeline .chart-step').first().waitFor();
+    await share(page);
+    for (const name of ['The bar as SVG', 'Memory by number of GPUs as SVG', 'Memory over one step as SVG']) assert.match((await save(name)).bytes.toString(), /^<svg/);
     noConsoleErrors(page);
   }
 });
