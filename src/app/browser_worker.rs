@@ -164,7 +164,9 @@ impl Planner {
     fn tell(&self) {
         let letters = self.desk.borrow_mut().letters();
         if self.desk.borrow().is_helper() {
-            letters.iter().for_each(|letter| self.post(letter));
+            for letter in &letters {
+                self.post(letter);
+            }
             return;
         }
         if let Some(helper) = self.helper.borrow().as_ref() {

@@ -465,7 +465,7 @@ test('paper: one light page with inputs, verdict, table, both curves, link, vers
     if (chosen) await page.evaluate(() => document.documentElement.setAttribute('data-theme', 'dark'));
     await page.emulateMedia({ media: 'print', colorScheme: 'dark' });
     const shown = (selector) => page.locator(selector).first().isVisible();
-    for (const selector of ['.printed', '[data-testid=verdict] h1', '[data-testid=ledger]', '#stack svg', '[data-testid=curve-seq] svg', '[data-testid=curve-gpus] svg']) {
+    for (const selector of ['.printed', '[data-testid=verdict] h1', fragment === PAIR ? 'table.compare' : '[data-testid=ledger]', '#stack svg', '[data-testid=curve-seq] svg', '[data-testid=curve-gpus] svg']) {
       assert.ok(await shown(selector), `${selector} is not printed`);
     }
     for (const selector of ['form.controls', '.bar', '.curve__head .switch', '[data-testid=saved]']) assert.ok(!(await shown(selector)), `${selector} is printed`);

@@ -2,13 +2,13 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { axe, bytesLoaded, noConsoleErrors, noForeignRequests, openPage, requestsOf } from './harness.mjs';
+import { axe, bytesLoaded, noConsoleErrors, noForeignRequests, openPage, requestsOf, single } from './harness.mjs';
 
 // Bytes after gzip, as in xtask/src/sizes.rs.
 const FIRST_LOAD_BUDGET = 330_000;
 
 for (const [name, options] of [['WebAssembly', { blockWasm: true }], ['JavaScript', { javaScript: false }]]) {
-  test(`without ${name} the page says what it is and what it needs`, async () => {
+  test(`without ${name} the page says what it is and what it needs`, { skip: single && name === 'WebAssembly' && 'no file that could be blocked' }, async () => {
     const page = await openPage(options);
     assert.match(await page.title(), /Headroom/);
     assert.ok(await page.locator('h1').first().isVisible());
@@ -19,7 +19,7 @@ for (const [name, options] of [['WebAssembly', { blockWasm: true }], ['JavaScrip
   });
 }
 
-test('the first visit is small, stays on its own address and logs no error', async () => {
+test('the first visit is small, stays on its own address and logs no error', { skip: single && 'it is one file' }, async () => {
   const page = await openPage();
   await page.waitForLoadState('networkidle');
   for (const request of requestsOf(page)) {

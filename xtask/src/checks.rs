@@ -2,11 +2,12 @@
 
 use std::ffi::OsStr;
 use std::fs;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use crate::browser::Browser;
 use crate::shell::{Outcome, program, root, run, say};
-use crate::{page, tools};
+use crate::{page, single, tools};
 
 const WASM: &str = "wasm32-unknown-unknown";
 
@@ -63,6 +64,10 @@ pub fn run_all() -> Outcome {
     steps.step("tests in WebAssembly", || wasm_tests(&path, &browser))?;
     steps.step("release build", || page::build(&path))?;
     steps.step("end-to-end tests", || end_to_end_tests(&browser))?;
+    steps.step("single-file build", || single::build(&path))?;
+    steps.step("end-to-end tests of the single file", || {
+        run(node_tests(&browser, OF_THE_SINGLE_FILE.map(str::to_owned).to_vec()).env("HEADROOM_SINGLE", "1"))
+    })?;
     steps.print_times();
     println!("steps: {} passed, 0 failed", steps.0.len());
     Ok(())
@@ -96,7 +101,15 @@ fn end_to_end_tests(browser: &Browser) -> Outcome {
     if files.is_empty() {
         return Err("tests/e2e holds no *.test.mjs.".to_owned());
     }
-    // One file after the other: timings measured in one would suffer from the others.
+    run(&mut node_tests(browser, files))
+}
+
+/// What stands for all tests where the page is one file.
+const OF_THE_SINGLE_FILE: [&str; 2] = ["storage.test.mjs", "walkthroughs.test.mjs"];
+
+/// Browser tests, one file after the other: timings measured in one would suffer from the others.
+fn node_tests(browser: &Browser, files: Vec<String>) -> Command {
     let mut node = program("node", &["--test", "--test-concurrency=1", "--test-timeout=600000", "--test-reporter=spec"]);
-    run(node.args(files).current_dir(folder).env("CHROME_PATH", &browser.chrome))
+    node.args(files).current_dir(root().join("tests/e2e")).env("CHROME_PATH", &browser.chrome);
+    node
 }

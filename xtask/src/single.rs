@@ -61,6 +61,8 @@ fn assembled(page: &str, bindings: &str, packed: &[u8]) -> Outcome<String> {
     for sheet in sheets {
         style.push_str(&styles::pressed(&read_source(&sheet)?));
     }
+    // One file has no other beside it.
+    style.push_str("a[href^=\"./README.md\"] {\ndisplay: none;\n}\n");
     let icon = STANDARD.encode(read_source(icon.as_deref().unwrap_or("style/icon.svg"))?);
     let guard = bare(&read_source("src/app/guard.js")?);
     let bindings = bare(bindings);

@@ -10,10 +10,10 @@ pub const MENU: &str = "menu";
 
 /// Charts of the page: where each is, and what it is called.
 const PICTURES: [(&str, &str); 4] = [
-    ("#plot-seq svg", "Memory by sequence length"),
-    ("#plot-gpus svg", "Memory by number of GPUs"),
-    ("#stack svg", "The bar"),
-    ("#timeline svg", "Memory over one step"),
+    ("#plot-seq .chart-curve", "Memory by sequence length"),
+    ("#plot-gpus .chart-curve", "Memory by number of GPUs"),
+    ("#stack .chart-bar", "The bar"),
+    ("#timeline .chart-step", "Memory over one step"),
 ];
 
 /// What was asked for in one line each: what, the page's address, when in words, when in milliseconds, whether the length axis goes
@@ -63,7 +63,7 @@ fn menu(luggage: &Luggage, pinned: usize) -> Html {
         )
     });
     html(
-        r#"<div id="take" class="take">{}<h3>Files</h3><div class="share__tools">{}</div><h3>Pictures, with the colours of this page</h3><ul class="take__pictures">{}</ul><p id="take-said" class="quiet" role="status" data-failed="The picture could not be made. Show that part of the page, then try again."></p><h3><label for="embed-code">Inside another page</label></h3><textarea id="embed-code" class="share__link" readonly spellcheck="false">{}</textarea><div class="share__tools"><button type="button" class="button" data-do="copy:embed-code">Copy these lines</button></div></div>"#,
+        r#"{}<h3>Files</h3><div class="share__tools">{}</div><h3>Pictures, with the colours of this page</h3><ul class="take__pictures">{}</ul><p id="take-said" class="quiet" role="status" data-failed="The picture could not be made. Show that part of the page, then try again."></p><h3><label for="embed-code">Inside another page</label></h3><textarea id="embed-code" class="share__link" readonly spellcheck="false">{}</textarea><div class="share__tools"><button type="button" class="button" data-do="copy:embed-code">Copy these lines</button></div>"#,
         &[&left_out, &files, &pictures, &snippet(luggage)],
     )
 }

@@ -149,7 +149,7 @@ pub struct Reply {
     pub more: bool,
     /// The link of the scenario with the pasted model, where the text could be read.
     pub fragment: Option<String>,
-    /// Finished HTML.
+    /// Finished HTML; of a file to take along its name and media type in one line, then its text.
     pub html: String,
 }
 

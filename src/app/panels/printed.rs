@@ -13,23 +13,20 @@ pub fn printed(scenario: &Scenario) -> Html {
         .iter()
         .map(|(name, value, _)| html(r#"<div class="printed__input"><span>{}</span><span>{}</span></div>"#, &[name, value]))
         .collect();
-    html(
-        r#"<div class="printed" data-own="printed" aria-hidden="true"><p><b>{}</b></p><div class="printed__inputs">{}</div></div>"#,
-        &[&title, &inputs],
-    )
+    html(r#"<div data-own="printed"><p><b>{}</b></p><div class="printed__inputs">{}</div></div>"#, &[&title, &inputs])
 }
 
 /// The full link, the version, and when the page was printed.
 pub fn printed_link(link: &str, when: &str) -> Html {
     html(
-        r#"<p class="printed printed__link" data-own="printed-link" aria-hidden="true">{} · Headroom {} · {}</p>"#,
+        r#"<p class="printed__link" data-own="printed-link">{} · Headroom {} · {}</p>"#,
         &[&link, &env!("CARGO_PKG_VERSION"), &when],
     )
 }
 
 /// The QR code of the link, where it is not too long for one.
 pub fn printed_code(link: &str) -> Html {
-    html(r#"<div class="printed printed__code" data-own="printed-code" aria-hidden="true">{}</div>"#, &[&share::code(link)])
+    html(r#"<div class="printed__code" data-own="printed-code">{}</div>"#, &[&share::code(link)])
 }
 
 /// Inputs of serving that say nothing until somebody sets them.
