@@ -61,7 +61,7 @@ pub fn listen(state: State) {
             if open && name == PLACE {
                 planning::say(state, "show");
             } else if open && name == teach::PLACE {
-                teaching::say(state, "show");
+                teaching::begin(state);
             }
         }
     });

@@ -1,6 +1,8 @@
 //! What happens in the panel of stories and exercises: its inputs and the own stories go to the second program with one verb; its
 //! answer is put in place after its orders were carried out.
 
+use std::cell::Cell;
+
 use leptos::prelude::*;
 
 use super::browser;
@@ -16,14 +18,25 @@ use crate::scenario::codec::encode;
 /// What stands between the parts of a question and of an answer, as the second program has it.
 const MARK: char = '\u{1e}';
 
+thread_local! {
+    /// Whether the panel was asked for something: unfolding it then brings nothing else.
+    static BEGUN: Cell<bool> = const { Cell::new(false) };
+}
+
+/// The panel was unfolded.
+#[inline(never)]
+pub fn begin(state: State) {
+    if !BEGUN.get() {
+        say(state, "show");
+    }
+}
+
 /// Opens the panel and goes there.
 #[inline(never)]
 pub fn open(state: State) {
     browser::unfold(PLACE);
     browser::focus(PLACE);
-    if !state.page_now().is_open(PLACE) {
-        say(state, "show");
-    }
+    begin(state);
 }
 
 /// Sends what stands in the panel with a verb.
@@ -37,6 +50,7 @@ pub fn say(state: State, verb: &str) {
 
 #[inline(never)]
 fn send(state: State, verb: &str, form: &str) {
+    BEGUN.set(true);
     let focus = verb.starts_with("view") || verb == "new" || verb.starts_with("copy");
     let fragment = state.answers.with_untracked(|answers| encode(&answers.scenario));
     ask(state, What::Teach, fragment, question(verb, form), move |reply| {
@@ -111,8 +125,8 @@ pub fn follow(state: State, fragment: &str) {
         (Some(at), None, _) => presenting::begin(state, at, false),
         (None, None, Some(class)) => {
             browser::lesson_in_link(&format!("&task={class}"), state);
-            browser::unfold(PLACE);
             send(state, "sheet", &format!("class={class}"));
+            browser::unfold(PLACE);
             browser::focus(PLACE);
         }
         (None, None, None) => {
