@@ -148,3 +148,17 @@ proptest! {
         }
     }
 }
+
+/// What stays for the whole of forward is counted once for each block, in the ledger as in the fast sums: autocast keeps its copies of weights
+/// until forward ends, though recomputation lets the rest of a block go.
+#[test]
+fn copies_that_stay_until_forward_ends_are_all_in_the_ledger() {
+    for link in [
+        "v1&m=deepseek-v3&s=128&b=1&gb=4&tp=1&pp=1&n=1&z=none&ker=eager&rc=full&att=flash&prec=amp-bf16&opt=adamw",
+        "v1&m=llama3-8b&s=128&b=1&gb=4&tp=1&pp=1&n=1&z=none&ker=eager&rc=full&att=flash&prec=amp-bf16&opt=adamw",
+        "v1&m=llama3-8b&s=128&b=1&gb=4&tp=1&pp=1&n=1&z=none&ker=eager&rc=none&att=flash&prec=amp-bf16&opt=adamw",
+    ] {
+        let job = headroom::scenario::codec::decode(link).scenario.resolve().expect("a job");
+        assert_eq!(estimate(&job).ledger.by_kind(), memory_by_kind(&job), "{link}");
+    }
+}

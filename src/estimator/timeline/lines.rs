@@ -56,6 +56,7 @@ fn alive_at(played: &Played<'_>, mark: &Mark) -> Vec<AliveStorage> {
     let (plan, here) = (&played.plan, mark.segment.layer);
     let forward = state.segments.iter().find(|segment| segment.when == When::Backward).map_or(0, |segment| segment.begins);
     let retained = kinds_after(&state, forward);
+    let lasting = lasting(&state, mark);
     let mut found = Vec::with_capacity(state.storages.len());
     let mut push = |storage: usize, kind: Kind, count: u64, most: u64| {
         let most = if plan.away.parameters && kind == Kind::Parameter { 0 } else { most };
@@ -74,7 +75,8 @@ fn alive_at(played: &Played<'_>, mark: &Mark) -> Vec<AliveStorage> {
             (None, Some(kind)) if left && id >= played.before => (kind, 1),
             _ => continue,
         };
-        let count = count(played, mark, storage, (id, kind, kept.is_some())).saturating_sub(gone);
+        let stays = kept.is_some() || lasting.get(id).copied().unwrap_or(false);
+        let count = count(played, mark, storage, (id, kind, stays)).saturating_sub(gone);
         // The block at hand stays on the device, and the one before it is on its way.
         let most = match storage.layer {
             _ if id < played.before || !offloaded(storage, kind, kept.is_some()) => u64::MAX,
@@ -112,13 +114,38 @@ fn kinds_after(state: &State, entries: usize) -> Vec<Option<Kind>> {
     kinds
 }
 
-/// How many of a storage there are at the peak, with the blocks that were not played; `kept`: whether it survives forward.
-fn count(played: &Played<'_>, mark: &Mark, storage: &Storage, (id, kind, kept): (usize, Kind, bool)) -> u64 {
+/// Whether each storage is still there when forward is through with the block behind its own, for a moment of forward: it is not on its
+/// way from one block to the next but stays, as autocast's copies of weights do until forward ends.
+fn lasting(state: &State, mark: &Mark) -> Vec<bool> {
+    let mut lasting = vec![false; state.storages.len()];
+    if mark.segment.when != When::Forward {
+        return lasting;
+    }
+    // Where forward is through with each block.
+    let ends = |layer: u16| {
+        let at = state.segments.iter().position(|segment| segment.when == When::Forward && segment.layer == layer)?;
+        state.segments.get(at + 1).map(|next| next.begins)
+    };
+    for (at, entry) in state.log.iter().enumerate() {
+        let (Entry::Taken(id) | Entry::Freed(id) | Entry::Turned(id)) = entry;
+        let Some(place) = usize::try_from(*id).ok() else { continue };
+        let (Some(stays), Some(storage)) = (lasting.get_mut(place), state.storages.get(place)) else { continue };
+        *stays = match entry {
+            Entry::Taken(_) => true,
+            Entry::Freed(_) => ends(storage.layer + 1).is_some_and(|end| at >= end),
+            Entry::Turned(_) => *stays,
+        };
+    }
+    lasting
+}
+
+/// How many of a storage there are at the peak, with the blocks that were not played; `stays`: whether it outlives its block.
+fn count(played: &Played<'_>, mark: &Mark, storage: &Storage, (id, kind, stays): (usize, Kind, bool)) -> u64 {
     let own = played.plan.times(storage.layer);
     if id < played.before {
         return own;
     }
-    if !kept && kind != Kind::Gradient {
+    if !stays && kind != Kind::Gradient {
         // On its way from one block to the next: there is one, however many blocks there are.
         return 1;
     }
