@@ -267,8 +267,12 @@ fn asked(what: What, link: &str, text: &str) -> (String, String) {
 }
 
 fn teach(verb: &str, form: &str, stored: &[(&str, &str)]) -> (String, String) {
-    let stored: String = stored.iter().map(|(id, file)| format!("{MARK}{id}\n{file}")).collect();
-    asked(What::Teach, "v1&m=llama3-8b&n=16", &format!("{verb}\nhttp://example.org/\n{form}{stored}"))
+    let mut text = format!("{verb}\nhttp://example.org/\n{form}");
+    for (id, file) in stored {
+        text.push(MARK);
+        text.push_str(&[*id, "\n", *file].concat());
+    }
+    asked(What::Teach, "v1&m=llama3-8b&n=16", &text)
 }
 
 /// Every element that is opened is closed, in order, and none is one that the page does not write.
@@ -413,7 +417,7 @@ fn a_worksheet_counts_tries_and_gives_a_code() {
     assert!(html.contains("algebra.ada.a00000.") && html.contains("1 try."), "{html}");
     let (_, html) = teach("task:0", &format!("{form}\nsheet-of=ada\ntries-0=1\nanswer-0={truth} bytes"), &[]);
     assert!(html.contains("algebra.ada.200000.") && html.contains("Right after 2 tries."), "{html}");
-    let (_, html) = teach("sheet", &format!("class=algebra\nstudent=bo\nsheet-of=ada\ntries-0=2\nright-0=1"), &[]);
+    let (_, html) = teach("sheet", "class=algebra\nstudent=bo\nsheet-of=ada\ntries-0=2\nright-0=1", &[]);
     assert!(html.contains("algebra.bo.000000."), "another name, other tasks");
     let code =
         Code { class: "algebra".to_owned(), student: "ada".to_owned(), outcomes: vec![Outcome { right: true, tries: 2 }; 6] }

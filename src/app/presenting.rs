@@ -116,7 +116,7 @@ fn go(state: State, at: usize, fresh: bool) {
     browser::mark("data-live", Some(&live).filter(|live| !live.is_empty()).map(String::as_str));
     browser::show_step(at + 1);
     browser::set_text("present-place", &place);
-    tell_question();
+    tell_question(state);
     if fresh {
         state.show_step(scenario);
     }
@@ -131,10 +131,14 @@ fn go(state: State, at: usize, fresh: bool) {
 
 /// Hides what a question asks for until it is answered or revealed.
 #[inline(never)]
-fn tell_question() {
+fn tell_question(state: State) {
     let open = SHOW.with_borrow(|show| show.as_ref().is_some_and(|show| show.revealed.contains(&show.at)));
     let asks = browser::step_asks() && !open;
-    browser::mark("data-asking", asks.then_some("true"));
+    if asks != is_asking() {
+        browser::mark("data-asking", asks.then_some("true"));
+        // The picture is shown or hidden.
+        browser::after(0, move || super::page::resize(state));
+    }
 }
 
 /// Whether the present step's question waits.
@@ -142,13 +146,13 @@ fn is_asking() -> bool {
     browser::marked("data-asking").is_some()
 }
 
-fn reveal() {
+fn reveal(state: State) {
     SHOW.with_borrow_mut(|show| {
         if let Some(show) = show {
             show.revealed.push(show.at);
         }
     });
-    tell_question();
+    tell_question(state);
 }
 
 /// Does what a button or a key says.
@@ -159,10 +163,10 @@ pub fn act(state: State, verb: &str) {
         return;
     };
     match verb {
-        "next" if is_asking() => reveal(),
+        "next" if is_asking() => reveal(state),
         "next" if at + 1 < count => go(state, at + 1, true),
         "back" if at > 0 => go(state, at - 1, true),
-        "reveal" => reveal(),
+        "reveal" => reveal(state),
         "qr" => {
             browser::set_hidden("present-qr", !browser::is_hidden("present-qr"));
             write_code(state);
@@ -213,7 +217,7 @@ fn answer(state: State, at: usize) {
         let right = reply.html.starts_with("right");
         fill(&format!("present-said-{}", at + 1), &carried_out(state, reply.html));
         if right {
-            reveal();
+            reveal(state);
         }
     });
 }

@@ -13,7 +13,7 @@ use super::more::wire::What;
 use super::panels::teach::PLACE;
 use super::presenting;
 use super::state::State;
-use crate::scenario::codec::encode;
+use crate::scenario::codec::{encode, is_of_lesson};
 
 /// What stands between the parts of a question and of an answer, as the second program has it.
 const MARK: char = '\u{1e}';
@@ -122,7 +122,11 @@ pub fn follow(state: State, fragment: &str) {
     let part = |key: &str| fragment.split('&').find_map(|part| part.strip_prefix(key)?.strip_prefix('='));
     match (part("present"), part("story"), part("task")) {
         (at, Some(packed), _) => presenting::begin_packed(state, packed, at.unwrap_or("own.1")),
-        (Some(at), None, _) => presenting::begin(state, at, false),
+        (Some(at), None, _) => {
+            // A link that says nothing else leaves the scenario to the step.
+            let bare = fragment.split('&').skip(1).all(is_of_lesson);
+            presenting::begin(state, at, bare);
+        }
         (None, None, Some(class)) => {
             browser::lesson_in_link(&format!("&task={class}"), state);
             send(state, "sheet", &format!("class={class}"));

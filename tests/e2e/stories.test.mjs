@@ -95,6 +95,7 @@ const STORY = STORIES.find((story) => story.id === 'zero');
 test('a link opens at its step, a change of the speaker stays until the next one, and the scenario can be kept', async () => {
   const page = await present(STORY, 3);
   assert.equal(await page.locator('.notice').count(), 0, 'the link is understood');
+  assert.ok(await until(async () => (await link(page)).includes('z=2')), 'a link without inputs brings the step’s scenario');
   const own = await textOf(step(page).getByTestId('present-figure'));
   await input(page, 'n').waitFor();
   await input(page, 'n').fill('128');
