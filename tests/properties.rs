@@ -4,7 +4,7 @@
 mod support;
 
 use headroom::config::{Job, Kernels, Run};
-use headroom::estimator::{Headroom, Lengths, MemoryKind, Requests, estimate};
+use headroom::estimator::{Headroom, Lengths, MemoryKind, Requests, estimate, memory_by_kind};
 use headroom::planner::{curve_gpus, curve_seq, fixes, gpu_count, inverse};
 use headroom::units::{Bytes, MemoryUnit};
 use proptest::prelude::*;
