@@ -19,9 +19,20 @@ const link = () => {
   new WebAssembly.Instance(later, { first });
 };
 
+/** The rules that only lessons need, with whatever else a first visit does not need. */
+const fetchStyle = () => {
+  const named = document.querySelector("meta[name=later-style]");
+  if (!named) return;
+  const sheet = document.createElement("link");
+  sheet.rel = "stylesheet";
+  sheet.href = named.content;
+  named.replaceWith(sheet);
+};
+
 /** The second part ahead of its use. Where it does not arrive, `load` asks again. */
 let coming;
 const fetchLater = () => {
+  fetchStyle();
   coming ??= WebAssembly.compileStreaming(fetch(LATER))
     .then((module) => {
       later ??= module;
@@ -35,6 +46,7 @@ const fetchLater = () => {
 
 /** What the program calls when it meets a function of the second part before that has come. It cannot wait, so this asks and waits. */
 const load = () => {
+  fetchStyle();
   if (!later) {
     const request = new XMLHttpRequest();
     request.open("GET", LATER, false);

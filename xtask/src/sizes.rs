@@ -10,6 +10,7 @@ use flate2::write::GzEncoder;
 use crate::page::WORKERS;
 use crate::program::RARE;
 use crate::shell::{Outcome, say};
+use crate::styles::LATER;
 
 /// Most bytes of WebAssembly that a first visit loads, after gzip (1 kB = 1000 bytes).
 const WASM_BAR: usize = 320_000;
@@ -83,7 +84,7 @@ pub fn check_single(program: usize, file: usize) -> Outcome {
 /// Whether the file is fetched only when it is needed; index.html and the start script name it, but nothing asks for it at the start.
 fn comes_later(name: &str) -> bool {
     let rare = RARE.into_iter().map(|(script, _)| script);
-    WORKERS.into_iter().chain(["headroom-later"]).chain(rare).any(|second| name.starts_with(second))
+    WORKERS.into_iter().chain(["headroom-later", LATER]).chain(rare).any(|second| name.starts_with(second))
 }
 
 /// The files of the second program and of the page's second part.

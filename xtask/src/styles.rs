@@ -1,4 +1,5 @@
-//! One style sheet for the page: a dozen small ones travel larger than one, and each is a request of its own.
+//! One style sheet for the page: a dozen small ones travel larger than one, and each is a request of its own. What only lessons need
+//! stays a sheet of its own, which the start script asks for with the rest of the program.
 
 use std::fs;
 use std::path::Path;
@@ -6,7 +7,10 @@ use std::path::Path;
 use crate::page::hash_of;
 use crate::shell::Outcome;
 
-/// Joins the style sheets that index.html names, in their order.
+/// The sheet that comes later, as its file's name begins. It is the last one, so that the order of rules stays what it is.
+pub const LATER: &str = "present-";
+
+/// Joins the style sheets that index.html names, in their order, but for the one that comes later, which is named in a `<meta>`.
 ///
 /// # Errors
 /// When a file cannot be read or written, or when index.html names none.
@@ -17,14 +21,22 @@ pub fn join(dist: &Path) -> Outcome {
     let (Some((place, _)), unwritable) = (names.first(), |error| format!("dist/ cannot be written: {error}.")) else {
         return Err("index.html names no style sheet.".to_owned());
     };
-    let mut all = String::new();
+    let (mut all, mut rest) = (String::new(), String::new());
     for (_, name) in &names {
         let sheet = dist.join(name);
-        all.push_str(&pressed(&fs::read_to_string(&sheet).map_err(|error| format!("dist/{name} cannot be read: {error}."))?));
+        let text = pressed(&fs::read_to_string(&sheet).map_err(|error| format!("dist/{name} cannot be read: {error}."))?);
+        let joined = if name.starts_with(LATER) { &mut rest } else { &mut all };
+        joined.push_str(&text);
         fs::remove_file(sheet).map_err(unwritable)?;
     }
     let name = format!("style-{:016x}.css", hash_of(all.as_str()));
-    html.insert_str(*place, &format!("<link rel=\"stylesheet\" href=\"./{name}\">"));
+    let later = format!("{LATER}{:016x}.css", hash_of(rest.as_str()));
+    let mut links = format!("<link rel=\"stylesheet\" href=\"./{name}\">");
+    if !rest.is_empty() {
+        links += &format!("<meta name=\"later-style\" content=\"./{later}\">");
+        fs::write(dist.join(later), rest).map_err(unwritable)?;
+    }
+    html.insert_str(*place, &links);
     fs::write(dist.join(name), all).and_then(|()| fs::write(path, html)).map_err(unwritable)
 }
 
@@ -59,8 +71,10 @@ mod tests {
     fn sheets_are_one_in_their_order() {
         let dist = std::env::temp_dir().join(format!("headroom-styles-{}", std::process::id()));
         fs::create_dir_all(&dist).unwrap();
-        let html = "<head><link rel=\"stylesheet\" href=\"./a-1.css\" data-integrity=\"none\"/>\n<link rel=\"stylesheet\" href=\"./b-2.css\">\n</head>";
-        for (name, text) in [("index.html", html), ("a-1.css", "/* first\n */\n  a{}"), ("b-2.css", "b{}")] {
+        let html = "<head><link rel=\"stylesheet\" href=\"./a-1.css\" data-integrity=\"none\"/>\n<link rel=\"stylesheet\" href=\"./b-2.css\"><link rel=\"stylesheet\" href=\"./present-3.css\">\n</head>";
+        for (name, text) in
+            [("index.html", html), ("a-1.css", "/* first\n */\n  a{}"), ("b-2.css", "b{}"), ("present-3.css", "c{}")]
+        {
             fs::write(dist.join(name), text).unwrap();
         }
         let outcome = join(&dist);
@@ -79,6 +93,7 @@ mod tests {
         assert_eq!(html.matches("stylesheet").count(), 1);
         assert!(html.contains(&sheets[0]) && !html.contains("a-1.css") && !html.contains("b-2.css"), "{html}");
         assert_eq!(again, Ok(()), "one is one");
-        assert_eq!(files, 2);
+        assert_eq!(html.matches("<meta name=\"later-style\" content=\"./present-").count(), 1);
+        assert_eq!(files, 3);
     }
 }
