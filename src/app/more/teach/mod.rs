@@ -1,7 +1,7 @@
 //! Teaching: the list of stories, a story to present, its handout, the editor, and exercises. Text in, text out.
 //!
 //! The worker remembers nothing: what stands in the panel's inputs and the lecturer's own stories come with every question, and the
-//! answer is finished HTML with orders to the page before it ([`Orders`]), such as a story to store.
+//! answer is finished HTML with orders to the page before it (`Orders`), such as a story to store.
 
 mod ask;
 mod edit;
