@@ -18,6 +18,7 @@ use crate::estimator::{Blocker, Layouts, MemoryKind, Rules, blockers};
 use crate::units::{Bytes, Seconds};
 pub use answer::{Answer, AtCount, Found, Miss, Reason, Watched, WhyNot};
 pub use shared::Gathered;
+use shared::Turn;
 pub use space::{Axis, Degree, Edit, SPACE_VERSION, Space};
 use walk::{Group, Part, Visitor, Walk, length};
 
@@ -43,8 +44,8 @@ pub struct Search {
     walk: Walk,
     finished: bool,
     refused: Option<String>,
-    /// Every how manieth part is looked at here, and from which on.
-    turn: (usize, usize),
+    /// Which parts are looked at here.
+    turn: Turn,
     counts: Vec<AtCount>,
     /// Rules with the layouts that break them, and the first of these.
     broken: Vec<(Blocker, u64, Choice)>,
@@ -80,7 +81,7 @@ impl Search {
             walk: Walk::new(),
             finished: refused.is_some(),
             refused,
-            turn: (1, 0),
+            turn: Turn::default(),
             counts: Vec::new(),
             broken: Vec::new(),
             overflows: Default::default(),
@@ -170,12 +171,9 @@ impl Search {
         if another || self.counts.is_empty() {
             self.counts.push(AtCount { gpus: base.layout.world_size(), ..AtCount::default() });
         }
-        let (every, from) = &mut self.turn;
-        if *from > 0 {
-            *from -= 1;
+        if !self.turn.comes(&base) {
             return;
         }
-        *from = *every - 1;
         let job = self.layouts.job().clone();
         let space = std::mem::take(&mut self.space);
         Part::of(&space, &job, base).walk(self);

@@ -34,6 +34,36 @@ struct Count {
     rule: Option<Choice>,
 }
 
+/// Which parts are looked at: those with the same tensor and context degrees go together, because they have operation lists in common.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Turn {
+    every: usize,
+    from: usize,
+    /// Degrees of the last group, and its number.
+    last: Option<(u64, u64)>,
+    number: usize,
+}
+
+impl Default for Turn {
+    fn default() -> Self {
+        Self { every: 1, from: 0, last: None, number: 0 }
+    }
+}
+
+impl Turn {
+    /// Whether the next part is looked at. Groups take turns in the pattern 0 1 1 0 1 0 0 1 …, because those before are often the larger.
+    pub fn comes(&mut self, base: &Choice) -> bool {
+        let group = (base.layout.t(), base.layout.cp());
+        if self.last.is_some_and(|last| last != group) {
+            self.number += 1;
+        }
+        self.last = Some(group);
+        let ones = usize::try_from(self.number.count_ones()).unwrap_or(0);
+        let turn = if self.every == 2 { ones } else { self.number };
+        turn % self.every == self.from
+    }
+}
+
 /// Where a layout stands in the order of parts.
 pub(super) const fn order(choice: &Choice) -> (u64, u64, u64, u64) {
     let layout = &choice.layout;
@@ -41,10 +71,10 @@ pub(super) const fn order(choice: &Choice) -> (u64, u64, u64, u64) {
 }
 
 impl Search {
-    /// Looks at every `every`th part alone, from the `from`th on, where 0 is the first. Before the first [`Self::step`]; not for a space
+    /// Looks at every `every`th group of parts alone, from the `from`th on, where 0 is the first. Before the first [`Self::step`]; not for a space
     /// that ends with the first number that fits, whose end one share alone does not know.
     pub fn look_at_every(&mut self, every: usize, from: usize) {
-        self.turn = (every.max(1), from);
+        self.turn = Turn { every: every.max(1), from, ..Turn::default() };
     }
 
     /// What this share has found so far.

@@ -71,7 +71,7 @@ struct Plan {
 enum Role {
     /// All of them.
     Alone,
-    /// Every second one; a helper, asked with that number, goes through the others and has sent so much, by leg.
+    /// Its share; a helper, asked with that number, goes through the others and has sent so much, by leg.
     Shared(u32, Vec<Option<Gathered>>),
     /// What a helper goes through.
     Helper,
