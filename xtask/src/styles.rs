@@ -33,7 +33,7 @@ pub fn join(dist: &Path) -> Outcome {
     let later = format!("{LATER}{:016x}.css", hash_of(rest.as_str()));
     let mut links = format!("<link rel=\"stylesheet\" href=\"./{name}\">");
     if !rest.is_empty() {
-        links += &format!("<meta name=\"later-style\" content=\"./{later}\">");
+        links.extend(["<meta name=\"later-style\" content=\"./", later.as_str(), "\">"]);
         fs::write(dist.join(later), rest).map_err(unwritable)?;
     }
     html.insert_str(*place, &links);
