@@ -13,7 +13,7 @@ use web_sys::{
     IntersectionObserverInit, MessageEvent, Worker,
 };
 
-use super::browser::{focus, on_rest, patch_inside};
+use super::browser::{focus, on_rest, patch_inside, within};
 use super::markup::Html;
 use super::more::slot;
 use super::more::wire::{Program, READY, Reply, Request, What};
@@ -264,8 +264,7 @@ fn observe(place: &Element, seen: impl FnMut(js_sys::Array) + 'static) -> Result
 
 /// Whether a click was on the button that tries again.
 pub fn is_again(event: &Event) -> bool {
-    let target = event.target().and_then(|target| target.dyn_into::<Element>().ok());
-    target.is_some_and(|element| element.closest("[data-again]").ok().flatten().is_some())
+    within(event, "data-again").is_some()
 }
 
 // ---- typing ----

@@ -3,16 +3,15 @@
 use std::rc::Rc;
 
 use leptos::prelude::*;
-use wasm_bindgen::JsCast;
 use web_sys::{Element, Event};
 
 use super::browser;
 use super::browser::patch_inside;
 use super::browser_more::{ask, is_again};
-use super::explaining::{BETWEEN, paths};
+use super::explaining::paths;
 use super::markup::Html;
 use super::more::slot;
-use super::more::wire::{Reply, What};
+use super::more::wire::{MARK, Reply, What};
 use super::state::State;
 use crate::scenario::codec::encode;
 
@@ -35,15 +34,17 @@ pub fn follow(state: State) {
 
 /// Every place of an explanation with its path.
 fn places() -> Vec<(Element, String)> {
-    let Ok(all) = document().query_selector_all("[data-why]") else { return Vec::new() };
-    let places = (0..all.length()).filter_map(|index| all.get(index)?.dyn_into::<Element>().ok());
-    places.filter_map(|place| Some((place.clone(), place.get_attribute("data-why")?))).collect()
+    let named = |place: Element| {
+        let path = place.get_attribute("data-why")?;
+        Some((place, path))
+    };
+    browser::all("[data-why]").into_iter().filter_map(named).collect()
 }
 
 #[inline(never)]
 fn put(paths: &str, reply: Option<Reply>) {
     let reply = reply.map(|reply| reply.html);
-    let pieces: Vec<&str> = reply.iter().flat_map(|html| html.split(BETWEEN)).collect();
+    let pieces: Vec<&str> = reply.iter().flat_map(|html| html.split(MARK)).collect();
     for (place, path) in places() {
         let Some(at) = paths.lines().position(|asked| asked == path) else { continue };
         let html = match (&reply, pieces.get(at)) {

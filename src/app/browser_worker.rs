@@ -26,10 +26,7 @@ pub fn answer_questions() {
 pub fn search_layouts() {
     listen(|scope| {
         let (scope, planner) = (scope.clone(), Planner::new(scope));
-        move |request| match &planner {
-            Some(planner) if request.what == What::Plan => planner.hear(request),
-            _ => tell(&scope, &stairs(request)),
-        }
+        move |request| hear_search(&scope, planner.as_ref(), request)
     });
 }
 
@@ -46,10 +43,16 @@ pub fn start_here() {
 }
 
 fn hear_any(scope: &DedicatedWorkerGlobalScope, planner: Option<&Rc<Planner>>, request: &Request) {
-    match (planner, request.what.program()) {
-        (Some(planner), Program::Plan) if request.what == What::Plan => planner.hear(request),
-        (_, Program::Plan) => tell(scope, &stairs(request)),
-        _ => tell(scope, &answer(request)),
+    match request.what.program() {
+        Program::Plan => hear_search(scope, planner, request),
+        Program::More => tell(scope, &answer(request)),
+    }
+}
+
+fn hear_search(scope: &DedicatedWorkerGlobalScope, planner: Option<&Rc<Planner>>, request: &Request) {
+    match planner {
+        Some(planner) if request.what == What::Plan => planner.hear(request),
+        _ => tell(scope, &stairs(request)),
     }
 }
 

@@ -7,9 +7,6 @@ use super::ui::Ui;
 /// What names of open explanations begin with among all that is open.
 pub const WHY: &str = "why/";
 
-/// Between the explanations of one reply: a letter that no text has.
-pub const BETWEEN: &str = "\u{1e}";
-
 /// The button that unfolds the explanation of the figure with that path.
 #[inline(never)]
 pub fn button(ui: &Ui, path: &str, label: &str) -> Html {

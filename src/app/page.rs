@@ -162,8 +162,7 @@ fn rest(state: State) {
     keep_panel(state, What::Accuracy, "accuracy");
     planning::keep(state);
     stairs::keep(state);
-    browser::put("printed", &printed::printed(&state.scenario_now()));
-    state.page(|ui| ui.printed_at = browser::local_date(browser::clock_ms()));
+    write_inputs(state);
     browser_why::keep(state);
     browser::before_print(move || write_printed(state));
     show(state, "printed-link", |said, _, ui| {
@@ -183,9 +182,13 @@ fn rest(state: State) {
 
 /// Only paper shows it: inputs and code are written when the page is printed, the link with every change.
 fn write_printed(state: State) {
-    let said = state.said_now();
-    browser::put("printed", &printed::printed(&said.scenario));
-    browser::put("printed-code", &printed::printed_code(&browser::link_to(&browser::fragment_of(&said))));
+    let link = browser::link_to(&browser::fragment_of(&state.said_now()));
+    browser::put("printed-code", &printed::printed_code(&link));
+    write_inputs(state);
+}
+
+fn write_inputs(state: State) {
+    browser::put("printed", &printed::printed(&state.scenario_now()));
     state.page(|ui| ui.printed_at = browser::local_date(browser::clock_ms()));
 }
 

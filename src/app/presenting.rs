@@ -7,7 +7,7 @@ use std::rc::Rc;
 use super::browser::{self, Event};
 use super::browser_more::{ask, fill};
 use super::history::Snapshot;
-use super::more::wire::What;
+use super::more::wire::{MARK, What};
 use super::panels::dialogs::share;
 use super::panels::teach::{PLACE, STAGE};
 use super::state::State;
@@ -64,9 +64,8 @@ fn fetch(state: State, text: String, link: (String, String), at: usize, fresh: b
         let Some(reply) = reply else {
             return state.tell("The stories could not be fetched. Try again when the network is back.".to_owned(), true);
         };
-        let orders = reply.html.clone();
+        let steps: Vec<Step> = reply.html.split(MARK).next().unwrap_or_default().lines().filter_map(step).collect();
         let html = carried_out(state, reply.html);
-        let steps: Vec<Step> = orders.lines().filter_map(step).collect();
         if !steps.is_empty() {
             leave();
             fill(STAGE, &html);
@@ -80,8 +79,7 @@ fn step(line: &str) -> Option<Step> {
     let mut words = line.strip_prefix("step ")?.split(' ');
     let scenario = decode(words.next()?).scenario;
     let look = words.next()?.to_owned();
-    // The last line ends where the HTML begins.
-    let live = words.next().unwrap_or_default().split('\u{1e}').next().unwrap_or_default().replace(',', " ");
+    let live = words.next().unwrap_or_default().replace(',', " ");
     Some(Step { scenario, look, live })
 }
 

@@ -123,9 +123,7 @@ impl State {
     /// Shows a step of a story: no step of undo, and nothing beside it.
     pub fn show_step(self, scenario: Scenario) {
         self.forget_unread();
-        let mut after = self.said_now();
-        after.scenario = scenario;
-        std::mem::take(&mut after.compare);
+        let after = Snapshot { scenario, compare: Vec::new() };
         if after != self.said_now() {
             self.said.set(after);
         }

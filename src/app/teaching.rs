@@ -9,14 +9,11 @@ use super::browser;
 use super::browser_more::{ask, fill};
 use super::markup::Html;
 use super::more::slot;
-use super::more::wire::What;
+use super::more::wire::{MARK, What};
 use super::panels::teach::PLACE;
 use super::presenting;
 use super::state::State;
 use crate::scenario::codec::{encode, is_of_lesson};
-
-/// What stands between the parts of a question and of an answer, as the second program has it.
-const MARK: char = '\u{1e}';
 
 thread_local! {
     /// Whether the panel was asked for something: unfolding it then brings nothing else.

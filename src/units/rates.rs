@@ -43,17 +43,22 @@ pub fn two_to(power: f64) -> f64 {
 pub fn grouped(value: f64, decimals: usize) -> String {
     let text = format!("{value:.decimals$}");
     let (whole, rest) = text.find('.').map_or((text.as_str(), ""), |dot| text.split_at(dot));
+    thousands(whole) + rest
+}
+
+/// The digits of a whole number, of which a sign may stand in front, with a thin space between groups of three from five on.
+pub fn thousands(whole: &str) -> String {
     if whole.len() <= 4 {
-        return text;
+        return whole.to_owned();
     }
-    let mut out = String::with_capacity(text.len() + 8);
+    let mut out = String::with_capacity(whole.len() * 2);
     for (index, digit) in whole.chars().enumerate() {
         if index > 0 && (whole.len() - index).is_multiple_of(3) && !out.ends_with('-') {
             out.push('\u{202f}');
         }
         out.push(digit);
     }
-    out + rest
+    out
 }
 
 macro_rules! float_quantity {

@@ -19,8 +19,8 @@ use web_sys::{HtmlElement, KeyboardEvent};
 pub use self::parts::{announce, fill_inputs, keep_dialogs, keep_link, on_rest, place_cursor, put, show};
 pub use self::patch::patch_inside;
 pub use self::stage::{
-    attribute, forget_story, has_modifier, is_hidden, is_presenting, keep_story, lesson_in_link, link_with_lesson, mark, marked,
-    set_hidden, set_story_aside, set_text, show_step, step_asks, stories, targets, unfold, unfold_for,
+    all, attribute, forget_story, has_modifier, is_hidden, is_presenting, keep_story, lesson_in_link, link_with_lesson, mark,
+    marked, set_hidden, set_story_aside, set_text, show_step, step_asks, stories, targets, unfold, unfold_for,
 };
 pub use self::storage::{forget, is_dark, new_id, on_storage_change, save, saved, saved_theme, set_theme, stored, switch_theme};
 use super::history::Snapshot;
@@ -254,8 +254,13 @@ pub fn on(kind: &'static str, handle: impl Fn(&Event) + 'static) {
 
 /// The element that an event is about, or the one around it, that has that attribute.
 pub fn within(event: &Event, attribute: &str) -> Option<Element> {
+    around(event, &format!("[{attribute}]"))
+}
+
+/// The element of that kind that an event is about, or the one around it.
+fn around(event: &Event, selector: &str) -> Option<Element> {
     let target: Element = event.target()?.dyn_into().ok()?;
-    target.closest(&format!("[{attribute}]")).ok().flatten()
+    target.closest(selector).ok().flatten()
 }
 
 /// That attribute of the element that an event is about, or of the one around it.

@@ -2,12 +2,11 @@
 
 use leptos::prelude::*;
 use wasm_bindgen::JsCast;
-use web_sys::{Element, Event, HtmlElement, KeyboardEvent};
+use web_sys::{Element, Event, KeyboardEvent};
 
-use super::storage::{keep, storage};
-use super::{clock_ms, fragment_of, link_rests};
+use super::storage::{keep, keys_of, remove, set_aside, storage};
+use super::{around, fragment_of, link_rests};
 use crate::app::state::State;
-use crate::scenario::records::quarantine_key;
 
 /// What stands before the id of an own story in its storage key.
 const STORY: &str = "headroom:v1:story:";
@@ -78,10 +77,14 @@ pub fn set_text(id: &str, text: &str) {
     }
 }
 
+fn hide(place: &Element, hidden: bool) {
+    let _ = place.toggle_attribute_with_force("hidden", hidden);
+}
+
 /// Shows or hides the element with that id.
 pub fn set_hidden(id: &str, hidden: bool) {
-    if let Some(place) = element(id).and_then(|place| place.dyn_into::<HtmlElement>().ok()) {
-        place.set_hidden(hidden);
+    if let Some(place) = element(id) {
+        hide(&place, hidden);
     }
 }
 
@@ -90,7 +93,8 @@ pub fn is_hidden(id: &str) -> bool {
     element(id).is_none_or(|place| place.has_attribute("hidden"))
 }
 
-fn all(selector: &str) -> Vec<HtmlElement> {
+/// Every element of that kind, in the page's order.
+pub fn all(selector: &str) -> Vec<Element> {
     let Ok(found) = document().query_selector_all(selector) else { return Vec::new() };
     (0..found.length()).filter_map(|index| found.get(index)?.dyn_into().ok()).collect()
 }
@@ -99,13 +103,13 @@ fn all(selector: &str) -> Vec<HtmlElement> {
 pub fn show_step(number: usize) {
     let number = number.to_string();
     for step in all("#present [data-step]") {
-        step.set_hidden(step.get_attribute("data-step").as_deref() != Some(&number));
+        hide(&step, step.get_attribute("data-step").as_deref() != Some(&number));
     }
 }
 
 /// Whether the step that is shown asks something.
 pub fn step_asks() -> bool {
-    all("#present [data-step][data-question]").iter().any(|step| !step.hidden())
+    all("#present [data-step][data-question]").iter().any(|step| !step.has_attribute("hidden"))
 }
 
 /// Opens the folds around the element with that id.
@@ -133,8 +137,7 @@ pub fn has_modifier(event: &Event) -> bool {
 
 /// Whether an event is about an element of that kind, or one inside it.
 pub fn targets(event: &Event, selector: &str) -> bool {
-    let target = event.target().and_then(|target| target.dyn_into::<Element>().ok());
-    target.is_some_and(|target| target.closest(selector).ok().flatten().is_some())
+    around(event, selector).is_some()
 }
 
 // ---- own stories ----
@@ -142,9 +145,7 @@ pub fn targets(event: &Event, selector: &str) -> bool {
 /// The own stories, each with its id and its file.
 pub fn stories() -> Vec<(String, String)> {
     let Some(storage) = storage() else { return Vec::new() };
-    let count = storage.length().unwrap_or_default();
-    let mut keys: Vec<String> = (0..count).filter_map(|index| storage.key(index).ok().flatten()).collect();
-    keys.retain(|key| key.starts_with(STORY));
+    let mut keys = keys_of(&storage, STORY);
     keys.sort();
     let of = |key: &String| Some((key.strip_prefix(STORY)?.to_owned(), storage.get_item(key).ok().flatten()?));
     keys.iter().filter_map(of).collect()
@@ -160,16 +161,13 @@ pub fn keep_story(id: &str, file: &str) -> Result<(), String> {
 
 /// Removes a story.
 pub fn forget_story(id: &str) {
-    if let Some(storage) = storage() {
-        let _ = storage.remove_item(&format!("{STORY}{id}"));
-    }
+    remove(&format!("{STORY}{id}"));
 }
 
 /// Moves a story that cannot be read to a key of its own, so that nothing is lost.
 pub fn set_story_aside(id: &str) {
     let (key, Some(storage)) = (format!("{STORY}{id}"), storage()) else { return };
-    let Ok(Some(file)) = storage.get_item(&key) else { return };
-    if storage.set_item(&quarantine_key(&key, clock_ms()), &file).is_ok() {
-        let _ = storage.remove_item(&key);
+    if let Ok(Some(file)) = storage.get_item(&key) {
+        set_aside(&storage, &key, &file);
     }
 }

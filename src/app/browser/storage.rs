@@ -50,15 +50,34 @@ pub(super) fn storage() -> Option<web_sys::Storage> {
     window().local_storage().ok().flatten().map(|_| LocalStorage::raw())
 }
 
+/// The keys that begin like that.
+pub(super) fn keys_of(storage: &web_sys::Storage, prefix: &str) -> Vec<String> {
+    let count = storage.length().unwrap_or_default();
+    let keys = (0..count).filter_map(|index| storage.key(index).ok().flatten());
+    keys.filter(|key| key.starts_with(prefix)).collect()
+}
+
+/// Moves a text that cannot be read to a key of its own, so that nothing is lost.
+pub(super) fn set_aside(storage: &web_sys::Storage, key: &str, text: &str) {
+    if storage.set_item(&records::quarantine_key(key, clock_ms()), text).is_ok() {
+        let _ = storage.remove_item(key);
+    }
+}
+
+/// Removes what stands under a key.
+pub(super) fn remove(key: &str) {
+    if let Some(storage) = storage() {
+        let _ = storage.remove_item(key);
+    }
+}
+
 /// Reads all saved scenarios. What cannot be read moves to a key of its own, so that nothing is lost.
 pub fn saved() -> Saved {
     let Some(storage) = storage() else { return Saved::default() };
-    let count = storage.length().unwrap_or_default();
-    let keys: Vec<String> = (0..count).filter_map(|index| storage.key(index).ok().flatten()).collect();
     let mut saved = Saved { available: true, ..Saved::default() };
-    for key in keys.iter().filter(|key| key.starts_with(KEY_PREFIX)) {
+    for key in keys_of(&storage, KEY_PREFIX) {
         // What cannot be fetched now may be there next time: it stays where it is.
-        let Ok(Some(text)) = storage.get_item(key) else {
+        let Ok(Some(text)) = storage.get_item(&key) else {
             saved.available = false;
             continue;
         };
@@ -67,10 +86,8 @@ pub fn saved() -> Saved {
             Err(problem) => {
                 saved.set_aside = saved.set_aside.saturating_add(1);
                 // A newer version's record is not corrupt: it stays where that version finds it.
-                if matches!(problem, RecordError::Malformed(_))
-                    && storage.set_item(&records::quarantine_key(key, clock_ms()), &text).is_ok()
-                {
-                    let _ = storage.remove_item(key);
+                if matches!(problem, RecordError::Malformed(_)) {
+                    set_aside(&storage, &key, &text);
                 }
             }
         }
@@ -108,9 +125,7 @@ pub fn stored(id: &str) -> Option<SavedScenario> {
 
 /// Removes one scenario.
 pub fn forget(id: &str) {
-    if let Some(storage) = storage() {
-        let _ = storage.remove_item(&format!("{KEY_PREFIX}{id}"));
-    }
+    remove(&format!("{KEY_PREFIX}{id}"));
 }
 
 /// A new id that no other tab has: the time, and 32 random bits for two tabs saving in the same millisecond.

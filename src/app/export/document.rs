@@ -19,15 +19,15 @@ pub(super) fn markdown(luggage: &Luggage) -> Result<String, String> {
     let name = scenario.name();
     let title = if name.is_empty() { about(scenario) } else { format!("{name}: {}", about(scenario)) };
     out.line(&format!("# {}", escaped(&title)));
-    out.paragraph(&format!("**{}** {}", report.headline, report.margin));
+    out.line(&format!("**{}** {}", report.headline, report.margin));
     for sentence in report.blockers() {
-        out.paragraph(&sentence);
+        out.line(&sentence);
     }
     out.line("## Where the memory goes");
     out.table(&["On the fullest GPU", report.unit.name(), "share"], report.ledger().iter().map(ledger_row));
-    out.paragraph(&report.peak());
+    out.line(&report.peak());
     out.line("## How many GPUs");
-    out.paragraph(&report.counts());
+    out.line(&report.counts());
     time(&mut out, &report);
     if !luggage.compare.is_empty() {
         compare(&mut out, luggage)?;
@@ -52,7 +52,7 @@ fn ledger_row(row: &Row) -> Vec<String> {
 fn time(out: &mut Document, report: &Report) {
     out.line("## Time, cost and energy");
     if let Some(sentence) = report.compute() {
-        out.paragraph(&sentence);
+        out.line(&sentence);
     }
     let terms = report.terms();
     if !terms.is_empty() {
@@ -64,7 +64,7 @@ fn time(out: &mut Document, report: &Report) {
         out.table(&["What follows", "value", "note"], report.facts.iter().map(row));
     }
     for remark in report.remarks() {
-        out.paragraph(remark);
+        out.line(remark);
     }
 }
 
@@ -104,15 +104,10 @@ fn escaped(text: &str) -> String {
 struct Document(String);
 
 impl Document {
-    /// A line with an empty one behind it.
+    /// A line or a paragraph with an empty line behind it.
     fn line(&mut self, text: &str) {
         self.0.push_str(text);
         self.0.push_str("\n\n");
-    }
-
-    /// A sentence or two of ours or with a scenario's name in it.
-    fn paragraph(&mut self, text: &str) {
-        self.line(text);
     }
 
     /// A table; texts that came from outside are escaped already.

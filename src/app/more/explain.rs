@@ -1,5 +1,6 @@
 //! Explanations of figures: as panels that unfold beside them, and as plain text for the command line.
 
+use super::wire::MARK;
 use crate::app::markup::{Html, html};
 use crate::app::side::Side;
 use crate::config::Job;
@@ -9,9 +10,6 @@ use crate::explain::{
     result_of, source_words, text,
 };
 use crate::units::MemoryUnit;
-
-/// Between the explanations of one reply.
-pub use crate::app::explaining::BETWEEN;
 
 /// From so many parts on they stand in a fold.
 const MANY: usize = 9;
@@ -38,7 +36,7 @@ pub fn panels(job: &Job, paths: &str, unit: MemoryUnit) -> Html {
         let mut all = Html::new();
         for (at, path) in paths.lines().enumerate() {
             if at > 0 {
-                all.add("{}", &[&BETWEEN]);
+                all.add("{}", &[&MARK.to_string()]);
             }
             all.add("{}", &[&explainer.explain(path).map_or_else(gone, |found| panel(&found, unit))]);
         }
@@ -142,7 +140,7 @@ fn copies(found: &Explanation, unit: MemoryUnit) -> Html {
 
 #[cfg(test)]
 mod tests {
-    use super::{BETWEEN, explained, panels};
+    use super::{MARK, explained, panels};
     use crate::scenario::codec::decode;
     use crate::units::MemoryUnit;
 
@@ -150,7 +148,7 @@ mod tests {
     fn every_path_asked_for_has_its_place_in_the_reply() {
         let job = decode("v1&m=llama3-8b&n=8").scenario.resolve().expect("a job");
         let html = panels(&job, "total\nledger/Nothing\nledger/Weights", MemoryUnit::Gb);
-        let pieces: Vec<&str> = html.as_str().split(BETWEEN).collect();
+        let pieces: Vec<&str> = html.as_str().split(MARK).collect();
         assert_eq!(pieces.len(), 3);
         assert!(pieces[0].contains("data-kind") && pieces[2].contains("<math"), "{}", pieces[2]);
         assert!(pieces[1].contains("no such figure"));

@@ -30,10 +30,6 @@ use crate::units::MemoryUnit;
 /// The reply to a question about panels and texts; an empty one to those that [`plan`] answers.
 pub fn answer(request: &Request) -> Reply {
     let scenario = decode(&request.fragment).scenario;
-    if let What::Teach | What::Story = request.what {
-        let html = if request.what == What::Teach { teach::answer(request) } else { teach::story_of(request) };
-        return Reply { number: request.number, what: request.what, more: false, fragment: None, html };
-    }
     let (html, fragment) = match request.what {
         What::Methods => (methods_of(&scenario, request.unit), None),
         What::Evidence => (evidence_of(&scenario, request.unit), None),
@@ -42,7 +38,9 @@ pub fn answer(request: &Request) -> Reply {
         What::Explain => (explain_of(&scenario, request.unit, &request.text), None),
         What::Paste => paste::read(&request.text, scenario),
         What::Export => (export::answer(&request.fragment, &request.text), None),
-        What::Plan | What::Stairs | What::Teach | What::Story => (Html::default(), None),
+        What::Teach => (Html::made(teach::answer(request)), None),
+        What::Story => (Html::made(teach::story_of(request)), None),
+        What::Plan | What::Stairs => (Html::default(), None),
     };
     Reply { number: request.number, what: request.what, more: false, fragment, html: html.as_str().to_owned() }
 }

@@ -6,6 +6,9 @@ use crate::units::MemoryUnit;
 /// What the worker says once it listens.
 pub const READY: &str = "ready";
 
+/// What stands between the parts of a question or an answer that has several: a letter that no text has.
+pub const MARK: char = '\u{1e}';
+
 /// Whether further answers follow.
 const MORE: &str = "more";
 const LAST: &str = "last";

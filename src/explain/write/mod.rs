@@ -10,7 +10,7 @@ pub use text::{document_words, is_itself, legend, numbers, source_words, symbols
 
 use super::expr::{Expr, Value};
 use super::{Explanation, Measure};
-use crate::units::{Bytes, MemoryUnit, grouped};
+use crate::units::{Bytes, MemoryUnit, grouped, thousands};
 
 /// In letters, or with this job's numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,18 +82,7 @@ fn bytes_in_words(bytes: u64, unit: MemoryUnit) -> String {
 
 /// A whole number with thin-space thousands.
 pub(super) fn whole(value: u128) -> String {
-    let digits = value.to_string();
-    if digits.len() <= 4 {
-        return digits;
-    }
-    let mut out = String::with_capacity(digits.len() * 2);
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            out.push('\u{202f}');
-        }
-        out.push(digit);
-    }
-    out
+    thousands(&value.to_string())
 }
 
 /// A number: whole ones exactly, others with six digits.

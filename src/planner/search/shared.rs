@@ -59,8 +59,7 @@ impl Turn {
         }
         self.last = Some(group);
         let ones = usize::try_from(self.number.count_ones()).unwrap_or(0);
-        let turn = if self.every == 2 { ones } else { self.number };
-        turn % self.every == self.from
+        ones % self.every == self.from
     }
 }
 

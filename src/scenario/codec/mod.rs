@@ -84,7 +84,7 @@ pub fn decode(link: &str) -> Decoded {
     if fragment.is_empty() {
         return Decoded::default();
     }
-    let mut parts = fragment.split('&').filter(|part| !part.is_empty() && !is_about_the_page(part) && !is_of_lesson(part));
+    let mut parts = fragment.split('&').filter(|part| !part.is_empty() && !has_key(part, &PAGE_KEYS) && !is_of_lesson(part));
     let version = parts.next().unwrap_or_default();
     let parts: Vec<(&str, &str)> = parts.map(|part| part.split_once('=').unwrap_or((part, ""))).collect();
     if version != "v1" {
@@ -110,9 +110,9 @@ pub fn decode(link: &str) -> Decoded {
 /// Keys that say how the page shows itself: `embed=1` inside another page.
 pub const PAGE_KEYS: [&str; 1] = ["embed"];
 
-/// Whether a part of a link, `key=value`, is about the page.
-fn is_about_the_page(part: &str) -> bool {
-    PAGE_KEYS.contains(&part.split_once('=').map_or(part, |(key, _)| key))
+/// Whether a part of a link, `key=value`, has one of these keys.
+fn has_key(part: &str, keys: &[&str]) -> bool {
+    keys.contains(&part.split_once('=').map_or(part, |(key, _)| key))
 }
 
 /// A link with what another one says about the page.
@@ -123,7 +123,7 @@ fn is_about_the_page(part: &str) -> bool {
 /// ```
 pub fn with_page_parts(link: &str, of: &str) -> String {
     let mut link = link.to_owned();
-    for part in of.split('&').filter(|part| is_about_the_page(part)) {
+    for part in of.split('&').filter(|part| has_key(part, &PAGE_KEYS)) {
         link.push('&');
         link.push_str(part);
     }
@@ -136,7 +136,7 @@ pub const LESSON_KEYS: [&str; 3] = ["present", "story", "task"];
 
 /// Whether a part of a link, `key=value`, is about a lesson.
 pub fn is_of_lesson(part: &str) -> bool {
-    LESSON_KEYS.contains(&part.split_once('=').map_or(part, |(key, _)| key))
+    has_key(part, &LESSON_KEYS)
 }
 
 /// The key of the check sum.

@@ -4,12 +4,10 @@ use std::cell::OnceCell;
 
 use crate::app::markup::Html;
 use crate::app::more::plan::form::Form;
+use crate::app::more::wire::MARK;
 use crate::lessons::figure::{FIGURES, Facts, Figure};
 use crate::lessons::story::{Story, plain};
 use crate::scenario::codec::decode;
-
-/// What stands between the parts of a question and of an answer: no text of a form or of a file holds it.
-pub const MARK: char = '\u{1e}';
 
 /// A question about teaching.
 #[derive(Default)]

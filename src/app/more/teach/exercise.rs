@@ -1,8 +1,9 @@
 //! Predict, then reveal: any figure of the present scenario, and the questions of a story.
 
-use super::ask::{Asked, MARK};
+use super::ask::Asked;
 use super::{back, figures, place};
 use crate::app::markup::{Html, html};
+use crate::app::more::wire::MARK;
 use crate::lessons::answer::check;
 use crate::lessons::figure::{Facts, Figure};
 use crate::scenario::codec::decode;

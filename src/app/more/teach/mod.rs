@@ -11,7 +11,7 @@ mod list;
 mod present;
 mod sheet;
 
-pub use ask::{Asked, MARK};
+pub use ask::Asked;
 
 use self::ask::Orders;
 use super::wire::Request;
@@ -19,7 +19,7 @@ use crate::app::markup::{Html, html};
 use crate::lessons::figure::Figure;
 use crate::lessons::story::{Story, story};
 
-/// The answer to a question about teaching: orders, [`MARK`], HTML.
+/// The answer to a question about teaching: orders, [`MARK`](super::wire::MARK), HTML.
 pub fn answer(request: &Request) -> String {
     let asked = Asked::read(&request.text, &request.fragment);
     let mut orders = Orders::default();
@@ -27,7 +27,7 @@ pub fn answer(request: &Request) -> String {
     orders.write(&html)
 }
 
-/// A story to present: a line for each step, [`MARK`], HTML; or problems.
+/// A story to present: a line for each step, [`MARK`](super::wire::MARK), HTML; or problems.
 pub fn story_of(request: &Request) -> String {
     let asked = Asked::read(&request.text, &request.fragment);
     let mut orders = Orders::default();
