@@ -408,6 +408,8 @@ fn every_figure_of_time_cost_and_model_explains_itself() {
         "v1&m=llama3-70b&n=64&tp=8&pp=2&z=1&ker=megatron&gb=64&b=1",
         "v1&do=serve&m=llama3-8b&n=1&srv=vllm&usr=1000",
         "v1&do=serve&m=llama3-70b&n=8&tp=8",
+        "v1&do=tune&m=llama3-8b&n=1&gb=8&txt=600",
+        "v1&do=tune&m=llama3-8b&n=1&gb=8&txt=600&pack=1",
     ];
     for link in links {
         let answers = Answers::of(&Snapshot { scenario: decode(link).scenario, compare: Vec::new() }, None).0;
@@ -435,6 +437,9 @@ fn every_figure_of_time_cost_and_model_explains_itself() {
                 near("Model FLOP/s of one GPU", step.flops_per_second);
                 near("Tokens per second, all GPUs", step.tokens_per_second);
                 near("The run", cost.seconds.0);
+                if answers.job.training().is_some_and(|run| run.texts.is_some()) {
+                    near("Useful tokens per second", step.useful_tokens_per_second);
+                }
                 near("GPU-hours", cost.gpu_hours);
                 near("Cost, in the price's currency", cost.price);
                 near("Energy of the GPUs", cost.energy_kwh.expect("known power"));

@@ -6,10 +6,12 @@ mod support;
 use headroom::catalog;
 use headroom::config::{
     AttentionKernel, BaseFormat, DataSharding, Job, Kernels, Method, Objective, ParallelLayout, Recompute, Rollout, Run, Targets,
-    TrainingPrecision, TrainingRun, Tuning,
+    Texts, TrainingPrecision, TrainingRun, Tuning,
 };
+use headroom::estimator::Certainty;
+use headroom::estimator::time::{Cost, Step, Term, Timing, timing};
 use headroom::estimator::{Lengths, MemoryKind, Verdict, estimate, events, measured, memory_by_kind, memory_of_each};
-use headroom::planner::{Change, fixes, gpu_count};
+use headroom::planner::{Change, fixes, gpu_count, packing};
 use headroom::scenario::codec::{decode, encode};
 use headroom::scenario::{FieldId, Scenario, Value};
 use headroom::units::{Bytes, DType, MemoryUnit};
@@ -301,4 +303,86 @@ fn modes_share_model_and_gpu_and_links_carry_them() {
     assert!(training.training().expect("a training").tuning.is_full());
     other.set(FieldId::Mode, Value::Choice("tune"));
     assert_eq!(other, scenario);
+}
+
+fn with_texts(mean: u64, packed: bool, change: impl FnOnce(&mut TrainingRun)) -> Job {
+    job(lora(16, SOME), ParallelLayout::SINGLE, |run| {
+        (run.kernels, run.attention, run.training_tokens) = (Kernels::Fused, AttentionKernel::Flash, 1e6);
+        run.texts = Some(Texts { mean, packed });
+        change(run);
+    })
+}
+
+fn timed(job: &Job) -> (Step, Cost) {
+    match timing(job, &estimate(job)) {
+        Timing::Training { step, cost } => (step, cost),
+        _ => panic!("a training takes time"),
+    }
+}
+
+#[test]
+fn padding_is_computed_and_teaches_nothing() {
+    let (plain, padded) = (with_texts(1024, false, |run| run.texts = None), with_texts(256, false, |_| {}));
+    assert_eq!(memory_by_kind(&plain), memory_by_kind(&padded));
+    let ((step, cost), (same, longer)) = (timed(&plain), timed(&padded));
+    assert_eq!(step.seconds, same.seconds);
+    assert!((same.useful_tokens_per_second / step.useful_tokens_per_second - 0.25).abs() < 1e-12);
+    assert!((longer.seconds.0 / cost.seconds.0 - 4.0).abs() < 1e-12 && (longer.steps / cost.steps - 4.0).abs() < 1e-12);
+    let steps = |job| estimate(job).compute.expect("compute").steps;
+    assert_eq!((steps(&plain), steps(&padded)), (123, 489));
+}
+
+#[test]
+fn packed_texts_see_themselves_alone() {
+    let (plain, packed) = (with_texts(1024, true, |run| run.texts = None), with_texts(256, true, |_| {}));
+    assert!(estimate(&packed).blockers.is_empty());
+    assert_eq!(memory_by_kind(&plain), memory_by_kind(&packed));
+    // Four texts of 256: a quarter of the square, and nothing else changes.
+    let compute = |job| estimate(job).compute.expect("compute");
+    let (whole, parts) = (compute(&plain), compute(&packed));
+    assert_eq!(whole.attention.0, 4.0 * parts.attention.0);
+    assert_eq!(whole.forward.0 - whole.attention.0, parts.forward.0 - parts.attention.0);
+    assert_eq!(whole.steps, parts.steps);
+    let of = |step: &Step, term| step.lines.iter().find(|line| line.term == term).expect("a term").clone();
+    let ((slow, _), (quick, _)) = (timed(&plain), timed(&packed));
+    assert_eq!(of(&slow, Term::Products), of(&quick, Term::Products));
+    assert!(of(&quick, Term::Attention).seconds.0 < of(&slow, Term::Attention).seconds.0);
+    assert_eq!(of(&quick, Term::Attention).certainty, Certainty::Assumed);
+    // A text as long as the sequence is the sequence.
+    assert_eq!(timed(&with_texts(1024, true, |_| {})).0.seconds, slow.seconds);
+}
+
+#[test]
+fn what_packing_brings_is_what_the_packed_job_does() {
+    let (padded, packed) = (with_texts(300, false, |_| {}), with_texts(300, true, |_| {}));
+    let (before, after) = (timed(&padded).0.useful_tokens_per_second, timed(&packed).0.useful_tokens_per_second);
+    let times = packing(&padded, before).expect("packing helps");
+    assert!((times - after / before).abs() < 1e-12 && times > 1024.0 / 300.0, "{times}");
+    assert_eq!(packing(&packed, after), None);
+    // Where packing is not modelled it is not offered, and asking for it is answered by a sentence.
+    let cases: [fn(&mut TrainingRun); 4] = [
+        |run| run.attention = AttentionKernel::Standard,
+        |run| run.kernels = Kernels::Megatron,
+        |run| run.tuning.objective = Objective::Preference,
+        |run| run.tuning.method = Method::Prompt,
+    ];
+    for change in cases {
+        assert_eq!(packing(&with_texts(300, false, change), before), None);
+        let found = estimate(&with_texts(300, true, change)).blockers;
+        assert!(found.iter().any(|blocker| blocker.to_string().contains("Texts that share a sequence")), "{found:?}");
+    }
+}
+
+#[test]
+fn texts_are_inputs_of_fine_tuning_alone() {
+    let run = |link: &str| decode(link).scenario.resolve().map(|job| job.training().expect("a training").clone());
+    let padded = run("v1&do=tune&m=llama3-8b&s=4096&txt=500").expect("a job");
+    assert_eq!(padded.texts, Some(Texts { mean: 500, packed: false }));
+    assert_eq!(run("v1&do=tune&m=llama3-8b&s=4096&txt=500&pack=1").expect("a job").packed_text(), Some(500));
+    assert_eq!(run("v1&do=tune&m=llama3-8b&pack=1").expect("a job").texts, None);
+    assert_eq!(run("v1&m=llama3-8b&txt=500&pack=1").expect("a job").texts, None);
+    let problems = run("v1&do=tune&m=llama3-8b&s=4096&txt=5000").expect_err("too long");
+    assert_eq!((problems.len(), problems[0].field), (1, FieldId::TextTokens));
+    assert_eq!(problems[0].way_out.as_ref().map(|way| &way.1), Some(&Value::Integer(4096)));
+    assert!(run("v1&m=llama3-8b&s=4096&txt=5000").is_ok());
 }

@@ -201,7 +201,7 @@ fn time_of(report: &Report) -> Value {
             object!({
                 "step_seconds": step.seconds.0, "ledger": step.lines.iter().map(line).collect::<Vec<_>>(),
                 "mfu": step.mfu, "hfu": step.hfu, "tokens_per_second": step.tokens_per_second,
-                "flops_per_second": step.flops_per_second, "seconds": cost.seconds.0, "gpu_hours": cost.gpu_hours,
+                "useful_tokens_per_second": step.useful_tokens_per_second, "flops_per_second": step.flops_per_second, "seconds": cost.seconds.0, "gpu_hours": cost.gpu_hours,
                 "cost": cost.price, "energy_kwh": cost.energy_kwh, "co2_kg": cost.co2_kg,
             })
         }

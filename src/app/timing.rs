@@ -7,9 +7,10 @@ use super::words::{accelerator_name, duration, gpus, per_cent, scientific, whole
 use crate::config::{Job, Run};
 use crate::estimator::time::{Bound, Cost, IDLE_SHARE, ServingTime, Step, Timing, Unknown};
 use crate::estimator::{Certainty, Compute, Estimate, Verdict};
+use crate::planner::packing;
 use crate::scenario::Scenario;
 use crate::sources::Source;
-use crate::units::{Seconds, TimeScale, ceil_u64, grouped};
+use crate::units::{Seconds, TimeScale, ceil_u64, grouped, to_f64};
 
 /// One term of a step as it is written.
 #[derive(Clone, Debug, PartialEq)]
@@ -77,10 +78,13 @@ fn of_training(job: &Job, step: &Step, cost: &Cost) -> Vec<Fact> {
         plain("with recomputation (HFU)", tenths(step.hfu)),
         plain("Model FLOP/s of one GPU", rate(step.flops_per_second)),
         plain("Tokens per second, all GPUs", amount(step.tokens_per_second)),
+    ];
+    facts.extend(of_texts(job, step));
+    facts.extend([
         ("The run", duration(cost.seconds.0), format!("{} steps, without interruptions", whole(ceil_u64(cost.steps)))),
         plain("GPU-hours", amount(cost.gpu_hours)),
         ("Cost, in the price's currency", amount(cost.price), format!("at {per_hour} per GPU-hour")),
-    ];
+    ]);
     facts.extend(cost.energy_kwh.zip(cluster.speed.tdp_watts).map(|(energy, watts)| {
         let (watts, idle) = (grouped(watts, 0), per_cent(IDLE_SHARE));
         (
@@ -95,6 +99,32 @@ fn of_training(job: &Job, step: &Step, cost: &Cost) -> Vec<Fact> {
     }));
     facts
 }
+
+/// What texts shorter than the sequence change; empty where none are stated.
+#[inline(never)]
+fn of_texts(job: &Job, step: &Step) -> Vec<Fact> {
+    let Some((run, texts)) = job.training().and_then(|run| Some((run, run.texts?))) else { return Vec::new() };
+    let (mean, useful) = (whole(texts.mean), step.useful_tokens_per_second);
+    let pace = |note| ("Useful tokens per second", amount(useful), note);
+    if texts.packed {
+        let note = format!(
+            "texts of {mean} tokens packed without gaps, each sees itself alone: assumed; unequal lengths make attention dearer"
+        );
+        return vec![pace(note)];
+    }
+    let padding = 1.0 - to_f64(run.useful_tokens()) / to_f64(run.seq_length);
+    let mut facts = vec![
+        pace(format!("texts of {mean} tokens padded to {}: assumed", whole(run.seq_length))),
+        ("Share of padding", per_cent(padding), "of all tokens: they take memory and time as others do".to_owned()),
+    ];
+    facts.extend(
+        packing(job, useful).map(|times| (PACKED, format!("{} ×", grouped(times, 1)), "as many useful tokens".to_owned())),
+    );
+    facts
+}
+
+/// What packing would bring.
+pub const PACKED: &str = "Packed instead";
 
 #[inline(never)]
 fn of_serving(job: &Job, time: &ServingTime) -> Vec<Fact> {

@@ -25,7 +25,7 @@ pub use megatron::{LossFusion, MegatronOptions, RecomputeMethod, RecomputeModule
 pub use model::{MlpKind, ModelConfig, Normalization, PositionEmbedding};
 pub use precision::{GradientDType, Optimizer, OptimizerImplementation, PrecisionRecipe, TrainingPrecision};
 pub use quantization::{CacheFormat, Reservation, WeightFormat};
-pub use run::{AttentionKernel, Kernels, LengthMix, Recompute, Run, ServingRun, TrainingRun};
+pub use run::{AttentionKernel, Kernels, LengthMix, Recompute, Run, ServingRun, Texts, TrainingRun};
 pub use schedule::{PassTimes, Pipeline, PipelineSchedule, Played, SCHEDULES, ScheduleFacts, Slot, Timed, Work};
 pub use speed::{Flash, Narrow, Overlap, ProductFormat, Speed};
 pub use tuning::{BaseFormat, Method, Objective, Rollout, Targets, Tuning};

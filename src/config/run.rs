@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::precision::{GradientDType, Optimizer, OptimizerImplementation, PrecisionRecipe, TrainingPrecision};
 use super::{CacheFormat, Flash, MegatronOptions, Overlap, ProductFormat, Reservation, Tuning, WeightFormat};
-use crate::units::{Bytes, DType};
+use crate::units::{Bytes, DType, to_f64};
 
 /// The software that runs the model; it decides what is saved for backward.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -80,7 +80,9 @@ pub struct TrainingRun {
     pub overlap: Overlap,
     /// Which parameters learn.
     pub tuning: Tuning,
-    /// Tokens of the whole training, for time and cost.
+    /// Texts shorter than a sequence; `None`: each sequence is full of one text.
+    pub texts: Option<Texts>,
+    /// Tokens of the whole training, padding not counted, for time and cost.
     pub training_tokens: f64,
     /// Model FLOPs utilisation stated, in (0, 1]; [`TrainingRun::UNSTATED_MFU`] states nothing.
     pub mfu: f64,
@@ -106,6 +108,7 @@ impl TrainingRun {
             products: ProductFormat::Activations,
             overlap: Overlap::DEFAULT,
             tuning: Tuning::FULL,
+            texts: None,
             training_tokens: 1.0,
             mfu: Self::UNSTATED_MFU,
         }
@@ -119,10 +122,34 @@ impl TrainingRun {
         (self.mfu.to_bits() != Self::UNSTATED_MFU.to_bits()).then_some(self.mfu)
     }
 
+    /// Tokens of a sequence from which something is learned: all but padding.
+    pub fn useful_tokens(&self) -> u64 {
+        self.texts.filter(|texts| !texts.packed).map_or(self.seq_length, |texts| texts.mean.min(self.seq_length).max(1))
+    }
+
+    /// Tokens of one text where several share a sequence and see themselves alone.
+    pub fn packed_text(&self) -> Option<u64> {
+        self.texts.filter(|texts| texts.packed).map(|texts| texts.mean.min(self.seq_length).max(1))
+    }
+
+    /// Tokens of an optimizer step from which something is learned, over all ranks.
+    pub fn useful_tokens_per_step(&self) -> f64 {
+        to_f64(self.useful_tokens()) * to_f64(self.global_batch_size)
+    }
+
     /// The formats of all training memory.
     pub const fn recipe(&self) -> PrecisionRecipe {
         self.precision.recipe(self.gradients)
     }
+}
+
+/// Texts that are shorter than the sequence they are put into.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Texts {
+    /// Tokens of the mean text.
+    pub mean: u64,
+    /// Whether sequences are filled with several texts, each of which sees itself alone; otherwise each text is padded.
+    pub packed: bool,
 }
 
 /// Serving: the model answers requests.

@@ -5,8 +5,8 @@ use std::num::NonZeroU64;
 use thiserror::Error;
 
 use crate::config::{
-    DataSharding, Family, Job, Kernels, Method, Objective, ParallelLayout, PipelineSchedule, PipelineSplit, Recompute, Targets,
-    TrainingRun,
+    AttentionKernel, DataSharding, Family, Job, Kernels, Method, Objective, ParallelLayout, PipelineSchedule, PipelineSplit,
+    Recompute, Targets, TrainingRun,
 };
 use crate::sources::{self, Source};
 
@@ -228,6 +228,11 @@ rules! {
     // peft's `Linear4bit` and DeepSpeed's stage 3 do not know each other's storage.
     PACKED_WITH_STAGE_3: DEEPSPEED,
         "DeepSpeed's stage 3 does not share out weights of four bits; use FSDP, or a stage below 3";
+    // transformers 5.23 keeps texts apart by position_ids: lengths for FlashAttention, a mask for each sequence elsewhere.
+    PACKED_SCORES: PACKING_2024,
+        "Texts that share a sequence are modelled with FlashAttention alone, which needs no mask to keep them apart; use it, or pad";
+    PACKED_ELSEWHERE: PACKING_2024,
+        "Texts that share a sequence are modelled for the next token, transformers' modules and fused kernels, without learned prompts and prefixes; pad them";
     ACTIVATIONS_WITH_RECOMPUTE: MEGATRON_CORE,
         "Megatron-LM does not offload activations that it recomputes; use one of the two";
 }
@@ -436,6 +441,10 @@ fn tuning(job: &Job, run: &TrainingRun, found: &mut Vec<Blocker>) {
     let own = matches!(job.model().family, Family::Falcon | Family::Bloom) || job.model().mla.is_some();
     forbid(prefix && run.recompute != Recompute::None, &PREFIX_RECOMPUTED);
     forbid(prefix && own, &PREFIX_ELSEWHERE);
+    let packed = run.packed_text().is_some();
+    let before = tuning.tokens_before() + tuning.keys_before() > 0;
+    forbid(packed && (elsewhere || before || tuning.objective != Objective::NextToken), &PACKED_ELSEWHERE);
+    forbid(packed && run.attention == AttentionKernel::Standard, &PACKED_SCORES);
     let learns = || super::trainable(job, 1) > 0;
     forbid(!tuning.is_full() && !elsewhere && !learns(), &NOTHING_LEARNS);
 }

@@ -15,7 +15,7 @@ pub struct Compute {
     pub recomputed: Flops,
     /// Of forward, the attention products (scores and values).
     pub attention: Flops,
-    /// Tokens per optimizer step.
+    /// Tokens per optimizer step, padding among them.
     pub tokens_per_step: u64,
     /// Optimizer steps for all training tokens, rounded up.
     pub steps: u64,
@@ -74,7 +74,7 @@ pub(super) fn compute(job: &Job, list: &OpList) -> Option<Compute> {
     let backward = if run.tuning.freezes_model() { forward + attention * micro_batches } else { forward * 2.0 };
     let recomputed = recomputed * micro_batches;
     let tokens_per_step = run.seq_length.saturating_mul(run.global_batch_size);
-    let steps_exact = run.training_tokens / to_f64(tokens_per_step);
+    let steps_exact = run.training_tokens / run.useful_tokens_per_step();
     let parameters = to_f64(list.parameters());
     let per_step = forward + backward;
     let total = per_step * steps_exact;

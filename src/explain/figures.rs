@@ -9,7 +9,7 @@ use crate::units::{Bytes, MemoryUnit, Scale};
 
 use super::expr::{Expr, Value};
 use super::inputs::Inputs;
-use super::times::{gpus, of_serving, of_term, of_training};
+use super::times::{gpus, of_serving, of_term, of_training, useful_of_step};
 use super::{Explanation, Measure, Scene, plain};
 
 const GPUS: Measure = Measure::Number("GPUs");
@@ -203,16 +203,17 @@ fn of_room(scene: &Scene, name: &str) -> Found {
 fn of_compute(job: &Job, compute: &Compute, (run, parameters): (&TrainingRun, u64), name: &str) -> Found {
     let tokens = || Expr::word("tokens", "tokens of the whole training", Value::Real(run.training_tokens));
     let per_step = || Expr::product([Inputs { job }.s(), global(run)]);
+    let useful = || useful_of_step(job, run);
     let all = || Expr::word("N", "parameters", Value::Whole(parameters));
     let total = || {
         let model = real("model FLOPs of a step", compute.model_flops_per_step().0);
-        Expr::product([model, tokens().over(per_step())])
+        Expr::product([model, tokens().over(useful())])
     };
     let (exact, rule) = ((sources::ARITHMETIC, Certainty::Exact), (sources::CHINCHILLA_2022, Certainty::Modelled));
     let (sentence, expr, measure, (source, certainty)) = match name {
         "Tokens in one step" => ("All sequences of a step.", per_step(), Measure::Number("tokens"), exact),
         "Steps of the run" => {
-            let steps = Expr::Ceil(Box::new(tokens()), Box::new(per_step()));
+            let steps = Expr::Ceil(Box::new(tokens()), Box::new(useful()));
             ("All tokens over those of a step, rounded up.", steps, Measure::Number("steps"), exact)
         }
         "Compute of the run" => {

@@ -3,6 +3,7 @@
 use crate::config::{Job, TrainingRun};
 use crate::estimator::Certainty;
 use crate::estimator::time::{BlockTime, Cost, IDLE_SHARE, Load, ServingTime, Step, Term, TimeLine, block_times, spread};
+use crate::planner::packing;
 use crate::sources;
 
 use super::expr::{Expr, Value};
@@ -75,11 +76,42 @@ pub(super) fn gpus(job: &Job) -> Expr {
 
 /// A step's time and what follows from it, then the whole run.
 pub(super) fn of_training(scene: &Scene, run: &TrainingRun, (step, cost): (&Step, &Cost), name: &str) -> Found {
-    of_step(scene, run, step, name).or_else(|| of_run(scene, run, (step, cost), name))
+    let found = of_step(scene, run, step, name).or_else(|| of_texts(&scene.job, run, step, name));
+    found.or_else(|| of_run(scene, run, (step, cost), name))
+}
+
+/// What texts shorter than the sequence change.
+fn of_texts(job: &Job, run: &TrainingRun, step: &Step, name: &str) -> Found {
+    let (sentence, expr, measure) = match name {
+        "Useful tokens per second" => {
+            let rate = useful_of_step(job, run).over(real("one step", step.seconds.0));
+            ("Tokens of a step that are no padding, over its time.", rate, Measure::Number("tokens/s"))
+        }
+        "Share of padding" => {
+            let useful = useful_of_step(job, run).over(tokens_of_step(job, run));
+            let rest = Expr::Less(Box::new(Expr::whole(1)), Box::new(useful));
+            ("What is left of a sequence behind a text of the mean length.", rest, Measure::Share)
+        }
+        "Packed instead" => {
+            let times = real("times as many", packing(job, step.useful_tokens_per_second)?);
+            let sentence = "The same fine-tuning with several texts in a sequence, estimated and timed like any other: its useful tokens \
+                            per second over those of this one.";
+            (sentence, times, NONE)
+        }
+        _ => return None,
+    };
+    Some(found(sentence, expr, measure, sources::PACKING_2024, Certainty::Assumed))
 }
 
 fn tokens_of_step(job: &Job, run: &TrainingRun) -> Expr {
     Expr::product([Inputs { job }.s(), Expr::word("B", "global_batch_size", Value::Whole(run.global_batch_size))])
+}
+
+/// The same without padding.
+pub(super) fn useful_of_step(job: &Job, run: &TrainingRun) -> Expr {
+    let Some(texts) = run.texts.filter(|texts| !texts.packed) else { return tokens_of_step(job, run) };
+    let mean = Expr::word("l", "tokens of the mean text", Value::Whole(texts.mean.min(run.seq_length)));
+    Expr::product([mean, Expr::word("B", "global_batch_size", Value::Whole(run.global_batch_size))])
 }
 
 fn of_step(scene: &Scene, run: &TrainingRun, step: &Step, name: &str) -> Found {
@@ -124,7 +156,7 @@ fn of_run(scene: &Scene, run: &TrainingRun, (step, cost): (&Step, &Cost), name: 
     let (sentence, expr, measure, certainty) = match name {
         "The run" => {
             let all = Expr::word("tokens", "tokens of the whole training", Value::Real(run.training_tokens));
-            let steps = all.over(tokens_of_step(job, run));
+            let steps = all.over(useful_of_step(job, run));
             let seconds = Expr::product([steps, real("one step", step.seconds.0)]);
             ("As many steps as all tokens need, without interruptions.", seconds, Measure::Seconds, Certainty::Modelled)
         }

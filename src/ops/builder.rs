@@ -15,6 +15,8 @@ pub struct Lowering<'a> {
     pub micro_batch_size: u64,
     /// Tokens the attention looks back on, and the cache keeps per sequence.
     pub context_length: u64,
+    /// Tokens of one text where several share a sequence; `None`: attention looks back on the whole context.
+    pub packed_text: Option<u64>,
     /// Sequences whose keys and values are kept (0 when training).
     pub concurrent_sequences: u64,
     /// Format of weights.
@@ -57,6 +59,7 @@ impl<'a> Lowering<'a> {
             seq_length: 1,
             micro_batch_size: 1,
             context_length: 1,
+            packed_text: None,
             concurrent_sequences: 0,
             parameter: DType::Bf16,
             made_in: DType::Bf16,
@@ -146,12 +149,17 @@ impl<'a> Lowering<'a> {
         Flops(2.0 * to_f64(self.seq_length) * to_f64(self.micro_batch_size) * to_f64(rows) * to_f64(columns))
     }
 
+    /// Tokens that a query meets, the mask left out: those of its own text.
+    pub(super) fn met(&self) -> u64 {
+        self.packed_text.unwrap_or(self.context_length)
+    }
+
     /// FLOPs of one batched product of queries with keys (or probabilities with values), full square.
     pub(super) fn attention_product(&self) -> Flops {
         let model = self.model;
         Flops(
             2.0 * to_f64(self.seq_length)
-                * to_f64(self.context_length)
+                * to_f64(self.met())
                 * to_f64(self.micro_batch_size)
                 * to_f64(model.num_attention_heads)
                 * to_f64(model.head_dim),

@@ -173,6 +173,7 @@ pub fn lowering(job: &Job) -> Lowering<'_> {
                     .seq_length
                     .saturating_add(run.tuning.tokens_before())
                     .saturating_add(run.tuning.keys_before()),
+                packed_text: run.packed_text(),
                 concurrent_sequences: 0,
                 parameter: recipe.parameter,
                 made_in: recipe.parameter,
@@ -200,6 +201,7 @@ pub fn lowering(job: &Job) -> Lowering<'_> {
                 .min(run.context_length.saturating_mul(run.concurrent_sequences)),
             micro_batch_size: 1,
             context_length: run.context_length,
+            packed_text: None,
             concurrent_sequences: run.concurrent_sequences,
             parameter: run.quantization.dtype(),
             made_in: run.quantization.dtype(),

@@ -6,6 +6,7 @@ mod count;
 mod curves;
 mod fixes;
 mod inverse;
+mod packing;
 pub mod search;
 mod serving;
 mod stairs;
@@ -14,6 +15,7 @@ pub use count::{Division, GpuCount, Runnable, Tried, division, gpu_count, tried}
 pub use curves::{Axis, Curve, CurvePoint, NamedStair, curve_gpus, curve_seq};
 pub use fixes::{Change, Fix, fixes};
 pub use inverse::{Inverse, inverse};
+pub use packing::packing;
 pub use serving::{
     BatchPoint, Fleet, Instances, Largest, Limit, More, RequestsPoint, Serving, at_lengths, curve_batch, curve_requests,
     more_requests, serving,

@@ -40,7 +40,9 @@ impl Scenario {
         let mut errors: Vec<FieldError> =
             fields().iter().filter(|field| field.applies.in_mode(mode)).filter_map(|field| self.check_value(field.id)).collect();
         // Rules between fields are looked at only where each field is in order by itself.
-        for rule in [check_heads, check_positions, check_experts, check_stack, serving::check_lengths, check_gpus] {
+        for rule in
+            [check_heads, check_positions, check_experts, check_stack, serving::check_lengths, tuning::check_texts, check_gpus]
+        {
             if let Some(error) = rule(self)
                 && !errors.iter().any(|known| known.field == error.field)
             {
@@ -218,6 +220,7 @@ impl Scenario {
                 products: ProductFormat::Activations,
                 overlap: Overlap::DEFAULT,
                 tuning: if mode == Mode::Tune { self.tuning() } else { Tuning::FULL },
+                texts: if mode == Mode::Tune { self.texts() } else { None },
             }),
             Mode::Serve => Run::Serving(self.serving()),
         }

@@ -77,6 +77,9 @@ sources! {
     GRPO_2024 = ("grpo-2024", "Shao et al. 2024",
         "DeepSeekMath (arXiv 2402.03300)", "section 4.1", Paper,
         "PPO without a critic: rewards are compared within a group of answers.");
+    PACKING_2024 = ("packing-2024", "Kundu et al. 2024; Hugging Face",
+        "Enhancing Training Efficiency Using Packing with Flash Attention (arXiv 2407.09105)", "sections 2 and 3; transformers 5.23: DataCollatorWithFlattening", Paper,
+        "Several texts in a sequence, each of which sees itself alone.");
     ADAFACTOR_2018 = ("adafactor-2018", "Shazeer and Stern 2018",
         "Adafactor: Adaptive Learning Rates with Sublinear Memory Cost (arXiv 1804.04235)", "section 3", Paper,
         "Row and column statistics instead of a full second moment.");

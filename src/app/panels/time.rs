@@ -33,16 +33,24 @@ fn notes(answers: &Answers) -> Html {
 }
 
 fn body(answers: &Answers, ui: &Ui) -> Html {
-    let facts: Html = timing::facts(&answers.job, &answers.timing)
-        .iter()
-        .map(|(name, value, note)| timing::line(ui, name, value, note))
-        .collect();
-    let facts = html(r#"<dl class="facts" data-testid="time-facts">{}</dl>"#, &[&facts]);
+    let facts = timing::facts(&answers.job, &answers.timing);
+    let pack = facts.iter().find(|(name, ..)| *name == timing::PACKED).map(pack);
+    let facts: Html = facts.iter().map(|(name, value, note)| timing::line(ui, name, value, note)).collect();
+    let facts = html(r#"<dl class="facts" data-testid="time-facts">{}</dl>{}"#, &[&facts, &pack]);
     match &answers.timing {
         Timing::Training { step, .. } => html(r#"<div class="pair"><div>{}</div>{}</div>"#, &[&ledger(step, ui), &facts]),
         Timing::Serving(_) => html(r#"<div class="pair">{}</div>"#, &[&facts]),
         Timing::Unknown(_) => html(r#"<p class="saved__empty">{}</p>"#, &[&timing::unknown(&answers.scenario, &answers.timing)]),
     }
+}
+
+/// The change that packs texts, one click.
+#[inline(never)]
+fn pack((_, times, of): &timing::Fact) -> Html {
+    html(
+        r#"<button type="button" class="fix" data-do="set:pack:1"><span class="fix__title">Pack texts</span><span class="fix__effect">{} {}</span></button>"#,
+        &[times, of],
+    )
 }
 
 /// The terms of a step; they add up to it as printed.

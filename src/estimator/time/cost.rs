@@ -27,7 +27,7 @@ pub const IDLE_SHARE: f64 = 0.14;
 /// The cost of a job's whole training at so many seconds a step, without energy; `None` when serving.
 pub fn at_pace(job: &Job, step: Seconds) -> Option<Cost> {
     let run = job.training()?;
-    let steps = run.training_tokens / (to_f64(run.seq_length) * to_f64(run.global_batch_size));
+    let steps = run.training_tokens / run.useful_tokens_per_step();
     let seconds = Seconds(steps * step.0);
     let gpu_hours = seconds.hours() * to_f64(job.layout().world_size());
     let price = gpu_hours * job.cluster().accelerator.price_per_hour;

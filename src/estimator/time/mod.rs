@@ -58,6 +58,8 @@ pub struct Step {
     pub hfu: f64,
     /// Tokens per second, all accelerators together.
     pub tokens_per_second: f64,
+    /// Those of them that are no padding.
+    pub useful_tokens_per_second: f64,
     /// Model FLOPs per second of one accelerator.
     pub flops_per_second: f64,
 }
@@ -83,14 +85,17 @@ fn step_with(job: &Job, compute: &Compute) -> Option<Step> {
     let Flops(model) = compute.model_flops_per_step();
     let mfu = model / (seconds * peak * ranks);
     let measured = job.cluster().speed.matmul_16bit.is_some();
+    // Packed texts count as if all had the mean length.
+    let sure = |term| measured && !(term == Term::Attention && run.packed_text().is_some());
     let lines =
-        Term::ALL.into_iter().map(|term| line(term, time.of(term), measured)).filter(|line| line.seconds.0 > 0.0).collect();
+        Term::ALL.into_iter().map(|term| line(term, time.of(term), sure(term))).filter(|line| line.seconds.0 > 0.0).collect();
     Some(Step {
         lines,
         seconds: Seconds(seconds),
         mfu,
         hfu: mfu * compute.hfu_over_mfu,
         tokens_per_second: tokens / seconds,
+        useful_tokens_per_second: run.useful_tokens_per_step() / seconds,
         flops_per_second: model / (seconds * ranks),
     })
 }

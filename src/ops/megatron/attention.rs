@@ -136,8 +136,10 @@ fn timed(rank: &Rank, widths: &Widths, step: Step) -> Step {
     let (query_width, value_width) = (widths.queries.1 / rank.heads().1.max(1), widths.output.1 / rank.heads().1.max(1));
     let full = rank.seq_length.saturating_mul(rank.layout.cp());
     if !rank.unfused_attention {
-        let pairs = rank.pairs(full) / rank.layout.cp();
-        return step.attends(Core { heads, pairs, queries: rank.seq_length, seq_length: full, query_width, value_width });
+        let text = rank.packed_text.unwrap_or(full).clamp(1, full.max(1));
+        // Whole texts, and the part of one that is cut.
+        let pairs = (full / text).saturating_mul(rank.pairs(text)).saturating_add(rank.pairs(full % text)) / rank.layout.cp();
+        return step.attends(Core { heads, pairs, queries: rank.seq_length, seq_length: text, query_width, value_width });
     }
     let product = |columns, depth| Product {
         count: heads,

@@ -97,6 +97,8 @@ pub(super) struct Rank<'a> {
     options: MegatronOptions,
     seq_length: u64,
     micro_batch_size: u64,
+    /// Tokens of one text where several share a sequence.
+    packed_text: Option<u64>,
     parameter: DType,
     activation: DType,
     unfused_attention: bool,
@@ -186,6 +188,7 @@ impl<'a> Rank<'a> {
             options: run.megatron,
             seq_length: run.seq_length.div_ceil(job.layout().cp()),
             micro_batch_size: job.micro_batch_size().saturating_mul(run.tuning.objective.sequences()),
+            packed_text: run.packed_text(),
             parameter: recipe.parameter,
             activation: recipe.activation,
             unfused_attention: matches!(run.attention, AttentionKernel::Standard),

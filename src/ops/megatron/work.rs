@@ -56,7 +56,7 @@ pub struct Core {
     pub pairs: u64,
     /// Queries of a sequence on this rank.
     pub queries: u64,
-    /// Tokens of a sequence, which decide how full the kernel's pipeline is.
+    /// Tokens of a text, which decide how full the kernel's pipeline is.
     pub seq_length: u64,
     /// Width of a query or key head.
     pub query_width: u64,

@@ -54,7 +54,7 @@ impl Core {
     pub fn new(build: &Build<'_>) -> Self {
         let with = build.with;
         let (heads, kv, d) = (with.own_heads(), with.own_kv_heads(), with.head_dim());
-        let flops = 2.0 * to_f64(with.seq_length) * to_f64(with.context_length) * to_f64(with.micro_batch_size);
+        let flops = 2.0 * to_f64(with.seq_length) * to_f64(with.met()) * to_f64(with.micro_batch_size);
         Self {
             flash: with.attention == AttentionKernel::Flash,
             repeat: match kv.1 {

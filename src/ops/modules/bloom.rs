@@ -82,7 +82,7 @@ impl Bloom {
             down,
             batched: with.micro_batch_size > 1,
             several: heads.1 > 1,
-            flops: 2.0 * tokens * to_f64(with.context_length) * to_f64(with.heads().1.saturating_mul(d.1)),
+            flops: 2.0 * tokens * to_f64(with.met()) * to_f64(with.heads().1.saturating_mul(d.1)),
             forms,
         }
     }

@@ -109,7 +109,7 @@ impl Falcon {
             [Some(norm("Input norm")), Some(after)]
         };
         let forms = Forms::new(build, layout);
-        let flops = to_f64(with.seq_length) * to_f64(with.context_length) * to_f64(with.micro_batch_size);
+        let flops = to_f64(with.seq_length) * to_f64(with.met()) * to_f64(with.micro_batch_size);
         Self {
             projection,
             output,

@@ -6,7 +6,7 @@
 use super::FieldId;
 
 /// Key, field and default of every input; `None`: the model's or the accelerator's own value.
-pub(super) const TABLE: [(&str, FieldId, Option<&str>); 155] = [
+pub(super) const TABLE: [(&str, FieldId, Option<&str>); 157] = [
     ("do", FieldId::Mode, Some("train")),
     ("name", FieldId::Name, Some(".z")),
     ("u", FieldId::MemoryUnit, Some("gib")),
@@ -101,6 +101,8 @@ pub(super) const TABLE: [(&str, FieldId, Option<&str>); 155] = [
     ("ref", FieldId::Reference, Some("1")),
     ("ro", FieldId::Rollout, Some("sleeping")),
     ("ron", FieldId::RolloutSequences, Some("64")),
+    ("txt", FieldId::TextTokens, Some("empty")),
+    ("pack", FieldId::Packing, Some("0")),
     ("prec", FieldId::Precision, Some("bf16")),
     ("grad", FieldId::Gradients, Some("as-weights")),
     ("opt", FieldId::Optimizer, Some("adamw")),

@@ -206,6 +206,10 @@ pub enum FieldId {
     Rollout,
     /// Answers generated at once.
     RolloutSequences,
+    /// Tokens of the mean text.
+    TextTokens,
+    /// Several texts share a sequence.
+    Packing,
     /// Number formats of training.
     Precision,
     /// Gradient format.

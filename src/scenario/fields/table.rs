@@ -443,7 +443,7 @@ const SIZE: u64 = 10_000_000;
 const LENGTH: u64 = 100_000_000;
 
 /// Every input, in the order of the form and of links.
-pub(super) static FIELDS: [Field; 155] = [
+pub(super) static FIELDS: [Field; 157] = [
     Field::choice(FieldId::Mode, "do", "mode", "Mode", MODES)
         .help("Whether the model is trained, fine-tuned or served; each needs other memory.")
         .group(Group::Run)
@@ -853,6 +853,20 @@ pub(super) static FIELDS: [Field; 155] = [
         .tune()
         .folded()
         .default(FieldDefault::Integer(64)),
+    Field::whole(FieldId::TextTokens, "txt", "text_tokens", "Mean text", (1, LENGTH), 0)
+        .tokens()
+        .optional()
+        .help("Tokens of a text in the mean: shorter ones are padded to the sequence, or packed. Empty: as long as the sequence.")
+        .group(Group::Run)
+        .tune()
+        .folded()
+        .default(FieldDefault::Empty),
+    Field::flag(FieldId::Packing, "pack", "packing", "Packing")
+        .help("Sequences are filled with several texts instead of padding; each text sees itself alone.")
+        .group(Group::Run)
+        .tune()
+        .folded()
+        .default(FieldDefault::Flag(false)),
     // Number formats and optimizer.
     Field::choice(FieldId::Precision, "prec", "precision", "Precision", PRECISIONS)
         .help("Number formats of weights, gradients, optimizer states and activations.")

@@ -1,7 +1,8 @@
 //! Which parameters learn, from the fields of fine-tuning.
 
-use crate::config::{BaseFormat, Method, Objective, Rollout, Targets, Tuning};
-use crate::scenario::{FieldId, Scenario, Value};
+use super::count;
+use crate::config::{BaseFormat, Method, Objective, Rollout, Targets, Texts, Tuning};
+use crate::scenario::{FieldError, FieldId, Mode, Scenario, Value};
 use crate::units::DType;
 
 /// The fields of `target_modules`, with the layers of latent attention that do the same work.
@@ -56,4 +57,21 @@ impl Scenario {
             rollout_sequences: self.integer(FieldId::RolloutSequences),
         }
     }
+
+    /// How long the texts are, if that is said.
+    pub(super) fn texts(&self) -> Option<Texts> {
+        self.optional_integer(FieldId::TextTokens).map(|mean| Texts { mean, packed: self.flag(FieldId::Packing) })
+    }
+}
+
+/// A text cannot be longer than its sequence.
+#[inline(never)]
+pub(super) fn check_texts(scenario: &Scenario) -> Option<FieldError> {
+    let mean = scenario.optional_integer(FieldId::TextTokens).filter(|_| scenario.mode() == Mode::Tune)?;
+    let most = scenario.integer(FieldId::SeqLength);
+    (mean > most).then(|| FieldError {
+        field: FieldId::TextTokens,
+        message: format!("A mean of {} tokens is more than the sequence of {}.", count(mean), count(most)),
+        way_out: Some((format!("Use {} tokens", count(most)), Value::Integer(most))),
+    })
 }
