@@ -386,3 +386,62 @@ fn texts_are_inputs_of_fine_tuning_alone() {
     assert_eq!(problems[0].way_out.as_ref().map(|way| &way.1), Some(&Value::Integer(4096)));
     assert!(run("v1&m=llama3-8b&s=4096&txt=5000").is_ok());
 }
+
+#[test]
+fn answers_that_do_not_fit_are_generated_fewer_at_once() {
+    let of = |link: &str| decode(link).scenario.resolve().expect("a job");
+    let offered = |job: &Job| fixes(job, &estimate(job), &gpu_count(job, MemoryUnit::Gb));
+    let many = of("v1&do=tune&m=llama3-8b&n=8&ft=full&obj=grpo&ron=4096");
+    let found = offered(&many);
+    let first = found.first().expect("a fix");
+    let Change::RolloutSequences(answers) = first.change else { panic!("{found:?}") };
+    assert!(first.fits && answers < 4096 && answers.is_multiple_of(8), "{found:?}");
+    // As many as fit, in eights.
+    let with = |answers: u64| of(&format!("v1&do=tune&m=llama3-8b&n=8&ft=full&obj=grpo&ron={answers}"));
+    assert!(estimate(&with(answers)).runs() && !estimate(&with(answers + 8)).runs());
+    // Where answers come from other GPUs, or where what learns is too large, it is no help.
+    let none = |link| !offered(&of(link)).iter().any(|fix| matches!(fix.change, Change::RolloutSequences(_)));
+    assert!(none("v1&do=tune&m=llama3-70b&n=8&ft=full&obj=grpo&ron=4096&ro=apart"));
+    assert!(none("v1&do=tune&m=llama3-70b&n=8&ft=full&obj=grpo&ron=2"));
+    // An engine that keeps its memory can give it back.
+    let keeps = offered(&of("v1&do=tune&m=llama3-8b&n=8&ft=full&obj=grpo&ron=4&ro=colocated&b=16"));
+    assert!(keeps.iter().any(|fix| fix.fits && fix.change == Change::Rollout(Rollout::Sleeping)), "{keeps:?}");
+}
+
+#[test]
+fn a_model_with_experts_starts_with_adapters_beside_attention() {
+    use headroom::catalog::models;
+    const INNER: [FieldId; 3] = [FieldId::AdaptGate, FieldId::AdaptUp, FieldId::AdaptDown];
+    for row in models().iter().filter(|row| row.config.moe.is_some()) {
+        let scenario = decode(&format!("v1&do=tune&ft=lora&n=64&gb=64&m={}", row.id)).scenario;
+        assert!(INNER.iter().all(|id| scenario.get(*id) == Value::Flag(false) && !scenario.is_set(*id)), "{}", row.id);
+        let found = estimate(&scenario.resolve().expect("a job"));
+        assert!(found.blockers.is_empty() && found.parameters.trainable > 0, "{}: {:?}", row.id, found.blockers);
+        // On experts they are refused by name, and a link carries that they were asked for.
+        let mut asked = scenario.clone();
+        asked.set(FieldId::AdaptUp, Value::Flag(true));
+        assert_eq!(decode(&encode(&asked)).scenario, asked);
+        let refused = estimate(&asked.resolve().expect("a job")).blockers;
+        let named = refused.iter().any(|blocker| blocker.to_string().contains("Adapters on experts"));
+        assert_eq!(named, row.config.family != headroom::config::Family::GptOss, "{}", row.id);
+    }
+}
+
+#[test]
+fn what_was_set_beside_experts_goes_with_them() {
+    let mut scenario = decode("v1&do=tune&m=mixtral-8x7b&ag=1").scenario;
+    assert!(scenario.is_set(FieldId::AdaptGate));
+    let (written, experts) = (encode(&scenario), scenario.get(FieldId::NumExperts));
+    assert_eq!(decode(&written).scenario, scenario);
+    // Without experts gates have adapters anyway.
+    scenario.set(FieldId::NumExperts, Value::Empty);
+    assert!(!scenario.is_set(FieldId::AdaptGate) && scenario.get(FieldId::AdaptGate) == Value::Flag(true));
+    assert_eq!(decode(&encode(&scenario)).scenario, scenario);
+    scenario.set(FieldId::NumExperts, experts);
+    assert_eq!(scenario.get(FieldId::AdaptGate), Value::Flag(false));
+    scenario.set_model("llama3-8b");
+    scenario.set(FieldId::AdaptUp, Value::Flag(false));
+    scenario.set_model("mixtral-8x7b");
+    assert!(!scenario.is_set(FieldId::AdaptUp));
+    assert_eq!(decode(&encode(&scenario)).scenario, scenario);
+}

@@ -133,6 +133,10 @@ fn of_model(scene: &Scene, name: &str) -> Found {
             let sum = Expr::sum([whole("embedding", count.embedding), whole("head", count.head)]);
             ("Of the parameters, those outside the blocks.", sum, NONE)
         }
+        ("Parameters that learn", _, Run::Training(_)) => {
+            let sentence = "Those with gradients and optimizer states; adapters are counted as the model's modules declare them.";
+            (sentence, whole("parameters that learn", count.trainable), NONE)
+        }
         ("Micro-batch on each GPU", _, Run::Training(run)) => {
             let expr = match run.micro_batch_size {
                 Some(size) => Expr::word("b", "micro_batch_size, as set", Value::Whole(size)),

@@ -3,7 +3,7 @@
 use super::count::GpuCount;
 use super::inverse::{largest, room, room_of};
 use crate::config::{
-    AttentionKernel, BaseFormat, CacheFormat, DataSharding, Job, Method, Optimizer, Recompute, Reservation, Run, Targets, Tuning,
+    AttentionKernel, BaseFormat, CacheFormat, DataSharding, Job, Method, Optimizer, Recompute, Reservation, Rollout, Run, Targets, Tuning,
     WeightFormat,
 };
 use crate::estimator::{Estimate, Headroom, Requests, estimate};
@@ -26,6 +26,10 @@ pub enum Change {
     Tensor(u64),
     /// Another optimizer.
     Optimizer(Optimizer),
+    /// Another number of answers that the engine on one accelerator generates at once.
+    RolloutSequences(u64),
+    /// Another place of the engine that generates answers.
+    Rollout(Rollout),
     /// Low-rank adapters learn in place of the model, beside frozen weights in that format.
     Adapters(BaseFormat),
     /// Another weight format for serving.
@@ -94,7 +98,8 @@ type Candidate = (Change, String, Job);
 fn changes(job: &Job, count: &GpuCount) -> Vec<Candidate> {
     let mut list = match job.run() {
         Run::Training(run) => {
-            let mut list = training(job);
+            let mut list = rollout(job, &run.tuning);
+            list.extend(training(job));
             list.extend(adapters(job, &run.tuning));
             list
         }
@@ -108,6 +113,34 @@ fn changes(job: &Job, count: &GpuCount) -> Vec<Candidate> {
         let moved = tensor != job.layout().t();
         let change = if moved { Change::Tensor(tensor) } else { Change::Gpus(gpus) };
         list.push((change, format!("Use {gpus} GPUs"), changed));
+    }
+    list
+}
+
+/// Less memory for the engine that generates answers beside the model: it costs only time.
+#[inline(never)]
+fn rollout(job: &Job, tuning: &Tuning) -> Vec<Candidate> {
+    if !tuning.objective.generates() || tuning.rollout == Rollout::Apart {
+        return Vec::new();
+    }
+    let with = |edit: &dyn Fn(&mut Tuning)| {
+        job.with_run(|run| {
+            if let Run::Training(run) = run {
+                edit(&mut run.tuning);
+            }
+        })
+    };
+    let mut list = Vec::with_capacity(2);
+    if tuning.rollout_sequences > 1 {
+        let some = |answers| with(&|tuning| tuning.rollout_sequences = answers);
+        let most = largest(tuning.rollout_sequences - 1, |answers| room(&some(answers))).unwrap_or(1);
+        let answers = if most > 8 { most - most % 8 } else { most };
+        let title = if answers == 1 { "1 answer at once".to_owned() } else { format!("{answers} answers at once") };
+        list.push((Change::RolloutSequences(answers), title, some(answers)));
+    }
+    if tuning.rollout == Rollout::Colocated {
+        let sleeping = with(&|tuning| tuning.rollout = Rollout::Sleeping);
+        list.push((Change::Rollout(Rollout::Sleeping), "Engine sleeps while the model learns".to_owned(), sleeping));
     }
     list
 }

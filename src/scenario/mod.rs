@@ -65,7 +65,7 @@ impl Scenario {
             FieldDefault::Integer(value) => Value::Integer(value),
             FieldDefault::Decimal(value) => Value::Decimal(value),
             FieldDefault::Choice(value) => Value::Choice(value),
-            FieldDefault::Flag(value) => Value::Flag(value),
+            FieldDefault::Flag(value) => Value::Flag(value && !(BESIDE_EXPERTS.contains(&id) && self.has_experts())),
             FieldDefault::Text(value) => Value::Text(value.to_owned()),
             FieldDefault::Empty => Value::Empty,
             FieldDefault::Preset => self
@@ -111,7 +111,10 @@ impl Scenario {
         let start = self.start(id);
         match field(id).kind {
             FieldKind::Model | FieldKind::Accelerator => self.set(id, start),
-            _ => _ = self.set.remove(&id),
+            _ => {
+                self.set.remove(&id);
+                self.settle();
+            }
         }
     }
 
@@ -209,6 +212,20 @@ impl Scenario {
         } else {
             self.set.insert(id, value);
         }
+        self.settle();
+    }
+
+    fn has_experts(&self) -> bool {
+        self.get(FieldId::NumExperts) != Value::Empty
+    }
+
+    /// What was set and is now where it would start from is set no more: experts came or went.
+    fn settle(&mut self) {
+        for id in BESIDE_EXPERTS {
+            if self.set.get(&id) == Some(&self.start(id)) {
+                self.set.remove(&id);
+            }
+        }
     }
 
     fn text(&self, id: FieldId) -> String {
@@ -236,6 +253,9 @@ const ACCELERATOR_FIELDS: [FieldId; 6] = [
     FieldId::NetworkBandwidth,
     FieldId::BoardPower,
 ];
+
+/// Adapters that a model with experts starts without: peft would put them on the experts, where they are not modelled.
+const BESIDE_EXPERTS: [FieldId; 3] = [FieldId::AdaptGate, FieldId::AdaptUp, FieldId::AdaptDown];
 
 fn architecture_fields() -> impl Iterator<Item = &'static Field> {
     fields().iter().filter(|field| field.group.is_architecture())

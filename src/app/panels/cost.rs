@@ -17,13 +17,26 @@ pub fn cost(answers: &Answers, ui: &Ui) -> Html {
     let heading = if answers.estimate.compute.is_some() { "Model and run" } else { "The model" };
     let facts: Html = facts(&answers.job, &answers.estimate, answers.unit)
         .iter()
-        .map(|(name, value)| timing::line(ui, name, value, ""))
+        .map(|(name, value)| timing::line(ui, name, value, if *name == LEARN { beside_experts(&answers.job) } else { "" }))
         .collect();
     let facts = [facts, of_serving(answers, ui), on_paper(answers)].into_iter().collect::<Html>();
     html(
         r#"<div data-own="cost"><div class="section__head"><h2>{}</h2></div><dl class="facts" data-testid="facts">{}</dl></div>"#,
         &[&heading, &facts],
     )
+}
+
+const LEARN: &str = "Parameters that learn";
+
+/// Where adapters stand in a model with experts.
+#[inline(never)]
+fn beside_experts(job: &Job) -> &'static str {
+    let adapts = job.training().is_some_and(|run| run.tuning.method.adapts_linears());
+    if adapts && job.model().moe.is_some() {
+        "adapters stand beside attention alone: those on experts are not modelled"
+    } else {
+        ""
+    }
 }
 
 /// The cache as servers print it, and how many requests, tokens and GPUs; nothing when training.
@@ -59,6 +72,9 @@ pub fn facts(job: &Job, estimate: &Estimate, unit: MemoryUnit) -> Vec<Fact> {
         ("Parameters", whole(count.total)),
         ("of these in embedding and head", whole(count.embedding.saturating_add(count.head))),
     ];
+    if count.trainable < count.total {
+        facts.push((LEARN, whole(count.trainable)));
+    }
     if job.training().is_some() {
         facts.push(("Micro-batch on each GPU", whole(job.micro_batch_size())));
         facts.push(("Gradient accumulation", format!("{} steps", whole(job.gradient_accumulation_steps()))));

@@ -58,6 +58,8 @@ pub fn change(scenario: &mut Scenario, change: Change) {
         Change::MicroBatch(to) => (FieldId::MicroBatchSize, Value::Integer(to)),
         Change::Gpus(to) => (FieldId::Gpus, Value::Integer(to)),
         Change::Optimizer(to) => (FieldId::Optimizer, Value::choice(to)),
+        Change::RolloutSequences(to) => (FieldId::RolloutSequences, Value::Integer(to)),
+        Change::Rollout(to) => (FieldId::Rollout, Value::choice(to)),
         Change::Adapters(base) => {
             if base.is_quantised() {
                 scenario.set(FieldId::DoubleQuant, Value::Flag(base == BaseFormat::Nf4Double));
@@ -101,6 +103,8 @@ mod tests {
             "v1&do=tune&m=llama3-70b&n=8&ft=full",
             "v1&do=tune&m=llama3-70b&n=8&ft=full&dq=0&fzl=20",
             "v1&do=tune&m=llama3-70b&n=1&ft=dora&dq=0",
+            "v1&do=tune&m=llama3-8b&n=8&ft=full&obj=grpo&ron=4096",
+            "v1&do=tune&m=llama3-8b&n=8&ft=full&obj=grpo&ron=1024&ro=colocated",
         ] {
             let answers = answers(link);
             assert!(count(&fixes(&answers), "data-do=\"fix:") > 0, "{link}");

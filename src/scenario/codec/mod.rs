@@ -219,6 +219,8 @@ fn changes(mut base: Scenario, target: &Scenario, prefix: &str, extras: Extras) 
         let value = target.get(field.id);
         if value != base.get(field.id) && (extras.names || field.id != FieldId::Name) {
             parts.push((format!("{prefix}{}", field.key), write_value(field.id, &value)));
+            // It may decide what a later field starts from: experts do for adapters.
+            base.set(field.id, value);
         }
     }
     if extras.unknown {

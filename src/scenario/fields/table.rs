@@ -120,7 +120,7 @@ impl Field {
     /// Whether linear layers of that kind have adapters.
     const fn adapter(self) -> Self {
         self.help(
-            "A layer with an adapter keeps its input for it. A layer that does the work of several has one if any of them has.",
+            "A layer with an adapter keeps its input for it; one that does the work of several has one if any has. With experts gate, up and down start without: theirs are not modelled.",
         )
         .group(Group::Run)
         .tune()
