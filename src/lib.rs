@@ -30,7 +30,7 @@
 //! assert_eq!(job.map(|job| estimate(&job).verdict()), Ok(Verdict::DoesNotFit));
 //! ```
 //!
-//! Not modelled: state-space layers and linear attention (refused by name), adapters, communication time.
+//! Not modelled: state-space layers and linear attention (refused by name), adapters on experts.
 
 pub mod app;
 pub mod catalog;

@@ -411,6 +411,7 @@ fn every_figure_of_time_cost_and_model_explains_itself() {
         "v1&do=tune&m=llama3-8b&n=1&gb=8&txt=600",
         "v1&do=tune&m=llama3-8b&n=1&gb=8&txt=600&pack=1",
         "v1&do=tune&m=mixtral-8x7b&n=8&ft=lora",
+        "v1&do=serve&m=deepseek-v3&n=16&tp=8&pp=2&w=fp8-block&eep=1&ata=1",
     ];
     for link in links {
         let answers = Answers::of(&Snapshot { scenario: decode(link).scenario, compare: Vec::new() }, None).0;

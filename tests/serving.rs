@@ -335,6 +335,49 @@ fn whole_experts_are_dealt_out() {
     assert!(of(16, true) > of(16, false));
 }
 
+/// DeepSeek-V3 on so many tensor ranks, with whole experts and with tokens that travel to them.
+fn dispatched(t: u64, whole: bool, sent: bool) -> Job {
+    job("deepseek-v3", tensor(t), |run| {
+        (run.quantization, run.expert_parallel, run.sends_tokens) = (WeightFormat::Fp8Block, whole, sent);
+    })
+}
+
+#[test]
+fn tokens_travel_to_whole_experts_and_back() {
+    let messages = |t, whole, sent| times(&dispatched(t, whole, sent)).expect("a time").messages;
+    // Whole experts alone change no message: all ranks have all tokens, and sum what their experts make of them.
+    assert_eq!(messages(8, true, false), messages(8, false, false));
+    assert_eq!(messages(8, false, true), messages(8, false, false));
+    assert!(messages(8, true, false).iter().all(|messages| messages.experts.0 == 0.0 && messages.stages.0 == 0.0));
+    // One of two sums gives way to the journey in the 58 layers with experts.
+    let ([chunk, further], [before, _]) = (messages(8, true, true), messages(8, true, false));
+    assert!(further.experts.0 > 0.0 && chunk.experts.0 > further.experts.0 && chunk.sums.0 < before.sums.0);
+    // 2,048 tokens on 8 ranks: eight copies of 256 tokens of 7,168 values of 2 bytes, seven eighths of which leave the rank, over
+    // NVLink both ways in 58 layers.
+    let bytes = 8.0 * 256.0 * 7168.0 * 2.0 * 7.0 / 8.0;
+    let least = 58.0 * 2.0 * bytes / 450e9;
+    assert!(chunk.experts.0 > least && chunk.experts.0 < 2.0 * least, "{} {least}", chunk.experts.0);
+    // Between two nodes the network is the narrow way.
+    assert!(messages(16, true, true)[0].experts.0 > chunk.experts.0);
+    assert_eq!(messages(1, true, true)[0].total(), 0.0);
+}
+
+#[test]
+fn messages_are_in_the_times() {
+    let of = |sent| times(&dispatched(8, true, sent)).expect("a time");
+    let (stay, travel) = (of(false), of(true));
+    let further = travel.messages[1].total() - stay.messages[1].total();
+    // Shared experts are whole then, which every step reads.
+    let read = travel.decode.0 - stay.decode.0 - further;
+    assert!(read > 0.0 && further > 0.0, "{read} {further}");
+    let weights = |sent| estimate(&dispatched(8, true, sent)).ledger.of(MemoryKind::Parameter).as_f64();
+    let shared = 58.0 * 3.0 * 7168.0 * 2048.0 * 7.0 / 8.0;
+    assert!(((weights(true) - weights(false)) / shared - 1.0).abs() < 0.01);
+    // A model without experts has none to send to.
+    let dense = |sent| times(&job("llama3-70b", tensor(8), |run| (run.expert_parallel, run.sends_tokens) = (sent, sent)));
+    assert_eq!(dense(true), dense(false));
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 

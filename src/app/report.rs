@@ -6,7 +6,7 @@ use super::serving;
 use super::timing::{self, Fact};
 use super::words::{Scale, about, gpus, margin, per_cent, percent, scientific, verdict_sentence, verdict_word, whole};
 use crate::config::Job;
-use crate::estimator::time::{self, Bound, TimeLine, Timing};
+use crate::estimator::time::{self, Bound, Messages, TimeLine, Timing};
 use crate::estimator::{Compute, Estimate, Headroom, Lengths, LineItem, MemoryKind, Verdict, estimate};
 use crate::planner::{self, GpuCount, Serving, gpu_count, inverse};
 use crate::scenario::{Scenario, Word, codec};
@@ -186,6 +186,7 @@ fn time_of(report: &Report) -> Value {
     match &report.timing {
         Timing::Unknown(_) => Value::Null,
         Timing::Serving(time) => object!({
+            "prefill_chunk_messages": messages_of(&time.messages[0]), "decode_messages": messages_of(&time.messages[1]),
             "prefill_chunk_seconds": time.prefill_chunk.0, "decode_seconds": time.decode.0,
             "first_token_seconds": time.first_token.0, "prompt_tokens": time.prompt,
             "tokens_per_second": time.tokens_per_second, "cost_per_million_tokens": time.price_per_million,
@@ -206,6 +207,11 @@ fn time_of(report: &Report) -> Value {
             })
         }
     }
+}
+
+/// Seconds of messages by what they are.
+fn messages_of(messages: &Messages) -> Value {
+    object!({ "sums": messages.sums.0, "experts": messages.experts.0, "stages": messages.stages.0 })
 }
 
 /// Room for the cache and what the planner found; null when training.

@@ -129,10 +129,6 @@ pub const PACKED: &str = "Packed instead";
 #[inline(never)]
 fn of_serving(job: &Job, time: &ServingTime) -> Vec<Fact> {
     let Run::Serving(run) = job.run() else { return Vec::new() };
-    let short = |seconds: Seconds| {
-        let scale = TimeScale::of(seconds);
-        scale.show(scale.parts(&[seconds]).1)
-    };
     let per_hour = grouped(job.cluster().accelerator.price_per_hour, 2);
     let ranks = job.layout().t().saturating_mul(job.layout().p());
     let chunk = whole(run.prefill_chunk_size.min(run.context_length));
@@ -153,9 +149,12 @@ fn of_serving(job: &Job, time: &ServingTime) -> Vec<Fact> {
             short(time.decode),
             format!("{at_once} at once, each with a full context: {bound}"),
         ),
+    ];
+    facts.extend(messages(time));
+    facts.extend([
         ("Tokens per second of one request", amount(1.0 / time.decode.0), String::new()),
         ("Tokens per second of one instance", amount(time.tokens_per_second), gpus(ranks)),
-    ];
+    ]);
     facts.extend(time.turns_at.map(|turns| {
         ("Sequences where products take over", whole(turns), "from reading weights, without cached keys and values".to_owned())
     }));
@@ -168,6 +167,28 @@ fn of_serving(job: &Job, time: &ServingTime) -> Vec<Fact> {
         ("Energy of a million tokens", format!("{} kWh", amount(energy)), "GPUs at full board power: an assumption".to_owned())
     }));
     facts
+}
+
+/// A time by itself.
+fn short(seconds: Seconds) -> String {
+    let scale = TimeScale::of(seconds);
+    scale.show(scale.parts(&[seconds]).1)
+}
+
+/// What of these times messages take.
+#[inline(never)]
+fn messages(time: &ServingTime) -> Vec<Fact> {
+    let [piece, further] = time.messages;
+    let lines = [
+        ("Messages: sums over tensor ranks", piece.sums, further.sums, ""),
+        ("Messages: tokens to experts and back", piece.experts, further.experts, ", if all experts are asked as often: assumed"),
+        ("Messages: between stages", piece.stages, further.stages, ""),
+    ];
+    let sent = lines.into_iter().filter(|(_, _, further, _)| further.0 > 0.0);
+    sent.map(|(name, piece, further, more)| {
+        (name, short(further), format!("of one further token, {} of one piece of a prompt{more}", short(piece)))
+    })
+    .collect()
 }
 
 fn sequences(count: u64) -> String {

@@ -183,6 +183,9 @@ pub struct ServingRun {
     pub cuda_graphs: Bytes,
     /// Whether tensor-parallel ranks hold whole experts instead of a part of each (vLLM's `enable_expert_parallel`).
     pub expert_parallel: bool,
+    /// Whether, with whole experts, every tensor rank keeps a part of the tokens between attention layers and sends each to the ranks of
+    /// its experts (`SGLang`'s `moe_a2a_backend`). Otherwise all ranks have all tokens, and sum what their experts make of them.
+    pub sends_tokens: bool,
     /// Format of activations and logits' inputs.
     pub activation_dtype: DType,
     /// Attention kernel.
@@ -218,10 +221,16 @@ impl ServingRun {
             block_size: None,
             cuda_graphs: Bytes::ZERO,
             expert_parallel: false,
+            sends_tokens: false,
             activation_dtype: DType::Bf16,
             attention: AttentionKernel::Flash,
             overhead_percent: 0.0,
         }
+    }
+
+    /// Whether tokens travel to whole experts.
+    pub const fn dispatches(&self) -> bool {
+        self.expert_parallel && self.sends_tokens
     }
 
     /// Tokens of one block of the cache.

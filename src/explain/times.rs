@@ -235,9 +235,29 @@ pub(super) fn of_serving(scene: &Scene, time: &ServingTime, name: &str) -> Found
             let sentence = "From so many on, multiplying with the weights takes longer than reading them.";
             (sentence, (turns, NONE), sources::ROOFLINE)
         }
-        _ => return of_a_million(job, time, name),
+        _ => return of_messages(time, name).or_else(|| of_a_million(job, time, name)),
     };
     Some(found(sentence, expr, measure, source, Certainty::Modelled))
+}
+
+/// Messages of one further token.
+fn of_messages(time: &ServingTime, name: &str) -> Found {
+    let [_, further] = time.messages;
+    let (sentence, seconds, certainty) = match name {
+        "Messages: sums over tensor ranks" => {
+            let sentence = "Two sums in each layer: bytes over the slowest link of the ring, and a latency for each step. Where tokens are \
+                            sent to experts, one of the two takes its place there.";
+            (sentence, further.sums, Certainty::Modelled)
+        }
+        "Messages: tokens to experts and back" => {
+            let sentence = "In each layer with experts every GPU sends its tokens, a copy for each expert, and gets them back: bytes over the \
+                            links, if all experts are asked as often.";
+            (sentence, further.experts, Certainty::Assumed)
+        }
+        "Messages: between stages" => ("One hop from each pipeline stage to the next.", further.stages, Certainty::Modelled),
+        _ => return None,
+    };
+    Some(found(sentence, real("of one further token", seconds.0), Measure::Seconds, sources::NCCL_TUNING, certainty))
 }
 
 /// What a million served tokens cost.

@@ -33,6 +33,8 @@ pub struct Lowering<'a> {
     pub shared_prefix: u64,
     /// Whether tensor-parallel ranks hold whole experts.
     pub expert_parallel: bool,
+    /// Whether these keep a part of the tokens each, and with it shared experts whole.
+    pub dispatches: bool,
     /// Software profile.
     pub kernels: Kernels,
     /// Attention kernel.
@@ -68,6 +70,7 @@ impl<'a> Lowering<'a> {
             block_size: 1,
             shared_prefix: 0,
             expert_parallel: false,
+            dispatches: false,
             kernels: Kernels::Fused,
             attention: AttentionKernel::Flash,
             training: true,

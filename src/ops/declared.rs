@@ -54,6 +54,7 @@ fn split(shape: &Shape, with: &Lowering) -> Split {
     let (heads, kv_heads) = (with.heads().1, with.kv_heads().1);
     let of = |dim: &Dim| match dim.0 {
         "num_experts" if with.expert_parallel && shape.dims().count() > 2 => Some(Split::Heads(dim.1)),
+        "shared_expert_intermediate_size" if with.dispatches => Some(Split::Replicated),
         "num_attention_heads" | "columns of all heads" => Some(Split::Heads(heads)),
         "num_key_value_heads" => Some(Split::Heads(kv_heads)),
         "q+k+v width" => Some(Split::Joint { heads, kv_heads }),

@@ -3,8 +3,8 @@
 use super::count::GpuCount;
 use super::inverse::{largest, room, room_of};
 use crate::config::{
-    AttentionKernel, BaseFormat, CacheFormat, DataSharding, Job, Method, Optimizer, Recompute, Reservation, Rollout, Run, Targets, Tuning,
-    WeightFormat,
+    AttentionKernel, BaseFormat, CacheFormat, DataSharding, Job, Method, Optimizer, Recompute, Reservation, Rollout, Run,
+    Targets, Tuning, WeightFormat,
 };
 use crate::estimator::{Estimate, Headroom, Requests, estimate};
 use crate::units::{Bytes, sort_short};

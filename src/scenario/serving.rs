@@ -25,6 +25,7 @@ impl Scenario {
             block_size: self.optional_integer(FieldId::BlockSize),
             cuda_graphs: self.gibibytes(FieldId::CudaGraphs),
             expert_parallel: self.flag(FieldId::WholeExperts),
+            sends_tokens: self.flag(FieldId::TokensSent),
             activation_dtype: quantization.activation(),
             attention: self.word(FieldId::Attention),
             overhead_percent: self.decimal(FieldId::ServingOverhead).unwrap_or_default(),

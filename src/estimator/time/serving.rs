@@ -4,7 +4,7 @@ use super::machine::{Links, Machine};
 use crate::config::{Cluster, Job, Run, ServingRun, Speed};
 use crate::estimator::served;
 use crate::ops::megatron::Collective;
-use crate::ops::{self, Op, OpList};
+use crate::ops::{self, Op};
 use crate::units::{Bytes, DType, Flops, Seconds, ceil_u64, to_f64};
 
 /// What keeps a step of decoding from being quicker.
@@ -29,6 +29,8 @@ pub struct ServingTime {
     pub decode: Seconds,
     /// Tokens per second of one instance while all its sequences answer.
     pub tokens_per_second: f64,
+    /// Messages of a chunk of a prompt, and of a step of decoding.
+    pub messages: [Messages; 2],
     /// What holds such a step up.
     pub bound: Bound,
     /// Sequences from which on a step computes longer than it reads weights; `None` where weights are read in no time.
@@ -37,6 +39,24 @@ pub struct ServingTime {
     pub price_per_million: f64,
     /// Energy of a million such tokens at full board power, kWh; `None` where the power is unknown.
     pub kwh_per_million: Option<f64>,
+}
+
+/// Seconds of a step's messages, which nothing hides.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Messages {
+    /// Sums over tensor ranks: two in each layer.
+    pub sums: Seconds,
+    /// Tokens on their way to the ranks of their experts and back.
+    pub experts: Seconds,
+    /// From one pipeline stage to the next.
+    pub stages: Seconds,
+}
+
+impl Messages {
+    /// All of them.
+    pub const fn total(&self) -> f64 {
+        self.sums.0 + self.experts.0 + self.stages.0
+    }
 }
 
 /// The pace of one instance, from which times for any number of sequences follow.
@@ -53,8 +73,7 @@ pub struct Pace {
     /// FLOPs of attention's core for one query and one key in one layer, over tensor ranks.
     pair: f64,
     rates: Rates,
-    /// Seconds of all messages of a step: for every step, and for each token.
-    messages: (f64, f64),
+    links: Links,
     job: Job,
 }
 
@@ -110,7 +129,7 @@ impl Pace {
             products: ((all - scores) / tokens / t, head / to_f64(with.concurrent_sequences.max(1)) / t),
             pair: scores / tokens / to_f64(with.context_length.max(1)) / layers / t,
             rates,
-            messages: messages(job, run, &list),
+            links: Links::of(job.cluster()),
             job: job.clone(),
         })
     }
@@ -145,7 +164,32 @@ impl Pace {
     /// Seconds of so many tokens of a prompt without attention's core.
     fn chunk(&self, tokens: u64) -> f64 {
         let tokens = to_f64(tokens);
-        self.products(tokens, 1.0).max(self.read(tokens) / self.rates.memory) + self.messages.0 + tokens * self.messages.1
+        self.products(tokens, 1.0).max(self.read(tokens) / self.rates.memory) + self.messages(tokens).total()
+    }
+
+    /// Messages of a step with so many tokens: sums over tensor ranks behind attention and behind feed-forward, and a hop from each
+    /// stage to the next.
+    ///
+    /// Where tokens travel to whole experts, the sum behind attention leaves each rank its part of the tokens. From there a copy for
+    /// every expert of a token goes to that expert's rank and comes back, in the format of activations; then all ranks get all tokens
+    /// again. Assumes that every expert is asked as often as any other.
+    fn messages(&self, tokens: f64) -> Messages {
+        let (job, model) = (&self.job, self.job.model());
+        let Run::Serving(run) = job.run() else { return Messages::default() };
+        let bytes = tokens * to_f64(model.hidden_size) * to_f64(run.activation_dtype.bits()) / 8.0;
+        let (t, hops) = (to_f64(job.layout().t()), to_f64(job.layout().p()) - 1.0);
+        let ring = self.links.ring(t, 1.0);
+        let moe = model.moe.as_ref().filter(|_| run.dispatches());
+        let layers = (0..model.num_hidden_layers).filter(|layer| moe.is_some_and(|moe| moe.layers.contains(*layer))).count();
+        let layers = to_f64(u64::try_from(layers).unwrap_or(model.num_hidden_layers));
+        let sum = 2.0 * ring.seconds(Collective::AllReduce, bytes);
+        let apart = ring.seconds(Collective::ReduceScatter, bytes) + ring.seconds(Collective::AllGather, bytes);
+        let copies = moe.map_or(0.0, |moe| to_f64(moe.num_experts_per_tok)) * bytes / t;
+        Messages {
+            sums: Seconds((to_f64(model.num_hidden_layers) - layers) * sum + layers * apart),
+            experts: Seconds(layers * 2.0 * ring.seconds(Collective::AllToAll, copies)),
+            stages: Seconds(if hops > 0.0 { hops * self.links.message(bytes, t) } else { 0.0 }),
+        }
     }
 
     /// Seconds to read a prompt of so many tokens, a chunk at a time.
@@ -169,7 +213,7 @@ impl Pace {
     /// Seconds of a step in which each of so many sequences at full context gets one token.
     pub fn decode(&self, sequences: u64) -> Seconds {
         let (products, weights, cache) = self.parts(sequences);
-        Seconds(products.max(weights) + cache + self.messages.0 + to_f64(sequences) * self.messages.1)
+        Seconds(products.max(weights) + cache + self.messages(to_f64(sequences)).total())
     }
 
     /// What holds up a step with so many sequences.
@@ -206,6 +250,7 @@ impl Pace {
             prompt,
             decode,
             tokens_per_second,
+            messages: [chunk, sequences].map(|tokens| self.messages(to_f64(tokens))),
             bound: self.bound(sequences),
             turns_at: self.turns_at(),
             price_per_million: gpu_hours * cluster.accelerator.price_per_hour,
@@ -214,28 +259,12 @@ impl Pace {
     }
 }
 
-/// Seconds of a step's messages: for every step, and for each token. Two all-reduces for each layer among tensor ranks, one message
-/// between pipeline stages.
-fn messages(job: &Job, run: &ServingRun, list: &OpList) -> (f64, f64) {
-    let width = to_f64(job.model().hidden_size) * to_f64(run.activation_dtype.bits()) / 8.0;
-    let links = Links::of(job.cluster());
-    let (t, hops) = (job.layout().t(), to_f64(job.layout().p()) - 1.0);
-    let ring = links.ring(to_f64(t), 1.0);
-    let each = |tokens: f64| {
-        let reduced = 2.0 * to_f64(list.num_hidden_layers) * ring.seconds(Collective::AllReduce, tokens * width);
-        let sent = if hops > 0.0 { hops * links.message(tokens * width, to_f64(t)) } else { 0.0 };
-        reduced + sent
-    };
-    let start = each(0.0);
-    (start, each(1.0) - start)
-}
-
 /// The times of a serving job; `None` when training, and where peak or memory bandwidth are unknown.
 ///
 /// Prefill: products at the rate large products keep up (in 8 bit where the format's software multiplies so), or all weights at the
 /// memory's bandwidth if that takes longer, and attention's core over the causal half of each layer's window. Decode: weights are read
 /// once (the head's and the blocks'; of routed experts those that some token takes), or products if they take longer; then every cached
-/// key and value. Messages of tensor ranks and between stages come on top. Assumes that pipeline stages follow each other, that no
+/// key and value. Messages of tensor ranks, to experts and between stages come on top. Assumes that pipeline stages follow each other, that no
 /// request waits, and that kernels start without gaps.
 pub fn serving(job: &Job) -> Option<ServingTime> {
     let Run::Serving(run) = job.run() else { return None };

@@ -6,7 +6,7 @@
 use super::FieldId;
 
 /// Key, field and default of every input; `None`: the model's or the accelerator's own value.
-pub(super) const TABLE: [(&str, FieldId, Option<&str>); 157] = [
+pub(super) const TABLE: [(&str, FieldId, Option<&str>); 158] = [
     ("do", FieldId::Mode, Some("train")),
     ("name", FieldId::Name, Some(".z")),
     ("u", FieldId::MemoryUnit, Some("gib")),
@@ -78,6 +78,7 @@ pub(super) const TABLE: [(&str, FieldId, Option<&str>); 157] = [
     ("cg", FieldId::CudaGraphs, Some("0")),
     ("grp", FieldId::GroupSize, Some("128")),
     ("eep", FieldId::WholeExperts, Some("0")),
+    ("ata", FieldId::TokensSent, Some("0")),
     ("att", FieldId::Attention, Some("flash")),
     ("ker", FieldId::Kernels, Some("fused")),
     ("obj", FieldId::Objective, Some("sft")),

@@ -160,6 +160,8 @@ pub enum FieldId {
     GroupSize,
     /// Tensor ranks hold whole experts.
     WholeExperts,
+    /// Tensor ranks keep a part of the tokens each.
+    TokensSent,
     /// Attention kernel.
     Attention,
     /// Software profile.

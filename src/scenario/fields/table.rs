@@ -443,7 +443,7 @@ const SIZE: u64 = 10_000_000;
 const LENGTH: u64 = 100_000_000;
 
 /// Every input, in the order of the form and of links.
-pub(super) static FIELDS: [Field; 157] = [
+pub(super) static FIELDS: [Field; 158] = [
     Field::choice(FieldId::Mode, "do", "mode", "Mode", MODES)
         .help("Whether the model is trained, fine-tuned or served; each needs other memory.")
         .group(Group::Run)
@@ -753,6 +753,12 @@ pub(super) static FIELDS: [Field; 157] = [
         .serve()
         .folded()
         .default(FieldDefault::Flag(false)),
+    Field::flag(FieldId::TokensSent, "ata", "moe_a2a_backend", "Tokens sent to experts")
+        .help("With whole experts: each GPU keeps a part of the tokens and sends them to their experts (SGLang's DeepEP); otherwise all GPUs have all tokens.")
+        .group(Group::Layout)
+        .serve()
+        .folded()
+        .default(FieldDefault::Flag(false)),
     Field::choice(FieldId::Attention, "att", "attn_implementation", "Attention", ATTENTIONS)
         .help("Whether attention's scores are written to memory.")
         .group(Group::Run)
@@ -856,7 +862,7 @@ pub(super) static FIELDS: [Field; 157] = [
     Field::whole(FieldId::TextTokens, "txt", "text_tokens", "Mean text", (1, LENGTH), 0)
         .tokens()
         .optional()
-        .help("Tokens of a text in the mean: shorter ones are padded to the sequence, or packed. Empty: as long as the sequence.")
+        .help("Tokens of a text in the mean: padded to the sequence, or packed. Empty: as long as the sequence. 4k means 4096.")
         .group(Group::Run)
         .tune()
         .folded()
