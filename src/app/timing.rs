@@ -4,7 +4,7 @@ use super::explaining;
 use super::markup::{Html, html};
 use super::ui::Ui;
 use super::words::{accelerator_name, duration, gpus, per_cent, scientific, whole};
-use crate::config::{Job, Run};
+use crate::config::{Job, Run, Texts, TrainingRun};
 use crate::estimator::time::{Bound, Cost, IDLE_SHARE, ServingTime, Step, Timing, Unknown};
 use crate::estimator::{Certainty, Compute, Estimate, Verdict};
 use crate::planner::packing;
@@ -79,7 +79,9 @@ fn of_training(job: &Job, step: &Step, cost: &Cost) -> Vec<Fact> {
         plain("Model FLOP/s of one GPU", rate(step.flops_per_second)),
         plain("Tokens per second, all GPUs", amount(step.tokens_per_second)),
     ];
-    facts.extend(of_texts(job, step));
+    if let Some((run, texts)) = job.training().and_then(|run| Some((run, run.texts?))) {
+        facts.extend(of_texts(job, step, (run, texts)));
+    }
     facts.extend([
         ("The run", duration(cost.seconds.0), format!("{} steps, without interruptions", whole(ceil_u64(cost.steps)))),
         plain("GPU-hours", amount(cost.gpu_hours)),
@@ -100,10 +102,9 @@ fn of_training(job: &Job, step: &Step, cost: &Cost) -> Vec<Fact> {
     facts
 }
 
-/// What texts shorter than the sequence change; empty where none are stated.
+/// What texts shorter than the sequence change.
 #[inline(never)]
-fn of_texts(job: &Job, step: &Step) -> Vec<Fact> {
-    let Some((run, texts)) = job.training().and_then(|run| Some((run, run.texts?))) else { return Vec::new() };
+fn of_texts(job: &Job, step: &Step, (run, texts): (&TrainingRun, Texts)) -> Vec<Fact> {
     let (mean, useful) = (whole(texts.mean), step.useful_tokens_per_second);
     let pace = |note| ("Useful tokens per second", amount(useful), note);
     if texts.packed {

@@ -441,12 +441,24 @@ fn tuning(job: &Job, run: &TrainingRun, found: &mut Vec<Blocker>) {
     let own = matches!(job.model().family, Family::Falcon | Family::Bloom) || job.model().mla.is_some();
     forbid(prefix && run.recompute != Recompute::None, &PREFIX_RECOMPUTED);
     forbid(prefix && own, &PREFIX_ELSEWHERE);
-    let packed = run.packed_text().is_some();
-    let before = tuning.tokens_before() + tuning.keys_before() > 0;
-    forbid(packed && (elsewhere || before || tuning.objective != Objective::NextToken), &PACKED_ELSEWHERE);
-    forbid(packed && run.attention == AttentionKernel::Standard, &PACKED_SCORES);
     let learns = || super::trainable(job, 1) > 0;
     forbid(!tuning.is_full() && !elsewhere && !learns(), &NOTHING_LEARNS);
+    if run.packed_text().is_some() {
+        packed(run, elsewhere, found);
+    }
+}
+
+/// What texts that share a sequence are not modelled with.
+#[inline(never)]
+fn packed(run: &TrainingRun, elsewhere: bool, found: &mut Vec<Blocker>) {
+    let tuning = &run.tuning;
+    let before = tuning.tokens_before() + tuning.keys_before() > 0;
+    if elsewhere || before || tuning.objective != Objective::NextToken {
+        found.push(Blocker::Framework(&PACKED_ELSEWHERE));
+    }
+    if run.attention == AttentionKernel::Standard {
+        found.push(Blocker::Framework(&PACKED_SCORES));
+    }
 }
 
 /// What tensor-parallel ranks must divide: heads where attention is split, columns where feed-forward layers and experts are.

@@ -118,6 +118,15 @@ mod tests {
     }
 
     #[test]
+    fn what_learns_is_counted_and_experts_are_said_to_stay() {
+        let words = |link| text(&cost(&answers(link), &Ui::default()));
+        let lora = words("v1&do=tune&m=mixtral-8x7b&n=8");
+        assert!(lora.contains("Parameters that learn") && lora.contains("those on experts are not modelled"), "{lora}");
+        assert!(!words("v1&do=tune&m=llama3-8b&n=8").contains("experts"));
+        assert!(!words("v1&m=llama3-8b&n=8").contains("Parameters that learn"));
+    }
+
+    #[test]
     fn serving_says_what_the_server_prints_and_what_limits_it() {
         let words = |link| text(&cost(&answers(link), &Ui::default()));
         let plain = words("v1&do=serve&m=llama3-8b&n=1");

@@ -182,6 +182,28 @@ mod tests {
     }
 
     #[test]
+    fn padded_texts_are_offered_packing() {
+        let said = |link: &str| time(&answers(link), &Ui::default());
+        let padded = said("v1&do=tune&m=llama3-8b&n=1&gb=8&txt=600");
+        assert_eq!(count(&padded, "data-do=\"set:pack:1\""), 1);
+        for what in ["Share of padding", "texts of 600 tokens padded to 8192", "Pack texts", "as many useful tokens"] {
+            assert!(text(&padded).contains(what), "{what}: {}", text(&padded));
+        }
+        let packed = said("v1&do=tune&m=llama3-8b&n=1&gb=8&txt=600&pack=1");
+        assert!(count(&packed, "set:pack") == 0 && text(&packed).contains("packed without gaps"), "{}", text(&packed));
+        assert!(!text(&said("v1&do=tune&m=llama3-8b&n=1&gb=8")).contains("Useful tokens"));
+    }
+
+    #[test]
+    fn messages_of_serving_are_lines() {
+        let said = |link: &str| text(&time(&answers(link), &Ui::default()));
+        assert!(!said("v1&do=serve&m=mixtral-8x7b&n=1&w=awq").contains("Messages"));
+        let whole = said("v1&do=serve&m=mixtral-8x7b&n=4&tp=4&eep=1");
+        assert!(whole.contains("sums over tensor ranks") && !whole.contains("tokens to experts"), "{whole}");
+        assert!(said("v1&do=serve&m=mixtral-8x7b&n=4&tp=4&eep=1&ata=1").contains("asked as often: assumed"));
+    }
+
+    #[test]
     fn a_layout_that_cannot_run_says_so() {
         assert!(text(&time(&answers("v1&m=llama3-70b&n=8"), &Ui::default())).contains("It does not fit"));
         assert!(!text(&time(&answers("v1&m=llama3-8b&n=8"), &Ui::default())).contains("It does not fit"));
