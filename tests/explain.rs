@@ -246,7 +246,7 @@ prop_compose! {
     fn link()(
         model in 0..MODELS.len(), serve in any::<bool>(),
         sizes in (7_u32..14, 0_u32..4, 0_u32..3, 0_u32..3, 0_u32..4), odd in 0_u64..3,
-        words in (0..4_usize, 0..5_usize, 0..3_usize, 0..2_usize, 0..4_usize, 0..5_usize), rest in (0..6_usize, 0..4_usize, 0..3_usize, any::<bool>()),
+        words in (0..4_usize, 0..5_usize, 0..3_usize, 0..2_usize, 0..5_usize, 0..5_usize), rest in (0..6_usize, 0..4_usize, 0..3_usize, any::<bool>()),
     ) -> String {
         let (s, b, t, p, d) = sizes;
         let (t, p, d) = (1_u64 << t, 1_u64 << p, 1_u64 << d);
@@ -263,7 +263,7 @@ prop_compose! {
         let sharding = ["none", "1", "2", "3", "fsdp"][words.1];
         let recompute = ["none", "selective", "full"][words.2];
         let attention = ["flash", "standard"][words.3];
-        let precision = ["bf16", "bf16-pure", "fp32", "fsdp-mixed"][words.4];
+        let precision = ["bf16", "bf16-pure", "fp32", "fsdp-mixed", "amp-bf16"][words.4];
         let optimizer = ["adamw", "adamw8", "sgd", "sgdm", "adafactor"][words.5];
         let sequence = if rest.3 { "&sp=on" } else { "" };
         let batch = d * (1 << b) * 4;
@@ -292,16 +292,12 @@ proptest! {
     fn so_it_does_for_every_stack_and_layout_of_the_catalogue(link in link()) {
         let job = job_of(&link);
         let (_, bare) = check_ledger(&job);
-        let estimate = estimate(&job);
-        let (total, moments) = (estimate.total(), &estimate.moments);
         for path in bare {
             // Workspaces of libraries, and one buffer for each shape of matrix.
             let rules = ["Matrix-product workspaces", "Dummy weight gradients", "Scores", "Deferred output gradients"];
             // A kind of block that this stage holds none of.
             let none = bytes_at(&job, &path) == 0;
-            // Where the lines at the peak do not add up to the moment they belong to, the peak stands for itself.
-            let apart = path == "peak" && moments.iter().all(|moment| moment.total != total);
-            prop_assert!(none || apart || rules.iter().any(|rule| path.ends_with(rule)), "{}: {}", link, path);
+            prop_assert!(none || rules.iter().any(|rule| path.ends_with(rule)), "{}: {}", link, path);
         }
     }
 }

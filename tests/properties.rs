@@ -162,3 +162,17 @@ fn copies_that_stay_until_forward_ends_are_all_in_the_ledger() {
         assert_eq!(estimate(&job).ledger.by_kind(), memory_by_kind(&job), "{link}");
     }
 }
+
+/// Where sliding and other blocks read masks of their own, backward lets go of each once, whatever recomputes and however the stages cut.
+#[test]
+fn masks_of_sliding_blocks_go_once() {
+    for model in ["gemma2-9b", "gpt-oss-20b", "mistral-7b"] {
+        for (stages, recompute) in [1, 2, 4, 7].into_iter().flat_map(|p| ["none", "selective", "full"].map(|rc| (p, rc))) {
+            let link = format!(
+                "v1&m={model}&s=128&b=1&gb=4&pp={stages}&n={stages}&z=none&ker=eager&rc={recompute}&att=standard&prec=bf16"
+            );
+            let job = headroom::scenario::codec::decode(&link).scenario.resolve().expect("a job");
+            assert_eq!(estimate(&job).ledger.by_kind(), memory_by_kind(&job), "{link}");
+        }
+    }
+}

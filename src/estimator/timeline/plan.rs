@@ -194,9 +194,10 @@ fn gives_back(job: &Job) -> bool {
 fn played(job: &Job, stage: Stage, every: bool) -> Vec<Played> {
     let model = job.model();
     let tuning = job.training().map_or(Tuning::FULL, |run| run.tuning);
-    // Recomputed blocks hold the mask they read until backward is through with them; Gemma 3's sorts of blocks have rotary tables each.
+    // What is recomputed, a block or its attention core, holds the mask it reads until backward is through with it; Gemma 3's sorts of
+    // blocks have rotary tables each.
     let tables = model.family == Family::Gemma3
-        || job.training().is_some_and(|run| run.recompute == Recompute::Full && run.attention == AttentionKernel::Standard);
+        || job.training().is_some_and(|run| run.recompute != Recompute::None && run.attention == AttentionKernel::Standard);
     // Every block's keys and values have a place of their own in the cache, and their gradients wait until backward is through.
     let caches = tuning.keys_before() > 0;
     let (first, end) = (stage.range().start, stage.range().end);
