@@ -90,7 +90,12 @@ fn of_texts(job: &Job, run: &TrainingRun, step: &Step, name: &str) -> Found {
         "Share of padding" => {
             let useful = useful_of_step(job, run).over(tokens_of_step(job, run));
             let rest = Expr::Less(Box::new(Expr::whole(1)), Box::new(useful));
-            ("What is left of a sequence behind a text of the mean length.", rest, Measure::Share)
+            (
+                "What is left of a sequence behind a text of the mean length. Padding is taken to pass through every layer; attention that skips it \
+                 saves a little.",
+                rest,
+                Measure::Share,
+            )
         }
         "Packed instead" => {
             let times = real("times as many", packing(job, step.useful_tokens_per_second)?);

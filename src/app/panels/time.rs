@@ -36,7 +36,12 @@ fn body(answers: &Answers, ui: &Ui) -> Html {
     let facts = timing::facts(&answers.job, &answers.timing);
     let pack = facts.iter().find(|(name, ..)| *name == timing::PACKED).map(pack);
     let facts: Html = facts.iter().map(|(name, value, note)| timing::line(ui, name, value, note)).collect();
-    let facts = html(r#"<dl class="facts" data-testid="time-facts">{}</dl>{}"#, &[&facts, &pack]);
+    let facts = html(r#"<dl class="facts" data-testid="time-facts">{}</dl>"#, &[&facts]);
+    // What can be done about it stands under the figures.
+    let facts = match pack {
+        Some(pack) => html(r#"<div>{}<div class="fixes">{}</div></div>"#, &[&facts, &pack]),
+        None => facts,
+    };
     match &answers.timing {
         Timing::Training { step, .. } => html(r#"<div class="pair"><div>{}</div>{}</div>"#, &[&ledger(step, ui), &facts]),
         Timing::Serving(_) => html(r#"<div class="pair">{}</div>"#, &[&facts]),
