@@ -109,13 +109,15 @@ test('the address follows the page: once at rest, and never the same twice', asy
   await page.keyboard.press('ArrowRight');
   await page.waitForTimeout(LINK_RESTS_MS);
   assert.equal((await writes(page)).length, 1);
-  // A slider dragged for seconds stays far below Safari's hundred writes in thirty seconds.
+  // A slider dragged for seconds stays far below Safari's hundred writes in thirty seconds: never two within one rest.
+  const from = Date.now();
   for (let step = 0; step < 40; step += 1) {
     await page.keyboard.press(step % 2 ? 'ArrowLeft' : 'ArrowRight');
     await page.keyboard.press('Enter');
   }
   await page.waitForTimeout(LINK_RESTS_MS);
-  assert.ok((await writes(page)).length <= 4, `${(await writes(page)).length} writes`);
+  const most = 2 + Math.floor((Date.now() - from) / LINK_RESTS_MS);
+  assert.ok((await writes(page)).length <= most, `${(await writes(page)).length} writes, at most ${most}`);
   noConsoleErrors(page);
 });
 

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { axe, bytesLoaded, noConsoleErrors, noForeignRequests, openPage, requestsOf, single } from './harness.mjs';
+import { until } from './steps.mjs';
 
 // Bytes after gzip, as in xtask/src/sizes.rs.
 const FIRST_LOAD_BUDGET = 330_000;
@@ -13,8 +14,9 @@ for (const [name, options] of [['WebAssembly', { blockWasm: true }], ['JavaScrip
     assert.match(await page.title(), /Headroom/);
     assert.ok(await page.locator('h1').first().isVisible());
     // Not a locator: those do not look into noscript.
-    await page.waitForTimeout(500);
-    assert.match(await page.locator('body').innerText(), /needs (JavaScript and )?WebAssembly/);
+    const says = () => page.locator('body').innerText();
+    await until(async () => /needs/.test(await says()));
+    assert.match(await says(), /needs (JavaScript and )?WebAssembly/);
     await noForeignRequests(page);
   });
 }
