@@ -84,8 +84,22 @@ fn show(state: State, name: &'static str, part: Part) {
 }
 
 fn show_then(state: State, name: &'static str, part: Part, changed: fn(&Element)) {
-    let html = move || state.said.with(|said| state.answers.with(|answers| state.ui.with(|ui| part(said, answers, ui))));
-    browser::show(name, Box::new(html), changed);
+    browser::show(name, Box::new(move || written(state, part)), changed);
+}
+
+fn written(state: State, part: Part) -> Html {
+    state.said.with(|said| state.answers.with(|answers| state.ui.with(|ui| part(said, answers, ui))))
+}
+
+/// The same for what is drawn once the answer's words stand. It is drawn before the browser paints, but text is in the document sooner.
+fn follow_words(state: State, name: &'static str, part: Part, changed: fn(&Element)) {
+    browser::show(name, Box::new(move || after_words(state, || written(state, part))), changed);
+}
+
+/// Reads what it needs, and again after every change once the answer's words stand.
+fn after_words<T>(state: State, read: impl FnOnce() -> T) -> T {
+    state.worded.track();
+    untrack(read)
 }
 
 fn answer(state: State) {
@@ -95,6 +109,8 @@ fn answer(state: State) {
     show(state, "verdict", |_, answers, ui| verdict::verdict(answers, ui));
     show(state, "stack", |_, answers, ui| bar::stack(answers, ui.bar_width));
     show(state, "fixes", |_, answers, _| fixes::fixes(answers));
+    // Behind what has been written: these words stand when the others begin.
+    browser::keep_worded(state);
 }
 
 /// The parts of the form, with their inputs.
@@ -114,7 +130,7 @@ const FORM: [(&str, Part); 10] = [
 fn form(state: State) {
     show(state, "mode", |said, _, _| controls::mode_switch(said.scenario.mode()));
     for (name, part) in FORM {
-        show_then(state, name, part, browser::fill_inputs);
+        follow_words(state, name, part, browser::fill_inputs);
     }
 }
 
@@ -130,16 +146,18 @@ fn plot(state: State, axis: Axis, [panel, picture, line]: [&'static str; 3]) {
     let html = move || {
         state.plots.with(|plots| state.answers.with(|answers| state.ui.with(|ui| curves::panel(plots, axis, answers, ui))))
     };
-    browser::show(panel, Box::new(html), |_| {});
+    browser::show(panel, Box::new(move || after_words(state, html)), |_| {});
     later(state, move || {
         let html = move || state.plots.with(|plots| curves::picture(plots, axis));
-        browser::show(picture, Box::new(html), |_| {});
+        browser::show(picture, Box::new(move || after_words(state, html)), |_| {});
         let cursor = move || state.ui.with(|ui| curves::cursor(ui.cursors, axis));
-        browser::place_cursor(line, Box::new(move || state.plots.with(|plots| curves::left(plots.along(axis), cursor()))));
-        browser::announce(Box::new(move || {
+        let left = move || state.plots.with(|plots| curves::left(plots.along(axis), cursor()));
+        browser::place_cursor(line, Box::new(move || after_words(state, left)));
+        let spoken = move || {
             let unit = state.answers.with(|answers| answers.unit);
             state.plots.with(|plots| curves::spoken(plots.along(axis), cursor(), unit))
-        }));
+        };
+        browser::announce(Box::new(move || after_words(state, spoken)));
     });
 }
 
@@ -147,9 +165,14 @@ fn table(state: State) {
     for (name, html) in [("below", frame::below as fn() -> Html), ("foot", frame::foot), ("dialogs", frame::dialogs)] {
         browser::put(name, &html());
     }
-    show(state, "ledger", |_, answers, ui| ledger::ledger(answers, ui));
-    show(state, "cost", |_, answers, ui| cost::cost(answers, ui));
-    show(state, "time", |_, answers, ui| time::time(answers, ui));
+    let tables: [(&str, Part); 3] = [
+        ("ledger", |_, answers, ui| ledger::ledger(answers, ui)),
+        ("cost", |_, answers, ui| cost::cost(answers, ui)),
+        ("time", |_, answers, ui| time::time(answers, ui)),
+    ];
+    for (name, part) in tables {
+        follow_words(state, name, part, |_| {});
+    }
 }
 
 fn rest(state: State) {

@@ -37,6 +37,8 @@ pub struct Page {
     pub answers: Memo<Answers>,
     /// Both curves.
     pub plots: Memo<Plots>,
+    /// The page when its words were written: what else there is to draw follows this, in a turn of its own before the browser paints.
+    pub worded: RwSignal<Ui>,
     /// Owner of what is made later.
     pub owner: Option<Owner>,
 }
@@ -59,7 +61,8 @@ impl State {
                 })
             })
         });
-        Self(Box::leak(Box::new(Page { said, ui, answers, plots, owner: Owner::current() })))
+        let worded = RwSignal::new(Ui::default());
+        Self(Box::leak(Box::new(Page { said, ui, answers, plots, worded, owner: Owner::current() })))
     }
 
     /// Changes the scenario as one step of undo; quick changes of one field join into one step.

@@ -49,6 +49,15 @@ pub fn show(name: &'static str, html: Box<dyn Fn() -> Html>, changed: fn(&Elemen
     }));
 }
 
+/// Lets what follows the words know after every change that they stand.
+pub fn keep_worded(state: State) {
+    effect(Box::new(move || {
+        state.said.track();
+        state.answers.track();
+        state.ui.with(|ui| state.worded.set(ui.clone()));
+    }));
+}
+
 /// Puts what should stand in the inputs below an element into them. It is a property of theirs, which HTML cannot change.
 pub fn fill_inputs(element: &Element) {
     let Ok(inputs) = element.query_selector_all("[data-now]") else { return };
