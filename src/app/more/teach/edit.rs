@@ -2,7 +2,7 @@
 
 use super::ask::{Asked, Orders};
 use super::list::list;
-use super::{back, figures, known, option, place, problems};
+use super::{back, copy_link, figures, known, option, place, problems};
 use crate::app::markup::{Html, flag, html};
 use crate::app::words::about;
 use crate::lessons::figure::Figure;
@@ -142,8 +142,8 @@ fn editor(asked: &Asked, story: &Story) -> Html {
             let link = asked.link(&format!("story={packed}"));
             html(
                 "<label class=\"field__label\" for=\"story-link\">The whole story as a link; nothing is uploaded</label>\
-                 <textarea id=\"story-link\" class=\"share__link\" readonly data-testid=\"story-link\">{}</textarea>",
-                &[&link],
+                 <textarea id=\"story-link\" class=\"share__link\" readonly data-testid=\"story-link\">{}</textarea>{}",
+                &[&link, &copy_link(&link, &story.title)],
             )
         },
     );

@@ -46,7 +46,7 @@ fn panel(asked: &Asked, orders: &mut Orders) -> Html {
         "view" => about.to_owned(),
         "show" => asked.form.text("view").to_owned(),
         "predict" | "reveal" => return exercise::predict(asked, word),
-        "sheet" | "task" => return sheet::sheet(asked, about),
+        "sheet" | "task" => return sheet::sheet(asked, about, orders),
         "code" => return sheet::code(asked),
         "delete" | "delete-yes" | "import" => return list::act(asked, word, about, orders),
         _ => return edit::act(asked, word, about, orders),
@@ -56,7 +56,7 @@ fn panel(asked: &Asked, orders: &mut Orders) -> Html {
         "edit" => edit::open(asked, about, orders),
         "handout" => handout::handout(asked, about, false),
         "answers" => handout::handout(asked, about, true),
-        "sheet" => sheet::sheet(asked, ""),
+        "sheet" => sheet::sheet(asked, "", orders),
         _ => list::list(asked, "", orders),
     }
 }
@@ -70,6 +70,15 @@ fn known(asked: &Asked, id: &str) -> Option<Story> {
 fn problems(sentences: &[String]) -> Option<Html> {
     let items: Html = sentences.iter().map(|sentence| html("<li>{}</li>", &[sentence])).collect();
     (!sentences.is_empty()).then(|| html("<ul class=\"teach__problems\" role=\"status\">{}</ul>", &[&items]))
+}
+
+/// The button that copies a link, and where it says so; `of`: what the link opens.
+fn copy_link(link: &str, of: &str) -> Html {
+    html(
+        "<span><button type=\"button\" class=\"button button--plain\" data-copy=\"{}\" aria-label=\"Copy link: {}\">Copy link</button> \
+         <span class=\"quiet\" role=\"status\"></span></span>",
+        &[&link, &of],
+    )
 }
 
 /// Where the panel is, kept in the panel itself.
