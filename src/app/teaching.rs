@@ -86,14 +86,12 @@ pub fn carried_out(state: State, answer: String) -> Html {
                     state.tell(problem, true);
                 }
             }
-            "progress" => {
-                // Every answer would say so again.
-                if browser::keep_story(id, file).is_err() && !TOLD.replace(true) {
-                    state.tell(
-                        "This browser does not keep your progress: copy the result code before you close the page.".to_owned(),
-                        true,
-                    );
-                }
+            // Told once: every answer would say so again.
+            "progress" if browser::keep_story(id, file).is_err() && !TOLD.replace(true) => {
+                state.tell(
+                    "This browser does not keep your progress: copy the result code before you close the page.".to_owned(),
+                    true,
+                );
             }
             "forget" => browser::forget_story(id),
             "aside" => browser::set_story_aside(id),
