@@ -372,6 +372,13 @@ fn an_own_story_is_recorded_written_moved_and_taken_along() {
     assert!(teach("import", "file=nonsense", &[]).0.contains("problem This is no story"));
     let (orders, html) = teach("copy:924-to-8", "", &[]);
     assert!(stored(&orders).contains("From 924 GPUs to 8 (copy)") && html.contains("#v1&amp;story="), "{html}");
+    // What was written and not saved is neither lost on the way back to the list nor on the way to the stage.
+    let (orders, html) = teach("view:list", &form.replace("Mine", "Yours"), &[("own-1", &second)]);
+    assert!(stored(&orders).contains("Yours <b>") && html.contains("Yours &lt;b&gt;"), "{orders}");
+    assert!(teach("view:list", form, &[("own-1", &stored(&orders))]).0.contains("Mine"));
+    assert_eq!(teach("view:list", "editing=own-9\ntitle=Mine", &[("own-1", &second)]).0, "");
+    let (orders, _) = asked(What::Story, "v1", &format!("own-1\n\n{}{MARK}story:own-1\n{second}", form.replace("Mine", "Yours")));
+    assert!(stored(&orders).contains("Yours <b>") && orders.contains("step v1&"), "{orders}");
     let steps = (0..9).map(|seed| Step { text: noise(seed), ..Step::of("v1") }).collect();
     let long = Story { id: "own-1".to_owned(), title: "Long".to_owned(), audience: String::new(), steps }.write();
     let (_, html) = teach("view:edit:own-1", "", &[("own-1", &long)]);

@@ -47,7 +47,8 @@ thread_local! {
 pub fn begin(state: State, about: &str, fresh: bool) {
     let (id, at) = about.rsplit_once('.').unwrap_or((about, "1"));
     let link = (format!("&present={id}."), String::new());
-    fetch(state, question(id, ""), link, at.parse().unwrap_or(1), fresh);
+    // With what stands in the editor, which is shown as it is now.
+    fetch(state, question(id, &browser::typed_in(PLACE)), link, at.parse().unwrap_or(1), fresh);
 }
 
 /// Shows the story that a link holds.

@@ -27,6 +27,7 @@ pub(super) fn list(asked: &Asked, confirm: &str, orders: &mut Orders) -> Html {
     }
     let ready: Html = shipped().iter().map(|story| card(asked, story, false, "")).collect();
     let own: Html = asked.own().iter().map(|story| card(asked, story, true, confirm)).collect();
+    let mine = (!own.is_empty()).then(|| html("<ul class=\"teach__list\">{}</ul>", &[&own]));
     let none = own.is_empty().then(|| html("<p class=\"quiet\">None yet. Record scenarios of this page as steps, write a sentence to each, and present them.</p>", &[]));
     let hidden = (newer > 0).then(|| {
         let count = if newer == 1 { "A story was".to_owned() } else { format!("{newer} stories were") };
@@ -34,12 +35,12 @@ pub(super) fn list(asked: &Asked, confirm: &str, orders: &mut Orders) -> Html {
     });
     html(
         "{}<p>{}</p><h3 class=\"teach__head\">Stories to present</h3><ul class=\"teach__list\">{}</ul>\
-         <h3 class=\"teach__head\">Your own stories</h3>{}{}<ul class=\"teach__list\">{}</ul><div class=\"teach__tools\">\
+         <h3 class=\"teach__head\">Your own stories</h3>{}{}{}<div class=\"teach__tools\">\
          <button type=\"button\" class=\"button\" data-do=\"teach:new\" data-testid=\"teach-new\">New story</button>\
          <label class=\"button\" tabindex=\"-1\">Add from a file<input class=\"sr\" type=\"file\" accept=\"application/json,.json\" data-change=\"teach-file\"></label></div>\
          <p class=\"quiet\">They stay in this browser, on this device; a file or a link takes them along.</p>\
          <div class=\"pair pair--even\"><div>{}</div><div>{}</div></div>",
-        &[&place("list"), &INSIDE, &ready, &none, &hidden, &own, &exercise::chooser(asked), &sheet::opener(asked)],
+        &[&place("list"), &INSIDE, &ready, &none, &hidden, &mine, &exercise::chooser(asked), &sheet::opener(asked)],
     )
 }
 

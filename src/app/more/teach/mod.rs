@@ -23,7 +23,10 @@ use crate::lessons::story::{Story, story};
 pub fn answer(request: &Request) -> String {
     let asked = Asked::read(&request.text, &request.fragment);
     let mut orders = Orders::default();
-    let html = panel(&asked, &mut orders);
+    // Leaving the editor loses nothing; its own buttons take over what was written themselves.
+    let leaves = asked.verb.starts_with("view:");
+    let saved = leaves.then(|| edit::saved(&asked, &mut orders)).flatten();
+    let html = panel(saved.as_ref().unwrap_or(&asked), &mut orders);
     orders.write(&html)
 }
 
@@ -34,7 +37,10 @@ pub fn story_of(request: &Request) -> String {
     let html = match asked.verb.as_str() {
         "answer" => return exercise::of_step(&asked),
         "figure" => return exercise::figure_now(&asked),
-        _ => present::steps(&asked, &mut orders),
+        _ => {
+            let saved = edit::saved(&asked, &mut orders);
+            present::steps(saved.as_ref().unwrap_or(&asked), &mut orders)
+        }
     };
     orders.write(&html)
 }

@@ -54,15 +54,19 @@ fn show(story: &Story, told: &Told, orders: &mut Orders) -> Html {
         .enumerate()
         .map(|(index, (step, told))| article(index + 1, count, step, told))
         .collect();
-    let button = |verb: &str, name: &str, key: &str| {
-        html("<button type=\"button\" class=\"button\" data-do=\"step:{}\" title=\"{}\">{}</button>", &[&verb, &key, &name])
+    let button = |verb: &str, name: &str, more: &str, key: &str| {
+        let more = (!more.is_empty()).then(|| html("<span class=\"present__more\"> {}</span>", &[&more]));
+        html(
+            "<button type=\"button\" class=\"button\" data-do=\"step:{}\" title=\"{}\">{}{}</button>",
+            &[&verb, &key, &name, &more],
+        )
     };
     let tools: Html = [
-        button("keys", "Keys", "?"),
-        button("qr", "QR code", "Q"),
-        button("timer", "Timer", "T"),
-        button("keep", "Keep this scenario", "End the story and stay with what is shown"),
-        button("end", "End", "Esc"),
+        button("keys", "Keys", "", "?"),
+        button("qr", "QR code", "", "Q"),
+        button("timer", "Timer", "", "T"),
+        button("keep", "Keep", "this scenario", "End the story and stay with what is shown"),
+        button("end", "End", "", "Esc"),
     ]
     .into_iter()
     .collect();

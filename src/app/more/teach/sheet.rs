@@ -129,10 +129,11 @@ fn row(sheet: &Worksheet, task: &Task, index: usize, outcome: Outcome, said: Opt
         (false, tries) => format!("{tries} tries."),
     };
     let right = if outcome.right { "1" } else { "0" };
+    let hint = task.figure.unit.hint();
     html(
         "<li class=\"teach__task\" data-key=\"task-{}-{}-{}\"><p>{}</p><form class=\"teach__row\" data-teach=\"task:{}\">\
          <input type=\"hidden\" name=\"tries-{}\" value=\"{}\"><input type=\"hidden\" name=\"right-{}\" value=\"{}\">\
-         <label class=\"sr\" for=\"task-{}\">Your answer to task {}: {}</label><input id=\"task-{}\" class=\"field__input\" name=\"answer-{}\" autocomplete=\"off\">\
+         <label class=\"sr\" for=\"task-{}\">Your answer to task {}: {}</label><input id=\"task-{}\" class=\"field__input\" name=\"answer-{}\" autocomplete=\"off\" placeholder=\"{}\">\
          <button type=\"submit\" class=\"button\" aria-label=\"Answer task {}\">Answer</button></form><p class=\"quiet\">{}</p>{}</li>",
         &[
             &sheet.class,
@@ -146,9 +147,10 @@ fn row(sheet: &Worksheet, task: &Task, index: usize, outcome: Outcome, said: Opt
             &right,
             &at,
             &number,
-            &task.figure.unit.hint(),
+            &hint,
             &at,
             &at,
+            &hint,
             &number,
             &state,
             &said.cloned(),
@@ -173,9 +175,10 @@ pub(super) fn code(asked: &Asked) -> Html {
         let state = match (outcome.right, outcome.tries) {
             (_, 0) => "not tried".to_owned(),
             (true, tries) => format!("right at try {tries}"),
-            (false, tries) => format!("wrong after {tries}"),
+            (false, 1) => "wrong, 1 try".to_owned(),
+            (false, tries) => format!("wrong, {tries} tries"),
         };
-        html("<tr><td>{}</td><td class=\"num\">{}</td><td>{}</td></tr>", &[&task.prompt, &answer, &state])
+        html("<tr><td>{}</td><td class=\"num\">{}</td><td class=\"teach__result\">{}</td></tr>", &[&task.prompt, &answer, &state])
     };
     let rows: Html = sheet.tasks.iter().zip(&code.outcomes).map(row).collect();
     let right = code.outcomes.iter().filter(|outcome| outcome.right).count().to_string();
