@@ -90,10 +90,10 @@ fn take(state: State, axis: Axis, within_ms: f64) {
         plot.curve.points.get(index(plot, cursor)).map(|point| (point.x, point.layout.t()))
     });
     let Some((x, tensor)) = point else { return };
-    state.edit_within(Some(field), within_ms, |scenario| {
-        scenario.set(field, Value::Integer(x));
-        scenario.set(FieldId::TensorParallel, Value::Integer(tensor));
-    });
+    let mut scenario = state.scenario_now();
+    scenario.set(field, Value::Integer(x));
+    scenario.set(FieldId::TensorParallel, Value::Integer(tensor));
+    state.edit_within(field, within_ms, scenario);
 }
 
 fn key(state: State, axis: Axis, event: &Event) {

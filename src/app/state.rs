@@ -64,14 +64,15 @@ impl State {
 
     /// Changes the scenario as one step of undo; quick changes of one field join into one step.
     pub fn edit(self, field: Option<FieldId>, change: impl FnOnce(&mut Scenario)) {
-        self.edit_within(field, ONE_STEP_MS, change);
-    }
-
-    /// The same, joined to the last change of the field where that is less than so many milliseconds ago.
-    pub fn edit_within(self, field: Option<FieldId>, within_ms: f64, change: impl FnOnce(&mut Scenario)) {
         let mut after = self.said_now();
         change(&mut after.scenario);
-        self.say_instead(after, field, within_ms);
+        self.say_instead(after, field, ONE_STEP_MS);
+    }
+
+    /// Shows a scenario in which that field was changed, joined to its last change where that is less than so many milliseconds ago.
+    pub fn edit_within(self, field: FieldId, within_ms: f64, scenario: Scenario) {
+        let after = Snapshot { scenario, compare: self.said_now().compare };
+        self.say_instead(after, Some(field), within_ms);
     }
 
     fn say_instead(self, after: Snapshot, field: Option<FieldId>, within_ms: f64) {

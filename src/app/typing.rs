@@ -70,12 +70,15 @@ fn typed(state: State, field: &'static Field, text: String) {
     let id = field.id;
     match parse(id, &text) {
         Ok(value) => {
-            let within_ms = window_of(&state.page_now().text_of(id, &state.scenario_now()), &text);
+            let mut scenario = state.scenario_now();
+            let mut within_ms = 0.0;
             state.page(|ui| {
+                within_ms = window_of(&ui.text_of(id, &scenario), &text);
                 ui.forget(id);
                 ui.typed = Some((id, text, value.clone()));
             });
-            state.edit_within(Some(id), within_ms, |scenario| scenario.set(id, value));
+            scenario.set(id, value);
+            state.edit_within(id, within_ms, scenario);
         }
         Err(message) => state.page(|ui| {
             ui.forget(id);

@@ -204,7 +204,16 @@ test('the links of a story, an own story and a worksheet are copied', async () =
   await page.keyboard.press('Control+z');
   assert.equal(await page.locator('#story-title').inputValue(), 'Mine');
   assert.equal(await link(page), shown);
+  // What was written and not saved is presented, and is there when the editor is left.
+  await page.locator('#story-text-0').fill('Written just now.');
+  await page.getByRole('button', { name: 'Present', exact: true }).click();
+  await at(page, 1, 1);
+  assert.equal(await textOf(step(page).getByTestId('present-text')), 'Written just now.');
+  await page.keyboard.press('Escape');
+  await part(page, 'stage').waitFor({ state: 'hidden' });
+  await page.locator('#story-for').fill('Everybody');
   await page.getByRole('button', { name: 'All stories and exercises' }).click();
+  assert.ok(await until(async () => /Everybody · 1 step/.test(await textOf(part(page, 'teach')))));
   await page.locator('#sheet-class').fill('algebra');
   await part(page, 'sheet-open').click();
   await part(page, 'sheet-student').waitFor();

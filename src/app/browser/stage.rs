@@ -145,8 +145,8 @@ pub fn targets(event: &Event, selector: &str) -> bool {
 /// Every record of lessons with its name: `story:own-1`, `sheet:algebra`.
 pub fn stories() -> Vec<(String, String)> {
     let Some(storage) = storage() else { return Vec::new() };
-    let mut keys: Vec<String> =
-        ["story:", "sheet:"].iter().flat_map(|kind| keys_of(&storage, &[RECORD, kind].concat())).collect();
+    let mut keys = keys_of(&storage, RECORD);
+    keys.retain(|key| key.contains(":story:") || key.contains(":sheet:"));
     keys.sort();
     let of = |key: &String| Some((key.strip_prefix(RECORD)?.to_owned(), storage.get_item(key).ok().flatten()?));
     keys.iter().filter_map(of).collect()
