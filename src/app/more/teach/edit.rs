@@ -158,7 +158,7 @@ fn editor(asked: &Asked, story: &Story) -> Html {
             html(
                 "<label class=\"field__label\" for=\"story-link\">The whole story as a link; nothing is uploaded</label>\
                  <textarea id=\"story-link\" class=\"share__link\" readonly data-testid=\"story-link\">{}</textarea>{}",
-                &[&link, &copy_link(&link, &story.title)],
+                &[&link, &copy_link(&link, &story.title, "button")],
             )
         },
     );

@@ -69,7 +69,7 @@ fn card(asked: &Asked, story: &Story, own: bool, confirm: &str) -> Html {
         .into_iter()
         .collect()
     } else {
-        let link = copy_link(&asked.link(&format!("present={id}.1")), &story.title);
+        let link = copy_link(&asked.link(&format!("present={id}.1")), &story.title, "button button--plain");
         [button("teach:view:handout:", "Handout"), button("teach:copy:", "Change a copy"), link].into_iter().collect()
     };
     html(

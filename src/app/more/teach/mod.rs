@@ -78,12 +78,12 @@ fn problems(sentences: &[String]) -> Option<Html> {
     (!sentences.is_empty()).then(|| html("<ul class=\"teach__problems\" role=\"status\">{}</ul>", &[&items]))
 }
 
-/// The button that copies a link, and where it says so; `of`: what the link opens.
-fn copy_link(link: &str, of: &str) -> Html {
+/// The button that copies a link, and where it says so; `of`: what the link opens; `class`: as the buttons beside it.
+fn copy_link(link: &str, of: &str, class: &str) -> Html {
     html(
-        "<span><button type=\"button\" class=\"button button--plain\" data-copy=\"{}\" aria-label=\"Copy link: {}\">Copy link</button> \
+        "<span><button type=\"button\" class=\"{}\" data-copy=\"{}\" aria-label=\"Copy link: {}\">Copy link</button> \
          <span class=\"quiet\" role=\"status\"></span></span>",
-        &[&link, &of],
+        &[&class, &link, &of],
     )
 }
 

@@ -94,7 +94,7 @@ fn written(asked: &Asked, sheet: &Worksheet, rows: &Html, code: &Code) -> Html {
             rows,
             &result,
             &link,
-            &copy_link(&link, &sheet.class),
+            &copy_link(&link, &sheet.class, "button"),
         ],
     )
 }
