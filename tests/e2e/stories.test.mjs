@@ -118,7 +118,7 @@ test('a link opens at its step, a change of the speaker stays until the next one
 });
 
 test('what the speaker changes is undone within the step, and undo never leads out of the story', async () => {
-  const page = await open('v1&m=llama3-8b&n=8');
+  const page = await open('v1&n=32');
   await type(page, 'n', '16');
   const before = await link(page);
   await teach(page);
@@ -148,7 +148,7 @@ test('what the speaker changes is undone within the step, and undo never leads o
   await part(page, 'stage').waitFor({ state: 'hidden' });
   assert.equal(await link(page), before);
   await page.keyboard.press('Control+z');
-  assert.ok((await link(page)).includes('n=8'), 'the steps before the story are there again');
+  assert.ok((await link(page)).includes('n=32'), 'the steps before the story are there again');
   noConsoleErrors(page);
 });
 
