@@ -6,8 +6,8 @@ use headroom::app::more::answer;
 use headroom::app::more::wire::{MARK, Reply, Request, What};
 use headroom::lessons::answer::{check, read};
 use headroom::lessons::figure::{Amount, FIGURES, Facts, Figure, Unit};
-use headroom::lessons::story::{LONGEST_LINK, LONGEST_TEXT, Step, Story, Told, packed, shipped, unpacked};
-use headroom::lessons::worksheet::{Code, Outcome, Worksheet, word};
+use headroom::lessons::story::{LONGEST_LINK, LONGEST_TEXT, Step, Story, StoryError, Told, packed, shipped, unpacked};
+use headroom::lessons::worksheet::{Code, Kept, KeptError, Outcome, Worksheet, word};
 use headroom::scenario::codec::{decode, encode};
 use headroom::units::MemoryUnit;
 use proptest::prelude::*;
@@ -151,15 +151,19 @@ fn a_packed_bomb_is_refused() {
         base64::alphabet::Alphabet::new("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-.").expect("an alphabet");
     let engine = base64::engine::GeneralPurpose::new(&alphabet, base64::engine::general_purpose::NO_PAD);
     let text = base64::Engine::encode(&engine, packed) + "z";
-    assert!(unpacked(&text).is_err_and(|problems| problems.len() == 1));
+    assert!(matches!(unpacked(&text), Err(StoryError::Malformed(problems)) if problems.len() == 1));
 }
 
 #[test]
 fn what_is_no_story_is_named() {
-    let wrong = |json: &str| Story::read(json).expect_err(json).join(" ");
+    let wrong = |json: &str| Story::read(json).expect_err(json).to_string();
     assert!(wrong("nonsense").contains("no story"));
     assert!(wrong(r#"{"headroom":"scenarios","v":1}"#).contains("no story"));
+    assert_eq!(Story::read(r#"{"headroom":"story","v":2}"#), Err(StoryError::UnknownVersion(2)));
     assert!(wrong(r#"{"headroom":"story","v":2}"#).contains("newer version"));
+    for old in [r#"{"headroom":"story","v":0}"#, r#"{"headroom":"story"}"#] {
+        assert!(wrong(old).contains("no version"), "{old}");
+    }
     assert!(wrong(r#"{"headroom":"story","v":1,"id":"a","title":"T","steps":[]}"#).contains("no steps"));
     let step = r#"{"link":"v1","text":"t","look":"moon","figure":"weight","question":{"prompt":""},"claims":[{}],"live":["xx"]}"#;
     let text = wrong(&format!(r#"{{"headroom":"story","v":1,"id":"A b","title":"","steps":[{step},{{}}]}}"#));
@@ -271,7 +275,8 @@ fn teach(verb: &str, form: &str, stored: &[(&str, &str)]) -> (String, String) {
     let mut text = format!("{verb}\nhttp://example.org/\n{form}");
     for (id, file) in stored {
         text.push(MARK);
-        text.push_str(&[*id, "\n", *file].concat());
+        let kind = if id.starts_with("sheet:") { "" } else { "story:" };
+        text.push_str(&[kind, *id, "\n", *file].concat());
     }
     asked(What::Teach, "v1&m=llama3-8b&n=16", &text)
 }
@@ -342,7 +347,8 @@ fn a_question_is_answered_by_the_second_program() {
 #[test]
 fn an_own_story_is_recorded_written_moved_and_taken_along() {
     let (orders, html) = teach("new", "", &[]);
-    let stored = |orders: &str| orders.lines().find_map(|line| line.strip_prefix("store own-1 ")).expect("stored").to_owned();
+    let stored =
+        |orders: &str| orders.lines().find_map(|line| line.strip_prefix("store story:own-1 ")).expect("stored").to_owned();
     let first = stored(&orders);
     assert!(html.contains("name=\"editing\" value=\"own-1\"") && html.contains("#v1&amp;story="), "{html}");
     let form = "editing=own-1\ntitle=Mine <b>\nfor=Class\ntitle-0=One\ntext-0=It takes {per-gpu}.\nlook-0=gpus\nfigure-0=weights\nask-0=weights\nprompt-0=How much?\ntolerance-0=10\nlive-0=n";
@@ -360,19 +366,27 @@ fn an_own_story_is_recorded_written_moved_and_taken_along() {
     assert!(orders.contains(&format!("file own-1 {second}")));
     let (orders, html) = teach("delete:own-1", "", &[("own-1", &second)]);
     assert!(!orders.contains("forget") && html.contains("Delete for good"));
-    assert!(teach("delete-yes:own-1", "", &[("own-1", &second)]).0.contains("forget own-1"));
+    assert!(teach("delete-yes:own-1", "", &[("own-1", &second)]).0.contains("forget story:own-1"));
     let (orders, _) = teach("import", &format!("file={second}"), &[("own-1", &second)]);
-    assert!(orders.contains("store own-2 "), "{orders}");
+    assert!(orders.contains("store story:own-2 "), "{orders}");
     assert!(teach("import", "file=nonsense", &[]).0.contains("problem This is no story"));
     let (orders, html) = teach("copy:924-to-8", "", &[]);
     assert!(stored(&orders).contains("From 924 GPUs to 8 (copy)") && html.contains("#v1&amp;story="), "{html}");
+    // What was written and not saved is neither lost on the way back to the list nor on the way to the stage.
+    let (orders, html) = teach("view:list", &form.replace("Mine", "Yours"), &[("own-1", &second)]);
+    assert!(stored(&orders).contains("Yours <b>") && html.contains("Yours &lt;b&gt;"), "{orders}");
+    assert!(teach("view:list", form, &[("own-1", &stored(&orders))]).0.contains("Mine"));
+    assert_eq!(teach("view:list", "editing=own-9\ntitle=Mine", &[("own-1", &second)]).0, "");
+    let (orders, _) = asked(What::Story, "v1", &format!("own-1\n\n{}{MARK}story:own-1\n{second}", form.replace("Mine", "Yours")));
+    assert!(stored(&orders).contains("Yours <b>") && orders.contains("step v1&"), "{orders}");
     let steps = (0..9).map(|seed| Step { text: noise(seed), ..Step::of("v1") }).collect();
     let long = Story { id: "own-1".to_owned(), title: "Long".to_owned(), audience: String::new(), steps }.write();
     let (_, html) = teach("view:edit:own-1", "", &[("own-1", &long)]);
     assert!(html.contains("too long for a link") && !html.contains("story-link\""), "{html}");
-    let (orders, _) = teach("show", "", &[("own-1", "broken"), ("own-2", r#"{"headroom":"story","v":2}"#)]);
-    assert!(orders.contains("aside own-1") && !orders.contains("aside own-2"));
-    let (orders, html) = asked(What::Story, "v1", &format!("own-1\n\n{MARK}own-1\n{second}"));
+    let (orders, html) = teach("show", "", &[("own-1", "broken"), ("own-2", r#"{"headroom":"story","v":2}"#)]);
+    assert!(html.contains("A story was made by a newer version of the page"), "{html}");
+    assert!(orders.contains("aside story:own-1") && !orders.contains("aside story:own-2"));
+    let (orders, html) = asked(What::Story, "v1", &format!("own-1\n\n{MARK}story:own-1\n{second}"));
     assert!(orders.starts_with("step v1&") && html.contains("How much?"));
 }
 
@@ -384,7 +398,7 @@ fn nothing_in_a_story_becomes_markup() {
         for verb in ["show", "view:edit:own", "view:answers:own"] {
             teach(verb, "", &stored);
         }
-        asked(What::Story, "v1", &format!("own\n\n{MARK}own\n{file}"));
+        asked(What::Story, "v1", &format!("own\n\n{MARK}story:own\n{file}"));
     }
     let mut runner = TestRunner::new(Config { cases: 100, failure_persistence: None, ..Config::default() });
     let outcome = runner.run(&(hostile(), hostile()), |(one, two)| {
@@ -420,6 +434,55 @@ fn a_worksheet_counts_tries_and_gives_a_code() {
     let (_, html) = teach("code", &format!("code={code}"), &[]);
     assert!(html.contains("6 of 6 right") && html.contains("right at try 2") && html.contains("signed by nothing"));
     assert!(teach("code", "code=algebra.ada.222222.xxxx", &[]).1.contains("ask for it again"));
+}
+
+#[test]
+fn progress_on_a_worksheet_is_kept_class_by_class_and_student_by_student() {
+    let progress = |orders: &str| orders.lines().find_map(|line| line.strip_prefix("progress sheet:algebra ")).map(str::to_owned);
+    let (orders, _) = teach("sheet", "class=algebra", &[]);
+    assert_eq!(orders, "", "nothing was tried");
+    let form = "view=sheet\nclass=algebra\nstudent=ada\nsheet-of=ada\ntries-0=0";
+    let (orders, _) = teach("task:0", &format!("{form}\nanswer-0=1 GB"), &[]);
+    let record = progress(&orders).expect("progress");
+    // A page that was just opened knows who was here, and how far.
+    let (orders, html) = teach("sheet", "class=algebra", &[("sheet:algebra", &record)]);
+    assert!(orders.is_empty() && html.contains("algebra.ada.a00000.") && html.contains("value=\"ada\""), "{html}");
+    // Another class and another student begin at nothing, and take nothing away.
+    assert!(teach("sheet", "class=logic", &[("sheet:algebra", &record)]).1.contains("logic..000000."));
+    let bo = format!("{}\nanswer-0=1 GB", form.replace("ada", "bo"));
+    let both = progress(&teach("task:0", &bo, &[("sheet:algebra", &record)]).0).expect("progress");
+    assert!(teach("sheet", "class=algebra", &[("sheet:algebra", &both)]).1.contains("algebra.bo.a00000."));
+    assert!(teach("sheet", "class=algebra\nstudent=Ada", &[("sheet:algebra", &both)]).1.contains("algebra.ada.a00000."));
+    // A name that was deleted is no page that was just opened.
+    assert!(teach("sheet", "view=sheet\nclass=algebra", &[("sheet:algebra", &both)]).1.contains("algebra..000000."));
+    // Two tabs: what one has counted, the other does not undo.
+    let (_, html) = teach("task:1", &format!("{form}\nanswer-1=1 GB"), &[("sheet:algebra", &record)]);
+    assert!(html.contains("algebra.ada.aa0000."), "{html}");
+    // What cannot be read is put aside, a newer version's record is left alone; the worksheet goes on with both.
+    for broken in ["", "{", r#"{"v":1}"#, r#"{"v":1,"codes":["algebra.ada.a00000.zzzz"]}"#, &record.replace("algebra", "logic")] {
+        let (orders, html) = teach("task:0", &format!("{form}\nanswer-0=1 GB"), &[("sheet:algebra", broken)]);
+        assert!(orders.starts_with("aside sheet:algebra\nproblem Your progress") && progress(&orders).is_some(), "{orders}");
+        assert!(html.contains("algebra.ada.a00000."));
+    }
+    let (orders, html) = teach("task:0", &format!("{form}\nanswer-0=1 GB"), &[("sheet:algebra", r#"{"v":2,"codes":7}"#)]);
+    assert!(orders.is_empty() && html.contains("algebra.ada.a00000."), "{orders}");
+}
+
+#[test]
+fn kept_progress_is_read_again() {
+    let mut kept = Kept::default();
+    for number in 0..300_u32 {
+        let tries = u8::try_from(number % 10).expect("small");
+        let outcomes = vec![Outcome { right: number % 2 == 1 && tries > 0, tries }; 6];
+        kept.keep(Code { class: "algebra".to_owned(), student: format!("student-{number}"), outcomes });
+    }
+    assert_eq!(Kept::read("algebra", &kept.write()), Ok(kept.clone()));
+    assert_eq!(kept.outcomes("Student 299").first(), Some(&Outcome { right: true, tries: 9 }));
+    assert!(kept.outcomes("student-0").is_empty(), "the earliest ones go");
+    assert_eq!(Kept::read("logic", &kept.write()), Err(KeptError::Malformed));
+    assert_eq!(Kept::read("algebra", r#"{"v":9}"#), Err(KeptError::UnknownVersion(9)));
+    let (right, wrong) = (Outcome { right: true, tries: 2 }, Outcome { right: false, tries: 5 });
+    assert_eq!([right.or(wrong), wrong.or(right), wrong.or(Outcome::default())], [right, right, wrong]);
 }
 
 // ---- answers ----

@@ -3,7 +3,8 @@
 use std::rc::Rc;
 
 use leptos::prelude::*;
-use web_sys::{Element, Event};
+use wasm_bindgen::JsCast;
+use web_sys::{Element, Event, HtmlElement};
 
 use super::browser;
 use super::browser::patch_inside;
@@ -57,12 +58,15 @@ fn put(paths: &str, reply: Option<Reply>) {
 
 #[inline(never)]
 fn clicked(state: State, event: &Event) {
-    if browser::within(event, "data-why").is_none() {
-        return;
-    }
-    if is_again(event) {
+    if let Some(place) = browser::within(event, "data-why").filter(|_| is_again(event)) {
+        // The button that was pressed goes.
+        patch_inside(&place, &slot::fetching());
+        if let Some(place) = place.dyn_ref::<HtmlElement>() {
+            let _ = place.focus();
+        }
         return follow(state);
     }
+    // In explanations, and wherever something is copied that stands in no input.
     if let (Some(text), Some(button)) = (browser::named(event, "data-copy"), browser::within(event, "data-copy")) {
         browser::copy(&text, move |done| {
             let said = button.parent_element().and_then(|parent| parent.query_selector("[role=status]").ok().flatten());

@@ -11,7 +11,7 @@ pub const WHY: &str = "why/";
 #[inline(never)]
 pub fn button(ui: &Ui, path: &str, label: &str) -> Html {
     html(
-        r#"<button type="button" class="why" aria-expanded="{}" aria-label="Explain {}" data-do="open:why/{}"></button>"#,
+        r#"<button type="button" class="why" aria-expanded="{}" aria-label="Explain {}" title="Formula, numbers, source" data-do="open:why/{}"></button>"#,
         &[&word_of(is_open(ui, path)), &label, &path],
     )
 }
@@ -19,8 +19,12 @@ pub fn button(ui: &Ui, path: &str, label: &str) -> Html {
 /// The place of the explanation; nothing while it is folded.
 #[inline(never)]
 pub fn place(ui: &Ui, path: &str) -> Option<Html> {
-    is_open(ui, path)
-        .then(|| html(r#"<div class="why__place" data-own="why/{}" data-why="{}">{}</div>"#, &[&path, &path, &slot::fetching()]))
+    is_open(ui, path).then(|| {
+        html(
+            r#"<div class="why__place" data-own="why/{}" data-why="{}" tabindex="-1">{}</div>"#,
+            &[&path, &path, &slot::fetching()],
+        )
+    })
 }
 
 /// The same as a row of a table with four columns.

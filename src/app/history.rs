@@ -3,7 +3,9 @@
 use crate::scenario::{FieldId, Scenario};
 
 /// How long changes of one field count as one step, milliseconds.
-const ONE_STEP_MS: f64 = 900.0;
+pub const ONE_STEP_MS: f64 = 900.0;
+/// The same for a number that is being typed: "1" and "12" on the way to "128" are no steps of their own.
+pub const TYPING_MS: f64 = 4000.0;
 /// How many steps are kept.
 const DEPTH: usize = 200;
 
@@ -25,9 +27,10 @@ pub struct History {
 }
 
 impl History {
-    /// Remembers `before` ahead of a change. Quick changes of one field, such as a slider's, become one step.
-    pub fn record(&mut self, before: Snapshot, field: Option<FieldId>, now_ms: f64) {
-        let same = matches!((field, self.last), (Some(field), Some((last, at))) if field == last && now_ms - at < ONE_STEP_MS);
+    /// Remembers `before` ahead of a change. It becomes one step with the last change of the same field where that is less than
+    /// `within_ms` ago.
+    pub fn record(&mut self, before: Snapshot, field: Option<FieldId>, now_ms: f64, within_ms: f64) {
+        let same = matches!((field, self.last), (Some(field), Some((last, at))) if field == last && now_ms - at < within_ms);
         self.last = field.map(|field| (field, now_ms));
         self.future.clear();
         if same && !self.past.is_empty() {
@@ -55,19 +58,90 @@ impl History {
         Some(after)
     }
 
-    /// How many steps there are behind.
-    pub const fn depth(&self) -> usize {
-        self.past.len()
-    }
-
-    /// Forgets the steps after that many.
-    pub fn cut(&mut self, depth: usize) {
-        self.past.truncate(depth);
+    /// The next change is a step of its own: the reader has gone on to something else.
+    pub const fn settle(&mut self) {
         self.last = None;
     }
 
     /// Whether there is a step back and a step forward.
     pub const fn steps(&self) -> (bool, bool) {
         (!self.past.is_empty(), !self.future.is_empty())
+    }
+}
+
+/// How long ago the last change of a field may be so that typing `now` over `before` is the same typing, milliseconds.
+pub fn window_of(before: &str, now: &str) -> f64 {
+    let goes_on = !before.is_empty() && (now.starts_with(before) || before.starts_with(now));
+    if goes_on { TYPING_MS } else { ONE_STEP_MS }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{History, ONE_STEP_MS, Snapshot, TYPING_MS, window_of};
+    use crate::scenario::{FieldId, Scenario, Value};
+
+    fn at(gpus: u64) -> Snapshot {
+        let mut scenario = Scenario::default();
+        scenario.set(FieldId::Gpus, Value::Integer(gpus));
+        Snapshot { scenario, compare: Vec::new() }
+    }
+
+    /// Types texts over a number, so many milliseconds after one another, and gives the history and what is shown then.
+    fn typed(history: &mut History, from: u64, texts: &[&str], start_ms: f64, pause_ms: f64) -> u64 {
+        let (mut shown, mut text, mut now) = (from, from.to_string(), start_ms);
+        for next in texts {
+            history.record(at(shown), Some(FieldId::Gpus), now, window_of(&text, next));
+            (*next).clone_into(&mut text);
+            shown = next.parse().expect("a number");
+            now += pause_ms;
+        }
+        shown
+    }
+
+    #[test]
+    fn a_value_typed_key_by_key_is_one_step() {
+        for pause in [50.0, ONE_STEP_MS + 1.0, TYPING_MS - 1.0] {
+            let mut history = History::default();
+            let shown = typed(&mut history, 64, &["1", "12", "128"], 0.0, pause);
+            assert_eq!(history.undo(at(shown)), Some(at(64)), "{pause} ms between keys");
+            assert_eq!(history.steps(), (false, true));
+            assert_eq!(history.redo(at(64)), Some(at(128)));
+        }
+    }
+
+    #[test]
+    fn another_value_a_pause_or_leaving_the_field_begins_a_step() {
+        let mut history = History::default();
+        let shown = typed(&mut history, 64, &["1", "12", "128"], 0.0, 300.0);
+        // Typed over, with no letter in common, after a moment; then longer, after a pause; then elsewhere and back.
+        let shown = typed(&mut history, shown, &["3", "32"], 2_000.0, 300.0);
+        let shown = typed(&mut history, shown, &["320"], 20_000.0, 0.0);
+        history.settle();
+        let shown = typed(&mut history, shown, &["3200"], 20_100.0, 0.0);
+        history.record(at(shown), Some(FieldId::SeqLength), 20_200.0, TYPING_MS);
+        for before in [3200, 320, 32, 128, 64] {
+            assert_eq!(history.undo(at(0)), Some(at(before)));
+        }
+        assert_eq!(history.undo(at(0)), None);
+    }
+
+    #[test]
+    fn what_is_dragged_is_one_step_however_long_it_takes() {
+        let mut history = History::default();
+        history.record(at(8), Some(FieldId::Gpus), 0.0, 0.0);
+        for (gpus, now) in [(9, 100.0), (10, 5_000.0), (16, 60_000.0)] {
+            history.record(at(gpus), Some(FieldId::Gpus), now, f64::INFINITY);
+        }
+        assert_eq!(history.undo(at(20)), Some(at(8)));
+    }
+
+    #[test]
+    fn a_change_after_undo_is_never_joined_to_what_was_undone() {
+        let mut history = History::default();
+        let shown = typed(&mut history, 64, &["1", "12"], 0.0, 100.0);
+        assert_eq!(history.undo(at(shown)), Some(at(64)));
+        history.record(at(64), Some(FieldId::Gpus), 300.0, TYPING_MS);
+        assert_eq!(history.steps(), (true, false));
+        assert_eq!(history.undo(at(16)), Some(at(64)));
     }
 }

@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use super::browser::{self, Event};
 use super::browser_more::{ask, fill};
-use super::history::Snapshot;
+use super::history::{History, Snapshot};
 use super::more::wire::{MARK, What};
 use super::panels::dialogs::share;
 use super::panels::teach::{PLACE, STAGE};
@@ -21,8 +21,8 @@ struct Show {
     link: (String, String),
     /// What the page showed before.
     before: Snapshot,
-    /// How many steps of undo there were.
-    depth: usize,
+    /// The steps of undo before it.
+    history: History,
     steps: Vec<Step>,
     at: usize,
     began: f64,
@@ -47,7 +47,8 @@ thread_local! {
 pub fn begin(state: State, about: &str, fresh: bool) {
     let (id, at) = about.rsplit_once('.').unwrap_or((about, "1"));
     let link = (format!("&present={id}."), String::new());
-    fetch(state, question(id, ""), link, at.parse().unwrap_or(1), fresh);
+    // With what stands in the editor, which is shown as it is now.
+    fetch(state, question(id, &browser::typed_in(PLACE)), link, at.parse().unwrap_or(1), fresh);
 }
 
 /// Shows the story that a link holds.
@@ -67,7 +68,7 @@ fn fetch(state: State, text: String, link: (String, String), at: usize, fresh: b
         let steps: Vec<Step> = reply.html.split(MARK).next().unwrap_or_default().lines().filter_map(step).collect();
         let html = carried_out(state, reply.html);
         if !steps.is_empty() {
-            leave();
+            leave(state);
             fill(STAGE, &html);
             begun(state, steps, link.clone(), at, fresh);
         }
@@ -86,8 +87,8 @@ fn step(line: &str) -> Option<Step> {
 #[inline(never)]
 fn begun(state: State, steps: Vec<Step>, link: (String, String), at: usize, fresh: bool) {
     let at = at.clamp(1, steps.len()) - 1;
-    let (before, depth) = (state.said_now(), State::undo_depth());
-    SHOW.set(Some(Show { link, before, depth, steps, at, began: browser::now_ms(), revealed: Vec::new() }));
+    let (before, history) = (state.said_now(), state.begin_steps());
+    SHOW.set(Some(Show { link, before, history, steps, at, began: browser::now_ms(), revealed: Vec::new() }));
     if !LISTENS.replace(true) {
         browser::on("keydown", move |event| key(state, event));
         browser::on_rest(state, Rc::new(move || keep_figure(state)));
@@ -118,6 +119,7 @@ fn go(state: State, at: usize, fresh: bool) {
     if fresh {
         state.show_step(scenario);
     }
+    state.begin_steps();
     browser::unfold_for(&live);
     browser::lesson_in_link(&part, state);
     write_code(state);
@@ -169,6 +171,7 @@ pub fn act(state: State, verb: &str) {
             browser::set_hidden("present-qr", !browser::is_hidden("present-qr"));
             write_code(state);
         }
+        "keys" => browser::set_hidden("present-keys", !browser::is_hidden("present-keys")),
         "timer" => {
             let off = !browser::is_hidden("present-timer");
             browser::set_hidden("present-timer", off);
@@ -239,7 +242,7 @@ fn keep_figure(state: State) {
 fn end(state: State, keep: bool) {
     let Some(show) = SHOW.take() else { return };
     browser::lesson_in_link("", state);
-    state.end_story(show.before, show.depth, keep);
+    state.end_story(show.history, show.before, keep);
     close();
     browser::unfold(PLACE);
     browser::focus(PLACE);
@@ -250,8 +253,9 @@ fn end(state: State, keep: bool) {
 
 /// Ends the story where another link was opened.
 #[inline(never)]
-pub fn leave() {
-    if SHOW.take().is_some() {
+pub fn leave(state: State) {
+    if let Some(show) = SHOW.take() {
+        state.end_story(show.history, show.before, true);
         close();
     }
 }
@@ -272,12 +276,14 @@ fn key(state: State, event: &Event) {
     let key = browser::key_of(event).unwrap_or_default();
     let typing = browser::targets(event, "input, select, textarea, [role=slider]");
     let verb = match key.as_str() {
+        "Escape" if !browser::is_hidden("present-keys") => "keys",
         "Escape" => "end",
         _ if typing => return,
         // A button does its own thing.
         " " if browser::targets(event, "button, summary, label") => return,
         " " | "ArrowRight" | "PageDown" => "next",
         "ArrowLeft" | "PageUp" => "back",
+        "?" => "keys",
         "q" | "Q" => "qr",
         "t" | "T" => "timer",
         digit if digit.len() == 1 && digit.bytes().all(|byte| byte.is_ascii_digit()) => digit,

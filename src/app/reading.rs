@@ -6,6 +6,7 @@ use super::browser::{self, Element, Event};
 use super::browser_tone::hush;
 use super::curve_view;
 use super::hearing::hear;
+use super::history::ONE_STEP_MS;
 use super::panels::curves::{axis, cursor, index};
 use super::stairs;
 use super::state::State;
@@ -30,12 +31,13 @@ pub fn listen(state: State) {
     browser::on("pointerdown", move |event| {
         if let Some((plot, axis)) = plot_of(event) {
             browser::capture_pointer(&plot, event);
-            point_at(state, axis, &plot, event, true);
+            point_at(state, axis, &plot, event, Some(0.0));
         }
     });
     browser::on("pointermove", move |event| {
         if let Some((plot, axis)) = plot_of(event) {
-            point_at(state, axis, &plot, event, browser::is_captured(&plot, event));
+            // Dragging is one step of undo, however long it takes.
+            point_at(state, axis, &plot, event, browser::is_captured(&plot, event).then_some(f64::INFINITY));
         }
     });
     browser::on("pointerleave", move |event| {
@@ -62,20 +64,21 @@ fn move_to(state: State, axis: Axis, point: Option<usize>) {
     });
 }
 
-fn point_at(state: State, axis: Axis, plot: &Element, event: &Event, dragging: bool) {
+/// Reads the point under the pointer; while that is pressed, it becomes the scenario's own, joined to a change so long ago.
+fn point_at(state: State, axis: Axis, plot: &Element, event: &Event, pressed: Option<f64>) {
     let Some(share) = browser::pointer_share(plot, event) else { return };
     let nearest = state.plots.with_untracked(|plots| {
         let plot = plots.along(axis);
         curve_view::nearest(&plot.curve, plot.drawn.px_to_x(share * plot.drawn.plot.width))
     });
     move_to(state, axis, Some(nearest));
-    if dragging {
-        take(state, axis);
+    if let Some(within_ms) = pressed {
+        take(state, axis, within_ms);
     }
 }
 
 /// Makes the point that is read the scenario's own.
-fn take(state: State, axis: Axis) {
+fn take(state: State, axis: Axis, within_ms: f64) {
     let field = match axis {
         Axis::Gpus => FieldId::Gpus,
         Axis::SeqLength if state.scenario_now().mode() == Mode::Serve => FieldId::ContextLength,
@@ -87,10 +90,10 @@ fn take(state: State, axis: Axis) {
         plot.curve.points.get(index(plot, cursor)).map(|point| (point.x, point.layout.t()))
     });
     let Some((x, tensor)) = point else { return };
-    state.edit(Some(field), |scenario| {
-        scenario.set(field, Value::Integer(x));
-        scenario.set(FieldId::TensorParallel, Value::Integer(tensor));
-    });
+    let mut scenario = state.scenario_now();
+    scenario.set(field, Value::Integer(x));
+    scenario.set(FieldId::TensorParallel, Value::Integer(tensor));
+    state.edit_within(field, within_ms, scenario);
 }
 
 fn key(state: State, axis: Axis, event: &Event) {
@@ -107,7 +110,7 @@ fn key(state: State, axis: Axis, event: &Event) {
         "Home" => Some(0),
         "End" => Some(last),
         "Enter" | " " => {
-            take(state, axis);
+            take(state, axis, ONE_STEP_MS);
             None
         }
         "t" => return hear(state, axis),

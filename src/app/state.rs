@@ -9,7 +9,7 @@ use leptos::prelude::*;
 
 use super::answers::{Answers, Look, Plots};
 use super::browser;
-use super::history::{History, Snapshot};
+use super::history::{History, ONE_STEP_MS, Snapshot};
 pub use super::ui::Dialog;
 use super::ui::{Notice, Toast, Ui};
 use crate::scenario::codec::MOST_COMPARED;
@@ -69,15 +69,21 @@ impl State {
     pub fn edit(self, field: Option<FieldId>, change: impl FnOnce(&mut Scenario)) {
         let mut after = self.said_now();
         change(&mut after.scenario);
-        self.say_instead(after, field);
+        self.say_instead(after, field, ONE_STEP_MS);
     }
 
-    fn say_instead(self, after: Snapshot, field: Option<FieldId>) {
+    /// Shows a scenario in which that field was changed, joined to its last change where that is less than so many milliseconds ago.
+    pub fn edit_within(self, field: FieldId, within_ms: f64, scenario: Scenario) {
+        let after = Snapshot { scenario, compare: self.said_now().compare };
+        self.say_instead(after, Some(field), within_ms);
+    }
+
+    fn say_instead(self, after: Snapshot, field: Option<FieldId>, within_ms: f64) {
         let before = self.said_now();
         if after == before {
             return;
         }
-        HISTORY.with_borrow_mut(|history| history.record(before, field, browser::now_ms()));
+        HISTORY.with_borrow_mut(|history| history.record(before, field, browser::now_ms(), within_ms));
         self.said.set(after);
         self.tell_steps();
     }
@@ -90,7 +96,7 @@ impl State {
     /// Shows another scenario, as one step of undo.
     pub fn open(self, scenario: Scenario, compare: Vec<Scenario>) {
         self.forget_unread();
-        self.say_instead(Snapshot { scenario, compare }, None);
+        self.say_instead(Snapshot { scenario, compare }, None, 0.0);
     }
 
     /// Pins a scenario beside those that are pinned; where there is no room, the last one goes.
@@ -123,7 +129,7 @@ impl State {
         }
     }
 
-    /// Shows a step of a story: no step of undo, and nothing beside it.
+    /// Shows a step of a story, and nothing beside it. Undo then takes back what is changed within the step, and nothing before it.
     pub fn show_step(self, scenario: Scenario) {
         self.forget_unread();
         let after = Snapshot { scenario, compare: Vec::new() };
@@ -132,21 +138,28 @@ impl State {
         }
     }
 
-    /// How many steps of undo there are.
-    pub fn undo_depth() -> usize {
-        HISTORY.with_borrow(History::depth)
+    /// Forgets the steps of undo, and gives them back to whoever ends the story.
+    pub fn begin_steps(self) -> History {
+        let history = HISTORY.take();
+        self.tell_steps();
+        history
     }
 
-    /// Ends a story: what was before it comes back, or what is shown stays, as one step of undo.
-    pub fn end_story(self, before: Snapshot, depth: usize, keep: bool) {
-        HISTORY.with_borrow_mut(|history| history.cut(depth));
+    /// Ends a story that began with this history: what was shown before comes back, or what is shown stays, as one step of undo.
+    pub fn end_story(self, mut history: History, before: Snapshot, keep: bool) {
         if keep {
-            HISTORY.with_borrow_mut(|history| history.record(before, None, browser::now_ms()));
+            history.record(before, None, 0.0, 0.0);
         } else {
             self.forget_unread();
             self.said.set(before);
         }
+        HISTORY.set(history);
         self.tell_steps();
+    }
+
+    /// The next change is a step of undo of its own.
+    pub fn settle() {
+        HISTORY.with_borrow_mut(History::settle);
     }
 
     /// One step back; text that cannot be read goes first.

@@ -18,6 +18,8 @@ use crate::scenario::codec::{encode, is_of_lesson};
 thread_local! {
     /// Whether the panel was asked for something: unfolding it then brings nothing else.
     static BEGUN: Cell<bool> = const { Cell::new(false) };
+    /// Whether it was told that progress is not kept.
+    static TOLD: Cell<bool> = const { Cell::new(false) };
 }
 
 /// The panel was unfolded.
@@ -59,15 +61,15 @@ fn send(state: State, verb: &str, form: &str) {
     });
 }
 
-/// A question with the address of the page, some inputs, and the own stories.
+/// A question with the address of the page, some inputs, and what is stored of own stories and of worksheets.
 pub fn question(verb: &str, form: &str) -> String {
     let address = browser::link_to("");
     let mut text = format!("{verb}\n{}\n{form}", address.trim_end_matches('#'));
-    for (id, file) in browser::stories() {
+    for (name, record) in browser::stories() {
         text.push(MARK);
-        text.push_str(&id);
+        text.push_str(&name);
         text.push('\n');
-        text.push_str(&file);
+        text.push_str(&record);
     }
     text
 }
@@ -83,6 +85,13 @@ pub fn carried_out(state: State, answer: String) -> Html {
                 if let Err(problem) = browser::keep_story(id, file) {
                     state.tell(problem, true);
                 }
+            }
+            // Told once: every answer would say so again.
+            "progress" if browser::keep_story(id, file).is_err() && !TOLD.replace(true) => {
+                state.tell(
+                    "This browser does not keep your progress: copy the result code before you close the page.".to_owned(),
+                    true,
+                );
             }
             "forget" => browser::forget_story(id),
             "aside" => browser::set_story_aside(id),
@@ -132,7 +141,7 @@ pub fn follow(state: State, fragment: &str) {
         }
         (None, None, None) => {
             browser::lesson_in_link("", state);
-            presenting::leave();
+            presenting::leave(state);
         }
     }
 }

@@ -3,6 +3,7 @@
 use super::browser::{self, Event};
 use super::fields::picker::{Picker, option_id};
 use super::fields::stepped;
+use super::history::window_of;
 use super::state::State;
 use super::ui::Unread;
 use crate::scenario::{Field, FieldKind, Value, field, field_of_key, parse};
@@ -37,6 +38,7 @@ pub fn listen(state: State) {
         }
     });
     on(state, "focusout", |state, _, _| {
+        State::settle();
         state.page(|ui| (ui.typed, ui.picker) = (None, None));
     });
     browser::on("mousedown", move |event| {
@@ -68,11 +70,15 @@ fn typed(state: State, field: &'static Field, text: String) {
     let id = field.id;
     match parse(id, &text) {
         Ok(value) => {
+            let mut scenario = state.scenario_now();
+            let mut within_ms = 0.0;
             state.page(|ui| {
+                within_ms = window_of(&ui.text_of(id, &scenario), &text);
                 ui.forget(id);
                 ui.typed = Some((id, text, value.clone()));
             });
-            state.set(id, value);
+            scenario.set(id, value);
+            state.edit_within(id, within_ms, scenario);
         }
         Err(message) => state.page(|ui| {
             ui.forget(id);

@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { axe, noConsoleErrors, noForeignRequests } from './harness.mjs';
-import { command, open, part, plain, type, unroll, until } from './steps.mjs';
+import { axe, noConsoleErrors, noForeignRequests, single } from './harness.mjs';
+import { answer, command, open, part, plain, type, unroll, until } from './steps.mjs';
 
 const SHORT = 'v1&m=llama3-8b&n=8&z=3';
 /** Walkthrough 3: the first document's job, scores in memory. */
@@ -138,6 +138,62 @@ for (const [name, options] of [
     await page.close();
   });
 }
+
+const OUT_OF_REACH = /^This part of the page could not be fetched; the answer does not need it\./;
+const PROGRAM = '**/headroom-more-*';
+
+/** Tries again in place of an explanation, and waits for it. */
+async function tryAgain(page, path) {
+  await place(page, path).getByRole('button', { name: 'Try again' }).click();
+  await place(page, path).locator('.explain').waitFor();
+  const focused = await page.evaluate(() => document.activeElement.dataset.why);
+  assert.equal(focused, path, 'the button that was pressed is gone: the focus is on what came instead');
+}
+
+test('a worker that does not come: the place of the explanation says so, the answer goes on, and it is tried again', { skip: single && 'it is one file' }, async () => {
+  const page = await open(SHORT, { prepare: (fresh) => fresh.route(PROGRAM, (route) => route.abort()) });
+  await button(page, 'Weights').click();
+  await place(page, 'ledger/Weights').getByRole('button', { name: 'Try again' }).waitFor();
+  assert.match(await words(place(page, 'ledger/Weights')), OUT_OF_REACH);
+  await axe(page);
+  const before = await answer(page);
+  await type(page, 'n', '16');
+  assert.notDeepEqual(await answer(page), before);
+  // In vain, and it says so again.
+  await place(page, 'ledger/Weights').getByRole('button', { name: 'Try again' }).click();
+  await place(page, 'ledger/Weights').getByRole('button', { name: 'Try again' }).waitFor();
+  await page.unroute(PROGRAM);
+  await tryAgain(page, 'ledger/Weights');
+  await page.close();
+});
+
+test('a worker that stops while an explanation is open: nothing freezes, and the next one explains what is shown then', async () => {
+  const page = await open(SHORT);
+  const all = await explained(page, 'Weights', 'ledger/Weights');
+  const before = await words(all);
+  const worker = page.workers().at(-1);
+  const closed = new Promise((done) => worker.once('close', done));
+  await worker.evaluate(() => setTimeout(() => { throw new Error('stopped'); }));
+  await closed;
+  // What is shown still holds, and stays.
+  assert.equal(await words(all), before);
+  const answered = await answer(page);
+  if (!single) await page.route(PROGRAM, (route) => route.abort());
+  await type(page, 'n', '16');
+  assert.notDeepEqual(await answer(page), answered);
+  if (!single) {
+    await place(page, 'ledger/Weights').getByRole('button', { name: 'Try again' }).waitFor();
+    assert.match(await words(place(page, 'ledger/Weights')), OUT_OF_REACH);
+    assert.equal(await button(page, 'Weights').getAttribute('aria-expanded'), 'true');
+    await page.unroute(PROGRAM);
+    await tryAgain(page, 'ledger/Weights');
+  }
+  assert.ok(await until(async () => (await words(all)) !== before), 'a new worker explains the present scenario');
+  // The explanation is closed and opened as before.
+  await button(page, 'Weights').click();
+  await place(page, 'ledger/Weights').waitFor({ state: 'detached' });
+  await page.close();
+});
 
 test('paper shows what is open, without its buttons', async () => {
   const page = await open(SHORT);

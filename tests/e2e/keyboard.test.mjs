@@ -181,3 +181,30 @@ test('a phone with an external keyboard: the same in 360 pixels', async () => {
   const other = await open(shared);
   assert.match((await answer(other)).headline, /Llama 3 70B on 64 ×/);
 });
+
+test('by keyboard: a value typed key by key is one step of undo, and so is the next one', async () => {
+  const page = await openByKeys('v1&n=64&m=llama3-8b');
+  const shown = () => input(page, 'n').inputValue();
+  await go(page, input(page, 'n'));
+  // Slower than any slider is dragged: the field stays the same, and the number goes on.
+  for (const [at, key] of [...'128'].entries()) {
+    if (at > 0) await page.waitForTimeout(1000);
+    await page.keyboard.press(key);
+  }
+  assert.equal(await shown(), '128');
+  await page.keyboard.press('Control+z');
+  assert.equal(await shown(), '64');
+  await page.keyboard.press('Control+Shift+z');
+  assert.equal(await shown(), '128');
+  // Left and entered again, the same field begins a step.
+  await page.keyboard.press('Tab');
+  await page.keyboard.press('Shift+Tab');
+  await page.keyboard.press('End');
+  await page.keyboard.press('0');
+  assert.equal(await shown(), '1280');
+  await page.keyboard.press('Control+z');
+  assert.equal(await shown(), '128');
+  await page.keyboard.press('Control+z');
+  assert.equal(await shown(), '64');
+  await done(page);
+});

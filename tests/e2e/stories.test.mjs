@@ -117,6 +117,110 @@ test('a link opens at its step, a change of the speaker stays until the next one
   noConsoleErrors(page);
 });
 
+test('what the speaker changes is undone within the step, and undo never leads out of the story', async () => {
+  const page = await open('v1&n=32');
+  await type(page, 'n', '16');
+  const before = await link(page);
+  await teach(page);
+  await part(page, 'present-zero').click();
+  await at(page, 1, STORY.steps.length);
+  await page.keyboard.press('3');
+  await at(page, 3, STORY.steps.length);
+  const own = await link(page);
+  await input(page, 'n').waitFor();
+  await input(page, 'n').fill('128');
+  assert.ok(await until(async () => (await link(page)) !== own));
+  const changed = await link(page);
+  await page.keyboard.press('Control+z');
+  assert.equal(await link(page), own);
+  await page.keyboard.press('Control+z');
+  assert.equal(await link(page), own, 'there is nothing before the step');
+  await page.keyboard.press('Control+Shift+z');
+  assert.equal(await link(page), changed);
+  // The next step does not remember it.
+  await step(page).click();
+  await page.keyboard.press('ArrowLeft');
+  await at(page, 2, STORY.steps.length);
+  const second = await link(page);
+  await page.keyboard.press('Control+z');
+  assert.equal(await link(page), second);
+  await page.keyboard.press('Escape');
+  await part(page, 'stage').waitFor({ state: 'hidden' });
+  assert.equal(await link(page), before);
+  await page.keyboard.press('Control+z');
+  assert.ok((await link(page)).includes('n=32'), 'the steps before the story are there again');
+  noConsoleErrors(page);
+});
+
+test('the presenter tells its keys, by key and by button', async () => {
+  const page = await present(STORY, 2);
+  const keys = part(page, 'present-keys');
+  assert.equal(await keys.isVisible(), false);
+  await page.keyboard.press('?');
+  assert.match(await textOf(keys), /Space.*next step.*Ctrl\+Z.*Esc/);
+  await axe(page);
+  await page.keyboard.press('Escape');
+  assert.equal(await keys.isVisible(), false);
+  assert.equal(await part(page, 'stage').isVisible(), true, 'Esc has closed the keys first');
+  await page.getByRole('button', { name: 'Keys', exact: true }).click();
+  assert.equal(await keys.isVisible(), true);
+  noConsoleErrors(page);
+});
+
+for (const viewport of [{ width: 1280, height: 800 }, { width: 360, height: 740 }]) {
+  test(`a newcomer finds the lecture hall in the page's header, ${viewport.width} px`, async () => {
+    const page = await open('v1', { viewport, touch: viewport.width < 400 });
+    const area = await part(page, 'teach-open').boundingBox();
+    assert.ok(area.y + area.height <= 60 && area.x + area.width <= viewport.width, JSON.stringify(area));
+    await teach(page);
+    assert.match(await textOf(part(page, 'teach').locator('p').first()), /^Stories to show step by step.*handout.*worksheets/);
+    assert.match(await textOf(page.locator('main')), /“\?” explains a figure/);
+    assert.ok((await page.locator('.why').first().getAttribute('title')).includes('Formula'));
+    noConsoleErrors(page);
+    await page.close();
+  });
+}
+
+test('the links of a story, an own story and a worksheet are copied', async () => {
+  const page = await open('v1&m=llama3-8b&n=8');
+  await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+  const clipboard = () => page.evaluate(() => navigator.clipboard.readText());
+  const copied = async (name, pattern) => {
+    await page.getByRole('button', { name: `Copy link: ${name}`, exact: true }).click();
+    assert.ok(await until(async () => pattern.test(await clipboard())), `${name}: ${await clipboard()}`);
+    assert.ok(await until(async () => /Copied\./.test(await textOf(part(page, 'teach')))));
+  };
+  await teach(page);
+  await copied(STORY.title, /#v1&present=zero\.1$/);
+  await part(page, 'teach-new').click();
+  await page.locator('#story-title').fill('Mine');
+  await part(page, 'story-save').click();
+  await copied('Mine', /#v1&story=[A-Za-z0-9.-]+z$/);
+  assert.equal(await clipboard(), await part(page, 'story-link').inputValue());
+  // In a text, the keys of undo are the text's own.
+  const shown = await link(page);
+  await page.locator('#story-title').focus();
+  await page.keyboard.type('!');
+  await page.keyboard.press('Control+z');
+  assert.equal(await page.locator('#story-title').inputValue(), 'Mine');
+  assert.equal(await link(page), shown);
+  // What was written and not saved is presented, and is there when the editor is left.
+  await page.locator('#story-text-0').fill('Written just now.');
+  await page.getByRole('button', { name: 'Present', exact: true }).click();
+  await at(page, 1, 1);
+  assert.equal(await textOf(step(page).getByTestId('present-text')), 'Written just now.');
+  await page.keyboard.press('Escape');
+  await part(page, 'stage').waitFor({ state: 'hidden' });
+  await page.locator('#story-for').fill('Everybody');
+  await page.getByRole('button', { name: 'All stories and exercises' }).click();
+  assert.ok(await until(async () => /Everybody · 1 step/.test(await textOf(part(page, 'teach')))));
+  await page.locator('#sheet-class').fill('algebra');
+  await part(page, 'sheet-open').click();
+  await part(page, 'sheet-student').waitFor();
+  await copied('algebra', /#v1&task=algebra$/);
+  noConsoleErrors(page);
+});
+
 test('a question is answered with a unit, and feedback names the factor', async () => {
   const page = await present(STORY, 4);
   const answer = step(page).getByRole('textbox');
@@ -348,6 +452,60 @@ test('a worksheet from a link: own parameters, tries, a code, and the lecturer�
   await part(lecturer, 'code-check').click();
   assert.ok(await until(async () => /ask for it again/.test(await textOf(part(lecturer, 'code-says')))));
   noConsoleErrors(lecturer);
+  noConsoleErrors(page);
+});
+
+const sheets = (page) => page.evaluate(() => Object.keys(localStorage).filter((key) => key.includes('sheet:')).sort());
+
+test('a worksheet’s progress is there after a reload, and what cannot be read is set aside', async () => {
+  const page = await open('v1&task=algebra');
+  await part(page, 'sheet-student').fill('Ada');
+  await part(page, 'sheet-mine').click();
+  const code = part(page, 'sheet-result-code');
+  assert.ok(await until(async () => /^algebra\.ada\.000000\./.test(await textOf(code))));
+  assert.deepEqual(await sheets(page), [], 'nothing is kept before something was tried');
+  const first = page.locator('.teach__task').first();
+  await first.getByRole('textbox').fill('1 GB');
+  await first.getByRole('button').click();
+  assert.ok(await until(async () => /^algebra\.ada\.a00000\./.test(await textOf(code))));
+  const handed = await textOf(code);
+  assert.deepEqual(await sheets(page), ['headroom:v1:sheet:algebra']);
+  await page.reload();
+  assert.ok(await until(async () => (await code.count()) > 0 && (await textOf(code)) === handed), 'the tries are there again');
+  assert.equal(await part(page, 'sheet-student').inputValue(), 'ada');
+  assert.match(await textOf(first), /1 try\./);
+  await page.evaluate(() => localStorage.setItem('headroom:v1:sheet:algebra', '{broken'));
+  await page.reload();
+  assert.ok(await until(async () => /progress on this worksheet could not be read.*nothing was deleted/.test(await textOf(part(page, 'notices')))));
+  assert.ok(await until(async () => /^headroom:corrupt:headroom:v1:sheet:algebra:\d+$/.test((await sheets(page)).join(' '))), (await sheets(page)).join(' '));
+  assert.match(await textOf(code), /^algebra\.\.000000\./);
+  noConsoleErrors(page);
+});
+
+test('a worksheet works in a browser that stores nothing, which says so once', async () => {
+  const page = await open('v1&task=algebra', {
+    prepare: (fresh) =>
+      fresh.addInitScript(() =>
+        Object.defineProperty(globalThis, 'localStorage', {
+          get() {
+            throw new DOMException('not here', 'SecurityError');
+          },
+        }),
+      ),
+  });
+  const code = part(page, 'sheet-result-code');
+  const first = page.locator('.teach__task').first();
+  const said = page.locator('.notice').filter({ hasText: 'does not keep your progress' });
+  for (const outcome of ['a', 'b', 'c']) {
+    await first.getByRole('textbox').fill('1 GB');
+    await first.getByRole('button').click();
+    assert.ok(await until(async () => (await textOf(code)).startsWith(`algebra..${outcome}00000.`)), await textOf(code));
+    if (outcome === 'a') {
+      await said.waitFor();
+      await said.getByRole('button', { name: 'Close this message' }).click();
+    }
+    assert.equal(await said.count(), 0);
+  }
   noConsoleErrors(page);
 });
 

@@ -1,4 +1,4 @@
-//! The presenter's stage, and the lecturer's stories in storage.
+//! The presenter's stage, and what storage keeps of lessons.
 
 use leptos::prelude::*;
 use wasm_bindgen::JsCast;
@@ -8,8 +8,8 @@ use super::storage::{keep, keys_of, remove, set_aside, storage};
 use super::{around, fragment_of, link_rests};
 use crate::app::state::State;
 
-/// What stands before the id of an own story in its storage key.
-const STORY: &str = "headroom:v1:story:";
+/// What stands before the name of a record, such as `story:own-1`, in its storage key.
+const RECORD: &str = "headroom:v1:";
 
 thread_local! {
     /// What the address says about a lesson beside the scenario.
@@ -140,34 +140,35 @@ pub fn targets(event: &Event, selector: &str) -> bool {
     around(event, selector).is_some()
 }
 
-// ---- own stories ----
+// ---- own stories, progress on worksheets ----
 
-/// The own stories, each with its id and its file.
+/// Every record of lessons with its name: `story:own-1`, `sheet:algebra`.
 pub fn stories() -> Vec<(String, String)> {
     let Some(storage) = storage() else { return Vec::new() };
-    let mut keys = keys_of(&storage, STORY);
+    let mut keys = keys_of(&storage, RECORD);
+    keys.retain(|key| key.contains(":story:") || key.contains(":sheet:"));
     keys.sort();
-    let of = |key: &String| Some((key.strip_prefix(STORY)?.to_owned(), storage.get_item(key).ok().flatten()?));
+    let of = |key: &String| Some((key.strip_prefix(RECORD)?.to_owned(), storage.get_item(key).ok().flatten()?));
     keys.iter().filter_map(of).collect()
 }
 
-/// Writes a story under its own key and reads it back.
+/// Writes a record under its own key and reads it back.
 ///
 /// # Errors
 /// A sentence for the reader: nothing was stored.
-pub fn keep_story(id: &str, file: &str) -> Result<(), String> {
-    keep(&format!("{STORY}{id}"), file)
+pub fn keep_story(name: &str, record: &str) -> Result<(), String> {
+    keep(&format!("{RECORD}{name}"), record)
 }
 
-/// Removes a story.
-pub fn forget_story(id: &str) {
-    remove(&format!("{STORY}{id}"));
+/// Removes a record.
+pub fn forget_story(name: &str) {
+    remove(&format!("{RECORD}{name}"));
 }
 
-/// Moves a story that cannot be read to a key of its own, so that nothing is lost.
-pub fn set_story_aside(id: &str) {
-    let (key, Some(storage)) = (format!("{STORY}{id}"), storage()) else { return };
-    if let Ok(Some(file)) = storage.get_item(&key) {
-        set_aside(&storage, &key, &file);
+/// Moves a record that cannot be read to a key of its own, so that nothing is lost.
+pub fn set_story_aside(name: &str) {
+    let (key, Some(storage)) = (format!("{RECORD}{name}"), storage()) else { return };
+    if let Ok(Some(record)) = storage.get_item(&key) {
+        set_aside(&storage, &key, &record);
     }
 }

@@ -17,6 +17,8 @@ pub enum Icon {
     Save,
     /// A link.
     Share,
+    /// A board on its stand.
+    Teach,
 }
 
 impl Icon {
@@ -28,6 +30,7 @@ impl Icon {
             Self::Close => "M6 6l12 12M18 6 6 18",
             Self::Save => "M6 4h12v16l-6-4-6 4z",
             Self::Share => "M12 15V4M8 8l4-4 4 4M5 13v7h14v-7",
+            Self::Teach => "M4 4h16v11H4zM12 15v5M8 20h8",
         }
     }
 

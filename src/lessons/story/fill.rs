@@ -99,6 +99,10 @@ fn of_name(name: &str, index: usize, facts: &[Facts]) -> Option<String> {
         Some((id, step)) => (id, step.parse::<usize>().ok()?.checked_sub(1)?),
         None => (name, index),
     };
-    let known = Figure::find(id).is_some() || WORDS.contains(&id);
-    (known && at < facts.len()).then(|| value(id, facts.get(at)))
+    let (figure, words) = (Figure::find(id).is_some(), WORDS.contains(&id));
+    ((figure || words) && at < facts.len()).then(|| {
+        let value = value(id, facts.get(at));
+        // A number and its unit stay on one line.
+        if figure { value.replace(' ', "\u{a0}") } else { value }
+    })
 }

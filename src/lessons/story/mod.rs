@@ -11,6 +11,7 @@ mod shipped;
 mod write;
 
 pub use fill::{Told, ToldStep, filled};
+pub use read::StoryError;
 pub use share::{LONGEST_LINK, packed, unpacked};
 pub use shipped::{shipped, story};
 

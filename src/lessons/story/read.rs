@@ -1,6 +1,7 @@
 //! Reading a story file. Field by field rather than derived, so that every problem is a sentence for people.
 
 use serde_json::Value;
+use thiserror::Error;
 
 use super::{Claim, LONGEST_FILE, LONGEST_TEXT, LONGEST_TITLE, Look, MOST_STEPS, Question, Start, Step, Story, VERSION, plain};
 use crate::lessons::figure::{Amount, Figure};
@@ -9,13 +10,24 @@ use crate::scenario::field_of_key;
 /// The tolerance of a question that states none.
 const TOLERANCE: f64 = 0.05;
 
+/// Why a story cannot be read. Written out, it is one sentence for every problem.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum StoryError {
+    /// It is no story, or parts of it are missing or wrong: a sentence for each.
+    #[error("{}", .0.join(" "))]
+    Malformed(Vec<String>),
+    /// A later version of the page wrote it.
+    #[error("This story was made by a newer version of the page (story version {0}): reload the page.")]
+    UnknownVersion(u64),
+}
+
 impl Story {
     /// Reads a story file.
     ///
     /// # Errors
-    /// One sentence for every problem.
-    pub fn read(json: &str) -> Result<Self, Vec<String>> {
-        let one = |problem: &str| vec![problem.to_owned()];
+    /// [`StoryError::UnknownVersion`] for a later version's story, [`StoryError::Malformed`] for everything else.
+    pub fn read(json: &str) -> Result<Self, StoryError> {
+        let one = |problem: &str| StoryError::Malformed(vec![problem.to_owned()]);
         if json.len() > LONGEST_FILE {
             return Err(one("This file is larger than 64 KiB, more than stories of this page are."));
         }
@@ -26,16 +38,12 @@ impl Story {
         }
         match value.get("v").and_then(Value::as_u64) {
             Some(VERSION) => {}
-            Some(v) => {
-                return Err(vec![format!(
-                    "This story was made by a newer version of the page (story version {v}): reload the page."
-                )]);
-            }
-            None => return Err(one("This story has no version: download it again.")),
+            Some(version) if version > VERSION => return Err(StoryError::UnknownVersion(version)),
+            _ => return Err(one("This story has no version: download it again.")),
         }
         let mut problems = Vec::new();
         let story = of_value(&value, &mut problems);
-        if problems.is_empty() { Ok(story) } else { Err(problems) }
+        if problems.is_empty() { Ok(story) } else { Err(StoryError::Malformed(problems)) }
     }
 }
 

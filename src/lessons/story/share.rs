@@ -6,7 +6,7 @@ use base64::engine::{GeneralPurpose, general_purpose::NO_PAD};
 use miniz_oxide::deflate::compress_to_vec_zlib;
 use miniz_oxide::inflate::decompress_to_vec_zlib_with_limit;
 
-use super::{LONGEST_FILE, Story};
+use super::{LONGEST_FILE, Story, StoryError};
 
 /// The longest packed story, characters: with the rest of a link it stays below what links carry.
 pub const LONGEST_LINK: usize = 1900;
@@ -30,11 +30,11 @@ pub fn packed(story: &Story) -> Option<String> {
 /// Reads what [`packed`] wrote.
 ///
 /// # Errors
-/// One sentence for every problem.
-pub fn unpacked(text: &str) -> Result<Story, Vec<String>> {
+/// As [`Story::read`]; a link that was cut is malformed.
+pub fn unpacked(text: &str) -> Result<Story, StoryError> {
     const CUT: &str =
         "The story in this link is cut off or was changed on its way: ask for the link again, or for the story's file.";
-    let cut = || vec![CUT.to_owned()];
+    let cut = || StoryError::Malformed(vec![CUT.to_owned()]);
     let packed = text.strip_suffix('z').ok_or_else(cut)?;
     let bytes = letters().and_then(|letters| letters.decode(packed).ok()).ok_or_else(cut)?;
     let json = decompress_to_vec_zlib_with_limit(&bytes, LONGEST_FILE).map_err(|_| cut())?;

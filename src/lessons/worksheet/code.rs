@@ -24,6 +24,17 @@ pub struct Code {
 }
 
 impl Outcome {
+    /// What is known of a task from two places, such as two tabs: what was right stays right, and tries are not lost.
+    #[must_use]
+    pub fn or(self, other: Self) -> Self {
+        match (self.right, other.right) {
+            (true, false) => self,
+            (false, true) => other,
+            _ if other.tries > self.tries => other,
+            _ => self,
+        }
+    }
+
     /// `0` not tried, `1` to `9` right at that try, `a` to `i` wrong after so many.
     fn letter(self) -> char {
         let tries = u32::from(self.tries.min(9));

@@ -6,9 +6,11 @@
 
 mod code;
 mod draw;
+mod kept;
 mod table;
 
 pub use code::{Code, Outcome};
+pub use kept::{Kept, KeptError};
 
 use super::figure::{Facts, Figure};
 use super::story::{filled, plain};

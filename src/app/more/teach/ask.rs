@@ -7,7 +7,12 @@ use crate::app::more::plan::form::Form;
 use crate::app::more::wire::MARK;
 use crate::lessons::figure::{FIGURES, Facts, Figure};
 use crate::lessons::story::{Story, plain};
+use crate::lessons::worksheet::{Kept, KeptError};
 use crate::scenario::codec::decode;
+
+/// What stands before the name of each kind of record that the browser keeps.
+const STORY: &str = "story:";
+const SHEET: &str = "sheet:";
 
 /// A question about teaching.
 #[derive(Default)]
@@ -22,18 +27,25 @@ pub struct Asked {
     pub form: Form,
     /// The lecturer's own stories as they are stored: id and file.
     pub stored: Vec<(String, String)>,
+    /// Progress on worksheets as it is stored: class and record.
+    sheets: Vec<(String, String)>,
     figures: OnceCell<Vec<&'static Figure>>,
 }
 
 impl Asked {
-    /// Reads verb, address and inputs, line by line, and after each [`MARK`] an id and a file.
+    /// Reads verb, address and inputs, line by line, and after each [`MARK`] the name of a record, such as `story:own-1`, and the record.
     pub fn read(text: &str, fragment: &str) -> Self {
         let mut parts = text.split(MARK);
         let mut head = parts.next().unwrap_or_default().splitn(3, '\n');
         let mut line = || head.next().unwrap_or_default().to_owned();
         let (verb, address, form) = (line(), line(), line());
-        let stored = parts.filter_map(|part| part.split_once('\n')).map(|(id, file)| (id.to_owned(), file.to_owned())).collect();
-        Self { verb, address, fragment: fragment.to_owned(), form: Form::read(&form), stored, figures: OnceCell::new() }
+        let records: Vec<_> = parts.filter_map(|part| part.split_once('\n')).collect();
+        let of = |kind: &str| {
+            let named = |(name, file): &(&str, &str)| Some((name.strip_prefix(kind)?.to_owned(), (*file).to_owned()));
+            records.iter().filter_map(named).collect()
+        };
+        let (stored, sheets) = (of(STORY), of(SHEET));
+        Self { verb, address, fragment: fragment.to_owned(), form: Form::read(&form), stored, sheets, figures: OnceCell::new() }
     }
 
     /// The own stories that can be read.
@@ -49,16 +61,31 @@ impl Asked {
         })
     }
 
+    /// What is kept of a class's worksheets; nothing where a newer version of the page keeps it. What cannot be read is put aside.
+    pub(super) fn kept(&self, class: &str, orders: &mut Orders) -> Option<Kept> {
+        let Some((_, record)) = self.sheets.iter().find(|(known, _)| known == class) else { return Some(Kept::default()) };
+        match Kept::read(class, record) {
+            Ok(kept) => Some(kept),
+            Err(KeptError::UnknownVersion(_)) => None,
+            Err(KeptError::Malformed) => {
+                orders.0.push(format!("aside {SHEET}{class}"));
+                orders.problem("Your progress on this worksheet could not be read. It was set aside in this browser's storage; nothing was deleted.");
+                Some(Kept::default())
+            }
+        }
+    }
+
     /// The same question, with other stories stored.
     #[must_use]
     pub fn with(&self, stored: Vec<(String, String)>) -> Self {
-        let Self { verb, address, fragment, form, figures, .. } = self;
+        let Self { verb, address, fragment, form, sheets, figures, .. } = self;
         Self {
             verb: verb.clone(),
             address: address.clone(),
             fragment: fragment.clone(),
             form: form.clone(),
             stored,
+            sheets: sheets.clone(),
             figures: figures.clone(),
         }
     }
@@ -92,17 +119,22 @@ pub(super) struct Orders(Vec<String>);
 impl Orders {
     /// Keep a story.
     pub(super) fn store(&mut self, story: &Story) {
-        self.0.push(format!("store {} {}", story.id, story.write()));
+        self.0.push(format!("store {STORY}{} {}", story.id, story.write()));
     }
 
     /// Forget a story.
     pub(super) fn forget(&mut self, id: &str) {
-        self.0.push(format!("forget {id}"));
+        self.0.push(format!("forget {STORY}{id}"));
     }
 
-    /// Put a stored file aside that cannot be read.
+    /// Put a story aside that cannot be read.
     pub(super) fn aside(&mut self, id: &str) {
-        self.0.push(format!("aside {id}"));
+        self.0.push(format!("aside {STORY}{id}"));
+    }
+
+    /// Keep the progress on a class's worksheets.
+    pub(super) fn progress(&mut self, class: &str, kept: &Kept) {
+        self.0.push(format!("progress {SHEET}{class} {}", kept.write()));
     }
 
     /// Hand a story to the browser's downloads.

@@ -2,10 +2,10 @@
 
 use super::ask::{Asked, Orders};
 use super::list::list;
-use super::{back, figures, known, option, place, problems};
+use super::{back, copy_link, figures, known, option, place, problems};
 use crate::app::markup::{Html, flag, html};
 use crate::app::words::about;
-use crate::lessons::figure::Figure;
+use crate::lessons::figure::{FIGURES, Figure};
 use crate::lessons::story::{
     LONGEST_LINK, LONGEST_TEXT, LONGEST_TITLE, Look, MOST_STEPS, Question, Start, Step, Story, Told, packed,
 };
@@ -67,11 +67,26 @@ pub(super) fn act(asked: &Asked, word: &str, about: &str, orders: &mut Orders) -
         "save" => orders.say("The story was saved in this browser"),
         _ => {}
     }
+    let after = with(asked, &story);
+    if word == "file" && asked.form.text("editing") != story.id { list(&after, "", orders) } else { editor(&after, &story) }
+}
+
+/// Takes over what was written into the editor, before something else is shown.
+pub(super) fn saved(asked: &Asked, orders: &mut Orders) -> Option<Asked> {
+    let story = asked.own().into_iter().find(|story| story.id == asked.form.text("editing"))?;
+    let after = written(asked, story.clone());
+    (after != story).then(|| {
+        orders.store(&after);
+        with(asked, &after)
+    })
+}
+
+/// The same question, with that story stored.
+fn with(asked: &Asked, story: &Story) -> Asked {
     let mut stored = asked.stored.clone();
     stored.retain(|(known, _)| *known != story.id);
     stored.push((story.id.clone(), story.write()));
-    let after = asked.with(stored);
-    if word == "file" && asked.form.text("editing") != story.id { list(&after, "", orders) } else { editor(&after, &story) }
+    asked.with(stored)
 }
 
 /// A copy whose steps stand on their own, so that they can be moved.
@@ -142,8 +157,8 @@ fn editor(asked: &Asked, story: &Story) -> Html {
             let link = asked.link(&format!("story={packed}"));
             html(
                 "<label class=\"field__label\" for=\"story-link\">The whole story as a link; nothing is uploaded</label>\
-                 <textarea id=\"story-link\" class=\"share__link\" readonly data-testid=\"story-link\">{}</textarea>",
-                &[&link],
+                 <textarea id=\"story-link\" class=\"share__link\" readonly data-testid=\"story-link\">{}</textarea>{}",
+                &[&link, &copy_link(&link, &story.title, "button")],
             )
         },
     );
@@ -159,15 +174,27 @@ fn editor(asked: &Asked, story: &Story) -> Html {
         "<div class=\"teach__tools\"><button type=\"button\" class=\"button\" data-do=\"teach:record:{}\" data-testid=\"story-record\">Record the present scenario as a step</button>\
          <button type=\"submit\" class=\"button button--main\" data-testid=\"story-save\">Save</button>\
          <button type=\"button\" class=\"button\" data-do=\"present:{}.1\">Present</button>\
-         <button type=\"button\" class=\"button\" data-do=\"teach:file:{}\" data-testid=\"story-file\">Download</button></div>{}</form>",
-        &[id, id, id, &link],
+         <button type=\"button\" class=\"button\" data-do=\"teach:file:{}\" data-testid=\"story-file\">Download</button></div>{}</form>{}",
+        &[id, id, id, &link, &names()],
     ))
+}
+
+/// The figures that a text can name.
+fn names() -> Html {
+    let rows: Html =
+        FIGURES.iter().map(|figure| html("<div><dt>{}</dt><dd>{}</dd></div>", &[&figure.id, &figure.label])).collect();
+    html(
+        "<details class=\"fold\"><summary class=\"fold__summary\"><span class=\"fold__name\">Figures that a text can name</span></summary>\
+         <p class=\"quiet\">In braces, {per-gpu}; with a step's number, that step's: {per-gpu@2}.</p><dl class=\"teach__figures\">{}</dl></details>",
+        &[&rows],
+    )
 }
 
 fn select(index: usize, name: &str, label: &str, options: &Html) -> Html {
     let id = format!("{name}-{index}");
     html(
-        "<div class=\"field\"><label class=\"field__label\" for=\"story-{}\">{}</label><select id=\"story-{}\" class=\"field__input\" name=\"{}\">{}</select></div>",
+        "<div class=\"field\"><label class=\"field__label\" for=\"story-{}\">{}</label>\
+         <div class=\"field__box field__box--select\"><select id=\"story-{}\" class=\"field__input\" name=\"{}\">{}</select></div></div>",
         &[&id, &label, &id, &id, options],
     )
 }
@@ -213,8 +240,8 @@ fn fields(asked: &Asked, story: &Story, index: usize, step: &Step) -> Html {
         "<fieldset class=\"teach__step\" data-key=\"{}\"><legend>Step {}</legend><div class=\"teach__tools\">{}</div>\
          <div class=\"field\"><label class=\"field__label\" for=\"story-title-{}\">Heading</label>\
          <input id=\"story-title-{}\" class=\"field__input\" name=\"title-{}\" maxlength=\"80\" value=\"{}\"></div>{}\
-         <div class=\"teach__two\">{}{}{}{}</div>{}<div class=\"field\"><label class=\"field__label\" for=\"story-tolerance-{}\">An answer may be off by, per cent</label>\
-         <input id=\"story-tolerance-{}\" class=\"field__input\" name=\"tolerance-{}\" inputmode=\"decimal\" value=\"{}\"></div></fieldset>",
+         <div class=\"teach__two\">{}{}{}{}</div><div class=\"teach__question\">{}<div class=\"field\"><label class=\"field__label\" for=\"story-tolerance-{}\">An answer may be off by, per cent</label>\
+         <input id=\"story-tolerance-{}\" class=\"field__input\" name=\"tolerance-{}\" inputmode=\"decimal\" value=\"{}\"></div></div></fieldset>",
         &[
             // A step that moved or was written anew is another element: inputs keep what was typed into them.
             &format!("{id}-{index}-{}-{}", story.steps.len(), step.title),
@@ -224,7 +251,7 @@ fn fields(asked: &Asked, story: &Story, index: usize, step: &Step) -> Html {
             &at,
             &at,
             &step.title,
-            &area(index, "text", "Text; {per-gpu} stands for that figure of the step", &step.text),
+            &area(index, "text", "Text; {per-gpu} stands for that figure of the step, other names stand below", &step.text),
             &select(index, "look", "What to look at", &looks),
             &select(index, "figure", "The figure shown large", &figures(asked, &step.figure)),
             &select(index, "live", "An input that stays in sight", &lives),

@@ -17,7 +17,7 @@ pub(super) fn chooser(asked: &Asked) -> Html {
     html(
         "<h3 class=\"teach__head\">Predict, then reveal</h3><form class=\"teach__form\" data-teach=\"predict\"><div class=\"field\">\
          <label class=\"field__label\" for=\"predict-figure\">A figure of the present scenario</label>\
-         <select id=\"predict-figure\" class=\"field__input\" name=\"figure\">{}</select></div>\
+         <div class=\"field__box field__box--select\"><select id=\"predict-figure\" class=\"field__input\" name=\"figure\">{}</select></div></div>\
          <div class=\"teach__tools\"><button type=\"submit\" class=\"button\" data-testid=\"predict\">Ask</button></div></form>",
         &[&figures(asked, chosen)],
     )

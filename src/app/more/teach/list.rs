@@ -1,38 +1,50 @@
 //! The list: stories that ship, the lecturer's own, and exercises.
 
 use super::ask::{Asked, Orders};
-use super::{exercise, place, sheet};
+use super::{copy_link, exercise, place, sheet};
 use crate::app::markup::{Html, html};
-use crate::lessons::story::{LONGEST_FILE, Story, shipped};
+use crate::lessons::story::{LONGEST_FILE, Story, StoryError, shipped};
+
+/// What is there, in the panel's first line.
+const INSIDE: &str = "Stories to show step by step, each also as a handout; an editor for your own; any figure of the present scenario to \
+    guess before it is shown; worksheets with other numbers for each student.";
 
 /// Everything there is to teach with; `confirm` names the own story that is about to be deleted.
 pub(super) fn list(asked: &Asked, confirm: &str, orders: &mut Orders) -> Html {
+    let mut newer = 0_usize;
     for (id, file) in &asked.stored {
-        // A newer version's story is not broken: it stays where that version finds it.
-        if Story::read(file).is_err() && !is_newer(file) {
-            orders.aside(id);
-            orders.problem("A stored story could not be read. It was set aside in this browser's storage; nothing was deleted.");
+        match Story::read(file) {
+            Ok(_) => {}
+            // It is not broken: it stays where that version finds it.
+            Err(StoryError::UnknownVersion(_)) => newer += 1,
+            Err(StoryError::Malformed(_)) => {
+                orders.aside(id);
+                orders.problem(
+                    "A stored story could not be read. It was set aside in this browser's storage; nothing was deleted.",
+                );
+            }
         }
     }
-    let ready: Html = shipped().iter().map(|story| card(story, false, "")).collect();
-    let own: Html = asked.own().iter().map(|story| card(story, true, confirm)).collect();
+    let ready: Html = shipped().iter().map(|story| card(asked, story, false, "")).collect();
+    let own: Html = asked.own().iter().map(|story| card(asked, story, true, confirm)).collect();
+    let mine = (!own.is_empty()).then(|| html("<ul class=\"teach__list\">{}</ul>", &[&own]));
     let none = own.is_empty().then(|| html("<p class=\"quiet\">None yet. Record scenarios of this page as steps, write a sentence to each, and present them.</p>", &[]));
+    let hidden = (newer > 0).then(|| {
+        let count = if newer == 1 { "A story was".to_owned() } else { format!("{newer} stories were") };
+        html("<p class=\"quiet\">{} made by a newer version of the page and not shown here: reload the page.</p>", &[&count])
+    });
     html(
-        "{}<h3 class=\"teach__head\">Stories to present</h3><ul class=\"teach__list\">{}</ul>\
-         <h3 class=\"teach__head\">Your own stories</h3>{}<ul class=\"teach__list\">{}</ul><div class=\"teach__tools\">\
+        "{}<p>{}</p><h3 class=\"teach__head\">Stories to present</h3><ul class=\"teach__list\">{}</ul>\
+         <h3 class=\"teach__head\">Your own stories</h3>{}{}{}<div class=\"teach__tools\">\
          <button type=\"button\" class=\"button\" data-do=\"teach:new\" data-testid=\"teach-new\">New story</button>\
          <label class=\"button\" tabindex=\"-1\">Add from a file<input class=\"sr\" type=\"file\" accept=\"application/json,.json\" data-change=\"teach-file\"></label></div>\
          <p class=\"quiet\">They stay in this browser, on this device; a file or a link takes them along.</p>\
          <div class=\"pair pair--even\"><div>{}</div><div>{}</div></div>",
-        &[&place("list"), &ready, &none, &own, &exercise::chooser(asked), &sheet::opener(asked)],
+        &[&place("list"), &INSIDE, &ready, &none, &hidden, &mine, &exercise::chooser(asked), &sheet::opener(asked)],
     )
 }
 
-fn is_newer(file: &str) -> bool {
-    Story::read(file).is_err_and(|problems| problems.iter().any(|problem| problem.contains("newer version")))
-}
-
-fn card(story: &Story, own: bool, confirm: &str) -> Html {
+fn card(asked: &Asked, story: &Story, own: bool, confirm: &str) -> Html {
     let id = &story.id;
     let count = match story.steps.len() {
         1 => "1 step".to_owned(),
@@ -57,7 +69,8 @@ fn card(story: &Story, own: bool, confirm: &str) -> Html {
         .into_iter()
         .collect()
     } else {
-        [button("teach:view:handout:", "Handout"), button("teach:copy:", "Change a copy")].into_iter().collect()
+        let link = copy_link(&asked.link(&format!("present={id}.1")), &story.title, "button button--plain");
+        [button("teach:view:handout:", "Handout"), button("teach:copy:", "Change a copy"), link].into_iter().collect()
     };
     html(
         "<li class=\"teach__story\" data-key=\"story-{}\"><button type=\"button\" class=\"link teach__name\" data-do=\"present:{}.1\" data-testid=\"present-{}\">{}</button>\
@@ -91,8 +104,8 @@ fn import(asked: &Asked, orders: &mut Orders) -> Html {
             stored.push((story.id.clone(), story.write()));
             list(&asked.with(stored), "", orders)
         }
-        Err(problems) => {
-            orders.problem(&problems.join(" "));
+        Err(error) => {
+            orders.problem(&error.to_string());
             list(asked, "", orders)
         }
     }

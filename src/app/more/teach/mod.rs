@@ -23,7 +23,10 @@ use crate::lessons::story::{Story, story};
 pub fn answer(request: &Request) -> String {
     let asked = Asked::read(&request.text, &request.fragment);
     let mut orders = Orders::default();
-    let html = panel(&asked, &mut orders);
+    // Leaving the editor loses nothing; its own buttons take over what was written themselves.
+    let leaves = asked.verb.starts_with("view:");
+    let saved = leaves.then(|| edit::saved(&asked, &mut orders)).flatten();
+    let html = panel(saved.as_ref().unwrap_or(&asked), &mut orders);
     orders.write(&html)
 }
 
@@ -34,7 +37,10 @@ pub fn story_of(request: &Request) -> String {
     let html = match asked.verb.as_str() {
         "answer" => return exercise::of_step(&asked),
         "figure" => return exercise::figure_now(&asked),
-        _ => present::steps(&asked, &mut orders),
+        _ => {
+            let saved = edit::saved(&asked, &mut orders);
+            present::steps(saved.as_ref().unwrap_or(&asked), &mut orders)
+        }
     };
     orders.write(&html)
 }
@@ -46,7 +52,7 @@ fn panel(asked: &Asked, orders: &mut Orders) -> Html {
         "view" => about.to_owned(),
         "show" => asked.form.text("view").to_owned(),
         "predict" | "reveal" => return exercise::predict(asked, word),
-        "sheet" | "task" => return sheet::sheet(asked, about),
+        "sheet" | "task" => return sheet::sheet(asked, about, orders),
         "code" => return sheet::code(asked),
         "delete" | "delete-yes" | "import" => return list::act(asked, word, about, orders),
         _ => return edit::act(asked, word, about, orders),
@@ -56,7 +62,7 @@ fn panel(asked: &Asked, orders: &mut Orders) -> Html {
         "edit" => edit::open(asked, about, orders),
         "handout" => handout::handout(asked, about, false),
         "answers" => handout::handout(asked, about, true),
-        "sheet" => sheet::sheet(asked, ""),
+        "sheet" => sheet::sheet(asked, "", orders),
         _ => list::list(asked, "", orders),
     }
 }
@@ -70,6 +76,15 @@ fn known(asked: &Asked, id: &str) -> Option<Story> {
 fn problems(sentences: &[String]) -> Option<Html> {
     let items: Html = sentences.iter().map(|sentence| html("<li>{}</li>", &[sentence])).collect();
     (!sentences.is_empty()).then(|| html("<ul class=\"teach__problems\" role=\"status\">{}</ul>", &[&items]))
+}
+
+/// The button that copies a link, and where it says so; `of`: what the link opens; `class`: as the buttons beside it.
+fn copy_link(link: &str, of: &str, class: &str) -> Html {
+    html(
+        "<span><button type=\"button\" class=\"{}\" data-copy=\"{}\" aria-label=\"Copy link: {}\">Copy link</button> \
+         <span class=\"quiet\" role=\"status\"></span></span>",
+        &[&class, &link, &of],
+    )
 }
 
 /// Where the panel is, kept in the panel itself.

@@ -8,19 +8,34 @@ use crate::lessons::story::{Step, Story, Told, ToldStep, unpacked};
 use crate::scenario::codec::encode;
 use crate::scenario::field;
 
+/// The presenter's keys, as `presenting` understands them, and what each does.
+const KEYS: [(&str, &str); 8] = [
+    ("Space, →, Page Down", "next step; at a question, its answer"),
+    ("←, Page Up", "back"),
+    ("1 … 9", "that step"),
+    ("Q", "QR code of this step"),
+    ("T", "timer"),
+    ("Ctrl+Z", "takes back what you changed in this step"),
+    ("?", "these keys"),
+    ("Esc", "end, back to what was shown before"),
+];
+
 /// All steps of the story that was asked for: its name, or `packed` with the story in the form's `story`. Problems become orders.
 pub(super) fn steps(asked: &Asked, orders: &mut Orders) -> Html {
     let story = match asked.verb.as_str() {
-        "packed" => unpacked(asked.form.text("story")),
+        "packed" => unpacked(asked.form.text("story")).map_err(|error| error.to_string()),
         id => known(asked, id).ok_or_else(|| {
-            vec!["The story of this link is kept in another browser, or its name is wrong. Its scenario is shown.".to_owned()]
+            "The story of this link is kept in another browser, or its name is wrong. Its scenario is shown.".to_owned()
         }),
     };
-    let told = story.and_then(|story| Told::of(&story).map(|told| (story, told)));
+    let told = story.and_then(|story| match Told::of(&story) {
+        Ok(told) => Ok((story, told)),
+        Err(problems) => Err(problems.join(" ")),
+    });
     match told {
         Ok((story, told)) => show(&story, &told, orders),
-        Err(problems) => {
-            orders.problem(&problems.join(" "));
+        Err(problem) => {
+            orders.problem(&problem);
             Html::new()
         }
     }
@@ -39,24 +54,31 @@ fn show(story: &Story, told: &Told, orders: &mut Orders) -> Html {
         .enumerate()
         .map(|(index, (step, told))| article(index + 1, count, step, told))
         .collect();
-    let button = |verb: &str, name: &str, key: &str| {
-        html("<button type=\"button\" class=\"button\" data-do=\"step:{}\" title=\"{}\">{}</button>", &[&verb, &key, &name])
+    let button = |verb: &str, name: &str, more: &str, key: &str| {
+        let more = (!more.is_empty()).then(|| html("<span class=\"present__more\"> {}</span>", &[&more]));
+        html(
+            "<button type=\"button\" class=\"button\" data-do=\"step:{}\" title=\"{}\">{}{}</button>",
+            &[&verb, &key, &name, &more],
+        )
     };
     let tools: Html = [
-        button("qr", "QR code", "Q"),
-        button("timer", "Timer", "T"),
-        button("keep", "Keep this scenario", "End the story and stay with what is shown"),
-        button("end", "End", "Esc"),
+        button("keys", "Keys", "", "?"),
+        button("qr", "QR code", "", "Q"),
+        button("timer", "Timer", "", "T"),
+        button("keep", "Keep", "this scenario", "End the story and stay with what is shown"),
+        button("end", "End", "", "Esc"),
     ]
     .into_iter()
     .collect();
+    let keys: Html = KEYS.iter().map(|(key, what)| html("<div><dt><kbd>{}</kbd></dt><dd>{}</dd></div>", &[key, what])).collect();
     html(
         "<div class=\"present__steps\" aria-live=\"polite\">{}</div><div id=\"present-qr\" class=\"present__qr\" hidden></div>\
+         <div id=\"present-keys\" class=\"present__keys\" data-testid=\"present-keys\" hidden><dl>{}</dl></div>\
          <nav class=\"present__bar\" aria-label=\"{}\"><button type=\"button\" class=\"button\" data-do=\"step:back\" title=\"Arrow left\">Back</button>\
          <span class=\"present__place number\" id=\"present-place\" data-testid=\"present-place\"></span>\
          <button type=\"button\" class=\"button button--main\" data-do=\"step:next\" title=\"Space or arrow right\">Next</button>\
          <span class=\"number\" id=\"present-timer\" role=\"timer\" hidden></span><span class=\"present__tools\">{}</span></nav>",
-        &[&articles, &format!("Steps of “{}”", story.title), &tools],
+        &[&articles, &keys, &format!("Steps of “{}”", story.title), &tools],
     )
 }
 

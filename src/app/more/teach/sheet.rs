@@ -1,11 +1,11 @@
 //! Worksheets: the same tasks for a class, other numbers for each student, and the code that is handed in.
 
-use super::ask::Asked;
+use super::ask::{Asked, Orders};
 use super::exercise::feedback;
-use super::{back, place};
+use super::{back, copy_link, place};
 use crate::app::markup::{Html, html};
 use crate::lessons::answer::check;
-use crate::lessons::worksheet::{Code, Outcome, Task, Worksheet, word};
+use crate::lessons::worksheet::{Code, Kept, Outcome, Task, Worksheet, word};
 
 /// Where a class's worksheet is opened, and where a code is checked.
 pub(super) fn opener(asked: &Asked) -> Html {
@@ -22,7 +22,7 @@ pub(super) fn opener(asked: &Asked) -> Html {
 }
 
 /// The worksheet of a student; `about` is the task that was answered.
-pub(super) fn sheet(asked: &Asked, about: &str) -> Html {
+pub(super) fn sheet(asked: &Asked, about: &str, orders: &mut Orders) -> Html {
     let class = word(asked.form.text("class"));
     if class.is_empty() {
         return html(
@@ -30,32 +30,60 @@ pub(super) fn sheet(asked: &Asked, about: &str) -> Html {
             &[&back()],
         );
     }
-    let sheet = Worksheet::of(&class, asked.form.text("student"));
+    let kept = asked.kept(&class, orders);
+    let sheet = Worksheet::of(&class, &student(asked, kept.as_ref()));
+    let known = kept.as_ref().map_or(&[][..], |kept| kept.outcomes(&sheet.student));
     // Another name means other tasks: what was tried belongs to the earlier ones.
     let same = asked.form.text("sheet-of") == sheet.student && !asked.form.text("tries-0").is_empty();
     let answered = about.parse::<usize>().ok();
     let (mut rows, mut outcomes) = (Html::new(), Vec::new());
     for (index, task) in sheet.tasks.iter().enumerate() {
         let before = if same { outcome(asked, index) } else { Outcome::default() };
+        let before = before.or(known.get(index).copied().unwrap_or_default());
         let (now, said) = tried(asked, task, index, before, answered == Some(index));
         rows = rows.and(&row(&sheet, task, index, now, said.as_ref()));
         outcomes.push(now);
     }
+    let code = Code { class: sheet.class.clone(), student: sheet.student.clone(), outcomes };
+    keep(kept, &code, orders);
+    written(asked, &sheet, &rows, &code)
+}
+
+/// Whose worksheet it is: as typed, or on a page that was just opened whoever was here last.
+fn student(asked: &Asked, kept: Option<&Kept>) -> String {
+    let typed = asked.form.text("student");
+    let last = kept.and_then(Kept::last).filter(|_| typed.is_empty() && asked.form.text("view") != "sheet");
+    last.map_or_else(|| typed.to_owned(), |code| code.student.clone())
+}
+
+/// Has the browser keep how the tasks stand, once one was tried; a newer version's record stays as it is.
+fn keep(kept: Option<Kept>, code: &Code, orders: &mut Orders) {
+    let Some(mut kept) = kept.filter(|kept| kept.last() != Some(code)) else { return };
+    if code.outcomes.iter().any(|outcome| outcome.tries > 0) {
+        kept.keep(code.clone());
+        orders.progress(&code.class, &kept);
+    }
+}
+
+/// The worksheet with its rows and its result.
+fn written(asked: &Asked, sheet: &Worksheet, rows: &Html, code: &Code) -> Html {
+    let outcomes = &code.outcomes;
     let done = outcomes.iter().all(|outcome| outcome.tries > 0);
     let right = outcomes.iter().filter(|outcome| outcome.right).count().to_string();
-    let code = Code { class: sheet.class.clone(), student: sheet.student.clone(), outcomes }.write();
+    let code = code.write();
     let count = sheet.tasks.len().to_string();
     let result = html(
         "<p data-testid=\"sheet-result\"><b>{} of {} right.</b> Result code to hand in: <code class=\"teach__code\" data-testid=\"sheet-result-code\">{}</code></p>\
-         <p class=\"quiet\">The code says who, what was right and after how many tries. It is signed by nothing: anybody can make one up. Nothing was sent.{}</p>",
+         <p class=\"quiet\">The code says who, what was right and after how many tries. It is signed by nothing: anybody can make one up. Nothing was sent; your tries stay in this browser.{}</p>",
         &[&right, &count, &code, &(if done { "" } else { " Not every task has been tried yet." })],
     );
+    let link = asked.link(&format!("task={}", sheet.class));
     html(
         "{}{}<h3 class=\"teach__head\">Worksheet “{}”</h3><form class=\"teach__form\" data-teach=\"sheet\"><input type=\"hidden\" name=\"class\" value=\"{}\">\
          <div class=\"field\"><label class=\"field__label\" for=\"sheet-student\">Your name or number: it decides your parameters</label>\
          <input id=\"sheet-student\" class=\"field__input\" name=\"student\" maxlength=\"24\" autocomplete=\"off\" value=\"{}\" data-testid=\"sheet-student\"></div>\
          <input type=\"hidden\" name=\"sheet-of\" value=\"{}\"><div class=\"teach__tools\"><button type=\"submit\" class=\"button\" data-testid=\"sheet-mine\">Give me my tasks</button></div></form>\
-         <ol class=\"teach__tasks\">{}</ol><div role=\"status\">{}</div><p class=\"quiet\">Link for the class: <span class=\"teach__link\" data-testid=\"sheet-link\">{}</span></p>",
+         <ol class=\"teach__tasks\">{}</ol><div role=\"status\">{}</div><p class=\"quiet\">Link for the class: <span class=\"teach__link\" data-testid=\"sheet-link\">{}</span> {}</p>",
         &[
             &back(),
             &place("sheet"),
@@ -63,9 +91,10 @@ pub(super) fn sheet(asked: &Asked, about: &str) -> Html {
             &sheet.class,
             &sheet.student,
             &sheet.student,
-            &rows,
+            rows,
             &result,
-            &asked.link(&format!("task={}", sheet.class)),
+            &link,
+            &copy_link(&link, &sheet.class, "button"),
         ],
     )
 }
@@ -100,10 +129,11 @@ fn row(sheet: &Worksheet, task: &Task, index: usize, outcome: Outcome, said: Opt
         (false, tries) => format!("{tries} tries."),
     };
     let right = if outcome.right { "1" } else { "0" };
+    let hint = task.figure.unit.hint();
     html(
         "<li class=\"teach__task\" data-key=\"task-{}-{}-{}\"><p>{}</p><form class=\"teach__row\" data-teach=\"task:{}\">\
          <input type=\"hidden\" name=\"tries-{}\" value=\"{}\"><input type=\"hidden\" name=\"right-{}\" value=\"{}\">\
-         <label class=\"sr\" for=\"task-{}\">Your answer to task {}: {}</label><input id=\"task-{}\" class=\"field__input\" name=\"answer-{}\" autocomplete=\"off\">\
+         <label class=\"sr\" for=\"task-{}\">Your answer to task {}: {}</label><input id=\"task-{}\" class=\"field__input\" name=\"answer-{}\" autocomplete=\"off\" placeholder=\"{}\">\
          <button type=\"submit\" class=\"button\" aria-label=\"Answer task {}\">Answer</button></form><p class=\"quiet\">{}</p>{}</li>",
         &[
             &sheet.class,
@@ -117,9 +147,10 @@ fn row(sheet: &Worksheet, task: &Task, index: usize, outcome: Outcome, said: Opt
             &right,
             &at,
             &number,
-            &task.figure.unit.hint(),
+            &hint,
             &at,
             &at,
+            &hint,
             &number,
             &state,
             &said.cloned(),
@@ -144,9 +175,10 @@ pub(super) fn code(asked: &Asked) -> Html {
         let state = match (outcome.right, outcome.tries) {
             (_, 0) => "not tried".to_owned(),
             (true, tries) => format!("right at try {tries}"),
-            (false, tries) => format!("wrong after {tries}"),
+            (false, 1) => "wrong, 1 try".to_owned(),
+            (false, tries) => format!("wrong, {tries} tries"),
         };
-        html("<tr><td>{}</td><td class=\"num\">{}</td><td>{}</td></tr>", &[&task.prompt, &answer, &state])
+        html("<tr><td>{}</td><td class=\"num\">{}</td><td class=\"teach__result\">{}</td></tr>", &[&task.prompt, &answer, &state])
     };
     let rows: Html = sheet.tasks.iter().zip(&code.outcomes).map(row).collect();
     let right = code.outcomes.iter().filter(|outcome| outcome.right).count().to_string();
