@@ -185,8 +185,8 @@ test('the links of a story, an own story and a worksheet are copied', async () =
   const page = await open('v1&m=llama3-8b&n=8');
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
   const clipboard = () => page.evaluate(() => navigator.clipboard.readText());
-  const copied = async (name, pattern) => {
-    await page.getByRole('button', { name: `Copy link: ${name}`, exact: true }).click();
+  const copied = async (name, pattern, what = 'link') => {
+    await page.getByRole('button', { name: `Copy ${what}: ${name}`, exact: true }).click();
     assert.ok(await until(async () => pattern.test(await clipboard())), `${name}: ${await clipboard()}`);
     assert.ok(await until(async () => /Copied\./.test(await textOf(part(page, 'teach')))));
   };
@@ -218,6 +218,7 @@ test('the links of a story, an own story and a worksheet are copied', async () =
   await part(page, 'sheet-open').click();
   await part(page, 'sheet-student').waitFor();
   await copied('algebra', /#v1&task=algebra$/);
+  await copied('algebra', /^algebra\.\.000000\.\w{4}$/, 'code');
   noConsoleErrors(page);
 });
 

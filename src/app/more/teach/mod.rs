@@ -80,10 +80,15 @@ fn problems(sentences: &[String]) -> Option<Html> {
 
 /// The button that copies a link, and where it says so; `of`: what the link opens; `class`: as the buttons beside it.
 fn copy_link(link: &str, of: &str, class: &str) -> Html {
+    copy("Copy link", link, of, class)
+}
+
+/// A button that copies a text, and where it says so.
+fn copy(name: &str, text: &str, of: &str, class: &str) -> Html {
     html(
-        "<span><button type=\"button\" class=\"{}\" data-copy=\"{}\" aria-label=\"Copy link: {}\">Copy link</button> \
+        "<span><button type=\"button\" class=\"{}\" data-copy=\"{}\" aria-label=\"{}: {}\">{}</button> \
          <span class=\"quiet\" role=\"status\"></span></span>",
-        &[&class, &link, &of],
+        &[&class, &text, &name, &of, &name],
     )
 }
 

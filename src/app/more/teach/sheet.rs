@@ -2,7 +2,7 @@
 
 use super::ask::{Asked, Orders};
 use super::exercise::feedback;
-use super::{back, copy_link, place};
+use super::{back, copy, copy_link, place};
 use crate::app::markup::{Html, html};
 use crate::lessons::answer::check;
 use crate::lessons::worksheet::{Code, Kept, Outcome, Task, Worksheet, word};
@@ -73,9 +73,15 @@ fn written(asked: &Asked, sheet: &Worksheet, rows: &Html, code: &Code) -> Html {
     let code = code.write();
     let count = sheet.tasks.len().to_string();
     let result = html(
-        "<p data-testid=\"sheet-result\"><b>{} of {} right.</b> Result code to hand in: <code class=\"teach__code\" data-testid=\"sheet-result-code\">{}</code></p>\
+        "<p data-testid=\"sheet-result\"><b>{} of {} right.</b> Result code to hand in: <code class=\"teach__code\" data-testid=\"sheet-result-code\">{}</code> {}</p>\
          <p class=\"quiet\">The code says who, what was right and after how many tries. It is signed by nothing: anybody can make one up. Nothing was sent; your tries stay in this browser.{}</p>",
-        &[&right, &count, &code, &(if done { "" } else { " Not every task has been tried yet." })],
+        &[
+            &right,
+            &count,
+            &code,
+            &copy("Copy code", &code, &sheet.class, "button"),
+            &(if done { "" } else { " Not every task has been tried yet." }),
+        ],
     );
     let link = asked.link(&format!("task={}", sheet.class));
     html(
