@@ -1,5 +1,5 @@
-//! One style sheet for the page: a dozen small ones travel larger than one, and each is a request of its own. What only lessons need
-//! stays a sheet of its own, which the start script asks for with the rest of the program.
+//! One style sheet for the page: a dozen small ones travel larger than one, and each is a request of its own. What only lessons and the
+//! planner's form need is a second sheet, which the start script asks for with the rest of the program.
 
 use std::fs;
 use std::path::Path;
@@ -7,8 +7,11 @@ use std::path::Path;
 use crate::page::hash_of;
 use crate::shell::Outcome;
 
-/// The sheet that comes later, as its file's name begins. It is the last one, so that the order of rules stays what it is.
-pub const LATER: &str = "present-";
+/// How the file's name of the sheet that comes later begins.
+pub const LATER: &str = "later-";
+
+/// The sheets that are joined in it. Its rules stand behind all others: none of the other sheets may go against those of these.
+const COME_LATER: [&str; 2] = ["planner-", "present-"];
 
 /// Joins the style sheets that index.html names, in their order, but for the one that comes later, which is named in a `<meta>`.
 ///
@@ -25,7 +28,7 @@ pub fn join(dist: &Path) -> Outcome {
     for (_, name) in &names {
         let sheet = dist.join(name);
         let text = pressed(&fs::read_to_string(&sheet).map_err(|error| format!("dist/{name} cannot be read: {error}."))?);
-        let joined = if name.starts_with(LATER) { &mut rest } else { &mut all };
+        let joined = if COME_LATER.iter().any(|sheet| name.starts_with(sheet)) { &mut rest } else { &mut all };
         joined.push_str(&text);
         fs::remove_file(sheet).map_err(unwritable)?;
     }
@@ -93,7 +96,7 @@ mod tests {
         assert_eq!(html.matches("stylesheet").count(), 1);
         assert!(html.contains(&sheets[0]) && !html.contains("a-1.css") && !html.contains("b-2.css"), "{html}");
         assert_eq!(again, Ok(()), "one is one");
-        assert_eq!(html.matches("<meta name=\"later-style\" content=\"./present-").count(), 1);
+        assert_eq!(html.matches("<meta name=\"later-style\" content=\"./later-").count(), 1);
         assert_eq!(files, 3);
     }
 }
