@@ -48,7 +48,7 @@ pub fn App() -> impl IntoView {
     actions::listen(state);
     reading::listen(state);
     typing::listen(state);
-    browser::announce(Box::new(move || state.answers.with(|answers| state.ui.with(|ui| verdict::spoken(answers, ui)))));
+    browser::announce(state, move || state.answers.with(|answers| state.ui.with(|ui| verdict::spoken(answers, ui))));
     if let Some(root) = browser::root() {
         browser::patch_inside(&root, &frame::first_screen());
     }
@@ -157,7 +157,7 @@ fn plot(state: State, axis: Axis, [panel, picture, line]: [&'static str; 3]) {
             let unit = state.answers.with(|answers| answers.unit);
             state.plots.with(|plots| curves::spoken(plots.along(axis), cursor(), unit))
         };
-        browser::announce(Box::new(move || after_words(state, spoken)));
+        browser::announce(state, spoken);
     });
 }
 

@@ -24,6 +24,7 @@ pub use self::stage::{
 };
 pub use self::storage::{forget, is_dark, new_id, on_storage_change, save, saved, saved_theme, set_theme, stored, switch_theme};
 use super::history::Snapshot;
+use super::state::State;
 use crate::scenario::codec::{encode_all, with_page_parts};
 
 /// How long the scenario rests before its link is written: Safari allows about 100 writes in 30 seconds.
@@ -117,9 +118,9 @@ pub fn fragment_of(said: &Snapshot) -> String {
 }
 
 /// From now on the scenario's link, once it rests, stands in the address bar.
-pub(super) fn link_rests(link: String) {
+pub(super) fn link_rests(state: State) {
     // Replacing the timer cancels the one before.
-    let timer = Timeout::new(LINK_REST_MS, move || write_link(&link));
+    let timer = Timeout::new(LINK_REST_MS, move || write_link(&fragment_of(&state.said_now())));
     PENDING_LINK.with_borrow_mut(|pending| *pending = Some(timer));
 }
 

@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::rc::Rc;
+use std::thread::LocalKey;
 
 use gloo_timers::callback::Timeout;
 use leptos::prelude::*;
@@ -9,7 +10,7 @@ use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{Element, HtmlDialogElement, HtmlElement};
 
 use super::patch::{patch, shown};
-use super::{fragment_of, link_is_written, link_rests};
+use super::{link_is_written, link_rests};
 use crate::app::markup::Html;
 use crate::app::state::State;
 
@@ -91,35 +92,25 @@ pub fn place_cursor(name: &'static str, left: Box<dyn Fn() -> Option<f64>>) {
 /// Once the scenario rests, its link stands in the address bar.
 pub fn keep_link(state: State) {
     link_is_written();
-    let mut first = true;
-    effect(Box::new(move || {
-        let link = state.said.with(fragment_of);
-        if !std::mem::take(&mut first) {
-            link_rests(link);
-        }
-    }));
+    after_first(move || state.said.track(), move || link_rests(state));
 }
 
 /// Announces a text to screen readers once it rests, unless it is the first or none.
-pub fn announce(text: Box<dyn Fn() -> String>) {
-    thread_local! {
-        static PENDING: RefCell<Option<Timeout>> = const { RefCell::new(None) };
-    }
-    let mut last = None::<String>;
-    effect(Box::new(move || {
-        let text = text();
-        let new = last.as_ref().is_some_and(|last| *last != text);
-        last = Some(text.clone());
-        if !new {
-            return;
+pub fn announce(state: State, text: impl Fn() -> String + 'static) {
+    let last = RefCell::new(untrack(&text));
+    let say = move || {
+        let text = untrack(&text);
+        if *last.borrow() != text
+            && !text.is_empty()
+            && let Some(place) = document().get_element_by_id("announcer")
+        {
+            place.set_text_content(Some(&text));
         }
-        let timer = Timeout::new(SAY_MS, move || {
-            if let Some(place) = document().get_element_by_id("announcer") {
-                place.set_text_content(Some(&text));
-            }
-        });
-        PENDING.with_borrow_mut(|pending| *pending = Some(timer));
-    }));
+        last.replace(text);
+    };
+    if Rest::joins(&VOICE, Rc::new(say)) {
+        after_first(move || state.worded.track(), || Rest::begins(&VOICE));
+    }
 }
 
 /// Opens and closes the native dialogs, each with its id, with a condition.
@@ -140,14 +131,55 @@ pub fn keep_dialogs(id: Box<dyn Fn() -> String>) {
 
 /// Calls back once the answer has rested after a change: what stands far below it follows then, so that the answer paints sooner.
 pub fn on_rest(state: State, action: Rc<dyn Fn()>) {
-    let pending = RefCell::new(None);
+    if Rest::joins(&FAR, action) {
+        after_first(move || state.answers.track(), || Rest::begins(&FAR));
+    }
+}
+
+/// Runs whenever what is tracked has changed, but not now.
+fn after_first(track: impl Fn() + 'static, run: impl Fn() + 'static) {
     let mut first = true;
     effect(Box::new(move || {
-        state.answers.track();
-        if std::mem::take(&mut first) {
-            return;
+        track();
+        if !std::mem::take(&mut first) {
+            run();
         }
-        let action = Rc::clone(&action);
-        pending.replace(Some(Timeout::new(REST_MS, move || action())));
     }));
+}
+
+/// What is done once changes have rested, with one timer for all: starting one for each would take longer than most of them.
+struct Rest {
+    ms: u32,
+    timer: RefCell<Option<Timeout>>,
+    actions: RefCell<Vec<Rc<dyn Fn()>>>,
+}
+
+thread_local! {
+    static FAR: Rest = const { Rest::of(REST_MS) };
+    static VOICE: Rest = const { Rest::of(SAY_MS) };
+}
+
+impl Rest {
+    const fn of(ms: u32) -> Self {
+        Self { ms, timer: RefCell::new(None), actions: RefCell::new(Vec::new()) }
+    }
+
+    /// Adds an action; says whether it is the first.
+    fn joins(all: &'static LocalKey<Self>, action: Rc<dyn Fn()>) -> bool {
+        all.with(|rest| {
+            rest.actions.borrow_mut().push(action);
+            rest.actions.borrow().len() == 1
+        })
+    }
+
+    /// The rest begins anew: a timer that is replaced is cancelled.
+    fn begins(all: &'static LocalKey<Self>) {
+        let act = || {
+            let actions = all.with(|rest| rest.actions.borrow().clone());
+            for action in actions {
+                action();
+            }
+        };
+        all.with(|rest| rest.timer.replace(Some(Timeout::new(rest.ms, act))));
+    }
 }

@@ -5,7 +5,7 @@ use wasm_bindgen::JsCast;
 use web_sys::{Element, Event, KeyboardEvent};
 
 use super::storage::{keep, keys_of, remove, set_aside, storage};
-use super::{around, fragment_of, link_rests};
+use super::{around, link_rests};
 use crate::app::state::State;
 
 /// What stands before the name of a record, such as `story:own-1`, in its storage key.
@@ -28,7 +28,7 @@ pub fn lesson_in_link(part: &str, state: State) {
     if same {
         return;
     }
-    link_rests(fragment_of(&state.said_now()));
+    link_rests(state);
 }
 
 /// A scenario's link with what the address says about a lesson. A story that travels in the link leaves no room for a scenario.
