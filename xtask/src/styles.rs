@@ -1,5 +1,5 @@
-//! One style sheet for the page: a dozen small ones travel larger than one, and each is a request of its own. What only lessons and the
-//! planner's form need is a second sheet, which the start script asks for with the rest of the program.
+//! One style sheet for the page: a dozen small ones travel larger than one, and each is a request of its own. What lessons and the
+//! panels of the workers need is a second sheet, which the start script asks for with the rest of the program.
 
 use std::fs;
 use std::path::Path;
@@ -11,7 +11,7 @@ use crate::shell::Outcome;
 pub const LATER: &str = "later-";
 
 /// The sheets that are joined in it. Its rules stand behind all others: none of the other sheets may go against those of these.
-const COME_LATER: [&str; 2] = ["planner-", "present-"];
+const COME_LATER: [&str; 4] = ["methods-", "step-", "planner-", "present-"];
 
 /// Joins the style sheets that index.html names, in their order, but for the one that comes later, which is named in a `<meta>`.
 ///
