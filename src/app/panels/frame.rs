@@ -13,7 +13,7 @@ use crate::app::more::slot;
 /// The first screen, and the place of everything below it.
 pub fn first_screen() -> Html {
     html(
-        r##"<a class="skip" href="#answer" data-do="skip">Skip to the answer</a><header class="bar" data-own="bar"></header><div class="notices" data-own="notices" data-testid="notices" role="status"></div><div class="strip" data-own="strip" aria-hidden="true"></div><main class="page"><div class="printed" aria-hidden="true"><div class="printed__code" data-own="printed-code"></div><div data-own="printed"></div><p class="printed__link" data-own="printed-link"></p></div><div class="desk">{}<section class="answer" id="answer" tabindex="-1" aria-label="Answer"><div data-own="verdict"></div><figure data-own="stack"></figure><section class="help" data-own="fixes"></section><div data-own="tabs"></div><div class="curves"><figure data-own="curve-seq"></figure><figure data-own="curve-gpus"></figure></div></section></div><div class="below" data-own="below"></div></main><footer class="foot" data-own="foot"></footer><div data-own="dialogs"></div><div role="status" data-own="toast"></div><p id="announcer" class="sr" aria-live="polite" data-own="announcer"></p>"##,
+        r##"<a class="skip" href="#answer" data-do="skip">Skip to the answer</a><header class="bar" data-own="bar"></header><div class="notices" data-own="notices" data-testid="notices" role="status"></div><div class="strip" data-own="strip" aria-hidden="true"></div><main class="page"><div class="printed" aria-hidden="true"><div class="printed__code" data-own="printed-code"></div><div data-own="printed"></div><p class="printed__link" data-own="printed-link"></p></div><div class="desk" data-key="desk">{}<section class="answer" id="answer" tabindex="-1" aria-label="Answer"><div data-own="verdict"></div><figure data-own="stack"></figure><section class="help" data-own="fixes"></section><div data-own="tabs"></div><div class="curves"><figure data-own="curve-seq"></figure><figure data-own="curve-gpus"></figure></div></section></div><div class="below" data-own="below"></div></main><footer class="foot" data-own="foot"></footer><div data-own="dialogs"></div><div role="status" data-own="toast"></div><p id="announcer" class="sr" aria-live="polite" data-own="announcer"></p>"##,
         &[&form()],
     )
 }
@@ -42,7 +42,19 @@ pub fn dialogs() -> Html {
 #[cfg(test)]
 mod tests {
     use super::{below, dialogs, first_screen, foot};
+    use crate::app::diff::{Step, Tree, inside};
     use crate::app::panels::tests::count;
+
+    /// What index.html shows before the program comes stays where it is when the program takes it over.
+    #[test]
+    fn the_first_picture_is_taken_over_and_not_replaced() {
+        let page = include_str!("../../../index.html");
+        let frame = page.split_once("<!--frame-->").and_then(|(_, rest)| rest.split_once("<!--/frame-->"));
+        let (first, _) = frame.expect("the first picture");
+        let (shown, wanted) = (Tree::new(first.to_owned()), Tree::new(first_screen().as_str().to_owned()));
+        let steps = inside(&shown, &wanted);
+        assert!(!steps.is_empty() && !steps.iter().any(|step| matches!(step, Step::Remove(_) | Step::Text(..))), "{steps:?}");
+    }
 
     #[test]
     fn every_part_has_one_place() {
