@@ -80,18 +80,15 @@ type Part = fn(&Snapshot, &Answers, &Ui) -> Html;
 
 /// Keeps a part what its function says.
 fn show(state: State, name: &'static str, part: Part) {
-    show_then(state, name, part, |_| {});
-}
-
-fn show_then(state: State, name: &'static str, part: Part, changed: fn(&Element)) {
-    browser::show(name, Box::new(move || written(state, part)), changed);
+    browser::show(name, Box::new(move || written(state, part)), |_| {});
 }
 
 fn written(state: State, part: Part) -> Html {
     state.said.with(|said| state.answers.with(|answers| state.ui.with(|ui| part(said, answers, ui))))
 }
 
-/// The same for what is drawn once the answer's words stand. It is drawn before the browser paints, but text is in the document sooner.
+/// The same for what is drawn once the answer's words stand; calls back after each change. It is drawn before the browser paints, but
+/// text is in the document sooner.
 fn follow_words(state: State, name: &'static str, part: Part, changed: fn(&Element)) {
     browser::show(name, Box::new(move || after_words(state, || written(state, part))), changed);
 }

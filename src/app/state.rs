@@ -37,8 +37,8 @@ pub struct Page {
     pub answers: Memo<Answers>,
     /// Both curves.
     pub plots: Memo<Plots>,
-    /// The page when its words were written: what else there is to draw follows this, in a turn of its own before the browser paints.
-    pub worded: RwSignal<Ui>,
+    /// That the answer's words are written: what else there is to draw follows, in a turn of its own before the browser paints.
+    pub worded: ArcTrigger,
     /// Owner of what is made later.
     pub owner: Option<Owner>,
 }
@@ -61,8 +61,7 @@ impl State {
                 })
             })
         });
-        let worded = RwSignal::new(Ui::default());
-        Self(Box::leak(Box::new(Page { said, ui, answers, plots, worded, owner: Owner::current() })))
+        Self(Box::leak(Box::new(Page { said, ui, answers, plots, worded: ArcTrigger::new(), owner: Owner::current() })))
     }
 
     /// Changes the scenario as one step of undo; quick changes of one field join into one step.

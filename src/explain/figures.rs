@@ -9,7 +9,7 @@ use crate::units::{Bytes, MemoryUnit, Scale};
 
 use super::expr::{Expr, Value};
 use super::inputs::Inputs;
-use super::times::{gpus, of_serving, of_term, of_training, useful_of_step};
+use super::times::{global, gpus, of_serving, of_term, of_training, tokens_of_step, useful_of_step};
 use super::{Explanation, Measure, Scene, plain};
 
 const GPUS: Measure = Measure::Number("GPUs");
@@ -158,10 +158,6 @@ fn of_model(scene: &Scene, name: &str) -> Found {
     Some(found(sentence, expr, measure, sources::ARITHMETIC, Certainty::Exact))
 }
 
-fn global(run: &TrainingRun) -> Expr {
-    Expr::word("B", "global_batch_size", Value::Whole(run.global_batch_size))
-}
-
 fn data_ranks(job: &Job) -> Expr {
     let ranks = job.layout().d();
     if ranks == 1 { Expr::whole(1) } else { Expr::word("D", "data_parallel_size", Value::Whole(ranks)) }
@@ -206,7 +202,7 @@ fn of_room(scene: &Scene, name: &str) -> Found {
 
 fn of_compute(job: &Job, compute: &Compute, (run, parameters): (&TrainingRun, u64), name: &str) -> Found {
     let tokens = || Expr::word("tokens", "tokens of the whole training", Value::Real(run.training_tokens));
-    let per_step = || Expr::product([Inputs { job }.s(), global(run)]);
+    let per_step = || tokens_of_step(job, run);
     let useful = || useful_of_step(job, run);
     let all = || Expr::word("N", "parameters", Value::Whole(parameters));
     let total = || {

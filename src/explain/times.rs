@@ -108,15 +108,21 @@ fn of_texts(job: &Job, run: &TrainingRun, step: &Step, name: &str) -> Found {
     Some(found(sentence, expr, measure, sources::PACKING_2024, Certainty::Assumed))
 }
 
-fn tokens_of_step(job: &Job, run: &TrainingRun) -> Expr {
-    Expr::product([Inputs { job }.s(), Expr::word("B", "global_batch_size", Value::Whole(run.global_batch_size))])
+pub(super) fn tokens_of_step(job: &Job, run: &TrainingRun) -> Expr {
+    Expr::product([Inputs { job }.s(), global(run)])
+}
+
+/// Sequences of a step.
+pub(super) fn global(run: &TrainingRun) -> Expr {
+    Expr::word("B", "global_batch_size", Value::Whole(run.global_batch_size))
 }
 
 /// The same without padding.
 pub(super) fn useful_of_step(job: &Job, run: &TrainingRun) -> Expr {
-    let Some(texts) = run.texts.filter(|texts| !texts.packed) else { return tokens_of_step(job, run) };
-    let mean = Expr::word("l", "tokens of the mean text", Value::Whole(texts.mean.min(run.seq_length)));
-    Expr::product([mean, Expr::word("B", "global_batch_size", Value::Whole(run.global_batch_size))])
+    if run.texts.is_none_or(|texts| texts.packed) {
+        return tokens_of_step(job, run);
+    }
+    Expr::product([Expr::word("l", "tokens of the mean text", Value::Whole(run.useful_tokens())), global(run)])
 }
 
 fn of_step(scene: &Scene, run: &TrainingRun, step: &Step, name: &str) -> Found {

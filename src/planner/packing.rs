@@ -1,6 +1,6 @@
 //! What packing short texts brings.
 
-use crate::config::{Job, Run};
+use crate::config::{Job, Run, Texts};
 use crate::estimator::{estimate, time};
 
 /// How many times as many useful tokens a fine-tuning gets through in the same time when it packs its texts instead of padding them.
@@ -11,7 +11,7 @@ pub fn packing(job: &Job, useful: f64) -> Option<f64> {
     let texts = job.training()?.texts.filter(|texts| !texts.packed)?;
     let packed = job.with_run(|run| {
         if let Run::Training(run) = run {
-            run.texts = Some(crate::config::Texts { packed: true, ..texts });
+            run.texts = Some(Texts { packed: true, ..texts });
         }
     });
     let (before, after) = (estimate(job), estimate(&packed));

@@ -55,7 +55,8 @@ pub fn keep_worded(state: State) {
     effect(Box::new(move || {
         state.said.track();
         state.answers.track();
-        state.ui.with(|ui| state.worded.set(ui.clone()));
+        state.ui.track();
+        state.worded.notify();
     }));
 }
 
