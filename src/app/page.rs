@@ -1,10 +1,12 @@
 //! How the page starts: it takes over the HTML that stands there already, part by part, and keeps each part up to date.
 
+use std::rc::Rc;
+
 use super::browser::Element;
 use leptos::prelude::*;
 
 use super::answers::Answers;
-use super::browser_more::keep_panel;
+use super::browser_more::{keep_panel, show_in_sight};
 use super::browser_why;
 use super::history::Snapshot;
 use super::markup::Html;
@@ -162,13 +164,11 @@ fn table(state: State) {
     for (name, html) in [("below", frame::below as fn() -> Html), ("foot", frame::foot), ("dialogs", frame::dialogs)] {
         browser::put(name, &html());
     }
-    let tables: [(&str, Part); 3] = [
-        ("ledger", |_, answers, ui| ledger::ledger(answers, ui)),
-        ("cost", |_, answers, ui| cost::cost(answers, ui)),
-        ("time", |_, answers, ui| time::time(answers, ui)),
-    ];
+    follow_words(state, "ledger", |_, answers, ui| ledger::ledger(answers, ui), |_| {});
+    let tables: [(&str, Part); 2] =
+        [("cost", |_, answers, ui| cost::cost(answers, ui)), ("time", |_, answers, ui| time::time(answers, ui))];
     for (name, part) in tables {
-        follow_words(state, name, part, |_| {});
+        show_in_sight(state, name, Box::new(move || written(state, part)));
     }
 }
 
@@ -182,12 +182,10 @@ fn rest(state: State) {
     keep_panel(state, What::Accuracy, "accuracy");
     planning::keep(state);
     stairs::keep(state);
-    write_inputs(state);
+    write_printed_link(state);
     browser_why::keep(state);
     browser::before_print(move || write_printed(state));
-    show(state, "printed-link", |said, _, ui| {
-        printed::printed_link(&browser::link_to(&browser::fragment_of(said)), &ui.printed_at)
-    });
+    browser::on_rest(state, Rc::new(move || write_printed_link(state)));
     show(state, "in-share", |said, _, ui| {
         let link = (ui.dialog == Some(Dialog::Share)).then(|| browser::link_to(&browser::fragment_of(said)));
         dialogs::share::share(link.as_deref(), ui.copied)
@@ -200,16 +198,18 @@ fn rest(state: State) {
     browser::keep_dialogs(Box::new(move || state.ui.with(|ui| ui.dialog.map(dialogs::id_of).unwrap_or_default())));
 }
 
-/// Only paper shows it: inputs and code are written when the page is printed, the link with every change.
+/// Only paper shows it: inputs and code are written when the page is printed, the link, which pictures and frames show too, once changes
+/// rest.
 fn write_printed(state: State) {
     let link = browser::link_to(&browser::fragment_of(&state.said_now()));
     browser::put("printed-code", &printed::printed_code(&link));
-    write_inputs(state);
+    browser::put("printed", &printed::printed(&state.scenario_now()));
+    write_printed_link(state);
 }
 
-fn write_inputs(state: State) {
-    browser::put("printed", &printed::printed(&state.scenario_now()));
-    state.page(|ui| ui.printed_at = browser::local_date(browser::clock_ms()));
+fn write_printed_link(state: State) {
+    let link = browser::link_to(&browser::fragment_of(&state.said_now()));
+    browser::put("printed-link", &printed::printed_link(&link, &browser::local_date(browser::clock_ms())));
 }
 
 /// Takes over the sizes that the charts have on the page.

@@ -121,7 +121,7 @@ fn go(state: State, at: usize, fresh: bool) {
     }
     state.begin_steps();
     browser::unfold_for(&live);
-    browser::lesson_in_link(&part, state);
+    browser::lesson_in_link(&part);
     write_code(state);
     if was.as_deref() != Some(&look) {
         // The chart has another size now.
@@ -241,7 +241,7 @@ fn keep_figure(state: State) {
 #[inline(never)]
 fn end(state: State, keep: bool) {
     let Some(show) = SHOW.take() else { return };
-    browser::lesson_in_link("", state);
+    browser::lesson_in_link("");
     state.end_story(show.history, show.before, keep);
     close();
     browser::unfold(PLACE);

@@ -42,7 +42,7 @@ pub fn open(state: State) {
 #[inline(never)]
 pub fn say(state: State, verb: &str) {
     if verb == "view:list" {
-        browser::lesson_in_link("", state);
+        browser::lesson_in_link("");
     }
     send(state, verb, &browser::typed_in(PLACE));
 }
@@ -134,13 +134,13 @@ pub fn follow(state: State, fragment: &str) {
             presenting::begin(state, at, bare);
         }
         (None, None, Some(class)) => {
-            browser::lesson_in_link(&format!("&task={class}"), state);
+            browser::lesson_in_link(&format!("&task={class}"));
             send(state, "sheet", &format!("class={class}"));
             browser::unfold(PLACE);
             browser::focus(PLACE);
         }
         (None, None, None) => {
-            browser::lesson_in_link("", state);
+            browser::lesson_in_link("");
             presenting::leave(state);
         }
     }

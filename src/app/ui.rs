@@ -101,8 +101,6 @@ pub struct Ui {
     pub pasted: Pasted,
     /// Whether the link was copied, once that was tried.
     pub copied: Option<bool>,
-    /// When the page was last printed, or opened.
-    pub printed_at: String,
     /// The best layouts at each number of GPUs, once the worker has found them.
     pub stairs: Option<Arc<Stairs>>,
     /// What stands in the planner's form, as it travels.
@@ -133,7 +131,6 @@ impl Default for Ui {
             dialog: None,
             pasted: Pasted::default(),
             copied: None,
-            printed_at: String::new(),
             stairs: None,
             plan: String::new(),
             cursors: [None; 2],

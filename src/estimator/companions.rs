@@ -6,7 +6,7 @@
 
 use super::ledger::{Certainty, Ledger, LineItem, MemoryKind};
 use super::timeline::{self, Timeline};
-use super::{Moment, alive, overhead, peak};
+use super::{Moment, listed, overhead};
 use crate::config::{Job, Method, Objective, ParallelLayout, Rollout, Run, ServingRun, Targets, TrainingRun, Tuning};
 use crate::ops;
 use crate::sources::{self, Source};
@@ -153,10 +153,7 @@ fn engine(job: &Job, run: &TrainingRun) -> Vec<LineItem> {
         .with_layout(ParallelLayout { tensor_model_parallel_size: ranks, ..ParallelLayout::SINGLE })
         .with_run(|run| *run = Run::Serving(served.clone()));
     let list = ops::lower(&ops::lowering(&serving));
-    let found = {
-        let (highest, _) = peak(&serving, &list);
-        alive(&highest.scope, highest.moment)
-    };
+    let found = listed::peak(&serving, &list).0.lines(false);
     let line = |kind, label, note| named(&found, kind, (label, note, sources::VLLM), Certainty::Assumed);
     [
         line(MemoryKind::Parameter, "Engine weights", "A second copy in bf16, from which answers are generated."),

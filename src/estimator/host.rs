@@ -9,9 +9,10 @@
 
 use super::activations::Moment;
 use super::ledger::{Certainty, LineItem, MemoryKind};
+use super::listed::alive;
 use super::stage::{self, Scope};
 use super::timeline::Played;
-use super::{alive, megatron, megatron_run, played_run};
+use super::{megatron, megatron_run, played_run};
 use crate::config::{DataSharding, Job, Kernels, Offload, ParallelLayout, Run};
 use crate::ops;
 use crate::sources;

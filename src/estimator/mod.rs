@@ -6,9 +6,11 @@ mod activations;
 mod blockers;
 mod companions;
 mod compute;
+mod course;
 mod host;
 mod layouts;
 mod ledger;
+mod listed;
 mod megatron;
 mod memo;
 mod overhead;
@@ -30,7 +32,7 @@ pub use stages::{StageMemory, stages};
 pub use states::GATHERED_WEIGHTS;
 pub use timeline::{Event, GRADIENT_REDUCTION, Phase, Stretch, Timeline, events};
 
-use crate::config::{Job, Kernels, Recompute, Run, TrainingRun};
+use crate::config::{Job, Kernels, Run, TrainingRun};
 use crate::ops::{self, OpList};
 use crate::units::Bytes;
 use stage::Scope;
@@ -160,8 +162,8 @@ pub fn estimate(job: &Job) -> Estimate {
         let peak = megatron::peak(job, run, None, true);
         (Ledger { lines: peak.lines }, peak.name, peak.stage, peak.moments)
     } else {
-        let (peak, moments) = peak(job, &list);
-        let ledger = Ledger { lines: alive(&Scope { detail: true, ..peak.scope }, peak.moment) };
+        let (peak, moments) = listed::peak(job, &list);
+        let ledger = Ledger { lines: peak.lines(true) };
         cache_room = reservation::room(job, &peak.scope.stage, &ledger.lines);
         (ledger, peak.name(), peak.scope.stage.index, moments)
     };
@@ -197,7 +199,7 @@ pub fn memory_by_kind(job: &Job) -> [Bytes; 7] {
         return Ledger { lines: megatron::peak(job, run, None, false).lines }.by_kind();
     }
     let list = ops::lower(&ops::lowering(job));
-    peak(job, &list).0.by_kind
+    listed::peak(job, &list).0.by_kind
 }
 
 /// [`memory_by_kind`] of one job after the other. For jobs that differ in their data-parallel ranks alone, as curves and searches ask
@@ -215,26 +217,42 @@ pub fn memory_of_each(jobs: &[Job]) -> impl Iterator<Item = [Bytes; 7]> {
         let with = ops::lowering(job);
         let known = listed.take().filter(|(known, _)| *known == with);
         let (_, list) = listed.insert(known.unwrap_or_else(|| (with, ops::lower(&with))));
-        peak(job, list).0.by_kind
+        listed::peak(job, list).0.by_kind
     })
 }
 
 /// [`memory_by_kind`] of one job at many lengths, for curves and searches.
 ///
-/// Where a step is played operator by operator, three plays serve all longer lengths (see `timeline::lengths`); others are estimated
-/// one by one. Both give the same bytes, which a property test holds.
+/// Three of them tell all longer ones (see `timeline::lengths` and `listed`); where they do not, each is estimated by itself. Both give
+/// the same bytes, which a property test holds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Lengths {
     job: Job,
-    played: Option<timeline::Lengths>,
-    served: Option<Requests>,
+    known: Known,
+}
+
+/// How other lengths are told.
+#[derive(Clone, Debug, PartialEq)]
+enum Known {
+    Played(timeline::Lengths),
+    Listed(listed::Lengths),
+    Served(Requests),
+    Nothing,
 }
 
 impl Lengths {
     /// Gets ready for questions about a job.
     pub fn of(job: &Job) -> Self {
-        let played = alone_run(job).and_then(|run| timeline::Lengths::of(job, run));
-        Self { job: job.clone(), played, served: Requests::of(job) }
+        let known = if let Some(served) = Requests::of(job) {
+            Known::Served(served)
+        } else if let Some(run) = alone_run(job) {
+            timeline::Lengths::of(job, run).map_or(Known::Nothing, Known::Played)
+        } else if played_run(job).is_some() || megatron_run(job).is_some() {
+            Known::Nothing
+        } else {
+            listed::Lengths::of(job).map_or(Known::Nothing, Known::Listed)
+        };
+        Self { job: job.clone(), known }
     }
 
     /// The job, at its own length.
@@ -244,16 +262,22 @@ impl Lengths {
 
     /// Lengths that are multiples of this are told most quickly.
     pub fn grid(&self) -> u64 {
-        self.played.as_ref().map_or(1, timeline::Lengths::grid)
+        match &self.known {
+            Known::Played(played) => played.grid(),
+            Known::Listed(listed) => listed.grid(),
+            Known::Served(_) | Known::Nothing => 1,
+        }
     }
 
     /// Memory by kind at that length, in the order of [`MemoryKind::ALL`].
     pub fn memory(&self, length: u64) -> [Bytes; 7] {
-        match (self.played.as_ref().and_then(|played| played.memory(length)), &self.served) {
-            (Some(by_kind), _) => overhead::on_top(&self.job, by_kind),
-            (None, Some(served)) => served.memory(&self.job.with_seq_length(length)),
-            (None, None) => memory_by_kind(&self.job.with_seq_length(length)),
-        }
+        let known = match &self.known {
+            Known::Played(played) => played.memory(length).map(|by_kind| overhead::on_top(&self.job, by_kind)),
+            Known::Listed(listed) => listed.memory(&self.job, length),
+            Known::Served(served) => Some(served.memory(&self.job.with_seq_length(length))),
+            Known::Nothing => None,
+        };
+        known.unwrap_or_else(|| memory_by_kind(&self.job.with_seq_length(length)))
     }
 }
 
@@ -279,7 +303,7 @@ impl Requests {
         let list = ops::without_parameters(&ops::lowering(job));
         let of_stage = |(stage, weights): &(stage::Stage, Vec<LineItem>)| {
             let scope = Scope { job, list: &list, stage: *stage, parameters: stage::Parameters::default(), detail: false };
-            let lines = with_weights(&scope, activations::Moment::Prefill, weights.clone());
+            let lines = listed::with_weights(&scope, activations::Moment::Prefill, weights.clone());
             Ledger { lines }.by_kind()
         };
         ledger::fullest(self.stages.iter().map(of_stage))
@@ -337,64 +361,6 @@ fn megatron_run(job: &Job) -> Option<&TrainingRun> {
 /// Rules that forbid the job's layout; see [`Estimate::blockers`].
 pub fn blockers(job: &Job) -> Vec<Blocker> {
     blockers::blockers(job)
-}
-
-/// The highest moment of the stage that holds most.
-struct Peak<'a> {
-    scope: Scope<'a>,
-    moment: activations::Moment,
-    by_kind: [Bytes; 7],
-}
-
-impl Peak<'_> {
-    fn total(&self) -> Bytes {
-        self.by_kind.into_iter().sum()
-    }
-
-    fn name(&self) -> &'static str {
-        activations::name(self.moment, self.scope.job.training().map_or(Recompute::None, |run| run.recompute))
-    }
-}
-
-/// Compares all moments of all stages.
-fn peak<'a>(job: &'a Job, list: &'a OpList) -> (Peak<'a>, Vec<Moment>) {
-    let mut moments = Vec::with_capacity(8);
-    let parameters = stage::Parameters::of(job, list);
-    let scope = |stage| Scope { job, list, stage, parameters, detail: false };
-    let each = stage::stages(job).into_iter().map(|stage| peak_of(scope(stage), &mut moments));
-    // Of equal ones the first.
-    let highest = each.reduce(|best, other| if other.total() > best.total() { other } else { best });
-    let nothing = || Peak { scope: scope(stage::only(job)), moment: activations::Moment::Step, by_kind: [Bytes::ZERO; 7] };
-    (highest.unwrap_or_else(nothing), moments)
-}
-
-/// Compares all moments of one stage and adds them to `moments`.
-fn peak_of<'a>(scope: Scope<'a>, moments: &mut Vec<Moment>) -> Peak<'a> {
-    let mut highest = Peak { scope, moment: activations::Moment::Step, by_kind: [Bytes::ZERO; 7] };
-    for &moment in activations::moments(scope.job, scope.stage.head) {
-        let by_kind = Ledger { lines: alive(&scope, moment) }.by_kind();
-        let peak = Peak { scope, moment, by_kind };
-        moments.push(Moment { name: peak.name(), total: peak.total() });
-        if peak.total() > highest.total() {
-            highest = peak;
-        }
-    }
-    highest
-}
-
-/// Every line alive at that moment, in the order of the kinds.
-fn alive(scope: &Scope, moment: activations::Moment) -> Vec<LineItem> {
-    with_weights(scope, moment, states::lines(scope))
-}
-
-/// The same where the lines of weights and states are known.
-fn with_weights(scope: &Scope, moment: activations::Moment, mut lines: Vec<LineItem>) -> Vec<LineItem> {
-    activations::add(scope, moment, &mut lines);
-    lines.retain(|line| !host::is_away(scope.job, line.kind));
-    overhead::add(scope.job, &mut lines);
-    reservation::add(scope.job, &mut lines);
-    lines.sort_by_key(|line| line.kind);
-    lines
 }
 
 /// Parameters that learn.

@@ -1,9 +1,10 @@
 //! Every pipeline stage: what one of its ranks holds at its own peak.
 
 use super::ledger::Ledger;
+use super::listed::peak_of;
 use super::stage::{self, Scope};
 use super::timeline::Played;
-use super::{megatron, megatron_run, overhead, peak_of, played_run};
+use super::{megatron, megatron_run, overhead, played_run};
 use crate::config::{Job, TrainingRun};
 use crate::ops;
 use crate::units::Bytes;

@@ -14,8 +14,26 @@ const MEDIAN_MS = 16;
 const P95_MS = 33;
 const PATIENCE = 3;
 
+/** How often all changes are made: the first hundred on a fresh page, whose program the browser is still compiling, and on. */
+const SWEEPS = 3;
+
+/** Makes all changes so many times and returns how long each took. */
+async function sweeps(page) {
+  const times = [];
+  for (let sweep = 0; sweep < SWEEPS; sweep += 1) times.push(...(await changes(page)));
+  return say('all', times);
+}
+
+/** Median and 95th percentile of some changes, printed. */
+function say(which, times) {
+  const sorted = times.toSorted((a, b) => a - b);
+  const [median, p95] = [quantile(sorted, 0.5), quantile(sorted, 0.95)];
+  console.log(`input to repaint, ${which}: median ${median.toFixed(1)} ms, p95 ${p95.toFixed(1)} ms over ${times.length} changes`);
+  return { median, p95 };
+}
+
 /** Makes all changes once and returns how long each took. */
-async function round(page) {
+async function changes(page) {
   const times = [];
   const slow = [];
   const silent = [];
@@ -32,13 +50,11 @@ async function round(page) {
     const time = await page.evaluate(measure, { key: 's', value: String(5000 + 100 * extra) });
     if (time !== undefined) times.push(time);
   }
-  times.sort((a, b) => a - b);
-  const [median, p95] = [quantile(times, 0.5), quantile(times, 0.95)];
-  console.log(`input to repaint: median ${median.toFixed(1)} ms, p95 ${p95.toFixed(1)} ms over ${times.length} changes`);
+  say('one sweep', times);
   if (slow.length > 0) console.log(`above ${P95_MS} ms: ${slow.join(', ')}`);
   if (silent.length > 0) console.log(`not counted, because ledger or a curve stayed the same: ${silent.join(', ')}`);
   assert.ok(times.length >= 100, `only ${times.length} changes were seen; none in ${silent.join(', ')}`);
-  return { median, p95 };
+  return times;
 }
 
 test('a change of any input is on the screen within two frames', async () => {
@@ -47,9 +63,9 @@ test('a change of any input is on the screen within two frames', async () => {
   // Once without counting, as after the first minute of use.
   for (const value of ['4096', '8192']) await page.evaluate(measure, { key: 's', value });
   const slow = ({ median, p95 }) => median > PATIENCE * MEDIAN_MS || p95 > PATIENCE * P95_MS;
-  let times = await round(page);
+  let times = await sweeps(page);
   // Other work on the machine may have come between: the page gets one more chance, and both are printed.
-  if (slow(times)) times = await round(page);
+  if (slow(times)) times = await sweeps(page);
   assert.ok(!slow(times), `median ${times.median} ms, p95 ${times.p95} ms`);
   noConsoleErrors(page);
 });

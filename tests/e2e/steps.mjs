@@ -98,6 +98,7 @@ export async function mode(page, name) {
 
 /** The link of what is shown now, without waiting for the address bar: the printed page carries it. */
 export async function link(page) {
+  await page.evaluate(() => globalThis.dispatchEvent(new Event('beforeprint')));
   const printed = await page.locator('.printed__link').textContent();
   return printed.split(' · ')[0].split('#')[1];
 }

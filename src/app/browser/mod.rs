@@ -16,7 +16,7 @@ use wasm_bindgen::{JsCast, JsValue};
 pub use web_sys::{Element, Event};
 use web_sys::{HtmlElement, KeyboardEvent};
 
-pub use self::parts::{announce, fill_inputs, keep_dialogs, keep_link, keep_worded, on_rest, place_cursor, put, show};
+pub use self::parts::{announce, fill_inputs, keep_dialogs, keep_link, keep_worded, on_rest, place, place_cursor, put, show};
 pub use self::patch::patch_inside;
 pub use self::stage::{
     all, attribute, forget_story, has_modifier, is_hidden, is_presenting, keep_story, lesson_in_link, link_with_lesson, mark,
@@ -24,14 +24,9 @@ pub use self::stage::{
 };
 pub use self::storage::{forget, is_dark, new_id, on_storage_change, save, saved, saved_theme, set_theme, stored, switch_theme};
 use super::history::Snapshot;
-use super::state::State;
 use crate::scenario::codec::{encode_all, with_page_parts};
 
-/// How long the scenario rests before its link is written: Safari allows about 100 writes in 30 seconds.
-const LINK_REST_MS: u32 = 350;
-
 thread_local! {
-    static PENDING_LINK: RefCell<Option<Timeout>> = const { RefCell::new(None) };
     static WRITTEN_LINK: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
@@ -117,13 +112,6 @@ pub fn fragment_of(said: &Snapshot) -> String {
     encode_all(&said.scenario, &said.compare)
 }
 
-/// From now on the scenario's link, once it rests, stands in the address bar.
-pub(super) fn link_rests(state: State) {
-    // Replacing the timer cancels the one before.
-    let timer = Timeout::new(LINK_REST_MS, move || write_link(&fragment_of(&state.said_now())));
-    PENDING_LINK.with_borrow_mut(|pending| *pending = Some(timer));
-}
-
 /// The link in the address bar is the scenario's.
 pub(super) fn link_is_written() {
     WRITTEN_LINK.with_borrow_mut(|written| *written = fragment());
@@ -150,7 +138,7 @@ pub fn on_link_change(open: impl Fn(String) + 'static) {
         if own {
             return;
         }
-        PENDING_LINK.with_borrow_mut(Option::take);
+        self::parts::link_stays();
         WRITTEN_LINK.with_borrow_mut(|written| written.clone_from(&link));
         open(link);
     };

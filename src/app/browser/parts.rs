@@ -1,6 +1,6 @@
 //! The leaves of the page: effects that put what is known in place, and nothing else.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::thread::LocalKey;
 
@@ -10,12 +10,14 @@ use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{Element, HtmlDialogElement, HtmlElement};
 
 use super::patch::{patch, shown};
-use super::{link_is_written, link_rests};
+use super::{fragment_of, link_is_written, now_ms, write_link};
 use crate::app::markup::Html;
 use crate::app::state::State;
 
 /// How long the answer rests before what stands far below it follows.
 const REST_MS: u32 = 120;
+/// How long the scenario rests before its link is written: Safari allows about 100 writes in 30 seconds.
+const LINK_REST_MS: u32 = 350;
 /// How long a text rests before screen readers hear it, so that dragging does not talk over itself.
 const SAY_MS: u32 = 700;
 
@@ -32,7 +34,7 @@ pub fn put(name: &str, html: &Html) {
 }
 
 /// The element of that part of the page.
-fn place(name: &str) -> Option<Element> {
+pub fn place(name: &str) -> Option<Element> {
     document().query_selector(&format!("[data-own=\"{name}\"]")).ok().flatten()
 }
 
@@ -80,8 +82,12 @@ pub fn fill_inputs(element: &Element) {
 /// Puts the line of a curve's cursor where it belongs, per cent of the width; away where it belongs nowhere. Not as HTML, because
 /// the content security policy allows no inline style.
 pub fn place_cursor(name: &'static str, left: Box<dyn Fn() -> Option<f64>>) {
+    let last = Cell::new(None);
     effect(Box::new(move || {
         let left = left();
+        if last.replace(left) == left {
+            return;
+        }
         let Some(line) = place(name).and_then(|line| line.dyn_into::<HtmlElement>().ok()) else { return };
         line.set_hidden(left.is_none());
         if let Some(left) = left {
@@ -93,7 +99,18 @@ pub fn place_cursor(name: &'static str, left: Box<dyn Fn() -> Option<f64>>) {
 /// Once the scenario rests, its link stands in the address bar.
 pub fn keep_link(state: State) {
     link_is_written();
-    after_first(move || state.said.track(), move || link_rests(state));
+    LINK.with(|rest| rest.actions.borrow_mut().push(Rc::new(move || write_link(&fragment_of(&state.said_now())))));
+    after_first(move || state.said.track(), link_rests);
+}
+
+/// From now on the scenario's link, once it rests, stands in the address bar.
+pub fn link_rests() {
+    Rest::begins(&LINK);
+}
+
+/// The link in the address bar stays what it is.
+pub fn link_stays() {
+    LINK.with(|rest| rest.due.set(None));
 }
 
 /// Announces a text to screen readers once it rests, unless it is the first or none.
@@ -116,8 +133,13 @@ pub fn announce(state: State, text: impl Fn() -> String + 'static) {
 
 /// Opens and closes the native dialogs, each with its id, with a condition.
 pub fn keep_dialogs(id: Box<dyn Fn() -> String>) {
+    let last = RefCell::new(String::new());
     effect(Box::new(move || {
         let id = id();
+        if *last.borrow() == id {
+            return;
+        }
+        last.replace(id.clone());
         let Ok(all) = document().query_selector_all("dialog") else { return };
         for dialog in (0..all.length()).filter_map(|index| all.get(index)?.dyn_into::<HtmlDialogElement>().ok()) {
             let wanted = dialog.id() == id;
@@ -148,21 +170,25 @@ fn after_first(track: impl Fn() + 'static, run: impl Fn() + 'static) {
     }));
 }
 
-/// What is done once changes have rested, with one timer for all: starting one for each would take longer than most of them.
+/// What is done once changes have rested: one timer for all, which a further change does not replace but finds running, because starting
+/// timers would take longer than most of what follows a change.
 struct Rest {
     ms: u32,
+    /// When it is long enough; nothing where nothing waits.
+    due: Cell<Option<f64>>,
     timer: RefCell<Option<Timeout>>,
     actions: RefCell<Vec<Rc<dyn Fn()>>>,
 }
 
 thread_local! {
     static FAR: Rest = const { Rest::of(REST_MS) };
+    static LINK: Rest = const { Rest::of(LINK_REST_MS) };
     static VOICE: Rest = const { Rest::of(SAY_MS) };
 }
 
 impl Rest {
     const fn of(ms: u32) -> Self {
-        Self { ms, timer: RefCell::new(None), actions: RefCell::new(Vec::new()) }
+        Self { ms, due: Cell::new(None), timer: RefCell::new(None), actions: RefCell::new(Vec::new()) }
     }
 
     /// Adds an action; says whether it is the first.
@@ -173,14 +199,35 @@ impl Rest {
         })
     }
 
-    /// The rest begins anew: a timer that is replaced is cancelled.
+    /// The rest begins anew.
     fn begins(all: &'static LocalKey<Self>) {
-        let act = || {
-            let actions = all.with(|rest| rest.actions.borrow().clone());
-            for action in actions {
-                action();
+        all.with(|rest| {
+            rest.due.set(Some(now_ms() + f64::from(rest.ms)));
+            if rest.timer.borrow().is_none() {
+                rest.waits(all, rest.ms);
             }
-        };
-        all.with(|rest| rest.timer.replace(Some(Timeout::new(rest.ms, act))));
+        });
+    }
+
+    fn waits(&self, all: &'static LocalKey<Self>, ms: u32) {
+        self.timer.replace(Some(Timeout::new(ms, move || Self::ends(all))));
+    }
+
+    /// The timer has run: acts, unless a change has come meanwhile.
+    fn ends(all: &'static LocalKey<Self>) {
+        let actions = all.with(|rest| {
+            rest.timer.replace(None);
+            let left = rest.due.get()? - now_ms();
+            if left >= 1.0 {
+                // The browser's timers count whole milliseconds, and no rest is longer than its own.
+                rest.waits(all, rest.ms.min(u32::try_from(crate::units::ceil_u64(left)).unwrap_or(rest.ms)));
+                return None;
+            }
+            rest.due.set(None);
+            Some(rest.actions.borrow().clone())
+        });
+        for action in actions.into_iter().flatten() {
+            action();
+        }
     }
 }

@@ -4,9 +4,9 @@ use leptos::prelude::*;
 use wasm_bindgen::JsCast;
 use web_sys::{Element, Event, KeyboardEvent};
 
+use super::around;
+use super::parts::link_rests;
 use super::storage::{keep, keys_of, remove, set_aside, storage};
-use super::{around, link_rests};
-use crate::app::state::State;
 
 /// What stands before the name of a record, such as `story:own-1`, in its storage key.
 const RECORD: &str = "headroom:v1:";
@@ -19,7 +19,7 @@ thread_local! {
 // ---- link ----
 
 /// From now on the address says that about a lesson, `&present=zero.3`.
-pub fn lesson_in_link(part: &str, state: State) {
+pub fn lesson_in_link(part: &str) {
     let same = LESSON.with_borrow_mut(|lesson| {
         let same = lesson == part;
         part.clone_into(lesson);
@@ -28,7 +28,7 @@ pub fn lesson_in_link(part: &str, state: State) {
     if same {
         return;
     }
-    link_rests(state);
+    link_rests();
 }
 
 /// A scenario's link with what the address says about a lesson. A story that travels in the link leaves no room for a scenario.

@@ -7,40 +7,21 @@
 
 use super::{Like, Played, by_kind};
 use crate::config::{Job, Kernels, TrainingRun};
+use crate::estimator::course::{self, Course, Grid, SURELY_EXACT, at};
 use crate::estimator::stage::{self, Stage};
 use crate::ops::LOSS_CHUNK_TOKENS;
 use crate::ops::tape::{Entry, KINDS, Kind, State, Totals, When};
 use crate::units::Bytes;
 
-/// A sum of sizes at all lengths: `f + k·a + k(k-1)/2·b`, that many steps past the first length. No size shrinks with the length.
-type Course = [i128; 3];
 /// Courses by the tape's kinds.
 type Courses = [Course; KINDS];
 
-/// Totals beyond this may hold a size that saturated when it was made, which no polynomial knows.
-const SURELY_EXACT: i128 = 1 << 58;
-
-/// The lengths at which a job is played: equally spaced, past the last bend.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Grid {
-    first: u64,
-    step: u64,
-}
-
-impl Grid {
-    fn of(job: &Job) -> Self {
-        // Lengths that tensor-parallel ranks share evenly, so that no rounding comes between.
-        let step = job.layout().t().saturating_mul(2);
-        let chunked = job.training().is_some_and(|run| run.kernels == Kernels::Fused);
-        let chunk = if chunked { LOSS_CHUNK_TOKENS.div_ceil(job.micro_batch_size()) } else { 0 };
-        let bend = chunk.max(job.model().sliding_window.unwrap_or(0)).saturating_add(1);
-        Self { first: bend.div_ceil(step).saturating_mul(step), step }
-    }
-
-    /// How many steps that length is past the first; `None` where it lies before it or between two.
-    fn steps(self, length: u64) -> Option<u64> {
-        length.checked_sub(self.first).filter(|past| past.is_multiple_of(self.step)).map(|past| past / self.step)
-    }
+/// The lengths at which a job is played.
+fn grid(job: &Job) -> Grid {
+    let chunked = job.training().is_some_and(|run| run.kernels == Kernels::Fused);
+    let chunk = if chunked { LOSS_CHUNK_TOKENS.div_ceil(job.micro_batch_size()) } else { 0 };
+    // Lengths that tensor-parallel ranks share evenly, so that no rounding comes between.
+    Grid::past(chunk.max(job.model().sliding_window.unwrap_or(0)), job.layout().t().saturating_mul(2))
 }
 
 /// The step of every stage at all lengths.
@@ -98,8 +79,8 @@ impl Lengths {
         if offload.parameters || offload.activations {
             return None;
         }
-        let grid = Grid::of(job);
-        let jobs = [0, 1, 2].map(|k: u64| job.with_seq_length(grid.first.saturating_add(grid.step.saturating_mul(k))));
+        let grid = grid(job);
+        let jobs = grid.lengths().map(|length| job.with_seq_length(length));
         let [one, ..] = &jobs;
         let stages = stage::stages(one).into_iter().map(|stage| stretches(&jobs, run, stage)).collect::<Option<_>>()?;
         Some(Self { grid, stages })
@@ -107,7 +88,7 @@ impl Lengths {
 
     /// Lengths past the bend are told where they are multiples of this.
     pub const fn grid(&self) -> u64 {
-        self.grid.step
+        self.grid.step()
     }
 
     /// Bytes by kind at the peak of the stage that holds most; `None` for lengths that must be played.
@@ -148,10 +129,6 @@ fn highest(stretches: &[Stretch], k: i128) -> Option<[Bytes; 7]> {
     (total < SURELY_EXACT).then(|| by_kind(&totals))
 }
 
-const fn at([f, a, b]: &Course, k: i128) -> i128 {
-    *f + k * *a + k * (k - 1) / 2 * *b
-}
-
 fn plus([f, a, b]: Course, more: &Course, times: i128) -> Course {
     let [more_f, more_a, more_b] = more;
     [f + more_f * times, a + more_a * times, b + more_b * times]
@@ -169,14 +146,7 @@ fn stretches(jobs: &[Job; 3], run: &TrainingRun, stage: Stage) -> Option<Vec<Str
         return None;
     }
     let all = one.tape.sizes().into_iter().zip(two.tape.sizes()).zip(three.tape.sizes());
-    let course = |((f, g), h): ((u64, u64), u64)| {
-        let [f, g, h] = [f, g, h].map(i128::from);
-        [f, g - f, h - 2 * g + f]
-    };
-    let sizes: Vec<Course> = all.map(course).collect();
-    if sizes.iter().any(|course| [0, 1, 2].iter().any(|k| at(course, *k) >= SURELY_EXACT)) {
-        return None;
-    }
+    let sizes: Vec<Course> = all.map(|((f, g), h)| course::through([f, g, h])).collect::<Option<_>>()?;
     let state = one.tape.state();
     let moments = moments(&state, &sizes);
     let (born, became): (Vec<Kind>, Vec<Kind>) = state.storages.iter().map(|storage| (storage.born, storage.kind)).unzip();

@@ -1,0 +1,147 @@
+//! Jobs whose memory is a sum over the operation list at a few moments: serving, and training whose step is not played.
+
+use super::activations::{self, Moment as When};
+use super::course::{self, Course, Grid, SURELY_EXACT, at};
+use super::ledger::{Ledger, LineItem};
+use super::stage::{self, Scope};
+use super::{Moment, host, overhead, reservation, states};
+use crate::config::{Job, Recompute};
+use crate::ops::{self, OpList};
+use crate::units::Bytes;
+
+/// The highest moment of the stage that holds most.
+pub(super) struct Peak<'a> {
+    pub scope: Scope<'a>,
+    pub by_kind: [Bytes; 7],
+    moment: When,
+}
+
+impl Peak<'_> {
+    fn total(&self) -> Bytes {
+        self.by_kind.into_iter().sum()
+    }
+
+    /// When it is.
+    pub fn name(&self) -> &'static str {
+        activations::name(self.moment, self.scope.job.training().map_or(Recompute::None, |run| run.recompute))
+    }
+
+    /// Every line alive then; with the tensors behind it, if they are wanted.
+    pub fn lines(&self, detail: bool) -> Vec<LineItem> {
+        alive(&Scope { detail, ..self.scope }, self.moment)
+    }
+}
+
+/// Compares all moments of all stages.
+pub(super) fn peak<'a>(job: &'a Job, list: &'a OpList) -> (Peak<'a>, Vec<Moment>) {
+    let mut moments = Vec::with_capacity(8);
+    let parameters = stage::Parameters::of(job, list);
+    let scope = |stage| Scope { job, list, stage, parameters, detail: false };
+    let each = stage::stages(job).into_iter().map(|stage| peak_of(scope(stage), &mut moments));
+    // Of equal ones the first.
+    let highest = each.reduce(|best, other| if other.total() > best.total() { other } else { best });
+    let nothing = || Peak { scope: scope(stage::only(job)), moment: When::Step, by_kind: [Bytes::ZERO; 7] };
+    (highest.unwrap_or_else(nothing), moments)
+}
+
+/// Compares all moments of one stage and adds them to `moments`.
+pub(super) fn peak_of<'a>(scope: Scope<'a>, moments: &mut Vec<Moment>) -> Peak<'a> {
+    let mut highest = Peak { scope, moment: When::Step, by_kind: [Bytes::ZERO; 7] };
+    for &moment in activations::moments(scope.job, scope.stage.head) {
+        let by_kind = Ledger { lines: alive(&scope, moment) }.by_kind();
+        let peak = Peak { scope, by_kind, moment };
+        moments.push(Moment { name: peak.name(), total: peak.total() });
+        if peak.total() > highest.total() {
+            highest = peak;
+        }
+    }
+    highest
+}
+
+/// Every line alive at that moment, in the order of the kinds.
+pub(super) fn alive(scope: &Scope, moment: When) -> Vec<LineItem> {
+    with_weights(scope, moment, states::lines(scope))
+}
+
+/// The same where the lines of weights and states are known.
+pub(super) fn with_weights(scope: &Scope, moment: When, lines: Vec<LineItem>) -> Vec<LineItem> {
+    let mut lines = model(scope, moment, lines);
+    overhead::add(scope.job, &mut lines);
+    reservation::add(scope.job, &mut lines);
+    lines.sort_by_key(|line| line.kind);
+    lines
+}
+
+/// What the model itself holds on the device at that moment.
+fn model(scope: &Scope, moment: When, mut lines: Vec<LineItem>) -> Vec<LineItem> {
+    activations::add(scope, moment, &mut lines);
+    lines.retain(|line| !host::is_away(scope.job, line.kind));
+    lines
+}
+
+/// What a training job's model holds at every moment of every stage, at all lengths.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Lengths {
+    grid: Grid,
+    moments: Vec<[Course; 7]>,
+    /// Sums below this are surely exact: the tensors that ranks share are whole in the list.
+    limit: i128,
+}
+
+impl Lengths {
+    /// Sums a job's operation list at three lengths; `None` where sizes are too large for whole numbers.
+    #[inline(never)] // a part of the page's program that comes later
+    pub fn of(job: &Job) -> Option<Self> {
+        // Lengths that tensor-parallel ranks share evenly, so that no rounding comes between.
+        let ranks = job.layout().t();
+        let (grid, limit) = (Grid::past(job.model().sliding_window.unwrap_or(0), ranks), SURELY_EXACT / i128::from(ranks));
+        let [f, g, h] = grid.lengths().map(|length| sums(&job.with_seq_length(length)));
+        let course = |((f, g), h): ((&[Bytes; 7], &[Bytes; 7]), &[Bytes; 7])| {
+            let mut courses = [[0; 3]; 7];
+            for (((course, f), g), h) in courses.iter_mut().zip(f).zip(g).zip(h) {
+                *course = course::through([f.0, g.0, h.0])?;
+            }
+            (courses.iter().map(|course| at(course, 2)).sum::<i128>() < limit).then_some(courses)
+        };
+        Some(Self { grid, moments: f.iter().zip(&g).zip(&h).map(course).collect::<Option<_>>()?, limit })
+    }
+
+    /// Lengths past the bend are told where they are multiples of this.
+    pub const fn grid(&self) -> u64 {
+        self.grid.step()
+    }
+
+    /// Bytes by kind at the peak of the stage that holds most, overheads included; `None` for lengths that are estimated by themselves.
+    #[inline(never)] // as above
+    pub fn memory(&self, job: &Job, length: u64) -> Option<[Bytes; 7]> {
+        let k = i128::from(self.grid.steps(length)?);
+        let mut best = ([Bytes::ZERO; 7], Bytes::ZERO);
+        for courses in &self.moments {
+            let sizes = courses.each_ref().map(|course| at(course, k));
+            if sizes.iter().sum::<i128>() >= self.limit {
+                return None;
+            }
+            let by_kind = overhead::on_top(job, sizes.map(|size| Bytes(u64::try_from(size).unwrap_or(u64::MAX))));
+            let total = by_kind.into_iter().sum();
+            // Of equal ones the first, as where each is estimated by itself.
+            if total > best.1 {
+                best = (by_kind, total);
+            }
+        }
+        Some(best.0)
+    }
+}
+
+/// What the model holds by kind, at every moment of every stage.
+fn sums(job: &Job) -> Vec<[Bytes; 7]> {
+    let list = ops::lower(&ops::lowering(job));
+    let parameters = stage::Parameters::of(job, &list);
+    let of_stage = |stage: stage::Stage| {
+        let scope = Scope { job, list: &list, stage, parameters, detail: false };
+        let states = states::lines(&scope);
+        let moments = activations::moments(job, stage.head).iter();
+        let by_kind = |moment: &When| Ledger { lines: model(&scope, *moment, states.clone()) }.by_kind();
+        moments.map(by_kind).collect::<Vec<_>>()
+    };
+    stage::stages(job).into_iter().flat_map(of_stage).collect()
+}
