@@ -412,11 +412,11 @@ fn every_figure_of_time_cost_and_model_explains_itself() {
     for link in links {
         let answers = Answers::of(&Snapshot { scenario: decode(link).scenario, compare: Vec::new() }, None).0;
         let explainer = Explainer::new(&answers.job, &[], MemoryUnit::Gib);
-        let terms: Vec<&str> = match &answers.timing {
+        let terms: Vec<&str> = match answers.timing() {
             Timing::Training { step, .. } => step.lines.iter().map(|line| line.label).collect(),
             _ => Vec::new(),
         };
-        let timed = timing::facts(&answers.job, &answers.timing);
+        let timed = timing::facts(&answers.job, answers.timing());
         let cached = serving::cache(&answers.job, &answers.estimate, MemoryUnit::Gib);
         let listed = headroom::app::panels::cost::facts(&answers.job, &answers.estimate, MemoryUnit::Gib);
         let names = timed.iter().chain(&cached).map(|fact| fact.0).chain(listed.iter().map(|fact| fact.0)).chain(terms);
@@ -427,7 +427,7 @@ fn every_figure_of_time_cost_and_model_explains_itself() {
         let value = |name: &str| explainer.explained(&format!("time/{name}")).expect("a figure").expr.value();
         let near =
             |name: &str, is: f64| assert!((value(name) / is - 1.0).abs() < 1e-9, "{link}: {name} is {is}, not {}", value(name));
-        match &answers.timing {
+        match answers.timing() {
             Timing::Training { step, cost } => {
                 near("One step", step.seconds.0);
                 near("Utilisation: model (MFU)", step.mfu);

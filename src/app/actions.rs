@@ -176,7 +176,7 @@ fn repair(state: State, id: FieldId) {
 }
 
 fn fix(state: State, index: &str) {
-    let fix = state.answers.with_untracked(|answers| answers.fixes.get(index.parse::<usize>().ok()?).cloned());
+    let fix = state.answers.with_untracked(|answers| answers.fixes().get(index.parse::<usize>().ok()?).cloned());
     if let Some(fix) = fix {
         state.edit(None, |scenario| apply(scenario, &fix));
     }

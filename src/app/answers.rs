@@ -1,6 +1,7 @@
 //! Everything that follows from the scenario, computed once per change: what all panels read. No browser in here.
 
 use std::fmt::Write as _;
+use std::sync::OnceLock;
 
 use super::compared::LETTERS;
 use super::curve_view::{self, Setting};
@@ -33,25 +34,51 @@ pub struct Answers {
     pub scale: Scale,
     /// Its estimate.
     pub estimate: Estimate,
-    /// How long it takes and what it costs.
-    pub timing: Timing,
-    /// Its memory at all lengths.
-    pub lengths: Lengths,
     /// How many accelerators it needs.
     pub count: GpuCount,
-    /// Up to three changes that help.
-    pub fixes: Vec<Fix>,
-    /// The largest that still fits.
-    pub inverse: Inverse,
-    /// What else is asked about serving; `None` when training.
-    pub serving: Option<Serving>,
+    asked: Asked,
     /// Problems of the present scenario: with any, the answer is an earlier one's.
     pub problems: Vec<FieldError>,
     /// What follows from the scenarios compared with.
     pub others: Vec<Other>,
 }
 
+/// What is computed when somebody asks for it first: the page's start in small tasks, a change without what is out of sight.
+#[derive(Clone, Debug, Default)]
+struct Asked {
+    timing: OnceLock<Timing>,
+    lengths: OnceLock<Lengths>,
+    fixes: OnceLock<Vec<Fix>>,
+    inverse: OnceLock<Inverse>,
+    serving: OnceLock<Option<Serving>>,
+}
+
 impl Answers {
+    /// How long it takes and what it costs.
+    pub fn timing(&self) -> &Timing {
+        self.asked.timing.get_or_init(|| timing(&self.job, &self.estimate))
+    }
+
+    /// Its memory at all lengths.
+    pub fn lengths(&self) -> &Lengths {
+        self.asked.lengths.get_or_init(|| Lengths::of(&self.job))
+    }
+
+    /// Up to three changes that help.
+    pub fn fixes(&self) -> &[Fix] {
+        self.asked.fixes.get_or_init(|| fixes(&self.job, &self.estimate, &self.count))
+    }
+
+    /// The largest that still fits.
+    pub fn inverse(&self) -> Inverse {
+        *self.asked.inverse.get_or_init(|| inverse(self.lengths()))
+    }
+
+    /// What else is asked about serving; `None` when training.
+    pub fn serving(&self) -> Option<&Serving> {
+        self.asked.serving.get_or_init(|| serving(&self.job, &self.inverse())).as_ref()
+    }
+
     /// The answer to a scenario, and whether it differs from the last one. What does not depend on the change is taken over.
     pub fn of(said: &Snapshot, last: Option<Self>) -> (Self, bool) {
         let scenario = &said.scenario;
@@ -85,11 +112,8 @@ impl Answers {
         let estimate = estimate(&job);
         let count = gpu_count(&job, unit);
         let scale = Scale::of(unit, estimate.total(), estimate.capacity);
-        let lengths = Lengths::of(&job);
-        let (fixes, inverse) = (fixes(&job, &estimate, &count), inverse(&lengths));
-        let (timing, serving) = (timing(&job, &estimate), serving(&job, &inverse));
-        let (problems, others) = (Vec::new(), Vec::new());
-        Self { scenario, job, unit, scale, estimate, timing, lengths, count, fixes, inverse, serving, problems, others }
+        let (asked, problems, others) = (Asked::default(), Vec::new(), Vec::new());
+        Self { scenario, job, unit, scale, estimate, count, asked, problems, others }
     }
 
     /// The same answer with its amounts in another unit; reasons carry amounts too.
@@ -297,7 +321,7 @@ impl Plots {
 
 /// Memory by sequence length as the page shows it.
 pub fn seq_curve(answers: &Answers, log: bool) -> Curve {
-    curve_seq(&answers.lengths, answers.inverse.longest_seq, CURVE_POINTS, log)
+    curve_seq(answers.lengths(), answers.inverse().longest_seq, CURVE_POINTS, log)
 }
 
 fn plot(curve: Curve, unit: MemoryUnit, look: Look, compare: &[Compared]) -> Plot {
@@ -364,8 +388,8 @@ mod tests {
             let (step, _) = Answers::of(&scenario(link), last.take());
             let (fresh, _) = Answers::of(&scenario(link), None);
             assert_eq!((&step.job, &step.estimate, &step.count), (&fresh.job, &fresh.estimate, &fresh.count), "{link}");
-            assert_eq!((&step.fixes, step.inverse, step.scale), (&fresh.fixes, fresh.inverse, fresh.scale), "{link}");
-            assert_eq!(step.timing, fresh.timing, "{link}");
+            assert_eq!((step.fixes(), step.inverse(), step.scale), (fresh.fixes(), fresh.inverse(), fresh.scale), "{link}");
+            assert_eq!(step.timing(), fresh.timing(), "{link}");
             last = Some(step);
         }
     }

@@ -244,7 +244,7 @@ impl Panel {
 }
 
 /// Keeps a part of the page what the HTML says: together with the answer while somebody can see it, otherwise once changes rest, so that
-/// the answer paints sooner.
+/// the answer paints sooner. What is opened in it, as for an explanation that is on its way, it follows at once.
 pub fn show_in_sight(state: State, name: &'static str, html: Box<dyn Fn() -> Html>) {
     let Some(place) = place(name) else { return };
     let (in_sight, due) = (Rc::new(Cell::new(true)), ArcTrigger::new());
@@ -259,6 +259,7 @@ pub fn show_in_sight(state: State, name: &'static str, html: Box<dyn Fn() -> Htm
     on_rest(state, Rc::new(move || rests.notify()));
     let html = move || {
         due.track();
+        state.ui.track();
         if in_sight.get() {
             state.worded.track();
         }

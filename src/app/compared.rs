@@ -105,7 +105,7 @@ fn results(answers: &Answers) -> Vec<Line> {
     let counts = each(answers, |job, _| runnable(&gpu_count(job, answers.unit)));
     let mut lines = vec![texts("Smallest number of GPUs that runs", runnable(&answers.count), counts)];
     let theirs = each(answers, |job, estimate| facts(job, &timing(job, estimate)));
-    for (name, shown, _) in facts(&answers.job, &answers.timing) {
+    for (name, shown, _) in facts(&answers.job, answers.timing()) {
         let same = |list: &Option<Vec<super::timing::Fact>>| {
             list.as_ref()?.iter().find(|(known, ..)| *known == name).map(|(_, text, _)| text.clone())
         };

@@ -27,8 +27,11 @@ pub fn start() {
     if let Some(theme) = browser::saved_theme() {
         browser::set_theme(&theme);
     }
-    let Some(root) = browser::root() else { return };
-    leptos::mount::mount_to(root, || view! { <App /> }).forget();
+    // A task of its own: the browser has just read the program.
+    browser::after(0, || {
+        let Some(root) = browser::root() else { return };
+        leptos::mount::mount_to(root, || view! { <App /> }).forget();
+    });
 }
 
 /// The page: its state, what happens on events, and its parts. They stand in the HTML, so that the component itself adds nothing.
@@ -39,8 +42,22 @@ pub fn App() -> impl IntoView {
     for notice in decoded.notices {
         state.tell(notice, true);
     }
+    build(state, 0);
+}
+
+/// Computes the answer.
+fn compute(state: State) {
     let largest = state.answers.with_untracked(|answers| ledger::opened_at_start(&answers.estimate));
     state.page(|ui| ui.open.extend(largest));
+}
+
+/// Looks how much room there is.
+fn room(state: State) {
+    state.answers.with_untracked(|answers| _ = answers.inverse());
+}
+
+/// Listens to what happens, and makes room for the parts.
+fn listen(state: State) {
     Shelf(state).open_up();
     resize(state);
     browser::on_resize(move || resize(state));
@@ -54,12 +71,10 @@ pub fn App() -> impl IntoView {
     if let Some(root) = browser::root() {
         browser::patch_inside(&root, &frame::first_screen());
     }
-    build(state, 0);
 }
 
-/// The parts in the order in which they are taken over. Each is a task of its own, so that the browser can paint and take input in
-/// between.
-const STEPS: [fn(State); 5] = [answer, form, plots, table, rest];
+/// What is done until the page is live, in this order. Each is a task of its own, so that the browser can paint and take input in between.
+const STEPS: [fn(State); 9] = [compute, room, listen, answer, form, plots, table, rest, dialogs];
 
 fn build(state: State, step: usize) {
     let Some(part) = STEPS.get(step) else { return browser::after(0, browser::is_live) };
@@ -182,10 +197,13 @@ fn rest(state: State) {
     keep_panel(state, What::Accuracy, "accuracy");
     planning::keep(state);
     stairs::keep(state);
-    write_printed_link(state);
+    write_printed_link(state, "");
     browser_why::keep(state);
     browser::before_print(move || write_printed(state));
-    browser::on_rest(state, Rc::new(move || write_printed_link(state)));
+    browser::on_rest(state, Rc::new(move || write_printed_link(state, "")));
+}
+
+fn dialogs(state: State) {
     show(state, "in-share", |said, _, ui| {
         let link = (ui.dialog == Some(Dialog::Share)).then(|| browser::link_to(&browser::fragment_of(said)));
         dialogs::share::share(link.as_deref(), ui.copied)
@@ -198,18 +216,18 @@ fn rest(state: State) {
     browser::keep_dialogs(Box::new(move || state.ui.with(|ui| ui.dialog.map(dialogs::id_of).unwrap_or_default())));
 }
 
-/// Only paper shows it: inputs and code are written when the page is printed, the link, which pictures and frames show too, once changes
-/// rest.
+/// Only paper shows it: inputs, code and date are written when the page is printed, the link, which pictures and frames show too, once
+/// changes rest. A browser's first date takes it long.
 fn write_printed(state: State) {
     let link = browser::link_to(&browser::fragment_of(&state.said_now()));
     browser::put("printed-code", &printed::printed_code(&link));
     browser::put("printed", &printed::printed(&state.scenario_now()));
-    write_printed_link(state);
+    write_printed_link(state, &browser::local_date(browser::clock_ms()));
 }
 
-fn write_printed_link(state: State) {
+fn write_printed_link(state: State, when: &str) {
     let link = browser::link_to(&browser::fragment_of(&state.said_now()));
-    browser::put("printed-link", &printed::printed_link(&link, &browser::local_date(browser::clock_ms())));
+    browser::put("printed-link", &printed::printed_link(&link, when));
 }
 
 /// Takes over the sizes that the charts have on the page.

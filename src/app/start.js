@@ -65,19 +65,21 @@ const load = () => {
 
 const parts = { load };
 
+// A link or something kept from the last visit will ask for more than a first visit does; otherwise the first sign of use calls for it.
+const more = location.hash.length > 1 || Object.keys(keptHere()).length > 0;
+
 // wasm-bindgen's script makes the imports; these add ours, and keep what the first part exports before it starts.
 for (const name of ["instantiateStreaming", "instantiate"]) {
   const plain = WebAssembly[name];
   WebAssembly[name] = async (source, imports) => {
     const result = await plain.call(WebAssembly, source, { ...imports, later: parts });
     first ??= (result.instance ?? result).exports;
+    if (more) await fetchLater();
     link();
     return result;
   };
 }
 
-// A link or something kept from the last visit will ask for more than a first visit does; otherwise the first sign of use calls for it.
-const more = location.hash.length > 1 || Object.keys(keptHere()).length > 0;
 for (const sign of ["pointermove", "pointerdown", "touchstart", "keydown", "focusin", "wheel", "scroll", "hashchange"]) {
   addEventListener(sign, fetchLater, { once: true, passive: true, capture: true });
 }
@@ -110,9 +112,11 @@ await Promise.race([
   new Promise((painted) => requestAnimationFrame(() => setTimeout(painted))),
   new Promise((late) => setTimeout(late, 1000)),
 ]);
-if (more) await fetchLater();
+// All parts at the same time: on a slow network each further wait is seen.
+const program = fetch(FIRST);
+if (more) fetchLater();
 const { default: init } = await import(BINDINGS);
-await init({ module_or_path: FIRST });
+await init({ module_or_path: program });
 dispatchEvent(new CustomEvent("HeadroomStarted"));
 // Nobody has touched the page yet: the rest comes now.
 setTimeout(fetchLater, 4000);

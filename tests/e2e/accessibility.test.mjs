@@ -481,8 +481,9 @@ test('paper: one light page with inputs, verdict, table, both curves, link, vers
       return (colour[3] === 0 || colour.slice(0, 3).every((part) => part > 240)) && ink.slice(0, 3).every((part) => part < 120);
     });
     assert.ok(light, 'dark paper');
+    const shared = await link(page);
     const text = await textOf(page.locator('.printed'));
-    for (const piece of [`#${await link(page)}`, /Headroom \d+\.\d+\.\d+/, /\d{2}\/\d{2}\/\d{4}/, /Sequence length|Context length/]) {
+    for (const piece of [`#${shared}`, /Headroom \d+\.\d+\.\d+/, /\d{2}\/\d{2}\/\d{4}/, /Sequence length|Context length/]) {
       assert.ok(piece instanceof RegExp ? piece.test(text) : text.includes(piece), `${piece} is not printed: ${text}`);
     }
     const pdf = (await page.pdf({ preferCSSPageSize: true, printBackground: true })).toString('latin1');

@@ -42,7 +42,7 @@ fn beside_experts(job: &Job) -> &'static str {
 /// The cache as servers print it, and how many requests, tokens and GPUs; nothing when training.
 #[inline(never)]
 fn of_serving(answers: &Answers, ui: &Ui) -> Html {
-    let Some(found) = &answers.serving else { return Html::default() };
+    let Some(found) = answers.serving() else { return Html::default() };
     let cache = serving::cache(&answers.job, &answers.estimate, answers.unit);
     // Paper has no room for all of it.
     let on_screen = serving::answers(&answers.job, found).into_iter().map(|(name, value, note)| {
@@ -58,7 +58,7 @@ fn of_serving(answers: &Answers, ui: &Ui) -> Html {
 const ON_PAPER: [&str; 5] = ["One step", "Utilisation: model (MFU)", "The run", "GPU-hours", "Cost, in the price's currency"];
 
 fn on_paper(answers: &Answers) -> Html {
-    timing::facts(&answers.job, &answers.timing)
+    timing::facts(&answers.job, answers.timing())
         .iter()
         .filter(|(name, ..)| ON_PAPER.contains(name))
         .map(|(name, value, _)| html(r#"<dt class="paper">{}</dt><dd class="paper number">{}</dd>"#, &[name, value]))

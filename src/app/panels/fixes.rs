@@ -13,7 +13,7 @@ use crate::units::MemoryUnit;
 pub fn fixes(answers: &Answers) -> Html {
     let answer = answers.estimate.verdict();
     let buttons: Html = answers
-        .fixes
+        .fixes()
         .iter()
         .enumerate()
         // Less memory does not help where a rule forbids the layout.
@@ -77,9 +77,10 @@ pub fn change(scenario: &mut Scenario, change: Change) {
 
 /// What is the largest that still fits, with everything else as it is.
 fn room(answers: &Answers) -> Html {
-    let longest = answers.inverse.longest_seq.map(|tokens| html("<span>sequences of <b>{} tokens</b></span>", &[&whole(tokens)]));
+    let longest =
+        answers.inverse().longest_seq.map(|tokens| html("<span>sequences of <b>{} tokens</b></span>", &[&whole(tokens)]));
     let per = if answers.scenario.mode() == Mode::Serve { "sequences at once:" } else { "micro-batch of" };
-    let batch = answers.inverse.largest_batch.map(|largest| html("<span>{} <b>{}</b></span>", &[&per, &whole(largest)]));
+    let batch = answers.inverse().largest_batch.map(|largest| html("<span>{} <b>{}</b></span>", &[&per, &whole(largest)]));
     html(r#"<p class="room"><span>With everything else as it is, this still fits:</span>{}{}</p>"#, &[&longest, &batch])
 }
 
@@ -108,7 +109,7 @@ mod tests {
         ] {
             let answers = answers(link);
             assert!(count(&fixes(&answers), "data-do=\"fix:") > 0, "{link}");
-            for fix in &answers.fixes {
+            for fix in answers.fixes() {
                 let mut scenario = answers.scenario.clone();
                 apply(&mut scenario, fix);
                 let after = estimate(&scenario.resolve().expect("a job")).total();

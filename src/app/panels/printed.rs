@@ -16,11 +16,11 @@ pub fn printed(scenario: &Scenario) -> Html {
     html(r#"<div data-own="printed"><p><b>{}</b></p><div class="printed__inputs">{}</div></div>"#, &[&title, &inputs])
 }
 
-/// The full link, the version, and when the page was printed.
+/// The full link, the version, and when the page is printed, if it is.
 pub fn printed_link(link: &str, when: &str) -> Html {
     html(
-        r#"<p class="printed__link" data-own="printed-link">{} · Headroom {} · {}</p>"#,
-        &[&link, &env!("CARGO_PKG_VERSION"), &when],
+        r#"<p class="printed__link" data-own="printed-link">{} · Headroom {}{}{}</p>"#,
+        &[&link, &env!("CARGO_PKG_VERSION"), &if when.is_empty() { "" } else { " · " }, &when],
     )
 }
 

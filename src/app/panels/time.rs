@@ -19,7 +19,7 @@ pub fn time(answers: &Answers, ui: &Ui) -> Html {
 
 /// What the figures are, and what they are not.
 fn notes(answers: &Answers) -> Html {
-    let what = match &answers.timing {
+    let what = match answers.timing() {
         Timing::Training { .. } => Some(
             "On the pipeline stage that works longest. Price, network and emissions are yours to change under Time and cost.",
         ),
@@ -33,7 +33,7 @@ fn notes(answers: &Answers) -> Html {
 }
 
 fn body(answers: &Answers, ui: &Ui) -> Html {
-    let facts = timing::facts(&answers.job, &answers.timing);
+    let facts = timing::facts(&answers.job, answers.timing());
     let pack = facts.iter().find(|(name, ..)| *name == timing::PACKED).map(pack);
     let facts: Html = facts.iter().map(|(name, value, note)| timing::line(ui, name, value, note)).collect();
     let facts = html(r#"<dl class="facts" data-testid="time-facts">{}</dl>"#, &[&facts]);
@@ -42,10 +42,10 @@ fn body(answers: &Answers, ui: &Ui) -> Html {
         Some(pack) => html(r#"<div>{}<div class="fixes">{}</div></div>"#, &[&facts, &pack]),
         None => facts,
     };
-    match &answers.timing {
+    match answers.timing() {
         Timing::Training { step, .. } => html(r#"<div class="pair"><div>{}</div>{}</div>"#, &[&ledger(step, ui), &facts]),
         Timing::Serving(_) => html(r#"<div class="pair">{}</div>"#, &[&facts]),
-        Timing::Unknown(_) => html(r#"<p class="saved__empty">{}</p>"#, &[&timing::unknown(&answers.scenario, &answers.timing)]),
+        Timing::Unknown(_) => html(r#"<p class="saved__empty">{}</p>"#, &[&timing::unknown(&answers.scenario, answers.timing())]),
     }
 }
 
@@ -121,7 +121,7 @@ mod tests {
     #[test]
     fn printed_terms_add_up_to_the_printed_step() {
         for link in LINKS {
-            let Timing::Training { step, .. } = answers(link).timing else { panic!("{link} takes time") };
+            let Timing::Training { step, .. } = answers(link).timing().clone() else { panic!("{link} takes time") };
             let (terms, total) = terms(&step);
             let sum: u64 = terms.iter().map(|term| digits(&term.time)).sum();
             assert_eq!(sum, digits(&total), "{link}: {terms:#?}");
@@ -136,7 +136,7 @@ mod tests {
     fn every_term_has_a_bar_a_tag_and_a_source() {
         for link in LINKS {
             let answers = answers(link);
-            let Timing::Training { step, .. } = &answers.timing else { panic!("{link} takes time") };
+            let Timing::Training { step, .. } = answers.timing() else { panic!("{link} takes time") };
             let html = time(&answers, &Ui::default());
             for what in ["ledger__term", "class=\"term__bar\"", "class=\"tag "] {
                 assert_eq!(count(&html, what), step.lines.len(), "{link}: {what}");
@@ -155,7 +155,7 @@ mod tests {
             for run in ["n=8", "n=8&prec=fp16-mixed", "do=serve&n=1"] {
                 let answers = answers(&format!("v1&m=llama3-8b&gpu={}&{run}", row.id));
                 let words = text(&time(&answers, &Ui::default()));
-                match &answers.timing {
+                match answers.timing() {
                     Timing::Training { step, cost } => {
                         assert!(step.seconds.0.is_finite() && step.mfu > 0.0 && step.hfu < 1.0, "{}: {step:?}", row.id);
                         assert!(words.contains("GPU-hours") && words.contains("One step"), "{}", row.id);
