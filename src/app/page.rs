@@ -53,7 +53,7 @@ fn compute(state: State) {
 
 /// Looks how much room there is.
 fn room(state: State) {
-    state.answers.with_untracked(|answers| _ = answers.inverse());
+    state.answers.with_untracked(|answers| _ = (answers.inverse(), answers.fixes().len()));
 }
 
 /// Listens to what happens, and makes room for the parts.
@@ -74,7 +74,7 @@ fn listen(state: State) {
 }
 
 /// What is done until the page is live, in this order. Each is a task of its own, so that the browser can paint and take input in between.
-const STEPS: [fn(State); 9] = [compute, room, listen, answer, form, plots, table, rest, dialogs];
+const STEPS: [fn(State); 10] = [compute, room, listen, answer, stack, form, plots, table, rest, dialogs];
 
 fn build(state: State, step: usize) {
     let Some(part) = STEPS.get(step) else { return browser::after(0, browser::is_live) };
@@ -121,6 +121,9 @@ fn answer(state: State) {
     show(state, "notices", |_, _, ui| notices::notices(ui));
     show(state, "strip", |_, answers, _| verdict::strip(answers));
     show(state, "verdict", |_, answers, ui| verdict::verdict(answers, ui));
+}
+
+fn stack(state: State) {
     show(state, "stack", |_, answers, ui| bar::stack(answers, ui.bar_width));
     show(state, "fixes", |_, answers, _| fixes::fixes(answers));
     // Behind what has been written: these words stand when the others begin.
