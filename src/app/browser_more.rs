@@ -13,7 +13,7 @@ use web_sys::{
     IntersectionObserverInit, MessageEvent, Worker,
 };
 
-use super::browser::{focus, on_rest, patch_inside, place, show, within};
+use super::browser::{focus, on_rest, patch_inside, within};
 use super::markup::Html;
 use super::more::slot;
 use super::more::wire::{Program, READY, Reply, Request, What};
@@ -210,7 +210,7 @@ impl Panel {
             panel.near.set(near);
             Rc::clone(&panel).follow();
         };
-        if observe(&place, NEAR, Box::new(seen)).is_err() {
+        if observe(&place, Box::new(seen)).is_err() {
             self.near.set(true);
             self.follow();
         }
@@ -243,31 +243,6 @@ impl Panel {
     }
 }
 
-/// Keeps a part of the page what the HTML says: together with the answer while somebody can see it, otherwise once changes rest, so that
-/// the answer paints sooner. What is opened in it, as for an explanation that is on its way, it follows at once.
-pub fn show_in_sight(state: State, name: &'static str, html: Box<dyn Fn() -> Html>) {
-    let Some(place) = place(name) else { return };
-    let (in_sight, due) = (Rc::new(Cell::new(true)), ArcTrigger::new());
-    let (here, now) = (Rc::clone(&in_sight), due.clone());
-    let seen = move |in_sight| {
-        here.set(in_sight);
-        now.notify();
-    };
-    // Where the browser does not tell, it is always in sight.
-    let _ = observe(&place, "0px", Box::new(seen));
-    let rests = due.clone();
-    on_rest(state, Rc::new(move || rests.notify()));
-    let html = move || {
-        due.track();
-        state.ui.track();
-        if in_sight.get() {
-            state.worded.track();
-        }
-        untrack(&html)
-    };
-    show(name, Box::new(html), |_| {});
-}
-
 /// Writes the inside of the element with that id.
 pub fn fill(id: &str, html: &Html) {
     if let Some(place) = document().get_element_by_id(id) {
@@ -276,14 +251,14 @@ pub fn fill(id: &str, html: &Html) {
     }
 }
 
-/// Calls back with whether an element is in sight or so near to it, now and whenever that changes.
-fn observe(place: &Element, margin: &str, seen: Box<dyn Fn(bool)>) -> Result<(), JsValue> {
+/// Calls back with whether an element is in sight or nearly, now and whenever that changes.
+fn observe(place: &Element, seen: Box<dyn Fn(bool)>) -> Result<(), JsValue> {
     let seen = Closure::<dyn FnMut(js_sys::Array)>::new(move |entries: js_sys::Array| {
         let entry = entries.iter().last().and_then(|entry| entry.dyn_into::<IntersectionObserverEntry>().ok());
         seen(entry.is_some_and(|entry| entry.is_intersecting()));
     });
     let options = IntersectionObserverInit::new();
-    options.set_root_margin(margin);
+    options.set_root_margin(NEAR);
     let observer = IntersectionObserver::new_with_options(seen.as_ref().unchecked_ref(), &options)?;
     observer.observe(place);
     seen.forget();

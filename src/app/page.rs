@@ -6,7 +6,7 @@ use super::browser::Element;
 use leptos::prelude::*;
 
 use super::answers::Answers;
-use super::browser_more::{keep_panel, show_in_sight};
+use super::browser_more::keep_panel;
 use super::browser_why;
 use super::history::Snapshot;
 use super::markup::Html;
@@ -182,11 +182,13 @@ fn table(state: State) {
     for (name, html) in [("below", frame::below as fn() -> Html), ("foot", frame::foot), ("dialogs", frame::dialogs)] {
         browser::put(name, &html());
     }
-    follow_words(state, "ledger", |_, answers, ui| ledger::ledger(answers, ui), |_| {});
-    let tables: [(&str, Part); 2] =
-        [("cost", |_, answers, ui| cost::cost(answers, ui)), ("time", |_, answers, ui| time::time(answers, ui))];
+    let tables: [(&str, Part); 3] = [
+        ("ledger", |_, answers, ui| ledger::ledger(answers, ui)),
+        ("cost", |_, answers, ui| cost::cost(answers, ui)),
+        ("time", |_, answers, ui| time::time(answers, ui)),
+    ];
     for (name, part) in tables {
-        show_in_sight(state, name, Box::new(move || written(state, part)));
+        follow_words(state, name, part, |_| {});
     }
 }
 

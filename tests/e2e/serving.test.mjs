@@ -58,7 +58,6 @@ test('a server says what it prints: tokens, blocks and concurrency', async () =>
   assert.match(await words(), /as vLLM takes it.*blocks of 16 tokens.*Maximum concurrency/);
   const of8k = await read();
   await type(page, 'ctx', '16k');
-  // Out of sight, these figures follow once the change rests.
   const of16k = await until(async () => {
     const now = await read();
     return now !== of8k && now;

@@ -16,7 +16,7 @@ use wasm_bindgen::{JsCast, JsValue};
 pub use web_sys::{Element, Event};
 use web_sys::{HtmlElement, KeyboardEvent};
 
-pub use self::parts::{announce, fill_inputs, keep_dialogs, keep_link, keep_worded, on_rest, place, place_cursor, put, show};
+pub use self::parts::{announce, fill_inputs, keep_dialogs, keep_link, keep_worded, on_rest, place_cursor, put, show};
 pub use self::patch::patch_inside;
 pub use self::stage::{
     all, attribute, forget_story, has_modifier, is_hidden, is_presenting, keep_story, lesson_in_link, link_with_lesson, mark,

@@ -34,7 +34,7 @@ pub fn put(name: &str, html: &Html) {
 }
 
 /// The element of that part of the page.
-pub fn place(name: &str) -> Option<Element> {
+fn place(name: &str) -> Option<Element> {
     document().query_selector(&format!("[data-own=\"{name}\"]")).ok().flatten()
 }
 
