@@ -43,7 +43,7 @@ pub struct Answers {
     pub others: Vec<Other>,
 }
 
-/// What is computed when somebody asks for it first: the page's start in small tasks, a change without what is out of sight.
+/// What is computed when somebody asks for it first, so that the page starts in small tasks.
 #[derive(Clone, Debug, Default)]
 struct Asked {
     timing: OnceLock<Timing>,

@@ -206,11 +206,12 @@ impl Panel {
         })
         .forget();
         let panel = Rc::clone(&self);
-        let seen = move |near| {
-            panel.near.set(near);
+        let seen = move |entries: js_sys::Array| {
+            let entry = entries.iter().last().and_then(|entry| entry.dyn_into::<IntersectionObserverEntry>().ok());
+            panel.near.set(entry.is_some_and(|entry| entry.is_intersecting()));
             Rc::clone(&panel).follow();
         };
-        if observe(&place, Box::new(seen)).is_err() {
+        if observe(&place, seen).is_err() {
             self.near.set(true);
             self.follow();
         }
@@ -251,12 +252,8 @@ pub fn fill(id: &str, html: &Html) {
     }
 }
 
-/// Calls back with whether an element is in sight or nearly, now and whenever that changes.
-fn observe(place: &Element, seen: Box<dyn Fn(bool)>) -> Result<(), JsValue> {
-    let seen = Closure::<dyn FnMut(js_sys::Array)>::new(move |entries: js_sys::Array| {
-        let entry = entries.iter().last().and_then(|entry| entry.dyn_into::<IntersectionObserverEntry>().ok());
-        seen(entry.is_some_and(|entry| entry.is_intersecting()));
-    });
+fn observe(place: &Element, seen: impl FnMut(js_sys::Array) + 'static) -> Result<(), JsValue> {
+    let seen = Closure::<dyn FnMut(js_sys::Array)>::new(seen);
     let options = IntersectionObserverInit::new();
     options.set_root_margin(NEAR);
     let observer = IntersectionObserver::new_with_options(seen.as_ref().unchecked_ref(), &options)?;

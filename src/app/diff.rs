@@ -7,6 +7,11 @@
 const OWN: &str = " data-own=\"";
 /// Marks an element that keeps its identity when its neighbours come and go.
 const KEY: &str = " data-key=\"";
+/// The class of an element.
+const CLASS: &str = " class=\"";
+/// Shapes of a drawing. What kind of shape one is, its class says: a line of the grid becomes no axis, and a label of one layer none of
+/// another, so that a drawing with one label less is one removal and not a new text in every label after it.
+const SHAPES: [&str; 6] = ["text", "polyline", "polygon", "rect", "path", "circle"];
 /// Elements without content.
 const VOID: [&str; 5] = ["input", "br", "hr", "img", "wbr"];
 
@@ -139,9 +144,13 @@ fn value<'a>(tag: &'a str, attribute: &str) -> Option<&'a str> {
     rest.get(..rest.bytes().position(|byte| byte == b'"').unwrap_or(rest.len()))
 }
 
-/// What identifies an element among its neighbours.
+/// What identifies an element among its neighbours, or a shape among those of other kinds.
 fn identity(tag: &str) -> Option<&str> {
-    value(tag, OWN).or_else(|| value(tag, KEY))
+    if is_shape(tag) { value(tag, CLASS) } else { value(tag, OWN).or_else(|| value(tag, KEY)) }
+}
+
+fn is_shape(tag: &str) -> bool {
+    SHAPES.contains(&name(tag))
 }
 
 /// The attributes of an opening tag with their values; one without value has an empty one.
@@ -205,7 +214,7 @@ impl<'a> Diff<'a> {
     fn children(&mut self, old: Option<usize>, new: Option<usize>) {
         let (had, wanted) = (self.old.children(old), self.new.children(new));
         let (mut next, mut at) = (0, 0_u32);
-        for fresh in wanted {
+        for (number, fresh) in wanted.iter().copied().enumerate() {
             while let Some(have) = had.get(next).copied() {
                 if !self.is_gone(have, &had, next, fresh) {
                     break;
@@ -220,8 +229,8 @@ impl<'a> Diff<'a> {
                 }
                 Some(have) => {
                     self.steps.push(Step::Insert(at, self.new.whole(fresh)));
-                    // A named neighbour may be wanted next; anything else has had its place.
-                    if identity(self.old.tag(have)).is_none() {
+                    // What may be wanted next stays; anything else has had its place.
+                    if !self.is_wanted(have, wanted.get(number..).unwrap_or_default()) {
                         self.steps.push(Step::Remove(at + 1));
                         next += 1;
                     }
@@ -241,6 +250,13 @@ impl<'a> Diff<'a> {
         wanted.is_some()
             && identity(self.old.tag(have)) != wanted
             && had.iter().skip(next).any(|later| identity(self.old.tag(*later)) == wanted)
+    }
+
+    /// Whether a child stays for what is wanted further on: a named one may, a shape does where its kind comes again.
+    fn is_wanted(&self, have: usize, wanted: &[usize]) -> bool {
+        let tag = self.old.tag(have);
+        let named = identity(tag);
+        named.is_some() && (!is_shape(tag) || wanted.iter().any(|later| identity(self.new.tag(*later)) == named))
     }
 
     /// Whether one can become the other.

@@ -104,16 +104,21 @@ fn written(state: State, part: Part) -> Html {
     state.said.with(|said| state.answers.with(|answers| state.ui.with(|ui| part(said, answers, ui))))
 }
 
-/// The same for what is drawn once the answer's words stand; calls back after each change. It is drawn before the browser paints, but
-/// text is in the document sooner.
-fn follow_words(state: State, name: &'static str, part: Part, changed: fn(&Element)) {
-    browser::show(name, Box::new(move || after_words(state, || written(state, part))), changed);
+/// Keeps a part what its function says once that has happened after a change; calls back after each change of the part.
+fn show_after(happened: &ArcTrigger, state: State, name: &'static str, part: Part, changed: fn(&Element)) {
+    let happened = happened.clone();
+    browser::show(name, Box::new(move || after(&happened, || written(state, part))), changed);
 }
 
-/// Reads what it needs, and again after every change once the answer's words stand.
-fn after_words<T>(state: State, read: impl FnOnce() -> T) -> T {
-    state.worded.track();
+/// Reads what it needs, and again whenever that has happened.
+fn after<T>(happened: &ArcTrigger, read: impl FnOnce() -> T) -> T {
+    happened.track();
     untrack(read)
+}
+
+/// The same for what is drawn once the answer's words stand: before the browser paints, but text is in the document sooner.
+fn after_words<T>(state: State, read: impl FnOnce() -> T) -> T {
+    after(&state.worded, read)
 }
 
 fn answer(state: State) {
@@ -125,7 +130,7 @@ fn answer(state: State) {
 
 fn stack(state: State) {
     show(state, "stack", |_, answers, ui| bar::stack(answers, ui.bar_width));
-    show(state, "fixes", |_, answers, _| fixes::fixes(answers));
+    show_after(&state.painted, state, "fixes", |_, answers, _| fixes::fixes(answers), |_| {});
     // Behind what has been written: these words stand when the others begin.
     browser::keep_worded(state);
 }
@@ -147,7 +152,7 @@ const FORM: [(&str, Part); 10] = [
 fn form(state: State) {
     show(state, "mode", |said, _, _| controls::mode_switch(said.scenario.mode()));
     for (name, part) in FORM {
-        follow_words(state, name, part, browser::fill_inputs);
+        show_after(&state.painted, state, name, part, browser::fill_inputs);
     }
 }
 
@@ -182,14 +187,9 @@ fn table(state: State) {
     for (name, html) in [("below", frame::below as fn() -> Html), ("foot", frame::foot), ("dialogs", frame::dialogs)] {
         browser::put(name, &html());
     }
-    let tables: [(&str, Part); 3] = [
-        ("ledger", |_, answers, ui| ledger::ledger(answers, ui)),
-        ("cost", |_, answers, ui| cost::cost(answers, ui)),
-        ("time", |_, answers, ui| time::time(answers, ui)),
-    ];
-    for (name, part) in tables {
-        follow_words(state, name, part, |_| {});
-    }
+    show_after(&state.worded, state, "ledger", |_, answers, ui| ledger::ledger(answers, ui), |_| {});
+    show_after(&state.painted, state, "cost", |_, answers, ui| cost::cost(answers, ui), |_| {});
+    show_after(&state.painted, state, "time", |_, answers, ui| time::time(answers, ui), |_| {});
 }
 
 fn rest(state: State) {

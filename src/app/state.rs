@@ -39,6 +39,8 @@ pub struct Page {
     pub plots: Memo<Plots>,
     /// That the answer's words are written: what else there is to draw follows, in a turn of its own before the browser paints.
     pub worded: ArcTrigger,
+    /// That they and what is drawn have been painted: the form, and what is seldom looked at while something changes, follow.
+    pub painted: ArcTrigger,
     /// Owner of what is made later.
     pub owner: Option<Owner>,
 }
@@ -61,7 +63,15 @@ impl State {
                 })
             })
         });
-        Self(Box::leak(Box::new(Page { said, ui, answers, plots, worded: ArcTrigger::new(), owner: Owner::current() })))
+        Self(Box::leak(Box::new(Page {
+            said,
+            ui,
+            answers,
+            plots,
+            worded: ArcTrigger::new(),
+            painted: ArcTrigger::new(),
+            owner: Owner::current(),
+        })))
     }
 
     /// Changes the scenario as one step of undo; quick changes of one field join into one step.

@@ -2,7 +2,7 @@
 
 use super::activations::{self, Moment as When};
 use super::course::{self, Course, Grid, SURELY_EXACT, at};
-use super::ledger::{Ledger, LineItem};
+use super::ledger::{Ledger, LineItem, fullest};
 use super::stage::{self, Scope};
 use super::{Moment, host, overhead, reservation, states};
 use crate::config::{Job, Recompute};
@@ -115,20 +115,13 @@ impl Lengths {
     #[inline(never)] // as above
     pub fn memory(&self, job: &Job, length: u64) -> Option<[Bytes; 7]> {
         let k = i128::from(self.grid.steps(length)?);
-        let mut best = ([Bytes::ZERO; 7], Bytes::ZERO);
-        for courses in &self.moments {
+        let by_kind = |courses: &[Course; 7]| {
             let sizes = courses.each_ref().map(|course| at(course, k));
-            if sizes.iter().sum::<i128>() >= self.limit {
-                return None;
-            }
-            let by_kind = overhead::on_top(job, sizes.map(|size| Bytes(u64::try_from(size).unwrap_or(u64::MAX))));
-            let total = by_kind.into_iter().sum();
-            // Of equal ones the first, as where each is estimated by itself.
-            if total > best.1 {
-                best = (by_kind, total);
-            }
-        }
-        Some(best.0)
+            let exact = sizes.iter().sum::<i128>() < self.limit;
+            exact.then(|| overhead::on_top(job, sizes.map(|size| Bytes(u64::try_from(size).unwrap_or(u64::MAX)))))
+        };
+        let moments: Vec<_> = self.moments.iter().map(by_kind).collect::<Option<_>>()?;
+        Some(fullest(moments.into_iter()))
     }
 }
 

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { axe, noConsoleErrors, screenshot } from './harness.mjs';
 import { describing, focused } from './keys.mjs';
-import { address, allFetched, answer, choose, errorOf, input, link, mode, open, part, plain, textOf, type, unfold, unroll, until } from './steps.mjs';
+import { address, allFetched, answer, choose, errorOf, input, link, mode, open, painted, part, plain, textOf, type, unfold, unroll, until } from './steps.mjs';
 
 const SHORT = 'v1&m=llama3-70b&n=16';
 const PAIR = 'v1&m=llama2-13b&gpu=a100-40&n=16&z=2&b.gpu=h100-80&b.n=8&b.z=3';
@@ -227,20 +227,24 @@ for (const [id, key, other] of [['plot-seq', 's', 'gpus'], ['plot-gpus', 'n', 's
 test('what can be dragged can also be clicked or typed', async () => {
   const page = await open();
   for (const [id, key] of [['plot-seq', 's'], ['plot-gpus', 'n']]) {
-    const before = await input(page, key).inputValue();
+    const value = async () => {
+      await painted(page);
+      return input(page, key).inputValue();
+    };
+    const before = await value();
     const area = await page.locator(`#${id}`).boundingBox();
     await page.mouse.click(area.x + area.width * 0.75, area.y + area.height / 2);
-    assert.notEqual(await input(page, key).inputValue(), before, `a click on ${id}`);
+    assert.notEqual(await value(), before, `a click on ${id}`);
     // Dragging does the same.
-    const clicked = await input(page, key).inputValue();
+    const clicked = await value();
     await page.mouse.move(area.x + area.width * 0.75, area.y + area.height / 2);
     await page.mouse.down();
     await page.mouse.move(area.x + area.width * 0.3, area.y + area.height / 2, { steps: 5 });
     await page.mouse.up();
-    assert.notEqual(await input(page, key).inputValue(), clicked, `dragging on ${id}`);
-    const dragged = await input(page, key).inputValue();
+    assert.notEqual(await value(), clicked, `dragging on ${id}`);
+    const dragged = await value();
     await page.mouse.move(area.x + area.width * 0.9, area.y + area.height / 2);
-    assert.equal(await input(page, key).inputValue(), dragged, 'moving without a button changes nothing');
+    assert.equal(await value(), dragged, 'moving without a button changes nothing');
   }
   // Dragging is one step of undo for each curve.
   await page.keyboard.press('Control+z');
@@ -474,7 +478,7 @@ test('paper: one light page with inputs, verdict, table, both curves, link, vers
     for (const selector of ['.printed', '[data-testid=verdict] h1', fragment === PAIR ? 'table.compare' : '[data-testid=ledger]', '#stack svg', '[data-testid=curve-seq] svg', '[data-testid=curve-gpus] svg']) {
       assert.ok(await shown(selector), `${selector} is not printed`);
     }
-    for (const selector of ['form.controls', '.bar', '.curve__head .switch', '[data-testid=saved]']) assert.ok(!(await shown(selector)), `${selector} is printed`);
+    for (const selector of ['.controls', '.bar', '.curve__head .switch', '[data-testid=saved]']) assert.ok(!(await shown(selector)), `${selector} is printed`);
     const light = await page.evaluate(() => {
       const colour = getComputedStyle(document.body).backgroundColor.match(/[\d.]+/g).map(Number);
       const ink = getComputedStyle(document.querySelector('h1')).color.match(/[\d.]+/g).map(Number);

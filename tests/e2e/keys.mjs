@@ -82,7 +82,7 @@ export async function enter(page, locator) {
 export async function reach(page, key) {
   const field = input(page, key);
   // A fold is empty until it is opened: one after the other, until the field is there.
-  const closed = page.locator('form.controls details.fold:not([open]) > summary');
+  const closed = page.locator('.controls details.fold:not([open]) > summary');
   while (!(await field.isVisible())) {
     const left = await closed.count();
     assert.ok(left > 0, `no fold holds ${key}`);

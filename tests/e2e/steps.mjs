@@ -56,13 +56,15 @@ export async function textOf(locator) {
 
 /** Opens every fold of the form. */
 export async function unfold(page) {
-  const folds = page.locator('form.controls details.fold');
+  const folds = page.locator('.controls details.fold');
   for (let index = 0; index < (await folds.count()); index += 1) {
     const fold = folds.nth(index);
     // A fold whose inputs do not apply is not there.
     if (!(await fold.isVisible())) continue;
     if (!(await fold.evaluate((element) => element.open))) await fold.locator('summary').click();
   }
+  // What the last of them holds is made after its event.
+  await painted(page);
 }
 
 /** Makes sure that a field's input is in sight, and returns it. */
@@ -111,6 +113,11 @@ export async function until(check) {
     found = await check();
   }
   return found;
+}
+
+/** Waits until what follows the picture (the form, fixes, time, cost) stands too: the page asked for its frame and its timer before. */
+export function painted(page) {
+  return page.evaluate(() => new Promise((done) => requestAnimationFrame(() => setTimeout(done, 50))));
 }
 
 /** The fragment in the address bar once the scenario has rested: the link of what is shown, or what stands there after a while. */

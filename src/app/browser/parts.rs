@@ -6,14 +6,19 @@ use std::thread::LocalKey;
 
 use gloo_timers::callback::Timeout;
 use leptos::prelude::*;
+use wasm_bindgen::closure::Closure;
 use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{Element, HtmlDialogElement, HtmlElement};
 
 use super::patch::{patch, shown};
-use super::{fragment_of, link_is_written, now_ms, write_link};
+use super::{after, document, fragment_of, link_is_written, now_ms, window, write_link};
 use crate::app::markup::Html;
 use crate::app::state::State;
 
+/// How long after a frame began its picture is surely on its way to the screen, and input that came meanwhile has been taken.
+const PAINTED_MS: u32 = 4;
+/// How long a picture may be waited for: a page in the background is not painted.
+const UNPAINTED_MS: u32 = 200;
 /// How long the answer rests before what stands far below it follows.
 const REST_MS: u32 = 120;
 /// How long the scenario rests before its link is written: Safari allows about 100 writes in 30 seconds.
@@ -52,14 +57,36 @@ pub fn show(name: &'static str, html: Box<dyn Fn() -> Html>, changed: fn(&Elemen
     }));
 }
 
-/// Lets what follows the words know after every change that they stand.
+/// Lets what follows the words know after every change that they stand, and what follows the picture that it has been painted. Where the
+/// reader has opened or typed something, it is what they look at, and nothing waits for the picture.
 pub fn keep_worded(state: State) {
     effect(Box::new(move || {
         state.said.track();
         state.answers.track();
+        state.worded.notify();
+        if !PAINTING.replace(true) {
+            after_paint(move || {
+                PAINTING.set(false);
+                state.painted.notify();
+            });
+        }
+    }));
+    effect(Box::new(move || {
         state.ui.track();
         state.worded.notify();
+        state.painted.notify();
     }));
+}
+
+/// Runs something once what has been written is painted; soon, on a page in the background, which is not painted.
+fn after_paint(action: impl FnOnce() + 'static) {
+    let action = Rc::new(Cell::new(Some(action)));
+    let waiting = Rc::clone(&action);
+    let run = move || waiting.take().into_iter().for_each(|action| action());
+    let otherwise = move || action.take().into_iter().for_each(|action| action());
+    after(UNPAINTED_MS, otherwise);
+    let framed = Closure::once_into_js(move || after(PAINTED_MS, run));
+    let _ = window().request_animation_frame(framed.unchecked_ref());
 }
 
 /// Puts what should stand in the inputs below an element into them. It is a property of theirs, which HTML cannot change.
@@ -99,8 +126,7 @@ pub fn place_cursor(name: &'static str, left: Box<dyn Fn() -> Option<f64>>) {
 /// Once the scenario rests, its link stands in the address bar.
 pub fn keep_link(state: State) {
     link_is_written();
-    LINK.with(|rest| rest.actions.borrow_mut().push(Rc::new(move || write_link(&fragment_of(&state.said_now())))));
-    after_first(move || state.said.track(), link_rests);
+    Rest::follows(&LINK, move || state.said.track(), Rc::new(move || write_link(&fragment_of(&state.said_now()))));
 }
 
 /// From now on the scenario's link, once it rests, stands in the address bar.
@@ -126,9 +152,7 @@ pub fn announce(state: State, text: impl Fn() -> String + 'static) {
         }
         last.replace(text);
     };
-    if Rest::joins(&VOICE, Rc::new(say)) {
-        after_first(move || state.worded.track(), || Rest::begins(&VOICE));
-    }
+    Rest::follows(&VOICE, move || state.worded.track(), Rc::new(say));
 }
 
 /// Opens and closes the native dialogs, each with its id, with a condition.
@@ -154,9 +178,7 @@ pub fn keep_dialogs(id: Box<dyn Fn() -> String>) {
 
 /// Calls back once the answer has rested after a change: what stands far below it follows then, so that the answer paints sooner.
 pub fn on_rest(state: State, action: Rc<dyn Fn()>) {
-    if Rest::joins(&FAR, action) {
-        after_first(move || state.answers.track(), || Rest::begins(&FAR));
-    }
+    Rest::follows(&FAR, move || state.answers.track(), action);
 }
 
 /// Runs whenever what is tracked has changed, but not now.
@@ -184,6 +206,7 @@ thread_local! {
     static FAR: Rest = const { Rest::of(REST_MS) };
     static LINK: Rest = const { Rest::of(LINK_REST_MS) };
     static VOICE: Rest = const { Rest::of(SAY_MS) };
+    static PAINTING: Cell<bool> = const { Cell::new(false) };
 }
 
 impl Rest {
@@ -191,12 +214,15 @@ impl Rest {
         Self { ms, due: Cell::new(None), timer: RefCell::new(None), actions: RefCell::new(Vec::new()) }
     }
 
-    /// Adds an action; says whether it is the first.
-    fn joins(all: &'static LocalKey<Self>, action: Rc<dyn Fn()>) -> bool {
-        all.with(|rest| {
+    /// Adds an action; the first one makes what is tracked, the same for all of them, begin the rest.
+    fn follows(all: &'static LocalKey<Self>, track: impl Fn() + 'static, action: Rc<dyn Fn()>) {
+        let first = all.with(|rest| {
             rest.actions.borrow_mut().push(action);
             rest.actions.borrow().len() == 1
-        })
+        });
+        if first {
+            after_first(track, move || Self::begins(all));
+        }
     }
 
     /// The rest begins anew.
@@ -219,8 +245,8 @@ impl Rest {
             rest.timer.replace(None);
             let left = rest.due.get()? - now_ms();
             if left >= 1.0 {
-                // The browser's timers count whole milliseconds, and no rest is longer than its own.
-                rest.waits(all, rest.ms.min(u32::try_from(crate::units::ceil_u64(left)).unwrap_or(rest.ms)));
+                // The browser's timers count whole milliseconds.
+                rest.waits(all, u32::try_from(crate::units::ceil_u64(left)).unwrap_or(rest.ms));
                 return None;
             }
             rest.due.set(None);

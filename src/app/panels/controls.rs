@@ -41,14 +41,15 @@ fn is_folded(field: &Field) -> bool {
     field.folded || field.group == Group::Cost || matches!(field.id, FieldId::Attention | FieldId::PipelineParallel)
 }
 
-/// The form on the left, with the places of its parts.
+/// What is asked on the left, with the places of its parts. Every part is a form of its own: after each change of an input, browsers look
+/// through all inputs of its form for something to fill in later, which took milliseconds of each change when they were one.
 pub fn form() -> Html {
     let place =
         |template: &'static str, count: usize| (0..count).map(|index| html(template, &[&index.to_string()])).collect::<Html>();
     html(
-        r#"<form class="controls" aria-label="Scenario"><div class="switch switch--wide" data-own="mode" role="group" aria-label="What to do with the model"></div>{}<div class="folds">{}</div></form>"#,
+        r#"<section class="controls" aria-label="Scenario"><div class="switch switch--wide" data-own="mode" role="group" aria-label="What to do with the model"></div>{}<div class="folds">{}</div></section>"#,
         &[
-            &place(r#"<section class="group" data-own="group-{}"></section>"#, SECTIONS.len()),
+            &place(r#"<form class="group" data-own="group-{}"></form>"#, SECTIONS.len()),
             &place(r#"<details class="fold" data-own="fold-{}"></details>"#, FOLDS.len()),
         ],
     )
@@ -82,7 +83,7 @@ pub fn section(index: usize, scenario: &Scenario, answers: &Answers, ui: &Ui) ->
         html(r#"<button type="button" class="link" data-testid="paste" data-do="dialog:paste">Paste config.json</button>"#, &[])
     });
     html(
-        r#"<section class="group" data-own="group-{}"><h2 class="group__name">{}{}</h2><div class="group__fields">{}</div></section>"#,
+        r#"<form class="group" data-own="group-{}"><h2 class="group__name">{}{}</h2><div class="group__fields">{}</div></form>"#,
         &[&index.to_string(), &name, &paste, &inputs],
     )
 }
@@ -100,7 +101,7 @@ pub fn fold(index: usize, scenario: &Scenario, answers: &Answers, ui: &Ui) -> Ht
         .map(|field| frame(field, false, scenario, answers, ui))
         .collect();
     html(
-        r#"<details class="fold" data-own="{}" data-toggle="{}"{}{}><summary class="fold__summary"><span class="fold__name">{}</span><span class="fold__state{}">{}</span></summary><div class="fold__body group__fields">{}</div></details>"#,
+        r#"<details class="fold" data-own="{}" data-toggle="{}"{}{}><summary class="fold__summary"><span class="fold__name">{}</span><span class="fold__state{}">{}</span></summary><form class="fold__body group__fields">{}</form></details>"#,
         &[
             &part,
             &part,

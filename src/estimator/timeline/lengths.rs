@@ -8,6 +8,7 @@
 use super::{Like, Played, by_kind};
 use crate::config::{Job, Kernels, TrainingRun};
 use crate::estimator::course::{self, Course, Grid, SURELY_EXACT, at};
+use crate::estimator::ledger::fullest;
 use crate::estimator::stage::{self, Stage};
 use crate::ops::LOSS_CHUNK_TOKENS;
 use crate::ops::tape::{Entry, KINDS, Kind, State, Totals, When};
@@ -94,16 +95,8 @@ impl Lengths {
     /// Bytes by kind at the peak of the stage that holds most; `None` for lengths that must be played.
     pub fn memory(&self, length: u64) -> Option<[Bytes; 7]> {
         let k = i128::from(self.grid.steps(length)?);
-        let total = |kinds: &[Bytes; 7]| kinds.iter().copied().sum::<Bytes>();
-        let mut best: Option<[Bytes; 7]> = None;
-        for stretches in &self.stages {
-            let peak = highest(stretches, k)?;
-            // Of equal ones the first, as where every stage is played.
-            if best.as_ref().is_none_or(|best| total(&peak) > total(best)) {
-                best = Some(peak);
-            }
-        }
-        best
+        let stages: Vec<_> = self.stages.iter().map(|stretches| highest(stretches, k)).collect::<Option<_>>()?;
+        Some(fullest(stages.into_iter()))
     }
 }
 
