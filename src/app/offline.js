@@ -1,4 +1,4 @@
-// Keeps the page for visits without a network, once it is at rest, and says when a newer version is ready. Without any of this the page
+// Keeps the page for visits without a network, and says when a newer version is ready. Without any of this the page
 // works as before, so that nothing here is worth a message when it fails.
 
 /** How often a page that stays open asks for a newer version, at most. */

@@ -120,5 +120,5 @@ await init({ module_or_path: program });
 dispatchEvent(new CustomEvent("HeadroomStarted"));
 // Nobody has touched the page yet: the rest comes now.
 setTimeout(fetchLater, 4000);
-// At rest, the page is kept for visits without a network.
-if (navigator.serviceWorker && !embedded) setTimeout(() => import(OFFLINE).catch(() => {}), 8000);
+// The page is kept for visits without a network, once it is at rest: sw.js waits for that.
+if (navigator.serviceWorker && !embedded) setTimeout(() => import(OFFLINE).catch(() => {}), 1000);

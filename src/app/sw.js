@@ -6,6 +6,9 @@
 const BUILD = "";
 const FILES = {};
 
+/** How long a page that just began has the network for itself. */
+const REST_MS = 7000;
+
 const OWN = `headroom-${BUILD}`;
 const HOME = new URL("./", self.location.href);
 const addressOf = (name) => new URL(name, HOME).href;
@@ -42,7 +45,7 @@ async function tidy({ id }, build) {
   await Promise.all(names.filter((name) => /^headroom-[0-9a-f]+$/.test(name) && name !== OWN).map((name) => caches.delete(name)));
 }
 
-self.addEventListener("install", (event) => event.waitUntil(fill()));
+self.addEventListener("install", (event) => event.waitUntil(new Promise((rested) => setTimeout(rested, REST_MS)).then(fill)));
 // Files named by their content are right for a page that was there before.
 self.addEventListener("activate", (event) => event.waitUntil(self.clients.claim()));
 self.addEventListener("message", (event) => {
