@@ -375,7 +375,8 @@ test('a browser that keeps nothing shows the page all the same', { skip }, async
       ServiceWorkerContainer.prototype.register = () => Promise.reject(new DOMException('no', 'SecurityError'));
     });
   const page = await open(undefined, { serviceWorkers: true, prepare: refuse });
-  await page.waitForRequest(/offline-/, { timeout: 30_000 });
+  // It may have asked before the page was ready.
+  await until(() => requestsOf(page).some((request) => request.url().includes('/offline-')), 'the page asks to be kept', 30_000);
   await page.waitForTimeout(200);
   assert.ok(requestsOf(page).length > 5);
   noConsoleErrors(page);
