@@ -80,12 +80,11 @@ pub fn keep_worded(state: State) {
 
 /// Runs something once what has been written is painted; soon, on a page in the background, which is not painted.
 fn after_paint(action: impl FnOnce() + 'static) {
-    let action = Rc::new(Cell::new(Some(action)));
-    let waiting = Rc::clone(&action);
-    let run = move || waiting.take().into_iter().for_each(|action| action());
-    let otherwise = move || action.take().into_iter().for_each(|action| action());
-    after(UNPAINTED_MS, otherwise);
-    let framed = Closure::once_into_js(move || after(PAINTED_MS, run));
+    let action = Cell::new(Some(action));
+    let once = Rc::new(move || action.take().into_iter().for_each(|action| action()));
+    let unpainted = Rc::clone(&once);
+    after(UNPAINTED_MS, move || unpainted());
+    let framed = Closure::once_into_js(move || after(PAINTED_MS, move || once()));
     let _ = window().request_animation_frame(framed.unchecked_ref());
 }
 
