@@ -340,7 +340,7 @@ fn a_question_is_answered_by_the_second_program() {
     let (wrong, why) = said("6.74 GB");
     assert!(wrong.is_empty() && why.contains("Half of it"), "{why}");
     assert!(said("<b>").1.contains("This answer needs memory"));
-    let (_, figure) = asked(What::Story, "v1&do=serve&m=llama2-7b&n=1&u=gb", "figure\n\nfigure=weights");
+    let (_, figure) = asked(What::Figure, "v1&do=serve&m=llama2-7b&n=1&u=gb", "weights");
     assert_eq!(figure, "13.5 GB");
 }
 

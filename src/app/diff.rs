@@ -215,6 +215,11 @@ impl<'a> Diff<'a> {
         let (had, wanted) = (self.old.children(old), self.new.children(new));
         let (mut next, mut at) = (0, 0_u32);
         for (number, fresh) in wanted.iter().copied().enumerate() {
+            // Most of what stands there stays as it is.
+            if had.get(next).is_some_and(|have| self.old.whole(*have) == self.new.whole(fresh)) {
+                (next, at) = (next + 1, at + 1);
+                continue;
+            }
             while let Some(have) = had.get(next).copied() {
                 if !self.is_gone(have, &had, next, fresh) {
                     break;

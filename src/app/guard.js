@@ -2,8 +2,12 @@
 (() => {
   // Inside another page, the style sheet leaves out what surrounds the answer.
   if (/[#&]embed=/.test(location.hash)) document.documentElement.dataset.embed = "";
+  // A link has another answer than the one in the HTML: the style sheet keeps that one out of sight.
+  if (location.hash.includes("=")) document.documentElement.dataset.link = "coming";
   const stopped = () => document.getElementById("stopped");
   const show = (why) => {
+    // No other answer comes now.
+    delete document.documentElement.dataset.link;
     const overlay = stopped();
     if (!overlay) return;
     const link = document.getElementById("stopped-link");

@@ -126,6 +126,7 @@ fn answer(state: State) {
     show(state, "notices", |_, _, ui| notices::notices(ui));
     show(state, "strip", |_, answers, _| verdict::strip(answers));
     show(state, "verdict", |_, answers, ui| verdict::verdict(answers, ui));
+    browser::headline_stands();
 }
 
 fn stack(state: State) {

@@ -228,9 +228,10 @@ fn answer(state: State, at: usize) {
 fn keep_figure(state: State) {
     let Some(at) = SHOW.with_borrow(|show| show.as_ref().map(|show| show.at)) else { return };
     let (id, link) = (format!("present-figure-{}", at + 1), encode(&state.scenario_now()));
-    let form = format!("figure={}", browser::attribute(&id, "data-figure").unwrap_or_default());
+    let figure = browser::attribute(&id, "data-figure").unwrap_or_default();
     write_code(state);
-    ask(state, What::Story, link, format!("figure\n\n{form}"), move |reply| {
+    // Not as `What::Story`: an answer that is being looked at would be forgotten.
+    ask(state, What::Figure, link, figure, move |reply| {
         if let Some(reply) = reply {
             fill(&id, &carried_out(state, reply.html));
         }

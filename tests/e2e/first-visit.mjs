@@ -1,9 +1,10 @@
 // Which functions a first visit runs. `cargo xtask later` puts a program that counts into dist/, runs this, and reads the numbers
-// that it prints: the places of the functions that ran when the page opened, when each plain number was changed to one that fits too, and
-// when the pointer and the keyboard were on their way to one. What never ran comes later (see xtask/src/split); the first move of the
+// that it prints: the places of the functions that ran when the page opened, when each plain number was changed to one that fits too, when
+// the pointer and the keyboard were on their way to one, and when a link to a plain training was opened. What never ran comes later (see xtask/src/split); the first move of the
 // pointer fetches it, long before a list of choices is open.
 
 import { openPage } from './harness.mjs';
+import { PLAIN_LINKS } from './plain-links.mjs';
 import { FAR_RESTS_MS, LINK_RESTS_MS, ready } from './steps.mjs';
 
 /** After this long nothing that a change sets off is left: link, announcement, what stands far below. */
@@ -39,8 +40,14 @@ await page.mouse.move(800, 400, { steps: 4 });
 await page.mouse.wheel(0, -600);
 for (let fields = 0; fields < 12; fields += 1) await page.keyboard.press('Tab');
 await page.waitForTimeout(ALL_RESTS_MS);
-const ran = await page.evaluate(() => [...globalThis.ran]);
-process.stdout.write(`${ran.join('\n')}\n`, () => process.exit(0));
+const ran = new Set(await page.evaluate(() => [...globalThis.ran]));
+for (const fragment of PLAIN_LINKS) {
+  const opened = await openPage({ fragment, viewport: { width: 360, height: 740 }, touch: true });
+  await ready(opened);
+  await opened.waitForTimeout(ALL_RESTS_MS);
+  for (const place of await opened.evaluate(() => [...globalThis.ran])) ran.add(place);
+}
+process.stdout.write(`${[...ran].join('\n')}\n`, () => process.exit(0));
 
 /** Runs in the page: what typing or choosing a value sends. */
 function change({ key, value }) {

@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { noConsoleErrors, openPage, requestsOf } from './harness.mjs';
-import { answer, open, part, plain, ready, until } from './steps.mjs';
+import { PLAIN_LINKS } from './plain-links.mjs';
+import { answer, command, open, part, plain, ready, until } from './steps.mjs';
 
 const LATER = '**/headroom-later-*.wasm';
 
@@ -30,6 +31,41 @@ test('a first visit needs the first part alone, whatever plain input it changes'
   assert.equal(missed(page), 0, 'nothing that a first visit does needs the rest');
   assert.notEqual((await answer(page)).headline, before);
   assert.equal(await page.locator('#stopped').isVisible(), false);
+});
+
+for (const link of PLAIN_LINKS) {
+  test(`a plain link needs the first part alone: ${link}`, async () => {
+    const page = await open(link, { prepare: (page) => page.route(LATER, (route) => route.abort()) });
+    assert.equal((await answer(page)).headline, plain(command(link).out.split('\n').find((line) => !line.startsWith('note: '))));
+    await page.waitForTimeout(1000);
+    assert.equal(missed(page), 0, 'nothing that such a link shows needs the rest');
+    assert.equal(await page.locator('#stopped').isVisible(), false);
+  });
+}
+
+test('a link’s page never shows the answer that stands in the HTML', async () => {
+  const page = await openPage({
+    fragment: 'v1&m=llama3-70b&n=64&z=2',
+    prepare: (page) =>
+      page.addInitScript(() => {
+        globalThis.read = new Set();
+        const look = () => {
+          const clear = (element) => getComputedStyle(element).color === 'rgba(0, 0, 0, 0)';
+          const visible = (element) => element.checkVisibility({ visibilityProperty: true }) && !clear(element);
+          for (const element of document.querySelectorAll('h1, .bar__about, .strip, .stack, .curve, .field__input')) {
+            if (visible(element)) globalThis.read.add(element.value ?? element.textContent);
+          }
+          requestAnimationFrame(look);
+        };
+        requestAnimationFrame(look);
+      }),
+  });
+  await ready(page);
+  await page.waitForTimeout(300);
+  const read = await page.evaluate(() => [...globalThis.read].join(' | '));
+  assert.match(read, /Llama 3 70B/);
+  assert.doesNotMatch(read, /Llama 3 8B/);
+  assert.equal(await page.locator('.answer').isVisible(), true);
 });
 
 test('the rest comes at the first sign of use, once', async () => {

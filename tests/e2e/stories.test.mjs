@@ -236,6 +236,23 @@ test('a question is answered with a unit, and feedback names the factor', async 
   noConsoleErrors(page);
 });
 
+test('an answer given while the step’s figure is being renewed is not lost', async () => {
+  const page = await present(STORY, 3);
+  // A slow second program: what the page asks reaches it later than the figure follows a step.
+  await page.evaluate(() => {
+    const post = Worker.prototype.postMessage;
+    Worker.prototype.postMessage = function later(message) {
+      setTimeout(() => post.call(this, message), 1000);
+    };
+  });
+  await page.keyboard.press('4');
+  await at(page, 4, STORY.steps.length);
+  await step(page).getByRole('textbox').fill('1.7 GB');
+  await step(page).getByRole('textbox').press('Enter');
+  assert.ok(await until(async () => !(await asking(page))), await textOf(step(page).locator('.present__said')));
+  noConsoleErrors(page);
+});
+
 test('QR code and timer come and go by key and by button', async () => {
   const page = await present(STORY, 2);
   const code = page.locator('#present-qr');

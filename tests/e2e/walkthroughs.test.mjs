@@ -28,7 +28,9 @@ test('walkthrough 1: a student with a phone in the lecture hall', async () => {
     await session.send('Network.emulateNetworkConditions', { offline: false, latency: 150, downloadThroughput: rate, uploadThroughput: rate });
     await page.addInitScript(() => {
       const look = () => {
-        if (document.querySelector('#app[data-live] h1')?.textContent.includes('Llama 3 70B')) globalThis.headlineAt = performance.now();
+        const headline = document.querySelector('#app h1');
+        const seen = headline?.checkVisibility({ visibilityProperty: true }) && headline.textContent.includes('Llama 3 70B');
+        if (seen) globalThis.headlineAt = performance.now();
         else requestAnimationFrame(look);
       };
       requestAnimationFrame(look);
@@ -42,7 +44,7 @@ test('walkthrough 1: a student with a phone in the lecture hall', async () => {
   // The headline itself, of the shared scenario and not of the one in the HTML. The goal is 2.5 s; a busy machine gets more.
   const seen = await until(() => phone.evaluate(() => globalThis.headlineAt));
   console.log(`walkthrough 1: first paint after ${Math.round(paint)} ms, the headline after ${Math.round(seen)} ms`);
-  assert.ok(seen <= 6000, `the headline after ${seen} ms`);
+  assert.ok(seen <= 5000, `the headline after ${seen} ms`);
   const box = await part(phone, 'verdict').locator('h1').boundingBox();
   assert.ok(box.y >= 0 && box.y + box.height <= 740, `the headline stands from ${box.y} to ${box.y + box.height}`);
   assert.deepEqual(await answer(phone), await answer(projector));

@@ -123,12 +123,16 @@ fn named(script: &str, place: &str, name: &str) -> Outcome<String> {
     }
 }
 
-/// The page with our start script in place of Trunk's inline one, which the content security policy would not run.
+/// The page with our start script in place of Trunk's inline one, which the content security policy would not run. A script before it
+/// waits for the style sheets, and the browser looks no further meanwhile: so the script is asked for ahead of both.
 fn with_start_script(html: &str, name: &str) -> Outcome<String> {
     let inline =
         html.split_once("<script type=\"module\">").and_then(|(before, rest)| Some((before, rest.split_once("</script>")?.1)));
     let (before, after) = inline.ok_or("dist/index.html holds no start script of Trunk's.")?;
-    Ok(format!("{before}<script type=\"module\" src=\"./{name}\"></script>{after}"))
+    let (above, below) = before.split_once("<link").ok_or("dist/index.html names no style sheet.")?;
+    Ok(format!(
+        "{above}<link rel=\"modulepreload\" href=\"./{name}\"><link{below}<script type=\"module\" src=\"./{name}\"></script>{after}"
+    ))
 }
 
 /// The page without the hints that make the browser load the program before it paints.
@@ -186,8 +190,9 @@ mod tests {
 
     #[test]
     fn our_script_takes_the_place_of_trunks() {
-        let html = "<head><script src=\"./a.js\"></script></head><script type=\"module\">\nimport init</script><p>end";
-        let page = "<head><script src=\"./a.js\"></script></head><script type=\"module\" src=\"./start-1.js\"></script><p>end";
+        let html = "<head><link rel=\"icon\"></head><script type=\"module\">\nimport init</script><p>end";
+        let page = "<head><link rel=\"modulepreload\" href=\"./start-1.js\"><link rel=\"icon\"></head>\
+                    <script type=\"module\" src=\"./start-1.js\"></script><p>end";
         assert_eq!(with_start_script(html, "start-1.js").as_deref(), Ok(page));
         assert!(with_start_script("<p>none", "start-1.js").is_err());
     }

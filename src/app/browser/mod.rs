@@ -75,6 +75,13 @@ pub fn is_embedded() -> bool {
     document().document_element().is_some_and(|root| root.has_attribute("data-embed"))
 }
 
+/// Says on the page that its headline is the link's, where guard.js said that the one in the HTML is not.
+pub fn headline_stands() {
+    if marked("data-link").is_some() {
+        mark("data-link", Some("rest"));
+    }
+}
+
 /// Says on the page that the program runs.
 pub fn is_live() {
     if let Some(root) = root() {

@@ -40,6 +40,7 @@ pub fn answer(request: &Request) -> Reply {
         What::Export => (export::answer(&request.fragment, &request.text), None),
         What::Teach => (Html::made(teach::answer(request)), None),
         What::Story => (Html::made(teach::story_of(request)), None),
+        What::Figure => (Html::made(teach::figure_of(request)), None),
         What::Plan | What::Stairs => (Html::default(), None),
     };
     Reply { number: request.number, what: request.what, more: false, fragment, html: html.as_str().to_owned() }

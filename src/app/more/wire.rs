@@ -58,13 +58,15 @@ pub enum What {
     Export,
     /// The panel of stories and exercises, with orders to the page before the HTML.
     Teach,
-    /// A story to present, or a question of it.
+    /// A story to present, or an answer to a question of it.
     Story,
+    /// The figure of a story's step, named in the text, for the scenario as it is now.
+    Figure,
 }
 
 impl What {
     /// Every kind of request.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Methods,
         Self::Evidence,
         Self::Timeline,
@@ -76,6 +78,7 @@ impl What {
         Self::Stairs,
         Self::Teach,
         Self::Story,
+        Self::Figure,
     ];
 
     /// Which program answers.
@@ -99,6 +102,7 @@ impl What {
             Self::Export => "export",
             Self::Teach => "teach",
             Self::Story => "story",
+            Self::Figure => "figure",
         }
     }
 

@@ -79,9 +79,9 @@ pub(super) fn of_step(asked: &Asked) -> String {
 }
 
 /// A figure of the present scenario as it is written.
-pub(super) fn figure_now(asked: &Asked) -> String {
-    let facts = Facts::of(&decode(&asked.fragment).scenario).ok();
-    let figure = Figure::find(asked.form.text("figure"));
+pub(super) fn figure_now(id: &str, fragment: &str) -> String {
+    let facts = Facts::of(&decode(fragment).scenario).ok();
+    let figure = Figure::find(id);
     let shown = figure.zip(facts).and_then(|(figure, facts)| Some(figure.show((figure.of)(&facts)?, &facts)));
     let shown = html("{}", &[&shown.unwrap_or_else(|| "–".to_owned())]);
     format!("{MARK}{}", shown.as_str())

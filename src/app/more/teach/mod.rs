@@ -36,13 +36,17 @@ pub fn story_of(request: &Request) -> String {
     let mut orders = Orders::default();
     let html = match asked.verb.as_str() {
         "answer" => return exercise::of_step(&asked),
-        "figure" => return exercise::figure_now(&asked),
         _ => {
             let saved = edit::saved(&asked, &mut orders);
             present::steps(saved.as_ref().unwrap_or(&asked), &mut orders)
         }
     };
     orders.write(&html)
+}
+
+/// A figure of the present scenario, whose name is the text: no orders, [`MARK`](super::wire::MARK), the figure as it is written.
+pub fn figure_of(request: &Request) -> String {
+    exercise::figure_now(&request.text, &request.fragment)
 }
 
 /// What the panel shows after a verb.
