@@ -22,12 +22,15 @@ pub fn keep(state: State) {
     browser::on("click", move |event| clicked(state, event));
 }
 
-/// Asks for all open explanations; what is shown stays until the answer is there.
+/// Asks for all open explanations; what is shown stays until the answer is there, marked as an earlier scenario's.
 #[inline(never)]
 pub fn follow(state: State) {
     let paths = state.ui.with_untracked(paths);
     if paths.is_empty() {
         return;
+    }
+    for (place, _) in places() {
+        let _ = place.set_attribute("aria-busy", "true");
     }
     let fragment = state.answers.with_untracked(|answers| encode(&answers.scenario));
     ask(state, What::Explain, fragment, paths.clone(), move |reply| put(&paths, reply));
@@ -53,6 +56,7 @@ fn put(paths: &str, reply: Option<Reply>) {
             _ => slot::out_of_reach(),
         };
         patch_inside(&place, &html);
+        let _ = place.remove_attribute("aria-busy");
     }
 }
 

@@ -41,6 +41,25 @@ test('a figure unfolds in place: sentence, formula in letters and numbers, resul
   noConsoleErrors(page);
 });
 
+test('while its answer is on the way, an explanation says that it is an earlier scenario’s', async () => {
+  const page = await open(SHORT);
+  const shown = await explained(page, 'Weights', 'ledger/Weights');
+  const before = await words(shown);
+  await page.evaluate(() => {
+    const post = Worker.prototype.postMessage;
+    Worker.prototype.postMessage = function later(message) {
+      setTimeout(() => post.call(this, message), 1000);
+    };
+  });
+  const waits = place(page, 'ledger/Weights').and(page.locator('[aria-busy="true"]'));
+  await type(page, 'n', '16');
+  await waits.waitFor();
+  assert.equal(await words(shown), before);
+  await waits.waitFor({ state: 'detached' });
+  assert.notEqual(await words(shown), before);
+  noConsoleErrors(page);
+});
+
 test('the keyboard opens and closes it, and goes on from there', async () => {
   const page = await open(SHORT);
   await button(page, 'Total').focus();

@@ -34,13 +34,11 @@ pub fn answer(request: &Request) -> String {
 pub fn story_of(request: &Request) -> String {
     let asked = Asked::read(&request.text, &request.fragment);
     let mut orders = Orders::default();
-    let html = match asked.verb.as_str() {
-        "answer" => return exercise::of_step(&asked),
-        _ => {
-            let saved = edit::saved(&asked, &mut orders);
-            present::steps(saved.as_ref().unwrap_or(&asked), &mut orders)
-        }
-    };
+    if asked.verb == "answer" {
+        return exercise::of_step(&asked);
+    }
+    let saved = edit::saved(&asked, &mut orders);
+    let html = present::steps(saved.as_ref().unwrap_or(&asked), &mut orders);
     orders.write(&html)
 }
 
