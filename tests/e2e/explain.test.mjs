@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { axe, noConsoleErrors, noForeignRequests, single } from './harness.mjs';
-import { answer, command, open, part, plain, type, unroll, until } from './steps.mjs';
+import { answer, command, open, part, plain, slowWorkers, type, unroll, until } from './steps.mjs';
 
 const SHORT = 'v1&m=llama3-8b&n=8&z=3';
 /** Walkthrough 3: the first document's job, scores in memory. */
@@ -45,12 +45,7 @@ test('while its answer is on the way, an explanation says that it is an earlier 
   const page = await open(SHORT);
   const shown = await explained(page, 'Weights', 'ledger/Weights');
   const before = await words(shown);
-  await page.evaluate(() => {
-    const post = Worker.prototype.postMessage;
-    Worker.prototype.postMessage = function later(message) {
-      setTimeout(() => post.call(this, message), 1000);
-    };
-  });
+  await slowWorkers(page);
   const waits = place(page, 'ledger/Weights').and(page.locator('[aria-busy="true"]'));
   await type(page, 'n', '16');
   await waits.waitFor();

@@ -1,7 +1,7 @@
 // Which functions a first visit runs. `cargo xtask later` puts a program that counts into dist/, runs this, and reads the numbers
 // that it prints: the places of the functions that ran when the page opened, when each plain number was changed to one that fits too, when
-// the pointer and the keyboard were on their way to one, and when a link to a plain training was opened. What never ran comes later (see xtask/src/split); the first move of the
-// pointer fetches it, long before a list of choices is open.
+// the pointer and the keyboard were on their way to one, and when a link to a plain training was opened. What never ran comes later (see
+// xtask/src/split); the first move of the pointer fetches it, long before a list of choices is open.
 
 import { openPage } from './harness.mjs';
 import { PLAIN_LINKS } from './plain-links.mjs';

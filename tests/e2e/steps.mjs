@@ -120,6 +120,16 @@ export function painted(page) {
   return page.evaluate(() => new Promise((done) => requestAnimationFrame(() => setTimeout(done, 50))));
 }
 
+/** From now on what the page asks its workers reaches them a second later. */
+export async function slowWorkers(page) {
+  await page.evaluate(() => {
+    const post = Worker.prototype.postMessage;
+    Worker.prototype.postMessage = function later(message) {
+      setTimeout(() => post.call(this, message), 1000);
+    };
+  });
+}
+
 /** The fragment in the address bar once the scenario has rested: the link of what is shown, or what stands there after a while. */
 export async function address(page) {
   await page.waitForTimeout(LINK_RESTS_MS);

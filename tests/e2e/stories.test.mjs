@@ -7,7 +7,7 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { quantile } from './changes.mjs';
 import { axe, noConsoleErrors, noForeignRequests, pageUrl, screenshot } from './harness.mjs';
-import { command, downloaded, fragmentOf, input, link, open, part, paste, plain, textOf, type, until } from './steps.mjs';
+import { command, downloaded, fragmentOf, input, link, open, part, paste, plain, slowWorkers, textOf, type, until } from './steps.mjs';
 
 const FOLDER = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../../src/lessons/stories');
 const STORIES = readdirSync(FOLDER).map((file) => JSON.parse(readFileSync(path.join(FOLDER, file), 'utf8')));
@@ -239,12 +239,7 @@ test('a question is answered with a unit, and feedback names the factor', async 
 test('an answer given while the step’s figure is being renewed is not lost', async () => {
   const page = await present(STORY, 3);
   // A slow second program: what the page asks reaches it later than the figure follows a step.
-  await page.evaluate(() => {
-    const post = Worker.prototype.postMessage;
-    Worker.prototype.postMessage = function later(message) {
-      setTimeout(() => post.call(this, message), 1000);
-    };
-  });
+  await slowWorkers(page);
   await page.keyboard.press('4');
   await at(page, 4, STORY.steps.length);
   await step(page).getByRole('textbox').fill('1.7 GB');
