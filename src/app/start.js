@@ -12,11 +12,13 @@ let first;
 let later;
 let linked = false;
 
-/** Puts the functions of the second part into the first part's table. */
+/** Puts the functions of the second part into the first part's table. What the first part lends it has no names, only places. */
 const link = () => {
   if (linked || !first || !later) return;
   linked = true;
-  new WebAssembly.Instance(later, { first });
+  const offered = { ...first };
+  for (let at = 0; at < first.lent.length; at += 1) offered[`f${at}`] = first.lent.get(at);
+  new WebAssembly.Instance(later, { first: offered });
 };
 
 /** The rules that only lessons need, with whatever else a first visit does not need. */

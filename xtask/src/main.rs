@@ -6,6 +6,7 @@
 mod accuracy;
 mod browser;
 mod checks;
+mod names;
 mod offline;
 mod page;
 mod program;

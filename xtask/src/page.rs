@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use crate::browser::Browser;
-use crate::program::{self, Linked};
+use crate::program::{self, Linked, Parts};
 use crate::shell::{self, Outcome, root, run, say};
-use crate::{offline, sizes, split, styles};
+use crate::{names, offline, sizes, split, styles};
 
 /// Builds the release page with the tools on `path`, and checks its size.
 ///
@@ -24,7 +24,8 @@ pub fn build(path: &OsStr) -> Outcome {
     let later = fs::read_to_string(root().join(LATER)).map_err(|error| format!("{LATER} cannot be read: {error}."))?;
     let (first, rest) = split::in_two(&linked.program, &later, &split::Objects::read(&as_linked()?)?)?;
     let (first, rest) = (program::optimized(path, &first)?, program::optimized(path, &rest)?);
-    linked.put(&dist, &first, Some(&rest), |script| script)?;
+    let (first, bindings) = names::shortened(&first, &linked.bindings)?;
+    linked.put(&dist, &Parts { first: &first, later: Some(&rest), bindings: &bindings }, |script| script)?;
     offline::keep(&dist)?;
     sizes::check(&dist)
 }
@@ -37,8 +38,9 @@ pub fn build(path: &OsStr) -> Outcome {
 pub fn find_later(path: &OsStr, browser: &Browser) -> Outcome {
     let dist = whole(path)?;
     let linked = Linked::find(&dist)?;
-    linked
-        .put(&dist, &split::counting(&linked.program)?, None, |script| script.replace(program::PARTS, program::COUNTING_PARTS))?;
+    let counting = split::counting(&linked.program)?;
+    let parts = Parts { first: &counting, later: None, bindings: &linked.bindings };
+    linked.put(&dist, &parts, |script| script.replace(program::PARTS, program::COUNTING_PARTS))?;
     say("Visiting the page to see which functions run");
     let ran = first_visit(browser)?;
     let later = split::what_did_not_run(&linked.program, &ran)?;

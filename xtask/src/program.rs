@@ -11,9 +11,20 @@ use crate::shell::{Outcome, program, root, run};
 pub struct Linked {
     /// The program, with the names of its functions.
     pub program: Vec<u8>,
-    /// The file of it, and of wasm-bindgen's script.
-    name: String,
-    bindings: String,
+    /// wasm-bindgen's script to it.
+    pub bindings: String,
+    /// The files of both.
+    files: [String; 2],
+}
+
+/// The page's program as it is served.
+pub struct Parts<'a> {
+    /// The program, or its first part.
+    pub first: &'a [u8],
+    /// Its second part, where it is in two.
+    pub later: Option<&'a [u8]>,
+    /// wasm-bindgen's script to it.
+    pub bindings: &'a str,
 }
 
 impl Linked {
@@ -32,40 +43,42 @@ impl Linked {
                 .cloned()
                 .ok_or_else(|| format!("dist/ holds no headroom-page{ending}: index.html needs its `<link data-trunk>`."))
         };
-        let name = of_the_page("_bg.wasm")?;
-        let program = fs::read(dist.join(&name)).map_err(unreadable)?;
-        Ok(Self { bindings: of_the_page(".js")?, name, program })
+        let files = [of_the_page("_bg.wasm")?, of_the_page(".js")?];
+        let [program, bindings] = files.each_ref().map(|name| fs::read(dist.join(name)).map_err(unreadable));
+        Ok(Self { program: program?, bindings: bare(&String::from_utf8_lossy(&bindings?)), files })
     }
 
-    /// Puts a program (in one part or two) in its place, with the script that starts it.
+    /// Puts a program in its place, with the script that starts it.
     ///
     /// # Errors
     /// When a file cannot be read or written.
-    pub fn put(&self, dist: &Path, first: &[u8], later: Option<&[u8]>, change: impl Fn(String) -> String) -> Outcome {
-        let names = (
+    pub fn put(&self, dist: &Path, parts: &Parts<'_>, change: impl Fn(String) -> String) -> Outcome {
+        let Parts { first, later, bindings } = *parts;
+        // Trunk's names are those of the files as it left them.
+        let names = [
+            format!("headroom-page-{:016x}.js", hash_of(bindings)),
             format!("headroom-page-{:016x}_bg.wasm", hash_of(&(first, later))),
             format!("headroom-later-{:016x}.wasm", hash_of(&later)),
-        );
+        ];
         let mut rare = Vec::new();
         for (name, path) in RARE {
             let script = bare(&read_source(path)?);
             rare.push((format!("{name}-{:016x}.js", hash_of(script.as_str())), script));
         }
-        let mut script = start_script(&read_source(START)?, [&self.bindings, &names.0, &names.1])?;
+        let mut script = start_script(&read_source(START)?, &names)?;
         for ((name, _), (file, _)) in RARE.iter().zip(&rare) {
             script = named(&script, &format!("./{name}.js"), file)?;
         }
         let script = bare(&change(script));
-        let bindings = dist.join(&self.bindings);
         let script_name = format!("start-{:016x}.js", hash_of(script.as_str()));
         let html =
             fs::read_to_string(dist.join("index.html")).map_err(|error| format!("dist/index.html cannot be read: {error}."))?;
         let html = with_start_script(&without_preloads(&html), &script_name)?;
-        let written = fs::read_to_string(&bindings)
-            .and_then(|text| fs::write(&bindings, bare(&text)))
-            .and_then(|()| fs::remove_file(dist.join(&self.name)))
-            .and_then(|()| fs::write(dist.join(names.0), first))
-            .and_then(|()| later.map_or(Ok(()), |later| fs::write(dist.join(names.1), later)))
+        let [bindings_name, first_name, later_name] = names;
+        let written = (self.files.iter().try_for_each(|name| fs::remove_file(dist.join(name))))
+            .and_then(|()| fs::write(dist.join(bindings_name), bindings))
+            .and_then(|()| fs::write(dist.join(first_name), first))
+            .and_then(|()| later.map_or(Ok(()), |later| fs::write(dist.join(later_name), later)))
             .and_then(|()| rare.into_iter().try_for_each(|(name, script)| fs::write(dist.join(name), script)))
             .and_then(|()| fs::write(dist.join(script_name), script))
             .and_then(|()| fs::write(dist.join("index.html"), html));
@@ -109,7 +122,7 @@ pub const PARTS: &str = "const parts = { load };";
 pub const COUNTING_PARTS: &str = "globalThis.ran = new Set();\nconst parts = { ran: (at) => globalThis.ran.add(at) };";
 
 /// The start script with the names of the files it loads.
-fn start_script(script: &str, names: [&String; 3]) -> Outcome<String> {
+fn start_script(script: &str, names: &[String; 3]) -> Outcome<String> {
     let places = ["./bindings.js", "./first.wasm", "./later.wasm"];
     places.into_iter().zip(names).try_fold(script.to_owned(), |script, (place, name)| named(&script, place, name))
 }
@@ -201,7 +214,7 @@ mod tests {
     fn the_start_script_names_its_files() {
         let script = std::fs::read_to_string(root().join(START)).unwrap();
         let names = ["b-1.js", "f-1.wasm", "l-1.wasm"].map(str::to_owned);
-        let filled = start_script(&script, [&names[0], &names[1], &names[2]]).unwrap();
+        let filled = start_script(&script, &names).unwrap();
         for name in &names {
             assert_eq!(filled.matches(&format!("\"./{name}\"")).count(), 1, "{name}");
         }
@@ -209,6 +222,6 @@ mod tests {
             assert!(script.contains(&format!("\"./{name}.js\"")) && root().join(path).is_file(), "{name}");
         }
         assert!(script.contains(PARTS) && filled.replace(PARTS, COUNTING_PARTS).contains("ran:"), "counting finds its place");
-        assert!(start_script("", [&names[0], &names[1], &names[2]]).is_err());
+        assert!(start_script("", &names).is_err());
     }
 }

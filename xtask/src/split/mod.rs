@@ -86,8 +86,9 @@ mod tests {
         GlobalSection, GlobalType, ImportSection, Instruction, MemorySection, MemoryType, Module, NameMap, NameSection, RefType,
         TableSection, TableType, TypeSection, ValType,
     };
-    use wasmparser::{Parser, Payload, validate};
+    use wasmparser::{Element, ElementItems, Parser, Payload, validate};
 
+    use super::parts::LENT;
     use super::{Objects, counting, in_two, stable, what_did_not_run};
 
     /// Functions of the program below, in their order: `log` is imported, `main` exported, `spare` lies in the table.
@@ -138,7 +139,7 @@ mod tests {
 
     /// What a part imports from a module, and what it exports.
     fn ends(part: &[u8], from: &str) -> (BTreeSet<String>, BTreeSet<String>) {
-        let (mut imports, mut exports) = (BTreeSet::new(), BTreeSet::new());
+        let (mut imports, mut exports, mut lent) = (BTreeSet::new(), BTreeSet::new(), 0);
         for payload in Parser::new(0).parse_all(part) {
             match payload.unwrap() {
                 Payload::ImportSection(section) => {
@@ -148,10 +149,23 @@ mod tests {
                 Payload::ExportSection(section) => {
                     exports.extend(section.into_iter().map(|export| export.unwrap().name.to_owned()));
                 }
+                Payload::ElementSection(section) => {
+                    lent = section.into_iter().last().map_or(0, |element| length(&element.unwrap()));
+                }
                 _ => {}
             }
         }
+        // As the start script names them.
+        if exports.contains(LENT) {
+            exports.extend((0..lent).map(|place| format!("f{place}")));
+        }
         (imports, exports)
+    }
+
+    /// How many functions an element holds.
+    fn length(element: &Element) -> u32 {
+        let ElementItems::Functions(functions) = &element.items else { return 0 };
+        functions.count()
     }
 
     #[test]

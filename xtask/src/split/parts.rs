@@ -1,4 +1,6 @@
 //! Writing the two parts of a program, and the one that counts what runs.
+//!
+//! What the first part lends to the second lies in a table of its own, because a name for each would be most of its exports.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
@@ -7,11 +9,11 @@ use std::ops::Range;
 use wasm_encoder::reencode::{Error, Reencode, utils};
 use wasm_encoder::{
     CodeSection, ConstExpr, CustomSection, DataSection, ElementSection, Elements, EntityType, ExportKind, ExportSection,
-    Function, FunctionSection, ImportSection, Instruction, Module, TableSection, TableType, TypeSection, ValType,
+    Function, FunctionSection, ImportSection, Instruction, Module, RefType, TableSection, TableType, TypeSection, ValType,
 };
 use wasmparser::{
-    CustomSectionReader, Data, DataKind, DataSectionReader, ExportSectionReader, FunctionBody, ImportSectionReader, Operator,
-    Parser, Payload, TableSectionReader, TypeSectionReader,
+    CustomSectionReader, Data, DataKind, DataSectionReader, ElementSectionReader, ExportSectionReader, FunctionBody,
+    ImportSectionReader, Operator, Parser, Payload, TableSectionReader, TypeSectionReader,
 };
 
 use super::read::{Program, Table};
@@ -21,6 +23,9 @@ type Result<T = ()> = std::result::Result<T, Error>;
 /// The modules that each part imports from: what loads the second part, and the first part.
 const LATER: &str = "later";
 const FIRST: &str = "first";
+
+/// The table of what the first part lends. The start script offers what lies in it to the second part as `f0`, `f1` ...
+pub const LENT: &str = "lent";
 
 /// Which functions come later, and how the two parts reach each other.
 #[derive(Debug)]
@@ -152,6 +157,16 @@ impl Reencode for FirstPart<'_> {
             }
             utils::parse_table(self, tables, table)?;
         }
+        let lent = u64::try_from(self.cut.lent.len()).unwrap_or(0);
+        let element_type = RefType::FUNCREF;
+        tables.table(TableType { element_type, table64: false, minimum: lent, maximum: Some(lent), shared: false });
+        Ok(())
+    }
+
+    fn parse_element_section(&mut self, elements: &mut ElementSection, section: ElementSectionReader<'_>) -> Result {
+        utils::parse_element_section(self, elements, section)?;
+        let lent = self.cut.lent.keys().map(|function| self.function_index(*function)).collect::<Result<Vec<u32>>>()?;
+        elements.active(Some(self.cut.program.tables), &ConstExpr::i32_const(0), Elements::Functions(lent.into()));
         Ok(())
     }
 
@@ -167,10 +182,7 @@ impl Reencode for FirstPart<'_> {
                 exports.export(&format!("{letter}{index}"), kind, index);
             }
         }
-        for (function, place) in &self.cut.lent {
-            let index = self.function_index(*function)?;
-            exports.export(&format!("f{place}"), ExportKind::Func, index);
-        }
+        exports.export(LENT, ExportKind::Table, program.tables);
         Ok(())
     }
 
