@@ -13,6 +13,7 @@ mod serving;
 mod speed;
 mod statistics;
 mod summary;
+mod tracker;
 mod truth;
 mod tuning;
 

@@ -38,7 +38,7 @@ const ENTRIES: [Entry; 18] = [
         against: "PyTorch 2.15's memory tracker",
         belongs: |row| is(row, "kind", "single") && is(row, "kernels", "fused"),
     },
-    Entry { what: "FSDP2, 8 to 256 ranks", against: "PyTorch 2.15's memory tracker", belongs: |row| is(row, "kind", "fsdp") },
+    Entry { what: "FSDP2, 2 to 256 ranks", against: "PyTorch 2.15's memory tracker", belongs: |row| is(row, "kind", "fsdp") },
     Entry {
         what: "Tensor parallel, 2 to 8 ranks",
         against: "PyTorch 2.15's memory tracker",

@@ -13,7 +13,7 @@ use headroom::units::Bytes;
 use serde_json::{Map, Value};
 
 use super::row::{Comparison, Fields, Group, Quantity, Row, rounded};
-use super::tuning;
+use super::{tracker, tuning};
 
 /// A cluster without any memory outside the model: only what PyTorch allocates is compared.
 pub const NO_OVERHEAD: Cluster = Cluster {
@@ -57,11 +57,12 @@ fn memory_outcome(row: Fields<'_>) -> Result<Vec<Comparison>, String> {
         ops::lower(&ops::lowering(&job)).parameters()
     };
     let compare = |quantity, ours, pointer: &str| Ok::<_, String>(Comparison { quantity, ours, measured: row.count(pointer)? });
-    let held = tuning::held_by_the_tracker(&job);
+    let held = tracker::kept_alive(&job);
+    let peak = peak.into_iter().sum::<Bytes>().0 + 2 * held;
     let mut all = vec![
         compare(Quantity::Parameters, total, "/measured/parameters")?,
         compare(Quantity::Activations, activations.0 + held, "/measured/after_forward_bytes/act")?,
-        compare(Quantity::Peak, peak.into_iter().sum::<Bytes>().0 + 2 * held, "/measured/peak_bytes/total")?,
+        compare(Quantity::Peak, peak.max(tracker::stand_ins(&job).unwrap_or(0)), "/measured/peak_bytes/total")?,
     ];
     if !row.is_absent("/measured/trainable_parameters") {
         all.push(tuning::learns(&job, row)?);

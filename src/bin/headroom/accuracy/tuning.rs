@@ -1,6 +1,6 @@
 //! Rows of fine-tuning: adapters, weights of four bits, frozen layers.
 
-use headroom::config::{BaseFormat, Job, Method, Recompute, Targets, Tuning};
+use headroom::config::{BaseFormat, Job, Method, Targets, Tuning};
 use headroom::estimator::{blockers, estimate};
 use headroom::units::DType;
 
@@ -66,16 +66,4 @@ pub fn is_modelled(job: &Job) -> Result<(), String> {
 pub fn learns(job: &Job, row: Fields<'_>) -> Result<Comparison, String> {
     let ours = estimate(job).parameters.trainable;
     Ok(Comparison { quantity: Quantity::Trainable, ours, measured: row.count("/measured/trainable_parameters")? })
-}
-
-/// What the tracker itself keeps alive: under checkpointing the embedding's output is asked for a gradient, and the tracker's hooks on
-/// modules then hold it and its gradient from one step into the next. Without the tracker both are gone when backward ends.
-pub fn held_by_the_tracker(job: &Job) -> u64 {
-    let Some(run) = job.training() else { return 0 };
-    if !run.tuning.freezes_embedding() || run.recompute != Recompute::Full {
-        return 0;
-    }
-    let model = job.model();
-    let width = model.word_embed_proj_dim.unwrap_or(model.hidden_size);
-    job.micro_batch_size() * run.seq_length * width * run.recipe().parameter.bits() / 8
 }

@@ -1,0 +1,59 @@
+//! What PyTorch's trackers count besides the memory of a step. No GPU holds it, so the engine does not know it; what was measured holds it.
+
+use headroom::config::{DataSharding, Job, Optimizer, OptimizerImplementation, Recompute};
+use headroom::estimator::{Phase, estimate};
+use headroom::ops::{self, Op, Role, Shape, Tensor};
+
+/// What the tracker itself keeps alive: under checkpointing the embedding's output is asked for a gradient, and the tracker's hooks on
+/// modules then hold it and its gradient from one step into the next. Without the tracker both are gone when backward ends.
+pub fn kept_alive(job: &Job) -> u64 {
+    let Some(run) = job.training() else { return 0 };
+    if !run.tuning.freezes_embedding() || run.recompute != Recompute::Full {
+        return 0;
+    }
+    let model = job.model();
+    let width = model.word_embed_proj_dim.unwrap_or(model.hidden_size);
+    job.micro_batch_size() * run.seq_length * width * run.recipe().parameter.bits() / 8
+}
+
+/// What is counted when the optimizer updates the largest split parameter for the first time; `None` where none is split, or where the
+/// optimizer does not go through them in a loop.
+///
+/// `torch.optim.AdamW` in a loop updates each parameter with `addcdiv_`. To learn the result's shape, `DTensor` runs it once on
+/// stand-ins of its three arguments in their whole size (`torch/distributed/tensor/_sharding_prop.py`,
+/// `_propagate_tensor_meta_non_cached`). They are fake tensors, without memory, but under a tracker every tensor is one. Beside them
+/// there is the denominator of this rank's share, which is real.
+pub fn stand_ins(job: &Job) -> Option<u64> {
+    let run = job.training()?;
+    if run.optimizer != Optimizer::AdamW || run.optimizer_implementation != OptimizerImplementation::ForLoop {
+        return None;
+    }
+    let timeline = estimate(job).timeline?;
+    let before = timeline.stretches.iter().find(|stretch| stretch.phase == Phase::Step)?;
+    let (whole, share) = largest_split(job)?;
+    let counted = (3 * whole + share) * run.recipe().optimizer_state.bits() / 8;
+    Some(before.start.into_iter().map(|bytes| bytes.0).sum::<u64>() + counted)
+}
+
+/// Elements of the largest parameter that is split over ranks, and of one rank's share of it. PyTorch's plan of tensor parallelism
+/// leaves embeddings and head whole.
+fn largest_split(job: &Job) -> Option<(u64, u64)> {
+    let list = ops::lower(&ops::lowering(job));
+    let (t, d) = (job.layout().t(), job.layout().d());
+    let largest = |parts: &[&[Op]], share: &dyn Fn(&Tensor) -> u64| {
+        let parameters = parts.iter().flat_map(|part| ops::tensors(part, Role::Parameter)).map(|(_, tensor)| tensor);
+        let split = parameters.filter(|tensor| share(tensor) < tensor.shape.elements().0);
+        split.map(|tensor| (tensor.shape.elements().0, share(tensor))).max()
+    };
+    if job.layout().sharding == DataSharding::Fsdp {
+        largest(&[&list.embedding, &list.block, &list.other, &list.head], &|tensor| first_rows(&tensor.shape, d))
+    } else {
+        largest(&[&list.block, &list.other], &|tensor| tensor.elements_per_rank(t, false).0)
+    }
+}
+
+/// Elements of the largest share of a tensor that is split by its first dimension.
+fn first_rows(shape: &Shape, ranks: u64) -> u64 {
+    let first = shape.dims().next().map_or(1, |dim| dim.1);
+    shape.elements().0 / first.max(1) * first.div_ceil(ranks.max(1))
+}
