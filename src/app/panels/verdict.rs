@@ -52,7 +52,7 @@ const RUNNABLE: &str = "gpus/runnable";
 fn counts(answers: &Answers, ui: &Ui) -> Html {
     let words = |count: Option<u64>| count.map_or_else(|| "none".to_owned(), gpus);
     html(
-        r#"<p class="verdict__more">Arithmetic minimum <b data-testid="gpu-arithmetic">{}</b>{}, smallest that runs <b data-testid="gpu-runnable">{}</b>{}. <span data-testid="gpu-reason">{}</span></p>"#,
+        r#"<p class="verdict__more">Arithmetic minimum <b data-testid="gpu-arithmetic">{}</b>,{} smallest that runs <b data-testid="gpu-runnable">{}</b>.{} <span data-testid="gpu-reason">{}</span></p>"#,
         &[
             &words(answers.count.arithmetic),
             &button(ui, ARITHMETIC, "the arithmetic minimum"),
