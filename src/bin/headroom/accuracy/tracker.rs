@@ -28,9 +28,9 @@ pub fn stand_ins(job: &Job) -> Option<u64> {
     if run.optimizer != Optimizer::AdamW || run.optimizer_implementation != OptimizerImplementation::ForLoop {
         return None;
     }
+    let (whole, share) = largest_split(job)?;
     let timeline = estimate(job).timeline?;
     let before = timeline.stretches.iter().find(|stretch| stretch.phase == Phase::Step)?;
-    let (whole, share) = largest_split(job)?;
     let counted = (3 * whole + share) * run.recipe().optimizer_state.bits() / 8;
     Some(before.start.into_iter().map(|bytes| bytes.0).sum::<u64>() + counted)
 }
