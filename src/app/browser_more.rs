@@ -6,14 +6,10 @@ use std::rc::Rc;
 use gloo_events::{EventListener, EventListenerOptions, EventListenerPhase};
 use gloo_timers::callback::Timeout;
 use leptos::prelude::*;
-use wasm_bindgen::closure::Closure;
 use wasm_bindgen::{JsCast, JsValue};
-use web_sys::{
-    ClipboardEvent, Element, Event, EventInit, HtmlTextAreaElement, IntersectionObserver, IntersectionObserverEntry,
-    IntersectionObserverInit, MessageEvent, Worker,
-};
+use web_sys::{ClipboardEvent, Element, Event, EventInit, HtmlTextAreaElement, IntersectionObserverEntry, MessageEvent, Worker};
 
-use super::browser::{focus, on_rest, patch_inside, within};
+use super::browser::{focus, observe, on_rest, patch_inside, within};
 use super::markup::Html;
 use super::more::slot;
 use super::more::wire::{Program, READY, Reply, Request, What};
@@ -206,12 +202,11 @@ impl Panel {
         })
         .forget();
         let panel = Rc::clone(&self);
-        let seen = move |entries: js_sys::Array| {
-            let entry = entries.iter().last().and_then(|entry| entry.dyn_into::<IntersectionObserverEntry>().ok());
-            panel.near.set(entry.is_some_and(|entry| entry.is_intersecting()));
+        let seen = move |entry: IntersectionObserverEntry| {
+            panel.near.set(entry.is_intersecting());
             Rc::clone(&panel).follow();
         };
-        if observe(&place, seen).is_err() {
+        if observe(&place, NEAR, seen).is_err() {
             self.near.set(true);
             self.follow();
         }
@@ -250,16 +245,6 @@ pub fn fill(id: &str, html: &Html) {
         patch_inside(&place, html);
         let _ = place.remove_attribute("aria-busy");
     }
-}
-
-fn observe(place: &Element, seen: impl FnMut(js_sys::Array) + 'static) -> Result<(), JsValue> {
-    let seen = Closure::<dyn FnMut(js_sys::Array)>::new(seen);
-    let options = IntersectionObserverInit::new();
-    options.set_root_margin(NEAR);
-    let observer = IntersectionObserver::new_with_options(seen.as_ref().unchecked_ref(), &options)?;
-    observer.observe(place);
-    seen.forget();
-    Ok(())
 }
 
 /// Whether a click was on the button that tries again.

@@ -122,6 +122,7 @@ fn after_words<T>(state: State, read: impl FnOnce() -> T) -> T {
 }
 
 fn answer(state: State) {
+    browser::keep_painted(state);
     show(state, "bar", |said, _, ui| top_bar::top_bar(&said.scenario, ui));
     show(state, "notices", |_, _, ui| notices::notices(ui));
     show(state, "strip", |_, answers, _| verdict::strip(answers));
@@ -188,6 +189,7 @@ fn table(state: State) {
     for (name, html) in [("below", frame::below as fn() -> Html), ("foot", frame::foot), ("dialogs", frame::dialogs)] {
         browser::put(name, &html());
     }
+    browser::keep_below();
     show_after(&state.worded, state, "ledger", |_, answers, ui| ledger::ledger(answers, ui), |_| {});
     show_after(&state.painted, state, "cost", |_, answers, ui| cost::cost(answers, ui), |_| {});
     show_after(&state.painted, state, "time", |_, answers, ui| time::time(answers, ui), |_| {});

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { noConsoleErrors, openPage, requestsOf } from './harness.mjs';
 import { PLAIN_LINKS } from './plain-links.mjs';
-import { answer, command, open, part, plain, ready, until } from './steps.mjs';
+import { answer, command, input, open, painted, part, plain, ready, until } from './steps.mjs';
 
 const LATER = '**/headroom-later-*.wasm';
 
@@ -111,4 +111,48 @@ test('the rest cannot be had: the page says that it has stopped, with the link',
   const page = await openPage({ fragment: 'v1&n=16&do=serve', prepare: (page) => page.route(LATER, (route) => route.abort()) });
   await page.locator('#stopped').waitFor({ state: 'visible', timeout: 20_000 });
   assert.match(plain(await page.locator('#stopped-link').textContent()), /#v1&n=16&do=serve$/);
+});
+
+/** Changes the length and returns, for every time that the places below began to wait or went on, which it was and the ledger's total then. */
+async function waits(page, length) {
+  await page.evaluate(() => {
+    const below = document.querySelector('.below');
+    globalThis.waited = [];
+    const look = () => globalThis.waited.push([below.hasAttribute('data-waits'), below.querySelector('[data-testid="total"]').textContent]);
+    globalThis.looking?.disconnect();
+    globalThis.looking = new MutationObserver(look);
+    globalThis.looking.observe(below, { attributeFilter: ['data-waits'] });
+  });
+  await input(page, 's').evaluate((element, value) => {
+    element.value = value;
+    element.dispatchEvent(new Event('input', { bubbles: true }));
+  }, length);
+  await painted(page);
+  return page.evaluate(() => globalThis.waited);
+}
+
+test('what begins below the window is laid out after the picture, and its words stand before it', async () => {
+  const page = await open(undefined, { viewport: { width: 1280, height: 720 } });
+  const height = () => page.evaluate(() => document.documentElement.scrollHeight);
+  const total = () => page.getByTestId('total').textContent();
+  const [before, was] = [await height(), await total()];
+  const seen = await waits(page, '4096');
+  assert.deepEqual(seen.map(([waiting]) => waiting), [true, false]);
+  assert.notEqual(await total(), was);
+  assert.deepEqual(seen.map(([, text]) => text), [await total(), await total()], 'the ledger is written with all others');
+  assert.ok(Math.abs((await height()) - before) < 40, 'the page keeps its height');
+});
+
+test('what is in sight or has the focus never waits', async () => {
+  const page = await open(undefined, { viewport: { width: 1280, height: 720 } });
+  await page.getByTestId('ledger').getByRole('button').first().evaluate((button) => button.focus({ preventScroll: true }));
+  assert.deepEqual(await waits(page, '4096'), [], 'the focus is in the ledger');
+  await page.evaluate(() => document.activeElement.blur());
+  assert.equal((await waits(page, '2048')).length, 2);
+  await page.getByTestId('ledger').evaluate((element) => element.scrollIntoView({ behavior: 'instant', block: 'center' }));
+  await painted(page);
+  assert.deepEqual(await waits(page, '16k'), [], 'the ledger is in sight');
+  await page.evaluate(() => scrollTo({ top: document.documentElement.scrollHeight, behavior: 'instant' }));
+  await painted(page);
+  assert.deepEqual(await waits(page, '8192'), [], 'the end of the page is in sight');
 });

@@ -1,7 +1,8 @@
 // From a change of any input to the new answer on the screen: ledger, both curves, and the frame after them.
 //
 // Measured in the page: from just before the event is dispatched until the document holds what follows from the change, and then until
-// the browser has painted it (the next animation frame, and a message after that frame). Nothing is subtracted.
+// the browser has painted it (the next animation frame, and a message after that frame). Nothing is subtracted. What stands below the
+// window is written by then, but laid out after the picture; so the same is measured where the ledger is in sight, too.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -57,15 +58,24 @@ async function changes(page) {
   return times;
 }
 
-test('a change of any input is on the screen within two frames', async () => {
-  const page = await open(undefined, { viewport: { width: 1280, height: 720 } });
-  for (const [key] of CHANGES) if (key !== 'u') await reach(page, key);
-  // Once without counting, as after the first minute of use.
-  for (const value of ['4096', '8192']) await page.evaluate(measure, { key: 's', value });
-  const slow = ({ median, p95 }) => median > PATIENCE * MEDIAN_MS || p95 > PATIENCE * P95_MS;
-  let times = await sweeps(page);
-  // Other work on the machine may have come between: the page gets one more chance, and both are printed.
-  if (slow(times)) times = await sweeps(page);
-  assert.ok(!slow(times), `median ${times.median} ms, p95 ${times.p95} ms`);
-  noConsoleErrors(page);
-});
+/** A window that ends above the ledger, and one that shows it. */
+const WINDOWS = [
+  ['a laptop’s window', { width: 1280, height: 720 }],
+  ['a window with the ledger in it', { width: 1280, height: 1600 }],
+];
+
+for (const [name, viewport] of WINDOWS) {
+  test(`a change of any input is on the screen within two frames: ${name}`, async () => {
+    console.log(`${name}, ${viewport.width} by ${viewport.height}`);
+    const page = await open(undefined, { viewport });
+    for (const [key] of CHANGES) if (key !== 'u') await reach(page, key);
+    // Once without counting, as after the first minute of use.
+    for (const value of ['4096', '8192']) await page.evaluate(measure, { key: 's', value });
+    const slow = ({ median, p95 }) => median > PATIENCE * MEDIAN_MS || p95 > PATIENCE * P95_MS;
+    let times = await sweeps(page);
+    // Other work on the machine may have come between: the page gets one more chance, and both are printed.
+    if (slow(times)) times = await sweeps(page);
+    assert.ok(!slow(times), `median ${times.median} ms, p95 ${times.p95} ms`);
+    noConsoleErrors(page);
+  });
+}

@@ -4,6 +4,7 @@
 
 mod parts;
 mod patch;
+mod sight;
 mod stage;
 mod storage;
 
@@ -16,8 +17,11 @@ use wasm_bindgen::{JsCast, JsValue};
 pub use web_sys::{Element, Event};
 use web_sys::{HtmlElement, KeyboardEvent};
 
-pub use self::parts::{announce, fill_inputs, keep_dialogs, keep_link, keep_worded, on_rest, place_cursor, put, show};
+pub use self::parts::{
+    announce, fill_inputs, keep_dialogs, keep_link, keep_painted, keep_worded, on_rest, place_cursor, put, show,
+};
 pub use self::patch::patch_inside;
+pub use self::sight::{is_in_sight, keep_below, observe};
 pub use self::stage::{
     all, attribute, forget_story, has_modifier, is_hidden, is_presenting, keep_story, lesson_in_link, link_with_lesson, mark,
     marked, set_hidden, set_story_aside, set_text, show_step, step_asks, stories, targets, unfold, unfold_for,
@@ -198,16 +202,10 @@ pub fn on_resize(changed: impl Fn() + Clone + 'static) {
 
 /// Moves the focus to the element with that id.
 pub fn focus(id: &str) {
+    sight::go_on();
     if let Some(element) = document().get_element_by_id(id).and_then(|element| element.dyn_into::<HtmlElement>().ok()) {
         let _ = element.focus();
     }
-}
-
-/// Whether any of the element with that id is in the window.
-pub fn is_in_sight(id: &str) -> bool {
-    let Some(place) = document().get_element_by_id(id).map(|element| element.get_bounding_client_rect()) else { return false };
-    let height = window().inner_height().ok().and_then(|height| height.as_f64()).unwrap_or(0.0);
-    place.width() > 0.0 && place.bottom() > 0.0 && place.top() < height
 }
 
 /// Scrolls a list so far that the entry with that id is in sight; the list must be its offset parent.

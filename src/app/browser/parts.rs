@@ -11,7 +11,7 @@ use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{Element, HtmlDialogElement, HtmlElement};
 
 use super::patch::{patch, shown};
-use super::{after, document, fragment_of, link_is_written, now_ms, window, write_link};
+use super::{after, document, fragment_of, link_is_written, now_ms, sight, window, write_link};
 use crate::app::markup::Html;
 use crate::app::state::State;
 
@@ -57,22 +57,34 @@ pub fn show(name: &'static str, html: Box<dyn Fn() -> Html>, changed: fn(&Elemen
     }));
 }
 
-/// Lets what follows the words know after every change that they stand, and what follows the picture that it has been painted. Where the
-/// reader has opened or typed something, it is what they look at, and nothing waits for the picture.
+/// Lets what follows the picture know after every change that it has been painted. To be called before the first part is kept: what stands
+/// below the window waits before anything has been written.
+pub fn keep_painted(state: State) {
+    effect(Box::new(move || {
+        state.said.track();
+        state.answers.track();
+        if !PAINTING.replace(true) {
+            sight::wait();
+            after_paint(move || {
+                PAINTING.set(false);
+                sight::go_on();
+                state.painted.notify();
+            });
+        }
+    }));
+}
+
+/// Lets what follows the words know after every change that they stand. Where the reader has opened or typed something, it is what they
+/// look at, and nothing waits for the picture.
 pub fn keep_worded(state: State) {
     effect(Box::new(move || {
         state.said.track();
         state.answers.track();
         state.worded.notify();
-        if !PAINTING.replace(true) {
-            after_paint(move || {
-                PAINTING.set(false);
-                state.painted.notify();
-            });
-        }
     }));
     effect(Box::new(move || {
         state.ui.track();
+        sight::go_on();
         state.worded.notify();
         state.painted.notify();
     }));
