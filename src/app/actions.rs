@@ -14,7 +14,7 @@ use super::panels::planner::PLACE;
 use super::panels::teach;
 use super::shelf::Shelf;
 use super::state::{Dialog, State};
-use super::{hearing, pasting, planning, presenting, taking, teaching};
+use super::{hearing, page, pasting, planning, presenting, taking, teaching};
 use crate::scenario::codec::decode;
 use crate::scenario::{Field, FieldId, field_of_key, parse};
 
@@ -207,9 +207,10 @@ fn copy(state: State, id: &str) {
     });
 }
 
-/// Prints once the dialog is gone.
+/// Prints once the dialog is gone, and the charts fit the paper.
 fn print(state: State) {
     state.show_dialog(None);
+    page::fit_paper(state);
     browser::after(50, browser::print);
 }
 

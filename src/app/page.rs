@@ -207,7 +207,7 @@ fn rest(state: State) {
     stairs::keep(state);
     write_printed_link(state, "");
     browser_why::keep(state);
-    browser::before_print(move || write_printed(state));
+    browser::around_print(move || write_printed(state), move || resize(state));
     browser::on_rest(state, Rc::new(move || write_printed_link(state, "")));
 }
 
@@ -227,6 +227,7 @@ fn dialogs(state: State) {
 /// Only paper shows it: inputs, code and date are written when the page is printed, the link, which pictures and frames show too, once
 /// changes rest. A browser's first date takes it long.
 fn write_printed(state: State) {
+    fit_paper(state);
     let link = browser::link_to(&browser::fragment_of(&state.said_now()));
     browser::put("printed-code", &printed::printed_code(&link));
     browser::put("printed", &printed::printed(&state.scenario_now()));
@@ -236,6 +237,19 @@ fn write_printed(state: State) {
 fn write_printed_link(state: State, when: &str) {
     let link = browser::link_to(&browser::fragment_of(&state.said_now()));
     browser::put("printed-link", &printed::printed_link(&link, when));
+}
+
+/// The size that a curve is drawn in for paper: shown half a sheet wide, its words are as large as those around it.
+const CURVE_ON_PAPER: (u16, u16) = (416, 226);
+/// The width of a sheet less its margins, CSS pixels.
+const BAR_ON_PAPER: u16 = 711;
+
+/// Draws the charts in the size that they have on paper, once the present turn is over: too late for a print that this turn asks for.
+pub fn fit_paper(state: State) {
+    state.page(|ui| {
+        ui.plot_size = CURVE_ON_PAPER;
+        ui.bar_width = BAR_ON_PAPER;
+    });
 }
 
 /// Takes over the sizes that the charts have on the page.

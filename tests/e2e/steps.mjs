@@ -100,8 +100,12 @@ export async function mode(page, name) {
 
 /** The link of what is shown now, without waiting for the address bar: the printed page carries it. */
 export async function link(page) {
-  await page.evaluate(() => globalThis.dispatchEvent(new Event('beforeprint')));
-  const printed = await page.locator('.printed__link').textContent();
+  const printed = await page.evaluate(() => {
+    dispatchEvent(new Event('beforeprint'));
+    const { textContent } = document.querySelector('.printed__link');
+    dispatchEvent(new Event('afterprint'));
+    return textContent;
+  });
   return printed.split(' · ')[0].split('#')[1];
 }
 

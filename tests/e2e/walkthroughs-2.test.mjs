@@ -224,6 +224,36 @@ test('walkthrough 13: a browser without sound says so', async () => {
 
 // ---- 14 ----
 
+/** How high the smallest letters of the bar and of both curves are shown, CSS pixels; without those that are not shown. */
+const letters = (page) =>
+  page.locator(':is(#stack, .curve__svg) svg:has(text)').evaluateAll((charts) =>
+    charts
+      .map((chart) => {
+        const shown = chart.getBoundingClientRect();
+        const { width, height } = chart.viewBox.baseVal;
+        const size = (text) => parseFloat(getComputedStyle(text).fontSize);
+        return Math.min(shown.width / width, shown.height / height) * Math.min(...[...chart.querySelectorAll('text')].map(size));
+      })
+      .filter((size) => size > 0),
+  );
+
+/** Fails unless the words of all three are as large on paper as those around them, whatever the window, and afterwards in the window. */
+async function wordsFitPaper(page) {
+  const all = (count, from, to, list) => list.length === count && list.every((size) => size > from && size < to);
+  const fitWindow = async () => all(2, 12.3, 12.7, await letters(page));
+  // A4 less its margins at 96 pixels an inch; as a window it shows one curve.
+  await page.setViewportSize({ width: 711, height: 1055 });
+  await page.emulateMedia({ media: 'screen' });
+  assert.ok(await until(fitWindow), `in the window: ${await letters(page)}`);
+  await page.emulateMedia({ media: 'print' });
+  await page.evaluate(() => dispatchEvent(new Event('beforeprint')));
+  assert.ok(all(3, 9.5, 13, await letters(page)), `on paper: ${await letters(page)}`);
+  await page.emulateMedia({ media: 'screen' });
+  await page.evaluate(() => dispatchEvent(new Event('afterprint')));
+  assert.ok(await until(fitWindow), `after it: ${await letters(page)}`);
+  await page.emulateMedia({ media: 'print' });
+}
+
 test('walkthrough 14: the answer on paper', async () => {
   const fragment = 'v1&m=llama3-70b&n=64&z=3&s=8192';
   const page = await open(fragment, { colorScheme: 'dark' });
@@ -251,6 +281,7 @@ test('walkthrough 14: the answer on paper', async () => {
     assert.ok(box.width > 150 && box.height > 80, `${name}: ${JSON.stringify(box)}`);
     assert.equal(await part(page, name).getByRole('button', { includeHidden: false }).count(), 0, `${name} prints a button`);
   }
+  await wordsFitPaper(page);
   // Address, version and date; the address leads back to the same answer.
   const foot = await seen(page.locator('.printed__link'));
   assert.match(foot, /Headroom \d+\.\d+\.\d+/);

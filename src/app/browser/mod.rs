@@ -178,9 +178,10 @@ pub fn on_undo_keys(undo: impl Fn() + 'static, redo: impl Fn() + 'static) {
     listener.forget();
 }
 
-/// Calls back before the page is printed.
-pub fn before_print(prepare: impl Fn() + 'static) {
-    EventListener::new(&window(), "beforeprint", move |_| prepare()).forget();
+/// Calls back before the page is printed, and once it has been.
+pub fn around_print(before: impl Fn() + 'static, after: impl Fn() + 'static) {
+    EventListener::new(&window(), "beforeprint", move |_| before()).forget();
+    EventListener::new(&window(), "afterprint", move |_| after()).forget();
 }
 
 /// The size of an element, CSS pixels; nothing while it is not shown.
