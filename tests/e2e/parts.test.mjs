@@ -14,17 +14,20 @@ const asked = (page) => requestsOf(page).filter((request) => request.url().inclu
 /** How often the program itself asked for it and could not wait: script fetches ahead, XMLHttpRequest blocks. */
 const missed = (page) => requestsOf(page).filter((request) => request.url().includes('/headroom-later-') && request.resourceType() === 'xhr').length;
 
+/** Changes an input without going there: focus and scroll stay. */
+const change = (page, key, text) =>
+  input(page, key).evaluate((element, value) => {
+    element.value = value;
+    element.dispatchEvent(new Event('input', { bubbles: true }));
+  }, text);
+
 test('a first visit needs the first part alone, whatever plain input it changes', async () => {
   // With the rest out of reach, whatever needs it would stop the page.
   const page = await open(undefined, { prepare: (page) => page.route(LATER, (route) => route.abort()) });
   const before = (await answer(page)).headline;
   for (const [key, values] of [['s', ['4096', '16k']], ['n', ['16']], ['b', ['2']]]) {
     for (const value of values) {
-      await page.evaluate(([key, value]) => {
-        const input = document.getElementById(`f-${key}`);
-        input.value = value;
-        input.dispatchEvent(new Event('input', { bubbles: true }));
-      }, [key, value]);
+      await change(page, key, value);
     }
   }
   await page.waitForTimeout(1000);
@@ -123,10 +126,7 @@ async function waits(page, length) {
     globalThis.looking = new MutationObserver(look);
     globalThis.looking.observe(below, { attributeFilter: ['data-waits'] });
   });
-  await input(page, 's').evaluate((element, value) => {
-    element.value = value;
-    element.dispatchEvent(new Event('input', { bubbles: true }));
-  }, length);
+  await change(page, 's', length);
   await painted(page);
   return page.evaluate(() => globalThis.waited);
 }
@@ -134,7 +134,7 @@ async function waits(page, length) {
 test('what begins below the window is laid out after the picture, and its words stand before it', async () => {
   const page = await open(undefined, { viewport: { width: 1280, height: 720 } });
   const height = () => page.evaluate(() => document.documentElement.scrollHeight);
-  const total = () => page.getByTestId('total').textContent();
+  const total = () => part(page, 'total').textContent();
   const [before, was] = [await height(), await total()];
   const seen = await waits(page, '4096');
   assert.deepEqual(seen.map(([waiting]) => waiting), [true, false]);
@@ -145,11 +145,11 @@ test('what begins below the window is laid out after the picture, and its words 
 
 test('what is in sight or has the focus never waits', async () => {
   const page = await open(undefined, { viewport: { width: 1280, height: 720 } });
-  await page.getByTestId('ledger').getByRole('button').first().evaluate((button) => button.focus({ preventScroll: true }));
+  await part(page, 'ledger').getByRole('button').first().evaluate((button) => button.focus({ preventScroll: true }));
   assert.deepEqual(await waits(page, '4096'), [], 'the focus is in the ledger');
   await page.evaluate(() => document.activeElement.blur());
   assert.equal((await waits(page, '2048')).length, 2);
-  await page.getByTestId('ledger').evaluate((element) => element.scrollIntoView({ behavior: 'instant', block: 'center' }));
+  await part(page, 'ledger').evaluate((element) => element.scrollIntoView({ behavior: 'instant', block: 'center' }));
   await painted(page);
   assert.deepEqual(await waits(page, '16k'), [], 'the ledger is in sight');
   await page.evaluate(() => scrollTo({ top: document.documentElement.scrollHeight, behavior: 'instant' }));

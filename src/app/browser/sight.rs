@@ -4,7 +4,7 @@
 //! of the time until the answer can be seen. Its words are written with all others. Only what is *below* waits, because nothing in sight
 //! moves when it grows; and never what has the focus.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 
 use wasm_bindgen::closure::Closure;
 use wasm_bindgen::{JsCast, JsValue};
@@ -16,8 +16,8 @@ use super::{document, window};
 const WAITS: &str = "data-waits";
 
 thread_local! {
-    /// Whether all that follows the answer and the form stands below the window.
-    static IS_BELOW: Cell<bool> = const { Cell::new(false) };
+    /// The place of all that follows the answer and the form, while it stands below the window.
+    static BELOW: RefCell<Option<Element>> = const { RefCell::new(None) };
     static WAITING: RefCell<Option<Element>> = const { RefCell::new(None) };
 }
 
@@ -35,7 +35,9 @@ pub fn is_in_sight(id: &str) -> bool {
 /// In a browser that cannot tell.
 pub fn observe(place: &Element, margin: &str, mut seen: impl FnMut(IntersectionObserverEntry) + 'static) -> Result<(), JsValue> {
     let seen = Closure::<dyn FnMut(js_sys::Array)>::new(move |entries: js_sys::Array| {
-        entries.iter().last().and_then(|entry| entry.dyn_into().ok()).into_iter().for_each(&mut seen);
+        if let Some(entry) = entries.iter().last().and_then(|entry| entry.dyn_into().ok()) {
+            seen(entry);
+        }
     });
     let options = IntersectionObserverInit::new();
     options.set_root_margin(margin);
@@ -48,25 +50,22 @@ pub fn observe(place: &Element, margin: &str, mut seen: impl FnMut(IntersectionO
 /// From now on it is known whether what follows the answer is below the window. The browser tells when it comes or goes, because asking
 /// it would make it lay out what has just been written.
 pub fn keep_below() {
-    if let Some(below) = below() {
-        // A browser that cannot tell draws everything at once.
-        let _ = observe(&below, "0px", |entry| {
-            IS_BELOW.set(!entry.is_intersecting() && entry.bounding_client_rect().top() > 0.0);
-            if entry.is_intersecting() {
-                go_on();
-            }
-        });
-    }
+    let Some(place) = document().query_selector(".below").ok().flatten() else { return };
+    // A browser that cannot tell draws everything at once.
+    let _ = observe(&place.clone(), "0px", move |entry| {
+        let is_below = !entry.is_intersecting() && entry.bounding_client_rect().top() > 0.0;
+        BELOW.set(is_below.then(|| place.clone()));
+        if entry.is_intersecting() {
+            go_on();
+        }
+    });
 }
 
 /// What stands below the window waits from now on.
 pub fn wait() {
-    if !IS_BELOW.get() {
-        return;
-    }
-    let Some(below) = below() else { return };
+    let Some(below) = BELOW.with_borrow(Clone::clone) else { return };
     if !below.contains(document().active_element().as_deref()) && below.set_attribute(WAITS, "").is_ok() {
-        WAITING.replace(Some(below));
+        WAITING.set(Some(below));
     }
 }
 
@@ -75,8 +74,4 @@ pub fn go_on() {
     if let Some(below) = WAITING.take() {
         let _ = below.remove_attribute(WAITS);
     }
-}
-
-fn below() -> Option<Element> {
-    document().query_selector(".below").ok().flatten()
 }
