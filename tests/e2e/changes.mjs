@@ -78,5 +78,19 @@ export function measure({ key, value }) {
   });
 }
 
+/** Lets the page come to rest, as it is when a person changes something: what follows a change is done, and no frame is due at once. */
+export const rest = () => new Promise((resolve) => setTimeout(resolve, 150 + 17 * Math.random()));
+
+/** Runs in the page: milliseconds of writing and reading a list as JSON, the best of five. Tells how fast the machine is just now. */
+export function pace() {
+  const list = Array.from({ length: 20000 }, (_, at) => ({ name: `row ${at}`, bytes: at * 12345, kind: 'weights' }));
+  const runs = Array.from({ length: 5 }, () => {
+    const start = performance.now();
+    const read = JSON.parse(JSON.stringify(list));
+    return read.length === list.length ? performance.now() - start : Infinity;
+  });
+  return Math.min(...runs);
+}
+
 /** The middle of a sorted list, or another share of it. */
 export const quantile = (sorted, share) => sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))];

@@ -3,10 +3,13 @@
 // Measured in the page: from just before the event is dispatched until the document holds what follows from the change, and then until
 // the browser has painted it (the next animation frame, and a message after that frame). Nothing is subtracted. What stands below the
 // window is written by then, but laid out after the picture; so the same is measured where the ledger is in sight, too.
+//
+// Once with each change right after the last one's frame, as while something is dragged: the next frame is then a whole interval away,
+// and what follows the last picture is still being done. And once with the page at rest, as when somebody types or picks a value.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { CHANGES, ROUNDS, measure, quantile } from './changes.mjs';
+import { CHANGES, ROUNDS, measure, pace, quantile, rest } from './changes.mjs';
 import { noConsoleErrors } from './harness.mjs';
 import { open, reach } from './steps.mjs';
 
@@ -18,11 +21,13 @@ const PATIENCE = 3;
 /** How often all changes are made: the first hundred on a fresh page, whose program the browser is still compiling, and on. */
 const SWEEPS = 3;
 
-/** Makes all changes so many times and returns how long each took. */
+/** Makes all changes so many times, one right after the other, and then once with the page at rest: the median and so on of both. */
 async function sweeps(page) {
   const times = [];
-  for (let sweep = 0; sweep < SWEEPS; sweep += 1) times.push(...(await changes(page)));
-  return say('all', times);
+  for (let sweep = 0; sweep < SWEEPS; sweep += 1) times.push(...(await changes(page, 'one sweep')));
+  const paces = (await page.evaluate(pace)).toFixed(1);
+  console.log(`a fixed piece of other work in this browser: ${paces} ms`);
+  return [say('all', times), say('from rest', await changes(page, 'one sweep from rest', rest))];
 }
 
 /** Median and 95th percentile of some changes, printed. */
@@ -33,13 +38,14 @@ function say(which, times) {
   return { median, p95 };
 }
 
-/** Makes all changes once and returns how long each took. */
-async function changes(page) {
+/** Makes all changes once, each after what is waited for, and returns how long each took. */
+async function changes(page, name, before = () => undefined) {
   const times = [];
   const slow = [];
   const silent = [];
   for (let at = 0; at < ROUNDS; at += 1) {
     for (const [key, values] of CHANGES) {
+      await before();
       const time = await page.evaluate(measure, { key, value: values[at] });
       if (time === undefined) silent.push(`${key}=${values[at]}`);
       else times.push(time);
@@ -48,10 +54,11 @@ async function changes(page) {
   }
   // A change that moves nothing in the ledger or in one of the curves is not counted; more lengths fill up.
   for (let extra = 0; times.length < 100 && extra < 100; extra += 1) {
+    await before();
     const time = await page.evaluate(measure, { key: 's', value: String(5000 + 100 * extra) });
     if (time !== undefined) times.push(time);
   }
-  say('one sweep', times);
+  say(name, times);
   if (slow.length > 0) console.log(`above ${P95_MS} ms: ${slow.join(', ')}`);
   if (silent.length > 0) console.log(`not counted, because ledger or a curve stayed the same: ${silent.join(', ')}`);
   assert.ok(times.length >= 100, `only ${times.length} changes were seen; none in ${silent.join(', ')}`);
@@ -74,8 +81,8 @@ for (const [name, viewport] of WINDOWS) {
     const slow = ({ median, p95 }) => median > PATIENCE * MEDIAN_MS || p95 > PATIENCE * P95_MS;
     let times = await sweeps(page);
     // Other work on the machine may have come between: the page gets one more chance, and both are printed.
-    if (slow(times)) times = await sweeps(page);
-    assert.ok(!slow(times), `median ${times.median} ms, p95 ${times.p95} ms`);
+    if (times.some(slow)) times = await sweeps(page);
+    assert.ok(!times.some(slow), times.map(({ median, p95 }) => `median ${median} ms, p95 ${p95} ms`).join('; '));
     noConsoleErrors(page);
   });
 }

@@ -134,6 +134,12 @@ impl<'a> Plan<'a> {
         }
     }
 
+    /// The format that FSDP casts what a block is given to, where it gathers parameters in another than they are kept in
+    /// (`MixedPrecisionPolicy`, `cast_forward_inputs`).
+    pub fn input_format(&self) -> Option<DType> {
+        (self.sharding == DataSharding::Fsdp && self.with.parameter != self.with.made_in).then_some(self.with.parameter)
+    }
+
     /// How parameters are shared out.
     pub fn shards(&self) -> Option<Shards> {
         matches!(self.movement, Movement::Weights { .. }).then_some(Shards { ranks: self.ranks, dtype: self.recipe.parameter })
@@ -151,7 +157,11 @@ impl<'a> Plan<'a> {
         match self.movement {
             Movement::Still if recipe.gradient == self.learned() && recipe.gradient_copy.is_none() => Arrival::Kept,
             Movement::Still => Arrival::Converted(recipe.gradient, recipe.gradient_copy),
-            _ => Arrival::Pending,
+            // FSDP2 leaves the cast to its reduction, where that is in a wider format (`_set_unsharded_grad_dtypes`).
+            Movement::Weights { buffers: true, .. } => {
+                Arrival::Pending { as_made: self.reduce.bits() > self.with.parameter.bits() }
+            }
+            _ => Arrival::Pending { as_made: false },
         }
     }
 

@@ -1,10 +1,12 @@
 //! Plays one step of one pipeline stage on a tape.
 
+use std::cell::RefCell;
+
 use super::groups::Groups;
 use super::optimizer;
 use super::plan::{Plan, Shares};
 use crate::config::Recompute;
-use crate::ops::modules::{Block, Build, Embedded, Ends, Tables, block, kind};
+use crate::ops::modules::{Block, Build, Ends, Tables, block, kind};
 use crate::ops::tape::{Form, Kind, Model, Param, Tape, Var, When};
 use crate::sources;
 use crate::units::DType;
@@ -15,7 +17,8 @@ type Part = (u32, Form, DType);
 /// The model on the tape.
 struct Playing<'t, 'g> {
     layers: Layers,
-    tables: [(Vec<Part>, [bool; 3]); 2],
+    /// What each checkpointed block reads beside its input, and of which kinds that is.
+    tables: RefCell<Vec<(Vec<Part>, [bool; 3])>>,
     autocast: Option<DType>,
     groups: &'g Groups<'t>,
     /// The tag of the layer that backward leaves last.
@@ -24,9 +27,8 @@ struct Playing<'t, 'g> {
 
 impl Model for Playing<'_, '_> {
     fn recompute<'t>(&self, tape: &'t Tape, frame: usize, input: Var<'t>) {
-        let sliding = self.layers.layers.get(frame).is_some_and(|layer| layer.sliding);
-        let [whole, narrow] = &self.tables;
-        let (parts, kinds) = if sliding { narrow } else { whole };
+        let read = self.tables.borrow();
+        let Some((parts, kinds)) = read.get(frame) else { return };
         let again = parts.iter().map(|(storage, form, dtype)| tape.again(*storage, *form, *dtype));
         let tables = Tables::again(again.collect(), *kinds);
         tape.autocast(self.autocast);
@@ -133,17 +135,17 @@ fn step<'t>(tape: &'t Tape, plan: &Plan<'_>, (ends, layers, groups): (Ends, Laye
     tape.autocast(autocast);
     let cached = ends.past(tape);
     let mut embedded = ends.embed(tape, ids);
-    let tables = [0, 1].map(|kind: usize| table_parts(&embedded, kind));
     let last = u16::from(!plan.stage.embedding && !plan.played.is_empty());
-    let playing = Playing { layers, tables, autocast, groups, last };
+    let playing = Playing { layers, tables: RefCell::default(), autocast, groups, last };
     let mut outputs = None;
     for (at, (layer, tag)) in playing.layers.layers.iter().zip(1..).enumerate() {
         tape.begin(When::Forward, tag, Kind::Activation);
+        let tables = ends.given(&embedded.tables[usize::from(layer.sliding)], plan.input_format());
         groups.before_forward(tag);
-        let past = cached.get(at).cloned();
-        let tables = &Tables { past, ..embedded.tables[usize::from(layer.sliding)].clone() };
+        let tables = &Tables { past: cached.get(at).cloned(), ..tables };
         let hidden = &embedded.hidden;
         let (next, beside) = if plan.recompute == Recompute::Full {
+            playing.tables.borrow_mut().push((tables.all().iter().map(Var::parts).collect(), tables.kinds()));
             tape.checkpoint(hidden, &tables.all(), |tape, input| playing.layers.run(tape, at, (input, tables)))
         } else {
             playing.layers.run(tape, at, (hidden, tables))
@@ -159,9 +161,4 @@ fn step<'t>(tape: &'t Tape, plan: &Plan<'_>, (ends, layers, groups): (Ends, Laye
     tape.autocast(None);
     tape.begin(When::Backward, plan.head(), Kind::Temporary);
     tape.backward(&loss, &playing);
-}
-
-fn table_parts(embedded: &Embedded<'_>, kind: usize) -> (Vec<Part>, [bool; 3]) {
-    let tables = &embedded.tables[usize::from(kind > 0)];
-    (tables.all().iter().map(Var::parts).collect(), tables.kinds())
 }

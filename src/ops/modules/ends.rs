@@ -345,6 +345,19 @@ impl Ends {
         Embedded { hidden, tables: [whole, sliding], held }
     }
 
+    /// Tables as a block is given them: in that format, where there is one. Of them rotary tables alone are made in another than hidden
+    /// states are in (OLMo 2); complex numbers stay what they are.
+    pub fn given<'t>(&self, tables: &Tables<'t>, format: Option<DType>) -> Tables<'t> {
+        let mut given = tables.clone();
+        if let Some(format) = format.filter(|_| !self.forms.complex) {
+            let cast = |(cos, sin): (Var<'t>, Var<'t>)| {
+                (cos.cast_as(format, "rotary cosines of the block"), sin.cast_as(format, "rotary sines of the block"))
+            };
+            given.rotary = given.rotary.map(cast);
+        }
+        given
+    }
+
     fn linear_biases<'t>(&self, tape: &'t Tape, dtype: DType) -> Var<'t> {
         let slopes = tape.constant("slopes by position", self.forms.alibi[0], FP32);
         let repeated = tape.constant("linear biases in fp32", self.forms.alibi[1], FP32);

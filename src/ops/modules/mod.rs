@@ -28,7 +28,7 @@ use crate::units::{DType, to_f64};
 use adapter::{Adapter, quantised};
 
 pub(crate) use super::division::Part;
-pub(crate) use ends::{Embedded, Ends, Tables};
+pub(crate) use ends::{Ends, Tables};
 
 /// One transformer block: declared with its parameters, run on hidden states.
 pub(crate) trait Block: std::fmt::Debug {

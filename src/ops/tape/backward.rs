@@ -289,6 +289,8 @@ impl State {
     }
 
     /// A gradient in its operand's shape and format: summed over broadcast dimensions, then cast.
+    ///
+    /// A parameter's stays as it was made where its group is reduced so.
     pub(super) fn fit(&mut self, grad: Grad, operand: Operand) -> Grad {
         let mut grad = grad;
         if self.elements(grad.form) > self.elements(operand.form) {
@@ -296,7 +298,8 @@ impl State {
             self.release(grad.storage);
             grad = summed;
         }
-        if grad.dtype != operand.dtype {
+        let as_made = self.arrival == (Arrival::Pending { as_made: true }) && as_leaf(operand.node).is_some();
+        if grad.dtype != operand.dtype && !as_made {
             let cast = self.fresh((operand.form, operand.dtype), grad.order);
             self.release(grad.storage);
             grad = cast;
@@ -351,7 +354,7 @@ impl State {
                 }
                 fresh
             }
-            Arrival::Kept | Arrival::Pending => {
+            Arrival::Kept | Arrival::Pending { .. } => {
                 let shared = self.storages.get(at(grad.storage)).is_some_and(|storage| storage.refs > 1);
                 let kept = if shared { self.fresh((grad.form, grad.dtype), Order::Plain).storage } else { grad.storage };
                 if !shared {

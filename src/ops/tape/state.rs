@@ -60,7 +60,10 @@ pub(crate) enum Arrival {
     /// It is added to a gradient of that format, and to an fp32 copy where there is one.
     Converted(DType, Option<DType>),
     /// It waits until the gradients of its group are reduced.
-    Pending,
+    Pending {
+        /// In the format in which backward makes it, instead of its parameter's.
+        as_made: bool,
+    },
 }
 
 /// Which part of the step runs.
