@@ -232,6 +232,9 @@ fn experts_and_latent_attention_are_read() {
     assert_eq!(read(sparse).config.moe.map(|moe| moe.layers), Some(LayerSet::From(1)));
     let second = sparse.replace("[0]", "[],\"decoder_sparse_step\":2");
     assert_eq!(read(&second).config.moe.map(|moe| moe.layers), Some(LayerSet::Listed(vec![false, true, false, true])));
+    // Its router picks a first and a second expert and asks nobody how many.
+    let phi = read(r#"{"model_type":"phimoe","hidden_size":4096,"num_experts_per_tok":4}"#).config;
+    assert_eq!(phi.moe.map(|moe| (moe.num_experts, moe.num_experts_per_tok)), Some((16, 2)));
 }
 
 #[test]

@@ -46,7 +46,7 @@ pub(super) fn mixture(
         return Ok(None);
     }
     let num_experts = file.size_or(EXPERTS, MAX_SIZE, experts.count)?;
-    let num_experts_per_tok = file.size_or(PER_TOKEN, MAX_SIZE, experts.per_token)?;
+    let num_experts_per_tok = per_token(file, experts)?;
     let moe_intermediate_size = match experts.width {
         0 => file.size_or_derived(EXPERT_WIDTH, inner, "As intermediate_size.")?,
         width => file.size_or(EXPERT_WIDTH, MAX_SIZE, width)?,
@@ -78,6 +78,21 @@ pub(super) fn mixture(
         norm_topk_prob: flag(file, experts.norm_topk, "norm_topk_prob")?,
         bias: experts.bias,
     }))
+}
+
+/// Experts that every token goes through.
+fn per_token(file: &mut Reader<'_>, experts: Experts) -> Result<u64, ImportError> {
+    if !experts.always {
+        return file.size_or(PER_TOKEN, MAX_SIZE, experts.per_token);
+    }
+    file.done_with(PER_TOKEN);
+    file.tell(
+        "num_experts_per_tok",
+        &experts.per_token,
+        How::Derived,
+        "This kind's router picks as many, whatever the file says.",
+    );
+    Ok(experts.per_token)
 }
 
 /// Inner width of all shared experts together.

@@ -95,6 +95,8 @@ pub(super) enum Norms {
 pub(super) struct Experts {
     pub count: u64,
     pub per_token: u64,
+    /// The router picks so many whatever the file says.
+    pub always: bool,
     /// Inner width of an expert; 0: `intermediate_size`.
     pub width: u64,
     /// Shared experts of that width.
@@ -116,6 +118,7 @@ impl Experts {
         Self {
             count,
             per_token,
+            always: false,
             width: 0,
             shared: 0,
             shared_width: 0,

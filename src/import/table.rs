@@ -372,7 +372,8 @@ pub(super) static KINDS: [Kind; 48] = [
         attention_bias: ATTENTION_BIAS,
         output_bias: ATTENTION_BIAS,
         window: Window::All(0),
-        experts: Some(Experts::of(16, 2)),
+        // `sparsemixer` picks a first and a second expert.
+        experts: Some(Experts { always: true, ..Experts::of(16, 2) }),
         ..Kind::PLAIN
     },
     Kind {
