@@ -170,7 +170,8 @@ fn plot(state: State, axis: Axis, [panel, picture, line]: [&'static str; 3]) {
     let html = move || {
         state.plots.with(|plots| state.answers.with(|answers| state.ui.with(|ui| curves::panel(plots, axis, answers, ui))))
     };
-    browser::show(panel, Box::new(move || after_words(state, html)), |_| {});
+    // What stands around the picture, with the reading below it, follows it: the picture says the same, and is there sooner.
+    browser::show(panel, Box::new(move || after(&state.painted, html)), |_| {});
     later(state, move || {
         let html = move || state.plots.with(|plots| curves::picture(plots, axis));
         browser::show(picture, Box::new(move || after_words(state, html)), |_| {});
