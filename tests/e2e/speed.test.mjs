@@ -25,8 +25,8 @@ const SWEEPS = 3;
 async function sweeps(page) {
   const times = [];
   for (let sweep = 0; sweep < SWEEPS; sweep += 1) times.push(...(await changes(page, 'one sweep')));
-  const paces = (await page.evaluate(pace)).toFixed(1);
-  console.log(`a fixed piece of other work in this browser: ${paces} ms`);
+  const milliseconds = await page.evaluate(pace);
+  console.log(`a fixed piece of other work in this browser: ${milliseconds.toFixed(1)} ms`);
   const judged = say('all', times);
   await changes(page, 'one sweep from rest', rest);
   return judged;

@@ -145,8 +145,9 @@ fn step<'t>(tape: &'t Tape, plan: &Plan<'_>, (ends, layers, groups): (Ends, Laye
         let tables = &Tables { past: cached.get(at).cloned(), ..tables };
         let hidden = &embedded.hidden;
         let (next, beside) = if plan.recompute == Recompute::Full {
-            playing.tables.borrow_mut().push((tables.all().iter().map(Var::parts).collect(), tables.kinds()));
-            tape.checkpoint(hidden, &tables.all(), |tape, input| playing.layers.run(tape, at, (input, tables)))
+            let read = tables.all();
+            playing.tables.borrow_mut().push((read.iter().map(Var::parts).collect(), tables.kinds()));
+            tape.checkpoint(hidden, &read, |tape, input| playing.layers.run(tape, at, (input, tables)))
         } else {
             playing.layers.run(tape, at, (hidden, tables))
         };
