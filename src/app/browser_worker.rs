@@ -1,14 +1,15 @@
 //! The worker's side: answers the page's questions one after the other, and goes on with a search in between.
 
 use std::cell::{Cell, RefCell};
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 
 use gloo_events::EventListener;
 use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{DedicatedWorkerGlobalScope, MessageChannel, MessageEvent, MessagePort, Worker};
 
 use super::more::answer;
-use super::more::plan::{Desk, stairs};
+use super::more::plan::{Desk, Stairway};
+use super::more::questions::Questions;
 use super::more::wire::{Program, READY, Reply, Request, What};
 
 /// How often a running search tells how far it is, milliseconds.
@@ -17,50 +18,38 @@ const TELL_MS: f64 = 200.0;
 /// Answers questions about panels and texts.
 pub fn answer_questions() {
     listen(|scope| {
-        let scope = scope.clone();
-        move |request| tell(&scope, &answer(request))
+        let answers = Answers::new(scope)?;
+        Some(move |request: &Request| answers.hear(request))
     });
 }
 
 /// Searches over layouts.
 pub fn search_layouts() {
     listen(|scope| {
-        let (scope, planner) = (scope.clone(), Planner::new(scope));
-        move |request| hear_search(&scope, planner.as_ref(), request)
+        let planner = Planner::new(scope)?;
+        Some(move |request: &Request| planner.hear(request))
     });
 }
 
 /// All of it, in one program: the page where there is one, and in a worker whatever that is asked.
 pub fn start_here() {
-    if js_sys::global().is_instance_of::<DedicatedWorkerGlobalScope>() {
-        listen(|scope| {
-            let (scope, planner) = (scope.clone(), Planner::new(scope));
-            move |request| hear_any(&scope, planner.as_ref(), request)
-        });
-    } else {
-        super::start();
+    if !js_sys::global().is_instance_of::<DedicatedWorkerGlobalScope>() {
+        return super::start();
     }
-}
-
-fn hear_any(scope: &DedicatedWorkerGlobalScope, planner: Option<&Rc<Planner>>, request: &Request) {
-    match request.what.program() {
-        Program::Plan => hear_search(scope, planner, request),
-        Program::More => tell(scope, &answer(request)),
-    }
-}
-
-fn hear_search(scope: &DedicatedWorkerGlobalScope, planner: Option<&Rc<Planner>>, request: &Request) {
-    match planner {
-        Some(planner) if request.what == What::Plan => planner.hear(request),
-        _ => tell(scope, &stairs(request)),
-    }
+    listen(|scope| {
+        let (answers, planner) = (Answers::new(scope)?, Planner::new(scope)?);
+        Some(move |request: &Request| match request.what.program() {
+            Program::Plan => planner.hear(request),
+            Program::More => answers.hear(request),
+        })
+    });
 }
 
 /// Listens, and says so.
-fn listen<Hear: Fn(&Request) + 'static>(hear: impl FnOnce(&DedicatedWorkerGlobalScope) -> Hear) {
+fn listen<Hear: Fn(&Request) + 'static>(hear: impl FnOnce(&DedicatedWorkerGlobalScope) -> Option<Hear>) {
     console_error_panic_hook::set_once();
     let Ok(scope) = js_sys::global().dyn_into::<DedicatedWorkerGlobalScope>() else { return };
-    let hear = hear(&scope);
+    let Some(hear) = hear(&scope) else { return };
     let listener = EventListener::new(&scope, "message", move |event| {
         let message = event.dyn_ref::<MessageEvent>().and_then(|event| event.data().as_string()).unwrap_or_default();
         if let Some(request) = Request::read(&message) {
@@ -75,13 +64,77 @@ fn tell(scope: &DedicatedWorkerGlobalScope, reply: &Reply) {
     let _ = scope.post_message(&JsValue::from_str(&reply.write()));
 }
 
-/// The search: a message to itself after each slice lets the page's messages pass between two of them. A timer would make it wait.
+/// A message to itself, after which a worker goes on: the page's messages pass before. A timer would make it wait.
+struct Turns {
+    port: MessagePort,
+    /// Whether a turn is on its way.
+    waits: Cell<bool>,
+}
+
+impl Turns {
+    /// Makes what lives as long as the worker and has turns.
+    fn of<T: 'static>(make: impl FnOnce(Self) -> T, turn: fn(&T)) -> Option<Rc<T>> {
+        let channel = MessageChannel::new().ok()?;
+        Some(Rc::new_cyclic(|all: &Weak<T>| {
+            let (all, port) = (all.clone(), channel.port2());
+            EventListener::new(&port, "message", move |_| {
+                if let Some(all) = all.upgrade() {
+                    turn(&all);
+                }
+            })
+            .forget();
+            port.start();
+            make(Self { port: channel.port1(), waits: Cell::new(false) })
+        }))
+    }
+
+    /// Asks for a turn, unless one is on its way.
+    fn ask(&self) {
+        if !self.waits.replace(true) {
+            let _ = self.port.post_message(&JsValue::NULL);
+        }
+    }
+
+    /// Says that the turn has come.
+    fn come(&self) {
+        self.waits.set(false);
+    }
+}
+
+/// Questions about panels and texts, one each turn.
+struct Answers {
+    scope: DedicatedWorkerGlobalScope,
+    questions: RefCell<Questions>,
+    turns: Turns,
+}
+
+impl Answers {
+    fn new(scope: &DedicatedWorkerGlobalScope) -> Option<Rc<Self>> {
+        Turns::of(|turns| Self { scope: scope.clone(), questions: RefCell::default(), turns }, Self::turn)
+    }
+
+    fn hear(&self, request: &Request) {
+        self.questions.borrow_mut().add(request.clone());
+        self.turns.ask();
+    }
+
+    fn turn(&self) {
+        self.turns.come();
+        let next = self.questions.borrow_mut().take();
+        if let Some(request) = next {
+            tell(&self.scope, &answer(&request));
+            self.turns.ask();
+        }
+    }
+}
+
+/// The searches, a slice each turn.
 struct Planner {
     scope: DedicatedWorkerGlobalScope,
     desk: RefCell<Desk>,
-    turns: MessagePort,
-    /// Whether a turn is on its way.
-    waits: Cell<bool>,
+    /// The last question for the curve's layouts, as long as it is not answered.
+    stairway: RefCell<Option<Stairway>>,
+    turns: Turns,
     /// When the page was last told, milliseconds.
     told: Cell<f64>,
     /// A worker with the same program, which takes half of the search where the machine has a core for it.
@@ -90,20 +143,15 @@ struct Planner {
 
 impl Planner {
     fn new(scope: &DedicatedWorkerGlobalScope) -> Option<Rc<Self>> {
-        let channel = MessageChannel::new().ok()?;
-        let planner = Rc::new(Self {
+        let make = |turns| Self {
             scope: scope.clone(),
             desk: RefCell::default(),
-            turns: channel.port1(),
-            waits: Cell::new(false),
+            stairway: RefCell::default(),
+            turns,
             told: Cell::new(0.0),
             helper: RefCell::default(),
-        });
-        let port = channel.port2();
-        let own = Rc::clone(&planner);
-        EventListener::new(&port, "message", move |_| own.turn()).forget();
-        port.start();
-        Some(planner)
+        };
+        Turns::of(make, Self::turn)
     }
 
     fn now(&self) -> f64 {
@@ -111,6 +159,11 @@ impl Planner {
     }
 
     fn hear(self: &Rc<Self>, request: &Request) {
+        if request.what == What::Stairs {
+            // An earlier question is left off.
+            self.stairway.replace(Some(Stairway::of(request)));
+            return self.next();
+        }
         self.desk.borrow_mut().hear(request);
         self.tell();
         self.next();
@@ -148,7 +201,21 @@ impl Planner {
 
     /// Goes on for a slice.
     fn turn(&self) {
-        self.waits.set(false);
+        self.turns.come();
+        self.climb();
+        self.search();
+        self.next();
+    }
+
+    fn climb(&self) {
+        let reply = self.stairway.borrow_mut().as_mut().and_then(|stairway| stairway.slice(&|| self.now()));
+        if let Some(reply) = reply {
+            self.stairway.take();
+            tell(&self.scope, &reply);
+        }
+    }
+
+    fn search(&self) {
         if !self.runs() {
             return;
         }
@@ -156,7 +223,6 @@ impl Planner {
         if self.desk.borrow().is_helper() || !self.runs() || self.now() - self.told.get() >= TELL_MS {
             self.tell();
         }
-        self.next();
     }
 
     fn runs(&self) -> bool {
@@ -186,8 +252,9 @@ impl Planner {
     }
 
     fn next(&self) {
-        if self.runs() && !self.desk.borrow().waits() && !self.waits.replace(true) {
-            let _ = self.turns.post_message(&JsValue::NULL);
+        let searches = self.runs() && !self.desk.borrow().waits();
+        if searches || self.stairway.borrow().is_some() {
+            self.turns.ask();
         }
     }
 }

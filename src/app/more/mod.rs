@@ -11,6 +11,7 @@ pub mod export;
 pub mod methods;
 pub mod paste;
 pub mod plan;
+pub mod questions;
 pub mod serving;
 pub mod slot;
 pub mod stages;

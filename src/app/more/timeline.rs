@@ -2,7 +2,7 @@
 
 use super::step_axis::{ByKind, phase_name, total, view};
 use crate::app::markup::{Html, html};
-use crate::app::words::{Scale, lower_first, percent, whole};
+use crate::app::words::{Scale, lower_first, percent, upper_first, whole};
 use crate::charts::{self, Frame};
 use crate::config::Job;
 use crate::estimator::{Estimate, MemoryKind, Phase, Stretch, Timeline, with_overheads};
@@ -30,7 +30,10 @@ fn moments(estimate: &Estimate, scale: Scale) -> Html {
         .moments
         .iter()
         .map(|moment| {
-            html("<tr><th scope=\"row\">{}</th><td class=\"num\">{}</td></tr>", &[&upper(moment.name), &scale.show(moment.total)])
+            html(
+                "<tr><th scope=\"row\">{}</th><td class=\"num\">{}</td></tr>",
+                &[&upper_first(moment.name), &scale.show(moment.total)],
+            )
         })
         .collect();
     html(
@@ -40,12 +43,6 @@ fn moments(estimate: &Estimate, scale: Scale) -> Html {
          <th scope=\"col\" class=\"num\">Memory, {}</th></tr></thead><tbody>{}</tbody></table>",
         &[&estimate.peak_moment, &scale.show(estimate.total()), &scale.unit.name(), &scale.unit.name(), &rows],
     )
-}
-
-/// A phrase with a capital.
-fn upper(phrase: &str) -> String {
-    let mut letters = phrase.chars();
-    letters.next().map_or_else(String::new, |first| format!("{}{}", first.to_uppercase(), letters.as_str()))
 }
 
 /// The first step and a later one, with what stands outside the allocator.

@@ -16,7 +16,7 @@ use std::num::NonZeroU64;
 
 use self::form::{Asked, Form, Question};
 pub use self::front::legend;
-pub use self::stairs::stairs;
+pub use self::stairs::Stairway;
 use super::wire::{Reply, Request, What};
 use crate::app::markup::Html;
 use crate::app::words::{accelerator_name, model_name};

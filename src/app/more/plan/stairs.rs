@@ -1,41 +1,95 @@
-//! The best layouts at the numbers of GPUs that the curve shows.
+//! The best layouts at the numbers of GPUs that the curve shows, found slice by slice, as a plan's search is.
 
 use super::layout::words;
+use super::{SLICE_MS, STEP};
 use crate::app::answers::Stairs;
 use crate::app::more::wire::{Reply, Request};
 use crate::config::Job;
-use crate::planner::{self, NamedStair, Stair, curve_gpus};
+use crate::planner::{Climb, NamedStair, Stair, curve_gpus};
 use crate::scenario::codec::decode;
 
-/// The reply: [`Stairs::write`]'s text, empty for a scenario without a job.
-pub fn stairs(request: &Request) -> Reply {
-    let html = decode(&request.fragment).scenario.resolve().map(|job| Stairs::write(&named(&job))).unwrap_or_default();
-    Reply { number: request.number, what: request.what, more: false, fragment: None, html }
+/// A question for the best layouts, as far as it is answered.
+pub struct Stairway {
+    request: Request,
+    /// Nothing for a scenario without a job.
+    climb: Option<Climb>,
 }
 
-fn named(job: &Job) -> Vec<NamedStair> {
+impl Stairway {
+    /// Takes a question of the page.
+    pub fn of(request: &Request) -> Self {
+        let climb = decode(&request.fragment).scenario.resolve().ok().map(|job| begin(&job));
+        Self { request: request.clone(), climb }
+    }
+
+    /// Goes on for a slice of time; `now` tells milliseconds. At the end the reply: [`Stairs::write`]'s text, empty for a scenario
+    /// without a job.
+    pub fn slice(&mut self, now: &dyn Fn() -> f64) -> Option<Reply> {
+        let from = now();
+        while self.climb.as_mut().is_some_and(|climb| !climb.step(STEP)) {
+            if now() - from >= SLICE_MS {
+                return None;
+            }
+        }
+        let html = self.climb.as_ref().map(|climb| Stairs::write(&named(climb))).unwrap_or_default();
+        Some(Reply { number: self.request.number, what: self.request.what, more: false, fragment: None, html })
+    }
+}
+
+fn begin(job: &Job) -> Climb {
     let counts: Vec<u64> = curve_gpus(job).points.iter().map(|point| point.x).collect();
+    Climb::new(job, &counts)
+}
+
+fn named(climb: &Climb) -> Vec<NamedStair> {
     let name = |stair: Stair| NamedStair { gpus: stair.gpus, memory: stair.memory, words: words(&stair.choice) };
-    planner::stairs(job, &counts).into_iter().map(name).collect()
+    climb.stairs().into_iter().map(name).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{named, stairs};
+    use super::{Stairway, begin, named};
     use crate::app::answers::Stairs;
-    use crate::app::more::wire::{Request, What};
+    use crate::app::more::wire::{Reply, Request, What};
+    use crate::config::Job;
+    use crate::planner::NamedStair;
     use crate::scenario::codec::decode;
     use crate::units::MemoryUnit;
+    use std::cell::Cell;
+
+    fn all(job: &Job) -> Vec<NamedStair> {
+        let mut climb = begin(job);
+        while !climb.step(u64::MAX) {}
+        named(&climb)
+    }
+
+    /// The reply, with a clock that every look moves on, and how many slices it took.
+    fn ask(fragment: &str) -> (Reply, u32) {
+        let request =
+            Request { number: 1, what: What::Stairs, unit: MemoryUnit::Gib, fragment: fragment.to_owned(), text: String::new() };
+        let (mut stairway, clock, mut slices) = (Stairway::of(&request), Cell::new(0.0), 0);
+        loop {
+            slices += 1;
+            let now = || {
+                clock.set(clock.get() + 10.0);
+                clock.get()
+            };
+            if let Some(reply) = stairway.slice(&now) {
+                return (reply, slices);
+            }
+        }
+    }
 
     /// What the page reads is what was found; more GPUs never need more memory on each, and the scenario's own layout is no better.
     #[test]
     fn the_best_layouts_travel_as_text() {
-        let fragment = "v1&m=llama3-8b&n=16&ker=megatron&z=1&tp=2".to_owned();
-        let scenario = decode(&fragment).scenario;
+        let fragment = "v1&m=llama3-8b&n=16&ker=megatron&z=1&tp=2";
+        let scenario = decode(fragment).scenario;
         let job = scenario.resolve().expect("a job");
-        let found = named(&job);
-        let request = Request { number: 1, what: What::Stairs, unit: MemoryUnit::Gib, fragment, text: String::new() };
-        assert_eq!(Stairs::read(scenario, &stairs(&request).html).best, found);
+        let found = all(&job);
+        let (reply, slices) = ask(fragment);
+        assert!(slices > 1, "{slices}");
+        assert_eq!(Stairs::read(scenario, &reply.html).best, found);
         let own = crate::planner::curve_gpus(&job).points.into_iter().filter(|point| point.blocked.is_none());
         let mut compared = 0;
         for point in own {
@@ -50,7 +104,10 @@ mod tests {
     }
 
     #[test]
-    fn serving_has_no_stairs() {
-        assert!(named(&decode("v1&do=serve&m=llama3-8b").scenario.resolve().expect("a job")).is_empty());
+    fn serving_and_a_scenario_without_a_job_have_no_stairs() {
+        assert!(all(&decode("v1&do=serve&m=llama3-8b").scenario.resolve().expect("a job")).is_empty());
+        for fragment in ["v1&do=serve&m=llama3-8b", "v1&m=llama3-8b&kv=3"] {
+            assert!(Stairs::read(decode(fragment).scenario, &ask(fragment).0.html).best.is_empty(), "{fragment}");
+        }
     }
 }

@@ -4,7 +4,7 @@ use super::form::Form;
 use super::layout;
 use crate::app::markup::{Html, flag, html};
 use crate::app::more::timeline::words as kind_words;
-use crate::app::words::whole;
+use crate::app::words::{upper_first, whole};
 use crate::planner::search::{Answer, Reason, WhyNot};
 use crate::units::{Bytes, MemoryUnit, Scale, grouped, to_f64};
 
@@ -83,23 +83,13 @@ pub fn table(answer: &Answer, form: &Form, unit: MemoryUnit) -> Html {
     )
 }
 
-/// With a capital, unless it begins with the name of a field.
-fn upper(words: &str) -> String {
-    let field = words.split(' ').next().is_some_and(|first| first.contains('_'));
-    let mut letters = words.chars();
-    match letters.next() {
-        Some(first) if !field => first.to_uppercase().chain(letters).collect(),
-        _ => words.to_owned(),
-    }
-}
-
 fn len(answer: &Answer) -> u64 {
     u64::try_from(answer.why_not.len()).unwrap_or(u64::MAX)
 }
 
 fn row(why: &WhyNot, all: u64, unit: MemoryUnit) -> Html {
     let (words, kind) = of(why);
-    let words = upper(&words);
+    let words = upper_first(&words);
     let short = why.short.map_or_else(|| "–".to_owned(), |short| format!("{} {unit}", amount(short, unit)));
     let share = 100.0 * to_f64(why.count) / to_f64(all.max(1));
     html(
