@@ -3,13 +3,8 @@
 use crate::catalog;
 use crate::estimator::{Estimate, Headroom, MemoryKind, Verdict};
 use crate::scenario::{FieldId, Mode, Scenario, Value};
-pub use crate::units::Scale;
 use crate::units::{Bytes, grouped, to_f64};
-
-/// A whole number with grouped thousands.
-pub fn whole(count: u64) -> String {
-    grouped(to_f64(count), 0)
-}
+pub use crate::units::{Scale, whole};
 
 /// `part` of `total` in per cent, with one decimal below ten.
 pub fn percent(part: Bytes, total: Bytes) -> String {
@@ -84,6 +79,17 @@ pub fn model_name(scenario: &Scenario) -> String {
     if changed { format!("{name} (changed)") } else { name }
 }
 
+/// A phrase with a capital, unless it begins with a name such as `num_layers`.
+pub fn upper_first(phrase: &str) -> String {
+    let name = phrase.split(' ').next().is_some_and(|first| first.contains('_'));
+    let mut letters = phrase.chars();
+    match letters.next() {
+        // All phrases begin in English; tables of all languages would be a first visit's largest constant.
+        Some(first) if !name => format!("{}{}", first.to_ascii_uppercase(), letters.as_str()),
+        _ => phrase.to_owned(),
+    }
+}
+
 /// A label inside a sentence: `Layers` becomes `layers`, `GPUs per node` stays.
 pub fn lower_first(label: &str) -> String {
     let mut letters = label.chars();
@@ -108,11 +114,16 @@ pub fn about(scenario: &Scenario) -> String {
         Mode::Tune => "Fine-tuning",
         Mode::Serve => "Serving",
     };
+    format!("{doing} {} on {}", model_name(scenario), hardware(scenario))
+}
+
+/// How many accelerators of which name.
+pub fn hardware(scenario: &Scenario) -> String {
     let count = match scenario.get(FieldId::Gpus) {
         Value::Integer(count) => count,
         _ => 1,
     };
-    format!("{doing} {} on {} × {}", model_name(scenario), whole(count), accelerator_name(scenario))
+    format!("{} × {}", whole(count), accelerator_name(scenario))
 }
 
 /// The tone of an answer: also a class name.

@@ -9,12 +9,13 @@ use crate::config::{
     Recompute, Targets, TrainingRun,
 };
 use crate::sources::{self, Source};
+use crate::units::whole;
 
 /// A rule that the layout breaks; its text is one sentence.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Blocker {
     /// More ranks than sequences.
-    #[error("a global batch of {batch} has work for at most {batch} data-parallel ranks, not {ranks}")]
+    #[error("a global batch of {} has work for at most as many data-parallel ranks, not {}", whole(*.batch), whole(*.ranks))]
     TooManyRanks {
         /// Sequences in the global batch.
         batch: u64,
@@ -22,7 +23,7 @@ pub enum Blocker {
         ranks: u64,
     },
     /// The batch cannot be dealt out evenly.
-    #[error("{batch} sequences do not split evenly over {ranks} data-parallel ranks")]
+    #[error("{} sequences do not split evenly over {} data-parallel ranks", whole(*.batch), whole(*.ranks))]
     UnevenBatch {
         /// Sequences in the global batch.
         batch: u64,

@@ -7,7 +7,7 @@ use crate::estimator::{
     Blocker, CUDA_GRAPHS, FRAMEWORK_CONTEXT, GATHERED_WEIGHTS, GRADIENT_REDUCTION, KEPT_FREE, LineItem, MemoryKind,
     REDUCTION_BUCKET, blockers, estimate, fragmentation_percent, memory_by_kind, memory_of_each,
 };
-use crate::units::{Bytes, MemoryUnit, Scale};
+use crate::units::{Bytes, MemoryUnit, Scale, whole};
 
 const TWO: NonZeroU64 = NonZeroU64::MIN.saturating_add(1);
 /// Counts above this are not searched.
@@ -290,8 +290,10 @@ fn reason(
     unit: MemoryUnit,
 ) -> String {
     let Some(runnable) = runnable else {
-        let why = near_miss
-            .map_or_else(|| "no layout deals out the work evenly".to_owned(), |(gpus, what)| format!("with {gpus}, {what}"));
+        let why = near_miss.map_or_else(
+            || "no layout deals out the work evenly".to_owned(),
+            |(gpus, what)| format!("with {}, {what}", whole(*gpus)),
+        );
         return format!("No count can run it with this micro-batch and sharding: {why}.");
     };
     let capacity = job.cluster().accelerator.memory;
@@ -299,10 +301,10 @@ fn reason(
     let (used, memory) = (scale.show(runnable.per_gpu), scale.show(capacity));
     let mut text = match runnable.gpus {
         1 => format!("1 GPU takes {used} of {memory} {unit}."),
-        gpus => format!("{gpus} GPUs take {used} of {memory} {unit} each."),
+        gpus => format!("{} GPUs take {used} of {memory} {unit} each.", whole(gpus)),
     };
     let mut because = |gpus: u64, what: &str| {
-        text = format!("{text} With {gpus}: {what}.");
+        text = format!("{text} With {}: {what}.", whole(gpus));
     };
     let division = arithmetic.filter(|division| *division < runnable.gpus);
     if let Some((division, what)) = division.and_then(|division| Some((division, against_division(job, division, unit)?))) {

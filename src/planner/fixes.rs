@@ -2,12 +2,13 @@
 
 use super::count::GpuCount;
 use super::inverse::{largest, room, room_of};
+use super::legal::lifting;
 use crate::config::{
     AttentionKernel, BaseFormat, CacheFormat, DataSharding, Job, Method, Optimizer, Recompute, Reservation, Rollout, Run,
     Targets, Tuning, WeightFormat,
 };
 use crate::estimator::{Estimate, Headroom, Requests, estimate};
-use crate::units::{Bytes, sort_short};
+use crate::units::{Bytes, sort_short, whole};
 
 /// One change of one input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,6 +25,14 @@ pub enum Change {
     Gpus(u64),
     /// Another tensor degree, with that many accelerators.
     Tensor(u64),
+    /// Another pipeline degree (data-parallel ranks change).
+    Pipeline(u64),
+    /// Embedding and loss count as a layer each when layers are dealt out over pipeline stages.
+    EndsAsLayers,
+    /// Another expert degree.
+    Expert(u64),
+    /// Another global batch.
+    GlobalBatch(u64),
     /// Another optimizer.
     Optimizer(Optimizer),
     /// Another number of answers that the engine on one accelerator generates at once.
@@ -93,12 +102,14 @@ pub fn fixes(job: &Job, current: &Estimate, count: &GpuCount) -> Vec<Fix> {
     found
 }
 
-type Candidate = (Change, String, Job);
+/// A change, what it says on the button, and the job with it.
+pub(super) type Candidate = (Change, String, Job);
 
 fn changes(job: &Job, count: &GpuCount) -> Vec<Candidate> {
     let mut list = match job.run() {
         Run::Training(run) => {
-            let mut list = rollout(job, &run.tuning);
+            let mut list = lifting(job);
+            list.extend(rollout(job, &run.tuning));
             list.extend(training(job));
             list.extend(adapters(job, &run.tuning));
             list
@@ -112,7 +123,7 @@ fn changes(job: &Job, count: &GpuCount) -> Vec<Candidate> {
         let tensor = runnable.layout.t();
         let moved = tensor != job.layout().t();
         let change = if moved { Change::Tensor(tensor) } else { Change::Gpus(gpus) };
-        list.push((change, format!("Use {gpus} GPUs"), changed));
+        list.push((change, format!("Use {} GPUs", whole(gpus)), changed));
     }
     list
 }
@@ -215,7 +226,7 @@ fn adapters(job: &Job, tuning: &Tuning) -> Vec<Candidate> {
 }
 
 /// Whether `stage` shares out more than `now`.
-const fn deeper(stage: DataSharding, now: DataSharding) -> bool {
+pub(super) const fn deeper(stage: DataSharding, now: DataSharding) -> bool {
     if stage.shards_parameters() {
         !now.shards_parameters()
     } else if stage.shards_gradients() {
@@ -265,7 +276,7 @@ fn serving(job: &Job) -> Vec<Candidate> {
     if let Some(tokens) =
         shorter.map(|tokens| if tokens > 1024 { tokens - tokens % 1024 } else { tokens }).filter(|tokens| *tokens < context)
     {
-        list.push((Change::ContextLength(tokens), format!("Context of {tokens} tokens"), job.with_seq_length(tokens)));
+        list.push((Change::ContextLength(tokens), format!("Context of {} tokens", whole(tokens)), job.with_seq_length(tokens)));
     }
     list
 }

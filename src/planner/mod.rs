@@ -6,6 +6,7 @@ mod count;
 mod curves;
 mod fixes;
 mod inverse;
+mod legal;
 mod packing;
 pub mod search;
 mod serving;
@@ -20,4 +21,4 @@ pub use serving::{
     BatchPoint, Fleet, Instances, Largest, Limit, More, RequestsPoint, Serving, at_lengths, curve_batch, curve_requests,
     more_requests, serving,
 };
-pub use stairs::{Stair, stairs};
+pub use stairs::{Climb, Stair};

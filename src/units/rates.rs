@@ -46,6 +46,16 @@ pub fn grouped(value: f64, decimals: usize) -> String {
     thousands(whole) + rest
 }
 
+/// A whole number with a thin space between groups of three digits, from five digits on.
+///
+/// ```
+/// # use headroom::units::whole;
+/// assert_eq!([whole(8192), whole(16_384)], ["8192", "16\u{202f}384"]);
+/// ```
+pub fn whole(number: u64) -> String {
+    thousands(&number.to_string())
+}
+
 /// The digits of a whole number, of which a sign may stand in front, with a thin space between groups of three from five on.
 pub fn thousands(whole: &str) -> String {
     if whole.len() <= 4 {

@@ -73,6 +73,9 @@ fn whole(path: &OsStr) -> Outcome<PathBuf> {
         name_the_worker(&dist, worker)?;
     }
     styles::join(&dist)?;
+    // Trunk copies it as it is written, with its comments.
+    fs::write(dist.join("guard.js"), program::bare(&program::read_source("src/app/guard.js")?))
+        .map_err(|error| format!("dist/guard.js cannot be written: {error}."))?;
     Ok(dist)
 }
 

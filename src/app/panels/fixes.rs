@@ -20,13 +20,12 @@ pub fn fixes(answers: &Answers) -> Html {
         .filter(|(_, fix)| fix.fits || answer == Verdict::DoesNotFit)
         .map(|(index, fix)| button(index, fix, answers.unit))
         .collect();
+    let searched = answer == Verdict::CannotRun && answers.scenario.mode() == Mode::Train;
+    let others = if searched { "“Search every layout” below" } else { "A smaller model, a shorter sequence or another GPU" };
     let content = match (buttons.as_str().is_empty(), answer) {
         (false, _) => html(r#"<div class="fixes">{}</div>"#, &[&buttons]),
         (true, Verdict::Fits | Verdict::Tight) => room(answers),
-        (true, _) => html(
-            r#"<p class="room">No single change makes this run. A smaller model, a shorter sequence or another GPU may.</p>"#,
-            &[],
-        ),
+        (true, _) => html(r#"<p class="room">No single change makes this run. {} may.</p>"#, &[&others]),
     };
     html(r#"<section class="help" data-own="fixes" data-testid="fixes" aria-label="What would help">{}</section>"#, &[&content])
 }
@@ -71,6 +70,10 @@ pub fn change(scenario: &mut Scenario, change: Change) {
         Change::ContextLength(to) if scenario.mode() == Mode::Serve => (FieldId::ContextLength, Value::Integer(to)),
         Change::ContextLength(to) => (FieldId::SeqLength, Value::Integer(to)),
         Change::Tensor(to) => (FieldId::TensorParallel, Value::Integer(to)),
+        Change::Pipeline(to) => (FieldId::PipelineParallel, Value::Integer(to)),
+        Change::EndsAsLayers => (FieldId::AccountForEnds, Value::Flag(true)),
+        Change::Expert(to) => (FieldId::ExpertParallel, Value::Integer(to)),
+        Change::GlobalBatch(to) => (FieldId::GlobalBatchSize, Value::Integer(to)),
     };
     scenario.set(field, value);
 }
@@ -106,6 +109,12 @@ mod tests {
             "v1&do=tune&m=llama3-70b&n=1&ft=dora&dq=0",
             "v1&do=tune&m=llama3-8b&n=8&ft=full&obj=grpo&ron=4096",
             "v1&do=tune&m=llama3-8b&n=8&ft=full&obj=grpo&ron=1024&ro=colocated",
+            // Rules: layers and stages, batch and ranks, heads and tensor ranks, experts and ranks, FSDP and experts.
+            "v1&m=llama3.1-405b&n=16384&tp=8&pp=16&ker=megatron&gb=2048&z=1",
+            "v1&m=llama3-8b&n=24&ker=megatron&gb=128",
+            "v1&m=llama3-8b&n=7&tp=7&ker=megatron&gb=7",
+            "v1&m=mixtral-8x7b&n=64&tp=2&ep=3&ker=megatron&gb=128&z=1",
+            "v1&m=mixtral-8x7b&n=64&tp=2&ep=8&ker=megatron&gb=128&z=fsdp",
         ] {
             let answers = answers(link);
             assert!(count(&fixes(&answers), "data-do=\"fix:") > 0, "{link}");

@@ -4,7 +4,7 @@ use crate::app::answers::Answers;
 use crate::app::explaining::{button, place};
 use crate::app::markup::{Html, html};
 use crate::app::ui::Ui;
-use crate::app::words::{gpus, margin, tone, verdict_sentence, verdict_word};
+use crate::app::words::{gpus, hardware, margin, tone, upper_first, verdict_sentence, verdict_word};
 use crate::estimator::Verdict as Answer;
 
 /// Whether the answer shown belongs to an earlier scenario, because the present one has a problem.
@@ -18,7 +18,7 @@ pub fn verdict(answers: &Answers, ui: &Ui) -> Html {
     let answer = estimate.verdict();
     let (number, caption) = margin(estimate, answers.scale);
     let blocker = estimate.blockers.first().filter(|_| answer == Answer::CannotRun);
-    let why = blocker.map(|blocker| html(r#"<p class="verdict__why">{}.</p>"#, &[&blocker.to_string()]));
+    let why = blocker.map(|blocker| html(r#"<p class="verdict__why">{}.</p>"#, &[&upper_first(&blocker.to_string())]));
     let stale = is_stale(answers, ui).then(|| {
         html(
             r#"<p class="verdict__stale" data-testid="stale">This is the previous answer: an input needs a look first.</p>"#,
@@ -30,7 +30,7 @@ pub fn verdict(answers: &Answers, ui: &Ui) -> Html {
         &[
             &tone(answer),
             &verdict_word(answer),
-            &verdict_sentence(&answers.scenario, estimate, answers.scale),
+            &unbroken(&verdict_sentence(&answers.scenario, estimate, answers.scale), &hardware(&answers.scenario)),
             &why,
             &counts(answers, ui),
             &number,
@@ -43,6 +43,12 @@ pub fn verdict(answers: &Answers, ui: &Ui) -> Html {
             &place(ui, RUNNABLE),
         ],
     )
+}
+
+/// A sentence with a name in it that stays on one line where there is room for it.
+fn unbroken(sentence: &str, name: &str) -> Html {
+    let (before, after) = sentence.split_once(name).unwrap_or((sentence, ""));
+    html(r#"{}<span class="verdict__name">{}</span>{}"#, &[&before, &name, &after])
 }
 
 const ARITHMETIC: &str = "gpus/arithmetic";
@@ -102,6 +108,12 @@ mod tests {
         assert!(words.starts_with("Fits. Training Llama 3 8B on 8 × H100 SXM5"), "{words}");
         assert!(words.contains("free on each GPU") && words.contains("Arithmetic minimum"), "{words}");
         assert!(!words.contains("previous answer"), "{words}");
+    }
+
+    #[test]
+    fn the_hardware_s_name_is_not_broken() {
+        let page = verdict(&answers("v1&m=llama3-8b&n=8"), &Ui::default());
+        assert!(page.as_str().contains(r#"on <span class="verdict__name">8 × H100 SXM5</span> takes"#), "{}", page.as_str());
     }
 
     #[test]

@@ -1,0 +1,113 @@
+//! What would lift a rule that forbids a training: single inputs, each with the nearest value that lets it run.
+
+use std::num::NonZeroU64;
+
+use super::count::divisors;
+use super::fixes::{Candidate, Change, deeper};
+use crate::config::{DataSharding, Job, ParallelLayout, PipelineSplit, Run};
+use crate::estimator::{blockers, estimate};
+use crate::units::{sort_short, whole};
+
+/// For each input that a rule can be about, the change to its nearest value with which the job runs; none where a rule forbids nothing.
+///
+/// The number of accelerators stays: what another degree leaves over is data-parallel.
+pub(super) fn lifting(job: &Job) -> Vec<Candidate> {
+    let mut list = Vec::new();
+    if job.training().is_none() || blockers(job).is_empty() {
+        return list;
+    }
+    let mut found = None;
+    for (input, change) in changes(job) {
+        if found == Some(input) {
+            continue;
+        }
+        let (Some(title), Some(changed)) = (title(change), with(job, change)) else { continue };
+        // Rules are looked at first, because an estimate takes longer.
+        if blockers(&changed).is_empty() && estimate(&changed).runs() {
+            found = Some(input);
+            list.push((change, title, changed));
+        }
+    }
+    list
+}
+
+/// Changes of one input after the other, each with the input's number; the nearest first.
+fn changes(job: &Job) -> Vec<(u8, Change)> {
+    let layout = job.layout();
+    let (t, p, d) = (layout.t(), layout.p(), layout.d());
+    let experts = job.model().moe.as_ref().map_or(1, |moe| moe.num_experts);
+    let mut all = Vec::with_capacity(32);
+    let batch = job.training().map_or(1, |run| run.global_batch_size);
+    nearest(&mut all, 0, batch, batches(job, batch), Change::GlobalBatch);
+    if p > 1 && layout.pipeline_split == PipelineSplit::Even {
+        all.push((1, Change::EndsAsLayers));
+    }
+    nearest(&mut all, 2, p, divisors(p.saturating_mul(d)), Change::Pipeline);
+    nearest(&mut all, 3, t, divisors(t.saturating_mul(d)), Change::Tensor);
+    nearest(&mut all, 4, layout.ep(), divisors(experts), Change::Expert);
+    for sharding in [DataSharding::Zero1, DataSharding::Zero2, DataSharding::None] {
+        // Those that share out more are offered wherever something does not run.
+        if sharding != layout.sharding && !deeper(sharding, layout.sharding) {
+            all.push((5, Change::Sharding(sharding)));
+        }
+    }
+    all
+}
+
+/// The nearest batches that ranks and micro-batches share evenly.
+fn batches(job: &Job, batch: u64) -> Vec<u64> {
+    let ranks = job.micro_batch_size().saturating_mul(job.layout().d());
+    let below = batch - batch % ranks;
+    vec![below, below.saturating_add(ranks)]
+}
+
+/// Adds the values of an input other than the present one and 0, the nearest by their ratio first.
+fn nearest(all: &mut Vec<(u8, Change)>, input: u8, now: u64, mut values: Vec<u64>, change: fn(u64) -> Change) {
+    // a / now < b / now, whichever is the larger in each.
+    let nearer = |a: u64, b: u64| a.max(now).saturating_mul(b.min(now)) < b.max(now).saturating_mul(a.min(now));
+    sort_short(&mut values, |a, b| nearer(*a, *b));
+    for value in values {
+        if value != now && value > 0 {
+            all.push((input, change(value)));
+        }
+    }
+}
+
+/// The job with a change; nothing where the accelerators do not divide by its degrees.
+fn with(job: &Job, change: Change) -> Option<Job> {
+    let mut layout = *job.layout();
+    match change {
+        Change::GlobalBatch(batch) => {
+            return Some(job.with_run(|run| {
+                if let Run::Training(run) = run {
+                    run.global_batch_size = batch;
+                }
+            }));
+        }
+        Change::EndsAsLayers => layout.pipeline_split = PipelineSplit::WithEnds,
+        Change::Pipeline(p) => layout.pipeline_model_parallel_size = NonZeroU64::new(p)?,
+        Change::Tensor(t) => layout.tensor_model_parallel_size = NonZeroU64::new(t)?,
+        Change::Expert(ep) => layout.expert_model_parallel_size = NonZeroU64::new(ep)?,
+        Change::Sharding(sharding) => layout.sharding = sharding,
+        _ => return None,
+    }
+    let (world, others) = (job.layout().world_size(), layout.world_size() / layout.d());
+    let data_parallel_size = NonZeroU64::new(world / others).filter(|_| world.is_multiple_of(others))?;
+    Some(job.with_layout(ParallelLayout { data_parallel_size, ..layout }))
+}
+
+/// What the button says.
+fn title(change: Change) -> Option<String> {
+    let (what, to) = match change {
+        Change::GlobalBatch(batch) => ("Global batch of", batch),
+        Change::Pipeline(p) => ("Pipeline degree", p),
+        Change::Tensor(t) => ("Tensor degree", t),
+        Change::Expert(ep) => ("Expert degree", ep),
+        Change::Sharding(DataSharding::Zero1) => ("ZeRO stage", 1),
+        Change::Sharding(DataSharding::Zero2) => ("ZeRO stage", 2),
+        Change::Sharding(_) => return Some("No sharding".to_owned()),
+        Change::EndsAsLayers => return Some("Ends count as layers".to_owned()),
+        _ => return None,
+    };
+    Some(format!("{what} {}", whole(to)))
+}

@@ -1,0 +1,41 @@
+//! Changes that are offered where a rule forbids a training.
+
+use headroom::config::DataSharding;
+use headroom::estimator::estimate;
+use headroom::planner::{Change, Fix, fixes, gpu_count};
+use headroom::scenario::codec::decode;
+use headroom::units::MemoryUnit;
+
+/// What is offered, with the number of accelerators that the scenario has; nothing for a link without a job.
+fn offered(link: &str) -> (Vec<Fix>, u64) {
+    let Ok(job) = decode(link).scenario.resolve() else { return (Vec::new(), 0) };
+    (fixes(&job, &estimate(&job), &gpu_count(&job, MemoryUnit::Gib)), job.layout().world_size())
+}
+
+#[test]
+fn a_rule_is_lifted_by_the_nearest_value_that_runs() {
+    for (link, change) in [
+        ("v1&m=llama3.1-405b&n=16384&tp=8&pp=16&ker=megatron&gb=2048&z=1", Change::EndsAsLayers),
+        ("v1&m=llama3-8b&n=24&ker=megatron&gb=128", Change::GlobalBatch(120)),
+        ("v1&m=llama3-8b&n=256&ker=megatron&gb=128", Change::GlobalBatch(256)),
+        ("v1&m=qwen2.5-14b&n=16&tp=16&ker=megatron&gb=128&z=1", Change::Tensor(8)),
+        ("v1&m=mixtral-8x7b&n=64&tp=2&ep=3&ker=megatron&gb=128&z=1", Change::Expert(4)),
+        ("v1&m=mixtral-8x7b&n=64&tp=2&ep=8&ker=megatron&gb=128&z=fsdp", Change::Sharding(DataSharding::Zero1)),
+    ] {
+        let (found, gpus) = offered(link);
+        assert!(found.iter().any(|fix| fix.change == change), "{link}: {found:?}");
+        for fix in found {
+            // Nothing but a number of GPUs changes how many there are, and less memory alone is no help.
+            assert!(fix.fits && (matches!(fix.change, Change::Gpus(_)) || fix.gpus_after == gpus), "{link}: {fix:?}");
+        }
+    }
+}
+
+/// Where memory is what is missing, nothing is offered that only rules are about.
+#[test]
+fn without_a_rule_nothing_is_lifted() {
+    let (found, _) = offered("v1&m=llama3-70b&n=8");
+    let lifts =
+        |change| matches!(change, Change::EndsAsLayers | Change::GlobalBatch(_) | Change::Expert(_) | Change::Pipeline(_));
+    assert!(!found.is_empty() && !found.iter().any(|fix| lifts(fix.change)), "{found:?}");
+}
