@@ -45,7 +45,7 @@ pub struct Curve {
     pub longest_fit: Option<u64>,
     /// The naive division of the whole job over the accelerators (count curve).
     pub naive: Vec<(u64, Bytes)>,
-    /// The best layouts, where they were searched for (count curve); see [`stairs`](super::stairs).
+    /// The best layouts, where they were searched for (count curve); see [`Climb`](super::Climb).
     pub best: Vec<NamedStair>,
 }
 
