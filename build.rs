@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use crate::config::{
-    Accelerator, Family, HiddenAct, LayerSet, Mla, MlpKind, ModelConfig, Moe, Normalization, PeakRates, PositionEmbedding,
+    Accelerator, Family, HiddenAct, Hybrid, LayerSet, Mla, MlpKind, ModelConfig, Moe, Normalization, PeakRates, PositionEmbedding,
 };
 use crate::units::Bytes;
 
@@ -22,7 +22,7 @@ mod config;
 mod units;
 
 /// Fields whose value is an enum, with its name: `Debug` prints the variant alone.
-const ENUMS: [(&str, &str); 7] = [
+const ENUMS: [(&str, &str); 11] = [
     ("normalization", "Normalization"),
     ("mlp", "MlpKind"),
     ("position_embedding", "PositionEmbedding"),
@@ -30,6 +30,10 @@ const ENUMS: [(&str, &str); 7] = [
     ("hidden_act", "HiddenAct"),
     ("sliding_layers", "LayerSet"),
     ("layers", "LayerSet"),
+    ("attention_layers", "LayerSet"),
+    ("feed_forward_layers", "LayerSet"),
+    ("kv_shared_layers", "LayerSet"),
+    ("kind", "MixerKind"),
 ];
 
 #[derive(Deserialize)]
@@ -114,6 +118,8 @@ struct Architecture {
     new_decoder_architecture: bool,
     #[serde(default)]
     pooler: bool,
+    #[serde(default)]
+    hybrid: Option<Hybrid>,
 }
 
 #[derive(Deserialize)]

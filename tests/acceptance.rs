@@ -16,7 +16,7 @@ use support::{gpt, layout, training_job};
 /// Bytes a block saves on one of `t` ranks, of the tensors that `filter` passes.
 fn block_bytes(with: &Lowering, t: u64, sequence_parallel: bool, filter: impl Fn(Kept) -> bool) -> u64 {
     let list = lower(with);
-    ops::tensors(&list.block, Role::Saved)
+    ops::tensors(list.usual(), Role::Saved)
         .filter(|(_, tensor)| filter(tensor.kept))
         .map(|(_, tensor)| tensor.bytes_per_rank(t, sequence_parallel).0)
         .sum()
@@ -71,7 +71,7 @@ proptest! {
         let h = a * d;
         let model = ModelConfig { vocab_size: v, position_embedding: PositionEmbedding::Rotary, ..gpt(h, layers, a) };
         let list = lower(&Lowering::parameters_only(&model));
-        prop_assert_eq!(ops::parameters(&list.block), 12 * h * h + 13 * h);
+        prop_assert_eq!(ops::parameters(list.usual()), 12 * h * h + 13 * h);
         prop_assert_eq!(list.parameters(), h * v + layers * (12 * h * h + 13 * h) + 2 * h);
     }
 

@@ -26,7 +26,7 @@ fn every_field_is_complete_and_unique() {
         assert!((1..=6).contains(&entry.key.len()) && entry.key.bytes().all(|byte| byte.is_ascii_lowercase()), "{}", entry.key);
         assert_ne!(entry.key, "c", "the check sum's key");
         assert!(!entry.name.is_empty() && !entry.label.is_empty(), "{}", entry.key);
-        assert!(entry.help.len() > 20 && entry.help.ends_with('.'), "{}: {}", entry.key, entry.help);
+        assert!(entry.help().len() > 20 && entry.help().ends_with('.'), "{}: {}", entry.key, entry.help());
         assert_eq!(field(entry.id), entry);
         assert_eq!(field_of_key(entry.key), Some(entry));
         assert!(!range_text(entry.id).is_empty());
@@ -34,7 +34,7 @@ fn every_field_is_complete_and_unique() {
             assert!(options.iter().all(|option| !option.label.is_empty() && option.help.ends_with('.')), "{}", entry.key);
         }
         if entry.kilo == 1024 {
-            assert!(entry.help.contains("4k means 4096"), "{}", entry.key);
+            assert!(entry.help().contains("4k means 4096"), "{}", entry.key);
         }
     }
     assert!(Group::ALL.iter().all(|group| fields().iter().any(|field| field.group == *group)));

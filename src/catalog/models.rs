@@ -1,6 +1,8 @@
 //! Known models.
 
-use crate::config::{Family, HiddenAct, LayerSet, Mla, MlpKind, ModelConfig, Moe, Normalization, PositionEmbedding};
+use crate::config::{
+    Family, HiddenAct, Hybrid, LayerSet, Mixer, MixerKind, Mla, MlpKind, ModelConfig, Moe, Normalization, PositionEmbedding,
+};
 
 /// One published model.
 #[derive(Clone, Debug, PartialEq, Eq)]

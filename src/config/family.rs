@@ -165,6 +165,8 @@ pub enum LayerSet {
     All,
     /// All but every `period`-th: layer `i` belongs unless `(i + 1) % period == 0` (`sliding_window_pattern`).
     AllButEvery(u64),
+    /// Every `period`-th: layer `i` belongs if `(i + 1) % period == 0` (`full_attention_interval`).
+    Every(u64),
     /// Every layer from this one on.
     From(u64),
     /// Those whose flag is set; layers beyond the list do not belong.
@@ -178,6 +180,7 @@ impl LayerSet {
             Self::None => false,
             Self::All => true,
             Self::AllButEvery(period) => !layer.saturating_add(1).is_multiple_of((*period).max(1)),
+            Self::Every(period) => layer.saturating_add(1).is_multiple_of((*period).max(1)),
             Self::From(first) => layer >= *first,
             Self::Listed(flags) => usize::try_from(layer).ok().and_then(|at| flags.get(at).copied()).unwrap_or(false),
         }

@@ -21,6 +21,9 @@ pub enum ConfigError {
         /// Key/value heads.
         kv_heads: u64,
     },
+    /// What it takes to train layers of that kind is not known here.
+    #[error("training layers that keep a state, lack attention or share keys and values is not modelled")]
+    OnlyServed,
 }
 
 /// What a search over layouts of a training job varies.
@@ -47,10 +50,14 @@ impl Job {
     /// Joins the parts. A shape that the model's family does not have makes it a decoder of no known family.
     ///
     /// # Errors
-    /// [`ConfigError::Zero`] for a size of 0, [`ConfigError::HeadGroups`] when query heads cannot be grouped.
+    /// [`ConfigError::Zero`] for a size of 0, [`ConfigError::HeadGroups`] when query heads cannot be grouped,
+    /// [`ConfigError::OnlyServed`] for the training of a [`super::Hybrid`].
     pub fn new(model: ModelConfig, run: Run, layout: ParallelLayout, cluster: Cluster) -> Result<Self, ConfigError> {
         check_model(&model)?;
         check_run(&run)?;
+        if model.hybrid.is_some() && matches!(run, Run::Training(_)) {
+            return Err(ConfigError::OnlyServed);
+        }
         let model = ModelConfig { family: model.family_of_shape(), ..model };
         Ok(Self { model, run, layout, cluster })
     }

@@ -5,6 +5,7 @@
 
 mod family;
 mod hardware;
+mod hybrid;
 mod job;
 mod layout;
 mod megatron;
@@ -19,6 +20,7 @@ mod tuning;
 
 pub use family::{Family, HiddenAct, LayerSet, Mla, Moe};
 pub use hardware::{Accelerator, Cluster, Overheads, PeakRates};
+pub use hybrid::{Feed, Hybrid, Keys, LayerKind, Mixer, MixerKind};
 pub use job::{Choice, ConfigError, Job};
 pub use layout::{DataSharding, Offload, ParallelLayout, PipelineSplit};
 pub use megatron::{LossFusion, MegatronOptions, RecomputeMethod, RecomputeModules, TokenDispatcher};

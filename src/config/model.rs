@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Family, HiddenAct, LayerSet, Mla, Moe};
+use super::{Family, HiddenAct, Hybrid, LayerSet, Mla, Moe};
 
 /// The normalisation layer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -112,6 +112,8 @@ pub struct ModelConfig {
     pub new_decoder_architecture: bool,
     /// A dense layer over the first token in place of an output head (BERT without a task).
     pub pooler: bool,
+    /// Layers that are not all alike, or keep a state; `None`: every layer has attention and feed-forward.
+    pub hybrid: Option<Hybrid>,
 }
 
 impl ModelConfig {
@@ -156,6 +158,7 @@ impl ModelConfig {
             word_embed_proj_dim: None,
             new_decoder_architecture: false,
             pooler: false,
+            hybrid: None,
         }
     }
 

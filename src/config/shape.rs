@@ -9,7 +9,8 @@ impl ModelConfig {
     /// Assumes transformers 5.23's modules.
     #[must_use]
     pub fn family_of_shape(&self) -> Family {
-        if self.has_feed_forward() && self.has_norms() && self.has_attention() { self.family } else { Family::Generic }
+        let is_whole = self.hybrid.is_none() && self.has_feed_forward() && self.has_norms() && self.has_attention();
+        if is_whole { self.family } else { Family::Generic }
     }
 
     /// Whether the family has this feed-forward layer.

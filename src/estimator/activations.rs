@@ -4,7 +4,7 @@ use super::ledger::{Certainty, LineItem, MemoryKind, TensorLine};
 use super::stage::Scope;
 use super::states::{self, Gradients};
 use crate::config::{Job, Recompute, Run};
-use crate::ops::{self, Kept, Op, Role, Tensor};
+use crate::ops::{self, BlockKind, Kept, Op, Role, Tensor};
 use crate::sources;
 use crate::units::Bytes;
 
@@ -103,11 +103,11 @@ fn training(scope: &Scope, (recompute, moment): (Recompute, Moment), lines: &mut
         if scope.job.layout().offload.activations { all.min(2) } else { all }
     };
     let note = "Saved in forward by every block for its backward.";
-    let other_first = scope.starts_with_other();
-    let kinds = [(&list.block, stage.layers.saturating_sub(stage.other), !other_first), (&list.other, stage.other, other_first)];
-    for (ops, layers, first) in kinds {
+    for kind in &list.kinds {
+        let layers = scope.layers_of(kind);
         if layers > 0 {
-            saved(scope, ops, alive(layers, first), note, |tensor| survives(tensor.kept, recompute), lines);
+            let count = alive(layers, scope.starts_with(kind));
+            saved(scope, &kind.ops, count, note, |tensor| survives(tensor.kept, recompute), lines);
         }
     }
     if moment == Moment::Loss {
@@ -131,11 +131,11 @@ fn training(scope: &Scope, (recompute, moment): (Recompute, Moment), lines: &mut
 /// What the block that backward is in needs beside what was saved: its recomputed activations and the gradients flowing through.
 fn one_block_in_backward(scope: &Scope, recompute: Recompute, lines: &mut Vec<LineItem>) {
     let again = |tensor: &Tensor| !survives(tensor.kept, recompute);
-    let (bytes, tensors) = scope.sum(scope.list.block.iter().flat_map(|op| saved_tensors(scope, op, 1, &again)));
+    let (bytes, tensors) = scope.sum(scope.list.usual().iter().flat_map(|op| saved_tensors(scope, op, 1, &again)));
     let note = "Recomputed for the one block that backward is in.";
     lines.extend(temporary(bytes, tensors, "Recomputed block", note));
-    let (_, feed_forward) = scope.list.halves();
     let note = "Gradients of one block's activations while they flow back.";
+    let [_, feed_forward] = scope.list.kinds.first().map_or([&[][..]; 2], BlockKind::halves);
     lines.extend(workspace(scope, feed_forward, "Activation gradients", note));
 }
 
@@ -163,11 +163,10 @@ fn serving(scope: &Scope, lines: &mut Vec<LineItem>) {
     let note = "What attention looks back on, for every sequence and block: no more tokens than a block's window.";
     let (kind, source, certainty) = (MemoryKind::KvCache, cache.op.source, Certainty::Exact);
     lines.push(LineItem { kind, label: "KV cache", bytes, tensors, note, source, certainty });
-    let (attention, feed_forward) = list.halves();
-    let other = list.other.get(list.attention_operations..).unwrap_or_default();
     let note = "The larger half of one block while a chunk of a prompt goes through.";
-    let halves = [attention, feed_forward, other].map(|half| workspace(scope, half, "Prefill working set", note));
-    lines.extend(halves.into_iter().flatten().max_by_key(|line| line.bytes));
+    let halves =
+        list.kinds.iter().flat_map(BlockKind::halves).filter_map(|half| workspace(scope, half, "Prefill working set", note));
+    lines.extend(halves.max_by_key(|line| line.bytes));
     if scope.stage.head {
         lines.extend(workspace(scope, &list.head, "Logits", "Logits of each sequence's last token, in fp32."));
     }

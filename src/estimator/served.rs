@@ -32,13 +32,10 @@ fn each<'a>(scope: &Scope<'a>, formats: &Formats, mut visit: impl FnMut(Held<'a>
     let embedding = if stage.embedding { usize::MAX } else { usize::from(scope.copies_embedding()) };
     once(&list.embedding, embedding);
     once(if stage.head { &list.head } else { &[] }, usize::MAX);
-    let moe = &scope.job.model().moe;
-    for (ops, is_usual) in [(&list.block, true), (&list.other, false)] {
-        for (op, tensor) in ops::tensors(ops, Role::Parameter) {
-            let here = |layer: &u64| {
-                let has_experts = moe.as_ref().is_some_and(|moe| moe.layers.contains(*layer));
-                (has_experts == list.usual_has_experts) == is_usual
-            };
+    let model = scope.job.model();
+    for kind in &list.kinds {
+        for (op, tensor) in ops::tensors(&kind.ops, Role::Parameter) {
+            let here = |layer: &u64| model.kind_of(*layer) == kind.of;
             let elements = tensor.elements_per_rank(t, false).0;
             formats.each(tensor, elements, stage.range().filter(here), |stored, count| visit(Held { op, tensor, stored, count }));
         }

@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use super::ledger::TensorLine;
-use crate::config::{Job, PipelineSplit};
-use crate::ops::{self, Op, OpList, Role, Tensor};
+use crate::config::{Job, LayerKind, PipelineSplit};
+use crate::ops::{self, BlockKind, Op, OpList, Role, Tensor};
 use crate::units::Bytes;
 
 /// What the lines of one stage are made from.
@@ -24,10 +24,8 @@ pub(super) struct Parameters {
     pub embedding: u64,
     /// The token embedding alone, of which the last stage keeps a copy if it is tied.
     pub token_embedding: u64,
-    /// One block of the usual kind.
-    pub block: u64,
-    /// One block of the rarer kind.
-    pub other: u64,
+    /// One block of each kind, by [`LayerKind::index`].
+    pub blocks: [u64; LayerKind::COUNT],
     pub head: u64,
     pub has_head_weight: bool,
 }
@@ -40,12 +38,17 @@ impl Parameters {
             let on_rank = |tensor: &Tensor| tensor.elements_per_rank(t, false).0;
             ops::tensors(ops, Role::Parameter).map(|(_, tensor)| on_rank(tensor)).fold(0, u64::saturating_add)
         };
+        let mut blocks = [0; LayerKind::COUNT];
+        for kind in &list.kinds {
+            if let Some(count) = blocks.get_mut(kind.of.index()) {
+                *count = sum(&kind.ops);
+            }
+        }
         let token = ops::tensors(&list.embedding, Role::Parameter).next();
         Self {
             embedding: sum(&list.embedding),
             token_embedding: token.map_or(0, |(_, tensor)| tensor.elements_per_rank(t, false).0),
-            block: sum(&list.block),
-            other: sum(&list.other),
+            blocks,
             head: sum(&list.head),
             has_head_weight: !job.model().tie_word_embeddings,
         }
@@ -60,20 +63,24 @@ impl Scope<'_> {
 
     /// Parameters of the blocks of one rank of the stage.
     pub fn block_parameters(&self) -> u64 {
-        let (own, stage) = (self.parameters, self.stage);
-        let usual = own.block.saturating_mul(stage.layers.saturating_sub(stage.other));
-        usual.saturating_add(own.other.saturating_mul(stage.other))
+        let each = self.parameters.blocks.iter().zip(self.stage.of_kind);
+        each.map(|(own, layers)| own.saturating_mul(layers)).fold(0, u64::saturating_add)
     }
 
-    /// Whether the stage's first block is of the rarer kind.
-    pub fn starts_with_other(&self) -> bool {
-        let first = self.stage.first;
-        self.stage.other > 0 && self.job.model().moe_at(first).is_some() != self.list.usual_has_experts
+    /// Blocks of that kind on the stage.
+    pub fn layers_of(&self, kind: &BlockKind) -> u64 {
+        self.stage.of_kind.get(kind.of.index()).copied().unwrap_or_default()
+    }
+
+    /// Whether the stage's first block is of that kind.
+    pub fn starts_with(&self, kind: &BlockKind) -> bool {
+        self.job.model().kind_of(self.stage.first) == kind.of
     }
 
     /// Parameters of the stage's first block.
     pub fn first_block(&self) -> u64 {
-        if self.starts_with_other() { self.parameters.other } else { self.parameters.block }
+        let kind = self.job.model().kind_of(self.stage.first);
+        self.parameters.blocks.get(kind.index()).copied().unwrap_or_default()
     }
 
     /// Parameters of one rank of the stage.
@@ -113,27 +120,27 @@ pub(super) struct Stage {
     pub first: u64,
     /// Blocks it holds.
     pub layers: u64,
-    /// Of these, blocks of the rarer kind.
-    pub other: u64,
+    /// Of these, blocks of each kind, by [`LayerKind::index`].
+    pub of_kind: [u64; LayerKind::COUNT],
     /// Micro-batches whose activations it keeps at once, as its schedule has it.
     pub in_flight: u64,
 }
 
 impl Stage {
-    /// The same stage with its blocks of the rarer kind counted.
-    fn counted(self, job: &Job) -> Self {
+    /// The same stage with its blocks of each kind counted.
+    fn counted(mut self, job: &Job) -> Self {
         let model = job.model();
-        let all = model.num_hidden_layers;
-        let experts = |range: Range<u64>| {
-            let count = range.filter(|layer| model.moe_at(*layer).is_some()).count();
-            u64::try_from(count).unwrap_or(u64::MAX)
+        let mut add = |layer: u64, layers: u64| {
+            if let Some(count) = self.of_kind.get_mut(model.kind_of(layer).index()) {
+                *count += layers;
+            }
         };
-        if model.moe.is_none() {
-            return self;
+        if model.is_uniform() {
+            add(0, self.layers);
+        } else {
+            (self.first..self.first.saturating_add(self.layers)).for_each(|layer| add(layer, 1));
         }
-        let (sparse, here) = (experts(0..all), experts(self.range()));
-        let other = if 2 * sparse > all { self.layers.saturating_sub(here) } else { here };
-        Self { other, ..self }
+        self
     }
 
     /// The blocks it holds, counted from 0.
@@ -142,10 +149,13 @@ impl Stage {
     }
 }
 
+/// Before blocks are counted.
+const NONE_YET: [u64; LayerKind::COUNT] = [0; LayerKind::COUNT];
+
 /// The whole model as one stage.
 pub(super) fn only(job: &Job) -> Stage {
     let layers = job.model().num_hidden_layers;
-    Stage { index: 0, embedding: true, head: true, first: 0, layers, other: 0, in_flight: 1 }.counted(job)
+    Stage { index: 0, embedding: true, head: true, first: 0, layers, of_kind: NONE_YET, in_flight: 1 }.counted(job)
 }
 
 /// One stage; it holds the blocks that the layout gives it, of an uneven split the most.
@@ -154,7 +164,7 @@ pub(super) fn stage(job: &Job, index: u64) -> Stage {
     let blocks = job.layout().blocks_at(job.model().num_hidden_layers, index);
     let (embedding, head) = (index == 0, index + 1 == pipeline.ranks);
     let (first, layers) = (blocks.start, blocks.end.saturating_sub(blocks.start));
-    Stage { index, embedding, head, first, layers, other: 0, in_flight: pipeline.in_flight(index) }.counted(job)
+    Stage { index, embedding, head, first, layers, of_kind: NONE_YET, in_flight: pipeline.in_flight(index) }.counted(job)
 }
 
 /// The stages that can hold most: the only one, or the first and the last, and the second where it may hold other blocks.
@@ -162,7 +172,8 @@ pub(super) fn stage(job: &Job, index: u64) -> Stage {
 /// A middle stage holds the blocks of the one before it with no more micro-batches in flight, and no embedding.
 pub(super) fn stages(job: &Job) -> Vec<Stage> {
     let (p, model) = (job.layout().p(), job.model());
-    let mixed = model.moe.is_some() && (0..model.num_hidden_layers).any(|layer| model.moe_at(layer).is_none());
+    let first = model.kind_of(0);
+    let mixed = !model.is_uniform() && (1..model.num_hidden_layers).any(|layer| model.kind_of(layer) != first);
     let second = p > 2 && (mixed || job.layout().pipeline_split != PipelineSplit::Even);
     let indices = [Some(0), second.then_some(1), (p > 1).then(|| p - 1)];
     indices.into_iter().flatten().map(|index| stage(job, index)).collect()

@@ -90,14 +90,10 @@ fn held<'a>(scope: &Scope<'a>) -> impl Iterator<Item = Held<'a>> + use<'a> {
     let (list, stage, t) = (scope.list, scope.stage, scope.job.layout().t());
     let embedding = if stage.embedding { usize::MAX } else { usize::from(scope.copies_embedding()) };
     let head: &[Op] = if stage.head { &list.head } else { &[] };
-    let usual = stage.layers.saturating_sub(stage.other);
-    let parts = [
-        (&list.embedding[..], embedding, 1),
-        (&list.block[..], usize::MAX, usual),
-        (&list.other[..], usize::MAX, stage.other),
-        (head, usize::MAX, 1),
-    ];
-    parts.into_iter().flat_map(move |(ops, most, count)| {
+    let blocks =
+        list.kinds.iter().map(move |kind| (&kind.ops[..], usize::MAX, stage.of_kind.get(kind.of.index()).copied().unwrap_or(0)));
+    let parts = std::iter::once((&list.embedding[..], embedding, 1)).chain(blocks).chain([(head, usize::MAX, 1)]);
+    parts.flat_map(move |(ops, most, count)| {
         ops::tensors(ops, Role::Parameter).take(most).map(move |(op, tensor)| {
             let elements = tensor.elements_per_rank(t, false).0.saturating_mul(count);
             Held { op, tensor, count, elements }
@@ -226,9 +222,10 @@ pub(super) fn gathered(scope: &Scope, blocks: u64) -> Option<LineItem> {
     let part = |held: bool, count: u64| if held { count } else { 0 };
     let ends = part(stage.embedding, own.embedding).saturating_add(part(stage.head, own.head));
     let (parameters, source) = match sharding {
-        DataSharding::Fsdp => {
-            (ends.saturating_add(own.block.max(own.other).saturating_mul(blocks.min(stage.layers))), sources::FSDP2)
-        }
+        DataSharding::Fsdp => (
+            ends.saturating_add(own.blocks.iter().fold(0, |most, own| most.max(*own)).saturating_mul(blocks.min(stage.layers))),
+            sources::FSDP2,
+        ),
         _ => (ends.saturating_add(scope.block_parameters()).min(MAX_LIVE_PARAMETERS), sources::DEEPSPEED),
     };
     let dtype = run.recipe().parameter;

@@ -35,9 +35,8 @@ impl<'a> Lines<'a> {
             lines.groups = lines.groups_of(&list);
             return lines;
         }
-        let OpList { embedding, block, other, head, .. } = list;
         let cache = job.training().is_none().then(|| ops::cache(&with, 0..job.model().num_hidden_layers).op);
-        for op in [embedding, block, other, head].into_iter().flatten().chain(cache) {
+        for op in list.all().chain(&cache) {
             lines.split.extend(op.tensors.iter().map(|tensor| (op.name, *tensor)));
         }
         lines
@@ -47,10 +46,9 @@ impl<'a> Lines<'a> {
     /// whole, of which rows are filled up to as many on every rank.
     fn groups_of(&self, list: &OpList) -> Vec<Expr> {
         let ends: Vec<_> = list.embedding.iter().chain(&list.head).cloned().collect();
-        let groups =
-            [("values of a block", &list.block), ("values of a block", &list.other), ("values outside the blocks", &ends)];
+        let blocks = list.kinds.iter().map(|kind| ("values of a block", &kind.ops));
         let mut found = Vec::with_capacity(6);
-        for (label, ops) in groups {
+        for (label, ops) in blocks.chain([("values outside the blocks", &ends)]) {
             let parameters: Vec<&Tensor> = ops::tensors(ops, Role::Parameter).map(|(_, tensor)| tensor).collect();
             if parameters.is_empty() {
                 continue;

@@ -1,6 +1,7 @@
 //! From a file of a known kind to the architecture.
 
 use super::experts::{latent_attention, mixture};
+use super::hybrid::hybrid;
 use super::kind::{Flag, Kind, Norms, Positions};
 use super::layers;
 use super::reader::{MAX_LAYERS, MAX_POSITIONS, MAX_SIZE, Reader, head_dim_of};
@@ -22,10 +23,11 @@ const KV_HEADS: &[&str] = &[
     "multi_query_group_num",
 ];
 const HEAD: &[&str] = &["head_dim", "attention_head_size", "kv_channels"];
-const INNER: &[&str] = &["intermediate_size", "ffn_dim", "n_inner", "ffn_hidden_size", "feed_forward_size", "d_ff", "inner_dim"];
+const INNER: &[&str] =
+    &["intermediate_size", "block_ff_dim", "ffn_dim", "n_inner", "ffn_hidden_size", "feed_forward_size", "d_ff", "inner_dim"];
 const VOCAB: &[&str] = &["vocab_size", "padded_vocab_size", "n_vocab"];
 const POSITIONS: &[&str] =
-    &["max_position_embeddings", "n_positions", "n_ctx", "max_seq_len", "seq_length", "max_sequence_length"];
+    &["max_position_embeddings", "n_positions", "n_ctx", "max_seq_len", "seq_length", "max_sequence_length", "model_max_length"];
 /// Reads a file of that kind.
 pub(super) fn decoder(file: &mut Reader<'_>, kind: &Kind) -> Result<ModelConfig, ImportError> {
     let sizes = kind.sizes;
@@ -46,7 +48,9 @@ pub(super) fn decoder(file: &mut Reader<'_>, kind: &Kind) -> Result<ModelConfig,
     let (position_embedding, extra) = positions(file, kind.positions)?;
     let rotates = position_embedding == PositionEmbedding::Rotary && mla.is_none();
     let rotary_dim = if rotates { rotary_dim(file, kind, head_dim)? } else { None };
-    let (sliding_window, sliding_layers) = layers::sliding(file, kind, num_hidden_layers)?;
+    // Of kinds with states, `layer_types` says which layers have them.
+    let windows = kind.states.is_none().then(|| layers::sliding(file, kind, num_hidden_layers)).transpose()?;
+    let (sliding_window, sliding_layers) = windows.unwrap_or_default();
     let moe = mixture(file, kind.experts, intermediate_size, num_hidden_layers)?;
     let mut config = ModelConfig {
         hidden_size,
@@ -87,6 +91,7 @@ pub(super) fn decoder(file: &mut Reader<'_>, kind: &Kind) -> Result<ModelConfig,
         opt(file, &mut config)?;
     }
     tell_implied(file, kind, &config);
+    hybrid(file, kind.states, &mut config)?;
     Ok(config)
 }
 
@@ -276,7 +281,7 @@ fn rotary_dim(file: &mut Reader<'_>, kind: &Kind, head_dim: u64) -> Result<Optio
 
 /// The activation function, by the operators that compute it.
 fn activation(file: &mut Reader<'_>, default: HiddenAct) -> Result<HiddenAct, ImportError> {
-    let keys = ["hidden_activation", "hidden_act", "activation_function", "activation"];
+    let keys = ["hidden_activation", "mlp_hidden_act", "hidden_act", "activation_function", "activation"];
     let Some((key, value)) = keys.iter().find_map(|key| file.peek(key).map(|value| (*key, value))) else {
         file.tell("hidden_act", &name_of(default), How::Assumed, "The library's default.");
         return Ok(default);

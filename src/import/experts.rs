@@ -40,7 +40,10 @@ pub(super) fn mixture(
     layers: u64,
 ) -> Result<Option<Moe>, ImportError> {
     let Some(experts) = experts else { return Ok(None) };
-    let none = EXPERTS.iter().any(|key| matches!(file.peek(key), Some(Value::Whole(0))));
+    let none = EXPERTS.iter().any(|key| match file.peek(key) {
+        Some(Value::Whole(count)) => *count == 0 || (*count == 1 && experts.dense_if_one),
+        _ => false,
+    });
     if none {
         file.done_with(EXPERTS);
         return Ok(None);

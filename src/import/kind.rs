@@ -1,5 +1,6 @@
 //! What one kind of model is like: which facts are fixed, which the file states, and what the library takes where it does not.
 
+use super::hybrid::States;
 use crate::config::{Family, HiddenAct, MlpKind, Normalization, PositionEmbedding};
 
 /// A yes or no of the architecture.
@@ -97,6 +98,8 @@ pub(super) struct Experts {
     pub per_token: u64,
     /// The router picks so many whatever the file says.
     pub always: bool,
+    /// A single expert is a dense layer.
+    pub dense_if_one: bool,
     /// Inner width of an expert; 0: `intermediate_size`.
     pub width: u64,
     /// Shared experts of that width.
@@ -119,6 +122,7 @@ impl Experts {
             count,
             per_token,
             always: false,
+            dense_if_one: false,
             width: 0,
             shared: 0,
             shared_width: 0,
@@ -169,6 +173,8 @@ pub(super) struct Kind {
     pub window: Window,
     pub experts: Option<Experts>,
     pub latent: Option<Latent>,
+    /// A state in place of keys and values, in some layers.
+    pub states: Option<States>,
     pub sinks: bool,
     pub attention_cap: Flag,
     pub logit_cap: Flag,
@@ -199,6 +205,7 @@ impl Kind {
         window: Window::None,
         experts: None,
         latent: None,
+        states: None,
         sinks: false,
         attention_cap: Flag::Is(false),
         logit_cap: Flag::Is(false),

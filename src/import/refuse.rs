@@ -5,15 +5,15 @@ use super::value::{Object, Value};
 
 /// Refuses a kind or a key that means a structure outside dense decoders.
 pub(super) fn not_modelled(model_type: &str, file: &Object) -> Result<(), ImportError> {
-    let by_key = from_keys(file);
+    let by_key = from_keys(file, super::kind::Kind::of(model_type).is_some_and(|kind| kind.states.is_some()));
     match by_key.or_else(|| from_kind(model_type).map(|what| format!("{what} (model_type {model_type})"))) {
         Some(what) => Err(ImportError::not_modelled(what)),
         None => Ok(()),
     }
 }
 
-/// What the keys give away.
-fn from_keys(file: &Object) -> Option<String> {
+/// What the keys give away; of a kind whose states are known, not that it has some.
+fn from_keys(file: &Object, has_states: bool) -> Option<String> {
     let is_set = |key: &str| !matches!(file.get(key), None | Some(Value::Null | Value::Bool(false) | Value::Whole(0)));
     let named = |what: &str, key: &str| Some(format!("{what} ({key})"));
     if is_set("is_encoder_decoder") {
@@ -24,10 +24,12 @@ fn from_keys(file: &Object) -> Option<String> {
             return named("cross-attention", key);
         }
     }
-    if let Some(key) = file.keys().find(|key| key.starts_with("mamba_") || key.starts_with("ssm_")) {
+    let of_states = file.keys().find(|key| key.starts_with("mamba_") || key.starts_with("ssm_"));
+    if let Some(key) = of_states.filter(|_| !has_states) {
         return named("state-space layers", key);
     }
-    for (key, what) in STRUCTURES {
+    let states = if has_states { &[][..] } else { &STATES[..] };
+    for (key, what) in STRUCTURES.iter().chain(states).copied() {
         if is_set(key) {
             return named(what, key);
         }
@@ -41,7 +43,19 @@ fn from_keys(file: &Object) -> Option<String> {
 }
 
 /// Keys that only one structure has.
-const STRUCTURES: [(&str, &str); 16] = [
+const STRUCTURES: [(&str, &str); 8] = [
+    ("index_topk", "attention to tokens chosen by an indexer"),
+    ("hidden_size_per_layer_input", "an embedding of its own for every layer"),
+    ("cross_layer_attention", "keys and values that layers share"),
+    ("mtp_block_configs", "blocks of different shapes"),
+    ("block_configs", "blocks of different shapes"),
+    ("zero_expert_num", "experts that do nothing"),
+    ("lambda_std_dev", "differential attention"),
+    ("hc_mult", "several residual streams"),
+];
+
+/// Keys of layers that keep a state.
+const STATES: [(&str, &str); 7] = [
     ("state_size", "state-space layers"),
     ("layers_block_type", "state-space layers"),
     ("hybrid_override_pattern", "state-space layers"),
@@ -49,15 +63,6 @@ const STRUCTURES: [(&str, &str); 16] = [
     ("linear_num_value_heads", "layers of linear attention"),
     ("full_attention_interval", "layers of linear attention"),
     ("conv_L_cache", "layers of convolution"),
-    ("index_topk", "attention to tokens chosen by an indexer"),
-    ("hidden_size_per_layer_input", "an embedding of its own for every layer"),
-    ("num_kv_shared_layers", "keys and values that layers share"),
-    ("cross_layer_attention", "keys and values that layers share"),
-    ("mtp_block_configs", "blocks of different shapes"),
-    ("block_configs", "blocks of different shapes"),
-    ("zero_expert_num", "experts that do nothing"),
-    ("lambda_std_dev", "differential attention"),
-    ("hc_mult", "several residual streams"),
 ];
 
 /// What the class under `architectures` gives away.
@@ -75,9 +80,7 @@ fn from_kind(model_type: &str) -> Option<&'static str> {
     let what = match model_type {
         "gemma3n" | "gemma3n_text" => "an embedding of its own for every layer",
         "deepseek_v32" | "glm_moe_dsa" => "attention to tokens chosen by an indexer",
-        "qwen3_next" | "qwen3_5" | "qwen3_5_moe" | "minimax" | "kimi_linear" | "bailing_hybrid" | "olmo_hybrid" => {
-            "layers of linear attention"
-        }
+        "bailing_hybrid" | "olmo_hybrid" => "layers of linear attention",
         "bert" | "roberta" | "distilbert" | "albert" | "electra" | "deberta" | "deberta-v2" | "xlm-roberta" | "modernbert"
         | "nomic_bert" | "mpnet" => "an encoder instead of a decoder",
         "t5" | "mt5" | "umt5" | "bart" | "mbart" | "pegasus" | "marian" | "whisper" | "m2m_100" | "led" => {
@@ -92,8 +95,7 @@ fn from_kind(model_type: &str) -> Option<&'static str> {
         | "dinov2"
         | "swin"
         | "convnext" => "a vision model's structure",
-        "mamba" | "mamba2" | "falcon_mamba" | "jamba" | "zamba" | "zamba2" | "bamba" | "falcon_h1" | "nemotron_h" | "rwkv"
-        | "recurrent_gemma" | "granitemoehybrid" | "xlstm" | "lfm2" | "lfm2_moe" => "state-space or recurrent layers",
+        "zamba" | "zamba2" | "rwkv" | "recurrent_gemma" | "xlstm" | "lfm2_moe" => "state-space or recurrent layers",
         "mllama" | "mllama_text_model" => "cross-attention",
         _ => return None,
     };

@@ -2,8 +2,9 @@
 //!
 //! Facts are taken from its configuration classes (defaults) and modules (biases, norms, shapes of the weights).
 
+use super::hybrid::{Attends, States};
 use super::kind::{Experts, Flag, Kind, Latent, Norms, Positions, Sizes, Window};
-use crate::config::{Family, HiddenAct, MlpKind, Normalization, PositionEmbedding};
+use crate::config::{Family, HiddenAct, MixerKind, MlpKind, Normalization, PositionEmbedding};
 
 const LEARNED: Positions = Positions::LearnedPlus(0);
 const ATTENTION_BIAS: Flag = Flag::Key("attention_bias", false);
@@ -190,8 +191,47 @@ const GPTJ: Kind = Kind {
     ..Kind::CLASSIC
 };
 
+const QWEN3_NEXT: Kind = Kind {
+    names: &["qwen3_next"],
+    class: "Qwen3Next",
+    family: Family::Generic,
+    sizes: Sizes::of([2048, 5632], 48, 16, 151_936, 32_768).kv(2).head(256),
+    rotary_percent: 25,
+    window: Window::None,
+    experts: Some(Experts {
+        width: 512,
+        shared_width: 512,
+        shared_gate: true,
+        norm_topk: Flag::Key("norm_topk_prob", true),
+        ..Experts::of(512, 10)
+    }),
+    states: Some(States { gate: true, ..States::of(MixerKind::Qwen3Next, Attends::Every(4), [32, 128, 16, 128, 4]) }),
+    ..QWEN3
+};
+
+/// Mamba alone: no attention and no feed-forward layer, so that heads and inner width mean nothing.
+const MAMBA: Kind = Kind {
+    names: &["mamba", "falcon_mamba"],
+    class: "Mamba",
+    sizes: Sizes::of([768, 1], 32, 1, 50_280, 4096),
+    tied: true,
+    states: Some(States::of(MixerKind::Mamba, Attends::Never, [0, 0, 0, 16, 4])),
+    ..Kind::PLAIN
+};
+
+const BAMBA: Kind = Kind {
+    names: &["bamba"],
+    class: "Bamba",
+    sizes: Sizes::of([4096, 14_336], 32, 32, 128_000, 262_144).kv(8),
+    attention_bias: ATTENTION_BIAS,
+    output_bias: ATTENTION_BIAS,
+    mlp_bias: Flag::Key("mlp_bias", false),
+    states: Some(States::of(MixerKind::Mamba2, Attends::Listed { otherwise: false }, [128, 0, 1, 256, 4])),
+    ..Kind::PLAIN
+};
+
 /// Every kind; those of [`Family::Generic`] have no modules of their own here.
-pub(super) static KINDS: [Kind; 48] = [
+pub(super) static KINDS: [Kind; 61] = [
     LLAMA,
     MISTRAL,
     QWEN2,
@@ -503,5 +543,97 @@ pub(super) static KINDS: [Kind; 48] = [
         rotary_percent: 50,
         qk_norm: Flag::Key("qk_layernorm", true),
         ..Kind::CLASSIC
+    },
+    // Kinds with layers that keep a state: served here, not trained.
+    QWEN3_NEXT,
+    Kind {
+        names: &["qwen3_5_text", "qwen3_5"],
+        class: "Qwen3_5",
+        sizes: Sizes::of([4096, 12_288], 32, 16, 248_320, 32_768).kv(4).head(256),
+        experts: None,
+        ..QWEN3_NEXT
+    },
+    Kind {
+        names: &["qwen3_5_moe_text", "qwen3_5_moe"],
+        class: "Qwen3_5Moe",
+        sizes: Sizes::of([2048, 0], 40, 16, 248_320, 32_768).kv(2).head(256),
+        experts: Some(Experts {
+            width: 512,
+            shared_width: 512,
+            shared_gate: true,
+            norm_topk: Flag::Key("norm_topk_prob", true),
+            ..Experts::of(256, 8)
+        }),
+        ..QWEN3_NEXT
+    },
+    Kind {
+        names: &["kimi_linear"],
+        class: "KimiLinear",
+        family: Family::Generic,
+        sizes: Sizes::of([2304, 9216], 27, 32, 163_840, 1_048_576),
+        experts: Some(Experts { width: 1024, shared: 1, first_dense: 1, groups: [1, 1], ..Experts::of(256, 8) }),
+        latent: Some(Latent { query_rank: 0, rank: 512, rope: 64, nope: 128, value: 128 }),
+        states: Some(States { fp32: true, ..States::of(MixerKind::KimiLinear, Attends::Every(4), [32, 128, 32, 128, 4]) }),
+        ..DEEPSEEK_V3
+    },
+    Kind {
+        names: &["minimax", "minimax_text_01", "minimax_m1"],
+        class: "MiniMax",
+        sizes: Sizes::of([4096, 14_336], 32, 32, 32_000, 131_072).kv(8),
+        experts: Some(Experts::of(8, 2)),
+        states: Some(States::of(MixerKind::Minimax, Attends::Alternate, [0; 5])),
+        ..Kind::PLAIN
+    },
+    MAMBA,
+    Kind {
+        names: &["mamba2"],
+        class: "Mamba2",
+        sizes: Sizes::of([4096, 1], 64, 128, 32_768, 4096).head(64),
+        tied: false,
+        states: Some(States::of(MixerKind::Mamba2, Attends::Never, [128, 64, 8, 128, 4])),
+        ..MAMBA
+    },
+    Kind {
+        names: &["jamba"],
+        class: "Jamba",
+        sizes: Sizes::of([4096, 14_336], 32, 32, 65_536, 262_144).kv(8),
+        experts: Some(Experts { dense_if_one: true, norm_topk: Flag::Is(false), ..Experts::of(16, 2) }),
+        states: Some(States::of(MixerKind::Jamba, Attends::Period, [0, 0, 0, 16, 4])),
+        ..Kind::PLAIN
+    },
+    BAMBA,
+    Kind {
+        names: &["falcon_h1"],
+        class: "FalconH1",
+        sizes: Sizes::of([4096, 14_336], 32, 32, 128_000, 8192).kv(8),
+        states: Some(States::of(MixerKind::FalconH1, Attends::Beside, [128, 0, 1, 256, 4])),
+        ..BAMBA
+    },
+    Kind {
+        names: &["granitemoehybrid"],
+        class: "GraniteMoeHybrid",
+        sizes: Sizes::of([4096, 11_008], 32, 32, 32_000, 2048).kv(32),
+        mlp_bias: Flag::Is(false),
+        experts: Some(Experts { shared_width: 1024, ..Experts::of(8, 2) }),
+        ..BAMBA
+    },
+    Kind {
+        names: &["nemotron_h"],
+        class: "NemotronH",
+        sizes: Sizes::of([4096, 21_504], 52, 32, 131_072, 4096).kv(8).head(128),
+        mlp: MlpKind::Plain,
+        act: HiddenAct::Relu2,
+        experts: Some(Experts { width: 7688, shared: 1, norm_topk: Flag::Key("norm_topk_prob", true), ..Experts::of(8, 2) }),
+        states: Some(States { fp32: true, ..States::of(MixerKind::Mamba2, Attends::Never, [128, 64, 8, 128, 4]) }),
+        ..BAMBA
+    },
+    Kind {
+        names: &["lfm2"],
+        class: "Lfm2",
+        sizes: Sizes::of([2560, 12_288], 32, 32, 65_536, 128_000).kv(8),
+        tied: true,
+        qk_norm: Flag::Is(true),
+        states: Some(States::of(MixerKind::Lfm2, Attends::Listed { otherwise: true }, [0, 0, 0, 0, 3])),
+        ..Kind::PLAIN
     },
 ];

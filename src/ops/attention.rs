@@ -2,37 +2,48 @@
 
 use super::builder::{Lowering, in_format, workspace};
 use super::tensor::{Dim, Kept, Op, Split, Tensor};
-use super::{ends, latent, writes_scores};
-use crate::config::Kernels;
+use super::{ends, latent, mixer, writes_scores};
+use crate::config::{Kernels, Keys, LayerKind};
 use crate::sources;
 use crate::units::{DType, Flops};
 
-/// All operations from the block's input to the first residual sum.
-pub(super) fn operations(with: &Lowering) -> Vec<Op> {
+/// All operations from the block's input to the first residual sum: attention, a state, or both side by side.
+pub(super) fn first_half(with: &Lowering, kind: LayerKind) -> Vec<Op> {
     let mut ops = Vec::with_capacity(12);
     if with.training {
         ops.push(block_input(with));
     }
-    if with.model.norms_per_block >= 1 {
+    let mixer = with.model.mixer().filter(|_| kind.mixer);
+    if with.model.norms_per_block >= 1 && (mixer.is_some() || kind.keys != Keys::None) {
         ops.push(ends::norm("Input norm", with, None));
     }
+    if let Some(mixer) = mixer {
+        ops.extend(mixer::operations(with, mixer));
+    }
+    if kind.keys != Keys::None {
+        attention(with, kind.keys, &mut ops);
+    }
+    if with.model.norms_per_block >= 3 {
+        ops.push(ends::norm("Norm behind attention", with, Some(with.hidden("projected output", Kept::Block))));
+    }
+    ops
+}
+
+/// From projections to output.
+fn attention(with: &Lowering, keys: Keys, ops: &mut Vec<Op>) {
     match &with.model.mla {
         Some(mla) => ops.extend(latent::projections(with, mla)),
-        None => ops.push(projections(with)),
+        None => ops.push(projections(with, keys)),
     }
     if with.model.qk_norm {
         ops.push(qk_norm(with));
     }
     if writes_scores(with) {
-        standard_core(with, &mut ops);
+        standard_core(with, ops);
     } else {
         ops.push(flash_core(with));
     }
     ops.push(output_projection(with));
-    if with.model.norms_per_block >= 3 {
-        ops.push(ends::norm("Norm behind attention", with, Some(with.hidden("projected output", Kept::Block))));
-    }
-    ops
 }
 
 /// What the block is given; it is saved in any case, as the checkpoint under full recomputation.
@@ -46,14 +57,16 @@ fn block_input(with: &Lowering) -> Op {
     }
 }
 
-/// Query, key and value projections; the normed input is saved once for all three.
-fn projections(with: &Lowering) -> Op {
+/// Query, key and value projections, with a gate as wide as the queries where there is one; the normed input is saved once for all.
+fn projections(with: &Lowering, keys: Keys) -> Op {
     let (heads, kv, d) = (with.heads(), with.kv_heads(), with.head_dim());
     let mut tensors = Vec::with_capacity(8);
     if with.training {
         tensors.push(with.hidden("projection input", Kept::Block));
     }
-    let columns = heads.1.saturating_add(kv.1.saturating_mul(2)).saturating_mul(d.1);
+    let queries = heads.1.saturating_mul(if with.model.gates_attention() { 2 } else { 1 });
+    let kv = if keys == Keys::Own { kv.1.saturating_mul(2) } else { 0 };
+    let columns = queries.saturating_add(kv).saturating_mul(d.1);
     tensors.push(workspace(
         "queries, keys and values",
         [with.s(), with.b(), Dim("q+k+v width", columns)],

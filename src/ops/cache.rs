@@ -1,11 +1,12 @@
-//! Keys and values that serving keeps per token.
+//! Keys and values that serving keeps per token, and states that it keeps per sequence.
 
 use std::ops::Range;
 
 use super::builder::Lowering;
 use super::formats;
+use super::mixer;
 use super::tensor::{Dim, Kept, Op, Role, Shape, Split, Tensor};
-use crate::config::CacheFormat;
+use crate::config::{CacheFormat, Keys};
 use crate::sources;
 use crate::units::{DType, Flops};
 
@@ -20,22 +21,30 @@ pub struct Cache {
 
 /// The cache of these layers, counted from 0.
 ///
-/// A layer with a window keeps no more tokens than the window; latent attention keeps one compressed vector and one rotated key part
+/// Layers without keys of their own keep none. A layer with a window keeps no more tokens than the window; latent attention keeps one compressed vector and one rotated key part
 /// per token, which every tensor rank holds. Tokens are kept in whole blocks; whole blocks of a shared prefix are kept once.
 pub fn cache(with: &Lowering, layers: Range<u64>) -> Cache {
     let mut counts: Vec<(u64, u64)> = Vec::with_capacity(2);
-    for tokens in layers.map(|layer| with.model.visible(layer, with.context_length)) {
+    let has_keys = |layer: &u64| with.model.is_uniform() || with.model.kind_of(*layer).keys == Keys::Own;
+    for tokens in layers.clone().filter(has_keys).map(|layer| with.model.visible(layer, with.context_length)) {
         match counts.iter_mut().find(|(length, _)| *length == tokens) {
             Some((_, count)) => *count += 1,
             None => counts.push((tokens, 1)),
         }
     }
     let mut tensors = Vec::with_capacity(2 * counts.len());
+    let states = with.model.mixer().map(|mixer| (mixer, layers.filter(|layer| mixer.layers.contains(*layer)).count()));
     let mut layers = Vec::with_capacity(2 * counts.len());
     for (tokens, count) in counts {
         of_one_layer(with, tokens, |tensor| {
             tensors.push(tensor);
             layers.push(count);
+        });
+    }
+    if let Some((mixer, count)) = states {
+        mixer::kept(with, mixer, |tensor| {
+            tensors.push(tensor);
+            layers.push(u64::try_from(count).unwrap_or(u64::MAX));
         });
     }
     let source = match with.kv_cache {

@@ -4,7 +4,8 @@ use super::builder::Lowering;
 use super::modules::{Build, Ends, block, kind};
 use super::tape::Tape;
 use super::tensor::{Dim, Kept, Op, Role, Split, Tensor};
-use super::{OpList, Shape};
+use super::{BlockKind, OpList, Shape};
+use crate::config::LayerKind;
 use crate::units::Flops;
 
 /// Operations behind the last block, whatever the order in which a family registers their parameters.
@@ -18,15 +19,13 @@ pub(super) fn add(with: &Lowering, list: &mut OpList) {
     let build = Build::new(&tape, &with);
     let mut ends = Ends::new(&build, true, true);
     let first = tape.parameters();
-    let of_kind = |experts: bool| (0..with.model.num_hidden_layers).find(|at| with.model.moe_at(*at).is_some() == experts);
-    let declared = |experts: bool| {
-        if let Some(layer) = of_kind(experts) {
+    let declared = |kind: &BlockKind| {
+        if let Some(layer) = (0..with.model.num_hidden_layers).find(|layer| with.model.kind_of(*layer) == kind.of) {
             drop(block(&build, layer));
         }
         tape.parameters()
     };
-    let usual = declared(list.usual_has_experts);
-    let other = if list.other_layers > 0 { declared(!list.usual_has_experts) } else { usual };
+    let ends_at: Vec<u32> = list.kinds.iter().map(declared).collect();
     ends.finish(&build);
     let state = tape.state();
     for (parameter, at) in state.parameters.iter().zip(0_u32..).filter(|(parameter, _)| !parameter.beside) {
@@ -35,9 +34,11 @@ pub(super) fn add(with: &Lowering, list: &mut OpList) {
         let shape = state.shape(parameter.form);
         let ops = match at {
             _ if HEAD.contains(&name) => &mut list.head,
-            at if at < first || at >= other => &mut list.embedding,
-            at if at < usual => &mut list.block,
-            _ => &mut list.other,
+            at if at < first => &mut list.embedding,
+            at => match ends_at.iter().zip(&mut list.kinds).find(|(end, _)| at < **end) {
+                Some((_, kind)) => &mut kind.ops,
+                None => &mut list.embedding,
+            },
         };
         let split = split(&shape, &with);
         let tensor =
@@ -83,7 +84,7 @@ pub(crate) fn trainable(with: &Lowering) -> u64 {
     ends.finish(&build);
     let mut sum = learns(0);
     // Blocks alike have as many.
-    let mut known: Vec<((bool, bool), u64)> = Vec::new();
+    let mut known: Vec<((LayerKind, bool), u64)> = Vec::new();
     for layer in 0..with.model.num_hidden_layers {
         let kind = kind(with.model, &with.tuning, layer);
         let of_kind = known.iter().find(|(of, _)| *of == kind).map(|(_, count)| *count);

@@ -23,6 +23,7 @@ mod experts;
 pub mod formats;
 mod latent;
 pub mod megatron;
+mod mixer;
 mod mlp;
 pub(crate) mod modules;
 pub(crate) mod tape;
@@ -33,7 +34,9 @@ pub use cache::{Cache, cache};
 pub(crate) use declared::trainable;
 pub use tensor::{Dim, Kept, Op, Role, Shape, Split, Tensor};
 
-use crate::config::{AttentionKernel, CacheFormat, Job, Kernels, Recompute, Run, TrainingPrecision, Tuning};
+use crate::config::{
+    AttentionKernel, CacheFormat, Feed, Job, Kernels, LayerKind, ModelConfig, Recompute, Run, TrainingPrecision, Tuning,
+};
 use crate::units::Flops;
 
 /// Tokens that go through the chunked loss at once.
@@ -44,42 +47,56 @@ pub const LOSS_CHUNK_TOKENS: u64 = 1024;
 pub struct OpList {
     /// Token and position embedding.
     pub embedding: Vec<Op>,
-    /// One transformer block of the usual kind: attention first, then feed-forward or experts.
-    pub block: Vec<Op>,
-    /// A block of the rarer kind: dense where the usual one has experts; empty where all are alike.
-    pub other: Vec<Op>,
-    /// Whether it is the usual kind of block that has experts.
-    pub usual_has_experts: bool,
-    /// How many blocks are of the rarer kind.
-    pub other_layers: u64,
-    /// How many operations of a block belong to attention.
-    pub attention_operations: usize,
+    /// The kinds of blocks, the one with most layers first; never empty.
+    pub kinds: Vec<BlockKind>,
     /// Final norm, output head, loss.
     pub head: Vec<Op>,
-    /// How many blocks there are.
-    pub num_hidden_layers: u64,
+}
+
+/// The blocks that have the same operations.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BlockKind {
+    /// What they are made of.
+    pub of: LayerKind,
+    /// How many there are.
+    pub layers: u64,
+    /// The operations of one: attention and state first, then feed-forward or experts.
+    pub ops: Vec<Op>,
+    /// How many operations come before the first residual sum.
+    pub first_half: usize,
+}
+
+impl BlockKind {
+    /// The operations before the first residual sum, and those behind it.
+    pub fn halves(&self) -> [&[Op]; 2] {
+        let (first, second) = self.ops.split_at(self.first_half.min(self.ops.len()));
+        [first, second]
+    }
 }
 
 impl OpList {
     /// Parameters of the whole model; a tied head adds none.
     pub fn parameters(&self) -> u64 {
-        let usual = parameters(&self.block).saturating_mul(self.num_hidden_layers.saturating_sub(self.other_layers));
-        let blocks = usual.saturating_add(parameters(&self.other).saturating_mul(self.other_layers));
-        parameters(&self.embedding).saturating_add(blocks).saturating_add(parameters(&self.head))
+        let blocks = self.kinds.iter().map(|kind| parameters(&kind.ops).saturating_mul(kind.layers));
+        blocks.fold(parameters(&self.embedding), u64::saturating_add).saturating_add(parameters(&self.head))
     }
 
-    /// The attention half and the feed-forward half of a usual block.
-    pub fn halves(&self) -> (&[Op], &[Op]) {
-        self.block.split_at(self.attention_operations.min(self.block.len()))
+    /// A block of the usual kind.
+    pub fn usual(&self) -> &[Op] {
+        self.kinds.first().map_or(&[], |kind| &kind.ops)
+    }
+
+    /// All operations, of each kind of block those of one.
+    pub fn all(&self) -> impl Iterator<Item = &Op> {
+        self.embedding.iter().chain(self.kinds.iter().flat_map(|kind| &kind.ops)).chain(&self.head)
     }
 
     /// A sum over all blocks of a figure of one.
-    pub fn over_blocks<T>(&self, of: impl Fn(&[Op]) -> T) -> T
+    pub fn over_blocks<T: Default>(&self, of: impl Fn(&[Op]) -> T) -> T
     where
         T: std::ops::Mul<f64, Output = T> + std::ops::Add<Output = T>,
     {
-        let to = crate::units::to_f64;
-        of(&self.block) * to(self.num_hidden_layers.saturating_sub(self.other_layers)) + of(&self.other) * to(self.other_layers)
+        self.kinds.iter().map(|kind| of(&kind.ops) * crate::units::to_f64(kind.layers)).fold(T::default(), |sum, of| sum + of)
     }
 
     /// FLOPs of one forward pass of one micro-batch, all ranks of the model together.
@@ -127,37 +144,34 @@ fn listed(with: &Lowering) -> OpList {
 
 /// The operation list of serving without its parameters: what a step works with, much quicker than the whole list.
 pub(crate) fn without_parameters(with: &Lowering) -> OpList {
-    let mut block = attention::operations(with);
-    let attention_operations = block.len();
-    let model = with.model;
-    let sparse =
-        model.moe.as_ref().map_or(0, |moe| (0..model.num_hidden_layers).filter(|layer| moe.layers.contains(*layer)).count());
-    let sparse = u64::try_from(sparse).unwrap_or(u64::MAX);
-    let dense = model.num_hidden_layers.saturating_sub(sparse);
-    let mut other = if sparse.min(dense) > 0 { block.clone() } else { Vec::new() };
-    match &model.moe {
-        Some(moe) if sparse > dense => {
-            block.extend(experts::operations(with, moe));
-            if dense > 0 {
-                other.extend(mlp::operations(with));
-            }
+    let block = |(of, layers): (LayerKind, u64)| {
+        let mut ops = attention::first_half(with, of);
+        let first_half = ops.len();
+        match (of.feed, &with.model.moe) {
+            (Feed::Experts, Some(moe)) => ops.extend(experts::operations(with, moe)),
+            (Feed::None, _) => {}
+            _ => ops.extend(mlp::operations(with)),
         }
-        Some(moe) if sparse > 0 => {
-            block.extend(mlp::operations(with));
-            other.extend(experts::operations(with, moe));
+        BlockKind { of, layers, ops, first_half }
+    };
+    OpList { embedding: ends::embedding(with), kinds: kinds(with.model).into_iter().map(block).collect(), head: ends::head(with) }
+}
+
+/// The kinds of layers that a model has and how many of each, the most frequent first.
+fn kinds(model: &ModelConfig) -> Vec<(LayerKind, u64)> {
+    let layers = model.num_hidden_layers;
+    if model.is_uniform() {
+        return vec![(model.kind_of(0), layers)];
+    }
+    let mut found: Vec<(LayerKind, u64)> = Vec::with_capacity(4);
+    for kind in (0..layers).map(|layer| model.kind_of(layer)) {
+        match found.iter_mut().find(|(of, _)| *of == kind) {
+            Some((_, count)) => *count += 1,
+            None => found.push((kind, 1)),
         }
-        _ => block.extend(mlp::operations(with)),
     }
-    OpList {
-        embedding: ends::embedding(with),
-        block,
-        other,
-        usual_has_experts: sparse > dense,
-        other_layers: sparse.min(dense),
-        attention_operations,
-        head: ends::head(with),
-        num_hidden_layers: with.model.num_hidden_layers,
-    }
+    found.sort_by_key(|(kind, count)| (std::cmp::Reverse(*count), *kind));
+    found
 }
 
 /// The lowering of a job: its shapes, formats and software.

@@ -1,4 +1,4 @@
-//! Sets of layers as people and links write them: `none`, `all`, `all-but-every-6`, `from-3`, `0-2.5`.
+//! Sets of layers as people and links write them: `none`, `all`, `all-but-every-6`, `every-4`, `from-3`, `0-2.5`.
 
 use std::fmt::Write as _;
 
@@ -13,6 +13,7 @@ pub(super) fn word(set: &LayerSet) -> String {
         LayerSet::None => "none".to_owned(),
         LayerSet::All => "all".to_owned(),
         LayerSet::AllButEvery(period) => format!("all-but-every-{period}"),
+        LayerSet::Every(period) => format!("every-{period}"),
         LayerSet::From(first) => format!("from-{first}"),
         LayerSet::Listed(flags) => listed(flags),
     }
@@ -60,6 +61,9 @@ pub(super) fn read(typed: &str) -> Option<LayerSet> {
     if let Some(period) = plain.strip_prefix("all-but-every-") {
         return number(period).filter(|period| *period > 1).map(LayerSet::AllButEvery);
     }
+    if let Some(period) = plain.strip_prefix("every-") {
+        return number(period).filter(|period| *period > 1).map(LayerSet::Every);
+    }
     if let Some(first) = plain.strip_prefix("from-") {
         return number(first).map(|first| if first == 0 { LayerSet::All } else { LayerSet::From(first) });
     }
@@ -92,7 +96,7 @@ mod tests {
     #[test]
     fn every_word_is_read_back() {
         let listed = LayerSet::Listed(vec![true, true, false, true, false, true, true, true]);
-        for set in [LayerSet::None, LayerSet::All, LayerSet::AllButEvery(6), LayerSet::From(3), listed] {
+        for set in [LayerSet::None, LayerSet::All, LayerSet::AllButEvery(6), LayerSet::Every(4), LayerSet::From(3), listed] {
             assert_eq!(read(&word(&set)), Some(set.clone()));
             assert_eq!(read(&short_word(&set)), Some(set));
         }
@@ -103,7 +107,7 @@ mod tests {
 
     #[test]
     fn nonsense_is_not_read() {
-        for text in ["some", "from-", "3-1", "1024", "x", "x00", "xg", "all-but-every-0", "-", "1.", "é"] {
+        for text in ["some", "from-", "3-1", "1024", "x", "x00", "xg", "all-but-every-0", "every-1", "-", "1.", "é"] {
             assert_eq!(read(text), None, "{text}");
         }
     }

@@ -26,7 +26,7 @@ pub use text::clean;
 pub use words::{Mode, Word};
 
 use crate::catalog::{self, AcceleratorRow, ModelRow};
-use crate::config::{LayerSet, Mla, ModelConfig, Moe};
+use crate::config::{Hybrid, LayerSet, Mixer, Mla, ModelConfig, Moe};
 use crate::import::Imported;
 use crate::units::{Bytes, MemoryUnit, to_f64};
 
@@ -313,7 +313,33 @@ fn of_model(config: &ModelConfig, id: FieldId) -> Option<Value> {
         FieldId::EmbeddingWidth => optional(config.word_embed_proj_dim),
         FieldId::NewDecoder => Value::Flag(config.new_decoder_architecture),
         FieldId::Pooler => Value::Flag(config.pooler),
-        _ => return of_experts(config.moe.as_ref(), id).or_else(|| of_latent(config.mla.as_ref(), id)),
+        _ => {
+            let rare = of_experts(config.moe.as_ref(), id).or_else(|| of_latent(config.mla.as_ref(), id));
+            return rare.or_else(|| of_hybrid(config.hybrid.as_ref(), id));
+        }
+    })
+}
+
+/// The value of a field of layers that are not all alike; without them, nothing.
+fn of_hybrid(hybrid: Option<&Hybrid>, id: FieldId) -> Option<Value> {
+    let mixer = hybrid.and_then(|hybrid| hybrid.mixer.as_ref());
+    let size = |of: fn(&Mixer) -> u64| optional(mixer.map(of));
+    let layers = |of: fn(&Hybrid) -> &LayerSet, all: LayerSet| Value::Layers(hybrid.map_or(all, |hybrid| of(hybrid).clone()));
+    Some(match id {
+        FieldId::Mixer => mixer.map_or(Value::Choice("none"), |mixer| Value::choice(mixer.kind)),
+        FieldId::MixerLayers => Value::Layers(mixer.map_or(LayerSet::None, |mixer| mixer.layers.clone())),
+        FieldId::MixerHeads => size(|mixer| mixer.num_heads),
+        FieldId::MixerHeadDim => size(|mixer| mixer.head_dim),
+        FieldId::MixerKeyHeads => size(|mixer| mixer.num_key_heads),
+        FieldId::MixerState => size(|mixer| mixer.state_size),
+        FieldId::MixerKernel => size(|mixer| mixer.conv_kernel),
+        FieldId::MixerRank => optional(mixer.map(|mixer| mixer.time_step_rank).filter(|rank| *rank > 0)),
+        FieldId::MixerFp32 => Value::Flag(mixer.is_some_and(|mixer| mixer.fp32_state)),
+        FieldId::AttentionLayers => layers(|hybrid| &hybrid.attention_layers, LayerSet::All),
+        FieldId::FeedForwardLayers => layers(|hybrid| &hybrid.feed_forward_layers, LayerSet::All),
+        FieldId::SharedKeyLayers => layers(|hybrid| &hybrid.kv_shared_layers, LayerSet::None),
+        FieldId::AttentionGate => Value::Flag(hybrid.is_some_and(|hybrid| hybrid.attention_output_gate)),
+        _ => return None,
     })
 }
 

@@ -1,9 +1,9 @@
 //! The words that stand for choices in forms, links and files.
 
 use crate::config::{
-    AttentionKernel, CacheFormat, DataSharding, Family, GradientDType, HiddenAct, Kernels, LossFusion, MlpKind, Normalization,
-    Objective, Optimizer, OptimizerImplementation, PipelineSchedule, PositionEmbedding, Recompute, Rollout, TokenDispatcher,
-    TrainingPrecision, WeightFormat,
+    AttentionKernel, CacheFormat, DataSharding, Family, GradientDType, HiddenAct, Kernels, LossFusion, MixerKind, MlpKind,
+    Normalization, Objective, Optimizer, OptimizerImplementation, PipelineSchedule, PositionEmbedding, Recompute, Rollout,
+    TokenDispatcher, TrainingPrecision, WeightFormat,
 };
 use crate::units::MemoryUnit;
 
@@ -64,6 +64,8 @@ words! {
         Granite = "granite", Glm4 = "glm4", Generic = "generic";
     HiddenAct: Silu = "silu", Gelu = "gelu", GeluNew = "gelu-new", GeluFast = "gelu-fast", QuickGelu = "quick-gelu",
         Relu = "relu", Relu2 = "relu2";
+    MixerKind: Mamba = "mamba", Jamba = "jamba", Mamba2 = "mamba2", FalconH1 = "falcon-h1", Qwen3Next = "qwen3-next",
+        KimiLinear = "kimi-linear", Minimax = "minimax", Lfm2 = "lfm2";
     AttentionKernel: Flash = "flash", Standard = "standard";
     Objective: NextToken = "sft", Preference = "dpo", Reward = "reward", Ppo = "ppo", Grpo = "grpo";
     Rollout: Apart = "apart", Colocated = "colocated", Sleeping = "sleeping";

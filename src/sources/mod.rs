@@ -59,6 +59,12 @@ sources! {
     FUSED_KERNELS = ("fused-kernels", "Hsu et al. 2024",
         "Liger Kernel: Efficient Triton Kernels for LLM Training (arXiv 2410.10989)", "section 3: RMSNorm, SwiGLU, fused linear cross entropy",
         Paper, "What fused norm, fused SwiGLU and chunked linear cross-entropy keep.");
+    STATE_SPACES = ("state-spaces", "Gu and Dao 2023, 2024",
+        "Mamba (arXiv 2312.00752), Transformers are SSMs (arXiv 2405.21060); transformers 5.23, models/{mamba,jamba,mamba2,falcon_h1,lfm2}",
+        "vLLM, vllm/model_executor/layers/mamba/mamba_utils.py", Code, "Weights of a state space, and what is kept of every sequence.");
+    LINEAR_ATTENTION = ("linear-attention", "Yang et al. 2024",
+        "Gated Delta Networks (arXiv 2412.06464); transformers 5.23, models/{qwen3_next,kimi_linear,minimax}",
+        "vLLM, vllm/model_executor/layers/mamba/mamba_utils.py", Code, "Weights of linear attention, and what is kept of every sequence.");
     ADAM_8BIT_2022 = ("adam-8bit-2022", "Dettmers et al. 2022",
         "8-bit Optimizers via Block-wise Quantization (arXiv 2110.02861)", "section 2; block size 256 as in bitsandbytes", Paper,
         "One-byte moments with one fp32 scale per block.");

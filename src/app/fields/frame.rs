@@ -149,7 +149,7 @@ fn help(field: &Field, open: bool, scenario: &Scenario) -> Html {
         &[
             &field.key,
             &flag("hidden", !open),
-            &field.help,
+            &field.help(),
             &choice.map(|option| html(" {}: {}", &[&option.label, &option.help])),
             &range_text(field.id),
             &field.name,

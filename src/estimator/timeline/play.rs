@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use super::groups::Groups;
 use super::optimizer;
 use super::plan::{Plan, Shares};
-use crate::config::Recompute;
+use crate::config::{LayerKind, Recompute};
 use crate::ops::modules::{Block, Build, Ends, Tables, block, kind};
 use crate::ops::tape::{Form, Kind, Model, Param, Tape, Var, When};
 use crate::sources;
@@ -107,7 +107,7 @@ impl Layers {
 /// Declares the blocks of a stage.
 fn layers(tape: &Tape, plan: &Plan<'_>, build: &Build<'_>) -> Layers {
     let model = build.model();
-    let mut known: Vec<((bool, bool), Param, Param)> = Vec::with_capacity(2);
+    let mut known: Vec<((LayerKind, bool), Param, Param)> = Vec::with_capacity(2);
     let mut all = Layers { modules: Vec::with_capacity(2), layers: Vec::with_capacity(plan.played.len()) };
     for (played, tag) in plan.played.iter().zip(1..) {
         tape.set_layer(tag);

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use super::norm::Norm;
 use super::{Build, FP32, Linear, Part, Shapes, Tables, half};
-use crate::config::{AttentionKernel, Family, PositionEmbedding, Recompute};
+use crate::config::{AttentionKernel, Family, Keys, PositionEmbedding, Recompute};
 use crate::ops::tape::{Again, Form, Order, Param, SCALE, SOFTMAX, TANH, Tape, Var};
 use crate::ops::tensor::Dim;
 use crate::sources;
@@ -250,8 +250,8 @@ enum Place {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Attention {
     query: Linear,
-    key: Linear,
-    value: Linear,
+    /// Keys and values; a layer that reads an earlier one's makes none.
+    keys: Option<[Linear; 2]>,
     output: Linear,
     norms: Option<(Place, Norm, Norm)>,
     rotary: Option<Rotary>,
@@ -263,7 +263,7 @@ pub(super) struct Attention {
 }
 
 impl Attention {
-    pub fn new(build: &Build<'_>) -> Self {
+    pub fn new(build: &Build<'_>, keys: Keys) -> Self {
         let (with, model, tape) = (build.with, build.model(), build.tape);
         let (heads, kv, d) = (with.own_heads(), with.own_kv_heads(), with.head_dim());
         let sinks = model.attention_sinks.then(|| Sinks::new(build));
@@ -273,9 +273,11 @@ impl Attention {
         let project = |names, heads: Dim| {
             build.column(Part::Attention, names, (columns(heads), with.h()), tape.form([with.b(), with.s(), columns(heads)]))
         };
-        let query = project(("query weight", bias("query bias")), heads);
-        let key = project(("key weight", bias("key bias")), kv);
-        let value = project(("value weight", bias("value bias")), kv);
+        let gated = if model.gates_attention() { Dim(heads.0, heads.1.saturating_mul(2)) } else { heads };
+        let query = project(("query weight", bias("query bias")), gated);
+        let keys = (keys == Keys::Own).then(|| {
+            [("key weight", "key bias"), ("value weight", "value bias")].map(|(weight, name)| project((weight, bias(name)), kv))
+        });
         tape.at("Output projection", sources::PYTORCH_AUTOGRAD);
         let names = ("output weight", model.attention_output_bias.then_some("output bias"));
         let output = build.row(Part::Attention, names, (with.h(), columns(heads)), build.shapes.hidden);
@@ -289,51 +291,45 @@ impl Attention {
             Place::Whole => Norm::new(build, columns(heads), build.shapes.rows),
             _ => Norm::new(build, d, tape.form([with.b(), with.s(), heads])),
         };
-        let norms = model.qk_norm.then(|| (place, norm(heads), norm(kv)));
+        let norms = model.qk_norm.then(|| {
+            let query = norm(heads);
+            (place, query, if keys.is_some() { norm(kv) } else { query })
+        });
         let rotary = (model.position_embedding == PositionEmbedding::Rotary).then(|| Rotary::new(build));
         let several = (heads.1 > 1, kv.1 > 1);
         let in_rows = |heads: Dim| tape.form([with.b(), with.s(), heads, d]);
         let rows = (in_rows(heads), in_rows(kv));
-        Self {
-            query,
-            key,
-            value,
-            output,
-            norms,
-            rotary,
-            core: Core { sinks, ..Core::new(build) },
-            shapes: build.shapes,
-            several,
-            rows,
-        }
+        Self { query, keys, output, norms, rotary, core: Core { sinks, ..Core::new(build) }, shapes: build.shapes, several, rows }
     }
 
     /// The attention's contribution, and the probabilities it returns.
     pub fn run<'t>(&self, tape: &'t Tape, x: &Var<'t>, tables: &Tables<'t>) -> (Var<'t>, Option<Var<'t>>) {
         tape.at("Query, key and value projection", sources::PYTORCH_AUTOGRAD);
+        // Layers that read an earlier one's keys are declared and counted, and never run here.
+        let [key_layer, value_layer] = self.keys.unwrap_or([self.query; 2]);
         let queries = |q: Var<'t>| q.named("queries").heads(self.shapes.queries, self.several.0);
         let keys = |k: Var<'t>| k.named("keys").heads(self.shapes.keys, self.several.1);
-        let value = || self.value.run(x).named("values");
+        let value = || value_layer.run(x).named("values");
         let heads = |v: Var<'t>| v.heads(self.shapes.keys, self.several.1);
         let (q, k, v) = match &self.norms {
             Some((Place::Rows, query, key)) => {
                 let q = query.run(&self.query.run(x).view(self.rows.0)).swap(self.shapes.queries, self.several.0);
-                let k = key.run(&self.key.run(x).view(self.rows.1)).swap(self.shapes.keys, self.several.1);
+                let k = key.run(&key_layer.run(x).view(self.rows.1)).swap(self.shapes.keys, self.several.1);
                 (q, k, heads(value()))
             }
             Some((Place::Whole, query, key)) => {
                 let q = query.run(&self.query.run(x));
-                let k = key.run(&self.key.run(x));
+                let k = key.run(&key_layer.run(x));
                 let v = value();
                 (queries(q), keys(k), heads(v))
             }
             Some((Place::Heads, query, key)) => {
-                let (q, k, v) = (queries(self.query.run(x)), keys(self.key.run(x)), heads(value()));
+                let (q, k, v) = (queries(self.query.run(x)), keys(key_layer.run(x)), heads(value()));
                 let q = query.run(&{ q });
                 let k = key.run(&{ k });
                 (q, k, v)
             }
-            None => (queries(self.query.run(x)), keys(self.key.run(x)), heads(value())),
+            None => (queries(self.query.run(x)), keys(key_layer.run(x)), heads(value())),
         };
         let (q, k) = match &self.rotary {
             Some(rotary) => rotary.run((q, k), tables),

@@ -6,6 +6,7 @@ use super::mlp::Mlp;
 use super::moe::Mixture;
 use super::norm::Norm;
 use super::{Block, Build, Tables};
+use crate::config::{Feed, Keys};
 use crate::ops::tape::{Tape, Var};
 use crate::sources;
 
@@ -46,8 +47,10 @@ impl Mixer {
 /// One block of llama, mistral, qwen2, qwen3, mixtral, qwen3-moe, gpt-oss, or of a decoder put together from its fields.
 #[derive(Debug)]
 pub(super) struct Decoder {
-    attention: Mixer,
-    mlp: FeedForward,
+    /// None in a layer that keeps a state instead, or has a feed-forward layer alone.
+    attention: Option<Mixer>,
+    /// None in a layer that has attention or a state alone.
+    mlp: Option<FeedForward>,
     /// Before attention; before the feed-forward layer; behind attention; behind the feed-forward layer.
     norms: [Option<Norm>; 4],
     /// Attention and feed-forward read the same input.
@@ -59,23 +62,38 @@ const NORMS: [&str; 4] = ["Input norm", "Post-attention norm", "Norm behind atte
 
 impl Decoder {
     pub fn new(build: &Build<'_>, layer: u64) -> Self {
-        let attention = match build.model().mla {
+        let kind = build.model().kind_of(layer);
+        let attention = (kind.keys != Keys::None).then(|| match build.model().mla {
             Some(mla) => Mixer::Latent(Box::new(Latent::new(build, mla))),
-            None => Mixer::Heads(Box::new(Attention::new(build))),
-        };
-        let mlp = match build.model().moe_at(layer) {
+            None => Mixer::Heads(Box::new(Attention::new(build, kind.keys))),
+        });
+        let mlp = (kind.feed != Feed::None).then(|| match build.model().moe_at(layer) {
             Some(moe) if moe.shared_expert_intermediate_size > 0 => FeedForward::Shared(Box::new(Sparse::new(build, moe))),
             Some(moe) => FeedForward::Experts(Mixture::new(build, moe)),
             None => FeedForward::Dense(Mlp::new(build)),
-        };
+        });
+        let halves = [kind.mixer || attention.is_some(), mlp.is_some()];
         let mut numbers = 1_u64..;
+        // The first and third belong to attention, the second and fourth to the feed-forward layer.
+        let mut belong = halves.into_iter().cycle();
         let norms = NORMS.map(|name| {
             build.tape.at(name, sources::PYTORCH_AUTOGRAD);
             let there = numbers.next().is_some_and(|number| build.model().norms_per_block >= number);
+            let there = there && belong.next().unwrap_or(true);
             there.then(|| Norm::new(build, build.with.h(), build.shapes.rows))
         });
         let parallel = build.model().parallel_residual || build.model().norms_per_block == 1;
         Self { attention, mlp, norms, parallel }
+    }
+
+    /// What attention adds. Blocks without it are declared and counted, and never run here: a job that trains them cannot be made.
+    fn attend<'t>(&self, tape: &'t Tape, x: &Var<'t>, tables: &Tables<'t>) -> (Var<'t>, Option<Var<'t>>) {
+        self.attention.as_ref().map_or_else(|| (x.clone(), None), |attention| attention.run(tape, x, tables))
+    }
+
+    /// What the feed-forward layer adds; as for attention.
+    fn feed<'t>(&self, tape: &'t Tape, x: &Var<'t>) -> (Var<'t>, Option<Var<'t>>) {
+        self.mlp.as_ref().map_or_else(|| (x.clone(), None), |mlp| mlp.run(tape, x))
     }
 
     /// `x` after the norm of that number; `x` itself where there is none.
@@ -88,10 +106,10 @@ impl Decoder {
     /// Feed-forward beside attention, on the same input; one norm serves both where there is only one.
     fn side_by_side<'t>(&self, tape: &'t Tape, hidden: &Var<'t>, tables: &Tables<'t>) -> Var<'t> {
         let normed = self.normed(tape, 0, hidden);
-        let (attention, _weights) = self.attention.run(tape, &normed, tables);
+        let (attention, _weights) = self.attend(tape, &normed, tables);
         let attention = self.normed(tape, 2, &attention);
         let second = if self.norms[1].is_some() { self.normed(tape, 1, hidden) } else { normed };
-        let (feed_forward, _beside) = self.mlp.run(tape, &second);
+        let (feed_forward, _beside) = self.feed(tape, &second);
         let feed_forward = self.normed(tape, 3, &feed_forward);
         attention.add(feed_forward).add(hidden.clone()).named("block output")
     }
@@ -103,12 +121,12 @@ impl Block for Decoder {
             return (self.side_by_side(tape, residual, tables), None);
         }
         let hidden = self.normed(tape, 0, residual);
-        let (hidden, weights) = self.attention.run(tape, &{ hidden }, tables);
+        let (hidden, weights) = self.attend(tape, &{ hidden }, tables);
         let hidden = self.normed(tape, 2, &{ hidden });
         let hidden = residual.clone().add(hidden).named("attention residual");
         let residual = hidden;
         let hidden = self.normed(tape, 1, &residual);
-        let (hidden, beside) = self.mlp.run(tape, &{ hidden });
+        let (hidden, beside) = self.feed(tape, &{ hidden });
         let hidden = self.normed(tape, 3, &{ hidden });
         // What the feed-forward layer returns beside takes the place of the probabilities.
         let _beside = beside.or(weights);

@@ -5,7 +5,7 @@ use super::attention::Attention;
 use super::mlp::Mlp;
 use super::norm::Norm;
 use super::{Block, Build, Tables};
-use crate::config::Family;
+use crate::config::{Family, Keys};
 use crate::ops::tape::{Tape, Var};
 use crate::sources;
 
@@ -22,7 +22,7 @@ const NORMS: [&str; 4] = ["Input norm", "Post-attention norm", "Pre-feed-forward
 
 impl Sandwich {
     pub fn new(build: &Build<'_>) -> Self {
-        let attention = Attention::new(build);
+        let attention = Attention::new(build, Keys::Own);
         let mlp = Mlp::new(build);
         let norms = NORMS.map(|name| {
             build.tape.at(name, sources::PYTORCH_AUTOGRAD);

@@ -23,7 +23,7 @@ use super::builder::Lowering;
 use super::division::Division;
 use super::tape::{Form, Packed, Param, Tape, Var};
 use super::tensor::Dim;
-use crate::config::{Family, Kernels, ModelConfig, Tuning};
+use crate::config::{Family, Kernels, LayerKind, ModelConfig, Tuning};
 use crate::units::{DType, to_f64};
 use adapter::{Adapter, quantised};
 
@@ -36,9 +36,9 @@ pub(crate) trait Block: std::fmt::Debug {
     fn run<'t>(&self, tape: &'t Tape, hidden: &Var<'t>, tables: &Tables<'t>) -> (Var<'t>, Option<Var<'t>>);
 }
 
-/// Blocks of the same kind have the same modules: with experts or without, learning or not.
-pub(crate) fn kind(model: &ModelConfig, tuning: &Tuning, layer: u64) -> (bool, bool) {
-    (model.moe_at(layer).is_some(), tuning.freezes_block(layer))
+/// Blocks of the same kind have the same modules, and learn or do not.
+pub(crate) fn kind(model: &ModelConfig, tuning: &Tuning, layer: u64) -> (LayerKind, bool) {
+    (model.kind_of(layer), tuning.freezes_block(layer))
 }
 
 /// The block at that place, with its parameters declared in the order in which the family registers them.

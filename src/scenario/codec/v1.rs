@@ -6,7 +6,7 @@
 use super::FieldId;
 
 /// Key, field and default of every input; `None`: the model's or the accelerator's own value.
-pub(super) const TABLE: [(&str, FieldId, Option<&str>); 158] = [
+pub(super) const TABLE: [(&str, FieldId, Option<&str>); 171] = [
     ("do", FieldId::Mode, Some("train")),
     ("name", FieldId::Name, Some(".z")),
     ("u", FieldId::MemoryUnit, Some("gib")),
@@ -59,6 +59,19 @@ pub(super) const TABLE: [(&str, FieldId, Option<&str>); 158] = [
     ("latr", FieldId::QkRopeHeadDim, None),
     ("latn", FieldId::QkNopeHeadDim, None),
     ("latv", FieldId::VHeadDim, None),
+    ("mx", FieldId::Mixer, None),
+    ("mxl", FieldId::MixerLayers, None),
+    ("mxn", FieldId::MixerHeads, None),
+    ("mxd", FieldId::MixerHeadDim, None),
+    ("mxg", FieldId::MixerKeyHeads, None),
+    ("mxs", FieldId::MixerState, None),
+    ("mxc", FieldId::MixerKernel, None),
+    ("mxr", FieldId::MixerRank, None),
+    ("mxf", FieldId::MixerFp32, None),
+    ("al", FieldId::AttentionLayers, None),
+    ("fl", FieldId::FeedForwardLayers, None),
+    ("kvs", FieldId::SharedKeyLayers, None),
+    ("og", FieldId::AttentionGate, None),
     ("s", FieldId::SeqLength, Some("8192")),
     ("gb", FieldId::GlobalBatchSize, Some("128")),
     ("b", FieldId::MicroBatchSize, Some("1")),

@@ -116,6 +116,32 @@ pub enum FieldId {
     QkNopeHeadDim,
     /// Width of a value head.
     VHeadDim,
+    /// State in place of keys and values.
+    Mixer,
+    /// Layers that keep a state.
+    MixerLayers,
+    /// Heads of the state.
+    MixerHeads,
+    /// Width of one of them.
+    MixerHeadDim,
+    /// Heads of its keys, or groups.
+    MixerKeyHeads,
+    /// Width of a key, or of the state.
+    MixerState,
+    /// Tokens of the convolution before it.
+    MixerKernel,
+    /// Width of the step's narrow projection.
+    MixerRank,
+    /// A state in fp32.
+    MixerFp32,
+    /// Layers with attention.
+    AttentionLayers,
+    /// Layers with a feed-forward layer.
+    FeedForwardLayers,
+    /// Layers that read an earlier layer's keys and values.
+    SharedKeyLayers,
+    /// A gate on attention's output.
+    AttentionGate,
     /// Tokens per training sequence.
     SeqLength,
     /// Sequences per optimizer step.
@@ -536,8 +562,6 @@ pub struct Field {
     pub label: &'static str,
     /// Its unit; empty where there is none.
     pub unit: &'static str,
-    /// One sentence: what it is and what it does to memory or time.
-    pub help: &'static str,
     /// What it takes.
     pub kind: FieldKind,
     /// What `k` means when typed: 1024 for lengths in tokens, 1000 elsewhere.
@@ -550,6 +574,13 @@ pub struct Field {
     pub applies: Applies,
     /// Whether the form hides it behind its group's summary line.
     pub folded: bool,
+}
+
+impl Field {
+    /// One sentence: what it is and what it does to memory or time.
+    pub fn help(&self) -> &'static str {
+        table::help(self)
+    }
 }
 
 /// All fields, in the order of the form and of links.
@@ -571,7 +602,7 @@ pub fn field_of_key(key: &str) -> Option<&'static Field> {
 pub fn reference() -> String {
     let row = |field: &Field| {
         let takes = range_text(field.id);
-        format!("| `{}` | `{}` | {} | {takes} | {} |\n", field.key, field.name, field.label, field.help)
+        format!("| `{}` | `{}` | {} | {takes} | {} |\n", field.key, field.name, field.label, field.help())
     };
     let head = "| key | name | input | takes | what it does |\n|---|---|---|---|---|\n";
     std::iter::once(head.to_owned()).chain(fields().iter().map(row)).collect()

@@ -2,22 +2,30 @@
 
 use super::{Applies, Choice, Field, FieldDefault, FieldId, FieldKind, Group};
 
-impl Field {
+/// An input as the table writes it.
+#[derive(Clone, Copy)]
+struct Entry {
+    field: Field,
+    /// One sentence: what it is and what it does to memory or time.
+    help: &'static str,
+}
+
+impl Entry {
     const fn new(id: FieldId, key: &'static str, name: &'static str, label: &'static str, kind: FieldKind) -> Self {
-        Self {
+        let field = Field {
             id,
             key,
             name,
             label,
             unit: "",
-            help: "",
             kind,
             kilo: 1000,
             default: FieldDefault::Preset,
             group: Group::Model,
             applies: Applies::Both,
             folded: false,
-        }
+        };
+        Self { field, help: "" }
     }
 
     const fn whole(
@@ -50,19 +58,19 @@ impl Field {
     }
 
     const fn unit(mut self, unit: &'static str) -> Self {
-        self.unit = unit;
+        self.field.unit = unit;
         self
     }
 
     /// A length in tokens, where `4k` means 4096.
     const fn tokens(mut self) -> Self {
-        self.unit = "tokens";
-        self.kilo = 1024;
+        self.field.unit = "tokens";
+        self.field.kilo = 1024;
         self
     }
 
     const fn optional(mut self) -> Self {
-        self.kind = match self.kind {
+        self.field.kind = match self.field.kind {
             FieldKind::Integer { min, max, step_hint, .. } => FieldKind::Integer { min, max, step_hint, optional: true },
             FieldKind::Decimal { min, max, .. } => FieldKind::Decimal { min, max, optional: true },
             other => other,
@@ -71,49 +79,49 @@ impl Field {
     }
 
     const fn default(mut self, default: FieldDefault) -> Self {
-        self.default = default;
+        self.field.default = default;
         self
     }
 
     const fn group(mut self, group: Group) -> Self {
-        self.group = group;
+        self.field.group = group;
         self
     }
 
     /// A field of the architecture, with the model's own value as default.
     const fn architecture(mut self) -> Self {
-        self.group = Group::Architecture;
-        self.folded = true;
+        self.field.group = Group::Architecture;
+        self.field.folded = true;
         self
     }
 
     /// A field of a rarer part of the architecture.
     const fn structure(mut self) -> Self {
-        self.group = Group::Structure;
-        self.folded = true;
+        self.field.group = Group::Structure;
+        self.field.folded = true;
         self
     }
 
     /// A field that only the stack `megatron` reads.
     const fn megatron(mut self) -> Self {
-        self.group = Group::Megatron;
-        self.applies = Applies::Train;
-        self.folded = true;
+        self.field.group = Group::Megatron;
+        self.field.applies = Applies::Train;
+        self.field.folded = true;
         self
     }
 
     const fn train(mut self) -> Self {
-        self.applies = Applies::Train;
+        self.field.applies = Applies::Train;
         self
     }
 
     const fn scratch(mut self) -> Self {
-        self.applies = Applies::Scratch;
+        self.field.applies = Applies::Scratch;
         self
     }
 
     const fn tune(mut self) -> Self {
-        self.applies = Applies::Tune;
+        self.field.applies = Applies::Tune;
         self
     }
 
@@ -129,12 +137,12 @@ impl Field {
     }
 
     const fn serve(mut self) -> Self {
-        self.applies = Applies::Serve;
+        self.field.applies = Applies::Serve;
         self
     }
 
     const fn folded(mut self) -> Self {
-        self.folded = true;
+        self.field.folded = true;
         self
     }
 }
@@ -273,6 +281,18 @@ const ACTIVATIONS: &[Choice] = &[
     option("quick-gelu", "Quick GELU", "A product and a sigmoid."),
     option("relu", "ReLU", "One operation."),
     option("relu2", "Squared ReLU", "Two operations."),
+];
+
+const MIXERS: &[Choice] = &[
+    option("none", "None", "Every layer keeps keys and values."),
+    option("mamba", "Mamba", "A state space for every channel."),
+    option("jamba", "Mamba of Jamba", "A state space for every channel, with norms."),
+    option("mamba2", "Mamba 2", "A state space for every head."),
+    option("falcon-h1", "Mamba 2 of Falcon-H1", "A state space for every head, without a norm."),
+    option("qwen3-next", "Gated delta rule", "Linear attention of Qwen3-Next."),
+    option("kimi-linear", "Kimi delta attention", "Linear attention with a decay for every channel."),
+    option("minimax", "Lightning attention", "Linear attention of MiniMax-01."),
+    option("lfm2", "Short convolution", "A few tokens alone, in LFM2."),
 ];
 
 const IMPLEMENTATIONS: &[Choice] = &[
@@ -442,187 +462,272 @@ const SCHEDULES: &[Choice] = &[
 const SIZE: u64 = 10_000_000;
 const LENGTH: u64 = 100_000_000;
 
+/// How many inputs there are.
+const COUNT: usize = 171;
+
 /// Every input, in the order of the form and of links.
-pub(super) static FIELDS: [Field; 158] = [
-    Field::choice(FieldId::Mode, "do", "mode", "Mode", MODES)
+pub(super) static FIELDS: [Field; COUNT] = {
+    let mut fields = [TABLE[0].field; COUNT];
+    let mut at = 0;
+    while at < COUNT {
+        fields[at] = TABLE[at].field;
+        at += 1;
+    }
+    fields
+};
+
+/// What stands in the form from the start, and what is folded away: a first visit does not load the sentences of the latter.
+static IN_SIGHT: [&str; COUNT] = helps(false);
+static FOLDED: [&str; COUNT] = helps(true);
+
+const fn helps(folded: bool) -> [&'static str; COUNT] {
+    let mut helps = [""; COUNT];
+    let mut at = 0;
+    while at < COUNT {
+        if TABLE[at].field.folded == folded {
+            helps[at] = TABLE[at].help;
+        }
+        at += 1;
+    }
+    helps
+}
+
+/// What an input is and does, in one sentence.
+pub(super) fn help(field: &Field) -> &'static str {
+    let at = FIELDS.iter().position(|of| of.id == field.id).unwrap_or_default();
+    if field.folded { folded_help(at) } else { IN_SIGHT.get(at).copied().unwrap_or_default() }
+}
+
+#[inline(never)]
+fn folded_help(at: usize) -> &'static str {
+    FOLDED.get(at).copied().unwrap_or_default()
+}
+
+const TABLE: [Entry; COUNT] = [
+    Entry::choice(FieldId::Mode, "do", "mode", "Mode", MODES)
         .help("Whether the model is trained, fine-tuned or served; each needs other memory.")
         .group(Group::Run)
         .default(FieldDefault::Choice("train")),
-    Field::new(FieldId::Name, "name", "name", "Name", FieldKind::Text { max_len: 60 })
+    Entry::new(FieldId::Name, "name", "name", "Name", FieldKind::Text { max_len: 60 })
         .help("A name for this scenario, for you and for those who open its link; it changes no memory.")
         .default(FieldDefault::Text("")),
-    Field::choice(FieldId::MemoryUnit, "u", "memory_unit", "Memory unit", MEMORY_UNITS)
+    Entry::choice(FieldId::MemoryUnit, "u", "memory_unit", "Memory unit", MEMORY_UNITS)
         .help("How memory is written on the page; it changes no result.")
         .default(FieldDefault::Choice("gib")),
-    Field::new(FieldId::Model, "m", "model", "Model", FieldKind::Model)
+    Entry::new(FieldId::Model, "m", "model", "Model", FieldKind::Model)
         .help("The model the architecture starts from; its number of parameters decides most of the memory.")
         .default(FieldDefault::Text("llama3-8b")),
     // Architecture, with Hugging Face's keys.
-    Field::whole(FieldId::HiddenSize, "h", "hidden_size", "Hidden size", (1, SIZE), 128)
+    Entry::whole(FieldId::HiddenSize, "h", "hidden_size", "Hidden size", (1, SIZE), 128)
         .help("Width of the stream between blocks; parameters grow with its square, activations in proportion.")
         .architecture(),
-    Field::whole(FieldId::NumHiddenLayers, "l", "num_hidden_layers", "Layers", (1, 10_000), 1)
+    Entry::whole(FieldId::NumHiddenLayers, "l", "num_hidden_layers", "Layers", (1, 10_000), 1)
         .help("Number of transformer blocks; parameters and activations grow in proportion.")
         .architecture(),
-    Field::whole(FieldId::NumAttentionHeads, "a", "num_attention_heads", "Attention heads", (1, 100_000), 1)
+    Entry::whole(FieldId::NumAttentionHeads, "a", "num_attention_heads", "Attention heads", (1, 100_000), 1)
         .help("Number of query heads; standard attention saves one square of scores for each.")
         .architecture(),
-    Field::whole(FieldId::NumKeyValueHeads, "kv", "num_key_value_heads", "Key/value heads", (1, 100_000), 1)
+    Entry::whole(FieldId::NumKeyValueHeads, "kv", "num_key_value_heads", "Key/value heads", (1, 100_000), 1)
         .help("Number of heads that are cached when serving; fewer make the key/value cache smaller.")
         .architecture(),
-    Field::whole(FieldId::HeadDim, "hd", "head_dim", "Head size", (1, 100_000), 8)
+    Entry::whole(FieldId::HeadDim, "hd", "head_dim", "Head size", (1, 100_000), 8)
         .help("Width of one attention head; the key/value cache grows in proportion.")
         .architecture(),
-    Field::whole(FieldId::IntermediateSize, "ff", "intermediate_size", "Feed-forward size", (1, SIZE), 128)
+    Entry::whole(FieldId::IntermediateSize, "ff", "intermediate_size", "Feed-forward size", (1, SIZE), 128)
         .help("Inner width of the feed-forward layer, which holds most parameters of a block.")
         .architecture(),
-    Field::whole(FieldId::VocabSize, "v", "vocab_size", "Vocabulary", (1, SIZE), 64)
+    Entry::whole(FieldId::VocabSize, "v", "vocab_size", "Vocabulary", (1, SIZE), 64)
         .unit("tokens")
         .help("Rows of the embedding; it decides the size of embedding, output head and logits.")
         .architecture(),
-    Field::whole(FieldId::MaxPositionEmbeddings, "mp", "max_position_embeddings", "Longest sequence", (1, LENGTH), 0)
+    Entry::whole(FieldId::MaxPositionEmbeddings, "mp", "max_position_embeddings", "Longest sequence", (1, LENGTH), 0)
         .tokens()
         .help("Longest sequence the model was made for; it takes no memory by itself. 4k means 4096.")
         .architecture(),
-    Field::whole(FieldId::PositionRows, "pr", "position_rows", "Position rows", (0, LENGTH), 0)
+    Entry::whole(FieldId::PositionRows, "pr", "position_rows", "Position rows", (0, LENGTH), 0)
         .tokens()
         .help("Rows of a learned position table, each as wide as the hidden size; unused with other positions. 4k means 4096.")
         .architecture(),
-    Field::choice(FieldId::Normalization, "norm", "normalization", "Normalisation", NORMALIZATIONS)
+    Entry::choice(FieldId::Normalization, "norm", "normalization", "Normalisation", NORMALIZATIONS)
         .help("The kind of norm; LayerNorm has a few more parameters and saves a little more.")
         .architecture(),
-    Field::choice(FieldId::Mlp, "mlp", "mlp", "Feed-forward kind", MLPS)
+    Entry::choice(FieldId::Mlp, "mlp", "mlp", "Feed-forward kind", MLPS)
         .help("Two or three matrices in the feed-forward layer.")
         .architecture(),
-    Field::choice(FieldId::PositionEmbedding, "pos", "position_embedding", "Positions", POSITIONS)
+    Entry::choice(FieldId::PositionEmbedding, "pos", "position_embedding", "Positions", POSITIONS)
         .help("How the model knows positions; only a learned table takes parameters.")
         .architecture(),
-    Field::flag(FieldId::AttentionBias, "qb", "attention_bias", "Bias on queries, keys and values")
+    Entry::flag(FieldId::AttentionBias, "qb", "attention_bias", "Bias on queries, keys and values")
         .help("A bias vector for each of the three projections; very few parameters.")
         .architecture(),
-    Field::flag(FieldId::AttentionOutputBias, "ob", "attention_output_bias", "Bias on attention's output")
+    Entry::flag(FieldId::AttentionOutputBias, "ob", "attention_output_bias", "Bias on attention's output")
         .help("A bias vector on attention's output projection; very few parameters.")
         .architecture(),
-    Field::flag(FieldId::MlpBias, "fb", "mlp_bias", "Bias on the feed-forward layer")
+    Entry::flag(FieldId::MlpBias, "fb", "mlp_bias", "Bias on the feed-forward layer")
         .help("A bias vector for each feed-forward matrix; very few parameters.")
         .architecture(),
-    Field::flag(FieldId::TieWordEmbeddings, "tie", "tie_word_embeddings", "Head reuses the embedding")
+    Entry::flag(FieldId::TieWordEmbeddings, "tie", "tie_word_embeddings", "Head reuses the embedding")
         .help("The output head shares the embedding's weights, which saves vocabulary × hidden size parameters.")
         .architecture(),
-    Field::flag(FieldId::QkNorm, "qn", "qk_norm", "Norms on queries and keys")
+    Entry::flag(FieldId::QkNorm, "qn", "qk_norm", "Norms on queries and keys")
         .help("A small norm over each query and key head; very few parameters.")
         .architecture(),
-    Field::flag(FieldId::EmbeddingNorm, "en", "embedding_norm", "Norm after the embedding")
+    Entry::flag(FieldId::EmbeddingNorm, "en", "embedding_norm", "Norm after the embedding")
         .help("One more norm right after the embedding; very few parameters.")
         .architecture(),
-    Field::whole(FieldId::NormsPerBlock, "nb", "norms_per_block", "Norms per block", (0, 4), 1)
+    Entry::whole(FieldId::NormsPerBlock, "nb", "norms_per_block", "Norms per block", (0, 4), 1)
         .help("Norm layers in one block; each saves its input for the backward pass.")
         .architecture(),
-    Field::flag(FieldId::FinalNorm, "fn", "final_norm", "Norm before the head")
+    Entry::flag(FieldId::FinalNorm, "fn", "final_norm", "Norm before the head")
         .help("A norm before the output head; very few parameters.")
         .architecture(),
     // What only some architectures have.
-    Field::choice(FieldId::Family, "fam", "model_type", "Modules", FAMILIES)
+    Entry::choice(FieldId::Family, "fam", "model_type", "Modules", FAMILIES)
         .help("Whose modules run the model: they decide which tensors are saved for the backward pass.")
         .structure(),
-    Field::choice(FieldId::HiddenAct, "act", "hidden_act", "Activation", ACTIVATIONS)
+    Entry::choice(FieldId::HiddenAct, "act", "hidden_act", "Activation", ACTIVATIONS)
         .help("The feed-forward layer's activation function; one written out in several operations saves more.")
         .structure(),
-    Field::whole(FieldId::RotaryDim, "rd", "rotary_dim", "Rotated part of a head", (1, 100_000), 8)
+    Entry::whole(FieldId::RotaryDim, "rd", "rotary_dim", "Rotated part of a head", (1, 100_000), 8)
         .optional()
         .help("How much of each head rotary positions turn; empty: all of it. It changes only small temporaries.")
         .structure(),
-    Field::whole(FieldId::SlidingWindow, "sw", "sliding_window", "Attention window", (1, LENGTH), 0)
+    Entry::whole(FieldId::SlidingWindow, "sw", "sliding_window", "Attention window", (1, LENGTH), 0)
         .tokens()
         .optional()
         .help("Tokens that sliding layers look back on; it limits their key/value cache. Empty: the whole text. 4k means 4096.")
         .structure(),
-    Field::new(FieldId::SlidingLayers, "swl", "layer_types", "Layers with a window", FieldKind::Layers)
+    Entry::new(FieldId::SlidingLayers, "swl", "layer_types", "Layers with a window", FieldKind::Layers)
         .help("Which layers look back on the window only: all, all-but-every-6, from-3, or a list counted from 0 such as 0-2.5.")
         .structure(),
-    Field::flag(FieldId::ParallelResidual, "par", "use_parallel_residual", "Attention beside feed-forward")
+    Entry::flag(FieldId::ParallelResidual, "par", "use_parallel_residual", "Attention beside feed-forward")
         .help("Both read the same input and are added together; it changes what is saved a little.")
         .structure(),
-    Field::flag(FieldId::AttentionSinks, "snk", "attention_sinks", "Attention sinks")
+    Entry::flag(FieldId::AttentionSinks, "snk", "attention_sinks", "Attention sinks")
         .help("One learned extra score per head; very few parameters.")
         .structure(),
-    Field::flag(FieldId::AttentionSoftcap, "cap", "attn_logit_softcapping", "Scores capped")
+    Entry::flag(FieldId::AttentionSoftcap, "cap", "attn_logit_softcapping", "Scores capped")
         .help("Attention's scores are squashed by a tanh; standard attention saves them once more.")
         .structure(),
-    Field::flag(FieldId::LogitSoftcap, "capl", "final_logit_softcapping", "Logits capped")
+    Entry::flag(FieldId::LogitSoftcap, "capl", "final_logit_softcapping", "Logits capped")
         .help("Logits are squashed by a tanh, which keeps one more tensor of the vocabulary's size.")
         .structure(),
-    Field::flag(FieldId::HeadBias, "hb", "lm_head_bias", "Bias on the head")
+    Entry::flag(FieldId::HeadBias, "hb", "lm_head_bias", "Bias on the head")
         .help("One number per row of the vocabulary; very few parameters.")
         .structure(),
-    Field::whole(FieldId::EmbeddingWidth, "wp", "word_embed_proj_dim", "Width of the embedding", (1, SIZE), 128)
+    Entry::whole(FieldId::EmbeddingWidth, "wp", "word_embed_proj_dim", "Width of the embedding", (1, SIZE), 128)
         .optional()
         .help("Width of the token embedding where it differs from the hidden size; two projections join them. Empty: no difference.")
         .structure(),
-    Field::flag(FieldId::NewDecoder, "nd", "new_decoder_architecture", "Falcon's newer decoder")
+    Entry::flag(FieldId::NewDecoder, "nd", "new_decoder_architecture", "Falcon's newer decoder")
         .help("Grouped key/value heads and a norm each for attention and feed-forward, in Falcon's modules.")
         .structure(),
-    Field::flag(FieldId::Pooler, "pl", "pooler", "Pooler")
+    Entry::flag(FieldId::Pooler, "pl", "pooler", "Pooler")
         .help("A dense layer over the first token in place of an output head; hidden size squared parameters.")
         .structure(),
-    Field::whole(FieldId::NumExperts, "ex", "num_experts", "Experts", (1, 100_000), 0)
+    Entry::whole(FieldId::NumExperts, "ex", "num_experts", "Experts", (1, 100_000), 0)
         .optional()
         .help("Feed-forward layers that share the tokens among them; all of them take memory. Empty: one dense layer.")
         .structure(),
-    Field::whole(FieldId::ExpertsPerToken, "ept", "num_experts_per_tok", "Experts per token", (1, 100_000), 1)
+    Entry::whole(FieldId::ExpertsPerToken, "ept", "num_experts_per_tok", "Experts per token", (1, 100_000), 1)
         .optional()
         .help("Experts that each token goes through; activations and FLOPs grow in proportion.")
         .structure(),
-    Field::whole(FieldId::ExpertWidth, "exf", "moe_intermediate_size", "Width of an expert", (1, SIZE), 128)
+    Entry::whole(FieldId::ExpertWidth, "exf", "moe_intermediate_size", "Width of an expert", (1, SIZE), 128)
         .optional()
         .help("Inner width of one expert; empty: the feed-forward size.")
         .structure(),
-    Field::whole(FieldId::SharedExpertWidth, "exs", "shared_expert_intermediate_size", "Width of shared experts", (0, SIZE), 128)
+    Entry::whole(FieldId::SharedExpertWidth, "exs", "shared_expert_intermediate_size", "Width of shared experts", (0, SIZE), 128)
         .optional()
         .help("Inner width of all experts together that every token goes through; 0 for none.")
         .structure(),
-    Field::flag(FieldId::SharedExpertGate, "exh", "shared_expert_gate", "Gate on shared experts")
+    Entry::flag(FieldId::SharedExpertGate, "exh", "shared_expert_gate", "Gate on shared experts")
         .help("One number per token that weighs the shared experts' output; few parameters.")
         .structure(),
-    Field::new(FieldId::ExpertLayers, "exl", "moe_layers", "Layers with experts", FieldKind::Layers)
+    Entry::new(FieldId::ExpertLayers, "exl", "moe_layers", "Layers with experts", FieldKind::Layers)
         .help("Which layers have experts; the others keep a dense feed-forward layer.")
         .structure(),
-    Field::whole(FieldId::ExpertGroups, "exg", "n_group", "Groups of experts", (1, 100_000), 1)
+    Entry::whole(FieldId::ExpertGroups, "exg", "n_group", "Groups of experts", (1, 100_000), 1)
         .optional()
         .help("Groups that a token chooses among first; it changes only the router's small tensors.")
         .structure(),
-    Field::whole(FieldId::ExpertGroupsKept, "exk", "topk_group", "Groups kept", (1, 100_000), 1)
+    Entry::whole(FieldId::ExpertGroupsKept, "exk", "topk_group", "Groups kept", (1, 100_000), 1)
         .optional()
         .help("How many groups a token keeps; it changes only the router's small tensors.")
         .structure(),
-    Field::flag(FieldId::ExpertNorm, "ext", "norm_topk_prob", "Router's weights sum to 1")
+    Entry::flag(FieldId::ExpertNorm, "ext", "norm_topk_prob", "Router's weights sum to 1")
         .help("The chosen experts' weights are made to sum to 1 again; it changes only the router's small tensors.")
         .structure(),
-    Field::flag(FieldId::ExpertBias, "exb", "expert_bias", "Bias on experts")
+    Entry::flag(FieldId::ExpertBias, "exb", "expert_bias", "Bias on experts")
         .help("A bias on the router and on each expert; few parameters.")
         .structure(),
-    Field::whole(FieldId::KvLoraRank, "lat", "kv_lora_rank", "Latent key/value width", (1, SIZE), 64)
+    Entry::whole(FieldId::KvLoraRank, "lat", "kv_lora_rank", "Latent key/value width", (1, SIZE), 64)
         .optional()
         .help("Latent attention: width of the compressed keys and values, which is what the cache keeps. Empty: no latent attention.")
         .structure(),
-    Field::whole(FieldId::QLoraRank, "latq", "q_lora_rank", "Latent query width", (1, SIZE), 64)
+    Entry::whole(FieldId::QLoraRank, "latq", "q_lora_rank", "Latent query width", (1, SIZE), 64)
         .optional()
         .help("Latent attention: width of the compressed query; empty: queries are made directly.")
         .structure(),
-    Field::whole(FieldId::QkRopeHeadDim, "latr", "qk_rope_head_dim", "Rotated head part", (1, 100_000), 8)
+    Entry::whole(FieldId::QkRopeHeadDim, "latr", "qk_rope_head_dim", "Rotated head part", (1, 100_000), 8)
         .optional()
         .help("Latent attention: rotated part of a query or key head, cached once for all heads.")
         .structure(),
-    Field::whole(FieldId::QkNopeHeadDim, "latn", "qk_nope_head_dim", "Unrotated head part", (1, 100_000), 8)
+    Entry::whole(FieldId::QkNopeHeadDim, "latn", "qk_nope_head_dim", "Unrotated head part", (1, 100_000), 8)
         .optional()
         .help("Latent attention: unrotated part of a query or key head.")
         .structure(),
-    Field::whole(FieldId::VHeadDim, "latv", "v_head_dim", "Value head size", (1, 100_000), 8)
+    Entry::whole(FieldId::VHeadDim, "latv", "v_head_dim", "Value head size", (1, 100_000), 8)
         .optional()
         .help("Latent attention: width of a value head.")
         .structure(),
     // What is done with it.
-    Field::whole(FieldId::SeqLength, "s", "seq_length", "Sequence length", (1, LENGTH), 0)
+    Entry::choice(FieldId::Mixer, "mx", "mixer", "State instead of keys and values", MIXERS)
+        .help("What some layers keep of a text whatever its length, in place of keys and values or beside them. Serving only.")
+        .structure(),
+    Entry::new(FieldId::MixerLayers, "mxl", "mixer_layers", "Layers with a state", FieldKind::Layers)
+        .help("Which layers keep a state: all, all-but-every-4, every-4, from-3, or a list counted from 0 such as 0-2.5.")
+        .structure(),
+    Entry::whole(FieldId::MixerHeads, "mxn", "linear_num_value_heads", "Heads of the state", (1, SIZE), 1)
+        .optional()
+        .help("Heads of the state (mamba_n_heads); where every channel has a state of its own, the channels.")
+        .structure(),
+    Entry::whole(FieldId::MixerHeadDim, "mxd", "linear_value_head_dim", "Width of its heads", (1, SIZE), 8)
+        .optional()
+        .help("Width of one head of the state (mamba_d_head); 1 where every channel has a state of its own.")
+        .structure(),
+    Entry::whole(FieldId::MixerKeyHeads, "mxg", "linear_num_key_heads", "Heads of its keys", (1, SIZE), 1)
+        .optional()
+        .help("Heads of the state's keys, or groups that share its input and output (mamba_n_groups).")
+        .structure(),
+    Entry::whole(FieldId::MixerState, "mxs", "linear_key_head_dim", "Width of its keys", (1, SIZE), 8)
+        .optional()
+        .help("Width of one key, or of a state space (mamba_d_state); the state grows in proportion.")
+        .structure(),
+    Entry::whole(FieldId::MixerKernel, "mxc", "linear_conv_kernel_dim", "Tokens of its convolution", (0, 1024), 1)
+        .optional()
+        .help("Tokens that the convolution before the state sees (mamba_d_conv); all but one are kept.")
+        .structure(),
+    Entry::whole(FieldId::MixerRank, "mxr", "mamba_dt_rank", "Width of its step", (1, SIZE), 8)
+        .optional()
+        .help("Width of the narrow projection of a state space's step; Mamba and Jamba only.")
+        .structure(),
+    Entry::flag(FieldId::MixerFp32, "mxf", "mamba_ssm_dtype", "State in fp32")
+        .help("The state is kept in fp32 rather than in the format of activations: twice as large.")
+        .structure(),
+    Entry::new(FieldId::AttentionLayers, "al", "attention_layers", "Layers with attention", FieldKind::Layers)
+        .help("Which layers have attention with keys and values; the others have a state, or a feed-forward layer alone.")
+        .structure(),
+    Entry::new(FieldId::FeedForwardLayers, "fl", "feed_forward_layers", "Layers with feed-forward", FieldKind::Layers)
+        .help("Which layers have a feed-forward layer or experts; the others have attention or a state alone.")
+        .structure(),
+    Entry::new(FieldId::SharedKeyLayers, "kvs", "kv_shared_layers", "Layers with shared keys", FieldKind::Layers)
+        .help("Which layers read the keys and values of an earlier layer and keep none of their own.")
+        .structure(),
+    Entry::flag(FieldId::AttentionGate, "og", "attention_output_gate", "Gate on attention's output")
+        .help("A gate as wide as the queries, made with them: more parameters.")
+        .structure(),
+    Entry::whole(FieldId::SeqLength, "s", "seq_length", "Sequence length", (1, LENGTH), 0)
         .tokens()
         .help(
             "Tokens in one training sequence; activations grow in proportion, standard attention with the square. 4k means 4096.",
@@ -630,7 +735,7 @@ pub(super) static FIELDS: [Field; 158] = [
         .group(Group::Run)
         .train()
         .default(FieldDefault::Integer(8192)),
-    Field::whole(FieldId::GlobalBatchSize, "gb", "global_batch_size", "Global batch", (1, SIZE), 0)
+    Entry::whole(FieldId::GlobalBatchSize, "gb", "global_batch_size", "Global batch", (1, SIZE), 0)
         .unit("sequences")
         .help(
             "Sequences of one optimizer step over all GPUs; it decides how many GPUs can share the work, not the memory of one.",
@@ -638,7 +743,7 @@ pub(super) static FIELDS: [Field; 158] = [
         .group(Group::Run)
         .train()
         .default(FieldDefault::Integer(128)),
-    Field::whole(FieldId::MicroBatchSize, "b", "micro_batch_size", "Micro-batch", (1, SIZE), 1)
+    Entry::whole(FieldId::MicroBatchSize, "b", "micro_batch_size", "Micro-batch", (1, SIZE), 1)
         .unit("sequences")
         .optional()
         .help(
@@ -647,24 +752,24 @@ pub(super) static FIELDS: [Field; 158] = [
         .group(Group::Run)
         .train()
         .default(FieldDefault::Integer(1)),
-    Field::choice(FieldId::Recompute, "rc", "recompute_granularity", "Recompute activations", RECOMPUTES)
+    Entry::choice(FieldId::Recompute, "rc", "recompute_granularity", "Recompute activations", RECOMPUTES)
         .help("What is computed again in the backward pass instead of being saved; it trades time for memory.")
         .group(Group::Run)
         .train()
         .default(FieldDefault::Choice("full")),
-    Field::whole(FieldId::ContextLength, "ctx", "context_length", "Context length", (1, LENGTH), 0)
+    Entry::whole(FieldId::ContextLength, "ctx", "context_length", "Context length", (1, LENGTH), 0)
         .tokens()
         .help("Tokens of prompt and answer kept for each sequence; the key/value cache grows in proportion. 4k means 4096.")
         .group(Group::Run)
         .serve()
         .default(FieldDefault::Integer(8192)),
-    Field::whole(FieldId::ConcurrentSequences, "seqs", "max_num_seqs", "Sequences at once", (1, 1_000_000), 1)
+    Entry::whole(FieldId::ConcurrentSequences, "seqs", "max_num_seqs", "Sequences at once", (1, 1_000_000), 1)
         .unit("sequences")
         .help("Sequences that one instance serves at the same time; the key/value cache grows in proportion.")
         .group(Group::Run)
         .serve()
         .default(FieldDefault::Integer(16)),
-    Field::whole(FieldId::PrefillChunkSize, "pf", "max_num_batched_tokens", "Prefill chunk", (1, LENGTH), 0)
+    Entry::whole(FieldId::PrefillChunkSize, "pf", "max_num_batched_tokens", "Prefill chunk", (1, LENGTH), 0)
         .tokens()
         .help("Tokens of prompts processed at once; temporary activations grow in proportion. 4k means 4096.")
         .group(Group::Run)
@@ -672,7 +777,7 @@ pub(super) static FIELDS: [Field; 158] = [
         .folded()
         .default(FieldDefault::Integer(2048)),
     // Serving: the server's rule, blocks, prompts, lengths, users.
-    Field::whole(FieldId::PromptLength, "in", "prompt_tokens", "Prompt", (1, LENGTH), 0)
+    Entry::whole(FieldId::PromptLength, "in", "prompt_tokens", "Prompt", (1, LENGTH), 0)
         .tokens()
         .optional()
         .help("Tokens of a prompt, for the time to the first token; empty: the whole context. 4k means 4096.")
@@ -680,14 +785,14 @@ pub(super) static FIELDS: [Field; 158] = [
         .serve()
         .folded()
         .default(FieldDefault::Empty),
-    Field::whole(FieldId::SharedPrefix, "pre", "prefix_tokens", "Shared prefix", (0, LENGTH), 0)
+    Entry::whole(FieldId::SharedPrefix, "pre", "prefix_tokens", "Shared prefix", (0, LENGTH), 0)
         .tokens()
         .help("Tokens at the start that all sequences have in common: prefix caching keeps whole blocks of them once. 4k means 4096.")
         .group(Group::Run)
         .serve()
         .folded()
         .default(FieldDefault::Integer(0)),
-    Field::whole(FieldId::MeanTokens, "len", "mean_tokens", "Mean sequence", (1, LENGTH), 0)
+    Entry::whole(FieldId::MeanTokens, "len", "mean_tokens", "Mean sequence", (1, LENGTH), 0)
         .tokens()
         .optional()
         .help("Tokens that a sequence holds in the mean, for how many find room at once; empty: as long as the context. 4k means 4096.")
@@ -695,7 +800,7 @@ pub(super) static FIELDS: [Field; 158] = [
         .serve()
         .folded()
         .default(FieldDefault::Empty),
-    Field::whole(FieldId::TailTokens, "lenp", "p95_tokens", "95 of 100 sequences", (1, LENGTH), 0)
+    Entry::whole(FieldId::TailTokens, "lenp", "p95_tokens", "95 of 100 sequences", (1, LENGTH), 0)
         .tokens()
         .optional()
         .help("Tokens that 95 of 100 sequences do not exceed; empty: as many as the mean. 4k means 4096.")
@@ -703,30 +808,30 @@ pub(super) static FIELDS: [Field; 158] = [
         .serve()
         .folded()
         .default(FieldDefault::Empty),
-    Field::whole(FieldId::Users, "usr", "users", "Users at once", (1, 1_000_000_000), 0)
+    Entry::whole(FieldId::Users, "usr", "users", "Users at once", (1, 1_000_000_000), 0)
         .optional()
         .help("Sequences to be served at the same time by all instances together: how many GPUs they need. Empty: not asked.")
         .group(Group::Run)
         .serve()
         .default(FieldDefault::Empty),
-    Field::choice(FieldId::Server, "srv", "engine", "Server", SERVERS)
+    Entry::choice(FieldId::Server, "srv", "engine", "Server", SERVERS)
         .help("By which rule memory is taken for the key/value cache: tokens, blocks and concurrency come out as that program prints them.")
         .group(Group::Run)
         .serve()
         .default(FieldDefault::Choice("none")),
-    Field::number(FieldId::MemoryUtilization, "gmu", "gpu_memory_utilization", "vLLM's share of memory", (0.01, 1.0))
+    Entry::number(FieldId::MemoryUtilization, "gmu", "gpu_memory_utilization", "vLLM's share of memory", (0.01, 1.0))
         .help("Share of each GPU's memory that vLLM uses for everything together.")
         .group(Group::Reserve)
         .serve()
         .folded()
         .default(FieldDefault::Decimal(0.9)),
-    Field::number(FieldId::StaticFraction, "mfs", "mem_fraction_static", "SGLang's share of memory", (0.01, 1.0))
+    Entry::number(FieldId::StaticFraction, "mfs", "mem_fraction_static", "SGLang's share of memory", (0.01, 1.0))
         .help("Share of the free memory that SGLang gives weights and cache; 0.88 is an assumption: SGLang chooses by GPU.")
         .group(Group::Reserve)
         .serve()
         .folded()
         .default(FieldDefault::Decimal(0.88)),
-    Field::whole(FieldId::BlockSize, "bs", "block_size", "Cache block", (1, 65_536), 0)
+    Entry::whole(FieldId::BlockSize, "bs", "block_size", "Cache block", (1, 65_536), 0)
         .unit("tokens")
         .optional()
         .help("Tokens that the cache is handed out in; empty: the server's own, 16 for vLLM, 1 for SGLang, 256 for llama.cpp.")
@@ -734,132 +839,132 @@ pub(super) static FIELDS: [Field; 158] = [
         .serve()
         .folded()
         .default(FieldDefault::Empty),
-    Field::number(FieldId::CudaGraphs, "cg", "cuda_graphs", "CUDA graphs", (0.0, 1000.0))
+    Entry::number(FieldId::CudaGraphs, "cg", "cuda_graphs", "CUDA graphs", (0.0, 1000.0))
         .unit("GiB")
         .help("Memory of captured graphs: an assumption, often 0.3 to 1 GiB; 0 counts none.")
         .group(Group::Reserve)
         .serve()
         .folded()
         .default(FieldDefault::Decimal(0.0)),
-    Field::whole(FieldId::GroupSize, "grp", "group_size", "Weights per scale", (8, 65_536), 0)
+    Entry::whole(FieldId::GroupSize, "grp", "group_size", "Weights per scale", (8, 65_536), 0)
         .help("Weights that share a scale and a zero point under GPTQ and AWQ; other formats have their own.")
         .group(Group::Precision)
         .serve()
         .folded()
         .default(FieldDefault::Integer(128)),
-    Field::flag(FieldId::WholeExperts, "eep", "enable_expert_parallel", "Whole experts")
+    Entry::flag(FieldId::WholeExperts, "eep", "enable_expert_parallel", "Whole experts")
         .help("Tensor ranks hold whole experts instead of a part of each.")
         .group(Group::Layout)
         .serve()
         .folded()
         .default(FieldDefault::Flag(false)),
-    Field::flag(FieldId::TokensSent, "ata", "moe_a2a_backend", "Tokens sent to experts")
+    Entry::flag(FieldId::TokensSent, "ata", "moe_a2a_backend", "Tokens sent to experts")
         .help("With whole experts: each GPU keeps a part of the tokens and sends them to their experts (SGLang's DeepEP); otherwise all GPUs have all tokens.")
         .group(Group::Layout)
         .serve()
         .folded()
         .default(FieldDefault::Flag(false)),
-    Field::choice(FieldId::Attention, "att", "attn_implementation", "Attention", ATTENTIONS)
+    Entry::choice(FieldId::Attention, "att", "attn_implementation", "Attention", ATTENTIONS)
         .help("Whether attention's scores are written to memory.")
         .group(Group::Run)
         .default(FieldDefault::Choice("flash")),
-    Field::choice(FieldId::Kernels, "ker", "kernels", "Software stack", KERNELS)
+    Entry::choice(FieldId::Kernels, "ker", "kernels", "Software stack", KERNELS)
         .help("The software that runs the model decides which tensors are saved for the backward pass.")
         .group(Group::Run)
         .train()
         .default(FieldDefault::Choice("fused")),
     // Fine-tuning.
-    Field::choice(FieldId::Objective, "obj", "objective", "Learns from", OBJECTIVES)
+    Entry::choice(FieldId::Objective, "obj", "objective", "Learns from", OBJECTIVES)
         .help("What the model learns from decides which models share the memory.")
         .group(Group::Run)
         .tune()
         .default(FieldDefault::Choice("sft")),
-    Field::choice(FieldId::Method, "ft", "peft_type", "What learns", METHODS)
+    Entry::choice(FieldId::Method, "ft", "peft_type", "What learns", METHODS)
         .help("Parameters that do not learn need no gradients and no optimizer states, and their inputs are not saved.")
         .group(Group::Run)
         .tune()
         .default(FieldDefault::Choice("lora")),
-    Field::whole(FieldId::Rank, "r", "r", "Rank of adapters", (1, 65_536), 0)
+    Entry::whole(FieldId::Rank, "r", "r", "Rank of adapters", (1, 65_536), 0)
         .help("Inner width of adapters: their parameters, gradients and states grow in proportion.")
         .group(Group::Run)
         .tune()
         .default(FieldDefault::Integer(16)),
-    Field::number(FieldId::LoraAlpha, "la", "lora_alpha", "Alpha", (0.0, 1_000_000.0))
+    Entry::number(FieldId::LoraAlpha, "la", "lora_alpha", "Alpha", (0.0, 1_000_000.0))
         .help("Scales what adapters add; memory does not depend on it.")
         .group(Group::Run)
         .tune()
         .folded()
         .default(FieldDefault::Decimal(32.0)),
-    Field::flag(FieldId::AdaptQuery, "aq", "target_modules.q_proj", "Adapters on queries").adapter(),
-    Field::flag(FieldId::AdaptKey, "ak", "target_modules.k_proj", "Adapters on keys").adapter(),
-    Field::flag(FieldId::AdaptValue, "av", "target_modules.v_proj", "Adapters on values").adapter(),
-    Field::flag(FieldId::AdaptOutput, "ao", "target_modules.o_proj", "Adapters on attention's output").adapter(),
-    Field::flag(FieldId::AdaptGate, "ag", "target_modules.gate_proj", "Adapters on the gate").adapter(),
-    Field::flag(FieldId::AdaptUp, "au", "target_modules.up_proj", "Adapters on feed-forward up").adapter(),
-    Field::flag(FieldId::AdaptDown, "ad", "target_modules.down_proj", "Adapters on feed-forward down").adapter(),
-    Field::whole(FieldId::VirtualTokens, "nvt", "num_virtual_tokens", "Learned tokens", (1, 1_000_000), 1)
+    Entry::flag(FieldId::AdaptQuery, "aq", "target_modules.q_proj", "Adapters on queries").adapter(),
+    Entry::flag(FieldId::AdaptKey, "ak", "target_modules.k_proj", "Adapters on keys").adapter(),
+    Entry::flag(FieldId::AdaptValue, "av", "target_modules.v_proj", "Adapters on values").adapter(),
+    Entry::flag(FieldId::AdaptOutput, "ao", "target_modules.o_proj", "Adapters on attention's output").adapter(),
+    Entry::flag(FieldId::AdaptGate, "ag", "target_modules.gate_proj", "Adapters on the gate").adapter(),
+    Entry::flag(FieldId::AdaptUp, "au", "target_modules.up_proj", "Adapters on feed-forward up").adapter(),
+    Entry::flag(FieldId::AdaptDown, "ad", "target_modules.down_proj", "Adapters on feed-forward down").adapter(),
+    Entry::whole(FieldId::VirtualTokens, "nvt", "num_virtual_tokens", "Learned tokens", (1, 1_000_000), 1)
         .unit("tokens")
         .help("A learned prompt: so many embedded tokens stand before every text, which is that much longer. Prefix tuning: so many keys and values in every layer.")
         .group(Group::Run)
         .tune()
         .folded()
         .default(FieldDefault::Integer(20)),
-    Field::number(FieldId::LoraDropout, "ld", "lora_dropout", "Dropout before adapters", (0.0, 0.99))
+    Entry::number(FieldId::LoraDropout, "ld", "lora_dropout", "Dropout before adapters", (0.0, 0.99))
         .help("Above 0, every adapter keeps its input after dropout and a mask.")
         .group(Group::Run)
         .tune()
         .folded()
         .default(FieldDefault::Decimal(0.0)),
-    Field::choice(FieldId::AdapterDType, "adt", "autocast_adapter_dtype", "Format of adapters", ADAPTER_DTYPES)
+    Entry::choice(FieldId::AdapterDType, "adt", "autocast_adapter_dtype", "Format of adapters", ADAPTER_DTYPES)
         .help("peft makes adapters fp32 unless told otherwise; their inputs are then copied to fp32.")
         .group(Group::Run)
         .tune()
         .folded()
         .default(FieldDefault::Choice("fp32")),
-    Field::flag(FieldId::DoubleQuant, "dq", "bnb_4bit_use_double_quant", "Double quantisation")
+    Entry::flag(FieldId::DoubleQuant, "dq", "bnb_4bit_use_double_quant", "Double quantisation")
         .help("QLoRA: scales of the 4-bit weights take 8 bits instead of 32.")
         .group(Group::Run)
         .tune()
         .folded()
         .default(FieldDefault::Flag(true)),
-    Field::flag(FieldId::PagedOptimizer, "pag", "paged_optimizer", "Paged optimizer")
+    Entry::flag(FieldId::PagedOptimizer, "pag", "paged_optimizer", "Paged optimizer")
         .help("Optimizer states of large tensors live in pages that move to the host when memory is short.")
         .group(Group::Run)
         .tune()
         .folded()
         .default(FieldDefault::Flag(false)),
-    Field::whole(FieldId::FrozenLayers, "fzl", "frozen_layers", "Frozen layers", (0, 10_000), 1)
+    Entry::whole(FieldId::FrozenLayers, "fzl", "frozen_layers", "Frozen layers", (0, 10_000), 1)
         .help("So many of the first layers do not learn, when parameters of the model learn.")
         .group(Group::Run)
         .tune()
         .folded()
         .default(FieldDefault::Integer(0)),
-    Field::flag(FieldId::FrozenEmbeddings, "fze", "frozen_embeddings", "Frozen embeddings")
+    Entry::flag(FieldId::FrozenEmbeddings, "fze", "frozen_embeddings", "Frozen embeddings")
         .help("Embeddings do not learn, when parameters of the model learn.")
         .group(Group::Run)
         .tune()
         .folded()
         .default(FieldDefault::Flag(false)),
-    Field::flag(FieldId::Reference, "ref", "reference_model", "Reference model")
+    Entry::flag(FieldId::Reference, "ref", "reference_model", "Reference model")
         .help("DPO, PPO and GRPO: a frozen copy of the model beside it. With adapters none is needed: the model without them is its own reference.")
         .group(Group::Run)
         .tune()
         .folded()
         .default(FieldDefault::Flag(true)),
-    Field::choice(FieldId::Rollout, "ro", "rollout", "Answers come from", ROLLOUTS)
+    Entry::choice(FieldId::Rollout, "ro", "rollout", "Answers come from", ROLLOUTS)
         .help("PPO and GRPO: where the engine that generates answers keeps its weights and cache.")
         .group(Group::Run)
         .tune()
         .folded()
         .default(FieldDefault::Choice("sleeping")),
-    Field::whole(FieldId::RolloutSequences, "ron", "rollout_sequences", "Answers at once", (1, 1_000_000), 1)
+    Entry::whole(FieldId::RolloutSequences, "ron", "rollout_sequences", "Answers at once", (1, 1_000_000), 1)
         .unit("sequences")
         .help("PPO and GRPO: sequences that the engine on one GPU generates at once; its cache grows in proportion.")
         .group(Group::Run)
         .tune()
         .folded()
         .default(FieldDefault::Integer(64)),
-    Field::whole(FieldId::TextTokens, "txt", "text_tokens", "Mean text", (1, LENGTH), 0)
+    Entry::whole(FieldId::TextTokens, "txt", "text_tokens", "Mean text", (1, LENGTH), 0)
         .tokens()
         .optional()
         .help("Tokens of a text in the mean: padded to the sequence, or packed. Empty: as long as the sequence. 4k means 4096.")
@@ -867,30 +972,30 @@ pub(super) static FIELDS: [Field; 158] = [
         .tune()
         .folded()
         .default(FieldDefault::Empty),
-    Field::flag(FieldId::Packing, "pack", "packing", "Packing")
+    Entry::flag(FieldId::Packing, "pack", "packing", "Packing")
         .help("Sequences are filled with several texts instead of padding; each text sees itself alone.")
         .group(Group::Run)
         .tune()
         .folded()
         .default(FieldDefault::Flag(false)),
     // Number formats and optimizer.
-    Field::choice(FieldId::Precision, "prec", "precision", "Precision", PRECISIONS)
+    Entry::choice(FieldId::Precision, "prec", "precision", "Precision", PRECISIONS)
         .help("Number formats of weights, gradients, optimizer states and activations.")
         .group(Group::Precision)
         .train()
         .default(FieldDefault::Choice("bf16")),
-    Field::choice(FieldId::Gradients, "grad", "grad_reduce_dtype", "Gradients", GRADIENTS)
+    Entry::choice(FieldId::Gradients, "grad", "grad_reduce_dtype", "Gradients", GRADIENTS)
         .help("In which format gradients are kept: 2, 4 or 6 bytes per parameter under mixed precision.")
         .group(Group::Precision)
         .train()
         .folded()
         .default(FieldDefault::Choice("as-weights")),
-    Field::choice(FieldId::Optimizer, "opt", "optimizer", "Optimizer", OPTIMIZERS)
+    Entry::choice(FieldId::Optimizer, "opt", "optimizer", "Optimizer", OPTIMIZERS)
         .help("What the optimizer keeps for each parameter besides the weights.")
         .group(Group::Precision)
         .train()
         .default(FieldDefault::Choice("adamw")),
-    Field::choice(
+    Entry::choice(
         FieldId::OptimizerImplementation,
         "oi",
         "optimizer_implementation",
@@ -902,97 +1007,97 @@ pub(super) static FIELDS: [Field; 158] = [
     .train()
     .folded()
     .default(FieldDefault::Choice("fused")),
-    Field::choice(FieldId::WeightDType, "w", "quantization", "Weight format", WEIGHT_DTYPES)
+    Entry::choice(FieldId::WeightDType, "w", "quantization", "Weight format", WEIGHT_DTYPES)
         .help("How the served weights are stored, with the scales and zero points that belong to it.")
         .group(Group::Precision)
         .serve()
         .default(FieldDefault::Choice("bf16")),
-    Field::choice(FieldId::KvCacheDType, "kvd", "kv_cache_dtype", "Key/value cache format", KV_DTYPES)
+    Entry::choice(FieldId::KvCacheDType, "kvd", "kv_cache_dtype", "Key/value cache format", KV_DTYPES)
         .help("Number format of the cached keys and values.")
         .group(Group::Precision)
         .serve()
         .default(FieldDefault::Choice("bf16")),
     // Hardware.
-    Field::new(FieldId::Accelerator, "gpu", "accelerator", "GPU", FieldKind::Accelerator)
+    Entry::new(FieldId::Accelerator, "gpu", "accelerator", "GPU", FieldKind::Accelerator)
         .help("The accelerator; its memory is what everything must fit in.")
         .group(Group::Hardware)
         .default(FieldDefault::Text("h100-80")),
-    Field::number(FieldId::AcceleratorMemory, "mem", "memory", "Memory per GPU", (0.1, 100_000.0))
+    Entry::number(FieldId::AcceleratorMemory, "mem", "memory", "Memory per GPU", (0.1, 100_000.0))
         .unit("GiB")
         .help("Memory that a program can use on one GPU, as the driver reports it; GB and MiB are converted.")
         .group(Group::Hardware)
         .folded(),
-    Field::number(FieldId::PeakRate, "pk", "peak_bf16", "Peak rate, 16 bit", (0.001, 1_000_000.0))
+    Entry::number(FieldId::PeakRate, "pk", "peak_bf16", "Peak rate, 16 bit", (0.001, 1_000_000.0))
         .unit("TFLOP/s")
         .optional()
         .help("Dense 16-bit peak, for time and cost only; a value typed here leaves the peaks of other formats unknown.")
         .group(Group::Hardware)
         .folded(),
-    Field::number(FieldId::MemoryBandwidth, "bw", "memory_bandwidth", "Memory bandwidth", (0.001, 10_000_000.0))
+    Entry::number(FieldId::MemoryBandwidth, "bw", "memory_bandwidth", "Memory bandwidth", (0.001, 10_000_000.0))
         .unit("GB/s")
         .optional()
         .help("How fast one GPU reads its memory, for time only; TB/s are converted.")
         .group(Group::Hardware)
         .folded(),
-    Field::number(FieldId::BoardPower, "tdp", "tdp_watts", "Board power", (1.0, 100_000.0))
+    Entry::number(FieldId::BoardPower, "tdp", "tdp_watts", "Board power", (1.0, 100_000.0))
         .unit("W")
         .optional()
         .help("What one GPU draws while it computes, for energy and emissions only.")
         .group(Group::Hardware)
         .folded(),
-    Field::whole(FieldId::AcceleratorsPerNode, "npn", "accelerators_per_node", "GPUs per node", (1, 10_000), 1)
+    Entry::whole(FieldId::AcceleratorsPerNode, "npn", "accelerators_per_node", "GPUs per node", (1, 10_000), 1)
         .unit("GPUs")
         .help("GPUs in one machine; GPU counts are rounded up to whole machines.")
         .group(Group::Hardware)
         .folded(),
     // Layout, with Megatron-LM's words.
-    Field::whole(FieldId::Gpus, "n", "world_size", "GPUs", (1, 1_000_000), 0)
+    Entry::whole(FieldId::Gpus, "n", "world_size", "GPUs", (1, 1_000_000), 0)
         .unit("GPUs")
         .help("Number of GPUs: tensor × pipeline × data-parallel ranks, or replicas when serving.")
         .group(Group::Layout)
         .default(FieldDefault::Integer(8)),
-    Field::choice(FieldId::Sharding, "z", "zero_stage", "Sharding", SHARDINGS)
+    Entry::choice(FieldId::Sharding, "z", "zero_stage", "Sharding", SHARDINGS)
         .help("What data-parallel ranks share out among themselves instead of each holding all of it.")
         .group(Group::Layout)
         .train()
         .default(FieldDefault::Choice("fsdp")),
-    Field::flag(FieldId::ReshardAfterForward, "rs", "reshard_after_forward", "FSDP reshards after forward")
+    Entry::flag(FieldId::ReshardAfterForward, "rs", "reshard_after_forward", "FSDP reshards after forward")
         .help("A block's gathered weights are given back after forward and gathered again for backward: less memory, more traffic.")
         .group(Group::Layout)
         .train()
         .folded()
         .default(FieldDefault::Flag(true)),
-    Field::flag(FieldId::ReduceInFp32, "rf", "reduce_dtype", "FSDP reduces in fp32")
+    Entry::flag(FieldId::ReduceInFp32, "rf", "reduce_dtype", "FSDP reduces in fp32")
         .help("Gradients are summed over ranks in fp32, in buffers twice as large as 16-bit ones.")
         .group(Group::Layout)
         .train()
         .folded()
         .default(FieldDefault::Flag(true)),
-    Field::whole(FieldId::TensorParallel, "tp", "tensor_model_parallel_size", "Tensor parallel", (1, 1_000_000), 0)
+    Entry::whole(FieldId::TensorParallel, "tp", "tensor_model_parallel_size", "Tensor parallel", (1, 1_000_000), 0)
         .unit("GPUs")
         .help("GPUs that split every matrix among them; weights and most activations shrink in proportion.")
         .group(Group::Layout)
         .default(FieldDefault::Integer(1)),
-    Field::whole(FieldId::PipelineParallel, "pp", "pipeline_model_parallel_size", "Pipeline parallel", (1, 10_000), 0)
+    Entry::whole(FieldId::PipelineParallel, "pp", "pipeline_model_parallel_size", "Pipeline parallel", (1, 10_000), 0)
         .unit("stages")
         .help("Stages that split the layers among them; weights shrink in proportion.")
         .group(Group::Layout)
         .default(FieldDefault::Integer(1)),
-    Field::whole(FieldId::ContextParallel, "cp", "context_parallel_size", "Context parallel", (1, 1_000_000), 0)
+    Entry::whole(FieldId::ContextParallel, "cp", "context_parallel_size", "Context parallel", (1, 1_000_000), 0)
         .unit("GPUs")
         .help("GPUs that share the tokens of a sequence out among themselves; activations shrink in proportion. Megatron-LM only.")
         .group(Group::Layout)
         .train()
         .folded()
         .default(FieldDefault::Integer(1)),
-    Field::whole(FieldId::ExpertParallel, "ep", "expert_model_parallel_size", "Expert parallel", (1, 1_000_000), 0)
+    Entry::whole(FieldId::ExpertParallel, "ep", "expert_model_parallel_size", "Expert parallel", (1, 1_000_000), 0)
         .unit("GPUs")
         .help("GPUs that share the experts out among themselves; they are taken from the data-parallel ones. Megatron-LM only.")
         .group(Group::Layout)
         .train()
         .folded()
         .default(FieldDefault::Integer(1)),
-    Field::whole(FieldId::ExpertTensorParallel, "etp", "expert_tensor_parallel_size", "Expert tensor parallel", (1, 1_000_000), 0)
+    Entry::whole(FieldId::ExpertTensorParallel, "etp", "expert_tensor_parallel_size", "Expert tensor parallel", (1, 1_000_000), 0)
         .unit("GPUs")
         .optional()
         .help("GPUs that split one expert; empty: as many as tensor-parallel GPUs. Megatron-LM only.")
@@ -1000,69 +1105,69 @@ pub(super) static FIELDS: [Field; 158] = [
         .train()
         .folded()
         .default(FieldDefault::Empty),
-    Field::whole(FieldId::VirtualPipeline, "vp", "virtual_pipeline_model_parallel_size", "Chunks per stage", (1, 10_000), 1)
+    Entry::whole(FieldId::VirtualPipeline, "vp", "virtual_pipeline_model_parallel_size", "Chunks per stage", (1, 10_000), 1)
         .help("Chunks of layers on each pipeline stage: shorter idle times, more activations in flight. Megatron-LM only.")
         .group(Group::Layout)
         .train()
         .folded()
         .default(FieldDefault::Integer(1)),
-    Field::choice(FieldId::PipelineSchedule, "sch", "pipeline_schedule", "Pipeline schedule", SCHEDULES)
+    Entry::choice(FieldId::PipelineSchedule, "sch", "pipeline_schedule", "Pipeline schedule", SCHEDULES)
         .help("How micro-batches take turns on the stages: it decides how many of them keep their activations, and idle time.")
         .group(Group::Layout)
         .train()
         .folded()
         .default(FieldDefault::Choice("1f1b")),
-    Field::whole(FieldId::FirstStageLayers, "lf", "num_layers_in_first_pipeline_stage", "Layers on the first stage", (1, 10_000), 1)
+    Entry::whole(FieldId::FirstStageLayers, "lf", "num_layers_in_first_pipeline_stage", "Layers on the first stage", (1, 10_000), 1)
         .optional()
         .help("Layers on the first pipeline stage, which also holds the embedding; empty: as many as on the others.")
         .group(Group::Layout)
         .train()
         .folded()
         .default(FieldDefault::Empty),
-    Field::whole(FieldId::LastStageLayers, "ll", "num_layers_in_last_pipeline_stage", "Layers on the last stage", (1, 10_000), 1)
+    Entry::whole(FieldId::LastStageLayers, "ll", "num_layers_in_last_pipeline_stage", "Layers on the last stage", (1, 10_000), 1)
         .optional()
         .help("Layers on the last pipeline stage, which also holds the output head; empty: as many as on the others.")
         .group(Group::Layout)
         .train()
         .folded()
         .default(FieldDefault::Empty),
-    Field::flag(FieldId::AccountForEnds, "afe", "account_for_embedding_and_loss_in_pipeline_split", "Ends count as layers")
+    Entry::flag(FieldId::AccountForEnds, "afe", "account_for_embedding_and_loss_in_pipeline_split", "Ends count as layers")
         .help("Embedding and loss count as a layer each when layers are dealt out: the first and the last stage get one fewer.")
         .group(Group::Layout)
         .train()
         .folded()
         .default(FieldDefault::Flag(false)),
-    Field::flag(FieldId::SequenceParallel, "sp", "sequence_parallel", "Sequence parallel")
+    Entry::flag(FieldId::SequenceParallel, "sp", "sequence_parallel", "Sequence parallel")
         .help("Tensor-parallel GPUs also split the activations outside attention and feed-forward.")
         .group(Group::Layout)
         .train()
         .folded()
         .default(FieldDefault::Flag(false)),
-    Field::whole(FieldId::Replicas, "rep", "num_replicas", "Sharding groups", (1, 1_000_000), 0)
+    Entry::whole(FieldId::Replicas, "rep", "num_replicas", "Sharding groups", (1, 1_000_000), 0)
         .help("Groups of data-parallel GPUs that each hold all that is sharded (hybrid sharding, HSDP): more memory, less traffic between machines.")
         .group(Group::Layout)
         .train()
         .folded()
         .default(FieldDefault::Integer(1)),
-    Field::flag(FieldId::OffloadOptimizer, "oo", "offload_optimizer", "Optimizer in host memory")
+    Entry::flag(FieldId::OffloadOptimizer, "oo", "offload_optimizer", "Optimizer in host memory")
         .help("Optimizer states and master weights wait in the host's memory, and the optimizer steps there: less GPU memory, slower steps.")
         .group(Group::Layout)
         .train()
         .folded()
         .default(FieldDefault::Flag(false)),
-    Field::flag(FieldId::OffloadParameters, "ow", "offload_param", "Weights in host memory")
+    Entry::flag(FieldId::OffloadParameters, "ow", "offload_param", "Weights in host memory")
         .help("Shares of the weights wait in the host's memory until they are gathered; with ZeRO 3 or FSDP only.")
         .group(Group::Layout)
         .train()
         .folded()
         .default(FieldDefault::Flag(false)),
-    Field::flag(FieldId::OffloadActivations, "oa", "offload_activations", "Activations in host memory")
+    Entry::flag(FieldId::OffloadActivations, "oa", "offload_activations", "Activations in host memory")
         .help("What blocks save for backward waits in the host's memory; two blocks' worth stays on the GPU.")
         .group(Group::Layout)
         .train()
         .folded()
         .default(FieldDefault::Flag(false)),
-    Field::whole(FieldId::ReduceBucket, "rb", "reduce_bucket_size", "Reduction bucket", (1, 100_000_000_000), 0)
+    Entry::whole(FieldId::ReduceBucket, "rb", "reduce_bucket_size", "Reduction bucket", (1, 100_000_000_000), 0)
         .unit("elements")
         .help("Buffer in which DeepSpeed reduces gradients under ZeRO 1 to 3; with other sharding and stacks it is not there.")
         .group(Group::Layout)
@@ -1070,103 +1175,103 @@ pub(super) static FIELDS: [Field; 158] = [
         .folded()
         .default(FieldDefault::Integer(500_000_000)),
     // What only Megatron-LM asks.
-    Field::flag(FieldId::TransformerEngine, "te", "transformer_impl", "Transformer Engine")
+    Entry::flag(FieldId::TransformerEngine, "te", "transformer_impl", "Transformer Engine")
         .help("Modules of Transformer Engine; otherwise Megatron-Core's own, which save more.")
         .megatron()
         .default(FieldDefault::Flag(true)),
-    Field::choice(FieldId::LossFusion, "xef", "cross_entropy_fusion_impl", "Cross-entropy", LOSS_FUSIONS)
+    Entry::choice(FieldId::LossFusion, "xef", "cross_entropy_fusion_impl", "Cross-entropy", LOSS_FUSIONS)
         .help("How the loss over the vocabulary is computed: it decides how often the logits are held.")
         .megatron()
         .default(FieldDefault::Choice("none")),
-    Field::flag(FieldId::GradientFusion, "gaf", "gradient_accumulation_fusion", "Gradients added in place")
+    Entry::flag(FieldId::GradientFusion, "gaf", "gradient_accumulation_fusion", "Gradients added in place")
         .help("Matrix products add to the main gradients themselves, without a gradient of their own for each weight.")
         .megatron()
         .default(FieldDefault::Flag(true)),
-    Field::flag(FieldId::HiddenDropout, "hdo", "hidden_dropout", "Dropout")
+    Entry::flag(FieldId::HiddenDropout, "hdo", "hidden_dropout", "Dropout")
         .help("Dropout after attention, feed-forward and embedding keeps a mask of one byte per element.")
         .megatron()
         .default(FieldDefault::Flag(false)),
-    Field::flag(FieldId::AttentionDropout, "ado", "attention_dropout", "Dropout in attention")
+    Entry::flag(FieldId::AttentionDropout, "ado", "attention_dropout", "Dropout in attention")
         .help("Where scores are written to memory, a mask and a copy stand beside them.")
         .megatron()
         .default(FieldDefault::Flag(false)),
-    Field::whole(FieldId::VocabMultiple, "vd", "make_vocab_size_divisible_by", "Vocabulary padded to", (1, 1_000_000), 0)
+    Entry::whole(FieldId::VocabMultiple, "vd", "make_vocab_size_divisible_by", "Vocabulary padded to", (1, 1_000_000), 0)
         .help("Vocabulary rows are rounded up to a multiple of this number times the tensor-parallel GPUs.")
         .megatron()
         .default(FieldDefault::Integer(128)),
-    Field::choice(FieldId::RecomputeMethod, "rm", "recompute_method", "Blocks recomputed", RECOMPUTE_METHODS)
+    Entry::choice(FieldId::RecomputeMethod, "rm", "recompute_method", "Blocks recomputed", RECOMPUTE_METHODS)
         .help("Which blocks full recomputation covers.")
         .megatron()
         .default(FieldDefault::Choice("uniform")),
-    Field::whole(FieldId::RecomputeLayers, "rn", "recompute_num_layers", "How many blocks", (1, 10_000), 1)
+    Entry::whole(FieldId::RecomputeLayers, "rn", "recompute_num_layers", "How many blocks", (1, 10_000), 1)
         .help("Blocks between two saved inputs, or blocks recomputed on each stage.")
         .megatron()
         .default(FieldDefault::Integer(1)),
-    Field::flag(FieldId::RecomputeCore, "rca", "recompute_modules_core_attn", "Recompute attention's core")
+    Entry::flag(FieldId::RecomputeCore, "rca", "recompute_modules_core_attn", "Recompute attention's core")
         .help("Selective recomputation brings scores, probabilities and attention's output back.")
         .megatron()
         .default(FieldDefault::Flag(true)),
-    Field::flag(FieldId::RecomputeNorms, "rln", "recompute_modules_layernorm", "Recompute norms")
+    Entry::flag(FieldId::RecomputeNorms, "rln", "recompute_modules_layernorm", "Recompute norms")
         .help("Selective recomputation brings the norms' outputs back.")
         .megatron()
         .default(FieldDefault::Flag(false)),
-    Field::flag(FieldId::RecomputeMlp, "rml", "recompute_modules_mlp", "Recompute feed-forward")
+    Entry::flag(FieldId::RecomputeMlp, "rml", "recompute_modules_mlp", "Recompute feed-forward")
         .help("Selective recomputation brings the dense feed-forward layer back.")
         .megatron()
         .default(FieldDefault::Flag(false)),
-    Field::flag(FieldId::RecomputeLatent, "rup", "recompute_modules_mla_up_proj", "Recompute latent projections")
+    Entry::flag(FieldId::RecomputeLatent, "rup", "recompute_modules_mla_up_proj", "Recompute latent projections")
         .help("Selective recomputation makes queries, keys and values from the compressed ones again.")
         .megatron()
         .default(FieldDefault::Flag(false)),
-    Field::flag(FieldId::RecomputeExperts, "rmo", "recompute_modules_moe", "Recompute experts")
+    Entry::flag(FieldId::RecomputeExperts, "rmo", "recompute_modules_moe", "Recompute experts")
         .help("Selective recomputation brings the whole mixture of experts back.")
         .megatron()
         .default(FieldDefault::Flag(false)),
-    Field::flag(FieldId::RecomputeExpertAct, "rma", "recompute_modules_moe_act", "Recompute experts' activation")
+    Entry::flag(FieldId::RecomputeExpertAct, "rma", "recompute_modules_moe_act", "Recompute experts' activation")
         .help("Selective recomputation brings the experts' activation function back.")
         .megatron()
         .default(FieldDefault::Flag(false)),
-    Field::flag(FieldId::RecomputeShared, "rse", "recompute_modules_shared_experts", "Recompute shared experts")
+    Entry::flag(FieldId::RecomputeShared, "rse", "recompute_modules_shared_experts", "Recompute shared experts")
         .help("Selective recomputation brings the shared experts back.")
         .megatron()
         .default(FieldDefault::Flag(false)),
-    Field::choice(FieldId::TokenDispatcher, "mtd", "moe_token_dispatcher_type", "Tokens to experts", DISPATCHERS)
+    Entry::choice(FieldId::TokenDispatcher, "mtd", "moe_token_dispatcher_type", "Tokens to experts", DISPATCHERS)
         .help("How tokens reach the experts of other GPUs.")
         .megatron()
         .default(FieldDefault::Choice("allgather")),
-    Field::flag(FieldId::GroupedExperts, "mgg", "moe_grouped_gemm", "Grouped experts")
+    Entry::flag(FieldId::GroupedExperts, "mgg", "moe_grouped_gemm", "Grouped experts")
         .help("All experts of a GPU in one product.")
         .megatron()
         .default(FieldDefault::Flag(false)),
-    Field::flag(FieldId::PadExperts, "mpc", "moe_pad_expert_input_to_capacity", "Experts padded")
+    Entry::flag(FieldId::PadExperts, "mpc", "moe_pad_expert_input_to_capacity", "Experts padded")
         .help("Every expert gets the same number of tokens, rounded up.")
         .megatron()
         .default(FieldDefault::Flag(false)),
-    Field::number(FieldId::LoadImbalance, "imb", "moe_load_imbalance", "Load of the busiest GPU", (1.0, 1000.0))
+    Entry::number(FieldId::LoadImbalance, "imb", "moe_load_imbalance", "Load of the busiest GPU", (1.0, 1000.0))
         .unit("×")
         .help("Tokens that the busiest expert-parallel GPU gets, as a multiple of an even share; its activations grow in proportion: an assumption.")
         .megatron()
         .default(FieldDefault::Decimal(1.0)),
     // Memory outside the model.
-    Field::number(FieldId::FrameworkContext, "fc", "framework_context", "Framework context", (0.0, 1000.0))
+    Entry::number(FieldId::FrameworkContext, "fc", "framework_context", "Framework context", (0.0, 1000.0))
         .unit("GiB")
         .help("Memory that driver, libraries and kernels take before the model's first tensor.")
         .group(Group::Reserve)
         .folded()
         .default(FieldDefault::Decimal(1.3)),
-    Field::number(FieldId::FragmentationReserve, "fr", "fragmentation_percent", "Fragmentation reserve", (0.0, 100.0))
+    Entry::number(FieldId::FragmentationReserve, "fr", "fragmentation_percent", "Fragmentation reserve", (0.0, 100.0))
         .unit("%")
         .help("Share kept free because the allocator cannot use every gap: an assumption. The rule of a server takes its place.")
         .group(Group::Reserve)
         .folded()
         .default(FieldDefault::Decimal(3.0)),
-    Field::number(FieldId::CommunicatorBuffers, "cb", "communicator_buffers", "Buffers per communicator", (0.0, 100_000.0))
+    Entry::number(FieldId::CommunicatorBuffers, "cb", "communicator_buffers", "Buffers per communicator", (0.0, 100_000.0))
         .unit("MiB")
         .help("GPU memory of one group of GPUs that exchange data; NCCL takes about 10 MiB per channel and connection. 0 counts none.")
         .group(Group::Reserve)
         .folded()
         .default(FieldDefault::Decimal(0.0)),
-    Field::number(FieldId::ServingOverhead, "ovh", "overhead_percent", "Inference overhead", (0.0, 1000.0))
+    Entry::number(FieldId::ServingOverhead, "ovh", "overhead_percent", "Inference overhead", (0.0, 1000.0))
         .unit("%")
         .help("Further memory as a share of the weights, as some documents add it; 0 adds nothing.")
         .group(Group::Reserve)
@@ -1174,34 +1279,34 @@ pub(super) static FIELDS: [Field; 158] = [
         .folded()
         .default(FieldDefault::Decimal(0.0)),
     // Time and money.
-    Field::whole(FieldId::TrainingTokens, "tok", "training_tokens", "Training tokens", (1, 10_000_000_000_000_000), 0)
+    Entry::whole(FieldId::TrainingTokens, "tok", "training_tokens", "Training tokens", (1, 10_000_000_000_000_000), 0)
         .unit("tokens")
         .help("Tokens of the whole training, for time and cost only; 1T means 1 000 000 000 000.")
         .group(Group::Cost)
         .scratch()
         .default(FieldDefault::Integer(1_000_000_000_000)),
-    Field::whole(FieldId::TuningTokens, "tt", "tuning_tokens", "Tokens of the fine-tuning", (1, 10_000_000_000_000_000), 0)
+    Entry::whole(FieldId::TuningTokens, "tt", "tuning_tokens", "Tokens of the fine-tuning", (1, 10_000_000_000_000_000), 0)
         .unit("tokens")
         .help("Tokens of all examples and epochs, for time and cost only; 10M means 10 000 000.")
         .group(Group::Cost)
         .tune()
         .default(FieldDefault::Integer(50_000_000)),
-    Field::number(FieldId::Mfu, "mfu", "mfu", "Utilisation (MFU)", (0.1, 100.0))
+    Entry::number(FieldId::Mfu, "mfu", "mfu", "Utilisation (MFU)", (0.1, 100.0))
         .unit("%")
         .help("A second answer at this share of the peak rate stands beside the time that follows from the operations; the default states nothing.")
         .group(Group::Cost)
         .train()
         .default(FieldDefault::Decimal(40.0)),
-    Field::number(FieldId::PricePerHour, "price", "price_per_hour", "Price per GPU-hour", (0.0, 1_000_000.0))
+    Entry::number(FieldId::PricePerHour, "price", "price_per_hour", "Price per GPU-hour", (0.0, 1_000_000.0))
         .help("Price of one GPU for one hour in your currency, for cost only: an assumption, yours to change.")
         .group(Group::Cost)
         .default(FieldDefault::Decimal(2.0)),
-    Field::number(FieldId::NetworkBandwidth, "net", "network_bandwidth", "Network per GPU", (0.001, 1_000_000.0))
+    Entry::number(FieldId::NetworkBandwidth, "net", "network_bandwidth", "Network per GPU", (0.001, 1_000_000.0))
         .unit("GB/s")
         .help("Bandwidth of one GPU to other nodes, one direction, for time only: assumed as its vendor's systems have it.")
         .group(Group::Cost)
         .train(),
-    Field::number(FieldId::GridEmissions, "grid", "grid_grams_per_kwh", "Emissions of electricity", (0.0, 10_000.0))
+    Entry::number(FieldId::GridEmissions, "grid", "grid_grams_per_kwh", "Emissions of electricity", (0.0, 10_000.0))
         .unit("g CO₂/kWh")
         .help("Grams of CO₂ for each kWh, for emissions only: an assumption near the world's average.")
         .group(Group::Cost)

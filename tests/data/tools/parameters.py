@@ -36,6 +36,23 @@ CASES = [
     ("gpt_bigcode", dict(n_layer=2)), ("qwen2_moe", L), ("granitemoe", L), ("olmo", L), ("olmo3", L), ("cohere2", L), ("glm", L), ("glm4_moe", dict(L, head_dim=128)),
     ("smollm3", L), ("seed_oss", L), ("arcee", L), ("helium", L), ("ernie4_5", L), ("exaone4", L), ("persimmon", L), ("phimoe", L), ("llama4_text", L),
     ("nemotron", dict(L, num_key_value_heads=8)), ("ministral", dict(S, head_dim=64)),
+    # Layers that keep a state in place of keys and values, or beside them.
+    ("qwen3_next", dict(num_hidden_layers=48)), ("qwen3_next", dict(num_hidden_layers=8, hidden_size=1024, num_experts=16, linear_num_value_heads=24, linear_num_key_heads=8, linear_value_head_dim=64, linear_key_head_dim=96, linear_conv_kernel_dim=3)),
+    ("qwen3_next", dict(num_hidden_layers=6, full_attention_interval=3, mlp_only_layers=[1])),
+    ("qwen3_5_text", dict(num_hidden_layers=9)), ("qwen3_5_moe_text", dict(num_hidden_layers=4)),
+    ("kimi_linear", dict(num_hidden_layers=27)), ("kimi_linear", dict(num_hidden_layers=6, hidden_size=1024, num_experts=8, linear_num_heads=8, linear_head_dim=64, kv_lora_rank=128)),
+    ("minimax", dict(num_hidden_layers=5)), ("minimax", dict(num_hidden_layers=4, head_dim=64, num_local_experts=4, layer_types=["linear_attention"] * 3 + ["full_attention"])),
+    ("mamba", dict(num_hidden_layers=32)), ("mamba", dict(hidden_size=1000, num_hidden_layers=3, state_size=32, expand=3, conv_kernel=5, time_step_rank=20, tie_word_embeddings=False)),
+    ("falcon_mamba", dict(hidden_size=4096, num_hidden_layers=4, tie_word_embeddings=False)), ("mamba2", dict(num_hidden_layers=3)),
+    ("mamba2", dict(hidden_size=1024, num_hidden_layers=3, num_heads=32, head_dim=64, n_groups=2, state_size=64, tie_word_embeddings=True)),
+    ("jamba", dict(num_hidden_layers=32)), ("jamba", dict(num_hidden_layers=8, num_experts=1, mamba_d_state=32, mamba_dt_rank=100, attn_layer_period=3, attn_layer_offset=1)),
+    ("bamba", dict(num_hidden_layers=6, attn_layer_indices=[2, 5])), ("falcon_h1", dict(num_hidden_layers=3)),
+    ("falcon_h1", dict(hidden_size=1024, num_hidden_layers=3, num_attention_heads=8, num_key_value_heads=2, mamba_d_ssm=1536, mamba_n_heads=24, mamba_d_head=64, mamba_d_state=128, mamba_rms_norm=True)),
+    ("granitemoehybrid", dict(num_hidden_layers=5, layer_types=["mamba", "mamba", "attention", "mamba", "mamba"])),
+    ("granitemoehybrid", dict(num_hidden_layers=4, num_local_experts=0, shared_intermediate_size=8192, layer_types=["mamba", "attention", "mamba", "mamba"])),
+    ("nemotron_h", dict(hidden_size=4096, layers_block_type=["mamba", "mlp", "mamba", "attention", "mlp", "moe"])),
+    ("nemotron_h", dict(hidden_size=1024, intermediate_size=3000, mamba_num_heads=16, mamba_head_dim=80, n_groups=2, head_dim=64, num_attention_heads=16, layers_block_type=["mamba", "mamba", "attention", "mlp"])),
+    ("lfm2", dict(num_hidden_layers=4, full_attn_idxs=[2])), ("lfm2", dict(hidden_size=1024, intermediate_size=6656, num_hidden_layers=5, num_attention_heads=16, layer_types=["conv", "conv", "full_attention", "conv", "full_attention"], conv_L_cache=4, block_ffn_dim_multiplier=1.3)),
 ]
 
 for kind, keys in CASES:

@@ -40,15 +40,15 @@ pub fn stand_ins(job: &Job) -> Option<u64> {
 fn largest_split(job: &Job) -> Option<(u64, u64)> {
     let list = ops::lower(&ops::lowering(job));
     let (t, d) = (job.layout().t(), job.layout().d());
-    let largest = |parts: &[&[Op]], share: &dyn Fn(&Tensor) -> u64| {
-        let parameters = parts.iter().flat_map(|part| ops::tensors(part, Role::Parameter)).map(|(_, tensor)| tensor);
+    let largest = |ops: &mut dyn Iterator<Item = &Op>, share: &dyn Fn(&Tensor) -> u64| {
+        let parameters = ops.flat_map(|op| &op.tensors).filter(|tensor| tensor.role == Role::Parameter);
         let split = parameters.filter(|tensor| share(tensor) < tensor.shape.elements().0);
         split.map(|tensor| (tensor.shape.elements().0, share(tensor))).max()
     };
     if job.layout().sharding == DataSharding::Fsdp {
-        largest(&[&list.embedding, &list.block, &list.other, &list.head], &|tensor| first_rows(&tensor.shape, d))
+        largest(&mut list.all(), &|tensor| first_rows(&tensor.shape, d))
     } else {
-        largest(&[&list.block, &list.other], &|tensor| tensor.elements_per_rank(t, false).0)
+        largest(&mut list.kinds.iter().flat_map(|kind| &kind.ops), &|tensor| tensor.elements_per_rank(t, false).0)
     }
 }
 

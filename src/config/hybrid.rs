@@ -1,0 +1,196 @@
+//! Models whose layers are not all alike: states in place of keys and values, layers without attention, keys and values that layers share.
+
+use serde::{Deserialize, Serialize};
+
+use super::{LayerSet, ModelConfig};
+
+/// Whose modules a layer's state belongs to (transformers 5.23).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MixerKind {
+    /// `MambaMixer`: a state space for every channel.
+    Mamba,
+    /// `JambaMambaMixer`: the same with norms on step, input and output.
+    Jamba,
+    /// `Mamba2Mixer`: a state space for every head, with a gated norm behind it.
+    Mamba2,
+    /// `FalconH1Mixer`: the same without the norm.
+    FalconH1,
+    /// `Qwen3NextGatedDeltaNet`: linear attention by the gated delta rule.
+    Qwen3Next,
+    /// `KimiLinearDeltaAttention`: the same with a decay for every channel.
+    KimiLinear,
+    /// `MiniMaxLightningAttention`: linear attention with one decay for each head.
+    Minimax,
+    /// `Lfm2ShortConv`: a gated convolution over a few tokens.
+    Lfm2,
+}
+
+/// What some layers have in place of attention, or beside it: a state of fixed size instead of keys and values of every token.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Mixer {
+    /// Whose modules.
+    pub kind: MixerKind,
+    /// Layers that have it.
+    pub layers: LayerSet,
+    /// Heads of the state (`linear_num_value_heads`, `mamba_n_heads`); the channels where each has a state of its own.
+    pub num_heads: u64,
+    /// Width of one of them (`linear_value_head_dim`, `mamba_d_head`); 1 where each channel has a state of its own.
+    pub head_dim: u64,
+    /// Heads of keys, or groups that share input and output of the state (`linear_num_key_heads`, `mamba_n_groups`).
+    pub num_key_heads: u64,
+    /// Width of a key, or of the state (`linear_key_head_dim`, `mamba_d_state`).
+    pub state_size: u64,
+    /// Tokens that the convolution before it sees (`linear_conv_kernel_dim`, `mamba_d_conv`); 0 for none.
+    pub conv_kernel: u64,
+    /// Width of the step's narrow projection (`mamba_dt_rank`); Mamba and Jamba only.
+    pub time_step_rank: u64,
+    /// Whether the state is kept in fp32 rather than in the format of activations (`mamba_ssm_dtype`; always with Kimi Linear).
+    pub fp32_state: bool,
+}
+
+impl Mixer {
+    /// Width of what the state is read into: all heads together.
+    pub const fn inner(&self) -> u64 {
+        self.num_heads.saturating_mul(self.head_dim)
+    }
+
+    /// Width of all keys, or of all groups' input: `num_key_heads · state_size`.
+    pub const fn keys(&self) -> u64 {
+        self.num_key_heads.saturating_mul(self.state_size)
+    }
+
+    /// Channels of the convolution, whose last tokens are kept.
+    pub const fn conv_dim(&self) -> u64 {
+        match self.kind {
+            MixerKind::Mamba | MixerKind::Jamba | MixerKind::Lfm2 => self.inner(),
+            MixerKind::Minimax => 0,
+            _ => self.inner().saturating_add(self.keys().saturating_mul(2)),
+        }
+    }
+}
+
+/// What makes a model's layers unlike each other, or unlike attention with a feed-forward layer.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Hybrid {
+    /// A state in place of keys and values, or beside them.
+    pub mixer: Option<Mixer>,
+    /// Layers with attention.
+    pub attention_layers: LayerSet,
+    /// Layers with a feed-forward layer or experts.
+    pub feed_forward_layers: LayerSet,
+    /// Layers whose attention reads the keys and values of an earlier layer (`num_kv_shared_layers`, `use_cla`).
+    pub kv_shared_layers: LayerSet,
+    /// A gate on attention's output, made with the queries (Qwen3-Next): twice as many columns.
+    pub attention_output_gate: bool,
+}
+
+impl Default for Hybrid {
+    fn default() -> Self {
+        Self {
+            mixer: None,
+            attention_layers: LayerSet::All,
+            feed_forward_layers: LayerSet::All,
+            kv_shared_layers: LayerSet::None,
+            attention_output_gate: false,
+        }
+    }
+}
+
+/// How a layer comes by keys and values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Keys {
+    /// It makes them.
+    Own,
+    /// It reads those of an earlier layer.
+    Shared,
+    /// It has no attention.
+    None,
+}
+
+/// What stands where the feed-forward layer is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Feed {
+    /// A dense layer.
+    Dense,
+    /// Experts.
+    Experts,
+    /// Nothing.
+    None,
+}
+
+/// What a layer is made of; layers of one kind have the same operations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct LayerKind {
+    /// Attention.
+    pub keys: Keys,
+    /// Whether it keeps a state.
+    pub mixer: bool,
+    /// Feed-forward.
+    pub feed: Feed,
+}
+
+impl LayerKind {
+    /// How many kinds there can be.
+    pub const COUNT: usize = 18;
+
+    /// The kind's place among all that there can be, from 0.
+    pub const fn index(self) -> usize {
+        (self.keys as usize * 2 + self.mixer as usize) * 3 + self.feed as usize
+    }
+}
+
+impl ModelConfig {
+    /// What that layer is made of.
+    pub fn kind_of(&self, layer: u64) -> LayerKind {
+        let feed = if self.moe_at(layer).is_some() { Feed::Experts } else { Feed::Dense };
+        match &self.hybrid {
+            Some(hybrid) => hybrid.kind_of(layer, feed),
+            None => LayerKind { keys: Keys::Own, mixer: false, feed },
+        }
+    }
+
+    /// Whether all layers are alike.
+    pub const fn is_uniform(&self) -> bool {
+        self.moe.is_none() && self.hybrid.is_none()
+    }
+
+    /// Whether queries come with a gate on attention's output.
+    pub fn gates_attention(&self) -> bool {
+        self.hybrid.as_ref().is_some_and(|hybrid| hybrid.attention_output_gate)
+    }
+
+    /// The state that layers keep, if any do.
+    pub fn mixer(&self) -> Option<&Mixer> {
+        self.hybrid.as_ref().and_then(|hybrid| hybrid.mixer.as_ref())
+    }
+}
+
+impl Hybrid {
+    fn kind_of(&self, layer: u64, feed: Feed) -> LayerKind {
+        let keys = match (self.attention_layers.contains(layer), self.kv_shared_layers.contains(layer)) {
+            (false, _) => Keys::None,
+            (true, true) => Keys::Shared,
+            (true, false) => Keys::Own,
+        };
+        let feed = if self.feed_forward_layers.contains(layer) { feed } else { Feed::None };
+        LayerKind { keys, mixer: self.mixer.as_ref().is_some_and(|mixer| mixer.layers.contains(layer)), feed }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Feed, Keys, LayerKind};
+
+    #[test]
+    fn every_kind_has_a_place_of_its_own() {
+        let mut places: Vec<usize> = Vec::new();
+        for keys in [Keys::Own, Keys::Shared, Keys::None] {
+            for mixer in [false, true] {
+                places.extend([Feed::Dense, Feed::Experts, Feed::None].map(|feed| LayerKind { keys, mixer, feed }.index()));
+            }
+        }
+        assert!(places.into_iter().eq(0..LayerKind::COUNT));
+    }
+}

@@ -1,0 +1,406 @@
+//! Layers that keep a state in place of keys and values, have attention or a feed-forward layer alone, or share keys and values.
+
+use super::decoder::truth;
+use super::layers::compact;
+use super::reader::{MAX_LAYERS, MAX_SIZE, Reader, whole};
+use super::value::Value;
+use super::{How, ImportError};
+use crate::config::{Hybrid, LayerSet, Mixer, MixerKind, ModelConfig};
+
+/// Which layers of a kind of model have attention, where its files list none.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Attends {
+    /// None has.
+    Never,
+    /// All have, beside a state.
+    Beside,
+    /// Every so many-th (`full_attention_interval`).
+    Every(u64),
+    /// The first of two, then every second.
+    Alternate,
+    /// Jamba's period and offset.
+    Period,
+    /// Those whose indices are listed; else all or none.
+    Listed { otherwise: bool },
+}
+
+/// Keys that list layers with attention, counted from 0.
+const INDICES: &[&str] = &["attn_layer_indices", "full_attn_idxs"];
+
+/// What a kind of model has in place of attention, or beside it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct States {
+    pub kind: MixerKind,
+    pub attends: Attends,
+    /// Heads, width of a head, heads of keys, width of a key, tokens of the convolution: the library's defaults, 0 where they follow
+    /// from other sizes.
+    pub sizes: [u64; 5],
+    /// Attention's output has a gate.
+    pub gate: bool,
+    /// The state is kept in fp32 unless the file says otherwise.
+    pub fp32: bool,
+}
+
+impl States {
+    /// Without a gate, in the format of activations.
+    pub const fn of(kind: MixerKind, attends: Attends, sizes: [u64; 5]) -> Self {
+        Self { kind, attends, sizes, gate: false, fp32: false }
+    }
+}
+
+/// What one layer is, by the word that a list has for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Layer {
+    Attention,
+    State,
+    FeedForward,
+    Experts,
+}
+
+/// Reads what makes layers unlike each other into the architecture; most models have nothing of it.
+pub(super) fn hybrid(file: &mut Reader<'_>, states: Option<States>, config: &mut ModelConfig) -> Result<(), ImportError> {
+    let shared = shared_keys(file, config.num_hidden_layers)?;
+    let Some(states) = states else {
+        config.hybrid = (shared != LayerSet::None).then(|| Hybrid { kv_shared_layers: shared, ..Hybrid::default() });
+        return Ok(());
+    };
+    let layers = layers(file, states, &mut config.num_hidden_layers)?;
+    let set = |of: &dyn Fn(Layer) -> bool| compact(layers.iter().map(|layer| of(*layer)).collect());
+    let beside = matches!(states.attends, Attends::Beside);
+    let with_state = set(&|layer| beside || layer == Layer::State)?;
+    let attention_layers = set(&|layer| layer == Layer::Attention)?;
+    file.tell("mixer_layers", &count(&layers, Layer::State, beside), How::Derived, "Layers that keep a state.");
+    file.tell("attention_layers", &count(&layers, Layer::Attention, false), How::Derived, "Layers with attention.");
+    let lists_feeds = layers.iter().any(|layer| matches!(layer, Layer::FeedForward | Layer::Experts));
+    let alone = matches!(states.attends, Attends::Never) || lists_feeds;
+    let feed_forward_layers =
+        if alone { set(&|layer| matches!(layer, Layer::FeedForward | Layer::Experts))? } else { LayerSet::All };
+    if let Some(moe) = config.moe.as_mut().filter(|_| lists_feeds) {
+        moe.layers = set(&|layer| layer == Layer::Experts)?;
+    }
+    if config.moe.as_ref().is_some_and(|moe| moe.layers == LayerSet::None) {
+        config.moe = None;
+    }
+    let mixer = if with_state == LayerSet::None { None } else { Some(mixer(file, states, with_state, config)?) };
+    let attention_output_gate = states.gate;
+    let hybrid = Hybrid { mixer, attention_layers, feed_forward_layers, kv_shared_layers: shared, attention_output_gate };
+    config.hybrid = (hybrid != Hybrid::default()).then_some(hybrid);
+    odd_widths(file, states.kind, config)
+}
+
+fn count(layers: &[Layer], of: Layer, all: bool) -> String {
+    let count = if all { layers.len() } else { layers.iter().filter(|layer| **layer == of).count() };
+    format!("{count} of {}", layers.len())
+}
+
+/// What each layer is: as the file lists it, or by the kind's rule.
+fn layers(file: &mut Reader<'_>, states: States, count: &mut u64) -> Result<Vec<Layer>, ImportError> {
+    if let Some(listed) = listed(file)? {
+        let found = u64::try_from(listed.len()).unwrap_or(u64::MAX);
+        if !file.has("num_hidden_layers") && (1..=MAX_LAYERS).contains(&found) {
+            *count = found;
+        }
+        let unlike = || ImportError::not_modelled(format!("a list of {found} layers where there are {count}"));
+        return if found == *count { Ok(listed) } else { Err(unlike()) };
+    }
+    let attends = rule(file, states.attends, *count)?;
+    Ok(attends.into_iter().map(|attends| if attends { Layer::Attention } else { Layer::State }).collect())
+}
+
+/// `layer_types`, `layers_block_type`, Nemotron's pattern of letters, or the original lists of Kimi Linear and MiniMax.
+fn listed(file: &mut Reader<'_>) -> Result<Option<Vec<Layer>>, ImportError> {
+    for key in ["layer_types", "layers_block_type"] {
+        if let Some(Value::List(words)) = file.peek(key) {
+            file.done_with(&[key]);
+            return words.iter().map(|word| by_word(key, word)).collect::<Result<_, _>>().map(Some);
+        }
+    }
+    if let Some(Value::Text(pattern)) = file.peek("hybrid_override_pattern") {
+        file.done_with(&["hybrid_override_pattern"]);
+        return pattern.chars().map(by_letter).collect::<Result<_, _>>().map(Some);
+    }
+    if let Some(Value::List(flags)) = file.peek("attn_type_list") {
+        file.done_with(&["attn_type_list"]);
+        let of = |flag: &Value| if *flag == Value::Whole(0) { Layer::State } else { Layer::Attention };
+        return Ok(Some(flags.iter().map(of).collect()));
+    }
+    if let Some(Value::Object(own)) = file.peek("linear_attn_config") {
+        let indices = |key: &str| match own.get(key) {
+            Some(Value::List(layers)) => layers.as_slice(),
+            _ => &[],
+        };
+        let (full, linear) = (indices("full_attn_layers"), indices("kda_layers"));
+        // Counted from 1 there.
+        let all = u64::try_from(full.len() + linear.len()).unwrap_or(0);
+        let of = |layer: u64| if full.contains(&Value::Whole(layer)) { Layer::Attention } else { Layer::State };
+        return Ok((all > 0).then(|| (1..=all).map(of).collect()));
+    }
+    Ok(None)
+}
+
+fn by_word(key: &str, word: &Value) -> Result<Layer, ImportError> {
+    let Value::Text(word) = word else { return Err(ImportError::wrong_type(key, "a list of texts", word)) };
+    Ok(match word.as_str() {
+        "full_attention" | "attention" => Layer::Attention,
+        "linear_attention" | "mamba" | "mamba2" | "conv" => Layer::State,
+        "mlp" => Layer::FeedForward,
+        "moe" => Layer::Experts,
+        other => {
+            let other = super::value::shortened(other);
+            return Err(ImportError::not_modelled(format!("layers of the kind \"{other}\" ({key})")));
+        }
+    })
+}
+
+fn by_letter(letter: char) -> Result<Layer, ImportError> {
+    Ok(match letter {
+        'M' => Layer::State,
+        '*' => Layer::Attention,
+        '-' => Layer::FeedForward,
+        'E' => Layer::Experts,
+        other => return Err(ImportError::not_modelled(format!("layers of the kind \"{other}\" (hybrid_override_pattern)"))),
+    })
+}
+
+/// Which layers have attention by the kind's rule.
+fn rule(file: &mut Reader<'_>, attends: Attends, count: u64) -> Result<Vec<bool>, ImportError> {
+    let all = |of: &dyn Fn(u64) -> bool| (0..count).map(of).collect();
+    Ok(match attends {
+        Attends::Never => all(&|_| false),
+        Attends::Beside => all(&|_| true),
+        Attends::Alternate => all(&|layer| layer.is_multiple_of(2)),
+        Attends::Every(default) => {
+            let period = file.size_or(&["full_attention_interval"], MAX_LAYERS, default)?;
+            all(&|layer| (layer + 1).is_multiple_of(period))
+        }
+        Attends::Period => {
+            let chosen = periodic(file, ["attn_layer_period", "attn_layer_offset"], [8, 4])?;
+            all(&chosen)
+        }
+        Attends::Listed { otherwise } => {
+            let layers = INDICES.iter().find_map(|key| match file.peek(key) {
+                Some(Value::List(layers)) => Some(layers),
+                _ => None,
+            });
+            file.done_with(INDICES);
+            layers.map_or_else(|| all(&|_| otherwise), |layers| all(&|layer| layers.contains(&Value::Whole(layer))))
+        }
+    })
+}
+
+/// Jamba's way to choose layers: every so many-th from an offset on.
+fn periodic(
+    file: &mut Reader<'_>,
+    keys: [&'static str; 2],
+    default: [u64; 2],
+) -> Result<impl Fn(u64) -> bool + use<>, ImportError> {
+    let period = file.size_or(&[keys[0]], MAX_LAYERS, default[0])?;
+    let offset = match file.peek(keys[1]) {
+        Some(Value::Whole(offset)) => *offset,
+        _ => default[1],
+    };
+    file.done_with(&[keys[1]]);
+    Ok(move |layer: u64| layer % period == offset)
+}
+
+/// Layers that read the keys and values of an earlier one.
+fn shared_keys(file: &mut Reader<'_>, layers: u64) -> Result<LayerSet, ImportError> {
+    let shares: Box<dyn Fn(u64) -> bool> = if let Some(last) = stated(file, "num_kv_shared_layers")? {
+        Box::new(move |layer| layer + last >= layers)
+    } else if truth(file, "use_cla") {
+        file.done_with(&["use_cla"]);
+        let factor = file.size_or(&["cla_share_factor"], MAX_LAYERS, 2)?;
+        Box::new(move |layer| !layer.is_multiple_of(factor))
+    } else {
+        return Ok(LayerSet::None);
+    };
+    let flags: Vec<bool> = (0..layers).map(shares).collect();
+    let count = flags.iter().filter(|shares| **shares).count();
+    let note = "Layers that read the keys and values of an earlier one.";
+    file.tell("kv_shared_layers", &format!("{count} of {layers}"), How::Derived, note);
+    compact(flags)
+}
+
+/// A number that may be 0.
+fn stated(file: &mut Reader<'_>, key: &'static str) -> Result<Option<u64>, ImportError> {
+    let found = match file.peek(key) {
+        None | Some(Value::Whole(0)) => None,
+        Some(value) => Some(whole(key, value, MAX_LAYERS)?),
+    };
+    file.done_with(&[key]);
+    Ok(found)
+}
+
+/// Names of the five sizes in files, the table's own first.
+const HEADS: &[&str] = &["linear_num_value_heads", "linear_num_heads", "mamba_n_heads", "mamba_num_heads", "num_heads"];
+const HEAD: &[&str] = &["linear_value_head_dim", "linear_head_dim", "mamba_d_head", "mamba_head_dim", "head_dim"];
+const KEY_HEADS: &[&str] = &["linear_num_key_heads", "mamba_n_groups", "n_groups"];
+const KEY: &[&str] = &["linear_key_head_dim", "mamba_d_state", "ssm_state_size", "state_size"];
+const KERNEL: &[&str] = &["linear_conv_kernel_dim", "mamba_d_conv", "conv_kernel", "conv_L_cache"];
+
+/// The state of the layers that keep one.
+fn mixer(file: &mut Reader<'_>, states: States, layers: LayerSet, config: &ModelConfig) -> Result<Mixer, ImportError> {
+    let (kind, [heads, head, key_heads, key, kernel]) = (states.kind, states.sizes);
+    no_biases(file)?;
+    let hidden = config.hidden_size;
+    let kimi = match file.peek("linear_attn_config") {
+        Some(Value::Object(own)) => Some(own),
+        _ => None,
+    };
+    let of_kimi = |key: &str, default: u64| match kimi.and_then(|own| own.get(key)) {
+        Some(Value::Whole(size)) if (1..=MAX_SIZE).contains(size) => *size,
+        _ => default,
+    };
+    file.done_with(&["linear_attn_config"]);
+    let mut mixer = Mixer {
+        kind,
+        layers,
+        num_heads: hidden,
+        head_dim: 1,
+        num_key_heads: 1,
+        state_size: 1,
+        conv_kernel: 0,
+        time_step_rank: 0,
+        fp32_state: fp32(file, states),
+    };
+    mixer.conv_kernel = if kernel == 0 { 0 } else { file.size_or(KERNEL, 1024, of_kimi("short_conv_kernel_size", kernel))? };
+    match kind {
+        MixerKind::Lfm2 => {}
+        MixerKind::Minimax => {
+            mixer = Mixer {
+                num_heads: config.num_attention_heads,
+                head_dim: config.head_dim,
+                num_key_heads: config.num_attention_heads,
+                state_size: config.head_dim,
+                ..mixer
+            };
+        }
+        MixerKind::Mamba | MixerKind::Jamba => {
+            mixer.num_heads = channels(file, kind, hidden)?;
+            mixer.state_size = file.size_or(KEY, MAX_SIZE, key)?;
+            let rank: &[&'static str] = &["mamba_dt_rank", "time_step_rank"];
+            mixer.time_step_rank = unless_auto(file, rank, hidden.div_ceil(16))?;
+        }
+        MixerKind::KimiLinear => {
+            mixer.num_heads = file.size_or(HEADS, MAX_SIZE, of_kimi("num_heads", heads))?;
+            mixer.head_dim = file.size_or(&["linear_value_head_dim", "linear_head_dim"], MAX_SIZE, of_kimi("head_dim", head))?;
+            (mixer.num_key_heads, mixer.state_size) = (mixer.num_heads, mixer.head_dim);
+        }
+        MixerKind::Qwen3Next | MixerKind::Mamba2 | MixerKind::FalconH1 => {
+            mixer.num_heads = file.size_or(HEADS, MAX_SIZE, heads)?;
+            let all = if kind == MixerKind::Qwen3Next { None } else { Some(channels(file, kind, hidden)?) };
+            let derived = if head == 0 { all.unwrap_or(hidden) / mixer.num_heads } else { head };
+            mixer.head_dim = unless_auto(file, HEAD, derived.max(1))?;
+            mixer.num_key_heads = file.size_or(KEY_HEADS, MAX_SIZE, key_heads)?;
+            mixer.state_size = file.size_or(KEY, MAX_SIZE, key)?;
+            if kind == MixerKind::FalconH1 && file.flag("mamba_rms_norm", false)? {
+                mixer.kind = MixerKind::Mamba2;
+            }
+        }
+    }
+    Ok(mixer)
+}
+
+/// Whether the state is kept in fp32: what the file says, or the kind's rule.
+fn fp32(file: &mut Reader<'_>, states: States) -> bool {
+    for key in ["mamba_ssm_dtype", "mamba_ssm_cache_dtype"] {
+        if let Some(Value::Text(format)) = file.peek(key) {
+            file.done_with(&[key]);
+            file.tell("mamba_ssm_dtype", format, How::Read, "");
+            return format == "float32";
+        }
+    }
+    states.fp32
+}
+
+/// Channels of a state space: stated, or a multiple of the hidden size.
+fn channels(file: &mut Reader<'_>, kind: MixerKind, hidden: u64) -> Result<u64, ImportError> {
+    if kind == MixerKind::FalconH1 && !file.has("mamba_d_ssm") {
+        return file.size_or(&["mamba_d_ssm"], MAX_SIZE, 1024);
+    }
+    if let Some(stated) = file.optional(&["mamba_d_ssm"], MAX_SIZE)? {
+        return Ok(stated);
+    }
+    let factor = match ["mamba_expand", "expand"].iter().find_map(|key| file.peek(key)) {
+        Some(Value::Whole(factor)) => *factor,
+        Some(Value::OtherNumber(factor)) => {
+            return Err(ImportError::not_modelled(format!("a state {factor} times as wide as the model")));
+        }
+        _ => 2,
+    };
+    file.done_with(&["mamba_expand", "expand"]);
+    Ok(hidden.saturating_mul(factor.clamp(1, 1024)))
+}
+
+/// A size, or what `auto` means.
+fn unless_auto(file: &mut Reader<'_>, keys: &[&'static str], derived: u64) -> Result<u64, ImportError> {
+    if keys.iter().any(|key| matches!(file.peek(key), Some(Value::Text(word)) if word == "auto")) {
+        file.done_with(keys);
+        file.tell(keys.first().copied().unwrap_or_default(), &derived, How::Derived, "From the hidden size.");
+        return Ok(derived);
+    }
+    file.size_or_derived(keys, derived, "From the hidden size.")
+}
+
+/// Biases that no published model has are refused; a convolution that could have one, and has none, needs a little less.
+fn no_biases(file: &mut Reader<'_>) -> Result<(), ImportError> {
+    for key in ["use_bias", "mamba_proj_bias", "projectors_bias", "conv_bias"] {
+        if truth(file, key) {
+            return Err(ImportError::not_modelled(format!("biases on projections of the state ({key})")));
+        }
+        file.done_with(&[key]);
+    }
+    for key in ["use_conv_bias", "mamba_conv_bias"] {
+        if matches!(file.peek(key), Some(Value::Bool(false))) {
+            file.upper_bound(key, &false, "A bias of the convolution is counted, which this model does not have.");
+        }
+        file.done_with(&[key]);
+    }
+    Ok(())
+}
+
+/// Widths that only some kinds derive in their own way.
+fn odd_widths(file: &mut Reader<'_>, kind: MixerKind, config: &mut ModelConfig) -> Result<(), ImportError> {
+    if file.peek("moe_latent_size").is_some() {
+        return Err(ImportError::not_modelled("experts in a narrower space (moe_latent_size)"));
+    }
+    // Granite: a dense layer beside the experts, or in their place.
+    if let Some(width) = file.optional(&["shared_intermediate_size"], MAX_SIZE)? {
+        match &mut config.moe {
+            Some(moe) => moe.shared_expert_intermediate_size = width,
+            None => config.intermediate_size = width,
+        }
+    }
+    if let (Some(moe), Some(width)) = (&mut config.moe, file.optional(&["moe_shared_expert_intermediate_size"], MAX_SIZE)?) {
+        moe.shared_expert_intermediate_size = width;
+    }
+    // Jamba: experts in every so many-th layer.
+    if kind == MixerKind::Jamba && config.moe.is_some() {
+        let chosen = periodic(file, ["expert_layer_period", "expert_layer_offset"], [2, 1])?;
+        let layers = compact((0..config.num_hidden_layers).map(chosen).collect())?;
+        config.moe = config.moe.take().filter(|_| layers != LayerSet::None);
+        if let Some(moe) = &mut config.moe {
+            moe.layers = layers;
+        }
+    }
+    if kind == MixerKind::Lfm2 && !matches!(file.peek("block_auto_adjust_ff_dim"), Some(Value::Bool(false))) {
+        config.intermediate_size = adjusted(file, config.intermediate_size)?;
+    }
+    Ok(())
+}
+
+/// LFM2's inner width: two thirds of what is stated, times a factor, rounded up.
+fn adjusted(file: &mut Reader<'_>, stated: u64) -> Result<u64, ImportError> {
+    let factor = match file.peek("block_ffn_dim_multiplier") {
+        Some(Value::OtherNumber(text)) => text.parse::<f64>().ok().filter(|factor| (0.0..=100.0).contains(factor)).unwrap_or(1.0),
+        Some(Value::Whole(factor)) => crate::units::to_f64(*factor).min(100.0),
+        _ => 1.0,
+    };
+    let multiple = file.size_or(&["block_multiple_of"], MAX_SIZE, 256)?;
+    file.done_with(&["block_auto_adjust_ff_dim", "block_ffn_dim_multiplier"]);
+    let two_thirds = stated.saturating_mul(2) / 3;
+    let scaled = crate::units::ceil_u64((crate::units::to_f64(two_thirds) * factor).floor());
+    let width = scaled.div_ceil(multiple).max(1).saturating_mul(multiple);
+    file.tell("intermediate_size", &width, How::Derived, "Two thirds of what the file states, times its factor, rounded up.");
+    Ok(width)
+}
