@@ -152,7 +152,7 @@ const FORM: [(&str, Part); 10] = [
 ];
 
 fn form(state: State) {
-    show(state, "mode", |said, _, _| controls::mode_switch(said.scenario.mode()));
+    show(state, "mode", |said, answers, ui| controls::mode_switch(&said.scenario, answers, ui));
     for (name, part) in FORM {
         show_after(&state.painted, state, name, part, browser::fill_inputs);
     }

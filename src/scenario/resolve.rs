@@ -1,16 +1,16 @@
 //! From what the user said to a checked job, or to every problem at once.
 
+mod hybrid;
 mod tuning;
 
 use std::num::NonZeroU64;
 
 use super::serving;
-use super::words::Word;
 use super::{FieldId, FieldKind, Mode, Scenario, Value, field, fields, number, parse, range_text};
 use crate::config::{
-    Accelerator, Cluster, DataSharding, Flash, Hybrid, Job, Kernels, LayerSet, MegatronOptions, Mixer, MixerKind, Mla,
-    ModelConfig, Moe, Offload, Overheads, Overlap, ParallelLayout, PeakRates, PipelineSchedule, PipelineSplit, PositionEmbedding,
-    ProductFormat, RecomputeMethod, RecomputeModules, Run, Speed, TrainingRun, Tuning,
+    Accelerator, Cluster, DataSharding, Flash, Job, Kernels, LayerSet, MegatronOptions, Mla, ModelConfig, Moe, Offload,
+    Overheads, Overlap, ParallelLayout, PeakRates, PipelineSchedule, PipelineSplit, PositionEmbedding, ProductFormat,
+    RecomputeMethod, RecomputeModules, Run, Speed, TrainingRun, Tuning,
 };
 use crate::units::{Bytes, grouped, to_f64};
 
@@ -45,7 +45,7 @@ impl Scenario {
             check_heads,
             check_positions,
             check_experts,
-            check_layers,
+            hybrid::check_layers,
             check_stack,
             serving::check_lengths,
             tuning::check_texts,
@@ -168,7 +168,7 @@ impl Scenario {
         }
     }
 
-    fn layers(&self, id: FieldId) -> LayerSet {
+    pub(super) fn layers(&self, id: FieldId) -> LayerSet {
         match self.get(id) {
             Value::Layers(set) => set,
             _ => LayerSet::None,
@@ -201,37 +201,6 @@ impl Scenario {
             qk_rope_head_dim: width(FieldId::QkRopeHeadDim),
             qk_nope_head_dim: width(FieldId::QkNopeHeadDim),
             v_head_dim: width(FieldId::VHeadDim),
-        })
-    }
-
-    /// Layers that are not all alike, or keep a state.
-    #[inline(never)]
-    fn hybrid(&self) -> Option<Hybrid> {
-        let hybrid = Hybrid {
-            mixer: self.mixer(),
-            attention_layers: self.layers(FieldId::AttentionLayers),
-            feed_forward_layers: self.layers(FieldId::FeedForwardLayers),
-            kv_shared_layers: self.layers(FieldId::SharedKeyLayers),
-            attention_output_gate: self.flag(FieldId::AttentionGate),
-        };
-        (hybrid != Hybrid::default()).then_some(hybrid)
-    }
-
-    /// The state that layers keep, if any do; sizes left empty are attention's.
-    fn mixer(&self) -> Option<Mixer> {
-        let Value::Choice(word) = self.get(FieldId::Mixer) else { return None };
-        let size = |id, or: FieldId| self.optional_integer(id).unwrap_or_else(|| self.integer(or));
-        let num_heads = size(FieldId::MixerHeads, FieldId::NumAttentionHeads);
-        Some(Mixer {
-            kind: MixerKind::from_word(word)?,
-            layers: self.layers(FieldId::MixerLayers),
-            num_heads,
-            head_dim: size(FieldId::MixerHeadDim, FieldId::HeadDim),
-            num_key_heads: self.optional_integer(FieldId::MixerKeyHeads).unwrap_or(num_heads),
-            state_size: size(FieldId::MixerState, FieldId::HeadDim),
-            conv_kernel: self.optional_integer(FieldId::MixerKernel).unwrap_or(4),
-            time_step_rank: self.optional_integer(FieldId::MixerRank).unwrap_or_default(),
-            fp32_state: self.flag(FieldId::MixerFp32),
         })
     }
 
@@ -440,21 +409,6 @@ fn check_experts(scenario: &Scenario) -> Option<FieldError> {
             count(moe.num_experts)
         ),
         way_out: Some((format!("Use {} experts per token", count(moe.num_experts)), Value::Integer(moe.num_experts))),
-    })
-}
-
-/// Layers that keep a state, lack attention or share keys are only served here.
-fn check_layers(scenario: &Scenario) -> Option<FieldError> {
-    if scenario.mode() == Mode::Serve { None } else { only_served(scenario) }
-}
-
-#[inline(never)]
-fn only_served(scenario: &Scenario) -> Option<FieldError> {
-    scenario.hybrid().map(|_| FieldError {
-        field: FieldId::Mode,
-        message: "This model has layers that keep a state, lack attention or share keys and values. What it takes to train them is not modelled here; serving is."
-            .to_owned(),
-        way_out: Some(("Serve it".to_owned(), Value::choice(Mode::Serve))),
     })
 }
 

@@ -346,7 +346,7 @@ test('an own story is recorded, written, moved, taken along, and opens in a fres
   assert.ok(await until(async () => (await page.locator('#story-title-0').inputValue()) === 'Sixteen'));
   assert.equal(await page.locator('.teach b').count(), 0);
   const address = await part(page, 'story-link').inputValue();
-  assert.ok(address.startsWith(await pageUrl()) && fragmentOf(address).length <= 2000, address);
+  assert.ok(address.startsWith(await pageUrl()) && fragmentOf(address).length <= 2400, address);
   const file = await downloaded(page, () => part(page, 'story-file').click());
   const story = JSON.parse(file.text ?? file);
   assert.deepEqual([story.headroom, story.title, story.steps.length], ['story', 'Mine <b>bold</b>', 2]);

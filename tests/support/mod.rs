@@ -6,8 +6,8 @@ pub mod random;
 use std::num::NonZeroU64;
 
 use headroom::config::{
-    Accelerator, AttentionKernel, Cluster, DataSharding, Family, GradientDType, Job, Kernels, MlpKind, ModelConfig,
-    Normalization, Optimizer, Overheads, ParallelLayout, PeakRates, PositionEmbedding, Recompute, Run, ServingRun,
+    Accelerator, AttentionKernel, Cluster, DataSharding, Family, GradientDType, Job, Kernels, Mixer, MixerKind, MlpKind,
+    ModelConfig, Normalization, Optimizer, Overheads, ParallelLayout, PeakRates, PositionEmbedding, Recompute, Run, ServingRun,
     TrainingPrecision, TrainingRun,
 };
 use headroom::units::Bytes;
@@ -97,9 +97,7 @@ pub fn serving_job(model: &ModelConfig, layout: ParallelLayout, edit: impl FnOnc
 pub fn parameters(config: &ModelConfig) -> u64 {
     let h = config.hidden_size;
     let norm = norm_parameters(config);
-    let layers: u64 = (0..config.num_hidden_layers)
-        .map(|layer| attention_parameters(config) + feed_forward_parameters(config, layer) + config.norms_per_block * norm)
-        .sum();
+    let layers: u64 = (0..config.num_hidden_layers).map(|layer| layer_parameters(config, layer, norm)).sum();
     let width = config.word_embed_proj_dim.unwrap_or(h);
     let embedding = config.vocab_size * width;
     let mut total = embedding + layers;
@@ -117,6 +115,48 @@ pub fn parameters(config: &ModelConfig) -> u64 {
         total += h * h + h;
     }
     total + if config.lm_head_bias { config.vocab_size } else { 0 }
+}
+
+/// One layer: whichever of attention, state and feed-forward it has, with a norm for each half that is there.
+fn layer_parameters(config: &ModelConfig, layer: u64, norm: u64) -> u64 {
+    let Some(hybrid) = &config.hybrid else {
+        return attention_parameters(config) + feed_forward_parameters(config, layer) + config.norms_per_block * norm;
+    };
+    let (mut total, mut halves) = (0, [false; 2]);
+    if hybrid.attention_layers.contains(layer) {
+        let (h, d) = (config.hidden_size, config.head_dim);
+        let keys = config.num_key_value_heads * d;
+        total += attention_parameters(config);
+        total += if hybrid.attention_output_gate { h * config.num_attention_heads * d } else { 0 };
+        let unshared = hybrid.kv_shared_layers.contains(layer);
+        total -= if unshared { 2 * h * keys + if config.qk_norm { d } else { 0 } } else { 0 };
+        halves[0] = true;
+    }
+    if let Some(mixer) = hybrid.mixer.as_ref().filter(|mixer| mixer.layers.contains(layer)) {
+        total += mixer_parameters(config.hidden_size, mixer);
+        halves[0] = true;
+    }
+    if hybrid.feed_forward_layers.contains(layer) {
+        total += feed_forward_parameters(config, layer);
+        halves[1] = true;
+    }
+    total + halves.into_iter().filter(|half| *half).count() as u64 * norm
+}
+
+/// A state's parameters with `n` heads of width `p`, keys of width `r`, a convolution over `c` tokens.
+fn mixer_parameters(h: u64, mixer: &Mixer) -> u64 {
+    let (n, p, r, c, rank) = (mixer.num_heads, mixer.head_dim, mixer.state_size, mixer.conv_kernel, mixer.time_step_rank);
+    let (v, k) = (n * p, mixer.num_key_heads * r);
+    match mixer.kind {
+        MixerKind::Mamba => v * (3 * h + c + 2 * rank + 3 * r + 3),
+        MixerKind::Jamba => v * (3 * h + c + 2 * rank + 3 * r + 3) + rank + 2 * r,
+        MixerKind::Mamba2 => (3 * v + 2 * k + n) * h + (v + 2 * k) * (c + 1) + 3 * n + v,
+        MixerKind::FalconH1 => (3 * v + 2 * k + n) * h + (v + 2 * k) * (c + 1) + 3 * n,
+        MixerKind::Qwen3Next => (2 * k + 3 * v + 2 * n) * h + (2 * k + v) * c + 2 * n + p,
+        MixerKind::KimiLinear => (4 * v + n + 2 * p) * h + 2 * v * p + 3 * v * c + v + n + p,
+        MixerKind::Minimax => 5 * v * h + v,
+        MixerKind::Lfm2 => 4 * v * h + v * c,
+    }
 }
 
 fn norm_parameters(config: &ModelConfig) -> u64 {

@@ -31,6 +31,11 @@ fn problem_of(id: FieldId, scenario: &Scenario, answers: &Answers, ui: &Ui) -> O
     Some(Problem { message: problem.message.clone(), way_out: problem.way_out.clone() })
 }
 
+/// What is wrong with that field, if anything is, where its input stands elsewhere.
+pub fn told(field: &Field, scenario: &Scenario, answers: &Answers, ui: &Ui) -> Option<Html> {
+    problem_of(field.id, scenario, answers, ui).map(|problem| error(field, &problem))
+}
+
 /// Ids of the help and error texts that describe an input.
 fn described_by(field: &Field, problem: bool) -> String {
     if problem { format!("e-{0} h-{0}", field.key) } else { format!("h-{}", field.key) }

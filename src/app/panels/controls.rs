@@ -1,11 +1,11 @@
 //! The form: what people change often in sight, the rest folded away with a line that says how it stands.
 
 use crate::app::answers::Answers;
-use crate::app::fields::frame::frame;
+use crate::app::fields::frame::{frame, told};
 use crate::app::markup::{Html, flag, html, word_of};
 use crate::app::ui::Ui;
 use crate::app::words::lower_first;
-use crate::scenario::{Field, FieldId, FieldKind, Group, Mode, Scenario, Value, fields, show};
+use crate::scenario::{Field, FieldId, FieldKind, Group, Mode, Scenario, Value, field, fields, show};
 
 /// What stands under one heading of the form.
 const SECTIONS: [(&str, &[Group]); 3] = [
@@ -47,7 +47,7 @@ pub fn form() -> Html {
     let place =
         |template: &'static str, count: usize| (0..count).map(|index| html(template, &[&index.to_string()])).collect::<Html>();
     html(
-        r#"<section class="controls" aria-label="Scenario"><div class="switch switch--wide" data-own="mode" role="group" aria-label="What to do with the model"></div>{}<div class="folds">{}</div></section>"#,
+        r#"<section class="controls" aria-label="Scenario"><div data-own="mode"></div>{}<div class="folds">{}</div></section>"#,
         &[
             &place(r#"<form class="group" data-own="group-{}"></form>"#, SECTIONS.len()),
             &place(r#"<details class="fold" data-own="fold-{}"></details>"#, FOLDS.len()),
@@ -55,8 +55,9 @@ pub fn form() -> Html {
     )
 }
 
-/// Train, fine-tune or serve.
-pub fn mode_switch(mode: Mode) -> Html {
+/// Train, fine-tune or serve; what this model cannot be asked, with the way out.
+pub fn mode_switch(scenario: &Scenario, answers: &Answers, ui: &Ui) -> Html {
+    let mode = scenario.mode();
     let option = |of: Mode, word: &str, label: &str| {
         html(
             r#"<button type="button" class="switch__option" data-testid="mode-{}" aria-pressed="{}" data-do="set:do:{}">{}</button>"#,
@@ -64,11 +65,12 @@ pub fn mode_switch(mode: Mode) -> Html {
         )
     };
     html(
-        r#"<div class="switch switch--wide" data-own="mode" role="group" aria-label="What to do with the model">{}{}{}</div>"#,
+        r#"<div data-own="mode"><div class="switch switch--wide" role="group" aria-label="What to do with the model">{}{}{}</div>{}</div>"#,
         &[
             &option(Mode::Train, "train", "Train"),
             &option(Mode::Tune, "tune", "Fine-tune"),
             &option(Mode::Serve, "serve", "Serve"),
+            &told(field(FieldId::Mode), scenario, answers, ui),
         ],
     )
 }
@@ -202,8 +204,19 @@ mod tests {
     fn every_mode_can_be_set_by_the_word_on_their_button() {
         for (word, mode) in [("train", Mode::Train), ("tune", Mode::Tune), ("serve", Mode::Serve)] {
             assert_eq!(parse(FieldId::Mode, word), Ok(Value::choice(mode)));
-            assert_eq!(count(&mode_switch(mode), &format!("aria-pressed=\"true\" data-do=\"set:do:{word}\"")), 1);
+            let link = format!("v1&m=llama3-8b&n=8&do={word}");
+            let shown = mode_switch(&decode(&link).scenario, &answers(&link), &Ui::default());
+            assert_eq!(count(&shown, &format!("aria-pressed=\"true\" data-do=\"set:do:{word}\"")), 1);
+            assert_eq!(count(&shown, "error-do"), 0);
         }
+    }
+
+    #[test]
+    fn a_mode_that_a_model_does_not_have_is_named_with_a_way_out() {
+        let link = "v1&m=qwen3-next-80b&n=8";
+        let shown = mode_switch(&decode(link).scenario, &answers(link), &Ui::default());
+        assert!(text(&shown).contains("not modelled here; serving is. Serve it"), "{}", text(&shown));
+        assert_eq!(count(&shown, "data-do=\"repair:do\""), 1);
     }
 
     #[test]

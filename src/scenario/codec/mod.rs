@@ -23,7 +23,7 @@ use super::{FieldId, FieldKind, Scenario, Value, field, fields, layers, parse, t
 use crate::catalog;
 
 /// The longest link that is written or read, in characters: what every browser, chat and mail program carries.
-pub const LONGEST: usize = 2000;
+pub const LONGEST: usize = 2400;
 
 /// The most scenarios that stand beside the first.
 pub const MOST_COMPARED: usize = OTHERS.len();

@@ -1,0 +1,53 @@
+//! Layers that are not all alike, from the fields of the architecture.
+
+use crate::config::{Hybrid, Mixer, MixerKind};
+use crate::scenario::words::Word;
+use crate::scenario::{FieldError, FieldId, Mode, Scenario, Value};
+
+impl Scenario {
+    /// Layers that are not all alike, or keep a state.
+    #[inline(never)]
+    pub(super) fn hybrid(&self) -> Option<Hybrid> {
+        let hybrid = Hybrid {
+            mixer: self.mixer(),
+            attention_layers: self.layers(FieldId::AttentionLayers),
+            feed_forward_layers: self.layers(FieldId::FeedForwardLayers),
+            kv_shared_layers: self.layers(FieldId::SharedKeyLayers),
+            attention_output_gate: self.flag(FieldId::AttentionGate),
+        };
+        (hybrid != Hybrid::default()).then_some(hybrid)
+    }
+
+    /// The state that layers keep, if any do; sizes left empty are attention's.
+    fn mixer(&self) -> Option<Mixer> {
+        let Value::Choice(word) = self.get(FieldId::Mixer) else { return None };
+        let size = |id, or: FieldId| self.optional_integer(id).unwrap_or_else(|| self.integer(or));
+        let num_heads = size(FieldId::MixerHeads, FieldId::NumAttentionHeads);
+        Some(Mixer {
+            kind: MixerKind::from_word(word)?,
+            layers: self.layers(FieldId::MixerLayers),
+            num_heads,
+            head_dim: size(FieldId::MixerHeadDim, FieldId::HeadDim),
+            num_key_heads: self.optional_integer(FieldId::MixerKeyHeads).unwrap_or(num_heads),
+            state_size: size(FieldId::MixerState, FieldId::HeadDim),
+            conv_kernel: self.optional_integer(FieldId::MixerKernel).unwrap_or(4),
+            time_step_rank: self.optional_integer(FieldId::MixerRank).unwrap_or_default(),
+            fp32_state: self.flag(FieldId::MixerFp32),
+        })
+    }
+}
+
+/// Layers that keep a state, lack attention or share keys are only served here.
+pub(super) fn check_layers(scenario: &Scenario) -> Option<FieldError> {
+    if scenario.mode() == Mode::Serve { None } else { only_served(scenario) }
+}
+
+#[inline(never)]
+fn only_served(scenario: &Scenario) -> Option<FieldError> {
+    scenario.hybrid().map(|_| FieldError {
+        field: FieldId::Mode,
+        message: "This model has layers that keep a state, lack attention or share keys and values. What it takes to train them is not modelled here; serving is."
+            .to_owned(),
+        way_out: Some(("Serve it".to_owned(), Value::choice(Mode::Serve))),
+    })
+}
