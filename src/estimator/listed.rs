@@ -37,7 +37,7 @@ pub(super) fn peak<'a>(job: &'a Job, list: &'a OpList) -> (Peak<'a>, Vec<Moment>
     let mut moments = Vec::with_capacity(8);
     let parameters = stage::Parameters::of(job, list);
     let scope = |stage| Scope { job, list, stage, parameters, detail: false };
-    let each = stage::stages(job).into_iter().map(|stage| peak_of(scope(stage), &mut moments));
+    let each = stage::stages(job).into_iter().map(|stage| peak_of(&scope(stage), &mut moments));
     // Of equal ones the first.
     let highest = each.reduce(|best, other| if other.total() > best.total() { other } else { best });
     let nothing = || Peak { scope: scope(stage::only(job)), moment: When::Step, by_kind: [Bytes::ZERO; 7] };
@@ -45,11 +45,11 @@ pub(super) fn peak<'a>(job: &'a Job, list: &'a OpList) -> (Peak<'a>, Vec<Moment>
 }
 
 /// Compares all moments of one stage and adds them to `moments`.
-pub(super) fn peak_of<'a>(scope: Scope<'a>, moments: &mut Vec<Moment>) -> Peak<'a> {
-    let mut highest = Peak { scope, moment: When::Step, by_kind: [Bytes::ZERO; 7] };
+pub(super) fn peak_of<'a>(scope: &Scope<'a>, moments: &mut Vec<Moment>) -> Peak<'a> {
+    let mut highest = Peak { scope: *scope, moment: When::Step, by_kind: [Bytes::ZERO; 7] };
     for &moment in activations::moments(scope.job, scope.stage.head) {
-        let by_kind = Ledger { lines: alive(&scope, moment) }.by_kind();
-        let peak = Peak { scope, by_kind, moment };
+        let by_kind = Ledger { lines: alive(scope, moment) }.by_kind();
+        let peak = Peak { scope: *scope, by_kind, moment };
         moments.push(Moment { name: peak.name(), total: peak.total() });
         if peak.total() > highest.total() {
             highest = peak;

@@ -58,7 +58,7 @@ pub fn stages(job: &Job) -> Vec<StageMemory> {
         let parameters = stage::Parameters::of(job, &list);
         let scope = |index| Scope { job, list: &list, stage: stage::stage(job, index), parameters, detail: false };
         let peak = |index| {
-            let peak = peak_of(scope(index), &mut Vec::new());
+            let peak = peak_of(&scope(index), &mut Vec::new());
             (peak.by_kind, peak.name())
         };
         (0..pipeline.ranks).map(peak).collect()

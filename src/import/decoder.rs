@@ -7,7 +7,7 @@ use super::layers;
 use super::reader::{MAX_LAYERS, MAX_POSITIONS, MAX_SIZE, Reader, head_dim_of};
 use super::value::Value;
 use super::{How, ImportError};
-use crate::config::{Family, HiddenAct, Mla, ModelConfig, PositionEmbedding};
+use crate::config::{Family, HiddenAct, LayerSet, Mla, ModelConfig, PositionEmbedding};
 
 /// Every name a size has in some file; this program's own comes first.
 pub(super) const HIDDEN: &[&str] = &["hidden_size", "n_embd", "d_model", "n_embed", "model_dim", "dim"];
@@ -48,11 +48,9 @@ pub(super) fn decoder(file: &mut Reader<'_>, kind: &Kind) -> Result<ModelConfig,
     let (position_embedding, extra) = positions(file, kind.positions)?;
     let rotates = position_embedding == PositionEmbedding::Rotary && mla.is_none();
     let rotary_dim = if rotates { rotary_dim(file, kind, head_dim)? } else { None };
-    // Of kinds with states, `layer_types` says which layers have them.
-    let windows = kind.states.is_none().then(|| layers::sliding(file, kind, num_hidden_layers)).transpose()?;
-    let (sliding_window, sliding_layers) = windows.unwrap_or_default();
+    let (sliding_window, sliding_layers) = windows(file, kind, num_hidden_layers)?;
     let moe = mixture(file, kind.experts, intermediate_size, num_hidden_layers)?;
-    let mut config = ModelConfig {
+    let config = ModelConfig {
         hidden_size,
         num_hidden_layers,
         num_attention_heads,
@@ -86,6 +84,11 @@ pub(super) fn decoder(file: &mut Reader<'_>, kind: &Kind) -> Result<ModelConfig,
         lm_head_bias: kind.head_bias,
         ..ModelConfig::plain()
     };
+    finished(file, kind, config)
+}
+
+/// What follows from the rest of the architecture.
+fn finished(file: &mut Reader<'_>, kind: &Kind, mut config: ModelConfig) -> Result<ModelConfig, ImportError> {
     config.norms_per_block = norms(file, kind, &mut config)?;
     if kind.family == Family::Opt {
         opt(file, &mut config)?;
@@ -93,6 +96,11 @@ pub(super) fn decoder(file: &mut Reader<'_>, kind: &Kind) -> Result<ModelConfig,
     tell_implied(file, kind, &config);
     hybrid(file, kind.states, &mut config)?;
     Ok(config)
+}
+
+/// Layers with a window; of kinds with states, `layer_types` says which layers have these instead.
+fn windows(file: &mut Reader<'_>, kind: &Kind, layers: u64) -> Result<(Option<u64>, LayerSet), ImportError> {
+    if kind.states.is_some() { Ok((None, LayerSet::None)) } else { layers::sliding(file, kind, layers) }
 }
 
 /// Facts of the kind that nobody states, as report lines.

@@ -61,12 +61,12 @@ impl Sizes {
     }
 
     /// Matrices from hidden states into the state, one for each name.
-    fn into_heads<const N: usize>(&self, names: [&'static str; N]) -> [Weight; N] {
+    fn heads_of<const N: usize>(&self, names: [&'static str; N]) -> [Weight; N] {
         names.map(|name| (name, [self.inner, self.hidden], self.by_head))
     }
 
     /// The same into keys, queries and groups.
-    fn into_keys<const N: usize>(&self, names: [&'static str; N]) -> [Weight; N] {
+    fn keys_of<const N: usize>(&self, names: [&'static str; N]) -> [Weight; N] {
         names.map(|name| (name, [self.keys, self.hidden], self.by_key))
     }
 
@@ -90,21 +90,21 @@ impl Sizes {
     fn projections(&self, kind: MixerKind) -> Vec<Weight> {
         let mut all = Vec::with_capacity(8);
         match kind {
-            MixerKind::Mamba | MixerKind::Jamba => all.extend(self.into_heads(["state input weight", "state gate weight"])),
+            MixerKind::Mamba | MixerKind::Jamba => all.extend(self.heads_of(["state input weight", "state gate weight"])),
             MixerKind::Mamba2 | MixerKind::FalconH1 => {
-                all.extend(self.into_heads(["state input weight", "state gate weight"]));
-                all.extend(self.into_keys(["state key weight", "state query weight"]));
+                all.extend(self.heads_of(["state input weight", "state gate weight"]));
+                all.extend(self.keys_of(["state key weight", "state query weight"]));
                 all.push(("state step weight", [self.heads, self.hidden], self.by_head));
             }
             MixerKind::Qwen3Next => {
-                all.extend(self.into_keys(["state query weight", "state key weight"]));
-                all.extend(self.into_heads(["state value weight", "state gate weight"]));
+                all.extend(self.keys_of(["state query weight", "state key weight"]));
+                all.extend(self.heads_of(["state value weight", "state gate weight"]));
                 let narrow = ["state strength weight", "state decay weight"];
                 all.extend(narrow.map(|name| (name, [self.heads, self.hidden], self.by_head)));
             }
             MixerKind::KimiLinear => {
-                all.extend(self.into_keys(["state query weight", "state key weight"]));
-                all.extend(self.into_heads(["state value weight"]));
+                all.extend(self.keys_of(["state query weight", "state key weight"]));
+                all.extend(self.heads_of(["state value weight"]));
                 all.push(("state strength weight", [self.heads, self.hidden], self.by_head));
                 for names in [["narrow decay weight", "wide decay weight"], ["narrow gate weight", "wide gate weight"]] {
                     all.push((names[0], [self.head, self.hidden], Split::Replicated));
@@ -112,14 +112,9 @@ impl Sizes {
                 }
             }
             MixerKind::Minimax => {
-                all.extend(self.into_heads([
-                    "state query weight",
-                    "state key weight",
-                    "state value weight",
-                    "state gate weight",
-                ]));
+                all.extend(self.heads_of(["state query weight", "state key weight", "state value weight", "state gate weight"]));
             }
-            MixerKind::Lfm2 => all.extend(self.into_heads(["state input weight", "state gate weight", "output gate weight"])),
+            MixerKind::Lfm2 => all.extend(self.heads_of(["state input weight", "state gate weight", "output gate weight"])),
         }
         all
     }

@@ -92,11 +92,8 @@ impl OpList {
     }
 
     /// A sum over all blocks of a figure of one.
-    pub fn over_blocks<T: Default>(&self, of: impl Fn(&[Op]) -> T) -> T
-    where
-        T: std::ops::Mul<f64, Output = T> + std::ops::Add<Output = T>,
-    {
-        self.kinds.iter().map(|kind| of(&kind.ops) * crate::units::to_f64(kind.layers)).fold(T::default(), |sum, of| sum + of)
+    pub fn over_blocks(&self, of: impl Fn(&[Op]) -> Flops) -> Flops {
+        self.kinds.iter().map(|kind| of(&kind.ops) * crate::units::to_f64(kind.layers)).sum()
     }
 
     /// FLOPs of one forward pass of one micro-batch, all ranks of the model together.

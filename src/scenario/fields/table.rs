@@ -503,6 +503,7 @@ fn folded_help(at: usize) -> &'static str {
     FOLDED.get(at).copied().unwrap_or_default()
 }
 
+#[allow(clippy::large_const_arrays, reason = "the statics above are made of it; it is not kept itself")]
 const TABLE: [Entry; COUNT] = [
     Entry::choice(FieldId::Mode, "do", "mode", "Mode", MODES)
         .help("Whether the model is trained, fine-tuned or served; each needs other memory.")
