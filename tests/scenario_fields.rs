@@ -9,8 +9,8 @@ use headroom::config::{
     Recompute, Run, TrainingPrecision, WeightFormat,
 };
 use headroom::scenario::{
-    Applies, FieldId, FieldKind, Group, Mode, Scenario, Value, Word, field, field_of_key, fields, parse, range_text, reference,
-    show,
+    Applies, FieldDefault, FieldId, FieldKind, Group, Mode, Scenario, Value, Word, field, field_of_key, fields, parse,
+    range_text, reference, show,
 };
 use headroom::units::{Bytes, DType, MemoryUnit};
 
@@ -31,7 +31,11 @@ fn every_field_is_complete_and_unique() {
         assert_eq!(field_of_key(entry.key), Some(entry));
         assert!(!range_text(entry.id).is_empty());
         if let FieldKind::Choice(options) = entry.kind {
-            assert!(options.iter().all(|option| !option.label.is_empty() && option.help.ends_with('.')), "{}", entry.key);
+            assert!(
+                options.iter().all(|option| !option.label.is_empty() && entry.option_help(option).ends_with('.')),
+                "{}",
+                entry.key
+            );
         }
         if entry.kilo == 1024 {
             assert!(entry.help().contains("4k means 4096"), "{}", entry.key);
@@ -447,4 +451,24 @@ fn differences_name_fields_that_count() {
     second.set(FieldId::ContextLength, Value::Integer(4096));
     assert_eq!(first.differences(&second), [FieldId::Sharding], "the context length does not count in training");
     assert!(fields().iter().any(|field| field.applies == Applies::Serve));
+}
+
+/// Values that rows of the catalog give are not looked at again when a scenario is resolved.
+#[test]
+fn rows_of_the_catalog_give_values_in_range() {
+    let mut looked_at = 0;
+    for row in headroom::catalog::models() {
+        let mut scenario = Scenario::default();
+        scenario.set_model(row.id);
+        for field in fields().iter().filter(|field| field.default == FieldDefault::Preset) {
+            let fine = match (field.kind, scenario.get(field.id)) {
+                (FieldKind::Integer { min, max, .. }, Value::Integer(number)) => (min..=max).contains(&number),
+                (FieldKind::Choice(options), Value::Choice(word)) => options.iter().any(|option| option.value == word),
+                _ => continue,
+            };
+            assert!(fine, "{} of {}", field.name, row.id);
+            looked_at += 1;
+        }
+    }
+    assert!(looked_at > 1000, "{looked_at}");
 }

@@ -168,6 +168,8 @@ impl ModelConfig {
 }
 
 impl Hybrid {
+    // Not inlined: few models have it.
+    #[inline(never)]
     fn kind_of(&self, layer: u64, feed: Feed) -> LayerKind {
         let keys = match (self.attention_layers.contains(layer), self.kv_shared_layers.contains(layer)) {
             (false, _) => Keys::None,

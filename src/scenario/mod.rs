@@ -321,6 +321,7 @@ fn of_model(config: &ModelConfig, id: FieldId) -> Option<Value> {
 }
 
 /// The value of a field of layers that are not all alike; without them, nothing.
+#[inline(never)]
 fn of_hybrid(hybrid: Option<&Hybrid>, id: FieldId) -> Option<Value> {
     let mixer = hybrid.and_then(|hybrid| hybrid.mixer.as_ref());
     let size = |of: fn(&Mixer) -> u64| optional(mixer.map(of));

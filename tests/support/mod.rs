@@ -143,19 +143,20 @@ fn layer_parameters(config: &ModelConfig, layer: u64, norm: u64) -> u64 {
     total + halves.into_iter().filter(|half| *half).count() as u64 * norm
 }
 
-/// A state's parameters with `n` heads of width `p`, keys of width `r`, a convolution over `c` tokens.
+/// A state's parameters with `n` heads of width `p`, a convolution over `c` tokens.
 fn mixer_parameters(h: u64, mixer: &Mixer) -> u64 {
-    let (n, p, r, c, rank) = (mixer.num_heads, mixer.head_dim, mixer.state_size, mixer.conv_kernel, mixer.time_step_rank);
-    let (v, k) = (n * p, mixer.num_key_heads * r);
+    let (n, p, c, rank) = (mixer.num_heads, mixer.head_dim, mixer.conv_kernel, mixer.time_step_rank);
+    let (values, state) = (n * p, mixer.state_size);
+    let keys = mixer.num_key_heads * state;
     match mixer.kind {
-        MixerKind::Mamba => v * (3 * h + c + 2 * rank + 3 * r + 3),
-        MixerKind::Jamba => v * (3 * h + c + 2 * rank + 3 * r + 3) + rank + 2 * r,
-        MixerKind::Mamba2 => (3 * v + 2 * k + n) * h + (v + 2 * k) * (c + 1) + 3 * n + v,
-        MixerKind::FalconH1 => (3 * v + 2 * k + n) * h + (v + 2 * k) * (c + 1) + 3 * n,
-        MixerKind::Qwen3Next => (2 * k + 3 * v + 2 * n) * h + (2 * k + v) * c + 2 * n + p,
-        MixerKind::KimiLinear => (4 * v + n + 2 * p) * h + 2 * v * p + 3 * v * c + v + n + p,
-        MixerKind::Minimax => 5 * v * h + v,
-        MixerKind::Lfm2 => 4 * v * h + v * c,
+        MixerKind::Mamba => values * (3 * h + c + 2 * rank + 3 * state + 3),
+        MixerKind::Jamba => values * (3 * h + c + 2 * rank + 3 * state + 3) + rank + 2 * state,
+        MixerKind::Mamba2 => (3 * values + 2 * keys + n) * h + (values + 2 * keys) * (c + 1) + 3 * n + values,
+        MixerKind::FalconH1 => (3 * values + 2 * keys + n) * h + (values + 2 * keys) * (c + 1) + 3 * n,
+        MixerKind::Qwen3Next => (2 * keys + 3 * values + 2 * n) * h + (2 * keys + values) * c + 2 * n + p,
+        MixerKind::KimiLinear => (4 * values + n + 2 * p) * h + 2 * values * p + 3 * values * c + values + n + p,
+        MixerKind::Minimax => 5 * values * h + values,
+        MixerKind::Lfm2 => 4 * values * h + values * c,
     }
 }
 

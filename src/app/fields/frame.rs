@@ -143,7 +143,7 @@ fn says(field: &Field, scenario: &Scenario) -> Option<Html> {
             &[],
         )
     });
-    Some(html(r#"<p class="field__says" data-testid="stack-says">{}{}</p>"#, &[&stack.help, &assumed]))
+    Some(html(r#"<p class="field__says" data-testid="stack-says">{}{}</p>"#, &[&field.option_help(stack), &assumed]))
 }
 
 /// What the field is, its range and its name in configuration files; hidden, it still describes the input to screen readers.
@@ -155,7 +155,7 @@ fn help(field: &Field, open: bool, scenario: &Scenario) -> Html {
             &field.key,
             &flag("hidden", !open),
             &field.help(),
-            &choice.map(|option| html(" {}: {}", &[&option.label, &option.help])),
+            &choice.map(|option| html(" {}: {}", &[&option.label, &field.option_help(option)])),
             &range_text(field.id),
             &field.name,
         ],

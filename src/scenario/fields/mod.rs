@@ -394,8 +394,6 @@ pub struct Choice {
     pub value: &'static str,
     /// What the form shows.
     pub label: &'static str,
-    /// What it does to memory, one sentence.
-    pub help: &'static str,
 }
 
 /// What a field takes.
@@ -580,6 +578,13 @@ impl Field {
     /// One sentence: what it is and what it does to memory or time.
     pub fn help(&self) -> &'static str {
         table::help(self)
+    }
+
+    /// What one of its options does to memory, one sentence.
+    pub fn option_help(&self, option: &Choice) -> &'static str {
+        let FieldKind::Choice(options) = self.kind else { return "" };
+        let place = options.iter().position(|of| of == option);
+        place.map_or("", |place| table::option_help(self, place))
     }
 }
 

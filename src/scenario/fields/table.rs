@@ -8,6 +8,8 @@ struct Entry {
     field: Field,
     /// One sentence: what it is and what it does to memory or time.
     help: &'static str,
+    /// Sentences about its options, if it has some.
+    options: &'static [&'static str],
 }
 
 impl Entry {
@@ -25,7 +27,7 @@ impl Entry {
             applies: Applies::Both,
             folded: false,
         };
-        Self { field, help: "" }
+        Self { field, help: "", options: &[] }
     }
 
     const fn whole(
@@ -44,8 +46,9 @@ impl Entry {
         Self::new(id, key, name, label, FieldKind::Decimal { min: range.0, max: range.1, optional: false })
     }
 
-    const fn choice(id: FieldId, key: &'static str, name: &'static str, label: &'static str, options: &'static [Choice]) -> Self {
-        Self::new(id, key, name, label, FieldKind::Choice(options))
+    const fn choice(id: FieldId, key: &'static str, name: &'static str, label: &'static str, options: Options) -> Self {
+        let entry = Self::new(id, key, name, label, FieldKind::Choice(options.shown));
+        Self { options: options.helps, ..entry }
     }
 
     const fn flag(id: FieldId, key: &'static str, name: &'static str, label: &'static str) -> Self {
@@ -147,17 +150,30 @@ impl Entry {
     }
 }
 
-const fn option(value: &'static str, label: &'static str, help: &'static str) -> Choice {
-    Choice { value, label, help }
+/// The options of a choice, with a sentence for each.
+#[derive(Clone, Copy)]
+struct Options {
+    shown: &'static [Choice],
+    helps: &'static [&'static str],
 }
 
-const MODES: &[Choice] = &[
+/// One list of options: the word in links, what the form shows, what it does to memory.
+macro_rules! choices {
+    ($name:ident: $(option($value:expr, $label:expr, $help:expr $(,)?)),+ $(,)?) => {
+        const $name: Options =
+            Options { shown: &[$(Choice { value: $value, label: $label }),+], helps: &[$($help),+] };
+    };
+}
+
+choices! {
+    MODES:
     option("train", "Train", "Weights, gradients, optimizer states and saved activations share the memory."),
     option("tune", "Fine-tune", "A trained model learns more: adapters or all of it, with the models beside it that this takes."),
     option("serve", "Serve", "Weights and the key/value cache share the memory."),
-];
+}
 
-const OBJECTIVES: &[Choice] = &[
+choices! {
+    OBJECTIVES:
     option("sft", "Examples (SFT)", "The next token of example texts, packed or padded to the sequence length."),
     option("dpo", "Preferences (DPO)", "Two answers at once for each of the batch, and a reference model."),
     option("reward", "Preferences (reward model)", "Two answers at once; one number in place of scores for every token."),
@@ -171,9 +187,10 @@ const OBJECTIVES: &[Choice] = &[
         "Rewards (GRPO)",
         "A reference model and an engine that generates; no critic. Time counts the model's own passes only.",
     ),
-];
+}
 
-const METHODS: &[Choice] = &[
+choices! {
+    METHODS:
     option("full", "All parameters", "As in training: gradients and optimizer states for every parameter."),
     option("lora", "LoRA", "Small matrices beside frozen linear layers."),
     option("qlora", "QLoRA", "LoRA beside weights of 4 bits, which are made whole for each product."),
@@ -184,52 +201,61 @@ const METHODS: &[Choice] = &[
         "Keys and values",
         "Prefix tuning: keys and values before those of the text in every layer, beside a frozen model.",
     ),
-];
+}
 
-const ADAPTER_DTYPES: &[Choice] = &[
+choices! {
+    ADAPTER_DTYPES:
     option("fp32", "fp32", "4 bytes per value, for gradients and each state as well."),
     option("weights", "As the weights", "In the format of the weights beside them."),
-];
+}
 
-const ROLLOUTS: &[Choice] = &[
+choices! {
+    ROLLOUTS:
     option("apart", "Other GPUs", "Nothing of the engine is here."),
     option("colocated", "These GPUs", "The engine's weights and cache stay beside the training."),
     option("sleeping", "These GPUs, in turn", "The engine gives its memory back while the model trains."),
-];
+}
 
-const MEMORY_UNITS: &[Choice] = &[
+choices! {
+    MEMORY_UNITS:
     option("gb", "GB", "Decimal gigabytes: 1 GB is 1 000 000 000 bytes."),
     option("gib", "GiB", "Binary gigabytes: 1 GiB is 1 073 741 824 bytes."),
-];
+}
 
-const NORMALIZATIONS: &[Choice] = &[
+choices! {
+    NORMALIZATIONS:
     option("layernorm", "LayerNorm", "A scale and a bias per norm: twice the parameters of RMSNorm."),
     option("rmsnorm", "RMSNorm", "A scale per norm."),
-];
+}
 
-const MLPS: &[Choice] = &[
+choices! {
+    MLPS:
     option("plain", "Plain", "Two matrices: up and down."),
     option("gated", "Gated (SwiGLU)", "Three matrices: gate, up and down."),
-];
+}
 
-const POSITIONS: &[Choice] = &[
+choices! {
+    POSITIONS:
     option("learned", "Learned table", "A table with one row per position adds parameters."),
     option("rotary", "Rotary", "Queries and keys are rotated; no parameters."),
     option("alibi", "ALiBi", "Scores get a linear bias; no parameters."),
-];
+}
 
-const RECOMPUTES: &[Choice] = &[
+choices! {
+    RECOMPUTES:
     option("none", "None", "Every activation is saved: the most memory, no extra time."),
     option("selective", "Selective", "Only attention's scores are computed again: much memory saved for little time."),
     option("full", "Full", "Only the input of each block is saved: the least memory, about a third more time."),
-];
+}
 
-const ATTENTIONS: &[Choice] = &[
+choices! {
+    ATTENTIONS:
     option("flash", "FlashAttention", "Scores stay on the chip: no memory that grows with the square of the length."),
     option("standard", "Standard", "Scores are written to memory and grow with the square of the length."),
-];
+}
 
-const KERNELS: &[Choice] = &[
+choices! {
+    KERNELS:
     option(
         "eager",
         "Hugging Face",
@@ -242,9 +268,10 @@ const KERNELS: &[Choice] = &[
         "Korthikanti et al. 2022",
         "What the paper's operation list saves, with dropout masks: 34sbh + 5as²b a block.",
     ),
-];
+}
 
-const FAMILIES: &[Choice] = &[
+choices! {
+    FAMILIES:
     option("llama", "Llama", "Hugging Face's model_type llama."),
     option("mistral", "Mistral", "Hugging Face's model_type mistral."),
     option("qwen2", "Qwen2", "Hugging Face's model_type qwen2."),
@@ -271,9 +298,10 @@ const FAMILIES: &[Choice] = &[
     option("granite", "Granite", "Hugging Face's model_type granite."),
     option("glm4", "GLM-4", "Hugging Face's model_type glm4."),
     option("generic", "Generic", "A decoder put together from the sizes alone: what it saves is assumed."),
-];
+}
 
-const ACTIVATIONS: &[Choice] = &[
+choices! {
+    ACTIVATIONS:
     option("silu", "SiLU", "One operation."),
     option("gelu", "GELU", "One operation."),
     option("gelu-new", "GELU, written out", "GPT-2's approximation in eight operations, each of which saves tensors."),
@@ -281,9 +309,10 @@ const ACTIVATIONS: &[Choice] = &[
     option("quick-gelu", "Quick GELU", "A product and a sigmoid."),
     option("relu", "ReLU", "One operation."),
     option("relu2", "Squared ReLU", "Two operations."),
-];
+}
 
-const MIXERS: &[Choice] = &[
+choices! {
+    MIXERS:
     option("none", "None", "Every layer keeps keys and values."),
     option("mamba", "Mamba", "A state space for every channel."),
     option("jamba", "Mamba of Jamba", "A state space for every channel, with norms."),
@@ -293,15 +322,17 @@ const MIXERS: &[Choice] = &[
     option("kimi-linear", "Kimi delta attention", "Linear attention with a decay for every channel."),
     option("minimax", "Lightning attention", "Linear attention of MiniMax-01."),
     option("lfm2", "Short convolution", "A few tokens alone, in LFM2."),
-];
+}
 
-const IMPLEMENTATIONS: &[Choice] = &[
+choices! {
+    IMPLEMENTATIONS:
     option("for-loop", "One by one", "Temporaries as large as one parameter."),
     option("foreach", "All at once", "Temporaries as large as all gradients; PyTorch's default on GPUs."),
     option("fused", "Fused", "One kernel without temporaries."),
-];
+}
 
-const PRECISIONS: &[Choice] = &[
+choices! {
+    PRECISIONS:
     option("bf16", "bf16 mixed", "16-bit weights and gradients, with 32-bit weights kept in the optimizer."),
     option("fp16", "fp16 mixed", "As bf16 mixed, in fp16."),
     option("fp32", "fp32", "Everything in 32 bit: activations take twice as much."),
@@ -312,26 +343,29 @@ const PRECISIONS: &[Choice] = &[
         "32-bit weights, gradients and states; PyTorch casts weights to bf16 and keeps the casts for the step.",
     ),
     option("fsdp-mixed", "FSDP mixed", "32-bit shards, gradients and states; weights are gathered and computed with in bf16."),
-];
+}
 
-const GRADIENTS: &[Choice] = &[
+choices! {
+    GRADIENTS:
     option("as-weights", "As the weights", "2 bytes per parameter under mixed precision."),
     option("fp32", "fp32", "4 bytes per parameter: sums of many micro-batches stay accurate."),
     option("fp32-copy", "16 bit and an fp32 copy", "6 bytes per parameter under mixed precision."),
-];
+}
 
-const OPTIMIZERS: &[Choice] = &[
+choices! {
+    OPTIMIZERS:
     option("adamw", "AdamW", "Two moments: 8 bytes per parameter in fp32."),
     option("adamw8", "AdamW, 8-bit", "Two moments of one byte: about 2 bytes per parameter."),
     option("sgd", "SGD", "No state."),
     option("sgdm", "SGD with momentum", "One momentum: 4 bytes per parameter in fp32."),
     option("adafactor", "Adafactor", "Row and column statistics: almost no memory."),
-];
+}
 
 /// One sentence for every mix of GGUF types.
 const MIX: &str = "llama.cpp's blocks of 32 or 256 weights, head and some tensors with more bits.";
 
-const WEIGHT_DTYPES: &[Choice] = &[
+choices! {
+    WEIGHT_DTYPES:
     option("bf16", "bf16", "2 bytes per parameter."),
     option("fp16", "fp16", "2 bytes per parameter."),
     option("fp32", "fp32", "4 bytes per parameter."),
@@ -397,9 +431,10 @@ const WEIGHT_DTYPES: &[Choice] = &[
     option("iq1-m", "GGUF IQ1_M", MIX),
     option("iq1-s", "GGUF IQ1_S", MIX),
     option("mxfp4-moe", "GGUF MXFP4_MOE", "Experts in MXFP4, the rest in Q8_0."),
-];
+}
 
-const KV_DTYPES: &[Choice] = &[
+choices! {
+    KV_DTYPES:
     option("bf16", "16 bits", "2 bytes per cached number."),
     option("fp32", "fp32", "4 bytes per cached number."),
     option("fp8", "fp8", "1 byte per cached number: twice the context in the same memory."),
@@ -407,39 +442,45 @@ const KV_DTYPES: &[Choice] = &[
     option("int4", "int4", "Half a byte per cached number, and 4 bytes for each head and token."),
     option("q8-0", "llama.cpp q8_0", "34 bytes for 32 cached numbers."),
     option("q4-0", "llama.cpp q4_0", "18 bytes for 32 cached numbers."),
-];
+}
 
-const SERVERS: &[Choice] = &[
+choices! {
+    SERVERS:
     option("none", "No rule", "The cache takes what the sequences need."),
     option("vllm", "vLLM", "The cache takes everything up to gpu_memory_utilization."),
     option("sglang", "SGLang", "Weights and cache take up to mem_fraction_static."),
     option("llama-cpp", "llama.cpp", "The cache of the whole context is taken at the start."),
-];
+}
 
-const SHARDINGS: &[Choice] = &[
+choices! {
+    SHARDINGS:
     option("none", "None (DDP)", "Every rank holds the whole model states."),
     option("1", "ZeRO-1", "Ranks share out the optimizer states."),
     option("2", "ZeRO-2", "Ranks share out optimizer states and gradients."),
     option("3", "ZeRO-3", "Ranks share out optimizer states, gradients and weights."),
     option("fsdp", "FSDP", "As ZeRO-3, gathered block by block by PyTorch."),
-];
+}
 
-const LOSS_FUSIONS: &[Choice] = &[
+choices! {
+    LOSS_FUSIONS:
     option("none", "Operation by operation", "The logits and an fp32 copy of them are held."),
     option("te", "Transformer Engine", "One kernel, whose gradient is written over the logits."),
-];
+}
 
-const RECOMPUTE_METHODS: &[Choice] = &[
+choices! {
+    RECOMPUTE_METHODS:
     option("uniform", "All, in groups", "The input of every group of blocks is saved."),
     option("block", "The first of each stage", "So many blocks of a stage are recomputed; the others keep everything."),
-];
+}
 
-const DISPATCHERS: &[Choice] = &[
+choices! {
+    DISPATCHERS:
     option("allgather", "All tokens to all", "Every GPU of the expert group sees all tokens and picks its own."),
     option("alltoall", "Each token to its expert", "Every GPU is sent the tokens of its experts."),
-];
+}
 
-const SCHEDULES: &[Choice] = &[
+choices! {
+    SCHEDULES:
     option("gpipe", "All forward, then all backward", "GPipe: every stage keeps the activations of all micro-batches."),
     option(
         "1f1b",
@@ -457,7 +498,7 @@ const SCHEDULES: &[Choice] = &[
         "Hardly any idle time; every stage keeps about twice as many micro-batches as there are stages.",
     ),
     option("dualpipe", "DualPipe", "Micro-batches enter at both ends; every GPU holds two stages and so twice the weights."),
-];
+}
 
 const SIZE: u64 = 10_000_000;
 const LENGTH: u64 = 100_000_000;
@@ -476,31 +517,55 @@ pub(super) static FIELDS: [Field; COUNT] = {
     fields
 };
 
-/// What stands in the form from the start, and what is folded away: a first visit does not load the sentences of the latter.
-static IN_SIGHT: [&str; COUNT] = helps(false);
-static FOLDED: [&str; COUNT] = helps(true);
+/// What the form says about an input.
+#[derive(Clone, Copy)]
+struct Help {
+    of: &'static str,
+    options: &'static [&'static str],
+}
 
-const fn helps(folded: bool) -> [&'static str; COUNT] {
-    let mut helps = [""; COUNT];
+/// Of inputs in sight from the start, and of the others: a first visit does not load the sentences of the latter.
+static EARLY: [Help; COUNT] = helps(true);
+static LATER: [Help; COUNT] = helps(false);
+
+const fn helps(early: bool) -> [Help; COUNT] {
+    let mut helps = [Help { of: "", options: &[] }; COUNT];
     let mut at = 0;
     while at < COUNT {
-        if TABLE[at].field.folded == folded {
-            helps[at] = TABLE[at].help;
+        if is_early(&TABLE[at].field) == early {
+            helps[at] = Help { of: TABLE[at].help, options: TABLE[at].options };
         }
         at += 1;
     }
     helps
 }
 
+/// Whether an input's help is in the form when the page opens for the first time: not of those that are folded away, of other modes,
+/// and of those that stand in the top bar and in dialogs, without help.
+const fn is_early(field: &Field) -> bool {
+    let folded = field.folded || matches!(field.group, Group::Cost);
+    let elsewhere = matches!(field.id, FieldId::Mode | FieldId::Name | FieldId::MemoryUnit);
+    !folded && !elsewhere && matches!(field.applies, Applies::Both | Applies::Train | Applies::Scratch)
+}
+
 /// What an input is and does, in one sentence.
 pub(super) fn help(field: &Field) -> &'static str {
-    let at = FIELDS.iter().position(|of| of.id == field.id).unwrap_or_default();
-    if field.folded { folded_help(at) } else { IN_SIGHT.get(at).copied().unwrap_or_default() }
+    of(field).map_or("", |help| help.of)
+}
+
+/// What the option at that place does to memory, in one sentence.
+pub(super) fn option_help(field: &Field, place: usize) -> &'static str {
+    of(field).and_then(|help| help.options.get(place)).copied().unwrap_or_default()
+}
+
+fn of(field: &Field) -> Option<&'static Help> {
+    let at = FIELDS.iter().position(|of| of.id == field.id)?;
+    if is_early(field) { EARLY.get(at) } else { later(at) }
 }
 
 #[inline(never)]
-fn folded_help(at: usize) -> &'static str {
-    FOLDED.get(at).copied().unwrap_or_default()
+fn later(at: usize) -> Option<&'static Help> {
+    LATER.get(at)
 }
 
 #[allow(clippy::large_const_arrays, reason = "the statics above are made of it; it is not kept itself")]

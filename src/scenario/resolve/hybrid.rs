@@ -4,10 +4,19 @@ use crate::config::{Hybrid, Mixer, MixerKind};
 use crate::scenario::words::Word;
 use crate::scenario::{FieldError, FieldId, Mode, Scenario, Value};
 
+/// Every field that makes layers unlike each other.
+const FIELDS: [FieldId; 5] =
+    [FieldId::Mixer, FieldId::AttentionLayers, FieldId::FeedForwardLayers, FieldId::SharedKeyLayers, FieldId::AttentionGate];
+
 impl Scenario {
     /// Layers that are not all alike, or keep a state.
-    #[inline(never)]
     pub(super) fn hybrid(&self) -> Option<Hybrid> {
+        let plain = self.model().is_some_and(|row| row.config.hybrid.is_none());
+        if plain && !FIELDS.iter().any(|id| self.is_set(*id)) { None } else { self.as_said() }
+    }
+
+    #[inline(never)]
+    fn as_said(&self) -> Option<Hybrid> {
         let hybrid = Hybrid {
             mixer: self.mixer(),
             attention_layers: self.layers(FieldId::AttentionLayers),
