@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { axe, noConsoleErrors } from './harness.mjs';
-import { answer, choose, fetched, link, noBrokenNumbers, open, part, plain, sameAsCommand, textOf, type, until } from './steps.mjs';
+import { answer, bytesOf, choose, fetched, link, noBrokenNumbers, open, part, plain, sameAsCommand, textOf, type, until } from './steps.mjs';
 
 const serving = 'v1&do=serve&m=llama3-8b&n=1&srv=vllm';
 
@@ -65,5 +65,37 @@ test('a server says what it prints: tokens, blocks and concurrency', async () =>
   assert.ok(Math.abs(of8k / of16k - 2) < 0.1, `${of8k} and ${of16k}`);
   await choose(page, 'srv', 'none');
   assert.ok(await until(async () => /with no rule of a server/.test(await words())), await words());
+  noConsoleErrors(page);
+});
+
+test('a model whose layers keep a state is pasted, refused for training, and served by one click', async () => {
+  const page = await open('v1&n=4&tp=4');
+  const first = await link(page);
+  await part(page, 'paste').click();
+  const config = { model_type: 'qwen3_next', num_hidden_layers: 48, max_position_embeddings: 262144, mamba_ssm_dtype: 'float32' };
+  await part(page, 'paste-text').fill(JSON.stringify(config));
+  await part(page, 'paste-report').waitFor();
+  assert.match(await textOf(part(page, 'paste-report')), /mixer_layers.*36 of 48.*attention_layers.*12 of 48/);
+  await part(page, 'paste-use').click();
+  const problem = part(page, 'error-do');
+  await problem.waitFor();
+  assert.match(await textOf(problem), /What it takes to train them is not modelled here; serving is\./);
+  assert.equal(await part(page, 'stale').isVisible(), true);
+  await axe(page);
+  await problem.getByRole('button', { name: 'Serve it' }).click();
+  await problem.waitFor({ state: 'detached' });
+  assert.equal(await part(page, 'mode-serve').getAttribute('aria-pressed'), 'true');
+  await sameAsCommand(page);
+  // What every sequence keeps does not grow with the text: twice the context is less than twice the cache.
+  const cached = async () => bytesOf(await sameAsCommand(page), 'KV cache');
+  const before = await cached();
+  await type(page, 'ctx', '16k');
+  const after = await cached();
+  assert.ok(after > 1.1 * before && after < 1.95 * before, `${before} ${after}`);
+  await fetched(page, 'timeline');
+  await noBrokenNumbers(page);
+  assert.ok((await link(page)).length <= 200, await link(page));
+  for (let step = 0; step < 3; step += 1) await page.keyboard.press('Control+z');
+  assert.equal(await link(page), first);
   noConsoleErrors(page);
 });
