@@ -30,7 +30,7 @@
 //! assert_eq!(job.map(|job| estimate(&job).verdict()), Ok(Verdict::DoesNotFit));
 //! ```
 //!
-//! Not modelled: state-space layers and linear attention (refused by name), adapters on experts.
+//! Not modelled: training of layers that keep a state or share keys and values (they are served), adapters on experts.
 
 pub mod app;
 pub mod catalog;

@@ -302,6 +302,45 @@ proptest! {
     }
 }
 
+prop_compose! {
+    /// Links of models whose layers are not all alike: every kind of state, shared keys, layers of one half alone.
+    fn unlike()(
+        kind in 0..9_usize, sets in (0..4_usize, 0..4_usize, 0..3_usize, 0..3_usize), t in 0_u32..4, p in 0_u32..2,
+        sizes in (1_u64..40, 1_u64..5, 1_u64..9, 0_u64..6), rest in (0..5_usize, 0..4_usize, any::<bool>(), any::<bool>()),
+    ) -> String {
+        let kind = ["none", "mamba", "jamba", "mamba2", "falcon-h1", "qwen3-next", "kimi-linear", "minimax", "lfm2"][kind];
+        let states = ["all", "all-but-every-4", "0-9.20", "none"][sets.0];
+        let attention = ["all", "every-4", "none", "from-3"][sets.1];
+        let feed = ["all", "every-2", "none"][sets.2];
+        let shared = ["none", "from-24", "every-2"][sets.3];
+        let (t, p) = (1_u64 << t, 1_u64 << p);
+        let (heads, head, keys, kernel) = sizes;
+        let format = ["bf16", "fp8", "gptq", "q4-k-m", "nf4"][rest.0];
+        let server = ["", "&srv=vllm", "&srv=sglang", "&srv=llama-cpp"][rest.1];
+        let flags = format!("&mxf={}&og={}", u8::from(rest.2), u8::from(rest.3));
+        format!(
+            "v1&do=serve&m=qwen3-next-80b&n={}&tp={t}&pp={p}&mx={kind}&mxl={states}&al={attention}&fl={feed}&kvs={shared}&mxn={heads}\
+             &mxd={}&mxg={keys}&mxc={kernel}&mxr=7{flags}&w={format}{server}&ctx=3000&seqs=3",
+            t * p,
+            8 * head
+        )
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+
+    /// So it is where layers keep states.
+    #[test]
+    fn so_it_does_where_layers_are_unlike(link in unlike()) {
+        let job = job_of(&link);
+        let (_, bare) = check_ledger(&job);
+        for path in bare {
+            prop_assert!(bytes_at(&job, &path) == 0, "{}: {}", link, path);
+        }
+    }
+}
+
 /// The document's job: 7B, 128 sequences of 4096 tokens on one card, scores in memory.
 const DOCUMENT: &str = "v1&m=ju-7b&s=4096&gb=128&b=empty&gpu=a100-40&ker=korthikanti&att=standard&rc=none&n=1&z=none";
 

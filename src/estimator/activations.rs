@@ -154,13 +154,17 @@ fn temporary(bytes: Bytes, tensors: Vec<TensorLine>, label: &'static str, note: 
     (bytes > Bytes::ZERO).then_some(LineItem { kind, label, bytes, tensors, note, source, certainty })
 }
 
+const CACHE_NOTE: &str = "What attention looks back on, for every sequence and block: no more tokens than a block's window.";
+const STATES_NOTE: &str =
+    "Keys and values of the layers that have some, and of every sequence the state of fixed size that other layers keep.";
+
 fn serving(scope: &Scope, lines: &mut Vec<LineItem>) {
     let (list, t) = (scope.list, scope.job.layout().t());
     let cache = ops::cache(&ops::lowering(scope.job), scope.stage.range());
     let held = cache.op.tensors.iter().zip(&cache.layers);
     let cached = held.map(|(tensor, layers)| tensor_line(&cache.op, tensor, *layers, tensor.bytes_per_rank(t, false) * *layers));
     let (bytes, tensors) = scope.sum(cached);
-    let note = "What attention looks back on, for every sequence and block: no more tokens than a block's window.";
+    let note = if scope.job.model().mixer().is_some() { STATES_NOTE } else { CACHE_NOTE };
     let (kind, source, certainty) = (MemoryKind::KvCache, cache.op.source, Certainty::Exact);
     lines.push(LineItem { kind, label: "KV cache", bytes, tensors, note, source, certainty });
     let note = "The larger half of one block while a chunk of a prompt goes through.";

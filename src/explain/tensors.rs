@@ -115,7 +115,9 @@ impl<'a> Lines<'a> {
         };
         let heads_of = |heads: u64| {
             let model = self.inputs.job.model();
-            let all = if heads == model.num_attention_heads {
+            let all = if tensor.shape.dims().any(|dim| dim.0.contains("the state")) {
+                Expr::meant(heads, "heads of the state or of its keys")
+            } else if heads == model.num_attention_heads {
                 self.inputs.heads()
             } else if heads == model.num_key_value_heads {
                 self.inputs.kv_heads()

@@ -748,7 +748,7 @@ const TABLE: [Entry; COUNT] = [
         .help("Latent attention: width of a value head.")
         .structure(),
     // What is done with it.
-    Entry::choice(FieldId::Mixer, "mx", "mixer", "State instead of keys and values", MIXERS)
+    Entry::choice(FieldId::Mixer, "mx", "mixer", "State of fixed size", MIXERS)
         .help("What some layers keep of a text whatever its length, in place of keys and values or beside them. Serving only.")
         .structure(),
     Entry::new(FieldId::MixerLayers, "mxl", "mixer_layers", "Layers with a state", FieldKind::Layers)

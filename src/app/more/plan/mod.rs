@@ -202,10 +202,12 @@ fn family(scenario: &Scenario) -> Vec<(String, Scenario)> {
         if row.id != own.id {
             other.set_model(row.id);
         }
-        let parameters = other.resolve().map_or(0, |job| estimate(&job).parameters.total);
-        (parameters, model_name(&other), other)
+        let parameters = other.resolve().map(|job| estimate(&job).parameters.total);
+        // One that is served alone cannot be asked for when training.
+        let total = if row.id == own.id { Some(parameters.unwrap_or(0)) } else { parameters.ok() };
+        total.map(|total| (total, model_name(&other), other))
     };
-    let mut all: Vec<_> = catalog::models().iter().filter(|row| row.family == own.family).map(with).collect();
+    let mut all: Vec<_> = catalog::models().iter().filter(|row| row.family == own.family).filter_map(with).collect();
     all.sort_by_key(|(parameters, ..)| std::cmp::Reverse(*parameters));
     all.into_iter().map(|(_, name, scenario)| (name, scenario)).collect()
 }
