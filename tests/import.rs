@@ -150,10 +150,6 @@ fn structures_that_are_not_modelled_are_named() {
         (r#"{"model_type":"nemotron_h","hidden_size":64,"hybrid_override_pattern":"M?"}"#.to_owned(), "the kind \"?\""),
         (r#"{"model_type":"nemotron_h","hidden_size":64,"moe_latent_size":32}"#.to_owned(), "narrower space"),
         (r#"{"model_type":"mamba2","hidden_size":64,"use_bias":true}"#.to_owned(), "biases on projections of the state"),
-        (
-            r#"{"model_type":"qwen3_next","num_hidden_layers":2,"layer_types":["full_attention"]}"#.to_owned(),
-            "a list of 1 layers",
-        ),
         (r#"{"model_type":"deepseek_v3","hidden_size":7168,"index_topk":2048}"#.to_owned(), "an indexer (index_topk)"),
         (r#"{"model_type":"bert","hidden_size":768}"#.to_owned(), "encoder"),
         (r#"{"model_type":"zebra","architectures":["ZebraForMaskedLM"]}"#.to_owned(), "no decoder that predicts text"),
@@ -172,6 +168,13 @@ fn structures_that_are_not_modelled_are_named() {
         let message = problem.to_string();
         assert!(message.contains(what) && message.contains("by hand under Architecture"), "{message}");
     }
+}
+
+#[test]
+fn a_list_of_too_few_layers_is_a_sentence() {
+    let text = r#"{"model_type":"qwen3_next","num_hidden_layers":2,"layer_types":["full_attention"]}"#;
+    let problem = config_json(text).expect_err("a list of one").to_string();
+    assert!(problem.starts_with("The file lists 1 layers one by one, but has 2 of them"), "{problem}");
 }
 
 /// What the library builds for 102 partial files of 62 kinds, counted.

@@ -72,6 +72,14 @@ pub enum ImportError {
         /// The largest size accepted.
         max: u64,
     },
+    /// A list with another number of layers than the model has.
+    #[error("The file lists {listed} layers one by one, but has {layers} of them (num_hidden_layers); correct one in the text.")]
+    Layers {
+        /// Layers in the list.
+        listed: u64,
+        /// Layers of the model.
+        layers: u64,
+    },
     /// Two sizes that cannot go together.
     #[error("\"{size}\" ({value}) must be a multiple of \"{part}\" ({parts}); correct one of them in the text.")]
     NotAMultiple {

@@ -100,8 +100,7 @@ fn layers(file: &mut Reader<'_>, states: States, count: &mut u64) -> Result<Vec<
         if !file.has("num_hidden_layers") && (1..=MAX_LAYERS).contains(&found) {
             *count = found;
         }
-        let unlike = || ImportError::not_modelled(format!("a list of {found} layers where there are {count}"));
-        return if found == *count { Ok(listed) } else { Err(unlike()) };
+        return if found == *count { Ok(listed) } else { Err(ImportError::Layers { listed: found, layers: *count }) };
     }
     let attends = rule(file, states.attends, *count)?;
     Ok(attends.into_iter().map(|attends| if attends { Layer::Attention } else { Layer::State }).collect())

@@ -220,11 +220,13 @@ test('walkthrough 6: a config.json that nobody has seen', async () => {
   };
   // What is no config, or one of something else, is one sentence, and nothing changes.
   const config = (name) => readFileSync(new URL(`../data/configs/${name}.json`, import.meta.url), 'utf8');
-  const hybrid = '{"model_type": "nemotron_h", "hidden_size": 4096, "num_hidden_layers": 52, "hybrid_override_pattern": "M-M*", "time_step_limit": [0.0, Infinity]}';
+  const unknown = '{"model_type": "zamba2", "hidden_size": 2560, "num_hidden_layers": 54, "mamba_d_state": 64, "time_step_limit": [0.0, Infinity]}';
+  const hybrid = '{"model_type": "nemotron_h", "hidden_size": 4096, "num_hidden_layers": 4, "hybrid_override_pattern": "M-M*", "time_step_limit": [0.0, Infinity]}';
   for (const [text, says] of [
     ['<!doctype html><title>401 Unauthorized</title>', /web page|HTML/i],
     ['{"model_type": "vit", "image_size": 224, "patch_size": 16, "hidden_size": 768, "num_hidden_layers": 12, "num_attention_heads": 12}', /vit|image|vision/i],
-    [hybrid, /state.space|nemotron|mamba/i],
+    [unknown, /state.space|zamba|mamba/i],
+    [hybrid.replace('M-M*', 'M-M'), /lists 3 layers one by one, but has 4/],
   ]) {
     await paste(text);
     assert.match(await textOf(part(page, 'paste-error')), says);
@@ -251,6 +253,11 @@ test('walkthrough 6: a config.json that nobody has seen', async () => {
   await type(page, 'seqs', '1');
   await type(page, 'n', '16');
   assert.equal(bytesOf(await sameAsCommand(page), 'KV cache'), 70_272 * 131_072);
+  // Of four layers one keeps keys and values, two a state of 128 heads by 64 by 128 in fp32 and three tokens of 10 240 columns.
+  await paste(hybrid);
+  await part(page, 'paste-report').waitFor();
+  await part(page, 'paste-use').click();
+  assert.equal(bytesOf(await sameAsCommand(page), 'KV cache'), 131_072 * 2 * 8 * 128 * 2 + 2 * (128 * 64 * 128 * 4 + 3 * 10_240 * 2));
   noConsoleErrors(page);
 });
 
