@@ -128,6 +128,7 @@ struct Card {
     id: String,
     name: String,
     vendor: String,
+    series: String,
     aliases: Vec<String>,
     #[serde(with = "Device")]
     accelerator: Accelerator,
@@ -236,11 +237,12 @@ fn model(row: &Model) -> String {
 
 fn card(row: &Card) -> String {
     format!(
-        "AcceleratorRow {{ id: {:?}, name: {:?}, vendor: {:?}, aliases: &{:?}, accelerator: {:?}, marketed_gb: {}, \
+        "AcceleratorRow {{ id: {:?}, name: {:?}, vendor: {:?}, series: {:?}, aliases: &{:?}, accelerator: {:?}, marketed_gb: {}, \
          memory_basis: MemoryBasis::{}, verified: {}, unverified_fields: &{:?}, tdp_watts: {:?} }}",
         row.id,
         row.name,
         row.vendor,
+        row.series,
         row.aliases,
         row.accelerator,
         row.marketed_gb,
