@@ -186,7 +186,7 @@ fn from_word(typed: &str, words: &[String]) -> Option<u32> {
     let first = words.first()?;
     let inner = first.find(|letter: char| letter.is_ascii_digit()).filter(|at| *at > 0).and_then(|at| first.get(at..));
     let inside = inner.is_some_and(|number| number.starts_with(typed)).then_some(INSIDE);
-    spelt(typed, words, |word| word.to_owned()).or_else(|| spelt(typed, words, |word| word.replace('.', ""))).or(inside)
+    spelt(typed, words, str::to_owned).or_else(|| spelt(typed, words, |word| word.replace('.', ""))).or(inside)
 }
 
 /// Whether the words, written one after the other, begin with what was typed, and how its end meets theirs.

@@ -24,7 +24,7 @@ pub use self::patch::patch_inside;
 pub use self::sight::{is_in_sight, keep_below, observe};
 pub use self::stage::{
     all, attribute, forget_story, has_modifier, is_hidden, is_presenting, keep_story, lesson_in_link, link_with_lesson, mark,
-    marked, set_hidden, set_story_aside, set_text, show_step, step_asks, stories, targets, unfold, unfold_for,
+    marked, open_fold, set_hidden, set_story_aside, set_text, show_step, step_asks, stories, targets, unfold, unfold_for,
 };
 pub use self::storage::{forget, is_dark, new_id, on_storage_change, save, saved, saved_theme, set_theme, stored, switch_theme};
 use super::history::Snapshot;
@@ -209,11 +209,16 @@ pub fn focus(id: &str) {
     }
 }
 
-/// Scrolls a list so far that the entry with that id is in sight; the list must be its offset parent.
+/// Scrolls a list so far that the entry with that id is in sight, with its heading where it is the first of a group; the list must be its
+/// offset parent.
 pub fn reveal(id: &str) {
-    let entry = document().get_element_by_id(id).and_then(|element| element.dyn_into::<HtmlElement>().ok());
-    let Some((entry, list)) = entry.and_then(|entry| Some((entry.clone(), entry.parent_element()?))) else { return };
-    let (top, bottom) = (entry.offset_top(), entry.offset_top().saturating_add(entry.offset_height()));
+    let html = |element: Element| element.dyn_into::<HtmlElement>().ok();
+    let entry = document().get_element_by_id(id).and_then(html);
+    let list = entry.as_ref().and_then(|entry| entry.closest("[role=listbox]").ok().flatten());
+    let (Some(entry), Some(list)) = (entry, list) else { return };
+    let heading = entry.previous_element_sibling().filter(|before| !before.has_attribute("data-pick")).and_then(html);
+    let top = heading.map_or_else(|| entry.offset_top(), |heading| heading.offset_top());
+    let bottom = entry.offset_top().saturating_add(entry.offset_height());
     if top < list.scroll_top() {
         list.set_scroll_top(top);
     } else if bottom > list.scroll_top().saturating_add(list.client_height()) {
