@@ -17,6 +17,9 @@ use crate::units::Bytes;
 #[allow(dead_code, unused_imports, reason = "the types of the rows, as the library has them")]
 #[path = "src/config/mod.rs"]
 mod config;
+#[allow(dead_code, unused_imports, reason = "the page's reader, so that a row is what its config.json is read as")]
+#[path = "src/import/mod.rs"]
+mod import;
 #[allow(dead_code, unused_imports, reason = "the types of the rows, as the library has them")]
 #[path = "src/units/mod.rs"]
 mod units;
@@ -43,8 +46,9 @@ struct Model {
     name: String,
     family: String,
     aliases: Vec<String>,
-    #[serde(deserialize_with = "architecture")]
-    config: ModelConfig,
+    /// Left out where `configs/<id>.json` has it.
+    #[serde(default, deserialize_with = "architecture")]
+    config: Option<ModelConfig>,
     published_parameters: Option<u64>,
     verified: bool,
     source: String,
@@ -176,12 +180,12 @@ const fn yes() -> bool {
 }
 
 /// Reads the architecture; a table of positions has a row per position unless the file says otherwise.
-fn architecture<'de, D: serde::Deserializer<'de>>(source: D) -> Result<ModelConfig, D::Error> {
+fn architecture<'de, D: serde::Deserializer<'de>>(source: D) -> Result<Option<ModelConfig>, D::Error> {
     let mut config = Architecture::deserialize(source)?;
     if config.position_rows == 0 {
         config.position_rows = config.max_position_embeddings;
     }
-    Ok(config)
+    Ok(Some(config))
 }
 
 fn mebibytes<'de, D: serde::Deserializer<'de>>(source: D) -> Result<Bytes, D::Error> {
@@ -193,6 +197,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     if env::var("CARGO_CFG_TARGET_ARCH").is_ok_and(|arch| arch == "wasm32") {
         println!("cargo::rustc-link-arg-bin=headroom-page=--emit-relocs");
     }
+    println!("cargo::rerun-if-changed=src/catalog/configs");
     let models: Vec<Model> = rows("models")?;
     let cards: Vec<Card> = rows("accelerators")?;
     let ids: Vec<&str> = models.iter().map(|row| &row.id).chain(cards.iter().map(|row| &row.id)).map(String::as_str).collect();
@@ -205,7 +210,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         write!(provenance, "({id:?}, Provenance {{ source: {source:?}, note: {note:?} }}),")?;
     }
     provenance.push(']');
-    write_table("models", &table(models.iter().map(model)))?;
+    let shapes = models.iter().map(model).collect::<Result<Vec<_>, _>>()?;
+    write_table("models", &table(shapes.into_iter()))?;
     write_table("accelerators", &table(cards.iter().map(card)))?;
     write_table("provenance", &provenance)
 }
@@ -224,15 +230,30 @@ fn table(rows: impl Iterator<Item = String>) -> String {
     format!("&[{}]", rows.collect::<Vec<_>>().join(",\n"))
 }
 
-fn model(row: &Model) -> String {
-    let mut config = format!("{:?}", row.config);
+/// The row's architecture: from its `config.json`, read as the page reads a pasted one, or as written in the row.
+fn shape(row: &Model) -> Result<ModelConfig, Box<dyn Error>> {
+    let file = format!("src/catalog/configs/{}.json", row.id);
+    match (&row.config, fs::read_to_string(&file)) {
+        (Some(config), Err(_)) => Ok(config.clone()),
+        (Some(_), Ok(_)) => Err(format!("the shape of {} stands in its row and in {file}", row.id).into()),
+        (None, Err(error)) => Err(format!("{file}: {error}").into()),
+        (None, Ok(text)) => {
+            let read = import::config_json(&text).map_err(|error| format!("{file}: {error}"))?;
+            // A row promises an exact shape.
+            if read.upper_bounds.is_empty() { Ok(read.config) } else { Err(format!("{file}: {:?}", read.upper_bounds).into()) }
+        }
+    }
+}
+
+fn model(row: &Model) -> Result<String, Box<dyn Error>> {
+    let mut config = format!("{:?}", shape(row)?).replace("Listed([", "Listed(Cow::Borrowed(&[").replace("])", "]))");
     for (field, name) in ENUMS {
         config = config.replace(&format!(" {field}: "), &format!(" {field}: {name}::"));
     }
-    format!(
+    Ok(format!(
         "ModelRow {{ id: {:?}, name: {:?}, family: {:?}, aliases: &{:?}, config: {config}, published_parameters: {:?}, verified: {} }}",
         row.id, row.name, row.family, row.aliases, row.published_parameters, row.verified
-    )
+    ))
 }
 
 fn card(row: &Card) -> String {

@@ -242,10 +242,13 @@ fn experts_and_latent_attention_are_read() {
     let sparse = r#"{"model_type":"qwen3_moe","num_hidden_layers":4,"mlp_only_layers":[0],"num_experts":16}"#;
     assert_eq!(read(sparse).config.moe.map(|moe| moe.layers), Some(LayerSet::From(1)));
     let second = sparse.replace("[0]", "[],\"decoder_sparse_step\":2");
-    assert_eq!(read(&second).config.moe.map(|moe| moe.layers), Some(LayerSet::Listed(vec![false, true, false, true])));
+    assert_eq!(read(&second).config.moe.map(|moe| moe.layers), Some(LayerSet::Listed(vec![false, true, false, true].into())));
     // Its router picks a first and a second expert and asks nobody how many.
     let phi = read(r#"{"model_type":"phimoe","hidden_size":4096,"num_experts_per_tok":4}"#).config;
-    assert_eq!(phi.moe.map(|moe| (moe.num_experts, moe.num_experts_per_tok)), Some((16, 2)));
+    assert_eq!(phi.moe.as_ref().map(|moe| (moe.num_experts, moe.num_experts_per_tok)), Some((16, 2)));
+    // Its head has a bias where the file says so.
+    let biased = read(r#"{"model_type":"phimoe","hidden_size":4096,"lm_head_bias":true}"#).config;
+    assert!(biased.lm_head_bias && !phi.lm_head_bias);
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! Known models.
 
+use std::borrow::Cow;
+
 use crate::config::{
     Family, HiddenAct, Hybrid, LayerSet, Mixer, MixerKind, Mla, MlpKind, ModelConfig, Moe, Normalization, PositionEmbedding,
 };

@@ -1,5 +1,7 @@
 //! Model families, and what only some of them have.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 
 /// The `model_type` of a Hugging Face `config.json`: whose modules run the model.
@@ -170,7 +172,7 @@ pub enum LayerSet {
     /// Every layer from this one on.
     From(u64),
     /// Those whose flag is set; layers beyond the list do not belong.
-    Listed(Vec<bool>),
+    Listed(Cow<'static, [bool]>),
 }
 
 impl LayerSet {

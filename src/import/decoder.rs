@@ -81,7 +81,7 @@ pub(super) fn decoder(file: &mut Reader<'_>, kind: &Kind) -> Result<ModelConfig,
         attention_sinks: kind.sinks,
         attn_logit_softcapping: flag(file, kind.attention_cap, "attn_logit_softcapping")?,
         final_logit_softcapping: flag(file, kind.logit_cap, "final_logit_softcapping")?,
-        lm_head_bias: kind.head_bias,
+        lm_head_bias: file.rare_flag("lm_head_bias", kind.head_bias)?,
         ..ModelConfig::plain()
     };
     finished(file, kind, config)

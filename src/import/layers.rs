@@ -169,5 +169,5 @@ pub(super) fn compact(mut flags: Vec<bool>) -> Result<LayerSet, ImportError> {
     if flags.len() > MOST_LISTED {
         return Err(ImportError::not_modelled("an irregular pattern of more than 1024 layers"));
     }
-    Ok(LayerSet::Listed(flags))
+    Ok(LayerSet::Listed(flags.into()))
 }

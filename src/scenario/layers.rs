@@ -85,7 +85,7 @@ pub(super) fn read(typed: &str) -> Option<LayerSet> {
 /// A list without layers behind its last one.
 fn trimmed(mut flags: Vec<bool>) -> Option<LayerSet> {
     flags.truncate(flags.iter().rposition(|flag| *flag)? + 1);
-    (flags.len() <= MOST_LISTED).then_some(LayerSet::Listed(flags))
+    (flags.len() <= MOST_LISTED).then(|| LayerSet::Listed(flags.into()))
 }
 
 #[cfg(test)]
@@ -95,14 +95,14 @@ mod tests {
 
     #[test]
     fn every_word_is_read_back() {
-        let listed = LayerSet::Listed(vec![true, true, false, true, false, true, true, true]);
+        let listed = LayerSet::Listed(vec![true, true, false, true, false, true, true, true].into());
         for set in [LayerSet::None, LayerSet::All, LayerSet::AllButEvery(6), LayerSet::Every(4), LayerSet::From(3), listed] {
             assert_eq!(read(&word(&set)), Some(set.clone()));
             assert_eq!(read(&short_word(&set)), Some(set));
         }
-        assert_eq!(word(&LayerSet::Listed(vec![true, true, false, true])), "0-1.3");
+        assert_eq!(word(&LayerSet::Listed(vec![true, true, false, true].into())), "0-1.3");
         assert_eq!(read("All but every 6"), Some(LayerSet::AllButEvery(6)));
-        assert_eq!(read("0, 2"), Some(LayerSet::Listed(vec![true, false, true])));
+        assert_eq!(read("0, 2"), Some(LayerSet::Listed(vec![true, false, true].into())));
     }
 
     #[test]

@@ -1,0 +1,43 @@
+"""Parameters of every row of the catalog that has a config.json, as the library's own class has them on the meta device (needs torch
+and transformers; nothing is downloaded). Run it in the repository's root; it writes the rows of truth/catalog.jsonl."""
+import json, pathlib, sys, warnings; warnings.filterwarnings("ignore")
+import torch, transformers
+transformers.logging.set_verbosity_error()
+from transformers import CONFIG_MAPPING, AutoModelForCausalLM
+
+# Files that name a kind by which transformers does not know it, and keys that it has under another name.
+KINDS = {"kimi_k2": "deepseek_v3", "RefinedWeb": "falcon", "minimax_m1": "minimax", "qwen3_5": "qwen3_5_text", "qwen3_5_moe": "qwen3_5_moe_text"}
+# Keys that only name code or storage.
+UNUSED = ("auto_map", "quantization_config", "transformers_version", "architectures", "rope_scaling", "rope_parameters", "torch_dtype", "dtype")
+
+
+def adapted(file):
+    """The file as transformers' configuration class takes it."""
+    keys = dict(next((file[part] for part in ("text_config",) if part in file), file))
+    kind = keys.pop("model_type", file.get("model_type"))
+    for key in UNUSED:
+        keys.pop(key, None)
+    if kind == "minimax_m1":
+        keys["layer_types"] = ["full_attention" if full else "linear_attention" for full in keys.pop("attn_type_list")]
+    if kind == "kimi_linear":
+        own = keys.pop("linear_attn_config")
+        keys["layer_types"] = ["full_attention" if layer + 1 in own["full_attn_layers"] else "linear_attention" for layer in range(keys["num_hidden_layers"])]
+        keys.update(linear_num_heads=own["num_heads"], linear_head_dim=own["head_dim"], linear_conv_kernel_dim=own["short_conv_kernel_size"])
+        keys.update(max_position_embeddings=keys.pop("model_max_length"), n_shared_experts=keys.pop("num_shared_experts"))
+    if kind == "nemotron_h":
+        letters = {"M": "mamba", "*": "attention", "-": "mlp", "E": "moe"}
+        keys["layers_block_type"] = [letters[letter] for letter in keys.pop("hybrid_override_pattern")]
+        keys.pop("num_hidden_layers", None)
+    return CONFIG_MAPPING[KINDS.get(kind, kind)](**keys)
+
+
+for path in sorted(pathlib.Path("src/catalog/configs").glob("*.json")):
+    if len(sys.argv) > 1 and path.stem not in sys.argv[1:]:
+        continue
+    try:
+        with torch.device("meta"):
+            model = AutoModelForCausalLM.from_config(adapted(json.loads(path.read_text())))
+        row = {"id": path.stem, "class": type(model).__name__, "parameters": sum(p.numel() for p in model.parameters())}
+        print(json.dumps(row), flush=True)
+    except Exception as error:
+        print(path.stem, repr(error)[:300], file=sys.stderr)
