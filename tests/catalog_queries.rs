@@ -6,7 +6,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use headroom::catalog::{Finder, accelerators};
+use headroom::catalog::{Finder, accelerators, models};
 use serde::Deserialize;
 
 /// One line: what is typed, and which row it means.
@@ -25,9 +25,12 @@ impl Query {
     }
 }
 
+/// The searches of all files of a list: `models.jsonl`, `models-by-hand.jsonl`.
 fn queries(list: &str) -> Vec<Query> {
-    let file = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data/queries").join(format!("{list}.jsonl"));
-    let text = fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data/queries");
+    let files = fs::read_dir(folder).expect("the folder of searches").flatten().map(|entry| entry.path());
+    let of_list = |file: &PathBuf| file.file_name().is_some_and(|name| name.to_string_lossy().starts_with(list));
+    let text: String = files.filter(of_list).map(|file| fs::read_to_string(file).expect("a file of searches")).collect();
     text.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{line}: {error}"))).collect()
 }
 
@@ -52,4 +55,10 @@ fn check(list: &str, least: usize, finder: &Finder, ids: &[&str]) {
 fn accelerators_are_found_as_people_type_them() {
     let ids: Vec<&str> = accelerators().iter().map(|row| row.id).collect();
     check("accelerators", 45, Finder::of_accelerators(), &ids);
+}
+
+#[test]
+fn models_are_found_as_people_type_them() {
+    let ids: Vec<&str> = models().iter().map(|row| row.id).collect();
+    check("models", 75, Finder::of_models(), &ids);
 }
