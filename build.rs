@@ -1,4 +1,5 @@
-//! Writes the catalog's data files as Rust tables. A row is written down once, as JSON with its source beside it; it is read and checked
+//! Writes the catalog's data files as Rust tables. A row is written down once, as JSON with its source beside it, its shape as the
+//! config.json that people would paste; it is read and checked
 //! here, so that the page carries finished tables and no reader for them, and its first program no sentence that only the second shows.
 
 use std::error::Error;

@@ -21,7 +21,7 @@ const COMPUTED: [(&str, u64); 4] =
 
 #[test]
 fn every_row_can_be_read() {
-    assert_eq!(models().len(), 274);
+    assert_eq!(models().len(), 275);
     assert_eq!(accelerators().len(), 198);
 }
 
@@ -34,7 +34,7 @@ fn stated_counts_are_met_to_the_unit() {
         assert_eq!(Some(parameters(&row.config)), expected, "{}", row.id);
         stated += usize::from(row.published_parameters.is_some());
     }
-    assert_eq!(stated, 270);
+    assert_eq!(stated, 271);
 }
 
 /// Rows of `truth/catalog.jsonl`, by `tools/catalog.py`: what the library's own class has on the meta device.
@@ -95,6 +95,23 @@ fn families_stand_together_and_examples_of_documents_last() {
     families.dedup();
     assert_eq!(families.len(), all, "a family stands in two places");
     assert_eq!(models().last().map(|row| row.id), Some("ju-7b"));
+}
+
+/// `queries/models.jsonl` is read by whoever ranks rows; here only that what it asks for exists, and that no query stands twice.
+#[test]
+fn queries_ask_for_rows_that_exist() {
+    let mut typed = BTreeSet::new();
+    for line in include_str!("data/queries/models.jsonl").lines() {
+        let query: serde_json::Value = serde_json::from_str(line).expect("a query");
+        let rows = query["rows"].as_array().cloned().unwrap_or_else(|| vec![query["row"].clone()]);
+        assert!(
+            !rows.is_empty()
+                && rows.iter().all(|row| row.as_str().is_some_and(|id| model(id).is_some_and(|found| found.id == id))),
+            "{line}"
+        );
+        assert!(typed.insert(query["query"].as_str().expect("a text").to_lowercase()), "{line}");
+    }
+    assert!(typed.len() >= 90);
 }
 
 /// What people type, as a name of its own.

@@ -401,6 +401,6 @@ pub(super) mod tests {
         let mut desk = Desk::default();
         say(&mut desk, 1, "v1&m=llama3-8b&n=16&ker=megatron", "search\nq=family");
         let (last, _) = finish(&mut desk);
-        assert!(last.html.contains("Llama 3 70B is the largest"), "{}", last.html);
+        assert!(last.html.contains("Llama 3.1 70B is the largest"), "{}", last.html);
     }
 }
