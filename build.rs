@@ -133,6 +133,7 @@ struct Card {
     id: String,
     name: String,
     vendor: String,
+    series: String,
     aliases: Vec<String>,
     #[serde(with = "Device")]
     accelerator: Accelerator,
@@ -258,11 +259,12 @@ fn model(row: &Model) -> Result<String, Box<dyn Error>> {
 
 fn card(row: &Card) -> String {
     format!(
-        "AcceleratorRow {{ id: {:?}, name: {:?}, vendor: {:?}, aliases: &{:?}, accelerator: {:?}, marketed_gb: {}, \
+        "AcceleratorRow {{ id: {:?}, name: {:?}, vendor: {:?}, series: {:?}, aliases: &{:?}, accelerator: {:?}, marketed_gb: {}, \
          memory_basis: MemoryBasis::{}, verified: {}, unverified_fields: &{:?}, tdp_watts: {:?} }}",
         row.id,
         row.name,
         row.vendor,
+        row.series,
         row.aliases,
         row.accelerator,
         row.marketed_gb,

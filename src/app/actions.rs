@@ -184,7 +184,8 @@ fn fix(state: State, index: &str) {
 
 // ---- dialogs ----
 
-fn open_dialog(state: State, dialog: Option<Dialog>) {
+/// Opens a dialog, or closes the one that is open.
+pub fn open_dialog(state: State, dialog: Option<Dialog>) {
     state.page(|ui| {
         ui.dialog = dialog;
         ui.copied = None;

@@ -1,19 +1,20 @@
 //! What happens in the inputs of the form. Each names its field in `data-field`.
 
+use super::actions;
 use super::browser::{self, Event};
-use super::fields::picker::{Picker, option_id};
+use super::fields::picker::{Picker, Way, option_id};
 use super::fields::stepped;
 use super::history::window_of;
+use super::panels::controls::fold_of;
 use super::state::State;
-use super::ui::Unread;
-use crate::scenario::{Field, FieldKind, Value, field, field_of_key, parse};
+use super::ui::{Dialog, Unread};
+use crate::scenario::{Field, FieldId, FieldKind, Value, field, field_of_key, parse};
 
 /// Listens to all inputs.
 pub fn listen(state: State) {
     on(state, "input", |state, field, event| match field.kind {
         FieldKind::Model | FieldKind::Accelerator => {
-            let search = Some(browser::value_of(event));
-            state.page(|ui| ui.picker = Some(Picker { search, ..Picker::new(field.id) }));
+            show(state, field, Picker::search(field, browser::value_of(event), &state.scenario_now()));
         }
         FieldKind::Choice(_) | FieldKind::Flag => {}
         _ => typed(state, field, browser::value_of(event)),
@@ -42,12 +43,12 @@ pub fn listen(state: State) {
         state.page(|ui| (ui.typed, ui.picker) = (None, None));
     });
     browser::on("mousedown", move |event| {
-        if let Some(row) = browser::named(event, "data-pick") {
-            // The input keeps the focus.
+        if browser::targets(event, ".picker__list") {
+            // The input keeps the focus, and the list stays open.
             event.prevent_default();
-            if let Some(picker) = state.page_now().picker {
-                choose(state, field(picker.field), &row);
-            }
+        }
+        if let (Some(word), Some(picker)) = (browser::named(event, "data-pick"), state.page_now().picker) {
+            choose(state, field(picker.field), &word);
         }
     });
 }
@@ -102,45 +103,58 @@ fn step(state: State, field: &'static Field, event: &Event) {
     }
 }
 
+/// Opens a field's list at the chosen entry.
 fn open(state: State, field: &'static Field) {
-    if is_searched(field) {
-        state.page(|ui| {
-            if ui.picker.as_ref().is_none_or(|picker| picker.field != field.id) {
-                ui.picker = Some(Picker::new(field.id));
-            }
-        });
+    let is_open = state.page_now().picker.is_some_and(|picker| picker.field == field.id);
+    if is_searched(field) && !is_open {
+        show(state, field, Picker::open(field, &state.scenario_now()));
     }
 }
 
-fn choose(state: State, field: &'static Field, row: &str) {
-    state.edit(None, |scenario| scenario.set(field.id, Value::Text(row.to_owned())));
+/// Shows a list, its marked entry in sight.
+fn show(state: State, field: &'static Field, picker: Picker) {
+    let marked = picker.at.map(|at| option_id(field, at));
+    state.page(|ui| ui.picker = Some(picker));
+    browser::after(0, move || browser::reveal(&marked.unwrap_or_default()));
+}
+
+/// Takes an entry of a list by its word.
+fn choose(state: State, field: &'static Field, word: &str) {
     state.page(|ui| ui.picker = None);
+    match Way::of(word) {
+        Some(Way::Paste) => actions::open_dialog(state, Some(Dialog::Paste)),
+        Some(Way::Sizes) => lead_to(state, FieldId::HiddenSize),
+        Some(Way::Memory) => lead_to(state, FieldId::AcceleratorMemory),
+        None => state.edit(None, |scenario| scenario.set(field.id, Value::Text(word.to_owned()))),
+    }
+}
+
+/// Opens the fold that a field stands in, and moves the focus to its input once it is written.
+fn lead_to(state: State, id: FieldId) {
+    if let Some(fold) = fold_of(id, state.scenario_now().mode()) {
+        browser::open_fold(&fold);
+    }
+    browser::after(100, move || browser::focus(&format!("f-{}", field(id).key)));
 }
 
 fn picker_key(state: State, field: &'static Field, event: &Event) {
     let picker = state.page_now().picker.filter(|picker| picker.field == field.id);
-    match (browser::key_of(event).unwrap_or_default().as_str(), picker) {
-        ("ArrowDown", Some(picker)) => {
-            let last = picker.hits(field.kind).len().saturating_sub(1);
-            mark(state, field, picker.at.saturating_add(1).min(last));
-        }
+    let key = browser::key_of(event).unwrap_or_default();
+    match (key.as_str(), picker) {
         ("ArrowDown", None) => open(state, field),
-        ("ArrowUp", Some(picker)) => mark(state, field, picker.at.saturating_sub(1)),
         ("ArrowUp", None) => {}
-        ("Enter", Some(picker)) => {
-            if let Some(row) = picker.hits(field.kind).get(picker.at) {
-                choose(state, field, row.id);
-            }
-        }
+        ("Enter", Some(picker)) => match picker.taken(field, &state.scenario_now()) {
+            Some(word) => choose(state, field, word),
+            // Nothing was changed, or nothing found: what was typed stays for who wants to mend it.
+            None if picker.at.is_some() => state.page(|ui| ui.picker = None),
+            None => {}
+        },
         ("Escape", Some(_)) => state.page(|ui| ui.picker = None),
+        (key, Some(picker)) => match picker.moved(key, field.kind) {
+            Some(at) => show(state, field, Picker { at: Some(at), ..picker }),
+            None => return,
+        },
         _ => return,
     }
     event.prevent_default();
-}
-
-/// Marks an entry of the open list, and brings it in sight.
-fn mark(state: State, field: &'static Field, at: usize) {
-    state.page(|ui| ui.picker = ui.picker.take().map(|picker| Picker { at, ..picker }));
-    let marked = option_id(field, at);
-    browser::after(0, move || browser::reveal(&marked));
 }

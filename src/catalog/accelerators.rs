@@ -14,6 +14,10 @@ pub enum MemoryBasis {
     VendorGibibytes,
     /// The marketed number of GB, assumed to mean GiB.
     AssumedGibibytes,
+    /// The share of a Mac's memory that macOS lets the GPU use by default, as programs log it on Macs with that much memory.
+    MacosShare,
+    /// That share by the rule that all logs follow, for a size of which none was found: two thirds below 36 GB, three quarters from there.
+    MacosShareByRule,
 }
 
 impl MemoryBasis {
@@ -24,12 +28,14 @@ impl MemoryBasis {
             Self::SeenInLogs => "as programs log it",
             Self::VendorGibibytes => "stated in GiB by the vendor",
             Self::AssumedGibibytes => "assumed: the marketed number taken as GiB",
+            Self::MacosShare => "the share that macOS gives the GPU by default, as programs log it",
+            Self::MacosShareByRule => "assumed: the share that macOS gives the GPU by default on Macs of other sizes",
         }
     }
 
     /// Whether the amount is an assumption rather than something that was read.
     pub const fn is_assumed(self) -> bool {
-        matches!(self, Self::AssumedGibibytes)
+        matches!(self, Self::AssumedGibibytes | Self::MacosShareByRule)
     }
 }
 
@@ -42,6 +48,8 @@ pub struct AcceleratorRow {
     pub name: &'static str,
     /// Who makes it.
     pub vendor: &'static str,
+    /// Rows that are listed together, such as `GeForce RTX 30`.
+    pub series: &'static str,
     /// Other names that find this row.
     pub aliases: &'static [&'static str],
     /// Memory, rates and node size. The price is 0: prices change too often to be listed.

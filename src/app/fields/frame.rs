@@ -222,7 +222,7 @@ mod tests {
 
     #[test]
     fn a_list_is_open_for_one_field_at_a_time() {
-        let ui = Ui { picker: Some(Picker::new(FieldId::Accelerator)), ..Ui::default() };
+        let ui = Ui { picker: Some(Picker::open(field(FieldId::Accelerator), &decode(LINK).scenario)), ..Ui::default() };
         let open = |id: FieldId| {
             let frame = frame(field(id), false, &decode(LINK).scenario, &answers(LINK), &ui);
             count(&frame, "aria-expanded=\"true\"")

@@ -67,7 +67,7 @@ fn searched(field: &Field, scenario: &Scenario, ui: &Ui, described: &str) -> Htm
     let open = ui.picker.as_ref().filter(|picker| picker.field == field.id);
     let (text, marked, list) = picker::shown(field, open, scenario);
     html(
-        r#"<div class="field__box field__box--select picker"><input id="f-{}" class="field__input" type="text" role="combobox" autocomplete="off" spellcheck="false" aria-autocomplete="list" aria-expanded="{}" aria-controls="l-{}"{} aria-describedby="{}" data-field="{}" data-now="{}"><div id="l-{}" class="picker__list" role="listbox" aria-label="{}"{}>{}</div></div>"#,
+        r#"<div class="picker"><div class="field__box field__box--select"><input id="f-{}" class="field__input" type="text" role="combobox" autocomplete="off" spellcheck="false" aria-autocomplete="list" aria-expanded="{}" aria-controls="l-{}"{} aria-describedby="{}" data-field="{}" data-now="{}"></div><div id="l-{}" class="picker__list" role="listbox" aria-label="{}"{}>{}</div></div>"#,
         &[
             &field.key,
             &word_of(open.is_some()),

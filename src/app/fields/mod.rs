@@ -3,6 +3,7 @@
 pub mod frame;
 mod input;
 pub mod picker;
+mod rows;
 mod step;
 
 pub use step::stepped;

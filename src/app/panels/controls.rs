@@ -117,6 +117,12 @@ pub fn fold(index: usize, scenario: &Scenario, answers: &Answers, ui: &Ui) -> Ht
     )
 }
 
+/// The name of the fold that holds a field's input in that mode.
+pub fn fold_of(id: FieldId, mode: Mode) -> Option<String> {
+    let holds = |(_, groups): &(&str, &'static [Group])| listed(groups, true, mode).any(|field| field.id == id);
+    FOLDS.iter().position(holds).map(|index| format!("fold-{index}"))
+}
+
 /// How a fold stands, in a few words: what was set by hand first, then its first fields.
 fn summary(scenario: &Scenario, groups: &'static [Group], mode: Mode) -> String {
     let mut shown: Vec<&Field> = listed(groups, true, mode).filter(|field| scenario.is_set(field.id)).collect();
@@ -145,7 +151,7 @@ fn part(scenario: &Scenario, field: &Field) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{FOLDS, SECTIONS, fold, form, mode_switch, section};
+    use super::{FOLDS, SECTIONS, fold, fold_of, form, mode_switch, section};
     use crate::app::panels::tests::{answers, count, text};
     use crate::app::ui::Ui;
     use crate::app::words::lower_first;
@@ -180,6 +186,21 @@ mod tests {
         let shown = fold(0, &decode(bad).scenario, &answers(bad), &Ui::default());
         assert!(text(&shown).starts_with("Architectureneeds a look"), "{}", text(&shown));
         assert!(count(&shown, "id=\"f-kv\"") == 1 && count(&shown, " open>") == 1);
+    }
+
+    /// The texts of the lists of models and accelerators name these two folds.
+    #[test]
+    fn who_finds_no_row_is_led_to_the_fold_with_its_sizes() {
+        let named = |id: FieldId, mode: Mode| {
+            let fold = fold_of(id, mode).expect("it is folded away");
+            let index: usize = fold.strip_prefix("fold-").and_then(|index| index.parse().ok()).expect("a number");
+            FOLDS.get(index).map(|(name, _)| *name)
+        };
+        for mode in [Mode::Train, Mode::Tune, Mode::Serve] {
+            assert_eq!(named(FieldId::HiddenSize, mode), Some("Architecture"));
+            assert_eq!(named(FieldId::AcceleratorMemory, mode), Some("GPU and layout details"));
+        }
+        assert_eq!(fold_of(FieldId::Model, Mode::Train), None);
     }
 
     /// A problem opens a fold; the reader closes it; another field changes, the problem goes and comes back.
