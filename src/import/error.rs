@@ -40,6 +40,15 @@ pub enum ImportError {
     /// Neither `model_type` nor `architectures`.
     #[error("The file does not say which kind of model it is: add \"model_type\", such as \"llama\" or \"gpt2\".")]
     NoKind,
+    /// A kind that is not listed; the caller may ask to count it as a generic decoder.
+    #[error(
+        "Not counted: the kind \"{model_type}\" is not known. It can be counted as a generic decoder all the same, or type the sizes \
+         by hand under Architecture."
+    )]
+    UnknownKind {
+        /// What the file calls itself: its `model_type`, or the class under `architectures`.
+        model_type: String,
+    },
     /// A known structure that the estimates do not cover.
     #[error("This model has {what}, which is not modelled; type the sizes by hand under Architecture for a rough answer.")]
     NotModelled {

@@ -159,6 +159,11 @@ impl<'a> Reader<'a> {
         self.tell(key, value, How::Derived, note);
     }
 
+    /// The keys that nothing has looked at, with their values.
+    pub(super) fn unused(&self) -> impl Iterator<Item = (&'a str, &'a Value)> {
+        self.base.iter().map(|(key, value)| (key.as_str(), value)).filter(|(key, _)| !self.used.contains(key))
+    }
+
     /// Marks keys as dealt with, so that they are not listed as ignored.
     pub(super) fn done_with(&mut self, keys: &[&str]) {
         let _ = self.find(keys);

@@ -1,0 +1,35 @@
+//! Parts of a model that are not in its text part: towers for images and sound, layers that predict further tokens.
+
+use super::value::{Object, Value};
+
+/// A part of the model that is not counted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeftOut {
+    /// Plain words for it, such as "vision tower".
+    pub part: String,
+    /// The key of the file that shows it, such as `vision_config`.
+    pub key: String,
+    /// Its parameters, where they follow exactly from the file.
+    pub parameters: Option<u64>,
+}
+
+/// Keys that show a part beside the text, and the words for it.
+const PARTS: [(&str, &str); 6] = [
+    ("vision_config", "vision tower"),
+    ("visual", "vision tower"),
+    ("audio_config", "audio tower"),
+    ("speech_config", "speech tower"),
+    ("talker_config", "speech output"),
+    ("num_nextn_predict_layers", "layers that predict further tokens"),
+];
+
+/// The parts that the file has beside `text`; `around` is the file, where `text` is only its part for text.
+pub(super) fn left_out(text: &Object, around: Option<&Object>) -> Vec<LeftOut> {
+    let stated = |object: &Object, key: &str| !matches!(object.get(key), None | Some(Value::Null | Value::Whole(0)));
+    let has = |key: &str| stated(text, key) || around.is_some_and(|around| stated(around, key));
+    PARTS
+        .iter()
+        .filter(|(key, _)| has(key))
+        .map(|(key, part)| LeftOut { part: (*part).to_owned(), key: (*key).to_owned(), parameters: None })
+        .collect()
+}
