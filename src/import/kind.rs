@@ -228,12 +228,15 @@ impl Kind {
         super::table::KINDS.iter().find(|kind| kind.names.contains(&model_type))
     }
 
-    /// The kind of that class, such as `LlamaForCausalLM`.
+    /// The kind of that class, such as `LlamaForCausalLM`; none of a class that predicts no text.
     pub fn of_class(class: &str) -> Option<&'static Self> {
-        let stem = ["ForCausalLM", "LMHeadModel", "ForConditionalGeneration", "Model"]
-            .iter()
-            .find_map(|ending| class.strip_suffix(ending))
-            .unwrap_or(class);
-        super::table::KINDS.iter().find(|kind| kind.class.eq_ignore_ascii_case(stem))
+        let endings = ["ForCausalLM", "LMHeadModel", "ForConditionalGeneration"];
+        let stem = endings.iter().find_map(|ending| class.strip_suffix(ending))?;
+        // Classes are written as model types are, without their underscores.
+        let plain = |name: &str| name.replace(['_', '-'], "").to_ascii_lowercase();
+        let is_named = |name: &&str| plain(name) == plain(stem);
+        let kinds = &super::table::KINDS;
+        let known = kinds.iter().find(|kind| kind.class.eq_ignore_ascii_case(stem));
+        known.or_else(|| kinds.iter().find(|kind| kind.names.iter().any(|name| is_named(name))))
     }
 }

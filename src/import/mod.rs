@@ -143,9 +143,10 @@ fn read(text: &str, as_generic: bool) -> Result<Imported, ImportError> {
     let kind = listed.unwrap_or_else(|| guess::guessed(&reader));
     let config = decoder::decoder(&mut reader, &kind)?;
     reader::check_heads(&config)?;
-    let name = name(&base).or_else(|| name(&file));
+    // The text part of a larger model is often named after the model it was made from.
+    let name = name(&file);
     let quantization = quantization::quantization(&mut reader);
-    let not_counted = unread::not_counted(&reader, known);
+    let not_counted = unread::not_counted(&reader, &kind, known, &config);
     let left_out = left_out::left_out(&base, nested.map(|_| &file));
     let (report, upper_bounds) = reader.into_report();
     Ok(Imported { config, model_type, known, name, quantization, report, upper_bounds, not_counted, left_out })

@@ -24,12 +24,13 @@ pub(super) struct Reader<'a> {
     used: BTreeSet<&'a str>,
     report: Vec<ReportRow>,
     upper_bounds: Vec<String>,
+    disagreeing: BTreeSet<&'a str>,
 }
 
 impl<'a> Reader<'a> {
     /// Reads from `base`; `outer` is the file around it, if there is one.
     pub(super) fn new(base: &'a Object, outer: Option<&'a Object>) -> Self {
-        Self { base, outer, used: BTreeSet::new(), report: Vec::new(), upper_bounds: Vec::new() }
+        Self { base, outer, used: BTreeSet::new(), report: Vec::new(), upper_bounds: Vec::new(), disagreeing: BTreeSet::new() }
     }
 
     /// The first of these keys that is there and not null.
@@ -71,10 +72,29 @@ impl<'a> Reader<'a> {
             return Ok(None);
         };
         let size = whole(key, value, max)?;
+        self.compare(keys, size);
         let name = keys.first().copied().unwrap_or(key);
         let note = if name == key { String::new() } else { format!("The file calls it {key}.") };
         self.tell(name, &size, How::Read, note);
         Ok(Some(size))
+    }
+
+    /// Other names of a size that the file gives another value.
+    fn compare(&mut self, keys: &[&'static str], size: u64) {
+        // The longest text may well be stated twice, and says nothing of a shape.
+        if keys.contains(&"max_position_embeddings") {
+            return;
+        }
+        // Attention's names, which sizes of a state have too in kinds without attention.
+        let of_attention = |key: &&&str| ["head_dim", "num_heads"].contains(*key) && keys.first() != Some(*key);
+        let stated = keys.iter().filter(|key| !of_attention(key)).filter_map(|key| self.base.get_key_value(*key));
+        let others = stated.filter(|(_, value)| matches!(value, Value::Whole(other) if *other != size));
+        self.disagreeing.extend(others.map(|(key, _)| key.as_str()));
+    }
+
+    /// Second names of sizes, with a value that is not the one counted.
+    pub(super) fn disagreeing(&self) -> impl Iterator<Item = &'a str> {
+        self.disagreeing.iter().copied()
     }
 
     /// A size with a default of the library; 0 means that there is none and the file must state it.

@@ -285,7 +285,7 @@ pub(super) static KINDS: [Kind; 61] = [
         ..Kind::CLASSIC
     },
     Kind {
-        names: &["falcon", "RefinedWeb", "RefinedWebModel"],
+        names: &["falcon", "RefinedWeb", "RefinedWebModel", "RW"],
         class: "Falcon",
         family: Family::Falcon,
         sizes: Sizes::of([4544, 0], 32, 71, 65_024, 2048),
