@@ -1,6 +1,7 @@
 //! From a file of a known kind to the architecture.
 
 use super::experts::{latent_attention, mixture};
+use super::heads::other_heads;
 use super::hybrid::hybrid;
 use super::kind::{Flag, Kind, Norms, Positions};
 use super::layers;
@@ -95,6 +96,7 @@ fn finished(file: &mut Reader<'_>, kind: &Kind, mut config: ModelConfig) -> Resu
     }
     tell_implied(file, kind, &config);
     hybrid(file, kind.states, &mut config)?;
+    other_heads(file, kind, &mut config)?;
     Ok(config)
 }
 

@@ -48,6 +48,16 @@ impl States {
     }
 }
 
+/// Report lines about experts.
+const OF_EXPERTS: &[&str] = &[
+    "num_experts",
+    "num_experts_per_tok",
+    "moe_intermediate_size",
+    "shared_expert_intermediate_size",
+    "norm_topk_prob",
+    "first_k_dense_replace",
+];
+
 /// What one layer is, by the word that a list has for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Layer {
@@ -80,10 +90,17 @@ pub(super) fn hybrid(file: &mut Reader<'_>, states: Option<States>, config: &mut
     }
     if config.moe.as_ref().is_some_and(|moe| moe.layers == LayerSet::None) {
         config.moe = None;
+        file.take_back(OF_EXPERTS, "No layer has experts.");
     }
     let mixer = if with_state == LayerSet::None { None } else { Some(mixer(file, states, with_state, config)?) };
-    let attention_output_gate = states.gate;
-    let hybrid = Hybrid { mixer, attention_layers, feed_forward_layers, kv_shared_layers: shared, attention_output_gate };
+    let hybrid = Hybrid {
+        mixer,
+        attention_layers,
+        feed_forward_layers,
+        kv_shared_layers: shared,
+        attention_output_gate: states.gate,
+        ..Hybrid::default()
+    };
     config.hybrid = (hybrid != Hybrid::default()).then_some(hybrid);
     odd_widths(file, states.kind, config)
 }
@@ -364,13 +381,14 @@ fn odd_widths(file: &mut Reader<'_>, kind: MixerKind, config: &mut ModelConfig) 
         return Err(ImportError::not_modelled("experts in a narrower space (moe_latent_size)"));
     }
     // Granite: a dense layer beside the experts, or in their place.
-    if let Some(width) = file.optional(&["shared_intermediate_size"], MAX_SIZE)? {
+    if let Some(width) = or_none(file, "shared_intermediate_size")? {
         match &mut config.moe {
             Some(moe) => moe.shared_expert_intermediate_size = width,
-            None => config.intermediate_size = width,
+            None if width > 0 => config.intermediate_size = width,
+            None => return Err(ImportError::not_modelled("blocks without a feed-forward layer (shared_intermediate_size)")),
         }
     }
-    if let (Some(moe), Some(width)) = (&mut config.moe, file.optional(&["moe_shared_expert_intermediate_size"], MAX_SIZE)?) {
+    if let (Some(moe), Some(width)) = (&mut config.moe, or_none(file, "moe_shared_expert_intermediate_size")?) {
         moe.shared_expert_intermediate_size = width;
     }
     // Jamba: experts in every so many-th layer.
@@ -386,6 +404,16 @@ fn odd_widths(file: &mut Reader<'_>, kind: MixerKind, config: &mut ModelConfig) 
         config.intermediate_size = adjusted(file, config.intermediate_size)?;
     }
     Ok(())
+}
+
+/// A width of which 0 means that there is no such layer.
+fn or_none(file: &mut Reader<'_>, key: &'static str) -> Result<Option<u64>, ImportError> {
+    if file.peek(key) == Some(&Value::Whole(0)) {
+        file.done_with(&[key]);
+        file.tell(key, &0, How::Read, "There is none.");
+        return Ok(Some(0));
+    }
+    file.optional(&[key], MAX_SIZE)
 }
 
 /// LFM2's inner width: two thirds of what is stated, times a factor, rounded up.

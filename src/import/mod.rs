@@ -8,6 +8,7 @@ mod decoder;
 mod error;
 mod experts;
 mod guess;
+mod heads;
 mod hybrid;
 mod kind;
 mod label;

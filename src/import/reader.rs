@@ -184,6 +184,14 @@ impl<'a> Reader<'a> {
         self.base.iter().map(|(key, value)| (key.as_str(), value)).filter(|(key, _)| !self.used.contains(key))
     }
 
+    /// Turns report lines of these keys into ignored ones: what they say belongs to a part that the model turns out not to have.
+    pub(super) fn take_back(&mut self, keys: &[&str], note: &str) {
+        self.report.retain(|row| row.how == How::Read || !keys.contains(&row.key.as_str()));
+        for row in self.report.iter_mut().filter(|row| keys.contains(&row.key.as_str())) {
+            (row.how, row.note) = (How::Ignored, note.to_owned());
+        }
+    }
+
     /// Marks keys as dealt with, so that they are not listed as ignored.
     pub(super) fn done_with(&mut self, keys: &[&str]) {
         let _ = self.find(keys);
@@ -248,7 +256,11 @@ pub(super) fn head_dim_of(hidden_size: u64, heads: u64) -> Result<u64, ImportErr
 
 /// Query heads must come in groups of equal size.
 pub(super) fn check_heads(config: &ModelConfig) -> Result<(), ImportError> {
-    let (heads, kv_heads) = (config.num_attention_heads, config.num_key_value_heads);
+    check_groups(config.num_attention_heads, config.num_key_value_heads)
+}
+
+/// So many query heads must come in so many groups of equal size.
+pub(super) fn check_groups(heads: u64, kv_heads: u64) -> Result<(), ImportError> {
     if kv_heads == 0 || !heads.is_multiple_of(kv_heads) {
         return Err(ImportError::NotAMultiple {
             size: "num_attention_heads",

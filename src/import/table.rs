@@ -2,6 +2,7 @@
 //!
 //! Facts are taken from its configuration classes (defaults) and modules (biases, norms, shapes of the weights).
 
+use super::heads::Heads;
 use super::hybrid::{Attends, States};
 use super::kind::{Experts, Flag, Kind, Latent, Norms, Positions, Sizes, Window};
 use crate::config::{Family, HiddenAct, MixerKind, MlpKind, Normalization, PositionEmbedding};
@@ -230,8 +231,24 @@ const BAMBA: Kind = Kind {
     ..Kind::PLAIN
 };
 
+/// Its layers that see the whole text have wider heads; experts stand beside the dense layer.
+const GEMMA4: Kind = Kind {
+    names: &["gemma4_text", "gemma4"],
+    class: "Gemma4",
+    family: Family::Generic,
+    sizes: Sizes::of([2304, 9216], 30, 8, 262_144, 131_072).kv(4).head(256),
+    norms: Norms::Are(4),
+    qk_norm: Flag::Is(true),
+    window: Window::AllButEveryAndLast { period: 6, window: 512 },
+    attention_cap: Flag::Is(false),
+    logit_cap: Flag::Number("final_logit_softcapping", false),
+    experts: Some(Experts { only_if: Some("enable_moe_block"), beside_dense: true, ..Experts::of(0, 0) }),
+    heads: Some(Heads::GlobalOfGemma4),
+    ..GEMMA
+};
+
 /// Every kind; those of [`Family::Generic`] have no modules of their own here.
-pub(super) static KINDS: [Kind; 61] = [
+pub(super) static KINDS: [Kind; 64] = [
     LLAMA,
     MISTRAL,
     QWEN2,
@@ -469,6 +486,31 @@ pub(super) static KINDS: [Kind; 61] = [
         tied: true,
         window: Window::FromIfUsed,
         ..LLAMA
+    },
+    // Layers with heads of another shape: served here, not trained.
+    GEMMA4,
+    Kind {
+        names: &["gemma4_unified_text", "gemma4_unified"],
+        class: "Gemma4Unified",
+        sizes: Sizes::of([2304, 9216], 30, 8, 262_144, 262_144).kv(4).head(256),
+        window: Window::AllButEveryAndLast { period: 6, window: 1024 },
+        experts: None,
+        ..GEMMA4
+    },
+    Kind {
+        names: &["mimo_v2_flash"],
+        class: "MiMoV2Flash",
+        sizes: Sizes::of([4096, 16_384], 48, 64, 152_576, 131_072).kv(4).head(192),
+        attention_bias: ATTENTION_BIAS,
+        window: Window::AllButFirstAndEvery { period: 6, window: 129 },
+        experts: Some(Experts {
+            width: 2048,
+            first_dense: 1,
+            norm_topk: Flag::Key("norm_topk_prob", true),
+            ..Experts::of(256, 8)
+        }),
+        heads: Some(Heads::SlidingOfMimoV2),
+        ..Kind::PLAIN
     },
     Kind { names: &["ministral", "ministral3"], class: "Ministral", window: Window::Listed(4096), ..MISTRAL },
     Kind {
