@@ -22,7 +22,9 @@ pub enum ConfigError {
         kv_heads: u64,
     },
     /// What it takes to train layers of that kind is not known here.
-    #[error("training layers that keep a state, lack attention, share keys and values, or have heads of another shape is not modelled")]
+    #[error(
+        "training layers that keep a state, lack attention, share keys and values, or have heads of another shape is not modelled"
+    )]
     OnlyServed,
 }
 

@@ -48,7 +48,9 @@ pub(super) fn other_heads(file: &mut Reader<'_>, kind: &Kind, config: &mut Model
 fn no_inputs_of_layers(file: &mut Reader<'_>, kind: &Kind) -> Result<(), ImportError> {
     const KEY: &str = "hidden_size_per_layer_input";
     if kind.class == "Gemma4" && !file.has(KEY) {
-        return Err(ImportError::not_modelled(format!("an embedding of its own for every layer ({KEY} is not stated, which means 256)")));
+        return Err(ImportError::not_modelled(format!(
+            "an embedding of its own for every layer ({KEY} is not stated, which means 256)"
+        )));
     }
     file.done_with(&[KEY, "vocab_size_per_layer_input"]);
     let shares = !matches!(file.peek("num_kv_shared_layers"), None | Some(Value::Whole(0)));

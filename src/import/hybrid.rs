@@ -307,6 +307,12 @@ fn mixer(file: &mut Reader<'_>, states: States, layers: LayerSet, config: &Model
             let all = if kind == MixerKind::Qwen3Next { None } else { Some(channels(file, kind, hidden)?) };
             let derived = if head == 0 { all.unwrap_or(hidden) / mixer.num_heads } else { head };
             mixer.head_dim = unless_auto(file, HEAD, derived.max(1))?;
+            // Mamba 2's heads must fill the width that it expands to; Nemotron-H's modules look at the heads alone.
+            let alone = matches!(states.attends, Attends::Never) && !file.has("mamba_num_heads");
+            if alone && all.is_some_and(|all| all != mixer.inner()) {
+                let key = ["expand", "num_heads", "hidden_size"].into_iter().find(|key| file.has(key));
+                file.disagrees(key.unwrap_or_default());
+            }
             mixer.num_key_heads = file.size_or(KEY_HEADS, MAX_SIZE, key_heads)?;
             mixer.state_size = file.size_or(KEY, MAX_SIZE, key)?;
             if kind == MixerKind::FalconH1 && file.flag("mamba_rms_norm", false)? {
@@ -336,6 +342,11 @@ fn channels(file: &mut Reader<'_>, kind: MixerKind, hidden: u64) -> Result<u64, 
     }
     if let Some(stated) = file.optional(&["mamba_d_ssm"], MAX_SIZE)? {
         return Ok(stated);
+    }
+    // Falcon Mamba's own file says `expand` 16 and means the width that it states beside.
+    if let (MixerKind::Mamba, Some(stated)) = (kind, file.peek("intermediate_size")) {
+        file.done_with(&["expand"]);
+        return whole("intermediate_size", stated, MAX_SIZE);
     }
     let factor = match ["mamba_expand", "expand"].iter().find_map(|key| file.peek(key)) {
         Some(Value::Whole(factor)) => *factor,

@@ -191,9 +191,15 @@ pub(super) struct Kind {
     /// Heads of another shape, in some layers.
     pub heads: Option<Heads>,
     pub sinks: bool,
+    /// Most layers see chunks of the text, unless `attention_chunk_size` is null.
+    pub chunks: bool,
     pub attention_cap: Flag,
     pub logit_cap: Flag,
-    pub head_bias: bool,
+    pub head_bias: Flag,
+    /// Keys of parts that every model of the kind has, stated or not, and that are not counted.
+    pub never_counted: &'static [&'static str],
+    /// The key of dense layers' inner width where `intermediate_size` is that of experts, with the library's default.
+    pub dense_inner: Option<(&'static str, u64)>,
 }
 
 impl Kind {
@@ -223,9 +229,12 @@ impl Kind {
         states: None,
         heads: None,
         sinks: false,
+        chunks: false,
         attention_cap: Flag::Is(false),
         logit_cap: Flag::Is(false),
-        head_bias: false,
+        head_bias: Flag::Is(false),
+        never_counted: &[],
+        dense_inner: None,
     };
 
     /// A decoder of layer norms and a plain feed-forward layer with biases everywhere.

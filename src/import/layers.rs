@@ -10,6 +10,8 @@ use crate::config::LayerSet;
 const MOST_LISTED: usize = 1024;
 /// Layer sets without a member are written in one way only.
 const NO_LAYERS: (Option<u64>, LayerSet) = (None, LayerSet::None);
+/// Said where layers see chunks of a text.
+const CHUNKS: &str = "Attention in chunks is counted as attention to the whole text.";
 /// Words of `layer_types`.
 const FULL: &str = "full_attention";
 const SLIDING: &str = "sliding_attention";
@@ -23,6 +25,10 @@ pub(super) fn sliding(file: &mut Reader<'_>, kind: &Kind, layers: u64) -> Result
     let used = matches!(file.peek("use_sliding_window"), Some(Value::Bool(true)));
     if matches!(kind.window, Window::AllIfUsed | Window::FromIfUsed) {
         file.done_with(&["use_sliding_window", "max_window_layers"]);
+    }
+    if kind.chunks && listed.is_none() && !(file.has("attention_chunk_size") && file.peek("attention_chunk_size").is_none()) {
+        file.done_with(&["attention_chunk_size", "no_rope_layers", "no_rope_layer_interval"]);
+        file.upper_bound("attention_chunk_size", &"chunked_attention", CHUNKS);
     }
     let default = match kind.window {
         Window::None => return Ok(NO_LAYERS),
@@ -91,7 +97,7 @@ fn listed(file: &mut Reader<'_>) -> Result<Option<Vec<bool>>, ImportError> {
         }
     }
     if chunked {
-        file.upper_bound("layer_types", &"chunked_attention", "Attention in chunks is counted as attention to the whole text.");
+        file.upper_bound("layer_types", &"chunked_attention", CHUNKS);
     }
     Ok(Some(flags))
 }
@@ -147,7 +153,7 @@ pub(super) fn with_experts(file: &mut Reader<'_>, first_dense: u64, layers: u64)
     };
     let step_keys: [&'static str; 3] = ["decoder_sparse_step", "interleave_moe_layer_step", "moe_layer_freq"];
     if let Some(Value::List(words)) = file.peek("mlp_layer_types") {
-        file.done_with(&["mlp_layer_types", "first_k_dense_replace"]);
+        file.done_with(&["mlp_layer_types", "first_k_dense_replace", "moe_layer_freq"]);
         return compact(words.iter().map(|word| *word == Value::Text("sparse".to_owned())).collect());
     }
     let mut step = 1;

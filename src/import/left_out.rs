@@ -41,14 +41,23 @@ pub(super) fn is_a_part(key: &str) -> bool {
 }
 
 /// The parts that the file has beside `text`; `around` is the file, where `text` is only its part for text.
-pub(super) fn left_out(text: &Object, around: Option<&Object>) -> Vec<LeftOut> {
+///
+/// A tower's parameters are counted with the projector behind it, which ends in `hidden_size` columns.
+pub(super) fn left_out(text: &Object, around: Option<&Object>, hidden_size: u64) -> Vec<LeftOut> {
     let stated =
         |object: &Object, key: &str| !matches!(object.get(key), None | Some(Value::Null | Value::Bool(false) | Value::Whole(0)));
     let has = |key: &str| stated(text, key) || around.is_some_and(|around| stated(around, key));
     let mut found: Vec<LeftOut> = Vec::new();
     for (key, part) in PARTS.iter().filter(|(key, _)| has(key)) {
         if found.iter().all(|left| left.part != *part) {
-            found.push(LeftOut { part: (*part).to_owned(), key: (*key).to_owned(), parameters: None });
+            let file = around.unwrap_or(text);
+            let parameters = match (file.get("model_type"), file.get(*key)) {
+                (Some(Value::Text(kind)), Some(Value::Object(vision))) if *key == "vision_config" => {
+                    super::towers::parameters(kind, vision, hidden_size)
+                }
+                _ => None,
+            };
+            found.push(LeftOut { part: (*part).to_owned(), key: (*key).to_owned(), parameters });
         }
     }
     found

@@ -55,6 +55,12 @@ impl<'a> Reader<'a> {
         self.base.contains_key(key)
     }
 
+    /// Whether this is one part of a larger file, says itself which kind it is, and the file around states no sizes for it.
+    pub(super) fn is_a_part_with_a_kind(&self) -> bool {
+        let around = |key: &str| self.outer.is_some_and(|outer| outer.contains_key(key));
+        self.outer.is_some() && self.base.contains_key("model_type") && !around("hidden_size") && !around("num_hidden_layers")
+    }
+
     /// Adds a line to the report.
     pub(super) fn tell(&mut self, key: &str, value: &dyn Display, how: How, note: impl Into<String>) {
         self.report.push(ReportRow { key: key.to_owned(), value: value.to_string(), how, note: note.into() });
@@ -90,6 +96,11 @@ impl<'a> Reader<'a> {
         let stated = keys.iter().filter(|key| !of_attention(key)).filter_map(|key| self.base.get_key_value(*key));
         let others = stated.filter(|(_, value)| matches!(value, Value::Whole(other) if *other != size));
         self.disagreeing.extend(others.map(|(key, _)| key.as_str()));
+    }
+
+    /// Notes that the key contradicts another one, which is counted.
+    pub(super) fn disagrees(&mut self, key: &str) {
+        self.disagreeing.extend(self.base.get_key_value(key).map(|(key, _)| key.as_str()));
     }
 
     /// Second names of sizes, with a value that is not the one counted.
@@ -232,9 +243,14 @@ fn note_on(key: &str) -> &'static str {
     }
 }
 
-/// A whole number from 1 to `max`.
+/// A whole number from 1 to `max`; a list of one for each layer, where all of them are the same, is that number.
 pub(super) fn whole(key: &str, value: &Value, max: u64) -> Result<u64, ImportError> {
     match value {
+        Value::List(of_layers) => match of_layers.split_first() {
+            Some((first @ Value::Whole(_), others)) if others.iter().all(|other| other == first) => whole(key, first, max),
+            Some((Value::Whole(_), _)) => Err(ImportError::not_modelled(format!("layers that are not all alike ({key})"))),
+            _ => Err(ImportError::wrong_type(key, "a whole number of at least 1", value)),
+        },
         Value::Whole(number) if (1..=max).contains(number) => Ok(*number),
         Value::Whole(number) => Err(ImportError::OutOfRange { key: key.to_owned(), value: *number, max }),
         other => Err(ImportError::wrong_type(key, "a whole number of at least 1", other)),

@@ -10,6 +10,9 @@ use crate::config::{Family, HiddenAct, MixerKind, MlpKind, Normalization, Positi
 const LEARNED: Positions = Positions::LearnedPlus(0);
 const ATTENTION_BIAS: Flag = Flag::Key("attention_bias", false);
 
+/// Matrices that choose the tokens which attention sees, and the keys that they cache.
+const INDEXER: &[&str] = &["index_head_dim", "index_n_heads", "index_topk"];
+
 const LLAMA: Kind = Kind {
     names: &["llama", "smollm"],
     class: "Llama",
@@ -41,7 +44,7 @@ const QWEN2: Kind = Kind {
 };
 
 const QWEN3: Kind = Kind {
-    names: &["qwen3", "qwen3_vl_text"],
+    names: &["qwen3", "qwen3_vl_text", "qwen3_vl"],
     class: "Qwen3",
     family: Family::Qwen3,
     sizes: Sizes::of([4096, 22_016], 32, 32, 151_936, 32_768).kv(32).head(128),
@@ -86,7 +89,7 @@ const MIXTRAL: Kind = Kind {
 };
 
 const QWEN3_MOE: Kind = Kind {
-    names: &["qwen3_moe", "qwen3_vl_moe_text"],
+    names: &["qwen3_moe", "qwen3_vl_moe_text", "qwen3_vl_moe"],
     class: "Qwen3Moe",
     family: Family::Qwen3Moe,
     sizes: Sizes::of([2048, 6144], 24, 32, 151_936, 32_768).kv(4),
@@ -135,7 +138,7 @@ const PHI: Kind = Kind {
     qk_norm: Flag::Key("qk_layernorm", false),
     parallel: Flag::Is(true),
     norms: Norms::Are(1),
-    head_bias: true,
+    head_bias: Flag::Is(true),
     ..Kind::CLASSIC
 };
 
@@ -188,7 +191,7 @@ const GPTJ: Kind = Kind {
     output_bias: Flag::Is(false),
     parallel: Flag::Is(true),
     norms: Norms::Are(1),
-    head_bias: true,
+    head_bias: Flag::Is(true),
     ..Kind::CLASSIC
 };
 
@@ -248,7 +251,7 @@ const GEMMA4: Kind = Kind {
 };
 
 /// Every kind; those of [`Family::Generic`] have no modules of their own here.
-pub(super) static KINDS: [Kind; 64] = [
+pub(super) static KINDS: [Kind; 66] = [
     LLAMA,
     MISTRAL,
     QWEN2,
@@ -335,6 +338,24 @@ pub(super) static KINDS: [Kind; 64] = [
         ..DEEPSEEK_V3
     },
     DEEPSEEK_V3,
+    // As the third version, with an indexer that is named as not counted.
+    Kind { names: &["deepseek_v32"], class: "DeepseekV32", family: Family::Generic, never_counted: INDEXER, ..DEEPSEEK_V3 },
+    Kind {
+        names: &["glm_moe_dsa"],
+        class: "GlmMoeDsa",
+        family: Family::Generic,
+        sizes: Sizes::of([6144, 12_288], 78, 64, 154_880, 202_752),
+        experts: Some(Experts {
+            width: 2048,
+            shared: 1,
+            first_dense: 3,
+            norm_topk: Flag::Key("norm_topk_prob", true),
+            ..Experts::of(256, 8)
+        }),
+        latent: Some(Latent { query_rank: 2048, rank: 512, rope: 64, nope: 192, value: 256 }),
+        never_counted: INDEXER,
+        ..DEEPSEEK_V3
+    },
     Kind {
         names: &["gpt_oss"],
         class: "GptOss",
@@ -431,6 +452,7 @@ pub(super) static KINDS: [Kind; 64] = [
         window: Window::All(0),
         // `sparsemixer` picks a first and a second expert.
         experts: Some(Experts { always: true, ..Experts::of(16, 2) }),
+        head_bias: Flag::Key("lm_head_bias", false),
         ..Kind::PLAIN
     },
     Kind {
@@ -575,6 +597,8 @@ pub(super) static KINDS: [Kind; 64] = [
         attention_bias: ATTENTION_BIAS,
         output_bias: ATTENTION_BIAS,
         experts: Some(Experts { shared: 1, ..Experts::of(16, 1) }),
+        dense_inner: Some(("intermediate_size_mlp", 16_384)),
+        chunks: true,
         ..Kind::PLAIN
     },
     Kind {

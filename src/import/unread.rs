@@ -11,7 +11,6 @@ const ABOUT_SHAPES: [&str; 12] =
 
 /// Keys that sound as if they were about a shape and change none, by the reason why.
 const HARMLESS: [(&str, &[&str]); 9] = [
-    ("the format of numbers is chosen apart", &["dtype", "torch_dtype", "params_dtype", "router_dtype", "compute_dtype"]),
     ("a small number inside norms", &["layer_norm_eps", "layer_norm_epsilon", "layernorm_epsilon", "layernorm_eps"]),
     (
         "how text is generated",
@@ -48,6 +47,18 @@ const HARMLESS: [(&str, &[&str]); 9] = [
         "how positions are rotated, or scores scaled",
         &["rope_type", "rotary_type", "rope_scaling_type", "head_scale", "lm_head_multiplier"],
     ),
+    (
+        "a number that scales what is added to the residual stream",
+        &[
+            "layernorm_full_attention_alpha",
+            "layernorm_full_attention_beta",
+            "layernorm_linear_attention_alpha",
+            "layernorm_linear_attention_beta",
+            "layernorm_mlp_alpha",
+            "layernorm_mlp_beta",
+            "shared_moe_mode",
+        ],
+    ),
     ("an activation without weights", &["output_gate_type", "hidden_act_type"]),
 ];
 
@@ -69,7 +80,9 @@ const APART: [&str; 13] = [
 ];
 
 /// Keys that a kind's files carry and its modules do not look at, by the kind's class.
-const NOT_LOOKED_AT: [(&str, &[&str]); 4] = [
+const NOT_LOOKED_AT: [(&str, &[&str]); 5] = [
+    // The window once more.
+    ("MiMoV2Flash", &["attention_chunk_size"]),
     ("Mamba2", &["time_step_rank"]),
     ("Mpt", &["norm_type", "fc_type", "ffn_type"]),
     ("Starcoder2", &["mlp_type", "norm_type"]),
@@ -108,10 +121,15 @@ const PLAIN_WORDS: [&str; 26] = [
 
 /// Names of the keys that nothing has looked at and that may change the answer, dotted where nested; of an unknown kind every one that
 /// says something.
-pub(super) fn not_counted(file: &Reader<'_>, kind: &Kind, known: bool, config: &ModelConfig) -> Vec<String> {
+pub(super) fn not_counted(file: &Reader<'_>, kind: &Kind, model_type: &str, config: &ModelConfig) -> Vec<String> {
+    let known = !kind.names.is_empty();
     let mut found: Vec<String> = file.disagreeing().map(str::to_owned).collect();
+    found.extend(kind.never_counted.iter().map(|key| (*key).to_owned()));
     if contradicts(file, kind, known) {
         found.push("architectures".to_owned());
+    }
+    if known && !kind.names.contains(&model_type) {
+        found.push("model_type".to_owned());
     }
     let counted = Counted { kind, config, switched_off: off(file) };
     for (key, value) in file.unused() {
@@ -165,6 +183,8 @@ impl Counted<'_> {
         let looks_plain = PLAIN_WORDS.iter().any(|part| has(part));
         (is_suspect || (!known && !looks_plain))
             && says_something(value)
+            // The format of numbers is chosen apart.
+            && !name.ends_with("dtype")
             && !HARMLESS.iter().any(|(_, keys)| keys.contains(&name.as_str()))
             && !NOT_LOOKED_AT.iter().any(|(class, keys)| *class == self.kind.class && keys.contains(&name.as_str()))
             && !super::left_out::is_a_part(key)
@@ -187,6 +207,7 @@ impl Counted<'_> {
     fn says_the_same(&self, name: &str, value: &Value) -> bool {
         let config = self.config;
         match value {
+            Value::Whole(number) if name == "qk_head_dim" => config.mla.is_some_and(|mla| mla.qk_head_dim() == *number),
             Value::Whole(number) if name.contains("window") => config.sliding_window == Some(*number),
             Value::Whole(number) if name.ends_with("dim") || name.ends_with("dim_out") => {
                 *number == config.hidden_size && self.kind.class == "Lfm2"

@@ -271,9 +271,8 @@ impl Attention {
         let columns = |heads: Dim| Dim(heads.0, heads.1.saturating_mul(d.1));
         let bias = |name| model.attention_bias.then_some(name);
         let of_values = |heads: Dim| Dim(heads.0, heads.1.saturating_mul(with.value_dim().1));
-        let project_to = |names, width: Dim| {
-            build.column(Part::Attention, names, (width, with.h()), tape.form([with.b(), with.s(), width]))
-        };
+        let project_to =
+            |names, width: Dim| build.column(Part::Attention, names, (width, with.h()), tape.form([with.b(), with.s(), width]));
         let project = |names, heads: Dim| project_to(names, columns(heads));
         let gated = if model.gates_attention() { Dim(heads.0, heads.1.saturating_mul(2)) } else { heads };
         let query = project(("query weight", bias("query bias")), gated);

@@ -124,7 +124,7 @@ impl Decoder {
 fn norms_of_experts(build: &Build<'_>, layer: u64) {
     for name in ["Norm before experts", "Norm behind experts", "Norm behind the layer beside"] {
         build.tape.at(name, sources::PYTORCH_AUTOGRAD);
-        drop(Norm::new(build, build.with.h(), build.shapes.rows));
+        Norm::new(build, build.with.h(), build.shapes.rows);
     }
     build.tape.at("Router", sources::PYTORCH_AUTOGRAD);
     build.vector("router scale", build.with.h());

@@ -8,7 +8,6 @@ A file that transformers cannot read, or has no such class for, gets a line with
 """
 
 import json
-import math
 import pathlib
 import sys
 
@@ -34,8 +33,13 @@ def keys(path):
     return found
 
 
+# Older names of kinds that transformers has under another one.
+ALIASES = {"RefinedWeb": "falcon", "RefinedWebModel": "falcon", "kimi_k2": "deepseek_v3"}
+
+
 def config_of(found):
     kind = found.get("model_type")
+    kind = ALIASES.get(kind, kind)
     if kind is None:
         kind = by_class(found)
     if kind not in CONFIG_MAPPING:
