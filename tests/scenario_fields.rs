@@ -424,6 +424,9 @@ fn imported(config: &headroom::config::ModelConfig) -> headroom::import::Importe
         quantization: None,
         report: Vec::new(),
         upper_bounds: Vec::new(),
+        known: true,
+        not_counted: Vec::new(),
+        left_out: Vec::new(),
     }
 }
 

@@ -25,6 +25,12 @@ pub enum ImportError {
     /// An image, an archive or weights.
     #[error("This is no text but a picture, an archive or weights; choose the file config.json.")]
     Binary,
+    /// The address of a model instead of its file.
+    #[error("This is the address of a model, not its config.json: open {file} and paste its text.")]
+    Address {
+        /// Where the file's text is.
+        file: String,
+    },
     /// Not JSON, even with comments and trailing commas allowed.
     #[error("This cannot be read as JSON ({problem}); copy the file again from its first {{ to its last }}.")]
     NotJson {
@@ -40,11 +46,29 @@ pub enum ImportError {
     /// Neither `model_type` nor `architectures`.
     #[error("The file does not say which kind of model it is: add \"model_type\", such as \"llama\" or \"gpt2\".")]
     NoKind,
+    /// A kind that is not listed; the caller may ask to count it as a generic decoder.
+    #[error(
+        "Not counted: the kind \"{model_type}\" is not known. It can be counted as a generic decoder all the same, or type the sizes \
+         by hand under Architecture."
+    )]
+    UnknownKind {
+        /// What the file calls itself: its `model_type`, or the class under `architectures`.
+        model_type: String,
+    },
     /// A known structure that the estimates do not cover.
     #[error("This model has {what}, which is not modelled; type the sizes by hand under Architecture for a rough answer.")]
     NotModelled {
         /// The structure and the key that shows it.
         what: String,
+    },
+    /// A model of another task.
+    #[error(
+        "This model does not predict text ({shown_by}), and only models that do are counted here; type the sizes by hand under \
+         Architecture for a rough answer."
+    )]
+    NotADecoder {
+        /// The key that shows it, and its value.
+        shown_by: String,
     },
     /// A size that the file must state.
     #[error("The key \"{key}\" is missing; copy the whole file, or type the sizes by hand under Architecture.")]

@@ -12,6 +12,8 @@ use crate::config::{Hybrid, LayerSet, Mixer, MixerKind, ModelConfig};
 pub(super) enum Attends {
     /// None has.
     Never,
+    /// The file has to say it.
+    MustBeListed,
     /// All have, beside a state.
     Beside,
     /// Every so many-th (`full_attention_interval`).
@@ -48,6 +50,16 @@ impl States {
     }
 }
 
+/// Report lines about experts.
+const OF_EXPERTS: &[&str] = &[
+    "num_experts",
+    "num_experts_per_tok",
+    "moe_intermediate_size",
+    "shared_expert_intermediate_size",
+    "norm_topk_prob",
+    "first_k_dense_replace",
+];
+
 /// What one layer is, by the word that a list has for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Layer {
@@ -60,6 +72,9 @@ enum Layer {
 /// Reads what makes layers unlike each other into the architecture; most models have nothing of it.
 pub(super) fn hybrid(file: &mut Reader<'_>, states: Option<States>, config: &mut ModelConfig) -> Result<(), ImportError> {
     let shared = shared_keys(file, config.num_hidden_layers)?;
+    if file.peek("moe_latent_size").is_some() {
+        return Err(ImportError::not_modelled("experts in a narrower space (moe_latent_size)"));
+    }
     let Some(states) = states else {
         config.hybrid = (shared != LayerSet::None).then(|| Hybrid { kv_shared_layers: shared, ..Hybrid::default() });
         return Ok(());
@@ -72,7 +87,7 @@ pub(super) fn hybrid(file: &mut Reader<'_>, states: Option<States>, config: &mut
     file.tell("mixer_layers", &count(&layers, Layer::State, beside), How::Derived, "Layers that keep a state.");
     file.tell("attention_layers", &count(&layers, Layer::Attention, false), How::Derived, "Layers with attention.");
     let lists_feeds = layers.iter().any(|layer| matches!(layer, Layer::FeedForward | Layer::Experts));
-    let alone = matches!(states.attends, Attends::Never) || lists_feeds;
+    let alone = matches!(states.attends, Attends::Never | Attends::MustBeListed) || lists_feeds;
     let feed_forward_layers =
         if alone { set(&|layer| matches!(layer, Layer::FeedForward | Layer::Experts))? } else { LayerSet::All };
     if let Some(moe) = config.moe.as_mut().filter(|_| lists_feeds) {
@@ -80,10 +95,17 @@ pub(super) fn hybrid(file: &mut Reader<'_>, states: Option<States>, config: &mut
     }
     if config.moe.as_ref().is_some_and(|moe| moe.layers == LayerSet::None) {
         config.moe = None;
+        file.take_back(OF_EXPERTS, "No layer has experts.");
     }
     let mixer = if with_state == LayerSet::None { None } else { Some(mixer(file, states, with_state, config)?) };
-    let attention_output_gate = states.gate;
-    let hybrid = Hybrid { mixer, attention_layers, feed_forward_layers, kv_shared_layers: shared, attention_output_gate };
+    let hybrid = Hybrid {
+        mixer,
+        attention_layers,
+        feed_forward_layers,
+        kv_shared_layers: shared,
+        attention_output_gate: states.gate,
+        ..Hybrid::default()
+    };
     config.hybrid = (hybrid != Hybrid::default()).then_some(hybrid);
     odd_widths(file, states.kind, config)
 }
@@ -166,6 +188,7 @@ fn rule(file: &mut Reader<'_>, attends: Attends, count: u64) -> Result<Vec<bool>
     let all = |of: &dyn Fn(u64) -> bool| (0..count).map(of).collect();
     Ok(match attends {
         Attends::Never => all(&|_| false),
+        Attends::MustBeListed => return Err(ImportError::Missing { key: "hybrid_override_pattern" }),
         Attends::Beside => all(&|_| true),
         Attends::Alternate => all(&|layer| layer.is_multiple_of(2)),
         Attends::Every(default) => {
@@ -231,15 +254,18 @@ fn stated(file: &mut Reader<'_>, key: &'static str) -> Result<Option<u64>, Impor
 }
 
 /// Names of the five sizes in files, the table's own first.
-const HEADS: &[&str] = &["linear_num_value_heads", "linear_num_heads", "mamba_n_heads", "mamba_num_heads", "num_heads"];
-const HEAD: &[&str] = &["linear_value_head_dim", "linear_head_dim", "mamba_d_head", "mamba_head_dim", "head_dim"];
+const HEADS: &[&str] = &["linear_num_value_heads", "linear_num_heads", "mamba_n_heads", "mamba_num_heads"];
+const HEAD: &[&str] = &["linear_value_head_dim", "linear_head_dim", "mamba_d_head", "mamba_head_dim"];
+/// The same of Mamba 2, which has no attention that they could be about.
+const HEADS_ALONE: &[&str] = &["num_heads"];
+const HEAD_ALONE: &[&str] = &["head_dim"];
 const KEY_HEADS: &[&str] = &["linear_num_key_heads", "mamba_n_groups", "n_groups"];
 const KEY: &[&str] = &["linear_key_head_dim", "mamba_d_state", "ssm_state_size", "state_size"];
 const KERNEL: &[&str] = &["linear_conv_kernel_dim", "mamba_d_conv", "conv_kernel", "conv_L_cache"];
 
 /// The state of the layers that keep one.
 fn mixer(file: &mut Reader<'_>, states: States, layers: LayerSet, config: &ModelConfig) -> Result<Mixer, ImportError> {
-    let (kind, [heads, head, key_heads, key, kernel]) = (states.kind, states.sizes);
+    let (kind, [heads, head, _, key, kernel]) = (states.kind, states.sizes);
     no_biases(file)?;
     let hidden = config.hidden_size;
     let kimi = match file.peek("linear_attn_config") {
@@ -286,18 +312,31 @@ fn mixer(file: &mut Reader<'_>, states: States, layers: LayerSet, config: &Model
             (mixer.num_key_heads, mixer.state_size) = (mixer.num_heads, mixer.head_dim);
         }
         MixerKind::Qwen3Next | MixerKind::Mamba2 | MixerKind::FalconH1 => {
-            mixer.num_heads = file.size_or(HEADS, MAX_SIZE, heads)?;
-            let all = if kind == MixerKind::Qwen3Next { None } else { Some(channels(file, kind, hidden)?) };
-            let derived = if head == 0 { all.unwrap_or(hidden) / mixer.num_heads } else { head };
-            mixer.head_dim = unless_auto(file, HEAD, derived.max(1))?;
-            mixer.num_key_heads = file.size_or(KEY_HEADS, MAX_SIZE, key_heads)?;
-            mixer.state_size = file.size_or(KEY, MAX_SIZE, key)?;
-            if kind == MixerKind::FalconH1 && file.flag("mamba_rms_norm", false)? {
-                mixer.kind = MixerKind::Mamba2;
-            }
+            heads_of_state(file, states, hidden, &mut mixer)?;
         }
     }
     Ok(mixer)
+}
+
+/// Heads with a state each, and the keys that they share.
+fn heads_of_state(file: &mut Reader<'_>, states: States, hidden: u64, mixer: &mut Mixer) -> Result<(), ImportError> {
+    let (kind, [heads, head, key_heads, key, _]) = (states.kind, states.sizes);
+    let alone = matches!(states.attends, Attends::Never);
+    mixer.num_heads = file.size_or(if alone { HEADS_ALONE } else { HEADS }, MAX_SIZE, heads)?;
+    let all = if kind == MixerKind::Qwen3Next { None } else { Some(channels(file, kind, hidden)?) };
+    let derived = if head == 0 { all.unwrap_or(hidden) / mixer.num_heads } else { head };
+    mixer.head_dim = unless_auto(file, if alone { HEAD_ALONE } else { HEAD }, derived.max(1))?;
+    // Mamba 2's heads must fill the width that it expands to; Nemotron-H's modules look at the heads alone.
+    if alone && all.is_some_and(|all| all != mixer.inner()) {
+        let key = ["expand", "num_heads", "head_dim", "hidden_size"].into_iter().find(|key| file.has(key));
+        file.disagrees(key.unwrap_or_default());
+    }
+    mixer.num_key_heads = file.size_or(KEY_HEADS, MAX_SIZE, key_heads)?;
+    mixer.state_size = file.size_or(KEY, MAX_SIZE, key)?;
+    if kind == MixerKind::FalconH1 && file.flag("mamba_rms_norm", false)? {
+        mixer.kind = MixerKind::Mamba2;
+    }
+    Ok(())
 }
 
 /// Whether the state is kept in fp32: what the file says, or the kind's rule.
@@ -319,6 +358,11 @@ fn channels(file: &mut Reader<'_>, kind: MixerKind, hidden: u64) -> Result<u64, 
     }
     if let Some(stated) = file.optional(&["mamba_d_ssm"], MAX_SIZE)? {
         return Ok(stated);
+    }
+    // Falcon Mamba's own file says `expand` 16 and means the width that it states beside.
+    if let (MixerKind::Mamba, Some(stated)) = (kind, file.peek("intermediate_size")) {
+        file.done_with(&["expand"]);
+        return whole("intermediate_size", stated, MAX_SIZE);
     }
     let factor = match ["mamba_expand", "expand"].iter().find_map(|key| file.peek(key)) {
         Some(Value::Whole(factor)) => *factor,
@@ -360,17 +404,15 @@ fn no_biases(file: &mut Reader<'_>) -> Result<(), ImportError> {
 
 /// Widths that only some kinds derive in their own way.
 fn odd_widths(file: &mut Reader<'_>, kind: MixerKind, config: &mut ModelConfig) -> Result<(), ImportError> {
-    if file.peek("moe_latent_size").is_some() {
-        return Err(ImportError::not_modelled("experts in a narrower space (moe_latent_size)"));
-    }
     // Granite: a dense layer beside the experts, or in their place.
-    if let Some(width) = file.optional(&["shared_intermediate_size"], MAX_SIZE)? {
+    if let Some(width) = or_none(file, "shared_intermediate_size")? {
         match &mut config.moe {
             Some(moe) => moe.shared_expert_intermediate_size = width,
-            None => config.intermediate_size = width,
+            None if width > 0 => config.intermediate_size = width,
+            None => return Err(ImportError::not_modelled("blocks without a feed-forward layer (shared_intermediate_size)")),
         }
     }
-    if let (Some(moe), Some(width)) = (&mut config.moe, file.optional(&["moe_shared_expert_intermediate_size"], MAX_SIZE)?) {
+    if let (Some(moe), Some(width)) = (&mut config.moe, or_none(file, "moe_shared_expert_intermediate_size")?) {
         moe.shared_expert_intermediate_size = width;
     }
     // Jamba: experts in every so many-th layer.
@@ -386,6 +428,16 @@ fn odd_widths(file: &mut Reader<'_>, kind: MixerKind, config: &mut ModelConfig) 
         config.intermediate_size = adjusted(file, config.intermediate_size)?;
     }
     Ok(())
+}
+
+/// A width of which 0 means that there is no such layer.
+fn or_none(file: &mut Reader<'_>, key: &'static str) -> Result<Option<u64>, ImportError> {
+    if file.peek(key) == Some(&Value::Whole(0)) {
+        file.done_with(&[key]);
+        file.tell(key, &0, How::Read, "There is none.");
+        return Ok(Some(0));
+    }
+    file.optional(&[key], MAX_SIZE)
 }
 
 /// LFM2's inner width: two thirds of what is stated, times a factor, rounded up.

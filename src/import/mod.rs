@@ -4,20 +4,28 @@
 //! marked assumed. What is not modelled is named, and either counted as something that needs at least as much or refused. Reading
 //! is lenient about the notation (comments, trailing commas, `Infinity`) and strict about the meaning.
 
+mod address;
 mod decoder;
 mod error;
 mod experts;
 mod guess;
+mod heads;
 mod hybrid;
 mod kind;
+mod label;
 mod layers;
+mod left_out;
 mod quantization;
 mod reader;
 mod refuse;
 mod table;
+mod towers;
+mod unread;
 mod value;
 
 pub use error::ImportError;
+pub use label::kind_label;
+pub use left_out::LeftOut;
 
 use std::fmt::Write as _;
 
@@ -60,7 +68,9 @@ pub struct Imported {
     pub config: ModelConfig,
     /// The kind of model, as Hugging Face names it, such as `llama`.
     pub model_type: String,
-    /// The model's name, if the file says one.
+    /// Whether that kind is listed; false only where the caller asked to count an unknown one as a generic decoder.
+    pub known: bool,
+    /// The model's name, if the file says one that is no folder of somebody's machine.
     pub name: Option<String>,
     /// How the weights are stored, if the file says so.
     pub quantization: Option<Quantized>,
@@ -68,6 +78,10 @@ pub struct Imported {
     pub report: Vec<ReportRow>,
     /// One sentence for everything that is not modelled and counted as something that needs at least as much; mostly empty.
     pub upper_bounds: Vec<String>,
+    /// Keys of the file that may change the answer and are not understood, sorted by name; dotted where nested.
+    pub not_counted: Vec<String>,
+    /// Parts of the model that are not in [`Self::config`], such as a vision tower.
+    pub left_out: Vec<LeftOut>,
 }
 
 /// The longest text that is read, bytes.
@@ -75,8 +89,8 @@ const MAX_BYTES: usize = 1_000_000;
 
 /// Reads the text of a Hugging Face `config.json`.
 ///
-/// Of a file with a part for text (`text_config` and its like) only that part is used. A `model_type` that is not in the table is
-/// read as a generic decoder, if the file states its sizes.
+/// Of a file with a part for text (`text_config` and its like) only that part is used. A `model_type` that is not listed is refused:
+/// [`config_json_as_generic`] counts it all the same, for a caller who asks for it.
 ///
 /// ```
 /// let text = r#"{ "model_type": "gpt2", "n_embd": 768, "n_layer": 12, "n_head": 12, "vocab_size": 50257 }"#;
@@ -86,8 +100,33 @@ const MAX_BYTES: usize = 1_000_000;
 /// ```
 ///
 /// # Errors
-/// [`ImportError`], a sentence for the person who pasted the text.
+/// [`ImportError`], a sentence for the person who pasted the text; [`ImportError::UnknownKind`] for a kind that is not listed.
 pub fn config_json(text: &str) -> Result<Imported, ImportError> {
+    read(text, false)
+}
+
+/// Reads the text as [`config_json`] does, and a `model_type` that is not listed as a generic decoder of the sizes that it states.
+///
+/// The answer is a guess: [`Imported::known`] is false, and [`Imported::not_counted`] names the keys that were not understood.
+///
+/// ```
+/// use headroom::import::{ImportError, config_json, config_json_as_generic};
+/// let text = r#"{ "model_type": "zebra", "hidden_size": 1024, "num_hidden_layers": 4, "num_attention_heads": 16,
+///     "intermediate_size": 4096, "vocab_size": 32000, "rms_norm_eps": 1e-6, "stripes_per_head": 3 }"#;
+/// assert!(matches!(config_json(text), Err(ImportError::UnknownKind { .. })));
+/// let guessed = config_json_as_generic(text)?;
+/// assert!(!guessed.known);
+/// assert_eq!(guessed.not_counted, ["stripes_per_head"]);
+/// # Ok::<(), ImportError>(())
+/// ```
+///
+/// # Errors
+/// [`ImportError`], a sentence for the person who pasted the text.
+pub fn config_json_as_generic(text: &str) -> Result<Imported, ImportError> {
+    read(text, true)
+}
+
+fn read(text: &str, as_generic: bool) -> Result<Imported, ImportError> {
     let file = parse(text)?;
     let nested = ["text_config", "llm_config", "language_config"].iter().find_map(|key| match file.get(*key) {
         Some(Value::Object(object)) => Some(object),
@@ -98,15 +137,26 @@ pub fn config_json(text: &str) -> Result<Imported, ImportError> {
     refuse::not_modelled(&model_type, &file)?;
     refuse::not_modelled(&model_type, &base)?;
     let mut reader = Reader::new(&base, nested.map(|_| &file));
-    let known = Kind::of(&model_type).copied();
-    tell_kind(&mut reader, &model_type, known.as_ref());
-    let kind = known.unwrap_or_else(|| guess::guessed(&reader));
+    let listed = Kind::of(&model_type).map(|kind| by_class(&base, kind)).copied();
+    if listed.is_none() && !as_generic {
+        return Err(ImportError::UnknownKind { model_type: value::shortened(&model_type) });
+    }
+    let known = listed.is_some();
+    tell_kind(&mut reader, &model_type, listed.as_ref());
+    let kind = listed.unwrap_or_else(|| guess::guessed(&reader));
     let config = decoder::decoder(&mut reader, &kind)?;
     reader::check_heads(&config)?;
-    let name = name(&base).or_else(|| name(&file));
+    // The text part of a larger model is often named after the model it was made from.
+    let name = name(&file);
     let quantization = quantization::quantization(&mut reader);
+    let not_counted = unread::not_counted(&reader, &kind, &model_type, &config);
+    let left_out = left_out::left_out(&base, nested.map(|_| &file), config.hidden_size);
     let (report, upper_bounds) = reader.into_report();
-    Ok(Imported { config, model_type, name, quantization, report, upper_bounds })
+    let model_type = match kind.names.first() {
+        Some(name) if !kind.names.contains(&model_type.as_str()) => (*name).to_owned(),
+        _ => model_type,
+    };
+    Ok(Imported { config, model_type, known, name, quantization, report, upper_bounds, not_counted, left_out })
 }
 
 /// The keys of a file together with those that MPT and DBRX keep one level deeper.
@@ -120,6 +170,14 @@ fn with_parts(file: &Object) -> Object {
         }
     }
     keys
+}
+
+/// The kind of the class under `architectures`, where that is another listed one than `kind`: servers run the class, and files of the wild
+/// carry the `model_type` of an older model.
+fn by_class(file: &Object, kind: &'static Kind) -> &'static Kind {
+    let Some(Value::List(classes)) = file.get("architectures") else { return kind };
+    let Some(Value::Text(class)) = classes.first() else { return kind };
+    Kind::of_class(class).filter(|of_class| of_class.class != kind.class).unwrap_or(kind)
 }
 
 /// The first line of the report: whose modules are counted.
@@ -161,6 +219,9 @@ fn parse(text: &str) -> Result<Object, ImportError> {
     if text.chars().take(200).any(|sign| matches!(sign, '\0' | '\u{fffd}')) {
         return Err(ImportError::Binary);
     }
+    if let Some(file) = address::of_config(text) {
+        return Err(ImportError::Address { file });
+    }
     let strict: Result<Value, _> = serde_json::from_str(text);
     let value = match strict {
         Ok(value) => value,
@@ -193,7 +254,7 @@ fn model_type(file: &Object) -> Result<String, ImportError> {
 /// The name the file gives itself, if any.
 fn name(file: &Object) -> Option<String> {
     match file.get("_name_or_path").or_else(|| file.get("name_or_path")) {
-        Some(Value::Text(name)) if !name.trim().is_empty() => Some(value::shortened(name.trim())),
+        Some(Value::Text(name)) => label::sensible_name(name),
         _ => None,
     }
 }
