@@ -1,9 +1,9 @@
 //! A searchable list: models and accelerators of the catalog.
 
 use crate::app::markup::{Html, html, word_of};
-use crate::app::words::{billions, model_name};
+use crate::app::words::{billions, shown as shown_value};
 use crate::catalog;
-use crate::scenario::{Field, FieldId, FieldKind, Scenario, Value};
+use crate::scenario::{Field, FieldId, FieldKind, Scenario};
 
 /// The list that is open: at most one.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -93,13 +93,7 @@ pub fn shown(field: &Field, picker: Option<&Picker>, scenario: &Scenario) -> (St
 
 /// The name of what is chosen.
 fn chosen_name(field: &Field, scenario: &Scenario) -> String {
-    if field.kind == FieldKind::Model {
-        return model_name(scenario);
-    }
-    match scenario.get(field.id) {
-        Value::Text(id) => catalog::accelerator(&id).map_or(id, |row| row.name.to_owned()),
-        _ => String::new(),
-    }
+    shown_value(scenario, field.id)
 }
 
 #[cfg(test)]

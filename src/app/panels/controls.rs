@@ -25,8 +25,16 @@ const FOLDS: [(&str, &[Group]); 7] = [
     ("Time and cost", &[Group::Cost]),
 ];
 
-/// Inputs that the top bar and the dialogs hold instead.
-const ELSEWHERE: [FieldId; 3] = [FieldId::Mode, FieldId::Name, FieldId::MemoryUnit];
+/// Inputs that the top bar and the dialogs hold instead, and what a file said, which the answer's card tells.
+const ELSEWHERE: [FieldId; 7] = [
+    FieldId::Mode,
+    FieldId::Name,
+    FieldId::MemoryUnit,
+    FieldId::ModelType,
+    FieldId::AsGeneric,
+    FieldId::NotCounted,
+    FieldId::LeftOut,
+];
 
 /// The fields of some groups, in sight or folded.
 fn listed(groups: &'static [Group], folded: bool, mode: Mode) -> impl Iterator<Item = &'static Field> {
@@ -78,7 +86,9 @@ pub fn mode_switch(scenario: &Scenario, answers: &Answers, ui: &Ui) -> Html {
 /// One heading and the fields in sight under it.
 pub fn section(index: usize, scenario: &Scenario, answers: &Answers, ui: &Ui) -> Html {
     let (name, groups) = SECTIONS.get(index).copied().unwrap_or_default();
+    let asked = |field: &&Field| field.id != FieldId::ModelName || scenario.may_be_named();
     let inputs: Html = listed(groups, false, scenario.mode())
+        .filter(asked)
         .map(|field| frame(field, field.kind == FieldKind::Model, scenario, answers, ui))
         .collect();
     let paste = (name == "Model").then(|| {

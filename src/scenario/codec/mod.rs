@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use super::fields::EMPTY;
-use super::{FieldId, FieldKind, Scenario, Value, field, fields, layers, parse, text};
+use super::{FieldId, FieldKind, Scenario, Value, field, fields, keys, layers, parse, text};
 use crate::catalog;
 
 /// The longest link that is written or read, in characters: what every browser, chat and mail program carries.
@@ -241,8 +241,12 @@ fn write_value(id: FieldId, value: &Value) -> String {
         Value::Decimal(number) => number.to_string(),
         Value::Choice(word) => (*word).to_owned(),
         Value::Flag(yes) => if *yes { "1" } else { "0" }.to_owned(),
-        Value::Text(text) if id == FieldId::Name => wire::escape(text),
-        Value::Text(text) => text.clone(),
+        Value::Text(text) => match field(id).kind {
+            FieldKind::Text { .. } => wire::escape(text),
+            FieldKind::Keys { .. } if text.is_empty() => EMPTY.to_owned(),
+            FieldKind::Keys { .. } => keys::write(text),
+            _ => text.clone(),
+        },
         Value::Layers(set) => layers::short_word(set),
         Value::Empty => EMPTY.to_owned(),
     }
@@ -330,6 +334,8 @@ fn read_start(scenario: &mut Scenario, id: FieldId, value: &str, notices: &mut V
 fn read_value(id: FieldId, value: &str) -> Result<Value, String> {
     match field(id).kind {
         FieldKind::Text { .. } => parse(id, &wire::unescape(value)),
+        FieldKind::Keys { .. } if value != EMPTY => parse(id, &keys::read(value)),
+        FieldKind::Keys { .. } => parse(id, ""),
         _ => parse(id, value),
     }
 }
