@@ -188,7 +188,7 @@ mod tests {
         assert_eq!(of(&["v1&n=1", "v1&n=1&gpu=a100-40"]), ["Llama 3 8B, 1 × H100 SXM5", "Llama 3 8B, 1 × A100 SXM4 40GB"]);
         assert_eq!(of(&["v1", "v1&m=llama3-70b"]), ["Llama 3 8B", "Llama 3 70B"]);
         assert_eq!(of(&["v1", "v1&do=serve"]), ["Llama 3 8B, training", "Llama 3 8B, serving"]);
-        assert_eq!(of(&["v1", "v1&s=4096&gb=64"])[1], "Llama 3 8B, sequence length 4096, global batch size 64");
+        assert_eq!(of(&["v1", "v1&s=4096&gb=64"])[1], "Llama 3 8B, sequence length 4096, global batch 64");
         assert_eq!(
             of(&["v1&name=One", "v1&name=Two&n=16"]),
             ["One: Llama 3 8B, 8 × H100 SXM5", "Two: Llama 3 8B, 16 × H100 SXM5"]

@@ -117,7 +117,7 @@ mod tests {
         assert_eq!(count(&card, "data-do=\"paste-generic\""), 1);
         let (report, link) = read(&generic(&file), Scenario::default());
         let scenario = decode(&link.expect("a link")).scenario;
-        assert_eq!(model_name(&scenario), "Zebra · 52 M");
+        assert_eq!(model_name(&scenario), "Zebra · 53.4 M");
         let sentence =
             "Assumed: counted as a generic decoder, because the kind zebra is not known. Not understood: stripes_per_head.";
         assert!(text(&report).contains(sentence), "{}", text(&report));
