@@ -205,6 +205,9 @@ fn length(parts: &[(String, String)]) -> usize {
     parts.iter().map(|(key, value)| key.len() + value.len() + 2).sum()
 }
 
+/// What people called the scenario and its model. A model without its name goes by its kind and its size.
+const NAMES: [FieldId; 2] = [FieldId::Name, FieldId::ModelName];
+
 /// Everything to set, in order, to turn `base` into `target`.
 fn changes(mut base: Scenario, target: &Scenario, prefix: &str, extras: Extras) -> Vec<(String, String)> {
     let mut parts = Vec::new();
@@ -217,7 +220,7 @@ fn changes(mut base: Scenario, target: &Scenario, prefix: &str, extras: Extras) 
     }
     for field in fields() {
         let value = target.get(field.id);
-        if value != base.get(field.id) && (extras.names || field.id != FieldId::Name) {
+        if value != base.get(field.id) && (extras.names || !NAMES.contains(&field.id)) {
             parts.push((format!("{prefix}{}", field.key), write_value(field.id, &value)));
             // It may decide what a later field starts from: experts do for adapters.
             base.set(field.id, value);

@@ -596,16 +596,16 @@ const TABLE: [Entry; COUNT] = [
     Entry::new(FieldId::ModelName, "mn", "model_name", "Model's own name", FieldKind::Text { max_len: 60 })
         .help("What this model is called here; without a name, its kind and its number of parameters stand for one. It changes no number.")
         .default(FieldDefault::Text("")),
-    Entry::new(FieldId::ModelType, "mt", "model_type", "Read from a file of kind", FieldKind::Keys { max_len: 40 })
+    Entry::new(FieldId::ModelType, "mt", "model_type", "Read from a file of kind", FieldKind::Keys { max_len: 32 })
         .help("The model_type of the config.json that the architecture was read from.")
         .default(FieldDefault::Text("")),
     Entry::flag(FieldId::AsGeneric, "gd", "as_generic", "Counted as a generic decoder")
         .help("The file's kind is not known: the architecture is put together from the sizes that the file states.")
         .default(FieldDefault::Flag(false)),
-    Entry::new(FieldId::NotCounted, "nc", "not_counted", "Not counted", FieldKind::Keys { max_len: 300 })
+    Entry::new(FieldId::NotCounted, "nc", "not_counted", "Not counted", FieldKind::Keys { max_len: 160 })
         .help("Keys of the file that were not understood and may change the answer.")
         .default(FieldDefault::Text("")),
-    Entry::new(FieldId::LeftOut, "lo", "left_out", "Left out", FieldKind::Keys { max_len: 160 })
+    Entry::new(FieldId::LeftOut, "lo", "left_out", "Left out", FieldKind::Keys { max_len: 80 })
         .help("Parts of the model that are not counted, each with its number of parameters where that is known.")
         .default(FieldDefault::Text("")),
     // Architecture, with Hugging Face's keys.
