@@ -1,5 +1,7 @@
 //! Models whose layers are not all alike: states in place of keys and values, layers without attention, keys and values that layers share.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 
 use super::{LayerSet, ModelConfig};
@@ -70,6 +72,26 @@ impl Mixer {
     }
 }
 
+/// Heads of the layers whose attention has another shape than that of the rest: Gemma 4's layers that see the whole text, MiMo-V2's
+/// that slide.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct OtherHeads {
+    /// Which layers.
+    pub layers: LayerSet,
+    /// Query heads (`swa_num_attention_heads`).
+    pub num_attention_heads: u64,
+    /// Key/value heads (`num_global_key_value_heads`, `swa_num_key_value_heads`).
+    pub num_key_value_heads: u64,
+    /// Width of a query or key head (`global_head_dim`, `swa_head_dim`).
+    pub head_dim: u64,
+    /// Width of a value head (`swa_v_head_dim`).
+    pub v_head_dim: u64,
+    /// One learned extra score per head (`add_swa_attention_sink_bias`).
+    pub attention_sinks: bool,
+    /// Values are made by the keys' matrix; both are cached (`attention_k_eq_v`).
+    pub attention_k_eq_v: bool,
+}
+
 /// What makes a model's layers unlike each other, or unlike attention with a feed-forward layer.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default)]
@@ -84,6 +106,12 @@ pub struct Hybrid {
     pub kv_shared_layers: LayerSet,
     /// A gate on attention's output, made with the queries (Qwen3-Next): twice as many columns.
     pub attention_output_gate: bool,
+    /// Width of a value head where it is not `head_dim` (MiMo-V2); latent attention has its own.
+    pub v_head_dim: Option<u64>,
+    /// Layers whose attention has another shape.
+    pub other_heads: Option<OtherHeads>,
+    /// Routed experts and the dense layer beside them have norms of their own, and the router scales (Gemma 4).
+    pub experts_normed: bool,
 }
 
 impl Default for Hybrid {
@@ -94,6 +122,9 @@ impl Default for Hybrid {
             feed_forward_layers: LayerSet::All,
             kv_shared_layers: LayerSet::None,
             attention_output_gate: false,
+            v_head_dim: None,
+            other_heads: None,
+            experts_normed: false,
         }
     }
 }
@@ -103,6 +134,8 @@ impl Default for Hybrid {
 pub enum Keys {
     /// It makes them.
     Own,
+    /// One matrix makes both.
+    Joint,
     /// It reads those of an earlier layer.
     Shared,
     /// It has no attention.
@@ -129,15 +162,17 @@ pub struct LayerKind {
     pub mixer: bool,
     /// Feed-forward.
     pub feed: Feed,
+    /// Whether its heads are [`Hybrid::other_heads`].
+    pub other_heads: bool,
 }
 
 impl LayerKind {
     /// How many kinds there can be.
-    pub const COUNT: usize = 18;
+    pub const COUNT: usize = 48;
 
     /// The kind's place among all that there can be, from 0.
     pub const fn index(self) -> usize {
-        (self.keys as usize * 2 + self.mixer as usize) * 3 + self.feed as usize
+        ((self.keys as usize * 2 + self.mixer as usize) * 3 + self.feed as usize) * 2 + self.other_heads as usize
     }
 }
 
@@ -147,8 +182,34 @@ impl ModelConfig {
         let feed = if self.moe_at(layer).is_some() { Feed::Experts } else { Feed::Dense };
         match &self.hybrid {
             Some(hybrid) => hybrid.kind_of(layer, feed),
-            None => LayerKind { keys: Keys::Own, mixer: false, feed },
+            None => LayerKind { keys: Keys::Own, mixer: false, feed, other_heads: false },
         }
+    }
+
+    /// The architecture as layers of that kind have it: with [`Hybrid::other_heads`] in place of the usual ones.
+    pub fn of_layers(&self, kind: LayerKind) -> Cow<'_, Self> {
+        let other = self.hybrid.as_ref().and_then(|hybrid| hybrid.other_heads.as_ref());
+        let Some(other) = other.filter(|_| kind.other_heads) else { return Cow::Borrowed(self) };
+        let hybrid = self.hybrid.as_ref().map(|hybrid| Hybrid { v_head_dim: Some(other.v_head_dim), ..hybrid.clone() });
+        Cow::Owned(Self {
+            num_attention_heads: other.num_attention_heads,
+            num_key_value_heads: other.num_key_value_heads,
+            head_dim: other.head_dim,
+            attention_sinks: other.attention_sinks,
+            hybrid,
+            ..self.clone()
+        })
+    }
+
+    /// Width of a value head.
+    pub fn value_head_dim(&self) -> u64 {
+        let stated = self.hybrid.as_ref().and_then(|hybrid| hybrid.v_head_dim);
+        self.mla.map_or_else(|| stated.unwrap_or(self.head_dim), |mla| mla.v_head_dim)
+    }
+
+    /// Whether routed experts have norms of their own.
+    pub fn norms_experts(&self) -> bool {
+        self.hybrid.as_ref().is_some_and(|hybrid| hybrid.experts_normed)
     }
 
     /// Whether all layers are alike.
@@ -171,13 +232,16 @@ impl Hybrid {
     // Not inlined: few models have it.
     #[inline(never)]
     fn kind_of(&self, layer: u64, feed: Feed) -> LayerKind {
+        let other = self.other_heads.as_ref().filter(|other| other.layers.contains(layer));
         let keys = match (self.attention_layers.contains(layer), self.kv_shared_layers.contains(layer)) {
             (false, _) => Keys::None,
             (true, true) => Keys::Shared,
+            (true, false) if other.is_some_and(|other| other.attention_k_eq_v) => Keys::Joint,
             (true, false) => Keys::Own,
         };
         let feed = if self.feed_forward_layers.contains(layer) { feed } else { Feed::None };
-        LayerKind { keys, mixer: self.mixer.as_ref().is_some_and(|mixer| mixer.layers.contains(layer)), feed }
+        let mixer = self.mixer.as_ref().is_some_and(|mixer| mixer.layers.contains(layer));
+        LayerKind { keys, mixer, feed, other_heads: other.is_some() && keys != Keys::None }
     }
 }
 
@@ -188,9 +252,11 @@ mod tests {
     #[test]
     fn every_kind_has_a_place_of_its_own() {
         let mut places: Vec<usize> = Vec::new();
-        for keys in [Keys::Own, Keys::Shared, Keys::None] {
+        for keys in [Keys::Own, Keys::Joint, Keys::Shared, Keys::None] {
             for mixer in [false, true] {
-                places.extend([Feed::Dense, Feed::Experts, Feed::None].map(|feed| LayerKind { keys, mixer, feed }.index()));
+                for feed in [Feed::Dense, Feed::Experts, Feed::None] {
+                    places.extend([false, true].map(|other_heads| LayerKind { keys, mixer, feed, other_heads }.index()));
+                }
             }
         }
         assert!(places.into_iter().eq(0..LayerKind::COUNT));

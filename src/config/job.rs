@@ -22,7 +22,9 @@ pub enum ConfigError {
         kv_heads: u64,
     },
     /// What it takes to train layers of that kind is not known here.
-    #[error("training layers that keep a state, lack attention or share keys and values is not modelled")]
+    #[error(
+        "training layers that keep a state, lack attention, share keys and values, or have heads of another shape is not modelled"
+    )]
     OnlyServed,
 }
 
@@ -210,6 +212,12 @@ fn check_model(model: &ModelConfig) -> Result<(), ConfigError> {
     }
     if !model.num_attention_heads.is_multiple_of(model.num_key_value_heads) {
         return Err(ConfigError::HeadGroups { heads: model.num_attention_heads, kv_heads: model.num_key_value_heads });
+    }
+    if let Some(other) = model.hybrid.as_ref().and_then(|hybrid| hybrid.other_heads.as_ref()) {
+        let (heads, kv_heads) = (other.num_attention_heads, other.num_key_value_heads);
+        if kv_heads == 0 || !heads.is_multiple_of(kv_heads) {
+            return Err(ConfigError::HeadGroups { heads, kv_heads });
+        }
     }
     Ok(())
 }

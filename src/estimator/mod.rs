@@ -302,7 +302,7 @@ impl Requests {
     pub fn memory(&self, job: &Job) -> [Bytes; 7] {
         let list = ops::without_parameters(&ops::lowering(job));
         let of_stage = |(stage, weights): &(stage::Stage, Vec<LineItem>)| {
-            let scope = Scope { job, list: &list, stage: *stage, parameters: stage::Parameters::default(), detail: false };
+            let scope = Scope { job, list: &list, stage: *stage, parameters: stage::Parameters::NONE, detail: false };
             let lines = listed::with_weights(&scope, activations::Moment::Prefill, weights.clone());
             Ledger { lines }.by_kind()
         };

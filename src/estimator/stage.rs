@@ -19,7 +19,7 @@ pub(super) struct Scope<'a> {
 }
 
 /// Parameters on one tensor-parallel rank, summed once for all moments.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 pub(super) struct Parameters {
     pub embedding: u64,
     /// The token embedding alone, of which the last stage keeps a copy if it is tied.
@@ -31,6 +31,10 @@ pub(super) struct Parameters {
 }
 
 impl Parameters {
+    /// Before anything is summed.
+    pub const NONE: Self =
+        Self { embedding: 0, token_embedding: 0, blocks: [0; LayerKind::COUNT], head: 0, has_head_weight: false };
+
     /// Sums the operation list of a job.
     pub fn of(job: &Job, list: &OpList) -> Self {
         let t = job.layout().t();

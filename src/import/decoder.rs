@@ -1,6 +1,7 @@
 //! From a file of a known kind to the architecture.
 
 use super::experts::{latent_attention, mixture};
+use super::heads::other_heads;
 use super::hybrid::hybrid;
 use super::kind::{Flag, Kind, Norms, Positions};
 use super::layers;
@@ -31,7 +32,9 @@ const POSITIONS: &[&str] =
 /// Reads a file of that kind.
 pub(super) fn decoder(file: &mut Reader<'_>, kind: &Kind) -> Result<ModelConfig, ImportError> {
     let sizes = kind.sizes;
-    if ![HIDDEN, LAYERS, HEADS].into_iter().flatten().any(|key| file.peek(key).is_some()) {
+    let states_a_size = [HIDDEN, LAYERS, HEADS].into_iter().flatten().any(|key| file.peek(key).is_some());
+    // The text part of a larger model may leave everything to the library, if it says whose defaults these are.
+    if !states_a_size && !file.is_a_part_with_a_kind() {
         return Err(ImportError::Missing { key: "hidden_size" });
     }
     let hidden_size = file.size_or(HIDDEN, MAX_SIZE, sizes.hidden)?;
@@ -40,7 +43,11 @@ pub(super) fn decoder(file: &mut Reader<'_>, kind: &Kind) -> Result<ModelConfig,
     let mla = kind.latent.map(|latent| latent_attention(file, latent)).transpose()?;
     let num_key_value_heads = key_value_heads(file, kind, num_attention_heads)?;
     let head_dim = head_dim(file, kind, hidden_size, num_attention_heads, mla)?;
-    let intermediate_size = inner(file, kind, hidden_size)?;
+    let expert_width = inner(file, kind, hidden_size)?;
+    let intermediate_size = match kind.dense_inner {
+        Some((key, default)) => file.size_or(&[key], MAX_SIZE, default)?,
+        None => expert_width,
+    };
     let vocab_size = file.size_or(VOCAB, MAX_SIZE, sizes.vocab)?;
     let max_position_embeddings = file.size_or(POSITIONS, MAX_POSITIONS, sizes.positions)?;
     let tie_word_embeddings = file.tied(kind.tied)?;
@@ -49,7 +56,7 @@ pub(super) fn decoder(file: &mut Reader<'_>, kind: &Kind) -> Result<ModelConfig,
     let rotates = position_embedding == PositionEmbedding::Rotary && mla.is_none();
     let rotary_dim = if rotates { rotary_dim(file, kind, head_dim)? } else { None };
     let (sliding_window, sliding_layers) = windows(file, kind, num_hidden_layers)?;
-    let moe = mixture(file, kind.experts, intermediate_size, num_hidden_layers)?;
+    let moe = mixture(file, kind.experts, expert_width, num_hidden_layers)?;
     let config = ModelConfig {
         hidden_size,
         num_hidden_layers,
@@ -81,7 +88,7 @@ pub(super) fn decoder(file: &mut Reader<'_>, kind: &Kind) -> Result<ModelConfig,
         attention_sinks: kind.sinks,
         attn_logit_softcapping: flag(file, kind.attention_cap, "attn_logit_softcapping")?,
         final_logit_softcapping: flag(file, kind.logit_cap, "final_logit_softcapping")?,
-        lm_head_bias: kind.head_bias,
+        lm_head_bias: flag(file, kind.head_bias, "lm_head_bias")?,
         ..ModelConfig::plain()
     };
     finished(file, kind, config)
@@ -95,6 +102,7 @@ fn finished(file: &mut Reader<'_>, kind: &Kind, mut config: ModelConfig) -> Resu
     }
     tell_implied(file, kind, &config);
     hybrid(file, kind.states, &mut config)?;
+    other_heads(file, kind, &mut config)?;
     Ok(config)
 }
 
@@ -112,7 +120,7 @@ fn tell_implied(file: &mut Reader<'_>, kind: &Kind, config: &ModelConfig) {
         (fixed(kind.parallel), "parallel_residual"),
         (kind.embedding_norm, "embedding_norm"),
         (kind.sinks, "attention_sinks"),
-        (kind.head_bias, "lm_head_bias"),
+        (fixed(kind.head_bias), "lm_head_bias"),
     ];
     for (_, name) in facts.into_iter().filter(|(is, _)| *is) {
         file.implied(name, &true, "Every model of this kind has it.");

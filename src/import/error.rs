@@ -25,6 +25,12 @@ pub enum ImportError {
     /// An image, an archive or weights.
     #[error("This is no text but a picture, an archive or weights; choose the file config.json.")]
     Binary,
+    /// The address of a model instead of its file.
+    #[error("This is the address of a model, not its config.json: open {file} and paste its text.")]
+    Address {
+        /// Where the file's text is.
+        file: String,
+    },
     /// Not JSON, even with comments and trailing commas allowed.
     #[error("This cannot be read as JSON ({problem}); copy the file again from its first {{ to its last }}.")]
     NotJson {
@@ -54,6 +60,15 @@ pub enum ImportError {
     NotModelled {
         /// The structure and the key that shows it.
         what: String,
+    },
+    /// A model of another task.
+    #[error(
+        "This model does not predict text ({shown_by}), and only models that do are counted here; type the sizes by hand under \
+         Architecture for a rough answer."
+    )]
+    NotADecoder {
+        /// The key that shows it, and its value.
+        shown_by: String,
     },
     /// A size that the file must state.
     #[error("The key \"{key}\" is missing; copy the whole file, or type the sizes by hand under Architecture.")]

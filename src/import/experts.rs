@@ -40,6 +40,11 @@ pub(super) fn mixture(
     layers: u64,
 ) -> Result<Option<Moe>, ImportError> {
     let Some(experts) = experts else { return Ok(None) };
+    if let Some(key) = experts.only_if {
+        if !file.flag(key, false)? {
+            return Ok(None);
+        }
+    }
     let none = EXPERTS.iter().any(|key| match file.peek(key) {
         Some(Value::Whole(count)) => *count == 0 || (*count == 1 && experts.dense_if_one),
         _ => false,
@@ -54,7 +59,11 @@ pub(super) fn mixture(
         0 => file.size_or_derived(EXPERT_WIDTH, inner, "As intermediate_size.")?,
         width => file.size_or(EXPERT_WIDTH, MAX_SIZE, width)?,
     };
-    let shared = shared_width(file, &experts, moe_intermediate_size)?;
+    let shared = if experts.beside_dense { inner } else { shared_width(file, &experts, moe_intermediate_size)? };
+    if experts.beside_dense {
+        let note = "The dense layer beside the experts is counted as a shared one.";
+        file.tell("shared_expert_intermediate_size", &shared, How::Derived, note);
+    }
     let group = |file: &mut Reader<'_>, key: &'static str, default: u64| {
         if file.has(key) { file.optional(&[key], MAX_SIZE).map(|stated| stated.unwrap_or(1)) } else { Ok(default) }
     };

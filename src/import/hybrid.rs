@@ -48,6 +48,16 @@ impl States {
     }
 }
 
+/// Report lines about experts.
+const OF_EXPERTS: &[&str] = &[
+    "num_experts",
+    "num_experts_per_tok",
+    "moe_intermediate_size",
+    "shared_expert_intermediate_size",
+    "norm_topk_prob",
+    "first_k_dense_replace",
+];
+
 /// What one layer is, by the word that a list has for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Layer {
@@ -80,10 +90,17 @@ pub(super) fn hybrid(file: &mut Reader<'_>, states: Option<States>, config: &mut
     }
     if config.moe.as_ref().is_some_and(|moe| moe.layers == LayerSet::None) {
         config.moe = None;
+        file.take_back(OF_EXPERTS, "No layer has experts.");
     }
     let mixer = if with_state == LayerSet::None { None } else { Some(mixer(file, states, with_state, config)?) };
-    let attention_output_gate = states.gate;
-    let hybrid = Hybrid { mixer, attention_layers, feed_forward_layers, kv_shared_layers: shared, attention_output_gate };
+    let hybrid = Hybrid {
+        mixer,
+        attention_layers,
+        feed_forward_layers,
+        kv_shared_layers: shared,
+        attention_output_gate: states.gate,
+        ..Hybrid::default()
+    };
     config.hybrid = (hybrid != Hybrid::default()).then_some(hybrid);
     odd_widths(file, states.kind, config)
 }
@@ -290,6 +307,12 @@ fn mixer(file: &mut Reader<'_>, states: States, layers: LayerSet, config: &Model
             let all = if kind == MixerKind::Qwen3Next { None } else { Some(channels(file, kind, hidden)?) };
             let derived = if head == 0 { all.unwrap_or(hidden) / mixer.num_heads } else { head };
             mixer.head_dim = unless_auto(file, HEAD, derived.max(1))?;
+            // Mamba 2's heads must fill the width that it expands to; Nemotron-H's modules look at the heads alone.
+            let alone = matches!(states.attends, Attends::Never) && !file.has("mamba_num_heads");
+            if alone && all.is_some_and(|all| all != mixer.inner()) {
+                let key = ["expand", "num_heads", "hidden_size"].into_iter().find(|key| file.has(key));
+                file.disagrees(key.unwrap_or_default());
+            }
             mixer.num_key_heads = file.size_or(KEY_HEADS, MAX_SIZE, key_heads)?;
             mixer.state_size = file.size_or(KEY, MAX_SIZE, key)?;
             if kind == MixerKind::FalconH1 && file.flag("mamba_rms_norm", false)? {
@@ -319,6 +342,11 @@ fn channels(file: &mut Reader<'_>, kind: MixerKind, hidden: u64) -> Result<u64, 
     }
     if let Some(stated) = file.optional(&["mamba_d_ssm"], MAX_SIZE)? {
         return Ok(stated);
+    }
+    // Falcon Mamba's own file says `expand` 16 and means the width that it states beside.
+    if let (MixerKind::Mamba, Some(stated)) = (kind, file.peek("intermediate_size")) {
+        file.done_with(&["expand"]);
+        return whole("intermediate_size", stated, MAX_SIZE);
     }
     let factor = match ["mamba_expand", "expand"].iter().find_map(|key| file.peek(key)) {
         Some(Value::Whole(factor)) => *factor,
@@ -364,13 +392,14 @@ fn odd_widths(file: &mut Reader<'_>, kind: MixerKind, config: &mut ModelConfig) 
         return Err(ImportError::not_modelled("experts in a narrower space (moe_latent_size)"));
     }
     // Granite: a dense layer beside the experts, or in their place.
-    if let Some(width) = file.optional(&["shared_intermediate_size"], MAX_SIZE)? {
+    if let Some(width) = or_none(file, "shared_intermediate_size")? {
         match &mut config.moe {
             Some(moe) => moe.shared_expert_intermediate_size = width,
-            None => config.intermediate_size = width,
+            None if width > 0 => config.intermediate_size = width,
+            None => return Err(ImportError::not_modelled("blocks without a feed-forward layer (shared_intermediate_size)")),
         }
     }
-    if let (Some(moe), Some(width)) = (&mut config.moe, file.optional(&["moe_shared_expert_intermediate_size"], MAX_SIZE)?) {
+    if let (Some(moe), Some(width)) = (&mut config.moe, or_none(file, "moe_shared_expert_intermediate_size")?) {
         moe.shared_expert_intermediate_size = width;
     }
     // Jamba: experts in every so many-th layer.
@@ -386,6 +415,16 @@ fn odd_widths(file: &mut Reader<'_>, kind: MixerKind, config: &mut ModelConfig) 
         config.intermediate_size = adjusted(file, config.intermediate_size)?;
     }
     Ok(())
+}
+
+/// A width of which 0 means that there is no such layer.
+fn or_none(file: &mut Reader<'_>, key: &'static str) -> Result<Option<u64>, ImportError> {
+    if file.peek(key) == Some(&Value::Whole(0)) {
+        file.done_with(&[key]);
+        file.tell(key, &0, How::Read, "There is none.");
+        return Ok(Some(0));
+    }
+    file.optional(&[key], MAX_SIZE)
 }
 
 /// LFM2's inner width: two thirds of what is stated, times a factor, rounded up.

@@ -1,5 +1,6 @@
 //! What one kind of model is like: which facts are fixed, which the file states, and what the library takes where it does not.
 
+use super::heads::Heads;
 use super::hybrid::States;
 use crate::config::{Family, HiddenAct, MlpKind, Normalization, PositionEmbedding};
 
@@ -76,8 +77,14 @@ pub(super) enum Window {
     FromIfUsed,
     /// Those that `layer_types` lists, else all; the number is the library's default window.
     Listed(u64),
+    /// Those that `layer_types` lists and no others; the number is the library's default window.
+    ListedOnly(u64),
     /// All but every `period`-th, with the library's default window.
     AllButEvery { period: u64, window: u64 },
+    /// The same, and the last layer never.
+    AllButEveryAndLast { period: u64, window: u64 },
+    /// All but the first and every `period`-th, unless a list says so.
+    AllButFirstAndEvery { period: u64, window: u64 },
 }
 
 /// Norms in a block.
@@ -100,6 +107,10 @@ pub(super) struct Experts {
     pub always: bool,
     /// A single expert is a dense layer.
     pub dense_if_one: bool,
+    /// There are experts only where this key says so.
+    pub only_if: Option<&'static str>,
+    /// The dense layer stays, beside the experts: as a shared one.
+    pub beside_dense: bool,
     /// Inner width of an expert; 0: `intermediate_size`.
     pub width: u64,
     /// Shared experts of that width.
@@ -123,6 +134,8 @@ impl Experts {
             per_token,
             always: false,
             dense_if_one: false,
+            only_if: None,
+            beside_dense: false,
             width: 0,
             shared: 0,
             shared_width: 0,
@@ -175,10 +188,18 @@ pub(super) struct Kind {
     pub latent: Option<Latent>,
     /// A state in place of keys and values, in some layers.
     pub states: Option<States>,
+    /// Heads of another shape, in some layers.
+    pub heads: Option<Heads>,
     pub sinks: bool,
+    /// Most layers see chunks of the text, unless `attention_chunk_size` is null.
+    pub chunks: bool,
     pub attention_cap: Flag,
     pub logit_cap: Flag,
-    pub head_bias: bool,
+    pub head_bias: Flag,
+    /// Keys of parts that every model of the kind has, stated or not, and that are not counted.
+    pub never_counted: &'static [&'static str],
+    /// The key of dense layers' inner width where `intermediate_size` is that of experts, with the library's default.
+    pub dense_inner: Option<(&'static str, u64)>,
 }
 
 impl Kind {
@@ -206,10 +227,14 @@ impl Kind {
         experts: None,
         latent: None,
         states: None,
+        heads: None,
         sinks: false,
+        chunks: false,
         attention_cap: Flag::Is(false),
         logit_cap: Flag::Is(false),
-        head_bias: false,
+        head_bias: Flag::Is(false),
+        never_counted: &[],
+        dense_inner: None,
     };
 
     /// A decoder of layer norms and a plain feed-forward layer with biases everywhere.
@@ -228,12 +253,15 @@ impl Kind {
         super::table::KINDS.iter().find(|kind| kind.names.contains(&model_type))
     }
 
-    /// The kind of that class, such as `LlamaForCausalLM`.
+    /// The kind of that class, such as `LlamaForCausalLM`; none of a class that predicts no text.
     pub fn of_class(class: &str) -> Option<&'static Self> {
-        let stem = ["ForCausalLM", "LMHeadModel", "ForConditionalGeneration", "Model"]
-            .iter()
-            .find_map(|ending| class.strip_suffix(ending))
-            .unwrap_or(class);
-        super::table::KINDS.iter().find(|kind| kind.class.eq_ignore_ascii_case(stem))
+        let endings = ["ForCausalLM", "LMHeadModel", "ForConditionalGeneration"];
+        let stem = endings.iter().find_map(|ending| class.strip_suffix(ending))?;
+        // Classes are written as model types are, without their underscores.
+        let plain = |name: &str| name.replace(['_', '-'], "").to_ascii_lowercase();
+        let is_named = |name: &&str| plain(name) == plain(stem);
+        let kinds = &super::table::KINDS;
+        let known = kinds.iter().find(|kind| kind.class.eq_ignore_ascii_case(stem));
+        known.or_else(|| kinds.iter().find(|kind| kind.names.iter().any(|name| is_named(name))))
     }
 }

@@ -10,16 +10,25 @@ use crate::config::LayerSet;
 const MOST_LISTED: usize = 1024;
 /// Layer sets without a member are written in one way only.
 const NO_LAYERS: (Option<u64>, LayerSet) = (None, LayerSet::None);
+/// Said where layers see chunks of a text.
+const CHUNKS: &str = "Attention in chunks is counted as attention to the whole text.";
 /// Words of `layer_types`.
 const FULL: &str = "full_attention";
 const SLIDING: &str = "sliding_attention";
 
 /// The window and the layers that look back on it only.
 pub(super) fn sliding(file: &mut Reader<'_>, kind: &Kind, layers: u64) -> Result<(Option<u64>, LayerSet), ImportError> {
-    let listed = listed(file)?;
+    let listed = match kind.window {
+        Window::AllButFirstAndEvery { .. } => listed(file)?.or_else(|| hybrid_pattern(file)),
+        _ => listed(file)?,
+    };
     let used = matches!(file.peek("use_sliding_window"), Some(Value::Bool(true)));
     if matches!(kind.window, Window::AllIfUsed | Window::FromIfUsed) {
         file.done_with(&["use_sliding_window", "max_window_layers"]);
+    }
+    if kind.chunks && listed.is_none() && !(file.has("attention_chunk_size") && file.peek("attention_chunk_size").is_none()) {
+        file.done_with(&["attention_chunk_size", "no_rope_layers", "no_rope_layer_interval"]);
+        file.upper_bound("attention_chunk_size", &"chunked_attention", CHUNKS);
     }
     let default = match kind.window {
         Window::None => return Ok(NO_LAYERS),
@@ -28,14 +37,34 @@ pub(super) fn sliding(file: &mut Reader<'_>, kind: &Kind, layers: u64) -> Result
             return Ok(NO_LAYERS);
         }
         Window::AllIfUsed | Window::FromIfUsed => 4096,
-        Window::All(window) | Window::Listed(window) | Window::AllButEvery { window, .. } => window,
+        Window::All(window) | Window::Listed(window) | Window::ListedOnly(window) => window,
+        Window::AllButEvery { window, .. }
+        | Window::AllButEveryAndLast { window, .. }
+        | Window::AllButFirstAndEvery { window, .. } => window,
     };
+    // Without a list nobody knows which layers slide: all of them see the whole text.
+    if matches!(kind.window, Window::ListedOnly(_)) && listed.is_none() {
+        return Ok(NO_LAYERS);
+    }
     let Some(window) = window(file, default)? else { return Ok(NO_LAYERS) };
     let set = match (kind.window, listed) {
         // Their modules look at no list.
         (Window::None | Window::All(_) | Window::AllIfUsed, _) | (Window::Listed(_), None) => LayerSet::All,
+        (Window::AllButEveryAndLast { .. }, Some(mut flags)) => {
+            if let Some(last) = flags.last_mut() {
+                *last = false;
+            }
+            compact(flags)?
+        }
         (_, Some(flags)) => compact(flags)?,
         (Window::FromIfUsed, None) => from(file)?,
+        (Window::AllButEveryAndLast { period, .. }, None) => {
+            compact((1..=layers).map(|layer| layer < layers && !layer.is_multiple_of(period)).collect())?
+        }
+        (Window::AllButFirstAndEvery { period, .. }, None) => {
+            compact((1..=layers).map(|layer| layer > 1 && !layer.is_multiple_of(period)).collect())?
+        }
+        (Window::ListedOnly(_), None) => LayerSet::None,
         (Window::AllButEvery { period, .. }, None) => every(file, period)?,
     };
     if set == LayerSet::None {
@@ -68,9 +97,17 @@ fn listed(file: &mut Reader<'_>) -> Result<Option<Vec<bool>>, ImportError> {
         }
     }
     if chunked {
-        file.upper_bound("layer_types", &"chunked_attention", "Attention in chunks is counted as attention to the whole text.");
+        file.upper_bound("layer_types", &"chunked_attention", CHUNKS);
     }
     Ok(Some(flags))
+}
+
+/// MiMo's own list: 1 for layers with a window.
+fn hybrid_pattern(file: &mut Reader<'_>) -> Option<Vec<bool>> {
+    const KEY: &str = "hybrid_layer_pattern";
+    let Some(Value::List(flags)) = file.peek(KEY) else { return None };
+    file.done_with(&[KEY]);
+    Some(flags.iter().map(|flag| *flag == Value::Whole(1)).collect())
 }
 
 /// The window's width; a key that is there but null switches it off.
@@ -115,6 +152,10 @@ pub(super) fn with_experts(file: &mut Reader<'_>, first_dense: u64, layers: u64)
         other => whole(key, other, MAX_LAYERS),
     };
     let step_keys: [&'static str; 3] = ["decoder_sparse_step", "interleave_moe_layer_step", "moe_layer_freq"];
+    if let Some(Value::List(words)) = file.peek("mlp_layer_types") {
+        file.done_with(&["mlp_layer_types", "first_k_dense_replace", "moe_layer_freq"]);
+        return compact(words.iter().map(|word| *word == Value::Text("sparse".to_owned())).collect());
+    }
     let mut step = 1;
     let mut from_zero = false;
     for key in step_keys {

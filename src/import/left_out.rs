@@ -14,22 +14,51 @@ pub struct LeftOut {
 }
 
 /// Keys that show a part beside the text, and the words for it.
-const PARTS: [(&str, &str); 6] = [
+const PARTS: [(&str, &str); 14] = [
     ("vision_config", "vision tower"),
     ("visual", "vision tower"),
+    ("vision_tower", "vision tower"),
+    ("mm_vision_tower", "vision tower"),
+    ("vit_config", "vision tower"),
     ("audio_config", "audio tower"),
+    ("audio_encoder_config", "audio tower"),
     ("speech_config", "speech tower"),
     ("talker_config", "speech output"),
-    ("num_nextn_predict_layers", "layers that predict further tokens"),
+    ("num_nextn_predict_layers", MTP),
+    ("num_mtp_layers", MTP),
+    ("num_mtp_modules", MTP),
+    ("mtp_num_hidden_layers", MTP),
+    ("mtp_num_layers", MTP),
 ];
 
+/// Multi-token prediction, in words.
+const MTP: &str = "layers that predict further tokens";
+
+/// Whether the key is about a part that is named as left out.
+pub(super) fn is_a_part(key: &str) -> bool {
+    PARTS.iter().any(|(part, _)| *part == key)
+        || ["mtp_", "vision_", "visual_", "image_", "audio_", "video_", "mm_"].iter().any(|start| key.starts_with(start))
+}
+
 /// The parts that the file has beside `text`; `around` is the file, where `text` is only its part for text.
-pub(super) fn left_out(text: &Object, around: Option<&Object>) -> Vec<LeftOut> {
-    let stated = |object: &Object, key: &str| !matches!(object.get(key), None | Some(Value::Null | Value::Whole(0)));
+///
+/// A tower's parameters are counted with the projector behind it, which ends in `hidden_size` columns.
+pub(super) fn left_out(text: &Object, around: Option<&Object>, hidden_size: u64) -> Vec<LeftOut> {
+    let stated =
+        |object: &Object, key: &str| !matches!(object.get(key), None | Some(Value::Null | Value::Bool(false) | Value::Whole(0)));
     let has = |key: &str| stated(text, key) || around.is_some_and(|around| stated(around, key));
-    PARTS
-        .iter()
-        .filter(|(key, _)| has(key))
-        .map(|(key, part)| LeftOut { part: (*part).to_owned(), key: (*key).to_owned(), parameters: None })
-        .collect()
+    let mut found: Vec<LeftOut> = Vec::new();
+    for (key, part) in PARTS.iter().filter(|(key, _)| has(key)) {
+        if found.iter().all(|left| left.part != *part) {
+            let file = around.unwrap_or(text);
+            let parameters = match (file.get("model_type"), file.get(*key)) {
+                (Some(Value::Text(kind)), Some(Value::Object(vision))) if *key == "vision_config" => {
+                    super::towers::parameters(kind, vision, hidden_size)
+                }
+                _ => None,
+            };
+            found.push(LeftOut { part: (*part).to_owned(), key: (*key).to_owned(), parameters });
+        }
+    }
+    found
 }

@@ -4,10 +4,12 @@
 //! marked assumed. What is not modelled is named, and either counted as something that needs at least as much or refused. Reading
 //! is lenient about the notation (comments, trailing commas, `Infinity`) and strict about the meaning.
 
+mod address;
 mod decoder;
 mod error;
 mod experts;
 mod guess;
+mod heads;
 mod hybrid;
 mod kind;
 mod label;
@@ -17,6 +19,7 @@ mod quantization;
 mod reader;
 mod refuse;
 mod table;
+mod towers;
 mod unread;
 mod value;
 
@@ -134,7 +137,7 @@ fn read(text: &str, as_generic: bool) -> Result<Imported, ImportError> {
     refuse::not_modelled(&model_type, &file)?;
     refuse::not_modelled(&model_type, &base)?;
     let mut reader = Reader::new(&base, nested.map(|_| &file));
-    let listed = Kind::of(&model_type).copied();
+    let listed = Kind::of(&model_type).map(|kind| by_class(&base, kind)).copied();
     if listed.is_none() && !as_generic {
         return Err(ImportError::UnknownKind { model_type: value::shortened(&model_type) });
     }
@@ -143,11 +146,16 @@ fn read(text: &str, as_generic: bool) -> Result<Imported, ImportError> {
     let kind = listed.unwrap_or_else(|| guess::guessed(&reader));
     let config = decoder::decoder(&mut reader, &kind)?;
     reader::check_heads(&config)?;
-    let name = name(&base).or_else(|| name(&file));
+    // The text part of a larger model is often named after the model it was made from.
+    let name = name(&file);
     let quantization = quantization::quantization(&mut reader);
-    let not_counted = unread::not_counted(&reader, known);
-    let left_out = left_out::left_out(&base, nested.map(|_| &file));
+    let not_counted = unread::not_counted(&reader, &kind, &model_type, &config);
+    let left_out = left_out::left_out(&base, nested.map(|_| &file), config.hidden_size);
     let (report, upper_bounds) = reader.into_report();
+    let model_type = match kind.names.first() {
+        Some(name) if !kind.names.contains(&model_type.as_str()) => (*name).to_owned(),
+        _ => model_type,
+    };
     Ok(Imported { config, model_type, known, name, quantization, report, upper_bounds, not_counted, left_out })
 }
 
@@ -162,6 +170,14 @@ fn with_parts(file: &Object) -> Object {
         }
     }
     keys
+}
+
+/// The kind of the class under `architectures`, where that is another listed one than `kind`: servers run the class, and files of the wild
+/// carry the `model_type` of an older model.
+fn by_class(file: &Object, kind: &'static Kind) -> &'static Kind {
+    let Some(Value::List(classes)) = file.get("architectures") else { return kind };
+    let Some(Value::Text(class)) = classes.first() else { return kind };
+    Kind::of_class(class).filter(|of_class| of_class.class != kind.class).unwrap_or(kind)
 }
 
 /// The first line of the report: whose modules are counted.
@@ -202,6 +218,9 @@ fn parse(text: &str) -> Result<Object, ImportError> {
     }
     if text.chars().take(200).any(|sign| matches!(sign, '\0' | '\u{fffd}')) {
         return Err(ImportError::Binary);
+    }
+    if let Some(file) = address::of_config(text) {
+        return Err(ImportError::Address { file });
     }
     let strict: Result<Value, _> = serde_json::from_str(text);
     let value = match strict {

@@ -24,12 +24,13 @@ pub(super) struct Reader<'a> {
     used: BTreeSet<&'a str>,
     report: Vec<ReportRow>,
     upper_bounds: Vec<String>,
+    disagreeing: BTreeSet<&'a str>,
 }
 
 impl<'a> Reader<'a> {
     /// Reads from `base`; `outer` is the file around it, if there is one.
     pub(super) fn new(base: &'a Object, outer: Option<&'a Object>) -> Self {
-        Self { base, outer, used: BTreeSet::new(), report: Vec::new(), upper_bounds: Vec::new() }
+        Self { base, outer, used: BTreeSet::new(), report: Vec::new(), upper_bounds: Vec::new(), disagreeing: BTreeSet::new() }
     }
 
     /// The first of these keys that is there and not null.
@@ -54,6 +55,12 @@ impl<'a> Reader<'a> {
         self.base.contains_key(key)
     }
 
+    /// Whether this is one part of a larger file, says itself which kind it is, and the file around states no sizes for it.
+    pub(super) fn is_a_part_with_a_kind(&self) -> bool {
+        let around = |key: &str| self.outer.is_some_and(|outer| outer.contains_key(key));
+        self.outer.is_some() && self.base.contains_key("model_type") && !around("hidden_size") && !around("num_hidden_layers")
+    }
+
     /// Adds a line to the report.
     pub(super) fn tell(&mut self, key: &str, value: &dyn Display, how: How, note: impl Into<String>) {
         self.report.push(ReportRow { key: key.to_owned(), value: value.to_string(), how, note: note.into() });
@@ -71,10 +78,34 @@ impl<'a> Reader<'a> {
             return Ok(None);
         };
         let size = whole(key, value, max)?;
+        self.compare(keys, size);
         let name = keys.first().copied().unwrap_or(key);
         let note = if name == key { String::new() } else { format!("The file calls it {key}.") };
         self.tell(name, &size, How::Read, note);
         Ok(Some(size))
+    }
+
+    /// Other names of a size that the file gives another value.
+    fn compare(&mut self, keys: &[&'static str], size: u64) {
+        // The longest text may well be stated twice, and says nothing of a shape.
+        if keys.contains(&"max_position_embeddings") {
+            return;
+        }
+        // Attention's names, which sizes of a state have too in kinds without attention.
+        let of_attention = |key: &&&str| ["head_dim", "num_heads"].contains(*key) && keys.first() != Some(*key);
+        let stated = keys.iter().filter(|key| !of_attention(key)).filter_map(|key| self.base.get_key_value(*key));
+        let others = stated.filter(|(_, value)| matches!(value, Value::Whole(other) if *other != size));
+        self.disagreeing.extend(others.map(|(key, _)| key.as_str()));
+    }
+
+    /// Notes that the key contradicts another one, which is counted.
+    pub(super) fn disagrees(&mut self, key: &str) {
+        self.disagreeing.extend(self.base.get_key_value(key).map(|(key, _)| key.as_str()));
+    }
+
+    /// Second names of sizes, with a value that is not the one counted.
+    pub(super) fn disagreeing(&self) -> impl Iterator<Item = &'a str> {
+        self.disagreeing.iter().copied()
     }
 
     /// A size with a default of the library; 0 means that there is none and the file must state it.
@@ -164,6 +195,14 @@ impl<'a> Reader<'a> {
         self.base.iter().map(|(key, value)| (key.as_str(), value)).filter(|(key, _)| !self.used.contains(key))
     }
 
+    /// Turns report lines of these keys into ignored ones: what they say belongs to a part that the model turns out not to have.
+    pub(super) fn take_back(&mut self, keys: &[&str], note: &str) {
+        self.report.retain(|row| row.how == How::Read || !keys.contains(&row.key.as_str()));
+        for row in self.report.iter_mut().filter(|row| keys.contains(&row.key.as_str())) {
+            (row.how, row.note) = (How::Ignored, note.to_owned());
+        }
+    }
+
     /// Marks keys as dealt with, so that they are not listed as ignored.
     pub(super) fn done_with(&mut self, keys: &[&str]) {
         let _ = self.find(keys);
@@ -204,9 +243,14 @@ fn note_on(key: &str) -> &'static str {
     }
 }
 
-/// A whole number from 1 to `max`.
+/// A whole number from 1 to `max`; a list of one for each layer, where all of them are the same, is that number.
 pub(super) fn whole(key: &str, value: &Value, max: u64) -> Result<u64, ImportError> {
     match value {
+        Value::List(of_layers) => match of_layers.split_first() {
+            Some((first @ Value::Whole(_), others)) if others.iter().all(|other| other == first) => whole(key, first, max),
+            Some((Value::Whole(_), _)) => Err(ImportError::not_modelled(format!("layers that are not all alike ({key})"))),
+            _ => Err(ImportError::wrong_type(key, "a whole number of at least 1", value)),
+        },
         Value::Whole(number) if (1..=max).contains(number) => Ok(*number),
         Value::Whole(number) => Err(ImportError::OutOfRange { key: key.to_owned(), value: *number, max }),
         other => Err(ImportError::wrong_type(key, "a whole number of at least 1", other)),
@@ -228,7 +272,11 @@ pub(super) fn head_dim_of(hidden_size: u64, heads: u64) -> Result<u64, ImportErr
 
 /// Query heads must come in groups of equal size.
 pub(super) fn check_heads(config: &ModelConfig) -> Result<(), ImportError> {
-    let (heads, kv_heads) = (config.num_attention_heads, config.num_key_value_heads);
+    check_groups(config.num_attention_heads, config.num_key_value_heads)
+}
+
+/// So many query heads must come in so many groups of equal size.
+pub(super) fn check_groups(heads: u64, kv_heads: u64) -> Result<(), ImportError> {
     if kv_heads == 0 || !heads.is_multiple_of(kv_heads) {
         return Err(ImportError::NotAMultiple {
             size: "num_attention_heads",

@@ -6,10 +6,10 @@ use super::value::{Object, Value};
 /// Refuses a kind or a key that means a structure outside dense decoders.
 pub(super) fn not_modelled(model_type: &str, file: &Object) -> Result<(), ImportError> {
     let by_key = from_keys(file, super::kind::Kind::of(model_type).is_some_and(|kind| kind.states.is_some()));
-    match by_key.or_else(|| from_kind(model_type).map(|what| format!("{what} (model_type {model_type})"))) {
-        Some(what) => Err(ImportError::not_modelled(what)),
-        None => Ok(()),
+    if let Some(what) = by_key.or_else(|| from_kind(model_type).map(|what| format!("{what} (model_type {model_type})"))) {
+        return Err(ImportError::not_modelled(what));
     }
+    class(file).map_or(Ok(()), |class| Err(ImportError::NotADecoder { shown_by: format!("architectures: {class}") }))
 }
 
 /// What the keys give away; of a kind whose states are known, not that it has some.
@@ -38,13 +38,12 @@ fn from_keys(file: &Object, has_states: bool) -> Option<String> {
     let reads = ["text_config", "llm_config", "language_config", "vocab_size"].into_iter().any(is_set);
     match (sees, reads) {
         (Some(key), false) => named("only a part for images or sound", key),
-        _ => class(file),
+        _ => None,
     }
 }
 
 /// Keys that only one structure has.
-const STRUCTURES: [(&str, &str); 8] = [
-    ("index_topk", "attention to tokens chosen by an indexer"),
+const STRUCTURES: [(&str, &str); 7] = [
     ("hidden_size_per_layer_input", "an embedding of its own for every layer"),
     ("cross_layer_attention", "keys and values that layers share"),
     ("mtp_block_configs", "blocks of different shapes"),
@@ -65,21 +64,20 @@ const STATES: [(&str, &str); 7] = [
     ("conv_L_cache", "layers of convolution"),
 ];
 
-/// What the class under `architectures` gives away.
+/// The class under `architectures`, where it is one of another task.
 fn class(file: &Object) -> Option<String> {
     let Some(Value::List(classes)) = file.get("architectures") else { return None };
     let Some(Value::Text(class)) = classes.first() else { return None };
     let other =
         ["MaskedLM", "ImageClassification", "TokenClassification", "QuestionAnswering", "ForCTC", "Segmentation", "Detection"];
     let is_other = other.iter().any(|part| class.contains(part));
-    is_other.then(|| format!("no decoder that predicts text (architectures: {})", super::value::shortened(class)))
+    is_other.then(|| super::value::shortened(class))
 }
 
 /// What the kind alone gives away.
 fn from_kind(model_type: &str) -> Option<&'static str> {
     let what = match model_type {
         "gemma3n" | "gemma3n_text" => "an embedding of its own for every layer",
-        "deepseek_v32" | "glm_moe_dsa" => "attention to tokens chosen by an indexer",
         "bailing_hybrid" | "olmo_hybrid" => "layers of linear attention",
         "bert" | "roberta" | "distilbert" | "albert" | "electra" | "deberta" | "deberta-v2" | "xlm-roberta" | "modernbert"
         | "nomic_bert" | "mpnet" => "an encoder instead of a decoder",

@@ -2,12 +2,16 @@
 //!
 //! Facts are taken from its configuration classes (defaults) and modules (biases, norms, shapes of the weights).
 
+use super::heads::Heads;
 use super::hybrid::{Attends, States};
 use super::kind::{Experts, Flag, Kind, Latent, Norms, Positions, Sizes, Window};
 use crate::config::{Family, HiddenAct, MixerKind, MlpKind, Normalization, PositionEmbedding};
 
 const LEARNED: Positions = Positions::LearnedPlus(0);
 const ATTENTION_BIAS: Flag = Flag::Key("attention_bias", false);
+
+/// Matrices that choose the tokens which attention sees, and the keys that they cache.
+const INDEXER: &[&str] = &["index_head_dim", "index_n_heads", "index_topk"];
 
 const LLAMA: Kind = Kind {
     names: &["llama", "smollm"],
@@ -40,7 +44,7 @@ const QWEN2: Kind = Kind {
 };
 
 const QWEN3: Kind = Kind {
-    names: &["qwen3", "qwen3_vl_text"],
+    names: &["qwen3", "qwen3_vl_text", "qwen3_vl"],
     class: "Qwen3",
     family: Family::Qwen3,
     sizes: Sizes::of([4096, 22_016], 32, 32, 151_936, 32_768).kv(32).head(128),
@@ -85,7 +89,7 @@ const MIXTRAL: Kind = Kind {
 };
 
 const QWEN3_MOE: Kind = Kind {
-    names: &["qwen3_moe", "qwen3_vl_moe_text"],
+    names: &["qwen3_moe", "qwen3_vl_moe_text", "qwen3_vl_moe"],
     class: "Qwen3Moe",
     family: Family::Qwen3Moe,
     sizes: Sizes::of([2048, 6144], 24, 32, 151_936, 32_768).kv(4),
@@ -134,7 +138,7 @@ const PHI: Kind = Kind {
     qk_norm: Flag::Key("qk_layernorm", false),
     parallel: Flag::Is(true),
     norms: Norms::Are(1),
-    head_bias: true,
+    head_bias: Flag::Is(true),
     ..Kind::CLASSIC
 };
 
@@ -187,7 +191,7 @@ const GPTJ: Kind = Kind {
     output_bias: Flag::Is(false),
     parallel: Flag::Is(true),
     norms: Norms::Are(1),
-    head_bias: true,
+    head_bias: Flag::Is(true),
     ..Kind::CLASSIC
 };
 
@@ -230,8 +234,24 @@ const BAMBA: Kind = Kind {
     ..Kind::PLAIN
 };
 
+/// Its layers that see the whole text have wider heads; experts stand beside the dense layer.
+const GEMMA4: Kind = Kind {
+    names: &["gemma4_text", "gemma4"],
+    class: "Gemma4",
+    family: Family::Generic,
+    sizes: Sizes::of([2304, 9216], 30, 8, 262_144, 131_072).kv(4).head(256),
+    norms: Norms::Are(4),
+    qk_norm: Flag::Is(true),
+    window: Window::AllButEveryAndLast { period: 6, window: 512 },
+    attention_cap: Flag::Is(false),
+    logit_cap: Flag::Number("final_logit_softcapping", false),
+    experts: Some(Experts { only_if: Some("enable_moe_block"), beside_dense: true, ..Experts::of(0, 0) }),
+    heads: Some(Heads::GlobalOfGemma4),
+    ..GEMMA
+};
+
 /// Every kind; those of [`Family::Generic`] have no modules of their own here.
-pub(super) static KINDS: [Kind; 61] = [
+pub(super) static KINDS: [Kind; 66] = [
     LLAMA,
     MISTRAL,
     QWEN2,
@@ -285,7 +305,7 @@ pub(super) static KINDS: [Kind; 61] = [
         ..Kind::CLASSIC
     },
     Kind {
-        names: &["falcon", "RefinedWeb", "RefinedWebModel"],
+        names: &["falcon", "RefinedWeb", "RefinedWebModel", "RW"],
         class: "Falcon",
         family: Family::Falcon,
         sizes: Sizes::of([4544, 0], 32, 71, 65_024, 2048),
@@ -318,6 +338,24 @@ pub(super) static KINDS: [Kind; 61] = [
         ..DEEPSEEK_V3
     },
     DEEPSEEK_V3,
+    // As the third version, with an indexer that is named as not counted.
+    Kind { names: &["deepseek_v32"], class: "DeepseekV32", family: Family::Generic, never_counted: INDEXER, ..DEEPSEEK_V3 },
+    Kind {
+        names: &["glm_moe_dsa"],
+        class: "GlmMoeDsa",
+        family: Family::Generic,
+        sizes: Sizes::of([6144, 12_288], 78, 64, 154_880, 202_752),
+        experts: Some(Experts {
+            width: 2048,
+            shared: 1,
+            first_dense: 3,
+            norm_topk: Flag::Key("norm_topk_prob", true),
+            ..Experts::of(256, 8)
+        }),
+        latent: Some(Latent { query_rank: 2048, rank: 512, rope: 64, nope: 192, value: 256 }),
+        never_counted: INDEXER,
+        ..DEEPSEEK_V3
+    },
     Kind {
         names: &["gpt_oss"],
         class: "GptOss",
@@ -414,6 +452,7 @@ pub(super) static KINDS: [Kind; 61] = [
         window: Window::All(0),
         // `sparsemixer` picks a first and a second expert.
         experts: Some(Experts { always: true, ..Experts::of(16, 2) }),
+        head_bias: Flag::Key("lm_head_bias", false),
         ..Kind::PLAIN
     },
     Kind {
@@ -469,6 +508,31 @@ pub(super) static KINDS: [Kind; 61] = [
         tied: true,
         window: Window::FromIfUsed,
         ..LLAMA
+    },
+    // Layers with heads of another shape: served here, not trained.
+    GEMMA4,
+    Kind {
+        names: &["gemma4_unified_text", "gemma4_unified"],
+        class: "Gemma4Unified",
+        sizes: Sizes::of([2304, 9216], 30, 8, 262_144, 262_144).kv(4).head(256),
+        window: Window::AllButEveryAndLast { period: 6, window: 1024 },
+        experts: None,
+        ..GEMMA4
+    },
+    Kind {
+        names: &["mimo_v2_flash"],
+        class: "MiMoV2Flash",
+        sizes: Sizes::of([4096, 16_384], 48, 64, 152_576, 131_072).kv(4).head(192),
+        attention_bias: ATTENTION_BIAS,
+        window: Window::AllButFirstAndEvery { period: 6, window: 129 },
+        experts: Some(Experts {
+            width: 2048,
+            first_dense: 1,
+            norm_topk: Flag::Key("norm_topk_prob", true),
+            ..Experts::of(256, 8)
+        }),
+        heads: Some(Heads::SlidingOfMimoV2),
+        ..Kind::PLAIN
     },
     Kind { names: &["ministral", "ministral3"], class: "Ministral", window: Window::Listed(4096), ..MISTRAL },
     Kind {
@@ -533,6 +597,8 @@ pub(super) static KINDS: [Kind; 61] = [
         attention_bias: ATTENTION_BIAS,
         output_bias: ATTENTION_BIAS,
         experts: Some(Experts { shared: 1, ..Experts::of(16, 1) }),
+        dense_inner: Some(("intermediate_size_mlp", 16_384)),
+        chunks: true,
         ..Kind::PLAIN
     },
     Kind {

@@ -1,33 +1,241 @@
 //! Keys that were not understood and may change the answer.
 
-use super::reader::Reader;
-use super::value::Value;
+use super::kind::Kind;
+use super::reader::{Reader, whole};
+use super::value::{Object, Value};
+use crate::config::{ModelConfig, PositionEmbedding};
 
 /// A key whose name holds one of these may be about a shape.
 const ABOUT_SHAPES: [&str; 12] =
     ["head", "layer", "kv", "expert", "window", "dim", "size", "rank", "group", "pattern", "share", "type"];
 
-/// Names of the keys that nothing has looked at and that may change the answer.
-pub(super) fn not_counted(file: &Reader<'_>, known: bool) -> Vec<String> {
-    file.unused()
-        .filter(|(key, value)| says_something(value) && (!known || is_suspect(key)))
-        .map(|(key, _)| key.to_owned())
-        .collect()
+/// Keys that sound as if they were about a shape and change none, by the reason why.
+const HARMLESS: [(&str, &[&str]); 9] = [
+    ("a small number inside norms", &["layer_norm_eps", "layer_norm_epsilon", "layernorm_epsilon", "layernorm_eps"]),
+    (
+        "how text is generated",
+        &["num_beam_groups", "no_repeat_ngram_size", "encoder_no_repeat_ngram_size", "cache_type", "num_return_sequences"],
+    ),
+    (
+        "classes and summaries of other tasks",
+        &["summary_type", "problem_type", "pruned_heads", "head_pruning", "num_labels", "type_vocab_size"],
+    ),
+    (
+        "how training or a kernel goes about it",
+        &[
+            "chunk_size",
+            "mamba_chunk_size",
+            "chunk_size_feed_forward",
+            "layerdrop",
+            "decoder_layerdrop",
+            "layer_dropout",
+            "moe_shared_expert_overlap",
+            "moe_router_load_balancing_type",
+            "rescale_layers",
+            "rescale_every_n_layers",
+        ],
+    ),
+    (
+        "how a server or a cluster is laid out",
+        &["ep_size", "tp_size", "prefill_chunk_size", "context_window_size", "max_batch_size"],
+    ),
+    (
+        "which experts are picked: all of them are held",
+        &["num_expert_group", "use_grouped_topk", "expert_bias_update_rate", "score_func_type"],
+    ),
+    (
+        "how positions are rotated, or scores scaled",
+        &["rope_type", "rotary_type", "rope_scaling_type", "head_scale", "lm_head_multiplier"],
+    ),
+    (
+        "a number that scales what is added to the residual stream",
+        &[
+            "layernorm_full_attention_alpha",
+            "layernorm_full_attention_beta",
+            "layernorm_linear_attention_alpha",
+            "layernorm_linear_attention_beta",
+            "layernorm_mlp_alpha",
+            "layernorm_mlp_beta",
+            "shared_moe_mode",
+        ],
+    ),
+    ("an activation without weights", &["output_gate_type", "hidden_act_type"]),
+];
+
+/// Groups of keys that are read elsewhere, or describe no layer.
+const APART: [&str; 13] = [
+    "rope_parameters",
+    "rope_scaling",
+    "quantization_config",
+    "auto_map",
+    "id2label",
+    "label2id",
+    "task_specific_params",
+    "init_config",
+    "generation_config",
+    "compression_config",
+    "linear_attn_config",
+    "transformers.js_config",
+    "quantization",
+];
+
+/// Keys that a kind's files carry and its modules do not look at, by the kind's class.
+const NOT_LOOKED_AT: [(&str, &[&str]); 5] = [
+    // The window once more.
+    ("MiMoV2Flash", &["attention_chunk_size"]),
+    ("Mamba2", &["time_step_rank"]),
+    ("Mpt", &["norm_type", "fc_type", "ffn_type"]),
+    ("Starcoder2", &["mlp_type", "norm_type"]),
+    ("Lfm2", &["block_mlp_init_scale", "block_out_init_scale"]),
+];
+
+/// Keys of an unknown kind that are about no shape although nothing has read them.
+const PLAIN_WORDS: [&str; 26] = [
+    "_id",
+    "_ids",
+    "_token",
+    "token_",
+    "dropout",
+    "_drop",
+    "initializer",
+    "init_",
+    "eps",
+    "theta",
+    "rope",
+    "rotary",
+    "version",
+    "cache",
+    "architectures",
+    "name_or_path",
+    "auto_map",
+    "gradient_checkpointing",
+    "attn_implementation",
+    "flash_attn",
+    "do_sample",
+    "temperature",
+    "top_p",
+    "pretraining_tp",
+    "aux_loss",
+    "return_dict",
+];
+
+/// Names of the keys that nothing has looked at and that may change the answer, dotted where nested; of an unknown kind every one that
+/// says something.
+pub(super) fn not_counted(file: &Reader<'_>, kind: &Kind, model_type: &str, config: &ModelConfig) -> Vec<String> {
+    let known = !kind.names.is_empty();
+    let mut found: Vec<String> = file.disagreeing().map(str::to_owned).collect();
+    found.extend(kind.never_counted.iter().map(|key| (*key).to_owned()));
+    if contradicts(file, kind, known) {
+        found.push("architectures".to_owned());
+    }
+    if known && !kind.names.contains(&model_type) {
+        found.push("model_type".to_owned());
+    }
+    let counted = Counted { kind, config, switched_off: off(file) };
+    for (key, value) in file.unused() {
+        match value {
+            Value::Object(inner) if !is_apart(key) => found.extend(nested(key, inner, &counted)),
+            _ if counted.may_change(key, value, known) => found.push(key.to_owned()),
+            _ => {}
+        }
+    }
+    found.sort();
+    found.dedup();
+    found
 }
 
-/// Whether its name is about a shape.
-fn is_suspect(key: &str) -> bool {
-    let key = key.to_ascii_lowercase();
-    ABOUT_SHAPES.iter().any(|part| key.contains(part))
+/// Groups that describe another part of the model, or no layer at all.
+fn is_apart(key: &str) -> bool {
+    APART.contains(&key) || super::left_out::is_a_part(key)
 }
 
-/// Nothing is switched on by null, false, zero or an empty list.
+/// Suspicious keys one level deeper.
+fn nested(group: &str, inner: &Object, counted: &Counted<'_>) -> Vec<String> {
+    let suspicious = inner.iter().filter(|(key, value)| counted.may_change(key, value, true));
+    suspicious.map(|(key, _)| format!("{group}.{key}")).collect()
+}
+
+/// A window that the file says is not used.
+fn off(file: &Reader<'_>) -> bool {
+    matches!(file.peek("use_sliding_window"), Some(Value::Bool(false)))
+}
+
+/// The class under `architectures` is another than the kind's, or predicts no text.
+fn contradicts(file: &Reader<'_>, kind: &Kind, known: bool) -> bool {
+    let Some(Value::List(classes)) = file.peek("architectures") else { return false };
+    let Some(Value::Text(class)) = classes.first() else { return false };
+    known && !Kind::of_class(class).is_some_and(|of_class| of_class.class == kind.class)
+}
+
+/// What is counted, to tell whether a key says something else.
+struct Counted<'a> {
+    kind: &'a Kind,
+    config: &'a ModelConfig,
+    switched_off: bool,
+}
+
+impl Counted<'_> {
+    /// Whether the key may change what is counted.
+    fn may_change(&self, key: &str, value: &Value, known: bool) -> bool {
+        let name = key.to_ascii_lowercase();
+        let has = |part: &str| name.contains(part);
+        let is_suspect = ABOUT_SHAPES.iter().any(|part| has(part));
+        let looks_plain = PLAIN_WORDS.iter().any(|part| has(part));
+        (is_suspect || (!known && !looks_plain))
+            && says_something(value)
+            // The format of numbers is chosen apart.
+            && !name.ends_with("dtype")
+            && !HARMLESS.iter().any(|(_, keys)| keys.contains(&name.as_str()))
+            && !NOT_LOOKED_AT.iter().any(|(class, keys)| *class == self.kind.class && keys.contains(&name.as_str()))
+            && !super::left_out::is_a_part(key)
+            && !self.is_idle(&name)
+            && !self.says_the_same(&name, value)
+    }
+
+    /// Settings of something that this model does not have.
+    fn is_idle(&self, name: &str) -> bool {
+        let starts = |starts: &[&str]| starts.iter().any(|start| name.starts_with(start));
+        let of_experts =
+            starts(&["moe_", "num_experts_per", "norm_topk", "topk_", "n_shared_exp", "num_shared_exp", "shared_exp"])
+                || name.contains("expert_") && !name.contains("num_");
+        (self.config.moe.is_none() && of_experts && self.kind.experts.is_some())
+            || (self.config.mixer().is_none() && starts(&["mamba_", "ssm_"]) && self.kind.states.is_some())
+            || (self.switched_off && name.contains("window"))
+    }
+
+    /// The value is the one that is counted.
+    fn says_the_same(&self, name: &str, value: &Value) -> bool {
+        let config = self.config;
+        match value {
+            Value::Whole(number) if name == "qk_head_dim" => config.mla.is_some_and(|mla| mla.qk_head_dim() == *number),
+            Value::Whole(number) if name.contains("window") => config.sliding_window == Some(*number),
+            Value::Whole(number) if name.ends_with("dim") || name.ends_with("dim_out") => {
+                *number == config.hidden_size && self.kind.class == "Lfm2"
+            }
+            Value::Text(word) if name == "position_embedding_type" || name == "position_embedding" => {
+                matches!(
+                    (word.as_str(), config.position_embedding),
+                    ("absolute" | "learned" | "learned_absolute", PositionEmbedding::Learned)
+                        | ("rope" | "rotary", PositionEmbedding::Rotary)
+                        | ("alibi", PositionEmbedding::Alibi)
+                )
+            }
+            Value::Whole(_) if name == "pad_vocab_size_multiple" => {
+                whole(name, value, config.vocab_size).is_ok_and(|multiple| config.vocab_size.is_multiple_of(multiple))
+            }
+            _ => false,
+        }
+    }
+}
+
+/// Nothing is switched on by null, false, zero, an empty text or an empty list.
 fn says_something(value: &Value) -> bool {
     match value {
         Value::Null | Value::Bool(false) | Value::Whole(0) => false,
-        Value::Text(text) => !text.is_empty(),
-        Value::List(items) => !items.is_empty(),
-        Value::Object(keys) => !keys.is_empty(),
-        Value::Bool(true) | Value::Whole(_) | Value::OtherNumber(_) => true,
+        Value::OtherNumber(number) => number != "-1",
+        Value::Text(text) => !text.is_empty() && text != "none" && text != "default",
+        Value::List(items) => items.iter().any(says_something),
+        Value::Object(keys) => keys.values().any(says_something),
+        Value::Bool(true) | Value::Whole(_) => true,
     }
 }

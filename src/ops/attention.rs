@@ -5,7 +5,7 @@ use super::tensor::{Dim, Kept, Op, Split, Tensor};
 use super::{ends, latent, mixer, writes_scores};
 use crate::config::{Kernels, Keys, LayerKind};
 use crate::sources;
-use crate::units::{DType, Flops};
+use crate::units::{DType, Flops, to_f64};
 
 /// All operations from the block's input to the first residual sum: attention, a state, or both side by side.
 pub(super) fn first_half(with: &Lowering, kind: LayerKind) -> Vec<Op> {
@@ -65,8 +65,12 @@ fn projections(with: &Lowering, keys: Keys) -> Op {
         tensors.push(with.hidden("projection input", Kept::Block));
     }
     let queries = heads.1.saturating_mul(if with.model.gates_attention() { 2 } else { 1 });
-    let kv = if keys == Keys::Own { kv.1.saturating_mul(2) } else { 0 };
-    let columns = queries.saturating_add(kv).saturating_mul(d.1);
+    let of_each = match keys {
+        Keys::Own => d.1.saturating_add(with.value_dim().1),
+        Keys::Joint => d.1,
+        Keys::Shared | Keys::None => 0,
+    };
+    let columns = queries.saturating_mul(d.1).saturating_add(kv.1.saturating_mul(of_each));
     tensors.push(workspace(
         "queries, keys and values",
         [with.s(), with.b(), Dim("q+k+v width", columns)],
@@ -116,10 +120,19 @@ fn flash_core(with: &Lowering) -> Op {
     Op {
         name: "Attention core (FlashAttention)",
         tensors,
-        forward: with.attention_product() * 2.0,
+        forward: with.attention_product() + values_product(with),
         attention_core: true,
         source: sources::FLASH_ATTENTION_2022,
     }
+}
+
+/// FLOPs of the product of probabilities with values: as of queries with keys where the heads are as wide, or latent.
+fn values_product(with: &Lowering) -> Flops {
+    let model = with.model;
+    if model.mla.is_some() || model.value_head_dim() == model.head_dim {
+        return with.attention_product();
+    }
+    with.attention_product() * (to_f64(model.value_head_dim()) / to_f64(model.head_dim.max(1)))
 }
 
 /// Scores, softmax, dropout and values, with scores written to memory.
@@ -135,7 +148,7 @@ fn standard_core(with: &Lowering, ops: &mut Vec<Op>) {
     if !with.training {
         let scores = workspace("scores", dims, split, DType::Fp32);
         ops.push(op("Scores", vec![scores], with.attention_product()));
-        ops.push(op("Attention over values", Vec::new(), with.attention_product()));
+        ops.push(op("Attention over values", Vec::new(), values_product(with)));
         return;
     }
     ops.push(op("Scores", vec![queries, keys], with.attention_product()));

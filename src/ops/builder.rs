@@ -122,9 +122,12 @@ impl<'a> Lowering<'a> {
         Dim("head_dim", self.model.head_dim)
     }
 
-    /// Width of a value head: that of a query head but in latent attention.
+    /// Width of a value head: that of a query head but in latent attention and in models that state another.
     pub(super) fn value_dim(&self) -> Dim {
-        self.model.mla.map_or_else(|| self.head_dim(), |mla| Dim("v_head_dim", mla.v_head_dim))
+        match self.model.value_head_dim() {
+            same if same == self.model.head_dim && self.model.mla.is_none() => self.head_dim(),
+            width => Dim("v_head_dim", width),
+        }
     }
 
     /// Feed-forward width.

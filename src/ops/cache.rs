@@ -6,7 +6,7 @@ use super::builder::Lowering;
 use super::formats;
 use super::mixer;
 use super::tensor::{Dim, Kept, Op, Role, Shape, Split, Tensor};
-use crate::config::{CacheFormat, Keys};
+use crate::config::{CacheFormat, Keys, LayerKind};
 use crate::sources;
 use crate::units::{DType, Flops};
 
@@ -24,19 +24,27 @@ pub struct Cache {
 /// Layers without keys of their own keep none. A layer with a window keeps no more tokens than the window; latent attention keeps one compressed vector and one rotated key part
 /// per token, which every tensor rank holds. Tokens are kept in whole blocks; whole blocks of a shared prefix are kept once.
 pub fn cache(with: &Lowering, layers: Range<u64>) -> Cache {
-    let mut counts: Vec<(u64, u64)> = Vec::with_capacity(2);
-    let has_keys = |layer: &u64| with.model.is_uniform() || with.model.kind_of(*layer).keys == Keys::Own;
-    for tokens in layers.clone().filter(has_keys).map(|layer| with.model.visible(layer, with.context_length)) {
-        match counts.iter_mut().find(|(length, _)| *length == tokens) {
+    let mut counts: Vec<((u64, LayerKind), u64)> = Vec::with_capacity(2);
+    let first = with.model.kind_of(0);
+    for layer in layers.clone() {
+        let kind = if with.model.is_uniform() { first } else { with.model.kind_of(layer) };
+        if !matches!(kind.keys, Keys::Own | Keys::Joint) {
+            continue;
+        }
+        // Only the heads matter here.
+        let kind = LayerKind { other_heads: kind.other_heads, ..first };
+        let tokens = with.model.visible(layer, with.context_length);
+        match counts.iter_mut().find(|(of, _)| *of == (tokens, kind)) {
             Some((_, count)) => *count += 1,
-            None => counts.push((tokens, 1)),
+            None => counts.push(((tokens, kind), 1)),
         }
     }
     let mut tensors = Vec::with_capacity(2 * counts.len());
     let states = with.model.mixer().map(|mixer| (mixer, layers.filter(|layer| mixer.layers.contains(*layer)).count()));
     let mut layers = Vec::with_capacity(2 * counts.len());
-    for (tokens, count) in counts {
-        of_one_layer(with, tokens, |tensor| {
+    for ((tokens, kind), count) in counts {
+        let model = with.model.of_layers(kind);
+        of_one_layer(&Lowering { model: &model, ..*with }, tokens, |tensor| {
             tensors.push(tensor);
             layers.push(count);
         });
@@ -95,7 +103,7 @@ fn kept(with: &Lowering, held: [Dim; 2], push: &mut impl FnMut(Tensor)) {
         tensor("cached rotated keys", [one, Dim("qk_rope_head_dim", mla.qk_rope_head_dim)], Split::Replicated);
         return;
     }
-    for name in ["cached keys", "cached values"] {
-        tensor(name, [with.kv_heads(), with.head_dim()], Split::Heads(with.kv_heads().1));
+    for (name, width) in [("cached keys", with.head_dim()), ("cached values", with.value_dim())] {
+        tensor(name, [with.kv_heads(), width], Split::Heads(with.kv_heads().1));
     }
 }

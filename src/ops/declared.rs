@@ -19,28 +19,35 @@ pub(super) fn add(with: &Lowering, list: &mut OpList) {
     let build = Build::new(&tape, &with);
     let mut ends = Ends::new(&build, true, true);
     let first = tape.parameters();
-    let declared = |kind: &BlockKind| {
+    let models: Vec<_> = list.kinds.iter().map(|kind| with.model.of_layers(kind.of)).collect();
+    let withs: Vec<_> = models.iter().map(|model| Lowering { model, ..with }).collect();
+    let declared = |(kind, of_kind): (&BlockKind, &Lowering<'_>)| {
         if let Some(layer) = (0..with.model.num_hidden_layers).find(|layer| with.model.kind_of(*layer) == kind.of) {
-            drop(block(&build, layer));
+            // Shapes are made once for each build: layers with heads of their own need others.
+            if kind.of.other_heads {
+                drop(block(&Build::new(&tape, of_kind), layer));
+            } else {
+                drop(block(&build, layer));
+            }
         }
         tape.parameters()
     };
-    let ends_at: Vec<u32> = list.kinds.iter().map(declared).collect();
+    let ends_at: Vec<u32> = list.kinds.iter().zip(&withs).map(declared).collect();
     ends.finish(&build);
     let state = tape.state();
     for (parameter, at) in state.parameters.iter().zip(0_u32..).filter(|(parameter, _)| !parameter.beside) {
         let Some(storage) = usize::try_from(parameter.storage).ok().and_then(|at| state.storages.get(at)) else { continue };
         let (name, source) = state.op_name(storage.op);
         let shape = state.shape(parameter.form);
-        let ops = match at {
-            _ if HEAD.contains(&name) => &mut list.head,
-            at if at < first => &mut list.embedding,
-            at => match ends_at.iter().zip(&mut list.kinds).find(|(end, _)| at < **end) {
-                Some((_, kind)) => &mut kind.ops,
-                None => &mut list.embedding,
+        let (ops, of_layer) = match at {
+            _ if HEAD.contains(&name) => (&mut list.head, &with),
+            at if at < first => (&mut list.embedding, &with),
+            at => match ends_at.iter().zip(withs.iter().zip(&mut list.kinds)).find(|(end, _)| at < **end) {
+                Some((_, (of_kind, kind))) => (&mut kind.ops, of_kind),
+                None => (&mut list.embedding, &with),
             },
         };
-        let split = split(&shape, &with);
+        let split = split(&shape, of_layer);
         let tensor =
             Tensor { name: storage.name, role: Role::Parameter, shape, dtype: with.parameter, split, kept: Kept::Always };
         match ops.iter_mut().find(|op| op.name == name) {

@@ -142,6 +142,8 @@ fn listed(with: &Lowering) -> OpList {
 /// The operation list of serving without its parameters: what a step works with, much quicker than the whole list.
 pub(crate) fn without_parameters(with: &Lowering) -> OpList {
     let block = |(of, layers): (LayerKind, u64)| {
+        let model = with.model.of_layers(of);
+        let with = &Lowering { model: &model, ..*with };
         let mut ops = attention::first_half(with, of);
         let first_half = ops.len();
         match (of.feed, &with.model.moe) {

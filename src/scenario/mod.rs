@@ -31,7 +31,7 @@ pub use text::clean;
 pub use words::{Mode, Word};
 
 use crate::catalog::{self, AcceleratorRow, ModelRow};
-use crate::config::{Hybrid, LayerSet, Mixer, Mla, ModelConfig, Moe};
+use crate::config::{Hybrid, LayerSet, Mixer, Mla, ModelConfig, Moe, OtherHeads};
 use crate::units::{Bytes, MemoryUnit, to_f64};
 
 /// One set of inputs.
@@ -330,6 +330,24 @@ fn of_hybrid(hybrid: Option<&Hybrid>, id: FieldId) -> Option<Value> {
         FieldId::FeedForwardLayers => layers(|hybrid| &hybrid.feed_forward_layers, LayerSet::All),
         FieldId::SharedKeyLayers => layers(|hybrid| &hybrid.kv_shared_layers, LayerSet::None),
         FieldId::AttentionGate => Value::Flag(hybrid.is_some_and(|hybrid| hybrid.attention_output_gate)),
+        FieldId::ValueHeadDim => optional(hybrid.and_then(|hybrid| hybrid.v_head_dim)),
+        FieldId::ExpertsNormed => Value::Flag(hybrid.is_some_and(|hybrid| hybrid.experts_normed)),
+        _ => return of_other_heads(hybrid.and_then(|hybrid| hybrid.other_heads.as_ref()), id),
+    })
+}
+
+/// The value of a field of layers with other heads; without them, nothing.
+fn of_other_heads(other: Option<&OtherHeads>, id: FieldId) -> Option<Value> {
+    let size = |of: fn(&OtherHeads) -> u64| optional(other.map(of));
+    let flag = |of: fn(&OtherHeads) -> bool| Value::Flag(other.is_some_and(of));
+    Some(match id {
+        FieldId::OtherHeadLayers => Value::Layers(other.map_or(LayerSet::None, |other| other.layers.clone())),
+        FieldId::OtherHeads => size(|other| other.num_attention_heads),
+        FieldId::OtherKvHeads => size(|other| other.num_key_value_heads),
+        FieldId::OtherHeadDim => size(|other| other.head_dim),
+        FieldId::OtherValueDim => size(|other| other.v_head_dim),
+        FieldId::OtherSinks => flag(|other| other.attention_sinks),
+        FieldId::OtherJointKeys => flag(|other| other.attention_k_eq_v),
         _ => return None,
     })
 }

@@ -4,6 +4,8 @@
 
 #[cfg(not(target_arch = "wasm32"))]
 mod accuracy;
+#[cfg(not(target_arch = "wasm32"))]
+mod import;
 
 #[cfg(not(target_arch = "wasm32"))]
 mod native {
@@ -21,6 +23,7 @@ mod native {
     use headroom::units::MemoryUnit;
 
     use crate::accuracy::{self, Form};
+    use crate::import;
 
     const HELP: &str = "\
 headroom: does this transformer fit, what takes the memory, how many GPUs, how long?
@@ -30,6 +33,7 @@ usage: headroom LINK-OR-FRAGMENT [--json | --export FORM] [--gib | --gb]
        headroom LINK-OR-FRAGMENT --figures
        headroom accuracy FILE... [--json] [--rows] [--markdown]
        headroom explain LINK-OR-FRAGMENT PATH... [--gib | --gb]
+       headroom import FILE-OR-FOLDER... [--counts FILE]
 
 LINK-OR-FRAGMENT  a link of the page, or the part after its #, e.g. 'v1&m=llama3-70b&n=64'
 --json            machine-readable, memory in bytes
@@ -40,6 +44,8 @@ accuracy FILE...  compares the estimates with files of measured and published fi
                   --markdown is the short table of the README
 explain PATH...   the formula of each figure with this scenario's numbers, its source and what makes it grow; paths are total,
                   peak, ledger/KIND, ledger/KIND/LABEL, ledger/KIND/LABEL/N, gpus/arithmetic, gpus/runnable, time/NAME
+import FILE...    how config.json files are read: exact, flagged or refused, a line each, and how many of each kind; --counts
+                  names exact counts to compare with, lines of JSON such as {\"file\": \"a.json\", \"text\": 124439808}
 --gib, --gb       write memory in GiB (2^30) or GB (10^9); default: as the link says
 
 exit code: 0 fits, 1 does not fit, 2 bad input";
@@ -56,6 +62,7 @@ exit code: 0 fits, 1 does not fit, 2 bad input";
         Help,
         Inputs,
         Accuracy { files: Vec<String>, form: Form },
+        Import { files: Vec<String>, counts: Option<String> },
         Estimate(Arguments),
         Explain { arguments: Arguments, paths: Vec<String> },
     }
@@ -65,6 +72,9 @@ exit code: 0 fits, 1 does not fit, 2 bad input";
         let mut parser = lexopt::Parser::from_env();
         if std::env::args_os().nth(1).is_some_and(|first| first == "accuracy") {
             return accuracy_arguments(parser);
+        }
+        if std::env::args_os().nth(1).is_some_and(|first| first == "import") {
+            return import_arguments(parser);
         }
         let explains = std::env::args_os().nth(1).is_some_and(|first| first == "explain");
         if explains {
@@ -120,6 +130,24 @@ exit code: 0 fits, 1 does not fit, 2 bad input";
         Ok(Task::Accuracy { files: files.split_off(1), form })
     }
 
+    /// What follows the word `import`.
+    fn import_arguments(mut parser: lexopt::Parser) -> Result<Task, String> {
+        use lexopt::Arg::{Long, Short, Value};
+        let (mut files, mut counts) = (Vec::new(), None);
+        while let Some(argument) = parser.next().map_err(|error| error.to_string())? {
+            match argument {
+                Short('h') | Long("help") => return Ok(Task::Help),
+                Long("counts") => {
+                    counts = Some(parser.value().map_err(|error| error.to_string())?.to_string_lossy().into_owned());
+                }
+                Value(path) => files.push(path.to_string_lossy().into_owned()),
+                other => return Err(other.unexpected().to_string()),
+            }
+        }
+        // The first is the word itself.
+        Ok(Task::Import { files: files.split_off(1), counts })
+    }
+
     fn bad_input(sentences: &[String]) -> ExitCode {
         let mut out = std::io::stderr().lock();
         for sentence in sentences {
@@ -140,6 +168,10 @@ exit code: 0 fits, 1 does not fit, 2 bad input";
             Ok(Task::Help) => print(HELP),
             Ok(Task::Inputs) => print(&reference()),
             Ok(Task::Accuracy { files, form }) => match accuracy::run(&files, form) {
+                Ok(table) => print(&table),
+                Err(sentence) => bad_input(&[sentence]),
+            },
+            Ok(Task::Import { files, counts }) => match import::run(&files, counts.as_deref()) {
                 Ok(table) => print(&table),
                 Err(sentence) => bad_input(&[sentence]),
             },

@@ -270,17 +270,21 @@ impl Attention {
         tape.at("Query, key and value projection", sources::PYTORCH_AUTOGRAD);
         let columns = |heads: Dim| Dim(heads.0, heads.1.saturating_mul(d.1));
         let bias = |name| model.attention_bias.then_some(name);
-        let project = |names, heads: Dim| {
-            build.column(Part::Attention, names, (columns(heads), with.h()), tape.form([with.b(), with.s(), columns(heads)]))
-        };
+        let of_values = |heads: Dim| Dim(heads.0, heads.1.saturating_mul(with.value_dim().1));
+        let project_to =
+            |names, width: Dim| build.column(Part::Attention, names, (width, with.h()), tape.form([with.b(), with.s(), width]));
+        let project = |names, heads: Dim| project_to(names, columns(heads));
         let gated = if model.gates_attention() { Dim(heads.0, heads.1.saturating_mul(2)) } else { heads };
         let query = project(("query weight", bias("query bias")), gated);
-        let keys = (keys == Keys::Own).then(|| {
-            [("key weight", "key bias"), ("value weight", "value bias")].map(|(weight, name)| project((weight, bias(name)), kv))
+        let keys = matches!(keys, Keys::Own | Keys::Joint).then(|| {
+            let key = project(("key weight", bias("key bias")), kv);
+            // One matrix for both is declared and counted, and never run here.
+            let own = (keys == Keys::Own).then(|| project_to(("value weight", bias("value bias")), of_values(kv)));
+            [key, own.unwrap_or(key)]
         });
         tape.at("Output projection", sources::PYTORCH_AUTOGRAD);
         let names = ("output weight", model.attention_output_bias.then_some("output bias"));
-        let output = build.row(Part::Attention, names, (with.h(), columns(heads)), build.shapes.hidden);
+        let output = build.row(Part::Attention, names, (with.h(), of_values(heads)), build.shapes.hidden);
         tape.at("Query and key norm", sources::PYTORCH_AUTOGRAD);
         let place = match model.family {
             Family::Gemma3 => Place::Heads,

@@ -8,6 +8,7 @@ use super::norm::Norm;
 use super::{Block, Build, Tables};
 use crate::config::{Feed, Keys};
 use crate::ops::tape::{Tape, Var};
+use crate::ops::tensor::Dim;
 use crate::sources;
 
 /// What stands where the feed-forward layer is.
@@ -72,6 +73,9 @@ impl Decoder {
             Some(moe) => FeedForward::Experts(Mixture::new(build, moe)),
             None => FeedForward::Dense(Mlp::new(build)),
         });
+        if kind.feed == Feed::Experts && build.model().norms_experts() {
+            norms_of_experts(build, layer);
+        }
         let halves = [kind.mixer || attention.is_some(), mlp.is_some()];
         let mut numbers = 1_u64..;
         // The first and third belong to attention, the second and fourth to the feed-forward layer.
@@ -112,6 +116,20 @@ impl Decoder {
         let (feed_forward, _beside) = self.feed(tape, &second);
         let feed_forward = self.normed(tape, 3, &feed_forward);
         attention.add(feed_forward).add(hidden.clone()).named("block output")
+    }
+}
+
+/// Gemma 4's norms before and behind its experts and behind the dense layer beside them, and its router's scales. They are declared and
+/// counted, and never run here.
+fn norms_of_experts(build: &Build<'_>, layer: u64) {
+    for name in ["Norm before experts", "Norm behind experts", "Norm behind the layer beside"] {
+        build.tape.at(name, sources::PYTORCH_AUTOGRAD);
+        Norm::new(build, build.with.h(), build.shapes.rows);
+    }
+    build.tape.at("Router", sources::PYTORCH_AUTOGRAD);
+    build.vector("router scale", build.with.h());
+    if let Some(moe) = build.model().moe_at(layer) {
+        build.vector("scale of each expert", Dim("num_experts", moe.num_experts));
     }
 }
 

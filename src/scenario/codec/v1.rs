@@ -6,7 +6,7 @@
 use super::FieldId;
 
 /// Key, field and default of every input; `None`: the model's or the accelerator's own value.
-pub(super) const TABLE: [(&str, FieldId, Option<&str>); 176] = [
+pub(super) const TABLE: [(&str, FieldId, Option<&str>); 185] = [
     ("do", FieldId::Mode, Some("train")),
     ("name", FieldId::Name, Some(".z")),
     ("u", FieldId::MemoryUnit, Some("gib")),
@@ -77,6 +77,15 @@ pub(super) const TABLE: [(&str, FieldId, Option<&str>); 176] = [
     ("fl", FieldId::FeedForwardLayers, None),
     ("kvs", FieldId::SharedKeyLayers, None),
     ("og", FieldId::AttentionGate, None),
+    ("vhd", FieldId::ValueHeadDim, None),
+    ("ohl", FieldId::OtherHeadLayers, None),
+    ("oha", FieldId::OtherHeads, None),
+    ("ohk", FieldId::OtherKvHeads, None),
+    ("ohd", FieldId::OtherHeadDim, None),
+    ("ohv", FieldId::OtherValueDim, None),
+    ("ohs", FieldId::OtherSinks, None),
+    ("ohj", FieldId::OtherJointKeys, None),
+    ("exn", FieldId::ExpertsNormed, None),
     ("s", FieldId::SeqLength, Some("8192")),
     ("gb", FieldId::GlobalBatchSize, Some("128")),
     ("b", FieldId::MicroBatchSize, Some("1")),

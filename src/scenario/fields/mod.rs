@@ -152,6 +152,24 @@ pub enum FieldId {
     SharedKeyLayers,
     /// A gate on attention's output.
     AttentionGate,
+    /// Width of a value head where it is another than a query head's.
+    ValueHeadDim,
+    /// Layers whose attention has other heads.
+    OtherHeadLayers,
+    /// Query heads of these.
+    OtherHeads,
+    /// Key/value heads of these.
+    OtherKvHeads,
+    /// Width of a head of these.
+    OtherHeadDim,
+    /// Width of a value head of these.
+    OtherValueDim,
+    /// Sinks in these.
+    OtherSinks,
+    /// One matrix for keys and values in these.
+    OtherJointKeys,
+    /// Norms of their own around experts.
+    ExpertsNormed,
     /// Tokens per training sequence.
     SeqLength,
     /// Sequences per optimizer step.

@@ -1,12 +1,20 @@
 //! Layers that are not all alike, from the fields of the architecture.
 
-use crate::config::{Hybrid, Mixer, MixerKind};
+use crate::config::{Hybrid, LayerSet, Mixer, MixerKind, OtherHeads};
 use crate::scenario::words::Word;
 use crate::scenario::{FieldError, FieldId, Mode, Scenario, Value};
 
 /// Every field that makes layers unlike each other.
-const FIELDS: [FieldId; 5] =
-    [FieldId::Mixer, FieldId::AttentionLayers, FieldId::FeedForwardLayers, FieldId::SharedKeyLayers, FieldId::AttentionGate];
+const FIELDS: [FieldId; 8] = [
+    FieldId::Mixer,
+    FieldId::AttentionLayers,
+    FieldId::FeedForwardLayers,
+    FieldId::SharedKeyLayers,
+    FieldId::AttentionGate,
+    FieldId::ValueHeadDim,
+    FieldId::OtherHeadLayers,
+    FieldId::ExpertsNormed,
+];
 
 impl Scenario {
     /// Layers that are not all alike, or keep a state.
@@ -23,8 +31,30 @@ impl Scenario {
             feed_forward_layers: self.layers(FieldId::FeedForwardLayers),
             kv_shared_layers: self.layers(FieldId::SharedKeyLayers),
             attention_output_gate: self.flag(FieldId::AttentionGate),
+            v_head_dim: self.optional_integer(FieldId::ValueHeadDim),
+            other_heads: self.other_heads(),
+            experts_normed: self.flag(FieldId::ExpertsNormed),
         };
         (hybrid != Hybrid::default()).then_some(hybrid)
+    }
+
+    /// Layers with other heads, if there are any; sizes left empty are those of the rest.
+    fn other_heads(&self) -> Option<OtherHeads> {
+        let layers = self.layers(FieldId::OtherHeadLayers);
+        if layers == LayerSet::None {
+            return None;
+        }
+        let size = |id, or: FieldId| self.optional_integer(id).unwrap_or_else(|| self.integer(or));
+        let head_dim = size(FieldId::OtherHeadDim, FieldId::HeadDim);
+        Some(OtherHeads {
+            layers,
+            num_attention_heads: size(FieldId::OtherHeads, FieldId::NumAttentionHeads),
+            num_key_value_heads: size(FieldId::OtherKvHeads, FieldId::NumKeyValueHeads),
+            head_dim,
+            v_head_dim: self.optional_integer(FieldId::OtherValueDim).unwrap_or(head_dim),
+            attention_sinks: self.flag(FieldId::OtherSinks),
+            attention_k_eq_v: self.flag(FieldId::OtherJointKeys),
+        })
     }
 
     /// The state that layers keep, if any do; sizes left empty are attention's.
@@ -46,7 +76,7 @@ impl Scenario {
     }
 }
 
-/// Layers that keep a state, lack attention or share keys are only served here.
+/// Layers that keep a state, lack attention, share keys or have heads of their own are only served here.
 pub(super) fn check_layers(scenario: &Scenario) -> Option<FieldError> {
     if scenario.mode() == Mode::Serve { None } else { only_served(scenario) }
 }
@@ -55,7 +85,7 @@ pub(super) fn check_layers(scenario: &Scenario) -> Option<FieldError> {
 fn only_served(scenario: &Scenario) -> Option<FieldError> {
     scenario.hybrid().map(|_| FieldError {
         field: FieldId::Mode,
-        message: "This model has layers that keep a state, lack attention or share keys and values. What it takes to train them is not modelled here; serving is."
+        message: "This model has layers that keep a state, lack attention, share keys and values, or have heads of another shape. What it takes to train them is not modelled here; serving is."
             .to_owned(),
         way_out: Some(("Serve it".to_owned(), Value::choice(Mode::Serve))),
     })

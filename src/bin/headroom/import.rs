@@ -1,0 +1,138 @@
+//! `headroom import FILE…`: how real `config.json` files are read, and whether counts agree with what transformers builds of them.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use headroom::config::ModelConfig;
+use headroom::import::{Imported, config_json};
+use headroom::ops::{Lowering, lower};
+use serde_json::Value;
+
+/// How far a count may be off without a word, in parts of a thousand.
+const TOLERANCE: u64 = 1;
+
+/// What became of one file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Outcome {
+    /// Read without a doubt, and the count is that of the list.
+    Exact,
+    /// Read without a doubt; no list says what the count is.
+    Read,
+    /// Read, and the answer names what is not in it.
+    Flagged,
+    /// Refused by a sentence.
+    Refused,
+    /// Read without a doubt, and the count is another.
+    Off,
+}
+
+/// The table of the given files and folders; `counts` is a file of exact counts, lines of JSON with `file` and `text`.
+pub fn run(paths: &[String], counts: Option<&str>) -> Result<String, String> {
+    if paths.is_empty() {
+        return Err("name at least one config.json, or a folder of such files".to_owned());
+    }
+    let counts = counts.map_or_else(|| Ok(BTreeMap::new()), exact_counts)?;
+    let mut found = BTreeMap::new();
+    let mut text = String::new();
+    for path in files(paths)? {
+        let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let content = fs::read_to_string(&path).map_err(|error| format!("{} cannot be read: {error}", path.display()))?;
+        let (outcome, line) = outcome(&content, counts.get(&name).copied());
+        *found.entry(outcome).or_insert(0_u64) += 1;
+        // Writing into a String cannot fail.
+        let _ = writeln!(text, "{}\t{name}\t{line}", word(outcome));
+    }
+    let of = |outcome| found.get(&outcome).copied().unwrap_or(0);
+    let _ = write!(
+        text,
+        "{} exact, {} flagged, {} refused; {} read without a count to compare with; {} off by more than 0.1 % without a word",
+        of(Outcome::Exact),
+        of(Outcome::Flagged),
+        of(Outcome::Refused),
+        of(Outcome::Read),
+        of(Outcome::Off)
+    );
+    Ok(text)
+}
+
+const fn word(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Exact => "exact",
+        Outcome::Read => "read",
+        Outcome::Flagged => "flagged",
+        Outcome::Refused => "refused",
+        Outcome::Off => "OFF",
+    }
+}
+
+/// The files, those of a folder by name.
+fn files(paths: &[String]) -> Result<Vec<PathBuf>, String> {
+    let mut all = Vec::new();
+    for path in paths.iter().map(Path::new) {
+        if !path.is_dir() {
+            all.push(path.to_path_buf());
+            continue;
+        }
+        let entries = fs::read_dir(path).map_err(|error| format!("{} cannot be read: {error}", path.display()))?;
+        let mut inside: Vec<PathBuf> = entries.filter_map(|entry| entry.ok().map(|entry| entry.path())).collect();
+        inside.retain(|file| file.extension().is_some_and(|ending| ending == "json"));
+        inside.sort();
+        all.extend(inside);
+    }
+    Ok(all)
+}
+
+/// Parameters of the part for text, by the file's name.
+fn exact_counts(path: &str) -> Result<BTreeMap<String, u64>, String> {
+    let text = fs::read_to_string(path).map_err(|error| format!("{path} cannot be read: {error}"))?;
+    let mut counts = BTreeMap::new();
+    for line in text.lines().filter(|line| !line.trim().is_empty()) {
+        let row: Value = serde_json::from_str(line).map_err(|error| format!("{path}: {error}"))?;
+        if let (Some(file), Some(count)) = (row["file"].as_str(), row["text"].as_u64()) {
+            counts.insert(file.to_owned(), count);
+        }
+    }
+    Ok(counts)
+}
+
+/// What became of the text of one file, and the line about it.
+fn outcome(text: &str, exact: Option<u64>) -> (Outcome, String) {
+    let imported = match config_json(text) {
+        Ok(imported) => imported,
+        Err(problem) => return (Outcome::Refused, problem.to_string()),
+    };
+    let count = parameters(&imported.config);
+    let doubts = doubts(&imported);
+    let agrees = exact.map(|exact| count.abs_diff(exact).saturating_mul(1000) <= exact.saturating_mul(TOLERANCE));
+    let outcome = match (doubts.is_empty(), agrees) {
+        (false, _) => Outcome::Flagged,
+        (true, Some(true)) => Outcome::Exact,
+        (true, None) => Outcome::Read,
+        (true, Some(false)) => Outcome::Off,
+    };
+    let mut line = format!("{}\t{count}", imported.model_type);
+    if let Some(exact) = exact {
+        let _ = write!(line, "\ttransformers: {exact}");
+    }
+    for doubt in doubts {
+        let _ = write!(line, "\t{doubt}");
+    }
+    (outcome, line)
+}
+
+fn parameters(config: &ModelConfig) -> u64 {
+    lower(&Lowering::parameters_only(config)).parameters()
+}
+
+/// What the answer does not count, or counts otherwise.
+fn doubts(imported: &Imported) -> Vec<String> {
+    let keys = imported.not_counted.iter().map(|key| format!("not counted: {key}"));
+    let parts = imported.left_out.iter().map(|left| match left.parameters {
+        Some(parameters) => format!("left out: {} ({parameters})", left.part),
+        None => format!("left out: {}", left.part),
+    });
+    let bounds = imported.upper_bounds.iter().map(|note| format!("upper bound: {note}"));
+    keys.chain(parts).chain(bounds).collect()
+}

@@ -1,0 +1,97 @@
+//! Layers whose attention has other heads than the rest.
+
+use super::kind::Kind;
+use super::reader::{MAX_SIZE, Reader, check_groups};
+use super::value::Value;
+use super::{How, ImportError};
+use crate::config::{Hybrid, LayerSet, ModelConfig, OtherHeads};
+
+/// The layers of a kind whose attention has heads of its own, and the keys that state them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Heads {
+    /// Gemma 4: layers that see the whole text have wider heads, fewer of which are keys.
+    GlobalOfGemma4,
+    /// MiMo-V2: layers that slide have more key/value heads; values are narrower than keys everywhere.
+    SlidingOfMimoV2,
+}
+
+/// Reads the heads of the layers that have others.
+pub(super) fn other_heads(file: &mut Reader<'_>, kind: &Kind, config: &mut ModelConfig) -> Result<(), ImportError> {
+    let Some(heads) = kind.heads else { return Ok(()) };
+    let sliding = config.sliding_layers.clone();
+    let (v_head_dim, other) = match heads {
+        Heads::GlobalOfGemma4 => {
+            no_inputs_of_layers(file, kind)?;
+            (None, global(file, config, complement(&sliding, config.num_hidden_layers)?)?)
+        }
+        Heads::SlidingOfMimoV2 => {
+            let width = file.size_or(&["v_head_dim"], MAX_SIZE, 128)?;
+            config.attention_sinks = file.rare_flag("add_full_attention_sink_bias", false)?;
+            (Some(width), swa(file, config, width, sliding)?)
+        }
+    };
+    check_groups(other.num_attention_heads, other.num_key_value_heads)?;
+    let layers = (0..config.num_hidden_layers).filter(|layer| other.layers.contains(*layer)).count();
+    let note = "Layers whose heads have another shape.";
+    file.tell("layers_with_other_heads", &format!("{layers} of {}", config.num_hidden_layers), How::Derived, note);
+    let experts_normed = heads == Heads::GlobalOfGemma4 && config.moe.is_some();
+    let before = config.hybrid.take().unwrap_or_default();
+    let v_head_dim = v_head_dim.filter(|width| *width != config.head_dim);
+    let other_heads = (layers > 0).then_some(other);
+    let hybrid = Hybrid { v_head_dim, other_heads, experts_normed, ..before };
+    config.hybrid = (hybrid != Hybrid::default()).then_some(hybrid);
+    Ok(())
+}
+
+/// The small models of the family have an embedding of its own for every layer, which the library takes where a file says nothing; and
+/// feed-forward layers twice as wide where keys are shared.
+fn no_inputs_of_layers(file: &mut Reader<'_>, kind: &Kind) -> Result<(), ImportError> {
+    const KEY: &str = "hidden_size_per_layer_input";
+    if kind.class == "Gemma4" && !file.has(KEY) {
+        return Err(ImportError::not_modelled(format!(
+            "an embedding of its own for every layer ({KEY} is not stated, which means 256)"
+        )));
+    }
+    file.done_with(&[KEY, "vocab_size_per_layer_input"]);
+    let shares = !matches!(file.peek("num_kv_shared_layers"), None | Some(Value::Whole(0)));
+    if file.rare_flag("use_double_wide_mlp", false)? && shares {
+        return Err(ImportError::not_modelled("feed-forward layers of two widths (use_double_wide_mlp)"));
+    }
+    Ok(())
+}
+
+/// `global_head_dim`, and `num_global_key_value_heads` where one matrix makes keys and values.
+fn global(file: &mut Reader<'_>, config: &ModelConfig, layers: LayerSet) -> Result<OtherHeads, ImportError> {
+    let head_dim = file.size_or(&["global_head_dim"], MAX_SIZE, 512)?;
+    let joint = file.flag("attention_k_eq_v", false)?;
+    let stated = file.optional(&["num_global_key_value_heads"], MAX_SIZE)?;
+    Ok(OtherHeads {
+        layers,
+        num_attention_heads: config.num_attention_heads,
+        num_key_value_heads: stated.filter(|_| joint).unwrap_or(config.num_key_value_heads),
+        head_dim,
+        v_head_dim: head_dim,
+        attention_sinks: false,
+        attention_k_eq_v: joint,
+    })
+}
+
+/// The keys that begin with `swa_`; transformers takes twice the key/value heads where the file states none.
+fn swa(file: &mut Reader<'_>, config: &ModelConfig, value: u64, layers: LayerSet) -> Result<OtherHeads, ImportError> {
+    let as_rest = "As in the layers that see the whole text.";
+    let twice = config.num_key_value_heads.saturating_mul(2);
+    Ok(OtherHeads {
+        layers,
+        num_attention_heads: file.size_or_derived(&["swa_num_attention_heads"], config.num_attention_heads, as_rest)?,
+        num_key_value_heads: file.size_or(&["swa_num_key_value_heads"], MAX_SIZE, twice)?,
+        head_dim: file.size_or_derived(&["swa_head_dim"], config.head_dim, as_rest)?,
+        v_head_dim: file.size_or_derived(&["swa_v_head_dim"], value, as_rest)?,
+        attention_sinks: file.rare_flag("add_swa_attention_sink_bias", true)?,
+        attention_k_eq_v: false,
+    })
+}
+
+/// The layers that are not in the set.
+fn complement(set: &LayerSet, layers: u64) -> Result<LayerSet, ImportError> {
+    super::layers::compact((0..layers).map(|layer| !set.contains(layer)).collect())
+}

@@ -1,0 +1,122 @@
+"""Exact parameter counts of the files under configs/corpus: what transformers 5.23 builds of each, on the meta device.
+
+    python tests/data/tools/corpus.py > tests/data/truth/parameters_corpus.jsonl
+
+One line for each file whose kind transformers knows: `text` counts the class for causal language modelling of its part for text,
+`whole` the class of the whole model (its towers included), `left_out` each part of the whole model that is not in the text part.
+A file that transformers cannot read, or has no such class for, gets a line with `problem` alone.
+"""
+
+import json
+import pathlib
+import sys
+
+import torch
+import transformers
+from transformers import (
+    AutoConfig,
+    AutoModelForCausalLM,
+    AutoModelForImageTextToText,
+    AutoModelForMultimodalLM,
+)
+from transformers.models.auto.configuration_auto import CONFIG_MAPPING
+
+FOLDER = pathlib.Path(__file__).parent.parent / "configs" / "corpus"
+
+
+def keys(path):
+    """The file's keys; `Infinity` and `NaN` are what Python's reader takes anyway."""
+    found = json.loads(path.read_text())
+    # Neither changes a shape; quantised weights would only replace the modules.
+    for key in ("quantization_config", "auto_map", "_attn_implementation", "attn_implementation", "use_flash_attn"):
+        found.pop(key, None)
+    return found
+
+
+# Older names of kinds that transformers has under another one.
+ALIASES = {"RefinedWeb": "falcon", "RefinedWebModel": "falcon", "kimi_k2": "deepseek_v3"}
+
+
+def config_of(found):
+    kind = found.get("model_type")
+    kind = ALIASES.get(kind, kind)
+    if kind is None:
+        kind = by_class(found)
+    if kind not in CONFIG_MAPPING:
+        raise ValueError(f"transformers knows no {kind}")
+    return CONFIG_MAPPING[kind].from_dict({**found, "model_type": kind})
+
+
+def by_class(found):
+    from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES as names
+
+    classes = found.get("architectures") or []
+    for kind, name in names.items():
+        if name in classes:
+            return kind
+    raise ValueError(f"neither model_type nor a known class: {classes}")
+
+
+def built(auto, config):
+    with torch.device("meta"):
+        return auto.from_config(config)
+
+
+def count(module):
+    return sum(parameter.numel() for parameter in module.parameters())
+
+
+def children(module):
+    """Parameters of each part below the model, by name; the part for text and the head are the text part."""
+    base = getattr(module, "model", module)
+    parts = {}
+    for name, child in base.named_children():
+        # Encoders with a decoder have no part for text apart.
+        if name not in ("decoder", "language_model", "text_model", "embed_tokens", "layers", "norm", "lm_head"):
+            parts[name] = count(child)
+    return {name: size for name, size in parts.items() if size}
+
+
+def line(path):
+    row = {"file": path.name}
+    try:
+        found = keys(path)
+        config = config_of(found)
+        row["model_type"] = config.model_type
+        text_config = config.get_text_config(decoder=True)
+        text = None
+        try:
+            text = built(AutoModelForCausalLM, text_config)
+            row["text"], row["text_class"] = count(text), type(text).__name__
+        except Exception as problem:
+            row["text_problem"] = f"{type(problem).__name__}: {str(problem)[:160]}"
+        if text_config is not config:
+            for auto in (AutoModelForImageTextToText, AutoModelForMultimodalLM, AutoModelForCausalLM):
+                try:
+                    whole = built(auto, config)
+                except Exception as problem:
+                    row["whole_problem"] = f"{type(problem).__name__}: {str(problem)[:160]}"
+                    continue
+                row["whole"], row["whole_class"] = count(whole), type(whole).__name__
+                row["left_out"] = children(whole)
+                if text is None and hasattr(getattr(whole, "model", None), "language_model"):
+                    # These parts for text have no class of their own for causal language modelling.
+                    row["text"] = row["whole"] - sum(row["left_out"].values())
+                    row["text_class"] = row["whole_class"]
+                    row.pop("text_problem", None)
+                row.pop("whole_problem", None)
+                break
+    except Exception as problem:
+        row["problem"] = f"{type(problem).__name__}: {str(problem)[:160]}"
+    return row
+
+
+def main():
+    assert transformers.__version__.startswith("5.23"), transformers.__version__
+    for path in sorted(FOLDER.glob("*.json")):
+        if sys.argv[1:] and path.name not in sys.argv[1:]:
+            continue
+        print(json.dumps(line(path)), flush=True)
+
+
+main()
