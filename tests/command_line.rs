@@ -89,3 +89,22 @@ fn figures_are_listed_with_their_exact_value() {
     assert!(lines.contains("weights\t13476831232\t13.5 GB\tWeights on one GPU\n"), "{lines}");
     assert!(!lines.contains("step-time"), "a server has no steps");
 }
+
+/// The three counts over 295 real files, and what became of each.
+#[test]
+fn config_files_are_counted_by_what_becomes_of_them() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/configs/corpus");
+    let counts = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/truth/parameters_corpus.jsonl");
+    let output = headroom(&["import", folder, "--counts", counts]);
+    assert_eq!(output.status.code(), Some(0));
+    let told = text(&output.stdout);
+    assert_eq!(told.lines().count(), 296);
+    let last = told.lines().last().expect("a summary");
+    assert!(last.ends_with("0 off by more than 0.1 % without a word"), "{last}");
+    assert!(last.contains(" exact, ") && last.contains(" flagged, ") && last.contains(" refused; "), "{last}");
+    assert!(told.contains("exact\tmeta-llama__Meta-Llama-3.1-8B.json\tllama\t8030261248\t"), "{told}");
+    assert!(told.contains("refused\tgoogle-bert__bert-base-uncased.json\tThis model has an encoder"), "{told}");
+    let missing = headroom(&["import"]);
+    assert_eq!(missing.status.code(), Some(2));
+    assert!(text(&missing.stderr).contains("name at least one config.json"));
+}

@@ -77,14 +77,15 @@ fn a_state_in_fp32_is_twice_as_large() {
 #[test]
 fn layers_that_share_keys_keep_none() {
     let plain = catalog("llama3-8b");
-    let shared_last = imported(
+    let generic = |config: &str| headroom::import::config_json_as_generic(config).expect("sizes").config;
+    let shared_last = generic(
         r#"{"model_type":"zebra","hidden_size":4096,"intermediate_size":14336,"num_hidden_layers":32,"num_attention_heads":32,
             "num_key_value_heads":8,"vocab_size":128256,"num_kv_shared_layers":12}"#,
     );
     let shared = shared_last.hybrid.clone().expect("shared layers").kv_shared_layers;
     assert!((0..32).all(|layer| shared.contains(layer) == (layer >= 20)));
     assert_eq!(cached(&shared_last, 1, 1024, 1) * 32, cached(&plain, 1, 1024, 1) * 20);
-    let every_other = imported(
+    let every_other = generic(
         r#"{"model_type":"zebra","hidden_size":4096,"intermediate_size":14336,"num_hidden_layers":32,"num_attention_heads":32,
             "num_key_value_heads":8,"vocab_size":128256,"use_cla":true,"cla_share_factor":2}"#,
     );
@@ -94,6 +95,57 @@ fn layers_that_share_keys_keep_none() {
     assert_eq!(parameters(&plain) - parameters(&every_other), 16 * 2 * 4096 * 1024);
     assert_eq!(parameters(&every_other), support::parameters(&every_other));
     assert_eq!(every_other.kind_of(1).keys, Keys::Shared);
+}
+
+/// MiMo-V2-Flash at 262,144 tokens in 16 bits: 9 layers with 4 heads of 192 + 128, 39 with 8 of them over 128 tokens: 5.65 GiB.
+#[test]
+fn layers_with_other_heads_keep_their_own_shapes() {
+    let mimo = imported(include_str!("data/configs/corpus/XiaomiMiMo__MiMo-V2-Flash.json"));
+    let expected = 2 * (192 + 128) * (9 * 4 * 262_144 + 39 * 8 * 128);
+    assert_eq!(cached(&mimo, 1, 262_144, 1), expected);
+    assert_eq!(format!("{:.2}", headroom::units::to_f64(expected) / 1_073_741_824.0), "5.65");
+    // Four heads on eight ranks are copied, eight are shared out.
+    assert_eq!(cached(&mimo, 8, 262_144, 1), 2 * (192 + 128) * (9 * 262_144 + 39 * 128));
+    let gemma = imported(include_str!("data/configs/corpus/google__gemma-4-26B-A4B.json"));
+    assert_eq!(cached(&gemma, 1, 131_072, 1), 2 * 2 * (5 * 2 * 512 * 131_072 + 25 * 8 * 256 * 1024));
+}
+
+/// Every parameter of these layers is on some rank, and a step's FLOPs follow their heads.
+#[test]
+fn parameters_of_other_heads_are_shared_out() {
+    for file in [
+        include_str!("data/configs/corpus/XiaomiMiMo__MiMo-V2-Flash.json"),
+        include_str!("data/configs/corpus/google__gemma-4-26B-A4B.json"),
+    ] {
+        let model = imported(file);
+        let weights = |t| {
+            let layout = support::layout(t, 1, 1, headroom::config::DataSharding::None);
+            let job = support::serving_job(&model, layout, |_| ());
+            estimate(&job).ledger.of(MemoryKind::Parameter).0
+        };
+        assert_eq!(weights(1), 2 * support::parameters(&model));
+        let four = weights(4);
+        assert!(four > weights(1) / 4 && four < weights(1) / 4 * 11 / 10, "{four}");
+        let list = ops::lower(&Lowering::parameters_only(&model));
+        assert!(list.kinds.iter().any(|kind| kind.of.other_heads) && list.kinds.iter().any(|kind| !kind.of.other_heads));
+    }
+}
+
+/// They are only served, and survive in a link.
+#[test]
+fn other_heads_are_served_only() {
+    let text = include_str!("data/configs/corpus/XiaomiMiMo__MiMo-V2-Flash.json");
+    let mut scenario = Scenario::default();
+    scenario.apply_imported(&headroom::import::config_json(text).expect("a known model"));
+    let problems = scenario.resolve().expect_err("training is not modelled");
+    let problem = problems.first().expect("a problem");
+    assert!(problem.message.contains("heads of another shape"), "{}", problem.message);
+    let (label, value) = problem.way_out.clone().expect("a way out");
+    assert_eq!(label, "Serve it");
+    scenario.set(FieldId::Mode, value);
+    assert!(scenario.resolve().is_ok(), "{:?}", scenario.resolve());
+    let link = encode(&scenario);
+    assert_eq!(decode(&link).scenario.model_config(), imported(text), "{link}");
 }
 
 /// Blocks are not alike, so that none are counted; requests at once follow from bytes.

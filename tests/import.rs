@@ -6,7 +6,7 @@ mod support;
 
 use headroom::catalog::model;
 use headroom::config::{Family, LayerSet, MlpKind, Normalization, PositionEmbedding};
-use headroom::import::{How, ImportError, Imported, ReportRow, config_json};
+use headroom::import::{How, ImportError, Imported, ReportRow, config_json, config_json_as_generic};
 use proptest::prelude::*;
 use support::parameters;
 
@@ -73,7 +73,7 @@ fn the_report_tells_how_each_value_came_about() {
     assert_eq!(row(&gpt2, "tie_word_embeddings").how, How::Assumed);
     assert_eq!(row(&gpt2, "attn_pdrop").how, How::Ignored);
     let opt = read(include_str!("data/configs/opt-6.7b.json"));
-    assert_eq!(opt.name.as_deref(), Some("facebook/opt-6.7b"));
+    assert_eq!(opt.name.as_deref(), Some("opt-6.7b"));
     assert_eq!((opt.model_type.as_str(), opt.config.position_rows), ("opt", 2050));
 }
 
@@ -150,9 +150,16 @@ fn structures_that_are_not_modelled_are_named() {
         (r#"{"model_type":"nemotron_h","hidden_size":64,"hybrid_override_pattern":"M?"}"#.to_owned(), "the kind \"?\""),
         (r#"{"model_type":"nemotron_h","hidden_size":64,"moe_latent_size":32}"#.to_owned(), "narrower space"),
         (r#"{"model_type":"mamba2","hidden_size":64,"use_bias":true}"#.to_owned(), "biases on projections of the state"),
-        (r#"{"model_type":"deepseek_v3","hidden_size":7168,"index_topk":2048}"#.to_owned(), "an indexer (index_topk)"),
+        (r#"{"model_type":"gemma4_text","hidden_size":2304}"#.to_owned(), "hidden_size_per_layer_input is not stated"),
+        (
+            r#"{"model_type":"gemma4_text","hidden_size":2304,"hidden_size_per_layer_input":256}"#.to_owned(),
+            "for every layer (hidden_size_per_layer_input)",
+        ),
         (r#"{"model_type":"bert","hidden_size":768}"#.to_owned(), "encoder"),
-        (r#"{"model_type":"zebra","architectures":["ZebraForMaskedLM"]}"#.to_owned(), "no decoder that predicts text"),
+        (
+            r#"{"model_type":"bert","architectures":["BertForMaskedLM"]}"#.to_owned(),
+            "an encoder instead of a decoder (model_type bert)",
+        ),
         (r#"{"model_type":"t5","is_encoder_decoder":true}"#.to_owned(), "encoder beside"),
         (r#"{"model_type":"clip_vision_model"}"#.to_owned(), "vision"),
         (r#"{"model_type":"zebra","image_size":224,"hidden_size":768}"#.to_owned(), "images or sound (image_size)"),
@@ -175,6 +182,182 @@ fn a_list_of_too_few_layers_is_a_sentence() {
     let text = r#"{"model_type":"qwen3_next","num_hidden_layers":2,"layer_types":["full_attention"]}"#;
     let problem = config_json(text).expect_err("a list of one").to_string();
     assert!(problem.starts_with("The file lists 1 layers one by one, but has 2 of them"), "{problem}");
+}
+
+/// A known kind names each key that may change the answer and that nothing has read, and keeps quiet about the rest.
+#[test]
+fn keys_that_may_change_the_answer_are_named() {
+    let named = |key: &str, value: &str| read(&llama_with(key, value)).not_counted;
+    let loud = [
+        ("hybrid_layer_pattern", "[0, 1, 1]"),
+        ("swa_num_key_value_heads", "8"),
+        ("num_experts", "8"),
+        ("global_head_dim", "512"),
+        ("sliding_window", "4096"),
+        ("mlp_type", "\"wide\""),
+        ("kv_share_pattern", "2"),
+    ];
+    for (key, value) in loud {
+        assert_eq!(named(key, value), [key]);
+    }
+    let quiet = [
+        ("num_experts", "null"),
+        ("num_experts", "0"),
+        ("swa_head_dim", "null"),
+        ("use_head_gate", "false"),
+        ("layer_norm_eps", "1e-5"),
+        ("dtype", "\"bfloat16\""),
+        ("num_beam_groups", "1"),
+        ("pruned_heads", "{}"),
+        ("rope_scaling", r#"{"rope_type": "llama3", "factor": 8.0}"#),
+        ("task_specific_params", r#"{"text": {"max_size": 50}}"#),
+        ("hidden_dropout", "0.1"),
+        ("mtp_num_hidden_layers", "0"),
+    ];
+    for (key, value) in quiet {
+        assert_eq!(named(key, value), <[String; 0]>::default(), "{key}");
+    }
+    // One level deeper, by both names; a second name of a size that says something else.
+    assert_eq!(named("attention_other_setting", r#"{"num_heads": 96, "kind": "wide"}"#), ["attention_other_setting.num_heads"]);
+    assert_eq!(named("n_head", "16"), ["n_head"]);
+    assert_eq!(named("n_head", "32"), <[String; 0]>::default());
+    assert_eq!(named("use_sliding_window", "true"), ["use_sliding_window"]);
+}
+
+/// A class of another task, or of an unknown model, is named; of two listed kinds the class is the one that servers run.
+#[test]
+fn a_class_that_contradicts_the_kind_is_named() {
+    let of = |class: &str| read(&llama_with("architectures", &format!("[\"{class}\"]")));
+    assert_eq!(of("LlamaForCausalLM").not_counted, <[String; 0]>::default());
+    assert_eq!(of("LLaMAForCausalLM").not_counted, <[String; 0]>::default());
+    for class in ["ZebraForCausalLM", "LlamaForSequenceClassification", "LlamaModel", "LlamaForCausalLMEagle3"] {
+        assert_eq!(of(class).not_counted, ["architectures"], "{class}");
+    }
+    let air = include_str!("data/configs/corpus/zai-org__GLM-4.5-Air.json");
+    let air = read(air);
+    assert_eq!((air.model_type.as_str(), parameters(&air.config)), ("glm4_moe", 106_852_245_504));
+    assert_eq!(air.not_counted, ["model_type"]);
+}
+
+#[test]
+fn parts_beside_the_text_are_left_out_by_name() {
+    let qwen = read(include_str!("data/configs/corpus/Qwen__Qwen3-VL-8B-Instruct.json"));
+    let [tower] = qwen.left_out.as_slice() else { panic!("{:?}", qwen.left_out) };
+    assert_eq!((tower.part.as_str(), tower.key.as_str()), ("vision tower", "vision_config"));
+    assert_eq!(tower.parameters, Some(576_388_336));
+    assert!(qwen.not_counted.is_empty() && qwen.known);
+    let deepseek = read(include_str!("data/configs/corpus/deepseek-ai__DeepSeek-V3.json"));
+    assert_eq!(deepseek.left_out.first().map(|left| left.part.as_str()), Some("layers that predict further tokens"));
+}
+
+/// A model named after the text model inside it, or after somebody's folder, would be misleading.
+#[test]
+fn only_a_name_of_the_whole_file_is_taken() {
+    let named = |name: &str| read(&llama_with("_name_or_path", &format!("\"{name}\""))).name;
+    assert_eq!(named("meta-llama/Meta-Llama-3-8B").as_deref(), Some("Meta-Llama-3-8B"));
+    for folder in ["/tmp/x", ".", "checkpoint-500", "./out", ""] {
+        assert_eq!(named(folder), None, "{folder}");
+    }
+    let llava = read(include_str!("data/configs/corpus/llava-hf__llava-1.5-7b-hf.json"));
+    assert_eq!((llava.name, llava.config.hidden_size), (None, 4096));
+}
+
+/// MiMo-V2-Flash: 9 layers see the whole text with 4 key/value heads, 39 slide with 8; keys are 192 wide, values 128.
+#[test]
+fn mimo_v2_has_two_kinds_of_attention() {
+    let mimo = read(include_str!("data/configs/corpus/XiaomiMiMo__MiMo-V2-Flash.json"));
+    assert_eq!(parameters(&mimo.config), 308_778_768_832);
+    assert_eq!((mimo.not_counted.len(), mimo.left_out.len(), mimo.upper_bounds.len()), (0, 0, 0));
+    let hybrid = mimo.config.hybrid.as_ref().expect("other heads");
+    let other = hybrid.other_heads.as_ref().expect("other heads");
+    assert_eq!((mimo.config.num_key_value_heads, other.num_key_value_heads), (4, 8));
+    assert_eq!((mimo.config.head_dim, hybrid.v_head_dim, other.head_dim, other.v_head_dim), (192, Some(128), 192, 128));
+    let slides = (0..48).filter(|layer| other.layers.contains(*layer)).count();
+    assert_eq!((slides, mimo.config.sliding_window, &other.layers), (39, Some(128), &mimo.config.sliding_layers));
+    assert!(other.attention_sinks && !mimo.config.attention_sinks);
+}
+
+/// Gemma 4 26B-A4B: 5 layers see the whole text with 2 key/value heads of 512; a dense layer stands beside 128 experts.
+#[test]
+fn gemma_4_has_wider_heads_on_global_layers() {
+    let gemma = read(include_str!("data/configs/corpus/google__gemma-4-26B-A4B.json"));
+    assert_eq!(parameters(&gemma.config), 25_233_141_760);
+    let other = gemma.config.hybrid.as_ref().and_then(|hybrid| hybrid.other_heads.clone()).expect("other heads");
+    assert_eq!((other.num_key_value_heads, other.head_dim, other.attention_k_eq_v), (2, 512, true));
+    assert_eq!((gemma.config.num_key_value_heads, gemma.config.head_dim, gemma.config.sliding_window), (8, 256, Some(1024)));
+    let moe = gemma.config.moe.expect("experts");
+    assert_eq!((moe.num_experts, moe.num_experts_per_tok, moe.shared_expert_intermediate_size), (128, 8, 2112));
+    assert_eq!(gemma.left_out.len(), 1);
+}
+
+/// Heads need not share out the hidden size: 96 of 128 beside 5120 (GLM-4.5) and 4096 (Air), as transformers counts them.
+#[test]
+fn heads_of_a_stated_width_need_no_multiple() {
+    let text = r#"{"model_type":"glm4_moe","hidden_size":5120,"intermediate_size":12288,"num_hidden_layers":92,"num_attention_heads":96,
+        "num_key_value_heads":8,"head_dim":128,"vocab_size":151552,"moe_intermediate_size":1536,"n_routed_experts":160,
+        "n_shared_experts":1,"num_experts_per_tok":8,"first_k_dense_replace":3,"use_qk_norm":true,"attention_bias":true,
+        "partial_rotary_factor":0.5,"num_nextn_predict_layers":1,"tie_word_embeddings":false}"#;
+    let glm = read(text);
+    assert_eq!((glm.config.head_dim, parameters(&glm.config)), (128, 352_797_814_784));
+}
+
+/// Its own file says `expand` 16 and means the 8192 channels that it states.
+#[test]
+fn falcon_mambas_width_is_the_stated_one() {
+    let text = r#"{"_name_or_path":"./","architectures":["FalconMambaForCausalLM"],"conv_kernel":4,"expand":16,"hidden_act":"silu",
+        "hidden_size":4096,"intermediate_size":8192,"layer_norm_epsilon":1e-05,"model_type":"falcon_mamba","num_hidden_layers":64,
+        "state_size":16,"tie_word_embeddings":false,"time_step_rank":256,"use_bias":false,"use_conv_bias":true,"vocab_size":65024}"#;
+    let falcon = read(text);
+    assert_eq!(parameters(&falcon.config), 7_272_665_088);
+    assert!(falcon.name.is_none() && falcon.not_counted.is_empty(), "{:?}", falcon.not_counted);
+}
+
+/// One number for each layer is that number where all are the same, and refused by name where they are not.
+#[test]
+fn lists_of_one_number_for_each_layer_are_read() {
+    let text = r#"{"model_type":"qwen3_moe","num_hidden_layers":4,"num_experts":8,"moe_topk":[2,2,2,2],"moe_intermediate_size":[768,768]}"#;
+    let moe = read(text).config.moe.expect("experts");
+    assert_eq!((moe.num_experts_per_tok, moe.moe_intermediate_size), (2, 768));
+    assert!(refused(&text.replace("[2,2,2,2]", "[2,2,2,1]")).contains("layers that are not all alike (moe_topk)"));
+}
+
+#[test]
+fn no_shared_expert_may_be_written_as_nothing() {
+    let text = r#"{"model_type":"granitemoehybrid","num_hidden_layers":4,"num_local_experts":4,"num_experts_per_tok":2,
+        "shared_intermediate_size":0,"layer_types":["mamba","attention","mamba","mamba"]}"#;
+    assert_eq!(parameters(&read(text).config), 2_803_626_624);
+}
+
+/// The library's default of a kind without experts is no line of its report.
+#[test]
+fn a_dense_model_speaks_of_no_experts() {
+    let text = r#"{"model_type":"nemotron_h","hidden_size":1024,"hybrid_override_pattern":"M-M*-","num_experts_per_tok":2}"#;
+    let dense = read(text);
+    assert!(dense.config.moe.is_none());
+    assert!(dense.report.iter().all(|row| row.key != "num_experts"), "{:?}", dense.report);
+    assert_eq!(row(&dense, "num_experts_per_tok").how, How::Ignored);
+}
+
+/// DeepSeek-V3.2 is the third version and an indexer, which is named whether the file speaks of it or not.
+#[test]
+fn an_indexer_is_named_as_not_counted() {
+    let stated = read(include_str!("data/configs/corpus/nvidia__DeepSeek-V3.2-NVFP4.json"));
+    assert_eq!(parameters(&stated.config), 671_026_404_352);
+    assert_eq!(stated.not_counted, ["index_head_dim", "index_n_heads", "index_topk"]);
+    assert_eq!(read(r#"{"model_type":"deepseek_v32","hidden_size":7168}"#).not_counted, stated.not_counted);
+}
+
+/// A window without a list of layers says nothing of which layers slide.
+#[test]
+fn a_window_of_an_unknown_kind_needs_a_list() {
+    let text = r#"{"model_type":"zebra","hidden_size":1024,"num_hidden_layers":2,"num_attention_heads":16,"intermediate_size":2816,
+        "vocab_size":1000,"sliding_window":512,"rms_norm_eps":1e-6}"#;
+    let zebra = config_json_as_generic(text).expect("sizes");
+    assert_eq!((zebra.config.sliding_window, zebra.not_counted), (None, vec!["sliding_window".to_owned()]));
+    let listed = text.replace("512", "512,\"layer_types\":[\"sliding_attention\",\"full_attention\"]");
+    let zebra = config_json_as_generic(&listed).expect("sizes");
+    assert_eq!((zebra.config.sliding_window, zebra.not_counted), (Some(512), Vec::new()));
+    assert!((0..2).all(|layer| zebra.config.sliding_layers.contains(layer) == (layer == 0)));
 }
 
 /// What the library builds for 102 partial files of 62 kinds, counted.
@@ -266,8 +449,11 @@ fn an_unknown_kind_is_a_generic_decoder_and_says_so() {
     let text = r#"{"model_type":"zebra","hidden_size":1024,"num_hidden_layers":4,"num_attention_heads":16,"num_kv_heads":4,
         "intermediate_size":2816,"vocab_size":1000,"rms_norm_eps":1e-6,"rope_theta":1e4,"qkv_bias":true,
         "num_experts":8,"moe_top_k":2,"moe_intermediate_size":512,"hidden_act":"zebralu","layer_types":["chunked_attention"]}"#;
+    assert!(refused(text).starts_with("Not counted: the kind \"zebra\" is not known."), "{}", refused(text));
+    let read = |text: &str| config_json_as_generic(text).expect("its sizes are stated");
     let imported = read(text);
     let config = &imported.config;
+    assert!(!imported.known);
     assert_eq!((config.family, config.num_key_value_heads, config.attention_bias), (Family::Generic, 4, true));
     assert_eq!(config.moe.as_ref().map(|moe| (moe.num_experts, moe.num_experts_per_tok)), Some((8, 2)));
     assert_eq!(row(&imported, "model_type").how, How::Assumed);
@@ -277,7 +463,11 @@ fn an_unknown_kind_is_a_generic_decoder_and_says_so() {
     let classic = read(classic).config;
     assert_eq!((classic.normalization, classic.mlp), (Normalization::LayerNorm, MlpKind::Plain));
     assert_eq!(classic.position_embedding, PositionEmbedding::Learned);
-    assert!(refused(r#"{"model_type":"zebra","hidden_size":1024}"#).contains("num_hidden_layers"));
+    let short = config_json_as_generic(r#"{"model_type":"zebra","hidden_size":1024}"#).expect_err("sizes are missing");
+    assert!(short.to_string().contains("num_hidden_layers"), "{short}");
+    // A class that is not listed is no better known than a kind.
+    let class = text.replace("\"model_type\":\"zebra\"", "\"architectures\":[\"ZebraForCausalLM\"]");
+    assert!(matches!(config_json(&class), Err(ImportError::UnknownKind { model_type }) if model_type == "ZebraForCausalLM"));
 }
 
 #[test]

@@ -100,6 +100,9 @@ fn finished(file: &mut Reader<'_>, kind: &Kind, mut config: ModelConfig) -> Resu
     if kind.family == Family::Opt {
         opt(file, &mut config)?;
     }
+    if kind.class == "Helium" && config.num_attention_heads.saturating_mul(config.head_dim) != config.hidden_size {
+        return Err(ImportError::not_modelled("heads that do not fill its hidden size (head_dim)"));
+    }
     tell_implied(file, kind, &config);
     hybrid(file, kind.states, &mut config)?;
     other_heads(file, kind, &mut config)?;
@@ -164,8 +167,9 @@ fn key_value_heads(file: &mut Reader<'_>, kind: &Kind, heads: u64) -> Result<u64
         file.implied("num_key_value_heads", &heads, "As many as query heads: its modules have no others.");
         return Ok(heads);
     }
-    if kind.family == Family::Falcon && !truth(file, "new_decoder_architecture") {
-        return falcon_heads(file, heads);
+    let is_falcon = kind.family == Family::Falcon && !has_new_decoder(file);
+    if is_falcon || kind.class == "GPTBigCode" {
+        return one_or_all(file, heads);
     }
     let absent = !KV_HEADS.iter().any(|key| file.has(key));
     if absent && let Some(count) = kind_of_attention(file, heads) {
@@ -192,8 +196,13 @@ fn kind_of_attention(file: &mut Reader<'_>, heads: u64) -> Option<u64> {
     count
 }
 
-/// Falcon's older models have one key/value head, or as many as query heads; they do not look at `num_kv_heads`.
-fn falcon_heads(file: &mut Reader<'_>, heads: u64) -> Result<u64, ImportError> {
+/// Falcon's decoder with groups of heads; before it had a switch, its name was that of the 40 B model.
+fn has_new_decoder(file: &Reader<'_>) -> bool {
+    truth(file, "new_decoder_architecture") || matches!(file.peek("model_type"), Some(Value::Text(name)) if name == "RefinedWeb")
+}
+
+/// Falcon's older models and GPT-BigCode have one key/value head, or as many as query heads; they do not look at `num_kv_heads`.
+fn one_or_all(file: &mut Reader<'_>, heads: u64) -> Result<u64, ImportError> {
     let one = file.flag("multi_query", true)?;
     file.done_with(KV_HEADS);
     let count = if one { 1 } else { heads };
@@ -342,7 +351,7 @@ fn norms(file: &mut Reader<'_>, kind: &Kind, config: &mut ModelConfig) -> Result
         Norms::Are(count) => Ok(count),
         Norms::OneIfParallel => Ok(if config.parallel_residual { 1 } else { 2 }),
         Norms::Falcon => {
-            let new = file.rare_flag("new_decoder_architecture", false)?;
+            let new = file.rare_flag("new_decoder_architecture", false)? || has_new_decoder(file);
             let stated = file.optional(&["num_ln_in_parallel_attn"], 2)?;
             config.new_decoder_architecture = new;
             Ok(match (new, config.parallel_residual, stated) {

@@ -12,6 +12,8 @@ use crate::config::{Hybrid, LayerSet, Mixer, MixerKind, ModelConfig};
 pub(super) enum Attends {
     /// None has.
     Never,
+    /// The file has to say it.
+    MustBeListed,
     /// All have, beside a state.
     Beside,
     /// Every so many-th (`full_attention_interval`).
@@ -70,6 +72,9 @@ enum Layer {
 /// Reads what makes layers unlike each other into the architecture; most models have nothing of it.
 pub(super) fn hybrid(file: &mut Reader<'_>, states: Option<States>, config: &mut ModelConfig) -> Result<(), ImportError> {
     let shared = shared_keys(file, config.num_hidden_layers)?;
+    if file.peek("moe_latent_size").is_some() {
+        return Err(ImportError::not_modelled("experts in a narrower space (moe_latent_size)"));
+    }
     let Some(states) = states else {
         config.hybrid = (shared != LayerSet::None).then(|| Hybrid { kv_shared_layers: shared, ..Hybrid::default() });
         return Ok(());
@@ -82,7 +87,7 @@ pub(super) fn hybrid(file: &mut Reader<'_>, states: Option<States>, config: &mut
     file.tell("mixer_layers", &count(&layers, Layer::State, beside), How::Derived, "Layers that keep a state.");
     file.tell("attention_layers", &count(&layers, Layer::Attention, false), How::Derived, "Layers with attention.");
     let lists_feeds = layers.iter().any(|layer| matches!(layer, Layer::FeedForward | Layer::Experts));
-    let alone = matches!(states.attends, Attends::Never) || lists_feeds;
+    let alone = matches!(states.attends, Attends::Never | Attends::MustBeListed) || lists_feeds;
     let feed_forward_layers =
         if alone { set(&|layer| matches!(layer, Layer::FeedForward | Layer::Experts))? } else { LayerSet::All };
     if let Some(moe) = config.moe.as_mut().filter(|_| lists_feeds) {
@@ -183,6 +188,7 @@ fn rule(file: &mut Reader<'_>, attends: Attends, count: u64) -> Result<Vec<bool>
     let all = |of: &dyn Fn(u64) -> bool| (0..count).map(of).collect();
     Ok(match attends {
         Attends::Never => all(&|_| false),
+        Attends::MustBeListed => return Err(ImportError::Missing { key: "hybrid_override_pattern" }),
         Attends::Beside => all(&|_| true),
         Attends::Alternate => all(&|layer| layer.is_multiple_of(2)),
         Attends::Every(default) => {
@@ -248,8 +254,11 @@ fn stated(file: &mut Reader<'_>, key: &'static str) -> Result<Option<u64>, Impor
 }
 
 /// Names of the five sizes in files, the table's own first.
-const HEADS: &[&str] = &["linear_num_value_heads", "linear_num_heads", "mamba_n_heads", "mamba_num_heads", "num_heads"];
-const HEAD: &[&str] = &["linear_value_head_dim", "linear_head_dim", "mamba_d_head", "mamba_head_dim", "head_dim"];
+const HEADS: &[&str] = &["linear_num_value_heads", "linear_num_heads", "mamba_n_heads", "mamba_num_heads"];
+const HEAD: &[&str] = &["linear_value_head_dim", "linear_head_dim", "mamba_d_head", "mamba_head_dim"];
+/// The same of Mamba 2, which has no attention that they could be about.
+const HEADS_ALONE: &[&str] = &["num_heads"];
+const HEAD_ALONE: &[&str] = &["head_dim"];
 const KEY_HEADS: &[&str] = &["linear_num_key_heads", "mamba_n_groups", "n_groups"];
 const KEY: &[&str] = &["linear_key_head_dim", "mamba_d_state", "ssm_state_size", "state_size"];
 const KERNEL: &[&str] = &["linear_conv_kernel_dim", "mamba_d_conv", "conv_kernel", "conv_L_cache"];
@@ -303,12 +312,12 @@ fn mixer(file: &mut Reader<'_>, states: States, layers: LayerSet, config: &Model
             (mixer.num_key_heads, mixer.state_size) = (mixer.num_heads, mixer.head_dim);
         }
         MixerKind::Qwen3Next | MixerKind::Mamba2 | MixerKind::FalconH1 => {
-            mixer.num_heads = file.size_or(HEADS, MAX_SIZE, heads)?;
+            let alone = matches!(states.attends, Attends::Never);
+            mixer.num_heads = file.size_or(if alone { HEADS_ALONE } else { HEADS }, MAX_SIZE, heads)?;
             let all = if kind == MixerKind::Qwen3Next { None } else { Some(channels(file, kind, hidden)?) };
             let derived = if head == 0 { all.unwrap_or(hidden) / mixer.num_heads } else { head };
-            mixer.head_dim = unless_auto(file, HEAD, derived.max(1))?;
+            mixer.head_dim = unless_auto(file, if alone { HEAD_ALONE } else { HEAD }, derived.max(1))?;
             // Mamba 2's heads must fill the width that it expands to; Nemotron-H's modules look at the heads alone.
-            let alone = matches!(states.attends, Attends::Never) && !file.has("mamba_num_heads");
             if alone && all.is_some_and(|all| all != mixer.inner()) {
                 let key = ["expand", "num_heads", "hidden_size"].into_iter().find(|key| file.has(key));
                 file.disagrees(key.unwrap_or_default());
@@ -388,9 +397,6 @@ fn no_biases(file: &mut Reader<'_>) -> Result<(), ImportError> {
 
 /// Widths that only some kinds derive in their own way.
 fn odd_widths(file: &mut Reader<'_>, kind: MixerKind, config: &mut ModelConfig) -> Result<(), ImportError> {
-    if file.peek("moe_latent_size").is_some() {
-        return Err(ImportError::not_modelled("experts in a narrower space (moe_latent_size)"));
-    }
     // Granite: a dense layer beside the experts, or in their place.
     if let Some(width) = or_none(file, "shared_intermediate_size")? {
         match &mut config.moe {

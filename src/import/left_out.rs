@@ -14,9 +14,10 @@ pub struct LeftOut {
 }
 
 /// Keys that show a part beside the text, and the words for it.
-const PARTS: [(&str, &str); 14] = [
+const PARTS: [(&str, &str); 15] = [
     ("vision_config", "vision tower"),
     ("visual", "vision tower"),
+    ("visual_depth", "vision tower"),
     ("vision_tower", "vision tower"),
     ("mm_vision_tower", "vision tower"),
     ("vit_config", "vision tower"),

@@ -91,9 +91,7 @@ impl<'a> Reader<'a> {
         if keys.contains(&"max_position_embeddings") {
             return;
         }
-        // Attention's names, which sizes of a state have too in kinds without attention.
-        let of_attention = |key: &&&str| ["head_dim", "num_heads"].contains(*key) && keys.first() != Some(*key);
-        let stated = keys.iter().filter(|key| !of_attention(key)).filter_map(|key| self.base.get_key_value(*key));
+        let stated = keys.iter().filter_map(|key| self.base.get_key_value(*key));
         let others = stated.filter(|(_, value)| matches!(value, Value::Whole(other) if *other != size));
         self.disagreeing.extend(others.map(|(key, _)| key.as_str()));
     }

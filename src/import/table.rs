@@ -251,7 +251,7 @@ const GEMMA4: Kind = Kind {
 };
 
 /// Every kind; those of [`Family::Generic`] have no modules of their own here.
-pub(super) static KINDS: [Kind; 66] = [
+pub(super) static KINDS: [Kind; 67] = [
     LLAMA,
     MISTRAL,
     QWEN2,
@@ -431,6 +431,7 @@ pub(super) static KINDS: [Kind; 66] = [
     Kind {
         names: &["qwen2_moe"],
         class: "Qwen2Moe",
+        attention_bias: Flag::Key("qkv_bias", true),
         family: Family::Generic,
         sizes: Sizes::of([2048, 5632], 24, 16, 151_936, 32_768).kv(16),
         experts: Some(Experts {
@@ -534,7 +535,14 @@ pub(super) static KINDS: [Kind; 66] = [
         heads: Some(Heads::SlidingOfMimoV2),
         ..Kind::PLAIN
     },
-    Kind { names: &["ministral", "ministral3"], class: "Ministral", window: Window::Listed(4096), ..MISTRAL },
+    Kind { names: &["ministral"], class: "Ministral", window: Window::Listed(4096), ..MISTRAL },
+    Kind {
+        names: &["ministral3"],
+        class: "Ministral3",
+        sizes: Sizes::of([4096, 14_336], 34, 32, 131_072, 262_144).kv(8).head(128),
+        window: Window::Listed(0),
+        ..MISTRAL
+    },
     Kind {
         names: &["nemotron"],
         class: "Nemotron",
@@ -690,7 +698,7 @@ pub(super) static KINDS: [Kind; 66] = [
         mlp: MlpKind::Plain,
         act: HiddenAct::Relu2,
         experts: Some(Experts { width: 7688, shared: 1, norm_topk: Flag::Key("norm_topk_prob", true), ..Experts::of(8, 2) }),
-        states: Some(States { fp32: true, ..States::of(MixerKind::Mamba2, Attends::Never, [128, 64, 8, 128, 4]) }),
+        states: Some(States { fp32: true, ..States::of(MixerKind::Mamba2, Attends::MustBeListed, [128, 64, 8, 128, 4]) }),
         ..BAMBA
     },
     Kind {

@@ -45,7 +45,7 @@ const HARMLESS: [(&str, &[&str]); 9] = [
     ),
     (
         "how positions are rotated, or scores scaled",
-        &["rope_type", "rotary_type", "rope_scaling_type", "head_scale", "lm_head_multiplier"],
+        &["rope_type", "rotary_type", "rope_scaling_type", "lm_head_multiplier", "scale_attn_by_inverse_layer_idx"],
     ),
     (
         "a number that scales what is added to the residual stream",
@@ -57,6 +57,7 @@ const HARMLESS: [(&str, &[&str]); 9] = [
             "layernorm_mlp_alpha",
             "layernorm_mlp_beta",
             "shared_moe_mode",
+            "apply_residual_connection_post_layernorm",
         ],
     ),
     ("an activation without weights", &["output_gate_type", "hidden_act_type"]),
@@ -80,12 +81,14 @@ const APART: [&str; 13] = [
 ];
 
 /// Keys that a kind's files carry and its modules do not look at, by the kind's class.
-const NOT_LOOKED_AT: [(&str, &[&str]); 5] = [
+const NOT_LOOKED_AT: [(&str, &[&str]); 6] = [
     // The window once more.
     ("MiMoV2Flash", &["attention_chunk_size"]),
     ("Mamba2", &["time_step_rank"]),
-    ("Mpt", &["norm_type", "fc_type", "ffn_type"]),
+    ("Mpt", &["norm_type", "fc_type", "ffn_type", "attn_type"]),
     ("Starcoder2", &["mlp_type", "norm_type"]),
+    // Its local layers cache the whole text all the same.
+    ("GPTNeo", &["window_size", "attention_layers"]),
     ("Lfm2", &["block_mlp_init_scale", "block_out_init_scale"]),
 ];
 

@@ -7,6 +7,8 @@ from transformers import CONFIG_MAPPING, AutoModelForCausalLM
 
 L = dict(num_hidden_layers=2)
 S = dict(hidden_size=768, intermediate_size=2304, num_hidden_layers=3, num_attention_heads=12, num_key_value_heads=4, vocab_size=32000)
+G4 = dict(hidden_size=768, intermediate_size=2048, num_hidden_layers=7, num_attention_heads=8, num_key_value_heads=4, head_dim=64, hidden_size_per_layer_input=0, vocab_size=1000)
+L4 = dict(hidden_size=1024, intermediate_size=512, num_hidden_layers=4, num_attention_heads=8, num_key_value_heads=2, num_local_experts=4, interleave_moe_layer_step=2, vocab_size=1000, head_dim=128)
 CASES = [
     ("llama", L), ("llama", dict(S, attention_bias=True, mlp_bias=True)), ("llama", dict(S, head_dim=128, tie_word_embeddings=True)),
     ("mistral", L), ("mistral", dict(S, head_dim=96)), ("qwen2", L), ("qwen2", dict(S, tie_word_embeddings=True)),
@@ -53,6 +55,18 @@ CASES = [
     ("nemotron_h", dict(hidden_size=4096, layers_block_type=["mamba", "mlp", "mamba", "attention", "mlp", "moe"])),
     ("nemotron_h", dict(hidden_size=1024, intermediate_size=3000, mamba_num_heads=16, mamba_head_dim=80, n_groups=2, head_dim=64, num_attention_heads=16, layers_block_type=["mamba", "mamba", "attention", "mlp"])),
     ("lfm2", dict(num_hidden_layers=4, full_attn_idxs=[2])), ("lfm2", dict(hidden_size=1024, intermediate_size=6656, num_hidden_layers=5, num_attention_heads=16, layer_types=["conv", "conv", "full_attention", "conv", "full_attention"], conv_L_cache=4, block_ffn_dim_multiplier=1.3)),
+    # Layers with heads of another shape.
+    ("gemma4_text", dict(G4)), ("gemma4_text", dict(G4, attention_k_eq_v=True, num_global_key_value_heads=2, global_head_dim=96)),
+    ("gemma4_text", dict(G4, num_hidden_layers=12, num_kv_shared_layers=3)), ("gemma4_text", dict(G4, attention_bias=True)),
+    ("gemma4_text", dict(G4, enable_moe_block=True, num_experts=8, top_k_experts=2, moe_intermediate_size=256, num_global_key_value_heads=2)),
+    ("gemma4_unified_text", dict(hidden_size=768, intermediate_size=2048, num_hidden_layers=8)),
+    ("mimo_v2_flash", dict(num_hidden_layers=3, n_routed_experts=4, num_experts_per_tok=2)),
+    ("mimo_v2_flash", dict(hidden_size=768, intermediate_size=2048, num_hidden_layers=8, num_attention_heads=16, num_key_value_heads=2, head_dim=96, v_head_dim=64, n_routed_experts=8, num_experts_per_tok=2, moe_intermediate_size=256, vocab_size=1000, attention_bias=True, layer_types=["sliding_attention"] * 4 + ["full_attention"] * 4, mlp_layer_types=["dense", "dense"] + ["sparse"] * 6)),
+    # Widths that a file states in its own way.
+    ("mamba", dict(hidden_size=768, num_hidden_layers=2, expand=2, intermediate_size=2048)), ("falcon_mamba", dict(hidden_size=1024, num_hidden_layers=2, expand=16, intermediate_size=2048)),
+    ("llama4_text", dict(L4, intermediate_size_mlp=2048)), ("llama4_text", L4),
+    ("granitemoehybrid", dict(num_hidden_layers=4, num_local_experts=4, num_experts_per_tok=2, shared_intermediate_size=0, layer_types=["mamba", "attention", "mamba", "mamba"])),
+    ("phimoe", dict(num_hidden_layers=2, lm_head_bias=True)),
 ]
 
 for kind, keys in CASES:
