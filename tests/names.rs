@@ -71,7 +71,7 @@ const FILES: [(&str, &str, &[&str]); 9] = [
         "Qwen3-VL · 8.2 B",
         &["Left out: the vision tower (0.58 B, 6.6 % of the parameters)."],
     ),
-    ("corpus/zai-org__GLM-4.5-Air.json", "GLM-4.5 · 107 B", &["Left out: the layers that predict further tokens."]),
+    ("corpus/zai-org__GLM-4.5-Air.json", "GLM-4.5 · 107 B", &["Not counted: `model_type`; the result may be too low."]),
     ("corpus/allenai__Olmo-3-7B-Think.json", "OLMo 3 · 7.3 B", &[]),
     (
         "corpus/nvidia__NVIDIA-Nemotron-3.5-Lightning-30B-A3B-NVFP4.json",
@@ -147,6 +147,8 @@ fn everywhere(name: &str, scenario: &Scenario, remarks: &[String]) {
 
 /// No row of the catalog is named but the one that this is.
 fn no_other_name(file: &str, text: &str, model: &str) {
+    // “DeepSeek-V3.2” holds the name of another row, and is none.
+    let text = text.replace(model, "");
     for row in catalog::models().iter().filter(|row| row.name != model && row.name.len() > 4) {
         assert!(!text.contains(row.name), "{file} names {}: {text:.600}", row.name);
     }
