@@ -200,6 +200,20 @@ fn a_file_of_a_rows_shape_is_that_row_unless_it_says_another_name() {
     assert_eq!(named(r#""vision_config": {"hidden_size": 1024},"#).1, true);
 }
 
+/// Its text part may be made from another model, whose name it does not take.
+#[test]
+fn a_model_of_several_parts_goes_by_the_kind_of_the_whole() {
+    let named = |name: &str| model_name(&scenario_of(&text_of(&format!("corpus/{name}.json"))).expect("a model"));
+    for (file, start) in [
+        ("nvidia__Kimi-K2.6-NVFP4", "Kimi K2.5 · "),
+        ("llava-hf__llava-1.5-7b-hf", "LLaVA · "),
+        ("google__paligemma-3b-pt-448", "PaliGemma · "),
+        ("OpenGVLab__InternVL2-4B", "InternVL · "),
+    ] {
+        assert!(named(file).starts_with(start), "{file}: {}", named(file));
+    }
+}
+
 #[test]
 fn an_edited_model_goes_by_its_family_and_size() {
     let named = |link: &str| model_name(&decode(link).scenario);

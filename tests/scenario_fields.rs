@@ -420,6 +420,7 @@ fn imported(config: &headroom::config::ModelConfig) -> headroom::import::Importe
     headroom::import::Imported {
         config: config.clone(),
         model_type: "llama".to_owned(),
+        file_type: "llama".to_owned(),
         name: None,
         quantization: None,
         report: Vec::new(),

@@ -21,7 +21,10 @@ impl Scenario {
             }
         }
         if recognised.is_none() {
-            self.set(FieldId::ModelType, Value::Text(imported.model_type.clone()));
+            // A model of several parts goes by the kind of the whole, not by that of the model its text part was made from; what is
+            // not known is the part that is read.
+            let kind = if imported.known { &imported.file_type } else { &imported.model_type };
+            self.set(FieldId::ModelType, Value::Text(kind.clone()));
             self.set(FieldId::ModelName, Value::Text(own_name(imported).unwrap_or_default()));
         }
         self.set(FieldId::AsGeneric, Value::Flag(!imported.known));
