@@ -93,8 +93,11 @@ pub fn spoken(answers: &Answers, ui: &Ui) -> String {
     let (number, caption) = margin(estimate, scale);
     let sentence = verdict_sentence(&answers.scenario, estimate, scale);
     let previous = if is_stale(answers, ui) { " This is the previous answer." } else { "" };
-    let remarks: String =
-        words::remarks(&answers.scenario).iter().map(|remark| format!(" {}", remark.text.replace('`', ""))).collect();
+    let mut remarks = String::new();
+    for remark in words::remarks(&answers.scenario) {
+        remarks.push(' ');
+        remarks.push_str(&remark.text.replace('`', ""));
+    }
     format!("{} {sentence} {number} {} {caption}.{remarks}{previous}", verdict_word(estimate.verdict()), answers.unit.name())
 }
 
