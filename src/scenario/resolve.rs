@@ -1,5 +1,6 @@
 //! From what the user said to a checked job, or to every problem at once.
 
+mod architecture;
 mod hybrid;
 mod tuning;
 
@@ -67,15 +68,6 @@ impl Scenario {
                 way_out: None,
             }]
         })
-    }
-
-    /// The architecture with all changes, unless a value of it is out of range or does not go with another.
-    pub fn checked_model(&self) -> Option<ModelConfig> {
-        let of_model = |error: &FieldError| field(error.field).group.is_architecture();
-        let mut values = super::architecture_fields().filter_map(|field| self.check_value(field.id));
-        let rules = [check_heads, check_positions, check_experts, hybrid::check_layers];
-        let wrong = values.next().is_some() || rules.iter().filter_map(|rule| rule(self)).any(|error| of_model(&error));
-        (!wrong).then(|| self.model_config())
     }
 
     /// Whether one value is in its range.
