@@ -117,7 +117,7 @@ fn the_unit_of_the_question_counts() {
 fn the_evidence_names_rows_assumptions_sources_and_slips() {
     let html = ask(What::Evidence, MemoryUnit::Gib, "v1&m=llama3-8b&l=40&gpu=h100-80", "").html;
     let names = texts(&html, "<p class=\"evidence__name\">", "</p>");
-    assert_eq!(&names[..2], ["Llama 3 8B your values", "H100 SXM5 checked"]);
+    assert_eq!(&names[..2], ["Llama · 9.8 B your values", "H100 SXM5 checked"]);
     assert!(names.iter().any(|name| name.starts_with("Framework context") || name.ends_with(" assumed")), "{names:?}");
     assert_eq!(texts(&html, "<h3>", "</h3>").len(), 3);
     let slips = &texts(&html, "data-testid=\"document-errors\"", "</details>")[0];
@@ -143,12 +143,19 @@ fn a_config_becomes_the_scenario_that_applying_it_gives() {
 #[test]
 fn nothing_in_a_file_becomes_markup() {
     let html = ask(What::Paste, MemoryUnit::Gib, "v1", CONFIG).html;
-    assert!(html.starts_with("<h3>&lt;b&gt;me&lt;/b&gt; (llama)</h3>"), "{html}");
-    for text in ["<script>alert(1)</script>", "{\"model_type\": \"<img src=x>\"}", "{\"<i>\": [}", "", "[1]"] {
+    assert!(!html.contains("<b>me</b>"), "{html}");
+    let refusals = [
+        ("<script>alert(1)</script>", "paste-error"),
+        ("{\"model_type\": \"<img src=x>\"}", "paste-unknown"),
+        ("{\"<i>\": [}", "paste-error"),
+        ("", "paste-error"),
+        ("[1]", "paste-error"),
+    ];
+    for (text, card) in refusals {
         let reply = ask(What::Paste, MemoryUnit::Gib, "v1", text);
         assert_eq!(reply.fragment, None);
         assert!(!reply.html.contains("<script") && !reply.html.contains("<img") && !reply.html.contains("<i>"), "{}", reply.html);
-        assert_eq!(texts(&reply.html, "data-testid=\"paste-error\">", "</p>").len(), 1);
+        assert_eq!(texts(&reply.html, &format!("data-testid=\"{card}\">"), "</p>").len(), 1, "{text}");
         assert_balanced(&reply.html);
     }
 }

@@ -118,6 +118,7 @@ fn act(state: State, action: &str, event: &Event) {
         "take-along" => taking::take(state, about),
         "print" => print(state),
         "paste-use" => pasting::take(state),
+        "paste-generic" => pasting::as_generic(state),
         "plan" => planning::say(state, about),
         "take" => planning::take(state, about, event),
         "beside" => state.compare_with(decode(about).scenario),

@@ -1,6 +1,6 @@
 //! What an answer rests on: rows of the catalog, assumed amounts, and the bibliography. No browser in here.
 
-use super::words::{per_cent, whole};
+use super::words::{model_name, parameters, per_cent, remarks, whole};
 use crate::catalog::{AcceleratorRow, ModelRow, Provenance};
 use crate::config::{Job, Speed};
 use crate::estimator::time::{IDLE_SHARE, Timing};
@@ -22,17 +22,52 @@ pub struct Ground {
 
 /// The model and the accelerator that the scenario starts from, with everything in them that has no checked source.
 pub fn catalog_rows(scenario: &Scenario, unit: MemoryUnit) -> Vec<Ground> {
-    let model = scenario.model().map(|row| of_model(row, scenario.is_custom_model()));
-    let accelerator = scenario.accelerator().map(|row| of_accelerator(row, scenario.is_custom_accelerator(), unit));
-    model.into_iter().chain(accelerator).collect()
+    let accelerator = scenario.accelerator().map(|row| of_accelerator(row, scenario, unit));
+    model(scenario).into_iter().chain(accelerator).collect()
 }
 
 const BY_HAND: &str = "Values changed by hand are yours; the rest is this row's.";
 
-fn of_model(row: &ModelRow, changed: bool) -> Ground {
+/// The model: a row as it stands, a row that somebody changed, or a file that is no row.
+fn model(scenario: &Scenario) -> Option<Ground> {
+    let row = scenario.model()?;
+    if scenario.is_pasted() {
+        return Some(of_file(scenario));
+    }
+    Some(if scenario.is_custom_model() { of_edited(row, scenario) } else { of_row(row, scenario) })
+}
+
+/// A model that was read from a file and is no row of the catalog.
+fn of_file(scenario: &Scenario) -> Ground {
+    let kind = show(FieldId::ModelType, &scenario.get(FieldId::ModelType));
+    let mut sentences = vec![format!("Read from a config.json of the kind {kind}; values changed since are yours.")];
+    sentences.extend(
+        parameters(scenario).map(|count| format!("The number of parameters, {}, follows from its values.", whole(count))),
+    );
+    sentences.extend(remarks(scenario).into_iter().map(|remark| remark.text.replace('`', "")));
+    Ground { name: model_name(scenario), tag: "your values", sentences }
+}
+
+/// A model that began as a row and was changed by hand. The row is named only while it is still of that family.
+fn of_edited(row: &ModelRow, scenario: &Scenario) -> Ground {
     let mut sentences = Vec::new();
-    if changed {
-        sentences.push(BY_HAND.to_owned());
+    if scenario.is_set(FieldId::Family) {
+        sentences.push("Its values were entered by hand or read from a file.".to_owned());
+    } else {
+        sentences.push(format!("Edited; started from {}. {BY_HAND}", row.name));
+        push_source(&mut sentences, row.provenance());
+    }
+    sentences.extend(
+        parameters(scenario).map(|count| format!("The number of parameters, {}, follows from its values.", whole(count))),
+    );
+    Ground { name: model_name(scenario), tag: "your values", sentences }
+}
+
+fn of_row(row: &ModelRow, scenario: &Scenario) -> Ground {
+    let mut sentences = Vec::new();
+    let name = model_name(scenario);
+    if name != row.name {
+        sentences.push(format!("Its shape is that of {}.", row.name));
     }
     sentences.push(match row.published_parameters {
         Some(count) => format!("The published count of {} parameters equals the computed one.", whole(count)),
@@ -42,23 +77,25 @@ fn of_model(row: &ModelRow, changed: bool) -> Ground {
         sentences.push("The shape was not checked against its publisher.".to_owned());
     }
     push_source(&mut sentences, row.provenance());
-    Ground { name: row.name.to_owned(), tag: tag(row.verified, changed), sentences }
+    Ground { name, tag: tag(row.verified, false), sentences }
 }
 
-fn of_accelerator(row: &AcceleratorRow, changed: bool, unit: MemoryUnit) -> Ground {
+fn of_accelerator(row: &AcceleratorRow, scenario: &Scenario, unit: MemoryUnit) -> Ground {
+    let changed = scenario.is_custom_accelerator();
     let mut sentences = Vec::new();
     if changed {
-        sentences.push(BY_HAND.to_owned());
+        sentences.push(format!("Edited; started from {}. {BY_HAND}", row.name));
     }
     let memory = unit.show(row.accelerator.memory);
-    sentences.push(format!("Memory {memory}, {}. Sold with {} GB.", row.memory_basis.text(), row.marketed_gb));
+    let whose = if changed { format!("{} has {memory} of memory", row.name) } else { format!("Memory {memory}") };
+    sentences.push(format!("{whose}, {}. Sold with {} GB.", row.memory_basis.text(), row.marketed_gb));
     if !row.unverified_fields.is_empty() {
         let fields: Vec<&str> = row.unverified_fields.iter().map(|field| field_name(field)).collect();
         sentences.push(format!("Without a checked source: {}.", fields.join(", ")));
     }
     push_source(&mut sentences, row.provenance());
     let checked = row.verified && row.unverified_fields.is_empty() && !row.memory_basis.is_assumed();
-    Ground { name: row.name.to_owned(), tag: tag(checked, changed), sentences }
+    Ground { name: scenario.accelerator_name(), tag: tag(checked, changed), sentences }
 }
 
 const fn tag(checked: bool, changed: bool) -> &'static str {
@@ -190,6 +227,30 @@ mod tests {
     fn values_changed_by_hand_are_the_users() {
         let rows = grounds("v1&m=llama3-8b&l=40&gpu=h100-80&mem=60");
         assert_eq!(rows.iter().map(|row| row.tag).collect::<Vec<_>>(), ["your values", "your values"]);
+        assert_eq!([rows[0].name.as_str(), rows[1].name.as_str()], ["Llama · 9.8 B", "H100 SXM5 (edited: 60 GiB)"]);
+        assert!(rows[0].sentences[0].starts_with("Edited; started from Llama 3 8B."), "{:?}", rows[0]);
+    }
+
+    /// The count that was published for a row says nothing about another shape, whoever made it.
+    #[test]
+    fn a_published_count_equals_the_computed_one_only_where_the_shape_is_the_rows() {
+        let said = |link: &str| grounds(link)[0].sentences.join(" ");
+        assert!(said("v1&m=llama3-8b").contains("equals the computed one"));
+        assert!(said("v1&m=llama3-8b&mn=Mine").contains("Its shape is that of Llama 3 8B. The published count"));
+        for other in ["v1&m=llama3-8b&l=40", "v1&m=llama3-8b&mp=4096", "v1&m=qwen3-30b-a3b&mt=mimo-v2-flash&l=48&kv=8"] {
+            assert!(!said(other).contains("published count"), "{other}: {}", said(other));
+        }
+    }
+
+    /// The row that a pasted model is written from is nothing to the reader.
+    #[test]
+    fn a_pasted_model_names_no_row() {
+        for link in ["v1&m=qwen3-30b-a3b&mt=mimo-v2-flash&l=50", "v1&m=llama3.2-1b&fam=gemma3&h=5376&l=62"] {
+            let ground = &grounds(link)[0];
+            let words = format!("{} {}", ground.name, ground.sentences.join(" "));
+            assert!(!words.contains("Qwen") && !words.contains("Llama"), "{words}");
+            assert_eq!(ground.tag, "your values");
+        }
     }
 
     #[test]

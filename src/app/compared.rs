@@ -1,13 +1,14 @@
 //! What differs between the scenario shown and those pinned beside it, as finished words: inputs first, then results.
 
 use super::answers::{Answers, Other};
+use super::panels::printed::SAID_ELSEWHERE;
 use super::timing::facts;
-use super::words::{Scale, kinds};
+use super::words::{Scale, doing, hardware, kinds, lower_first, model_name, remarks, shown};
 use crate::config::Job;
 use crate::estimator::time::timing;
 use crate::estimator::{Estimate, MemoryKind};
 use crate::planner::{GpuCount, gpu_count};
-use crate::scenario::{FieldId, Scenario, field, show};
+use crate::scenario::{FieldId, Scenario, Word, field};
 
 /// What the scenarios beside the first are called, in their order.
 pub const LETTERS: [&str; 3] = ["B", "C", "D"];
@@ -54,17 +55,63 @@ fn plain(name: &str, shown: String, others: impl Iterator<Item = String>) -> Lin
     Line { name: name.to_owned(), shown, others: others.map(|text| Cell { text, more: None }).collect() }
 }
 
-/// The inputs in which any of them differs.
-fn inputs(scenario: &Scenario, others: &[Other]) -> Vec<Line> {
-    let mut differing: Vec<FieldId> = Vec::new();
-    for other in others {
-        differing.extend(scenario.differences(&other.scenario));
-    }
-    let in_order = crate::scenario::fields().iter().map(|field| field.id).filter(|id| differing.contains(id));
-    let line =
-        |id| plain(field(id).label, show(id, &scenario.get(id)), others.iter().map(|other| show(id, &other.scenario.get(id))));
-    in_order.map(line).collect()
+/// What each of some scenarios is called beside the others: its own name where they have different ones, its model, and what else
+/// tells it apart.
+pub fn labels(all: &[&Scenario]) -> Vec<String> {
+    let differ = |of: &dyn Fn(&Scenario) -> String| all.iter().any(|other| Some(of(other)) != all.first().map(|first| of(first)));
+    let named = differ(&Scenario::name);
+    let modes = differ(&|scenario| scenario.mode().word().to_owned());
+    let cards = differ(&hardware);
+    let plain = !modes && !cards && !differ(&model_name);
+    let fields = if plain { differing(all) } else { Vec::new() };
+    let label = |scenario: &&Scenario| {
+        let name = Some(scenario.name()).filter(|name| named && !name.is_empty());
+        let mut words = vec![model_name(scenario)];
+        words.extend(modes.then(|| doing(scenario).to_lowercase()));
+        words.extend(cards.then(|| hardware(scenario)));
+        // Two differences tell scenarios apart; the table has them all.
+        let values = fields.iter().filter(|id| **id != FieldId::Name).take(2);
+        words
+            .extend(values.map(|id| format!("{} {}", lower_first(field(*id).label), shown(scenario, *id)).trim_end().to_owned()));
+        let words = words.join(", ");
+        name.map_or_else(|| words.clone(), |name| format!("{name}: {words}"))
+    };
+    all.iter().map(label).collect()
 }
+
+/// The inputs in which any of them differs from the first, in the order of the form.
+fn differing(all: &[&Scenario]) -> Vec<FieldId> {
+    let Some((first, others)) = all.split_first() else { return Vec::new() };
+    let differing: Vec<FieldId> = others.iter().flat_map(|other| first.differences(other)).collect();
+    crate::scenario::fields().iter().map(|field| field.id).filter(|id| differing.contains(id)).collect()
+}
+
+/// The inputs in which any of them differs, and what any of the answers does not hold.
+fn inputs(scenario: &Scenario, others: &[Other]) -> Vec<Line> {
+    let all: Vec<&Scenario> = std::iter::once(scenario).chain(others.iter().map(|other| &other.scenario)).collect();
+    let line =
+        |name: &str, of: &dyn Fn(&Scenario) -> String| plain(name, of(scenario), others.iter().map(|other| of(&other.scenario)));
+    let named = |id: &FieldId| *id == FieldId::Model || OF_A_NAME.contains(id);
+    let differing = differing(&all);
+    // Several inputs make up one name.
+    let mut lines: Vec<Line> = Vec::new();
+    if differing.iter().any(named) {
+        lines.push(line(field(FieldId::Model).label, &model_name));
+    }
+    let told = differing.iter().filter(|id| !named(id) && !SAID_ELSEWHERE.contains(id));
+    lines.extend(told.map(|id| line(field(*id).label, &|scenario| shown(scenario, *id))));
+    let sentences = |scenario: &Scenario| {
+        let texts: Vec<String> = remarks(scenario).into_iter().map(|remark| remark.text.replace('`', "")).collect();
+        if texts.is_empty() { NOTHING.to_owned() } else { texts.join(" ") }
+    };
+    if all.iter().any(|scenario| !remarks(scenario).is_empty()) {
+        lines.push(line("Not in the answer", &sentences));
+    }
+    lines
+}
+
+/// Inputs that make up a model's name.
+const OF_A_NAME: [FieldId; 2] = [FieldId::ModelName, FieldId::ModelType];
 
 /// Every kind of memory that any of them has, and the sum. Rounded as in the ledger, so that the page prints one number for one thing.
 fn memory(answers: &Answers) -> Vec<Line> {
@@ -124,4 +171,29 @@ fn texts(name: &str, shown: String, others: Vec<Option<String>>) -> Line {
 /// Something about each of the others; nothing where one has an input that needs a look.
 fn each<T>(answers: &Answers, of: impl Fn(&Job, &Estimate) -> T) -> Vec<Option<T>> {
     answers.others.iter().map(|other| other.answer.as_ref().map(|(job, estimate)| of(job, estimate))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::labels;
+    use crate::scenario::codec::decode;
+
+    fn of(links: &[&str]) -> Vec<String> {
+        let scenarios: Vec<_> = links.iter().map(|link| decode(link).scenario).collect();
+        labels(&scenarios.iter().collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn labels_say_what_differs() {
+        assert_eq!(of(&["v1&n=1", "v1&n=1&gpu=a100-40"]), ["Llama 3 8B, 1 × H100 SXM5", "Llama 3 8B, 1 × A100 SXM4 40GB"]);
+        assert_eq!(of(&["v1", "v1&m=llama3-70b"]), ["Llama 3 8B", "Llama 3 70B"]);
+        assert_eq!(of(&["v1", "v1&do=serve"]), ["Llama 3 8B, training", "Llama 3 8B, serving"]);
+        assert_eq!(of(&["v1", "v1&s=4096&gb=64"])[1], "Llama 3 8B, sequence length 4096, global batch 64");
+        assert_eq!(
+            of(&["v1&name=One", "v1&name=Two&n=16"]),
+            ["One: Llama 3 8B, 8 × H100 SXM5", "Two: Llama 3 8B, 16 × H100 SXM5"]
+        );
+        assert_eq!(of(&["v1", "v1"]), ["Llama 3 8B", "Llama 3 8B"]);
+        assert_eq!(of(&["v1", "v1&mem=12"])[1], "Llama 3 8B, 8 × H100 SXM5 (edited: 12 GiB)");
+    }
 }

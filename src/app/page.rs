@@ -62,6 +62,7 @@ fn listen(state: State) {
     resize(state);
     browser::on_resize(move || resize(state));
     browser::keep_link(state);
+    browser::keep_title(Box::new(move || state.said.with(|said| format!("{} – Headroom", top_bar::title(&said.scenario)))));
     browser::on_link_change(move |link| follow(state, &link));
     browser::on_undo_keys(move || state.undo(), move || state.redo());
     actions::listen(state);

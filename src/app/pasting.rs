@@ -1,12 +1,15 @@
 //! What happens in the paste dialog: text goes to the second program, its report and the model come back.
 
+use super::browser::value_in;
 use super::browser_more::{ask, set_text_of, text_of, wake, when_typing_rests};
 use super::markup::Html;
 use super::more::slot;
-use super::more::wire::{Reply, What};
-use super::panels::dialogs::paste::{AREA, Pasted};
+use super::more::wire::{AS_GENERIC, MARK, Reply, What};
+use super::panels::dialogs::paste::{AREA, Found, NAME, Pasted};
 use super::state::{Dialog, State};
+use super::words::model_name;
 use crate::scenario::codec::{decode, encode};
+use crate::scenario::{FieldId, Value};
 
 /// Begins with an empty text.
 pub fn begin(state: State) {
@@ -14,10 +17,10 @@ pub fn begin(state: State) {
     wake();
 }
 
-/// The text changed: what was found belongs to an earlier one.
+/// The text changed: what was found, and what was asked for, belongs to an earlier one.
 pub fn typed(state: State) {
-    state.page(|ui| ui.pasted.found = None);
-    when_typing_rests(move || read(state, false));
+    state.page(|ui| (ui.pasted.found, ui.pasted.as_generic) = (None, false));
+    when_typing_rests(move || read(state, None));
 }
 
 /// A file was chosen instead.
@@ -25,7 +28,7 @@ pub fn from_file(state: State, text: Result<String, String>) {
     match text {
         Ok(content) => {
             set_text_of(AREA, &content);
-            when_typing_rests(move || read(state, false));
+            typed(state);
         }
         Err(problem) => state.tell(problem, true),
     }
@@ -34,43 +37,66 @@ pub fn from_file(state: State, text: Result<String, String>) {
 /// Asks once more after the second program was out of reach.
 pub fn again(state: State) {
     state.page(|ui| ui.pasted.outcome = Html::new());
-    read(state, false);
+    read(state, None);
 }
 
-/// Reads what stands in the text area, and takes it over at once where that is wanted.
-fn read(state: State, take_it: bool) {
+/// Counts a kind that is not known as a generic decoder.
+pub fn as_generic(state: State) {
+    state.page(|ui| ui.pasted.as_generic = true);
+    read(state, None);
+}
+
+/// Reads what stands in the text area, and takes it over at once under that name where that is wanted.
+fn read(state: State, take_as: Option<String>) {
     let text = text_of(AREA);
     if text.trim().is_empty() {
         state.page(|ui| ui.pasted.outcome = Html::new());
         return;
     }
+    let mut asked = String::new();
     state.page(|ui| {
         if ui.pasted.outcome.is_empty() {
             ui.pasted.outcome = slot::fetching();
         }
+        asked = if ui.pasted.as_generic { format!("{AS_GENERIC}{MARK}{text}") } else { text };
     });
     let before = encode(&state.scenario_now());
-    ask(state, What::Paste, before.clone(), text, move |reply| understood(state, before.clone(), reply, take_it));
+    let mut take_as = take_as;
+    ask(state, What::Paste, before.clone(), asked, move |reply| understood(state, before.clone(), reply, take_as.take()));
 }
 
-fn understood(state: State, before: String, reply: Option<Reply>, take_it: bool) {
+fn understood(state: State, before: String, reply: Option<Reply>, take_as: Option<String>) {
     if state.page_now().dialog != Some(Dialog::Paste) {
         return;
     }
     let (outcome, link) = reply.map_or_else(|| (slot::out_of_reach(), None), |reply| (Html::made(reply.html), reply.fragment));
-    state.page(|ui| ui.pasted = Pasted { outcome, found: link.map(|link| (before, link)) });
-    if take_it {
-        take(state);
+    state.page(|ui| {
+        ui.pasted.outcome = outcome;
+        ui.pasted.found = link.map(|link| Found { before, link });
+    });
+    if let Some(name) = take_as {
+        take_named(state, name);
     }
 }
 
-/// Takes the model over as one step of undo. Where the scenario has changed since, by undo say, the text is read once more.
+/// Takes the model over, under the name that stands in the dialog.
 pub fn take(state: State) {
-    let Some((before, link)) = state.page_now().pasted.found else { return };
+    take_named(state, value_in(NAME));
+}
+
+/// One step of undo. Where the scenario has changed since, by undo say, the text is read once more.
+fn take_named(state: State, name: String) {
+    let Some(Found { before, link }) = state.page_now().pasted.found else { return };
     if before != encode(&state.scenario_now()) {
-        return read(state, true);
+        return read(state, Some(name));
     }
-    state.edit(None, |scenario| *scenario = decode(&link).scenario);
-    state.say("The model's shape was taken over", None);
+    let mut model = decode(&link).scenario;
+    // The name that was offered follows the model's size; another one is the reader's own.
+    if model_name(&model) != name.trim() {
+        model.set(FieldId::ModelName, Value::Text(name));
+    }
+    let loaded = format!("{} loaded", model_name(&model));
+    state.edit(None, |scenario| *scenario = model);
+    state.say(loaded, None);
     state.show_dialog(None);
 }

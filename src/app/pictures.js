@@ -34,7 +34,9 @@ function standalone(drawing, name) {
   ground.setAttribute("height", high);
   ground.setAttribute("fill", getComputedStyle(document.documentElement).getPropertyValue("--chart-page").trim() || "#fff");
   const printed = document.querySelector(".printed__link")?.textContent ?? location.href;
-  const texts = [["title", name], ["desc", printed]].map(([kind, words]) => {
+  const about = document.querySelector(".bar__about")?.textContent;
+  const remarks = [...document.querySelectorAll(".verdict .remark")].map((remark) => remark.textContent);
+  const texts = [["title", about ? `${name}: ${about}` : name], ["desc", [...remarks, printed].join(" ")]].map(([kind, words]) => {
     const element = document.createElementNS(SVG, kind);
     element.textContent = words;
     return element;

@@ -4,12 +4,15 @@ use serde_json::{Value, json as object};
 
 use super::serving;
 use super::timing::{self, Fact};
-use super::words::{Scale, about, gpus, margin, per_cent, percent, scientific, verdict_sentence, verdict_word, whole};
+use super::words::{
+    Scale, about, accelerator_name, gpus, margin, model_name, per_cent, percent, remarks, scientific, verdict_sentence,
+    verdict_word, whole,
+};
 use crate::config::Job;
 use crate::estimator::time::{self, Bound, Messages, TimeLine, Timing};
 use crate::estimator::{Compute, Estimate, Headroom, Lengths, LineItem, MemoryKind, Verdict, estimate};
 use crate::planner::{self, GpuCount, Serving, gpu_count, inverse};
-use crate::scenario::{Scenario, Word, codec};
+use crate::scenario::{Remark, Scenario, Word, codec};
 use crate::units::{Bytes, MemoryUnit};
 
 /// One row of the ledger as it is written.
@@ -34,6 +37,8 @@ pub struct Report {
     pub headline: String,
     /// What is free or short.
     pub margin: String,
+    /// What the answer does not hold.
+    pub remarks: Vec<Remark>,
     /// GB or GiB.
     pub unit: MemoryUnit,
     timing: Timing,
@@ -69,6 +74,7 @@ impl Report {
             timing,
             headline: format!("{} {}", verdict_word(estimate.verdict()), verdict_sentence(scenario, &estimate, scale)),
             margin: format!("{number} {unit} {caption}."),
+            remarks: remarks(scenario),
             count: gpu_count(job, unit),
             estimate,
             unit,
@@ -80,6 +86,7 @@ impl Report {
         let mut out: Vec<String> = notices.iter().map(|notice| format!("note: {notice}")).collect();
         out.push(self.headline.clone());
         out.push(self.margin.clone());
+        out.extend(self.remarks.iter().map(|remark| remark.text.clone()));
         out.extend(self.blockers());
         out.push(String::new());
         out.extend(self.ledger().into_iter().map(|Row { is_sum, label, amount, share }| {
@@ -124,7 +131,7 @@ impl Report {
     }
 
     /// What is to be said about the times.
-    pub fn remarks(&self) -> impl Iterator<Item = &String> {
+    pub fn caveats(&self) -> impl Iterator<Item = &String> {
         [&self.caveat, &self.stated, &self.unknown].into_iter().flatten()
     }
 
@@ -138,7 +145,7 @@ impl Report {
             let note = if note.is_empty() { String::new() } else { format!("  {note}") };
             format!("{name:<42} {value:>12}{note}")
         }));
-        out.extend(self.remarks().cloned());
+        out.extend(self.caveats().cloned());
         out
     }
 
@@ -265,8 +272,10 @@ pub fn json(report: &Report, scenario: &Scenario, notices: &[String]) -> String 
             "pflop_days": compute.total.pflop_days(), "chinchilla_tokens": compute.chinchilla_tokens,
         })
     });
+    let remark = |remark: &Remark| object!({ "kind": remark.kind.word(), "text": remark.text });
     let answer = object!({
-        "about": about(scenario), "link": codec::encode(scenario), "verdict": verdict_key(estimate.verdict()),
+        "about": about(scenario), "model": model_name(scenario), "accelerator": accelerator_name(scenario),
+        "remarks": report.remarks.iter().map(remark).collect::<Vec<_>>(), "link": codec::encode(scenario), "verdict": verdict_key(estimate.verdict()),
         "total_bytes": estimate.total().0, "capacity_bytes": estimate.capacity.0, "free_bytes": free, "short_bytes": short,
         "peak_moment": estimate.peak_moment, "parameters": estimate.parameters.total, "ledger": lines,
         "blockers": estimate.blockers.iter().map(ToString::to_string).collect::<Vec<_>>(),

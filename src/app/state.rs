@@ -99,7 +99,7 @@ impl State {
 
     /// Writes one field.
     pub fn set(self, field: FieldId, value: Value) {
-        self.edit(Some(field), |scenario| scenario.set(field, value));
+        self.edit(Some(field), |scenario| scenario.change(field, value));
     }
 
     /// Shows another scenario, as one step of undo.

@@ -78,7 +78,7 @@ fn typed(state: State, field: &'static Field, text: String) {
                 ui.forget(id);
                 ui.typed = Some((id, text, value.clone()));
             });
-            scenario.set(id, value);
+            scenario.change(id, value);
             state.edit_within(id, within_ms, scenario);
         }
         Err(message) => state.page(|ui| {

@@ -1,8 +1,8 @@
 //! Numbers and sentences as the page writes them. Nothing here computes a quantity of the model.
 
-use crate::catalog;
 use crate::estimator::{Estimate, Headroom, MemoryKind, Verdict};
-use crate::scenario::{FieldId, Mode, Scenario, Value};
+use crate::ops::{self, Lowering};
+use crate::scenario::{FieldId, FieldKind, Mode, Remark, Scenario, Value, field, show};
 use crate::units::{Bytes, grouped, to_f64};
 pub use crate::units::{Scale, whole};
 
@@ -71,12 +71,19 @@ pub fn gpus(count: u64) -> String {
     if count == 1 { "1 GPU".to_owned() } else { format!("{} GPUs", whole(count)) }
 }
 
-/// The model's name, with a word where its shape was changed.
+/// The model's name: a row's, or its own, or its kind and size.
 pub fn model_name(scenario: &Scenario) -> String {
-    let Value::Text(id) = scenario.get(FieldId::Model) else { return "this model".to_owned() };
-    let name = catalog::model(&id).map_or(id, |row| row.name.to_owned());
-    let changed = crate::scenario::fields().iter().any(|field| field.group.is_architecture() && scenario.is_set(field.id));
-    if changed { format!("{name} (changed)") } else { name }
+    scenario.model_name(|| parameters(scenario))
+}
+
+/// Parameters of the scenario's model; nothing while its values do not go together.
+pub fn parameters(scenario: &Scenario) -> Option<u64> {
+    scenario.checked_model().map(|model| ops::lower(&Lowering::parameters_only(&model)).parameters())
+}
+
+/// What the answer does not hold of the file that the model was read from.
+pub fn remarks(scenario: &Scenario) -> Vec<Remark> {
+    scenario.remarks(|| parameters(scenario))
 }
 
 /// A phrase with a capital, unless it begins with a name such as `num_layers`.
@@ -101,20 +108,32 @@ pub fn lower_first(label: &str) -> String {
     }
 }
 
-/// The accelerator's name.
+/// The value of a field as it is shown: models and accelerators have the names that they have everywhere.
+pub fn shown(scenario: &Scenario, id: FieldId) -> String {
+    match field(id).kind {
+        FieldKind::Model => model_name(scenario),
+        FieldKind::Accelerator => accelerator_name(scenario),
+        _ => show(id, &scenario.get(id)),
+    }
+}
+
+/// The accelerator's name, with what was changed about it.
 pub fn accelerator_name(scenario: &Scenario) -> String {
-    let Value::Text(id) = scenario.get(FieldId::Accelerator) else { return "GPU".to_owned() };
-    catalog::accelerator(&id).map_or(id, |row| row.name.to_owned())
+    scenario.accelerator_name()
 }
 
 /// The scenario in one short line.
 pub fn about(scenario: &Scenario) -> String {
-    let doing = match scenario.mode() {
+    format!("{} {} on {}", doing(scenario), model_name(scenario), hardware(scenario))
+}
+
+/// What is done with the model.
+pub fn doing(scenario: &Scenario) -> &'static str {
+    match scenario.mode() {
         Mode::Train => "Training",
         Mode::Tune => "Fine-tuning",
         Mode::Serve => "Serving",
-    };
-    format!("{doing} {} on {}", model_name(scenario), hardware(scenario))
+    }
 }
 
 /// How many accelerators of which name.

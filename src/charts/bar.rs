@@ -146,8 +146,9 @@ impl Canvas<'_> {
         let y = self.top - 9.0 * K;
         let mut free_from = 0.0;
         if !row.name.is_empty() {
-            text(words, "chart-text-name", (0.0, y), Anchor::Start, &row.name);
-            free_from = text_width(&row.name) + 8.0 * K;
+            let name = shortened(&row.name, self.width);
+            text(words, "chart-text-name", (0.0, y), Anchor::Start, &name);
+            free_from = text_width(&name) + 8.0 * K;
         }
         if capacity <= 0.0 {
             return;
@@ -181,6 +182,22 @@ impl Canvas<'_> {
             text(out, class, (f64::midpoint(from, to), self.top + BAR / 2.0 + FONT * 0.35 + y), Anchor::Middle, line);
         }
     }
+}
+
+/// As much of a text as has room in that width.
+fn shortened(words: &str, width: f64) -> String {
+    if text_width(words) <= width {
+        return words.to_owned();
+    }
+    let mut kept = String::new();
+    for letter in words.chars() {
+        if text_width(&kept) + 2.0 * text_width("…") > width {
+            break;
+        }
+        kept.push(letter);
+    }
+    kept.push('…');
+    kept
 }
 
 /// The longer of two stretches.

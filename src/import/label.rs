@@ -1,7 +1,7 @@
 //! Names that people read: a model's own, or that of its kind.
 
 /// Kinds whose usual spelling does not follow from their `model_type`.
-const SPELLINGS: [(&str, &str); 62] = [
+const SPELLINGS: [(&str, &str); 67] = [
     ("afmoe", "AFMoE"),
     ("bailing_moe", "Bailing MoE"),
     ("baichuan", "Baichuan"),
@@ -37,13 +37,17 @@ const SPELLINGS: [(&str, &str); 62] = [
     ("granitemoehybrid", "Granite 4"),
     ("granitemoeshared", "Granite MoE"),
     ("internlm2", "InternLM2"),
+    ("internvl_chat", "InternVL"),
     ("kimi_k2", "Kimi K2"),
     ("kimi_k25", "Kimi K2.5"),
     ("lfm2", "LFM2"),
     ("lfm2_moe", "LFM2 MoE"),
     ("lfm2_vl", "LFM2-VL"),
+    ("llava", "LLaVA"),
+    ("llava_next", "LLaVA-NeXT"),
     ("mimo", "MiMo"),
     ("mimo_v2_flash", "MiMo-V2-Flash"),
+    ("minicpmv4_6", "MiniCPM-V"),
     ("minimax", "MiniMax"),
     ("minimax_m1", "MiniMax-M1"),
     ("minimax_m2", "MiniMax-M2"),
@@ -54,6 +58,7 @@ const SPELLINGS: [(&str, &str); 62] = [
     ("olmo3", "OLMo 3"),
     ("olmoe", "OLMoE"),
     ("opt", "OPT"),
+    ("paligemma", "PaliGemma"),
     ("phi3", "Phi-3"),
     ("phimoe", "Phi-3.5 MoE"),
     ("qwen2_5_vl", "Qwen2.5-VL"),

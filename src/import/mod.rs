@@ -68,7 +68,9 @@ pub struct Imported {
     pub config: ModelConfig,
     /// The kind of model, as Hugging Face names it, such as `llama`.
     pub model_type: String,
-    /// Whether that kind is listed; false only where the caller asked to count an unknown one as a generic decoder.
+    /// The kind that the file as a whole calls itself: another one where only its part for text is read.
+    pub file_type: String,
+    /// Whether the kind `model_type` is listed; false only where the caller asked to count an unknown one as a generic decoder.
     pub known: bool,
     /// The model's name, if the file says one that is no folder of somebody's machine.
     pub name: Option<String>,
@@ -156,7 +158,9 @@ fn read(text: &str, as_generic: bool) -> Result<Imported, ImportError> {
         Some(name) if !kind.names.contains(&model_type.as_str()) => (*name).to_owned(),
         _ => model_type,
     };
-    Ok(Imported { config, model_type, known, name, quantization, report, upper_bounds, not_counted, left_out })
+    let whole = nested.and_then(|_| self::model_type(&file).ok());
+    let file_type = whole.unwrap_or_else(|| model_type.clone());
+    Ok(Imported { config, model_type, file_type, known, name, quantization, report, upper_bounds, not_counted, left_out })
 }
 
 /// The keys of a file together with those that MPT and DBRX keep one level deeper.

@@ -6,9 +6,13 @@
 
 pub mod codec;
 mod fields;
+mod keys;
 mod layers;
+mod naming;
 mod number;
+mod pasted;
 pub mod records;
+mod remarks;
 mod resolve;
 mod serving;
 mod text;
@@ -21,13 +25,13 @@ pub use fields::{
     reference, show,
 };
 pub use number::number_and_unit;
+pub use remarks::{Remark, RemarkKind};
 pub use resolve::FieldError;
 pub use text::clean;
 pub use words::{Mode, Word};
 
 use crate::catalog::{self, AcceleratorRow, ModelRow};
 use crate::config::{Hybrid, LayerSet, Mixer, Mla, ModelConfig, Moe, OtherHeads};
-use crate::import::Imported;
 use crate::units::{Bytes, MemoryUnit, to_f64};
 
 /// One set of inputs.
@@ -97,6 +101,7 @@ impl Scenario {
                 let short: String = clean(&text).chars().take(max_len).collect();
                 self.put(id, Value::Text(short.trim_end().to_owned()));
             }
+            (FieldKind::Keys { max_len }, Value::Text(text)) => self.put(id, Value::Text(keys::clean(&text, max_len))),
             // Adding zero turns minus zero into zero, which alone can be written and read.
             (FieldKind::Decimal { .. }, Value::Decimal(number)) if number.is_finite() => {
                 self.put(id, Value::Decimal(number + 0.0));
@@ -122,7 +127,7 @@ impl Scenario {
     /// unknown one changes nothing.
     pub fn set_model(&mut self, id_or_alias: &str) -> bool {
         let Some(row) = catalog::model(id_or_alias) else { return false };
-        self.set.retain(|id, _| !field(*id).group.is_architecture());
+        self.set.retain(|id, _| !field(*id).group.is_architecture() && !OF_A_FILE.contains(id));
         self.put(FieldId::Model, Value::Text(row.id.to_owned()));
         true
     }
@@ -136,25 +141,6 @@ impl Scenario {
         }
         self.put(FieldId::Accelerator, Value::Text(row.id.to_owned()));
         true
-    }
-
-    /// Takes over an imported architecture, and the format of its weights where the file states one. It starts from the model of the catalog that needs the fewest changes, so that a known
-    /// model is recognised and the link stays short.
-    pub fn apply_imported(&mut self, imported: &Imported) {
-        let fewest = catalog::models().iter().min_by_key(|row| differences(&row.config, &imported.config).count());
-        if let Some(row) = fewest {
-            self.set_model(row.id);
-        }
-        for field in architecture_fields() {
-            if let Some(value) = of_model(&imported.config, field.id) {
-                self.set(field.id, value);
-            }
-        }
-        if let Some(stored) = imported.quantization {
-            self.set(FieldId::WeightDType, Value::choice(stored.format));
-            let group = stored.group_size.map_or_else(|| self.start(FieldId::GroupSize), Value::Integer);
-            self.set(FieldId::GroupSize, group);
-        }
     }
 
     /// The scenario's own name; empty if it has none.
@@ -253,6 +239,10 @@ const ACCELERATOR_FIELDS: [FieldId; 6] = [
     FieldId::NetworkBandwidth,
     FieldId::BoardPower,
 ];
+
+/// What a scenario knows of the file that its model was read from: gone with another model of the catalog.
+const OF_A_FILE: [FieldId; 5] =
+    [FieldId::ModelName, FieldId::ModelType, FieldId::AsGeneric, FieldId::NotCounted, FieldId::LeftOut];
 
 /// Adapters that a model with experts starts without: peft would put them on the experts, where they are not modelled.
 const BESIDE_EXPERTS: [FieldId; 3] = [FieldId::AdaptGate, FieldId::AdaptUp, FieldId::AdaptDown];

@@ -1,5 +1,6 @@
 //! From what the user said to a checked job, or to every problem at once.
 
+mod architecture;
 mod hybrid;
 mod tuning;
 

@@ -134,6 +134,11 @@ pub fn place_cursor(name: &'static str, left: Box<dyn Fn() -> Option<f64>>) {
     }));
 }
 
+/// Keeps the name of the browser's tab what is said.
+pub fn keep_title(title: Box<dyn Fn() -> String>) {
+    effect(Box::new(move || document().set_title(&title())));
+}
+
 /// Once the scenario rests, its link stands in the address bar.
 pub fn keep_link(state: State) {
     link_is_written();

@@ -20,6 +20,10 @@ pub(super) fn markdown(luggage: &Luggage) -> Result<String, String> {
     let title = if name.is_empty() { about(scenario) } else { format!("{name}: {}", about(scenario)) };
     out.line(&format!("# {}", escaped(&title)));
     out.line(&format!("**{}** {}", report.headline, report.margin));
+    // Names of keys are the only text from outside in a remark, and have no mark that Markdown knows.
+    for remark in &report.remarks {
+        out.line(&remark.text);
+    }
     for sentence in report.blockers() {
         out.line(&sentence);
     }
@@ -63,7 +67,7 @@ fn time(out: &mut Document, report: &Report) {
         let row = |(name, value, note): &crate::app::timing::Fact| vec![escaped(name), escaped(value), escaped(note)];
         out.table(&["What follows", "value", "note"], report.facts.iter().map(row));
     }
-    for remark in report.remarks() {
+    for remark in report.caveats() {
         out.line(remark);
     }
 }

@@ -6,7 +6,7 @@ mod tables;
 use serde_json::{Map, Value, json as object};
 
 use super::compared::LETTERS;
-use super::words::about;
+use super::words::{about, remarks, shown};
 use crate::scenario::{Field, FieldId, Scenario, Value as Input, codec, fields, records, show};
 
 /// A form in which a scenario and its answer leave as a file.
@@ -111,7 +111,12 @@ fn no_answer() -> String {
 
 /// The inputs with keys, labels and units, and the link that holds them all.
 fn inputs(luggage: &Luggage) -> String {
-    let scenario = |(letter, scenario): (&'static str, &Scenario)| object!({ "letter": letter, "about": about(scenario), "name": scenario.name(), "inputs": fields_of(scenario) });
+    let scenario = |(letter, scenario): (&'static str, &Scenario)| {
+        let remarks: Vec<String> = remarks(scenario).into_iter().map(|remark| remark.text).collect();
+        object!({
+            "letter": letter, "about": about(scenario), "name": scenario.name(), "remarks": remarks, "inputs": fields_of(scenario),
+        })
+    };
     let name = luggage.scenario.name();
     let file = object!({
         "headroom": records::SCENARIO_FILE,
@@ -133,7 +138,7 @@ fn fields_of(scenario: &Scenario) -> Value {
     let one = |field: &'static Field| {
         let value = scenario.get(field.id);
         let about = object!({
-            "label": field.label, "name": field.name, "value": plain(field.id, &value), "shown": show(field.id, &value), "unit": field.unit,
+            "label": field.label, "name": field.name, "value": plain(field.id, &value), "shown": shown(scenario, field.id), "unit": field.unit,
             "set": scenario.is_set(field.id),
         });
         (field.key.to_owned(), about)

@@ -5,8 +5,10 @@ use csv::Writer;
 use super::{Luggage, no_answer};
 use crate::app::answers::{Answers, Compared, seq_curve};
 use crate::app::history::Snapshot;
+use crate::app::words::{about, remarks};
 use crate::estimator::{MemoryKind, estimate};
 use crate::planner::{Axis, Curve, curve_gpus};
+use crate::scenario::Scenario;
 
 /// What follows from everything that is taken along.
 ///
@@ -40,17 +42,25 @@ pub(super) fn curves(luggage: &Luggage) -> Result<String, String> {
     let kinds = MemoryKind::ALL.into_iter().map(|kind| format!("{}_bytes", kind.name().to_ascii_lowercase().replace(' ', "_")));
     let mut head = words(&["scenario", "axis", "x"]);
     head.extend(kinds);
-    head.extend(words(&["total_bytes", "capacity_bytes", "can_run", "why_not"]));
-    table(&head, curves.into_iter().flat_map(|(letter, curve)| points(letter, curve)))
+    head.extend(words(&["total_bytes", "capacity_bytes", "can_run", "why_not", "about", "remarks"]));
+    let told = |letter: &str| luggage.lettered().find(|(known, _)| *known == letter).map(|(_, scenario)| told(scenario));
+    table(&head, curves.into_iter().flat_map(|(letter, curve)| points(letter, curve, told(letter).unwrap_or_default())))
 }
 
-fn points(letter: &str, curve: &Curve) -> impl Iterator<Item = Vec<String>> {
+/// What the scenario is, and what its answer does not hold: the last two columns of every row.
+fn told(scenario: &Scenario) -> [String; 2] {
+    let remarks: Vec<String> = remarks(scenario).into_iter().map(|remark| remark.text).collect();
+    [about(scenario), remarks.join(" ")]
+}
+
+fn points(letter: &str, curve: &Curve, told: [String; 2]) -> impl Iterator<Item = Vec<String>> {
     let axis = if curve.axis == Axis::SeqLength { "seq_length" } else { "gpus" };
     curve.points.iter().map(move |point| {
         let mut row = vec![letter.to_owned(), axis.to_owned(), point.x.to_string()];
         row.extend(point.by_kind.iter().map(|bytes| bytes.0.to_string()));
         row.extend([point.total.0.to_string(), curve.capacity.0.to_string(), point.blocked.is_none().to_string()]);
         row.push(point.blocked.as_ref().map(ToString::to_string).unwrap_or_default());
+        row.extend(told.clone());
         row
     })
 }
@@ -60,19 +70,21 @@ pub(super) fn ledger(luggage: &Luggage) -> Result<String, String> {
     if luggage.scenario.resolve().is_err() {
         return Err(no_answer());
     }
-    let head = words(&["scenario", "kind", "line", "bytes", "certainty", "source", "note"]);
-    let rows = luggage.lettered().filter_map(|(letter, scenario)| Some((letter, estimate(&scenario.resolve().ok()?)))).flat_map(
-        |(letter, estimate)| {
+    let head = words(&["scenario", "kind", "line", "bytes", "certainty", "source", "note", "about", "remarks"]);
+    let rows = luggage
+        .lettered()
+        .filter_map(|(letter, scenario)| Some((letter, told(scenario), estimate(&scenario.resolve().ok()?))))
+        .flat_map(|(letter, told, estimate)| {
             let row = |line: &crate::estimator::LineItem| {
                 let texts = [letter, line.kind.name(), line.label];
                 let rest = [line.certainty.word(), line.source.key, line.note];
                 let mut row = words(&texts);
                 row.push(line.bytes.0.to_string());
                 row.extend(words(&rest));
+                row.extend(told.clone());
                 row
             };
             estimate.ledger.lines.iter().map(row).collect::<Vec<_>>()
-        },
-    );
+        });
     table(&head, rows)
 }

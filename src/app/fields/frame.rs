@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-use super::input::input;
+use super::input::{self, input};
 use crate::app::answers::Answers;
 use crate::app::markup::{Html, flag, html, word_of};
 use crate::app::ui::Ui;
@@ -48,6 +48,8 @@ struct Said {
     typed: Option<String>,
     problem: Option<Problem>,
     set: bool,
+    pasted: bool,
+    hint: String,
     open: bool,
     wide: bool,
     family: Option<Value>,
@@ -73,6 +75,8 @@ pub fn frame(field: &Field, wide: bool, scenario: &Scenario, answers: &Answers, 
         typed: unread.or(typed).cloned(),
         problem,
         set: scenario.is_set(field.id),
+        pasted: scenario.is_pasted(),
+        hint: input::hint(field, scenario),
         open,
         wide,
         family: (field.id == FieldId::Kernels).then(|| scenario.get(FieldId::Family)),
@@ -164,7 +168,9 @@ fn help(field: &Field, open: bool, scenario: &Scenario) -> Html {
 
 /// A value that is no longer the list's, and the way back.
 fn changed(field: &Field, scenario: &Scenario) -> Option<Html> {
-    let changed = field.default == FieldDefault::Preset && scenario.is_set(field.id);
+    // A pasted model has no row to go back to: the one it is written from means nothing.
+    let of_a_file = field.group.is_architecture() && scenario.is_pasted();
+    let changed = field.default == FieldDefault::Preset && scenario.is_set(field.id) && !of_a_file;
     changed.then(|| {
         html(
             r#"<p class="field__changed">Changed by hand. <button type="button" class="link" data-do="clear:{}">Back to the list's value</button></p>"#,

@@ -6,7 +6,8 @@
 use super::picker;
 use crate::app::markup::{Html, flag, html, word_of};
 use crate::app::ui::Ui;
-use crate::scenario::{Choice, Field, FieldKind, Scenario, Value};
+use crate::app::words::model_name;
+use crate::scenario::{Choice, Field, FieldId, FieldKind, Scenario, Value};
 
 /// The input; `described` names the texts that describe it, `problem` says whether its value needs a look.
 pub fn input(field: &Field, scenario: &Scenario, ui: &Ui, described: &str, problem: bool) -> Html {
@@ -14,18 +15,22 @@ pub fn input(field: &Field, scenario: &Scenario, ui: &Ui, described: &str, probl
         FieldKind::Choice(options) => select(field, options, scenario, described, problem),
         FieldKind::Flag => toggle(field, scenario, described),
         FieldKind::Model | FieldKind::Accelerator => searched(field, scenario, ui, described),
-        FieldKind::Integer { .. } | FieldKind::Decimal { .. } | FieldKind::Text { .. } | FieldKind::Layers => {
-            typed(field, &ui.text_of(field.id, scenario), described, problem)
-        }
+        FieldKind::Integer { .. }
+        | FieldKind::Decimal { .. }
+        | FieldKind::Text { .. }
+        | FieldKind::Keys { .. }
+        | FieldKind::Layers => typed(field, scenario, &ui.text_of(field.id, scenario), described, problem),
     }
 }
 
 /// A number, or a short text. What cannot be read stays visible with its message; the scenario keeps the last valid value.
-fn typed(field: &Field, text: &str, described: &str, problem: bool) -> Html {
-    let number = !matches!(field.kind, FieldKind::Text { .. } | FieldKind::Layers);
+fn typed(field: &Field, scenario: &Scenario, text: &str, described: &str, problem: bool) -> Html {
+    let number = !matches!(field.kind, FieldKind::Text { .. } | FieldKind::Keys { .. } | FieldKind::Layers);
+    let hint = hint(field, scenario);
+    let hint = (!hint.is_empty()).then(|| html(r#" placeholder="{}""#, &[&hint]));
     let unit = (!field.unit.is_empty()).then(|| html(r#"<span class="field__unit">{}</span>"#, &[&field.unit]));
     html(
-        r#"<div class="field__box{}"><input id="f-{}" class="field__input" type="text" inputmode="{}" autocomplete="off" spellcheck="false" aria-describedby="{}" aria-invalid="{}" data-field="{}" data-now="{}">{}</div>"#,
+        r#"<div class="field__box{}"><input id="f-{}" class="field__input" type="text" inputmode="{}" autocomplete="off" spellcheck="false" aria-describedby="{}" aria-invalid="{}" data-field="{}" data-now="{}"{}>{}</div>"#,
         &[
             &if field.unit.is_empty() { "" } else { " field__box--unit" },
             &field.key,
@@ -34,9 +39,15 @@ fn typed(field: &Field, text: &str, described: &str, problem: bool) -> Html {
             &word_of(problem),
             &field.key,
             &text,
+            &hint,
             &unit,
         ],
     )
+}
+
+/// What stands in an input where nothing was typed: the name that a model without one of its own goes by.
+pub fn hint(field: &Field, scenario: &Scenario) -> String {
+    if field.id == FieldId::ModelName { model_name(scenario) } else { String::new() }
 }
 
 /// One of a few choices.

@@ -2,9 +2,9 @@
 
 use super::rows::{self, List, Row};
 use crate::app::markup::{Html, html, word_of};
-use crate::app::words::model_name;
+use crate::app::words::shown as shown_value;
 use crate::catalog;
-use crate::scenario::{Field, FieldId, FieldKind, Scenario, Value};
+use crate::scenario::{Field, FieldId, FieldKind, Scenario};
 
 /// How many entries Page Up and Page Down pass.
 const PAGE: usize = 8;
@@ -227,13 +227,7 @@ fn chosen(field: &Field, scenario: &Scenario) -> String {
 
 /// The name of what is chosen.
 fn chosen_name(field: &Field, scenario: &Scenario) -> String {
-    if field.kind == FieldKind::Model {
-        return model_name(scenario);
-    }
-    match scenario.get(field.id) {
-        Value::Text(id) => catalog::accelerator(&id).map_or(id, |row| row.name.to_owned()),
-        _ => String::new(),
-    }
+    shown_value(scenario, field.id)
 }
 
 #[cfg(test)]

@@ -1,32 +1,67 @@
 //! What was understood of a pasted Hugging Face `config.json`.
 
 use crate::app::markup::{Html, html};
-use crate::import::{How, Imported, ReportRow, config_json};
+use crate::app::more::wire::{AS_GENERIC, MARK};
+use crate::app::panels::dialogs::paste::NAME;
+use crate::app::panels::remarks;
+use crate::app::words::{self, whole};
+use crate::import::{How, ImportError, Imported, ReportRow, config_json, config_json_as_generic};
 use crate::scenario::Scenario;
 use crate::scenario::codec::encode;
 
-/// The report and the link of the scenario with that model; or why the text cannot be used, and no link.
-pub fn read(text: &str, mut scenario: Scenario) -> (Html, Option<String>) {
-    match config_json(text) {
+/// The report and the link of the scenario with that model; or why the text cannot be used, and no link. A kind that is not known is
+/// counted as a generic decoder only where the page asks for that, with a word before the text.
+pub fn read(asked: &str, mut scenario: Scenario) -> (Html, Option<String>) {
+    let imported = match asked.split_once(MARK) {
+        Some((AS_GENERIC, text)) => config_json_as_generic(text),
+        _ => config_json(asked),
+    };
+    match imported {
         Ok(imported) => {
             scenario.apply_imported(&imported);
-            (report(&imported), Some(encode(&scenario)))
+            let link = encode(&scenario);
+            (report(&imported, &scenario, &link), Some(link))
         }
-        Err(problem) => {
-            let sentence = problem.to_string();
-            (html("<p class=\"field__error\" role=\"alert\" data-testid=\"paste-error\">{}</p>", &[&sentence]), None)
-        }
+        Err(problem) => (refused(&problem), None),
     }
 }
 
-fn report(imported: &Imported) -> Html {
-    let name = imported.name.as_ref().unwrap_or(&imported.model_type);
+/// Why there is no answer, with a way out.
+fn refused(problem: &ImportError) -> Html {
+    let ImportError::UnknownKind { model_type } = problem else {
+        return html(r#"<div class="refused" role="alert"><p data-testid="paste-error">{}</p></div>"#, &[&problem.to_string()]);
+    };
+    html(
+        r#"<div class="refused" role="alert" data-testid="paste-unknown"><p class="refused__head">Not counted: this kind (<code>{}</code>) is not known</p><p>Its layers may differ from those of every kind that Headroom knows, so an answer would be a guess. Type its sizes by hand under Architecture, or take the guess: the answer is then marked as assumed.</p><button type="button" class="button" data-testid="paste-generic" data-do="paste-generic">Count it as a generic decoder all the same</button></div>"#,
+        &[model_type],
+    )
+}
+
+/// Name and size first, then what is not in the answer, then every key. The name is a new input for every text.
+fn report(imported: &Imported, scenario: &Scenario, link: &str) -> Html {
     let rows: Html = imported.report.iter().map(row).collect();
     html(
-        "<h3>{} ({})</h3>{}<div class=\"dialog__scroll\" tabindex=\"0\" role=\"region\" aria-label=\"What was understood\">\
-         <table class=\"table\" data-testid=\"paste-report\"><thead><tr><th scope=\"col\">Key</th><th scope=\"col\">Value</th>\
-         <th scope=\"col\">How</th><th scope=\"col\">Note</th></tr></thead><tbody>{}</tbody></table></div>",
-        &[name, &imported.model_type, &upper_bounds(&imported.upper_bounds), &rows],
+        r#"<div class="paste__found" data-key="found-{}"><div class="field"><label class="field__label" for="{}">Name of the model, yours to change</label><input id="{}" class="field__input" type="text" maxlength="60" autocomplete="off" spellcheck="false" data-testid="paste-name" value="{}"></div>{}{}{}<div class="dialog__scroll" tabindex="0" role="region" aria-label="Keys of the file"><table class="table" data-testid="paste-report"><thead><tr><th scope="col">Key</th><th scope="col">Value</th><th scope="col">How</th><th scope="col">Note</th></tr></thead><tbody>{}</tbody></table></div></div>"#,
+        &[
+            &link,
+            &NAME,
+            &NAME,
+            &words::model_name(scenario),
+            &size(imported, scenario),
+            &remarks::remarks(scenario),
+            &upper_bounds(&imported.upper_bounds),
+            &rows,
+        ],
+    )
+}
+
+/// How many parameters it has, and whether it is a row of the list.
+fn size(imported: &Imported, scenario: &Scenario) -> Html {
+    let count = words::parameters(scenario).map_or_else(|| "an unknown number of".to_owned(), whole);
+    let row = scenario.model().filter(|_| !scenario.may_be_named()).map(|row| format!(" It is {} of the list.", row.name));
+    html(
+        r#"<p data-testid="paste-size"><b>{} parameters</b>, of the kind <code>{}</code>.{}</p>"#,
+        &[&count, &imported.model_type, &row.unwrap_or_default()],
     )
 }
 
@@ -35,8 +70,8 @@ fn upper_bounds(notes: &[String]) -> Option<Html> {
     let items: Html = notes.iter().map(|note| html("<li>{}</li>", &[note])).collect();
     (!notes.is_empty()).then(|| {
         html(
-            "<p data-testid=\"paste-upper-bounds\">Parts of this model are not modelled as they are. They are counted as an upper bound, so the \
-             memory shown is rather too high than too low:</p><ul>{}</ul>",
+            "<div><p data-testid=\"paste-upper-bounds\">Parts of this model are not modelled as they are. They are counted as an upper bound, so the \
+             memory shown is rather too high than too low:</p><ul>{}</ul></div>",
             &[&items],
         )
     })
@@ -58,16 +93,45 @@ fn row(row: &ReportRow) -> Html {
 #[cfg(test)]
 mod tests {
     use super::read;
+    use crate::app::more::wire::{AS_GENERIC, MARK};
     use crate::app::panels::tests::{count, text};
+    use crate::app::panels::verdict::{spoken, verdict};
+    use crate::app::ui::Ui;
+    use crate::app::words::model_name;
     use crate::scenario::Scenario;
+    use crate::scenario::codec::decode;
+
+    const ZEBRA: &str = r#""model_type": "zebra", "hidden_size": 1024, "num_hidden_layers": 4, "num_attention_heads": 16,
+        "vocab_size": 1000, "intermediate_size": 2816, "stripes_per_head": 3"#;
+
+    fn generic(json: &str) -> String {
+        format!("{AS_GENERIC}{MARK}{json}")
+    }
+
+    #[test]
+    fn a_kind_that_is_not_known_has_no_answer_before_somebody_asks_for_one() {
+        let file = format!("{{{ZEBRA}}}");
+        let (card, link) = read(&file, Scenario::default());
+        assert_eq!(link, None);
+        assert!(text(&card).starts_with("Not counted: this kind (zebra) is not known"), "{}", text(&card));
+        assert_eq!(count(&card, "data-do=\"paste-generic\""), 1);
+        let (report, link) = read(&generic(&file), Scenario::default());
+        let scenario = decode(&link.expect("a link")).scenario;
+        assert_eq!(model_name(&scenario), "Zebra · 53.4 M");
+        let sentence =
+            "Assumed: counted as a generic decoder, because the kind zebra is not known. Not understood: stripes_per_head.";
+        assert!(text(&report).contains(sentence), "{}", text(&report));
+        let answers = crate::app::panels::tests::answers(&crate::scenario::codec::encode(&scenario));
+        assert!(text(&verdict(&answers, &Ui::default())).contains(sentence));
+        assert!(spoken(&answers, &Ui::default()).contains(sentence));
+    }
 
     #[test]
     fn what_is_counted_as_an_upper_bound_is_said() {
-        let shape = r#""model_type": "zebra", "hidden_size": 1024, "num_hidden_layers": 4, "num_attention_heads": 16, "vocab_size": 1000,
-            "intermediate_size": 2816"#;
-        let (plain, link) = read(&format!("{{{shape}}}"), Scenario::default());
+        let (plain, link) = read(&generic(&format!("{{{ZEBRA}}}")), Scenario::default());
         assert!(link.is_some() && count(&plain, "paste-upper-bounds") == 0);
-        let (bounded, link) = read(&format!(r#"{{{shape}, "layer_types": ["chunked_attention"]}}"#), Scenario::default());
+        let (bounded, link) =
+            read(&generic(&format!(r#"{{{ZEBRA}, "layer_types": ["chunked_attention"]}}"#)), Scenario::default());
         let words = text(&bounded);
         assert!(link.is_some() && words.contains("rather too high than too low"), "{words}");
         assert!(words.contains("Attention in chunks is counted as attention to the whole text."), "{words}");

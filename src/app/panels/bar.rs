@@ -1,9 +1,9 @@
 //! The memory of one accelerator as one bar with the line of its capacity.
 
 use crate::app::answers::Answers;
-use crate::app::compared::LETTERS;
+use crate::app::compared::{LETTERS, labels};
 use crate::app::markup::{Html, html};
-use crate::app::words::{Scale, accelerator_name, kinds, margin, model_name, percent};
+use crate::app::words::{Scale, accelerator_name, kinds, margin, percent};
 use crate::charts::{self, BarRow, BarView, Segment};
 use crate::estimator::{Estimate, MemoryKind};
 use crate::scenario::Scenario;
@@ -40,11 +40,16 @@ const fn swatch_id(kind: MemoryKind) -> &'static str {
 
 /// One row, and one for each scenario that it is compared with.
 fn bar_view(answers: &Answers) -> BarView {
-    let mut rows = vec![row(&answers.estimate, &answers.scenario, answers.scale, "A")];
-    for (letter, other) in LETTERS.iter().zip(&answers.others) {
+    let alone = answers.others.is_empty();
+    let all: Vec<&Scenario> =
+        std::iter::once(&answers.scenario).chain(answers.others.iter().map(|other| &other.scenario)).collect();
+    let labels = if alone { vec![String::new()] } else { labels(&all) };
+    let mut names = ["A"].iter().chain(&LETTERS).zip(labels).map(|(letter, label)| format!("{letter}: {label}"));
+    let mut rows = vec![row(&answers.estimate, &answers.scenario, answers.scale, names.next().unwrap_or_default())];
+    for (name, other) in names.zip(&answers.others) {
         let Some((_, estimate)) = &other.answer else { continue };
         let scale = Scale::of(answers.unit, estimate.total(), estimate.capacity);
-        rows.push(row(estimate, &other.scenario, scale, letter));
+        rows.push(row(estimate, &other.scenario, scale, name));
     }
     if let [only] = rows.as_mut_slice() {
         only.name.clear();
@@ -52,7 +57,7 @@ fn bar_view(answers: &Answers) -> BarView {
     BarView { id: "stack", rows }
 }
 
-fn row(estimate: &Estimate, scenario: &Scenario, scale: Scale, letter: &str) -> BarRow {
+fn row(estimate: &Estimate, scenario: &Scenario, scale: Scale, name: String) -> BarRow {
     let unit = scale.unit;
     let amount = |rounded: u64| to_f64(rounded) / to_f64(10_u64.pow(scale.decimals));
     let segment = |(kind, rounded): (MemoryKind, u64)| Segment {
@@ -64,7 +69,7 @@ fn row(estimate: &Estimate, scenario: &Scenario, scale: Scale, letter: &str) -> 
     let (number, caption) = margin(estimate, scale);
     let word = caption.split(' ').next().unwrap_or_default();
     BarRow {
-        name: format!("{letter}: {}", model_name(scenario)),
+        name,
         segments: kinds(estimate, scale).into_iter().map(segment).collect(),
         capacity: amount(scale.round(estimate.capacity)),
         capacity_text: format!("{} {unit} on {}", scale.show(estimate.capacity), accelerator_name(scenario)),
@@ -99,6 +104,9 @@ mod tests {
         answers.others = vec![Other::of(&decode("v1&m=llama3-8b&n=16").scenario); 3];
         let both = stack(&answers, 848);
         assert_eq!(count(&both, "chart-text-name"), 4);
+        assert!(
+            both.as_str().contains("A: Llama 3 8B, 8 × H100 SXM5") && both.as_str().contains("D: Llama 3 8B, 16 × H100 SXM5")
+        );
         assert_eq!(count(&both, "stack__item"), count(&alone, "stack__item"));
     }
 }

@@ -1,9 +1,10 @@
 //! Up to four scenarios side by side.
 
 use crate::app::answers::{Answers, Other};
-use crate::app::compared::{Cell, LETTERS, Line, lines};
+use crate::app::compared::{Cell, LETTERS, Line, labels, lines};
 use crate::app::history::Snapshot;
 use crate::app::markup::{Html, flag, html};
+use crate::scenario::Scenario;
 
 /// Pin, swap, and the table of differences.
 pub fn compare(said: &Snapshot, answers: &Answers) -> Html {
@@ -23,24 +24,27 @@ pub fn compare(said: &Snapshot, answers: &Answers) -> Html {
 /// What differs, inputs first, then results.
 #[inline(never)] // a part of the program that comes later
 fn differences(said: &Snapshot, answers: &Answers) -> Html {
-    let heads: Html =
-        LETTERS.iter().zip(&answers.others).enumerate().map(|(at, (letter, other))| head(at, letter, other)).collect();
+    let all: Vec<&Scenario> = std::iter::once(&said.scenario).chain(answers.others.iter().map(|other| &other.scenario)).collect();
+    let labels = labels(&all);
+    let label = |at: usize| labels.get(at).map(String::as_str).unwrap_or_default();
+    let one = |(at, (letter, other)): (usize, (&&str, &Other))| head(at, letter, label(at + 1), other);
+    let heads: Html = LETTERS.iter().zip(&answers.others).enumerate().map(one).collect();
     let lines = lines(&said.scenario, answers);
     let none = said.compare.iter().all(|other| said.scenario.differences(other).is_empty());
     let rows: Html = lines.iter().map(row).collect();
     html(
-        r#"<div class="compare__scroll" tabindex="0" role="region" aria-label="What differs"><table class="table compare"><thead><tr><th scope="col">What differs</th><th scope="col" class="num">A, shown</th>{}</tr></thead><tbody>{}{}</tbody></table></div>"#,
-        &[&heads, &none.then(|| html(r#"<tr><th scope="row">No input differs yet</th></tr>"#, &[])), &rows],
+        r#"<div class="compare__scroll" tabindex="0" role="region" aria-label="What differs"><table class="table compare"><thead><tr><th scope="col">What differs</th><th scope="col" class="num">A, shown<span class="compare__label">{}</span></th>{}</tr></thead><tbody>{}{}</tbody></table></div>"#,
+        &[&label(0), &heads, &none.then(|| html(r#"<tr><th scope="row">No input differs yet</th></tr>"#, &[])), &rows],
     )
 }
 
 /// The head of one pinned scenario: its letter, and what can be done with it.
-fn head(at: usize, letter: &str, other: &Other) -> Html {
+fn head(at: usize, letter: &str, label: &str, other: &Other) -> Html {
     let at = at.to_string();
     let trouble = other.answer.is_none().then(|| html("<br>It has an input that needs a look", &[]));
     html(
-        r#"<th scope="col" class="num">{}, pinned{}<br><button type="button" class="link" aria-label="Swap A and {}" data-do="swap:{}">Swap</button> <button type="button" class="link" aria-label="Let go of {}" data-do="unpin:{}">Let go</button></th>"#,
-        &[&letter, &trouble, &letter, &at, &letter, &at],
+        r#"<th scope="col" class="num">{}, pinned<span class="compare__label">{}</span>{}<br><button type="button" class="link" aria-label="Swap A and {}" data-do="swap:{}">Swap</button> <button type="button" class="link" aria-label="Let go of {}" data-do="unpin:{}">Let go</button></th>"#,
+        &[&letter, &label, &trouble, &letter, &at, &letter, &at],
     )
 }
 
@@ -109,6 +113,6 @@ mod tests {
     #[test]
     fn an_other_that_cannot_be_resolved_says_so() {
         let words = text(&table("v1&m=llama3-8b&n=8", &["v1&m=llama3-8b&n=8&tp=3"]));
-        assert!(words.contains("B, pinnedIt has an input that needs a look"), "{words}");
+        assert!(words.contains("B, pinnedLlama 3 8B, tensor parallel 3It has an input that needs a look"), "{words}");
     }
 }

@@ -25,8 +25,16 @@ const FOLDS: [(&str, &[Group]); 7] = [
     ("Time and cost", &[Group::Cost]),
 ];
 
-/// Inputs that the top bar and the dialogs hold instead.
-const ELSEWHERE: [FieldId; 3] = [FieldId::Mode, FieldId::Name, FieldId::MemoryUnit];
+/// Inputs that the top bar and the dialogs hold instead, and what a file said, which the answer's card tells.
+const ELSEWHERE: [FieldId; 7] = [
+    FieldId::Mode,
+    FieldId::Name,
+    FieldId::MemoryUnit,
+    FieldId::ModelType,
+    FieldId::AsGeneric,
+    FieldId::NotCounted,
+    FieldId::LeftOut,
+];
 
 /// The fields of some groups, in sight or folded.
 fn listed(groups: &'static [Group], folded: bool, mode: Mode) -> impl Iterator<Item = &'static Field> {
@@ -78,7 +86,9 @@ pub fn mode_switch(scenario: &Scenario, answers: &Answers, ui: &Ui) -> Html {
 /// One heading and the fields in sight under it.
 pub fn section(index: usize, scenario: &Scenario, answers: &Answers, ui: &Ui) -> Html {
     let (name, groups) = SECTIONS.get(index).copied().unwrap_or_default();
+    let asked = |field: &&Field| field.id != FieldId::ModelName || scenario.may_be_named();
     let inputs: Html = listed(groups, false, scenario.mode())
+        .filter(asked)
         .map(|field| frame(field, field.kind == FieldKind::Model, scenario, answers, ui))
         .collect();
     let paste = (name == "Model").then(|| {
@@ -151,7 +161,7 @@ fn part(scenario: &Scenario, field: &Field) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{FOLDS, SECTIONS, fold, fold_of, form, mode_switch, section};
+    use super::{ELSEWHERE, FOLDS, SECTIONS, fold, fold_of, form, mode_switch, section};
     use crate::app::panels::tests::{answers, count, text};
     use crate::app::ui::Ui;
     use crate::app::words::lower_first;
@@ -160,7 +170,7 @@ mod tests {
 
     #[test]
     fn every_field_of_a_mode_stands_in_the_form_once() {
-        for link in ["v1&m=llama3-8b&n=8", "v1&do=serve&m=llama3-8b"] {
+        for link in ["v1&m=llama3-8b&n=8", "v1&do=serve&m=llama3-8b&l=40"] {
             let (scenario, answers) = (decode(link).scenario, answers(link));
             let open = (0..FOLDS.len()).map(|index| format!("fold-{index}")).collect();
             let ui = Ui { open, ..Ui::default() };
@@ -168,7 +178,9 @@ mod tests {
             let folds = (0..FOLDS.len()).map(|index| fold(index, &scenario, &answers, &ui));
             let all = sections.chain(folds).collect();
             for field in fields().iter().filter(|field| field.applies.in_mode(scenario.mode())) {
-                let elsewhere = matches!(field.id, FieldId::Mode | FieldId::Name | FieldId::MemoryUnit);
+                // A row of the catalog as it stands needs no name of its own.
+                let needless = field.id == FieldId::ModelName && !link.contains("l=40");
+                let elsewhere = ELSEWHERE.contains(&field.id) || needless;
                 let places = count(&all, &format!("id=\"f-{}\"", field.key));
                 assert_eq!(places, usize::from(!elsewhere), "{} in {link}", field.key);
             }

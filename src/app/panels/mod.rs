@@ -15,6 +15,7 @@ pub mod methods;
 pub mod notices;
 pub mod planner;
 pub mod printed;
+pub mod remarks;
 pub mod saved;
 pub mod sources;
 pub mod teach;

@@ -2,8 +2,8 @@
 
 use super::dialogs::share;
 use crate::app::markup::{Html, html};
-use crate::app::words::about;
-use crate::scenario::{FieldId, Group, Scenario, Value, fields, show};
+use crate::app::words::{about, shown};
+use crate::scenario::{FieldId, Group, Scenario, Value, fields};
 
 /// The printed page's own part; link and code have parts of their own.
 pub fn printed(scenario: &Scenario) -> Html {
@@ -39,6 +39,9 @@ const QUIET: [FieldId; 6] = [
     FieldId::GroupSize,
 ];
 
+/// The model's line has its name, and remarks beside the answer say the rest.
+pub const SAID_ELSEWHERE: [FieldId; 4] = [FieldId::ModelName, FieldId::AsGeneric, FieldId::NotCounted, FieldId::LeftOut];
+
 /// Every input that says something: its name, its value and its unit.
 pub fn inputs(scenario: &Scenario) -> Vec<(&'static str, String, &'static str)> {
     let mode = scenario.mode();
@@ -49,9 +52,10 @@ pub fn inputs(scenario: &Scenario) -> Vec<(&'static str, String, &'static str)> 
         .iter()
         .filter(|field| field.applies.in_mode(mode) && (megatron || field.group != Group::Megatron))
         .filter(|field| scenario.is_set(field.id) || !QUIET.contains(&field.id))
+        .filter(|field| !SAID_ELSEWHERE.contains(&field.id))
         .map(|field| (field, scenario.get(field.id)))
         .filter(|(_, value)| said(value))
-        .map(|(field, value)| (field.label, show(field.id, &value), field.unit))
+        .map(|(field, _)| (field.label, shown(scenario, field.id), field.unit))
         .collect()
 }
 

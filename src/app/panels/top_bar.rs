@@ -29,8 +29,8 @@ pub fn top_bar(scenario: &Scenario, ui: &Ui) -> Html {
     )
 }
 
-/// What the bar calls the scenario: its own name, or what it is.
-fn title(scenario: &Scenario) -> String {
+/// What the bar and the browser's tab call the scenario: its own name, and what it is.
+pub fn title(scenario: &Scenario) -> String {
     let name = scenario.name();
     if name.is_empty() { about(scenario) } else { format!("{name} · {}", about(scenario)) }
 }

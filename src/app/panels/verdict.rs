@@ -3,8 +3,9 @@
 use crate::app::answers::Answers;
 use crate::app::explaining::{button, place};
 use crate::app::markup::{Html, html};
+use crate::app::panels::remarks::remarks;
 use crate::app::ui::Ui;
-use crate::app::words::{gpus, hardware, margin, tone, upper_first, verdict_sentence, verdict_word};
+use crate::app::words::{self, gpus, hardware, margin, tone, upper_first, verdict_sentence, verdict_word};
 use crate::estimator::Verdict as Answer;
 
 /// Whether the answer shown belongs to an earlier scenario, because the present one has a problem.
@@ -26,7 +27,7 @@ pub fn verdict(answers: &Answers, ui: &Ui) -> Html {
         )
     });
     html(
-        r#"<div class="verdict tone--{}" data-own="verdict" data-testid="verdict"><div><h1 class="verdict__sentence"><span class="verdict__word">{}</span> {}</h1>{}{}</div><p class="verdict__margin"><span class="verdict__figure">{} <span class="verdict__unit">{}</span></span><span class="verdict__caption">{} {}</span></p>{}{}{}{}</div>"#,
+        r#"<div class="verdict tone--{}" data-own="verdict" data-testid="verdict"><div><h1 class="verdict__sentence"><span class="verdict__word">{}</span> {}</h1>{}{}</div><p class="verdict__margin"><span class="verdict__figure">{} <span class="verdict__unit">{}</span></span><span class="verdict__caption">{} {}</span></p>{}{}{}{}{}</div>"#,
         &[
             &tone(answer),
             &verdict_word(answer),
@@ -37,6 +38,7 @@ pub fn verdict(answers: &Answers, ui: &Ui) -> Html {
             &answers.unit.name(),
             &caption,
             &button(ui, "margin", "what is left or missing"),
+            &remarks(&answers.scenario),
             &stale,
             &place(ui, "margin"),
             &place(ui, ARITHMETIC),
@@ -91,7 +93,12 @@ pub fn spoken(answers: &Answers, ui: &Ui) -> String {
     let (number, caption) = margin(estimate, scale);
     let sentence = verdict_sentence(&answers.scenario, estimate, scale);
     let previous = if is_stale(answers, ui) { " This is the previous answer." } else { "" };
-    format!("{} {sentence} {number} {} {caption}.{previous}", verdict_word(estimate.verdict()), answers.unit.name())
+    let mut remarks = String::new();
+    for remark in words::remarks(&answers.scenario) {
+        remarks.push(' ');
+        remarks.push_str(&remark.text.replace('`', ""));
+    }
+    format!("{} {sentence} {number} {} {caption}.{remarks}{previous}", verdict_word(estimate.verdict()), answers.unit.name())
 }
 
 #[cfg(test)]

@@ -174,7 +174,7 @@ pub fn words(id: &str, facts: &Facts) -> Option<String> {
         "peak-moment" => facts.estimate.peak_moment.to_owned(),
         "why-count" => facts.count().reason.clone(),
         "why-ju" => facts.document(0).gpus.reason.clone(),
-        "model" => facts.scenario.model()?.name.to_owned(),
+        "model" => facts.scenario.model_name(|| Some(facts.estimate.parameters.total)),
         "gradients" => facts.job.training()?.recipe().gradient.name().to_owned(),
         "zero-stage" => facts.zero_stage().to_string(),
         _ => return None,

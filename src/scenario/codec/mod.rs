@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use super::fields::EMPTY;
-use super::{FieldId, FieldKind, Scenario, Value, field, fields, layers, parse, text};
+use super::{FieldId, FieldKind, Scenario, Value, field, fields, keys, layers, parse, text};
 use crate::catalog;
 
 /// The longest link that is written or read, in characters: what every browser, chat and mail program carries.
@@ -205,6 +205,9 @@ fn length(parts: &[(String, String)]) -> usize {
     parts.iter().map(|(key, value)| key.len() + value.len() + 2).sum()
 }
 
+/// What people called the scenario and its model. A model without its name goes by its kind and its size.
+const NAMES: [FieldId; 2] = [FieldId::Name, FieldId::ModelName];
+
 /// Everything to set, in order, to turn `base` into `target`.
 fn changes(mut base: Scenario, target: &Scenario, prefix: &str, extras: Extras) -> Vec<(String, String)> {
     let mut parts = Vec::new();
@@ -217,7 +220,7 @@ fn changes(mut base: Scenario, target: &Scenario, prefix: &str, extras: Extras) 
     }
     for field in fields() {
         let value = target.get(field.id);
-        if value != base.get(field.id) && (extras.names || field.id != FieldId::Name) {
+        if value != base.get(field.id) && (extras.names || !NAMES.contains(&field.id)) {
             parts.push((format!("{prefix}{}", field.key), write_value(field.id, &value)));
             // It may decide what a later field starts from: experts do for adapters.
             base.set(field.id, value);
@@ -241,8 +244,12 @@ fn write_value(id: FieldId, value: &Value) -> String {
         Value::Decimal(number) => number.to_string(),
         Value::Choice(word) => (*word).to_owned(),
         Value::Flag(yes) => if *yes { "1" } else { "0" }.to_owned(),
-        Value::Text(text) if id == FieldId::Name => wire::escape(text),
-        Value::Text(text) => text.clone(),
+        Value::Text(text) => match field(id).kind {
+            FieldKind::Text { .. } => wire::escape(text),
+            FieldKind::Keys { .. } if text.is_empty() => EMPTY.to_owned(),
+            FieldKind::Keys { .. } => keys::write(text),
+            _ => text.clone(),
+        },
         Value::Layers(set) => layers::short_word(set),
         Value::Empty => EMPTY.to_owned(),
     }
@@ -330,6 +337,8 @@ fn read_start(scenario: &mut Scenario, id: FieldId, value: &str, notices: &mut V
 fn read_value(id: FieldId, value: &str) -> Result<Value, String> {
     match field(id).kind {
         FieldKind::Text { .. } => parse(id, &wire::unescape(value)),
+        FieldKind::Keys { .. } if value != EMPTY => parse(id, &keys::read(value)),
+        FieldKind::Keys { .. } => parse(id, ""),
         _ => parse(id, value),
     }
 }

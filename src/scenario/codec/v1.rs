@@ -6,11 +6,16 @@
 use super::FieldId;
 
 /// Key, field and default of every input; `None`: the model's or the accelerator's own value.
-pub(super) const TABLE: [(&str, FieldId, Option<&str>); 180] = [
+pub(super) const TABLE: [(&str, FieldId, Option<&str>); 185] = [
     ("do", FieldId::Mode, Some("train")),
     ("name", FieldId::Name, Some(".z")),
     ("u", FieldId::MemoryUnit, Some("gib")),
     ("m", FieldId::Model, Some("llama3-8b")),
+    ("mn", FieldId::ModelName, Some(".z")),
+    ("mt", FieldId::ModelType, Some("empty")),
+    ("gd", FieldId::AsGeneric, Some("0")),
+    ("nc", FieldId::NotCounted, Some("empty")),
+    ("lo", FieldId::LeftOut, Some("empty")),
     ("h", FieldId::HiddenSize, None),
     ("l", FieldId::NumHiddenLayers, None),
     ("a", FieldId::NumAttentionHeads, None),

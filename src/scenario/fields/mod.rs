@@ -20,6 +20,16 @@ pub enum FieldId {
     MemoryUnit,
     /// The model the architecture starts from.
     Model,
+    /// The model's own name.
+    ModelName,
+    /// The `model_type` of the file that the architecture was read from.
+    ModelType,
+    /// Whether that kind is not known and is counted as a generic decoder.
+    AsGeneric,
+    /// Keys of the file that may change the answer and are not counted.
+    NotCounted,
+    /// Parts of the model that are not counted.
+    LeftOut,
     /// `hidden_size`.
     HiddenSize,
     /// `num_hidden_layers`.
@@ -450,6 +460,11 @@ pub enum FieldKind {
     /// Text of at most that many characters.
     Text {
         /// Longest text, characters.
+        max_len: usize,
+    },
+    /// Names of keys, with commas between them.
+    Keys {
+        /// Longest list, characters.
         max_len: usize,
     },
 }

@@ -504,7 +504,7 @@ const SIZE: u64 = 10_000_000;
 const LENGTH: u64 = 100_000_000;
 
 /// How many inputs there are.
-const COUNT: usize = 180;
+const COUNT: usize = 185;
 
 /// Every input, in the order of the form and of links.
 pub(super) static FIELDS: [Field; COUNT] = {
@@ -544,7 +544,17 @@ const fn helps(early: bool) -> [Help; COUNT] {
 /// and of those that stand in the top bar and in dialogs, without help.
 const fn is_early(field: &Field) -> bool {
     let folded = field.folded || matches!(field.group, Group::Cost);
-    let elsewhere = matches!(field.id, FieldId::Mode | FieldId::Name | FieldId::MemoryUnit);
+    let elsewhere = matches!(
+        field.id,
+        FieldId::Mode
+            | FieldId::Name
+            | FieldId::MemoryUnit
+            | FieldId::ModelName
+            | FieldId::ModelType
+            | FieldId::AsGeneric
+            | FieldId::NotCounted
+            | FieldId::LeftOut
+    );
     !folded && !elsewhere && matches!(field.applies, Applies::Both | Applies::Train | Applies::Scratch)
 }
 
@@ -583,6 +593,21 @@ const TABLE: [Entry; COUNT] = [
     Entry::new(FieldId::Model, "m", "model", "Model", FieldKind::Model)
         .help("The model the architecture starts from; its number of parameters decides most of the memory.")
         .default(FieldDefault::Text("llama3-8b")),
+    Entry::new(FieldId::ModelName, "mn", "model_name", "Model's own name", FieldKind::Text { max_len: 60 })
+        .help("What this model is called here; without a name, its kind and its number of parameters stand for one. It changes no number.")
+        .default(FieldDefault::Text("")),
+    Entry::new(FieldId::ModelType, "mt", "model_type", "Read from a file of kind", FieldKind::Keys { max_len: 32 })
+        .help("The model_type of the config.json that the architecture was read from.")
+        .default(FieldDefault::Text("")),
+    Entry::flag(FieldId::AsGeneric, "gd", "as_generic", "Counted as a generic decoder")
+        .help("The file's kind is not known: the architecture is put together from the sizes that the file states.")
+        .default(FieldDefault::Flag(false)),
+    Entry::new(FieldId::NotCounted, "nc", "not_counted", "Not counted", FieldKind::Keys { max_len: 160 })
+        .help("Keys of the file that were not understood and may change the answer.")
+        .default(FieldDefault::Text("")),
+    Entry::new(FieldId::LeftOut, "lo", "left_out", "Left out", FieldKind::Keys { max_len: 80 })
+        .help("Parts of the model that are not counted, each with its number of parameters where that is known.")
+        .default(FieldDefault::Text("")),
     // Architecture, with Hugging Face's keys.
     Entry::whole(FieldId::HiddenSize, "h", "hidden_size", "Hidden size", (1, SIZE), 128)
         .help("Width of the stream between blocks; parameters grow with its square, activations in proportion.")

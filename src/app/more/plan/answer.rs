@@ -344,7 +344,8 @@ fn overview(found: &[(&Leg, Answer)], plan: &Plan, now: &Scenario, unit: MemoryU
 
 /// The largest model of the family that fits, and those that do not.
 fn family(found: &[(&Leg, Answer)], plan: &Plan, count: u64, now: &Scenario, unit: MemoryUnit) -> Html {
-    let name = plan.basis.model().map_or_else(|| model_name(now), |row| row.family.to_owned());
+    let name =
+        plan.basis.model().filter(|_| !plan.basis.is_pasted()).map_or_else(|| model_name(now), |row| row.family.to_owned());
     let fits = found.iter().find(|(_, answer)| answer.fitting() > 0);
     let words = match fits {
         Some((leg, _)) => {

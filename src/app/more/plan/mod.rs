@@ -188,7 +188,7 @@ fn legs(scenario: &Scenario, asked: &Asked) -> Vec<Leg> {
         if let Some(price) = price {
             scenario.set(FieldId::PricePerHour, Value::Decimal(*price));
         }
-        add(row.name.to_owned(), scenario);
+        add(accelerator_name(&scenario), scenario);
     }
     legs
 }
@@ -196,7 +196,9 @@ fn legs(scenario: &Scenario, asked: &Asked) -> Vec<Leg> {
 /// The models that are listed with the scenario's, the largest first, each in the scenario's place. The scenario's own keeps what was
 /// changed about it.
 fn family(scenario: &Scenario) -> Vec<(String, Scenario)> {
-    let Some(own) = scenario.model() else { return vec![(model_name(scenario), scenario.clone())] };
+    let Some(own) = scenario.model().filter(|_| !scenario.is_pasted()) else {
+        return vec![(model_name(scenario), scenario.clone())];
+    };
     let with = |row: &catalog::ModelRow| {
         let mut other = scenario.clone();
         if row.id != own.id {

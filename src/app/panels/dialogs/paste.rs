@@ -5,13 +5,27 @@ use crate::app::markup::{Html, flag, html};
 /// The text area's id.
 pub const AREA: &str = "paste-area";
 
+/// The id of the input for the model's name.
+pub const NAME: &str = "paste-name";
+
 /// What came of the text so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Pasted {
     /// The report, or why there is none.
     pub outcome: Html,
-    /// The link of a scenario, and the link of it with the model in the text.
-    pub found: Option<(String, String)>,
+    /// The scenario with the model in the text.
+    pub found: Option<Found>,
+    /// Whether a kind that is not known is to be counted as a generic decoder.
+    pub as_generic: bool,
+}
+
+/// A scenario with a model that was read from a text.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Found {
+    /// The link of the scenario before.
+    pub before: String,
+    /// The link of the scenario with the model.
+    pub link: String,
 }
 
 /// A text area, what was understood of it, and the button that takes it over; nothing while the dialog is closed.
@@ -29,13 +43,13 @@ fn form(pasted: &Pasted) -> Html {
 
 #[cfg(test)]
 mod tests {
-    use super::{Pasted, paste};
+    use super::{Found, Pasted, paste};
     use crate::app::panels::tests::count;
 
     #[test]
     fn a_model_can_be_used_once_one_is_found() {
         assert_eq!(count(&paste(Some(&Pasted::default())), " disabled"), 1);
-        let found = Some((String::new(), String::new()));
+        let found = Some(Found::default());
         assert_eq!(count(&paste(Some(&Pasted { found, ..Pasted::default() })), " disabled"), 0);
         assert_eq!(count(&paste(None), "textarea"), 0);
     }

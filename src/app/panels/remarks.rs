@@ -1,0 +1,53 @@
+//! What the answer does not hold, as a line on its card.
+
+use crate::app::markup::{Html, html};
+use crate::app::words;
+use crate::scenario::{Remark, Scenario};
+
+/// A line for each part of the pasted file that is not in the answer; nothing for a row of the catalog.
+pub fn remarks(scenario: &Scenario) -> Html {
+    words::remarks(scenario).iter().map(line).collect()
+}
+
+/// One line. The same in the dialog that reads the file, before the model is used.
+pub fn line(remark: &Remark) -> Html {
+    html(
+        r#"<p class="remark" role="note" data-testid="remark" data-remark="{}">{}</p>"#,
+        &[&remark.kind.word(), &coded(&remark.text)],
+    )
+}
+
+/// A sentence whose words in backticks are code.
+pub fn coded(sentence: &str) -> Html {
+    let mut out = Html::new();
+    for (at, piece) in sentence.split('`').enumerate() {
+        if at % 2 == 0 {
+            out.add("{}", &[&piece]);
+        } else {
+            out.add("<code>{}</code>", &[&piece]);
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{coded, remarks};
+    use crate::app::panels::tests::{count, text};
+    use crate::scenario::codec::decode;
+
+    #[test]
+    fn keys_are_code_and_nothing_is_markup() {
+        assert_eq!(coded("Not `a_b`, <i>.").as_str(), "Not <code>a_b</code>, &lt;i&gt;.");
+        assert_eq!(coded("plain").as_str(), "plain");
+    }
+
+    #[test]
+    fn a_line_for_each_thing_that_is_not_in_the_answer() {
+        let of = |link: &str| remarks(&decode(link).scenario);
+        assert!(of("v1&m=llama3-8b&l=40").is_empty());
+        let both = of("v1&m=llama3-8b&mt=gemma3&nc=swa-head-dim&lo=vision-tower-420000000");
+        assert_eq!((count(&both, "role=\"note\""), count(&both, "<code>swa_head_dim</code>")), (2, 1));
+        assert!(text(&both).contains("the vision tower (0.42 B, 5.0 % of the parameters)"), "{}", text(&both));
+    }
+}

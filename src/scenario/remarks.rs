@@ -1,0 +1,129 @@
+//! What a pasted file has that the answer does not hold, in sentences that stand beside every answer.
+
+use super::keys::MORE;
+use super::{FieldId, Scenario, Value};
+use crate::units::{grouped, to_f64};
+
+/// A sentence beside the answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Remark {
+    /// What it is about.
+    pub kind: RemarkKind,
+    /// The sentence; names of keys stand in backticks.
+    pub text: String,
+}
+
+/// What a remark is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RemarkKind {
+    /// The kind of the model is not known, and a generic decoder stands in for it.
+    Assumed,
+    /// Keys that may change the answer were not understood.
+    NotCounted,
+    /// A part of the model is not counted.
+    LeftOut,
+}
+
+impl RemarkKind {
+    /// Its word, in machine-readable answers.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Assumed => "assumed",
+            Self::NotCounted => "not_counted",
+            Self::LeftOut => "left_out",
+        }
+    }
+}
+
+impl Scenario {
+    /// What the answer does not hold, most important first. `parameters` are the model's, to tell how large a part left out is.
+    pub fn remarks(&self, parameters: impl FnOnce() -> Option<u64>) -> Vec<Remark> {
+        let [kind, keys, parts] = [FieldId::ModelType, FieldId::NotCounted, FieldId::LeftOut].map(|id| self.text(id));
+        let as_generic = self.get(FieldId::AsGeneric) == Value::Flag(true);
+        let said = (as_generic || !keys.is_empty()).then(|| not_counted(as_generic, &kind, &keys));
+        let left_out = (!parts.is_empty()).then(|| Remark { kind: RemarkKind::LeftOut, text: left_out(&parts, parameters()) });
+        said.into_iter().chain(left_out).collect()
+    }
+}
+
+/// The remark about keys, or about a kind, that was not understood.
+fn not_counted(as_generic: bool, kind: &str, keys: &str) -> Remark {
+    if !as_generic {
+        let text = format!("Not counted: {}; the result may be too low.", listed(keys));
+        return Remark { kind: RemarkKind::NotCounted, text };
+    }
+    let why = if kind.is_empty() { String::new() } else { format!(", because the kind `{kind}` is not known") };
+    let and = if keys.is_empty() { String::new() } else { format!(" Not understood: {}.", listed(keys)) };
+    Remark { kind: RemarkKind::Assumed, text: format!("Assumed: counted as a generic decoder{why}.{and}") }
+}
+
+/// Keys in backticks, and how many more there are.
+fn listed(keys: &str) -> String {
+    let key = |key: &str| match key.strip_prefix(MORE).and_then(|rest| rest.parse::<u64>().ok()) {
+        Some(more) => format!("and {more} more"),
+        None => format!("`{key}`"),
+    };
+    keys.split(',').map(key).collect::<Vec<_>>().join(", ")
+}
+
+/// The parts left out, each with its size where that is known.
+fn left_out(parts: &str, of: Option<u64>) -> String {
+    let part = |part: &str| {
+        let sized = part.rsplit_once('_').and_then(|(words, count)| Some((words, count.parse::<u64>().ok()?)));
+        match sized {
+            Some((words, count)) => format!("the {} ({})", words.replace('_', " "), share(count, of)),
+            None => format!("the {}", part.replace('_', " ")),
+        }
+    };
+    format!("Left out: {}.", parts.split(',').map(part).collect::<Vec<_>>().join(", "))
+}
+
+/// A part's parameters, and their share of the whole model's.
+fn share(count: u64, of: Option<u64>) -> String {
+    let billions = format!("{} B", grouped(to_f64(count) / 1e9, 2));
+    match of {
+        Some(counted) => {
+            let share = 100.0 * to_f64(count) / to_f64(counted.saturating_add(count).max(1));
+            format!("{billions}, {} % of the parameters", grouped(share, 1))
+        }
+        None => billions,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{FieldId, Scenario, Value};
+
+    fn said(values: &[(FieldId, Value)]) -> Vec<String> {
+        let mut scenario = Scenario::default();
+        values.iter().for_each(|(id, value)| scenario.set(*id, value.clone()));
+        scenario.remarks(|| Some(27_580_000_000)).into_iter().map(|remark| remark.text).collect()
+    }
+
+    fn text(id: FieldId, text: &str) -> (FieldId, Value) {
+        (id, Value::Text(text.to_owned()))
+    }
+
+    #[test]
+    fn what_was_not_counted_is_said() {
+        assert_eq!(said(&[]), Vec::<String>::new());
+        assert_eq!(
+            said(&[text(FieldId::ModelType, "mimo_v2_flash"), text(FieldId::NotCounted, "hybrid_layer_pattern,swa_head_dim")]),
+            ["Not counted: `hybrid_layer_pattern`, `swa_head_dim`; the result may be too low."]
+        );
+        assert_eq!(
+            said(&[
+                text(FieldId::ModelType, "zebra"),
+                (FieldId::AsGeneric, Value::Flag(true)),
+                text(FieldId::NotCounted, "a,b,more_3")
+            ]),
+            [
+                "Assumed: counted as a generic decoder, because the kind `zebra` is not known. Not understood: `a`, `b`, and 3 more."
+            ]
+        );
+        assert_eq!(
+            said(&[text(FieldId::LeftOut, "vision_tower_420000000,audio_tower")]),
+            ["Left out: the vision tower (0.42 B, 1.5 % of the parameters), the audio tower."]
+        );
+    }
+}

@@ -1,0 +1,178 @@
+// Fifteen real files, pasted: each answer is right, says what is not in it, or is refused; none carries another model's name; and a
+// link opened elsewhere says the same.
+
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { axe, noConsoleErrors, screenshot } from './harness.mjs';
+import { answer, command, input, link, open, part, plain, textOf, until } from './steps.mjs';
+
+const HERE = path.dirname(fileURLToPath(import.meta.url));
+const CONFIGS = path.resolve(HERE, '../data/configs');
+const ROWS = JSON.parse(readFileSync(path.resolve(HERE, '../../src/catalog/models.json'), 'utf8')).map((row) => row.name);
+
+/** The scenario before: nothing of its model may be left in an answer about another. */
+const BEFORE = 'v1&do=serve&m=llama2-13b&gpu=h200&n=8&tp=8';
+
+/** File; the name of its answer, as a row of the list where the list has it; what its card says; or how it is refused. */
+const FILES = [
+  { file: 'gemma-3-27b.json', name: /^Gemma 3 · 27\.0 B$/, size: '27 009 346 304', remarks: [/^Left out: the vision tower \(0\.42 B, 1\.5 % of the parameters\)\.$/] },
+  { file: 'corpus/Qwen__Qwen3-VL-8B-Instruct.json', name: /^Qwen3-VL · 8\.2 B$/, size: '8 190 735 360', remarks: [/^Left out: the vision tower \(0\.58 B/] },
+  { file: 'corpus/zai-org__GLM-4.5-Air.json', name: /^GLM-4\.5( · 107 B|[ -]Air.*)$/, size: '106 852 245 504', remarks: [/^Not counted: model_type; the result may be too low\.$/] },
+  { file: 'corpus/allenai__Olmo-3-7B-Think.json', name: /^OLMo 3( · 7\.3 B| 7B.*)$/i, size: '7 298 011 136', remarks: [] },
+  { file: 'corpus/nvidia__NVIDIA-Nemotron-3.5-Lightning-30B-A3B-NVFP4.json', name: /^Nemotron.*( · 31\.6 B|30B.*)$/, size: '31 577 937 344', remarks: [/^Left out: the layers that predict further tokens/] },
+  { file: 'corpus/google__gemma-4-26B-A4B.json', name: /^Gemma 4( · 25\.2 B| 26B.*)$/, size: '25 233 141 760', remarks: [/^Left out: the vision tower/] },
+  { file: 'corpus/XiaomiMiMo__MiMo-V2-Flash.json', name: /^MiMo-V2-Flash( · 309 B)?$/, size: '308 778 768 832', remarks: [] },
+  { file: 'corpus/openai__gpt-oss-120b.json', name: /^gpt-oss( · 117 B|[ -]120B)$/i, size: '116 829 156 672', remarks: [] },
+  {
+    file: 'corpus/nvidia__DeepSeek-V3.2-NVFP4.json',
+    name: /^DeepSeek-V3\.2( · 671 B)?$/,
+    size: '671 026 404 352',
+    remarks: [/^Not counted: index_head_dim, index_n_heads, index_topk; the result may be too low\.$/, /^Left out: /],
+  },
+  { file: 'corpus/google-bert__bert-base-uncased.json', refused: /encoder instead of a decoder/ },
+  { file: 'corpus/THUDM__chatglm3-6b.json', unknown: 'chatglm', name: /^chatglm3-6b$/, remarks: [/^Assumed: counted as a generic decoder, because the kind chatglm is not known\. Not understood: /] },
+  { file: 'corpus/MiniMaxAI__MiniMax-M2.5.json', unknown: 'minimax_m2', name: /^MiniMax-M2 · \S+ B$/, remarks: [/^Assumed: counted as a generic decoder, because the kind minimax_m2 is not known\./, /^Left out: /] },
+  { file: 'corpus/Qwen__Qwen3-8B.json', name: /^Qwen3 (· 8\.2 B|8B)$/, size: '8 190 735 360', remarks: [] },
+  { file: 'corpus/01-ai__Yi-34B.json', name: /^(Llama · 34\.4 B|Yi[ -]34B.*)$/, size: '34 388 917 248', remarks: [] },
+  { file: 'corpus/Qwen__Qwen3-Next-80B-A3B-Instruct.json', name: /^Qwen3-Next( · 79\.7 B|[ -]80B.*)$/, size: '79 674 391 296', remarks: [] },
+];
+
+const remarksOf = async (page) => (await part(page, 'verdict').getByTestId('remark').allTextContents()).map(plain);
+
+/** Puts a file into the dialog, and waits for what comes of it: its report, a card for an unknown kind, or a refusal. */
+async function fill(page, file) {
+  await part(page, 'paste').click();
+  // Several texts in one dialog: the last one counts.
+  await part(page, 'paste-text').fill('{"model_type": "llama"}');
+  await part(page, 'paste-error').waitFor();
+  await part(page, 'paste-text').fill(readFileSync(path.join(CONFIGS, file), 'utf8'));
+  const outcome = ['paste-report', 'paste-unknown', 'paste-error'];
+  const found = async () => {
+    for (const name of outcome) {
+      const text = (await part(page, name).count()) > 0 ? await textOf(part(page, name)) : '';
+      // The error of the text before stands until the answer to this one.
+      if (text && !text.includes('The key "num')) return name;
+    }
+    return '';
+  };
+  return until(async () => ((await part(page, 'paste-error').filter({ hasText: 'is missing' }).count()) > 0 ? '' : found()));
+}
+
+/** No name of a row stands in the headline but the model's own. */
+function noOtherName(headline, name, file) {
+  const rest = headline.replace(name, '');
+  for (const row of ROWS.filter((row) => row !== name)) assert.ok(!rest.includes(row), `${file}: ${headline} names ${row}`);
+}
+
+test('fifteen real files: right, flagged or refused, each under its own name, and so in a link opened elsewhere', async (t) => {
+  assert.equal(FILES.length, 15);
+  const page = await open(BEFORE);
+  const counts = { right: 0, flagged: 0, refused: 0 };
+  for (const { file, name, size, remarks, refused, unknown } of FILES) {
+    const before = { ...(await answer(page)), link: await link(page) };
+    const outcome = await fill(page, file);
+    if (refused) {
+      assert.equal(outcome, 'paste-error', file);
+      assert.match(await textOf(part(page, 'paste-error')), refused);
+      assert.ok(await part(page, 'paste-use').isDisabled(), file);
+      await page.keyboard.press('Escape');
+      assert.deepEqual({ ...(await answer(page)), link: await link(page) }, before, `${file}: a refused file changes nothing`);
+      counts.refused += 1;
+      continue;
+    }
+    if (unknown) {
+      assert.equal(outcome, 'paste-unknown', file);
+      assert.match(await textOf(part(page, 'paste-unknown')), new RegExp(`^Not counted: this kind \\(${unknown}\\) is not known`));
+      assert.ok(await part(page, 'paste-use').isDisabled(), file);
+      await part(page, 'paste-generic').click();
+      await part(page, 'paste-report').waitFor();
+    } else {
+      assert.equal(outcome, 'paste-report', file);
+    }
+    // Name and size first, then what is not counted, then the keys.
+    const offered = await part(page, 'paste-name').inputValue();
+    assert.match(offered, name, file);
+    if (size) assert.ok((await textOf(part(page, 'paste-size'))).startsWith(`${size} parameters`), `${file}: ${await textOf(part(page, 'paste-size'))}`);
+    const order = await page.locator('#dialog-paste [data-testid]').evaluateAll((parts) => parts.map((each) => each.dataset.testid));
+    const places = ['paste-name', 'paste-size', ...(remarks.length > 0 ? ['remark'] : []), 'paste-report'].map((each) => order.indexOf(each));
+    assert.ok(places.every((place, at) => place >= 0 && (at === 0 || places[at - 1] < place)), `${file}: ${order}`);
+    await part(page, 'paste-use').click();
+    await page.getByRole('dialog').waitFor({ state: 'hidden' });
+
+    await until(async () => (await answer(page)).headline.includes(offered));
+    const shown = await answer(page);
+    assert.ok(shown.headline.includes(`Serving ${offered} on 8 × H200`), `${file}: ${shown.headline}`);
+    noOtherName(shown.headline, offered, file);
+    const said = await remarksOf(page);
+    assert.equal(said.length, remarks.length, `${file}: ${said}`);
+    remarks.forEach((remark, at) => assert.match(said[at], remark, file));
+    assert.equal(await page.title(), `Serving ${offered} on 8 × H200 SXM – Headroom`);
+    assert.equal(await textOf(page.locator('.bar__about')), `Serving ${offered} on 8 × H200 SXM`);
+
+    const shared = await link(page);
+    const fresh = await open(shared, { context: page.context() });
+    assert.deepEqual([(await answer(fresh)).headline, await remarksOf(fresh), await fresh.title()], [shown.headline, said, await page.title()], file);
+    assert.equal(await part(fresh, 'notices').locator('.notice__text').count(), 0, file);
+    await fresh.close();
+    const { json } = command(shared, '--json');
+    assert.equal(json.model, offered, file);
+    assert.deepEqual(json.remarks.map((remark) => plain(remark.text).replaceAll('`', '')), said, file);
+    counts[said.length > 0 ? 'flagged' : 'right'] += 1;
+  }
+  t.diagnostic(`${counts.right} right, ${counts.flagged} flagged, ${counts.refused} refused`);
+  assert.ok(counts.right >= 5 && counts.flagged >= 5 && counts.refused >= 1, JSON.stringify(counts));
+  noConsoleErrors(page);
+});
+
+test('a name given in the dialog is the model’s, in links too, until another model is picked; undo takes all of it back', async () => {
+  const page = await open(BEFORE);
+  const before = await link(page);
+  await fill(page, 'gemma-3-27b.json');
+  await part(page, 'paste-name').fill('Our Gemma');
+  await part(page, 'paste-use').click();
+  await page.getByRole('dialog').waitFor({ state: 'hidden' });
+  await until(async () => (await answer(page)).headline.includes('Our Gemma'));
+  assert.match((await answer(page)).headline, /Serving Our Gemma on/);
+  assert.match(await link(page), /&mn=Our-Gemma&mt=gemma3&lo=vision-tower-423060336&/);
+  // The form says no row for it, and no value of it is "changed by hand".
+  assert.equal(await input(page, 'm').inputValue(), 'Our Gemma');
+  assert.equal(await input(page, 'mn').inputValue(), 'Our Gemma');
+  assert.equal(await page.getByText('Changed by hand').count(), 0);
+  await input(page, 'mn').fill('');
+  await until(async () => (await answer(page)).headline.includes('Gemma 3'));
+  assert.match((await answer(page)).headline, /Serving Gemma 3 · 27\.0 B on/);
+  assert.equal(await input(page, 'mn').getAttribute('placeholder'), 'Gemma 3 · 27.0 B');
+  await part(page, 'undo').click();
+  await part(page, 'undo').click();
+  assert.equal(await link(page), before);
+  assert.equal((await remarksOf(page)).length, 0);
+  noConsoleErrors(page);
+});
+
+test('the card and the dialog can be read in both colours and on a phone', async () => {
+  for (const colorScheme of ['light', 'dark']) {
+    for (const [size, viewport] of [['desk', { width: 1280, height: 800 }], ['phone', { width: 390, height: 844 }]]) {
+      const page = await open(BEFORE, { colorScheme, viewport, touch: size === 'phone' });
+      assert.equal(await fill(page, 'corpus/THUDM__chatglm3-6b.json'), 'paste-unknown');
+      await axe(page);
+      await screenshot(page, `paste-unknown-${size}-${colorScheme}`, { fullPage: false });
+      await part(page, 'paste-generic').click();
+      await part(page, 'paste-report').waitFor();
+      await axe(page);
+      await screenshot(page, `paste-generic-${size}-${colorScheme}`, { fullPage: false });
+      await part(page, 'paste-use').click();
+      await page.getByRole('dialog').waitFor({ state: 'hidden' });
+      await part(page, 'verdict').getByTestId('remark').first().waitFor();
+      await axe(page);
+      await part(page, 'verdict').evaluate((card) => card.scrollIntoView({ block: 'center', behavior: 'instant' }));
+      await screenshot(page, `remark-${size}-${colorScheme}`, { fullPage: false });
+      const wide = await page.evaluate(() => document.documentElement.scrollWidth > document.documentElement.clientWidth);
+      assert.equal(wide, false, `${size} scrolls sideways`);
+      noConsoleErrors(page);
+      await page.close();
+    }
+  }
+});
