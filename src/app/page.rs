@@ -268,7 +268,7 @@ pub fn resize(state: State) {
 /// Opens a link that was pasted into the address bar, or gone back to.
 fn follow(state: State, link: &str) {
     let decoded = decode(link);
-    for notice in decoded.notices {
+    for notice in decoded.notices_beside() {
         state.tell(notice, true);
     }
     if !decoded.failed {
