@@ -100,7 +100,7 @@ pub fn decode(link: &str) -> Decoded {
     }
     let mut parts = fragment.split('&').filter(|part| !part.is_empty() && !has_key(part, &PAGE_KEYS) && !is_of_lesson(part));
     let version = parts.next().unwrap_or_default();
-    let parts: Vec<(&str, &str)> = parts.map(|part| part.split_once('=').unwrap_or((part, ""))).collect();
+    let mut parts: Vec<(&str, &str)> = parts.map(|part| part.split_once('=').unwrap_or((part, ""))).collect();
     if version != "v1" {
         let is_version =
             version.strip_prefix('v').is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit()));
@@ -118,6 +118,8 @@ pub fn decode(link: &str) -> Decoded {
     if !altered {
         return read(&parts);
     }
+    // Cut off within a key, which then reads as another field's, or right behind it.
+    parts.pop_if(|(_, value)| value.is_empty());
     if !parts.iter().any(|(key, value)| is_readable(key, value)) {
         return failed("Nothing of this link can be read: it was changed by hand or cut off. Ask for it again.");
     }
