@@ -11,7 +11,7 @@ use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{Element, HtmlDialogElement, HtmlElement};
 
 use super::patch::{patch, shown};
-use super::{after, document, fragment_of, link_is_written, now_ms, sight, window, write_link};
+use super::{after, document, fragment_of, link_is_written, mark, now_ms, sight, window, write_link};
 use crate::app::markup::Html;
 use crate::app::state::State;
 
@@ -71,6 +71,14 @@ pub fn keep_painted(state: State) {
                 state.painted.notify();
             });
         }
+    }));
+}
+
+/// Keeps marked on the whole page whose its answer is: parts that other programs fill step back with it.
+pub fn keep_standing(state: State) {
+    effect(Box::new(move || {
+        let standing = state.answers.with(|answers| state.ui.with(|ui| answers.standing_in(ui)));
+        mark("data-answer", standing.word());
     }));
 }
 

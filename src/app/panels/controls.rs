@@ -41,6 +41,18 @@ fn is_folded(field: &Field) -> bool {
     field.folded || field.group == Group::Cost || matches!(field.id, FieldId::Attention | FieldId::PipelineParallel)
 }
 
+/// The fold that a field stands in; none where it is in sight.
+pub fn fold_of(id: FieldId) -> Option<String> {
+    let asked = field(id);
+    let at = FOLDS.iter().position(|(_, groups)| groups.contains(&asked.group) && is_folded(asked))?;
+    Some(format!("fold-{at}"))
+}
+
+/// The id of what takes the focus when somebody goes to a field: its input, or what is said about it where its input stands elsewhere.
+pub fn place_of(id: FieldId) -> String {
+    format!("{}-{}", if ELSEWHERE.contains(&id) { "e" } else { "f" }, field(id).key)
+}
+
 /// What is asked on the left, with the places of its parts. Every part is a form of its own: after each change of an input, browsers look
 /// through all inputs of its form for something to fill in later, which took milliseconds of each change when they were one.
 pub fn form() -> Html {
@@ -145,7 +157,8 @@ fn part(scenario: &Scenario, field: &Field) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{FOLDS, SECTIONS, fold, form, mode_switch, section};
+    use super::{FOLDS, SECTIONS, fold, fold_of, form, mode_switch, place_of, section};
+    use crate::app::markup::Html;
     use crate::app::panels::tests::{answers, count, text};
     use crate::app::ui::Ui;
     use crate::app::words::lower_first;
@@ -217,6 +230,26 @@ mod tests {
         let shown = mode_switch(&decode(link).scenario, &answers(link), &Ui::default());
         assert!(text(&shown).contains("not modelled here; serving is. Serve it"), "{}", text(&shown));
         assert_eq!(count(&shown, "data-do=\"repair:do\""), 1);
+    }
+
+    /// The way from the answer's card to a red field ends at something that is there.
+    #[test]
+    fn a_red_field_has_its_place_in_the_form() {
+        for (link, key, folded) in [
+            ("v1&m=llama3-8b&n=8&tp=3", "f-n", None),
+            ("v1&m=llama3-8b&n=8&kv=7", "f-kv", Some("fold-0")),
+            ("v1&m=qwen3-next-80b&n=8", "e-do", None),
+            ("v1&m=llama3-7", "f-m", None),
+        ] {
+            let (scenario, answers) = (decode(link).scenario, answers(link));
+            let id = answers.problems.first().expect("a problem").field;
+            assert_eq!((place_of(id).as_str(), fold_of(id).as_deref()), (key, folded), "{link}");
+            let ui = Ui::default();
+            let sections = (0..SECTIONS.len()).map(|index| section(index, &scenario, &answers, &ui));
+            let folds = (0..FOLDS.len()).map(|index| fold(index, &scenario, &answers, &ui));
+            let form: Html = sections.chain(folds).chain([mode_switch(&scenario, &answers, &ui)]).collect();
+            assert_eq!(count(&form, &format!("id=\"{key}\"")), 1, "{link}");
+        }
     }
 
     #[test]
