@@ -128,7 +128,7 @@ fn after_words<T>(state: State, read: impl FnOnce() -> T) -> T {
 
 fn answer(state: State) {
     browser::keep_painted(state);
-    browser::keep_standing(state);
+    browser::keep_standing(state, resize);
     show(state, "bar", |said, _, ui| top_bar::top_bar(&said.scenario, ui));
     show(state, "notices", |_, _, ui| notices::notices(ui));
     show(state, "strip", |_, answers, ui| verdict::strip(answers, ui));

@@ -12,6 +12,7 @@ use web_sys::{Element, HtmlDialogElement, HtmlElement};
 
 use super::patch::{patch, shown};
 use super::{after, document, fragment_of, link_is_written, mark, now_ms, sight, window, write_link};
+use crate::app::answers::Standing;
 use crate::app::markup::Html;
 use crate::app::state::State;
 
@@ -74,11 +75,16 @@ pub fn keep_painted(state: State) {
     }));
 }
 
-/// Keeps marked on the whole page whose its answer is: parts that other programs fill step back with it.
-pub fn keep_standing(state: State) {
+/// Keeps marked on the whole page whose its answer is: parts that other programs fill step back with it. Calls back when that has changed,
+/// because pictures come and go with it.
+pub fn keep_standing(state: State, changed: fn(State)) {
+    let last = Cell::new(Standing::Present);
     effect(Box::new(move || {
         let standing = state.answers.with(|answers| state.ui.with(|ui| answers.standing_in(ui)));
-        mark("data-answer", standing.word());
+        if last.replace(standing) != standing {
+            mark("data-answer", standing.word());
+            after(0, move || changed(state));
+        }
     }));
 }
 
