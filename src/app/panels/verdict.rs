@@ -11,8 +11,8 @@ use crate::scenario::{FieldError, FieldId, field};
 /// The tinted band with the answer: the scenario's, an earlier one's that steps back, or what forbids one.
 pub fn verdict(answers: &Answers, ui: &Ui) -> Html {
     match answers.standing_in(ui) {
-        Standing::Present => answer(answers, ui, tone(answers.estimate.verdict()), None),
-        Standing::Earlier => answer(answers, ui, EARLIER, Some(last_valid())),
+        Standing::Present => answer(answers, ui, tone(answers.estimate.verdict()), &Html::new()),
+        Standing::Earlier => answer(answers, ui, EARLIER, &last_valid()),
         Standing::Nothing => refused(answers),
     }
 }
@@ -20,8 +20,8 @@ pub fn verdict(answers: &Answers, ui: &Ui) -> Html {
 /// The tone of an answer that is no longer the scenario's: also a class name.
 const EARLIER: &str = "earlier";
 
-/// The sentence and the margin. `note`: whose they are, where they are not the scenario's.
-fn answer(answers: &Answers, ui: &Ui, tone: &str, note: Option<Html>) -> Html {
+/// The sentence and the margin. `note`: whose they are, where they are not the scenario's; else empty.
+fn answer(answers: &Answers, ui: &Ui, tone: &str, note: &Html) -> Html {
     let estimate = &answers.estimate;
     let answer = estimate.verdict();
     let (number, caption) = margin(estimate, answers.scale);
@@ -39,7 +39,7 @@ fn answer(answers: &Answers, ui: &Ui, tone: &str, note: Option<Html>) -> Html {
             &answers.unit.name(),
             &caption,
             &button(ui, "margin", "what is left or missing"),
-            &note,
+            note,
             &place(ui, "margin"),
             &place(ui, ARITHMETIC),
             &place(ui, RUNNABLE),
