@@ -1,13 +1,13 @@
 //! From what the user said to a checked job, or to every problem at once.
 
 mod hybrid;
+mod listed;
 mod tuning;
 
 use std::num::NonZeroU64;
 
 use super::serving;
-use super::{FieldId, FieldKind, Mode, Scenario, Value, field, fields, number, parse, range_text, text};
-use crate::catalog;
+use super::{FieldId, FieldKind, Mode, Scenario, Value, field, fields, number, parse, range_text};
 use crate::config::{
     Accelerator, Cluster, DataSharding, Flash, Job, Kernels, LayerSet, MegatronOptions, Mla, ModelConfig, Moe, Offload,
     Overheads, Overlap, ParallelLayout, PeakRates, PipelineSchedule, PipelineSplit, PositionEmbedding, ProductFormat,
@@ -17,20 +17,6 @@ use crate::units::{Bytes, grouped, to_f64};
 
 /// Bytes of one MiB.
 const MIB: u64 = 1 << 20;
-
-/// The fields whose row decides what others start from.
-const START_FIELDS: [FieldId; 2] = [FieldId::Model, FieldId::Accelerator];
-
-/// The only row that a word begins, as the end of a link does that was cut off.
-fn only_one_like(id: FieldId, word: &str) -> Option<&'static str> {
-    let word = word.to_ascii_lowercase();
-    let only = |mut rows: Box<dyn Iterator<Item = &'static str>>| rows.next().filter(|_| rows.next().is_none());
-    if id == FieldId::Model {
-        only(Box::new(catalog::models().iter().map(|row| row.id).filter(move |row| row.starts_with(&word))))
-    } else {
-        only(Box::new(catalog::accelerators().iter().map(|row| row.id).filter(move |row| row.starts_with(&word))))
-    }
-}
 
 /// One problem of a scenario, tied to the field where it can be solved.
 #[derive(Clone, Debug, PartialEq)]
@@ -54,7 +40,7 @@ impl Scenario {
     pub fn resolve(&self) -> Result<Job, Vec<FieldError>> {
         let mode = self.mode();
         // Without the row that it starts from nothing else of the scenario can be judged.
-        let unlisted: Vec<FieldError> = START_FIELDS.into_iter().filter_map(|id| self.check_listed(id)).collect();
+        let unlisted: Vec<FieldError> = listed::START_FIELDS.into_iter().filter_map(|id| listed::check(self, id)).collect();
         if !unlisted.is_empty() {
             return Err(unlisted);
         }
@@ -87,22 +73,6 @@ impl Scenario {
                 way_out: None,
             }]
         })
-    }
-
-    /// Whether the list has the model or the accelerator that the scenario starts from.
-    fn check_listed(&self, id: FieldId) -> Option<FieldError> {
-        let Value::Text(word) = self.get(id) else { return None };
-        if !self.is_unlisted(id) {
-            return None;
-        }
-        let quoted = text::quoted(&word);
-        let message = if id == FieldId::Model {
-            format!("This link names a model that is not in the list: “{quoted}”. Choose one, or paste its config.json.")
-        } else {
-            format!("This link names a GPU that is not in the list: “{quoted}”. Choose one; its memory can then be changed.")
-        };
-        let row = only_one_like(id, &word).map_or_else(|| self.start(id), |row| Value::Text(row.to_owned()));
-        Some(FieldError { field: id, message, way_out: Some((format!("Use {}", super::show(id, &row)), row)) })
     }
 
     /// Whether one value is in its range.
