@@ -29,12 +29,24 @@ fn bad_input_is_two_and_a_sentence() {
         (&["v1", "--nonsense"][..], "--nonsense"),
         (&["v9&m=gpt2"][..], "version"),
         (&["v1&n=6&tp=4"][..], "GPUs"),
+        (&["v1&m=llama3-7"][..], "Model: This link names a model that is not in the list: “llama3-7”."),
+        (&["v1&m=llama3-8b&gpu=k80"][..], "GPU: This link names a GPU that is not in the list: “k80”."),
+        (&["v1&c=000&m=llama3-70b&tp=3"][..], "This link was changed by hand or cut off: its check sum does not match."),
+        (&["v1&c=000&zz=1"][..], "Nothing of this link can be read"),
     ] {
         let output = headroom(arguments);
         assert_eq!(output.status.code(), Some(2), "{arguments:?}");
         assert!(text(&output.stderr).contains(sentence), "{arguments:?}: {}", text(&output.stderr));
         assert!(output.stdout.is_empty());
     }
+}
+
+#[test]
+fn a_link_edited_by_hand_answers_what_it_says_with_a_note() {
+    let output = headroom(&["v1&c=000&m=llama3-70b&n=32"]);
+    let said = text(&output.stdout);
+    assert!(said.starts_with("note: This link was changed by hand or cut off"), "{said}");
+    assert!(said.contains("Training Llama 3 70B on 32 × H100 SXM5"), "{said}");
 }
 
 #[test]

@@ -88,7 +88,7 @@ fn part(field: &Field, seed: u64) -> Option<String> {
             let (_, values) = NUMBERS.iter().find(|(key, _)| *key == field.key)?;
             values[pick(values.len())].to_owned()
         }
-        FieldKind::Model | FieldKind::Accelerator | FieldKind::Text { .. } => return None,
+        FieldKind::Model | FieldKind::Accelerator | FieldKind::Text { .. } | FieldKind::Keys { .. } => return None,
     };
     Some(format!("&{}={value}", field.key))
 }

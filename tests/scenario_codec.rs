@@ -64,8 +64,12 @@ fn assert_alphabet(link: &str) {
     assert!(link.len() <= codec::LONGEST, "{} characters", link.len());
 }
 
+/// The sentence about a link whose check sum does not match.
+const ALTERED: &str = "This link was changed by hand or cut off: its check sum does not match. Shown is what it says; ask for it again if something is missing.";
+
 /// Every cut of many links, always the same ones. A check sum of three letters or digits takes one altered text in 36³ for whole: it is
-/// held to these odds, and what it does notice gives the default scenario and one sentence.
+/// held to these odds. What it does notice is said first, and shown is what is left of the link: the same model, or one that is refused;
+/// where nothing is left, the default scenario.
 #[test]
 fn a_cut_link_is_noticed() {
     const LINKS: usize = 300;
@@ -83,6 +87,19 @@ fn a_cut_link_is_noticed() {
                 if decoded.failed {
                     assert_eq!(decoded.scenario, Scenario::default());
                     assert_eq!(decoded.notices.len(), 1);
+                } else if decoded.altered {
+                    assert_eq!(decoded.notices[0], ALTERED, "{shorter}");
+                    let word = |scenario: &Scenario| match scenario.get(FieldId::Model) {
+                        Value::Text(word) => word,
+                        other => panic!("{other:?}"),
+                    };
+                    let (said, shown) = (word(&scenario), word(&decoded.scenario));
+                    // A name that is cut may be another row's.
+                    assert!(
+                        said == shown || said.starts_with(&shown) && shorter.trim_end_matches(['-', '.']).ends_with(&shown),
+                        "{shorter}: {shown}"
+                    );
+                    assert!(!decoded.scenario.is_unlisted(FieldId::Model) || decoded.scenario.resolve().is_err(), "{shorter}");
                 } else if decoded.scenario != scenario {
                     unnoticed.push((shorter.to_owned(), link.clone()));
                 }
@@ -258,12 +275,87 @@ fn what_surrounds_a_link_is_ignored() {
     }
 }
 
+/// Why a link is not used of which nothing is left.
+const NOTHING_LEFT: &str = "Nothing of this link can be read: it was changed by hand or cut off. Ask for it again.";
+
+#[test]
+fn a_link_edited_by_hand_says_what_it_says() {
+    let link = encode(&decode("v1&m=llama3-70b&n=16&s=4096").scenario);
+    assert!(link.contains("&n=16"), "{link}");
+    let decoded = decode(&link.replace("&n=16", "&n=32"));
+    assert_eq!((decoded.notices, decoded.altered, decoded.failed), (vec![ALTERED.to_owned()], true, false));
+    assert_eq!(decoded.scenario, decode("v1&m=llama3-70b&n=32&s=4096").scenario);
+    // The next link has a check sum of its own.
+    assert_eq!(decode(&encode(&decoded.scenario)).notices, Vec::<String>::new());
+    // Unknown parts are kept, and parts about the page stay outside the sum.
+    let decoded = decode("v1&c=000&m=llama3-70b&zz=12&embed=1&present=zero.3");
+    assert_eq!(decoded.notices.len(), 2);
+    assert!(encode(&decoded.scenario).ends_with("&m=llama3-70b&zz=12"));
+    assert_eq!(decode(&format!("{link}&embed=1")).notices, Vec::<String>::new());
+}
+
+#[test]
+fn a_link_that_is_cut_off_keeps_what_is_left_of_it() {
+    let link = encode(&decode("v1&m=llama3-70b&n=16&s=4096").scenario);
+    let cut = |end: &str| decode(&link[..link.find(end).unwrap() + end.len()]);
+    let model = cut("&m=llama3-70b");
+    assert_eq!((model.notices, model.scenario), (vec![ALTERED.to_owned()], decode("v1&m=llama3-70b").scenario));
+    // In the middle of the model's name: no other model answers, and the only one that begins so is offered.
+    let half = cut("&m=llama3-7");
+    assert_eq!(half.notices, [ALTERED]);
+    let problems = half.scenario.resolve().unwrap_err();
+    assert_eq!(problems.len(), 1);
+    assert_eq!(
+        problems[0].message,
+        "This link names a model that is not in the list: “llama3-7”. Choose one, or paste its config.json."
+    );
+    assert_eq!(problems[0].way_out, Some(("Use Llama 3 70B".to_owned(), Value::Text("llama3-70b".to_owned()))));
+    assert!(encode(&half.scenario).ends_with("&m=llama3-7"));
+    assert_eq!(decode(&encode(&half.scenario)), Decoded { scenario: half.scenario, ..Decoded::default() });
+}
+
+#[test]
+fn what_the_list_does_not_have_is_refused_and_kept() {
+    let decoded = decode("v1&m=acme-13b&l=40&h=5120&gpu=k80&mem=12&n=4");
+    assert_eq!(decoded.notices, Vec::<String>::new());
+    let mut scenario = decoded.scenario;
+    let problems = scenario.resolve().unwrap_err();
+    assert_eq!(problems.iter().map(|problem| problem.field).collect::<Vec<_>>(), [FieldId::Model, FieldId::Accelerator]);
+    assert!(problems[1].message.starts_with("This link names a GPU that is not in the list: “k80”."), "{problems:?}");
+    assert!(encode(&scenario).contains("&m=acme-13b&gpu=k80&"), "{}", encode(&scenario));
+    assert_eq!(decode(&encode(&scenario)).scenario, scenario);
+    // A row that is chosen then takes what the link says about its own.
+    for problem in problems {
+        scenario.set(problem.field, problem.way_out.unwrap().1);
+    }
+    assert_eq!(scenario, decode("v1&l=40&h=5120&mem=12&n=4").scenario);
+    assert!(scenario.resolve().is_ok());
+    // Beside the first, where no card says it.
+    let beside = decode("v1&m=llama3-8b&b.m=acme-13b&c.gpu=k80");
+    assert_eq!(
+        beside.notices,
+        [
+            "In the second scenario: The model “acme-13b” is not in the list.",
+            "In the third or fourth scenario: The GPU “k80” is not in the list.",
+        ]
+    );
+    assert!(beside.compare.iter().all(|other| other.resolve().is_err()));
+    // Whatever stands there, no other model answers.
+    for odd in ["v1&m=", "v1&m=<svg>", "v1&m=..", "v1&m=%E0%A4%A&n=8"] {
+        let scenario = decode(odd).scenario;
+        assert!(scenario.resolve().is_err(), "{odd}");
+        assert_eq!(decode(&encode(&scenario)).scenario, scenario, "{odd}");
+    }
+}
+
 #[test]
 fn links_that_cannot_be_used_say_why() {
     let cases = [
         ("v2&m=llama3-70b", "This link has version v2, and this page knows version v1: reload the page to get its newest form."),
-        ("v1&c=000&m=llama3-70b", "This link is cut off or was changed on its way: ask for it again, or copy it as a whole."),
-        ("v1&c", "This link is cut off or was changed on its way: ask for it again, or copy it as a whole."),
+        ("v1&c=000&zz=1", NOTHING_LEFT),
+        ("v1&c=000&s=many", NOTHING_LEFT),
+        ("v1&c", NOTHING_LEFT),
+        ("v1&c=0", NOTHING_LEFT),
         ("ledger", "“ledger” is not a link of this page: those start with v1."),
         ("v", "“v” is not a link of this page: those start with v1."),
         ("<script>alert(1)</script>", "“script>alert(1)</script” is not a link of this page: those start with v1."),
@@ -273,6 +365,9 @@ fn links_that_cannot_be_used_say_why() {
         let notices = vec![format!("{reason} The default scenario is shown instead.")];
         assert_eq!(decoded, Decoded { failed: true, notices, ..Decoded::default() }, "{link}");
     }
+    let beside = decode("v2&m=llama3-70b").notices_beside();
+    assert_eq!(beside.len(), 1);
+    assert!(beside[0].ends_with("newest form. The page stays as it was."), "{beside:?}");
     let long = decode(&format!("v1&{}", "x".repeat(3000)));
     assert!(long.failed);
     assert!(
@@ -385,8 +480,9 @@ fn a_hundred_thousand_fragments_do_no_harm() {
         let link = if only_append { "v1".to_owned() } else { seeds[random.below(seeds.len())].clone() };
         let link = garbled(link, &pieces, only_append, &mut random);
         let decoded = decode(&link);
-        assert!(decoded.notices.len() <= 13, "{link}");
+        assert!(decoded.notices.len() <= 14, "{link}");
         assert!(!decoded.failed || (decoded.scenario == Scenario::default() && decoded.notices.len() == 1), "{link}");
+        assert!(!decoded.altered || decoded.notices[0] == ALTERED, "{link}");
         let is_hidden = |character: char| character.is_control() || character == '\u{202e}';
         assert!(!decoded.notices.iter().any(|notice| notice.contains(is_hidden)), "{link}");
         if round % 50 == 0 {
@@ -398,7 +494,8 @@ fn a_hundred_thousand_fragments_do_no_harm() {
 
 /// Links that were given out: each file names a link and what it must mean. They are never edited, only added to.
 ///
-/// `link` is the link, `failed` says that it cannot be used, `notices` how many sentences there are, `notice` one of them,
+/// `link` is the link, `failed` says that it cannot be used, `notices` how many sentences there are, `notice` one of them, `refused` the
+/// fields that the answer's card names,
 /// `set`, `b.set`, `c.set` and `d.set` the fields that differ from their start (`-`: none), and every other line a field's key with its value.
 #[test]
 fn links_of_every_version_open() {
@@ -433,6 +530,10 @@ fn assert_line(decoded: &Decoded, key: &str, expected: &str, file: &Path) {
         "failed" => assert_eq!(decoded.failed.to_string(), expected, "{place}"),
         "notices" => assert_eq!(decoded.notices.len().to_string(), expected, "{place}: {:?}", decoded.notices),
         "notice" => assert!(decoded.notices.iter().any(|notice| notice == expected), "{place}: {:?}", decoded.notices),
+        "refused" => {
+            let refused = side.resolve().expect_err(&place);
+            assert_eq!(refused.iter().map(|problem| field(problem.field).key).collect::<Vec<_>>().join(" "), expected, "{place}");
+        }
         "compare" => assert_eq!((!decoded.compare.is_empty()).to_string(), expected, "{place}"),
         "scenarios" => assert_eq!((1 + decoded.compare.len()).to_string(), expected, "{place}"),
         "set" => {

@@ -62,7 +62,7 @@ mod page {
         assert_ne!(before, longer);
         type_into("#f-s", "nonsense").await;
         assert_eq!(find::<HtmlInputElement>("#f-s").get_attribute("aria-invalid").as_deref(), Some("true"));
-        assert!(text("[data-testid=verdict]").contains("previous answer"), "{}", text("[data-testid=verdict]"));
+        assert!(text("[data-testid=verdict]").contains("Last valid answer"), "{}", text("[data-testid=verdict]"));
         type_into("#f-s", "8192").await;
         assert_eq!(text("[data-testid=verdict]"), before);
     }

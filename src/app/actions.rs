@@ -7,6 +7,7 @@ use leptos::prelude::*;
 use super::browser::{self, Event};
 use super::browser_why;
 use super::explaining::WHY;
+use super::panels::controls;
 use super::panels::curves::axis;
 use super::panels::dialogs::of_name;
 use super::panels::fixes::apply;
@@ -106,6 +107,7 @@ fn act(state: State, action: &str, event: &Event) {
         "set" => set(state, about),
         "clear" => with_field(about, |field| state.edit(None, |scenario| scenario.clear(field.id))),
         "repair" => with_field(about, |field| repair(state, field.id)),
+        "red" => go_to_red(state, about),
         "fix" => fix(state, about),
         "axis" => state.page(|ui| ui.axis = axis(about)),
         "log" => state.page(|ui| ui.log_axis = about == "true"),
@@ -174,6 +176,19 @@ fn repair(state: State, id: FieldId) {
     if let Some(value) = value {
         state.set(id, value);
     }
+}
+
+/// Goes to a field that needs a look, the first one where none is named. A fold that the reader closed over it opens.
+fn go_to_red(state: State, key: &str) {
+    let first = || {
+        let unread = state.page_now().unread.first().map(|unread| unread.field);
+        unread.or_else(|| state.answers.with_untracked(|answers| answers.problems.first().map(|problem| problem.field)))
+    };
+    let Some(id) = field_of_key(key).map(|field| field.id).or_else(first) else { return };
+    if let Some(fold) = controls::fold_of(id) {
+        state.page(|ui| ui.unfolded(&fold, true));
+    }
+    focus_soon(controls::place_of(id));
 }
 
 fn fix(state: State, index: &str) {

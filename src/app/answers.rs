@@ -6,6 +6,7 @@ use std::sync::OnceLock;
 use super::compared::LETTERS;
 use super::curve_view::{self, Setting};
 use super::history::Snapshot;
+use super::ui::Ui;
 use super::words::Scale;
 use crate::charts::{self, Drawn, Frame};
 use crate::config::Job;
@@ -21,10 +22,35 @@ use crate::units::{Bytes, MemoryUnit};
 const CURVE_POINTS: usize = 48;
 const OTHER_POINTS: usize = 48;
 
+/// Whose an answer is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// The present scenario's.
+    Present,
+    /// An earlier scenario's, because the present one has a problem: greyed.
+    Earlier,
+    /// Nobody's: the page was opened with a scenario that has a problem, and no figure may be shown.
+    Nothing,
+}
+
+impl Standing {
+    /// Its word in the page's markup; nothing for a present answer.
+    pub const fn word(self) -> Option<&'static str> {
+        match self {
+            Self::Present => None,
+            Self::Earlier => Some("earlier"),
+            Self::Nothing => Some("nothing"),
+        }
+    }
+}
+
 /// The answer to one scenario.
 #[derive(Clone, Debug)]
 pub struct Answers {
-    /// What the answer is about: the last scenario that could be resolved.
+    /// Whose the answer is, as far as the scenario decides it; [`Answers::standing_in`] knows what is being typed as well.
+    pub standing: Standing,
+    /// What the answer is about: the last scenario that could be resolved; where there is none, the one that has the problem, whose
+    /// figures below are the default's and must not be shown.
     pub scenario: Scenario,
     /// Its job.
     pub job: Job,
@@ -79,7 +105,22 @@ impl Answers {
         self.asked.serving.get_or_init(|| serving(&self.job, &self.inverse())).as_ref()
     }
 
-    /// The answer to a scenario, and whether it differs from the last one. What does not depend on the change is taken over.
+    /// The same for a reader who has opened another scenario: if that one has a problem, this is no earlier answer of it.
+    #[must_use]
+    pub fn forgotten(self) -> Self {
+        Self { standing: Standing::Nothing, ..self }
+    }
+
+    /// Whose the answer is for a reader in whose form something cannot be read.
+    pub const fn standing_in(&self, ui: &Ui) -> Standing {
+        match self.standing {
+            Standing::Present if !ui.unread.is_empty() => Standing::Earlier,
+            standing => standing,
+        }
+    }
+
+    /// The answer to a scenario, and whether it differs from the last one. What does not depend on the change is taken over. Without a
+    /// last one, a scenario that has a problem is answered with nothing.
     pub fn of(said: &Snapshot, last: Option<Self>) -> (Self, bool) {
         let scenario = &said.scenario;
         let unit = scenario.memory_unit();
@@ -87,15 +128,22 @@ impl Answers {
             Ok(job) => (Some(job), Vec::new()),
             Err(problems) => (None, problems),
         };
-        let Some(last) = last else {
-            let about = if job.is_some() { scenario.clone() } else { Scenario::default() };
-            let others = others(&said.compare, &[]);
-            return (Self { problems, others, ..Self::fresh(about, job.unwrap_or_else(default_job), unit) }, true);
+        let had_answer = last.as_ref().is_some_and(|last| last.standing != Standing::Nothing);
+        let standing = match (&job, had_answer) {
+            (Some(_), _) => Standing::Present,
+            (None, true) => Standing::Earlier,
+            (None, false) => Standing::Nothing,
         };
-        let about = if job.is_some() { scenario } else { &last.scenario };
+        let Some(last) = last else {
+            let others = others(&said.compare, &[]);
+            let fresh = Self::fresh(scenario.clone(), job.unwrap_or_else(default_job), unit);
+            return (Self { standing, problems, others, ..fresh }, true);
+        };
+        let about = if standing == Standing::Earlier { &last.scenario } else { scenario };
         let same_job = job.as_ref().is_none_or(|job| *job == last.job);
         let same_others = last.others.iter().map(|other| &other.scenario).eq(&said.compare);
-        if same_job && same_others && last.unit == unit && last.problems == problems && *about == last.scenario {
+        let same_words = last.standing == standing && last.unit == unit && last.problems == problems && *about == last.scenario;
+        if same_job && same_others && same_words {
             return (last, false);
         }
         let about = about.clone();
@@ -105,7 +153,7 @@ impl Answers {
             _ if last.unit == unit => Self { scenario: about, ..last },
             _ => Self { scenario: about, ..last }.in_unit(unit),
         };
-        (Self { problems, others, ..answer }, true)
+        (Self { standing, problems, others, ..answer }, true)
     }
 
     fn fresh(scenario: Scenario, job: Job, unit: MemoryUnit) -> Self {
@@ -113,7 +161,7 @@ impl Answers {
         let count = gpu_count(&job, unit);
         let scale = Scale::of(unit, estimate.total(), estimate.capacity);
         let (asked, problems, others) = (Asked::default(), Vec::new(), Vec::new());
-        Self { scenario, job, unit, scale, estimate, count, asked, problems, others }
+        Self { standing: Standing::Present, scenario, job, unit, scale, estimate, count, asked, problems, others }
     }
 
     /// The same answer with its amounts in another unit; reasons carry amounts too.
@@ -377,6 +425,25 @@ mod tests {
         let (bad, changed) = Answers::of(&scenario("v1&m=llama3-8b&n=8&tp=3"), Some(good.clone()));
         assert!(changed && !bad.problems.is_empty());
         assert_eq!((&bad.scenario, &bad.estimate), (&good.scenario, &good.estimate));
+        assert_eq!((good.standing, bad.standing), (Standing::Present, Standing::Earlier));
+        let (mended, changed) = Answers::of(&scenario("v1&m=llama3-8b&n=8"), Some(bad));
+        assert!(changed && mended.standing == Standing::Present);
+    }
+
+    #[test]
+    fn a_problem_without_an_earlier_answer_has_none() {
+        let impossible = scenario("v1&m=llama3-70b&n=8&tp=3");
+        let (none, _) = Answers::of(&impossible, None);
+        assert_eq!((none.standing, &none.scenario), (Standing::Nothing, &impossible.scenario));
+        // Another problem does not make the default's answer an earlier one; the first valid scenario is answered, even the default.
+        let (still, changed) = Answers::of(&scenario("v1&m=llama3-70b&n=8&tp=5"), Some(none.clone()));
+        assert!(changed && still.standing == Standing::Nothing);
+        let (answered, changed) = Answers::of(&scenario("v1"), Some(none));
+        assert!(changed && answered.standing == Standing::Present && answered.scenario == Scenario::default());
+        assert!(!Answers::of(&scenario("v1"), Some(answered.clone())).1);
+        // A link that is opened later is another scenario: what was shown before is no earlier answer of it.
+        let (opened, _) = Answers::of(&impossible, Some(answered.forgotten()));
+        assert_eq!((opened.standing, &opened.scenario), (Standing::Nothing, &impossible.scenario));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use super::words::{model_name, parameters, per_cent, remarks, whole};
 use crate::catalog::{AcceleratorRow, ModelRow, Provenance};
 use crate::config::{Job, Speed};
 use crate::estimator::time::{IDLE_SHARE, Timing};
-use crate::estimator::{Certainty, Estimate};
+use crate::estimator::{Certainty, Estimate, Printed};
 use crate::scenario::{FieldId, Scenario, field, show};
 use crate::sources::{self, Source, SourceKind};
 use crate::units::MemoryUnit;
@@ -128,13 +128,12 @@ fn field_name(field: &str) -> &str {
 
 /// Every line of the answer that is an assumption, with its amount and where to change it.
 pub fn assumed_lines(estimate: &Estimate, unit: MemoryUnit) -> Vec<Ground> {
-    estimate
-        .ledger
-        .lines
-        .iter()
-        .filter(|line| line.certainty == Certainty::Assumed)
-        .map(|line| Ground {
-            name: format!("{}, {}", line.label, unit.show(line.bytes)),
+    let printed = Printed::of(estimate, unit);
+    let lines = estimate.ledger.lines.iter().zip(&printed.lines);
+    lines
+        .filter(|(line, _)| line.certainty == Certainty::Assumed)
+        .map(|(line, amount)| Ground {
+            name: format!("{}, {} {unit}", line.label, printed.scale.number(*amount)),
             tag: "assumed",
             sentences: vec![line.note.to_owned(), format!("{}: {}.", line.source.who, line.source.title)],
         })

@@ -9,10 +9,12 @@ use leptos::prelude::*;
 use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{ClipboardEvent, Element, Event, EventInit, HtmlTextAreaElement, IntersectionObserverEntry, MessageEvent, Worker};
 
+use super::answers::Standing;
 use super::browser::{focus, observe, on_rest, patch_inside, within};
 use super::markup::Html;
 use super::more::slot;
 use super::more::wire::{Program, READY, Reply, Request, What};
+use super::panels::unanswered;
 use super::state::State;
 use crate::scenario::codec::encode;
 
@@ -224,6 +226,11 @@ impl Panel {
     fn follow(self: Rc<Self>) {
         if !self.near.get() || !self.due.replace(false) {
             return;
+        }
+        // How well the engine is checked follows from no scenario.
+        let unanswered = self.state.answers.with_untracked(|answers| answers.standing == Standing::Nothing);
+        if unanswered && self.what != What::Accuracy {
+            return self.put(&unanswered::line());
         }
         let fragment = self.state.answers.with_untracked(|answers| encode(&answers.scenario));
         let (state, what) = (self.state, self.what);

@@ -1,6 +1,6 @@
 //! What differs between the scenario shown and those pinned beside it, as finished words: inputs first, then results.
 
-use super::answers::{Answers, Other};
+use super::answers::{Answers, Other, Standing};
 use super::panels::printed::SAID_ELSEWHERE;
 use super::timing::facts;
 use super::words::{Scale, doing, hardware, kinds, lower_first, model_name, remarks, shown};
@@ -46,9 +46,20 @@ impl Line {
 /// Everything that differs, and the results that matter most even where they do not.
 pub fn lines(scenario: &Scenario, answers: &Answers) -> Vec<Line> {
     let mut lines: Vec<Line> = inputs(scenario, &answers.others);
-    lines.extend(memory(answers));
-    lines.extend(results(answers));
+    let results = memory(answers).into_iter().chain(results(answers));
+    if answers.standing == Standing::Present {
+        lines.extend(results);
+    } else {
+        lines.extend(results.filter_map(of_others));
+    }
     lines
+}
+
+/// A line without the result of the scenario shown, which has none; nothing where it is the only one that has one.
+fn of_others(line: Line) -> Option<Line> {
+    let others: Vec<Cell> = line.others.into_iter().map(|cell| Cell { more: None, ..cell }).collect();
+    let any = others.iter().any(|cell| cell.text != NOTHING);
+    any.then(|| Line { name: line.name, shown: NOTHING.to_owned(), others })
 }
 
 fn plain(name: &str, shown: String, others: impl Iterator<Item = String>) -> Line {

@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 
-use super::answers::Plot;
+use super::answers::{Plot, Standing};
 use super::browser_tone::{hush, play};
 use super::state::State;
 use crate::charts::{Note, SAMPLE_RATE, SECONDS, tone};
@@ -13,6 +13,10 @@ use crate::units::{Bytes, to_f64};
 #[inline(never)]
 pub fn hear(state: State, axis: Axis) {
     if hush() {
+        return;
+    }
+    // A curve that is not shown has no sound.
+    if state.answers.with_untracked(|answers| answers.standing == Standing::Nothing) {
         return;
     }
     let unit = state.answers.with_untracked(|answers| to_f64(answers.unit.bytes()));

@@ -12,7 +12,8 @@ use super::history::Snapshot;
 use super::markup::Html;
 use super::more::wire::What;
 use super::panels::{
-    bar, compare, controls, cost, curves, dialogs, fixes, frame, ledger, notices, printed, saved, time, top_bar, verdict,
+    bar, compare, controls, cost, curves, dialogs, fixes, frame, ledger, notices, printed, saved, time, top_bar, unanswered,
+    verdict,
 };
 use super::shelf::Shelf;
 use super::state::{Dialog, State};
@@ -98,17 +99,21 @@ type Part = fn(&Snapshot, &Answers, &Ui) -> Html;
 
 /// Keeps a part what its function says.
 fn show(state: State, name: &'static str, part: Part) {
-    browser::show(name, Box::new(move || written(state, part)), |_| {});
+    browser::show(name, Box::new(move || written(state, name, part)), |_| {});
 }
 
-fn written(state: State, part: Part) -> Html {
-    state.said.with(|said| state.answers.with(|answers| state.ui.with(|ui| part(said, answers, ui))))
+fn written(state: State, name: &str, part: Part) -> Html {
+    state.said.with(|said| {
+        state
+            .answers
+            .with(|answers| state.ui.with(|ui| unanswered::instead(name, answers, ui).unwrap_or_else(|| part(said, answers, ui))))
+    })
 }
 
 /// Keeps a part what its function says once that has happened after a change; calls back after each change of the part.
 fn show_after(happened: &ArcTrigger, state: State, name: &'static str, part: Part, changed: fn(&Element)) {
     let happened = happened.clone();
-    browser::show(name, Box::new(move || after(&happened, || written(state, part))), changed);
+    browser::show(name, Box::new(move || after(&happened, || written(state, name, part))), changed);
 }
 
 /// Reads what it needs, and again whenever that has happened.
@@ -124,9 +129,10 @@ fn after_words<T>(state: State, read: impl FnOnce() -> T) -> T {
 
 fn answer(state: State) {
     browser::keep_painted(state);
+    browser::keep_standing(state, resize);
     show(state, "bar", |said, _, ui| top_bar::top_bar(&said.scenario, ui));
     show(state, "notices", |_, _, ui| notices::notices(ui));
-    show(state, "strip", |_, answers, _| verdict::strip(answers));
+    show(state, "strip", |_, answers, ui| verdict::strip(answers, ui));
     show(state, "verdict", |_, answers, ui| verdict::verdict(answers, ui));
     browser::headline_stands();
 }
@@ -168,13 +174,16 @@ fn plots(state: State) {
 }
 
 fn plot(state: State, axis: Axis, [panel, picture, line]: [&'static str; 3]) {
+    let instead = move |name| state.answers.with(|answers| state.ui.with(|ui| unanswered::instead(name, answers, ui)));
     let html = move || {
-        state.plots.with(|plots| state.answers.with(|answers| state.ui.with(|ui| curves::panel(plots, axis, answers, ui))))
+        instead(panel).unwrap_or_else(|| {
+            state.plots.with(|plots| state.answers.with(|answers| state.ui.with(|ui| curves::panel(plots, axis, answers, ui))))
+        })
     };
     // What stands around the picture, with the reading below it, follows it: the picture says the same, and is there sooner.
     browser::show(panel, Box::new(move || after(&state.painted, html)), |_| {});
     later(state, move || {
-        let html = move || state.plots.with(|plots| curves::picture(plots, axis));
+        let html = move || instead(picture).unwrap_or_else(|| state.plots.with(|plots| curves::picture(plots, axis)));
         browser::show(picture, Box::new(move || after_words(state, html)), |_| {});
         let cursor = move || state.ui.with(|ui| curves::cursor(ui.cursors, axis));
         let left = move || state.plots.with(|plots| curves::left(plots.along(axis), cursor()));
@@ -269,7 +278,7 @@ pub fn resize(state: State) {
 /// Opens a link that was pasted into the address bar, or gone back to.
 fn follow(state: State, link: &str) {
     let decoded = decode(link);
-    for notice in decoded.notices {
+    for notice in decoded.notices_beside() {
         state.tell(notice, true);
     }
     if !decoded.failed {

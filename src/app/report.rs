@@ -10,7 +10,7 @@ use super::words::{
 };
 use crate::config::Job;
 use crate::estimator::time::{self, Bound, Messages, TimeLine, Timing};
-use crate::estimator::{Compute, Estimate, Headroom, Lengths, LineItem, MemoryKind, Verdict, estimate};
+use crate::estimator::{Compute, Estimate, Headroom, Lengths, LineItem, MemoryKind, Printed, Verdict, estimate};
 use crate::planner::{self, GpuCount, Serving, gpu_count, inverse};
 use crate::scenario::{Remark, Scenario, Word, codec};
 use crate::units::{Bytes, MemoryUnit};
@@ -152,28 +152,26 @@ impl Report {
     /// The ledger; the rows of every kind add up to its sum, the sums to the total, as written.
     pub fn ledger(&self) -> Vec<Row> {
         let ledger = &self.estimate.ledger;
-        let scale = Scale::of(self.unit, ledger.total(), self.estimate.capacity);
-        let bytes: Vec<Bytes> = ledger.lines.iter().map(|line| line.bytes).collect();
-        let (rounded, total) = scale.parts(&bytes);
+        let printed = Printed::of(&self.estimate, self.unit);
         let row = |is_sum, label: &str, amount: u64, share: Bytes| Row {
             is_sum,
             label: label.to_owned(),
-            amount: scale.number(amount),
+            amount: printed.scale.number(amount),
             share: percent(share, ledger.total()),
         };
-        let lines: Vec<(&LineItem, u64)> = ledger.lines.iter().zip(rounded).collect();
+        let lines: Vec<(&LineItem, u64)> = ledger.lines.iter().zip(printed.lines.iter().copied()).collect();
         let mut out = Vec::new();
         for kind in MemoryKind::ALL {
             let of_kind: Vec<_> = lines.iter().filter(|(line, _)| line.kind == kind).collect();
             if of_kind.is_empty() {
                 continue;
             }
-            out.push(row(true, kind.name(), of_kind.iter().map(|(_, amount)| amount).sum(), ledger.of(kind)));
+            out.push(row(true, kind.name(), printed.kind(kind), ledger.of(kind)));
             if of_kind.len() > 1 || of_kind.iter().any(|(line, _)| line.label != kind.name()) {
                 out.extend(of_kind.iter().map(|(line, amount)| row(false, line.label, *amount, line.bytes)));
             }
         }
-        out.push(row(true, "Total", total, ledger.total()));
+        out.push(row(true, "Total", printed.total, ledger.total()));
         out
     }
 }

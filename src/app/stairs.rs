@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use leptos::prelude::*;
 
-use super::answers::Stairs;
+use super::answers::{Stairs, Standing};
 use super::browser;
 use super::browser_more::ask;
 use super::more::wire::What;
@@ -23,7 +23,8 @@ pub fn look(state: State) {
     // Asked at every move of the pointer, too: nothing is copied until there is something to look for.
     let scenario = state.answers.with_untracked(|answers| {
         let known = |ui: &Ui| ui.stairs.as_ref().is_some_and(|stairs| stairs.scenario == answers.scenario);
-        let wanted = answers.job.training().is_some() && !state.ui.with_untracked(known);
+        let asked = answers.standing != Standing::Nothing && answers.job.training().is_some();
+        let wanted = asked && !state.ui.with_untracked(known);
         wanted.then(|| answers.scenario.clone())
     });
     let Some(scenario) = scenario.filter(|_| browser::is_in_sight("plot-gpus")) else { return };

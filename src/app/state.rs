@@ -2,7 +2,7 @@
 //!
 //! Events write the scenario through [`State::edit`]; nothing derived is ever written back.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::ops::Deref;
 
 use leptos::prelude::*;
@@ -47,6 +47,8 @@ pub struct Page {
 
 thread_local! {
     static HISTORY: RefCell<History> = RefCell::new(History::default());
+    /// Whether the scenario was opened rather than changed: what was answered before is then no earlier answer of it.
+    static OPENED: Cell<bool> = const { Cell::new(false) };
 }
 
 impl State {
@@ -54,7 +56,12 @@ impl State {
     pub fn new(scenario: Scenario, compare: Vec<Scenario>, ui: Ui) -> Self {
         let said = RwSignal::new(Snapshot { scenario, compare });
         let ui = RwSignal::new(ui);
-        let answers = Memo::new_owning(move |last| said.with(|said| Answers::of(said, last)));
+        let answers = Memo::new_owning(move |last: Option<Answers>| {
+            said.with(|said| match last {
+                Some(last) if OPENED.take() && said.scenario.resolve().is_err() => Answers::of(said, Some(last.forgotten())),
+                last => Answers::of(said, last),
+            })
+        });
         let plots = Memo::new_owning(move |last| {
             answers.with(|answers| {
                 ui.with(|ui| {
@@ -105,7 +112,13 @@ impl State {
     /// Shows another scenario, as one step of undo.
     pub fn open(self, scenario: Scenario, compare: Vec<Scenario>) {
         self.forget_unread();
+        self.opens(&scenario);
         self.say_instead(Snapshot { scenario, compare }, None, 0.0);
+    }
+
+    /// A scenario other than the one shown is about to be shown.
+    fn opens(self, scenario: &Scenario) {
+        OPENED.set(self.said.with_untracked(|said| said.scenario != *scenario));
     }
 
     /// Pins a scenario beside those that are pinned; where there is no room, the last one goes.
@@ -141,6 +154,7 @@ impl State {
     /// Shows a step of a story, and nothing beside it. Undo then takes back what is changed within the step, and nothing before it.
     pub fn show_step(self, scenario: Scenario) {
         self.forget_unread();
+        self.opens(&scenario);
         let after = Snapshot { scenario, compare: Vec::new() };
         if after != self.said_now() {
             self.said.set(after);

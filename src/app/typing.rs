@@ -131,7 +131,7 @@ fn choose(state: State, field: &'static Field, word: &str) {
 
 /// Opens the fold that a field stands in, and moves the focus to its input once it is written.
 fn lead_to(state: State, id: FieldId) {
-    if let Some(fold) = fold_of(id, state.scenario_now().mode()) {
+    if let Some(fold) = fold_of(id) {
         browser::open_fold(&fold);
     }
     browser::after(100, move || browser::focus(&format!("f-{}", field(id).key)));

@@ -1,6 +1,6 @@
 //! Numbers and sentences as the page writes them. Nothing here computes a quantity of the model.
 
-use crate::estimator::{Estimate, Headroom, MemoryKind, Verdict};
+use crate::estimator::{Estimate, Headroom, MemoryKind, Printed, Verdict};
 use crate::ops::{self, Lowering};
 use crate::scenario::{FieldId, FieldKind, Mode, Remark, Scenario, Value, field, show};
 use crate::units::{Bytes, grouped, to_f64};
@@ -181,11 +181,9 @@ pub fn margin(estimate: &Estimate, scale: Scale) -> (String, String) {
     (number, caption)
 }
 
-/// Kinds in use, each the sum of its rounded lines as in the ledger.
+/// Kinds in use as printed.
 pub fn kinds(estimate: &Estimate, scale: Scale) -> Vec<(MemoryKind, u64)> {
-    let lines = &estimate.ledger.lines;
-    let bytes: Vec<Bytes> = lines.iter().map(|line| line.bytes).collect();
-    let rounded = scale.parts(&bytes).0;
-    let of = |kind: MemoryKind| lines.iter().zip(&rounded).filter(|(line, _)| line.kind == kind).map(|(_, amount)| *amount).sum();
-    MemoryKind::ALL.into_iter().filter(|kind| estimate.ledger.of(*kind).0 > 0).map(|kind| (kind, of(kind))).collect()
+    let printed = Printed::in_scale(&estimate.ledger, scale);
+    let used = MemoryKind::ALL.into_iter().filter(|kind| estimate.ledger.of(*kind).0 > 0);
+    used.map(|kind| (kind, printed.kind(kind))).collect()
 }

@@ -18,6 +18,7 @@ mod figures;
 mod growth;
 mod inputs;
 mod lines;
+mod printed;
 mod tensors;
 mod times;
 mod write;
@@ -33,11 +34,12 @@ use std::cell::OnceCell;
 
 use crate::config::Job;
 use crate::estimator::time::{Timing, timing};
-use crate::estimator::{Certainty, Estimate, Headroom, LineItem, MemoryKind, estimate};
+use crate::estimator::{Certainty, Estimate, Headroom, LineItem, MemoryKind, Printed, estimate};
 use crate::methods::MethodAnswer;
 use crate::sources::{self, Source};
 use crate::units::{Bytes, MemoryUnit};
 use inputs::Inputs;
+use printed::{Pick, Words};
 use tensors::Lines;
 
 /// In what a figure is counted.
@@ -77,6 +79,8 @@ pub struct Explanation {
     pub expr: Expr,
     /// What it is counted in.
     pub measure: Measure,
+    /// Amounts that the ledger prints, by the label of their formula (the figure's own is empty), as printed there.
+    pub printed: Vec<(String, String)>,
     /// What stands out in it.
     pub largest: Option<Largest>,
     /// Where it comes from, how sure that is, and what of it where it is not all.
@@ -198,7 +202,41 @@ impl<'a> Explainer<'a> {
             Path::Figure(name) => figures::figure(&self.scene, name)?,
         };
         path.clone_into(&mut found.path);
+        self.print(&read, &mut found);
         Some(found)
+    }
+
+    /// Gives an explanation the amounts that the ledger prints, in place of a rounding of its own.
+    fn print(&self, path: &Path, found: &mut Explanation) {
+        let words = Words::of(&self.scene.estimate, self.unit);
+        let ledger = &self.scene.estimate.ledger;
+        let place = |kind: MemoryKind, label: &str| ledger.lines.iter().position(|line| line.kind == kind && line.label == label);
+        let (own, exact): (Pick, Bytes) = match *path {
+            Path::Total | Path::Peak => (Box::new(|printed| printed.total), ledger.total()),
+            Path::Margin => {
+                let capacity = self.scene.estimate.capacity;
+                (Box::new(move |printed| printed.gap(capacity)), Bytes(ledger.total().0.abs_diff(capacity.0)))
+            }
+            Path::Kind(kind) => (Box::new(move |printed| printed.kind(kind)), ledger.of(kind)),
+            Path::Item(kind, label) | Path::Tensor(kind, label, _) => {
+                let Some(at) = place(kind, label) else { return };
+                let line = ledger.lines.get(at);
+                // The only tensor of a line is the line; of several each has digits of its own.
+                if matches!(path, Path::Tensor(..)) && line.is_none_or(|line| line.tensors.len() != 1) {
+                    return;
+                }
+                (Box::new(move |printed| printed.line(at)), line.map_or(Bytes::ZERO, |line| line.bytes))
+            }
+            Path::Arithmetic | Path::Runnable | Path::Figure(_) => return,
+        };
+        found.printed.push((String::new(), words.show(&own, exact)));
+        found.notes.extend(words.why_not_nearest(&own, exact));
+        if let Path::Kind(kind) = *path {
+            for (at, line) in ledger.lines.iter().enumerate().filter(|(_, line)| line.kind == kind) {
+                let line_of: Pick = Box::new(move |printed| printed.line(at));
+                found.printed.push((line.label.to_owned(), words.show(&line_of, line.bytes)));
+            }
+        }
     }
 
     fn lines(&self) -> Lines<'_> {
@@ -228,7 +266,9 @@ impl<'a> Explainer<'a> {
         let stage = if several { format!(", on pipeline stage {}", estimate.peak_stage + 1) } else { String::new() };
         let sentence = format!("Of the moments compared, memory is highest {}{stage}.", estimate.peak_moment);
         let mut found = plain("Peak", sentence, exactly(expr, "Peak", estimate.total()), Measure::Bytes);
-        let alive = estimate.ledger.lines.iter().map(|line| format!("{} ({})", line.label, self.unit.show(line.bytes)));
+        let printed = Printed::of(estimate, self.unit);
+        let lines = estimate.ledger.lines.iter().zip(&printed.lines);
+        let alive = lines.map(|(line, amount)| format!("{} ({} {})", line.label, printed.scale.number(*amount), self.unit));
         found.notes = vec![format!("Alive then: {}.", alive.collect::<Vec<_>>().join(", "))];
         found.sources = vec![(sources::PYTORCH_AUTOGRAD, Certainty::Modelled, "")];
         found
@@ -362,6 +402,7 @@ fn plain(title: impl Into<String>, sentence: String, expr: Expr, measure: Measur
         sentence,
         expr,
         measure,
+        printed: Vec::new(),
         largest: None,
         sources: Vec::new(),
         growth: Vec::new(),

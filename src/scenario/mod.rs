@@ -127,8 +127,10 @@ impl Scenario {
     /// unknown one changes nothing.
     pub fn set_model(&mut self, id_or_alias: &str) -> bool {
         let Some(row) = catalog::model(id_or_alias) else { return false };
-        self.set.retain(|id, _| !field(*id).group.is_architecture() && !OF_A_FILE.contains(id));
+        self.set.retain(|id, _| !OF_A_FILE.contains(id));
+        let carried = self.take_changes(FieldId::Model);
         self.put(FieldId::Model, Value::Text(row.id.to_owned()));
+        self.put_back(carried);
         true
     }
 
@@ -136,11 +138,47 @@ impl Scenario {
     /// changes nothing.
     pub fn set_accelerator(&mut self, id_or_alias: &str) -> bool {
         let Some(row) = catalog::accelerator(id_or_alias) else { return false };
-        for id in ACCELERATOR_FIELDS {
-            self.set.remove(&id);
-        }
+        let carried = self.take_changes(FieldId::Accelerator);
         self.put(FieldId::Accelerator, Value::Text(row.id.to_owned()));
+        self.put_back(carried);
         true
+    }
+
+    /// Starts from a model or an accelerator by a link's word for it, which the list may not have. The scenario then keeps that word, so
+    /// that the next link says the same, and [`resolve`](Self::resolve) refuses it: no other row stands in for it.
+    fn start_from(&mut self, id: FieldId, word: &str) {
+        let listed = if id == FieldId::Model { self.set_model(word) } else { self.set_accelerator(word) };
+        if !listed {
+            self.take_changes(id);
+            self.set.insert(id, Value::Text(word.to_owned()));
+        }
+    }
+
+    /// Whether it starts from a model or an accelerator that the list does not have.
+    pub fn is_unlisted(&self, id: FieldId) -> bool {
+        match id {
+            FieldId::Model => self.model().is_none(),
+            FieldId::Accelerator => self.accelerator().is_none(),
+            _ => false,
+        }
+    }
+
+    /// Takes away what was changed of the present model or accelerator, and gives back what may be kept for the next one: where the list
+    /// does not have the present one, all that the link said about it.
+    fn take_changes(&mut self, start: FieldId) -> Vec<(FieldId, Value)> {
+        let of_start = |id: FieldId| match start {
+            FieldId::Model => field(id).group.is_architecture(),
+            _ => ACCELERATOR_FIELDS.contains(&id),
+        };
+        let carried = self.set.iter().filter(|(id, _)| of_start(**id)).map(|(id, value)| (*id, value.clone())).collect();
+        self.set.retain(|id, _| !of_start(*id));
+        if self.is_unlisted(start) { carried } else { Vec::new() }
+    }
+
+    fn put_back(&mut self, carried: Vec<(FieldId, Value)>) {
+        for (id, value) in carried {
+            self.put(id, value);
+        }
     }
 
     /// The scenario's own name; empty if it has none.

@@ -216,7 +216,8 @@ fn checked(record: SavedScenario) -> Result<SavedScenario, RecordError> {
     if !is_id(&record.id) {
         return Err(RecordError::Malformed("its id is wrong".to_owned()));
     }
-    if codec::decode(&record.link).failed {
+    let decoded = codec::decode(&record.link);
+    if decoded.failed || decoded.altered {
         return Err(RecordError::Malformed("its link does not open".to_owned()));
     }
     let longest = match field(FieldId::Name).kind {

@@ -2,6 +2,7 @@
 
 mod architecture;
 mod hybrid;
+mod listed;
 mod tuning;
 
 use std::num::NonZeroU64;
@@ -39,6 +40,11 @@ impl Scenario {
     /// Every problem found, at least one.
     pub fn resolve(&self) -> Result<Job, Vec<FieldError>> {
         let mode = self.mode();
+        // Without the row that it starts from nothing else of the scenario can be judged.
+        let unlisted: Vec<FieldError> = listed::START_FIELDS.into_iter().filter_map(|id| listed::check(self, id)).collect();
+        if !unlisted.is_empty() {
+            return Err(unlisted);
+        }
         let mut errors: Vec<FieldError> =
             fields().iter().filter(|field| field.applies.in_mode(mode)).filter_map(|field| self.check_value(field.id)).collect();
         // Rules between fields are looked at only where each field is in order by itself.
@@ -86,8 +92,6 @@ impl Scenario {
             (FieldKind::Decimal { min, max, .. }, Value::Decimal(number)) => (min..=max).contains(number),
             (FieldKind::Integer { optional, .. } | FieldKind::Decimal { optional, .. }, Value::Empty) => optional,
             (FieldKind::Integer { .. } | FieldKind::Decimal { .. }, _) => false,
-            (FieldKind::Model, _) => self.model().is_some(),
-            (FieldKind::Accelerator, _) => self.accelerator().is_some(),
             _ => true,
         };
         if fine {

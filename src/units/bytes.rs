@@ -193,9 +193,26 @@ pub fn rounded_parts(parts: &[Bytes], unit: MemoryUnit, decimals: u32) -> (Vec<u
     shared_out(&parts, u128::from(unit.bytes()))
 }
 
+/// Groups of parts, as [`rounded_parts`]: the groups are rounded so that they add up to the total, then the parts of each so that they add
+/// up to their group as rounded.
+pub(super) fn rounded_groups<G: AsRef<[Bytes]>>(groups: &[G], unit: MemoryUnit, decimals: u32) -> (Vec<(u64, Vec<u64>)>, u64) {
+    let (scale, unit) = (u128::from(10_u64.pow(decimals.min(9))), u128::from(unit.bytes()));
+    let exact = |group: &G| group.as_ref().iter().map(|part| u128::from(part.0) * scale).collect::<Vec<u128>>();
+    let groups: Vec<Vec<u128>> = groups.iter().map(exact).collect();
+    let sums: Vec<u128> = groups.iter().map(|group| group.iter().sum()).collect();
+    let (rounded, total) = shared_out(&sums, unit);
+    let within = |(group, sum): (&Vec<u128>, u64)| (sum, shared_out_to(group, unit, u128::from(sum)));
+    (groups.iter().zip(rounded).map(within).collect(), total)
+}
+
 /// The parts in whole units so that they add up to the rounded total: those with the largest remainders are rounded up.
 pub(super) fn shared_out(parts: &[u128], unit: u128) -> (Vec<u64>, u64) {
     let total = (parts.iter().sum::<u128>() + unit / 2) / unit;
+    (shared_out_to(parts, unit, total), narrow(total))
+}
+
+/// The parts in whole units so that they add up to a total that is their sum rounded up or down.
+fn shared_out_to(parts: &[u128], unit: u128, total: u128) -> Vec<u64> {
     let mut rounded: Vec<u128> = parts.iter().map(|part| part / unit).collect();
     let mut missing = total.saturating_sub(rounded.iter().sum());
     let mut order: Vec<usize> = (0..parts.len()).collect();
@@ -210,8 +227,11 @@ pub(super) fn shared_out(parts: &[u128], unit: u128) -> (Vec<u64>, u64) {
             missing -= 1;
         }
     }
-    let narrow = |value: u128| u64::try_from(value).unwrap_or(u64::MAX);
-    (rounded.into_iter().map(narrow).collect(), narrow(total))
+    rounded.into_iter().map(narrow).collect()
+}
+
+fn narrow(value: u128) -> u64 {
+    u64::try_from(value).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! One rounding rule for all figures of an answer: memory, and the time of a step.
 
-use super::bytes::shared_out;
+use super::bytes::{rounded_groups, shared_out};
 use super::{Bytes, MemoryUnit, Seconds, ceil_u64, grouped, rounded_parts, to_f64};
 
 /// The unit and the number of decimals that all figures of one answer share, so that parts add up to totals as printed.
@@ -24,6 +24,11 @@ impl Scale {
     /// Parts and total in units of the last decimal.
     pub fn parts(self, parts: &[Bytes]) -> (Vec<u64>, u64) {
         rounded_parts(parts, self.unit, self.decimals)
+    }
+
+    /// Groups with their parts, and the total, in units of the last decimal: groups add up to the total, parts to their group.
+    pub fn groups<G: AsRef<[Bytes]>>(self, groups: &[G]) -> (Vec<(u64, Vec<u64>)>, u64) {
+        rounded_groups(groups, self.unit, self.decimals)
     }
 
     /// One amount in units of the last decimal.

@@ -31,6 +31,8 @@ const STATES = [
   ['a list of models', undefined, { dark: true }, (page) => input(page, 'm').click()],
   ['a list that finds nothing', undefined, {}, (page) => input(page, 'm').fill('zzzz')],
   ['messages', 'v1&m=acme-13b&gpu=k80&xyz=1', { dark: true }],
+  ['an impossible scenario', 'v1&m=llama3-70b&tp=3&kv=7', { dark: true }],
+  ['an impossible scenario on a phone', 'v1&m=llama3-70b&tp=3', { viewport: { width: 360, height: 740 }, touch: true }],
   ['the dialog to share', undefined, { dark: true }, (page) => part(page, 'share').click()],
   ['the dialog to save', undefined, {}, (page) => part(page, 'save').click()],
   ['the dialog to paste, with a model', undefined, { dark: true }, async (page) => {

@@ -23,6 +23,25 @@ const countWrites = (page) =>
   });
 const writes = (page) => page.evaluate(() => globalThis.written);
 
+/** The page has no answer: its card names these fields, no figure stands anywhere, and the command agrees. */
+async function refused(page, keys) {
+  const card = part(page, 'verdict');
+  await part(page, 'refused').waitFor();
+  assert.match(await card.getAttribute('class'), /tone--bad/);
+  assert.equal(await part(page, 'refused').locator('li').count(), keys.length);
+  for (const key of keys) {
+    const said = plain(await page.locator(`#e-${key}`).evaluate((error) => error.firstChild.textContent)).trim();
+    assert.ok((await textOf(card)).includes(said), said);
+  }
+  await page.locator('#timeline:not([aria-busy])').waitFor({ state: 'attached' });
+  const shown = await page.locator('.strip, #answer, [data-own="ledger"], [data-own="cost"], [data-own="time"], #timeline').allTextContents();
+  assert.doesNotMatch(shown.join(' '), /\d (GiB|GB|MiB|%)|Fits/);
+  assert.equal(await page.locator('#answer svg path, #answer .tone--good, .strip .tone--good').count(), 0);
+  const { code, error } = command(await link(page));
+  assert.equal(code, 2);
+  assert.match(error, /\w/);
+}
+
 test('every frozen link opens, with its values and its notices', async () => {
   const page = await open();
   for (const frozen of frozenLinks()) {
@@ -41,7 +60,8 @@ test('every frozen link opens, with its values and its notices', async () => {
     }
     const comparing = Object.keys(frozen.values).some((key) => key.startsWith('b.'));
     assert.equal(await part(fresh, 'compare').locator('table').count(), comparing ? 1 : 0, frozen.file);
-    await sameAsCommand(fresh);
+    if (frozen.values.refused) await refused(fresh, frozen.values.refused.split(' '));
+    else await sameAsCommand(fresh);
     await noBrokenNumbers(fresh);
     noConsoleErrors(fresh);
     await fresh.close();
@@ -174,6 +194,60 @@ test('copying gives the link; without a clipboard it is selected for copying by 
   const selected = await part(without, 'share-link').evaluate((area) => area.selectionEnd - area.selectionStart === area.value.length);
   assert.ok(selected);
   noConsoleErrors(without);
+});
+
+test('a link edited by hand opens what it says; one that is cut off says so', async () => {
+  const page = await open('v1&m=llama3-70b&n=16&z=3');
+  await part(page, 'share').click();
+  const copied = fragmentOf(await part(page, 'share-link').inputValue());
+  assert.match(copied, /^v1&c=.*&n=16/);
+  const edited = await open(copied.replace('&n=16', '&n=32'));
+  assert.match((await answer(edited)).headline, /Llama 3 70B on 32 ×/);
+  assert.match(await textOf(part(edited, 'notices')), /changed by hand or cut off: its check sum does not match/);
+  // In the middle of the model's name: no other model answers.
+  const half = await open(copied.slice(0, copied.indexOf('0b&')));
+  await refused(half, ['m']);
+  assert.match(await textOf(part(half, 'verdict')), /Not in the list\. Training llama3-7 on .*Use Llama 3 70B/);
+  await part(half, 'refused').getByRole('button', { name: 'Use Llama 3 70B' }).click();
+  await part(half, 'refused').waitFor({ state: 'detached' });
+  assert.match((await answer(half)).headline, /Llama 3 70B on 8 ×/);
+  await sameAsCommand(half);
+  // Nothing is left of it.
+  const none = await open('v1&c=rf6&m');
+  assert.match(await textOf(part(none, 'notices')), /Nothing of this link can be read.*The default scenario is shown instead/);
+  for (const tab of [page, edited, half, none]) noConsoleErrors(tab);
+});
+
+test('a link to an impossible combination has its own card, and no other scenario answers in its place', async () => {
+  const page = await open('v1&m=llama3-70b&tp=3');
+  await refused(page, ['n']);
+  assert.match(await textOf(part(page, 'verdict')), /Not possible like this\. Training Llama 3 70B on 8 ×/);
+  // The card leads to the field, and mends it.
+  await part(page, 'refused').getByRole('button', { name: 'Go to the field GPUs' }).click();
+  assert.equal(await page.evaluate(() => document.activeElement.id), 'f-n');
+  const way = part(page, 'refused').getByRole('button', { name: /^Use \d/ });
+  const gpus = (await way.textContent()).match(/\d+/)[0];
+  await way.click();
+  await part(page, 'refused').waitFor({ state: 'detached' });
+  assert.match((await answer(page)).headline, new RegExp(`Llama 3 70B on ${gpus} ×`));
+  await sameAsCommand(page);
+  // The curves that come have the size of their place.
+  const [place, picture] = await Promise.all(['#plot-seq', '#plot-seq svg'].map((part_) => page.locator(part_).boundingBox()));
+  assert.ok(Math.abs(place.width - picture.width) < 2, `${place.width} ${picture.width}`);
+  // A link pasted later is another scenario: what was shown before is no earlier answer of it.
+  await paste(page, 'v1&m=llama2-13b&tp=3');
+  await refused(page, ['n']);
+  // What is typed is the same scenario: its last valid answer steps back, and leads to the red field.
+  await paste(page, 'v1&m=llama3-70b&n=32');
+  const good = await answer(page);
+  await type(page, 'tp', '3');
+  await part(page, 'stale').waitFor();
+  assert.deepEqual(await answer(page), good);
+  assert.match(await part(page, 'verdict').getAttribute('class'), /tone--earlier/);
+  assert.equal(await page.locator('#answer .tone--good, .strip .tone--good').count(), 0);
+  await part(page, 'stale').getByRole('button').click();
+  assert.equal(await page.evaluate(() => document.activeElement.id), 'f-n');
+  noConsoleErrors(page);
 });
 
 const MARKUP = [

@@ -310,10 +310,13 @@ test('walkthrough 8: a link of last year', async () => {
   const page = await open('v1&m=llama3-405b&gpu=k80&mem=12&n=1024&tp=8');
   const told = await textOf(part(page, 'notices'));
   assert.match(told, /“llama3-405b” is listed here as Llama 3\.1 405B/);
-  assert.match(told, /“k80” is not in this version's list: H100 SXM5 stands in for it/);
-  // What the link itself carries wins over the stand-in.
-  assert.match((await answer(page)).headline, /of 12\.0 GiB/);
+  // No other GPU answers in its place: the card names it, and a step of the reader's takes one that the list has.
+  assert.match(await textOf(part(page, 'refused')), /This link names a GPU that is not in the list: “k80”/);
+  assert.equal(await page.locator('.verdict__figure').count(), 0);
   assert.equal(await input(page, 'n').inputValue().then(plain), '1024');
+  await part(page, 'refused').getByRole('button', { name: 'Use H100 SXM5' }).click();
+  // What the link itself carries of it counts.
+  assert.match((await answer(page)).headline, /of 12\.0 GiB/);
   // A copy is kept.
   await part(page, 'save').click();
   await page.locator('#save-name').fill('From last year');
@@ -340,11 +343,16 @@ test('walkthrough 9: a link that a chat program has damaged', async () => {
     await paste(page, damaged);
     assert.deepEqual(await answer(page), expected, damaged);
   }
-  // Cut off, nothing of it is believed, and a sentence says so; the page that was open stays as it is.
+  // Cut off, what is left of it is shown, and a sentence says so.
   await paste(page, good.slice(0, -4));
-  assert.match(await textOf(part(page, 'notices')), /cut off or was changed on its way/);
-  // On a fresh page it is the default scenario.
-  const fresh = await open(good.slice(0, -4));
+  assert.match(await textOf(part(page, 'notices')), /changed by hand or cut off/);
+  assert.match((await answer(page)).headline, /Llama 3 70B on 64 ×/);
+  // Where nothing is left, the page that was open stays as it is; a fresh page shows the default scenario.
+  const before = await answer(page);
+  await paste(page, good.slice(0, 6));
+  assert.match(await textOf(part(page, 'notices')), /Nothing of this link can be read.*The page stays as it was/);
+  assert.deepEqual(await answer(page), before);
+  const fresh = await open(good.slice(0, 6));
   assert.match(await textOf(part(fresh, 'notices')), /The default scenario is shown instead/);
   assert.match((await answer(fresh)).headline, /Llama 3 8B on 8 × H100/);
   assert.equal(await page.evaluate(() => JSON.stringify(localStorage)), kept);

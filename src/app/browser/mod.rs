@@ -18,7 +18,8 @@ pub use web_sys::{Element, Event};
 use web_sys::{HtmlElement, KeyboardEvent};
 
 pub use self::parts::{
-    announce, fill_inputs, keep_dialogs, keep_link, keep_painted, keep_title, keep_worded, on_rest, place_cursor, put, show,
+    announce, fill_inputs, keep_dialogs, keep_link, keep_painted, keep_standing, keep_title, keep_worded, on_rest, place_cursor,
+    put, show,
 };
 pub use self::patch::patch_inside;
 pub use self::sight::{is_in_sight, keep_below, observe};

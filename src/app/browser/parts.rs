@@ -11,7 +11,8 @@ use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{Element, HtmlDialogElement, HtmlElement};
 
 use super::patch::{patch, shown};
-use super::{after, document, fragment_of, link_is_written, now_ms, sight, window, write_link};
+use super::{after, document, fragment_of, link_is_written, mark, now_ms, sight, window, write_link};
+use crate::app::answers::Standing;
 use crate::app::markup::Html;
 use crate::app::state::State;
 
@@ -70,6 +71,19 @@ pub fn keep_painted(state: State) {
                 sight::go_on();
                 state.painted.notify();
             });
+        }
+    }));
+}
+
+/// Keeps marked on the whole page whose its answer is: parts that other programs fill step back with it. Calls back when that has changed,
+/// because pictures come and go with it.
+pub fn keep_standing(state: State, changed: fn(State)) {
+    let last = Cell::new(Standing::Present);
+    effect(Box::new(move || {
+        let standing = state.answers.with(|answers| state.ui.with(|ui| answers.standing_in(ui)));
+        if last.replace(standing) != standing {
+            mark("data-answer", standing.word());
+            after(0, move || changed(state));
         }
     }));
 }

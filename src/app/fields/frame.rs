@@ -186,7 +186,7 @@ fn error(field: &Field, problem: &Problem) -> Html {
         .as_ref()
         .map(|(text, _)| html(r#"<button type="button" class="link" data-do="repair:{}">{}</button>"#, &[&field.key, text]));
     html(
-        r#"<p id="e-{}" class="field__error" role="alert" data-testid="error-{}">{} {}</p>"#,
+        r#"<p id="e-{}" class="field__error" role="alert" tabindex="-1" data-testid="error-{}">{} {}</p>"#,
         &[&field.key, &field.key, &problem.message, &way_out],
     )
 }

@@ -3,8 +3,7 @@
 use super::rows::{self, List, Row};
 use crate::app::markup::{Html, html, word_of};
 use crate::app::words::shown as shown_value;
-use crate::catalog;
-use crate::scenario::{Field, FieldId, FieldKind, Scenario};
+use crate::scenario::{Field, FieldId, FieldKind, Scenario, Value};
 
 /// How many entries Page Up and Page Down pass.
 const PAGE: usize = 8;

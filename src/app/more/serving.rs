@@ -263,7 +263,7 @@ mod tests {
 
     #[test]
     fn what_makes_room_says_how_much() {
-        let scenario = decode("v1&do=serve&m=llama3-8b&n=1&gpu=rtx-4090&s=8k").scenario;
+        let scenario = decode("v1&do=serve&m=llama3-8b&n=1&gpu=rtx4090&s=8k").scenario;
         let job = scenario.resolve().expect("a job");
         let known = crate::planner::inverse(&crate::estimator::Lengths::of(&job));
         let all = crate::planner::more_requests(&job, &known);

@@ -4,7 +4,7 @@ use crate::app::markup::{Html, html};
 use crate::app::words::{Scale, whole};
 use crate::charts::{self, BarRow, BarView, PassKind, PassSpan, ScheduleView, Segment};
 use crate::config::{Job, PassTimes, Pipeline, Timed, Work};
-use crate::estimator::{MemoryKind, StageMemory, stages};
+use crate::estimator::{MemoryKind, Printed, StageMemory, stages};
 use crate::units::{Bytes, MemoryUnit, to_f64};
 
 /// The most stages that are drawn; of more, the first ones and the last.
@@ -69,10 +69,11 @@ fn table_row(stage: &StageMemory, pipeline: &Pipeline, scale: Scale) -> Html {
 
 fn bar(stage: &StageMemory, scale: Scale, capacity: Bytes) -> BarRow {
     let amount = |bytes: Bytes| bytes.as_f64() / to_f64(scale.unit.bytes());
+    let printed = Printed::kinds_in_scale(&stage.by_kind, scale);
     let segment = |(kind, bytes): (MemoryKind, Bytes)| Segment {
         kind_index: kind.index(),
         name: kind.name().to_owned(),
-        value_text: scale.show(bytes),
+        value_text: scale.number(printed[kind.index()]),
         value: amount(bytes),
     };
     let parts = MemoryKind::ALL.into_iter().zip(stage.by_kind).filter(|(_, bytes)| *bytes > Bytes::ZERO);

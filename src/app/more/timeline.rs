@@ -5,7 +5,7 @@ use crate::app::markup::{Html, html};
 use crate::app::words::{Scale, lower_first, percent, upper_first, whole};
 use crate::charts::{self, Frame};
 use crate::config::Job;
-use crate::estimator::{Estimate, MemoryKind, Phase, Stretch, Timeline, with_overheads};
+use crate::estimator::{Estimate, MemoryKind, Phase, Printed, Stretch, Timeline, with_overheads};
 use crate::units::{Bytes, MemoryUnit};
 
 /// Ids of the pictures, a wide and a narrow one each: the first step, and every later one.
@@ -94,7 +94,7 @@ impl<'a> Story<'a> {
     fn sentence(&self) -> Html {
         let Some(peak) = self.steady.stretches.get(self.steady.peak) else { return Html::new() };
         let parts: Vec<String> =
-            largest(&peak.peak).into_iter().take(2).map(|(kind, bytes)| self.amount_of(kind, bytes)).collect();
+            largest(&peak.peak).into_iter().take(2).map(|(kind, _)| self.amount_of(kind, &peak.peak)).collect();
         let operation = (!peak.operation.is_empty()).then(|| html(" The operation is {}.", &[&lower_first(peak.operation)]));
         html(
             "Peaks <b>{}</b>{}: {}, of {} {} in all.{}",
@@ -109,9 +109,10 @@ impl<'a> Story<'a> {
         )
     }
 
-    /// `9.4 GiB of activations`.
-    fn amount_of(&self, kind: MemoryKind, bytes: Bytes) -> String {
-        format!("{} {} of {}", self.scale.show(bytes), self.scale.unit, words(kind))
+    /// `9.4 GiB of activations`, as it is printed among the kinds of that moment.
+    fn amount_of(&self, kind: MemoryKind, of: &ByKind) -> String {
+        let printed = Printed::kinds_in_scale(of, self.scale)[kind.index()];
+        format!("{} {} of {}", self.scale.number(printed), self.scale.unit, words(kind))
     }
 
     /// Why the first step can go well and the second not.
@@ -347,7 +348,7 @@ mod tests {
             let (kind, bytes) = largest(&peak.peak)[0];
             let sentence = text(&story.sentence());
             assert!(sentence.starts_with(&format!("Peaks {}", estimate.peak_moment)), "{link}: {sentence}");
-            assert!(sentence.contains(&story.amount_of(kind, bytes)), "{link}: {sentence}");
+            assert!(sentence.contains(&story.amount_of(kind, &peak.peak)), "{link}: {sentence}");
             assert_eq!(bytes, MemoryKind::ALL.map(|kind| estimate.ledger.of(kind)).into_iter().max().expect("kinds"), "{link}");
         }
     }

@@ -1,6 +1,6 @@
 //! Up to four scenarios side by side.
 
-use crate::app::answers::{Answers, Other};
+use crate::app::answers::{Answers, Other, Standing};
 use crate::app::compared::{Cell, LETTERS, Line, labels, lines};
 use crate::app::history::Snapshot;
 use crate::app::markup::{Html, flag, html};
@@ -33,15 +33,26 @@ fn differences(said: &Snapshot, answers: &Answers) -> Html {
     let none = said.compare.iter().all(|other| said.scenario.differences(other).is_empty());
     let rows: Html = lines.iter().map(row).collect();
     html(
-        r#"<div class="compare__scroll" tabindex="0" role="region" aria-label="What differs"><table class="table compare"><thead><tr><th scope="col">What differs</th><th scope="col" class="num">A, shown<span class="compare__label">{}</span></th>{}</tr></thead><tbody>{}{}</tbody></table></div>"#,
-        &[&label(0), &heads, &none.then(|| html(r#"<tr><th scope="row">No input differs yet</th></tr>"#, &[])), &rows],
+        r#"<div class="compare__scroll" tabindex="0" role="region" aria-label="What differs"><table class="table compare"><thead><tr><th scope="col">What differs</th><th scope="col" class="num">A, shown<span class="compare__label">{}</span>{}</th>{}</tr></thead><tbody>{}{}</tbody></table></div>"#,
+        &[
+            &label(0),
+            &(answers.standing != Standing::Present).then(trouble),
+            &heads,
+            &none.then(|| html(r#"<tr><th scope="row">No input differs yet</th></tr>"#, &[])),
+            &rows,
+        ],
     )
+}
+
+/// Says in a scenario's head that it has no results.
+fn trouble() -> Html {
+    html("<br>It has an input that needs a look", &[])
 }
 
 /// The head of one pinned scenario: its letter, and what can be done with it.
 fn head(at: usize, letter: &str, label: &str, other: &Other) -> Html {
     let at = at.to_string();
-    let trouble = other.answer.is_none().then(|| html("<br>It has an input that needs a look", &[]));
+    let trouble = other.answer.is_none().then(trouble);
     html(
         r#"<th scope="col" class="num">{}, pinned<span class="compare__label">{}</span>{}<br><button type="button" class="link" aria-label="Swap A and {}" data-do="swap:{}">Swap</button> <button type="button" class="link" aria-label="Let go of {}" data-do="unpin:{}">Let go</button></th>"#,
         &[&letter, &label, &trouble, &letter, &at, &letter, &at],

@@ -49,6 +49,18 @@ fn is_folded(field: &Field) -> bool {
     field.folded || field.group == Group::Cost || matches!(field.id, FieldId::Attention | FieldId::PipelineParallel)
 }
 
+/// The fold that a field stands in; none where it is in sight.
+pub fn fold_of(id: FieldId) -> Option<String> {
+    let asked = field(id);
+    let at = FOLDS.iter().position(|(_, groups)| groups.contains(&asked.group) && is_folded(asked))?;
+    Some(format!("fold-{at}"))
+}
+
+/// The id of what takes the focus when somebody goes to a field: its input, or what is said about it where its input stands elsewhere.
+pub fn place_of(id: FieldId) -> String {
+    format!("{}-{}", if ELSEWHERE.contains(&id) { "e" } else { "f" }, field(id).key)
+}
+
 /// What is asked on the left, with the places of its parts. Every part is a form of its own: after each change of an input, browsers look
 /// through all inputs of its form for something to fill in later, which took milliseconds of each change when they were one.
 pub fn form() -> Html {
@@ -127,12 +139,6 @@ pub fn fold(index: usize, scenario: &Scenario, answers: &Answers, ui: &Ui) -> Ht
     )
 }
 
-/// The name of the fold that holds a field's input in that mode.
-pub fn fold_of(id: FieldId, mode: Mode) -> Option<String> {
-    let holds = |(_, groups): &(&str, &'static [Group])| listed(groups, true, mode).any(|field| field.id == id);
-    FOLDS.iter().position(holds).map(|index| format!("fold-{index}"))
-}
-
 /// How a fold stands, in a few words: what was set by hand first, then its first fields.
 fn summary(scenario: &Scenario, groups: &'static [Group], mode: Mode) -> String {
     let mut shown: Vec<&Field> = listed(groups, true, mode).filter(|field| scenario.is_set(field.id)).collect();
@@ -161,7 +167,8 @@ fn part(scenario: &Scenario, field: &Field) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{ELSEWHERE, FOLDS, SECTIONS, fold, fold_of, form, mode_switch, section};
+    use super::{ELSEWHERE, FOLDS, SECTIONS, fold, fold_of, form, mode_switch, place_of, section};
+    use crate::app::markup::Html;
     use crate::app::panels::tests::{answers, count, text};
     use crate::app::ui::Ui;
     use crate::app::words::lower_first;
@@ -203,16 +210,14 @@ mod tests {
     /// The texts of the lists of models and accelerators name these two folds.
     #[test]
     fn who_finds_no_row_is_led_to_the_fold_with_its_sizes() {
-        let named = |id: FieldId, mode: Mode| {
-            let fold = fold_of(id, mode).expect("it is folded away");
+        let named = |id: FieldId| {
+            let fold = fold_of(id).expect("it is folded away");
             let index: usize = fold.strip_prefix("fold-").and_then(|index| index.parse().ok()).expect("a number");
             FOLDS.get(index).map(|(name, _)| *name)
         };
-        for mode in [Mode::Train, Mode::Tune, Mode::Serve] {
-            assert_eq!(named(FieldId::HiddenSize, mode), Some("Architecture"));
-            assert_eq!(named(FieldId::AcceleratorMemory, mode), Some("GPU and layout details"));
-        }
-        assert_eq!(fold_of(FieldId::Model, Mode::Train), None);
+        assert_eq!(named(FieldId::HiddenSize), Some("Architecture"));
+        assert_eq!(named(FieldId::AcceleratorMemory), Some("GPU and layout details"));
+        assert_eq!(fold_of(FieldId::Model), None);
     }
 
     /// A problem opens a fold; the reader closes it; another field changes, the problem goes and comes back.
@@ -250,6 +255,26 @@ mod tests {
         let shown = mode_switch(&decode(link).scenario, &answers(link), &Ui::default());
         assert!(text(&shown).contains("not modelled here; serving is. Serve it"), "{}", text(&shown));
         assert_eq!(count(&shown, "data-do=\"repair:do\""), 1);
+    }
+
+    /// The way from the answer's card to a red field ends at something that is there.
+    #[test]
+    fn a_red_field_has_its_place_in_the_form() {
+        for (link, key, folded) in [
+            ("v1&m=llama3-8b&n=8&tp=3", "f-n", None),
+            ("v1&m=llama3-8b&n=8&kv=7", "f-kv", Some("fold-0")),
+            ("v1&m=qwen3-next-80b&n=8", "e-do", None),
+            ("v1&m=llama3-7", "f-m", None),
+        ] {
+            let (scenario, answers) = (decode(link).scenario, answers(link));
+            let id = answers.problems.first().expect("a problem").field;
+            assert_eq!((place_of(id).as_str(), fold_of(id).as_deref()), (key, folded), "{link}");
+            let ui = Ui::default();
+            let sections = (0..SECTIONS.len()).map(|index| section(index, &scenario, &answers, &ui));
+            let folds = (0..FOLDS.len()).map(|index| fold(index, &scenario, &answers, &ui));
+            let form: Html = sections.chain(folds).chain([mode_switch(&scenario, &answers, &ui)]).collect();
+            assert_eq!(count(&form, &format!("id=\"{key}\"")), 1, "{link}");
+        }
     }
 
     #[test]

@@ -6,7 +6,7 @@ use crate::app::explaining;
 use crate::app::markup::{Html, html, word_of};
 use crate::app::ui::Ui;
 use crate::app::words::{Scale, percent, whole};
-use crate::estimator::{Certainty, Estimate, LineItem, MemoryKind, TensorLine};
+use crate::estimator::{Certainty, Estimate, LineItem, MemoryKind, Printed, TensorLine};
 use crate::units::Bytes;
 
 /// Ids of the kinds' swatches in this table.
@@ -90,10 +90,8 @@ pub fn ledger(answers: &Answers, ui: &Ui) -> Html {
 
 /// All rows in view.
 fn rows(estimate: &Estimate, scale: Scale, ui: &Ui) -> Html {
-    let lines = &estimate.ledger.lines;
-    let bytes: Vec<Bytes> = lines.iter().map(|line| line.bytes).collect();
-    // Rounded once for all lines together: kinds are sums of what is printed under them.
-    let rounded: Vec<(&LineItem, u64)> = lines.iter().zip(scale.parts(&bytes).0).collect();
+    let printed = Printed::in_scale(&estimate.ledger, scale);
+    let rounded: Vec<(&LineItem, u64)> = estimate.ledger.lines.iter().zip(printed.lines.iter().copied()).collect();
     let total = estimate.total();
     let mut rows = Html::new();
     for kind in MemoryKind::ALL {
@@ -103,7 +101,7 @@ fn rows(estimate: &Estimate, scale: Scale, ui: &Ui) -> Html {
         }
         let path = kind_path(kind);
         let open = ui.is_open(&path);
-        rows.add("{}", &[&kind_row(kind, (&path, ui), &of_kind, (estimate.ledger.of(kind), total), scale)]);
+        rows.add("{}", &[&kind_row(kind, (&path, ui), &of_kind, (estimate.ledger.of(kind), printed.kind(kind), total), scale)]);
         for (line, rounded) in of_kind.iter().filter(|_| open) {
             item_rows(&mut rows, line, *rounded, total, (scale, ui));
         }
@@ -115,7 +113,7 @@ fn kind_row(
     kind: MemoryKind,
     (path, ui): (&str, &Ui),
     lines: &[(&LineItem, u64)],
-    (bytes, total): (Bytes, Bytes),
+    (bytes, printed, total): (Bytes, u64, Bytes),
     scale: Scale,
 ) -> Html {
     let source = match lines {
@@ -129,7 +127,7 @@ fn kind_row(
         swatch: Some(html(r#"<span class="swatch">{}</span>"#, &[&swatch(SWATCHES[kind.index()], kind)])),
         label: kind.name(),
         note: "",
-        bytes: format!("{} {}", scale.number(lines.iter().map(|(_, rounded)| rounded).sum()), scale.unit),
+        bytes: format!("{} {}", scale.number(printed), scale.unit),
         share: percent(bytes, total),
         certainty: lines.iter().map(|(line, _)| line.certainty).max_by_key(|certainty| *certainty as u8),
         source,
@@ -162,7 +160,12 @@ fn item_rows(rows: &mut Html, line: &LineItem, rounded: u64, total: Bytes, (scal
             swatch: None,
             label: &format!("{}: {}", tensor.op, tensor.name),
             note: "",
-            bytes: scale.unit.show(tensor.bytes),
+            // The only one of its line is the line.
+            bytes: if line.tensors.len() == 1 {
+                format!("{} {}", scale.number(rounded), scale.unit)
+            } else {
+                scale.unit.show(tensor.bytes)
+            },
             share: percent(tensor.bytes, total),
             certainty: None,
             source: shape_text(tensor),

@@ -21,6 +21,7 @@ pub mod sources;
 pub mod teach;
 pub mod time;
 pub mod top_bar;
+pub mod unanswered;
 pub mod verdict;
 
 /// What the panels' tests share.

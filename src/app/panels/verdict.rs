@@ -1,35 +1,37 @@
 //! The answer: one sentence, the margin, and the two GPU counts.
 
-use crate::app::answers::Answers;
+use crate::app::answers::{Answers, Standing};
 use crate::app::explaining::{button, place};
 use crate::app::markup::{Html, html};
 use crate::app::panels::remarks::remarks;
 use crate::app::ui::Ui;
-use crate::app::words::{self, gpus, hardware, margin, tone, upper_first, verdict_sentence, verdict_word};
+use crate::app::words::{self, about, gpus, hardware, margin, tone, upper_first, verdict_sentence, verdict_word};
 use crate::estimator::Verdict as Answer;
+use crate::scenario::{FieldError, FieldId, field};
 
-/// Whether the answer shown belongs to an earlier scenario, because the present one has a problem.
-fn is_stale(answers: &Answers, ui: &Ui) -> bool {
-    !answers.problems.is_empty() || !ui.unread.is_empty()
+/// The tinted band with the answer: the scenario's, an earlier one's that steps back, or what forbids one.
+pub fn verdict(answers: &Answers, ui: &Ui) -> Html {
+    match answers.standing_in(ui) {
+        Standing::Present => answer(answers, ui, tone(answers.estimate.verdict()), &Html::new()),
+        Standing::Earlier => answer(answers, ui, EARLIER, &last_valid()),
+        Standing::Nothing => refused(answers),
+    }
 }
 
-/// The tinted band with the answer.
-pub fn verdict(answers: &Answers, ui: &Ui) -> Html {
+/// The tone of an answer that is no longer the scenario's: also a class name.
+const EARLIER: &str = "earlier";
+
+/// The sentence and the margin. `note`: whose they are, where they are not the scenario's; else empty.
+fn answer(answers: &Answers, ui: &Ui, tone: &str, note: &Html) -> Html {
     let estimate = &answers.estimate;
     let answer = estimate.verdict();
     let (number, caption) = margin(estimate, answers.scale);
     let blocker = estimate.blockers.first().filter(|_| answer == Answer::CannotRun);
     let why = blocker.map(|blocker| html(r#"<p class="verdict__why">{}.</p>"#, &[&upper_first(&blocker.to_string())]));
-    let stale = is_stale(answers, ui).then(|| {
-        html(
-            r#"<p class="verdict__stale" data-testid="stale">This is the previous answer: an input needs a look first.</p>"#,
-            &[],
-        )
-    });
     html(
         r#"<div class="verdict tone--{}" data-own="verdict" data-testid="verdict"><div><h1 class="verdict__sentence"><span class="verdict__word">{}</span> {}</h1>{}{}</div><p class="verdict__margin"><span class="verdict__figure">{} <span class="verdict__unit">{}</span></span><span class="verdict__caption">{} {}</span></p>{}{}{}{}{}</div>"#,
         &[
-            &tone(answer),
+            &tone,
             &verdict_word(answer),
             &unbroken(&verdict_sentence(&answers.scenario, estimate, answers.scale), &hardware(&answers.scenario)),
             &why,
@@ -39,11 +41,51 @@ pub fn verdict(answers: &Answers, ui: &Ui) -> Html {
             &caption,
             &button(ui, "margin", "what is left or missing"),
             &remarks(&answers.scenario),
-            &stale,
+            note,
             &place(ui, "margin"),
             &place(ui, ARITHMETIC),
             &place(ui, RUNNABLE),
         ],
+    )
+}
+
+/// Says that the answer is an earlier one's, with the way to the field that is in its way.
+fn last_valid() -> Html {
+    html(
+        r#"<p class="verdict__stale" data-testid="stale">Last valid answer: <button type="button" class="link" data-do="red">correct the red field</button></p>"#,
+        &[],
+    )
+}
+
+/// The card of a scenario that has no answer: what is wrong with it, and how to mend it. No figure stands on it.
+fn refused(answers: &Answers) -> Html {
+    let problems: Html = answers.problems.iter().map(problem).collect();
+    html(
+        r#"<div class="verdict verdict--refused tone--bad" data-own="verdict" data-testid="verdict"><div><h1 class="verdict__sentence"><span class="verdict__word">{}</span> {}</h1><ul class="verdict__problems" data-testid="refused">{}</ul></div></div>"#,
+        &[
+            &refusal(answers),
+            &unbroken(&format!("{} has no answer.", about(&answers.scenario)), &hardware(&answers.scenario)),
+            &problems,
+        ],
+    )
+}
+
+/// The first words where there is no answer.
+fn refusal(answers: &Answers) -> &'static str {
+    let unlisted = [FieldId::Model, FieldId::Accelerator].into_iter().any(|id| answers.scenario.is_unlisted(id));
+    if unlisted { "Not in the list." } else { "Not possible like this." }
+}
+
+/// One problem with its way out, and the way to its field.
+fn problem(problem: &FieldError) -> Html {
+    let field = field(problem.field);
+    let way_out = problem
+        .way_out
+        .as_ref()
+        .map(|(words, _)| html(r#"<button type="button" class="button" data-do="repair:{}">{}</button> "#, &[&field.key, words]));
+    html(
+        r#"<li>{} <span class="verdict__ways">{}<button type="button" class="link" aria-label="Go to the field {}" data-do="red:{}">Go to the field</button></span></li>"#,
+        &[&problem.message, &way_out, &field.label, &field.key],
     )
 }
 
@@ -72,49 +114,62 @@ fn counts(answers: &Answers, ui: &Ui) -> Html {
 }
 
 /// The answer in one line, for the top of a phone's screen.
-pub fn strip(answers: &Answers) -> Html {
+pub fn strip(answers: &Answers, ui: &Ui) -> Html {
     let (estimate, scale) = (&answers.estimate, answers.scale);
     let answer = estimate.verdict();
+    let used = || format!("{} of {} {}", scale.show(estimate.total()), scale.show(estimate.capacity), answers.unit);
+    let (tone, word, rest) = match answers.standing_in(ui) {
+        Standing::Present => (tone(answer), verdict_word(answer), used()),
+        Standing::Earlier => (EARLIER, "Last valid answer:", used()),
+        Standing::Nothing => ("bad", refusal(answers), String::new()),
+    };
     html(
-        r#"<div class="strip" data-own="strip" aria-hidden="true"><div class="strip__line tone--{}"><span class="strip__word">{}</span><span class="strip__rest number">{} of {} {}</span></div></div>"#,
-        &[
-            &tone(answer),
-            &verdict_word(answer),
-            &scale.show(estimate.total()),
-            &scale.show(estimate.capacity),
-            &answers.unit.name(),
-        ],
+        r#"<div class="strip" data-own="strip" aria-hidden="true"><div class="strip__line tone--{}"><span class="strip__word">{}</span><span class="strip__rest number">{}</span></div></div>"#,
+        &[&tone, &word, &rest],
     )
 }
 
 /// The answer as screen readers announce it.
 pub fn spoken(answers: &Answers, ui: &Ui) -> String {
     let (estimate, scale) = (&answers.estimate, answers.scale);
-    let (number, caption) = margin(estimate, scale);
-    let sentence = verdict_sentence(&answers.scenario, estimate, scale);
-    let previous = if is_stale(answers, ui) { " This is the previous answer." } else { "" };
-    let mut remarks = String::new();
-    for remark in words::remarks(&answers.scenario) {
-        remarks.push(' ');
-        remarks.push_str(&remark.text.replace('`', ""));
+    let whole = || {
+        let (number, caption) = margin(estimate, scale);
+        let sentence = verdict_sentence(&answers.scenario, estimate, scale);
+        let mut remarks = String::new();
+        for remark in words::remarks(&answers.scenario) {
+            remarks.push(' ');
+            remarks.push_str(&remark.text.replace('`', ""));
+        }
+        format!("{} {sentence} {number} {} {caption}.{remarks}", verdict_word(estimate.verdict()), answers.unit.name())
+    };
+    match answers.standing_in(ui) {
+        Standing::Present => whole(),
+        Standing::Earlier => format!("A field needs correction. Last valid answer: {}", whole()),
+        Standing::Nothing => {
+            let problems: Vec<&str> = answers.problems.iter().map(|problem| problem.message.as_str()).collect();
+            format!("{} {} has no answer. {}", refusal(answers), about(&answers.scenario), problems.join(" "))
+        }
     }
-    format!("{} {sentence} {number} {} {caption}.{remarks}{previous}", verdict_word(estimate.verdict()), answers.unit.name())
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{spoken, verdict};
-    use crate::app::panels::tests::{answers, text};
+    use super::{spoken, strip, verdict};
+    use crate::app::answers::Answers;
+    use crate::app::history::Snapshot;
+    use crate::app::markup::Html;
+    use crate::app::panels::tests::{answers, count, text};
     use crate::app::ui::{Ui, Unread};
     use crate::app::words::margin;
-    use crate::scenario::FieldId;
+    use crate::scenario::codec::decode;
+    use crate::scenario::{FieldId, field};
 
     #[test]
     fn the_answer_says_verdict_margin_and_counts() {
         let words = text(&verdict(&answers("v1&m=llama3-8b&n=8"), &Ui::default()));
         assert!(words.starts_with("Fits. Training Llama 3 8B on 8 × H100 SXM5"), "{words}");
         assert!(words.contains("free on each GPU") && words.contains("Arithmetic minimum"), "{words}");
-        assert!(!words.contains("previous answer"), "{words}");
+        assert!(!words.contains("Last valid answer"), "{words}");
     }
 
     #[test]
@@ -123,13 +178,74 @@ mod tests {
         assert!(page.as_str().contains(r#"on <span class="verdict__name">8 × H100 SXM5</span> takes"#), "{}", page.as_str());
     }
 
+    /// The page as it is when the last link was opened and the next one came of changing fields.
+    fn changed(first: &str, next: &str) -> Answers {
+        let said = |link: &str| Snapshot { scenario: decode(link).scenario, compare: Vec::new() };
+        Answers::of(&said(next), Some(Answers::of(&said(first), None).0)).0
+    }
+
+    /// Whether it has the tone of a fitting answer anywhere.
+    fn is_green(page: &Html) -> bool {
+        count(page, "tone--good") > 0
+    }
+
     #[test]
-    fn a_field_that_cannot_be_read_makes_it_the_previous_answer() {
+    fn a_field_that_cannot_be_read_makes_it_the_last_valid_answer() {
         let unread = Unread { field: FieldId::SeqLength, text: "x".to_owned(), message: "No number.".to_owned() };
         let ui = Ui { unread: vec![unread], ..Ui::default() };
         let answers = answers("v1&m=llama3-8b&n=8");
-        assert!(text(&verdict(&answers, &ui)).contains("previous answer"));
-        assert!(spoken(&answers, &ui).ends_with("This is the previous answer."));
+        assert!(is_green(&verdict(&answers, &Ui::default())) && is_green(&strip(&answers, &Ui::default())));
+        let page = verdict(&answers, &ui);
+        assert!(text(&page).contains("Last valid answer: correct the red field"), "{}", text(&page));
+        assert_eq!((count(&page, "data-do=\"red\""), count(&page, "tone--earlier")), (1, 1));
+        assert!(!is_green(&page) && !is_green(&strip(&answers, &ui)));
+        assert!(text(&strip(&answers, &ui)).starts_with("Last valid answer:"));
+        assert!(spoken(&answers, &ui).starts_with("A field needs correction. Last valid answer: Fits. Training Llama 3 8B"));
+    }
+
+    #[test]
+    fn a_problem_that_was_typed_leaves_the_last_valid_answer() {
+        let answers = changed("v1&m=llama3-8b&n=8", "v1&m=llama3-8b&n=8&tp=3");
+        let (page, strip) = (verdict(&answers, &Ui::default()), strip(&answers, &Ui::default()));
+        assert!(text(&page).contains("Training Llama 3 8B on 8 × H100 SXM5"), "{}", text(&page));
+        assert!(text(&page).contains("Last valid answer: correct the red field"));
+        assert!(!is_green(&page) && !is_green(&strip));
+    }
+
+    #[test]
+    fn a_link_that_is_impossible_has_a_card_without_an_answer() {
+        for (link, words) in [
+            ("v1&m=llama3-70b&tp=3", "Not possible like this. Training Llama 3 70B on 8 × H100 SXM5 has no answer."),
+            ("v1&m=qwen3-next-80b&n=8", "Not possible like this. Training Qwen3-Next 80B"),
+            ("v1&m=llama3-7", "Not in the list. Training llama3-7 on 8 × H100 SXM5 has no answer."),
+            ("v1&m=llama3-70b&gpu=k80", "Not in the list. Training Llama 3 70B on 8 × k80 has no answer."),
+        ] {
+            let answers = answers(link);
+            let (page, strip) = (verdict(&answers, &Ui::default()), strip(&answers, &Ui::default()));
+            let said = text(&page);
+            assert!(said.starts_with(words), "{link}: {said}");
+            assert!(!said.contains("Llama 3 8B on") && !said.contains("GiB") && !said.contains("Fits"), "{link}: {said}");
+            assert!(!is_green(&page) && !is_green(&strip) && count(&strip, "GiB") == 0, "{link}");
+            assert_eq!(answers.problems.len(), 1, "{link}: {:?}", answers.problems);
+            let problem = &answers.problems[0];
+            let key = field(problem.field).key;
+            let (way_out, _) = problem.way_out.as_ref().expect("a way out");
+            assert!(said.contains(&problem.message) && said.contains(way_out.as_str()), "{link}: {said}");
+            assert_eq!(count(&page, &format!("data-do=\"repair:{key}\"")), 1, "{link}");
+            assert_eq!(count(&page, &format!("data-do=\"red:{key}\"")), 1, "{link}");
+            let heard = spoken(&answers, &Ui::default());
+            assert!(heard.starts_with(words) && heard.ends_with(&problem.message) && !heard.contains("GiB"), "{link}: {heard}");
+        }
+    }
+
+    #[test]
+    fn every_problem_of_a_link_is_named() {
+        let answers = answers("v1&m=llama3-70b&n=8&tp=3&kv=7");
+        assert!(answers.problems.len() >= 2, "{:?}", answers.problems);
+        let page = verdict(&answers, &Ui::default());
+        for problem in &answers.problems {
+            assert!(text(&page).contains(&problem.message), "{}", text(&page));
+        }
     }
 
     #[test]
@@ -142,7 +258,7 @@ mod tests {
     fn the_margin_and_the_reason_round_alike() {
         let mut compared = 0;
         for memory in (40..=120).step_by(5).map(|tenths| f64::from(tenths) / 1.7) {
-            for model in ["llama3-8b", "gpt2-xl"] {
+            for model in ["llama3-8b", "gpt2-large"] {
                 let link = |gpus: u64| format!("v1&m={model}&mem={memory:.3}&n={gpus}");
                 let Some((gpus, what)) = answers(&link(8)).count.near_miss else { continue };
                 let Some((reason, _)) = what.split_once(" short per GPU") else { continue };

@@ -214,9 +214,8 @@ exit code: 0 fits, 1 does not fit, 2 bad input";
         match decoded.scenario.resolve() {
             Ok(job) => Ok((decoded, job)),
             Err(errors) => {
-                let sentences: Vec<_> =
-                    errors.iter().map(|error| format!("{}: {}", field(error.field).label, error.message)).collect();
-                Err(bad_input(&sentences))
+                let problems = errors.iter().map(|error| format!("{}: {}", field(error.field).label, error.message));
+                Err(bad_input(&decoded.notices.iter().cloned().chain(problems).collect::<Vec<_>>()))
             }
         }
     }

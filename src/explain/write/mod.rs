@@ -39,7 +39,8 @@ impl Explanation {
         let parts = self.expr.parts().into_iter().filter_map(|part| {
             let how = part.how.as_ref()?;
             let measure = if part.bytes { Measure::Bytes } else { Measure::Number("") };
-            Some(Written { label: &part.label, expr: how, result: in_words(measure, part.value, unit) })
+            let printed = self.printed_of(&part.label).filter(|_| part.bytes);
+            Some(Written { label: &part.label, expr: how, result: in_words(measure, part.value, unit, printed) })
         });
         std::iter::once(own).chain(parts).collect()
     }
@@ -50,13 +51,19 @@ impl Explanation {
             Some(value) => Value::Whole(value),
             None => Value::Real(self.expr.value()),
         };
-        in_words(self.measure, value, unit)
+        in_words(self.measure, value, unit, self.printed_of(""))
+    }
+
+    /// The amount that the ledger prints for the formula of that name.
+    pub fn printed_of(&self, label: &str) -> Option<&str> {
+        self.printed.iter().find(|(known, _)| known == label).map(|(_, words)| words.as_str())
     }
 }
 
-fn in_words(measure: Measure, value: Value, unit: MemoryUnit) -> String {
+/// A value in words; of bytes that the ledger prints with the words printed there.
+fn in_words(measure: Measure, value: Value, unit: MemoryUnit, printed: Option<&str>) -> String {
     match (measure, value) {
-        (Measure::Bytes, Value::Whole(bytes)) => bytes_in_words(bytes, unit),
+        (Measure::Bytes, Value::Whole(bytes)) => bytes_in_words(bytes, unit, printed),
         (Measure::Share, value) => format!("{} %", grouped(100.0 * value.real(), 1)),
         (Measure::Seconds, value) => format!("{} s", number(value)),
         (Measure::Bytes | Measure::Number(""), value) => number(value),
@@ -67,13 +74,16 @@ fn in_words(measure: Measure, value: Value, unit: MemoryUnit) -> String {
 /// What a formula for bytes comes to, in words.
 pub fn result_of(expr: &Expr, unit: MemoryUnit) -> String {
     let bytes = expr.exact().and_then(|bytes| u64::try_from(bytes).ok());
-    bytes.map_or_else(|| number(Value::Real(expr.value())), |bytes| bytes_in_words(bytes, unit))
+    bytes.map_or_else(|| number(Value::Real(expr.value())), |bytes| bytes_in_words(bytes, unit, None))
 }
 
-/// Bytes exactly, and in both units, the page's first.
-fn bytes_in_words(bytes: u64, unit: MemoryUnit) -> String {
+/// Bytes exactly, and in both units, the page's first; as printed where that is given.
+fn bytes_in_words(bytes: u64, unit: MemoryUnit, printed: Option<&str>) -> String {
     let other = if unit == MemoryUnit::Gb { MemoryUnit::Gib } else { MemoryUnit::Gb };
     let exact = whole(u128::from(bytes));
+    if let Some(printed) = printed {
+        return format!("{exact} bytes = {printed}");
+    }
     if bytes < 1000 {
         return format!("{exact} bytes");
     }

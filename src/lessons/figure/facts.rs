@@ -5,7 +5,8 @@ use std::cell::OnceCell;
 use crate::config::{AttentionKernel, DataSharding, Job, Kernels, Recompute, Run};
 use crate::estimator::time::{Term, Timing, timing};
 use crate::estimator::{
-    Estimate, Lengths, MemoryKind, Phase, StageMemory, Timeline, estimate, measured, stage_after_forward, stages, with_overheads,
+    Estimate, Lengths, MemoryKind, Phase, Printed, StageMemory, Timeline, estimate, measured, stage_after_forward, stages,
+    with_overheads,
 };
 use crate::methods::{self, EngineSide, MethodAnswer, MethodInputs, StoryStep, story};
 use crate::planner::{GpuCount, Inverse, Serving, gpu_count, inverse, serving};
@@ -58,6 +59,11 @@ impl Facts {
     /// The decimals that its amounts share.
     pub fn scale(&self) -> Scale {
         Scale::of(self.unit(), self.estimate.total(), self.estimate.capacity)
+    }
+
+    /// The ledger's figures as the page prints them.
+    pub fn printed(&self) -> Printed {
+        Printed::of(&self.estimate, self.unit())
     }
 
     /// Bytes of one kind on the fullest GPU at the fullest moment.

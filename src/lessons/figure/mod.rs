@@ -6,6 +6,7 @@ mod table;
 pub use facts::Facts;
 pub use table::FIGURES;
 
+use crate::estimator::MemoryKind;
 use crate::units::{Bytes, MemoryUnit, Scale, ceil_u64, grouped};
 
 /// What a figure counts, and so how it is written and read.
@@ -82,7 +83,27 @@ impl Figure {
 
     /// As it is written on the page.
     pub fn show(&self, amount: Amount, facts: &Facts) -> String {
-        self.unit.show(amount, facts.unit(), Some(facts.scale()))
+        match (self.kind(), amount.number()) {
+            (Some(kind), Some(number)) if on_scale(Bytes(ceil_u64(number)), facts.unit(), facts.scale()) => {
+                let printed = facts.printed();
+                format!("{} {}", printed.scale.number(printed.kind(kind)), printed.scale.unit)
+            }
+            _ => self.unit.show(amount, facts.unit(), Some(facts.scale())),
+        }
+    }
+
+    /// The kind of memory that it is the whole of: the ledger and the bar print it too.
+    fn kind(&self) -> Option<MemoryKind> {
+        Some(match self.id {
+            "weights" => MemoryKind::Parameter,
+            "gradients" => MemoryKind::Gradient,
+            "optimizer" => MemoryKind::OptimizerState,
+            "activations" => MemoryKind::Activation,
+            "kv-cache" => MemoryKind::KvCache,
+            "temporary" => MemoryKind::Temporary,
+            "framework" => MemoryKind::Framework,
+            _ => return None,
+        })
     }
 }
 
@@ -125,11 +146,15 @@ impl Unit {
 
 /// Amounts that the answer's decimals would round away, and those beyond a thousand, are written by themselves.
 fn memory(bytes: Bytes, unit: MemoryUnit, scale: Option<Scale>) -> String {
-    let fits = |scale: &Scale| bytes.0 == 0 || scale.round(bytes) >= 10 && bytes.0 / unit.bytes() < 10_000;
-    match scale.filter(fits) {
+    match scale.filter(|scale| on_scale(bytes, unit, *scale)) {
         Some(scale) => format!("{} {}", scale.show(bytes), unit.name()),
         None => unit.show(bytes),
     }
+}
+
+/// Whether an amount is written with the answer's decimals.
+fn on_scale(bytes: Bytes, unit: MemoryUnit, scale: Scale) -> bool {
+    bytes.0 == 0 || scale.round(bytes) >= 10 && bytes.0 / unit.bytes() < 10_000
 }
 
 fn counted(number: f64, noun: &str) -> String {

@@ -175,7 +175,7 @@ impl Story {
             match &step.start {
                 Start::Link(link) => {
                     let decoded = decode(link);
-                    if decoded.failed {
+                    if decoded.failed || decoded.altered {
                         here(decoded.notices.join(" "));
                     }
                     last = decoded.scenario;

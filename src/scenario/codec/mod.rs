@@ -10,7 +10,7 @@
 //! them out, so that they can be added to a link by hand.
 //!
 //! The check sum stands in front because a link is cut off at its end: there it would be the first part to go. Links written by hand
-//! need none.
+//! need none. Where it does not match, the link still means what can be read of it, and a notice says that something may be missing.
 
 mod v1;
 mod wire;
@@ -37,8 +37,21 @@ pub struct Decoded {
     pub compare: Vec<Scenario>,
     /// One sentence for everything that was unknown, replaced or left out.
     pub notices: Vec<String>,
+    /// Whether the check sum does not match: the link was changed by hand or cut off. The first notice says so.
+    pub altered: bool,
     /// Whether the link could not be used at all; the one notice says why.
     pub failed: bool,
+}
+
+impl Decoded {
+    /// The notices for a page that goes on showing what it showed where the link could not be used at all.
+    pub fn notices_beside(&self) -> Vec<String> {
+        let beside = |notice: &String| match notice.strip_suffix(DEFAULT_INSTEAD) {
+            Some(reason) if self.failed => format!("{reason}The page stays as it was."),
+            _ => notice.clone(),
+        };
+        self.notices.iter().map(beside).collect()
+    }
 }
 
 /// The link of a scenario, without `#`.
@@ -73,7 +86,8 @@ pub fn encode_all(first: &Scenario, others: &[Scenario]) -> String {
 
 /// Reads a link or its fragment: with or without `#` and address, percent-encoded or not, with punctuation behind it.
 ///
-/// Never fails as such: a link that cannot be used gives the default scenario and one sentence.
+/// Never fails as such: a link that cannot be used gives the default scenario and one sentence. One whose check sum does not match
+/// gives what it says, and a sentence.
 pub fn decode(link: &str) -> Decoded {
     let fragment = match wire::fragment(link) {
         Ok(fragment) => fragment,
@@ -86,7 +100,7 @@ pub fn decode(link: &str) -> Decoded {
     }
     let mut parts = fragment.split('&').filter(|part| !part.is_empty() && !has_key(part, &PAGE_KEYS) && !is_of_lesson(part));
     let version = parts.next().unwrap_or_default();
-    let parts: Vec<(&str, &str)> = parts.map(|part| part.split_once('=').unwrap_or((part, ""))).collect();
+    let mut parts: Vec<(&str, &str)> = parts.map(|part| part.split_once('=').unwrap_or((part, ""))).collect();
     if version != "v1" {
         let is_version =
             version.strip_prefix('v').is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit()));
@@ -99,12 +113,29 @@ pub fn decode(link: &str) -> Decoded {
             format!("“{}” is not a link of this page: those start with v1.", text::quoted(&fragment))
         });
     }
-    if let Some((_, stated)) = parts.iter().find(|(key, _)| *key == CHECK)
-        && *stated != wire::check_sum(version, parts.iter().filter(|(key, _)| *key != CHECK))
-    {
-        return failed("This link is cut off or was changed on its way: ask for it again, or copy it as a whole.");
+    let stated = parts.iter().find(|(key, _)| *key == CHECK).map(|(_, stated)| *stated);
+    let altered = stated.is_some_and(|stated| stated != wire::check_sum(version, parts.iter().filter(|(key, _)| *key != CHECK)));
+    if !altered {
+        return read(&parts);
     }
-    read(&parts)
+    // Cut off within a key, which then reads as another field's, or right behind it.
+    parts.pop_if(|(_, value)| value.is_empty());
+    if !parts.iter().any(|(key, value)| is_readable(key, value)) {
+        return failed("Nothing of this link can be read: it was changed by hand or cut off. Ask for it again.");
+    }
+    let mut decoded = read(&parts);
+    decoded.altered = true;
+    decoded.notices.insert(0, ALTERED.to_owned());
+    decoded
+}
+
+/// The sentence about a link that was changed by hand or cut off.
+const ALTERED: &str = "This link was changed by hand or cut off: its check sum does not match. Shown is what it says; ask for it again if something is missing.";
+
+/// Whether a part says something that this version understands, of the first scenario or of another.
+fn is_readable(key: &str, value: &str) -> bool {
+    let key = OTHERS.iter().find_map(|prefix| key.strip_prefix(prefix)).unwrap_or(key);
+    id_of(key).is_some_and(|id| if is_start(id) { unlisted_word(value) != UNNAMED } else { read_value(id, value).is_ok() })
 }
 
 /// Keys that say how the page shows itself: `embed=1` inside another page.
@@ -142,8 +173,11 @@ pub fn is_of_lesson(part: &str) -> bool {
 /// The key of the check sum.
 const CHECK: &str = "c";
 
+/// How the notice of a link ends that could not be used at all.
+const DEFAULT_INSTEAD: &str = "The default scenario is shown instead.";
+
 fn failed(reason: &str) -> Decoded {
-    let notice = format!("{reason} The default scenario is shown instead.");
+    let notice = format!("{reason} {DEFAULT_INSTEAD}");
     Decoded { notices: vec![notice], failed: true, ..Decoded::default() }
 }
 
@@ -213,8 +247,10 @@ fn changes(mut base: Scenario, target: &Scenario, prefix: &str, extras: Extras) 
     let mut parts = Vec::new();
     // Model and accelerator first: they decide what the other fields start from.
     for id in [FieldId::Model, FieldId::Accelerator] {
-        if base.get(id) != target.get(id) {
-            base.set(id, target.get(id));
+        if let Value::Text(word) = target.get(id)
+            && base.get(id) != target.get(id)
+        {
+            base.start_from(id, &word);
             parts.push((format!("{prefix}{}", field(id).key), write_value(id, &target.get(id))));
         }
     }
@@ -263,6 +299,19 @@ const MOST_NOTICES: usize = 12;
 /// The most unknown parts kept of one link.
 const MOST_UNKNOWN: usize = 16;
 
+/// The longest word that a link keeps for what this version does not know.
+const LONGEST_UNKNOWN: usize = 60;
+
+/// The field of a link's key.
+fn id_of(key: &str) -> Option<FieldId> {
+    v1::TABLE.iter().find(|(known, _, _)| *known == key).map(|(_, id, _)| *id)
+}
+
+/// Whether a field is the model or the accelerator, which decide what others start from.
+const fn is_start(id: FieldId) -> bool {
+    matches!(id, FieldId::Model | FieldId::Accelerator)
+}
+
 fn read(parts: &[(&str, &str)]) -> Decoded {
     let mut notices = Vec::new();
     let is_others = |key: &str| OTHERS.iter().any(|prefix| key.starts_with(prefix));
@@ -278,7 +327,9 @@ fn read(parts: &[(&str, &str)]) -> Decoded {
         let base = if of_it.iter().any(|(key, _)| *key == AFRESH) { START.clone() } else { scenario.clone() };
         let of_it: Vec<(&str, &str)> = of_it.into_iter().filter(|(key, _)| *key != AFRESH).collect();
         let mut told = Vec::new();
-        compare.push(read_side(base, &of_it, &mut told));
+        let other = read_side(base, &of_it, &mut told);
+        told.extend([FieldId::Model, FieldId::Accelerator].into_iter().filter_map(|id| not_listed(&other, &scenario, id)));
+        compare.push(other);
         let place = if compare.len() == 1 { "second" } else { "third or fourth" };
         notices.extend(told.into_iter().map(|notice| format!("In the {place} scenario: {notice}")));
     }
@@ -287,16 +338,14 @@ fn read(parts: &[(&str, &str)]) -> Decoded {
         notices.truncate(MOST_NOTICES);
         notices.push(format!("{more} more parts of the link could not be used."));
     }
-    Decoded { scenario, compare, notices, failed: false }
+    Decoded { scenario, compare, notices, ..Decoded::default() }
 }
 
 fn read_side(mut scenario: Scenario, parts: &[(&str, &str)], notices: &mut Vec<String>) -> Scenario {
-    let known = |key: &str| v1::TABLE.iter().find(|(known, _, _)| *known == key).map(|(_, id, _)| *id);
-    let is_start = |id: FieldId| matches!(field(id).kind, FieldKind::Model | FieldKind::Accelerator);
     // The last word on a field counts.
     let mut values: BTreeMap<FieldId, &str> = BTreeMap::new();
     for (key, value) in parts {
-        match known(key) {
+        match id_of(key) {
             Some(id) => _ = values.insert(id, value),
             None => keep_unknown(&mut scenario, key, value, notices),
         }
@@ -313,25 +362,43 @@ fn read_side(mut scenario: Scenario, parts: &[(&str, &str)], notices: &mut Vec<S
     scenario
 }
 
-/// Reads the model or the accelerator. An unknown one is announced; what else the link says about it still counts.
+/// Reads the model or the accelerator. One that the list does not have is kept by its word, for the scenario to refuse.
 fn read_start(scenario: &mut Scenario, id: FieldId, value: &str, notices: &mut Vec<String>) {
-    let (what, found) = if id == FieldId::Model {
-        ("model", catalog::model(value).map(|row| (row.id, row.name)))
-    } else {
-        ("GPU", catalog::accelerator(value).map(|row| (row.id, row.name)))
+    let word = unlisted_word(value);
+    let listed = |word: &str| match id {
+        FieldId::Model => catalog::model(word).map(|row| (row.id, row.name)),
+        _ => catalog::accelerator(word).map(|row| (row.id, row.name)),
     };
-    if let Some((row, name)) = found {
-        scenario.set(id, Value::Text(row.to_owned()));
-        if !row.eq_ignore_ascii_case(value) {
-            notices.push(format!("The {what} “{}” is listed here as {name}.", text::quoted(value)));
-        }
-    } else {
-        let instead = super::show(id, &scenario.get(id));
-        let quoted = text::quoted(value);
-        notices.push(format!(
-            "The {what} “{quoted}” is not in this version's list: {instead} stands in for it, with every value that the link itself carries."
-        ));
+    let found = listed(value).or_else(|| listed(&word));
+    if let Some((row, name)) = found
+        && !row.eq_ignore_ascii_case(value)
+    {
+        notices.push(format!("The {} “{}” is listed here as {name}.", start_name(id), text::quoted(value)));
     }
+    scenario.start_from(id, found.map_or(&word, |(row, _)| row));
+}
+
+/// What sentences call the model and the accelerator.
+const fn start_name(id: FieldId) -> &'static str {
+    if matches!(id, FieldId::Model) { "model" } else { "GPU" }
+}
+
+/// A link's word for a model or an accelerator as the next link can carry it, in letters, digits, `-` and `.`.
+fn unlisted_word(value: &str) -> String {
+    let plain = |letter: &char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '.');
+    let word: String = value.chars().filter(plain).take(LONGEST_UNKNOWN).collect();
+    let word = word.trim_matches(['-', '.']);
+    if word.is_empty() { UNNAMED.to_owned() } else { word.to_owned() }
+}
+
+/// What stands for a model or an accelerator of whose name a link holds no letter.
+const UNNAMED: &str = "unnamed";
+
+/// A sentence about another scenario's model or accelerator that the list does not have. The first scenario's stands on the answer.
+fn not_listed(other: &Scenario, first: &Scenario, id: FieldId) -> Option<String> {
+    let Value::Text(word) = other.get(id) else { return None };
+    let news = other.is_unlisted(id) && first.get(id) != other.get(id);
+    news.then(|| format!("The {} “{}” is not in the list.", start_name(id), text::quoted(&word)))
 }
 
 fn read_value(id: FieldId, value: &str) -> Result<Value, String> {
@@ -348,7 +415,7 @@ fn keep_unknown(scenario: &mut Scenario, key: &str, value: &str, notices: &mut V
     let part = text::quoted(&if value.is_empty() { key.to_owned() } else { format!("{key}={value}") });
     let plain = |text: &str| {
         let last = text.bytes().last();
-        text.len() <= 60
+        text.len() <= LONGEST_UNKNOWN
             && last.is_some_and(|byte| byte.is_ascii_alphanumeric())
             && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.'))
     };

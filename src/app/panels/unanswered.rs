@@ -1,0 +1,154 @@
+//! The page without an answer: a link to an impossible scenario was opened. The card says what is wrong; no other part shows a figure,
+//! because there is none but another scenario's.
+
+use super::curves::word;
+use crate::app::answers::{Answers, Standing};
+use crate::app::curve_view;
+use crate::app::markup::{Html, html};
+use crate::app::ui::Ui;
+use crate::planner::Axis;
+
+/// The sentence in the place of figures.
+const WHY: &str = "No figures: the scenario has no answer yet. Its card names the problem.";
+
+/// What the named part of the page shows in place of its own content: nothing of another scenario's where the scenario has no answer,
+/// and no changes to be made where the answer is an earlier one's. `None` where the part's own content is right.
+pub fn instead(part: &str, answers: &Answers, ui: &Ui) -> Option<Html> {
+    match answers.standing_in(ui) {
+        Standing::Present => None,
+        Standing::Earlier => (part == "fixes").then(fixes),
+        Standing::Nothing => without(part),
+    }
+}
+
+/// A part that would show figures, without them. Each keeps the element that it is and the places inside it.
+fn without(part: &str) -> Option<Html> {
+    Some(match part {
+        "stack" => html(r#"<figure id="stack" class="stack stack--none" data-own="stack"></figure>"#, &[]),
+        "fixes" => fixes(),
+        "curve-seq" => curve(Axis::SeqLength),
+        "curve-gpus" => curve(Axis::Gpus),
+        "svg-seq" => html(r#"<div class="curve__svg" data-own="svg-seq"></div>"#, &[]),
+        "svg-gpus" => html(r#"<div class="curve__svg" data-own="svg-gpus"></div>"#, &[]),
+        "ledger" => html(
+            r#"<table class="table ledger" data-own="ledger" data-testid="ledger"><tbody><tr><td>{}</td></tr></tbody></table>"#,
+            &[&WHY],
+        ),
+        "cost" => html(r#"<div data-own="cost">{}</div>"#, &[&line()]),
+        "time" => html(r#"<section class="section section--screen" data-own="time" data-testid="time">{}</section>"#, &[&line()]),
+        _ => return None,
+    })
+}
+
+/// The line in the place of a panel.
+pub fn line() -> Html {
+    html(r#"<p class="saved__empty">{}</p>"#, &[&WHY])
+}
+
+/// No changes are offered.
+fn fixes() -> Html {
+    html(r#"<section class="help" data-own="fixes" data-testid="fixes" aria-label="What would help"></section>"#, &[])
+}
+
+/// The heading of a curve, and an empty picture as large as the curve's, so that one that comes finds its size.
+fn curve(axis: Axis) -> Html {
+    let word = word(axis);
+    html(
+        r#"<figure class="curve curve--none" data-own="curve-{}" data-testid="curve-{}"><figcaption class="curve__head"><h2>{}</h2></figcaption><div id="plot-{}" class="curve__plot"><div class="curve__svg" data-own="svg-{}"></div><div class="curve__cursor" data-own="cursor-{}" hidden></div></div><p class="curve__readout">{}</p></figure>"#,
+        &[&word, &word, &curve_view::title(axis), &word, &word, &word, &WHY],
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{instead, without};
+    use crate::app::answers::{Answers, Look, Plots};
+    use crate::app::history::Snapshot;
+    use crate::app::markup::Html;
+    use crate::app::panels::tests::{answers, count, text};
+    use crate::app::panels::{bar, compare, cost, curves, fixes, ledger, time, verdict};
+    use crate::app::ui::{Ui, Unread};
+    use crate::planner::Axis;
+    use crate::scenario::FieldId;
+    use crate::scenario::codec::decode;
+
+    /// Every part of the page that shows figures, with what it would show by itself.
+    fn parts(answers: &Answers) -> Vec<(&'static str, Html)> {
+        let ui = Ui::default();
+        let plots = Plots::of(answers, Look { log: true, size: (412, 254) }, None, None).0;
+        vec![
+            ("verdict", verdict::verdict(answers, &ui)),
+            ("strip", verdict::strip(answers, &ui)),
+            ("stack", bar::stack(answers, 848)),
+            ("fixes", fixes::fixes(answers)),
+            ("curve-seq", curves::panel(&plots, Axis::SeqLength, answers, &ui)),
+            ("curve-gpus", curves::panel(&plots, Axis::Gpus, answers, &ui)),
+            ("svg-seq", curves::picture(&plots, Axis::SeqLength)),
+            ("svg-gpus", curves::picture(&plots, Axis::Gpus)),
+            ("ledger", ledger::ledger(answers, &ui)),
+            ("cost", cost::cost(answers, &ui)),
+            ("time", time::time(answers, &ui)),
+        ]
+    }
+
+    #[test]
+    fn a_link_without_an_answer_shows_no_figure_of_another_scenario() {
+        for link in ["v1&m=llama3-70b&tp=3", "v1&m=llama3-7", "v1&gpu=k80&m=llama2-7b"] {
+            let answers = answers(link);
+            for (name, own) in parts(&answers) {
+                let shown = instead(name, &answers, &Ui::default()).unwrap_or(own);
+                let words = text(&shown);
+                assert!(!words.contains("GiB") && !words.contains("Llama 3 8B on"), "{link}, {name}: {words}");
+                assert!(!words.contains("tone--good") && count(&shown, "<path") == 0, "{link}, {name}: {words}");
+                // Amounts, shares and counts; names of models and GPUs and their number hold digits too.
+                assert!(matches!(name, "verdict" | "strip") || !words.chars().any(|one| one.is_ascii_digit()), "{name}: {words}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_part_without_figures_is_the_same_element_with_the_same_places() {
+        let head = |html: &Html| html.as_str().split([' ', '>']).next().map(str::to_owned);
+        let places = |html: &Html| {
+            html.as_str()
+                .match_indices("data-own=\"")
+                .map(|(at, _)| html.as_str()[at..].split('"').nth(1).map(str::to_owned))
+                .collect::<Vec<_>>()
+        };
+        for (name, own) in parts(&answers("v1")) {
+            let Some(without) = without(name) else { continue };
+            assert_eq!((head(&without), places(&without)), (head(&own), places(&own)), "{name}");
+        }
+    }
+
+    #[test]
+    fn an_answer_stays_whole_and_an_earlier_one_offers_no_changes() {
+        let present = answers("v1&m=llama3-70b&n=8");
+        let unread = Unread { field: FieldId::SeqLength, text: "x".to_owned(), message: String::new() };
+        let typing = Ui { unread: vec![unread], ..Ui::default() };
+        for (name, _) in parts(&present) {
+            assert_eq!(instead(name, &present, &Ui::default()), None, "{name}");
+            assert_eq!(instead(name, &present, &typing).is_some(), name == "fixes", "{name}");
+        }
+    }
+
+    /// Beside others, the scenario without an answer has inputs and no results.
+    #[test]
+    fn a_comparison_gives_no_results_to_a_scenario_without_an_answer() {
+        let said =
+            |link: &str| Snapshot { scenario: decode(link).scenario, compare: vec![decode("v1&m=llama2-7b&n=8").scenario] };
+        let impossible = said("v1&m=llama3-70b&n=8&tp=3");
+        let fresh = Answers::of(&impossible, None).0;
+        let typed = Answers::of(&impossible, Some(Answers::of(&said("v1&m=llama3-70b&n=8"), None).0)).0;
+        for answers in [fresh, typed] {
+            let table = compare::compare(&impossible, &answers);
+            assert!(text(&table).contains("A, shownIt has an input that needs a look"), "{}", text(&table));
+            let rows: Vec<&str> = table.as_str().split("<tr").filter(|row| row.contains("GiB")).collect();
+            assert!(rows.len() >= 3, "{}", text(&table));
+            for row in rows {
+                let mine = row.split("<td class=\"num\">").nth(1).and_then(|cell| cell.split("</td>").next());
+                assert_eq!((mine, row.contains("compare__more")), (Some("–"), false), "{row}");
+            }
+        }
+    }
+}
