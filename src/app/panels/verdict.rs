@@ -2,10 +2,14 @@
 
 use crate::app::answers::Answers;
 use crate::app::explaining::{button, place};
+use crate::app::headline::{replicas_of, users};
 use crate::app::markup::{Html, html};
+use crate::app::serving::{self, LoadFigure};
 use crate::app::ui::Ui;
-use crate::app::words::{gpus, hardware, margin, tone, upper_first, verdict_sentence, verdict_word};
+use crate::app::words::{gpus, tone, upper_first, verdict_word};
+use crate::app::{following, timing};
 use crate::estimator::Verdict as Answer;
+use crate::planner::UsersAnswer;
 
 /// Whether the answer shown belongs to an earlier scenario, because the present one has a problem.
 fn is_stale(answers: &Answers, ui: &Ui) -> bool {
@@ -15,9 +19,8 @@ fn is_stale(answers: &Answers, ui: &Ui) -> bool {
 /// The tinted band with the answer.
 pub fn verdict(answers: &Answers, ui: &Ui) -> Html {
     let estimate = &answers.estimate;
-    let answer = estimate.verdict();
-    let (number, caption) = margin(estimate, answers.scale);
-    let blocker = estimate.blockers.first().filter(|_| answer == Answer::CannotRun);
+    let said = answers.headline();
+    let blocker = estimate.blockers.first().filter(|_| said.verdict == Answer::CannotRun);
     let why = blocker.map(|blocker| html(r#"<p class="verdict__why">{}.</p>"#, &[&upper_first(&blocker.to_string())]));
     let stale = is_stale(answers, ui).then(|| {
         html(
@@ -26,17 +29,18 @@ pub fn verdict(answers: &Answers, ui: &Ui) -> Html {
         )
     });
     html(
-        r#"<div class="verdict tone--{}" data-own="verdict" data-testid="verdict"><div><h1 class="verdict__sentence"><span class="verdict__word">{}</span> {}</h1>{}{}</div><p class="verdict__margin"><span class="verdict__figure">{} <span class="verdict__unit">{}</span></span><span class="verdict__caption">{} {}</span></p>{}{}{}{}</div>"#,
+        r#"<div class="verdict tone--{}" data-own="verdict" data-testid="verdict"><div><h1 class="verdict__sentence"><span class="verdict__word">{}</span> {}</h1>{}{}</div><p class="verdict__margin"><span class="verdict__figure">{} <span class="verdict__unit">{}</span></span><span class="verdict__caption">{} {}</span></p>{}{}{}{}{}</div>"#,
         &[
-            &tone(answer),
-            &verdict_word(answer),
-            &unbroken(&verdict_sentence(&answers.scenario, estimate, answers.scale), &hardware(&answers.scenario)),
+            &tone(said.verdict),
+            &said.word,
+            &unbroken(&said.sentence, &said.name),
             &why,
             &counts(answers, ui),
-            &number,
-            &answers.unit.name(),
-            &caption,
-            &button(ui, "margin", "what is left or missing"),
+            &said.margin.number,
+            &said.margin.unit,
+            &said.margin.caption,
+            &said.margin.of_memory.then(|| button(ui, "margin", "what is left or missing")),
+            &figures(answers, ui),
             &stale,
             &place(ui, "margin"),
             &place(ui, ARITHMETIC),
@@ -54,44 +58,88 @@ fn unbroken(sentence: &str, name: &str) -> Html {
 const ARITHMETIC: &str = "gpus/arithmetic";
 const RUNNABLE: &str = "gpus/runnable";
 
-/// The two answers to "how many": a division, and what can really run.
+/// The two answers to "how many": a division, and what can really run; where users are stated, what carries them.
 fn counts(answers: &Answers, ui: &Ui) -> Html {
     let words = |count: Option<u64>| count.map_or_else(|| "none".to_owned(), gpus);
+    let runs = answers.count.runnable.as_ref().map(|run| run.gpus);
+    let (what, explained, [arithmetic, runnable, reason], take) = match answers.users() {
+        Some(found) => (
+            format!("smallest that carries {}", users(found.own.users)),
+            "the smallest count that carries the users",
+            serving::users_counts(&answers.job, found, runs),
+            take(found),
+        ),
+        None => {
+            let counts = [words(answers.count.arithmetic), words(runs), answers.count.reason.clone()];
+            ("smallest that runs".to_owned(), "the smallest count that runs", counts, None)
+        }
+    };
     html(
-        r#"<p class="verdict__more">Arithmetic minimum <b data-testid="gpu-arithmetic">{}</b>,{} smallest that runs <b data-testid="gpu-runnable">{}</b>.{} <span data-testid="gpu-reason">{}</span></p>"#,
+        r#"<p class="verdict__more">Arithmetic minimum <b data-testid="gpu-arithmetic">{}</b>,{} {} <b data-testid="gpu-runnable">{}</b>.{} <span data-testid="gpu-reason">{}</span>{}</p>"#,
         &[
-            &words(answers.count.arithmetic),
+            &arithmetic,
             &button(ui, ARITHMETIC, "the arithmetic minimum"),
-            &words(answers.count.runnable.as_ref().map(|run| run.gpus)),
-            &button(ui, RUNNABLE, "the smallest count that runs"),
-            &answers.count.reason,
+            &what,
+            &runnable,
+            &button(ui, RUNNABLE, explained),
+            &reason,
+            &take,
         ],
     )
 }
 
+/// One click to the fewest GPUs that carry the users, where the scenario has others.
+fn take(found: &UsersAnswer) -> Option<Html> {
+    let fewest = following::adoptable(found)?;
+    let degrees = format!("{}, {}", gpus(fewest.gpus), replicas_of(fewest));
+    Some(html(
+        r#" <button type="button" class="button verdict__use" data-testid="use-users" data-do="users" aria-label="Use this: {}">Use this</button>"#,
+        &[&degrees],
+    ))
+}
+
+/// How fast and how dear serving is at the load that the answer is about; nothing when training.
+fn figures(answers: &Answers, ui: &Ui) -> Option<Html> {
+    let load = answers.load()?;
+    let assumed = serving::load_assumed(&answers.scenario, &answers.job, load, answers.users());
+    let Some(figures) = serving::load_figures(&answers.job, load) else {
+        let unknown = timing::unknown(&answers.scenario, answers.timing());
+        return Some(html(r#"<p class="verdict__load" data-testid="load">{}</p>"#, &[&unknown]));
+    };
+    let tile = |figure: &LoadFigure| {
+        html(
+            r#"<div class="load__figure"><dt>{} {}</dt><dd><b class="number">{}</b>{}</dd></div>"#,
+            &[
+                &figure.label,
+                &button(ui, figure.path, figure.label),
+                &figure.value,
+                &(!figure.note.is_empty()).then(|| html(r#" <span class="load__note">{}</span>"#, &[&figure.note])),
+            ],
+        )
+    };
+    let tiles: Html = figures.iter().map(tile).collect();
+    let places: Html = figures.iter().filter_map(|figure| place(ui, figure.path)).collect();
+    Some(html(
+        r#"<div class="verdict__load" data-testid="load"><dl class="load">{}</dl><p class="load__assumed">{}</p>{}</div>"#,
+        &[&tiles, &assumed, &places],
+    ))
+}
+
 /// The answer in one line, for the top of a phone's screen.
 pub fn strip(answers: &Answers) -> Html {
-    let (estimate, scale) = (&answers.estimate, answers.scale);
-    let answer = estimate.verdict();
+    let said = answers.headline();
     html(
-        r#"<div class="strip" data-own="strip" aria-hidden="true"><div class="strip__line tone--{}"><span class="strip__word">{}</span><span class="strip__rest number">{} of {} {}</span></div></div>"#,
-        &[
-            &tone(answer),
-            &verdict_word(answer),
-            &scale.show(estimate.total()),
-            &scale.show(estimate.capacity),
-            &answers.unit.name(),
-        ],
+        r#"<div class="strip" data-own="strip" aria-hidden="true"><div class="strip__line tone--{}"><span class="strip__word">{}</span><span class="strip__rest number">{}</span></div></div>"#,
+        &[&tone(said.verdict), &verdict_word(said.verdict), &said.short],
     )
 }
 
 /// The answer as screen readers announce it.
 pub fn spoken(answers: &Answers, ui: &Ui) -> String {
-    let (estimate, scale) = (&answers.estimate, answers.scale);
-    let (number, caption) = margin(estimate, scale);
-    let sentence = verdict_sentence(&answers.scenario, estimate, scale);
+    let said = answers.headline();
+    let margin = said.margin;
     let previous = if is_stale(answers, ui) { " This is the previous answer." } else { "" };
-    format!("{} {sentence} {number} {} {caption}.{previous}", verdict_word(estimate.verdict()), answers.unit.name())
+    format!("{} {} {} {} {}.{previous}", said.word, said.sentence, margin.number, margin.unit, margin.caption)
 }
 
 #[cfg(test)]

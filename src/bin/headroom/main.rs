@@ -15,6 +15,7 @@ mod native {
     use headroom::app::more::explain::explained;
     use headroom::app::report::{Report, json};
     use headroom::config::Job;
+    use headroom::estimator::Verdict;
     use headroom::lessons::figure::{FIGURES, Facts, Figure};
     use headroom::scenario::codec::Decoded;
     use headroom::scenario::{FieldId, Scenario, Value, codec, field, reference};
@@ -39,7 +40,8 @@ LINK-OR-FRAGMENT  a link of the page, or the part after its #, e.g. 'v1&m=llama3
 accuracy FILE...  compares the estimates with files of measured and published figures; --rows adds each row to --json,
                   --markdown is the short table of the README
 explain PATH...   the formula of each figure with this scenario's numbers, its source and what makes it grow; paths are total,
-                  peak, ledger/KIND, ledger/KIND/LABEL, ledger/KIND/LABEL/N, gpus/arithmetic, gpus/runnable, time/NAME
+                  peak, ledger/KIND, ledger/KIND/LABEL, ledger/KIND/LABEL/N, gpus/arithmetic, gpus/runnable,
+                  load/first-token, load/per-user, load/in-all, load/price, time/NAME
 --gib, --gb       write memory in GiB (2^30) or GB (10^9); default: as the link says
 
 exit code: 0 fits, 1 does not fit, 2 bad input";
@@ -220,7 +222,7 @@ exit code: 0 fits, 1 does not fit, 2 bad input";
             None => report.text(&decoded.notices),
         };
         print(text.trim_end());
-        if report.estimate.runs() { ExitCode::SUCCESS } else { ExitCode::from(1) }
+        if matches!(report.verdict, Verdict::Fits | Verdict::Tight) { ExitCode::SUCCESS } else { ExitCode::from(1) }
     }
 }
 

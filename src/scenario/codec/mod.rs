@@ -206,8 +206,10 @@ fn length(parts: &[(String, String)]) -> usize {
 }
 
 /// Everything to set, in order, to turn `base` into `target`.
-fn changes(mut base: Scenario, target: &Scenario, prefix: &str, extras: Extras) -> Vec<(String, String)> {
+fn changes(base: Scenario, target: &Scenario, prefix: &str, extras: Extras) -> Vec<(String, String)> {
     let mut parts = Vec::new();
+    // Whoever reads the link starts from stated values: what follows here is stated too.
+    let mut base = base.settled();
     // Model and accelerator first: they decide what the other fields start from.
     for id in [FieldId::Model, FieldId::Accelerator] {
         if base.get(id) != target.get(id) {
@@ -283,7 +285,9 @@ fn read(parts: &[(&str, &str)]) -> Decoded {
     Decoded { scenario, compare, notices, failed: false }
 }
 
-fn read_side(mut scenario: Scenario, parts: &[(&str, &str)], notices: &mut Vec<String>) -> Scenario {
+fn read_side(start: Scenario, parts: &[(&str, &str)], notices: &mut Vec<String>) -> Scenario {
+    // A link states values, by its version's defaults where it says nothing: none of them follows.
+    let mut scenario = start.settled();
     let known = |key: &str| v1::TABLE.iter().find(|(known, _, _)| *known == key).map(|(_, id, _)| *id);
     let is_start = |id: FieldId| matches!(field(id).kind, FieldKind::Model | FieldKind::Accelerator);
     // The last word on a field counts.
@@ -303,6 +307,7 @@ fn read_side(mut scenario: Scenario, parts: &[(&str, &str)], notices: &mut Vec<S
             Err(sentence) => notices.push(format!("{sentence} The link's value is left out.")),
         }
     }
+    scenario.as_opened();
     scenario
 }
 
