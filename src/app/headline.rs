@@ -4,7 +4,7 @@
 use super::words::{Scale, accelerator_name, hardware, margin, model_name, verdict_sentence, verdict_word, whole};
 use crate::estimator::{Estimate, Verdict};
 use crate::planner::{UserLoad, UsersAnswer};
-use crate::scenario::Scenario;
+use crate::scenario::{FieldId, Scenario, Value};
 
 /// The first words of an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,15 +68,32 @@ pub fn replicas(scenario: &Scenario, load: &UserLoad) -> (String, String) {
 /// `3 replicas of 2`.
 pub fn replicas_of(load: &UserLoad) -> String {
     let count = if load.replicas == 1 { "1 replica".to_owned() } else { format!("{} replicas", whole(load.replicas)) };
-    format!("{count} of {}", whole(load.layout.world_size()))
+    match (load.replicas, load.layout.world_size()) {
+        (1, 1) => count,
+        (_, each) => format!("{count} of {}", whole(each)),
+    }
+}
+
+/// The model as the ledger has it, with its requests where these are not what the users make of a replica.
+fn taker(scenario: &Scenario, answer: &UsersAnswer) -> String {
+    let (model, requests) = (model_name(scenario), scenario.get(FieldId::ConcurrentSequences));
+    let of_lengths = scenario.get(FieldId::MeanTokens) != Value::Empty;
+    match requests {
+        Value::Integer(requests) if requests != answer.own.each || of_lengths => {
+            let of = if of_lengths { " of the whole context" } else { "" };
+            let many = if requests == 1 { "1 request".to_owned() } else { format!("{} requests", whole(requests)) };
+            format!("With {many}{of} at once {model}")
+        }
+        _ => model,
+    }
 }
 
 fn carried(scenario: &Scenario, estimate: &Estimate, answer: &UsersAnswer, (known, scale): (Headline, Scale)) -> Headline {
     let (name, on) = replicas(scenario, &answer.own);
     let (used, room) = (scale.show(estimate.total()), scale.show(estimate.capacity));
-    let model = model_name(scenario);
+    let (said, taker, unit) = (users(answer.own.users), taker(scenario, answer), scale.unit);
     Headline {
-        sentence: format!("{}: {on}. {model} takes {used} of {room} {} on each GPU.", users(answer.own.users), scale.unit),
+        sentence: format!("{said}: {on}. {taker} takes {used} of {room} {unit} on each GPU."),
         short: format!("{} on {}", users(answer.own.users), super::words::gpus(answer.own.gpus)),
         name,
         ..known
@@ -143,19 +160,20 @@ mod tests {
 
     #[test]
     fn users_are_told_how_many_gpus_carry_them() {
-        let needed = of("v1&do=serve&m=llama3-70b&gpu=h200&w=fp8-channel&n=1&usr=200");
+        let needed = of("v1&do=serve&m=llama3-70b&gpu=h200&w=fp8-column&n=1&usr=200");
         assert_eq!((needed.verdict, needed.word.as_str()), (Verdict::DoesNotFit, "Does not fit for these users."));
         assert!(needed.sentence.starts_with("200 users need "), "{}", needed.sentence);
         assert!(needed.sentence.contains(" × H200 SXM, ") && needed.sentence.contains("; 1 × H200 SXM here holds "), "{}", needed.sentence);
         assert_eq!(needed.margin.unit, "users");
-        let enough = of("v1&do=serve&m=llama3-70b&gpu=h200&w=fp8-channel&n=16&tp=2&usr=200&seqs=25");
+        let enough = of("v1&do=serve&m=llama3-70b&gpu=h200&w=fp8-column&n=16&tp=2&usr=200&seqs=25");
         assert_eq!(enough.verdict, Verdict::Fits);
         assert!(enough.sentence.starts_with("200 users: 16 × H200 SXM, 8 replicas of 2. Llama 3 70B takes "), "{}", enough.sentence);
     }
 
     #[test]
     fn users_that_no_number_of_gpus_carries_are_told_so() {
-        let none = of("v1&do=serve&m=llama3.1-405b&gpu=rtx-4090&n=1&usr=3&ctx=131072");
-        assert!(none.sentence.contains("No number of RTX 4090") || none.sentence.contains("need"), "{}", none.sentence);
+        let none = of("v1&do=serve&m=llama3-8b&mem=1&n=1&usr=3");
+        assert!(none.sentence.starts_with("No number of H100 SXM5 serves Llama 3 8B: no layout"), "{}", none.sentence);
+        assert_eq!((none.verdict, none.short.as_str()), (Verdict::DoesNotFit, "room for none of 3 users"));
     }
 }
