@@ -8,7 +8,7 @@ use std::path::Path;
 use headroom::catalog;
 use headroom::config::LayerSet;
 use headroom::scenario::codec::{self, Decoded, LONGEST, decode, encode, encode_all};
-use headroom::scenario::{Applies, FieldId, FieldKind, Group, Scenario, Value, field, field_of_key, fields, parse};
+use headroom::scenario::{Applies, FOLLOWING, FieldId, FieldKind, Group, Scenario, Value, field, field_of_key, fields, parse};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
@@ -104,6 +104,8 @@ proptest! {
         prop_assert_eq!(&decoded.notices, &Vec::<String>::new());
         prop_assert!(decoded.compare.is_empty() && !decoded.failed);
         prop_assert_eq!(encode(&decoded.scenario), link);
+        prop_assert!(decoded.scenario.differences(&scenario).is_empty(), "what follows is stated");
+        prop_assert!(FOLLOWING.iter().all(|id| !decoded.scenario.follows(*id)));
     }
 
     #[test]
@@ -135,6 +137,29 @@ proptest! {
                 }
             }
         }
+    }
+}
+
+/// Serving begins with one GPU, which links state; a link that states none means eight, as it always did.
+#[test]
+fn what_serving_begins_with_is_stated_and_old_links_keep_their_eight() {
+    let mut fresh = Scenario::default();
+    fresh.set(FieldId::Mode, Value::Choice("serve"));
+    assert!(encode(&fresh).ends_with("&do=serve&n=1"), "{}", encode(&fresh));
+    let layout = |scenario: &Scenario| [FieldId::Gpus, FieldId::TensorParallel].map(|id| scenario.get(id));
+    for (link, gpus, tensor) in [
+        ("v1&do=serve&m=llama3-70b", 8, 1),
+        ("v1&do=serve&tp=4", 8, 4),
+        ("v1&do=serve&n=1", 1, 1),
+        ("v1&do=serve&usr=1000", 8, 1),
+        ("v1&m=llama3-8b&b.do=serve", 8, 1),
+    ] {
+        let decoded = decode(link);
+        let served = decoded.compare.first().unwrap_or(&decoded.scenario);
+        assert_eq!(layout(served), [gpus, tensor].map(Value::Integer), "{link}");
+        assert!(FOLLOWING.iter().all(|id| !served.follows(*id)), "{link}");
+        let again = encode_all(&decoded.scenario, &decoded.compare);
+        assert_eq!((decode(&again).scenario, decode(&again).compare), (decoded.scenario, decoded.compare), "{link}");
     }
 }
 

@@ -17,7 +17,7 @@ pub fn follow(scenario: &mut Scenario) {
     for id in FOLLOWING {
         next.let_follow(id, next.start_of_following(id));
     }
-    agree(&mut next);
+    next.follow_degrees();
     // With an input that needs a look first, all stays as it is but for what has to agree.
     let Ok(job) = next.resolve() else { return };
     follow_layout(&mut next, &job);
@@ -32,12 +32,6 @@ fn whole(scenario: &Scenario, id: FieldId) -> u64 {
     }
 }
 
-/// As many GPUs as the degrees that were set need.
-fn agree(scenario: &mut Scenario) {
-    let group = [FieldId::TensorParallel, FieldId::PipelineParallel].map(|id| whole(scenario, id));
-    scenario.let_follow(FieldId::Gpus, Value::Integer(group.into_iter().product()));
-}
-
 fn follow_layout(scenario: &mut Scenario, job: &Job) {
     let stated = |id| (!scenario.follows(id)).then(|| whole(scenario, id));
     let stated = StatedLayout {
@@ -49,14 +43,10 @@ fn follow_layout(scenario: &mut Scenario, job: &Job) {
         return;
     }
     let Some(layout) = smallest_replica(job, stated) else { return };
-    let found = [
-        (FieldId::TensorParallel, layout.t()),
-        (FieldId::PipelineParallel, layout.p()),
-        (FieldId::Gpus, layout.t() * layout.p()),
-    ];
-    for (id, count) in found {
-        scenario.let_follow(id, Value::Integer(count));
+    for (id, degree) in [(FieldId::TensorParallel, layout.t()), (FieldId::PipelineParallel, layout.p())] {
+        scenario.let_follow(id, Value::Integer(degree));
     }
+    scenario.follow_degrees();
 }
 
 /// The requests of the fullest replica, or as many as find room there; without users as many as a fresh page has.

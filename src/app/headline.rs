@@ -114,7 +114,10 @@ fn not_carried(scenario: &Scenario, estimate: &Estimate, answer: &UsersAnswer, k
         }
         None => {
             let gpu = accelerator_name(scenario);
-            (gpu.clone(), format!("No number of {gpu} serves {}: no layout has room for one request of theirs.", model_name(scenario)))
+            (
+                gpu.clone(),
+                format!("No number of {gpu} serves {}: no layout has room for one request of theirs.", model_name(scenario)),
+            )
         }
     };
     let rule = estimate.verdict() == Verdict::CannotRun;
@@ -163,11 +166,19 @@ mod tests {
         let needed = of("v1&do=serve&m=llama3-70b&gpu=h200&w=fp8-column&n=1&usr=200");
         assert_eq!((needed.verdict, needed.word.as_str()), (Verdict::DoesNotFit, "Does not fit for these users."));
         assert!(needed.sentence.starts_with("200 users need "), "{}", needed.sentence);
-        assert!(needed.sentence.contains(" × H200 SXM, ") && needed.sentence.contains("; 1 × H200 SXM here holds "), "{}", needed.sentence);
+        assert!(
+            needed.sentence.contains(" × H200 SXM, ") && needed.sentence.contains("; 1 × H200 SXM here holds "),
+            "{}",
+            needed.sentence
+        );
         assert_eq!(needed.margin.unit, "users");
         let enough = of("v1&do=serve&m=llama3-70b&gpu=h200&w=fp8-column&n=16&tp=2&usr=200&seqs=25");
         assert_eq!(enough.verdict, Verdict::Fits);
-        assert!(enough.sentence.starts_with("200 users: 16 × H200 SXM, 8 replicas of 2. Llama 3 70B takes "), "{}", enough.sentence);
+        assert!(
+            enough.sentence.starts_with("200 users: 16 × H200 SXM, 8 replicas of 2. Llama 3 70B takes "),
+            "{}",
+            enough.sentence
+        );
     }
 
     #[test]

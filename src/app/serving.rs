@@ -133,13 +133,19 @@ pub fn load_assumed(scenario: &Scenario, job: &Job, load: &UserLoad, answer: Opt
 pub fn users_counts(job: &Job, answer: &UsersAnswer, one_replica: Option<u64>) -> [String; 3] {
     let minimum = answer.arithmetic.map_or_else(|| "none".to_owned(), gpus);
     let Some(fewest) = &answer.fewest else {
-        return [minimum, "none".to_owned(), "No layout of whole heads and nodes has room for one request; fewer bits, a shorter context or more memory may.".to_owned()];
+        return [
+            minimum,
+            "none".to_owned(),
+            "No layout of whole heads and nodes has room for one request; fewer bits, a shorter context or more memory may."
+                .to_owned(),
+        ];
     };
     let each = fewest.layout.world_size();
     // Latent vectors have no heads to share out.
     let whole_cache = if each > 1 && job.model().mla.is_some() { ", every GPU with the whole cache" } else { "" };
     let room = format!("{}, room for {} on each{whole_cache}.", replicas_of(fewest), users(fewest.room));
-    let one = one_replica.map_or_else(String::new, |count| format!(" One replica with the requests of the form runs on {}.", gpus(count)));
+    let one = one_replica
+        .map_or_else(String::new, |count| format!(" One replica with the requests of the form runs on {}.", gpus(count)));
     [minimum, gpus(fewest.gpus), room + &one]
 }
 

@@ -84,10 +84,14 @@ pub(super) fn carrying(job: &Job) -> Option<Explanation> {
     let (sentence, expr) = match fleet.runnable {
         Some(found) => {
             let users = Expr::word("U", "users at once", Value::Whole(fleet.users));
-            let replicas = users.over_up(Expr::word("room", "requests that find room on one replica", Value::Whole(found.users_each)));
+            let replicas =
+                users.over_up(Expr::word("room", "requests that find room on one replica", Value::Whole(found.users_each)));
             let expr = Expr::product([replicas, Expr::meant(found.layout.world_size(), "GPUs of one replica")]);
             let expr = if expr.comes_to(found.gpus) { expr } else { Expr::whole(found.gpus) };
-            ("Replicas of each layout were counted until they carry all users, and rounded up to whole nodes; this is the fewest.", expr)
+            (
+                "Replicas of each layout were counted until they carry all users, and rounded up to whole nodes; this is the fewest.",
+                expr,
+            )
         }
         None => ("Replicas of each layout were looked at; none has room for one request.", Expr::whole(0)),
     };

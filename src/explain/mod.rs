@@ -198,9 +198,7 @@ impl<'a> Explainer<'a> {
             Path::Item(kind, label) => self.item(*kind, label)?,
             Path::Tensor(kind, label, number) => self.tensor(*kind, label, *number)?,
             Path::Arithmetic => figures::arithmetic(&self.scene, self.unit),
-            Path::Runnable => {
-                loads::carrying(&self.scene.job).unwrap_or_else(|| figures::runnable(&self.scene, self.unit))
-            }
+            Path::Runnable => loads::carrying(&self.scene.job).unwrap_or_else(|| figures::runnable(&self.scene, self.unit)),
             Path::Load(name) => loads::of_load(&self.scene.job, name)?,
             Path::Figure(name) => figures::figure(&self.scene, name)?,
         };

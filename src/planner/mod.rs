@@ -20,7 +20,7 @@ pub use inverse::{Inverse, inverse};
 pub use load::{LoadPace, UserLoad, UsersAnswer, own_load, requests_of_users, users_answer};
 pub use packing::packing;
 pub use serving::{
-    BatchPoint, Fleet, Instances, Largest, Limit, More, RequestsPoint, Serving, TriedReplica, all_users, at_lengths, curve_batch, curve_requests, fleet_of,
-    more_requests, replicas_tried, serving,
+    BatchPoint, Fleet, Instances, Largest, Limit, More, RequestsPoint, Serving, TriedReplica, all_users, at_lengths, curve_batch,
+    curve_requests, fleet_of, more_requests, replicas_tried, serving,
 };
 pub use stairs::{Climb, Stair};

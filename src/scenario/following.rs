@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{FieldId, Mode, Scenario, Value};
+use super::{FieldId, FieldKind, Mode, Scenario, Value, field};
 
 /// The inputs that can follow.
 pub const FOLLOWING: [FieldId; 4] =
@@ -37,6 +37,16 @@ impl Scenario {
             && let Some(followed) = &mut self.followed
         {
             followed.insert(id, value);
+        }
+    }
+
+    /// As many GPUs as the degrees need, where the number of GPUs follows: one replica, whatever its layout.
+    pub fn follow_degrees(&mut self) {
+        let group = [FieldId::TensorParallel, FieldId::PipelineParallel].map(|id| self.integer(id));
+        let gpus = group.into_iter().fold(1, u64::saturating_mul);
+        let FieldKind::Integer { min, max, .. } = field(FieldId::Gpus).kind else { return };
+        if (min..=max).contains(&gpus) {
+            self.let_follow(FieldId::Gpus, Value::Integer(gpus));
         }
     }
 

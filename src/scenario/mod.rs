@@ -126,6 +126,7 @@ impl Scenario {
             _ => {
                 self.set.remove(&id);
                 self.follow_again(id);
+                self.follow_degrees();
                 self.settle();
             }
         }
@@ -229,6 +230,7 @@ impl Scenario {
         if id == FieldId::Mode {
             self.begin_following();
         }
+        self.follow_degrees();
         self.settle();
     }
 

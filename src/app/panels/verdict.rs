@@ -144,11 +144,12 @@ pub fn spoken(answers: &Answers, ui: &Ui) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{spoken, verdict};
-    use crate::app::panels::tests::{answers, text};
+    use super::{spoken, strip, verdict};
+    use crate::app::following;
+    use crate::app::panels::tests::{answers, count, text};
     use crate::app::ui::{Ui, Unread};
-    use crate::app::words::margin;
-    use crate::scenario::FieldId;
+    use crate::app::words::{gpus, margin};
+    use crate::scenario::{FieldId, codec};
 
     #[test]
     fn the_answer_says_verdict_margin_and_counts() {
@@ -177,6 +178,52 @@ mod tests {
     fn a_rule_that_forbids_the_layout_is_named() {
         let words = text(&verdict(&answers("v1&m=llama3-8b&n=8&b=7&B=100"), &Ui::default()));
         assert!(words.contains("Cannot run like this.") || words.contains("Fits"), "{words}");
+    }
+
+    #[test]
+    fn serving_says_how_fast_and_how_dear_it_is() {
+        let page = verdict(&answers("v1&do=serve&m=llama3-8b&n=2"), &Ui::default());
+        let words = text(&page);
+        for what in ["Time to first token", "Tokens per second per user", "Tokens per second in all", "Price of a million tokens"]
+        {
+            assert!(words.contains(what), "{what}: {words}");
+        }
+        assert!(words.contains("With 16 requests at once on each replica, each with 8192 tokens in the cache."), "{words}");
+        assert_eq!((count(&page, "data-do=\"open:why/load/"), count(&page, "data-do=\"users\"")), (4, 0));
+        let unknown = text(&verdict(&answers("v1&do=serve&m=llama3-8b&n=1&bw=empty"), &Ui::default()));
+        assert!(unknown.contains("memory bandwidth") && !unknown.contains("Price of a million"), "{unknown}");
+        assert_eq!(count(&verdict(&answers("v1&m=llama3-8b&n=8"), &Ui::default()), "data-testid=\"load\""), 0);
+    }
+
+    #[test]
+    fn users_are_answered_with_gpus_that_one_click_takes() {
+        let link = "v1&do=serve&m=llama3-70b&gpu=h200&w=fp8-column&n=1&usr=200";
+        let needed = answers(link);
+        let page = verdict(&needed, &Ui::default());
+        let words = text(&page);
+        let fewest = needed.users().expect("asked").fewest.expect("some");
+        assert!(words.starts_with("Does not fit for these users. 200 users need "), "{words}");
+        assert!(words.contains(&format!("smallest that carries 200 users {}", gpus(fewest.gpus))), "{words}");
+        assert!(words.contains("With all 200 users active at once on "), "{words}");
+        assert_eq!(count(&page, "data-do=\"users\""), 1);
+        let mut scenario = needed.scenario.clone();
+        following::adopt(&mut scenario, &fewest);
+        let taken = answers(&codec::encode(&scenario));
+        let page = verdict(&taken, &Ui::default());
+        let words = text(&page);
+        assert!(words.starts_with(&format!("Fits. 200 users: {} × H200 SXM, ", fewest.gpus)), "{words}");
+        assert!(words.contains("With all 200 users active at once: "), "{words}");
+        assert_eq!(count(&page, "data-do=\"users\""), 0);
+        assert!(spoken(&taken, &Ui::default()).starts_with("Fits. 200 users: "));
+        assert!(text(&strip(&taken)).contains("200 users on "), "{}", text(&strip(&taken)));
+        assert!(text(&strip(&needed)).contains("room for ") && text(&strip(&needed)).contains(" of 200 users"));
+    }
+
+    #[test]
+    fn another_number_of_users_is_another_headline() {
+        let of = |users: u64| answers(&format!("v1&do=serve&m=llama3-8b&n=1&usr={users}")).headline().sentence;
+        assert!(of(10).starts_with("10 users: 1 × H100 SXM5, 1 replica. ") && of(1).starts_with("1 user: "), "{}", of(10));
+        assert!(of(1000).starts_with("1000 users need ") && of(1000) != of(2000), "{}", of(1000));
     }
 
     #[test]
