@@ -46,6 +46,7 @@ pub struct Report {
     users: Option<UsersAnswer>,
     load: Option<UserLoad>,
     counts: String,
+    reason: String,
     caveat: Option<String>,
     stated: Option<String>,
     unknown: Option<String>,
@@ -65,6 +66,7 @@ impl Report {
         let load = users.as_ref().map(|users| *users.shown()).or_else(|| planner::own_load(job));
         let count = gpu_count(job, unit);
         let said = headline(scenario, &estimate, users.as_ref(), scale);
+        let [counts, reason] = counts(job, &count, users.as_ref());
         let mut facts = load.iter().flat_map(|load| load_facts(scenario, job, load, users.as_ref())).collect::<Vec<_>>();
         facts.extend(serving::cache(job, &estimate, unit));
         facts.extend(serving.iter().flat_map(|found| serving::answers(job, found)));
@@ -72,7 +74,8 @@ impl Report {
         facts.extend(timing::facts(job, &timing));
         Self {
             facts,
-            counts: counts(job, &count, users.as_ref()),
+            counts,
+            reason,
             serving,
             users,
             load,
@@ -192,14 +195,17 @@ fn load_facts(scenario: &Scenario, job: &Job, load: &UserLoad, users: Option<&Us
     facts
 }
 
-fn counts(job: &Job, count: &GpuCount, users: Option<&UsersAnswer>) -> String {
+/// Both counts with their reason, and the reason alone.
+fn counts(job: &Job, count: &GpuCount, users: Option<&UsersAnswer>) -> [String; 2] {
     let words = |count: Option<u64>| count.map_or_else(|| "none".to_owned(), gpus);
     let runs = count.runnable.as_ref().map(|run| run.gpus);
     let Some(users) = users else {
-        return format!("Arithmetic minimum {}, smallest that runs {}. {}", words(count.arithmetic), words(runs), count.reason);
+        let (arithmetic, runs) = (words(count.arithmetic), words(runs));
+        return [format!("Arithmetic minimum {arithmetic}, smallest that runs {runs}. {}", count.reason), count.reason.clone()];
     };
     let [arithmetic, carries, reason] = serving::users_counts(job, users, runs);
-    format!("Arithmetic minimum {arithmetic}, smallest that carries {} {carries}. {reason}", said_users(users.own.users))
+    let who = said_users(users.own.users);
+    [format!("Arithmetic minimum {arithmetic}, smallest that carries {who} {carries}. {reason}"), reason]
 }
 
 fn flops(compute: &Compute) -> String {
@@ -267,13 +273,13 @@ fn serving_of(report: &Report) -> Value {
 
 /// Both counts, those that carry the users where some are stated; `replica` is the smallest that runs one replica then.
 fn gpus_of(report: &Report) -> Value {
-    let (count, reason) = (&report.count, &report.counts);
+    let (count, reason) = (&report.count, &report.reason);
     let runs = count.runnable.as_ref().map(|run| run.gpus);
     match &report.users {
         Some(users) => object!({
             "arithmetic": users.arithmetic, "runnable": users.fewest.map(|fewest| fewest.gpus), "reason": reason, "replica": runs,
         }),
-        None => object!({ "arithmetic": count.arithmetic, "runnable": runs, "reason": count.reason }),
+        None => object!({ "arithmetic": count.arithmetic, "runnable": runs, "reason": reason }),
     }
 }
 

@@ -194,7 +194,7 @@ impl StatedLayout {
             (None, None) => {}
             (Some(tensor), stages) => layouts.splice(0..0, of(tensor, stages.unwrap_or(1))).for_each(drop),
             (None, Some(stages)) => {
-                let tensor: Vec<u64> = layouts.iter().filter(|layout| layout.p() == 1).map(|layout| layout.t()).collect();
+                let tensor: Vec<u64> = layouts.iter().filter(|layout| layout.p() == 1).map(ParallelLayout::t).collect();
                 layouts = tensor.into_iter().filter_map(|tensor| of(tensor, stages)).collect();
             }
         }

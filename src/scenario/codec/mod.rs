@@ -168,9 +168,9 @@ struct Extras {
 }
 
 fn write(first: &Scenario, others: &[Scenario], extras: Extras) -> String {
-    let mut parts = changes(START.clone(), first, "", extras);
+    let mut parts = changes(&START, first, "", extras);
     for (other, prefix) in others.iter().zip(OTHERS) {
-        let mut changed = changes(first.clone(), other, prefix, extras);
+        let mut changed = changes(first, other, prefix, extras);
         if changed.is_empty() {
             // Two equal scenarios are still a comparison.
             changed
@@ -178,7 +178,7 @@ fn write(first: &Scenario, others: &[Scenario], extras: Extras) -> String {
         }
         // Two scenarios that have little in common are shorter side by side than as differences.
         let mut afresh = vec![(format!("{prefix}{AFRESH}"), "1".to_owned())];
-        afresh.append(&mut changes(START.clone(), other, prefix, extras));
+        afresh.append(&mut changes(&START, other, prefix, extras));
         if length(&afresh) < length(&changed) {
             changed = afresh;
         }
@@ -206,7 +206,7 @@ fn length(parts: &[(String, String)]) -> usize {
 }
 
 /// Everything to set, in order, to turn `base` into `target`.
-fn changes(base: Scenario, target: &Scenario, prefix: &str, extras: Extras) -> Vec<(String, String)> {
+fn changes(base: &Scenario, target: &Scenario, prefix: &str, extras: Extras) -> Vec<(String, String)> {
     let mut parts = Vec::new();
     // Whoever reads the link starts from stated values: what follows here is stated too.
     let mut base = base.settled();
@@ -262,7 +262,7 @@ fn read(parts: &[(&str, &str)]) -> Decoded {
     let mut notices = Vec::new();
     let is_others = |key: &str| OTHERS.iter().any(|prefix| key.starts_with(prefix));
     let first: Vec<(&str, &str)> = parts.iter().copied().filter(|(key, _)| *key != CHECK && !is_others(key)).collect();
-    let scenario = read_side(START.clone(), &first, &mut notices);
+    let scenario = read_side(&START, &first, &mut notices);
     let mut compare = Vec::new();
     for prefix in OTHERS {
         let of_it: Vec<(&str, &str)> =
@@ -270,7 +270,7 @@ fn read(parts: &[(&str, &str)]) -> Decoded {
         if of_it.is_empty() {
             continue;
         }
-        let base = if of_it.iter().any(|(key, _)| *key == AFRESH) { START.clone() } else { scenario.clone() };
+        let base = if of_it.iter().any(|(key, _)| *key == AFRESH) { &START } else { &scenario };
         let of_it: Vec<(&str, &str)> = of_it.into_iter().filter(|(key, _)| *key != AFRESH).collect();
         let mut told = Vec::new();
         compare.push(read_side(base, &of_it, &mut told));
@@ -285,7 +285,7 @@ fn read(parts: &[(&str, &str)]) -> Decoded {
     Decoded { scenario, compare, notices, failed: false }
 }
 
-fn read_side(start: Scenario, parts: &[(&str, &str)], notices: &mut Vec<String>) -> Scenario {
+fn read_side(start: &Scenario, parts: &[(&str, &str)], notices: &mut Vec<String>) -> Scenario {
     // A link states values, by its version's defaults where it says nothing: none of them follows.
     let mut scenario = start.settled();
     let known = |key: &str| v1::TABLE.iter().find(|(known, _, _)| *known == key).map(|(_, id, _)| *id);
