@@ -45,7 +45,11 @@ pub(super) fn curves(luggage: &Luggage) -> Result<String, String> {
 }
 
 fn points(letter: &str, curve: &Curve) -> impl Iterator<Item = Vec<String>> {
-    let axis = if curve.axis == Axis::SeqLength { "seq_length" } else { "gpus" };
+    let axis = match curve.axis {
+        Axis::SeqLength => "seq_length",
+        Axis::Gpus if curve.serves => "gpus_of_a_replica",
+        Axis::Gpus => "gpus",
+    };
     curve.points.iter().map(move |point| {
         let mut row = vec![letter.to_owned(), axis.to_owned(), point.x.to_string()];
         row.extend(point.by_kind.iter().map(|bytes| bytes.0.to_string()));
