@@ -78,14 +78,13 @@ pub fn replicas_of(load: &UserLoad) -> String {
 fn taker(scenario: &Scenario, answer: &UsersAnswer) -> String {
     let (model, requests) = (model_name(scenario), scenario.get(FieldId::ConcurrentSequences));
     let of_lengths = scenario.get(FieldId::MeanTokens) != Value::Empty;
-    match requests {
-        Value::Integer(requests) if requests != answer.own.each || of_lengths => {
-            let of = if of_lengths { " of the whole context" } else { "" };
-            let many = if requests == 1 { "1 request".to_owned() } else { format!("{} requests", whole(requests)) };
-            format!("With {many}{of} at once {model}")
-        }
-        _ => model,
+    let Value::Integer(requests) = requests else { return model };
+    if requests == answer.own.each && !of_lengths {
+        return model;
     }
+    let of = if of_lengths { " of the whole context" } else { "" };
+    let many = if requests == 1 { "1 request".to_owned() } else { format!("{} requests", whole(requests)) };
+    format!("With {many}{of} at once {model}")
 }
 
 fn carried(scenario: &Scenario, estimate: &Estimate, answer: &UsersAnswer, (known, scale): (Headline, Scale)) -> Headline {
@@ -101,45 +100,46 @@ fn carried(scenario: &Scenario, estimate: &Estimate, answer: &UsersAnswer, (know
 }
 
 fn not_carried(scenario: &Scenario, estimate: &Estimate, answer: &UsersAnswer, known: Headline) -> Headline {
-    let (said, own) = (users(answer.own.users), hardware(scenario));
     let held = match answer.own.holds() {
         0 => "none".to_owned(),
         some => whole(some),
     };
-    let (name, sentence) = match &answer.fewest {
-        Some(fewest) => {
+    let (name, sentence) = answer.fewest.as_ref().map_or_else(
+        || nothing_carries(scenario),
+        |fewest| {
             let (name, on) = replicas(scenario, fewest);
-            let verb = if answer.own.users == 1 { "needs" } else { "need" };
-            (name, format!("{said} {verb} {on}; {own} here hold{} {held}.", if answer.own.gpus == 1 { "s" } else { "" }))
-        }
-        None => {
-            let gpu = accelerator_name(scenario);
-            (
-                gpu.clone(),
-                format!("No number of {gpu} serves {}: no layout has room for one request of theirs.", model_name(scenario)),
-            )
-        }
-    };
+            let (said, own) = (users(answer.own.users), hardware(scenario));
+            let need = if answer.own.users == 1 { "needs" } else { "need" };
+            let hold = if answer.own.gpus == 1 { "holds" } else { "hold" };
+            (name, format!("{said} {need} {on}; {own} here {hold} {held}."))
+        },
+    );
     let rule = estimate.verdict() == Verdict::CannotRun;
-    let missing = answer.own.users.saturating_sub(answer.own.holds());
-    // Where memory is missing for the requests that are shown, that is the margin; else it is users.
-    let margin = if estimate.runs() {
-        Margin {
-            number: whole(missing),
-            unit: if missing == 1 { "user" } else { "users" },
-            caption: format!("too many: {} at most", users(answer.own.holds())),
-            of_memory: false,
-        }
-    } else {
-        known.margin
-    };
     Headline {
         verdict: if rule { Verdict::CannotRun } else { Verdict::DoesNotFit },
         word: if rule { known.word } else { "Does not fit for these users.".to_owned() },
-        short: format!("room for {held} of {said}"),
+        short: format!("room for {held} of {}", users(answer.own.users)),
         sentence,
         name,
-        margin,
+        // Where memory is missing for the requests that are shown, that is the margin; else it is users.
+        margin: if estimate.runs() { of_users(&answer.own) } else { known.margin },
+    }
+}
+
+fn nothing_carries(scenario: &Scenario) -> (String, String) {
+    let (gpu, model) = (accelerator_name(scenario), model_name(scenario));
+    let sentence = format!("No number of {gpu} serves {model}: no layout has room for one request of theirs.");
+    (gpu, sentence)
+}
+
+/// Users for whom there is no room.
+fn of_users(own: &UserLoad) -> Margin {
+    let missing = own.users.saturating_sub(own.holds());
+    Margin {
+        number: whole(missing),
+        unit: if missing == 1 { "user" } else { "users" },
+        caption: format!("too many: {} at most", users(own.holds())),
+        of_memory: false,
     }
 }
 

@@ -62,18 +62,12 @@ const RUNNABLE: &str = "gpus/runnable";
 fn counts(answers: &Answers, ui: &Ui) -> Html {
     let words = |count: Option<u64>| count.map_or_else(|| "none".to_owned(), gpus);
     let runs = answers.count.runnable.as_ref().map(|run| run.gpus);
-    let (what, explained, [arithmetic, runnable, reason], take) = match answers.users() {
-        Some(found) => (
-            format!("smallest that carries {}", users(found.own.users)),
-            "the smallest count that carries the users",
-            serving::users_counts(&answers.job, found, runs),
-            take(found),
-        ),
-        None => {
-            let counts = [words(answers.count.arithmetic), words(runs), answers.count.reason.clone()];
-            ("smallest that runs".to_owned(), "the smallest count that runs", counts, None)
-        }
-    };
+    let of_one = || [words(answers.count.arithmetic), words(runs), answers.count.reason.clone()];
+    let found = answers.users();
+    let [arithmetic, runnable, reason] = found.map_or_else(of_one, |found| serving::users_counts(&answers.job, found, runs));
+    let what = found
+        .map_or_else(|| "smallest that runs".to_owned(), |found| format!("smallest that carries {}", users(found.own.users)));
+    let explained = if found.is_some() { "the smallest count that carries the users" } else { "the smallest count that runs" };
     html(
         r#"<p class="verdict__more">Arithmetic minimum <b data-testid="gpu-arithmetic">{}</b>,{} {} <b data-testid="gpu-runnable">{}</b>.{} <span data-testid="gpu-reason">{}</span>{}</p>"#,
         &[
@@ -83,7 +77,7 @@ fn counts(answers: &Answers, ui: &Ui) -> Html {
             &runnable,
             &button(ui, RUNNABLE, explained),
             &reason,
-            &take,
+            &found.and_then(take),
         ],
     )
 }
