@@ -96,7 +96,7 @@ fn written(field: &Field, (wide, open): (bool, bool), problem: Option<Problem>, 
         _ => Some(html(r#"<label class="field__label" for="f-{}">{}</label>"#, &[&field.key, &field.label])),
     };
     html(
-        r#"<div class="field{}{}" data-key="{}">{}<div class="field__top"{}>{}<button type="button" class="field__info" aria-label="About {}" aria-expanded="{}" aria-controls="h-{}" data-do="open:{}">?</button></div>{}{}{}{}{}</div>"#,
+        r#"<div class="field{}{}" data-key="{}">{}<div class="field__top"{}>{}<button type="button" class="field__info" aria-label="About {}" aria-expanded="{}" aria-controls="h-{}" data-do="open:{}">?</button></div>{}{}{}{}{}{}</div>"#,
         &[
             &match field.id {
                 _ if wide => " field--wide",
