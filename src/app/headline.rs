@@ -59,10 +59,16 @@ pub fn users(count: u64) -> String {
     if count == 1 { "1 user".to_owned() } else { format!("{} users", whole(count)) }
 }
 
-/// `6 × H200, 3 replicas of 2`.
-pub fn replicas(scenario: &Scenario, load: &UserLoad) -> (String, String) {
-    let name = format!("{} × {}", whole(load.gpus), accelerator_name(scenario));
-    (name.clone(), format!("{name}, {}", replicas_of(load)))
+/// `6 × H200`.
+pub fn gpus_of(scenario: &Scenario, load: &UserLoad) -> String {
+    format!("{} × {}", whole(load.gpus), accelerator_name(scenario))
+}
+
+/// `6 × H200,` which a line does not break, not even before its comma, and all of `6 × H200, 3 replicas of 2`.
+fn replicas(scenario: &Scenario, load: &UserLoad) -> (String, String) {
+    let name = format!("{},", gpus_of(scenario, load));
+    let all = format!("{name} {}", replicas_of(load));
+    (name, all)
 }
 
 /// `3 replicas of 2`.

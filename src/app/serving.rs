@@ -1,6 +1,6 @@
 //! Serving in words: room for the cache as servers print it, and how many requests, tokens and accelerators. No browser in here.
 
-use super::headline::{replicas, replicas_of, users};
+use super::headline::{gpus_of, replicas_of, users};
 use super::timing::{Fact, amount, short};
 use super::words::{gpus, whole};
 use crate::config::{Job, Reservation, Run};
@@ -98,7 +98,7 @@ pub fn load_figures(job: &Job, load: &UserLoad) -> Option<[LoadFigure; 4]> {
             "load/first-token",
             "Time to first token",
             short(pace.first_token),
-            format!("for a prompt of {} tokens that does not wait", whole(pace.prompt)),
+            format!("prompt of {} tokens, no queue", whole(pace.prompt)),
         ),
         figure("load/per-user", "Tokens per second per user", amount(pace.per_user), String::new()),
         figure("load/in-all", "Tokens per second in all", amount(pace.in_all), replicas_of(load)),
@@ -122,7 +122,7 @@ pub fn load_assumed(scenario: &Scenario, job: &Job, load: &UserLoad, answer: Opt
     match answer {
         Some(answer) => {
             let who = if load.users == 1 { "With the user".to_owned() } else { format!("With all {}", users(load.users)) };
-            let on = if *load == answer.own { String::new() } else { format!(" on {}", replicas(scenario, load).0) };
+            let on = if *load == answer.own { String::new() } else { format!(" on {}", gpus_of(scenario, load)) };
             format!("{who} active at once{on}: {requests} on the fullest replica, each with {tokens} in the cache.")
         }
         None => format!("With {requests} at once on each replica, each with {tokens} in the cache."),
