@@ -483,6 +483,7 @@ fn every_figure_of_time_cost_and_model_explains_itself() {
                 near("CO₂", cost.co2_kg.expect("known power"));
             }
             Timing::Serving(time) => {
+                explains_its_load(&answers, &explainer);
                 near("Tokens per second of one request", 1.0 / time.decode.0);
                 near("Tokens per second of one instance", time.tokens_per_second);
                 near("Cost of a million tokens, in the price's currency", time.price_per_million);
@@ -492,4 +493,26 @@ fn every_figure_of_time_cost_and_model_explains_itself() {
             Timing::Unknown(_) => panic!("{link} takes time"),
         }
     }
+}
+
+/// Every figure of the load on the answer's card, and both counts where users are stated.
+fn explains_its_load(answers: &Answers, explainer: &Explainer) {
+    let load = answers.load().expect("a load");
+    let pace = load.pace.expect("known rates");
+    for figure in serving::load_figures(&answers.job, load).expect("known rates") {
+        let found = explainer.explain(figure.path).unwrap_or_else(|| panic!("nothing explains {}", figure.path));
+        assert_eq!(found.title, figure.label);
+        assert!(!found.sentence.is_empty() && !found.sources.is_empty() && !found.notes.is_empty(), "{}", figure.path);
+        let wanted = match figure.path {
+            "load/first-token" => pace.first_token.0,
+            "load/per-user" => pace.per_user,
+            "load/in-all" => pace.in_all,
+            _ => pace.price_per_million,
+        };
+        assert!((found.expr.value() / wanted - 1.0).abs() < 1e-9, "{}: {wanted}", figure.path);
+    }
+    let Some(users) = answers.users() else { return };
+    let count = |path: &str| explainer.explain(path).expect("a count").expr.exact();
+    assert_eq!(count("gpus/arithmetic"), users.arithmetic.map(u128::from));
+    assert_eq!(count("gpus/runnable"), users.fewest.map(|fewest| u128::from(fewest.gpus)));
 }

@@ -8,7 +8,7 @@ use std::path::Path;
 use headroom::catalog;
 use headroom::config::LayerSet;
 use headroom::scenario::codec::{self, Decoded, LONGEST, decode, encode, encode_all};
-use headroom::scenario::{Applies, FieldId, FieldKind, Group, Scenario, Value, field, field_of_key, fields, parse};
+use headroom::scenario::{Applies, FOLLOWING, FieldId, FieldKind, Group, Scenario, Value, field, field_of_key, fields, parse};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
@@ -100,7 +100,7 @@ fn a_cut_link_is_noticed() {
                         "{shorter}: {shown}"
                     );
                     assert!(!decoded.scenario.is_unlisted(FieldId::Model) || decoded.scenario.resolve().is_err(), "{shorter}");
-                } else if decoded.scenario != scenario {
+                } else if decoded.scenario != scenario.settled() {
                     unnoticed.push((shorter.to_owned(), link.clone()));
                 }
             }
@@ -118,10 +118,12 @@ proptest! {
         let link = encode(&scenario);
         assert_alphabet(&link);
         let decoded = decode(&link);
-        prop_assert_eq!(&decoded.scenario, &scenario);
+        prop_assert_eq!(&decoded.scenario, &scenario.settled());
         prop_assert_eq!(&decoded.notices, &Vec::<String>::new());
         prop_assert!(decoded.compare.is_empty() && !decoded.failed);
         prop_assert_eq!(encode(&decoded.scenario), link);
+        prop_assert!(decoded.scenario.differences(&scenario).is_empty(), "what follows is stated");
+        prop_assert!(FOLLOWING.iter().all(|id| !decoded.scenario.follows(*id)));
     }
 
     #[test]
@@ -129,9 +131,10 @@ proptest! {
         let link = encode_all(&first, &others);
         assert_alphabet(&link);
         let decoded = decode(&link);
-        prop_assert_eq!(decoded.scenario, first);
+        prop_assert_eq!(decoded.scenario, first.settled());
         // What a link has no room for is left out from the end; two always find room.
         prop_assert!(!decoded.compare.is_empty());
+        let others: Vec<Scenario> = others.iter().map(Scenario::settled).collect();
         prop_assert_eq!(&decoded.compare[..], &others[..decoded.compare.len()]);
         prop_assert!(decoded.compare.len() == others.len() || link.len() > LONGEST / 2);
         prop_assert_eq!(decoded.notices, Vec::<String>::new());
@@ -152,6 +155,29 @@ proptest! {
                 }
             }
         }
+    }
+}
+
+/// Serving begins with one GPU, which links state; a link that states none means eight, as it always did.
+#[test]
+fn what_serving_begins_with_is_stated_and_old_links_keep_their_eight() {
+    let mut fresh = Scenario::default();
+    fresh.set(FieldId::Mode, Value::Choice("serve"));
+    assert!(encode(&fresh).ends_with("&do=serve&n=1"), "{}", encode(&fresh));
+    let layout = |scenario: &Scenario| [FieldId::Gpus, FieldId::TensorParallel].map(|id| scenario.get(id));
+    for (link, gpus, tensor) in [
+        ("v1&do=serve&m=llama3-70b", 8, 1),
+        ("v1&do=serve&tp=4", 8, 4),
+        ("v1&do=serve&n=1", 1, 1),
+        ("v1&do=serve&usr=1000", 8, 1),
+        ("v1&m=llama3-8b&b.do=serve", 8, 1),
+    ] {
+        let decoded = decode(link);
+        let served = decoded.compare.first().unwrap_or(&decoded.scenario);
+        assert_eq!(layout(served), [gpus, tensor].map(Value::Integer), "{link}");
+        assert!(FOLLOWING.iter().all(|id| !served.follows(*id)), "{link}");
+        let again = encode_all(&decoded.scenario, &decoded.compare);
+        assert_eq!((decode(&again).scenario, decode(&again).compare), (decoded.scenario, decoded.compare), "{link}");
     }
 }
 

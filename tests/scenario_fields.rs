@@ -268,7 +268,11 @@ fn the_default_scenario_is_the_documented_one() {
 fn a_serving_scenario_shares_gpus_and_ignores_training() {
     let mut scenario = Scenario::default();
     scenario.set(FieldId::Mode, Value::choice(Mode::Serve));
+    assert_eq!(scenario.get(FieldId::Gpus), Value::Integer(1));
     scenario.set(FieldId::TensorParallel, Value::Integer(4));
+    // GPUs follow the degrees until they are set.
+    assert_eq!(scenario.get(FieldId::Gpus), Value::Integer(4));
+    scenario.set(FieldId::Gpus, Value::Integer(8));
     scenario.set(FieldId::WeightDType, Value::choice(WeightFormat::Int4));
     // Out of range, but of no consequence when serving.
     scenario.set(FieldId::SeqLength, Value::Integer(0));

@@ -10,7 +10,8 @@ use headroom::config::{
 use headroom::estimator::time::{Bound, Pace, serving as times};
 use headroom::estimator::{Estimate, KEPT_FREE, Lengths, MemoryKind, Verdict, estimate};
 use headroom::planner::{
-    Change, Limit, Serving, curve_batch, curve_requests, fixes, gpu_count, inverse, more_requests, serving as planned,
+    Change, Limit, Serving, StatedLayout, UsersAnswer, curve_batch, curve_gpus, curve_requests, fixes, fleet_of, gpu_count,
+    inverse, more_requests, own_load, replicas_tried, requests_of_users, serving as planned, smallest_replica, users_answer,
 };
 use headroom::scenario::Word;
 use headroom::units::{Bytes, DType, Elements, MemoryUnit};
@@ -300,6 +301,125 @@ fn curves_pass_through_what_fits() {
     assert!(curve_requests(&support::training_job(&model("gpt2"), ParallelLayout::SINGLE, |_| ()), None, 10).is_empty());
 }
 
+fn with_users(job: &Job) -> UsersAnswer {
+    users_answer(job, fleet_of(job).as_ref()).expect("users are stated")
+}
+
+fn with_run(job: &Job, edit: impl FnOnce(&mut ServingRun)) -> Job {
+    job.with_run(|run| {
+        if let Run::Serving(run) = run {
+            edit(run);
+        }
+    })
+}
+
+fn near(value: f64, wanted: f64) {
+    assert!((value / wanted - 1.0).abs() < 1e-12, "{value}, not {wanted}");
+}
+
+/// The same at two dollars an hour for each accelerator.
+fn at_two_dollars(job: &Job) -> Job {
+    let mut cluster = job.cluster().clone();
+    cluster.accelerator.price_per_hour = 2.0;
+    Job::new(job.model().clone(), job.run().clone(), *job.layout(), cluster).expect("a valid job")
+}
+
+/// 100 users on three replicas: 34, 33 and 33 requests. The fullest sets the pace of all, and all three GPUs are paid for.
+#[test]
+fn a_load_is_as_fast_as_its_fullest_replica() {
+    let three = support::layout(1, 1, 3, headroom::config::DataSharding::None);
+    let job = job("llama3-8b", three, |run| (run.users, run.prompt_length) = (Some(100), Some(1000)));
+    let job = at_two_dollars(&job);
+    let own = with_users(&job).own;
+    assert_eq!((own.replicas, own.each, own.gpus, own.users), (3, 34, 3, 100));
+    // Of 79.6 GiB, 15 are weights; a request of 8,192 tokens takes one GiB of cache.
+    assert!(own.carries() && (50..=64).contains(&own.room) && own.holds() == 3 * own.room);
+    let (pace, found) = (Pace::of(&job).expect("known rates"), own.pace.expect("known rates"));
+    near(found.decode.0, pace.decode(34).0);
+    near(found.first_token.0, pace.prefill(1000).0);
+    near(found.per_user, 1.0 / pace.decode(34).0);
+    near(found.in_all, 100.0 / pace.decode(34).0);
+    // Two dollars an hour for each of three GPUs.
+    near(found.price_per_million, 3.0 * 2.0 / (found.in_all * 3600.0) * 1e6);
+    assert_eq!((found.prompt, found.cached), (1000, 8192));
+    // One user leaves two replicas idle, which are paid for all the same.
+    let one = with_users(&with_run(&job, |run| run.users = Some(1))).own.pace.expect("known rates");
+    near(one.in_all, 1.0 / pace.decode(1).0);
+    near(one.price_per_million, 3.0 * 2.0 * pace.decode(1).0 / 3600.0 * 1e6);
+}
+
+/// Where a mean length is stated, requests are as long as that in the cache, and more of them find room.
+#[test]
+fn a_mean_length_is_what_the_cache_holds() {
+    let with = |lengths| job("llama3-8b", ParallelLayout::SINGLE, |run| (run.users, run.lengths) = (Some(40), lengths));
+    let (whole, mean) = (with_users(&with(None)).own, with_users(&with(Some(LengthMix { mean: 1000, p95: 3000 }))).own);
+    let (whole_pace, mean_pace) = (whole.pace.expect("known rates"), mean.pace.expect("known rates"));
+    assert!(mean.room > 3 * whole.room && mean_pace.cached == 1000);
+    assert!(mean_pace.per_user > whole_pace.per_user && mean_pace.first_token == whole_pace.first_token);
+    let short = Pace::of(&job("llama3-8b", ParallelLayout::SINGLE, |run| run.context_length = 1000)).expect("known rates");
+    near(mean_pace.decode.0, short.decode(40).0);
+}
+
+/// Without users a load is the stated requests on every replica: what the times of one replica say.
+#[test]
+fn without_users_every_replica_runs_the_stated_requests() {
+    let job =
+        job("llama3-8b", support::layout(2, 1, 4, headroom::config::DataSharding::None), |run| run.concurrent_sequences = 16);
+    let job = at_two_dollars(&job);
+    let (load, times) = (own_load(&job).expect("a load"), times(&job).expect("known rates"));
+    let pace = load.pace.expect("known rates");
+    assert_eq!((load.replicas, load.each, load.gpus, load.users), (4, 16, 8, 64));
+    near(pace.in_all, 4.0 * times.tokens_per_second);
+    near(pace.price_per_million, times.price_per_million);
+    assert_eq!((pace.first_token, pace.decode), (times.first_token, times.decode));
+    assert!(users_answer(&job, fleet_of(&job).as_ref()).is_none() && replicas_tried(&job).is_empty());
+    assert_eq!(requests_of_users(&job), None);
+}
+
+#[test]
+fn users_without_room_have_no_fleet() {
+    let edited = with_memory(&job("llama3-8b", ParallelLayout::SINGLE, |run| run.users = Some(5)), 1 << 20);
+    let found = with_users(&edited);
+    assert!(found.fewest.is_none() && found.own.room == 0 && !found.own.carries());
+    assert!(replicas_tried(&edited).iter().all(|tried| tried.outcome.is_err()));
+}
+
+#[test]
+fn the_smallest_replica_agrees_with_what_is_stated() {
+    let found = |job: &Job, stated| smallest_replica(job, stated).map(|layout| (layout.t(), layout.p(), layout.d()));
+    let large = job("llama3-70b", ParallelLayout::SINGLE, |run| run.concurrent_sequences = 16);
+    assert_eq!(found(&large, StatedLayout::default()), Some((4, 1, 1)));
+    assert_eq!(found(&large, StatedLayout { gpus: Some(16), ..StatedLayout::default() }), Some((4, 1, 1)));
+    assert_eq!(found(&large, StatedLayout { gpus: Some(2), ..StatedLayout::default() }), Some((2, 1, 1)));
+    assert_eq!(found(&large, StatedLayout { tensor: Some(8), ..StatedLayout::default() }), Some((8, 1, 1)));
+    assert_eq!(found(&large, StatedLayout { pipeline: Some(2), ..StatedLayout::default() }), Some((2, 2, 1)));
+    // A degree that heads do not divide by is left to the estimate to refuse.
+    assert_eq!(found(&large, StatedLayout { tensor: Some(3), ..StatedLayout::default() }), Some((3, 1, 1)));
+    assert_eq!(found(&large, StatedLayout { gpus: Some(4), tensor: Some(3), pipeline: None }), None);
+    let none = with_memory(&large, 1 << 20);
+    assert_eq!(found(&none, StatedLayout::default()), Some((1, 1, 1)));
+    assert_eq!(
+        smallest_replica(&support::training_job(&model("gpt2"), ParallelLayout::SINGLE, |_| ()), StatedLayout::default()),
+        None
+    );
+}
+
+fn with_memory(job: &Job, memory: u64) -> Job {
+    let mut cluster = job.cluster().clone();
+    cluster.accelerator.memory = Bytes(memory);
+    Job::new(job.model().clone(), job.run().clone(), *job.layout(), cluster).expect("a valid job")
+}
+
+/// The curve by GPUs is about one replica: it begins with one GPU, and the scenario stands where its replica does.
+#[test]
+fn the_curve_by_gpus_begins_with_one() {
+    for (t, d) in [(1, 8), (2, 4), (4, 1)] {
+        let curve = curve_gpus(&job("llama3-70b", support::layout(t, 1, d, headroom::config::DataSharding::None), |_| ()));
+        assert_eq!((curve.points.first().map(|point| point.x), curve.current, curve.replicas), (Some(1), t, d));
+        assert!(curve.points.iter().any(|point| point.x == t) && curve.serves);
+    }
+}
+
 /// One H100 reads 15 GB in 5.6 ms; in a short context products take longer from where they take as long as that.
 #[test]
 fn decoding_turns_from_memory_to_compute() {
@@ -380,6 +500,41 @@ fn messages_are_in_the_times() {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// The stated count carries the users; with one replica fewer it does not.
+    #[test]
+    fn the_fewest_carry_the_users_and_one_replica_fewer_does_not(
+        users in 1_u64..3000, context_length in 256_u64..100_000, mean in 1_u64..5000, mixed in any::<bool>(), rule in 0_usize..3,
+        id in prop::sample::select(vec!["llama3-8b", "llama3-70b", "gemma2-9b", "deepseek-v3", "qwen2.5-14b"]),
+        format in prop::sample::select(vec![WeightFormat::Bf16, WeightFormat::Fp8Channel]),
+    ) {
+        let rules = [Reservation::None, Reservation::Vllm(0.9), Reservation::Sglang(0.88)];
+        let job = job(id, ParallelLayout::SINGLE, |run| {
+            (run.users, run.context_length, run.quantization, run.reservation) = (Some(users), context_length, format, rules[rule]);
+            run.lengths = mixed.then_some(LengthMix { mean: mean.min(context_length), p95: (2 * mean).min(context_length) });
+        });
+        let Some(found) = with_users(&job).fewest else { return Ok(()) };
+        prop_assert!(found.carries() && found.holds() >= users);
+        prop_assert_eq!(found.each, users.div_ceil(found.replicas));
+        prop_assert_eq!(found.gpus / found.layout.world_size(), found.replicas);
+        // The scenario that takes it over carries them on its own.
+        let data_parallel_size = found.replicas.try_into().expect("at least one");
+        let taken = job.with_layout(ParallelLayout { data_parallel_size, ..found.layout });
+        let own = with_users(&taken).own;
+        prop_assert!(own.carries());
+        prop_assert_eq!((own.room, own.each, own.replicas), (found.room, found.each, found.replicas));
+        // Counts within a node are of replicas; beyond it of whole nodes, with all the replicas that these hold.
+        let node = job.cluster().accelerator.accelerators_per_node;
+        let fewer = if found.gpus <= node { found.replicas - 1 } else { (found.gpus - node) / found.layout.world_size() };
+        if let Ok(data_parallel_size) = fewer.try_into() {
+            let short = with_users(&job.with_layout(ParallelLayout { data_parallel_size, ..found.layout })).own;
+            prop_assert!(!short.carries(), "{:?}", short);
+        }
+        let requests = requests_of_users(&taken).expect("users are stated");
+        prop_assert!(requests >= 1 && requests <= found.each);
+        let filled = with_run(&taken, |run| run.concurrent_sequences = requests);
+        prop_assert!(mixed || estimate(&filled).runs());
+    }
 
     /// Every format, cache, rule and layout: parts add up, blocks fit their room, nothing panics.
     #[test]

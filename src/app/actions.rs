@@ -15,7 +15,7 @@ use super::panels::planner::PLACE;
 use super::panels::teach;
 use super::shelf::Shelf;
 use super::state::{Dialog, State};
-use super::{hearing, page, pasting, planning, presenting, taking, teaching};
+use super::{following, hearing, page, pasting, planning, presenting, taking, teaching};
 use crate::scenario::codec::decode;
 use crate::scenario::{Field, FieldId, field_of_key, parse};
 
@@ -109,6 +109,7 @@ fn act(state: State, action: &str, event: &Event) {
         "repair" => with_field(about, |field| repair(state, field.id)),
         "red" => go_to_red(state, about),
         "fix" => fix(state, about),
+        "users" => use_users(state),
         "axis" => state.page(|ui| ui.axis = axis(about)),
         "log" => state.page(|ui| ui.log_axis = about == "true"),
         "notice" => state.page(|ui| ui.notices.retain(|notice| notice.id.to_string() != about)),
@@ -195,6 +196,14 @@ fn fix(state: State, index: &str) {
     let fix = state.answers.with_untracked(|answers| answers.fixes().get(index.parse::<usize>().ok()?).cloned());
     if let Some(fix) = fix {
         state.edit(None, |scenario| apply(scenario, &fix));
+    }
+}
+
+/// Takes the fewest GPUs that carry the users.
+fn use_users(state: State) {
+    let load = state.answers.with_untracked(|answers| following::adoptable(answers.users()?).copied());
+    if let Some(load) = load {
+        state.edit(None, |scenario| following::adopt(scenario, &load));
     }
 }
 

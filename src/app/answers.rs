@@ -5,15 +5,17 @@ use std::sync::OnceLock;
 
 use super::compared::LETTERS;
 use super::curve_view::{self, Setting};
+use super::headline::{Headline, headline};
 use super::history::Snapshot;
 use super::ui::Ui;
 use super::words::Scale;
 use crate::charts::{self, Drawn, Frame};
-use crate::config::Job;
+use crate::config::{Job, Run};
 use crate::estimator::time::{Timing, timing};
 use crate::estimator::{Estimate, Lengths, estimate};
 use crate::planner::{
-    Axis, Curve, Fix, GpuCount, Inverse, NamedStair, Serving, curve_gpus, curve_seq, fixes, gpu_count, inverse, serving,
+    Axis, Curve, Fix, GpuCount, Inverse, NamedStair, Serving, UserLoad, UsersAnswer, curve_gpus, curve_seq, fixes, gpu_count,
+    inverse, own_load, serving, users_answer,
 };
 use crate::scenario::{FieldError, Scenario};
 use crate::units::{Bytes, MemoryUnit};
@@ -77,6 +79,8 @@ struct Asked {
     fixes: OnceLock<Vec<Fix>>,
     inverse: OnceLock<Inverse>,
     serving: OnceLock<Option<Serving>>,
+    users: OnceLock<Option<UsersAnswer>>,
+    load: OnceLock<Option<UserLoad>>,
 }
 
 impl Answers {
@@ -117,6 +121,27 @@ impl Answers {
             Standing::Present if !ui.unread.is_empty() => Standing::Earlier,
             standing => standing,
         }
+    }
+
+    /// The stated users on the scenario's own GPUs and on the fewest; `None` when training and where none are stated.
+    pub fn users(&self) -> Option<&UsersAnswer> {
+        // Without users nothing else about serving is worked out for the headline.
+        let stated = matches!(self.job.run(), Run::Serving(run) if run.users.is_some());
+        let found = || users_answer(&self.job, self.serving()?.users.as_ref());
+        self.asked.users.get_or_init(|| if stated { found() } else { None }).as_ref()
+    }
+
+    /// The load that times and price of serving are about: of the stated users, else of the stated requests on every replica.
+    pub fn load(&self) -> Option<&UserLoad> {
+        match self.users() {
+            Some(users) => Some(users.shown()),
+            None => self.asked.load.get_or_init(|| own_load(&self.job)).as_ref(),
+        }
+    }
+
+    /// The first words of the answer.
+    pub fn headline(&self) -> Headline {
+        headline(&self.scenario, &self.estimate, self.users(), self.scale)
     }
 
     /// The answer to a scenario, and whether it differs from the last one. What does not depend on the change is taken over. Without a

@@ -7,7 +7,7 @@ use super::words::{Scale, doing, hardware, kinds, lower_first, model_name, remar
 use crate::config::Job;
 use crate::estimator::time::timing;
 use crate::estimator::{Estimate, MemoryKind};
-use crate::planner::{GpuCount, gpu_count};
+use crate::planner::{GpuCount, fleet_of, gpu_count};
 use crate::scenario::{FieldId, Scenario, Word, field};
 
 /// What the scenarios beside the first are called, in their order.
@@ -162,6 +162,7 @@ fn results(answers: &Answers) -> Vec<Line> {
     let runnable = |count: &GpuCount| count.runnable.as_ref().map_or_else(|| "none".to_owned(), |run| run.gpus.to_string());
     let counts = each(answers, |job, _| runnable(&gpu_count(job, answers.unit)));
     let mut lines = vec![texts("Smallest number of GPUs that runs", runnable(&answers.count), counts)];
+    lines.extend(carries(answers));
     let theirs = each(answers, |job, estimate| facts(job, &timing(job, estimate)));
     for (name, shown, _) in facts(&answers.job, answers.timing()) {
         let same = |list: &Option<Vec<super::timing::Fact>>| {
@@ -173,6 +174,18 @@ fn results(answers: &Answers) -> Vec<Line> {
         }
     }
     lines
+}
+
+/// The GPUs that carry the stated users; nothing where none of them states any.
+fn carries(answers: &Answers) -> Option<Line> {
+    let fewest = |job: &Job| {
+        let gpus = fleet_of(job)?.runnable.map(|found| found.gpus);
+        Some(gpus.map_or_else(|| "none".to_owned(), |gpus| gpus.to_string()))
+    };
+    let (mine, theirs) = (fewest(&answers.job), each(answers, |job, _| fewest(job)));
+    let theirs: Vec<Option<String>> = theirs.into_iter().map(Option::flatten).collect();
+    let any = mine.is_some() || theirs.iter().any(Option::is_some);
+    any.then(|| texts("GPUs that carry the users", mine.unwrap_or_else(|| NOTHING.to_owned()), theirs))
 }
 
 fn texts(name: &str, shown: String, others: Vec<Option<String>>) -> Line {

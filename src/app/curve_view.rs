@@ -33,8 +33,12 @@ pub fn view(curve: &Curve, setting: &Setting) -> CurveView {
     let naive: Vec<(f64, f64)> = curve.naive.iter().map(|(x, bytes)| (to_f64(*x), amount(*bytes))).collect();
     CurveView {
         id: if seq { "seq" } else { "gpus" },
-        title: title(curve.axis).to_owned(),
-        x_label: if seq { "tokens in a sequence" } else { "GPUs" }.to_owned(),
+        title: title(curve.axis, curve.serves).to_owned(),
+        x_label: match curve.axis {
+            Axis::SeqLength => "tokens in a sequence".to_owned(),
+            Axis::Gpus if curve.serves => "GPUs of one replica".to_owned(),
+            Axis::Gpus => "GPUs".to_owned(),
+        },
         y_label: format!("{unit} per GPU"),
         unit: unit.name(),
         series: series(&curve.points.iter().map(|point| &point.by_kind)),
@@ -57,9 +61,10 @@ pub fn view(curve: &Curve, setting: &Setting) -> CurveView {
 }
 
 /// What a curve shows.
-pub const fn title(axis: Axis) -> &'static str {
+pub const fn title(axis: Axis, serves: bool) -> &'static str {
     match axis {
         Axis::SeqLength => "Memory by sequence length",
+        Axis::Gpus if serves => "Memory by GPUs of one replica",
         Axis::Gpus => "Memory by number of GPUs",
     }
 }

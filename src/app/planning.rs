@@ -45,6 +45,10 @@ pub fn say(state: State, verb: &str) {
 pub fn take(state: State, link: &str, event: &Event) {
     // A point of the chart is a link, whose fragment would drop what is pinned.
     event.prevent_default();
-    state.edit(None, |scenario| *scenario = decode(link).scenario);
+    state.edit(None, |scenario| {
+        let mut taken = decode(link).scenario;
+        taken.follow_as(scenario);
+        *scenario = taken;
+    });
     state.say("Taken over; Undo brings the last scenario back", None);
 }

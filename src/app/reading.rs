@@ -87,12 +87,15 @@ fn take(state: State, axis: Axis, within_ms: f64) {
     let cursor = cursor(state.page_now().cursors, axis);
     let point = state.plots.with_untracked(|plots| {
         let plot = plots.along(axis);
-        plot.curve.points.get(index(plot, cursor)).map(|point| (point.x, point.layout.t()))
+        let replicas = plot.curve.replicas;
+        plot.curve.points.get(index(plot, cursor)).map(|point| (point.x.saturating_mul(replicas), point.layout.t()))
     });
     let Some((x, tensor)) = point else { return };
     let mut scenario = state.scenario_now();
     scenario.set(field, Value::Integer(x));
-    scenario.set(FieldId::TensorParallel, Value::Integer(tensor));
+    if axis == Axis::Gpus {
+        scenario.set(FieldId::TensorParallel, Value::Integer(tensor));
+    }
     state.edit_within(field, within_ms, scenario);
 }
 

@@ -2,16 +2,14 @@
 
 use serde_json::{Value, json as object};
 
+use super::headline::{headline, users as said_users};
 use super::serving;
 use super::timing::{self, Fact};
-use super::words::{
-    Scale, about, accelerator_name, gpus, margin, model_name, per_cent, percent, remarks, scientific, verdict_sentence,
-    verdict_word, whole,
-};
+use super::words::{Scale, about, accelerator_name, gpus, model_name, per_cent, percent, remarks, scientific, whole};
 use crate::config::Job;
 use crate::estimator::time::{self, Bound, Messages, TimeLine, Timing};
 use crate::estimator::{Compute, Estimate, Headroom, Lengths, LineItem, MemoryKind, Printed, Verdict, estimate};
-use crate::planner::{self, GpuCount, Serving, gpu_count, inverse};
+use crate::planner::{self, GpuCount, Serving, UserLoad, UsersAnswer, gpu_count, inverse};
 use crate::scenario::{Remark, Scenario, Word, codec};
 use crate::units::{Bytes, MemoryUnit};
 
@@ -31,7 +29,9 @@ pub struct Row {
 pub struct Report {
     /// The estimate.
     pub estimate: Estimate,
-    /// Both GPU counts.
+    /// Whether it runs, for the users too where some are stated.
+    pub verdict: Verdict,
+    /// Both GPU counts, of one replica when serving.
     pub count: GpuCount,
     /// Verdict and sentence.
     pub headline: String,
@@ -45,6 +45,10 @@ pub struct Report {
     /// What follows from the times, and about serving.
     pub facts: Vec<Fact>,
     serving: Option<Serving>,
+    users: Option<UsersAnswer>,
+    load: Option<UserLoad>,
+    counts: String,
+    reason: String,
     caveat: Option<String>,
     stated: Option<String>,
     unknown: Option<String>,
@@ -56,26 +60,36 @@ impl Report {
         let unit = unit.unwrap_or_else(|| scenario.memory_unit());
         let estimate = estimate(job);
         let scale = Scale::of(unit, estimate.total(), estimate.capacity);
-        let (number, caption) = margin(&estimate, scale);
         let timing = time::timing(job, &estimate);
         let timed = !matches!(timing, Timing::Unknown(_));
         let known = job.training().is_none().then(|| inverse(&Lengths::of(job)));
         let serving = known.and_then(|known| planner::serving(job, &known));
-        let mut facts = serving::cache(job, &estimate, unit);
+        let users = planner::users_answer(job, serving.as_ref().and_then(|found| found.users.as_ref()));
+        let load = users.as_ref().map(|users| *users.shown()).or_else(|| planner::own_load(job));
+        let count = gpu_count(job, unit);
+        let said = headline(scenario, &estimate, users.as_ref(), scale);
+        let [counts, reason] = counts(job, &count, users.as_ref());
+        let mut facts = load.iter().flat_map(|load| load_facts(scenario, job, load, users.as_ref())).collect::<Vec<_>>();
+        facts.extend(serving::cache(job, &estimate, unit));
         facts.extend(serving.iter().flat_map(|found| serving::answers(job, found)));
         facts.extend(known.iter().flat_map(|known| serving::more(job, known)));
         facts.extend(timing::facts(job, &timing));
         Self {
             facts,
+            counts,
+            reason,
             serving,
+            users,
+            load,
+            verdict: said.verdict,
             caveat: timing::caveat(estimate.verdict()).filter(|_| timed).map(ToOwned::to_owned),
             stated: timing::stated(job, &estimate),
             unknown: timing::unknown(scenario, &timing),
             timing,
-            headline: format!("{} {}", verdict_word(estimate.verdict()), verdict_sentence(scenario, &estimate, scale)),
-            margin: format!("{number} {unit} {caption}."),
+            headline: format!("{} {}", said.word, said.sentence),
+            margin: format!("{} {} {}.", said.margin.number, said.margin.unit, said.margin.caption),
             remarks: remarks(scenario),
-            count: gpu_count(job, unit),
+            count,
             estimate,
             unit,
         }
@@ -110,11 +124,9 @@ impl Report {
         format!("Peak {}.", self.estimate.peak_moment)
     }
 
-    /// Both GPU counts and the reason.
+    /// Both GPU counts and the reason; where users are stated, of the GPUs that carry them.
     pub fn counts(&self) -> String {
-        let arithmetic = self.count.arithmetic.map_or_else(|| "none".to_owned(), gpus);
-        let runnable = self.count.runnable.as_ref().map_or_else(|| "none".to_owned(), |run| gpus(run.gpus));
-        format!("Arithmetic minimum {arithmetic}, smallest that runs {runnable}. {}", self.count.reason)
+        self.counts.clone()
     }
 
     /// Compute in a sentence; nothing when serving.
@@ -176,6 +188,28 @@ impl Report {
     }
 }
 
+/// How fast and how dear serving is at its load, and what that takes for granted.
+fn load_facts(scenario: &Scenario, job: &Job, load: &UserLoad, users: Option<&UsersAnswer>) -> Vec<Fact> {
+    let Some(figures) = serving::load_figures(job, load) else { return Vec::new() };
+    let assumed = serving::load_assumed(scenario, job, load, users);
+    let mut facts: Vec<Fact> = figures.into_iter().map(|figure| (figure.label, figure.value, figure.note)).collect();
+    facts.push(("Assumed of this load", String::new(), assumed));
+    facts
+}
+
+/// Both counts with their reason, and the reason alone.
+fn counts(job: &Job, count: &GpuCount, users: Option<&UsersAnswer>) -> [String; 2] {
+    let words = |count: Option<u64>| count.map_or_else(|| "none".to_owned(), gpus);
+    let runs = count.runnable.as_ref().map(|run| run.gpus);
+    let Some(users) = users else {
+        let (arithmetic, runs) = (words(count.arithmetic), words(runs));
+        return [format!("Arithmetic minimum {arithmetic}, smallest that runs {runs}. {}", count.reason), count.reason.clone()];
+    };
+    let [arithmetic, carries, reason] = serving::users_counts(job, users, runs);
+    let who = said_users(users.own.users);
+    [format!("Arithmetic minimum {arithmetic}, smallest that carries {who} {carries}. {reason}"), reason]
+}
+
 fn flops(compute: &Compute) -> String {
     format!(
         "{} FLOP in {} steps of {} tokens (6PD: {}).",
@@ -222,17 +256,47 @@ fn messages_of(messages: &Messages) -> Value {
 /// Room for the cache and what the planner found; null when training.
 fn serving_of(report: &Report) -> Value {
     let (Some(room), Some(found)) = (&report.estimate.cache_room, &report.serving) else { return Value::Null };
-    let users = found.users.map(|fleet| {
+    let users = found.users.zip(report.users).map(|(fleet, users)| {
         let instances = fleet.runnable.map(|found| {
             object!({ "gpus": found.gpus, "instances": found.count, "gpus_each": found.layout.world_size(), "users_each": found.users_each })
         });
-        object!({ "users": fleet.users, "arithmetic": fleet.arithmetic, "runnable": instances })
+        object!({
+            "users": fleet.users, "arithmetic": fleet.arithmetic, "runnable": instances, "carried": users.own.carries(),
+            "own": load_of(&users.own), "fewest": users.fewest.as_ref().map(load_of),
+        })
     });
     object!({
         "cache_bytes": room.bytes.0, "block_size": room.block_size, "blocks": room.blocks, "tokens": room.tokens(),
         "max_concurrency": room.concurrency, "longest_context": found.longest.map(|found| found.value),
         "sequences_at_once": found.at_once.map(|found| found.value), "of_lengths": found.of_lengths.map(|found| found.value),
-        "users": users, "most_bits": found.quantization.map(Word::word),
+        "users": users, "load": report.load.as_ref().map(load_of), "most_bits": found.quantization.map(Word::word),
+    })
+}
+
+/// Both counts, those that carry the users where some are stated; `replica` is the smallest that runs one replica then.
+fn gpus_of(report: &Report) -> Value {
+    let (count, reason) = (&report.count, &report.reason);
+    let runs = count.runnable.as_ref().map(|run| run.gpus);
+    match &report.users {
+        Some(users) => object!({
+            "arithmetic": users.arithmetic, "runnable": users.fewest.map(|fewest| fewest.gpus), "reason": reason, "replica": runs,
+        }),
+        None => object!({ "arithmetic": count.arithmetic, "runnable": runs, "reason": reason }),
+    }
+}
+
+/// Replicas under a load, with seconds, tokens per second, and money in the price's currency.
+fn load_of(load: &UserLoad) -> Value {
+    let pace = load.pace.map(|pace| {
+        object!({
+            "first_token_seconds": pace.first_token.0, "prompt_tokens": pace.prompt, "cached_tokens": pace.cached,
+            "decode_seconds": pace.decode.0, "tokens_per_second_per_user": pace.per_user, "tokens_per_second": pace.in_all,
+            "cost_per_million_tokens": pace.price_per_million,
+        })
+    });
+    object!({
+        "users": load.users, "gpus": load.gpus, "replicas": load.replicas, "tensor_parallel": load.layout.t(),
+        "pipeline_parallel": load.layout.p(), "requests_each": load.each, "room_each": load.room, "time": pace,
     })
 }
 
@@ -273,15 +337,11 @@ pub fn json(report: &Report, scenario: &Scenario, notices: &[String]) -> String 
     let remark = |remark: &Remark| object!({ "kind": remark.kind.word(), "text": remark.text });
     let answer = object!({
         "about": about(scenario), "model": model_name(scenario), "accelerator": accelerator_name(scenario),
-        "remarks": report.remarks.iter().map(remark).collect::<Vec<_>>(), "link": codec::encode(scenario), "verdict": verdict_key(estimate.verdict()),
+        "remarks": report.remarks.iter().map(remark).collect::<Vec<_>>(), "link": codec::encode(scenario), "verdict": verdict_key(report.verdict),
         "total_bytes": estimate.total().0, "capacity_bytes": estimate.capacity.0, "free_bytes": free, "short_bytes": short,
         "peak_moment": estimate.peak_moment, "parameters": estimate.parameters.total, "ledger": lines,
         "blockers": estimate.blockers.iter().map(ToString::to_string).collect::<Vec<_>>(),
-        "gpus": {
-            "arithmetic": report.count.arithmetic,
-            "runnable": report.count.runnable.as_ref().map(|run| run.gpus),
-            "reason": report.count.reason,
-        },
+        "gpus": gpus_of(report),
         "compute": compute, "time": time_of(report), "serving": serving_of(report), "notices": notices,
     });
     format!("{answer:#}")

@@ -1,11 +1,12 @@
 //! Serving in words: room for the cache as servers print it, and how many requests, tokens and accelerators. No browser in here.
 
-use super::timing::Fact;
+use super::headline::{gpus_of, replicas_of, users};
+use super::timing::{Fact, amount, short};
 use super::words::{gpus, whole};
 use crate::config::{Job, Reservation, Run};
 use crate::estimator::Estimate;
-use crate::planner::{Fleet, Inverse, Largest, Limit, More, Serving, more_requests};
-use crate::scenario::{FieldId, Value, show};
+use crate::planner::{Inverse, Largest, Limit, More, Serving, UserLoad, UsersAnswer, more_requests};
+use crate::scenario::{FieldId, Scenario, Value, show};
 use crate::units::{MemoryUnit, grouped, to_f64};
 
 /// What a server prints about its cache, one figure a line; empty when training.
@@ -50,7 +51,6 @@ pub fn answers(job: &Job, serving: &Serving) -> Vec<Fact> {
     if let Some((_, _, note)) = facts.last_mut().filter(|_| run.lengths.is_some()) {
         note.push_str("; in 95 of 100 moments, if lengths are independent: an assumption");
     }
-    facts.extend(serving.users.iter().map(|fleet| of_users(job, fleet)));
     facts.push(match serving.quantization {
         Some(format) => {
             let label = show(FieldId::WeightDType, &Value::choice(format));
@@ -75,20 +75,78 @@ const fn limited_by(limit: Limit) -> &'static str {
     }
 }
 
-fn of_users(job: &Job, fleet: &Fleet) -> Fact {
-    let minimum = fleet.arithmetic.map_or_else(|| "none".to_owned(), gpus);
-    let (count, how) = match &fleet.runnable {
-        Some(found) => {
-            let each = found.layout.world_size();
-            let instances = if found.count == 1 { "1 instance".to_owned() } else { format!("{} instances", whole(found.count)) };
-            // Latent vectors have no heads to share out.
-            let whole_cache = if each > 1 && job.model().mla.is_some() { ", every GPU with the whole cache" } else { "" };
-            let how = format!("{instances} on {} with room for {} users each{whole_cache}", gpus(each), whole(found.users_each));
-            (gpus(found.gpus), how)
-        }
-        None => ("none".to_owned(), "no instance fits: limited by memory".to_owned()),
+/// One figure of a load, with the path of its explanation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LoadFigure {
+    /// What explains it.
+    pub path: &'static str,
+    /// What it is.
+    pub label: &'static str,
+    /// Its value.
+    pub value: String,
+    /// What there is to know about it.
+    pub note: String,
+}
+
+/// How fast and how dear serving is at a load; nothing where a figure of the accelerator is missing.
+pub fn load_figures(job: &Job, load: &UserLoad) -> Option<[LoadFigure; 4]> {
+    let pace = load.pace.as_ref()?;
+    let per_hour = grouped(job.cluster().accelerator.price_per_hour, 2);
+    let figure = |path, label, value, note| LoadFigure { path, label, value, note };
+    Some([
+        figure(
+            "load/first-token",
+            "Time to first token",
+            short(pace.first_token),
+            format!("prompt of {} tokens, no queue", whole(pace.prompt)),
+        ),
+        figure("load/per-user", "Tokens per second per user", amount(pace.per_user), String::new()),
+        figure("load/in-all", "Tokens per second in all", amount(pace.in_all), replicas_of(load)),
+        figure(
+            "load/price",
+            "Price of a million tokens",
+            grouped(pace.price_per_million, 2),
+            format!("{} at {per_hour} per GPU-hour", gpus(load.gpus)),
+        ),
+    ])
+}
+
+/// What the figures of a load take for granted, one sentence.
+pub fn load_assumed(scenario: &Scenario, job: &Job, load: &UserLoad, answer: Option<&UsersAnswer>) -> String {
+    let Run::Serving(run) = job.run() else { return String::new() };
+    let tokens = match (run.lengths.filter(|_| answer.is_some()), &load.pace) {
+        (Some(_), Some(pace)) => format!("the mean of {} tokens", whole(pace.cached)),
+        _ => format!("{} tokens", whole(run.context_length)),
     };
-    ("GPUs for all users", count, format!("{how}; arithmetic minimum {minimum} for {} users", whole(fleet.users)))
+    let requests = if load.each == 1 { "1 request".to_owned() } else { format!("{} requests", whole(load.each)) };
+    match answer {
+        Some(answer) => {
+            let who = if load.users == 1 { "With the user".to_owned() } else { format!("With all {}", users(load.users)) };
+            let on = if *load == answer.own { String::new() } else { format!(" on {}", gpus_of(scenario, load)) };
+            format!("{who} active at once{on}: {requests} on the fullest replica, each with {tokens} in the cache.")
+        }
+        None => format!("With {requests} at once on each replica, each with {tokens} in the cache."),
+    }
+}
+
+/// The counts that carry the stated users: the division, the fewest accelerators, and how they do it.
+pub fn users_counts(job: &Job, answer: &UsersAnswer, one_replica: Option<u64>) -> [String; 3] {
+    let minimum = answer.arithmetic.map_or_else(|| "none".to_owned(), gpus);
+    let Some(fewest) = &answer.fewest else {
+        return [
+            minimum,
+            "none".to_owned(),
+            "No layout of whole heads and nodes has room for one request; fewer bits, a shorter context or more memory may."
+                .to_owned(),
+        ];
+    };
+    let each = fewest.layout.world_size();
+    // Latent vectors have no heads to share out.
+    let whole_cache = if each > 1 && job.model().mla.is_some() { ", every GPU with the whole cache" } else { "" };
+    let room = format!("{}, room for {} on each{whole_cache}.", replicas_of(fewest), users(fewest.room));
+    let one = one_replica
+        .map_or_else(String::new, |count| format!(" One replica with the requests of the form runs on {}.", gpus(count)));
+    [minimum, gpus(fewest.gpus), room + &one]
 }
 
 fn of_more(more: &More, now: u64) -> Fact {

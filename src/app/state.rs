@@ -9,6 +9,7 @@ use leptos::prelude::*;
 
 use super::answers::{Answers, Look, Plots};
 use super::browser;
+use super::following::follow;
 use super::history::{History, ONE_STEP_MS, Snapshot};
 pub use super::ui::Dialog;
 use super::ui::{Notice, Toast, Ui};
@@ -94,8 +95,9 @@ impl State {
         self.say_instead(after, Some(field), within_ms);
     }
 
-    fn say_instead(self, after: Snapshot, field: Option<FieldId>, within_ms: f64) {
+    fn say_instead(self, mut after: Snapshot, field: Option<FieldId>, within_ms: f64) {
         let before = self.said_now();
+        follow(&mut after.scenario);
         if after == before {
             return;
         }

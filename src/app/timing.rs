@@ -171,7 +171,7 @@ fn of_serving(job: &Job, time: &ServingTime) -> Vec<Fact> {
 }
 
 /// A time by itself.
-fn short(seconds: Seconds) -> String {
+pub fn short(seconds: Seconds) -> String {
     let scale = TimeScale::of(seconds);
     scale.show(scale.parts(&[seconds]).1)
 }

@@ -9,6 +9,7 @@ use crate::units::{Bytes, MemoryUnit, Scale};
 
 use super::expr::{Expr, Value};
 use super::inputs::Inputs;
+use super::loads::divided;
 use super::times::{global, gpus, of_serving, of_term, of_training, tokens_of_step, useful_of_step};
 use super::{Explanation, Measure, Scene, plain};
 
@@ -30,7 +31,7 @@ pub(super) fn arithmetic_count(job: &Job) -> Option<u64> {
 
 /// The division.
 pub(super) fn arithmetic(scene: &Scene, unit: MemoryUnit) -> Explanation {
-    let found = division(&scene.job);
+    let found = division(&divided(&scene.job));
     let Division { ranks, shared, replicated, fixed, capacity, model_parallel } = found;
     let own = [("held by every GPU in full", replicated), ("fixed beside the model", fixed)];
     let own: Vec<Expr> = own.into_iter().filter(|(_, bytes)| bytes.0 > 0).map(|(label, bytes)| part(label, bytes)).collect();

@@ -9,7 +9,8 @@
 //! |---|---|
 //! | `total`, `peak`, `margin` | all memory at the peak; the moments compared; what is left or missing |
 //! | `ledger/KIND`, `ledger/KIND/LABEL`, `ledger/KIND/LABEL/N` | a kind, a line, its tensor number N |
-//! | `gpus/arithmetic`, `gpus/runnable` | the two counts |
+//! | `gpus/arithmetic`, `gpus/runnable` | the two counts; where users are stated, of what carries them |
+//! | `load/first-token`, `load/per-user`, `load/in-all`, `load/price` | serving at its load |
 //! | `time/NAME` | a term of a step, or a figure of time, cost or model by its printed name |
 
 mod documents;
@@ -18,6 +19,7 @@ mod figures;
 mod growth;
 mod inputs;
 mod lines;
+mod loads;
 mod printed;
 mod tensors;
 mod times;
@@ -129,6 +131,7 @@ enum Path<'a> {
     Tensor(MemoryKind, &'a str, usize),
     Arithmetic,
     Runnable,
+    Load(&'a str),
     Figure(&'a str),
 }
 
@@ -140,6 +143,7 @@ impl<'a> Path<'a> {
             None if path == "margin" => Self::Margin,
             Some(("gpus", "arithmetic")) => Self::Arithmetic,
             Some(("gpus", "runnable")) => Self::Runnable,
+            Some(("load", name)) => Self::Load(name),
             Some(("time", name)) => Self::Figure(name),
             Some(("ledger", rest)) => return Self::of_ledger(rest),
             _ => return None,
@@ -198,7 +202,8 @@ impl<'a> Explainer<'a> {
             Path::Item(kind, label) => self.item(*kind, label)?,
             Path::Tensor(kind, label, number) => self.tensor(*kind, label, *number)?,
             Path::Arithmetic => figures::arithmetic(&self.scene, self.unit),
-            Path::Runnable => figures::runnable(&self.scene, self.unit),
+            Path::Runnable => loads::carrying(&self.scene.job).unwrap_or_else(|| figures::runnable(&self.scene, self.unit)),
+            Path::Load(name) => loads::of_load(&self.scene.job, name)?,
             Path::Figure(name) => figures::figure(&self.scene, name)?,
         };
         path.clone_into(&mut found.path);
@@ -227,7 +232,7 @@ impl<'a> Explainer<'a> {
                 }
                 (Box::new(move |printed| printed.line(at)), line.map_or(Bytes::ZERO, |line| line.bytes))
             }
-            Path::Arithmetic | Path::Runnable | Path::Figure(_) => return,
+            Path::Arithmetic | Path::Runnable | Path::Load(_) | Path::Figure(_) => return,
         };
         found.printed.push((String::new(), words.show(&own, exact)));
         found.notes.extend(words.why_not_nearest(&own, exact));
@@ -378,7 +383,8 @@ impl<'a> Explainer<'a> {
                 let alike = there.find(|other| (other.op, other.name, other.dtype) == (here.op, here.name, here.dtype))?;
                 Some(alike.bytes.as_f64())
             }
-            Path::Arithmetic => figures::arithmetic_count(&scene.job).map(crate::units::to_f64),
+            Path::Arithmetic => loads::divided_count(&scene.job),
+            Path::Load(name) => loads::value(&scene.job, name),
             Path::Margin | Path::Runnable => None,
             Path::Figure(name) => figures::figure(scene, name).map(|found| found.expr.value()),
         }

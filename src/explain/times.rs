@@ -195,7 +195,7 @@ fn of_run(scene: &Scene, run: &TrainingRun, (step, cost): (&Step, &Cost), name: 
     Some(found(sentence, expr, measure, sources::ARITHMETIC, certainty))
 }
 
-fn price(job: &Job) -> Expr {
+pub(super) fn price(job: &Job) -> Expr {
     let price = job.cluster().accelerator.price_per_hour;
     Expr::word("price", "of a GPU-hour, as set under Time and cost", Value::Real(price))
 }

@@ -159,6 +159,63 @@ pub(super) fn serving_candidates(job: &Job) -> Vec<ParallelLayout> {
         .collect()
 }
 
+/// What is stated of a serving layout; the rest is to be found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StatedLayout {
+    /// Accelerators of all replicas.
+    pub gpus: Option<u64>,
+    /// Tensor-parallel degree.
+    pub tensor: Option<u64>,
+    /// Pipeline stages.
+    pub pipeline: Option<u64>,
+}
+
+impl StatedLayout {
+    /// Whether a replica of that layout agrees with what is stated.
+    fn takes(&self, layout: &ParallelLayout) -> bool {
+        self.gpus.is_none_or(|gpus| gpus.is_multiple_of(layout.world_size()))
+            && self.tensor.is_none_or(|tensor| tensor == layout.t())
+            && self.pipeline.is_none_or(|pipeline| pipeline == layout.p())
+    }
+
+    /// Layouts of one replica from few to many accelerators that agree with it. A degree that is stated need not divide heads or
+    /// layers: the estimate names the rule that it breaks.
+    fn candidates(&self, job: &Job) -> Vec<ParallelLayout> {
+        let mut layouts: Vec<ParallelLayout> = serving_candidates(job);
+        let of = |t: u64, p: u64| {
+            Some(ParallelLayout {
+                tensor_model_parallel_size: NonZeroU64::new(t)?,
+                pipeline_model_parallel_size: NonZeroU64::new(p)?,
+                data_parallel_size: NonZeroU64::MIN,
+                ..*job.layout()
+            })
+        };
+        match (self.tensor, self.pipeline) {
+            (None, None) => {}
+            (Some(tensor), stages) => layouts.splice(0..0, of(tensor, stages.unwrap_or(1))).for_each(drop),
+            (None, Some(stages)) => {
+                let tensor: Vec<u64> = layouts.iter().filter(|layout| layout.p() == 1).map(ParallelLayout::t).collect();
+                layouts = tensor.into_iter().filter_map(|tensor| of(tensor, stages)).collect();
+            }
+        }
+        layouts.retain(|layout| self.takes(layout));
+        layouts
+    }
+}
+
+/// The smallest layout of one replica that runs a serving job and agrees with what is stated. Where none runs, the widest if the number
+/// of accelerators is stated, which is nearest to fitting; else one accelerator, or what is stated. `None` when training.
+pub fn smallest_replica(job: &Job, stated: StatedLayout) -> Option<ParallelLayout> {
+    if job.training().is_some() {
+        return None;
+    }
+    let layouts = stated.candidates(job);
+    let jobs: Vec<Job> = layouts.iter().map(|layout| job.with_layout(*layout)).collect();
+    let runs = jobs.iter().zip(memory_of_each(&jobs)).position(|(job, by_kind)| Need::with(job, by_kind).runs());
+    let widest = layouts.len().saturating_sub(1);
+    layouts.get(runs.unwrap_or(if stated.gpus.is_some() { widest } else { 0 })).copied()
+}
+
 /// All divisors of `n` in rising order.
 pub(super) fn divisors(n: u64) -> Vec<u64> {
     let mut small = Vec::new();

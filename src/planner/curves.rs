@@ -41,6 +41,10 @@ pub struct Curve {
     pub capacity: Bytes,
     /// Where the scenario stands.
     pub current: u64,
+    /// Whether it is about serving: counts of accelerators are those of one replica.
+    pub serves: bool,
+    /// Replicas of the scenario when serving, else 1.
+    pub replicas: u64,
     /// Largest length that fits (length curve), if any does.
     pub longest_fit: Option<u64>,
     /// The naive division of the whole job over the accelerators (count curve).
@@ -90,6 +94,8 @@ pub fn curve_seq(lengths: &Lengths, longest_fit: Option<u64>, points: usize, log
         points,
         capacity: job.cluster().accelerator.memory,
         current,
+        serves: job.training().is_none(),
+        replicas: 1,
         longest_fit,
         naive: Vec::new(),
         best: Vec::new(),
@@ -124,12 +130,13 @@ fn insert(values: &mut Vec<u64>, value: u64) {
 
 /// Memory against the number of accelerators, up to four times the current count and at least to 32.
 ///
-/// Training varies the data-parallel ranks, serving the tensor degree: another replica of an instance holds as much again.
+/// Training varies the data-parallel ranks, serving the tensor degree of one replica: another replica holds as much again.
 pub fn curve_gpus(job: &Job) -> Curve {
     let layout = *job.layout();
     let training = job.training().is_some();
-    let (varied, fixed) = if training { (layout.d(), layout.t()) } else { (layout.t(), layout.d()) };
+    let (varied, fixed) = if training { (layout.d(), layout.t()) } else { (layout.t(), 1) };
     let fixed = fixed.saturating_mul(layout.p()).max(1);
+    let replicas = if training { 1 } else { layout.d() };
     let last = varied.saturating_mul(4).max(32 / fixed.min(32)).max(4);
     let whole = whole_job(job);
     let jobs: Vec<Job> = counts(last, varied)
@@ -140,12 +147,14 @@ pub fn curve_gpus(job: &Job) -> Curve {
     let points = jobs.iter().zip(memory_of_each(&jobs));
     let points: Vec<_> = points.map(|(job, by_kind)| point_with(job, job.layout().world_size(), by_kind)).collect();
     let naive = points.iter().map(|point| (point.x, whole.per_rank(point.x))).collect();
-    let (axis, capacity, current) = (Axis::Gpus, job.cluster().accelerator.memory, layout.world_size());
-    Curve { axis, points, capacity, current, longest_fit: None, naive, best: Vec::new() }
+    let (axis, capacity, current) = (Axis::Gpus, job.cluster().accelerator.memory, layout.world_size() / replicas);
+    Curve { axis, points, capacity, current, serves: !training, replicas, longest_fit: None, naive, best: Vec::new() }
 }
 
+/// One replica on so many tensor-parallel ranks.
 fn with_tensor_degree(job: &Job, degree: NonZeroU64) -> Job {
-    job.with_layout(ParallelLayout { tensor_model_parallel_size: degree, ..*job.layout() })
+    let data_parallel_size = NonZeroU64::MIN;
+    job.with_layout(ParallelLayout { tensor_model_parallel_size: degree, data_parallel_size, ..*job.layout() })
 }
 
 /// Rank counts to draw: all of them while few, then eight to each doubling, always with the current one.

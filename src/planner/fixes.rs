@@ -25,6 +25,13 @@ pub enum Change {
     Gpus(u64),
     /// Another tensor degree, with that many accelerators.
     Tensor(u64),
+    /// Another layout of one replica for serving, with as many accelerators.
+    Replica {
+        /// Tensor degree.
+        tensor: u64,
+        /// Pipeline stages.
+        pipeline: u64,
+    },
     /// Another pipeline degree (data-parallel ranks change).
     Pipeline(u64),
     /// Embedding and loss count as a layer each when layers are dealt out over pipeline stages.
@@ -120,9 +127,8 @@ fn changes(job: &Job, count: &GpuCount) -> Vec<Candidate> {
         && runnable.layout != *job.layout()
     {
         let (gpus, changed) = (runnable.gpus, job.with_layout(runnable.layout));
-        let tensor = runnable.layout.t();
-        let moved = tensor != job.layout().t();
-        let change = if moved { Change::Tensor(tensor) } else { Change::Gpus(gpus) };
+        let (tensor, pipeline) = (runnable.layout.t(), runnable.layout.p());
+        let change = if job.training().is_some() { Change::Gpus(gpus) } else { Change::Replica { tensor, pipeline } };
         list.push((change, format!("Use {} GPUs", whole(gpus)), changed));
     }
     list

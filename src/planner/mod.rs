@@ -7,18 +7,20 @@ mod curves;
 mod fixes;
 mod inverse;
 mod legal;
+mod load;
 mod packing;
 pub mod search;
 mod serving;
 mod stairs;
 
-pub use count::{Division, GpuCount, Runnable, Tried, division, gpu_count, tried};
+pub use count::{Division, GpuCount, Runnable, StatedLayout, Tried, division, gpu_count, smallest_replica, tried};
 pub use curves::{Axis, Curve, CurvePoint, NamedStair, curve_gpus, curve_seq};
 pub use fixes::{Change, Fix, fixes};
 pub use inverse::{Inverse, inverse};
+pub use load::{LoadPace, UserLoad, UsersAnswer, own_load, requests_of_users, users_answer};
 pub use packing::packing;
 pub use serving::{
-    BatchPoint, Fleet, Instances, Largest, Limit, More, RequestsPoint, Serving, at_lengths, curve_batch, curve_requests,
-    more_requests, serving,
+    BatchPoint, Fleet, Instances, Largest, Limit, More, RequestsPoint, Serving, TriedReplica, all_users, at_lengths, curve_batch,
+    curve_requests, fleet_of, more_requests, replicas_tried, serving,
 };
 pub use stairs::{Climb, Stair};

@@ -127,7 +127,7 @@ fn of_run(job: &Job, run: &ServingRun, inverse: &Inverse) -> Serving {
     Serving { longest, at_once, of_lengths, users, quantization }
 }
 
-fn with_serving(job: &Job, edit: impl FnOnce(&mut ServingRun)) -> Job {
+pub(super) fn with_serving(job: &Job, edit: impl FnOnce(&mut ServingRun)) -> Job {
     job.with_run(|run| {
         if let Run::Serving(run) = run {
             edit(run);
@@ -157,7 +157,7 @@ pub fn at_lengths(job: &Job, mix: LengthMix) -> Option<u64> {
 }
 
 /// Sequences that find room at once on that layout: of the stated lengths, or of the whole context.
-fn holds(job: &Job, run: &ServingRun) -> Option<u64> {
+pub(super) fn holds(job: &Job, run: &ServingRun) -> Option<u64> {
     match run.lengths {
         Some(mix) => at_lengths(job, mix),
         None => of_context(job),
@@ -165,39 +165,84 @@ fn holds(job: &Job, run: &ServingRun) -> Option<u64> {
 }
 
 /// Sequences of the whole context that find room at once.
-fn of_context(job: &Job) -> Option<u64> {
+pub(super) fn of_context(job: &Job) -> Option<u64> {
     let served = Requests::of(job)?;
     largest(LARGEST, |count| room_of(&served, &with_batch(job, count)))
 }
 
-/// The fewest accelerators on which instances of one layout hold so many users.
-fn fleet(job: &Job, run: &ServingRun, users: u64) -> Fleet {
+/// A layout of one replica that was tried for the stated users.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TriedReplica {
+    /// The layout.
+    pub layout: ParallelLayout,
+    /// The replicas that carry the users, or what stands in their way.
+    pub outcome: Result<Instances, String>,
+}
+
+/// Layouts of one replica from few to many accelerators, until one alone takes as many as the best fleet so far.
+fn tried_replicas(job: &Job, run: &ServingRun, users: u64) -> Vec<TriedReplica> {
     let node = job.cluster().accelerator.accelerators_per_node.max(1);
-    let mut best: Option<Instances> = None;
+    let (mut tried, mut least) = (Vec::new(), u64::MAX);
     for layout in serving_candidates(job) {
-        let each = layout.world_size();
-        if best.is_some_and(|best| best.gpus <= each) {
+        if least <= layout.world_size() {
             break;
         }
         let candidate = job.with_layout(layout);
-        if !blockers(&candidate).is_empty() {
-            continue;
-        }
-        let Some(users_each) = holds(&candidate, run) else { continue };
-        let count = users.div_ceil(users_each);
-        // Instances do not cross nodes unless one alone is larger.
-        let in_node = node / each;
-        let nodes = if in_node > 0 { count.div_ceil(in_node) } else { count.saturating_mul(each).div_ceil(node) };
-        let gpus = if count < in_node { count * each } else { nodes.saturating_mul(node) };
-        if best.is_none_or(|best| gpus < best.gpus) {
-            best = Some(Instances { gpus, count, layout, users_each });
-        }
+        let outcome = match blockers(&candidate).first() {
+            Some(blocker) => Err(blocker.to_string()),
+            None => holds(&candidate, run).map(|room| instances(layout, room, users, node)).ok_or_else(no_room),
+        };
+        least = outcome.as_ref().map_or(least, |found| least.min(found.gpus));
+        tried.push(TriedReplica { layout, outcome });
     }
-    let all = match run.lengths {
+    tried
+}
+
+fn no_room() -> String {
+    "no room for one request".to_owned()
+}
+
+/// So many instances of a layout as the users need. They do not cross nodes unless one alone is larger; whole nodes are rented beyond one.
+const fn instances(layout: ParallelLayout, users_each: u64, users: u64, node: u64) -> Instances {
+    let (each, count) = (layout.world_size(), users.div_ceil(users_each));
+    let in_node = node / each;
+    let nodes = if in_node > 0 { count.div_ceil(in_node) } else { count.saturating_mul(each).div_ceil(node) };
+    let gpus = if count < in_node { count * each } else { nodes.saturating_mul(node) };
+    Instances { gpus, count, layout, users_each }
+}
+
+/// What was tried for the stated users, in order; empty when training and where none are stated.
+pub fn replicas_tried(job: &Job) -> Vec<TriedReplica> {
+    let Run::Serving(run) = job.run() else { return Vec::new() };
+    run.users.map(|users| tried_replicas(job, run, users)).unwrap_or_default()
+}
+
+/// The fleet of the stated users; `None` when training and where none are stated.
+pub fn fleet_of(job: &Job) -> Option<Fleet> {
+    let Run::Serving(run) = job.run() else { return None };
+    Some(fleet(job, run, run.users?))
+}
+
+/// The fewest accelerators on which instances of one layout hold so many users.
+fn fleet(job: &Job, run: &ServingRun, users: u64) -> Fleet {
+    let tried = tried_replicas(job, run, users).into_iter().filter_map(|tried| tried.outcome.ok());
+    // Of equally many the first: the fewest in one replica.
+    let best = tried.min_by_key(|found| found.gpus);
+    let all = all_at_once(job, run, users);
+    Fleet { users, arithmetic: arithmetic(&all), runnable: best }
+}
+
+/// The job with all stated users on one replica, which the division deals out; `None` when training and where none are stated.
+pub fn all_users(job: &Job) -> Option<Job> {
+    let Run::Serving(run) = job.run() else { return None };
+    Some(all_at_once(job, run, run.users?))
+}
+
+fn all_at_once(job: &Job, run: &ServingRun, users: u64) -> Job {
+    match run.lengths {
         Some(mix) => of_mix(job, mix, users),
         None => with_batch(job, users),
-    };
-    Fleet { users, arithmetic: arithmetic(&all), runnable: best }
+    }
 }
 
 /// Single changes of a format with which more sequences of the whole context find room than now; none when training. `inverse` is that of

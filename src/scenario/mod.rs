@@ -6,6 +6,7 @@
 
 pub mod codec;
 mod fields;
+mod following;
 mod keys;
 mod layers;
 mod naming;
@@ -24,6 +25,7 @@ pub use fields::{
     Applies, Choice, Field, FieldDefault, FieldId, FieldKind, Group, Value, field, field_of_key, fields, parse, range_text,
     reference, show,
 };
+pub use following::FOLLOWING;
 pub use number::number_and_unit;
 pub use remarks::{Remark, RemarkKind};
 pub use resolve::FieldError;
@@ -48,22 +50,32 @@ use crate::units::{Bytes, MemoryUnit, to_f64};
 /// scenario.set_model("llama3-70b");
 /// assert_eq!(scenario.get(FieldId::NumHiddenLayers), Value::Integer(80));
 /// ```
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default)]
 pub struct Scenario {
     set: BTreeMap<FieldId, Value>,
+    /// Values of inputs that follow while the model is served; nothing until it is, and in what a link says.
+    followed: Option<following::Followed>,
     /// Parts of a link that this version does not know, kept for the next link.
     unknown: BTreeMap<String, String>,
 }
 
+/// Two scenarios are the same if the same inputs were set to the same values, and what follows is the same; what followed in another
+/// mode than the present one does not count.
+impl PartialEq for Scenario {
+    fn eq(&self, other: &Self) -> bool {
+        self.set == other.set && self.unknown == other.unknown && self.following().eq(other.following())
+    }
+}
+
 impl Scenario {
-    /// The value that counts: the one set, else the model's or accelerator's, else the field's default.
+    /// The value that counts: the one set, else one that follows, else the model's or accelerator's, else the field's default.
     ///
     /// [`Value::Empty`] stands for an optional value that nobody knows.
     pub fn get(&self, id: FieldId) -> Value {
-        self.set.get(&id).cloned().unwrap_or_else(|| self.start(id))
+        self.set.get(&id).or_else(|| self.followed_value(id)).cloned().unwrap_or_else(|| self.start(id))
     }
 
-    /// The value a field has when it is cleared.
+    /// The value a field has when it is cleared, unless it then follows.
     pub fn start(&self, id: FieldId) -> Value {
         match field(id).default {
             FieldDefault::Integer(value) => Value::Integer(value),
@@ -111,13 +123,15 @@ impl Scenario {
         }
     }
 
-    /// Gives a field back its model's, accelerator's or default value.
+    /// Gives a field back its model's, accelerator's or default value; one that can follow follows again.
     pub fn clear(&mut self, id: FieldId) {
         let start = self.start(id);
         match field(id).kind {
             FieldKind::Model | FieldKind::Accelerator => self.set(id, start),
             _ => {
                 self.set.remove(&id);
+                self.follow_again(id);
+                self.follow_degrees();
                 self.settle();
             }
         }
@@ -228,6 +242,7 @@ impl Scenario {
     }
 
     fn put(&mut self, id: FieldId, value: Value) {
+        self.end_following(id);
         let start = self.start(id);
         // A decimal that reads as the start value is the start value: forms show presets such as 79.6474609375 GiB rounded.
         let same = value == start || matches!(value, Value::Decimal(_)) && show(id, &value) == show(id, &start);
@@ -236,6 +251,10 @@ impl Scenario {
         } else {
             self.set.insert(id, value);
         }
+        if id == FieldId::Mode {
+            self.begin_following();
+        }
+        self.follow_degrees();
         self.settle();
     }
 

@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { axe, noConsoleErrors } from './harness.mjs';
-import { answer, bytesOf, choose, fetched, link, noBrokenNumbers, open, part, plain, sameAsCommand, textOf, type, until } from './steps.mjs';
+import { axe, noConsoleErrors, screenshot } from './harness.mjs';
+import { answer, bytesOf, choose, fetched, link, noBrokenNumbers, open, part, pick, plain, reach, sameAsCommand, textOf, type, until } from './steps.mjs';
 
 const serving = 'v1&do=serve&m=llama3-8b&n=1&srv=vllm';
 
@@ -97,5 +97,78 @@ test('a model whose layers keep a state is pasted, refused for training, and ser
   assert.ok((await link(page)).length <= 200, await link(page));
   for (let step = 0; step < 3; step += 1) await page.keyboard.press('Control+z');
   assert.equal(await link(page), first);
+  noConsoleErrors(page);
+});
+
+/** Words of the figures at the load that the card answers for. */
+const loadOf = (page) => textOf(part(page, 'load'));
+
+for (const [name, options] of [['a desktop', { viewport: { width: 1280, height: 800 } }], ['a phone', { viewport: { width: 390, height: 844 } }]]) {
+  test(`on ${name} 200 users are answered on the first screen: GPUs, times and price at their load`, async () => {
+    const page = await open(undefined, options);
+    await part(page, 'mode-serve').click();
+    await pick(page, 'm', 'llama 3 70b', 'Llama 3 70B');
+    await pick(page, 'gpu', 'h200', 'H200 SXM');
+    // The smallest replica that runs follows the model and the GPU.
+    assert.match(await link(page), /do=serve&gpu=h200&n=2&tp=2$|gpu=h200&do=serve&n=2&tp=2$/);
+    await type(page, 'usr', '200');
+    assert.match((await answer(page)).headline, /^Does not fit for these users\. 200 users need \d+ × H200 SXM, \d+ replicas of \d; 2 × H200 SXM here hold \d+\.$/);
+    const before = await link(page);
+    const needed = await sameAsCommand(page);
+    const { fewest, own } = needed.serving.users;
+    assert.ok(!needed.serving.users.carried && own.replicas * own.room_each < 200 && fewest.replicas * fewest.room_each >= 200);
+    assert.match(await loadOf(page), /Time to first token.*Tokens per second per user.*Tokens per second in all.*Price of a million tokens.*With all 200 users active at once on/);
+    const [load, card] = await Promise.all([part(page, 'load').boundingBox(), part(page, 'verdict').boundingBox()]);
+    assert.ok(load.width <= card.width && card.x + card.width <= options.viewport.width);
+    if (name === 'a desktop') assert.ok(load.y + load.height <= options.viewport.height, 'the figures stand on the first screen');
+    await screenshot(page, `serving-users-needed-${name.replace('a ', '')}`);
+    await axe(page);
+    await part(page, 'use-users').click();
+    const words = (await answer(page)).headline;
+    const carried = `200 users: ${fewest.gpus} × H200 SXM, ${fewest.replicas} replicas of ${fewest.tensor_parallel}. Llama 3 70B takes `;
+    assert.ok([`Fits. ${carried}`, `Fits, tightly. ${carried}`].some((start) => words.startsWith(start)), words);
+    const taken = await sameAsCommand(page);
+    assert.ok(['fits', 'tight'].includes(taken.verdict));
+    assert.deepEqual([taken.serving.users.own.gpus, taken.serving.users.own.time], [fewest.gpus, fewest.time]);
+    assert.equal(await part(page, 'use-users').count(), 0);
+    await screenshot(page, `serving-users-${name.replace('a ', '')}`);
+    await noBrokenNumbers(page);
+    await page.keyboard.press('Control+z');
+    assert.equal(await link(page), before);
+    await type(page, 'usr', '2');
+    assert.match((await answer(page)).headline, /^Fits\. 2 users: 2 × H200 SXM, 1 replica of 2\. /);
+    noConsoleErrors(page);
+  });
+}
+
+test('serving begins with one GPU, follows what it needs, and keeps what was set through modes and undo', async () => {
+  const page = await open();
+  const layout = async () => Promise.all(['n', 'tp'].map(async (key) => plain(await (await reach(page, key)).inputValue())));
+  await part(page, 'mode-serve').click();
+  assert.deepEqual(await until(async () => (await layout())[0] === '1' && layout()), ['1', '1']);
+  await pick(page, 'm', 'llama 3 70b', 'Llama 3 70B');
+  assert.deepEqual(await until(async () => (await layout())[0] === '4' && layout()), ['4', '4']);
+  assert.match((await answer(page)).headline, /^Fits/);
+  await part(page, 'mode-train').click();
+  assert.deepEqual(await until(async () => (await layout())[0] === '8' && layout()), ['8', '1']);
+  await part(page, 'mode-serve').click();
+  await type(page, 'n', '8');
+  assert.deepEqual(await until(async () => (await layout())[0] === '8' && layout()), ['8', '4']);
+  await part(page, 'mode-train').click();
+  await part(page, 'mode-serve').click();
+  assert.deepEqual(await until(async () => (await layout())[1] === '4' && layout()), ['8', '4']);
+  for (let step = 0; step < 3; step += 1) await page.keyboard.press('Control+z');
+  assert.deepEqual(await until(async () => (await layout())[0] === '4' && layout()), ['4', '4']);
+  // The search over layouts is about training; the curve by GPUs is about one replica and begins with one.
+  assert.equal(await part(page, 'planner').isVisible(), false);
+  assert.equal(await page.locator('#plot-gpus').getAttribute('aria-valuemin'), '1');
+  noConsoleErrors(page);
+});
+
+test('an old link to serving means the eight GPUs that it always meant', async () => {
+  const page = await open('v1&do=serve&m=llama3-8b');
+  assert.match((await answer(page)).headline, /on 8 × H100/);
+  await pick(page, 'm', 'llama 3 70b', 'Llama 3 70B');
+  assert.match((await answer(page)).headline, /on 8 × H100/);
   noConsoleErrors(page);
 });

@@ -54,7 +54,11 @@ fn told(scenario: &Scenario) -> [String; 2] {
 }
 
 fn points(letter: &str, curve: &Curve, told: [String; 2]) -> impl Iterator<Item = Vec<String>> {
-    let axis = if curve.axis == Axis::SeqLength { "seq_length" } else { "gpus" };
+    let axis = match curve.axis {
+        Axis::SeqLength => "seq_length",
+        Axis::Gpus if curve.serves => "gpus_of_a_replica",
+        Axis::Gpus => "gpus",
+    };
     curve.points.iter().map(move |point| {
         let mut row = vec![letter.to_owned(), axis.to_owned(), point.x.to_string()];
         row.extend(point.by_kind.iter().map(|bytes| bytes.0.to_string()));

@@ -7,7 +7,7 @@ use super::input::{self, input};
 use crate::app::answers::Answers;
 use crate::app::markup::{Html, flag, html, word_of};
 use crate::app::ui::Ui;
-use crate::scenario::{Choice, Field, FieldDefault, FieldId, FieldKind, Scenario, Value, range_text, show};
+use crate::scenario::{Choice, FOLLOWING, Field, FieldDefault, FieldId, FieldKind, Mode, Scenario, Value, range_text, show};
 
 /// A problem of one field: what is wrong, and a value that would be right.
 #[derive(Clone, Debug, PartialEq)]
@@ -50,6 +50,7 @@ struct Said {
     set: bool,
     pasted: bool,
     hint: String,
+    follows: bool,
     open: bool,
     wide: bool,
     family: Option<Value>,
@@ -77,6 +78,7 @@ pub fn frame(field: &Field, wide: bool, scenario: &Scenario, answers: &Answers, 
         set: scenario.is_set(field.id),
         pasted: scenario.is_pasted(),
         hint: input::hint(field, scenario),
+        follows: scenario.follows(field.id),
         open,
         wide,
         family: (field.id == FieldId::Kernels).then(|| scenario.get(FieldId::Family)),
@@ -98,7 +100,7 @@ fn written(field: &Field, (wide, open): (bool, bool), problem: Option<Problem>, 
         _ => Some(html(r#"<label class="field__label" for="f-{}">{}</label>"#, &[&field.key, &field.label])),
     };
     html(
-        r#"<div class="field{}{}" data-key="{}">{}<div class="field__top"{}>{}<button type="button" class="field__info" aria-label="About {}" aria-expanded="{}" aria-controls="h-{}" data-do="open:{}">?</button></div>{}{}{}{}{}</div>"#,
+        r#"<div class="field{}{}" data-key="{}">{}<div class="field__top"{}>{}<button type="button" class="field__info" aria-label="About {}" aria-expanded="{}" aria-controls="h-{}" data-do="open:{}">?</button></div>{}{}{}{}{}{}</div>"#,
         &[
             &match field.id {
                 _ if wide => " field--wide",
@@ -118,6 +120,7 @@ fn written(field: &Field, (wide, open): (bool, bool), problem: Option<Problem>, 
             &says(field, scenario),
             &help(field, open, scenario),
             &changed(field, scenario),
+            &following(field, open, scenario),
             &problem.map(|problem| error(field, &problem)),
         ],
     )
@@ -166,6 +169,19 @@ fn help(field: &Field, open: bool, scenario: &Scenario) -> Html {
     )
 }
 
+/// Beside the open help of an input that can follow the others: whether it does, and the way back.
+fn following(field: &Field, open: bool, scenario: &Scenario) -> Option<Html> {
+    if !open || scenario.mode() != Mode::Serve || !FOLLOWING.contains(&field.id) {
+        return None;
+    }
+    let back = (!scenario.follows(field.id))
+        .then(|| html(r#" <button type="button" class="link" data-do="clear:{}">Let it follow</button>"#, &[&field.key]));
+    let how = if back.is_some() { "Set by hand: it does not follow the model and the users." } else { FOLLOWS };
+    Some(html(r#"<p class="field__changed">{}{}</p>"#, &[&how, &back]))
+}
+
+const FOLLOWS: &str = "Until you set it, it follows: the smallest replica that runs, and the requests that the users make of it.";
+
 /// A value that is no longer the list's, and the way back.
 fn changed(field: &Field, scenario: &Scenario) -> Option<Html> {
     // A pasted model has no row to go back to: the one it is written from means nothing.
@@ -198,9 +214,26 @@ mod tests {
     use crate::app::panels::tests::{answers, count, text};
     use crate::app::ui::{Ui, Unread};
     use crate::scenario::codec::decode;
-    use crate::scenario::{FieldId, Value, field, fields};
+    use crate::scenario::{FieldId, Mode, Scenario, Value, field, fields};
 
     const LINK: &str = "v1&m=llama3-8b&n=8";
+
+    #[test]
+    fn what_follows_says_so_and_what_was_set_can_follow_again() {
+        let mut scenario = Scenario::default();
+        scenario.set(FieldId::Mode, Value::choice(Mode::Serve));
+        let answers = answers("v1&do=serve&m=llama3-8b&n=1");
+        let gpus = field(FieldId::Gpus);
+        let ui = Ui { open: vec![super::help_name(gpus)], ..Ui::default() };
+        let words = |scenario: &Scenario, ui: &Ui| text(&frame(gpus, false, scenario, &answers, ui));
+        assert!(
+            words(&scenario, &ui).contains("Until you set it, it follows")
+                && !words(&scenario, &Ui::default()).contains("it follows")
+        );
+        scenario.set(FieldId::Gpus, Value::Integer(1));
+        assert!(words(&scenario, &ui).contains("Let it follow"), "{}", words(&scenario, &ui));
+        assert!(!words(&decode(LINK).scenario, &ui).contains("follow"));
+    }
 
     #[test]
     fn every_field_has_a_label_a_help_and_an_input() {

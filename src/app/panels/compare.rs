@@ -102,6 +102,14 @@ mod tests {
     }
 
     #[test]
+    fn gpus_for_the_users_are_compared_where_some_are_stated() {
+        let both = text(&table("v1&do=serve&m=llama3-8b&n=1&usr=10", &["v1&do=serve&m=llama3-8b&n=1&usr=100"]));
+        assert!(both.contains("GPUs that carry the users12"), "{both}");
+        let (first, second) = ("v1&do=serve&m=llama3-8b&n=1", "v1&do=serve&m=llama3-8b&n=2");
+        assert!(!text(&table(first, &[second])).contains("carry the users"));
+    }
+
+    #[test]
     fn printed_differences_are_those_of_the_printed_values() {
         let four =
             table("v1&m=llama3-8b&n=8", &["v1&m=llama3-8b&n=16", "v1&m=llama3-70b&n=64&rc=full", "v1&do=serve&m=llama3-8b"]);

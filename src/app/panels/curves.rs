@@ -84,7 +84,7 @@ pub fn panel(plots: &Plots, axis: Axis, answers: &Answers, ui: &Ui) -> Html {
     let (place, words) = curve_view::spoken(curve, index, unit);
     let x = |point: Option<&crate::planner::CurvePoint>| point.map_or(curve.current, |point| point.x).to_string();
     let word = word(axis);
-    let title = curve_view::title(axis);
+    let title = curve_view::title(curve.axis, curve.serves);
     let mut out = html(
         r#"<figure class="{}" data-own="curve-{}" data-testid="curve-{}"><figcaption class="curve__head"><h2>{}</h2>{}</figcaption>"#,
         &[
@@ -140,7 +140,7 @@ fn twin(plot: &Plot, unit: MemoryUnit) -> Html {
     let rows: Html = (0..plot.curve.points.len()).map(row).collect();
     html(
         r#"<div class="twin__scroll" tabindex="0" role="region" aria-label="{}"><table class="table"><thead><tr><th scope="col">At</th><th scope="col">Memory per GPU</th></tr></thead><tbody>{}</tbody></table></div>"#,
-        &[&curve_view::title(plot.curve.axis), &rows],
+        &[&curve_view::title(plot.curve.axis, plot.curve.serves), &rows],
     )
 }
 

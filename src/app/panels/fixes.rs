@@ -40,9 +40,9 @@ fn button(index: usize, fix: &Fix, unit: MemoryUnit) -> Html {
     )
 }
 
-/// Writes a change into the scenario; another tensor degree comes with its number of GPUs.
+/// Writes a change into the scenario; another tensor degree or replica comes with its number of GPUs.
 pub fn apply(scenario: &mut Scenario, fix: &Fix) {
-    if matches!(fix.change, Change::Tensor(_)) {
+    if matches!(fix.change, Change::Tensor(_) | Change::Replica { .. }) {
         scenario.set(FieldId::Gpus, Value::Integer(fix.gpus_after));
     }
     change(scenario, fix.change);
@@ -70,6 +70,10 @@ pub fn change(scenario: &mut Scenario, change: Change) {
         Change::ContextLength(to) if scenario.mode() == Mode::Serve => (FieldId::ContextLength, Value::Integer(to)),
         Change::ContextLength(to) => (FieldId::SeqLength, Value::Integer(to)),
         Change::Tensor(to) => (FieldId::TensorParallel, Value::Integer(to)),
+        Change::Replica { tensor, pipeline } => {
+            scenario.set(FieldId::PipelineParallel, Value::Integer(pipeline));
+            (FieldId::TensorParallel, Value::Integer(tensor))
+        }
         Change::Pipeline(to) => (FieldId::PipelineParallel, Value::Integer(to)),
         Change::EndsAsLayers => (FieldId::AccountForEnds, Value::Flag(true)),
         Change::Expert(to) => (FieldId::ExpertParallel, Value::Integer(to)),
@@ -82,7 +86,7 @@ pub fn change(scenario: &mut Scenario, change: Change) {
 fn room(answers: &Answers) -> Html {
     let longest =
         answers.inverse().longest_seq.map(|tokens| html("<span>sequences of <b>{} tokens</b></span>", &[&whole(tokens)]));
-    let per = if answers.scenario.mode() == Mode::Serve { "sequences at once:" } else { "micro-batch of" };
+    let per = if answers.scenario.mode() == Mode::Serve { "requests at once on each replica:" } else { "micro-batch of" };
     let batch = answers.inverse().largest_batch.map(|largest| html("<span>{} <b>{}</b></span>", &[&per, &whole(largest)]));
     html(r#"<p class="room"><span>With everything else as it is, this still fits:</span>{}{}</p>"#, &[&longest, &batch])
 }

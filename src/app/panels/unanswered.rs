@@ -7,6 +7,7 @@ use crate::app::curve_view;
 use crate::app::markup::{Html, html};
 use crate::app::ui::Ui;
 use crate::planner::Axis;
+use crate::scenario::Mode;
 
 /// The sentence in the place of figures.
 const WHY: &str = "No figures: the scenario has no answer yet. Its card names the problem.";
@@ -17,17 +18,17 @@ pub fn instead(part: &str, answers: &Answers, ui: &Ui) -> Option<Html> {
     match answers.standing_in(ui) {
         Standing::Present => None,
         Standing::Earlier => (part == "fixes").then(fixes),
-        Standing::Nothing => without(part),
+        Standing::Nothing => without(part, answers.scenario.mode() == Mode::Serve),
     }
 }
 
 /// A part that would show figures, without them. Each keeps the element that it is and the places inside it.
-fn without(part: &str) -> Option<Html> {
+fn without(part: &str, serves: bool) -> Option<Html> {
     Some(match part {
         "stack" => html(r#"<figure id="stack" class="stack stack--none" data-own="stack"></figure>"#, &[]),
         "fixes" => fixes(),
-        "curve-seq" => curve(Axis::SeqLength),
-        "curve-gpus" => curve(Axis::Gpus),
+        "curve-seq" => curve(Axis::SeqLength, serves),
+        "curve-gpus" => curve(Axis::Gpus, serves),
         "svg-seq" => html(r#"<div class="curve__svg" data-own="svg-seq"></div>"#, &[]),
         "svg-gpus" => html(r#"<div class="curve__svg" data-own="svg-gpus"></div>"#, &[]),
         "ledger" => html(
@@ -51,11 +52,11 @@ fn fixes() -> Html {
 }
 
 /// The heading of a curve, and an empty picture as large as the curve's, so that one that comes finds its size.
-fn curve(axis: Axis) -> Html {
+fn curve(axis: Axis, serves: bool) -> Html {
     let word = word(axis);
     html(
         r#"<figure class="curve curve--none" data-own="curve-{}" data-testid="curve-{}"><figcaption class="curve__head"><h2>{}</h2></figcaption><div id="plot-{}" class="curve__plot"><div class="curve__svg" data-own="svg-{}"></div><div class="curve__cursor" data-own="cursor-{}" hidden></div></div><p class="curve__readout">{}</p></figure>"#,
-        &[&word, &word, &curve_view::title(axis), &word, &word, &word, &WHY],
+        &[&word, &word, &curve_view::title(axis, serves), &word, &word, &word, &WHY],
     )
 }
 
@@ -116,7 +117,7 @@ mod tests {
                 .collect::<Vec<_>>()
         };
         for (name, own) in parts(&answers("v1")) {
-            let Some(without) = without(name) else { continue };
+            let Some(without) = without(name, false) else { continue };
             assert_eq!((head(&without), places(&without)), (head(&own), places(&own)), "{name}");
         }
     }

@@ -2,11 +2,15 @@
 
 use crate::app::answers::{Answers, Standing};
 use crate::app::explaining::{button, place};
+use crate::app::headline::{replicas_of, users};
 use crate::app::markup::{Html, html};
 use crate::app::panels::remarks::remarks;
+use crate::app::serving::{self, LoadFigure};
 use crate::app::ui::Ui;
-use crate::app::words::{self, about, gpus, hardware, margin, tone, upper_first, verdict_sentence, verdict_word};
+use crate::app::words::{self, about, gpus, hardware, tone, upper_first, verdict_word};
+use crate::app::{following, timing};
 use crate::estimator::Verdict as Answer;
+use crate::planner::UsersAnswer;
 use crate::scenario::{FieldError, FieldId, field};
 
 /// The tinted band with the answer: the scenario's, an earlier one's that steps back, or what forbids one.
@@ -24,22 +28,22 @@ const EARLIER: &str = "earlier";
 /// The sentence and the margin. `note`: whose they are, where they are not the scenario's; else empty.
 fn answer(answers: &Answers, ui: &Ui, tone: &str, note: &Html) -> Html {
     let estimate = &answers.estimate;
-    let answer = estimate.verdict();
-    let (number, caption) = margin(estimate, answers.scale);
-    let blocker = estimate.blockers.first().filter(|_| answer == Answer::CannotRun);
+    let said = answers.headline();
+    let blocker = estimate.blockers.first().filter(|_| said.verdict == Answer::CannotRun);
     let why = blocker.map(|blocker| html(r#"<p class="verdict__why">{}.</p>"#, &[&upper_first(&blocker.to_string())]));
     html(
         r#"<div class="verdict tone--{}" data-own="verdict" data-testid="verdict"><div><h1 class="verdict__sentence"><span class="verdict__word">{}</span> {}</h1>{}{}</div><p class="verdict__margin"><span class="verdict__figure">{} <span class="verdict__unit">{}</span></span><span class="verdict__caption">{} {}</span></p>{}{}{}{}{}</div>"#,
         &[
             &tone,
-            &verdict_word(answer),
-            &unbroken(&verdict_sentence(&answers.scenario, estimate, answers.scale), &hardware(&answers.scenario)),
+            &said.word,
+            &unbroken(&said.sentence, &said.name),
             &why,
             &counts(answers, ui),
-            &number,
-            &answers.unit.name(),
-            &caption,
-            &button(ui, "margin", "what is left or missing"),
+            &said.margin.number,
+            &said.margin.unit,
+            &said.margin.caption,
+            &said.margin.of_memory.then(|| button(ui, "margin", "what is left or missing")),
+            &figures(answers, ui),
             &remarks(&answers.scenario),
             note,
             &place(ui, "margin"),
@@ -98,29 +102,73 @@ fn unbroken(sentence: &str, name: &str) -> Html {
 const ARITHMETIC: &str = "gpus/arithmetic";
 const RUNNABLE: &str = "gpus/runnable";
 
-/// The two answers to "how many": a division, and what can really run.
+/// The two answers to "how many": a division, and what can really run; where users are stated, what carries them.
 fn counts(answers: &Answers, ui: &Ui) -> Html {
     let words = |count: Option<u64>| count.map_or_else(|| "none".to_owned(), gpus);
+    let runs = answers.count.runnable.as_ref().map(|run| run.gpus);
+    let of_one = || [words(answers.count.arithmetic), words(runs), answers.count.reason.clone()];
+    let found = answers.users();
+    let [arithmetic, runnable, reason] = found.map_or_else(of_one, |found| serving::users_counts(&answers.job, found, runs));
+    let what = found
+        .map_or_else(|| "smallest that runs".to_owned(), |found| format!("smallest that carries {}", users(found.own.users)));
+    let explained = if found.is_some() { "the smallest count that carries the users" } else { "the smallest count that runs" };
     html(
-        r#"<p class="verdict__more">Arithmetic minimum <b data-testid="gpu-arithmetic">{}</b>,{} smallest that runs <b data-testid="gpu-runnable">{}</b>.{} <span data-testid="gpu-reason">{}</span></p>"#,
+        r#"<p class="verdict__more">Arithmetic minimum <b data-testid="gpu-arithmetic">{}</b>,{} {} <b data-testid="gpu-runnable">{}</b>.{} <span data-testid="gpu-reason">{}</span>{}</p>"#,
         &[
-            &words(answers.count.arithmetic),
+            &arithmetic,
             &button(ui, ARITHMETIC, "the arithmetic minimum"),
-            &words(answers.count.runnable.as_ref().map(|run| run.gpus)),
-            &button(ui, RUNNABLE, "the smallest count that runs"),
-            &answers.count.reason,
+            &what,
+            &runnable,
+            &button(ui, RUNNABLE, explained),
+            &reason,
+            &found.and_then(take),
         ],
     )
 }
 
+/// One click to the fewest GPUs that carry the users, where the scenario has others.
+fn take(found: &UsersAnswer) -> Option<Html> {
+    let fewest = following::adoptable(found)?;
+    let degrees = format!("{}, {}", gpus(fewest.gpus), replicas_of(fewest));
+    Some(html(
+        r#" <button type="button" class="button verdict__use" data-testid="use-users" data-do="users" aria-label="Use this: {}">Use this</button>"#,
+        &[&degrees],
+    ))
+}
+
+/// How fast and how dear serving is at the load that the answer is about; nothing when training.
+fn figures(answers: &Answers, ui: &Ui) -> Option<Html> {
+    let load = answers.load()?;
+    let assumed = serving::load_assumed(&answers.scenario, &answers.job, load, answers.users());
+    let Some(figures) = serving::load_figures(&answers.job, load) else {
+        let unknown = timing::unknown(&answers.scenario, answers.timing());
+        return Some(html(r#"<p class="verdict__load" data-testid="load">{}</p>"#, &[&unknown]));
+    };
+    let tile = |figure: &LoadFigure| {
+        html(
+            r#"<div class="load__figure"><dt>{} {}</dt><dd><b class="number">{}</b>{}</dd></div>"#,
+            &[
+                &figure.label,
+                &button(ui, figure.path, figure.label),
+                &figure.value,
+                &(!figure.note.is_empty()).then(|| html(r#" <span class="load__note">{}</span>"#, &[&figure.note])),
+            ],
+        )
+    };
+    let tiles: Html = figures.iter().map(tile).collect();
+    let places: Html = figures.iter().filter_map(|figure| place(ui, figure.path)).collect();
+    Some(html(
+        r#"<div class="verdict__load" data-testid="load"><dl class="load">{}</dl><p class="load__assumed">{}</p>{}</div>"#,
+        &[&tiles, &assumed, &places],
+    ))
+}
+
 /// The answer in one line, for the top of a phone's screen.
 pub fn strip(answers: &Answers, ui: &Ui) -> Html {
-    let (estimate, scale) = (&answers.estimate, answers.scale);
-    let answer = estimate.verdict();
-    let used = || format!("{} of {} {}", scale.show(estimate.total()), scale.show(estimate.capacity), answers.unit);
+    let said = answers.headline();
     let (tone, word, rest) = match answers.standing_in(ui) {
-        Standing::Present => (tone(answer), verdict_word(answer), used()),
-        Standing::Earlier => (EARLIER, "Last valid answer:", used()),
+        Standing::Present => (tone(said.verdict), verdict_word(said.verdict), said.short),
+        Standing::Earlier => (EARLIER, "Last valid answer:", said.short),
         Standing::Nothing => ("bad", refusal(answers), String::new()),
     };
     html(
@@ -131,16 +179,15 @@ pub fn strip(answers: &Answers, ui: &Ui) -> Html {
 
 /// The answer as screen readers announce it.
 pub fn spoken(answers: &Answers, ui: &Ui) -> String {
-    let (estimate, scale) = (&answers.estimate, answers.scale);
     let whole = || {
-        let (number, caption) = margin(estimate, scale);
-        let sentence = verdict_sentence(&answers.scenario, estimate, scale);
+        let said = answers.headline();
         let mut remarks = String::new();
         for remark in words::remarks(&answers.scenario) {
             remarks.push(' ');
             remarks.push_str(&remark.text.replace('`', ""));
         }
-        format!("{} {sentence} {number} {} {caption}.{remarks}", verdict_word(estimate.verdict()), answers.unit.name())
+        let margin = said.margin;
+        format!("{} {} {} {} {}.{remarks}", said.word, said.sentence, margin.number, margin.unit, margin.caption)
     };
     match answers.standing_in(ui) {
         Standing::Present => whole(),
@@ -156,12 +203,13 @@ pub fn spoken(answers: &Answers, ui: &Ui) -> String {
 mod tests {
     use super::{spoken, strip, verdict};
     use crate::app::answers::Answers;
+    use crate::app::following;
     use crate::app::history::Snapshot;
     use crate::app::markup::Html;
     use crate::app::panels::tests::{answers, count, text};
     use crate::app::ui::{Ui, Unread};
-    use crate::app::words::margin;
-    use crate::scenario::codec::decode;
+    use crate::app::words::{gpus, margin};
+    use crate::scenario::codec::{self, decode};
     use crate::scenario::{FieldId, field};
 
     #[test]
@@ -252,6 +300,55 @@ mod tests {
     fn a_rule_that_forbids_the_layout_is_named() {
         let words = text(&verdict(&answers("v1&m=llama3-8b&n=8&b=7&B=100"), &Ui::default()));
         assert!(words.contains("Cannot run like this.") || words.contains("Fits"), "{words}");
+    }
+
+    #[test]
+    fn serving_says_how_fast_and_how_dear_it_is() {
+        let page = verdict(&answers("v1&do=serve&m=llama3-8b&n=2"), &Ui::default());
+        let words = text(&page);
+        for what in ["Time to first token", "Tokens per second per user", "Tokens per second in all", "Price of a million tokens"]
+        {
+            assert!(words.contains(what), "{what}: {words}");
+        }
+        assert!(words.contains("With 16 requests at once on each replica, each with 8192 tokens in the cache."), "{words}");
+        assert_eq!((count(&page, "data-do=\"open:why/load/"), count(&page, "data-do=\"users\"")), (4, 0));
+        let unknown = text(&verdict(&answers("v1&do=serve&m=llama3-8b&n=1&bw=empty"), &Ui::default()));
+        assert!(unknown.contains("memory bandwidth") && !unknown.contains("Price of a million"), "{unknown}");
+        assert_eq!(count(&verdict(&answers("v1&m=llama3-8b&n=8"), &Ui::default()), "data-testid=\"load\""), 0);
+    }
+
+    #[test]
+    fn users_are_answered_with_gpus_that_one_click_takes() {
+        let link = "v1&do=serve&m=llama3-70b&gpu=h200&w=fp8-column&n=1&usr=200";
+        let needed = answers(link);
+        let page = verdict(&needed, &Ui::default());
+        let words = text(&page);
+        let fewest = needed.users().expect("asked").fewest.expect("some");
+        assert!(words.starts_with("Does not fit for these users. 200 users need "), "{words}");
+        assert!(words.contains(&format!("smallest that carries 200 users {}", gpus(fewest.gpus))), "{words}");
+        assert!(words.contains("With all 200 users active at once on "), "{words}");
+        assert_eq!(count(&page, "data-do=\"users\""), 1);
+        let mut scenario = needed.scenario.clone();
+        following::adopt(&mut scenario, &fewest);
+        let taken = answers(&codec::encode(&scenario));
+        let page = verdict(&taken, &Ui::default());
+        let words = text(&page);
+        assert!(words.starts_with(&format!("Fits. 200 users: {} × H200 SXM, ", fewest.gpus)), "{words}");
+        assert!(words.contains("With all 200 users active at once: "), "{words}");
+        assert_eq!(count(&page, "data-do=\"users\""), 0);
+        assert!(spoken(&taken, &Ui::default()).starts_with("Fits. 200 users: "));
+        assert!(text(&strip(&taken, &Ui::default())).contains("200 users on "), "{}", text(&strip(&taken, &Ui::default())));
+        assert!(
+            text(&strip(&needed, &Ui::default())).contains("room for ")
+                && text(&strip(&needed, &Ui::default())).contains(" of 200 users")
+        );
+    }
+
+    #[test]
+    fn another_number_of_users_is_another_headline() {
+        let of = |users: u64| answers(&format!("v1&do=serve&m=llama3-8b&n=1&usr={users}")).headline().sentence;
+        assert!(of(10).starts_with("10 users: 1 × H100 SXM5, 1 replica. ") && of(1).starts_with("1 user: "), "{}", of(10));
+        assert!(of(1000).starts_with("1000 users need ") && of(1000) != of(2000), "{}", of(1000));
     }
 
     #[test]

@@ -17,6 +17,7 @@ mod native {
     use headroom::app::more::explain::explained;
     use headroom::app::report::{Report, json};
     use headroom::config::Job;
+    use headroom::estimator::Verdict;
     use headroom::lessons::figure::{FIGURES, Facts, Figure};
     use headroom::scenario::codec::Decoded;
     use headroom::scenario::{FieldId, Scenario, Value, codec, field, reference};
@@ -43,7 +44,8 @@ LINK-OR-FRAGMENT  a link of the page, or the part after its #, e.g. 'v1&m=llama3
 accuracy FILE...  compares the estimates with files of measured and published figures; --rows adds each row to --json,
                   --markdown is the short table of the README
 explain PATH...   the formula of each figure with this scenario's numbers, its source and what makes it grow; paths are total,
-                  peak, ledger/KIND, ledger/KIND/LABEL, ledger/KIND/LABEL/N, gpus/arithmetic, gpus/runnable, time/NAME
+                  peak, ledger/KIND, ledger/KIND/LABEL, ledger/KIND/LABEL/N, gpus/arithmetic, gpus/runnable,
+                  load/first-token, load/per-user, load/in-all, load/price, time/NAME
 import FILE...    how config.json files are read: exact, flagged or refused, a line each, and how many of each kind; --counts
                   names exact counts to compare with, lines of JSON such as {\"file\": \"a.json\", \"text\": 124439808}
 --gib, --gb       write memory in GiB (2^30) or GB (10^9); default: as the link says
@@ -251,7 +253,7 @@ exit code: 0 fits, 1 does not fit, 2 bad input";
             None => report.text(&decoded.notices),
         };
         print(text.trim_end());
-        if report.estimate.runs() { ExitCode::SUCCESS } else { ExitCode::from(1) }
+        if matches!(report.verdict, Verdict::Fits | Verdict::Tight) { ExitCode::SUCCESS } else { ExitCode::from(1) }
     }
 }
 

@@ -202,9 +202,9 @@ struct Extras {
 }
 
 fn write(first: &Scenario, others: &[Scenario], extras: Extras) -> String {
-    let mut parts = changes(START.clone(), first, "", extras);
+    let mut parts = changes(&START, first, "", extras);
     for (other, prefix) in others.iter().zip(OTHERS) {
-        let mut changed = changes(first.clone(), other, prefix, extras);
+        let mut changed = changes(first, other, prefix, extras);
         if changed.is_empty() {
             // Two equal scenarios are still a comparison.
             changed
@@ -212,7 +212,7 @@ fn write(first: &Scenario, others: &[Scenario], extras: Extras) -> String {
         }
         // Two scenarios that have little in common are shorter side by side than as differences.
         let mut afresh = vec![(format!("{prefix}{AFRESH}"), "1".to_owned())];
-        afresh.append(&mut changes(START.clone(), other, prefix, extras));
+        afresh.append(&mut changes(&START, other, prefix, extras));
         if length(&afresh) < length(&changed) {
             changed = afresh;
         }
@@ -243,8 +243,10 @@ fn length(parts: &[(String, String)]) -> usize {
 const NAMES: [FieldId; 2] = [FieldId::Name, FieldId::ModelName];
 
 /// Everything to set, in order, to turn `base` into `target`.
-fn changes(mut base: Scenario, target: &Scenario, prefix: &str, extras: Extras) -> Vec<(String, String)> {
+fn changes(base: &Scenario, target: &Scenario, prefix: &str, extras: Extras) -> Vec<(String, String)> {
     let mut parts = Vec::new();
+    // Whoever reads the link starts from stated values: what follows here is stated too.
+    let mut base = base.settled();
     // Model and accelerator first: they decide what the other fields start from.
     for id in [FieldId::Model, FieldId::Accelerator] {
         if let Value::Text(word) = target.get(id)
@@ -316,7 +318,7 @@ fn read(parts: &[(&str, &str)]) -> Decoded {
     let mut notices = Vec::new();
     let is_others = |key: &str| OTHERS.iter().any(|prefix| key.starts_with(prefix));
     let first: Vec<(&str, &str)> = parts.iter().copied().filter(|(key, _)| *key != CHECK && !is_others(key)).collect();
-    let scenario = read_side(START.clone(), &first, &mut notices);
+    let scenario = read_side(&START, &first, &mut notices);
     let mut compare = Vec::new();
     for prefix in OTHERS {
         let of_it: Vec<(&str, &str)> =
@@ -324,7 +326,7 @@ fn read(parts: &[(&str, &str)]) -> Decoded {
         if of_it.is_empty() {
             continue;
         }
-        let base = if of_it.iter().any(|(key, _)| *key == AFRESH) { START.clone() } else { scenario.clone() };
+        let base = if of_it.iter().any(|(key, _)| *key == AFRESH) { &START } else { &scenario };
         let of_it: Vec<(&str, &str)> = of_it.into_iter().filter(|(key, _)| *key != AFRESH).collect();
         let mut told = Vec::new();
         let other = read_side(base, &of_it, &mut told);
@@ -341,7 +343,9 @@ fn read(parts: &[(&str, &str)]) -> Decoded {
     Decoded { scenario, compare, notices, ..Decoded::default() }
 }
 
-fn read_side(mut scenario: Scenario, parts: &[(&str, &str)], notices: &mut Vec<String>) -> Scenario {
+fn read_side(start: &Scenario, parts: &[(&str, &str)], notices: &mut Vec<String>) -> Scenario {
+    // A link states values, by its version's defaults where it says nothing: none of them follows.
+    let mut scenario = start.settled();
     // The last word on a field counts.
     let mut values: BTreeMap<FieldId, &str> = BTreeMap::new();
     for (key, value) in parts {
@@ -359,6 +363,7 @@ fn read_side(mut scenario: Scenario, parts: &[(&str, &str)], notices: &mut Vec<S
             Err(sentence) => notices.push(format!("{sentence} The link's value is left out.")),
         }
     }
+    scenario.as_opened();
     scenario
 }
 

@@ -1,7 +1,9 @@
 //! Links of version 1: its keys and defaults, frozen on 2026-11-21.
 //!
 //! A later version that changes a key or a default gets a table of its own; here no key and no default ever changes, so that links
-//! made with it keep their meaning. A key may be added, with the default under which every earlier link means what it meant. A test holds it equal to the field table for as long as version 1 is the version that is written.
+//! made with it keep their meaning. A key may be added, with the default under which every earlier link means what it meant. A test holds
+//! it equal to the field table for as long as version 1 is the version that is written. Where a mode begins with another value than
+//! the table's, as serving does with one GPU, links state it, and a test holds that too.
 
 use super::FieldId;
 
@@ -197,7 +199,7 @@ pub(super) const TABLE: [(&str, FieldId, Option<&str>); 185] = [
 #[cfg(test)]
 mod tests {
     use super::TABLE;
-    use crate::scenario::{FieldDefault, Scenario, fields};
+    use crate::scenario::{FieldDefault, FieldId, Mode, Scenario, Value, fields};
 
     #[test]
     fn version_1_has_the_keys_of_the_field_table() {
@@ -217,5 +219,24 @@ mod tests {
             }
         }
         assert_eq!(*super::super::START, defaults);
+    }
+
+    #[test]
+    fn what_a_mode_begins_with_and_version_1_does_not_is_in_the_link() {
+        let mut differing = Vec::new();
+        for mode in [Mode::Train, Mode::Tune, Mode::Serve] {
+            let mut fresh = Scenario::default();
+            fresh.set(FieldId::Mode, Value::choice(mode));
+            let link = super::super::encode(&fresh);
+            for (key, id, frozen) in TABLE.iter().filter(|(_, id, _)| *id != FieldId::Mode) {
+                let frozen = frozen.and_then(|frozen| super::super::read_value(*id, frozen).ok());
+                if frozen.is_some_and(|frozen| frozen != fresh.get(*id)) {
+                    let stated = format!("&{key}={}", super::super::write_value(*id, &fresh.get(*id)));
+                    assert!(format!("{link}&").contains(&format!("{stated}&")), "{link} lacks {stated}");
+                    differing.push(*id);
+                }
+            }
+        }
+        assert_eq!(differing, [FieldId::Gpus]);
     }
 }

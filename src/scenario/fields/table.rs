@@ -886,9 +886,9 @@ const TABLE: [Entry; COUNT] = [
         .group(Group::Run)
         .serve()
         .default(FieldDefault::Integer(8192)),
-    Entry::whole(FieldId::ConcurrentSequences, "seqs", "max_num_seqs", "Sequences at once", (1, 1_000_000), 1)
-        .unit("sequences")
-        .help("Sequences that one instance serves at the same time; the key/value cache grows in proportion.")
+    Entry::whole(FieldId::ConcurrentSequences, "seqs", "max_num_seqs", "Requests per replica", (1, 1_000_000), 1)
+        .unit("requests")
+        .help("Requests that one replica serves at the same time; the key/value cache grows in proportion.")
         .group(Group::Run)
         .serve()
         .default(FieldDefault::Integer(16)),
@@ -931,9 +931,9 @@ const TABLE: [Entry; COUNT] = [
         .serve()
         .folded()
         .default(FieldDefault::Empty),
-    Entry::whole(FieldId::Users, "usr", "users", "Users at once", (1, 1_000_000_000), 0)
+    Entry::whole(FieldId::Users, "usr", "users", "Users in total", (1, 1_000_000_000), 0)
         .optional()
-        .help("Sequences to be served at the same time by all instances together: how many GPUs they need. Empty: not asked.")
+        .help("Users whose requests are served at the same time by all replicas together: how many GPUs they need, how fast and at what price. Empty: not asked.")
         .group(Group::Run)
         .serve()
         .default(FieldDefault::Empty),

@@ -15,11 +15,13 @@ pub fn panel(scenario: &Scenario, form: &Form) -> Html {
     let Ok(job) = scenario.resolve() else {
         return html("<p class=\"quiet\">An input of the scenario needs a look before layouts can be searched.</p>", &[]);
     };
-    let ask = if scenario.mode() == Mode::Serve { serving() } else { questions(scenario, form, &job) };
+    if scenario.mode() == Mode::Serve {
+        return [serving(), present(&job)].into_iter().collect();
+    }
     html(
         "<p class=\"methods__line quiet\">Goes through every legal layout of this training run, with memory and step time of each, and \
          says which are best, and why others are not. Nothing is skipped by a guess.</p>{}{}",
-        &[&ask, &present(&job)],
+        &[&questions(scenario, form, &job), &present(&job)],
     )
 }
 
