@@ -641,3 +641,35 @@ fn a_code_says_who_and_how_it_went() {
     }
     assert!(Code::read("").is_err() && Code::read("a.b.c.d.e").is_err() && Code::read("<b>.x.1.y").is_err());
 }
+#[test]
+#[ignore = "probe"]
+fn probe() {
+    use headroom::estimator::MemoryKind;
+    for story in shipped() {
+        println!("\n# {} ({})", story.id, story.title);
+        for (index, (step, told)) in story.steps.iter().zip(told(&story).steps).enumerate() {
+            let u = told.facts.unit();
+            let kinds: Vec<String> =
+                MemoryKind::ALL.iter().map(|k| format!("{}={}", k.name(), u.show(told.facts.kind(*k)))).collect();
+            println!(
+                "{} look={:?} figure={} -> {} | peak: {} total={}",
+                index + 1,
+                step.look.word(),
+                step.figure,
+                told.figure.1,
+                told.facts.estimate.peak_moment,
+                u.show(told.facts.estimate.total())
+            );
+            println!("    {}", kinds.join(" "));
+            println!(
+                "    at step: {:?} timeline={}",
+                MemoryKind::ALL.map(|k| told.facts.at_step(k).map(|b| u.show(b))).into_iter().take(3).collect::<Vec<_>>(),
+                told.facts.estimate.timeline.is_some()
+            );
+            println!("    {}", told.text);
+            if !told.prompt.is_empty() {
+                println!("    ? {} [{}]", told.prompt, told.answer);
+            }
+        }
+    }
+}

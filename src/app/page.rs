@@ -131,7 +131,7 @@ fn answer(state: State) {
 }
 
 fn stack(state: State) {
-    show(state, "stack", |_, answers, ui| bar::stack(answers, ui.bar_width));
+    show(state, "stack", |_, answers, ui| bar::stack(answers, ui.bar_width, ui.at_step));
     show_after(&state.painted, state, "fixes", |_, answers, _| fixes::fixes(answers), |_| {});
     // Behind what has been written: these words stand when the others begin.
     browser::keep_worded(state);
