@@ -20,9 +20,9 @@ impl Attribution {
     }
 }
 
-const HEADROOM: &str = "by Headroom";
-const AT_PEAK: &str = "by Headroom, at the fullest moment";
-const AT_STEP: &str = "by Headroom, when the optimizer steps";
+const HEADROOM: &str = "by Headroom's engine";
+const AT_PEAK: &str = "by Headroom's engine, at the fullest moment";
+const AT_STEP: &str = "by Headroom's engine, when the optimizer steps";
 const COLUMNS: &str = "each column by its own method";
 
 /// What a step says about its figure and its picture; nothing where they are of one method and one moment.
