@@ -116,7 +116,6 @@ fn go(state: State, at: usize, fresh: bool) {
         ))
     });
     let Some((scenario, look, live, part, (place, last))) = shown else { return };
-    let was = browser::marked("data-look");
     browser::mark("data-present", Some(&(at + 1).to_string()));
     browser::mark("data-look", Some(&look));
     browser::mark("data-live", Some(&live).filter(|live| !live.is_empty()).map(String::as_str));
@@ -132,9 +131,9 @@ fn go(state: State, at: usize, fresh: bool) {
     browser::unfold_for(&live);
     browser::lesson_in_link(&part);
     write_code(state);
-    if was.as_deref() != Some(&look) {
-        // The chart has another size now.
-        browser::after(0, move || super::page::resize(state));
+    // Sentence, inputs and picture share the window anew with each step; the inputs are written a moment later.
+    for later in [0, 200] {
+        browser::after(later, move || super::page::resize(state));
     }
 }
 

@@ -11,8 +11,8 @@ import { open, part, textOf, until } from './steps.mjs';
 const FOLDER = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../../src/lessons/stories');
 const STORIES = readdirSync(FOLDER).map((file) => JSON.parse(readFileSync(path.join(FOLDER, file), 'utf8')));
 
-/** The smallest letters of a slide, CSS pixels. */
-const LETTERS = 12;
+/** The smallest letters of a slide, CSS pixels; while a class reads the code beside it, the picture may be smaller. */
+const LETTERS = { picture: 12, besideCode: 9 };
 
 /** What a step shows of the page, by the word in its file. */
 const PICTURES = {
@@ -28,7 +28,7 @@ const PICTURES = {
 };
 
 /** What is wrong with the slide as it stands now: too high, too wide, cut off, too small. */
-function wrong(page, picture) {
+function wrong(page, picture, smallest) {
   return page.evaluate(
     ([selector, letters]) => {
       const found = [];
@@ -54,9 +54,24 @@ function wrong(page, picture) {
         else {
           // The picture ends where the sentence begins.
           const free = { ...window_, bottom: stage.getBoundingClientRect().top };
+          // Where the code is shown, it stands beside the picture.
+          const code = of('#present-qr')[0];
+          if (code) {
+            inside(code, free, 'the picture');
+            free.right = code.getBoundingClientRect().left;
+          }
           const pieces = of('th, td, text, h1, p, dt, dd, li, b, span:not(.sr), figcaption, h3', shown).filter((piece) => piece.textContent.trim() && !piece.closest('.sr'));
           if (pieces.length === 0) found.push('the picture is empty');
           for (const piece of pieces) inside(piece, free, 'the picture');
+          // Inputs in sight stand above the picture, and a chart takes the room that is there.
+          const inputs = of('.controls .field').map((field) => field.getBoundingClientRect());
+          for (const field of of('.controls .field')) inside(field, free, 'the picture');
+          const area = (shown.querySelector('.curve__plot') ?? shown).getBoundingClientRect();
+          for (const field of inputs) if (field.bottom > area.top + 1) found.push(`an input stands over the picture: ${Math.round(field.bottom)} > ${Math.round(area.top)}`);
+          if (area.width < 0.8 * free.right) found.push(`the picture is ${Math.round(area.width)} px wide`);
+          const chart = shown.querySelector('.curve__plot svg, .step__wide svg')?.getBoundingClientRect();
+          const room = free.bottom - Math.max(0, ...inputs.map((field) => field.bottom));
+          if (chart && chart.height < 0.6 * room) found.push(`the chart is ${Math.round(chart.height)} px high, of ${Math.round(room)}`);
           // What scrolls by itself is cut off for a class.
           for (const box of of('*', shown)) {
             const { overflowX, overflowY } = getComputedStyle(box);
@@ -73,7 +88,7 @@ function wrong(page, picture) {
       }
       return [...new Set(found)].slice(0, 6);
     },
-    [picture, LETTERS],
+    [picture, smallest],
   );
 }
 
@@ -88,6 +103,7 @@ for (const viewport of [{ width: 1280, height: 800 }, { width: 1280, height: 720
   test(`every step fits ${viewport.width} × ${viewport.height}, its question too`, async () => {
     const problems = [];
     let steps = 0;
+    const coded = new Set();
     for (const story of STORIES) {
       const page = await open(`v1&present=${story.id}.1`, { viewport });
       await part(page, 'stage').waitFor();
@@ -100,7 +116,7 @@ for (const viewport of [{ width: 1280, height: 800 }, { width: 1280, height: 720
           // A picture that is drawn a moment later is looked at again.
           let found = [];
           for (let again = 0; again < 8; again += 1) {
-            found = await wrong(page, picture);
+            found = await wrong(page, picture, what ? LETTERS.besideCode : LETTERS.picture);
             if (found.length === 0) break;
             await page.waitForTimeout(60);
           }
@@ -113,12 +129,21 @@ for (const viewport of [{ width: 1280, height: 800 }, { width: 1280, height: 720
         }
         await look('');
         steps += 1;
+        // Every kind of picture leaves the code its room, in the smaller window too.
+        if (viewport.height === 720 && !coded.has(told.look)) {
+          coded.add(told.look);
+          await page.keyboard.press('q');
+          await page.locator('#present-qr path').waitFor();
+          await look(' with its code');
+          await page.keyboard.press('q');
+        }
         await page.keyboard.press('ArrowRight');
       }
       noConsoleErrors(page);
       await page.close();
     }
     assert.equal(steps, 54);
+    assert.equal(coded.size, viewport.height === 720 ? Object.keys(PICTURES).length : 0);
     assert.deepEqual(problems, []);
   });
 }

@@ -105,18 +105,19 @@ fn end_landing() -> u32 {
     LANDING.get()
 }
 
-fn place_of_window() -> f64 {
-    window().scroll_y().unwrap_or(0.0)
+/// How far the window was moved down the page, and how high the page is.
+fn place_of_window() -> (f64, i32) {
+    let height = document().document_element().map_or(0, |page| page.scroll_height());
+    (window().scroll_y().unwrap_or(0.0), height)
 }
 
-/// Brings the section back to the top whenever the page above it has grown. Where the window was moved and the section with it, a reader
-/// has scrolled: the browser's own correction leaves the section where it is.
-fn stay(section: Element, number: u32, looks: u32, was: f64) {
-    let top = section.get_bounding_client_rect().top();
+/// Brings the section back to the top whenever the page above it has grown. Where the window was moved over a page that is as high as
+/// before, a reader has scrolled with what tells of nothing else, such as the scroll bar.
+fn stay(section: Element, number: u32, looks: u32, (was, high): (f64, i32)) {
     after(LOOK_MS, move || {
-        let moved = (section.get_bounding_client_rect().top() - top).abs() > 1.0;
-        let scrolled = (place_of_window() - was).abs() > 1.0;
-        if looks > 0 && LANDING.get() == number && !(moved && scrolled) {
+        let (now, height) = place_of_window();
+        let scrolled = (now - was).abs() > 1.0 && height == high;
+        if looks > 0 && LANDING.get() == number && !scrolled {
             section.scroll_into_view();
             stay(section, number, looks - 1, place_of_window());
         }

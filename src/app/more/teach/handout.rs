@@ -3,7 +3,7 @@
 use super::ask::Asked;
 use super::{back, known, place, problems};
 use crate::app::markup::{Html, html};
-use crate::lessons::story::{Step, Told, ToldStep};
+use crate::lessons::story::{Step, Told, ToldStep, story};
 use crate::scenario::codec::encode;
 
 /// The sheet.
@@ -75,7 +75,13 @@ fn without_answers(steps: &[Step], all: &Told, index: usize) -> Sheet {
 }
 
 fn row(asked: &Asked, id: &str, index: usize, told: &ToldStep, sheet: &Sheet) -> Html {
-    let part = format!("{}&present={id}.{}", encode(&told.scenario).trim_start_matches("v1&"), index + 1);
+    let scenario = encode(&told.scenario);
+    let scenario = scenario.trim_start_matches("v1&");
+    // An own story is known by name in this browser alone: on paper stands what opens everywhere.
+    let part = match story(id) {
+        Some(_) => format!("{scenario}&present={id}.{}", index + 1),
+        None => scenario.to_owned(),
+    };
     let number = (index + 1).to_string();
     let title = if sheet.title.is_empty() { format!("Step {number}") } else { format!("{number}. {}", sheet.title) };
     let asks = sheet.line.as_ref().map(|line| html("<p>{}</p>{}", &[&told.prompt, line]));

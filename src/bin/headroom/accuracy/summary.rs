@@ -215,8 +215,11 @@ pub fn markdown(files: &[File]) -> String {
 /// Rows of each kind that are furthest off, over all files.
 const WORST: usize = 5;
 
+/// Whether a figure is of a kind.
+type Belongs = fn(Quantity) -> bool;
+
 /// A kind of error with the figures that belong to it. Times are off by more than memory: in one list they would hide it.
-const KINDS: [(&str, fn(Quantity) -> bool); 2] =
+const KINDS: [(&str, Belongs); 2] =
     [("Time", |quantity| quantity == Quantity::StepTime), ("Memory and counts", |quantity| quantity != Quantity::StepTime)];
 
 /// The same lines and the worst rows as JSON, for the page.
@@ -228,7 +231,7 @@ pub fn page(files: &[File]) -> Value {
 }
 
 /// The rows whose figures of that kind are furthest off, each with the worst of these.
-fn furthest(files: &[File], belongs: fn(Quantity) -> bool) -> Vec<Value> {
+fn furthest(files: &[File], belongs: Belongs) -> Vec<Value> {
     let named = files.iter().flat_map(|file| file.rows.iter().zip(&file.names));
     let mut all: Vec<_> =
         named.filter_map(|(row, name)| Some((name, worst_of(row, belongs)?))).filter(|(_, found)| found.error() != 0.0).collect();
