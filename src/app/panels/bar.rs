@@ -32,9 +32,9 @@ struct Moment {
 /// Memory when the optimizer steps; nothing where the step is not played moment by moment, so that no such moment is known.
 fn moment(answers: &Answers) -> Option<Moment> {
     let bytes = with_overheads(&answers.job, answers.estimate.timeline.as_ref()?.at_step()?);
-    let rounded = answers.scale.parts(&bytes).0;
-    let kinds = MemoryKind::ALL.into_iter().zip(rounded).zip(bytes);
-    let kinds = kinds.filter(|(_, bytes)| bytes.0 > 0).map(|(kind, _)| kind).collect();
+    // Each by itself, as a story's figures are written: no total stands beside them.
+    let kinds = MemoryKind::ALL.into_iter().zip(bytes).filter(|(_, bytes)| bytes.0 > 0);
+    let kinds = kinds.map(|(kind, bytes)| (kind, answers.scale.round(bytes))).collect();
     Some(Moment { kinds, total: bytes.into_iter().sum() })
 }
 
