@@ -5,8 +5,8 @@
 use headroom::app::more::answer;
 use headroom::app::more::wire::{MARK, Reply, Request, What};
 use headroom::lessons::answer::{check, read};
-use headroom::lessons::figure::{Amount, FIGURES, Facts, Figure, Unit};
-use headroom::lessons::story::{LONGEST_LINK, LONGEST_TEXT, Step, Story, StoryError, Told, packed, shipped, unpacked};
+use headroom::lessons::figure::{Amount, FIGURES, Facts, Figure, Unit, Whose};
+use headroom::lessons::story::{LONGEST_LINK, LONGEST_TEXT, Look, Step, Story, StoryError, Told, packed, shipped, unpacked};
 use headroom::lessons::worksheet::{Code, Kept, KeptError, Outcome, Worksheet, word};
 use headroom::scenario::codec::{decode, encode};
 use headroom::units::MemoryUnit;
@@ -640,4 +640,113 @@ fn a_code_says_who_and_how_it_went() {
         assert!(Code::read(&text[..at]).is_err());
     }
     assert!(Code::read("").is_err() && Code::read("a.b.c.d.e").is_err() && Code::read("<b>.x.1.y").is_err());
+}
+
+// ---- whose numbers a slide shows ----
+
+/// A picture of one method beside a figure of another shows other numbers: both then say whose they are.
+#[test]
+fn figure_and_picture_of_every_step_are_of_one_method_or_say_whose_they_are() {
+    let mut steps = 0;
+    for story in shipped() {
+        let (_, stage) = asked(What::Story, "v1", &format!("{}\nhttp://example.org/\n", story.id));
+        let articles: Vec<&str> = stage.split("<article").skip(1).collect();
+        for (index, (step, told)) in story.steps.iter().zip(told(&story).steps).enumerate() {
+            steps += 1;
+            let (place, figure) = (format!("{} step {}", story.id, index + 1), step.shown().expect("a figure"));
+            let same = match (figure.whose, step.look) {
+                (Whose::Scenario, _) | (Whose::AtStep, Look::States | Look::Step) => true,
+                (Whose::Document(_), _) | (_, Look::Methods) => false,
+                (Whose::Engine, look) => look != Look::States,
+                // Where the fullest moment holds the same states as the optimizer's, the picture shows the figure's parts.
+                (Whose::AtStep, _) => states_at_peak(&told.facts),
+            };
+            let words = unescaped(articles[index]);
+            let Some(whose) = &told.whose else {
+                assert!(same, "{place}: nobody says whose the figure and the picture are");
+                continue;
+            };
+            assert!(!same, "{place}: they are of one method");
+            assert!(words.contains(&format!("Picture: {}", whose.picture)), "{place}: {words}");
+            let label = words.split("data-testid=\"present-label\">").nth(1).expect("a label");
+            let name = whose.figure.trim_start_matches("by ");
+            assert!(label.split("</p>").next().is_some_and(|label| label.contains(name)), "{place}: {label}");
+        }
+    }
+    assert_eq!(steps, 54);
+}
+
+/// Whether weights, gradients and optimizer states read the same at the fullest moment and when the optimizer steps.
+fn states_at_peak(facts: &Facts) -> bool {
+    use headroom::estimator::MemoryKind;
+    [MemoryKind::Parameter, MemoryKind::Gradient, MemoryKind::OptimizerState]
+        .into_iter()
+        .all(|kind| facts.at_step(kind).is_some_and(|bytes| facts.scale().show(bytes) == facts.scale().show(facts.kind(kind))))
+}
+
+/// HTML with its apostrophes and quotes as they are read.
+fn unescaped(html: &str) -> String {
+    html.replace("&#39;", "'").replace("&quot;", "\"")
+}
+
+/// A sentence may compare methods, but a document's number never stands there as if the engine said it.
+#[test]
+fn a_text_with_a_document_s_figure_names_the_document() {
+    for story in shipped() {
+        for (index, step) in story.steps.iter().enumerate() {
+            for text in [&step.text, &step.question.as_ref().map(|question| question.prompt.clone()).unwrap_or_default()] {
+                let cites = placeholders(text)
+                    .any(|name| name == "why-ju" || Figure::find(name).is_some_and(|it| matches!(it.whose, Whose::Document(_))));
+                let names =
+                    ["document", "fifth"].iter().any(|word| text.to_lowercase().contains(word)) || step.look == Look::Methods;
+                assert!(!cites || names, "{} step {}: {text}", story.id, index + 1);
+            }
+        }
+    }
+}
+
+#[test]
+fn every_question_is_answered_on_its_own_step_and_not_by_its_title() {
+    for story in shipped() {
+        let told = told(&story);
+        for (index, (step, found)) in story.steps.iter().zip(&told.steps).enumerate().filter(|(_, (_, it))| !it.answer.is_empty())
+        {
+            let place = format!("{} step {}", story.id, index + 1);
+            let said = format!("{} {}", found.text, found.figure.1).to_lowercase().replace('\u{a0}', " ");
+            let in_words = place == "three-cuts step 4" && said.contains("the first stage holds most");
+            assert!(said.contains(&found.answer.to_lowercase()) || in_words, "{place}: {} is not in {said}", found.answer);
+            assert!(!told.tells_an_answer(&step.title), "{place}: {} gives {} away", step.title, found.answer);
+        }
+    }
+}
+
+// ---- handouts ----
+
+/// A class reads the whole sheet before it answers the first question.
+#[test]
+fn a_sheet_without_answers_gives_none_away() {
+    let mut waiting = 0;
+    for story in shipped() {
+        let told = told(&story);
+        let sheet = |view: &str| teach(&format!("view:{view}:{}", story.id), "", &[]).1;
+        let (without, with) = (sheet("handout"), unescaped(&sheet("answers")));
+        let steps: Vec<&str> = without.split("<li class=\"handout__step\">").skip(1).collect();
+        assert_eq!(steps.len(), story.steps.len());
+        for (html, found) in steps.iter().zip(&told.steps) {
+            let html = unescaped(html).replace(&found.prompt, "");
+            let said = html.split("<p class=\"handout__link\">").next().expect("what stands before the link");
+            let heading = said.split("</h4>").next().expect("a heading");
+            // The step's own number is no answer.
+            let words = said.replacen(heading, heading.trim_start_matches(|it: char| it != '.'), 1).replace(['<', '>'], " ");
+            let words: String = words.split_inclusive(' ').filter(|word| !word.contains("class=")).collect();
+            assert!(!told.tells_an_answer(&words), "{}: {words}", story.id);
+            waiting += usize::from(said.contains("on the sheet with answers"));
+            assert!(found.text.is_empty() || with.contains(&found.text), "{}: {}", story.id, found.text);
+        }
+    }
+    // Most of a sheet is there all the same.
+    assert!((1..20).contains(&waiting), "{waiting} steps wait");
+    let first = teach("view:handout:924-to-8", "", &[]).1;
+    assert!(!first.contains("Still none can run"), "step 4 would answer question 3");
+    assert!(teach("view:answers:924-to-8", "", &[]).1.contains("Still none can run"));
 }

@@ -455,7 +455,7 @@ mod tests {
             [
                 top_bar::top_bar(&scenario, &ui),
                 verdict::verdict(&answers, &ui),
-                bar::stack(&answers, 848),
+                bar::stack(&answers, 848, false),
                 fixes::fixes(&answers),
                 ledger::ledger(&answers, &ui),
                 cost::cost(&answers, &ui),

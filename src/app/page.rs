@@ -138,7 +138,7 @@ fn answer(state: State) {
 }
 
 fn stack(state: State) {
-    show(state, "stack", |_, answers, ui| bar::stack(answers, ui.bar_width));
+    show(state, "stack", |_, answers, ui| bar::stack(answers, ui.bar_width, ui.at_step));
     show_after(&state.painted, state, "fixes", |_, answers, _| fixes::fixes(answers), |_| {});
     // Behind what has been written: these words stand when the others begin.
     browser::keep_worded(state);
@@ -271,7 +271,9 @@ pub fn resize(state: State) {
     let drawn = |length: u16| if browser::is_presenting() { length / 3 * 2 } else { length };
     state.page(|ui| {
         ui.plot_size = plot.map_or(ui.plot_size, |(width, height)| (drawn(width), drawn(height)));
-        ui.bar_width = bar.map_or(ui.bar_width, |(width, _)| drawn(width));
+        // A bar alone on a slide has more room than a chart.
+        let of_bar = |width: u16| if browser::is_presenting() { width / 2 } else { width };
+        ui.bar_width = bar.map_or(ui.bar_width, |(width, _)| of_bar(width));
     });
 }
 

@@ -8,10 +8,10 @@ use super::browser::{self, Event};
 use super::browser_more::{ask, fill};
 use super::history::{History, Snapshot};
 use super::more::wire::{MARK, What};
-use super::panels::dialogs::share;
-use super::panels::teach::{PLACE, STAGE};
+use super::panels::teach::{PLACE, STAGE, code, link_of_step};
 use super::state::State;
 use super::teaching::{carried_out, question};
+use crate::lessons::story::Look;
 use crate::scenario::Scenario;
 use crate::scenario::codec::{decode, encode};
 
@@ -106,16 +106,24 @@ fn go(state: State, at: usize, fresh: bool) {
         let step = show.steps.get(at)?;
         show.at = at;
         let part = format!("{}{}{}", show.link.0, at + 1, show.link.1);
-        Some((step.scenario.clone(), step.look.clone(), step.live.clone(), part, format!("{} of {}", at + 1, show.steps.len())))
+        let count = show.steps.len();
+        Some((
+            step.scenario.clone(),
+            step.look.clone(),
+            step.live.clone(),
+            part,
+            (format!("{} of {count}", at + 1), at + 1 == count),
+        ))
     });
-    let Some((scenario, look, live, part, place)) = shown else { return };
-    let was = browser::marked("data-look");
+    let Some((scenario, look, live, part, (place, last))) = shown else { return };
     browser::mark("data-present", Some(&(at + 1).to_string()));
     browser::mark("data-look", Some(&look));
     browser::mark("data-live", Some(&live).filter(|live| !live.is_empty()).map(String::as_str));
     browser::show_step(at + 1);
     browser::set_text("present-place", &place);
+    browser::mark("data-last", last.then_some("true"));
     tell_question(state);
+    state.page(|ui| ui.at_step = look == Look::States.word());
     if fresh {
         state.show_step(scenario);
     }
@@ -123,9 +131,9 @@ fn go(state: State, at: usize, fresh: bool) {
     browser::unfold_for(&live);
     browser::lesson_in_link(&part);
     write_code(state);
-    if was.as_deref() != Some(&look) {
-        // The chart has another size now.
-        browser::after(0, move || super::page::resize(state));
+    // Sentence, inputs and picture share the window anew with each step; the inputs are written a moment later.
+    for later in [0, 200] {
+        browser::after(later, move || super::page::resize(state));
     }
 }
 
@@ -134,6 +142,9 @@ fn go(state: State, at: usize, fresh: bool) {
 fn tell_question(state: State) {
     let open = SHOW.with_borrow(|show| show.as_ref().is_some_and(|show| show.revealed.contains(&show.at)));
     let asks = browser::step_asks() && !open;
+    let last = browser::marked("data-last").is_some();
+    // There is nothing behind the last step but its end.
+    browser::set_text("present-next", if last && !asks { "End" } else { "Next" });
     if asks != is_asking() {
         browser::mark("data-asking", asks.then_some("true"));
         // The picture is shown or hidden.
@@ -163,13 +174,17 @@ pub fn act(state: State, verb: &str) {
         return;
     };
     match verb {
-        "next" if is_asking() => reveal(state),
-        "next" if at + 1 < count => go(state, at + 1, true),
+        "next" | "on" if is_asking() => reveal(state),
+        "next" | "on" if at + 1 < count => go(state, at + 1, true),
         "back" if at > 0 => go(state, at - 1, true),
         "reveal" => reveal(state),
         "qr" => {
-            browser::set_hidden("present-qr", !browser::is_hidden("present-qr"));
+            let shown = browser::is_hidden("present-qr");
+            browser::set_hidden("present-qr", !shown);
+            browser::mark("data-code", shown.then_some("true"));
             write_code(state);
+            // The picture leaves the code its room.
+            browser::after(0, move || super::page::resize(state));
         }
         "keys" => browser::set_hidden("present-keys", !browser::is_hidden("present-keys")),
         "timer" => {
@@ -180,7 +195,8 @@ pub fn act(state: State, verb: &str) {
         }
         "answer" => answer(state, at),
         "keep" => end(state, true),
-        "end" => end(state, false),
+        // On the last step the button says that it ends; a key that is pressed once too often ends nothing.
+        "next" | "end" => end(state, false),
         number => {
             if let Some(to) = number.parse::<usize>().ok().and_then(|number| number.checked_sub(1)).filter(|to| *to < count) {
                 go(state, to, true);
@@ -192,9 +208,12 @@ pub fn act(state: State, verb: &str) {
 /// The code of the present step, where it is wanted.
 #[inline(never)]
 fn write_code(state: State) {
+    let Some(at) = SHOW.with_borrow(|show| show.as_ref().map(|show| show.at)) else { return };
     if !browser::is_hidden("present-qr") {
-        let link = browser::link_to(&browser::link_with_lesson(&browser::fragment_of(&state.said_now())));
-        fill("present-qr", &share::code(&link).unwrap_or_default());
+        let step = browser::link_with_lesson(&browser::fragment_of(&state.said_now()));
+        let own = browser::attribute("present-qr", "data-story");
+        let link = link_of_step(&step, own.as_deref(), at + 1).map(|link| browser::link_to(&link));
+        fill("present-qr", &code(link.as_deref()));
     }
 }
 
@@ -244,9 +263,9 @@ fn end(state: State, keep: bool) {
     let Some(show) = SHOW.take() else { return };
     browser::lesson_in_link("");
     state.end_story(show.history, show.before, keep);
-    close();
+    close(state);
     browser::unfold(PLACE);
-    browser::focus(PLACE);
+    browser::land_on(PLACE);
     browser::after(0, move || super::page::resize(state));
     let said = if keep { "Undo brings back what was shown before the story" } else { "Back to what was shown before the story" };
     state.say(said, None);
@@ -257,14 +276,15 @@ fn end(state: State, keep: bool) {
 pub fn leave(state: State) {
     if let Some(show) = SHOW.take() {
         state.end_story(show.history, show.before, true);
-        close();
+        close(state);
     }
 }
 
-fn close() {
-    for name in ["data-present", "data-look", "data-live", "data-asking"] {
+fn close(state: State) {
+    for name in ["data-present", "data-look", "data-live", "data-asking", "data-last", "data-code"] {
         browser::mark(name, None);
     }
+    state.page(|ui| ui.at_step = false);
     browser::set_hidden(STAGE, true);
 }
 
@@ -282,7 +302,7 @@ fn key(state: State, event: &Event) {
         _ if typing => return,
         // A button does its own thing.
         " " if browser::targets(event, "button, summary, label") => return,
-        " " | "ArrowRight" | "PageDown" => "next",
+        " " | "ArrowRight" | "PageDown" => "on",
         "ArrowLeft" | "PageUp" => "back",
         "?" => "keys",
         "q" | "Q" => "qr",

@@ -34,7 +34,7 @@ pub fn begin(state: State) {
 #[inline(never)]
 pub fn open(state: State) {
     browser::unfold(PLACE);
-    browser::focus(PLACE);
+    browser::land_on(PLACE);
     begin(state);
 }
 
@@ -137,7 +137,7 @@ pub fn follow(state: State, fragment: &str) {
             browser::lesson_in_link(&format!("&task={class}"));
             send(state, "sheet", &format!("class={class}"));
             browser::unfold(PLACE);
-            browser::focus(PLACE);
+            browser::land_on(PLACE);
         }
         (None, None, None) => {
             browser::lesson_in_link("");

@@ -89,6 +89,8 @@ pub struct Ui {
     pub plot_size: (u16, u16),
     /// Width of the bar on the page, CSS pixels.
     pub bar_width: u16,
+    /// Whether the bar shows the moment when the optimizer steps, as a story's step asks.
+    pub at_step: bool,
     /// The curve that a phone shows.
     pub axis: Axis,
     /// What storage holds.
@@ -125,6 +127,7 @@ impl Default for Ui {
             log_axis: true,
             plot_size: (412, 254),
             bar_width: 848,
+            at_step: false,
             axis: Axis::SeqLength,
             saved: Saved::default(),
             renaming: None,

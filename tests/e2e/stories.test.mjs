@@ -269,6 +269,74 @@ test('QR code and timer come and go by key and by button', async () => {
   noConsoleErrors(page);
 });
 
+test('the code of an own story opens the whole story, not a name that only this browser knows', async () => {
+  const page = await open('v1&m=llama3-8b&n=8');
+  await teach(page);
+  await part(page, 'teach-new').click();
+  await page.locator('#story-text-0').fill('It takes {per-gpu}.');
+  await part(page, 'story-save').click();
+  const address = await part(page, 'story-link').inputValue();
+  await page.getByRole('button', { name: 'Present', exact: true }).click();
+  await at(page, 1, 1);
+  assert.ok(await until(async () => (await page.evaluate(() => location.hash)).includes('present=own-1.1')));
+  const drawn = async (shown) => {
+    await shown.keyboard.press('q');
+    await shown.locator('#present-qr path').waitFor();
+    return shown.locator('#present-qr path').getAttribute('d');
+  };
+  const code = await drawn(page);
+  // A browser that opens the whole story by its link has that link in its address, and draws the code of its address.
+  const fresh = await open(fragmentOf(address));
+  await at(fresh, 1, 1);
+  assert.equal(await drawn(fresh), code);
+  assert.ok(await until(async () => fresh.evaluate(() => /present=own\.1&story=/.test(location.hash))));
+  noConsoleErrors(page);
+  noConsoleErrors(fresh);
+});
+
+test('a slide names its story and its model, shows only its own inputs, and the last one offers the end', async () => {
+  const page = await present(STORY, 2);
+  await page.keyboard.press('Space');
+  assert.match(await textOf(step(page).getByTestId('present-about')), /^ZeRO 1, 2, 3 Llama 2 7B · A100/);
+  assert.equal(await part(page, 'mode-train').isVisible(), false, 'no switch between training and serving');
+  assert.equal(await input(page, 'n').isVisible(), true);
+  const next = page.locator('#present-next');
+  assert.equal(await textOf(next), 'Next');
+  await page.keyboard.press('6');
+  await at(page, 6, STORY.steps.length);
+  assert.equal(await textOf(next), 'End');
+  await next.click();
+  await part(page, 'stage').waitFor({ state: 'hidden' });
+  noConsoleErrors(page);
+});
+
+test('“Teach” lands on its heading although what stands above it grows', async () => {
+  for (const fragment of ['v1', 'v1&m=llama3-70b&n=64', 'v1&do=serve&m=llama3-8b&n=1']) {
+    const page = await open(fragment, { viewport: { width: 1280, height: 800 } });
+    await part(page, 'teach-open').click();
+    await page.locator('[data-testid^="present-"]').first().waitFor();
+    const place = () =>
+      page.evaluate(() => {
+        const bar = document.querySelector('.bar').getBoundingClientRect().bottom;
+        return document.querySelector('.section--teach h2').getBoundingClientRect().top - bar;
+      });
+    const landed = (top) => top >= 0 && top <= 80;
+    assert.ok(await until(async () => landed(await place())), `${fragment}: ${await place()}`);
+    // It stays there while panels that have come near are fetched.
+    for (let look = 0; look < 10; look += 1) {
+      await page.waitForTimeout(150);
+      assert.ok(landed(await place()), `${fragment}: ${await place()}`);
+    }
+    // Who scrolls on is not held.
+    await page.mouse.wheel(0, -400);
+    assert.ok(await until(async () => (await place()) > 300), `${fragment}: ${await place()}`);
+    await page.waitForTimeout(400);
+    assert.ok((await place()) > 300, `${fragment}: ${await place()}`);
+    noConsoleErrors(page);
+    await page.close();
+  }
+});
+
 for (const [name, options] of [
   ['light', { viewport: { width: 1920, height: 1080 } }],
   ['dark', { viewport: { width: 1280, height: 720 }, colorScheme: 'dark' }],
@@ -288,7 +356,8 @@ for (const [name, options] of [
           await axe(page);
         }
         await screenshot(page, `present-${name}-${id}-${number}`, { fullPage: false });
-        await page.getByRole('button', { name: 'Next', exact: true }).click();
+        // On the last step there is nothing but the end.
+        if (number < story.steps.length) await page.getByRole('button', { name: 'Next', exact: true }).click();
       }
       noConsoleErrors(page);
       await page.close();

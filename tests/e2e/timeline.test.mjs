@@ -69,8 +69,11 @@ test('the accuracy table has its stacks, its worst rows, and a link to how it is
   const page = await open(training);
   await fetched(page, 'accuracy');
   assert.ok((await part(page, 'accuracy-table').locator('tbody tr').count()) >= 8);
-  assert.equal(await part(page, 'accuracy-worst').locator('tbody tr').count(), 5);
-  const link = part(page, 'accuracy').getByRole('link');
+  const worst = part(page, 'accuracy-worst');
+  assert.deepEqual(await worst.locator('th[scope="rowgroup"]').allTextContents(), ['Time', 'Memory and counts']);
+  assert.equal(await worst.locator('tbody th[scope="row"]').count(), 10);
+  for (const source of await worst.getByRole('link').all()) assert.match(await source.getAttribute('href'), /^https:\/\/github\.com\/.+\/blob\/[0-9a-f]{7,40}\//);
+  const link = part(page, 'accuracy').getByRole('link', { name: 'How it is checked' });
   assert.match(await link.getAttribute('href'), /README\.md#how-well-it-is-checked$/);
   assert.equal(await page.evaluate(async () => (await fetch('./README.md')).ok), true);
   await axe(page);

@@ -4,13 +4,13 @@
 //! of the time until the answer can be seen. Its words are written with all others. Only what is *below* waits, because nothing in sight
 //! moves when it grows; and never what has the focus.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 
 use wasm_bindgen::closure::Closure;
 use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{Element, IntersectionObserver, IntersectionObserverEntry, IntersectionObserverInit};
 
-use super::{document, window};
+use super::{after, document, focus, on, window};
 
 /// The attribute of a place whose parts wait; `fields.css` says how.
 const WAITS: &str = "data-waits";
@@ -19,7 +19,14 @@ thread_local! {
     /// The place of all that follows the answer and the form, while it stands below the window.
     static BELOW: RefCell<Option<Element>> = const { RefCell::new(None) };
     static WAITING: RefCell<Option<Element>> = const { RefCell::new(None) };
+    /// The number of the landing that is under way: a later one, or a move of the reader's own, ends it.
+    static LANDING: Cell<u32> = const { Cell::new(0) };
+    static LISTENS: Cell<bool> = const { Cell::new(false) };
 }
+
+/// How often a landing looks whether its heading moved, and for how long: panels are fetched when they come near and grow then.
+const LOOK_MS: u32 = 100;
+const LOOKS: u32 = 60;
 
 /// Whether any of the element with that id is in the window.
 pub fn is_in_sight(id: &str) -> bool {
@@ -74,4 +81,45 @@ pub fn go_on() {
     if let Some(below) = WAITING.take() {
         let _ = below.remove_attribute(WAITS);
     }
+}
+
+/// Moves the focus into a panel and its section's heading to the top of the window. It stays there while panels above it still grow, until
+/// the reader does something.
+pub fn land_on(id: &str) {
+    focus(id);
+    let section = document().get_element_by_id(id).and_then(|place| place.closest("section").ok().flatten());
+    let Some(section) = section else { return };
+    let number = end_landing();
+    if !LISTENS.replace(true) {
+        for kind in ["wheel", "touchmove", "pointerdown", "keydown"] {
+            on(kind, |_| _ = end_landing());
+        }
+    }
+    section.scroll_into_view();
+    stay(section, number, LOOKS, place_of_window());
+}
+
+/// Ends a landing that is under way, and gives the number of the next one.
+fn end_landing() -> u32 {
+    LANDING.set(LANDING.get().wrapping_add(1));
+    LANDING.get()
+}
+
+/// How far the window was moved down the page, and how high the page is.
+fn place_of_window() -> (f64, i32) {
+    let height = document().document_element().map_or(0, |page| page.scroll_height());
+    (window().scroll_y().unwrap_or(0.0), height)
+}
+
+/// Brings the section back to the top whenever the page above it has grown. Where the window was moved over a page that is as high as
+/// before, a reader has scrolled with what tells of nothing else, such as the scroll bar.
+fn stay(section: Element, number: u32, looks: u32, (was, high): (f64, i32)) {
+    after(LOOK_MS, move || {
+        let (now, height) = place_of_window();
+        let scrolled = (now - was).abs() > 1.0 && height == high;
+        if looks > 0 && LANDING.get() == number && !scrolled {
+            section.scroll_into_view();
+            stay(section, number, looks - 1, place_of_window());
+        }
+    });
 }

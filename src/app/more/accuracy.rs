@@ -12,7 +12,7 @@ const METHOD: &str = "./README.md#how-well-it-is-checked";
 #[derive(Debug, Default, Deserialize)]
 struct Accuracy {
     lines: Vec<Line>,
-    worst: Vec<Worst>,
+    worst: Vec<Furthest>,
 }
 
 /// One stack, or one kind of figure.
@@ -28,12 +28,22 @@ struct Line {
     exact: String,
 }
 
-/// A row that is furthest off.
+/// The rows of one kind that are furthest off.
+#[derive(Debug, Deserialize)]
+struct Furthest {
+    kind: String,
+    rows: Vec<Worst>,
+}
+
+/// A row that is furthest off, in words, with its source and that source's address.
 #[derive(Debug, Deserialize)]
 struct Worst {
     row: String,
-    of: String,
+    source: String,
+    address: Option<String>,
     figure: String,
+    ours: String,
+    measured: String,
     error: String,
 }
 
@@ -42,7 +52,7 @@ pub fn panel() -> Html {
     // The file is part of the program, and a test reads it.
     let accuracy: Accuracy = serde_json::from_str(include_str!("../accuracy.json")).unwrap_or_default();
     let rows: Html = accuracy.lines.iter().map(line).collect();
-    let worst: Html = accuracy.worst.iter().map(worst_row).collect();
+    let worst: Html = accuracy.worst.iter().map(furthest).collect();
     html(
         "<p class=\"accuracy__how\">Every row is a run that somebody measured or published. The engine answers the same job without \
          having seen the result, and the difference is told as a share of the measured figure: the middle one, the one that nine in \
@@ -54,8 +64,8 @@ pub fn panel() -> Html {
          <th scope=\"colgroup\" colspan=\"3\">Peak</th><th scope=\"col\" rowspan=\"2\">Met to the unit</th></tr>\
          <tr>{}{}</tr></thead><tbody>{}</tbody></table></div><h3>The rows furthest off</h3>\
          <div class=\"methods__scroll accuracy\" tabindex=\"0\" role=\"region\" aria-label=\"The rows furthest off\">\
-         <table class=\"table\" data-testid=\"accuracy-worst\"><thead><tr><th scope=\"col\">Row</th><th scope=\"col\">Of</th>\
-         <th scope=\"col\">Figure</th><th scope=\"col\">Off by</th></tr></thead><tbody>{}</tbody></table></div>",
+         <table class=\"table\" data-testid=\"accuracy-worst\"><thead><tr><th scope=\"col\">What was run, and who says so</th><th scope=\"col\">Figure</th>\
+         <th scope=\"col\" class=\"num\">Headroom</th><th scope=\"col\" class=\"num\">Measured</th><th scope=\"col\" class=\"num\">Off by</th></tr></thead>{}</table></div>",
         &[&METHOD, &spread_heads(), &spread_heads(), &rows, &worst],
     )
 }
@@ -78,10 +88,20 @@ fn cell(text: &str) -> Html {
     html("<td class=\"num\">{}</td>", &[&if text.is_empty() { "–" } else { text }])
 }
 
+/// The rows of one kind under its name.
+fn furthest(furthest: &Furthest) -> Html {
+    let rows: Html = furthest.rows.iter().map(worst_row).collect();
+    html("<tbody><tr><th scope=\"rowgroup\" colspan=\"5\">{}</th></tr>{}</tbody>", &[&furthest.kind, &rows])
+}
+
 fn worst_row(worst: &Worst) -> Html {
+    let source = match &worst.address {
+        Some(address) => html("<a class=\"link\" href=\"{}\" rel=\"noreferrer\">{}</a>", &[address, &worst.source]),
+        None => html("{}", &[&worst.source]),
+    };
     html(
-        "<tr><th scope=\"row\"><code>{}</code></th><td>{}</td><td>{}</td><td class=\"num\">{}</td></tr>",
-        &[&worst.row, &worst.of, &worst.figure, &worst.error],
+        "<tr><th scope=\"row\">{} <span class=\"ledger__note\">{}</span></th><td>{}</td><td class=\"num\">{}</td><td class=\"num\">{}</td><td class=\"num\">{}</td></tr>",
+        &[&worst.row, &source, &worst.figure, &worst.ours, &worst.measured, &worst.error],
     )
 }
 
@@ -95,14 +115,42 @@ mod tests {
         let accuracy: Accuracy = serde_json::from_str(include_str!("../accuracy.json")).expect("the accuracy file");
         assert!(!accuracy.lines.is_empty() && !accuracy.worst.is_empty());
         let panel = panel();
-        assert_eq!(count(&panel, "<tr><th scope=\"row\">"), accuracy.lines.len() + accuracy.worst.len());
+        let worst: Vec<_> = accuracy.worst.iter().flat_map(|furthest| &furthest.rows).collect();
+        assert_eq!(count(&panel, "<tr><th scope=\"row\">"), accuracy.lines.len() + worst.len());
         let words = text(&panel);
         for line in &accuracy.lines {
             assert!(words.contains(&line.what.replace('\'', "&#39;")), "{}", line.what);
             assert_eq!(line.activations[0].is_empty(), line.activations[2].is_empty(), "{}", line.what);
         }
-        for worst in &accuracy.worst {
-            assert!(words.contains(&worst.row) && words.contains(&worst.error), "{}", worst.row);
+        for worst in worst {
+            assert!(words.contains(&worst.row.replace('\'', "&#39;")) && words.contains(&worst.error), "{}", worst.row);
+        }
+    }
+
+    /// The table above admits the largest error of a time; the rows below it begin with that row.
+    #[test]
+    fn the_rows_furthest_off_are_those_that_the_table_admits() {
+        let accuracy: Accuracy = serde_json::from_str(include_str!("../accuracy.json")).expect("the accuracy file");
+        let kinds: Vec<_> = accuracy.worst.iter().map(|furthest| (furthest.kind.as_str(), furthest.rows.len())).collect();
+        assert_eq!(kinds, [("Time", 5), ("Memory and counts", 5)]);
+        let largest = |text: &str| -> f64 {
+            let number: String = text.chars().filter(|it| it.is_ascii_digit() || *it == '.').collect();
+            number.parse().expect(text)
+        };
+        let admitted = accuracy.lines.iter().filter_map(|line| line.exact.split_once("step time of ")?.1.rsplit_once("largest "));
+        let admitted = admitted.map(|(_, error)| largest(error)).fold(0.0, f64::max);
+        assert!((largest(&accuracy.worst[0].rows[0].error) - admitted).abs() < 0.1, "{admitted}");
+        let peak = accuracy.lines.iter().filter(|line| !line.peak[2].is_empty()).map(|line| largest(&line.peak[2]));
+        assert!((largest(&accuracy.worst[1].rows[0].error) - peak.fold(0.0, f64::max)).abs() < 0.001);
+    }
+
+    #[test]
+    fn a_row_is_called_by_words_and_linked_to_its_source() {
+        let accuracy: Accuracy = serde_json::from_str(include_str!("../accuracy.json")).expect("the accuracy file");
+        for worst in accuracy.worst.iter().flat_map(|furthest| &furthest.rows) {
+            assert!(worst.row.contains(' ') && !worst.row.contains("megatron_golden"), "{}", worst.row);
+            let address = worst.address.as_deref().expect(&worst.source);
+            assert!(address.starts_with("https://github.com/") && panel().as_str().contains(address), "{address}");
         }
     }
 }

@@ -5,27 +5,69 @@ use crate::app::compared::{LETTERS, labels};
 use crate::app::markup::{Html, html};
 use crate::app::words::{Scale, accelerator_name, kinds, margin, percent};
 use crate::charts::{self, BarRow, BarView, Segment};
-use crate::estimator::{Estimate, MemoryKind};
+use crate::estimator::{Estimate, MemoryKind, with_overheads};
 use crate::scenario::Scenario;
-use crate::units::to_f64;
+use crate::units::{Bytes, to_f64};
 
-/// The bar for a column of that many CSS pixels, and what its parts are.
-pub fn stack(answers: &Answers, width: u16) -> Html {
+/// The bar for a column of that many CSS pixels, and what its parts are; of the moment when the optimizer steps where a story asks for it.
+pub fn stack(answers: &Answers, width: u16, at_step: bool) -> Html {
+    let later = at_step.then(|| moment(answers)).flatten();
+    let (view, kinds) = match &later {
+        Some(moment) => (BarView { id: "stack", rows: vec![moment.row(answers)] }, moment.kinds.clone()),
+        None => (bar_view(answers), kinds(&answers.estimate, answers.scale)),
+    };
+    let spoken = later.as_ref().map_or_else(|| spoken(answers), |moment| moment.spoken(answers));
     html(
         r#"<figure id="stack" class="stack" data-own="stack"><div class="stack__chart" role="img" aria-label="{}">{}</div><ul class="stack__legend">{}</ul></figure>"#,
-        &[&spoken(answers), &Html::made(charts::bar(&bar_view(answers), width)), &legend(answers)],
+        &[&spoken, &Html::made(charts::bar(&view, width)), &legend(answers, kinds)],
     )
 }
 
+/// The moment when the optimizer steps.
+struct Moment {
+    kinds: Vec<(MemoryKind, u64)>,
+    total: Bytes,
+}
+
+/// Memory when the optimizer steps; nothing where the step is not played moment by moment, so that no such moment is known.
+fn moment(answers: &Answers) -> Option<Moment> {
+    let bytes = with_overheads(&answers.job, answers.estimate.timeline.as_ref()?.at_step()?);
+    // Each by itself, as a story's figures are written: no total stands beside them.
+    let kinds = MemoryKind::ALL.into_iter().zip(bytes).filter(|(_, bytes)| bytes.0 > 0);
+    let kinds = kinds.map(|(kind, bytes)| (kind, answers.scale.round(bytes))).collect();
+    Some(Moment { kinds, total: bytes.into_iter().sum() })
+}
+
+impl Moment {
+    /// Its bar, which says what moment it is of.
+    fn row(&self, answers: &Answers) -> BarRow {
+        let (scale, capacity) = (answers.scale, answers.estimate.capacity);
+        let word = if self.total > capacity { "short" } else { "free" };
+        BarRow {
+            name: "When the optimizer steps".to_owned(),
+            segments: segments(&self.kinds, scale),
+            margin_text: format!("{} {} {word}", scale.gap(self.total, capacity), scale.unit),
+            ..row(&answers.estimate, &answers.scenario, scale, String::new())
+        }
+    }
+
+    /// The bar in words.
+    fn spoken(&self, answers: &Answers) -> String {
+        let part = |(kind, rounded): &(MemoryKind, u64)| format!("{} {}", kind.name(), answers.scale.number(*rounded));
+        let parts: Vec<String> = self.kinds.iter().map(part).collect();
+        format!("Memory of one GPU when the optimizer steps, in {}: {}.", answers.unit, parts.join("; "))
+    }
+}
+
 /// Colour, name and amount of every kind in use, rounded so that they add up.
-fn legend(answers: &Answers) -> Html {
+fn legend(answers: &Answers, kinds: Vec<(MemoryKind, u64)>) -> Html {
     let item = |(kind, rounded): (MemoryKind, u64)| {
         html(
             r#"<li class="stack__item" data-key="{}"><span class="swatch">{}</span>{} <b class="number">{}</b></li>"#,
             &[&swatch_id(kind), &swatch(swatch_id(kind), kind), &kind.name(), &answers.scale.number(rounded)],
         )
     };
-    kinds(&answers.estimate, answers.scale).into_iter().map(item).collect()
+    kinds.into_iter().map(item).collect()
 }
 
 /// The swatch of a kind, under an id that is unique on the page.
@@ -59,22 +101,30 @@ fn bar_view(answers: &Answers) -> BarView {
 
 fn row(estimate: &Estimate, scenario: &Scenario, scale: Scale, name: String) -> BarRow {
     let unit = scale.unit;
-    let amount = |rounded: u64| to_f64(rounded) / to_f64(10_u64.pow(scale.decimals));
-    let segment = |(kind, rounded): (MemoryKind, u64)| Segment {
-        kind_index: kind.index(),
-        name: kind.name().to_owned(),
-        value_text: scale.number(rounded),
-        value: amount(rounded),
-    };
     let (number, caption) = margin(estimate, scale);
     let word = caption.split(' ').next().unwrap_or_default();
     BarRow {
         name,
-        segments: kinds(estimate, scale).into_iter().map(segment).collect(),
-        capacity: amount(scale.round(estimate.capacity)),
+        segments: segments(&kinds(estimate, scale), scale),
+        capacity: amount(scale.round(estimate.capacity), scale),
         capacity_text: format!("{} {unit} on {}", scale.show(estimate.capacity), accelerator_name(scenario)),
         margin_text: format!("{number} {unit} {word}"),
     }
+}
+
+fn segments(kinds: &[(MemoryKind, u64)], scale: Scale) -> Vec<Segment> {
+    let segment = |(kind, rounded): &(MemoryKind, u64)| Segment {
+        kind_index: kind.index(),
+        name: kind.name().to_owned(),
+        value_text: scale.number(*rounded),
+        value: amount(*rounded, scale),
+    };
+    kinds.iter().map(segment).collect()
+}
+
+/// A rounded amount in the displayed unit.
+fn amount(rounded: u64, scale: Scale) -> f64 {
+    to_f64(rounded) / to_f64(10_u64.pow(scale.decimals))
 }
 
 /// The bar in words.
@@ -93,16 +143,29 @@ fn spoken(answers: &Answers) -> String {
 mod tests {
     use super::stack;
     use crate::app::answers::Other;
-    use crate::app::panels::tests::{answers, count};
+    use crate::app::panels::tests::{answers, count, text};
     use crate::scenario::codec::decode;
+
+    #[test]
+    fn the_bar_of_the_optimizer_s_moment_shows_whole_states() {
+        // By division: 16 bytes for each of 6 738 415 616 parameters, of which the fullest moment has only a part of the gradients.
+        let of = |at_step| text(&stack(&answers("v1&m=llama2-7b&gpu=b200&n=1&z=none&s=512&gb=1&u=gb"), 848, at_step));
+        let (peak, states) = (of(false), of(true));
+        assert!(peak.contains("Gradients 13.2") && !peak.contains("When the optimizer steps"), "{peak}");
+        assert!(states.contains("Weights 13.5") && states.contains("Gradients 13.5"), "{states}");
+        assert!(states.contains("Optimizer states 80.9") && states.contains("When the optimizer steps"), "{states}");
+        // Nothing is known moment by moment about a server: the fullest moment stays.
+        let serving = answers("v1&do=serve&m=llama3-8b&n=1");
+        assert_eq!(stack(&serving, 848, true), stack(&serving, 848, false));
+    }
 
     #[test]
     fn one_bar_alone_and_one_more_for_each_compared() {
         let mut answers = answers("v1&m=llama3-8b&n=8");
-        let alone = stack(&answers, 848);
+        let alone = stack(&answers, 848, false);
         assert_eq!(count(&alone, "chart-text-name"), 0);
         answers.others = vec![Other::of(&decode("v1&m=llama3-8b&n=16").scenario); 3];
-        let both = stack(&answers, 848);
+        let both = stack(&answers, 848, false);
         assert_eq!(count(&both, "chart-text-name"), 4);
         assert!(
             both.as_str().contains("A: Llama 3 8B, 8 × H100 SXM5") && both.as_str().contains("D: Llama 3 8B, 16 × H100 SXM5")

@@ -80,7 +80,7 @@ mod tests {
         vec![
             ("verdict", verdict::verdict(answers, &ui)),
             ("strip", verdict::strip(answers, &ui)),
-            ("stack", bar::stack(answers, 848)),
+            ("stack", bar::stack(answers, 848, false)),
             ("fixes", fixes::fixes(answers)),
             ("curve-seq", curves::panel(&plots, Axis::SeqLength, answers, &ui)),
             ("curve-gpus", curves::panel(&plots, Axis::Gpus, answers, &ui)),

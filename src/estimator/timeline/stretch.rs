@@ -58,6 +58,12 @@ impl Timeline {
         self
     }
 
+    /// Memory by kind when the optimizer steps.
+    #[must_use]
+    pub fn at_step(&self) -> Option<[Bytes; 7]> {
+        self.stretches.iter().find(|stretch| stretch.phase == Phase::Step).map(|stretch| stretch.start)
+    }
+
     /// The first step of a training: optimizer states do not exist until its end.
     #[must_use]
     pub fn first_step(&self) -> Self {

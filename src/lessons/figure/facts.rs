@@ -5,7 +5,7 @@ use std::cell::OnceCell;
 use crate::config::{AttentionKernel, DataSharding, Job, Kernels, Recompute, Run};
 use crate::estimator::time::{Term, Timing, timing};
 use crate::estimator::{
-    Estimate, Lengths, MemoryKind, Phase, Printed, StageMemory, Timeline, estimate, measured, stage_after_forward, stages,
+    Estimate, Lengths, MemoryKind, Printed, StageMemory, Timeline, estimate, measured, stage_after_forward, stages,
     with_overheads,
 };
 use crate::methods::{self, EngineSide, MethodAnswer, MethodInputs, StoryStep, story};
@@ -152,8 +152,7 @@ impl Facts {
     /// Megatron-LM, whose buffers stand all the time, what the ledger says.
     pub fn at_step(&self, kind: MemoryKind) -> Option<Bytes> {
         if let Some(timeline) = &self.estimate.timeline {
-            let step = timeline.stretches.iter().find(|stretch| stretch.phase == Phase::Step);
-            return step.and_then(|stretch| stretch.start.get(kind.index()).copied());
+            return timeline.at_step()?.get(kind.index()).copied();
         }
         let stands = self.job.training().is_none_or(|run| run.kernels == Kernels::Megatron);
         stands.then(|| self.kind(kind))

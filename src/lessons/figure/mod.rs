@@ -62,6 +62,19 @@ impl Amount {
     }
 }
 
+/// Who says a figure, and of which moment: a picture of another method shows other numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Whose {
+    /// The scenario itself: every method starts from it.
+    Scenario,
+    /// The engine, at the fullest moment where it is about memory.
+    Engine,
+    /// The engine, at the moment when the optimizer steps.
+    AtStep,
+    /// One of the five documents, by its place among them.
+    Document(usize),
+}
+
 /// A figure of a scenario.
 #[derive(Clone, Copy)]
 pub struct Figure {
@@ -71,6 +84,8 @@ pub struct Figure {
     pub label: &'static str,
     /// What it counts.
     pub unit: Unit,
+    /// Who says so.
+    pub whose: Whose,
     /// How it is computed; nothing where the scenario has no such figure.
     pub of: fn(&Facts) -> Option<Amount>,
 }

@@ -1,6 +1,6 @@
 //! The table itself: data, one entry per figure.
 
-use super::{Amount, Facts, Figure, Unit};
+use super::{Amount, Facts, Figure, Unit, Whose};
 use crate::config::Run;
 use crate::estimator::time::{Term, Timing};
 use crate::estimator::{Compute, Headroom, MemoryKind};
@@ -8,7 +8,22 @@ use crate::planner::Largest;
 use crate::units::{Bytes, to_f64};
 
 const fn figure(id: &'static str, label: &'static str, unit: Unit, of: fn(&Facts) -> Option<Amount>) -> Figure {
-    Figure { id, label, unit, of }
+    Figure { id, label, unit, whose: Whose::Engine, of }
+}
+
+/// A figure that the scenario states.
+const fn stated(id: &'static str, label: &'static str, unit: Unit, of: fn(&Facts) -> Option<Amount>) -> Figure {
+    Figure { whose: Whose::Scenario, ..figure(id, label, unit, of) }
+}
+
+/// A figure of the moment when the optimizer steps.
+const fn at_step(id: &'static str, label: &'static str, unit: Unit, of: fn(&Facts) -> Option<Amount>) -> Figure {
+    Figure { whose: Whose::AtStep, ..figure(id, label, unit, of) }
+}
+
+/// A figure of one of the five documents.
+const fn document(index: usize, id: &'static str, label: &'static str, unit: Unit, of: fn(&Facts) -> Option<Amount>) -> Figure {
+    Figure { whose: Whose::Document(index), ..figure(id, label, unit, of) }
 }
 
 const GPUS: Unit = Unit::Count("GPUs");
@@ -17,7 +32,7 @@ const TOKENS: Unit = Unit::Count("tokens");
 /// Every figure.
 pub const FIGURES: &[Figure] = &[
     figure("per-gpu", "Memory on the fullest GPU", Unit::Memory, |facts| bytes(facts.estimate.total())),
-    figure("capacity", "Memory of one GPU", Unit::Memory, |facts| bytes(facts.estimate.capacity)),
+    stated("capacity", "Memory of one GPU", Unit::Memory, |facts| bytes(facts.estimate.capacity)),
     figure("free", "Free on the fullest GPU", Unit::Memory, |facts| match facts.estimate.headroom() {
         Headroom::Free(free) => bytes(free),
         Headroom::Short(_) => None,
@@ -33,10 +48,10 @@ pub const FIGURES: &[Figure] = &[
     figure("kv-cache", "Key/value cache on one GPU", Unit::Memory, |facts| bytes(facts.kind(MemoryKind::KvCache))),
     figure("temporary", "Temporary memory on one GPU", Unit::Memory, |facts| bytes(facts.kind(MemoryKind::Temporary))),
     figure("framework", "Framework and reserve on one GPU", Unit::Memory, |facts| bytes(facts.kind(MemoryKind::Framework))),
-    figure("gradients-at-step", "Gradients on one GPU when the optimizer steps", Unit::Memory, |facts| {
+    at_step("gradients-at-step", "Gradients on one GPU when the optimizer steps", Unit::Memory, |facts| {
         bytes(facts.at_step(MemoryKind::Gradient)?)
     }),
-    figure("states", "Weights, gradients and optimizer states when the optimizer steps", Unit::Memory, |facts| {
+    at_step("states", "Weights, gradients and optimizer states when the optimizer steps", Unit::Memory, |facts| {
         bytes(states(facts)?)
     }),
     figure("master-weights", "Master weights on one GPU", Unit::Memory, |facts| line(facts, "Master weights")),
@@ -44,7 +59,7 @@ pub const FIGURES: &[Figure] = &[
         let both = [line(facts, "First moment")?.number()?, line(facts, "Second moment")?.number()?];
         number(both.iter().sum())
     }),
-    figure("bytes-per-parameter", "Bytes of model states for each parameter", Unit::BytesPerParameter, |facts| {
+    at_step("bytes-per-parameter", "Bytes of model states for each parameter", Unit::BytesPerParameter, |facts| {
         number(states(facts)?.as_f64() / to_f64(facts.estimate.parameters.total))
     }),
     figure("saved-per-layer", "Saved for backward by one block", Unit::Memory, |facts| bytes(facts.saved_per_layer()?)),
@@ -58,26 +73,26 @@ pub const FIGURES: &[Figure] = &[
     figure("runnable", "Fewest GPUs that can run it", GPUS, |facts| {
         or_never(facts.count().runnable.as_ref().map(|runnable| runnable.gpus))
     }),
-    figure("gpus", "GPUs of the scenario", GPUS, |facts| count(facts.job.layout().world_size())),
-    figure("layers", "Blocks of the model", Unit::Count("layers"), |facts| count(facts.job.model().num_hidden_layers)),
-    figure("heads", "Query heads", Unit::Count("heads"), |facts| count(facts.job.model().num_attention_heads)),
-    figure("kv-heads", "Key/value heads", Unit::Count("heads"), |facts| count(facts.job.model().num_key_value_heads)),
-    figure("hidden-size", "Width of the model", Unit::Count(""), |facts| count(facts.job.model().hidden_size)),
-    figure("head-dim", "Width of a head", Unit::Count(""), |facts| count(facts.job.model().head_dim)),
-    figure("micro-batch", "Sequences that a GPU holds at once", Unit::Count("sequences"), |facts| {
+    stated("gpus", "GPUs of the scenario", GPUS, |facts| count(facts.job.layout().world_size())),
+    stated("layers", "Blocks of the model", Unit::Count("layers"), |facts| count(facts.job.model().num_hidden_layers)),
+    stated("heads", "Query heads", Unit::Count("heads"), |facts| count(facts.job.model().num_attention_heads)),
+    stated("kv-heads", "Key/value heads", Unit::Count("heads"), |facts| count(facts.job.model().num_key_value_heads)),
+    stated("hidden-size", "Width of the model", Unit::Count(""), |facts| count(facts.job.model().hidden_size)),
+    stated("head-dim", "Width of a head", Unit::Count(""), |facts| count(facts.job.model().head_dim)),
+    stated("micro-batch", "Sequences that a GPU holds at once", Unit::Count("sequences"), |facts| {
         facts.job.training()?;
         count(facts.job.micro_batch_size())
     }),
-    figure("requests", "Requests served at once", Unit::Count("requests"), |facts| match facts.job.run() {
+    stated("requests", "Requests served at once", Unit::Count("requests"), |facts| match facts.job.run() {
         Run::Serving(run) => count(run.concurrent_sequences),
         Run::Training(_) => None,
     }),
-    figure("seq-length", "Tokens of one sequence", TOKENS, |facts| count(facts.job.seq_length())),
-    figure("global-batch", "Sequences of one optimizer step", Unit::Count("sequences"), |facts| {
+    stated("seq-length", "Tokens of one sequence", TOKENS, |facts| count(facts.job.seq_length())),
+    stated("global-batch", "Sequences of one optimizer step", Unit::Count("sequences"), |facts| {
         count(facts.job.training()?.global_batch_size)
     }),
-    figure("parameters", "Parameters of the model", Unit::Count("parameters"), |facts| count(facts.estimate.parameters.total)),
-    figure("trainable", "Parameters that learn", Unit::Count("parameters"), |facts| count(facts.estimate.parameters.trainable)),
+    stated("parameters", "Parameters of the model", Unit::Count("parameters"), |facts| count(facts.estimate.parameters.total)),
+    stated("trainable", "Parameters that learn", Unit::Count("parameters"), |facts| count(facts.estimate.parameters.trainable)),
     figure("longest-sequence", "Longest sequence that fits", TOKENS, |facts| or_never(facts.inverse().longest_seq)),
     figure("largest-batch", "Largest micro-batch that fits", Unit::Count("sequences"), |facts| {
         facts.job.training()?;
@@ -148,24 +163,26 @@ pub const FIGURES: &[Figure] = &[
         count(facts.estimate.peak_stage.saturating_add(1))
     }),
     figure("host", "Waiting in host memory for one GPU", Unit::Memory, |facts| bytes(facts.estimate.host.total())),
-    figure("ju-2026-per-gpu", "Memory per GPU by Li Ju 2026", Unit::Memory, |facts| by_document(facts, 0)),
-    figure("eleuther-per-gpu", "Memory per GPU by EleutherAI", Unit::Memory, |facts| by_document(facts, 1)),
-    figure("capacity-planning-per-gpu", "Memory per GPU by the capacity planning note", Unit::Memory, |facts| {
+    document(0, "ju-2026-per-gpu", "Memory per GPU by Li Ju 2026", Unit::Memory, |facts| by_document(facts, 0)),
+    document(1, "eleuther-per-gpu", "Memory per GPU by EleutherAI", Unit::Memory, |facts| by_document(facts, 1)),
+    document(2, "capacity-planning-per-gpu", "Memory per GPU by the capacity planning note", Unit::Memory, |facts| {
         by_document(facts, 2)
     }),
-    figure("distributed-overview-per-gpu", "Memory per GPU by the distributed overview", Unit::Memory, |facts| {
+    document(3, "distributed-overview-per-gpu", "Memory per GPU by the distributed overview", Unit::Memory, |facts| {
         by_document(facts, 3)
     }),
-    figure("solenya-per-gpu", "Memory per GPU by Solenya", Unit::Memory, |facts| by_document(facts, 4)),
-    figure("ju-2026-arithmetic", "GPUs by division in Li Ju 2026", GPUS, |facts| or_never(facts.document(0).gpus.arithmetic)),
-    figure("ju-2026-runnable", "GPUs that can run by the memory of Li Ju 2026", GPUS, |facts| {
+    document(4, "solenya-per-gpu", "Memory per GPU by Solenya", Unit::Memory, |facts| by_document(facts, 4)),
+    document(0, "ju-2026-arithmetic", "GPUs by division in Li Ju 2026", GPUS, |facts| {
+        or_never(facts.document(0).gpus.arithmetic)
+    }),
+    document(0, "ju-2026-runnable", "GPUs that can run by the memory of Li Ju 2026", GPUS, |facts| {
         or_never(facts.document(0).gpus.runnable)
     }),
-    figure("ju-2026-stated", "GPUs as Li Ju 2026 prints them", GPUS, |facts| or_never(facts.own_story()?.stated)),
-    figure("ju-2026-one-sequence", "Activations of one sequence by Li Ju 2026", Unit::Memory, |facts| {
+    document(0, "ju-2026-stated", "GPUs as Li Ju 2026 prints them", GPUS, |facts| or_never(facts.own_story()?.stated)),
+    document(0, "ju-2026-one-sequence", "Activations of one sequence by Li Ju 2026", Unit::Memory, |facts| {
         bytes(facts.own_story()?.one_sequence)
     }),
-    figure("capacity-planning-arithmetic", "GPUs by the capacity planning note", GPUS, |facts| {
+    document(2, "capacity-planning-arithmetic", "GPUs by the capacity planning note", GPUS, |facts| {
         or_never(facts.document(2).gpus.arithmetic)
     }),
 ];

@@ -1,6 +1,7 @@
 //! A story told: every scenario resolved, every placeholder filled.
 
 use super::Story;
+use super::whose::{Attribution, attribution};
 use crate::lessons::figure::{Facts, Figure, WORDS, words};
 use crate::scenario::Scenario;
 
@@ -22,6 +23,8 @@ pub struct ToldStep {
     pub prompt: String,
     /// The figure shown large: what it is, and its value.
     pub figure: (String, String),
+    /// Whose figure and picture are, where they are not of one method.
+    pub whose: Option<Attribution>,
     /// The answer to the question, as it is written.
     pub answer: String,
 }
@@ -53,9 +56,10 @@ impl Told {
                 (filled(&step.text, index, &facts), filled(prompt, index, &facts), shown, answer.unwrap_or_default())
             })
             .collect();
-        let steps = scenarios.into_iter().zip(facts).zip(texts);
-        let steps = steps.map(|((scenario, facts), (text, prompt, figure, answer))| ToldStep {
+        let steps = story.steps.iter().zip(scenarios).zip(facts).zip(texts);
+        let steps = steps.map(|(((step, scenario), facts), (text, prompt, figure, answer))| ToldStep {
             scenario,
+            whose: attribution(step, &facts),
             facts,
             text,
             prompt,

@@ -6,14 +6,17 @@
 
 mod fill;
 mod read;
+mod secret;
 mod share;
 mod shipped;
+mod whose;
 mod write;
 
 pub use fill::{Told, ToldStep, filled};
 pub use read::StoryError;
 pub use share::{LONGEST_LINK, packed, unpacked};
 pub use shipped::{shipped, story};
+pub use whose::Attribution;
 
 use super::figure::{Amount, Figure};
 use crate::scenario::codec::decode;
@@ -101,6 +104,8 @@ pub enum Look {
     /// The bar of memory by kind.
     #[default]
     Bar,
+    /// The bar of memory by kind when the optimizer steps, where that is not the fullest moment.
+    States,
     /// The answer with both counts.
     Answer,
     /// Memory against sequence length.
@@ -119,8 +124,9 @@ pub enum Look {
 
 impl Look {
     /// Each with its word in files and its name for people.
-    pub const ALL: [(Self, &'static str, &'static str); 8] = [
+    pub const ALL: [(Self, &'static str, &'static str); 9] = [
         (Self::Bar, "bar", "Bar by kind"),
+        (Self::States, "states", "Bar by kind when the optimizer steps"),
         (Self::Answer, "answer", "Verdict and counts"),
         (Self::Length, "length", "Curve over length"),
         (Self::Gpus, "gpus", "Curve over GPUs"),

@@ -3,25 +3,28 @@
 use super::ask::Asked;
 use super::{back, known, place, problems};
 use crate::app::markup::{Html, html};
-use crate::lessons::story::{Step, Told, ToldStep};
+use crate::lessons::story::{Step, Told, ToldStep, story};
 use crate::scenario::codec::encode;
 
 /// The sheet.
 pub(super) fn handout(asked: &Asked, id: &str, answers: bool) -> Html {
     let Some(story) = known(asked, id) else { return back() };
-    let told = match Told::of(&story) {
+    let all = match Told::of(&story) {
         Ok(told) => told,
         Err(sentences) => return html("{}{}", &[&back(), &problems(&sentences)]),
     };
     let steps: Html = story
         .steps
         .iter()
-        .zip(&told.steps)
+        .zip(&all.steps)
         .enumerate()
-        .map(|(index, (step, told))| row(asked, id, index, step, told, answers))
+        .map(|(index, (step, told))| {
+            let sheet = if answers { told_in_full(step, told) } else { without_answers(&story.steps, &all, index) };
+            row(asked, id, index, told, &sheet)
+        })
         .collect();
     // Only who writes on it needs the lines.
-    let asks = told.steps.iter().any(|step| !step.prompt.is_empty());
+    let asks = all.steps.iter().any(|step| !step.prompt.is_empty());
     let whose = (asks && !answers).then(|| html("<p class=\"handout__name\"><span>Name:</span><span>Date:</span></p>", &[]));
     let (view, other, name) =
         if answers { ("answers", "handout", "Without answers") } else { ("handout", "answers", "With answers") };
@@ -33,23 +36,65 @@ pub(super) fn handout(asked: &Asked, id: &str, answers: bool) -> Html {
     )
 }
 
-fn row(asked: &Asked, id: &str, index: usize, step: &Step, told: &ToldStep, answers: bool) -> Html {
-    let part = format!("{}&present={id}.{}", encode(&told.scenario).trim_start_matches("v1&"), index + 1);
-    let asks = (!told.prompt.is_empty()).then(|| {
-        let line = if answers {
-            html("<p><b>Answer: {}</b></p>", &[&told.answer])
-        } else {
-            html("<p class=\"handout__line\">Answer:</p>", &[])
-        };
-        html("<p>{}</p>{}", &[&told.prompt, &line])
-    });
-    // Without answers, a text that gives one away waits for the lecture.
-    let text = (answers || asks.is_none()).then(|| {
-        let (label, value) = &told.figure;
-        html("<p>{}</p><p class=\"quiet\">{}: <span class=\"number\">{}</span></p>", &[&told.text, label, value])
-    });
+/// What a sheet says of a step.
+struct Sheet {
+    title: String,
+    /// The line under a question: the answer, or room for one.
+    line: Option<Html>,
+    text: Option<String>,
+    /// The figure: what it is, and its value.
+    figure: Option<(String, String)>,
+    /// Whether something waits for the sheet with answers.
+    waits: bool,
+}
+
+/// Everything, with the answer.
+fn told_in_full(step: &Step, told: &ToldStep) -> Sheet {
+    Sheet {
+        title: step.title.clone(),
+        line: (!told.prompt.is_empty()).then(|| html("<p><b>Answer: {}</b></p>", &[&told.answer])),
+        text: Some(told.text.clone()),
+        figure: Some(told.figure.clone()),
+        waits: false,
+    }
+}
+
+/// What tells the answer to no question of the story: a class reads the whole sheet before it answers the first one.
+fn without_answers(steps: &[Step], all: &Told, index: usize) -> Sheet {
+    let (title, told) = (steps.get(index).map_or("", |step| &step.title), all.steps.get(index));
+    let asks = told.is_some_and(|told| !told.prompt.is_empty());
+    let text = told.map(|told| told.text.clone()).filter(|text| !asks && !all.tells_an_answer(text));
+    let figure = told.map(|told| told.figure.clone()).filter(|_| !asks && !all.figure_tells(steps, index));
+    Sheet {
+        title: if all.tells_an_answer(title) { String::new() } else { title.to_owned() },
+        line: asks.then(|| html("<p class=\"handout__line\">Answer:</p>", &[])),
+        waits: !asks && (text.is_none() || figure.is_none()),
+        text,
+        figure,
+    }
+}
+
+fn row(asked: &Asked, id: &str, index: usize, told: &ToldStep, sheet: &Sheet) -> Html {
+    let scenario = encode(&told.scenario);
+    let scenario = scenario.trim_start_matches("v1&");
+    // An own story is known by name in this browser alone: on paper stands what opens everywhere.
+    let part = match story(id) {
+        Some(_) => format!("{scenario}&present={id}.{}", index + 1),
+        None => scenario.to_owned(),
+    };
+    let number = (index + 1).to_string();
+    let title = if sheet.title.is_empty() { format!("Step {number}") } else { format!("{number}. {}", sheet.title) };
+    let asks = sheet.line.as_ref().map(|line| html("<p>{}</p>{}", &[&told.prompt, line]));
+    let text = sheet.text.as_ref().map(|text| html("<p>{}</p>", &[text]));
+    let by = told.whose.as_ref().filter(|whose| sheet.figure.as_ref().is_some_and(|(label, _)| !whose.is_said_by(label)));
+    let by = by.map_or_else(String::new, |whose| format!(" {}", whose.figure));
+    let figure = sheet
+        .figure
+        .as_ref()
+        .map(|(label, value)| html("<p class=\"quiet\">{}{}: <span class=\"number\">{}</span></p>", &[label, &by, value]));
+    let waits = sheet.waits.then(|| html("<p class=\"quiet\">More about it is on the sheet with answers.</p>", &[]));
     html(
-        "<li class=\"handout__step\"><h4>{}. {}</h4>{}{}<p class=\"handout__link\">{}</p></li>",
-        &[&(index + 1).to_string(), &step.title, &asks, &text, &asked.link(&part)],
+        "<li class=\"handout__step\"><h4>{}</h4>{}{}{}{}<p class=\"handout__link\">{}</p></li>",
+        &[&title, &asks, &text, &figure, &waits, &asked.link(&part)],
     )
 }

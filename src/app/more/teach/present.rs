@@ -3,8 +3,9 @@
 use super::ask::{Asked, Orders};
 use super::known;
 use crate::app::markup::{Html, flag, html};
+use crate::app::words::{accelerator_name, model_name};
 use crate::lessons::figure::Figure;
-use crate::lessons::story::{Step, Story, Told, ToldStep, unpacked};
+use crate::lessons::story::{Step, Story, Told, ToldStep, packed, story as shipped, unpacked};
 use crate::scenario::codec::encode;
 use crate::scenario::field;
 
@@ -52,7 +53,7 @@ fn show(story: &Story, told: &Told, orders: &mut Orders) -> Html {
         .iter()
         .zip(&told.steps)
         .enumerate()
-        .map(|(index, (step, told))| article(index + 1, count, step, told))
+        .map(|(index, (step, told))| article(&story.title, (index + 1, count), step, told))
         .collect();
     let button = |verb: &str, name: &str, more: &str, key: &str| {
         let more = (!more.is_empty()).then(|| html("<span class=\"present__more\"> {}</span>", &[&more]));
@@ -72,24 +73,35 @@ fn show(story: &Story, told: &Told, orders: &mut Orders) -> Html {
     .collect();
     let keys: Html = KEYS.iter().map(|(key, what)| html("<div><dt><kbd>{}</kbd></dt><dd>{}</dd></div>", &[key, what])).collect();
     html(
-        "<div class=\"present__steps\" aria-live=\"polite\">{}</div><div id=\"present-qr\" class=\"present__qr\" hidden></div>\
+        "<div class=\"present__steps\" aria-live=\"polite\">{}</div><div id=\"present-qr\" class=\"present__qr\"{} hidden></div>\
          <div id=\"present-keys\" class=\"present__keys\" data-testid=\"present-keys\" hidden><dl>{}</dl></div>\
          <nav class=\"present__bar\" aria-label=\"{}\"><button type=\"button\" class=\"button\" data-do=\"step:back\" title=\"Arrow left\">Back</button>\
          <span class=\"present__place number\" id=\"present-place\" data-testid=\"present-place\"></span>\
-         <button type=\"button\" class=\"button button--main\" data-do=\"step:next\" title=\"Space or arrow right\">Next</button>\
+         <button type=\"button\" class=\"button button--main\" id=\"present-next\" data-do=\"step:next\" title=\"Space or arrow right\">Next</button>\
          <span class=\"number\" id=\"present-timer\" role=\"timer\" hidden></span><span class=\"present__tools\">{}</span></nav>",
-        &[&articles, &keys, &format!("Steps of “{}”", story.title), &tools],
+        &[&articles, &whole(story), &keys, &format!("Steps of “{}”", story.title), &tools],
     )
 }
 
-fn article(number: usize, count: usize, step: &Step, told: &ToldStep) -> Html {
+/// The whole story for its code, where no other browser knows it by name; an empty one says that it is too long for a link.
+fn whole(story: &Story) -> Option<Html> {
+    let own = shipped(&story.id).is_none();
+    own.then(|| html(" data-story=\"{}\"", &[&packed(story).unwrap_or_default()]))
+}
+
+/// A step on the stage; `story` is the story's title, which stands small above the step's with the model and the GPU.
+fn article(story: &str, (number, count): (usize, usize), step: &Step, told: &ToldStep) -> Html {
+    let about = format!("{} · {}", model_name(&told.scenario), accelerator_name(&told.scenario));
     let title = if step.title.is_empty() { format!("Step {number} of {count}") } else { step.title.clone() };
     let number = number.to_string();
     let (label, value) = &told.figure;
+    let by = told.whose.as_ref().filter(|whose| !whose.is_said_by(label));
+    let by = by.map(|whose| html(" <i class=\"present__by\">{}</i>", &[&whose.figure]));
+    let picture = told.whose.as_ref().map(|whose| html("<span class=\"present__whose\">Picture: {}</span>", &[&whose.picture]));
     let after = html(
         "<div class=\"present__after\"><p class=\"present__figure\"><b class=\"number\" id=\"present-figure-{}\" data-figure=\"{}\" \
-         data-testid=\"present-figure\">{}</b> <span>{}</span></p><p class=\"present__text\" data-testid=\"present-text\">{}</p></div>",
-        &[&number, &step.figure, value, label, &told.text],
+         data-testid=\"present-figure\">{}</b> <span data-testid=\"present-label\">{}{}</span></p><p class=\"present__text\" data-testid=\"present-text\">{}</p></div>",
+        &[&number, &step.figure, value, label, &by, &told.text],
     );
     let before = step.question.as_ref().map(|question| {
         let hint = Figure::find(&question.figure).map_or_else(String::new, |figure| figure.unit.hint());
@@ -115,7 +127,8 @@ fn article(number: usize, count: usize, step: &Step, told: &ToldStep) -> Html {
         )
     });
     html(
-        "<article class=\"present__step\" data-step=\"{}\"{} hidden><h2 class=\"present__title\" data-testid=\"present-title\">{}</h2>{}{}</article>",
-        &[&number, &flag("data-question", before.is_some()), &title, &before, &after],
+        "<article class=\"present__step\" data-step=\"{}\"{} hidden><p class=\"present__about\" data-testid=\"present-about\"><b>{}</b> <span>{}</span>{}</p>\
+         <h2 class=\"present__title\" data-testid=\"present-title\">{}</h2>{}{}</article>",
+        &[&number, &flag("data-question", before.is_some()), &story, &about, &picture, &title, &before, &after],
     )
 }

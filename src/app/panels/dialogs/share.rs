@@ -2,11 +2,17 @@
 
 use std::fmt::Write as _;
 
+use qrcodegen::{QrCode, QrCodeEcc};
+
 use crate::app::markup::{Html, html};
 use crate::app::more::slot;
 
 /// Larger codes than version 10 are hard to read from a projector.
 const LARGEST_QR: i32 = 57;
+/// A whole story needs more: version 33, the first that holds [`LONGEST_QR`] characters. Phones read it from the first rows.
+const LARGEST_STORY: i32 = 149;
+/// The longest link with a story that a code is drawn of, characters.
+const LONGEST_QR: usize = 2000;
 /// White margin around the code, in modules, as its standard asks.
 const QUIET: i32 = 4;
 
@@ -36,19 +42,28 @@ fn content(link: &str, copied: Option<bool>) -> Html {
 /// The QR code of a link; nothing for a link that is too long.
 #[inline(never)] // a part of the program that comes later
 pub fn code(link: &str) -> Option<Html> {
-    let (size, path) = qr(link)?;
+    Some(drawn(qr(link, QrCodeEcc::Medium, LARGEST_QR)?))
+}
+
+/// The QR code of a link that holds a whole story, drawn as large as the window allows; nothing for a link that is too long.
+pub fn large_code(link: &str) -> Option<Html> {
+    let fits = link.len() <= LONGEST_QR;
+    code(link).or_else(|| Some(drawn(fits.then(|| qr(link, QrCodeEcc::Low, LARGEST_STORY)).flatten()?)))
+}
+
+fn drawn((size, path): (i32, String)) -> Html {
     let size = size.to_string();
-    Some(html(
+    html(
         r##"<svg class="share__qr" viewBox="0 0 {} {}" role="img" aria-label="QR code of the link"><path d="{}" fill="#000" shape-rendering="crispEdges"></path></svg>"##,
         &[&size, &size, &path],
-    ))
+    )
 }
 
 /// The code's size in modules with its margin, and a path of its dark modules.
-fn qr(link: &str) -> Option<(i32, String)> {
-    let code = qrcodegen::QrCode::encode_text(link, qrcodegen::QrCodeEcc::Medium).ok()?;
+fn qr(link: &str, correction: QrCodeEcc, largest: i32) -> Option<(i32, String)> {
+    let code = QrCode::encode_text(link, correction).ok()?;
     let size = code.size();
-    if size > LARGEST_QR {
+    if size > largest {
         return None;
     }
     let mut path = String::new();

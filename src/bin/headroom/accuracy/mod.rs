@@ -6,6 +6,7 @@
 //! makes a row such a row.
 
 mod megatron;
+mod naming;
 mod published;
 mod report;
 mod row;
@@ -57,7 +58,8 @@ pub fn run(paths: &[String], form: Form) -> Result<String, String> {
 fn read(path: &str) -> Result<File, String> {
     let text = fs::read_to_string(path).map_err(|error| format!("{path} cannot be read: {error}"))?;
     let rows = rows(&text).map_err(|problem| format!("{path}: {problem}"))?;
-    Ok(File { path: path.to_owned(), rows: rows.iter().enumerate().map(|(index, row)| run_row(index, row)).collect() })
+    let names = rows.iter().map(|row| naming::named(Fields(row))).collect();
+    Ok(File { path: path.to_owned(), rows: rows.iter().enumerate().map(|(index, row)| run_row(index, row)).collect(), names })
 }
 
 /// The rows of a JSON list or of lines of JSON.

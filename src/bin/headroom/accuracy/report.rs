@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
+use super::naming::Named;
 use super::row::Row;
 use super::statistics::{Exact, Spread, Summary, reasons, worst};
 use headroom::units::{grouped, to_f64};
@@ -17,6 +18,8 @@ pub struct File {
     pub path: String,
     /// Its rows, in its order.
     pub rows: Vec<Row>,
+    /// How each of them is called.
+    pub names: Vec<Named>,
 }
 
 impl File {

@@ -105,15 +105,17 @@ fn exact<'a>(rows: impl Iterator<Item = &'a Row>, quantities: &[Quantity]) -> Ex
 
 /// The rows with the largest errors, worst first, each with its worst comparison.
 pub fn worst(rows: &[Row], count: usize) -> Vec<(&Row, Comparison)> {
-    let largest = |row: &Row| {
-        let found = row.outcome.as_ref().ok()?;
-        found.iter().copied().max_by(|a, b| a.error().abs().total_cmp(&b.error().abs()))
-    };
-    let mut all: Vec<_> = rows.iter().filter_map(|row| largest(row).map(|comparison| (row, comparison))).collect();
+    let mut all: Vec<_> = rows.iter().filter_map(|row| worst_of(row, |_| true).map(|comparison| (row, comparison))).collect();
     all.sort_by(|(_, a), (_, b)| b.error().abs().total_cmp(&a.error().abs()));
     all.retain(|(_, comparison)| comparison.ours != comparison.measured);
     all.truncate(count);
     all
+}
+
+/// The comparison of a row that is furthest off, among the figures that belong.
+pub fn worst_of(row: &Row, belongs: fn(Quantity) -> bool) -> Option<Comparison> {
+    let found = row.outcome.iter().flatten().copied().filter(|found| belongs(found.quantity));
+    found.max_by(|a, b| a.error().abs().total_cmp(&b.error().abs()))
 }
 
 /// Each reason why rows cannot be expressed with how many there are, most frequent first.

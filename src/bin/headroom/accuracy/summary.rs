@@ -2,12 +2,13 @@
 
 use serde_json::{Value, json};
 
+use super::naming::Named;
 use super::report::{File, percent};
-use super::row::{Quantity, Row};
+use super::row::{Comparison, Quantity, Row};
 use super::speed::{COMPLETE, LACKING, SELENE};
-use super::statistics::{Spread, Summary, worst};
+use super::statistics::{Spread, Summary, worst_of};
 use headroom::config::Family;
-use headroom::units::{grouped, to_f64};
+use headroom::units::{Bytes, grouped, to_f64};
 
 /// One line of the table and the rows behind it.
 struct Entry {
@@ -211,23 +212,61 @@ pub fn markdown(files: &[File]) -> String {
     lines(files).fold(head.to_owned(), |table, line| table + "| " + &line.texts().join(" | ") + " |\n")
 }
 
-/// Rows of memory that are furthest off, over all files.
+/// Rows of each kind that are furthest off, over all files.
 const WORST: usize = 5;
+
+/// Whether a figure is of a kind.
+type Belongs = fn(Quantity) -> bool;
+
+/// A kind of error with the figures that belong to it. Times are off by more than memory: in one list they would hide it.
+const KINDS: [(&str, Belongs); 2] =
+    [("Time", |quantity| quantity == Quantity::StepTime), ("Memory and counts", |quantity| quantity != Quantity::StepTime)];
 
 /// The same lines and the worst rows as JSON, for the page.
 pub fn page(files: &[File]) -> Value {
     let lines: Vec<Value> = lines(files).map(|line| line.json()).collect();
-    let mut furthest: Vec<_> = files.iter().flat_map(|file| worst(&file.rows, usize::MAX)).collect();
-    // Times are of another kind: they are in the table.
-    furthest.retain(|(_, found)| found.quantity != Quantity::StepTime);
-    furthest.sort_by(|(_, a), (_, b)| b.error().abs().total_cmp(&a.error().abs()));
-    furthest.truncate(WORST);
-    let worst: Vec<Value> = furthest
-        .into_iter()
-        .map(|(row, found)| {
-            let groups = row.groups.iter().map(|(_, value)| value.as_str()).collect::<Vec<_>>().join(", ");
-            json!({ "row": row.id, "of": groups, "figure": found.quantity.name(), "error": percent(found.error(), true) })
-        })
-        .collect();
+    let worst: Vec<Value> =
+        KINDS.iter().map(|(kind, belongs)| json!({ "kind": kind, "rows": furthest(files, *belongs) })).collect();
     json!({ "lines": lines, "worst": worst })
+}
+
+/// The rows whose figures of that kind are furthest off, each with the worst of these.
+fn furthest(files: &[File], belongs: Belongs) -> Vec<Value> {
+    let named = files.iter().flat_map(|file| file.rows.iter().zip(&file.names));
+    let mut all: Vec<_> =
+        named.filter_map(|(row, name)| Some((name, worst_of(row, belongs)?))).filter(|(_, found)| found.error() != 0.0).collect();
+    all.sort_by(|(_, a), (_, b)| b.error().abs().total_cmp(&a.error().abs()));
+    all.truncate(WORST);
+    all.into_iter().map(|(name, found)| off(name, found)).collect()
+}
+
+fn off(name: &Named, found: Comparison) -> Value {
+    let amount = |number| amount(found.quantity, number);
+    let error = if found.quantity == Quantity::StepTime {
+        // Times are known no better.
+        format!("{:+.1} %", 100.0 * found.error())
+    } else {
+        percent(found.error(), true)
+    };
+    json!({
+        "row": name.words, "source": name.source, "address": name.address, "figure": found.quantity.name(),
+        "ours": amount(found.ours), "measured": amount(found.measured), "error": error,
+    })
+}
+
+/// A figure with its unit.
+fn amount(quantity: Quantity, number: u64) -> String {
+    match quantity {
+        Quantity::StepTime => format!("{:.3} s", to_f64(number) / 1e9),
+        Quantity::Activations
+        | Quantity::Peak
+        | Quantity::ModelStates
+        | Quantity::KvBytesPerToken
+        | Quantity::Weights
+        | Quantity::CacheRoom => format!("{:.3} GiB", to_f64(number) / to_f64(Bytes::GIB)),
+        Quantity::Concurrency => format!("{:.2}", to_f64(number) / 100.0),
+        Quantity::Parameters | Quantity::Trainable | Quantity::ForwardFlops | Quantity::BackwardFlops | Quantity::Blocks => {
+            grouped(to_f64(number), 0)
+        }
+    }
 }
