@@ -12,21 +12,21 @@ use serde::Deserialize;
 /// One line: what is typed, and which row it means.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Query {
+struct Search {
     query: String,
     row: Option<String>,
     #[serde(default)]
     rows: Vec<String>,
 }
 
-impl Query {
+impl Search {
     fn means(&self, id: &str) -> bool {
         self.row.iter().chain(&self.rows).any(|row| row == id)
     }
 }
 
 /// The searches of all files of a list: `models.jsonl`, `models-by-hand.jsonl`.
-fn queries(list: &str) -> Vec<Query> {
+fn queries(list: &str) -> Vec<Search> {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data/queries");
     let files = fs::read_dir(folder).expect("the folder of searches").flatten().map(|entry| entry.path());
     let of_list = |file: &PathBuf| file.file_name().is_some_and(|name| name.to_string_lossy().starts_with(list));

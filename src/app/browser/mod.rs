@@ -237,10 +237,14 @@ fn fit(list: &HtmlElement) {
         let panel = list.closest(".controls").ok().flatten().map_or(f64::MAX, |panel| panel.get_bounding_client_rect().bottom());
         window.min(panel) - list.get_bounding_client_rect().top() - 8.0
     };
-    if room() < LEAST
-        && let Some(field) = list.parent_element()
-    {
-        field.scroll_into_view_with_bool(true);
+    let places = list.parent_element().zip(list.closest(".controls").ok().flatten());
+    if let Some((field, panel)) = places.filter(|_| room() < LEAST) {
+        // The panel first: where it scrolls by itself, the page need not move.
+        let above = field.get_bounding_client_rect().top() - panel.get_bounding_client_rect().top() - 40.0;
+        panel.scroll_by_with_x_and_y(0.0, above);
+        if room() < LEAST {
+            field.scroll_into_view_with_bool(true);
+        }
     }
     let _ = list.style().set_property("max-height", &format!("{:.0}px", room().clamp(LEAST, 420.0)));
 }
