@@ -68,12 +68,12 @@ impl Scope<'_> {
     /// Parameters of the blocks of one rank of the stage.
     pub fn block_parameters(&self) -> u64 {
         let each = self.parameters.blocks.iter().zip(self.stage.of_kind);
-        each.map(|(own, layers)| own.saturating_mul(layers)).fold(0, u64::saturating_add)
+        each.map(|(own, layers)| own.saturating_mul(u64::from(layers))).fold(0, u64::saturating_add)
     }
 
     /// Blocks of that kind on the stage.
     pub fn layers_of(&self, kind: &BlockKind) -> u64 {
-        self.stage.of_kind.get(kind.of.index()).copied().unwrap_or_default()
+        self.stage.of_kind.get(kind.of.index()).map_or(0, |layers| u64::from(*layers))
     }
 
     /// Whether the stage's first block is of that kind.
@@ -125,7 +125,7 @@ pub(super) struct Stage {
     /// Blocks it holds.
     pub layers: u64,
     /// Of these, blocks of each kind, by [`LayerKind::index`].
-    pub of_kind: [u64; LayerKind::COUNT],
+    pub of_kind: [u32; LayerKind::COUNT],
     /// Micro-batches whose activations it keeps at once, as its schedule has it.
     pub in_flight: u64,
 }
@@ -136,7 +136,7 @@ impl Stage {
         let model = job.model();
         let mut add = |layer: u64, layers: u64| {
             if let Some(count) = self.of_kind.get_mut(model.kind_of(layer).index()) {
-                *count += layers;
+                *count = count.saturating_add(u32::try_from(layers).unwrap_or(u32::MAX));
             }
         };
         if model.is_uniform() {
@@ -154,7 +154,7 @@ impl Stage {
 }
 
 /// Before blocks are counted.
-const NONE_YET: [u64; LayerKind::COUNT] = [0; LayerKind::COUNT];
+const NONE_YET: [u32; LayerKind::COUNT] = [0; LayerKind::COUNT];
 
 /// The whole model as one stage.
 pub(super) fn only(job: &Job) -> Stage {

@@ -90,8 +90,10 @@ fn held<'a>(scope: &Scope<'a>) -> impl Iterator<Item = Held<'a>> + use<'a> {
     let (list, stage, t) = (scope.list, scope.stage, scope.job.layout().t());
     let embedding = if stage.embedding { usize::MAX } else { usize::from(scope.copies_embedding()) };
     let head: &[Op] = if stage.head { &list.head } else { &[] };
-    let blocks =
-        list.kinds.iter().map(move |kind| (&kind.ops[..], usize::MAX, stage.of_kind.get(kind.of.index()).copied().unwrap_or(0)));
+    let blocks = list
+        .kinds
+        .iter()
+        .map(move |kind| (&kind.ops[..], usize::MAX, stage.of_kind.get(kind.of.index()).map_or(0, |count| u64::from(*count))));
     let parts = std::iter::once((&list.embedding[..], embedding, 1)).chain(blocks).chain([(head, usize::MAX, 1)]);
     parts.flat_map(move |(ops, most, count)| {
         ops::tensors(ops, Role::Parameter).take(most).map(move |(op, tensor)| {

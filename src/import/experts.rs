@@ -40,10 +40,10 @@ pub(super) fn mixture(
     layers: u64,
 ) -> Result<Option<Moe>, ImportError> {
     let Some(experts) = experts else { return Ok(None) };
-    if let Some(key) = experts.only_if {
-        if !file.flag(key, false)? {
-            return Ok(None);
-        }
+    if let Some(key) = experts.only_if
+        && !file.flag(key, false)?
+    {
+        return Ok(None);
     }
     let none = EXPERTS.iter().any(|key| match file.peek(key) {
         Some(Value::Whole(count)) => *count == 0 || (*count == 1 && experts.dense_if_one),

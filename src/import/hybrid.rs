@@ -265,7 +265,7 @@ const KERNEL: &[&str] = &["linear_conv_kernel_dim", "mamba_d_conv", "conv_kernel
 
 /// The state of the layers that keep one.
 fn mixer(file: &mut Reader<'_>, states: States, layers: LayerSet, config: &ModelConfig) -> Result<Mixer, ImportError> {
-    let (kind, [heads, head, key_heads, key, kernel]) = (states.kind, states.sizes);
+    let (kind, [heads, head, _, key, kernel]) = (states.kind, states.sizes);
     no_biases(file)?;
     let hidden = config.hidden_size;
     let kimi = match file.peek("linear_attn_config") {
@@ -312,24 +312,31 @@ fn mixer(file: &mut Reader<'_>, states: States, layers: LayerSet, config: &Model
             (mixer.num_key_heads, mixer.state_size) = (mixer.num_heads, mixer.head_dim);
         }
         MixerKind::Qwen3Next | MixerKind::Mamba2 | MixerKind::FalconH1 => {
-            let alone = matches!(states.attends, Attends::Never);
-            mixer.num_heads = file.size_or(if alone { HEADS_ALONE } else { HEADS }, MAX_SIZE, heads)?;
-            let all = if kind == MixerKind::Qwen3Next { None } else { Some(channels(file, kind, hidden)?) };
-            let derived = if head == 0 { all.unwrap_or(hidden) / mixer.num_heads } else { head };
-            mixer.head_dim = unless_auto(file, if alone { HEAD_ALONE } else { HEAD }, derived.max(1))?;
-            // Mamba 2's heads must fill the width that it expands to; Nemotron-H's modules look at the heads alone.
-            if alone && all.is_some_and(|all| all != mixer.inner()) {
-                let key = ["expand", "num_heads", "hidden_size"].into_iter().find(|key| file.has(key));
-                file.disagrees(key.unwrap_or_default());
-            }
-            mixer.num_key_heads = file.size_or(KEY_HEADS, MAX_SIZE, key_heads)?;
-            mixer.state_size = file.size_or(KEY, MAX_SIZE, key)?;
-            if kind == MixerKind::FalconH1 && file.flag("mamba_rms_norm", false)? {
-                mixer.kind = MixerKind::Mamba2;
-            }
+            heads_of_state(file, states, hidden, &mut mixer)?;
         }
     }
     Ok(mixer)
+}
+
+/// Heads with a state each, and the keys that they share.
+fn heads_of_state(file: &mut Reader<'_>, states: States, hidden: u64, mixer: &mut Mixer) -> Result<(), ImportError> {
+    let (kind, [heads, head, key_heads, key, _]) = (states.kind, states.sizes);
+    let alone = matches!(states.attends, Attends::Never);
+    mixer.num_heads = file.size_or(if alone { HEADS_ALONE } else { HEADS }, MAX_SIZE, heads)?;
+    let all = if kind == MixerKind::Qwen3Next { None } else { Some(channels(file, kind, hidden)?) };
+    let derived = if head == 0 { all.unwrap_or(hidden) / mixer.num_heads } else { head };
+    mixer.head_dim = unless_auto(file, if alone { HEAD_ALONE } else { HEAD }, derived.max(1))?;
+    // Mamba 2's heads must fill the width that it expands to; Nemotron-H's modules look at the heads alone.
+    if alone && all.is_some_and(|all| all != mixer.inner()) {
+        let key = ["expand", "num_heads", "head_dim", "hidden_size"].into_iter().find(|key| file.has(key));
+        file.disagrees(key.unwrap_or_default());
+    }
+    mixer.num_key_heads = file.size_or(KEY_HEADS, MAX_SIZE, key_heads)?;
+    mixer.state_size = file.size_or(KEY, MAX_SIZE, key)?;
+    if kind == MixerKind::FalconH1 && file.flag("mamba_rms_norm", false)? {
+        mixer.kind = MixerKind::Mamba2;
+    }
+    Ok(())
 }
 
 /// Whether the state is kept in fp32: what the file says, or the kind's rule.

@@ -259,9 +259,9 @@ impl Kind {
         let stem = endings.iter().find_map(|ending| class.strip_suffix(ending))?;
         // Classes are written as model types are, without their underscores.
         let plain = |name: &str| name.replace(['_', '-'], "").to_ascii_lowercase();
-        let is_named = |name: &&str| plain(name) == plain(stem);
+        let stem = plain(stem);
         let kinds = &super::table::KINDS;
-        let known = kinds.iter().find(|kind| kind.class.eq_ignore_ascii_case(stem));
-        known.or_else(|| kinds.iter().find(|kind| kind.names.iter().any(|name| is_named(name))))
+        let known = kinds.iter().find(|kind| plain(kind.class) == stem);
+        known.or_else(|| kinds.iter().find(|kind| kind.names.iter().any(|name| plain(name) == stem)))
     }
 }

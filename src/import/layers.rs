@@ -37,8 +37,10 @@ pub(super) fn sliding(file: &mut Reader<'_>, kind: &Kind, layers: u64) -> Result
             return Ok(NO_LAYERS);
         }
         Window::AllIfUsed | Window::FromIfUsed => 4096,
-        Window::All(window) | Window::Listed(window) | Window::ListedOnly(window) => window,
-        Window::AllButEvery { window, .. }
+        Window::All(window)
+        | Window::Listed(window)
+        | Window::ListedOnly(window)
+        | Window::AllButEvery { window, .. }
         | Window::AllButEveryAndLast { window, .. }
         | Window::AllButFirstAndEvery { window, .. } => window,
     };

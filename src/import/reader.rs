@@ -241,10 +241,15 @@ fn note_on(key: &str) -> &'static str {
     }
 }
 
+/// Sizes that some files state once for each layer.
+fn may_be_listed(key: &str) -> bool {
+    key.contains("moe") || key.contains("expert") || ["intermediate_size", "num_key_value_heads"].contains(&key)
+}
+
 /// A whole number from 1 to `max`; a list of one for each layer, where all of them are the same, is that number.
 pub(super) fn whole(key: &str, value: &Value, max: u64) -> Result<u64, ImportError> {
     match value {
-        Value::List(of_layers) => match of_layers.split_first() {
+        Value::List(of_layers) if may_be_listed(key) => match of_layers.split_first() {
             Some((first @ Value::Whole(_), others)) if others.iter().all(|other| other == first) => whole(key, first, max),
             Some((Value::Whole(_), _)) => Err(ImportError::not_modelled(format!("layers that are not all alike ({key})"))),
             _ => Err(ImportError::wrong_type(key, "a whole number of at least 1", value)),

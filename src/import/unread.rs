@@ -167,7 +167,7 @@ fn off(file: &Reader<'_>) -> bool {
 fn contradicts(file: &Reader<'_>, kind: &Kind, known: bool) -> bool {
     let Some(Value::List(classes)) = file.peek("architectures") else { return false };
     let Some(Value::Text(class)) = classes.first() else { return false };
-    known && !Kind::of_class(class).is_some_and(|of_class| of_class.class == kind.class)
+    known && Kind::of_class(class).is_none_or(|of_class| of_class.class != kind.class)
 }
 
 /// What is counted, to tell whether a key says something else.

@@ -124,10 +124,27 @@ fn layer_parameters(config: &ModelConfig, layer: u64, norm: u64) -> u64 {
     };
     let (mut total, mut halves) = (0, [false; 2]);
     if hybrid.attention_layers.contains(layer) {
-        let (h, d) = (config.hidden_size, config.head_dim);
-        let keys = config.num_key_value_heads * d;
+        let other = hybrid.other_heads.as_ref().filter(|other| other.layers.contains(layer));
+        let config = &match other {
+            Some(other) => ModelConfig {
+                num_attention_heads: other.num_attention_heads,
+                num_key_value_heads: other.num_key_value_heads,
+                head_dim: other.head_dim,
+                attention_sinks: other.attention_sinks,
+                ..config.clone()
+            },
+            None => config.clone(),
+        };
+        let (h, d, k) = (config.hidden_size, config.head_dim, config.num_key_value_heads);
+        let keys = k * d;
         total += attention_parameters(config);
         total += if hybrid.attention_output_gate { h * config.num_attention_heads * d } else { 0 };
+        // Values of another width, in their own matrix and in the output's.
+        let value = other.map_or(hybrid.v_head_dim, |other| Some(other.v_head_dim)).unwrap_or(d);
+        let bias = u64::from(config.attention_bias);
+        total += value * (k * (h + bias) + config.num_attention_heads * h);
+        total -= d * (k * (h + bias) + config.num_attention_heads * h);
+        total -= if other.is_some_and(|other| other.attention_k_eq_v) { value * k * (h + bias) } else { 0 };
         let unshared = hybrid.kv_shared_layers.contains(layer);
         total -= if unshared { 2 * h * keys + if config.qk_norm { d } else { 0 } } else { 0 };
         halves[0] = true;
@@ -140,7 +157,10 @@ fn layer_parameters(config: &ModelConfig, layer: u64, norm: u64) -> u64 {
         total += feed_forward_parameters(config, layer);
         halves[1] = true;
     }
-    total + halves.into_iter().filter(|half| *half).count() as u64 * norm
+    if let Some(moe) = config.moe_at(layer).filter(|_| hybrid.experts_normed) {
+        total += 4 * config.hidden_size + moe.num_experts;
+    }
+    total + halves.into_iter().filter(|half| *half).count() as u64 * (config.norms_per_block / 2) * norm
 }
 
 /// A state's parameters with `n` heads of width `p`, a convolution over `c` tokens.
