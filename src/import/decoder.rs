@@ -172,7 +172,11 @@ fn key_value_heads(file: &mut Reader<'_>, kind: &Kind, heads: u64) -> Result<u64
         return one_or_all(file, heads);
     }
     let absent = !KV_HEADS.iter().any(|key| file.has(key));
-    if absent && let Some(count) = kind_of_attention(file, heads) {
+    // Falcon's newer decoder looks at the number alone.
+    if absent
+        && kind.family != Family::Falcon
+        && let Some(count) = kind_of_attention(file, heads)
+    {
         file.implied("num_key_value_heads", &count, "From the kind of attention that the file names.");
         return Ok(count);
     }

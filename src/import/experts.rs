@@ -56,6 +56,13 @@ pub(super) fn mixture(
     let num_experts = file.size_or(EXPERTS, MAX_SIZE, experts.count)?;
     let num_experts_per_tok = per_token(file, experts)?;
     let moe_intermediate_size = match experts.width {
+        0 if experts.width_is_inner => {
+            let stated = file.optional(EXPERT_WIDTH, MAX_SIZE)?;
+            if stated.is_some_and(|stated| stated != inner) {
+                EXPERT_WIDTH.iter().for_each(|key| file.disagrees(key));
+            }
+            inner
+        }
         0 => file.size_or_derived(EXPERT_WIDTH, inner, "As intermediate_size.")?,
         width => file.size_or(EXPERT_WIDTH, MAX_SIZE, width)?,
     };
@@ -110,13 +117,14 @@ fn per_token(file: &mut Reader<'_>, experts: Experts) -> Result<u64, ImportError
 /// Inner width of all shared experts together.
 fn shared_width(file: &mut Reader<'_>, experts: &Experts, width: u64) -> Result<u64, ImportError> {
     const KEY: &str = "shared_expert_intermediate_size";
-    if let Some(value) = file.peek(KEY) {
-        file.done_with(&[KEY]);
+    const KEYS: [&str; 2] = [KEY, "shared_intermediate_size"];
+    if let Some(value) = KEYS.iter().find_map(|key| file.peek(key)) {
+        file.done_with(&KEYS);
         let stated = if *value == Value::Whole(0) { 0 } else { whole(KEY, value, MAX_SIZE)? };
         file.tell(KEY, &stated, How::Read, "");
         return Ok(stated);
     }
-    let keys = ["n_shared_experts", "num_shared_experts", "moe_num_shared_experts"];
+    let keys = ["n_shared_experts", "num_shared_experts", "num_shared_expert", "moe_num_shared_experts"];
     let stated = keys.iter().find(|key| file.has(key));
     let count = match stated.and_then(|key| file.peek(key)) {
         Some(Value::Whole(0)) => 0,

@@ -405,12 +405,13 @@ fn no_biases(file: &mut Reader<'_>) -> Result<(), ImportError> {
 /// Widths that only some kinds derive in their own way.
 fn odd_widths(file: &mut Reader<'_>, kind: MixerKind, config: &mut ModelConfig) -> Result<(), ImportError> {
     // Granite: a dense layer beside the experts, or in their place.
-    if let Some(width) = or_none(file, "shared_intermediate_size")? {
-        match &mut config.moe {
-            Some(moe) => moe.shared_expert_intermediate_size = width,
-            None if width > 0 => config.intermediate_size = width,
-            None => return Err(ImportError::not_modelled("blocks without a feed-forward layer (shared_intermediate_size)")),
+    if config.moe.is_none()
+        && let Some(width) = or_none(file, "shared_intermediate_size")?
+    {
+        if width == 0 {
+            return Err(ImportError::not_modelled("blocks without a feed-forward layer (shared_intermediate_size)"));
         }
+        config.intermediate_size = width;
     }
     if let (Some(moe), Some(width)) = (&mut config.moe, or_none(file, "moe_shared_expert_intermediate_size")?) {
         moe.shared_expert_intermediate_size = width;

@@ -113,6 +113,8 @@ pub(super) struct Experts {
     pub beside_dense: bool,
     /// Inner width of an expert; 0: `intermediate_size`.
     pub width: u64,
+    /// The inner width is `intermediate_size` whatever else the file says.
+    pub width_is_inner: bool,
     /// Shared experts of that width.
     pub shared: u64,
     /// Inner width of one shared expert, where it has a key of its own; 0: none.
@@ -137,6 +139,7 @@ impl Experts {
             only_if: None,
             beside_dense: false,
             width: 0,
+            width_is_inner: false,
             shared: 0,
             shared_width: 0,
             shared_gate: false,

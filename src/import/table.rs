@@ -250,8 +250,18 @@ const GEMMA4: Kind = Kind {
     ..GEMMA
 };
 
+const HUNYUAN: Kind = Kind {
+    names: &["hunyuan_v1_dense"],
+    class: "HunYuanDenseV1",
+    sizes: Sizes::of([4096, 11_008], 32, 32, 290_943, 2048),
+    attention_bias: ATTENTION_BIAS,
+    output_bias: ATTENTION_BIAS,
+    qk_norm: Flag::Is(true),
+    ..Kind::PLAIN
+};
+
 /// Every kind; those of [`Family::Generic`] have no modules of their own here.
-pub(super) static KINDS: [Kind; 67] = [
+pub(super) static KINDS: [Kind; 75] = [
     LLAMA,
     MISTRAL,
     QWEN2,
@@ -617,6 +627,74 @@ pub(super) static KINDS: [Kind; 67] = [
         rotary_percent: 50,
         qk_norm: Flag::Key("qk_layernorm", true),
         ..Kind::CLASSIC
+    },
+    Kind {
+        names: &["olmoe"],
+        class: "Olmoe",
+        // Its norms of queries and keys span all heads, here each head: a few thousand parameters fewer.
+        sizes: Sizes::of([2048, 2048], 16, 16, 50_304, 4096),
+        attention_bias: ATTENTION_BIAS,
+        output_bias: ATTENTION_BIAS,
+        qk_norm: Flag::Is(true),
+        experts: Some(Experts { norm_topk: Flag::Key("norm_topk_prob", false), ..Experts::of(64, 8) }),
+        ..Kind::PLAIN
+    },
+    Kind {
+        names: &["minimax_m2"],
+        class: "MiniMaxM2",
+        // As above.
+        sizes: Sizes::of([3072, 1536], 62, 48, 200_064, 196_608).kv(8).head(128),
+        qk_norm: Flag::Is(true),
+        experts: Some(Experts::of(256, 8)),
+        ..Kind::PLAIN
+    },
+    Kind {
+        names: &["solar_open"],
+        class: "SolarOpen",
+        sizes: Sizes::of([4096, 10_240], 48, 64, 196_608, 131_072).kv(8).head(128),
+        attention_bias: ATTENTION_BIAS,
+        experts: Some(Experts { width: 1280, shared: 1, norm_topk: Flag::Key("norm_topk_prob", true), ..Experts::of(128, 8) }),
+        ..Kind::PLAIN
+    },
+    HUNYUAN,
+    Kind {
+        names: &["hunyuan_v1_moe"],
+        class: "HunYuanMoEV1",
+        experts: Some(Experts { width_is_inner: true, shared: 1, ..Experts::of(1, 1) }),
+        ..HUNYUAN
+    },
+    Kind {
+        names: &["granitemoeshared"],
+        class: "GraniteMoeShared",
+        family: Family::Generic,
+        mlp_bias: Flag::Is(false),
+        output_bias: ATTENTION_BIAS,
+        experts: Some(Experts::of(8, 2)),
+        ..GRANITE
+    },
+    Kind {
+        names: &["glm4v", "glm4v_text"],
+        class: "Glm4v",
+        family: Family::Generic,
+        sizes: Sizes::of([4096, 13_696], 40, 32, 151_552, 32_768).kv(2),
+        attention_bias: Flag::Is(true),
+        ..GLM4
+    },
+    Kind {
+        names: &["glm4v_moe", "glm4v_moe_text"],
+        class: "Glm4vMoe",
+        family: Family::Generic,
+        sizes: Sizes::of([4096, 10_944], 46, 96, 151_424, 65_536).kv(8),
+        attention_bias: Flag::Key("attention_bias", true),
+        norms: Norms::Are(2),
+        experts: Some(Experts {
+            width: 1408,
+            shared: 1,
+            first_dense: 1,
+            norm_topk: Flag::Key("norm_topk_prob", true),
+            ..Experts::of(128, 8)
+        }),
+        ..GLM4
     },
     // Kinds with layers that keep a state: served here, not trained.
     QWEN3_NEXT,

@@ -81,12 +81,14 @@ const APART: [&str; 13] = [
 ];
 
 /// Keys that a kind's files carry and its modules do not look at, by the kind's class.
-const NOT_LOOKED_AT: [(&str, &[&str]); 6] = [
+const NOT_LOOKED_AT: [(&str, &[&str]); 7] = [
     // The window once more.
     ("MiMoV2Flash", &["attention_chunk_size"]),
     ("Mamba2", &["time_step_rank"]),
     ("Mpt", &["norm_type", "fc_type", "ffn_type", "attn_type"]),
     ("Starcoder2", &["mlp_type", "norm_type"]),
+    // All its layers have full attention.
+    ("MiniMaxM2", &["attn_type_list", "qk_norm_type"]),
     // Its local layers cache the whole text all the same.
     ("GPTNeo", &["window_size", "attention_layers"]),
     ("Lfm2", &["block_mlp_init_scale", "block_out_init_scale"]),
