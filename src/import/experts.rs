@@ -8,6 +8,15 @@ use super::value::Value;
 use super::{How, ImportError};
 use crate::config::{Mla, Moe};
 
+/// Every key that says which layers have experts.
+pub(super) const CHOSEN_BY: &[&str] = &[
+    "mlp_layer_types",
+    "decoder_sparse_step",
+    "interleave_moe_layer_step",
+    "moe_layer_freq",
+    "first_k_dense_replace",
+    "mlp_only_layers",
+];
 pub(super) const EXPERTS: &[&str] =
     &["num_experts", "num_local_experts", "n_routed_experts", "moe_num_experts", "num_moe_experts"];
 const PER_TOKEN: &[&str] =
@@ -66,7 +75,12 @@ pub(super) fn mixture(
         0 => file.size_or_derived(EXPERT_WIDTH, inner, "As intermediate_size.")?,
         width => file.size_or(EXPERT_WIDTH, MAX_SIZE, width)?,
     };
-    let shared = if experts.beside_dense { inner } else { shared_width(file, &experts, moe_intermediate_size)? };
+    let may_share = experts.may_share || experts.shared > 0 || experts.shared_width > 0;
+    let shared = match (experts.beside_dense, may_share) {
+        (true, _) => inner,
+        (false, true) => shared_width(file, &experts, moe_intermediate_size)?,
+        (false, false) => 0,
+    };
     if experts.beside_dense {
         let note = "The dense layer beside the experts is counted as a shared one.";
         file.tell("shared_expert_intermediate_size", &shared, How::Derived, note);
@@ -91,7 +105,7 @@ pub(super) fn mixture(
         moe_intermediate_size,
         shared_expert_intermediate_size: shared,
         shared_expert_gate: experts.shared_gate && shared > 0,
-        layers: layers::with_experts(file, experts.first_dense, layers)?,
+        layers: layers::with_experts(file, &experts, layers)?,
         n_group,
         topk_group,
         norm_topk_prob: flag(file, experts.norm_topk, "norm_topk_prob")?,
