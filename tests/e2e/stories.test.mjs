@@ -273,8 +273,10 @@ test('the code of an own story opens the whole story, not a name that only this 
   const page = await open('v1&m=llama3-8b&n=8');
   await teach(page);
   await part(page, 'teach-new').click();
+  const empty = await part(page, 'story-link').inputValue();
   await page.locator('#story-text-0').fill('It takes {per-gpu}.');
   await part(page, 'story-save').click();
+  assert.ok(await until(async () => (await part(page, 'story-link').inputValue()) !== empty), 'the link holds what was written');
   const address = await part(page, 'story-link').inputValue();
   await page.getByRole('button', { name: 'Present', exact: true }).click();
   await at(page, 1, 1);
