@@ -271,9 +271,7 @@ pub fn resize(state: State) {
     let drawn = |length: u16| if browser::is_presenting() { length / 3 * 2 } else { length };
     state.page(|ui| {
         ui.plot_size = plot.map_or(ui.plot_size, |(width, height)| (drawn(width), drawn(height)));
-        // A bar alone on a slide has more room than a chart.
-        let of_bar = |width: u16| if browser::is_presenting() { width / 2 } else { width };
-        ui.bar_width = bar.map_or(ui.bar_width, |(width, _)| of_bar(width));
+        ui.bar_width = bar.map_or(ui.bar_width, |(width, _)| drawn(width));
     });
 }
 
