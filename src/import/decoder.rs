@@ -14,7 +14,7 @@ use crate::config::{Family, HiddenAct, LayerSet, Mla, ModelConfig, PositionEmbed
 pub(super) const HIDDEN: &[&str] = &["hidden_size", "n_embd", "d_model", "n_embed", "model_dim", "dim"];
 pub(super) const LAYERS: &[&str] = &["num_hidden_layers", "n_layer", "n_layers", "num_layers"];
 pub(super) const HEADS: &[&str] = &["num_attention_heads", "n_head", "n_heads", "num_heads", "attention_heads"];
-const KV_HEADS: &[&str] = &[
+pub(super) const KV_HEADS: &[&str] = &[
     "num_key_value_heads",
     "num_kv_heads",
     "n_head_kv",
@@ -23,10 +23,10 @@ const KV_HEADS: &[&str] = &[
     "num_query_groups",
     "multi_query_group_num",
 ];
-const HEAD: &[&str] = &["head_dim", "attention_head_size", "kv_channels"];
-const INNER: &[&str] =
+pub(super) const HEAD: &[&str] = &["head_dim", "attention_head_size", "kv_channels"];
+pub(super) const INNER: &[&str] =
     &["intermediate_size", "block_ff_dim", "ffn_dim", "n_inner", "ffn_hidden_size", "feed_forward_size", "d_ff", "inner_dim"];
-const VOCAB: &[&str] = &["vocab_size", "padded_vocab_size", "n_vocab"];
+pub(super) const VOCAB: &[&str] = &["vocab_size", "padded_vocab_size", "n_vocab"];
 const POSITIONS: &[&str] =
     &["max_position_embeddings", "n_positions", "n_ctx", "max_seq_len", "seq_length", "max_sequence_length", "model_max_length"];
 /// Reads a file of that kind.
@@ -37,9 +37,9 @@ pub(super) fn decoder(file: &mut Reader<'_>, kind: &Kind) -> Result<ModelConfig,
     if !states_a_size && !file.is_a_part_with_a_kind() {
         return Err(ImportError::Missing { key: "hidden_size" });
     }
-    let hidden_size = file.size_or(HIDDEN, MAX_SIZE, sizes.hidden)?;
-    let num_hidden_layers = file.size_or(LAYERS, MAX_LAYERS, sizes.layers)?;
-    let num_attention_heads = file.size_or(HEADS, MAX_SIZE, sizes.heads)?;
+    let hidden_size = file.size_or(kind.names_of(HIDDEN), MAX_SIZE, sizes.hidden)?;
+    let num_hidden_layers = file.size_or(kind.names_of(LAYERS), MAX_LAYERS, sizes.layers)?;
+    let num_attention_heads = file.size_or(kind.names_of(HEADS), MAX_SIZE, sizes.heads)?;
     let mla = kind.latent.map(|latent| latent_attention(file, latent)).transpose()?;
     let num_key_value_heads = key_value_heads(file, kind, num_attention_heads)?;
     let head_dim = head_dim(file, kind, hidden_size, num_attention_heads, mla)?;
@@ -48,7 +48,7 @@ pub(super) fn decoder(file: &mut Reader<'_>, kind: &Kind) -> Result<ModelConfig,
         Some((key, default)) => file.size_or(&[key], MAX_SIZE, default)?,
         None => expert_width,
     };
-    let vocab_size = file.size_or(VOCAB, MAX_SIZE, sizes.vocab)?;
+    let vocab_size = file.size_or(kind.names_of(VOCAB), MAX_SIZE, sizes.vocab)?;
     let max_position_embeddings = file.size_or(POSITIONS, MAX_POSITIONS, sizes.positions)?;
     let tie_word_embeddings = file.tied(kind.tied)?;
     let parallel_residual = flag(file, kind.parallel, "parallel_residual")?;
@@ -104,7 +104,7 @@ fn finished(file: &mut Reader<'_>, kind: &Kind, mut config: ModelConfig) -> Resu
         return Err(ImportError::not_modelled("heads that do not fill its hidden size (head_dim)"));
     }
     tell_implied(file, kind, &config);
-    hybrid(file, kind.states, &mut config)?;
+    hybrid(file, kind, &mut config)?;
     other_heads(file, kind, &mut config)?;
     Ok(config)
 }
@@ -171,8 +171,13 @@ fn key_value_heads(file: &mut Reader<'_>, kind: &Kind, heads: u64) -> Result<u64
     if is_falcon || kind.class == "GPTBigCode" {
         return one_or_all(file, heads);
     }
-    let absent = !KV_HEADS.iter().any(|key| file.has(key));
-    if absent && let Some(count) = kind_of_attention(file, heads) {
+    let names = kind.names_of(KV_HEADS);
+    let absent = !names.iter().any(|key| file.has(key));
+    // Others look at the number alone.
+    if absent
+        && ["", "Mpt"].contains(&kind.class)
+        && let Some(count) = kind_of_attention(file, heads)
+    {
         file.implied("num_key_value_heads", &count, "From the kind of attention that the file names.");
         return Ok(count);
     }
@@ -180,7 +185,7 @@ fn key_value_heads(file: &mut Reader<'_>, kind: &Kind, heads: u64) -> Result<u64
         file.tell("num_key_value_heads", &kind.sizes.kv_heads, How::Assumed, "The library's default.");
         return Ok(kind.sizes.kv_heads);
     }
-    file.size_or_derived(KV_HEADS, heads, "As many as query heads: multi-head attention.")
+    file.size_or_derived(names, heads, "As many as query heads: multi-head attention.")
 }
 
 /// MPT and GPT-BigCode name the kind of attention where others state a number.
@@ -217,12 +222,13 @@ fn head_dim(file: &mut Reader<'_>, kind: &Kind, hidden: u64, heads: u64, mla: Op
         file.implied("head_dim", &width, "qk_nope_head_dim + qk_rope_head_dim.");
         return Ok(width);
     }
-    let absent = !HEAD.iter().any(|key| file.has(key));
+    let names = kind.names_of(HEAD);
+    let absent = !names.iter().any(|key| file.has(key));
     if absent && kind.sizes.head > 0 {
         file.tell("head_dim", &kind.sizes.head, How::Assumed, "The library's default.");
         return Ok(kind.sizes.head);
     }
-    if let Some(stated) = file.optional(HEAD, MAX_SIZE)? {
+    if let Some(stated) = file.optional(names, MAX_SIZE)? {
         return Ok(stated);
     }
     let derived = head_dim_of(hidden, heads)?;
@@ -232,15 +238,18 @@ fn head_dim(file: &mut Reader<'_>, kind: &Kind, hidden: u64, heads: u64, mla: Op
 
 /// The feed-forward layer's inner width.
 fn inner(file: &mut Reader<'_>, kind: &Kind, hidden: u64) -> Result<u64, ImportError> {
-    if let Some(ratio) = file.optional(&["expansion_ratio"], 1000)? {
+    if ["", "Mpt"].contains(&kind.class)
+        && let Some(ratio) = file.optional(&["expansion_ratio"], 1000)?
+    {
         let width = hidden.saturating_mul(ratio);
         file.implied("intermediate_size", &width, "expansion_ratio × hidden_size.");
         return Ok(width);
     }
+    let names = kind.names_of(INNER);
     if kind.sizes.inner == 0 && (kind.family != Family::Generic || kind.sizes.hidden > 0) {
-        return file.size_or_derived(INNER, hidden.saturating_mul(4), "4 × hidden_size.");
+        return file.size_or_derived(names, hidden.saturating_mul(4), "4 × hidden_size.");
     }
-    file.size_or(INNER, MAX_SIZE, kind.sizes.inner)
+    file.size_or(names, MAX_SIZE, kind.sizes.inner)
 }
 
 pub(super) fn truth(file: &Reader<'_>, key: &str) -> bool {

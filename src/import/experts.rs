@@ -8,6 +8,15 @@ use super::value::Value;
 use super::{How, ImportError};
 use crate::config::{Mla, Moe};
 
+/// Every key that says which layers have experts.
+pub(super) const CHOSEN_BY: &[&str] = &[
+    "mlp_layer_types",
+    "decoder_sparse_step",
+    "interleave_moe_layer_step",
+    "moe_layer_freq",
+    "first_k_dense_replace",
+    "mlp_only_layers",
+];
 pub(super) const EXPERTS: &[&str] =
     &["num_experts", "num_local_experts", "n_routed_experts", "moe_num_experts", "num_moe_experts"];
 const PER_TOKEN: &[&str] =
@@ -56,10 +65,22 @@ pub(super) fn mixture(
     let num_experts = file.size_or(EXPERTS, MAX_SIZE, experts.count)?;
     let num_experts_per_tok = per_token(file, experts)?;
     let moe_intermediate_size = match experts.width {
+        0 if experts.width_is_inner => {
+            let stated = file.optional(EXPERT_WIDTH, MAX_SIZE)?;
+            if stated.is_some_and(|stated| stated != inner) {
+                EXPERT_WIDTH.iter().for_each(|key| file.disagrees(key));
+            }
+            inner
+        }
         0 => file.size_or_derived(EXPERT_WIDTH, inner, "As intermediate_size.")?,
         width => file.size_or(EXPERT_WIDTH, MAX_SIZE, width)?,
     };
-    let shared = if experts.beside_dense { inner } else { shared_width(file, &experts, moe_intermediate_size)? };
+    let may_share = experts.may_share || experts.shared > 0 || experts.shared_width > 0;
+    let shared = match (experts.beside_dense, may_share) {
+        (true, _) => inner,
+        (false, true) => shared_width(file, &experts, moe_intermediate_size)?,
+        (false, false) => 0,
+    };
     if experts.beside_dense {
         let note = "The dense layer beside the experts is counted as a shared one.";
         file.tell("shared_expert_intermediate_size", &shared, How::Derived, note);
@@ -84,7 +105,7 @@ pub(super) fn mixture(
         moe_intermediate_size,
         shared_expert_intermediate_size: shared,
         shared_expert_gate: experts.shared_gate && shared > 0,
-        layers: layers::with_experts(file, experts.first_dense, layers)?,
+        layers: layers::with_experts(file, &experts, layers)?,
         n_group,
         topk_group,
         norm_topk_prob: flag(file, experts.norm_topk, "norm_topk_prob")?,
@@ -110,13 +131,14 @@ fn per_token(file: &mut Reader<'_>, experts: Experts) -> Result<u64, ImportError
 /// Inner width of all shared experts together.
 fn shared_width(file: &mut Reader<'_>, experts: &Experts, width: u64) -> Result<u64, ImportError> {
     const KEY: &str = "shared_expert_intermediate_size";
-    if let Some(value) = file.peek(KEY) {
-        file.done_with(&[KEY]);
+    const KEYS: [&str; 2] = [KEY, "shared_intermediate_size"];
+    if let Some(value) = KEYS.iter().find_map(|key| file.peek(key)) {
+        file.done_with(&KEYS);
         let stated = if *value == Value::Whole(0) { 0 } else { whole(KEY, value, MAX_SIZE)? };
         file.tell(KEY, &stated, How::Read, "");
         return Ok(stated);
     }
-    let keys = ["n_shared_experts", "num_shared_experts", "moe_num_shared_experts"];
+    let keys = ["n_shared_experts", "num_shared_experts", "num_shared_expert", "moe_num_shared_experts"];
     let stated = keys.iter().find(|key| file.has(key));
     let count = match stated.and_then(|key| file.peek(key)) {
         Some(Value::Whole(0)) => 0,

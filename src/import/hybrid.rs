@@ -1,6 +1,7 @@
 //! Layers that keep a state in place of keys and values, have attention or a feed-forward layer alone, or share keys and values.
 
 use super::decoder::truth;
+use super::kind::Kind;
 use super::layers::compact;
 use super::reader::{MAX_LAYERS, MAX_SIZE, Reader, whole};
 use super::value::Value;
@@ -70,12 +71,14 @@ enum Layer {
 }
 
 /// Reads what makes layers unlike each other into the architecture; most models have nothing of it.
-pub(super) fn hybrid(file: &mut Reader<'_>, states: Option<States>, config: &mut ModelConfig) -> Result<(), ImportError> {
-    let shared = shared_keys(file, config.num_hidden_layers)?;
+pub(super) fn hybrid(file: &mut Reader<'_>, kind: &Kind, config: &mut ModelConfig) -> Result<(), ImportError> {
+    // Other kinds' modules do not look at these keys.
+    let may_share = kind.names.is_empty() || kind.heads.is_some();
+    let shared = if may_share { shared_keys(file, config.num_hidden_layers)? } else { LayerSet::None };
     if file.peek("moe_latent_size").is_some() {
         return Err(ImportError::not_modelled("experts in a narrower space (moe_latent_size)"));
     }
-    let Some(states) = states else {
+    let Some(states) = kind.states else {
         config.hybrid = (shared != LayerSet::None).then(|| Hybrid { kv_shared_layers: shared, ..Hybrid::default() });
         return Ok(());
     };
@@ -405,12 +408,13 @@ fn no_biases(file: &mut Reader<'_>) -> Result<(), ImportError> {
 /// Widths that only some kinds derive in their own way.
 fn odd_widths(file: &mut Reader<'_>, kind: MixerKind, config: &mut ModelConfig) -> Result<(), ImportError> {
     // Granite: a dense layer beside the experts, or in their place.
-    if let Some(width) = or_none(file, "shared_intermediate_size")? {
-        match &mut config.moe {
-            Some(moe) => moe.shared_expert_intermediate_size = width,
-            None if width > 0 => config.intermediate_size = width,
-            None => return Err(ImportError::not_modelled("blocks without a feed-forward layer (shared_intermediate_size)")),
+    if config.moe.is_none()
+        && let Some(width) = or_none(file, "shared_intermediate_size")?
+    {
+        if width == 0 {
+            return Err(ImportError::not_modelled("blocks without a feed-forward layer (shared_intermediate_size)"));
         }
+        config.intermediate_size = width;
     }
     if let (Some(moe), Some(width)) = (&mut config.moe, or_none(file, "moe_shared_expert_intermediate_size")?) {
         moe.shared_expert_intermediate_size = width;

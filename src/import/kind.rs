@@ -113,10 +113,16 @@ pub(super) struct Experts {
     pub beside_dense: bool,
     /// Inner width of an expert; 0: `intermediate_size`.
     pub width: u64,
+    /// The inner width is `intermediate_size` whatever else the file says.
+    pub width_is_inner: bool,
     /// Shared experts of that width.
     pub shared: u64,
     /// Inner width of one shared expert, where it has a key of its own; 0: none.
     pub shared_width: u64,
+    /// Files may state shared experts although the library takes none.
+    pub may_share: bool,
+    /// Keys that say which layers have experts.
+    pub chosen_by: &'static [&'static str],
     /// A gate weighs the shared experts' output.
     pub shared_gate: bool,
     /// Dense layers before the first one with experts.
@@ -137,8 +143,11 @@ impl Experts {
             only_if: None,
             beside_dense: false,
             width: 0,
+            width_is_inner: false,
             shared: 0,
             shared_width: 0,
+            may_share: false,
+            chosen_by: &[],
             shared_gate: false,
             first_dense: 0,
             groups: [1, 1],
@@ -247,6 +256,13 @@ impl Kind {
         mlp_bias: Flag::Is(true),
         ..Self::PLAIN
     };
+
+    /// The names of a size that this kind's files have: all that there are for older kinds and for unknown ones, else the library's own.
+    pub fn names_of<'a>(&self, keys: &'a [&'static str]) -> &'a [&'static str] {
+        const OLDER: [&str; 11] =
+            ["", "GPT2", "OPT", "Bloom", "Falcon", "Mpt", "GPTJ", "CodeGen", "GPTNeo", "GPTBigCode", "Lfm2"];
+        if OLDER.contains(&self.class) { keys } else { keys.get(..1).unwrap_or(keys) }
+    }
 
     /// The kind of that `model_type`, if it is in the table.
     pub fn of(model_type: &str) -> Option<&'static Self> {

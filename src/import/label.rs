@@ -132,7 +132,8 @@ pub(super) fn sensible_name(stated: &str) -> Option<String> {
         let rest = lower.strip_prefix(word);
         rest.is_some_and(|rest| rest.trim_start_matches('s').trim_matches(|sign: char| !sign.is_alphabetic()).is_empty())
     });
-    let reads_as_a_name = last.chars().any(char::is_alphabetic) && !last.chars().any(char::is_control);
+    let of_a_name = |sign: char| sign.is_alphanumeric() || "-_.+ ()".contains(sign);
+    let reads_as_a_name = last.chars().any(char::is_alphabetic) && last.chars().all(of_a_name);
     (!is_path && !is_folder && reads_as_a_name && last.chars().count() <= LONGEST).then(|| last.to_owned())
 }
 

@@ -1,6 +1,6 @@
 //! Which layers look back on a window, and which have experts.
 
-use super::kind::{Kind, Window};
+use super::kind::{Experts, Kind, Window};
 use super::reader::{MAX_LAYERS, MAX_POSITIONS, Reader, whole};
 use super::value::Value;
 use super::{How, ImportError};
@@ -148,19 +148,20 @@ fn every(file: &mut Reader<'_>, default: u64) -> Result<LayerSet, ImportError> {
 }
 
 /// The layers that have experts.
-pub(super) fn with_experts(file: &mut Reader<'_>, first_dense: u64, layers: u64) -> Result<LayerSet, ImportError> {
+pub(super) fn with_experts(file: &mut Reader<'_>, experts: &Experts, layers: u64) -> Result<LayerSet, ImportError> {
     let number = |key: &'static str, value: &Value| match value {
         Value::Whole(0) => Ok(0),
         other => whole(key, other, MAX_LAYERS),
     };
     let step_keys: [&'static str; 3] = ["decoder_sparse_step", "interleave_moe_layer_step", "moe_layer_freq"];
-    if let Some(Value::List(words)) = file.peek("mlp_layer_types") {
-        file.done_with(&["mlp_layer_types", "first_k_dense_replace", "moe_layer_freq"]);
+    let looks_at = |key: &str| experts.chosen_by.contains(&key);
+    if let Some(Value::List(words)) = file.peek("mlp_layer_types").filter(|_| looks_at("mlp_layer_types")) {
+        file.done_with(experts.chosen_by);
         return compact(words.iter().map(|word| *word == Value::Text("sparse".to_owned())).collect());
     }
     let mut step = 1;
     let mut from_zero = false;
-    for key in step_keys {
+    for key in step_keys.into_iter().filter(|key| looks_at(key)) {
         match file.peek(key) {
             Some(Value::List(flags)) => {
                 file.done_with(&[key]);
@@ -176,14 +177,14 @@ pub(super) fn with_experts(file: &mut Reader<'_>, first_dense: u64, layers: u64)
         }
     }
     let first = match file.peek("first_k_dense_replace") {
-        Some(value) => number("first_k_dense_replace", value)?,
-        None => first_dense,
+        Some(value) if looks_at("first_k_dense_replace") => number("first_k_dense_replace", value)?,
+        _ => experts.first_dense,
     };
     let dense = match file.peek("mlp_only_layers") {
-        Some(Value::List(layers)) => layers.clone(),
+        Some(Value::List(layers)) if looks_at("mlp_only_layers") => layers.clone(),
         _ => Vec::new(),
     };
-    file.done_with(&["first_k_dense_replace", "mlp_only_layers"]);
+    file.done_with(experts.chosen_by);
     if first > 0 {
         file.tell("first_k_dense_replace", &first, How::Read, "Layers before the first one with experts.");
     }

@@ -13,6 +13,11 @@ const ATTENTION_BIAS: Flag = Flag::Key("attention_bias", false);
 /// Matrices that choose the tokens which attention sees, and the keys that they cache.
 const INDEXER: &[&str] = &["index_head_dim", "index_n_heads", "index_topk"];
 
+/// Keys that choose layers with experts, as DeepSeek's files and their relatives have them.
+const FROM_FIRST: &[&str] = &["mlp_layer_types", "moe_layer_freq", "first_k_dense_replace"];
+/// The same of Qwen's.
+const BY_STEP: &[&str] = &["decoder_sparse_step", "mlp_only_layers"];
+
 const LLAMA: Kind = Kind {
     names: &["llama", "smollm"],
     class: "Llama",
@@ -94,7 +99,12 @@ const QWEN3_MOE: Kind = Kind {
     family: Family::Qwen3Moe,
     sizes: Sizes::of([2048, 6144], 24, 32, 151_936, 32_768).kv(4),
     window: Window::AllIfUsed,
-    experts: Some(Experts { width: 768, norm_topk: Flag::Key("norm_topk_prob", false), ..Experts::of(128, 8) }),
+    experts: Some(Experts {
+        width: 768,
+        chosen_by: BY_STEP,
+        norm_topk: Flag::Key("norm_topk_prob", false),
+        ..Experts::of(128, 8)
+    }),
     ..QWEN3
 };
 
@@ -109,6 +119,7 @@ const DEEPSEEK_V3: Kind = Kind {
         width: 2048,
         shared: 1,
         first_dense: 3,
+        chosen_by: FROM_FIRST,
         groups: [8, 4],
         norm_topk: Flag::Key("norm_topk_prob", true),
         ..Experts::of(256, 8)
@@ -206,6 +217,7 @@ const QWEN3_NEXT: Kind = Kind {
         width: 512,
         shared_width: 512,
         shared_gate: true,
+        chosen_by: BY_STEP,
         norm_topk: Flag::Key("norm_topk_prob", true),
         ..Experts::of(512, 10)
     }),
@@ -250,8 +262,18 @@ const GEMMA4: Kind = Kind {
     ..GEMMA
 };
 
+const HUNYUAN: Kind = Kind {
+    names: &["hunyuan_v1_dense"],
+    class: "HunYuanDenseV1",
+    sizes: Sizes::of([4096, 11_008], 32, 32, 290_943, 2048),
+    attention_bias: ATTENTION_BIAS,
+    output_bias: ATTENTION_BIAS,
+    qk_norm: Flag::Is(true),
+    ..Kind::PLAIN
+};
+
 /// Every kind; those of [`Family::Generic`] have no modules of their own here.
-pub(super) static KINDS: [Kind; 67] = [
+pub(super) static KINDS: [Kind; 75] = [
     LLAMA,
     MISTRAL,
     QWEN2,
@@ -334,7 +356,13 @@ pub(super) static KINDS: [Kind; 67] = [
         class: "DeepseekV2",
         family: Family::DeepseekV2,
         sizes: Sizes::of([4096, 11_008], 32, 32, 102_400, 2048),
-        experts: Some(Experts { width: 1407, shared: 2, norm_topk: Flag::Key("norm_topk_prob", false), ..Experts::of(64, 0) }),
+        experts: Some(Experts {
+            width: 1407,
+            shared: 2,
+            chosen_by: FROM_FIRST,
+            norm_topk: Flag::Key("norm_topk_prob", false),
+            ..Experts::of(64, 0)
+        }),
         ..DEEPSEEK_V3
     },
     DEEPSEEK_V3,
@@ -349,6 +377,7 @@ pub(super) static KINDS: [Kind; 67] = [
             width: 2048,
             shared: 1,
             first_dense: 3,
+            chosen_by: FROM_FIRST,
             norm_topk: Flag::Key("norm_topk_prob", true),
             ..Experts::of(256, 8)
         }),
@@ -438,6 +467,7 @@ pub(super) static KINDS: [Kind; 67] = [
             width: 1408,
             shared_width: 5632,
             shared_gate: true,
+            chosen_by: BY_STEP,
             norm_topk: Flag::Key("norm_topk_prob", false),
             ..Experts::of(60, 4)
         }),
@@ -496,6 +526,7 @@ pub(super) static KINDS: [Kind; 67] = [
             width: 1408,
             shared: 1,
             first_dense: 1,
+            chosen_by: FROM_FIRST,
             norm_topk: Flag::Key("norm_topk_prob", true),
             ..Experts::of(128, 8)
         }),
@@ -529,6 +560,7 @@ pub(super) static KINDS: [Kind; 67] = [
         experts: Some(Experts {
             width: 2048,
             first_dense: 1,
+            chosen_by: FROM_FIRST,
             norm_topk: Flag::Key("norm_topk_prob", true),
             ..Experts::of(256, 8)
         }),
@@ -604,7 +636,7 @@ pub(super) static KINDS: [Kind; 67] = [
         sizes: Sizes::of([5120, 8192], 48, 40, 202_048, 131_072).kv(8).head(128),
         attention_bias: ATTENTION_BIAS,
         output_bias: ATTENTION_BIAS,
-        experts: Some(Experts { shared: 1, ..Experts::of(16, 1) }),
+        experts: Some(Experts { shared: 1, chosen_by: &["interleave_moe_layer_step"], ..Experts::of(16, 1) }),
         dense_inner: Some(("intermediate_size_mlp", 16_384)),
         chunks: true,
         ..Kind::PLAIN
@@ -617,6 +649,75 @@ pub(super) static KINDS: [Kind; 67] = [
         rotary_percent: 50,
         qk_norm: Flag::Key("qk_layernorm", true),
         ..Kind::CLASSIC
+    },
+    Kind {
+        names: &["olmoe"],
+        class: "Olmoe",
+        // Its norms of queries and keys span all heads, here each head: a few thousand parameters fewer.
+        sizes: Sizes::of([2048, 2048], 16, 16, 50_304, 4096),
+        attention_bias: ATTENTION_BIAS,
+        output_bias: ATTENTION_BIAS,
+        qk_norm: Flag::Is(true),
+        experts: Some(Experts { norm_topk: Flag::Key("norm_topk_prob", false), ..Experts::of(64, 8) }),
+        ..Kind::PLAIN
+    },
+    Kind {
+        names: &["minimax_m2"],
+        class: "MiniMaxM2",
+        // As above.
+        sizes: Sizes::of([3072, 1536], 62, 48, 200_064, 196_608).kv(8).head(128),
+        qk_norm: Flag::Is(true),
+        experts: Some(Experts::of(256, 8)),
+        ..Kind::PLAIN
+    },
+    Kind {
+        names: &["solar_open"],
+        class: "SolarOpen",
+        sizes: Sizes::of([4096, 10_240], 48, 64, 196_608, 131_072).kv(8).head(128),
+        attention_bias: ATTENTION_BIAS,
+        experts: Some(Experts { width: 1280, shared: 1, norm_topk: Flag::Key("norm_topk_prob", true), ..Experts::of(128, 8) }),
+        ..Kind::PLAIN
+    },
+    HUNYUAN,
+    Kind {
+        names: &["hunyuan_v1_moe"],
+        class: "HunYuanMoEV1",
+        experts: Some(Experts { width_is_inner: true, shared: 1, ..Experts::of(1, 1) }),
+        ..HUNYUAN
+    },
+    Kind {
+        names: &["granitemoeshared"],
+        class: "GraniteMoeShared",
+        family: Family::Generic,
+        mlp_bias: Flag::Is(false),
+        output_bias: ATTENTION_BIAS,
+        experts: Some(Experts { may_share: true, ..Experts::of(8, 2) }),
+        ..GRANITE
+    },
+    Kind {
+        names: &["glm4v", "glm4v_text"],
+        class: "Glm4v",
+        family: Family::Generic,
+        sizes: Sizes::of([4096, 13_696], 40, 32, 151_552, 32_768).kv(2),
+        attention_bias: Flag::Is(true),
+        ..GLM4
+    },
+    Kind {
+        names: &["glm4v_moe", "glm4v_moe_text"],
+        class: "Glm4vMoe",
+        family: Family::Generic,
+        sizes: Sizes::of([4096, 10_944], 46, 96, 151_424, 65_536).kv(8),
+        attention_bias: Flag::Key("attention_bias", true),
+        norms: Norms::Are(2),
+        experts: Some(Experts {
+            width: 1408,
+            shared: 1,
+            first_dense: 1,
+            chosen_by: FROM_FIRST,
+            norm_topk: Flag::Key("norm_topk_prob", true),
+            ..Experts::of(128, 8)
+        }),
+        ..GLM4
     },
     // Kinds with layers that keep a state: served here, not trained.
     QWEN3_NEXT,
@@ -645,7 +746,14 @@ pub(super) static KINDS: [Kind; 67] = [
         class: "KimiLinear",
         family: Family::Generic,
         sizes: Sizes::of([2304, 9216], 27, 32, 163_840, 1_048_576),
-        experts: Some(Experts { width: 1024, shared: 1, first_dense: 1, groups: [1, 1], ..Experts::of(256, 8) }),
+        experts: Some(Experts {
+            width: 1024,
+            shared: 1,
+            first_dense: 1,
+            chosen_by: FROM_FIRST,
+            groups: [1, 1],
+            ..Experts::of(256, 8)
+        }),
         latent: Some(Latent { query_rank: 0, rank: 512, rope: 64, nope: 128, value: 128 }),
         states: Some(States { fp32: true, ..States::of(MixerKind::KimiLinear, Attends::Every(4), [32, 128, 32, 128, 4]) }),
         ..DEEPSEEK_V3

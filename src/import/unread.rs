@@ -1,5 +1,6 @@
 //! Keys that were not understood and may change the answer.
 
+use super::decoder;
 use super::kind::Kind;
 use super::reader::{Reader, whole};
 use super::value::{Object, Value};
@@ -81,12 +82,14 @@ const APART: [&str; 13] = [
 ];
 
 /// Keys that a kind's files carry and its modules do not look at, by the kind's class.
-const NOT_LOOKED_AT: [(&str, &[&str]); 6] = [
+const NOT_LOOKED_AT: [(&str, &[&str]); 7] = [
     // The window once more.
     ("MiMoV2Flash", &["attention_chunk_size"]),
     ("Mamba2", &["time_step_rank"]),
     ("Mpt", &["norm_type", "fc_type", "ffn_type", "attn_type"]),
     ("Starcoder2", &["mlp_type", "norm_type"]),
+    // All its layers have full attention.
+    ("MiniMaxM2", &["attn_type_list", "qk_norm_type"]),
     // Its local layers cache the whole text all the same.
     ("GPTNeo", &["window_size", "attention_layers"]),
     ("Lfm2", &["block_mlp_init_scale", "block_out_init_scale"]),
@@ -206,10 +209,26 @@ impl Counted<'_> {
             || (self.switched_off && name.contains("window"))
     }
 
+    /// What is counted for the size of that name in files of other kinds.
+    fn counted_by_name(&self, name: &str) -> Option<u64> {
+        let config = self.config;
+        let sizes = [
+            (decoder::HIDDEN, config.hidden_size),
+            (decoder::LAYERS, config.num_hidden_layers),
+            (decoder::HEADS, config.num_attention_heads),
+            (decoder::KV_HEADS, config.num_key_value_heads),
+            (decoder::HEAD, config.head_dim),
+            (decoder::INNER, config.intermediate_size),
+            (decoder::VOCAB, config.vocab_size),
+        ];
+        sizes.into_iter().find(|(names, _)| names.contains(&name)).map(|(_, counted)| counted)
+    }
+
     /// The value is the one that is counted.
     fn says_the_same(&self, name: &str, value: &Value) -> bool {
         let config = self.config;
         match value {
+            Value::Whole(number) if self.counted_by_name(name) == Some(*number) => true,
             Value::Whole(number) if name == "qk_head_dim" => config.mla.is_some_and(|mla| mla.qk_head_dim() == *number),
             Value::Whole(number) if name.contains("window") => config.sliding_window == Some(*number),
             Value::Whole(number) if name.ends_with("dim") || name.ends_with("dim_out") => {

@@ -55,6 +55,10 @@ CASES = [
     ("nemotron_h", dict(hidden_size=4096, layers_block_type=["mamba", "mlp", "mamba", "attention", "mlp", "moe"])),
     ("nemotron_h", dict(hidden_size=1024, intermediate_size=3000, mamba_num_heads=16, mamba_head_dim=80, n_groups=2, head_dim=64, num_attention_heads=16, layers_block_type=["mamba", "mamba", "attention", "mlp"])),
     ("lfm2", dict(num_hidden_layers=4, full_attn_idxs=[2])), ("lfm2", dict(hidden_size=1024, intermediate_size=6656, num_hidden_layers=5, num_attention_heads=16, layer_types=["conv", "conv", "full_attention", "conv", "full_attention"], conv_L_cache=4, block_ffn_dim_multiplier=1.3)),
+]
+
+# Written to parameters_further.jsonl, with the argument `further`.
+FURTHER = [
     # Layers with heads of another shape.
     ("gemma4_text", dict(G4)), ("gemma4_text", dict(G4, attention_k_eq_v=True, num_global_key_value_heads=2, global_head_dim=96)),
     ("gemma4_text", dict(G4, num_hidden_layers=12, num_kv_shared_layers=3)), ("gemma4_text", dict(G4, attention_bias=True)),
@@ -67,9 +71,15 @@ CASES = [
     ("llama4_text", dict(L4, intermediate_size_mlp=2048)), ("llama4_text", L4),
     ("granitemoehybrid", dict(num_hidden_layers=4, num_local_experts=4, num_experts_per_tok=2, shared_intermediate_size=0, layer_types=["mamba", "attention", "mamba", "mamba"])),
     ("phimoe", dict(num_hidden_layers=2, lm_head_bias=True)),
+    # Further kinds.
+    ("hunyuan_v1_dense", dict(S, head_dim=96)), ("hunyuan_v1_moe", dict(S, head_dim=64, num_experts=4, moe_topk=[2, 2, 2], moe_intermediate_size=[2304] * 3, num_shared_expert=[1] * 3)),
+    ("granitemoeshared", dict(S, shared_intermediate_size=512)), ("granitemoeshared", dict(S)), ("solar_open", dict(S, n_routed_experts=8, num_experts_per_tok=2)),
+    ("ministral3", L), ("ministral3", dict(S)), ("qwen3_next", dict(num_hidden_layers=4, hidden_size=512, head_dim=96, num_experts=8, num_experts_per_tok=2)),
+    ("gpt_bigcode", dict(n_layer=2, n_head=12, num_key_value_heads=4)), ("gpt_bigcode", dict(n_layer=2, multi_query=False)),
+    ("qwen2_moe", dict(S, num_experts=4, num_experts_per_tok=2, qkv_bias=False)),
 ]
 
-for kind, keys in CASES:
+for kind, keys in FURTHER if sys.argv[1:] == ["further"] else CASES:
     try:
         config = CONFIG_MAPPING[kind](**keys)
         with torch.device("meta"):
