@@ -245,7 +245,19 @@ fn inner(file: &mut Reader<'_>, kind: &Kind, hidden: u64) -> Result<u64, ImportE
         file.implied("intermediate_size", &width, "expansion_ratio × hidden_size.");
         return Ok(width);
     }
-    let names = kind.names_of(INNER);
+    let names: &[&'static str] = match kind.class {
+        "" => INNER,
+        "OPT" => &["intermediate_size", "ffn_dim"],
+        "GPT2" | "GPTJ" | "CodeGen" | "GPTBigCode" => &["intermediate_size", "n_inner"],
+        "Falcon" => &["intermediate_size", "ffn_hidden_size"],
+        "Lfm2" => &["intermediate_size", "block_ff_dim"],
+        "Bloom" | "Mpt" => {
+            let derived = hidden.saturating_mul(4);
+            file.implied("intermediate_size", &derived, "4 × hidden_size.");
+            return Ok(derived);
+        }
+        _ => &["intermediate_size"],
+    };
     if kind.sizes.inner == 0 && (kind.family != Family::Generic || kind.sizes.hidden > 0) {
         return file.size_or_derived(names, hidden.saturating_mul(4), "4 × hidden_size.");
     }

@@ -64,17 +64,7 @@ pub(super) fn mixture(
     }
     let num_experts = file.size_or(EXPERTS, MAX_SIZE, experts.count)?;
     let num_experts_per_tok = per_token(file, experts)?;
-    let moe_intermediate_size = match experts.width {
-        0 if experts.width_is_inner => {
-            let stated = file.optional(EXPERT_WIDTH, MAX_SIZE)?;
-            if stated.is_some_and(|stated| stated != inner) {
-                EXPERT_WIDTH.iter().for_each(|key| file.disagrees(key));
-            }
-            inner
-        }
-        0 => file.size_or_derived(EXPERT_WIDTH, inner, "As intermediate_size.")?,
-        width => file.size_or(EXPERT_WIDTH, MAX_SIZE, width)?,
-    };
+    let moe_intermediate_size = width(file, &experts, inner)?;
     let may_share = experts.may_share || experts.shared > 0 || experts.shared_width > 0;
     let shared = match (experts.beside_dense, may_share) {
         (true, _) => inner,
@@ -111,6 +101,25 @@ pub(super) fn mixture(
         norm_topk_prob: flag(file, experts.norm_topk, "norm_topk_prob")?,
         bias: experts.bias,
     }))
+}
+
+/// Inner width of one expert. Where the modules take the dense layer's, another one in the file is named as not counted.
+fn width(file: &mut Reader<'_>, experts: &Experts, inner: u64) -> Result<u64, ImportError> {
+    match experts.width {
+        0 if experts.width_is_inner => {
+            for key in EXPERT_WIDTH {
+                let stated = file.peek(key).map(|value| whole(key, value, MAX_SIZE)).transpose()?;
+                if stated.is_some_and(|stated| stated != inner) {
+                    file.disagrees(key);
+                }
+            }
+            file.done_with(EXPERT_WIDTH);
+            file.implied("moe_intermediate_size", &inner, "As intermediate_size.");
+            Ok(inner)
+        }
+        0 => file.size_or_derived(EXPERT_WIDTH, inner, "As intermediate_size."),
+        width => file.size_or(EXPERT_WIDTH, MAX_SIZE, width),
+    }
 }
 
 /// Experts that every token goes through.

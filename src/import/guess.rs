@@ -43,7 +43,12 @@ pub(super) fn guessed(file: &Reader<'_>) -> Kind {
         mlp_bias: bias(&["mlp_bias", "use_bias", "bias", "add_bias_linear"]),
         qk_norm: first(&["use_qk_norm", "qk_layernorm", "qk_norm"]).map_or(Flag::Is(false), |key| Flag::Key(key, false)),
         window: Window::ListedOnly(0),
-        experts: stated(EXPERTS).then_some(Experts { may_share: true, chosen_by: CHOSEN_BY, ..Experts::of(0, 0) }),
+        experts: stated(EXPERTS).then_some(Experts {
+            may_share: true,
+            width_is_inner: false,
+            chosen_by: CHOSEN_BY,
+            ..Experts::of(0, 0)
+        }),
         latent: stated(&["kv_lora_rank"]).then_some(Latent { query_rank: 0, rank: 0, rope: 0, nope: 0, value: 0 }),
         attention_cap: Flag::Number("attn_logit_softcapping", false),
         logit_cap: Flag::Number("final_logit_softcapping", false),

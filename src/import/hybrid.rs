@@ -1,6 +1,7 @@
 //! Layers that keep a state in place of keys and values, have attention or a feed-forward layer alone, or share keys and values.
 
 use super::decoder::truth;
+use super::heads::Heads;
 use super::kind::Kind;
 use super::layers::compact;
 use super::reader::{MAX_LAYERS, MAX_SIZE, Reader, whole};
@@ -42,12 +43,19 @@ pub(super) struct States {
     pub gate: bool,
     /// The state is kept in fp32 unless the file says otherwise.
     pub fp32: bool,
+    /// How the names of the state's sizes begin in files of the kind; empty for those of several beginnings.
+    pub prefix: &'static str,
 }
 
 impl States {
+    /// Of these names those that the kind's files have.
+    fn names(&self, all: &[&'static str]) -> Vec<&'static str> {
+        all.iter().copied().filter(|name| name.starts_with(self.prefix)).collect()
+    }
+
     /// Without a gate, in the format of activations.
     pub const fn of(kind: MixerKind, attends: Attends, sizes: [u64; 5]) -> Self {
-        Self { kind, attends, sizes, gate: false, fp32: false }
+        Self { kind, attends, sizes, gate: false, fp32: false, prefix: "" }
     }
 }
 
@@ -73,8 +81,9 @@ enum Layer {
 /// Reads what makes layers unlike each other into the architecture; most models have nothing of it.
 pub(super) fn hybrid(file: &mut Reader<'_>, kind: &Kind, config: &mut ModelConfig) -> Result<(), ImportError> {
     // Other kinds' modules do not look at these keys.
-    let may_share = kind.names.is_empty() || kind.heads.is_some();
-    let shared = if may_share { shared_keys(file, config.num_hidden_layers)? } else { LayerSet::None };
+    let generic = kind.names.is_empty();
+    let may_share = generic || kind.heads == Some(Heads::GlobalOfGemma4);
+    let shared = if may_share { shared_keys(file, generic, config.num_hidden_layers)? } else { LayerSet::None };
     if file.peek("moe_latent_size").is_some() {
         return Err(ImportError::not_modelled("experts in a narrower space (moe_latent_size)"));
     }
@@ -229,10 +238,10 @@ fn periodic(
 }
 
 /// Layers that read the keys and values of an earlier one.
-fn shared_keys(file: &mut Reader<'_>, layers: u64) -> Result<LayerSet, ImportError> {
+fn shared_keys(file: &mut Reader<'_>, generic: bool, layers: u64) -> Result<LayerSet, ImportError> {
     let shares: Box<dyn Fn(u64) -> bool> = if let Some(last) = stated(file, "num_kv_shared_layers")? {
         Box::new(move |layer| layer + last >= layers)
-    } else if truth(file, "use_cla") {
+    } else if generic && truth(file, "use_cla") {
         file.done_with(&["use_cla"]);
         let factor = file.size_or(&["cla_share_factor"], MAX_LAYERS, 2)?;
         Box::new(move |layer| !layer.is_multiple_of(factor))
@@ -291,7 +300,8 @@ fn mixer(file: &mut Reader<'_>, states: States, layers: LayerSet, config: &Model
         time_step_rank: 0,
         fp32_state: fp32(file, states),
     };
-    mixer.conv_kernel = if kernel == 0 { 0 } else { file.size_or(KERNEL, 1024, of_kimi("short_conv_kernel_size", kernel))? };
+    mixer.conv_kernel =
+        if kernel == 0 { 0 } else { file.size_or(&states.names(KERNEL), 1024, of_kimi("short_conv_kernel_size", kernel))? };
     match kind {
         MixerKind::Lfm2 => {}
         MixerKind::Minimax => {
@@ -304,13 +314,13 @@ fn mixer(file: &mut Reader<'_>, states: States, layers: LayerSet, config: &Model
             };
         }
         MixerKind::Mamba | MixerKind::Jamba => {
-            mixer.num_heads = channels(file, kind, hidden)?;
-            mixer.state_size = file.size_or(KEY, MAX_SIZE, key)?;
-            let rank: &[&'static str] = &["mamba_dt_rank", "time_step_rank"];
-            mixer.time_step_rank = unless_auto(file, rank, hidden.div_ceil(16))?;
+            mixer.num_heads = channels(file, states, hidden)?;
+            mixer.state_size = file.size_or(&states.names(KEY), MAX_SIZE, key)?;
+            let rank = states.names(&["mamba_dt_rank", "time_step_rank"]);
+            mixer.time_step_rank = unless_auto(file, &rank, hidden.div_ceil(16))?;
         }
         MixerKind::KimiLinear => {
-            mixer.num_heads = file.size_or(HEADS, MAX_SIZE, of_kimi("num_heads", heads))?;
+            mixer.num_heads = file.size_or(&states.names(HEADS), MAX_SIZE, of_kimi("num_heads", heads))?;
             mixer.head_dim = file.size_or(&["linear_value_head_dim", "linear_head_dim"], MAX_SIZE, of_kimi("head_dim", head))?;
             (mixer.num_key_heads, mixer.state_size) = (mixer.num_heads, mixer.head_dim);
         }
@@ -325,17 +335,17 @@ fn mixer(file: &mut Reader<'_>, states: States, layers: LayerSet, config: &Model
 fn heads_of_state(file: &mut Reader<'_>, states: States, hidden: u64, mixer: &mut Mixer) -> Result<(), ImportError> {
     let (kind, [heads, head, key_heads, key, _]) = (states.kind, states.sizes);
     let alone = matches!(states.attends, Attends::Never);
-    mixer.num_heads = file.size_or(if alone { HEADS_ALONE } else { HEADS }, MAX_SIZE, heads)?;
-    let all = if kind == MixerKind::Qwen3Next { None } else { Some(channels(file, kind, hidden)?) };
+    mixer.num_heads = file.size_or(&states.names(if alone { HEADS_ALONE } else { HEADS }), MAX_SIZE, heads)?;
+    let all = if kind == MixerKind::Qwen3Next { None } else { Some(channels(file, states, hidden)?) };
     let derived = if head == 0 { all.unwrap_or(hidden) / mixer.num_heads } else { head };
-    mixer.head_dim = unless_auto(file, if alone { HEAD_ALONE } else { HEAD }, derived.max(1))?;
+    mixer.head_dim = unless_auto(file, &states.names(if alone { HEAD_ALONE } else { HEAD }), derived.max(1))?;
     // Mamba 2's heads must fill the width that it expands to; Nemotron-H's modules look at the heads alone.
     if alone && all.is_some_and(|all| all != mixer.inner()) {
         let key = ["expand", "num_heads", "head_dim", "hidden_size"].into_iter().find(|key| file.has(key));
         file.disagrees(key.unwrap_or_default());
     }
-    mixer.num_key_heads = file.size_or(KEY_HEADS, MAX_SIZE, key_heads)?;
-    mixer.state_size = file.size_or(KEY, MAX_SIZE, key)?;
+    mixer.num_key_heads = file.size_or(&states.names(KEY_HEADS), MAX_SIZE, key_heads)?;
+    mixer.state_size = file.size_or(&states.names(KEY), MAX_SIZE, key)?;
     if kind == MixerKind::FalconH1 && file.flag("mamba_rms_norm", false)? {
         mixer.kind = MixerKind::Mamba2;
     }
@@ -355,7 +365,8 @@ fn fp32(file: &mut Reader<'_>, states: States) -> bool {
 }
 
 /// Channels of a state space: stated, or a multiple of the hidden size.
-fn channels(file: &mut Reader<'_>, kind: MixerKind, hidden: u64) -> Result<u64, ImportError> {
+fn channels(file: &mut Reader<'_>, states: States, hidden: u64) -> Result<u64, ImportError> {
+    let kind = states.kind;
     if kind == MixerKind::FalconH1 && !file.has("mamba_d_ssm") {
         return file.size_or(&["mamba_d_ssm"], MAX_SIZE, 1024);
     }
@@ -367,14 +378,15 @@ fn channels(file: &mut Reader<'_>, kind: MixerKind, hidden: u64) -> Result<u64, 
         file.done_with(&["expand"]);
         return whole("intermediate_size", stated, MAX_SIZE);
     }
-    let factor = match ["mamba_expand", "expand"].iter().find_map(|key| file.peek(key)) {
+    let names = states.names(&["mamba_expand", "expand"]);
+    let factor = match names.iter().find_map(|key| file.peek(key)) {
         Some(Value::Whole(factor)) => *factor,
         Some(Value::OtherNumber(factor)) => {
             return Err(ImportError::not_modelled(format!("a state {factor} times as wide as the model")));
         }
         _ => 2,
     };
-    file.done_with(&["mamba_expand", "expand"]);
+    file.done_with(&names);
     Ok(hidden.saturating_mul(factor.clamp(1, 1024)))
 }
 

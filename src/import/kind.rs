@@ -143,7 +143,7 @@ impl Experts {
             only_if: None,
             beside_dense: false,
             width: 0,
-            width_is_inner: false,
+            width_is_inner: true,
             shared: 0,
             shared_width: 0,
             may_share: false,
@@ -259,8 +259,7 @@ impl Kind {
 
     /// The names of a size that this kind's files have: all that there are for older kinds and for unknown ones, else the library's own.
     pub fn names_of<'a>(&self, keys: &'a [&'static str]) -> &'a [&'static str] {
-        const OLDER: [&str; 11] =
-            ["", "GPT2", "OPT", "Bloom", "Falcon", "Mpt", "GPTJ", "CodeGen", "GPTNeo", "GPTBigCode", "Lfm2"];
+        const OLDER: [&str; 10] = ["", "GPT2", "OPT", "Bloom", "Falcon", "Mpt", "GPTJ", "CodeGen", "GPTNeo", "GPTBigCode"];
         if OLDER.contains(&self.class) { keys } else { keys.get(..1).unwrap_or(keys) }
     }
 

@@ -221,7 +221,11 @@ const QWEN3_NEXT: Kind = Kind {
         norm_topk: Flag::Key("norm_topk_prob", true),
         ..Experts::of(512, 10)
     }),
-    states: Some(States { gate: true, ..States::of(MixerKind::Qwen3Next, Attends::Every(4), [32, 128, 16, 128, 4]) }),
+    states: Some(States {
+        gate: true,
+        prefix: "linear_",
+        ..States::of(MixerKind::Qwen3Next, Attends::Every(4), [32, 128, 16, 128, 4])
+    }),
     ..QWEN3
 };
 
@@ -242,7 +246,10 @@ const BAMBA: Kind = Kind {
     attention_bias: ATTENTION_BIAS,
     output_bias: ATTENTION_BIAS,
     mlp_bias: Flag::Key("mlp_bias", false),
-    states: Some(States::of(MixerKind::Mamba2, Attends::Listed { otherwise: false }, [128, 0, 1, 256, 4])),
+    states: Some(States {
+        prefix: "mamba_",
+        ..States::of(MixerKind::Mamba2, Attends::Listed { otherwise: false }, [128, 0, 1, 256, 4])
+    }),
     ..Kind::PLAIN
 };
 
@@ -257,7 +264,7 @@ const GEMMA4: Kind = Kind {
     window: Window::AllButEveryAndLast { period: 6, window: 512 },
     attention_cap: Flag::Is(false),
     logit_cap: Flag::Number("final_logit_softcapping", false),
-    experts: Some(Experts { only_if: Some("enable_moe_block"), beside_dense: true, ..Experts::of(0, 0) }),
+    experts: Some(Experts { only_if: Some("enable_moe_block"), width_is_inner: false, beside_dense: true, ..Experts::of(0, 0) }),
     heads: Some(Heads::GlobalOfGemma4),
     ..GEMMA
 };
@@ -682,7 +689,7 @@ pub(super) static KINDS: [Kind; 75] = [
     Kind {
         names: &["hunyuan_v1_moe"],
         class: "HunYuanMoEV1",
-        experts: Some(Experts { width_is_inner: true, shared: 1, ..Experts::of(1, 1) }),
+        experts: Some(Experts { shared: 1, ..Experts::of(1, 1) }),
         ..HUNYUAN
     },
     Kind {
@@ -755,7 +762,11 @@ pub(super) static KINDS: [Kind; 75] = [
             ..Experts::of(256, 8)
         }),
         latent: Some(Latent { query_rank: 0, rank: 512, rope: 64, nope: 128, value: 128 }),
-        states: Some(States { fp32: true, ..States::of(MixerKind::KimiLinear, Attends::Every(4), [32, 128, 32, 128, 4]) }),
+        states: Some(States {
+            fp32: true,
+            prefix: "linear_",
+            ..States::of(MixerKind::KimiLinear, Attends::Every(4), [32, 128, 32, 128, 4])
+        }),
         ..DEEPSEEK_V3
     },
     Kind {
@@ -780,7 +791,7 @@ pub(super) static KINDS: [Kind; 75] = [
         class: "Jamba",
         sizes: Sizes::of([4096, 14_336], 32, 32, 65_536, 262_144).kv(8),
         experts: Some(Experts { dense_if_one: true, norm_topk: Flag::Is(false), ..Experts::of(16, 2) }),
-        states: Some(States::of(MixerKind::Jamba, Attends::Period, [0, 0, 0, 16, 4])),
+        states: Some(States { prefix: "mamba_", ..States::of(MixerKind::Jamba, Attends::Period, [0, 0, 0, 16, 4]) }),
         ..Kind::PLAIN
     },
     BAMBA,
@@ -788,7 +799,7 @@ pub(super) static KINDS: [Kind; 75] = [
         names: &["falcon_h1"],
         class: "FalconH1",
         sizes: Sizes::of([4096, 14_336], 32, 32, 128_000, 8192).kv(8),
-        states: Some(States::of(MixerKind::FalconH1, Attends::Beside, [128, 0, 1, 256, 4])),
+        states: Some(States { prefix: "mamba_", ..States::of(MixerKind::FalconH1, Attends::Beside, [128, 0, 1, 256, 4]) }),
         ..BAMBA
     },
     Kind {
