@@ -190,7 +190,11 @@ mod tests {
     #[test]
     fn users_that_no_number_of_gpus_carries_are_told_so() {
         let none = of("v1&do=serve&m=llama3-8b&mem=1&n=1&usr=3");
-        assert!(none.sentence.starts_with("No number of H100 SXM5 serves Llama 3 8B: no layout"), "{}", none.sentence);
+        assert!(
+            none.sentence.starts_with("No number of H100 SXM5 (edited: 1 GiB) serves Llama 3 8B: no layout"),
+            "{}",
+            none.sentence
+        );
         assert_eq!((none.verdict, none.short.as_str()), (Verdict::DoesNotFit, "room for none of 3 users"));
     }
 }

@@ -30,6 +30,8 @@ impl Scenario {
         }
         match self.model() {
             Some(row) if !self.is_pasted() && !self.is_custom_model() => row.name.to_owned(),
+            // A link's word that the list does not have: there is no shape whose size could be told.
+            None if !self.is_pasted() => self.text(FieldId::Model),
             _ => match parameters() {
                 Some(count) => format!("{} · {}", self.kind_of_model(), size(count)),
                 None => self.kind_of_model(),
@@ -69,10 +71,10 @@ impl Scenario {
     /// assert_eq!(scenario.accelerator_name(), "H100 SXM5 (edited: 12 GiB)");
     /// ```
     pub fn accelerator_name(&self) -> String {
-        let name = self.accelerator().map_or("GPU", |row| row.name);
+        let name = self.accelerator().map_or_else(|| self.text(FieldId::Accelerator), |row| row.name.to_owned());
         let changed: Vec<FieldId> = OF_THE_CARD.into_iter().filter(|id| self.is_set(*id)).collect();
         if changed.is_empty() {
-            return name.to_owned();
+            return name;
         }
         let values = changed.into_iter().map(|id| (id, self.get(id))).filter(|(_, value)| *value != Value::Empty);
         let shown: Vec<String> = values.map(|(id, value)| format!("{} {}", show(id, &value), field(id).unit)).collect();

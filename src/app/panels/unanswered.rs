@@ -143,7 +143,7 @@ mod tests {
         let typed = Answers::of(&impossible, Some(Answers::of(&said("v1&m=llama3-70b&n=8"), None).0)).0;
         for answers in [fresh, typed] {
             let table = compare::compare(&impossible, &answers);
-            assert!(text(&table).contains("A, shownIt has an input that needs a look"), "{}", text(&table));
+            assert!(text(&table).contains("A, shownLlama 3 70BIt has an input that needs a look"), "{}", text(&table));
             let rows: Vec<&str> = table.as_str().split("<tr").filter(|row| row.contains("GiB")).collect();
             assert!(rows.len() >= 3, "{}", text(&table));
             for row in rows {

@@ -32,7 +32,7 @@ fn answer(answers: &Answers, ui: &Ui, tone: &str, note: &Html) -> Html {
     let blocker = estimate.blockers.first().filter(|_| said.verdict == Answer::CannotRun);
     let why = blocker.map(|blocker| html(r#"<p class="verdict__why">{}.</p>"#, &[&upper_first(&blocker.to_string())]));
     html(
-        r#"<div class="verdict tone--{}" data-own="verdict" data-testid="verdict"><div><h1 class="verdict__sentence"><span class="verdict__word">{}</span> {}</h1>{}{}</div><p class="verdict__margin"><span class="verdict__figure">{} <span class="verdict__unit">{}</span></span><span class="verdict__caption">{} {}</span></p>{}{}{}{}{}</div>"#,
+        r#"<div class="verdict tone--{}" data-own="verdict" data-testid="verdict"><div><h1 class="verdict__sentence"><span class="verdict__word">{}</span> {}</h1>{}{}</div><p class="verdict__margin"><span class="verdict__figure">{} <span class="verdict__unit">{}</span></span><span class="verdict__caption">{} {}</span></p>{}{}{}{}{}{}</div>"#,
         &[
             &tone,
             &said.word,
@@ -264,7 +264,7 @@ mod tests {
     fn a_link_that_is_impossible_has_a_card_without_an_answer() {
         for (link, words) in [
             ("v1&m=llama3-70b&tp=3", "Not possible like this. Training Llama 3 70B on 8 × H100 SXM5 has no answer."),
-            ("v1&m=qwen3-next-80b&n=8", "Not possible like this. Training Qwen3-Next 80B"),
+            ("v1&m=qwen3-next-80b&n=8", "Not possible like this. Training Qwen3-Next, library defaults"),
             ("v1&m=llama3-7", "Not in the list. Training llama3-7 on 8 × H100 SXM5 has no answer."),
             ("v1&m=llama3-70b&gpu=k80", "Not in the list. Training Llama 3 70B on 8 × k80 has no answer."),
         ] {

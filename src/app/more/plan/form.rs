@@ -247,7 +247,7 @@ mod tests {
         let several = read("acc-h100-80=on\nacc-a100-80=on\nprice-a100-80=1.5").expect("a question");
         assert_eq!(
             several.accelerators.iter().map(|(row, price)| (row.id, *price)).collect::<Vec<_>>(),
-            [("a100-80", Some(1.5)), ("h100-80", None)]
+            [("h100-80", None), ("a100-80", Some(1.5))]
         );
     }
 
