@@ -123,14 +123,14 @@ fn choose(state: State, field: &'static Field, word: &str) {
     state.page(|ui| ui.picker = None);
     match Way::of(word) {
         Some(Way::Paste) => actions::open_dialog(state, Some(Dialog::Paste)),
-        Some(Way::Sizes) => lead_to(state, FieldId::HiddenSize),
-        Some(Way::Memory) => lead_to(state, FieldId::AcceleratorMemory),
+        Some(Way::Sizes) => lead_to(FieldId::HiddenSize),
+        Some(Way::Memory) => lead_to(FieldId::AcceleratorMemory),
         None => state.edit(None, |scenario| scenario.set(field.id, Value::Text(word.to_owned()))),
     }
 }
 
 /// Opens the fold that a field stands in, and moves the focus to its input once it is written.
-fn lead_to(state: State, id: FieldId) {
+fn lead_to(id: FieldId) {
     if let Some(fold) = fold_of(id) {
         browser::open_fold(&fold);
     }

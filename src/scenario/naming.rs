@@ -147,7 +147,9 @@ mod tests {
     fn an_edited_accelerator_says_what_was_changed() {
         let named = |values: &[(FieldId, Value)]| {
             let mut scenario = Scenario::default();
-            values.iter().for_each(|(id, value)| scenario.set(*id, value.clone()));
+            for (id, value) in values {
+                scenario.set(*id, value.clone());
+            }
             scenario.accelerator_name()
         };
         assert_eq!(named(&[]), "H100 SXM5");

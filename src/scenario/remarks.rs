@@ -96,7 +96,9 @@ mod tests {
 
     fn said(values: &[(FieldId, Value)]) -> Vec<String> {
         let mut scenario = Scenario::default();
-        values.iter().for_each(|(id, value)| scenario.set(*id, value.clone()));
+        for (id, value) in values {
+            scenario.set(*id, value.clone());
+        }
         scenario.remarks(|| Some(27_580_000_000)).into_iter().map(|remark| remark.text).collect()
     }
 
