@@ -71,10 +71,11 @@ impl Scenario {
     /// assert_eq!(scenario.accelerator_name(), "H100 SXM5 (edited: 12 GiB)");
     /// ```
     pub fn accelerator_name(&self) -> String {
-        let name = self.accelerator().map_or_else(|| self.text(FieldId::Accelerator), |row| row.name.to_owned());
+        let Some(row) = self.accelerator() else { return self.text(FieldId::Accelerator) };
+        let name = row.name;
         let changed: Vec<FieldId> = OF_THE_CARD.into_iter().filter(|id| self.is_set(*id)).collect();
         if changed.is_empty() {
-            return name;
+            return name.to_owned();
         }
         let values = changed.into_iter().map(|id| (id, self.get(id))).filter(|(_, value)| *value != Value::Empty);
         let shown: Vec<String> = values.map(|(id, value)| format!("{} {}", show(id, &value), field(id).unit)).collect();

@@ -3,6 +3,7 @@
 use super::dialogs::share;
 use crate::app::markup::{Html, html};
 use crate::app::words::{about, shown};
+use crate::config::LayerSet;
 use crate::scenario::{FieldId, Group, Scenario, Value, fields};
 
 /// The printed page's own part; link and code have parts of their own.
@@ -47,7 +48,10 @@ pub fn inputs(scenario: &Scenario) -> Vec<(&'static str, String, &'static str)> 
     let mode = scenario.mode();
     let megatron = scenario.get(FieldId::Kernels) == Value::Choice("megatron");
     // What is absent goes without saying: the page has room for one sheet.
-    let said = |value: &Value| !matches!(value, Value::Flag(false) | Value::Empty) && *value != Value::Text(String::new());
+    let said = |value: &Value| {
+        !matches!(value, Value::Flag(false) | Value::Empty | Value::Layers(LayerSet::None))
+            && *value != Value::Text(String::new())
+    };
     fields()
         .iter()
         .filter(|field| field.applies.in_mode(mode) && (megatron || field.group != Group::Megatron))
