@@ -124,6 +124,24 @@ mod tests {
         Answers::of(&Snapshot { scenario: scenario.clone(), compare: Vec::new() }, None).0
     }
 
+    /// 61 layers make no even stages: the ranks of two or four nodes share the heads instead.
+    #[test]
+    fn a_model_of_an_odd_number_of_layers_is_spread_over_nodes() {
+        assert_eq!(layout(&fresh("deepseek-v3", &[])), [32, 32, 1, 16]);
+        assert_eq!(layout(&fresh("deepseek-r1", &[(FieldId::WeightDType, "fp8-block")])), [16, 16, 1, 16]);
+    }
+
+    /// What followed one model follows the next: a small model does not keep a large one's ranks.
+    #[test]
+    fn another_model_is_followed_too() {
+        let mut scenario = fresh("deepseek-v3", &[(FieldId::ContextLength, "131072"), (FieldId::Gpus, "16")]);
+        let file =
+            r#"{"model_type": "nemotron_h", "hidden_size": 4096, "num_hidden_layers": 4, "hybrid_override_pattern": "M-M*"}"#;
+        scenario.apply_imported(&crate::import::config_json(file).expect("a file"));
+        follow(&mut scenario);
+        assert_eq!(layout(&scenario), [16, 1, 1, 16]);
+    }
+
     #[test]
     fn serving_begins_with_the_smallest_replica_that_runs() {
         assert_eq!(layout(&fresh("llama3-8b", &[])), [1, 1, 1, 16]);

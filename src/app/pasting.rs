@@ -96,7 +96,11 @@ fn take_named(state: State, name: String) {
         model.set(FieldId::ModelName, Value::Text(name));
     }
     let loaded = format!("{} loaded", model_name(&model));
-    state.edit(None, |scenario| *scenario = model);
+    // The model comes as a link, which states values: what followed before follows the new model.
+    state.edit(None, |scenario| {
+        model.follow_as(scenario);
+        *scenario = model;
+    });
     state.say(loaded, None);
     state.show_dialog(None);
 }

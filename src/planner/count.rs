@@ -143,9 +143,15 @@ pub(super) fn serving_candidates(job: &Job) -> Vec<ParallelLayout> {
     let model = job.model();
     let tensor = divisors(model.num_attention_heads).into_iter().filter(|t| *t <= node.max(job.layout().t()));
     let widest = tensor.clone().max().unwrap_or(1);
-    let within = tensor.map(|t| (t, 1));
-    let beyond = divisors(model.num_hidden_layers).into_iter().filter(|p| *p > 1).map(|p| (widest, p));
-    within
+    let stages = divisors(model.num_hidden_layers).into_iter().filter(|p| *p > 1).map(|p| (widest, p));
+    // Servers spread tensor ranks over whole nodes too: 61 layers make no even stages, but 128 heads make 16 or 32 ranks.
+    // Cards that stand alone in their machines have no link for that.
+    let spread = |t: &u64| node > 1 && *t > widest && t.is_multiple_of(node);
+    let nodes = divisors(model.num_attention_heads).into_iter().filter(spread).map(|t| (t, 1));
+    let mut beyond: Vec<(u64, u64)> = stages.chain(nodes).collect();
+    beyond.sort_by_key(|(t, p)| t.saturating_mul(*p));
+    tensor
+        .map(|t| (t, 1))
         .chain(beyond)
         .filter_map(|(t, p)| {
             Some(ParallelLayout {
