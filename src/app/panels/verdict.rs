@@ -16,7 +16,7 @@ use crate::scenario::{FieldError, FieldId, field};
 /// The tinted band with the answer: the scenario's, an earlier one's that steps back, or what forbids one.
 pub fn verdict(answers: &Answers, ui: &Ui) -> Html {
     match answers.standing_in(ui) {
-        Standing::Present => answer(answers, ui, tone(answers.estimate.verdict()), &Html::new()),
+        Standing::Present => answer(answers, ui, tone(answers.headline().verdict), &Html::new()),
         Standing::Earlier => answer(answers, ui, EARLIER, &last_valid()),
         Standing::Nothing => refused(answers),
     }
@@ -328,6 +328,7 @@ mod tests {
         assert!(words.contains(&format!("smallest that carries 200 users {}", gpus(fewest.gpus))), "{words}");
         assert!(words.contains("With all 200 users active at once on "), "{words}");
         assert_eq!(count(&page, "data-do=\"users\""), 1);
+        assert!(page.as_str().contains("verdict tone--bad"), "what does not fit is not green");
         let mut scenario = needed.scenario.clone();
         following::adopt(&mut scenario, &fewest);
         let taken = answers(&codec::encode(&scenario));
