@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { noConsoleErrors, noForeignRequests } from './harness.mjs';
 import {
   LINK_RESTS_MS, address, answer, choose, command, fragmentOf, frozenLinks, input, link, moved, noBrokenNumbers, open, part, paste, pick, plain, sameAsCommand,
-  textOf, type, unfold,
+  textOf, type, unfold, until,
 } from './steps.mjs';
 
 /** Counts what the page writes into the browser's history. */
@@ -226,7 +226,7 @@ test('a link to an impossible combination has its own card, and no other scenari
   assert.match(await textOf(part(page, 'verdict')), /Not possible like this\. Training Llama 3 70B on 8 ×/);
   // The card leads to the field, and mends it.
   await part(page, 'refused').getByRole('button', { name: 'Go to the field GPUs' }).click();
-  assert.equal(await page.evaluate(() => document.activeElement.id), 'f-n');
+  await until(async () => (await page.evaluate(() => document.activeElement.id)) === 'f-n', 'the field has the focus');
   const way = part(page, 'refused').getByRole('button', { name: /^Use \d/ });
   const gpus = (await way.textContent()).match(/\d+/)[0];
   await way.click();
@@ -248,7 +248,7 @@ test('a link to an impossible combination has its own card, and no other scenari
   assert.match(await part(page, 'verdict').getAttribute('class'), /tone--earlier/);
   assert.equal(await page.locator('#answer .tone--good, .strip .tone--good').count(), 0);
   await part(page, 'stale').getByRole('button').click();
-  assert.equal(await page.evaluate(() => document.activeElement.id), 'f-n');
+  await until(async () => (await page.evaluate(() => document.activeElement.id)) === 'f-n', 'the field has the focus');
   noConsoleErrors(page);
 });
 
