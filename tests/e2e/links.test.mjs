@@ -226,7 +226,7 @@ test('a link to an impossible combination has its own card, and no other scenari
   assert.match(await textOf(part(page, 'verdict')), /Not possible like this\. Training Llama 3 70B on 8 ×/);
   // The card leads to the field, and mends it.
   await part(page, 'refused').getByRole('button', { name: 'Go to the field GPUs' }).click();
-  await until(async () => (await page.evaluate(() => document.activeElement.id)) === 'f-n', 'the field has the focus');
+  assert.ok(await until(() => page.evaluate(() => document.activeElement.id === 'f-n')), 'the field has the focus');
   const way = part(page, 'refused').getByRole('button', { name: /^Use \d/ });
   const gpus = (await way.textContent()).match(/\d+/)[0];
   await way.click();
@@ -248,7 +248,7 @@ test('a link to an impossible combination has its own card, and no other scenari
   assert.match(await part(page, 'verdict').getAttribute('class'), /tone--earlier/);
   assert.equal(await page.locator('#answer .tone--good, .strip .tone--good').count(), 0);
   await part(page, 'stale').getByRole('button').click();
-  await until(async () => (await page.evaluate(() => document.activeElement.id)) === 'f-n', 'the field has the focus');
+  assert.ok(await until(() => page.evaluate(() => document.activeElement.id === 'f-n')), 'the field has the focus');
   noConsoleErrors(page);
 });
 
