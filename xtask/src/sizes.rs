@@ -18,7 +18,7 @@ const WASM_BAR: usize = 480_000;
 const FIRST_LOAD_BAR: usize = 480_000;
 
 /// Most bytes of the page that is one file.
-const SINGLE_BAR: usize = 1_200_000;
+const SINGLE_BAR: usize = 1_400_000;
 
 /// One file as it lies on disk and as it travels.
 struct Size {
