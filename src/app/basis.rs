@@ -5,7 +5,7 @@ use crate::catalog::{AcceleratorRow, ModelRow, Provenance};
 use crate::config::{Job, Speed};
 use crate::estimator::time::{IDLE_SHARE, Timing};
 use crate::estimator::{Certainty, Estimate, Printed};
-use crate::scenario::{FieldId, Scenario, field, show};
+use crate::scenario::{FieldId, Remark, Scenario, field, show};
 use crate::sources::{self, Source, SourceKind};
 use crate::units::MemoryUnit;
 
@@ -44,7 +44,7 @@ fn of_file(scenario: &Scenario) -> Ground {
     sentences.extend(
         parameters(scenario).map(|count| format!("The number of parameters, {}, follows from its values.", whole(count))),
     );
-    sentences.extend(remarks(scenario).into_iter().map(|remark| remark.text.replace('`', "")));
+    sentences.extend(remarks(scenario).iter().map(Remark::plain));
     Ground { name: model_name(scenario), tag: "your values", sentences }
 }
 

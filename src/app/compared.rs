@@ -8,7 +8,7 @@ use crate::config::Job;
 use crate::estimator::time::timing;
 use crate::estimator::{Estimate, MemoryKind};
 use crate::planner::{GpuCount, fleet_of, gpu_count};
-use crate::scenario::{FieldId, Scenario, Word, field};
+use crate::scenario::{FieldId, Remark, Scenario, Word, field};
 
 /// What the scenarios beside the first are called, in their order.
 pub const LETTERS: [&str; 3] = ["B", "C", "D"];
@@ -112,7 +112,7 @@ fn inputs(scenario: &Scenario, others: &[Other]) -> Vec<Line> {
     let told = differing.iter().filter(|id| !named(id) && !SAID_ELSEWHERE.contains(id));
     lines.extend(told.map(|id| line(field(*id).label, &|scenario| shown(scenario, *id))));
     let sentences = |scenario: &Scenario| {
-        let texts: Vec<String> = remarks(scenario).into_iter().map(|remark| remark.text.replace('`', "")).collect();
+        let texts: Vec<String> = remarks(scenario).iter().map(Remark::plain).collect();
         if texts.is_empty() { NOTHING.to_owned() } else { texts.join(" ") }
     };
     if all.iter().any(|scenario| !remarks(scenario).is_empty()) {

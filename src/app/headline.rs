@@ -89,8 +89,7 @@ fn taker(scenario: &Scenario, answer: &UsersAnswer) -> String {
         return model;
     }
     let of = if of_lengths { " of the whole context" } else { "" };
-    let many = if requests == 1 { "1 request".to_owned() } else { format!("{} requests", whole(requests)) };
-    format!("With {many}{of} at once {model}")
+    format!("With {}{of} at once {model}", super::words::requests(requests))
 }
 
 fn carried(scenario: &Scenario, estimate: &Estimate, answer: &UsersAnswer, (known, scale): (Headline, Scale)) -> Headline {

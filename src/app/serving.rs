@@ -2,7 +2,7 @@
 
 use super::headline::{gpus_of, replicas_of, users};
 use super::timing::{Fact, amount, short};
-use super::words::{gpus, whole};
+use super::words::{gpus, requests, whole};
 use crate::config::{Job, Reservation, Run};
 use crate::estimator::Estimate;
 use crate::planner::{Inverse, Largest, Limit, More, Serving, UserLoad, UsersAnswer, more_requests};
@@ -118,7 +118,7 @@ pub fn load_assumed(scenario: &Scenario, job: &Job, load: &UserLoad, answer: Opt
         (Some(_), Some(pace)) => format!("the mean of {} tokens", whole(pace.cached)),
         _ => format!("{} tokens", whole(run.context_length)),
     };
-    let requests = if load.each == 1 { "1 request".to_owned() } else { format!("{} requests", whole(load.each)) };
+    let requests = requests(load.each);
     match answer {
         Some(answer) => {
             let who = if load.users == 1 { "With the user".to_owned() } else { format!("With all {}", users(load.users)) };

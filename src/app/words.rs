@@ -71,6 +71,11 @@ pub fn gpus(count: u64) -> String {
     if count == 1 { "1 GPU".to_owned() } else { format!("{} GPUs", whole(count)) }
 }
 
+/// `1 request`, `8 requests`.
+pub fn requests(count: u64) -> String {
+    if count == 1 { "1 request".to_owned() } else { format!("{} requests", whole(count)) }
+}
+
 /// The model's name: a row's, or its own, or its kind and size.
 pub fn model_name(scenario: &Scenario) -> String {
     scenario.model_name(|| parameters(scenario))

@@ -24,6 +24,13 @@ pub enum RemarkKind {
     LeftOut,
 }
 
+impl Remark {
+    /// The sentence without the marks around names of keys: to be spoken, or where text is plain.
+    pub fn plain(&self) -> String {
+        self.text.replace('`', "")
+    }
+}
+
 impl RemarkKind {
     /// Its word, in machine-readable answers.
     pub const fn word(self) -> &'static str {

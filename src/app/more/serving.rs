@@ -5,7 +5,7 @@ use crate::app::curve_view::series;
 use crate::app::markup::{Html, html};
 use crate::app::panels::fixes::change;
 use crate::app::timing::amount;
-use crate::app::words::{Scale, whole};
+use crate::app::words::{Scale, requests, whole};
 use crate::charts::{self, CurveView, Frame, FrontPoint, FrontView, Marker, Point, TickStyle, XScale};
 use crate::config::{Job, Run, ServingRun};
 use crate::estimator::Lengths;
@@ -221,10 +221,6 @@ impl Story<'_> {
             &[&self.unit.name(), &rows],
         )
     }
-}
-
-fn requests(count: u64) -> String {
-    if count == 1 { "1 request".to_owned() } else { format!("{} requests", whole(count)) }
 }
 
 const fn bound(bound: Bound) -> &'static str {

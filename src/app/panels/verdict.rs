@@ -2,7 +2,7 @@
 
 use crate::app::answers::{Answers, Standing};
 use crate::app::explaining::{button, place};
-use crate::app::headline::{replicas_of, users};
+use crate::app::headline::{Headline, replicas_of, users};
 use crate::app::markup::{Html, html};
 use crate::app::panels::remarks::remarks;
 use crate::app::serving::{self, LoadFigure};
@@ -15,9 +15,10 @@ use crate::scenario::{FieldError, FieldId, field};
 
 /// The tinted band with the answer: the scenario's, an earlier one's that steps back, or what forbids one.
 pub fn verdict(answers: &Answers, ui: &Ui) -> Html {
+    let said = answers.headline();
     match answers.standing_in(ui) {
-        Standing::Present => answer(answers, ui, tone(answers.headline().verdict), &Html::new()),
-        Standing::Earlier => answer(answers, ui, EARLIER, &last_valid()),
+        Standing::Present => answer(answers, ui, &said, (tone(said.verdict), &Html::new())),
+        Standing::Earlier => answer(answers, ui, &said, (EARLIER, &last_valid())),
         Standing::Nothing => refused(answers),
     }
 }
@@ -25,10 +26,9 @@ pub fn verdict(answers: &Answers, ui: &Ui) -> Html {
 /// The tone of an answer that is no longer the scenario's: also a class name.
 const EARLIER: &str = "earlier";
 
-/// The sentence and the margin. `note`: whose they are, where they are not the scenario's; else empty.
-fn answer(answers: &Answers, ui: &Ui, tone: &str, note: &Html) -> Html {
+/// The sentence and the margin in that tone. `note`: whose they are, where they are not the scenario's; else empty.
+fn answer(answers: &Answers, ui: &Ui, said: &Headline, (tone, note): (&str, &Html)) -> Html {
     let estimate = &answers.estimate;
-    let said = answers.headline();
     let blocker = estimate.blockers.first().filter(|_| said.verdict == Answer::CannotRun);
     let why = blocker.map(|blocker| html(r#"<p class="verdict__why">{}.</p>"#, &[&upper_first(&blocker.to_string())]));
     html(
@@ -181,11 +181,7 @@ pub fn strip(answers: &Answers, ui: &Ui) -> Html {
 pub fn spoken(answers: &Answers, ui: &Ui) -> String {
     let whole = || {
         let said = answers.headline();
-        let mut remarks = String::new();
-        for remark in words::remarks(&answers.scenario) {
-            remarks.push(' ');
-            remarks.push_str(&remark.text.replace('`', ""));
-        }
+        let remarks: String = words::remarks(&answers.scenario).iter().map(|remark| format!(" {}", remark.plain())).collect();
         let margin = said.margin;
         format!("{} {} {} {} {}.{remarks}", said.word, said.sentence, margin.number, margin.unit, margin.caption)
     };
