@@ -181,7 +181,8 @@ pub fn strip(answers: &Answers, ui: &Ui) -> Html {
 pub fn spoken(answers: &Answers, ui: &Ui) -> String {
     let whole = || {
         let said = answers.headline();
-        let remarks: String = words::remarks(&answers.scenario).iter().map(|remark| format!(" {}", remark.plain())).collect();
+        let remarks: String =
+            words::remarks(&answers.scenario).iter().flat_map(|remark| [" ".to_owned(), remark.plain()]).collect();
         let margin = said.margin;
         format!("{} {} {} {} {}.{remarks}", said.word, said.sentence, margin.number, margin.unit, margin.caption)
     };
