@@ -114,7 +114,7 @@ fn queries_ask_for_rows_that_exist() {
     assert!(typed.len() >= 90);
 }
 
-/// What people type, as a name of its own.
+/// Short names that people type.
 #[test]
 fn short_names_find_their_row() {
     for (typed, id) in [("r1", "deepseek-r1"), ("k2", "kimi-k2"), ("QwQ", "qwq-32b")] {
@@ -246,7 +246,7 @@ fn memory_is_near_the_marketed_number() {
     assert_eq!(mebibytes("a100-40"), Some(40_960));
 }
 
-/// What macOS gives the GPU by default: two thirds of less than 36 GB, three quarters of more. The amounts are whole MiB as logs print them.
+/// The share that macOS gives the GPU by default: two thirds of less than 36 GB, three quarters of more. The amounts are whole MiB as logs print them.
 #[test]
 fn a_mac_counts_what_macos_gives_its_gpu() {
     let is_share = |row: &AcceleratorRow| matches!(row.memory_basis, MemoryBasis::MacosShare | MemoryBasis::MacosShareByRule);

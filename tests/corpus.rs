@@ -11,7 +11,7 @@ use headroom::import::{Imported, config_json};
 use serde_json::Value as Json;
 
 const INDEX: &str = include_str!("data/configs/corpus/index.jsonl");
-/// What transformers 5.23 builds of them (`data/tools/corpus.py`).
+/// Counts of the models that transformers 5.23 builds of them (`data/tools/corpus.py`).
 const COUNTS: &str = include_str!("data/truth/parameters_corpus.jsonl");
 
 fn rows(text: &str) -> Vec<Json> {

@@ -360,7 +360,7 @@ fn a_window_of_an_unknown_kind_needs_a_list() {
     assert!((0..2).all(|layer| zebra.config.sliding_layers.contains(layer) == (layer == 0)));
 }
 
-/// What the library builds for 127 partial files of 70 kinds, counted.
+/// Parameters of the models that the library builds for 127 partial files of 70 kinds.
 #[test]
 fn partial_files_take_the_librarys_defaults() {
     let mut kinds = std::collections::BTreeSet::new();

@@ -42,7 +42,7 @@ fn scenario_of(text: &str) -> Option<Scenario> {
     pasted(text).fragment.map(|link| decode(&link).scenario)
 }
 
-/// The same, and where the kind is not known, as a generic decoder.
+/// Reads a file; where its kind is not known, as a generic decoder.
 fn at_any_rate(text: &str) -> Option<Scenario> {
     scenario_of(text).or_else(|| scenario_of(&format!("{AS_GENERIC}{MARK}{text}")))
 }

@@ -70,7 +70,7 @@ fn is_rounded(printed: u64, exact: u128, scale: Scale) -> bool {
     (u128::from(printed) * unit).abs_diff(scaled) < unit || u128::from(printed) * unit == scaled
 }
 
-/// What an explanation says its figure comes to, without the bytes and the other unit.
+/// The figure of an explanation as printed, without the bytes and the other unit.
 fn said(explanation: &Explanation, unit: MemoryUnit) -> String {
     let words = explanation.result(unit);
     let (_, amount) = words.split_once(" bytes = ").unwrap_or_else(|| panic!("{}: {words}", explanation.path));
@@ -108,7 +108,7 @@ fn check(job: &Job, unit: MemoryUnit) -> Estimate {
     estimate
 }
 
-/// The same for every line's own explanation.
+/// Every line's own explanation prints the ledger's figure, too.
 fn check_lines(job: &Job, unit: MemoryUnit) {
     let estimate = estimate(job);
     let printed = Printed::of(&estimate, unit);
@@ -183,7 +183,7 @@ proptest! {
     }
 }
 
-/// What was found: 49.3 and 6.9 stood as 49.2 and 7.0 in the ledger, because all lines were rounded together.
+/// The case that was found: 49.3 and 6.9 stood as 49.2 and 7.0 in the ledger, because all lines were rounded together.
 #[test]
 fn groups_are_rounded_before_their_parts() {
     let scale = Scale { unit: MemoryUnit::Gb, decimals: 1 };

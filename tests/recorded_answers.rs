@@ -29,6 +29,11 @@ fn file() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/links/answers/answers.jsonl.zz")
 }
 
+/// The recorded answers, one JSON object a line.
+fn recorded() -> String {
+    String::from_utf8(decompress_to_vec_zlib(&fs::read(file()).unwrap()).unwrap()).unwrap()
+}
+
 /// Values that are worth asking for, of inputs whose range is wide.
 const NUMBERS: [(&str, &[&str]); 44] = [
     ("h", &["1024", "2048", "3072", "4096", "5120"]),
@@ -215,7 +220,7 @@ fn is_asked(at: usize) -> bool {
 
 #[test]
 fn answers_stay_what_they_were() {
-    let text = String::from_utf8(decompress_to_vec_zlib(&fs::read(file()).unwrap()).unwrap()).unwrap();
+    let text = recorded();
     let (mut asked, mut wrong) = (0, Vec::new());
     for (_, line) in text.lines().enumerate().filter(|(at, _)| is_asked(*at)) {
         let row: Value = serde_json::from_str(line).unwrap();
@@ -253,7 +258,7 @@ fn record() {
 /// Links that say what they say by words of the field table: every choice occurs, so that no family, stack or format is left out.
 #[test]
 fn the_links_go_over_every_choice() {
-    let text = String::from_utf8(decompress_to_vec_zlib(&fs::read(file()).unwrap()).unwrap()).unwrap();
+    let text = recorded();
     let scenarios: Vec<Scenario> = text
         .lines()
         .map(|line| decode(serde_json::from_str::<Value>(line).unwrap()["link"].as_str().unwrap()).scenario)

@@ -11,7 +11,7 @@ use headroom::estimator::time::{Bound, Pace, serving as times};
 use headroom::estimator::{Estimate, KEPT_FREE, Lengths, MemoryKind, Verdict, estimate};
 use headroom::planner::{
     Change, Limit, Serving, StatedLayout, UsersAnswer, curve_batch, curve_gpus, curve_requests, fixes, fleet_of, gpu_count,
-    inverse, more_requests, own_load, replicas_tried, requests_of_users, serving as planned, smallest_replica, users_answer,
+    inverse, more_requests, replicas_tried, requests_of_users, serving as planned, shown_load, smallest_replica, users_answer,
 };
 use headroom::scenario::Word;
 use headroom::units::{Bytes, DType, Elements, MemoryUnit};
@@ -317,7 +317,7 @@ fn near(value: f64, wanted: f64) {
     assert!((value / wanted - 1.0).abs() < 1e-12, "{value}, not {wanted}");
 }
 
-/// The same at two dollars an hour for each accelerator.
+/// A job at two dollars an hour for each accelerator.
 fn at_two_dollars(job: &Job) -> Job {
     let mut cluster = job.cluster().clone();
     cluster.accelerator.price_per_hour = 2.0;
@@ -366,7 +366,7 @@ fn without_users_every_replica_runs_the_stated_requests() {
     let job =
         job("llama3-8b", support::layout(2, 1, 4, headroom::config::DataSharding::None), |run| run.concurrent_sequences = 16);
     let job = at_two_dollars(&job);
-    let (load, times) = (own_load(&job).expect("a load"), times(&job).expect("known rates"));
+    let (load, times) = (shown_load(&job, None).expect("a load"), times(&job).expect("known rates"));
     let pace = load.pace.expect("known rates");
     assert_eq!((load.replicas, load.each, load.gpus, load.users), (4, 16, 8, 64));
     near(pace.in_all, 4.0 * times.tokens_per_second);

@@ -185,11 +185,21 @@ fn go_to_red(state: State, key: &str) {
         let unread = state.page_now().unread.first().map(|unread| unread.field);
         unread.or_else(|| state.answers.with_untracked(|answers| answers.problems.first().map(|problem| problem.field)))
     };
-    let Some(id) = field_of_key(key).map(|field| field.id).or_else(first) else { return };
-    if let Some(fold) = controls::fold_of(id) {
-        state.page(|ui| ui.unfolded(&fold, true));
+    if let Some(id) = field_of_key(key).map(|field| field.id).or_else(first) {
+        go_to_field(state, id);
     }
-    focus_soon(controls::place_of(id));
+}
+
+/// Opens the fold that a field stands in, and moves the focus to its input once that is written.
+pub fn go_to_field(state: State, id: FieldId) {
+    /// A fold writes its inputs after the picture of the change that opens it.
+    const FOLD_IS_WRITTEN_MS: u32 = 100;
+    let fold = controls::fold_of(id);
+    if let Some(fold) = &fold {
+        state.page(|ui| ui.unfolded(fold, true));
+    }
+    let wait = if fold.is_some() { FOLD_IS_WRITTEN_MS } else { 0 };
+    browser::after(wait, move || browser::focus(&controls::place_of(id)));
 }
 
 fn fix(state: State, index: &str) {

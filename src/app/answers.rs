@@ -15,7 +15,7 @@ use crate::estimator::time::{Timing, timing};
 use crate::estimator::{Estimate, Lengths, estimate};
 use crate::planner::{
     Axis, Curve, Fix, GpuCount, Inverse, NamedStair, Serving, UserLoad, UsersAnswer, curve_gpus, curve_seq, fixes, gpu_count,
-    inverse, own_load, serving, users_answer,
+    inverse, serving, shown_load, users_answer,
 };
 use crate::scenario::{FieldError, Scenario};
 use crate::units::{Bytes, MemoryUnit};
@@ -51,7 +51,7 @@ impl Standing {
 pub struct Answers {
     /// Whose the answer is, as far as the scenario decides it; [`Answers::standing_in`] knows what is being typed as well.
     pub standing: Standing,
-    /// What the answer is about: the last scenario that could be resolved; where there is none, the one that has the problem, whose
+    /// The scenario that is answered: the last one that could be resolved; where there is none, the one that has the problem, whose
     /// figures below are the default's and must not be shown.
     pub scenario: Scenario,
     /// Its job.
@@ -109,7 +109,7 @@ impl Answers {
         self.asked.serving.get_or_init(|| serving(&self.job, &self.inverse())).as_ref()
     }
 
-    /// The same for a reader who has opened another scenario: if that one has a problem, this is no earlier answer of it.
+    /// This answer, once the reader has opened another scenario: if that one has a problem, this is no earlier answer of it.
     #[must_use]
     pub fn forgotten(self) -> Self {
         Self { standing: Standing::Nothing, ..self }
@@ -133,10 +133,7 @@ impl Answers {
 
     /// The load that times and price of serving are about: of the stated users, else of the stated requests on every replica.
     pub fn load(&self) -> Option<&UserLoad> {
-        match self.users() {
-            Some(users) => Some(users.shown()),
-            None => self.asked.load.get_or_init(|| own_load(&self.job)).as_ref(),
-        }
+        self.asked.load.get_or_init(|| shown_load(&self.job, self.users())).as_ref()
     }
 
     /// The first words of the answer.

@@ -66,7 +66,7 @@ fn plain(name: &str, shown: String, others: impl Iterator<Item = String>) -> Lin
     Line { name: name.to_owned(), shown, others: others.map(|text| Cell { text, more: None }).collect() }
 }
 
-/// What each of some scenarios is called beside the others: its own name where they have different ones, its model, and what else
+/// Names that tell some scenarios apart: of each its own name where they have different ones, its model, and what else
 /// tells it apart.
 pub fn labels(all: &[&Scenario]) -> Vec<String> {
     let differ = |of: &dyn Fn(&Scenario) -> String| all.iter().any(|other| Some(of(other)) != all.first().map(|first| of(first)));

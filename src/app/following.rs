@@ -1,4 +1,4 @@
-//! What follows the other inputs of serving: the smallest replica that runs, and the requests that the users make of it. No browser
+//! Inputs of serving that follow the others: the smallest replica that runs, and the requests that the users make of it. No browser
 //! in here.
 
 use crate::config::Job;
@@ -131,7 +131,7 @@ mod tests {
         assert_eq!(layout(&fresh("deepseek-r1", &[(FieldId::WeightDType, "fp8-block")])), [16, 16, 1, 16]);
     }
 
-    /// What followed one model follows the next: a small model does not keep a large one's ranks.
+    /// Inputs that followed one model follow the next: a small model does not keep a large one's ranks.
     #[test]
     fn another_model_is_followed_too() {
         let mut scenario = fresh("deepseek-v3", &[(FieldId::ContextLength, "131072"), (FieldId::Gpus, "16")]);

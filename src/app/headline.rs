@@ -23,14 +23,14 @@ pub struct Headline {
     pub short: String,
 }
 
-/// What is left or missing.
+/// The memory, or the users, left or missing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Margin {
     /// The number as it is written.
     pub number: String,
     /// Its unit.
     pub unit: &'static str,
-    /// What it is.
+    /// The words beside the number.
     pub caption: String,
     /// Whether it is memory, which explains itself.
     pub of_memory: bool,

@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json as object};
 
-use super::headline::{headline, users as said_users};
-use super::serving;
+use super::headline::headline;
+use super::serving::{self, Counts};
 use super::timing::{self, Fact};
-use super::words::{Scale, about, accelerator_name, gpus, model_name, per_cent, percent, remarks, scientific, whole};
+use super::words::{Scale, about, accelerator_name, model_name, per_cent, percent, remarks, scientific, whole};
 use crate::config::Job;
 use crate::estimator::time::{self, Bound, Messages, TimeLine, Timing};
 use crate::estimator::{Compute, Estimate, Headroom, Lengths, LineItem, MemoryKind, Printed, Verdict, estimate};
@@ -37,7 +37,7 @@ pub struct Report {
     pub headline: String,
     /// What is free or short.
     pub margin: String,
-    /// What the answer does not hold.
+    /// Parts of the pasted file that the answer leaves out.
     pub remarks: Vec<Remark>,
     /// GB or GiB.
     pub unit: MemoryUnit,
@@ -47,8 +47,7 @@ pub struct Report {
     serving: Option<Serving>,
     users: Option<UsersAnswer>,
     load: Option<UserLoad>,
-    counts: String,
-    reason: String,
+    counts: Counts,
     caveat: Option<String>,
     stated: Option<String>,
     unknown: Option<String>,
@@ -65,10 +64,10 @@ impl Report {
         let known = job.training().is_none().then(|| inverse(&Lengths::of(job)));
         let serving = known.and_then(|known| planner::serving(job, &known));
         let users = planner::users_answer(job, serving.as_ref().and_then(|found| found.users.as_ref()));
-        let load = users.as_ref().map(|users| *users.shown()).or_else(|| planner::own_load(job));
+        let load = planner::shown_load(job, users.as_ref());
         let count = gpu_count(job, unit);
         let said = headline(scenario, &estimate, users.as_ref(), scale);
-        let [counts, reason] = counts(job, &count, users.as_ref());
+        let counts = Counts::of(job, &count, users.as_ref());
         let mut facts = load.iter().flat_map(|load| load_facts(scenario, job, load, users.as_ref())).collect::<Vec<_>>();
         facts.extend(serving::cache(job, &estimate, unit));
         facts.extend(serving.iter().flat_map(|found| serving::answers(job, found)));
@@ -77,7 +76,6 @@ impl Report {
         Self {
             facts,
             counts,
-            reason,
             serving,
             users,
             load,
@@ -126,7 +124,8 @@ impl Report {
 
     /// Both GPU counts and the reason; where users are stated, of the GPUs that carry them.
     pub fn counts(&self) -> String {
-        self.counts.clone()
+        let Counts { arithmetic, introduced, smallest, reason } = &self.counts;
+        format!("Arithmetic minimum {arithmetic}, {introduced} {smallest}. {reason}")
     }
 
     /// Compute in a sentence; nothing when serving.
@@ -197,19 +196,6 @@ fn load_facts(scenario: &Scenario, job: &Job, load: &UserLoad, users: Option<&Us
     facts
 }
 
-/// Both counts with their reason, and the reason alone.
-fn counts(job: &Job, count: &GpuCount, users: Option<&UsersAnswer>) -> [String; 2] {
-    let words = |count: Option<u64>| count.map_or_else(|| "none".to_owned(), gpus);
-    let runs = count.runnable.as_ref().map(|run| run.gpus);
-    let Some(users) = users else {
-        let (arithmetic, runs) = (words(count.arithmetic), words(runs));
-        return [format!("Arithmetic minimum {arithmetic}, smallest that runs {runs}. {}", count.reason), count.reason.clone()];
-    };
-    let [arithmetic, carries, reason] = serving::users_counts(job, users, runs);
-    let who = said_users(users.own.users);
-    [format!("Arithmetic minimum {arithmetic}, smallest that carries {who} {carries}. {reason}"), reason]
-}
-
 fn flops(compute: &Compute) -> String {
     format!(
         "{} FLOP in {} steps of {} tokens (6PD: {}).",
@@ -275,7 +261,7 @@ fn serving_of(report: &Report) -> Value {
 
 /// Both counts, those that carry the users where some are stated; `replica` is the smallest that runs one replica then.
 fn gpus_of(report: &Report) -> Value {
-    let (count, reason) = (&report.count, &report.reason);
+    let (count, reason) = (&report.count, &report.counts.reason);
     let runs = count.runnable.as_ref().map(|run| run.gpus);
     match &report.users {
         Some(users) => object!({

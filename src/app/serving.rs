@@ -5,7 +5,7 @@ use super::timing::{Fact, amount, short};
 use super::words::{gpus, requests, whole};
 use crate::config::{Job, Reservation, Run};
 use crate::estimator::Estimate;
-use crate::planner::{Inverse, Largest, Limit, More, Serving, UserLoad, UsersAnswer, more_requests};
+use crate::planner::{GpuCount, Inverse, Largest, Limit, More, Serving, UserLoad, UsersAnswer, more_requests};
 use crate::scenario::{FieldId, Scenario, Value, show};
 use crate::units::{MemoryUnit, grouped, to_f64};
 
@@ -78,13 +78,13 @@ const fn limited_by(limit: Limit) -> &'static str {
 /// One figure of a load, with the path of its explanation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoadFigure {
-    /// What explains it.
+    /// Path of its explanation.
     pub path: &'static str,
-    /// What it is.
+    /// Its name.
     pub label: &'static str,
     /// Its value.
     pub value: String,
-    /// What there is to know about it.
+    /// A few words more; may be empty.
     pub note: String,
 }
 
@@ -111,7 +111,7 @@ pub fn load_figures(job: &Job, load: &UserLoad) -> Option<[LoadFigure; 4]> {
     ])
 }
 
-/// What the figures of a load take for granted, one sentence.
+/// The assumptions behind the figures of a load, in one sentence.
 pub fn load_assumed(scenario: &Scenario, job: &Job, load: &UserLoad, answer: Option<&UsersAnswer>) -> String {
     let Run::Serving(run) = job.run() else { return String::new() };
     let tokens = match (run.lengths.filter(|_| answer.is_some()), &load.pace) {
@@ -129,8 +129,36 @@ pub fn load_assumed(scenario: &Scenario, job: &Job, load: &UserLoad, answer: Opt
     }
 }
 
+/// Both counts in words, each with what it is of: of the accelerators that carry the users where some are stated.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Counts {
+    /// The division.
+    pub arithmetic: String,
+    /// How the smallest count is introduced.
+    pub introduced: String,
+    /// The smallest count.
+    pub smallest: String,
+    /// Why it is the smallest, or how it carries the users.
+    pub reason: String,
+}
+
+impl Counts {
+    /// The counts of a job.
+    pub fn of(job: &Job, count: &GpuCount, answer: Option<&UsersAnswer>) -> Self {
+        let words = |count: Option<u64>| count.map_or_else(|| "none".to_owned(), gpus);
+        let runs = count.runnable.as_ref().map(|run| run.gpus);
+        let introduced = answer.map_or_else(
+            || "smallest that runs".to_owned(),
+            |answer| format!("smallest that carries {}", users(answer.own.users)),
+        );
+        let of_one = || [words(count.arithmetic), words(runs), count.reason.clone()];
+        let [arithmetic, smallest, reason] = answer.map_or_else(of_one, |answer| users_counts(job, answer, runs));
+        Self { arithmetic, introduced, smallest, reason }
+    }
+}
+
 /// The counts that carry the stated users: the division, the fewest accelerators, and how they do it.
-pub fn users_counts(job: &Job, answer: &UsersAnswer, one_replica: Option<u64>) -> [String; 3] {
+fn users_counts(job: &Job, answer: &UsersAnswer, one_replica: Option<u64>) -> [String; 3] {
     let minimum = answer.arithmetic.map_or_else(|| "none".to_owned(), gpus);
     let Some(fewest) = &answer.fewest else {
         return [

@@ -5,7 +5,6 @@ use super::browser::{self, Event};
 use super::fields::picker::{Picker, Way, option_id};
 use super::fields::stepped;
 use super::history::window_of;
-use super::panels::controls::fold_of;
 use super::state::State;
 use super::ui::{Dialog, Unread};
 use crate::scenario::{Field, FieldId, FieldKind, Value, field, field_of_key, parse};
@@ -123,18 +122,10 @@ fn choose(state: State, field: &'static Field, word: &str) {
     state.page(|ui| ui.picker = None);
     match Way::of(word) {
         Some(Way::Paste) => actions::open_dialog(state, Some(Dialog::Paste)),
-        Some(Way::Sizes) => lead_to(FieldId::HiddenSize),
-        Some(Way::Memory) => lead_to(FieldId::AcceleratorMemory),
+        Some(Way::Sizes) => actions::go_to_field(state, FieldId::HiddenSize),
+        Some(Way::Memory) => actions::go_to_field(state, FieldId::AcceleratorMemory),
         None => state.edit(None, |scenario| scenario.set(field.id, Value::Text(word.to_owned()))),
     }
-}
-
-/// Opens the fold that a field stands in, and moves the focus to its input once it is written.
-fn lead_to(id: FieldId) {
-    if let Some(fold) = fold_of(id) {
-        browser::open_fold(&fold);
-    }
-    browser::after(100, move || browser::focus(&format!("f-{}", field(id).key)));
 }
 
 fn picker_key(state: State, field: &'static Field, event: &Event) {

@@ -86,7 +86,7 @@ pub fn parameters(scenario: &Scenario) -> Option<u64> {
     scenario.checked_model().map(|model| ops::lower(&Lowering::parameters_only(&model)).parameters())
 }
 
-/// What the answer does not hold of the file that the model was read from.
+/// Parts of the pasted file that the answer leaves out.
 pub fn remarks(scenario: &Scenario) -> Vec<Remark> {
     scenario.remarks(|| parameters(scenario))
 }
@@ -132,7 +132,7 @@ pub fn about(scenario: &Scenario) -> String {
     format!("{} {} on {}", doing(scenario), model_name(scenario), hardware(scenario))
 }
 
-/// What is done with the model.
+/// The mode as a verb: training, fine-tuning, serving.
 pub fn doing(scenario: &Scenario) -> &'static str {
     match scenario.mode() {
         Mode::Train => "Training",

@@ -28,7 +28,7 @@ struct Prepared {
 const FILLERS: [&str; 14] =
     ["instruct", "chat", "it", "hf", "model", "llm", "gguf", "gpu", "gpus", "card", "graphics", "memory", "ram", "vram"];
 
-/// What a number of parameters or an amount of memory is followed by.
+/// Units behind a number of parameters or an amount of memory.
 const UNITS: [&str; 3] = ["b", "m", "gb"];
 
 /// How well a word was found; less is better.
@@ -181,7 +181,7 @@ fn found(typed: &str, words: &[String]) -> Option<u32> {
     (0..words.len()).filter_map(|at| from_word(typed, words.get(at..).unwrap_or_default())).min()
 }
 
-/// The same from the first of these words on.
+/// How far a typed word is from the words that begin with the first of these.
 fn from_word(typed: &str, words: &[String]) -> Option<u32> {
     let first = words.first()?;
     let inner = first.find(|letter: char| letter.is_ascii_digit()).filter(|at| *at > 0).and_then(|at| first.get(at..));

@@ -69,7 +69,7 @@ impl Printed {
         self.lines.get(index).copied().unwrap_or(0)
     }
 
-    /// What lies between the total and an amount, as printed.
+    /// Difference between the total and an amount, as printed.
     pub fn gap(&self, to: Bytes) -> u64 {
         self.total.abs_diff(self.scale.round(to))
     }

@@ -2,7 +2,7 @@
 
 use crate::config::Job;
 use crate::estimator::Certainty;
-use crate::planner::{TriedReplica, UserLoad, all_users, fleet_of, own_load, replicas_tried, users_answer};
+use crate::planner::{TriedReplica, UserLoad, all_users, fleet_of, replicas_tried, shown_load, users_answer};
 use crate::sources;
 use crate::units::to_f64;
 
@@ -13,8 +13,7 @@ use super::{Explanation, Measure, plain};
 
 /// The load that figures are about, as the page shows them.
 fn load(job: &Job) -> Option<UserLoad> {
-    let users = users_answer(job, fleet_of(job).as_ref());
-    users.map(|users| *users.shown()).or_else(|| own_load(job))
+    shown_load(job, users_answer(job, fleet_of(job).as_ref()).as_ref())
 }
 
 /// A figure of the load by the end of its path.

@@ -52,7 +52,7 @@ pub enum ImportError {
          by hand under Architecture."
     )]
     UnknownKind {
-        /// What the file calls itself: its `model_type`, or the class under `architectures`.
+        /// The file's `model_type`, or the class under `architectures`.
         model_type: String,
     },
     /// A known structure that the estimates do not cover.

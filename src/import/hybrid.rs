@@ -268,7 +268,7 @@ fn stated(file: &mut Reader<'_>, key: &'static str) -> Result<Option<u64>, Impor
 /// Names of the five sizes in files, the table's own first.
 const HEADS: &[&str] = &["linear_num_value_heads", "linear_num_heads", "mamba_n_heads", "mamba_num_heads"];
 const HEAD: &[&str] = &["linear_value_head_dim", "linear_head_dim", "mamba_d_head", "mamba_head_dim"];
-/// The same of Mamba 2, which has no attention that they could be about.
+/// Names of these sizes in files of Mamba 2, which has no attention that they could be about.
 const HEADS_ALONE: &[&str] = &["num_heads"];
 const HEAD_ALONE: &[&str] = &["head_dim"];
 const KEY_HEADS: &[&str] = &["linear_num_key_heads", "mamba_n_groups", "n_groups"];

@@ -81,7 +81,7 @@ pub(super) enum Window {
     ListedOnly(u64),
     /// All but every `period`-th, with the library's default window.
     AllButEvery { period: u64, window: u64 },
-    /// The same, and the last layer never.
+    /// All but every `period`-th and the last one, with the library's default window.
     AllButEveryAndLast { period: u64, window: u64 },
     /// All but the first and every `period`-th, unless a list says so.
     AllButFirstAndEvery { period: u64, window: u64 },

@@ -15,7 +15,7 @@ const INDEXER: &[&str] = &["index_head_dim", "index_n_heads", "index_topk"];
 
 /// Keys that choose layers with experts, as DeepSeek's files and their relatives have them.
 const FROM_FIRST: &[&str] = &["mlp_layer_types", "moe_layer_freq", "first_k_dense_replace"];
-/// The same of Qwen's.
+/// Keys that choose layers with experts in Qwen's files.
 const BY_STEP: &[&str] = &["decoder_sparse_step", "mlp_only_layers"];
 
 const LLAMA: Kind = Kind {
@@ -190,6 +190,25 @@ const GLM4: Kind = Kind {
     attention_bias: Flag::Key("attention_bias", true),
     norms: Norms::Are(4),
     ..Kind::PLAIN
+};
+
+const GLM4_MOE: Kind = Kind {
+    names: &["glm4_moe"],
+    class: "Glm4Moe",
+    family: Family::Generic,
+    sizes: Sizes::of([4096, 10_944], 46, 96, 151_552, 131_072).kv(8),
+    attention_bias: ATTENTION_BIAS,
+    qk_norm: Flag::Key("use_qk_norm", false),
+    norms: Norms::Are(2),
+    experts: Some(Experts {
+        width: 1408,
+        shared: 1,
+        first_dense: 1,
+        chosen_by: FROM_FIRST,
+        norm_topk: Flag::Key("norm_topk_prob", true),
+        ..Experts::of(128, 8)
+    }),
+    ..GLM4
 };
 
 /// GPT-J and CodeGen: side by side with one norm, biases on the feed-forward layer and the head only.
@@ -521,24 +540,7 @@ pub(super) static KINDS: [Kind; 75] = [
         ..COHERE
     },
     Kind { names: &["glm"], class: "Glm", family: Family::Generic, norms: Norms::Are(2), ..GLM4 },
-    Kind {
-        names: &["glm4_moe"],
-        class: "Glm4Moe",
-        family: Family::Generic,
-        sizes: Sizes::of([4096, 10_944], 46, 96, 151_552, 131_072).kv(8),
-        attention_bias: ATTENTION_BIAS,
-        qk_norm: Flag::Key("use_qk_norm", false),
-        norms: Norms::Are(2),
-        experts: Some(Experts {
-            width: 1408,
-            shared: 1,
-            first_dense: 1,
-            chosen_by: FROM_FIRST,
-            norm_topk: Flag::Key("norm_topk_prob", true),
-            ..Experts::of(128, 8)
-        }),
-        ..GLM4
-    },
+    GLM4_MOE,
     Kind {
         names: &["smollm3"],
         class: "SmolLM3",
@@ -712,19 +714,10 @@ pub(super) static KINDS: [Kind; 75] = [
     Kind {
         names: &["glm4v_moe", "glm4v_moe_text"],
         class: "Glm4vMoe",
-        family: Family::Generic,
         sizes: Sizes::of([4096, 10_944], 46, 96, 151_424, 65_536).kv(8),
         attention_bias: Flag::Key("attention_bias", true),
-        norms: Norms::Are(2),
-        experts: Some(Experts {
-            width: 1408,
-            shared: 1,
-            first_dense: 1,
-            chosen_by: FROM_FIRST,
-            norm_topk: Flag::Key("norm_topk_prob", true),
-            ..Experts::of(128, 8)
-        }),
-        ..GLM4
+        qk_norm: Flag::Is(false),
+        ..GLM4_MOE
     },
     // Kinds with layers that keep a state: served here, not trained.
     QWEN3_NEXT,

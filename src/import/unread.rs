@@ -173,7 +173,7 @@ fn contradicts(file: &Reader<'_>, kind: &Kind, known: bool) -> bool {
     known && Kind::of_class(class).is_none_or(|of_class| of_class.class != kind.class)
 }
 
-/// What is counted, to tell whether a key says something else.
+/// The sizes that are counted, to tell whether a key says something else.
 struct Counted<'a> {
     kind: &'a Kind,
     config: &'a ModelConfig,
@@ -209,7 +209,7 @@ impl Counted<'_> {
             || (self.switched_off && name.contains("window"))
     }
 
-    /// What is counted for the size of that name in files of other kinds.
+    /// The counted size that files of other kinds give that name.
     fn counted_by_name(&self, name: &str) -> Option<u64> {
         let config = self.config;
         let sizes = [

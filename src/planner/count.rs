@@ -165,7 +165,7 @@ pub(super) fn serving_candidates(job: &Job) -> Vec<ParallelLayout> {
         .collect()
 }
 
-/// What is stated of a serving layout; the rest is to be found.
+/// The stated parts of a serving layout; the rest is to be found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StatedLayout {
     /// Accelerators of all replicas.

@@ -5,7 +5,7 @@
 use super::serving::{Fleet, Instances, holds, of_context, with_serving};
 use crate::config::{Job, LengthMix, ParallelLayout, Run, ServingRun};
 use crate::estimator::blockers;
-use crate::estimator::time::Pace;
+use crate::estimator::time::{Pace, gpu_hours_per_million};
 use crate::units::{Seconds, to_f64};
 
 /// Users spread over replicas of one layout.
@@ -94,7 +94,7 @@ const fn replica(layout: &ParallelLayout) -> ParallelLayout {
     ParallelLayout { data_parallel_size: std::num::NonZeroU64::MIN, ..*layout }
 }
 
-/// The same job with requests of so many tokens.
+/// A job with requests of so many tokens.
 fn with_context(job: &Job, tokens: u64) -> Job {
     with_serving(job, |run| {
         run.context_length = tokens;
@@ -111,7 +111,6 @@ fn pace(job: &Job, run: &ServingRun, (users, each, gpus): (u64, u64, u64)) -> Op
     let of_mean = if cached == run.context_length { of_prompt } else { Pace::of(&with_context(job, cached))? };
     let decode = of_mean.decode(each);
     let in_all = to_f64(users) / decode.0;
-    let gpu_hours = to_f64(gpus) * 1e6 / in_all / 3600.0;
     Some(LoadPace {
         first_token,
         prompt,
@@ -119,18 +118,23 @@ fn pace(job: &Job, run: &ServingRun, (users, each, gpus): (u64, u64, u64)) -> Op
         decode,
         per_user: 1.0 / decode.0,
         in_all,
-        price_per_million: gpu_hours * job.cluster().accelerator.price_per_hour,
+        price_per_million: gpu_hours_per_million(to_f64(gpus), in_all) * job.cluster().accelerator.price_per_hour,
     })
 }
 
 /// The load of a serving job while every replica runs its stated requests at once, each with the whole context; `None` when training.
-pub fn own_load(job: &Job) -> Option<UserLoad> {
+fn own_load(job: &Job) -> Option<UserLoad> {
     let Run::Serving(run) = job.run() else { return None };
     let gpus = job.layout().world_size();
     let layout = replica(job.layout());
     let users = run.concurrent_sequences.saturating_mul(job.layout().d());
     let whole = ServingRun { lengths: None, ..run.clone() };
     Some(UserLoad::of(job, &whole, users, (layout, gpus)))
+}
+
+/// The load that figures of a serving job are about: of its users where some are stated, else its own; `None` when training.
+pub fn shown_load(job: &Job, users: Option<&UsersAnswer>) -> Option<UserLoad> {
+    users.map(|users| *users.shown()).or_else(|| own_load(job))
 }
 
 /// The stated users on the job's own accelerators and on those of `fleet`; `None` when training and where none are stated.

@@ -17,7 +17,7 @@ pub use count::{Division, GpuCount, Runnable, StatedLayout, Tried, division, gpu
 pub use curves::{Axis, Curve, CurvePoint, NamedStair, curve_gpus, curve_seq};
 pub use fixes::{Change, Fix, fixes};
 pub use inverse::{Inverse, inverse};
-pub use load::{LoadPace, UserLoad, UsersAnswer, own_load, requests_of_users, users_answer};
+pub use load::{LoadPace, UserLoad, UsersAnswer, requests_of_users, shown_load, users_answer};
 pub use packing::packing;
 pub use serving::{
     BatchPoint, Fleet, Instances, Largest, Limit, More, RequestsPoint, Serving, TriedReplica, all_users, at_lengths, curve_batch,

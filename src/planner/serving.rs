@@ -211,7 +211,7 @@ const fn instances(layout: ParallelLayout, users_each: u64, users: u64, node: u6
     Instances { gpus, count, layout, users_each }
 }
 
-/// What was tried for the stated users, in order; empty when training and where none are stated.
+/// Layouts that were tried for the stated users, in order; empty when training and where none are stated.
 pub fn replicas_tried(job: &Job) -> Vec<TriedReplica> {
     let Run::Serving(run) = job.run() else { return Vec::new() };
     run.users.map(|users| tried_replicas(job, run, users)).unwrap_or_default()

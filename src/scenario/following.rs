@@ -50,7 +50,7 @@ impl Scenario {
         }
     }
 
-    /// What that input has where following begins.
+    /// Value of that input where following begins.
     pub fn start_of_following(&self, id: FieldId) -> Value {
         if id == FieldId::Gpus { Value::Integer(1) } else { self.start(id) }
     }
@@ -65,7 +65,7 @@ impl Scenario {
         settled
     }
 
-    /// What was opened states nothing about serving unless it serves: whoever then chooses serving begins anew.
+    /// A scenario that was opened states nothing about serving unless it serves: whoever then chooses serving begins anew.
     pub(super) fn as_opened(&mut self) {
         if self.mode() != Mode::Serve {
             self.followed = None;

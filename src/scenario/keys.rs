@@ -20,7 +20,7 @@ pub(super) fn clean(text: &str, longest: usize) -> String {
     String::new()
 }
 
-/// What stands before the number of keys that found no room.
+/// Word before the number of keys that found no room.
 pub(super) const MORE: &str = "more_";
 
 /// One key: letters and digits, with single marks between them.

@@ -297,7 +297,7 @@ const ACCELERATOR_FIELDS: [FieldId; 6] = [
     FieldId::BoardPower,
 ];
 
-/// What a scenario knows of the file that its model was read from: gone with another model of the catalog.
+/// Fields about the file that the model was read from: gone with another model of the catalog.
 const OF_A_FILE: [FieldId; 5] =
     [FieldId::ModelName, FieldId::ModelType, FieldId::AsGeneric, FieldId::NotCounted, FieldId::LeftOut];
 

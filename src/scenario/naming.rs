@@ -1,4 +1,4 @@
-//! What a model and an accelerator are called: one rule for headline, bar, tab, saved list, files, comparison, lessons, command line.
+//! Names of models and accelerators: one rule for headline, bar, tab, saved list, files, comparison, lessons, command line.
 //!
 //! A row of the catalog lends its name only while nothing of it is changed. A changed or pasted one has a name of its own, or its kind
 //! and its size stand for one, so that no answer carries the name of something else.
@@ -7,10 +7,10 @@ use super::{FieldId, Scenario, Value, field, show};
 use crate::import::kind_label;
 use crate::units::{grouped, to_f64};
 
-/// What of an accelerator is the card's own; nodes and networks are the machine's.
+/// Fields of the card itself; nodes and networks are the machine's.
 const OF_THE_CARD: [FieldId; 4] = [FieldId::AcceleratorMemory, FieldId::PeakRate, FieldId::MemoryBandwidth, FieldId::BoardPower];
 
-/// What is added to a name once the model was changed by hand.
+/// Added to a name once the model was changed by hand.
 const EDITED: &str = " (edited)";
 
 impl Scenario {

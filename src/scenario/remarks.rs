@@ -1,4 +1,4 @@
-//! What a pasted file has that the answer does not hold, in sentences that stand beside every answer.
+//! Parts of a pasted file that the answer leaves out, in sentences that stand beside every answer.
 
 use super::keys::MORE;
 use super::{FieldId, Scenario, Value};
@@ -7,13 +7,13 @@ use crate::units::{grouped, to_f64};
 /// A sentence beside the answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Remark {
-    /// What it is about.
+    /// Its subject.
     pub kind: RemarkKind,
     /// The sentence; names of keys stand in backticks.
     pub text: String,
 }
 
-/// What a remark is about.
+/// The subject of a remark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RemarkKind {
     /// The kind of the model is not known, and a generic decoder stands in for it.
@@ -43,7 +43,7 @@ impl RemarkKind {
 }
 
 impl Scenario {
-    /// What the answer does not hold, most important first. `parameters` are the model's, to tell how large a part left out is.
+    /// Parts of the pasted file that the answer leaves out, most important first. `parameters` are the model's, to tell how large a part left out is.
     pub fn remarks(&self, parameters: impl FnOnce() -> Option<u64>) -> Vec<Remark> {
         let [kind, keys, parts] = [FieldId::ModelType, FieldId::NotCounted, FieldId::LeftOut].map(|id| self.text(id));
         let as_generic = self.get(FieldId::AsGeneric) == Value::Flag(true);

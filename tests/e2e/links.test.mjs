@@ -239,7 +239,7 @@ test('a link to an impossible combination has its own card, and no other scenari
   // A link pasted later is another scenario: what was shown before is no earlier answer of it.
   await paste(page, 'v1&m=llama2-13b&tp=3');
   await refused(page, ['n']);
-  // What is typed is the same scenario: its last valid answer steps back, and leads to the red field.
+  // Typing leaves it the same scenario: its last valid answer steps back, and leads to the red field.
   await paste(page, 'v1&m=llama3-70b&n=32');
   const good = await answer(page);
   await type(page, 'tp', '3');

@@ -14,7 +14,7 @@ const STORIES = readdirSync(FOLDER).map((file) => JSON.parse(readFileSync(path.j
 /** The smallest letters of a slide, CSS pixels; while a class reads the code beside it, the picture may be smaller. */
 const LETTERS = { picture: 12, besideCode: 9 };
 
-/** What a step shows of the page, by the word in its file. */
+/** The part of the page that a step shows, by the word in its file. */
 const PICTURES = {
   bar: '[data-own="stack"]',
   states: '[data-own="stack"]',
@@ -27,7 +27,7 @@ const PICTURES = {
   methods: '#methods',
 };
 
-/** What is wrong with the slide as it stands now: too high, too wide, cut off, too small. */
+/** Faults of the slide as it stands now: too high, too wide, cut off, too small. */
 function wrong(page, picture, smallest) {
   return page.evaluate(
     ([selector, letters]) => {
@@ -72,7 +72,7 @@ function wrong(page, picture, smallest) {
           const chart = shown.querySelector('.curve__plot svg, .step__wide svg')?.getBoundingClientRect();
           const room = free.bottom - Math.max(0, ...inputs.map((field) => field.bottom));
           if (chart && chart.height < 0.6 * room) found.push(`the chart is ${Math.round(chart.height)} px high, of ${Math.round(room)}`);
-          // What scrolls by itself is cut off for a class.
+          // A part that scrolls by itself is cut off for a class.
           for (const box of of('*', shown)) {
             const { overflowX, overflowY } = getComputedStyle(box);
             if (overflowY !== 'visible' && box.scrollHeight > box.clientHeight + 2 && box.clientHeight > 0 && !box.closest('svg')) found.push(`${name(box)} is cut off below`);

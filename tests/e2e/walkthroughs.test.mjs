@@ -315,7 +315,7 @@ test('walkthrough 8: a link of last year', async () => {
   assert.equal(await page.locator('.verdict__figure').count(), 0);
   assert.equal(await input(page, 'n').inputValue().then(plain), '1024');
   await part(page, 'refused').getByRole('button', { name: 'Use H100 SXM5' }).click();
-  // What the link itself carries of it counts.
+  // The values that the link itself carries count.
   assert.match((await answer(page)).headline, /of 12\.0 GiB/);
   // A copy is kept.
   await part(page, 'save').click();

@@ -25,7 +25,7 @@ pub use self::patch::patch_inside;
 pub use self::sight::{is_in_sight, keep_below, land_on, observe};
 pub use self::stage::{
     all, attribute, forget_story, has_modifier, is_hidden, is_presenting, keep_story, lesson_in_link, link_with_lesson, mark,
-    marked, open_fold, set_hidden, set_story_aside, set_text, show_step, step_asks, stories, targets, unfold, unfold_for,
+    marked, set_hidden, set_story_aside, set_text, show_step, step_asks, stories, targets, unfold, unfold_for,
 };
 pub use self::storage::{forget, is_dark, new_id, on_storage_change, save, saved, saved_theme, set_theme, stored, switch_theme};
 use super::history::Snapshot;

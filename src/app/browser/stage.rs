@@ -120,13 +120,6 @@ pub fn unfold(id: &str) {
     }
 }
 
-/// Opens the fold of the form with that name.
-pub fn open_fold(name: &str) {
-    for fold in all(&format!(".controls details[data-own={name}]")) {
-        let _ = fold.set_attribute("open", "");
-    }
-}
-
 /// Opens the form's folds where one of these inputs is not written yet.
 pub fn unfold_for(keys: &str) {
     let missing = |key: &str| element(&format!("f-{key}")).is_none();

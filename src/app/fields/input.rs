@@ -45,7 +45,7 @@ fn typed(field: &Field, scenario: &Scenario, text: &str, described: &str, proble
     )
 }
 
-/// What stands in an input where nothing was typed: the name that a model without one of its own goes by.
+/// The text in an empty input: the name that a model without one of its own goes by.
 pub fn hint(field: &Field, scenario: &Scenario) -> String {
     if field.id == FieldId::ModelName { model_name(scenario) } else { String::new() }
 }

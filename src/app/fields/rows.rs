@@ -31,7 +31,7 @@ pub struct List {
     pub rows: Vec<Row>,
     /// Finds rows by their positions.
     pub finder: &'static Finder,
-    /// What size and more mean, for who hears them: `parameters`, `tokens of context`.
+    /// Units of size and more, which screen readers speak: `parameters`, `tokens of context`.
     pub units: [&'static str; 2],
 }
 

@@ -9,7 +9,7 @@ pub const READY: &str = "ready";
 /// What stands between the parts of a question or an answer that has several: a letter that no text has.
 pub const MARK: char = '\u{1e}';
 
-/// What stands before a pasted text whose kind may be unknown: it is to be counted as a generic decoder then.
+/// Mark before a pasted text that asks for an unknown kind to be counted as a generic decoder.
 pub const AS_GENERIC: &str = "as-generic";
 
 /// Whether further answers follow.

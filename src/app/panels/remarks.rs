@@ -1,4 +1,4 @@
-//! What the answer does not hold, as a line on its card.
+//! Parts of a pasted file that the answer leaves out, as lines on its card.
 
 use crate::app::markup::{Html, html};
 use crate::app::words;

@@ -22,7 +22,7 @@ pub fn stage() -> Html {
     html(r#"<section class="present" id="{}" tabindex="-1" aria-label="Story" data-testid="stage" hidden></section>"#, &[&STAGE])
 }
 
-/// What the code of a step opens, after the `#`: the step; of an own story, which no other browser knows by name, the whole story. Nothing
+/// The link behind the QR code of a step, after the `#`: it opens the step; of an own story, which no other browser knows by name, the whole story. Nothing
 /// where that is too long for a link.
 pub fn link_of_step(step: &str, own: Option<&str>, number: usize) -> Option<String> {
     match own {
@@ -80,7 +80,7 @@ mod tests {
 
     #[test]
     fn a_story_that_is_too_long_says_so() {
-        // What cannot be packed comes as an empty text.
+        // A story that cannot be packed comes as an empty text.
         assert_eq!(link_of_step("v1&present=own-1.1", Some(""), 1), None);
         assert!(text(&code(None)).contains("too long for a link"));
         let address = format!("https://example.org/#v1&story={}", "a".repeat(1990));

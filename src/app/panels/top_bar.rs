@@ -29,7 +29,7 @@ pub fn top_bar(scenario: &Scenario, ui: &Ui) -> Html {
     )
 }
 
-/// What the bar and the browser's tab call the scenario: its own name, and what it is.
+/// The scenario in the bar and in the browser's tab: its own name, and the model and hardware it is about.
 pub fn title(scenario: &Scenario) -> String {
     let name = scenario.name();
     if name.is_empty() { about(scenario) } else { format!("{name} · {}", about(scenario)) }

@@ -12,7 +12,7 @@ use crate::scenario::Mode;
 /// The sentence in the place of figures.
 const WHY: &str = "No figures: the scenario has no answer yet. Its card names the problem.";
 
-/// What the named part of the page shows in place of its own content: nothing of another scenario's where the scenario has no answer,
+/// Content of the named part of the page in place of its own: nothing of another scenario's where the scenario has no answer,
 /// and no changes to be made where the answer is an earlier one's. `None` where the part's own content is right.
 pub fn instead(part: &str, answers: &Answers, ui: &Ui) -> Option<Html> {
     match answers.standing_in(ui) {

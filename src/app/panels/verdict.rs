@@ -2,10 +2,10 @@
 
 use crate::app::answers::{Answers, Standing};
 use crate::app::explaining::{button, place};
-use crate::app::headline::{Headline, replicas_of, users};
+use crate::app::headline::{Headline, replicas_of};
 use crate::app::markup::{Html, html};
 use crate::app::panels::remarks::remarks;
-use crate::app::serving::{self, LoadFigure};
+use crate::app::serving::{self, Counts, LoadFigure};
 use crate::app::ui::Ui;
 use crate::app::words::{self, about, gpus, hardware, tone, upper_first, verdict_word};
 use crate::app::{following, timing};
@@ -104,23 +104,18 @@ const RUNNABLE: &str = "gpus/runnable";
 
 /// The two answers to "how many": a division, and what can really run; where users are stated, what carries them.
 fn counts(answers: &Answers, ui: &Ui) -> Html {
-    let words = |count: Option<u64>| count.map_or_else(|| "none".to_owned(), gpus);
-    let runs = answers.count.runnable.as_ref().map(|run| run.gpus);
-    let of_one = || [words(answers.count.arithmetic), words(runs), answers.count.reason.clone()];
     let found = answers.users();
-    let [arithmetic, runnable, reason] = found.map_or_else(of_one, |found| serving::users_counts(&answers.job, found, runs));
-    let what = found
-        .map_or_else(|| "smallest that runs".to_owned(), |found| format!("smallest that carries {}", users(found.own.users)));
+    let counts = Counts::of(&answers.job, &answers.count, found);
     let explained = if found.is_some() { "the smallest count that carries the users" } else { "the smallest count that runs" };
     html(
         r#"<p class="verdict__more">Arithmetic minimum <b data-testid="gpu-arithmetic">{}</b>,{} {} <b data-testid="gpu-runnable">{}</b>.{} <span data-testid="gpu-reason">{}</span>{}</p>"#,
         &[
-            &arithmetic,
+            &counts.arithmetic,
             &button(ui, ARITHMETIC, "the arithmetic minimum"),
-            &what,
-            &runnable,
+            &counts.introduced,
+            &counts.smallest,
             &button(ui, RUNNABLE, explained),
-            &reason,
+            &counts.reason,
             &found.and_then(take),
         ],
     )

@@ -13,7 +13,7 @@ use serde_json::Value;
 /// How far a count may be off without a word, in parts of a thousand.
 const TOLERANCE: u64 = 1;
 
-/// What became of one file.
+/// How one file was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Outcome {
     /// Read without a doubt, and the count is that of the list.
@@ -97,7 +97,7 @@ fn exact_counts(path: &str) -> Result<BTreeMap<String, u64>, String> {
     Ok(counts)
 }
 
-/// What became of the text of one file, and the line about it.
+/// Reads the text of one file, and returns how it was read with the line about it.
 fn outcome(text: &str, exact: Option<u64>) -> (Outcome, String) {
     let imported = match config_json(text) {
         Ok(imported) => imported,
@@ -126,7 +126,7 @@ fn parameters(config: &ModelConfig) -> u64 {
     lower(&Lowering::parameters_only(config)).parameters()
 }
 
-/// What the answer does not count, or counts otherwise.
+/// Parts that are not counted, or counted otherwise, in words.
 fn doubts(imported: &Imported) -> Vec<String> {
     let keys = imported.not_counted.iter().map(|key| format!("not counted: {key}"));
     let parts = imported.left_out.iter().map(|left| match left.parameters {

@@ -132,7 +132,7 @@ exit code: 0 fits, 1 does not fit, 2 bad input";
         Ok(Task::Accuracy { files: files.split_off(1), form })
     }
 
-    /// What follows the word `import`.
+    /// Reads the arguments behind the word `import`.
     fn import_arguments(mut parser: lexopt::Parser) -> Result<Task, String> {
         use lexopt::Arg::{Long, Short, Value};
         let (mut files, mut counts) = (Vec::new(), None);

@@ -243,7 +243,7 @@ impl Pace {
         let decode = self.decode(sequences);
         let tokens_per_second = to_f64(sequences) / decode.0;
         let (ranks, cluster) = (to_f64(self.job.layout().t() * self.job.layout().p()), self.job.cluster());
-        let gpu_hours = ranks * 1e6 / tokens_per_second / 3600.0;
+        let gpu_hours = gpu_hours_per_million(ranks, tokens_per_second);
         ServingTime {
             prefill_chunk: Seconds(self.chunk(chunk) + attention),
             first_token: self.prefill(prompt),
@@ -257,6 +257,11 @@ impl Pace {
             kwh_per_million: cluster.speed.tdp_watts.map(|watts| gpu_hours * watts / 1000.0),
         }
     }
+}
+
+/// Accelerator-hours that a million tokens take: `gpus · 10⁶ / tokens per second / 3600`.
+pub(crate) fn gpu_hours_per_million(gpus: f64, tokens_per_second: f64) -> f64 {
+    gpus * 1e6 / tokens_per_second / 3600.0
 }
 
 /// The times of a serving job; `None` when training, and where peak or memory bandwidth are unknown.

@@ -1,4 +1,4 @@
-//! What of a story would tell the answer to one of its questions: a sheet without answers leaves it out.
+//! Texts of a story that tell the answer to one of its questions: a sheet without answers leaves them out.
 
 use super::{Step, Told, ToldStep};
 

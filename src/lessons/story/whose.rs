@@ -25,7 +25,7 @@ const AT_PEAK: &str = "by Headroom's engine, at the fullest moment";
 const AT_STEP: &str = "by Headroom's engine, when the optimizer steps";
 const COLUMNS: &str = "each column by its own method";
 
-/// What a step says about its figure and its picture; nothing where they are of one method and one moment.
+/// Labels of a step's figure and picture; none where both are of one method and one moment.
 pub fn attribution(step: &Step, facts: &Facts) -> Option<Attribution> {
     let whose = step.shown()?.whose;
     let told = |figure: &str, picture| Some(Attribution { figure: figure.to_owned(), picture });

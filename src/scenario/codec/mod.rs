@@ -239,7 +239,7 @@ fn length(parts: &[(String, String)]) -> usize {
     parts.iter().map(|(key, value)| key.len() + value.len() + 2).sum()
 }
 
-/// What people called the scenario and its model. A model without its name goes by its kind and its size.
+/// Names that people gave the scenario and its model. A model without its name goes by its kind and its size.
 const NAMES: [FieldId; 2] = [FieldId::Name, FieldId::ModelName];
 
 /// Everything to set, in order, to turn `base` into `target`.
@@ -383,7 +383,7 @@ fn read_start(scenario: &mut Scenario, id: FieldId, value: &str, notices: &mut V
     scenario.start_from(id, found.map_or(&word, |(row, _)| row));
 }
 
-/// What sentences call the model and the accelerator.
+/// The word for the model or the accelerator in sentences.
 const fn start_name(id: FieldId) -> &'static str {
     if matches!(id, FieldId::Model) { "model" } else { "GPU" }
 }
@@ -396,7 +396,7 @@ fn unlisted_word(value: &str) -> String {
     if word.is_empty() { UNNAMED.to_owned() } else { word.to_owned() }
 }
 
-/// What stands for a model or an accelerator of whose name a link holds no letter.
+/// Word for a model or an accelerator of whose name a link holds no letter.
 const UNNAMED: &str = "unnamed";
 
 /// A sentence about another scenario's model or accelerator that the list does not have. The first scenario's stands on the answer.

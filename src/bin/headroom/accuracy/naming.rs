@@ -4,7 +4,7 @@ use super::row::Fields;
 
 /// How a row is called, and where it comes from.
 pub struct Named {
-    /// What was run on what.
+    /// The model, and the hardware it ran on.
     pub words: String,
     /// The source in words.
     pub source: String,
