@@ -137,7 +137,7 @@ fn picker_key(state: State, field: &'static Field, event: &Event) {
         ("Enter", Some(picker)) => match picker.taken(field, &state.scenario_now()) {
             Some(word) => choose(state, field, word),
             // Nothing was changed, or nothing found: what was typed stays for who wants to mend it.
-            None if picker.at.is_some() => state.page(|ui| ui.picker = None),
+            None if picker.at.is_some() || picker.search.is_none() => state.page(|ui| ui.picker = None),
             None => {}
         },
         ("Escape", Some(_)) => state.page(|ui| ui.picker = None),

@@ -76,12 +76,12 @@ impl Entry {
 }
 
 impl Picker {
-    /// The whole list, at the entry that is chosen.
+    /// The whole list, at the entry that is chosen; at none where the model or the accelerator is no row of it.
     pub fn open(field: &Field, scenario: &Scenario) -> Self {
         let chosen = chosen(field, scenario);
         let whole = Self { field: field.id, search: None, at: None };
-        let at = whole.entries(field.kind).iter().position(|entry| entry.word() == chosen);
-        Self { at: at.or(Some(0)), ..whole }
+        let at = whole.entries(field.kind).iter().position(|entry| Some(entry.word()) == chosen.as_deref());
+        Self { at, ..whole }
     }
 
     /// The list for a typed search, at its best row. An emptied input shows the whole list again.
@@ -95,13 +95,18 @@ impl Picker {
 
     /// The entries as they are shown: the rows found, best first, those of a group together; else the nearest rows and the ways on.
     pub fn entries(&self, kind: FieldKind) -> Vec<Entry> {
+        self.found(kind).1
+    }
+
+    /// Whether any row was found, and the entries to show.
+    fn found(&self, kind: FieldKind) -> (bool, Vec<Entry>) {
         let (found, rows) = self.rows(kind);
         let ways: &[Way] = match kind {
             _ if found => &[],
             FieldKind::Model => &[Way::Paste, Way::Sizes],
             _ => &[Way::Memory],
         };
-        rows.into_iter().map(Entry::Row).chain(ways.iter().copied().map(Entry::Way)).collect()
+        (found, rows.into_iter().map(Entry::Row).chain(ways.iter().copied().map(Entry::Way)).collect())
     }
 
     /// Whether any row was found, and the rows to show.
@@ -132,7 +137,7 @@ impl Picker {
     /// that was changed by hand.
     pub fn taken(&self, field: &Field, scenario: &Scenario) -> Option<&'static str> {
         let entry = self.entries(field.kind).get(self.at?).copied()?;
-        let unchanged = self.search.is_none() && entry.word() == chosen(field, scenario);
+        let unchanged = self.search.is_none() && Some(entry.word()) == chosen(field, scenario).as_deref();
         (!unchanged).then(|| entry.word())
     }
 }
@@ -163,16 +168,16 @@ pub fn option_id(field: &Field, index: usize) -> String {
 pub fn shown(field: &Field, picker: Option<&Picker>, scenario: &Scenario) -> (String, Option<String>, Html) {
     let Some(picker) = picker else { return (chosen_name(field, scenario), None, Html::new()) };
     let text = picker.search.clone().unwrap_or_else(|| chosen_name(field, scenario));
-    let finds = picker.rows(field.kind).0;
+    let (finds, entries) = picker.found(field.kind);
     let chosen = chosen(field, scenario);
     let mut groups: Vec<(&str, Html)> = Vec::new();
-    for (index, entry) in picker.entries(field.kind).into_iter().enumerate() {
+    for (index, entry) in entries.into_iter().enumerate() {
         let heading = match entry {
             Entry::Row(row) if finds => row.group.as_str(),
             Entry::Row(_) => "No match. The nearest:",
             Entry::Way(_) => "Or:",
         };
-        let option = option(field, (index, entry), picker.at == Some(index), entry.word() == chosen);
+        let option = option(field, (index, entry), picker.at == Some(index), Some(entry.word()) == chosen.as_deref());
         match groups.last_mut() {
             Some((last, options)) if *last == heading => *options = std::mem::take(options).and(&option),
             _ => groups.push((heading, option)),
@@ -216,11 +221,11 @@ fn told(row: &Row, [size, more]: [&'static str; 2], is_chosen: bool) -> Html {
     )
 }
 
-/// The id of the chosen row.
-fn chosen(field: &Field, scenario: &Scenario) -> String {
+/// The id of the chosen row; none for a pasted model: the row that it is written as differences from means nothing to the reader.
+fn chosen(field: &Field, scenario: &Scenario) -> Option<String> {
     match scenario.get(field.id) {
-        Value::Text(id) => id,
-        _ => String::new(),
+        Value::Text(id) if field.id != FieldId::Model || !scenario.is_pasted() => Some(id),
+        _ => None,
     }
 }
 
@@ -296,6 +301,25 @@ mod tests {
         let scenario = decode("v1&m=mistral-7b&l=16").scenario;
         let picker = Picker::search(field(FieldId::Model), "mistral 7b".to_owned(), &scenario);
         assert_eq!(picker.taken(field(FieldId::Model), &scenario), Some("mistral-7b"));
+    }
+
+    /// A pasted model is no row, and neither is a word of a link that the list does not have: nothing is called chosen, and Enter takes
+    /// nothing that nobody went to.
+    #[test]
+    fn a_model_that_is_no_row_has_no_chosen_entry() {
+        let model = field(FieldId::Model);
+        for link in ["v1&m=qwen3-30b-a3b&mt=mimo-v2-flash&l=50", "v1&m=llama3-7"] {
+            let scenario = decode(link).scenario;
+            for picker in [Picker::open(model, &scenario), Picker::search(model, String::new(), &scenario)] {
+                assert_eq!((picker.at, picker.taken(model, &scenario)), (None, None), "{link}");
+                let (_, marked, list) = shown(model, Some(&picker), &scenario);
+                assert_eq!(
+                    (marked, count(&list, "picker__option--chosen"), count(&list, "aria-selected=\"true\"")),
+                    (None, 0, 0)
+                );
+                assert_eq!(picker.moved("ArrowDown", model.kind), Some(0));
+            }
+        }
     }
 
     #[test]
