@@ -172,8 +172,9 @@ fn users_counts(job: &Job, answer: &UsersAnswer, one_replica: Option<u64>) -> [S
     // Latent vectors have no heads to share out.
     let whole_cache = if each > 1 && job.model().mla.is_some() { ", every GPU with the whole cache" } else { "" };
     let room = format!("{}, room for {} on each{whole_cache}.", replicas_of(fewest), users(fewest.room));
-    let one = one_replica
-        .map_or_else(String::new, |count| format!(" One replica with the requests of the form runs on {}.", gpus(count)));
+    let one = one_replica.map_or_else(String::new, |count| {
+        format!(" With the requests per replica entered here, one replica runs on {}.", gpus(count))
+    });
     [minimum, gpus(fewest.gpus), room + &one]
 }
 

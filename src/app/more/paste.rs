@@ -58,7 +58,7 @@ fn report(imported: &Imported, scenario: &Scenario, link: &str) -> Html {
 /// How many parameters it has, and whether it is a row of the list.
 fn size(imported: &Imported, scenario: &Scenario) -> Html {
     let count = words::parameters(scenario).map_or_else(|| "an unknown number of".to_owned(), whole);
-    let row = scenario.model().filter(|_| !scenario.may_be_named()).map(|row| format!(" It is {} of the list.", row.name));
+    let row = scenario.model().filter(|_| !scenario.may_be_named()).map(|row| format!(" This is {} from the list.", row.name));
     html(
         r#"<p data-testid="paste-size"><b>{} parameters</b>, of the kind <code>{}</code>.{}</p>"#,
         &[&count, &imported.model_type, &row.unwrap_or_default()],

@@ -818,36 +818,36 @@ const TABLE: [Entry; COUNT] = [
     Entry::flag(FieldId::AttentionGate, "og", "attention_output_gate", "Gate on attention's output")
         .help("A gate as wide as the queries, made with them: more parameters.")
         .structure(),
-    Entry::whole(FieldId::ValueHeadDim, "vhd", "v_head_dim (all layers)", "Width of values", (1, 100_000), 8)
+    Entry::whole(FieldId::ValueHeadDim, "vhd", "v_head_dim (all layers)", "Value head size (no latent attention)", (1, 100_000), 8)
         .optional()
         .help("Width of a value head without latent attention; empty: as a query head. It changes the cache. Serving only.")
         .structure(),
-    Entry::new(FieldId::OtherHeadLayers, "ohl", "layers_with_other_heads", "Layers with other heads", FieldKind::Layers)
+    Entry::new(FieldId::OtherHeadLayers, "ohl", "layers_with_other_heads", "Layers with different heads", FieldKind::Layers)
         .help("Layers whose attention has another shape than the rest (Gemma 4's global layers, MiMo-V2's sliding ones). Serving only.")
         .structure(),
-    Entry::whole(FieldId::OtherHeads, "oha", "swa_num_attention_heads", "Query heads there", (1, SIZE), 1)
+    Entry::whole(FieldId::OtherHeads, "oha", "swa_num_attention_heads", "Query heads in those layers", (1, SIZE), 1)
         .optional()
         .help("Query heads of the layers with other heads; empty: as in the rest.")
         .structure(),
-    Entry::whole(FieldId::OtherKvHeads, "ohk", "swa_num_key_value_heads", "Key/value heads there", (1, SIZE), 1)
+    Entry::whole(FieldId::OtherKvHeads, "ohk", "swa_num_key_value_heads", "Key/value heads in those layers", (1, SIZE), 1)
         .optional()
         .help("Key/value heads of the layers with other heads (num_global_key_value_heads); empty: as in the rest.")
         .structure(),
-    Entry::whole(FieldId::OtherHeadDim, "ohd", "swa_head_dim", "Head size there", (1, 100_000), 8)
+    Entry::whole(FieldId::OtherHeadDim, "ohd", "swa_head_dim", "Head size in those layers", (1, 100_000), 8)
         .optional()
         .help("Width of a query or key head of the layers with other heads (global_head_dim); empty: as in the rest.")
         .structure(),
-    Entry::whole(FieldId::OtherValueDim, "ohv", "swa_v_head_dim", "Width of values there", (1, 100_000), 8)
+    Entry::whole(FieldId::OtherValueDim, "ohv", "swa_v_head_dim", "Value head size in those layers", (1, 100_000), 8)
         .optional()
         .help("Width of a value head of the layers with other heads; empty: as their query heads.")
         .structure(),
-    Entry::flag(FieldId::OtherSinks, "ohs", "add_swa_attention_sink_bias", "Sinks there")
+    Entry::flag(FieldId::OtherSinks, "ohs", "add_swa_attention_sink_bias", "Attention sinks in those layers")
         .help("One learned score per head in the layers with other heads; few parameters.")
         .structure(),
-    Entry::flag(FieldId::OtherJointKeys, "ohj", "attention_k_eq_v", "Keys make values there")
+    Entry::flag(FieldId::OtherJointKeys, "ohj", "attention_k_eq_v", "Values from the keys' matrix in those layers")
         .help("One matrix makes keys and values in the layers with other heads; both are cached.")
         .structure(),
-    Entry::flag(FieldId::ExpertsNormed, "exn", "experts_normed", "Norms around experts")
+    Entry::flag(FieldId::ExpertsNormed, "exn", "experts_normed", "Extra norms around experts")
         .help("Experts and the dense layer beside them have norms of their own (Gemma 4); few parameters. Serving only.")
         .structure(),
     Entry::whole(FieldId::SeqLength, "s", "seq_length", "Sequence length", (1, LENGTH), 0)
