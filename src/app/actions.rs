@@ -199,7 +199,11 @@ pub fn go_to_field(state: State, id: FieldId) {
         state.page(|ui| ui.unfolded(fold, true));
     }
     let wait = if fold.is_some() { FOLD_IS_WRITTEN_MS } else { 0 };
-    browser::after(wait, move || browser::focus(&controls::place_of(id)));
+    browser::after(wait, move || {
+        let place = controls::place_of(id);
+        browser::unfold(&place);
+        browser::focus(&place);
+    });
 }
 
 fn fix(state: State, index: &str) {
