@@ -52,10 +52,15 @@ fn rust_files(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// Each source file, relative to the root with forward slashes, and its code without comments.
+/// Each source file of the library and its programs, relative to the root with forward slashes, and its code without comments.
 fn sources() -> Vec<(String, String)> {
+    sources_in("src")
+}
+
+/// Each source file below a folder, likewise.
+fn sources_in(folder: &str) -> Vec<(String, String)> {
     let mut files = Vec::new();
-    rust_files(&root().join("src"), &mut files);
+    rust_files(&root().join(folder), &mut files);
     files
         .into_iter()
         .map(|path| {
@@ -151,9 +156,17 @@ fn effects_live_only_at_the_leaf() {
 
 #[test]
 fn files_fit_in_the_head() {
-    for (file, code) in sources() {
+    for (file, code) in sources().into_iter().chain(sources_in("tools")) {
         let table = file.contains("/table") || file.contains("sources/mod.rs") || file.contains("methods/");
         let lines = code.lines().count();
         assert!(table || lines <= 450, "{file} has {lines} lines of code; split it");
+    }
+}
+
+/// A tool that included files of the library would judge another engine than the one that users get.
+#[test]
+fn tools_see_the_library_from_outside() {
+    for (file, code) in sources_in("tools") {
+        assert!(!code.contains("#[path"), "{file} includes a file by its path: use the library's public items");
     }
 }

@@ -1,11 +1,11 @@
-//! The estimates against measured rows: hands over to the command `headroom accuracy`, and keeps the tables made from it.
+//! The estimates against measured rows: hands over to `tools/accuracy`, and keeps the tables made from it.
 
 use std::fs;
 use std::process::Command;
 
 use crate::shell::{Outcome, root, run as run_shown, say};
 
-/// The files behind the tables, as `tests/accuracy.rs` lists them.
+/// The files behind the tables, as `tools/accuracy/tests/accuracy.rs` lists them.
 const FILES: [&str; 13] = [
     "tests/data/truth/training_memory.jsonl",
     "tests/data/truth/lora.jsonl",
@@ -28,7 +28,7 @@ const MEASURED: &str = "tests/data/measured";
 /// The marks around the README's table.
 const MARKS: (&str, &str) = ("<!-- accuracy -->\n", "<!-- /accuracy -->");
 
-/// Runs the command where it was given: paths are relative to the folder of whoever calls.
+/// Runs the tool where the command was given: paths are relative to the folder of whoever calls.
 ///
 /// # Errors
 /// When a file cannot be read.
@@ -39,7 +39,7 @@ pub fn run(arguments: &[&str]) -> Outcome {
 /// Writes the README's and the page's table anew.
 ///
 /// # Errors
-/// When the command fails or a file cannot be written.
+/// When the tool fails or a file cannot be written.
 pub fn write() -> Outcome {
     let readme = root().join("README.md");
     let text = fs::read_to_string(&readme).map_err(|error| format!("README.md: {error}."))?;
@@ -53,7 +53,7 @@ pub fn write() -> Outcome {
     Ok(())
 }
 
-/// What the command prints with that option over all files.
+/// The tool's output with that option over all files.
 fn table(option: &str) -> Outcome<String> {
     let entries = fs::read_dir(root().join(MEASURED)).map_err(|error| format!("{MEASURED}: {error}."))?;
     let paths =
@@ -72,7 +72,7 @@ fn table(option: &str) -> Outcome<String> {
 
 fn command() -> Command {
     let mut command = Command::new("cargo");
-    command.args(["run", "--quiet", "--locked", "--package", "headroom", "--bin", "headroom", "--manifest-path"]);
-    command.arg(root().join("Cargo.toml")).args(["--", "accuracy"]);
+    command.args(["run", "--quiet", "--locked", "--package", "accuracy", "--manifest-path"]);
+    command.arg(root().join("Cargo.toml")).arg("--");
     command
 }

@@ -3,8 +3,6 @@
 //! Exit code 0: it fits and can run; 1: it does not; 2: the link or an argument cannot be read.
 
 #[cfg(not(target_arch = "wasm32"))]
-mod accuracy;
-#[cfg(not(target_arch = "wasm32"))]
 mod import;
 
 #[cfg(not(target_arch = "wasm32"))]
@@ -23,7 +21,6 @@ mod native {
     use headroom::scenario::{FieldId, Scenario, Value, codec, field, reference};
     use headroom::units::MemoryUnit;
 
-    use crate::accuracy::{self, Form};
     use crate::import;
 
     const HELP: &str = "\
@@ -32,7 +29,6 @@ headroom: does this transformer fit, what takes the memory, how many GPUs, how l
 usage: headroom LINK-OR-FRAGMENT [--json | --export FORM] [--gib | --gb]
        headroom --inputs
        headroom LINK-OR-FRAGMENT --figures
-       headroom accuracy FILE... [--json] [--rows] [--markdown]
        headroom explain LINK-OR-FRAGMENT PATH... [--gib | --gb]
        headroom import FILE-OR-FOLDER... [--counts FILE]
 
@@ -41,8 +37,6 @@ LINK-OR-FRAGMENT  a link of the page, or the part after its #, e.g. 'v1&m=llama3
 --export FORM     what the page's share dialog hands over: answer.md, curves.csv, ledger.csv or scenario.json
 --figures         every figure that stories and exercises know, a line each: name, value, what it is
 --inputs          lists every input with its link key, range and help
-accuracy FILE...  compares the estimates with files of measured and published figures; --rows adds each row to --json,
-                  --markdown is the short table of the README
 explain PATH...   the formula of each figure with this scenario's numbers, its source and what makes it grow; paths are total,
                   peak, ledger/KIND, ledger/KIND/LABEL, ledger/KIND/LABEL/N, gpus/arithmetic, gpus/runnable,
                   load/first-token, load/per-user, load/in-all, load/price, time/NAME
@@ -63,7 +57,6 @@ exit code: 0 fits, 1 does not fit, 2 bad input";
     enum Task {
         Help,
         Inputs,
-        Accuracy { files: Vec<String>, form: Form },
         Import { files: Vec<String>, counts: Option<String> },
         Estimate(Arguments),
         Explain { arguments: Arguments, paths: Vec<String> },
@@ -72,9 +65,6 @@ exit code: 0 fits, 1 does not fit, 2 bad input";
     fn arguments() -> Result<Task, String> {
         use lexopt::Arg::{Long, Short, Value};
         let mut parser = lexopt::Parser::from_env();
-        if std::env::args_os().nth(1).is_some_and(|first| first == "accuracy") {
-            return accuracy_arguments(parser);
-        }
         if std::env::args_os().nth(1).is_some_and(|first| first == "import") {
             return import_arguments(parser);
         }
@@ -110,26 +100,6 @@ exit code: 0 fits, 1 does not fit, 2 bad input";
     fn form(word: &str) -> Result<export::Form, String> {
         let words = export::Form::ALL.map(export::Form::word).join(", ");
         export::Form::of(word).ok_or_else(|| format!("--export knows no `{word}`: there are {words}"))
-    }
-
-    /// What follows the word `accuracy`.
-    fn accuracy_arguments(mut parser: lexopt::Parser) -> Result<Task, String> {
-        use lexopt::Arg::{Long, Short, Value};
-        let (mut files, mut form, mut rows) = (Vec::new(), Form::Text, false);
-        while let Some(argument) = parser.next().map_err(|error| error.to_string())? {
-            match argument {
-                Short('h') | Long("help") => return Ok(Task::Help),
-                Long("json") => form = Form::Json { rows: false },
-                Long("rows") => rows = true,
-                Long("markdown") => form = Form::Markdown,
-                Long("page") => form = Form::Page,
-                Value(path) => files.push(path.to_string_lossy().into_owned()),
-                other => return Err(other.unexpected().to_string()),
-            }
-        }
-        let form = if rows { Form::Json { rows } } else { form };
-        // The first is the word itself.
-        Ok(Task::Accuracy { files: files.split_off(1), form })
     }
 
     /// Reads the arguments behind the word `import`.
@@ -169,10 +139,6 @@ exit code: 0 fits, 1 does not fit, 2 bad input";
         match arguments() {
             Ok(Task::Help) => print(HELP),
             Ok(Task::Inputs) => print(&reference()),
-            Ok(Task::Accuracy { files, form }) => match accuracy::run(&files, form) {
-                Ok(table) => print(&table),
-                Err(sentence) => bad_input(&[sentence]),
-            },
             Ok(Task::Import { files, counts }) => match import::run(&files, counts.as_deref()) {
                 Ok(table) => print(&table),
                 Err(sentence) => bad_input(&[sentence]),

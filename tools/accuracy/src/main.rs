@@ -1,9 +1,11 @@
-//! `headroom accuracy FILE…`: the library against measured and published figures.
+//! `cargo xtask accuracy FILE…`: the library against measured and published figures.
 //!
 //! Rows are recognised by what they hold, not by the file's name: lines of JSON or one JSON list, in the formats of PyTorch's memory
 //! tracker rows (memory, LoRA, parameters, FLOPs) and of published tables (parameter counts, Megatron-LM, cache sizes). Every row is
 //! run through the public library. A row that the library cannot express is counted with its reason, and a field that is absent
 //! makes a row such a row.
+//!
+//! Exit code 0: the table is printed; 2: a file or an argument cannot be read.
 
 mod megatron;
 mod naming;
@@ -19,15 +21,30 @@ mod truth;
 mod tuning;
 
 use std::fs;
+use std::io::Write as _;
+use std::process::ExitCode;
 
 use serde_json::Value;
 
 use report::File;
 use row::{Fields, Row};
 
+const HELP: &str = "\
+accuracy: how close do Headroom's estimates come to what was measured or published?
+
+usage: cargo xtask accuracy FILE... [--json [--rows] | --markdown | --page]
+
+FILE...     files of measured and published figures, such as those under tests/data
+--json      machine-readable
+--rows      machine-readable, with every row's figures
+--markdown  the short table of the README
+--page      the short table and the rows furthest off, as the page reads them
+
+exit code: 0 the table is printed, 2 bad input";
+
 /// In which form the table is wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+enum Form {
     /// For people, with groups and worst rows.
     Text,
     /// The same as JSON; with every row's figures if `rows`.
@@ -41,8 +58,56 @@ pub enum Form {
     Page,
 }
 
+enum Task {
+    Help,
+    Compare { files: Vec<String>, form: Form },
+}
+
+fn arguments() -> Result<Task, String> {
+    use lexopt::Arg::{Long, Short, Value};
+    let mut parser = lexopt::Parser::from_env();
+    let (mut files, mut form, mut rows) = (Vec::new(), Form::Text, false);
+    while let Some(argument) = parser.next().map_err(|error| error.to_string())? {
+        match argument {
+            Short('h') | Long("help") => return Ok(Task::Help),
+            Long("json") => form = Form::Json { rows: false },
+            Long("rows") => rows = true,
+            Long("markdown") => form = Form::Markdown,
+            Long("page") => form = Form::Page,
+            Value(path) => files.push(path.to_string_lossy().into_owned()),
+            other => return Err(other.unexpected().to_string()),
+        }
+    }
+    Ok(Task::Compare { files, form: if rows { Form::Json { rows } } else { form } })
+}
+
+fn main() -> ExitCode {
+    match arguments() {
+        Ok(Task::Help) => print(HELP),
+        Ok(Task::Compare { files, form }) => match table(&files, form) {
+            Ok(table) => print(&table),
+            Err(sentence) => bad_input(&[&sentence]),
+        },
+        Err(sentence) => bad_input(&[&sentence, "try cargo xtask accuracy --help"]),
+    }
+}
+
+fn print(text: &str) -> ExitCode {
+    // A reader that has closed the pipe has read enough.
+    let _ = writeln!(std::io::stdout(), "{text}");
+    ExitCode::SUCCESS
+}
+
+fn bad_input(sentences: &[&str]) -> ExitCode {
+    for sentence in sentences {
+        // Nothing is left to do if even the error stream is closed.
+        let _ = writeln!(std::io::stderr(), "{sentence}");
+    }
+    ExitCode::from(2)
+}
+
 /// The table of the given files, or one sentence that says which cannot be read.
-pub fn run(paths: &[String], form: Form) -> Result<String, String> {
+fn table(paths: &[String], form: Form) -> Result<String, String> {
     if paths.is_empty() {
         return Err("name at least one file of measured rows, for example tests/data/training_memory.jsonl".to_owned());
     }

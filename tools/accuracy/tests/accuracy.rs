@@ -1,4 +1,4 @@
-//! The bars of the accuracy of estimates, on the rows under `data/truth` and `data/published`.
+//! The bars of the accuracy of estimates, on the rows under `tests/data`.
 //!
 //! A bar is met and then enforced, or it stands in [`NOT_MET_YET`] with what the engine says today printed. A bar of that list
 //! that is met fails the test until it is taken off.
@@ -43,14 +43,14 @@ fn measured() -> Vec<String> {
 }
 
 fn root() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
 /// What the command prints with that option.
 fn accuracy(option: &str) -> String {
-    let output = Command::new(env!("CARGO_BIN_EXE_headroom"))
+    let output = Command::new(env!("CARGO_BIN_EXE_accuracy"))
         .current_dir(root())
-        .args(["accuracy", option])
+        .arg(option)
         .args(FILES)
         .args(measured())
         .output()
@@ -313,7 +313,7 @@ fn a_row_that_lacks_a_field_is_no_pass() {
         row.pointer_mut(pointer).and_then(Value::as_object_mut).and_then(|keys| keys.remove(key)).expect("the key is there");
         let file = folder.join(format!("without-{key}.jsonl"));
         fs::write(&file, row.to_string()).expect("written");
-        let output = Command::new(env!("CARGO_BIN_EXE_headroom")).arg("accuracy").arg(&file).output().expect("the command runs");
+        let output = Command::new(env!("CARGO_BIN_EXE_accuracy")).arg(&file).output().expect("the command runs");
         let said = String::from_utf8(output.stdout).expect("text");
         assert!(
             said.contains("1 rows, 1 of them not expressed")
@@ -329,12 +329,12 @@ fn a_row_that_lacks_a_field_is_no_pass() {
 #[test]
 fn files_that_cannot_be_read_are_named() {
     for (arguments, sentence) in [
-        (&["accuracy"][..], "name at least one file"),
-        (&["accuracy", "no/such/file"][..], "no/such/file cannot be read"),
-        (&["accuracy", "README.md"][..], "README.md: line 1"),
-        (&["accuracy", "--nonsense"][..], "--nonsense"),
+        (&[][..], "name at least one file"),
+        (&["no/such/file"][..], "no/such/file cannot be read"),
+        (&["README.md"][..], "README.md: line 1"),
+        (&["--nonsense"][..], "--nonsense"),
     ] {
-        let output = Command::new(env!("CARGO_BIN_EXE_headroom")).current_dir(root()).args(arguments).output().expect("it runs");
+        let output = Command::new(env!("CARGO_BIN_EXE_accuracy")).current_dir(root()).args(arguments).output().expect("it runs");
         assert_eq!(output.status.code(), Some(2));
         assert!(String::from_utf8_lossy(&output.stderr).contains(sentence), "{}", String::from_utf8_lossy(&output.stderr));
     }
