@@ -5,7 +5,7 @@
 mod support;
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use headroom::config::{DataSharding, Kernels, Reservation, WeightFormat};
+use headroom::config::{DataSharding, Kernels, WeightFormat};
 use headroom::estimator::time::{StepTime, block_times, spread, step};
 use headroom::estimator::{Lengths, estimate};
 use headroom::planner::{curve_gpus, curve_seq};
@@ -33,7 +33,7 @@ fn serving(criterion: &mut Criterion, model: &headroom::config::ModelConfig) {
     let plain = support::serving_job(model, layout, |_| {});
     criterion.bench_function("estimate, serving", |bench| bench.iter(|| estimate(std::hint::black_box(&plain))));
     let mixed = support::serving_job(model, layout, |run| {
-        (run.quantization, run.reservation, run.concurrent_sequences) = (WeightFormat::Q4KM, Reservation::Vllm(0.9), 16);
+        (run.quantization, run.engine, run.concurrent_sequences) = (WeightFormat::Q4KM, support::engine("vllm", 0.9), 16);
     });
     criterion.bench_function("estimate, serving a mix", |bench| bench.iter(|| estimate(std::hint::black_box(&mixed))));
     criterion.bench_function("answers, serving", |bench| {

@@ -6,6 +6,7 @@
 //! |---|---|
 //! | [`units`] | bytes, elements, formats, FLOPs, seconds |
 //! | [`sources`] | the bibliography that figures rest on |
+//! | [`engines`] | programs that serve models, one file each |
 //! | [`config`] | checked inputs, joined in a [`config::Job`] |
 //! | [`catalog`] | models and accelerators with a source per row |
 //! | [`import`] | a Hugging Face `config.json` into a model, with a report |
@@ -36,6 +37,7 @@ pub mod app;
 pub mod catalog;
 pub mod charts;
 pub mod config;
+pub mod engines;
 pub mod estimator;
 pub mod explain;
 pub mod import;

@@ -6,7 +6,7 @@ pub mod random;
 use std::num::NonZeroU64;
 
 use headroom::config::{
-    Accelerator, AttentionKernel, Cluster, DataSharding, Family, GradientDType, Job, Kernels, Mixer, MixerKind, MlpKind,
+    Accelerator, AttentionKernel, Cluster, DataSharding, Engine, Family, GradientDType, Job, Kernels, Mixer, MixerKind, MlpKind,
     ModelConfig, Normalization, Optimizer, Overheads, ParallelLayout, PeakRates, PositionEmbedding, Recompute, Run, ServingRun,
     TrainingPrecision, TrainingRun,
 };
@@ -50,6 +50,12 @@ pub fn layout(t: u64, p: u64, d: u64, sharding: DataSharding) -> ParallelLayout 
         sharding,
         ..ParallelLayout::SINGLE
     }
+}
+
+/// The engine of that key in links, with such a share of memory.
+#[track_caller]
+pub fn engine(key: &str, memory_share: f64) -> Engine {
+    Engine::named(key, memory_share).expect("an engine")
 }
 
 pub fn cluster(memory: Bytes) -> Cluster {
