@@ -21,6 +21,9 @@ mod config;
 #[allow(dead_code, unused_imports, reason = "the page's reader, so that a row is what its config.json is read as")]
 #[path = "src/import/mod.rs"]
 mod import;
+#[allow(dead_code, unused_imports, reason = "the families that the reader knows")]
+#[path = "src/models/mod.rs"]
+mod models;
 #[allow(dead_code, unused_imports, reason = "the types of the rows, as the library has them")]
 #[path = "src/units/mod.rs"]
 mod units;
@@ -199,6 +202,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         println!("cargo::rustc-link-arg-bin=headroom-page=--emit-relocs");
     }
     println!("cargo::rerun-if-changed=src/catalog/configs");
+    println!("cargo::rerun-if-changed=src/models/families");
     let models: Vec<Model> = rows("models")?;
     let cards: Vec<Card> = rows("accelerators")?;
     let ids: Vec<&str> = models.iter().map(|row| &row.id).chain(cards.iter().map(|row| &row.id)).map(String::as_str).collect();
