@@ -24,6 +24,9 @@ mod engines;
 #[allow(dead_code, unused_imports, reason = "the page's reader, so that a row is what its config.json is read as")]
 #[path = "src/import/mod.rs"]
 mod import;
+#[allow(dead_code, unused_imports, reason = "the families that the reader knows")]
+#[path = "src/models/mod.rs"]
+mod models;
 #[allow(dead_code, unused_imports, reason = "the lists name the sources of their rules")]
 #[path = "src/sources/mod.rs"]
 mod sources;
@@ -205,7 +208,11 @@ fn main() -> Result<(), Box<dyn Error>> {
         println!("cargo::rustc-link-arg-bin=headroom-page=--emit-relocs");
     }
     println!("cargo::rerun-if-changed=src/catalog/configs");
+<<<<<<< HEAD
     println!("cargo::rerun-if-changed=src/engines");
+=======
+    println!("cargo::rerun-if-changed=src/models/families");
+>>>>>>> 39255af
     let models: Vec<Model> = rows("models")?;
     let cards: Vec<Card> = rows("accelerators")?;
     let ids: Vec<&str> = models.iter().map(|row| &row.id).chain(cards.iter().map(|row| &row.id)).map(String::as_str).collect();
