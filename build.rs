@@ -208,11 +208,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         println!("cargo::rustc-link-arg-bin=headroom-page=--emit-relocs");
     }
     println!("cargo::rerun-if-changed=src/catalog/configs");
-<<<<<<< HEAD
     println!("cargo::rerun-if-changed=src/engines");
-=======
     println!("cargo::rerun-if-changed=src/models/families");
->>>>>>> 39255af
     let models: Vec<Model> = rows("models")?;
     let cards: Vec<Card> = rows("accelerators")?;
     let ids: Vec<&str> = models.iter().map(|row| &row.id).chain(cards.iter().map(|row| &row.id)).map(String::as_str).collect();
