@@ -24,6 +24,9 @@ mod engines;
 #[allow(dead_code, unused_imports, reason = "the page's reader, so that a row is what its config.json is read as")]
 #[path = "src/import/mod.rs"]
 mod import;
+#[allow(dead_code, unused_imports, reason = "the types of the rows, as the library has them")]
+#[path = "src/sharding/mod.rs"]
+mod sharding;
 #[allow(dead_code, unused_imports, reason = "the lists name the sources of their rules")]
 #[path = "src/sources/mod.rs"]
 mod sources;
@@ -206,6 +209,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     println!("cargo::rerun-if-changed=src/catalog/configs");
     println!("cargo::rerun-if-changed=src/engines");
+    println!("cargo::rerun-if-changed=src/sharding");
     let models: Vec<Model> = rows("models")?;
     let cards: Vec<Card> = rows("accelerators")?;
     let ids: Vec<&str> = models.iter().map(|row| &row.id).chain(cards.iter().map(|row| &row.id)).map(String::as_str).collect();
