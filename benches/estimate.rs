@@ -12,9 +12,9 @@ use headroom::planner::{curve_gpus, curve_seq};
 
 fn benches(criterion: &mut Criterion) {
     let Some(row) = headroom::catalog::model("llama3-70b") else { return };
-    let job = support::training_job(&row.config, support::layout(8, 4, 16, DataSharding::Zero1), |_| {});
+    let job = support::training_job(&row.config, support::layout(8, 4, 16, support::zero1()), |_| {});
     criterion.bench_function("estimate", |bench| bench.iter(|| estimate(std::hint::black_box(&job))));
-    let megatron = support::training_job(&row.config, support::layout(8, 4, 16, DataSharding::Zero1), |run| {
+    let megatron = support::training_job(&row.config, support::layout(8, 4, 16, support::zero1()), |run| {
         run.kernels = Kernels::Megatron;
     });
     criterion.bench_function("estimate, Megatron-LM", |bench| bench.iter(|| estimate(std::hint::black_box(&megatron))));
@@ -29,7 +29,7 @@ fn benches(criterion: &mut Criterion) {
 
 /// Serving: in 16 bits, in a mix of GGUF types with a rule of vLLM, and the answers beside it.
 fn serving(criterion: &mut Criterion, model: &headroom::config::ModelConfig) {
-    let layout = support::layout(8, 1, 1, DataSharding::None);
+    let layout = support::layout(8, 1, 1, DataSharding::NOTHING);
     let plain = support::serving_job(model, layout, |_| {});
     criterion.bench_function("estimate, serving", |bench| bench.iter(|| estimate(std::hint::black_box(&plain))));
     let mixed = support::serving_job(model, layout, |run| {

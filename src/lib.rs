@@ -7,6 +7,7 @@
 //! | [`units`] | bytes, elements, formats, FLOPs, seconds |
 //! | [`sources`] | the bibliography that figures rest on |
 //! | [`engines`] | programs that serve models, one file each |
+//! | [`sharding`] | ways to share model states out over data-parallel ranks, one file each |
 //! | [`config`] | checked inputs, joined in a [`config::Job`] |
 //! | [`catalog`] | models and accelerators with a source per row |
 //! | `models` | the families: what each says of its files and of the modules that run it |
@@ -48,5 +49,6 @@ mod models;
 pub mod ops;
 pub mod planner;
 pub mod scenario;
+pub mod sharding;
 pub mod sources;
 pub mod units;

@@ -32,7 +32,7 @@ fn job(id: &str, layout: ParallelLayout, edit: impl FnOnce(&mut ServingRun)) -> 
 }
 
 fn tensor(t: u64) -> ParallelLayout {
-    support::layout(t, 1, 1, headroom::config::DataSharding::None)
+    support::layout(t, 1, 1, headroom::config::DataSharding::NOTHING)
 }
 
 fn of(id: &str, layout: ParallelLayout, edit: impl FnOnce(&mut ServingRun)) -> Estimate {
@@ -328,7 +328,7 @@ fn at_two_dollars(job: &Job) -> Job {
 /// 100 users on three replicas: 34, 33 and 33 requests. The fullest sets the pace of all, and all three GPUs are paid for.
 #[test]
 fn a_load_is_as_fast_as_its_fullest_replica() {
-    let three = support::layout(1, 1, 3, headroom::config::DataSharding::None);
+    let three = support::layout(1, 1, 3, headroom::config::DataSharding::NOTHING);
     let job = job("llama3-8b", three, |run| (run.users, run.prompt_length) = (Some(100), Some(1000)));
     let job = at_two_dollars(&job);
     let own = with_users(&job).own;
@@ -365,7 +365,7 @@ fn a_mean_length_is_what_the_cache_holds() {
 #[test]
 fn without_users_every_replica_runs_the_stated_requests() {
     let job =
-        job("llama3-8b", support::layout(2, 1, 4, headroom::config::DataSharding::None), |run| run.concurrent_sequences = 16);
+        job("llama3-8b", support::layout(2, 1, 4, headroom::config::DataSharding::NOTHING), |run| run.concurrent_sequences = 16);
     let job = at_two_dollars(&job);
     let (load, times) = (shown_load(&job, None).expect("a load"), times(&job).expect("known rates"));
     let pace = load.pace.expect("known rates");
@@ -415,7 +415,7 @@ fn with_memory(job: &Job, memory: u64) -> Job {
 #[test]
 fn the_curve_by_gpus_begins_with_one() {
     for (t, d) in [(1, 8), (2, 4), (4, 1)] {
-        let curve = curve_gpus(&job("llama3-70b", support::layout(t, 1, d, headroom::config::DataSharding::None), |_| ()));
+        let curve = curve_gpus(&job("llama3-70b", support::layout(t, 1, d, headroom::config::DataSharding::NOTHING), |_| ()));
         assert_eq!((curve.points.first().map(|point| point.x), curve.current, curve.replicas), (Some(1), t, d));
         assert!(curve.points.iter().any(|point| point.x == t) && curve.serves);
     }
@@ -547,7 +547,7 @@ proptest! {
         mean in 1_u64..5000, more in 0_u64..5000, mixed in any::<bool>(),
     ) {
         let rules = [Engine::DEFAULT, engine("vllm", 0.9), engine("sglang", 0.88), engine("llama-cpp", 1.0)];
-        let job = job(id, support::layout(1 << t, 1 << p, 1, headroom::config::DataSharding::None), |run| {
+        let job = job(id, support::layout(1 << t, 1 << p, 1, headroom::config::DataSharding::NOTHING), |run| {
             run.quantization = WeightFormat::WORDS[format].0;
             run.kv_cache_dtype = CacheFormat::WORDS[cache].0;
             run.engine = rules[rule];

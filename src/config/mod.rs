@@ -21,7 +21,7 @@ pub use family::{Family, HiddenAct, LayerSet, Mla, Moe};
 pub use hardware::{Accelerator, Cluster, Overheads, PeakRates};
 pub use hybrid::{Feed, Hybrid, Keys, LayerKind, Mixer, MixerKind, OtherHeads};
 pub use job::{Choice, ConfigError, Job};
-pub use layout::{DataSharding, Offload, ParallelLayout, PipelineSplit};
+pub use layout::{Offload, ParallelLayout, PipelineSplit};
 pub use megatron::{LossFusion, MegatronOptions, RecomputeMethod, RecomputeModules, TokenDispatcher};
 pub use model::{MlpKind, ModelConfig, Normalization, PositionEmbedding};
 pub use precision::{GradientDType, Optimizer, OptimizerImplementation, PrecisionRecipe, TrainingPrecision};
@@ -31,4 +31,5 @@ pub use speed::{Flash, Narrow, Overlap, ProductFormat, Speed};
 pub use tuning::{BaseFormat, Method, Objective, Rollout, Targets, Tuning};
 
 pub use crate::engines::Engine;
+pub use crate::sharding::DataSharding;
 pub use crate::units::{CacheFormat, WeightFormat};

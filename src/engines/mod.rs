@@ -102,18 +102,18 @@ pub struct Engine {
 
 impl Engine {
     /// Every engine, in the order of lists.
-    pub const ALL: [&'static EngineSpec; MEMBERS.len()] = {
-        let mut all = MEMBERS;
+    pub const SPECS: [&'static EngineSpec; MEMBERS.len()] = {
+        let mut specs = MEMBERS;
         let mut at = 0;
         while at < MEMBERS.len() {
-            all[MEMBERS[at].place] = MEMBERS[at];
+            specs[MEMBERS[at].place] = MEMBERS[at];
             at += 1;
         }
-        all
+        specs
     };
 
     /// The first of the list, which counts until another is chosen.
-    pub const DEFAULT: Self = Self { spec: Self::ALL[0], memory_share: 1.0 };
+    pub const DEFAULT: Self = Self { spec: Self::SPECS[0], memory_share: 1.0 };
 
     /// The engine of that key with such a share of memory; `None` if no engine has the key.
     ///
@@ -122,14 +122,14 @@ impl Engine {
     /// assert_eq!(Engine::named("vllm", 0.9).map(|engine| engine.block_size), Some(16));
     /// ```
     pub fn named(key: &str, memory_share: f64) -> Option<Self> {
-        Self::ALL.into_iter().find(|spec| spec.key == key).map(|spec| Self { spec, memory_share })
+        Self::SPECS.into_iter().find(|spec| spec.key == key).map(|spec| Self { spec, memory_share })
     }
 
     /// The setting of that key in links. No engine may lack it: the search then runs past the list, which the compiler reports.
     pub(crate) const fn share_of_key(key: &str) -> &'static Share {
         let mut at = 0;
         loop {
-            if let Some(share) = &Self::ALL[at].share
+            if let Some(share) = &Self::SPECS[at].share
                 && is_same(share.key, key)
             {
                 return share;

@@ -195,12 +195,8 @@ fn training(job: &Job) -> Vec<Candidate> {
     }
     let sharding = job.layout().sharding;
     if job.layout().d() > 1 {
-        let stages = [
-            (DataSharding::Zero1, "ZeRO stage 1"),
-            (DataSharding::Zero2, "ZeRO stage 2"),
-            (DataSharding::Fsdp, "FSDP: shard everything"),
-        ];
-        for (place, (stage, title)) in stages.into_iter().filter(|(stage, _)| deeper(*stage, sharding)).enumerate() {
+        let offered = DataSharding::ALL.into_iter().filter_map(|stage| Some((stage, stage.fix?)));
+        for (place, (stage, title)) in offered.filter(|(stage, _)| deeper(*stage, sharding)).enumerate() {
             let layout = crate::config::ParallelLayout { sharding: stage, ..*job.layout() };
             list.insert(place, (Change::Sharding(stage), title.to_owned(), job.with_layout(layout)));
         }

@@ -39,6 +39,28 @@ pub fn gpt(hidden_size: u64, num_hidden_layers: u64, num_attention_heads: u64) -
     }
 }
 
+/// The sharding of that key in links.
+#[track_caller]
+fn sharding(key: &str) -> DataSharding {
+    DataSharding::named(key).expect("a sharding")
+}
+
+pub fn zero1() -> DataSharding {
+    sharding("1")
+}
+
+pub fn zero2() -> DataSharding {
+    sharding("2")
+}
+
+pub fn zero3() -> DataSharding {
+    sharding("3")
+}
+
+pub fn fsdp() -> DataSharding {
+    sharding("fsdp")
+}
+
 #[track_caller]
 pub fn layout(t: u64, p: u64, d: u64, sharding: DataSharding) -> ParallelLayout {
     let degree = |n| NonZeroU64::new(n).expect("a degree is at least 1");

@@ -43,8 +43,7 @@ fn one_of<T: Copy + std::fmt::Debug + 'static>(all: &'static [T]) -> impl Strate
     proptest::sample::select(all)
 }
 
-pub const SHARDINGS: &[DataSharding] =
-    &[DataSharding::None, DataSharding::Zero1, DataSharding::Zero2, DataSharding::Zero3, DataSharding::Fsdp];
+pub const SHARDINGS: &[DataSharding] = &DataSharding::ALL;
 const OPTIMIZERS: &[Optimizer] =
     &[Optimizer::AdamW, Optimizer::AdamW8bit, Optimizer::Sgd, Optimizer::SgdMomentum, Optimizer::Adafactor];
 const PRECISIONS: &[TrainingPrecision] =
@@ -86,7 +85,10 @@ const FORMATS: [WeightFormat; 12] = [
 
 /// Every engine, with its own share of memory.
 pub fn engines() -> Vec<Engine> {
-    Engine::ALL.into_iter().map(|spec| super::engine(spec.key, spec.share.as_ref().map_or(1.0, |share| share.default))).collect()
+    Engine::SPECS
+        .into_iter()
+        .map(|spec| super::engine(spec.key, spec.share.as_ref().map_or(1.0, |share| share.default)))
+        .collect()
 }
 
 prop_compose! {

@@ -2,6 +2,7 @@
 
 use super::{Applies, Choice, Field, FieldDefault, FieldId, FieldKind, Group};
 use crate::engines::{Engine, Share};
+use crate::sharding::DataSharding;
 
 /// An input as the table writes it.
 #[derive(Clone, Copy)]
@@ -182,19 +183,19 @@ macro_rules! members_as_options {
     ($name:ident: $list:ident) => {
         const $name: Options = Options {
             shown: &{
-                let mut shown = [Choice { value: "", label: "" }; $list::ALL.len()];
+                let mut shown = [Choice { value: "", label: "" }; $list::SPECS.len()];
                 let mut at = 0;
                 while at < shown.len() {
-                    shown[at] = Choice { value: $list::ALL[at].key, label: $list::ALL[at].label };
+                    shown[at] = Choice { value: $list::SPECS[at].key, label: $list::SPECS[at].label };
                     at += 1;
                 }
                 shown
             },
             helps: &{
-                let mut helps = [""; $list::ALL.len()];
+                let mut helps = [""; $list::SPECS.len()];
                 let mut at = 0;
                 while at < helps.len() {
-                    helps[at] = $list::ALL[at].help;
+                    helps[at] = $list::SPECS[at].help;
                     at += 1;
                 }
                 helps
@@ -484,14 +485,7 @@ choices! {
 
 members_as_options! { SERVERS: Engine }
 
-choices! {
-    SHARDINGS:
-    option("none", "None (DDP)", "Every rank holds the whole model states."),
-    option("1", "ZeRO-1", "Ranks share out the optimizer states."),
-    option("2", "ZeRO-2", "Ranks share out optimizer states and gradients."),
-    option("3", "ZeRO-3", "Ranks share out optimizer states, gradients and weights."),
-    option("fsdp", "FSDP", "As ZeRO-3, gathered block by block by PyTorch."),
-}
+members_as_options! { SHARDINGS: DataSharding }
 
 choices! {
     LOSS_FUSIONS:
@@ -973,7 +967,7 @@ const TABLE: [Entry; COUNT] = [
         .help("By which rule memory is taken for the key/value cache: tokens, blocks and concurrency come out as that program prints them.")
         .group(Group::Run)
         .serve()
-        .default(FieldDefault::Choice(Engine::ALL[0].key)),
+        .default(FieldDefault::Choice(Engine::SPECS[0].key)),
     Entry::memory_share(FieldId::MemoryUtilization, "gmu"),
     Entry::memory_share(FieldId::StaticFraction, "mfs"),
     Entry::whole(FieldId::BlockSize, "bs", "block_size", "Cache block", (1, 65_536), 0)
@@ -1205,7 +1199,7 @@ const TABLE: [Entry; COUNT] = [
         .help("What data-parallel ranks share out among themselves instead of each holding all of it.")
         .group(Group::Layout)
         .train()
-        .default(FieldDefault::Choice("fsdp")),
+        .default(FieldDefault::Choice(DataSharding::DEFAULT.key)),
     Entry::flag(FieldId::ReshardAfterForward, "rs", "reshard_after_forward", "FSDP reshards after forward")
         .help("A block's gathered weights are given back after forward and gathered again for backward: less memory, more traffic.")
         .group(Group::Layout)
