@@ -8,7 +8,9 @@ use std::path::Path;
 use headroom::catalog;
 use headroom::config::LayerSet;
 use headroom::scenario::codec::{self, Decoded, LONGEST, decode, encode, encode_all};
-use headroom::scenario::{Applies, FOLLOWING, FieldId, FieldKind, Group, Scenario, Value, field, field_of_key, fields, parse};
+use headroom::scenario::{
+    Applies, FOLLOWING, FieldDefault, FieldId, FieldKind, Group, Mode, Scenario, Value, field, field_of_key, fields, parse,
+};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
@@ -160,6 +162,49 @@ proptest! {
     }
 }
 
+/// Keys and defaults of links of version 1, in the order of links; no default where the model or the accelerator has its own value.
+fn version_1() -> impl Iterator<Item = (&'static str, Option<&'static str>)> {
+    let rows = include_str!("links/inputs/v1.txt").lines().filter(|line| !line.starts_with('#'));
+    rows.map(|row| {
+        let (key, default) = row.split_once(' ').unwrap_or_else(|| panic!("{row}"));
+        (key, (default != "preset").then_some(default))
+    })
+}
+
+#[test]
+fn version_1_has_the_keys_and_the_defaults_of_the_field_table() {
+    let frozen: Vec<&str> = version_1().map(|(key, _)| key).collect();
+    let today: Vec<&str> = fields().iter().map(|field| field.key).collect();
+    assert_eq!(frozen, today, "an input that comes new goes to tests/links/inputs/v1.txt");
+    for (key, default) in version_1() {
+        let field = field_of_key(key).unwrap();
+        assert_eq!(default.is_none(), field.default == FieldDefault::Preset, "{key}");
+        if let Some(default) = default {
+            let decoded = decode(&format!("v1&{key}={default}"));
+            assert_eq!((decoded.scenario, decoded.notices), (Scenario::default(), Vec::new()), "{key}");
+        }
+    }
+}
+
+#[test]
+fn what_a_mode_begins_with_and_version_1_does_not_is_in_the_link() {
+    let mut differing = Vec::new();
+    for mode in [Mode::Train, Mode::Tune, Mode::Serve] {
+        let mut fresh = Scenario::default();
+        fresh.set(FieldId::Mode, Value::choice(mode));
+        let link = encode(&fresh);
+        for (key, _) in version_1().filter(|(key, default)| *key != "do" && default.is_some()) {
+            let id = field_of_key(key).unwrap().id;
+            if fresh.get(id) != Scenario::default().get(id) {
+                assert!(link.contains(&format!("&{key}=")), "{link} lacks {key}");
+                assert_eq!(decode(&link).scenario.get(id), fresh.get(id), "{key}");
+                differing.push(id);
+            }
+        }
+    }
+    assert_eq!(differing, [FieldId::Gpus]);
+}
+
 /// Serving begins with one GPU, which links state; a link that states none means eight, as it always did.
 #[test]
 fn what_serving_begins_with_is_stated_and_old_links_keep_their_eight() {
@@ -196,11 +241,16 @@ fn links_are_short() {
     let mut typical = preset.clone();
     typical.set_name("Llama 405B, long context");
     typical.set_accelerator("a100-40");
-    typical.set(FieldId::GlobalBatchSize, Value::Integer(1024));
-    typical.set(FieldId::Optimizer, Value::Choice("adafactor"));
-    typical.set(FieldId::Recompute, Value::Choice("selective"));
-    typical.set(FieldId::TrainingTokens, Value::Integer(15_000_000_000_000));
-    assert_eq!(typical.set_fields().count(), 10);
+    for (id, value) in [
+        (FieldId::GlobalBatchSize, Value::Integer(1024)),
+        (FieldId::Optimizer, Value::Choice("adafactor")),
+        (FieldId::Recompute, Value::Choice("selective")),
+        (FieldId::TrainingTokens, Value::Integer(15_000_000_000_000)),
+    ] {
+        typical.set(id, value);
+        assert!(typical.is_set(id), "{id:?}");
+    }
+    assert!(preset.set_fields().all(|id| typical.is_set(id)));
     assert!(encode(&typical).len() <= 200, "{}", encode(&typical));
 
     // Every field of the architecture and of the hardware, and a full run besides.
@@ -216,13 +266,18 @@ fn links_are_short() {
             other => panic!("{}: {other:?}", field.key),
         };
         custom.set(field.id, value);
+        assert!(custom.is_set(field.id), "{}", field.key);
     }
-    custom.set(FieldId::AcceleratorMemory, Value::Decimal(23.68));
-    custom.set(FieldId::PeakRate, Value::Decimal(165.2));
-    custom.set(FieldId::MemoryBandwidth, Value::Decimal(1008.0));
-    custom.set(FieldId::AcceleratorsPerNode, Value::Integer(4));
-    custom.set(FieldId::PricePerHour, Value::Decimal(0.35));
-    assert!(custom.set_fields().count() >= 34);
+    for (id, value) in [
+        (FieldId::AcceleratorMemory, Value::Decimal(23.68)),
+        (FieldId::PeakRate, Value::Decimal(165.2)),
+        (FieldId::MemoryBandwidth, Value::Decimal(1008.0)),
+        (FieldId::AcceleratorsPerNode, Value::Integer(4)),
+        (FieldId::PricePerHour, Value::Decimal(0.35)),
+    ] {
+        custom.set(id, value);
+        assert!(custom.is_set(id), "{id:?}");
+    }
     assert!(encode(&custom).len() <= 500, "{}: {}", encode(&custom).len(), encode(&custom));
 }
 

@@ -150,7 +150,7 @@ fn says(field: &Field, scenario: &Scenario) -> Option<Html> {
             &[],
         )
     });
-    Some(html(r#"<p class="field__says" data-testid="stack-says">{}{}</p>"#, &[&field.option_help(stack), &assumed]))
+    Some(html(r#"<p class="field__says" data-testid="stack-says">{}{}</p>"#, &[&stack.help, &assumed]))
 }
 
 /// What the field is, its range and its name in configuration files; hidden, it still describes the input to screen readers.
@@ -161,8 +161,8 @@ fn help(field: &Field, open: bool, scenario: &Scenario) -> Html {
         &[
             &field.key,
             &flag("hidden", !open),
-            &field.help(),
-            &choice.map(|option| html(" {}: {}", &[&option.label, &field.option_help(option)])),
+            &field.help,
+            &choice.map(|option| html(" {}: {}", &[&option.label, &option.help])),
             &range_text(field.id),
             &field.name,
         ],

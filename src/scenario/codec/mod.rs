@@ -1,10 +1,11 @@
 //! Links: the text behind `#` that carries a whole scenario.
 //!
-//! `v1&c=4k9&m=llama3-70b&gpu=h100-80&n=64`: first the version, then a check sum, then only what differs from that version's frozen
-//! defaults, one `key=value` per field with the keys of the field table. The other scenarios of a comparison, at most three, follow as
-//! their differences from the first, with `b.`, `c.` and `d.` before each key, or from the defaults after `b.new=1` where that is
-//! shorter. Only letters, digits, `-`, `.`, `=` and `&` are used, and the text ends in a letter or digit, so that chat programs keep
-//! it whole. A link carries inputs, never results.
+//! `v1&c=4k9&m=llama3-70b&gpu=h100-80&n=64`: first the version, then a check sum, then only what differs from the field table's
+//! defaults, one `key=value` per field with the table's keys. Both are frozen, so that links keep their meaning: a test holds them
+//! equal to `tests/links/inputs/v1.txt`. Where a mode begins with another value, as serving does with one GPU, links state it. The
+//! other scenarios of a comparison, at most three, follow as their differences from the first, with `b.`, `c.` and `d.` before each
+//! key, or from the defaults after `b.new=1` where that is shorter. Only letters, digits, `-`, `.`, `=` and `&` are used, and the text
+//! ends in a letter or digit, so that chat programs keep it whole. A link carries inputs, never results.
 //!
 //! Parts about the page rather than the scenario ([`PAGE_KEYS`]) may stand anywhere; they are no inputs, and the check sum leaves
 //! them out, so that they can be added to a link by hand.
@@ -12,14 +13,12 @@
 //! The check sum stands in front because a link is cut off at its end: there it would be the first part to go. Links written by hand
 //! need none. Where it does not match, the link still means what can be read of it, and a notice says that something may be missing.
 
-mod v1;
 mod wire;
 
 use std::collections::BTreeMap;
-use std::sync::LazyLock;
 
 use super::fields::EMPTY;
-use super::{FieldId, FieldKind, Scenario, Value, field, fields, keys, layers, parse, text};
+use super::{FieldId, FieldKind, Scenario, Value, field, field_of_key, fields, keys, layers, parse, text};
 use crate::catalog;
 
 /// The longest link that is written or read, in characters: what every browser, chat and mail program carries.
@@ -135,7 +134,9 @@ const ALTERED: &str = "This link was changed by hand or cut off: its check sum d
 /// Whether a part says something that this version understands, of the first scenario or of another.
 fn is_readable(key: &str, value: &str) -> bool {
     let key = OTHERS.iter().find_map(|prefix| key.strip_prefix(prefix)).unwrap_or(key);
-    id_of(key).is_some_and(|id| if is_start(id) { unlisted_word(value) != UNNAMED } else { read_value(id, value).is_ok() })
+    field_of_key(key).is_some_and(|field| {
+        if is_start(field.id) { unlisted_word(value) != UNNAMED } else { read_value(field.id, value).is_ok() }
+    })
 }
 
 /// Keys that say how the page shows itself: `embed=1` inside another page.
@@ -181,17 +182,6 @@ fn failed(reason: &str) -> Decoded {
     Decoded { notices: vec![notice], failed: true, ..Decoded::default() }
 }
 
-/// Version 1's starting point: its frozen defaults, whatever today's are.
-static START: LazyLock<Scenario> = LazyLock::new(|| {
-    let mut scenario = Scenario::default();
-    for (_, id, default) in v1::TABLE {
-        if let Some(value) = default.and_then(|default| read_value(id, default).ok()) {
-            scenario.set(id, value);
-        }
-    }
-    scenario
-});
-
 // Writing.
 
 /// What may be left out of a link that would become too long.
@@ -202,7 +192,8 @@ struct Extras {
 }
 
 fn write(first: &Scenario, others: &[Scenario], extras: Extras) -> String {
-    let mut parts = changes(&START, first, "", extras);
+    let start = Scenario::default();
+    let mut parts = changes(&start, first, "", extras);
     for (other, prefix) in others.iter().zip(OTHERS) {
         let mut changed = changes(first, other, prefix, extras);
         if changed.is_empty() {
@@ -212,7 +203,7 @@ fn write(first: &Scenario, others: &[Scenario], extras: Extras) -> String {
         }
         // Two scenarios that have little in common are shorter side by side than as differences.
         let mut afresh = vec![(format!("{prefix}{AFRESH}"), "1".to_owned())];
-        afresh.append(&mut changes(&START, other, prefix, extras));
+        afresh.append(&mut changes(&start, other, prefix, extras));
         if length(&afresh) < length(&changed) {
             changed = afresh;
         }
@@ -304,11 +295,6 @@ const MOST_UNKNOWN: usize = 16;
 /// The longest word that a link keeps for what this version does not know.
 const LONGEST_UNKNOWN: usize = 60;
 
-/// The field of a link's key.
-fn id_of(key: &str) -> Option<FieldId> {
-    v1::TABLE.iter().find(|(known, _, _)| *known == key).map(|(_, id, _)| *id)
-}
-
 /// Whether a field is the model or the accelerator, which decide what others start from.
 const fn is_start(id: FieldId) -> bool {
     matches!(id, FieldId::Model | FieldId::Accelerator)
@@ -318,7 +304,8 @@ fn read(parts: &[(&str, &str)]) -> Decoded {
     let mut notices = Vec::new();
     let is_others = |key: &str| OTHERS.iter().any(|prefix| key.starts_with(prefix));
     let first: Vec<(&str, &str)> = parts.iter().copied().filter(|(key, _)| *key != CHECK && !is_others(key)).collect();
-    let scenario = read_side(&START, &first, &mut notices);
+    let start = Scenario::default();
+    let scenario = read_side(&start, &first, &mut notices);
     let mut compare = Vec::new();
     for prefix in OTHERS {
         let of_it: Vec<(&str, &str)> =
@@ -326,7 +313,7 @@ fn read(parts: &[(&str, &str)]) -> Decoded {
         if of_it.is_empty() {
             continue;
         }
-        let base = if of_it.iter().any(|(key, _)| *key == AFRESH) { &START } else { &scenario };
+        let base = if of_it.iter().any(|(key, _)| *key == AFRESH) { &start } else { &scenario };
         let of_it: Vec<(&str, &str)> = of_it.into_iter().filter(|(key, _)| *key != AFRESH).collect();
         let mut told = Vec::new();
         let other = read_side(base, &of_it, &mut told);
@@ -349,8 +336,8 @@ fn read_side(start: &Scenario, parts: &[(&str, &str)], notices: &mut Vec<String>
     // The last word on a field counts.
     let mut values: BTreeMap<FieldId, &str> = BTreeMap::new();
     for (key, value) in parts {
-        match id_of(key) {
-            Some(id) => _ = values.insert(id, value),
+        match field_of_key(key) {
+            Some(field) => _ = values.insert(field.id, value),
             None => keep_unknown(&mut scenario, key, value, notices),
         }
     }

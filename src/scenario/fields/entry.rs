@@ -1,0 +1,169 @@
+//! The words that an entry of the table is written with. All are constant, and so is the table.
+
+use std::ops::RangeInclusive;
+
+use crate::engines::{Engine, Share};
+
+use super::{Applies, Choice, Field, FieldDefault, FieldId, FieldKind, Group};
+
+impl Field {
+    /// An entry of the group *Model* for every mode, in sight, whose default is the model's or the accelerator's own value; its help is
+    /// the comment above it, which begins with a blank.
+    pub(super) const fn new(id: FieldId, help: &'static str, key: &'static str, name: &'static str, label: &'static str) -> Self {
+        Self {
+            id,
+            key,
+            name,
+            label,
+            unit: "",
+            help: help.trim_ascii_start(),
+            kind: FieldKind::Flag,
+            kilo: 1000,
+            default: FieldDefault::Preset,
+            group: Group::Model,
+            applies: Applies::Both,
+            folded: false,
+        }
+    }
+
+    const fn kind(mut self, kind: FieldKind) -> Self {
+        self.kind = kind;
+        self
+    }
+
+    /// It takes a whole number. One press of an arrow key doubles or halves it, unless a step is stated.
+    pub(super) const fn whole(self, range: RangeInclusive<u64>) -> Self {
+        self.kind(FieldKind::Integer { min: *range.start(), max: *range.end(), step_hint: 0, optional: false })
+    }
+
+    /// It takes a length in tokens, where `4k` means 4096.
+    pub(super) const fn tokens(mut self, range: RangeInclusive<u64>) -> Self {
+        self.kilo = 1024;
+        self.whole(range).unit("tokens")
+    }
+
+    /// It takes a number.
+    pub(super) const fn number(self, range: RangeInclusive<f64>) -> Self {
+        self.kind(FieldKind::Decimal { min: *range.start(), max: *range.end(), optional: false })
+    }
+
+    /// It takes one of a few words.
+    pub(super) const fn choice(self, options: &'static [Choice]) -> Self {
+        self.kind(FieldKind::Choice(options))
+    }
+
+    /// It takes yes or no.
+    pub(super) const fn flag(self) -> Self {
+        self.kind(FieldKind::Flag)
+    }
+
+    /// It takes some of the layers.
+    pub(super) const fn layers(self) -> Self {
+        self.kind(FieldKind::Layers)
+    }
+
+    /// It takes a model of the catalog.
+    pub(super) const fn model(self) -> Self {
+        self.kind(FieldKind::Model)
+    }
+
+    /// It takes an accelerator of the catalog.
+    pub(super) const fn accelerator(self) -> Self {
+        self.kind(FieldKind::Accelerator)
+    }
+
+    /// It takes a text of at most that many characters.
+    pub(super) const fn text(self, max_len: usize) -> Self {
+        self.kind(FieldKind::Text { max_len })
+    }
+
+    /// It takes names of keys, together at most that many characters.
+    pub(super) const fn keys(self, max_len: usize) -> Self {
+        self.kind(FieldKind::Keys { max_len })
+    }
+
+    /// It takes the share of memory that an engine is told to use; words and default are those of the engine whose setting has the
+    /// entry's key.
+    pub(super) const fn memory_share(mut self) -> Self {
+        let Share { flag, label, help, default, .. } = Engine::share_of_key(self.key);
+        (self.name, self.label, self.help) = (flag, label, help);
+        self.number(0.01..=1.0).group(Group::Reserve).serve().folded().default(FieldDefault::Decimal(*default))
+    }
+
+    pub(super) const fn unit(mut self, unit: &'static str) -> Self {
+        self.unit = unit;
+        self
+    }
+
+    /// One press of an arrow key goes that far.
+    pub(super) const fn step(mut self, step: u64) -> Self {
+        if let FieldKind::Integer { step_hint, .. } = &mut self.kind {
+            *step_hint = step;
+        }
+        self
+    }
+
+    /// The number can be left empty.
+    pub(super) const fn optional(mut self) -> Self {
+        if let FieldKind::Integer { optional, .. } | FieldKind::Decimal { optional, .. } = &mut self.kind {
+            *optional = true;
+        }
+        self
+    }
+
+    pub(super) const fn default(mut self, default: FieldDefault) -> Self {
+        self.default = default;
+        self
+    }
+
+    pub(super) const fn group(mut self, group: Group) -> Self {
+        self.group = group;
+        self
+    }
+
+    /// It belongs to the architecture.
+    pub(super) const fn architecture(self) -> Self {
+        self.group(Group::Architecture).folded()
+    }
+
+    /// It belongs to a rarer part of the architecture.
+    pub(super) const fn structure(self) -> Self {
+        self.group(Group::Structure).folded()
+    }
+
+    /// Only the stack `megatron` reads it.
+    pub(super) const fn megatron(self) -> Self {
+        self.group(Group::Megatron).train().folded()
+    }
+
+    const fn applies(mut self, applies: Applies) -> Self {
+        self.applies = applies;
+        self
+    }
+
+    /// It counts in training and fine-tuning.
+    pub(super) const fn train(self) -> Self {
+        self.applies(Applies::Train)
+    }
+
+    /// It counts in training alone.
+    pub(super) const fn scratch(self) -> Self {
+        self.applies(Applies::Scratch)
+    }
+
+    /// It counts in fine-tuning.
+    pub(super) const fn tune(self) -> Self {
+        self.applies(Applies::Tune)
+    }
+
+    /// It counts in serving.
+    pub(super) const fn serve(self) -> Self {
+        self.applies(Applies::Serve)
+    }
+
+    /// The form hides it behind its group's summary line.
+    pub(super) const fn folded(mut self) -> Self {
+        self.folded = true;
+        self
+    }
+}

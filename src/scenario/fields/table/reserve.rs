@@ -1,0 +1,24 @@
+//! Memory outside the model.
+
+use super::{FieldDefault, Group};
+
+fields! { $
+    /// Memory that driver, libraries and kernels take before the model's first tensor.
+    FrameworkContext("fc", "framework_context", "Framework context")
+        .number(0.0..=1000.0).unit("GiB").group(Group::Reserve).folded()
+        .default(FieldDefault::Decimal(1.3)),
+    /// Share kept free because the allocator cannot use every gap: an assumption. The rule of a
+    /// server takes its place.
+    FragmentationReserve("fr", "fragmentation_percent", "Fragmentation reserve")
+        .number(0.0..=100.0).unit("%").group(Group::Reserve).folded()
+        .default(FieldDefault::Decimal(3.0)),
+    /// GPU memory of one group of GPUs that exchange data; NCCL takes about 10 MiB per channel and
+    /// connection. 0 counts none.
+    CommunicatorBuffers("cb", "communicator_buffers", "Buffers per communicator")
+        .number(0.0..=100_000.0).unit("MiB").group(Group::Reserve).folded()
+        .default(FieldDefault::Decimal(0.0)),
+    /// Further memory as a share of the weights, as some documents add it; 0 adds nothing.
+    ServingOverhead("ovh", "overhead_percent", "Inference overhead")
+        .number(0.0..=1000.0).unit("%").group(Group::Reserve).serve().folded()
+        .default(FieldDefault::Decimal(0.0)),
+}

@@ -1,0 +1,71 @@
+//! Serving: requests, the server's rule for memory, and what only serving asks about formats and
+//! layout.
+
+use crate::engines::Engine;
+use super::{FieldDefault, Group, LENGTH, option};
+
+fields! { $
+    /// Tokens of prompt and answer kept for each sequence; the key/value cache grows in proportion.
+    /// 4k means 4096.
+    ContextLength("ctx", "context_length", "Context length")
+        .tokens(1..=LENGTH).group(Group::Run).serve().default(FieldDefault::Integer(8192)),
+    /// Requests that one replica serves at the same time; the key/value cache grows in proportion.
+    ConcurrentSequences("seqs", "max_num_seqs", "Requests per replica")
+        .whole(1..=1_000_000).step(1).unit("requests").group(Group::Run).serve()
+        .default(FieldDefault::Integer(16)),
+    /// Tokens of prompts processed at once; temporary activations grow in proportion. 4k means
+    /// 4096.
+    PrefillChunkSize("pf", "max_num_batched_tokens", "Prefill chunk")
+        .tokens(1..=LENGTH).group(Group::Run).serve().folded().default(FieldDefault::Integer(2048)),
+    /// Tokens of a prompt, for the time to the first token; empty: the whole context. 4k means
+    /// 4096.
+    PromptLength("in", "prompt_tokens", "Prompt")
+        .tokens(1..=LENGTH).optional().group(Group::Run).serve().folded()
+        .default(FieldDefault::Empty),
+    /// Tokens at the start that all sequences have in common: prefix caching keeps whole blocks of
+    /// them once. 4k means 4096.
+    SharedPrefix("pre", "prefix_tokens", "Shared prefix")
+        .tokens(0..=LENGTH).group(Group::Run).serve().folded().default(FieldDefault::Integer(0)),
+    /// Tokens that a sequence holds in the mean, for how many find room at once; empty: as long as
+    /// the context. 4k means 4096.
+    MeanTokens("len", "mean_tokens", "Mean sequence")
+        .tokens(1..=LENGTH).optional().group(Group::Run).serve().folded()
+        .default(FieldDefault::Empty),
+    /// Tokens that 95 of 100 sequences do not exceed; empty: as many as the mean. 4k means 4096.
+    TailTokens("lenp", "p95_tokens", "95 of 100 sequences")
+        .tokens(1..=LENGTH).optional().group(Group::Run).serve().folded()
+        .default(FieldDefault::Empty),
+    /// Users whose requests are served at the same time by all replicas together: how many GPUs
+    /// they need, how fast and at what price. Empty: not asked.
+    Users("usr", "users", "Users in total")
+        .whole(1..=1_000_000_000).optional().group(Group::Run).serve().default(FieldDefault::Empty),
+    /// By which rule memory is taken for the key/value cache: tokens, blocks and concurrency come
+    /// out as that program prints them.
+    Server("srv", "engine", "Server")
+        .choice(members_as_options!(Engine)).group(Group::Run).serve()
+        .default(FieldDefault::Choice(Engine::SPECS[0].key)),
+    /// The engine's share of memory.
+    MemoryUtilization("gmu", "", "").memory_share(),
+    /// The engine's share of memory.
+    StaticFraction("mfs", "", "").memory_share(),
+    /// Tokens that the cache is handed out in; empty: the server's own.
+    BlockSize("bs", "block_size", "Cache block")
+        .whole(1..=65_536).unit("tokens").optional().group(Group::Reserve).serve().folded()
+        .default(FieldDefault::Empty),
+    /// Memory of captured graphs: an assumption, often 0.3 to 1 GiB; 0 counts none.
+    CudaGraphs("cg", "cuda_graphs", "CUDA graphs")
+        .number(0.0..=1000.0).unit("GiB").group(Group::Reserve).serve().folded()
+        .default(FieldDefault::Decimal(0.0)),
+    /// Weights that share a scale and a zero point under GPTQ and AWQ; other formats have their
+    /// own.
+    GroupSize("grp", "group_size", "Weights per scale")
+        .whole(8..=65_536).group(Group::Precision).serve().folded()
+        .default(FieldDefault::Integer(128)),
+    /// Tensor ranks hold whole experts instead of a part of each.
+    WholeExperts("eep", "enable_expert_parallel", "Whole experts")
+        .flag().group(Group::Layout).serve().folded().default(FieldDefault::Flag(false)),
+    /// With whole experts: each GPU keeps a part of the tokens and sends them to their experts
+    /// (SGLang's DeepEP); otherwise all GPUs have all tokens.
+    TokensSent("ata", "moe_a2a_backend", "Tokens sent to experts")
+        .flag().group(Group::Layout).serve().folded().default(FieldDefault::Flag(false)),
+}

@@ -1,0 +1,124 @@
+//! What only some architectures have: windows, caps, experts, latent attention.
+
+use super::{LENGTH, SIZE, option};
+
+fields! { $
+    /// Whose modules run the model: they decide which tensors are saved for the backward pass.
+    Family("fam", "model_type", "Modules")
+        .choice(&[
+            option("llama", "Llama", "Hugging Face's model_type llama."),
+            option("mistral", "Mistral", "Hugging Face's model_type mistral."),
+            option("qwen2", "Qwen2", "Hugging Face's model_type qwen2."),
+            option("qwen3", "Qwen3", "Hugging Face's model_type qwen3."),
+            option("gemma", "Gemma", "Hugging Face's model_type gemma."),
+            option("gemma2", "Gemma 2", "Hugging Face's model_type gemma2."),
+            option("gemma3", "Gemma 3", "Hugging Face's model_type gemma3_text."),
+            option("gpt2", "GPT-2", "Hugging Face's model_type gpt2."),
+            option("gpt-neox", "GPT-NeoX", "Hugging Face's model_type gpt_neox."),
+            option("opt", "OPT", "Hugging Face's model_type opt."),
+            option("bloom", "BLOOM", "Hugging Face's model_type bloom."),
+            option("falcon", "Falcon", "Hugging Face's model_type falcon."),
+            option("phi", "Phi", "Hugging Face's model_type phi."),
+            option("phi3", "Phi-3", "Hugging Face's model_type phi3."),
+            option("mixtral", "Mixtral", "Hugging Face's model_type mixtral."),
+            option("qwen3-moe", "Qwen3 MoE", "Hugging Face's model_type qwen3_moe."),
+            option("deepseek-v2", "DeepSeek-V2", "Hugging Face's model_type deepseek_v2."),
+            option("deepseek-v3", "DeepSeek-V3", "Hugging Face's model_type deepseek_v3."),
+            option("gpt-oss", "gpt-oss", "Hugging Face's model_type gpt_oss."),
+            option("olmo2", "OLMo 2", "Hugging Face's model_type olmo2."),
+            option("cohere", "Cohere", "Hugging Face's model_type cohere."),
+            option("starcoder2", "StarCoder2", "Hugging Face's model_type starcoder2."),
+            option("stablelm", "StableLM", "Hugging Face's model_type stablelm."),
+            option("granite", "Granite", "Hugging Face's model_type granite."),
+            option("glm4", "GLM-4", "Hugging Face's model_type glm4."),
+            option("generic", "Generic",
+                "A decoder put together from the sizes alone: what it saves is assumed."),
+        ]).structure(),
+    /// The feed-forward layer's activation function; one written out in several operations saves
+    /// more.
+    HiddenAct("act", "hidden_act", "Activation")
+        .choice(&[
+            option("silu", "SiLU", "One operation."),
+            option("gelu", "GELU", "One operation."),
+            option("gelu-new", "GELU, written out",
+                "GPT-2's approximation in eight operations, each of which saves tensors."),
+            option("gelu-fast", "GELU, fast form", "Another approximation in several operations."),
+            option("quick-gelu", "Quick GELU", "A product and a sigmoid."),
+            option("relu", "ReLU", "One operation."),
+            option("relu2", "Squared ReLU", "Two operations."),
+        ]).structure(),
+    /// How much of each head rotary positions turn; empty: all of it. It changes only small
+    /// temporaries.
+    RotaryDim("rd", "rotary_dim", "Rotated part of a head")
+        .whole(1..=100_000).step(8).optional().structure(),
+    /// Tokens that sliding layers look back on; it limits their key/value cache. Empty: the whole
+    /// text. 4k means 4096.
+    SlidingWindow("sw", "sliding_window", "Attention window")
+        .tokens(1..=LENGTH).optional().structure(),
+    /// Which layers look back on the window only: all, all-but-every-6, from-3, or a list counted
+    /// from 0 such as 0-2.5.
+    SlidingLayers("swl", "layer_types", "Layers with a window").layers().structure(),
+    /// Both read the same input and are added together; it changes what is saved a little.
+    ParallelResidual("par", "use_parallel_residual", "Attention beside feed-forward")
+        .flag().structure(),
+    /// One learned extra score per head; very few parameters.
+    AttentionSinks("snk", "attention_sinks", "Attention sinks").flag().structure(),
+    /// Attention's scores are squashed by a tanh; standard attention saves them once more.
+    AttentionSoftcap("cap", "attn_logit_softcapping", "Scores capped").flag().structure(),
+    /// Logits are squashed by a tanh, which keeps one more tensor of the vocabulary's size.
+    LogitSoftcap("capl", "final_logit_softcapping", "Logits capped").flag().structure(),
+    /// One number per row of the vocabulary; very few parameters.
+    HeadBias("hb", "lm_head_bias", "Bias on the head").flag().structure(),
+    /// Width of the token embedding where it differs from the hidden size; two projections join
+    /// them. Empty: no difference.
+    EmbeddingWidth("wp", "word_embed_proj_dim", "Width of the embedding")
+        .whole(1..=SIZE).step(128).optional().structure(),
+    /// Grouped key/value heads and a norm each for attention and feed-forward, in Falcon's modules.
+    NewDecoder("nd", "new_decoder_architecture", "Falcon's newer decoder").flag().structure(),
+    /// A dense layer over the first token in place of an output head; hidden size squared
+    /// parameters.
+    Pooler("pl", "pooler", "Pooler").flag().structure(),
+    /// Feed-forward layers that share the tokens among them; all of them take memory. Empty: one
+    /// dense layer.
+    NumExperts("ex", "num_experts", "Experts").whole(1..=100_000).optional().structure(),
+    /// Experts that each token goes through; activations and FLOPs grow in proportion.
+    ExpertsPerToken("ept", "num_experts_per_tok", "Experts per token")
+        .whole(1..=100_000).step(1).optional().structure(),
+    /// Inner width of one expert; empty: the feed-forward size.
+    ExpertWidth("exf", "moe_intermediate_size", "Width of an expert")
+        .whole(1..=SIZE).step(128).optional().structure(),
+    /// Inner width of all experts together that every token goes through; 0 for none.
+    SharedExpertWidth("exs", "shared_expert_intermediate_size", "Width of shared experts")
+        .whole(0..=SIZE).step(128).optional().structure(),
+    /// One number per token that weighs the shared experts' output; few parameters.
+    SharedExpertGate("exh", "shared_expert_gate", "Gate on shared experts").flag().structure(),
+    /// Which layers have experts; the others keep a dense feed-forward layer.
+    ExpertLayers("exl", "moe_layers", "Layers with experts").layers().structure(),
+    /// Groups that a token chooses among first; it changes only the router's small tensors.
+    ExpertGroups("exg", "n_group", "Groups of experts")
+        .whole(1..=100_000).step(1).optional().structure(),
+    /// How many groups a token keeps; it changes only the router's small tensors.
+    ExpertGroupsKept("exk", "topk_group", "Groups kept")
+        .whole(1..=100_000).step(1).optional().structure(),
+    /// The chosen experts' weights are made to sum to 1 again; it changes only the router's small
+    /// tensors.
+    ExpertNorm("ext", "norm_topk_prob", "Router's weights sum to 1").flag().structure(),
+    /// A bias on the router and on each expert; few parameters.
+    ExpertBias("exb", "expert_bias", "Bias on experts").flag().structure(),
+    /// Latent attention: width of the compressed keys and values, which is what the cache keeps.
+    /// Empty: no latent attention.
+    KvLoraRank("lat", "kv_lora_rank", "Latent key/value width")
+        .whole(1..=SIZE).step(64).optional().structure(),
+    /// Latent attention: width of the compressed query; empty: queries are made directly.
+    QLoraRank("latq", "q_lora_rank", "Latent query width")
+        .whole(1..=SIZE).step(64).optional().structure(),
+    /// Latent attention: rotated part of a query or key head, cached once for all heads.
+    QkRopeHeadDim("latr", "qk_rope_head_dim", "Rotated head part")
+        .whole(1..=100_000).step(8).optional().structure(),
+    /// Latent attention: unrotated part of a query or key head.
+    QkNopeHeadDim("latn", "qk_nope_head_dim", "Unrotated head part")
+        .whole(1..=100_000).step(8).optional().structure(),
+    /// Latent attention: width of a value head.
+    VHeadDim("latv", "v_head_dim", "Value head size")
+        .whole(1..=100_000).step(8).optional().structure(),
+}

@@ -1,0 +1,30 @@
+//! A training run: lengths, batches, recomputation.
+
+use super::{FieldDefault, Group, LENGTH, SIZE, option};
+
+fields! { $
+    /// Tokens in one training sequence; activations grow in proportion, standard attention with the
+    /// square. 4k means 4096.
+    SeqLength("s", "seq_length", "Sequence length")
+        .tokens(1..=LENGTH).group(Group::Run).train().default(FieldDefault::Integer(8192)),
+    /// Sequences of one optimizer step over all GPUs; it decides how many GPUs can share the work,
+    /// not the memory of one.
+    GlobalBatchSize("gb", "global_batch_size", "Global batch")
+        .whole(1..=SIZE).unit("sequences").group(Group::Run).train()
+        .default(FieldDefault::Integer(128)),
+    /// Sequences a GPU holds at once; activations grow in proportion. Empty: its whole share of the
+    /// global batch at once.
+    MicroBatchSize("b", "micro_batch_size", "Micro-batch")
+        .whole(1..=SIZE).step(1).unit("sequences").optional().group(Group::Run).train()
+        .default(FieldDefault::Integer(1)),
+    /// What is computed again in the backward pass instead of being saved; it trades time for
+    /// memory.
+    Recompute("rc", "recompute_granularity", "Recompute activations")
+        .choice(&[
+            option("none", "None", "Every activation is saved: the most memory, no extra time."),
+            option("selective", "Selective",
+                "Only attention's scores are computed again: much memory saved for little time."),
+            option("full", "Full",
+                "Only the input of each block is saved: the least memory, about a third more time."),
+        ]).group(Group::Run).train().default(FieldDefault::Choice("full")),
+}
