@@ -1199,7 +1199,7 @@ const TABLE: [Entry; COUNT] = [
         .help("What data-parallel ranks share out among themselves instead of each holding all of it.")
         .group(Group::Layout)
         .train()
-        .default(FieldDefault::Choice(DataSharding::DEFAULT.key)),
+        .default(FieldDefault::Choice(DataSharding::FORM_START.key)),
     Entry::flag(FieldId::ReshardAfterForward, "rs", "reshard_after_forward", "FSDP reshards after forward")
         .help("A block's gathered weights are given back after forward and gathered again for backward: less memory, more traffic.")
         .group(Group::Layout)
