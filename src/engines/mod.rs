@@ -172,3 +172,15 @@ impl fmt::Debug for Engine {
         write!(f, "{}({})", self.key, self.memory_share)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Engine;
+
+    #[test]
+    fn each_has_its_own_place_and_key() {
+        assert!(Engine::SPECS.iter().enumerate().all(|(place, spec)| spec.place == place), "two have one place");
+        let words: std::collections::BTreeSet<_> = Engine::SPECS.iter().map(|spec| spec.key).collect();
+        assert_eq!(words.len(), Engine::SPECS.len());
+    }
+}

@@ -393,8 +393,11 @@ fn tuning(job: &Job, run: &TrainingRun, found: &mut Vec<Blocker>) {
     let other = !tuning.is_full() || tuning.objective != Objective::NextToken;
     forbid(other && elsewhere, &TUNING_ELSEWHERE);
     forbid(other && !elsewhere && (layout.t() > 1 || layout.p() > 1), &TUNING_SPLIT);
-    if let Some(rule) = layout.sharding.forbidden(With::PackedWeights, CarriedOutBy::Anyone) {
-        forbid(tuning.base.is_quantised() && layout.shards() > 1, rule);
+    if tuning.base.is_quantised()
+        && layout.shards() > 1
+        && let Some(rule) = layout.sharding.forbidden(With::PackedWeights, CarriedOutBy::Anyone)
+    {
+        forbid(true, rule);
     }
     let inner = Targets::GATE.and(Targets::UP).and(Targets::DOWN);
     let experts = job.model().moe.is_some() && !elsewhere && tuning.method.adapts_linears();

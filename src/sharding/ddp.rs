@@ -9,7 +9,7 @@ pub(super) const SHARDING: ShardingSpec = ShardingSpec {
     help: "Every rank holds the whole model states.",
     place: 0,
     short: "DDP",
-    is_default: false,
+    starts_form: false,
     zero_stage: 0,
     shares: Shares { optimizer: false, gradients: false, parameters: false },
     pieces: Pieces::OfOneVector,

@@ -28,7 +28,7 @@ pub struct ShardingSpec {
     /// Its name in the words of a layout.
     pub short: &'static str,
     /// Whether the form begins with it.
-    pub is_default: bool,
+    pub starts_form: bool,
     /// The ZeRO stage that shares out as much.
     pub zero_stage: u8,
     /// What ranks share out.
@@ -79,6 +79,8 @@ pub enum Pieces {
 pub struct Gathers {
     /// Whether all-gathers and reduce-scatters have buffers of their own, and the next block is gathered ahead.
     pub has_buffers: bool,
+    /// Whether what is gathered and reduced was checked against measurements, byte by byte.
+    pub was_measured: bool,
     /// Parameters that stay gathered at most; `None`: a block's go as the layout says, and one is in use at a time beside those gathered
     /// ahead.
     pub most_live: Option<u64>,
@@ -245,9 +247,9 @@ impl DataSharding {
     };
 
     /// The one that the form begins with.
-    pub const DEFAULT: &'static ShardingSpec = {
+    pub const FORM_START: &'static ShardingSpec = {
         let mut at = 0;
-        while !Self::SPECS[at].is_default {
+        while !Self::SPECS[at].starts_form {
             at += 1;
         }
         Self::SPECS[at]
@@ -328,5 +330,20 @@ impl<'de> Deserialize<'de> for DataSharding {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let key = String::deserialize(deserializer)?;
         Self::named(&key).ok_or_else(|| D::Error::custom(format!("{key} is no way of sharding")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::DataSharding;
+
+    #[test]
+    fn each_has_its_own_place_and_one_starts_the_form() {
+        assert!(DataSharding::SPECS.iter().enumerate().all(|(place, spec)| spec.place == place), "two have one place");
+        let words: std::collections::BTreeSet<_> = DataSharding::SPECS.iter().map(|spec| spec.key).collect();
+        assert_eq!(words.len(), DataSharding::SPECS.len());
+        assert_eq!(DataSharding::SPECS.iter().filter(|spec| spec.starts_form).count(), 1);
+        assert_eq!(DataSharding::SPECS.iter().filter(|spec| !spec.shares.optimizer).count(), 1, "one shares nothing out");
+        assert_eq!(DataSharding::SPECS.iter().filter(|spec| spec.casts_as_it_gathers).count(), 1);
     }
 }

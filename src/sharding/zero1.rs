@@ -9,7 +9,7 @@ pub(super) const SHARDING: ShardingSpec = ShardingSpec {
     help: "Ranks share out the optimizer states.",
     place: 1,
     short: "ZeRO-1",
-    is_default: false,
+    starts_form: false,
     zero_stage: 1,
     shares: Shares { optimizer: true, gradients: false, parameters: false },
     pieces: Pieces::OfOneVector,

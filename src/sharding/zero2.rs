@@ -8,7 +8,7 @@ pub(super) const SHARDING: ShardingSpec = ShardingSpec {
     help: "Ranks share out optimizer states and gradients.",
     place: 2,
     short: "ZeRO-2",
-    is_default: false,
+    starts_form: false,
     zero_stage: 2,
     shares: Shares { optimizer: true, gradients: true, parameters: false },
     pieces: Pieces::OfOneVector,

@@ -11,12 +11,13 @@ pub(super) const SHARDING: ShardingSpec = ShardingSpec {
     help: "Ranks share out optimizer states, gradients and weights.",
     place: 3,
     short: "ZeRO-3",
-    is_default: false,
+    starts_form: false,
     zero_stage: 3,
     shares: Shares { optimizer: true, gradients: true, parameters: true },
     pieces: Pieces::RowsOfEachTensor,
     gathers: Some(Gathers {
         has_buffers: false,
+        was_measured: false,
         most_live: Some(1_000_000_000), // DeepSpeed's default of `stage3_max_live_parameters`
         note: "Stage 3 gathers weights before use, at most one billion parameters at once (DeepSpeed's default).",
         source: sources::DEEPSPEED,

@@ -225,10 +225,11 @@ impl StepTime {
             ..Self::default()
         };
         step.share((times, fixed), spread, &heaviest);
+        step.update(fixed, spread, &heaviest);
         (step, (busy.forward + busy.backward) * spread.micro_batches, load)
     }
 
-    /// Adds what data-parallel ranks exchange, and the optimizer.
+    /// Adds what data-parallel ranks exchange.
     fn share(&mut self, (times, fixed): (&Briefs, &Fixed), spread: &Spread, stage: &Stage) {
         let (links, costs) = (&fixed.machine.links, &fixed.costs);
         // Fully sharded weights travel block by block.
@@ -282,6 +283,11 @@ impl StepTime {
             let stride = spread.tensor * spread.copies;
             self.gradients += links.ring(2.0, stride).seconds(Collective::AllReduce, times.tied * costs.gradient);
         }
+    }
+
+    /// Adds the optimizer, and what every micro-batch's gradients are moved by.
+    fn update(&mut self, fixed: &Fixed, spread: &Spread, stage: &Stage) {
+        let costs = &fixed.costs;
         let moved = if spread.sharding.shards_parameters() { costs.shards } else { costs.accumulate };
         self.work.streams += spread.micro_batches * fixed.machine.memory_seconds(stage.parameters() * moved);
         let shared = spread.sharding.shards_optimizer();

@@ -88,12 +88,10 @@ impl Ground {
     }
 }
 
-/// How sure gathered weights and reduced gradients are: PyTorch's FSDP2 was measured, DeepSpeed's stages were not.
-pub(super) const fn movement(plan: &Plan<'_>) -> Certainty {
-    match plan.movement {
-        Movement::Weights { buffers: true, .. } => Certainty::Exact,
-        _ => Certainty::Modelled,
-    }
+/// How sure gathered weights and reduced gradients are.
+pub(super) fn movement(plan: &Plan<'_>) -> Certainty {
+    let measured = plan.sharding.gathers.as_ref().is_some_and(|gathers| gathers.was_measured);
+    if measured && matches!(plan.movement, Movement::Weights { .. }) { Certainty::Exact } else { Certainty::Modelled }
 }
 
 /// How sure the temporaries of the optimizer's step are: `AdamW`'s were measured, but not with states dealt out as one long vector.
