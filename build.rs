@@ -38,11 +38,10 @@ mod sources;
 mod units;
 
 /// Fields whose value is an enum, with its name: `Debug` prints the variant alone.
-const ENUMS: [(&str, &str); 11] = [
+const ENUMS: [(&str, &str); 10] = [
     ("normalization", "Normalization"),
     ("mlp", "MlpKind"),
     ("position_embedding", "PositionEmbedding"),
-    ("family", "Family"),
     ("hidden_act", "HiddenAct"),
     ("sliding_layers", "LayerSet"),
     ("layers", "LayerSet"),
@@ -106,6 +105,7 @@ struct Architecture {
     #[serde(default = "yes")]
     final_norm: bool,
     #[serde(default)]
+    #[serde(deserialize_with = "family")]
     family: Family,
     #[serde(default)]
     hidden_act: HiddenAct,
@@ -201,6 +201,14 @@ fn architecture<'de, D: serde::Deserializer<'de>>(source: D) -> Result<Option<Mo
     Ok(Some(config))
 }
 
+/// The family of that `model_type`.
+fn family<'de, D: serde::Deserializer<'de>>(source: D) -> Result<Family, D::Error> {
+    let word = String::deserialize(source)?;
+    let found = models::named(&word);
+    let is_known = found.model_type() == word;
+    if is_known { Ok(found) } else { Err(serde::de::Error::custom(format!("no family is called {word}"))) }
+}
+
 fn mebibytes<'de, D: serde::Deserializer<'de>>(source: D) -> Result<Bytes, D::Error> {
     u64::deserialize(source).map(|mebibytes| Bytes(1 << 20) * mebibytes)
 }
@@ -263,6 +271,7 @@ fn shape(row: &Model) -> Result<ModelConfig, Box<dyn Error>> {
 
 fn model(row: &Model) -> Result<String, Box<dyn Error>> {
     let mut config = format!("{:?}", shape(row)?).replace("Listed([", "Listed(Cow::Borrowed(&[").replace("])", "]))");
+    config = config.replace(" family: Family(", " family: named(");
     for (field, name) in ENUMS {
         config = config.replace(&format!(" {field}: "), &format!(" {field}: {name}::"));
     }

@@ -10,7 +10,7 @@
 //! | [`sharding`] | ways to share model states out over data-parallel ranks, one file each |
 //! | [`config`] | checked inputs, joined in a [`config::Job`] |
 //! | [`catalog`] | models and accelerators with a source per row |
-//! | `models` | the families: what each says of its files and of the modules that run it |
+//! | [`models`] | the families: what each says of its files and of the modules that run it |
 //! | [`import`] | a Hugging Face `config.json` into a model, with a report |
 //! | [`ops`] | operations with parameters, saved tensors, workspace and FLOPs |
 //! | [`estimator`] | the ledger of memory at the peak, blockers, compute |
@@ -45,7 +45,7 @@ pub mod explain;
 pub mod import;
 pub mod lessons;
 pub mod methods;
-mod models;
+pub mod models;
 pub mod ops;
 pub mod planner;
 pub mod scenario;

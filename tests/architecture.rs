@@ -1,7 +1,7 @@
 //! The house rules of the design: who may import whom, and where the browser and the chart library are known.
 #![allow(clippy::expect_used, clippy::panic, reason = "a failed expectation is a failed test")]
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -12,7 +12,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("engines", &["units", "sources"]),
     ("sharding", &["sources"]),
     ("config", &["units", "engines", "sharding"]),
-    ("catalog", &["units", "sources", "config"]),
+    ("catalog", &["units", "sources", "config", "models"]),
     ("models", &["units", "config"]),
     ("import", &["units", "config", "models"]),
     ("ops", &["units", "sources", "config"]),
@@ -20,7 +20,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("methods", &["units", "sources", "config", "estimator"]),
     ("planner", &["units", "config", "estimator"]),
     ("explain", &["units", "sources", "config", "ops", "estimator", "planner", "methods"]),
-    ("scenario", &["units", "engines", "sharding", "config", "catalog", "import"]),
+    ("scenario", &["units", "engines", "sharding", "config", "models", "catalog", "import"]),
     ("charts", &["units", "estimator", "planner"]),
     ("lessons", &["units", "sources", "config", "catalog", "scenario", "estimator", "planner", "methods"]),
 ];
@@ -209,5 +209,60 @@ fn files_fit_in_the_head() {
 fn tools_see_the_library_from_outside() {
     for (file, code) in sources_in("tools") {
         assert!(!code.contains("#[path"), "{file} includes a file by its path: use the library's public items");
+    }
+}
+
+/// Words in quotes that are the `model_type` of a family and stand for something else: the kinds of layers with a state are called after
+/// the models that brought them, and forms have a field `opt`.
+const OTHER_MEANINGS: &[(&str, &[&str])] = &[
+    ("src/scenario/words.rs", &["mamba", "mamba2", "jamba", "minimax", "lfm2"]),
+    ("src/scenario/fields/table/hybrid.rs", &["mamba", "mamba2", "jamba", "minimax", "lfm2"]),
+    ("src/scenario/fields/table/precision.rs", &["opt"]),
+    ("src/import/hybrid.rs", &["mamba", "mamba2"]),
+    // An id of the catalog.
+    ("tools/accuracy/src/serving.rs", &["bloom"]),
+];
+
+/// The folder of families, and the name of each of its files.
+fn families() -> (&'static str, BTreeSet<String>) {
+    const FOLDER: &str = "src/models/families/";
+    let names = sources().into_iter().filter_map(|(file, _)| {
+        let name = file.strip_prefix(FOLDER)?.strip_suffix(".rs")?;
+        (name != "mod").then(|| name.to_owned())
+    });
+    (FOLDER, names.collect())
+}
+
+/// What a family is like stands in its file: nothing else of the program asks which family a model is of.
+#[test]
+fn a_family_is_named_in_its_own_file_alone() {
+    let (folder, names) = families();
+    assert!(!names.is_empty());
+    for (file, code) in sources() {
+        // Tests may take models as examples.
+        let code = code.split("#[cfg(test)]").next().unwrap_or_default();
+        let asks = code.match_indices("Family::").any(|(at, _)| !code[..at].ends_with(|c: char| c.is_alphanumeric()));
+        assert!(file.starts_with(folder) || !asks, "{file}: ask a model's modules for a choice, not for their family");
+        let other = OTHER_MEANINGS.iter().find(|(place, _)| *place == file).map_or(&[][..], |(_, words)| words);
+        for name in names.iter().filter(|name| !other.contains(&name.as_str())) {
+            let quoted = code.contains(&format!("\"{name}\"")) || code.contains(&format!("families::{name}"));
+            assert!(!quoted || file.starts_with(folder), "{file}: {name} belongs into {folder}{name}.rs");
+        }
+    }
+}
+
+/// Whoever reads a family's file needs two others at most.
+#[test]
+fn families_are_like_others_two_deep_at_most() {
+    let (folder, names) = families();
+    let files: BTreeMap<String, String> = sources().into_iter().collect();
+    let like = |name: &String| -> BTreeSet<String> {
+        let code = &files[&format!("{folder}{name}.rs")];
+        let others = code.split("super::").skip(1).filter_map(|rest| rest.split_once("::FAMILY"));
+        others.map(|(other, _)| other.to_owned()).collect()
+    };
+    for name in &names {
+        let third = like(name).iter().flat_map(like).flat_map(|second| like(&second)).next();
+        assert_eq!(third, None, "{name} is like a family that is like a family that is like another");
     }
 }

@@ -5,8 +5,9 @@
 mod support;
 
 use headroom::catalog::model;
-use headroom::config::{Family, LayerSet, MlpKind, Normalization, PositionEmbedding};
+use headroom::config::{GENERIC, LayerSet, MlpKind, Normalization, PositionEmbedding};
 use headroom::import::{How, ImportError, Imported, ReportRow, config_json, config_json_as_generic};
+use headroom::models::families;
 use proptest::prelude::*;
 use support::parameters;
 
@@ -388,7 +389,7 @@ fn stray_key_value_heads_change_nothing() {
 
 #[test]
 fn each_family_is_recognised() {
-    for family in Family::KNOWN {
+    for family in families() {
         let text = format!(r#"{{"model_type":"{}","num_hidden_layers":2,"num_experts_per_tok":2}}"#, family.model_type());
         let imported = read(&text);
         assert_eq!(imported.config.family, family);
@@ -459,7 +460,7 @@ fn an_unknown_kind_is_a_generic_decoder_and_says_so() {
     let imported = read(text);
     let config = &imported.config;
     assert!(!imported.known);
-    assert_eq!((config.family, config.num_key_value_heads, config.attention_bias), (Family::Generic, 4, true));
+    assert_eq!((config.family, config.num_key_value_heads, config.attention_bias), (GENERIC, 4, true));
     assert_eq!(config.moe.as_ref().map(|moe| (moe.num_experts, moe.num_experts_per_tok)), Some((8, 2)));
     assert_eq!(row(&imported, "model_type").how, How::Assumed);
     assert_eq!(imported.upper_bounds.len(), 2, "{:?}", imported.upper_bounds);

@@ -5,7 +5,7 @@
 mod support;
 
 use headroom::catalog;
-use headroom::config::{AttentionKernel, Family, Kernels, Method, ModelConfig, Objective, Recompute, Tuning};
+use headroom::config::{AttentionKernel, Kernels, Method, ModelConfig, Objective, Recompute, Tuning};
 use headroom::ops::{self, Lowering, Op, OpList, Role, Tensor, lower};
 use headroom::units::{Flops, to_f64};
 use proptest::prelude::*;
@@ -15,7 +15,7 @@ fn models() -> impl Iterator<Item = ModelConfig> {
     let trained = catalog::models().iter().map(|row| &row.config).filter(|model| model.hybrid.is_none());
     trained.flat_map(|model| {
         let as_family = |family| ModelConfig { family, ..model.clone() };
-        let others = Family::KNOWN.into_iter().map(as_family).filter(|other| other.family_of_shape() == other.family);
+        let others = headroom::models::families().map(as_family).filter(|other| other.family_of_shape() == other.family);
         std::iter::once(model.clone()).chain(others)
     })
 }

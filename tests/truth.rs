@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use headroom::config::{DataSharding, Family, Job, Kernels, ModelConfig, ParallelLayout, Recompute, TrainingPrecision};
+use headroom::config::{DataSharding, GENERIC, Job, Kernels, ModelConfig, ParallelLayout, Recompute, TrainingPrecision};
 use headroom::estimator::{Certainty, MemoryKind, estimate, measured};
 use headroom::ops;
 use headroom::units::Bytes;
@@ -83,7 +83,7 @@ fn exact_is_what_was_measured() {
         .map(imported)
         .map(|model| (model.family.model_type(), ModelConfig { num_hidden_layers: 2, ..model }))
         .collect();
-    for family in Family::KNOWN {
+    for family in headroom::models::families() {
         let model = models.get(family.model_type()).expect("a row of every family");
         for kernels in [Kernels::Eager, Kernels::Fused] {
             let expected =
@@ -91,7 +91,7 @@ fn exact_is_what_was_measured() {
             assert_eq!(sureness(model, kernels, ParallelLayout::SINGLE), BTreeSet::from([expected]), "{family:?} {kernels:?}");
         }
     }
-    let generic = ModelConfig { family: Family::Generic, ..models["llama"].clone() };
+    let generic = ModelConfig { family: GENERIC, ..models["llama"].clone() };
     assert_eq!(sureness(&generic, Kernels::Fused, ParallelLayout::SINGLE), BTreeSet::from([Certainty::Assumed.word()]));
 }
 
@@ -163,11 +163,11 @@ fn a_shape_that_its_family_does_not_have_is_generic() {
         let norms = ModelConfig { norms_per_block: 3, ..model.clone() };
         let keys = ModelConfig { num_key_value_heads: 1, ..model.clone() };
         for changed in [experts, norms, keys] {
-            let generic = ModelConfig { family: Family::Generic, ..changed.clone() };
+            let generic = ModelConfig { family: GENERIC, ..changed.clone() };
             let expected = support::parameters(&generic);
             let family = changed.family_of_shape();
-            assert!(family == Family::Generic || changed.num_key_value_heads == 1, "{kind} {family:?}");
-            let count = if family == Family::Generic { expected } else { support::parameters(&changed) };
+            assert!(family == GENERIC || changed.num_key_value_heads == 1, "{kind} {family:?}");
+            let count = if family == GENERIC { expected } else { support::parameters(&changed) };
             assert_eq!(played(&changed, Kernels::Eager), count, "{kind} {changed:?}");
         }
     }

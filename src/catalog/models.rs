@@ -3,8 +3,9 @@
 use std::borrow::Cow;
 
 use crate::config::{
-    Family, HiddenAct, Hybrid, LayerSet, Mixer, MixerKind, Mla, MlpKind, ModelConfig, Moe, Normalization, PositionEmbedding,
+    HiddenAct, Hybrid, LayerSet, Mixer, MixerKind, Mla, MlpKind, ModelConfig, Moe, Normalization, PositionEmbedding,
 };
+use crate::models::named;
 
 /// One published model.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,136 +1,60 @@
 //! Model families, and what only some of them have.
 
 use std::borrow::Cow;
+use std::fmt;
+use std::hash::{Hash, Hasher};
 
 use serde::{Deserialize, Serialize};
 
-/// The `model_type` of a Hugging Face `config.json`: whose modules run the model.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Family {
-    /// `llama`.
-    Llama,
-    /// `mistral`.
-    Mistral,
-    /// `qwen2`.
-    Qwen2,
-    /// `qwen3`.
-    Qwen3,
-    /// `gemma`.
-    Gemma,
-    /// `gemma2`.
-    Gemma2,
-    /// `gemma3_text`, the text part of `gemma3`.
-    #[serde(alias = "gemma3_text")]
-    Gemma3,
-    /// `gpt2`.
-    Gpt2,
-    /// `gpt_neox`.
-    GptNeox,
-    /// `opt`.
-    Opt,
-    /// `bloom`.
-    Bloom,
-    /// `falcon`.
-    Falcon,
-    /// `phi`.
-    Phi,
-    /// `phi3`.
-    Phi3,
-    /// `mixtral`.
-    Mixtral,
-    /// `qwen3_moe`.
-    Qwen3Moe,
-    /// `deepseek_v2`.
-    DeepseekV2,
-    /// `deepseek_v3`.
-    DeepseekV3,
-    /// `gpt_oss`.
-    GptOss,
-    /// `olmo2`.
-    Olmo2,
-    /// `cohere`.
-    Cohere,
-    /// `starcoder2`.
-    Starcoder2,
-    /// `stablelm`.
-    Stablelm,
-    /// `granite`.
-    Granite,
-    /// `glm4`.
-    Glm4,
-    /// A decoder of no known family, built from the fields alone: assumed.
-    #[default]
-    Generic,
-}
+use super::Modules;
+
+/// Whose modules run a model: a reference to what is known of them. Two are the same if their `model_type` is.
+#[derive(Clone, Copy)]
+pub struct Family(pub(crate) &'static Modules);
+
+/// A decoder of no known family, built from the fields alone: assumed.
+pub const GENERIC: Family = Family(&Modules::GENERIC);
 
 impl Family {
-    /// Every family that has modules of its own.
-    pub const KNOWN: [Self; 25] = [
-        Self::Llama,
-        Self::Mistral,
-        Self::Qwen2,
-        Self::Qwen3,
-        Self::Gemma,
-        Self::Gemma2,
-        Self::Gemma3,
-        Self::Gpt2,
-        Self::GptNeox,
-        Self::Opt,
-        Self::Bloom,
-        Self::Falcon,
-        Self::Phi,
-        Self::Phi3,
-        Self::Mixtral,
-        Self::Qwen3Moe,
-        Self::DeepseekV2,
-        Self::DeepseekV3,
-        Self::GptOss,
-        Self::Olmo2,
-        Self::Cohere,
-        Self::Starcoder2,
-        Self::Stablelm,
-        Self::Granite,
-        Self::Glm4,
-    ];
+    /// The choices in which its modules differ from others.
+    pub const fn modules(self) -> &'static Modules {
+        self.0
+    }
 
     /// The `model_type` as files write it; `generic` for none.
     pub const fn model_type(self) -> &'static str {
-        match self {
-            Self::Llama => "llama",
-            Self::Mistral => "mistral",
-            Self::Qwen2 => "qwen2",
-            Self::Qwen3 => "qwen3",
-            Self::Gemma => "gemma",
-            Self::Gemma2 => "gemma2",
-            Self::Gemma3 => "gemma3_text",
-            Self::Gpt2 => "gpt2",
-            Self::GptNeox => "gpt_neox",
-            Self::Opt => "opt",
-            Self::Bloom => "bloom",
-            Self::Falcon => "falcon",
-            Self::Phi => "phi",
-            Self::Phi3 => "phi3",
-            Self::Mixtral => "mixtral",
-            Self::Qwen3Moe => "qwen3_moe",
-            Self::DeepseekV2 => "deepseek_v2",
-            Self::DeepseekV3 => "deepseek_v3",
-            Self::GptOss => "gpt_oss",
-            Self::Olmo2 => "olmo2",
-            Self::Cohere => "cohere",
-            Self::Starcoder2 => "starcoder2",
-            Self::Stablelm => "stablelm",
-            Self::Granite => "granite",
-            Self::Glm4 => "glm4",
-            Self::Generic => "generic",
-        }
+        self.0.model_type
+    }
+
+    /// Whether its modules are assumed.
+    pub fn is_generic(self) -> bool {
+        self == GENERIC
     }
 }
 
-impl Family {
-    /// Whether transformers 5.23 has a tensor-parallel plan for the family (`base_model_tp_plan`); unknown families are taken to have one.
-    pub const fn has_tensor_plan(self) -> bool {
-        !matches!(self, Self::Gpt2 | Self::Opt | Self::Bloom | Self::Falcon | Self::GptOss | Self::Stablelm)
+impl Default for Family {
+    fn default() -> Self {
+        GENERIC
+    }
+}
+
+impl PartialEq for Family {
+    fn eq(&self, other: &Self) -> bool {
+        self.model_type() == other.model_type()
+    }
+}
+
+impl Eq for Family {}
+
+impl Hash for Family {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.model_type().hash(state);
+    }
+}
+
+impl fmt::Debug for Family {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        to.debug_tuple("Family").field(&self.model_type()).finish()
     }
 }
 

@@ -10,6 +10,7 @@ mod job;
 mod layout;
 mod megatron;
 mod model;
+mod modules;
 mod precision;
 mod run;
 mod schedule;
@@ -17,16 +18,21 @@ mod shape;
 mod speed;
 mod tuning;
 
-pub use family::{Family, HiddenAct, LayerSet, Mla, Moe};
+pub use family::{Family, GENERIC, HiddenAct, LayerSet, Mla, Moe};
 pub use hardware::{Accelerator, Cluster, Overheads, PeakRates};
 pub use hybrid::{Feed, Hybrid, Keys, LayerKind, Mixer, MixerKind, OtherHeads};
 pub use job::{Choice, ConfigError, Job};
 pub use layout::{Offload, ParallelLayout, PipelineSplit};
 pub use megatron::{LossFusion, MegatronOptions, RecomputeMethod, RecomputeModules, TokenDispatcher};
 pub use model::{MlpKind, ModelConfig, Normalization, PositionEmbedding};
+pub use modules::{
+    BlockLayout, Division, EmbeddingScale, ExpertModules, FamilyChoice, FeedForwardStyle, GgufRules, LinearBiases, LinearStyle,
+    Measured, Modules, NormStyle, PositionIds, Projections, QueryKeyNorm, RotaryTables, RotationStyle, RouterScores, TensorPlan,
+};
 pub use precision::{GradientDType, Optimizer, OptimizerImplementation, PrecisionRecipe, TrainingPrecision};
 pub use run::{AttentionKernel, Kernels, LengthMix, Recompute, Run, ServingRun, Texts, TrainingRun};
 pub use schedule::{PassTimes, Pipeline, PipelineSchedule, Played, SCHEDULES, ScheduleFacts, Slot, Timed, Work};
+pub use shape::{ExpertsRule, ShapeRule};
 pub use speed::{Flash, Narrow, Overlap, ProductFormat, Speed};
 pub use tuning::{BaseFormat, Method, Objective, Rollout, Targets, Tuning};
 

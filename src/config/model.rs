@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Family, HiddenAct, Hybrid, LayerSet, Mla, Moe};
+use super::{Family, GENERIC, HiddenAct, Hybrid, LayerSet, Mla, Moe};
 
 /// The normalisation layer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -82,7 +82,7 @@ pub struct ModelConfig {
     pub norms_per_block: u64,
     /// Whether a norm stands before the output head.
     pub final_norm: bool,
-    /// Whose modules run it; [`Family::Generic`] is put together from the fields.
+    /// Whose modules run it; [`GENERIC`] is put together from the fields.
     pub family: Family,
     /// Activation function of the feed-forward layer.
     pub hidden_act: HiddenAct,
@@ -143,7 +143,7 @@ impl ModelConfig {
             embedding_norm: false,
             norms_per_block: 2,
             final_norm: true,
-            family: Family::Generic,
+            family: GENERIC,
             hidden_act: HiddenAct::Silu,
             rotary_dim: None,
             sliding_window: None,
@@ -160,6 +160,16 @@ impl ModelConfig {
             pooler: false,
             hybrid: None,
         }
+    }
+
+    /// The family whose modules run a model of this shape: the stated one, or [`GENERIC`] where a field says what that family's
+    /// modules do not have (experts in a GPT-2, four norms in a Llama).
+    ///
+    /// Assumes transformers 5.23's modules.
+    #[must_use]
+    pub fn family_of_shape(&self) -> Family {
+        let fits = self.family.modules().shape.is_none_or(|rule| rule.fits(self));
+        if fits { self.family } else { GENERIC }
     }
 
     /// The tokens a layer looks back on, of `tokens` there are: its window where it slides.

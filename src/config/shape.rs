@@ -1,66 +1,91 @@
-//! Which shapes a family's modules can take.
+//! The shapes that a family's modules can take.
 
-use super::{Family, MlpKind, ModelConfig, Normalization};
+use super::{MlpKind, ModelConfig, Normalization};
 
-impl ModelConfig {
-    /// The family whose modules run a model of this shape: the stated one, or [`Family::Generic`] where a field says what that family's
-    /// modules do not have (experts in a GPT-2, four norms in a Llama).
-    ///
-    /// Assumes transformers 5.23's modules.
-    #[must_use]
-    pub fn family_of_shape(&self) -> Family {
-        let is_whole = self.hybrid.is_none() && self.has_feed_forward() && self.has_norms() && self.has_attention();
-        if is_whole { self.family } else { Family::Generic }
+/// Whether modules have experts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExpertsRule {
+    /// They have none.
+    None,
+    /// Always, without shared ones.
+    Always,
+    /// They may have some, with shared ones that no gate weighs.
+    Optional,
+}
+
+/// The shapes that modules can take.
+#[derive(Clone, Copy, Debug)]
+#[allow(clippy::struct_excessive_bools, reason = "a list of yes and no, as in config.json")]
+pub struct ShapeRule {
+    /// Whether there are experts.
+    pub experts: ExpertsRule,
+    /// The feed-forward layer.
+    pub mlp: MlpKind,
+    /// Whether it has biases; `None`: either.
+    pub mlp_bias: Option<bool>,
+    /// The norms; `None`: either.
+    pub normalization: Option<Normalization>,
+    /// The fewest and the most norms in a block.
+    pub norms_per_block: [u64; 2],
+    /// Attention is latent.
+    pub latent: bool,
+    /// Every query head has a key/value head.
+    pub key_head_for_each_query_head: bool,
+    /// Whether queries, keys and values have biases; `None`: either.
+    pub attention_bias: Option<bool>,
+    /// The output projection has a bias where the others have one.
+    pub output_bias_as_others: bool,
+    /// Queries and keys may be normed.
+    pub may_norm_queries_and_keys: bool,
+    /// There are attention sinks.
+    pub sinks: bool,
+}
+
+impl ShapeRule {
+    /// A gated feed-forward layer, two RMS norms a block, attention of any kind of heads.
+    pub const PLAIN: Self = Self {
+        experts: ExpertsRule::None,
+        mlp: MlpKind::Gated,
+        mlp_bias: None,
+        normalization: Some(Normalization::RmsNorm),
+        norms_per_block: [2, 2],
+        latent: false,
+        key_head_for_each_query_head: false,
+        attention_bias: None,
+        output_bias_as_others: false,
+        may_norm_queries_and_keys: true,
+        sinks: false,
+    };
+
+    /// A plain feed-forward layer, two layer norms a block, attention of any kind of heads.
+    pub const CLASSIC: Self = Self { mlp: MlpKind::Plain, normalization: Some(Normalization::LayerNorm), ..Self::PLAIN };
+
+    /// Whether a model has such a shape.
+    pub fn fits(&self, model: &ModelConfig) -> bool {
+        model.hybrid.is_none() && self.fits_feed_forward(model) && self.fits_norms(model) && self.fits_attention(model)
     }
 
-    /// Whether the family has this feed-forward layer.
-    fn has_feed_forward(&self) -> bool {
-        let gated = self.mlp == MlpKind::Gated;
-        let shared = self.moe.as_ref().is_some_and(|moe| moe.shared_expert_intermediate_size > 0);
-        let weighed = self.moe.as_ref().is_some_and(|moe| moe.shared_expert_gate);
-        match self.family {
-            Family::Generic => true,
-            Family::Mixtral | Family::Qwen3Moe | Family::GptOss => self.moe.is_some() && gated && !shared,
-            Family::DeepseekV2 | Family::DeepseekV3 => gated && !weighed && !self.mlp_bias,
-            Family::Gpt2 | Family::Bloom => self.moe.is_none() && !gated && self.mlp_bias,
-            Family::GptNeox | Family::Falcon | Family::Opt | Family::Phi | Family::Starcoder2 => self.moe.is_none() && !gated,
-            Family::Phi3 | Family::Glm4 => self.moe.is_none() && gated && !self.mlp_bias,
-            _ => self.moe.is_none() && gated,
-        }
+    fn fits_feed_forward(&self, model: &ModelConfig) -> bool {
+        let moe = model.moe.as_ref();
+        let experts = match self.experts {
+            ExpertsRule::None => moe.is_none(),
+            ExpertsRule::Always => moe.is_some_and(|moe| moe.shared_expert_intermediate_size == 0),
+            ExpertsRule::Optional => moe.is_none_or(|moe| !moe.shared_expert_gate),
+        };
+        experts && model.mlp == self.mlp && self.mlp_bias.is_none_or(|bias| model.mlp_bias == bias)
     }
 
-    /// Whether the family has these norms.
-    fn has_norms(&self) -> bool {
-        let layer = self.normalization == Normalization::LayerNorm;
-        match self.family {
-            Family::Generic => true,
-            Family::Gpt2 | Family::Bloom | Family::GptNeox | Family::Starcoder2 | Family::Opt => {
-                layer && self.norms_per_block == 2
-            }
-            Family::Phi => layer && self.norms_per_block == 1,
-            Family::Falcon | Family::Stablelm => layer && (1..=2).contains(&self.norms_per_block),
-            Family::Cohere => self.norms_per_block == 1,
-            Family::Gemma2 | Family::Gemma3 | Family::Glm4 => !layer && self.norms_per_block == 4,
-            _ => !layer && self.norms_per_block == 2,
-        }
+    fn fits_norms(&self, model: &ModelConfig) -> bool {
+        let [fewest, most] = self.norms_per_block;
+        let kind = self.normalization.is_none_or(|kind| model.normalization == kind);
+        kind && (fewest..=most).contains(&model.norms_per_block)
     }
 
-    /// Whether the family has this attention.
-    fn has_attention(&self) -> bool {
-        let biases = self.attention_bias == self.attention_output_bias;
-        let each_head = self.num_attention_heads == self.num_key_value_heads;
-        let sinks = self.attention_sinks == (self.family == Family::GptOss);
-        match self.family {
-            Family::Generic => true,
-            Family::DeepseekV2 | Family::DeepseekV3 => self.mla.is_some() && biases && !self.qk_norm && sinks,
-            Family::Gpt2 | Family::Bloom => {
-                self.mla.is_none() && each_head && self.attention_bias && biases && !self.qk_norm && sinks
-            }
-            Family::GptNeox => self.mla.is_none() && each_head && biases && !self.qk_norm && sinks,
-            Family::Falcon => self.mla.is_none() && biases && !self.qk_norm && sinks,
-            Family::Opt | Family::Starcoder2 => self.mla.is_none() && !self.qk_norm && sinks,
-            Family::Phi3 => self.mla.is_none() && !self.attention_bias && !self.qk_norm && sinks,
-            _ => self.mla.is_none() && sinks,
-        }
+    fn fits_attention(&self, model: &ModelConfig) -> bool {
+        let biases = self.attention_bias.is_none_or(|bias| model.attention_bias == bias)
+            && (!self.output_bias_as_others || model.attention_bias == model.attention_output_bias);
+        let heads = !self.key_head_for_each_query_head || model.num_attention_heads == model.num_key_value_heads;
+        let norms = self.may_norm_queries_and_keys || !model.qk_norm;
+        model.mla.is_some() == self.latent && biases && heads && norms && model.attention_sinks == self.sinks
     }
 }

@@ -5,7 +5,7 @@ use std::num::NonZeroU64;
 use thiserror::Error;
 
 use crate::config::{
-    AttentionKernel, Family, Job, Kernels, Method, Objective, ParallelLayout, PipelineSchedule, PipelineSplit, Recompute,
+    AttentionKernel, Division, Job, Kernels, Method, Objective, ParallelLayout, PipelineSchedule, PipelineSplit, Recompute,
     Targets, TrainingRun,
 };
 pub use crate::sharding::FrameworkRule;
@@ -401,13 +401,13 @@ fn tuning(job: &Job, run: &TrainingRun, found: &mut Vec<Blocker>) {
     }
     let inner = Targets::GATE.and(Targets::UP).and(Targets::DOWN);
     let experts = job.model().moe.is_some() && !elsewhere && tuning.method.adapts_linears();
-    let fused = job.model().family != Family::GptOss;
-    forbid(experts && fused && tuning.target_modules.meets(inner), &EXPERTS_ADAPTED);
+    let own = job.model().family.modules();
+    forbid(experts && own.experts.are_named_as_targets && tuning.target_modules.meets(inner), &EXPERTS_ADAPTED);
     forbid(experts && tuning.base.is_quantised(), &EXPERTS_PACKED);
     let prefix = tuning.method == Method::Prefix;
-    let own = matches!(job.model().family, Family::Falcon | Family::Bloom) || job.model().mla.is_some();
+    let takes_none = !own.takes_prefix || job.model().mla.is_some();
     forbid(prefix && run.recompute != Recompute::None, &PREFIX_RECOMPUTED);
-    forbid(prefix && own, &PREFIX_ELSEWHERE);
+    forbid(prefix && takes_none, &PREFIX_ELSEWHERE);
     let learns = || super::trainable(job, 1) > 0;
     forbid(!tuning.is_full() && !elsewhere && !learns(), &NOTHING_LEARNS);
     if run.packed_text().is_some() {
@@ -432,7 +432,8 @@ fn packed(run: &TrainingRun, elsewhere: bool, found: &mut Vec<Blocker>) {
 fn tensor(job: &Job, found: &mut Vec<Blocker>) {
     let (model, t) = (job.model(), job.layout().t());
     let library = job.training().is_some_and(|run| run.kernels == Kernels::Eager);
-    if library && t > 1 && !model.family.has_tensor_plan() {
+    let plan = model.family.modules().tensor_plan;
+    if library && t > 1 && plan.is_none() {
         found.push(Blocker::NoTensorPlan { family: model.family.model_type() });
         return;
     }
@@ -447,7 +448,7 @@ fn tensor(job: &Job, found: &mut Vec<Blocker>) {
             found.push(Blocker::Tensor { what, size, t });
         }
     };
-    if !(library && model.family == Family::DeepseekV3) {
+    if !(library && plan.is_some_and(|plan| plan.attention == Division::Whole)) {
         must("num_attention_heads", model.num_attention_heads, t);
         let kv = model.num_key_value_heads;
         // The library splits projections by columns; other software gives several ranks the same head.

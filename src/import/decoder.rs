@@ -77,7 +77,7 @@ pub(super) fn decoder(file: &mut Reader<'_>, kind: &FamilySpec) -> Result<ModelC
         qk_norm: flag(file, kind.qk_norm, "qk_norm")?,
         embedding_norm: kind.embedding_norm,
         final_norm: kind.final_norm,
-        family: kind.family,
+        family: kind.family(),
         hidden_act: activation(file, kind.act)?,
         rotary_dim,
         sliding_window,

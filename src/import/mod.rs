@@ -27,7 +27,7 @@ pub use left_out::LeftOut;
 
 use std::fmt::Write as _;
 
-use crate::config::{Family, ModelConfig};
+use crate::config::ModelConfig;
 use crate::models::{self, FamilySpec};
 pub use quantization::Quantized;
 use reader::Reader;
@@ -188,10 +188,10 @@ fn tell_kind(reader: &mut Reader<'_>, model_type: &str, kind: Option<&FamilySpec
     let shown = value::shortened(model_type);
     let mut note = String::new();
     let how = match kind {
-        Some(kind) if kind.family.model_type() == model_type => How::Read,
-        Some(kind) if kind.family != Family::Generic => {
+        Some(kind) if kind.modules.model_type == model_type => How::Read,
+        Some(kind) if !kind.family().is_generic() => {
             // Writing into a String cannot fail.
-            let _ = write!(note, "Counted with the modules of {}.", kind.family.model_type());
+            let _ = write!(note, "Counted with the modules of {}.", kind.modules.model_type);
             How::Assumed
         }
         Some(_) => {

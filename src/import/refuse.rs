@@ -5,8 +5,10 @@ use super::value::{Object, Value};
 
 /// Refuses a kind or a key that means a structure outside dense decoders.
 pub(super) fn not_modelled(model_type: &str, file: &Object) -> Result<(), ImportError> {
-    let by_key = from_keys(file, crate::models::of(model_type).is_some_and(|kind| kind.states.is_some()));
-    if let Some(what) = by_key.or_else(|| from_kind(model_type).map(|what| format!("{what} (model_type {model_type})"))) {
+    let listed = crate::models::of(model_type);
+    let by_key = from_keys(file, listed.is_some_and(|kind| kind.states.is_some()));
+    let from_kind = || if listed.is_some() { None } else { from_kind(model_type) };
+    if let Some(what) = by_key.or_else(|| from_kind().map(|what| format!("{what} (model_type {model_type})"))) {
         return Err(ImportError::not_modelled(what));
     }
     class(file).map_or(Ok(()), |class| Err(ImportError::NotADecoder { shown_by: format!("architectures: {class}") }))

@@ -1,11 +1,14 @@
 //! What models are: the families, and what each says of its `config.json` files and of the modules that run it.
 
+mod choices;
 mod families;
 mod keys;
 mod prelude;
 mod spec;
 
-pub(crate) use families::MEMBERS;
+pub(crate) use choices::FAMILIES;
+pub use choices::{families, named};
+use families::MEMBERS;
 pub(crate) use keys::{Attends, Heads, InnerWidth, KeyValueHeads, States, Tower};
 pub(crate) use spec::{Experts, FamilySpec, Flag, Latent, Norms, Positions, Window};
 

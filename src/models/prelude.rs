@@ -4,4 +4,8 @@ pub(super) use super::keys::{Attends, Heads, InnerWidth, KeyValueHeads, States, 
 pub(super) use super::spec::{
     ATTENTION_BIAS, BY_STEP, Experts, FROM_FIRST, FamilySpec, Flag, INDEXER, LEARNED, Latent, Norms, Positions, Sizes, Window,
 };
-pub(super) use crate::config::{Family, HiddenAct, MixerKind, MlpKind, Normalization, PositionEmbedding};
+pub(super) use crate::config::{
+    BlockLayout, Division, EmbeddingScale, ExpertModules, ExpertsRule, FamilyChoice, FeedForwardStyle, GgufRules, HiddenAct,
+    LinearBiases, LinearStyle, Measured, MixerKind, MlpKind, Modules, NormStyle, Normalization, PositionEmbedding, PositionIds,
+    Projections, QueryKeyNorm, RotaryTables, RotationStyle, RouterScores, ShapeRule, TensorPlan,
+};

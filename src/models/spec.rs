@@ -2,7 +2,7 @@
 //! takes where it does not.
 
 use super::keys::{Heads, InnerWidth, KeyValueHeads, States, Tower};
-use crate::config::{Family, HiddenAct, MlpKind, Normalization, PositionEmbedding};
+use crate::config::{Family, HiddenAct, MlpKind, Modules, Normalization, PositionEmbedding};
 
 /// Positions in a learned table of as many rows.
 pub(crate) const LEARNED: Positions = Positions::LearnedPlus(0);
@@ -187,8 +187,8 @@ pub(crate) struct FamilySpec {
     pub class: &'static str,
     /// Usual spellings of names that do not follow from them, such as "GLM-4.5" of `glm4_moe`.
     pub labels: &'static [(&'static str, &'static str)],
-    /// Whose modules run it.
-    pub family: Family,
+    /// The modules that run it, as choices: its own, those of another family, or [`Modules::GENERIC`].
+    pub modules: &'static Modules,
     /// Its files may give sizes the names of other kinds, such as `n_embd`.
     pub older_names: bool,
     pub sizes: Sizes,
@@ -243,12 +243,29 @@ pub(crate) struct FamilySpec {
 }
 
 impl FamilySpec {
+    /// The family whose modules run it.
+    pub const fn family(&self) -> Family {
+        Family(self.modules)
+    }
+
+    /// Whether it has modules of its own.
+    pub const fn has_own_modules(&self) -> bool {
+        let mut at = 0;
+        while at < self.names.len() {
+            if super::choices::same(self.names[at], self.modules.model_type) {
+                return true;
+            }
+            at += 1;
+        }
+        false
+    }
+
     /// A decoder of RMS norms, gated feed-forward, rotary positions and a head of its own; without sizes.
     pub const PLAIN: Self = Self {
         names: &[],
         class: "",
         labels: &[],
-        family: Family::Generic,
+        modules: &Modules::GENERIC,
         older_names: false,
         sizes: Sizes::UNKNOWN,
         key_value_heads: KeyValueHeads::Stated,

@@ -6,7 +6,9 @@
 
 use super::builder::Lowering;
 use super::tensor::Dim;
-use crate::config::{Family, Kernels};
+use crate::config::Kernels;
+
+pub(crate) use crate::config::Division;
 
 /// Parts of a block that ranks may share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,30 +21,20 @@ pub(crate) enum Part {
     Experts,
 }
 
-/// How a part is shared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Division {
-    /// Every rank has all of it.
-    Whole,
-    /// Weights, and what they multiply to.
-    Divided,
-    /// Weights; what they multiply to is gathered.
-    Gathered,
-}
-
 impl Lowering<'_> {
     /// How that part is shared.
     pub(super) fn division(&self, part: Part) -> Division {
-        let family = self.model.family;
         if self.tensor_model_parallel_size <= 1 {
             return Division::Whole;
         }
-        match (self.kernels, part, family) {
-            (Kernels::Eager, ..) if !family.has_tensor_plan() => Division::Whole,
-            (Kernels::Eager, Part::Attention, Family::DeepseekV3) => Division::Whole,
-            (Kernels::Eager, Part::Attention, Family::Phi3 | Family::Olmo2)
-            | (Kernels::Eager, Part::FeedForward, Family::Phi3 | Family::Glm4) => Division::Gathered,
-            _ => Division::Divided,
+        if self.kernels != Kernels::Eager {
+            return Division::Divided;
+        }
+        match (self.model.family.modules().tensor_plan, part) {
+            (None, _) => Division::Whole,
+            (Some(plan), Part::Attention) => plan.attention,
+            (Some(plan), Part::FeedForward) => plan.feed_forward,
+            (Some(_), Part::Experts) => Division::Divided,
         }
     }
 

@@ -2,7 +2,6 @@
 
 use super::{FieldId, Scenario, Value, architecture_fields, differences, of_model};
 use crate::catalog::{self, ModelRow};
-use crate::config::Family;
 use crate::import::{Imported, LeftOut};
 
 impl Scenario {
@@ -56,7 +55,7 @@ fn recognised(imported: &Imported) -> Option<&'static ModelRow> {
     }
     let whole = !imported.left_out.iter().any(|part| part.key == "visual" || part.key.ends_with("_config"));
     let family = imported.config.family;
-    let plain = family == Family::Generic || family.model_type() == imported.model_type;
+    let plain = family.is_generic() || family.model_type() == imported.model_type;
     match same.as_slice() {
         [only] if whole && plain => Some(*only),
         _ => None,

@@ -1,10 +1,11 @@
 //! The words that stand for choices in forms, links and files.
 
 use crate::config::{
-    AttentionKernel, CacheFormat, DataSharding, Family, GradientDType, HiddenAct, Kernels, LossFusion, MixerKind, MlpKind,
-    Normalization, Objective, Optimizer, OptimizerImplementation, PipelineSchedule, PositionEmbedding, Recompute, Rollout,
-    TokenDispatcher, TrainingPrecision, WeightFormat,
+    AttentionKernel, CacheFormat, DataSharding, Family, GENERIC, GradientDType, HiddenAct, Kernels, LossFusion, MixerKind,
+    MlpKind, Normalization, Objective, Optimizer, OptimizerImplementation, PipelineSchedule, PositionEmbedding, Recompute,
+    Rollout, TokenDispatcher, TrainingPrecision, WeightFormat,
 };
+use crate::models::FAMILIES;
 use crate::units::MemoryUnit;
 
 /// What the scenario does with the model.
@@ -69,11 +70,6 @@ words! {
     Kernels: Eager = "eager", Fused = "fused", Megatron = "megatron", Korthikanti = "korthikanti";
     LossFusion: None = "none", TransformerEngine = "te";
     TokenDispatcher: AllGather = "allgather", AllToAll = "alltoall";
-    Family: Llama = "llama", Mistral = "mistral", Qwen2 = "qwen2", Qwen3 = "qwen3", Gemma = "gemma", Gemma2 = "gemma2",
-        Gemma3 = "gemma3", Gpt2 = "gpt2", GptNeox = "gpt-neox", Opt = "opt", Bloom = "bloom", Falcon = "falcon", Phi = "phi",
-        Phi3 = "phi3", Mixtral = "mixtral", Qwen3Moe = "qwen3-moe", DeepseekV2 = "deepseek-v2", DeepseekV3 = "deepseek-v3",
-        GptOss = "gpt-oss", Olmo2 = "olmo2", Cohere = "cohere", Starcoder2 = "starcoder2", Stablelm = "stablelm",
-        Granite = "granite", Glm4 = "glm4", Generic = "generic";
     HiddenAct: Silu = "silu", Gelu = "gelu", GeluNew = "gelu-new", GeluFast = "gelu-fast", QuickGelu = "quick-gelu",
         Relu = "relu", Relu2 = "relu2";
     MixerKind: Mamba = "mamba", Jamba = "jamba", Mamba2 = "mamba2", FalconH1 = "falcon-h1", Qwen3Next = "qwen3-next",
@@ -93,4 +89,19 @@ words! {
         Iq3Xxs = "iq3-xxs", Q2K = "q2-k", Q2KS = "q2-k-s", Iq2M = "iq2-m", Iq2S = "iq2-s", Iq2Xs = "iq2-xs",
         Iq2Xxs = "iq2-xxs", Iq1M = "iq1-m", Iq1S = "iq1-s", Mxfp4Moe = "mxfp4-moe";
     CacheFormat: Bf16 = "bf16", Fp32 = "fp32", Fp8 = "fp8", Int8 = "int8", Int4 = "int4", Q8_0 = "q8-0", Q4_0 = "q4-0";
+}
+
+/// Every family with its word.
+const FAMILY_WORDS: [(Family, &str); FAMILIES.len()] = {
+    let mut words = [(GENERIC, ""); FAMILIES.len()];
+    let mut at = 0;
+    while at < FAMILIES.len() {
+        words[at] = (FAMILIES[at], FAMILIES[at].modules().choice.word);
+        at += 1;
+    }
+    words
+};
+
+impl Word for Family {
+    const WORDS: &'static [(Self, &'static str)] = &FAMILY_WORDS;
 }

@@ -6,7 +6,7 @@ pub mod random;
 use std::num::NonZeroU64;
 
 use headroom::config::{
-    Accelerator, AttentionKernel, Cluster, DataSharding, Engine, Family, GradientDType, Job, Kernels, Mixer, MixerKind, MlpKind,
+    Accelerator, AttentionKernel, Cluster, DataSharding, Engine, GradientDType, Job, Kernels, Mixer, MixerKind, MlpKind,
     ModelConfig, Normalization, Optimizer, Overheads, ParallelLayout, PeakRates, PositionEmbedding, Recompute, Run, ServingRun,
     TrainingPrecision, TrainingRun,
 };
@@ -230,10 +230,10 @@ fn attention_parameters(config: &ModelConfig) -> u64 {
         let (queries, keys) = (a * config.head_dim, config.num_key_value_heads * config.head_dim);
         total += 2 * h * queries + 2 * h * keys;
         total += if config.attention_bias { queries + 2 * keys } else { 0 };
-        total += match (config.qk_norm, config.family) {
+        total += match (config.qk_norm, config.family.model_type()) {
             (false, _) => 0,
             // One norm over all heads at once, or a norm of its own for each head.
-            (true, Family::Olmo2 | Family::Cohere | Family::Stablelm) => queries + keys,
+            (true, "olmo2" | "cohere" | "stablelm") => queries + keys,
             // With a bias.
             (true, _) if config.normalization == Normalization::LayerNorm => 4 * config.head_dim,
             (true, _) => 2 * config.head_dim,

@@ -1,19 +1,8 @@
 //! What the figures of a played step rest on: rows that PyTorch's memory tracker measured, or rules alone.
 
 use super::plan::{Movement, Plan};
-use crate::config::{Family, Kernels, Objective, Optimizer, Recompute};
+use crate::config::{Kernels, Objective, Optimizer, Recompute};
 use crate::estimator::ledger::Certainty;
-
-/// Families with a measured row of the fused kernels (`tests/data/truth` and `tests/data/measured`); all others have rows of their
-/// modules as transformers writes them, which the fused kernels replace in part.
-const MEASURED_FUSED: [Family; 7] =
-    [Family::Llama, Family::Mistral, Family::Qwen3, Family::Mixtral, Family::Qwen3Moe, Family::GptOss, Family::Olmo2];
-
-/// Families of whose modules no row was measured.
-const UNMEASURED: [Family; 1] = [Family::Gemma];
-
-/// Families with a measured tensor-parallel row.
-const MEASURED_TENSOR_PARALLEL: [Family; 2] = [Family::Llama, Family::Mistral];
 
 /// What stands behind the tensors of blocks and ends of a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,14 +25,14 @@ impl Ground {
         let (with, stage) = (&plan.with, plan.stage);
         let family = with.model.family;
         let split = with.tensor_model_parallel_size > 1;
-        let measured_split =
-            MEASURED_TENSOR_PARALLEL.contains(&family) && with.kernels == Kernels::Eager && !with.sequence_parallel;
+        let measured = family.modules().measured;
+        let measured_split = measured.tensor_parallel && with.kernels == Kernels::Eager && !with.sequence_parallel;
         let one_stage = stage.embedding && stage.head && stage.in_flight == 1;
-        if family == Family::Generic {
+        if family.is_generic() {
             Self::Assembled
         } else if with.tuning.objective != Objective::NextToken {
             Self::Loss
-        } else if UNMEASURED.contains(&family) || (with.kernels == Kernels::Fused && !MEASURED_FUSED.contains(&family)) {
+        } else if !measured.eager || (with.kernels == Kernels::Fused && !measured.fused) {
             Self::Kernels
         } else if (split && !measured_split) || !one_stage || plan.recompute == Recompute::Selective {
             Self::Layout

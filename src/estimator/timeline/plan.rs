@@ -1,8 +1,8 @@
 //! What is played: which part of the model, how often each block stands for its like, and how memory is shared out.
 
 use crate::config::{
-    AttentionKernel, DataSharding, Family, Job, Kernels, ModelConfig, Optimizer, OptimizerImplementation, PrecisionRecipe,
-    Recompute, TrainingPrecision, TrainingRun, Tuning,
+    AttentionKernel, DataSharding, Job, Kernels, ModelConfig, Optimizer, OptimizerImplementation, PrecisionRecipe, Recompute,
+    TrainingPrecision, TrainingRun, Tuning,
 };
 use crate::estimator::stage::Stage;
 use crate::estimator::{MemoryKind, host};
@@ -207,9 +207,9 @@ fn gives_back(job: &Job, most_live: u64) -> bool {
 fn played(job: &Job, stage: Stage, every: bool) -> Vec<Played> {
     let model = job.model();
     let tuning = job.training().map_or(Tuning::FULL, |run| run.tuning);
-    // What is recomputed, a block or its attention core, holds the mask it reads until backward is through with it; Gemma 3's sorts of
-    // blocks have rotary tables each.
-    let tables = model.family == Family::Gemma3
+    // What is recomputed, a block or its attention core, holds the mask it reads until backward is through with it; so it is with rotary
+    // tables where each sort of blocks has its own.
+    let tables = model.family.modules().tables_for_each_kind
         || job.training().is_some_and(|run| run.recompute != Recompute::None && run.attention == AttentionKernel::Standard);
     // Every block's keys and values have a place of their own in the cache, and their gradients wait until backward is through.
     let caches = tuning.keys_before() > 0;

@@ -6,7 +6,7 @@ use crate::models::prelude::*;
 pub const FAMILY: FamilySpec = FamilySpec {
     names: &["arcee"],
     class: "Arcee",
-    family: Family::Generic,
+    modules: &Modules::GENERIC,
     sizes: Sizes::of([2560, 18_432], 32, 32, 32_000, 4096),
     mlp: MlpKind::Plain,
     act: HiddenAct::Relu2,

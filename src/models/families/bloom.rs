@@ -10,7 +10,23 @@ pub const FAMILY: FamilySpec = FamilySpec {
     inner: InnerWidth::FourTimes,
     key_value_heads: KeyValueHeads::AsQueryHeads,
     older_names: true,
-    family: Family::Bloom,
+    modules: &Modules {
+        model_type: "bloom",
+        choice: FamilyChoice { rank: 10, word: "bloom", label: "BLOOM", help: "Hugging Face's model_type bloom." },
+        block: BlockLayout::JointByHeadBiased,
+        splits_tokens: false,
+        takes_prefix: false,
+        tensor_plan: None,
+        shape: Some(ShapeRule {
+            mlp_bias: Some(true),
+            key_head_for_each_query_head: true,
+            attention_bias: Some(true),
+            output_bias_as_others: true,
+            may_norm_queries_and_keys: false,
+            ..ShapeRule::CLASSIC
+        }),
+        ..Modules::PLAIN
+    },
     sizes: Sizes::of([64, 0], 2, 8, 250_880, 2048),
     positions: Positions::Are(PositionEmbedding::Alibi),
     tied: true,

@@ -8,7 +8,17 @@ pub const FAMILY: FamilySpec = FamilySpec {
     names: &["cohere"],
     class: "Cohere",
     labels: &[("cohere", "Command R")],
-    family: Family::Cohere,
+    modules: &Modules {
+        model_type: "cohere",
+        choice: FamilyChoice { rank: 20, word: "cohere", label: "Cohere", help: "Hugging Face's model_type cohere." },
+        block: BlockLayout::OwnOrder,
+        norm: NormStyle::MeanAndVariance,
+        query_key_norm: QueryKeyNorm::OwnScales,
+        rotation: RotationStyle::InFp32,
+        scales_logits: true,
+        shape: Some(ShapeRule { normalization: None, norms_per_block: [1, 1], ..ShapeRule::PLAIN }),
+        ..Modules::PLAIN
+    },
     // Its layer norms have a scale and no bias: counted as RMS norms, which have the same one vector.
     sizes: Sizes::of([8192, 22_528], 40, 64, 256_000, 8192),
     tied: true,

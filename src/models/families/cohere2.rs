@@ -7,7 +7,6 @@ pub const FAMILY: FamilySpec = FamilySpec {
     names: &["cohere2"],
     class: "Cohere2",
     labels: &[("cohere2", "Command R7B")],
-
     sizes: Sizes::of([8192, 22_528], 40, 64, 256_000, 8192),
     window: Window::AllButEvery { period: 4, window: 4096 },
     ..super::cohere::FAMILY

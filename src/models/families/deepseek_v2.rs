@@ -8,7 +8,19 @@ pub const FAMILY: FamilySpec = FamilySpec {
     names: &["deepseek_v2"],
     class: "DeepseekV2",
     labels: &[("deepseek_v2", "DeepSeek-V2")],
-    family: Family::DeepseekV2,
+    modules: &Modules {
+        model_type: "deepseek_v2",
+        choice: FamilyChoice {
+            rank: 16,
+            word: "deepseek-v2",
+            label: "DeepSeek-V2",
+            help: "Hugging Face's model_type deepseek_v2.",
+        },
+        rotary_tables: RotaryTables::Complex,
+        experts: ExpertModules { ignores_norm_topk_prob: true, ..ExpertModules::PLAIN },
+        tensor_plan: Some(TensorPlan::PLAIN),
+        ..*super::deepseek_v3::FAMILY.modules
+    },
     sizes: Sizes::of([4096, 11_008], 32, 32, 102_400, 2048),
     experts: Some(Experts {
         width: 1407,

@@ -8,7 +8,26 @@ pub const FAMILY: FamilySpec = FamilySpec {
     names: &["deepseek_v3", "kimi_k2"],
     class: "DeepseekV3",
     labels: &[("deepseek_v3", "DeepSeek-V3"), ("kimi_k2", "Kimi K2")],
-    family: Family::DeepseekV3,
+    modules: &Modules {
+        model_type: "deepseek_v3",
+        choice: FamilyChoice {
+            rank: 17,
+            word: "deepseek-v3",
+            label: "DeepSeek-V3",
+            help: "Hugging Face's model_type deepseek_v3.",
+        },
+        experts: ExpertModules { scores: RouterScores::CorrectedSigmoid, ..ExpertModules::PLAIN },
+        tensor_plan: Some(TensorPlan { attention: Division::Whole, ..TensorPlan::PLAIN }),
+        shape: Some(ShapeRule {
+            experts: ExpertsRule::Optional,
+            mlp_bias: Some(false),
+            latent: true,
+            output_bias_as_others: true,
+            may_norm_queries_and_keys: false,
+            ..ShapeRule::PLAIN
+        }),
+        ..Modules::PLAIN
+    },
     sizes: Sizes::of([7168, 18_432], 61, 128, 129_280, 4096),
     attention_bias: ATTENTION_BIAS,
     output_bias: ATTENTION_BIAS,

@@ -7,7 +7,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
     names: &["deepseek_v32"],
     class: "DeepseekV32",
     labels: &[("deepseek_v32", "DeepSeek-V3.2")],
-    family: Family::Generic,
+    modules: &Modules::GENERIC,
     never_counted: INDEXER,
     ..super::deepseek_v3::FAMILY
 };

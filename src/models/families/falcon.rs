@@ -10,7 +10,23 @@ pub const FAMILY: FamilySpec = FamilySpec {
     inner: InnerWidth::Stated(&["intermediate_size", "ffn_hidden_size"]),
     key_value_heads: KeyValueHeads::OneOrAllInOldDecoder,
     older_names: true,
-    family: Family::Falcon,
+    modules: &Modules {
+        model_type: "falcon",
+        choice: FamilyChoice { rank: 11, word: "falcon", label: "Falcon", help: "Hugging Face's model_type falcon." },
+        block: BlockLayout::JointByGroup,
+        linear_biases: LinearBiases::BesidePositions,
+        splits_tokens: false,
+        takes_prefix: false,
+        tensor_plan: None,
+        shape: Some(ShapeRule {
+            norms_per_block: [1, 2],
+            output_bias_as_others: true,
+            may_norm_queries_and_keys: false,
+            ..ShapeRule::CLASSIC
+        }),
+        gguf: GgufRules { rows_of_odd_length: true, ..Modules::PLAIN.gguf },
+        ..Modules::PLAIN
+    },
     sizes: Sizes::of([4544, 0], 32, 71, 65_024, 2048),
     positions: Positions::AlibiOrRotary,
     tied: true,

@@ -6,7 +6,14 @@ use crate::models::prelude::*;
 pub const FAMILY: FamilySpec = FamilySpec {
     names: &["gemma"],
     class: "Gemma",
-    family: Family::Gemma,
+    modules: &Modules {
+        model_type: "gemma",
+        choice: FamilyChoice { rank: 4, word: "gemma", label: "Gemma", help: "Hugging Face's model_type gemma." },
+        norm: NormStyle::OnePlusScale,
+        embedding_scale: EmbeddingScale::Buffer,
+        measured: Measured { eager: false, ..Modules::PLAIN.measured },
+        ..Modules::PLAIN
+    },
     sizes: Sizes::of([3072, 24_576], 28, 16, 256_000, 8192).kv(16).head(256),
     act: HiddenAct::Gelu,
     tied: true,

@@ -7,7 +7,14 @@ use crate::models::prelude::*;
 pub const FAMILY: FamilySpec = FamilySpec {
     names: &["gemma2"],
     class: "Gemma2",
-    family: Family::Gemma2,
+    modules: &Modules {
+        model_type: "gemma2",
+        choice: FamilyChoice { rank: 5, word: "gemma2", label: "Gemma 2", help: "Hugging Face's model_type gemma2." },
+        block: BlockLayout::Sandwich,
+        shape: Some(ShapeRule { norms_per_block: [4, 4], ..ShapeRule::PLAIN }),
+        measured: Modules::PLAIN.measured,
+        ..*super::gemma::FAMILY.modules
+    },
     sizes: Sizes::of([2304, 9216], 26, 8, 256_000, 8192).kv(4).head(256),
     norms: Norms::Are(4),
     window: Window::AllButEvery { period: 2, window: 4096 },

@@ -8,7 +8,13 @@ pub const FAMILY: FamilySpec = FamilySpec {
     names: &["gemma3_text", "gemma3"],
     class: "Gemma3",
     towers: &[("gemma3", Tower::SiglipNormed)],
-    family: Family::Gemma3,
+    modules: &Modules {
+        model_type: "gemma3_text",
+        choice: FamilyChoice { rank: 6, word: "gemma3", label: "Gemma 3", help: "Hugging Face's model_type gemma3_text." },
+        query_key_norm: QueryKeyNorm::AfterTransposing,
+        tables_for_each_kind: true,
+        ..*super::gemma2::FAMILY.modules
+    },
     sizes: Sizes::of([2304, 9216], 26, 8, 262_208, 131_072).kv(4).head(256),
     qk_norm: Flag::Is(true),
     window: Window::AllButEvery { period: 6, window: 4096 },

@@ -8,7 +8,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
     names: &["gemma4_text", "gemma4"],
     class: "Gemma4",
     embeds_each_layer: true,
-    family: Family::Generic,
+    modules: &Modules::GENERIC,
     sizes: Sizes::of([2304, 9216], 30, 8, 262_144, 131_072).kv(4).head(256),
     norms: Norms::Are(4),
     qk_norm: Flag::Is(true),

@@ -7,7 +7,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
     names: &["glm"],
     class: "Glm",
     labels: &[("glm", "GLM")],
-    family: Family::Generic,
+    modules: &Modules::GENERIC,
     norms: Norms::Are(2),
     ..super::glm4::FAMILY
 };

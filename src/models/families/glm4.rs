@@ -7,7 +7,16 @@ pub const FAMILY: FamilySpec = FamilySpec {
     names: &["glm4"],
     class: "Glm4",
     labels: &[("glm4", "GLM-4")],
-    family: Family::Glm4,
+    modules: &Modules {
+        model_type: "glm4",
+        choice: FamilyChoice { rank: 24, word: "glm4", label: "GLM-4", help: "Hugging Face's model_type glm4." },
+        block: BlockLayout::OwnOrder,
+        feed_forward: FeedForwardStyle::JointGateAndUp,
+        rotation: RotationStyle::RepeatedTables,
+        tensor_plan: Some(TensorPlan { feed_forward: Division::Gathered, ..TensorPlan::PLAIN }),
+        shape: Some(ShapeRule { mlp_bias: Some(false), norms_per_block: [4, 4], ..ShapeRule::PLAIN }),
+        ..Modules::PLAIN
+    },
     sizes: Sizes::of([4096, 13_696], 40, 32, 151_552, 131_072).kv(2).head(128),
     rotary_percent: 50,
     attention_bias: Flag::Key("attention_bias", true),

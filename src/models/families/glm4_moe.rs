@@ -7,7 +7,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
     names: &["glm4_moe"],
     class: "Glm4Moe",
     labels: &[("glm4_moe", "GLM-4.5")],
-    family: Family::Generic,
+    modules: &Modules::GENERIC,
     sizes: Sizes::of([4096, 10_944], 46, 96, 151_552, 131_072).kv(8),
     attention_bias: ATTENTION_BIAS,
     qk_norm: Flag::Key("use_qk_norm", false),

@@ -8,7 +8,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
     names: &["glm_moe_dsa"],
     class: "GlmMoeDsa",
     labels: &[("glm_moe_dsa", "GLM-5")],
-    family: Family::Generic,
+    modules: &Modules::GENERIC,
     sizes: Sizes::of([6144, 12_288], 78, 64, 154_880, 202_752),
     experts: Some(Experts {
         width: 2048,

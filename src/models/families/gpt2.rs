@@ -11,7 +11,23 @@ pub const FAMILY: FamilySpec = FamilySpec {
     inner: InnerWidth::Stated(&["intermediate_size", "n_inner"]),
     key_value_heads: KeyValueHeads::AsQueryHeads,
     older_names: true,
-    family: Family::Gpt2,
+    modules: &Modules {
+        model_type: "gpt2",
+        choice: FamilyChoice { rank: 7, word: "gpt2", label: "GPT-2", help: "Hugging Face's model_type gpt2." },
+        block: BlockLayout::JointThirds,
+        linear: LinearStyle::Conv1d,
+        softmax_in_fp32: false,
+        tensor_plan: None,
+        shape: Some(ShapeRule {
+            mlp_bias: Some(true),
+            key_head_for_each_query_head: true,
+            attention_bias: Some(true),
+            output_bias_as_others: true,
+            may_norm_queries_and_keys: false,
+            ..ShapeRule::CLASSIC
+        }),
+        ..Modules::PLAIN
+    },
     sizes: Sizes::of([768, 0], 12, 12, 50_257, 1024),
     act: HiddenAct::GeluNew,
     positions: LEARNED,

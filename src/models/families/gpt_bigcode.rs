@@ -8,7 +8,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
     class: "GPTBigCode",
     labels: &[("gpt_bigcode", "GPT-BigCode")],
     key_value_heads: KeyValueHeads::OneOrAll,
-    family: Family::Generic,
+    modules: &Modules::GENERIC,
     sizes: Sizes::of([768, 0], 12, 12, 50_257, 1024).kv(1),
     act: HiddenAct::Gelu,
     ..super::gpt2::FAMILY

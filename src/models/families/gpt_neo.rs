@@ -11,7 +11,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
     not_looked_at: &["window_size", "attention_layers"],
     inner: InnerWidth::Stated(&["intermediate_size"]),
     sizes: Sizes::of([2048, 0], 24, 16, 50_257, 2048),
-    family: Family::Generic,
+    modules: &Modules::GENERIC,
     attention_bias: Flag::Is(false),
     ..super::gpt2::FAMILY
 };

@@ -9,7 +9,18 @@ pub const FAMILY: FamilySpec = FamilySpec {
     class: "GPTNeoX",
     labels: &[("gpt_neox", "GPT-NeoX")],
     key_value_heads: KeyValueHeads::AsQueryHeads,
-    family: Family::GptNeox,
+    modules: &Modules {
+        model_type: "gpt_neox",
+        choice: FamilyChoice { rank: 8, word: "gpt-neox", label: "GPT-NeoX", help: "Hugging Face's model_type gpt_neox." },
+        block: BlockLayout::JointByHead,
+        shape: Some(ShapeRule {
+            key_head_for_each_query_head: true,
+            output_bias_as_others: true,
+            may_norm_queries_and_keys: false,
+            ..ShapeRule::CLASSIC
+        }),
+        ..Modules::PLAIN
+    },
     sizes: Sizes::of([6144, 24_576], 44, 64, 50_432, 2048),
     rotary_percent: 25,
     attention_bias: Flag::Key("attention_bias", true),

@@ -8,7 +8,24 @@ pub const FAMILY: FamilySpec = FamilySpec {
     names: &["gpt_oss"],
     class: "GptOss",
     labels: &[("gpt_oss", "gpt-oss")],
-    family: Family::GptOss,
+    modules: &Modules {
+        model_type: "gpt_oss",
+        choice: FamilyChoice { rank: 18, word: "gpt-oss", label: "gpt-oss", help: "Hugging Face's model_type gpt_oss." },
+        norm: NormStyle::ScaledInFp32,
+        rotary_tables: RotaryTables::Halves,
+        experts: ExpertModules {
+            scores: RouterScores::SoftmaxOfPicked,
+            router_first: true,
+            returns_weights: true,
+            clamps_gates: true,
+            are_named_as_targets: false,
+            ..ExpertModules::PLAIN
+        },
+        tensor_plan: None,
+        shape: Some(ShapeRule { experts: ExpertsRule::Always, sinks: true, ..ShapeRule::PLAIN }),
+        measured: Measured { fused: true, ..Modules::PLAIN.measured },
+        ..Modules::PLAIN
+    },
     sizes: Sizes::of([2880, 2880], 36, 64, 201_088, 131_072).kv(8).head(64),
     attention_bias: Flag::Key("attention_bias", true),
     output_bias: Flag::Key("attention_bias", true),

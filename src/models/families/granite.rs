@@ -3,5 +3,17 @@
 use crate::models::prelude::*;
 
 /// `granite`.
-pub const FAMILY: FamilySpec =
-    FamilySpec { names: &["granite"], class: "Granite", family: Family::Granite, ..super::llama::FAMILY };
+pub const FAMILY: FamilySpec = FamilySpec {
+    names: &["granite"],
+    class: "Granite",
+    modules: &Modules {
+        model_type: "granite",
+        choice: FamilyChoice { rank: 23, word: "granite", label: "Granite", help: "Hugging Face's model_type granite." },
+        block: BlockLayout::OwnOrder,
+        embedding_scale: EmbeddingScale::Number,
+        scales_residuals: true,
+        scales_logits: true,
+        ..Modules::PLAIN
+    },
+    ..super::llama::FAMILY
+};

@@ -7,7 +7,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
     names: &["granitemoe"],
     class: "GraniteMoe",
     labels: &[("granitemoe", "Granite MoE")],
-    family: Family::Generic,
+    modules: &Modules::GENERIC,
     mlp_bias: Flag::Is(false),
     experts: Some(Experts::of(8, 2)),
     ..super::granite::FAMILY

@@ -8,7 +8,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
     names: &["granitemoeshared"],
     class: "GraniteMoeShared",
     labels: &[("granitemoeshared", "Granite MoE")],
-    family: Family::Generic,
+    modules: &Modules::GENERIC,
     mlp_bias: Flag::Is(false),
     output_bias: ATTENTION_BIAS,
     experts: Some(Experts { may_share: true, ..Experts::of(8, 2) }),

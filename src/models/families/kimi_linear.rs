@@ -7,7 +7,7 @@ use crate::models::prelude::*;
 pub const FAMILY: FamilySpec = FamilySpec {
     names: &["kimi_linear"],
     class: "KimiLinear",
-    family: Family::Generic,
+    modules: &Modules::GENERIC,
     sizes: Sizes::of([2304, 9216], 27, 32, 163_840, 1_048_576),
     experts: Some(Experts {
         width: 1024,

@@ -6,7 +6,13 @@ use crate::models::prelude::*;
 pub const FAMILY: FamilySpec = FamilySpec {
     names: &["mistral"],
     class: "Mistral",
-    family: Family::Mistral,
+    modules: &Modules {
+        model_type: "mistral",
+        choice: FamilyChoice { rank: 1, word: "mistral", label: "Mistral", help: "Hugging Face's model_type mistral." },
+        mask_for_each_kind: false,
+        measured: Measured { eager: true, fused: true, tensor_parallel: true },
+        ..Modules::PLAIN
+    },
     sizes: Sizes::of([4096, 14_336], 32, 32, 32_000, 131_072).kv(8),
     window: Window::All(4096),
     ..FamilySpec::PLAIN

@@ -6,7 +6,14 @@ use crate::models::prelude::*;
 pub const FAMILY: FamilySpec = FamilySpec {
     names: &["mixtral"],
     class: "Mixtral",
-    family: Family::Mixtral,
+    modules: &Modules {
+        model_type: "mixtral",
+        choice: FamilyChoice { rank: 14, word: "mixtral", label: "Mixtral", help: "Hugging Face's model_type mixtral." },
+        experts: ExpertModules { casts_weights: false, router_first: true, ..ExpertModules::PLAIN },
+        shape: Some(ShapeRule { experts: ExpertsRule::Always, ..ShapeRule::PLAIN }),
+        measured: Measured { tensor_parallel: false, ..super::mistral::FAMILY.modules.measured },
+        ..*super::mistral::FAMILY.modules
+    },
     window: Window::All(0),
     experts: Some(Experts::of(8, 2)),
     ..super::mistral::FAMILY

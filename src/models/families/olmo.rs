@@ -7,7 +7,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
     names: &["olmo"],
     class: "Olmo",
     labels: &[("olmo", "OLMo")],
-    family: Family::Generic,
+    modules: &Modules::GENERIC,
     qk_norm: Flag::Is(false),
     // Its layer norms have no parameters.
     norms: Norms::Are(0),

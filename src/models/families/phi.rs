@@ -6,7 +6,16 @@ use crate::models::prelude::*;
 pub const FAMILY: FamilySpec = FamilySpec {
     names: &["phi"],
     class: "Phi",
-    family: Family::Phi,
+    modules: &Modules {
+        model_type: "phi",
+        choice: FamilyChoice { rank: 12, word: "phi", label: "Phi", help: "Hugging Face's model_type phi." },
+        block: BlockLayout::OwnOrder,
+        query_key_norm: QueryKeyNorm::AfterTransposing,
+        rotation: RotationStyle::HeldParts,
+        adds_branches_first: true,
+        shape: Some(ShapeRule { norms_per_block: [1, 1], ..ShapeRule::CLASSIC }),
+        ..Modules::PLAIN
+    },
     sizes: Sizes::of([2048, 8192], 24, 32, 51_200, 2048),
     act: HiddenAct::GeluNew,
     rotary_percent: 50,

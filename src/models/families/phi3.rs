@@ -8,7 +8,22 @@ pub const FAMILY: FamilySpec = FamilySpec {
     names: &["phi3"],
     class: "Phi3",
     labels: &[("phi3", "Phi-3")],
-    family: Family::Phi3,
+    modules: &Modules {
+        model_type: "phi3",
+        choice: FamilyChoice { rank: 13, word: "phi3", label: "Phi-3", help: "Hugging Face's model_type phi3." },
+        block: BlockLayout::OwnOrder,
+        projections: Projections::Joint,
+        feed_forward: FeedForwardStyle::JointGateAndUp,
+        rotation: RotationStyle::Joined,
+        tensor_plan: Some(TensorPlan { attention: Division::Gathered, feed_forward: Division::Gathered }),
+        shape: Some(ShapeRule {
+            mlp_bias: Some(false),
+            attention_bias: Some(false),
+            may_norm_queries_and_keys: false,
+            ..ShapeRule::PLAIN
+        }),
+        ..Modules::PLAIN
+    },
     sizes: Sizes::of([3072, 8192], 32, 32, 32_064, 4096),
     window: Window::All(0),
     ..FamilySpec::PLAIN

@@ -9,7 +9,12 @@ pub const FAMILY: FamilySpec = FamilySpec {
     class: "Qwen2",
     labels: &[("qwen2_5_vl", "Qwen2.5-VL"), ("qwen2_vl", "Qwen2-VL")],
     towers: &[("qwen2_vl", Tower::FramesPlain), ("qwen2_5_vl", Tower::FramesGated)],
-    family: Family::Qwen2,
+    modules: &Modules {
+        model_type: "qwen2",
+        choice: FamilyChoice { rank: 2, word: "qwen2", label: "Qwen2", help: "Hugging Face's model_type qwen2." },
+        gguf: GgufRules { eighty_layers_are_70b: true, ..Modules::PLAIN.gguf },
+        ..Modules::PLAIN
+    },
     sizes: Sizes::of([4096, 22_016], 32, 32, 151_936, 32_768).kv(32),
     attention_bias: Flag::Is(true),
     window: Window::FromIfUsed,

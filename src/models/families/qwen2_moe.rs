@@ -7,7 +7,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
     names: &["qwen2_moe"],
     class: "Qwen2Moe",
     attention_bias: Flag::Key("qkv_bias", true),
-    family: Family::Generic,
+    modules: &Modules::GENERIC,
     sizes: Sizes::of([2048, 5632], 24, 16, 151_936, 32_768).kv(16),
     experts: Some(Experts {
         width: 1408,

@@ -9,7 +9,12 @@ pub const FAMILY: FamilySpec = FamilySpec {
     class: "Qwen3",
     labels: &[("qwen3_vl", "Qwen3-VL")],
     towers: &[("qwen3_vl", Tower::FramesDeep(3))],
-    family: Family::Qwen3,
+    modules: &Modules {
+        model_type: "qwen3",
+        choice: FamilyChoice { rank: 3, word: "qwen3", label: "Qwen3", help: "Hugging Face's model_type qwen3." },
+        measured: Measured { fused: true, ..Modules::PLAIN.measured },
+        ..Modules::PLAIN
+    },
     sizes: Sizes::of([4096, 22_016], 32, 32, 151_936, 32_768).kv(32).head(128),
     attention_bias: ATTENTION_BIAS,
     output_bias: ATTENTION_BIAS,

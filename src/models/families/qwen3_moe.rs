@@ -8,7 +8,13 @@ pub const FAMILY: FamilySpec = FamilySpec {
     class: "Qwen3Moe",
     labels: &[("qwen3_vl_moe", "Qwen3-VL MoE")],
     towers: &[("qwen3_vl_moe", Tower::FramesDeep(3))],
-    family: Family::Qwen3Moe,
+    modules: &Modules {
+        model_type: "qwen3_moe",
+        choice: FamilyChoice { rank: 15, word: "qwen3-moe", label: "Qwen3 MoE", help: "Hugging Face's model_type qwen3_moe." },
+        mask_for_each_kind: false,
+        shape: Some(ShapeRule { experts: ExpertsRule::Always, ..ShapeRule::PLAIN }),
+        ..*super::qwen3::FAMILY.modules
+    },
     sizes: Sizes::of([2048, 6144], 24, 32, 151_936, 32_768).kv(4),
     window: Window::AllIfUsed,
     experts: Some(Experts {

@@ -8,7 +8,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
     names: &["qwen3_next"],
     class: "Qwen3Next",
     labels: &[("qwen3_next", "Qwen3-Next")],
-    family: Family::Generic,
+    modules: &Modules::GENERIC,
     sizes: Sizes::of([2048, 5632], 48, 16, 151_936, 32_768).kv(2).head(256),
     rotary_percent: 25,
     window: Window::None,

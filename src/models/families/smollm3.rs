@@ -7,7 +7,6 @@ pub const FAMILY: FamilySpec = FamilySpec {
     names: &["smollm3"],
     class: "SmolLM3",
     labels: &[("smollm3", "SmolLM3")],
-
     sizes: Sizes::of([2048, 11_008], 36, 16, 128_256, 32_768).kv(4),
     tied: true,
     window: Window::FromIfUsed,

@@ -8,7 +8,17 @@ pub const FAMILY: FamilySpec = FamilySpec {
     names: &["stablelm"],
     class: "StableLm",
     labels: &[("stablelm", "StableLM")],
-    family: Family::Stablelm,
+    modules: &Modules {
+        model_type: "stablelm",
+        choice: FamilyChoice { rank: 22, word: "stablelm", label: "StableLM", help: "Hugging Face's model_type stablelm." },
+        block: BlockLayout::OwnOrder,
+        query_key_norm: QueryKeyNorm::OwnNorms,
+        rotation: RotationStyle::HeldParts,
+        holds_attention: true,
+        tensor_plan: None,
+        shape: Some(ShapeRule { normalization: Some(Normalization::LayerNorm), norms_per_block: [1, 2], ..ShapeRule::PLAIN }),
+        ..Modules::PLAIN
+    },
     sizes: Sizes::of([2560, 6912], 32, 32, 50_304, 4096).kv(32),
     normalization: Normalization::LayerNorm,
     rotary_percent: 25,

@@ -7,7 +7,12 @@ pub const FAMILY: FamilySpec = FamilySpec {
     names: &["starcoder2"],
     class: "Starcoder2",
     not_looked_at: &["mlp_type", "norm_type"],
-    family: Family::Starcoder2,
+    modules: &Modules {
+        model_type: "starcoder2",
+        choice: FamilyChoice { rank: 21, word: "starcoder2", label: "StarCoder2", help: "Hugging Face's model_type starcoder2." },
+        shape: Some(ShapeRule { may_norm_queries_and_keys: false, ..ShapeRule::CLASSIC }),
+        ..Modules::PLAIN
+    },
     sizes: Sizes::of([3072, 12_288], 30, 24, 49_152, 4096).kv(2),
     tied: true,
     attention_bias: Flag::Key("use_bias", true),

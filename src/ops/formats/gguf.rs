@@ -1,6 +1,6 @@
 //! GGUF: the blocks of ggml's types, and which type llama.cpp gives each tensor of a mix.
 
-use crate::config::{Family, ModelConfig, WeightFormat};
+use crate::config::{ModelConfig, WeightFormat};
 use crate::units::DType;
 
 use super::Place;
@@ -52,7 +52,8 @@ pub(super) struct Facts {
     group: u64,
     /// Experts in a layer, 0 for none.
     experts: u64,
-    falcon: bool,
+    /// Rows are no multiple of 256 numbers, as Falcon's.
+    odd_rows: bool,
     /// What llama.cpp calls a 70B model: 80 layers of llama or Qwen2.
     seventy: bool,
     tied: bool,
@@ -60,12 +61,13 @@ pub(super) struct Facts {
 
 impl Facts {
     pub fn of(model: &ModelConfig) -> Self {
+        let rules = model.family.modules().gguf;
         Self {
             layers: model.num_hidden_layers,
             group: model.num_attention_heads / model.num_key_value_heads.max(1),
             experts: model.moe.as_ref().map_or(0, |moe| moe.num_experts),
-            falcon: model.family == Family::Falcon,
-            seventy: model.num_hidden_layers == 80 && matches!(model.family, Family::Llama | Family::Qwen2),
+            odd_rows: rules.rows_of_odd_length,
+            seventy: model.num_hidden_layers == 80 && rules.eighty_layers_are_70b,
             tied: model.tie_word_embeddings,
         }
     }
@@ -148,7 +150,7 @@ fn mixed(format: WeightFormat, place: Place, layer: u64, input: u64, facts: &Fac
 
 /// The output head, and a token embedding that serves as one.
 fn head(format: WeightFormat, usual: Block, input: u64, facts: &Facts) -> Block {
-    if facts.falcon || !input.is_multiple_of(usual.numbers) {
+    if facts.odd_rows || !input.is_multiple_of(usual.numbers) {
         return Q8_0;
     }
     match format {
@@ -206,19 +208,19 @@ fn down(format: WeightFormat, layer: u64, facts: &Facts) -> Block {
         W::Q2K => Q3_K,
         W::Q2KS if first(8) => Q4_K,
         W::Q3KM if first(16) => Q5_K,
-        W::Q3KM if !facts.falcon || more => Q4_K,
+        W::Q3KM if !facts.odd_rows || more => Q4_K,
         W::Iq3M if first(8) || (facts.experts == 8 && more) => Q4_K,
         W::Q3KL => {
-            if facts.falcon {
+            if facts.odd_rows {
                 Q4_K
             } else {
                 Q5_K
             }
         }
-        W::Q4KM if facts.falcon && !first(16) && more => Q5_K,
-        W::Q4KM if (facts.falcon && first(16)) || (!facts.falcon && more) => Q6_K,
+        W::Q4KM if facts.odd_rows && !first(16) && more => Q5_K,
+        W::Q4KM if (facts.odd_rows && first(16)) || (!facts.odd_rows && more) => Q6_K,
         W::Q5KM if more => Q6_K,
-        W::Q4KS if !facts.falcon && first(8) => Q5_K,
+        W::Q4KS if !facts.odd_rows && first(8) => Q5_K,
         W::Iq4Nl | W::Iq4Xs if first(8) => Q5_K,
         _ => usual(format),
     }
@@ -227,8 +229,8 @@ fn down(format: WeightFormat, layer: u64, facts: &Facts) -> Block {
 fn output(format: WeightFormat, facts: &Facts) -> Block {
     use WeightFormat as W;
     match format {
-        W::Q3KL if facts.falcon => Q4_K,
-        _ if facts.falcon => usual(format),
+        W::Q3KL if facts.odd_rows => Q4_K,
+        _ if facts.odd_rows => usual(format),
         W::Q2K | W::Iq3Xs | W::Iq3Xxs | W::Q3KS | W::Q3KM | W::Iq4Nl | W::Q4KS | W::Q4KM | W::Iq3S | W::Iq3M | W::Iq4Xs
             if facts.experts == 8 =>
         {

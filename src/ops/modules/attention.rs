@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use super::norm::Norm;
 use super::{Build, FP32, Linear, Part, Shapes, Tables, half};
-use crate::config::{AttentionKernel, Family, Keys, PositionEmbedding, Recompute};
+use crate::config::{AttentionKernel, Keys, PositionEmbedding, QueryKeyNorm, Recompute, RotaryTables};
 use crate::ops::tape::{Again, Form, Order, Param, SCALE, SOFTMAX, TANH, Tape, Var};
 use crate::ops::tensor::Dim;
 use crate::sources;
@@ -67,7 +67,7 @@ impl Core {
             again: with.recompute == Recompute::Selective,
             soft_cap: build.model().attn_logit_softcapping,
             sinks: None,
-            wide: build.model().family != Family::Gpt2,
+            wide: build.model().family.modules().softmax_in_fp32,
             order: if heads.1 > 1 { Order::Swapped } else { Order::Plain },
             output: [build.shapes.queries, build.tape.form([with.b(), with.s(), heads, d])],
             flops: [flops * to_f64(with.heads().1) * to_f64(d.1); 2],
@@ -196,12 +196,13 @@ pub(super) struct Rotary {
 impl Rotary {
     pub fn new(build: &Build<'_>) -> Self {
         let with = build.with;
+        let tables = build.model().family.modules().rotary_tables;
         let form = |heads: Dim| build.tape.form([with.b(), heads, with.s(), half(with.head_dim().1)]);
         Self {
             queries_half: form(with.own_heads()),
             keys_half: form(with.own_kv_heads()),
-            by_halves: build.model().family == Family::GptOss,
-            casts: build.model().family == Family::Olmo2,
+            by_halves: tables == RotaryTables::Halves,
+            casts: tables == RotaryTables::InFp32,
         }
     }
 
@@ -286,10 +287,10 @@ impl Attention {
         let names = ("output weight", model.attention_output_bias.then_some("output bias"));
         let output = build.row(Part::Attention, names, (with.h(), of_values(heads)), build.shapes.hidden);
         tape.at("Query and key norm", sources::PYTORCH_AUTOGRAD);
-        let place = match model.family {
-            Family::Gemma3 => Place::Heads,
-            Family::Olmo2 => Place::Whole,
-            _ => Place::Rows,
+        let place = match model.family.modules().query_key_norm {
+            QueryKeyNorm::AfterTransposing => Place::Heads,
+            QueryKeyNorm::AllHeadsTogether => Place::Whole,
+            QueryKeyNorm::HeadByHead | QueryKeyNorm::OwnScales | QueryKeyNorm::OwnNorms => Place::Rows,
         };
         let norm = |heads: Dim| match place {
             Place::Whole => Norm::new(build, columns(heads), build.shapes.rows),

@@ -6,7 +6,7 @@ use super::mlp::Mlp;
 use super::moe::{self, Experts};
 use super::norm::Norm;
 use super::{Build, FP32, Linear, Part, Tables};
-use crate::config::{Family, Mla, Moe};
+use crate::config::{Mla, Moe, RotaryTables, RouterScores};
 use crate::ops::tape::{Form, Param, SCALE, SIGMOID, SOFTMAX, Tape, Var};
 use crate::ops::tensor::Dim;
 use crate::sources;
@@ -88,7 +88,7 @@ impl Latent {
         let names = ("output weight", bias("output bias"));
         let output = build.row(Part::Attention, names, (with.h(), columns(mla.v_head_dim)), build.shapes.hidden);
         let core = Core::new(build).with_values(build, Dim("v_head_dim", mla.v_head_dim));
-        let complex = model.family == Family::DeepseekV2;
+        let complex = model.family.modules().rotary_tables == RotaryTables::Complex;
         Self { narrow, query, compress, norm, grow, output, core, several: heads.1 > 1, complex, forms: Forms::new(build, mla) }
     }
 
@@ -238,7 +238,8 @@ impl Router {
         let experts = Dim("num_experts", moe.num_experts);
         tape.at("Router", sources::PYTORCH_AUTOGRAD);
         let weight = build.parameter("router weight", [experts, with.h()]);
-        let sigmoid = build.model().family == Family::DeepseekV3;
+        let own = build.model().family.modules().experts;
+        let sigmoid = own.scores == RouterScores::CorrectedSigmoid;
         if sigmoid {
             tape.buffer("score correction", tape.form([experts]), with.parameter);
         }
@@ -248,7 +249,7 @@ impl Router {
         Self {
             weight,
             sigmoid,
-            norm: moe.norm_topk_prob && build.model().family != Family::DeepseekV2,
+            norm: moe.norm_topk_prob && !own.ignores_norm_topk_prob,
             grouped: groups > 1,
             several: groups < moe.num_experts,
             forms: [tape.form([b, s, experts]), form(moe.num_experts_per_tok), build.shapes.rows],

@@ -6,21 +6,10 @@ use super::mlp::{Mlp, activation};
 use super::norm::Norm;
 use super::rotation::Rotation;
 use super::{Block, Build, Linear, Part, Shapes, Tables};
-use crate::config::{Family, HiddenAct, PositionEmbedding};
+use crate::config::{FeedForwardStyle, HiddenAct, Modules, PositionEmbedding, Projections, QueryKeyNorm};
 use crate::ops::tape::{Form, SCALE, Tape, Var};
 use crate::ops::tensor::Dim;
 use crate::sources;
-
-/// Where queries and keys are normed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
-    /// Before heads and tokens change places (`cohere`).
-    Rows,
-    /// After (`phi`).
-    Heads,
-    /// After, with a norm for each head (`stablelm`): heads are split, normed and joined.
-    EachHead,
-}
 
 /// The projections of queries, keys and values.
 #[derive(Clone, Copy, Debug)]
@@ -35,7 +24,7 @@ enum Projection {
 struct Attention {
     projection: Projection,
     output: Linear,
-    norms: Option<(Place, [Norm; 2])>,
+    norms: Option<(QueryKeyNorm, [Norm; 2])>,
     rotation: Option<Rotation>,
     core: Core,
     /// Queries are scaled once more, before their product with keys (`opt`).
@@ -49,6 +38,7 @@ struct Attention {
 impl Attention {
     fn new(build: &Build<'_>) -> Self {
         let (with, model, tape) = (build.with, build.model(), build.tape);
+        let modules = model.family.modules();
         let (heads, kv, d) = (with.own_heads(), with.own_kv_heads(), with.head_dim());
         let columns = |heads: Dim| Dim(heads.0, heads.1.saturating_mul(d.1));
         let row = |width: Dim| tape.form([with.b(), with.s(), width]);
@@ -62,7 +52,7 @@ impl Attention {
             tape.at("Query, key and value projection", sources::PYTORCH_AUTOGRAD);
             build.column(Part::Attention, names, (columns(heads), with.h()), row(columns(heads)))
         };
-        let (projection, output) = if model.family == Family::Phi3 {
+        let (projection, output) = if modules.projections == Projections::Joint {
             let output = output();
             let joint = Dim("q+k+v width", heads.1.saturating_add(kv.1.saturating_mul(2)));
             let parts = [row(columns(heads)), row(columns(kv))];
@@ -73,24 +63,19 @@ impl Attention {
             (Projection::Separate([query, key, project(("value weight", bias("value bias")), kv)]), output())
         };
         tape.at("Query and key norm", sources::PYTORCH_AUTOGRAD);
-        let place = match model.family {
-            Family::Phi => Place::Heads,
-            Family::Stablelm => Place::EachHead,
-            _ => Place::Rows,
-        };
-        let norm = |heads: Dim| match place {
-            Place::Rows if model.family == Family::Cohere => {
-                Norm::shaped(build, [heads, d], false, tape.form([with.b(), with.s(), heads]))
+        let norm = |heads: Dim| match modules.query_key_norm {
+            QueryKeyNorm::OwnScales => Norm::shaped(build, [heads, d], false, tape.form([with.b(), with.s(), heads])),
+            QueryKeyNorm::HeadByHead | QueryKeyNorm::AllHeadsTogether => {
+                Norm::new(build, d, tape.form([with.b(), with.s(), heads]))
             }
-            Place::Rows => Norm::new(build, d, tape.form([with.b(), with.s(), heads])),
-            Place::Heads => Norm::new(build, d, tape.form([with.b(), heads, with.s()])),
-            Place::EachHead => Norm::shaped(build, [heads, d], false, tape.form([with.b(), heads, with.s()])),
+            QueryKeyNorm::AfterTransposing => Norm::new(build, d, tape.form([with.b(), heads, with.s()])),
+            QueryKeyNorm::OwnNorms => Norm::shaped(build, [heads, d], false, tape.form([with.b(), heads, with.s()])),
         };
-        let norms = model.qk_norm.then(|| (place, [norm(heads), norm(kv)]));
+        let norms = model.qk_norm.then(|| (modules.query_key_norm, [norm(heads), norm(kv)]));
         let rotation = (model.position_embedding == PositionEmbedding::Rotary).then(|| Rotation::new(build));
         let (core, shapes, several) = (Core::new(build), build.shapes, [heads.1 > 1, kv.1 > 1]);
         let rows = [heads, kv].map(|heads| tape.form([with.b(), with.s(), heads, d]));
-        let scaled = model.family == Family::Opt;
+        let scaled = modules.scales_queries;
         Self { projection, output, norms, rotation, core, scaled, shapes, several, rows }
     }
 
@@ -118,9 +103,12 @@ impl Attention {
         };
         x.tape().at("Query and key norm", sources::PYTORCH_AUTOGRAD);
         match place {
-            Place::Rows => norm.run(&x.view(if number == 0 { self.rows[0] } else { self.rows[1] })).swap(form, several),
-            Place::Heads => norm.run(&x.heads(form, several)),
-            Place::EachHead => norm.run(&x.heads(form, several).slice(form)).copy(),
+            QueryKeyNorm::OwnScales | QueryKeyNorm::HeadByHead | QueryKeyNorm::AllHeadsTogether => {
+                norm.run(&x.view(if number == 0 { self.rows[0] } else { self.rows[1] })).swap(form, several)
+            }
+            QueryKeyNorm::AfterTransposing => norm.run(&x.heads(form, several)),
+            // Heads are split, normed and joined.
+            QueryKeyNorm::OwnNorms => norm.run(&x.heads(form, several).slice(form)).copy(),
         }
     }
 
@@ -152,7 +140,7 @@ enum Feed {
 impl Feed {
     fn new(build: &Build<'_>) -> Self {
         let (with, model, tape) = (build.with, build.model(), build.tape);
-        if !matches!(model.family, Family::Phi3 | Family::Glm4) {
+        if model.family.modules().feed_forward != FeedForwardStyle::JointGateAndUp {
             return Self::Mlp(Mlp::new(build));
         }
         let (h, inner) = (with.h(), with.share(Part::FeedForward, with.ffn()));
@@ -189,7 +177,7 @@ impl Feed {
 /// One block.
 #[derive(Debug)]
 pub(super) struct Dense {
-    family: Family,
+    modules: &'static Modules,
     attention: Attention,
     feed: Feed,
     /// Before attention; before the feed-forward layer; behind attention; behind the feed-forward layer.
@@ -205,7 +193,7 @@ const NORMS: [&str; 4] = ["Input norm", "Post-attention norm", "Norm behind atte
 impl Dense {
     pub fn new(build: &Build<'_>) -> Self {
         let model = build.model();
-        let (family, count) = (model.family, model.norms_per_block);
+        let (modules, count) = (model.family.modules(), model.norms_per_block);
         let norm = |number: usize, there: bool| {
             there.then(|| {
                 build.tape.at(NORMS.get(number).unwrap_or(&"Norm"), sources::PYTORCH_AUTOGRAD);
@@ -213,12 +201,12 @@ impl Dense {
             })
         };
         let attention = Attention::new(build);
-        let early = if family == Family::Opt { norm(0, count > 0) } else { None };
+        let early = if modules.registers_norms_first { norm(0, count > 0) } else { None };
         let feed = Feed::new(build);
         let first = early.or_else(|| norm(0, count > 0));
         let norms = [first, norm(1, count > 1), norm(2, count > 2), norm(3, count > 3)];
-        let norm_last = family == Family::Opt && !model.final_norm;
-        Self { family, attention, feed, norms, parallel: model.parallel_residual, norm_last }
+        let norm_last = modules.norms_follow_without_final && !model.final_norm;
+        Self { modules, attention, feed, norms, parallel: model.parallel_residual, norm_last }
     }
 
     fn norm<'t>(&self, tape: &'t Tape, number: usize, x: &Var<'t>) -> Var<'t> {
@@ -229,7 +217,7 @@ impl Dense {
 
     /// `residual + x`, or `residual + x · factor` (`granite`).
     fn sum<'t>(&self, residual: &Var<'t>, x: Var<'t>) -> Var<'t> {
-        if self.family == Family::Granite {
+        if self.modules.scales_residuals {
             let scaled = x.clone().apply(SCALE);
             return residual.clone().add(scaled);
         }
@@ -244,10 +232,10 @@ impl Dense {
             Some(_) => self.feed.run(tape, &self.norm(tape, 1, residual)),
             None => self.feed.run(tape, &normed),
         };
-        match self.family {
-            Family::Phi => attention.clone().add(feed.clone()).add(residual.clone()),
-            _ => residual.clone().add(attention.clone()).add(feed.clone()),
+        if self.modules.adds_branches_first {
+            return attention.clone().add(feed.clone()).add(residual.clone());
         }
+        residual.clone().add(attention.clone()).add(feed.clone())
     }
 
     fn one_after_the_other<'t>(&self, tape: &'t Tape, input: &Var<'t>, tables: &Tables<'t>) -> Var<'t> {
@@ -255,14 +243,16 @@ impl Dense {
         let behind = |number: usize, x: Var<'t>| if self.norm_last { self.norm(tape, number, &x) } else { x };
         let normed = before(0, input);
         let (mut attention, _weights) = self.attention.run(tape, &normed, tables);
-        // StableLM gives neither a new name.
-        let _kept = (self.family == Family::Stablelm).then(|| (normed.clone(), attention.clone()));
+        let _kept = self.modules.holds_attention.then(|| (normed.clone(), attention.clone()));
         drop(normed);
         attention = self.norm(tape, 2, &attention);
         let residual = behind(0, self.sum(input, attention).named("attention residual"));
         let normed = before(1, &residual);
-        let mut feed =
-            if self.family == Family::Opt { self.feed.in_line(tape, normed) } else { self.feed.run(tape, &{ normed }) };
+        let mut feed = if self.modules.feed_forward == FeedForwardStyle::InLine {
+            self.feed.in_line(tape, normed)
+        } else {
+            self.feed.run(tape, &{ normed })
+        };
         feed = self.norm(tape, 3, &feed);
         behind(1, self.sum(&residual, feed))
     }

@@ -5,7 +5,9 @@ use std::rc::Rc;
 use super::adapter::{Past, Prefix, Prompt};
 use super::norm::Norm;
 use super::{Build, FP32, Linear, Shapes, Split, half};
-use crate::config::{AttentionKernel, Family, LayerSet, PositionEmbedding, Recompute};
+use crate::config::{
+    AttentionKernel, EmbeddingScale, LayerSet, LinearBiases, Modules, PositionEmbedding, PositionIds, Recompute, RotaryTables,
+};
 use crate::ops::LOSS_CHUNK_TOKENS;
 use crate::ops::tape::{Form, LOG_SOFTMAX, Param, SCALE, TANH, Tape, Var};
 use crate::ops::tensor::Dim;
@@ -93,7 +95,7 @@ pub(crate) struct Ends {
     two_tables: bool,
     /// The embedding is multiplied by a buffer (gemma).
     scaled: bool,
-    family: Family,
+    modules: &'static Modules,
     soft_cap: bool,
     batched: bool,
     /// Format of buffers.
@@ -134,7 +136,8 @@ impl Forms {
         let tokens = with.seq_length.saturating_mul(with.micro_batch_size);
         let width = model.mla.map_or(model.rotary_dim.unwrap_or(model.head_dim), |mla| mla.qk_rope_head_dim);
         let heads = with.own_heads();
-        let by_halves = model.family == Family::GptOss;
+        let tables = model.family.modules().rotary_tables;
+        let by_halves = tables == RotaryTables::Halves;
         Self {
             positions: tape.form([s]),
             rotary: [
@@ -143,7 +146,7 @@ impl Forms {
                 tape.form([half(width)]),
             ],
             by_halves,
-            complex: model.family == Family::DeepseekV2,
+            complex: tables == RotaryTables::Complex,
             mask: tape.form([b, Dim("queries", s.1), Dim("keys", super::keys(with).1)]),
             alibi: [tape.form([heads, s]), tape.form([b, heads, s])],
             chunk: tape.form([Dim("loss chunk", LOSS_CHUNK_TOKENS.min(tokens)), with.vocab_part()]),
@@ -164,6 +167,7 @@ impl Ends {
     /// A pipeline stage has `first` with the embedding and `last` with head and loss; the last one keeps a copy of a tied embedding.
     pub fn new(build: &Build<'_>, first: bool, last: bool) -> Self {
         let (with, model, tape) = (build.with, build.model(), build.tape);
+        let modules = model.family.modules();
         tape.at("Embedding", sources::PYTORCH_AUTOGRAD);
         let own = own_width(build);
         let holds = first || (last && model.tie_word_embeddings);
@@ -181,14 +185,12 @@ impl Ends {
             [build.linear(("weight into the model's width", None), (with.h(), own), build.shapes.hidden), out]
         });
         tape.at("Final norm", sources::PYTORCH_AUTOGRAD);
-        let early = last && model.family == Family::Opt && model.final_norm;
+        let early = last && modules.registers_norms_first && model.final_norm;
         let final_norm = early.then(|| Norm::new(build, with.h(), build.shapes.rows));
         tape.at("Embedding norm", sources::PYTORCH_AUTOGRAD);
         let embedding_norm = (first && model.embedding_norm).then(|| Norm::new(build, with.h(), build.shapes.rows));
         let tokens = with.seq_length.saturating_mul(with.micro_batch_size);
-        // These families make one mask for all layers, the others one for each kind.
-        let one_kind = matches!(model.family, Family::Mistral | Family::Mixtral | Family::Qwen3Moe);
-        let one_mask = one_kind || model.sliding_layers == LayerSet::None;
+        let one_mask = !modules.mask_for_each_kind || model.sliding_layers == LayerSet::None;
         let any = |sliding| (0..model.num_hidden_layers).any(|layer| model.sliding_layers.contains(layer) == sliding);
         let eager = with.attention == AttentionKernel::Standard;
         Self {
@@ -204,13 +206,13 @@ impl Ends {
             shapes: build.shapes,
             forms: Forms::new(build),
             fused: build.fused(),
-            // Falcon makes the tables even where it has linear biases.
-            rotary: model.position_embedding == PositionEmbedding::Rotary || model.family == Family::Falcon,
+            rotary: model.position_embedding == PositionEmbedding::Rotary
+                || modules.linear_biases == LinearBiases::BesidePositions,
             alibi: model.position_embedding == PositionEmbedding::Alibi,
             masks: u8::from(eager) * if one_mask { 1 } else { 2 },
-            two_tables: model.family == Family::Gemma3 && any(true) && any(false),
-            scaled: matches!(model.family, Family::Gemma | Family::Gemma2 | Family::Gemma3),
-            family: model.family,
+            two_tables: modules.tables_for_each_kind && any(true) && any(false),
+            scaled: modules.embedding_scale == EmbeddingScale::Buffer,
+            modules,
             soft_cap: model.final_logit_softcapping,
             batched: with.micro_batch_size > 1,
             format: with.made_in,
@@ -292,7 +294,7 @@ impl Ends {
             tape.received("hidden states from the stage before", self.shapes.hidden, self.received)
         };
         let dtype = embedded.dtype();
-        if self.first && (self.scaled || self.family == Family::Granite) {
+        if self.first && self.modules.embedding_scale != EmbeddingScale::None {
             // Gemma's factor is a buffer, which the product saves in the embedding's format.
             let cast = self.scaled && self.format != embedded.dtype();
             let factor = cast.then(|| tape.constant("embedding scale", self.shapes.scalar, embedded.dtype()));
@@ -310,9 +312,9 @@ impl Ends {
         if let Some(prompt) = &self.prompt {
             embedded = prompt.run(tape, embedded, (self.shapes.hidden, self.shapes.tokens), &mut held);
         }
-        let (falcon, opt) = (self.family == Family::Falcon, self.family == Family::Opt);
-        let form = if opt { self.shapes.tokens } else { self.forms.positions };
-        let positions = (falcon || !self.alibi).then(|| tape.constant("position ids", form, DType::Int64));
+        let beside = self.modules.linear_biases == LinearBiases::BesidePositions;
+        let form = if self.modules.position_ids == PositionIds::Counted { self.forms.positions } else { self.shapes.tokens };
+        let positions = (beside || !self.alibi).then(|| tape.constant("position ids", form, DType::Int64));
         let places = self.places(tape, positions.as_ref(), &mut held);
         let mut hidden = match &self.projections {
             Some([into, _]) if self.first => into.run(&{ embedded }),
@@ -331,12 +333,12 @@ impl Ends {
         tape.at("Embedding", sources::PYTORCH_AUTOGRAD);
         let alibi = self.alibi.then(|| self.linear_biases(tape, hidden.dtype()));
         let mut mask = (self.masks > 0).then(|| self.causal_mask(tape, dtype));
-        if falcon && alibi.is_some() && mask.is_some() {
+        if beside && alibi.is_some() && mask.is_some() {
             held.push(tape.constant("tokens that are no padding", self.shapes.tokens, DType::Int64));
             mask = Some(tape.constant("linear biases and causal mask", self.shapes.scores, dtype));
         }
         let sliding = if self.masks > 1 { Some(self.causal_mask(tape, dtype)) } else { mask.clone() };
-        let format = if self.family == Family::Olmo2 { FP32 } else { dtype };
+        let format = if self.modules.rotary_tables == RotaryTables::InFp32 { FP32 } else { dtype };
         let rotary = self.rotary.then(|| self.rotary(tape, format));
         let again = self.two_tables.then(|| self.rotary(tape, dtype));
         let whole = Tables { rotary, mask, alibi, positions, past: None };
@@ -400,7 +402,7 @@ impl Ends {
     /// Embedded positions, where they are learned.
     fn places<'t>(&self, tape: &'t Tape, ids: Option<&Var<'t>>, held: &mut Vec<Var<'t>>) -> Option<Var<'t>> {
         let (table, ids) = (self.positions?, ids?);
-        let places = if self.family == Family::Opt {
+        let places = if self.modules.position_ids == PositionIds::FromMask {
             // Counted from the mask of all tokens, which stays, and moved by two rows.
             held.push(tape.constant("tokens that are no padding", self.shapes.tokens, FP32));
             tape.embedding(tape.constant("rows of positions", self.shapes.tokens, DType::Int64), table, self.shapes.hidden)
@@ -465,7 +467,7 @@ impl Ends {
             logits = logits.apply(TANH);
             logits = logits.apply(SCALE).named("logits");
         }
-        if matches!(self.family, Family::Cohere | Family::Granite) {
+        if self.modules.scales_logits {
             logits = logits.apply(SCALE).named("logits");
         }
         let wide = logits.clone().cast_as(FP32, "logits in fp32");

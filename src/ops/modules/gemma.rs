@@ -5,7 +5,7 @@ use super::attention::Attention;
 use super::mlp::Mlp;
 use super::norm::Norm;
 use super::{Block, Build, Tables};
-use crate::config::{Family, Keys};
+use crate::config::{BlockLayout, Keys};
 use crate::ops::tape::{Tape, Var};
 use crate::sources;
 
@@ -26,7 +26,7 @@ impl Sandwich {
         let mlp = Mlp::new(build);
         let norms = NORMS.map(|name| {
             build.tape.at(name, sources::PYTORCH_AUTOGRAD);
-            let there = build.model().family != Family::Olmo2 || name.starts_with("Post");
+            let there = build.model().family.modules().block != BlockLayout::NormsBehind || name.starts_with("Post");
             there.then(|| Norm::new(build, build.with.h(), build.shapes.rows))
         });
         Self { attention, mlp, norms }

@@ -23,7 +23,7 @@ use super::builder::Lowering;
 use super::division::Division;
 use super::tape::{Form, Packed, Param, Tape, Var};
 use super::tensor::Dim;
-use crate::config::{Family, Kernels, LayerKind, ModelConfig, Tuning};
+use crate::config::{BlockLayout, Kernels, LayerKind, LinearStyle, ModelConfig, Tuning};
 use crate::units::{DType, to_f64};
 use adapter::{Adapter, quantised};
 
@@ -50,17 +50,14 @@ pub(crate) fn block(build: &Build<'_>, layer: u64) -> Box<dyn Block> {
 }
 
 fn block_of(build: &Build<'_>, layer: u64) -> Box<dyn Block> {
-    match build.model().family {
-        Family::Gpt2 => boxed(gpt2::Gpt2::new, build),
-        Family::Bloom => boxed(bloom::Bloom::new, build),
-        Family::GptNeox => boxed(neox::Neox::new, build),
-        Family::Gemma2 | Family::Gemma3 | Family::Olmo2 => boxed(gemma::Sandwich::new, build),
-        Family::Falcon => boxed(falcon::Falcon::new, build),
-        Family::Opt | Family::Phi | Family::Phi3 | Family::Stablelm | Family::Cohere | Family::Granite | Family::Glm4 => {
-            boxed(dense::Dense::new, build)
-        }
-        // One arm for each family whose block is not llama's.
-        _ => Box::new(decoder::Decoder::new(build, layer)),
+    match build.model().family.modules().block {
+        BlockLayout::JointThirds => boxed(gpt2::Gpt2::new, build),
+        BlockLayout::JointByHeadBiased => boxed(bloom::Bloom::new, build),
+        BlockLayout::JointByHead => boxed(neox::Neox::new, build),
+        BlockLayout::JointByGroup => boxed(falcon::Falcon::new, build),
+        BlockLayout::Sandwich | BlockLayout::NormsBehind => boxed(gemma::Sandwich::new, build),
+        BlockLayout::OwnOrder => boxed(dense::Dense::new, build),
+        BlockLayout::PreNorm => Box::new(decoder::Decoder::new(build, layer)),
     }
 }
 
@@ -120,8 +117,7 @@ fn keys(with: &Lowering) -> Dim {
 /// transformers' tensor parallelism does not; experts and latent attention are not modelled with it.
 fn splits_tokens(with: &Lowering) -> bool {
     let model = with.model;
-    let plain =
-        model.moe.is_none() && model.mla.is_none() && !matches!(model.family, Family::Falcon | Family::Bloom | Family::Opt);
+    let plain = model.moe.is_none() && model.mla.is_none() && model.family.modules().splits_tokens;
     with.sequence_parallel && with.tensor_model_parallel_size > 1 && with.kernels == Kernels::Fused && plain
 }
 
@@ -242,7 +238,7 @@ impl<'a> Build<'a> {
         let all = if split == Split::None { 1 } else { self.with.tensor_model_parallel_size };
         let tokens = to_f64(self.with.seq_length) * to_f64(self.with.micro_batch_size) * to_f64(all);
         let flops = 2.0 * tokens * to_f64(output.1) * to_f64(input.1);
-        let conv1d = self.model().family == Family::Gpt2;
+        let conv1d = self.model().family.modules().linear == LinearStyle::Conv1d;
         let packed = packed.map(|packed| packed.1);
         Linear {
             weight,

@@ -4,7 +4,7 @@
 
 use super::mlp::activation;
 use super::{Build, FP32, Linear, Part};
-use crate::config::{Family, HiddenAct, MlpKind, Moe};
+use crate::config::{HiddenAct, MlpKind, Moe, RouterScores};
 use crate::ops::division::Division;
 use crate::ops::tape::{Form, Param, SCALE, SIGMOID, SOFTMAX, Tape, Var};
 use crate::ops::tensor::Dim;
@@ -28,16 +28,16 @@ pub(super) struct Router {
 
 impl Router {
     pub fn new(build: &Build<'_>, moe: &Moe) -> Self {
-        let (with, tape, family) = (build.with, build.tape, build.model().family);
+        let (with, tape, own) = (build.with, build.tape, build.model().family.modules().experts);
         tape.at("Router", sources::PYTORCH_AUTOGRAD);
         let experts = Dim("num_experts", moe.num_experts);
         let names = ("router weight", moe.bias.then_some("router bias"));
         let scores = build.linear(names, (experts, with.h()), tape.form([with.b(), with.s(), experts]));
         Self {
             scores,
-            picks_first: family == Family::GptOss,
+            picks_first: own.scores == RouterScores::SoftmaxOfPicked,
             normalizes: moe.norm_topk_prob,
-            casts: family != Family::Mixtral,
+            casts: own.casts_weights,
             chosen: tape.form([with.b(), with.s(), top_k(moe)]),
             row: build.shapes.rows,
         }
@@ -91,7 +91,7 @@ pub(super) struct Experts {
 impl Experts {
     /// Declares gate and up together, then down, each followed by its biases.
     pub fn new(build: &Build<'_>, moe: &Moe) -> Self {
-        let (with, tape, limited) = (build.with, build.tape, build.model().family == Family::GptOss);
+        let (with, tape) = (build.with, build.tape);
         let (experts, h, whole) =
             (Dim("num_experts", moe.num_experts), with.h(), Dim("moe_intermediate_size", moe.moe_intermediate_size));
         let inner = with.share(Part::Experts, whole);
@@ -108,7 +108,7 @@ impl Experts {
             up,
             down,
             act: build.model().hidden_act,
-            limited,
+            limited: build.model().family.modules().experts.clamps_gates,
             gates,
             chosen: tape.form([with.b(), with.s(), top_k(moe)]),
             counts: tape.form([experts]),
@@ -188,15 +188,15 @@ pub(super) struct Mixture {
 
 impl Mixture {
     pub fn new(build: &Build<'_>, moe: &Moe) -> Self {
-        let family = build.model().family;
-        let (router, experts) = if matches!(family, Family::Mixtral | Family::GptOss) {
+        let own = build.model().family.modules().experts;
+        let (router, experts) = if own.router_first {
             let router = Router::new(build, moe);
             (router, Experts::new(build, moe))
         } else {
             let experts = Experts::new(build, moe);
             (Router::new(build, moe), experts)
         };
-        Self { router, experts, weights: family == Family::GptOss }
+        Self { router, experts, weights: own.returns_weights }
     }
 
     /// The layer's contribution, and the weights if it hands them on.

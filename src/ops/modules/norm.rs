@@ -1,7 +1,7 @@
 //! Norms: as transformers writes them operator by operator, as one PyTorch operator, or as a fused kernel.
 
 use super::{Build, FP32};
-use crate::config::{Family, Normalization};
+use crate::config::{NormStyle, Normalization};
 use crate::ops::tape::{Form, Order, POWER, Param, RSQRT, Var};
 use crate::ops::tensor::Dim;
 
@@ -41,13 +41,13 @@ impl Norm {
     /// A norm whose scale has that shape.
     pub fn shaped<const N: usize>(build: &Build<'_>, dims: [Dim; N], bias: bool, rows: Form) -> Self {
         let layer = build.model().normalization == Normalization::LayerNorm;
-        let style = match (layer, build.fused(), build.model().family) {
+        let style = match (layer, build.model().family.modules().norm, build.fused()) {
             (true, ..) => Style::Layer,
-            (false, _, Family::Cohere) => Style::Cohere,
-            (false, true, _) => Style::FusedRms,
-            (false, false, Family::Gemma | Family::Gemma2 | Family::Gemma3) => Style::GemmaRms,
-            (false, false, Family::GptOss | Family::Olmo2) => Style::WideRms,
-            (false, false, _) => Style::Rms,
+            (false, NormStyle::MeanAndVariance, _) => Style::Cohere,
+            (false, NormStyle::ScaledAfterCast | NormStyle::ScaledInFp32 | NormStyle::OnePlusScale, true) => Style::FusedRms,
+            (false, NormStyle::OnePlusScale, false) => Style::GemmaRms,
+            (false, NormStyle::ScaledInFp32, false) => Style::WideRms,
+            (false, NormStyle::ScaledAfterCast, false) => Style::Rms,
         };
         let weight = build.parameter("scale", dims);
         Self { style, weight, bias: bias.then(|| build.parameter("bias", dims)), rows }

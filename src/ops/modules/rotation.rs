@@ -2,7 +2,7 @@
 
 use super::attention::rotated;
 use super::{Build, FP32, Part, Tables, half};
-use crate::config::Family;
+use crate::config::RotationStyle;
 use crate::ops::tape::{Form, Var};
 use crate::ops::tensor::Dim;
 use crate::sources;
@@ -39,13 +39,13 @@ impl Rotation {
         let (with, model, tape) = (build.with, build.model(), build.tape);
         let d = with.head_dim().1;
         let turned = model.rotary_dim.unwrap_or(d).min(d);
-        let style = match model.family {
-            Family::Cohere => Style::Wide,
-            Family::Phi | Family::Stablelm => Style::Parts,
-            Family::Phi3 => Style::Joined,
-            Family::Glm4 => Style::Interleaved,
-            _ if turned < d => Style::Joined,
-            _ => Style::Whole,
+        let style = match model.family.modules().rotation {
+            RotationStyle::InFp32 => Style::Wide,
+            RotationStyle::HeldParts => Style::Parts,
+            RotationStyle::RepeatedTables => Style::Interleaved,
+            RotationStyle::Joined => Style::Joined,
+            RotationStyle::Whole if turned < d => Style::Joined,
+            RotationStyle::Whole => Style::Whole,
         };
         let forms = [with.heads(), with.kv_heads()].map(|heads| {
             let parts = [Dim("rotated width", turned), half(turned), Dim("unrotated width", d.saturating_sub(turned))];

@@ -7,7 +7,7 @@ use super::report::{File, percent};
 use super::row::{Comparison, Quantity, Row};
 use super::speed::{COMPLETE, LACKING, SELENE};
 use super::statistics::{Spread, Summary, worst_of};
-use headroom::config::Family;
+use headroom::models;
 use headroom::units::{Bytes, grouped, to_f64};
 
 /// One line of the table and the rows behind it.
@@ -111,7 +111,7 @@ const ENTRIES: [Entry; 18] = [
 /// Whether the row's model has no modules of its own.
 fn is_generic(row: &Row) -> bool {
     let kind = row.groups.iter().find(|(group, _)| *group == "family");
-    kind.is_some_and(|(_, kind)| Family::KNOWN.iter().all(|family| family.model_type() != kind))
+    kind.is_some_and(|(_, kind)| models::families().all(|family| family.model_type() != kind))
 }
 
 fn has(row: &Row, quantity: &str) -> bool {

@@ -9,8 +9,8 @@ fields! { $
         .whole(1..=1_000_000).unit("GPUs").group(Group::Layout).default(FieldDefault::Integer(8)),
     /// What data-parallel ranks share out among themselves instead of each holding all of it.
     Sharding("z", "zero_stage", "Sharding")
-        .choice(members_as_options!(DataSharding)).group(Group::Layout).train()
-        .default(FieldDefault::Choice(DataSharding::DEFAULT.key)),
+        .choice(members_as_options!(DataSharding::SPECS)).group(Group::Layout).train()
+        .default(FieldDefault::Choice(DataSharding::FORM_START.key)),
     /// A block's gathered weights are given back after forward and gathered again for backward:
     /// less memory, more traffic.
     ReshardAfterForward("rs", "reshard_after_forward", "FSDP reshards after forward")

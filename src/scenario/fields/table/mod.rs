@@ -14,19 +14,22 @@ const fn option(value: &'static str, label: &'static str, help: &'static str) ->
 
 /// The members of a list as options, in the order of the list.
 macro_rules! members_as_options {
-    ($list:ident) => {{
-        const OPTIONS: [super::Choice; $list::SPECS.len()] = {
-            let mut options = [option("", "", ""); $list::SPECS.len()];
+    ($members:expr, $member:ident => $option:expr) => {{
+        const OPTIONS: [super::Choice; $members.len()] = {
+            let mut options = [option("", "", ""); $members.len()];
             let mut at = 0;
             while at < options.len() {
-                let member = $list::SPECS[at];
-                options[at] = option(member.key, member.label, member.help);
+                let $member = $members[at];
+                options[at] = $option;
                 at += 1;
             }
             options
         };
         &OPTIONS
     }};
+    ($members:expr) => {
+        members_as_options!($members, member => option(member.key, member.label, member.help))
+    };
 }
 
 /// The entries of one subject: `Id(key, name, label).takes(range).property(value)…`, each below its help.

@@ -42,7 +42,7 @@ fields! { $
     /// By which rule memory is taken for the key/value cache: tokens, blocks and concurrency come
     /// out as that program prints them.
     Server("srv", "engine", "Server")
-        .choice(members_as_options!(Engine)).group(Group::Run).serve()
+        .choice(members_as_options!(Engine::SPECS)).group(Group::Run).serve()
         .default(FieldDefault::Choice(Engine::SPECS[0].key)),
     /// The engine's share of memory.
     MemoryUtilization("gmu", "", "").memory_share(),

@@ -1,39 +1,15 @@
 //! What only some architectures have: windows, caps, experts, latent attention.
 
 use super::{LENGTH, SIZE, option};
+use crate::models;
 
 fields! { $
     /// Whose modules run the model: they decide which tensors are saved for the backward pass.
     Family("fam", "model_type", "Modules")
-        .choice(&[
-            option("llama", "Llama", "Hugging Face's model_type llama."),
-            option("mistral", "Mistral", "Hugging Face's model_type mistral."),
-            option("qwen2", "Qwen2", "Hugging Face's model_type qwen2."),
-            option("qwen3", "Qwen3", "Hugging Face's model_type qwen3."),
-            option("gemma", "Gemma", "Hugging Face's model_type gemma."),
-            option("gemma2", "Gemma 2", "Hugging Face's model_type gemma2."),
-            option("gemma3", "Gemma 3", "Hugging Face's model_type gemma3_text."),
-            option("gpt2", "GPT-2", "Hugging Face's model_type gpt2."),
-            option("gpt-neox", "GPT-NeoX", "Hugging Face's model_type gpt_neox."),
-            option("opt", "OPT", "Hugging Face's model_type opt."),
-            option("bloom", "BLOOM", "Hugging Face's model_type bloom."),
-            option("falcon", "Falcon", "Hugging Face's model_type falcon."),
-            option("phi", "Phi", "Hugging Face's model_type phi."),
-            option("phi3", "Phi-3", "Hugging Face's model_type phi3."),
-            option("mixtral", "Mixtral", "Hugging Face's model_type mixtral."),
-            option("qwen3-moe", "Qwen3 MoE", "Hugging Face's model_type qwen3_moe."),
-            option("deepseek-v2", "DeepSeek-V2", "Hugging Face's model_type deepseek_v2."),
-            option("deepseek-v3", "DeepSeek-V3", "Hugging Face's model_type deepseek_v3."),
-            option("gpt-oss", "gpt-oss", "Hugging Face's model_type gpt_oss."),
-            option("olmo2", "OLMo 2", "Hugging Face's model_type olmo2."),
-            option("cohere", "Cohere", "Hugging Face's model_type cohere."),
-            option("starcoder2", "StarCoder2", "Hugging Face's model_type starcoder2."),
-            option("stablelm", "StableLM", "Hugging Face's model_type stablelm."),
-            option("granite", "Granite", "Hugging Face's model_type granite."),
-            option("glm4", "GLM-4", "Hugging Face's model_type glm4."),
-            option("generic", "Generic",
-                "A decoder put together from the sizes alone: what it saves is assumed."),
-        ]).structure(),
+        .choice(members_as_options!(models::FAMILIES, family => {
+            let choice = family.modules().choice;
+            option(choice.word, choice.label, choice.help)
+        })).structure(),
     /// The feed-forward layer's activation function; one written out in several operations saves
     /// more.
     HiddenAct("act", "hidden_act", "Activation")

@@ -1,0 +1,358 @@
+//! What is known of the modules that run a model: the choices in which the families of transformers 5.23 differ, each named after what it
+//! does. A family is a set of these choices; layers ask for a choice and never for a family.
+
+use super::ShapeRule;
+
+/// The modules of one family, as choices.
+#[derive(Clone, Copy, Debug)]
+#[allow(clippy::struct_excessive_bools, reason = "a list of yes and no, as in the library's code")]
+pub struct Modules {
+    /// The `model_type` as files write it; `generic` for modules that are assumed.
+    pub model_type: &'static str,
+    /// How forms and links name them.
+    pub choice: FamilyChoice,
+    /// How a block is put together.
+    pub block: BlockLayout,
+    /// Linear layers inside blocks.
+    pub linear: LinearStyle,
+    /// RMS norms.
+    pub norm: NormStyle,
+    /// Norms of queries and keys.
+    pub query_key_norm: QueryKeyNorm,
+    /// Projections of queries, keys and values.
+    pub projections: Projections,
+    /// The feed-forward layer.
+    pub feed_forward: FeedForwardStyle,
+    /// Experts and their router.
+    pub experts: ExpertModules,
+    /// How queries and keys are rotated.
+    pub rotation: RotationStyle,
+    /// Tables of rotary cosines and sines.
+    pub rotary_tables: RotaryTables,
+    /// Sliding layers have rotary tables of their own.
+    pub tables_for_each_kind: bool,
+    /// Sliding layers have a mask of their own; without it all layers share one.
+    pub mask_for_each_kind: bool,
+    /// How linear biases of the scores are added.
+    pub linear_biases: LinearBiases,
+    /// Where positions come from.
+    pub position_ids: PositionIds,
+    /// The factor on embedded tokens.
+    pub embedding_scale: EmbeddingScale,
+    /// Queries are scaled before their product with keys, and the product once more.
+    pub scales_queries: bool,
+    /// The softmax of scores is in fp32 and cast back; without it, it is in the scores' format.
+    pub softmax_in_fp32: bool,
+    /// What a half adds is scaled first.
+    pub scales_residuals: bool,
+    /// Logits are scaled.
+    pub scales_logits: bool,
+    /// Attention and feed-forward beside it are added to each other before they are added to the residual stream.
+    pub adds_branches_first: bool,
+    /// Attention's input and output keep their names until the block ends.
+    pub holds_attention: bool,
+    /// Norms are registered before the layers that stand before them: a block's first one before its feed-forward layer, the final one
+    /// before the blocks.
+    pub registers_norms_first: bool,
+    /// Without a final norm, the norms of a block stand behind its sums.
+    pub norms_follow_without_final: bool,
+    /// Ranks may have parts of the tokens between attention and feed-forward.
+    pub splits_tokens: bool,
+    /// Its attention can read learned keys and values from a cache (prefix tuning).
+    pub takes_prefix: bool,
+    /// The library's plan for tensor parallelism (`base_model_tp_plan`), if it has one.
+    pub tensor_plan: Option<TensorPlan>,
+    /// The shapes that the modules can take; `None`: any.
+    pub shape: Option<ShapeRule>,
+    /// The rows that memory was measured with.
+    pub measured: Measured,
+    /// How llama.cpp mixes the formats of a GGUF file.
+    pub gguf: GgufRules,
+}
+
+impl Modules {
+    /// The choices of `llama`, which most families share, without a name.
+    pub const PLAIN: Self = Self {
+        model_type: "",
+        choice: FamilyChoice { rank: u16::MAX, word: "", label: "", help: "" },
+        block: BlockLayout::PreNorm,
+        linear: LinearStyle::Linear,
+        norm: NormStyle::ScaledAfterCast,
+        query_key_norm: QueryKeyNorm::HeadByHead,
+        projections: Projections::Separate,
+        feed_forward: FeedForwardStyle::Separate,
+        experts: ExpertModules::PLAIN,
+        rotation: RotationStyle::Whole,
+        rotary_tables: RotaryTables::Whole,
+        tables_for_each_kind: false,
+        mask_for_each_kind: true,
+        linear_biases: LinearBiases::InPlaceOfPositions,
+        position_ids: PositionIds::Counted,
+        embedding_scale: EmbeddingScale::None,
+        scales_queries: false,
+        softmax_in_fp32: true,
+        scales_residuals: false,
+        scales_logits: false,
+        adds_branches_first: false,
+        holds_attention: false,
+        registers_norms_first: false,
+        norms_follow_without_final: false,
+        splits_tokens: true,
+        takes_prefix: true,
+        tensor_plan: Some(TensorPlan::PLAIN),
+        shape: Some(ShapeRule::PLAIN),
+        measured: Measured { eager: true, fused: false, tensor_parallel: false },
+        gguf: GgufRules { rows_of_odd_length: false, eighty_layers_are_70b: false },
+    };
+
+    /// The modules that are assumed for a decoder of no known family, of whatever shape.
+    pub const GENERIC: Self = Self {
+        model_type: "generic",
+        choice: FamilyChoice {
+            rank: u16::MAX,
+            word: "generic",
+            label: "Generic",
+            help: "A decoder put together from the sizes alone: what it saves is assumed.",
+        },
+        shape: None,
+        ..Self::PLAIN
+    };
+}
+
+/// How forms and links name a family.
+#[derive(Clone, Copy, Debug)]
+pub struct FamilyChoice {
+    /// Families are listed in this order.
+    pub rank: u16,
+    /// The word in links and saved scenarios.
+    pub word: &'static str,
+    /// The name in forms.
+    pub label: &'static str,
+    /// A sentence about it in forms.
+    pub help: &'static str,
+}
+
+/// How a block is put together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BlockLayout {
+    /// Norm, attention, sum, norm, feed-forward or experts, sum.
+    PreNorm,
+    /// A norm before and behind each half.
+    Sandwich,
+    /// A norm behind each half alone.
+    NormsBehind,
+    /// Dense parts with choices of their own, one after the other or side by side: joint projections, scaled queries and sums, partly
+    /// rotated heads.
+    OwnOrder,
+    /// One projection makes queries, keys and values one behind the other, and is split in three.
+    JointThirds,
+    /// One projection whose columns hold query, key and value of each head; attention may stand beside the feed-forward layer.
+    JointByHead,
+    /// As [`Self::JointByHead`], with linear biases added in the product of the scores and each half adding the residual itself.
+    JointByHeadBiased,
+    /// One projection whose columns hold the query heads, key and value of each group; products with transposed weights.
+    JointByGroup,
+}
+
+/// Linear layers inside blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LinearStyle {
+    /// `nn.Linear`.
+    Linear,
+    /// `Conv1D`, which keeps its weight transposed and adds the bias in the product.
+    Conv1d,
+}
+
+/// How RMS norms are written; one kernel in fused stacks, and `nn.LayerNorm` where the model has layer norms.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NormStyle {
+    /// fp32 inside, cast back, times the weight (`LlamaRMSNorm`).
+    ScaledAfterCast,
+    /// Scaled in fp32, then cast back (`GptOssRMSNorm`, `Olmo2RMSNorm`).
+    ScaledInFp32,
+    /// All in fp32, scaled by one plus the weight (`Gemma2RMSNorm`).
+    OnePlusScale,
+    /// Mean and variance in fp32, operator by operator, without a bias, in fused stacks too (`CohereLayerNorm`).
+    MeanAndVariance,
+}
+
+/// Where queries and keys are normed, in models that do so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QueryKeyNorm {
+    /// Each head by the same scale, before heads and tokens change places.
+    HeadByHead,
+    /// Each head by the same scale, after heads and tokens have changed places.
+    AfterTransposing,
+    /// All heads together, by one scale over all their columns.
+    AllHeadsTogether,
+    /// Each head by a scale of its own, before heads and tokens change places; blocks of [`BlockLayout::OwnOrder`].
+    OwnScales,
+    /// Each head by a norm of its own, after heads and tokens have changed places; blocks of [`BlockLayout::OwnOrder`].
+    OwnNorms,
+}
+
+/// Projections of queries, keys and values, in blocks that do not fix them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Projections {
+    /// One each.
+    Separate,
+    /// One for all, of which slices are taken.
+    Joint,
+}
+
+/// The feed-forward layer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FeedForwardStyle {
+    /// A module with a matrix each for gate, up and down.
+    Separate,
+    /// A module with gate and up in one matrix; blocks of [`BlockLayout::OwnOrder`].
+    JointGateAndUp,
+    /// Written into the block: each tensor is let go when the next has taken its name; blocks of [`BlockLayout::OwnOrder`].
+    InLine,
+}
+
+/// How the router scores experts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RouterScores {
+    /// A softmax over all experts, of which the largest are picked.
+    Softmax,
+    /// The largest are picked, and the softmax is over these.
+    SoftmaxOfPicked,
+    /// Sigmoids, corrected for the choice alone.
+    CorrectedSigmoid,
+}
+
+/// Experts and their router.
+#[derive(Clone, Copy, Debug)]
+#[allow(clippy::struct_excessive_bools, reason = "a list of yes and no, as in the library's code")]
+pub struct ExpertModules {
+    /// How the router scores experts.
+    pub scores: RouterScores,
+    /// The weights of the picked experts are cast back to the scores' format.
+    pub casts_weights: bool,
+    /// The router's weights are left as they are, whatever `norm_topk_prob` says.
+    pub ignores_norm_topk_prob: bool,
+    /// The router is registered before the experts.
+    pub router_first: bool,
+    /// The layer returns the weights beside its output.
+    pub returns_weights: bool,
+    /// Gate and up alternate, and are kept within limits.
+    pub clamps_gates: bool,
+    /// The usual names of adapters' targets (`gate_proj`, `up_proj`, `down_proj`) mean the experts too.
+    pub are_named_as_targets: bool,
+}
+
+impl ExpertModules {
+    /// The choices of `qwen3_moe`.
+    pub const PLAIN: Self = Self {
+        scores: RouterScores::Softmax,
+        casts_weights: true,
+        ignores_norm_topk_prob: false,
+        router_first: false,
+        returns_weights: false,
+        clamps_gates: false,
+        are_named_as_targets: true,
+    };
+}
+
+/// How queries and keys are rotated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RotationStyle {
+    /// The whole head, or its first part, joined with the rest.
+    Whole,
+    /// The whole head in fp32.
+    InFp32,
+    /// The first part, by the attention itself, which holds the parts to its end.
+    HeldParts,
+    /// The first part, joined with the rest even if that is empty.
+    Joined,
+    /// As joined, with cosines and sines repeated in every block.
+    RepeatedTables,
+}
+
+/// Tables of rotary cosines and sines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RotaryTables {
+    /// As wide as what is rotated, in the format of hidden states.
+    Whole,
+    /// Of half the width: halves are rotated one by one.
+    Halves,
+    /// As wide as what is rotated, in fp32; what they rotate is cast back.
+    InFp32,
+    /// One table of complex numbers.
+    Complex,
+}
+
+/// How linear biases of the scores are added.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LinearBiases {
+    /// The model with them makes neither position ids nor rotary tables.
+    InPlaceOfPositions,
+    /// Position ids and rotary tables are made all the same, and the mask takes up the biases.
+    BesidePositions,
+}
+
+/// Where positions come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PositionIds {
+    /// One list for all sequences, counted from 0.
+    Counted,
+    /// One list for each sequence, counted from the mask of its tokens.
+    FromMask,
+}
+
+/// The factor on embedded tokens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EmbeddingScale {
+    /// None.
+    None,
+    /// A number.
+    Number,
+    /// A buffer, which the product saves in the embedding's format.
+    Buffer,
+}
+
+/// How tensor-parallel ranks share a part of a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Division {
+    /// Every rank has all of it.
+    Whole,
+    /// Weights, and what they multiply to.
+    Divided,
+    /// Weights; what they multiply to is gathered.
+    Gathered,
+}
+
+/// The library's plan for tensor parallelism; experts are divided by columns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TensorPlan {
+    /// How attention is shared.
+    pub attention: Division,
+    /// How feed-forward layers are shared.
+    pub feed_forward: Division,
+}
+
+impl TensorPlan {
+    /// Attention by heads, feed-forward by columns.
+    pub const PLAIN: Self = Self { attention: Division::Divided, feed_forward: Division::Divided };
+}
+
+/// The rows that memory was measured with (`tests/data/truth` and `tests/data/measured`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Measured {
+    /// The modules as transformers writes them.
+    pub eager: bool,
+    /// Fused kernels.
+    pub fused: bool,
+    /// Tensor parallelism.
+    pub tensor_parallel: bool,
+}
+
+/// How llama.cpp mixes the formats of a GGUF file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GgufRules {
+    /// Rows are no multiple of 256 numbers, for which llama.cpp has mixes of its own.
+    pub rows_of_odd_length: bool,
+    /// 80 layers are taken for its 70B model, whose values get more bits.
+    pub eighty_layers_are_70b: bool,
+}
