@@ -6,6 +6,7 @@
 //! |---|---|
 //! | [`units`] | bytes, elements, formats, FLOPs, seconds |
 //! | [`sources`] | the bibliography that figures rest on |
+//! | [`optimizers`] | one file each: states, temporaries of a step, words |
 //! | [`config`] | checked inputs, joined in a [`config::Job`] |
 //! | [`catalog`] | models and accelerators with a source per row |
 //! | [`import`] | a Hugging Face `config.json` into a model, with a report |
@@ -42,6 +43,7 @@ pub mod import;
 pub mod lessons;
 pub mod methods;
 pub mod ops;
+pub mod optimizers;
 pub mod planner;
 pub mod scenario;
 pub mod sources;

@@ -9,12 +9,13 @@ use std::path::{Path, PathBuf};
 const ROOMS: &[(&str, &[&str])] = &[
     ("units", &[]),
     ("sources", &[]),
-    ("config", &["units"]),
+    ("optimizers", &["units", "sources"]),
+    ("config", &["units", "optimizers"]),
     ("catalog", &["units", "sources", "config"]),
     ("import", &["units", "config"]),
-    ("ops", &["units", "sources", "config"]),
-    ("estimator", &["units", "sources", "config", "ops"]),
-    ("methods", &["units", "sources", "config", "estimator"]),
+    ("ops", &["units", "sources", "optimizers", "config"]),
+    ("estimator", &["units", "sources", "optimizers", "config", "ops"]),
+    ("methods", &["units", "sources", "optimizers", "config", "estimator"]),
     ("planner", &["units", "config", "estimator"]),
     ("explain", &["units", "sources", "config", "ops", "estimator", "planner", "methods"]),
     ("scenario", &["units", "config", "catalog", "import"]),
@@ -124,6 +125,65 @@ fn only_their_rooms_know_the_browser_and_the_chart_library() {
             let named = code.contains(&format!("{name}::")) || code.contains(&format!("use {name}"));
             let entry = file == "src/main.rs" && *name == "leptos";
             assert!(!named || entry || file.starts_with(place), "{file} names {name}, which only {place} may");
+        }
+    }
+}
+
+/// Folders of which each file is a member of a list, with files that may hold a member's key as data: tables of documents, the frozen
+/// defaults of links, and what the comparison with measured rows knows of its tools.
+const LISTS: &[(&str, &[&str])] =
+    &[("src/optimizers", &["src/methods/", "src/scenario/codec/v1.rs", "src/bin/headroom/accuracy/"])];
+
+/// The names of a list's members: the files of its folder.
+fn members(folder: &str) -> BTreeSet<String> {
+    let files = fs::read_dir(root().join(folder)).expect("a folder").map(|entry| entry.expect("an entry").path());
+    let files = files.filter(|path| path.extension().is_some_and(|extension| extension == "rs"));
+    let names = files.map(|path| path.file_stem().expect("a name").to_string_lossy().into_owned());
+    names.filter(|name| name != "mod").collect()
+}
+
+/// The constant of a member's specification that has that name, read from its source.
+fn text_constant(code: &str, name: &str) -> String {
+    let rest = code.split(&format!("{name}: \"")).nth(1).expect("the constant");
+    rest.split('"').next().expect("its text").to_owned()
+}
+
+/// Words of some code: identifiers, and whole texts in quotes.
+fn words(code: &str) -> (BTreeSet<&str>, BTreeSet<&str>) {
+    let (mut names, mut texts) = (BTreeSet::new(), BTreeSet::new());
+    for line in code.lines() {
+        for (place, part) in line.split('"').enumerate() {
+            if place % 2 == 1 {
+                texts.insert(part);
+            } else {
+                names.extend(part.split(|c: char| !(c.is_alphanumeric() || c == '_')));
+            }
+        }
+    }
+    (names, texts)
+}
+
+#[test]
+fn a_member_is_named_in_its_own_folder_only() {
+    let files = sources();
+    for (folder, data) in LISTS {
+        let members = members(folder);
+        assert!(!members.is_empty(), "{folder}");
+        let code_of = |name: &String| {
+            let path = format!("{folder}/{name}.rs");
+            &files.iter().find(|(file, _)| *file == path).expect("the member's file").1
+        };
+        let keys: BTreeSet<String> = members.iter().map(|name| text_constant(code_of(name), "key")).collect();
+        for name in &members {
+            assert_eq!(text_constant(code_of(name), "name"), *name, "{folder}/{name}.rs");
+        }
+        for (file, code) in files.iter().filter(|(file, _)| !file.starts_with(folder)) {
+            let (names, texts) = words(code.split("#[cfg(test)]").next().unwrap_or_default());
+            let named = members.iter().find(|member| names.contains(member.as_str()));
+            assert_eq!(named, None, "{file} names a member of {folder}");
+            let as_data = data.iter().any(|place| file.starts_with(place));
+            let quoted = members.iter().chain(&keys).find(|word| texts.contains(word.as_str()));
+            assert!(as_data || quoted.is_none(), "{file} holds the key {quoted:?} of a member of {folder}");
         }
     }
 }

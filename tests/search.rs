@@ -25,7 +25,7 @@ fn one_of<T: Copy + std::fmt::Debug + 'static>(all: &'static [T]) -> impl Strate
 
 const SHARDINGS: &[DataSharding] =
     &[DataSharding::None, DataSharding::Zero1, DataSharding::Zero2, DataSharding::Zero3, DataSharding::Fsdp];
-const OPTIMIZERS: &[Optimizer] = &[Optimizer::AdamW, Optimizer::AdamW8bit, Optimizer::SgdMomentum, Optimizer::Adafactor];
+const OPTIMIZERS: &[Optimizer] = &Optimizer::ALL;
 
 const SCHEDULES: &[PipelineSchedule] = &[
     PipelineSchedule::OneForwardOneBackward,

@@ -18,6 +18,7 @@ mod shape;
 mod speed;
 mod tuning;
 
+pub use crate::optimizers::{Optimizer, OptimizerImplementation};
 pub use family::{Family, HiddenAct, LayerSet, Mla, Moe};
 pub use hardware::{Accelerator, Cluster, Overheads, PeakRates};
 pub use hybrid::{Feed, Hybrid, Keys, LayerKind, Mixer, MixerKind, OtherHeads};
@@ -25,7 +26,7 @@ pub use job::{Choice, ConfigError, Job};
 pub use layout::{DataSharding, Offload, ParallelLayout, PipelineSplit};
 pub use megatron::{LossFusion, MegatronOptions, RecomputeMethod, RecomputeModules, TokenDispatcher};
 pub use model::{MlpKind, ModelConfig, Normalization, PositionEmbedding};
-pub use precision::{GradientDType, Optimizer, OptimizerImplementation, PrecisionRecipe, TrainingPrecision};
+pub use precision::{GradientDType, PrecisionRecipe, TrainingPrecision};
 pub use quantization::{CacheFormat, Reservation, WeightFormat};
 pub use run::{AttentionKernel, Kernels, LengthMix, Recompute, Run, ServingRun, Texts, TrainingRun};
 pub use schedule::{PassTimes, Pipeline, PipelineSchedule, Played, SCHEDULES, ScheduleFacts, Slot, Timed, Work};

@@ -1,7 +1,7 @@
 //! What the figures of a played step rest on: rows that PyTorch's memory tracker measured, or rules alone.
 
 use super::plan::{Movement, Plan};
-use crate::config::{Family, Kernels, Objective, Optimizer, Recompute};
+use crate::config::{Family, Kernels, Objective, Recompute};
 use crate::estimator::ledger::Certainty;
 
 /// Families with a measured row of the fused kernels (`tests/data/truth` and `tests/data/measured`); all others have rows of their
@@ -96,8 +96,8 @@ pub(super) const fn movement(plan: &Plan<'_>) -> Certainty {
     }
 }
 
-/// How sure the temporaries of the optimizer's step are: `AdamW`'s were measured, but not with states dealt out as one long vector.
+/// How sure the temporaries of the optimizer's step are: some were measured, but not with states dealt out as one long vector.
 pub(super) fn optimizer(plan: &Plan<'_>) -> Certainty {
     let dealt = plan.sharding.shards_optimizer() && plan.shards().is_none() && plan.ranks > 1;
-    if plan.optimizer == Optimizer::AdamW && !dealt { Certainty::Exact } else { Certainty::Modelled }
+    if plan.optimizer.spec().is_measured && !dealt { Certainty::Exact } else { Certainty::Modelled }
 }

@@ -1,6 +1,7 @@
 //! The table itself: data, one entry per input.
 
 use super::{Applies, Choice, Field, FieldDefault, FieldId, FieldKind, Group};
+use crate::config::Optimizer;
 
 /// An input as the table writes it.
 #[derive(Clone, Copy)]
@@ -352,14 +353,22 @@ choices! {
     option("fp32-copy", "16 bit and an fp32 copy", "6 bytes per parameter under mixed precision."),
 }
 
-choices! {
-    OPTIMIZERS:
-    option("adamw", "AdamW", "Two moments: 8 bytes per parameter in fp32."),
-    option("adamw8", "AdamW, 8-bit", "Two moments of one byte: about 2 bytes per parameter."),
-    option("sgd", "SGD", "No state."),
-    option("sgdm", "SGD with momentum", "One momentum: 4 bytes per parameter in fp32."),
-    option("adafactor", "Adafactor", "Row and column statistics: almost no memory."),
-}
+/// One option for each optimizer.
+const OPTIMIZERS: Options = {
+    const MANY: usize = Optimizer::ALL.len();
+    const OPTIONS: ([Choice; MANY], [&str; MANY]) = {
+        let (mut shown, mut helps) = ([Choice { value: "", label: "" }; MANY], [""; MANY]);
+        let mut place = 0;
+        while place < MANY {
+            let spec = Optimizer::ALL[place].spec();
+            shown[place] = Choice { value: spec.key, label: spec.label };
+            helps[place] = spec.help;
+            place += 1;
+        }
+        (shown, helps)
+    };
+    Options { shown: &OPTIONS.0, helps: &OPTIONS.1 }
+};
 
 /// One sentence for every mix of GGUF types.
 const MIX: &str = "llama.cpp's blocks of 32 or 256 weights, head and some tensors with more bits.";
@@ -1117,7 +1126,7 @@ const TABLE: [Entry; COUNT] = [
         .help("What the optimizer keeps for each parameter besides the weights.")
         .group(Group::Precision)
         .train()
-        .default(FieldDefault::Choice("adamw")),
+        .default(FieldDefault::Choice(Optimizer::DEFAULT.key())),
     Entry::choice(
         FieldId::OptimizerImplementation,
         "oi",
