@@ -27,6 +27,9 @@ mod import;
 #[allow(dead_code, unused_imports, reason = "the families that the reader knows")]
 #[path = "src/models/mod.rs"]
 mod models;
+#[allow(dead_code, unused_imports, reason = "a run names its optimizer")]
+#[path = "src/optimizers/mod.rs"]
+mod optimizers;
 #[allow(dead_code, unused_imports, reason = "the types of the rows, as the library has them")]
 #[path = "src/sharding/mod.rs"]
 mod sharding;
@@ -219,7 +222,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         println!("cargo::rustc-link-arg-bin=headroom-page=--emit-relocs");
     }
     // The compiler looks at files that it knows: a new one is noticed by the time of its folder.
-    for folder in ["catalog/configs", "engines", "models/families", "sharding"] {
+    for folder in ["catalog/configs", "engines", "models/families", "optimizers", "sharding"] {
         println!("cargo::rerun-if-changed=src/{folder}");
     }
     let models: Vec<Model> = rows("models")?;

@@ -8,6 +8,7 @@
 //! | [`sources`] | the bibliography that figures rest on |
 //! | [`engines`] | programs that serve models, one file each |
 //! | [`sharding`] | ways to share model states out over data-parallel ranks, one file each |
+//! | [`optimizers`] | one file each: states, temporaries of a step, words |
 //! | [`config`] | checked inputs, joined in a [`config::Job`] |
 //! | [`catalog`] | models and accelerators with a source per row |
 //! | [`models`] | the families: what each says of its files and of the modules that run it |
@@ -47,6 +48,7 @@ pub mod lessons;
 pub mod methods;
 pub mod models;
 pub mod ops;
+pub mod optimizers;
 pub mod planner;
 pub mod scenario;
 pub mod sharding;

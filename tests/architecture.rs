@@ -11,13 +11,14 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("sources", &[]),
     ("engines", &["units", "sources"]),
     ("sharding", &["sources"]),
-    ("config", &["units", "engines", "sharding"]),
+    ("optimizers", &["units", "sources"]),
+    ("config", &["units", "engines", "optimizers", "sharding"]),
     ("catalog", &["units", "sources", "config", "models"]),
     ("models", &["units", "config"]),
     ("import", &["units", "config", "models"]),
-    ("ops", &["units", "sources", "config"]),
-    ("estimator", &["units", "sources", "engines", "sharding", "config", "ops"]),
-    ("methods", &["units", "sources", "config", "estimator"]),
+    ("ops", &["units", "sources", "optimizers", "config"]),
+    ("estimator", &["units", "sources", "engines", "optimizers", "sharding", "config", "ops"]),
+    ("methods", &["units", "sources", "optimizers", "config", "estimator"]),
     ("planner", &["units", "config", "estimator"]),
     ("explain", &["units", "sources", "config", "ops", "estimator", "planner", "methods"]),
     ("scenario", &["units", "engines", "sharding", "config", "models", "catalog", "import"]),
@@ -28,8 +29,8 @@ const ROOMS: &[(&str, &[&str])] = &[
 /// Rooms whose members are one file each.
 const LISTS: &[&str] = &["engines", "sharding"];
 
-/// The bibliography names programs as authors; the comparison with measured rows reads their names in the rows.
-const MAY_NAME_MEMBERS: &[&str] = &["src/sources/", "src/bin/headroom/accuracy/"];
+/// The bibliography names programs as authors.
+const MAY_NAME_MEMBERS: &[&str] = &["src/sources/"];
 
 /// Crates with the only place that may name them.
 const CRATES: &[(&str, &str)] = &[
@@ -170,6 +171,64 @@ fn only_their_rooms_know_the_browser_and_the_chart_library() {
             let named = code.contains(&format!("{name}::")) || code.contains(&format!("use {name}"));
             let entry = file == "src/main.rs" && *name == "leptos";
             assert!(!named || entry || file.starts_with(place), "{file} names {name}, which only {place} may");
+        }
+    }
+}
+
+/// Folders of which each file is a member of a list whose keys are words of their own, with files that may hold such a key as data: the
+/// tables of documents.
+const LISTS_WITH_KEYS: &[(&str, &[&str])] = &[("src/optimizers", &["src/methods/"])];
+
+/// The names of a list's members: the files of its folder.
+fn members(folder: &str) -> BTreeSet<String> {
+    let files = fs::read_dir(root().join(folder)).expect("a folder").map(|entry| entry.expect("an entry").path());
+    let files = files.filter(|path| path.extension().is_some_and(|extension| extension == "rs"));
+    let names = files.map(|path| path.file_stem().expect("a name").to_string_lossy().into_owned());
+    names.filter(|name| name != "mod").collect()
+}
+
+/// The constant of a member's specification that has that name, read from its source.
+fn text_constant(code: &str, name: &str) -> String {
+    let rest = code.split(&format!("{name}: \"")).nth(1).expect("the constant");
+    rest.split('"').next().expect("its text").to_owned()
+}
+
+/// Words of some code: identifiers, and whole texts in quotes.
+fn words(code: &str) -> (BTreeSet<&str>, BTreeSet<&str>) {
+    let (mut names, mut texts) = (BTreeSet::new(), BTreeSet::new());
+    for line in code.lines() {
+        for (place, part) in line.split('"').enumerate() {
+            if place % 2 == 1 {
+                texts.insert(part);
+            } else {
+                names.extend(part.split(|c: char| !(c.is_alphanumeric() || c == '_')));
+            }
+        }
+    }
+    (names, texts)
+}
+
+#[test]
+fn a_member_is_named_in_its_own_folder_only() {
+    let files = sources();
+    for (folder, data) in LISTS_WITH_KEYS {
+        let members = members(folder);
+        assert!(!members.is_empty(), "{folder}");
+        let code_of = |name: &String| {
+            let path = format!("{folder}/{name}.rs");
+            &files.iter().find(|(file, _)| *file == path).expect("the member's file").1
+        };
+        let keys: BTreeSet<String> = members.iter().map(|name| text_constant(code_of(name), "key")).collect();
+        for name in &members {
+            assert_eq!(text_constant(code_of(name), "name"), *name, "{folder}/{name}.rs");
+        }
+        for (file, code) in files.iter().filter(|(file, _)| !file.starts_with(folder)) {
+            let (names, texts) = words(code.split("#[cfg(test)]").next().unwrap_or_default());
+            let named = members.iter().find(|member| names.contains(member.as_str()));
+            assert_eq!(named, None, "{file} names a member of {folder}");
+            let as_data = data.iter().any(|place| file.starts_with(place));
+            let quoted = members.iter().chain(&keys).find(|word| texts.contains(word.as_str()));
+            assert!(as_data || quoted.is_none(), "{file} holds the key {quoted:?} of a member of {folder}");
         }
     }
 }

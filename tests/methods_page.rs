@@ -58,7 +58,7 @@ fn training() -> TrainingRun {
         micro_batch_size: None,
         precision: TrainingPrecision::Bf16Mixed,
         gradients: GradientDType::AsWeights,
-        optimizer: Optimizer::AdamW,
+        optimizer: Optimizer::DEFAULT,
         kernels: Kernels::Korthikanti,
         attention: AttentionKernel::Standard,
         recompute: Recompute::None,
@@ -226,7 +226,7 @@ fn every_difference_has_a_reason() {
             for attention in [AttentionKernel::Standard, AttentionKernel::Flash] {
                 for (t, p, d) in [(1, 1, 1), (1, 1, 16), (8, 2, 4)] {
                     for precision in [TrainingPrecision::Bf16Mixed, TrainingPrecision::Fp32, TrainingPrecision::Bf16Pure] {
-                        for optimizer in [Optimizer::AdamW, Optimizer::AdamW8bit, Optimizer::Sgd, Optimizer::Adafactor] {
+                        for optimizer in Optimizer::ALL {
                             let run = train(|run| {
                                 (run.recompute, run.attention) = (recompute, attention);
                                 (run.precision, run.optimizer) = (precision, optimizer);

@@ -251,7 +251,7 @@ fn the_default_scenario_is_the_documented_one() {
     let job = Scenario::default().resolve().unwrap();
     let Run::Training(run) = job.run() else { panic!("not training") };
     assert_eq!((run.seq_length, run.global_batch_size, run.micro_batch_size), (8192, 128, Some(1)));
-    assert_eq!((run.precision, run.optimizer), (TrainingPrecision::Bf16Mixed, Optimizer::AdamW));
+    assert_eq!((run.precision, run.optimizer), (TrainingPrecision::Bf16Mixed, Optimizer::DEFAULT));
     assert_eq!((run.kernels, run.attention, run.recompute), (Kernels::Fused, AttentionKernel::Flash, Recompute::Full));
     assert!((run.mfu - 0.4).abs() < 1e-12 && (run.training_tokens - 1e12).abs() < 1.0);
     assert_eq!((job.layout().world_size(), job.layout().sharding), (8, DataSharding::named("fsdp").unwrap()));

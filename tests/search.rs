@@ -24,7 +24,7 @@ fn one_of<T: Copy + std::fmt::Debug + 'static>(all: &'static [T]) -> impl Strate
 }
 
 const SHARDINGS: &[DataSharding] = &DataSharding::ALL;
-const OPTIMIZERS: &[Optimizer] = &[Optimizer::AdamW, Optimizer::AdamW8bit, Optimizer::SgdMomentum, Optimizer::Adafactor];
+const OPTIMIZERS: &[Optimizer] = &Optimizer::ALL;
 
 const SCHEDULES: &[PipelineSchedule] = &[
     PipelineSchedule::OneForwardOneBackward,

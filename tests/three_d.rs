@@ -60,7 +60,7 @@ fn shape(model: &ModelConfig, layers: u64) -> Shape {
 fn states_of_three_dimensions() {
     let model = ModelConfig { norms_per_block: 0, ..model() };
     let blocks = 16 * 12 * 1024 * 1024;
-    let adam = eleuther::optimizer_bytes_per_parameter(Optimizer::AdamW).expect("the document has it");
+    let adam = eleuther::optimizer_bytes_per_parameter(Optimizer::DEFAULT).expect("the document has it");
     let states = eleuther::states(blocks, DType::Bf16, DType::Bf16, adam);
     for (t, p, d) in [(1, 4, 1), (2, 4, 2), (4, 8, 4), (8, 16, 2)] {
         let all = stages(&job(&model, layout(t, p, d, support::zero1()), Recompute::None));

@@ -29,7 +29,7 @@ pub use modules::{
     BlockLayout, Division, EmbeddingScale, ExpertModules, FamilyChoice, FeedForwardStyle, GgufRules, LinearBiases, LinearStyle,
     Measured, Modules, NormStyle, PositionIds, Projections, QueryKeyNorm, RotaryTables, RotationStyle, RouterScores, TensorPlan,
 };
-pub use precision::{GradientDType, Optimizer, OptimizerImplementation, PrecisionRecipe, TrainingPrecision};
+pub use precision::{GradientDType, PrecisionRecipe, TrainingPrecision};
 pub use run::{AttentionKernel, Kernels, LengthMix, Recompute, Run, ServingRun, Texts, TrainingRun};
 pub use schedule::{PassTimes, Pipeline, PipelineSchedule, Played, SCHEDULES, ScheduleFacts, Slot, Timed, Work};
 pub use shape::{ExpertsRule, ShapeRule};
@@ -37,5 +37,6 @@ pub use speed::{Flash, Narrow, Overlap, ProductFormat, Speed};
 pub use tuning::{BaseFormat, Method, Objective, Rollout, Targets, Tuning};
 
 pub use crate::engines::Engine;
+pub use crate::optimizers::{Optimizer, OptimizerImplementation};
 pub use crate::sharding::DataSharding;
 pub use crate::units::{CacheFormat, WeightFormat};

@@ -1,4 +1,4 @@
-//! Number formats of a training step, and the optimizer.
+//! Number formats of a training step.
 
 use serde::{Deserialize, Serialize};
 
@@ -34,36 +34,6 @@ pub enum GradientDType {
     Fp32,
     /// 16-bit gradients and an fp32 copy beside them: Nanotron (20 bytes per parameter with `AdamW`).
     Fp32Copy,
-}
-
-/// The optimizer, which decides the states kept per parameter.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Optimizer {
-    /// Two moments.
-    #[default]
-    AdamW,
-    /// Two moments of one byte, with one fp32 scale per block of 256.
-    AdamW8bit,
-    /// No state.
-    Sgd,
-    /// One momentum.
-    SgdMomentum,
-    /// One row and one column vector per matrix, a full vector for one-dimensional parameters.
-    Adafactor,
-}
-
-/// How PyTorch's optimizer walks over the parameters; it decides the temporaries of its step.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum OptimizerImplementation {
-    /// One parameter after the other: temporaries of one parameter.
-    ForLoop,
-    /// All parameters at once: temporaries as large as all gradients. PyTorch's default on GPUs.
-    Foreach,
-    /// One kernel: no temporaries.
-    #[default]
-    Fused,
 }
 
 /// Which format every kind of training memory has; derived from [`TrainingPrecision`] and [`GradientDType`].

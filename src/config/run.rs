@@ -2,8 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::precision::{GradientDType, Optimizer, OptimizerImplementation, PrecisionRecipe, TrainingPrecision};
-use super::{CacheFormat, Engine, Flash, MegatronOptions, Overlap, ProductFormat, Tuning, WeightFormat};
+use super::precision::{GradientDType, PrecisionRecipe, TrainingPrecision};
+use super::{
+    CacheFormat, Engine, Flash, MegatronOptions, Optimizer, OptimizerImplementation, Overlap, ProductFormat, Tuning, WeightFormat,
+};
 use crate::units::{Bytes, DType, to_f64};
 
 /// The software that runs the model; it decides what is saved for backward.
@@ -97,7 +99,7 @@ impl TrainingRun {
             micro_batch_size: None,
             precision: TrainingPrecision::Bf16Mixed,
             gradients: GradientDType::AsWeights,
-            optimizer: Optimizer::AdamW,
+            optimizer: Optimizer::DEFAULT,
             optimizer_implementation: OptimizerImplementation::Fused,
             kernels: Kernels::Fused,
             attention: AttentionKernel::Flash,

@@ -6,8 +6,9 @@ use thiserror::Error;
 
 use crate::config::{
     AttentionKernel, Division, Job, Kernels, Method, Objective, ParallelLayout, PipelineSchedule, PipelineSplit, Recompute,
-    Targets, TrainingRun,
+    Targets, TrainingPrecision, TrainingRun,
 };
+use crate::optimizers::{ConflictingTool, OptimizerConflict};
 pub use crate::sharding::FrameworkRule;
 use crate::sharding::{CarriedOutBy, With};
 use crate::sources::{self, Source};
@@ -139,6 +140,9 @@ pub enum Blocker {
     /// A framework does not offer the combination.
     #[error("{}", .0.says)]
     Framework(&'static FrameworkRule),
+    /// The optimizer cannot be combined with a tool.
+    #[error("{}", .0.says)]
+    Optimizer(&'static OptimizerConflict),
 }
 
 impl Blocker {
@@ -146,6 +150,7 @@ impl Blocker {
     pub const fn source(&self) -> Source {
         match self {
             Self::Framework(rule) => rule.source,
+            Self::Optimizer(conflict) => conflict.source,
             Self::NoTensorPlan { .. } => sources::TRANSFORMERS_TENSOR_PLANS,
             Self::Context { .. }
             | Self::Experts { .. }
@@ -221,6 +226,7 @@ impl Blocker {
         match (self, other) {
             (Self::Tensor { what, .. }, Self::Tensor { what: other, .. }) => what == other,
             (Self::Framework(rule), Self::Framework(other)) => std::ptr::eq(*rule, *other) || rule == other,
+            (Self::Optimizer(conflict), Self::Optimizer(other)) => conflict == other,
             _ => std::mem::discriminant(self) == std::mem::discriminant(other),
         }
     }
@@ -270,6 +276,7 @@ fn add(job: &Job, rules: Rules, found: &mut Vec<Blocker>) {
             shared(job, run, found);
             frameworks(job, run, found);
             tuning(job, run, found);
+            optimizer(job, run, found);
         }
         (Rules::Schedule | Rules::Sharing, None) => {}
     }
@@ -379,6 +386,22 @@ fn frameworks(job: &Job, run: &TrainingRun, found: &mut Vec<Blocker>) {
     forbid(megatron && layout.sequence_parallel && layout.t() == 1, &|| Some(&SEQUENCE_WITHOUT_TENSOR));
     forbid(megatron && layout.p() > 1, &|| sharding.forbidden(With::Pipeline, CarriedOutBy::Stack));
     forbid(megatron && layout.ep() > 1, &|| sharding.forbidden(With::Experts, CarriedOutBy::Stack));
+}
+
+/// What the optimizer itself forbids.
+fn optimizer(job: &Job, run: &TrainingRun, found: &mut Vec<Blocker>) {
+    let layout = job.layout();
+    let used = |tool: ConflictingTool| match tool {
+        ConflictingTool::Megatron => run.kernels == Kernels::Megatron,
+        ConflictingTool::TensorParallelism => layout.t() > 1,
+        ConflictingTool::ShardedStates => {
+            run.precision == TrainingPrecision::FsdpMixed || layout.sharding.shards_optimizer() && layout.shards() > 1
+        }
+        ConflictingTool::OffloadedStates => layout.offload.optimizer,
+        ConflictingTool::PagedStates => run.tuning.paged_optimizer,
+    };
+    let conflicts = run.optimizer.spec().conflicts.iter();
+    found.extend(conflicts.filter(|conflict| used(conflict.with)).map(Blocker::Optimizer));
 }
 
 /// What fine-tuning is not modelled with.

@@ -3,13 +3,11 @@
 use super::ledger::{Certainty, LineItem, MemoryKind, TensorLine};
 use super::served;
 use super::stage::Scope;
-use crate::config::{Optimizer, Run, TrainingRun};
+use crate::config::{Run, TrainingRun};
 use crate::ops::{self, Dim, Op, Role, Shape, Tensor};
+use crate::optimizers::{Served, StateValues, UpdatedParameter};
 use crate::sources::{self, Source};
 use crate::units::{Bytes, DType, Elements};
-
-/// Elements per block of the 8-bit optimizer's scales (bitsandbytes).
-const QUANTISATION_BLOCK: u64 = 256;
 
 /// Label of the weights gathered for use under full sharding.
 pub const GATHERED_WEIGHTS: &str = "Gathered weights";
@@ -20,6 +18,7 @@ struct Held<'a> {
     tensor: &'a Tensor,
     count: u64,
     elements: u64,
+    in_block: bool,
 }
 
 /// Weights and optimizer states on one rank of a stage: alive throughout the step.
@@ -88,15 +87,14 @@ fn held<'a>(scope: &Scope<'a>) -> impl Iterator<Item = Held<'a>> + use<'a> {
     let (list, stage, t) = (scope.list, scope.stage, scope.job.layout().t());
     let embedding = if stage.embedding { usize::MAX } else { usize::from(scope.copies_embedding()) };
     let head: &[Op] = if stage.head { &list.head } else { &[] };
-    let blocks = list
-        .kinds
-        .iter()
-        .map(move |kind| (&kind.ops[..], usize::MAX, stage.of_kind.get(kind.of.index()).map_or(0, |count| u64::from(*count))));
-    let parts = std::iter::once((&list.embedding[..], embedding, 1)).chain(blocks).chain([(head, usize::MAX, 1)]);
-    parts.flat_map(move |(ops, most, count)| {
+    let blocks = list.kinds.iter().map(move |kind| {
+        (&kind.ops[..], usize::MAX, stage.of_kind.get(kind.of.index()).map_or(0, |count| u64::from(*count)), true)
+    });
+    let parts = std::iter::once((&list.embedding[..], embedding, 1, false)).chain(blocks).chain([(head, usize::MAX, 1, false)]);
+    parts.flat_map(move |(ops, most, count, in_block)| {
         ops::tensors(ops, Role::Parameter).take(most).map(move |(op, tensor)| {
             let elements = tensor.elements_per_rank(t, false).0.saturating_mul(count);
-            Held { op, tensor, count, elements }
+            Held { op, tensor, count, elements, in_block }
         })
     })
 }
@@ -166,41 +164,36 @@ fn optimizer(scope: &Scope, run: &TrainingRun, lines: &mut Vec<LineItem>) {
     if let Some(master) = recipe.master {
         push("Master weights", parameters, master, "An fp32 copy of every weight, updated by the optimizer.", sources::ZERO_2020);
     }
-    let state = recipe.optimizer_state;
-    match run.optimizer {
-        Optimizer::AdamW => {
-            push("First moment", parameters, state, "Running mean of the gradient.", sources::ZERO_2020);
-            push("Second moment", parameters, state, "Running mean of the squared gradient.", sources::ZERO_2020);
-        }
-        Optimizer::AdamW8bit => {
-            let note = "Running mean in one byte, scaled block by block.";
-            push("First moment, 8 bit", parameters, DType::Int8, note, sources::ADAM_8BIT_2022);
-            let note = "Running mean of squares in one byte, scaled block by block.";
-            push("Second moment, 8 bit", parameters, DType::Int8, note, sources::ADAM_8BIT_2022);
-            let scales = parameters.div_ceil(QUANTISATION_BLOCK).saturating_mul(2);
-            push("Scales of both moments", scales, DType::Fp32, "One fp32 scale per 256 values.", sources::ADAM_8BIT_2022);
-        }
-        Optimizer::Sgd => {}
-        Optimizer::SgdMomentum => push("Momentum", parameters, state, "One running sum of gradients.", sources::PYTORCH_AUTOGRAD),
-        Optimizer::Adafactor => {
-            let factors = held(scope).map(|held| factored(&held)).fold(0, u64::saturating_add);
-            let note = "One row and one column of a matrix instead of its full second moment.";
-            push("Row and column factors", factors, DType::Fp32, note, sources::ADAFACTOR_2018);
-        }
+    for state in run.optimizer.spec().states {
+        let served = || held(scope).map(|held| (held.updated(), held)).filter(|(updated, _)| state.serves.includes(updated));
+        let elements = match state.serves {
+            Served::All => parameters,
+            Served::Nothing | Served::Those(_) => served().map(|(_, held)| held.elements).fold(0, u64::saturating_add),
+        };
+        let count = match state.values {
+            StateValues::EveryElement => elements,
+            StateValues::OfElements(values) => values(elements),
+            StateValues::OfShape(values) => {
+                let all = served().map(|(updated, held)| values(&updated).saturating_mul(held.count));
+                all.fold(0, u64::saturating_add)
+            }
+        };
+        push(state.label, count, state.format.dtype(recipe.optimizer_state), state.note, state.source);
     }
 }
 
-/// Adafactor's state for a tensor on one tensor-parallel rank: rows plus columns of a matrix, all values of a vector.
-///
-/// Every matrix has `hidden_size` on one side; the other side is what tensor parallelism splits.
-fn factored(held: &Held) -> u64 {
-    let each = held.elements / held.count.max(1);
-    let width = held.tensor.shape.dims().find(|dim| dim.0 == "hidden_size").map(|dim| dim.1);
-    let factors = match width {
-        Some(width) if held.tensor.shape.dims().count() > 1 => width.saturating_add(each.div_ceil(width.max(1))),
-        _ => each,
-    };
-    factors.saturating_mul(held.count)
+impl Held<'_> {
+    /// One such tensor on one tensor-parallel rank, as an optimizer sees it.
+    ///
+    /// Every matrix has `hidden_size` on one side; the other side is what tensor parallelism splits.
+    fn updated(&self) -> UpdatedParameter {
+        let each = self.elements / self.count.max(1);
+        let dimensions = self.tensor.shape.dims().count();
+        let width = self.tensor.shape.dims().find(|dim| dim.0 == "hidden_size").map(|dim| dim.1.max(1));
+        let matrix = width.filter(|_| dimensions > 1).map(|width| [each.div_ceil(width), width]);
+        let elements = matrix.map_or(each, |[rows, columns]| rows.saturating_mul(columns));
+        UpdatedParameter { elements, times: self.count, dimensions, matrix, in_block: self.in_block }
+    }
 }
 
 /// Weights gathered for use under full sharding: `blocks` blocks beside the root group; `None` without full sharding.

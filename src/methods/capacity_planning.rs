@@ -5,7 +5,6 @@
 //! display formulas; the code is complete and is what is followed here. A [`Shape`] of this document has `b` as `batch_size`.
 
 use super::{ModelStates, Shape, ceil_ratio, distributed_overview, product};
-use crate::config::Optimizer;
 use crate::units::{Bytes, DType, Elements, Flops, FlopsPerSecond, Seconds, to_f64};
 
 /// Memory of the document's GPU, 80 decimal GB.
@@ -283,8 +282,8 @@ pub fn llama_parameters(hidden_size: u64, intermediate_size: u64, vocab_size: u6
     product([kv.num_hidden_layers, h, per_row]).saturating_add(product([2, vocab_size, h])).saturating_add(h)
 }
 
-/// The optimizer whose states the document counts.
-pub const OPTIMIZER: Optimizer = Optimizer::AdamW;
+/// The key of the optimizer whose states the document counts.
+pub const OPTIMIZER: &str = "adamw";
 
 fn hidden(shape: &Shape) -> u64 {
     product([shape.batch_size, shape.seq_length, shape.hidden_size, shape.num_hidden_layers])

@@ -49,6 +49,9 @@ pub fn approximation_share(hidden_size: u64, num_hidden_layers: u64, num_paramet
     to_f64(num_parameters_approximate(hidden_size, num_hidden_layers)) / to_f64(num_parameters.max(1))
 }
 
+/// The key of the optimizer whose states the document counts.
+pub const OPTIMIZER: &str = "adamw";
+
 /// Bytes per parameter by kind (section 6).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BytesPerParameter {

@@ -4,7 +4,7 @@
 //! `hidden_size`, `L` layers, `a` heads, `t` tensor ranks, `p` pipeline stages, `d` GPUs that shard. Fraction bars were lost in the
 //! stored text; the formulas here are reconstructed from it. A [`Shape`] of this document has `b` as `batch_size`.
 
-use super::{ModelStates, Shape, ceil_ratio, product};
+use super::{ModelStates, Shape, ceil_ratio, named, product};
 use crate::config::{Optimizer, Recompute};
 use crate::units::{Bytes, DType, Flops, FlopsPerSecond, Seconds, to_f64};
 
@@ -82,15 +82,14 @@ pub fn inference_overhead(weights: Bytes) -> Bytes {
     Bytes(weights.0.div_ceil(5))
 }
 
-/// What the optimizer keeps per parameter, in the document's order (section *Optimizer States*): fp32 parameters, momentum,
-/// variance. `None` for optimizers the document does not name.
-pub const fn optimizer_parts(optimizer: Optimizer) -> Option<[u64; 3]> {
-    match optimizer {
-        Optimizer::AdamW => Some([4, 4, 4]),
-        Optimizer::AdamW8bit => Some([4, 1, 1]),
-        Optimizer::SgdMomentum => Some([4, 4, 0]),
-        Optimizer::Sgd | Optimizer::Adafactor => None,
-    }
+/// The optimizers that the document names, by their keys, and what each keeps per parameter in the document's order (section
+/// *Optimizer States*): fp32 parameters, momentum, variance.
+const OPTIMIZERS: [(&str, [u64; 3]); 3] = [("adamw", [4, 4, 4]), ("adamw8", [4, 1, 1]), ("sgdm", [4, 4, 0])];
+
+/// What the optimizer keeps per parameter, in bytes: fp32 parameters, momentum, variance. `None` for optimizers the document does not
+/// name.
+pub fn optimizer_parts(optimizer: Optimizer) -> Option<[u64; 3]> {
+    named(&OPTIMIZERS, optimizer)
 }
 
 /// Optimizer bytes per parameter: 12, 6 or 8 (section *Optimizer States*).

@@ -230,7 +230,7 @@ impl MethodInputs {
         recompute: Recompute::None,
         attention: AttentionKernel::Standard,
         kernels: Kernels::Fused,
-        optimizer: Optimizer::AdamW,
+        optimizer: Optimizer::DEFAULT,
         precision: TrainingPrecision::Bf16Mixed,
         gradients: GradientDType::AsWeights,
         weight_dtype: DType::Bf16,

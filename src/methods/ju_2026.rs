@@ -5,7 +5,7 @@
 //! `N` parameters, `N_gpu` data-parallel ranks. In a [`Shape`] of this document `batch_size` is the **global** batch, because
 //! the document divides everything by `N_gpu` afterwards. Section numbers are the document's.
 
-use super::{ModelStates, Shape, product, whole_billions};
+use super::{ModelStates, Shape, named, product, whole_billions};
 use crate::config::Optimizer;
 use crate::units::{Bytes, to_f64};
 
@@ -84,15 +84,13 @@ pub fn gradients(num_parameters: u64) -> Bytes {
     Bytes(2) * num_parameters
 }
 
-/// Optimizer bytes per parameter, fp32 master weights included (sections 2.3 and 5): 12 Adam, 8 SGD with momentum,
-/// 4 eight-bit Adam; `None` for what the document does not name.
-pub const fn optimizer_bytes_per_parameter(optimizer: Optimizer) -> Option<u64> {
-    match optimizer {
-        Optimizer::AdamW => Some(12),
-        Optimizer::SgdMomentum => Some(8),
-        Optimizer::AdamW8bit => Some(4),
-        Optimizer::Sgd | Optimizer::Adafactor => None,
-    }
+/// The optimizers that the document names, by their keys, with bytes per parameter, fp32 master weights included (sections 2.3 and 5):
+/// 12 Adam, 8 SGD with momentum, 4 eight-bit Adam.
+const OPTIMIZERS: [(&str, u64); 3] = [("adamw", 12), ("sgdm", 8), ("adamw8", 4)];
+
+/// Optimizer bytes per parameter, fp32 master weights included; `None` for what the document does not name.
+pub fn optimizer_bytes_per_parameter(optimizer: Optimizer) -> Option<u64> {
+    named(&OPTIMIZERS, optimizer)
 }
 
 /// What eight-bit Adam takes when the fp32 master copy the document itself counts is kept: `4 + 1 + 1` = 6 (corrects section 5).

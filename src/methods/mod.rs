@@ -33,7 +33,13 @@ pub use face::all;
 pub use inputs::{EngineSide, MethodInputs, Workload};
 pub use story::{Setup, StoryStep, story};
 
+use crate::config::Optimizer;
 use crate::units::{Bytes, Elements};
+
+/// What a document's table says of an optimizer, by its key.
+fn named<T: Copy>(table: &[(&str, T)], optimizer: Optimizer) -> Option<T> {
+    table.iter().find(|(key, _)| *key == optimizer.key()).map(|(_, says)| *says)
+}
 
 /// The sizes that every document's activation formula is written in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

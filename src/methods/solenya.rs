@@ -4,7 +4,7 @@
 //! `bs` sequences held at once. No inference, no compute, no formula for several GPUs. A [`Shape`] of this document has `bs` as
 //! `batch_size`.
 
-use super::{Shape, distributed_overview, product};
+use super::{Shape, distributed_overview, named, product};
 use crate::config::Optimizer;
 use crate::units::Bytes;
 
@@ -97,15 +97,16 @@ pub fn activations(shape: &Shape) -> Bytes {
     distributed_overview::activations(shape)
 }
 
-/// Optimizer bytes per parameter as the guide gives them, master weights not included: Adam 8, Adafactor 4, eight-bit Adam 1
-/// (section 3); `None` for optimizers it does not name.
-pub const fn optimizer_bytes_per_parameter(optimizer: Optimizer) -> Option<u64> {
-    match optimizer {
-        Optimizer::AdamW => Some(2 * 4),
-        Optimizer::Adafactor => Some(4),
-        Optimizer::AdamW8bit => Some(1),
-        Optimizer::Sgd | Optimizer::SgdMomentum => None,
-    }
+/// The optimizers that the guide names, by their keys, with bytes per parameter, master weights not included (section 3): Adam 8,
+/// Adafactor 4, eight-bit Adam 1.
+const OPTIMIZERS: [(&str, u64); 3] = [("adamw", 2 * 4), ("adafactor", 4), (EIGHT_BIT, 1)];
+
+/// The key of the optimizer whose second moment the guide leaves out.
+pub const EIGHT_BIT: &str = "adamw8";
+
+/// Optimizer bytes per parameter as the guide gives them, master weights not included; `None` for optimizers it does not name.
+pub fn optimizer_bytes_per_parameter(optimizer: Optimizer) -> Option<u64> {
+    named(&OPTIMIZERS, optimizer)
 }
 
 /// Eight-bit Adam with both of its moments: `1 + 1` bytes (corrects section 3).

@@ -1,5 +1,6 @@
 //! Tensors and operations: the vocabulary of the operation list.
 
+use crate::optimizers::UpdatedParameter;
 use crate::sources::Source;
 use crate::units::{Bytes, DType, Elements, Flops};
 
@@ -30,6 +31,14 @@ impl Shape {
     /// The dimensions that are used.
     pub fn dims(&self) -> impl Iterator<Item = &Dim> {
         self.0.iter().filter(|dim| !dim.0.is_empty())
+    }
+
+    /// A parameter of that shape as an optimizer sees it, of which there are so many.
+    pub fn updated(&self, times: u64, in_block: bool) -> UpdatedParameter {
+        let dimensions = self.dims().count();
+        let last = |skip: usize| self.dims().nth(dimensions.checked_sub(skip)?).map(|dim| dim.1);
+        let matrix = last(2).zip(last(1)).map(|(rows, columns)| [rows, columns]);
+        UpdatedParameter { elements: self.elements().0, times, dimensions, matrix, in_block }
     }
 
     /// Number of elements.

@@ -85,18 +85,18 @@ pub fn fixes(job: &Job, current: &Estimate, count: &GpuCount) -> Vec<Fix> {
     }
     let before = current.total();
     let short = matches!(current.headroom(), Headroom::Short(_));
-    let tuned = job.training().is_some_and(|run| run.tuning != Tuning::FULL);
+    let choosy = job.training().is_some_and(|run| run.tuning != Tuning::FULL || !run.optimizer.spec().conflicts.is_empty());
     let mut found: Vec<Fix> = changes(job, count)
         .into_iter()
         .filter_map(|(change, title, changed)| {
             let after = estimate(&changed);
             // Where only a rule stands in the way, saving memory is no help.
             let better = after.runs() || (short && after.total() < before);
-            // What learns is changed only for a job that could run as it then is, and is smaller; no change of a fine-tuning brings
-            // a rule in its way.
+            // What learns is changed only for a job that could run as it then is, and is smaller; no change of a fine-tuning, or of an
+            // optimizer that few tools can be combined with, brings a rule in its way.
             let better = match change {
                 Change::Adapters(_) => better && after.blockers.is_empty() && after.total() < before,
-                _ => better && (!tuned || after.blockers.len() <= current.blockers.len()),
+                _ => better && (!choosy || after.blockers.len() <= current.blockers.len()),
             };
             let gpus_after = changed.layout().world_size();
             better.then(|| Fix { change, title, before, after: after.total(), fits: after.runs(), gpus_after })
@@ -190,8 +190,10 @@ fn training(job: &Job) -> Vec<Candidate> {
     if micro_batch > 1 {
         with(Change::MicroBatch(1), "Micro-batch of 1", &|run| run.micro_batch_size = Some(1));
     }
-    if run.optimizer == Optimizer::AdamW {
-        with(Change::Optimizer(Optimizer::AdamW8bit), "8-bit AdamW", &|run| run.optimizer = Optimizer::AdamW8bit);
+    for smaller in Optimizer::ALL {
+        if let Some(replacement) = smaller.spec().replaces.filter(|replacement| replacement.of == run.optimizer.key()) {
+            with(Change::Optimizer(smaller), replacement.title, &|run| run.optimizer = smaller);
+        }
     }
     let sharding = job.layout().sharding;
     if job.layout().d() > 1 {

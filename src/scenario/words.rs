@@ -36,6 +36,18 @@ pub trait Word: Copy + PartialEq + 'static {
     }
 }
 
+impl Word for Optimizer {
+    const WORDS: &'static [(Self, &'static str)] = &{
+        let mut words = [(Self::DEFAULT, ""); Self::ALL.len()];
+        let mut place = 0;
+        while place < words.len() {
+            words[place] = (Self::ALL[place], Self::ALL[place].key());
+            place += 1;
+        }
+        words
+    };
+}
+
 macro_rules! words {
     ($($type:ident: $($case:ident = $word:literal),+;)*) => {
         $(impl Word for $type {
@@ -65,7 +77,6 @@ words! {
     TrainingPrecision: Bf16Mixed = "bf16", Fp16Mixed = "fp16", Fp32 = "fp32", Bf16Pure = "bf16-pure",
         AmpBf16 = "amp-bf16", FsdpMixed = "fsdp-mixed";
     GradientDType: AsWeights = "as-weights", Fp32 = "fp32", Fp32Copy = "fp32-copy";
-    Optimizer: AdamW = "adamw", AdamW8bit = "adamw8", Sgd = "sgd", SgdMomentum = "sgdm", Adafactor = "adafactor";
     OptimizerImplementation: ForLoop = "for-loop", Foreach = "foreach", Fused = "fused";
     Kernels: Eager = "eager", Fused = "fused", Megatron = "megatron", Korthikanti = "korthikanti";
     LossFusion: None = "none", TransformerEngine = "te";

@@ -97,7 +97,7 @@ pub fn training_run() -> TrainingRun {
         micro_batch_size: Some(1),
         precision: TrainingPrecision::Bf16Mixed,
         gradients: GradientDType::AsWeights,
-        optimizer: Optimizer::AdamW,
+        optimizer: Optimizer::DEFAULT,
         kernels: Kernels::Fused,
         attention: AttentionKernel::Flash,
         recompute: Recompute::None,

@@ -44,8 +44,7 @@ fn one_of<T: Copy + std::fmt::Debug + 'static>(all: &'static [T]) -> impl Strate
 }
 
 pub const SHARDINGS: &[DataSharding] = &DataSharding::ALL;
-const OPTIMIZERS: &[Optimizer] =
-    &[Optimizer::AdamW, Optimizer::AdamW8bit, Optimizer::Sgd, Optimizer::SgdMomentum, Optimizer::Adafactor];
+const OPTIMIZERS: &[Optimizer] = &Optimizer::ALL;
 const PRECISIONS: &[TrainingPrecision] =
     &[TrainingPrecision::Fp32, TrainingPrecision::Bf16Mixed, TrainingPrecision::Fp16Mixed, TrainingPrecision::Bf16Pure];
 

@@ -1,10 +1,10 @@
 //! Rows of `EleutherAI`'s document.
 
-use headroom::config::{Optimizer, Recompute};
+use headroom::config::Recompute;
 use headroom::methods::{ModelStates, Shape, eleuther as method};
 use headroom::units::{Bytes, DType, to_f64};
 
-use super::{Computed, Row, Rows};
+use super::{Computed, Row, Rows, optimizer};
 
 pub fn compute(row: &Row, _rows: &Rows) -> Option<Computed> {
     costs(row).or_else(|| per_parameter(row)).or_else(|| activations(row)).or_else(|| parallel(row))
@@ -42,16 +42,16 @@ fn per_parameter(row: &Row) -> Option<Computed> {
         "el-bytes-int8" | "el-bytes-fp16-bf16" | "el-bytes-fp32" | "el-mixed-weights" => {
             method::bytes_per_weight(row.dtype("params_dtype")).into()
         }
-        "el-adamw" => bytes(Optimizer::AdamW)?.into(),
-        "el-adamw-three-copies" => (to_f64(bytes(Optimizer::AdamW)?) / method::bytes_per_weight(DType::Fp32)).into(),
-        "el-adam-8bit" => bytes(Optimizer::AdamW8bit)?.into(),
-        "el-sgd-momentum" => bytes(Optimizer::SgdMomentum)?.into(),
+        "el-adamw" => bytes(optimizer("adamw"))?.into(),
+        "el-adamw-three-copies" => (to_f64(bytes(optimizer("adamw"))?) / method::bytes_per_weight(DType::Fp32)).into(),
+        "el-adam-8bit" => bytes(optimizer("adamw8"))?.into(),
+        "el-sgd-momentum" => bytes(optimizer("sgdm"))?.into(),
         "el-gradients-fp32" | "el-gradients-fp16" => method::gradient_bytes_per_parameter(row.dtype("grad_dtype")).into(),
-        "el-mixed-adamw-total" => states(row, 1, bytes(Optimizer::AdamW)?).total().into(),
+        "el-mixed-adamw-total" => states(row, 1, bytes(optimizer("adamw"))?).total().into(),
         "el-pure-fp32-adam" => {
             // The literal sum of the document is the stated 20; the corrected optimizer gives 16.
-            assert_eq!(states(row, 1, bytes(Optimizer::AdamW)?).total().as_f64().to_bits(), row.stated().to_bits());
-            states(row, 1, method::optimizer_bytes_corrected(Optimizer::AdamW, row.dtype("params_dtype"))?).total().into()
+            assert_eq!(states(row, 1, bytes(optimizer("adamw"))?).total().as_f64().to_bits(), row.stated().to_bits());
+            states(row, 1, method::optimizer_bytes_corrected(optimizer("adamw"), row.dtype("params_dtype"))?).total().into()
         }
         "el-zero1-formula" | "el-zero2-formula" | "el-zero3-formula" => {
             // As many parameters as ranks, so that every share is whole.
@@ -61,7 +61,7 @@ fn per_parameter(row: &Row) -> Option<Computed> {
             (total.as_f64() / to_f64(d)).into()
         }
         "el-zero-figure-baseline" | "el-zero-figure-pos" | "el-zero-figure-posg" | "el-zero-figure-posgp" => {
-            assert_eq!(Some(row.u("optimizer_bytes")), bytes(Optimizer::AdamW));
+            assert_eq!(Some(row.u("optimizer_bytes")), bytes(optimizer("adamw")));
             let states = mixed_adam(row.u("num_parameters"));
             method::zero_total(stage(row), &states, row.u("data_parallel_size"), Bytes::ZERO, 0).into()
         }
@@ -78,7 +78,7 @@ fn states(row: &Row, num_parameters: u64, optimizer_bytes: u64) -> ModelStates {
 }
 
 fn mixed_adam(num_parameters: u64) -> ModelStates {
-    let bytes = method::optimizer_bytes_per_parameter(Optimizer::AdamW).unwrap();
+    let bytes = method::optimizer_bytes_per_parameter(optimizer("adamw")).unwrap();
     method::states(num_parameters, DType::Bf16, DType::Bf16, bytes)
 }
 

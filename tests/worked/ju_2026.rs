@@ -1,11 +1,10 @@
 //! Rows of Li Ju's document.
 
-use headroom::config::Optimizer;
 use headroom::methods::ju_2026 as method;
 use headroom::methods::{ModelStates, Setup, Shape};
 use headroom::units::{Bytes, to_f64};
 
-use super::{Computed, Row, Rows};
+use super::{Computed, Row, Rows, optimizer};
 
 pub fn compute(row: &Row, rows: &Rows) -> Option<Computed> {
     parameters(row).or_else(|| states(row)).or_else(|| activations(row)).or_else(|| counts(row)).or_else(|| further(row, rows))
@@ -42,11 +41,11 @@ fn states(row: &Row) -> Option<Computed> {
     Some(match row.id() {
         "ju-2.1-weights" => method::weights(row.u("num_parameters")).into(),
         "ju-2.2-gradients" => method::gradients(row.u("num_parameters")).into(),
-        "ju-2.3-optimizer-adam" => method::optimizer(Optimizer::AdamW, row.u("num_parameters"))?.into(),
-        "ju-2.3-optimizer-sgd-momentum" => method::optimizer(Optimizer::SgdMomentum, row.u("num_parameters"))?.into(),
+        "ju-2.3-optimizer-adam" => method::optimizer(optimizer("adamw"), row.u("num_parameters"))?.into(),
+        "ju-2.3-optimizer-sgd-momentum" => method::optimizer(optimizer("sgdm"), row.u("num_parameters"))?.into(),
         "ju-2.3-sgd-saving" => {
             let of = |optimizer| method::optimizer(optimizer, row.u("num_parameters")).map(Bytes::as_f64);
-            (1.0 - of(Optimizer::SgdMomentum)? / of(Optimizer::AdamW)?).into()
+            (1.0 - of(optimizer("sgdm"))? / of(optimizer("adamw"))?).into()
         }
         "ju-2-model-states-total" => adam(row).total().into(),
         "ju-3.1-vanilla-dp" => {
@@ -57,7 +56,7 @@ fn states(row: &Row) -> Option<Computed> {
         "ju-5-8bit-bytes" => method::adam_8bit_with_master_bytes_per_parameter().into(),
         "ju-5-8bit-saving" => {
             let of = |optimizer| method::optimizer(optimizer, row.u("num_parameters"));
-            of(Optimizer::AdamW)?.saturating_sub(of(Optimizer::AdamW8bit)?).into()
+            of(optimizer("adamw"))?.saturating_sub(of(optimizer("adamw8"))?).into()
         }
         _ => return None,
     })

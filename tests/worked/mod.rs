@@ -7,9 +7,16 @@ pub mod ju_2026;
 pub mod solenya;
 mod vectors;
 
+use headroom::config::Optimizer;
 use headroom::methods::Shape;
 use headroom::units::{Bytes, DType, to_f64};
 use serde_json::Value;
+
+/// The optimizer of that key.
+#[allow(clippy::expect_used, reason = "a failed expectation is a failed test")]
+fn optimizer(key: &str) -> Optimizer {
+    Optimizer::of_key(key).expect("an optimizer")
+}
 
 /// What a method function returned for a row.
 #[derive(Clone, Copy, Debug)]

@@ -1,18 +1,17 @@
 //! Rows of Solenya's document.
 
-use headroom::config::Optimizer;
 use headroom::methods::distributed_overview;
 use headroom::methods::solenya::{self as method, Precision};
 use headroom::units::to_f64;
 
-use super::{Computed, Row, Rows};
+use super::{Computed, Row, Rows, optimizer};
 
 pub fn compute(row: &Row, _rows: &Rows) -> Option<Computed> {
     per_parameter(row).or_else(|| counts(row)).or_else(|| activations(row))
 }
 
 fn per_parameter(row: &Row) -> Option<Computed> {
-    let adam = || method::optimizer_bytes_per_parameter(Optimizer::AdamW);
+    let adam = || method::optimizer_bytes_per_parameter(optimizer("adamw"));
     Some(match row.id() {
         "so-fp32-params" => Precision::FP32.parameters.into(),
         "so-fp32-grads" => Precision::FP32.gradients.into(),
@@ -22,7 +21,7 @@ fn per_parameter(row: &Row) -> Option<Computed> {
         "so-mixed-increase" => Precision::MIXED.relative_to_fp32().into(),
         "so-adam" => adam()?.into(),
         "so-adam-8bit" => {
-            let stated = method::optimizer_bytes_per_parameter(Optimizer::AdamW8bit)?;
+            let stated = method::optimizer_bytes_per_parameter(optimizer("adamw8"))?;
             assert_eq!(to_f64(stated).to_bits(), row.stated().to_bits());
             method::adam_8bit_bytes_with_two_moments().into()
         }

@@ -5,14 +5,12 @@
 //! data- and context-parallel ranks for dense layers, expert-data-parallel ranks for experts.
 
 use super::{Kind, Scope, Step};
-use crate::config::{DataSharding, Optimizer, ParallelLayout, TrainingRun};
+use crate::config::{DataSharding, ParallelLayout, TrainingRun};
 use crate::estimator::ledger::{Certainty, LineItem, MemoryKind, TensorLine};
 use crate::ops::{Dim, Role, Shape, Tensor};
+use crate::optimizers::{StateSpec, StateValues, UpdatedParameter};
 use crate::sources::{self, Source};
 use crate::units::{Bytes, DType, Elements};
-
-/// Elements that share one scale in the 8-bit optimizer.
-const QUANTISATION_BLOCK: u64 = 256;
 
 /// A parameter tensor of the stage.
 pub(super) struct Held<'a> {
@@ -21,11 +19,18 @@ pub(super) struct Held<'a> {
     pub count: u64,
     /// Whether it is an expert's, which has other copies than the rest.
     pub expert: bool,
+    /// Whether it is a block's, not the embedding's or the head's.
+    in_block: bool,
 }
 
 impl Held<'_> {
     pub fn elements(&self) -> u64 {
         self.tensor.shape.elements().0.saturating_mul(self.count)
+    }
+
+    /// One such tensor as an optimizer sees it; experts of a rank are matrices of one tensor.
+    fn updated(&self) -> UpdatedParameter {
+        self.tensor.shape.updated(self.count, self.in_block)
     }
 }
 
@@ -34,18 +39,18 @@ pub(super) fn held<'a>(scope: &Scope<'a>) -> Vec<Held<'a>> {
     let (model, stage, layers) = (scope.model, &scope.stage, scope.stage.layers());
     let mut found = Vec::with_capacity(32);
     if stage.embeds() {
-        collect(&model.embedding, 1, &mut found);
+        collect(&model.embedding, 1, false, &mut found);
     }
     for kind in Kind::ALL {
-        collect(scope.steps(kind), layers.of(kind), &mut found);
+        collect(scope.steps(kind), layers.of(kind), true, &mut found);
     }
     if stage.ends() {
-        collect(&model.head, 1, &mut found);
+        collect(&model.head, 1, false, &mut found);
         if scope.job.model().tie_word_embeddings && !stage.embeds() {
             // A tied head on another stage than the embedding is a copy of it.
             let copy = model.embedding.iter().flat_map(|step| step.op.tensors.iter().map(move |tensor| (step.op.name, tensor)));
             let word = copy.into_iter().find(|(_, tensor)| tensor.role == Role::Parameter);
-            found.extend(word.map(|(op, tensor)| Held { op, tensor, count: 1, expert: false }));
+            found.extend(word.map(|(op, tensor)| Held { op, tensor, count: 1, expert: false, in_block: false }));
         }
     }
     found
@@ -54,17 +59,17 @@ pub(super) fn held<'a>(scope: &Scope<'a>) -> Vec<Held<'a>> {
 /// Parameters of some operations.
 pub(super) fn of_steps(steps: &[Step]) -> u64 {
     let mut found = Vec::with_capacity(16);
-    collect(steps, 1, &mut found);
+    collect(steps, 1, true, &mut found);
     found.iter().map(Held::elements).fold(0, u64::saturating_add)
 }
 
-fn collect<'a>(steps: &'a [Step], count: u64, found: &mut Vec<Held<'a>>) {
+fn collect<'a>(steps: &'a [Step], count: u64, in_block: bool, found: &mut Vec<Held<'a>>) {
     if count == 0 {
         return;
     }
     for step in steps {
         let parameters = step.op.tensors.iter().filter(|tensor| tensor.role == Role::Parameter);
-        found.extend(parameters.map(|tensor| Held { op: step.op.name, tensor, count, expert: is_expert(tensor) }));
+        found.extend(parameters.map(|tensor| Held { op: step.op.name, tensor, count, expert: is_expert(tensor), in_block }));
     }
 }
 
@@ -83,23 +88,31 @@ const fn copies(layout: &ParallelLayout, expert: bool) -> u64 {
     }
 }
 
-/// Adds the lines.
+/// Adds the lines: those of one value per parameter, then scales and factors.
 pub(super) fn add(scope: &Scope, detail: bool, lines: &mut Vec<LineItem>) {
     let held = held(scope);
-    for line in per_parameter_lines(scope.run).into_iter().flatten() {
+    let states = scope.run.optimizer.spec().states;
+    for line in own_lines(scope.run).into_iter().flatten() {
         lines.push(per_parameter(scope, &held, &line, detail));
     }
-    if scope.run.optimizer == Optimizer::AdamW8bit {
-        lines.push(scales(scope, &held));
-    }
-    if scope.run.optimizer == Optimizer::Adafactor {
-        lines.push(factors(scope, &held));
+    for state in states {
+        let of = || held.iter().filter(|held| state.serves.includes(&held.updated()));
+        let values = |held: &Held| match state.values {
+            StateValues::EveryElement => held.elements(),
+            StateValues::OfElements(values) => values(held.elements()),
+            StateValues::OfShape(values) => values(&held.updated()).saturating_mul(held.count),
+        };
+        lines.push(if matches!(state.values, StateValues::EveryElement) {
+            per_parameter(scope, of(), &Line::of(state, scope.run), detail)
+        } else {
+            vectors(scope, &of().map(|held| (values(held), held.expert)).collect::<Vec<_>>(), state)
+        });
     }
 }
 
 /// A line of one value per parameter.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Line {
+struct Line {
     kind: MemoryKind,
     label: &'static str,
     dtype: DType,
@@ -108,6 +121,12 @@ pub(super) struct Line {
 }
 
 impl Line {
+    /// The line of a state that every parameter has a value of, in Megatron-LM's buffers.
+    fn of(state: &StateSpec, run: &TrainingRun) -> Self {
+        let dtype = state.format.dtype(run.recipe().optimizer_state);
+        Self { kind: MemoryKind::OptimizerState, label: state.label, dtype, note: state.note, source: sources::MEGATRON_CORE }
+    }
+
     /// Whether ranks share it out.
     const fn is_shared(&self, sharding: DataSharding) -> bool {
         match self.kind {
@@ -118,54 +137,37 @@ impl Line {
     }
 }
 
-/// Weights, main gradients, master weights and moments, as far as a run has them.
-pub(super) type Lines = [Option<Line>; 5];
-
-/// The lines of a run.
-pub(super) fn per_parameter_lines(run: &TrainingRun) -> Lines {
+/// Weights, main gradients and master weights of a run.
+fn own_lines(run: &TrainingRun) -> [Option<Line>; 3] {
     let recipe = run.recipe();
     let source = sources::MEGATRON_CORE;
     let line = |kind, label, dtype, note| Some(Line { kind, label, dtype, note, source });
     let weights = "Every parameter of this rank in the compute format, in one buffer.";
     let gradients = "One per parameter, in one buffer that stays for the whole training.";
-    let state = |label, dtype, note| line(MemoryKind::OptimizerState, label, dtype, note);
     let master = "An fp32 copy of every weight, updated by the optimizer.";
-    let full = recipe.optimizer_state;
-    let [first, second] = match run.optimizer {
-        Optimizer::AdamW => [
-            state("First moment", full, "Running mean of the gradient."),
-            state("Second moment", full, "Running mean of the squared gradient."),
-        ],
-        Optimizer::AdamW8bit => [
-            state("First moment, 8 bit", DType::Int8, "Running mean in one byte, scaled block by block."),
-            state("Second moment, 8 bit", DType::Int8, "Running mean of squares in one byte, scaled block by block."),
-        ],
-        Optimizer::SgdMomentum => [state("Momentum", full, "One running sum of gradients."), None],
-        Optimizer::Sgd | Optimizer::Adafactor => [None; 2],
-    };
     [
         line(MemoryKind::Parameter, "Weights", recipe.parameter, weights),
         line(MemoryKind::Gradient, "Main gradients", recipe.gradient, gradients),
-        recipe.master.and_then(|dtype| state("Master weights", dtype, master)),
-        first,
-        second,
+        recipe.master.and_then(|dtype| line(MemoryKind::OptimizerState, "Master weights", dtype, master)),
     ]
 }
 
-fn per_parameter(scope: &Scope, held: &[Held], line: &Line, detail: bool) -> LineItem {
+fn per_parameter<'a>(scope: &Scope, held: impl IntoIterator<Item = &'a Held<'a>>, line: &Line, detail: bool) -> LineItem {
     let ranks = |expert| if line.is_shared(scope.job.layout().sharding) { copies(scope.job.layout(), expert) } else { 1 };
-    let sum = |expert: bool| held.iter().filter(|held| held.expert == expert).map(Held::elements).fold(0, u64::saturating_add);
+    let held: Vec<&Held> = held.into_iter().collect();
+    let sum =
+        |expert: bool| held.iter().filter(|held| held.expert == expert).map(|held| held.elements()).fold(0, u64::saturating_add);
     let parts = [false, true].map(|expert| (sum(expert), ranks(expert)));
     let bytes = parts.iter().map(|&(elements, ranks)| Elements(elements.div_ceil(ranks)).stored_as(line.dtype)).sum();
-    let tensors = if detail { tensor_lines(held, line.dtype, ranks) } else { Vec::new() };
+    let tensors = if detail { tensor_lines(&held, line.dtype, ranks) } else { Vec::new() };
     let (kind, label, note, source) = (line.kind, line.label, line.note, line.source);
     LineItem { kind, label, bytes, tensors, note, source, certainty: Certainty::Exact }
 }
 
 /// The tensors behind a line; rounding of shared buffers is dealt out so that they add up to it.
-fn tensor_lines(held: &[Held], dtype: DType, ranks: impl Fn(bool) -> u64) -> Vec<TensorLine> {
+fn tensor_lines(held: &[&Held], dtype: DType, ranks: impl Fn(bool) -> u64) -> Vec<TensorLine> {
     let mut before = [0_u64; 2];
-    let line = |held: &Held| {
+    let line = |held: &&Held| {
         let place = before.get_mut(usize::from(held.expert));
         let share = |elements: u64| Elements(elements.div_ceil(ranks(held.expert))).stored_as(dtype);
         let bytes = place.map_or(Bytes::ZERO, |before| {
@@ -178,39 +180,14 @@ fn tensor_lines(held: &[Held], dtype: DType, ranks: impl Fn(bool) -> u64) -> Vec
     held.iter().map(line).collect()
 }
 
-/// One fp32 scale per block of both 8-bit moments.
-fn scales(scope: &Scope, held: &[Held]) -> LineItem {
-    let elements = held.iter().map(|held| (scales_of(held), held.expert)).collect::<Vec<_>>();
-    vectors(scope, &elements, "Scales of both moments", "One fp32 scale per 256 values.", sources::ADAM_8BIT_2022)
-}
-
-fn scales_of(held: &Held) -> u64 {
-    held.elements().div_ceil(QUANTISATION_BLOCK) * 2
-}
-
-/// Adafactor's row and column vectors of a matrix, a full vector for the rest.
-fn factors(scope: &Scope, held: &[Held]) -> LineItem {
-    let elements = held.iter().map(|held| (factors_of(held), held.expert)).collect::<Vec<_>>();
-    let note = "One row and one column of a matrix instead of its full second moment.";
-    vectors(scope, &elements, "Row and column factors", note, sources::ADAFACTOR_2018)
-}
-
-fn factors_of(held: &Held) -> u64 {
-    let dims: Vec<u64> = held.tensor.shape.dims().map(|dim| dim.1).collect();
-    match dims.as_slice() {
-        [before @ .., rows, columns] => {
-            before.iter().fold(rows.saturating_add(*columns), |all, dim| all.saturating_mul(*dim)).saturating_mul(held.count)
-        }
-        _ => held.elements(),
-    }
-}
-
-fn vectors(scope: &Scope, elements: &[(u64, bool)], label: &'static str, note: &'static str, source: Source) -> LineItem {
+/// A line of scales or factors: so many values of each tensor, and whether it is an expert's.
+fn vectors(scope: &Scope, elements: &[(u64, bool)], state: &'static StateSpec) -> LineItem {
     let shared = scope.job.layout().sharding.shards_optimizer();
     let sum = |expert: bool| elements.iter().filter(|part| part.1 == expert).map(|part| part.0).fold(0, u64::saturating_add);
     let own = |expert: bool| sum(expert).div_ceil(if shared { copies(scope.job.layout(), expert) } else { 1 });
     let count = own(false).saturating_add(own(true));
-    let dtype = DType::Fp32;
+    let StateSpec { label, note, source, .. } = *state;
+    let dtype = state.format.dtype(scope.run.recipe().optimizer_state);
     let bytes = Elements(count).stored_as(dtype);
     let shape = Shape::of([Dim("values of this rank", count)]);
     let tensors = vec![TensorLine { op: label, name: "vectors", shape, dtype, count: 1, bytes }];

@@ -294,7 +294,7 @@ impl StepTime {
         let divided = |parameters: f64, copies: f64| if shared { parameters / copies } else { parameters };
         let updated = divided(stage.dense, spread.copies) + divided(stage.experts, spread.expert_copies);
         let kept = if spread.sharding.shards_gradients() { updated } else { stage.parameters() };
-        self.optimizer = fixed.machine.memory_seconds(updated * costs.update + kept * costs.kept);
+        self.optimizer = fixed.machine.memory_seconds(updated * costs.update + kept * costs.kept) + updated * costs.products;
     }
 }
 

@@ -2,9 +2,10 @@
 //! for all layouts that split a layer alike.
 
 use super::machine::Machine;
+use super::updating::Updating;
 use crate::config::{
-    GradientDType, Job, Kernels, LossFusion, MegatronOptions, Optimizer, OptimizerImplementation, Overlap, Recompute,
-    TrainingPrecision, TrainingRun,
+    GradientDType, Job, Kernels, LossFusion, MegatronOptions, OptimizerImplementation, Overlap, Recompute, TrainingPrecision,
+    TrainingRun,
 };
 use crate::ops::Role;
 use crate::ops::megatron::{Behind, Exchange, Group, Module, Part, Product, Step, Work};
@@ -147,7 +148,7 @@ pub(super) struct Fixed {
     pub machine: Machine,
 }
 
-/// Bytes per parameter that gradients, gathers and the optimizer move.
+/// Bytes per parameter that gradients, gathers and the optimizer move, and seconds that it multiplies.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Costs {
     /// A gradient as it is reduced.
@@ -156,6 +157,8 @@ pub(super) struct Costs {
     pub weight: f64,
     /// What the optimizer reads and writes for a parameter it updates.
     pub update: f64,
+    /// Seconds of the products by which the optimizer makes the update of a parameter.
+    pub products: f64,
     /// What every rank reads and writes for each of its parameters, updated here or not: gradients cleared, their norm.
     pub kept: f64,
     /// What PyTorch's FSDP copies for a parameter in a micro-batch: gathered weights out of their buffer twice, gradients into theirs,
@@ -210,7 +213,7 @@ impl Clock {
     pub fn of(job: &Job) -> Option<Self> {
         let run = as_run(job.training()?);
         let machine = Machine::of(job, &run)?;
-        let costs = Costs::of(&run, job.layout().reduce_in_fp32).of_learning(learning_share(job));
+        let costs = Costs::of(&run, job.layout().reduce_in_fp32, &Updating::of(job, &run)).of_learning(learning_share(job));
         Some(Self { run, fixed: Fixed { costs, machine } })
     }
 
@@ -461,12 +464,12 @@ fn learning_share(job: &Job) -> f64 {
 impl Costs {
     /// What is moved for parameters that learn, spread over all of them.
     fn of_learning(self, share: f64) -> Self {
-        let [gradient, update, kept, accumulate] =
-            [self.gradient, self.update, self.kept, self.accumulate].map(|bytes| bytes * share);
-        Self { gradient, update, kept, accumulate, ..self }
+        let [gradient, update, products, kept, accumulate] =
+            [self.gradient, self.update, self.products, self.kept, self.accumulate].map(|each| each * share);
+        Self { gradient, update, products, kept, accumulate, ..self }
     }
 
-    fn of(run: &TrainingRun, reduce_in_fp32: bool) -> Self {
+    fn of(run: &TrainingRun, reduce_in_fp32: bool, updating: &Updating) -> Self {
         let recipe = run.recipe();
         let bytes = |dtype: DType| to_f64(dtype.bits()) / 8.0;
         let gathered = match run.precision {
@@ -476,12 +479,7 @@ impl Costs {
         let megatron = run.kernels == Kernels::Megatron;
         let gradient =
             if megatron || reduce_in_fp32 && gathered < bytes(recipe.parameter) { bytes(recipe.gradient) } else { gathered };
-        let states = match run.optimizer {
-            Optimizer::AdamW => 2.0 * bytes(recipe.optimizer_state),
-            Optimizer::AdamW8bit => 2.0,
-            Optimizer::SgdMomentum => bytes(recipe.optimizer_state),
-            Optimizer::Sgd | Optimizer::Adafactor => 0.0,
-        };
+        let states = updating.states;
         let master = recipe.master.map_or(0.0, bytes);
         let copy = if master > 0.0 { master + bytes(recipe.parameter) } else { 0.0 };
         let own = if master > 0.0 { master } else { bytes(recipe.parameter) };
@@ -503,6 +501,7 @@ impl Costs {
             if megatron && run.megatron.gradient_accumulation_fusion { 0.0 } else { gathered + 2.0 * bytes(recipe.gradient) };
         let copies = matches!(run.gradients, GradientDType::Fp32Copy);
         let kept = bytes(recipe.gradient) + if copies { 4.0 } else { 0.0 };
-        Self { gradient, weight: gathered, update: once * apart + before, kept, shards, accumulate, overlap: run.overlap }
+        let (update, products) = (once * apart + before + updating.bytes, updating.products);
+        Self { gradient, weight: gathered, update, products, kept, shards, accumulate, overlap: run.overlap }
     }
 }

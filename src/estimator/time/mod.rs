@@ -12,6 +12,7 @@ mod machine;
 mod paces;
 mod serving;
 mod timing;
+mod updating;
 
 pub use assemble::{Load, Schedule, Spread, StepTime, Term};
 pub use block::{BlockKey, BlockTime, BlockTimes, Phase, block_times, key};
@@ -24,7 +25,7 @@ pub use timing::{Timing, Unknown, timing};
 use super::Compute;
 use super::ledger::Certainty;
 use super::megatron::schedule;
-use crate::config::Job;
+use crate::config::{Job, TrainingRun};
 use crate::ops;
 use crate::sources::{self, Source};
 use crate::units::{Flops, Seconds, to_f64};
@@ -88,8 +89,8 @@ fn step_with(job: &Job, compute: &Compute) -> Option<Step> {
     let measured = job.cluster().speed.matmul_16bit.is_some();
     // Packed texts count as if all had the mean length.
     let sure = |term| measured && !(term == Term::Attention && run.packed_text().is_some());
-    let lines =
-        Term::ALL.into_iter().map(|term| line(term, time.of(term), sure(term))).filter(|line| line.seconds.0 > 0.0).collect();
+    let line = |term| line((term, time.of(term)), sure(term), run);
+    let lines = Term::ALL.into_iter().map(line).filter(|line| line.seconds.0 > 0.0).collect();
     Some(Step {
         lines,
         seconds: Seconds(seconds),
@@ -176,7 +177,7 @@ fn load(stage: &schedule::Stage) -> Load {
 }
 
 /// What a term is called, how it is found and how sure that is: on an accelerator on which nothing was measured, rates are assumed.
-fn line(term: Term, seconds: f64, measured: bool) -> TimeLine {
+fn line((term, seconds): (Term, f64), measured: bool, run: &TrainingRun) -> TimeLine {
     use Certainty::{Assumed, Modelled};
     let (label, formula, certainty, source) = match term {
         Term::Products => (
@@ -213,7 +214,9 @@ fn line(term: Term, seconds: f64, measured: bool) -> TimeLine {
         Term::Gradients => ("Gradients summed over data-parallel ranks", RING, Assumed, sources::NCCL_TUNING),
         Term::Weights => ("Weights gathered from data-parallel ranks", RING, Assumed, sources::NCCL_TUNING),
         Term::Optimizer => {
-            ("Optimizer", "bytes of weights, gradients and states over the memory's bandwidth", Modelled, sources::ROOFLINE)
+            let streamed = "bytes of weights, gradients and states over the memory's bandwidth";
+            let formula = run.optimizer.spec().work.map_or(streamed, |work| work.formula);
+            ("Optimizer", formula, Modelled, sources::ROOFLINE)
         }
     };
     let certainty = if term.computes() && !measured { Assumed } else { certainty };

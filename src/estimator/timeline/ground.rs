@@ -1,7 +1,7 @@
 //! What the figures of a played step rest on: rows that PyTorch's memory tracker measured, or rules alone.
 
 use super::plan::{Movement, Plan};
-use crate::config::{Kernels, Objective, Optimizer, Recompute};
+use crate::config::{Kernels, Objective, Recompute};
 use crate::estimator::ledger::Certainty;
 
 /// What stands behind the tensors of blocks and ends of a model.
@@ -83,8 +83,8 @@ pub(super) fn movement(plan: &Plan<'_>) -> Certainty {
     if measured && matches!(plan.movement, Movement::Weights { .. }) { Certainty::Exact } else { Certainty::Modelled }
 }
 
-/// How sure the temporaries of the optimizer's step are: `AdamW`'s were measured, but not with states dealt out as one long vector.
+/// How sure the temporaries of the optimizer's step are: some were measured, but not with states dealt out as one long vector.
 pub(super) fn optimizer(plan: &Plan<'_>) -> Certainty {
     let dealt = plan.sharding.shards_optimizer() && plan.shards().is_none() && plan.ranks > 1;
-    if plan.optimizer == Optimizer::AdamW && !dealt { Certainty::Exact } else { Certainty::Modelled }
+    if plan.optimizer.spec().is_measured && !dealt { Certainty::Exact } else { Certainty::Modelled }
 }

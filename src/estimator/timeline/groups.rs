@@ -121,7 +121,7 @@ impl<'t> Groups<'t> {
             Share::Padded(tag) => size(tag).padded,
             Share::LearnedKept(tag) => size(tag).learned[0],
             Share::LearnedPadded(tag) => size(tag).learned[1],
-            Share::States(_) | Share::Roots(_) => 0,
+            Share::States(_) | Share::Temporaries(_) => 0,
         };
         let lump = self.tape.lump(name, (kind, elements, dtype));
         self.shares.borrow_mut().push((lump.parts().0, share));

@@ -210,7 +210,7 @@ fn about(played: &Played<'_>, mark: &Mark, state: &State, storage: &Storage, kin
             ("fp32 gradient copy", "An fp32 copy in which gradients are accumulated.", sources::PYTORCH_AUTOGRAD, exact)
         }
         Kind::Gradient => ("Gradients", gradients_note(played, mark), sources::PYTORCH_AUTOGRAD, exact),
-        Kind::OptimizerState => (op, state_note(op), source, exact),
+        Kind::OptimizerState => (op, state_note(played, op), source, exact),
         Kind::Activation => (op, ground.activations(), source, played_out),
         Kind::Buffer => ("Inputs and buffers", "Token ids, tables of modules, step counters.", sources::PYTORCH_AUTOGRAD, exact),
         Kind::Recomputed => {
@@ -255,15 +255,8 @@ fn gradients_note(played: &Played<'_>, mark: &Mark) -> &'static str {
     }
 }
 
-fn state_note(op: &str) -> &'static str {
-    match op {
-        "Master weights" => "An fp32 copy of every weight, updated by the optimizer.",
-        "First moment" => "Running mean of the gradient.",
-        "Second moment" => "Running mean of the squared gradient.",
-        "First moment, 8 bit" => "Running mean in one byte, scaled block by block.",
-        "Second moment, 8 bit" => "Running mean of squares in one byte, scaled block by block.",
-        "Scales of both moments" => "One fp32 scale per 256 values.",
-        "Momentum" => "One running sum of gradients.",
-        _ => "One row and one column of a matrix instead of its full second moment.",
-    }
+/// The sentence of a state: the optimizer's own, or that of the weights that the precision recipe keeps beside it.
+fn state_note(played: &Played<'_>, label: &str) -> &'static str {
+    let master = "An fp32 copy of every weight, updated by the optimizer.";
+    played.plan.optimizer.spec().state(label).map_or(master, |state| state.note)
 }

@@ -53,7 +53,7 @@ pub(super) enum Share {
     /// The states of that number.
     States(usize),
     /// The optimizer's temporaries of that number.
-    Roots(usize),
+    Temporaries(usize),
 }
 
 /// Which storages ranks share, besides parameters.

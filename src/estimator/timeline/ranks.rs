@@ -41,7 +41,7 @@ impl<'a> Played<'a> {
         self.plan = plan;
         let plan = &self.plan;
         let (groups, states) = (groups::sizes(&self.tape, plan), optimizer::amounts(&self.tape, plan));
-        let roots = optimizer::roots(&self.tape, plan);
+        let temporaries: Vec<u64> = optimizer::temporaries(&self.tape, plan).sizes().collect();
         let group = |tag: u16| groups.get(usize::from(tag)).copied().unwrap_or_default();
         let elements = |share: Share| match share {
             Share::Kept(tag) => group(tag).kept,
@@ -49,7 +49,7 @@ impl<'a> Played<'a> {
             Share::LearnedKept(tag) => group(tag).learned[0],
             Share::LearnedPadded(tag) => group(tag).learned[1],
             Share::States(number) => states.get(number).map_or(0, |states| states.1),
-            Share::Roots(number) => roots.get(number).copied().unwrap_or(0),
+            Share::Temporaries(number) => temporaries.get(number).copied().unwrap_or(0),
         };
         let shares = self.shares.iter().map(|(storage, share)| (*storage, elements(*share)));
         self.tape.resize_some(shares);

@@ -1,6 +1,6 @@
 //! The capacity-planning lesson's method for one scenario.
 
-use crate::config::{GradientDType, Optimizer, Recompute};
+use crate::config::{GradientDType, Recompute};
 use crate::units::{Bytes, grouped, to_f64};
 
 use super::super::capacity_planning::{self as method, Budget, KvShape};
@@ -83,7 +83,7 @@ fn training_gaps(inputs: &MethodInputs) -> Vec<&'static str> {
     if inputs.recompute == Recompute::Selective {
         missing.push("selective recomputation: computed as none, which in its code has no attention scores either");
     }
-    if inputs.optimizer != Optimizer::AdamW {
+    if inputs.optimizer.key() != method::OPTIMIZER {
         missing.push("this optimizer: computed as Adam");
     }
     if inputs.gradients != GradientDType::AsWeights {

@@ -1,6 +1,6 @@
 //! The distributed-training overview's method for one scenario.
 
-use crate::config::{GradientDType, Optimizer, Recompute, TrainingPrecision};
+use crate::config::{GradientDType, Recompute, TrainingPrecision};
 use crate::units::{Bytes, to_f64};
 
 use super::super::distributed_overview::{self as method, BytesPerParameter};
@@ -86,7 +86,7 @@ fn not_covered(inputs: &MethodInputs) -> Vec<&'static str> {
     if inputs.world_size() > 1 {
         missing.push("several GPUs: no formula for sharding or parallelism, the amounts are of one GPU alone");
     }
-    if inputs.optimizer != Optimizer::AdamW {
+    if inputs.optimizer.key() != method::OPTIMIZER {
         missing.push("this optimizer: computed as Adam");
     }
     if inputs.precision == TrainingPrecision::Bf16Pure {

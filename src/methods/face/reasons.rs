@@ -1,6 +1,7 @@
 //! Why a method and the engine differ, worked out from the scenario.
 
-use crate::config::{Kernels, Normalization, Optimizer, Recompute};
+use crate::config::{Kernels, Normalization, Recompute};
+use crate::optimizers::Served;
 use crate::units::{Bytes, DType, grouped, to_f64};
 
 use super::super::{Difference, MethodInputs, MethodKind, product};
@@ -70,13 +71,9 @@ fn engine_bytes(inputs: &MethodInputs) -> [f64; 3] {
         return [width(inputs.weight_dtype), 0.0, 0.0];
     }
     let recipe = inputs.precision.recipe(inputs.gradients);
-    let state = width(recipe.optimizer_state);
-    let moments = match inputs.optimizer {
-        Optimizer::AdamW => 2.0 * state,
-        Optimizer::AdamW8bit => 2.0,
-        Optimizer::SgdMomentum => state,
-        Optimizer::Sgd | Optimizer::Adafactor => 0.0,
-    };
+    // Where parameters keep different states there is no one figure: it is equal to nothing and above nothing.
+    let share = |served| if matches!(served, Served::Those(_)) { f64::NAN } else { 1.0 };
+    let moments = inputs.optimizer.spec().state_bytes_per_parameter(recipe.optimizer_state, share);
     let copy = recipe.gradient_copy.map_or(0.0, width);
     [width(recipe.parameter), width(recipe.gradient) + copy, recipe.master.map_or(0.0, width) + moments]
 }
@@ -132,8 +129,11 @@ pub(super) fn of_states(scene: Scene<'_>, states: &StatesUse, kind: MethodKind) 
     } else if scene.inputs.tensor_model_parallel_size > 1 {
         why.push("the engine keeps norms whole on every tensor rank".to_owned());
     }
-    if matches!(kind, MethodKind::Optimizer) && matches!(scene.inputs.optimizer, Optimizer::AdamW8bit | Optimizer::Adafactor) {
+    if matches!(kind, MethodKind::Optimizer) && scene.inputs.optimizer.spec().has_vectors() {
         why.push("the engine counts the optimizer's small scale and factor vectors".to_owned());
+    }
+    if matches!(kind, MethodKind::Optimizer) && scene.inputs.optimizer.spec().tells_parameters_apart() {
+        why.push("the engine counts for each parameter the states that this optimizer keeps of it".to_owned());
     }
     why
 }

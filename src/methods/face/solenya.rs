@@ -1,6 +1,6 @@
 //! Solenya's method for one scenario.
 
-use crate::config::{Optimizer, Recompute, TrainingPrecision};
+use crate::config::{Recompute, TrainingPrecision};
 use crate::units::{Bytes, to_f64};
 
 use super::super::solenya::{self as method, Precision};
@@ -98,7 +98,7 @@ fn remarks(inputs: &MethodInputs, mixed: bool) -> Vec<String> {
         remarks
             .push("It calls the cost of mixed precision slight; by its formulas weights and gradients grow by half.".to_owned());
     }
-    if inputs.optimizer == Optimizer::AdamW8bit {
+    if inputs.optimizer.key() == method::EIGHT_BIT {
         remarks.push("It counts one byte for 8-bit Adam, which keeps two moments of one byte each.".to_owned());
     }
     remarks

@@ -47,18 +47,6 @@ impl State {
         (kept, kept.saturating_mul(shards.ranks))
     }
 
-    /// Elements of a matrix's rows and columns, of all its matrices; all elements of a vector.
-    pub fn factors(&self, parameter: &Parameter) -> u64 {
-        let dims: Vec<u64> = self
-            .forms
-            .get(usize::from(parameter.form))
-            .map_or(Vec::new(), |form| form.0.dims().map(|dim| dim.1.max(1)).collect());
-        match dims.as_slice() {
-            [.., rows, columns] => (parameter.kept / rows).saturating_add(parameter.kept / columns),
-            _ => parameter.kept,
-        }
-    }
-
     /// Declares parameters once more, for a further block of the same modules; how far behind the first they lie.
     pub fn repeat(&mut self, from: Param, to: Param) -> u32 {
         let behind = count(self.parameters.len()).saturating_sub(from);

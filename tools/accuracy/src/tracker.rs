@@ -1,6 +1,6 @@
 //! What PyTorch's trackers count besides the memory of a step. No GPU holds it, so the engine does not know it; what was measured holds it.
 
-use headroom::config::{Job, Optimizer, OptimizerImplementation, Recompute};
+use headroom::config::{Job, OptimizerImplementation, Recompute};
 use headroom::estimator::{Phase, estimate};
 use headroom::ops::{self, Op, Role, Shape, Tensor};
 
@@ -16,6 +16,9 @@ pub fn kept_alive(job: &Job) -> u64 {
     job.micro_batch_size() * run.seq_length * width * run.recipe().parameter.bits() / 8
 }
 
+/// The optimizer whose first step on split parameters was looked through.
+const LOOKED_THROUGH: &str = "adamw";
+
 /// What is counted when the optimizer updates the largest split parameter for the first time; `None` where none is split, or where the
 /// optimizer does not go through them in a loop.
 ///
@@ -25,7 +28,7 @@ pub fn kept_alive(job: &Job) -> u64 {
 /// there is the denominator of this rank's share, which is real.
 pub fn stand_ins(job: &Job) -> Option<u64> {
     let run = job.training()?;
-    if run.optimizer != Optimizer::AdamW || run.optimizer_implementation != OptimizerImplementation::ForLoop {
+    if run.optimizer.key() != LOOKED_THROUGH || run.optimizer_implementation != OptimizerImplementation::ForLoop {
         return None;
     }
     let (whole, share) = largest_split(job)?;

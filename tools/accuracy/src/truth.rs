@@ -102,13 +102,7 @@ fn precision(word: &str) -> Result<TrainingPrecision, String> {
 }
 
 fn optimizer(word: &str) -> Result<Optimizer, String> {
-    match word {
-        "adamw" => Ok(Optimizer::AdamW),
-        "sgd" => Ok(Optimizer::Sgd),
-        "sgd_momentum" => Ok(Optimizer::SgdMomentum),
-        "adafactor" => Ok(Optimizer::Adafactor),
-        other => Err(format!("the optimizer {other} is not modelled")),
-    }
+    Optimizer::of_name(word).ok_or_else(|| format!("the optimizer {word} is not modelled"))
 }
 
 fn implementation(word: &str) -> Result<OptimizerImplementation, String> {

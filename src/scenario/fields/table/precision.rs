@@ -1,6 +1,7 @@
 //! Number formats and the optimizer.
 
 use super::{FieldDefault, Group, option};
+use crate::config::Optimizer;
 
 /// One sentence for every mix of GGUF types.
 const MIX: &str = "llama.cpp's blocks of 32 or 256 weights, head and some tensors with more bits.";
@@ -31,14 +32,8 @@ fields! { $
         ]).group(Group::Precision).train().folded().default(FieldDefault::Choice("as-weights")),
     /// What the optimizer keeps for each parameter besides the weights.
     Optimizer("opt", "optimizer", "Optimizer")
-        .choice(&[
-            option("adamw", "AdamW", "Two moments: 8 bytes per parameter in fp32."),
-            option("adamw8", "AdamW, 8-bit",
-                "Two moments of one byte: about 2 bytes per parameter."),
-            option("sgd", "SGD", "No state."),
-            option("sgdm", "SGD with momentum", "One momentum: 4 bytes per parameter in fp32."),
-            option("adafactor", "Adafactor", "Row and column statistics: almost no memory."),
-        ]).group(Group::Precision).train().default(FieldDefault::Choice("adamw")),
+        .choice(members_as_options!(Optimizer::ALL, one => option(one.spec().key, one.spec().label, one.spec().help)))
+        .group(Group::Precision).train().default(FieldDefault::Choice(Optimizer::DEFAULT.key())),
     /// How PyTorch's optimizer walks over the parameters; it decides the temporaries of its step.
     OptimizerImplementation("oi", "optimizer_implementation", "Optimizer's step")
         .choice(&[

@@ -1,0 +1,64 @@
+//! AdamW as PyTorch has it (`torch/optim/adamw.py`, PyTorch 2.15).
+
+use super::{
+    OptimizerImplementation, OptimizerSpec, Piece, Served, StateFormat, StateSpec, StateValues, StepTemporaries, UpdatedParameter,
+};
+use crate::sources;
+
+/// Two moments, and the number of steps of every tensor.
+pub(super) const OPTIMIZER: OptimizerSpec = OptimizerSpec {
+    key: "adamw",
+    name: "adamw",
+    label: "AdamW",
+    help: "Two moments: 8 bytes per parameter in fp32.",
+    rank: 10,
+    is_default: true,
+    states: &[FIRST_MOMENT, SECOND_MOMENT],
+    counts_steps: Served::All,
+    temporaries,
+    is_measured: true,
+    work: None,
+    conflicts: &[],
+    replaces: None,
+};
+
+/// Running mean of the gradient.
+pub(super) const FIRST_MOMENT: StateSpec = StateSpec {
+    label: "First moment",
+    note: "Running mean of the gradient.",
+    serves: Served::All,
+    values: StateValues::EveryElement,
+    format: StateFormat::Recipe,
+    source: sources::ZERO_2020,
+};
+
+/// Running mean of the squared gradient.
+pub(super) const SECOND_MOMENT: StateSpec =
+    StateSpec { label: "Second moment", note: "Running mean of the squared gradient.", ..FIRST_MOMENT };
+
+/// The step takes the root of each second moment: one parameter after the other in a loop, all at once with `foreach`, inside the kernel
+/// when fused.
+pub(super) fn temporaries(implementation: OptimizerImplementation, parameters: &[UpdatedParameter], step: &mut StepTemporaries) {
+    match implementation {
+        OptimizerImplementation::ForLoop => one_by_one(parameters, step),
+        OptimizerImplementation::Foreach => {
+            let elements = parameters.iter().map(|one| one.elements.saturating_mul(one.times)).fold(0, u64::saturating_add);
+            let roots = step.take("roots of all second moments", elements, StateFormat::Recipe);
+            step.free(roots);
+        }
+        OptimizerImplementation::Fused => {}
+    }
+}
+
+/// `denom = (exp_avg_sq.sqrt() / bias_correction2_sqrt).add_(eps)` of each parameter; the variable keeps the one before until the next is
+/// made.
+fn one_by_one(parameters: &[UpdatedParameter], step: &mut StepTemporaries) {
+    let mut denominator: Option<Piece> = None;
+    for parameter in parameters {
+        let root = step.take("root of the second moment", parameter.elements, StateFormat::Recipe);
+        let divided = step.take("denominator", parameter.elements, StateFormat::Recipe);
+        step.free(root);
+        step.rebind(&mut denominator, Some(divided));
+    }
+    step.rebind(&mut denominator, None);
+}

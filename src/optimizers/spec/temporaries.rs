@@ -1,0 +1,70 @@
+//! What a step takes and frees, written down in the order in which the optimizer's code does it.
+
+use super::{OptimizerImplementation, StateFormat, UpdatedParameter};
+
+/// A tensor of the step that has been taken and not yet freed.
+#[derive(Debug)]
+#[must_use = "what is taken is freed by name, as the code of the optimizer does it"]
+pub struct Piece(usize);
+
+/// One entry: memory is taken, or the memory of that number is freed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StepAct {
+    /// A tensor is made.
+    Taken {
+        /// Its name.
+        name: &'static str,
+        /// How many elements it has.
+        elements: u64,
+        /// Their format.
+        format: StateFormat,
+    },
+    /// The tensor that was taken as that number is let go.
+    Freed(usize),
+}
+
+/// The temporaries of one step.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StepTemporaries {
+    acts: Vec<StepAct>,
+    taken: usize,
+}
+
+impl StepTemporaries {
+    /// A step that updates in place, or inside one kernel: it takes nothing.
+    pub fn none(_: OptimizerImplementation, _: &[UpdatedParameter], _: &mut Self) {}
+
+    /// Takes memory for a tensor.
+    pub fn take(&mut self, name: &'static str, elements: u64, format: StateFormat) -> Piece {
+        self.acts.push(StepAct::Taken { name, elements, format });
+        self.taken += 1;
+        Piece(self.taken - 1)
+    }
+
+    /// Lets a tensor go.
+    #[allow(clippy::needless_pass_by_value, reason = "what is freed cannot be freed again")]
+    pub fn free(&mut self, piece: Piece) {
+        let Piece(number) = piece;
+        self.acts.push(StepAct::Freed(number));
+    }
+
+    /// A variable is given another tensor, as Python does it: the one that it had is let go after the new one was made.
+    pub fn rebind(&mut self, variable: &mut Option<Piece>, piece: Option<Piece>) {
+        if let Some(before) = std::mem::replace(variable, piece) {
+            self.free(before);
+        }
+    }
+
+    /// All entries, in order.
+    pub fn acts(&self) -> &[StepAct] {
+        &self.acts
+    }
+
+    /// The elements of every tensor, in the order in which they are taken.
+    pub fn sizes(&self) -> impl Iterator<Item = u64> {
+        self.acts.iter().filter_map(|act| match act {
+            StepAct::Taken { elements, .. } => Some(*elements),
+            StepAct::Freed(_) => None,
+        })
+    }
+}
