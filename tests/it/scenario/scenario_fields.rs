@@ -437,8 +437,8 @@ fn imported(config: &headroom::config::ModelConfig) -> headroom::import::Importe
 
 #[test]
 fn every_imported_architecture_survives_in_a_link() {
-    let further = include_str!("data/truth/parameters_further.jsonl");
-    for line in include_str!("data/truth/parameters_families.jsonl").lines().chain(further.lines()) {
+    let further = include_str!("../../data/truth/parameters_further.jsonl");
+    for line in include_str!("../../data/truth/parameters_families.jsonl").lines().chain(further.lines()) {
         let row: serde_json::Value = serde_json::from_str(line).expect("a row");
         let config = headroom::import::config_json(&row["config"].to_string()).expect("a known kind").config;
         let mut scenario = Scenario::default();

@@ -1,7 +1,7 @@
 //! Published closed forms that the operation list must meet exactly. Nothing here is an implementation: each form is a test.
 #![allow(clippy::expect_used, clippy::panic, reason = "a failed expectation is a failed test")]
 
-mod support;
+use crate::support;
 
 use headroom::config::{
     AttentionKernel, DataSharding, GradientDType, Kernels, MlpKind, ModelConfig, Optimizer, ParallelLayout, PositionEmbedding,

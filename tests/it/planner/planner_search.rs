@@ -1,10 +1,7 @@
 //! What the search over layouts answers: what brute force answers, why not more, and bad input in words.
 #![allow(clippy::expect_used, clippy::panic, reason = "a failed expectation is a failed test")]
 
-mod support;
-
-#[path = "support/published.rs"]
-mod published;
+use crate::support::{self, published};
 
 use std::num::NonZeroU64;
 

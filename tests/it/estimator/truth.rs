@@ -4,7 +4,7 @@
 //! transformers 5.23); nothing in the engine is fitted to them.
 #![allow(clippy::expect_used, clippy::panic, reason = "a failed expectation is a failed test")]
 
-mod support;
+use crate::support;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -34,7 +34,7 @@ fn job_of(row: &Value) -> Job {
 #[test]
 fn memory_is_what_pytorch_measures() {
     let rows: Vec<Value> =
-        include_str!("data/truth_fused.jsonl").lines().map(|line| serde_json::from_str(line).expect("a row")).collect();
+        include_str!("../../data/truth_fused.jsonl").lines().map(|line| serde_json::from_str(line).expect("a row")).collect();
     assert_eq!(rows.len(), 12);
     for row in &rows {
         let job = job_of(row);

@@ -1,7 +1,7 @@
 //! Memory of layouts: hybrid sharding, host memory, uneven stages, buffers, and what frameworks forbid.
 #![allow(clippy::expect_used, reason = "a failed expectation is a failed test")]
 
-mod support;
+use crate::support;
 
 use std::num::NonZeroU64;
 

@@ -94,7 +94,7 @@ fn a_written_story_is_read_again() {
     }
 }
 
-/// The stories as they are told, for reading: `cargo test --test lessons -- --ignored --nocapture told_in_full`.
+/// The stories as they are told, for reading: `cargo test --test it told_in_full -- --ignored --nocapture`.
 #[test]
 #[ignore = "prints only"]
 fn told_in_full() {
@@ -592,7 +592,7 @@ fn no_answer_can_break_the_reader() {
 // ---- worksheets ----
 
 /// What was drawn for some students. These lines never change: a worksheet that was handed out keeps its numbers.
-const FROZEN: &str = include_str!("lessons/worksheets.txt");
+const FROZEN: &str = include_str!("../lessons/worksheets.txt");
 
 fn drawn(class: &str, student: &str) -> String {
     let sheet = Worksheet::of(class, student);

@@ -1,5 +1,5 @@
 //! Random jobs for property tests.
-#![allow(dead_code, missing_docs, clippy::expect_used, reason = "each test binary uses some of these generators")]
+#![allow(dead_code, missing_docs, clippy::expect_used, reason = "each benchmark uses some of these generators")]
 
 use headroom::config::{
     AttentionKernel, CacheFormat, DataSharding, GradientDType, Job, Kernels, MlpKind, ModelConfig, Normalization, Optimizer,

@@ -2,7 +2,7 @@
 //! and the printed figures add up.
 #![allow(clippy::expect_used, clippy::panic, reason = "a failed expectation is a failed test")]
 
-mod support;
+use crate::support;
 
 use headroom::app::answers::Answers;
 use headroom::app::history::Snapshot;

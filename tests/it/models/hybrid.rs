@@ -1,8 +1,7 @@
 //! Layers that keep a state, lack attention or share keys and values: what they keep, what of it grows, and what is refused.
 #![allow(clippy::expect_used, reason = "a failed expectation is a failed test")]
 
-#[path = "support/mod.rs"]
-mod support;
+use crate::support;
 
 use headroom::config::{ConfigError, Hybrid, Job, Keys, LayerSet, ModelConfig, ParallelLayout, Run, WeightFormat};
 use headroom::estimator::time::Pace;
@@ -34,7 +33,7 @@ fn cached(model: &ModelConfig, t: u64, tokens: u64, sequences: u64) -> u64 {
 #[test]
 fn caches_hold_what_transformers_caches_hold() {
     let rows: Vec<Json> =
-        include_str!("data/truth/states.jsonl").lines().map(|line| serde_json::from_str(line).expect("a row")).collect();
+        include_str!("../../data/truth/states.jsonl").lines().map(|line| serde_json::from_str(line).expect("a row")).collect();
     for row in &rows {
         let model = imported(&row["config"].to_string());
         let number = |key: &str| row[key].as_u64().expect("a number");
@@ -100,13 +99,13 @@ fn layers_that_share_keys_keep_none() {
 /// MiMo-V2-Flash at 262,144 tokens in 16 bits: 9 layers with 4 heads of 192 + 128, 39 with 8 of them over 128 tokens: 5.65 GiB.
 #[test]
 fn layers_with_other_heads_keep_their_own_shapes() {
-    let mimo = imported(include_str!("data/configs/corpus/XiaomiMiMo__MiMo-V2-Flash.json"));
+    let mimo = imported(include_str!("../../data/configs/corpus/XiaomiMiMo__MiMo-V2-Flash.json"));
     let expected = 2 * (192 + 128) * (9 * 4 * 262_144 + 39 * 8 * 128);
     assert_eq!(cached(&mimo, 1, 262_144, 1), expected);
     assert_eq!(format!("{:.2}", headroom::units::to_f64(expected) / 1_073_741_824.0), "5.65");
     // Four heads on eight ranks are copied, eight are shared out.
     assert_eq!(cached(&mimo, 8, 262_144, 1), 2 * (192 + 128) * (9 * 262_144 + 39 * 128));
-    let gemma = imported(include_str!("data/configs/corpus/google__gemma-4-26B-A4B.json"));
+    let gemma = imported(include_str!("../../data/configs/corpus/google__gemma-4-26B-A4B.json"));
     assert_eq!(cached(&gemma, 1, 131_072, 1), 2 * 2 * (5 * 2 * 512 * 131_072 + 25 * 8 * 256 * 1024));
 }
 
@@ -114,8 +113,8 @@ fn layers_with_other_heads_keep_their_own_shapes() {
 #[test]
 fn parameters_of_other_heads_are_shared_out() {
     for file in [
-        include_str!("data/configs/corpus/XiaomiMiMo__MiMo-V2-Flash.json"),
-        include_str!("data/configs/corpus/google__gemma-4-26B-A4B.json"),
+        include_str!("../../data/configs/corpus/XiaomiMiMo__MiMo-V2-Flash.json"),
+        include_str!("../../data/configs/corpus/google__gemma-4-26B-A4B.json"),
     ] {
         let model = imported(file);
         let weights = |t| {
@@ -134,7 +133,7 @@ fn parameters_of_other_heads_are_shared_out() {
 /// They are only served, and survive in a link.
 #[test]
 fn other_heads_are_served_only() {
-    let text = include_str!("data/configs/corpus/XiaomiMiMo__MiMo-V2-Flash.json");
+    let text = include_str!("../../data/configs/corpus/XiaomiMiMo__MiMo-V2-Flash.json");
     let mut scenario = Scenario::default();
     scenario.apply_imported(&headroom::import::config_json(text).expect("a known model"));
     let problems = scenario.resolve().expect_err("training is not modelled");

@@ -1,7 +1,7 @@
 //! Megatron-Core's stack against the paper its modules come from, and the ledger against its own moments.
 #![allow(clippy::expect_used, reason = "a failed expectation is a failed test")]
 
-mod support;
+use crate::support;
 
 use std::num::NonZeroU64;
 

@@ -1,7 +1,7 @@
 //! The time of a step: what it adds up to, what it follows from, and what it can never be.
 #![allow(clippy::expect_used, clippy::panic, clippy::float_cmp, reason = "a failed expectation is a failed test")]
 
-mod support;
+use crate::support;
 
 use std::num::NonZeroU64;
 

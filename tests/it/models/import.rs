@@ -2,7 +2,7 @@
 
 #![allow(clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
-mod support;
+use crate::support;
 
 use headroom::catalog::model;
 use headroom::config::{Family, LayerSet, MlpKind, Normalization, PositionEmbedding};
@@ -10,7 +10,7 @@ use headroom::import::{How, ImportError, Imported, ReportRow, config_json, confi
 use proptest::prelude::*;
 use support::parameters;
 
-const LLAMA: &str = include_str!("data/configs/llama3-8b.json");
+const LLAMA: &str = include_str!("../../data/configs/llama3-8b.json");
 
 fn read(text: &str) -> Imported {
     config_json(text).unwrap_or_else(|problem| panic!("{problem}"))
@@ -36,14 +36,14 @@ fn llama_with(key: &str, value: &str) -> String {
 fn real_files_give_the_catalogs_architecture() {
     let files = [
         ("llama3-8b", LLAMA),
-        ("qwen2.5-7b", include_str!("data/configs/qwen2.5-7b.json")),
-        ("qwen3-8b", include_str!("data/configs/qwen3-8b.json")),
-        ("mistral-7b", include_str!("data/configs/mistral-7b.json")),
-        ("gpt2", include_str!("data/configs/gpt2.json")),
-        ("opt-6.7b", include_str!("data/configs/opt-6.7b.json")),
-        ("pythia-6.9b", include_str!("data/configs/pythia-6.9b.json")),
-        ("bloom", include_str!("data/configs/bloom.json")),
-        ("phi-4", include_str!("data/configs/phi-4.json")),
+        ("qwen2.5-7b", include_str!("../../data/configs/qwen2.5-7b.json")),
+        ("qwen3-8b", include_str!("../../data/configs/qwen3-8b.json")),
+        ("mistral-7b", include_str!("../../data/configs/mistral-7b.json")),
+        ("gpt2", include_str!("../../data/configs/gpt2.json")),
+        ("opt-6.7b", include_str!("../../data/configs/opt-6.7b.json")),
+        ("pythia-6.9b", include_str!("../../data/configs/pythia-6.9b.json")),
+        ("bloom", include_str!("../../data/configs/bloom.json")),
+        ("phi-4", include_str!("../../data/configs/phi-4.json")),
     ];
     for (id, text) in files {
         let known = &model(id).expect("in the catalog").config;
@@ -54,10 +54,10 @@ fn real_files_give_the_catalogs_architecture() {
 #[test]
 fn real_files_give_the_published_counts() {
     let counts = [
-        (include_str!("data/configs/mistral-7b.json"), 7_241_732_096),
-        (include_str!("data/configs/gemma-2b.json"), 2_506_172_416),
+        (include_str!("../../data/configs/mistral-7b.json"), 7_241_732_096),
+        (include_str!("../../data/configs/gemma-2b.json"), 2_506_172_416),
         // MPT 7B as published on Hugging Face: no biases, ALiBi.
-        (include_str!("data/configs/mpt-7b.json"), 6_649_286_656),
+        (include_str!("../../data/configs/mpt-7b.json"), 6_649_286_656),
     ];
     for (text, count) in counts {
         assert_eq!(parameters(&read(text).config), count);
@@ -66,13 +66,13 @@ fn real_files_give_the_published_counts() {
 
 #[test]
 fn the_report_tells_how_each_value_came_about() {
-    let gpt2 = read(include_str!("data/configs/gpt2.json"));
+    let gpt2 = read(include_str!("../../data/configs/gpt2.json"));
     assert_eq!(row(&gpt2, "hidden_size").how, How::Read);
     assert!(row(&gpt2, "hidden_size").note.contains("n_embd"));
     assert_eq!((row(&gpt2, "intermediate_size").how, row(&gpt2, "intermediate_size").value.as_str()), (How::Derived, "3072"));
     assert_eq!(row(&gpt2, "tie_word_embeddings").how, How::Assumed);
     assert_eq!(row(&gpt2, "attn_pdrop").how, How::Ignored);
-    let opt = read(include_str!("data/configs/opt-6.7b.json"));
+    let opt = read(include_str!("../../data/configs/opt-6.7b.json"));
     assert_eq!(opt.name.as_deref(), Some("opt-6.7b"));
     assert_eq!((opt.model_type.as_str(), opt.config.position_rows), ("opt", 2050));
 }
@@ -136,7 +136,7 @@ fn the_text_part_of_a_larger_model_is_used() {
 fn biases_and_windows_follow_the_file() {
     assert!(read(&llama_with("attention_bias", "true")).config.attention_output_bias);
     assert!(read(&llama_with("mlp_bias", "true")).config.mlp_bias);
-    let mpt = read(include_str!("data/configs/mpt-7b.json")).config;
+    let mpt = read(include_str!("../../data/configs/mpt-7b.json")).config;
     assert_eq!((mpt.normalization, mpt.position_embedding), (Normalization::RmsNorm, PositionEmbedding::Alibi));
 }
 
@@ -165,7 +165,7 @@ fn structures_that_are_not_modelled_are_named() {
         (r#"{"model_type":"zebra","image_size":224,"hidden_size":768}"#.to_owned(), "images or sound (image_size)"),
         (llama_with("layer_types", r#"["full_attention","linear_attention"]"#), "\"linear_attention\" (layer_types)"),
         (
-            include_str!("data/configs/gpt2.json").replace("\"n_ctx\"", "\"add_cross_attention\": true, \"n_ctx\""),
+            include_str!("../../data/configs/gpt2.json").replace("\"n_ctx\"", "\"add_cross_attention\": true, \"n_ctx\""),
             "cross-attention",
         ),
     ];
@@ -233,7 +233,7 @@ fn a_class_that_contradicts_the_kind_is_named() {
     for class in ["ZebraForCausalLM", "LlamaForSequenceClassification", "LlamaModel", "LlamaForCausalLMEagle3"] {
         assert_eq!(of(class).not_counted, ["architectures"], "{class}");
     }
-    let air = include_str!("data/configs/corpus/zai-org__GLM-4.5-Air.json");
+    let air = include_str!("../../data/configs/corpus/zai-org__GLM-4.5-Air.json");
     let air = read(air);
     assert_eq!((air.model_type.as_str(), parameters(&air.config)), ("glm4_moe", 106_852_245_504));
     assert_eq!(air.not_counted, ["model_type"]);
@@ -241,12 +241,12 @@ fn a_class_that_contradicts_the_kind_is_named() {
 
 #[test]
 fn parts_beside_the_text_are_left_out_by_name() {
-    let qwen = read(include_str!("data/configs/corpus/Qwen__Qwen3-VL-8B-Instruct.json"));
+    let qwen = read(include_str!("../../data/configs/corpus/Qwen__Qwen3-VL-8B-Instruct.json"));
     let [tower] = qwen.left_out.as_slice() else { panic!("{:?}", qwen.left_out) };
     assert_eq!((tower.part.as_str(), tower.key.as_str()), ("vision tower", "vision_config"));
     assert_eq!(tower.parameters, Some(576_388_336));
     assert!(qwen.not_counted.is_empty() && qwen.known);
-    let deepseek = read(include_str!("data/configs/corpus/deepseek-ai__DeepSeek-V3.json"));
+    let deepseek = read(include_str!("../../data/configs/corpus/deepseek-ai__DeepSeek-V3.json"));
     assert_eq!(deepseek.left_out.first().map(|left| left.part.as_str()), Some("layers that predict further tokens"));
 }
 
@@ -258,14 +258,14 @@ fn only_a_name_of_the_whole_file_is_taken() {
     for folder in ["/tmp/x", ".", "checkpoint-500", "./out", ""] {
         assert_eq!(named(folder), None, "{folder}");
     }
-    let llava = read(include_str!("data/configs/corpus/llava-hf__llava-1.5-7b-hf.json"));
+    let llava = read(include_str!("../../data/configs/corpus/llava-hf__llava-1.5-7b-hf.json"));
     assert_eq!((llava.name, llava.config.hidden_size), (None, 4096));
 }
 
 /// MiMo-V2-Flash: 9 layers see the whole text with 4 key/value heads, 39 slide with 8; keys are 192 wide, values 128.
 #[test]
 fn mimo_v2_has_two_kinds_of_attention() {
-    let mimo = read(include_str!("data/configs/corpus/XiaomiMiMo__MiMo-V2-Flash.json"));
+    let mimo = read(include_str!("../../data/configs/corpus/XiaomiMiMo__MiMo-V2-Flash.json"));
     assert_eq!(parameters(&mimo.config), 308_778_768_832);
     assert_eq!((mimo.not_counted.len(), mimo.left_out.len(), mimo.upper_bounds.len()), (0, 0, 0));
     let hybrid = mimo.config.hybrid.as_ref().expect("other heads");
@@ -280,7 +280,7 @@ fn mimo_v2_has_two_kinds_of_attention() {
 /// Gemma 4 26B-A4B: 5 layers see the whole text with 2 key/value heads of 512; a dense layer stands beside 128 experts.
 #[test]
 fn gemma_4_has_wider_heads_on_global_layers() {
-    let gemma = read(include_str!("data/configs/corpus/google__gemma-4-26B-A4B.json"));
+    let gemma = read(include_str!("../../data/configs/corpus/google__gemma-4-26B-A4B.json"));
     assert_eq!(parameters(&gemma.config), 25_233_141_760);
     let other = gemma.config.hybrid.as_ref().and_then(|hybrid| hybrid.other_heads.clone()).expect("other heads");
     assert_eq!((other.num_key_value_heads, other.head_dim, other.attention_k_eq_v), (2, 512, true));
@@ -341,7 +341,7 @@ fn a_dense_model_speaks_of_no_experts() {
 /// DeepSeek-V3.2 is the third version and an indexer, which is named whether the file speaks of it or not.
 #[test]
 fn an_indexer_is_named_as_not_counted() {
-    let stated = read(include_str!("data/configs/corpus/nvidia__DeepSeek-V3.2-NVFP4.json"));
+    let stated = read(include_str!("../../data/configs/corpus/nvidia__DeepSeek-V3.2-NVFP4.json"));
     assert_eq!(parameters(&stated.config), 671_026_404_352);
     assert_eq!(stated.not_counted, ["index_head_dim", "index_n_heads", "index_topk"]);
     assert_eq!(read(r#"{"model_type":"deepseek_v32","hidden_size":7168}"#).not_counted, stated.not_counted);
@@ -364,8 +364,8 @@ fn a_window_of_an_unknown_kind_needs_a_list() {
 #[test]
 fn partial_files_take_the_librarys_defaults() {
     let mut kinds = std::collections::BTreeSet::new();
-    let further = include_str!("data/truth/parameters_further.jsonl");
-    for line in include_str!("data/truth/parameters_families.jsonl").lines().chain(further.lines()) {
+    let further = include_str!("../../data/truth/parameters_further.jsonl");
+    for line in include_str!("../../data/truth/parameters_families.jsonl").lines().chain(further.lines()) {
         let row: serde_json::Value = serde_json::from_str(line).expect("a row");
         let imported = read(&row["config"].to_string());
         let kind = row["model"].as_str().expect("a kind");
@@ -418,9 +418,9 @@ fn windows_of_mixed_layers_are_read() {
 
 #[test]
 fn experts_and_latent_attention_are_read() {
-    let deepseek = read(include_str!("data/configs/deepseek-v3.json")).config;
+    let deepseek = read(include_str!("../../data/configs/deepseek-v3.json")).config;
     assert_eq!(&deepseek, &model("deepseek-v3").expect("in the catalog").config);
-    let mixtral = read(include_str!("data/configs/mixtral-8x7b.json")).config;
+    let mixtral = read(include_str!("../../data/configs/mixtral-8x7b.json")).config;
     assert_eq!(&mixtral, &model("mixtral-8x7b").expect("in the catalog").config);
     let lite = read(r#"{"model_type":"deepseek_v2","q_lora_rank":null,"hidden_size":2048,"num_experts_per_tok":6}"#).config;
     assert_eq!(lite.mla.map(|mla| mla.q_lora_rank), Some(None));
@@ -599,8 +599,8 @@ proptest! {
 
     #[test]
     fn any_value_under_a_real_key_is_read_or_refused(kind in 0_usize..4, key in 0_usize..30, value in json()) {
-        let files = [LLAMA, include_str!("data/configs/gpt2.json"), include_str!("data/configs/opt-6.7b.json"),
-            include_str!("data/configs/mpt-7b.json")];
+        let files = [LLAMA, include_str!("../../data/configs/gpt2.json"), include_str!("../../data/configs/opt-6.7b.json"),
+            include_str!("../../data/configs/mpt-7b.json")];
         let mut file: serde_json::Map<String, serde_json::Value> = serde_json::from_str(files[kind]).expect("a JSON object");
         if let Some(key) = file.keys().nth(key).cloned() {
             file.remove(&key);

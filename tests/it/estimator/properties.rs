@@ -1,7 +1,7 @@
 //! What must hold for every job: sums, monotony, equal answers by two ways, and no panic however absurd the input.
 #![allow(clippy::expect_used, clippy::panic, reason = "a failed expectation is a failed test")]
 
-mod support;
+use crate::support;
 
 use headroom::config::{Job, Kernels, Run};
 use headroom::estimator::{Headroom, Lengths, MemoryKind, Requests, estimate, memory_by_kind};

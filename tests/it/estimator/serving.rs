@@ -1,8 +1,7 @@
 //! Serving: what formats store, what servers print, how many requests and accelerators, and how fast.
 #![allow(clippy::expect_used, clippy::float_cmp, reason = "a failed expectation is a failed test; the same sums are compared")]
 
-#[path = "support/mod.rs"]
-mod support;
+use crate::support;
 
 use headroom::config::{
     CacheFormat, Cluster, Job, LengthMix, ModelConfig, ParallelLayout, Reservation, Run, ServingRun, WeightFormat,

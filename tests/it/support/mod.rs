@@ -1,6 +1,7 @@
 //! Builders shared by the tests.
-#![allow(dead_code, missing_docs, clippy::expect_used, reason = "each test binary uses some of these builders")]
+#![allow(dead_code, missing_docs, clippy::expect_used, reason = "each benchmark uses some of these builders")]
 
+pub mod published;
 pub mod random;
 
 use std::num::NonZeroU64;

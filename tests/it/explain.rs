@@ -1,7 +1,7 @@
 //! Explanations: every printed formula comes to the printed figure, in whole numbers; walkthrough 3; growth.
 #![allow(clippy::expect_used, clippy::panic, reason = "a failed expectation is a failed test")]
 
-mod support;
+use crate::support;
 
 use headroom::app::answers::Answers;
 use headroom::app::history::Snapshot;

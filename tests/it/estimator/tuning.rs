@@ -1,7 +1,7 @@
 //! Fine-tuning: what learns, what it takes, and the models beside it.
 #![allow(clippy::expect_used, clippy::panic, reason = "a failed expectation is a failed test")]
 
-mod support;
+use crate::support;
 
 use headroom::catalog;
 use headroom::config::{

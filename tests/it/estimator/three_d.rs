@@ -6,7 +6,7 @@
     reason = "a failed expectation is a failed test; sums of whole numbers are exact"
 )]
 
-mod support;
+use crate::support;
 
 use headroom::config::{
     AttentionKernel, DataSharding, Job, Kernels, ModelConfig, Optimizer, ParallelLayout, PassTimes, Pipeline, PipelineSchedule,

@@ -44,7 +44,7 @@ pub struct Rows(Vec<Row>);
 impl Rows {
     /// Reads the file beside the tests.
     pub fn load() -> Self {
-        let rows: Vec<Value> = serde_json::from_str(include_str!("../data/worked_examples.json")).unwrap();
+        let rows: Vec<Value> = serde_json::from_str(include_str!("../../../data/worked_examples.json")).unwrap();
         Self(rows.into_iter().map(Row).collect())
     }
 

@@ -1,7 +1,7 @@
 //! The search over layouts: its quick memory is the estimate's, and it finds what brute force finds.
 #![allow(clippy::expect_used, clippy::panic, reason = "a failed expectation is a failed test")]
 
-mod support;
+use crate::support;
 
 use std::num::NonZeroU64;
 

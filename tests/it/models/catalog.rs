@@ -2,7 +2,7 @@
 
 #![allow(clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
-mod support;
+use crate::support;
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -41,7 +41,7 @@ fn stated_counts_are_met_to_the_unit() {
 #[test]
 fn the_library_counts_every_row_that_has_a_file_alike() {
     let mut counted = BTreeSet::new();
-    for line in include_str!("data/truth/catalog.jsonl").lines() {
+    for line in include_str!("../../data/truth/catalog.jsonl").lines() {
         let found: serde_json::Value = serde_json::from_str(line).expect("a row");
         let id = found["id"].as_str().expect("an id");
         let row = model(id).unwrap_or_else(|| panic!("{id} is in the catalog"));
@@ -76,7 +76,8 @@ fn a_pasted_file_is_its_row() {
 /// The first sixty rows, each as a link that writes its shape out over another row's: so they were before shapes came from files.
 #[test]
 fn the_first_rows_keep_their_shapes() {
-    let first: Vec<_> = include_str!("data/catalog/first_sixty.tsv").lines().filter_map(|line| line.split_once('\t')).collect();
+    let first: Vec<_> =
+        include_str!("../../data/catalog/first_sixty.tsv").lines().filter_map(|line| line.split_once('\t')).collect();
     assert_eq!(first.len(), 60);
     for (id, link) in first {
         let Decoded { scenario, notices, .. } = decode(link);
@@ -101,7 +102,7 @@ fn families_stand_together_and_examples_of_documents_last() {
 #[test]
 fn queries_ask_for_rows_that_exist() {
     let mut typed = BTreeSet::new();
-    for line in include_str!("data/queries/models.jsonl").lines() {
+    for line in include_str!("../../data/queries/models.jsonl").lines() {
         let query: serde_json::Value = serde_json::from_str(line).expect("a query");
         let rows = query["rows"].as_array().cloned().unwrap_or_else(|| vec![query["row"].clone()]);
         assert!(

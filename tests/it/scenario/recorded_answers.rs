@@ -1,7 +1,7 @@
 //! A net under changes of the engine's structure: the answers to 2,904 links of version 1, as they were when they were recorded.
 //!
 //! The links go over all modes, families, stacks, shardings, formats and engines. Memory must stay the same to the byte, sentences to
-//! the letter; times may move by 0.1 %. `cargo test --release --test recorded_answers -- --ignored` draws the links from a fixed seed
+//! the letter; times may move by 0.1 %. `cargo test --release --test it recorded_answers -- --ignored` draws the links from a fixed seed
 //! and records the answers of the present program anew: do that only for a change that is told under *Estimates* in the changelog.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]

@@ -1,7 +1,7 @@
 //! 295 real `config.json` files: each is counted exactly, says what is not counted, or is refused. None is off without a word.
 #![allow(clippy::expect_used, reason = "a failed expectation is a failed test")]
 
-mod support;
+use crate::support;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,9 +10,9 @@ use std::path::Path;
 use headroom::import::{Imported, config_json};
 use serde_json::Value as Json;
 
-const INDEX: &str = include_str!("data/configs/corpus/index.jsonl");
+const INDEX: &str = include_str!("../../data/configs/corpus/index.jsonl");
 /// Counts of the models that transformers 5.23 builds of them (`data/tools/corpus.py`).
-const COUNTS: &str = include_str!("data/truth/parameters_corpus.jsonl");
+const COUNTS: &str = include_str!("../../data/truth/parameters_corpus.jsonl");
 
 fn rows(text: &str) -> Vec<Json> {
     text.lines().map(|line| serde_json::from_str(line).expect("a row")).collect()
