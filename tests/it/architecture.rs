@@ -170,3 +170,15 @@ fn tools_see_the_library_from_outside() {
         assert!(!code.contains("#[path"), "{file} includes a file by its path: use the library's public items");
     }
 }
+
+/// Clippy refuses functions of more than 60 lines, and no code switches that off; so with the compiler and undocumented items.
+#[test]
+fn no_code_is_excused_from_short_functions_and_documented_items() {
+    let clippy = fs::read_to_string(root().join(".clippy.toml")).expect(".clippy.toml");
+    assert!(clippy.lines().any(|line| line == "too-many-lines-threshold = 60"), ".clippy.toml allows longer functions");
+    for (file, code) in ["src", "tools", "xtask"].into_iter().flat_map(sources_in) {
+        for lint in ["too_many_lines", "missing_docs"] {
+            assert!(!code.contains(lint), "{file} excuses itself from {lint}");
+        }
+    }
+}
