@@ -18,9 +18,21 @@ use crate::units::Bytes;
 #[allow(dead_code, unused_imports, reason = "the types of the rows, as the library has them")]
 #[path = "src/config/mod.rs"]
 mod config;
+#[allow(dead_code, unused_imports, reason = "the types of the rows, as the library has them")]
+#[path = "src/engines/mod.rs"]
+mod engines;
 #[allow(dead_code, unused_imports, reason = "the page's reader, so that a row is what its config.json is read as")]
 #[path = "src/import/mod.rs"]
 mod import;
+#[allow(dead_code, unused_imports, reason = "the families that the reader knows")]
+#[path = "src/models/mod.rs"]
+mod models;
+#[allow(dead_code, unused_imports, reason = "the types of the rows, as the library has them")]
+#[path = "src/sharding/mod.rs"]
+mod sharding;
+#[allow(dead_code, unused_imports, reason = "the lists name the sources of their rules")]
+#[path = "src/sources/mod.rs"]
+mod sources;
 #[allow(dead_code, unused_imports, reason = "the types of the rows, as the library has them")]
 #[path = "src/units/mod.rs"]
 mod units;
@@ -198,7 +210,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     if env::var("CARGO_CFG_TARGET_ARCH").is_ok_and(|arch| arch == "wasm32") {
         println!("cargo::rustc-link-arg-bin=headroom-page=--emit-relocs");
     }
-    println!("cargo::rerun-if-changed=src/catalog/configs");
+    // The compiler looks at files that it knows: a new one is noticed by the time of its folder.
+    for folder in ["catalog/configs", "engines", "models/families", "sharding"] {
+        println!("cargo::rerun-if-changed=src/{folder}");
+    }
     let models: Vec<Model> = rows("models")?;
     let cards: Vec<Card> = rows("accelerators")?;
     let ids: Vec<&str> = models.iter().map(|row| &row.id).chain(cards.iter().map(|row| &row.id)).map(String::as_str).collect();

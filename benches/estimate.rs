@@ -5,16 +5,16 @@
 mod support;
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use headroom::config::{DataSharding, Kernels, Reservation, WeightFormat};
+use headroom::config::{DataSharding, Kernels, WeightFormat};
 use headroom::estimator::time::{StepTime, block_times, spread, step};
 use headroom::estimator::{Lengths, estimate};
 use headroom::planner::{curve_gpus, curve_seq};
 
 fn benches(criterion: &mut Criterion) {
     let Some(row) = headroom::catalog::model("llama3-70b") else { return };
-    let job = support::training_job(&row.config, support::layout(8, 4, 16, DataSharding::Zero1), |_| {});
+    let job = support::training_job(&row.config, support::layout(8, 4, 16, support::zero1()), |_| {});
     criterion.bench_function("estimate", |bench| bench.iter(|| estimate(std::hint::black_box(&job))));
-    let megatron = support::training_job(&row.config, support::layout(8, 4, 16, DataSharding::Zero1), |run| {
+    let megatron = support::training_job(&row.config, support::layout(8, 4, 16, support::zero1()), |run| {
         run.kernels = Kernels::Megatron;
     });
     criterion.bench_function("estimate, Megatron-LM", |bench| bench.iter(|| estimate(std::hint::black_box(&megatron))));
@@ -29,11 +29,11 @@ fn benches(criterion: &mut Criterion) {
 
 /// Serving: in 16 bits, in a mix of GGUF types with a rule of vLLM, and the answers beside it.
 fn serving(criterion: &mut Criterion, model: &headroom::config::ModelConfig) {
-    let layout = support::layout(8, 1, 1, DataSharding::None);
+    let layout = support::layout(8, 1, 1, DataSharding::NOTHING);
     let plain = support::serving_job(model, layout, |_| {});
     criterion.bench_function("estimate, serving", |bench| bench.iter(|| estimate(std::hint::black_box(&plain))));
     let mixed = support::serving_job(model, layout, |run| {
-        (run.quantization, run.reservation, run.concurrent_sequences) = (WeightFormat::Q4KM, Reservation::Vllm(0.9), 16);
+        (run.quantization, run.engine, run.concurrent_sequences) = (WeightFormat::Q4KM, support::engine("vllm", 0.9), 16);
     });
     criterion.bench_function("estimate, serving a mix", |bench| bench.iter(|| estimate(std::hint::black_box(&mixed))));
     criterion.bench_function("answers, serving", |bench| {

@@ -6,8 +6,11 @@
 //! |---|---|
 //! | [`units`] | bytes, elements, formats, FLOPs, seconds |
 //! | [`sources`] | the bibliography that figures rest on |
+//! | [`engines`] | programs that serve models, one file each |
+//! | [`sharding`] | ways to share model states out over data-parallel ranks, one file each |
 //! | [`config`] | checked inputs, joined in a [`config::Job`] |
 //! | [`catalog`] | models and accelerators with a source per row |
+//! | `models` | the families: what each says of its files and of the modules that run it |
 //! | [`import`] | a Hugging Face `config.json` into a model, with a report |
 //! | [`ops`] | operations with parameters, saved tensors, workspace and FLOPs |
 //! | [`estimator`] | the ledger of memory at the peak, blockers, compute |
@@ -36,13 +39,16 @@ pub mod app;
 pub mod catalog;
 pub mod charts;
 pub mod config;
+pub mod engines;
 pub mod estimator;
 pub mod explain;
 pub mod import;
 pub mod lessons;
 pub mod methods;
+mod models;
 pub mod ops;
 pub mod planner;
 pub mod scenario;
+pub mod sharding;
 pub mod sources;
 pub mod units;

@@ -3,7 +3,7 @@
 use super::headline::{gpus_of, replicas_of, users};
 use super::timing::{Fact, amount, short};
 use super::words::{gpus, requests, whole};
-use crate::config::{Job, Reservation, Run};
+use crate::config::{Job, Run};
 use crate::estimator::Estimate;
 use crate::planner::{GpuCount, Inverse, Largest, Limit, More, Serving, UserLoad, UsersAnswer, more_requests};
 use crate::scenario::{FieldId, Scenario, Value, show};
@@ -13,13 +13,7 @@ use crate::units::{MemoryUnit, grouped, to_f64};
 #[inline(never)]
 pub fn cache(job: &Job, estimate: &Estimate, unit: MemoryUnit) -> Vec<Fact> {
     let (Run::Serving(run), Some(room)) = (job.run(), &estimate.cache_room) else { return Vec::new() };
-    let by = match run.reservation {
-        Reservation::None => "on one GPU, with no rule of a server",
-        Reservation::Vllm(_) => "on one GPU, as vLLM takes it",
-        Reservation::Sglang(_) => "on one GPU, as SGLang takes it",
-        Reservation::LlamaCpp => "on one GPU, as llama.cpp takes it",
-    };
-    let mut facts = vec![("Room for keys and values", unit.show(room.bytes), by.to_owned())];
+    let mut facts = vec![("Room for keys and values", unit.show(room.bytes), run.engine.by_its_rule.to_owned())];
     if let (Some(tokens), Some(blocks)) = (room.tokens(), room.blocks) {
         let note = if room.block_size > 1 {
             format!("{} blocks of {} tokens", whole(blocks), whole(room.block_size))

@@ -5,41 +5,7 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use super::PipelineSchedule;
-
-/// What data-parallel ranks share out among themselves.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum DataSharding {
-    /// Nothing: every rank holds everything (DDP, `zero_stage` 0).
-    #[default]
-    None,
-    /// Optimizer states and master weights (`zero_stage` 1).
-    Zero1,
-    /// Gradients too (`zero_stage` 2).
-    Zero2,
-    /// Weights too (`zero_stage` 3).
-    Zero3,
-    /// `PyTorch` FSDP2: as stage 3, gathered block by block.
-    Fsdp,
-}
-
-impl DataSharding {
-    /// Whether optimizer states are shared out.
-    pub const fn shards_optimizer(self) -> bool {
-        !matches!(self, Self::None)
-    }
-
-    /// Whether gradients are shared out.
-    pub const fn shards_gradients(self) -> bool {
-        matches!(self, Self::Zero2 | Self::Zero3 | Self::Fsdp)
-    }
-
-    /// Whether weights are shared out.
-    pub const fn shards_parameters(self) -> bool {
-        matches!(self, Self::Zero3 | Self::Fsdp)
-    }
-}
+use super::{DataSharding, PipelineSchedule};
 
 /// How blocks are dealt out over pipeline stages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -127,7 +93,7 @@ impl ParallelLayout {
         expert_tensor_parallel_size: None,
         virtual_pipeline_model_parallel_size: NonZeroU64::MIN,
         sequence_parallel: false,
-        sharding: DataSharding::None,
+        sharding: DataSharding::NOTHING,
         reshard_after_forward: true,
         reduce_in_fp32: true,
         pipeline_schedule: PipelineSchedule::OneForwardOneBackward,

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::precision::{GradientDType, Optimizer, OptimizerImplementation, PrecisionRecipe, TrainingPrecision};
-use super::{CacheFormat, Flash, MegatronOptions, Overlap, ProductFormat, Reservation, Tuning, WeightFormat};
+use super::{CacheFormat, Engine, Flash, MegatronOptions, Overlap, ProductFormat, Tuning, WeightFormat};
 use crate::units::{Bytes, DType, to_f64};
 
 /// The software that runs the model; it decides what is saved for backward.
@@ -175,8 +175,8 @@ pub struct ServingRun {
     pub group_size: u64,
     /// Format of the key/value cache.
     pub kv_cache_dtype: CacheFormat,
-    /// By which rule memory is taken for the cache.
-    pub reservation: Reservation,
+    /// The program that serves: by its rule memory is taken for the cache.
+    pub engine: Engine,
     /// Tokens of one block of the cache; `None`: the program's own.
     pub block_size: Option<u64>,
     /// Memory of captured CUDA graphs.
@@ -217,7 +217,7 @@ impl ServingRun {
             quantization: WeightFormat::Bf16,
             group_size: 128,
             kv_cache_dtype: CacheFormat::Bf16,
-            reservation: Reservation::None,
+            engine: Engine::DEFAULT,
             block_size: None,
             cuda_graphs: Bytes::ZERO,
             expert_parallel: false,
@@ -235,7 +235,7 @@ impl ServingRun {
 
     /// Tokens of one block of the cache.
     pub fn block(&self) -> u64 {
-        self.block_size.unwrap_or_else(|| self.reservation.block_size()).max(1)
+        self.block_size.unwrap_or_else(|| self.engine.block_size).max(1)
     }
 }
 

@@ -5,9 +5,11 @@ use std::num::NonZeroU64;
 use thiserror::Error;
 
 use crate::config::{
-    AttentionKernel, DataSharding, Family, Job, Kernels, Method, Objective, ParallelLayout, PipelineSchedule, PipelineSplit,
-    Recompute, Targets, TrainingRun,
+    AttentionKernel, Family, Job, Kernels, Method, Objective, ParallelLayout, PipelineSchedule, PipelineSplit, Recompute,
+    Targets, TrainingRun,
 };
+pub use crate::sharding::FrameworkRule;
+use crate::sharding::{CarriedOutBy, With};
 use crate::sources::{self, Source};
 use crate::units::whole;
 
@@ -139,15 +141,6 @@ pub enum Blocker {
     Framework(&'static FrameworkRule),
 }
 
-/// A combination that a framework forbids.
-#[derive(Debug, PartialEq, Eq)]
-pub struct FrameworkRule {
-    /// One sentence: who forbids what, and a way out.
-    pub says: &'static str,
-    /// Where.
-    pub source: Source,
-}
-
 impl Blocker {
     /// Where the rule stands; [`sources::ARITHMETIC`] where sizes simply do not divide.
     pub const fn source(&self) -> Source {
@@ -172,17 +165,9 @@ macro_rules! rules {
 }
 
 rules! {
-    // deepspeed/runtime/pipe/engine.py asserts a stage below 2.
-    PIPELINE_WITH_ZERO: DEEPSPEED,
-        "DeepSpeed does not combine pipeline parallelism with ZeRO stage 2 or 3; use stage 1 or FSDP";
     // megatron/core/model_parallel_config.py.
     SEQUENCE_WITHOUT_TENSOR: MEGATRON_CORE,
         "Megatron-LM has no sequence parallelism without tensor parallelism; use 2 tensor-parallel ranks or more, or switch it off";
-    // megatron/training/arguments.py, --use-torch-fsdp2.
-    FSDP_WITH_PIPELINE: MEGATRON_CORE,
-        "Megatron-LM does not combine PyTorch's FSDP2 with pipeline parallelism; use ZeRO-1, its distributed optimizer";
-    FSDP_WITH_EXPERTS: MEGATRON_CORE,
-        "Megatron-LM does not combine PyTorch's FSDP2 with expert parallelism; use ZeRO-1, its distributed optimizer";
     // Its ranks hold two stages; transformers and plain PyTorch place one on each.
     DUAL_PIPE_ELSEWHERE: DEEPSEEK_V3_2024,
         "DualPipe places two stages on every rank, which transformers and PyTorch's own pipelines do not; use the software stack Megatron-LM, or one forward, one backward";
@@ -190,22 +175,8 @@ rules! {
         "Megatron-LM has chunks of layers only with two pipeline stages or more; use 1 chunk";
     CHUNKS_ELSEWHERE: MEGATRON_CORE,
         "Chunks of layers belong to the interleaved schedule; use one forward, one backward, or 1 chunk";
-    REPLICAS_WITHOUT_SHARDING: FSDP2,
-        "Sharding groups need something that is sharded; use FSDP, ZeRO 3 or, in Megatron-LM, ZeRO-1, or 1 group";
-    // deepspeed/runtime/zero/mics.py builds on stage 3.
-    REPLICAS_UNDER_DEEPSPEED: DEEPSPEED,
-        "DeepSpeed shards within groups (MiCS) under ZeRO stage 3 only; use stage 3, or 1 group";
-    // deepspeed/runtime/zero/config.py: offload_param is valid with stage 3 only.
-    PARAMETERS_STAY: DEEPSPEED,
-        "DeepSpeed and PyTorch keep weights in host memory under ZeRO stage 3 and FSDP only; use one of these";
     PARAMETERS_STAY_IN_MEGATRON: MEGATRON_CORE,
         "Megatron-LM does not keep weights in host memory; offload the optimizer, or use FSDP with another stack";
-    // torch/distributed/fsdp/_fully_shard: CPUOffloadPolicy.
-    FSDP_OFFLOADS_ALL: FSDP2,
-        "PyTorch's FSDP2 moves weights, gradients and optimizer states to the host together; offload the weights too";
-    // megatron/core/optimizer: the hybrid device optimizer rides on the distributed one.
-    OFFLOAD_WITHOUT_DISTRIBUTED: MEGATRON_CORE,
-        "Megatron-LM offloads its optimizer only as the distributed optimizer; use ZeRO-1";
     // megatron/core/transformer/transformer_config.py, cpu_offloading.
     ACTIVATIONS_WITH_PIPELINE: MEGATRON_CORE,
         "Megatron-LM does not offload activations with pipeline parallelism; use 1 stage";
@@ -226,9 +197,6 @@ rules! {
         "Adapters on experts are not modelled; leave gate, up and down without adapters, beside attention they are, or choose full fine-tuning";
     EXPERTS_PACKED: PEFT,
         "Experts in 4 bits are not modelled; choose LoRA, or full fine-tuning";
-    // peft's `Linear4bit` and DeepSpeed's stage 3 do not know each other's storage.
-    PACKED_WITH_STAGE_3: DEEPSPEED,
-        "DeepSpeed's stage 3 does not share out weights of four bits; use FSDP, or a stage below 3";
     // transformers 5.23 keeps texts apart by position_ids: lengths for FlashAttention, a mask for each sequence elsewhere.
     PACKED_SCORES: PACKING_2024,
         "Texts that share a sequence are modelled with FlashAttention alone, which needs no mask to keep them apart; use it, or pad";
@@ -252,7 +220,7 @@ impl Blocker {
     pub fn is_like(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Tensor { what, .. }, Self::Tensor { what: other, .. }) => what == other,
-            (Self::Framework(rule), Self::Framework(other)) => std::ptr::eq(*rule, *other),
+            (Self::Framework(rule), Self::Framework(other)) => std::ptr::eq(*rule, *other) || rule == other,
             _ => std::mem::discriminant(self) == std::mem::discriminant(other),
         }
     }
@@ -383,22 +351,18 @@ fn pipeline(job: &Job, found: &mut Vec<Blocker>) {
 fn shared(job: &Job, run: &TrainingRun, found: &mut Vec<Blocker>) {
     let (layout, megatron) = (job.layout(), run.kernels == Kernels::Megatron);
     let (ranks, replicas, sharding, offload) = (layout.d(), layout.replicas(), layout.sharding, layout.offload);
-    let mut forbid = |when: bool, rule| {
-        if when {
-            found.push(Blocker::Framework(rule));
-        }
+    let by = if megatron { CarriedOutBy::Stack } else { CarriedOutBy::Library };
+    let rule = |with| [CarriedOutBy::Anyone, by].into_iter().find_map(|by| sharding.forbidden(with, by));
+    let mut forbid = |when: bool, rule: &dyn Fn() -> Option<&'static FrameworkRule>| {
+        found.extend(when.then(rule).flatten().map(Blocker::Framework));
     };
-    let hybrid = replicas > 1;
-    forbid(hybrid && sharding == DataSharding::None, &REPLICAS_WITHOUT_SHARDING);
-    let stages = matches!(sharding, DataSharding::Zero1 | DataSharding::Zero2);
-    forbid(hybrid && stages && !megatron, &REPLICAS_UNDER_DEEPSPEED);
-    forbid(offload.parameters && megatron, &PARAMETERS_STAY_IN_MEGATRON);
-    forbid(offload.parameters && !megatron && !sharding.shards_parameters(), &PARAMETERS_STAY);
-    let fsdp = sharding == DataSharding::Fsdp && !megatron;
-    forbid(fsdp && offload.optimizer && !offload.parameters, &FSDP_OFFLOADS_ALL);
-    forbid(megatron && offload.optimizer && sharding == DataSharding::None, &OFFLOAD_WITHOUT_DISTRIBUTED);
-    forbid(megatron && offload.activations && layout.p() > 1, &ACTIVATIONS_WITH_PIPELINE);
-    forbid(megatron && offload.activations && run.recompute != Recompute::None, &ACTIVATIONS_WITH_RECOMPUTE);
+    forbid(replicas > 1, &|| rule(With::Groups));
+    forbid(offload.parameters && megatron, &|| Some(&PARAMETERS_STAY_IN_MEGATRON));
+    forbid(offload.parameters, &|| rule(With::WeightsInHostMemory));
+    forbid(offload.optimizer && !offload.parameters, &|| rule(With::OptimizerAloneInHostMemory));
+    forbid(offload.optimizer, &|| rule(With::OptimizerInHostMemory));
+    forbid(megatron && offload.activations && layout.p() > 1, &|| Some(&ACTIVATIONS_WITH_PIPELINE));
+    forbid(megatron && offload.activations && run.recompute != Recompute::None, &|| Some(&ACTIVATIONS_WITH_RECOMPUTE));
     if !ranks.is_multiple_of(replicas) {
         found.push(Blocker::Replicas { ranks, replicas });
     }
@@ -407,17 +371,14 @@ fn shared(job: &Job, run: &TrainingRun, found: &mut Vec<Blocker>) {
 /// Combinations that a framework names itself.
 fn frameworks(job: &Job, run: &TrainingRun, found: &mut Vec<Blocker>) {
     let (layout, megatron) = (job.layout(), run.kernels == Kernels::Megatron);
-    let mut forbid = |when: bool, rule| {
-        if when {
-            found.push(Blocker::Framework(rule));
-        }
+    let mut forbid = |when: bool, rule: &dyn Fn() -> Option<&'static FrameworkRule>| {
+        found.extend(when.then(rule).flatten().map(Blocker::Framework));
     };
-    let stages = matches!(layout.sharding, DataSharding::Zero2 | DataSharding::Zero3);
-    forbid(layout.p() > 1 && stages, &PIPELINE_WITH_ZERO);
-    forbid(megatron && layout.sequence_parallel && layout.t() == 1, &SEQUENCE_WITHOUT_TENSOR);
-    let fsdp = megatron && layout.sharding == DataSharding::Fsdp;
-    forbid(fsdp && layout.p() > 1, &FSDP_WITH_PIPELINE);
-    forbid(fsdp && layout.ep() > 1, &FSDP_WITH_EXPERTS);
+    let sharding = layout.sharding;
+    forbid(layout.p() > 1, &|| sharding.forbidden(With::Pipeline, CarriedOutBy::Anyone));
+    forbid(megatron && layout.sequence_parallel && layout.t() == 1, &|| Some(&SEQUENCE_WITHOUT_TENSOR));
+    forbid(megatron && layout.p() > 1, &|| sharding.forbidden(With::Pipeline, CarriedOutBy::Stack));
+    forbid(megatron && layout.ep() > 1, &|| sharding.forbidden(With::Experts, CarriedOutBy::Stack));
 }
 
 /// What fine-tuning is not modelled with.
@@ -432,7 +393,9 @@ fn tuning(job: &Job, run: &TrainingRun, found: &mut Vec<Blocker>) {
     let other = !tuning.is_full() || tuning.objective != Objective::NextToken;
     forbid(other && elsewhere, &TUNING_ELSEWHERE);
     forbid(other && !elsewhere && (layout.t() > 1 || layout.p() > 1), &TUNING_SPLIT);
-    forbid(tuning.base.is_quantised() && layout.sharding == DataSharding::Zero3 && layout.shards() > 1, &PACKED_WITH_STAGE_3);
+    if let Some(rule) = layout.sharding.forbidden(With::PackedWeights, CarriedOutBy::Anyone) {
+        forbid(tuning.base.is_quantised() && layout.shards() > 1, rule);
+    }
     let inner = Targets::GATE.and(Targets::UP).and(Targets::DOWN);
     let experts = job.model().moe.is_some() && !elsewhere && tuning.method.adapts_linears();
     let fused = job.model().family != Family::GptOss;

@@ -1,4 +1,4 @@
-//! FLOPs of a training step from the operation list; time and cost at a stated utilisation.
+//! FLOPs of a training step from its operations; time and cost at a stated utilisation.
 
 use crate::config::{AttentionKernel, Job, Recompute};
 use crate::ops::{self, Op, OpList};

@@ -13,7 +13,7 @@ use super::listed::alive;
 use super::stage::{self, Scope};
 use super::timeline::Played;
 use super::{megatron, megatron_run, played_run};
-use crate::config::{DataSharding, Job, Kernels, Offload, ParallelLayout, Run};
+use crate::config::{Job, Kernels, Offload, ParallelLayout, Run};
 use crate::ops;
 use crate::sources;
 use crate::units::Bytes;
@@ -22,9 +22,7 @@ use crate::units::Bytes;
 pub(super) fn is_away(job: &Job, kind: MemoryKind) -> bool {
     let megatron = job.training().is_some_and(|run| run.kernels == Kernels::Megatron);
     let ParallelLayout { sharding, offload, .. } = *job.layout();
-    // FSDP2 takes weights, gradients and states along together.
-    let together = matches!(sharding, DataSharding::Fsdp) && !megatron;
-    let optimizer = if together { offload.parameters } else { offload.optimizer };
+    let optimizer = if sharding.offloads_together && !megatron { offload.parameters } else { offload.optimizer };
     match kind {
         MemoryKind::Parameter => offload.parameters,
         MemoryKind::OptimizerState => optimizer || offload.optimizer,

@@ -3,7 +3,8 @@
 use super::ledger::{Certainty, LineItem, MemoryKind};
 use super::served;
 use super::stage::Stage;
-use crate::config::{Job, Reservation, Run, ServingRun};
+use crate::config::{Job, Run, ServingRun};
+use crate::engines::CacheMemory;
 use crate::ops;
 use crate::sources::{self, Source};
 use crate::units::{Bytes, to_f64};
@@ -71,30 +72,19 @@ fn of_run(job: &Job, run: &ServingRun, lines: &mut Vec<LineItem>) {
     let graphs = "What captured graphs of decode steps keep, as large as set under Reserve.";
     push(CUDA_GRAPHS, run.cuda_graphs, graphs, sources::SERVING_GRAPHS, Certainty::Assumed);
     let capacity = job.cluster().accelerator.memory;
-    let left = |share: f64| (1.0 - share) * 100.0;
-    match run.reservation {
-        Reservation::None | Reservation::LlamaCpp => {}
-        Reservation::Vllm(utilization) => {
-            let note = "vLLM stays under gpu_memory_utilization; graphs that are captured later are taken from the rest.";
-            let free = capacity.percent(left(utilization)).saturating_sub(run.cuda_graphs);
-            push(KEPT_FREE, free, note, sources::VLLM, Certainty::Modelled);
-        }
-        Reservation::Sglang(fraction) => {
-            let note =
-                "SGLang stays under mem_fraction_static with weights and cache; working sets and graphs take from the rest.";
-            let free = capacity.saturating_sub(job.cluster().overheads.framework_context).percent(left(fraction));
-            push(KEPT_FREE, free.saturating_sub(used + run.cuda_graphs), note, sources::SGLANG, Certainty::Modelled);
-        }
+    if let Some(share) = &run.engine.share {
+        let context = if share.is_beside_context { job.cluster().overheads.framework_context } else { Bytes::ZERO };
+        let taken = if share.leaves_room_for_working_sets { used } else { Bytes::ZERO };
+        let left = capacity.saturating_sub(context).percent((1.0 - run.engine.memory_share) * 100.0);
+        push(KEPT_FREE, left.saturating_sub(taken + run.cuda_graphs), share.note, share.source, Certainty::Modelled);
     }
 }
 
 /// Fragmentation reserve that counts, per cent: a program with a rule of its own keeps its own reserve.
 pub fn fragmentation_percent(job: &Job) -> f64 {
     match job.run() {
-        Run::Serving(ServingRun { reservation: Reservation::None, .. }) | Run::Training(_) => {
-            job.cluster().overheads.fragmentation_percent
-        }
-        Run::Serving(_) => 0.0,
+        Run::Serving(run) if run.engine.keeps_own_reserve => 0.0,
+        Run::Serving(_) | Run::Training(_) => job.cluster().overheads.fragmentation_percent,
     }
 }
 
@@ -105,14 +95,15 @@ pub(super) fn room(job: &Job, stage: &Stage, lines: &[LineItem]) -> Option<Cache
     let context = run.context_length;
     let (per_sequence, shared) = served::cached_by(job, run, stage.range());
     let now: Bytes = lines.iter().filter(|line| line.kind == MemoryKind::KvCache).map(|line| line.bytes).sum();
-    let bytes = if run.reservation == Reservation::LlamaCpp {
-        now
-    } else {
-        let percent = fragmentation_percent(job);
-        let total: Bytes = lines.iter().map(|line| line.bytes).sum();
-        let rest = total.saturating_sub(now + now.percent(percent));
-        let left = job.cluster().accelerator.memory.saturating_sub(rest);
-        left.saturating_sub(left.percent(100.0 * percent / (100.0 + percent)))
+    let bytes = match run.engine.cache {
+        CacheMemory::AsAskedFor => now,
+        CacheMemory::AllThatIsLeft => {
+            let percent = fragmentation_percent(job);
+            let total: Bytes = lines.iter().map(|line| line.bytes).sum();
+            let rest = total.saturating_sub(now + now.percent(percent));
+            let left = job.cluster().accelerator.memory.saturating_sub(rest);
+            left.saturating_sub(left.percent(100.0 * percent / (100.0 + percent)))
+        }
     };
     let model = job.model();
     let first = model.visible(stage.first, context);

@@ -3,15 +3,13 @@
 use super::ledger::{Certainty, LineItem, MemoryKind, TensorLine};
 use super::served;
 use super::stage::Scope;
-use crate::config::{DataSharding, Optimizer, Run, TrainingRun};
+use crate::config::{Optimizer, Run, TrainingRun};
 use crate::ops::{self, Dim, Op, Role, Shape, Tensor};
 use crate::sources::{self, Source};
 use crate::units::{Bytes, DType, Elements};
 
 /// Elements per block of the 8-bit optimizer's scales (bitsandbytes).
 const QUANTISATION_BLOCK: u64 = 256;
-/// `DeepSpeed`'s default of `stage3_max_live_parameters`.
-const MAX_LIVE_PARAMETERS: u64 = 1_000_000_000;
 
 /// Label of the weights gathered for use under full sharding.
 pub const GATHERED_WEIGHTS: &str = "Gathered weights";
@@ -205,36 +203,23 @@ fn factored(held: &Held) -> u64 {
     factors.saturating_mul(held.count)
 }
 
-/// What the page says about gathered weights.
-const fn gathered_weights_note(sharding: DataSharding) -> &'static str {
-    match sharding {
-        DataSharding::Fsdp => "Embedding, norm and head stay gathered; one block is in use while the next is fetched.",
-        _ => "Stage 3 gathers weights before use, at most one billion parameters at once (DeepSpeed's default).",
-    }
-}
-
 /// Weights gathered for use under full sharding: `blocks` blocks beside the root group; `None` without full sharding.
 pub(super) fn gathered(scope: &Scope, blocks: u64) -> Option<LineItem> {
     let (job, stage, own) = (scope.job, scope.stage, scope.parameters);
-    let sharding = job.layout().sharding;
+    let gathers = job.layout().sharding.gathers.as_ref().filter(|_| job.layout().shards() > 1)?;
     let run = job.training()?;
-    if !sharding.shards_parameters() || job.layout().shards() == 1 {
-        return None;
-    }
     let part = |held: bool, count: u64| if held { count } else { 0 };
     let ends = part(stage.embedding, own.embedding).saturating_add(part(stage.head, own.head));
-    let (parameters, source) = match sharding {
-        DataSharding::Fsdp => (
-            ends.saturating_add(own.blocks.iter().fold(0, |most, own| most.max(*own)).saturating_mul(blocks.min(stage.layers))),
-            sources::FSDP2,
-        ),
-        _ => (ends.saturating_add(scope.block_parameters()).min(MAX_LIVE_PARAMETERS), sources::DEEPSPEED),
+    let of_blocks = || own.blocks.iter().fold(0, |most, own| most.max(*own)).saturating_mul(blocks.min(stage.layers));
+    let parameters = match gathers.most_live {
+        Some(most) => ends.saturating_add(scope.block_parameters()).min(most),
+        None => ends.saturating_add(of_blocks()),
     };
     let dtype = run.recipe().parameter;
     let bytes = Elements(parameters).stored_as(dtype);
     let shape = Shape::of([Dim("gathered parameters", parameters)]);
     let tensor = TensorLine { op: GATHERED_WEIGHTS, name: "full weights", shape, dtype, count: 1, bytes };
     let (bytes, tensors) = scope.sum(std::iter::once(tensor));
-    let (kind, label, note) = (MemoryKind::Temporary, GATHERED_WEIGHTS, gathered_weights_note(sharding));
-    Some(LineItem { kind, label, bytes, tensors, note, source, certainty: Certainty::Modelled })
+    let (kind, label, note) = (MemoryKind::Temporary, GATHERED_WEIGHTS, gathers.note);
+    Some(LineItem { kind, label, bytes, tensors, note, source: gathers.source, certainty: Certainty::Modelled })
 }

@@ -1,6 +1,6 @@
 //! Lines without tensors, each by its own rule. Where no rule comes to the bytes exactly, the figure stands for itself.
 
-use crate::config::{Job, Reservation, Run};
+use crate::config::{Engine, Job, Run};
 use crate::estimator::{
     CUDA_GRAPHS, FRAMEWORK_CONTEXT, KEPT_FREE, Ledger, LineItem, MemoryKind, REDUCTION_BUCKET, fragmentation_percent,
 };
@@ -31,7 +31,7 @@ fn ways(inputs: &Inputs, ledger: &Ledger, line: &LineItem) -> Vec<Expr> {
             let weights = ledger.of(MemoryKind::Parameter);
             percent(kind_part(MemoryKind::Parameter, weights), run.overhead_percent)
         }
-        (KEPT_FREE, Run::Serving(run)) => kept_free(job, run.reservation, run.cuda_graphs, ledger),
+        (KEPT_FREE, Run::Serving(run)) => kept_free(job, run.engine, run.cuda_graphs, ledger),
         ("Gathered input" | "Pipeline messages" | "Attention mask", Run::Training(run)) => {
             buffers(inputs, run.recipe().activation, line)
         }
@@ -88,7 +88,8 @@ fn reserve(job: &Job, ledger: &Ledger, line: &LineItem) -> Vec<Expr> {
 }
 
 /// What a server leaves of the memory.
-fn kept_free(job: &Job, reservation: Reservation, graphs: Bytes, ledger: &Ledger) -> Vec<Expr> {
+fn kept_free(job: &Job, engine: Engine, graphs: Bytes, ledger: &Ledger) -> Vec<Expr> {
+    let Some(share) = &engine.share else { return Vec::new() };
     let capacity = setting("memory of the GPU", "in bytes", job.cluster().accelerator.memory);
     let less = |amount: Expr, by: Bytes, name: &str| {
         let by = Expr::memory(name, Some(MemoryKind::Framework), by.0, None);
@@ -104,17 +105,15 @@ fn kept_free(job: &Job, reservation: Reservation, graphs: Bytes, ledger: &Ledger
         let product = Expr::product([of, above]);
         vec![product.clone().over_up(below.clone()), Expr::Floor(Box::new(product), Box::new(below))]
     };
-    let ways = match reservation {
-        Reservation::None | Reservation::LlamaCpp => Vec::new(),
-        Reservation::Vllm(share) => left(capacity, share).into_iter().map(|way| (way, graphs)).collect(),
-        Reservation::Sglang(share) => {
-            let context = less(capacity, job.cluster().overheads.framework_context, FRAMEWORK_CONTEXT);
-            let used = ledger.of(MemoryKind::Temporary) + graphs;
-            left(context, share).into_iter().map(|way| (way, used)).collect()
-        }
+    let memory = if share.is_beside_context {
+        less(capacity, job.cluster().overheads.framework_context, FRAMEWORK_CONTEXT)
+    } else {
+        capacity
     };
+    let used = if share.leaves_room_for_working_sets { ledger.of(MemoryKind::Temporary) } else { Bytes::ZERO } + graphs;
     let taken = if graphs == Bytes::ZERO { "working sets" } else { "working sets and graphs" };
-    ways.into_iter().map(|(way, by)| if by == Bytes::ZERO { way } else { less(way, by, taken) }).collect()
+    let ways = left(memory, engine.memory_share).into_iter();
+    ways.map(|way| if used == Bytes::ZERO { way } else { less(way, used, taken) }).collect()
 }
 
 /// Buffers of Megatron-LM that follow from the shape of a hidden state.

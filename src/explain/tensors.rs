@@ -2,7 +2,7 @@
 //!
 //! A formula is taken only where it comes to the ledger's bytes exactly, in whole numbers; otherwise the figure stands for itself.
 
-use crate::config::{DataSharding, Kernels};
+use crate::config::Kernels;
 use crate::estimator::{LineItem, MemoryKind, TensorLine};
 use crate::ops::{self, Dim, OpList, Role, Split, Tensor};
 use crate::units::DType;
@@ -145,7 +145,6 @@ impl<'a> Lines<'a> {
     fn is_shared(&self, kind: MemoryKind) -> bool {
         let sharding = self.inputs.job.layout().sharding;
         self.inputs.trains()
-            && sharding != DataSharding::None
             && match kind {
                 MemoryKind::Parameter => sharding.shards_parameters(),
                 MemoryKind::Gradient => sharding.shards_gradients(),

@@ -3,12 +3,12 @@
 use super::experts::{latent_attention, mixture};
 use super::heads::other_heads;
 use super::hybrid::hybrid;
-use super::kind::{Flag, Kind, Norms, Positions};
 use super::layers;
 use super::reader::{MAX_LAYERS, MAX_POSITIONS, MAX_SIZE, Reader, head_dim_of};
 use super::value::Value;
 use super::{How, ImportError};
-use crate::config::{Family, HiddenAct, LayerSet, Mla, ModelConfig, PositionEmbedding};
+use crate::config::{HiddenAct, LayerSet, Mla, ModelConfig, PositionEmbedding};
+use crate::models::{FamilySpec, Flag, InnerWidth, KeyValueHeads, Norms, Positions};
 
 /// Every name a size has in some file; this program's own comes first.
 pub(super) const HIDDEN: &[&str] = &["hidden_size", "n_embd", "d_model", "n_embed", "model_dim", "dim"];
@@ -30,7 +30,7 @@ pub(super) const VOCAB: &[&str] = &["vocab_size", "padded_vocab_size", "n_vocab"
 const POSITIONS: &[&str] =
     &["max_position_embeddings", "n_positions", "n_ctx", "max_seq_len", "seq_length", "max_sequence_length", "model_max_length"];
 /// Reads a file of that kind.
-pub(super) fn decoder(file: &mut Reader<'_>, kind: &Kind) -> Result<ModelConfig, ImportError> {
+pub(super) fn decoder(file: &mut Reader<'_>, kind: &FamilySpec) -> Result<ModelConfig, ImportError> {
     let sizes = kind.sizes;
     let states_a_size = [HIDDEN, LAYERS, HEADS].into_iter().flatten().any(|key| file.peek(key).is_some());
     // The text part of a larger model may leave everything to the library, if it says whose defaults these are.
@@ -95,12 +95,12 @@ pub(super) fn decoder(file: &mut Reader<'_>, kind: &Kind) -> Result<ModelConfig,
 }
 
 /// What follows from the rest of the architecture.
-fn finished(file: &mut Reader<'_>, kind: &Kind, mut config: ModelConfig) -> Result<ModelConfig, ImportError> {
+fn finished(file: &mut Reader<'_>, kind: &FamilySpec, mut config: ModelConfig) -> Result<ModelConfig, ImportError> {
     config.norms_per_block = norms(file, kind, &mut config)?;
-    if kind.family == Family::Opt {
-        opt(file, &mut config)?;
+    if kind.moves_norms_and_narrows_embedding {
+        norm_order_and_embedding(file, &mut config)?;
     }
-    if kind.class == "Helium" && config.num_attention_heads.saturating_mul(config.head_dim) != config.hidden_size {
+    if kind.heads_fill_hidden && config.num_attention_heads.saturating_mul(config.head_dim) != config.hidden_size {
         return Err(ImportError::not_modelled("heads that do not fill its hidden size (head_dim)"));
     }
     tell_implied(file, kind, &config);
@@ -110,12 +110,12 @@ fn finished(file: &mut Reader<'_>, kind: &Kind, mut config: ModelConfig) -> Resu
 }
 
 /// Layers with a window; of kinds with states, `layer_types` says which layers have these instead.
-fn windows(file: &mut Reader<'_>, kind: &Kind, layers: u64) -> Result<(Option<u64>, LayerSet), ImportError> {
+fn windows(file: &mut Reader<'_>, kind: &FamilySpec, layers: u64) -> Result<(Option<u64>, LayerSet), ImportError> {
     if kind.states.is_some() { Ok((None, LayerSet::None)) } else { layers::sliding(file, kind, layers) }
 }
 
 /// Facts of the kind that nobody states, as report lines.
-fn tell_implied(file: &mut Reader<'_>, kind: &Kind, config: &ModelConfig) {
+fn tell_implied(file: &mut Reader<'_>, kind: &FamilySpec, config: &ModelConfig) {
     let fixed = |flag: Flag| matches!(flag, Flag::Is(true));
     let facts = [
         (fixed(kind.attention_bias), "attention_bias"),
@@ -152,30 +152,29 @@ pub(super) fn flag(file: &mut Reader<'_>, flag: Flag, name: &'static str) -> Res
     }
 }
 
-/// Classes whose modules have a key/value head for every query head, whatever a file says (transformers 5.23).
-const MULTI_HEAD: [&str; 8] = ["GPT2", "GPTNeoX", "OPT", "Bloom", "GPTJ", "CodeGen", "GPTNeo", "Persimmon"];
-
 /// Key/value heads. A key that is there but null means as many as query heads, whatever the default.
-fn key_value_heads(file: &mut Reader<'_>, kind: &Kind, heads: u64) -> Result<u64, ImportError> {
+fn key_value_heads(file: &mut Reader<'_>, kind: &FamilySpec, heads: u64) -> Result<u64, ImportError> {
     if kind.latent.is_some() {
         file.done_with(KV_HEADS);
         file.implied("num_key_value_heads", &heads, "As many as query heads: latent attention.");
         return Ok(heads);
     }
-    if MULTI_HEAD.contains(&kind.class) {
-        file.done_with(KV_HEADS);
-        file.implied("num_key_value_heads", &heads, "As many as query heads: its modules have no others.");
-        return Ok(heads);
-    }
-    let is_falcon = kind.family == Family::Falcon && !has_new_decoder(file);
-    if is_falcon || kind.class == "GPTBigCode" {
-        return one_or_all(file, heads);
-    }
+    let may_be_named = match kind.key_value_heads {
+        KeyValueHeads::AsQueryHeads => {
+            file.done_with(KV_HEADS);
+            file.implied("num_key_value_heads", &heads, "As many as query heads: its modules have no others.");
+            return Ok(heads);
+        }
+        KeyValueHeads::OneOrAll => return one_or_all(file, heads),
+        KeyValueHeads::OneOrAllInOldDecoder if !has_new_decoder(file) => return one_or_all(file, heads),
+        KeyValueHeads::StatedOrNamed => true,
+        KeyValueHeads::Stated | KeyValueHeads::OneOrAllInOldDecoder => false,
+    };
     let names = kind.names_of(KV_HEADS);
     let absent = !names.iter().any(|key| file.has(key));
     // Others look at the number alone.
     if absent
-        && ["", "Mpt"].contains(&kind.class)
+        && may_be_named
         && let Some(count) = kind_of_attention(file, heads)
     {
         file.implied("num_key_value_heads", &count, "From the kind of attention that the file names.");
@@ -215,7 +214,7 @@ fn one_or_all(file: &mut Reader<'_>, heads: u64) -> Result<u64, ImportError> {
     Ok(count)
 }
 
-fn head_dim(file: &mut Reader<'_>, kind: &Kind, hidden: u64, heads: u64, mla: Option<Mla>) -> Result<u64, ImportError> {
+fn head_dim(file: &mut Reader<'_>, kind: &FamilySpec, hidden: u64, heads: u64, mla: Option<Mla>) -> Result<u64, ImportError> {
     if let Some(mla) = mla {
         file.done_with(HEAD);
         let width = mla.qk_head_dim();
@@ -237,29 +236,25 @@ fn head_dim(file: &mut Reader<'_>, kind: &Kind, hidden: u64, heads: u64, mla: Op
 }
 
 /// The feed-forward layer's inner width.
-fn inner(file: &mut Reader<'_>, kind: &Kind, hidden: u64) -> Result<u64, ImportError> {
-    if ["", "Mpt"].contains(&kind.class)
+fn inner(file: &mut Reader<'_>, kind: &FamilySpec, hidden: u64) -> Result<u64, ImportError> {
+    if matches!(kind.inner, InnerWidth::RatioOrStated(_) | InnerWidth::RatioOrFourTimes)
         && let Some(ratio) = file.optional(&["expansion_ratio"], 1000)?
     {
         let width = hidden.saturating_mul(ratio);
         file.implied("intermediate_size", &width, "expansion_ratio × hidden_size.");
         return Ok(width);
     }
-    let names: &[&'static str] = match kind.class {
-        "" => INNER,
-        "OPT" => &["intermediate_size", "ffn_dim"],
-        "GPT2" | "GPTJ" | "CodeGen" | "GPTBigCode" => &["intermediate_size", "n_inner"],
-        "Falcon" => &["intermediate_size", "ffn_hidden_size"],
-        "Lfm2" => &["intermediate_size", "block_ff_dim"],
-        "Bloom" | "Mpt" => {
-            let derived = hidden.saturating_mul(4);
-            file.implied("intermediate_size", &derived, "4 × hidden_size.");
-            return Ok(derived);
+    let four_times = hidden.saturating_mul(4);
+    let names = match kind.inner {
+        InnerWidth::Stated(names) | InnerWidth::RatioOrStated(names) => names,
+        InnerWidth::FourTimes | InnerWidth::RatioOrFourTimes => {
+            file.implied("intermediate_size", &four_times, "4 × hidden_size.");
+            return Ok(four_times);
         }
-        _ => &["intermediate_size"],
     };
-    if kind.sizes.inner == 0 && (kind.family != Family::Generic || kind.sizes.hidden > 0) {
-        return file.size_or_derived(names, hidden.saturating_mul(4), "4 × hidden_size.");
+    // A kind that is not listed has no sizes of its own, and its files must state theirs.
+    if kind.sizes.inner == 0 && kind.sizes.hidden > 0 {
+        return file.size_or_derived(names, four_times, "4 × hidden_size.");
     }
     file.size_or(names, MAX_SIZE, kind.sizes.inner)
 }
@@ -275,7 +270,7 @@ fn positions(file: &mut Reader<'_>, rule: Positions) -> Result<(PositionEmbeddin
         Positions::LearnedPlus(rows) => return Ok((PositionEmbedding::Learned, rows)),
         Positions::AlibiOrRotary if file.flag("alibi", false)? => PositionEmbedding::Alibi,
         Positions::AlibiOrRotary => PositionEmbedding::Rotary,
-        Positions::Mpt => {
+        Positions::BySwitches => {
             let (rope, alibi, learned) = (truth(file, "rope"), file.peek("alibi"), file.peek("learned_pos_emb"));
             let no = |value: Option<&Value>| matches!(value, Some(Value::Bool(false)));
             file.done_with(&["rope", "alibi", "learned_pos_emb"]);
@@ -295,7 +290,7 @@ fn positions(file: &mut Reader<'_>, rule: Positions) -> Result<(PositionEmbeddin
 }
 
 /// The rotated part of a head; `None` for all of it.
-fn rotary_dim(file: &mut Reader<'_>, kind: &Kind, head_dim: u64) -> Result<Option<u64>, ImportError> {
+fn rotary_dim(file: &mut Reader<'_>, kind: &FamilySpec, head_dim: u64) -> Result<Option<u64>, ImportError> {
     if let Some(stated) = file.optional(&["rotary_dim"], MAX_SIZE)? {
         return Ok(Some(stated).filter(|stated| *stated < head_dim));
     }
@@ -367,11 +362,11 @@ fn name_of(act: HiddenAct) -> &'static str {
 }
 
 /// Norms in a block.
-fn norms(file: &mut Reader<'_>, kind: &Kind, config: &mut ModelConfig) -> Result<u64, ImportError> {
+fn norms(file: &mut Reader<'_>, kind: &FamilySpec, config: &mut ModelConfig) -> Result<u64, ImportError> {
     match kind.norms {
         Norms::Are(count) => Ok(count),
         Norms::OneIfParallel => Ok(if config.parallel_residual { 1 } else { 2 }),
-        Norms::Falcon => {
+        Norms::ByDecoder => {
             let new = file.rare_flag("new_decoder_architecture", false)? || has_new_decoder(file);
             let stated = file.optional(&["num_ln_in_parallel_attn"], 2)?;
             config.new_decoder_architecture = new;
@@ -384,8 +379,8 @@ fn norms(file: &mut Reader<'_>, kind: &Kind, config: &mut ModelConfig) -> Result
     }
 }
 
-/// What only OPT has.
-fn opt(file: &mut Reader<'_>, config: &mut ModelConfig) -> Result<(), ImportError> {
+/// Where norms stand, and how wide the embedding is, as OPT's files say it.
+fn norm_order_and_embedding(file: &mut Reader<'_>, config: &mut ModelConfig) -> Result<(), ImportError> {
     if !file.rare_flag("layer_norm_elementwise_affine", true)? {
         return Err(ImportError::not_modelled("norms without parameters (layer_norm_elementwise_affine)"));
     }

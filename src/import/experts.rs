@@ -1,12 +1,12 @@
 //! Experts and latent attention.
 
 use super::decoder::flag;
-use super::kind::{Experts, Latent};
 use super::layers;
 use super::reader::{MAX_SIZE, Reader, whole};
 use super::value::Value;
 use super::{How, ImportError};
 use crate::config::{Mla, Moe};
+use crate::models::{Experts, Latent};
 
 /// Every key that says which layers have experts.
 pub(super) const CHOSEN_BY: &[&str] = &[

@@ -1,14 +1,14 @@
 //! What an unknown `model_type` most likely is, from the keys of its file.
 
-use super::decoder::truth;
+use super::decoder::{INNER, truth};
 use super::experts::{CHOSEN_BY, EXPERTS};
-use super::kind::{Experts, Flag, Kind, Latent, Positions, Window};
 use super::reader::Reader;
 use super::value::Value;
 use crate::config::{HiddenAct, MlpKind, PositionEmbedding};
+use crate::models::{Experts, FamilySpec, Flag, InnerWidth, KeyValueHeads, Latent, Positions, Window};
 
 /// A kind for a file of an unknown `model_type`, put together from its keys. Nothing is taken where a size is missing.
-pub(super) fn guessed(file: &Reader<'_>) -> Kind {
+pub(super) fn guessed(file: &Reader<'_>) -> FamilySpec {
     let stated = |keys: &[&str]| keys.iter().any(|key| file.peek(key).is_some());
     let first = |keys: &[&'static str]| keys.iter().copied().find(|key| file.peek(key).is_some());
     let classic =
@@ -25,8 +25,11 @@ pub(super) fn guessed(file: &Reader<'_>) -> Kind {
         (false, _) => Positions::LearnedPlus(0),
     };
     let bias = |keys: &[&'static str]| first(keys).map_or(Flag::Is(false), |key| Flag::Key(key, false));
-    let base = if classic { Kind::CLASSIC } else { Kind::PLAIN };
-    Kind {
+    let base = if classic { FamilySpec::CLASSIC } else { FamilySpec::PLAIN };
+    FamilySpec {
+        older_names: true,
+        key_value_heads: KeyValueHeads::StatedOrNamed,
+        inner: InnerWidth::RatioOrStated(INNER),
         mlp: if gated { MlpKind::Gated } else { MlpKind::Plain },
         act: if gated { HiddenAct::Silu } else { HiddenAct::Gelu },
         positions,

@@ -1,30 +1,21 @@
 //! Layers whose attention has other heads than the rest.
 
-use super::kind::Kind;
 use super::reader::{MAX_SIZE, Reader, check_groups};
 use super::value::Value;
 use super::{How, ImportError};
 use crate::config::{Hybrid, LayerSet, ModelConfig, OtherHeads};
-
-/// The layers of a kind whose attention has heads of its own, and the keys that state them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Heads {
-    /// Gemma 4: layers that see the whole text have wider heads, fewer of which are keys.
-    GlobalOfGemma4,
-    /// MiMo-V2: layers that slide have more key/value heads; values are narrower than keys everywhere.
-    SlidingOfMimoV2,
-}
+use crate::models::{FamilySpec, Heads};
 
 /// Reads the heads of the layers that have others.
-pub(super) fn other_heads(file: &mut Reader<'_>, kind: &Kind, config: &mut ModelConfig) -> Result<(), ImportError> {
+pub(super) fn other_heads(file: &mut Reader<'_>, kind: &FamilySpec, config: &mut ModelConfig) -> Result<(), ImportError> {
     let Some(heads) = kind.heads else { return Ok(()) };
     let sliding = config.sliding_layers.clone();
     let (v_head_dim, other) = match heads {
-        Heads::GlobalOfGemma4 => {
+        Heads::WiderWithoutWindow => {
             no_inputs_of_layers(file, kind)?;
             (None, global(file, config, complement(&sliding, config.num_hidden_layers)?)?)
         }
-        Heads::SlidingOfMimoV2 => {
+        Heads::MoreKeysInWindow => {
             let width = file.size_or(&["v_head_dim"], MAX_SIZE, 128)?;
             config.attention_sinks = file.rare_flag("add_full_attention_sink_bias", false)?;
             (Some(width), swa(file, config, width, sliding)?)
@@ -34,7 +25,7 @@ pub(super) fn other_heads(file: &mut Reader<'_>, kind: &Kind, config: &mut Model
     let layers = (0..config.num_hidden_layers).filter(|layer| other.layers.contains(*layer)).count();
     let note = "Layers whose heads have another shape.";
     file.tell("layers_with_other_heads", &format!("{layers} of {}", config.num_hidden_layers), How::Derived, note);
-    let experts_normed = heads == Heads::GlobalOfGemma4 && config.moe.is_some();
+    let experts_normed = heads == Heads::WiderWithoutWindow && config.moe.is_some();
     let before = config.hybrid.take().unwrap_or_default();
     let v_head_dim = v_head_dim.filter(|width| *width != config.head_dim);
     let other_heads = (layers > 0).then_some(other);
@@ -45,9 +36,9 @@ pub(super) fn other_heads(file: &mut Reader<'_>, kind: &Kind, config: &mut Model
 
 /// The small models of the family have an embedding of its own for every layer, which the library takes where a file says nothing; and
 /// feed-forward layers twice as wide where keys are shared.
-fn no_inputs_of_layers(file: &mut Reader<'_>, kind: &Kind) -> Result<(), ImportError> {
+fn no_inputs_of_layers(file: &mut Reader<'_>, kind: &FamilySpec) -> Result<(), ImportError> {
     const KEY: &str = "hidden_size_per_layer_input";
-    if kind.class == "Gemma4" && !file.has(KEY) {
+    if kind.embeds_each_layer && !file.has(KEY) {
         return Err(ImportError::not_modelled(format!(
             "an embedding of its own for every layer ({KEY} is not stated, which means 256)"
         )));

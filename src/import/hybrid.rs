@@ -1,63 +1,15 @@
 //! Layers that keep a state in place of keys and values, have attention or a feed-forward layer alone, or share keys and values.
 
 use super::decoder::truth;
-use super::heads::Heads;
-use super::kind::Kind;
 use super::layers::compact;
 use super::reader::{MAX_LAYERS, MAX_SIZE, Reader, whole};
 use super::value::Value;
 use super::{How, ImportError};
 use crate::config::{Hybrid, LayerSet, Mixer, MixerKind, ModelConfig};
-
-/// Which layers of a kind of model have attention, where its files list none.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Attends {
-    /// None has.
-    Never,
-    /// The file has to say it.
-    MustBeListed,
-    /// All have, beside a state.
-    Beside,
-    /// Every so many-th (`full_attention_interval`).
-    Every(u64),
-    /// The first of two, then every second.
-    Alternate,
-    /// Jamba's period and offset.
-    Period,
-    /// Those whose indices are listed; else all or none.
-    Listed { otherwise: bool },
-}
+use crate::models::{Attends, FamilySpec, Heads, States};
 
 /// Keys that list layers with attention, counted from 0.
 const INDICES: &[&str] = &["attn_layer_indices", "full_attn_idxs"];
-
-/// What a kind of model has in place of attention, or beside it.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct States {
-    pub kind: MixerKind,
-    pub attends: Attends,
-    /// Heads, width of a head, heads of keys, width of a key, tokens of the convolution: the library's defaults, 0 where they follow
-    /// from other sizes.
-    pub sizes: [u64; 5],
-    /// Attention's output has a gate.
-    pub gate: bool,
-    /// The state is kept in fp32 unless the file says otherwise.
-    pub fp32: bool,
-    /// How the names of the state's sizes begin in files of the kind; empty for those of several beginnings.
-    pub prefix: &'static str,
-}
-
-impl States {
-    /// Of these names those that the kind's files have.
-    fn names(&self, all: &[&'static str]) -> Vec<&'static str> {
-        all.iter().copied().filter(|name| name.starts_with(self.prefix)).collect()
-    }
-
-    /// Without a gate, in the format of activations.
-    pub const fn of(kind: MixerKind, attends: Attends, sizes: [u64; 5]) -> Self {
-        Self { kind, attends, sizes, gate: false, fp32: false, prefix: "" }
-    }
-}
 
 /// Report lines about experts.
 const OF_EXPERTS: &[&str] = &[
@@ -79,10 +31,10 @@ enum Layer {
 }
 
 /// Reads what makes layers unlike each other into the architecture; most models have nothing of it.
-pub(super) fn hybrid(file: &mut Reader<'_>, kind: &Kind, config: &mut ModelConfig) -> Result<(), ImportError> {
+pub(super) fn hybrid(file: &mut Reader<'_>, kind: &FamilySpec, config: &mut ModelConfig) -> Result<(), ImportError> {
     // Other kinds' modules do not look at these keys.
     let generic = kind.names.is_empty();
-    let may_share = generic || kind.heads == Some(Heads::GlobalOfGemma4);
+    let may_share = generic || kind.heads == Some(Heads::WiderWithoutWindow);
     let shared = if may_share { shared_keys(file, generic, config.num_hidden_layers)? } else { LayerSet::None };
     if file.peek("moe_latent_size").is_some() {
         return Err(ImportError::not_modelled("experts in a narrower space (moe_latent_size)"));

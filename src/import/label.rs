@@ -1,77 +1,30 @@
 //! Names that people read: a model's own, or that of its kind.
 
-/// Kinds whose usual spelling does not follow from their `model_type`.
-const SPELLINGS: [(&str, &str); 67] = [
+use crate::models;
+
+/// Kinds without a family here whose usual spelling does not follow from their `model_type`.
+const SPELLINGS: [(&str, &str); 18] = [
     ("afmoe", "AFMoE"),
     ("bailing_moe", "Bailing MoE"),
     ("baichuan", "Baichuan"),
-    ("bloom", "BLOOM"),
     ("chatglm", "ChatGLM"),
-    ("codegen", "CodeGen"),
-    ("cohere2", "Command R7B"),
-    ("cohere", "Command R"),
     ("dbrx", "DBRX"),
     ("deepseek", "DeepSeek"),
-    ("deepseek_v2", "DeepSeek-V2"),
-    ("deepseek_v3", "DeepSeek-V3"),
-    ("deepseek_v32", "DeepSeek-V3.2"),
     ("deepseek_v4", "DeepSeek-V4"),
-    ("ernie4_5", "ERNIE 4.5"),
     ("ernie4_5_moe", "ERNIE 4.5 MoE"),
-    ("exaone4", "EXAONE 4"),
-    ("falcon_h1", "Falcon-H1"),
-    ("falcon_mamba", "Falcon Mamba"),
-    ("glm", "GLM"),
-    ("glm4", "GLM-4"),
-    ("glm4_moe", "GLM-4.5"),
-    ("glm4v", "GLM-4.1V"),
-    ("glm4v_moe", "GLM-4.5V"),
-    ("glm_moe_dsa", "GLM-5"),
-    ("gpt2", "GPT-2"),
-    ("gpt_bigcode", "GPT-BigCode"),
-    ("gpt_neo", "GPT-Neo"),
-    ("gpt_neox", "GPT-NeoX"),
-    ("gpt_oss", "gpt-oss"),
-    ("gptj", "GPT-J"),
-    ("granitemoe", "Granite MoE"),
-    ("granitemoehybrid", "Granite 4"),
-    ("granitemoeshared", "Granite MoE"),
     ("internlm2", "InternLM2"),
     ("internvl_chat", "InternVL"),
-    ("kimi_k2", "Kimi K2"),
     ("kimi_k25", "Kimi K2.5"),
-    ("lfm2", "LFM2"),
     ("lfm2_moe", "LFM2 MoE"),
     ("lfm2_vl", "LFM2-VL"),
     ("llava", "LLaVA"),
     ("llava_next", "LLaVA-NeXT"),
     ("mimo", "MiMo"),
-    ("mimo_v2_flash", "MiMo-V2-Flash"),
     ("minicpmv4_6", "MiniCPM-V"),
-    ("minimax", "MiniMax"),
-    ("minimax_m1", "MiniMax-M1"),
-    ("minimax_m2", "MiniMax-M2"),
-    ("mpt", "MPT"),
-    ("nemotron_h", "Nemotron-H"),
-    ("olmo", "OLMo"),
-    ("olmo2", "OLMo 2"),
-    ("olmo3", "OLMo 3"),
-    ("olmoe", "OLMoE"),
-    ("opt", "OPT"),
     ("paligemma", "PaliGemma"),
-    ("phi3", "Phi-3"),
-    ("phimoe", "Phi-3.5 MoE"),
-    ("qwen2_5_vl", "Qwen2.5-VL"),
-    ("qwen2_vl", "Qwen2-VL"),
-    ("qwen3_next", "Qwen3-Next"),
-    ("qwen3_vl", "Qwen3-VL"),
-    ("qwen3_vl_moe", "Qwen3-VL MoE"),
-    ("seed_oss", "Seed-OSS"),
-    ("smollm3", "SmolLM3"),
-    ("stablelm", "StableLM"),
 ];
 
-/// The usual name of a kind of model, such as "Gemma 3" of `gemma3_text`: from a list, or by rule for a kind that is not on it.
+/// The usual name of a kind of model, such as "Gemma 3" of `gemma3_text`: as its family spells it, or by rule.
 ///
 /// ```
 /// use headroom::import::kind_label;
@@ -82,7 +35,8 @@ const SPELLINGS: [(&str, &str); 67] = [
 /// ```
 pub fn kind_label(model_type: &str) -> String {
     let kind = model_type.strip_suffix("_text").unwrap_or(model_type);
-    match SPELLINGS.iter().find(|(name, _)| *name == kind) {
+    let of_family = models::of(kind).map_or(&[][..], |family| family.labels);
+    match of_family.iter().chain(&SPELLINGS).find(|(name, _)| *name == kind) {
         Some((_, label)) => (*label).to_owned(),
         None => by_rule(kind),
     }
@@ -178,10 +132,6 @@ mod tests {
             ("qwen3", "Qwen3"),
             ("qwen3_moe", "Qwen3 MoE"),
             ("qwen3_5_moe_text", "Qwen3.5 MoE"),
-            ("glm4_moe", "GLM-4.5"),
-            ("deepseek_v32", "DeepSeek-V3.2"),
-            ("olmo3", "OLMo 3"),
-            ("nemotron_h", "Nemotron-H"),
             ("mamba2", "Mamba2"),
             ("", ""),
         ] {

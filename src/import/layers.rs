@@ -1,10 +1,10 @@
 //! Which layers look back on a window, and which have experts.
 
-use super::kind::{Experts, Kind, Window};
 use super::reader::{MAX_LAYERS, MAX_POSITIONS, Reader, whole};
 use super::value::Value;
 use super::{How, ImportError};
 use crate::config::LayerSet;
+use crate::models::{Experts, FamilySpec, Window};
 
 /// The longest irregular pattern: what a link can carry.
 const MOST_LISTED: usize = 1024;
@@ -17,7 +17,7 @@ const FULL: &str = "full_attention";
 const SLIDING: &str = "sliding_attention";
 
 /// The window and the layers that look back on it only.
-pub(super) fn sliding(file: &mut Reader<'_>, kind: &Kind, layers: u64) -> Result<(Option<u64>, LayerSet), ImportError> {
+pub(super) fn sliding(file: &mut Reader<'_>, kind: &FamilySpec, layers: u64) -> Result<(Option<u64>, LayerSet), ImportError> {
     let listed = match kind.window {
         Window::AllButFirstAndEvery { .. } => listed(file)?.or_else(|| hybrid_pattern(file)),
         _ => listed(file)?,

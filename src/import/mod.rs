@@ -11,14 +11,12 @@ mod experts;
 mod guess;
 mod heads;
 mod hybrid;
-mod kind;
 mod label;
 mod layers;
 mod left_out;
 mod quantization;
 mod reader;
 mod refuse;
-mod table;
 mod towers;
 mod unread;
 mod value;
@@ -30,7 +28,7 @@ pub use left_out::LeftOut;
 use std::fmt::Write as _;
 
 use crate::config::{Family, ModelConfig};
-use kind::Kind;
+use crate::models::{self, FamilySpec};
 pub use quantization::Quantized;
 use reader::Reader;
 use value::{Object, Value};
@@ -139,7 +137,7 @@ fn read(text: &str, as_generic: bool) -> Result<Imported, ImportError> {
     refuse::not_modelled(&model_type, &file)?;
     refuse::not_modelled(&model_type, &base)?;
     let mut reader = Reader::new(&base, nested.map(|_| &file));
-    let listed = Kind::of(&model_type).map(|kind| by_class(&base, kind)).copied();
+    let listed = models::of(&model_type).map(|kind| by_class(&base, kind)).copied();
     if listed.is_none() && !as_generic {
         return Err(ImportError::UnknownKind { model_type: value::shortened(&model_type) });
     }
@@ -178,14 +176,14 @@ fn with_parts(file: &Object) -> Object {
 
 /// The kind of the class under `architectures`, where that is another listed one than `kind`: servers run the class, and files of the wild
 /// carry the `model_type` of an older model.
-fn by_class(file: &Object, kind: &'static Kind) -> &'static Kind {
+fn by_class(file: &Object, kind: &'static FamilySpec) -> &'static FamilySpec {
     let Some(Value::List(classes)) = file.get("architectures") else { return kind };
     let Some(Value::Text(class)) = classes.first() else { return kind };
-    Kind::of_class(class).filter(|of_class| of_class.class != kind.class).unwrap_or(kind)
+    models::of_class(class).filter(|of_class| of_class.class != kind.class).unwrap_or(kind)
 }
 
 /// The first line of the report: whose modules are counted.
-fn tell_kind(reader: &mut Reader<'_>, model_type: &str, kind: Option<&Kind>) {
+fn tell_kind(reader: &mut Reader<'_>, model_type: &str, kind: Option<&FamilySpec>) {
     reader.done_with(&["model_type"]);
     let shown = value::shortened(model_type);
     let mut note = String::new();
@@ -251,7 +249,7 @@ fn model_type(file: &Object) -> Result<String, ImportError> {
     let Some(Value::Text(class)) = class else {
         return Err(ImportError::NoKind);
     };
-    let known = Kind::of_class(class).and_then(|kind| kind.names.first());
+    let known = models::of_class(class).and_then(|kind| kind.names.first());
     Ok(known.map_or_else(|| class.clone(), |name| (*name).to_owned()))
 }
 

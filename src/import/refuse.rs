@@ -5,7 +5,7 @@ use super::value::{Object, Value};
 
 /// Refuses a kind or a key that means a structure outside dense decoders.
 pub(super) fn not_modelled(model_type: &str, file: &Object) -> Result<(), ImportError> {
-    let by_key = from_keys(file, super::kind::Kind::of(model_type).is_some_and(|kind| kind.states.is_some()));
+    let by_key = from_keys(file, crate::models::of(model_type).is_some_and(|kind| kind.states.is_some()));
     if let Some(what) = by_key.or_else(|| from_kind(model_type).map(|what| format!("{what} (model_type {model_type})"))) {
         return Err(ImportError::not_modelled(what));
     }

@@ -2,23 +2,32 @@
 
 use super::reader::{MAX_SIZE, whole};
 use super::value::{Object, Value};
+use crate::models::{self, Tower};
 
 /// Parameters of the tower and the projector of a file of that kind, `text_hidden` wide behind it; `None` for kinds that are not counted
 /// exactly here, and for files whose sizes cannot be read.
 pub(super) fn parameters(model_type: &str, vision: &Object, text_hidden: u64) -> Option<u64> {
     let sizes = Sizes(vision);
-    match model_type {
-        "gemma3" => Some(sizes.siglip()? + sizes.of("hidden_size", 768)? * (text_hidden + 1)),
-        "paligemma" => Some(sizes.siglip()? + (sizes.of("hidden_size", 768)? + 1) * text_hidden),
-        "llava" if sizes.is("clip_vision_model") => {
+    match tower(model_type)? {
+        Tower::SiglipNormed => Some(sizes.siglip()? + sizes.of("hidden_size", 768)? * (text_hidden + 1)),
+        Tower::SiglipLinear => Some(sizes.siglip()? + (sizes.of("hidden_size", 768)? + 1) * text_hidden),
+        Tower::ClipTwoLayers if sizes.is("clip_vision_model") => {
             Some(sizes.clip()? + linear(sizes.of("hidden_size", 768)?, text_hidden) + linear(text_hidden, text_hidden))
         }
-        "qwen2_vl" => sizes.qwen2_vl(),
-        "qwen2_5_vl" => sizes.qwen2_5_vl(),
-        "qwen3_vl" | "qwen3_vl_moe" => sizes.qwen3_vl(3),
-        "qwen3_5" | "qwen3_5_moe" => sizes.qwen3_vl(0),
-        _ => None,
+        Tower::ClipTwoLayers => None,
+        Tower::FramesPlain => sizes.frames_plain(),
+        Tower::FramesGated => sizes.frames_gated(),
+        Tower::FramesDeep(fed) => sizes.frames_deep(fed),
     }
+}
+
+/// Towers of files whose `model_type` belongs to no family: they wrap text parts of several.
+const WRAPPERS: [(&str, Tower); 2] = [("paligemma", Tower::SiglipLinear), ("llava", Tower::ClipTwoLayers)];
+
+/// The tower of files of that kind.
+fn tower(model_type: &str) -> Option<Tower> {
+    let of_family = models::of(model_type).map_or(&[][..], |family| family.towers);
+    of_family.iter().chain(&WRAPPERS).find(|(name, _)| *name == model_type).map(|(_, tower)| *tower)
 }
 
 /// A matrix with a bias.
@@ -100,7 +109,7 @@ impl Sizes<'_> {
     }
 
     /// `Qwen2VisionTransformerPretrainedModel`; its `hidden_size` is the width behind it.
-    fn qwen2_vl(&self) -> Option<u64> {
+    fn frames_plain(&self) -> Option<u64> {
         let width = self.of("embed_dim", 1280)?;
         let block = attention(width) + plain(width, width * self.of("mlp_ratio", 4)?) + 2 * norm(width);
         let merged = self.merged(width)?;
@@ -109,7 +118,7 @@ impl Sizes<'_> {
     }
 
     /// `Qwen2_5_VisionTransformerPretrainedModel`: RMS norms, and gated layers with biases.
-    fn qwen2_5_vl(&self) -> Option<u64> {
+    fn frames_gated(&self) -> Option<u64> {
         let (width, inner) = (self.of("hidden_size", 3584)?, self.of("intermediate_size", 3420)?);
         let block = attention(width) + 2 * linear(width, inner) + linear(inner, width) + 2 * width;
         let merged = self.merged(width)?;
@@ -118,7 +127,7 @@ impl Sizes<'_> {
     }
 
     /// `Qwen3VLVisionModel`, whose blocks may feed the text through mergers of their own; that many where the file does not say.
-    fn qwen3_vl(&self, fed: usize) -> Option<u64> {
+    fn frames_deep(&self, fed: usize) -> Option<u64> {
         let (width, inner) = (self.of("hidden_size", 1152)?, self.of("intermediate_size", 4304)?);
         let block = attention(width) + plain(width, inner) + 2 * norm(width);
         let merged = self.merged(width)?;

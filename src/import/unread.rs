@@ -1,10 +1,10 @@
 //! Keys that were not understood and may change the answer.
 
 use super::decoder;
-use super::kind::Kind;
 use super::reader::{Reader, whole};
 use super::value::{Object, Value};
 use crate::config::{ModelConfig, PositionEmbedding};
+use crate::models::{self, FamilySpec};
 
 /// A key whose name holds one of these may be about a shape.
 const ABOUT_SHAPES: [&str; 12] =
@@ -81,20 +81,6 @@ const APART: [&str; 13] = [
     "quantization",
 ];
 
-/// Keys that a kind's files carry and its modules do not look at, by the kind's class.
-const NOT_LOOKED_AT: [(&str, &[&str]); 7] = [
-    // The window once more.
-    ("MiMoV2Flash", &["attention_chunk_size"]),
-    ("Mamba2", &["time_step_rank"]),
-    ("Mpt", &["norm_type", "fc_type", "ffn_type", "attn_type"]),
-    ("Starcoder2", &["mlp_type", "norm_type"]),
-    // All its layers have full attention.
-    ("MiniMaxM2", &["attn_type_list", "qk_norm_type"]),
-    // Its local layers cache the whole text all the same.
-    ("GPTNeo", &["window_size", "attention_layers"]),
-    ("Lfm2", &["block_mlp_init_scale", "block_out_init_scale"]),
-];
-
 /// Keys of an unknown kind that are about no shape although nothing has read them.
 const PLAIN_WORDS: [&str; 26] = [
     "_id",
@@ -127,7 +113,7 @@ const PLAIN_WORDS: [&str; 26] = [
 
 /// Names of the keys that nothing has looked at and that may change the answer, dotted where nested; of an unknown kind every one that
 /// says something.
-pub(super) fn not_counted(file: &Reader<'_>, kind: &Kind, model_type: &str, config: &ModelConfig) -> Vec<String> {
+pub(super) fn not_counted(file: &Reader<'_>, kind: &FamilySpec, model_type: &str, config: &ModelConfig) -> Vec<String> {
     let known = !kind.names.is_empty();
     let mut found: Vec<String> = file.disagreeing().map(str::to_owned).collect();
     found.extend(kind.never_counted.iter().map(|key| (*key).to_owned()));
@@ -167,15 +153,15 @@ fn off(file: &Reader<'_>) -> bool {
 }
 
 /// The class under `architectures` is another than the kind's, or predicts no text.
-fn contradicts(file: &Reader<'_>, kind: &Kind, known: bool) -> bool {
+fn contradicts(file: &Reader<'_>, kind: &FamilySpec, known: bool) -> bool {
     let Some(Value::List(classes)) = file.peek("architectures") else { return false };
     let Some(Value::Text(class)) = classes.first() else { return false };
-    known && Kind::of_class(class).is_none_or(|of_class| of_class.class != kind.class)
+    known && models::of_class(class).is_none_or(|of_class| of_class.class != kind.class)
 }
 
 /// The sizes that are counted, to tell whether a key says something else.
 struct Counted<'a> {
-    kind: &'a Kind,
+    kind: &'a FamilySpec,
     config: &'a ModelConfig,
     switched_off: bool,
 }
@@ -192,7 +178,7 @@ impl Counted<'_> {
             // The format of numbers is chosen apart.
             && !name.ends_with("dtype")
             && !HARMLESS.iter().any(|(_, keys)| keys.contains(&name.as_str()))
-            && !NOT_LOOKED_AT.iter().any(|(class, keys)| *class == self.kind.class && keys.contains(&name.as_str()))
+            && !self.kind.not_looked_at.contains(&name.as_str())
             && !super::left_out::is_a_part(key)
             && !self.is_idle(&name)
             && !self.says_the_same(&name, value)
@@ -232,7 +218,7 @@ impl Counted<'_> {
             Value::Whole(number) if name == "qk_head_dim" => config.mla.is_some_and(|mla| mla.qk_head_dim() == *number),
             Value::Whole(number) if name.contains("window") => config.sliding_window == Some(*number),
             Value::Whole(number) if name.ends_with("dim") || name.ends_with("dim_out") => {
-                *number == config.hidden_size && self.kind.class == "Lfm2"
+                *number == config.hidden_size && self.kind.further_widths_repeat_hidden
             }
             Value::Text(word) if name == "position_embedding_type" || name == "position_embedding" => {
                 matches!(

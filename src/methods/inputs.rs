@@ -1,8 +1,8 @@
 //! What the methods are asked about, as plain numbers, and what the engine says to the same question.
 
 use crate::config::{
-    AttentionKernel, DataSharding, GradientDType, Job, Kernels, MlpKind, ModelConfig, Normalization, Optimizer,
-    PositionEmbedding, Recompute, Run, ServingRun, TrainingPrecision, TrainingRun,
+    AttentionKernel, GradientDType, Job, Kernels, MlpKind, ModelConfig, Normalization, Optimizer, PositionEmbedding, Recompute,
+    Run, ServingRun, TrainingPrecision, TrainingRun,
 };
 use crate::units::{Bytes, DType, FlopsPerSecond};
 
@@ -105,7 +105,7 @@ impl MethodInputs {
             pipeline_model_parallel_size: layout.p(),
             data_parallel_size: layout.d(),
             sequence_parallel: layout.sequence_parallel,
-            zero_stage: zero_stage(layout.sharding),
+            zero_stage: layout.sharding.zero_stage,
             achieved_flops_per_gpu,
             capacity: cluster.memory,
             accelerators_per_node: cluster.accelerators_per_node.max(1),
@@ -240,15 +240,6 @@ impl MethodInputs {
         capacity: Bytes::ZERO,
         accelerators_per_node: 1,
     };
-}
-
-const fn zero_stage(sharding: DataSharding) -> u8 {
-    match sharding {
-        DataSharding::None => 0,
-        DataSharding::Zero1 => 1,
-        DataSharding::Zero2 => 2,
-        DataSharding::Zero3 | DataSharding::Fsdp => 3,
-    }
 }
 
 /// The engine's answer to the same scenario: bytes on the most loaded accelerator by kind.

@@ -3,7 +3,7 @@
 use super::builder::{Lowering, in_format, workspace};
 use super::tensor::{Dim, Kept, Op, Split, Tensor};
 use super::{ends, latent, mixer, writes_scores};
-use crate::config::{Kernels, Keys, LayerKind};
+use crate::config::{Keys, LayerKind};
 use crate::sources;
 use crate::units::{DType, Flops, to_f64};
 
@@ -137,8 +137,7 @@ fn values_product(with: &Lowering) -> Flops {
 
 /// Scores, softmax, dropout and values, with scores written to memory.
 ///
-/// In the list of Korthikanti et al. probabilities, dropout mask and dropout output take `5·a·s²·b` bytes in 16 bit; without
-/// dropout (`fused`) the fp32 softmax output and its 16-bit copy are kept, as PyTorch's unfused attention does.
+/// In the list of Korthikanti et al. probabilities, dropout mask and dropout output take `5·a·s²·b` bytes in 16 bit.
 fn standard_core(with: &Lowering, ops: &mut Vec<Op>) {
     let dims = [with.b(), with.heads(), with.s(), Dim("context_length", with.context_length)];
     let split = Split::Heads(with.heads().1);
@@ -152,26 +151,20 @@ fn standard_core(with: &Lowering, ops: &mut Vec<Op>) {
         return;
     }
     ops.push(op("Scores", vec![queries, keys], with.attention_product()));
-    let paper = matches!(with.kernels, Kernels::Korthikanti);
-    let softmax = if paper { with.activation } else { DType::Fp32 };
-    ops.push(op("Softmax", vec![square("probabilities", softmax)], Flops(0.0)));
-    if paper {
-        ops.push(op("Attention dropout", vec![square("attention dropout mask", DType::Mask)], Flops(0.0)));
-    }
-    let weights = if paper { "probabilities after dropout" } else { "probabilities in the activation format" };
-    ops.push(op("Attention over values", vec![square(weights, with.activation), values], with.attention_product()));
+    ops.push(op("Softmax", vec![square("probabilities", with.activation)], Flops(0.0)));
+    ops.push(op("Attention dropout", vec![square("attention dropout mask", DType::Mask)], Flops(0.0)));
+    let dropped = square("probabilities after dropout", with.activation);
+    ops.push(op("Attention over values", vec![dropped, values], with.attention_product()));
 }
 
-/// Output projection: the attention output is saved, and in the paper's list a dropout mask.
+/// Output projection: the attention output and a dropout mask are saved.
 fn output_projection(with: &Lowering) -> Op {
     let split = Split::Heads(with.heads().1);
     let width = with.value_dim();
     let mut tensors = Vec::with_capacity(5);
     if with.training {
         tensors.push(with.saved("attention output", [with.s(), with.b(), with.heads(), width], split, Kept::Block));
-        if matches!(with.kernels, Kernels::Korthikanti) {
-            tensors.push(in_format(with.hidden("output dropout mask", Kept::Block), DType::Mask));
-        }
+        tensors.push(in_format(with.hidden("output dropout mask", Kept::Block), DType::Mask));
     }
     tensors.push(workspace("projected output", [with.s(), with.b(), with.h()], Split::Replicated, with.activation));
     Op {

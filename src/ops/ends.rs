@@ -1,29 +1,17 @@
 //! Both ends of the model: embedding, final norm, output head and loss; and the norm that stands everywhere.
 
-use super::LOSS_CHUNK_TOKENS;
 use super::builder::{Lowering, in_format, workspace};
 use super::tensor::{Dim, Kept, Op, Split, Tensor};
-use crate::config::{Kernels, Normalization, PositionEmbedding};
 use crate::sources;
 use crate::units::{DType, Flops};
 
-/// A norm over the hidden width: saves its input, and in fused kernels one or two fp32 values per token.
+/// A norm over the hidden width: saves its input.
 ///
 /// Without `input` the norm reads what is saved already: the block's input.
 pub(super) fn norm(name: &'static str, with: &Lowering, input: Option<Tensor>) -> Op {
     let mut tensors = Vec::with_capacity(4);
-    let layer_norm = matches!(with.model.normalization, Normalization::LayerNorm);
-    let fused = matches!(with.kernels, Kernels::Fused);
-    if with.training {
-        tensors.extend(input);
-        if fused {
-            let statistics = if layer_norm { Dim("mean and deviation", 2) } else { Dim("root mean square", 1) };
-            let kept = input.map_or(Kept::Block, |input| input.kept);
-            let saved = with.saved("norm statistics", [with.s(), with.b(), statistics], Split::Replicated, kept);
-            tensors.push(in_format(saved, DType::Fp32));
-        }
-    }
-    let source = if fused { sources::FUSED_KERNELS } else { sources::KORTHIKANTI_2022 };
+    tensors.extend(input.filter(|_| with.training));
+    let source = if with.training { sources::KORTHIKANTI_2022 } else { sources::FUSED_KERNELS };
     Op { name, tensors, forward: Flops(0.0), attention_core: false, source }
 }
 
@@ -33,14 +21,7 @@ pub(super) fn embedding(with: &Lowering) -> Vec<Op> {
     if with.training {
         let ids = with.saved("token ids", [with.s(), with.b()], Split::Replicated, Kept::Always);
         tensors.push(in_format(ids, DType::Int64));
-        if matches!(with.kernels, Kernels::Korthikanti) {
-            tensors.push(in_format(with.hidden("embedding dropout mask", Kept::Always), DType::Mask));
-        } else if matches!(with.model.position_embedding, PositionEmbedding::Rotary) {
-            // Cosines and sines of every position, made once and used by all blocks.
-            for name in ["rotary cosines", "rotary sines"] {
-                tensors.push(with.saved(name, [with.s(), with.head_dim()], Split::Replicated, Kept::Always));
-            }
-        }
+        tensors.push(in_format(with.hidden("embedding dropout mask", Kept::Always), DType::Mask));
     }
     let mut ops =
         vec![Op { name: "Embedding", tensors, forward: Flops(0.0), attention_core: false, source: sources::KORTHIKANTI_2022 }];
@@ -57,17 +38,17 @@ pub(super) fn head(with: &Lowering) -> Vec<Op> {
         ops.push(norm("Final norm", with, Some(with.hidden("final norm input", Kept::Always))));
     }
     let mut tensors = Vec::with_capacity(6);
-    match (with.training, with.kernels) {
-        (false, _) => serving_logits(with, &mut tensors),
-        (true, Kernels::Korthikanti | Kernels::Eager | Kernels::Megatron) => full_logits(with, &mut tensors),
-        (true, Kernels::Fused) => chunked_loss(with, &mut tensors),
+    if with.training {
+        full_logits(with, &mut tensors);
+    } else {
+        serving_logits(with, &mut tensors);
     }
     ops.push(Op {
         name: "Output head and loss",
         tensors,
         forward: head_products(with),
         attention_core: false,
-        source: if matches!(with.kernels, Kernels::Fused) { sources::FUSED_KERNELS } else { sources::KORTHIKANTI_2022 },
+        source: if with.training { sources::KORTHIKANTI_2022 } else { sources::FUSED_KERNELS },
     });
     ops
 }
@@ -91,14 +72,4 @@ fn full_logits(with: &Lowering, tensors: &mut Vec<Tensor>) {
     tensors.push(with.hidden("head input", Kept::Always));
     tensors.push(in_format(with.saved("logits", dims, Split::Tensor, Kept::Always), DType::Fp32));
     tensors.push(workspace("gradient of logits", dims, Split::Tensor, with.activation));
-}
-
-/// Chunked linear cross-entropy: no logits are kept, but the gradients of hidden states and head weight, made in forward.
-fn chunked_loss(with: &Lowering, tensors: &mut Vec<Tensor>) {
-    let chunk = Dim("loss chunk", LOSS_CHUNK_TOKENS.min(with.s().1.saturating_mul(with.b().1)));
-    tensors.push(with.hidden("gradient of head input", Kept::Always));
-    let weight = with.saved("gradient of head weight", [with.vocab(), with.h()], Split::Tensor, Kept::Always);
-    tensors.push(in_format(weight, with.parameter));
-    tensors.push(workspace("chunk of logits", [chunk, with.vocab()], Split::Tensor, with.activation));
-    tensors.push(workspace("chunk of logits in fp32", [chunk, with.vocab()], Split::Tensor, DType::Fp32));
 }

@@ -3,7 +3,7 @@
 use super::builder::{Lowering, in_format, workspace};
 use super::ends;
 use super::tensor::{Kept, Op, Split};
-use crate::config::{Kernels, MlpKind};
+use crate::config::MlpKind;
 use crate::sources;
 use crate::units::{DType, Flops};
 
@@ -52,14 +52,12 @@ fn up(with: &Lowering) -> Op {
     Op { name: "Feed-forward up", tensors, forward, attention_core: false, source: sources::KORTHIKANTI_2022 }
 }
 
-/// Down projection: its input is saved, and in the paper's list a dropout mask.
+/// Down projection: its input and a dropout mask are saved.
 fn down(with: &Lowering) -> Op {
     let mut tensors = Vec::with_capacity(6);
     if with.training {
         tensors.push(with.saved("down input", [with.s(), with.b(), with.ffn()], Split::Tensor, Kept::Block));
-        if matches!(with.kernels, Kernels::Korthikanti) {
-            tensors.push(in_format(with.hidden("feed-forward dropout mask", Kept::Block), DType::Mask));
-        }
+        tensors.push(in_format(with.hidden("feed-forward dropout mask", Kept::Block), DType::Mask));
     }
     tensors.push(workspace("down input", [with.s(), with.b(), with.ffn()], Split::Tensor, with.activation));
     tensors.push(workspace("block output", [with.s(), with.b(), with.h()], Split::Replicated, with.activation));

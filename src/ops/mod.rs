@@ -1,6 +1,8 @@
-//! The operation list: a transformer and a run lowered into operations with their parameters, saved tensors, workspace and FLOPs.
+//! A transformer and a run as operations with their parameters, saved tensors, workspace and FLOPs.
 //!
-//! Everything the estimator says is a sum over this list. Shapes carry their names, so an explanation never repeats a formula.
+//! Modules run on a tape. Memory of a training step is played there moment by moment; its parameters and FLOPs are read off a run of
+//! the same modules. The step of the papers' stack, and serving, are sums over a list that is written down. Shapes carry their names,
+//! so an explanation never repeats a formula.
 //!
 //! | symbol | field |
 //! |---|---|
@@ -16,7 +18,6 @@
 mod attention;
 mod builder;
 mod cache;
-mod declared;
 mod division;
 mod ends;
 mod experts;
@@ -26,12 +27,13 @@ pub mod megatron;
 mod mixer;
 mod mlp;
 pub(crate) mod modules;
+mod record;
 pub(crate) mod tape;
 mod tensor;
 
 pub use builder::Lowering;
 pub use cache::{Cache, cache};
-pub(crate) use declared::trainable;
+pub(crate) use record::trainable;
 pub use tensor::{Dim, Kept, Op, Role, Shape, Split, Tensor};
 
 use crate::config::{
@@ -117,7 +119,9 @@ pub fn tensors(ops: &[Op], role: Role) -> impl Iterator<Item = (&Op, &Tensor)> {
     ops.iter().flat_map(move |op| op.tensors.iter().filter(move |tensor| tensor.role == role).map(move |tensor| (op, tensor)))
 }
 
-/// Lowers a job to its operation list, for one micro-batch (training) or one prefill chunk (serving).
+/// A job's operations, for one micro-batch (training) or one prefill chunk (serving).
+///
+/// Of a training whose step is played on the tape, parameters and FLOPs alone, read off a run of the model's modules.
 ///
 /// ```
 /// # use headroom::catalog;
@@ -128,14 +132,16 @@ pub fn tensors(ops: &[Op], role: Role) -> impl Iterator<Item = (&Op, &Tensor)> {
 pub fn lower(with: &Lowering) -> OpList {
     match with.kernels {
         Kernels::Megatron if with.training => megatron::lower(with),
-        _ => listed(with),
+        // Layers of several kinds are only served; a count of their parameters alone is listed as serving lists them.
+        Kernels::Eager | Kernels::Fused if with.training && with.model.hybrid.is_none() => record::of(with),
+        Kernels::Eager | Kernels::Fused | Kernels::Korthikanti | Kernels::Megatron => listed(with),
     }
 }
 
-/// The operation list as the papers write it.
+/// The operation list as it is written down: for training as the papers do.
 fn listed(with: &Lowering) -> OpList {
     let mut list = without_parameters(with);
-    declared::add(with, &mut list);
+    record::add_parameters(with, &mut list);
     list
 }
 

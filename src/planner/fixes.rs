@@ -4,8 +4,8 @@ use super::count::GpuCount;
 use super::inverse::{largest, room, room_of};
 use super::legal::lifting;
 use crate::config::{
-    AttentionKernel, BaseFormat, CacheFormat, DataSharding, Job, Method, Optimizer, Recompute, Reservation, Rollout, Run,
-    Targets, Tuning, WeightFormat,
+    AttentionKernel, BaseFormat, CacheFormat, DataSharding, Job, Method, Optimizer, Recompute, Rollout, Run, Targets, Tuning,
+    WeightFormat,
 };
 use crate::estimator::{Estimate, Headroom, Requests, estimate};
 use crate::units::{Bytes, sort_short, whole};
@@ -195,12 +195,8 @@ fn training(job: &Job) -> Vec<Candidate> {
     }
     let sharding = job.layout().sharding;
     if job.layout().d() > 1 {
-        let stages = [
-            (DataSharding::Zero1, "ZeRO stage 1"),
-            (DataSharding::Zero2, "ZeRO stage 2"),
-            (DataSharding::Fsdp, "FSDP: shard everything"),
-        ];
-        for (place, (stage, title)) in stages.into_iter().filter(|(stage, _)| deeper(*stage, sharding)).enumerate() {
+        let offered = DataSharding::ALL.into_iter().filter_map(|stage| Some((stage, stage.fix?)));
+        for (place, (stage, title)) in offered.filter(|(stage, _)| deeper(*stage, sharding)).enumerate() {
             let layout = crate::config::ParallelLayout { sharding: stage, ..*job.layout() };
             list.insert(place, (Change::Sharding(stage), title.to_owned(), job.with_layout(layout)));
         }
@@ -257,19 +253,19 @@ fn serving(job: &Job) -> Vec<Candidate> {
         })
     };
     if run.kv_cache_dtype.dtype().bits() > 8 {
-        let own = run.reservation == Reservation::LlamaCpp;
-        let (to, title) = if own { (CacheFormat::Q8_0, "KV cache in q8_0") } else { (CacheFormat::Fp8, "KV cache in fp8") };
-        list.push((Change::KvCacheDType(to), title.to_owned(), edit(&|run| run.kv_cache_dtype = to)));
+        let smaller = &run.engine.smaller_cache;
+        let to = smaller.format;
+        list.push((Change::KvCacheDType(to), smaller.title.to_owned(), edit(&|run| run.kv_cache_dtype = to)));
     }
     let bits = run.quantization.dtype().bits();
     let quantized = |(format, title): (WeightFormat, &str)| {
         (Change::Quantization(format), title.to_owned(), edit(&|run| run.quantization = format))
     };
-    if bits > 8 && run.reservation.loads(WeightFormat::Fp8Channel) {
+    if bits > 8 && run.engine.loads(WeightFormat::Fp8Channel) {
         list.push(quantized((WeightFormat::Fp8Channel, "Weights in fp8")));
     }
     if bits > 4 {
-        let loaded = FOUR_BITS.into_iter().filter(|(format, _)| run.reservation.loads(*format));
+        let loaded = FOUR_BITS.into_iter().filter(|(format, _)| run.engine.loads(*format));
         let four: Vec<Candidate> = loaded.map(quantized).collect();
         // The smaller one only where the usual one is too large.
         let first = four.iter().position(|(.., job)| room(job) >= 0).unwrap_or(0);

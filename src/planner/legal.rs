@@ -45,7 +45,11 @@ fn changes(job: &Job) -> Vec<(u8, Change)> {
     nearest(&mut all, 2, p, divisors(p.saturating_mul(d)), Change::Pipeline);
     nearest(&mut all, 3, t, divisors(t.saturating_mul(d)), Change::Tensor);
     nearest(&mut all, 4, layout.ep(), divisors(experts), Change::Expert);
-    for sharding in [DataSharding::Zero1, DataSharding::Zero2, DataSharding::None] {
+    let (sharing, others): (Vec<_>, Vec<_>) = DataSharding::ALL
+        .into_iter()
+        .filter(|sharding| sharding.way_out.is_some())
+        .partition(|sharding| sharding.shards_optimizer());
+    for sharding in sharing.into_iter().chain(others) {
         // Those that share out more are offered wherever something does not run.
         if sharding != layout.sharding && !deeper(sharding, layout.sharding) {
             all.push((5, Change::Sharding(sharding)));
@@ -103,9 +107,7 @@ fn title(change: Change) -> Option<String> {
         Change::Pipeline(p) => ("Pipeline degree", p),
         Change::Tensor(t) => ("Tensor degree", t),
         Change::Expert(ep) => ("Expert degree", ep),
-        Change::Sharding(DataSharding::Zero1) => ("ZeRO stage", 1),
-        Change::Sharding(DataSharding::Zero2) => ("ZeRO stage", 2),
-        Change::Sharding(_) => return Some("No sharding".to_owned()),
+        Change::Sharding(sharding) => return sharding.way_out.map(str::to_owned),
         Change::EndsAsLayers => return Some("Ends count as layers".to_owned()),
         _ => return None,
     };

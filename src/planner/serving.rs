@@ -5,7 +5,7 @@
 use super::count::{arithmetic, serving_candidates};
 use super::fixes::Change;
 use super::inverse::{Inverse, LARGEST, largest, room, room_of, with_batch};
-use crate::config::{CacheFormat, Job, LengthMix, ParallelLayout, Reservation, Run, ServingRun, WeightFormat};
+use crate::config::{Job, LengthMix, ParallelLayout, Run, ServingRun, WeightFormat};
 use crate::estimator::time::{Bound, Pace};
 use crate::estimator::{Requests, blockers};
 use crate::units::{Bytes, Seconds, ceil_u64, to_f64};
@@ -123,7 +123,7 @@ fn of_run(job: &Job, run: &ServingRun, inverse: &Inverse) -> Serving {
     let of_lengths = run.lengths.and_then(|mix| at_lengths(job, mix)).map(limited);
     let users = run.users.map(|users| fleet(job, run, users));
     let fits = |format: &WeightFormat| room(&with_serving(job, |run| run.quantization = *format)) >= 0;
-    let quantization = BEST.into_iter().filter(|format| run.reservation.loads(*format)).find(fits);
+    let quantization = BEST.into_iter().filter(|format| run.engine.loads(*format)).find(fits);
     Serving { longest, at_once, of_lengths, users, quantization }
 }
 
@@ -257,20 +257,13 @@ pub fn more_requests(job: &Job, inverse: &Inverse) -> Vec<More> {
             found.push(More { change, title, at_once });
         }
     };
-    let own = run.reservation == Reservation::LlamaCpp;
-    let (cache, title) =
-        if own { (CacheFormat::Q8_0, "With the KV cache in q8_0") } else { (CacheFormat::Fp8, "With the KV cache in fp8") };
+    let smaller = &run.engine.smaller_cache;
+    let cache = smaller.format;
     if run.kv_cache_dtype.dtype().bits() > 8 {
-        push(Change::KvCacheDType(cache), title, &with_serving(job, |run| run.kv_cache_dtype = cache));
+        push(Change::KvCacheDType(cache), smaller.more, &with_serving(job, |run| run.kv_cache_dtype = cache));
     }
     let bits = run.quantization.dtype().bits();
-    let formats = [
-        (WeightFormat::Fp8Channel, "With weights in fp8"),
-        (WeightFormat::Awq, "With weights in 4 bit (AWQ)"),
-        (WeightFormat::Q8_0, "With weights in Q8_0"),
-        (WeightFormat::Q4KM, "With weights in Q4_K_M"),
-    ];
-    for (to, title) in formats.into_iter().filter(|(to, _)| to.is_gguf() == own && to.dtype().bits() < bits) {
+    for &(to, title) in run.engine.smaller_weights.iter().filter(|(to, _)| to.dtype().bits() < bits) {
         push(Change::Quantization(to), title, &with_serving(job, |run| run.quantization = to));
     }
     found

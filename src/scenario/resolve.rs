@@ -288,7 +288,7 @@ impl Scenario {
             pipeline_model_parallel_size: p,
             data_parallel_size: NonZeroU64::new(ranks).unwrap_or(NonZeroU64::MIN),
             sequence_parallel: training && self.flag(FieldId::SequenceParallel),
-            sharding: if training { self.word(FieldId::Sharding) } else { DataSharding::None },
+            sharding: if training { self.word(FieldId::Sharding) } else { DataSharding::NOTHING },
             reshard_after_forward: self.flag(FieldId::ReshardAfterForward),
             reduce_in_fp32: self.flag(FieldId::ReduceInFp32),
             context_parallel_size: cp,

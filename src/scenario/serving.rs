@@ -1,8 +1,8 @@
 //! What a scenario says about serving.
 
 use super::resolve::count;
-use super::{FieldError, FieldId, Mode, Scenario, Value};
-use crate::config::{LengthMix, Reservation, ServingRun, WeightFormat};
+use super::{FieldError, FieldId, Mode, Scenario, Value, field_of_key};
+use crate::config::{Engine, LengthMix, ServingRun, WeightFormat};
 
 impl Scenario {
     /// The serving run, unchecked.
@@ -21,7 +21,7 @@ impl Scenario {
             quantization,
             group_size: self.integer(FieldId::GroupSize),
             kv_cache_dtype: self.word(FieldId::KvCacheDType),
-            reservation: self.reservation(),
+            engine: self.engine(),
             block_size: self.optional_integer(FieldId::BlockSize),
             cuda_graphs: self.gibibytes(FieldId::CudaGraphs),
             expert_parallel: self.flag(FieldId::WholeExperts),
@@ -32,13 +32,13 @@ impl Scenario {
         }
     }
 
-    fn reservation(&self) -> Reservation {
-        match self.get(FieldId::Server) {
-            Value::Choice("vllm") => Reservation::Vllm(self.decimal(FieldId::MemoryUtilization).unwrap_or(1.0)),
-            Value::Choice("sglang") => Reservation::Sglang(self.decimal(FieldId::StaticFraction).unwrap_or(1.0)),
-            Value::Choice("llama-cpp") => Reservation::LlamaCpp,
-            _ => Reservation::None,
-        }
+    /// The engine that is chosen, with the share of memory that its own field says.
+    fn engine(&self) -> Engine {
+        let Value::Choice(key) = self.get(FieldId::Server) else { return Engine::DEFAULT };
+        let mut engine = Engine::named(key, 1.0).unwrap_or(Engine::DEFAULT);
+        let field = engine.share.as_ref().and_then(|share| field_of_key(share.key));
+        engine.memory_share = field.and_then(|field| self.decimal(field.id)).unwrap_or(engine.memory_share);
+        engine
     }
 }
 

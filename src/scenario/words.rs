@@ -43,6 +43,18 @@ macro_rules! words {
     };
 }
 
+impl Word for DataSharding {
+    const WORDS: &'static [(Self, &'static str)] = &{
+        let mut words = [(Self::NOTHING, ""); Self::ALL.len()];
+        let mut at = 0;
+        while at < words.len() {
+            words[at] = (Self::ALL[at], Self::SPECS[at].key);
+            at += 1;
+        }
+        words
+    };
+}
+
 words! {
     Mode: Train = "train", Tune = "tune", Serve = "serve";
     MemoryUnit: Gb = "gb", Gib = "gib";
@@ -70,7 +82,6 @@ words! {
     Objective: NextToken = "sft", Preference = "dpo", Reward = "reward", Ppo = "ppo", Grpo = "grpo";
     Rollout: Apart = "apart", Colocated = "colocated", Sleeping = "sleeping";
     Recompute: None = "none", Selective = "selective", Full = "full";
-    DataSharding: None = "none", Zero1 = "1", Zero2 = "2", Zero3 = "3", Fsdp = "fsdp";
     PipelineSchedule: GPipe = "gpipe", OneForwardOneBackward = "1f1b", ZeroBubbleH1 = "zb-h1", ZeroBubbleH2 = "zb-h2",
         DualPipe = "dualpipe";
     WeightFormat: Bf16 = "bf16", Fp16 = "fp16", Fp32 = "fp32", Fp8 = "fp8", Int8 = "int8", Int4 = "int4",

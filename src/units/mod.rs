@@ -6,11 +6,13 @@
 mod bytes;
 mod dtype;
 mod order;
+mod quantization;
 mod rates;
 mod scale;
 
 pub use bytes::{Bytes, Elements, MemoryUnit, rounded_parts};
 pub use dtype::DType;
 pub use order::sort_short;
+pub use quantization::{CacheFormat, WeightFormat};
 pub use rates::{Flops, FlopsPerSecond, Seconds, ceil_u64, grouped, thousands, to_f64, two_to, whole};
 pub use scale::{Scale, TimeScale};

@@ -9,18 +9,27 @@ use std::path::{Path, PathBuf};
 const ROOMS: &[(&str, &[&str])] = &[
     ("units", &[]),
     ("sources", &[]),
-    ("config", &["units"]),
+    ("engines", &["units", "sources"]),
+    ("sharding", &["sources"]),
+    ("config", &["units", "engines", "sharding"]),
     ("catalog", &["units", "sources", "config"]),
-    ("import", &["units", "config"]),
+    ("models", &["units", "config"]),
+    ("import", &["units", "config", "models"]),
     ("ops", &["units", "sources", "config"]),
-    ("estimator", &["units", "sources", "config", "ops"]),
+    ("estimator", &["units", "sources", "engines", "sharding", "config", "ops"]),
     ("methods", &["units", "sources", "config", "estimator"]),
     ("planner", &["units", "config", "estimator"]),
     ("explain", &["units", "sources", "config", "ops", "estimator", "planner", "methods"]),
-    ("scenario", &["units", "config", "catalog", "import"]),
+    ("scenario", &["units", "engines", "sharding", "config", "catalog", "import"]),
     ("charts", &["units", "estimator", "planner"]),
     ("lessons", &["units", "sources", "config", "catalog", "scenario", "estimator", "planner", "methods"]),
 ];
+
+/// Rooms whose members are one file each.
+const LISTS: &[&str] = &["engines", "sharding"];
+
+/// The bibliography names programs as authors; the comparison with measured rows reads their names in the rows.
+const MAY_NAME_MEMBERS: &[&str] = &["src/sources/", "src/bin/headroom/accuracy/"];
 
 /// Crates with the only place that may name them.
 const CRATES: &[(&str, &str)] = &[
@@ -118,6 +127,38 @@ fn rooms_import_only_what_the_design_allows() {
             let fine =
                 import == room || allowed.contains(&import.as_str()) || !(known.contains(import.as_str()) || import == "app");
             assert!(fine, "{file}: room `{room}` may not import `{import}`");
+        }
+    }
+}
+
+/// Names by which code could refer to a member: its module, a variant called like it, and its name in the form.
+fn names_of_member(file: &str, code: &str) -> Vec<String> {
+    let stem = file.rsplit('/').next().and_then(|name| name.strip_suffix(".rs")).unwrap_or_default();
+    let part = |part: &str| part.chars().take(1).flat_map(char::to_uppercase).chain(part.chars().skip(1)).collect::<String>();
+    let variant: String = stem.split('_').map(part).collect();
+    let label = code.split_once("label: \"").and_then(|(_, rest)| rest.split_once('"')).expect("a label").0;
+    vec![format!("{stem}::"), format!("::{stem}"), format!("::{variant}"), format!("\"{label}\"")]
+}
+
+#[test]
+fn a_member_of_a_list_is_named_in_its_own_file_only() {
+    let sources = sources();
+    for list in LISTS {
+        let members = sources.iter().filter(|(file, _)| file.starts_with(&format!("src/{list}/")) && !file.ends_with("/mod.rs"));
+        for (own, code) in members {
+            for name in names_of_member(own, code) {
+                let word = |at: usize, code: &str| {
+                    let next = code[at + name.len()..].chars().next().unwrap_or(' ');
+                    let before = code[..at].chars().next_back().unwrap_or(' ');
+                    let joins = |c: char| c.is_alphanumeric() || c == '_';
+                    (name.ends_with(':') || !joins(next)) && (name.starts_with(':') || !joins(before))
+                };
+                let mut elsewhere = sources
+                    .iter()
+                    .filter(|(file, _)| file != own && !MAY_NAME_MEMBERS.iter().any(|place| file.starts_with(place)));
+                let namer = elsewhere.find(|(_, code)| code.match_indices(&name).any(|(at, _)| word(at, code)));
+                assert!(namer.is_none(), "{} names {name}, a member of src/{list}", namer.map_or("", |(file, _)| file));
+            }
         }
     }
 }

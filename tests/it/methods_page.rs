@@ -72,6 +72,10 @@ fn serving(concurrent_sequences: u64) -> ServingRun {
     ServingRun { context_length: 4096, concurrent_sequences, prefill_chunk_size: 2048, ..ServingRun::plain() }
 }
 
+fn sharding(key: &str) -> DataSharding {
+    DataSharding::named(key).unwrap()
+}
+
 fn layout(t: u64, p: u64, d: u64, sharding: DataSharding) -> ParallelLayout {
     let size = |count| NonZeroU64::new(count).unwrap();
     ParallelLayout {
@@ -131,18 +135,18 @@ fn train(change: impl FnOnce(&mut TrainingRun)) -> Run {
 #[test]
 fn the_first_document_answers_its_own_scenario_with_its_own_story() {
     let cases = [
-        (DataSharding::Zero1, Recompute::None, AttentionKernel::Standard, Some(935), None, "At most 128 ranks"),
-        (DataSharding::Zero2, Recompute::None, AttentionKernel::Standard, Some(432), None, "At most 128 ranks"),
+        (sharding("1"), Recompute::None, AttentionKernel::Standard, Some(935), None, "At most 128 ranks"),
+        (sharding("2"), Recompute::None, AttentionKernel::Standard, Some(432), None, "At most 128 ranks"),
         (
-            DataSharding::Zero3,
+            sharding("3"),
             Recompute::None,
             AttentionKernel::Standard,
             Some(282),
             None,
             "activations of a single sequence take 87.0 GB",
         ),
-        (DataSharding::Zero3, Recompute::Full, AttentionKernel::Standard, Some(15), Some(16), "15 does not divide 128"),
-        (DataSharding::Zero3, Recompute::Full, AttentionKernel::Flash, Some(8), Some(8), "39.8 GB of 40.0 GB"),
+        (sharding("3"), Recompute::Full, AttentionKernel::Standard, Some(15), Some(16), "15 does not divide 128"),
+        (sharding("3"), Recompute::Full, AttentionKernel::Flash, Some(8), Some(8), "39.8 GB of 40.0 GB"),
     ];
     for (sharding, recompute, attention, arithmetic, runnable, words) in cases {
         let run = train(|run| (run.recompute, run.attention) = (recompute, attention));
@@ -155,7 +159,7 @@ fn the_first_document_answers_its_own_scenario_with_its_own_story() {
 #[test]
 fn memory_at_the_last_step_is_the_documents() {
     let run = train(|run| (run.recompute, run.attention) = (Recompute::Full, AttentionKernel::Flash));
-    let [ju, ..] = ask(&job(plain_7b(), run, layout(1, 1, 8, DataSharding::Zero3), 40), 6_705_127_424);
+    let [ju, ..] = ask(&job(plain_7b(), run, layout(1, 1, 8, sharding("3")), 40), 6_705_127_424);
     assert_eq!(ju.whole_job_total, Some(Bytes(318_158_430_208)));
     assert_eq!(ju.per_gpu_total, Bytes(318_158_430_208).per_rank(8));
     assert_eq!(ju.bytes_of(MethodKind::Temporary), Bytes(68_719_476_736).per_rank(8));
@@ -164,7 +168,7 @@ fn memory_at_the_last_step_is_the_documents() {
 #[test]
 fn capacity_planning_keeps_its_rounding_and_names_the_right_count() {
     let run = train(|run| (run.global_batch_size, run.micro_batch_size, run.recompute) = (8, Some(1), Recompute::Full));
-    let answers = ask(&job(llama_2_70b(), run, layout(1, 1, 16, DataSharding::Zero3), 80), 70_000_000_000);
+    let answers = ask(&job(llama_2_70b(), run, layout(1, 1, 16, sharding("3")), 80), 70_000_000_000);
     let capacity = &answers[2];
     assert_eq!(capacity.gpus.arithmetic, Some(16));
     assert!(
@@ -178,7 +182,7 @@ fn capacity_planning_keeps_its_rounding_and_names_the_right_count() {
 
 #[test]
 fn serving_counts_whole_instances() {
-    let single = layout(1, 1, 1, DataSharding::None);
+    let single = layout(1, 1, 1, DataSharding::NOTHING);
     let [ju, eleuther, capacity, overview, solenya] =
         ask(&job(llama_2_70b(), Run::Serving(serving(10)), single, 80), 70_000_000_000);
     assert_eq!((capacity.gpus.arithmetic, capacity.gpus.runnable), (Some(3), Some(4)));
@@ -198,7 +202,7 @@ fn differences_are_worked_out_from_the_scenario() {
         run.micro_batch_size = Some(1);
         run.kernels = Kernels::Fused;
     });
-    let answers = ask(&job(llama_2_70b(), run, layout(8, 1, 4, DataSharding::Zero1), 80), 68_976_648_192);
+    let answers = ask(&job(llama_2_70b(), run, layout(8, 1, 4, sharding("1")), 80), 68_976_648_192);
     let why = |index: usize, term: &str| {
         let answer: &MethodAnswer = &answers[index];
         answer.differences.iter().find(|difference| difference.term == term).map(|difference| difference.why.clone()).unwrap()
@@ -227,13 +231,13 @@ fn every_difference_has_a_reason() {
                                 (run.recompute, run.attention) = (recompute, attention);
                                 (run.precision, run.optimizer) = (precision, optimizer);
                             });
-                            scenarios.push((job(model.clone(), run, layout(t, p, d, DataSharding::Zero2), 80), parameters));
+                            scenarios.push((job(model.clone(), run, layout(t, p, d, sharding("2")), 80), parameters));
                         }
                     }
                 }
             }
         }
-        scenarios.push((job(model, Run::Serving(serving(100)), layout(4, 1, 2, DataSharding::None), 80), parameters));
+        scenarios.push((job(model, Run::Serving(serving(100)), layout(4, 1, 2, DataSharding::NOTHING), 80), parameters));
     }
     for (job, parameters) in &scenarios {
         let engine = odd_engine(*parameters);
@@ -257,13 +261,13 @@ fn every_difference_has_a_reason() {
 fn absurd_sizes_neither_panic_nor_hang() {
     let huge = ModelConfig { hidden_size: u64::MAX, num_hidden_layers: u64::MAX, vocab_size: u64::MAX, ..plain_7b() };
     let run = train(|run| (run.global_batch_size, run.seq_length) = (u64::MAX, u64::MAX));
-    for answer in ask(&job(huge.clone(), run, layout(u64::MAX, 1, u64::MAX, DataSharding::Fsdp), 1), u64::MAX) {
+    for answer in ask(&job(huge.clone(), run, layout(u64::MAX, 1, u64::MAX, sharding("fsdp")), 1), u64::MAX) {
         assert!(!answer.gpus.reason.is_empty());
     }
-    for answer in ask(&job(huge, Run::Serving(serving(u64::MAX)), layout(1, 1, 1, DataSharding::None), 1), u64::MAX) {
+    for answer in ask(&job(huge, Run::Serving(serving(u64::MAX)), layout(1, 1, 1, DataSharding::NOTHING), 1), u64::MAX) {
         assert!(!answer.gpus.reason.is_empty());
     }
-    let empty = job(plain_7b(), Run::Training(training()), layout(1, 1, 1, DataSharding::None), 0);
+    let empty = job(plain_7b(), Run::Training(training()), layout(1, 1, 1, DataSharding::NOTHING), 0);
     assert!(ask(&empty, 0).iter().all(|answer| answer.gpus.runnable.is_none()));
 }
 

@@ -3,6 +3,7 @@
 use super::block::{BlockTime, BlockTimes, Brief, Briefs, Fixed, Phase};
 use crate::config::{DataSharding, PassTimes, Pipeline};
 use crate::ops::megatron::Collective;
+use crate::sharding::{Gathering, Messages, Reduction};
 use crate::units::to_f64;
 
 /// What one pipeline stage runs for every micro-batch.
@@ -240,7 +241,6 @@ impl StepTime {
             parts * (dense + experts)
         };
         let (forward, backward) = (stage.forward, stage.backward + stage.recompute);
-        let reduce = || each(Collective::ReduceScatter, costs.gradient);
         let gather = || each(Collective::AllGather, costs.weight);
         // A first bucket and a last have nothing beside them.
         let beside = |seconds: f64, work: f64, asked: bool| {
@@ -250,20 +250,21 @@ impl StepTime {
             let hidden = work.min(seconds * stage.layers / (stage.layers + 1.0));
             seconds - hidden + hidden * fixed.machine.beside()
         };
-        match spread.sharding {
-            DataSharding::None => {
-                self.gradients = beside(each(Collective::AllReduce, costs.gradient), backward, costs.overlap.gradients);
-            }
-            DataSharding::Zero1 => {
-                self.gradients = beside(reduce(), backward, costs.overlap.gradients);
+        let Messages { gradients, weights } = spread.sharding.messages;
+        let (reduce, rounds) = match gradients {
+            Reduction::AllReduce => (each(Collective::AllReduce, costs.gradient), 1.0),
+            Reduction::ScatterOnce => (each(Collective::ReduceScatter, costs.gradient), 1.0),
+            Reduction::ScatterEveryMicroBatch => (each(Collective::ReduceScatter, costs.gradient), spread.micro_batches),
+        };
+        let reduced = || rounds * beside(reduce, backward, costs.overlap.gradients);
+        match weights {
+            Gathering::Never => self.gradients = reduced(),
+            Gathering::OnceAStep => {
+                self.gradients = reduced();
                 self.weights = beside(gather(), forward, costs.overlap.parameters);
             }
-            DataSharding::Zero2 => {
-                self.gradients = spread.micro_batches * beside(reduce(), backward, costs.overlap.gradients);
-                self.weights = beside(gather(), forward, costs.overlap.parameters);
-            }
-            DataSharding::Zero3 | DataSharding::Fsdp => {
-                let (reduce, gather) = (reduce(), gather());
+            Gathering::BeforeUse => {
+                let gather = gather();
                 let again = if spread.reshard { gather } else { 0.0 };
                 let in_forward = beside(gather, forward, costs.overlap.parameters);
                 // Without prefetching a block's weights come when they are needed.
@@ -274,7 +275,7 @@ impl StepTime {
                 };
                 let share = again / (again + reduce).max(f64::MIN_POSITIVE);
                 self.weights = spread.micro_batches * (in_forward + in_backward * share);
-                self.gradients = spread.micro_batches * in_backward * (1.0 - share);
+                self.gradients = rounds * in_backward * (1.0 - share);
             }
         }
         if spread.pipeline > 1.0 && times.tied > 0.0 {

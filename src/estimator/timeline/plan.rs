@@ -8,12 +8,11 @@ use crate::estimator::stage::Stage;
 use crate::estimator::{MemoryKind, host};
 use crate::ops::tape::{Arrival, Shards};
 use crate::ops::{self, Lowering};
+use crate::sharding::Pieces;
 use crate::units::DType;
 
 /// No known pattern of sliding blocks is longer.
 const MOST_APART: u64 = 8;
-/// `DeepSpeed`'s default of `stage3_max_live_parameters`.
-const MAX_LIVE_PARAMETERS: u64 = 1_000_000_000;
 
 /// One block that is played, and how many blocks like it follow on each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,14 +97,16 @@ impl<'a> Plan<'a> {
         let fsdp_mixed = run.precision == TrainingPrecision::FsdpMixed;
         let compute = if fsdp_mixed { DType::Bf16 } else { recipe.parameter };
         let mut with = Lowering { parameter: compute, ..ops::lowering(job) };
-        let sharding = if fsdp_mixed { DataSharding::Fsdp } else { layout.sharding };
+        let sharding = if fsdp_mixed { DataSharding::CASTING } else { layout.sharding };
         let ranks = if fsdp_mixed && !layout.sharding.shards_parameters() { 1 } else { layout.shards() };
         let moves = fsdp_mixed || (ranks > 1 && sharding.shards_gradients());
-        let movement = match sharding {
+        let movement = match &sharding.gathers {
             _ if !moves => Movement::Still,
-            DataSharding::Fsdp => Movement::Weights { buffers: true, reshard: layout.reshard_after_forward },
-            DataSharding::Zero3 => Movement::Weights { buffers: false, reshard: gives_back(job) },
-            _ => Movement::Gradients,
+            None => Movement::Gradients,
+            Some(gathers) => Movement::Weights {
+                buffers: gathers.has_buffers,
+                reshard: gathers.most_live.map_or(layout.reshard_after_forward, |most| gives_back(job, most)),
+            },
         };
         if matches!(movement, Movement::Weights { .. }) {
             // A group is gathered in one format.
@@ -134,15 +135,17 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// The format that FSDP casts what a block is given to, where it gathers parameters in another than they are kept in
+    /// The format that FSDP2 casts what a block is given to, where it gathers parameters in another than they are kept in
     /// (`MixedPrecisionPolicy`, `cast_forward_inputs`).
     pub fn input_format(&self) -> Option<DType> {
-        (self.sharding == DataSharding::Fsdp && self.with.parameter != self.with.made_in).then_some(self.with.parameter)
+        (self.sharding.casts_as_it_gathers && self.with.parameter != self.with.made_in).then_some(self.with.parameter)
     }
 
     /// How parameters are shared out.
     pub fn shards(&self) -> Option<Shards> {
-        matches!(self.movement, Movement::Weights { .. }).then_some(Shards { ranks: self.ranks, dtype: self.recipe.parameter })
+        let in_rows = self.sharding.pieces == Pieces::RowsOfEachTensor;
+        (in_rows && matches!(self.movement, Movement::Weights { .. }))
+            .then_some(Shards { ranks: self.ranks, dtype: self.recipe.parameter })
     }
 
     /// Format of the parameters that learn.
@@ -194,10 +197,10 @@ fn of_adapters(recipe: PrecisionRecipe, with: &Lowering<'_>) -> PrecisionRecipe 
     PrecisionRecipe { gradient: dtype, ..recipe }
 }
 
-/// Whether stage 3 gives weights back after use: `DeepSpeed` keeps up to a billion parameters gathered.
-fn gives_back(job: &Job) -> bool {
+/// Whether weights are given back after use where so many parameters may stay gathered.
+fn gives_back(job: &Job, most_live: u64) -> bool {
     let parameters = ops::lower(&Lowering::parameters_only(job.model())).parameters();
-    parameters / job.layout().t().max(1) > MAX_LIVE_PARAMETERS
+    parameters / job.layout().t().max(1) > most_live
 }
 
 /// Blocks of a stage: of each run of blocks that are alike the first, one for all that follow, and the last.

@@ -2,7 +2,7 @@
 
 use std::cell::OnceCell;
 
-use crate::config::{AttentionKernel, DataSharding, Job, Kernels, Recompute, Run};
+use crate::config::{AttentionKernel, Job, Kernels, Recompute, Run};
 use crate::estimator::time::{Term, Timing, timing};
 use crate::estimator::{
     Estimate, Lengths, MemoryKind, Printed, StageMemory, Timeline, estimate, measured, stage_after_forward, stages,
@@ -119,12 +119,7 @@ impl Facts {
 
     /// What is shared out among data-parallel ranks: the stage of `ZeRO`; FSDP is 3.
     pub fn zero_stage(&self) -> u8 {
-        match self.job.layout().sharding {
-            DataSharding::None => 0,
-            DataSharding::Zero1 => 1,
-            DataSharding::Zero2 => 2,
-            DataSharding::Zero3 | DataSharding::Fsdp => 3,
-        }
+        self.job.layout().sharding.zero_stage
     }
 
     /// Every pipeline stage at its own peak.

@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use super::{Build, Linear};
 use crate::config::{BaseFormat, Method, Targets};
-use crate::ops::tape::{Form, Packed, Param, SCALE, Tape, Var};
+use crate::ops::tape::{Form, Packed, Param, SCALE, Tape, Var, Work};
 use crate::ops::tensor::Dim;
 use crate::sources;
 use crate::units::{DType, to_f64};
@@ -102,6 +102,14 @@ impl Adapter {
     /// `result + lora_B(lora_A(dropout(x))) · scaling`, in the format of `result`.
     #[inline(never)]
     pub fn run<'t>(&self, x: &Var<'t>, result: Var<'t>, base: &Linear) -> Var<'t> {
+        let tape = x.tape();
+        let before = tape.work(Work::Adapter);
+        let output = self.beside(x, result, base);
+        tape.work(before);
+        output
+    }
+
+    fn beside<'t>(&self, x: &Var<'t>, result: Var<'t>, base: &Linear) -> Var<'t> {
         let dtype = result.dtype();
         let packed = base.packed.is_some();
         // peft's `Linear4bit` copies what the frozen weights give, and leaves casts to autocast.

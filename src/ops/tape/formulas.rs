@@ -174,7 +174,7 @@ impl State {
     }
 
     fn product(&mut self, node: &Node, operand: Operand) -> Grad {
-        self.count_flops(node.flops, true);
+        self.count_backward(node.flops);
         self.fresh((operand.form, operand.dtype), Order::Plain)
     }
 

@@ -16,14 +16,16 @@ mod replay;
 mod routing;
 mod state;
 mod tuning;
+mod work;
 
 use std::cell::RefCell;
 
 pub(crate) use backward::{Again, Model};
 pub(crate) use order::Order;
 pub(crate) use primitives::{GELU, LOG_SOFTMAX, POWER, RELU, RSQRT, SCALE, SIGMOID, SILU, SOFTMAX, TANH};
-pub(crate) use state::{Arrival, Entry, KINDS, Kind, NONE, Parameter, Segment, Shards, State, Storage, Totals, When};
+pub(crate) use state::{Arrival, Entry, KINDS, Kind, NONE, OpName, Parameter, Segment, Shards, State, Storage, Totals, When};
 pub(crate) use tuning::Packed;
+pub(crate) use work::Work;
 
 use super::tensor::{Dim, Shape};
 use crate::sources::Source;

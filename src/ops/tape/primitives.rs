@@ -3,7 +3,7 @@
 
 use super::Order;
 use super::state::{NONE, Operand, Rule, at};
-use super::{Form, Param, Tape, Var};
+use super::{Form, Param, Tape, Var, Work};
 use crate::units::DType;
 
 /// Which of its tensors a one-operand primitive saves.
@@ -249,7 +249,7 @@ impl<'t> Var<'t> {
         let whole = gathered.map(|form| state.allocate("gathered hidden states", form, x.dtype));
         let rule = Rule::Linear { bias: bias.is_some(), gathered };
         let node = state.node(rule, [x.operand(), weight.operand(), third], flops);
-        state.count_flops(flops, false);
+        state.count_weights(flops);
         if weight.node != NONE {
             state.save(node, x.storage);
         }
@@ -293,7 +293,7 @@ impl<'t> Var<'t> {
         let tape = a.tape;
         let mut state = tape.state.borrow_mut();
         let node = state.node(rule, [a.operand(), b.operand(), Operand::NOTHING], flops);
-        state.count_flops(flops, false);
+        state.count_forward(Work::Attention, flops);
         if b.node != NONE {
             state.save(node, a.storage);
         }
@@ -436,6 +436,7 @@ impl Tape {
             *kept = operand.order;
         }
         let node = state.node(Rule::Kernel { orders }, all, flops);
+        state.count_forward(Work::Attention, flops);
         let made: Vec<u32> = results.iter().map(|(name, form, dtype)| state.allocate(name, *form, *dtype)).collect();
         for operand in operands {
             state.save(node, operand.storage);
@@ -469,9 +470,15 @@ impl Tape {
         Var::made(self, loss, scalar, DType::Fp32, node)
     }
 
-    /// A loss whose gradients were made in forward: they are what is saved, and what backward hands on.
-    pub fn prepared<'t>(&'t self, operands: [&Var<'t>; 2], gradients: [Option<Var<'t>>; 2], scalar: Form) -> Var<'t> {
+    /// A product with a weight and its loss, whose gradients were made in forward: they are what is saved, and what backward hands on.
+    pub fn prepared<'t>(
+        &'t self,
+        operands: [&Var<'t>; 2],
+        gradients: [Option<Var<'t>>; 2],
+        (scalar, flops): (Form, f64),
+    ) -> Var<'t> {
         let mut state = self.state.borrow_mut();
+        state.count_weights(flops);
         let node = state.node(Rule::Saved, [operands[0].operand(), operands[1].operand(), Operand::NOTHING], 0.0);
         for gradient in gradients.iter().flatten() {
             state.save(node, gradient.storage);

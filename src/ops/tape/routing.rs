@@ -36,7 +36,7 @@ impl Var<'_> {
         let mut state = tape.state.borrow_mut();
         let node =
             state.node(Rule::Linear { bias: false, gathered: None }, [x.operand(), weight.operand(), Operand::NOTHING], flops);
-        state.count_flops(flops, false);
+        state.count_weights(flops);
         let saved = [x.node != NONE, true, weight.node != NONE].into_iter().zip([&weight, offsets, &x]);
         for (_, saved) in saved.filter(|(wanted, _)| *wanted) {
             state.save(node, saved.storage);

@@ -8,6 +8,7 @@ use std::rc::Rc;
 
 use super::backward::Again;
 use super::tuning::Packed;
+use super::work::{WORKS, Work};
 use super::{Form, Order, Param};
 
 /// No storage, no node.
@@ -132,8 +133,8 @@ pub(crate) struct Parameter {
 pub(crate) struct OpName {
     pub name: &'static str,
     pub source: Source,
-    /// FLOPs of one forward and one backward.
-    pub forward: f64,
+    /// FLOPs of forward, by what they are spent on, and of backward.
+    pub forward: [f64; WORKS],
     pub backward: f64,
 }
 
@@ -332,6 +333,8 @@ pub(crate) struct State {
     /// Whether parameters that are declared now want no gradient.
     pub frozen: bool,
     pub arrival: Arrival,
+    /// What products with weights count as.
+    pub(super) work: Work,
     /// Tensors that are no parameters and want a gradient, and their gradients, kept until the graph goes.
     pub(super) leaves: Vec<u32>,
 }
@@ -388,17 +391,10 @@ impl State {
 
     pub fn at(&mut self, name: &'static str, source: Source) {
         let found = self.ops.iter().position(|op| std::ptr::eq(op.name, name)).unwrap_or_else(|| {
-            self.ops.push(OpName { name, source, forward: 0.0, backward: 0.0 });
+            self.ops.push(OpName { name, source, forward: [0.0; WORKS], backward: 0.0 });
             self.ops.len() - 1
         });
         self.op = u16::try_from(found).unwrap_or(0);
-    }
-
-    /// Adds FLOPs to the operation at hand.
-    pub fn count_flops(&mut self, flops: f64, backward: bool) {
-        if let Some(op) = self.ops.get_mut(usize::from(self.op)) {
-            *(if backward { &mut op.backward } else { &mut op.forward }) += flops;
-        }
     }
 
     /// Takes memory, in the kind that is made now.

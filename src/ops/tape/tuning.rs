@@ -37,7 +37,7 @@ impl Var<'_> {
         let mut state = tape.state.borrow_mut();
         let third = bias.as_ref().map_or(Operand::NOTHING, Var::operand);
         let node = state.node(Rule::Packed(packed), [x.operand(), Operand::NOTHING, third], flops);
-        state.count_flops(flops, false);
+        state.count_weights(flops);
         let storage = state.allocate("projected", form, x.dtype);
         drop(state);
         drop((whole, bias));

@@ -93,8 +93,30 @@ impl Degree {
 pub struct Edit {
     /// Its name.
     pub name: &'static str,
+    sets: Sets,
+}
+
+/// What an edit changes.
+#[derive(Clone, Copy, Debug)]
+enum Sets {
+    /// What data-parallel ranks share out.
+    Sharding(DataSharding),
+    /// Something else, by a function that says what [`Edit::apply`] does.
+    By(fn(&Job, &mut Choice) -> bool),
+}
+
+impl Edit {
+    const fn new(name: &'static str, apply: fn(&Job, &mut Choice) -> bool) -> Self {
+        Self { name, sets: Sets::By(apply) }
+    }
+
     /// Sets it; `false` where it would be no layout of its own, which may follow from the job and the first four degrees alone.
-    pub apply: fn(&Job, &mut Choice) -> bool,
+    pub fn apply(&self, job: &Job, choice: &mut Choice) -> bool {
+        match self.sets {
+            Sets::Sharding(sharding) => shard(choice, sharding),
+            Sets::By(apply) => apply(job, choice),
+        }
+    }
 }
 
 /// A choice between edits.
@@ -124,7 +146,12 @@ pub struct Space {
 /// Sets the sharding; alone a rank has nobody to share with.
 fn shard(choice: &mut Choice, sharding: DataSharding) -> bool {
     choice.layout.sharding = sharding;
-    sharding == DataSharding::None || choice.layout.d().saturating_mul(choice.layout.cp()) > 1
+    sharding == DataSharding::NOTHING || choice.layout.d().saturating_mul(choice.layout.cp()) > 1
+}
+
+/// Every way to share states out.
+fn shardings() -> [Edit; DataSharding::ALL.len()] {
+    DataSharding::ALL.map(|sharding| Edit { name: sharding.short, sets: Sets::Sharding(sharding) })
 }
 
 /// Sets the schedule; one stage has nothing to schedule.
@@ -143,45 +170,36 @@ fn shorten_ends(job: &Job, choice: &mut Choice) -> bool {
     p > 2 && first.is_some() && last.is_some()
 }
 
-const SHARDINGS: [Edit; 5] = [
-    Edit { name: "DDP", apply: |_, choice| shard(choice, DataSharding::None) },
-    Edit { name: "ZeRO-1", apply: |_, choice| shard(choice, DataSharding::Zero1) },
-    Edit { name: "ZeRO-2", apply: |_, choice| shard(choice, DataSharding::Zero2) },
-    Edit { name: "ZeRO-3", apply: |_, choice| shard(choice, DataSharding::Zero3) },
-    Edit { name: "FSDP", apply: |_, choice| shard(choice, DataSharding::Fsdp) },
-];
 /// Name of the axis.
 const RECOMPUTATION: &str = "recomputation";
 const RECOMPUTATIONS: [Edit; 3] = [
-    Edit { name: "none", apply: |_, choice| recompute(choice, Recompute::None) },
-    Edit { name: "selective", apply: |_, choice| recompute(choice, Recompute::Selective) },
-    Edit { name: "full", apply: |_, choice| recompute(choice, Recompute::Full) },
+    Edit::new("none", |_, choice| recompute(choice, Recompute::None)),
+    Edit::new("selective", |_, choice| recompute(choice, Recompute::Selective)),
+    Edit::new("full", |_, choice| recompute(choice, Recompute::Full)),
 ];
-const SEQUENCE_PARALLEL: [Edit; 2] = [
-    Edit { name: "off", apply: |_, choice| sequence(choice, false) },
-    Edit { name: "on", apply: |_, choice| sequence(choice, true) },
-];
+const SEQUENCE_PARALLEL: [Edit; 2] =
+    [Edit::new("off", |_, choice| sequence(choice, false)), Edit::new("on", |_, choice| sequence(choice, true))];
 const SPLITS: [Edit; 3] = [
-    Edit { name: "even", apply: |_, choice| split(choice, PipelineSplit::Even) },
-    Edit { name: "embedding and loss as a layer each", apply: |_, choice| split(choice, PipelineSplit::WithEnds) },
-    Edit { name: "fewer on the first and last stage", apply: shorten_ends },
+    Edit::new("even", |_, choice| split(choice, PipelineSplit::Even)),
+    Edit::new("embedding and loss as a layer each", |_, choice| split(choice, PipelineSplit::WithEnds)),
+    Edit::new("fewer on the first and last stage", shorten_ends),
 ];
 const SCHEDULES: [Edit; 5] = [
-    Edit { name: "1F1B", apply: |_, choice| schedule(choice, PipelineSchedule::OneForwardOneBackward) },
-    Edit { name: "GPipe", apply: |_, choice| schedule(choice, PipelineSchedule::GPipe) },
-    Edit { name: "ZB-H1", apply: |_, choice| schedule(choice, PipelineSchedule::ZeroBubbleH1) },
-    Edit { name: "ZB-H2", apply: |_, choice| schedule(choice, PipelineSchedule::ZeroBubbleH2) },
-    Edit { name: "DualPipe", apply: |_, choice| schedule(choice, PipelineSchedule::DualPipe) },
+    Edit::new("1F1B", |_, choice| schedule(choice, PipelineSchedule::OneForwardOneBackward)),
+    Edit::new("GPipe", |_, choice| schedule(choice, PipelineSchedule::GPipe)),
+    Edit::new("ZB-H1", |_, choice| schedule(choice, PipelineSchedule::ZeroBubbleH1)),
+    Edit::new("ZB-H2", |_, choice| schedule(choice, PipelineSchedule::ZeroBubbleH2)),
+    Edit::new("DualPipe", |_, choice| schedule(choice, PipelineSchedule::DualPipe)),
 ];
 const OFFLOADS: [Edit; 2] = [
-    Edit { name: "nothing", apply: |_, choice| offload(choice, Offload::NONE) },
-    Edit { name: "optimizer", apply: |_, choice| offload(choice, Offload { optimizer: true, ..Offload::NONE }) },
+    Edit::new("nothing", |_, choice| offload(choice, Offload::NONE)),
+    Edit::new("optimizer", |_, choice| offload(choice, Offload { optimizer: true, ..Offload::NONE })),
 ];
 const REPLICAS: [Edit; 4] = [
-    Edit { name: "1", apply: |_, choice| replicate(choice, 1) },
-    Edit { name: "2", apply: |_, choice| replicate(choice, 2) },
-    Edit { name: "4", apply: |_, choice| replicate(choice, 4) },
-    Edit { name: "8", apply: |_, choice| replicate(choice, 8) },
+    Edit::new("1", |_, choice| replicate(choice, 1)),
+    Edit::new("2", |_, choice| replicate(choice, 2)),
+    Edit::new("4", |_, choice| replicate(choice, 4)),
+    Edit::new("8", |_, choice| replicate(choice, 8)),
 ];
 
 const fn recompute(choice: &mut Choice, recompute: Recompute) -> bool {
@@ -240,7 +258,7 @@ impl Space {
             Axis { lifts_rules: true, ..Axis::of("layers per stage", &SPLITS) },
             Axis::of("sequence parallel", &SEQUENCE_PARALLEL),
             Axis::of(RECOMPUTATION, &RECOMPUTATIONS),
-            Axis::of("sharding", &SHARDINGS),
+            Axis::of("sharding", &shardings()),
         ];
         let mut space = Self { counts, only: Default::default(), axes, ends_with_first: false };
         if job.training().is_none_or(|run| run.kernels != Kernels::Megatron) {
@@ -260,7 +278,7 @@ impl Space {
         }
         let keeps = |edit: &Edit| {
             let mut choice = plain();
-            (edit.apply)(job, &mut choice) && choice.recompute == run.recompute
+            edit.apply(job, &mut choice) && choice.recompute == run.recompute
         };
         for axis in space.axes.iter_mut().filter(|axis| axis.name == RECOMPUTATION) {
             axis.edits.retain(keeps);

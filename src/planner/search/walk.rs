@@ -190,7 +190,7 @@ fn inner(space: &Space, job: &Job, base: &Choice) -> [Vec<u64>; 4] {
 fn edited(axis: &Axis, job: &Job, choice: Choice) -> impl Iterator<Item = Choice> {
     axis.edits.iter().filter_map(move |edit| {
         let mut choice = choice;
-        (edit.apply)(job, &mut choice).then_some(choice)
+        edit.apply(job, &mut choice).then_some(choice)
     })
 }
 

@@ -1,6 +1,8 @@
 //! The table itself: data, one entry per input.
 
 use super::{Applies, Choice, Field, FieldDefault, FieldId, FieldKind, Group};
+use crate::engines::{Engine, Share};
+use crate::sharding::DataSharding;
 
 /// An input as the table writes it.
 #[derive(Clone, Copy)]
@@ -53,6 +55,17 @@ impl Entry {
 
     const fn flag(id: FieldId, key: &'static str, name: &'static str, label: &'static str) -> Self {
         Self::new(id, key, name, label, FieldKind::Flag)
+    }
+
+    /// The share of memory of the engine whose setting has that key in links.
+    const fn memory_share(id: FieldId, key: &'static str) -> Self {
+        let Share { key, flag, label, help, default, .. } = Engine::share_of_key(key);
+        Self::number(id, key, flag, label, (0.01, 1.0))
+            .help(help)
+            .group(Group::Reserve)
+            .serve()
+            .folded()
+            .default(FieldDefault::Decimal(*default))
     }
 
     const fn help(mut self, help: &'static str) -> Self {
@@ -162,6 +175,32 @@ macro_rules! choices {
     ($name:ident: $(option($value:expr, $label:expr, $help:expr $(,)?)),+ $(,)?) => {
         const $name: Options =
             Options { shown: &[$(Choice { value: $value, label: $label }),+], helps: &[$($help),+] };
+    };
+}
+
+/// The members of a list as options, in the order of the list.
+macro_rules! members_as_options {
+    ($name:ident: $list:ident) => {
+        const $name: Options = Options {
+            shown: &{
+                let mut shown = [Choice { value: "", label: "" }; $list::SPECS.len()];
+                let mut at = 0;
+                while at < shown.len() {
+                    shown[at] = Choice { value: $list::SPECS[at].key, label: $list::SPECS[at].label };
+                    at += 1;
+                }
+                shown
+            },
+            helps: &{
+                let mut helps = [""; $list::SPECS.len()];
+                let mut at = 0;
+                while at < helps.len() {
+                    helps[at] = $list::SPECS[at].help;
+                    at += 1;
+                }
+                helps
+            },
+        };
     };
 }
 
@@ -444,22 +483,9 @@ choices! {
     option("q4-0", "llama.cpp q4_0", "18 bytes for 32 cached numbers."),
 }
 
-choices! {
-    SERVERS:
-    option("none", "No rule", "The cache takes what the sequences need."),
-    option("vllm", "vLLM", "The cache takes everything up to gpu_memory_utilization."),
-    option("sglang", "SGLang", "Weights and cache take up to mem_fraction_static."),
-    option("llama-cpp", "llama.cpp", "The cache of the whole context is taken at the start."),
-}
+members_as_options! { SERVERS: Engine }
 
-choices! {
-    SHARDINGS:
-    option("none", "None (DDP)", "Every rank holds the whole model states."),
-    option("1", "ZeRO-1", "Ranks share out the optimizer states."),
-    option("2", "ZeRO-2", "Ranks share out optimizer states and gradients."),
-    option("3", "ZeRO-3", "Ranks share out optimizer states, gradients and weights."),
-    option("fsdp", "FSDP", "As ZeRO-3, gathered block by block by PyTorch."),
-}
+members_as_options! { SHARDINGS: DataSharding }
 
 choices! {
     LOSS_FUSIONS:
@@ -941,23 +967,13 @@ const TABLE: [Entry; COUNT] = [
         .help("By which rule memory is taken for the key/value cache: tokens, blocks and concurrency come out as that program prints them.")
         .group(Group::Run)
         .serve()
-        .default(FieldDefault::Choice("none")),
-    Entry::number(FieldId::MemoryUtilization, "gmu", "gpu_memory_utilization", "vLLM's share of memory", (0.01, 1.0))
-        .help("Share of each GPU's memory that vLLM uses for everything together.")
-        .group(Group::Reserve)
-        .serve()
-        .folded()
-        .default(FieldDefault::Decimal(0.9)),
-    Entry::number(FieldId::StaticFraction, "mfs", "mem_fraction_static", "SGLang's share of memory", (0.01, 1.0))
-        .help("Share of the free memory that SGLang gives weights and cache; 0.88 is an assumption: SGLang chooses by GPU.")
-        .group(Group::Reserve)
-        .serve()
-        .folded()
-        .default(FieldDefault::Decimal(0.88)),
+        .default(FieldDefault::Choice(Engine::SPECS[0].key)),
+    Entry::memory_share(FieldId::MemoryUtilization, "gmu"),
+    Entry::memory_share(FieldId::StaticFraction, "mfs"),
     Entry::whole(FieldId::BlockSize, "bs", "block_size", "Cache block", (1, 65_536), 0)
         .unit("tokens")
         .optional()
-        .help("Tokens that the cache is handed out in; empty: the server's own, 16 for vLLM, 1 for SGLang, 256 for llama.cpp.")
+        .help("Tokens that the cache is handed out in; empty: the server's own.")
         .group(Group::Reserve)
         .serve()
         .folded()
@@ -1183,7 +1199,7 @@ const TABLE: [Entry; COUNT] = [
         .help("What data-parallel ranks share out among themselves instead of each holding all of it.")
         .group(Group::Layout)
         .train()
-        .default(FieldDefault::Choice("fsdp")),
+        .default(FieldDefault::Choice(DataSharding::DEFAULT.key)),
     Entry::flag(FieldId::ReshardAfterForward, "rs", "reshard_after_forward", "FSDP reshards after forward")
         .help("A block's gathered weights are given back after forward and gathered again for backward: less memory, more traffic.")
         .group(Group::Layout)

@@ -147,11 +147,11 @@ fn zero_paper_figure_one() {
     };
     assert_eq!(lower(&Lowering::parameters_only(&model)).parameters(), 7_500_000_000);
     let on = |sharding| states(&training_job(&model, layout(1, 1, 64, sharding), |_| {}));
-    assert_eq!(on(DataSharding::None), 120_000_000_000);
-    assert_eq!(on(DataSharding::Zero1), 31_406_250_000);
-    assert_eq!(on(DataSharding::Zero2), 16_640_625_000);
-    assert_eq!(on(DataSharding::Zero3), 1_875_000_000);
-    assert_eq!(on(DataSharding::Fsdp), 1_875_000_000);
+    assert_eq!(on(DataSharding::NOTHING), 120_000_000_000);
+    assert_eq!(on(support::zero1()), 31_406_250_000);
+    assert_eq!(on(support::zero2()), 16_640_625_000);
+    assert_eq!(on(support::zero3()), 1_875_000_000);
+    assert_eq!(on(support::fsdp()), 1_875_000_000);
 }
 
 #[test]

@@ -48,7 +48,7 @@ fn of_label(ledger: &Ledger, label: &str) -> u64 {
 
 #[test]
 fn hybrid_sharding_shares_within_its_groups() {
-    for (sharding, edit) in [(DataSharding::Fsdp, short as Run), (DataSharding::Zero1, megatron)] {
+    for (sharding, edit) in [(support::fsdp(), short as Run), (support::zero1(), megatron)] {
         let job = |ranks, replicas| {
             let layout = ParallelLayout { data_parallel_replicas: degree(replicas), ..layout(1, 1, ranks, sharding) };
             training_job(&model(), layout, edit)
@@ -69,12 +69,12 @@ fn host_memory_takes_over_what_leaves_the_device() {
     let job =
         |sharding, offload, edit: Run| training_job(&model(), ParallelLayout { offload, ..layout(1, 1, 4, sharding) }, edit);
     let cases: [(DataSharding, Offload, Run); 6] = [
-        (DataSharding::Zero2, offload(true, false, false), short),
-        (DataSharding::Zero3, offload(true, true, false), short),
-        (DataSharding::Fsdp, offload(true, true, false), short),
-        (DataSharding::Zero1, offload(true, false, false), megatron),
-        (DataSharding::Zero1, offload(false, false, true), megatron),
-        (DataSharding::Fsdp, offload(true, true, true), short),
+        (support::zero2(), offload(true, false, false), short),
+        (support::zero3(), offload(true, true, false), short),
+        (support::fsdp(), offload(true, true, false), short),
+        (support::zero1(), offload(true, false, false), megatron),
+        (support::zero1(), offload(false, false, true), megatron),
+        (support::fsdp(), offload(true, true, true), short),
     ];
     for (sharding, away, edit) in cases {
         let (plain, with) = (job(sharding, Offload::NONE, edit), job(sharding, away, edit));
@@ -99,7 +99,7 @@ fn host_memory_takes_over_what_leaves_the_device() {
 #[test]
 fn zero_offload_keeps_two_bytes_per_parameter() {
     let offload = Offload { optimizer: true, ..Offload::NONE };
-    let job = training_job(&model(), ParallelLayout { offload, ..layout(1, 1, 4, DataSharding::Zero2) }, short);
+    let job = training_job(&model(), ParallelLayout { offload, ..layout(1, 1, 4, support::zero2()) }, short);
     let estimate = estimate(&job);
     let parameters = estimate.parameters.total;
     assert_eq!(estimate.ledger.of(MemoryKind::Parameter).0, 2 * parameters);
@@ -111,12 +111,12 @@ fn zero_offload_keeps_two_bytes_per_parameter() {
 fn buffers_of_deepspeed_and_of_communicators_are_lines() {
     let job = |sharding, edit: Run| training_job(&model(), layout(2, 1, 4, sharding), edit);
     let bucket = |job: &Job| of_label(&estimate(job).ledger, "Reduction bucket");
-    assert_eq!([DataSharding::None, DataSharding::Fsdp].map(|sharding| bucket(&job(sharding, short))), [0, 0]);
-    for sharding in [DataSharding::Zero1, DataSharding::Zero2, DataSharding::Zero3] {
+    assert_eq!([DataSharding::NOTHING, support::fsdp()].map(|sharding| bucket(&job(sharding, short))), [0, 0]);
+    for sharding in [support::zero1(), support::zero2(), support::zero3()] {
         assert_eq!(bucket(&job(sharding, short)), 2 * 500_000_000, "{sharding:?}");
     }
-    assert_eq!(bucket(&job(DataSharding::Zero1, megatron)), 0);
-    let one = training_job(&model(), layout(1, 1, 1, DataSharding::Zero2), short);
+    assert_eq!(bucket(&job(support::zero1(), megatron)), 0);
+    let one = training_job(&model(), layout(1, 1, 1, support::zero2()), short);
     assert_eq!(bucket(&one), 0);
 
     let mut scenario = headroom::scenario::Scenario::default();
@@ -179,7 +179,7 @@ fn every_block_lies_on_one_stage() {
 fn a_tied_embedding_is_held_at_both_ends() {
     let tied = ModelConfig { tie_word_embeddings: true, ..model() };
     let weights = |schedule, stage| {
-        let layout = ParallelLayout { pipeline_schedule: schedule, ..layout(1, 2, 1, DataSharding::None) };
+        let layout = ParallelLayout { pipeline_schedule: schedule, ..layout(1, 2, 1, DataSharding::NOTHING) };
         let job = training_job(&tied, layout, megatron);
         headroom::estimator::stage_ledger(&job, stage).expect("a stage").of(MemoryKind::Parameter).0 / 2
     };
@@ -195,7 +195,7 @@ fn a_tied_embedding_is_held_at_both_ends() {
 #[test]
 fn schedules_keep_what_they_say() {
     let activations = |schedule, edit: Run, batch| {
-        let layout = ParallelLayout { pipeline_schedule: schedule, ..layout(1, 4, 1, DataSharding::None) };
+        let layout = ParallelLayout { pipeline_schedule: schedule, ..layout(1, 4, 1, DataSharding::NOTHING) };
         let job = training_job(&model(), layout, |run| {
             edit(run);
             run.global_batch_size = batch;
@@ -223,7 +223,7 @@ fn schedules_keep_what_they_say() {
 fn the_busiest_expert_rank_is_the_verdict() {
     let row = headroom::catalog::model("mixtral-8x7b").expect("in the catalog");
     let total = |ep, percent| {
-        let layout = ParallelLayout { expert_model_parallel_size: degree(ep), ..layout(1, 1, 8, DataSharding::Zero1) };
+        let layout = ParallelLayout { expert_model_parallel_size: degree(ep), ..layout(1, 1, 8, support::zero1()) };
         estimate(&training_job(&row.config, layout, |run| {
             megatron(run);
             run.megatron.moe_load_percent = percent;
@@ -240,11 +240,11 @@ fn the_busiest_expert_rank_is_the_verdict() {
 fn forbidden_combinations_are_named_with_their_framework() {
     let cases: [(&str, Run, Edit); 15] = [
         ("DeepSpeed does not combine", short, |layout| {
-            (layout.pipeline_model_parallel_size, layout.sharding) = (degree(2), DataSharding::Zero3);
+            (layout.pipeline_model_parallel_size, layout.sharding) = (degree(2), support::zero3());
         }),
         ("Megatron-LM has no sequence parallelism without", megatron, |layout| layout.sequence_parallel = true),
         ("Megatron-LM does not combine PyTorch's FSDP2 with pipeline", megatron, |layout| {
-            (layout.pipeline_model_parallel_size, layout.sharding) = (degree(2), DataSharding::Fsdp);
+            (layout.pipeline_model_parallel_size, layout.sharding) = (degree(2), support::fsdp());
         }),
         ("Megatron-LM interleaves only", megatron, |layout| {
             layout.pipeline_model_parallel_size = degree(4);
@@ -263,15 +263,15 @@ fn forbidden_combinations_are_named_with_their_framework() {
         }),
         ("Sharding groups need", short, |layout| layout.data_parallel_replicas = degree(2)),
         ("DeepSpeed shards within groups", short, |layout| {
-            (layout.data_parallel_replicas, layout.sharding) = (degree(2), DataSharding::Zero2);
+            (layout.data_parallel_replicas, layout.sharding) = (degree(2), support::zero2());
         }),
         ("4 data-parallel ranks do not split into 3", short, |layout| {
-            (layout.data_parallel_replicas, layout.sharding) = (degree(3), DataSharding::Fsdp);
+            (layout.data_parallel_replicas, layout.sharding) = (degree(3), support::fsdp());
         }),
         ("DeepSpeed and PyTorch keep weights", short, |layout| layout.offload.parameters = true),
         ("Megatron-LM does not keep weights", megatron, |layout| layout.offload.parameters = true),
         ("PyTorch's FSDP2 moves", short, |layout| {
-            (layout.offload.optimizer, layout.sharding) = (true, DataSharding::Fsdp);
+            (layout.offload.optimizer, layout.sharding) = (true, support::fsdp());
         }),
         ("Megatron-LM offloads its optimizer only", megatron, |layout| layout.offload.optimizer = true),
         ("Megatron-LM does not offload activations with", megatron, |layout| {
@@ -279,7 +279,7 @@ fn forbidden_combinations_are_named_with_their_framework() {
         }),
     ];
     for (says, edit, change) in cases {
-        let mut layout = layout(1, 1, 4, DataSharding::None);
+        let mut layout = layout(1, 1, 4, DataSharding::NOTHING);
         change(&mut layout);
         let found = blockers(&training_job(&model(), layout, edit));
         let named = found.iter().find(|blocker| blocker.to_string().starts_with(says));
@@ -290,7 +290,7 @@ fn forbidden_combinations_are_named_with_their_framework() {
     }
     let recomputed = training_job(
         &model(),
-        ParallelLayout { offload: Offload { activations: true, ..Offload::NONE }, ..layout(1, 1, 4, DataSharding::None) },
+        ParallelLayout { offload: Offload { activations: true, ..Offload::NONE }, ..layout(1, 1, 4, DataSharding::NOTHING) },
         |run| {
             megatron(run);
             run.recompute = Recompute::Full;
@@ -312,7 +312,7 @@ fn every_stage_has_a_peak_and_the_highest_is_the_verdict() {
             (PipelineSchedule::ZeroBubbleH2, PipelineSplit::Ends { first: NonZeroU64::new(1), last: NonZeroU64::new(3) }),
         ] {
             let layout =
-                ParallelLayout { pipeline_schedule: schedule, pipeline_split: split, ..layout(1, 4, 2, DataSharding::Zero1) };
+                ParallelLayout { pipeline_schedule: schedule, pipeline_split: split, ..layout(1, 4, 2, support::zero1()) };
             let job = training_job(&model(), layout, edit);
             let (all, estimate) = (stages(&job), estimate(&job));
             assert_eq!(all.iter().map(|stage| stage.stage).collect::<Vec<_>>(), [0, 1, 2, 3]);

@@ -69,7 +69,7 @@ fn blocks_keep_what_the_paper_says() {
     let (s, b, h, a, layers) = (2048_u64, 1, 1024, 16, 2);
     let (sbh, scores) = (s * b * h, 5 * a * s * s * b);
     let saved = |t: u64, edit: &dyn Fn(&mut TrainingRun), sequence_parallel: bool| {
-        let layout = ParallelLayout { sequence_parallel, ..layout(t, 1, 1, DataSharding::None) };
+        let layout = ParallelLayout { sequence_parallel, ..layout(t, 1, 1, DataSharding::NOTHING) };
         blocks(&after_forward(&training_job(&gpt(layers), layout, |run| {
             with_dropout(run);
             edit(run);
@@ -88,7 +88,7 @@ fn blocks_keep_what_the_paper_says() {
 #[test]
 fn blocks_recomputed_one_by_one_or_in_groups() {
     let inputs = |method| {
-        let job = training_job(&gpt(12), layout(1, 1, 1, DataSharding::None), |run| {
+        let job = training_job(&gpt(12), layout(1, 1, 1, DataSharding::NOTHING), |run| {
             with_dropout(run);
             run.recompute = Recompute::Full;
             run.megatron.recompute_method = method;
@@ -110,8 +110,8 @@ fn states_take_eighteen_bytes_and_the_distributed_optimizer_shares_twelve_of_the
         [MemoryKind::Parameter, MemoryKind::Gradient, MemoryKind::OptimizerState].map(|kind| ledger.of(kind).0)
     };
     let parameters = 2 * (12 * 1024 * 1024 + 13 * 1024) + (50_304 + 2048) * 1024 + 2 * 1024;
-    assert_eq!(states(4, DataSharding::None), [2, 4, 12].map(|bytes| bytes * parameters));
-    assert_eq!(states(4, DataSharding::Zero1), [2 * parameters, 4 * parameters, 3 * parameters]);
+    assert_eq!(states(4, DataSharding::NOTHING), [2, 4, 12].map(|bytes| bytes * parameters));
+    assert_eq!(states(4, support::zero1()), [2 * parameters, 4 * parameters, 3 * parameters]);
 }
 
 /// Megatron-FSDP's defaults: blocks are gathered until half a billion elements are there, and both ends stay gathered.
@@ -131,14 +131,14 @@ fn gathered_weights_and_waiting_gradients_are_counted() {
             .map(|label| ledger.lines.iter().find(|line| line.label == label).map_or(0, |line| line.bytes.0))
     };
     let saved = |bytes: u64| bytes > 0 && bytes <= 4 * 50 * block;
-    assert_eq!(ledger(DataSharding::None, 2), [0, 0]);
-    assert_eq!(ledger(DataSharding::Zero1, 2), [0, 0]);
-    for (sharding, layers, blocks) in [(DataSharding::Fsdp, 2, 2), (DataSharding::Zero3, 50, 40)] {
+    assert_eq!(ledger(DataSharding::NOTHING, 2), [0, 0]);
+    assert_eq!(ledger(support::zero1(), 2), [0, 0]);
+    for (sharding, layers, blocks) in [(support::fsdp(), 2, 2), (support::zero3(), 50, 40)] {
         let [weights, gradients] = ledger(sharding, layers);
         assert_eq!(weights, 2 * (ends + blocks * block), "{sharding:?}");
         assert!(saved(gradients), "{gradients}");
     }
-    let [weights, gradients] = ledger(DataSharding::Zero2, 50);
+    let [weights, gradients] = ledger(support::zero2(), 50);
     assert!(weights == 0 && saved(gradients), "{gradients}");
 }
 
@@ -179,7 +179,7 @@ fn deepseek() -> ModelConfig {
 fn experts_are_shared_out_and_their_states_over_fewer_copies() {
     let job = |ep| {
         let degree = NonZeroU64::new(ep).expect("at least one");
-        let layout = ParallelLayout { expert_model_parallel_size: degree, ..layout(1, 1, 8, DataSharding::Zero1) };
+        let layout = ParallelLayout { expert_model_parallel_size: degree, ..layout(1, 1, 8, support::zero1()) };
         training_job(&deepseek(), layout, megatron)
     };
     let of = |ep, kind| after_forward(&job(ep)).of(kind).0;
@@ -192,7 +192,7 @@ fn experts_are_shared_out_and_their_states_over_fewer_copies() {
 #[test]
 fn modules_that_are_recomputed_keep_less() {
     let kept = |modules| {
-        let job = training_job(&deepseek(), layout(1, 1, 1, DataSharding::None), |run| {
+        let job = training_job(&deepseek(), layout(1, 1, 1, DataSharding::NOTHING), |run| {
             megatron(run);
             run.recompute = Recompute::Selective;
             run.megatron.recompute_modules = modules;
@@ -220,7 +220,7 @@ fn modules_that_are_recomputed_keep_less() {
 fn degrees_that_divide_nothing_are_named() {
     let degree = |n| NonZeroU64::new(n).expect("at least one");
     let said = |model: &ModelConfig, edit: &dyn Fn(&mut ParallelLayout)| {
-        let mut layout = layout(2, 2, 4, DataSharding::None);
+        let mut layout = layout(2, 2, 4, DataSharding::NOTHING);
         edit(&mut layout);
         blockers(&training_job(model, layout, megatron)).iter().map(ToString::to_string).collect::<Vec<_>>()
     };
@@ -264,7 +264,7 @@ fn any_job() -> impl Strategy<Value = Job> {
                 (2, _) => PipelineSplit::WithEnds,
                 _ => PipelineSplit::Even,
             },
-            ..layout(t, p, d, if on[1] { DataSharding::Zero1 } else { DataSharding::None })
+            ..layout(t, p, d, if on[1] { support::zero1() } else { DataSharding::NOTHING })
         };
         let model = if experts { deepseek() } else { gpt(16) };
         training_job(&model, layout, |run| {

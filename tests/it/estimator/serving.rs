@@ -4,7 +4,7 @@
 use crate::support;
 
 use headroom::config::{
-    CacheFormat, Cluster, Job, LengthMix, ModelConfig, ParallelLayout, Reservation, Run, ServingRun, WeightFormat,
+    CacheFormat, Cluster, Engine, Job, LengthMix, ModelConfig, ParallelLayout, Run, ServingRun, WeightFormat,
 };
 use headroom::estimator::time::{Bound, Pace, serving as times};
 use headroom::estimator::{Estimate, KEPT_FREE, Lengths, MemoryKind, Verdict, estimate};
@@ -15,6 +15,7 @@ use headroom::planner::{
 use headroom::scenario::Word;
 use headroom::units::{Bytes, DType, Elements, MemoryUnit};
 use proptest::prelude::*;
+use support::engine;
 
 fn model(id: &str) -> ModelConfig {
     headroom::catalog::model(id).expect("in the catalog").config.clone()
@@ -30,7 +31,7 @@ fn job(id: &str, layout: ParallelLayout, edit: impl FnOnce(&mut ServingRun)) -> 
 }
 
 fn tensor(t: u64) -> ParallelLayout {
-    support::layout(t, 1, 1, headroom::config::DataSharding::None)
+    support::layout(t, 1, 1, headroom::config::DataSharding::NOTHING)
 }
 
 fn of(id: &str, layout: ParallelLayout, edit: impl FnOnce(&mut ServingRun)) -> Estimate {
@@ -130,7 +131,7 @@ fn blocks_and_shared_prefixes_are_whole() {
     let token = 131_072;
     assert_eq!(cache(|_| ()), 10 * 1000 * token);
     assert_eq!(cache(|run| run.block_size = Some(16)), 10 * 1008 * token);
-    assert_eq!(cache(|run| run.reservation = Reservation::Vllm(0.9)), 10 * 1008 * token);
+    assert_eq!(cache(|run| run.engine = engine("vllm", 0.9)), 10 * 1008 * token);
     assert_eq!(cache(|run| run.shared_prefix = 600), (600 + 10 * 400) * token);
     assert_eq!(cache(|run| (run.shared_prefix, run.block_size) = (600, Some(16))), (592 + 10 * 416) * token);
     // A sequence's last token is its own.
@@ -142,7 +143,7 @@ fn blocks_and_shared_prefixes_are_whole() {
 fn vllm_leaves_its_share_free_and_counts_blocks() {
     let gib = |gib: f64| Bytes(0) + Bytes((1u64 << 30) * 100).percent(gib);
     let mut edited = job("llama3-8b", ParallelLayout::SINGLE, |run| {
-        (run.reservation, run.concurrent_sequences, run.prefill_chunk_size) = (Reservation::Vllm(0.9), 256, 8192);
+        (run.engine, run.concurrent_sequences, run.prefill_chunk_size) = (engine("vllm", 0.9), 256, 8192);
     });
     let mut cluster = edited.cluster().clone();
     cluster.accelerator.memory = gib(79.22);
@@ -164,9 +165,9 @@ fn vllm_leaves_its_share_free_and_counts_blocks() {
 /// Whatever the rule, so many sequences fit as its concurrency says, but for what grows with them beside the cache.
 #[test]
 fn concurrency_is_what_fits() {
-    for rule in [Reservation::None, Reservation::Vllm(0.9), Reservation::Sglang(0.88)] {
+    for rule in [Engine::DEFAULT, engine("vllm", 0.9), engine("sglang", 0.88)] {
         for (id, t) in [("llama3-8b", 1), ("llama3-70b", 4), ("gemma2-9b", 1), ("deepseek-v3", 32)] {
-            let job = job(id, tensor(t), |run| run.reservation = rule);
+            let job = job(id, tensor(t), |run| run.engine = rule);
             let room = estimate(&job).cache_room.expect("a cache");
             let found = answers(&job).at_once.map_or(0, |found| found.value);
             let found = f64::from(u32::try_from(found).expect("a small number"));
@@ -211,7 +212,7 @@ fn four_bits_fit_one_card() {
 
 #[test]
 fn half_the_cache_is_twice_the_sequences() {
-    let job = job("llama3-8b", ParallelLayout::SINGLE, |run| run.reservation = Reservation::Vllm(0.9));
+    let job = job("llama3-8b", ParallelLayout::SINGLE, |run| run.engine = engine("vllm", 0.9));
     let found = answers(&job);
     let now = found.at_once.expect("some fit").value;
     let more = more_requests(&job, &inverse(&Lengths::of(&job)));
@@ -223,9 +224,9 @@ fn half_the_cache_is_twice_the_sequences() {
 /// What is offered is what the server loads.
 #[test]
 fn formats_are_those_of_the_server() {
-    for rule in [Reservation::Vllm(0.9), Reservation::Sglang(0.88), Reservation::LlamaCpp] {
-        let own = rule == Reservation::LlamaCpp;
-        let job = job("llama3-70b", ParallelLayout::SINGLE, |run| run.reservation = rule);
+    for rule in [engine("vllm", 0.9), engine("sglang", 0.88), engine("llama-cpp", 1.0)] {
+        let own = rule.key == "llama-cpp";
+        let job = job("llama3-70b", ParallelLayout::SINGLE, |run| run.engine = rule);
         let found = answers(&job);
         assert!(found.quantization.is_some_and(|format| format.is_gguf() == own), "{rule:?}: {found:?}");
         let fixed = fixes(&job, &estimate(&job), &gpu_count(&job, MemoryUnit::Gib));
@@ -283,7 +284,7 @@ fn sequences_as_long_as_the_context_are_no_mix() {
 
 #[test]
 fn curves_pass_through_what_fits() {
-    let job = job("llama3-8b", ParallelLayout::SINGLE, |run| run.reservation = Reservation::Vllm(0.9));
+    let job = job("llama3-8b", ParallelLayout::SINGLE, |run| run.engine = engine("vllm", 0.9));
     let largest = inverse(&Lengths::of(&job)).largest_batch;
     let memory = curve_requests(&job, largest, 40);
     let total = |by_kind: [Bytes; 7]| by_kind.into_iter().sum::<Bytes>();
@@ -326,7 +327,7 @@ fn at_two_dollars(job: &Job) -> Job {
 /// 100 users on three replicas: 34, 33 and 33 requests. The fullest sets the pace of all, and all three GPUs are paid for.
 #[test]
 fn a_load_is_as_fast_as_its_fullest_replica() {
-    let three = support::layout(1, 1, 3, headroom::config::DataSharding::None);
+    let three = support::layout(1, 1, 3, headroom::config::DataSharding::NOTHING);
     let job = job("llama3-8b", three, |run| (run.users, run.prompt_length) = (Some(100), Some(1000)));
     let job = at_two_dollars(&job);
     let own = with_users(&job).own;
@@ -363,7 +364,7 @@ fn a_mean_length_is_what_the_cache_holds() {
 #[test]
 fn without_users_every_replica_runs_the_stated_requests() {
     let job =
-        job("llama3-8b", support::layout(2, 1, 4, headroom::config::DataSharding::None), |run| run.concurrent_sequences = 16);
+        job("llama3-8b", support::layout(2, 1, 4, headroom::config::DataSharding::NOTHING), |run| run.concurrent_sequences = 16);
     let job = at_two_dollars(&job);
     let (load, times) = (shown_load(&job, None).expect("a load"), times(&job).expect("known rates"));
     let pace = load.pace.expect("known rates");
@@ -413,7 +414,7 @@ fn with_memory(job: &Job, memory: u64) -> Job {
 #[test]
 fn the_curve_by_gpus_begins_with_one() {
     for (t, d) in [(1, 8), (2, 4), (4, 1)] {
-        let curve = curve_gpus(&job("llama3-70b", support::layout(t, 1, d, headroom::config::DataSharding::None), |_| ()));
+        let curve = curve_gpus(&job("llama3-70b", support::layout(t, 1, d, headroom::config::DataSharding::NOTHING), |_| ()));
         assert_eq!((curve.points.first().map(|point| point.x), curve.current, curve.replicas), (Some(1), t, d));
         assert!(curve.points.iter().any(|point| point.x == t) && curve.serves);
     }
@@ -507,9 +508,9 @@ proptest! {
         id in prop::sample::select(vec!["llama3-8b", "llama3-70b", "gemma2-9b", "deepseek-v3", "qwen2.5-14b"]),
         format in prop::sample::select(vec![WeightFormat::Bf16, WeightFormat::Fp8Channel]),
     ) {
-        let rules = [Reservation::None, Reservation::Vllm(0.9), Reservation::Sglang(0.88)];
+        let rules = [Engine::DEFAULT, engine("vllm", 0.9), engine("sglang", 0.88)];
         let job = job(id, ParallelLayout::SINGLE, |run| {
-            (run.users, run.context_length, run.quantization, run.reservation) = (Some(users), context_length, format, rules[rule]);
+            (run.users, run.context_length, run.quantization, run.engine) = (Some(users), context_length, format, rules[rule]);
             run.lengths = mixed.then_some(LengthMix { mean: mean.min(context_length), p95: (2 * mean).min(context_length) });
         });
         let Some(found) = with_users(&job).fewest else { return Ok(()) };
@@ -544,11 +545,11 @@ proptest! {
         block_size in prop::option::of(1_u64..600), group_size in 8_u64..300, users in prop::option::of(1_u64..5000),
         mean in 1_u64..5000, more in 0_u64..5000, mixed in any::<bool>(),
     ) {
-        let rules = [Reservation::None, Reservation::Vllm(0.9), Reservation::Sglang(0.88), Reservation::LlamaCpp];
-        let job = job(id, support::layout(1 << t, 1 << p, 1, headroom::config::DataSharding::None), |run| {
+        let rules = [Engine::DEFAULT, engine("vllm", 0.9), engine("sglang", 0.88), engine("llama-cpp", 1.0)];
+        let job = job(id, support::layout(1 << t, 1 << p, 1, headroom::config::DataSharding::NOTHING), |run| {
             run.quantization = WeightFormat::WORDS[format].0;
             run.kv_cache_dtype = CacheFormat::WORDS[cache].0;
-            run.reservation = rules[rule];
+            run.engine = rules[rule];
             (run.context_length, run.concurrent_sequences, run.shared_prefix) = (context_length, concurrent_sequences, shared_prefix);
             (run.block_size, run.group_size, run.users) = (block_size, group_size, users);
             run.lengths = mixed.then_some(LengthMix { mean, p95: mean + more });

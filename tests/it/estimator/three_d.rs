@@ -63,7 +63,7 @@ fn states_of_three_dimensions() {
     let adam = eleuther::optimizer_bytes_per_parameter(Optimizer::AdamW).expect("the document has it");
     let states = eleuther::states(blocks, DType::Bf16, DType::Bf16, adam);
     for (t, p, d) in [(1, 4, 1), (2, 4, 2), (4, 8, 4), (8, 16, 2)] {
-        let all = stages(&job(&model, layout(t, p, d, DataSharding::Zero1), Recompute::None));
+        let all = stages(&job(&model, layout(t, p, d, support::zero1()), Recompute::None));
         let middle = &all[1];
         assert_eq!(of(middle, MemoryKind::Parameter), states.weights.per_rank(eleuther::weight_divisor(t, p)), "{t} {p} {d}");
         assert_eq!(of(middle, MemoryKind::Gradient), states.gradients.per_rank(eleuther::gradient_divisor(t, p)), "{t} {p} {d}");
@@ -80,7 +80,7 @@ fn activations_of_pipeline_and_tensor_ranks() {
     let model = model();
     for recompute in [Recompute::None, Recompute::Selective, Recompute::Full] {
         for (t, p) in [(1, 4), (2, 4), (4, 8), (8, 2)] {
-            let all = stages(&job(&model, layout(t, p, 1, DataSharding::None), recompute));
+            let all = stages(&job(&model, layout(t, p, 1, DataSharding::NOTHING), recompute));
             let per_micro_batch = eleuther::activations(&shape(&model, model.num_hidden_layers / p), t, recompute);
             for stage in all.iter().skip(1).take(all.len() - 2) {
                 assert_eq!(stage.in_flight, p - stage.stage);
@@ -99,7 +99,7 @@ fn activations_of_pipeline_and_tensor_ranks() {
 #[test]
 fn states_under_zero() {
     let model = model();
-    let sharding = [DataSharding::None, DataSharding::Zero1, DataSharding::Zero2, DataSharding::Zero3];
+    let sharding = [DataSharding::NOTHING, support::zero1(), support::zero2(), support::zero3()];
     for (stage, sharding) in (0..).zip(sharding) {
         let estimate = estimate(&job(&model, layout(1, 1, 8, sharding), Recompute::Full));
         let states = capacity_planning::states(estimate.parameters.total, DType::Bf16);

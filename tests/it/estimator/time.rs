@@ -49,7 +49,7 @@ fn job(run: TrainingRun, layout: ParallelLayout) -> Job {
 }
 
 fn layout(t: u64, p: u64, d: u64) -> ParallelLayout {
-    support::layout(t, p, d, DataSharding::Zero1)
+    support::layout(t, p, d, support::zero1())
 }
 
 fn seconds(job: &Job) -> f64 {
@@ -222,7 +222,7 @@ proptest! {
         t in 0_u32..4, p in 0_u32..6, d in 0_u32..12, chunks in 1_u64..5, sequence_parallel in any::<bool>(),
         sharding in 0_usize..5, kernels in 0_usize..4, recompute in 0_usize..3, micro_batch in 1_u64..9, tokens in 1_u64..70_000,
     ) {
-        let sharding = [DataSharding::None, DataSharding::Zero1, DataSharding::Zero2, DataSharding::Zero3, DataSharding::Fsdp][sharding];
+        let sharding = [DataSharding::NOTHING, support::zero1(), support::zero2(), support::zero3(), support::fsdp()][sharding];
         let layout = ParallelLayout {
             sequence_parallel,
             virtual_pipeline_model_parallel_size: NonZeroU64::new(chunks).expect("at least 1"),

@@ -101,17 +101,17 @@ fn what_no_row_has_is_heuristic() {
         let config = format!(r#"{{"model_type": "{kind}", "num_hidden_layers": 4}}"#);
         headroom::import::config_json(&config).expect("a known model").config
     });
-    let plain = DataSharding::None;
+    let plain = DataSharding::NOTHING;
     for (model, kernels, layout, word) in [
         (&llama, Kernels::Eager, support::layout(2, 1, 1, plain), "exact"),
         (&llama, Kernels::Fused, support::layout(2, 1, 1, plain), "heuristic"),
         (&qwen, Kernels::Eager, support::layout(2, 1, 1, plain), "heuristic"),
         (&llama, Kernels::Eager, support::layout(1, 2, 1, plain), "heuristic"),
-        (&llama, Kernels::Fused, support::layout(1, 1, 8, DataSharding::Fsdp), "exact"),
+        (&llama, Kernels::Fused, support::layout(1, 1, 8, support::fsdp()), "exact"),
     ] {
         assert_eq!(sureness(model, kernels, layout), BTreeSet::from([word]), "{kernels:?} {layout:?}");
     }
-    for (sharding, word) in [(DataSharding::Fsdp, "exact"), (DataSharding::Zero3, "heuristic")] {
+    for (sharding, word) in [(support::fsdp(), "exact"), (support::zero3(), "heuristic")] {
         // Enough parameters that DeepSpeed gives weights back after use.
         let job = support::training_job(&llama, support::layout(1, 1, 8, sharding), |run| run.seq_length = 64);
         let lines = estimate(&job).ledger.lines;
@@ -179,7 +179,7 @@ fn import(config: &str) -> ModelConfig {
 
 /// Parameters of one tensor-parallel rank, and what it saves.
 fn on_one_rank(model: &ModelConfig, kernels: Kernels, t: u64) -> (u64, u64) {
-    let job = support::training_job(model, support::layout(t, 1, 1, DataSharding::None), |run| {
+    let job = support::training_job(model, support::layout(t, 1, 1, DataSharding::NOTHING), |run| {
         (run.kernels, run.seq_length, run.global_batch_size) = (kernels, 256, 1);
         run.precision = TrainingPrecision::Bf16Pure;
     });
@@ -226,7 +226,7 @@ fn tensor_parallel_ranks_share_what_the_librarys_plan_says() {
 #[test]
 fn forbidden_tensor_degrees_are_named() {
     let refusals = |model: &ModelConfig, kernels, t| {
-        let job = support::training_job(model, support::layout(t, 1, 1, DataSharding::None), |run| run.kernels = kernels);
+        let job = support::training_job(model, support::layout(t, 1, 1, DataSharding::NOTHING), |run| run.kernels = kernels);
         headroom::estimator::blockers(&job).iter().map(ToString::to_string).collect::<Vec<_>>()
     };
     let gpt2 = import(r#"{"model_type": "gpt2", "n_layer": 12}"#);

@@ -38,7 +38,7 @@ fn plain(tuning: Tuning) -> Job {
 
 /// Fine-tunings of every sort.
 fn all() -> Vec<Job> {
-    let fsdp = layout(1, 1, 8, DataSharding::Fsdp);
+    let fsdp = layout(1, 1, 8, support::fsdp());
     let base = lora(16, Targets::ALL);
     let nf4 = Tuning { base: BaseFormat::Nf4Double, paged_optimizer: true, ..base };
     let ppo =
@@ -56,7 +56,7 @@ fn all() -> Vec<Job> {
         job(Tuning { method: Method::Prefix, ..base }, fsdp, |run| run.attention = AttentionKernel::Standard),
         job(base, fsdp, full),
         job(nf4, fsdp, full),
-        job(base, layout(1, 1, 8, DataSharding::Zero2), |run| run.kernels = Kernels::Fused),
+        job(base, layout(1, 1, 8, support::zero2()), |run| run.kernels = Kernels::Fused),
         job(Tuning { objective: Objective::Reward, ..base }, ParallelLayout::SINGLE, full),
         job(dpo, fsdp, full),
         job(ppo, fsdp, full),
@@ -176,7 +176,7 @@ fn frozen_layers_save_nothing_and_have_no_states() {
 
 #[test]
 fn each_model_beside_the_one_that_learns_is_a_line() {
-    let fsdp = layout(1, 1, 8, DataSharding::Fsdp);
+    let fsdp = layout(1, 1, 8, support::fsdp());
     let has = |tuning: Tuning, label: &str| {
         let estimate = estimate(&job(tuning, fsdp, |run| run.recompute = Recompute::Full));
         estimate.ledger.lines.iter().any(|line| line.label == label)
@@ -209,10 +209,10 @@ fn what_is_not_modelled_is_a_sentence() {
     let prefix = Tuning { method: Method::Prefix, ..Tuning::FULL };
     for (job, word) in [
         (job(lora(8, SOME), ParallelLayout::SINGLE, |run| run.kernels = Kernels::Megatron), "transformers"),
-        (job(lora(8, SOME), layout(2, 1, 1, DataSharding::None), |_| {}), "data-parallel"),
+        (job(lora(8, SOME), layout(2, 1, 1, DataSharding::NOTHING), |_| {}), "data-parallel"),
         (job(lora(8, Targets::KEY_VALUE_DOWN), ParallelLayout::SINGLE, |_| {}), "nothing learns"),
         (job(prefix, ParallelLayout::SINGLE, |run| run.recompute = Recompute::Full), "recomputation"),
-        (job(Tuning { base: BaseFormat::Nf4, ..lora(8, SOME) }, layout(1, 1, 8, DataSharding::Zero3), |_| {}), "stage 3"),
+        (job(Tuning { base: BaseFormat::Nf4, ..lora(8, SOME) }, layout(1, 1, 8, support::zero3()), |_| {}), "stage 3"),
     ] {
         let found = estimate(&job);
         assert!(found.blockers.iter().any(|blocker| blocker.to_string().contains(word)), "{word}: {:?}", found.blockers);
@@ -275,7 +275,7 @@ fn published_peaks_of_fsdp_qlora_are_met() {
             ..training_run()
         };
         let model = catalog::model("llama2-7b").expect("a model").config.clone();
-        let fsdp = layout(1, 1, 2, DataSharding::Fsdp);
+        let fsdp = layout(1, 1, 2, support::fsdp());
         let job = Job::new(model, Run::Training(run), fsdp, cluster(Bytes(24 * Bytes::GIB))).expect("a valid job");
         let ours = estimate(&job).total().as_f64() / f64::from(1 << 30);
         assert!((ours / allocated - 1.0).abs() < 0.05, "{ours} GiB, not {allocated}");

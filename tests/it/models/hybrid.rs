@@ -23,7 +23,7 @@ fn catalog(id: &str) -> ModelConfig {
 
 /// Bytes of the cache for so many tokens of so many sequences.
 fn cached(model: &ModelConfig, t: u64, tokens: u64, sequences: u64) -> u64 {
-    let layout = support::layout(t, 1, 1, headroom::config::DataSharding::None);
+    let layout = support::layout(t, 1, 1, headroom::config::DataSharding::NOTHING);
     let job = support::serving_job(model, layout, |run| (run.context_length, run.concurrent_sequences) = (tokens, sequences));
     estimate(&job).ledger.of(MemoryKind::KvCache).0
 }
@@ -118,7 +118,7 @@ fn parameters_of_other_heads_are_shared_out() {
     ] {
         let model = imported(file);
         let weights = |t| {
-            let layout = support::layout(t, 1, 1, headroom::config::DataSharding::None);
+            let layout = support::layout(t, 1, 1, headroom::config::DataSharding::NOTHING);
             let job = support::serving_job(&model, layout, |_| ());
             estimate(&job).ledger.of(MemoryKind::Parameter).0
         };

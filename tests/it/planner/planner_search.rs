@@ -75,7 +75,7 @@ fn every_layout(job: &Job, space: &Space) -> Vec<Choice> {
 fn edited(axis: &Axis, job: &Job, choice: Choice) -> Vec<Choice> {
     let with = |edit: &Edit| {
         let mut choice = choice;
-        (edit.apply)(job, &mut choice).then_some(choice)
+        edit.apply(job, &mut choice).then_some(choice)
     };
     axis.edits.iter().filter_map(with).collect()
 }

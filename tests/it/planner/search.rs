@@ -23,8 +23,7 @@ fn one_of<T: Copy + std::fmt::Debug + 'static>(all: &'static [T]) -> impl Strate
     proptest::sample::select(all)
 }
 
-const SHARDINGS: &[DataSharding] =
-    &[DataSharding::None, DataSharding::Zero1, DataSharding::Zero2, DataSharding::Zero3, DataSharding::Fsdp];
+const SHARDINGS: &[DataSharding] = &DataSharding::ALL;
 const OPTIMIZERS: &[Optimizer] = &[Optimizer::AdamW, Optimizer::AdamW8bit, Optimizer::SgdMomentum, Optimizer::Adafactor];
 
 const SCHEDULES: &[PipelineSchedule] = &[

@@ -258,7 +258,7 @@ fn the_default_scenario_is_the_documented_one() {
     assert_eq!((run.precision, run.optimizer), (TrainingPrecision::Bf16Mixed, Optimizer::AdamW));
     assert_eq!((run.kernels, run.attention, run.recompute), (Kernels::Fused, AttentionKernel::Flash, Recompute::Full));
     assert!((run.mfu - 0.4).abs() < 1e-12 && (run.training_tokens - 1e12).abs() < 1.0);
-    assert_eq!((job.layout().world_size(), job.layout().sharding), (8, DataSharding::Fsdp));
+    assert_eq!((job.layout().world_size(), job.layout().sharding), (8, DataSharding::named("fsdp").unwrap()));
     assert_eq!(job.cluster().accelerator.memory, Bytes(81_559 << 20), "what the driver reports, to the byte");
     assert!((job.cluster().accelerator.price_per_hour - 2.0).abs() < 1e-12);
     assert_eq!(job.model().num_key_value_heads, 8);
@@ -283,7 +283,7 @@ fn a_serving_scenario_shares_gpus_and_ignores_training() {
         (run.quantization, run.kv_cache_dtype, run.activation_dtype),
         (WeightFormat::Int4, CacheFormat::Bf16, DType::Bf16)
     );
-    assert_eq!((job.layout().t(), job.layout().d(), job.layout().sharding), (4, 2, DataSharding::None));
+    assert_eq!((job.layout().t(), job.layout().d(), job.layout().sharding), (4, 2, DataSharding::NOTHING));
 }
 
 #[test]

@@ -7,7 +7,7 @@ pub mod random;
 use std::num::NonZeroU64;
 
 use headroom::config::{
-    Accelerator, AttentionKernel, Cluster, DataSharding, Family, GradientDType, Job, Kernels, Mixer, MixerKind, MlpKind,
+    Accelerator, AttentionKernel, Cluster, DataSharding, Engine, Family, GradientDType, Job, Kernels, Mixer, MixerKind, MlpKind,
     ModelConfig, Normalization, Optimizer, Overheads, ParallelLayout, PeakRates, PositionEmbedding, Recompute, Run, ServingRun,
     TrainingPrecision, TrainingRun,
 };
@@ -40,6 +40,28 @@ pub fn gpt(hidden_size: u64, num_hidden_layers: u64, num_attention_heads: u64) -
     }
 }
 
+/// The sharding of that key in links.
+#[track_caller]
+fn sharding(key: &str) -> DataSharding {
+    DataSharding::named(key).expect("a sharding")
+}
+
+pub fn zero1() -> DataSharding {
+    sharding("1")
+}
+
+pub fn zero2() -> DataSharding {
+    sharding("2")
+}
+
+pub fn zero3() -> DataSharding {
+    sharding("3")
+}
+
+pub fn fsdp() -> DataSharding {
+    sharding("fsdp")
+}
+
 #[track_caller]
 pub fn layout(t: u64, p: u64, d: u64, sharding: DataSharding) -> ParallelLayout {
     let degree = |n| NonZeroU64::new(n).expect("a degree is at least 1");
@@ -51,6 +73,12 @@ pub fn layout(t: u64, p: u64, d: u64, sharding: DataSharding) -> ParallelLayout 
         sharding,
         ..ParallelLayout::SINGLE
     }
+}
+
+/// The engine of that key in links, with such a share of memory.
+#[track_caller]
+pub fn engine(key: &str, memory_share: f64) -> Engine {
+    Engine::named(key, memory_share).expect("an engine")
 }
 
 pub fn cluster(memory: Bytes) -> Cluster {

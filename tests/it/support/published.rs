@@ -96,7 +96,7 @@ pub fn trainings() -> Vec<Published> {
             gpus: 512,
             batch: (512, 2048),
             tokens: 300e9,
-            layout: Some(choice(8, 8, 8, DataSharding::None, Recompute::Selective, chunks(3))),
+            layout: Some(choice(8, 8, 8, DataSharding::NOTHING, Recompute::Selective, chunks(3))),
         },
         // The same, 530B with data parallelism 8.
         Published {
@@ -106,7 +106,7 @@ pub fn trainings() -> Vec<Published> {
             gpus: 2240,
             batch: (2240, 2048),
             tokens: 270e9,
-            layout: Some(choice(8, 35, 8, DataSharding::None, Recompute::Selective, chunks(3))),
+            layout: Some(choice(8, 35, 8, DataSharding::NOTHING, Recompute::Selective, chunks(3))),
         },
         // DeepSeek-V3 technical report, section 3.2: 16 stages, 64 expert-parallel ranks, ZeRO-1, no tensor parallelism.
         Published {
@@ -118,7 +118,7 @@ pub fn trainings() -> Vec<Published> {
             tokens: 14.8e12,
             // 61 layers: 4 on each stage, of the first and the last 3 and 2. It ran with activations in FP8, which is not modelled; in
             // bf16 these degrees need full recomputation.
-            layout: Some(choice(1, 16, 128, DataSharding::Zero1, Recompute::Full, |layout| {
+            layout: Some(choice(1, 16, 128, crate::support::zero1(), Recompute::Full, |layout| {
                 layout.expert_model_parallel_size = NonZeroU64::new(64).unwrap_or(NonZeroU64::MIN);
                 layout.pipeline_schedule = PipelineSchedule::DualPipe;
                 layout.pipeline_split = ends(3, 2);
@@ -133,7 +133,9 @@ pub fn trainings() -> Vec<Published> {
             batch: (2048, 8192),
             tokens: 15.6e12,
             // Section 3.3.2: a layer less on the first and on the last stage, 126 in all.
-            layout: Some(choice(8, 16, 128, DataSharding::Zero1, Recompute::None, |layout| layout.pipeline_split = ends(7, 7))),
+            layout: Some(choice(8, 16, 128, crate::support::zero1(), Recompute::None, |layout| {
+                layout.pipeline_split = ends(7, 7);
+            })),
         },
         // No published training; a count with many divisors, and a batch that they divide.
         Published {

@@ -2,8 +2,8 @@
 #![allow(dead_code, missing_docs, clippy::expect_used, reason = "each benchmark uses some of these generators")]
 
 use headroom::config::{
-    AttentionKernel, CacheFormat, DataSharding, GradientDType, Job, Kernels, MlpKind, ModelConfig, Normalization, Optimizer,
-    Overheads, ParallelLayout, PositionEmbedding, Recompute, Reservation, Run, ServingRun, TrainingPrecision, TrainingRun,
+    AttentionKernel, CacheFormat, DataSharding, Engine, GradientDType, Job, Kernels, MlpKind, ModelConfig, Normalization,
+    Optimizer, Overheads, ParallelLayout, PositionEmbedding, Recompute, Run, ServingRun, TrainingPrecision, TrainingRun,
     WeightFormat,
 };
 use headroom::units::Bytes;
@@ -43,8 +43,7 @@ fn one_of<T: Copy + std::fmt::Debug + 'static>(all: &'static [T]) -> impl Strate
     proptest::sample::select(all)
 }
 
-pub const SHARDINGS: &[DataSharding] =
-    &[DataSharding::None, DataSharding::Zero1, DataSharding::Zero2, DataSharding::Zero3, DataSharding::Fsdp];
+pub const SHARDINGS: &[DataSharding] = &DataSharding::ALL;
 const OPTIMIZERS: &[Optimizer] =
     &[Optimizer::AdamW, Optimizer::AdamW8bit, Optimizer::Sgd, Optimizer::SgdMomentum, Optimizer::Adafactor];
 const PRECISIONS: &[TrainingPrecision] =
@@ -84,18 +83,26 @@ const FORMATS: [WeightFormat; 12] = [
     WeightFormat::Q8_0,
 ];
 
+/// Every engine, with its own share of memory.
+pub fn engines() -> Vec<Engine> {
+    Engine::SPECS
+        .into_iter()
+        .map(|spec| super::engine(spec.key, spec.share.as_ref().map_or(1.0, |share| share.default)))
+        .collect()
+}
+
 prop_compose! {
     fn serving()(
         context_length in size(100_000_000), concurrent_sequences in size(1_000_000), prefill_chunk_size in size(1_000_000),
         quantization in one_of(&FORMATS), group_size in size(4096),
         kv_cache_dtype in one_of(&[CacheFormat::Bf16, CacheFormat::Fp8, CacheFormat::Int4, CacheFormat::Q4_0]),
         shared_prefix in 0_u64..10_000, block_size in proptest::option::of(size(300)), expert_parallel in any::<bool>(),
-        reservation in one_of(&[Reservation::None, Reservation::Vllm(0.9), Reservation::Sglang(0.88), Reservation::LlamaCpp]),
+        engine in proptest::sample::select(engines()),
         attention in one_of(&[AttentionKernel::Standard, AttentionKernel::Flash]), overhead_percent in 0.0..50.0,
     ) -> Run {
         Run::Serving(ServingRun {
             context_length, concurrent_sequences, prefill_chunk_size, quantization, group_size, kv_cache_dtype, shared_prefix,
-            block_size, expert_parallel, reservation, attention, overhead_percent, ..ServingRun::plain()
+            block_size, expert_parallel, engine, attention, overhead_percent, ..ServingRun::plain()
         })
     }
 }

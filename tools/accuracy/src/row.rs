@@ -1,6 +1,12 @@
 //! One row of measured or published figures, and what the library says about it.
 
+use headroom::config::DataSharding;
 use serde_json::Value;
+
+/// The sharding of that key in links.
+pub fn sharding(key: &str) -> Result<DataSharding, String> {
+    DataSharding::named(key).ok_or_else(|| format!("no sharding is called {key}"))
+}
 
 /// A figure that is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -2,9 +2,7 @@
 
 use std::num::NonZeroU64;
 
-use headroom::config::{
-    CacheFormat, Cluster, Job, MlpKind, ModelConfig, ParallelLayout, Reservation, Run, ServingRun, WeightFormat,
-};
+use headroom::config::{CacheFormat, Cluster, Engine, Job, MlpKind, ModelConfig, ParallelLayout, Run, ServingRun, WeightFormat};
 use headroom::estimator::{Estimate, MemoryKind, blocks_in, concurrency, estimate};
 use headroom::units::{Bytes, to_f64};
 
@@ -123,7 +121,7 @@ fn start(row: Fields<'_>, config: &ModelConfig, t: u64) -> Result<Vec<Comparison
         concurrent_sequences: SEQUENCES,
         prefill_chunk_size: context.max(2048),
         quantization,
-        reservation: Reservation::Vllm(row.number("/util")?),
+        engine: Engine::named("vllm", row.number("/util")?).ok_or("vLLM is not known")?,
         ..ServingRun::plain()
     };
     let mut cluster = NO_OVERHEAD;

@@ -1,6 +1,6 @@
 //! What PyTorch's trackers count besides the memory of a step. No GPU holds it, so the engine does not know it; what was measured holds it.
 
-use headroom::config::{DataSharding, Job, Optimizer, OptimizerImplementation, Recompute};
+use headroom::config::{Job, Optimizer, OptimizerImplementation, Recompute};
 use headroom::estimator::{Phase, estimate};
 use headroom::ops::{self, Op, Role, Shape, Tensor};
 
@@ -45,7 +45,7 @@ fn largest_split(job: &Job) -> Option<(u64, u64)> {
         let split = parameters.filter(|tensor| share(tensor) < tensor.shape.elements().0);
         split.map(|tensor| (tensor.shape.elements().0, share(tensor))).max()
     };
-    if job.layout().sharding == DataSharding::Fsdp {
+    if job.layout().sharding.shards_parameters() {
         largest(&mut list.all(), &|tensor| first_rows(&tensor.shape, d))
     } else {
         largest(&mut list.kinds.iter().flat_map(|kind| &kind.ops), &|tensor| tensor.elements_per_rank(t, false).0)

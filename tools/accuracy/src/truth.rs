@@ -3,8 +3,8 @@
 use std::sync::LazyLock;
 
 use headroom::config::{
-    Accelerator, AttentionKernel, Cluster, DataSharding, Job, Kernels, ModelConfig, Optimizer, OptimizerImplementation,
-    Overheads, ParallelLayout, PeakRates, Recompute, Run, TrainingPrecision, TrainingRun, Tuning,
+    Accelerator, AttentionKernel, Cluster, Job, Kernels, ModelConfig, Optimizer, OptimizerImplementation, Overheads,
+    ParallelLayout, PeakRates, Recompute, Run, TrainingPrecision, TrainingRun, Tuning,
 };
 use headroom::estimator::{estimate, measured};
 use headroom::import::config_json;
@@ -12,7 +12,7 @@ use headroom::ops;
 use headroom::units::Bytes;
 use serde_json::{Map, Value};
 
-use super::row::{Comparison, Fields, Group, Quantity, Row, rounded};
+use super::row::{Comparison, Fields, Group, Quantity, Row, rounded, sharding};
 use super::{tracker, tuning};
 
 /// A cluster without any memory outside the model: only what PyTorch allocates is compared.
@@ -156,7 +156,7 @@ fn layout(row: Fields<'_>) -> Result<ParallelLayout, String> {
     layout.tensor_model_parallel_size = row.degree("/parallel/tensor_parallel")?;
     layout.data_parallel_size = row.degree("/parallel/fully_sharded")?;
     if parallel.contains_key("fully_sharded") {
-        layout.sharding = DataSharding::Fsdp;
+        layout.sharding = sharding("fsdp")?;
         layout.reshard_after_forward = row.flag("/parallel/reshard_after_forward")?;
         layout.reduce_in_fp32 = match row.text("/parallel/reduce_dtype")? {
             "fp32" => true,

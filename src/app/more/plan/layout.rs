@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU64;
 
-use crate::config::{Choice, DataSharding, Offload, PipelineSchedule, PipelineSplit, Recompute};
+use crate::config::{Choice, Offload, PipelineSchedule, PipelineSplit, Recompute};
 use crate::planner::search::Degree;
 use crate::scenario::{FieldId, Scenario, Value};
 
@@ -28,7 +28,7 @@ pub fn words(choice: &Choice) -> String {
         .map(|(degree, short)| format!("{short}{}", degree.of(choice)))
         .collect();
     let first = if degrees.is_empty() { "one GPU".to_owned() } else { degrees.join(" ") };
-    let mut parts = vec![first, sharding(layout.sharding).to_owned()];
+    let mut parts = vec![first, layout.sharding.short.to_owned()];
     if layout.replicas() > 1 {
         parts.push(format!("{} sharding groups", layout.replicas()));
     }
@@ -41,16 +41,6 @@ pub fn words(choice: &Choice) -> String {
     parts.extend(offload(layout.offload).map(str::to_owned));
     parts.push(format!("micro-batch {}", choice.micro_batch_size));
     parts.join(", ")
-}
-
-const fn sharding(sharding: DataSharding) -> &'static str {
-    match sharding {
-        DataSharding::None => "DDP",
-        DataSharding::Zero1 => "ZeRO-1",
-        DataSharding::Zero2 => "ZeRO-2",
-        DataSharding::Zero3 => "ZeRO-3",
-        DataSharding::Fsdp => "FSDP",
-    }
 }
 
 const fn recompute(recompute: Recompute) -> &'static str {

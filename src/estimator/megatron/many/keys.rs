@@ -11,7 +11,7 @@ pub(super) const fn of_frames(layout: &ParallelLayout) -> ParallelLayout {
     ParallelLayout {
         data_parallel_size: ONE,
         data_parallel_replicas: ONE,
-        sharding: DataSharding::None,
+        sharding: DataSharding::NOTHING,
         offload: Offload::NONE,
         ..without_pipeline(layout)
     }
@@ -27,14 +27,14 @@ pub(in crate::estimator) const fn of_pipeline(layout: &ParallelLayout) -> Parall
         expert_model_parallel_size: ONE,
         expert_tensor_parallel_size: None,
         sequence_parallel: false,
-        sharding: DataSharding::None,
+        sharding: DataSharding::NOTHING,
         ..*layout
     }
 }
 
 /// What a stage's weights, gradients and states depend on, beside its blocks and ends and what is shared out.
 pub(super) const fn of_states(layout: &ParallelLayout) -> ParallelLayout {
-    ParallelLayout { sequence_parallel: false, sharding: DataSharding::None, ..without_pipeline(layout) }
+    ParallelLayout { sequence_parallel: false, sharding: DataSharding::NOTHING, ..without_pipeline(layout) }
 }
 
 const fn without_pipeline(layout: &ParallelLayout) -> ParallelLayout {

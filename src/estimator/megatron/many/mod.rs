@@ -81,7 +81,7 @@ struct Stated {
     /// With the dummy gradients.
     weights: Vec<(Weights, Bytes)>,
     /// By sharding; empty as long as nobody asked.
-    by_sharding: [Vec<States>; 5],
+    by_sharding: [Vec<States>; DataSharding::ALL.len()],
 }
 
 /// Weights, gradients and optimizer states of a stage.
@@ -165,7 +165,7 @@ impl Many {
                 weights.value((common.holders, staged.place), make)
             }));
         }
-        if let Some(known) = stated.by_sharding.get_mut(sharding as usize)
+        if let Some(known) = stated.by_sharding.get_mut(sharding.place)
             && known.is_empty()
         {
             known.extend(stages.iter().map(|staged| {
@@ -179,7 +179,7 @@ impl Many {
     /// What the layout has in common with the last one; worked out anew where it has not.
     fn common(&mut self, job: &Job, run: &TrainingRun) -> Common {
         let (layout, recompute) = (job.layout(), run.recompute);
-        let alike = ParallelLayout { sharding: DataSharding::None, ..*layout };
+        let alike = ParallelLayout { sharding: DataSharding::NOTHING, ..*layout };
         if let Some(common) = self.common.filter(|common| common.layout == alike && common.recompute == recompute) {
             return common;
         }
@@ -244,6 +244,6 @@ impl Many {
 impl Stated {
     /// States of each stage, if they are known.
     fn at(&self, sharding: DataSharding) -> &[States] {
-        self.by_sharding.get(sharding as usize).map_or(&[], Vec::as_slice)
+        self.by_sharding.get(sharding.place).map_or(&[], Vec::as_slice)
     }
 }

@@ -6,13 +6,13 @@
 //! capacity 1. The image is of PyTorch 2.10, whose cuBLAS workspace is 32 MiB on compute capability 9.0 only.
 
 use headroom::config::{
-    DataSharding, Flash, GradientDType, Kernels, LayerSet, LossFusion, MegatronOptions, Mla, ModelConfig, Moe, Overlap,
-    ParallelLayout, TokenDispatcher, TrainingRun,
+    Flash, GradientDType, Kernels, LayerSet, LossFusion, MegatronOptions, Mla, ModelConfig, Moe, Overlap, ParallelLayout,
+    TokenDispatcher, TrainingRun,
 };
 use headroom::estimator::estimate;
 use headroom::units::{Bytes, to_f64};
 
-use super::super::row::{Comparison, Fields, Quantity, rounded};
+use super::super::row::{Comparison, Fields, Quantity, rounded, sharding};
 use super::super::speed;
 use super::{OLD_CUBLAS_WORKSPACE, job};
 
@@ -27,7 +27,7 @@ pub fn outcome(row: Fields<'_>) -> Result<Vec<Comparison>, String> {
         data_parallel_size: row.degree("/data_parallel_size")?,
         // Megatron-LM's arguments.py switches it off where there is nothing to split.
         sequence_parallel: row.flag("/sequence_parallel")? && tensor.get() > 1,
-        sharding: DataSharding::Zero1,
+        sharding: sharding("1")?,
         ..ParallelLayout::SINGLE
     };
     let micro_batch_size = row.count("/micro_batch_size")?;

@@ -12,7 +12,7 @@ use headroom::config::{
 use headroom::estimator::stage_ledger;
 use headroom::units::Bytes;
 
-use super::super::row::{Comparison, Fields, Quantity};
+use super::super::row::{Comparison, Fields, Quantity, sharding};
 use super::{MIB, OLD_CUBLAS_WORKSPACE, job};
 
 /// Ids of the GPT-2 tokenizer, the default of the tests.
@@ -165,7 +165,7 @@ fn layout(arguments: Arguments<'_>) -> Result<ParallelLayout, String> {
         expert_tensor_parallel_size: optional("expert-tensor-parallel-size")?,
         // Megatron-LM's arguments.py switches it off where there is nothing to split.
         sequence_parallel: arguments.has("sequence-parallel") && tensor.get() > 1,
-        sharding: if arguments.has("use-distributed-optimizer") { DataSharding::Zero1 } else { DataSharding::None },
+        sharding: if arguments.has("use-distributed-optimizer") { sharding("1")? } else { DataSharding::NOTHING },
         ..ParallelLayout::SINGLE
     };
     let ranks = arguments.0.count("/world_size")?;

@@ -47,7 +47,7 @@ fn ledger(row: Fields<'_>, sequence_parallel: bool, recompute: Recompute) -> Res
         virtual_pipeline_model_parallel_size: row.degree("/virtual_pipeline_stages_per_rank")?,
         data_parallel_size: row.degree("/data_parallel_size")?,
         sequence_parallel,
-        sharding: DataSharding::None,
+        sharding: DataSharding::NOTHING,
         ..ParallelLayout::SINGLE
     };
     let dropout = row.text("/precision")?.contains("dropout on");

@@ -7,12 +7,12 @@ use std::num::NonZeroU64;
 
 use headroom::catalog;
 use headroom::config::{
-    DataSharding, Flash, GradientDType, Kernels, LossFusion, MegatronOptions, ModelConfig, Narrow, Overlap, ParallelLayout,
-    ProductFormat, TokenDispatcher, TrainingRun,
+    Flash, GradientDType, Kernels, LossFusion, MegatronOptions, ModelConfig, Narrow, Overlap, ParallelLayout, ProductFormat,
+    TokenDispatcher, TrainingRun,
 };
 use headroom::units::to_f64;
 
-use super::super::row::{Comparison, Fields};
+use super::super::row::{Comparison, Fields, sharding};
 use super::compare;
 
 pub fn outcome(row: Fields<'_>) -> Result<Vec<Comparison>, String> {
@@ -47,7 +47,7 @@ pub fn outcome(row: Fields<'_>) -> Result<Vec<Comparison>, String> {
         expert_model_parallel_size: raw.degree("EP")?,
         expert_tensor_parallel_size: Some(NonZeroU64::MIN),
         sequence_parallel: t.get() > 1,
-        sharding: if fsdp { DataSharding::Fsdp } else { DataSharding::Zero1 },
+        sharding: if fsdp { sharding("fsdp")? } else { sharding("1")? },
         ..ParallelLayout::SINGLE
     };
     let (s, batch) = (raw.count("Sequence Length")?, raw.count("GBS")?);

@@ -1,12 +1,12 @@
 //! llm-foundry's benchmark of MPT under PyTorch FSDP.
 
 use headroom::config::{
-    DataSharding, Flash, Kernels, MlpKind, Narrow, OptimizerImplementation, Overlap, ParallelLayout, ProductFormat, Recompute,
+    Flash, Kernels, MlpKind, Narrow, OptimizerImplementation, Overlap, ParallelLayout, ProductFormat, Recompute,
     TrainingPrecision, TrainingRun,
 };
 use headroom::units::to_f64;
 
-use super::super::row::{Comparison, Fields};
+use super::super::row::{Comparison, Fields, sharding};
 use super::{compare, gpt};
 
 pub fn outcome(row: Fields<'_>) -> Result<Vec<Comparison>, String> {
@@ -43,7 +43,7 @@ pub fn outcome(row: Fields<'_>) -> Result<Vec<Comparison>, String> {
     };
     let layout = ParallelLayout {
         data_parallel_size: row.degree("/gpus")?,
-        sharding: DataSharding::Fsdp,
+        sharding: sharding("fsdp")?,
         reshard_after_forward: row.text("/sharding")? == "FULL_SHARD",
         reduce_in_fp32: !pure,
         ..ParallelLayout::SINGLE

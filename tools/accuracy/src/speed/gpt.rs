@@ -9,7 +9,7 @@ use headroom::config::{
 use headroom::estimator::time::block_times;
 use headroom::units::to_f64;
 
-use super::super::row::{Comparison, Fields};
+use super::super::row::{Comparison, Fields, sharding};
 use super::{compare, gpt, times};
 
 /// Settings of a Megatron-LM run of that time.
@@ -58,7 +58,7 @@ fn layout(row: Fields<'_>, d: u64, chunks: u64) -> Result<ParallelLayout, String
         pipeline_model_parallel_size: row.degree("/PP")?,
         data_parallel_size: degree(d),
         virtual_pipeline_model_parallel_size: degree(chunks),
-        sharding: DataSharding::None,
+        sharding: DataSharding::NOTHING,
         ..ParallelLayout::SINGLE
     })
 }
@@ -140,7 +140,7 @@ pub fn bloom(row: Fields<'_>) -> Result<Vec<Comparison>, String> {
     model.embedding_norm = true;
     let batch = row.count("/global_batch")?;
     let mut layout = layout(row, row.count("/DP")?, 1)?;
-    layout.sharding = DataSharding::Zero1;
+    layout.sharding = sharding("1")?;
     let mut run = run(row.count("/seq_len")?, batch, row.count("/micro_batch")?, Recompute::Full, OF_2021);
     run.precision = TrainingPrecision::Bf16Mixed;
     run.gradients = GradientDType::Fp32;

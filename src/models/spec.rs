@@ -1,12 +1,23 @@
-//! What one kind of model is like: which facts are fixed, which the file states, and what the library takes where it does not.
+//! What a family's file says of the `config.json` files of its kind: which facts are fixed, which the file states, and what the library
+//! takes where it does not.
 
-use super::heads::Heads;
-use super::hybrid::States;
+use super::keys::{Heads, InnerWidth, KeyValueHeads, States, Tower};
 use crate::config::{Family, HiddenAct, MlpKind, Normalization, PositionEmbedding};
+
+/// Positions in a learned table of as many rows.
+pub(crate) const LEARNED: Positions = Positions::LearnedPlus(0);
+/// A bias that `attention_bias` switches on.
+pub(crate) const ATTENTION_BIAS: Flag = Flag::Key("attention_bias", false);
+/// Keys of the matrices that choose the tokens which attention sees, and of the keys that they cache.
+pub(crate) const INDEXER: &[&str] = &["index_head_dim", "index_n_heads", "index_topk"];
+/// Keys that choose layers with experts, as DeepSeek's files and their relatives have them.
+pub(crate) const FROM_FIRST: &[&str] = &["mlp_layer_types", "moe_layer_freq", "first_k_dense_replace"];
+/// Keys that choose layers with experts in Qwen's files.
+pub(crate) const BY_STEP: &[&str] = &["decoder_sparse_step", "mlp_only_layers"];
 
 /// A yes or no of the architecture.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Flag {
+pub(crate) enum Flag {
     /// The same for every model of the kind.
     Is(bool),
     /// A key of the file, with the library's default.
@@ -17,7 +28,7 @@ pub(super) enum Flag {
 
 /// Sizes that the library takes where the file states none; 0 where it has no fixed one.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Sizes {
+pub(crate) struct Sizes {
     pub hidden: u64,
     /// 0: four times the hidden size.
     pub inner: u64,
@@ -53,20 +64,20 @@ impl Sizes {
 
 /// How positions enter.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Positions {
+pub(crate) enum Positions {
     /// The same for every model of the kind.
     Are(PositionEmbedding),
     /// A learned table with that many rows more than positions.
     LearnedPlus(u64),
     /// `alibi` or rotary.
     AlibiOrRotary,
-    /// MPT's three switches.
-    Mpt,
+    /// By the switches `rope`, `alibi` and `learned_pos_emb`.
+    BySwitches,
 }
 
 /// Which layers look back on a window only.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Window {
+pub(crate) enum Window {
     /// None does.
     None,
     /// All, if `sliding_window` is set; the number is the library's default, 0 for none.
@@ -89,18 +100,18 @@ pub(super) enum Window {
 
 /// Norms in a block.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Norms {
+pub(crate) enum Norms {
     /// That many.
     Are(u64),
     /// Two, or one where attention and feed-forward run side by side.
     OneIfParallel,
-    /// Falcon's rule.
-    Falcon,
+    /// By `new_decoder_architecture`, `parallel_attn` and `num_ln_in_parallel_attn`.
+    ByDecoder,
 }
 
 /// The library's defaults of a mixture of experts.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Experts {
+pub(crate) struct Experts {
     pub count: u64,
     pub per_token: u64,
     /// The router picks so many whatever the file says.
@@ -159,7 +170,7 @@ impl Experts {
 
 /// The library's defaults of latent attention.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Latent {
+pub(crate) struct Latent {
     pub query_rank: u64,
     pub rank: u64,
     pub rope: u64,
@@ -167,16 +178,26 @@ pub(super) struct Latent {
     pub value: u64,
 }
 
-/// One kind of model.
+/// One family: the kind of model that a `model_type` stands for.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Kind {
+pub(crate) struct FamilySpec {
     /// `model_type`, and other names for the same.
     pub names: &'static [&'static str],
     /// The class under `architectures`, without `ForCausalLM` or `LMHeadModel`.
     pub class: &'static str,
+    /// Usual spellings of names that do not follow from them, such as "GLM-4.5" of `glm4_moe`.
+    pub labels: &'static [(&'static str, &'static str)],
     /// Whose modules run it.
     pub family: Family,
+    /// Its files may give sizes the names of other kinds, such as `n_embd`.
+    pub older_names: bool,
     pub sizes: Sizes,
+    /// How its files state the number of key/value heads.
+    pub key_value_heads: KeyValueHeads,
+    /// How its files state the feed-forward layer's inner width.
+    pub inner: InnerWidth,
+    /// Heads that do not fill the hidden size are refused.
+    pub heads_fill_hidden: bool,
     pub normalization: Normalization,
     pub mlp: MlpKind,
     pub act: HiddenAct,
@@ -209,15 +230,30 @@ pub(super) struct Kind {
     pub never_counted: &'static [&'static str],
     /// The key of dense layers' inner width where `intermediate_size` is that of experts, with the library's default.
     pub dense_inner: Option<(&'static str, u64)>,
+    /// `do_layer_norm_before` moves the norms and `word_embed_proj_dim` narrows the embedding.
+    pub moves_norms_and_narrows_embedding: bool,
+    /// Every layer has an embedding of its own, which is refused, unless the file says that there is none.
+    pub embeds_each_layer: bool,
+    /// Further widths, whose keys end in `dim` or `dim_out`, repeat the hidden size.
+    pub further_widths_repeat_hidden: bool,
+    /// Keys that sound as if they were about a shape, and that its modules do not look at.
+    pub not_looked_at: &'static [&'static str],
+    /// Vision towers of the files whose text part is of this kind, by the file's `model_type`.
+    pub towers: &'static [(&'static str, Tower)],
 }
 
-impl Kind {
+impl FamilySpec {
     /// A decoder of RMS norms, gated feed-forward, rotary positions and a head of its own; without sizes.
     pub const PLAIN: Self = Self {
         names: &[],
         class: "",
+        labels: &[],
         family: Family::Generic,
+        older_names: false,
         sizes: Sizes::UNKNOWN,
+        key_value_heads: KeyValueHeads::Stated,
+        inner: InnerWidth::Stated(&["intermediate_size"]),
+        heads_fill_hidden: false,
         normalization: Normalization::RmsNorm,
         mlp: MlpKind::Gated,
         act: HiddenAct::Silu,
@@ -244,6 +280,11 @@ impl Kind {
         head_bias: Flag::Is(false),
         never_counted: &[],
         dense_inner: None,
+        moves_norms_and_narrows_embedding: false,
+        embeds_each_layer: false,
+        further_widths_repeat_hidden: false,
+        not_looked_at: &[],
+        towers: &[],
     };
 
     /// A decoder of layer norms and a plain feed-forward layer with biases everywhere.
@@ -259,24 +300,6 @@ impl Kind {
 
     /// The names of a size that this kind's files have: all that there are for older kinds and for unknown ones, else the library's own.
     pub fn names_of<'a>(&self, keys: &'a [&'static str]) -> &'a [&'static str] {
-        const OLDER: [&str; 10] = ["", "GPT2", "OPT", "Bloom", "Falcon", "Mpt", "GPTJ", "CodeGen", "GPTNeo", "GPTBigCode"];
-        if OLDER.contains(&self.class) { keys } else { keys.get(..1).unwrap_or(keys) }
-    }
-
-    /// The kind of that `model_type`, if it is in the table.
-    pub fn of(model_type: &str) -> Option<&'static Self> {
-        super::table::KINDS.iter().find(|kind| kind.names.contains(&model_type))
-    }
-
-    /// The kind of that class, such as `LlamaForCausalLM`; none of a class that predicts no text.
-    pub fn of_class(class: &str) -> Option<&'static Self> {
-        let endings = ["ForCausalLM", "LMHeadModel", "ForConditionalGeneration"];
-        let stem = endings.iter().find_map(|ending| class.strip_suffix(ending))?;
-        // Classes are written as model types are, without their underscores.
-        let plain = |name: &str| name.replace(['_', '-'], "").to_ascii_lowercase();
-        let stem = plain(stem);
-        let kinds = &super::table::KINDS;
-        let known = kinds.iter().find(|kind| plain(kind.class) == stem);
-        known.or_else(|| kinds.iter().find(|kind| kind.names.iter().any(|name| plain(name) == stem)))
+        if self.older_names { keys } else { keys.get(..1).unwrap_or(keys) }
     }
 }

@@ -1,6 +1,6 @@
 //! In what formats served weights and cached keys and values are stored. How many bytes a tensor takes is in `ops::formats`.
 
-use crate::units::DType;
+use super::DType;
 
 /// The format of served weights, with the tensors that its software quantises.
 ///
@@ -204,41 +204,6 @@ impl CacheFormat {
             Self::Fp8 => DType::Fp8,
             Self::Int8 | Self::Q8_0 => DType::Int8,
             Self::Int4 | Self::Q4_0 => DType::Int4,
-        }
-    }
-}
-
-/// By which rule a serving program takes memory for its cache.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub enum Reservation {
-    /// What is asked for and no more.
-    #[default]
-    None,
-    /// vLLM: everything up to that share of the accelerator's memory (`gpu_memory_utilization`).
-    Vllm(f64),
-    /// `SGLang`: weights and cache up to that share of the memory that is free before the weights (`mem_fraction_static`).
-    Sglang(f64),
-    /// llama.cpp: the cache of the whole context, for every sequence, when it starts.
-    LlamaCpp,
-}
-
-impl Reservation {
-    /// Whether the program whose rule it is loads weights in that format; without a rule, any.
-    pub fn loads(self, format: WeightFormat) -> bool {
-        match self {
-            Self::None => true,
-            Self::Vllm(_) | Self::Sglang(_) => !format.is_gguf(),
-            Self::LlamaCpp => format.is_gguf(),
-        }
-    }
-
-    /// Tokens of one block of its cache unless the user says otherwise: vLLM's `block_size`, `SGLang`'s `page_size`, llama.cpp's padding
-    /// of the context under flash attention; 1 where nothing is rounded.
-    pub const fn block_size(self) -> u64 {
-        match self {
-            Self::None | Self::Sglang(_) => 1,
-            Self::Vllm(_) => 16,
-            Self::LlamaCpp => 256,
         }
     }
 }

@@ -1,0 +1,174 @@
+//! The programs that serve models: how each takes memory for its cache, and how it names the settings for that.
+//!
+//! One engine is one file, which exports one [`EngineSpec`]. Everything in which engines differ is read from there; an engine's name
+//! stands in no other file.
+
+use std::fmt;
+use std::ops::Deref;
+
+use crate::sources::Source;
+use crate::units::{CacheFormat, WeightFormat};
+
+members::of_folder!("src/engines", ENGINE: EngineSpec);
+
+/// Everything that Headroom knows of an engine.
+#[derive(Debug)]
+pub struct EngineSpec {
+    /// Its word in links, saved scenarios and the form.
+    pub key: &'static str,
+    /// Its name in the form.
+    pub label: &'static str,
+    /// How it takes memory, one sentence.
+    pub help: &'static str,
+    /// Its place in lists, counted from 0; no two engines have the same.
+    pub place: usize,
+    /// How answers say by whose rule they are counted.
+    pub by_its_rule: &'static str,
+    /// The memory for its cache.
+    pub cache: CacheMemory,
+    /// Whether it keeps its own reserve against gaps between tensors, in place of the user's.
+    pub keeps_own_reserve: bool,
+    /// The share of memory that it is told to use; `None`: it takes what it needs.
+    pub share: Option<Share>,
+    /// Tokens of one block of its cache unless the user says otherwise; 1 where nothing is rounded.
+    pub block_size: u64,
+    /// Whether it loads weights of that format.
+    pub loads: fn(WeightFormat) -> bool,
+    /// The cache in 8 bits, as this engine offers it.
+    pub smaller_cache: SmallerCache,
+    /// Formats of fewer bits that are offered for more requests, with their titles, from many bits to few.
+    pub smaller_weights: &'static [(WeightFormat, &'static str)],
+}
+
+/// How much memory an engine's cache has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CacheMemory {
+    /// All that is left beside everything else.
+    AllThatIsLeft,
+    /// As much as the sequences need that are asked for.
+    AsAskedFor,
+}
+
+/// A share of memory that an engine stays within; it leaves the rest free.
+///
+/// With `share` σ, `free = (memory − context) · (1 − σ) − (working sets + graphs)`: context and working sets count as said below, captured
+/// graphs always.
+#[derive(Debug)]
+pub struct Share {
+    /// Its key in links.
+    pub key: &'static str,
+    /// The engine's own name of the setting.
+    pub flag: &'static str,
+    /// Its name in the form.
+    pub label: &'static str,
+    /// The setting in one sentence.
+    pub help: &'static str,
+    /// Its value unless the user says otherwise.
+    pub default: f64,
+    /// Whether the share is one of the memory beside the framework's context, not of all memory.
+    pub is_beside_context: bool,
+    /// Whether working sets are taken from what is left free, as captured graphs are.
+    pub leaves_room_for_working_sets: bool,
+    /// A note beside the line of what is left free.
+    pub note: &'static str,
+    /// The source of the rule.
+    pub source: Source,
+}
+
+/// A cache of 8 bits a number.
+#[derive(Debug)]
+pub struct SmallerCache {
+    /// Its format.
+    pub format: CacheFormat,
+    /// Title of the fix.
+    pub title: &'static str,
+    /// Title of the change with which more requests find room.
+    pub more: &'static str,
+}
+
+const FP8_CACHE: SmallerCache =
+    SmallerCache { format: CacheFormat::Fp8, title: "KV cache in fp8", more: "With the KV cache in fp8" };
+
+const SMALLER_TENSORS: &[(WeightFormat, &str)] =
+    &[(WeightFormat::Fp8Channel, "With weights in fp8"), (WeightFormat::Awq, "With weights in 4 bit (AWQ)")];
+
+/// An engine with the share of memory that it is told to use.
+#[derive(Clone, Copy)]
+pub struct Engine {
+    spec: &'static EngineSpec,
+    /// The share of memory, from 0 to 1; counts where the engine has a [`Share`].
+    pub memory_share: f64,
+}
+
+impl Engine {
+    /// Every engine, in the order of lists.
+    pub const SPECS: [&'static EngineSpec; MEMBERS.len()] = {
+        let mut specs = MEMBERS;
+        let mut at = 0;
+        while at < MEMBERS.len() {
+            specs[MEMBERS[at].place] = MEMBERS[at];
+            at += 1;
+        }
+        specs
+    };
+
+    /// The first of the list, which counts until another is chosen.
+    pub const DEFAULT: Self = Self { spec: Self::SPECS[0], memory_share: 1.0 };
+
+    /// The engine of that key with such a share of memory; `None` if no engine has the key.
+    ///
+    /// ```
+    /// # use headroom::engines::Engine;
+    /// assert_eq!(Engine::named("vllm", 0.9).map(|engine| engine.block_size), Some(16));
+    /// ```
+    pub fn named(key: &str, memory_share: f64) -> Option<Self> {
+        Self::SPECS.into_iter().find(|spec| spec.key == key).map(|spec| Self { spec, memory_share })
+    }
+
+    /// The setting of that key in links. No engine may lack it: the search then runs past the list, which the compiler reports.
+    pub(crate) const fn share_of_key(key: &str) -> &'static Share {
+        let mut at = 0;
+        loop {
+            if let Some(share) = &Self::SPECS[at].share
+                && is_same(share.key, key)
+            {
+                return share;
+            }
+            at += 1;
+        }
+    }
+
+    /// Whether it loads weights of that format.
+    pub fn loads(self, format: WeightFormat) -> bool {
+        (self.spec.loads)(format)
+    }
+}
+
+const fn is_same(one: &str, other: &str) -> bool {
+    let (one, other) = (one.as_bytes(), other.as_bytes());
+    let mut at = 0;
+    while at < one.len() && at < other.len() && one[at] == other[at] {
+        at += 1;
+    }
+    at == one.len() && at == other.len()
+}
+
+impl Deref for Engine {
+    type Target = EngineSpec;
+
+    fn deref(&self) -> &EngineSpec {
+        self.spec
+    }
+}
+
+impl PartialEq for Engine {
+    fn eq(&self, other: &Self) -> bool {
+        self.key == other.key && self.memory_share == other.memory_share
+    }
+}
+
+impl fmt::Debug for Engine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}({})", self.key, self.memory_share)
+    }
+}

@@ -1,0 +1,18 @@
+//! No engine: the cache is as large as its sequences, in whatever program.
+
+use super::{CacheMemory, EngineSpec, FP8_CACHE, SMALLER_TENSORS};
+
+pub(super) const ENGINE: EngineSpec = EngineSpec {
+    key: "none",
+    label: "No rule",
+    help: "The cache takes what the sequences need.",
+    place: 0,
+    by_its_rule: "on one GPU, with no rule of a server",
+    cache: CacheMemory::AllThatIsLeft,
+    keeps_own_reserve: false,
+    share: None,
+    block_size: 1,
+    loads: |_| true,
+    smaller_cache: FP8_CACHE,
+    smaller_weights: SMALLER_TENSORS,
+};

@@ -1,0 +1,30 @@
+//! SGLang: weights and cache take a share of the memory that is free before the weights.
+
+use super::{CacheMemory, EngineSpec, FP8_CACHE, SMALLER_TENSORS, Share};
+use crate::sources;
+use crate::units::WeightFormat;
+
+pub(super) const ENGINE: EngineSpec = EngineSpec {
+    key: "sglang",
+    label: "SGLang",
+    help: "Weights and cache take up to mem_fraction_static.",
+    place: 2,
+    by_its_rule: "on one GPU, as SGLang takes it",
+    cache: CacheMemory::AllThatIsLeft,
+    keeps_own_reserve: true,
+    share: Some(Share {
+        key: "mfs",
+        flag: "mem_fraction_static",
+        label: "SGLang's share of memory",
+        help: "Share of the free memory that SGLang gives weights and cache; 0.88 is an assumption: SGLang chooses by GPU.",
+        default: 0.88,
+        is_beside_context: true,
+        leaves_room_for_working_sets: true,
+        note: "SGLang stays under mem_fraction_static with weights and cache; working sets and graphs take from the rest.",
+        source: sources::SGLANG,
+    }),
+    block_size: 1, // `page_size`
+    loads: |format: WeightFormat| !format.is_gguf(),
+    smaller_cache: FP8_CACHE,
+    smaller_weights: SMALLER_TENSORS,
+};

@@ -1,0 +1,19 @@
+//! `bamba` (transformers 5.23, `models/bamba`): Mamba 2's layers, and attention in those that the file lists. It is served here,
+//! not trained.
+
+use crate::models::prelude::*;
+
+/// `bamba`.
+pub const FAMILY: FamilySpec = FamilySpec {
+    names: &["bamba"],
+    class: "Bamba",
+    sizes: Sizes::of([4096, 14_336], 32, 32, 128_000, 262_144).kv(8),
+    attention_bias: ATTENTION_BIAS,
+    output_bias: ATTENTION_BIAS,
+    mlp_bias: Flag::Key("mlp_bias", false),
+    states: Some(States {
+        prefix: "mamba_",
+        ..States::of(MixerKind::Mamba2, Attends::Listed { otherwise: false }, [128, 0, 1, 256, 4])
+    }),
+    ..FamilySpec::PLAIN
+};

@@ -1,0 +1,21 @@
+//! `cohere` (transformers 5.23, `models/cohere`): attention beside the feed-forward layer on one norm of mean and variance,
+//! scaled logits.
+
+use crate::models::prelude::*;
+
+/// `cohere`.
+pub const FAMILY: FamilySpec = FamilySpec {
+    names: &["cohere"],
+    class: "Cohere",
+    labels: &[("cohere", "Command R")],
+    family: Family::Cohere,
+    // Its layer norms have a scale and no bias: counted as RMS norms, which have the same one vector.
+    sizes: Sizes::of([8192, 22_528], 40, 64, 256_000, 8192),
+    tied: true,
+    attention_bias: ATTENTION_BIAS,
+    output_bias: ATTENTION_BIAS,
+    qk_norm: Flag::Key("use_qk_norm", false),
+    parallel: Flag::Is(true),
+    norms: Norms::Are(1),
+    ..FamilySpec::PLAIN
+};

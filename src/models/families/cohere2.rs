@@ -1,0 +1,14 @@
+//! `cohere2` (transformers 5.23, `models/cohere2`): Cohere with a window in three of four layers.
+
+use crate::models::prelude::*;
+
+/// `cohere2`.
+pub const FAMILY: FamilySpec = FamilySpec {
+    names: &["cohere2"],
+    class: "Cohere2",
+    labels: &[("cohere2", "Command R7B")],
+
+    sizes: Sizes::of([8192, 22_528], 40, 64, 256_000, 8192),
+    window: Window::AllButEvery { period: 4, window: 4096 },
+    ..super::cohere::FAMILY
+};

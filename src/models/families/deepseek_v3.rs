@@ -1,0 +1,26 @@
+//! `deepseek_v3` (transformers 5.23, `models/deepseek_v3`), also `kimi_k2`: latent attention, shared experts beside those chosen
+//! by corrected sigmoids from the best groups.
+
+use crate::models::prelude::*;
+
+/// `deepseek_v3`.
+pub const FAMILY: FamilySpec = FamilySpec {
+    names: &["deepseek_v3", "kimi_k2"],
+    class: "DeepseekV3",
+    labels: &[("deepseek_v3", "DeepSeek-V3"), ("kimi_k2", "Kimi K2")],
+    family: Family::DeepseekV3,
+    sizes: Sizes::of([7168, 18_432], 61, 128, 129_280, 4096),
+    attention_bias: ATTENTION_BIAS,
+    output_bias: ATTENTION_BIAS,
+    experts: Some(Experts {
+        width: 2048,
+        shared: 1,
+        first_dense: 3,
+        chosen_by: FROM_FIRST,
+        groups: [8, 4],
+        norm_topk: Flag::Key("norm_topk_prob", true),
+        ..Experts::of(256, 8)
+    }),
+    latent: Some(Latent { query_rank: 1536, rank: 512, rope: 64, nope: 128, value: 128 }),
+    ..FamilySpec::PLAIN
+};

@@ -1,0 +1,17 @@
+//! `gemma2` (transformers 5.23, `models/gemma2`): Gemma with norms before and behind each half, every second layer sliding,
+//! scores and logits capped.
+
+use crate::models::prelude::*;
+
+/// `gemma2`.
+pub const FAMILY: FamilySpec = FamilySpec {
+    names: &["gemma2"],
+    class: "Gemma2",
+    family: Family::Gemma2,
+    sizes: Sizes::of([2304, 9216], 26, 8, 256_000, 8192).kv(4).head(256),
+    norms: Norms::Are(4),
+    window: Window::AllButEvery { period: 2, window: 4096 },
+    attention_cap: Flag::Number("attn_logit_softcapping", true),
+    logit_cap: Flag::Number("final_logit_softcapping", true),
+    ..super::gemma::FAMILY
+};

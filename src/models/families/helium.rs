@@ -1,0 +1,14 @@
+//! `helium` (transformers 5.23, `models/helium`): llama in other sizes; heads must fill the hidden size.
+
+use crate::models::prelude::*;
+
+/// `helium`.
+pub const FAMILY: FamilySpec = FamilySpec {
+    names: &["helium"],
+    class: "Helium",
+    heads_fill_hidden: true,
+
+    sizes: Sizes::of([2560, 7040], 24, 20, 48_000, 4096).kv(20).head(128),
+    output_bias: Flag::Is(false),
+    ..super::llama::FAMILY
+};

@@ -1,0 +1,16 @@
+//! `llama` (transformers 5.23, `models/llama`): the block that most others are like: norm, attention, sum, norm, gated
+//! feed-forward, sum.
+
+use crate::models::prelude::*;
+
+/// `llama`.
+pub const FAMILY: FamilySpec = FamilySpec {
+    names: &["llama", "smollm"],
+    class: "Llama",
+    family: Family::Llama,
+    sizes: Sizes::of([4096, 11_008], 32, 32, 32_000, 2048),
+    attention_bias: ATTENTION_BIAS,
+    output_bias: ATTENTION_BIAS,
+    mlp_bias: Flag::Key("mlp_bias", false),
+    ..FamilySpec::PLAIN
+};

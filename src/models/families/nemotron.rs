@@ -1,0 +1,16 @@
+//! `nemotron` (transformers 5.23, `models/nemotron`): layer norms and a plain feed-forward layer with squared ReLU.
+
+use crate::models::prelude::*;
+
+/// `nemotron`.
+pub const FAMILY: FamilySpec = FamilySpec {
+    names: &["nemotron"],
+    class: "Nemotron",
+    sizes: Sizes::of([6144, 24_576], 32, 48, 256_000, 4096),
+    act: HiddenAct::Relu2,
+    rotary_percent: 50,
+    attention_bias: ATTENTION_BIAS,
+    output_bias: ATTENTION_BIAS,
+    mlp_bias: Flag::Key("mlp_bias", false),
+    ..FamilySpec::CLASSIC
+};

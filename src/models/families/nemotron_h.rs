@@ -1,0 +1,17 @@
+//! `nemotron_h` (transformers 5.23, `models/nemotron_h`): layers of a state, of attention or of a feed-forward layer alone. It
+//! is served here, not trained.
+
+use crate::models::prelude::*;
+
+/// `nemotron_h`.
+pub const FAMILY: FamilySpec = FamilySpec {
+    names: &["nemotron_h"],
+    class: "NemotronH",
+    labels: &[("nemotron_h", "Nemotron-H")],
+    sizes: Sizes::of([4096, 21_504], 52, 32, 131_072, 4096).kv(8).head(128),
+    mlp: MlpKind::Plain,
+    act: HiddenAct::Relu2,
+    experts: Some(Experts { width: 7688, shared: 1, norm_topk: Flag::Key("norm_topk_prob", true), ..Experts::of(8, 2) }),
+    states: Some(States { fp32: true, ..States::of(MixerKind::Mamba2, Attends::MustBeListed, [128, 64, 8, 128, 4]) }),
+    ..super::bamba::FAMILY
+};

@@ -1,0 +1,16 @@
+//! `persimmon` (transformers 5.23, `models/persimmon`): layer norms, normed queries and keys, half of each head rotated, squared
+//! ReLU.
+
+use crate::models::prelude::*;
+
+/// `persimmon`.
+pub const FAMILY: FamilySpec = FamilySpec {
+    names: &["persimmon"],
+    class: "Persimmon",
+    key_value_heads: KeyValueHeads::AsQueryHeads,
+    sizes: Sizes::of([4096, 16_384], 36, 64, 262_144, 16_384),
+    act: HiddenAct::Relu2,
+    rotary_percent: 50,
+    qk_norm: Flag::Key("qk_layernorm", true),
+    ..FamilySpec::CLASSIC
+};

@@ -1,0 +1,19 @@
+//! `qwen3` (transformers 5.23, `models/qwen3`), also the text part of Qwen3-VL: llama's block with a norm over every query and
+//! key head.
+
+use crate::models::prelude::*;
+
+/// `qwen3`.
+pub const FAMILY: FamilySpec = FamilySpec {
+    names: &["qwen3", "qwen3_vl_text", "qwen3_vl"],
+    class: "Qwen3",
+    labels: &[("qwen3_vl", "Qwen3-VL")],
+    towers: &[("qwen3_vl", Tower::FramesDeep(3))],
+    family: Family::Qwen3,
+    sizes: Sizes::of([4096, 22_016], 32, 32, 151_936, 32_768).kv(32).head(128),
+    attention_bias: ATTENTION_BIAS,
+    output_bias: ATTENTION_BIAS,
+    qk_norm: Flag::Is(true),
+    window: Window::FromIfUsed,
+    ..FamilySpec::PLAIN
+};

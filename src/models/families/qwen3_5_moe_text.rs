@@ -1,0 +1,20 @@
+//! `qwen3_5_moe_text`, the text part of `qwen3_5_moe` (transformers 5.23, `models/qwen3_5_moe`): Qwen3-Next with other sizes of
+//! experts.
+
+use crate::models::prelude::*;
+
+/// `qwen3_5_moe_text`.
+pub const FAMILY: FamilySpec = FamilySpec {
+    names: &["qwen3_5_moe_text", "qwen3_5_moe"],
+    class: "Qwen3_5Moe",
+    towers: &[("qwen3_5_moe", Tower::FramesDeep(0))],
+    sizes: Sizes::of([2048, 0], 40, 16, 248_320, 32_768).kv(2).head(256),
+    experts: Some(Experts {
+        width: 512,
+        shared_width: 512,
+        shared_gate: true,
+        norm_topk: Flag::Key("norm_topk_prob", true),
+        ..Experts::of(256, 8)
+    }),
+    ..super::qwen3_next::FAMILY
+};

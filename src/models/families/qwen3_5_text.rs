@@ -1,0 +1,13 @@
+//! `qwen3_5_text`, the text part of `qwen3_5` (transformers 5.23, `models/qwen3_5`): Qwen3-Next without experts.
+
+use crate::models::prelude::*;
+
+/// `qwen3_5_text`.
+pub const FAMILY: FamilySpec = FamilySpec {
+    names: &["qwen3_5_text", "qwen3_5"],
+    class: "Qwen3_5",
+    towers: &[("qwen3_5", Tower::FramesDeep(0))],
+    sizes: Sizes::of([4096, 12_288], 32, 16, 248_320, 32_768).kv(4).head(256),
+    experts: None,
+    ..super::qwen3_next::FAMILY
+};

@@ -1,0 +1,21 @@
+//! `qwen3_moe` (transformers 5.23, `models/qwen3_moe`), also the text part of Qwen3-VL MoE: Qwen3 with experts.
+
+use crate::models::prelude::*;
+
+/// `qwen3_moe`.
+pub const FAMILY: FamilySpec = FamilySpec {
+    names: &["qwen3_moe", "qwen3_vl_moe_text", "qwen3_vl_moe"],
+    class: "Qwen3Moe",
+    labels: &[("qwen3_vl_moe", "Qwen3-VL MoE")],
+    towers: &[("qwen3_vl_moe", Tower::FramesDeep(3))],
+    family: Family::Qwen3Moe,
+    sizes: Sizes::of([2048, 6144], 24, 32, 151_936, 32_768).kv(4),
+    window: Window::AllIfUsed,
+    experts: Some(Experts {
+        width: 768,
+        chosen_by: BY_STEP,
+        norm_topk: Flag::Key("norm_topk_prob", false),
+        ..Experts::of(128, 8)
+    }),
+    ..super::qwen3::FAMILY
+};

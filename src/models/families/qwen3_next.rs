@@ -1,0 +1,29 @@
+//! `qwen3_next` (transformers 5.23, `models/qwen3_next`): three of four layers keep a state by the gated delta rule, attention
+//! has a gate, experts everywhere. It is served here, not trained.
+
+use crate::models::prelude::*;
+
+/// `qwen3_next`.
+pub const FAMILY: FamilySpec = FamilySpec {
+    names: &["qwen3_next"],
+    class: "Qwen3Next",
+    labels: &[("qwen3_next", "Qwen3-Next")],
+    family: Family::Generic,
+    sizes: Sizes::of([2048, 5632], 48, 16, 151_936, 32_768).kv(2).head(256),
+    rotary_percent: 25,
+    window: Window::None,
+    experts: Some(Experts {
+        width: 512,
+        shared_width: 512,
+        shared_gate: true,
+        chosen_by: BY_STEP,
+        norm_topk: Flag::Key("norm_topk_prob", true),
+        ..Experts::of(512, 10)
+    }),
+    states: Some(States {
+        gate: true,
+        prefix: "linear_",
+        ..States::of(MixerKind::Qwen3Next, Attends::Every(4), [32, 128, 16, 128, 4])
+    }),
+    ..super::qwen3::FAMILY
+};

@@ -1,0 +1,105 @@
+//! How files state what only some families have: key/value heads, inner widths, states, layers with other heads, vision towers.
+
+use crate::config::MixerKind;
+
+/// How files state the number of key/value heads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum KeyValueHeads {
+    /// As a number.
+    Stated,
+    /// As a number, else by the name of the kind of attention (`multi_query`, `attn_type`).
+    StatedOrNamed,
+    /// Modules have one for every query head, whatever a file says.
+    AsQueryHeads,
+    /// `multi_query` switches between one and as many as query heads; the modules look at no number.
+    OneOrAll,
+    /// As [`Self::OneOrAll`] without `new_decoder_architecture`, else as a number.
+    OneOrAllInOldDecoder,
+}
+
+/// How files state the feed-forward layer's inner width.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum InnerWidth {
+    /// Under one of these names.
+    Stated(&'static [&'static str]),
+    /// As a multiple of the hidden size (`expansion_ratio`), else under one of these names.
+    RatioOrStated(&'static [&'static str]),
+    /// Not at all: it is four times the hidden size.
+    FourTimes,
+    /// As a multiple of the hidden size (`expansion_ratio`), else it is four times that.
+    RatioOrFourTimes,
+}
+
+/// Which layers of a kind of model have attention, where its files list none.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Attends {
+    /// None has.
+    Never,
+    /// The file has to say it.
+    MustBeListed,
+    /// All have, beside a state.
+    Beside,
+    /// Every so many-th (`full_attention_interval`).
+    Every(u64),
+    /// The first of two, then every second.
+    Alternate,
+    /// By a period and an offset (`attn_layer_period`, `attn_layer_offset`).
+    Period,
+    /// Those whose indices are listed; else all or none.
+    Listed { otherwise: bool },
+}
+
+/// What a kind of model has in place of attention, or beside it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct States {
+    pub kind: MixerKind,
+    pub attends: Attends,
+    /// Heads, width of a head, heads of keys, width of a key, tokens of the convolution: the library's defaults, 0 where they follow
+    /// from other sizes.
+    pub sizes: [u64; 5],
+    /// Attention's output has a gate.
+    pub gate: bool,
+    /// The state is kept in fp32 unless the file says otherwise.
+    pub fp32: bool,
+    /// How the names of the state's sizes begin in files of the kind; empty for those of several beginnings.
+    pub prefix: &'static str,
+}
+
+impl States {
+    /// Without a gate, in the format of activations.
+    pub const fn of(kind: MixerKind, attends: Attends, sizes: [u64; 5]) -> Self {
+        Self { kind, attends, sizes, gate: false, fp32: false, prefix: "" }
+    }
+
+    /// Of these names those that the kind's files have.
+    pub fn names(&self, all: &[&'static str]) -> Vec<&'static str> {
+        all.iter().copied().filter(|name| name.starts_with(self.prefix)).collect()
+    }
+}
+
+/// The layers of a kind whose attention has heads of its own, and the keys that state them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Heads {
+    /// Layers that see the whole text have wider heads, fewer of which are keys (`global_head_dim`).
+    WiderWithoutWindow,
+    /// Layers that slide have more key/value heads; values are narrower than keys everywhere (keys that begin with `swa_`).
+    MoreKeysInWindow,
+}
+
+/// A vision tower with the projector behind it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tower {
+    /// `SiglipVisionModel`; a norm and a matrix without bias behind it.
+    SiglipNormed,
+    /// `SiglipVisionModel`; a matrix with a bias behind it.
+    SiglipLinear,
+    /// `CLIPVisionModel`, if the file's tower is that; two matrices behind it.
+    ClipTwoLayers,
+    /// Patches of several frames; layer norms and plain layers (`Qwen2VisionTransformerPretrainedModel`).
+    FramesPlain,
+    /// Patches of several frames; RMS norms and gated layers with biases (`Qwen2_5_VisionTransformerPretrainedModel`).
+    FramesGated,
+    /// Patches of several frames with learned positions, of which so many blocks feed the text where the file does not say
+    /// (`Qwen3VLVisionModel`).
+    FramesDeep(usize),
+}

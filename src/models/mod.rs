@@ -1,0 +1,26 @@
+//! What models are: the families, and what each says of its `config.json` files and of the modules that run it.
+
+mod families;
+mod keys;
+mod prelude;
+mod spec;
+
+pub(crate) use families::MEMBERS;
+pub(crate) use keys::{Attends, Heads, InnerWidth, KeyValueHeads, States, Tower};
+pub(crate) use spec::{Experts, FamilySpec, Flag, Latent, Norms, Positions, Window};
+
+/// The family of that `model_type`, if it is listed.
+pub(crate) fn of(model_type: &str) -> Option<&'static FamilySpec> {
+    MEMBERS.into_iter().find(|family| family.names.contains(&model_type))
+}
+
+/// The family of that class, such as `LlamaForCausalLM`; none of a class that predicts no text.
+pub(crate) fn of_class(class: &str) -> Option<&'static FamilySpec> {
+    let endings = ["ForCausalLM", "LMHeadModel", "ForConditionalGeneration"];
+    let stem = endings.iter().find_map(|ending| class.strip_suffix(ending))?;
+    // Classes are written as model types are, without their underscores.
+    let plain = |name: &str| name.replace(['_', '-'], "").to_ascii_lowercase();
+    let stem = plain(stem);
+    let known = MEMBERS.into_iter().find(|family| plain(family.class) == stem);
+    known.or_else(|| MEMBERS.into_iter().find(|family| family.names.iter().any(|name| plain(name) == stem)))
+}

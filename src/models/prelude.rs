@@ -1,0 +1,7 @@
+//! What a family's file writes with.
+
+pub(super) use super::keys::{Attends, Heads, InnerWidth, KeyValueHeads, States, Tower};
+pub(super) use super::spec::{
+    ATTENTION_BIAS, BY_STEP, Experts, FROM_FIRST, FamilySpec, Flag, INDEXER, LEARNED, Latent, Norms, Positions, Sizes, Window,
+};
+pub(super) use crate::config::{Family, HiddenAct, MixerKind, MlpKind, Normalization, PositionEmbedding};

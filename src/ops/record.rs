@@ -1,0 +1,206 @@
+//! The record of a model: its modules are declared on a tape, so that no parameter is written down twice, and run there, so that no
+//! product is.
+
+use super::builder::Lowering;
+use super::modules::{Block, Build, Ends, block, kind};
+use super::tape::{OpName, Tape};
+use super::tensor::{Dim, Kept, Op, Role, Split, Tensor};
+use super::{BlockKind, OpList, Shape, kinds};
+use crate::config::LayerKind;
+use crate::units::{DType, Flops, to_f64};
+
+/// Operations behind the last block, whatever the order in which a family registers their parameters.
+const HEAD: [&str; 3] = ["Final norm", "Pooler", "Output head and loss"];
+
+/// Parameters and FLOPs of one micro-batch's forward, all tensor-parallel ranks together: the modules of both ends, and of each kind of
+/// block those of one, run once on a tape.
+pub(super) fn of(with: &Lowering) -> OpList {
+    let nothing = |(of, layers)| BlockKind { of, layers, ops: Vec::with_capacity(10), first_half: 0 };
+    let blocks = kinds(with.model).into_iter().map(nothing).collect();
+    let mut list = OpList { embedding: Vec::with_capacity(2), kinds: blocks, head: Vec::with_capacity(3) };
+    // Without the room that a step needs.
+    let tape = Tape::default();
+    let whole = whole(with);
+    let modules = Modules::declare(&tape, &whole, &list.kinds);
+    modules.add_parameters(&mut list);
+    modules.add_flops(&mut list);
+    list
+}
+
+/// Adds every parameter to the operation of its name; a name that the list does not have becomes an operation of its own.
+pub(super) fn add_parameters(with: &Lowering, list: &mut OpList) {
+    let tape = Tape::default();
+    Modules::declare(&tape, &whole(with), &list.kinds).add_parameters(list);
+}
+
+/// A lowering with nothing split over tensor-parallel ranks.
+const fn whole<'a>(with: &Lowering<'a>) -> Lowering<'a> {
+    Lowering { tensor_model_parallel_size: 1, sequence_parallel: false, ..*with }
+}
+
+/// The modules of a model on a tape, one block of each kind.
+struct Modules<'a> {
+    build: Build<'a>,
+    ends: Ends,
+    blocks: Vec<(u64, Box<dyn Block>)>,
+    /// How many parameters there are before the first block, and behind each.
+    places: Vec<u32>,
+}
+
+impl<'a> Modules<'a> {
+    fn declare(tape: &'a Tape, with: &'a Lowering<'a>, kinds: &[BlockKind]) -> Self {
+        let build = Build::new(tape, with);
+        let mut ends = Ends::new(&build, true, true);
+        let mut places = Vec::with_capacity(kinds.len() + 1);
+        places.push(tape.parameters());
+        let mut blocks = Vec::with_capacity(kinds.len());
+        for kind in kinds {
+            let first = (0..with.model.num_hidden_layers).find(|layer| with.model.kind_of(*layer) == kind.of);
+            blocks.extend(first.map(|layer| (layer, block_of(&build, kind.of, layer))));
+            places.push(tape.parameters());
+        }
+        ends.finish(&build);
+        Self { build, ends, blocks, places }
+    }
+
+    fn add_parameters(&self, list: &mut OpList) {
+        let (state, with) = (self.build.tape.state(), self.build.with);
+        let models: Vec<_> = list.kinds.iter().map(|kind| with.model.of_layers(kind.of)).collect();
+        let of_kind: Vec<_> = models.iter().map(|model| Lowering { model, ..*with }).collect();
+        for (parameter, at) in state.parameters.iter().zip(0_u32..).filter(|(parameter, _)| !parameter.beside) {
+            let Some(storage) = usize::try_from(parameter.storage).ok().and_then(|at| state.storages.get(at)) else { continue };
+            let (name, source) = state.op_name(storage.op);
+            let shape = state.shape(parameter.form);
+            // The first place that lies behind it: 0 before the first block.
+            let behind = self.places.iter().position(|end| at < *end);
+            let block = behind.and_then(|place| place.checked_sub(1));
+            let of_block = block.and_then(|block| Some((of_kind.get(block)?, list.kinds.get_mut(block)?)));
+            let (ops, of_layer) = match of_block {
+                _ if HEAD.contains(&name) => (&mut list.head, with),
+                Some((of_kind, kind)) => (&mut kind.ops, of_kind),
+                None => (&mut list.embedding, with),
+            };
+            let split = split(&shape, of_layer);
+            let (role, dtype, kept) = (Role::Parameter, with.parameter, Kept::Always);
+            let tensor = Tensor { name: storage.name, role, shape, dtype, split, kept };
+            match ops.iter_mut().find(|op| op.name == name) {
+                Some(op) => op.tensors.push(tensor),
+                None => ops.push(Op { name, tensors: vec![tensor], forward: Flops(0.0), attention_core: false, source }),
+            }
+        }
+    }
+
+    /// Runs everything once, and adds the FLOPs of each operation's products.
+    fn add_flops(&self, list: &mut OpList) {
+        let (tape, with) = (self.build.tape, self.build.with);
+        tape.count_only();
+        let embedded = self.ends.embed(tape, &tape.constant("token ids", self.build.shapes.text, DType::Int64));
+        add(&mut list.embedding, tape.take_flops());
+        for ((layer, block), kind) in self.blocks.iter().zip(&mut list.kinds) {
+            let tables = &embedded.tables[usize::from(with.model.sliding_layers.contains(*layer))];
+            drop(block.run(tape, &embedded.hidden, tables));
+            add(&mut kind.ops, tape.take_flops());
+        }
+        drop(self.ends.end(tape, embedded, None));
+        add(&mut list.head, tape.take_flops());
+        leave_out(with, list);
+    }
+}
+
+/// The block of that layer; layers with heads of their own have other shapes, which are made once for each build.
+fn block_of(build: &Build<'_>, kind: LayerKind, layer: u64) -> Box<dyn Block> {
+    if !kind.other_heads {
+        return block(build, layer);
+    }
+    let model = build.with.model.of_layers(kind);
+    block(&Build::new(build.tape, &Lowering { model: &model, ..*build.with }), layer)
+}
+
+/// Adds FLOPs with weights, and those of attention, to the operation of their name.
+fn add(ops: &mut Vec<Op>, flops: Vec<(OpName, [f64; 2])>) {
+    for (OpName { name, source, .. }, [weights, attention]) in flops {
+        let attention_core = attention > 0.0;
+        let forward = Flops(weights + attention);
+        match ops.iter_mut().find(|op| op.name == name) {
+            Some(op) => (op.forward, op.attention_core) = (forward, attention_core),
+            None => ops.push(Op { name, tensors: Vec::new(), forward, attention_core, source }),
+        }
+    }
+}
+
+/// Brings FLOPs to what Headroom has said so far, where the tape knows better. Adapters' own products, less than a hundredth, are left
+/// out by [`Tape::take_flops`].
+///
+/// - A gate of one column is left out.
+/// - Latent attention's values are counted as wide as its queries and keys, to which FlashAttention 2 pads them.
+/// - The head is counted as a matrix from the model's width to the vocabulary, also where it is narrower (`word_embed_proj_dim`, whose
+///   own products are then left out) and where it gives one score for each token.
+fn leave_out(with: &Lowering, list: &mut OpList) {
+    let model = with.model;
+    let blocks = list.kinds.iter_mut().flat_map(|kind| &mut kind.ops);
+    for op in blocks {
+        if op.name == "Shared experts' gate" {
+            op.forward = Flops(0.0);
+        }
+        if op.attention_core && model.mla.is_some() {
+            op.forward = with.attention_product() + with.attention_product();
+        }
+    }
+    if model.word_embed_proj_dim.is_none() && !with.tuning.objective.scores() {
+        return;
+    }
+    let tokens = to_f64(with.s().1.saturating_mul(with.b().1));
+    for op in list.embedding.iter_mut().chain(&mut list.head) {
+        let head = Flops(2.0 * tokens * to_f64(model.hidden_size) * to_f64(model.vocab_size));
+        op.forward = if op.name == "Output head and loss" { head } else { Flops(0.0) };
+    }
+}
+
+/// How tensor-parallel ranks share a parameter: by its heads, its feed-forward columns or its tokens' rows, if it has any.
+fn split(shape: &Shape, with: &Lowering) -> Split {
+    let (heads, kv_heads) = (with.heads().1, with.kv_heads().1);
+    let of = |dim: &Dim| match dim.0 {
+        "num_experts" if with.expert_parallel && shape.dims().count() > 2 => Some(Split::Heads(dim.1)),
+        "shared_expert_intermediate_size" if with.dispatches => Some(Split::Replicated),
+        "num_attention_heads" | "columns of all heads" => Some(Split::Heads(heads)),
+        "num_key_value_heads" => Some(Split::Heads(kv_heads)),
+        "q+k+v width" => Some(Split::Joint { heads, kv_heads }),
+        "intermediate_size"
+        | "gate and up width"
+        | "moe_intermediate_size"
+        | "gate and up"
+        | "shared_expert_intermediate_size"
+        | "vocab_size" => Some(Split::Tensor),
+        _ => None,
+    };
+    shape.dims().find_map(of).unwrap_or(Split::Replicated)
+}
+
+/// Parameters that learn, of the whole model with what fine-tuning adds.
+pub(crate) fn trainable(with: &Lowering) -> u64 {
+    let tape = Tape::default();
+    let with = Lowering { tensor_model_parallel_size: 1, sequence_parallel: false, ..*with };
+    let build = Build::new(&tape, &with);
+    let learns = |from: u32| {
+        let state = tape.state();
+        let declared = state.parameters.iter().skip(usize::try_from(from).unwrap_or(usize::MAX));
+        declared.filter(|found| !found.frozen && !found.beside).map(|found| found.kept).fold(0_u64, u64::saturating_add)
+    };
+    let mut ends = Ends::new(&build, true, true);
+    ends.finish(&build);
+    let mut sum = learns(0);
+    // Blocks alike have as many.
+    let mut known: Vec<((LayerKind, bool), u64)> = Vec::new();
+    for layer in 0..with.model.num_hidden_layers {
+        let kind = kind(with.model, &with.tuning, layer);
+        let of_kind = known.iter().find(|(of, _)| *of == kind).map(|(_, count)| *count);
+        let of_kind = of_kind.unwrap_or_else(|| {
+            let from = tape.parameters();
+            drop(block(&build, layer));
+            known.push((kind, learns(from)));
+            learns(from)
+        });
+        sum = sum.saturating_add(of_kind);
+    }
+    sum
+}

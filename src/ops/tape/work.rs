@@ -1,0 +1,65 @@
+//! FLOPs of products, by what they are spent on.
+
+use super::Tape;
+use super::state::{OpName, Recording, State};
+
+/// What a product multiplies.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Work {
+    /// Activations with the model's weights.
+    #[default]
+    Weights,
+    /// Activations with each other: attention's two products.
+    Attention,
+    /// What an adapter adds beside the model's weights.
+    Adapter,
+}
+
+/// How many kinds of work there are.
+pub(super) const WORKS: usize = 3;
+
+impl Tape {
+    /// From here on nothing is taken or saved, and no graph is made: modules run for their FLOPs alone, which is quick.
+    pub fn count_only(&self) {
+        let mut state = self.state.borrow_mut();
+        state.recording = Some(Recording::default());
+        state.stopped = true;
+    }
+
+    /// Products with weights are of that kind from now on; what they were before.
+    pub fn work(&self, work: Work) -> Work {
+        std::mem::replace(&mut self.state.borrow_mut().work, work)
+    }
+
+    /// FLOPs of forward since the last call, of every operation that has some: those with weights, and those of attention.
+    pub fn take_flops(&self) -> Vec<(OpName, [f64; 2])> {
+        let mut state = self.state.borrow_mut();
+        let taken = state.ops.iter_mut().map(|op| {
+            let [weights, attention, _] = std::mem::take(&mut op.forward);
+            (*op, [weights, attention])
+        });
+        taken.filter(|(_, flops)| flops.iter().any(|flops| *flops > 0.0)).collect()
+    }
+}
+
+impl State {
+    /// Adds FLOPs of forward to the operation at hand.
+    pub(super) fn count_forward(&mut self, work: Work, flops: f64) {
+        let op = self.ops.get_mut(usize::from(self.op));
+        if let Some(place) = op.and_then(|op| op.forward.get_mut(work as usize)) {
+            *place += flops;
+        }
+    }
+
+    /// Adds FLOPs of a product with a weight.
+    pub(super) fn count_weights(&mut self, flops: f64) {
+        self.count_forward(self.work, flops);
+    }
+
+    /// Adds FLOPs of backward to the operation at hand.
+    pub(super) fn count_backward(&mut self, flops: f64) {
+        if let Some(op) = self.ops.get_mut(usize::from(self.op)) {
+            op.backward += flops;
+        }
+    }
+}

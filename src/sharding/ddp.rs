@@ -1,0 +1,43 @@
+//! PyTorch's `DistributedDataParallel`: every rank holds everything, and gradients are summed. ZeRO calls it stage 0.
+
+use super::{CarriedOutBy, Forbidden, FrameworkRule, Gathering, Messages, Pieces, Reduction, Shares, ShardingSpec, WEIGHTS_STAY, With};
+use crate::sources;
+
+pub(super) const SHARDING: ShardingSpec = ShardingSpec {
+    key: "none",
+    label: "None (DDP)",
+    help: "Every rank holds the whole model states.",
+    place: 0,
+    short: "DDP",
+    is_default: false,
+    zero_stage: 0,
+    shares: Shares { optimizer: false, gradients: false, parameters: false },
+    pieces: Pieces::OfOneVector,
+    gathers: None,
+    messages: Messages { gradients: Reduction::AllReduce, weights: Gathering::Never },
+    has_reduction_bucket: false,
+    offloads_together: false,
+    casts_as_it_gathers: false,
+    forbids: &[
+        Forbidden {
+            with: With::Groups,
+            by: CarriedOutBy::Anyone,
+            rule: FrameworkRule {
+                says: "Sharding groups need something that is sharded; use FSDP, ZeRO 3 or, in Megatron-LM, ZeRO-1, or 1 group",
+                source: sources::FSDP2,
+            },
+        },
+        WEIGHTS_STAY,
+        // megatron/core/optimizer: the hybrid device optimizer rides on the distributed one.
+        Forbidden {
+            with: With::OptimizerInHostMemory,
+            by: CarriedOutBy::Stack,
+            rule: FrameworkRule {
+                says: "Megatron-LM offloads its optimizer only as the distributed optimizer; use ZeRO-1",
+                source: sources::MEGATRON_CORE,
+            },
+        },
+    ],
+    fix: None,
+    way_out: Some("No sharding"),
+};

@@ -1,0 +1,58 @@
+//! PyTorch's FSDP2 (`torch.distributed.fsdp.fully_shard`): ranks share out everything, gathered and reduced block by block.
+
+use super::{
+    CarriedOutBy, Forbidden, FrameworkRule, Gathering, Gathers, Messages, Pieces, Reduction, Shares, ShardingSpec, With,
+};
+use crate::sources;
+
+pub(super) const SHARDING: ShardingSpec = ShardingSpec {
+    key: "fsdp",
+    label: "FSDP",
+    help: "As ZeRO-3, gathered block by block by PyTorch.",
+    place: 4,
+    short: "FSDP",
+    is_default: true,
+    zero_stage: 3,
+    shares: Shares { optimizer: true, gradients: true, parameters: true },
+    pieces: Pieces::RowsOfEachTensor,
+    gathers: Some(Gathers {
+        has_buffers: true,
+        most_live: None,
+        note: "Embedding, norm and head stay gathered; one block is in use while the next is fetched.",
+        source: sources::FSDP2,
+    }),
+    messages: Messages { gradients: Reduction::ScatterEveryMicroBatch, weights: Gathering::BeforeUse },
+    has_reduction_bucket: false,
+    offloads_together: true,
+    casts_as_it_gathers: true,
+    forbids: &[
+        // torch/distributed/fsdp/_fully_shard: CPUOffloadPolicy.
+        Forbidden {
+            with: With::OptimizerAloneInHostMemory,
+            by: CarriedOutBy::Library,
+            rule: FrameworkRule {
+                says: "PyTorch's FSDP2 moves weights, gradients and optimizer states to the host together; offload the weights too",
+                source: sources::FSDP2,
+            },
+        },
+        // megatron/training/arguments.py, --use-torch-fsdp2.
+        Forbidden {
+            with: With::Pipeline,
+            by: CarriedOutBy::Stack,
+            rule: FrameworkRule {
+                says: "Megatron-LM does not combine PyTorch's FSDP2 with pipeline parallelism; use ZeRO-1, its distributed optimizer",
+                source: sources::MEGATRON_CORE,
+            },
+        },
+        Forbidden {
+            with: With::Experts,
+            by: CarriedOutBy::Stack,
+            rule: FrameworkRule {
+                says: "Megatron-LM does not combine PyTorch's FSDP2 with expert parallelism; use ZeRO-1, its distributed optimizer",
+                source: sources::MEGATRON_CORE,
+            },
+        },
+    ],
+    fix: Some("FSDP: shard everything"),
+    way_out: None,
+};

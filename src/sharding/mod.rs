@@ -1,0 +1,332 @@
+//! How data-parallel ranks share model states out among themselves: DDP, DeepSpeed's ZeRO stages, PyTorch's FSDP2.
+//!
+//! One way of sharding is one file, which exports one [`ShardingSpec`]. Everything in which they differ is read from there; none of them
+//! is named in another file.
+
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::ops::Deref;
+
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::sources::{self, Source};
+
+members::of_folder!("src/sharding", SHARDING: ShardingSpec);
+
+/// Everything that Headroom knows of a way of sharding.
+#[derive(Debug)]
+pub struct ShardingSpec {
+    /// Its word in links, saved scenarios and the form.
+    pub key: &'static str,
+    /// Its name in the form.
+    pub label: &'static str,
+    /// What it shares out, one sentence.
+    pub help: &'static str,
+    /// Its place in lists, counted from 0; no two have the same.
+    pub place: usize,
+    /// Its name in the words of a layout.
+    pub short: &'static str,
+    /// Whether the form begins with it.
+    pub is_default: bool,
+    /// The ZeRO stage that shares out as much.
+    pub zero_stage: u8,
+    /// What ranks share out.
+    pub shares: Shares,
+    /// How what is shared out is cut up.
+    pub pieces: Pieces,
+    /// How weights come together before they are used; `None`: every rank has all of them.
+    pub gathers: Option<Gathers>,
+    /// Messages of a step between data-parallel ranks.
+    pub messages: Messages,
+    /// Whether gradients are copied into a buffer of `reduce_bucket_size` elements before they are reduced, where a library carries it
+    /// out.
+    pub has_reduction_bucket: bool,
+    /// Whether weights, gradients and optimizer states go to host memory together, where a library carries it out.
+    pub offloads_together: bool,
+    /// Whether weights are cast to the format of products as they are gathered, and inputs with them (`MixedPrecisionPolicy`).
+    pub casts_as_it_gathers: bool,
+    /// What it cannot be combined with.
+    pub forbids: &'static [Forbidden],
+    /// Title of the fix that takes it because it shares out more; `None`: it is not offered.
+    pub fix: Option<&'static str>,
+    /// Title of the change that takes it because a rule forbids what shares out more; `None`: it is not offered.
+    pub way_out: Option<&'static str>,
+}
+
+/// What data-parallel ranks share out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shares {
+    /// Optimizer states and master weights.
+    pub optimizer: bool,
+    /// Gradients.
+    pub gradients: bool,
+    /// Weights.
+    pub parameters: bool,
+}
+
+/// How shared tensors are cut up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pieces {
+    /// All tensors in one long vector, of which each rank has an equal part.
+    OfOneVector,
+    /// Each tensor along its first dimension, rounded up to whole rows.
+    RowsOfEachTensor,
+}
+
+/// How a rank comes by whole weights.
+#[derive(Debug)]
+pub struct Gathers {
+    /// Whether all-gathers and reduce-scatters have buffers of their own, and the next block is gathered ahead.
+    pub has_buffers: bool,
+    /// Parameters that stay gathered at most; `None`: a block's go as the layout says, and one is in use at a time beside those gathered
+    /// ahead.
+    pub most_live: Option<u64>,
+    /// A note beside the line of gathered weights.
+    pub note: &'static str,
+    /// The source of the rule.
+    pub source: Source,
+}
+
+/// Messages between data-parallel ranks in one step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Messages {
+    /// How gradients are summed.
+    pub gradients: Reduction,
+    /// When weights are gathered.
+    pub weights: Gathering,
+}
+
+/// How gradients are summed over ranks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reduction {
+    /// Every rank gets all sums, once a step.
+    AllReduce,
+    /// Every rank gets the sums of its part, once a step.
+    ScatterOnce,
+    /// Every rank gets the sums of its part, with every micro-batch.
+    ScatterEveryMicroBatch,
+}
+
+/// When weights are gathered from ranks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Gathering {
+    /// Never: every rank updates all of them.
+    Never,
+    /// Once a step, after each rank updated its part.
+    OnceAStep,
+    /// Block by block before they are used, with every micro-batch; again for backward if they were given back.
+    BeforeUse,
+}
+
+/// A combination that a framework forbids.
+#[derive(Debug, PartialEq, Eq)]
+pub struct FrameworkRule {
+    /// One sentence: who forbids what, and a way out.
+    pub says: &'static str,
+    /// Where.
+    pub source: Source,
+}
+
+/// A combination with something else that is forbidden.
+#[derive(Debug)]
+pub struct Forbidden {
+    /// What it is combined with.
+    pub with: With,
+    /// Under whose implementation.
+    pub by: CarriedOutBy,
+    /// The rule.
+    pub rule: FrameworkRule,
+}
+
+/// What a sharding may be forbidden with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum With {
+    /// Several groups that each hold everything (hybrid sharding).
+    Groups,
+    /// Weights in host memory.
+    WeightsInHostMemory,
+    /// Optimizer states in host memory.
+    OptimizerInHostMemory,
+    /// Optimizer states in host memory, but not the weights.
+    OptimizerAloneInHostMemory,
+    /// Several pipeline stages.
+    Pipeline,
+    /// Several expert-parallel ranks.
+    Experts,
+    /// Weights of four bits, shared out over several ranks.
+    PackedWeights,
+}
+
+/// Whose implementation of sharding runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CarriedOutBy {
+    /// Whatever the software stack.
+    Anyone,
+    /// The software stack's own, as Megatron-LM's distributed optimizer.
+    Stack,
+    /// DeepSpeed's or PyTorch's.
+    Library,
+}
+
+/// The rule of those that keep all weights on every rank. deepspeed/runtime/zero/config.py: `offload_param` is valid with stage 3 only.
+const WEIGHTS_STAY: Forbidden = Forbidden {
+    with: With::WeightsInHostMemory,
+    by: CarriedOutBy::Library,
+    rule: FrameworkRule {
+        says: "DeepSpeed and PyTorch keep weights in host memory under ZeRO stage 3 and FSDP only; use one of these",
+        source: sources::DEEPSPEED,
+    },
+};
+
+/// The rule of ZeRO stages that do not share out weights. deepspeed/runtime/zero/mics.py builds on stage 3.
+const NO_GROUPS: Forbidden = Forbidden {
+    with: With::Groups,
+    by: CarriedOutBy::Library,
+    rule: FrameworkRule {
+        says: "DeepSpeed shards within groups (MiCS) under ZeRO stage 3 only; use stage 3, or 1 group",
+        source: sources::DEEPSPEED,
+    },
+};
+
+/// The rule of ZeRO stages that share out gradients. deepspeed/runtime/pipe/engine.py asserts a stage below 2.
+const NO_PIPELINE: Forbidden = Forbidden {
+    with: With::Pipeline,
+    by: CarriedOutBy::Anyone,
+    rule: FrameworkRule {
+        says: "DeepSpeed does not combine pipeline parallelism with ZeRO stage 2 or 3; use stage 1 or FSDP",
+        source: sources::DEEPSPEED,
+    },
+};
+
+/// A way of sharding.
+#[derive(Clone, Copy)]
+pub struct DataSharding(&'static ShardingSpec);
+
+impl DataSharding {
+    /// What is known of each, in the order of lists.
+    pub const SPECS: [&'static ShardingSpec; MEMBERS.len()] = {
+        let mut specs = MEMBERS;
+        let mut at = 0;
+        while at < MEMBERS.len() {
+            specs[MEMBERS[at].place] = MEMBERS[at];
+            at += 1;
+        }
+        specs
+    };
+
+    /// All, in the order of lists.
+    pub const ALL: [Self; MEMBERS.len()] = {
+        let mut all = [Self(Self::SPECS[0]); MEMBERS.len()];
+        let mut at = 0;
+        while at < MEMBERS.len() {
+            all[at] = Self(Self::SPECS[at]);
+            at += 1;
+        }
+        all
+    };
+
+    /// The one that shares nothing out: every rank holds everything.
+    pub const NOTHING: Self = {
+        let mut at = 0;
+        while Self::SPECS[at].shares.optimizer {
+            at += 1;
+        }
+        Self::ALL[at]
+    };
+
+    /// The one that casts weights as it gathers them.
+    pub const CASTING: Self = {
+        let mut at = 0;
+        while !Self::SPECS[at].casts_as_it_gathers {
+            at += 1;
+        }
+        Self::ALL[at]
+    };
+
+    /// The one that the form begins with.
+    pub const DEFAULT: &'static ShardingSpec = {
+        let mut at = 0;
+        while !Self::SPECS[at].is_default {
+            at += 1;
+        }
+        Self::SPECS[at]
+    };
+
+    /// The sharding of that key.
+    ///
+    /// ```
+    /// # use headroom::sharding::DataSharding;
+    /// assert_eq!(DataSharding::named("3").map(|sharding| sharding.zero_stage), Some(3));
+    /// ```
+    pub fn named(key: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|sharding| sharding.key == key)
+    }
+
+    /// Whether optimizer states are shared out.
+    pub const fn shards_optimizer(self) -> bool {
+        self.0.shares.optimizer
+    }
+
+    /// Whether gradients are shared out.
+    pub const fn shards_gradients(self) -> bool {
+        self.0.shares.gradients
+    }
+
+    /// Whether weights are shared out.
+    pub const fn shards_parameters(self) -> bool {
+        self.0.shares.parameters
+    }
+
+    /// The rule of that implementation which forbids it together with something.
+    pub fn forbidden(self, with: With, by: CarriedOutBy) -> Option<&'static FrameworkRule> {
+        self.0.forbids.iter().find(|forbidden| forbidden.with == with && forbidden.by == by).map(|forbidden| &forbidden.rule)
+    }
+}
+
+impl Deref for DataSharding {
+    type Target = ShardingSpec;
+
+    fn deref(&self) -> &ShardingSpec {
+        self.0
+    }
+}
+
+impl Default for DataSharding {
+    fn default() -> Self {
+        Self::NOTHING
+    }
+}
+
+impl PartialEq for DataSharding {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.place == other.0.place
+    }
+}
+
+impl Eq for DataSharding {}
+
+impl Hash for DataSharding {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_usize(self.0.place);
+    }
+}
+
+impl fmt::Debug for DataSharding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0.short)
+    }
+}
+
+impl Serialize for DataSharding {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.0.key)
+    }
+}
+
+impl<'de> Deserialize<'de> for DataSharding {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let key = String::deserialize(deserializer)?;
+        Self::named(&key).ok_or_else(|| D::Error::custom(format!("{key} is no way of sharding")))
+    }
+}

@@ -1,0 +1,24 @@
+//! DeepSpeed's ZeRO stage 1 (deepspeed/runtime/zero/stage_1_and_2.py), and Megatron-LM's distributed optimizer: ranks share out master
+//! weights and optimizer states.
+
+use super::{Gathering, Messages, NO_GROUPS, Pieces, Reduction, Shares, ShardingSpec, WEIGHTS_STAY};
+
+pub(super) const SHARDING: ShardingSpec = ShardingSpec {
+    key: "1",
+    label: "ZeRO-1",
+    help: "Ranks share out the optimizer states.",
+    place: 1,
+    short: "ZeRO-1",
+    is_default: false,
+    zero_stage: 1,
+    shares: Shares { optimizer: true, gradients: false, parameters: false },
+    pieces: Pieces::OfOneVector,
+    gathers: None,
+    messages: Messages { gradients: Reduction::ScatterOnce, weights: Gathering::OnceAStep },
+    has_reduction_bucket: true,
+    offloads_together: false,
+    casts_as_it_gathers: false,
+    forbids: &[NO_GROUPS, WEIGHTS_STAY],
+    fix: Some("ZeRO stage 1"),
+    way_out: Some("ZeRO stage 1"),
+};

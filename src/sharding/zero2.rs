@@ -1,0 +1,23 @@
+//! DeepSpeed's ZeRO stage 2 (deepspeed/runtime/zero/stage_1_and_2.py): ranks share out gradients too, as backward makes them.
+
+use super::{Gathering, Messages, NO_GROUPS, NO_PIPELINE, Pieces, Reduction, Shares, ShardingSpec, WEIGHTS_STAY};
+
+pub(super) const SHARDING: ShardingSpec = ShardingSpec {
+    key: "2",
+    label: "ZeRO-2",
+    help: "Ranks share out optimizer states and gradients.",
+    place: 2,
+    short: "ZeRO-2",
+    is_default: false,
+    zero_stage: 2,
+    shares: Shares { optimizer: true, gradients: true, parameters: false },
+    pieces: Pieces::OfOneVector,
+    gathers: None,
+    messages: Messages { gradients: Reduction::ScatterEveryMicroBatch, weights: Gathering::OnceAStep },
+    has_reduction_bucket: true,
+    offloads_together: false,
+    casts_as_it_gathers: false,
+    forbids: &[NO_GROUPS, WEIGHTS_STAY, NO_PIPELINE],
+    fix: Some("ZeRO stage 2"),
+    way_out: Some("ZeRO stage 2"),
+};
