@@ -223,3 +223,19 @@ fn no_code_is_excused_from_short_functions_and_documented_items() {
         }
     }
 }
+
+/// A file that no module names is no test: it would never run, and nobody would see it.
+#[test]
+fn every_test_file_is_a_module_of_this_program() {
+    let files = sources_in("tests/it");
+    let module_of =
+        |line: &str| line.trim().trim_start_matches("pub ").strip_prefix("mod ")?.strip_suffix(';').map(str::to_owned);
+    let declared: BTreeSet<String> = files.iter().flat_map(|(_, code)| code.lines()).filter_map(module_of).collect();
+    for (file, _) in &files {
+        let module = file.trim_end_matches("/mod.rs").trim_end_matches(".rs").rsplit('/').next().expect("a name");
+        assert!(module == "main" || declared.contains(module), "{file} is not declared in tests/it/main.rs");
+    }
+    let beside = fs::read_dir(root().join("tests")).expect("tests").flatten().map(|entry| entry.path());
+    let beside: Vec<_> = beside.filter(|path| path.extension().is_some_and(|ending| ending == "rs")).collect();
+    assert_eq!(beside, [root().join("tests/web.rs")], "a test file belongs into tests/it; web.rs is for browsers");
+}

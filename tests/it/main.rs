@@ -26,6 +26,7 @@ mod estimator {
     mod layouts;
     mod megatron;
     mod properties;
+    mod record;
     mod schedules;
     mod serving;
     mod three_d;

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
-mod support;
+use crate::support;
 
 use headroom::catalog;
 use headroom::config::{AttentionKernel, Family, Kernels, Method, ModelConfig, Objective, Recompute, Tuning};
