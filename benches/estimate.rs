@@ -1,7 +1,7 @@
 //! How long one estimate takes (bar: 50 µs in the median), and both curves of the page.
 #![allow(missing_docs, reason = "criterion's macros make undocumented items")]
 
-#[path = "../tests/support/mod.rs"]
+#[path = "../tests/it/support/mod.rs"]
 mod support;
 
 use criterion::{Criterion, criterion_group, criterion_main};

@@ -1,16 +1,14 @@
 //! How many layouts a second the search looks at (bar: 1,000,000 on one core), and how long it takes for published trainings.
 #![allow(missing_docs, reason = "criterion's macros make undocumented items")]
 
-#[path = "../tests/support/mod.rs"]
+#[path = "../tests/it/support/mod.rs"]
 mod support;
-
-#[path = "../tests/support/published.rs"]
-mod published;
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use headroom::config::PipelineSchedule;
 use headroom::planner::search::{Axis, Search, Space};
 use headroom::units::Bytes;
+use support::published;
 
 /// Seconds that this process has had a core, where the system (Linux) tells.
 fn busy() -> Option<f64> {

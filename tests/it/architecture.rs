@@ -1,0 +1,355 @@
+//! The house rules of the design: who may import whom, and where the browser and the chart library are known.
+#![allow(clippy::expect_used, clippy::panic, reason = "a failed expectation is a failed test")]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Each room with the rooms it may import.
+const ROOMS: &[(&str, &[&str])] = &[
+    ("units", &[]),
+    ("sources", &[]),
+    ("engines", &["units", "sources"]),
+    ("sharding", &["sources"]),
+    ("optimizers", &["units", "sources"]),
+    ("config", &["units", "engines", "optimizers", "sharding"]),
+    ("catalog", &["units", "sources", "config", "models"]),
+    ("models", &["units", "config"]),
+    ("import", &["units", "config", "models"]),
+    ("ops", &["units", "sources", "optimizers", "config"]),
+    ("estimator", &["units", "sources", "engines", "optimizers", "sharding", "config", "ops"]),
+    ("methods", &["units", "sources", "optimizers", "config", "estimator"]),
+    ("planner", &["units", "config", "estimator"]),
+    ("explain", &["units", "sources", "config", "ops", "estimator", "planner", "methods"]),
+    ("scenario", &["units", "engines", "sharding", "config", "models", "catalog", "import"]),
+    ("charts", &["units", "estimator", "planner"]),
+    ("lessons", &["units", "sources", "config", "catalog", "scenario", "estimator", "planner", "methods"]),
+];
+
+/// Rooms whose members are one file each.
+const LISTS: &[&str] = &["engines", "sharding"];
+
+/// The bibliography names programs as authors.
+const MAY_NAME_MEMBERS: &[&str] = &["src/sources/"];
+
+/// Crates with the only place that may name them.
+const CRATES: &[(&str, &str)] = &[
+    ("leptos", "src/app"),
+    ("web_sys", "src/app/browser"),
+    ("gloo_storage", "src/app/browser"),
+    ("gloo_timers", "src/app/browser"),
+    ("gloo_events", "src/app/browser"),
+    ("plotters", "src/charts"),
+    ("json5", "src/import"),
+    ("qrcodegen", "src/app"),
+    ("base64", "src/lessons"),
+    ("miniz_oxide", "src/lessons"),
+];
+
+fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn rust_files(folder: &Path, found: &mut Vec<PathBuf>) {
+    let mut entries: Vec<_> = fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path()).collect();
+    entries.sort();
+    for path in entries {
+        if path.is_dir() {
+            rust_files(&path, found);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            found.push(path);
+        }
+    }
+}
+
+/// Each source file of the library and its programs, relative to the root with forward slashes, and its code without comments.
+fn sources() -> Vec<(String, String)> {
+    sources_in("src")
+}
+
+/// Each source file below a folder, likewise.
+fn sources_in(folder: &str) -> Vec<(String, String)> {
+    let mut files = Vec::new();
+    rust_files(&root().join(folder), &mut files);
+    files
+        .into_iter()
+        .map(|path| {
+            let name = path.strip_prefix(root()).expect("below the root").to_string_lossy().replace('\\', "/");
+            let text = fs::read_to_string(&path).expect("readable");
+            let code: Vec<_> = text.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
+            (name, code.join("\n"))
+        })
+        .collect()
+}
+
+/// The words that follow `crate::` in some code, braces included: `crate::{a, b::c}` gives `a` and `b`.
+fn imported_rooms(code: &str) -> BTreeSet<String> {
+    let mut rooms = BTreeSet::new();
+    for (at, _) in code.match_indices("crate::") {
+        let rest = &code[at + "crate::".len()..];
+        let list = rest.strip_prefix('{').map_or_else(|| vec![rest], |list| top_level_items(list));
+        for item in list {
+            let word: String = item.trim().chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
+            if !word.is_empty() {
+                rooms.insert(word);
+            }
+        }
+    }
+    rooms
+}
+
+fn top_level_items(list: &str) -> Vec<&str> {
+    let (mut depth, mut start, mut items) = (0_i32, 0, Vec::new());
+    for (at, c) in list.char_indices() {
+        match c {
+            '{' => depth += 1,
+            '}' if depth == 0 => {
+                items.push(&list[start..at]);
+                break;
+            }
+            '}' => depth -= 1,
+            ',' if depth == 0 => {
+                items.push(&list[start..at]);
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    items
+}
+
+#[test]
+fn rooms_import_only_what_the_design_allows() {
+    let known: BTreeSet<&str> = ROOMS.iter().map(|(room, _)| *room).collect();
+    for (file, code) in sources() {
+        let Some(room) = file.strip_prefix("src/").and_then(|rest| rest.split('/').next()) else { continue };
+        let Some((_, allowed)) = ROOMS.iter().find(|(name, _)| *name == room) else { continue };
+        for import in imported_rooms(&code) {
+            let fine =
+                import == room || allowed.contains(&import.as_str()) || !(known.contains(import.as_str()) || import == "app");
+            assert!(fine, "{file}: room `{room}` may not import `{import}`");
+        }
+    }
+}
+
+/// Names by which code could refer to a member: its module, a variant called like it, and its name in the form.
+fn names_of_member(file: &str, code: &str) -> Vec<String> {
+    let stem = file.rsplit('/').next().and_then(|name| name.strip_suffix(".rs")).unwrap_or_default();
+    let part = |part: &str| part.chars().take(1).flat_map(char::to_uppercase).chain(part.chars().skip(1)).collect::<String>();
+    let variant: String = stem.split('_').map(part).collect();
+    let label = code.split_once("label: \"").and_then(|(_, rest)| rest.split_once('"')).expect("a label").0;
+    vec![format!("{stem}::"), format!("::{stem}"), format!("::{variant}"), format!("\"{label}\"")]
+}
+
+#[test]
+fn a_member_of_a_list_is_named_in_its_own_file_only() {
+    let sources = sources();
+    for list in LISTS {
+        let members = sources.iter().filter(|(file, _)| file.starts_with(&format!("src/{list}/")) && !file.ends_with("/mod.rs"));
+        for (own, code) in members {
+            for name in names_of_member(own, code) {
+                let word = |at: usize, code: &str| {
+                    let next = code[at + name.len()..].chars().next().unwrap_or(' ');
+                    let before = code[..at].chars().next_back().unwrap_or(' ');
+                    let joins = |c: char| c.is_alphanumeric() || c == '_';
+                    (name.ends_with(':') || !joins(next)) && (name.starts_with(':') || !joins(before))
+                };
+                let mut elsewhere = sources
+                    .iter()
+                    .filter(|(file, _)| file != own && !MAY_NAME_MEMBERS.iter().any(|place| file.starts_with(place)));
+                let namer = elsewhere.find(|(_, code)| code.match_indices(&name).any(|(at, _)| word(at, code)));
+                assert!(namer.is_none(), "{} names {name}, a member of src/{list}", namer.map_or("", |(file, _)| file));
+            }
+        }
+    }
+}
+
+#[test]
+fn only_their_rooms_know_the_browser_and_the_chart_library() {
+    for (file, code) in sources() {
+        for (name, place) in CRATES {
+            let named = code.contains(&format!("{name}::")) || code.contains(&format!("use {name}"));
+            let entry = file == "src/main.rs" && *name == "leptos";
+            assert!(!named || entry || file.starts_with(place), "{file} names {name}, which only {place} may");
+        }
+    }
+}
+
+/// Folders of which each file is a member of a list whose keys are words of their own, with files that may hold such a key as data: the
+/// tables of documents.
+const LISTS_WITH_KEYS: &[(&str, &[&str])] = &[("src/optimizers", &["src/methods/"])];
+
+/// The names of a list's members: the files of its folder.
+fn members(folder: &str) -> BTreeSet<String> {
+    let files = fs::read_dir(root().join(folder)).expect("a folder").map(|entry| entry.expect("an entry").path());
+    let files = files.filter(|path| path.extension().is_some_and(|extension| extension == "rs"));
+    let names = files.map(|path| path.file_stem().expect("a name").to_string_lossy().into_owned());
+    names.filter(|name| name != "mod").collect()
+}
+
+/// The constant of a member's specification that has that name, read from its source.
+fn text_constant(code: &str, name: &str) -> String {
+    let rest = code.split(&format!("{name}: \"")).nth(1).expect("the constant");
+    rest.split('"').next().expect("its text").to_owned()
+}
+
+/// Words of some code: identifiers, and whole texts in quotes.
+fn words(code: &str) -> (BTreeSet<&str>, BTreeSet<&str>) {
+    let (mut names, mut texts) = (BTreeSet::new(), BTreeSet::new());
+    for line in code.lines() {
+        for (place, part) in line.split('"').enumerate() {
+            if place % 2 == 1 {
+                texts.insert(part);
+            } else {
+                names.extend(part.split(|c: char| !(c.is_alphanumeric() || c == '_')));
+            }
+        }
+    }
+    (names, texts)
+}
+
+#[test]
+fn a_member_is_named_in_its_own_folder_only() {
+    let files = sources();
+    for (folder, data) in LISTS_WITH_KEYS {
+        let members = members(folder);
+        assert!(!members.is_empty(), "{folder}");
+        let code_of = |name: &String| {
+            let path = format!("{folder}/{name}.rs");
+            &files.iter().find(|(file, _)| *file == path).expect("the member's file").1
+        };
+        let keys: BTreeSet<String> = members.iter().map(|name| text_constant(code_of(name), "key")).collect();
+        for name in &members {
+            assert_eq!(text_constant(code_of(name), "name"), *name, "{folder}/{name}.rs");
+        }
+        for (file, code) in files.iter().filter(|(file, _)| !file.starts_with(folder)) {
+            let (names, texts) = words(code.split("#[cfg(test)]").next().unwrap_or_default());
+            let named = members.iter().find(|member| names.contains(member.as_str()));
+            assert_eq!(named, None, "{file} names a member of {folder}");
+            let as_data = data.iter().any(|place| file.starts_with(place));
+            let quoted = members.iter().chain(&keys).find(|word| texts.contains(word.as_str()));
+            assert!(as_data || quoted.is_none(), "{file} holds the key {quoted:?} of a member of {folder}");
+        }
+    }
+}
+
+#[test]
+fn every_room_exists_and_no_other() {
+    let mut found = BTreeSet::new();
+    for entry in fs::read_dir(root().join("src")).expect("src").flatten() {
+        if entry.path().is_dir() {
+            found.insert(entry.file_name().to_string_lossy().into_owned());
+        }
+    }
+    let expected: BTreeSet<String> =
+        ROOMS.iter().map(|(room, _)| (*room).to_owned()).chain(["app".to_owned(), "bin".to_owned()]).collect();
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn effects_live_only_at_the_leaf() {
+    for (file, code) in sources() {
+        let leaf = file.starts_with("src/app/browser");
+        assert!(leaf || !code.contains("Effect::new"), "{file}: derive with a memo; the only effect writes link and storage");
+    }
+}
+
+#[test]
+fn files_fit_in_the_head() {
+    for (file, code) in sources().into_iter().chain(sources_in("tools")) {
+        let table = file.contains("/table") || file.contains("sources/mod.rs") || file.contains("methods/");
+        let lines = code.lines().count();
+        assert!(table || lines <= 450, "{file} has {lines} lines of code; split it");
+    }
+}
+
+/// A tool that included files of the library would judge another engine than the one that users get.
+#[test]
+fn tools_see_the_library_from_outside() {
+    for (file, code) in sources_in("tools") {
+        assert!(!code.contains("#[path"), "{file} includes a file by its path: use the library's public items");
+    }
+}
+
+/// Clippy refuses functions of more than 60 lines, and no code switches that off; so with the compiler and undocumented items.
+#[test]
+fn no_code_is_excused_from_short_functions_and_documented_items() {
+    let clippy = fs::read_to_string(root().join(".clippy.toml")).expect(".clippy.toml");
+    assert!(clippy.lines().any(|line| line == "too-many-lines-threshold = 60"), ".clippy.toml allows longer functions");
+    for (file, code) in ["src", "tools", "xtask"].into_iter().flat_map(sources_in) {
+        for lint in ["too_many_lines", "missing_docs"] {
+            assert!(!code.contains(lint), "{file} excuses itself from {lint}");
+        }
+    }
+}
+
+/// Words in quotes that are the `model_type` of a family and stand for something else: the kinds of layers with a state are called after
+/// the models that brought them, and forms have a field `opt`.
+const OTHER_MEANINGS: &[(&str, &[&str])] = &[
+    ("src/scenario/words.rs", &["mamba", "mamba2", "jamba", "minimax", "lfm2"]),
+    ("src/scenario/fields/table/hybrid.rs", &["mamba", "mamba2", "jamba", "minimax", "lfm2"]),
+    ("src/scenario/fields/table/precision.rs", &["opt"]),
+    ("src/import/hybrid.rs", &["mamba", "mamba2"]),
+    // An id of the catalog.
+    ("tools/accuracy/src/serving.rs", &["bloom"]),
+];
+
+/// The folder of families, and the name of each of its files.
+fn families() -> (&'static str, BTreeSet<String>) {
+    const FOLDER: &str = "src/models/families/";
+    let names = sources().into_iter().filter_map(|(file, _)| {
+        let name = file.strip_prefix(FOLDER)?.strip_suffix(".rs")?;
+        (name != "mod").then(|| name.to_owned())
+    });
+    (FOLDER, names.collect())
+}
+
+/// What a family is like stands in its file: nothing else of the program asks which family a model is of.
+#[test]
+fn a_family_is_named_in_its_own_file_alone() {
+    let (folder, names) = families();
+    assert!(!names.is_empty());
+    for (file, code) in sources() {
+        // Tests may take models as examples.
+        let code = code.split("#[cfg(test)]").next().unwrap_or_default();
+        let asks = code.match_indices("Family::").any(|(at, _)| !code[..at].ends_with(|c: char| c.is_alphanumeric()));
+        assert!(file.starts_with(folder) || !asks, "{file}: ask a model's modules for a choice, not for their family");
+        let other = OTHER_MEANINGS.iter().find(|(place, _)| *place == file).map_or(&[][..], |(_, words)| words);
+        for name in names.iter().filter(|name| !other.contains(&name.as_str())) {
+            let quoted = code.contains(&format!("\"{name}\"")) || code.contains(&format!("families::{name}"));
+            assert!(!quoted || file.starts_with(folder), "{file}: {name} belongs into {folder}{name}.rs");
+        }
+    }
+}
+
+/// A file that no module names is no test: it would never run, and nobody would see it.
+#[test]
+fn every_test_file_is_a_module_of_this_program() {
+    let files = sources_in("tests/it");
+    let module_of =
+        |line: &str| line.trim().trim_start_matches("pub ").strip_prefix("mod ")?.strip_suffix(';').map(str::to_owned);
+    let declared: BTreeSet<String> = files.iter().flat_map(|(_, code)| code.lines()).filter_map(module_of).collect();
+    for (file, _) in &files {
+        let module = file.trim_end_matches("/mod.rs").trim_end_matches(".rs").rsplit('/').next().expect("a name");
+        assert!(module == "main" || declared.contains(module), "{file} is not declared in tests/it/main.rs");
+    }
+    let beside = fs::read_dir(root().join("tests")).expect("tests").flatten().map(|entry| entry.path());
+    let beside: Vec<_> = beside.filter(|path| path.extension().is_some_and(|ending| ending == "rs")).collect();
+    assert_eq!(beside, [root().join("tests/web.rs")], "a test file belongs into tests/it; web.rs is for browsers");
+}
+
+/// Whoever reads a family's file needs two others at most.
+#[test]
+fn families_are_like_others_two_deep_at_most() {
+    let (folder, names) = families();
+    let files: BTreeMap<String, String> = sources().into_iter().collect();
+    let like = |name: &String| -> BTreeSet<String> {
+        let code = &files[&format!("{folder}{name}.rs")];
+        let others = code.split("super::").skip(1).filter_map(|rest| rest.split_once("::FAMILY"));
+        others.map(|(other, _)| other.to_owned()).collect()
+    };
+    for name in &names {
+        let third = like(name).iter().flat_map(like).flat_map(|second| like(&second)).next();
+        assert_eq!(third, None, "{name} is like a family that is like a family that is like another");
+    }
+}

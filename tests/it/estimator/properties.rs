@@ -1,0 +1,178 @@
+//! What must hold for every job: sums, monotony, equal answers by two ways, and no panic however absurd the input.
+#![allow(clippy::expect_used, clippy::panic, reason = "a failed expectation is a failed test")]
+
+use crate::support;
+
+use headroom::config::{Job, Kernels, Run};
+use headroom::estimator::{Headroom, Lengths, MemoryKind, Requests, estimate, memory_by_kind};
+use headroom::planner::{curve_gpus, curve_seq, fixes, gpu_count, inverse};
+use headroom::units::{Bytes, MemoryUnit};
+use proptest::prelude::*;
+use support::layout;
+use support::random::{SHARDINGS, job};
+
+/// The same job, its step played operator by operator.
+fn with_eager_kernels(job: &Job) -> Job {
+    job.with_run(|run| {
+        if let Run::Training(run) = run {
+            run.kernels = Kernels::Eager;
+        }
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(512))]
+
+    /// Tensors add up to their line, lines to the total, kinds to the total; capacity, total and margin agree.
+    #[test]
+    fn the_ledger_adds_up(job in job()) {
+        let estimate = estimate(&job);
+        let total = estimate.total();
+        prop_assert_eq!(estimate.ledger.by_kind().into_iter().sum::<Bytes>(), total);
+        for line in &estimate.ledger.lines {
+            if !line.tensors.is_empty() {
+                prop_assert_eq!(line.tensors.iter().map(|tensor| tensor.bytes).sum::<Bytes>(), line.bytes, "{}", line.label);
+            }
+        }
+        prop_assert_eq!(estimate.moments.iter().map(|moment| moment.total).max(), Some(total));
+        match estimate.headroom() {
+            Headroom::Free(free) => prop_assert_eq!(total + free, estimate.capacity),
+            Headroom::Short(short) => prop_assert!(short > Bytes::ZERO && total > estimate.capacity),
+        }
+        if let Some(compute) = estimate.compute {
+            prop_assert!(compute.forward.0.is_finite() && compute.hfu_over_mfu >= 1.0 && compute.hfu_over_mfu <= 4.0 / 3.0 + 1e-9);
+        }
+    }
+
+    /// A longer sequence never takes less memory.
+    #[test]
+    fn memory_never_falls_with_length(job in job(), longer in 1_u64..4) {
+        let length = job.seq_length();
+        let long = estimate(&job.with_seq_length(length.saturating_mul(longer))).total();
+        prop_assert!(estimate(&job).total() <= long);
+    }
+
+    /// Sharding more never holds more states on a rank.
+    #[test]
+    fn deeper_sharding_never_holds_more_states(job in job()) {
+        // One stage: with several, another stage may hold the peak.
+        let states = |sharding| {
+            let ledger = estimate(&job.with_layout(layout(job.layout().t(), 1, job.layout().d(), sharding))).ledger;
+            ledger.of(MemoryKind::Parameter) + ledger.of(MemoryKind::OptimizerState)
+        };
+        let [none, one, two, three, fsdp] = [0, 1, 2, 3, 4].map(|at| states(SHARDINGS[at]));
+        prop_assert!(none >= one && one >= two && two >= three && three == fsdp);
+    }
+
+    /// No answer of the planner panics, and what it says can run does run.
+    #[test]
+    fn the_planner_keeps_its_word(job in job()) {
+        let count = gpu_count(&job, MemoryUnit::Gib);
+        if let Some(runnable) = &count.runnable {
+            let estimate = estimate(&job.with_layout(runnable.layout));
+            prop_assert!(estimate.runs());
+            prop_assert_eq!(estimate.total(), runnable.per_gpu);
+            prop_assert_eq!(runnable.gpus, runnable.layout.world_size());
+        } else {
+            prop_assert!(count.reason.starts_with("No count can run it"), "{}", count.reason);
+        }
+        let current = estimate(&job);
+        let offered = fixes(&job, &current, &count);
+        prop_assert!(offered.len() <= 3 && (offered.is_empty() || !current.runs()));
+        for fix in offered {
+            prop_assert!(fix.fits || (fix.after < fix.before && matches!(current.headroom(), Headroom::Short(_))));
+        }
+        let inverse = inverse(&Lengths::of(&job));
+        if let Some(longest) = inverse.longest_seq {
+            prop_assert!(matches!(estimate(&job.with_seq_length(longest)).headroom(), Headroom::Free(_)));
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// Curves pass through the current answer, rise with length, and hold the fields' order.
+    #[test]
+    fn curves_pass_through_the_answer(job in job(), logarithmic in any::<bool>()) {
+        let total = estimate(&job).total();
+        let lengths = curve_seq(&Lengths::of(&job), inverse(&Lengths::of(&job)).longest_seq, 60, logarithmic);
+        prop_assert!(lengths.points.windows(2).all(|pair| pair[0].x < pair[1].x && pair[0].total <= pair[1].total));
+        let here = lengths.points.iter().find(|point| point.x == lengths.current);
+        prop_assert_eq!(here.map(|point| point.total), Some(total));
+        let counts = curve_gpus(&job);
+        prop_assert!(counts.points.windows(2).all(|pair| pair[0].x < pair[1].x));
+        let here = counts.points.iter().find(|point| point.x == counts.current);
+        prop_assert_eq!(here.map(|point| point.total), Some(total));
+    }
+}
+
+proptest! {
+    /// One play for many lengths gives what each length gives by itself.
+    #[test]
+    fn lengths_together_are_lengths_alone(job in job(), eager in any::<bool>(), lengths in proptest::collection::vec(1_u64..=200_000, 1..6)) {
+        let job = if eager { with_eager_kernels(&job) } else { job };
+        let together = Lengths::of(&job);
+        let grid = together.grid();
+        for length in lengths.into_iter().flat_map(|length| [length, length.div_ceil(grid) * grid]) {
+            let alone = headroom::estimator::memory_by_kind(&job.with_seq_length(length));
+            prop_assert_eq!(together.memory(length), alone, "at {}", length);
+        }
+    }
+
+    /// One play for many numbers of ranks gives what each gives by itself.
+    #[test]
+    fn ranks_together_are_ranks_alone(job in job(), eager in any::<bool>(), ranks in proptest::collection::vec(1_u64..=100, 1..8)) {
+        let job = if eager { with_eager_kernels(&job) } else { job };
+        let ranks = ranks.into_iter().filter_map(std::num::NonZeroU64::new);
+        let jobs: Vec<Job> = ranks.map(|ranks| job.with_data_parallel_size(ranks)).collect();
+        let together: Vec<_> = headroom::estimator::memory_of_each(&jobs).collect();
+        let alone: Vec<_> = jobs.iter().map(headroom::estimator::memory_by_kind).collect();
+        prop_assert_eq!(together, alone);
+    }
+
+    /// The fast sums that curves and searches use are the ledger's.
+    #[test]
+    fn sums_by_kind_are_the_ledgers(job in job()) {
+        prop_assert_eq!(headroom::estimator::memory_by_kind(&job), estimate(&job).ledger.by_kind());
+        // Weights counted once serve all sequences and lengths.
+        if let Some(served) = Requests::of(&job) {
+            for (tokens, count) in [(1, 1), (777, 33), (job.seq_length(), 5)] {
+                let other = job.with_seq_length(tokens).with_run(|run| {
+                    if let Run::Serving(run) = run {
+                        run.concurrent_sequences = count;
+                    }
+                });
+                prop_assert_eq!(served.memory(&other), headroom::estimator::memory_by_kind(&other));
+            }
+        }
+    }
+}
+
+/// What stays for the whole of forward is counted once for each block, in the ledger as in the fast sums: autocast keeps its copies of weights
+/// until forward ends, though recomputation lets the rest of a block go.
+#[test]
+fn copies_that_stay_until_forward_ends_are_all_in_the_ledger() {
+    for link in [
+        "v1&m=deepseek-v3&s=128&b=1&gb=4&tp=1&pp=1&n=1&z=none&ker=eager&rc=full&att=flash&prec=amp-bf16&opt=adamw",
+        "v1&m=llama3-8b&s=128&b=1&gb=4&tp=1&pp=1&n=1&z=none&ker=eager&rc=full&att=flash&prec=amp-bf16&opt=adamw",
+        "v1&m=llama3-8b&s=128&b=1&gb=4&tp=1&pp=1&n=1&z=none&ker=eager&rc=none&att=flash&prec=amp-bf16&opt=adamw",
+    ] {
+        let job = headroom::scenario::codec::decode(link).scenario.resolve().expect("a job");
+        assert_eq!(estimate(&job).ledger.by_kind(), memory_by_kind(&job), "{link}");
+    }
+}
+
+/// Where sliding and other blocks read masks of their own, backward lets go of each once, whatever recomputes and however the stages cut.
+#[test]
+fn masks_of_sliding_blocks_go_once() {
+    for model in ["gemma2-9b", "gpt-oss-20b", "mistral-7b"] {
+        for (stages, recompute) in [1, 2, 4, 7].into_iter().flat_map(|p| ["none", "selective", "full"].map(|rc| (p, rc))) {
+            let link = format!(
+                "v1&m={model}&s=128&b=1&gb=4&pp={stages}&n={stages}&z=none&ker=eager&rc={recompute}&att=standard&prec=bf16"
+            );
+            let job = headroom::scenario::codec::decode(&link).scenario.resolve().expect("a job");
+            assert_eq!(estimate(&job).ledger.by_kind(), memory_by_kind(&job), "{link}");
+        }
+    }
+}

@@ -1,0 +1,247 @@
+//! The time of a step: what it adds up to, what it follows from, and what it can never be.
+#![allow(clippy::expect_used, clippy::panic, clippy::float_cmp, reason = "a failed expectation is a failed test")]
+
+use crate::support;
+
+use std::num::NonZeroU64;
+
+use headroom::catalog;
+use headroom::config::{
+    AttentionKernel, Cluster, DataSharding, Flash, Job, Kernels, ModelConfig, Narrow, Overheads, Overlap, ParallelLayout,
+    ProductFormat, Recompute, Run, TrainingRun,
+};
+use headroom::estimator::time::{Load, Schedule, StepTime, Term, block_times, cost, serving, spread, step};
+use headroom::ops::megatron::{Work, rank_model};
+use headroom::ops::{self, Lowering};
+use headroom::units::to_f64;
+use proptest::prelude::*;
+
+const LAYERS: u64 = 32;
+
+fn cluster(id: &str) -> Cluster {
+    let row = catalog::accelerator(id).expect("a known accelerator");
+    Cluster {
+        accelerator: row.accelerator.clone(),
+        overheads: Overheads::NONE,
+        speed: catalog::speed(row.id),
+        grid_grams_per_kwh: 400.0,
+    }
+}
+
+fn run() -> TrainingRun {
+    TrainingRun {
+        seq_length: 4096,
+        global_batch_size: 64,
+        micro_batch_size: Some(1),
+        kernels: Kernels::Megatron,
+        flash: Flash::Newest,
+        training_tokens: 1e12,
+        ..TrainingRun::plain()
+    }
+}
+
+fn model() -> ModelConfig {
+    catalog::model("llama3-8b").expect("a known model").config.clone()
+}
+
+fn job(run: TrainingRun, layout: ParallelLayout) -> Job {
+    Job::new(model(), Run::Training(run), layout, cluster("h100-80")).expect("a valid job")
+}
+
+fn layout(t: u64, p: u64, d: u64) -> ParallelLayout {
+    support::layout(t, p, d, support::zero1())
+}
+
+fn seconds(job: &Job) -> f64 {
+    step(job).expect("a time").seconds.0
+}
+
+/// The products of one rank's list, times the ranks and layers, are the FLOPs of the whole model's list.
+#[test]
+fn products_are_those_of_the_operation_list() {
+    for name in ["llama3-8b", "gpt3-175b", "qwen3-30b-a3b", "deepseek-v3"] {
+        let config = &catalog::model(name).expect("a known model").config;
+        let job =
+            Job::new(config.clone(), Run::Training(run()), ParallelLayout::SINGLE, cluster("h100-80")).expect("a valid job");
+        let list = ops::lower(&ops::lowering(&job));
+        let ours = rank_model(&job, job.training().expect("a training"));
+        let flops = |steps: &[ops::megatron::Step]| -> f64 {
+            let works = steps.iter().flat_map(|step| &step.work);
+            works.map(|work| if let Work::Product(product) = work { product.flops() } else { 0.0 }).sum()
+        };
+        let sparse = (0..config.num_hidden_layers).filter(|layer| config.moe_at(*layer).is_some()).count();
+        let sparse = f64::from(u32::try_from(sparse).expect("a count"));
+        let all = f64::from(u32::try_from(config.num_hidden_layers).expect("a count"));
+        let vocabulary = config.vocab_size.next_multiple_of(128);
+        // Megatron-LM pads the vocabulary and each expert's tokens are rounded up.
+        let head = flops(&ours.head) / to_f64(vocabulary) * to_f64(config.vocab_size);
+        let total = flops(&ours.dense) * (all - sparse) + flops(&ours.experts) * sparse + head;
+        let core =
+            |block: &[ops::Op]| block.iter().filter(|op| op.attention_core).map(|op| op.forward).sum::<headroom::units::Flops>();
+        let expected = list.forward().0 - list.over_blocks(core).0;
+        assert!((total / expected - 1.0).abs() < 1e-6, "{name}: {total:e} against {expected:e}");
+    }
+}
+
+#[test]
+fn lines_add_up_and_name_their_source() {
+    let step = step(&job(run(), layout(2, 2, 4))).expect("a time");
+    let sum: f64 = step.lines.iter().map(|line| line.seconds.0).sum();
+    assert!((sum / step.seconds.0 - 1.0).abs() < 1e-12);
+    for term in [
+        Term::Products,
+        Term::Attention,
+        Term::Streams,
+        Term::Tensor,
+        Term::Bubble,
+        Term::Pipeline,
+        Term::Gradients,
+        Term::Weights,
+        Term::Optimizer,
+    ] {
+        let line = step.lines.iter().find(|line| line.term == term).unwrap_or_else(|| panic!("{term:?} takes time"));
+        assert!(!line.label.is_empty() && !line.formula.is_empty() && !line.source.title.is_empty());
+    }
+}
+
+/// Equal stages wait (p − 1)/m of their work, and chunks that take turns divide that (Narayanan et al. 2021, section 2.2).
+#[test]
+fn the_bubble_is_the_papers() {
+    let job = job(run(), layout(1, 4, 1));
+    let times = block_times(&job).expect("times");
+    let mut numbers = spread(&job).expect("numbers");
+    let load = Load { dense: [8.0, 0.0], stages: 1.0, ..Load::default() };
+    numbers.loads = [load, Load { stages: 2.0, ..load }, load];
+    for (chunks, micro_batches) in [(1.0, 8.0), (1.0, 64.0), (2.0, 8.0), (4.0, 32.0)] {
+        numbers.micro_batches = micro_batches;
+        numbers.schedule = Schedule { wait: 1.0 / chunks, chunks };
+        let time = StepTime::assemble(&times, &numbers);
+        let work = 8.0 * times.dense.total() * micro_batches;
+        assert!((time.bubble / work - 3.0 / (chunks * micro_batches)).abs() < 1e-9);
+    }
+}
+
+#[test]
+fn full_recomputation_repeats_forward() {
+    let lean = block_times(&job(run(), layout(1, 1, 8))).expect("times");
+    let full = block_times(&job(TrainingRun { recompute: Recompute::Full, ..run() }, layout(1, 1, 8))).expect("times");
+    assert_eq!(full.dense.forward, lean.dense.forward);
+    assert_eq!(full.dense.recompute, full.dense.forward);
+    assert_eq!(lean.dense.recompute.total(), 0.0);
+}
+
+/// A million layouts share the times of their layers: data, pipeline and chunks are no part of them.
+#[test]
+fn layers_do_not_depend_on_data_and_pipeline_degrees() {
+    let one = block_times(&job(run(), layout(2, 1, 1)));
+    assert_eq!(one, block_times(&job(run(), layout(2, 4, 8))));
+    assert_ne!(one, block_times(&job(run(), layout(4, 1, 1))));
+}
+
+#[test]
+fn what_is_known_to_help_helps() {
+    let base = job(run(), layout(8, 1, 1));
+    let split = base.with_layout(ParallelLayout { sequence_parallel: true, ..*base.layout() });
+    let streams =
+        |job: &Job| step(job).expect("a time").lines.iter().find(|line| line.term == Term::Streams).expect("a line").seconds.0;
+    assert!(streams(&split) < 0.5 * streams(&base), "sequence parallelism splits what streams");
+    let with = |change: fn(&mut TrainingRun)| {
+        let mut run = run();
+        change(&mut run);
+        seconds(&job(run, layout(2, 2, 8)))
+    };
+    let plain = with(|_| ());
+    assert!(with(|run| run.attention = AttentionKernel::Standard) > plain, "scores in memory");
+    assert!(with(|run| run.flash = Flash::First) > plain, "an older kernel");
+    assert!(with(|run| run.products = ProductFormat::Narrow(Narrow::Mxfp8)) < plain, "narrow products");
+    assert!(with(|run| run.overlap = Overlap { gradients: false, ..Overlap::DEFAULT }) > plain, "no overlap");
+    let chunks = ParallelLayout { virtual_pipeline_model_parallel_size: NonZeroU64::MIN.saturating_add(3), ..layout(1, 4, 2) };
+    assert!(seconds(&job(run(), chunks)) < seconds(&job(run(), layout(1, 4, 2))), "interleaving");
+}
+
+#[test]
+fn a_slower_network_slows_what_crosses_it() {
+    let across = job(run(), layout(1, 1, 64));
+    let mut cluster = across.cluster().clone();
+    cluster.speed.network_bandwidth = 1e9;
+    let slow = Job::new(model(), Run::Training(run()), layout(1, 1, 64), cluster.clone()).expect("a valid job");
+    assert!(seconds(&slow) > 1.5 * seconds(&across));
+    let inside = Job::new(model(), Run::Training(run()), layout(1, 1, 8), cluster).expect("a valid job");
+    assert_eq!(seconds(&inside), seconds(&job(run(), layout(1, 1, 8))));
+}
+
+#[test]
+fn the_cost_follows_from_the_step() {
+    let job = job(run(), layout(2, 2, 4));
+    let step = step(&job).expect("a time");
+    let cost = cost(&job, &step).expect("a cost");
+    let steps = 1e12 / (4096.0 * 64.0);
+    assert!((cost.seconds.0 / (steps * step.seconds.0) - 1.0).abs() < 1e-12);
+    assert!((cost.gpu_hours / (cost.seconds.0 * 16.0 / 3600.0) - 1.0).abs() < 1e-12);
+    let (energy, most) = (cost.energy_kwh.expect("the power is known"), cost.gpu_hours * 0.7);
+    assert!(energy < most && energy > 0.5 * most);
+    assert!((cost.co2_kg.expect("known") / (energy * 0.4) - 1.0).abs() < 1e-12);
+    assert!((step.tokens_per_second * step.seconds.0 - 4096.0 * 64.0).abs() < 1e-3);
+}
+
+#[test]
+fn no_time_where_rates_are_unknown() {
+    let mut unknown = cluster("h100-80");
+    unknown.accelerator.memory_bandwidth = None;
+    let job = Job::new(model(), Run::Training(run()), layout(1, 1, 1), unknown).expect("a valid job");
+    assert_eq!(step(&job), None);
+    let serving = support::serving_job(&model(), ParallelLayout::SINGLE, |_| ());
+    assert_eq!(step(&serving), None);
+    assert_eq!(Lowering::parameters_only(&model()).model.num_hidden_layers, LAYERS);
+}
+
+/// A token needs all weights but the embedding's once: 7.50 billion in 16 bit at 0.8 of 3.35 TB/s, and its keys and values.
+#[test]
+fn decoding_reads_the_weights() {
+    let serve = |layout: ParallelLayout, sequences: u64| {
+        let job = support::serving_job(&model(), layout, |run| run.concurrent_sequences = sequences);
+        let job = Job::new(model(), job.run().clone(), layout, cluster("h100-80")).expect("a valid job");
+        serving(&job).expect("a time")
+    };
+    let one = serve(ParallelLayout::SINGLE, 1);
+    let (weights, cache) = ((8_030_261_248.0 - 128_256.0 * 4096.0) * 2.0, 8192.0 * 131_072.0);
+    assert!((one.decode.0 / ((weights + cache) / (0.8 * 3.35e12)) - 1.0).abs() < 0.01, "{one:?}");
+    let many = serve(ParallelLayout::SINGLE, 8);
+    assert!(many.tokens_per_second > 5.0 * one.tokens_per_second && many.decode.0 > one.decode.0);
+    assert!(serve(layout(4, 1, 1), 8).decode.0 < many.decode.0);
+    assert!(one.prefill_chunk.0 > 2048.0 * 2.0 * 7e9 / 989e12);
+    assert_eq!(serving(&job(run(), ParallelLayout::SINGLE)), None);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(256))]
+
+    /// Whatever the layout: a finite time, no utilisation above 1, no negative term.
+    #[test]
+    fn no_layout_is_faster_than_its_peak(
+        t in 0_u32..4, p in 0_u32..6, d in 0_u32..12, chunks in 1_u64..5, sequence_parallel in any::<bool>(),
+        sharding in 0_usize..5, kernels in 0_usize..4, recompute in 0_usize..3, micro_batch in 1_u64..9, tokens in 1_u64..70_000,
+    ) {
+        let sharding = [DataSharding::NOTHING, support::zero1(), support::zero2(), support::zero3(), support::fsdp()][sharding];
+        let layout = ParallelLayout {
+            sequence_parallel,
+            virtual_pipeline_model_parallel_size: NonZeroU64::new(chunks).expect("at least 1"),
+            ..support::layout(1 << t, 1 << p, 1 << d, sharding)
+        };
+        let run = TrainingRun {
+            seq_length: tokens,
+            micro_batch_size: Some(micro_batch),
+            global_batch_size: micro_batch << d,
+            kernels: [Kernels::Megatron, Kernels::Fused, Kernels::Eager, Kernels::Korthikanti][kernels],
+            recompute: [Recompute::None, Recompute::Selective, Recompute::Full][recompute],
+            ..run()
+        };
+        let job = job(run, layout);
+        let step = step(&job).expect("a time");
+        prop_assert!(step.seconds.0.is_finite() && step.seconds.0 > 0.0);
+        let alone = StepTime::seconds(&block_times(&job).expect("times"), &spread(&job).expect("numbers"));
+        prop_assert!((alone / step.seconds.0 - 1.0).abs() < 1e-9);
+        prop_assert!(step.mfu > 0.0 && step.hfu <= 1.0 + 1e-9, "{step:?}");
+        prop_assert!(step.lines.iter().all(|line| line.seconds.0 > 0.0));
+    }
+}

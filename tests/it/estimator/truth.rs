@@ -1,0 +1,249 @@
+//! What PyTorch itself takes, against the step played on the tape, for the `fused` kernels, byte by byte.
+//!
+//! `data/truth_fused.jsonl` holds rows measured with PyTorch's memory tracker on real transformers models (PyTorch 2.15,
+//! transformers 5.23); nothing in the engine is fitted to them.
+#![allow(clippy::expect_used, clippy::panic, reason = "a failed expectation is a failed test")]
+
+use crate::support;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use headroom::config::{DataSharding, GENERIC, Job, Kernels, ModelConfig, ParallelLayout, Recompute, TrainingPrecision};
+use headroom::estimator::{Certainty, MemoryKind, estimate, measured};
+use headroom::ops;
+use headroom::units::Bytes;
+use serde_json::Value;
+
+fn number(row: &Value, path: &str) -> u64 {
+    row.pointer(path).and_then(Value::as_u64).unwrap_or_else(|| panic!("{path} is in the row"))
+}
+
+fn job_of(row: &Value) -> Job {
+    let config = headroom::import::config_json(&row["config"].to_string()).expect("a known model").config;
+    support::training_job(&config, ParallelLayout::SINGLE, |run| {
+        run.seq_length = number(row, "/run/seq_length");
+        run.micro_batch_size = Some(number(row, "/run/micro_batch_size"));
+        run.global_batch_size = number(row, "/run/micro_batch_size") * number(row, "/run/gradient_accumulation_steps");
+        run.precision = TrainingPrecision::Bf16Pure;
+        run.recompute = if row["run"]["recompute"] == "full" { Recompute::Full } else { Recompute::None };
+    })
+}
+
+#[test]
+fn memory_is_what_pytorch_measures() {
+    let rows: Vec<Value> =
+        include_str!("../../data/truth_fused.jsonl").lines().map(|line| serde_json::from_str(line).expect("a row")).collect();
+    assert_eq!(rows.len(), 12);
+    for row in &rows {
+        let job = job_of(row);
+        assert_eq!(ops::lower(&ops::lowering(&job)).parameters(), number(row, "/measured/parameters"));
+        let (after_forward, peak) = measured(&job).expect("a training job of played kernels");
+        let saved = after_forward[MemoryKind::Activation.index()];
+        assert_eq!(saved.0, number(row, "/measured/after_forward_bytes/act"), "saved activations of {}", row["id"]);
+        let total: Bytes = peak.into_iter().sum();
+        assert_eq!(total.0, number(row, "/measured/peak_bytes/total"), "peak of {}", row["id"]);
+    }
+}
+
+/// The rows of a file.
+fn rows_of(path: &Path) -> Vec<Value> {
+    let text = fs::read_to_string(path).expect("a file");
+    text.lines().map(|line| serde_json::from_str(line).expect("a row")).collect()
+}
+
+fn imported(row: &Value) -> ModelConfig {
+    headroom::import::config_json(&row["config"].to_string()).expect("a known model").config
+}
+
+/// How sure the saved activations of a small job are.
+fn sureness(model: &ModelConfig, kernels: Kernels, layout: ParallelLayout) -> BTreeSet<&'static str> {
+    let job = support::training_job(model, layout, |run| {
+        (run.kernels, run.seq_length, run.global_batch_size) = (kernels, 64, layout.d());
+    });
+    let lines = estimate(&job).ledger.lines;
+    lines.iter().filter(|line| line.kind == MemoryKind::Activation).map(|line| line.certainty.word()).collect()
+}
+
+#[test]
+fn exact_is_what_was_measured() {
+    let data = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data");
+    let mut files: Vec<PathBuf> =
+        fs::read_dir(data.join("measured")).expect("a folder").map(|entry| entry.expect("an entry").path()).collect();
+    files.extend([data.join("truth/training_memory.jsonl"), data.join("truth_fused.jsonl")]);
+    let measured: BTreeSet<(&str, bool)> = files
+        .iter()
+        .flat_map(|path| rows_of(path))
+        .filter(|row| row["kind"] == "single")
+        .map(|row| (imported(&row).family.model_type(), row["run"]["kernels"] == "fused"))
+        .collect();
+    let models: BTreeMap<&str, ModelConfig> = rows_of(&data.join("truth/parameters_families.jsonl"))
+        .iter()
+        .map(imported)
+        .map(|model| (model.family.model_type(), ModelConfig { num_hidden_layers: 2, ..model }))
+        .collect();
+    for family in headroom::models::families() {
+        let model = models.get(family.model_type()).expect("a row of every family");
+        for kernels in [Kernels::Eager, Kernels::Fused] {
+            let expected =
+                if measured.contains(&(family.model_type(), kernels == Kernels::Fused)) { "exact" } else { "heuristic" };
+            assert_eq!(sureness(model, kernels, ParallelLayout::SINGLE), BTreeSet::from([expected]), "{family:?} {kernels:?}");
+        }
+    }
+    let generic = ModelConfig { family: GENERIC, ..models["llama"].clone() };
+    assert_eq!(sureness(&generic, Kernels::Fused, ParallelLayout::SINGLE), BTreeSet::from([Certainty::Assumed.word()]));
+}
+
+#[test]
+fn what_no_row_has_is_heuristic() {
+    let [llama, qwen] = ["llama", "qwen3"].map(|kind| {
+        let config = format!(r#"{{"model_type": "{kind}", "num_hidden_layers": 4}}"#);
+        headroom::import::config_json(&config).expect("a known model").config
+    });
+    let plain = DataSharding::NOTHING;
+    for (model, kernels, layout, word) in [
+        (&llama, Kernels::Eager, support::layout(2, 1, 1, plain), "exact"),
+        (&llama, Kernels::Fused, support::layout(2, 1, 1, plain), "heuristic"),
+        (&qwen, Kernels::Eager, support::layout(2, 1, 1, plain), "heuristic"),
+        (&llama, Kernels::Eager, support::layout(1, 2, 1, plain), "heuristic"),
+        (&llama, Kernels::Fused, support::layout(1, 1, 8, support::fsdp()), "exact"),
+    ] {
+        assert_eq!(sureness(model, kernels, layout), BTreeSet::from([word]), "{kernels:?} {layout:?}");
+    }
+    for (sharding, word) in [(support::fsdp(), "exact"), (support::zero3(), "heuristic")] {
+        // Enough parameters that DeepSpeed gives weights back after use.
+        let job = support::training_job(&llama, support::layout(1, 1, 8, sharding), |run| run.seq_length = 64);
+        let lines = estimate(&job).ledger.lines;
+        let gathered = lines.iter().find(|line| line.label == "Gathered weights").expect("gathered weights");
+        assert_eq!(gathered.certainty.word(), word, "{sharding:?}");
+    }
+}
+
+/// What the step played on the tape holds of parameters.
+fn played(model: &ModelConfig, kernels: Kernels) -> u64 {
+    let job = support::training_job(model, ParallelLayout::SINGLE, |run| {
+        (run.kernels, run.seq_length, run.global_batch_size) = (kernels, 8, 1);
+        run.precision = TrainingPrecision::Bf16Pure;
+    });
+    let (after_forward, _) = measured(&job).expect("a training job of played kernels");
+    after_forward[MemoryKind::Parameter.index()].0 / 2
+}
+
+/// Every kind of file that is read, those of no known family too: all its parameters are on the tape.
+#[test]
+fn the_tape_holds_every_parameter() {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data/truth/parameters_families.jsonl");
+    for row in rows_of(&path) {
+        let model = imported(&row);
+        assert_eq!(model.family_of_shape(), model.family, "{row}");
+        if model.hybrid.is_some() {
+            // Served alone: no step is played.
+            let list = headroom::ops::lower(&headroom::ops::Lowering::parameters_only(&model));
+            assert_eq!(list.parameters(), number(&row, "/parameters"), "{row}");
+            continue;
+        }
+        for kernels in [Kernels::Eager, Kernels::Fused] {
+            assert_eq!(played(&model, kernels), number(&row, "/parameters"), "{row}");
+        }
+    }
+}
+
+/// A shape that a family does not have makes a generic decoder of it, with all that its fields say.
+#[test]
+fn a_shape_that_its_family_does_not_have_is_generic() {
+    let import = |kind: &str| {
+        let text = format!(r#"{{"model_type": "{kind}", "num_hidden_layers": 2, "num_experts": 8, "num_experts_per_tok": 2}}"#);
+        headroom::import::config_json(&text).expect("a known model").config
+    };
+    let moe = import("qwen3_moe").moe;
+    for kind in ["gpt2", "bloom", "gpt_neox", "opt", "falcon", "gemma2", "phi", "stablelm", "glm4", "llama", "starcoder2"] {
+        let model = import(kind);
+        let experts = ModelConfig { moe: moe.clone(), ..model.clone() };
+        let norms = ModelConfig { norms_per_block: 3, ..model.clone() };
+        let keys = ModelConfig { num_key_value_heads: 1, ..model.clone() };
+        for changed in [experts, norms, keys] {
+            let generic = ModelConfig { family: GENERIC, ..changed.clone() };
+            let expected = support::parameters(&generic);
+            let family = changed.family_of_shape();
+            assert!(family == GENERIC || changed.num_key_value_heads == 1, "{kind} {family:?}");
+            let count = if family == GENERIC { expected } else { support::parameters(&changed) };
+            assert_eq!(played(&changed, Kernels::Eager), count, "{kind} {changed:?}");
+        }
+    }
+}
+
+fn import(config: &str) -> ModelConfig {
+    headroom::import::config_json(config).expect("a known model").config
+}
+
+/// Parameters of one tensor-parallel rank, and what it saves.
+fn on_one_rank(model: &ModelConfig, kernels: Kernels, t: u64) -> (u64, u64) {
+    let job = support::training_job(model, support::layout(t, 1, 1, DataSharding::NOTHING), |run| {
+        (run.kernels, run.seq_length, run.global_batch_size) = (kernels, 256, 1);
+        run.precision = TrainingPrecision::Bf16Pure;
+    });
+    let (after_forward, _) = measured(&job).expect("a training job of played kernels");
+    (after_forward[MemoryKind::Parameter.index()].0 / 2, after_forward[MemoryKind::Activation.index()].0)
+}
+
+/// transformers 5.23's tensor-parallel plans: experts are divided, latent attention only in `deepseek_v2`; what a plan gathers is whole.
+#[test]
+fn tensor_parallel_ranks_share_what_the_librarys_plan_says() {
+    let shape = r#""num_hidden_layers": 2, "hidden_size": 512, "intermediate_size": 1024, "vocab_size": 1000, "num_attention_heads": 8,
+        "num_key_value_heads": 8, "head_dim": 64, "num_experts": 8, "num_local_experts": 8, "n_routed_experts": 8,
+        "num_experts_per_tok": 2, "moe_intermediate_size": 256, "first_k_dense_replace": 0, "n_group": 1, "topk_group": 1"#;
+    let model = |kind: &str| import(&format!(r#"{{"model_type": "{kind}", {shape}}}"#));
+    let (h, ends) = (512, 2 * 1000 * 512 + 512);
+    let attention = 4 * h * h;
+    for (kind, whole, divided) in [
+        ("llama", ends + 4 * h, 2 * (attention + 3 * h * 1024)),
+        // Its modules do not look at `moe_intermediate_size`.
+        ("mixtral", ends + 4 * h + 2 * 8 * h, 2 * (attention + 8 * 3 * h * 1024)),
+        ("qwen3_moe", ends + 4 * h + 4 * 64 + 2 * 8 * h, 2 * (attention + 8 * 3 * h * 256)),
+        // No plan: nothing is divided.
+        ("stablelm", on_one_rank(&model("stablelm"), Kernels::Eager, 1).0, 0),
+        ("gpt_oss", on_one_rank(&model("gpt_oss"), Kernels::Eager, 1).0, 0),
+    ] {
+        assert_eq!(on_one_rank(&model(kind), Kernels::Eager, 1).0, whole + divided, "{kind}");
+        assert_eq!(on_one_rank(&model(kind), Kernels::Eager, 4).0, whole + divided / 4, "{kind}");
+    }
+    // Attention of deepseek_v3 is whole: 3 of 4 parts of experts and shared experts are elsewhere, and nothing else.
+    let (three, two) = (model("deepseek_v3"), model("deepseek_v2"));
+    let elsewhere = |model: &ModelConfig, kernels| on_one_rank(model, kernels, 1).0 - on_one_rank(model, kernels, 4).0;
+    let moe = three.moe.as_ref().expect("experts");
+    let experts = 2 * 3 * h * (moe.num_experts * moe.moe_intermediate_size + moe.shared_expert_intermediate_size);
+    assert_eq!(elsewhere(&three, Kernels::Eager), experts / 4 * 3);
+    assert!(elsewhere(&two, Kernels::Eager) > experts / 4 * 3);
+    // Weights are divided, what they multiply to is gathered: more is saved than where it stays divided.
+    for kind in ["phi3", "glm4", "olmo2"] {
+        let (gathered, divided) = (on_one_rank(&model(kind), Kernels::Eager, 4), on_one_rank(&model(kind), Kernels::Eager, 1));
+        assert!(gathered.0 < divided.0 && 2 * gathered.1 > divided.1, "{kind}");
+    }
+}
+
+/// Degrees that a plan does not divide are refused by name, with who refuses them.
+#[test]
+fn forbidden_tensor_degrees_are_named() {
+    let refusals = |model: &ModelConfig, kernels, t| {
+        let job = support::training_job(model, support::layout(t, 1, 1, DataSharding::NOTHING), |run| run.kernels = kernels);
+        headroom::estimator::blockers(&job).iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    let gpt2 = import(r#"{"model_type": "gpt2", "n_layer": 12}"#);
+    let plan = "transformers 5.23 has no tensor-parallel plan for gpt2; use 1 tensor-parallel rank or another software stack";
+    assert_eq!(refusals(&gpt2, Kernels::Eager, 2), [plan]);
+    assert_eq!(refusals(&gpt2, Kernels::Eager, 1), [""; 0]);
+    assert_eq!(refusals(&gpt2, Kernels::Fused, 2), [""; 0]);
+    let llama = import(r#"{"model_type": "llama", "num_hidden_layers": 2, "num_key_value_heads": 8}"#);
+    assert_eq!(
+        refusals(&llama, Kernels::Eager, 16),
+        ["num_key_value_heads (8) does not divide by the tensor-parallel degree 16"]
+    );
+    assert_eq!(refusals(&llama, Kernels::Fused, 16), [""; 0]);
+    let qwen =
+        import(r#"{"model_type": "qwen3_moe", "num_hidden_layers": 2, "moe_intermediate_size": 777, "num_experts_per_tok": 2}"#);
+    assert_eq!(
+        refusals(&qwen, Kernels::Fused, 2),
+        ["moe_intermediate_size (777) does not divide by the tensor-parallel degree 2"]
+    );
+}

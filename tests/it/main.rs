@@ -1,0 +1,58 @@
+//! The integration tests as one program, which links once: a module for each subject, grouped as the rooms of `src`.
+//!
+//! `cargo test --test it architecture` runs the house rules alone, and so on by any module's or test's name.
+
+mod support;
+
+mod architecture;
+mod command_line;
+mod explain;
+mod lessons;
+mod methods;
+mod methods_page;
+
+/// Reading a model: the catalog, pasted files, and layers of several kinds.
+mod models {
+    mod catalog;
+    mod catalog_queries;
+    mod corpus;
+    mod hybrid;
+    mod import;
+}
+
+/// Memory and time of one job.
+mod estimator {
+    mod acceptance;
+    mod layouts;
+    mod megatron;
+    mod properties;
+    mod record;
+    mod schedules;
+    mod serving;
+    mod three_d;
+    mod time;
+    mod truth;
+    mod tuning;
+}
+
+/// Searches for a better job.
+mod planner {
+    mod fixes;
+    mod planner_search;
+    mod search;
+}
+
+/// Inputs, links and saved scenarios.
+mod scenario {
+    mod recorded_answers;
+    mod records;
+    mod scenario_codec;
+    mod scenario_fields;
+}
+
+/// The page's and the worker's answers, as far as they need no browser.
+mod page {
+    mod more;
+    mod names;
+    mod printed;
+}

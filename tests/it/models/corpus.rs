@@ -1,0 +1,113 @@
+//! 295 real `config.json` files: each is counted exactly, says what is not counted, or is refused. None is off without a word.
+#![allow(clippy::expect_used, reason = "a failed expectation is a failed test")]
+
+use crate::support;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use headroom::import::{Imported, config_json};
+use serde_json::Value as Json;
+
+const INDEX: &str = include_str!("../../data/configs/corpus/index.jsonl");
+/// Counts of the models that transformers 5.23 builds of them (`data/tools/corpus.py`).
+const COUNTS: &str = include_str!("../../data/truth/parameters_corpus.jsonl");
+
+fn rows(text: &str) -> Vec<Json> {
+    text.lines().map(|line| serde_json::from_str(line).expect("a row")).collect()
+}
+
+fn text(row: &Json) -> String {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/configs/corpus");
+    fs::read_to_string(folder.join(row["file"].as_str().expect("a file"))).expect("a file of the corpus")
+}
+
+fn counts() -> BTreeMap<String, Json> {
+    rows(COUNTS).into_iter().map(|row| (row["file"].as_str().expect("a file").to_owned(), row)).collect()
+}
+
+/// Whether the answer says that something is not in it.
+fn is_flagged(imported: &Imported) -> bool {
+    !imported.not_counted.is_empty() || !imported.left_out.is_empty() || !imported.upper_bounds.is_empty()
+}
+
+#[test]
+fn no_file_is_off_without_a_word() {
+    let (counts, index) = (counts(), rows(INDEX));
+    let [mut exact, mut flagged, mut refused, mut read] = [0; 4];
+    for row in &index {
+        let Ok(imported) = config_json(&text(row)) else {
+            refused += 1;
+            continue;
+        };
+        assert!(imported.known, "{row}");
+        let truth = &counts[row["file"].as_str().expect("a file")]["text"];
+        let count = support::parameters(&imported.config);
+        match truth.as_u64() {
+            _ if is_flagged(&imported) => flagged += 1,
+            None => read += 1,
+            Some(truth) => {
+                let off = count.abs_diff(truth);
+                assert!(off.saturating_mul(1000) <= truth, "{} has {truth} parameters, not {count}", row["file"]);
+                exact += 1;
+            }
+        }
+    }
+    assert_eq!((index.len(), counts.len()), (295, 295));
+    // Not compared: what transformers cannot build of the file.
+    assert_eq!([exact, flagged, refused, read], [EXACT, FLAGGED, REFUSED, READ]);
+}
+
+const EXACT: i32 = 112;
+const FLAGGED: i32 = 56;
+const REFUSED: i32 = 124;
+const READ: i32 = 3;
+
+/// A file of an ordinary decoder, as its makers published it, cries no wolf.
+#[test]
+fn ordinary_files_are_not_flagged() {
+    let kinds =
+        ["llama", "qwen2", "qwen3", "qwen3_moe", "mistral", "mixtral", "gemma2", "phi3", "gpt2", "opt", "gpt_neox", "falcon"];
+    let mut seen = 0;
+    for row in rows(INDEX) {
+        let (kind, fidelity) = (row["model_type"].as_str().unwrap_or_default(), row["fidelity"].as_str().unwrap_or_default());
+        // Drafts and demonstrations borrow the name of a kind.
+        let borrowed = ["EAGLE3", "AFMTextV7"].iter().any(|part| row["file"].as_str().is_some_and(|file| file.contains(part)));
+        if !kinds.contains(&kind) || !["verbatim", "complete"].contains(&fidelity) || borrowed {
+            continue;
+        }
+        let imported = config_json(&text(&row)).expect("a known kind");
+        assert!(!is_flagged(&imported), "{row}: {:?} {:?}", imported.not_counted, imported.left_out);
+        seen += 1;
+    }
+    assert!(seen > 40, "{seen}");
+}
+
+/// Where a tower's parameters are stated, they are those that transformers builds.
+#[test]
+fn towers_are_counted_exactly_or_not_at_all() {
+    let counts = counts();
+    let mut exact = 0;
+    for row in rows(INDEX) {
+        let Ok(imported) = config_json(&text(&row)) else { continue };
+        for parameters in imported.left_out.iter().filter_map(|left| left.parameters) {
+            let parts = counts[row["file"].as_str().expect("a file")]["left_out"].as_object().expect("parts");
+            let truth: u64 = parts.values().filter_map(Json::as_u64).sum();
+            assert_eq!(parameters, truth, "{row}");
+            exact += 1;
+        }
+    }
+    assert_eq!(exact, 18);
+}
+
+/// A model carries its own name, or that of its kind.
+#[test]
+fn no_file_is_without_a_name() {
+    for row in rows(INDEX) {
+        let Ok(imported) = config_json(&text(&row)) else { continue };
+        let label = headroom::import::kind_label(&imported.model_type);
+        assert!(!label.is_empty() && label.starts_with(|sign: char| sign.is_alphabetic()) && !label.contains('_'), "{label}");
+        assert!(imported.name.is_none_or(|name| !name.contains('/') && !name.starts_with('.')), "{row}");
+    }
+}

@@ -1,0 +1,266 @@
+//! Builders shared by the tests.
+#![allow(dead_code, missing_docs, clippy::expect_used, reason = "each benchmark uses some of these builders")]
+
+pub mod published;
+pub mod random;
+
+use std::num::NonZeroU64;
+
+use headroom::config::{
+    Accelerator, AttentionKernel, Cluster, DataSharding, Engine, GradientDType, Job, Kernels, Mixer, MixerKind, MlpKind,
+    ModelConfig, Normalization, Optimizer, Overheads, ParallelLayout, PeakRates, PositionEmbedding, Recompute, Run, ServingRun,
+    TrainingPrecision, TrainingRun,
+};
+use headroom::units::Bytes;
+
+/// A GPT of the documents: multi-head, plain MLP of `4h`, biases everywhere, `LayerNorm`, learned positions, tied head.
+pub fn gpt(hidden_size: u64, num_hidden_layers: u64, num_attention_heads: u64) -> ModelConfig {
+    ModelConfig {
+        hidden_size,
+        num_hidden_layers,
+        num_attention_heads,
+        num_key_value_heads: num_attention_heads,
+        head_dim: hidden_size / num_attention_heads,
+        intermediate_size: 4 * hidden_size,
+        vocab_size: 32_000,
+        max_position_embeddings: 4096,
+        position_rows: 4096,
+        normalization: Normalization::LayerNorm,
+        mlp: MlpKind::Plain,
+        position_embedding: PositionEmbedding::Learned,
+        attention_bias: true,
+        attention_output_bias: true,
+        mlp_bias: true,
+        tie_word_embeddings: true,
+        qk_norm: false,
+        embedding_norm: false,
+        norms_per_block: 2,
+        final_norm: true,
+        ..ModelConfig::plain()
+    }
+}
+
+/// The sharding of that key in links.
+#[track_caller]
+fn sharding(key: &str) -> DataSharding {
+    DataSharding::named(key).expect("a sharding")
+}
+
+pub fn zero1() -> DataSharding {
+    sharding("1")
+}
+
+pub fn zero2() -> DataSharding {
+    sharding("2")
+}
+
+pub fn zero3() -> DataSharding {
+    sharding("3")
+}
+
+pub fn fsdp() -> DataSharding {
+    sharding("fsdp")
+}
+
+#[track_caller]
+pub fn layout(t: u64, p: u64, d: u64, sharding: DataSharding) -> ParallelLayout {
+    let degree = |n| NonZeroU64::new(n).expect("a degree is at least 1");
+    ParallelLayout {
+        tensor_model_parallel_size: degree(t),
+        pipeline_model_parallel_size: degree(p),
+        data_parallel_size: degree(d),
+        sequence_parallel: false,
+        sharding,
+        ..ParallelLayout::SINGLE
+    }
+}
+
+/// The engine of that key in links, with such a share of memory.
+#[track_caller]
+pub fn engine(key: &str, memory_share: f64) -> Engine {
+    Engine::named(key, memory_share).expect("an engine")
+}
+
+pub fn cluster(memory: Bytes) -> Cluster {
+    let peak = PeakRates { bf16: Some(989.0), fp16: Some(989.0), ..PeakRates::default() };
+    Cluster {
+        accelerator: Accelerator { memory, memory_bandwidth: Some(3.35e12), peak, accelerators_per_node: 8, price_per_hour: 2.0 },
+        overheads: Overheads::NONE,
+        speed: headroom::config::Speed::GENERIC,
+        grid_grams_per_kwh: 0.0,
+    }
+}
+
+pub fn training_run() -> TrainingRun {
+    TrainingRun {
+        seq_length: 4096,
+        global_batch_size: 128,
+        micro_batch_size: Some(1),
+        precision: TrainingPrecision::Bf16Mixed,
+        gradients: GradientDType::AsWeights,
+        optimizer: Optimizer::DEFAULT,
+        kernels: Kernels::Fused,
+        attention: AttentionKernel::Flash,
+        recompute: Recompute::None,
+        training_tokens: 1e12,
+        mfu: 0.4,
+        ..TrainingRun::plain()
+    }
+}
+
+#[track_caller]
+pub fn training_job(model: &ModelConfig, layout: ParallelLayout, edit: impl FnOnce(&mut TrainingRun)) -> Job {
+    let mut run = training_run();
+    edit(&mut run);
+    Job::new(model.clone(), Run::Training(run), layout, cluster(Bytes(80 * Bytes::GIB))).expect("a valid job")
+}
+
+#[track_caller]
+pub fn serving_job(model: &ModelConfig, layout: ParallelLayout, edit: impl FnOnce(&mut ServingRun)) -> Job {
+    let mut run = ServingRun { context_length: 8192, concurrent_sequences: 1, prefill_chunk_size: 2048, ..ServingRun::plain() };
+    edit(&mut run);
+    Job::new(model.clone(), Run::Serving(run), layout, cluster(Bytes(80 * Bytes::GIB))).expect("a valid job")
+}
+
+/// Parameters of a decoder, from its fields alone: a closed form that shares nothing with the operation list.
+pub fn parameters(config: &ModelConfig) -> u64 {
+    let h = config.hidden_size;
+    let norm = norm_parameters(config);
+    let layers: u64 = (0..config.num_hidden_layers).map(|layer| layer_parameters(config, layer, norm)).sum();
+    let width = config.word_embed_proj_dim.unwrap_or(h);
+    let embedding = config.vocab_size * width;
+    let mut total = embedding + layers;
+    if config.word_embed_proj_dim.is_some() {
+        total += 2 * width * h;
+    }
+    if config.position_embedding == PositionEmbedding::Learned {
+        total += config.position_rows * h;
+    }
+    total += norm * (u64::from(config.embedding_norm) + u64::from(config.final_norm));
+    if !config.tie_word_embeddings {
+        total += embedding;
+    }
+    if config.pooler {
+        total += h * h + h;
+    }
+    total + if config.lm_head_bias { config.vocab_size } else { 0 }
+}
+
+/// One layer: whichever of attention, state and feed-forward it has, with a norm for each half that is there.
+fn layer_parameters(config: &ModelConfig, layer: u64, norm: u64) -> u64 {
+    let Some(hybrid) = &config.hybrid else {
+        return attention_parameters(config) + feed_forward_parameters(config, layer) + config.norms_per_block * norm;
+    };
+    let (mut total, mut halves) = (0, [false; 2]);
+    if hybrid.attention_layers.contains(layer) {
+        let other = hybrid.other_heads.as_ref().filter(|other| other.layers.contains(layer));
+        let config = &match other {
+            Some(other) => ModelConfig {
+                num_attention_heads: other.num_attention_heads,
+                num_key_value_heads: other.num_key_value_heads,
+                head_dim: other.head_dim,
+                attention_sinks: other.attention_sinks,
+                ..config.clone()
+            },
+            None => config.clone(),
+        };
+        let (h, d, k) = (config.hidden_size, config.head_dim, config.num_key_value_heads);
+        let keys = k * d;
+        total += attention_parameters(config);
+        total += if hybrid.attention_output_gate { h * config.num_attention_heads * d } else { 0 };
+        // Values of another width, in their own matrix and in the output's.
+        let value = other.map_or(hybrid.v_head_dim, |other| Some(other.v_head_dim)).unwrap_or(d);
+        let bias = u64::from(config.attention_bias);
+        total += value * (k * (h + bias) + config.num_attention_heads * h);
+        total -= d * (k * (h + bias) + config.num_attention_heads * h);
+        total -= if other.is_some_and(|other| other.attention_k_eq_v) { value * k * (h + bias) } else { 0 };
+        let unshared = hybrid.kv_shared_layers.contains(layer);
+        total -= if unshared { 2 * h * keys + if config.qk_norm { d } else { 0 } } else { 0 };
+        halves[0] = true;
+    }
+    if let Some(mixer) = hybrid.mixer.as_ref().filter(|mixer| mixer.layers.contains(layer)) {
+        total += mixer_parameters(config.hidden_size, mixer);
+        halves[0] = true;
+    }
+    if hybrid.feed_forward_layers.contains(layer) {
+        total += feed_forward_parameters(config, layer);
+        halves[1] = true;
+    }
+    if let Some(moe) = config.moe_at(layer).filter(|_| hybrid.experts_normed) {
+        total += 4 * config.hidden_size + moe.num_experts;
+    }
+    total + halves.into_iter().filter(|half| *half).count() as u64 * (config.norms_per_block / 2) * norm
+}
+
+/// A state's parameters with `n` heads of width `p`, a convolution over `c` tokens.
+fn mixer_parameters(h: u64, mixer: &Mixer) -> u64 {
+    let (n, p, c, rank) = (mixer.num_heads, mixer.head_dim, mixer.conv_kernel, mixer.time_step_rank);
+    let (values, state) = (n * p, mixer.state_size);
+    let keys = mixer.num_key_heads * state;
+    match mixer.kind {
+        MixerKind::Mamba => values * (3 * h + c + 2 * rank + 3 * state + 3),
+        MixerKind::Jamba => values * (3 * h + c + 2 * rank + 3 * state + 3) + rank + 2 * state,
+        MixerKind::Mamba2 => (3 * values + 2 * keys + n) * h + (values + 2 * keys) * (c + 1) + 3 * n + values,
+        MixerKind::FalconH1 => (3 * values + 2 * keys + n) * h + (values + 2 * keys) * (c + 1) + 3 * n,
+        MixerKind::Qwen3Next => (2 * keys + 3 * values + 2 * n) * h + (2 * keys + values) * c + 2 * n + p,
+        MixerKind::KimiLinear => (4 * values + n + 2 * p) * h + 2 * values * p + 3 * values * c + values + n + p,
+        MixerKind::Minimax => 5 * values * h + values,
+        MixerKind::Lfm2 => 4 * values * h + values * c,
+    }
+}
+
+fn norm_parameters(config: &ModelConfig) -> u64 {
+    match config.normalization {
+        Normalization::LayerNorm => 2 * config.hidden_size,
+        Normalization::RmsNorm => config.hidden_size,
+    }
+}
+
+fn attention_parameters(config: &ModelConfig) -> u64 {
+    let (h, a) = (config.hidden_size, config.num_attention_heads);
+    let mut total = 0;
+    if let Some(mla) = &config.mla {
+        let (query, value) = (a * mla.qk_head_dim(), a * mla.v_head_dim);
+        total += mla.q_lora_rank.map_or(h * query, |rank| h * rank + rank + rank * query);
+        total += h * (mla.kv_lora_rank + mla.qk_rope_head_dim) + mla.kv_lora_rank;
+        total += mla.kv_lora_rank * a * (mla.qk_nope_head_dim + mla.v_head_dim) + value * h;
+        if config.attention_bias {
+            total += mla.q_lora_rank.unwrap_or(0) + mla.kv_lora_rank + mla.qk_rope_head_dim;
+        }
+    } else {
+        let (queries, keys) = (a * config.head_dim, config.num_key_value_heads * config.head_dim);
+        total += 2 * h * queries + 2 * h * keys;
+        total += if config.attention_bias { queries + 2 * keys } else { 0 };
+        total += match (config.qk_norm, config.family.model_type()) {
+            (false, _) => 0,
+            // One norm over all heads at once, or a norm of its own for each head.
+            (true, "olmo2" | "cohere" | "stablelm") => queries + keys,
+            // With a bias.
+            (true, _) if config.normalization == Normalization::LayerNorm => 4 * config.head_dim,
+            (true, _) => 2 * config.head_dim,
+        };
+    }
+    total += if config.attention_output_bias { h } else { 0 };
+    total + if config.attention_sinks { a } else { 0 }
+}
+
+fn feed_forward_parameters(config: &ModelConfig, layer: u64) -> u64 {
+    let h = config.hidden_size;
+    let into = match config.mlp {
+        MlpKind::Gated => 2,
+        MlpKind::Plain => 1,
+    };
+    let matrices = |width: u64| (into + 1) * h * width;
+    let Some(moe) = config.moe_at(layer) else {
+        let bias = if config.mlp_bias { into * config.intermediate_size + h } else { 0 };
+        return matrices(config.intermediate_size) + bias;
+    };
+    let gate = if moe.shared_expert_gate { h } else { 0 };
+    let bias = if moe.bias { moe.num_experts * (1 + into * moe.moe_intermediate_size + h) } else { 0 };
+    moe.num_experts * (h + matrices(moe.moe_intermediate_size)) + matrices(moe.shared_expert_intermediate_size) + gate + bias
+}
+
+/// A count as a float, for rates.
+pub fn float(count: u64) -> f64 {
+    headroom::units::to_f64(count)
+}
