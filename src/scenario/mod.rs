@@ -33,8 +33,8 @@ pub use text::clean;
 pub use words::{Mode, Word};
 
 use crate::catalog::{self, AcceleratorRow, ModelRow};
-use crate::config::{Hybrid, LayerSet, Mixer, Mla, ModelConfig, Moe, OtherHeads};
-use crate::units::{Bytes, MemoryUnit, to_f64};
+use crate::config::ModelConfig;
+use crate::units::MemoryUnit;
 
 /// One set of inputs.
 ///
@@ -84,11 +84,8 @@ impl Scenario {
             FieldDefault::Flag(value) => Value::Flag(value && !(BESIDE_EXPERTS.contains(&id) && self.has_experts())),
             FieldDefault::Text(value) => Value::Text(value.to_owned()),
             FieldDefault::Empty => Value::Empty,
-            FieldDefault::Preset => self
-                .model()
-                .and_then(|row| of_model(&row.config, id))
-                .or_else(|| self.accelerator().and_then(|row| of_accelerator(row, id)))
-                .unwrap_or(Value::Empty),
+            FieldDefault::OfModel(of) => self.model().map_or(Value::Empty, |row| of(&row.config)),
+            FieldDefault::OfAccelerator(of) => self.accelerator().map_or(Value::Empty, of),
         }
     }
 
@@ -182,7 +179,7 @@ impl Scenario {
     fn take_changes(&mut self, start: FieldId) -> Vec<(FieldId, Value)> {
         let of_start = |id: FieldId| match start {
             FieldId::Model => field(id).group.is_architecture(),
-            _ => ACCELERATOR_FIELDS.contains(&id),
+            _ => is_of_accelerator(id),
         };
         let carried = self.set.iter().filter(|(id, _)| of_start(**id)).map(|(id, value)| (*id, value.clone())).collect();
         self.set.retain(|id, _| !of_start(*id));
@@ -232,7 +229,7 @@ impl Scenario {
 
     /// Whether the accelerator differs from the one it starts from.
     pub fn is_custom_accelerator(&self) -> bool {
-        ACCELERATOR_FIELDS.iter().any(|id| self.is_set(*id))
+        self.set.keys().any(|id| is_of_accelerator(*id))
     }
 
     /// Every field whose value counts in one of the modes in use and differs between the two, in the order of the form.
@@ -287,16 +284,6 @@ impl Scenario {
     }
 }
 
-/// The fields whose default is the accelerator's own value.
-const ACCELERATOR_FIELDS: [FieldId; 6] = [
-    FieldId::AcceleratorMemory,
-    FieldId::PeakRate,
-    FieldId::MemoryBandwidth,
-    FieldId::AcceleratorsPerNode,
-    FieldId::NetworkBandwidth,
-    FieldId::BoardPower,
-];
-
 /// Fields about the file that the model was read from: gone with another model of the catalog.
 const OF_A_FILE: [FieldId; 5] =
     [FieldId::ModelName, FieldId::ModelType, FieldId::AsGeneric, FieldId::NotCounted, FieldId::LeftOut];
@@ -304,12 +291,17 @@ const OF_A_FILE: [FieldId; 5] =
 /// Adapters that a model with experts starts without: peft would put them on the experts, where they are not modelled.
 const BESIDE_EXPERTS: [FieldId; 3] = [FieldId::AdaptGate, FieldId::AdaptUp, FieldId::AdaptDown];
 
+/// Whether the accelerator's own value is the field's default.
+fn is_of_accelerator(id: FieldId) -> bool {
+    matches!(field(id).default, FieldDefault::OfAccelerator(_))
+}
+
 fn architecture_fields() -> impl Iterator<Item = &'static Field> {
     fields().iter().filter(|field| field.group.is_architecture())
 }
 
 fn differences(a: &ModelConfig, b: &ModelConfig) -> impl Iterator<Item = FieldId> {
-    architecture_fields().map(|field| field.id).filter(|id| of_model(a, *id) != of_model(b, *id))
+    architecture_fields().filter(|field| field.of_model(a) != field.of_model(b)).map(|field| field.id)
 }
 
 /// Whether a field of that kind takes such a value at all; ranges are not looked at.
@@ -322,138 +314,4 @@ fn takes(kind: FieldKind, value: &Value) -> bool {
         (FieldKind::Integer { optional, .. } | FieldKind::Decimal { optional, .. }, Value::Empty) => optional,
         _ => false,
     }
-}
-
-/// The value of an architecture field.
-fn of_model(config: &ModelConfig, id: FieldId) -> Option<Value> {
-    Some(match id {
-        FieldId::HiddenSize => Value::Integer(config.hidden_size),
-        FieldId::NumHiddenLayers => Value::Integer(config.num_hidden_layers),
-        FieldId::NumAttentionHeads => Value::Integer(config.num_attention_heads),
-        FieldId::NumKeyValueHeads => Value::Integer(config.num_key_value_heads),
-        FieldId::HeadDim => Value::Integer(config.head_dim),
-        FieldId::IntermediateSize => Value::Integer(config.intermediate_size),
-        FieldId::VocabSize => Value::Integer(config.vocab_size),
-        FieldId::MaxPositionEmbeddings => Value::Integer(config.max_position_embeddings),
-        FieldId::PositionRows => Value::Integer(config.position_rows),
-        FieldId::Normalization => Value::choice(config.normalization),
-        FieldId::Mlp => Value::choice(config.mlp),
-        FieldId::PositionEmbedding => Value::choice(config.position_embedding),
-        FieldId::AttentionBias => Value::Flag(config.attention_bias),
-        FieldId::AttentionOutputBias => Value::Flag(config.attention_output_bias),
-        FieldId::MlpBias => Value::Flag(config.mlp_bias),
-        FieldId::TieWordEmbeddings => Value::Flag(config.tie_word_embeddings),
-        FieldId::QkNorm => Value::Flag(config.qk_norm),
-        FieldId::EmbeddingNorm => Value::Flag(config.embedding_norm),
-        FieldId::NormsPerBlock => Value::Integer(config.norms_per_block),
-        FieldId::FinalNorm => Value::Flag(config.final_norm),
-        FieldId::Family => Value::choice(config.family),
-        FieldId::HiddenAct => Value::choice(config.hidden_act),
-        FieldId::RotaryDim => optional(config.rotary_dim),
-        FieldId::SlidingWindow => optional(config.sliding_window),
-        FieldId::SlidingLayers => Value::Layers(config.sliding_layers.clone()),
-        FieldId::ParallelResidual => Value::Flag(config.parallel_residual),
-        FieldId::AttentionSinks => Value::Flag(config.attention_sinks),
-        FieldId::AttentionSoftcap => Value::Flag(config.attn_logit_softcapping),
-        FieldId::LogitSoftcap => Value::Flag(config.final_logit_softcapping),
-        FieldId::HeadBias => Value::Flag(config.lm_head_bias),
-        FieldId::EmbeddingWidth => optional(config.word_embed_proj_dim),
-        FieldId::NewDecoder => Value::Flag(config.new_decoder_architecture),
-        FieldId::Pooler => Value::Flag(config.pooler),
-        _ => {
-            let rare = of_experts(config.moe.as_ref(), id).or_else(|| of_latent(config.mla.as_ref(), id));
-            return rare.or_else(|| of_hybrid(config.hybrid.as_ref(), id));
-        }
-    })
-}
-
-/// The value of a field of layers that are not all alike; without them, nothing.
-#[inline(never)]
-fn of_hybrid(hybrid: Option<&Hybrid>, id: FieldId) -> Option<Value> {
-    let mixer = hybrid.and_then(|hybrid| hybrid.mixer.as_ref());
-    let size = |of: fn(&Mixer) -> u64| optional(mixer.map(of));
-    let layers = |of: fn(&Hybrid) -> &LayerSet, all: LayerSet| Value::Layers(hybrid.map_or(all, |hybrid| of(hybrid).clone()));
-    Some(match id {
-        FieldId::Mixer => mixer.map_or(Value::Choice("none"), |mixer| Value::choice(mixer.kind)),
-        FieldId::MixerLayers => Value::Layers(mixer.map_or(LayerSet::None, |mixer| mixer.layers.clone())),
-        FieldId::MixerHeads => size(|mixer| mixer.num_heads),
-        FieldId::MixerHeadDim => size(|mixer| mixer.head_dim),
-        FieldId::MixerKeyHeads => size(|mixer| mixer.num_key_heads),
-        FieldId::MixerState => size(|mixer| mixer.state_size),
-        FieldId::MixerKernel => size(|mixer| mixer.conv_kernel),
-        FieldId::MixerRank => optional(mixer.map(|mixer| mixer.time_step_rank).filter(|rank| *rank > 0)),
-        FieldId::MixerFp32 => Value::Flag(mixer.is_some_and(|mixer| mixer.fp32_state)),
-        FieldId::AttentionLayers => layers(|hybrid| &hybrid.attention_layers, LayerSet::All),
-        FieldId::FeedForwardLayers => layers(|hybrid| &hybrid.feed_forward_layers, LayerSet::All),
-        FieldId::SharedKeyLayers => layers(|hybrid| &hybrid.kv_shared_layers, LayerSet::None),
-        FieldId::AttentionGate => Value::Flag(hybrid.is_some_and(|hybrid| hybrid.attention_output_gate)),
-        FieldId::ValueHeadDim => optional(hybrid.and_then(|hybrid| hybrid.v_head_dim)),
-        FieldId::ExpertsNormed => Value::Flag(hybrid.is_some_and(|hybrid| hybrid.experts_normed)),
-        _ => return of_other_heads(hybrid.and_then(|hybrid| hybrid.other_heads.as_ref()), id),
-    })
-}
-
-/// The value of a field of layers with other heads; without them, nothing.
-fn of_other_heads(other: Option<&OtherHeads>, id: FieldId) -> Option<Value> {
-    let size = |of: fn(&OtherHeads) -> u64| optional(other.map(of));
-    let flag = |of: fn(&OtherHeads) -> bool| Value::Flag(other.is_some_and(of));
-    Some(match id {
-        FieldId::OtherHeadLayers => Value::Layers(other.map_or(LayerSet::None, |other| other.layers.clone())),
-        FieldId::OtherHeads => size(|other| other.num_attention_heads),
-        FieldId::OtherKvHeads => size(|other| other.num_key_value_heads),
-        FieldId::OtherHeadDim => size(|other| other.head_dim),
-        FieldId::OtherValueDim => size(|other| other.v_head_dim),
-        FieldId::OtherSinks => flag(|other| other.attention_sinks),
-        FieldId::OtherJointKeys => flag(|other| other.attention_k_eq_v),
-        _ => return None,
-    })
-}
-
-/// The value of a field of the experts; without experts, nothing.
-fn of_experts(moe: Option<&Moe>, id: FieldId) -> Option<Value> {
-    let size = |of: fn(&Moe) -> u64| optional(moe.map(of));
-    let flag = |of: fn(&Moe) -> bool| Value::Flag(moe.is_some_and(of));
-    Some(match id {
-        FieldId::NumExperts => size(|moe| moe.num_experts),
-        FieldId::ExpertsPerToken => size(|moe| moe.num_experts_per_tok),
-        FieldId::ExpertWidth => size(|moe| moe.moe_intermediate_size),
-        FieldId::SharedExpertWidth => size(|moe| moe.shared_expert_intermediate_size),
-        FieldId::SharedExpertGate => flag(|moe| moe.shared_expert_gate),
-        FieldId::ExpertLayers => Value::Layers(moe.map_or(LayerSet::All, |moe| moe.layers.clone())),
-        FieldId::ExpertGroups => size(|moe| moe.n_group),
-        FieldId::ExpertGroupsKept => size(|moe| moe.topk_group),
-        FieldId::ExpertNorm => flag(|moe| moe.norm_topk_prob),
-        FieldId::ExpertBias => flag(|moe| moe.bias),
-        _ => return None,
-    })
-}
-
-/// The value of a field of latent attention; without it, nothing.
-fn of_latent(mla: Option<&Mla>, id: FieldId) -> Option<Value> {
-    Some(optional(match id {
-        FieldId::KvLoraRank => mla.map(|mla| mla.kv_lora_rank),
-        FieldId::QLoraRank => mla.and_then(|mla| mla.q_lora_rank),
-        FieldId::QkRopeHeadDim => mla.map(|mla| mla.qk_rope_head_dim),
-        FieldId::QkNopeHeadDim => mla.map(|mla| mla.qk_nope_head_dim),
-        FieldId::VHeadDim => mla.map(|mla| mla.v_head_dim),
-        _ => return None,
-    }))
-}
-
-fn optional(size: Option<u64>) -> Value {
-    size.map_or(Value::Empty, Value::Integer)
-}
-
-/// The value of an accelerator field; `Empty` where the catalog knows none.
-fn of_accelerator(row: &AcceleratorRow, id: FieldId) -> Option<Value> {
-    let device = &row.accelerator;
-    Some(match id {
-        FieldId::AcceleratorMemory => Value::Decimal(device.memory.as_f64() / to_f64(Bytes::GIB)),
-        FieldId::PeakRate => device.peak.bf16.or(device.peak.fp16).map_or(Value::Empty, Value::Decimal),
-        FieldId::NetworkBandwidth => Value::Decimal(catalog::speed(row.id).network_bandwidth / 1e9),
-        FieldId::MemoryBandwidth => device.memory_bandwidth.map_or(Value::Empty, |bandwidth| Value::Decimal(bandwidth / 1e9)),
-        FieldId::BoardPower => catalog::speed(row.id).tdp_watts.map_or(Value::Empty, Value::Decimal),
-        FieldId::AcceleratorsPerNode => Value::Integer(device.accelerators_per_node),
-        _ => return None,
-    })
 }

@@ -1,6 +1,6 @@
 //! Taking over a model that was read from a file.
 
-use super::{FieldId, Scenario, Value, architecture_fields, differences, of_model};
+use super::{FieldId, Scenario, Value, architecture_fields, differences};
 use crate::catalog::{self, ModelRow};
 use crate::import::{Imported, LeftOut};
 
@@ -15,7 +15,7 @@ impl Scenario {
             self.set_model(row.id);
         }
         for field in architecture_fields() {
-            if let Some(value) = of_model(&imported.config, field.id) {
+            if let Some(value) = field.of_model(&imported.config) {
                 self.set(field.id, value);
             }
         }

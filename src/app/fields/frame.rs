@@ -7,7 +7,7 @@ use super::input::{self, input};
 use crate::app::answers::Answers;
 use crate::app::markup::{Html, flag, html, word_of};
 use crate::app::ui::Ui;
-use crate::scenario::{Choice, FOLLOWING, Field, FieldDefault, FieldId, FieldKind, Mode, Scenario, Value, range_text, show};
+use crate::scenario::{Choice, FOLLOWING, Field, FieldId, FieldKind, Mode, Scenario, Value, range_text, show};
 
 /// A problem of one field: what is wrong, and a value that would be right.
 #[derive(Clone, Debug, PartialEq)]
@@ -186,7 +186,7 @@ const FOLLOWS: &str = "Until you set it, it follows: the smallest replica that r
 fn changed(field: &Field, scenario: &Scenario) -> Option<Html> {
     // A pasted model has no row to go back to: the one it is written from means nothing.
     let of_a_file = field.group.is_architecture() && scenario.is_pasted();
-    let changed = field.default == FieldDefault::Preset && scenario.is_set(field.id) && !of_a_file;
+    let changed = field.default.is_preset() && scenario.is_set(field.id) && !of_a_file;
     changed.then(|| {
         html(
             r#"<p class="field__changed">Changed by hand. <button type="button" class="link" data-do="clear:{}">Back to the list's value</button></p>"#,

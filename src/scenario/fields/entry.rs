@@ -2,13 +2,17 @@
 
 use std::ops::RangeInclusive;
 
+use super::{Applies, Choice, Field, FieldDefault, FieldId, FieldKind, Group, Value};
+use crate::catalog::AcceleratorRow;
+use crate::config::ModelConfig;
 use crate::engines::{Engine, Share};
 
-use super::{Applies, Choice, Field, FieldDefault, FieldId, FieldKind, Group};
+/// The help of every input about adapters.
+const ADAPTER: &str = "A layer with an adapter keeps its input for it; one that does the work of several has one if any has. With experts gate, up and down start without: theirs are not modelled.";
 
 impl Field {
-    /// An entry of the group *Model* for every mode, in sight, whose default is the model's or the accelerator's own value; its help is
-    /// the comment above it, which begins with a blank.
+    /// An entry of the group *Model* for every mode, in sight, without a default. Its help is the comment above it, which begins with a
+    /// blank.
     pub(super) const fn new(id: FieldId, help: &'static str, key: &'static str, name: &'static str, label: &'static str) -> Self {
         Self {
             id,
@@ -19,7 +23,7 @@ impl Field {
             help: help.trim_ascii_start(),
             kind: FieldKind::Flag,
             kilo: 1000,
-            default: FieldDefault::Preset,
+            default: FieldDefault::Empty,
             group: Group::Model,
             applies: Applies::Both,
             folded: false,
@@ -121,19 +125,35 @@ impl Field {
         self
     }
 
-    /// It belongs to the architecture.
-    pub(super) const fn architecture(self) -> Self {
-        self.group(Group::Architecture).folded()
+    /// It belongs to the architecture: the model's own value is its default.
+    pub(super) const fn architecture(self, of: fn(&ModelConfig) -> Value) -> Self {
+        self.group(Group::Architecture).folded().default(FieldDefault::OfModel(of))
     }
 
     /// It belongs to a rarer part of the architecture.
-    pub(super) const fn structure(self) -> Self {
-        self.group(Group::Structure).folded()
+    pub(super) const fn structure(self, of: fn(&ModelConfig) -> Value) -> Self {
+        self.group(Group::Structure).folded().default(FieldDefault::OfModel(of))
+    }
+
+    /// The accelerator's own value is its default.
+    pub(super) const fn of_accelerator(self, of: fn(&AcceleratorRow) -> Value) -> Self {
+        self.default(FieldDefault::OfAccelerator(of))
     }
 
     /// Only the stack `megatron` reads it.
     pub(super) const fn megatron(self) -> Self {
         self.group(Group::Megatron).train().folded()
+    }
+
+    /// A sentence of help that stands elsewhere, in place of the comment.
+    pub(super) const fn help(mut self, help: &'static str) -> Self {
+        self.help = help;
+        self
+    }
+
+    /// It says whether linear layers of that kind have adapters.
+    pub(super) const fn adapter(self) -> Self {
+        self.flag().help(ADAPTER).group(Group::Run).tune().folded().default(FieldDefault::Flag(true))
     }
 
     const fn applies(mut self, applies: Applies) -> Self {

@@ -8,7 +8,8 @@
 //!    SeqLength("s", "seq_length", "Sequence length")
 //!        .tokens(1..=LENGTH).group(Group::Run).train().default(FieldDefault::Integer(8192)),
 //!    ```
-//!    The comment is its help. `entry.rs` has the other words: kinds (`whole`, `choice`, `flag` …), `unit`, `optional`, modes, `folded`.
+//!    The comment is its help. `entry.rs` has the other words: kinds (`whole`, `choice`, `flag` …), `unit`, `optional`, modes, `folded`,
+//!    and where the default is the model's or the accelerator's own value.
 //! 2. Read it where the job is made of the scenario, in `resolve.rs` or beside it: `self.integer(FieldId::SeqLength)`.
 //! 3. Add its key and its default to `tests/links/inputs/v1.txt`: the default must mean what links without the key meant.
 
@@ -21,7 +22,8 @@ pub use read::{parse, range_text, show};
 pub use table::FieldId;
 
 use super::words::Word;
-use crate::config::LayerSet;
+use crate::catalog::AcceleratorRow;
+use crate::config::{LayerSet, ModelConfig};
 
 /// The value of one input.
 #[derive(Clone, Debug, PartialEq)]
@@ -203,7 +205,7 @@ impl Applies {
 }
 
 /// A field's value while nobody has set it.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug)]
 pub enum FieldDefault {
     /// A whole number.
     Integer(u64),
@@ -217,12 +219,21 @@ pub enum FieldDefault {
     Text(&'static str),
     /// Nothing.
     Empty,
-    /// The value of the model or accelerator it starts from.
-    Preset,
+    /// That of the model that the architecture starts from.
+    OfModel(fn(&ModelConfig) -> Value),
+    /// That of the accelerator that the hardware starts from; nothing where the catalog knows none.
+    OfAccelerator(fn(&AcceleratorRow) -> Value),
+}
+
+impl FieldDefault {
+    /// Whether it is the model's or the accelerator's own value.
+    pub const fn is_preset(self) -> bool {
+        matches!(self, Self::OfModel(_) | Self::OfAccelerator(_))
+    }
 }
 
 /// One input.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug)]
 pub struct Field {
     /// Which input.
     pub id: FieldId,
@@ -248,6 +259,14 @@ pub struct Field {
     pub applies: Applies,
     /// Whether the form hides it behind its group's summary line.
     pub folded: bool,
+}
+
+impl Field {
+    /// The value that a model has for it; `None` for an input that is not about the architecture.
+    pub(super) fn of_model(&self, model: &ModelConfig) -> Option<Value> {
+        let FieldDefault::OfModel(of) = self.default else { return None };
+        Some(of(model))
+    }
 }
 
 /// All fields, in the order of the form and of links.

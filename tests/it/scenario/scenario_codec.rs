@@ -9,7 +9,7 @@ use headroom::catalog;
 use headroom::config::{LayerSet, Optimizer};
 use headroom::scenario::codec::{self, Decoded, LONGEST, decode, encode, encode_all};
 use headroom::scenario::{
-    Applies, FOLLOWING, FieldDefault, FieldId, FieldKind, Group, Mode, Scenario, Value, field, field_of_key, fields, parse,
+    Applies, FOLLOWING, FieldId, FieldKind, Group, Mode, Scenario, Value, field, field_of_key, fields, parse,
 };
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
@@ -178,7 +178,7 @@ fn version_1_has_the_keys_and_the_defaults_of_the_field_table() {
     assert_eq!(frozen, today, "an input that comes new goes to tests/links/inputs/v1.txt");
     for (key, default) in version_1() {
         let field = field_of_key(key).unwrap();
-        assert_eq!(default.is_none(), field.default == FieldDefault::Preset, "{key}");
+        assert_eq!(default.is_none(), field.default.is_preset(), "{key}");
         if let Some(default) = default {
             let decoded = decode(&format!("v1&{key}={default}"));
             assert_eq!((decoded.scenario, decoded.notices), (Scenario::default(), Vec::new()), "{key}");

@@ -1,6 +1,7 @@
 //! Time, money and emissions.
 
-use super::{FieldDefault, Group};
+use super::{FieldDefault, Group, Value};
+use crate::catalog::speed;
 
 fields! { $
     /// Tokens of the whole training, for time and cost only; 1T means 1 000 000 000 000.
@@ -23,7 +24,8 @@ fields! { $
     /// Bandwidth of one GPU to other nodes, one direction, for time only: assumed as its vendor's
     /// systems have it.
     NetworkBandwidth("net", "network_bandwidth", "Network per GPU")
-        .number(0.001..=1_000_000.0).unit("GB/s").group(Group::Cost).train(),
+        .number(0.001..=1_000_000.0).unit("GB/s").group(Group::Cost).train()
+        .of_accelerator(|row| Value::Decimal(speed(row.id).network_bandwidth / 1e9)),
     /// Grams of CO₂ for each kWh, for emissions only: an assumption near the world's average.
     GridEmissions("grid", "grid_grams_per_kwh", "Emissions of electricity")
         .number(0.0..=10_000.0).unit("g CO₂/kWh").group(Group::Cost).train()

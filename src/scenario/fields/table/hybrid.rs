@@ -1,6 +1,20 @@
 //! Architectures whose layers are not all alike, or keep a state of fixed size.
 
-use super::{SIZE, option};
+use super::{Value, SIZE, option, optional};
+use crate::config::{Hybrid, LayerSet, Mixer, ModelConfig, OtherHeads};
+
+fn mixer(model: &ModelConfig) -> Option<&Mixer> {
+    model.hybrid.as_ref()?.mixer.as_ref()
+}
+
+fn other_heads(model: &ModelConfig) -> Option<&OtherHeads> {
+    model.hybrid.as_ref()?.other_heads.as_ref()
+}
+
+/// Some layers of a model whose layers are not all alike; of any other model, `alike`.
+fn layers(model: &ModelConfig, of: fn(&Hybrid) -> &LayerSet, alike: LayerSet) -> Value {
+    Value::Layers(model.hybrid.as_ref().map_or(alike, |hybrid| of(hybrid).clone()))
+}
 
 fields! { $
     /// What some layers keep of a text whatever its length, in place of keys and values or beside
@@ -18,70 +32,108 @@ fields! { $
                 "Linear attention with a decay for every channel."),
             option("minimax", "Lightning attention", "Linear attention of MiniMax-01."),
             option("lfm2", "Short convolution", "A few tokens alone, in LFM2."),
-        ]).structure(),
+        ])
+        .structure(|model| {
+            mixer(model).map_or(Value::Choice("none"), |mixer| Value::choice(mixer.kind))
+        }),
     /// Which layers keep a state: all, all-but-every-4, every-4, from-3, or a list counted from 0
     /// such as 0-2.5.
-    MixerLayers("mxl", "mixer_layers", "Layers with a state").layers().structure(),
+    MixerLayers("mxl", "mixer_layers", "Layers with a state").layers()
+        .structure(|model| {
+            Value::Layers(mixer(model).map_or(LayerSet::None, |mixer| mixer.layers.clone()))
+        }),
     /// Heads of the state (mamba_n_heads); where every channel has a state of its own, the
     /// channels.
     MixerHeads("mxn", "linear_num_value_heads", "Heads of the state")
-        .whole(1..=SIZE).step(1).optional().structure(),
+        .whole(1..=SIZE).step(1).optional()
+        .structure(|model| optional(mixer(model).map(|mixer| mixer.num_heads))),
     /// Width of one head of the state (mamba_d_head); 1 where every channel has a state of its own.
     MixerHeadDim("mxd", "linear_value_head_dim", "Width of its heads")
-        .whole(1..=SIZE).step(8).optional().structure(),
+        .whole(1..=SIZE).step(8).optional()
+        .structure(|model| optional(mixer(model).map(|mixer| mixer.head_dim))),
     /// Heads of the state's keys, or groups that share its input and output (mamba_n_groups).
     MixerKeyHeads("mxg", "linear_num_key_heads", "Heads of its keys")
-        .whole(1..=SIZE).step(1).optional().structure(),
+        .whole(1..=SIZE).step(1).optional()
+        .structure(|model| optional(mixer(model).map(|mixer| mixer.num_key_heads))),
     /// Width of one key, or of a state space (mamba_d_state); the state grows in proportion.
     MixerState("mxs", "linear_key_head_dim", "Width of its keys")
-        .whole(1..=SIZE).step(8).optional().structure(),
+        .whole(1..=SIZE).step(8).optional()
+        .structure(|model| optional(mixer(model).map(|mixer| mixer.state_size))),
     /// Tokens that the convolution before the state sees (mamba_d_conv); all but one are kept.
     MixerKernel("mxc", "linear_conv_kernel_dim", "Tokens of its convolution")
-        .whole(0..=1024).step(1).optional().structure(),
+        .whole(0..=1024).step(1).optional()
+        .structure(|model| optional(mixer(model).map(|mixer| mixer.conv_kernel))),
     /// Width of the narrow projection of a state space's step; Mamba and Jamba only.
     MixerRank("mxr", "mamba_dt_rank", "Width of its step")
-        .whole(1..=SIZE).step(8).optional().structure(),
+        .whole(1..=SIZE).step(8).optional()
+        .structure(|model| {
+            optional(mixer(model).map(|mixer| mixer.time_step_rank).filter(|rank| *rank > 0))
+        }),
     /// The state is kept in fp32 rather than in the format of activations: twice as large.
-    MixerFp32("mxf", "mamba_ssm_dtype", "State in fp32").flag().structure(),
+    MixerFp32("mxf", "mamba_ssm_dtype", "State in fp32").flag()
+        .structure(|model| Value::Flag(mixer(model).is_some_and(|mixer| mixer.fp32_state))),
     /// Which layers have attention with keys and values; the others have a state, or a feed-forward
     /// layer alone.
-    AttentionLayers("al", "attention_layers", "Layers with attention").layers().structure(),
+    AttentionLayers("al", "attention_layers", "Layers with attention").layers()
+        .structure(|model| layers(model, |hybrid| &hybrid.attention_layers, LayerSet::All)),
     /// Which layers have a feed-forward layer or experts; the others have attention or a state
     /// alone.
-    FeedForwardLayers("fl", "feed_forward_layers", "Layers with feed-forward").layers().structure(),
+    FeedForwardLayers("fl", "feed_forward_layers", "Layers with feed-forward").layers()
+        .structure(|model| layers(model, |hybrid| &hybrid.feed_forward_layers, LayerSet::All)),
     /// Which layers read the keys and values of an earlier layer and keep none of their own.
-    SharedKeyLayers("kvs", "kv_shared_layers", "Layers with shared keys").layers().structure(),
+    SharedKeyLayers("kvs", "kv_shared_layers", "Layers with shared keys").layers()
+        .structure(|model| layers(model, |hybrid| &hybrid.kv_shared_layers, LayerSet::None)),
     /// A gate as wide as the queries, made with them: more parameters.
-    AttentionGate("og", "attention_output_gate", "Gate on attention's output").flag().structure(),
+    AttentionGate("og", "attention_output_gate", "Gate on attention's output").flag()
+        .structure(|model| {
+            Value::Flag(model.hybrid.as_ref().is_some_and(|hybrid| hybrid.attention_output_gate))
+        }),
     /// Width of a value head without latent attention; empty: as a query head. It changes the
     /// cache. Serving only.
     ValueHeadDim("vhd", "v_head_dim (all layers)", "Value head size (no latent attention)")
-        .whole(1..=100_000).step(8).optional().structure(),
+        .whole(1..=100_000).step(8).optional()
+        .structure(|model| optional(model.hybrid.as_ref().and_then(|hybrid| hybrid.v_head_dim))),
     /// Layers whose attention has another shape than the rest (Gemma 4's global layers, MiMo-V2's
     /// sliding ones). Serving only.
     OtherHeadLayers("ohl", "layers_with_other_heads", "Layers with different heads")
-        .layers().structure(),
+        .layers()
+        .structure(|model| {
+            Value::Layers(other_heads(model).map_or(LayerSet::None, |other| other.layers.clone()))
+        }),
     /// Query heads of the layers with other heads; empty: as in the rest.
     OtherHeads("oha", "swa_num_attention_heads", "Query heads in those layers")
-        .whole(1..=SIZE).step(1).optional().structure(),
+        .whole(1..=SIZE).step(1).optional()
+        .structure(|model| optional(other_heads(model).map(|other| other.num_attention_heads))),
     /// Key/value heads of the layers with other heads (num_global_key_value_heads); empty: as in
     /// the rest.
     OtherKvHeads("ohk", "swa_num_key_value_heads", "Key/value heads in those layers")
-        .whole(1..=SIZE).step(1).optional().structure(),
+        .whole(1..=SIZE).step(1).optional()
+        .structure(|model| optional(other_heads(model).map(|other| other.num_key_value_heads))),
     /// Width of a query or key head of the layers with other heads (global_head_dim); empty: as in
     /// the rest.
     OtherHeadDim("ohd", "swa_head_dim", "Head size in those layers")
-        .whole(1..=100_000).step(8).optional().structure(),
+        .whole(1..=100_000).step(8).optional()
+        .structure(|model| optional(other_heads(model).map(|other| other.head_dim))),
     /// Width of a value head of the layers with other heads; empty: as their query heads.
     OtherValueDim("ohv", "swa_v_head_dim", "Value head size in those layers")
-        .whole(1..=100_000).step(8).optional().structure(),
+        .whole(1..=100_000).step(8).optional()
+        .structure(|model| optional(other_heads(model).map(|other| other.v_head_dim))),
     /// One learned score per head in the layers with other heads; few parameters.
     OtherSinks("ohs", "add_swa_attention_sink_bias", "Attention sinks in those layers")
-        .flag().structure(),
+        .flag()
+        .structure(|model| {
+            Value::Flag(other_heads(model).is_some_and(|other| other.attention_sinks))
+        }),
     /// One matrix makes keys and values in the layers with other heads; both are cached.
     OtherJointKeys("ohj", "attention_k_eq_v", "Values from the keys' matrix in those layers")
-        .flag().structure(),
+        .flag()
+        .structure(|model| {
+            Value::Flag(other_heads(model).is_some_and(|other| other.attention_k_eq_v))
+        }),
     /// Experts and the dense layer beside them have norms of their own (Gemma 4); few parameters.
     /// Serving only.
-    ExpertsNormed("exn", "experts_normed", "Extra norms around experts").flag().structure(),
+    ExpertsNormed("exn", "experts_normed", "Extra norms around experts").flag()
+        .structure(|model| {
+            Value::Flag(model.hybrid.as_ref().is_some_and(|hybrid| hybrid.experts_normed))
+        }),
 }

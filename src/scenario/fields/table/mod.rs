@@ -1,6 +1,6 @@
 //! The table of inputs, by subject. Each file is a list of entries, in the order of the form and of links.
 
-use super::{Choice, Field, FieldDefault, Group};
+use super::{Choice, Field, FieldDefault, Group, Value};
 
 /// Largest size or batch that an input takes.
 const SIZE: u64 = 10_000_000;
@@ -32,6 +32,10 @@ macro_rules! members_as_options {
     };
 }
 
+fn optional(size: Option<u64>) -> Value {
+    size.map_or(Value::Empty, Value::Integer)
+}
+
 /// The entries of one subject: `Id(key, name, label).takes(range).property(value)…`, each below its help.
 ///
 /// It makes the static `FIELDS`, and a macro that adds the names of these inputs to [`FieldId`]. A macro cannot write the `$` of a
@@ -39,7 +43,7 @@ macro_rules! members_as_options {
 macro_rules! fields {
     ($d:tt $(
         $(#[doc = $help:literal])+
-        $id:ident($key:literal, $name:literal, $label:literal) $(.$property:ident($($value:expr),*))+
+        $id:ident($key:expr, $name:expr, $label:expr) $(.$property:ident($($value:expr),*))+
     ),+ $(,)?) => {
         pub(super) static FIELDS: &[super::Field] = &[$(
             super::Field::new(super::FieldId::$id, concat!($($help),+), $key, $name, $label) $(.$property($($value),*))+
@@ -65,6 +69,7 @@ macro_rules! gather {
         pub enum FieldId { $($variant)* }
     };
 }
+
 /// The subjects, each a file, in the order of their inputs.
 macro_rules! subjects {
     ($($subject:ident)+) => {

@@ -40,34 +40,20 @@ fields! { $
     LoraAlpha("la", "lora_alpha", "Alpha")
         .number(0.0..=1_000_000.0).group(Group::Run).tune().folded()
         .default(FieldDefault::Decimal(32.0)),
-    /// A layer with an adapter keeps its input for it; one that does the work of several has one if
-    /// any has. With experts gate, up and down start without: theirs are not modelled.
-    AdaptQuery("aq", "target_modules.q_proj", "Adapters on queries")
-        .flag().group(Group::Run).tune().folded().default(FieldDefault::Flag(true)),
-    /// A layer with an adapter keeps its input for it; one that does the work of several has one if
-    /// any has. With experts gate, up and down start without: theirs are not modelled.
-    AdaptKey("ak", "target_modules.k_proj", "Adapters on keys")
-        .flag().group(Group::Run).tune().folded().default(FieldDefault::Flag(true)),
-    /// A layer with an adapter keeps its input for it; one that does the work of several has one if
-    /// any has. With experts gate, up and down start without: theirs are not modelled.
-    AdaptValue("av", "target_modules.v_proj", "Adapters on values")
-        .flag().group(Group::Run).tune().folded().default(FieldDefault::Flag(true)),
-    /// A layer with an adapter keeps its input for it; one that does the work of several has one if
-    /// any has. With experts gate, up and down start without: theirs are not modelled.
-    AdaptOutput("ao", "target_modules.o_proj", "Adapters on attention's output")
-        .flag().group(Group::Run).tune().folded().default(FieldDefault::Flag(true)),
-    /// A layer with an adapter keeps its input for it; one that does the work of several has one if
-    /// any has. With experts gate, up and down start without: theirs are not modelled.
-    AdaptGate("ag", "target_modules.gate_proj", "Adapters on the gate")
-        .flag().group(Group::Run).tune().folded().default(FieldDefault::Flag(true)),
-    /// A layer with an adapter keeps its input for it; one that does the work of several has one if
-    /// any has. With experts gate, up and down start without: theirs are not modelled.
-    AdaptUp("au", "target_modules.up_proj", "Adapters on feed-forward up")
-        .flag().group(Group::Run).tune().folded().default(FieldDefault::Flag(true)),
-    /// A layer with an adapter keeps its input for it; one that does the work of several has one if
-    /// any has. With experts gate, up and down start without: theirs are not modelled.
-    AdaptDown("ad", "target_modules.down_proj", "Adapters on feed-forward down")
-        .flag().group(Group::Run).tune().folded().default(FieldDefault::Flag(true)),
+    /// Adapters on queries.
+    AdaptQuery("aq", "target_modules.q_proj", "Adapters on queries").adapter(),
+    /// Adapters on keys.
+    AdaptKey("ak", "target_modules.k_proj", "Adapters on keys").adapter(),
+    /// Adapters on values.
+    AdaptValue("av", "target_modules.v_proj", "Adapters on values").adapter(),
+    /// Adapters on attention's output.
+    AdaptOutput("ao", "target_modules.o_proj", "Adapters on attention's output").adapter(),
+    /// Adapters on the gate.
+    AdaptGate("ag", "target_modules.gate_proj", "Adapters on the gate").adapter(),
+    /// Adapters on feed-forward up.
+    AdaptUp("au", "target_modules.up_proj", "Adapters on feed-forward up").adapter(),
+    /// Adapters on feed-forward down.
+    AdaptDown("ad", "target_modules.down_proj", "Adapters on feed-forward down").adapter(),
     /// A learned prompt: so many embedded tokens stand before every text, which is that much
     /// longer. Prefix tuning: so many keys and values in every layer.
     VirtualTokens("nvt", "num_virtual_tokens", "Learned tokens")
