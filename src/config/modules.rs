@@ -228,6 +228,8 @@ pub enum RouterScores {
 pub struct ExpertModules {
     /// How the router scores experts.
     pub scores: RouterScores,
+    /// The correction of [`RouterScores::CorrectedSigmoid`] is kept in fp32, whatever the format of weights.
+    pub corrects_in_fp32: bool,
     /// The weights of the picked experts are cast back to the scores' format.
     pub casts_weights: bool,
     /// The router's weights are left as they are, whatever `norm_topk_prob` says.
@@ -246,6 +248,7 @@ impl ExpertModules {
     /// The choices of `qwen3_moe`.
     pub const PLAIN: Self = Self {
         scores: RouterScores::Softmax,
+        corrects_in_fp32: false,
         casts_weights: true,
         ignores_norm_topk_prob: false,
         router_first: false,

@@ -230,7 +230,7 @@ fn head_dim(file: &mut Reader<'_>, kind: &FamilySpec, hidden: u64, heads: u64, m
     if let Some(stated) = file.optional(names, MAX_SIZE)? {
         return Ok(stated);
     }
-    let derived = head_dim_of(hidden, heads)?;
+    let derived = if kind.rounds_heads_down && hidden >= heads { hidden / heads } else { head_dim_of(hidden, heads)? };
     file.implied("head_dim", &derived, "hidden_size / num_attention_heads.");
     Ok(derived)
 }

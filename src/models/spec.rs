@@ -198,6 +198,8 @@ pub(crate) struct FamilySpec {
     pub inner: InnerWidth,
     /// Heads that do not fill the hidden size are refused.
     pub heads_fill_hidden: bool,
+    /// Where the file states no width of a head, it is the hidden size by the number of heads, rounded down.
+    pub rounds_heads_down: bool,
     pub normalization: Normalization,
     pub mlp: MlpKind,
     pub act: HiddenAct,
@@ -271,6 +273,7 @@ impl FamilySpec {
         key_value_heads: KeyValueHeads::Stated,
         inner: InnerWidth::Stated(&["intermediate_size"]),
         heads_fill_hidden: false,
+        rounds_heads_down: false,
         normalization: Normalization::RmsNorm,
         mlp: MlpKind::Gated,
         act: HiddenAct::Silu,

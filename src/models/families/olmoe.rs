@@ -1,4 +1,5 @@
-//! `olmoe` (transformers 5.23, `models/olmoe`): experts in every layer, normed queries and keys.
+//! `olmoe` (transformers 5.23, `models/olmoe`): llama's block with experts in every layer, queries and keys normed over all heads
+//! together.
 
 use crate::models::prelude::*;
 
@@ -7,7 +8,15 @@ pub const FAMILY: FamilySpec = FamilySpec {
     names: &["olmoe"],
     class: "Olmoe",
     labels: &[("olmoe", "OLMoE")],
-    // Its norms of queries and keys span all heads, here each head: a few thousand parameters fewer.
+    modules: &Modules {
+        model_type: "olmoe",
+        choice: FamilyChoice { rank: 25, word: "olmoe", label: "OLMoE", help: "Hugging Face's model_type olmoe." },
+        query_key_norm: QueryKeyNorm::AllHeadsTogether,
+        experts: ExpertModules { router_first: true, ..ExpertModules::PLAIN },
+        tensor_plan: Some(TensorPlan { attention: Division::Gathered, ..TensorPlan::PLAIN }),
+        shape: Some(ShapeRule { experts: ExpertsRule::Always, ..ShapeRule::PLAIN }),
+        ..Modules::PLAIN
+    },
     sizes: Sizes::of([2048, 2048], 16, 16, 50_304, 4096),
     attention_bias: ATTENTION_BIAS,
     output_bias: ATTENTION_BIAS,

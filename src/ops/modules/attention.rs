@@ -3,8 +3,9 @@
 use std::rc::Rc;
 
 use super::norm::Norm;
+use super::rotation::Rotation;
 use super::{Build, FP32, Linear, Part, Shapes, Tables, half};
-use crate::config::{AttentionKernel, Keys, PositionEmbedding, QueryKeyNorm, Recompute, RotaryTables};
+use crate::config::{AttentionKernel, Keys, PositionEmbedding, QueryKeyNorm, Recompute, RotaryTables, RotationStyle};
 use crate::ops::tape::{Again, Form, Order, Param, SCALE, SOFTMAX, TANH, Tape, Var};
 use crate::ops::tensor::Dim;
 use crate::sources;
@@ -256,6 +257,8 @@ pub(super) struct Attention {
     output: Linear,
     norms: Option<(Place, Norm, Norm)>,
     rotary: Option<Rotary>,
+    /// Rotation that is not of the whole head in the format of hidden states.
+    rotation: Option<Rotation>,
     core: Core,
     shapes: Shapes,
     several: (bool, bool),
@@ -300,11 +303,15 @@ impl Attention {
             let query = norm(heads);
             (place, query, if keys.is_some() { norm(kv) } else { query })
         });
-        let rotary = (model.position_embedding == PositionEmbedding::Rotary).then(|| Rotary::new(build));
+        let rotates = model.position_embedding == PositionEmbedding::Rotary;
+        let rotary = rotates.then(|| Rotary::new(build));
+        let apart = rotates && model.family.modules().rotation != RotationStyle::Whole;
+        let rotation = apart.then(|| Rotation::new(build));
         let several = (heads.1 > 1, kv.1 > 1);
         let in_rows = |heads: Dim| tape.form([with.b(), with.s(), heads, d]);
         let rows = (in_rows(heads), in_rows(kv));
-        Self { query, keys, output, norms, rotary, core: Core { sinks, ..Core::new(build) }, shapes: build.shapes, several, rows }
+        let core = Core { sinks, ..Core::new(build) };
+        Self { query, keys, output, norms, rotary, rotation, core, shapes: build.shapes, several, rows }
     }
 
     /// The attention's contribution, and the probabilities it returns.
@@ -336,9 +343,13 @@ impl Attention {
             }
             None => (queries(self.query.run(x)), keys(key_layer.run(x)), heads(value())),
         };
-        let (q, k) = match &self.rotary {
-            Some(rotary) => rotary.run((q, k), tables),
-            None => (q, k),
+        let (q, k, _parts) = match (&self.rotation, &self.rotary) {
+            (Some(rotation), _) => rotation.run(q, k, tables),
+            (None, Some(rotary)) => {
+                let (q, k) = rotary.run((q, k), tables);
+                (q, k, Vec::new())
+            }
+            (None, None) => (q, k, Vec::new()),
         };
         let (k, v) = tables.seen((k, v));
         let (output, weights) = self.core.run((&q, &k, &v), tables);

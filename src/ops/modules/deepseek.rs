@@ -240,9 +240,7 @@ impl Router {
         let weight = build.parameter("router weight", [experts, with.h()]);
         let own = build.model().family.modules().experts;
         let sigmoid = own.scores == RouterScores::CorrectedSigmoid;
-        if sigmoid {
-            tape.buffer("score correction", tape.form([experts]), with.parameter);
-        }
+        moe::correction(build, moe);
         let (b, s) = (with.b(), with.s());
         let form = |width| tape.form([b, s, Dim("chosen", width)]);
         let groups = moe.n_group.max(1);

@@ -15,13 +15,13 @@ use crate::units::{DType, to_f64};
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Router {
     scores: Linear,
-    /// Picks first and takes the softmax of what it picked (gpt-oss).
-    picks_first: bool,
+    how: RouterScores,
     /// Makes the picked weights sum to 1.
     normalizes: bool,
     /// Casts the weights back to the scores' format.
     casts: bool,
-    /// `[b, s, top_k]` and `[b, s, 1]`.
+    /// `[b, s, num_experts]`, `[b, s, top_k]` and `[b, s, 1]`.
+    all: Form,
     chosen: Form,
     row: Form,
 }
@@ -32,10 +32,12 @@ impl Router {
         tape.at("Router", sources::PYTORCH_AUTOGRAD);
         let experts = Dim("num_experts", moe.num_experts);
         let names = ("router weight", moe.bias.then_some("router bias"));
-        let scores = build.linear(names, (experts, with.h()), tape.form([with.b(), with.s(), experts]));
+        let all = tape.form([with.b(), with.s(), experts]);
+        let scores = build.linear(names, (experts, with.h()), all);
         Self {
             scores,
-            picks_first: own.scores == RouterScores::SoftmaxOfPicked,
+            all,
+            how: own.scores,
             normalizes: moe.norm_topk_prob,
             casts: own.casts_weights,
             chosen: tape.form([with.b(), with.s(), top_k(moe)]),
@@ -46,14 +48,27 @@ impl Router {
     /// Scores, weights of the picked experts, and which they are.
     pub fn run<'t>(&self, x: &Var<'t>) -> (Var<'t>, Var<'t>, Var<'t>) {
         x.tape().at("Router", sources::PYTORCH_AUTOGRAD);
-        if self.picks_first {
+        if self.how == RouterScores::SoftmaxOfPicked {
             let logits = self.scores.run(x).named("router scores");
             let (values, experts) = logits.clone().topk(self.chosen);
             return (logits, values.clone().apply(SOFTMAX).named("expert weights"), experts);
         }
         let logits = self.scores.run(&x.clone().view(x.form())).named("router scores");
-        let probabilities = logits.clone().cast(FP32).apply(SOFTMAX);
-        let (mut weights, experts) = probabilities.clone().topk(self.chosen);
+        let wide = logits.clone().cast(FP32);
+        let mut held = Vec::new();
+        let (mut weights, experts) = if self.how == RouterScores::CorrectedSigmoid {
+            let probabilities = wide.apply(SIGMOID).named("router probabilities");
+            let choice = x.tape().constant("scores to choose by", self.all, FP32);
+            let (values, experts) = choice.clone().topk(self.chosen);
+            let picked = probabilities.clone().gather_along(&experts, self.chosen);
+            held.extend([probabilities, choice, values]);
+            (picked, experts)
+        } else {
+            let probabilities = wide.apply(SOFTMAX);
+            let picked = probabilities.clone().topk(self.chosen);
+            held.push(probabilities);
+            picked
+        };
         if self.normalizes {
             let sum = weights.clone().total(self.row);
             weights = weights.divide_by(&sum);
@@ -61,7 +76,18 @@ impl Router {
         if self.casts {
             weights = weights.cast(logits.dtype());
         }
+        drop(held);
         (logits, weights.named("expert weights"), experts)
+    }
+}
+
+/// The buffer that corrects scores for the choice of experts, of routers that have one.
+pub(super) fn correction(build: &Build<'_>, moe: &Moe) {
+    let own = build.model().family.modules().experts;
+    if own.scores == RouterScores::CorrectedSigmoid {
+        let format = if own.corrects_in_fp32 { FP32 } else { build.with.parameter };
+        build.tape.at("Router", sources::PYTORCH_AUTOGRAD);
+        build.tape.buffer("score correction", build.tape.form([Dim("num_experts", moe.num_experts)]), format);
     }
 }
 
@@ -196,6 +222,7 @@ impl Mixture {
             let experts = Experts::new(build, moe);
             (Router::new(build, moe), experts)
         };
+        correction(build, moe);
         Self { router, experts, weights: own.returns_weights }
     }
 

@@ -234,7 +234,7 @@ fn attention_parameters(config: &ModelConfig) -> u64 {
         total += match (config.qk_norm, config.family.model_type()) {
             (false, _) => 0,
             // One norm over all heads at once, or a norm of its own for each head.
-            (true, "olmo2" | "cohere" | "stablelm") => queries + keys,
+            (true, "olmo2" | "olmoe" | "minimax_m2" | "cohere" | "stablelm") => queries + keys,
             // With a bias.
             (true, _) if config.normalization == Normalization::LayerNorm => 4 * config.head_dim,
             (true, _) => 2 * config.head_dim,
