@@ -5,7 +5,7 @@ use super::builder::Lowering;
 use super::modules::{Block, Build, Ends, block, kind};
 use super::tape::{OpName, Tape};
 use super::tensor::{Dim, Kept, Op, Role, Split, Tensor};
-use super::{BlockKind, OpList, Shape, kinds};
+use super::{BlockKind, OpList, Shape, kinds, mixer};
 use crate::config::LayerKind;
 use crate::units::{DType, Flops, to_f64};
 
@@ -171,7 +171,7 @@ fn split(shape: &Shape, with: &Lowering) -> Split {
         | "gate and up"
         | "shared_expert_intermediate_size"
         | "vocab_size" => Some(Split::Tensor),
-        _ => None,
+        _ => with.model.mixer().and_then(|mixer| mixer::split(mixer, dim)),
     };
     shape.dims().find_map(of).unwrap_or(Split::Replicated)
 }

@@ -5,7 +5,7 @@ use super::deepseek::{Latent, Sparse};
 use super::mlp::Mlp;
 use super::moe::Mixture;
 use super::norm::Norm;
-use super::{Block, Build, Tables};
+use super::{Block, Build, Tables, state};
 use crate::config::{Feed, Keys};
 use crate::ops::tape::{Tape, Var};
 use crate::ops::tensor::Dim;
@@ -64,6 +64,9 @@ const NORMS: [&str; 4] = ["Input norm", "Post-attention norm", "Norm behind atte
 impl Decoder {
     pub fn new(build: &Build<'_>, layer: u64) -> Self {
         let kind = build.model().kind_of(layer);
+        if let Some(mixer) = build.model().mixer().filter(|_| kind.mixer) {
+            state::declare(build, mixer);
+        }
         let attention = (kind.keys != Keys::None).then(|| match build.model().mla {
             Some(mla) => Mixer::Latent(Box::new(Latent::new(build, mla))),
             None => Mixer::Heads(Box::new(Attention::new(build, kind.keys))),
