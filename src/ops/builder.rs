@@ -140,6 +140,11 @@ impl<'a> Lowering<'a> {
         Dim("vocab_size", self.model.vocab_size)
     }
 
+    /// Tokens that the head multiplies: all of them in training, the last one of each sequence when serving.
+    pub(super) const fn head_rows(&self) -> u64 {
+        if self.training { self.seq_length.saturating_mul(self.micro_batch_size) } else { self.concurrent_sequences }
+    }
+
     /// FLOPs of multiplying all tokens of the micro-batch with a matrix: 2 per weight and token.
     pub(super) fn matrix_product(&self, rows: u64, columns: u64) -> Flops {
         Flops(2.0 * to_f64(self.seq_length) * to_f64(self.micro_batch_size) * to_f64(rows) * to_f64(columns))

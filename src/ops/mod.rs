@@ -124,19 +124,18 @@ pub fn tensors(ops: &[Op], role: Role) -> impl Iterator<Item = (&Op, &Tensor)> {
 /// assert_eq!(gpt2, Some(124_439_808));
 /// ```
 pub fn lower(with: &Lowering) -> OpList {
-    let hybrid = with.model.hybrid.is_some();
-    match with.kernels {
-        // Layers of several kinds are only served.
-        Kernels::Eager | Kernels::Fused | Kernels::Megatron if with.training && !hybrid => record::of(with),
-        Kernels::Eager | Kernels::Fused | Kernels::Korthikanti | Kernels::Megatron => carried_out(with),
-    }
+    let list = match with.kernels {
+        Kernels::Eager | Kernels::Fused | Kernels::Megatron if with.training => nothing_yet(with.model),
+        Kernels::Eager | Kernels::Fused | Kernels::Megatron | Kernels::Korthikanti => forward::of(with),
+    };
+    record::complete(with, list)
 }
 
-/// The operations of serving, or of the papers' stack.
-fn carried_out(with: &Lowering) -> OpList {
-    let mut list = forward::of(with);
-    record::add_parameters(with, &mut list);
-    list
+/// The kinds of blocks of a model without their operations.
+fn nothing_yet(model: &ModelConfig) -> OpList {
+    let block = |(of, layers)| BlockKind { of, layers, ops: Vec::with_capacity(10), first_half: 0 };
+    let (embedding, head) = (Vec::with_capacity(2), Vec::with_capacity(3));
+    OpList { embedding, kinds: kinds(model).into_iter().map(block).collect(), head }
 }
 
 /// The operations of serving without their parameters: what a step works with, much quicker than with them.

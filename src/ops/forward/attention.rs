@@ -2,10 +2,9 @@
 
 use super::{Forward, ends, latent, state};
 use crate::config::{AttentionKernel, Keys, LayerKind};
-use crate::ops::tape::Work;
 use crate::ops::tensor::{Dim, Kept, Split};
 use crate::sources;
-use crate::units::{DType, Flops, to_f64};
+use crate::units::DType;
 
 /// From the block's input to the first residual sum: attention, a state, or both side by side.
 pub(super) fn first_half(on: &Forward<'_, '_>, kind: LayerKind) {
@@ -61,7 +60,6 @@ fn projections(on: &Forward<'_, '_>, keys: Keys) {
     let columns = queries.saturating_mul(d.1).saturating_add(kv.1.saturating_mul(of_each));
     let dims = [with.s(), with.b(), Dim("q+k+v width", columns)];
     on.takes("queries, keys and values", dims, Split::Tensor, with.activation);
-    on.multiplies(with.h().1, columns);
 }
 
 /// Norms over queries and keys: inputs and one fp32 value per head and token are saved.
@@ -91,17 +89,6 @@ fn flash_core(on: &Forward<'_, '_>) {
     saves_heads(on, "keys", keys, d);
     saves_heads(on, "values", keys, with.value_dim());
     on.saves_as("log-sum-exp", [with.s(), with.b(), queries], (Split::Heads(queries.1), Kept::Block), DType::Fp32);
-    on.counts(Work::Attention, with.attention_product());
-    on.counts(Work::Attention, values_product(on));
-}
-
-/// FLOPs of the product of probabilities with values: as of queries with keys where the heads are as wide, or latent.
-fn values_product(on: &Forward<'_, '_>) -> Flops {
-    let (with, model) = (on.with, on.with.model);
-    if model.mla.is_some() || model.value_head_dim() == model.head_dim {
-        return with.attention_product();
-    }
-    with.attention_product() * (to_f64(model.value_head_dim()) / to_f64(model.head_dim.max(1)))
 }
 
 /// Scores, softmax, dropout and values, with scores written to memory.
@@ -116,7 +103,6 @@ fn standard_core(on: &Forward<'_, '_>) {
     on.at("Scores", sources::KORTHIKANTI_2022);
     saves_heads(on, "queries", queries, with.head_dim());
     saves_heads(on, "keys", keys, with.head_dim());
-    on.counts(Work::Attention, with.attention_product());
     if with.training {
         on.at("Softmax", sources::KORTHIKANTI_2022);
         on.saves("probabilities", dims, place);
@@ -128,7 +114,6 @@ fn standard_core(on: &Forward<'_, '_>) {
     on.at("Attention over values", sources::KORTHIKANTI_2022);
     on.saves("probabilities after dropout", dims, place);
     saves_heads(on, "values", keys, with.value_dim());
-    on.counts(Work::Attention, values_product(on));
 }
 
 /// Output projection: the attention output and a dropout mask are saved.
@@ -138,5 +123,4 @@ fn output_projection(on: &Forward<'_, '_>) {
     saves_heads(on, "attention output", with.heads(), with.value_dim());
     on.saves_mask("output dropout mask", Kept::Block);
     on.takes("projected output", on.hidden(), Split::Replicated, with.activation);
-    on.multiplies(with.h().1, with.heads().1.saturating_mul(with.value_dim().1));
 }

@@ -1,10 +1,9 @@
 //! Both ends of the model: embedding, final norm, output head and loss; and the norm that stands everywhere.
 
 use super::Forward;
-use crate::ops::tape::Work;
 use crate::ops::tensor::{Dim, Kept, Split};
 use crate::sources::{self, Source};
-use crate::units::{DType, Flops, to_f64};
+use crate::units::DType;
 
 /// Where norms and head are described.
 const fn source(on: &Forward<'_, '_>) -> Source {
@@ -34,24 +33,21 @@ pub(super) fn embedding(on: &Forward<'_, '_>) {
 
 /// Final norm, output head and loss.
 ///
-/// Training multiplies every token with the head; serving only the last token of each sequence, whose logits stand in fp32 for
-/// sampling. The paper's loss saves head input and fp32 logits, whose 16-bit gradient is workspace of the loss's backward.
+/// Serving has logits of the last token of each sequence alone, in fp32 for sampling. The paper's loss saves head input and fp32
+/// logits, whose 16-bit gradient is workspace of the loss's backward.
 pub(super) fn head(on: &Forward<'_, '_>) {
     let with = on.with;
     if with.model.final_norm {
         norm(on, "Final norm", Some(("final norm input", Kept::Always)));
     }
     on.at("Output head and loss", source(on));
-    let rows = if with.training {
+    if with.training {
         let logits = [with.s(), with.b(), with.vocab()];
         on.saves_hidden("head input", Kept::Always);
         on.saves_as("logits", logits, (Split::Tensor, Kept::Always), DType::Fp32);
         on.takes("gradient of logits", logits, Split::Tensor, with.activation);
-        with.s().1.saturating_mul(with.b().1)
     } else {
         let sequences = Dim("concurrent_sequences", with.concurrent_sequences);
         on.takes("logits", [sequences, with.vocab()], Split::Tensor, DType::Fp32);
-        sequences.1
-    };
-    on.counts(Work::Weights, Flops(2.0 * to_f64(rows) * to_f64(with.h().1) * to_f64(with.vocab().1)));
+    }
 }

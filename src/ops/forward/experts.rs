@@ -2,10 +2,9 @@
 
 use super::{Forward, mlp};
 use crate::config::{MlpKind, Moe};
-use crate::ops::tape::Work;
 use crate::ops::tensor::{Dim, Kept, Split};
 use crate::sources;
-use crate::units::{DType, to_f64};
+use crate::units::DType;
 
 /// Router, routed and shared experts, from the first residual sum to the block's output.
 ///
@@ -37,7 +36,6 @@ fn router(on: &Forward<'_, '_>, moe: &Moe) {
     on.saves_hidden("feed-forward input", Kept::Block);
     on.saves_as("router probabilities", scores, (Split::Replicated, Kept::Block), DType::Fp32);
     on.takes("router scores", scores, Split::Replicated, DType::Fp32);
-    on.multiplies(with.h().1, moe.num_experts);
 }
 
 /// All routed experts: what the tokens that go through them need.
@@ -54,8 +52,6 @@ fn routed(on: &Forward<'_, '_>, moe: &Moe) {
     on.takes("tokens of each expert", copies, Split::Replicated, with.activation);
     on.takes("gate and up outputs", inner, Split::Tensor, with.activation);
     on.takes("down inputs", narrow, Split::Tensor, with.activation);
-    let each = with.matrix_product(with.h().1, width.1) * to_f64(into.1.saturating_add(1));
-    on.counts(Work::Weights, each * to_f64(moe.num_experts_per_tok));
 }
 
 /// The experts that every token goes through, as one of their widths together.
@@ -67,5 +63,4 @@ fn shared(on: &Forward<'_, '_>, moe: &Moe) {
     on.saves("shared gate and up outputs", inner, (Split::Tensor, Kept::Block));
     on.saves("shared down input", [with.s(), with.b(), width], (Split::Tensor, Kept::Block));
     on.takes("shared gate and up outputs", inner, Split::Tensor, with.activation);
-    on.counts(Work::Weights, with.matrix_product(with.h().1, width.1) * to_f64(into.1.saturating_add(1)));
 }

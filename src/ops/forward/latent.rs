@@ -10,26 +10,17 @@ use crate::sources;
 /// The narrow projections are the same on every tensor rank; those that widen into heads are split by heads.
 pub(super) fn projections(on: &Forward<'_, '_>, mla: &Mla) {
     let (with, a) = (on.with, on.with.heads());
-    let query = mla.qk_head_dim();
-    let query_rank = mla.q_lora_rank.map(|rank| Dim("q_lora_rank", rank));
     let rank = Dim("kv_lora_rank", mla.kv_lora_rank);
     let down = Dim("kv_lora_rank + qk_rope_head_dim", mla.kv_lora_rank.saturating_add(mla.qk_rope_head_dim));
-    let up = mla.qk_nope_head_dim.saturating_add(mla.v_head_dim);
     on.at("Latent projections down", sources::ARITHMETIC);
-    if let Some(rank) = query_rank {
+    if let Some(rank) = mla.q_lora_rank.map(|rank| Dim("q_lora_rank", rank)) {
         compressed(on, "compressed queries", (rank, rank));
     }
     compressed(on, "compressed keys and values", (down, rank));
     on.saves_hidden("projection input", Kept::Block);
     on.at("Latent projections up", sources::ARITHMETIC);
-    let columns = Dim("q+k+v width", query.saturating_mul(2).saturating_add(mla.v_head_dim).saturating_mul(a.1));
+    let columns = Dim("q+k+v width", mla.qk_head_dim().saturating_mul(2).saturating_add(mla.v_head_dim).saturating_mul(a.1));
     on.takes("queries, keys and values", [with.s(), with.b(), columns], Split::Tensor, with.activation);
-    if let Some(rank) = query_rank {
-        on.multiplies(with.h().1, rank.1);
-    }
-    on.multiplies(query_rank.unwrap_or(with.h()).1, a.1.saturating_mul(query));
-    on.multiplies(with.h().1, down.1);
-    on.multiplies(rank.1, a.1.saturating_mul(up));
 }
 
 /// One narrow projection and the norm of its result; both its result before and after the norm are saved.

@@ -41,7 +41,6 @@ fn up(on: &Forward<'_, '_>) {
     for &output in names {
         on.saves(output, dims, (Split::Tensor, Kept::Block));
         on.takes(output, dims, Split::Tensor, with.activation);
-        on.multiplies(with.h().1, with.ffn().1);
     }
     on.saves_hidden("feed-forward input", Kept::Block);
 }
@@ -55,5 +54,4 @@ fn down(on: &Forward<'_, '_>) {
     on.saves_mask("feed-forward dropout mask", Kept::Block);
     on.takes("down input", dims, Split::Tensor, with.activation);
     on.takes("block output", on.hidden(), Split::Replicated, with.activation);
-    on.multiplies(with.h().1, with.ffn().1);
 }

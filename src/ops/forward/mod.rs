@@ -1,7 +1,8 @@
 //! Forward as serving engines run it, and as Korthikanti et al. 2022 write down what it saves for backward: each layer runs on a tape.
 //!
 //! Each half of a block, and each end of the model, runs on a tape of its own. What it takes for its own use lives until it ends, what
-//! it saves lives until backward. Working sets, saved tensors and FLOPs are read off the tape. In training a working tensor stands for
+//! it saves lives until backward. Working sets and saved tensors are read off the tape; parameters and products are those of the modules
+//! ([`super::record`]). In training a working tensor stands for
 //! the gradient of its shape in backward.
 //!
 //! What PyTorch allocates differs from this in four ways, so working sets are *modelled*:
@@ -20,14 +21,14 @@ mod state;
 use std::cell::RefCell;
 
 use super::builder::Lowering;
-use super::tape::{Entry, Kind, Tape, Var, When, Work};
+use super::tape::{Entry, Kind, Tape, Var, When};
 use super::tensor::{Dim, Kept, Op, Role, Split, Tensor};
 use super::{BlockKind, OpList, kinds};
 use crate::config::{Feed, LayerKind};
 use crate::sources::Source;
 use crate::units::{DType, Flops};
 
-/// The operations of a whole model, without its parameters.
+/// The operations of a whole model, without its parameters and products.
 pub(super) fn of(with: &Lowering) -> OpList {
     let block = |(kind, layers): (LayerKind, u64)| {
         let model = with.model.of_layers(kind);
@@ -73,7 +74,7 @@ struct Taken<'t> {
     saved: Vec<Var<'t>>,
 }
 
-/// Runs a part of the model on a tape of its own: its operations with what they take, save and multiply.
+/// Runs a part of the model on a tape of its own: its operations with what they take and save.
 fn run(with: &Lowering, part: impl FnOnce(&Forward<'_, '_>)) -> Vec<Op> {
     let tape = Tape::default();
     let on = Forward { tape: &tape, with, taken: RefCell::default() };
@@ -82,11 +83,6 @@ fn run(with: &Lowering, part: impl FnOnce(&Forward<'_, '_>)) -> Vec<Op> {
     let Taken { mut ops, places, working, saved } = on.taken.into_inner();
     drop(working);
     tape.close();
-    for (of, [weights, attention]) in tape.take_flops() {
-        if let Some(op) = ops.iter_mut().find(|op| op.name == of.name) {
-            (op.forward, op.attention_core) = (Flops(weights + attention), attention > 0.0);
-        }
-    }
     add_tensors(&tape, &places, &mut ops);
     drop(saved);
     ops
@@ -156,15 +152,6 @@ impl Forward<'_, '_> {
     /// Saves one flag for each value of the hidden states.
     fn saves_mask(&self, name: &'static str, kept: Kept) {
         self.saves_as(name, self.hidden(), (Split::Replicated, kept), DType::Mask);
-    }
-
-    /// Multiplies every token with a matrix: 2 FLOPs for each weight and token.
-    fn multiplies(&self, rows: u64, columns: u64) {
-        self.counts(Work::Weights, self.with.matrix_product(rows, columns));
-    }
-
-    fn counts(&self, work: Work, Flops(flops): Flops) {
-        self.tape.count(work, flops);
     }
 
     /// `[seq_length, micro_batch_size, hidden_size]`.

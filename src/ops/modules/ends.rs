@@ -185,7 +185,6 @@ impl Ends {
         let final_norm = early.then(|| Norm::new(build, with.h(), build.shapes.rows));
         tape.at("Embedding norm", sources::PYTORCH_AUTOGRAD);
         let embedding_norm = (first && model.embedding_norm).then(|| Norm::new(build, with.h(), build.shapes.rows));
-        let tokens = with.seq_length.saturating_mul(with.micro_batch_size);
         // These families make one mask for all layers, the others one for each kind.
         let one_kind = matches!(model.family, Family::Mistral | Family::Mixtral | Family::Qwen3Moe);
         let one_mask = one_kind || model.sliding_layers == LayerSet::None;
@@ -218,7 +217,7 @@ impl Ends {
             prompt: first.then(|| Prompt::new(build)).flatten(),
             prefix: first.then(|| Prefix::new(build)).flatten(),
             wanting: with.tuning.freezes_embedding() && with.recompute == Recompute::Full,
-            flops: 2.0 * to_f64(tokens) * to_f64(own.1) * to_f64(model.vocab_size),
+            flops: 2.0 * to_f64(with.head_rows()) * to_f64(own.1) * to_f64(model.vocab_size),
         }
     }
 
@@ -262,7 +261,8 @@ impl Ends {
                 autocast: false,
             }
         } else {
-            build.linear(("head weight", bias), (with.vocab_part(), own_width(build)), build.shapes.logits)
+            let head = build.linear(("head weight", bias), (with.vocab_part(), own_width(build)), build.shapes.logits);
+            Linear { flops: self.flops, ..head }
         });
     }
 
