@@ -1,6 +1,6 @@
-//! What an operation list is made for, and short constructors of its tensors.
+//! What a model's operations are made for, and their dimensions.
 
-use super::tensor::{Dim, Kept, Role, Shape, Split, Tensor};
+use super::tensor::Dim;
 use crate::config::{AttentionKernel, CacheFormat, Kernels, ModelConfig, Recompute, Tuning};
 use crate::units::{DType, Flops, to_f64};
 
@@ -140,14 +140,9 @@ impl<'a> Lowering<'a> {
         Dim("vocab_size", self.model.vocab_size)
     }
 
-    /// A saved activation in the activation format.
-    pub(super) fn saved<const N: usize>(&self, name: &'static str, dims: [Dim; N], split: Split, kept: Kept) -> Tensor {
-        Tensor { name, role: Role::Saved, shape: Shape::of(dims), dtype: self.activation, split, kept }
-    }
-
-    /// A `[seq_length, micro_batch_size, hidden_size]` activation that every tensor rank holds.
-    pub(super) fn hidden(&self, name: &'static str, kept: Kept) -> Tensor {
-        self.saved(name, [self.s(), self.b(), self.h()], Split::Replicated, kept)
+    /// Tokens that the head multiplies: all of them in training, the last one of each sequence when serving.
+    pub(super) const fn head_rows(&self) -> u64 {
+        if self.training { self.seq_length.saturating_mul(self.micro_batch_size) } else { self.concurrent_sequences }
     }
 
     /// FLOPs of multiplying all tokens of the micro-batch with a matrix: 2 per weight and token.
@@ -171,14 +166,4 @@ impl<'a> Lowering<'a> {
                 * to_f64(model.head_dim),
         )
     }
-}
-
-/// A workspace tensor.
-pub(super) fn workspace<const N: usize>(name: &'static str, dims: [Dim; N], split: Split, dtype: DType) -> Tensor {
-    Tensor { name, role: Role::Workspace, shape: Shape::of(dims), dtype, split, kept: Kept::Always }
-}
-
-/// The same tensor in another format.
-pub(super) const fn in_format(tensor: Tensor, dtype: DType) -> Tensor {
-    Tensor { dtype, ..tensor }
 }

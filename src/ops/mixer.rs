@@ -10,20 +10,36 @@
 //!
 //! Shapes of weights are those of transformers 5.23, shapes of what is kept those of vLLM.
 
-use super::builder::{Lowering, workspace};
-use super::tensor::{Dim, Kept, Op, Role, Shape, Split, Tensor};
+use super::builder::Lowering;
+use super::tensor::{Dim, Kept, Role, Shape, Split, Tensor};
 use crate::config::{Mixer, MixerKind};
 use crate::sources;
-use crate::units::{DType, Flops, to_f64};
+use crate::units::DType;
 
-/// One parameter: name, output and input columns, and how tensor-parallel ranks share it.
-type Weight = (&'static str, [Dim; 2], Split);
+/// One parameter: name, output and input columns.
+pub(super) type Weight = (&'static str, [Dim; 2]);
+
+/// Heads of a state.
+const HEADS: &str = "heads of the state";
+/// Columns of all heads.
+const COLUMNS: &str = "columns of the state's heads";
+/// Columns of all keys.
+const KEY_COLUMNS: &str = "columns of the state's keys";
+
+/// How tensor-parallel ranks share what has that dimension: by whole heads of the state, or of its keys.
+pub(super) fn split(mixer: &Mixer, dim: &Dim) -> Option<Split> {
+    match dim.0 {
+        HEADS | COLUMNS => Some(Split::Heads(mixer.num_heads)),
+        KEY_COLUMNS => Some(Split::Heads(mixer.num_key_heads)),
+        _ => None,
+    }
+}
 
 /// A width of 1: a vector.
 const VECTOR: Dim = Dim("", 1);
 
 /// The shapes that a state is made of.
-struct Sizes {
+pub(super) struct Sizes {
     /// `hidden_size`.
     hidden: Dim,
     /// Heads.
@@ -45,12 +61,12 @@ struct Sizes {
 }
 
 impl Sizes {
-    const fn of(with: &Lowering, mixer: &Mixer) -> Self {
+    pub const fn of(with: &Lowering, mixer: &Mixer) -> Self {
         Self {
             hidden: with.h(),
-            heads: Dim("heads of the state", mixer.num_heads),
-            inner: Dim("columns of the state's heads", mixer.inner()),
-            keys: Dim("columns of the state's keys", mixer.keys()),
+            heads: Dim(HEADS, mixer.num_heads),
+            inner: Dim(COLUMNS, mixer.inner()),
+            keys: Dim(KEY_COLUMNS, mixer.keys()),
             head: Dim("head of the state", mixer.head_dim),
             state: Dim("state_size", mixer.state_size),
             rank: Dim("time_step_rank", mixer.time_step_rank),
@@ -62,53 +78,42 @@ impl Sizes {
 
     /// Matrices from hidden states into the state, one for each name.
     fn heads_of<const N: usize>(&self, names: [&'static str; N]) -> [Weight; N] {
-        names.map(|name| (name, [self.inner, self.hidden], self.by_head))
+        names.map(|name| (name, [self.inner, self.hidden]))
     }
 
     /// The same into keys, queries and groups.
     fn keys_of<const N: usize>(&self, names: [&'static str; N]) -> [Weight; N] {
-        names.map(|name| (name, [self.keys, self.hidden], self.by_key))
+        names.map(|name| (name, [self.keys, self.hidden]))
     }
 
-    /// One number for each head, or each of some columns.
-    fn vectors<const N: usize>(&self, names: [&'static str; N], width: Dim) -> [Weight; N] {
-        names.map(|name| {
-            (
-                name,
-                [width, VECTOR],
-                if width.0 == self.heads.0 || width.0 == self.inner.0 { self.by_head } else { Split::Replicated },
-            )
-        })
-    }
-
-    /// A convolution of each column.
-    const fn convolution(&self, name: &'static str, columns: Dim, split: Split) -> Weight {
-        (name, [columns, self.kernel], split)
+    /// Out of the state.
+    pub const fn output(&self) -> Weight {
+        ("state output weight", [self.hidden, self.inner])
     }
 
     /// Into the state.
-    fn projections(&self, kind: MixerKind) -> Vec<Weight> {
+    pub fn projections(&self, kind: MixerKind) -> Vec<Weight> {
         let mut all = Vec::with_capacity(8);
         match kind {
             MixerKind::Mamba | MixerKind::Jamba => all.extend(self.heads_of(["state input weight", "state gate weight"])),
             MixerKind::Mamba2 | MixerKind::FalconH1 => {
                 all.extend(self.heads_of(["state input weight", "state gate weight"]));
                 all.extend(self.keys_of(["state key weight", "state query weight"]));
-                all.push(("state step weight", [self.heads, self.hidden], self.by_head));
+                all.push(("state step weight", [self.heads, self.hidden]));
             }
             MixerKind::Qwen3Next => {
                 all.extend(self.keys_of(["state query weight", "state key weight"]));
                 all.extend(self.heads_of(["state value weight", "state gate weight"]));
                 let narrow = ["state strength weight", "state decay weight"];
-                all.extend(narrow.map(|name| (name, [self.heads, self.hidden], self.by_head)));
+                all.extend(narrow.map(|name| (name, [self.heads, self.hidden])));
             }
             MixerKind::KimiLinear => {
                 all.extend(self.keys_of(["state query weight", "state key weight"]));
                 all.extend(self.heads_of(["state value weight"]));
-                all.push(("state strength weight", [self.heads, self.hidden], self.by_head));
+                all.push(("state strength weight", [self.heads, self.hidden]));
                 for names in [["narrow decay weight", "wide decay weight"], ["narrow gate weight", "wide gate weight"]] {
-                    all.push((names[0], [self.head, self.hidden], Split::Replicated));
-                    all.push((names[1], [self.inner, self.head], self.by_head));
+                    all.push((names[0], [self.head, self.hidden]));
+                    all.push((names[1], [self.inner, self.head]));
                 }
             }
             MixerKind::Minimax => {
@@ -120,101 +125,60 @@ impl Sizes {
     }
 
     /// The state's own.
-    fn own(&self, kind: MixerKind) -> Vec<Weight> {
+    pub fn own(&self, kind: MixerKind) -> Vec<Weight> {
         let mut all = Vec::with_capacity(10);
         let convolved = !matches!(kind, MixerKind::Minimax);
         let keyed = matches!(kind, MixerKind::Mamba2 | MixerKind::FalconH1 | MixerKind::Qwen3Next | MixerKind::KimiLinear);
         let biased = matches!(kind, MixerKind::Mamba | MixerKind::Jamba | MixerKind::Mamba2 | MixerKind::FalconH1);
         if convolved {
-            all.push(self.convolution("convolution of values", self.inner, self.by_head));
-            all.extend(biased.then(|| self.vectors(["convolution's bias"], self.inner)).into_iter().flatten());
+            all.push(("convolution of values", [self.inner, self.kernel]));
+            all.extend(biased.then(|| vectors(["convolution's bias"], self.inner)).into_iter().flatten());
         }
         if keyed {
             for (name, bias) in [("convolution of keys", "bias of keys"), ("convolution of queries", "bias of queries")] {
-                all.push(self.convolution(name, self.keys, self.by_key));
-                all.extend(biased.then_some((bias, [self.keys, VECTOR], self.by_key)));
+                all.push((name, [self.keys, self.kernel]));
+                all.extend(biased.then_some((bias, [self.keys, VECTOR])));
             }
         }
         match kind {
             MixerKind::Mamba | MixerKind::Jamba => {
                 let across = [("step weight", self.rank), ("input weight", self.state), ("readout weight", self.state)];
-                all.extend(across.map(|(name, width)| (name, [width, self.inner], self.by_head)));
-                all.push(("wide step weight", [self.inner, self.rank], self.by_head));
-                all.extend(self.vectors(["step's bias", "skip"], self.inner));
-                all.push(("decay", [self.inner, self.state], self.by_head));
+                all.extend(across.map(|(name, width)| (name, [width, self.inner])));
+                all.push(("wide step weight", [self.inner, self.rank]));
+                all.extend(vectors(["step's bias", "skip"], self.inner));
+                all.push(("decay", [self.inner, self.state]));
                 if kind == MixerKind::Jamba {
-                    all.extend(self.vectors(["step's scale"], self.rank));
-                    all.extend(self.vectors(["input's scale", "readout's scale"], self.state));
+                    all.extend(vectors(["step's scale"], self.rank));
+                    all.extend(vectors(["input's scale", "readout's scale"], self.state));
                 }
             }
             MixerKind::Mamba2 | MixerKind::FalconH1 => {
-                all.extend(self.vectors(["step's bias", "decay", "skip"], self.heads));
-                all.extend((kind == MixerKind::Mamba2).then(|| self.vectors(["scale"], self.inner)).into_iter().flatten());
+                all.extend(vectors(["step's bias", "decay", "skip"], self.heads));
+                all.extend((kind == MixerKind::Mamba2).then(|| vectors(["scale"], self.inner)).into_iter().flatten());
             }
             MixerKind::Qwen3Next => {
-                all.extend(self.vectors(["step's bias", "decay"], self.heads));
-                all.extend(self.vectors(["scale"], self.head));
+                all.extend(vectors(["step's bias", "decay"], self.heads));
+                all.extend(vectors(["scale"], self.head));
             }
             MixerKind::KimiLinear => {
-                all.extend(self.vectors(["step's bias"], self.inner));
-                all.extend(self.vectors(["decay"], self.heads));
-                all.extend(self.vectors(["scale"], self.head));
+                all.extend(vectors(["step's bias"], self.inner));
+                all.extend(vectors(["decay"], self.heads));
+                all.extend(vectors(["scale"], self.head));
             }
-            MixerKind::Minimax => all.extend(self.vectors(["scale"], self.inner)),
+            MixerKind::Minimax => all.extend(vectors(["scale"], self.inner)),
             MixerKind::Lfm2 => {}
         }
         all
     }
 }
 
-/// Products over the whole state for each token: what it forgets or predicts, what is written, what is read.
-const fn products(kind: MixerKind) -> f64 {
-    match kind {
-        MixerKind::Qwen3Next | MixerKind::KimiLinear => 3.0,
-        MixerKind::Lfm2 => 0.0,
-        _ => 2.0,
-    }
-}
-
-/// The operations of a layer's state, with their parameters: into it, itself, out of it.
-///
-/// FLOPs: `2` per weight and token, and for each product over the state `2 · n · p · r` per token. Assumes the recurrent form, which
-/// decoding runs; chunked prefill multiplies a little more.
-pub(super) fn operations(with: &Lowering, mixer: &Mixer) -> [Op; 3] {
-    let sizes = Sizes::of(with, mixer);
-    let kind = mixer.kind;
-    let columns = |weights: &[Weight]| weights.iter().map(|(_, [columns, _], _)| columns.1).fold(0, u64::saturating_add);
-    let (projections, own) = (sizes.projections(kind), sizes.own(kind));
-    let made = Dim("columns into the state", columns(&projections));
-    let made = workspace("made for the state", [with.s(), with.b(), made], Split::Tensor, with.activation);
-    let output = [("state output weight", [sizes.hidden, sizes.inner], sizes.by_head)];
-    let projected = workspace("projected output", [with.s(), with.b(), with.h()], Split::Replicated, with.activation);
-    let tokens = to_f64(with.seq_length) * to_f64(with.micro_batch_size);
-    let state = to_f64(mixer.inner()) * to_f64(if kind == MixerKind::Minimax { mixer.head_dim } else { mixer.state_size });
-    let over_state = Flops(2.0 * products(kind) * tokens * state);
-    let op = |name, weights: &[Weight], workspace: Option<Tensor>, further: Flops| {
-        let product =
-            |(_, [columns, input], _): &Weight| with.matrix_product(columns.1, if input.0.is_empty() { 0 } else { input.1 });
-        let forward = weights.iter().map(product).sum::<Flops>() + further;
-        let tensors = weights.iter().map(|weight| parameter(with, *weight)).chain(workspace).collect();
-        Op { name, tensors, forward, attention_core: false, source: source(kind) }
-    };
-    let none = Flops(0.0);
-    [
-        op("Projection into the state", &projections, Some(made), none),
-        op("State", &own, None, over_state),
-        op("Projection out of the state", &output, Some(projected), none),
-    ]
-}
-
-/// A parameter as a tensor in the format of weights.
-fn parameter(with: &Lowering, (name, [columns, input], split): Weight) -> Tensor {
-    let shape = if input.0.is_empty() { Shape::of([columns]) } else { Shape::of([columns, input]) };
-    Tensor { name, role: Role::Parameter, shape, dtype: with.parameter, split, kept: Kept::Always }
+/// One number for each head, or each of some columns.
+fn vectors<const N: usize>(names: [&'static str; N], width: Dim) -> [Weight; N] {
+    names.map(|name| (name, [width, VECTOR]))
 }
 
 /// Where the layer's modules are.
-const fn source(kind: MixerKind) -> sources::Source {
+pub(super) const fn source(kind: MixerKind) -> sources::Source {
     match kind {
         MixerKind::Qwen3Next | MixerKind::KimiLinear | MixerKind::Minimax => sources::LINEAR_ATTENTION,
         _ => sources::STATE_SPACES,

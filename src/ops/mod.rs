@@ -1,8 +1,8 @@
 //! A transformer and a run as operations with their parameters, saved tensors, workspace and FLOPs.
 //!
 //! Modules run on a tape. Memory of a training step is played there moment by moment; its parameters and FLOPs are read off a run of
-//! the same modules. The step of the papers' stack, and serving, are sums over a list that is written down. Shapes carry their names,
-//! so an explanation never repeats a formula.
+//! the same modules. What serving works with, and what the papers' stack saves, is read off a forward of its own ([`forward`]). Shapes
+//! carry their names, so an explanation never repeats a formula.
 //!
 //! | symbol | field |
 //! |---|---|
@@ -15,17 +15,13 @@
 //! | v | `vocab_size` |
 //! | L | `num_hidden_layers` |
 
-mod attention;
 mod builder;
 mod cache;
 mod division;
-mod ends;
-mod experts;
 pub mod formats;
-mod latent;
+mod forward;
 pub mod megatron;
 mod mixer;
-mod mlp;
 pub(crate) mod modules;
 mod record;
 pub(crate) mod tape;
@@ -36,9 +32,7 @@ pub use cache::{Cache, cache};
 pub(crate) use record::trainable;
 pub use tensor::{Dim, Kept, Op, Role, Shape, Split, Tensor};
 
-use crate::config::{
-    AttentionKernel, CacheFormat, Feed, Job, Kernels, LayerKind, ModelConfig, Recompute, Run, TrainingPrecision, Tuning,
-};
+use crate::config::{CacheFormat, Job, Kernels, LayerKind, ModelConfig, Recompute, Run, TrainingPrecision, Tuning};
 use crate::units::Flops;
 
 /// Tokens that go through the chunked loss at once.
@@ -130,36 +124,23 @@ pub fn tensors(ops: &[Op], role: Role) -> impl Iterator<Item = (&Op, &Tensor)> {
 /// assert_eq!(gpt2, Some(124_439_808));
 /// ```
 pub fn lower(with: &Lowering) -> OpList {
-    match with.kernels {
-        Kernels::Megatron if with.training => megatron::lower(with),
-        // Layers of several kinds are only served; a count of their parameters alone is listed as serving lists them.
-        Kernels::Eager | Kernels::Fused if with.training && with.model.hybrid.is_none() => record::of(with),
-        Kernels::Eager | Kernels::Fused | Kernels::Korthikanti | Kernels::Megatron => listed(with),
-    }
-}
-
-/// The operation list as it is written down: for training as the papers do.
-fn listed(with: &Lowering) -> OpList {
-    let mut list = without_parameters(with);
-    record::add_parameters(with, &mut list);
-    list
-}
-
-/// The operation list of serving without its parameters: what a step works with, much quicker than the whole list.
-pub(crate) fn without_parameters(with: &Lowering) -> OpList {
-    let block = |(of, layers): (LayerKind, u64)| {
-        let model = with.model.of_layers(of);
-        let with = &Lowering { model: &model, ..*with };
-        let mut ops = attention::first_half(with, of);
-        let first_half = ops.len();
-        match (of.feed, &with.model.moe) {
-            (Feed::Experts, Some(moe)) => ops.extend(experts::operations(with, moe)),
-            (Feed::None, _) => {}
-            _ => ops.extend(mlp::operations(with)),
-        }
-        BlockKind { of, layers, ops, first_half }
+    let list = match with.kernels {
+        Kernels::Eager | Kernels::Fused | Kernels::Megatron if with.training => nothing_yet(with.model),
+        Kernels::Eager | Kernels::Fused | Kernels::Megatron | Kernels::Korthikanti => forward::of(with),
     };
-    OpList { embedding: ends::embedding(with), kinds: kinds(with.model).into_iter().map(block).collect(), head: ends::head(with) }
+    record::complete(with, list)
+}
+
+/// The kinds of blocks of a model without their operations.
+fn nothing_yet(model: &ModelConfig) -> OpList {
+    let block = |(of, layers)| BlockKind { of, layers, ops: Vec::with_capacity(10), first_half: 0 };
+    let (embedding, head) = (Vec::with_capacity(2), Vec::with_capacity(3));
+    OpList { embedding, kinds: kinds(model).into_iter().map(block).collect(), head }
+}
+
+/// The operations of serving without their parameters: what a step works with, much quicker than with them.
+pub(crate) fn without_parameters(with: &Lowering) -> OpList {
+    forward::of(with)
 }
 
 /// The kinds of layers that a model has and how many of each, the most frequent first.
@@ -241,9 +222,4 @@ pub fn lowering(job: &Job) -> Lowering<'_> {
             tuning: Tuning::FULL,
         },
     }
-}
-
-/// Whether scores are written to memory.
-const fn writes_scores(with: &Lowering) -> bool {
-    matches!(with.attention, AttentionKernel::Standard)
 }

@@ -5,19 +5,18 @@ use super::builder::Lowering;
 use super::modules::{Block, Build, Ends, block, kind};
 use super::tape::{OpName, Tape};
 use super::tensor::{Dim, Kept, Op, Role, Split, Tensor};
-use super::{BlockKind, OpList, Shape, kinds};
+use super::{BlockKind, OpList, Shape, mixer};
 use crate::config::LayerKind;
 use crate::units::{DType, Flops, to_f64};
 
 /// Operations behind the last block, whatever the order in which a family registers their parameters.
 const HEAD: [&str; 3] = ["Final norm", "Pooler", "Output head and loss"];
 
-/// Parameters and FLOPs of one micro-batch's forward, all tensor-parallel ranks together: the modules of both ends, and of each kind of
-/// block those of one, run once on a tape.
-pub(super) fn of(with: &Lowering) -> OpList {
-    let nothing = |(of, layers)| BlockKind { of, layers, ops: Vec::with_capacity(10), first_half: 0 };
-    let blocks = kinds(with.model).into_iter().map(nothing).collect();
-    let mut list = OpList { embedding: Vec::with_capacity(2), kinds: blocks, head: Vec::with_capacity(3) };
+/// Adds the parameters of a model, and the FLOPs of one micro-batch's forward, all tensor-parallel ranks together, to the operations of
+/// their names; a name that the list does not have becomes an operation of its own.
+///
+/// Modules of both ends, and of each kind of block those of one, are declared on a tape and run once.
+pub(super) fn complete(with: &Lowering, mut list: OpList) -> OpList {
     // Without the room that a step needs.
     let tape = Tape::default();
     let whole = whole(with);
@@ -25,12 +24,6 @@ pub(super) fn of(with: &Lowering) -> OpList {
     modules.add_parameters(&mut list);
     modules.add_flops(&mut list);
     list
-}
-
-/// Adds every parameter to the operation of its name; a name that the list does not have becomes an operation of its own.
-pub(super) fn add_parameters(with: &Lowering, list: &mut OpList) {
-    let tape = Tape::default();
-    Modules::declare(&tape, &whole(with), &list.kinds).add_parameters(list);
 }
 
 /// A lowering with nothing split over tensor-parallel ranks.
@@ -137,8 +130,7 @@ fn add(ops: &mut Vec<Op>, flops: Vec<(OpName, [f64; 2])>) {
 ///   own products are then left out) and where it gives one score for each token.
 fn leave_out(with: &Lowering, list: &mut OpList) {
     let model = with.model;
-    let blocks = list.kinds.iter_mut().flat_map(|kind| &mut kind.ops);
-    for op in blocks {
+    for op in list.kinds.iter_mut().flat_map(|kind| &mut kind.ops) {
         if op.name == "Shared experts' gate" {
             op.forward = Flops(0.0);
         }
@@ -149,9 +141,8 @@ fn leave_out(with: &Lowering, list: &mut OpList) {
     if model.word_embed_proj_dim.is_none() && !with.tuning.objective.scores() {
         return;
     }
-    let tokens = to_f64(with.s().1.saturating_mul(with.b().1));
+    let head = Flops(2.0 * to_f64(with.head_rows()) * to_f64(model.hidden_size) * to_f64(model.vocab_size));
     for op in list.embedding.iter_mut().chain(&mut list.head) {
-        let head = Flops(2.0 * tokens * to_f64(model.hidden_size) * to_f64(model.vocab_size));
         op.forward = if op.name == "Output head and loss" { head } else { Flops(0.0) };
     }
 }
@@ -171,7 +162,7 @@ fn split(shape: &Shape, with: &Lowering) -> Split {
         | "gate and up"
         | "shared_expert_intermediate_size"
         | "vocab_size" => Some(Split::Tensor),
-        _ => None,
+        _ => with.model.mixer().and_then(|mixer| mixer::split(mixer, dim)),
     };
     shape.dims().find_map(of).unwrap_or(Split::Replicated)
 }

@@ -29,20 +29,13 @@ mod work;
 
 pub use work::{Behind, Collective, Core, Exchange, GROUPED_STREAMS, Group, Product, Work};
 
-use super::builder::Lowering;
 use super::tensor::{Dim, Kept, Op, Role, Shape, Split, Tensor};
-use super::{OpList, listed};
 use crate::config::{
     AttentionKernel, Job, Kernels, MegatronOptions, ModelConfig, Normalization, Overlap, ParallelLayout, ProductFormat,
     Recompute, TrainingRun,
 };
 use crate::sources::{self, Source};
 use crate::units::{DType, Flops};
-
-/// The whole model's parameters and FLOPs, as every stack shares them.
-pub(super) fn lower(with: &Lowering) -> OpList {
-    listed(&Lowering { kernels: Kernels::Korthikanti, ..*with })
-}
 
 /// Modules that selective recomputation can bring back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,7 +9,7 @@ use crate::config::{AttentionKernel, Keys, PositionEmbedding, QueryKeyNorm, Reco
 use crate::ops::tape::{Again, Form, Order, Param, SCALE, SOFTMAX, TANH, Tape, Var};
 use crate::ops::tensor::Dim;
 use crate::sources;
-use crate::units::{DType, to_f64};
+use crate::units::{DType, Flops, to_f64};
 
 /// How keys and values are repeated for groups of query heads.
 #[derive(Clone, Copy, Debug)]
@@ -55,7 +55,11 @@ impl Core {
     pub fn new(build: &Build<'_>) -> Self {
         let with = build.with;
         let (heads, kv, d) = (with.own_heads(), with.own_kv_heads(), with.head_dim());
-        let flops = 2.0 * to_f64(with.seq_length) * to_f64(with.met()) * to_f64(with.micro_batch_size);
+        let Flops(product) = with.attention_product();
+        let model = build.model();
+        // Values of another width occur in latent attention, which says so itself, and in models that are only served.
+        let (width, of_values) = (model.head_dim, if model.mla.is_some() { model.head_dim } else { model.value_head_dim() });
+        let values = if of_values == width { product } else { product * (to_f64(of_values) / to_f64(width.max(1))) };
         Self {
             flash: with.attention == AttentionKernel::Flash,
             repeat: match kv.1 {
@@ -71,7 +75,7 @@ impl Core {
             wide: build.model().family.modules().softmax_in_fp32,
             order: if heads.1 > 1 { Order::Swapped } else { Order::Plain },
             output: [build.shapes.queries, build.tape.form([with.b(), with.s(), heads, d])],
-            flops: [flops * to_f64(with.heads().1) * to_f64(d.1); 2],
+            flops: [product, values],
             shapes: build.shapes,
         }
     }
@@ -252,8 +256,9 @@ enum Place {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Attention {
     query: Linear,
-    /// Keys and values; a layer that reads an earlier one's makes none.
-    keys: Option<[Linear; 2]>,
+    /// Keys, and values; a layer that reads an earlier one's makes none, and one matrix may make both.
+    keys: Option<Linear>,
+    values: Option<Linear>,
     output: Linear,
     norms: Option<(Place, Norm, Norm)>,
     rotary: Option<Rotary>,
@@ -280,12 +285,9 @@ impl Attention {
         let project = |names, heads: Dim| project_to(names, columns(heads));
         let gated = if model.gates_attention() { Dim(heads.0, heads.1.saturating_mul(2)) } else { heads };
         let query = project(("query weight", bias("query bias")), gated);
-        let keys = matches!(keys, Keys::Own | Keys::Joint).then(|| {
-            let key = project(("key weight", bias("key bias")), kv);
-            // One matrix for both is declared and counted, and never run here.
-            let own = (keys == Keys::Own).then(|| project_to(("value weight", bias("value bias")), of_values(kv)));
-            [key, own.unwrap_or(key)]
-        });
+        let own = keys == Keys::Own;
+        let keys = matches!(keys, Keys::Own | Keys::Joint).then(|| project(("key weight", bias("key bias")), kv));
+        let values = own.then(|| project_to(("value weight", bias("value bias")), of_values(kv)));
         tape.at("Output projection", sources::PYTORCH_AUTOGRAD);
         let names = ("output weight", model.attention_output_bias.then_some("output bias"));
         let output = build.row(Part::Attention, names, (with.h(), of_values(heads)), build.shapes.hidden);
@@ -310,38 +312,42 @@ impl Attention {
         let several = (heads.1 > 1, kv.1 > 1);
         let in_rows = |heads: Dim| tape.form([with.b(), with.s(), heads, d]);
         let rows = (in_rows(heads), in_rows(kv));
-        let core = Core { sinks, ..Core::new(build) };
-        Self { query, keys, output, norms, rotary, rotation, core, shapes: build.shapes, several, rows }
+        let (core, shapes) = (Core { sinks, ..Core::new(build) }, build.shapes);
+        Self { query, keys, values, output, norms, rotary, rotation, core, shapes, several, rows }
     }
 
     /// The attention's contribution, and the probabilities it returns.
     pub fn run<'t>(&self, tape: &'t Tape, x: &Var<'t>, tables: &Tables<'t>) -> (Var<'t>, Option<Var<'t>>) {
         tape.at("Query, key and value projection", sources::PYTORCH_AUTOGRAD);
-        // Layers that read an earlier one's keys are declared and counted, and never run here.
-        let [key_layer, value_layer] = self.keys.unwrap_or([self.query; 2]);
+        // Layers without keys or values of their own run for their products alone: a job that trains them cannot be made.
+        let made = |layer: &Option<Linear>, name| match layer {
+            Some(layer) => layer.run(x),
+            None => tape.constant(name, self.shapes.keys, x.dtype()),
+        };
+        let key = || made(&self.keys, "keys of an earlier layer");
         let queries = |q: Var<'t>| q.named("queries").heads(self.shapes.queries, self.several.0);
         let keys = |k: Var<'t>| k.named("keys").heads(self.shapes.keys, self.several.1);
-        let value = || value_layer.run(x).named("values");
+        let value = || made(&self.values, "values of an earlier layer, or of the keys' matrix").named("values");
         let heads = |v: Var<'t>| v.heads(self.shapes.keys, self.several.1);
         let (q, k, v) = match &self.norms {
-            Some((Place::Rows, query, key)) => {
+            Some((Place::Rows, query, key_norm)) => {
                 let q = query.run(&self.query.run(x).view(self.rows.0)).swap(self.shapes.queries, self.several.0);
-                let k = key.run(&key_layer.run(x).view(self.rows.1)).swap(self.shapes.keys, self.several.1);
+                let k = key_norm.run(&key().view(self.rows.1)).swap(self.shapes.keys, self.several.1);
                 (q, k, heads(value()))
             }
-            Some((Place::Whole, query, key)) => {
+            Some((Place::Whole, query, key_norm)) => {
                 let q = query.run(&self.query.run(x));
-                let k = key.run(&key_layer.run(x));
+                let k = key_norm.run(&key());
                 let v = value();
                 (queries(q), keys(k), heads(v))
             }
-            Some((Place::Heads, query, key)) => {
-                let (q, k, v) = (queries(self.query.run(x)), keys(key_layer.run(x)), heads(value()));
+            Some((Place::Heads, query, key_norm)) => {
+                let (q, k, v) = (queries(self.query.run(x)), keys(key()), heads(value()));
                 let q = query.run(&{ q });
-                let k = key.run(&{ k });
+                let k = key_norm.run(&{ k });
                 (q, k, v)
             }
-            None => (queries(self.query.run(x)), keys(key_layer.run(x)), heads(value())),
+            None => (queries(self.query.run(x)), keys(key()), heads(value())),
         };
         let (q, k, _parts) = match (&self.rotation, &self.rotary) {
             (Some(rotation), _) => rotation.run(q, k, tables),

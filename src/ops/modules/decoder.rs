@@ -5,6 +5,7 @@ use super::deepseek::{Latent, Sparse};
 use super::mlp::Mlp;
 use super::moe::Mixture;
 use super::norm::Norm;
+use super::state::State;
 use super::{Block, Build, Tables};
 use crate::config::{Feed, Keys};
 use crate::ops::tape::{Tape, Var};
@@ -48,6 +49,8 @@ impl Mixer {
 /// One block of llama, mistral, qwen2, qwen3, mixtral, qwen3-moe, gpt-oss, or of a decoder put together from its fields.
 #[derive(Debug)]
 pub(super) struct Decoder {
+    /// A state that the layer keeps, in place of attention or beside it.
+    state: Option<State>,
     /// None in a layer that keeps a state instead, or has a feed-forward layer alone.
     attention: Option<Mixer>,
     /// None in a layer that has attention or a state alone.
@@ -64,6 +67,7 @@ const NORMS: [&str; 4] = ["Input norm", "Post-attention norm", "Norm behind atte
 impl Decoder {
     pub fn new(build: &Build<'_>, layer: u64) -> Self {
         let kind = build.model().kind_of(layer);
+        let state = build.model().mixer().filter(|_| kind.mixer).map(|mixer| State::new(build, mixer));
         let attention = (kind.keys != Keys::None).then(|| match build.model().mla {
             Some(mla) => Mixer::Latent(Box::new(Latent::new(build, mla))),
             None => Mixer::Heads(Box::new(Attention::new(build, kind.keys))),
@@ -87,11 +91,14 @@ impl Decoder {
             there.then(|| Norm::new(build, build.with.h(), build.shapes.rows))
         });
         let parallel = build.model().parallel_residual || build.model().norms_per_block == 1;
-        Self { attention, mlp, norms, parallel }
+        Self { state, attention, mlp, norms, parallel }
     }
 
-    /// What attention adds. Blocks without it are declared and counted, and never run here: a job that trains them cannot be made.
+    /// What attention adds. Blocks without it, or with a state, run for their products alone: a job that trains them cannot be made.
     fn attend<'t>(&self, tape: &'t Tape, x: &Var<'t>, tables: &Tables<'t>) -> (Var<'t>, Option<Var<'t>>) {
+        if let Some(state) = &self.state {
+            state.run(tape);
+        }
         self.attention.as_ref().map_or_else(|| (x.clone(), None), |attention| attention.run(tape, x, tables))
     }
 

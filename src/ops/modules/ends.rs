@@ -189,7 +189,6 @@ impl Ends {
         let final_norm = early.then(|| Norm::new(build, with.h(), build.shapes.rows));
         tape.at("Embedding norm", sources::PYTORCH_AUTOGRAD);
         let embedding_norm = (first && model.embedding_norm).then(|| Norm::new(build, with.h(), build.shapes.rows));
-        let tokens = with.seq_length.saturating_mul(with.micro_batch_size);
         let one_mask = !modules.mask_for_each_kind || model.sliding_layers == LayerSet::None;
         let any = |sliding| (0..model.num_hidden_layers).any(|layer| model.sliding_layers.contains(layer) == sliding);
         let eager = with.attention == AttentionKernel::Standard;
@@ -220,7 +219,7 @@ impl Ends {
             prompt: first.then(|| Prompt::new(build)).flatten(),
             prefix: first.then(|| Prefix::new(build)).flatten(),
             wanting: with.tuning.freezes_embedding() && with.recompute == Recompute::Full,
-            flops: 2.0 * to_f64(tokens) * to_f64(own.1) * to_f64(model.vocab_size),
+            flops: 2.0 * to_f64(with.head_rows()) * to_f64(own.1) * to_f64(model.vocab_size),
         }
     }
 
@@ -264,7 +263,8 @@ impl Ends {
                 autocast: false,
             }
         } else {
-            build.linear(("head weight", bias), (with.vocab_part(), own_width(build)), build.shapes.logits)
+            let head = build.linear(("head weight", bias), (with.vocab_part(), own_width(build)), build.shapes.logits);
+            Linear { flops: self.flops, ..head }
         });
     }
 

@@ -18,6 +18,7 @@ mod moe;
 mod neox;
 mod norm;
 mod rotation;
+mod state;
 
 use super::builder::Lowering;
 use super::division::Division;

@@ -31,6 +31,11 @@ impl Tape {
         std::mem::replace(&mut self.state.borrow_mut().work, work)
     }
 
+    /// Counts FLOPs of the operation at hand.
+    pub fn count(&self, work: Work, flops: f64) {
+        self.state.borrow_mut().count_forward(work, flops);
+    }
+
     /// FLOPs of forward since the last call, of every operation that has some: those with weights, and those of attention.
     pub fn take_flops(&self) -> Vec<(OpName, [f64; 2])> {
         let mut state = self.state.borrow_mut();
