@@ -255,7 +255,11 @@ fn record() {
     fs::write(file(), compress_to_vec_zlib(text.as_bytes(), 9)).unwrap();
 }
 
-/// Links that say what they say by words of the field table: every choice occurs, so that no family, stack or format is left out.
+/// Choices that did not exist when the answers were recorded; each has measured rows of its own.
+const CHOICES_SINCE: [&str; 1] = ["opt=muon"];
+
+/// Links that say what they say by words of the field table: every choice of that time occurs, so that no family, stack or format is left
+/// out.
 #[test]
 fn the_links_go_over_every_choice() {
     let text = recorded();
@@ -272,5 +276,5 @@ fn the_links_go_over_every_choice() {
             missing.extend(unused.map(|option| format!("{}={}", field.key, option.value)));
         }
     }
-    assert!(missing.is_empty(), "{missing:?}");
+    assert_eq!(missing, CHOICES_SINCE);
 }
