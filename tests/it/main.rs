@@ -25,6 +25,7 @@ mod estimator {
     mod acceptance;
     mod layouts;
     mod megatron;
+    mod optimizers;
     mod properties;
     mod record;
     mod schedules;

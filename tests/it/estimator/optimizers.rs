@@ -1,0 +1,107 @@
+//! Optimizers: the list, and what PyTorch's own take against what their descriptions say.
+#![allow(clippy::expect_used, clippy::panic, reason = "a failed expectation is a failed test")]
+
+use crate::support;
+
+use headroom::config::{AttentionKernel, DataSharding, Job, Kernels, ParallelLayout, Recompute, TrainingPrecision};
+use headroom::estimator::{Blocker, Certainty, MemoryKind, estimate, measured};
+use headroom::optimizers::{Optimizer, OptimizerImplementation};
+use headroom::units::Bytes;
+use serde_json::Value;
+
+#[test]
+fn keys_names_and_ranks_tell_optimizers_apart() {
+    for (place, optimizer) in Optimizer::ALL.into_iter().enumerate() {
+        let spec = optimizer.spec();
+        for other in Optimizer::ALL.into_iter().take(place).map(Optimizer::spec) {
+            assert!(spec.key != other.key && spec.name != other.name && spec.rank > other.rank, "{} {}", spec.name, other.name);
+        }
+        assert_eq!((Optimizer::of_key(spec.key), Optimizer::of_name(spec.name)), (Some(optimizer), Some(optimizer)));
+        let written = serde_json::to_string(&optimizer).expect("text");
+        assert_eq!(serde_json::from_str::<Optimizer>(&written).expect("an optimizer"), optimizer);
+        assert!(spec.replaces.is_none_or(|replaced| Optimizer::of_key(replaced.of).is_some()), "{}", spec.name);
+    }
+    assert_eq!(Optimizer::ALL.into_iter().filter(|optimizer| optimizer.spec().is_default).count(), 1);
+    assert!(serde_json::from_str::<Optimizer>("\"magic\"").is_err());
+}
+
+/// The rows of a file with optimizers.
+fn rows(text: &'static str) -> Vec<Value> {
+    text.lines().map(|line| serde_json::from_str(line).expect("a row")).collect()
+}
+
+fn number(row: &Value, path: &str) -> u64 {
+    row.pointer(path).and_then(Value::as_u64).unwrap_or_else(|| panic!("{path} is in the row"))
+}
+
+fn job_of(row: &Value) -> Job {
+    let config = headroom::import::config_json(&row["config"].to_string()).expect("a known model").config;
+    let run_of = &row["run"];
+    support::training_job(&config, ParallelLayout::SINGLE, |run| {
+        run.seq_length = number(row, "/run/seq_length");
+        run.micro_batch_size = Some(number(row, "/run/micro_batch_size"));
+        run.global_batch_size = number(row, "/run/micro_batch_size") * number(row, "/run/gradient_accumulation_steps");
+        run.precision = match run_of["precision"].as_str() {
+            Some("bf16") => TrainingPrecision::Bf16Pure,
+            Some("fp32") => TrainingPrecision::Fp32,
+            Some("amp_bf16") => TrainingPrecision::AmpBf16,
+            other => panic!("the precision {other:?}"),
+        };
+        run.optimizer = run_of["optimizer"].as_str().and_then(Optimizer::of_name).expect("an optimizer");
+        run.optimizer_implementation = match run_of["optimizer_implementation"].as_str() {
+            Some("for_loop") => OptimizerImplementation::ForLoop,
+            Some("foreach") => OptimizerImplementation::Foreach,
+            Some("fused") => OptimizerImplementation::Fused,
+            other => panic!("the implementation {other:?}"),
+        };
+        run.kernels = if run_of["kernels"] == "fused" { Kernels::Fused } else { Kernels::Eager };
+        run.attention = if run_of["attention"] == "eager" { AttentionKernel::Standard } else { AttentionKernel::Flash };
+        run.recompute = if run_of["recompute"] == "full" { Recompute::Full } else { Recompute::None };
+    })
+}
+
+#[test]
+fn muon_takes_what_pytorch_measures() {
+    let rows = rows(include_str!("../../data/optimizers/muon.jsonl"));
+    assert!(rows.len() >= 8);
+    let (mut stepping, mut orthogonalising) = (0, 0);
+    for row in &rows {
+        let job = job_of(row);
+        let (after_forward, peak) = measured(&job).expect("a training job of played kernels");
+        let saved = after_forward[MemoryKind::Activation.index()];
+        assert_eq!(saved.0, number(row, "/measured/after_forward_bytes/act"), "saved activations of {}", row["id"]);
+        let total: Bytes = peak.into_iter().sum();
+        assert_eq!(total.0, number(row, "/measured/peak_bytes/total"), "peak of {} {}", row["model"], row["run"]);
+        let at_step = number(row, "/measured/peak_bytes/act") == 0;
+        stepping += u64::from(at_step);
+        let lines = estimate(&job).ledger.lines;
+        let temporaries = lines.iter().find(|line| line.label == "Optimizer temporaries");
+        assert_eq!(temporaries.is_some(), at_step, "{}", row["id"]);
+        assert!(temporaries.is_none_or(|line| line.certainty == Certainty::Exact));
+        let of_muon = temporaries.is_some_and(|line| line.tensors.iter().any(|tensor| tensor.name == "Gram matrix"));
+        orthogonalising += u64::from(of_muon);
+    }
+    assert!(
+        stepping > orthogonalising && orthogonalising >= 8,
+        "fullest moments in the step: {stepping}, in Muon's: {orthogonalising}"
+    );
+}
+
+#[test]
+fn muon_is_refused_where_it_is_not_modelled() {
+    let model = support::gpt(1024, 8, 16);
+    let muon = Optimizer::of_key("muon").expect("an optimizer");
+    let blockers = |layout: ParallelLayout, kernels| {
+        let job = support::training_job(&model, layout, |run| {
+            (run.optimizer, run.kernels, run.global_batch_size) = (muon, kernels, 8);
+        });
+        let refused = |blocker: &&Blocker| matches!(blocker, Blocker::Optimizer(_));
+        estimate(&job).blockers.iter().filter(refused).count()
+    };
+    assert_eq!(blockers(ParallelLayout::SINGLE, Kernels::Fused), 0);
+    assert_eq!(blockers(support::layout(1, 2, 4, DataSharding::NOTHING), Kernels::Fused), 0);
+    assert_eq!(blockers(support::layout(2, 1, 1, DataSharding::NOTHING), Kernels::Fused), 1);
+    assert_eq!(blockers(support::layout(1, 1, 8, support::zero1()), Kernels::Fused), 1);
+    assert_eq!(blockers(support::layout(1, 1, 8, support::fsdp()), Kernels::Eager), 1);
+    assert_eq!(blockers(ParallelLayout::SINGLE, Kernels::Megatron), 1);
+}
