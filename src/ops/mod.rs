@@ -115,7 +115,8 @@ pub fn tensors(ops: &[Op], role: Role) -> impl Iterator<Item = (&Op, &Tensor)> {
 
 /// A job's operations, for one micro-batch (training) or one prefill chunk (serving).
 ///
-/// Of a training whose step is played on the tape, parameters and FLOPs alone, read off a run of the model's modules.
+/// Parameters and FLOPs are read off a run of the model's modules. Working sets and saved tensors are added for serving and for the
+/// papers' stack; a training step is played elsewhere, moment by moment.
 ///
 /// ```
 /// # use headroom::catalog;

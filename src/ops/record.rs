@@ -121,8 +121,8 @@ fn add(ops: &mut Vec<Op>, flops: Vec<(OpName, [f64; 2])>) {
     }
 }
 
-/// Brings FLOPs to what Headroom has said so far, where the tape knows better. Adapters' own products, less than a hundredth, are left
-/// out by [`Tape::take_flops`].
+/// Brings FLOPs to the figures that Headroom has given so far, where the tape is closer to the modules. Adapters' own products, less
+/// than a hundredth, are left out by [`Tape::take_flops`].
 ///
 /// - A gate of one column is left out.
 /// - Latent attention's values are counted as wide as its queries and keys, to which FlashAttention 2 pads them.
@@ -170,7 +170,7 @@ fn split(shape: &Shape, with: &Lowering) -> Split {
 /// Parameters that learn, of the whole model with what fine-tuning adds.
 pub(crate) fn trainable(with: &Lowering) -> u64 {
     let tape = Tape::default();
-    let with = Lowering { tensor_model_parallel_size: 1, sequence_parallel: false, ..*with };
+    let with = whole(with);
     let build = Build::new(&tape, &with);
     let learns = |from: u32| {
         let state = tape.state();
