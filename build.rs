@@ -194,10 +194,6 @@ fn mebibytes<'de, D: serde::Deserializer<'de>>(source: D) -> Result<Bytes, D::Er
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    // xtask splits the page's program in two, with the data that only the second part reads.
-    if env::var("CARGO_CFG_TARGET_ARCH").is_ok_and(|arch| arch == "wasm32") {
-        println!("cargo::rustc-link-arg-bin=headroom-page=--emit-relocs");
-    }
     println!("cargo::rerun-if-changed=src/catalog/configs");
     let models: Vec<Model> = rows("models")?;
     let cards: Vec<Card> = rows("accelerators")?;

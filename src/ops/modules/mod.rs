@@ -31,7 +31,7 @@ pub(crate) use super::division::Part;
 pub(crate) use ends::{Ends, Tables};
 
 /// One transformer block: declared with its parameters, run on hidden states.
-pub(crate) trait Block: std::fmt::Debug {
+pub(crate) trait Block {
     /// The block's output, and what else it returns (held until the next block has returned).
     fn run<'t>(&self, tape: &'t Tape, hidden: &Var<'t>, tables: &Tables<'t>) -> (Var<'t>, Option<Var<'t>>);
 }
@@ -51,23 +51,17 @@ pub(crate) fn block(build: &Build<'_>, layer: u64) -> Box<dyn Block> {
 
 fn block_of(build: &Build<'_>, layer: u64) -> Box<dyn Block> {
     match build.model().family {
-        Family::Gpt2 => boxed(gpt2::Gpt2::new, build),
-        Family::Bloom => boxed(bloom::Bloom::new, build),
-        Family::GptNeox => boxed(neox::Neox::new, build),
-        Family::Gemma2 | Family::Gemma3 | Family::Olmo2 => boxed(gemma::Sandwich::new, build),
-        Family::Falcon => boxed(falcon::Falcon::new, build),
+        Family::Gpt2 => Box::new(gpt2::Gpt2::new(build)),
+        Family::Bloom => Box::new(bloom::Bloom::new(build)),
+        Family::GptNeox => Box::new(neox::Neox::new(build)),
+        Family::Gemma2 | Family::Gemma3 | Family::Olmo2 => Box::new(gemma::Sandwich::new(build)),
+        Family::Falcon => Box::new(falcon::Falcon::new(build)),
         Family::Opt | Family::Phi | Family::Phi3 | Family::Stablelm | Family::Cohere | Family::Granite | Family::Glm4 => {
-            boxed(dense::Dense::new, build)
+            Box::new(dense::Dense::new(build))
         }
         // One arm for each family whose block is not llama's.
         _ => Box::new(decoder::Decoder::new(build, layer)),
     }
-}
-
-/// A block behind a pointer. Not inlined: each family stays apart, so that the page loads those of a first visit first.
-#[inline(never)]
-fn boxed<B: Block + 'static>(new: impl Fn(&Build<'_>) -> B, build: &Build<'_>) -> Box<dyn Block> {
-    Box::new(new(build))
 }
 
 /// The shapes that modules share, made once per tape; sizes are those of one tensor-parallel rank.

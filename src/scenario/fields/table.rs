@@ -524,39 +524,15 @@ struct Help {
     options: &'static [&'static str],
 }
 
-/// Of inputs in sight from the start, and of the others: a first visit does not load the sentences of the latter.
-static EARLY: [Help; COUNT] = helps(true);
-static LATER: [Help; COUNT] = helps(false);
-
-const fn helps(early: bool) -> [Help; COUNT] {
+static HELPS: [Help; COUNT] = {
     let mut helps = [Help { of: "", options: &[] }; COUNT];
     let mut at = 0;
     while at < COUNT {
-        if is_early(&TABLE[at].field) == early {
-            helps[at] = Help { of: TABLE[at].help, options: TABLE[at].options };
-        }
+        helps[at] = Help { of: TABLE[at].help, options: TABLE[at].options };
         at += 1;
     }
     helps
-}
-
-/// Whether an input's help is in the form when the page opens for the first time: not of those that are folded away, of other modes,
-/// and of those that stand in the top bar and in dialogs, without help.
-const fn is_early(field: &Field) -> bool {
-    let folded = field.folded || matches!(field.group, Group::Cost);
-    let elsewhere = matches!(
-        field.id,
-        FieldId::Mode
-            | FieldId::Name
-            | FieldId::MemoryUnit
-            | FieldId::ModelName
-            | FieldId::ModelType
-            | FieldId::AsGeneric
-            | FieldId::NotCounted
-            | FieldId::LeftOut
-    );
-    !folded && !elsewhere && matches!(field.applies, Applies::Both | Applies::Train | Applies::Scratch)
-}
+};
 
 /// What an input is and does, in one sentence.
 pub(super) fn help(field: &Field) -> &'static str {
@@ -569,13 +545,7 @@ pub(super) fn option_help(field: &Field, place: usize) -> &'static str {
 }
 
 fn of(field: &Field) -> Option<&'static Help> {
-    let at = FIELDS.iter().position(|of| of.id == field.id)?;
-    if is_early(field) { EARLY.get(at) } else { later(at) }
-}
-
-#[inline(never)]
-fn later(at: usize) -> Option<&'static Help> {
-    LATER.get(at)
+    FIELDS.iter().position(|of| of.id == field.id).and_then(|at| HELPS.get(at))
 }
 
 #[allow(clippy::large_const_arrays, reason = "the statics above are made of it; it is not kept itself")]
