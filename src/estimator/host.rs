@@ -8,7 +8,7 @@
 //! - Activations: blocks in backward or just through forward stay, one other block's copy is on its way, the rest waits.
 
 use super::activations::Moment;
-use super::ledger::{Certainty, LineItem, MemoryKind};
+use super::ledger::{Certainty, LineItem, MemoryKind, sort_by_kind};
 use super::listed::alive;
 use super::stage::{self, Scope};
 use super::timeline::Played;
@@ -58,7 +58,7 @@ pub(super) fn lines(job: &Job, stage: u64) -> Vec<LineItem> {
         let (kind, label) = (MemoryKind::Activation, "Activations of blocks");
         found.push(LineItem { kind, label, bytes, tensors: Vec::new(), note, source, certainty });
     }
-    found.sort_by_key(|line| line.kind);
+    sort_by_kind(&mut found);
     found
 }
 

@@ -33,7 +33,7 @@ pub(crate) use record::trainable;
 pub use tensor::{Dim, Kept, Op, Role, Shape, Split, Tensor};
 
 use crate::config::{CacheFormat, Job, Kernels, LayerKind, ModelConfig, Recompute, Run, TrainingPrecision, Tuning};
-use crate::units::Flops;
+use crate::units::{Flops, sort_short};
 
 /// Tokens that go through the chunked loss at once.
 pub const LOSS_CHUNK_TOKENS: u64 = 1024;
@@ -157,7 +157,7 @@ fn kinds(model: &ModelConfig) -> Vec<(LayerKind, u64)> {
             None => found.push((kind, 1)),
         }
     }
-    found.sort_by_key(|(kind, count)| (std::cmp::Reverse(*count), *kind));
+    sort_short(&mut found, |(a, of_a), (b, of_b)| (of_b, a) < (of_a, b));
     found
 }
 

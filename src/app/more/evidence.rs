@@ -50,7 +50,7 @@ fn ground(ground: &Ground) -> Html {
 fn source(source: &Source) -> Html {
     html(
         "<li class=\"evidence__item\"><p class=\"evidence__name\"><b>{}</b> <span class=\"tag\">{}</span></p><p>{}, {}.</p></li>",
-        &[&source.who, &evidence(source.kind), &source.title, &source.locator],
+        &[&source.who, &evidence(source.kind), &source.title(), &source.locator],
     )
 }
 

@@ -299,7 +299,10 @@ fn the_readmes_table_is_the_commands() {
 #[test]
 fn the_pages_table_is_the_commands() {
     let page = fs::read_to_string(root().join("tools/accuracy/accuracy.json")).expect("tools/accuracy/accuracy.json");
-    assert!(page.trim() == accuracy("--page").trim(), "tools/accuracy/accuracy.json is stale: run `cargo xtask accuracy --write`");
+    assert!(
+        page.trim() == accuracy("--page").trim(),
+        "tools/accuracy/accuracy.json is stale: run `cargo xtask accuracy --write`"
+    );
 }
 
 #[test]
