@@ -32,7 +32,7 @@ impl std::ops::Deref for Source {
 
 impl Source {
     /// Title, or file.
-    pub fn title(&self) -> &'static str {
+    pub fn title(self) -> &'static str {
         TITLES.iter().find(|(key, _)| *key == self.key).map_or("", |(_, title)| title)
     }
 }
