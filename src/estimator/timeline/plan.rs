@@ -196,7 +196,7 @@ fn of_adapters(recipe: PrecisionRecipe, with: &Lowering<'_>) -> PrecisionRecipe 
 
 /// Whether stage 3 gives weights back after use: `DeepSpeed` keeps up to a billion parameters gathered.
 fn gives_back(job: &Job) -> bool {
-    let parameters = ops::lower(&Lowering::parameters_only(job.model())).parameters();
+    let parameters = ops::without_products(&Lowering::parameters_only(job.model())).parameters();
     parameters / job.layout().t().max(1) > MAX_LIVE_PARAMETERS
 }
 
