@@ -152,7 +152,7 @@ fn engine(job: &Job, run: &TrainingRun) -> Vec<LineItem> {
     let serving = job
         .with_layout(ParallelLayout { tensor_model_parallel_size: ranks, ..ParallelLayout::SINGLE })
         .with_run(|run| *run = Run::Serving(served.clone()));
-    let list = ops::lower(&ops::lowering(&serving));
+    let list = ops::without_products(&ops::lowering(&serving));
     let found = listed::peak(&serving, &list).0.lines(false);
     let line = |kind, label, note| named(&found, kind, (label, note, sources::VLLM), Certainty::Assumed);
     [

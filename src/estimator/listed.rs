@@ -125,7 +125,7 @@ impl Lengths {
 
 /// What the model holds by kind, at every moment of every stage.
 fn sums(job: &Job) -> Vec<[Bytes; 7]> {
-    let list = ops::lower(&ops::lowering(job));
+    let list = ops::without_products(&ops::lowering(job));
     let parameters = stage::Parameters::of(job, &list);
     let of_stage = |stage: stage::Stage| {
         let scope = Scope { job, list: &list, stage, parameters, detail: false };

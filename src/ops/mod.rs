@@ -125,11 +125,20 @@ pub fn tensors(ops: &[Op], role: Role) -> impl Iterator<Item = (&Op, &Tensor)> {
 /// assert_eq!(gpt2, Some(124_439_808));
 /// ```
 pub fn lower(with: &Lowering) -> OpList {
-    let list = match with.kernels {
+    record::with_products(with, tensors_of(with))
+}
+
+/// The same operations without their FLOPs, for questions about memory.
+pub(crate) fn without_products(with: &Lowering) -> OpList {
+    record::with_parameters(with, tensors_of(with))
+}
+
+/// Working sets and saved tensors of serving and of the papers' stack; the kinds of blocks alone where a step is played.
+fn tensors_of(with: &Lowering) -> OpList {
+    match with.kernels {
         Kernels::Eager | Kernels::Fused | Kernels::Megatron if with.training => nothing_yet(with.model),
         Kernels::Eager | Kernels::Fused | Kernels::Megatron | Kernels::Korthikanti => forward::of(with),
-    };
-    record::complete(with, list)
+    }
 }
 
 /// The kinds of blocks of a model without their operations.

@@ -12,12 +12,18 @@ use crate::units::{DType, Flops, to_f64};
 /// Operations behind the last block, whatever the order in which a family registers their parameters.
 const HEAD: [&str; 3] = ["Final norm", "Pooler", "Output head and loss"];
 
-/// Adds the parameters of a model, and the FLOPs of one micro-batch's forward, all tensor-parallel ranks together, to the operations of
-/// their names; a name that the list does not have becomes an operation of its own.
+/// Adds the parameters of a model to the operations of their names; a name that the list does not have becomes an operation of its own.
 ///
-/// Modules of both ends, and of each kind of block those of one, are declared on a tape and run once.
-pub(super) fn complete(with: &Lowering, mut list: OpList) -> OpList {
+/// Modules of both ends, and of each kind of block those of one, are declared on a tape.
+pub(super) fn with_parameters(with: &Lowering, mut list: OpList) -> OpList {
     // Without the room that a step needs.
+    let tape = Tape::default();
+    Modules::declare(&tape, &whole(with), &list.kinds).add_parameters(&mut list);
+    list
+}
+
+/// Adds parameters, and the FLOPs of one micro-batch's forward, all tensor-parallel ranks together: the modules run once.
+pub(super) fn with_products(with: &Lowering, mut list: OpList) -> OpList {
     let tape = Tape::default();
     let whole = whole(with);
     let modules = Modules::declare(&tape, &whole, &list.kinds);

@@ -135,7 +135,7 @@ impl Forward<'_, '_> {
     /// Begins an operation; what follows belongs to it.
     fn at(&self, name: &'static str, source: Source) {
         self.tape.at(name, source);
-        let op = Op { name, tensors: Vec::with_capacity(6), forward: Flops(0.0), attention_core: false, source };
+        let op = Op { name, tensors: Vec::new(), forward: Flops(0.0), attention_core: false, source };
         self.taken.borrow_mut().ops.push(op);
     }
 

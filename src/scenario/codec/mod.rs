@@ -15,7 +15,6 @@
 
 mod wire;
 
-
 use super::fields::EMPTY;
 use super::{FieldId, FieldKind, Scenario, Value, field, field_of_key, fields, keys, layers, parse, text};
 use crate::catalog;
