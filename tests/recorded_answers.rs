@@ -256,7 +256,7 @@ fn record() {
 }
 
 /// Choices that came after the answers were recorded: rows of PyTorch's memory tracker hold these families.
-const SINCE: &[&str] = &["fam=olmoe", "fam=minimax-m2"];
+const SINCE: &[&str] = &["fam=olmoe", "fam=minimax-m2", "fam=glm4-moe"];
 
 /// Links that say what they say by words of the field table: every choice occurs, so that no family, stack or format is left out.
 #[test]
