@@ -58,6 +58,8 @@ CASES = [
     # Further families with modules of their own.
     ("olmoe", dict(num_hidden_layers=16)), ("olmoe", dict(S, num_experts=16, num_experts_per_tok=4)), ("olmoe", dict(S, num_key_value_heads=12, hidden_size=1020, num_experts=8, num_experts_per_tok=2, attention_bias=True, tie_word_embeddings=True)),
     ("minimax_m2", dict(num_hidden_layers=62)), ("minimax_m2", dict(S, head_dim=64, num_local_experts=8, num_experts_per_tok=2)), ("minimax_m2", dict(S, head_dim=96, num_local_experts=6, num_experts_per_tok=3, num_key_value_heads=2, tie_word_embeddings=True)),
+    ("glm4_moe", dict(num_hidden_layers=46)), ("glm4_moe", dict(num_hidden_layers=46, head_dim=128)), ("glm4_moe", dict(S, head_dim=64, n_routed_experts=8, num_experts_per_tok=2, moe_intermediate_size=256, use_qk_norm=True, n_shared_experts=2)),
+    ("glm4_moe", dict(S, num_hidden_layers=5, head_dim=96, n_routed_experts=8, num_experts_per_tok=2, moe_intermediate_size=256, first_k_dense_replace=2, attention_bias=True)),
 ]
 
 # Written to parameters_further.jsonl, with the argument `further`.
