@@ -36,6 +36,9 @@ mod sharding;
 #[allow(dead_code, unused_imports, reason = "the lists name the sources of their rules")]
 #[path = "src/sources/mod.rs"]
 mod sources;
+#[allow(dead_code, unused_imports, reason = "a run names its software stack")]
+#[path = "src/stacks/mod.rs"]
+mod stacks;
 #[allow(dead_code, unused_imports, reason = "the types of the rows, as the library has them")]
 #[path = "src/units/mod.rs"]
 mod units;
@@ -218,7 +221,7 @@ fn mebibytes<'de, D: serde::Deserializer<'de>>(source: D) -> Result<Bytes, D::Er
 
 fn main() -> Result<(), Box<dyn Error>> {
     // The compiler looks at files that it knows: a new one is noticed by the time of its folder.
-    for folder in ["catalog/configs", "engines", "models/families", "optimizers", "sharding"] {
+    for folder in ["catalog/configs", "engines", "models/families", "optimizers", "sharding", "stacks"] {
         println!("cargo::rerun-if-changed=src/{folder}");
     }
     let models: Vec<Model> = rows("models")?;

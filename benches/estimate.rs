@@ -5,7 +5,7 @@
 mod support;
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use headroom::config::{DataSharding, Kernels, WeightFormat};
+use headroom::config::{DataSharding, WeightFormat};
 use headroom::estimator::time::{StepTime, block_times, spread, step};
 use headroom::estimator::{Lengths, estimate};
 use headroom::planner::{curve_gpus, curve_seq};
@@ -15,7 +15,7 @@ fn benches(criterion: &mut Criterion) {
     let job = support::training_job(&row.config, support::layout(8, 4, 16, support::zero1()), |_| {});
     criterion.bench_function("estimate", |bench| bench.iter(|| estimate(std::hint::black_box(&job))));
     let megatron = support::training_job(&row.config, support::layout(8, 4, 16, support::zero1()), |run| {
-        run.kernels = Kernels::Megatron;
+        run.stack = support::megatron();
     });
     criterion.bench_function("estimate, Megatron-LM", |bench| bench.iter(|| estimate(std::hint::black_box(&megatron))));
     times(criterion, &megatron);

@@ -8,6 +8,7 @@
 //! | [`sources`] | the bibliography that figures rest on |
 //! | [`engines`] | programs that serve models, one file each |
 //! | [`sharding`] | ways to share model states out over data-parallel ranks, one file each |
+//! | [`stacks`] | software that runs a training, one file each |
 //! | [`optimizers`] | one file each: states, temporaries of a step, words |
 //! | [`config`] | checked inputs, joined in a [`config::Job`] |
 //! | [`catalog`] | models and accelerators with a source per row |
@@ -53,4 +54,5 @@ pub mod planner;
 pub mod scenario;
 pub mod sharding;
 pub mod sources;
+pub mod stacks;
 pub mod units;

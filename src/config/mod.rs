@@ -8,7 +8,6 @@ mod hardware;
 mod hybrid;
 mod job;
 mod layout;
-mod megatron;
 mod model;
 mod modules;
 mod precision;
@@ -23,20 +22,20 @@ pub use hardware::{Accelerator, Cluster, Overheads, PeakRates};
 pub use hybrid::{Feed, Hybrid, Keys, LayerKind, Mixer, MixerKind, OtherHeads};
 pub use job::{Choice, ConfigError, Job};
 pub use layout::{Offload, ParallelLayout, PipelineSplit};
-pub use megatron::{LossFusion, MegatronOptions, RecomputeMethod, RecomputeModules, TokenDispatcher};
 pub use model::{MlpKind, ModelConfig, Normalization, PositionEmbedding};
 pub use modules::{
     BlockLayout, Division, EmbeddingScale, ExpertModules, FamilyChoice, FeedForwardStyle, GgufRules, LinearBiases, LinearStyle,
     Measured, Modules, NormStyle, PositionIds, Projections, QueryKeyNorm, RotaryTables, RotationStyle, RouterScores, TensorPlan,
 };
 pub use precision::{GradientDType, PrecisionRecipe, TrainingPrecision};
-pub use run::{AttentionKernel, Kernels, LengthMix, Recompute, Run, ServingRun, Texts, TrainingRun};
+pub use run::{AttentionKernel, LengthMix, Recompute, Run, ServingRun, Texts, TrainingRun};
 pub use schedule::{PassTimes, Pipeline, PipelineSchedule, Played, SCHEDULES, ScheduleFacts, Slot, Timed, Work};
 pub use shape::{ExpertsRule, ShapeRule};
-pub use speed::{Flash, Narrow, Overlap, ProductFormat, Speed};
+pub use speed::{Narrow, Overlap, ProductFormat, Speed};
 pub use tuning::{BaseFormat, Method, Objective, Rollout, Targets, Tuning};
 
 pub use crate::engines::Engine;
 pub use crate::optimizers::{Optimizer, OptimizerImplementation};
 pub use crate::sharding::DataSharding;
+pub use crate::stacks::{Flash, LossFusion, MegatronOptions, RecomputeMethod, RecomputeModules, Stack, TokenDispatcher};
 pub use crate::units::{CacheFormat, WeightFormat};

@@ -101,7 +101,7 @@ impl Modules {
         takes_prefix: true,
         tensor_plan: Some(TensorPlan::PLAIN),
         shape: Some(ShapeRule::PLAIN),
-        measured: Measured { eager: true, fused: false, tensor_parallel: false },
+        measured: Measured { written_out: true, fused_kernels: false, tensor_parallel: false },
         gguf: GgufRules { rows_of_odd_length: false, eighty_layers_are_70b: false },
     };
 
@@ -344,9 +344,9 @@ impl TensorPlan {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Measured {
     /// The modules as transformers writes them.
-    pub eager: bool,
+    pub written_out: bool,
     /// Fused kernels.
-    pub fused: bool,
+    pub fused_kernels: bool,
     /// Tensor parallelism.
     pub tensor_parallel: bool,
 }

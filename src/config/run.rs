@@ -4,24 +4,10 @@ use serde::{Deserialize, Serialize};
 
 use super::precision::{GradientDType, PrecisionRecipe, TrainingPrecision};
 use super::{
-    CacheFormat, Engine, Flash, MegatronOptions, Optimizer, OptimizerImplementation, Overlap, ProductFormat, Tuning, WeightFormat,
+    CacheFormat, Engine, Flash, MegatronOptions, Optimizer, OptimizerImplementation, Overlap, ProductFormat, Stack, Tuning,
+    WeightFormat,
 };
 use crate::units::{Bytes, DType, to_f64};
-
-/// The software that runs the model; it decides what is saved for backward.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Kernels {
-    /// The operation list of Korthikanti et al. 2022, with dropout masks: the `34sbh + 5as²b` family.
-    Korthikanti,
-    /// Fused norms, fused SwiGLU, chunked linear cross-entropy.
-    #[default]
-    Fused,
-    /// Hugging Face transformers' modules as written, on PyTorch's autograd, with full logits.
-    Eager,
-    /// Megatron-Core with Transformer Engine.
-    Megatron,
-}
 
 /// How attention is computed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -64,8 +50,8 @@ pub struct TrainingRun {
     pub optimizer: Optimizer,
     /// How the optimizer walks over the parameters.
     pub optimizer_implementation: OptimizerImplementation,
-    /// Software profile.
-    pub kernels: Kernels,
+    /// Software stack.
+    pub stack: Stack,
     /// Attention kernel.
     pub attention: AttentionKernel,
     /// Activation recomputation.
@@ -101,7 +87,7 @@ impl TrainingRun {
             gradients: GradientDType::AsWeights,
             optimizer: Optimizer::DEFAULT,
             optimizer_implementation: OptimizerImplementation::Fused,
-            kernels: Kernels::Fused,
+            stack: Stack::DEFAULT,
             attention: AttentionKernel::Flash,
             recompute: Recompute::None,
             reduce_bucket_size: 500_000_000,

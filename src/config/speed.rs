@@ -15,7 +15,7 @@ pub struct Speed {
     pub memory_share: f64,
     /// Multiprocessors, over which a product's tiles are dealt out.
     pub multiprocessors: u64,
-    /// Fused attention on long sequences with heads of 128, by generation of the kernel ([`Flash`]): shares of the 16-bit peak in
+    /// Fused attention on long sequences with heads of 128, by generation of the kernel ([`crate::stacks::Flash`]): shares of the 16-bit peak in
     /// forward and backward.
     pub attention: [[f64; 2]; 3],
     /// Link to the accelerators of the same domain; `None`: they share the network.
@@ -81,19 +81,6 @@ impl Narrow {
     pub const fn scales_whole_tensors(self) -> bool {
         matches!(self, Self::Fp8 | Self::Nvfp4)
     }
-}
-
-/// The generation of the fused attention kernel.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Flash {
-    /// FlashAttention 1 and Triton's kernels of 2023.
-    First,
-    /// FlashAttention 2, PyTorch's own.
-    #[default]
-    Second,
-    /// cuDNN's, FlashAttention 3 and 4, made for Hopper and Blackwell.
-    Newest,
 }
 
 /// In what the blocks' matrix products run.

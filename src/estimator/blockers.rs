@@ -5,13 +5,14 @@ use std::num::NonZeroU64;
 use thiserror::Error;
 
 use crate::config::{
-    AttentionKernel, Division, Job, Kernels, Method, Objective, ParallelLayout, PipelineSchedule, PipelineSplit, Recompute,
-    Targets, TrainingPrecision, TrainingRun,
+    AttentionKernel, Division, Job, Method, Objective, ParallelLayout, PipelineSchedule, PipelineSplit, Recompute, Targets,
+    TrainingPrecision, TrainingRun,
 };
 use crate::optimizers::{ConflictingTool, OptimizerConflict};
 pub use crate::sharding::FrameworkRule;
 use crate::sharding::{CarriedOutBy, With};
 use crate::sources::{self, Source};
+use crate::stacks::{NotWith, TensorParallelism};
 use crate::units::whole;
 
 /// A rule that the layout breaks; its text is one sentence.
@@ -170,21 +171,10 @@ macro_rules! rules {
 }
 
 rules! {
-    // megatron/core/model_parallel_config.py.
-    SEQUENCE_WITHOUT_TENSOR: MEGATRON_CORE,
-        "Megatron-LM has no sequence parallelism without tensor parallelism; use 2 tensor-parallel ranks or more, or switch it off";
-    // Its ranks hold two stages; transformers and plain PyTorch place one on each.
-    DUAL_PIPE_ELSEWHERE: DEEPSEEK_V3_2024,
-        "DualPipe places two stages on every rank, which transformers and PyTorch's own pipelines do not; use the software stack Megatron-LM, or one forward, one backward";
     INTERLEAVED_ALONE: MEGATRON_CORE,
         "Megatron-LM has chunks of layers only with two pipeline stages or more; use 1 chunk";
     CHUNKS_ELSEWHERE: MEGATRON_CORE,
         "Chunks of layers belong to the interleaved schedule; use one forward, one backward, or 1 chunk";
-    PARAMETERS_STAY_IN_MEGATRON: MEGATRON_CORE,
-        "Megatron-LM does not keep weights in host memory; offload the optimizer, or use FSDP with another stack";
-    // megatron/core/transformer/transformer_config.py, cpu_offloading.
-    ACTIVATIONS_WITH_PIPELINE: MEGATRON_CORE,
-        "Megatron-LM does not offload activations with pipeline parallelism; use 1 stage";
     // Adapters are put beside transformers' own modules here.
     TUNING_ELSEWHERE: PEFT,
         "Adapters and frozen layers are modelled for transformers' modules and fused kernels; use one of these software stacks";
@@ -207,8 +197,6 @@ rules! {
         "Texts that share a sequence are modelled with FlashAttention alone, which needs no mask to keep them apart; use it, or pad";
     PACKED_ELSEWHERE: PACKING_2024,
         "Texts that share a sequence are modelled for the next token, transformers' modules and fused kernels, without learned prompts and prefixes; pad them";
-    ACTIVATIONS_WITH_RECOMPUTE: MEGATRON_CORE,
-        "Megatron-LM does not offload activations that it recomputes; use one of the two";
 }
 
 /// What is said of layers that are not dealt out evenly.
@@ -340,15 +328,10 @@ fn pipeline(job: &Job, found: &mut Vec<Blocker>) {
             }
         }
         _ if chunks > 1 => found.push(Blocker::Framework(&CHUNKS_ELSEWHERE)),
-        PipelineSchedule::DualPipe
-            if job.training().is_some_and(|run| matches!(run.kernels, Kernels::Eager | Kernels::Fused)) =>
-        {
-            found.push(Blocker::Framework(&DUAL_PIPE_ELSEWHERE));
-        }
-        PipelineSchedule::DualPipe
-            if !p.is_multiple_of(2) || !micro_batches.is_multiple_of(2) || micro_batches < p.saturating_mul(2) =>
-        {
-            found.push(Blocker::DualPipe { p, micro_batches });
+        PipelineSchedule::DualPipe => {
+            let uneven = !p.is_multiple_of(2) || !micro_batches.is_multiple_of(2) || micro_batches < p.saturating_mul(2);
+            let refused = job.training().and_then(|run| run.stack.forbidden(NotWith::DualPipe)).map(Blocker::Framework);
+            found.extend(refused.or_else(|| uneven.then_some(Blocker::DualPipe { p, micro_batches })));
         }
         _ => {}
     }
@@ -356,20 +339,21 @@ fn pipeline(job: &Job, found: &mut Vec<Blocker>) {
 
 /// What ranks share out, and what waits in host memory.
 fn shared(job: &Job, run: &TrainingRun, found: &mut Vec<Blocker>) {
-    let (layout, megatron) = (job.layout(), run.kernels == Kernels::Megatron);
+    let (layout, stack) = (job.layout(), run.stack);
     let (ranks, replicas, sharding, offload) = (layout.d(), layout.replicas(), layout.sharding, layout.offload);
-    let by = if megatron { CarriedOutBy::Stack } else { CarriedOutBy::Library };
-    let rule = |with| [CarriedOutBy::Anyone, by].into_iter().find_map(|by| sharding.forbidden(with, by));
+    let rule = |with| [CarriedOutBy::Anyone, stack.sharding].into_iter().find_map(|by| sharding.forbidden(with, by));
     let mut forbid = |when: bool, rule: &dyn Fn() -> Option<&'static FrameworkRule>| {
         found.extend(when.then(rule).flatten().map(Blocker::Framework));
     };
     forbid(replicas > 1, &|| rule(With::Groups));
-    forbid(offload.parameters && megatron, &|| Some(&PARAMETERS_STAY_IN_MEGATRON));
+    forbid(offload.parameters, &|| stack.forbidden(NotWith::WeightsInHostMemory));
     forbid(offload.parameters, &|| rule(With::WeightsInHostMemory));
     forbid(offload.optimizer && !offload.parameters, &|| rule(With::OptimizerAloneInHostMemory));
     forbid(offload.optimizer, &|| rule(With::OptimizerInHostMemory));
-    forbid(megatron && offload.activations && layout.p() > 1, &|| Some(&ACTIVATIONS_WITH_PIPELINE));
-    forbid(megatron && offload.activations && run.recompute != Recompute::None, &|| Some(&ACTIVATIONS_WITH_RECOMPUTE));
+    let activations = offload.activations;
+    forbid(activations && layout.p() > 1, &|| stack.forbidden(NotWith::ActivationsInHostMemoryOverStages));
+    let recomputed = activations && run.recompute != Recompute::None;
+    forbid(recomputed, &|| stack.forbidden(NotWith::RecomputedActivationsInHostMemory));
     if !ranks.is_multiple_of(replicas) {
         found.push(Blocker::Replicas { ranks, replicas });
     }
@@ -377,22 +361,23 @@ fn shared(job: &Job, run: &TrainingRun, found: &mut Vec<Blocker>) {
 
 /// Combinations that a framework names itself.
 fn frameworks(job: &Job, run: &TrainingRun, found: &mut Vec<Blocker>) {
-    let (layout, megatron) = (job.layout(), run.kernels == Kernels::Megatron);
+    let layout = job.layout();
     let mut forbid = |when: bool, rule: &dyn Fn() -> Option<&'static FrameworkRule>| {
         found.extend(when.then(rule).flatten().map(Blocker::Framework));
     };
     let sharding = layout.sharding;
     forbid(layout.p() > 1, &|| sharding.forbidden(With::Pipeline, CarriedOutBy::Anyone));
-    forbid(megatron && layout.sequence_parallel && layout.t() == 1, &|| Some(&SEQUENCE_WITHOUT_TENSOR));
-    forbid(megatron && layout.p() > 1, &|| sharding.forbidden(With::Pipeline, CarriedOutBy::Stack));
-    forbid(megatron && layout.ep() > 1, &|| sharding.forbidden(With::Experts, CarriedOutBy::Stack));
+    let alone = layout.sequence_parallel && layout.t() == 1;
+    forbid(alone, &|| run.stack.forbidden(NotWith::SequenceParallelismAlone));
+    forbid(layout.p() > 1, &|| sharding.forbidden(With::Pipeline, run.stack.sharding));
+    forbid(layout.ep() > 1, &|| sharding.forbidden(With::Experts, run.stack.sharding));
 }
 
 /// What the optimizer itself forbids.
 fn optimizer(job: &Job, run: &TrainingRun, found: &mut Vec<Blocker>) {
     let layout = job.layout();
     let used = |tool: ConflictingTool| match tool {
-        ConflictingTool::Megatron => run.kernels == Kernels::Megatron,
+        ConflictingTool::OwnTrainingLoop => run.stack.has_own_schedule(),
         ConflictingTool::TensorParallelism => layout.t() > 1,
         ConflictingTool::ShardedStates => {
             run.precision == TrainingPrecision::FsdpMixed || layout.sharding.shards_optimizer() && layout.shards() > 1
@@ -412,7 +397,7 @@ fn tuning(job: &Job, run: &TrainingRun, found: &mut Vec<Blocker>) {
             found.push(Blocker::Framework(rule));
         }
     };
-    let elsewhere = !matches!(run.kernels, Kernels::Eager | Kernels::Fused);
+    let elsewhere = !run.stack.is_played();
     let other = !tuning.is_full() || tuning.objective != Objective::NextToken;
     forbid(other && elsewhere, &TUNING_ELSEWHERE);
     forbid(other && !elsewhere && (layout.t() > 1 || layout.p() > 1), &TUNING_SPLIT);
@@ -453,15 +438,15 @@ fn packed(run: &TrainingRun, elsewhere: bool, found: &mut Vec<Blocker>) {
 /// What tensor-parallel ranks must divide: heads where attention is split, columns where feed-forward layers and experts are.
 fn tensor(job: &Job, found: &mut Vec<Blocker>) {
     let (model, t) = (job.model(), job.layout().t());
-    let library = job.training().is_some_and(|run| run.kernels == Kernels::Eager);
+    let stack = job.training().map(|run| run.stack);
+    let library = stack.is_some_and(|stack| stack.tensor_parallelism == TensorParallelism::PlanOfFamily);
     let plan = model.family.modules().tensor_plan;
     if library && t > 1 && plan.is_none() {
         found.push(Blocker::NoTensorPlan { family: model.family.model_type() });
         return;
     }
-    // Megatron-LM may split experts otherwise than the rest.
-    let megatron = job.training().is_some_and(|run| run.kernels == Kernels::Megatron);
-    let experts = if megatron { job.layout().etp() } else { t };
+    // Experts may be split otherwise than the rest.
+    let experts = if stack.is_some_and(|stack| stack.has_all_degrees) { job.layout().etp() } else { t };
     let dense = (0..model.num_hidden_layers).any(|layer| model.moe_at(layer).is_none());
     let moe = model.moe.as_ref();
     let shared = moe.map_or(0, |moe| moe.shared_expert_intermediate_size);

@@ -13,21 +13,22 @@ use super::listed::alive;
 use super::stage::{self, Scope};
 use super::timeline::Played;
 use super::{megatron, megatron_run, played_run};
-use crate::config::{Job, Kernels, Offload, ParallelLayout, Run};
+use crate::config::{Job, Offload, ParallelLayout, Run};
 use crate::ops;
+use crate::sharding::CarriedOutBy;
 use crate::sources;
 use crate::units::Bytes;
 
 /// Whether everything of that kind waits in host memory.
 pub(super) fn is_away(job: &Job, kind: MemoryKind) -> bool {
-    let megatron = job.training().is_some_and(|run| run.kernels == Kernels::Megatron);
+    let own = job.training().is_some_and(|run| run.stack.sharding == CarriedOutBy::Stack);
     let ParallelLayout { sharding, offload, .. } = *job.layout();
-    let optimizer = if sharding.offloads_together && !megatron { offload.parameters } else { offload.optimizer };
+    let optimizer = if sharding.offloads_together && !own { offload.parameters } else { offload.optimizer };
     match kind {
         MemoryKind::Parameter => offload.parameters,
         MemoryKind::OptimizerState => optimizer || offload.optimizer,
         // Gradients go once they are reduced.
-        MemoryKind::Gradient => !megatron && sharding.shards_gradients() && optimizer,
+        MemoryKind::Gradient => !own && sharding.shards_gradients() && optimizer,
         _ => false,
     }
 }

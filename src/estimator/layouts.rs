@@ -3,8 +3,8 @@
 use std::num::NonZeroU64;
 
 use super::ledger::first_over;
-use super::{Blocker, MemoryKind, Rules, blockers, megatron, memory_by_kind, overhead, time};
-use crate::config::{Choice, DataSharding, Job, Kernels};
+use super::{Blocker, MemoryKind, Rules, blockers, megatron, megatron_run, memory_by_kind, overhead, time};
+use crate::config::{Choice, DataSharding, Job};
 use crate::units::Bytes;
 
 /// Memory and time of one job as a search chooses it, again and again: what layouts have in common is worked out once.
@@ -54,7 +54,7 @@ impl Layouts {
     pub fn memory(&mut self) -> ([Bytes; 7], Option<MemoryKind>) {
         let job = &self.job;
         let (by_kind, over) = match job.training() {
-            Some(run) if run.kernels == Kernels::Megatron => {
+            Some(run) if run.stack.has_own_schedule() => {
                 let (by_kind, over) = self.megatron.memory(job, run);
                 (overhead::on_top(job, by_kind), over)
             }
@@ -72,15 +72,14 @@ impl Layouts {
     /// If weights, gradients and optimizer states alone are too much: the first kind with which they are, and by how much at least.
     /// It holds for every micro-batch. `None` where only [`Self::memory`] tells.
     pub fn too_many_states(&mut self) -> Option<(MemoryKind, Bytes)> {
-        let run = self.job.training().filter(|run| run.kernels == Kernels::Megatron)?;
+        let run = megatron_run(&self.job)?;
         self.megatron.too_many_states(&self.job, run)
     }
 
     /// What the layout that [`Self::memory`] was asked about last takes with the same or any larger micro-batch, at least; 0 where
     /// nothing is known.
     pub fn floor(&self) -> Bytes {
-        let megatron = self.job.training().is_some_and(|run| run.kernels == Kernels::Megatron);
-        if megatron { self.megatron.floor(self.job.layout().sharding) } else { Bytes::ZERO }
+        if megatron_run(&self.job).is_some() { self.megatron.floor(self.job.layout().sharding) } else { Bytes::ZERO }
     }
 
     /// Seconds of one optimizer step of the choice taken over last; `None` when serving, and where the accelerator's peak or memory

@@ -34,7 +34,7 @@ pub use stages::{StageMemory, stages};
 pub use states::GATHERED_WEIGHTS;
 pub use timeline::{Event, GRADIENT_REDUCTION, Phase, Stretch, Timeline, events};
 
-use crate::config::{Job, Kernels, Run, TrainingRun};
+use crate::config::{Job, Run, TrainingRun};
 use crate::ops::{self, OpList};
 use crate::units::Bytes;
 use stage::Scope;
@@ -356,9 +356,9 @@ fn alone_run(job: &Job) -> Option<&TrainingRun> {
     played_run(job).filter(|run| !companions::there_are(&run.tuning))
 }
 
-/// The training run, if Megatron-LM runs it.
+/// The training run, if its step follows Megatron-LM's schedule.
 fn megatron_run(job: &Job) -> Option<&TrainingRun> {
-    job.training().filter(|run| run.kernels == Kernels::Megatron)
+    job.training().filter(|run| run.stack.has_own_schedule())
 }
 
 /// Rules that forbid the job's layout; see [`Estimate::blockers`].

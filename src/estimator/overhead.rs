@@ -2,7 +2,7 @@
 
 use super::ledger::{Certainty, LineItem, MemoryKind, sort_by_kind};
 use super::reservation;
-use crate::config::{Job, Kernels, ParallelLayout, Run};
+use crate::config::{Job, ParallelLayout, Run};
 use crate::sources::{self, Source};
 use crate::units::{Bytes, Elements};
 
@@ -102,8 +102,7 @@ fn all(job: &Job, allocated: Bytes, weights: Bytes) -> [Overhead; 5] {
 /// weights themselves, whatever `allgather_bucket_size` is; live parameters of stage 3 are among the gathered weights.
 fn bucket(job: &Job, layout: &ParallelLayout) -> Bytes {
     let Some(run) = job.training() else { return Bytes::ZERO };
-    let there =
-        layout.sharding.has_reduction_bucket && layout.shards() > 1 && matches!(run.kernels, Kernels::Eager | Kernels::Fused);
+    let there = layout.sharding.has_reduction_bucket && layout.shards() > 1 && run.stack.has_reduction_bucket;
     if there { Elements(run.reduce_bucket_size).stored_as(run.recipe().gradient) } else { Bytes::ZERO }
 }
 

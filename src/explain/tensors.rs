@@ -2,9 +2,9 @@
 //!
 //! A formula is taken only where it comes to the ledger's bytes exactly, in whole numbers; otherwise the figure stands for itself.
 
-use crate::config::Kernels;
 use crate::estimator::{LineItem, MemoryKind, TensorLine};
 use crate::ops::{self, Dim, OpList, Role, Split, Tensor};
+use crate::sharding::CarriedOutBy;
 use crate::units::DType;
 
 use super::expr::{Expr, Value};
@@ -23,7 +23,7 @@ impl<'a> Lines<'a> {
     /// Gets ready for a job's lines.
     pub fn of(inputs: Inputs<'a>) -> Self {
         let job = inputs.job;
-        let listed = job.training().is_none_or(|run| run.kernels == Kernels::Korthikanti);
+        let listed = job.training().is_none_or(|run| run.stack.is_listed());
         let in_groups = !listed && job.layout().sharding.shards_gradients();
         let mut lines = Self { inputs, split: Vec::new(), groups: Vec::new() };
         if !listed && !in_groups {
@@ -155,8 +155,8 @@ impl<'a> Lines<'a> {
 
     /// The ranks that share a tensor of a shared line out.
     fn ranks(&self, tensor: &TensorLine) -> Expr {
-        let megatron = self.inputs.job.training().is_some_and(|run| run.kernels == Kernels::Megatron);
-        if !megatron {
+        let by_stack = self.inputs.job.training().is_some_and(|run| run.stack.sharding == CarriedOutBy::Stack);
+        if !by_stack {
             return self.inputs.shards();
         }
         if is_expert(tensor) {

@@ -1,9 +1,10 @@
 //! What the methods are asked about, as plain numbers, and what the engine says to the same question.
 
 use crate::config::{
-    AttentionKernel, GradientDType, Job, Kernels, MlpKind, ModelConfig, Normalization, Optimizer, PositionEmbedding, Recompute,
-    Run, ServingRun, TrainingPrecision, TrainingRun,
+    AttentionKernel, GradientDType, Job, MlpKind, ModelConfig, Normalization, Optimizer, PositionEmbedding, Recompute, Run,
+    ServingRun, TrainingPrecision, TrainingRun,
 };
+use crate::stacks::Stack;
 use crate::units::{Bytes, DType, FlopsPerSecond};
 
 use super::{MethodKind, Shape, product};
@@ -72,8 +73,8 @@ pub struct MethodInputs {
     pub recompute: Recompute,
     /// Attention kernel.
     pub attention: AttentionKernel,
-    /// Software profile of the engine's estimate.
-    pub kernels: Kernels,
+    /// Software stack of the engine's estimate.
+    pub stack: Stack,
     /// Optimizer.
     pub optimizer: Optimizer,
     /// Number formats of training.
@@ -144,7 +145,7 @@ impl MethodInputs {
             fixed_micro_batch: run.micro_batch_size.is_some(),
             recompute: run.recompute,
             attention: run.attention,
-            kernels: run.kernels,
+            stack: run.stack,
             optimizer: run.optimizer,
             precision: run.precision,
             gradients: run.gradients,
@@ -229,7 +230,7 @@ impl MethodInputs {
         zero_stage: 0,
         recompute: Recompute::None,
         attention: AttentionKernel::Standard,
-        kernels: Kernels::Fused,
+        stack: Stack::DEFAULT,
         optimizer: Optimizer::DEFAULT,
         precision: TrainingPrecision::Bf16Mixed,
         gradients: GradientDType::AsWeights,

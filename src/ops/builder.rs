@@ -1,7 +1,7 @@
 //! What a model's operations are made for, and their dimensions.
 
 use super::tensor::Dim;
-use crate::config::{AttentionKernel, CacheFormat, Kernels, ModelConfig, Recompute, Tuning};
+use crate::config::{AttentionKernel, CacheFormat, ModelConfig, Recompute, Stack, Tuning};
 use crate::units::{DType, Flops, to_f64};
 
 /// Everything that shapes the operation list.
@@ -35,8 +35,8 @@ pub struct Lowering<'a> {
     pub expert_parallel: bool,
     /// Whether these keep a part of the tokens each, and with it shared experts whole.
     pub dispatches: bool,
-    /// Software profile.
-    pub kernels: Kernels,
+    /// Software stack.
+    pub stack: Stack,
     /// Attention kernel.
     pub attention: AttentionKernel,
     /// Whether backward follows.
@@ -71,7 +71,7 @@ impl<'a> Lowering<'a> {
             shared_prefix: 0,
             expert_parallel: false,
             dispatches: false,
-            kernels: Kernels::Fused,
+            stack: Stack::DEFAULT,
             attention: AttentionKernel::Flash,
             training: true,
             tensor_model_parallel_size: 1,
@@ -87,9 +87,9 @@ impl<'a> Lowering<'a> {
         Dim(dim.0, dim.1.div_ceil(self.tensor_model_parallel_size.max(1)))
     }
 
-    /// One rank's part of the vocabulary: transformers' tensor parallelism leaves it whole, fused kernels split it.
+    /// One rank's part of the vocabulary: the whole, or a share where the stack splits it.
     pub(super) fn vocab_part(&self) -> Dim {
-        if self.kernels == Kernels::Eager { self.vocab() } else { self.local(self.vocab()) }
+        if self.stack.splits_vocabulary { self.local(self.vocab()) } else { self.vocab() }
     }
 
     /// `seq_length`.

@@ -2,11 +2,11 @@
 //!
 //! Hugging Face modules follow their family's plan (transformers 5.23, `base_model_tp_plan`): most split attention by heads and the
 //! feed-forward layer and experts by columns; where a plan gathers a product's output (`colwise_gather_output`), ranks hold parts of
-//! the weights and all of what they multiply to; what no plan names stays whole. Fused kernels are split as Megatron-Core does.
+//! the weights and all of what they multiply to; what no plan names stays whole. Other stacks are split as Megatron-Core does.
 
 use super::builder::Lowering;
 use super::tensor::Dim;
-use crate::config::Kernels;
+use crate::stacks::TensorParallelism;
 
 pub(crate) use crate::config::Division;
 
@@ -27,7 +27,7 @@ impl Lowering<'_> {
         if self.tensor_model_parallel_size <= 1 {
             return Division::Whole;
         }
-        if self.kernels != Kernels::Eager {
+        if self.stack.tensor_parallelism == TensorParallelism::HeadsAndColumns {
             return Division::Divided;
         }
         match (self.model.family.modules().tensor_plan, part) {

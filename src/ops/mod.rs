@@ -32,11 +32,8 @@ pub use cache::{Cache, cache};
 pub(crate) use record::trainable;
 pub use tensor::{Dim, Kept, Op, Role, Shape, Split, Tensor};
 
-use crate::config::{CacheFormat, Job, Kernels, LayerKind, ModelConfig, Recompute, Run, TrainingPrecision, Tuning};
+use crate::config::{CacheFormat, Job, LayerKind, ModelConfig, Recompute, Run, Stack, TrainingPrecision, Tuning};
 use crate::units::{Flops, sort_short};
-
-/// Tokens that go through the chunked loss at once.
-pub const LOSS_CHUNK_TOKENS: u64 = 1024;
 
 /// The whole model as operations: once for the embedding, once for each kind of block, once for the head.
 #[derive(Clone, Debug, PartialEq)]
@@ -135,10 +132,8 @@ pub(crate) fn without_products(with: &Lowering) -> OpList {
 
 /// Working sets and saved tensors of serving and of the papers' stack; the kinds of blocks alone where a step is played.
 fn tensors_of(with: &Lowering) -> OpList {
-    match with.kernels {
-        Kernels::Eager | Kernels::Fused | Kernels::Megatron if with.training => nothing_yet(with.model),
-        Kernels::Eager | Kernels::Fused | Kernels::Megatron | Kernels::Korthikanti => forward::of(with),
-    }
+    let is_listed = !with.training || with.stack.is_listed();
+    if is_listed { forward::of(with) } else { nothing_yet(with.model) }
 }
 
 /// The kinds of blocks of a model without their operations.
@@ -193,7 +188,7 @@ pub fn lowering(job: &Job) -> Lowering<'_> {
                 shared_prefix: 0,
                 expert_parallel: false,
                 dispatches: false,
-                kernels: run.kernels,
+                stack: run.stack,
                 attention: run.attention,
                 training: true,
                 tensor_model_parallel_size: job.layout().t(),
@@ -222,7 +217,7 @@ pub fn lowering(job: &Job) -> Lowering<'_> {
             shared_prefix: run.shared_prefix,
             expert_parallel: run.expert_parallel,
             dispatches: run.dispatches(),
-            kernels: Kernels::Fused,
+            stack: Stack::DEFAULT,
             attention: run.attention,
             training: false,
             tensor_model_parallel_size: job.layout().t(),

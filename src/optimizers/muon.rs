@@ -29,7 +29,7 @@ pub(super) const OPTIMIZER: OptimizerSpec = OptimizerSpec {
     }),
     conflicts: &[
         OptimizerConflict {
-            with: ConflictingTool::Megatron,
+            with: ConflictingTool::OwnTrainingLoop,
             says: "Muon is modelled as PyTorch has it, not as Megatron-LM does; use another software stack, or another optimizer",
             source: sources::PYTORCH_AUTOGRAD,
         },

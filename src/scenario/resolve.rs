@@ -10,10 +10,11 @@ use std::num::NonZeroU64;
 use super::serving;
 use super::{FieldId, FieldKind, Mode, Scenario, Value, field, fields, number, parse, range_text};
 use crate::config::{
-    Accelerator, Cluster, DataSharding, Flash, Job, Kernels, LayerSet, MegatronOptions, Mla, ModelConfig, Moe, Offload,
-    Overheads, Overlap, ParallelLayout, PeakRates, PipelineSchedule, PipelineSplit, PositionEmbedding, ProductFormat,
-    RecomputeMethod, RecomputeModules, Run, Speed, TrainingRun, Tuning,
+    Accelerator, Cluster, DataSharding, Job, LayerSet, MegatronOptions, Mla, ModelConfig, Moe, Offload, Overheads, Overlap,
+    ParallelLayout, PeakRates, PipelineSchedule, PipelineSplit, PositionEmbedding, ProductFormat, RecomputeMethod,
+    RecomputeModules, Run, Speed, TrainingRun, Tuning,
 };
+use crate::stacks::Stack;
 use crate::units::{Bytes, grouped, to_f64};
 
 /// Bytes of one MiB.
@@ -226,7 +227,7 @@ impl Scenario {
                 gradients: self.word(FieldId::Gradients),
                 optimizer: self.word(FieldId::Optimizer),
                 optimizer_implementation: self.word(FieldId::OptimizerImplementation),
-                kernels: self.word(FieldId::Kernels),
+                stack: self.word(FieldId::Stack),
                 attention: self.word(FieldId::Attention),
                 recompute: self.word(FieldId::Recompute),
                 training_tokens: to_f64(self.integer(if mode == Mode::Tune {
@@ -237,7 +238,7 @@ impl Scenario {
                 mfu: self.decimal(FieldId::Mfu).unwrap_or_default() / 100.0,
                 reduce_bucket_size: self.integer(FieldId::ReduceBucket),
                 megatron: self.megatron(),
-                flash: if self.word::<Kernels>(FieldId::Kernels) == Kernels::Megatron { Flash::Newest } else { Flash::Second },
+                flash: self.word::<Stack>(FieldId::Stack).flash,
                 products: ProductFormat::Activations,
                 overlap: Overlap::DEFAULT,
                 tuning: if mode == Mode::Tune { self.tuning() } else { Tuning::FULL },
@@ -395,17 +396,17 @@ fn check_positions(scenario: &Scenario) -> Option<FieldError> {
     })
 }
 
-/// Only Megatron-LM's stack is modelled with these degrees.
+/// Not every stack is modelled with these degrees.
 fn check_stack(scenario: &Scenario) -> Option<FieldError> {
     const DEGREES: [FieldId; 4] =
         [FieldId::ContextParallel, FieldId::ExpertParallel, FieldId::ExpertTensorParallel, FieldId::VirtualPipeline];
-    if scenario.mode() == Mode::Serve || scenario.word::<Kernels>(FieldId::Kernels) == Kernels::Megatron {
+    if scenario.mode() == Mode::Serve || scenario.word::<Stack>(FieldId::Stack).has_all_degrees {
         return None;
     }
     let id = DEGREES.into_iter().find(|id| scenario.optional_integer(*id).is_some_and(|degree| degree > 1))?;
     Some(FieldError {
         field: id,
-        message: format!("{} is modelled for the stack Megatron-LM only.", field(id).label),
+        message: format!("{} is modelled for the stack {} only.", field(id).label, Stack::names_with_all_degrees()),
         way_out: Some(("Use 1".to_owned(), Value::Integer(1))),
     })
 }

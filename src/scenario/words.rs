@@ -1,11 +1,12 @@
 //! The words that stand for choices in forms, links and files.
 
 use crate::config::{
-    AttentionKernel, CacheFormat, DataSharding, Family, GENERIC, GradientDType, HiddenAct, Kernels, LossFusion, MixerKind,
-    MlpKind, Normalization, Objective, Optimizer, OptimizerImplementation, PipelineSchedule, PositionEmbedding, Recompute,
-    Rollout, TokenDispatcher, TrainingPrecision, WeightFormat,
+    AttentionKernel, CacheFormat, DataSharding, Family, GENERIC, GradientDType, HiddenAct, LossFusion, MixerKind, MlpKind,
+    Normalization, Objective, Optimizer, OptimizerImplementation, PipelineSchedule, PositionEmbedding, Recompute, Rollout,
+    TokenDispatcher, TrainingPrecision, WeightFormat,
 };
 use crate::models::FAMILIES;
+use crate::stacks::Stack;
 use crate::units::MemoryUnit;
 
 /// What the scenario does with the model.
@@ -56,6 +57,18 @@ macro_rules! words {
     };
 }
 
+impl Word for Stack {
+    const WORDS: &'static [(Self, &'static str)] = &{
+        let mut words = [(Self::DEFAULT, ""); Self::ALL.len()];
+        let mut at = 0;
+        while at < words.len() {
+            words[at] = (Self::ALL[at], Self::SPECS[at].key);
+            at += 1;
+        }
+        words
+    };
+}
+
 impl Word for DataSharding {
     const WORDS: &'static [(Self, &'static str)] = &{
         let mut words = [(Self::NOTHING, ""); Self::ALL.len()];
@@ -78,7 +91,6 @@ words! {
         AmpBf16 = "amp-bf16", FsdpMixed = "fsdp-mixed";
     GradientDType: AsWeights = "as-weights", Fp32 = "fp32", Fp32Copy = "fp32-copy";
     OptimizerImplementation: ForLoop = "for-loop", Foreach = "foreach", Fused = "fused";
-    Kernels: Eager = "eager", Fused = "fused", Megatron = "megatron", Korthikanti = "korthikanti";
     LossFusion: None = "none", TransformerEngine = "te";
     TokenDispatcher: AllGather = "allgather", AllToAll = "alltoall";
     HiddenAct: Silu = "silu", Gelu = "gelu", GeluNew = "gelu-new", GeluFast = "gelu-fast", QuickGelu = "quick-gelu",

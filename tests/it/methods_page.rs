@@ -2,12 +2,13 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+use crate::support;
+
 use std::num::NonZeroU64;
 
 use headroom::config::{
-    Accelerator, AttentionKernel, Cluster, DataSharding, GradientDType, Job, Kernels, MlpKind, ModelConfig, Normalization,
-    Optimizer, Overheads, ParallelLayout, PeakRates, PositionEmbedding, Recompute, Run, ServingRun, TrainingPrecision,
-    TrainingRun,
+    Accelerator, AttentionKernel, Cluster, DataSharding, GradientDType, Job, MlpKind, ModelConfig, Normalization, Optimizer,
+    Overheads, ParallelLayout, PeakRates, PositionEmbedding, Recompute, Run, ServingRun, TrainingPrecision, TrainingRun,
 };
 use headroom::methods::{EngineSide, MethodAnswer, MethodInputs, MethodKind, all, ju_2026};
 use headroom::units::{Bytes, FlopsPerSecond, MemoryUnit};
@@ -59,7 +60,7 @@ fn training() -> TrainingRun {
         precision: TrainingPrecision::Bf16Mixed,
         gradients: GradientDType::AsWeights,
         optimizer: Optimizer::DEFAULT,
-        kernels: Kernels::Korthikanti,
+        stack: support::korthikanti(),
         attention: AttentionKernel::Standard,
         recompute: Recompute::None,
         training_tokens: 1e12,
@@ -200,7 +201,7 @@ fn differences_are_worked_out_from_the_scenario() {
         run.attention = AttentionKernel::Flash;
         run.gradients = GradientDType::Fp32;
         run.micro_batch_size = Some(1);
-        run.kernels = Kernels::Fused;
+        run.stack = support::fused();
     });
     let answers = ask(&job(llama_2_70b(), run, layout(8, 1, 4, sharding("1")), 80), 68_976_648_192);
     let why = |index: usize, term: &str| {

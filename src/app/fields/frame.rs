@@ -7,6 +7,7 @@ use crate::app::answers::Answers;
 use crate::app::markup::{Html, flag, html, word_of};
 use crate::app::ui::Ui;
 use crate::scenario::{Choice, FOLLOWING, Field, FieldId, FieldKind, Mode, Scenario, Value, range_text, show};
+use crate::stacks::Stack;
 
 /// A problem of one field: what is wrong, and a value that would be right.
 #[derive(Clone, Debug, PartialEq)]
@@ -80,7 +81,7 @@ pub fn frame(field: &Field, wide: bool, scenario: &Scenario, answers: &Answers, 
         follows: scenario.follows(field.id),
         open,
         wide,
-        family: (field.id == FieldId::Kernels).then(|| scenario.get(FieldId::Family)),
+        family: (field.id == FieldId::Stack).then(|| scenario.get(FieldId::Family)),
     };
     LAST.with_borrow_mut(|last| {
         let known = last.iter().position(|(id, ..)| *id == field.id);
@@ -108,7 +109,7 @@ fn written(field: &Field, (wide, open): (bool, bool), problem: Option<Problem>, 
         &[
             &match field.id {
                 _ if wide => " field--wide",
-                FieldId::Kernels => " field--says",
+                FieldId::Stack => " field--says",
                 _ => "",
             },
             &if problem.is_some() { " field--invalid" } else { "" },
@@ -146,8 +147,9 @@ fn chosen(field: &Field, scenario: &Scenario) -> Option<&'static Choice> {
 /// What the chosen software stack means, in sight: it decides more than any other choice. A model without modules of its own is
 /// marked.
 fn says(field: &Field, scenario: &Scenario) -> Option<Html> {
-    let stack = chosen(field, scenario).filter(|_| field.id == FieldId::Kernels)?;
-    let generic = scenario.get(FieldId::Family) == Value::Choice("generic") && stack.value == "eager";
+    let stack = chosen(field, scenario).filter(|_| field.id == FieldId::Stack)?;
+    let generic = scenario.get(FieldId::Family) == Value::Choice("generic")
+        && Stack::named(stack.value).is_some_and(|stack| stack.runs_modules_of_family);
     let assumed = generic.then(|| {
         html(
             r#" <span class="tag tag--assumed">assumed</span> This model type has no modules of its own here: they are built from its fields."#,
@@ -293,10 +295,10 @@ mod tests {
             said.unwrap_or_default().to_owned()
         };
         let (known, generic) = ("v1&m=llama3-8b&n=8&ker=eager&fam=llama", "v1&m=llama3-8b&n=8&ker=eager&fam=generic");
-        assert!(says(known, FieldId::Kernels).starts_with("transformers"), "{}", says(known, FieldId::Kernels));
-        assert!(!says(known, FieldId::Kernels).contains("tag--assumed"));
-        assert!(says(generic, FieldId::Kernels).contains("tag--assumed"), "{}", says(generic, FieldId::Kernels));
-        assert!(!says("v1&m=llama3-8b&n=8&ker=fused&fam=generic", FieldId::Kernels).contains("tag--assumed"));
+        assert!(says(known, FieldId::Stack).starts_with("transformers"), "{}", says(known, FieldId::Stack));
+        assert!(!says(known, FieldId::Stack).contains("tag--assumed"));
+        assert!(says(generic, FieldId::Stack).contains("tag--assumed"), "{}", says(generic, FieldId::Stack));
+        assert!(!says("v1&m=llama3-8b&n=8&ker=fused&fam=generic", FieldId::Stack).contains("tag--assumed"));
         assert_eq!(says(known, FieldId::Attention), "");
     }
 

@@ -20,7 +20,7 @@ const FOLDS: [(&str, &[Group]); 7] = [
     ("Experts and special layers", &[Group::Structure]),
     ("Run details", &[Group::Run, Group::Precision]),
     ("GPU and layout details", &[Group::Hardware, Group::Layout]),
-    ("Megatron-LM", &[Group::Megatron]),
+    (Group::StackOptions.name(), &[Group::StackOptions]),
     ("Reserve", &[Group::Reserve]),
     ("Time and cost", &[Group::Cost]),
 ];

@@ -5,6 +5,7 @@ use crate::app::markup::{Html, html};
 use crate::app::words::{about, shown};
 use crate::config::LayerSet;
 use crate::scenario::{FieldId, Group, Scenario, Value, fields};
+use crate::stacks::Stack;
 
 /// The printed page's own part; link and code have parts of their own.
 pub fn printed(scenario: &Scenario) -> Html {
@@ -46,7 +47,10 @@ pub const SAID_ELSEWHERE: [FieldId; 4] = [FieldId::ModelName, FieldId::AsGeneric
 /// Every input that says something: its name, its value and its unit.
 pub fn inputs(scenario: &Scenario) -> Vec<(&'static str, String, &'static str)> {
     let mode = scenario.mode();
-    let megatron = scenario.get(FieldId::Kernels) == Value::Choice("megatron");
+    let options = match scenario.get(FieldId::Stack) {
+        Value::Choice(key) => Stack::named(key).is_some_and(|stack| stack.options.are_asked_for()),
+        _ => false,
+    };
     // What is absent goes without saying: the page has room for one sheet.
     let said = |value: &Value| {
         !matches!(value, Value::Flag(false) | Value::Empty | Value::Layers(LayerSet::None))
@@ -54,7 +58,7 @@ pub fn inputs(scenario: &Scenario) -> Vec<(&'static str, String, &'static str)> 
     };
     fields()
         .iter()
-        .filter(|field| field.applies.in_mode(mode) && (megatron || field.group != Group::Megatron))
+        .filter(|field| field.applies.in_mode(mode) && (options || field.group != Group::StackOptions))
         .filter(|field| scenario.is_set(field.id) || !QUIET.contains(&field.id))
         .filter(|field| !SAID_ELSEWHERE.contains(&field.id))
         .map(|field| (field, scenario.get(field.id)))

@@ -4,8 +4,7 @@
 use super::machine::Machine;
 use super::updating::Updating;
 use crate::config::{
-    GradientDType, Job, Kernels, LossFusion, MegatronOptions, OptimizerImplementation, Overlap, Recompute, TrainingPrecision,
-    TrainingRun,
+    GradientDType, Job, MegatronOptions, OptimizerImplementation, Overlap, Recompute, TrainingPrecision, TrainingRun,
 };
 use crate::ops::Role;
 use crate::ops::megatron::{Behind, Exchange, Group, Module, Part, Product, Step, Work};
@@ -302,25 +301,9 @@ pub(super) fn tied(job: &Job, embedding: &[Timed]) -> f64 {
     if job.model().tie_word_embeddings { first.unwrap_or(0.0) } else { 0.0 }
 }
 
-/// The run with the software's own settings: stacks other than Megatron-LM have no say in Megatron-LM's options.
+/// The run with its stack's options of Megatron-LM's operation list, which its time is computed with.
 fn as_run(run: &TrainingRun) -> TrainingRun {
-    let options = match run.kernels {
-        Kernels::Megatron => run.megatron,
-        Kernels::Korthikanti => MegatronOptions { hidden_dropout: true, attention_dropout: true, ..MegatronOptions::DEFAULT },
-        Kernels::Fused => MegatronOptions {
-            cross_entropy_loss_fusion: LossFusion::TransformerEngine,
-            gradient_accumulation_fusion: false,
-            transformer_engine: false,
-            ..MegatronOptions::DEFAULT
-        },
-        Kernels::Eager => MegatronOptions {
-            bias_activation_fusion: false,
-            gradient_accumulation_fusion: false,
-            transformer_engine: false,
-            ..MegatronOptions::DEFAULT
-        },
-    };
-    TrainingRun { megatron: options, ..run.clone() }
+    TrainingRun { megatron: run.stack.options.of(run.megatron), ..run.clone() }
 }
 
 /// Ranks that share a layer, and what they run on.
@@ -476,9 +459,9 @@ impl Costs {
             TrainingPrecision::FsdpMixed | TrainingPrecision::AmpBf16 => 2.0,
             _ => bytes(recipe.parameter),
         };
-        let megatron = run.kernels == Kernels::Megatron;
+        let main = run.stack.has_main_gradients;
         let gradient =
-            if megatron || reduce_in_fp32 && gathered < bytes(recipe.parameter) { bytes(recipe.gradient) } else { gathered };
+            if main || reduce_in_fp32 && gathered < bytes(recipe.parameter) { bytes(recipe.gradient) } else { gathered };
         let states = updating.states;
         let master = recipe.master.map_or(0.0, bytes);
         let copy = if master > 0.0 { master + bytes(recipe.parameter) } else { 0.0 };
@@ -496,9 +479,9 @@ impl Costs {
             OptimizerImplementation::Fused => 1.0,
             OptimizerImplementation::ForLoop | OptimizerImplementation::Foreach => 3.0,
         };
-        let shards = if megatron { 0.0 } else { 6.0 * gathered + 3.0 * gradient };
+        let shards = if main { 0.0 } else { 6.0 * gathered + 3.0 * gradient };
         let accumulate =
-            if megatron && run.megatron.gradient_accumulation_fusion { 0.0 } else { gathered + 2.0 * bytes(recipe.gradient) };
+            if main && run.megatron.gradient_accumulation_fusion { 0.0 } else { gathered + 2.0 * bytes(recipe.gradient) };
         let copies = matches!(run.gradients, GradientDType::Fp32Copy);
         let kept = bytes(recipe.gradient) + if copies { 4.0 } else { 0.0 };
         let (update, products) = (once * apart + before + updating.bytes, updating.products);

@@ -12,7 +12,7 @@
 //! - What is sent beside a product takes multiprocessors from it: [`Machine::beside`].
 //! - A kernel starts after the one before has ended: [`KERNEL_SECONDS`].
 
-use crate::config::{Cluster, Flash, Job, Kernels, Narrow, ProductFormat, Speed, TrainingRun};
+use crate::config::{Cluster, Flash, Job, Narrow, ProductFormat, Speed, TrainingRun};
 use crate::ops::megatron::{Collective, Core, Product};
 use crate::units::{DType, to_f64};
 
@@ -120,7 +120,7 @@ impl Machine {
             Flash::Second => second,
             Flash::Newest => newest,
         };
-        let fused = run.kernels == Kernels::Megatron && run.megatron.gradient_accumulation_fusion;
+        let fused = run.stack.has_main_gradients && run.megatron.gradient_accumulation_fusion;
         Some(Self {
             rate,
             narrow_rate: narrow_rate?,

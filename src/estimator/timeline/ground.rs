@@ -1,8 +1,9 @@
 //! What the figures of a played step rest on: rows that PyTorch's memory tracker measured, or rules alone.
 
 use super::plan::{Movement, Plan};
-use crate::config::{Kernels, Objective, Recompute};
+use crate::config::{Objective, Recompute};
 use crate::estimator::ledger::Certainty;
+use crate::stacks::TensorParallelism;
 
 /// What stands behind the tensors of blocks and ends of a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,13 +27,15 @@ impl Ground {
         let family = with.model.family;
         let split = with.tensor_model_parallel_size > 1;
         let measured = family.modules().measured;
-        let measured_split = measured.tensor_parallel && with.kernels == Kernels::Eager && !with.sequence_parallel;
+        let by_plan = with.stack.tensor_parallelism == TensorParallelism::PlanOfFamily;
+        let measured_split = measured.tensor_parallel && by_plan && !with.sequence_parallel;
+        let kernels_are_measured = measured.written_out && (measured.fused_kernels || !with.stack.modules().are_fused());
         let one_stage = stage.embedding && stage.head && stage.in_flight == 1;
         if family.is_generic() {
             Self::Assembled
         } else if with.tuning.objective != Objective::NextToken {
             Self::Loss
-        } else if !measured.eager || (with.kernels == Kernels::Fused && !measured.fused) {
+        } else if !kernels_are_measured {
             Self::Kernels
         } else if (split && !measured_split) || !one_stage || plan.recompute == Recompute::Selective {
             Self::Layout

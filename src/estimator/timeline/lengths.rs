@@ -6,11 +6,10 @@
 //! Windows and the loss's chunks bend sizes at some length, so shorter steps are played themselves.
 
 use super::{Like, Played, by_kind};
-use crate::config::{Job, Kernels, TrainingRun};
+use crate::config::{Job, TrainingRun};
 use crate::estimator::course::{self, Course, Grid, SURELY_EXACT, at};
 use crate::estimator::ledger::fullest;
 use crate::estimator::stage::{self, Stage};
-use crate::ops::LOSS_CHUNK_TOKENS;
 use crate::ops::tape::{Entry, KINDS, Kind, State, Totals, When};
 use crate::units::Bytes;
 
@@ -19,8 +18,8 @@ type Courses = [Course; KINDS];
 
 /// The lengths at which a job is played.
 fn grid(job: &Job) -> Grid {
-    let chunked = job.training().is_some_and(|run| run.kernels == Kernels::Fused);
-    let chunk = if chunked { LOSS_CHUNK_TOKENS.div_ceil(job.micro_batch_size()) } else { 0 };
+    let chunk = job.training().and_then(|run| run.stack.modules().loss.chunk_tokens());
+    let chunk = chunk.map_or(0, |tokens| tokens.div_ceil(job.micro_batch_size()));
     // Lengths that tensor-parallel ranks share evenly, so that no rounding comes between.
     Grid::past(chunk.max(job.model().sliding_window.unwrap_or(0)), job.layout().t().saturating_mul(2))
 }

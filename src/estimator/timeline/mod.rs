@@ -17,7 +17,7 @@ mod stretch;
 use super::ledger::{LineItem, MemoryKind};
 use super::stage::{self, Stage};
 use super::{Moment, overhead};
-use crate::config::{Job, Kernels, TrainingRun};
+use crate::config::{Job, TrainingRun};
 use crate::ops::tape::{Entry, KINDS, Kind, Segment, State, Storage, Tape, Totals, When};
 use crate::units::Bytes;
 pub use groups::GRADIENT_REDUCTION;
@@ -43,7 +43,7 @@ pub struct Event {
 /// Empty when serving, and for kernels whose step is not played operator by operator.
 pub fn events(job: &Job) -> Vec<Event> {
     let Some(run) = job.training() else { return Vec::new() };
-    if run.kernels == Kernels::Megatron {
+    if run.stack.has_own_schedule() {
         return super::megatron::events(job, run);
     }
     if !is_played(run) {

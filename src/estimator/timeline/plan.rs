@@ -1,7 +1,7 @@
 //! What is played: which part of the model, how often each block stands for its like, and how memory is shared out.
 
 use crate::config::{
-    AttentionKernel, DataSharding, Job, Kernels, ModelConfig, Optimizer, OptimizerImplementation, PrecisionRecipe, Recompute,
+    AttentionKernel, DataSharding, Job, ModelConfig, Optimizer, OptimizerImplementation, PrecisionRecipe, Recompute,
     TrainingPrecision, TrainingRun, Tuning,
 };
 use crate::estimator::stage::Stage;
@@ -249,7 +249,7 @@ fn run_length(from: u64, end: u64, alike: impl Fn(u64) -> bool, all_alike: bool)
     (from..end).take_while(|layer| alike(*layer)).count().try_into().unwrap_or(u64::MAX)
 }
 
-/// Whether the kernels of a run are played on the tape.
+/// Whether the step of a run is played on the tape.
 pub(in crate::estimator) const fn is_played(run: &TrainingRun) -> bool {
-    matches!(run.kernels, Kernels::Eager | Kernels::Fused)
+    run.stack.is_played()
 }

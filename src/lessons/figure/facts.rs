@@ -2,7 +2,7 @@
 
 use std::cell::OnceCell;
 
-use crate::config::{AttentionKernel, Job, Kernels, Recompute, Run};
+use crate::config::{AttentionKernel, Job, Recompute, Run};
 use crate::estimator::time::{Term, Timing, timing};
 use crate::estimator::{
     Estimate, Lengths, MemoryKind, Printed, StageMemory, Timeline, estimate, measured, stage_after_forward, stages,
@@ -149,7 +149,7 @@ impl Facts {
         if let Some(timeline) = &self.estimate.timeline {
             return timeline.at_step()?.get(kind.index()).copied();
         }
-        let stands = self.job.training().is_none_or(|run| run.kernels == Kernels::Megatron);
+        let stands = self.job.training().is_none_or(|run| run.stack.has_own_schedule());
         stands.then(|| self.kind(kind))
     }
 

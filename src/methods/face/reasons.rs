@@ -1,6 +1,6 @@
 //! Why a method and the engine differ, worked out from the scenario.
 
-use crate::config::{Kernels, Normalization, Recompute};
+use crate::config::{Normalization, Recompute};
 use crate::optimizers::Served;
 use crate::units::{Bytes, DType, grouped, to_f64};
 
@@ -220,14 +220,7 @@ fn of_block(inputs: &MethodInputs, assumes_four_h: bool) -> Vec<String> {
         let width = product([inputs.num_key_value_heads, inputs.head_dim]);
         why.push(format!("it takes keys and values to be h = {h} wide, this model's are {width}"));
     }
-    why.push(match inputs.kernels {
-        Kernels::Korthikanti => {
-            "it leaves out what lies outside the blocks: embedding output, last norm, logits and loss".to_owned()
-        }
-        Kernels::Eager => "it lists other saved tensors than PyTorch's modules keep operator by operator".to_owned(),
-        Kernels::Megatron => "it lists dropout masks, which Megatron-Core without dropout does not keep".to_owned(),
-        Kernels::Fused => "it lists other saved tensors than fused kernels keep, which need no dropout masks".to_owned(),
-    });
+    why.push(inputs.stack.against_formula.to_owned());
     why
 }
 

@@ -11,7 +11,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
         choice: FamilyChoice { rank: 4, word: "gemma", label: "Gemma", help: "Hugging Face's model_type gemma." },
         norm: NormStyle::OnePlusScale,
         embedding_scale: EmbeddingScale::Buffer,
-        measured: Measured { eager: false, ..Modules::PLAIN.measured },
+        measured: Measured { written_out: false, ..Modules::PLAIN.measured },
         ..Modules::PLAIN
     },
     sizes: Sizes::of([3072, 24_576], 28, 16, 256_000, 8192).kv(16).head(256),

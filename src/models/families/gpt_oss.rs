@@ -23,7 +23,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
         },
         tensor_plan: None,
         shape: Some(ShapeRule { experts: ExpertsRule::Always, sinks: true, ..ShapeRule::PLAIN }),
-        measured: Measured { fused: true, ..Modules::PLAIN.measured },
+        measured: Measured { fused_kernels: true, ..Modules::PLAIN.measured },
         ..Modules::PLAIN
     },
     sizes: Sizes::of([2880, 2880], 36, 64, 201_088, 131_072).kv(8).head(64),

@@ -11,7 +11,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
         model_type: "llama",
         choice: FamilyChoice { rank: 0, word: "llama", label: "Llama", help: "Hugging Face's model_type llama." },
         gguf: GgufRules { eighty_layers_are_70b: true, ..Modules::PLAIN.gguf },
-        measured: Measured { eager: true, fused: true, tensor_parallel: true },
+        measured: Measured { written_out: true, fused_kernels: true, tensor_parallel: true },
         ..Modules::PLAIN
     },
     sizes: Sizes::of([4096, 11_008], 32, 32, 32_000, 2048),

@@ -10,7 +10,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
         model_type: "mistral",
         choice: FamilyChoice { rank: 1, word: "mistral", label: "Mistral", help: "Hugging Face's model_type mistral." },
         mask_for_each_kind: false,
-        measured: Measured { eager: true, fused: true, tensor_parallel: true },
+        measured: Measured { written_out: true, fused_kernels: true, tensor_parallel: true },
         ..Modules::PLAIN
     },
     sizes: Sizes::of([4096, 14_336], 32, 32, 32_000, 131_072).kv(8),

@@ -15,7 +15,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
         query_key_norm: QueryKeyNorm::AllHeadsTogether,
         rotary_tables: RotaryTables::InFp32,
         tensor_plan: Some(TensorPlan { attention: Division::Gathered, ..TensorPlan::PLAIN }),
-        measured: Measured { fused: true, ..Modules::PLAIN.measured },
+        measured: Measured { fused_kernels: true, ..Modules::PLAIN.measured },
         ..Modules::PLAIN
     },
     sizes: Sizes::of([4096, 11_008], 32, 32, 50_304, 2048),

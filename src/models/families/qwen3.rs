@@ -12,7 +12,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
     modules: &Modules {
         model_type: "qwen3",
         choice: FamilyChoice { rank: 3, word: "qwen3", label: "Qwen3", help: "Hugging Face's model_type qwen3." },
-        measured: Measured { fused: true, ..Modules::PLAIN.measured },
+        measured: Measured { fused_kernels: true, ..Modules::PLAIN.measured },
         ..Modules::PLAIN
     },
     sizes: Sizes::of([4096, 22_016], 32, 32, 151_936, 32_768).kv(32).head(128),

@@ -31,8 +31,8 @@ pub use work::{Behind, Collective, Core, Exchange, GROUPED_STREAMS, Group, Produ
 
 use super::tensor::{Dim, Kept, Op, Role, Shape, Split, Tensor};
 use crate::config::{
-    AttentionKernel, Job, Kernels, MegatronOptions, ModelConfig, Normalization, Overlap, ParallelLayout, ProductFormat,
-    Recompute, TrainingRun,
+    AttentionKernel, Job, MegatronOptions, ModelConfig, Normalization, Overlap, ParallelLayout, ProductFormat, Recompute,
+    TrainingRun,
 };
 use crate::sources::{self, Source};
 use crate::units::{DType, Flops};
@@ -188,7 +188,7 @@ impl<'a> Rank<'a> {
             selective: matches!(run.recompute, Recompute::Selective),
             products: run.products,
             overlap: run.overlap,
-            written_out: matches!(run.kernels, Kernels::Eager),
+            written_out: run.stack.streams_operator_by_operator,
         }
     }
 }

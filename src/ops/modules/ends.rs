@@ -8,7 +8,6 @@ use super::{Build, FP32, Linear, Shapes, Split, half};
 use crate::config::{
     AttentionKernel, EmbeddingScale, LayerSet, LinearBiases, Modules, PositionEmbedding, PositionIds, Recompute, RotaryTables,
 };
-use crate::ops::LOSS_CHUNK_TOKENS;
 use crate::ops::tape::{Form, LOG_SOFTMAX, Param, SCALE, TANH, Tape, Var};
 use crate::ops::tensor::Dim;
 use crate::sources;
@@ -86,7 +85,7 @@ pub(crate) struct Ends {
     head: Option<Linear>,
     shapes: Shapes,
     forms: Forms,
-    fused: bool,
+    in_chunks: bool,
     rotary: bool,
     alibi: bool,
     /// Masks that are added to scores: none, one, or one more for sliding layers.
@@ -136,6 +135,7 @@ impl Forms {
         let tokens = with.seq_length.saturating_mul(with.micro_batch_size);
         let width = model.mla.map_or(model.rotary_dim.unwrap_or(model.head_dim), |mla| mla.qk_rope_head_dim);
         let heads = with.own_heads();
+        let chunk = build.kernels().loss.chunk_tokens().unwrap_or(tokens);
         let tables = model.family.modules().rotary_tables;
         let by_halves = tables == RotaryTables::Halves;
         Self {
@@ -149,7 +149,7 @@ impl Forms {
             complex: tables == RotaryTables::Complex,
             mask: tape.form([b, Dim("queries", s.1), Dim("keys", super::keys(with).1)]),
             alibi: [tape.form([heads, s]), tape.form([b, heads, s])],
-            chunk: tape.form([Dim("loss chunk", LOSS_CHUNK_TOKENS.min(tokens)), with.vocab_part()]),
+            chunk: tape.form([Dim("loss chunk", chunk.min(tokens)), with.vocab_part()]),
             padded: tape.form([b, Dim("seq_length + 1", with.seq_length.saturating_add(1))]),
         }
     }
@@ -204,7 +204,7 @@ impl Ends {
             head: None,
             shapes: build.shapes,
             forms: Forms::new(build),
-            fused: build.fused(),
+            in_chunks: build.kernels().loss.chunk_tokens().is_some(),
             rotary: model.position_embedding == PositionEmbedding::Rotary
                 || modules.linear_biases == LinearBiases::BesidePositions,
             alibi: model.position_embedding == PositionEmbedding::Alibi,
@@ -433,7 +433,7 @@ impl Ends {
                 };
                 if self.scores {
                     head.run(&hidden).named("scores").reduce(self.shapes.scalar)
-                } else if self.fused {
+                } else if self.in_chunks {
                     self.chunked(tape, &hidden, head)
                 } else {
                     self.full(tape, &hidden, head)

@@ -52,7 +52,7 @@ impl Mlp {
         let up = build.column(Part::FeedForward, ("up weight", bias("up bias")), (inner, h), form);
         build.tape.at(names[1], sources::PYTORCH_AUTOGRAD);
         let down = build.row(Part::FeedForward, ("down weight", bias("down bias")), (h, inner), build.shapes.hidden);
-        Self { gate, up, down, act: model.hidden_act, fused: build.fused(), names }
+        Self { gate, up, down, act: model.hidden_act, fused: build.kernels().fuses_gated_activation, names }
     }
 
     /// The feed-forward layer's contribution.

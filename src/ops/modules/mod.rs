@@ -24,7 +24,8 @@ use super::builder::Lowering;
 use super::division::Division;
 use super::tape::{Form, Packed, Param, Tape, Var};
 use super::tensor::Dim;
-use crate::config::{BlockLayout, Kernels, LayerKind, LinearStyle, ModelConfig, Tuning};
+use crate::config::{BlockLayout, LayerKind, LinearStyle, ModelConfig, Tuning};
+use crate::stacks::ModuleKernels;
 use crate::units::{DType, to_f64};
 use adapter::{Adapter, quantised};
 
@@ -113,7 +114,7 @@ fn keys(with: &Lowering) -> Dim {
 fn splits_tokens(with: &Lowering) -> bool {
     let model = with.model;
     let plain = model.moe.is_none() && model.mla.is_none() && model.family.modules().splits_tokens;
-    with.sequence_parallel && with.tensor_model_parallel_size > 1 && with.kernels == Kernels::Fused && plain
+    with.sequence_parallel && with.tensor_model_parallel_size > 1 && with.stack.modules().splits_tokens && plain
 }
 
 /// What modules are built for.
@@ -155,9 +156,9 @@ impl<'a> Build<'a> {
         self.with.model
     }
 
-    /// Whether norms, SwiGLU and loss are fused kernels.
-    pub fn fused(&self) -> bool {
-        self.with.kernels == Kernels::Fused
+    /// The kernels that the stack carries modules out with.
+    pub fn kernels(&self) -> ModuleKernels {
+        self.with.stack.modules()
     }
 
     /// Format of hidden states.

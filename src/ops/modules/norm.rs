@@ -41,7 +41,7 @@ impl Norm {
     /// A norm whose scale has that shape.
     pub fn shaped<const N: usize>(build: &Build<'_>, dims: [Dim; N], bias: bool, rows: Form) -> Self {
         let layer = build.model().normalization == Normalization::LayerNorm;
-        let style = match (layer, build.model().family.modules().norm, build.fused()) {
+        let style = match (layer, build.model().family.modules().norm, build.kernels().fuses_norms) {
             (true, ..) => Style::Layer,
             (false, NormStyle::MeanAndVariance, _) => Style::Cohere,
             (false, NormStyle::ScaledAfterCast | NormStyle::ScaledInFp32 | NormStyle::OnePlusScale, true) => Style::FusedRms,

@@ -193,8 +193,8 @@ pub struct OptimizerConflict {
 /// What an optimizer may not be combinable with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConflictingTool {
-    /// Megatron-LM's own training loop.
-    Megatron,
+    /// A stack with a training loop of its own, as Megatron-LM has.
+    OwnTrainingLoop,
     /// Weights split over tensor-parallel ranks.
     TensorParallelism,
     /// States shared out over data-parallel ranks: ZeRO of any stage, FSDP.

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::num::NonZeroU64;
 
-use crate::config::{Choice, DataSharding, Job, Kernels, Offload, ParallelLayout, PipelineSchedule, PipelineSplit, Recompute};
+use crate::config::{Choice, DataSharding, Job, Offload, ParallelLayout, PipelineSchedule, PipelineSplit, Recompute};
 
 /// Changes when the space or its rules change, so that kept answers can be told apart.
 pub const SPACE_VERSION: u32 = 1;
@@ -261,7 +261,7 @@ impl Space {
             Axis::of("sharding", &shardings()),
         ];
         let mut space = Self { counts, only: Default::default(), axes, ends_with_first: false };
-        if job.training().is_none_or(|run| run.kernels != Kernels::Megatron) {
+        if job.training().is_none_or(|run| !run.stack.has_all_degrees) {
             for degree in [Degree::Context, Degree::Expert, Degree::ExpertTensor, Degree::Chunks] {
                 space.limit(degree, &[1]);
             }

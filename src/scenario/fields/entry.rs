@@ -140,9 +140,9 @@ impl Field {
         self.default(FieldDefault::OfAccelerator(of))
     }
 
-    /// Only the stack `megatron` reads it.
-    pub(super) const fn megatron(self) -> Self {
-        self.group(Group::Megatron).train().folded()
+    /// It is an option of the stack whose options the form asks for; others do not read it.
+    pub(super) const fn stack_option(self) -> Self {
+        self.group(Group::StackOptions).train().folded()
     }
 
     /// A sentence of help that stands elsewhere, in place of the comment.

@@ -24,6 +24,7 @@ pub use table::FieldId;
 use super::words::Word;
 use crate::catalog::AcceleratorRow;
 use crate::config::{LayerSet, ModelConfig};
+use crate::stacks::Stack;
 
 /// The value of one input.
 #[derive(Clone, Debug, PartialEq)]
@@ -129,8 +130,8 @@ pub enum Group {
     Hardware,
     /// How many, and how the model is spread.
     Layout,
-    /// What only Megatron-LM asks.
-    Megatron,
+    /// Options that one software stack alone has.
+    StackOptions,
     /// Memory outside the model.
     Reserve,
     /// Time and money.
@@ -147,7 +148,7 @@ impl Group {
         Self::Precision,
         Self::Hardware,
         Self::Layout,
-        Self::Megatron,
+        Self::StackOptions,
         Self::Reserve,
         Self::Cost,
     ];
@@ -167,7 +168,7 @@ impl Group {
             Self::Precision => "Precision",
             Self::Hardware => "Hardware",
             Self::Layout => "Layout",
-            Self::Megatron => "Megatron-LM",
+            Self::StackOptions => Stack::WITH_OPTIONS.label,
             Self::Reserve => "Reserve",
             Self::Cost => "Cost",
         }

@@ -4,8 +4,8 @@
 use crate::support;
 
 use headroom::config::{
-    AttentionKernel, DataSharding, GradientDType, Kernels, MlpKind, ModelConfig, Optimizer, ParallelLayout, PositionEmbedding,
-    Recompute, TrainingPrecision, WeightFormat,
+    AttentionKernel, DataSharding, GradientDType, MlpKind, ModelConfig, Optimizer, ParallelLayout, PositionEmbedding, Recompute,
+    TrainingPrecision, WeightFormat,
 };
 use headroom::estimator::{MemoryKind, estimate};
 use headroom::ops::{self, Kept, Lowering, Role, lower};
@@ -27,7 +27,7 @@ fn korthikanti(model: &ModelConfig, s: u64, b: u64) -> Lowering<'_> {
         seq_length: s,
         micro_batch_size: b,
         context_length: s,
-        kernels: Kernels::Korthikanti,
+        stack: support::korthikanti(),
         attention: AttentionKernel::Standard,
         ..Lowering::parameters_only(model)
     }
@@ -198,7 +198,7 @@ fn selective_recomputation_of_gpt3_saves_seventy_per_cent_for_under_three() {
     assert_eq!((all - kept) * 114, all * 80);
     let job = training_job(&row.config, ParallelLayout::SINGLE, |run| {
         run.seq_length = 2048;
-        run.kernels = Kernels::Korthikanti;
+        run.stack = support::korthikanti();
         run.attention = AttentionKernel::Standard;
         run.recompute = Recompute::Selective;
     });

@@ -6,7 +6,7 @@ use crate::support;
 use std::num::NonZeroU64;
 
 use headroom::config::{
-    DataSharding, GradientDType, Job, Kernels, ModelConfig, Offload, ParallelLayout, PipelineSchedule, PipelineSplit, Recompute,
+    DataSharding, GradientDType, Job, ModelConfig, Offload, ParallelLayout, PipelineSchedule, PipelineSplit, Recompute,
     TrainingRun,
 };
 use headroom::estimator::{Ledger, MemoryKind, StageMemory, blockers, estimate, memory_by_kind, stages};
@@ -34,7 +34,7 @@ fn short(run: &mut TrainingRun) {
 
 fn megatron(run: &mut TrainingRun) {
     short(run);
-    run.kernels = Kernels::Megatron;
+    run.stack = support::megatron();
     run.gradients = GradientDType::Fp32;
 }
 
@@ -304,7 +304,7 @@ fn forbidden_combinations_are_named_with_their_framework() {
 fn every_stage_has_a_peak_and_the_highest_is_the_verdict() {
     let listed: Run = |run| {
         short(run);
-        run.kernels = Kernels::Korthikanti;
+        run.stack = support::korthikanti();
     };
     for edit in [short as Run, megatron, listed] {
         for (schedule, split) in [

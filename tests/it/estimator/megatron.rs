@@ -6,7 +6,7 @@ use crate::support;
 use std::num::NonZeroU64;
 
 use headroom::config::{
-    AttentionKernel, DataSharding, GradientDType, HiddenAct, Job, Kernels, LayerSet, LossFusion, MegatronOptions, Mla, MlpKind,
+    AttentionKernel, DataSharding, GradientDType, HiddenAct, Job, LayerSet, LossFusion, MegatronOptions, Mla, MlpKind,
     ModelConfig, Moe, Normalization, ParallelLayout, PipelineSchedule, PipelineSplit, PositionEmbedding, Recompute,
     RecomputeMethod, RecomputeModules, SCHEDULES, TokenDispatcher, TrainingRun,
 };
@@ -42,7 +42,7 @@ fn megatron(run: &mut TrainingRun) {
     run.seq_length = 2048;
     run.global_batch_size = 64;
     run.gradients = GradientDType::Fp32;
-    run.kernels = Kernels::Megatron;
+    run.stack = support::megatron();
 }
 
 fn with_dropout(run: &mut TrainingRun) {

@@ -3,7 +3,7 @@
 
 use crate::support;
 
-use headroom::config::{AttentionKernel, DataSharding, Job, Kernels, ParallelLayout, Recompute, TrainingPrecision};
+use headroom::config::{AttentionKernel, DataSharding, Job, ParallelLayout, Recompute, TrainingPrecision};
 use headroom::estimator::{Blocker, Certainty, MemoryKind, estimate, measured};
 use headroom::optimizers::{Optimizer, OptimizerImplementation};
 use headroom::units::Bytes;
@@ -54,7 +54,7 @@ fn job_of(row: &Value) -> Job {
             Some("fused") => OptimizerImplementation::Fused,
             other => panic!("the implementation {other:?}"),
         };
-        run.kernels = if run_of["kernels"] == "fused" { Kernels::Fused } else { Kernels::Eager };
+        run.stack = if run_of["kernels"] == "fused" { support::fused() } else { support::eager() };
         run.attention = if run_of["attention"] == "eager" { AttentionKernel::Standard } else { AttentionKernel::Flash };
         run.recompute = if run_of["recompute"] == "full" { Recompute::Full } else { Recompute::None };
     })
@@ -93,15 +93,15 @@ fn muon_is_refused_where_it_is_not_modelled() {
     let muon = Optimizer::of_key("muon").expect("an optimizer");
     let blockers = |layout: ParallelLayout, kernels| {
         let job = support::training_job(&model, layout, |run| {
-            (run.optimizer, run.kernels, run.global_batch_size) = (muon, kernels, 8);
+            (run.optimizer, run.stack, run.global_batch_size) = (muon, kernels, 8);
         });
         let refused = |blocker: &&Blocker| matches!(blocker, Blocker::Optimizer(_));
         estimate(&job).blockers.iter().filter(refused).count()
     };
-    assert_eq!(blockers(ParallelLayout::SINGLE, Kernels::Fused), 0);
-    assert_eq!(blockers(support::layout(1, 2, 4, DataSharding::NOTHING), Kernels::Fused), 0);
-    assert_eq!(blockers(support::layout(2, 1, 1, DataSharding::NOTHING), Kernels::Fused), 1);
-    assert_eq!(blockers(support::layout(1, 1, 8, support::zero1()), Kernels::Fused), 1);
-    assert_eq!(blockers(support::layout(1, 1, 8, support::fsdp()), Kernels::Eager), 1);
-    assert_eq!(blockers(ParallelLayout::SINGLE, Kernels::Megatron), 1);
+    assert_eq!(blockers(ParallelLayout::SINGLE, support::fused()), 0);
+    assert_eq!(blockers(support::layout(1, 2, 4, DataSharding::NOTHING), support::fused()), 0);
+    assert_eq!(blockers(support::layout(2, 1, 1, DataSharding::NOTHING), support::fused()), 1);
+    assert_eq!(blockers(support::layout(1, 1, 8, support::zero1()), support::fused()), 1);
+    assert_eq!(blockers(support::layout(1, 1, 8, support::fsdp()), support::eager()), 1);
+    assert_eq!(blockers(ParallelLayout::SINGLE, support::megatron()), 1);
 }

@@ -3,7 +3,7 @@
 
 use crate::support;
 
-use headroom::config::{Job, Kernels, Run};
+use headroom::config::{Job, Run};
 use headroom::estimator::{Headroom, Lengths, MemoryKind, Requests, estimate, memory_by_kind};
 use headroom::planner::{curve_gpus, curve_seq, fixes, gpu_count, inverse};
 use headroom::units::{Bytes, MemoryUnit};
@@ -15,7 +15,7 @@ use support::random::{SHARDINGS, job};
 fn with_eager_kernels(job: &Job) -> Job {
     job.with_run(|run| {
         if let Run::Training(run) = run {
-            run.kernels = Kernels::Eager;
+            run.stack = support::eager();
         }
     })
 }

@@ -8,7 +8,7 @@ use std::fs;
 use std::path::Path;
 
 use headroom::catalog;
-use headroom::config::{AttentionKernel, Kernels, Keys, Method, Mixer, MixerKind, ModelConfig, Objective, Recompute, Tuning};
+use headroom::config::{AttentionKernel, Keys, Method, Mixer, MixerKind, ModelConfig, Objective, Recompute, Tuning};
 use headroom::ops::{self, Lowering, Op, OpList, Role, Tensor, lower};
 use headroom::units::to_f64;
 use proptest::prelude::*;
@@ -78,16 +78,16 @@ fn closed_form(with: &Lowering, list: &OpList) -> f64 {
 fn is_closed_form(with: &Lowering) {
     let list = lower(with);
     let (ours, expected) = (list.forward().0, closed_form(with, &list));
-    let (family, kernels, attention) = (with.model.family, with.kernels, with.attention);
+    let (family, kernels, attention) = (with.model.family, with.stack, with.attention);
     assert!((ours - expected).abs() < 0.5, "{family:?} {kernels:?} {attention:?}: {ours:e} against {expected:e}");
 }
 
 #[test]
 fn every_matrix_is_multiplied_once_with_every_token_that_meets_it() {
     for model in models().filter(|model| model.hybrid.is_none()) {
-        for kernels in [Kernels::Eager, Kernels::Fused, Kernels::Megatron, Kernels::Korthikanti] {
+        for kernels in [support::eager(), support::fused(), support::megatron(), support::korthikanti()] {
             for attention in [AttentionKernel::Standard, AttentionKernel::Flash] {
-                let plain = Lowering { kernels, attention, ..Lowering::parameters_only(&model) };
+                let plain = Lowering { stack: kernels, attention, ..Lowering::parameters_only(&model) };
                 is_closed_form(&Lowering { seq_length: 777, micro_batch_size: 3, context_length: 777, ..plain });
             }
         }
@@ -117,9 +117,9 @@ fn tuning_changes_no_flops() {
     ];
     for (model, at) in models().filter(|model| model.hybrid.is_none()).zip(0_usize..) {
         let (tuning, recompute) = tunings[at % tunings.len()];
-        for kernels in [Kernels::Eager, Kernels::Fused] {
+        for kernels in [support::eager(), support::fused()] {
             let attention = if at % 2 == 0 { AttentionKernel::Standard } else { AttentionKernel::Flash };
-            let plain = Lowering { kernels, attention, packed_text: Some(300), ..Lowering::parameters_only(&model) };
+            let plain = Lowering { stack: kernels, attention, packed_text: Some(300), ..Lowering::parameters_only(&model) };
             let whole = Lowering { seq_length: 640, micro_batch_size: 2, context_length: 656, ..plain };
             let tuned = Lowering { tuning, recompute, autocast: at % 3 == 0, ..whole };
             assert_eq!(lower(&tuned).forward(), lower(&whole).forward(), "{:?} {kernels:?} {tuning:?}", model.family);
@@ -131,8 +131,8 @@ proptest! {
     #[test]
     fn any_job_has_the_flops_of_the_closed_form(job in support::random::job(), eager in any::<bool>()) {
         let with = ops::lowering(&job);
-        let kernels = if eager && with.training { Kernels::Eager } else { with.kernels };
-        let with = Lowering { kernels, ..with };
+        let kernels = if eager && with.training { support::eager() } else { with.stack };
+        let with = Lowering { stack: kernels, ..with };
         let list = lower(&with);
         let (ours, expected) = (list.forward().0, closed_form(&with, &list));
         // Whole numbers below 2⁵³ are exact.

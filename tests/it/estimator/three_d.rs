@@ -9,7 +9,7 @@
 use crate::support;
 
 use headroom::config::{
-    AttentionKernel, DataSharding, Job, Kernels, ModelConfig, Optimizer, ParallelLayout, PassTimes, Pipeline, PipelineSchedule,
+    AttentionKernel, DataSharding, Job, ModelConfig, Optimizer, ParallelLayout, PassTimes, Pipeline, PipelineSchedule,
     PositionEmbedding, Recompute,
 };
 use headroom::estimator::{MemoryKind, StageMemory, estimate, stages};
@@ -34,7 +34,7 @@ fn job(model: &ModelConfig, layout: ParallelLayout, recompute: Recompute) -> Job
     training_job(model, layout, |run| {
         run.seq_length = 2048;
         run.global_batch_size = 16 * layout.d();
-        run.kernels = Kernels::Korthikanti;
+        run.stack = support::korthikanti();
         run.attention = AttentionKernel::Standard;
         run.recompute = recompute;
     })

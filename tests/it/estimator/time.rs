@@ -7,8 +7,8 @@ use std::num::NonZeroU64;
 
 use headroom::catalog;
 use headroom::config::{
-    AttentionKernel, Cluster, DataSharding, Flash, Job, Kernels, ModelConfig, Narrow, Overheads, Overlap, ParallelLayout,
-    ProductFormat, Recompute, Run, TrainingRun,
+    AttentionKernel, Cluster, DataSharding, Flash, Job, ModelConfig, Narrow, Overheads, Overlap, ParallelLayout, ProductFormat,
+    Recompute, Run, TrainingRun,
 };
 use headroom::estimator::time::{Load, Schedule, StepTime, Term, block_times, cost, serving, spread, step};
 use headroom::ops::megatron::{Work, rank_model};
@@ -33,7 +33,7 @@ fn run() -> TrainingRun {
         seq_length: 4096,
         global_batch_size: 64,
         micro_batch_size: Some(1),
-        kernels: Kernels::Megatron,
+        stack: support::megatron(),
         flash: Flash::Newest,
         training_tokens: 1e12,
         ..TrainingRun::plain()
@@ -232,7 +232,7 @@ proptest! {
             seq_length: tokens,
             micro_batch_size: Some(micro_batch),
             global_batch_size: micro_batch << d,
-            kernels: [Kernels::Megatron, Kernels::Fused, Kernels::Eager, Kernels::Korthikanti][kernels],
+            stack: [support::megatron(), support::fused(), support::eager(), support::korthikanti()][kernels],
             recompute: [Recompute::None, Recompute::Selective, Recompute::Full][recompute],
             ..run()
         };

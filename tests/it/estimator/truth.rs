@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use headroom::config::{DataSharding, GENERIC, Job, Kernels, ModelConfig, ParallelLayout, Recompute, TrainingPrecision};
+use headroom::config::{DataSharding, GENERIC, Job, ModelConfig, ParallelLayout, Recompute, Stack, TrainingPrecision};
 use headroom::estimator::{Certainty, MemoryKind, estimate, measured};
 use headroom::ops;
 use headroom::units::Bytes;
@@ -58,9 +58,9 @@ fn imported(row: &Value) -> ModelConfig {
 }
 
 /// How sure the saved activations of a small job are.
-fn sureness(model: &ModelConfig, kernels: Kernels, layout: ParallelLayout) -> BTreeSet<&'static str> {
+fn sureness(model: &ModelConfig, kernels: Stack, layout: ParallelLayout) -> BTreeSet<&'static str> {
     let job = support::training_job(model, layout, |run| {
-        (run.kernels, run.seq_length, run.global_batch_size) = (kernels, 64, layout.d());
+        (run.stack, run.seq_length, run.global_batch_size) = (kernels, 64, layout.d());
     });
     let lines = estimate(&job).ledger.lines;
     lines.iter().filter(|line| line.kind == MemoryKind::Activation).map(|line| line.certainty.word()).collect()
@@ -85,14 +85,14 @@ fn exact_is_what_was_measured() {
         .collect();
     for family in headroom::models::families() {
         let model = models.get(family.model_type()).expect("a row of every family");
-        for kernels in [Kernels::Eager, Kernels::Fused] {
+        for kernels in [support::eager(), support::fused()] {
             let expected =
-                if measured.contains(&(family.model_type(), kernels == Kernels::Fused)) { "exact" } else { "heuristic" };
+                if measured.contains(&(family.model_type(), kernels == support::fused())) { "exact" } else { "heuristic" };
             assert_eq!(sureness(model, kernels, ParallelLayout::SINGLE), BTreeSet::from([expected]), "{family:?} {kernels:?}");
         }
     }
     let generic = ModelConfig { family: GENERIC, ..models["llama"].clone() };
-    assert_eq!(sureness(&generic, Kernels::Fused, ParallelLayout::SINGLE), BTreeSet::from([Certainty::Assumed.word()]));
+    assert_eq!(sureness(&generic, support::fused(), ParallelLayout::SINGLE), BTreeSet::from([Certainty::Assumed.word()]));
 }
 
 #[test]
@@ -103,11 +103,11 @@ fn what_no_row_has_is_heuristic() {
     });
     let plain = DataSharding::NOTHING;
     for (model, kernels, layout, word) in [
-        (&llama, Kernels::Eager, support::layout(2, 1, 1, plain), "exact"),
-        (&llama, Kernels::Fused, support::layout(2, 1, 1, plain), "heuristic"),
-        (&qwen, Kernels::Eager, support::layout(2, 1, 1, plain), "heuristic"),
-        (&llama, Kernels::Eager, support::layout(1, 2, 1, plain), "heuristic"),
-        (&llama, Kernels::Fused, support::layout(1, 1, 8, support::fsdp()), "exact"),
+        (&llama, support::eager(), support::layout(2, 1, 1, plain), "exact"),
+        (&llama, support::fused(), support::layout(2, 1, 1, plain), "heuristic"),
+        (&qwen, support::eager(), support::layout(2, 1, 1, plain), "heuristic"),
+        (&llama, support::eager(), support::layout(1, 2, 1, plain), "heuristic"),
+        (&llama, support::fused(), support::layout(1, 1, 8, support::fsdp()), "exact"),
     ] {
         assert_eq!(sureness(model, kernels, layout), BTreeSet::from([word]), "{kernels:?} {layout:?}");
     }
@@ -121,9 +121,9 @@ fn what_no_row_has_is_heuristic() {
 }
 
 /// What the step played on the tape holds of parameters.
-fn played(model: &ModelConfig, kernels: Kernels) -> u64 {
+fn played(model: &ModelConfig, kernels: Stack) -> u64 {
     let job = support::training_job(model, ParallelLayout::SINGLE, |run| {
-        (run.kernels, run.seq_length, run.global_batch_size) = (kernels, 8, 1);
+        (run.stack, run.seq_length, run.global_batch_size) = (kernels, 8, 1);
         run.precision = TrainingPrecision::Bf16Pure;
     });
     let (after_forward, _) = measured(&job).expect("a training job of played kernels");
@@ -143,7 +143,7 @@ fn the_tape_holds_every_parameter() {
             assert_eq!(list.parameters(), number(&row, "/parameters"), "{row}");
             continue;
         }
-        for kernels in [Kernels::Eager, Kernels::Fused] {
+        for kernels in [support::eager(), support::fused()] {
             assert_eq!(played(&model, kernels), number(&row, "/parameters"), "{row}");
         }
     }
@@ -168,7 +168,7 @@ fn a_shape_that_its_family_does_not_have_is_generic() {
             let family = changed.family_of_shape();
             assert!(family == GENERIC || changed.num_key_value_heads == 1, "{kind} {family:?}");
             let count = if family == GENERIC { expected } else { support::parameters(&changed) };
-            assert_eq!(played(&changed, Kernels::Eager), count, "{kind} {changed:?}");
+            assert_eq!(played(&changed, support::eager()), count, "{kind} {changed:?}");
         }
     }
 }
@@ -178,9 +178,9 @@ fn import(config: &str) -> ModelConfig {
 }
 
 /// Parameters of one tensor-parallel rank, and what it saves.
-fn on_one_rank(model: &ModelConfig, kernels: Kernels, t: u64) -> (u64, u64) {
+fn on_one_rank(model: &ModelConfig, kernels: Stack, t: u64) -> (u64, u64) {
     let job = support::training_job(model, support::layout(t, 1, 1, DataSharding::NOTHING), |run| {
-        (run.kernels, run.seq_length, run.global_batch_size) = (kernels, 256, 1);
+        (run.stack, run.seq_length, run.global_batch_size) = (kernels, 256, 1);
         run.precision = TrainingPrecision::Bf16Pure;
     });
     let (after_forward, _) = measured(&job).expect("a training job of played kernels");
@@ -202,22 +202,23 @@ fn tensor_parallel_ranks_share_what_the_librarys_plan_says() {
         ("mixtral", ends + 4 * h + 2 * 8 * h, 2 * (attention + 8 * 3 * h * 1024)),
         ("qwen3_moe", ends + 4 * h + 4 * 64 + 2 * 8 * h, 2 * (attention + 8 * 3 * h * 256)),
         // No plan: nothing is divided.
-        ("stablelm", on_one_rank(&model("stablelm"), Kernels::Eager, 1).0, 0),
-        ("gpt_oss", on_one_rank(&model("gpt_oss"), Kernels::Eager, 1).0, 0),
+        ("stablelm", on_one_rank(&model("stablelm"), support::eager(), 1).0, 0),
+        ("gpt_oss", on_one_rank(&model("gpt_oss"), support::eager(), 1).0, 0),
     ] {
-        assert_eq!(on_one_rank(&model(kind), Kernels::Eager, 1).0, whole + divided, "{kind}");
-        assert_eq!(on_one_rank(&model(kind), Kernels::Eager, 4).0, whole + divided / 4, "{kind}");
+        assert_eq!(on_one_rank(&model(kind), support::eager(), 1).0, whole + divided, "{kind}");
+        assert_eq!(on_one_rank(&model(kind), support::eager(), 4).0, whole + divided / 4, "{kind}");
     }
     // Attention of deepseek_v3 is whole: 3 of 4 parts of experts and shared experts are elsewhere, and nothing else.
     let (three, two) = (model("deepseek_v3"), model("deepseek_v2"));
     let elsewhere = |model: &ModelConfig, kernels| on_one_rank(model, kernels, 1).0 - on_one_rank(model, kernels, 4).0;
     let moe = three.moe.as_ref().expect("experts");
     let experts = 2 * 3 * h * (moe.num_experts * moe.moe_intermediate_size + moe.shared_expert_intermediate_size);
-    assert_eq!(elsewhere(&three, Kernels::Eager), experts / 4 * 3);
-    assert!(elsewhere(&two, Kernels::Eager) > experts / 4 * 3);
+    assert_eq!(elsewhere(&three, support::eager()), experts / 4 * 3);
+    assert!(elsewhere(&two, support::eager()) > experts / 4 * 3);
     // Weights are divided, what they multiply to is gathered: more is saved than where it stays divided.
     for kind in ["phi3", "glm4", "olmo2"] {
-        let (gathered, divided) = (on_one_rank(&model(kind), Kernels::Eager, 4), on_one_rank(&model(kind), Kernels::Eager, 1));
+        let (gathered, divided) =
+            (on_one_rank(&model(kind), support::eager(), 4), on_one_rank(&model(kind), support::eager(), 1));
         assert!(gathered.0 < divided.0 && 2 * gathered.1 > divided.1, "{kind}");
     }
 }
@@ -226,24 +227,24 @@ fn tensor_parallel_ranks_share_what_the_librarys_plan_says() {
 #[test]
 fn forbidden_tensor_degrees_are_named() {
     let refusals = |model: &ModelConfig, kernels, t| {
-        let job = support::training_job(model, support::layout(t, 1, 1, DataSharding::NOTHING), |run| run.kernels = kernels);
+        let job = support::training_job(model, support::layout(t, 1, 1, DataSharding::NOTHING), |run| run.stack = kernels);
         headroom::estimator::blockers(&job).iter().map(ToString::to_string).collect::<Vec<_>>()
     };
     let gpt2 = import(r#"{"model_type": "gpt2", "n_layer": 12}"#);
     let plan = "transformers 5.23 has no tensor-parallel plan for gpt2; use 1 tensor-parallel rank or another software stack";
-    assert_eq!(refusals(&gpt2, Kernels::Eager, 2), [plan]);
-    assert_eq!(refusals(&gpt2, Kernels::Eager, 1), [""; 0]);
-    assert_eq!(refusals(&gpt2, Kernels::Fused, 2), [""; 0]);
+    assert_eq!(refusals(&gpt2, support::eager(), 2), [plan]);
+    assert_eq!(refusals(&gpt2, support::eager(), 1), [""; 0]);
+    assert_eq!(refusals(&gpt2, support::fused(), 2), [""; 0]);
     let llama = import(r#"{"model_type": "llama", "num_hidden_layers": 2, "num_key_value_heads": 8}"#);
     assert_eq!(
-        refusals(&llama, Kernels::Eager, 16),
+        refusals(&llama, support::eager(), 16),
         ["num_key_value_heads (8) does not divide by the tensor-parallel degree 16"]
     );
-    assert_eq!(refusals(&llama, Kernels::Fused, 16), [""; 0]);
+    assert_eq!(refusals(&llama, support::fused(), 16), [""; 0]);
     let qwen =
         import(r#"{"model_type": "qwen3_moe", "num_hidden_layers": 2, "moe_intermediate_size": 777, "num_experts_per_tok": 2}"#);
     assert_eq!(
-        refusals(&qwen, Kernels::Fused, 2),
+        refusals(&qwen, support::fused(), 2),
         ["moe_intermediate_size (777) does not divide by the tensor-parallel degree 2"]
     );
 }

@@ -5,8 +5,8 @@ use crate::support;
 
 use headroom::catalog;
 use headroom::config::{
-    AttentionKernel, BaseFormat, DataSharding, Job, Kernels, Method, Objective, ParallelLayout, Recompute, Rollout, Run, Targets,
-    Texts, TrainingPrecision, TrainingRun, Tuning,
+    AttentionKernel, BaseFormat, DataSharding, Job, Method, Objective, ParallelLayout, Recompute, Rollout, Run, Targets, Texts,
+    TrainingPrecision, TrainingRun, Tuning,
 };
 use headroom::estimator::Certainty;
 use headroom::estimator::time::{Cost, Step, Term, Timing, timing};
@@ -27,7 +27,7 @@ fn lora(r: u64, target_modules: Targets) -> Tuning {
 
 fn job(tuning: Tuning, layout: ParallelLayout, change: impl FnOnce(&mut TrainingRun)) -> Job {
     let model = catalog::model("llama3-8b").expect("a model").config.clone();
-    let mut run = TrainingRun { kernels: Kernels::Eager, global_batch_size: 8, tuning, seq_length: 1024, ..training_run() };
+    let mut run = TrainingRun { stack: support::eager(), global_batch_size: 8, tuning, seq_length: 1024, ..training_run() };
     change(&mut run);
     Job::new(model, Run::Training(run), layout, cluster(Bytes(80 * Bytes::GIB))).expect("a valid job")
 }
@@ -56,7 +56,7 @@ fn all() -> Vec<Job> {
         job(Tuning { method: Method::Prefix, ..base }, fsdp, |run| run.attention = AttentionKernel::Standard),
         job(base, fsdp, full),
         job(nf4, fsdp, full),
-        job(base, layout(1, 1, 8, support::zero2()), |run| run.kernels = Kernels::Fused),
+        job(base, layout(1, 1, 8, support::zero2()), |run| run.stack = support::fused()),
         job(Tuning { objective: Objective::Reward, ..base }, ParallelLayout::SINGLE, full),
         job(dpo, fsdp, full),
         job(ppo, fsdp, full),
@@ -208,7 +208,7 @@ fn two_answers_take_what_a_batch_twice_as_large_takes() {
 fn what_is_not_modelled_is_a_sentence() {
     let prefix = Tuning { method: Method::Prefix, ..Tuning::FULL };
     for (job, word) in [
-        (job(lora(8, SOME), ParallelLayout::SINGLE, |run| run.kernels = Kernels::Megatron), "transformers"),
+        (job(lora(8, SOME), ParallelLayout::SINGLE, |run| run.stack = support::megatron()), "transformers"),
         (job(lora(8, SOME), layout(2, 1, 1, DataSharding::NOTHING), |_| {}), "data-parallel"),
         (job(lora(8, Targets::KEY_VALUE_DOWN), ParallelLayout::SINGLE, |_| {}), "nothing learns"),
         (job(prefix, ParallelLayout::SINGLE, |run| run.recompute = Recompute::Full), "recomputation"),
@@ -238,7 +238,7 @@ fn what_learns_is_changed_where_a_fine_tuning_does_not_run() {
     assert_eq!(offered(Tuning::FULL, &|_| {}), []);
     assert_eq!(offered(self::lora(8, SOME), &|_| {}), []);
     // A rule that forbids adapters forbids offering them.
-    assert_eq!(offered(full, &|run| run.kernels = Kernels::Megatron), []);
+    assert_eq!(offered(full, &|run| run.stack = support::megatron()), []);
     // 8 billion weights and their states beside a sequence that leaves LoRA no room.
     let long = |run: &mut TrainingRun| (run.seq_length, run.recompute) = (LONG, Recompute::Full);
     assert_eq!(offered(Tuning { method: Method::Dora, ..self::lora(16, Targets::ALL) }, &long), named(&[qlora]));
@@ -266,7 +266,7 @@ fn published_peaks_of_fsdp_qlora_are_met() {
     let tuning = Tuning { method: Method::Lora, r: 64, target_modules, dropout: true, ..Tuning::FULL };
     for (tokens, allocated) in [(512, 8.28), (2048, 9.16)] {
         let run = TrainingRun {
-            kernels: Kernels::Eager,
+            stack: support::eager(),
             precision: TrainingPrecision::Bf16Pure,
             global_batch_size: 2,
             recompute: Recompute::Full,
@@ -307,7 +307,7 @@ fn modes_share_model_and_gpu_and_links_carry_them() {
 
 fn with_texts(mean: u64, packed: bool, change: impl FnOnce(&mut TrainingRun)) -> Job {
     job(lora(16, SOME), ParallelLayout::SINGLE, |run| {
-        (run.kernels, run.attention, run.training_tokens) = (Kernels::Fused, AttentionKernel::Flash, 1e6);
+        (run.stack, run.attention, run.training_tokens) = (support::fused(), AttentionKernel::Flash, 1e6);
         run.texts = Some(Texts { mean, packed });
         change(run);
     })
@@ -363,7 +363,7 @@ fn what_packing_brings_is_what_the_packed_job_does() {
     // Where packing is not modelled it is not offered, and asking for it is answered by a sentence.
     let cases: [fn(&mut TrainingRun); 4] = [
         |run| run.attention = AttentionKernel::Standard,
-        |run| run.kernels = Kernels::Megatron,
+        |run| run.stack = support::megatron(),
         |run| run.tuning.objective = Objective::Preference,
         |run| run.tuning.method = Method::Prompt,
     ];

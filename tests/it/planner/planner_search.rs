@@ -5,9 +5,7 @@ use crate::support::{self, published};
 
 use std::num::NonZeroU64;
 
-use headroom::config::{
-    Choice, Job, Kernels, LayerSet, ModelConfig, Moe, ParallelLayout, Recompute, Run, ServingRun, TrainingRun,
-};
+use headroom::config::{Choice, Job, LayerSet, ModelConfig, Moe, ParallelLayout, Recompute, Run, ServingRun, Stack, TrainingRun};
 use headroom::estimator::time::{StepTime, block_times, spread};
 use headroom::estimator::{MemoryKind, blockers, memory_by_kind, stages};
 use headroom::planner::search::{Answer, Axis, Degree, Edit, Reason, Search, Space};
@@ -31,15 +29,16 @@ fn with_experts() -> ModelConfig {
     ModelConfig { moe: Some(moe), tie_word_embeddings: false, ..gpt(512, 4, 4) }
 }
 
-fn job(model: ModelConfig, kernels: Kernels, batch: u64, memory: Bytes) -> Job {
-    let run = TrainingRun { seq_length: 512, global_batch_size: batch, kernels, training_tokens: 1e9, ..TrainingRun::plain() };
+fn job(model: ModelConfig, kernels: Stack, batch: u64, memory: Bytes) -> Job {
+    let run =
+        TrainingRun { seq_length: 512, global_batch_size: batch, stack: kernels, training_tokens: 1e9, ..TrainingRun::plain() };
     Job::new(model, Run::Training(run), ParallelLayout::SINGLE, cluster(memory)).expect("a valid job")
 }
 
 /// Every layout on so many accelerators, written down without the search's walk.
 fn every_layout(job: &Job, space: &Space) -> Vec<Choice> {
     let gpus = space.counts[0];
-    let megatron = job.training().is_some_and(|run| run.kernels == Kernels::Megatron);
+    let megatron = job.training().is_some_and(|run| run.stack == support::megatron());
     let most = |there: bool, most: u64| if there { 1..=most } else { 1..=1 };
     let experts = job.model().moe.as_ref().map_or(1, |moe| moe.num_experts);
     let mut all = Vec::new();
@@ -130,7 +129,7 @@ proptest! {
     /// The search finds what brute force finds, with the estimate's bytes, on every stack.
     #[test]
     fn it_finds_what_brute_force_finds(
-        kernels in proptest::sample::select(vec![Kernels::Megatron, Kernels::Megatron, Kernels::Korthikanti]),
+        kernels in proptest::sample::select(vec![support::megatron(), support::megatron(), support::korthikanti()]),
         experts in any::<bool>(), gpus in proptest::sample::select(vec![1_u64, 2, 4, 6, 8]),
         batch in proptest::sample::select(vec![4_u64, 6, 12]), watched in any::<proptest::sample::Index>(), mebibytes in proptest::sample::select(vec![200_u64, 500, 900, 4000]), more in 0_usize..4,
     ) {
@@ -175,9 +174,10 @@ proptest! {
                     let capacity = job.cluster().accelerator.memory;
                     prop_assert_eq!(by_kind.into_iter().sum::<Bytes>(), capacity + short);
                     // The first kind with which any rank overflows.
-                    let ranks = match kernels {
-                        Kernels::Megatron => stages(&example).iter().map(|stage| stage.by_kind).collect(),
-                        _ => vec![by_kind],
+                    let ranks = if kernels == support::megatron() {
+                        stages(&example).iter().map(|stage| stage.by_kind).collect()
+                    } else {
+                        vec![by_kind]
                     };
                     let up_to = |most: usize| {
                         ranks.iter().any(|rank| rank.iter().copied().take(most).sum::<Bytes>() > capacity)
@@ -205,7 +205,7 @@ proptest! {
     /// Several that share a search, each with every so manieth part, find what one finds alone: the same layouts, counts and reasons.
     #[test]
     fn shares_come_to_the_same(
-        kernels in proptest::sample::select(vec![Kernels::Megatron, Kernels::Megatron, Kernels::Korthikanti]),
+        kernels in proptest::sample::select(vec![support::megatron(), support::megatron(), support::korthikanti()]),
         experts in any::<bool>(), counts in proptest::sample::select(vec![vec![8_u64], vec![2, 4, 8, 12], vec![7]]),
         batch in proptest::sample::select(vec![4_u64, 6, 12]), mebibytes in proptest::sample::select(vec![200_u64, 500, 900, 4000]), of in 2_usize..4,
     ) {
@@ -226,7 +226,7 @@ proptest! {
 /// Step by step is what one go finds, and the share done never falls.
 #[test]
 fn it_goes_on_step_by_step() {
-    let job = job(with_experts(), Kernels::Megatron, 12, Bytes(700 << 20));
+    let job = job(with_experts(), support::megatron(), 12, Bytes(700 << 20));
     let space = Space::at(&job, &[2, 4, 12]);
     let mut search = Search::new(&job, space.clone());
     let (mut shares, mut steps) = (Vec::new(), 0);
@@ -246,7 +246,7 @@ fn it_goes_on_step_by_step() {
 /// The smallest count can run, and every smaller one cannot; what blocks one fewer is said in bytes.
 #[test]
 fn the_smallest_count_is_the_smallest() {
-    let job = job(gpt(512, 4, 4), Kernels::Megatron, 12, Bytes(330 << 20));
+    let job = job(gpt(512, 4, 4), support::megatron(), 12, Bytes(330 << 20));
     let answer = search(&job, Space::smallest(&job, 64));
     let found = *answer.smallest().expect("a layout that fits");
     assert!(found.gpus > 1 && found.memory <= Bytes(330 << 20), "{found:?}");
@@ -261,7 +261,7 @@ fn the_smallest_count_is_the_smallest() {
 /// More accelerators are on the front only if they are quicker or cheaper; no point of it is beaten by another.
 #[test]
 fn no_point_of_the_front_is_beaten() {
-    let job = job(gpt(512, 4, 4), Kernels::Megatron, 24, Bytes(700 << 20));
+    let job = job(gpt(512, 4, 4), support::megatron(), 24, Bytes(700 << 20));
     let answer = search(&job, Space::at(&job, &[1, 2, 3, 4, 6, 8, 12, 24, 48]));
     let front = answer.front();
     let measures =
@@ -278,7 +278,7 @@ fn no_point_of_the_front_is_beaten() {
 /// A layout asked about by name gets its outcome and its rank.
 #[test]
 fn a_watched_layout_is_ranked() {
-    let job = job(gpt(512, 4, 4), Kernels::Megatron, 12, Bytes(4 << 30));
+    let job = job(gpt(512, 4, 4), support::megatron(), 12, Bytes(4 << 30));
     let space = Space::at(&job, &[4]);
     let leanest = search(&job, space.clone()).counts[0].leanest.expect("a layout");
     let mut search = Search::new(&job, space);
@@ -311,7 +311,7 @@ fn refused(job: &Job, space: Space) -> String {
 
 #[test]
 fn bad_input_is_answered_in_words_at_once() {
-    let job = job(gpt(512, 4, 4), Kernels::Megatron, 12, Bytes(4 << 30));
+    let job = job(gpt(512, 4, 4), support::megatron(), 12, Bytes(4 << 30));
     assert_eq!(refused(&job, Space::at(&job, &[])), "0 GPUs hold nothing; allow at least 1.");
     assert_eq!(refused(&job, Space::at(&job, &[0])), "0 GPUs hold nothing; allow at least 1.");
     assert_eq!(
@@ -339,10 +339,10 @@ fn bad_input_is_answered_in_words_at_once() {
 #[test]
 fn no_layout_is_an_answer() {
     let prime = ModelConfig { num_attention_heads: 7, num_key_value_heads: 7, num_hidden_layers: 7, ..gpt(448, 7, 7) };
-    let job = job(prime, Kernels::Megatron, 1, Bytes(4 << 30));
+    let job = job(prime, support::megatron(), 1, Bytes(4 << 30));
     let words = search(&job, Space::at(&job, &[11])).words(Bytes(4 << 30), MemoryUnit::Gib);
     assert!(words.starts_with("No layout is legal: "), "{words}");
-    let job = self::job(gpt(512, 4, 4), Kernels::Megatron, 12, Bytes(60 << 20));
+    let job = self::job(gpt(512, 4, 4), support::megatron(), 12, Bytes(60 << 20));
     let answer = search(&job, Space::at(&job, &[2]));
     let words = answer.words(Bytes(60 << 20), MemoryUnit::Gib);
     assert!(words.starts_with("No layout fits. With 2 GPUs the nearest miss is ") && words.ends_with('.'), "{words}");

@@ -6,8 +6,8 @@ use crate::support;
 use std::num::NonZeroU64;
 
 use headroom::config::{
-    AttentionKernel, Choice, DataSharding, Job, Kernels, MegatronOptions, ModelConfig, Offload, Optimizer, Overheads,
-    ParallelLayout, PipelineSchedule, PipelineSplit, Recompute, RecomputeMethod, Run, TokenDispatcher, TrainingRun,
+    AttentionKernel, Choice, DataSharding, Job, MegatronOptions, ModelConfig, Offload, Optimizer, Overheads, ParallelLayout,
+    PipelineSchedule, PipelineSplit, Recompute, RecomputeMethod, Run, TokenDispatcher, TrainingRun,
 };
 use headroom::estimator::time::{StepTime, block_times, spread};
 use headroom::estimator::{Layouts, memory_by_kind};
@@ -65,14 +65,14 @@ prop_compose! {
 
 prop_compose! {
     fn run()(
-        kernels in one_of(&[Kernels::Megatron, Kernels::Megatron, Kernels::Korthikanti, Kernels::Fused, Kernels::Eager]),
+        kernels in proptest::sample::select(vec![support::megatron(), support::megatron(), support::korthikanti(), support::fused(), support::eager()]),
         seq_length in one_of(&[64, 1000, 2048, 8192]),
         global_batch_size in one_of(&[1, 24, 512, 1536]),
         attention in one_of(&[AttentionKernel::Standard, AttentionKernel::Flash]),
         optimizer in one_of(OPTIMIZERS),
         megatron in megatron(),
     ) -> TrainingRun {
-        TrainingRun { kernels, seq_length, global_batch_size, attention, optimizer, megatron, ..TrainingRun::plain() }
+        TrainingRun { stack: kernels, seq_length, global_batch_size, attention, optimizer, megatron, ..TrainingRun::plain() }
     }
 }
 

@@ -5,8 +5,8 @@
 use std::collections::BTreeSet;
 
 use headroom::config::{
-    AttentionKernel, CacheFormat, DataSharding, GradientDType, Kernels, MlpKind, Normalization, Optimizer, PositionEmbedding,
-    Recompute, Run, TrainingPrecision, WeightFormat,
+    AttentionKernel, CacheFormat, DataSharding, GradientDType, MlpKind, Normalization, Optimizer, PositionEmbedding, Recompute,
+    Run, Stack, TrainingPrecision, WeightFormat,
 };
 use headroom::scenario::{
     Applies, FieldId, FieldKind, Group, Mode, Scenario, Value, Word, field, field_of_key, fields, parse, range_text, reference,
@@ -62,7 +62,7 @@ fn choices_are_the_words_of_their_types() {
     check::<TrainingPrecision>(FieldId::Precision);
     check::<GradientDType>(FieldId::Gradients);
     check::<Optimizer>(FieldId::Optimizer);
-    check::<Kernels>(FieldId::Kernels);
+    check::<Stack>(FieldId::Stack);
     check::<AttentionKernel>(FieldId::Attention);
     check::<Recompute>(FieldId::Recompute);
     check::<DataSharding>(FieldId::Sharding);
@@ -252,7 +252,7 @@ fn the_default_scenario_is_the_documented_one() {
     let Run::Training(run) = job.run() else { panic!("not training") };
     assert_eq!((run.seq_length, run.global_batch_size, run.micro_batch_size), (8192, 128, Some(1)));
     assert_eq!((run.precision, run.optimizer), (TrainingPrecision::Bf16Mixed, Optimizer::DEFAULT));
-    assert_eq!((run.kernels, run.attention, run.recompute), (Kernels::Fused, AttentionKernel::Flash, Recompute::Full));
+    assert_eq!((run.stack, run.attention, run.recompute), (Stack::DEFAULT, AttentionKernel::Flash, Recompute::Full));
     assert!((run.mfu - 0.4).abs() < 1e-12 && (run.training_tokens - 1e12).abs() < 1.0);
     assert_eq!((job.layout().world_size(), job.layout().sharding), (8, DataSharding::named("fsdp").unwrap()));
     assert_eq!(job.cluster().accelerator.memory, Bytes(81_559 << 20), "what the driver reports, to the byte");

@@ -7,8 +7,8 @@ pub mod random;
 use std::num::NonZeroU64;
 
 use headroom::config::{
-    Accelerator, AttentionKernel, Cluster, DataSharding, Engine, GradientDType, Job, Kernels, Mixer, MixerKind, MlpKind,
-    ModelConfig, Normalization, Optimizer, Overheads, ParallelLayout, PeakRates, PositionEmbedding, Recompute, Run, ServingRun,
+    Accelerator, AttentionKernel, Cluster, DataSharding, Engine, GradientDType, Job, Mixer, MixerKind, MlpKind, ModelConfig,
+    Normalization, Optimizer, Overheads, ParallelLayout, PeakRates, PositionEmbedding, Recompute, Run, ServingRun, Stack,
     TrainingPrecision, TrainingRun,
 };
 use headroom::units::Bytes;
@@ -62,6 +62,28 @@ pub fn fsdp() -> DataSharding {
     sharding("fsdp")
 }
 
+/// The software stack of that key in links.
+#[track_caller]
+fn stack(key: &str) -> Stack {
+    Stack::named(key).expect("a stack")
+}
+
+pub fn eager() -> Stack {
+    stack("eager")
+}
+
+pub fn fused() -> Stack {
+    stack("fused")
+}
+
+pub fn megatron() -> Stack {
+    stack("megatron")
+}
+
+pub fn korthikanti() -> Stack {
+    stack("korthikanti")
+}
+
 #[track_caller]
 pub fn layout(t: u64, p: u64, d: u64, sharding: DataSharding) -> ParallelLayout {
     let degree = |n| NonZeroU64::new(n).expect("a degree is at least 1");
@@ -99,7 +121,7 @@ pub fn training_run() -> TrainingRun {
         precision: TrainingPrecision::Bf16Mixed,
         gradients: GradientDType::AsWeights,
         optimizer: Optimizer::DEFAULT,
-        kernels: Kernels::Fused,
+        stack: fused(),
         attention: AttentionKernel::Flash,
         recompute: Recompute::None,
         training_tokens: 1e12,

@@ -3,8 +3,8 @@
 use std::num::NonZeroU64;
 
 use headroom::config::{
-    Choice, Cluster, DataSharding, Job, Kernels, MegatronOptions, Overheads, ParallelLayout, PipelineSchedule, PipelineSplit,
-    Recompute, Run, TokenDispatcher, TrainingRun,
+    Choice, Cluster, DataSharding, Job, MegatronOptions, Overheads, ParallelLayout, PipelineSchedule, PipelineSplit, Recompute,
+    Run, TokenDispatcher, TrainingRun,
 };
 use headroom::units::Bytes;
 
@@ -40,7 +40,7 @@ impl Published {
             seq_length: self.batch.1,
             global_batch_size: self.batch.0,
             micro_batch_size: Some(1),
-            kernels: Kernels::Megatron,
+            stack: super::megatron(),
             megatron: MegatronOptions {
                 moe_grouped_gemm: true,
                 moe_token_dispatcher: TokenDispatcher::AllToAll,

@@ -2,9 +2,8 @@
 #![allow(dead_code, missing_docs, clippy::expect_used, reason = "each benchmark uses some of these generators")]
 
 use headroom::config::{
-    AttentionKernel, CacheFormat, DataSharding, Engine, GradientDType, Job, Kernels, MlpKind, ModelConfig, Normalization,
-    Optimizer, Overheads, ParallelLayout, PositionEmbedding, Recompute, Run, ServingRun, TrainingPrecision, TrainingRun,
-    WeightFormat,
+    AttentionKernel, CacheFormat, DataSharding, Engine, GradientDType, Job, MlpKind, ModelConfig, Normalization, Optimizer,
+    Overheads, ParallelLayout, PositionEmbedding, Recompute, Run, ServingRun, TrainingPrecision, TrainingRun, WeightFormat,
 };
 use headroom::units::Bytes;
 use proptest::prelude::*;
@@ -53,13 +52,13 @@ prop_compose! {
         seq_length in size(100_000_000), global_batch_size in size(10_000_000), micro_batch in proptest::option::of(size(100_000)),
         precision in one_of(PRECISIONS), optimizer in one_of(OPTIMIZERS),
         gradients in one_of(&[GradientDType::AsWeights, GradientDType::Fp32, GradientDType::Fp32Copy]),
-        kernels in one_of(&[Kernels::Korthikanti, Kernels::Fused]),
+        kernels in proptest::sample::select(vec![super::korthikanti(), super::fused()]),
         attention in one_of(&[AttentionKernel::Standard, AttentionKernel::Flash]),
         recompute in one_of(&[Recompute::None, Recompute::Selective, Recompute::Full]),
         training_tokens in 1.0..1e16, mfu in 0.01..1.0,
     ) -> Run {
         Run::Training(TrainingRun {
-            seq_length, global_batch_size, micro_batch_size: micro_batch, precision, gradients, optimizer, kernels, attention,
+            seq_length, global_batch_size, micro_batch_size: micro_batch, precision, gradients, optimizer, stack: kernels, attention,
             recompute, training_tokens, mfu,
             ..TrainingRun::plain()
         })

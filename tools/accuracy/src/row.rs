@@ -1,11 +1,16 @@
 //! One row of measured or published figures, and what the library says about it.
 
-use headroom::config::DataSharding;
+use headroom::config::{DataSharding, Stack};
 use serde_json::Value;
 
 /// The sharding of that key in links.
 pub fn sharding(key: &str) -> Result<DataSharding, String> {
     DataSharding::named(key).ok_or_else(|| format!("no sharding is called {key}"))
+}
+
+/// The software stack of that key in links.
+pub fn stack(key: &str) -> Result<Stack, String> {
+    Stack::named(key).ok_or_else(|| format!("the stack {key} is not modelled"))
 }
 
 /// A figure that is compared.

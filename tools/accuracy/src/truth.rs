@@ -3,8 +3,8 @@
 use std::sync::LazyLock;
 
 use headroom::config::{
-    Accelerator, AttentionKernel, Cluster, Job, Kernels, ModelConfig, Optimizer, OptimizerImplementation, Overheads,
-    ParallelLayout, PeakRates, Recompute, Run, TrainingPrecision, TrainingRun, Tuning,
+    Accelerator, AttentionKernel, Cluster, Job, ModelConfig, Optimizer, OptimizerImplementation, Overheads, ParallelLayout,
+    PeakRates, Recompute, Run, TrainingPrecision, TrainingRun, Tuning,
 };
 use headroom::estimator::{estimate, measured};
 use headroom::import::config_json;
@@ -12,7 +12,7 @@ use headroom::ops;
 use headroom::units::Bytes;
 use serde_json::{Map, Value};
 
-use super::row::{Comparison, Fields, Group, Quantity, Row, rounded, sharding};
+use super::row::{Comparison, Fields, Group, Quantity, Row, rounded, sharding, stack};
 use super::{tracker, tuning};
 
 /// A cluster without any memory outside the model: only what PyTorch allocates is compared.
@@ -82,7 +82,7 @@ fn memory_job(row: Fields<'_>) -> Result<Job, String> {
         precision: precision(row.text("/run/precision")?)?,
         optimizer: optimizer(row.text("/run/optimizer")?)?,
         optimizer_implementation: implementation(row.text("/run/optimizer_implementation")?)?,
-        kernels: kernels(row.text("/run/kernels")?)?,
+        stack: stack(row.text("/run/kernels")?)?,
         attention: attention(row.text("/run/attention")?)?,
         recompute: recompute(row.text("/run/recompute")?)?,
         tuning: tuning::tuning(row)?.unwrap_or(Tuning::FULL),
@@ -111,14 +111,6 @@ fn implementation(word: &str) -> Result<OptimizerImplementation, String> {
         "foreach" => Ok(OptimizerImplementation::Foreach),
         "fused" => Ok(OptimizerImplementation::Fused),
         other => Err(format!("the optimizer implementation {other} is not modelled")),
-    }
-}
-
-fn kernels(word: &str) -> Result<Kernels, String> {
-    match word {
-        "eager" => Ok(Kernels::Eager),
-        "fused" => Ok(Kernels::Fused),
-        other => Err(format!("the stack {other} is not modelled")),
     }
 }
 

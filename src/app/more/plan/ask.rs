@@ -9,6 +9,7 @@ use crate::estimator::Lengths;
 use crate::planner::inverse;
 use crate::planner::search::Degree;
 use crate::scenario::{FieldId, Mode, Scenario, show};
+use crate::stacks::Stack;
 
 /// All but the answer.
 pub fn panel(scenario: &Scenario, form: &Form) -> Html {
@@ -120,7 +121,10 @@ fn limits(form: &Form, job: &Job) -> Html {
     let choices: Html = CHOICES.iter().map(|(name, label)| check(name, label, form)).collect();
     let stack = LIMITS.iter().any(|(_, degree)| !applies(*degree, job) && matches!(degree, Degree::Context | Degree::Chunks));
     let note = stack.then(|| {
-        html("<p class=\"quiet\">Context and expert parallelism and virtual stages are searched for the stack Megatron-LM only.</p>", &[])
+        html(
+            "<p class=\"quiet\">Context and expert parallelism and virtual stages are searched for the stack {} only.</p>",
+            &[&Stack::names_with_all_degrees()],
+        )
     });
     html(
         "<details class=\"fold\" data-key=\"plan-space\" data-testid=\"plan-space\"><summary class=\"fold__summary\"><span \

@@ -1,7 +1,7 @@
 //! What is asked of the planner: the form as it travels, and as it is understood.
 
 use crate::catalog::{self, AcceleratorRow};
-use crate::config::{Job, Kernels};
+use crate::config::Job;
 use crate::planner::search::{Axis, Degree, Space};
 use crate::scenario::{FieldId, Value, parse};
 
@@ -97,12 +97,12 @@ pub const CHOICES: [(&str, &str); 3] = [
     ("more-groups", "Sharding groups (HSDP): 2, 4 or 8"),
 ];
 
-/// Whether a limit can be set for that job: other stacks than Megatron-LM have some degrees at 1.
+/// Whether a limit can be set for that job: most stacks have some degrees at 1.
 pub fn applies(degree: Degree, job: &Job) -> bool {
-    let megatron = job.training().is_some_and(|run| run.kernels == Kernels::Megatron);
+    let all = job.training().is_some_and(|run| run.stack.has_all_degrees);
     match degree {
-        Degree::Context | Degree::Chunks => megatron,
-        Degree::Expert | Degree::ExpertTensor => megatron && job.model().moe.is_some(),
+        Degree::Context | Degree::Chunks => all,
+        Degree::Expert | Degree::ExpertTensor => all && job.model().moe.is_some(),
         _ => true,
     }
 }

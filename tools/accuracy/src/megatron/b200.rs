@@ -6,13 +6,13 @@
 //! capacity 1. The image is of PyTorch 2.10, whose cuBLAS workspace is 32 MiB on compute capability 9.0 only.
 
 use headroom::config::{
-    Flash, GradientDType, Kernels, LayerSet, LossFusion, MegatronOptions, Mla, ModelConfig, Moe, Overlap, ParallelLayout,
-    TokenDispatcher, TrainingRun,
+    Flash, GradientDType, LayerSet, LossFusion, MegatronOptions, Mla, ModelConfig, Moe, Overlap, ParallelLayout, TokenDispatcher,
+    TrainingRun,
 };
 use headroom::estimator::estimate;
 use headroom::units::{Bytes, to_f64};
 
-use super::super::row::{Comparison, Fields, Quantity, rounded, sharding};
+use super::super::row::{Comparison, Fields, Quantity, rounded, sharding, stack};
 use super::super::speed;
 use super::{OLD_CUBLAS_WORKSPACE, job};
 
@@ -44,7 +44,7 @@ pub fn outcome(row: Fields<'_>) -> Result<Vec<Comparison>, String> {
         global_batch_size: micro_batch_size * micro_batches(row)? * layout.d(),
         micro_batch_size: Some(micro_batch_size),
         gradients: GradientDType::Fp32,
-        kernels: Kernels::Megatron,
+        stack: stack("megatron")?,
         flash: Flash::Newest,
         megatron: options,
         ..TrainingRun::plain()

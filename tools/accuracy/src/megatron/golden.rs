@@ -6,13 +6,13 @@
 use std::num::NonZeroU64;
 
 use headroom::config::{
-    AttentionKernel, DataSharding, GradientDType, HiddenAct, Kernels, LayerSet, MegatronOptions, MlpKind, ModelConfig, Moe,
-    Normalization, ParallelLayout, PositionEmbedding, Recompute, RecomputeMethod, TrainingRun,
+    AttentionKernel, DataSharding, GradientDType, HiddenAct, LayerSet, MegatronOptions, MlpKind, ModelConfig, Moe, Normalization,
+    ParallelLayout, PositionEmbedding, Recompute, RecomputeMethod, TrainingRun,
 };
 use headroom::estimator::stage_ledger;
 use headroom::units::Bytes;
 
-use super::super::row::{Comparison, Fields, Quantity, sharding};
+use super::super::row::{Comparison, Fields, Quantity, sharding, stack};
 use super::{MIB, OLD_CUBLAS_WORKSPACE, job};
 
 /// Ids of the GPT-2 tokenizer, the default of the tests.
@@ -250,7 +250,7 @@ fn run(arguments: Arguments<'_>, layout: &ParallelLayout) -> Result<TrainingRun,
         global_batch_size: arguments.count("global-batch-size")?,
         micro_batch_size: Some(arguments.count("micro-batch-size")?),
         gradients: GradientDType::Fp32,
-        kernels: Kernels::Megatron,
+        stack: stack("megatron")?,
         attention,
         recompute,
         megatron: options(arguments, layout, fused_attention)?,

@@ -4,13 +4,13 @@
 //! embedding, head and loss are left out of ours as well.
 
 use headroom::config::{
-    AttentionKernel, DataSharding, GradientDType, HiddenAct, Kernels, MegatronOptions, MlpKind, ModelConfig, Normalization,
+    AttentionKernel, DataSharding, GradientDType, HiddenAct, MegatronOptions, MlpKind, ModelConfig, Normalization,
     ParallelLayout, PositionEmbedding, Recompute, TrainingPrecision, TrainingRun,
 };
 use headroom::estimator::{Ledger, MemoryKind, stage_after_forward};
 use headroom::units::{Bytes, to_f64};
 
-use super::super::row::{Comparison, Fields, Quantity, rounded};
+use super::super::row::{Comparison, Fields, Quantity, rounded, stack};
 use super::job;
 
 /// Operations outside the blocks.
@@ -57,7 +57,7 @@ fn ledger(row: Fields<'_>, sequence_parallel: bool, recompute: Recompute) -> Res
         micro_batch_size: Some(row.count("/micro_batch_size")?),
         precision: TrainingPrecision::Fp16Mixed,
         gradients: GradientDType::Fp32,
-        kernels: Kernels::Megatron,
+        stack: stack("megatron")?,
         attention: AttentionKernel::Standard,
         recompute,
         megatron: MegatronOptions { hidden_dropout: dropout, attention_dropout: dropout, ..MegatronOptions::DEFAULT },

@@ -7,12 +7,12 @@ use std::num::NonZeroU64;
 
 use headroom::catalog;
 use headroom::config::{
-    Flash, GradientDType, Kernels, LossFusion, MegatronOptions, ModelConfig, Narrow, Overlap, ParallelLayout, ProductFormat,
+    Flash, GradientDType, LossFusion, MegatronOptions, ModelConfig, Narrow, Overlap, ParallelLayout, ProductFormat,
     TokenDispatcher, TrainingRun,
 };
 use headroom::units::to_f64;
 
-use super::super::row::{Comparison, Fields, sharding};
+use super::super::row::{Comparison, Fields, sharding, stack};
 use super::compare;
 
 pub fn outcome(row: Fields<'_>) -> Result<Vec<Comparison>, String> {
@@ -56,7 +56,7 @@ pub fn outcome(row: Fields<'_>) -> Result<Vec<Comparison>, String> {
         global_batch_size: batch,
         micro_batch_size: Some(raw.count("MBS")?),
         gradients: GradientDType::Fp32,
-        kernels: Kernels::Megatron,
+        stack: stack("megatron")?,
         products,
         flash: Flash::Newest,
         overlap: Overlap { products: true, ..Overlap::DEFAULT },

@@ -1,12 +1,12 @@
 //! llm-foundry's benchmark of MPT under PyTorch FSDP.
 
 use headroom::config::{
-    Flash, Kernels, MlpKind, Narrow, OptimizerImplementation, Overlap, ParallelLayout, ProductFormat, Recompute,
-    TrainingPrecision, TrainingRun,
+    Flash, MlpKind, Narrow, OptimizerImplementation, Overlap, ParallelLayout, ProductFormat, Recompute, TrainingPrecision,
+    TrainingRun,
 };
 use headroom::units::to_f64;
 
-use super::super::row::{Comparison, Fields, sharding};
+use super::super::row::{Comparison, Fields, sharding, stack};
 use super::{compare, gpt};
 
 pub fn outcome(row: Fields<'_>) -> Result<Vec<Comparison>, String> {
@@ -30,7 +30,7 @@ pub fn outcome(row: Fields<'_>) -> Result<Vec<Comparison>, String> {
         global_batch_size: batch,
         micro_batch_size: Some(row.count("/micro_batch")?),
         precision: TrainingPrecision::FsdpMixed,
-        kernels: Kernels::Fused,
+        stack: stack("fused")?,
         recompute: if row.flag("/activation_checkpointing")? { Recompute::Full } else { Recompute::None },
         products,
         // `attn_impl: triton`, the benchmark's default (`submit_benchmarks.py`); weights come when backward needs them (`BACKWARD_POST`,

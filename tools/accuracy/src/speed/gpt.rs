@@ -3,24 +3,30 @@
 use std::num::NonZeroU64;
 
 use headroom::config::{
-    AttentionKernel, DataSharding, GradientDType, Job, Kernels, LossFusion, MegatronOptions, ModelConfig, Overlap,
-    ParallelLayout, Recompute, Run, TrainingPrecision, TrainingRun,
+    AttentionKernel, DataSharding, GradientDType, Job, LossFusion, MegatronOptions, ModelConfig, Overlap, ParallelLayout,
+    Recompute, Run, TrainingPrecision, TrainingRun,
 };
 use headroom::estimator::time::block_times;
 use headroom::units::to_f64;
 
-use super::super::row::{Comparison, Fields, sharding};
+use super::super::row::{Comparison, Fields, sharding, stack};
 use super::{compare, gpt, times};
 
 /// Settings of a Megatron-LM run of that time.
-fn run(seq_length: u64, global_batch_size: u64, micro_batch_size: u64, recompute: Recompute, overlap: Overlap) -> TrainingRun {
-    TrainingRun {
+fn run(
+    seq_length: u64,
+    global_batch_size: u64,
+    micro_batch_size: u64,
+    recompute: Recompute,
+    overlap: Overlap,
+) -> Result<TrainingRun, String> {
+    Ok(TrainingRun {
         seq_length,
         global_batch_size,
         micro_batch_size: Some(micro_batch_size),
         precision: TrainingPrecision::Fp16Mixed,
         gradients: GradientDType::AsWeights,
-        kernels: Kernels::Megatron,
+        stack: stack("megatron")?,
         attention: AttentionKernel::Standard,
         recompute,
         overlap,
@@ -33,7 +39,7 @@ fn run(seq_length: u64, global_batch_size: u64, micro_batch_size: u64, recompute
             ..MegatronOptions::DEFAULT
         },
         ..TrainingRun::plain()
-    }
+    })
 }
 
 /// Nothing was sent beside computation in 2021.
@@ -80,7 +86,7 @@ pub fn sc21(row: Fields<'_>) -> Result<Vec<Comparison>, String> {
     let shape = Shape::of(row, ["/hidden", "/layers", "/heads", "/vocab", "/seq_len"])?;
     let seconds = shape.hardware_flops(batch) / (row.number("/tflops_per_gpu")? * 1e12 * row.number("/gpus")?);
     let layout = layout(row, row.count("/DP")?, chunks)?;
-    let run = run(shape.seq_length, batch, micro_batch, Recompute::Full, OF_2021);
+    let run = run(shape.seq_length, batch, micro_batch, Recompute::Full, OF_2021)?;
     Ok(vec![compare(shape.model(), run, layout, "a100-80", seconds)?])
 }
 
@@ -125,7 +131,7 @@ pub fn step_time(row: Fields<'_>) -> Result<Vec<Comparison>, String> {
     }
     let gpus = row.count("/gpus")?;
     let d = gpus / (row.count("/TP")? * row.count("/PP")?);
-    let run = run(row.count("/seq_len")?, row.count("/global_batch")?, 1, Recompute::Full, OF_2021);
+    let run = run(row.count("/seq_len")?, row.count("/global_batch")?, 1, Recompute::Full, OF_2021)?;
     let layout = layout(row, d, 1)?;
     Ok(vec![compare(gpt(20480, 105, 128, 51200, 2048), run, layout, "a100-80", row.number("/step_time_s")?)?])
 }
@@ -141,7 +147,7 @@ pub fn bloom(row: Fields<'_>) -> Result<Vec<Comparison>, String> {
     let batch = row.count("/global_batch")?;
     let mut layout = layout(row, row.count("/DP")?, 1)?;
     layout.sharding = sharding("1")?;
-    let mut run = run(row.count("/seq_len")?, batch, row.count("/micro_batch")?, Recompute::Full, OF_2021);
+    let mut run = run(row.count("/seq_len")?, batch, row.count("/micro_batch")?, Recompute::Full, OF_2021)?;
     run.precision = TrainingPrecision::Bf16Mixed;
     run.gradients = GradientDType::Fp32;
     run.megatron.hidden_dropout = false;
@@ -190,7 +196,7 @@ fn two(
     [full, selective]: [&str; 2],
 ) -> Result<Vec<Comparison>, String> {
     let one = |layout: ParallelLayout, recompute, seconds: &str| {
-        let run = run(shape.seq_length, batch, micro_batch, recompute, OF_2022);
+        let run = run(shape.seq_length, batch, micro_batch, recompute, OF_2022)?;
         compare(shape.model(), run, layout, "a100-80", row.number(seconds)?)
     };
     let split = ParallelLayout { sequence_parallel: true, ..layout };
@@ -208,7 +214,7 @@ pub fn layer(row: Fields<'_>) -> Result<Vec<Comparison>, String> {
         other => return Err(format!("{other} is no known experiment")),
     };
     let layout = ParallelLayout { tensor_model_parallel_size: degree(8), sequence_parallel, ..ParallelLayout::SINGLE };
-    let run = run(2048, 4, 4, recompute, OF_2022);
+    let run = run(2048, 4, 4, recompute, OF_2022)?;
     let job = Job::new(gpt(6144, 48, 64, 51200, 2048), Run::Training(run), layout, super::cluster("a100-80")?);
     let times_of = block_times(&job.map_err(|error| error.to_string())?).ok_or("the accelerator's rates are not known")?;
     let block = times_of.dense;

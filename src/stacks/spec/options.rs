@@ -74,7 +74,7 @@ impl RecomputeModules {
     };
 }
 
-/// Settings of a Megatron-LM run; only the stack `megatron` reads them.
+/// Settings of a Megatron-LM run. Other stacks have them fixed, where their time is computed with them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(clippy::struct_excessive_bools, reason = "Megatron-LM's own switches")]
 pub struct MegatronOptions {

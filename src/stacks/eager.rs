@@ -1,0 +1,31 @@
+//! Hugging Face transformers' modules as they are written, on PyTorch's autograd, with full logits.
+
+use super::{Flash, MegatronOptions, ModuleKernels, NO_DUAL_PIPE, StackOptions, StackSpec, StepMemory, TensorParallelism};
+use crate::sharding::CarriedOutBy;
+
+pub(super) const STACK: StackSpec = StackSpec {
+    key: "eager",
+    label: "Hugging Face",
+    help: "transformers' modules as they are written, on PyTorch: every operation saves its own tensors, logits in full.",
+    place: 0,
+    is_default: false,
+    step: StepMemory::Played(ModuleKernels::WRITTEN_OUT),
+    runs_modules_of_family: true,
+    tensor_parallelism: TensorParallelism::PlanOfFamily,
+    // No plan of transformers 5.23 splits the embedding; where one splits the head, its output is gathered.
+    splits_vocabulary: false,
+    has_all_degrees: false,
+    sharding: CarriedOutBy::Library,
+    has_reduction_bucket: true,
+    has_main_gradients: false,
+    options: StackOptions::Fixed(MegatronOptions {
+        bias_activation_fusion: false,
+        gradient_accumulation_fusion: false,
+        transformer_engine: false,
+        ..MegatronOptions::DEFAULT
+    }),
+    streams_operator_by_operator: true,
+    flash: Flash::Second,
+    forbids: &[NO_DUAL_PIPE],
+    against_formula: "it lists other saved tensors than PyTorch's modules keep operator by operator",
+};

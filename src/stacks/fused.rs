@@ -1,0 +1,41 @@
+//! Fused norms, fused SwiGLU and a chunked linear cross-entropy (Liger Kernel) on PyTorch, split as Megatron-Core splits layers.
+
+use super::{
+    Flash, LossFusion, LossKernel, MegatronOptions, ModuleKernels, NO_DUAL_PIPE, StackOptions, StackSpec, StepMemory,
+    TensorParallelism,
+};
+use crate::sharding::CarriedOutBy;
+
+/// Tokens of one chunk of the fused linear cross-entropy.
+const LOSS_CHUNK_TOKENS: u64 = 1024;
+
+pub(super) const STACK: StackSpec = StackSpec {
+    key: "fused",
+    label: "Fused",
+    help: "Fused norms and activation and a loss in chunks save far fewer tensors, and no logits.",
+    place: 1,
+    is_default: true,
+    step: StepMemory::Played(ModuleKernels {
+        fuses_norms: true,
+        fuses_gated_activation: true,
+        loss: LossKernel::InChunks { tokens: LOSS_CHUNK_TOKENS },
+        splits_tokens: true,
+    }),
+    runs_modules_of_family: false,
+    tensor_parallelism: TensorParallelism::HeadsAndColumns,
+    splits_vocabulary: true,
+    has_all_degrees: false,
+    sharding: CarriedOutBy::Library,
+    has_reduction_bucket: true,
+    has_main_gradients: false,
+    options: StackOptions::Fixed(MegatronOptions {
+        cross_entropy_loss_fusion: LossFusion::TransformerEngine,
+        gradient_accumulation_fusion: false,
+        transformer_engine: false,
+        ..MegatronOptions::DEFAULT
+    }),
+    streams_operator_by_operator: false,
+    flash: Flash::Second,
+    forbids: &[NO_DUAL_PIPE],
+    against_formula: "it lists other saved tensors than fused kernels keep, which need no dropout masks",
+};

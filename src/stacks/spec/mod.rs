@@ -1,0 +1,180 @@
+//! The choices by which one software stack differs from another.
+
+mod options;
+
+use serde::{Deserialize, Serialize};
+
+use crate::sharding::{CarriedOutBy, FrameworkRule};
+
+pub use options::{LossFusion, MegatronOptions, RecomputeMethod, RecomputeModules, TokenDispatcher};
+
+/// Everything that Headroom knows of a software stack.
+#[derive(Debug)]
+pub struct StackSpec {
+    /// Its word in links, saved scenarios and the form.
+    pub key: &'static str,
+    /// Its name in the form.
+    pub label: &'static str,
+    /// Which tensors it saves, one sentence.
+    pub help: &'static str,
+    /// Its place in lists, counted from 0; no two have the same.
+    pub place: usize,
+    /// Whether a run that names no stack has this one.
+    pub is_default: bool,
+    /// How the memory of its step is counted.
+    pub step: StepMemory,
+    /// Whether it runs each family's own modules as transformers writes them: of an unknown family they are put together from its
+    /// sizes.
+    pub runs_modules_of_family: bool,
+    /// How tensor-parallel ranks share layers.
+    pub tensor_parallelism: TensorParallelism,
+    /// Whether tensor-parallel ranks share the vocabulary of embedding and head.
+    pub splits_vocabulary: bool,
+    /// Whether it splits sequences over context ranks, experts over expert ranks and tensor ranks of their own, and a stage into several
+    /// chunks of layers.
+    pub has_all_degrees: bool,
+    /// Whose implementation of sharding it runs.
+    pub sharding: CarriedOutBy,
+    /// Whether `DeepSpeed`'s buffer of gradients stands beside its tensors, where the sharding has one.
+    pub has_reduction_bucket: bool,
+    /// Whether gradients are added up in a buffer of their own format (Megatron-LM's main gradients), from which they are sent, and which
+    /// products can write into.
+    pub has_main_gradients: bool,
+    /// The options of Megatron-LM's operation list that its time is computed with.
+    pub options: StackOptions,
+    /// Whether norms, rotations and softmax take as many kernels as transformers writes operators; its time depends on it.
+    pub streams_operator_by_operator: bool,
+    /// The fused attention kernel of its releases.
+    pub flash: Flash,
+    /// Runs that it refuses.
+    pub forbids: &'static [StackRule],
+    /// Why it differs from 34sbh + 5as²b a block: the end of a sentence about a document.
+    pub against_formula: &'static str,
+}
+
+/// How the memory of a step is counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StepMemory {
+    /// Played on the tape operator by operator, with such kernels.
+    Played(ModuleKernels),
+    /// Megatron-LM's schedule over its own operation list, with buffers that stand all the time.
+    OwnSchedule,
+    /// The saved tensors of the papers' operation list, and nothing beside them.
+    Listed,
+}
+
+/// The kernels that carry out a model's modules.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ModuleKernels {
+    /// Whether a norm is one kernel, which saves its input and statistics.
+    pub fuses_norms: bool,
+    /// Whether the gated activation is one kernel, which saves both of its inputs and nothing between.
+    pub fuses_gated_activation: bool,
+    /// How the loss of the next token is computed.
+    pub loss: LossKernel,
+    /// Whether hidden states between attention and feed-forward can be split by tokens over tensor ranks.
+    pub splits_tokens: bool,
+}
+
+impl ModuleKernels {
+    /// Every operator as transformers writes it.
+    pub const WRITTEN_OUT: Self =
+        Self { fuses_norms: false, fuses_gated_activation: false, loss: LossKernel::FullLogits, splits_tokens: false };
+
+    /// Whether anything is a kernel that transformers' modules do not call.
+    pub const fn are_fused(&self) -> bool {
+        self.fuses_norms || self.fuses_gated_activation || self.loss.chunk_tokens().is_some()
+    }
+}
+
+/// How the loss of the next token is computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LossKernel {
+    /// The head makes all logits, and cross-entropy reads them.
+    FullLogits,
+    /// Head and cross-entropy go over so many tokens at a time, and gradients are made in forward.
+    InChunks {
+        /// Tokens of a chunk.
+        tokens: u64,
+    },
+}
+
+impl LossKernel {
+    /// Tokens of a chunk; `None` where all logits are made at once.
+    pub const fn chunk_tokens(self) -> Option<u64> {
+        match self {
+            Self::FullLogits => None,
+            Self::InChunks { tokens } => Some(tokens),
+        }
+    }
+}
+
+/// How tensor-parallel ranks share layers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TensorParallelism {
+    /// By the plan that transformers has for the family (`base_model_tp_plan`); families without one are refused.
+    PlanOfFamily,
+    /// Attention by heads, feed-forward layers and experts by columns, in every family.
+    HeadsAndColumns,
+}
+
+/// Where the options of Megatron-LM's operation list come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StackOptions {
+    /// The run states them, and the form asks for them.
+    OfRun,
+    /// The stack has them fixed.
+    Fixed(MegatronOptions),
+}
+
+impl StackOptions {
+    /// Whether the form asks for them.
+    pub const fn are_asked_for(&self) -> bool {
+        matches!(self, Self::OfRun)
+    }
+
+    /// The options of a run that states those.
+    pub const fn of(&self, stated: MegatronOptions) -> MegatronOptions {
+        match self {
+            Self::OfRun => stated,
+            Self::Fixed(options) => *options,
+        }
+    }
+}
+
+/// The generation of the fused attention kernel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Flash {
+    /// FlashAttention 1 and Triton's kernels of 2023.
+    First,
+    /// FlashAttention 2, PyTorch's own.
+    #[default]
+    Second,
+    /// cuDNN's, FlashAttention 3 and 4, made for Hopper and Blackwell.
+    Newest,
+}
+
+/// A kind of run that a stack may refuse.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NotWith {
+    /// The schedule that places two stages on every rank.
+    DualPipe,
+    /// Sequence parallelism without tensor parallelism.
+    SequenceParallelismAlone,
+    /// Weights in host memory.
+    WeightsInHostMemory,
+    /// Activations in host memory under several pipeline stages.
+    ActivationsInHostMemoryOverStages,
+    /// Activations in host memory that are recomputed.
+    RecomputedActivationsInHostMemory,
+}
+
+/// A run that a stack refuses.
+#[derive(Debug)]
+pub struct StackRule {
+    /// The run.
+    pub with: NotWith,
+    /// Its rule.
+    pub rule: FrameworkRule,
+}
