@@ -252,7 +252,7 @@ fn add(job: &Job, rules: Rules, found: &mut Vec<Blocker>) {
         (Rules::Degrees, run) => {
             model(job, found);
             if let Some(run) = run {
-                megatron(job, run, found);
+                own_degrees(job, run, found);
                 batch(job, run, found);
             }
         }
@@ -292,8 +292,8 @@ fn micro_batch(job: &Job, run: &TrainingRun, found: &mut Vec<Blocker>) {
     }
 }
 
-/// What Megatron-LM's own degrees must divide.
-fn megatron(job: &Job, run: &TrainingRun, found: &mut Vec<Blocker>) {
+/// Sizes that context, expert and virtual pipeline degrees must divide.
+fn own_degrees(job: &Job, run: &TrainingRun, found: &mut Vec<Blocker>) {
     let layout = job.layout();
     let (ranks, ep, chunks, p) = (layout.cp(), layout.ep(), layout.chunks(), layout.p());
     if ranks > 1 && !run.seq_length.is_multiple_of(2 * ranks) {
