@@ -7,9 +7,9 @@ pub mod random;
 use std::num::NonZeroU64;
 
 use headroom::config::{
-    Accelerator, AttentionKernel, Cluster, DataSharding, Engine, GradientDType, Job, Kernels, Mixer, MixerKind, MlpKind,
-    ModelConfig, Normalization, Optimizer, Overheads, ParallelLayout, PeakRates, PositionEmbedding, Recompute, Run, ServingRun,
-    TrainingPrecision, TrainingRun,
+    Accelerator, AttentionKernel, Cluster, DataSharding, Engine, GradientDType, HiddenAct, Job, Kernels, Mixer, MixerKind,
+    MlpKind, ModelConfig, Normalization, Optimizer, Overheads, ParallelLayout, PeakRates, PositionEmbedding, Recompute, Run,
+    ServingRun, TrainingPrecision, TrainingRun,
 };
 use headroom::units::Bytes;
 
@@ -246,6 +246,7 @@ fn attention_parameters(config: &ModelConfig) -> u64 {
 
 fn feed_forward_parameters(config: &ModelConfig, layer: u64) -> u64 {
     let h = config.hidden_size;
+    let learned = if config.hidden_act == HiddenAct::Xielu { 2 } else { 0 };
     let into = match config.mlp {
         MlpKind::Gated => 2,
         MlpKind::Plain => 1,
@@ -253,11 +254,13 @@ fn feed_forward_parameters(config: &ModelConfig, layer: u64) -> u64 {
     let matrices = |width: u64| (into + 1) * h * width;
     let Some(moe) = config.moe_at(layer) else {
         let bias = if config.mlp_bias { into * config.intermediate_size + h } else { 0 };
-        return matrices(config.intermediate_size) + bias;
+        return matrices(config.intermediate_size) + bias + learned;
     };
     let gate = if moe.shared_expert_gate { h } else { 0 };
     let bias = if moe.bias { moe.num_experts * (1 + into * moe.moe_intermediate_size + h) } else { 0 };
-    moe.num_experts * (h + matrices(moe.moe_intermediate_size)) + matrices(moe.shared_expert_intermediate_size) + gate + bias
+    let learned = if moe.shared_expert_intermediate_size > 0 { 2 * learned } else { learned };
+    let experts = moe.num_experts * (h + matrices(moe.moe_intermediate_size));
+    experts + matrices(moe.shared_expert_intermediate_size) + gate + bias + learned
 }
 
 /// A count as a float, for rates.
