@@ -217,10 +217,6 @@ fn mebibytes<'de, D: serde::Deserializer<'de>>(source: D) -> Result<Bytes, D::Er
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    // xtask splits the page's program in two, with the data that only the second part reads.
-    if env::var("CARGO_CFG_TARGET_ARCH").is_ok_and(|arch| arch == "wasm32") {
-        println!("cargo::rustc-link-arg-bin=headroom-page=--emit-relocs");
-    }
     // The compiler looks at files that it knows: a new one is noticed by the time of its folder.
     for folder in ["catalog/configs", "engines", "models/families", "optimizers", "sharding"] {
         println!("cargo::rerun-if-changed=src/{folder}");

@@ -196,11 +196,6 @@ impl Answers {
 
 /// What follows from each of them, taken over where it is known.
 fn others(scenarios: &[Scenario], known: &[Other]) -> Vec<Other> {
-    if scenarios.is_empty() { Vec::new() } else { others_anew(scenarios, known) }
-}
-
-#[inline(never)] // a part of the program that comes later
-fn others_anew(scenarios: &[Scenario], known: &[Other]) -> Vec<Other> {
     let of = |scenario: &Scenario| {
         let same = known.iter().find(|other| other.scenario == *scenario);
         same.cloned().unwrap_or_else(|| Other::of(scenario))
@@ -311,11 +306,6 @@ pub struct Compared {
 impl Compared {
     /// The curves of all that can be resolved, taken over where they are known.
     pub fn of(others: &[Other], log: bool, known: &[Self]) -> Vec<Self> {
-        if others.is_empty() { Vec::new() } else { Self::anew(others, log, known) }
-    }
-
-    #[inline(never)] // a part of the program that comes later
-    fn anew(others: &[Other], log: bool, known: &[Self]) -> Vec<Self> {
         let of = |(letter, other): (&&'static str, &Other)| {
             let (letter, job) = (*letter, other.job()?);
             let same = known.iter().find(|known| known.log == log && known.job == *job);

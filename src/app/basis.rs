@@ -135,7 +135,7 @@ pub fn assumed_lines(estimate: &Estimate, unit: MemoryUnit) -> Vec<Ground> {
         .map(|(line, amount)| Ground {
             name: format!("{}, {} {unit}", line.label, printed.scale.number(*amount)),
             tag: "assumed",
-            sentences: vec![line.note.to_owned(), format!("{}: {}.", line.source.who, line.source.title)],
+            sentences: vec![line.note.to_owned(), format!("{}: {}.", line.source.who, line.source.title())],
         })
         .collect()
 }

@@ -12,7 +12,6 @@ thread_local! {
 }
 
 /// Ends what sounds; whether anything did.
-#[inline(never)]
 pub fn hush() -> bool {
     let playing = PLAYING.take();
     if let Some((context, _)) = &playing {
@@ -22,7 +21,6 @@ pub fn hush() -> bool {
 }
 
 /// Plays samples, `rate` in a second, for `ms` milliseconds; whether this browser can.
-#[inline(never)]
 pub fn play(samples: &[f32], rate: u16, ms: u32) -> bool {
     start(samples, rate).is_ok_and(|context| {
         let ended = Timeout::new(ms, || {

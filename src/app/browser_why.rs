@@ -23,7 +23,6 @@ pub fn keep(state: State) {
 }
 
 /// Asks for all open explanations; what is shown stays until the answer is there, marked as an earlier scenario's.
-#[inline(never)]
 pub fn follow(state: State) {
     let paths = state.ui.with_untracked(paths);
     if paths.is_empty() {
@@ -45,7 +44,6 @@ fn places() -> Vec<(Element, String)> {
     browser::all("[data-why]").into_iter().filter_map(named).collect()
 }
 
-#[inline(never)]
 fn put(paths: &str, reply: Option<Reply>) {
     let reply = reply.map(|reply| reply.html);
     let pieces: Vec<&str> = reply.iter().flat_map(|html| html.split(MARK)).collect();
@@ -60,7 +58,6 @@ fn put(paths: &str, reply: Option<Reply>) {
     }
 }
 
-#[inline(never)]
 fn clicked(state: State, event: &Event) {
     if let Some(place) = browser::within(event, "data-why").filter(|_| is_again(event)) {
         // The button that was pressed goes.

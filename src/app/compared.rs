@@ -78,7 +78,7 @@ pub fn labels(all: &[&Scenario]) -> Vec<String> {
     let label = |scenario: &&Scenario| {
         let name = Some(scenario.name()).filter(|name| named && !name.is_empty());
         let mut words = vec![model_name(scenario)];
-        words.extend(modes.then(|| doing(scenario).to_lowercase()));
+        words.extend(modes.then(|| doing(scenario).to_ascii_lowercase()));
         words.extend(cards.then(|| hardware(scenario)));
         // Two differences tell scenarios apart; the table has them all.
         let values = fields.iter().filter(|id| **id != FieldId::Name).take(2);

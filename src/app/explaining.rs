@@ -8,7 +8,6 @@ use super::ui::Ui;
 pub const WHY: &str = "why/";
 
 /// The button that unfolds the explanation of the figure with that path.
-#[inline(never)]
 pub fn button(ui: &Ui, path: &str, label: &str) -> Html {
     html(
         r#"<button type="button" class="why" aria-expanded="{}" aria-label="Explain {}" title="Formula, numbers, source" data-do="open:why/{}"></button>"#,
@@ -17,7 +16,6 @@ pub fn button(ui: &Ui, path: &str, label: &str) -> Html {
 }
 
 /// The place of the explanation; nothing while it is folded.
-#[inline(never)]
 pub fn place(ui: &Ui, path: &str) -> Option<Html> {
     is_open(ui, path).then(|| {
         html(
@@ -28,14 +26,12 @@ pub fn place(ui: &Ui, path: &str) -> Option<Html> {
 }
 
 /// The same as a row of a table with four columns.
-#[inline(never)]
 pub fn row(ui: &Ui, path: &str) -> Option<Html> {
     let place = place(ui, path)?;
     Some(html(r#"<tr class="why__row" data-key="why/{}"><td colspan="4">{}</td></tr>"#, &[&path, &place]))
 }
 
 /// The same as the last part of a figure in a list.
-#[inline(never)]
 pub fn under(ui: &Ui, path: &str) -> Option<Html> {
     Some(html(r#"<dd class="why__under">{}</dd>"#, &[&place(ui, path)?]))
 }

@@ -10,7 +10,6 @@ use crate::planner::{Axis, CurvePoint};
 use crate::units::{Bytes, to_f64};
 
 /// Plays a curve as it is drawn, or ends what sounds.
-#[inline(never)]
 pub fn hear(state: State, axis: Axis) {
     if hush() {
         return;

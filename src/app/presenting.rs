@@ -43,7 +43,6 @@ thread_local! {
 }
 
 /// Shows a story, named with its step: `zero.3`. With `fresh` the step's scenario replaces the page's.
-#[inline(never)]
 pub fn begin(state: State, about: &str, fresh: bool) {
     let (id, at) = about.rsplit_once('.').unwrap_or((about, "1"));
     let link = (format!("&present={id}."), String::new());
@@ -52,14 +51,12 @@ pub fn begin(state: State, about: &str, fresh: bool) {
 }
 
 /// Shows the story that a link holds.
-#[inline(never)]
 pub fn begin_packed(state: State, packed: &str, about: &str) {
     let at = about.rsplit_once('.').and_then(|(_, at)| at.parse().ok());
     let link = ("&present=own.".to_owned(), format!("&story={packed}"));
     fetch(state, question("packed", &format!("story={packed}")), link, at.unwrap_or(1), true);
 }
 
-#[inline(never)]
 fn fetch(state: State, text: String, link: (String, String), at: usize, fresh: bool) {
     ask(state, What::Story, String::new(), text, move |reply| {
         let Some(reply) = reply else {
@@ -84,7 +81,6 @@ fn step(line: &str) -> Option<Step> {
     Some(Step { scenario, look, live })
 }
 
-#[inline(never)]
 fn begun(state: State, steps: Vec<Step>, link: (String, String), at: usize, fresh: bool) {
     let at = at.clamp(1, steps.len()) - 1;
     let (before, history) = (state.said_now(), state.begin_steps());
@@ -99,7 +95,6 @@ fn begun(state: State, steps: Vec<Step>, link: (String, String), at: usize, fres
 }
 
 /// Shows a step, with its scenario unless the page has that of a link.
-#[inline(never)]
 fn go(state: State, at: usize, fresh: bool) {
     let shown = SHOW.with_borrow_mut(|show| {
         let show = show.as_mut()?;
@@ -138,7 +133,6 @@ fn go(state: State, at: usize, fresh: bool) {
 }
 
 /// Hides what a question asks for until it is answered or revealed.
-#[inline(never)]
 fn tell_question(state: State) {
     let open = SHOW.with_borrow(|show| show.as_ref().is_some_and(|show| show.revealed.contains(&show.at)));
     let asks = browser::step_asks() && !open;
@@ -167,7 +161,6 @@ fn reveal(state: State) {
 }
 
 /// Does what a button or a key says.
-#[inline(never)]
 pub fn act(state: State, verb: &str) {
     let Some((at, count, began)) = SHOW.with_borrow(|show| show.as_ref().map(|show| (show.at, show.steps.len(), show.began)))
     else {
@@ -206,7 +199,6 @@ pub fn act(state: State, verb: &str) {
 }
 
 /// The code of the present step, where it is wanted.
-#[inline(never)]
 fn write_code(state: State) {
     let Some(at) = SHOW.with_borrow(|show| show.as_ref().map(|show| show.at)) else { return };
     if !browser::is_hidden("present-qr") {
@@ -228,7 +220,6 @@ fn tick(began: f64, number: u32) {
 }
 
 /// Has an answer looked at.
-#[inline(never)]
 fn answer(state: State, at: usize) {
     let link = SHOW.with_borrow(|show| show.as_ref().and_then(|show| Some(encode(&show.steps.get(at)?.scenario))));
     let form = browser::typed_in(&format!("present-ask-{}", at + 1));
@@ -243,7 +234,6 @@ fn answer(state: State, at: usize) {
 }
 
 /// The figure of a step follows what the speaker changes.
-#[inline(never)]
 fn keep_figure(state: State) {
     let Some(at) = SHOW.with_borrow(|show| show.as_ref().map(|show| show.at)) else { return };
     let (id, link) = (format!("present-figure-{}", at + 1), encode(&state.scenario_now()));
@@ -258,7 +248,6 @@ fn keep_figure(state: State) {
 }
 
 /// Ends the story: back to what was before, or on with what is shown, as one step of undo.
-#[inline(never)]
 fn end(state: State, keep: bool) {
     let Some(show) = SHOW.take() else { return };
     browser::lesson_in_link("");
@@ -272,7 +261,6 @@ fn end(state: State, keep: bool) {
 }
 
 /// Ends the story where another link was opened.
-#[inline(never)]
 pub fn leave(state: State) {
     if let Some(show) = SHOW.take() {
         state.end_story(show.history, show.before, true);
@@ -289,7 +277,6 @@ fn close(state: State) {
 }
 
 /// Keys of the presenter; what is typed into an input or read on a curve is not for it.
-#[inline(never)]
 fn key(state: State, event: &Event) {
     if SHOW.with_borrow(Option::is_none) || browser::has_modifier(event) {
         return;

@@ -10,7 +10,6 @@ use crate::scenario::{FieldId, Scenario, Value, show};
 use crate::units::{MemoryUnit, grouped, to_f64};
 
 /// What a server prints about its cache, one figure a line; empty when training.
-#[inline(never)]
 pub fn cache(job: &Job, estimate: &Estimate, unit: MemoryUnit) -> Vec<Fact> {
     let (Run::Serving(run), Some(room)) = (job.run(), &estimate.cache_room) else { return Vec::new() };
     let mut facts = vec![("Room for keys and values", unit.show(room.bytes), run.engine.by_its_rule.to_owned())];
@@ -28,7 +27,6 @@ pub fn cache(job: &Job, estimate: &Estimate, unit: MemoryUnit) -> Vec<Fact> {
 }
 
 /// What the planner found, one figure a line.
-#[inline(never)]
 pub fn answers(job: &Job, serving: &Serving) -> Vec<Fact> {
     let Run::Serving(run) = job.run() else { return Vec::new() };
     let mut facts = Vec::with_capacity(8);

@@ -116,7 +116,7 @@ impl Shelf {
 
     /// Adds the records of a file.
     pub fn import(self, text: Result<String, String>) {
-        let records = match text.and_then(|text| records::import_all(&text)) {
+        let records = match text.and_then(|text| records::read_file::<browser::Json>(&text)) {
             Ok(records) => records,
             Err(problem) => return self.0.tell(problem, true),
         };

@@ -23,7 +23,6 @@ thread_local! {
 }
 
 /// The panel was unfolded.
-#[inline(never)]
 pub fn begin(state: State) {
     if !BEGUN.get() {
         say(state, "show");
@@ -31,7 +30,6 @@ pub fn begin(state: State) {
 }
 
 /// Opens the panel and goes there.
-#[inline(never)]
 pub fn open(state: State) {
     browser::unfold(PLACE);
     browser::land_on(PLACE);
@@ -39,7 +37,6 @@ pub fn open(state: State) {
 }
 
 /// Sends what stands in the panel with a verb.
-#[inline(never)]
 pub fn say(state: State, verb: &str) {
     if verb == "view:list" {
         browser::lesson_in_link("");
@@ -47,7 +44,6 @@ pub fn say(state: State, verb: &str) {
     send(state, verb, &browser::typed_in(PLACE));
 }
 
-#[inline(never)]
 fn send(state: State, verb: &str, form: &str) {
     BEGUN.set(true);
     let focus = verb.starts_with("view") || verb == "new" || verb.starts_with("copy");
@@ -75,7 +71,6 @@ pub fn question(verb: &str, form: &str) -> String {
 }
 
 /// Carries the orders out, and gives the HTML behind them.
-#[inline(never)]
 pub fn carried_out(state: State, answer: String) -> Html {
     let Some((orders, html)) = answer.split_once(MARK) else { return Html::made(answer) };
     for (word, rest) in orders.lines().filter_map(|line| line.split_once(' ')) {
@@ -105,7 +100,6 @@ pub fn carried_out(state: State, answer: String) -> Html {
 }
 
 /// Adds a story from a file.
-#[inline(never)]
 pub fn add_file(state: State, text: Result<String, String>) {
     match text {
         // A file is sent as one line; in JSON a line ends only between two values.
@@ -115,7 +109,6 @@ pub fn add_file(state: State, text: Result<String, String>) {
 }
 
 /// Prints the handout instead of the page.
-#[inline(never)]
 pub fn print_sheet() {
     browser::mark("data-print", Some("handout"));
     browser::print();
@@ -123,7 +116,6 @@ pub fn print_sheet() {
 }
 
 /// Opens what a link says besides the scenario: a story at a step, or a worksheet.
-#[inline(never)]
 pub fn follow(state: State, fragment: &str) {
     let part = |key: &str| fragment.split('&').find_map(|part| part.strip_prefix(key)?.strip_prefix('='));
     match (part("present"), part("story"), part("task")) {

@@ -49,7 +49,6 @@ pub fn terms(step: &Step) -> (Vec<Term>, String) {
 pub type Fact = (&'static str, String, String);
 
 /// A figure as a line of a list, with its explanation.
-#[inline(never)]
 pub fn line(ui: &Ui, name: &str, value: &str, note: &str) -> Html {
     let note = (!note.is_empty()).then(|| html(r#"<span class="ledger__note">{}</span>"#, &[&note]));
     let path = explaining::figure(name);
@@ -103,7 +102,6 @@ fn of_training(job: &Job, step: &Step, cost: &Cost) -> Vec<Fact> {
 }
 
 /// What texts shorter than the sequence change.
-#[inline(never)]
 fn of_texts(job: &Job, step: &Step, (run, texts): (&TrainingRun, Texts)) -> Vec<Fact> {
     let (mean, useful) = (whole(texts.mean), step.useful_tokens_per_second);
     let pace = |note| ("Useful tokens per second", amount(useful), note);
@@ -127,7 +125,6 @@ fn of_texts(job: &Job, step: &Step, (run, texts): (&TrainingRun, Texts)) -> Vec<
 /// What packing would bring.
 pub const PACKED: &str = "Packed instead";
 
-#[inline(never)]
 fn of_serving(job: &Job, time: &ServingTime) -> Vec<Fact> {
     let Run::Serving(run) = job.run() else { return Vec::new() };
     let per_hour = grouped(job.cluster().accelerator.price_per_hour, 2);
@@ -177,7 +174,6 @@ pub fn short(seconds: Seconds) -> String {
 }
 
 /// What of these times messages take.
-#[inline(never)]
 fn messages(time: &ServingTime) -> Vec<Fact> {
     let [piece, further] = time.messages;
     let lines = [

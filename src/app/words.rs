@@ -106,7 +106,7 @@ pub fn upper_first(phrase: &str) -> String {
 pub fn lower_first(label: &str) -> String {
     let mut letters = label.chars();
     match (letters.next(), letters.next()) {
-        (Some(first), Some(second)) if second.is_lowercase() => {
+        (Some(first), Some(second)) if second.is_ascii_lowercase() => {
             [first.to_ascii_lowercase(), second].into_iter().chain(letters).collect()
         }
         _ => label.to_owned(),

@@ -1,4 +1,4 @@
-//! Where the rows come from; read only by who shows it, so that the page's first program goes without.
+//! Where the rows come from; read only by who shows it, so that the page's program goes without.
 
 use super::{AcceleratorRow, ModelRow};
 

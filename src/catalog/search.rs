@@ -7,6 +7,7 @@
 use std::sync::OnceLock;
 
 use super::{accelerators, models};
+use crate::units::{is_of_a_word, sort_short};
 
 /// The rows of one list, prepared once, so that a key press costs no more than comparing words.
 #[derive(Debug)]
@@ -77,7 +78,7 @@ impl Finder {
             return (0..self.rows.len()).collect();
         }
         let mut found: Vec<_> = self.rows.iter().enumerate().filter_map(|(at, row)| Some((row.rank(&typed)?, at))).collect();
-        found.sort_unstable();
+        sort_short(&mut found, |a, b| a < b);
         found.into_iter().map(|(_, at)| at).collect()
     }
 
@@ -86,7 +87,7 @@ impl Finder {
         let typed = words(typed);
         let mut all: Vec<_> =
             self.rows.iter().enumerate().map(|(at, row)| (row.distance(&typed), row.untyped(&typed), at)).collect();
-        all.sort_unstable();
+        sort_short(&mut all, |a, b| a < b);
         all.into_iter().take(count).map(|(.., at)| at).collect()
     }
 }
@@ -137,7 +138,7 @@ impl Prepared {
 fn words(text: &str) -> Vec<String> {
     let text = text.to_ascii_lowercase().replace("gib", "gb");
     let mut words: Vec<String> = Vec::new();
-    for piece in text.split(|letter: char| !letter.is_alphanumeric() && letter != '.') {
+    for piece in text.split(|letter: char| !is_of_a_word(letter) && letter != '.') {
         for word in apart(piece.trim_matches('.')) {
             let number = words.last_mut().filter(|last| UNITS.contains(&word.as_str()) && is_number(last));
             match number {
@@ -157,7 +158,7 @@ fn is_number(word: &str) -> bool {
 fn apart(piece: &str) -> Vec<String> {
     let mut runs: Vec<(bool, String)> = Vec::new();
     for letter in piece.chars() {
-        let is_word = letter.is_alphabetic();
+        let is_word = is_of_a_word(letter) && !letter.is_ascii_digit();
         match runs.last_mut() {
             Some((of, run)) if *of == is_word => run.push(letter),
             _ => runs.push((is_word, letter.to_string())),

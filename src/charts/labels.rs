@@ -160,7 +160,6 @@ impl Labels<'_> {
     }
 
     /// The letter of a scenario compared with: where there is no room beside its line, on it.
-    #[inline(never)] // a part of the page's program that comes later
     fn letter(&mut self, at: u32, name: &str, line: &[(f64, f64)]) {
         const CLASS: &str = "chart-text-compare";
         if self.line(CLASS, name, line) {

@@ -229,8 +229,6 @@ impl ModelConfig {
 }
 
 impl Hybrid {
-    // Not inlined: few models have it.
-    #[inline(never)]
     fn kind_of(&self, layer: u64, feed: Feed) -> LayerKind {
         let other = self.other_heads.as_ref().filter(|other| other.layers.contains(layer));
         let keys = match (self.attention_layers.contains(layer), self.kv_shared_layers.contains(layer)) {

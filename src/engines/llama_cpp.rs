@@ -14,10 +14,6 @@ pub(super) const ENGINE: EngineSpec = EngineSpec {
     share: None,
     block_size: 256, // padding of the context under flash attention
     loads: |format: WeightFormat| format.is_gguf(),
-    smaller_cache: SmallerCache {
-        format: CacheFormat::Q8_0,
-        title: "KV cache in q8_0",
-        more: "With the KV cache in q8_0",
-    },
+    smaller_cache: SmallerCache { format: CacheFormat::Q8_0, title: "KV cache in q8_0", more: "With the KV cache in q8_0" },
     smaller_weights: &[(WeightFormat::Q8_0, "With weights in Q8_0"), (WeightFormat::Q4KM, "With weights in Q4_K_M")],
 };

@@ -439,7 +439,6 @@ fn tuning(job: &Job, run: &TrainingRun, found: &mut Vec<Blocker>) {
 }
 
 /// What texts that share a sequence are not modelled with.
-#[inline(never)]
 fn packed(run: &TrainingRun, elsewhere: bool, found: &mut Vec<Blocker>) {
     let tuning = &run.tuning;
     let before = tuning.tokens_before() + tuning.keys_before() > 0;

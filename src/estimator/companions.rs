@@ -4,7 +4,7 @@
 //! critic learns, answers are generated. What forward passes without gradients take for a moment (reference and reward model) is less
 //! than what backward takes after them, and is not counted.
 
-use super::ledger::{Certainty, Ledger, LineItem, MemoryKind};
+use super::ledger::{Certainty, Ledger, LineItem, MemoryKind, sort_by_kind};
 use super::timeline::{self, Timeline};
 use super::{Moment, listed, overhead};
 use crate::config::{Job, Method, Objective, ParallelLayout, Rollout, Run, ServingRun, Targets, TrainingRun, Tuning};
@@ -39,7 +39,7 @@ pub(super) fn together(job: &Job, run: &TrainingRun) -> Together {
     let joined = |first: &[LineItem], second: &[LineItem]| {
         let mut lines: Vec<LineItem> = first.iter().chain(second).cloned().collect();
         overhead::add(job, &mut lines);
-        lines.sort_by_key(|line| line.kind);
+        sort_by_kind(&mut lines);
         lines
     };
     let mut candidates = vec![(played.name(), joined(&own, &always))];
@@ -152,7 +152,7 @@ fn engine(job: &Job, run: &TrainingRun) -> Vec<LineItem> {
     let serving = job
         .with_layout(ParallelLayout { tensor_model_parallel_size: ranks, ..ParallelLayout::SINGLE })
         .with_run(|run| *run = Run::Serving(served.clone()));
-    let list = ops::lower(&ops::lowering(&serving));
+    let list = ops::without_products(&ops::lowering(&serving));
     let found = listed::peak(&serving, &list).0.lines(false);
     let line = |kind, label, note| named(&found, kind, (label, note, sources::VLLM), Certainty::Assumed);
     [

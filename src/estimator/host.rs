@@ -8,7 +8,7 @@
 //! - Activations: blocks in backward or just through forward stay, one other block's copy is on its way, the rest waits.
 
 use super::activations::Moment;
-use super::ledger::{Certainty, LineItem, MemoryKind};
+use super::ledger::{Certainty, LineItem, MemoryKind, sort_by_kind};
 use super::listed::alive;
 use super::stage::{self, Scope};
 use super::timeline::Played;
@@ -58,7 +58,7 @@ pub(super) fn lines(job: &Job, stage: u64) -> Vec<LineItem> {
         let (kind, label) = (MemoryKind::Activation, "Activations of blocks");
         found.push(LineItem { kind, label, bytes, tensors: Vec::new(), note, source, certainty });
     }
-    found.sort_by_key(|line| line.kind);
+    sort_by_kind(&mut found);
     found
 }
 
@@ -91,7 +91,7 @@ fn of_stage(job: &Job, index: u64) -> Vec<LineItem> {
     if let Some(run) = megatron_run(job) {
         return megatron::peak(job, run, Some(index), true).lines;
     }
-    let list = ops::lower(&ops::lowering(job));
+    let list = ops::without_products(&ops::lowering(job));
     let parameters = stage::Parameters::of(job, &list);
     alive(&Scope { job, list: &list, stage: stage::stage(job, index), parameters, detail: true }, Moment::Step)
 }
@@ -104,7 +104,7 @@ fn activations(job: &Job, index: u64) -> Bytes {
     if let Some(run) = megatron_run(job) {
         return megatron::away(job, run, index);
     }
-    let list = ops::lower(&ops::lowering(job));
+    let list = ops::without_products(&ops::lowering(job));
     let parameters = stage::Parameters::of(job, &list);
     let plain = job.with_layout(ParallelLayout { offload: Offload::NONE, ..*job.layout() });
     let [with, without] = [job, &plain].map(|job| {

@@ -2,7 +2,7 @@
 
 use crate::ops::Shape;
 use crate::sources::Source;
-use crate::units::{Bytes, DType};
+use crate::units::{Bytes, DType, sort_short};
 
 /// Kinds of memory, in the words of PyTorch's `MemTracker` plus cache and framework. Order = stacking order in charts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -107,6 +107,11 @@ pub struct TensorLine {
     pub count: u64,
     /// Bytes on this rank, all of them together.
     pub bytes: Bytes,
+}
+
+/// Puts lines in the order of their kinds; lines of one kind stay in the order they came in.
+pub(super) fn sort_by_kind(lines: &mut [LineItem]) {
+    sort_short(lines, |a, b| a.kind < b.kind);
 }
 
 /// One item of memory on the most loaded rank.

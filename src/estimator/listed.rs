@@ -2,7 +2,7 @@
 
 use super::activations::{self, Moment as When};
 use super::course::{self, Course, Grid, SURELY_EXACT, at};
-use super::ledger::{Ledger, LineItem, fullest};
+use super::ledger::{Ledger, LineItem, fullest, sort_by_kind};
 use super::stage::{self, Scope};
 use super::{Moment, host, overhead, reservation, states};
 use crate::config::{Job, Recompute};
@@ -68,7 +68,7 @@ pub(super) fn with_weights(scope: &Scope, moment: When, lines: Vec<LineItem>) ->
     let mut lines = model(scope, moment, lines);
     overhead::add(scope.job, &mut lines);
     reservation::add(scope.job, &mut lines);
-    lines.sort_by_key(|line| line.kind);
+    sort_by_kind(&mut lines);
     lines
 }
 
@@ -90,7 +90,6 @@ pub(super) struct Lengths {
 
 impl Lengths {
     /// Sums a job's operation list at three lengths; `None` where sizes are too large for whole numbers.
-    #[inline(never)] // a part of the page's program that comes later
     pub fn of(job: &Job) -> Option<Self> {
         // Lengths that tensor-parallel ranks share evenly, so that no rounding comes between.
         let ranks = job.layout().t();
@@ -112,7 +111,6 @@ impl Lengths {
     }
 
     /// Bytes by kind at the peak of the stage that holds most, overheads included; `None` for lengths that are estimated by themselves.
-    #[inline(never)] // as above
     pub fn memory(&self, job: &Job, length: u64) -> Option<[Bytes; 7]> {
         let k = i128::from(self.grid.steps(length)?);
         let by_kind = |courses: &[Course; 7]| {
@@ -127,7 +125,7 @@ impl Lengths {
 
 /// What the model holds by kind, at every moment of every stage.
 fn sums(job: &Job) -> Vec<[Bytes; 7]> {
-    let list = ops::lower(&ops::lowering(job));
+    let list = ops::without_products(&ops::lowering(job));
     let parameters = stage::Parameters::of(job, &list);
     let of_stage = |stage: stage::Stage| {
         let scope = Scope { job, list: &list, stage, parameters, detail: false };

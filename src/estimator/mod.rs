@@ -148,7 +148,8 @@ impl Estimate {
 
 /// Estimates a job on its most loaded rank.
 pub fn estimate(job: &Job) -> Estimate {
-    let list = ops::lower(&ops::lowering(job));
+    let with = ops::lowering(job);
+    let list = if with.training { ops::lower(&with) } else { ops::without_products(&with) };
     let (mut timeline, mut cache_room) = (None, None);
     let (ledger, peak_moment, peak_stage, moments) = if let Some(run) = accompanied_run(job) {
         let together = companions::together(job, run);
@@ -200,7 +201,7 @@ pub fn memory_by_kind(job: &Job) -> [Bytes; 7] {
     if let Some(run) = megatron_run(job) {
         return Ledger { lines: megatron::peak(job, run, None, false).lines }.by_kind();
     }
-    let list = ops::lower(&ops::lowering(job));
+    let list = ops::without_products(&ops::lowering(job));
     listed::peak(job, &list).0.by_kind
 }
 
@@ -218,7 +219,7 @@ pub fn memory_of_each(jobs: &[Job]) -> impl Iterator<Item = [Bytes; 7]> {
         }
         let with = ops::lowering(job);
         let known = listed.take().filter(|(known, _)| *known == with);
-        let (_, list) = listed.insert(known.unwrap_or_else(|| (with, ops::lower(&with))));
+        let (_, list) = listed.insert(known.unwrap_or_else(|| (with, ops::without_products(&with))));
         listed::peak(job, list).0.by_kind
     })
 }
@@ -294,7 +295,7 @@ impl Requests {
     /// Counts the weights of a job; `None` when training.
     pub fn of(job: &Job) -> Option<Self> {
         let Run::Serving(_) = job.run() else { return None };
-        let list = ops::lower(&ops::lowering(job));
+        let list = ops::without_products(&ops::lowering(job));
         let parameters = stage::Parameters::of(job, &list);
         let weights = |stage| (stage, states::lines(&Scope { job, list: &list, stage, parameters, detail: false }));
         Some(Self { stages: stage::stages(job).into_iter().map(weights).collect() })

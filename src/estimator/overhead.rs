@@ -1,6 +1,6 @@
 //! Memory outside the model, as visible lines.
 
-use super::ledger::{Certainty, LineItem, MemoryKind};
+use super::ledger::{Certainty, LineItem, MemoryKind, sort_by_kind};
 use super::reservation;
 use crate::config::{Job, Kernels, ParallelLayout, Run};
 use crate::sources::{self, Source};
@@ -36,7 +36,7 @@ pub(super) fn add(job: &Job, lines: &mut Vec<LineItem>) {
         source,
         certainty,
     }));
-    lines.sort_by_key(|line| line.kind);
+    sort_by_kind(lines);
 }
 
 /// The same overheads on top of sums by kind.

@@ -61,7 +61,6 @@ pub(super) fn add(job: &Job, lines: &mut Vec<LineItem>) {
     }
 }
 
-#[inline(never)]
 fn of_run(job: &Job, run: &ServingRun, lines: &mut Vec<LineItem>) {
     let used: Bytes = lines.iter().filter(|line| line.kind == MemoryKind::Temporary).map(|line| line.bytes).sum();
     let mut push = |label, bytes: Bytes, note, source: Source, certainty| {
@@ -89,7 +88,6 @@ pub fn fragmentation_percent(job: &Job) -> f64 {
 }
 
 /// The room for the cache on that stage, of which `lines` are all lines; `None` when training.
-#[inline(never)]
 pub(super) fn room(job: &Job, stage: &Stage, lines: &[LineItem]) -> Option<CacheRoom> {
     let Run::Serving(run) = job.run() else { return None };
     let context = run.context_length;

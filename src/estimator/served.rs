@@ -43,7 +43,6 @@ fn each<'a>(scope: &Scope<'a>, formats: &Formats, mut visit: impl FnMut(Held<'a>
 }
 
 /// The weights of a stage's rank, and what their format stores beside them.
-#[inline(never)]
 pub(super) fn weights(scope: &Scope, run: &ServingRun, lines: &mut Vec<LineItem>) {
     let formats = Formats::of(scope.job.model(), run.quantization, run.group_size);
     let (mut numbers, mut beside) = (Bytes::ZERO, Bytes::ZERO);

@@ -54,7 +54,7 @@ pub fn stages(job: &Job) -> Vec<StageMemory> {
         let peak = |stage| megatron::peak(job, run, Some(stage), false);
         (0..pipeline.ranks).map(peak).map(|peak| (Ledger { lines: peak.lines }.by_kind(), peak.name)).collect()
     } else {
-        let list = ops::lower(&ops::lowering(job));
+        let list = ops::without_products(&ops::lowering(job));
         let parameters = stage::Parameters::of(job, &list);
         let scope = |index| Scope { job, list: &list, stage: stage::stage(job, index), parameters, detail: false };
         let peak = |index| {

@@ -1,6 +1,7 @@
 //! Names that people read: a model's own, or that of its kind.
 
 use crate::models;
+use crate::units::is_of_a_word;
 
 /// Kinds without a family here whose usual spelling does not follow from their `model_type`.
 const SPELLINGS: [(&str, &str); 18] = [
@@ -69,7 +70,7 @@ fn capital(word: &str) -> String {
         _ => {}
     }
     let mut signs = word.chars();
-    signs.next().map_or_else(String::new, |first| first.to_uppercase().chain(signs).collect())
+    signs.next().map_or_else(String::new, |first| [first.to_ascii_uppercase()].into_iter().chain(signs).collect())
 }
 
 /// The longest name that is taken over.
@@ -84,10 +85,12 @@ pub(super) fn sensible_name(stated: &str) -> Option<String> {
     let folder = ["checkpoint", "ckpt", "output", "tmp", "model", "weights", "step", "epoch", "final", "hf", "snapshot"];
     let is_folder = folder.iter().any(|word| {
         let rest = lower.strip_prefix(word);
-        rest.is_some_and(|rest| rest.trim_start_matches('s').trim_matches(|sign: char| !sign.is_alphabetic()).is_empty())
+        rest.is_some_and(|rest| {
+            rest.trim_start_matches('s').trim_matches(|sign: char| !is_of_a_word(sign) || sign.is_ascii_digit()).is_empty()
+        })
     });
-    let of_a_name = |sign: char| sign.is_alphanumeric() || "-_.+ ()".contains(sign);
-    let reads_as_a_name = last.chars().any(char::is_alphabetic) && last.chars().all(of_a_name);
+    let of_a_name = |sign: char| is_of_a_word(sign) || "-_.+ ()".contains(sign);
+    let reads_as_a_name = last.chars().any(|sign| is_of_a_word(sign) && !sign.is_ascii_digit()) && last.chars().all(of_a_name);
     (!is_path && !is_folder && reads_as_a_name && last.chars().count() <= LONGEST).then(|| last.to_owned())
 }
 

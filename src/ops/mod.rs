@@ -33,7 +33,7 @@ pub(crate) use record::trainable;
 pub use tensor::{Dim, Kept, Op, Role, Shape, Split, Tensor};
 
 use crate::config::{CacheFormat, Job, Kernels, LayerKind, ModelConfig, Recompute, Run, TrainingPrecision, Tuning};
-use crate::units::Flops;
+use crate::units::{Flops, sort_short};
 
 /// Tokens that go through the chunked loss at once.
 pub const LOSS_CHUNK_TOKENS: u64 = 1024;
@@ -115,7 +115,8 @@ pub fn tensors(ops: &[Op], role: Role) -> impl Iterator<Item = (&Op, &Tensor)> {
 
 /// A job's operations, for one micro-batch (training) or one prefill chunk (serving).
 ///
-/// Of a training whose step is played on the tape, parameters and FLOPs alone, read off a run of the model's modules.
+/// Parameters and FLOPs are read off a run of the model's modules. Working sets and saved tensors are added for serving and for the
+/// papers' stack; a training step is played elsewhere, moment by moment.
 ///
 /// ```
 /// # use headroom::catalog;
@@ -124,11 +125,20 @@ pub fn tensors(ops: &[Op], role: Role) -> impl Iterator<Item = (&Op, &Tensor)> {
 /// assert_eq!(gpt2, Some(124_439_808));
 /// ```
 pub fn lower(with: &Lowering) -> OpList {
-    let list = match with.kernels {
+    record::with_products(with, tensors_of(with))
+}
+
+/// The same operations without their FLOPs, for questions about memory.
+pub(crate) fn without_products(with: &Lowering) -> OpList {
+    record::with_parameters(with, tensors_of(with))
+}
+
+/// Working sets and saved tensors of serving and of the papers' stack; the kinds of blocks alone where a step is played.
+fn tensors_of(with: &Lowering) -> OpList {
+    match with.kernels {
         Kernels::Eager | Kernels::Fused | Kernels::Megatron if with.training => nothing_yet(with.model),
         Kernels::Eager | Kernels::Fused | Kernels::Megatron | Kernels::Korthikanti => forward::of(with),
-    };
-    record::complete(with, list)
+    }
 }
 
 /// The kinds of blocks of a model without their operations.
@@ -156,7 +166,7 @@ fn kinds(model: &ModelConfig) -> Vec<(LayerKind, u64)> {
             None => found.push((kind, 1)),
         }
     }
-    found.sort_by_key(|(kind, count)| (std::cmp::Reverse(*count), *kind));
+    sort_short(&mut found, |(a, of_a), (b, of_b)| (of_b, a) < (of_a, b));
     found
 }
 

@@ -12,12 +12,18 @@ use crate::units::{DType, Flops, to_f64};
 /// Operations behind the last block, whatever the order in which a family registers their parameters.
 const HEAD: [&str; 3] = ["Final norm", "Pooler", "Output head and loss"];
 
-/// Adds the parameters of a model, and the FLOPs of one micro-batch's forward, all tensor-parallel ranks together, to the operations of
-/// their names; a name that the list does not have becomes an operation of its own.
+/// Adds the parameters of a model to the operations of their names; a name that the list does not have becomes an operation of its own.
 ///
-/// Modules of both ends, and of each kind of block those of one, are declared on a tape and run once.
-pub(super) fn complete(with: &Lowering, mut list: OpList) -> OpList {
+/// Modules of both ends, and of each kind of block those of one, are declared on a tape.
+pub(super) fn with_parameters(with: &Lowering, mut list: OpList) -> OpList {
     // Without the room that a step needs.
+    let tape = Tape::default();
+    Modules::declare(&tape, &whole(with), &list.kinds).add_parameters(&mut list);
+    list
+}
+
+/// Adds parameters, and the FLOPs of one micro-batch's forward, all tensor-parallel ranks together: the modules run once.
+pub(super) fn with_products(with: &Lowering, mut list: OpList) -> OpList {
     let tape = Tape::default();
     let whole = whole(with);
     let modules = Modules::declare(&tape, &whole, &list.kinds);
@@ -121,8 +127,8 @@ fn add(ops: &mut Vec<Op>, flops: Vec<(OpName, [f64; 2])>) {
     }
 }
 
-/// Brings FLOPs to what Headroom has said so far, where the tape knows better. Adapters' own products, less than a hundredth, are left
-/// out by [`Tape::take_flops`].
+/// Brings FLOPs to the figures that Headroom has given so far, where the tape is closer to the modules. Adapters' own products, less
+/// than a hundredth, are left out by [`Tape::take_flops`].
 ///
 /// - A gate of one column is left out.
 /// - Latent attention's values are counted as wide as its queries and keys, to which FlashAttention 2 pads them.
@@ -170,7 +176,7 @@ fn split(shape: &Shape, with: &Lowering) -> Split {
 /// Parameters that learn, of the whole model with what fine-tuning adds.
 pub(crate) fn trainable(with: &Lowering) -> u64 {
     let tape = Tape::default();
-    let with = Lowering { tensor_model_parallel_size: 1, sequence_parallel: false, ..*with };
+    let with = whole(with);
     let build = Build::new(&tape, &with);
     let learns = |from: u32| {
         let state = tape.state();

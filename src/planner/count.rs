@@ -7,7 +7,7 @@ use crate::estimator::{
     Blocker, CUDA_GRAPHS, FRAMEWORK_CONTEXT, GATHERED_WEIGHTS, GRADIENT_REDUCTION, KEPT_FREE, LineItem, MemoryKind,
     REDUCTION_BUCKET, blockers, estimate, fragmentation_percent, memory_by_kind, memory_of_each,
 };
-use crate::units::{Bytes, MemoryUnit, Scale, whole};
+use crate::units::{Bytes, MemoryUnit, Scale, sort_short, whole};
 
 const TWO: NonZeroU64 = NonZeroU64::MIN.saturating_add(1);
 /// Counts above this are not searched.
@@ -149,7 +149,7 @@ pub(super) fn serving_candidates(job: &Job) -> Vec<ParallelLayout> {
     let spread = |t: &u64| node > 1 && *t > widest && t.is_multiple_of(node);
     let nodes = divisors(model.num_attention_heads).into_iter().filter(spread).map(|t| (t, 1));
     let mut beyond: Vec<(u64, u64)> = stages.chain(nodes).collect();
-    beyond.sort_by_key(|(t, p)| t.saturating_mul(*p));
+    sort_short(&mut beyond, |a, b| a.0.saturating_mul(a.1) < b.0.saturating_mul(b.1));
     tensor
         .map(|t| (t, 1))
         .chain(beyond)

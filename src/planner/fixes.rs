@@ -135,7 +135,6 @@ fn changes(job: &Job, count: &GpuCount) -> Vec<Candidate> {
 }
 
 /// Less memory for the engine that generates answers beside the model: it costs only time.
-#[inline(never)]
 fn rollout(job: &Job, tuning: &Tuning) -> Vec<Candidate> {
     if !tuning.objective.generates() || tuning.rollout == Rollout::Apart {
         return Vec::new();

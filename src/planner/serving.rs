@@ -8,7 +8,7 @@ use super::inverse::{Inverse, LARGEST, largest, room, room_of, with_batch};
 use crate::config::{Job, LengthMix, ParallelLayout, Run, ServingRun, WeightFormat};
 use crate::estimator::time::{Bound, Pace};
 use crate::estimator::{Requests, blockers};
-use crate::units::{Bytes, Seconds, ceil_u64, to_f64};
+use crate::units::{Bytes, Seconds, ceil_u64, sort_short, to_f64};
 
 /// What keeps an answer from being larger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,7 +108,6 @@ pub fn serving(job: &Job, inverse: &Inverse) -> Option<Serving> {
     Some(of_run(job, run, inverse))
 }
 
-#[inline(never)]
 fn of_run(job: &Job, run: &ServingRun, inverse: &Inverse) -> Serving {
     let limited = |value: u64| Largest { value, limit: if value >= LARGEST { Limit::Search } else { Limit::Memory } };
     let model = job.model().max_position_embeddings;
@@ -300,7 +299,7 @@ fn numbers(most: u64, current: u64, last: Option<u64>, points: usize) -> Vec<u64
     let steps = to_f64(u64::try_from(points.max(2) - 1).unwrap_or(1));
     let at = |step: u64| ceil_u64((to_f64(most).ln() * to_f64(step) / steps).exp().round());
     let mut all: Vec<u64> = (0..u64::try_from(points).unwrap_or(2)).map(at).chain([current]).chain(last).collect();
-    all.sort_unstable();
+    sort_short(&mut all, |a, b| a < b);
     all.dedup();
     all
 }

@@ -56,7 +56,7 @@ pub struct Scenario {
     /// Values of inputs that follow while the model is served; nothing until it is, and in what a link says.
     followed: Option<following::Followed>,
     /// Parts of a link that this version does not know, kept for the next link.
-    unknown: BTreeMap<String, String>,
+    unknown: Vec<(String, String)>,
 }
 
 /// Two scenarios are the same if the same inputs were set to the same values, and what follows is the same; what followed in another

@@ -56,6 +56,36 @@ pub struct ImportedRecords {
     pub skipped: Vec<String>,
 }
 
+/// A JSON document as its reader gives it: serde's, or on the page the browser's own, so that the page carries no reader.
+pub trait Document: Sized {
+    /// Reads a text; `None` where it is no JSON.
+    fn read(json: &str) -> Option<Self>;
+    /// The whole number under that key, none below zero.
+    fn whole(&self, key: &str) -> Option<u64>;
+    /// The text under that key.
+    fn words(&self, key: &str) -> Option<String>;
+    /// The list under that key.
+    fn list(&self, key: &str) -> Option<Vec<Self>>;
+}
+
+impl Document for Value {
+    fn read(json: &str) -> Option<Self> {
+        serde_json::from_str(json).ok()
+    }
+
+    fn whole(&self, key: &str) -> Option<u64> {
+        self.get(key).and_then(Self::as_u64)
+    }
+
+    fn words(&self, key: &str) -> Option<String> {
+        self.get(key).and_then(Self::as_str).map(str::to_owned)
+    }
+
+    fn list(&self, key: &str) -> Option<Vec<Self>> {
+        self.get(key).and_then(Self::as_array).cloned()
+    }
+}
+
 #[derive(Serialize)]
 struct Wire {
     v: u32,
@@ -111,18 +141,24 @@ pub fn to_json(record: &SavedScenario) -> String {
 /// [`RecordError::Malformed`] for everything that is no complete record with a link that opens, [`RecordError::UnknownVersion`] for
 /// one of a later version.
 pub fn from_json(json: &str) -> Result<SavedScenario, RecordError> {
+    read_record::<Value>(json)
+}
+
+/// The same with a reader of the caller's.
+///
+/// # Errors
+/// As [`from_json`].
+pub fn read_record<D: Document>(json: &str) -> Result<SavedScenario, RecordError> {
     if json.len() > LONGEST_FILE {
         return Err(RecordError::Malformed("it is too long".to_owned()));
     }
-    let value = serde_json::from_str(json).map_err(|_| RecordError::Malformed("it has no record version".to_owned()))?;
-    from_value(&value)
+    let document = D::read(json).ok_or_else(|| RecordError::Malformed("it has no record version".to_owned()))?;
+    record_of(&document, None)
 }
 
-/// Reads a record that has been parsed. Field by field rather than derived: serde's messages about wrong types, which nobody would
-/// see, weigh more than 10 kB in the page.
-fn from_value(value: &Value) -> Result<SavedScenario, RecordError> {
-    let whole = |key| value.get(key).and_then(Value::as_u64);
-    let words = |key| value.get(key).and_then(Value::as_str).map(str::to_owned);
+/// Reads a record that has been parsed, of a file with one scenario under the id that it is given.
+fn record_of(document: &impl Document, given: Option<String>) -> Result<SavedScenario, RecordError> {
+    let (whole, words) = (|key| document.whole(key), |key| document.words(key));
     // The version comes first: the rest of a newer record may look different.
     let v = whole("v").and_then(|v| u32::try_from(v).ok());
     let v = v.ok_or_else(|| RecordError::Malformed("it has no record version".to_owned()))?;
@@ -130,13 +166,11 @@ fn from_value(value: &Value) -> Result<SavedScenario, RecordError> {
         return Err(RecordError::UnknownVersion(v));
     }
     let record = || {
-        Some(SavedScenario {
-            id: words("id")?,
-            name: words("name")?,
-            saved_at_ms: whole("saved_at")?,
-            revision: u32::try_from(whole("revision")?).ok()?,
-            link: words("link")?,
-        })
+        let (id, revision) = match given {
+            Some(id) => (id, 1),
+            None => (words("id")?, u32::try_from(whole("revision")?).ok()?),
+        };
+        Some(SavedScenario { id, name: words("name")?, saved_at_ms: whole("saved_at")?, revision, link: words("link")? })
     };
     checked(record().ok_or_else(|| RecordError::Malformed("a part of it is missing or wrong".to_owned()))?)
 }
@@ -152,26 +186,31 @@ pub fn export_all(records: &[SavedScenario]) -> String {
 /// # Errors
 /// One sentence when the file as a whole is none of ours.
 pub fn import_all(json: &str) -> Result<ImportedRecords, String> {
+    read_file::<Value>(json)
+}
+
+/// The same with a reader of the caller's.
+///
+/// # Errors
+/// As [`import_all`].
+pub fn read_file<D: Document>(json: &str) -> Result<ImportedRecords, String> {
     const NONE_OF_OURS: &str =
         "This file holds no saved scenarios: choose a file that “Download all” or “Inputs as JSON” of this page has made.";
     if json.len() > LONGEST_FILE {
         return Err("This file is larger than 5 MiB, more than saved scenarios of this page can be.".to_owned());
     }
-    let file: Value = serde_json::from_str(json).map_err(|_| NONE_OF_OURS.to_owned())?;
-    let kind = file.get("headroom").and_then(Value::as_str);
-    if kind == Some(SCENARIO_FILE) {
-        return Ok(one_scenario(&file));
-    }
-    if kind != Some("scenarios") {
-        return Err(NONE_OF_OURS.to_owned());
-    }
-    let rows = file.get("scenarios").and_then(Value::as_array).ok_or(NONE_OF_OURS)?;
+    let file = D::read(json).ok_or(NONE_OF_OURS)?;
+    let rows = match file.words("headroom").as_deref() {
+        Some(SCENARIO_FILE) => return Ok(one_scenario(&file)),
+        Some("scenarios") => file.list("scenarios").ok_or(NONE_OF_OURS)?,
+        _ => return Err(NONE_OF_OURS.to_owned()),
+    };
     if rows.len() > MOST_RECORDS {
         return Err(format!("This file holds {} scenarios, more than the {MOST_RECORDS} that can be read at once.", rows.len()));
     }
     let mut imported = ImportedRecords::default();
     for (index, row) in rows.iter().enumerate() {
-        match from_value(row) {
+        match record_of(row, None) {
             Ok(record) if imported.records.iter().any(|known| known.id == record.id) => {
                 imported.skipped.push(format!(
                     "Scenario {} (“{}”) is left out: an earlier one has the same id.",
@@ -187,15 +226,10 @@ pub fn import_all(json: &str) -> Result<ImportedRecords, String> {
 }
 
 /// The record of a file with one scenario. Its id follows from the link, so that the same file is not added twice.
-fn one_scenario(file: &Value) -> ImportedRecords {
-    let mut whole = file.clone();
-    let link = file.get("link").and_then(Value::as_str).unwrap_or_default();
+fn one_scenario(file: &impl Document) -> ImportedRecords {
+    let link = file.words("link").unwrap_or_default();
     let id = link.bytes().fold(7_u64, |sum, byte| sum.wrapping_mul(0x0100_0000_01b3) ^ u64::from(byte));
-    if let Value::Object(record) = &mut whole {
-        record.insert("id".to_owned(), format!("file-{id:x}").into());
-        record.insert("revision".to_owned(), 1.into());
-    }
-    match from_value(&whole) {
+    match record_of(file, Some(format!("file-{id:x}"))) {
         Ok(record) => ImportedRecords { records: vec![record], skipped: Vec::new() },
         Err(error) => ImportedRecords { records: Vec::new(), skipped: vec![format!("The scenario is left out: {error}.")] },
     }

@@ -6,7 +6,6 @@ use crate::config::{Engine, LengthMix, ServingRun, WeightFormat};
 
 impl Scenario {
     /// The serving run, unchecked.
-    #[inline(never)]
     pub(super) fn serving(&self) -> ServingRun {
         let quantization: WeightFormat = self.word(FieldId::WeightDType);
         let mean = self.optional_integer(FieldId::MeanTokens);
@@ -43,13 +42,10 @@ impl Scenario {
 }
 
 /// Nearly all sequences cannot be shorter than the mean one, and none is longer than the context.
-#[inline(never)]
 pub(super) fn check_lengths(scenario: &Scenario) -> Option<FieldError> {
-    if scenario.mode() == Mode::Serve { lengths(scenario) } else { None }
-}
-
-#[inline(never)]
-fn lengths(scenario: &Scenario) -> Option<FieldError> {
+    if scenario.mode() != Mode::Serve {
+        return None;
+    }
     let context = scenario.integer(FieldId::ContextLength);
     let [mean, tail] = [FieldId::MeanTokens, FieldId::TailTokens].map(|id| scenario.optional_integer(id));
     let mean = mean?;

@@ -1,6 +1,8 @@
 //! PyTorch's `DistributedDataParallel`: every rank holds everything, and gradients are summed. ZeRO calls it stage 0.
 
-use super::{CarriedOutBy, Forbidden, FrameworkRule, Gathering, Messages, Pieces, Reduction, Shares, ShardingSpec, WEIGHTS_STAY, With};
+use super::{
+    CarriedOutBy, Forbidden, FrameworkRule, Gathering, Messages, Pieces, Reduction, ShardingSpec, Shares, WEIGHTS_STAY, With,
+};
 use crate::sources;
 
 pub(super) const SHARDING: ShardingSpec = ShardingSpec {

@@ -1,7 +1,7 @@
 //! PyTorch's FSDP2 (`torch.distributed.fsdp.fully_shard`): ranks share out everything, gathered and reduced block by block.
 
 use super::{
-    CarriedOutBy, Forbidden, FrameworkRule, Gathering, Gathers, Messages, Pieces, Reduction, Shares, ShardingSpec, With,
+    CarriedOutBy, Forbidden, FrameworkRule, Gathering, Gathers, Messages, Pieces, Reduction, ShardingSpec, Shares, With,
 };
 use crate::sources;
 

@@ -1,6 +1,6 @@
 //! DeepSpeed's ZeRO stage 2 (deepspeed/runtime/zero/stage_1_and_2.py): ranks share out gradients too, as backward makes them.
 
-use super::{Gathering, Messages, NO_GROUPS, NO_PIPELINE, Pieces, Reduction, Shares, ShardingSpec, WEIGHTS_STAY};
+use super::{Gathering, Messages, NO_GROUPS, NO_PIPELINE, Pieces, Reduction, ShardingSpec, Shares, WEIGHTS_STAY};
 
 pub(super) const SHARDING: ShardingSpec = ShardingSpec {
     key: "2",

@@ -1,7 +1,8 @@
 //! DeepSpeed's ZeRO stage 3 (deepspeed/runtime/zero/stage3.py): ranks share out weights too, and gather them before use.
 
 use super::{
-    CarriedOutBy, Forbidden, FrameworkRule, Gathering, Gathers, Messages, NO_PIPELINE, Pieces, Reduction, Shares, ShardingSpec, With,
+    CarriedOutBy, Forbidden, FrameworkRule, Gathering, Gathers, Messages, NO_PIPELINE, Pieces, Reduction, ShardingSpec, Shares,
+    With,
 };
 use crate::sources;
 

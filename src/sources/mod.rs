@@ -17,15 +17,33 @@ pub enum SourceKind {
     Assumption,
 }
 
-/// One entry.
+/// One entry, by reference: lines of a ledger, tensors and operations all carry their source, and copying five texts for each
+/// would be a large part of the page's program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Source {
+pub struct Source(&'static Entry);
+
+impl std::ops::Deref for Source {
+    type Target = Entry;
+
+    fn deref(&self) -> &Entry {
+        self.0
+    }
+}
+
+impl Source {
+    /// Title, or file.
+    pub fn title(self) -> &'static str {
+        TITLES.iter().find(|(key, _)| *key == self.key).map_or("", |(_, title)| title)
+    }
+}
+
+/// The texts of an entry.
+#[derive(Debug, PartialEq, Eq, Hash)]
+pub struct Entry {
     /// Short unique key.
     pub key: &'static str,
     /// Authors and year, or the program.
     pub who: &'static str,
-    /// Title, or file.
-    pub title: &'static str,
     /// Where to look in it.
     pub locator: &'static str,
     /// Kind of evidence.
@@ -35,9 +53,12 @@ pub struct Source {
 macro_rules! sources {
     ($($name:ident = ($key:literal, $who:literal, $title:literal, $locator:literal, $kind:ident, $doc:literal);)*) => {
         $(#[doc = $doc]
-        pub const $name: Source = Source {
-            key: $key, who: $who, title: $title, locator: $locator, kind: SourceKind::$kind,
-        };)*
+        pub const $name: Source = Source(&Entry {
+            key: $key, who: $who, locator: $locator, kind: SourceKind::$kind,
+        });)*
+
+        /// Key and title of every entry. Apart, because the page's own program shows no titles.
+        static TITLES: &[(&str, &str)] = &[$(($key, $title)),*];
 
         /// All entries, in the order of this file.
         pub const ALL: &[Source] = &[$($name),*];

@@ -5,6 +5,7 @@
 
 mod bytes;
 mod dtype;
+mod letters;
 mod order;
 mod quantization;
 mod rates;
@@ -12,6 +13,7 @@ mod scale;
 
 pub use bytes::{Bytes, Elements, MemoryUnit, rounded_parts};
 pub use dtype::DType;
+pub use letters::is_of_a_word;
 pub use order::sort_short;
 pub use quantization::{CacheFormat, WeightFormat};
 pub use rates::{Flops, FlopsPerSecond, Seconds, ceil_u64, grouped, thousands, to_f64, two_to, whole};

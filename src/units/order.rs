@@ -1,8 +1,8 @@
 //! Putting short lists in order.
 
-/// Sorts a list of at most some dozens, elements of equal rank in the order they came in.
+/// Sorts a list of at most some hundreds, elements of equal rank in the order they came in.
 ///
-/// `before` tells whether its first element must stand before its second. Insertion, quadratic in the length: for such lists as quick as
+/// `before` tells whether its first element must stand before its second. Insertion, quadratic in the length: for some dozens as quick as
 /// the library's sort, of which every use would be three kilobytes of the page's program.
 ///
 /// ```

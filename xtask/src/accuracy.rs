@@ -47,9 +47,9 @@ pub fn write() -> Outcome {
     let (head, tail) = parts.ok_or("README.md has lost the marks around its accuracy table.")?;
     let text = format!("{head}{}{}{}{tail}", MARKS.0, table("--markdown")?, MARKS.1);
     fs::write(&readme, text).map_err(|error| format!("README.md: {error}."))?;
-    let page = root().join("src/app/accuracy.json");
+    let page = root().join("tools/accuracy/accuracy.json");
     fs::write(&page, table("--page")?).map_err(|error| format!("{}: {error}.", page.display()))?;
-    say("README.md and src/app/accuracy.json are up to date");
+    say("README.md and tools/accuracy/accuracy.json are up to date");
     Ok(())
 }
 

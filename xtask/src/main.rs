@@ -1,12 +1,10 @@
-//! The project's commands: `cargo xtask serve`, `cargo xtask build`, `cargo xtask test` `cargo xtask accuracy` and
-//! `cargo xtask later`.
+//! The project's commands: `cargo xtask serve`, `cargo xtask build`, `cargo xtask test` and `cargo xtask accuracy`.
 //!
 //! Each brings the tools it needs, says what it does while it does it, and stops at the first thing that fails.
 
 mod accuracy;
 mod browser;
 mod checks;
-mod names;
 mod offline;
 mod page;
 mod program;
@@ -14,7 +12,6 @@ mod serve;
 mod shell;
 mod single;
 mod sizes;
-mod split;
 mod styles;
 mod tools;
 
@@ -28,7 +25,6 @@ cargo xtask build              build the page into dist/ and check its size
 cargo xtask build --single-file   build dist/headroom.html: the whole page in one file, which needs no server
 cargo xtask accuracy FILE...   compare the estimates with files of measured rows (--json, --rows, --markdown)
 cargo xtask accuracy --write   the same over tests/data, written into README.md and the page's table
-cargo xtask later              find anew which part of the program a first visit does not run (xtask/later.txt)
 cargo xtask test               run every check: format, lints, tests, browser tests
 
 What is missing (wasm target, trunk, wasm-bindgen, npm packages, a browser for the tests) is installed first;
@@ -61,7 +57,6 @@ fn dispatch(arguments: &[&str]) -> Outcome {
         ["build", "--single-file"] => single::build(&tools::for_the_page()?),
         ["accuracy", "--write"] => accuracy::write(),
         ["accuracy", arguments @ ..] => accuracy::run(arguments),
-        ["later"] => page::find_later(&tools::for_the_page()?, &browser::Browser::bring()?),
         ["test"] => checks::run_all(),
         other => Err(format!("there is no command `{}`. There are:\n\n{HELP}", other.join(" "))),
     }

@@ -1,67 +1,18 @@
 //! Building the page into `dist/`.
 
-use std::collections::BTreeSet;
-use std::env;
 use std::ffi::OsStr;
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::path::Path;
 
-use crate::browser::Browser;
-use crate::program::{self, Linked, Parts};
 use crate::shell::{self, Outcome, root, run, say};
-use crate::{names, offline, sizes, split, styles};
+use crate::{offline, program, sizes, styles};
 
 /// Builds the release page with the tools on `path`, and checks its size.
 ///
 /// # Errors
 /// When the build fails or the page is larger than its budget.
 pub fn build(path: &OsStr) -> Outcome {
-    let dist = whole(path)?;
-    let linked = Linked::find(&dist)?;
-    say("Splitting the program: what a first visit runs, and the rest");
-    let later = fs::read_to_string(root().join(LATER)).map_err(|error| format!("{LATER} cannot be read: {error}."))?;
-    let (first, rest) = split::in_two(&linked.program, &later, &split::Objects::read(&as_linked()?)?)?;
-    let (first, rest) = (program::optimized(path, &first)?, program::optimized(path, &rest)?);
-    let (first, bindings) = names::shortened(&first, &linked.bindings)?;
-    linked.put(&dist, &Parts { first: &first, later: Some(&rest), bindings: &bindings }, |script| script)?;
-    offline::keep(&dist)?;
-    sizes::check(&dist)
-}
-
-/// Finds anew which functions a first visit runs: builds the page with a program that counts, opens it in a browser, changes the plain
-/// inputs, and writes down what did not run.
-///
-/// # Errors
-/// When the build or the visit fails.
-pub fn find_later(path: &OsStr, browser: &Browser) -> Outcome {
-    let dist = whole(path)?;
-    let linked = Linked::find(&dist)?;
-    let counting = split::counting(&linked.program)?;
-    let parts = Parts { first: &counting, later: None, bindings: &linked.bindings };
-    linked.put(&dist, &parts, |script| script.replace(program::PARTS, program::COUNTING_PARTS))?;
-    say("Visiting the page to see which functions run");
-    let ran = first_visit(browser)?;
-    let later = split::what_did_not_run(&linked.program, &ran)?;
-    fs::write(root().join(LATER), later).map_err(|error| format!("{LATER} cannot be written: {error}."))?;
-    fs::remove_dir_all(&dist).map_err(|error| format!("dist/ cannot be removed: {error}."))?;
-    say(&format!("{LATER} is written; build the page again."));
-    Ok(())
-}
-
-/// The page's program as the linker left it for Trunk.
-fn as_linked() -> Outcome<Vec<u8>> {
-    let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), |folder| root().join(folder));
-    let file = target.join("wasm32-unknown-unknown/release/headroom-page.wasm");
-    fs::read(&file).map_err(|error| format!("{} cannot be read: {error}.", file.display()))
-}
-
-/// What a first visit does not run, one function per line.
-const LATER: &str = "xtask/later.txt";
-
-/// Builds the page with its program in one part.
-fn whole(path: &OsStr) -> Outcome<PathBuf> {
     fetch_crates()?;
     say("Building the page into dist/ (release; the first time takes some minutes)");
     // Trunk wants `true` or `false` in NO_COLOR, where the convention is any value.
@@ -76,7 +27,9 @@ fn whole(path: &OsStr) -> Outcome<PathBuf> {
     // Trunk copies it as it is written, with its comments.
     fs::write(dist.join("guard.js"), program::bare(&program::read_source("src/app/guard.js")?))
         .map_err(|error| format!("dist/guard.js cannot be written: {error}."))?;
-    Ok(dist)
+    program::name_the_page(path, &dist)?;
+    offline::keep(&dist)?;
+    sizes::check(&dist)
 }
 
 /// Brings the crates that a build needs, so that it can do without a network.
@@ -116,18 +69,6 @@ fn name_the_worker(dist: &Path, worker: &str) -> Outcome {
 /// What the worker's script does last.
 fn worker_start(program: &str) -> String {
     format!("\nwasm_bindgen({{ module_or_path: \"./{program}\" }}).catch((error) => postMessage(`failed: ${{error}}`));\n")
-}
-
-/// Opens the counting page in a browser and returns which functions ran, by their place among the program's own.
-fn first_visit(browser: &Browser) -> Outcome<BTreeSet<u32>> {
-    let mut node = shell::program("node", &["first-visit.mjs"]);
-    node.current_dir(root().join("tests/e2e")).env("CHROME_PATH", &browser.chrome).stderr(Stdio::inherit());
-    let output = node.output().map_err(|error| format!("node could not be started: {error}."))?;
-    let ran: BTreeSet<u32> = String::from_utf8_lossy(&output.stdout).lines().filter_map(|line| line.parse().ok()).collect();
-    if !output.status.success() || ran.is_empty() {
-        return Err("tests/e2e/first-visit.mjs did not see a function run.".to_owned());
-    }
-    Ok(ran)
 }
 
 /// A number that differs where the content does.

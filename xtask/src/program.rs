@@ -1,4 +1,4 @@
-//! The page's program in dist/: taken as Trunk leaves it, put back in its parts, with the script that starts it.
+//! The page's program in dist/: made small, named after its content, with the script that starts it.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -7,83 +7,53 @@ use std::path::{Path, PathBuf};
 use crate::page::hash_of;
 use crate::shell::{Outcome, program, root, run};
 
-/// The page's program as Trunk leaves it.
-pub struct Linked {
-    /// The program, with the names of its functions.
-    pub program: Vec<u8>,
-    /// wasm-bindgen's script to it.
-    pub bindings: String,
-    /// The files of both.
-    files: [String; 2],
+/// Makes the page's program and its scripts small and gives them names after their content, as all files of the page have: a page
+/// never meets a program of another version. Our start script takes the place of Trunk's.
+///
+/// # Errors
+/// When the program is not there, or a file cannot be read or written.
+pub fn name_the_page(path: &OsStr, dist: &Path) -> Outcome {
+    let unreadable = |error| format!("dist/ cannot be read: {error}.");
+    let of_trunk = files_of_trunk(dist)?;
+    let [wasm, bindings] = of_trunk.each_ref().map(|name| fs::read(dist.join(name)).map_err(unreadable));
+    let wasm = optimized(path, &wasm?)?;
+    let bindings = bare(&String::from_utf8_lossy(&bindings?));
+    let names = [
+        format!("headroom-page-{:016x}.js", hash_of(bindings.as_str())),
+        format!("headroom-page-{:016x}_bg.wasm", hash_of(&wasm)),
+    ];
+    let mut script = start_script(&read_source(START)?, &names)?;
+    let mut rare = Vec::new();
+    for (name, path) in RARE {
+        let text = bare(&read_source(path)?);
+        let file = format!("{name}-{:016x}.js", hash_of(text.as_str()));
+        script = named(&script, &format!("./{name}.js"), &file)?;
+        rare.push((file, text));
+    }
+    let script = bare(&script);
+    let script_name = format!("start-{:016x}.js", hash_of(script.as_str()));
+    let html = read_source("dist/index.html")?;
+    let html = with_start_script(&without_preloads(&html), &script_name)?;
+    let [bindings_name, wasm_name] = names;
+    let written = (of_trunk.iter().try_for_each(|name| fs::remove_file(dist.join(name))))
+        .and_then(|()| fs::write(dist.join(bindings_name), bindings))
+        .and_then(|()| fs::write(dist.join(wasm_name), wasm))
+        .and_then(|()| rare.into_iter().try_for_each(|(name, text)| fs::write(dist.join(name), text)))
+        .and_then(|()| fs::write(dist.join(script_name), script))
+        .and_then(|()| fs::write(dist.join("index.html"), html));
+    written.map_err(|error| format!("dist/ cannot be written: {error}."))
 }
 
-/// The page's program as it is served.
-pub struct Parts<'a> {
-    /// The program, or its first part.
-    pub first: &'a [u8],
-    /// Its second part, where it is in two.
-    pub later: Option<&'a [u8]>,
-    /// wasm-bindgen's script to it.
-    pub bindings: &'a str,
-}
-
-impl Linked {
-    /// The program in dist/.
-    ///
-    /// # Errors
-    /// When it is not there.
-    pub fn find(dist: &Path) -> Outcome<Self> {
-        let unreadable = |error| format!("dist/ cannot be read: {error}.");
-        let files = fs::read_dir(dist).map_err(unreadable)?.collect::<Result<Vec<_>, _>>().map_err(unreadable)?;
-        let names: Vec<String> = files.iter().map(|file| file.file_name().to_string_lossy().into_owned()).collect();
-        let of_the_page = |ending: &str| {
-            let mut fitting = names.iter().filter(|name| name.starts_with("headroom-page-") && name.ends_with(ending));
-            fitting
-                .next()
-                .cloned()
-                .ok_or_else(|| format!("dist/ holds no headroom-page{ending}: index.html needs its `<link data-trunk>`."))
-        };
-        let files = [of_the_page("_bg.wasm")?, of_the_page(".js")?];
-        let [program, bindings] = files.each_ref().map(|name| fs::read(dist.join(name)).map_err(unreadable));
-        Ok(Self { program: program?, bindings: bare(&String::from_utf8_lossy(&bindings?)), files })
-    }
-
-    /// Puts a program in its place, with the script that starts it.
-    ///
-    /// # Errors
-    /// When a file cannot be read or written.
-    pub fn put(&self, dist: &Path, parts: &Parts<'_>, change: impl Fn(String) -> String) -> Outcome {
-        let Parts { first, later, bindings } = *parts;
-        // Trunk's names are those of the files as it left them.
-        let names = [
-            format!("headroom-page-{:016x}.js", hash_of(bindings)),
-            format!("headroom-page-{:016x}_bg.wasm", hash_of(&(first, later))),
-            format!("headroom-later-{:016x}.wasm", hash_of(&later)),
-        ];
-        let mut rare = Vec::new();
-        for (name, path) in RARE {
-            let script = bare(&read_source(path)?);
-            rare.push((format!("{name}-{:016x}.js", hash_of(script.as_str())), script));
-        }
-        let mut script = start_script(&read_source(START)?, &names)?;
-        for ((name, _), (file, _)) in RARE.iter().zip(&rare) {
-            script = named(&script, &format!("./{name}.js"), file)?;
-        }
-        let script = bare(&change(script));
-        let script_name = format!("start-{:016x}.js", hash_of(script.as_str()));
-        let html =
-            fs::read_to_string(dist.join("index.html")).map_err(|error| format!("dist/index.html cannot be read: {error}."))?;
-        let html = with_start_script(&without_preloads(&html), &script_name)?;
-        let [bindings_name, first_name, later_name] = names;
-        let written = (self.files.iter().try_for_each(|name| fs::remove_file(dist.join(name))))
-            .and_then(|()| fs::write(dist.join(bindings_name), bindings))
-            .and_then(|()| fs::write(dist.join(first_name), first))
-            .and_then(|()| later.map_or(Ok(()), |later| fs::write(dist.join(later_name), later)))
-            .and_then(|()| rare.into_iter().try_for_each(|(name, script)| fs::write(dist.join(name), script)))
-            .and_then(|()| fs::write(dist.join(script_name), script))
-            .and_then(|()| fs::write(dist.join("index.html"), html));
-        written.map_err(|error| format!("dist/ cannot be written: {error}."))
-    }
+/// The names of the page's program and of wasm-bindgen's script to it, as Trunk leaves them.
+fn files_of_trunk(dist: &Path) -> Outcome<[String; 2]> {
+    let unreadable = |error| format!("dist/ cannot be read: {error}.");
+    let files = fs::read_dir(dist).map_err(unreadable)?.collect::<Result<Vec<_>, _>>().map_err(unreadable)?;
+    let names: Vec<String> = files.iter().map(|file| file.file_name().to_string_lossy().into_owned()).collect();
+    let of_the_page = |ending: &str| {
+        let found = names.iter().find(|name| name.starts_with("headroom-page-") && name.ends_with(ending));
+        found.cloned().ok_or_else(|| format!("dist/ holds no headroom-page{ending}: index.html needs its `<link data-trunk>`."))
+    };
+    Ok([of_the_page("_bg.wasm")?, of_the_page(".js")?])
 }
 
 /// A script without lines of comment and without indentation; neither ours nor wasm-bindgen's has text of several lines.
@@ -117,13 +87,9 @@ pub const RARE: [(&str, &str); 3] =
 /// The script that starts the page's program.
 const START: &str = "src/app/start.js";
 
-/// What the first part imports, and what a program that counts imports instead.
-pub const PARTS: &str = "const parts = { load };";
-pub const COUNTING_PARTS: &str = "globalThis.ran = new Set();\nconst parts = { ran: (at) => globalThis.ran.add(at) };";
-
 /// The start script with the names of the files it loads.
-fn start_script(script: &str, names: &[String; 3]) -> Outcome<String> {
-    let places = ["./bindings.js", "./first.wasm", "./later.wasm"];
+fn start_script(script: &str, names: &[String; 2]) -> Outcome<String> {
+    let places = ["./bindings.js", "./program.wasm"];
     places.into_iter().zip(names).try_fold(script.to_owned(), |script, (place, name)| named(&script, place, name))
 }
 
@@ -154,17 +120,31 @@ fn without_preloads(html: &str) -> String {
     html.split_inclusive('>').filter(|tag| !hint(tag)).collect()
 }
 
-/// For size. Rust keeps the lowest addresses for the end of the stack, so nothing lies where an address could wrap around. Functions of
-/// one module resemble each other, and gzip finds what is near.
-const OPTIONS: [&str; 3] = ["-Oz", "--low-memory-unused", "--reorder-functions-by-name"];
+/// For size after gzip.
+///
+/// - `--flatten --rereloop` before the usual passes lets them find more, the second time too.
+/// - Rust keeps the lowest addresses for the end of the stack, so nothing lies where an address could wrap around.
+/// - Constants stay in one piece: cut at their zeros, the places of the pieces take more than the zeros, which gzip packs.
+/// - A long function stays one even where it is called once: what is alike is then nearer.
+/// - Functions of one module resemble each other, and gzip finds what is near.
+const OPTIONS: [&str; 8] = [
+    "--flatten",
+    "--rereloop",
+    "-Oz",
+    "-Oz",
+    "--low-memory-unused",
+    "--skip-pass=memory-packing",
+    "--one-caller-inline-max-function-size=50",
+    "--reorder-functions-by-name",
+];
 
-/// A part after wasm-opt, which takes out what its part does not use, and the names.
+/// A program after wasm-opt, which takes the names out too.
 ///
 /// # Errors
 /// When wasm-opt fails.
-pub fn optimized(path: &OsStr, part: &[u8]) -> Outcome<Vec<u8>> {
+pub fn optimized(path: &OsStr, wasm: &[u8]) -> Outcome<Vec<u8>> {
     let (from, to) = (Scratch::new("in.wasm"), Scratch::new("out.wasm"));
-    fs::write(&from.0, part).map_err(|error| format!("a temporary file cannot be written: {error}."))?;
+    fs::write(&from.0, wasm).map_err(|error| format!("a temporary file cannot be written: {error}."))?;
     run(program("wasm-opt", &OPTIONS).arg(&from.0).arg("-o").arg(&to.0).env("PATH", path))?;
     fs::read(&to.0).map_err(|error| format!("wasm-opt left nothing to read: {error}."))
 }
@@ -186,7 +166,7 @@ impl Drop for Scratch {
 
 #[cfg(test)]
 mod tests {
-    use super::{COUNTING_PARTS, PARTS, RARE, START, bare, start_script, with_start_script, without_preloads};
+    use super::{RARE, START, bare, start_script, with_start_script, without_preloads};
     use crate::shell::root;
 
     #[test]
@@ -213,7 +193,7 @@ mod tests {
     #[test]
     fn the_start_script_names_its_files() {
         let script = std::fs::read_to_string(root().join(START)).unwrap();
-        let names = ["b-1.js", "f-1.wasm", "l-1.wasm"].map(str::to_owned);
+        let names = ["b-1.js", "p-1.wasm"].map(str::to_owned);
         let filled = start_script(&script, &names).unwrap();
         for name in &names {
             assert_eq!(filled.matches(&format!("\"./{name}\"")).count(), 1, "{name}");
@@ -221,7 +201,6 @@ mod tests {
         for (name, path) in RARE {
             assert!(script.contains(&format!("\"./{name}.js\"")) && root().join(path).is_file(), "{name}");
         }
-        assert!(script.contains(PARTS) && filled.replace(PARTS, COUNTING_PARTS).contains("ran:"), "counting finds its place");
         assert!(start_script("", &names).is_err());
     }
 }

@@ -1,5 +1,5 @@
 //! One style sheet for the page: a dozen small ones travel larger than one, and each is a request of its own. What lessons and the
-//! panels of the workers need is a second sheet, which the start script asks for with the rest of the program.
+//! panels of the workers need is a second sheet, which the start script asks for when the page is used.
 
 use std::fs;
 use std::path::Path;

@@ -7,6 +7,7 @@ use web_sys::{Element, Event, KeyboardEvent};
 use super::around;
 use super::parts::link_rests;
 use super::storage::{keep, keys_of, remove, set_aside, storage};
+use crate::units::sort_short;
 
 /// What stands before the name of a record, such as `story:own-1`, in its storage key.
 const RECORD: &str = "headroom:v1:";
@@ -147,7 +148,7 @@ pub fn stories() -> Vec<(String, String)> {
     let Some(storage) = storage() else { return Vec::new() };
     let mut keys = keys_of(&storage, RECORD);
     keys.retain(|key| key.contains(":story:") || key.contains(":sheet:"));
-    keys.sort();
+    sort_short(&mut keys, |a, b| a < b);
     let of = |key: &String| Some((key.strip_prefix(RECORD)?.to_owned(), storage.get_item(key).ok().flatten()?));
     keys.iter().filter_map(of).collect()
 }

@@ -7,6 +7,7 @@ use wasm_bindgen::JsCast;
 use web_sys::StorageEvent;
 
 use super::clock_ms;
+use super::json::Json;
 use crate::app::ui::Saved;
 use crate::scenario::records::{self, KEY_PREFIX, RecordError, SavedScenario};
 use crate::units::sort_short;
@@ -81,7 +82,7 @@ pub fn saved() -> Saved {
             saved.available = false;
             continue;
         };
-        match records::from_json(&text) {
+        match records::read_record::<Json>(&text) {
             Ok(record) => saved.scenarios.push(record),
             Err(problem) => {
                 saved.set_aside = saved.set_aside.saturating_add(1);
@@ -120,7 +121,7 @@ pub(super) fn keep(key: &str, text: &str) -> Result<(), String> {
 /// The scenario stored under that id now; another tab may have changed it.
 pub fn stored(id: &str) -> Option<SavedScenario> {
     let text = storage()?.get_item(&format!("{KEY_PREFIX}{id}")).ok().flatten()?;
-    records::from_json(&text).ok()
+    records::read_record::<Json>(&text).ok()
 }
 
 /// Removes one scenario.

@@ -1,7 +1,6 @@
 //! An input with everything around it: label, help, error.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 
 use super::input::{self, input};
 use crate::app::answers::Answers;
@@ -58,7 +57,7 @@ struct Said {
 
 thread_local! {
     /// The frames as they were last: a change of one field leaves all others as they are.
-    static LAST: RefCell<BTreeMap<FieldId, (Said, Html)>> = const { RefCell::new(BTreeMap::new()) };
+    static LAST: RefCell<Vec<(FieldId, Said, Html)>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Label, help button, the input, help and error. The first field of a group, whose heading stands for its label, is wide.
@@ -83,13 +82,18 @@ pub fn frame(field: &Field, wide: bool, scenario: &Scenario, answers: &Answers, 
         wide,
         family: (field.id == FieldId::Kernels).then(|| scenario.get(FieldId::Family)),
     };
-    LAST.with_borrow_mut(|last| match last.get(&field.id) {
-        Some((known, html)) if *known == said => html.clone(),
-        _ => {
-            let html = written(field, (wide, open), said.problem.clone(), scenario, ui);
-            last.insert(field.id, (said, html.clone()));
-            html
+    LAST.with_borrow_mut(|last| {
+        let known = last.iter().position(|(id, ..)| *id == field.id);
+        if let Some((_, _, html)) = known.and_then(|at| last.get(at)).filter(|(_, known, _)| *known == said) {
+            return html.clone();
         }
+        let html = written(field, (wide, open), said.problem.clone(), scenario, ui);
+        let now = (field.id, said, html.clone());
+        match known.and_then(|at| last.get_mut(at)) {
+            Some(place) => *place = now,
+            None => last.push(now),
+        }
+        html
     })
 }
 

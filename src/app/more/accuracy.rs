@@ -50,7 +50,7 @@ struct Worst {
 /// The panel: how it was measured, one row for each stack, the rows furthest off.
 pub fn panel() -> Html {
     // The file is part of the program, and a test reads it.
-    let accuracy: Accuracy = serde_json::from_str(include_str!("../accuracy.json")).unwrap_or_default();
+    let accuracy: Accuracy = serde_json::from_str(include_str!("../../../tools/accuracy/accuracy.json")).unwrap_or_default();
     let rows: Html = accuracy.lines.iter().map(line).collect();
     let worst: Html = accuracy.worst.iter().map(furthest).collect();
     html(
@@ -112,7 +112,8 @@ mod tests {
 
     #[test]
     fn every_line_and_every_worst_row_of_the_file_is_shown() {
-        let accuracy: Accuracy = serde_json::from_str(include_str!("../accuracy.json")).expect("the accuracy file");
+        let accuracy: Accuracy =
+            serde_json::from_str(include_str!("../../../tools/accuracy/accuracy.json")).expect("the accuracy file");
         assert!(!accuracy.lines.is_empty() && !accuracy.worst.is_empty());
         let panel = panel();
         let worst: Vec<_> = accuracy.worst.iter().flat_map(|furthest| &furthest.rows).collect();
@@ -130,7 +131,8 @@ mod tests {
     /// The table above admits the largest error of a time; the rows below it begin with that row.
     #[test]
     fn the_rows_furthest_off_are_those_that_the_table_admits() {
-        let accuracy: Accuracy = serde_json::from_str(include_str!("../accuracy.json")).expect("the accuracy file");
+        let accuracy: Accuracy =
+            serde_json::from_str(include_str!("../../../tools/accuracy/accuracy.json")).expect("the accuracy file");
         let kinds: Vec<_> = accuracy.worst.iter().map(|furthest| (furthest.kind.as_str(), furthest.rows.len())).collect();
         assert_eq!(kinds, [("Time", 5), ("Memory and counts", 5)]);
         let largest = |text: &str| -> f64 {
@@ -146,7 +148,8 @@ mod tests {
 
     #[test]
     fn a_row_is_called_by_words_and_linked_to_its_source() {
-        let accuracy: Accuracy = serde_json::from_str(include_str!("../accuracy.json")).expect("the accuracy file");
+        let accuracy: Accuracy =
+            serde_json::from_str(include_str!("../../../tools/accuracy/accuracy.json")).expect("the accuracy file");
         for worst in accuracy.worst.iter().flat_map(|furthest| &furthest.rows) {
             assert!(worst.row.contains(' ') && !worst.row.contains("megatron_golden"), "{}", worst.row);
             let address = worst.address.as_deref().expect(&worst.source);

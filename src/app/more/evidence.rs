@@ -18,7 +18,7 @@ pub fn panel(scenario: &Scenario, job: &Job, unit: MemoryUnit) -> Html {
     let mut assumed = assumed_lines(&estimate, unit);
     assumed.extend(assumed_figures(scenario, job, &timing));
     let grounds = |grounds: Vec<Ground>| grounds.iter().map(ground).collect::<Html>();
-    let sources: Html = cited(&estimate, &timing).iter().map(source).collect();
+    let sources: Html = cited(&estimate, &timing).into_iter().map(source).collect();
     html(
         "<div class=\"evidence\" data-testid=\"sources\">{}{}{}</div><div class=\"folds\">{}</div>",
         &[
@@ -47,10 +47,10 @@ fn ground(ground: &Ground) -> Html {
     )
 }
 
-fn source(source: &Source) -> Html {
+fn source(source: Source) -> Html {
     html(
         "<li class=\"evidence__item\"><p class=\"evidence__name\"><b>{}</b> <span class=\"tag\">{}</span></p><p>{}, {}.</p></li>",
-        &[&source.who, &evidence(source.kind), &source.title, &source.locator],
+        &[&source.who, &evidence(source.kind), &source.title(), &source.locator],
     )
 }
 

@@ -22,7 +22,6 @@ pub fn compare(said: &Snapshot, answers: &Answers) -> Html {
 }
 
 /// What differs, inputs first, then results.
-#[inline(never)] // a part of the program that comes later
 fn differences(said: &Snapshot, answers: &Answers) -> Html {
     let all: Vec<&Scenario> = std::iter::once(&said.scenario).chain(answers.others.iter().map(|other| &other.scenario)).collect();
     let labels = labels(&all);

@@ -29,7 +29,6 @@ pub fn cost(answers: &Answers, ui: &Ui) -> Html {
 const LEARN: &str = "Parameters that learn";
 
 /// Where adapters stand in a model with experts.
-#[inline(never)]
 fn beside_experts(job: &Job) -> &'static str {
     let adapts = job.training().is_some_and(|run| run.tuning.method.adapts_linears());
     if adapts && job.model().moe.is_some() {
@@ -40,7 +39,6 @@ fn beside_experts(job: &Job) -> &'static str {
 }
 
 /// The cache as servers print it, and how many requests, tokens and GPUs; nothing when training.
-#[inline(never)]
 fn of_serving(answers: &Answers, ui: &Ui) -> Html {
     let Some(found) = answers.serving() else { return Html::default() };
     let cache = serving::cache(&answers.job, &answers.estimate, answers.unit);

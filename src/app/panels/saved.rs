@@ -20,7 +20,6 @@ pub fn saved(ui: &Ui, date: impl Fn(u64) -> String) -> Html {
 }
 
 /// One saved scenario.
-#[inline(never)] // a part of the program that comes later
 fn row(record: &SavedScenario, date: &str, renaming: bool) -> Html {
     let id = &record.id;
     let name = if renaming {

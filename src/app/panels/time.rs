@@ -50,7 +50,6 @@ fn body(answers: &Answers, ui: &Ui) -> Html {
 }
 
 /// The change that packs texts, one click.
-#[inline(never)]
 fn pack((_, times, of): &timing::Fact) -> Html {
     html(
         r#"<button type="button" class="fix" data-do="set:pack:1"><span class="fix__title">Pack texts</span><span class="fix__effect">{} {}</span></button>"#,

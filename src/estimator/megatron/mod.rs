@@ -10,7 +10,7 @@ mod many;
 pub(super) mod schedule;
 mod states;
 
-use super::ledger::LineItem;
+use super::ledger::{LineItem, sort_by_kind};
 use super::{Moment, host, overhead};
 use crate::config::{Job, Recompute, TrainingRun};
 use crate::ops::megatron::{Module, RankModel, Step, rank_model};
@@ -130,7 +130,7 @@ pub(super) fn peak(job: &Job, run: &TrainingRun, only: Option<u64>, detail: bool
     for moment in &mut moments {
         moment.total += overheads;
     }
-    lines.sort_by_key(|line| line.kind);
+    sort_by_kind(&mut lines);
     Peak { lines, name: scope.name(at), stage: scope.stage.index, moments }
 }
 

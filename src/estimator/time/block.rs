@@ -456,7 +456,7 @@ fn learning_share(job: &Job) -> f64 {
     if job.training().is_none_or(|run| run.tuning.is_full()) {
         return 1.0;
     }
-    let counted = |with| to_f64(crate::ops::lower(with).parameters().max(1));
+    let counted = |with| to_f64(crate::ops::without_products(with).parameters().max(1));
     let with = crate::ops::lowering(job);
     to_f64(crate::ops::trainable(&with)) / counted(&with)
 }

@@ -2,7 +2,7 @@
 
 use super::ground::{self, Ground};
 use super::{Mark, Played, ledger_kind};
-use crate::estimator::ledger::{Certainty, LineItem, TensorLine};
+use crate::estimator::ledger::{Certainty, LineItem, TensorLine, sort_by_kind};
 use crate::estimator::states::GATHERED_WEIGHTS;
 use crate::ops::tape::{Entry, Kind, State, Storage, When};
 use crate::sources::{self, Source};
@@ -26,7 +26,7 @@ pub(super) fn lines(played: &Played<'_>, mark: &Mark) -> Vec<LineItem> {
         add(&mut lines, &state, storage, (alive.kind, alive.here), &about(played, mark, &state, storage, alive.kind));
     }
     lines.retain(|line| line.bytes > Bytes::ZERO);
-    lines.sort_by_key(|line| line.kind);
+    sort_by_kind(&mut lines);
     lines
 }
 

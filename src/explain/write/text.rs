@@ -183,7 +183,7 @@ fn closing(explanation: &Explanation, unit: MemoryUnit) -> Vec<String> {
 /// `exact: Headroom, Shape times width; the operation list`
 pub fn source_words((source, certainty, of): &(Source, Certainty, &str)) -> String {
     let of = if of.is_empty() { String::new() } else { format!("{of}, ") };
-    format!("From: {of}{} ({}, {}; {}).", certainty.word(), source.who, source.title, source.locator)
+    format!("From: {of}{} ({}, {}; {}).", certainty.word(), source.who, source.title(), source.locator)
 }
 
 /// What a document says instead.

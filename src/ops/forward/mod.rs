@@ -1,9 +1,8 @@
 //! Forward as serving engines run it, and as Korthikanti et al. 2022 write down what it saves for backward: each layer runs on a tape.
 //!
-//! Each half of a block, and each end of the model, runs on a tape of its own. What it takes for its own use lives until it ends, what
-//! it saves lives until backward. Working sets and saved tensors are read off the tape; parameters and products are those of the modules
-//! ([`super::record`]). In training a working tensor stands for
-//! the gradient of its shape in backward.
+//! A half of a block, and an end of the model, is a stretch of the tape. What it takes for its own use lives until it ends, what it
+//! saves lives until backward. Working sets and saved tensors are read off the tape; parameters and products are those of the
+//! modules ([`super::record`]). In training a working tensor stands for the gradient of its shape in backward.
 //!
 //! What PyTorch allocates differs from this in four ways, so working sets are *modelled*:
 //! - a half lets go of nothing before it ends, where an engine frees gate and up once they are multiplied;
@@ -30,19 +29,28 @@ use crate::units::{DType, Flops};
 
 /// The operations of a whole model, without its parameters and products.
 pub(super) fn of(with: &Lowering) -> OpList {
-    let block = |(kind, layers): (LayerKind, u64)| {
-        let model = with.model.of_layers(kind);
+    let tape = Tape::default();
+    tape.make_room_for(48);
+    let mut parts = Parts { tape: &tape, taken: RefCell::default(), ops: Vec::with_capacity(4) };
+    parts.run(with, ends::embedding);
+    let kinds = kinds(with.model);
+    for (kind, _) in &kinds {
+        let model = with.model.of_layers(*kind);
         let with = &Lowering { model: &model, ..*with };
-        let mut ops = run(with, |on| attention::first_half(on, kind));
-        let first_half = ops.len();
-        ops.extend(run(with, |on| second_half(on, kind.feed)));
-        BlockKind { of: kind, layers, ops, first_half }
-    };
-    OpList {
-        embedding: run(with, ends::embedding),
-        kinds: kinds(with.model).into_iter().map(block).collect(),
-        head: run(with, ends::head),
+        parts.run(with, |on| attention::first_half(on, *kind));
+        parts.run(with, |on| second_half(on, kind.feed));
     }
+    parts.run(with, ends::head);
+    let mut parts = parts.read().into_iter();
+    let mut next = || parts.next().unwrap_or_default();
+    let embedding = next();
+    let block = |(of, layers): (LayerKind, u64)| {
+        let mut ops = next();
+        let first_half = ops.len();
+        ops.extend(next());
+        BlockKind { of, layers, ops, first_half }
+    };
+    OpList { embedding, kinds: kinds.into_iter().map(block).collect(), head: next() }
 }
 
 /// From the first residual sum to the block's output.
@@ -54,70 +62,80 @@ fn second_half(on: &Forward<'_, '_>, feed: Feed) {
     }
 }
 
-/// What layers run on.
-struct Forward<'t, 'a> {
+/// Parts of the model, one after the other on one tape, each a stretch of its own.
+struct Parts<'t> {
     tape: &'t Tape,
-    with: &'a Lowering<'a>,
     taken: RefCell<Taken<'t>>,
+    /// The operations of every part that has run.
+    ops: Vec<Vec<Op>>,
 }
 
-/// What a part of the model has begun and taken so far.
+/// Operations and tensors of the part that runs.
 #[derive(Default)]
 struct Taken<'t> {
     /// Operations in the order in which they began.
     ops: Vec<Op>,
-    /// How ranks share each storage, and what brings it back.
+    /// How ranks share each storage, and what brings it back, from the first part on.
     places: Vec<(Split, Kept)>,
-    /// What lives until the part ends.
+    /// Tensors that live until the part ends.
     working: Vec<Var<'t>>,
-    /// What lives until backward.
+    /// Tensors that live until backward, from the first part on.
     saved: Vec<Var<'t>>,
 }
 
-/// Runs a part of the model on a tape of its own: its operations with what they take and save.
-fn run(with: &Lowering, part: impl FnOnce(&Forward<'_, '_>)) -> Vec<Op> {
-    let tape = Tape::default();
-    let on = Forward { tape: &tape, with, taken: RefCell::default() };
-    tape.begin(When::Forward, 0, Kind::Activation);
-    part(&on);
-    let Taken { mut ops, places, working, saved } = on.taken.into_inner();
-    drop(working);
-    tape.close();
-    add_tensors(&tape, &places, &mut ops);
-    drop(saved);
-    ops
+impl<'t> Parts<'t> {
+    fn run(&mut self, with: &Lowering, part: impl FnOnce(&Forward<'_, 't>)) {
+        self.tape.begin(When::Forward, u16::try_from(self.ops.len()).unwrap_or(u16::MAX), Kind::Activation);
+        part(&Forward { tape: self.tape, with, taken: &self.taken });
+        let taken = self.taken.get_mut();
+        taken.working.clear();
+        self.ops.push(std::mem::take(&mut taken.ops));
+    }
+
+    /// The operations of each part; an operation has the tensors that it saves, and of the rest those that are alive when its part holds
+    /// most.
+    fn read(mut self) -> Vec<Vec<Op>> {
+        self.tape.close();
+        let state = self.tape.state();
+        // When each storage is taken and freed.
+        let mut lives = vec![(usize::MAX, usize::MAX); state.storages.len()];
+        for (at, entry) in state.log.iter().enumerate() {
+            let (Entry::Taken(id) | Entry::Freed(id) | Entry::Turned(id)) = entry;
+            let Some((taken, freed)) = usize::try_from(*id).ok().and_then(|id| lives.get_mut(id)) else { continue };
+            *(if matches!(entry, Entry::Taken(_)) { taken } else { freed }) = at;
+        }
+        let places = std::mem::take(&mut self.taken.get_mut().places);
+        for ((storage, (taken, freed)), (split, kept)) in state.storages.iter().zip(lives).zip(places) {
+            let part = usize::from(storage.layer);
+            let peak = state.segments.get(part).map_or(0, |segment| segment.event);
+            let role = match (freed, taken < peak && peak <= freed) {
+                (usize::MAX, _) => Role::Saved,
+                (_, true) => Role::Workspace,
+                (_, false) => continue,
+            };
+            let name = state.op_name(storage.op).0;
+            if let Some(op) = self.ops.get_mut(part).and_then(|ops| ops.iter_mut().find(|op| op.name == name)) {
+                let (shape, dtype) = (state.shape(storage.form), storage.dtype);
+                op.tensors.push(Tensor { name: storage.name, role, shape, dtype, split, kept });
+            }
+        }
+        drop(state);
+        self.ops
+    }
 }
 
-/// Adds what is saved, and of the rest what is alive when that is most, to the operation that took it.
-fn add_tensors(tape: &Tape, places: &[(Split, Kept)], ops: &mut [Op]) {
-    let state = tape.state();
-    let peak = state.segments.first().map_or(0, |segment| segment.event);
-    // When each storage is taken and freed.
-    let mut lives = vec![(usize::MAX, usize::MAX); state.storages.len()];
-    for (at, entry) in state.log.iter().enumerate() {
-        let (Entry::Taken(id) | Entry::Freed(id) | Entry::Turned(id)) = entry;
-        let Some((taken, freed)) = usize::try_from(*id).ok().and_then(|id| lives.get_mut(id)) else { continue };
-        *(if matches!(entry, Entry::Taken(_)) { taken } else { freed }) = at;
-    }
-    for ((storage, (taken, freed)), (split, kept)) in state.storages.iter().zip(lives).zip(places) {
-        let role = match (freed, taken < peak && peak <= freed) {
-            (usize::MAX, _) => Role::Saved,
-            (_, true) => Role::Workspace,
-            (_, false) => continue,
-        };
-        let name = state.op_name(storage.op).0;
-        if let Some(op) = ops.iter_mut().find(|op| op.name == name) {
-            let (shape, dtype) = (state.shape(storage.form), storage.dtype);
-            op.tensors.push(Tensor { name: storage.name, role, shape, dtype, split: *split, kept: *kept });
-        }
-    }
+/// Where the layers of a part run.
+struct Forward<'a, 't> {
+    tape: &'t Tape,
+    with: &'a Lowering<'a>,
+    taken: &'a RefCell<Taken<'t>>,
 }
 
 impl Forward<'_, '_> {
     /// Begins an operation; what follows belongs to it.
     fn at(&self, name: &'static str, source: Source) {
         self.tape.at(name, source);
-        let op = Op { name, tensors: Vec::with_capacity(6), forward: Flops(0.0), attention_core: false, source };
+        let op = Op { name, tensors: Vec::new(), forward: Flops(0.0), attention_core: false, source };
         self.taken.borrow_mut().ops.push(op);
     }
 

@@ -1,4 +1,4 @@
-//! What a layer's state of fixed size works with: columns that lead into it, and its output.
+//! Working tensors of a layer's state of fixed size: the columns that lead into it, and its output.
 
 use super::Forward;
 use crate::config::Mixer;

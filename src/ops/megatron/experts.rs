@@ -8,14 +8,12 @@ use crate::ops::tensor::{Dim, Role, Tensor};
 use crate::units::DType;
 
 /// Norm and router.
-#[inline(never)]
 pub(super) fn router_steps(rank: &Rank) -> Vec<Step> {
     let Some(moe) = rank.model.moe.as_ref() else { return Vec::new() };
     vec![norm(rank), router(rank, moe, rank.options.recompute_modules.moe)]
 }
 
 /// Tokens to the experts, the experts, and back.
-#[inline(never)]
 pub(super) fn routed_steps(rank: &Rank) -> Vec<Step> {
     let Some(moe) = rank.model.moe.as_ref() else { return Vec::new() };
     let routed = Routed::of(rank, moe);
@@ -24,7 +22,6 @@ pub(super) fn routed_steps(rank: &Rank) -> Vec<Step> {
 }
 
 /// Shared experts and the residual sum.
-#[inline(never)]
 pub(super) fn shared_steps(rank: &Rank) -> Vec<Step> {
     let Some(moe) = rank.model.moe.as_ref() else { return Vec::new() };
     let mut steps = Vec::with_capacity(4);

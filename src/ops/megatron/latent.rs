@@ -6,7 +6,6 @@ use crate::config::Mla;
 use crate::ops::tensor::Dim;
 
 /// From the block's input to the first residual sum.
-#[inline(never)]
 pub(super) fn steps(rank: &Rank) -> Vec<Step> {
     let Some(mla) = rank.model.mla else { return Vec::new() };
     let mut steps = vec![input_norm(rank)];

@@ -74,7 +74,6 @@ impl Adapter {
         Some(Self::made(build, (output, input)))
     }
 
-    #[inline(never)]
     fn made(build: &Build<'_>, (output, input): (Dim, Dim)) -> Self {
         let (with, tape, tuning) = (build.with, build.tape, build.with.tuning);
         let frozen = tape.freeze(false);
@@ -100,7 +99,6 @@ impl Adapter {
     }
 
     /// `result + lora_B(lora_A(dropout(x))) · scaling`, in the format of `result`.
-    #[inline(never)]
     pub fn run<'t>(&self, x: &Var<'t>, result: Var<'t>, base: &Linear) -> Var<'t> {
         let tape = x.tape();
         let before = tape.work(Work::Adapter);
@@ -173,7 +171,6 @@ pub(super) fn quantised(build: &Build<'_>, name: &'static str, dims: (Dim, Dim))
     is_so.then(|| in_four_bits(build, name, dims))
 }
 
-#[inline(never)]
 fn in_four_bits(build: &Build<'_>, name: &'static str, dims: (Dim, Dim)) -> (Param, Packed) {
     let (with, tape, base) = (build.with, build.tape, build.with.tuning.base);
     let whole = tape.form([dims.0, dims.1]);
@@ -219,7 +216,6 @@ impl Prompt {
     }
 
     /// The learned tokens and the text side by side; what peft's `forward` holds goes to `held`.
-    #[inline(never)]
     pub fn run<'t>(&self, tape: &'t Tape, text: Var<'t>, forms: (Form, Form), held: &mut Vec<Var<'t>>) -> Var<'t> {
         held.push(tape.constant("labels with those of learned tokens", forms.1, DType::Int64));
         let ids = tape.constant("places of learned tokens", self.ids, DType::Int64);
@@ -284,7 +280,6 @@ impl Prefix {
     }
 
     /// The cache of every layer before the model runs.
-    #[inline(never)]
     pub fn run<'t>(&self, tape: &'t Tape) -> Vec<Rc<Past<'t>>> {
         tape.at("Learned keys and values", sources::PEFT);
         let [all, pair, one] = self.forms;

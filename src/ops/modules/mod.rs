@@ -32,7 +32,7 @@ pub(crate) use super::division::Part;
 pub(crate) use ends::{Ends, Tables};
 
 /// One transformer block: declared with its parameters, run on hidden states.
-pub(crate) trait Block: std::fmt::Debug {
+pub(crate) trait Block {
     /// The block's output, and what else it returns (held until the next block has returned).
     fn run<'t>(&self, tape: &'t Tape, hidden: &Var<'t>, tables: &Tables<'t>) -> (Var<'t>, Option<Var<'t>>);
 }
@@ -52,20 +52,14 @@ pub(crate) fn block(build: &Build<'_>, layer: u64) -> Box<dyn Block> {
 
 fn block_of(build: &Build<'_>, layer: u64) -> Box<dyn Block> {
     match build.model().family.modules().block {
-        BlockLayout::JointThirds => boxed(gpt2::Gpt2::new, build),
-        BlockLayout::JointByHeadBiased => boxed(bloom::Bloom::new, build),
-        BlockLayout::JointByHead => boxed(neox::Neox::new, build),
-        BlockLayout::JointByGroup => boxed(falcon::Falcon::new, build),
-        BlockLayout::Sandwich | BlockLayout::NormsBehind => boxed(gemma::Sandwich::new, build),
-        BlockLayout::OwnOrder => boxed(dense::Dense::new, build),
+        BlockLayout::JointThirds => Box::new(gpt2::Gpt2::new(build)),
+        BlockLayout::JointByHeadBiased => Box::new(bloom::Bloom::new(build)),
+        BlockLayout::JointByHead => Box::new(neox::Neox::new(build)),
+        BlockLayout::JointByGroup => Box::new(falcon::Falcon::new(build)),
+        BlockLayout::Sandwich | BlockLayout::NormsBehind => Box::new(gemma::Sandwich::new(build)),
+        BlockLayout::OwnOrder => Box::new(dense::Dense::new(build)),
         BlockLayout::PreNorm => Box::new(decoder::Decoder::new(build, layer)),
     }
-}
-
-/// A block behind a pointer. Not inlined: each family stays apart, so that the page loads those of a first visit first.
-#[inline(never)]
-fn boxed<B: Block + 'static>(new: impl Fn(&Build<'_>) -> B, build: &Build<'_>) -> Box<dyn Block> {
-    Box::new(new(build))
 }
 
 /// The shapes that modules share, made once per tape; sizes are those of one tensor-parallel rank.

@@ -8,7 +8,7 @@ use crate::ops::tape::{Tape, Work};
 use crate::sources::Source;
 use crate::units::{Flops, to_f64};
 
-/// What leads into the state, the state's own, and what leads out of it: a name and FLOPs of one forward each.
+/// The projections into the state, its own products, and the projection out of it: a name and FLOPs of one forward each.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct State {
     parts: [(&'static str, Flops); 3],

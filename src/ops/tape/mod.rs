@@ -76,6 +76,15 @@ impl Tape {
         tape
     }
 
+    /// Room for so many storages.
+    pub fn make_room_for(&self, storages: usize) {
+        let mut state = self.state.borrow_mut();
+        state.storages.reserve(storages);
+        state.log.reserve(2 * storages);
+        state.forms.reserve(storages / 2);
+        state.ops.reserve(storages / 2);
+    }
+
     /// A named shape.
     pub fn form<const N: usize>(&self, dims: [Dim; N]) -> Form {
         self.state.borrow_mut().form(Shape::of(dims))

@@ -337,7 +337,7 @@ pub(crate) struct State {
     /// Whether parameters that are declared now want no gradient.
     pub frozen: bool,
     pub arrival: Arrival,
-    /// What products with weights count as.
+    /// The kind that products with weights are counted in.
     pub(super) work: Work,
     /// Tensors that are no parameters and want a gradient, and their gradients, kept until the graph goes.
     pub(super) leaves: Vec<u32>,

@@ -3,7 +3,7 @@
 use super::Tape;
 use super::state::{OpName, Recording, State};
 
-/// What a product multiplies.
+/// Kinds of products, by the factors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Work {
     /// Activations with the model's weights.
@@ -11,7 +11,7 @@ pub(crate) enum Work {
     Weights,
     /// Activations with each other: attention's two products.
     Attention,
-    /// What an adapter adds beside the model's weights.
+    /// Activations with an adapter's matrices.
     Adapter,
 }
 
@@ -26,7 +26,7 @@ impl Tape {
         state.stopped = true;
     }
 
-    /// Products with weights are of that kind from now on; what they were before.
+    /// Sets of which kind products with weights are from now on, and returns the kind before.
     pub fn work(&self, work: Work) -> Work {
         std::mem::replace(&mut self.state.borrow_mut().work, work)
     }

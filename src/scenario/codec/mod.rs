@@ -15,11 +15,10 @@
 
 mod wire;
 
-use std::collections::BTreeMap;
-
 use super::fields::EMPTY;
 use super::{FieldId, FieldKind, Scenario, Value, field, field_of_key, fields, keys, layers, parse, text};
 use crate::catalog;
+use crate::units::sort_short;
 
 /// The longest link that is written or read, in characters: what every browser, chat and mail program carries.
 pub const LONGEST: usize = 2400;
@@ -256,7 +255,7 @@ fn changes(base: &Scenario, target: &Scenario, prefix: &str, extras: Extras) -> 
         }
     }
     if extras.unknown {
-        let unknown = target.unknown.iter().filter(|(key, value)| base.unknown.get(*key) != Some(*value));
+        let unknown = target.unknown.iter().filter(|part| !base.unknown.contains(part));
         parts.extend(unknown.map(|(key, value)| (format!("{prefix}{key}"), value.clone())));
     }
     parts
@@ -334,17 +333,21 @@ fn read_side(start: &Scenario, parts: &[(&str, &str)], notices: &mut Vec<String>
     // A link states values, by its version's defaults where it says nothing: none of them follows.
     let mut scenario = start.settled();
     // The last word on a field counts.
-    let mut values: BTreeMap<FieldId, &str> = BTreeMap::new();
+    let mut values: Vec<(FieldId, &str)> = Vec::new();
     for (key, value) in parts {
         match field_of_key(key) {
-            Some(field) => _ = values.insert(field.id, value),
+            Some(field) => {
+                values.retain(|(known, _)| *known != field.id);
+                values.push((field.id, value));
+            }
             None => keep_unknown(&mut scenario, key, value, notices),
         }
     }
-    for (id, value) in values.iter().filter(|(id, _)| is_start(**id)) {
+    sort_short(&mut values, |a, b| a.0 < b.0);
+    for (id, value) in values.iter().filter(|(id, _)| is_start(*id)) {
         read_start(&mut scenario, *id, value, notices);
     }
-    for (id, value) in values.iter().filter(|(id, _)| !is_start(**id)) {
+    for (id, value) in values.iter().filter(|(id, _)| !is_start(*id)) {
         match read_value(*id, value) {
             Ok(value) => scenario.set(*id, value),
             Err(sentence) => notices.push(format!("{sentence} The link's value is left out.")),
@@ -413,7 +416,10 @@ fn keep_unknown(scenario: &mut Scenario, key: &str, value: &str, notices: &mut V
     };
     let kept = plain(key) && plain(value) && scenario.unknown.len() < MOST_UNKNOWN;
     if kept {
-        scenario.unknown.insert(key.to_owned(), value.to_owned());
+        // In the order of their names, each once: two links that say the same make equal scenarios.
+        scenario.unknown.retain(|(known, _)| known != key);
+        scenario.unknown.push((key.to_owned(), value.to_owned()));
+        sort_short(&mut scenario.unknown, |a, b| a.0 < b.0);
         notices.push(format!("This version does not know the link's part “{part}”; it is kept for the next link."));
     } else {
         notices.push(format!("This version does not know the link's part “{part}”; it is left out."));

@@ -1,6 +1,7 @@
 //! The characters of a link: what surrounds it, how names are written, and its check sum.
 
 use super::LONGEST;
+use crate::units::is_of_a_word;
 
 /// The fragment of a link as it was written: without address and `#`, percent-decoded, without punctuation around it.
 ///
@@ -21,7 +22,7 @@ pub(super) fn fragment(link: &str) -> Result<String, usize> {
     let text = text.replace("&amp;", "&");
     let text = text.split_once('#').map_or(text.as_str(), |(_, fragment)| fragment);
     let text: String = text.chars().filter(|character| !matches!(character, '\r' | '\n' | '\t')).collect();
-    let text = text.trim_matches(|character: char| !character.is_alphanumeric());
+    let text = text.trim_matches(|character: char| !is_of_a_word(character));
     if text.len() > LONGEST { Err(text.chars().count()) } else { Ok(text.to_owned()) }
 }
 

@@ -63,13 +63,11 @@ fn in_range<T: PartialOrd + Copy>(field: &Field, typed: &str, value: T, min: T, 
 }
 
 #[cold]
-#[inline(never)]
 fn not_listed(typed: &str, list: &str, part: &str) -> String {
     format!("“{}” is not in the list of {list}: choose one, or start from any and change its {part}.", text::quoted(typed))
 }
 
 #[cold]
-#[inline(never)]
 fn parse_text(field: &Field, typed: &str, max_len: usize) -> Result<Value, String> {
     let name = text::clean(typed);
     let length = name.chars().count();
@@ -144,7 +142,6 @@ fn parse_choice(field: &Field, options: &[Choice], typed: &str) -> Result<Value,
 }
 
 #[cold]
-#[inline(never)]
 fn parse_flag(field: &Field, typed: &str) -> Result<Value, String> {
     match typed.trim().to_ascii_lowercase().as_str() {
         "1" | "yes" | "true" | "on" => Ok(Value::Flag(true)),
@@ -154,13 +151,11 @@ fn parse_flag(field: &Field, typed: &str) -> Result<Value, String> {
 }
 
 #[cold]
-#[inline(never)]
 fn list(options: &[Choice]) -> String {
     options.iter().map(|option| option.value).collect::<Vec<_>>().join(", ")
 }
 
 #[cold]
-#[inline(never)]
 fn sentence(field: &Field, typed: &str, problem: Problem) -> String {
     let range = range_text(field.id);
     match problem {
@@ -173,7 +168,6 @@ fn sentence(field: &Field, typed: &str, problem: Problem) -> String {
 }
 
 #[cold]
-#[inline(never)]
 fn too_far(field: &Field, typed: &str, how: &str) -> String {
     format!("{} takes {}; “{}” is too {how}.", field.label, range_text(field.id), text::quoted(typed))
 }

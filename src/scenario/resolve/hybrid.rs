@@ -20,11 +20,9 @@ impl Scenario {
     /// Layers that are not all alike, or keep a state.
     pub(super) fn hybrid(&self) -> Option<Hybrid> {
         let plain = self.model().is_some_and(|row| row.config.hybrid.is_none());
-        if plain && !FIELDS.iter().any(|id| self.is_set(*id)) { None } else { self.as_said() }
-    }
-
-    #[inline(never)]
-    fn as_said(&self) -> Option<Hybrid> {
+        if plain && !FIELDS.iter().any(|id| self.is_set(*id)) {
+            return None;
+        }
         let hybrid = Hybrid {
             mixer: self.mixer(),
             attention_layers: self.layers(FieldId::AttentionLayers),
@@ -78,11 +76,9 @@ impl Scenario {
 
 /// Layers that keep a state, lack attention, share keys or have heads of their own are only served here.
 pub(super) fn check_layers(scenario: &Scenario) -> Option<FieldError> {
-    if scenario.mode() == Mode::Serve { None } else { only_served(scenario) }
-}
-
-#[inline(never)]
-fn only_served(scenario: &Scenario) -> Option<FieldError> {
+    if scenario.mode() == Mode::Serve {
+        return None;
+    }
     scenario.hybrid().map(|_| FieldError {
         field: FieldId::Mode,
         message: "This model has layers that keep a state, lack attention, share keys and values, or have heads of another shape. What it takes to train them is not modelled here; serving is."

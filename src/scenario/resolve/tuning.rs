@@ -66,12 +66,7 @@ impl Scenario {
 
 /// A text cannot be longer than its sequence.
 pub(super) fn check_texts(scenario: &Scenario) -> Option<FieldError> {
-    if scenario.mode() == Mode::Tune { too_long(scenario) } else { None }
-}
-
-#[inline(never)]
-fn too_long(scenario: &Scenario) -> Option<FieldError> {
-    let mean = scenario.optional_integer(FieldId::TextTokens)?;
+    let mean = scenario.optional_integer(FieldId::TextTokens).filter(|_| scenario.mode() == Mode::Tune)?;
     let most = scenario.integer(FieldId::SeqLength);
     (mean > most).then(|| FieldError {
         field: FieldId::TextTokens,

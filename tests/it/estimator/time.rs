@@ -100,7 +100,7 @@ fn lines_add_up_and_name_their_source() {
         Term::Optimizer,
     ] {
         let line = step.lines.iter().find(|line| line.term == term).unwrap_or_else(|| panic!("{term:?} takes time"));
-        assert!(!line.label.is_empty() && !line.formula.is_empty() && !line.source.title.is_empty());
+        assert!(!line.label.is_empty() && !line.formula.is_empty() && !line.source.title().is_empty());
     }
 }
 

@@ -298,8 +298,11 @@ fn the_readmes_table_is_the_commands() {
 
 #[test]
 fn the_pages_table_is_the_commands() {
-    let page = fs::read_to_string(root().join("src/app/accuracy.json")).expect("src/app/accuracy.json");
-    assert!(page.trim() == accuracy("--page").trim(), "src/app/accuracy.json is stale: run `cargo xtask accuracy --write`");
+    let page = fs::read_to_string(root().join("tools/accuracy/accuracy.json")).expect("tools/accuracy/accuracy.json");
+    assert!(
+        page.trim() == accuracy("--page").trim(),
+        "tools/accuracy/accuracy.json is stale: run `cargo xtask accuracy --write`"
+    );
 }
 
 #[test]

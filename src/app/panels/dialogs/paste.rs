@@ -33,7 +33,6 @@ pub fn paste(pasted: Option<&Pasted>) -> Html {
     html(r#"<div data-own="in-paste">{}</div>"#, &[&pasted.map(form)])
 }
 
-#[inline(never)] // a part of the program that comes later
 fn form(pasted: &Pasted) -> Html {
     html(
         r#"<div class="dialog__body"><p class="quiet" id="paste-about">Paste the whole file of a model on Hugging Face, or choose it. It is read here in the browser and sent nowhere.</p><textarea class="dialog__area" id="{}" aria-label="Text of config.json" aria-describedby="paste-about" spellcheck="false" data-testid="paste-text"></textarea><label class="button">Choose a file<input class="sr" type="file" accept="application/json,.json" data-change="paste-file"></label><div>{}</div></div><div class="dialog__foot"><button type="button" class="button" data-do="close">Cancel</button><button type="button" class="button button--main" data-testid="paste-use" data-do="paste-use"{}>Use this model</button></div>"#,

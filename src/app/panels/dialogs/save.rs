@@ -9,7 +9,6 @@ pub fn save(scenario: Option<&Scenario>) -> Html {
     html(r#"<div data-own="in-save">{}</div>"#, &[&scenario.map(form)])
 }
 
-#[inline(never)] // a part of the program that comes later
 fn form(scenario: &Scenario) -> Html {
     let name = scenario.name();
     let suggested = if name.is_empty() { about(scenario).chars().take(60).collect() } else { name };

@@ -24,7 +24,6 @@ pub fn share(link: Option<&str>, copied: Option<bool>) -> Html {
     html(r#"<div data-own="in-share">{}</div>"#, &[&link.map(|link| content(link, copied))])
 }
 
-#[inline(never)] // a part of the program that comes later
 fn content(link: &str, copied: Option<bool>) -> Html {
     let said = match copied {
         None => "",
@@ -40,7 +39,6 @@ fn content(link: &str, copied: Option<bool>) -> Html {
 }
 
 /// The QR code of a link; nothing for a link that is too long.
-#[inline(never)] // a part of the program that comes later
 pub fn code(link: &str) -> Option<Html> {
     Some(drawn(qr(link, QrCodeEcc::Medium, LARGEST_QR)?))
 }
@@ -61,7 +59,7 @@ fn drawn((size, path): (i32, String)) -> Html {
 
 /// The code's size in modules with its margin, and a path of its dark modules.
 fn qr(link: &str, correction: QrCodeEcc, largest: i32) -> Option<(i32, String)> {
-    let code = QrCode::encode_text(link, correction).ok()?;
+    let code = QrCode::encode_binary(link.as_bytes(), correction).ok()?;
     let size = code.size();
     if size > largest {
         return None;
