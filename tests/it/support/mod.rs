@@ -210,9 +210,11 @@ fn mixer_parameters(h: u64, mixer: &Mixer) -> u64 {
 }
 
 fn norm_parameters(config: &ModelConfig) -> u64 {
-    match config.normalization {
-        Normalization::LayerNorm => 2 * config.hidden_size,
-        Normalization::RmsNorm => config.hidden_size,
+    match (config.normalization, config.family.model_type()) {
+        (Normalization::LayerNorm, _) => 2 * config.hidden_size,
+        // Without a scale.
+        (Normalization::RmsNorm, "nanochat") => 0,
+        (Normalization::RmsNorm, _) => config.hidden_size,
     }
 }
 
@@ -232,7 +234,8 @@ fn attention_parameters(config: &ModelConfig) -> u64 {
         total += 2 * h * queries + 2 * h * keys;
         total += if config.attention_bias { queries + 2 * keys } else { 0 };
         total += match (config.qk_norm, config.family.model_type()) {
-            (false, _) => 0,
+            // None, or norms without a scale.
+            (false, _) | (true, "nanochat") => 0,
             // One norm over all heads at once, or a norm of its own for each head.
             (true, "olmo2" | "olmoe" | "minimax_m2" | "cohere" | "stablelm") => queries + keys,
             // With a bias.
