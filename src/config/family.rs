@@ -78,6 +78,8 @@ pub enum HiddenAct {
     Relu,
     /// `relu2`: squared.
     Relu2,
+    /// `xielu`: a parabola above 0 and an exponential below, each with a curvature that is learned (two parameters for each function).
+    Xielu,
 }
 
 /// Some of the layers, counted from 0.

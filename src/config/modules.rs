@@ -33,6 +33,10 @@ pub struct Modules {
     pub tables_for_each_kind: bool,
     /// Sliding layers have a mask of their own; without it all layers share one.
     pub mask_for_each_kind: bool,
+    /// Frequencies of rotary tables are registered once more, for tables that nobody makes.
+    pub registers_spare_frequencies: bool,
+    /// How attention sinks enter.
+    pub sinks: SinkStyle,
     /// How linear biases of the scores are added.
     pub linear_biases: LinearBiases,
     /// Where positions come from.
@@ -86,6 +90,8 @@ impl Modules {
         rotary_tables: RotaryTables::Whole,
         tables_for_each_kind: false,
         mask_for_each_kind: true,
+        registers_spare_frequencies: false,
+        sinks: SinkStyle::Column,
         linear_biases: LinearBiases::InPlaceOfPositions,
         position_ids: PositionIds::Counted,
         embedding_scale: EmbeddingScale::None,
@@ -170,6 +176,8 @@ pub enum NormStyle {
     ScaledAfterCast,
     /// Scaled in fp32, then cast back (`GptOssRMSNorm`, `Olmo2RMSNorm`).
     ScaledInFp32,
+    /// fp32 inside, cast back, without a scale (`NanoChatRMSNorm`).
+    Unscaled,
     /// All in fp32, scaled by one plus the weight (`Gemma2RMSNorm`).
     OnePlusScale,
     /// Mean and variance in fp32, operator by operator, without a bias, in fused stacks too (`CohereLayerNorm`).
@@ -183,6 +191,9 @@ pub enum QueryKeyNorm {
     HeadByHead,
     /// Each head by the same scale, after heads and tokens have changed places.
     AfterTransposing,
+    /// Each head by the same scale, after heads and tokens have changed places and the heads are rotated; blocks of
+    /// [`BlockLayout::PreNorm`].
+    AfterRotation,
     /// All heads together, by one scale over all their columns.
     AllHeadsTogether,
     /// Each head by a scale of its own, before heads and tokens change places; blocks of [`BlockLayout::OwnOrder`].
@@ -263,6 +274,8 @@ impl ExpertModules {
 pub enum RotationStyle {
     /// The whole head, or its first part, joined with the rest.
     Whole,
+    /// The whole head, the other way round: its first half is negated.
+    Backwards,
     /// The whole head in fp32.
     InFp32,
     /// The first part, by the attention itself, which holds the parts to its end.
@@ -284,6 +297,15 @@ pub enum RotaryTables {
     InFp32,
     /// One table of complex numbers.
     Complex,
+}
+
+/// How attention sinks enter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SinkStyle {
+    /// They are one more column of scores, which is dropped after the softmax.
+    Column,
+    /// Each query's output is scaled by the sigmoid of its scores' log-sum-exp less the sink.
+    OutputScale,
 }
 
 /// How linear biases of the scores are added.

@@ -336,6 +336,7 @@ fn activation(file: &mut Reader<'_>, default: HiddenAct) -> Result<HiddenAct, Im
         "quick_gelu" => HiddenAct::QuickGelu,
         "relu" => HiddenAct::Relu,
         "relu2" | "relu_squared" => HiddenAct::Relu2,
+        "xielu" => HiddenAct::Xielu,
         _ => {
             file.done_with(&keys);
             let note = "Not a function known here: counted as gelu_new, which keeps the most.";
@@ -358,6 +359,7 @@ fn name_of(act: HiddenAct) -> &'static str {
         HiddenAct::QuickGelu => "quick_gelu",
         HiddenAct::Relu => "relu",
         HiddenAct::Relu2 => "relu2",
+        HiddenAct::Xielu => "xielu",
     }
 }
 

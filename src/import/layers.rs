@@ -42,6 +42,7 @@ pub(super) fn sliding(file: &mut Reader<'_>, kind: &FamilySpec, layers: u64) -> 
         | Window::ListedOnly(window)
         | Window::AllButEvery { window, .. }
         | Window::AllButEveryAndLast { window, .. }
+        | Window::AllButFirstOfEach { window, .. }
         | Window::AllButFirstAndEvery { window, .. } => window,
     };
     // Without a list nobody knows which layers slide: all of them see the whole text.
@@ -62,6 +63,9 @@ pub(super) fn sliding(file: &mut Reader<'_>, kind: &FamilySpec, layers: u64) -> 
         (Window::FromIfUsed, None) => from(file)?,
         (Window::AllButEveryAndLast { period, .. }, None) => {
             compact((1..=layers).map(|layer| layer < layers && !layer.is_multiple_of(period)).collect())?
+        }
+        (Window::AllButFirstOfEach { period, .. }, None) => {
+            compact((0..layers).map(|layer| !layer.is_multiple_of(period)).collect())?
         }
         (Window::AllButFirstAndEvery { period, .. }, None) => {
             compact((1..=layers).map(|layer| layer > 1 && !layer.is_multiple_of(period)).collect())?

@@ -94,6 +94,8 @@ pub(crate) enum Window {
     AllButEvery { period: u64, window: u64 },
     /// All but every `period`-th and the last one, with the library's default window.
     AllButEveryAndLast { period: u64, window: u64 },
+    /// All but the first of every `period`, unless a list says so.
+    AllButFirstOfEach { period: u64, window: u64 },
     /// All but the first and every `period`-th, unless a list says so.
     AllButFirstAndEvery { period: u64, window: u64 },
 }

@@ -94,7 +94,7 @@ words! {
     LossFusion: None = "none", TransformerEngine = "te";
     TokenDispatcher: AllGather = "allgather", AllToAll = "alltoall";
     HiddenAct: Silu = "silu", Gelu = "gelu", GeluNew = "gelu-new", GeluFast = "gelu-fast", QuickGelu = "quick-gelu",
-        Relu = "relu", Relu2 = "relu2";
+        Relu = "relu", Relu2 = "relu2", Xielu = "xielu";
     MixerKind: Mamba = "mamba", Jamba = "jamba", Mamba2 = "mamba2", FalconH1 = "falcon-h1", Qwen3Next = "qwen3-next",
         KimiLinear = "kimi-linear", Minimax = "minimax", Lfm2 = "lfm2";
     AttentionKernel: Flash = "flash", Standard = "standard";

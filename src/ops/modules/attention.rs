@@ -5,8 +5,8 @@ use std::rc::Rc;
 use super::norm::Norm;
 use super::rotation::Rotation;
 use super::{Build, FP32, Linear, Part, Shapes, Tables, half};
-use crate::config::{AttentionKernel, Keys, PositionEmbedding, QueryKeyNorm, Recompute, RotaryTables, RotationStyle};
-use crate::ops::tape::{Again, Form, Order, Param, SCALE, SOFTMAX, TANH, Tape, Var};
+use crate::config::{AttentionKernel, Keys, PositionEmbedding, QueryKeyNorm, Recompute, RotaryTables, RotationStyle, SinkStyle};
+use crate::ops::tape::{Again, Form, Order, Param, SCALE, SIGMOID, SOFTMAX, TANH, Tape, Var};
 use crate::ops::tensor::Dim;
 use crate::sources;
 use crate::units::{DType, Flops, to_f64};
@@ -80,6 +80,11 @@ impl Core {
         }
     }
 
+    /// The same with such sinks, if any.
+    pub fn with_sinks(self, sinks: Option<Sinks>) -> Self {
+        Self { sinks, ..self }
+    }
+
     /// The same for values of another width than queries and keys, all for every query head.
     pub fn with_values(self, build: &Build<'_>, value: Dim) -> Self {
         let (with, tape) = (build.with, build.tape);
@@ -126,7 +131,10 @@ impl Core {
             weights = weights.add(mask.clone());
         }
         if let Some(sinks) = self.sinks {
-            return self.sunk(weights, &value, v.dtype(), sinks);
+            return match sinks.style {
+                SinkStyle::Column => self.sunk(weights, &value, v.dtype(), sinks),
+                SinkStyle::OutputScale => self.scaled_by_sinks(weights, &value, q.dtype(), sinks),
+            };
         }
         let input = if self.wide { weights.clone().cast(FP32) } else { weights.clone() };
         let probabilities = input.apply(SOFTMAX);
@@ -153,6 +161,18 @@ impl Core {
         (product.merge(self.output[1], self.several_heads), output)
     }
 
+    /// `eager_attention_forward` of `granite_swa`: the output is scaled by `sigmoid(logsumexp(scores) - sink)`.
+    fn scaled_by_sinks<'t>(&self, weights: Var<'t>, value: &Var<'t>, dtype: DType, sinks: Sinks) -> (Var<'t>, Var<'t>) {
+        let lse = weights.clone().log_sum_exp(self.shapes.statistics);
+        let scale = lse.clone().sub(lse.tape().read(sinks.param)).cast(FP32).apply(SIGMOID).named("scale by sinks");
+        let probabilities = weights.clone().cast(FP32).apply(SOFTMAX).cast(dtype);
+        drop(weights);
+        let product = probabilities.clone().matmul(value.clone(), self.output[0], (self.batched, self.flops[1]));
+        let factor = scale.clone().view(sinks.column).cast(product.dtype());
+        let output = product.mul(factor).named("attention output");
+        (output.merge(self.output[1], self.several_heads), probabilities)
+    }
+
     /// `repeat_kv`: a copy for each group's query heads; one head alone is repeated without a copy.
     fn repeated<'t>(&self, x: &Var<'t>) -> Var<'t> {
         match self.repeat {
@@ -165,8 +185,9 @@ impl Core {
 
 /// One learned score per head that every query sees beside its keys (gpt-oss).
 #[derive(Clone, Copy, Debug)]
-struct Sinks {
+pub(super) struct Sinks {
     param: Param,
+    style: SinkStyle,
     /// `[b, a, s, 1]` and `[b, a, s, s + 1]`.
     column: Form,
     scores: Form,
@@ -174,7 +195,7 @@ struct Sinks {
 
 impl Sinks {
     /// The kernel of the flash profile takes no sinks, so that no gradient reaches them.
-    fn new(build: &Build<'_>) -> Self {
+    pub fn new(build: &Build<'_>) -> Self {
         let (with, tape) = (build.with, build.tape);
         let heads = with.own_heads();
         tape.at("Attention core", sources::PYTORCH_AUTOGRAD);
@@ -183,7 +204,8 @@ impl Sinks {
             tape.idle(param);
         }
         let form = |columns| tape.form([with.b(), heads, with.s(), Dim("keys and sink", columns)]);
-        Self { param, column: form(1), scores: form(with.context_length.saturating_add(1)) }
+        let style = build.model().family.modules().sinks;
+        Self { param, style, column: form(1), scores: form(with.context_length.saturating_add(1)) }
     }
 }
 
@@ -248,6 +270,8 @@ enum Place {
     Rows,
     /// After they have (gemma3).
     Heads,
+    /// After they have, and are rotated (nanochat).
+    Rotated,
     /// All heads together (olmo2).
     Whole,
 }
@@ -294,6 +318,7 @@ impl Attention {
         tape.at("Query and key norm", sources::PYTORCH_AUTOGRAD);
         let place = match model.family.modules().query_key_norm {
             QueryKeyNorm::AfterTransposing => Place::Heads,
+            QueryKeyNorm::AfterRotation => Place::Rotated,
             QueryKeyNorm::AllHeadsTogether => Place::Whole,
             QueryKeyNorm::HeadByHead | QueryKeyNorm::OwnScales | QueryKeyNorm::OwnNorms => Place::Rows,
         };
@@ -312,7 +337,7 @@ impl Attention {
         let several = (heads.1 > 1, kv.1 > 1);
         let in_rows = |heads: Dim| tape.form([with.b(), with.s(), heads, d]);
         let rows = (in_rows(heads), in_rows(kv));
-        let (core, shapes) = (Core { sinks, ..Core::new(build) }, build.shapes);
+        let (core, shapes) = (Core::new(build).with_sinks(sinks), build.shapes);
         Self { query, keys, values, output, norms, rotary, rotation, core, shapes, several, rows }
     }
 
@@ -347,7 +372,7 @@ impl Attention {
                 let k = key_norm.run(&{ k });
                 (q, k, v)
             }
-            None => (queries(self.query.run(x)), keys(key()), heads(value())),
+            Some((Place::Rotated, ..)) | None => (queries(self.query.run(x)), keys(key()), heads(value())),
         };
         let (q, k, _parts) = match (&self.rotation, &self.rotary) {
             (Some(rotation), _) => rotation.run(q, k, tables),
@@ -357,9 +382,18 @@ impl Attention {
             }
             (None, None) => (q, k, Vec::new()),
         };
+        let (q, k) = self.normed_last(q, k);
         let (k, v) = tables.seen((k, v));
         let (output, weights) = self.core.run((&q, &k, &v), tables);
         tape.at("Output projection", sources::PYTORCH_AUTOGRAD);
         (self.output.run(&output), weights)
+    }
+    /// Queries and keys, normed where that is done after rotation.
+    fn normed_last<'t>(&self, q: Var<'t>, k: Var<'t>) -> (Var<'t>, Var<'t>) {
+        let Some((Place::Rotated, query, key)) = &self.norms else { return (q, k) };
+        q.tape().at("Query and key norm", sources::PYTORCH_AUTOGRAD);
+        let q = query.run(&{ q });
+        let k = key.run(&{ k });
+        (q, k)
     }
 }

@@ -1,12 +1,12 @@
 //! Dense blocks of one attention and one feed-forward layer (transformers 5.23, `models/*/modeling_*.py`): `opt`, `phi`, `phi3`,
 //! `stablelm`, `cohere`, `granite` and `glm4`, which order the same few parts in their own ways.
 
-use super::attention::Core;
-use super::mlp::{Mlp, activation};
+use super::attention::{Core, Sinks};
+use super::mlp::{Activation, Mlp};
 use super::norm::Norm;
 use super::rotation::Rotation;
 use super::{Block, Build, Linear, Part, Shapes, Tables};
-use crate::config::{FeedForwardStyle, HiddenAct, Modules, PositionEmbedding, Projections, QueryKeyNorm};
+use crate::config::{FeedForwardStyle, Modules, PositionEmbedding, Projections, QueryKeyNorm};
 use crate::ops::tape::{Form, SCALE, Tape, Var};
 use crate::ops::tensor::Dim;
 use crate::sources;
@@ -40,6 +40,7 @@ impl Attention {
         let (with, model, tape) = (build.with, build.model(), build.tape);
         let modules = model.family.modules();
         let (heads, kv, d) = (with.own_heads(), with.own_kv_heads(), with.head_dim());
+        let sinks = model.attention_sinks.then(|| Sinks::new(build));
         let columns = |heads: Dim| Dim(heads.0, heads.1.saturating_mul(d.1));
         let row = |width: Dim| tape.form([with.b(), with.s(), width]);
         let output = || {
@@ -68,12 +69,15 @@ impl Attention {
             QueryKeyNorm::HeadByHead | QueryKeyNorm::AllHeadsTogether => {
                 Norm::new(build, d, tape.form([with.b(), with.s(), heads]))
             }
-            QueryKeyNorm::AfterTransposing => Norm::new(build, d, tape.form([with.b(), heads, with.s()])),
+            QueryKeyNorm::AfterTransposing | QueryKeyNorm::AfterRotation => {
+                Norm::new(build, d, tape.form([with.b(), heads, with.s()]))
+            }
             QueryKeyNorm::OwnNorms => Norm::shaped(build, [heads, d], false, tape.form([with.b(), heads, with.s()])),
         };
         let norms = model.qk_norm.then(|| (modules.query_key_norm, [norm(heads), norm(kv)]));
         let rotation = (model.position_embedding == PositionEmbedding::Rotary).then(|| Rotation::new(build));
-        let (core, shapes, several) = (Core::new(build), build.shapes, [heads.1 > 1, kv.1 > 1]);
+        let core = Core::new(build).with_sinks(sinks);
+        let (shapes, several) = (build.shapes, [heads.1 > 1, kv.1 > 1]);
         let rows = [heads, kv].map(|heads| tape.form([with.b(), with.s(), heads, d]));
         let scaled = modules.scales_queries;
         Self { projection, output, norms, rotation, core, scaled, shapes, several, rows }
@@ -106,7 +110,7 @@ impl Attention {
             QueryKeyNorm::OwnScales | QueryKeyNorm::HeadByHead | QueryKeyNorm::AllHeadsTogether => {
                 norm.run(&x.view(if number == 0 { self.rows[0] } else { self.rows[1] })).swap(form, several)
             }
-            QueryKeyNorm::AfterTransposing => norm.run(&x.heads(form, several)),
+            QueryKeyNorm::AfterTransposing | QueryKeyNorm::AfterRotation => norm.run(&x.heads(form, several)),
             // Heads are split, normed and joined.
             QueryKeyNorm::OwnNorms => norm.run(&x.heads(form, several).slice(form)).copy(),
         }
@@ -134,7 +138,7 @@ impl Attention {
 enum Feed {
     Mlp(Mlp),
     /// Gate and up from one matrix (`phi3`, `glm4`).
-    Joint([Linear; 2], Form, HiddenAct),
+    Joint([Linear; 2], Form, Activation),
 }
 
 impl Feed {
@@ -149,7 +153,7 @@ impl Feed {
         let up = build.column(Part::FeedForward, ("gate and up weight", None), (both, h), tape.form([with.b(), with.s(), both]));
         tape.at("Feed-forward down", sources::PYTORCH_AUTOGRAD);
         let down = build.row(Part::FeedForward, ("down weight", None), (h, inner), build.shapes.hidden);
-        Self::Joint([up, down], build.shapes.inner, model.hidden_act)
+        Self::Joint([up, down], build.shapes.inner, Activation::new(build))
     }
 
     /// In `opt`'s block, which has no module for it: the input is let go once it is projected.
@@ -166,7 +170,7 @@ impl Feed {
             Self::Joint([up, down], inner, act) => {
                 tape.at("Feed-forward up", sources::PYTORCH_AUTOGRAD);
                 let [gate, up] = up.run(x).named("gate and up output").split([*inner; 2]);
-                let inner = up.mul(activation(*act, &gate)).named("down input");
+                let inner = up.mul(act.run(&gate)).named("down input");
                 tape.at("Feed-forward down", sources::PYTORCH_AUTOGRAD);
                 down.run(&inner)
             }

@@ -273,7 +273,8 @@ impl Ends {
         let frequencies = |name| tape.constant(name, self.forms.rotary[2], FP32);
         let rotary = || self.rotary.then(|| [frequencies("rotary frequencies"), frequencies("first rotary frequencies")]);
         let scale = self.scaled.then(|| tape.constant("embedding scale", self.shapes.scalar, self.format));
-        rotary().into_iter().chain(self.two_tables.then(rotary).flatten()).flatten().chain(scale).collect()
+        let again = self.two_tables || self.modules.registers_spare_frequencies;
+        rotary().into_iter().chain(again.then(rotary).flatten()).flatten().chain(scale).collect()
     }
 
     /// Keys and values of every layer, where some are learned; peft's `forward` holds them until the loss is there.

@@ -2,10 +2,10 @@
 //! autocast casts anew each time, and scores in the activations' format. Only its FlashAttention class has no scores.
 
 use super::attention::{Core, rotated};
-use super::mlp::activation;
+use super::mlp::Activation;
 use super::norm::Norm;
 use super::{Block, Build, FP32, Linear, Part, Shapes, Split, Tables, half};
-use crate::config::{AttentionKernel, HiddenAct};
+use crate::config::AttentionKernel;
 use crate::ops::tape::{Form, SOFTMAX, Tape, Var};
 use crate::ops::tensor::Dim;
 use crate::sources;
@@ -34,7 +34,7 @@ pub(super) struct Falcon {
     core: Option<Core>,
     layout: Layout,
     parallel: bool,
-    act: HiddenAct,
+    act: Activation,
     batched: bool,
     several: bool,
     shapes: Shapes,
@@ -119,7 +119,7 @@ impl Falcon {
             core: (with.attention == AttentionKernel::Flash).then(|| Core::new(build)),
             layout,
             parallel: model.parallel_residual,
-            act: model.hidden_act,
+            act: Activation::new(build),
             batched: with.micro_batch_size > 1,
             several: heads.1 > 1,
             shapes: build.shapes,
@@ -206,7 +206,7 @@ impl Falcon {
 
     fn feed<'t>(&self, tape: &'t Tape, x: &Var<'t>) -> Var<'t> {
         tape.at("Feed-forward up", sources::PYTORCH_AUTOGRAD);
-        let inner = activation(self.act, &self.up.falcon(x).named("up output")).named("down input");
+        let inner = self.act.run(&self.up.falcon(x).named("up output")).named("down input");
         tape.at("Feed-forward down", sources::PYTORCH_AUTOGRAD);
         self.down.falcon(&inner)
     }

@@ -2,26 +2,63 @@
 
 use super::{Build, Linear, Part};
 use crate::config::{HiddenAct, MlpKind};
-use crate::ops::tape::{GELU, Order, POWER, RELU, SCALE, SIGMOID, SILU, TANH, Tape, Var};
+use crate::ops::tape::{EXPM1, GELU, Order, POWER, Param, RELU, SCALE, SIGMOID, SILU, SOFTPLUS, TANH, Tape, Var};
 use crate::ops::tensor::Dim;
 use crate::sources;
+use crate::units::DType;
 
-/// The activation function, by the operators that run for it.
-pub(super) fn activation<'t>(kind: HiddenAct, x: &Var<'t>) -> Var<'t> {
-    let input = || x.clone();
-    match kind {
-        HiddenAct::Silu => input().apply(SILU),
-        HiddenAct::Gelu => input().apply(GELU),
-        HiddenAct::Relu => input().apply(RELU),
-        HiddenAct::Relu2 => input().apply(RELU).apply(POWER),
-        HiddenAct::QuickGelu => input().mul(input().apply(SCALE).apply(SIGMOID)),
-        // 0.5 · x · (1 + tanh(√(2/π) · (x + 0.044715 · x³)))
-        HiddenAct::GeluNew | HiddenAct::GeluFast => {
-            let half = input().apply(SCALE);
-            let cubic = input().apply(POWER).apply(SCALE);
-            half.mul(input().add(cubic).apply(SCALE).apply(TANH).plus())
+/// The activation function, with the numbers that it learns and registers.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Activation {
+    kind: HiddenAct,
+    /// The curvatures of xIELU, above and below 0.
+    learned: Option<[Param; 2]>,
+}
+
+impl Activation {
+    pub fn new(build: &Build<'_>) -> Self {
+        let kind = build.model().hidden_act;
+        let one = || [Dim("one", 1)];
+        let learned = (kind == HiddenAct::Xielu).then(|| {
+            for name in ["beta", "eps"] {
+                build.tape.buffer(name, build.shapes.scalar, build.with.made_in);
+            }
+            ["alpha_p", "alpha_n"].map(|name| build.parameter(name, one()))
+        });
+        Self { kind, learned }
+    }
+
+    /// The function of `x`, by the operators that run for it.
+    pub fn run<'t>(self, x: &Var<'t>) -> Var<'t> {
+        let input = || x.clone();
+        match self.kind {
+            HiddenAct::Silu => input().apply(SILU),
+            HiddenAct::Gelu => input().apply(GELU),
+            HiddenAct::Relu => input().apply(RELU),
+            HiddenAct::Relu2 => input().apply(RELU).apply(POWER),
+            HiddenAct::QuickGelu => input().mul(input().apply(SCALE).apply(SIGMOID)),
+            // 0.5 · x · (1 + tanh(√(2/π) · (x + 0.044715 · x³)))
+            HiddenAct::GeluNew | HiddenAct::GeluFast => {
+                let half = input().apply(SCALE);
+                let cubic = input().apply(POWER).apply(SCALE);
+                half.mul(input().add(cubic).apply(SCALE).apply(TANH).plus())
+            }
+            HiddenAct::Xielu => self.learned.map_or_else(input, |learned| xielu(x, learned)),
         }
     }
+}
+
+/// `XIELUActivation`: `αp · x² + β · x` above 0, else `(eˣ - 1 - x) · αn + β · x`.
+fn xielu<'t>(x: &Var<'t>, [positive, negative]: [Param; 2]) -> Var<'t> {
+    let tape = x.tape();
+    let alpha_p = tape.read(positive).apply(SOFTPLUS);
+    let alpha_n = tape.read(negative).apply(SOFTPLUS).plus();
+    let above = tape.constant("above 0", x.form(), DType::Mask);
+    let parabola = alpha_p.clone().mul(x.clone()).mul(x.clone());
+    let parabola = parabola.add(x.clone().apply(SCALE));
+    let exponential = x.clone().at_most().apply(EXPM1).sub(x.clone()).mul(alpha_n.clone());
+    let exponential = exponential.add(x.clone().apply(SCALE));
+    parabola.unless(exponential, above)
 }
 
 /// Up (and gate), activation, down.
@@ -30,7 +67,7 @@ pub(super) struct Mlp {
     gate: Option<Linear>,
     up: Linear,
     down: Linear,
-    act: HiddenAct,
+    act: Activation,
     fused: bool,
     names: [&'static str; 2],
 }
@@ -52,7 +89,7 @@ impl Mlp {
         let up = build.column(Part::FeedForward, ("up weight", bias("up bias")), (inner, h), form);
         build.tape.at(names[1], sources::PYTORCH_AUTOGRAD);
         let down = build.row(Part::FeedForward, ("down weight", bias("down bias")), (h, inner), build.shapes.hidden);
-        Self { gate, up, down, act: model.hidden_act, fused: build.kernels().fuses_gated_activation, names }
+        Self { gate, up, down, act: Activation::new(build), fused: build.kernels().fuses_gated_activation, names }
     }
 
     /// The feed-forward layer's contribution.
@@ -65,10 +102,10 @@ impl Mlp {
                 tape.kernel(&[&gate, &up], &results, 0, (Order::Plain, false, 0.0))
             }
             Some(gate) => {
-                let gate = activation(self.act, &gate.run(x).named("gate output"));
+                let gate = self.act.run(&gate.run(x).named("gate output"));
                 gate.mul(self.up.run(x).named("up output")).named("down input")
             }
-            None => activation(self.act, &self.up.run(x).named("up output")).named("down input"),
+            None => self.act.run(&self.up.run(x).named("up output")).named("down input"),
         };
         tape.at(self.names[1], sources::PYTORCH_AUTOGRAD);
         self.down.run(&inner)
@@ -78,7 +115,7 @@ impl Mlp {
     pub fn in_line<'t>(&self, tape: &'t Tape, x: Var<'t>) -> Var<'t> {
         tape.at(self.names[0], sources::PYTORCH_AUTOGRAD);
         let up = self.up.run(&{ x }).named("up output");
-        let inner = activation(self.act, &{ up }).named("down input");
+        let inner = self.act.run(&{ up }).named("down input");
         tape.at(self.names[1], sources::PYTORCH_AUTOGRAD);
         self.down.run(&{ inner })
     }

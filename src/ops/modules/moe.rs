@@ -2,9 +2,9 @@
 //! `models/{mixtral,qwen3_moe,gpt_oss}`): every token goes through the experts with the largest router scores, each expert's tokens
 //! side by side in one grouped product.
 
-use super::mlp::activation;
+use super::mlp::Activation;
 use super::{Build, FP32, Linear, Part};
-use crate::config::{HiddenAct, MlpKind, Moe, RouterScores};
+use crate::config::{MlpKind, Moe, RouterScores};
 use crate::ops::division::Division;
 use crate::ops::tape::{Form, Param, SCALE, SIGMOID, SOFTMAX, Tape, Var};
 use crate::ops::tensor::Dim;
@@ -96,7 +96,7 @@ pub(super) fn correction(build: &Build<'_>, moe: &Moe) {
 pub(super) struct Experts {
     up: (Param, Option<Param>),
     down: (Param, Option<Param>),
-    act: HiddenAct,
+    act: Activation,
     /// gpt-oss: gate and up alternate and are kept within limits.
     limited: bool,
     /// A gate beside up.
@@ -133,7 +133,7 @@ impl Experts {
         Self {
             up,
             down,
-            act: build.model().hidden_act,
+            act: Activation::new(build),
             limited: build.model().family.modules().experts.clamps_gates,
             gates,
             chosen: tape.form([with.b(), with.s(), top_k(moe)]),
@@ -169,7 +169,7 @@ impl Experts {
         output = match (self.limited, self.gates) {
             (true, _) => self.limited(&output),
             (false, true) => self.gated(&output),
-            (false, false) => activation(self.act, &output).named("down input"),
+            (false, false) => self.act.run(&output).named("down input"),
         };
         tape.at("Experts down", sources::PYTORCH_AUTOGRAD);
         let next = biases(self.down.1, self.rows);
@@ -190,7 +190,7 @@ impl Experts {
     /// `_default_apply_gate`.
     fn gated<'t>(&self, joint: &Var<'t>) -> Var<'t> {
         let [gate, up] = joint.clone().split([self.inner; 2]);
-        activation(self.act, &gate).mul(up.clone()).named("down input")
+        self.act.run(&gate).mul(up.clone()).named("down input")
     }
 
     /// `GptOssExperts._apply_gate`: `(up + 1) · gate · sigmoid(α · gate)`, both kept within limits first.

@@ -14,6 +14,8 @@ pub(super) enum Style {
     FusedRms,
     /// `GptOssRMSNorm`, `Olmo2RMSNorm`: scaled in fp32, then cast back.
     WideRms,
+    /// `NanoChatRMSNorm`: fp32 inside, cast back, without a scale.
+    Unscaled,
     /// `Gemma2RMSNorm`: all in fp32, scaled by one plus the weight.
     GemmaRms,
     /// `CohereLayerNorm`: mean and variance in fp32, operator by operator, and no bias.
@@ -26,7 +28,8 @@ pub(super) enum Style {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Norm {
     style: Style,
-    weight: Param,
+    /// None in a norm without a scale.
+    weight: Option<Param>,
     bias: Option<Param>,
     rows: Form,
 }
@@ -44,78 +47,93 @@ impl Norm {
         let style = match (layer, build.model().family.modules().norm, build.kernels().fuses_norms) {
             (true, ..) => Style::Layer,
             (false, NormStyle::MeanAndVariance, _) => Style::Cohere,
-            (false, NormStyle::ScaledAfterCast | NormStyle::ScaledInFp32 | NormStyle::OnePlusScale, true) => Style::FusedRms,
+            (
+                false,
+                NormStyle::ScaledAfterCast | NormStyle::ScaledInFp32 | NormStyle::OnePlusScale | NormStyle::Unscaled,
+                true,
+            ) => Style::FusedRms,
+            (false, NormStyle::Unscaled, false) => Style::Unscaled,
             (false, NormStyle::OnePlusScale, false) => Style::GemmaRms,
             (false, NormStyle::ScaledInFp32, false) => Style::WideRms,
             (false, NormStyle::ScaledAfterCast, false) => Style::Rms,
         };
-        let weight = build.parameter("scale", dims);
+        let scaled = layer || build.model().family.modules().norm != NormStyle::Unscaled;
+        let weight = scaled.then(|| build.parameter("scale", dims));
         Self { style, weight, bias: bias.then(|| build.parameter("bias", dims)), rows }
     }
 
     /// The normed tensor.
     pub fn run<'t>(&self, x: &Var<'t>) -> Var<'t> {
-        match self.style {
-            Style::Rms => self.rms(x),
-            Style::WideRms => self.wide(x),
-            Style::GemmaRms => self.gemma(x),
-            Style::FusedRms => self.fused(x),
-            Style::Cohere => self.cohere(x),
-            Style::Layer => self.layer(x),
+        let weight = self.weight.map(|weight| x.tape().read(weight));
+        match (self.style, weight) {
+            (Style::FusedRms, weight) => self.fused(x, weight.as_ref()),
+            (Style::Unscaled, _) | (_, None) => self.unscaled(x),
+            (Style::Rms, Some(weight)) => self.rms(x, weight),
+            (Style::WideRms, Some(weight)) => self.wide(x, weight),
+            (Style::GemmaRms, Some(weight)) => self.gemma(x, weight),
+            (Style::Cohere, Some(weight)) => self.cohere(x, weight),
+            (Style::Layer, Some(weight)) => self.layer(x, &weight),
         }
     }
 
-    fn rms<'t>(&self, x: &Var<'t>) -> Var<'t> {
+    fn rms<'t>(&self, x: &Var<'t>, weight: Var<'t>) -> Var<'t> {
         let format = x.dtype();
         let hidden = x.clone().cast_as(FP32, "norm input in fp32");
         let variance = hidden.clone().apply(POWER).reduce(self.rows);
         let normed = hidden.mul(variance.clone().plus().apply(RSQRT).named("norm statistics"));
-        let weight = x.tape().read(self.weight);
         weight.mul(normed.clone().cast_as(format, "unscaled norm output")).named("norm output")
     }
 
-    fn wide<'t>(&self, x: &Var<'t>) -> Var<'t> {
+    fn unscaled<'t>(&self, x: &Var<'t>) -> Var<'t> {
+        let wide = x.clone().cast_as(FP32, "norm input in fp32");
+        let statistics = wide.clone().apply(POWER).reduce(self.rows).plus().apply(RSQRT).named("norm statistics");
+        let normed = wide.clone().mul(statistics);
+        drop(wide);
+        normed.cast_as(x.dtype(), "norm output")
+    }
+
+    fn wide<'t>(&self, x: &Var<'t>, weight: Var<'t>) -> Var<'t> {
         let hidden = x.clone().cast_as(FP32, "norm input in fp32");
         let variance = hidden.clone().apply(POWER).reduce(self.rows);
         let normed = hidden.mul(variance.clone().plus().apply(RSQRT).named("norm statistics")).named("unscaled norm output");
-        x.tape().read(self.weight).mul(normed.clone()).cast_as(x.dtype(), "norm output")
+        weight.mul(normed.clone()).cast_as(x.dtype(), "norm output")
     }
 
-    fn gemma<'t>(&self, x: &Var<'t>) -> Var<'t> {
+    fn gemma<'t>(&self, x: &Var<'t>, weight: Var<'t>) -> Var<'t> {
         let wide = x.clone().cast_as(FP32, "norm input in fp32");
         let statistics = wide.clone().apply(POWER).reduce(self.rows).plus().apply(RSQRT).named("norm statistics");
         let normed = wide.clone().mul(statistics).named("unscaled norm output");
         drop(wide);
-        let scale = x.tape().read(self.weight).cast(FP32).plus().named("one plus scale");
+        let scale = weight.cast(FP32).plus().named("one plus scale");
         let output = normed.mul(scale);
         output.cast_as(x.dtype(), "norm output")
     }
 
-    fn cohere<'t>(&self, x: &Var<'t>) -> Var<'t> {
+    fn cohere<'t>(&self, x: &Var<'t>, weight: Var<'t>) -> Var<'t> {
         let wide = x.clone().cast_as(FP32, "norm input in fp32");
         let mean = wide.clone().reduce(self.rows);
         let variance = wide.clone().sub(mean.clone()).apply(POWER).reduce(self.rows);
         let centred = wide.clone().sub(mean.clone()).named("centred norm input");
         let normed = centred.mul(variance.clone().plus().apply(RSQRT).named("norm statistics")).named("unscaled norm output");
         drop(wide);
-        let output = x.tape().read(self.weight).cast(FP32).mul(normed);
+        let output = weight.cast(FP32).mul(normed);
         output.clone().cast_as(x.dtype(), "norm output")
     }
 
-    fn fused<'t>(&self, x: &Var<'t>) -> Var<'t> {
-        let weight = x.tape().read(self.weight);
+    fn fused<'t>(&self, x: &Var<'t>, weight: Option<&Var<'t>>) -> Var<'t> {
         let results = [("norm statistics", self.rows, FP32), ("norm output", x.form(), x.dtype())];
-        x.tape().kernel(&[x, &weight], &results, 1, (x.order(), false, 0.0))
+        let run = |operands: &[&Var<'t>]| x.tape().kernel(operands, &results, 1, (x.order(), false, 0.0));
+        weight.map_or_else(|| run(&[x]), |weight| run(&[x, weight]))
     }
 
-    fn layer<'t>(&self, x: &Var<'t>) -> Var<'t> {
-        let (weight, bias) = (x.tape().read(self.weight), self.bias.map(|bias| x.tape().read(bias)));
+    fn layer<'t>(&self, x: &Var<'t>, weight: &Var<'t>) -> Var<'t> {
+        let bias = self.bias.map(|bias| x.tape().read(bias));
         // Mean and deviation have the input's format on CPUs, where the truth was measured; fp32 on GPUs.
         let format = x.dtype();
         let results = [("norm output", x.form(), format), ("mean", self.rows, format), ("deviation", self.rows, format)];
         match &bias {
-            Some(bias) => x.tape().kernel(&[x, &weight, bias], &results, 0, (Order::Plain, false, 0.0)),
-            None => x.tape().kernel(&[x, &weight], &results, 0, (Order::Plain, false, 0.0)),
+            Some(bias) => x.tape().kernel(&[x, weight, bias], &results, 0, (Order::Plain, false, 0.0)),
+            None => x.tape().kernel(&[x, weight], &results, 0, (Order::Plain, false, 0.0)),
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::attention::rotated;
 use super::{Build, FP32, Part, Tables, half};
 use crate::config::RotationStyle;
-use crate::ops::tape::{Form, Var};
+use crate::ops::tape::{Form, SCALE, Var};
 use crate::ops::tensor::Dim;
 use crate::sources;
 
@@ -12,6 +12,8 @@ use crate::sources;
 enum Style {
     /// The whole head (llama).
     Whole,
+    /// The whole head, its first half negated (`nanochat`).
+    Backwards,
     /// In fp32 (`cohere`).
     Wide,
     /// The first part of each head, by the attention itself, which holds the parts to its end (`phi`, `stablelm`).
@@ -40,6 +42,7 @@ impl Rotation {
         let d = with.head_dim().1;
         let turned = model.rotary_dim.unwrap_or(d).min(d);
         let style = match model.family.modules().rotation {
+            RotationStyle::Backwards => Style::Backwards,
             RotationStyle::InFp32 => Style::Wide,
             RotationStyle::HeldParts => Style::Parts,
             RotationStyle::RepeatedTables => Style::Interleaved,
@@ -63,6 +66,10 @@ impl Rotation {
         let [of_q, of_k] = &self.forms;
         let (queries, keys, held) = match self.style {
             Style::Whole => (turn(&q, of_q), turn(&k, of_k), Vec::new()),
+            Style::Backwards => {
+                let turn = |x: &Var<'t>, forms: &[Form; 3]| rotated_backwards(x, (cos, sin), forms[1]);
+                (turn(&q, of_q), turn(&k, of_k), Vec::new())
+            }
             Style::Wide => {
                 let format = q.dtype();
                 let (q, k) = (q.clone().cast_as(FP32, "queries in fp32"), k.clone().cast_as(FP32, "keys in fp32"));
@@ -97,4 +104,14 @@ impl Rotation {
         let joined = queries.clone().cat(q_pass.clone(), q.form());
         (joined, keys.clone().cat(k_pass.clone(), k.form()), vec![queries, q_pass, keys, k_pass])
     }
+}
+
+/// `x · cos + (x₂, -x₁) · sin`.
+fn rotated_backwards<'t>(x: &Var<'t>, (cos, sin): (&Var<'t>, &Var<'t>), half: Form) -> Var<'t> {
+    let straight = x.clone().mul(cos.clone());
+    let first = x.clone().slice(half);
+    let second = x.clone().slice(half);
+    let turned = second.cat(first.clone().apply(SCALE), x.form());
+    drop(first);
+    straight.add(turned.mul(sin.clone()))
 }

@@ -33,6 +33,7 @@ impl State {
             | Rule::Unary { .. }
             | Rule::Clamp(_)
             | Rule::Script(_) => self.elementwise(node, grad),
+            Rule::AtMost | Rule::Where => self.chosen(node, grad),
             Rule::Linear { .. } | Rule::Matmul { .. } | Rule::Kernel { .. } | Rule::Packed(_) | Rule::Saved => {
                 self.multiplied(node, grad)
             }
@@ -112,6 +113,32 @@ impl State {
             }
             _ => [None; 3],
         }
+    }
+
+    /// Of what was chosen by comparing.
+    fn chosen(&mut self, node: &Node, grad: Grad) -> [Option<Grad>; 3] {
+        let [a, b, _] = node.operands;
+        if node.rule == Rule::AtMost {
+            let larger = self.allocate("larger than the constant", a.form, DType::Mask);
+            let half = self.fresh((a.form, grad.dtype), grad.order);
+            let equal = self.allocate("equal to the constant", a.form, DType::Mask);
+            let shared = self.fresh((a.form, grad.dtype), grad.order);
+            let made = self.fresh((a.form, grad.dtype), grad.order);
+            for storage in [larger, half.storage, equal, shared.storage] {
+                self.release(storage);
+            }
+            return [Some(made), None, None];
+        }
+        let scalar = self.form(Shape::of([Dim("scalar", 1)]));
+        let mut made = [a, b].map(|operand| {
+            wants(operand).then(|| {
+                let zero = self.allocate("zero", scalar, grad.dtype);
+                let made = self.fresh((grad.form, grad.dtype), grad.order);
+                self.release(zero);
+                made
+            })
+        });
+        [made[0].take(), made[1].take(), None]
     }
 
     /// Of products and of kernels written by hand.

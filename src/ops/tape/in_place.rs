@@ -1,6 +1,8 @@
-//! Primitives that only some families use: parts of a tensor, what happens in place, and products that autocast does not cache.
+//! Primitives that only some families use: parts of a tensor, choices between two, what happens in place, and products that autocast
+//! does not cache.
 
 use super::Order;
+use super::primitives::{Save, wider};
 use super::state::{Operand, Rule};
 use super::{Form, Param, Var};
 use crate::ops::tensor::Dim;
@@ -29,6 +31,31 @@ impl Var<'_> {
     /// Seen in a larger shape, repeated without a copy; backward sums.
     pub fn expand(self, form: Form) -> Self {
         self.view_as(Rule::Pass, form).ordered(Order::Spread)
+    }
+
+    /// `minimum(x, constant)`: saves its operand.
+    pub fn at_most(self) -> Self {
+        let shape = (self.form, self.dtype);
+        self.unary(Rule::AtMost, Save::Input, "at most a constant", shape)
+    }
+
+    /// `where(condition, a, b)`: saves the condition.
+    pub fn unless(self, other: Self, condition: Self) -> Self {
+        let (tape, form, dtype) = (self.tape, self.form, wider(self.dtype, other.dtype));
+        let mut state = tape.state.borrow_mut();
+        let node = state.node(Rule::Where, [self.operand(), other.operand(), Operand::NOTHING], 0.0);
+        state.save(node, condition.storage);
+        let storage = state.allocate("chosen by condition", form, dtype);
+        drop(state);
+        Self::made(tape, storage, form, dtype, node)
+    }
+
+    /// `logsumexp(x, -1)`: saves operand and result; backward takes their difference and its exponential.
+    pub fn log_sum_exp(self, to: Form) -> Self {
+        let dtype = self.dtype;
+        let sum = self.unary(Rule::Unary { temporaries: 2, elementwise: false }, Save::Input, "log-sum-exp", (to, dtype));
+        sum.tape.state.borrow_mut().save(sum.node, sum.storage);
+        sum
     }
 
     /// Scaled in place.

@@ -22,7 +22,7 @@ use std::cell::RefCell;
 
 pub(crate) use backward::{Again, Model};
 pub(crate) use order::Order;
-pub(crate) use primitives::{GELU, LOG_SOFTMAX, POWER, RELU, RSQRT, SCALE, SIGMOID, SILU, SOFTMAX, TANH};
+pub(crate) use primitives::{EXPM1, GELU, LOG_SOFTMAX, POWER, RELU, RSQRT, SCALE, SIGMOID, SILU, SOFTMAX, SOFTPLUS, TANH};
 pub(crate) use state::{Arrival, Entry, KINDS, Kind, NONE, OpName, Parameter, Segment, Shards, State, Storage, Totals, When};
 pub(crate) use tuning::Packed;
 pub(crate) use work::Work;

@@ -45,6 +45,10 @@ pub(crate) const RELU: Function = function("activation output", Save::Output, 0)
 pub(crate) const TANH: Function = function("tanh", Save::Output, 0);
 /// `sigmoid(x)`.
 pub(crate) const SIGMOID: Function = function("sigmoid", Save::Output, 0);
+/// `softplus(x)`.
+pub(crate) const SOFTPLUS: Function = function("softplus", Save::Input, 0);
+/// `expm1(x)`: backward takes `result + 1`.
+pub(crate) const EXPM1: Function = function("exponential less 1", Save::Output, 1);
 /// `softmax(x)`.
 pub(crate) const SOFTMAX: Function = function("probabilities", Save::Output, 0);
 /// `log_softmax(x)`.

@@ -173,6 +173,10 @@ pub(crate) enum Rule {
     Script(&'static [i8]),
     /// As [`Rule::Unary`] after as many masks as that: a value kept within limits.
     Clamp(u8),
+    /// A value kept below a constant: half of it where both are equal, none where it was larger.
+    AtMost,
+    /// One of two by a condition: each gets it where it was chosen, and 0 elsewhere.
+    Where,
     /// One of the parts of a split tensor: hands its gradient to the node before it.
     Part(u16),
     /// A tensor split in parts: joins their gradients.

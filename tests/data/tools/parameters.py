@@ -60,6 +60,9 @@ CASES = [
     ("minimax_m2", dict(num_hidden_layers=62)), ("minimax_m2", dict(S, head_dim=64, num_local_experts=8, num_experts_per_tok=2)), ("minimax_m2", dict(S, head_dim=96, num_local_experts=6, num_experts_per_tok=3, num_key_value_heads=2, tie_word_embeddings=True)),
     ("glm4_moe", dict(num_hidden_layers=46)), ("glm4_moe", dict(num_hidden_layers=46, head_dim=128)), ("glm4_moe", dict(S, head_dim=64, n_routed_experts=8, num_experts_per_tok=2, moe_intermediate_size=256, use_qk_norm=True, n_shared_experts=2)),
     ("glm4_moe", dict(S, num_hidden_layers=5, head_dim=96, n_routed_experts=8, num_experts_per_tok=2, moe_intermediate_size=256, first_k_dense_replace=2, attention_bias=True)),
+    ("granite_swa", dict(num_hidden_layers=24)), ("granite_swa", dict(hidden_size=512, intermediate_size=1536, num_hidden_layers=4, num_attention_heads=8, num_key_value_heads=2, vocab_size=4000)), ("granite_swa", dict(hidden_size=768, intermediate_size=2304, num_hidden_layers=3, num_attention_heads=12, num_key_value_heads=4, vocab_size=1000, tie_word_embeddings=True)),
+    ("nanochat", dict(num_hidden_layers=12)), ("nanochat", dict(hidden_size=512, intermediate_size=2048, num_hidden_layers=3, num_attention_heads=8, num_key_value_heads=8, vocab_size=4000)), ("nanochat", dict(hidden_size=768, intermediate_size=1536, num_hidden_layers=2, num_attention_heads=6, num_key_value_heads=3, vocab_size=1000)),
+    ("apertus", dict(num_hidden_layers=32)), ("apertus", dict(hidden_size=512, intermediate_size=1536, num_hidden_layers=3, num_attention_heads=8, num_key_value_heads=2, vocab_size=4000, max_position_embeddings=2048)), ("apertus", dict(hidden_size=768, intermediate_size=2000, num_hidden_layers=2, num_attention_heads=12, num_key_value_heads=12, vocab_size=1000, tie_word_embeddings=True, attention_bias=True)),
 ]
 
 # Written to parameters_further.jsonl, with the argument `further`.

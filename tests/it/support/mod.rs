@@ -7,9 +7,9 @@ pub mod random;
 use std::num::NonZeroU64;
 
 use headroom::config::{
-    Accelerator, AttentionKernel, Cluster, DataSharding, Engine, GradientDType, Job, Mixer, MixerKind, MlpKind, ModelConfig,
-    Normalization, Optimizer, Overheads, ParallelLayout, PeakRates, PositionEmbedding, Recompute, Run, ServingRun, Stack,
-    TrainingPrecision, TrainingRun,
+    Accelerator, AttentionKernel, Cluster, DataSharding, Engine, GradientDType, HiddenAct, Job, Mixer, MixerKind, MlpKind,
+    ModelConfig, Normalization, Optimizer, Overheads, ParallelLayout, PeakRates, PositionEmbedding, Recompute, Run, ServingRun,
+    Stack, TrainingPrecision, TrainingRun,
 };
 use headroom::units::Bytes;
 
@@ -232,9 +232,11 @@ fn mixer_parameters(h: u64, mixer: &Mixer) -> u64 {
 }
 
 fn norm_parameters(config: &ModelConfig) -> u64 {
-    match config.normalization {
-        Normalization::LayerNorm => 2 * config.hidden_size,
-        Normalization::RmsNorm => config.hidden_size,
+    match (config.normalization, config.family.model_type()) {
+        (Normalization::LayerNorm, _) => 2 * config.hidden_size,
+        // Without a scale.
+        (Normalization::RmsNorm, "nanochat") => 0,
+        (Normalization::RmsNorm, _) => config.hidden_size,
     }
 }
 
@@ -254,7 +256,8 @@ fn attention_parameters(config: &ModelConfig) -> u64 {
         total += 2 * h * queries + 2 * h * keys;
         total += if config.attention_bias { queries + 2 * keys } else { 0 };
         total += match (config.qk_norm, config.family.model_type()) {
-            (false, _) => 0,
+            // None, or norms without a scale.
+            (false, _) | (true, "nanochat") => 0,
             // One norm over all heads at once, or a norm of its own for each head.
             (true, "olmo2" | "olmoe" | "minimax_m2" | "cohere" | "stablelm") => queries + keys,
             // With a bias.
@@ -268,6 +271,7 @@ fn attention_parameters(config: &ModelConfig) -> u64 {
 
 fn feed_forward_parameters(config: &ModelConfig, layer: u64) -> u64 {
     let h = config.hidden_size;
+    let learned = if config.hidden_act == HiddenAct::Xielu { 2 } else { 0 };
     let into = match config.mlp {
         MlpKind::Gated => 2,
         MlpKind::Plain => 1,
@@ -275,11 +279,13 @@ fn feed_forward_parameters(config: &ModelConfig, layer: u64) -> u64 {
     let matrices = |width: u64| (into + 1) * h * width;
     let Some(moe) = config.moe_at(layer) else {
         let bias = if config.mlp_bias { into * config.intermediate_size + h } else { 0 };
-        return matrices(config.intermediate_size) + bias;
+        return matrices(config.intermediate_size) + bias + learned;
     };
     let gate = if moe.shared_expert_gate { h } else { 0 };
     let bias = if moe.bias { moe.num_experts * (1 + into * moe.moe_intermediate_size + h) } else { 0 };
-    moe.num_experts * (h + matrices(moe.moe_intermediate_size)) + matrices(moe.shared_expert_intermediate_size) + gate + bias
+    let learned = if moe.shared_expert_intermediate_size > 0 { 2 * learned } else { learned };
+    let experts = moe.num_experts * (h + matrices(moe.moe_intermediate_size));
+    experts + matrices(moe.shared_expert_intermediate_size) + gate + bias + learned
 }
 
 /// A count as a float, for rates.

@@ -23,6 +23,7 @@ fields! { $
             option("quick-gelu", "Quick GELU", "A product and a sigmoid."),
             option("relu", "ReLU", "One operation."),
             option("relu2", "Squared ReLU", "Two operations."),
+            option("xielu", "xIELU", "Two learned curvatures; a dozen operations, four of which save tensors."),
         ]).structure(|model| Value::choice(model.hidden_act)),
     /// How much of each head rotary positions turn; empty: all of it. It changes only small
     /// temporaries.
