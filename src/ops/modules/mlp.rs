@@ -58,7 +58,7 @@ fn xielu<'t>(x: &Var<'t>, [positive, negative]: [Param; 2]) -> Var<'t> {
     let parabola = parabola.add(x.clone().apply(SCALE));
     let exponential = x.clone().at_most().apply(EXPM1).sub(x.clone()).mul(alpha_n.clone());
     let exponential = exponential.add(x.clone().apply(SCALE));
-    parabola.unless(exponential, above)
+    parabola.chosen(&exponential, &above)
 }
 
 /// Up (and gate), activation, down.

@@ -39,8 +39,8 @@ impl Var<'_> {
         self.unary(Rule::AtMost, Save::Input, "at most a constant", shape)
     }
 
-    /// `where(condition, a, b)`: saves the condition.
-    pub fn unless(self, other: Self, condition: Self) -> Self {
+    /// `where(condition, self, other)`: saves the condition.
+    pub fn chosen(self, other: &Self, condition: &Self) -> Self {
         let (tape, form, dtype) = (self.tape, self.form, wider(self.dtype, other.dtype));
         let mut state = tape.state.borrow_mut();
         let node = state.node(Rule::Where, [self.operand(), other.operand(), Operand::NOTHING], 0.0);
