@@ -36,11 +36,8 @@ const SPELLINGS: [(&str, &str); 18] = [
 /// ```
 pub fn kind_label(model_type: &str) -> String {
     let kind = model_type.strip_suffix("_text").unwrap_or(model_type);
-    let of_family = models::of(kind).map_or(&[][..], |family| family.labels);
-    match of_family.iter().chain(&SPELLINGS).find(|(name, _)| *name == kind) {
-        Some((_, label)) => (*label).to_owned(),
-        None => by_rule(kind),
-    }
+    let spelling = || SPELLINGS.iter().find(|(name, _)| *name == kind).map(|(_, label)| *label);
+    models::label(kind).or_else(spelling).map_or_else(|| by_rule(kind), str::to_owned)
 }
 
 /// Words with a capital, `_` as a space, a point between two numbers, and a space before the number of families that write one.

@@ -46,6 +46,22 @@ pub(crate) const FAMILIES: [Family; COUNT + 1] = {
     all
 };
 
+/// What people call the kinds of each family, by `model_type`. The page looks names up here, so that its program holds no keys of files.
+static LABELS: [&[(&str, &str)]; MEMBERS.len()] = {
+    let mut labels: [&[(&str, &str)]; MEMBERS.len()] = [&[]; MEMBERS.len()];
+    let mut at = 0;
+    while at < labels.len() {
+        labels[at] = MEMBERS[at].labels;
+        at += 1;
+    }
+    labels
+};
+
+/// What people call a kind, by its `model_type`; `None` where no family says so.
+pub(crate) fn label(model_type: &str) -> Option<&'static str> {
+    LABELS.iter().flat_map(|labels| *labels).find(|(kind, _)| *kind == model_type).map(|(_, label)| *label)
+}
+
 const fn rank(family: Family) -> u16 {
     family.modules().choice.rank
 }

@@ -6,7 +6,7 @@ mod keys;
 mod prelude;
 mod spec;
 
-pub(crate) use choices::FAMILIES;
+pub(crate) use choices::{FAMILIES, label};
 pub use choices::{families, named};
 use families::MEMBERS;
 pub(crate) use keys::{Attends, Heads, InnerWidth, KeyValueHeads, States, Tower};
