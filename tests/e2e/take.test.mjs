@@ -214,6 +214,9 @@ test('walkthrough 15: inside a page of somebody else, whose browser gives no sto
     assert.deepEqual(await frame.locator('.notice__text').allTextContents(), [], 'no word about storage or about the key');
     await frame.locator('#f-n').fill('32');
     await frame.locator('[data-testid=verdict] h1').filter({ hasText: 'on 32 ×' }).waitFor();
+    // The link is written after the picture of the answer.
+    const written = async () => /[&#]n=32\b/.test((await frame.locator('.printed__link').first().textContent()) ?? '');
+    await until(written, 'the link of the new answer', 10_000);
     await page.locator('iframe').scrollIntoViewIfNeeded();
     const full = frame.getByTestId('open-full');
     const [whole] = await Promise.all([page.context().waitForEvent('page'), full.click()]);
