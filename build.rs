@@ -15,6 +15,10 @@ use crate::config::{
 };
 use crate::units::Bytes;
 
+#[macro_use]
+#[path = "src/lists.rs"]
+mod lists;
+
 #[allow(dead_code, unused_imports, reason = "the types of the rows, as the library has them")]
 #[path = "src/config/mod.rs"]
 mod config;

@@ -37,6 +37,9 @@
 //!
 //! Not modelled: training of layers that keep a state or share keys and values (they are served), adapters on experts.
 
+#[macro_use]
+mod lists;
+
 pub mod app;
 pub mod catalog;
 pub mod charts;

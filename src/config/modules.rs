@@ -1,4 +1,4 @@
-//! What is known of the modules that run a model: the choices in which the families of transformers 5.23 differ, each named after what it
+//! The modules that run a model: the choices in which the families of transformers 5.23 differ, each named after what it
 //! does. A family is a set of these choices; layers ask for a choice and never for a family.
 
 use super::ShapeRule;
@@ -47,7 +47,7 @@ pub struct Modules {
     pub scales_queries: bool,
     /// The softmax of scores is in fp32 and cast back; without it, it is in the scores' format.
     pub softmax_in_fp32: bool,
-    /// What a half adds is scaled first.
+    /// The output of each half is scaled before it is added.
     pub scales_residuals: bool,
     /// Logits are scaled.
     pub scales_logits: bool,

@@ -102,15 +102,7 @@ pub struct Engine {
 
 impl Engine {
     /// Every engine, in the order of lists.
-    pub const SPECS: [&'static EngineSpec; MEMBERS.len()] = {
-        let mut specs = MEMBERS;
-        let mut at = 0;
-        while at < MEMBERS.len() {
-            specs[MEMBERS[at].place] = MEMBERS[at];
-            at += 1;
-        }
-        specs
-    };
+    pub const SPECS: [&'static EngineSpec; MEMBERS.len()] = in_order_of_place!(MEMBERS);
 
     /// The first of the list, which counts until another is chosen.
     pub const DEFAULT: Self = Self { spec: Self::SPECS[0], memory_share: 1.0 };

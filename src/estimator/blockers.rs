@@ -373,7 +373,7 @@ fn frameworks(job: &Job, run: &TrainingRun, found: &mut Vec<Blocker>) {
     forbid(layout.ep() > 1, &|| sharding.forbidden(With::Experts, run.stack.sharding));
 }
 
-/// What the optimizer itself forbids.
+/// Combinations that the optimizer itself forbids.
 fn optimizer(job: &Job, run: &TrainingRun, found: &mut Vec<Blocker>) {
     let layout = job.layout();
     let used = |tool: ConflictingTool| match tool {

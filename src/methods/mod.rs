@@ -36,7 +36,7 @@ pub use story::{Setup, StoryStep, story};
 use crate::config::Optimizer;
 use crate::units::{Bytes, Elements};
 
-/// What a document's table says of an optimizer, by its key.
+/// The entry of a document's table about an optimizer, by its key.
 fn named<T: Copy>(table: &[(&str, T)], optimizer: Optimizer) -> Option<T> {
     table.iter().find(|(key, _)| *key == optimizer.key()).map(|(_, says)| *says)
 }

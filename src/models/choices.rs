@@ -46,7 +46,7 @@ pub(crate) const FAMILIES: [Family; COUNT + 1] = {
     all
 };
 
-/// What people call the kinds of each family, by `model_type`. The page looks names up here, so that its program holds no keys of files.
+/// The names that people use for the kinds of each family, by `model_type`. The page looks names up here, so that its program holds no keys of files.
 static LABELS: [&[(&str, &str)]; MEMBERS.len()] = {
     let mut labels: [&[(&str, &str)]; MEMBERS.len()] = [&[]; MEMBERS.len()];
     let mut at = 0;
@@ -57,7 +57,7 @@ static LABELS: [&[(&str, &str)]; MEMBERS.len()] = {
     labels
 };
 
-/// What people call a kind, by its `model_type`; `None` where no family says so.
+/// The name that people use for a kind, by its `model_type`; `None` where no family says so.
 pub(crate) fn label(model_type: &str) -> Option<&'static str> {
     LABELS.iter().flat_map(|labels| *labels).find(|(kind, _)| *kind == model_type).map(|(_, label)| *label)
 }

@@ -49,7 +49,7 @@ pub(crate) enum Attends {
     Listed { otherwise: bool },
 }
 
-/// What a kind of model has in place of attention, or beside it.
+/// The layers that a kind of model has in place of attention, or beside it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct States {
     pub kind: MixerKind,

@@ -1,4 +1,4 @@
-//! What models are: the families, and what each says of its `config.json` files and of the modules that run it.
+//! The families of models: each says how its `config.json` files are read, and which modules run it.
 
 mod choices;
 mod families;

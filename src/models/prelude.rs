@@ -1,4 +1,4 @@
-//! What a family's file writes with.
+//! The words that a family's file is written with.
 
 pub(super) use super::keys::{Attends, Heads, InnerWidth, KeyValueHeads, States, Tower};
 pub(super) use super::spec::{

@@ -1,4 +1,4 @@
-//! What a family's file says of the `config.json` files of its kind: which facts are fixed, which the file states, and what the library
+//! The description of a family's `config.json` files of its kind: which facts are fixed, which the file states, and what the library
 //! takes where it does not.
 
 use super::keys::{Heads, InnerWidth, KeyValueHeads, States, Tower};

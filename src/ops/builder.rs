@@ -1,4 +1,4 @@
-//! What a model's operations are made for, and their dimensions.
+//! The run that a model's operations are made for, and their dimensions.
 
 use super::tensor::Dim;
 use crate::config::{AttentionKernel, CacheFormat, ModelConfig, Recompute, Stack, Tuning};

@@ -125,7 +125,7 @@ pub fn lower(with: &Lowering) -> OpList {
     record::with_products(with, tensors_of(with))
 }
 
-/// The same operations without their FLOPs, for questions about memory.
+/// A job's operations without their FLOPs, for questions about memory: they need no run of the modules.
 pub(crate) fn without_products(with: &Lowering) -> OpList {
     record::with_parameters(with, tensors_of(with))
 }

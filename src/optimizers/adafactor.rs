@@ -10,7 +10,7 @@ pub(super) const OPTIMIZER: OptimizerSpec = OptimizerSpec {
     name: "adafactor",
     label: "Adafactor",
     help: "Row and column statistics: almost no memory.",
-    rank: 50,
+    place: 50,
     is_default: false,
     states: &[FACTORS],
     counts_steps: Served::Nothing,

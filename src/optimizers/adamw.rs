@@ -11,7 +11,7 @@ pub(super) const OPTIMIZER: OptimizerSpec = OptimizerSpec {
     name: "adamw",
     label: "AdamW",
     help: "Two moments: 8 bytes per parameter in fp32.",
-    rank: 10,
+    place: 10,
     is_default: true,
     states: &[FIRST_MOMENT, SECOND_MOMENT],
     counts_steps: Served::All,

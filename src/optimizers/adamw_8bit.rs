@@ -13,7 +13,7 @@ pub(super) const OPTIMIZER: OptimizerSpec = OptimizerSpec {
     name: "adamw_8bit",
     label: "AdamW, 8-bit",
     help: "Two moments of one byte: about 2 bytes per parameter.",
-    rank: 20,
+    place: 20,
     is_default: false,
     states: &[FIRST_MOMENT, SECOND_MOMENT, SCALES],
     counts_steps: Served::Nothing,

@@ -17,7 +17,7 @@ pub(super) const OPTIMIZER: OptimizerSpec = OptimizerSpec {
     name: "muon",
     label: "Muon, with AdamW",
     help: "One momentum for the matrices of the blocks; AdamW's two moments for embeddings, head, norms and biases.",
-    rank: 60,
+    place: 60,
     is_default: false,
     states: &[MOMENTUM, FIRST_MOMENT, SECOND_MOMENT],
     counts_steps: REST,

@@ -8,7 +8,7 @@ pub(super) const OPTIMIZER: OptimizerSpec = OptimizerSpec {
     name: "sgd",
     label: "SGD",
     help: "No state.",
-    rank: 30,
+    place: 30,
     is_default: false,
     states: &[],
     counts_steps: Served::Nothing,

@@ -9,7 +9,7 @@ pub(super) const OPTIMIZER: OptimizerSpec = OptimizerSpec {
     name: "sgd_momentum",
     label: "SGD with momentum",
     help: "One momentum: 4 bytes per parameter in fp32.",
-    rank: 40,
+    place: 40,
     is_default: false,
     states: &[MOMENTUM],
     counts_steps: Served::Nothing,

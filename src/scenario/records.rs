@@ -144,7 +144,7 @@ pub fn from_json(json: &str) -> Result<SavedScenario, RecordError> {
     read_record::<Value>(json)
 }
 
-/// The same with a reader of the caller's.
+/// Reads a record with a reader of the caller's: the page uses the browser's.
 ///
 /// # Errors
 /// As [`from_json`].
@@ -189,7 +189,7 @@ pub fn import_all(json: &str) -> Result<ImportedRecords, String> {
     read_file::<Value>(json)
 }
 
-/// The same with a reader of the caller's.
+/// Reads a file of records with a reader of the caller's: the page uses the browser's.
 ///
 /// # Errors
 /// As [`import_all`].

@@ -3,13 +3,6 @@
 //! One way of sharding is one file, which exports one [`ShardingSpec`]. Everything in which they differ is read from there; none of them
 //! is named in another file.
 
-use std::fmt;
-use std::hash::{Hash, Hasher};
-use std::ops::Deref;
-
-use serde::de::Error as _;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
 use crate::sources::{self, Source};
 
 members::of_folder!("src/sharding", SHARDING: ShardingSpec);
@@ -21,7 +14,7 @@ pub struct ShardingSpec {
     pub key: &'static str,
     /// Its name in the form.
     pub label: &'static str,
-    /// What it shares out, one sentence.
+    /// One sentence: the states that it shares out.
     pub help: &'static str,
     /// Its place in lists, counted from 0; no two have the same.
     pub place: usize,
@@ -31,7 +24,7 @@ pub struct ShardingSpec {
     pub starts_form: bool,
     /// The ZeRO stage that shares out as much.
     pub zero_stage: u8,
-    /// What ranks share out.
+    /// The states that ranks share out.
     pub shares: Shares,
     /// How what is shared out is cut up.
     pub pieces: Pieces,
@@ -46,7 +39,7 @@ pub struct ShardingSpec {
     pub offloads_together: bool,
     /// Whether weights are cast to the format of products as they are gathered, and inputs with them (`MixedPrecisionPolicy`).
     pub casts_as_it_gathers: bool,
-    /// What it cannot be combined with.
+    /// Combinations that it forbids.
     pub forbids: &'static [Forbidden],
     /// Title of the fix that takes it because it shares out more; `None`: it is not offered.
     pub fix: Option<&'static str>,
@@ -54,7 +47,7 @@ pub struct ShardingSpec {
     pub way_out: Option<&'static str>,
 }
 
-/// What data-parallel ranks share out.
+/// The states that data-parallel ranks share out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shares {
     /// Optimizer states and master weights.
@@ -79,7 +72,7 @@ pub enum Pieces {
 pub struct Gathers {
     /// Whether all-gathers and reduce-scatters have buffers of their own, and the next block is gathered ahead.
     pub has_buffers: bool,
-    /// Whether what is gathered and reduced was checked against measurements, byte by byte.
+    /// Whether gathered weights and reduced gradients were checked against measurements, byte by byte.
     pub was_measured: bool,
     /// Parameters that stay gathered at most; `None`: a block's go as the layout says, and one is in use at a time beside those gathered
     /// ahead.
@@ -133,7 +126,7 @@ pub struct FrameworkRule {
 /// A combination with something else that is forbidden.
 #[derive(Debug)]
 pub struct Forbidden {
-    /// What it is combined with.
+    /// The other part of the combination.
     pub with: With,
     /// Under whose implementation.
     pub by: CarriedOutBy,
@@ -141,7 +134,7 @@ pub struct Forbidden {
     pub rule: FrameworkRule,
 }
 
-/// What a sharding may be forbidden with.
+/// Settings that a sharding may be forbidden with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum With {
     /// Several groups that each hold everything (hybrid sharding).
@@ -201,69 +194,25 @@ const NO_PIPELINE: Forbidden = Forbidden {
     },
 };
 
-/// A way of sharding.
-#[derive(Clone, Copy)]
-pub struct DataSharding(&'static ShardingSpec);
-
-impl DataSharding {
-    /// What is known of each, in the order of lists.
-    pub const SPECS: [&'static ShardingSpec; MEMBERS.len()] = {
-        let mut specs = MEMBERS;
-        let mut at = 0;
-        while at < MEMBERS.len() {
-            specs[MEMBERS[at].place] = MEMBERS[at];
-            at += 1;
-        }
-        specs
-    };
-
-    /// All, in the order of lists.
-    pub const ALL: [Self; MEMBERS.len()] = {
-        let mut all = [Self(Self::SPECS[0]); MEMBERS.len()];
-        let mut at = 0;
-        while at < MEMBERS.len() {
-            all[at] = Self(Self::SPECS[at]);
-            at += 1;
-        }
-        all
-    };
-
-    /// The one that shares nothing out: every rank holds everything.
-    pub const NOTHING: Self = {
-        let mut at = 0;
-        while Self::SPECS[at].shares.optimizer {
-            at += 1;
-        }
-        Self::ALL[at]
-    };
-
-    /// The one that casts weights as it gathers them.
-    pub const CASTING: Self = {
-        let mut at = 0;
-        while !Self::SPECS[at].casts_as_it_gathers {
-            at += 1;
-        }
-        Self::ALL[at]
-    };
-
-    /// The one that the form begins with.
-    pub const FORM_START: &'static ShardingSpec = {
-        let mut at = 0;
-        while !Self::SPECS[at].starts_form {
-            at += 1;
-        }
-        Self::SPECS[at]
-    };
-
-    /// The sharding of that key.
+reference_to_member! {
+    /// A way of sharding.
     ///
     /// ```
     /// # use headroom::sharding::DataSharding;
     /// assert_eq!(DataSharding::named("3").map(|sharding| sharding.zero_stage), Some(3));
     /// ```
-    pub fn named(key: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|sharding| sharding.key == key)
-    }
+    DataSharding: ShardingSpec, "way of sharding"
+}
+
+impl DataSharding {
+    /// The one that shares nothing out: every rank holds everything.
+    pub const NOTHING: Self = Self::ALL[first_where!(Self::SPECS, spec => !spec.shares.optimizer)];
+
+    /// The one that casts weights as it gathers them.
+    pub const CASTING: Self = Self::ALL[first_where!(Self::SPECS, spec => spec.casts_as_it_gathers)];
+
+    /// The one that the form begins with.
+    pub const FORM_START: &'static ShardingSpec = Self::SPECS[first_where!(Self::SPECS, spec => spec.starts_form)];
 
     /// Whether optimizer states are shared out.
     pub const fn shards_optimizer(self) -> bool {
@@ -286,50 +235,9 @@ impl DataSharding {
     }
 }
 
-impl Deref for DataSharding {
-    type Target = ShardingSpec;
-
-    fn deref(&self) -> &ShardingSpec {
-        self.0
-    }
-}
-
 impl Default for DataSharding {
     fn default() -> Self {
         Self::NOTHING
-    }
-}
-
-impl PartialEq for DataSharding {
-    fn eq(&self, other: &Self) -> bool {
-        self.0.place == other.0.place
-    }
-}
-
-impl Eq for DataSharding {}
-
-impl Hash for DataSharding {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        state.write_usize(self.0.place);
-    }
-}
-
-impl fmt::Debug for DataSharding {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.0.short)
-    }
-}
-
-impl Serialize for DataSharding {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.0.key)
-    }
-}
-
-impl<'de> Deserialize<'de> for DataSharding {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let key = String::deserialize(deserializer)?;
-        Self::named(&key).ok_or_else(|| D::Error::custom(format!("{key} is no way of sharding")))
     }
 }
 

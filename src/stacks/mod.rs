@@ -6,12 +6,6 @@
 
 mod spec;
 
-use std::fmt;
-use std::hash::{Hash, Hasher};
-use std::ops::Deref;
-
-use serde::{Deserialize, Serialize};
-
 use crate::sharding::FrameworkRule;
 use crate::sources;
 
@@ -31,67 +25,23 @@ const NO_DUAL_PIPE: StackRule = StackRule {
     },
 };
 
-/// One of the software stacks, told apart by its key.
-#[derive(Clone, Copy, Serialize, Deserialize)]
-#[serde(into = "&'static str", try_from = "String")]
-pub struct Stack(&'static StackSpec);
-
-impl Stack {
-    /// The description of each stack, in the order of lists.
-    pub const SPECS: [&'static StackSpec; MEMBERS.len()] = {
-        let mut specs = MEMBERS;
-        let mut at = 0;
-        while at < MEMBERS.len() {
-            specs[MEMBERS[at].place] = MEMBERS[at];
-            at += 1;
-        }
-        specs
-    };
-
-    /// All stacks, in the order of lists.
-    pub const ALL: [Self; MEMBERS.len()] = {
-        let mut all = [Self(Self::SPECS[0]); MEMBERS.len()];
-        let mut at = 0;
-        while at < MEMBERS.len() {
-            all[at] = Self(Self::SPECS[at]);
-            at += 1;
-        }
-        all
-    };
-
-    /// The stack of a run that names none. Serving engines fuse and split their layers as it does.
-    pub const DEFAULT: Self = {
-        let mut at = 0;
-        while !Self::SPECS[at].is_default {
-            at += 1;
-        }
-        Self::ALL[at]
-    };
-
-    /// The stack whose options the form asks for.
-    pub const WITH_OPTIONS: &'static StackSpec = {
-        let mut at = 0;
-        while !Self::SPECS[at].options.are_asked_for() {
-            at += 1;
-        }
-        Self::SPECS[at]
-    };
-
-    /// Its word in links and forms.
-    pub const fn key(self) -> &'static str {
-        self.0.key
-    }
-
-    /// The stack of that key; `None` if there is none.
+reference_to_member! {
+    /// One of the software stacks.
     ///
     /// ```
     /// # use headroom::stacks::Stack;
     /// assert!(Stack::named("eager").is_some_and(Stack::is_played));
     /// assert!(Stack::named("magic").is_none());
     /// ```
-    pub fn named(key: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|stack| stack.key == key)
-    }
+    Stack: StackSpec, "software stack"
+}
+
+impl Stack {
+    /// The stack of a run that names none. Serving engines fuse and split their layers as it does.
+    pub const DEFAULT: Self = Self::ALL[first_where!(Self::SPECS, spec => spec.is_default)];
+
+    /// The stack whose options the form asks for.
+    pub const WITH_OPTIONS: &'static StackSpec = Self::SPECS[first_where!(Self::SPECS, spec => spec.options.are_asked_for())];
 
     /// The names of all stacks that split layers over context and expert ranks and over several chunks of a stage.
     pub fn names_with_all_degrees() -> String {
@@ -128,51 +78,9 @@ impl Stack {
     }
 }
 
-impl Deref for Stack {
-    type Target = StackSpec;
-
-    fn deref(&self) -> &StackSpec {
-        self.0
-    }
-}
-
 impl Default for Stack {
     fn default() -> Self {
         Self::DEFAULT
-    }
-}
-
-impl PartialEq for Stack {
-    fn eq(&self, other: &Self) -> bool {
-        self.0.place == other.0.place
-    }
-}
-
-impl Eq for Stack {}
-
-impl Hash for Stack {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        state.write_usize(self.0.place);
-    }
-}
-
-impl fmt::Debug for Stack {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.0.key)
-    }
-}
-
-impl From<Stack> for &'static str {
-    fn from(stack: Stack) -> Self {
-        stack.0.key
-    }
-}
-
-impl TryFrom<String> for Stack {
-    type Error = String;
-
-    fn try_from(key: String) -> Result<Self, String> {
-        Self::named(&key).ok_or_else(|| format!("there is no software stack “{key}”"))
     }
 }
 

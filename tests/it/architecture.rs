@@ -326,7 +326,7 @@ fn families() -> (&'static str, BTreeSet<String>) {
     (FOLDER, names.collect())
 }
 
-/// What a family is like stands in its file: nothing else of the program asks which family a model is of.
+/// A family is described in its own file: nothing else of the program asks which family a model is of.
 #[test]
 fn a_family_is_named_in_its_own_file_alone() {
     let (folder, names) = families();

@@ -5,22 +5,8 @@ use std::process::Command;
 
 use crate::shell::{Outcome, root, run as run_shown, say};
 
-/// The files behind the tables, as `tools/accuracy/tests/accuracy.rs` lists them.
-const FILES: [&str; 13] = [
-    "tests/data/truth/training_memory.jsonl",
-    "tests/data/truth/lora.jsonl",
-    "tests/data/tuning/adapters.jsonl",
-    "tests/data/tuning/qlora.jsonl",
-    "tests/data/truth/parameters.jsonl",
-    "tests/data/truth/parameters_families.jsonl",
-    "tests/data/truth/flops.jsonl",
-    "tests/data/published/models.json",
-    "tests/data/published/megatron_b200.json",
-    "tests/data/published/selene_korthikanti.json",
-    "tests/data/published/training_memory.json",
-    "tests/data/published/inference_memory.json",
-    "tests/data/published/compute.json",
-];
+/// The files behind the tables, one path in each line.
+const FILES: &str = include_str!("../../tools/accuracy/files.txt");
 
 /// The folder of further rows, one file per family.
 const MEASURED: &str = "tests/data/measured";
@@ -61,7 +47,7 @@ fn table(option: &str) -> Outcome<String> {
     let mut measured: Vec<_> = paths.collect();
     measured.sort();
     let mut command = command();
-    command.arg(option).args(FILES).args(measured).current_dir(root());
+    command.arg(option).args(FILES.lines()).args(measured).current_dir(root());
     let output = command.output().map_err(|error| error.to_string())?;
     if output.status.success() {
         String::from_utf8(output.stdout).map_err(|error| error.to_string())

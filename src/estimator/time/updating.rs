@@ -1,4 +1,4 @@
-//! What an optimizer's step computes and moves for its states, averaged over the model's parameters.
+//! FLOPs and bytes of an optimizer's step for its states, averaged over the model's parameters.
 
 use super::machine::Machine;
 use crate::config::{Job, TrainingRun};
@@ -6,7 +6,7 @@ use crate::ops::{self, Role};
 use crate::optimizers::{Served, StepWork, UpdatedParameter};
 use crate::units::{DType, to_f64};
 
-/// What the optimizer's own way of updating costs, per parameter of the model.
+/// The cost of the optimizer's own way of updating, per parameter of the model.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Updating {
     /// Bytes of states, each read and written.

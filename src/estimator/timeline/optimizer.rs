@@ -81,7 +81,7 @@ fn sum(state: &State, plan: &Plan<'_>, served: Served, of: impl Fn(&UpdatedParam
     updated.map(|parameter| of(&parameter).saturating_mul(parameter.times)).fold(0, u64::saturating_add)
 }
 
-/// What the step takes and frees.
+/// The memory that the step takes and frees.
 pub(super) fn temporaries(tape: &Tape, plan: &Plan<'_>) -> StepTemporaries {
     let mut step = StepTemporaries::default();
     if !plan.away.optimizer {

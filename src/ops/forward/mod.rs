@@ -4,7 +4,7 @@
 //! saves lives until backward. Working sets and saved tensors are read off the tape; parameters and products are those of the
 //! modules ([`super::record`]). In training a working tensor stands for the gradient of its shape in backward.
 //!
-//! What PyTorch allocates differs from this in four ways, so working sets are *modelled*:
+//! PyTorch allocates other memory than this in four ways, so working sets are *modelled*:
 //! - a half lets go of nothing before it ends, where an engine frees gate and up once they are multiplied;
 //! - norms, rotation and residual sums take nothing, since engines run them in place;
 //! - queries, keys and values lie side by side and are cut evenly over tensor-parallel ranks, also where these outnumber key heads;

@@ -80,12 +80,12 @@ impl Core {
         }
     }
 
-    /// The same with such sinks, if any.
+    /// A core with such sinks, if any.
     pub fn with_sinks(self, sinks: Option<Sinks>) -> Self {
         Self { sinks, ..self }
     }
 
-    /// The same for values of another width than queries and keys, all for every query head.
+    /// A core for values of another width than queries and keys, all for every query head.
     pub fn with_values(self, build: &Build<'_>, value: Dim) -> Self {
         let (with, tape) = (build.with, build.tape);
         let heads = with.own_heads();

@@ -94,7 +94,7 @@ impl Decoder {
         Self { state, attention, mlp, norms, parallel }
     }
 
-    /// What attention adds. Blocks without it, or with a state, run for their products alone: a job that trains them cannot be made.
+    /// Attention's contribution. Blocks without it, or with a state, run for their products alone: a job that trains them cannot be made.
     fn attend<'t>(&self, tape: &'t Tape, x: &Var<'t>, tables: &Tables<'t>) -> (Var<'t>, Option<Var<'t>>) {
         if let Some(state) = &self.state {
             state.run(tape);

@@ -29,15 +29,15 @@ pub struct OptimizerSpec {
     pub key: &'static str,
     /// Its word in Hugging Face's `optim` and in measured rows; the name of its file.
     pub name: &'static str,
-    /// What the form calls it.
+    /// Its name in the form.
     pub label: &'static str,
     /// One sentence for the form: what it keeps.
     pub help: &'static str,
     /// Where it stands in lists, smallest first.
-    pub rank: u32,
+    pub place: usize,
     /// Whether a run that names no optimizer has this one.
     pub is_default: bool,
-    /// What it keeps from step to step.
+    /// The states that it keeps from step to step.
     pub states: &'static [StateSpec],
     /// Of which parameters it counts the steps, in one fp32 number for each tensor.
     pub counts_steps: Served,
@@ -45,7 +45,7 @@ pub struct OptimizerSpec {
     pub temporaries: fn(OptimizerImplementation, &[UpdatedParameter], &mut StepTemporaries),
     /// Whether those temporaries were compared with PyTorch's memory tracker.
     pub is_measured: bool,
-    /// What a step computes for a parameter beyond streaming weights, gradient and states once; `None` where that is all.
+    /// The work of a step for a parameter, beyond streaming weights, gradient and states once; `None` where that is all.
     pub work: Option<OptimizerWork>,
     /// Tools that cannot be combined with it, or are not modelled with it.
     pub conflicts: &'static [OptimizerConflict],
@@ -119,7 +119,7 @@ impl Served {
 pub struct StateSpec {
     /// Its line in the ledger.
     pub label: &'static str,
-    /// What it is, one sentence.
+    /// One sentence about it.
     pub note: &'static str,
     /// Of which parameters it is kept.
     pub serves: Served,
@@ -161,7 +161,7 @@ impl StateFormat {
     }
 }
 
-/// What an optimizer computes for parameters beyond streaming weights, gradients and states once.
+/// The work of an optimizer for parameters, beyond streaming weights, gradients and states once.
 #[derive(Clone, Copy, Debug)]
 pub struct OptimizerWork {
     /// How much of it.
@@ -170,7 +170,7 @@ pub struct OptimizerWork {
     pub formula: &'static str,
 }
 
-/// What a step computes for one parameter.
+/// The work of a step for one parameter.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct StepWork {
     /// FLOPs of its matrix products.
@@ -190,7 +190,7 @@ pub struct OptimizerConflict {
     pub source: Source,
 }
 
-/// What an optimizer may not be combinable with.
+/// A tool that an optimizer may not work with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConflictingTool {
     /// A stack with a training loop of its own, as Megatron-LM has.

@@ -1,4 +1,4 @@
-//! What a step takes and frees, written down in the order in which the optimizer's code does it.
+//! The memory that a step takes and frees, written down in the order in which the optimizer's code does it.
 
 use super::{OptimizerImplementation, StateFormat, UpdatedParameter};
 

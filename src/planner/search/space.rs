@@ -96,10 +96,10 @@ pub struct Edit {
     sets: Sets,
 }
 
-/// What an edit changes.
+/// The degree or setting that an edit changes.
 #[derive(Clone, Copy, Debug)]
 enum Sets {
-    /// What data-parallel ranks share out.
+    /// The way of sharding.
     Sharding(DataSharding),
     /// Something else, by a function that says what [`Edit::apply`] does.
     By(fn(&Job, &mut Choice) -> bool),

@@ -64,7 +64,7 @@ pub struct Choice {
     pub value: &'static str,
     /// What the form shows.
     pub label: &'static str,
-    /// What it does to memory, one sentence.
+    /// One sentence: its effect on memory.
     pub help: &'static str,
 }
 
@@ -242,7 +242,7 @@ pub struct Field {
     pub key: &'static str,
     /// Its Hugging Face or Megatron-LM name.
     pub name: &'static str,
-    /// What the form calls it.
+    /// Its name in the form.
     pub label: &'static str,
     /// Its unit; empty where there is none.
     pub unit: &'static str,

@@ -100,7 +100,7 @@ fn all_layers_of_document_one_and_three() {
 
 /// The optimizer of that key.
 fn optimizer(key: &str) -> Optimizer {
-    Optimizer::of_key(key).expect("an optimizer")
+    Optimizer::named(key).expect("an optimizer")
 }
 
 /// Bytes of weights, gradients and optimizer states of a job on one rank.

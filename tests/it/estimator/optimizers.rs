@@ -14,12 +14,12 @@ fn keys_names_and_ranks_tell_optimizers_apart() {
     for (place, optimizer) in Optimizer::ALL.into_iter().enumerate() {
         let spec = optimizer.spec();
         for other in Optimizer::ALL.into_iter().take(place).map(Optimizer::spec) {
-            assert!(spec.key != other.key && spec.name != other.name && spec.rank > other.rank, "{} {}", spec.name, other.name);
+            assert!(spec.key != other.key && spec.name != other.name && spec.place > other.place, "{} {}", spec.name, other.name);
         }
-        assert_eq!((Optimizer::of_key(spec.key), Optimizer::of_name(spec.name)), (Some(optimizer), Some(optimizer)));
+        assert_eq!((Optimizer::named(spec.key), Optimizer::of_name(spec.name)), (Some(optimizer), Some(optimizer)));
         let written = serde_json::to_string(&optimizer).expect("text");
         assert_eq!(serde_json::from_str::<Optimizer>(&written).expect("an optimizer"), optimizer);
-        assert!(spec.replaces.is_none_or(|replaced| Optimizer::of_key(replaced.of).is_some()), "{}", spec.name);
+        assert!(spec.replaces.is_none_or(|replaced| Optimizer::named(replaced.of).is_some()), "{}", spec.name);
     }
     assert_eq!(Optimizer::ALL.into_iter().filter(|optimizer| optimizer.spec().is_default).count(), 1);
     assert!(serde_json::from_str::<Optimizer>("\"magic\"").is_err());
@@ -90,7 +90,7 @@ fn muon_takes_what_pytorch_measures() {
 #[test]
 fn muon_is_refused_where_it_is_not_modelled() {
     let model = support::gpt(1024, 8, 16);
-    let muon = Optimizer::of_key("muon").expect("an optimizer");
+    let muon = Optimizer::named("muon").expect("an optimizer");
     let blockers = |layout: ParallelLayout, kernels| {
         let job = support::training_job(&model, layout, |run| {
             (run.optimizer, run.stack, run.global_batch_size) = (muon, kernels, 8);

@@ -14,22 +14,8 @@ use serde_json::Value;
 /// Bars that the engine does not reach yet; it may only become shorter.
 const NOT_MET_YET: &[&str] = &[];
 
-/// The files in the order of the tables.
-const FILES: [&str; 13] = [
-    "tests/data/truth/training_memory.jsonl",
-    "tests/data/truth/lora.jsonl",
-    "tests/data/tuning/adapters.jsonl",
-    "tests/data/tuning/qlora.jsonl",
-    "tests/data/truth/parameters.jsonl",
-    "tests/data/truth/parameters_families.jsonl",
-    "tests/data/truth/flops.jsonl",
-    "tests/data/published/models.json",
-    "tests/data/published/megatron_b200.json",
-    "tests/data/published/selene_korthikanti.json",
-    "tests/data/published/training_memory.json",
-    "tests/data/published/inference_memory.json",
-    "tests/data/published/compute.json",
-];
+/// The files in the order of the tables, one path in each line.
+const FILES: &str = include_str!("../files.txt");
 
 /// Further rows, one file per family.
 fn measured() -> Vec<String> {
@@ -51,7 +37,7 @@ fn accuracy(option: &str) -> String {
     let output = Command::new(env!("CARGO_BIN_EXE_accuracy"))
         .current_dir(root())
         .arg(option)
-        .args(FILES)
+        .args(FILES.lines())
         .args(measured())
         .output()
         .expect("the command runs");
@@ -309,7 +295,7 @@ fn the_pages_table_is_the_commands() {
 fn a_row_that_lacks_a_field_is_no_pass() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("accuracy");
     fs::create_dir_all(&folder).expect("a folder");
-    let text = fs::read_to_string(root().join(FILES[0])).expect("a file");
+    let text = fs::read_to_string(root().join(FILES.lines().next().expect("a file"))).expect("a file");
     let row: Value = serde_json::from_str(text.lines().next().expect("a row")).expect("JSON");
     for (pointer, key) in [("/run", "recompute"), ("/measured/peak_bytes", "total"), ("", "parallel"), ("/run", "precision")] {
         let mut row = row.clone();

@@ -32,7 +32,7 @@ fields! { $
         ]).group(Group::Precision).train().folded().default(FieldDefault::Choice("as-weights")),
     /// What the optimizer keeps for each parameter besides the weights.
     Optimizer("opt", "optimizer", "Optimizer")
-        .choice(members_as_options!(Optimizer::ALL, one => option(one.spec().key, one.spec().label, one.spec().help)))
+        .choice(members_as_options!(Optimizer::SPECS))
         .group(Group::Precision).train().default(FieldDefault::Choice(Optimizer::DEFAULT.key())),
     /// How PyTorch's optimizer walks over the parameters; it decides the temporaries of its step.
     OptimizerImplementation("oi", "optimizer_implementation", "Optimizer's step")

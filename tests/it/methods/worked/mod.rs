@@ -15,7 +15,7 @@ use serde_json::Value;
 /// The optimizer of that key.
 #[allow(clippy::expect_used, reason = "a failed expectation is a failed test")]
 fn optimizer(key: &str) -> Optimizer {
-    Optimizer::of_key(key).expect("an optimizer")
+    Optimizer::named(key).expect("an optimizer")
 }
 
 /// What a method function returned for a row.
