@@ -63,6 +63,9 @@ CASES = [
     ("granite_swa", dict(num_hidden_layers=24)), ("granite_swa", dict(hidden_size=512, intermediate_size=1536, num_hidden_layers=4, num_attention_heads=8, num_key_value_heads=2, vocab_size=4000)), ("granite_swa", dict(hidden_size=768, intermediate_size=2304, num_hidden_layers=3, num_attention_heads=12, num_key_value_heads=4, vocab_size=1000, tie_word_embeddings=True)),
     ("nanochat", dict(num_hidden_layers=12)), ("nanochat", dict(hidden_size=512, intermediate_size=2048, num_hidden_layers=3, num_attention_heads=8, num_key_value_heads=8, vocab_size=4000)), ("nanochat", dict(hidden_size=768, intermediate_size=1536, num_hidden_layers=2, num_attention_heads=6, num_key_value_heads=3, vocab_size=1000)),
     ("apertus", dict(num_hidden_layers=32)), ("apertus", dict(hidden_size=512, intermediate_size=1536, num_hidden_layers=3, num_attention_heads=8, num_key_value_heads=2, vocab_size=4000, max_position_embeddings=2048)), ("apertus", dict(hidden_size=768, intermediate_size=2000, num_hidden_layers=2, num_attention_heads=12, num_key_value_heads=12, vocab_size=1000, tie_word_embeddings=True, attention_bias=True)),
+    # Without head_dim transformers cannot build the first one's default file.
+    ("hunyuan_v1_moe", dict(num_hidden_layers=32, head_dim=128)), ("hunyuan_v1_moe", dict(hidden_size=512, intermediate_size=768, num_hidden_layers=3, num_attention_heads=8, num_key_value_heads=2, head_dim=64, vocab_size=4000, num_experts=8, moe_topk=2)), ("hunyuan_v1_moe", dict(hidden_size=640, intermediate_size=512, num_hidden_layers=2, num_attention_heads=10, num_key_value_heads=5, head_dim=128, vocab_size=1000, num_experts=4, moe_topk=1, tie_word_embeddings=True)),
+    ("hunyuan_v1_moe", dict(S, head_dim=48, num_experts=6, moe_topk=[3, 3, 3], attention_bias=True)),
 ]
 
 # Written to parameters_further.jsonl, with the argument `further`.

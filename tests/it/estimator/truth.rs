@@ -120,14 +120,14 @@ fn what_no_row_has_is_heuristic() {
     }
 }
 
-/// What the step played on the tape holds of parameters.
+/// What the step played on the tape holds of parameters: in fp32, which is the format of all of them.
 fn played(model: &ModelConfig, kernels: Stack) -> u64 {
     let job = support::training_job(model, ParallelLayout::SINGLE, |run| {
         (run.stack, run.seq_length, run.global_batch_size) = (kernels, 8, 1);
-        run.precision = TrainingPrecision::Bf16Pure;
+        run.precision = TrainingPrecision::Fp32;
     });
     let (after_forward, _) = measured(&job).expect("a training job of played kernels");
-    after_forward[MemoryKind::Parameter.index()].0 / 2
+    after_forward[MemoryKind::Parameter.index()].0 / 4
 }
 
 /// Every kind of file that is read, those of no known family too: all its parameters are on the tape.
