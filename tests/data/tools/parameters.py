@@ -66,6 +66,8 @@ CASES = [
     # Without head_dim transformers cannot build the first one's default file.
     ("hunyuan_v1_moe", dict(num_hidden_layers=32, head_dim=128)), ("hunyuan_v1_moe", dict(hidden_size=512, intermediate_size=768, num_hidden_layers=3, num_attention_heads=8, num_key_value_heads=2, head_dim=64, vocab_size=4000, num_experts=8, moe_topk=2)), ("hunyuan_v1_moe", dict(hidden_size=640, intermediate_size=512, num_hidden_layers=2, num_attention_heads=10, num_key_value_heads=5, head_dim=128, vocab_size=1000, num_experts=4, moe_topk=1, tie_word_embeddings=True)),
     ("hunyuan_v1_moe", dict(S, head_dim=48, num_experts=6, moe_topk=[3, 3, 3], attention_bias=True)),
+    ("ernie4_5_moe", dict(num_hidden_layers=28)), ("ernie4_5_moe", dict(hidden_size=512, intermediate_size=1536, moe_intermediate_size=256, num_hidden_layers=3, num_attention_heads=8, num_key_value_heads=2, vocab_size=4000, moe_num_experts=8, moe_k=2, moe_num_shared_experts=2, moe_layer_start_index=1)), ("ernie4_5_moe", dict(hidden_size=640, intermediate_size=1280, moe_intermediate_size=320, num_hidden_layers=4, num_attention_heads=10, num_key_value_heads=5, vocab_size=1000, moe_num_experts=16, moe_k=4, moe_num_shared_experts=0, moe_layer_start_index=1, moe_layer_interval=2, use_bias=True, tie_word_embeddings=False)),
+    ("ernie4_5_moe", dict(S, num_hidden_layers=6, num_attention_heads=11, head_dim=40, num_key_value_heads=1, moe_num_experts=6, moe_k=3, moe_num_shared_experts=3, moe_layer_start_index=0, moe_layer_end_index=4, moe_layer_interval=2, use_bias=True)),
 ]
 
 # Written to parameters_further.jsonl, with the argument `further`.

@@ -285,6 +285,7 @@ const CHOICES_SINCE: &[&str] = &[
     "fam=nanochat",
     "fam=apertus",
     "fam=hunyuan-moe",
+    "fam=ernie-moe",
     "act=xielu",
     "opt=muon",
 ];
