@@ -248,3 +248,36 @@ fn forbidden_tensor_degrees_are_named() {
         ["moe_intermediate_size (777) does not divide by the tensor-parallel degree 2"]
     );
 }
+
+/// Routers in fp32 inside a model of 16 bits, with gradients and moments in their format; not where master weights are kept, for which
+/// the whole model is cast, nor under FSDP2, which takes one format alone.
+#[test]
+fn routers_keep_their_format_where_nothing_casts_them() {
+    let sizes = r#""num_hidden_layers": 3, "hidden_size": 512, "intermediate_size": 768, "num_attention_heads": 8, "head_dim": 64,
+        "vocab_size": 4000, "num_experts": 8, "moe_topk": 2"#;
+    let model = import(&format!(r#"{{"model_type": "hunyuan_v1_moe", {sizes}}}"#));
+    let (routers, all) = (3 * 8 * 512, support::parameters(&model));
+    let job = |precision, layout| {
+        support::training_job(&model, layout, |run| {
+            (run.stack, run.seq_length, run.global_batch_size, run.precision) = (support::eager(), 64, 8, precision);
+        })
+    };
+    for (precision, weights, moments) in [
+        (TrainingPrecision::Bf16Pure, 2 * (all + routers), 4 * (all + routers)),
+        (TrainingPrecision::Bf16Mixed, 2 * all, 12 * all),
+        (TrainingPrecision::AmpBf16, 4 * all, 8 * all),
+    ] {
+        let ledger = estimate(&job(precision, ParallelLayout::SINGLE)).ledger;
+        assert_eq!(ledger.of(MemoryKind::Parameter), Bytes(weights), "{precision:?}");
+        assert_eq!(ledger.of(MemoryKind::OptimizerState), Bytes(moments), "{precision:?}");
+        for line in &ledger.lines {
+            assert_eq!(line.tensors.iter().map(|tensor| tensor.bytes).sum::<Bytes>(), line.bytes, "{}", line.label);
+        }
+    }
+    let refused = |precision| {
+        let found = headroom::estimator::blockers(&job(precision, support::layout(1, 1, 4, support::fsdp())));
+        found.iter().any(|blocker| blocker.to_string().contains("parameters of one format"))
+    };
+    assert!(refused(TrainingPrecision::Bf16Pure));
+    assert!(!refused(TrainingPrecision::FsdpMixed) && !refused(TrainingPrecision::Bf16Mixed));
+}
