@@ -55,7 +55,7 @@ impl<'a> Modules<'a> {
         let mut blocks = Vec::with_capacity(kinds.len());
         for kind in kinds {
             let first = (0..with.model.num_hidden_layers).find(|layer| with.model.kind_of(*layer) == kind.of);
-            blocks.extend(first.map(|layer| (layer, block_of(&build, kind.of, layer))));
+            blocks.extend(first.map(|layer| (layer, block(&build, layer))));
             places.push(tape.parameters());
         }
         ends.finish(&build);
@@ -104,15 +104,6 @@ impl<'a> Modules<'a> {
         add(&mut list.head, tape.take_flops());
         leave_out(with, list);
     }
-}
-
-/// The block of that layer; layers with heads of their own have other shapes, which are made once for each build.
-fn block_of(build: &Build<'_>, kind: LayerKind, layer: u64) -> Box<dyn Block> {
-    if !kind.other_heads {
-        return block(build, layer);
-    }
-    let model = build.with.model.of_layers(kind);
-    block(&Build::new(build.tape, &Lowering { model: &model, ..*build.with }), layer)
 }
 
 /// Adds FLOPs with weights, and those of attention, to the operation of their name.

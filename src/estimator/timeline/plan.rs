@@ -218,7 +218,7 @@ fn played(job: &Job, stage: Stage, every: bool) -> Vec<Played> {
     let mut from = first;
     while from < end {
         let kind = |layer| ops::modules::kind(model, &tuning, layer);
-        let all_alike = model.moe.is_none() && tuning.frozen_layers == 0;
+        let all_alike = model.is_uniform() && tuning.frozen_layers == 0;
         let length = run_length(from, end, |layer| kind(layer) == kind(from), all_alike);
         let apart = if tables { tables_apart(model, from, length) } else { 1 };
         if every || caches || length <= apart + 2 {

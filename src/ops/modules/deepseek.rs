@@ -157,12 +157,12 @@ impl Latent {
     }
 }
 
-/// Shared experts that every token goes through, beside routed ones.
+/// Routed experts, and shared ones beside them that every token goes through.
 #[derive(Debug)]
 pub(super) struct Sparse {
     experts: Experts,
     router: Routing,
-    shared: Mlp,
+    shared: Option<Mlp>,
     /// One number per token that weighs the shared experts (`qwen2_moe`).
     gate: Option<Linear>,
 }
@@ -182,7 +182,7 @@ impl Sparse {
         let plain = moe.shared_expert_gate;
         let router = if plain { Routing::Plain(moe::Router::new(build, moe)) } else { Routing::Grouped(Router::new(build, moe)) };
         let width = Dim("shared_expert_intermediate_size", moe.shared_expert_intermediate_size);
-        let shared = Mlp::sized(build, width, ["Shared experts up", "Shared experts down"]);
+        let shared = (width.1 > 0).then(|| Mlp::sized(build, width, ["Shared experts up", "Shared experts down"]));
         build.tape.at("Shared experts' gate", sources::PYTORCH_AUTOGRAD);
         let one = Dim("gate", 1);
         let gate = moe
@@ -196,13 +196,14 @@ impl Sparse {
     /// The experts' contribution.
     pub fn run<'t>(&self, tape: &'t Tape, x: &Var<'t>) -> Var<'t> {
         // In the order in which each is written: what is made first is there while the rest runs.
-        let early = self.gate.as_ref().map(|_| self.shared.run(tape, x));
+        let shared = || self.shared.as_ref().map(|shared| shared.run(tape, x));
+        let early = self.gate.as_ref().and_then(|_| shared());
         let (_logits, weights, _index) = match &self.router {
             Routing::Grouped(router) => router.run(tape, x),
             Routing::Plain(router) => router.run(x),
         };
         let routed = self.experts.run(tape, x, &weights);
-        let shared = early.unwrap_or_else(|| self.shared.run(tape, x));
+        let Some(shared) = early.or_else(shared) else { return routed.named("feed-forward output") };
         let shared = match &self.gate {
             Some(gate) => {
                 tape.at("Shared experts' gate", sources::PYTORCH_AUTOGRAD);

@@ -74,12 +74,14 @@ impl Scenario {
     }
 }
 
-/// Layers that keep a state, lack attention, share keys or have heads of their own are only served here.
+/// Layers that keep a state, lack attention, share keys or have heads of their own are only served here, but for families whose modules
+/// are known to train them.
 pub(super) fn check_layers(scenario: &Scenario) -> Option<FieldError> {
     if scenario.mode() == Mode::Serve {
         return None;
     }
-    scenario.hybrid().map(|_| FieldError {
+    let is_only_served = scenario.hybrid().is_some() && scenario.model_config().is_only_served();
+    is_only_served.then(|| FieldError {
         field: FieldId::Mode,
         message: "This model has layers that keep a state, lack attention, share keys and values, or have heads of another shape. What it takes to train them is not modelled here; serving is."
             .to_owned(),
