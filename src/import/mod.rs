@@ -18,6 +18,7 @@ mod quantization;
 mod reader;
 mod refuse;
 mod rotation;
+mod streams;
 mod towers;
 mod unread;
 mod value;
