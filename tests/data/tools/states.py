@@ -19,6 +19,7 @@ CASES = [
     ("nemotron_h", dict(hidden_size=64, intermediate_size=128, num_attention_heads=4, num_key_value_heads=2, head_dim=16, vocab_size=128, mamba_num_heads=8, mamba_head_dim=16, n_groups=2, ssm_state_size=32, layers_block_type=["mamba", "mlp", "full_attention", "mamba"])),
     ("lfm2", dict(S, layer_types=["conv", "full_attention", "conv", "conv"])),
     ("mimo_v2_flash", dict(S, head_dim=16, v_head_dim=8, n_routed_experts=4, num_experts_per_tok=2, moe_intermediate_size=32, layer_types=["full_attention", "sliding_attention", "sliding_attention", "full_attention"])),
+    ("gemma3n_text", dict({**S, "num_hidden_layers": 6}, head_dim=16, vocab_size_per_layer_input=128, hidden_size_per_layer_input=8, laurel_rank=4, num_kv_shared_layers=2, layer_types=["sliding_attention", "sliding_attention", "full_attention"] * 2)),
 ]
 SEQUENCES, TOKENS = 2, 7
 

@@ -283,6 +283,7 @@ const CHOICES_SINCE: &[&str] = &[
     "fam=glm4-moe",
     "fam=granite-swa",
     "fam=mimo-v2-flash",
+    "fam=gemma3n",
     "fam=nanochat",
     "fam=apertus",
     "act=xielu",
