@@ -17,6 +17,8 @@ mod left_out;
 mod quantization;
 mod reader;
 mod refuse;
+mod rotation;
+mod streams;
 mod towers;
 mod unread;
 mod value;
@@ -150,7 +152,7 @@ fn read(text: &str, as_generic: bool) -> Result<Imported, ImportError> {
     let name = name(&file);
     let quantization = quantization::quantization(&mut reader);
     let not_counted = unread::not_counted(&reader, &kind, &model_type, &config);
-    let left_out = left_out::left_out(&base, nested.map(|_| &file), config.hidden_size);
+    let left_out = left_out::left_out(&kind, (&base, nested.map(|_| &file)), config.hidden_size);
     let (report, upper_bounds) = reader.into_report();
     let model_type = match kind.names.first() {
         Some(name) if !kind.names.contains(&model_type.as_str()) => (*name).to_owned(),
