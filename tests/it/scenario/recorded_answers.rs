@@ -287,7 +287,6 @@ const CHOICES_SINCE: &[&str] = &[
     "fam=hunyuan-moe",
     "fam=ernie-moe",
     "fam=mimo-v2-flash",
-    "fam=gemma3n",
     "act=xielu",
     "opt=muon",
 ];
