@@ -186,8 +186,6 @@ pub enum NormStyle {
     Unscaled,
     /// All in fp32, scaled by one plus the weight (`Gemma2RMSNorm`).
     OnePlusScale,
-    /// fp32 inside, by the mean square to the power of -1/2; scaled in fp32, then cast back (`Gemma3nRMSNorm`).
-    ScaledByPower,
     /// Mean and variance in fp32, operator by operator, without a bias, in fused stacks too (`CohereLayerNorm`).
     MeanAndVariance,
 }

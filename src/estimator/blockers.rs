@@ -195,12 +195,8 @@ rules! {
     // transformers 5.23 keeps texts apart by position_ids: lengths for FlashAttention, a mask for each sequence elsewhere.
     PACKED_SCORES: PACKING_2024,
         "Texts that share a sequence are modelled with FlashAttention alone, which needs no mask to keep them apart; use it, or pad";
-    LAYERS_ELSEWHERE: PYTORCH_AUTOGRAD,
-        "Training layers with heads of different shapes, or several residual streams, is modelled for transformers' modules and fused kernels; use one of these software stacks";
-    STREAMS_IN_STAGES: PYTORCH_AUTOGRAD,
-        "Pipeline stages of a model with several residual streams are not modelled; use 1 stage";
-    STREAMS_TUNED: PEFT,
-        "Adapters, frozen layers and learned prompts are not modelled for several residual streams; choose full fine-tuning";
+    HEADS_ELSEWHERE: PYTORCH_AUTOGRAD,
+        "Training layers with heads of different shapes is modelled for transformers' modules and fused kernels; use one of these software stacks";
     PACKED_ELSEWHERE: PACKING_2024,
         "Texts that share a sequence are modelled for the next token, transformers' modules and fused kernels, without learned prompts and prefixes; pad them";
 }
@@ -379,10 +375,7 @@ fn frameworks(job: &Job, run: &TrainingRun, found: &mut Vec<Blocker>) {
     forbid(alone, &|| run.stack.forbidden(NotWith::SequenceParallelismAlone));
     forbid(layout.p() > 1, &|| sharding.forbidden(With::Pipeline, run.stack.sharding));
     forbid(layout.ep() > 1, &|| sharding.forbidden(With::Experts, run.stack.sharding));
-    forbid(job.model().hybrid.is_some() && !run.stack.is_played(), &|| Some(&LAYERS_ELSEWHERE));
-    let streams = job.model().altup().is_some();
-    forbid(streams && layout.p() > 1, &|| Some(&STREAMS_IN_STAGES));
-    forbid(streams && !run.tuning.is_full(), &|| Some(&STREAMS_TUNED));
+    forbid(job.model().hybrid.is_some() && !run.stack.is_played(), &|| Some(&HEADS_ELSEWHERE));
 }
 
 /// Whether routers learn in fp32 beside weights of 16 bits.

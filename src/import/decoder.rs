@@ -6,7 +6,6 @@ use super::hybrid::hybrid;
 use super::layers;
 use super::reader::{MAX_LAYERS, MAX_POSITIONS, MAX_SIZE, Reader, head_dim_of};
 use super::rotation::rotary_dim;
-use super::streams::streams;
 use super::value::Value;
 use super::{How, ImportError};
 use crate::config::{HiddenAct, LayerSet, Mla, ModelConfig, PositionEmbedding};
@@ -108,7 +107,6 @@ fn finished(file: &mut Reader<'_>, kind: &FamilySpec, mut config: ModelConfig) -
     tell_implied(file, kind, &config);
     hybrid(file, kind, &mut config)?;
     other_heads(file, kind, &mut config)?;
-    streams(file, kind, &mut config)?;
     Ok(config)
 }
 
@@ -255,19 +253,6 @@ fn inner(file: &mut Reader<'_>, kind: &FamilySpec, hidden: u64) -> Result<u64, I
             return Ok(four_times);
         }
     };
-    // A width for each layer.
-    if let Some(key) = names.first()
-        && let Some(Value::List(widths)) = file.peek(key)
-        && let Some(first) = widths.first()
-    {
-        if widths.iter().any(|width| width != first) {
-            return Err(ImportError::not_modelled(format!("feed-forward layers of several widths ({key})")));
-        }
-        file.done_with(names);
-        let width = super::reader::whole(key, first, MAX_SIZE)?;
-        file.tell(key, &width, How::Read, "The same for every layer.");
-        return Ok(width);
-    }
     // A kind that is not listed has no sizes of its own, and its files must state theirs.
     if kind.sizes.inner == 0 && kind.sizes.hidden > 0 {
         return file.size_or_derived(names, four_times, "4 × hidden_size.");

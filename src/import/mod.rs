@@ -18,7 +18,6 @@ mod quantization;
 mod reader;
 mod refuse;
 mod rotation;
-mod streams;
 mod towers;
 mod unread;
 mod value;

@@ -97,8 +97,7 @@ impl<'a> Modules<'a> {
         add(&mut list.embedding, tape.take_flops());
         for ((layer, block), kind) in self.blocks.iter().zip(&mut list.kinds) {
             let tables = &embedded.tables[usize::from(with.model.sliding_layers.contains(*layer))];
-            let tables = self.ends.given(tables, (with.model, *layer), None);
-            drop(block.run(tape, &embedded.hidden, &tables));
+            drop(block.run(tape, &embedded.hidden, tables));
             add(&mut kind.ops, tape.take_flops());
         }
         drop(self.ends.end(tape, embedded, None));
@@ -159,8 +158,7 @@ fn split(shape: &Shape, with: &Lowering) -> Split {
         | "moe_intermediate_size"
         | "gate and up"
         | "shared_expert_intermediate_size"
-        | "vocab_size"
-        | "vocab_size_per_layer_input" => Some(Split::Tensor),
+        | "vocab_size" => Some(Split::Tensor),
         _ => with.model.mixer().and_then(|mixer| mixer::split(mixer, dim)),
     };
     shape.dims().find_map(of).unwrap_or(Split::Replicated)

@@ -4,7 +4,6 @@
 //! variables: what Python still holds is still held here, what it lets go is let go.
 
 mod adapter;
-mod altup;
 mod attention;
 mod bloom;
 mod decoder;
@@ -20,7 +19,6 @@ mod neox;
 mod norm;
 mod rotation;
 mod state;
-mod tables;
 
 use super::builder::Lowering;
 use super::division::Division;
@@ -32,9 +30,7 @@ use crate::units::{DType, to_f64};
 use adapter::{Adapter, quantised};
 
 pub(crate) use super::division::Part;
-pub(crate) use altup::{EMBEDDING_OF_LAYERS, OfLayer, SharedKeys};
-pub(crate) use ends::Ends;
-pub(crate) use tables::Tables;
+pub(crate) use ends::{Ends, Tables};
 
 /// One transformer block: declared with its parameters, run on hidden states.
 pub(crate) trait Block {
@@ -63,9 +59,6 @@ pub(crate) fn block(build: &Build<'_>, layer: u64) -> Box<dyn Block> {
 }
 
 fn block_of(build: &Build<'_>, layer: u64) -> Box<dyn Block> {
-    if let Some(altup) = build.model().altup() {
-        return Box::new(altup::Alternating::new(build, altup, build.model().kind_of(layer).keys));
-    }
     match build.model().family.modules().block {
         BlockLayout::JointThirds => Box::new(gpt2::Gpt2::new(build)),
         BlockLayout::JointByHeadBiased => Box::new(bloom::Bloom::new(build)),

@@ -1,11 +1,11 @@
 //! Layers that are not all alike, from the fields of the architecture.
 
-use crate::config::{AltUp, Hybrid, LayerSet, Mixer, MixerKind, OtherHeads};
+use crate::config::{Hybrid, LayerSet, Mixer, MixerKind, OtherHeads};
 use crate::scenario::words::Word;
 use crate::scenario::{FieldError, FieldId, Mode, Scenario, Value};
 
 /// Every field that makes layers unlike each other.
-const FIELDS: [FieldId; 9] = [
+const FIELDS: [FieldId; 8] = [
     FieldId::Mixer,
     FieldId::AttentionLayers,
     FieldId::FeedForwardLayers,
@@ -14,7 +14,6 @@ const FIELDS: [FieldId; 9] = [
     FieldId::ValueHeadDim,
     FieldId::OtherHeadLayers,
     FieldId::ExpertsNormed,
-    FieldId::Streams,
 ];
 
 impl Scenario {
@@ -33,7 +32,6 @@ impl Scenario {
             v_head_dim: self.optional_integer(FieldId::ValueHeadDim),
             other_heads: self.other_heads(),
             experts_normed: self.flag(FieldId::ExpertsNormed),
-            altup: self.altup(),
         };
         (hybrid != Hybrid::default()).then_some(hybrid)
     }
@@ -54,18 +52,6 @@ impl Scenario {
             v_head_dim: self.optional_integer(FieldId::OtherValueDim).unwrap_or(head_dim),
             attention_sinks: self.flag(FieldId::OtherSinks),
             attention_k_eq_v: self.flag(FieldId::OtherJointKeys),
-        })
-    }
-
-    /// The residual streams, if there are several; sizes left empty are the smallest.
-    fn altup(&self) -> Option<AltUp> {
-        let size = |id| self.optional_integer(id).unwrap_or(1);
-        Some(AltUp {
-            num_inputs: self.optional_integer(FieldId::Streams)?,
-            laurel_rank: size(FieldId::LaurelRank),
-            hidden_size_per_layer_input: size(FieldId::LayerInputWidth),
-            vocab_size_per_layer_input: size(FieldId::LayerInputRows),
-            sparse_layers: self.layers(FieldId::SparseLayers),
         })
     }
 

@@ -147,6 +147,7 @@ fn structures_that_are_not_modelled_are_named() {
         (r#"{"model_type":"zamba2","hidden_size":2560,"state_size":128}"#.to_owned(), "state-space"),
         (r#"{"model_type":"zebra","mamba_d_state":16,"hidden_size":8}"#.to_owned(), "state-space layers (mamba_d_state)"),
         (r#"{"model_type":"zebra","hidden_size":8,"full_attention_interval":4}"#.to_owned(), "linear attention"),
+        (r#"{"model_type":"gemma3n_text","hidden_size":2048,"num_kv_shared_layers":15}"#.to_owned(), "an embedding of its own"),
         (r#"{"model_type":"nemotron_h","hidden_size":64,"hybrid_override_pattern":"M?"}"#.to_owned(), "the kind \"?\""),
         (r#"{"model_type":"nemotron_h","hidden_size":64,"moe_latent_size":32}"#.to_owned(), "narrower space"),
         (r#"{"model_type":"mamba2","hidden_size":64,"use_bias":true}"#.to_owned(), "biases on projections of the state"),
