@@ -122,12 +122,15 @@ fn without_preloads(html: &str) -> String {
 
 /// For size after gzip.
 ///
-/// - `--flatten --rereloop` before the usual passes lets them find more, the second time too.
+/// - `--flatten --rereloop` before the usual passes lets them find more, each time.
 /// - Rust keeps the lowest addresses for the end of the stack, so nothing lies where an address could wrap around.
 /// - Constants stay in one piece: cut at their zeros, the places of the pieces take more than the zeros, which gzip packs.
 /// - A long function stays one even where it is called once: what is alike is then nearer.
 /// - Functions of one module resemble each other, and gzip finds what is near.
-const OPTIONS: [&str; 8] = [
+const OPTIONS: [&str; 11] = [
+    "--flatten",
+    "--rereloop",
+    "-Oz",
     "--flatten",
     "--rereloop",
     "-Oz",
