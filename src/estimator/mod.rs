@@ -289,21 +289,24 @@ impl Lengths {
 pub struct Requests {
     /// The stages that can hold most, with the lines of their weights.
     stages: Vec<(stage::Stage, Vec<LineItem>)>,
+    /// The operations of a step, without their parameters: from job to job their tensors differ by lengths alone.
+    step: OpList,
 }
 
 impl Requests {
     /// Counts the weights of a job; `None` when training.
     pub fn of(job: &Job) -> Option<Self> {
         let Run::Serving(_) = job.run() else { return None };
-        let list = ops::without_products(&ops::lowering(job));
+        let with = ops::lowering(job);
+        let list = ops::without_products(&with);
         let parameters = stage::Parameters::of(job, &list);
         let weights = |stage| (stage, states::lines(&Scope { job, list: &list, stage, parameters, detail: false }));
-        Some(Self { stages: stage::stages(job).into_iter().map(weights).collect() })
+        Some(Self { stages: stage::stages(job).into_iter().map(weights).collect(), step: list.at(&with.lengths()) })
     }
 
     /// Memory by kind of a job with the same model, layout and format of weights, in the order of [`MemoryKind::ALL`].
     pub fn memory(&self, job: &Job) -> [Bytes; 7] {
-        let list = ops::without_parameters(&ops::lowering(job));
+        let list = self.step.at(&ops::lowering(job).lengths());
         let of_stage = |(stage, weights): &(stage::Stage, Vec<LineItem>)| {
             let scope = Scope { job, list: &list, stage: *stage, parameters: stage::Parameters::NONE, detail: false };
             let lines = listed::with_weights(&scope, activations::Moment::Prefill, weights.clone());

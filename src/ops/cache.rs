@@ -4,8 +4,9 @@ use std::ops::Range;
 
 use super::builder::Lowering;
 use super::formats;
-use super::mixer;
-use super::tensor::{Dim, Kept, Op, Role, Shape, Split, Tensor};
+use super::modules::{State, cached};
+use super::record::split;
+use super::tensor::{Dim, Kept, Op, Role, Shape, Tensor};
 use crate::config::{CacheFormat, Keys, LayerKind};
 use crate::sources;
 use crate::units::{DType, Flops};
@@ -44,15 +45,13 @@ pub fn cache(with: &Lowering, layers: Range<u64>) -> Cache {
     let mut layers = Vec::with_capacity(2 * counts.len());
     for ((tokens, kind), count) in counts {
         let model = with.model.of_layers(kind);
-        of_one_layer(&Lowering { model: &model, ..*with }, tokens, |tensor| {
-            tensors.push(tensor);
-            layers.push(count);
-        });
+        of_one_layer(&Lowering { model: &model, ..*with }, tokens, &mut tensors);
+        layers.resize(tensors.len(), count);
     }
     if let Some((mixer, count)) = states {
-        mixer::kept(with, mixer, |tensor| {
-            tensors.push(tensor);
-            layers.push(u64::try_from(count).unwrap_or(u64::MAX));
+        State::cached(with, mixer, |name, shape, dtype| {
+            tensors.extend(kept(with, name, shape, dtype));
+            layers.resize(tensors.len(), u64::try_from(count).unwrap_or(u64::MAX));
         });
     }
     let source = match with.kv_cache {
@@ -64,8 +63,8 @@ pub fn cache(with: &Lowering, layers: Range<u64>) -> Cache {
     Cache { op, layers }
 }
 
-/// Keys and values of one layer that looks back on that many tokens: `2 · k · d` elements a token, and what their format stores beside.
-fn of_one_layer(with: &Lowering, tokens: u64, mut push: impl FnMut(Tensor)) {
+/// What one layer keeps that looks back on so many tokens, and what its format stores beside.
+fn of_one_layer(with: &Lowering, tokens: u64, tensors: &mut Vec<Tensor>) {
     let block = with.block_size.max(1);
     // A sequence's last token is its own; tokens that fell out of a window are shared no more.
     let alike = with.shared_prefix.min(with.context_length.saturating_sub(1));
@@ -73,37 +72,25 @@ fn of_one_layer(with: &Lowering, tokens: u64, mut push: impl FnMut(Tensor)) {
     let shared = shared / block * block;
     let own = tokens.saturating_sub(shared).div_ceil(block).saturating_mul(block);
     let name = if tokens < with.context_length { "sliding_window" } else { "context_length" };
-    if own > 0 {
-        kept(with, [Dim(name, own), Dim("concurrent_sequences", with.concurrent_sequences)], &mut push);
-    }
-    if shared > 0 && with.concurrent_sequences > 0 {
-        kept(with, [Dim("shared_prefix", shared), Dim("for all sequences", 1)], &mut push);
+    let held = [
+        [Dim(name, own), Dim("concurrent_sequences", with.concurrent_sequences)],
+        [Dim("shared_prefix", shared), Dim("for all sequences", with.concurrent_sequences.min(1))],
+    ];
+    for [tokens, sequences] in held.into_iter().filter(|[tokens, _]| tokens.1 > 0) {
+        for (name, [heads, width]) in cached(with) {
+            let mut keep =
+                |name, width, dtype| tensors.extend(kept(with, name, Shape::of([tokens, sequences, heads, width]), dtype));
+            keep(name, width, with.kv_cache.dtype());
+            if let Some((name, values)) = formats::beside_cache(with.kv_cache, width.1) {
+                keep(name, Dim("of each head", values), DType::Fp16);
+            }
+        }
     }
 }
 
-/// Keys and values of so many tokens.
-fn kept(with: &Lowering, held: [Dim; 2], push: &mut impl FnMut(Tensor)) {
-    let mut tensor = |name, [heads, width]: [Dim; 2], split| {
-        let of = |name, width, dtype| Tensor {
-            name,
-            role: Role::KvCache,
-            shape: Shape::of([held[0], held[1], heads, width]),
-            dtype,
-            split,
-            kept: Kept::Always,
-        };
-        push(of(name, width, with.kv_cache.dtype()));
-        if let Some((name, values)) = formats::beside_cache(with.kv_cache, width.1) {
-            push(of(name, Dim("of each head", values), DType::Fp16));
-        }
-    };
-    if let Some(mla) = &with.model.mla {
-        let one = Dim("all heads", 1);
-        tensor("cached latent vectors", [one, Dim("kv_lora_rank", mla.kv_lora_rank)], Split::Replicated);
-        tensor("cached rotated keys", [one, Dim("qk_rope_head_dim", mla.qk_rope_head_dim)], Split::Replicated);
-        return;
-    }
-    for (name, width) in [("cached keys", with.head_dim()), ("cached values", with.value_dim())] {
-        tensor(name, [with.kv_heads(), width], Split::Heads(with.kv_heads().1));
-    }
+/// A tensor of a cache.
+fn kept(with: &Lowering, name: &'static str, shape: Shape, dtype: DType) -> Option<Tensor> {
+    let role = Role::KvCache;
+    let split = split(&shape, role, with);
+    Some(Tensor { name, role, shape, dtype, split, kept: Kept::Always }).filter(|_| shape.elements().0 > 0)
 }

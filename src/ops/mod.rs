@@ -1,8 +1,8 @@
 //! A transformer and a run as operations with their parameters, saved tensors, workspace and FLOPs.
 //!
-//! Modules run on a tape. Memory of a training step is played there moment by moment; its parameters and FLOPs are read off a run of
-//! the same modules. What serving works with, and what the papers' stack saves, is read off a forward of its own ([`forward`]). Shapes
-//! carry their names, so an explanation never repeats a formula.
+//! Modules run on a tape. Memory of a training step is played there moment by moment. Parameters and FLOPs of every stack, what serving
+//! works with, and what the papers' stack saves, are read off one run of the same modules ([`record`], [`listed`]). Shapes carry their
+//! names, so an explanation never repeats a formula.
 //!
 //! | symbol | field |
 //! |---|---|
@@ -19,9 +19,8 @@ mod builder;
 mod cache;
 mod division;
 pub mod formats;
-mod forward;
+mod listed;
 pub mod megatron;
-mod mixer;
 pub(crate) mod modules;
 mod record;
 pub(crate) mod tape;
@@ -89,6 +88,19 @@ impl OpList {
         self.kinds.iter().map(|kind| of(&kind.ops) * crate::units::to_f64(kind.layers)).sum()
     }
 
+    /// Its parts: embedding, blocks, head.
+    fn parts(&mut self) -> impl Iterator<Item = &mut Vec<Op>> {
+        let blocks = self.kinds.iter_mut().map(|kind| &mut kind.ops);
+        std::iter::once(&mut self.embedding).chain(blocks).chain([&mut self.head])
+    }
+
+    /// What its operations save and work with at other lengths, see [`Lowering::lengths`].
+    pub(crate) fn at(&self, lengths: &[Dim]) -> Self {
+        let all = |ops: &[Op]| ops.iter().map(|op| op.at(lengths)).collect();
+        let kinds = self.kinds.iter().map(|kind| BlockKind { ops: all(&kind.ops), ..*kind }).collect();
+        Self { embedding: all(&self.embedding), kinds, head: all(&self.head) }
+    }
+
     /// FLOPs of one forward pass of one micro-batch, all ranks of the model together.
     pub fn forward(&self) -> Flops {
         forward(&self.embedding) + self.over_blocks(forward) + forward(&self.head)
@@ -112,8 +124,8 @@ pub fn tensors(ops: &[Op], role: Role) -> impl Iterator<Item = (&Op, &Tensor)> {
 
 /// A job's operations, for one micro-batch (training) or one prefill chunk (serving).
 ///
-/// Parameters and FLOPs are read off a run of the model's modules. Working sets and saved tensors are added for serving and for the
-/// papers' stack; a training step is played elsewhere, moment by moment.
+/// All are read off a run of the model's modules: working sets and saved tensors for serving and for the papers' stack alone, since a
+/// training step of others is played elsewhere, moment by moment.
 ///
 /// ```
 /// # use headroom::catalog;
@@ -122,30 +134,12 @@ pub fn tensors(ops: &[Op], role: Role) -> impl Iterator<Item = (&Op, &Tensor)> {
 /// assert_eq!(gpt2, Some(124_439_808));
 /// ```
 pub fn lower(with: &Lowering) -> OpList {
-    record::with_products(with, tensors_of(with))
+    record::of(with, true)
 }
 
-/// A job's operations without their FLOPs, for questions about memory: they need no run of the modules.
+/// A job's operations without their FLOPs, for questions about memory.
 pub(crate) fn without_products(with: &Lowering) -> OpList {
-    record::with_parameters(with, tensors_of(with))
-}
-
-/// Working sets and saved tensors of serving and of the papers' stack; the kinds of blocks alone where a step is played.
-fn tensors_of(with: &Lowering) -> OpList {
-    let is_listed = !with.training || with.stack.is_listed();
-    if is_listed { forward::of(with) } else { nothing_yet(with.model) }
-}
-
-/// The kinds of blocks of a model without their operations.
-fn nothing_yet(model: &ModelConfig) -> OpList {
-    let block = |(of, layers)| BlockKind { of, layers, ops: Vec::with_capacity(10), first_half: 0 };
-    let (embedding, head) = (Vec::with_capacity(2), Vec::with_capacity(3));
-    OpList { embedding, kinds: kinds(model).into_iter().map(block).collect(), head }
-}
-
-/// The operations of serving without their parameters: what a step works with, much quicker than with them.
-pub(crate) fn without_parameters(with: &Lowering) -> OpList {
-    forward::of(with)
+    record::of(with, false)
 }
 
 /// The kinds of layers that a model has and how many of each, the most frequent first.

@@ -28,6 +28,23 @@ impl Shape {
         self.0.iter().zip(&other.0).all(|(a, b)| a.1 == b.1 && std::ptr::eq(a.0, b.0))
     }
 
+    /// A number that shapes which [are](Self::is) the same share, and others seldom.
+    pub(crate) fn slot(&self) -> usize {
+        let size = |dim: &Dim| usize::try_from(dim.1).unwrap_or(usize::MAX);
+        let mix = |slot: usize, dim: &Dim| slot.wrapping_mul(31).wrapping_add(dim.0.as_ptr().addr()).wrapping_add(size(dim));
+        self.0.iter().fold(0, mix) >> 3
+    }
+
+    /// The shape at other lengths: dimensions of these names have these sizes.
+    fn at(mut self, lengths: &[Dim]) -> Self {
+        for dim in &mut self.0 {
+            if let Some(length) = lengths.iter().find(|length| length.0 == dim.0) {
+                *dim = *length;
+            }
+        }
+        self
+    }
+
     /// The dimensions that are used.
     pub fn dims(&self) -> impl Iterator<Item = &Dim> {
         self.0.iter().filter(|dim| !dim.0.is_empty())
@@ -136,6 +153,15 @@ impl Tensor {
     /// Bytes on the most loaded of `t` tensor-parallel ranks.
     pub fn bytes_per_rank(&self, t: u64, sequence_parallel: bool) -> Bytes {
         self.elements_per_rank(t, sequence_parallel).stored_as(self.dtype)
+    }
+}
+
+impl Op {
+    /// The operation's tensors at other lengths, see [`Lowering::lengths`](super::Lowering::lengths); parameters and FLOPs stay behind.
+    pub(super) fn at(&self, lengths: &[Dim]) -> Self {
+        let tensors = self.tensors.iter().filter(|tensor| tensor.role != Role::Parameter);
+        let tensors = tensors.map(|tensor| Tensor { shape: tensor.shape.at(lengths), ..*tensor }).collect();
+        Self { tensors, forward: Flops(0.0), ..*self }
     }
 }
 

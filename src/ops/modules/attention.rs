@@ -4,8 +4,9 @@ use std::rc::Rc;
 
 use super::norm::Norm;
 use super::rotation::Rotation;
-use super::{Build, FP32, Linear, Part, Shapes, Tables, half};
+use super::{Build, Cached, FP32, Linear, Part, Shapes, Tables, half};
 use crate::config::{AttentionKernel, Keys, PositionEmbedding, QueryKeyNorm, Recompute, RotaryTables, RotationStyle, SinkStyle};
+use crate::ops::builder::Lowering;
 use crate::ops::tape::{Again, Form, Order, Param, SCALE, SIGMOID, SOFTMAX, TANH, Tape, Var};
 use crate::ops::tensor::Dim;
 use crate::sources;
@@ -363,6 +364,11 @@ impl Attention {
         let (core, shapes) = (Core::new(build).with_sinks(sinks), build.shapes);
         let scales_values = model.family.modules().scales_values;
         Self { query, keys, values, output, norms, rotary, rotation, core, scales_values, shapes, several, rows }
+    }
+
+    /// Keys and values: `2 · k · d` elements.
+    pub fn cached(with: &Lowering) -> Cached {
+        [("cached keys", [with.kv_heads(), with.head_dim()]), ("cached values", [with.kv_heads(), with.value_dim()])]
     }
 
     /// The attention's contribution, and the probabilities it returns.

@@ -6,8 +6,9 @@ use super::mlp::Mlp;
 use super::moe::Mixture;
 use super::norm::Norm;
 use super::state::State;
-use super::{Block, Build, Tables};
+use super::{Block, Build, Cached, Tables};
 use crate::config::{Feed, Keys};
+use crate::ops::builder::Lowering;
 use crate::ops::tape::{Tape, Var};
 use crate::ops::tensor::Dim;
 use crate::sources;
@@ -44,6 +45,11 @@ impl Mixer {
             Self::Latent(attention) => attention.run(tape, x, tables),
         }
     }
+}
+
+/// What a layer with heads, or one with latents, keeps of a token.
+pub(crate) fn cached(with: &Lowering) -> Cached {
+    with.model.mla.map_or_else(|| Attention::cached(with), Latent::cached)
 }
 
 /// One block of llama, mistral, qwen2, qwen3, mixtral, qwen3-moe, gpt-oss, or of a decoder put together from its fields.

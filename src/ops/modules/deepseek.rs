@@ -5,7 +5,7 @@ use super::attention::Core;
 use super::mlp::Mlp;
 use super::moe::{self, Experts};
 use super::norm::Norm;
-use super::{Build, FP32, Linear, Part, Tables};
+use super::{Build, Cached, FP32, Linear, Part, Tables};
 use crate::config::{Mla, Moe, RotaryTables, RouterScores};
 use crate::ops::tape::{Form, Param, SCALE, SIGMOID, SOFTMAX, Tape, Var};
 use crate::ops::tensor::Dim;
@@ -90,6 +90,15 @@ impl Latent {
         let core = Core::new(build).with_values(build, Dim("v_head_dim", mla.v_head_dim));
         let complex = model.family.modules().rotary_tables == RotaryTables::Complex;
         Self { narrow, query, compress, norm, grow, output, core, several: heads.1 > 1, complex, forms: Forms::new(build, mla) }
+    }
+
+    /// One compressed vector and one rotated key part, which every tensor rank holds.
+    pub fn cached(mla: Mla) -> Cached {
+        let one = |width| [Dim("all heads", 1), width];
+        [
+            ("cached latent vectors", one(Dim("kv_lora_rank", mla.kv_lora_rank))),
+            ("cached rotated keys", one(Dim("qk_rope_head_dim", mla.qk_rope_head_dim))),
+        ]
     }
 
     /// `expand_kv`: keys are put together in place, values stay a part of what they grew from.
@@ -271,6 +280,7 @@ impl Router {
         let weight = tape.weight(self.weight);
         let weight = if x.dtype() == FP32 { weight } else { weight.cast_as(FP32, "router weight in fp32") };
         let logits = wide.linear_by(&weight, all, self.flops).named("router logits");
+        tape.multiplied(x.form(), all);
         drop(weight);
         let mut held = Vec::new();
         let (mut weights, index) = if self.sigmoid {

@@ -30,7 +30,12 @@ use crate::units::{DType, to_f64};
 use adapter::{Adapter, quantised};
 
 pub(crate) use super::division::Part;
+pub(crate) use decoder::cached;
 pub(crate) use ends::{Ends, Tables};
+pub(crate) use state::{State, split as split_of_state};
+
+/// What a layer keeps of a token that it served: each tensor's name, heads and width.
+pub(crate) type Cached = [(&'static str, [Dim; 2]); 2];
 
 /// One transformer block: declared with its parameters, run on hidden states.
 pub(crate) trait Block {
@@ -97,7 +102,7 @@ pub(crate) struct Shapes {
     pub scores: Form,
     /// `[b, s, f]`.
     pub inner: Form,
-    /// `[b, s, v]`.
+    /// `[b, s, v]`; served, those of the last token of each sequence alone.
     pub logits: Form,
     /// One number.
     pub scalar: Form,
@@ -144,7 +149,7 @@ impl<'a> Build<'a> {
     }
 
     /// Other shapes on a tape that is prepared.
-    fn again(tape: &'a Tape, with: &'a Lowering<'a>) -> Self {
+    pub fn again(tape: &'a Tape, with: &'a Lowering<'a>) -> Self {
         let (b, s) = (with.b(), with.s());
         let (heads, kv, d) = (with.own_heads(), with.own_kv_heads(), with.head_dim());
         let parts = splits_tokens(with);
@@ -162,7 +167,11 @@ impl<'a> Build<'a> {
             statistics: tape.form([b, heads, s]),
             scores: tape.form([b, heads, s, Dim("context_length", with.context_length)]),
             inner: tape.form([b, s, with.share(Part::FeedForward, with.ffn())]),
-            logits: tape.form([b, s, with.vocab_part()]),
+            logits: if with.training {
+                tape.form([b, s, with.vocab_part()])
+            } else {
+                tape.form([Dim("concurrent_sequences", with.concurrent_sequences), with.vocab_part()])
+            },
             scalar: tape.form([Dim("scalar", 1)]),
         };
         Self { tape, with, shapes, format: with.parameter }
@@ -314,6 +323,7 @@ impl Linear {
 
     /// What an adapter makes of the output.
     fn adapted<'t>(&self, x: &Var<'t>, output: Var<'t>) -> Var<'t> {
+        x.tape().multiplied(x.form(), output.form());
         match &self.adapter {
             Some(adapter) => adapter.run(x, output, self),
             None => output,

@@ -105,6 +105,7 @@ impl Router {
         let input = x.clone().view(x.form()).cast_as(FP32, "router input in fp32");
         let weight = tape.read(self.scores.weight).cast_as(FP32, "router weight in fp32");
         let logits = input.linear_outside_autocast(&{ weight }, self.all, self.scores.flops).named("router scores");
+        tape.multiplied(x.form(), self.all);
         let probabilities = logits.clone().apply(SOFTMAX);
         // The choice has no gradient, and nothing holds what it is made by.
         let choice = tape.constant("scores to choose by", self.all, FP32);

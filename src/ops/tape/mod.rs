@@ -25,7 +25,7 @@ pub(crate) use order::Order;
 pub(crate) use primitives::{EXPM1, GELU, LOG_SOFTMAX, POWER, RELU, RSQRT, SCALE, SIGMOID, SILU, SOFTMAX, SOFTPLUS, TANH};
 pub(crate) use state::{Arrival, Entry, KINDS, Kind, NONE, OpName, Parameter, Segment, Shards, State, Storage, Totals, When};
 pub(crate) use tuning::Packed;
-pub(crate) use work::Work;
+pub(crate) use work::{Product, Work};
 
 use super::tensor::{Dim, Shape};
 use crate::sources::Source;
@@ -69,20 +69,20 @@ impl Drop for Var<'_> {
 }
 
 impl Tape {
-    /// A tape with room for a few blocks.
+    /// A tape with room for a step through a few blocks.
     pub fn new() -> Self {
-        let tape = Self::default();
-        tape.state.borrow_mut().make_room();
-        tape
+        Self::with_room(1024)
     }
 
-    /// Room for so many storages.
-    pub fn make_room_for(&self, storages: usize) {
-        let mut state = self.state.borrow_mut();
-        state.storages.reserve(storages);
-        state.log.reserve(2 * storages);
-        state.forms.reserve(storages / 2);
-        state.ops.reserve(storages / 2);
+    /// A tape with room for modules that are declared once.
+    pub fn to_declare() -> Self {
+        Self::with_room(48)
+    }
+
+    fn with_room(storages: usize) -> Self {
+        let tape = Self::default();
+        tape.state.borrow_mut().make_room(storages);
+        tape
     }
 
     /// A named shape.

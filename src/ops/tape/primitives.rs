@@ -446,11 +446,14 @@ impl Tape {
         }
         let node = state.node(Rule::Kernel { orders }, all, flops);
         state.count_forward(Work::Attention, flops);
-        let made: Vec<u32> = results.iter().map(|(name, form, dtype)| state.allocate(name, *form, *dtype)).collect();
+        let mut made = [NONE; 3];
+        for (storage, (name, form, dtype)) in made.iter_mut().zip(results) {
+            *storage = state.allocate(name, *form, *dtype);
+        }
         for operand in operands {
             state.save(node, operand.storage);
         }
-        for (at, storage) in made.iter().enumerate() {
+        for (at, storage) in made.iter().enumerate().take(results.len()) {
             if at != main || save_main {
                 state.save(node, *storage);
             }

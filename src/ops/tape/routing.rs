@@ -43,6 +43,7 @@ impl Var<'_> {
         }
         let storage = state.allocate("grouped product", form, weight.dtype);
         drop(state);
+        tape.multiplied(x.form, form);
         Self::made(tape, storage, form, weight.dtype, node)
     }
 

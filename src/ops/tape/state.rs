@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use super::backward::Again;
 use super::tuning::Packed;
-use super::work::{WORKS, Work};
+use super::work::{Product, WORKS, Work};
 use super::{Form, Order, Param};
 
 /// No storage, no node.
@@ -312,6 +312,9 @@ pub(super) struct Recording {
 pub(crate) struct State {
     pub storages: Vec<Storage>,
     pub forms: Vec<(Shape, u64)>,
+    /// Shapes found by their [`Shape::slot`]: the number of the last of each, and of the one before each; numbers begin with 1.
+    slots: [Form; SLOTS],
+    before: Vec<Form>,
     pub nodes: Vec<Node>,
     pub parameters: Vec<Parameter>,
     pub ops: Vec<OpName>,
@@ -339,9 +342,14 @@ pub(crate) struct State {
     pub arrival: Arrival,
     /// The kind that products with weights are counted in.
     pub(super) work: Work,
+    /// Products of layers, where modules run for these alone.
+    pub(super) products: Option<Vec<Product>>,
     /// Tensors that are no parameters and want a gradient, and their gradients, kept until the graph goes.
     pub(super) leaves: Vec<u32>,
 }
+
+/// How many slots shapes are found by.
+const SLOTS: usize = 32;
 
 /// The node number of a parameter.
 pub(super) const fn leaf(param: Param) -> u32 {
@@ -369,23 +377,33 @@ pub(super) fn bytes_of(elements: u64, dtype: DType) -> u64 {
 }
 
 impl State {
-    /// Room for the storages, nodes and entries of a few blocks, so that they need not move as they grow.
-    pub fn make_room(&mut self) {
-        self.storages.reserve(1024);
-        self.nodes.reserve(384);
-        self.log.reserve(2048);
+    /// Room for so many storages, and for what goes with them, so that they need not move as they grow.
+    pub fn make_room(&mut self, storages: usize) {
+        self.storages.reserve(storages);
+        self.nodes.reserve(storages * 3 / 8);
+        self.log.reserve(2 * storages);
         self.parameters.reserve(64);
         self.forms.reserve(64);
+        self.before.reserve(64);
+        self.ops.reserve(24);
         self.segments.reserve(16);
     }
 
     pub fn form(&mut self, shape: Shape) -> Form {
-        let elements = shape.elements().0;
-        let found = self.forms.iter().position(|(known, count)| *count == elements && known.is(&shape)).unwrap_or_else(|| {
-            self.forms.push((shape, elements));
-            self.forms.len() - 1
-        });
-        Form::try_from(found).unwrap_or(Form::MAX)
+        let slot = &mut self.slots[shape.slot() % SLOTS];
+        let mut number = *slot;
+        while let Some(at) = number.checked_sub(1)
+            && let Some((known, _)) = self.forms.get(usize::from(at))
+        {
+            if known.is(&shape) {
+                return at;
+            }
+            number = self.before.get(usize::from(at)).copied().unwrap_or(0);
+        }
+        let at = Form::try_from(self.forms.len()).unwrap_or(Form::MAX);
+        self.forms.push((shape, shape.elements().0));
+        self.before.push(std::mem::replace(slot, at.saturating_add(1)));
+        at
     }
 
     /// Elements of a shape.

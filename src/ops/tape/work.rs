@@ -1,7 +1,8 @@
 //! FLOPs of products, by what they are spent on.
 
-use super::Tape;
 use super::state::{OpName, Recording, State};
+use super::{Form, Tape};
+use crate::sources::Source;
 
 /// Kinds of products, by the factors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -18,10 +19,20 @@ pub(crate) enum Work {
 /// How many kinds of work there are.
 pub(super) const WORKS: usize = 3;
 
+/// A product of a layer's input with its weights: the operation that it belongs to, and what it goes from and to.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Product {
+    pub op: &'static str,
+    pub source: Source,
+    pub from: Form,
+    pub to: Form,
+}
+
 impl Tape {
     /// From here on nothing is taken or saved, and no graph is made: modules run for their FLOPs alone, which is quick.
     pub fn count_only(&self) {
         let mut state = self.state.borrow_mut();
+        state.products = Some(Vec::with_capacity(12));
         state.recording = Some(Recording::default());
         state.stopped = true;
     }
@@ -34,6 +45,20 @@ impl Tape {
     /// Counts FLOPs of the operation at hand.
     pub fn count(&self, work: Work, flops: f64) {
         self.state.borrow_mut().count_forward(work, flops);
+    }
+
+    /// A layer has multiplied its input with its weights.
+    pub fn multiplied(&self, from: Form, to: Form) {
+        let mut state = self.state.borrow_mut();
+        let (op, source) = state.op_name(state.op);
+        if let Some(products) = &mut state.products {
+            products.push(Product { op, source, from, to });
+        }
+    }
+
+    /// Products since the last call, where modules run for these alone.
+    pub fn take_products(&self) -> Vec<Product> {
+        self.state.borrow_mut().products.replace(Vec::with_capacity(12)).unwrap_or_default()
     }
 
     /// FLOPs of forward since the last call, of every operation that has some: those with weights, and those of attention.

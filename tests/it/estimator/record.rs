@@ -8,7 +8,7 @@ use std::fs;
 use std::path::Path;
 
 use headroom::catalog;
-use headroom::config::{AttentionKernel, Keys, Method, Mixer, MixerKind, ModelConfig, Objective, Recompute, Tuning};
+use headroom::config::{AttentionKernel, Feed, Keys, Method, Mixer, MixerKind, ModelConfig, Objective, Recompute, Tuning};
 use headroom::ops::{self, Lowering, Op, OpList, Role, Tensor, lower};
 use headroom::units::to_f64;
 use proptest::prelude::*;
@@ -138,5 +138,22 @@ proptest! {
         // Whole numbers below 2⁵³ are exact.
         let near = if expected < 9e15 { 0.5 } else { expected * 1e-14 };
         prop_assert!((ours - expected).abs() <= near, "{ours:e} against {expected:e}");
+    }
+}
+
+/// A family that calls its products by other names would have no working set.
+#[test]
+fn every_half_of_a_served_block_works_with_something() {
+    for model in models().chain(served_models()) {
+        for attention in [AttentionKernel::Standard, AttentionKernel::Flash] {
+            let with = Lowering { training: false, attention, ..Lowering::parameters_only(&model) };
+            for kind in lower(&Lowering { seq_length: 512, context_length: 4096, ..with }).kinds {
+                let there = [kind.of.mixer || kind.of.keys != Keys::None, kind.of.feed != Feed::None];
+                for (half, there) in kind.halves().into_iter().zip(there) {
+                    let sizes: Vec<u64> = ops::tensors(half, Role::Workspace).map(|(_, tensor)| tensor.bytes().0).collect();
+                    assert!(!there || (sizes.len() >= 2 && !sizes.contains(&0)), "{:?} {:?}: {sizes:?}", model.family, kind.of);
+                }
+            }
+        }
     }
 }
