@@ -6,13 +6,12 @@ mod activations;
 mod blockers;
 mod companions;
 mod compute;
-mod course;
 mod host;
+mod law;
 mod layouts;
 mod ledger;
 mod listed;
 mod megatron;
-mod memo;
 mod overhead;
 mod printed;
 mod reservation;
@@ -25,6 +24,7 @@ mod timeline;
 
 pub use blockers::{Blocker, FrameworkRule, Rules};
 pub use compute::Compute;
+pub use law::Lengths;
 pub use layouts::Layouts;
 pub use ledger::{Certainty, Ledger, LineItem, MemoryKind, TensorLine};
 pub use overhead::{FRAMEWORK_CONTEXT, REDUCTION_BUCKET};
@@ -222,66 +222,6 @@ pub fn memory_of_each(jobs: &[Job]) -> impl Iterator<Item = [Bytes; 7]> {
         let (_, list) = listed.insert(known.unwrap_or_else(|| (with, ops::without_products(&with))));
         listed::peak(job, list).0.by_kind
     })
-}
-
-/// [`memory_by_kind`] of one job at many lengths, for curves and searches.
-///
-/// Three of them tell all longer ones (see `timeline::lengths` and `listed`); where they do not, each is estimated by itself. Both give
-/// the same bytes, which a property test holds.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Lengths {
-    job: Job,
-    known: Known,
-}
-
-/// How other lengths are told.
-#[derive(Clone, Debug, PartialEq)]
-enum Known {
-    Played(timeline::Lengths),
-    Listed(listed::Lengths),
-    Served(Requests),
-    Nothing,
-}
-
-impl Lengths {
-    /// Gets ready for questions about a job.
-    pub fn of(job: &Job) -> Self {
-        let known = if let Some(served) = Requests::of(job) {
-            Known::Served(served)
-        } else if let Some(run) = alone_run(job) {
-            timeline::Lengths::of(job, run).map_or(Known::Nothing, Known::Played)
-        } else if played_run(job).is_some() || megatron_run(job).is_some() {
-            Known::Nothing
-        } else {
-            listed::Lengths::of(job).map_or(Known::Nothing, Known::Listed)
-        };
-        Self { job: job.clone(), known }
-    }
-
-    /// The job, at its own length.
-    pub const fn job(&self) -> &Job {
-        &self.job
-    }
-
-    /// Lengths that are multiples of this are told most quickly.
-    pub fn grid(&self) -> u64 {
-        match &self.known {
-            Known::Played(played) => played.grid(),
-            Known::Listed(listed) => listed.grid(),
-            Known::Served(_) | Known::Nothing => 1,
-        }
-    }
-
-    /// Memory by kind at that length, in the order of [`MemoryKind::ALL`].
-    pub fn memory(&self, length: u64) -> [Bytes; 7] {
-        let known = match &self.known {
-            Known::Played(played) => played.memory(length).map(|by_kind| overhead::on_top(&self.job, by_kind)),
-            Known::Listed(listed) => listed.memory(&self.job, length),
-            Known::Served(served) => Some(served.memory(&self.job.with_seq_length(length))),
-            Known::Nothing => None,
-        };
-        known.unwrap_or_else(|| memory_by_kind(&self.job.with_seq_length(length)))
-    }
 }
 
 /// [`memory_by_kind`] of one serving job with other lengths, sequences, chunks or caches: its weights are counted once.

@@ -6,8 +6,8 @@
 
 mod ground;
 mod groups;
-mod lengths;
 mod lines;
+mod moments;
 mod optimizer;
 mod plan;
 mod play;
@@ -21,7 +21,7 @@ use crate::config::{Job, TrainingRun};
 use crate::ops::tape::{Entry, KINDS, Kind, Segment, State, Storage, Tape, Totals, When};
 use crate::units::Bytes;
 pub use groups::GRADIENT_REDUCTION;
-pub(super) use lengths::Lengths;
+pub(super) use moments::moments;
 pub(super) use plan::is_played;
 use plan::{Plan, Shares};
 pub(super) use ranks::Ranks;

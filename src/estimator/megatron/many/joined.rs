@@ -7,8 +7,8 @@ use super::super::{At, Kind, SLOTS, on_device, slot};
 use super::frame::{Alike, Frame, along, along_each, sum};
 use super::{Kinds, States};
 use crate::config::{Job, TrainingRun, Work};
+use crate::estimator::law::Memo;
 use crate::estimator::ledger::{MemoryKind, first_over};
-use crate::estimator::memo::Memo;
 use crate::units::Bytes;
 
 /// One stage of a pipeline, and all that may be most in flight at each place of its schedule.

@@ -3,8 +3,8 @@
 use super::super::{Kind, Sizes, is_input, survives};
 use super::frame::Alike;
 use crate::config::{Job, Recompute, TrainingRun};
+use crate::estimator::law::Memo;
 use crate::estimator::megatron::lines::scores;
-use crate::estimator::memo::Memo;
 use crate::ops::megatron::{Module, Part, PartKey, Step};
 use crate::ops::{Role, Tensor};
 use crate::units::Bytes;

@@ -5,7 +5,7 @@ use std::hash::{BuildHasherDefault, Hash, Hasher};
 
 /// Values by key; the key asked for last is found without a look-up, as nested loops ask.
 #[derive(Clone, Debug)]
-pub(super) struct Memo<K, V> {
+pub struct Memo<K, V> {
     places: HashMap<K, usize, BuildHasherDefault<Quick>>,
     values: Vec<V>,
     last: Option<(K, usize)>,
@@ -61,7 +61,7 @@ impl<K: Copy + Eq + Hash, V> Memo<K, V> {
 
 /// A hash of whole numbers, one multiplication each: keys come from the program, never from outside.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Quick(u64);
+pub struct Quick(u64);
 
 /// An odd number without a pattern: 2⁶⁴ over the golden ratio.
 const SPREAD: u64 = 0x9E37_79B9_7F4A_7C15;
