@@ -24,7 +24,7 @@ mod timeline;
 
 pub use blockers::{Blocker, FrameworkRule, Rules};
 pub use compute::Compute;
-pub use law::Lengths;
+pub use law::{Lengths, Requests};
 pub use layouts::Layouts;
 pub use ledger::{Certainty, Ledger, LineItem, MemoryKind, TensorLine};
 pub use overhead::{FRAMEWORK_CONTEXT, REDUCTION_BUCKET};
@@ -37,7 +37,6 @@ pub use timeline::{Event, GRADIENT_REDUCTION, Phase, Stretch, Timeline, events};
 use crate::config::{Job, Run, TrainingRun};
 use crate::ops::{self, OpList};
 use crate::units::Bytes;
-use stage::Scope;
 
 /// A moment of the step at which memory may be highest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -222,35 +221,6 @@ pub fn memory_of_each(jobs: &[Job]) -> impl Iterator<Item = [Bytes; 7]> {
         let (_, list) = listed.insert(known.unwrap_or_else(|| (with, ops::without_products(&with))));
         listed::peak(job, list).0.by_kind
     })
-}
-
-/// [`memory_by_kind`] of one serving job with other lengths, sequences, chunks or caches: its weights are counted once.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Requests {
-    /// The stages that can hold most, with the lines of their weights.
-    stages: Vec<(stage::Stage, Vec<LineItem>)>,
-}
-
-impl Requests {
-    /// Counts the weights of a job; `None` when training.
-    pub fn of(job: &Job) -> Option<Self> {
-        let Run::Serving(_) = job.run() else { return None };
-        let list = ops::without_products(&ops::lowering(job));
-        let parameters = stage::Parameters::of(job, &list);
-        let weights = |stage| (stage, states::lines(&Scope { job, list: &list, stage, parameters, detail: false }));
-        Some(Self { stages: stage::stages(job).into_iter().map(weights).collect() })
-    }
-
-    /// Memory by kind of a job with the same model, layout and format of weights, in the order of [`MemoryKind::ALL`].
-    pub fn memory(&self, job: &Job) -> [Bytes; 7] {
-        let list = ops::without_parameters(&ops::lowering(job));
-        let of_stage = |(stage, weights): &(stage::Stage, Vec<LineItem>)| {
-            let scope = Scope { job, list: &list, stage: *stage, parameters: stage::Parameters::NONE, detail: false };
-            let lines = listed::with_weights(&scope, activations::Moment::Prefill, weights.clone());
-            Ledger { lines }.by_kind()
-        };
-        ledger::fullest(self.stages.iter().map(of_stage))
-    }
 }
 
 /// The ledger at the peak of one pipeline stage, counted from 0, of a training job under Megatron-LM; `None` for other jobs.

@@ -97,6 +97,13 @@ impl<'a> Lowering<'a> {
         Dim("seq_length", self.seq_length)
     }
 
+    /// The lengths and numbers of sequences of which a serving step's tensors are products, by the names that shapes have for them.
+    pub(crate) const fn lengths(&self) -> [Dim; 4] {
+        let tokens = self.seq_length.saturating_mul(self.micro_batch_size);
+        let (context, sequences) = (self.context_length, self.concurrent_sequences);
+        [self.s(), Dim("tokens", tokens), Dim("context_length", context), Dim("concurrent_sequences", sequences)]
+    }
+
     /// `micro_batch_size`.
     pub(super) const fn b(&self) -> Dim {
         Dim("micro_batch_size", self.micro_batch_size)

@@ -79,6 +79,13 @@ impl OpList {
         self.kinds.first().map_or(&[], |kind| &kind.ops)
     }
 
+    /// The operations' tensors at other lengths, see [`Lowering::lengths`].
+    pub(crate) fn at(&self, lengths: &[Dim]) -> Self {
+        let all = |ops: &[Op]| ops.iter().map(|op| op.at(lengths)).collect();
+        let kinds = self.kinds.iter().map(|kind| BlockKind { ops: all(&kind.ops), ..*kind }).collect();
+        Self { embedding: all(&self.embedding), kinds, head: all(&self.head) }
+    }
+
     /// All operations, of each kind of block those of one.
     pub fn all(&self) -> impl Iterator<Item = &Op> {
         self.embedding.iter().chain(self.kinds.iter().flat_map(|kind| &kind.ops)).chain(&self.head)
@@ -128,6 +135,11 @@ pub fn lower(with: &Lowering) -> OpList {
 /// A job's operations without their FLOPs, for questions about memory: they need no run of the modules.
 pub(crate) fn without_products(with: &Lowering) -> OpList {
     record::with_parameters(with, tensors_of(with))
+}
+
+/// A model's parameters alone.
+pub(crate) fn parameters_alone(with: &Lowering) -> OpList {
+    record::with_parameters(with, nothing_yet(with.model))
 }
 
 /// Working sets and saved tensors of serving and of the papers' stack; the kinds of blocks alone where a step is played.

@@ -28,6 +28,16 @@ impl Shape {
         self.0.iter().zip(&other.0).all(|(a, b)| a.1 == b.1 && std::ptr::eq(a.0, b.0))
     }
 
+    /// The shape at other lengths: dimensions of these names have these sizes.
+    fn at(mut self, lengths: &[Dim]) -> Self {
+        for dim in &mut self.0 {
+            if let Some(length) = lengths.iter().find(|length| length.0 == dim.0) {
+                *dim = *length;
+            }
+        }
+        self
+    }
+
     /// The dimensions that are used.
     pub fn dims(&self) -> impl Iterator<Item = &Dim> {
         self.0.iter().filter(|dim| !dim.0.is_empty())
@@ -136,6 +146,14 @@ impl Tensor {
     /// Bytes on the most loaded of `t` tensor-parallel ranks.
     pub fn bytes_per_rank(&self, t: u64, sequence_parallel: bool) -> Bytes {
         self.elements_per_rank(t, sequence_parallel).stored_as(self.dtype)
+    }
+}
+
+impl Op {
+    /// The operation's tensors at other lengths, see [`Lowering::lengths`](super::Lowering::lengths); its FLOPs stay behind.
+    pub(super) fn at(&self, lengths: &[Dim]) -> Self {
+        let tensors = self.tensors.iter().map(|tensor| Tensor { shape: tensor.shape.at(lengths), ..*tensor }).collect();
+        Self { tensors, forward: Flops(0.0), ..*self }
     }
 }
 

@@ -43,6 +43,14 @@ impl Lengths {
         &self.job
     }
 
+    /// Memory with other numbers of sequences; `None` when training.
+    pub const fn requests(&self) -> Option<&Requests> {
+        match &self.known {
+            Known::Served(served) => Some(served),
+            Known::Trained(_) | Known::Nothing => None,
+        }
+    }
+
     /// Lengths that are multiples of this are told most quickly.
     pub const fn grid(&self) -> u64 {
         match &self.known {

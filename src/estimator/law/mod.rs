@@ -8,9 +8,11 @@
 
 mod lengths;
 mod memo;
+mod requests;
 
 pub use lengths::Lengths;
 pub(super) use memo::Memo;
+pub use requests::Requests;
 
 use std::array;
 
