@@ -137,6 +137,11 @@ pub(crate) fn without_products(with: &Lowering) -> OpList {
     record::with_parameters(with, tensors_of(with))
 }
 
+/// Parameters of a model, a tied head counted once.
+pub fn parameters_of(model: &ModelConfig) -> u64 {
+    parameters_alone(&Lowering::parameters_only(model)).parameters()
+}
+
 /// A model's parameters alone.
 pub(crate) fn parameters_alone(with: &Lowering) -> OpList {
     record::with_parameters(with, nothing_yet(with.model))

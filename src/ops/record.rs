@@ -16,8 +16,9 @@ const HEAD: [&str; 3] = ["Final norm", "Pooler", "Output head and loss"];
 ///
 /// Modules of both ends, and of each kind of block those of one, are declared on a tape.
 pub(super) fn with_parameters(with: &Lowering, mut list: OpList) -> OpList {
-    // Without the room that a step needs.
+    // With less room than a step needs.
     let tape = Tape::default();
+    tape.make_room_for(32);
     Modules::declare(&tape, &whole(with), &list.kinds).add_parameters(&mut list);
     list
 }
@@ -25,6 +26,7 @@ pub(super) fn with_parameters(with: &Lowering, mut list: OpList) -> OpList {
 /// Adds parameters, and the FLOPs of one micro-batch's forward, all tensor-parallel ranks together: the modules run once.
 pub(super) fn with_products(with: &Lowering, mut list: OpList) -> OpList {
     let tape = Tape::default();
+    tape.make_room_for(64);
     let whole = whole(with);
     let modules = Modules::declare(&tape, &whole, &list.kinds);
     modules.add_parameters(&mut list);

@@ -2,7 +2,7 @@
 
 use std::array;
 
-use super::{Grid, Highest, Law, SURELY_EXACT, Top};
+use super::{Grid, Highest, Law, SURELY_EXACT, Top, bytes};
 use crate::config::Job;
 use crate::estimator::{Requests, alone_run, listed, memory_by_kind, overhead, timeline};
 use crate::units::Bytes;
@@ -101,7 +101,7 @@ impl Trained {
         for (order, (((one, two), three), confirming)) in one.iter().zip(&two).zip(&three).zip(&confirming).enumerate() {
             let values = |kind: usize| [one[kind], two[kind], three[kind]].map(|bytes| i128::from(bytes.0));
             let holds: [Law<3>; 7] = array::from_fn(|kind| Law::through(values(kind)));
-            let height = holds.iter().fold(Law::ZERO, |sum, law| sum.plus(law));
+            let height = holds.iter().fold(Law::ZERO, |sum, law| sum + *law);
             let holds_there = holds.iter().zip(confirming).all(|(law, bytes)| law.at(further.into()) == i128::from(bytes.0));
             if height.at(further.into()).max(height.at(2)) >= limit || !holds_there {
                 return None;
@@ -115,7 +115,7 @@ impl Trained {
     fn memory(&self, job: &Job, length: u64) -> Option<Kinds> {
         let k = i128::from(self.grid.steps(length)?);
         let (_, top) = self.moments.at(k).filter(|(height, _)| *height < self.limit)?;
-        Some(overhead::on_top(job, top.holds.map(|law| Bytes(u64::try_from(law.at(k)).unwrap_or(u64::MAX)))))
+        Some(overhead::on_top(job, top.holds.map(|law| bytes(law.at(k)))))
     }
 }
 

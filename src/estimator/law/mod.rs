@@ -11,13 +11,16 @@ mod memo;
 mod requests;
 
 pub use lengths::Lengths;
-pub(super) use memo::Memo;
+pub(super) use memo::{Last, Memo};
 pub use requests::Requests;
 
 use std::array;
+use std::ops::{Add, Mul};
+
+use crate::units::Bytes;
 
 /// Totals beyond this may hold a size that saturated when it was made, which no law knows.
-const SURELY_EXACT: i128 = 1 << 58;
+pub(super) const SURELY_EXACT: i128 = 1 << 58;
 
 /// A sum of sizes at equally spaced arguments, a polynomial by its forward differences: `f + k·a + k(k-1)/2·b + …` at `k` steps past
 /// the first argument. `N` values tell a polynomial of degree `N - 1`.
@@ -49,16 +52,32 @@ impl<const N: usize> Law<N> {
         sum
     }
 
-    /// The sum of two laws.
-    pub fn plus(&self, other: &Self) -> Self {
-        Self(array::from_fn(|order| self.0[order] + other.0[order]))
-    }
-
     /// Whether it is nowhere below another, and above it everywhere if it is not the `earlier` of the two. Every factor of a difference
     /// is at least 0, and that of the first is 1.
     fn covers(&self, other: &Self, earlier: bool) -> bool {
         self.0.iter().zip(&other.0).all(|(own, others)| own >= others) && (earlier || self.0.first() > other.0.first())
     }
+}
+
+impl<const N: usize> Add for Law<N> {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self(array::from_fn(|order| self.0[order] + other.0[order]))
+    }
+}
+
+impl<const N: usize> Mul<u64> for Law<N> {
+    type Output = Self;
+
+    fn mul(self, times: u64) -> Self {
+        Self(self.0.map(|difference| difference * i128::from(times)))
+    }
+}
+
+/// A sum of sizes in bytes, as far as they can be told.
+pub(super) fn bytes(sum: i128) -> Bytes {
+    Bytes(u64::try_from(sum.max(0)).unwrap_or(u64::MAX))
 }
 
 /// Of a record's moments those that are the highest at some argument, each with what it holds.
@@ -90,6 +109,16 @@ impl<const N: usize, T> Highest<N, T> {
             self.0.retain(|known| !covers(&moment, known));
             self.0.push(moment);
         }
+    }
+
+    /// The moments kept.
+    pub fn iter(&self) -> impl Iterator<Item = &Top<N, T>> {
+        self.0.iter()
+    }
+
+    /// Forgets all moments.
+    pub fn clear(&mut self) {
+        self.0.clear();
     }
 
     /// The highest at `k` steps past the first argument, and how high it is.

@@ -14,6 +14,7 @@ mod play;
 mod ranks;
 mod stretch;
 
+use super::law::bytes;
 use super::ledger::{LineItem, MemoryKind};
 use super::stage::{self, Stage};
 use super::{Moment, overhead};
@@ -349,11 +350,6 @@ fn plus(totals: &Totals, beside: &Totals) -> Totals {
 
 fn sum(totals: &Totals) -> i128 {
     totals.iter().sum()
-}
-
-/// Bytes as far as they can be told.
-fn bytes(total: i128) -> Bytes {
-    Bytes(u64::try_from(total.max(0)).unwrap_or(u64::MAX))
 }
 
 /// Bytes of the tape's kinds as the ledger's.

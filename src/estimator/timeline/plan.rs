@@ -199,7 +199,7 @@ fn of_adapters(recipe: PrecisionRecipe, with: &Lowering<'_>) -> PrecisionRecipe 
 
 /// Whether weights are given back after use where so many parameters may stay gathered.
 fn gives_back(job: &Job, most_live: u64) -> bool {
-    let parameters = ops::without_products(&Lowering::parameters_only(job.model())).parameters();
+    let parameters = ops::parameters_of(job.model());
     parameters / job.layout().t().max(1) > most_live
 }
 
