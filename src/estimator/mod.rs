@@ -35,7 +35,7 @@ pub use states::GATHERED_WEIGHTS;
 pub use timeline::{Event, GRADIENT_REDUCTION, Phase, Stretch, Timeline, events};
 
 use crate::config::{Job, Run, TrainingRun};
-use crate::ops::{self, OpList};
+use crate::ops;
 use crate::units::Bytes;
 
 /// A moment of the step at which memory may be highest.
@@ -208,7 +208,7 @@ pub fn memory_by_kind(job: &Job) -> [Bytes; 7] {
 /// for them, this is much quicker than each by itself; the bytes are the same, which a property test holds.
 pub fn memory_of_each(jobs: &[Job]) -> impl Iterator<Item = [Bytes; 7]> {
     let mut ranks = timeline::Ranks::default();
-    let mut listed: Option<(ops::Lowering, OpList)> = None;
+    let mut listed = law::Last::default();
     jobs.iter().map(move |job| {
         if let Some(run) = alone_run(job) {
             return overhead::on_top(job, ranks.memory(job, run));
@@ -217,9 +217,7 @@ pub fn memory_of_each(jobs: &[Job]) -> impl Iterator<Item = [Bytes; 7]> {
             return memory_by_kind(job);
         }
         let with = ops::lowering(job);
-        let known = listed.take().filter(|(known, _)| *known == with);
-        let (_, list) = listed.insert(known.unwrap_or_else(|| (with, ops::without_products(&with))));
-        listed::peak(job, list).0.by_kind
+        listed::peak(job, listed.value(with, |_| ops::without_products(&with))).0.by_kind
     })
 }
 

@@ -151,3 +151,39 @@ impl Grid {
         argument.checked_sub(self.first).filter(|past| past.is_multiple_of(self.step)).map(|past| past / self.step)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Grid, Highest, Law, Top};
+
+    #[test]
+    fn a_law_tells_the_polynomial_through_its_values() {
+        let value = |k: i128| 7 + 5 * k + 3 * k * k;
+        let law = Law::through([0, 1, 2].map(value));
+        assert!((0..100).all(|k| law.at(k) == value(k)));
+        assert!((0..100).all(|k| (law * 3 + Law::through([1, 2, 3])).at(k) == 3 * value(k) + k + 1));
+    }
+
+    #[test]
+    fn the_highest_is_the_first_of_equal_ones_at_every_argument() {
+        let lines: [[i128; 2]; 6] = [[5, 5], [1, 3], [5, 5], [4, 6], [0, 9], [4, 6]];
+        let mut highest = Highest::default();
+        for (order, line) in lines.into_iter().enumerate() {
+            highest.keep(Top { height: Law::through(line), order, holds: line });
+        }
+        for k in 0..9 {
+            let heights = lines.map(|line| Law::through(line).at(k));
+            let most = heights.into_iter().max().expect("lines");
+            let first = heights.iter().position(|height| *height == most).expect("one of them");
+            assert_eq!(highest.at(k).map(|(height, top)| (height, top.order)), Some((most, first)), "{k}");
+        }
+        assert!(highest.iter().count() < lines.len());
+    }
+
+    #[test]
+    fn a_grid_begins_beyond_the_bend() {
+        let grid = Grid::past(100, 16);
+        assert_eq!((grid.argument(0), grid.argument(2)), (112, 144));
+        assert_eq!([96, 112, 120, 144].map(|length| grid.steps(length)), [None, Some(0), None, Some(2)]);
+    }
+}
