@@ -1,7 +1,7 @@
 //! Numbers and sentences as the page writes them. Nothing here computes a quantity of the model.
 
 use crate::estimator::{Estimate, Headroom, MemoryKind, Printed, Verdict};
-use crate::ops::{self, Lowering};
+use crate::ops::parameters_of;
 use crate::scenario::{FieldId, FieldKind, Mode, Remark, Scenario, Value, field, show};
 use crate::units::{Bytes, grouped, to_f64};
 pub use crate::units::{Scale, whole};
@@ -83,7 +83,7 @@ pub fn model_name(scenario: &Scenario) -> String {
 
 /// Parameters of the scenario's model; nothing while its values do not go together.
 pub fn parameters(scenario: &Scenario) -> Option<u64> {
-    scenario.checked_model().map(|model| ops::lower(&Lowering::parameters_only(&model)).parameters())
+    scenario.checked_model().map(|model| parameters_of(&model))
 }
 
 /// Parts of the pasted file that the answer leaves out.

@@ -30,13 +30,11 @@ impl Layouts {
     /// Takes over a choice; see [`Self::job`].
     pub const fn choose(&mut self, choice: &Choice) {
         self.job.choose(choice);
-        self.megatron.forget();
     }
 
     /// Takes over a micro-batch alone.
     pub const fn choose_micro_batch(&mut self, sequences: NonZeroU64) {
         self.job.choose_micro_batch(sequences);
-        self.megatron.forget();
     }
 
     /// Takes over alone what data-parallel ranks share out.

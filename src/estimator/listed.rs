@@ -1,8 +1,7 @@
 //! Jobs whose memory is a sum over the operation list at a few moments: serving, and training whose step is not played.
 
 use super::activations::{self, Moment as When};
-use super::course::{self, Course, Grid, SURELY_EXACT, at};
-use super::ledger::{Ledger, LineItem, fullest, sort_by_kind};
+use super::ledger::{Ledger, LineItem, sort_by_kind};
 use super::stage::{self, Scope};
 use super::{Moment, host, overhead, reservation, states};
 use crate::config::{Job, Recompute};
@@ -79,52 +78,8 @@ fn model(scope: &Scope, moment: When, mut lines: Vec<LineItem>) -> Vec<LineItem>
     lines
 }
 
-/// What a training job's model holds at every moment of every stage, at all lengths.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Lengths {
-    grid: Grid,
-    moments: Vec<[Course; 7]>,
-    /// Sums below this are surely exact: the tensors that ranks share are whole in the list.
-    limit: i128,
-}
-
-impl Lengths {
-    /// Sums a job's operation list at three lengths; `None` where sizes are too large for whole numbers.
-    pub fn of(job: &Job) -> Option<Self> {
-        // Lengths that tensor-parallel ranks share evenly, so that no rounding comes between.
-        let ranks = job.layout().t();
-        let (grid, limit) = (Grid::past(job.model().sliding_window.unwrap_or(0), ranks), SURELY_EXACT / i128::from(ranks));
-        let [f, g, h] = grid.lengths().map(|length| sums(&job.with_seq_length(length)));
-        let course = |((f, g), h): ((&[Bytes; 7], &[Bytes; 7]), &[Bytes; 7])| {
-            let mut courses = [[0; 3]; 7];
-            for (((course, f), g), h) in courses.iter_mut().zip(f).zip(g).zip(h) {
-                *course = course::through([f.0, g.0, h.0])?;
-            }
-            (courses.iter().map(|course| at(course, 2)).sum::<i128>() < limit).then_some(courses)
-        };
-        Some(Self { grid, moments: f.iter().zip(&g).zip(&h).map(course).collect::<Option<_>>()?, limit })
-    }
-
-    /// Lengths past the bend are told where they are multiples of this.
-    pub const fn grid(&self) -> u64 {
-        self.grid.step()
-    }
-
-    /// Bytes by kind at the peak of the stage that holds most, overheads included; `None` for lengths that are estimated by themselves.
-    pub fn memory(&self, job: &Job, length: u64) -> Option<[Bytes; 7]> {
-        let k = i128::from(self.grid.steps(length)?);
-        let by_kind = |courses: &[Course; 7]| {
-            let sizes = courses.each_ref().map(|course| at(course, k));
-            let exact = sizes.iter().sum::<i128>() < self.limit;
-            exact.then(|| overhead::on_top(job, sizes.map(|size| Bytes(u64::try_from(size).unwrap_or(u64::MAX)))))
-        };
-        let moments: Vec<_> = self.moments.iter().map(by_kind).collect::<Option<_>>()?;
-        Some(fullest(moments.into_iter()))
-    }
-}
-
 /// What the model holds by kind, at every moment of every stage.
-fn sums(job: &Job) -> Vec<[Bytes; 7]> {
+pub(super) fn moments(job: &Job) -> Vec<[Bytes; 7]> {
     let list = ops::without_products(&ops::lowering(job));
     let parameters = stage::Parameters::of(job, &list);
     let of_stage = |stage: stage::Stage| {

@@ -6,13 +6,12 @@ mod activations;
 mod blockers;
 mod companions;
 mod compute;
-mod course;
 mod host;
+mod law;
 mod layouts;
 mod ledger;
 mod listed;
 mod megatron;
-mod memo;
 mod overhead;
 mod printed;
 mod reservation;
@@ -25,6 +24,7 @@ mod timeline;
 
 pub use blockers::{Blocker, FrameworkRule, Rules};
 pub use compute::Compute;
+pub use law::{Lengths, Requests};
 pub use layouts::Layouts;
 pub use ledger::{Certainty, Ledger, LineItem, MemoryKind, TensorLine};
 pub use overhead::{FRAMEWORK_CONTEXT, REDUCTION_BUCKET};
@@ -35,9 +35,8 @@ pub use states::GATHERED_WEIGHTS;
 pub use timeline::{Event, GRADIENT_REDUCTION, Phase, Stretch, Timeline, events};
 
 use crate::config::{Job, Run, TrainingRun};
-use crate::ops::{self, OpList};
+use crate::ops;
 use crate::units::Bytes;
-use stage::Scope;
 
 /// A moment of the step at which memory may be highest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -209,7 +208,7 @@ pub fn memory_by_kind(job: &Job) -> [Bytes; 7] {
 /// for them, this is much quicker than each by itself; the bytes are the same, which a property test holds.
 pub fn memory_of_each(jobs: &[Job]) -> impl Iterator<Item = [Bytes; 7]> {
     let mut ranks = timeline::Ranks::default();
-    let mut listed: Option<(ops::Lowering, OpList)> = None;
+    let mut listed = law::Last::default();
     jobs.iter().map(move |job| {
         if let Some(run) = alone_run(job) {
             return overhead::on_top(job, ranks.memory(job, run));
@@ -218,102 +217,8 @@ pub fn memory_of_each(jobs: &[Job]) -> impl Iterator<Item = [Bytes; 7]> {
             return memory_by_kind(job);
         }
         let with = ops::lowering(job);
-        let known = listed.take().filter(|(known, _)| *known == with);
-        let (_, list) = listed.insert(known.unwrap_or_else(|| (with, ops::without_products(&with))));
-        listed::peak(job, list).0.by_kind
+        listed::peak(job, listed.value(with, |_| ops::without_products(&with))).0.by_kind
     })
-}
-
-/// [`memory_by_kind`] of one job at many lengths, for curves and searches.
-///
-/// Three of them tell all longer ones (see `timeline::lengths` and `listed`); where they do not, each is estimated by itself. Both give
-/// the same bytes, which a property test holds.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Lengths {
-    job: Job,
-    known: Known,
-}
-
-/// How other lengths are told.
-#[derive(Clone, Debug, PartialEq)]
-enum Known {
-    Played(timeline::Lengths),
-    Listed(listed::Lengths),
-    Served(Requests),
-    Nothing,
-}
-
-impl Lengths {
-    /// Gets ready for questions about a job.
-    pub fn of(job: &Job) -> Self {
-        let known = if let Some(served) = Requests::of(job) {
-            Known::Served(served)
-        } else if let Some(run) = alone_run(job) {
-            timeline::Lengths::of(job, run).map_or(Known::Nothing, Known::Played)
-        } else if played_run(job).is_some() || megatron_run(job).is_some() {
-            Known::Nothing
-        } else {
-            listed::Lengths::of(job).map_or(Known::Nothing, Known::Listed)
-        };
-        Self { job: job.clone(), known }
-    }
-
-    /// The job, at its own length.
-    pub const fn job(&self) -> &Job {
-        &self.job
-    }
-
-    /// Lengths that are multiples of this are told most quickly.
-    pub fn grid(&self) -> u64 {
-        match &self.known {
-            Known::Played(played) => played.grid(),
-            Known::Listed(listed) => listed.grid(),
-            Known::Served(_) | Known::Nothing => 1,
-        }
-    }
-
-    /// Memory by kind at that length, in the order of [`MemoryKind::ALL`].
-    pub fn memory(&self, length: u64) -> [Bytes; 7] {
-        let known = match &self.known {
-            Known::Played(played) => played.memory(length).map(|by_kind| overhead::on_top(&self.job, by_kind)),
-            Known::Listed(listed) => listed.memory(&self.job, length),
-            Known::Served(served) => Some(served.memory(&self.job.with_seq_length(length))),
-            Known::Nothing => None,
-        };
-        known.unwrap_or_else(|| memory_by_kind(&self.job.with_seq_length(length)))
-    }
-}
-
-/// [`memory_by_kind`] of one serving job with other lengths, sequences, chunks or caches: its weights are counted once.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Requests {
-    /// The stages that can hold most, with the lines of their weights.
-    stages: Vec<(stage::Stage, Vec<LineItem>)>,
-    /// The operations of a step, without their parameters: from job to job their tensors differ by lengths alone.
-    step: OpList,
-}
-
-impl Requests {
-    /// Counts the weights of a job; `None` when training.
-    pub fn of(job: &Job) -> Option<Self> {
-        let Run::Serving(_) = job.run() else { return None };
-        let with = ops::lowering(job);
-        let list = ops::without_products(&with);
-        let parameters = stage::Parameters::of(job, &list);
-        let weights = |stage| (stage, states::lines(&Scope { job, list: &list, stage, parameters, detail: false }));
-        Some(Self { stages: stage::stages(job).into_iter().map(weights).collect(), step: list.at(&with.lengths()) })
-    }
-
-    /// Memory by kind of a job with the same model, layout and format of weights, in the order of [`MemoryKind::ALL`].
-    pub fn memory(&self, job: &Job) -> [Bytes; 7] {
-        let list = self.step.at(&ops::lowering(job).lengths());
-        let of_stage = |(stage, weights): &(stage::Stage, Vec<LineItem>)| {
-            let scope = Scope { job, list: &list, stage: *stage, parameters: stage::Parameters::NONE, detail: false };
-            let lines = listed::with_weights(&scope, activations::Moment::Prefill, weights.clone());
-            Ledger { lines }.by_kind()
-        };
-        ledger::fullest(self.stages.iter().map(of_stage))
-    }
 }
 
 /// The ledger at the peak of one pipeline stage, counted from 0, of a training job under Megatron-LM; `None` for other jobs.

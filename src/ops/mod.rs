@@ -142,6 +142,11 @@ pub(crate) fn without_products(with: &Lowering) -> OpList {
     record::of(with, false)
 }
 
+/// Parameters of a model, a tied head counted once.
+pub fn parameters_of(model: &ModelConfig) -> u64 {
+    record::of(&Lowering::parameters_only(model), false).parameters()
+}
+
 /// The kinds of layers that a model has and how many of each, the most frequent first.
 fn kinds(model: &ModelConfig) -> Vec<(LayerKind, u64)> {
     let layers = model.num_hidden_layers;

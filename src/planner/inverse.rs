@@ -21,8 +21,8 @@ pub(super) const LARGEST: u64 = 1 << 20;
 /// Both answers by search; memory never falls when length or batch grows.
 pub fn inverse(lengths: &Lengths) -> Inverse {
     let job = lengths.job();
-    let largest_batch = match Requests::of(job) {
-        Some(served) => largest(LARGEST, |batch| room_of(&served, &with_batch(job, batch))),
+    let largest_batch = match lengths.requests() {
+        Some(served) => largest(LARGEST, |batch| room_of(served, &with_batch(job, batch))),
         None => largest(LARGEST, |batch| room(&with_batch(job, batch))),
     };
     Inverse { longest_seq: longest(lengths), largest_batch }

@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use crate::app::words::billions;
 use crate::catalog::{self, AcceleratorRow, Finder, ModelRow};
-use crate::ops::{Lowering, lower};
+use crate::ops::parameters_of;
 use crate::units::MemoryUnit;
 
 /// One row of a list.
@@ -56,7 +56,7 @@ pub fn accelerators() -> &'static List {
 }
 
 fn of_model(row: &'static ModelRow) -> Row {
-    let counted = || lower(&Lowering::parameters_only(&row.config)).parameters();
+    let counted = || parameters_of(&row.config);
     Row {
         id: row.id,
         name: row.name,

@@ -5,9 +5,8 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use headroom::config::ModelConfig;
 use headroom::import::{Imported, config_json};
-use headroom::ops::{Lowering, lower};
+use headroom::ops::parameters_of;
 use serde_json::Value;
 
 /// How far a count may be off without a word, in parts of a thousand.
@@ -103,7 +102,7 @@ fn outcome(text: &str, exact: Option<u64>) -> (Outcome, String) {
         Ok(imported) => imported,
         Err(problem) => return (Outcome::Refused, problem.to_string()),
     };
-    let count = parameters(&imported.config);
+    let count = parameters_of(&imported.config);
     let doubts = doubts(&imported);
     let agrees = exact.map(|exact| count.abs_diff(exact).saturating_mul(1000) <= exact.saturating_mul(TOLERANCE));
     let outcome = match (doubts.is_empty(), agrees) {
@@ -120,10 +119,6 @@ fn outcome(text: &str, exact: Option<u64>) -> (Outcome, String) {
         let _ = write!(line, "\t{doubt}");
     }
     (outcome, line)
-}
-
-fn parameters(config: &ModelConfig) -> u64 {
-    lower(&Lowering::parameters_only(config)).parameters()
 }
 
 /// Parts that are not counted, or counted otherwise, in words.

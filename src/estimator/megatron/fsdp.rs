@@ -56,12 +56,12 @@ impl Weights {
 }
 
 impl Moving {
-    /// What moves on one rank of a stage; nothing where ranks share no gradients.
-    pub fn of(scope: &Scope) -> Self {
+    /// What moves on one rank of a stage whose blocks save that much by kind; nothing where ranks share no gradients.
+    pub fn of(scope: &Scope, saved: &[Bytes; 2]) -> Self {
         if !moves(scope.job) {
             return Self::default();
         }
-        Self::with(scope.job, scope.run, (&Weights::of(scope), scope.stage.layers()), &scope.sizes().whole)
+        Self::with(scope.job, scope.run, (&Weights::of(scope), scope.stage.layers()), saved)
     }
 
     /// The same, of so many blocks with these parameters, each saving that much by kind.

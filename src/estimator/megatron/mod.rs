@@ -9,6 +9,9 @@ mod lines;
 mod many;
 pub(super) mod schedule;
 mod states;
+mod weight;
+
+use std::ops::{Add, Mul};
 
 use super::ledger::{LineItem, sort_by_kind};
 use super::{Moment, host, overhead};
@@ -19,6 +22,7 @@ use crate::units::Bytes;
 pub(super) use events::events;
 pub(super) use many::{Many, of_pipeline};
 use schedule::{Held, Kind, Stage, Where};
+use weight::Weight;
 
 /// A moment of a stage's step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,12 +112,13 @@ pub(super) struct Peak {
 /// The peak of a job, over all stages or on one.
 pub(super) fn peak(job: &Job, run: &TrainingRun, only: Option<u64>, detail: bool) -> Peak {
     let model = rank_model(job, run);
+    let weight = Weight::of_model(&model, run);
     let stages = only.map_or_else(|| schedule::stages(job, run), |index| vec![schedule::stage(job, run, index)]);
     let mut moments: Vec<Moment> = Vec::with_capacity(4);
     let mut highest: Option<(Scope, Held, At, Bytes)> = None;
     for stage in stages {
         let scope = Scope { job, run, model: &model, stage };
-        let (held, at, total) = scope.highest(&mut moments);
+        let (held, at, total) = scope.highest(&weight, &mut moments);
         if highest.as_ref().is_none_or(|highest| total > highest.3) {
             highest = Some((scope, held, at, total));
         }
@@ -123,7 +128,7 @@ pub(super) fn peak(job: &Job, run: &TrainingRun, only: Option<u64>, detail: bool
     };
     let mut lines = scope.resident(detail);
     lines::activations(&scope.alive(held, at), detail, &mut lines);
-    lines.extend(fsdp::Moving::of(&scope).lines(&scope, at));
+    lines.extend(fsdp::Moving::of(&scope, &weight.sizes.whole()).lines(&scope, at));
     let before = total(&lines);
     overhead::add(job, &mut lines);
     let overheads = total(&lines).saturating_sub(before);
@@ -157,44 +162,47 @@ pub(super) fn after_forward(job: &Job, run: &TrainingRun, stage: u64) -> Vec<Lin
 pub(super) fn away(job: &Job, run: &TrainingRun, stage: u64) -> Bytes {
     let model = rank_model(job, run);
     let scope = Scope { job, run, model: &model, stage: schedule::stage(job, run, stage) };
-    let (sizes, mut most) = (scope.sizes(), Bytes::ZERO);
+    let (sizes, mut most) = (Weight::of_model(&model, run).sizes, Bytes::ZERO);
     scope.play(|held, _| most = most.max(sizes.of(&held).saturating_sub(sizes.of(&on_device(job, held)))));
     most
 }
 
-/// The bytes of each thing that [`Held`] counts.
-#[derive(Clone, Copy, Default)]
-struct Sizes {
-    whole: [Bytes; 2],
-    input: [Bytes; 2],
-    again: [Bytes; 2],
-    embedding: Bytes,
-    head: Bytes,
-}
+/// The size of each thing that [`Held`] counts: of blocks of both kinds kept whole, their inputs and what is brought back of them, of
+/// the embedding and the head.
+#[derive(Clone, Copy)]
+struct Sizes<T>([T; 8]);
 
-impl Sizes {
-    fn of(&self, held: &Held) -> Bytes {
+impl<T: Copy + Add<Output = T> + Mul<u64, Output = T>> Sizes<T> {
+    fn of(&self, held: &Held) -> T {
         let [saved, brought_back] = self.each(held);
         saved + brought_back
     }
 
     /// What was saved in forward, and what recomputation brought back.
-    fn each(&self, held: &Held) -> [Bytes; 2] {
-        let sum = |sizes: &[Bytes; 2], counts: schedule::PerKind| {
-            let [dense, experts] = *sizes;
-            dense * counts.dense + experts * counts.experts
-        };
-        let ends = self.embedding * held.embeddings + self.head * held.heads;
-        let saved = sum(&self.whole, held.whole) + sum(&self.input, held.inputs) + ends;
-        [saved, sum(&self.again, held.again) + sum(&self.input, held.again_inputs)]
+    fn each(&self, held: &Held) -> [T; 2] {
+        let [dense, experts, dense_input, experts_input, dense_again, experts_again, embedding, head] = self.0;
+        let Held { whole, inputs, again, again_inputs, embeddings, heads } = *held;
+        let blocks = dense * whole.dense + experts * whole.experts;
+        let saved = blocks + dense_input * inputs.dense + experts_input * inputs.experts;
+        let brought_back = dense_again * again.dense + experts_again * again.experts;
+        [
+            saved + embedding * embeddings + head * heads,
+            brought_back + dense_input * again_inputs.dense + experts_input * again_inputs.experts,
+        ]
+    }
+
+    /// What a block saves, by kind.
+    const fn whole(&self) -> [T; 2] {
+        let [dense, experts, ..] = self.0;
+        [dense, experts]
     }
 }
 
 impl<'a> Scope<'a> {
     /// The highest moment of this stage; adds the highest of each name to `moments`.
-    fn highest(&self, moments: &mut Vec<Moment>) -> (Held, At, Bytes) {
+    fn highest(&self, weight: &Weight, moments: &mut Vec<Moment>) -> (Held, At, Bytes) {
         let resident = total(&self.resident(false));
-        let (sizes, moving) = (self.sizes(), fsdp::Moving::of(self));
+        let (sizes, moving) = (weight.sizes, fsdp::Moving::of(self, &weight.sizes.whole()));
         // Where each moment's stage of the step holds most beside it.
         let mut most = [(Held::default(), None::<Bytes>); SLOTS];
         self.play(|held, at| {
@@ -208,11 +216,11 @@ impl<'a> Scope<'a> {
         });
         let mut best = (Held::default(), At::Step, resident);
         let moved = |at| if moving.moves() { moving.bytes(self.run, at) } else { Bytes::ZERO };
-        for at in places(self.model.head.len(), Kind::ALL.map(|kind| self.steps(kind).len())) {
+        for at in weight.places() {
             // After backward nothing is in flight; what the schedule never comes to is no moment.
             let nothing = (Held::default(), Some(Bytes::ZERO));
             let (held, Some(beside)) = most.get(slot(at.place())).copied().unwrap_or(nothing) else { continue };
-            let total = resident + beside + self.inside(at).iter().map(Entry::bytes).sum() + moved(at);
+            let total = resident + beside + weight.inside(at).into_iter().sum() + moved(at);
             let name = self.name(at);
             match moments.iter_mut().find(|moment| moment.name == name) {
                 Some(moment) => moment.total = moment.total.max(total),
@@ -227,18 +235,6 @@ impl<'a> Scope<'a> {
 
     fn play(&self, show: impl FnMut(Held, Where)) {
         schedule::play(&self.stage, &schedule::passes(&self.job.pipeline(), self.stage.index), show);
-    }
-
-    fn sizes(&self) -> Sizes {
-        let sum = |held: Held| self.alive(held, At::Forward).iter().map(Entry::bytes).sum::<Bytes>();
-        let one = |kind| schedule::PerKind { dense: u64::from(kind == Kind::Dense), experts: u64::from(kind == Kind::Experts) };
-        Sizes {
-            whole: Kind::ALL.map(|kind| sum(Held { whole: one(kind), ..Held::default() })),
-            input: Kind::ALL.map(|kind| sum(Held { inputs: one(kind), ..Held::default() })),
-            again: Kind::ALL.map(|kind| sum(Held { again: one(kind), ..Held::default() })),
-            embedding: sum(Held { embeddings: 1, ..Held::default() }),
-            head: sum(Held { heads: 1, ..Held::default() }),
-        }
     }
 
     fn name(&self, at: At) -> &'static str {
@@ -327,22 +323,6 @@ impl<'a> Scope<'a> {
         }
         found
     }
-}
-
-/// The moments of a step, in its order: of a head and of blocks of each kind with so many operations.
-fn places(head: usize, blocks: [usize; 2]) -> impl Iterator<Item = At> {
-    let in_block = |(kind, steps): (Kind, usize)| {
-        let ways = move |place| {
-            [(false, false), (true, false), (false, true), (true, true)].map(|(recomputed, split)| At::Block {
-                kind,
-                recomputed,
-                split,
-                place,
-            })
-        };
-        (0..steps).rev().flat_map(ways)
-    };
-    (0..head).rev().map(At::Head).chain(Kind::ALL.into_iter().zip(blocks).flat_map(in_block)).chain([At::Step])
 }
 
 /// Whether a saved tensor survives forward.

@@ -5,8 +5,8 @@ use std::num::NonZeroU64;
 use super::block::{BlockKey, Brief, Briefs, Clock, Timed, key, tied};
 use super::{Load, StepTime, spread_with, stage_loads};
 use crate::config::{Choice, Job, ParallelLayout, Recompute};
+use crate::estimator::law::Memo;
 use crate::estimator::megatron::of_pipeline;
-use crate::estimator::memo::Memo;
 use crate::ops::megatron::{Part, PartKey};
 use crate::units::to_f64;
 

@@ -6,14 +6,15 @@
 
 mod ground;
 mod groups;
-mod lengths;
 mod lines;
+mod moments;
 mod optimizer;
 mod plan;
 mod play;
 mod ranks;
 mod stretch;
 
+use super::law::bytes;
 use super::ledger::{LineItem, MemoryKind};
 use super::stage::{self, Stage};
 use super::{Moment, overhead};
@@ -21,7 +22,7 @@ use crate::config::{Job, TrainingRun};
 use crate::ops::tape::{Entry, KINDS, Kind, Segment, State, Storage, Tape, Totals, When};
 use crate::units::Bytes;
 pub use groups::GRADIENT_REDUCTION;
-pub(super) use lengths::Lengths;
+pub(super) use moments::moments;
 pub(super) use plan::is_played;
 use plan::{Plan, Shares};
 pub(super) use ranks::Ranks;
@@ -349,11 +350,6 @@ fn plus(totals: &Totals, beside: &Totals) -> Totals {
 
 fn sum(totals: &Totals) -> i128 {
     totals.iter().sum()
-}
-
-/// Bytes as far as they can be told.
-fn bytes(total: i128) -> Bytes {
-    Bytes(u64::try_from(total.max(0)).unwrap_or(u64::MAX))
 }
 
 /// Bytes of the tape's kinds as the ledger's.

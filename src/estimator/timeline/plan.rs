@@ -173,11 +173,10 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// Whether the step of another plan takes and frees the same, in pieces of other sizes, because only the number of data-parallel
-    /// ranks differs, and that of micro-batches in flight.
-    pub fn differs_in_ranks(&self, other: &Self) -> bool {
-        let stage = Stage { in_flight: other.stage.in_flight, ..self.stage };
-        Self { ranks: other.ranks, stage, ..self.clone() } == *other
+    /// The plan but for the number of data-parallel ranks and that of micro-batches in flight: steps that agree in it take and free the
+    /// same, in pieces of other sizes.
+    pub fn of_any_ranks(&self) -> Self {
+        Self { ranks: 0, stage: Stage { in_flight: 0, ..self.stage }, ..self.clone() }
     }
 
     /// How many of the model's blocks the played one of that tag stands for; 1 outside the blocks.
@@ -204,7 +203,7 @@ fn of_adapters(recipe: PrecisionRecipe, with: &Lowering<'_>) -> PrecisionRecipe 
 
 /// Whether weights are given back after use where so many parameters may stay gathered.
 fn gives_back(job: &Job, most_live: u64) -> bool {
-    let parameters = ops::without_products(&Lowering::parameters_only(job.model())).parameters();
+    let parameters = ops::parameters_of(job.model());
     parameters / job.layout().t().max(1) > most_live
 }
 

@@ -6,29 +6,28 @@
 use super::plan::{Plan, Share};
 use super::{Played, groups, optimizer};
 use crate::config::{Job, TrainingRun};
+use crate::estimator::law::Last;
 use crate::estimator::ledger::fullest;
 use crate::estimator::stage;
 use crate::units::Bytes;
 
-/// The steps that were played so far.
+/// The step of each stage that can hold most, as it was played last, by all that its plan says but the ranks.
 #[derive(Default)]
-pub(in crate::estimator) struct Ranks<'a>(Vec<Played<'a>>);
+pub(in crate::estimator) struct Ranks<'a>(Vec<Last<Plan<'a>, Played<'a>>>);
 
 impl<'a> Ranks<'a> {
     /// Bytes by kind at the peak of the stage that holds most.
     pub fn memory(&mut self, job: &'a Job, run: &TrainingRun) -> [Bytes; 7] {
-        fullest(stage::stages(job).into_iter().map(|stage| self.stage(job, run, Plan::of(job, run, stage, false))))
-    }
-
-    fn stage(&mut self, job: &'a Job, run: &TrainingRun, plan: Plan<'a>) -> [Bytes; 7] {
-        if let Some(known) = self.0.iter_mut().find(|known| known.plan.differs_in_ranks(&plan)) {
-            known.deal_out(plan);
-            return known.peak();
-        }
-        let played = Played::new(job, run, plan.stage, false);
-        let peak = played.peak();
-        self.0.push(played);
-        peak
+        let stages = stage::stages(job);
+        self.0.resize_with(self.0.len().max(stages.len()), Last::default);
+        fullest(stages.into_iter().zip(&mut self.0).map(|(stage, last)| {
+            let plan = Plan::of(job, run, stage, false);
+            let played = last.value(plan.of_any_ranks(), |_| Played::new(job, run, stage, false));
+            if played.plan != plan {
+                played.deal_out(plan);
+            }
+            played.peak()
+        }))
     }
 }
 

@@ -24,18 +24,6 @@ impl Amount for i128 {
 }
 
 impl Tape {
-    /// Bytes of every storage, in the order they were taken.
-    pub fn sizes(&self) -> Vec<u64> {
-        self.state.borrow().storages.iter().map(|storage| storage.bytes).collect()
-    }
-
-    /// Whether the other tape has the same events in the same stretches.
-    pub fn runs_like(&self, other: &Self) -> bool {
-        let (one, two) = (self.state.borrow(), other.state.borrow());
-        let bounds = |state: &State| state.segments.iter().map(|segment| (segment.begins, segment.ends)).collect::<Vec<_>>();
-        one.log == two.log && bounds(&one) == bounds(&two)
-    }
-
     /// Gives some storages other numbers of elements, and sums the stretches up again.
     pub fn resize_some(&self, elements: impl Iterator<Item = (u32, u64)>) {
         let mut state = self.state.borrow_mut();

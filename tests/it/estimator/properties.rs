@@ -4,7 +4,7 @@
 use crate::support;
 
 use headroom::config::{Job, Run};
-use headroom::estimator::{Headroom, Lengths, MemoryKind, Requests, estimate, memory_by_kind};
+use headroom::estimator::{Headroom, Lengths, MemoryKind, Requests, estimate, memory_by_kind, memory_of_each};
 use headroom::planner::{curve_gpus, curve_seq, fixes, gpu_count, inverse};
 use headroom::units::{Bytes, MemoryUnit};
 use proptest::prelude::*;
@@ -108,44 +108,41 @@ proptest! {
 }
 
 proptest! {
-    /// One play for many lengths gives what each length gives by itself.
+    /// Laws give what the record gives: at other lengths, with other ranks, and with other numbers of sequences that are served.
     #[test]
-    fn lengths_together_are_lengths_alone(job in job(), eager in any::<bool>(), lengths in proptest::collection::vec(1_u64..=200_000, 1..6)) {
+    fn laws_tell_what_records_tell(
+        job in job(),
+        eager in any::<bool>(),
+        lengths in proptest::collection::vec(1_u64..=200_000, 1..6),
+        numbers in proptest::collection::vec(1_u64..=100, 1..8),
+    ) {
         let job = if eager { with_eager_kernels(&job) } else { job };
         let together = Lengths::of(&job);
         let grid = together.grid();
-        for length in lengths.into_iter().flat_map(|length| [length, length.div_ceil(grid) * grid]) {
-            let alone = headroom::estimator::memory_by_kind(&job.with_seq_length(length));
-            prop_assert_eq!(together.memory(length), alone, "at {}", length);
+        for length in lengths.iter().flat_map(|length| [*length, length.div_ceil(grid) * grid]) {
+            prop_assert_eq!(together.memory(length), memory_by_kind(&job.with_seq_length(length)), "at {}", length);
         }
-    }
-
-    /// One play for many numbers of ranks gives what each gives by itself.
-    #[test]
-    fn ranks_together_are_ranks_alone(job in job(), eager in any::<bool>(), ranks in proptest::collection::vec(1_u64..=100, 1..8)) {
-        let job = if eager { with_eager_kernels(&job) } else { job };
-        let ranks = ranks.into_iter().filter_map(std::num::NonZeroU64::new);
+        let ranks = numbers.iter().copied().filter_map(std::num::NonZeroU64::new);
         let jobs: Vec<Job> = ranks.map(|ranks| job.with_data_parallel_size(ranks)).collect();
-        let together: Vec<_> = headroom::estimator::memory_of_each(&jobs).collect();
-        let alone: Vec<_> = jobs.iter().map(headroom::estimator::memory_by_kind).collect();
-        prop_assert_eq!(together, alone);
+        let alone: Vec<_> = jobs.iter().map(memory_by_kind).collect();
+        prop_assert_eq!(memory_of_each(&jobs).collect::<Vec<_>>(), alone);
+        if let Some(served) = Requests::of(&job) {
+            let asked = lengths.iter().zip(&numbers).map(|(length, number)| (*length, *number));
+            for (length, number) in asked.chain([(1, 1), (777, 33), (job.seq_length(), 5)]) {
+                let other = job.with_seq_length(length).with_run(|run| {
+                    if let Run::Serving(run) = run {
+                        run.concurrent_sequences = number;
+                    }
+                });
+                prop_assert_eq!(served.memory(&other), memory_by_kind(&other), "{} of {}", number, length);
+            }
+        }
     }
 
     /// The fast sums that curves and searches use are the ledger's.
     #[test]
     fn sums_by_kind_are_the_ledgers(job in job()) {
-        prop_assert_eq!(headroom::estimator::memory_by_kind(&job), estimate(&job).ledger.by_kind());
-        // Weights counted once serve all sequences and lengths.
-        if let Some(served) = Requests::of(&job) {
-            for (tokens, count) in [(1, 1), (777, 33), (job.seq_length(), 5)] {
-                let other = job.with_seq_length(tokens).with_run(|run| {
-                    if let Run::Serving(run) = run {
-                        run.concurrent_sequences = count;
-                    }
-                });
-                prop_assert_eq!(served.memory(&other), headroom::estimator::memory_by_kind(&other));
-            }
-        }
+        prop_assert_eq!(memory_by_kind(&job), estimate(&job).ledger.by_kind());
     }
 }
 

@@ -1,14 +1,17 @@
 //! What every stage of a pipeline has in flight and beside it.
 
+use std::cmp::Reverse;
+
 use super::super::fsdp::{Moving, Weights, moves};
 use super::super::lines::{Buffers, Content, Stands};
 use super::super::schedule::{self, Held, PerKind, Stage};
+use super::super::weight::Alike;
 use super::super::{At, Kind, SLOTS, on_device, slot};
-use super::frame::{Alike, Frame, along, along_each, sum};
+use super::frame::{Frame, Line, Tops};
 use super::{Kinds, States};
 use crate::config::{Job, TrainingRun, Work};
+use crate::estimator::law::{Highest, Memo, Top, bytes};
 use crate::estimator::ledger::{MemoryKind, first_over};
-use crate::estimator::memo::Memo;
 use crate::units::Bytes;
 
 /// One stage of a pipeline, and all that may be most in flight at each place of its schedule.
@@ -31,48 +34,31 @@ pub(super) struct Sort {
     messages: u64,
 }
 
-/// What every stage has in flight and beside it, of one frame and one pipeline; states and what moves come on top.
+/// What a stage may need in backward beside states and what moves, with any number of sequences.
 #[derive(Default)]
-pub(super) struct Joined {
-    /// Places of frame and pipeline.
-    pub of: Option<(usize, usize)>,
-    /// Of every stage.
-    lines: Vec<Lines>,
-    /// Sequences more than one with which [`Joined::stages`] is made.
-    more: Option<u64>,
+pub(super) struct Needs {
+    /// In the head, and in blocks: all that may be highest there.
+    moments: [Tops; 2],
+    /// With one micro-batch of its first chunk alone, whatever the schedule.
+    alone: Highest<2, ()>,
+    /// What may be most in flight at the place at hand.
+    in_flight: Tops,
+}
+
+/// What a stage needs with one number of sequences.
+#[derive(Clone, Copy)]
+pub(super) struct Needed {
+    buffers: [Bytes; 2],
     /// What a block saves, by kind.
     saved: [Bytes; 2],
-    stages: Vec<Highest>,
-}
-
-/// What a stage may need in backward, with any number of sequences.
-#[derive(Default)]
-struct Lines {
-    /// In the head, and in blocks: all that may be highest there.
-    moments: [Vec<Line>; 2],
-    /// With one micro-batch of its first chunk alone, whatever the schedule: with one and with two sequences.
-    alone: Vec<[Bytes; 2]>,
-    /// What may be most in flight at the place at hand.
-    in_flight: Vec<Line>,
-}
-
-/// A moment with one and with two sequences, and how early it comes.
-#[derive(Clone, Copy)]
-struct Line {
-    order: usize,
-    bytes: [Alike; 2],
-}
-
-/// One stage's part of [`Joined`] with one number of them.
-#[derive(Clone, Copy)]
-struct Highest {
-    buffers: [Bytes; 2],
     /// The highest moment in the head, and in blocks.
     moments: [Option<Moment>; 2],
     /// The higher of these.
     moment: Option<Moment>,
     /// All of it.
     total: Bytes,
+    /// No more sequences, and no fewer micro-batches of them, need less.
+    least: Bytes,
 }
 
 /// A moment of backward: how early it comes, and what it needs.
@@ -83,20 +69,17 @@ struct Moment {
 }
 
 impl Moment {
-    /// Whether it is higher, or as high and earlier.
-    fn is_before(&self, other: &Self) -> bool {
-        let (own, others) = (sum(&self.bytes), sum(&other.bytes));
-        own > others || (own == others && self.order < other.order)
-    }
-
-    /// The higher one; what is no higher than the optimizer's step, which comes before all, is none.
-    fn higher([head, block]: [Option<Self>; 2]) -> Option<Self> {
-        let highest = match (head, block) {
-            (Some(head), Some(block)) => Some(if block.is_before(&head) { block } else { head }),
-            (head, block) => head.or(block),
-        };
+    /// The higher of the head's and the blocks', of equal ones the earlier; what is no higher than the optimizer's step, which comes
+    /// before all, is none.
+    fn higher(moments: [Option<Self>; 2]) -> Option<Self> {
+        let rank = |moment: &Self| (sum(&moment.bytes), Reverse(moment.order));
+        let highest = moments.into_iter().flatten().reduce(|head, block| if rank(&block) > rank(&head) { block } else { head });
         highest.filter(|moment| sum(&moment.bytes) > Bytes::ZERO)
     }
+}
+
+fn sum([saved, passing]: &Alike) -> Bytes {
+    *saved + *passing
 }
 
 /// The stages that can hold most.
@@ -126,157 +109,53 @@ pub(super) fn staged(job: &Job, run: &TrainingRun, sorts: &mut Memo<Sort, ()>) -
     schedule::stages(job, run).into_iter().map(staged).collect()
 }
 
-impl Joined {
-    /// Joins a frame and a pipeline.
-    pub fn join(&mut self, of: (usize, usize), frame: &Frame, stages: &[Staged]) {
-        self.of = Some(of);
-        self.more = None;
-        self.lines.resize_with(stages.len(), Lines::default);
-        self.lines.iter_mut().zip(stages).for_each(|(lines, staged)| lines.join(frame, staged));
-    }
-
-    /// Works out every stage with as many sequences as the job has.
-    pub fn with(&mut self, (job, run): (&Job, &TrainingRun), frame: &Frame, (stages, weights): (&[Staged], &[(Weights, Bytes)])) {
-        let more = job.micro_batch_size().saturating_sub(1);
-        if self.more == Some(more) {
-            return;
-        }
-        self.more = Some(more);
-        self.saved = frame.saved(more);
-        let (content, scores) = (Content::of(job, run), frame.scores(more));
-        let Self { stages: found, lines, .. } = self;
-        found.clear();
-        found.extend(stages.iter().zip(lines).zip(weights).map(|((staged, lines), (_, dummies))| {
-            let Sort { layers, head, messages, .. } = staged.sort;
-            let experts = layers.of(Kind::Experts) > 0;
-            let stands = Stands { head, experts, messages, dummies: *dummies, scores };
-            let buffers = Buffers::of(run, &content, &stands).sums();
-            let moments = lines.moments.each_ref().map(|lines| highest(lines, more));
-            let moment = Moment::higher(moments);
-            let total = sum(&buffers) + moment.map_or(Bytes::ZERO, |moment| sum(&moment.bytes));
-            Highest { buffers, moments, moment, total }
-        }));
-    }
-
-    /// Bytes by kind of the stage that holds most, and the first kind with which any takes more than there is.
-    pub fn most(
-        &self,
-        (job, run): (&Job, &TrainingRun),
-        (stages, weights): (&[Staged], &[(Weights, Bytes)]),
-        states: &[States],
-    ) -> (Kinds, Option<MemoryKind>) {
-        let capacity = job.cluster().accelerator.memory;
-        let moves = moves(job);
-        let mut best: Option<(Bytes, Kinds)> = None;
-        let mut over: Option<MemoryKind> = None;
-        for (((staged, (weights, _)), highest), states) in stages.iter().zip(weights).zip(&self.stages).zip(states) {
-            let (moment, beside) = if moves {
-                let moving = Moving::with(job, run, (weights, staged.sort.layers), &self.saved);
-                highest.and(run, &moving)
-            } else {
-                (highest.moment, highest.total)
-            };
-            let total = states.total + beside;
-            // Of equal ones the first.
-            let is_most = best.is_none_or(|best| total > best.0);
-            if !is_most && total <= capacity {
-                continue;
-            }
-            let kinds = highest.on(states.kinds, moment);
-            if total > capacity {
-                over = first_over(&kinds, capacity).into_iter().chain(over).min();
-            }
-            if is_most {
-                best = Some((total, kinds));
-            }
-        }
-        (best.map_or_else(Kinds::default, |best| best.1), over)
-    }
-
-    /// What no more sequences, and no fewer micro-batches of them, make less: states, buffers and a micro-batch alone.
-    pub fn floor(&self, states: &[States]) -> Bytes {
-        let more = self.more.unwrap_or(0);
-        let floors = self.lines.iter().zip(&self.stages).zip(states).map(|((lines, highest), states)| {
-            let alone = lines.alone.iter().map(|line| along(*line, more)).max().unwrap_or(Bytes::ZERO);
-            states.total + sum(&highest.buffers) + alone
-        });
-        floors.max().unwrap_or(Bytes::ZERO)
-    }
-}
-
-impl Lines {
-    /// What a frame needs at the places that a stage's schedule comes to.
-    fn join(&mut self, frame: &Frame, staged: &Staged) {
+impl Needs {
+    /// Joins what a frame needs with what is in flight at the places that a stage's schedule comes to.
+    pub fn join(&mut self, frame: &Frame, staged: &Staged) {
         let Self { moments: [head, blocks], alone, in_flight } = self;
         head.clear();
         blocks.clear();
         alone.clear();
         let places = frame.tops.iter().zip(&staged.most).zip(&staged.least);
-        for (slot, ((tops, most), least)) in places.enumerate().filter(|(_, ((tops, _), _))| !tops.is_empty()) {
-            let lines = if slot == 0 { &mut *head } else { &mut *blocks };
+        for (slot, ((tops, most), least)) in places.enumerate() {
+            let moments = if slot == 0 { &mut *head } else { &mut *blocks };
             // What is in flight comes in no order: of equal ones the first.
             in_flight.clear();
             for held in most {
-                keep(in_flight, Line { order: 0, bytes: frame.sizes.each_ref().map(|sizes| sizes.each(held)) });
+                let holds @ [kept, brought_back] = frame.sizes.each(held);
+                in_flight.keep(Top { height: kept + brought_back, order: 0, holds });
             }
-            for (held, (order, top)) in in_flight.iter().flat_map(|held| tops.iter().map(move |top| (held, top))) {
-                let mut bytes = *top;
-                for ([saved, passing], [kept, brought_back]) in bytes.iter_mut().zip(held.bytes) {
-                    *saved += kept;
-                    *passing += brought_back;
+            for top in tops.iter() {
+                let [saved, passing] = top.holds;
+                for Top { height, holds: [kept, brought_back], .. } in in_flight.iter() {
+                    let holds = [saved + *kept, passing + *brought_back];
+                    moments.keep(Top { height: top.height + *height, order: top.order, holds });
                 }
-                keep(lines, Line { order: *order, bytes });
-            }
-            if let Some(least) = least {
-                let held = frame.sizes.each_ref().map(|sizes| sizes.of(least));
-                for (_, [one, two]) in tops {
-                    let [first, second] = held;
-                    keep_course(alone, [sum(one) + first, sum(two) + second]);
+                if let Some(least) = least {
+                    alone.keep(Top { height: top.height + frame.sizes.of(least), order: 0, holds: () });
                 }
             }
         }
     }
-}
 
-impl Line {
-    /// Bytes with one sequence, and what each further one adds.
-    fn course(&self) -> (Bytes, Bytes) {
-        let [one, two] = self.bytes.each_ref().map(sum);
-        (one, two.saturating_sub(one))
+    /// What a stage needs with as many sequences as the job has.
+    pub fn with(&self, (job, run): (&Job, &TrainingRun), frame: &Frame, staged: &Staged, dummies: Bytes) -> Needed {
+        let more = i128::from(job.micro_batch_size().saturating_sub(1));
+        let Sort { layers, head, messages, .. } = staged.sort;
+        let experts = layers.of(Kind::Experts) > 0;
+        let stands = Stands { head, experts, messages, dummies, scores: bytes(frame.scores.at(more)) };
+        let buffers = Buffers::of(run, &Content::of(job, run), &stands).sums();
+        let moment =
+            |(_, top): (_, &Top<2, [Line; 2]>)| Moment { order: top.order, bytes: top.holds.map(|line| bytes(line.at(more))) };
+        let moments = self.moments.each_ref().map(|tops| tops.at(more).map(moment));
+        let moment = Moment::higher(moments);
+        let total = sum(&buffers) + moment.map_or(Bytes::ZERO, |moment| sum(&moment.bytes));
+        let least = sum(&buffers) + self.alone.at(more).map_or(Bytes::ZERO, |(height, _)| bytes(height));
+        Needed { buffers, saved: frame.sizes.whole().map(|line| bytes(line.at(more))), moments, moment, total, least }
     }
 }
 
-/// Keeps a line unless another is as high with every number of sequences, and comes no later where it is no higher.
-fn keep(lines: &mut Vec<Line>, line: Line) {
-    let covers = |line: &Line, other: &Line| {
-        let ((first, more), (others, others_more)) = (line.course(), other.course());
-        first >= others && more >= others_more && (first > others || line.order <= other.order)
-    };
-    if !lines.iter().any(|known| covers(known, &line)) {
-        lines.retain(|known| !covers(&line, known));
-        lines.push(line);
-    }
-}
-
-/// The same of bytes alone.
-fn keep_course(lines: &mut Vec<[Bytes; 2]>, line: [Bytes; 2]) {
-    let covers = |[one, two]: &[Bytes; 2], [other, others]: &[Bytes; 2]| {
-        one >= other && two.saturating_sub(*one) >= others.saturating_sub(*other)
-    };
-    if !lines.iter().any(|known| covers(known, &line)) {
-        lines.retain(|known| !covers(&line, known));
-        lines.push(line);
-    }
-}
-
-/// The highest of some moments with so many sequences more than one.
-fn highest(lines: &[Line], more: u64) -> Option<Moment> {
-    let moment = |line: &Line| Moment { order: line.order, bytes: along_each(&line.bytes, more) };
-    // Of equal ones the first.
-    lines.iter().map(moment).reduce(|best, other| if other.is_before(&best) { other } else { best })
-}
-
-impl Highest {
+impl Needed {
     /// The highest moment with what moves then, and all beside states.
     fn and(&self, run: &TrainingRun, moving: &Moving) -> (Option<Moment>, Bytes) {
         let in_block = At::Block { kind: Kind::Dense, recomputed: false, split: false, place: 0 };
@@ -303,4 +182,41 @@ impl Highest {
         }
         kinds
     }
+}
+
+/// Bytes by kind of the stage that holds most, and the first kind with which any takes more than there is.
+pub(super) fn most<'a>(
+    (job, run): (&Job, &TrainingRun),
+    stages: impl Iterator<Item = (&'a Staged, &'a Weights, &'a Needed, &'a States)>,
+) -> (Kinds, Option<MemoryKind>) {
+    let capacity = job.cluster().accelerator.memory;
+    let moves = moves(job);
+    let mut best: Option<(Bytes, Kinds)> = None;
+    let mut over: Option<MemoryKind> = None;
+    for (staged, weights, needed, states) in stages {
+        let (moment, beside) = if moves {
+            needed.and(run, &Moving::with(job, run, (weights, staged.sort.layers), &needed.saved))
+        } else {
+            (needed.moment, needed.total)
+        };
+        let total = states.total + beside;
+        // Of equal ones the first.
+        let is_most = best.is_none_or(|best| total > best.0);
+        if !is_most && total <= capacity {
+            continue;
+        }
+        let kinds = needed.on(states.kinds, moment);
+        if total > capacity {
+            over = first_over(&kinds, capacity).into_iter().chain(over).min();
+        }
+        if is_most {
+            best = Some((total, kinds));
+        }
+    }
+    (best.map_or_else(Kinds::default, |best| best.1), over)
+}
+
+/// What no more sequences, and no fewer micro-batches of them, make less: states, buffers and a micro-batch alone.
+pub(super) fn floor(needed: &[Needed], states: &[States]) -> Bytes {
+    needed.iter().zip(states).map(|(needed, states)| states.total + needed.least).max().unwrap_or(Bytes::ZERO)
 }

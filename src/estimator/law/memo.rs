@@ -5,7 +5,7 @@ use std::hash::{BuildHasherDefault, Hash, Hasher};
 
 /// Values by key; the key asked for last is found without a look-up, as nested loops ask.
 #[derive(Clone, Debug)]
-pub(super) struct Memo<K, V> {
+pub struct Memo<K, V> {
     places: HashMap<K, usize, BuildHasherDefault<Quick>>,
     values: Vec<V>,
     last: Option<(K, usize)>,
@@ -20,6 +20,11 @@ impl<K, V> Default for Memo<K, V> {
 impl<K: Copy + Eq + Hash, V> Memo<K, V> {
     /// The place of the value of a key, which is made if it is not there.
     pub fn place(&mut self, key: K, make: impl FnOnce() -> V) -> usize {
+        self.place_among(key, |_| make())
+    }
+
+    /// As [`Self::place`], with a look at all values known so far where one is made.
+    pub fn place_among(&mut self, key: K, make: impl FnOnce(&[V]) -> V) -> usize {
         if let Some((last, place)) = self.last
             && last == key
         {
@@ -27,7 +32,8 @@ impl<K: Copy + Eq + Hash, V> Memo<K, V> {
         }
         let (places, values) = (&mut self.places, &mut self.values);
         let place = *places.entry(key).or_insert_with(|| {
-            values.push(make());
+            let value = make(values);
+            values.push(value);
             values.len() - 1
         });
         self.last = Some((key, place));
@@ -59,9 +65,36 @@ impl<K: Copy + Eq + Hash, V> Memo<K, V> {
     }
 }
 
+/// The value made last, as long as what it depends on stays.
+#[derive(Debug)]
+pub struct Last<K, V>(Option<(K, V)>);
+
+impl<K, V> Default for Last<K, V> {
+    fn default() -> Self {
+        Self(None)
+    }
+}
+
+impl<K: PartialEq, V> Last<K, V> {
+    /// The value of a key; where it is another's it is made anew, of which the old one's room may be used.
+    pub fn value(&mut self, key: K, make: impl FnOnce(Option<V>) -> V) -> &mut V {
+        let known = self.0.take();
+        let (key, value) = match known {
+            Some((known, value)) if known == key => (known, value),
+            known => (key, make(known.map(|(_, value)| value))),
+        };
+        &mut self.0.insert((key, value)).1
+    }
+
+    /// The value as it was made last.
+    pub fn last(&self) -> Option<&V> {
+        self.0.as_ref().map(|(_, value)| value)
+    }
+}
+
 /// A hash of whole numbers, one multiplication each: keys come from the program, never from outside.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Quick(u64);
+pub struct Quick(u64);
 
 /// An odd number without a pattern: 2⁶⁴ over the golden ratio.
 const SPREAD: u64 = 0x9E37_79B9_7F4A_7C15;
