@@ -1,7 +1,7 @@
 //! A transformer and a run as operations with their parameters, saved tensors, workspace and FLOPs.
 //!
 //! Modules run on a tape. Memory of a training step is played there moment by moment. Parameters and FLOPs of every stack, what serving
-//! works with, and what the papers' stack saves, are read off one run of the same modules ([`record`], [`listed`]). Shapes carry their
+//! works with, and what the papers' stack saves, are read off one run of the same modules (`record`, `listed`). Shapes carry their
 //! names, so an explanation never repeats a formula.
 //!
 //! | symbol | field |
