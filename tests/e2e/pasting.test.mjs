@@ -24,7 +24,7 @@ const FILES = [
   { file: 'corpus/allenai__Olmo-3-7B-Think.json', name: /^OLMo 3( · 7\.3 B| 7B.*)$/i, size: '7 298 011 136', remarks: [] },
   { file: 'corpus/nvidia__NVIDIA-Nemotron-3.5-Lightning-30B-A3B-NVFP4.json', name: /^Nemotron.*( · 31\.6 B|30B.*)$/, size: '31 577 937 344', remarks: [/^Left out: the layers that predict further tokens/] },
   { file: 'corpus/google__gemma-4-26B-A4B.json', name: /^Gemma 4( · 25\.2 B| 26B.*)$/, size: '25 233 141 760', remarks: [/^Left out: the vision tower/] },
-  { file: 'corpus/XiaomiMiMo__MiMo-V2-Flash.json', name: /^MiMo-V2-Flash( · 309 B)?$/, size: '308 778 768 832', remarks: [] },
+  { file: 'corpus/XiaomiMiMo__MiMo-V2-Flash.json', name: /^MiMo-V2-Flash( · 309 B)?$/, size: '308 778 768 832', remarks: [/^Left out: the layers that predict further tokens/] },
   { file: 'corpus/openai__gpt-oss-120b.json', name: /^gpt-oss( · 117 B|[ -]120B)$/i, size: '116 829 156 672', remarks: [] },
   {
     file: 'corpus/nvidia__DeepSeek-V3.2-NVFP4.json',
