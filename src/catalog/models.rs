@@ -20,6 +20,9 @@ pub struct ModelRow {
     pub aliases: &'static [&'static str],
     /// The architecture.
     pub config: ModelConfig,
+    /// The keys that its file states, by their names and behind the file's kind: `llama hidden_size=4096`. Empty for a shape that no
+    /// family reads.
+    pub file: &'static str,
     /// The exact count of parameters that was published, if any.
     pub published_parameters: Option<u64>,
     /// Whether the row was checked against a source that was read.

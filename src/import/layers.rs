@@ -24,6 +24,7 @@ pub(super) fn sliding(file: &mut Reader<'_>, kind: &FamilySpec, layers: u64) -> 
     };
     let used = matches!(file.peek("use_sliding_window"), Some(Value::Bool(true)));
     if matches!(kind.window, Window::AllIfUsed | Window::FromIfUsed) {
+        file.asks("use_sliding_window", Value::Bool(used), file.has("use_sliding_window"));
         file.done_with(&["use_sliding_window", "max_window_layers"]);
     }
     if kind.chunks && listed.is_none() && !(file.has("attention_chunk_size") && file.peek("attention_chunk_size").is_none()) {
@@ -33,7 +34,7 @@ pub(super) fn sliding(file: &mut Reader<'_>, kind: &FamilySpec, layers: u64) -> 
     let default = match kind.window {
         Window::None => return Ok(NO_LAYERS),
         Window::AllIfUsed | Window::FromIfUsed if !used => {
-            file.done_with(&["sliding_window"]);
+            file.without_effect(&["sliding_window"]);
             return Ok(NO_LAYERS);
         }
         Window::AllIfUsed | Window::FromIfUsed => 4096,
@@ -122,14 +123,15 @@ fn window(file: &mut Reader<'_>, default: u64) -> Result<Option<u64>, ImportErro
     if file.has(KEY) {
         return match file.peek(KEY) {
             Some(Value::Whole(0) | Value::Bool(false)) => {
-                file.done_with(&[KEY]);
+                file.without_effect(&[KEY]);
+                file.asks(KEY, Value::Null, true);
                 Ok(None)
             }
             _ => file.optional(&[KEY], MAX_POSITIONS),
         };
     }
     if default > 0 {
-        file.tell(KEY, &default, How::Assumed, "The library's default.");
+        file.takes_default(KEY, default);
     }
     Ok(Some(default).filter(|window| *window > 0))
 }
@@ -148,6 +150,7 @@ fn from(file: &mut Reader<'_>) -> Result<LayerSet, ImportError> {
 fn every(file: &mut Reader<'_>, default: u64) -> Result<LayerSet, ImportError> {
     let stated = file.optional(&["sliding_window_pattern", "_sliding_window_pattern"], MAX_LAYERS)?;
     let period = stated.unwrap_or(default);
+    file.asks("sliding_window_pattern", Value::Whole(period), stated.is_some());
     Ok(if period == 1 { LayerSet::None } else { LayerSet::AllButEvery(period) })
 }
 
@@ -189,6 +192,11 @@ pub(super) fn with_experts(file: &mut Reader<'_>, experts: &Experts, layers: u64
         _ => Vec::new(),
     };
     file.done_with(experts.chosen_by);
+    for (key, default) in [("decoder_sparse_step", 1), ("interleave_moe_layer_step", 1), ("moe_layer_freq", 1), ("first_k_dense_replace", first)] {
+        if looks_at(key) && !file.has(key) {
+            file.asks(key, Value::Whole(default), false);
+        }
+    }
     if first > 0 {
         file.tell("first_k_dense_replace", &first, How::Read, "Layers before the first one with experts.");
     }

@@ -9,6 +9,7 @@ mod fields;
 mod following;
 mod keys;
 mod layers;
+mod model;
 mod naming;
 mod number;
 mod pasted;
@@ -20,6 +21,7 @@ mod text;
 mod words;
 
 use std::collections::BTreeMap;
+use std::sync::{Arc, OnceLock};
 
 pub use fields::{
     Applies, Choice, Field, FieldDefault, FieldId, FieldKind, Group, Value, field, field_of_key, fields, parse, range_text,
@@ -57,6 +59,8 @@ pub struct Scenario {
     followed: Option<following::Followed>,
     /// Parts of a link that this version does not know, kept for the next link.
     unknown: Vec<(String, String)>,
+    /// The keys of the model as its family reads them, once somebody has asked.
+    keys: OnceLock<Arc<model::KeysNow>>,
 }
 
 /// Two scenarios are the same if the same inputs were set to the same values, and what follows is the same; what followed in another
@@ -84,7 +88,7 @@ impl Scenario {
             FieldDefault::Flag(value) => Value::Flag(value && !(BESIDE_EXPERTS.contains(&id) && self.has_experts())),
             FieldDefault::Text(value) => Value::Text(value.to_owned()),
             FieldDefault::Empty => Value::Empty,
-            FieldDefault::OfModel(of) => self.model().map_or(Value::Empty, |row| of(&row.config)),
+            FieldDefault::OfModel(_) | FieldDefault::OfFile => self.of_model_without(id),
             FieldDefault::OfAccelerator(of) => self.accelerator().map_or(Value::Empty, of),
         }
     }
@@ -110,6 +114,9 @@ impl Scenario {
                 let short: String = clean(&text).chars().take(max_len).collect();
                 self.put(id, Value::Text(short.trim_end().to_owned()));
             }
+            (FieldKind::Words { max_len }, Value::Text(text)) if text.len() <= max_len => {
+                self.put(id, Value::Text(keys::words(&text)));
+            }
             (FieldKind::Keys { max_len }, Value::Text(text)) => self.put(id, Value::Text(keys::clean(&text, max_len))),
             // Adding zero turns minus zero into zero, which alone can be written and read.
             (FieldKind::Decimal { .. }, Value::Decimal(number)) if number.is_finite() => {
@@ -127,6 +134,7 @@ impl Scenario {
             FieldKind::Model | FieldKind::Accelerator => self.set(id, start),
             _ => {
                 self.set.remove(&id);
+                self.forget_keys();
                 self.follow_again(id);
                 self.follow_degrees();
                 self.settle();
@@ -162,6 +170,7 @@ impl Scenario {
         if !listed {
             self.take_changes(id);
             self.set.insert(id, Value::Text(word.to_owned()));
+            self.forget_keys();
         }
     }
 
@@ -178,11 +187,12 @@ impl Scenario {
     /// does not have the present one, all that the link said about it.
     fn take_changes(&mut self, start: FieldId) -> Vec<(FieldId, Value)> {
         let of_start = |id: FieldId| match start {
-            FieldId::Model => field(id).group.is_architecture(),
+            FieldId::Model => field(id).default.is_of_model(),
             _ => is_of_accelerator(id),
         };
         let carried = self.set.iter().filter(|(id, _)| of_start(**id)).map(|(id, value)| (*id, value.clone())).collect();
         self.set.retain(|id, _| !of_start(*id));
+        self.forget_keys();
         if self.is_unlisted(start) { carried } else { Vec::new() }
     }
 
@@ -224,7 +234,7 @@ impl Scenario {
 
     /// Whether the architecture differs from that of the model it starts from.
     pub fn is_custom_model(&self) -> bool {
-        self.set.keys().any(|id| field(*id).group.is_architecture())
+        self.set.keys().any(|id| field(*id).default.is_of_model())
     }
 
     /// Whether the accelerator differs from the one it starts from.
@@ -248,6 +258,7 @@ impl Scenario {
         } else {
             self.set.insert(id, value);
         }
+        self.forget_keys();
         if id == FieldId::Mode {
             self.begin_following();
         }
@@ -256,7 +267,7 @@ impl Scenario {
     }
 
     fn has_experts(&self) -> bool {
-        self.get(FieldId::NumExperts) != Value::Empty
+        self.shape().moe.is_some()
     }
 
     /// What was set and is now where it would start from is set no more: experts came or went.
@@ -276,6 +287,11 @@ impl Scenario {
         }
     }
 
+    /// Whether a flag was set that is no by default.
+    fn flag_set(&self, id: FieldId) -> bool {
+        self.set.get(&id) == Some(&Value::Flag(true))
+    }
+
     fn word<T: Word + Default>(&self, id: FieldId) -> T {
         match self.get(id) {
             Value::Choice(word) => T::from_word(word).unwrap_or_default(),
@@ -285,8 +301,15 @@ impl Scenario {
 }
 
 /// Fields about the file that the model was read from: gone with another model of the catalog.
-const OF_A_FILE: [FieldId; 5] =
-    [FieldId::ModelName, FieldId::ModelType, FieldId::AsGeneric, FieldId::NotCounted, FieldId::LeftOut];
+const OF_A_FILE: [FieldId; 7] = [
+    FieldId::ModelName,
+    FieldId::ModelType,
+    FieldId::TextModelType,
+    FieldId::Sizes,
+    FieldId::AsGeneric,
+    FieldId::NotCounted,
+    FieldId::LeftOut,
+];
 
 /// Adapters that a model with experts starts without: peft would put them on the experts, where they are not modelled.
 const BESIDE_EXPERTS: [FieldId; 3] = [FieldId::AdaptGate, FieldId::AdaptUp, FieldId::AdaptDown];
@@ -297,11 +320,11 @@ fn is_of_accelerator(id: FieldId) -> bool {
 }
 
 fn architecture_fields() -> impl Iterator<Item = &'static Field> {
-    fields().iter().filter(|field| field.group.is_architecture())
+    fields().iter().filter(|field| field.default.is_of_model())
 }
 
 fn differences(a: &ModelConfig, b: &ModelConfig) -> impl Iterator<Item = FieldId> {
-    architecture_fields().filter(|field| field.of_model(a) != field.of_model(b)).map(|field| field.id)
+    fields().iter().filter(|field| field.of_model(a) != field.of_model(b)).map(|field| field.id)
 }
 
 /// Whether a field of that kind takes such a value at all; ranges are not looked at.

@@ -5,6 +5,7 @@ mod hybrid;
 mod listed;
 mod tuning;
 
+use std::borrow::Cow;
 use std::num::NonZeroU64;
 
 use super::serving;
@@ -65,6 +66,9 @@ impl Scenario {
                 errors.push(error);
             }
         }
+        if let Some(error) = self.unread_keys().filter(|_| errors.iter().all(|error| !field(error.field).default.is_of_model())) {
+            errors.push(error);
+        }
         if !errors.is_empty() {
             return Err(errors);
         }
@@ -77,12 +81,29 @@ impl Scenario {
         })
     }
 
+    /// Why the keys of the model, with what was changed, give no architecture.
+    fn unread_keys(&self) -> Option<FieldError> {
+        if !self.is_custom_model() || !self.reads_keys() {
+            return None;
+        }
+        let error = self.keys_now().config.as_ref().err()?;
+        let changed = |name: &str| self.set.keys().copied().find(|id| field(*id).name == name && field(*id).default.is_of_model());
+        let of_model = |id: &FieldId| field(*id).default.is_of_model();
+        let id = error.keys().find_map(changed).or_else(|| self.set.keys().copied().find(of_model))?;
+        let start = self.start(id);
+        let way_out = (start != Value::Empty).then(|| (format!("Use {}", super::show(id, &start)), start));
+        Some(FieldError { field: id, message: error.without_way_out(), way_out })
+    }
+
     /// Whether one value is in its range.
     fn check_value(&self, id: FieldId) -> Option<FieldError> {
         let field = field(id);
         let may_be_empty =
             matches!(field.kind, FieldKind::Integer { optional: true, .. } | FieldKind::Decimal { optional: true, .. });
-        // What a row of the catalog says is in order, which a test holds.
+        // What a row of the catalog says is in order, which a test holds, and what a reader took from a file is too.
+        if field.default.is_of_model() && (!self.is_set(id) || !self.asks(id)) {
+            return None;
+        }
         if !self.is_set(id) && (may_be_empty || matches!(field.kind, FieldKind::Flag | FieldKind::Layers | FieldKind::Choice(_)))
         {
             return None;
@@ -139,8 +160,29 @@ impl Scenario {
         NonZeroU64::new(self.integer(id)).unwrap_or(NonZeroU64::MIN)
     }
 
-    /// The architecture with all changes, unchecked.
+    /// The architecture with all changes, unchecked. Keys that cannot be read give that of the model without changes.
     pub fn model_config(&self) -> ModelConfig {
+        self.shape().into_owned()
+    }
+
+    /// The architecture with all changes, unchecked; a row's own where nothing of it is changed.
+    pub(super) fn shape(&self) -> Cow<'_, ModelConfig> {
+        if !self.reads_keys() {
+            return Cow::Owned(self.config_of_sizes());
+        }
+        let row = self.model().map(|row| &row.config).filter(|_| !self.is_pasted());
+        match row.filter(|_| !self.is_custom_model()) {
+            Some(config) => Cow::Borrowed(config),
+            None => match (&self.keys_now().config, row) {
+                (Ok(config), _) => Cow::Borrowed(config),
+                (Err(_), Some(config)) => Cow::Borrowed(config),
+                (Err(_), None) => Cow::Owned(ModelConfig::plain()),
+            },
+        }
+    }
+
+    /// The architecture of sizes by hand: every input is one of its values.
+    pub(super) fn config_of_sizes(&self) -> ModelConfig {
         ModelConfig {
             hidden_size: self.integer(FieldId::HiddenSize),
             num_hidden_layers: self.integer(FieldId::NumHiddenLayers),
@@ -385,7 +427,7 @@ fn check_heads(scenario: &Scenario) -> Option<FieldError> {
 /// A learned position table needs rows.
 fn check_positions(scenario: &Scenario) -> Option<FieldError> {
     let learned = scenario.word::<PositionEmbedding>(FieldId::PositionEmbedding) == PositionEmbedding::Learned;
-    if !learned || scenario.integer(FieldId::PositionRows) > 0 {
+    if !learned || scenario.reads_keys() || scenario.integer(FieldId::PositionRows) > 0 {
         return None;
     }
     let rows = scenario.integer(FieldId::MaxPositionEmbeddings).max(1);
@@ -413,7 +455,7 @@ fn check_stack(scenario: &Scenario) -> Option<FieldError> {
 
 /// A token cannot go through more experts than there are.
 fn check_experts(scenario: &Scenario) -> Option<FieldError> {
-    let moe = scenario.experts()?;
+    let moe = scenario.experts().filter(|_| !scenario.reads_keys())?;
     (moe.num_experts_per_tok > moe.num_experts).then(|| FieldError {
         field: FieldId::ExpertsPerToken,
         message: format!(

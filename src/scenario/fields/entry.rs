@@ -135,6 +135,16 @@ impl Field {
         self.group(Group::Structure).folded().default(FieldDefault::OfModel(of))
     }
 
+    /// It is a key of `config.json` files that only some families read: what the file says, or the library, is its default.
+    pub(super) const fn of_file(self) -> Self {
+        self.group(Group::Structure).folded().default(FieldDefault::OfFile)
+    }
+
+    /// It takes a word for each layer, in short, of at most that many characters.
+    pub(super) const fn words(self, max_len: usize) -> Self {
+        self.kind(FieldKind::Words { max_len })
+    }
+
     /// The accelerator's own value is its default.
     pub(super) const fn of_accelerator(self, of: fn(&AcceleratorRow) -> Value) -> Self {
         self.default(FieldDefault::OfAccelerator(of))

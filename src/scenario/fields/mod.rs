@@ -106,6 +106,11 @@ pub enum FieldKind {
         /// Longest text, characters.
         max_len: usize,
     },
+    /// A word for each layer, with runs as numbers before them: `5 sliding_attention, full_attention`.
+    Words {
+        /// Longest text, characters.
+        max_len: usize,
+    },
     /// Names of keys, with commas between them.
     Keys {
         /// Longest list, characters.
@@ -222,6 +227,8 @@ pub enum FieldDefault {
     Empty,
     /// That of the model that the architecture starts from.
     OfModel(fn(&ModelConfig) -> Value),
+    /// That of the file whose keys the architecture is read from; nothing where its family does not read the key.
+    OfFile,
     /// That of the accelerator that the hardware starts from; nothing where the catalog knows none.
     OfAccelerator(fn(&AcceleratorRow) -> Value),
 }
@@ -229,7 +236,12 @@ pub enum FieldDefault {
 impl FieldDefault {
     /// Whether it is the model's or the accelerator's own value.
     pub const fn is_preset(self) -> bool {
-        matches!(self, Self::OfModel(_) | Self::OfAccelerator(_))
+        matches!(self, Self::OfModel(_) | Self::OfFile | Self::OfAccelerator(_))
+    }
+
+    /// Whether it is the model's own value: the input says something of its architecture.
+    pub const fn is_of_model(self) -> bool {
+        matches!(self, Self::OfModel(_) | Self::OfFile)
     }
 }
 
@@ -238,7 +250,7 @@ impl FieldDefault {
 pub struct Field {
     /// Which input.
     pub id: FieldId,
-    /// Its key in links: 1 to 6 lower-case letters, never changed.
+    /// Its key in links, never changed: 1 to 6 lower-case letters, or the name of a key of `config.json` with `-` for `_`.
     pub key: &'static str,
     /// Its Hugging Face or Megatron-LM name.
     pub name: &'static str,
@@ -280,7 +292,7 @@ pub fn field(id: FieldId) -> &'static Field {
     &table::FIELDS[id as usize]
 }
 
-/// The field with that link key.
+/// The field with that key, as the form and links of version 1 name it.
 pub fn field_of_key(key: &str) -> Option<&'static Field> {
     table::FIELDS.iter().find(|field| field.key == key)
 }

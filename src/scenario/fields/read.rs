@@ -48,6 +48,7 @@ pub fn parse(id: FieldId, typed: &str) -> Result<Value, String> {
             .map(|row| Value::Text(row.id.to_owned()))
             .ok_or_else(|| not_listed(typed, "GPUs", "memory")),
         FieldKind::Text { max_len } => parse_text(field, typed, max_len),
+        FieldKind::Words { max_len } => parse_text(field, &keys::words(typed), max_len),
         FieldKind::Keys { max_len } => Ok(Value::Text(keys::clean(typed, max_len))),
     }
 }
@@ -92,6 +93,7 @@ pub fn range_text(id: FieldId) -> String {
         FieldKind::Model => ("a model of the list".to_owned(), false),
         FieldKind::Accelerator => ("a GPU of the list".to_owned(), false),
         FieldKind::Text { max_len } => (format!("a text of at most {max_len} characters"), false),
+        FieldKind::Words { .. } => ("a word for each layer, such as 5 sliding_attention, full_attention".to_owned(), false),
         FieldKind::Keys { .. } => ("names of keys".to_owned(), false),
     };
     if optional { format!("{text}, or nothing") } else { text }

@@ -79,7 +79,7 @@ pub(super) fn check_layers(scenario: &Scenario) -> Option<FieldError> {
     if scenario.mode() == Mode::Serve {
         return None;
     }
-    scenario.hybrid().map(|_| FieldError {
+    scenario.shape().hybrid.as_ref().map(|_| FieldError {
         field: FieldId::Mode,
         message: "This model has layers that keep a state, lack attention, share keys and values, or have heads of another shape. What it takes to train them is not modelled here; serving is."
             .to_owned(),

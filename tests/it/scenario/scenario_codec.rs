@@ -35,6 +35,7 @@ fn value(id: FieldId, seed: u64, share: f64) -> Value {
         }),
         FieldKind::Model => Value::Text(catalog::models()[pick(catalog::models().len())].id.to_owned()),
         FieldKind::Accelerator => Value::Text(catalog::accelerators()[pick(catalog::accelerators().len())].id.to_owned()),
+        FieldKind::Words { .. } => Value::Text(format!("{} full_attention, mamba", 2 + seed % 9)),
         FieldKind::Keys { .. } => Value::Text(format!("key_{seed:x},other.{}-{seed}", seed % 7)),
         FieldKind::Text { .. } => {
             Value::Text(format!("{seed:x} – ö.z-{}", char::from_u32(0x4e00 + u32::from(seed.to_le_bytes()[0])).unwrap()))
@@ -292,6 +293,7 @@ fn the_longest_links_stay_within_the_limit() {
             FieldKind::Flag => Value::Flag(true),
             FieldKind::Layers => Value::Layers(LayerSet::Listed((0..128).map(|layer| layer % 3 == 1).collect())),
             FieldKind::Text { .. } => Value::Text("\u{10fffd}".repeat(60)),
+            FieldKind::Words { .. } => Value::Text("5 sliding_attention, full_attention".to_owned()),
             FieldKind::Keys { max_len } => Value::Text("a-".repeat(max_len / 2)),
             FieldKind::Model | FieldKind::Accelerator => continue,
         };

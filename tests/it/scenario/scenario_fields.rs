@@ -405,30 +405,20 @@ fn values_of_the_wrong_kind_are_ignored_and_equal_values_not_kept() {
 
 #[test]
 fn an_imported_model_is_recognised() {
-    let row = headroom::catalog::model("llama3-70b").unwrap();
-    let mut config = row.config.clone();
-    config.vocab_size = 32_000;
-    let imported = imported(&config);
+    let imported = headroom::import::config_json(
+        r#"{ "model_type": "llama", "hidden_size": 8192, "intermediate_size": 28672, "num_attention_heads": 64,
+             "num_hidden_layers": 80, "num_key_value_heads": 8, "max_position_embeddings": 8192, "vocab_size": 32000 }"#,
+    )
+    .expect("a known kind");
     let mut scenario = Scenario::default();
     scenario.set(FieldId::HiddenSize, Value::Integer(99));
     scenario.apply_imported(&imported);
-    assert_eq!(scenario.model_config(), config);
-    assert!(scenario.set_fields().count() <= 3, "the nearest model was not taken: {scenario:?}");
-}
-
-fn imported(config: &headroom::config::ModelConfig) -> headroom::import::Imported {
-    headroom::import::Imported {
-        config: config.clone(),
-        model_type: "llama".to_owned(),
-        file_type: "llama".to_owned(),
-        name: None,
-        quantization: None,
-        report: Vec::new(),
-        upper_bounds: Vec::new(),
-        known: true,
-        not_counted: Vec::new(),
-        left_out: Vec::new(),
-    }
+    assert_eq!(scenario.model_config(), imported.config);
+    assert!(scenario.reads_keys() && scenario.asks(FieldId::MlpBias) && !scenario.asks(FieldId::NormsPerBlock));
+    assert!(!scenario.is_set(FieldId::VocabSize), "the library's default");
+    // A width that the file does not state follows the one that it does.
+    scenario.set(FieldId::HiddenSize, Value::Integer(4096));
+    assert_eq!((scenario.get(FieldId::HeadDim), scenario.model_config().head_dim), (Value::Integer(64), 64));
 }
 
 #[test]
@@ -436,9 +426,10 @@ fn every_imported_architecture_survives_in_a_link() {
     let further = include_str!("../../data/truth/parameters_further.jsonl");
     for line in include_str!("../../data/truth/parameters_families.jsonl").lines().chain(further.lines()) {
         let row: serde_json::Value = serde_json::from_str(line).expect("a row");
-        let config = headroom::import::config_json(&row["config"].to_string()).expect("a known kind").config;
+        let imported = headroom::import::config_json(&row["config"].to_string()).expect("a known kind");
+        let config = imported.config.clone();
         let mut scenario = Scenario::default();
-        scenario.apply_imported(&imported(&config));
+        scenario.apply_imported(&imported);
         assert_eq!(scenario.model_config(), config, "{line}");
         let link = headroom::scenario::codec::encode(&scenario);
         let read = headroom::scenario::codec::decode(&link);

@@ -70,7 +70,7 @@ fields! { $
             optional(mixer(model).map(|mixer| mixer.time_step_rank).filter(|rank| *rank > 0))
         }),
     /// The state is kept in fp32 rather than in the format of activations: twice as large.
-    MixerFp32("mxf", "mamba_ssm_dtype", "State in fp32").flag()
+    MixerFp32("mxf", "state_in_fp32", "State in fp32").flag()
         .structure(|model| Value::Flag(mixer(model).is_some_and(|mixer| mixer.fp32_state))),
     /// Which layers have attention with keys and values; the others have a state, or a feed-forward
     /// layer alone.
@@ -90,7 +90,7 @@ fields! { $
         }),
     /// Width of a value head without latent attention; empty: as a query head. It changes the
     /// cache. Serving only.
-    ValueHeadDim("vhd", "v_head_dim (all layers)", "Value head size (no latent attention)")
+    ValueHeadDim("vhd", "value_head_dim", "Value head size (no latent attention)")
         .whole(1..=100_000).step(8).optional()
         .structure(|model| optional(model.hybrid.as_ref().and_then(|hybrid| hybrid.v_head_dim))),
     /// Layers whose attention has another shape than the rest (Gemma 4's global layers, MiMo-V2's

@@ -86,7 +86,7 @@ macro_rules! subjects {
 }
 
 subjects! {
-    scenario architecture structure hybrid training serving software tuning precision hardware layout stack_options reserve cost
+    scenario architecture structure hybrid config_keys training serving software tuning precision hardware layout stack_options reserve cost
 }
 
 #[allow(clippy::large_stack_arrays, reason = "the compiler evaluates it; no program does")]

@@ -35,7 +35,7 @@ fields! { $
         .tokens(1..=LENGTH).optional().structure(|model| optional(model.sliding_window)),
     /// Which layers look back on the window only: all, all-but-every-6, from-3, or a list counted
     /// from 0 such as 0-2.5.
-    SlidingLayers("swl", "layer_types", "Layers with a window").layers()
+    SlidingLayers("swl", "sliding_layers", "Layers with a window").layers()
         .structure(|model| Value::Layers(model.sliding_layers.clone())),
     /// Both read the same input and are added together; it changes what is saved a little.
     ParallelResidual("par", "use_parallel_residual", "Attention beside feed-forward")

@@ -1,0 +1,269 @@
+//! The model of a scenario: a row of the catalog or a kind of file to start from, and the keys of its `config.json` that differ.
+//!
+//! A family's reader says which keys there are and what counts where one is not stated. A shape that no family reads, and every shape
+//! of a link of version 1, is written as sizes by hand: each input is then one value of [`ModelConfig`], and none follows from another.
+
+use std::sync::Arc;
+
+use super::{FieldDefault, FieldId, FieldKind, Scenario, Value, field, fields, keys, parse};
+use crate::config::{LayerSet, ModelConfig};
+use crate::import::{self, Asked, ImportError, List};
+
+/// Where the values of a model come from that nobody set.
+enum Source {
+    /// Keys of a file of that kind.
+    Keys { model_type: String, stated: Vec<(FieldId, Value)> },
+    /// The values of the row's shape, one by one.
+    Sizes,
+}
+
+/// What a family's reader makes of the keys of a scenario.
+#[derive(Debug)]
+pub(super) struct KeysNow {
+    /// The inputs that the family reads, with the values that count.
+    asked: Vec<(FieldId, Value)>,
+    /// The architecture, or why there is none.
+    pub(super) config: Result<ModelConfig, ImportError>,
+}
+
+impl KeysNow {
+    pub(super) fn value(&self, id: FieldId) -> Option<&Value> {
+        self.asked.iter().find(|(asked, _)| *asked == id).map(|(_, value)| value)
+    }
+}
+
+impl Scenario {
+    /// Whether that input is asked of the present model: its family reads the key, or every size is said by hand. Inputs that are not
+    /// about the architecture always are.
+    ///
+    /// ```
+    /// use headroom::scenario::{FieldId, Scenario};
+    /// let mut scenario = Scenario::default();
+    /// scenario.set_model("mixtral-8x7b");
+    /// assert!(scenario.asks(FieldId::NumExperts) && !scenario.asks(FieldId::KvLoraRank));
+    /// ```
+    pub fn asks(&self, id: FieldId) -> bool {
+        match field(id).default {
+            FieldDefault::OfModel(_) | FieldDefault::OfFile if !self.reads_keys() => {
+                matches!(field(id).default, FieldDefault::OfModel(_))
+            }
+            FieldDefault::OfModel(_) | FieldDefault::OfFile => self.keys_now().value(id).is_some() || self.is_set(id),
+            _ if id == FieldId::Sizes => self.reads_keys() || !self.is_pasted(),
+            _ => true,
+        }
+    }
+
+    /// Whether the architecture is read from keys of a file, rather than from sizes by hand.
+    pub fn reads_keys(&self) -> bool {
+        matches!(self.source(), Source::Keys { .. })
+    }
+
+    fn source(&self) -> Source {
+        let row = self.model();
+        if self.flag_set(FieldId::Sizes) {
+            return Source::Sizes;
+        }
+        let [of_text, of_file] = [FieldId::TextModelType, FieldId::ModelType].map(|id| self.text(id));
+        let model_type = if of_text.is_empty() { of_file } else { of_text };
+        if !model_type.is_empty() {
+            return if import::is_listed(&model_type) { Source::Keys { model_type, stated: Vec::new() } } else { Source::Sizes };
+        }
+        let Some((model_type, stated)) = row.and_then(|row| row.file.split_once(' ')) else { return Source::Sizes };
+        Source::Keys { model_type: model_type.to_owned(), stated: stated.split(' ').filter_map(stated_key).collect() }
+    }
+
+    /// The value of an input of the architecture that nobody set.
+    pub(super) fn of_model(&self, id: FieldId) -> Value {
+        let of_shape = |config: &ModelConfig| field(id).of_model(config).unwrap_or(Value::Empty);
+        if !self.reads_keys() {
+            return self.model().map_or(Value::Empty, |row| of_shape(&row.config));
+        }
+        let now = self.keys_now();
+        match (now.value(id), &now.config) {
+            (Some(value), _) => value.clone(),
+            (None, Ok(config)) => of_shape(config),
+            (None, Err(_)) => self.model().map_or(Value::Empty, |row| of_shape(&row.config)),
+        }
+    }
+
+    /// The value that an input of the architecture has once it is cleared, whatever else was set.
+    pub(super) fn of_model_without(&self, id: FieldId) -> Value {
+        if !self.set.contains_key(&id) || !self.reads_keys() {
+            return self.of_model(id);
+        }
+        let mut without = self.clone();
+        without.set.remove(&id);
+        without.forget_keys();
+        without.of_model(id)
+    }
+
+    /// The keys as the family reads them; read once until one changes.
+    pub(super) fn keys_now(&self) -> &KeysNow {
+        self.keys.get_or_init(|| Arc::new(self.read_keys()))
+    }
+
+    /// A key has changed: they are read anew when somebody asks.
+    pub(super) fn forget_keys(&mut self) {
+        self.keys.take();
+    }
+
+    fn read_keys(&self) -> KeysNow {
+        let Source::Keys { model_type, mut stated } = self.source() else {
+            return KeysNow { asked: Vec::new(), config: Ok(self.config_of_sizes()) };
+        };
+        for (id, value) in self.set.iter().filter(|(id, _)| field(**id).default.is_of_model()) {
+            stated.retain(|(known, _)| known != id);
+            stated.push((*id, value.clone()));
+        }
+        let layers = stated.iter().find(|(id, _)| *id == FieldId::NumHiddenLayers).map(|(_, value)| value);
+        let layers = match layers {
+            Some(Value::Integer(count)) => *count,
+            _ => import::default_layers(&model_type),
+        };
+        let layers = usize::try_from(layers).unwrap_or(usize::MAX).min(10_000);
+        let mut file = import::Object::new();
+        for (id, value) in &stated {
+            file.insert(field(*id).name.to_owned(), to_json(*id, value, layers));
+        }
+        let read = import::config_of_keys(&model_type, &file);
+        KeysNow { asked: read.asked.iter().filter_map(asked_value).collect(), config: read.config }
+    }
+
+    /// Takes over a file by its keys. Returns whether they say all of it; where they do not, nothing is set.
+    pub(super) fn set_keys(&mut self, imported: &import::Imported) -> bool {
+        let mut with = self.clone();
+        for asked in imported.asked.iter().filter(|asked| asked.stated) {
+            let Some((id, value)) = asked_value(asked) else { return false };
+            with.set.insert(id, value);
+        }
+        with.forget_keys();
+        with.drop_what_is_default();
+        let same = with.reads_keys() && with.keys_now().config.as_ref() == Ok(&imported.config);
+        if same {
+            *self = with;
+        }
+        same
+    }
+
+    /// What was set of the architecture and counts without being set is set no more.
+    pub(super) fn drop_what_is_default(&mut self) {
+        if !self.reads_keys() {
+            return;
+        }
+        let of_model: Vec<FieldId> = self.set.keys().copied().filter(|id| field(*id).default.is_of_model()).collect();
+        for id in of_model {
+            if self.set.get(&id) == Some(&self.of_model_without(id)) {
+                self.set.remove(&id);
+                self.forget_keys();
+            }
+        }
+    }
+
+    /// Writes the present architecture as sizes by hand, or goes back to the keys of the model that it starts from.
+    pub(super) fn say_sizes(&mut self, by_hand: bool) {
+        let config = self.model_config();
+        self.set.retain(|id, _| !field(*id).default.is_of_model());
+        self.put(FieldId::Sizes, Value::Flag(by_hand));
+        if by_hand {
+            self.set_sizes(&config);
+        }
+    }
+
+    /// Sets every value of a shape.
+    pub(super) fn set_sizes(&mut self, config: &ModelConfig) {
+        for field in fields() {
+            if let Some(value) = field.of_model(config) {
+                self.set(field.id, value);
+            }
+        }
+    }
+}
+
+/// One key of a row's file: `hidden_size=4096`.
+fn stated_key(part: &str) -> Option<(FieldId, Value)> {
+    let (name, text) = part.split_once('=')?;
+    let id = key_of_name(name)?;
+    Some((id, parse(id, &text.replace('_', "-")).ok()?))
+}
+
+/// The input for that key of a file.
+fn key_of_name(name: &str) -> Option<FieldId> {
+    fields().iter().find(|field| field.name == name && field.default.is_of_model()).map(|field| field.id)
+}
+
+/// The input for a key that a reader looked at, with its value; `None` where no input can hold it.
+fn asked_value(asked: &Asked) -> Option<(FieldId, Value)> {
+    let id = key_of_name(asked.key)?;
+    Some((id, from_json(id, &asked.value)?))
+}
+
+/// Keys that list yes or no for each layer, where others list the layers.
+const YES_OR_NO: [FieldId; 2] = [FieldId::LayerPattern, FieldId::AttnTypeList];
+
+fn to_json(id: FieldId, value: &Value, layers: usize) -> import::Value {
+    use import::Value as Json;
+    let whole = |at: usize| Json::Whole(u64::try_from(at).unwrap_or(u64::MAX));
+    match value {
+        Value::Integer(number) => Json::Whole(*number),
+        Value::Decimal(number) => {
+            let text = number.to_string();
+            text.parse().map_or(Json::OtherNumber(text), Json::Whole)
+        }
+        Value::Choice(word) => Json::Text(word.replace('-', "_")),
+        Value::Flag(yes) => Json::Bool(*yes),
+        Value::Text(text) => match field(id).kind {
+            FieldKind::Words { .. } => Json::List(import::read_words(text, layers).into_iter().map(Json::Text).collect()),
+            _ => Json::Text(text.clone()),
+        },
+        Value::Layers(set) => {
+            let has = |at: &usize| set.contains(u64::try_from(*at).unwrap_or(u64::MAX));
+            let yes_or_no = |at: usize| Json::Whole(u64::from(has(&at)));
+            if YES_OR_NO.contains(&id) {
+                Json::List((0..layers).map(yes_or_no).collect())
+            } else {
+                Json::List((0..layers).filter(has).map(whole).collect())
+            }
+        }
+        Value::Empty => Json::Null,
+    }
+}
+
+fn from_json(id: FieldId, value: &import::Value) -> Option<Value> {
+    use import::Value as Json;
+    Some(match (field(id).kind, value) {
+        (FieldKind::Integer { optional: true, .. } | FieldKind::Decimal { optional: true, .. }, Json::Null) => Value::Empty,
+        (FieldKind::Integer { .. }, Json::Whole(number)) => Value::Integer(*number),
+        (FieldKind::Decimal { .. }, Json::Whole(number)) => Value::Decimal(crate::units::to_f64(*number)),
+        (FieldKind::Decimal { .. }, Json::OtherNumber(text)) => Value::Decimal(text.parse().ok()?),
+        (FieldKind::Flag, Json::Bool(yes)) => Value::Flag(*yes),
+        (FieldKind::Choice(options), Json::Text(word)) => {
+            let word = word.replace('_', "-");
+            Value::Choice(options.iter().find(|option| option.value == word)?.value)
+        }
+        (FieldKind::Text { .. }, Json::Text(text)) => Value::Text(text.clone()),
+        (FieldKind::Words { max_len }, Json::List(items)) => {
+            let Some(List::Words(words)) = import::list(items) else { return None };
+            let text = keys::words(&import::write_words(&words));
+            (text.len() <= max_len).then_some(Value::Text(text))?
+        }
+        (FieldKind::Layers, Json::List(items)) => {
+            let Some(List::Numbers(numbers)) = import::list(items) else { return None };
+            layers_of(&numbers, YES_OR_NO.contains(&id))?
+        }
+        _ => return None,
+    })
+}
+
+/// The layers that a list of numbers means: its members, or the places of those that are not 0.
+fn layers_of(numbers: &[u64], yes_or_no: bool) -> Option<Value> {
+    let place = |number: u64| usize::try_from(number).ok().filter(|place| *place < 1024);
+    let places: Option<Vec<usize>> = if yes_or_no {
+        Some((0..numbers.len()).filter(|at| numbers.get(*at).is_some_and(|number| *number != 0)).collect())
+    } else {
+        numbers.iter().map(|number| place(*number)).collect()
+    };
+    let places = places?;
+    let Some(last) = places.iter().max() else { return Some(Value::Layers(LayerSet::None)) };
+    let flags: Vec<bool> = (0..=*last).map(|at| places.contains(&at)).collect();
+    Some(Value::Layers(LayerSet::Listed(flags.into())))
+}
