@@ -244,8 +244,17 @@ impl Scenario {
 
     /// Every field whose value counts in one of the modes in use and differs between the two, in the order of the form.
     pub fn differences(&self, other: &Self) -> Vec<FieldId> {
-        let counts = |field: &&Field| field.applies.in_mode(self.mode()) || field.applies.in_mode(other.mode());
+        let counts = |field: &&Field| self.counts(field) || other.counts(field);
         fields().iter().filter(counts).map(|field| field.id).filter(|id| self.get(*id) != other.get(*id)).collect()
+    }
+
+    /// Every input that counts: in the scenario's mode, and for its model.
+    pub fn counting_fields(&self) -> impl Iterator<Item = &'static Field> + '_ {
+        fields().iter().filter(|field| self.counts(field))
+    }
+
+    fn counts(&self, field: &Field) -> bool {
+        field.applies.in_mode(self.mode()) && self.asks(field.id)
     }
 
     fn put(&mut self, id: FieldId, value: Value) {

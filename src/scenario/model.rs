@@ -88,7 +88,7 @@ impl Scenario {
 
     /// The value that an input of the architecture has once it is cleared, whatever else was set.
     pub(super) fn of_model_without(&self, id: FieldId) -> Value {
-        if !self.set.contains_key(&id) || !self.reads_keys() {
+        if !self.set.contains_key(&id) || !self.reads_keys() || self.is_unread(id) {
             return self.of_model(id);
         }
         let mut without = self.clone();
@@ -145,13 +145,36 @@ impl Scenario {
         same
     }
 
+    /// Keys that were set.
+    pub(super) fn set_of_model(&self) -> impl Iterator<Item = FieldId> + '_ {
+        self.set.keys().copied().filter(|id| field(*id).default.is_of_model())
+    }
+
+    /// Whether the model's family does not look at that key. Nobody knows while the keys give no architecture.
+    pub(super) fn is_unread(&self, id: FieldId) -> bool {
+        let now = self.keys_now();
+        now.config.is_ok() && now.value(id).is_none()
+    }
+
+    /// Drops keys that the model's family does not look at, and says which.
+    pub(super) fn drop_unread(&mut self) -> Vec<FieldId> {
+        if !self.reads_keys() {
+            return Vec::new();
+        }
+        let unread: Vec<FieldId> = self.set_of_model().filter(|id| self.is_unread(*id)).collect();
+        for id in &unread {
+            self.set.remove(id);
+        }
+        self.forget_keys();
+        unread
+    }
+
     /// What was set of the architecture and counts without being set is set no more.
     pub(super) fn drop_what_is_default(&mut self) {
         if !self.reads_keys() {
             return;
         }
-        let of_model: Vec<FieldId> = self.set.keys().copied().filter(|id| field(*id).default.is_of_model()).collect();
-        for id in of_model {
+        for id in self.set_of_model().collect::<Vec<_>>() {
             if self.set.get(&id) == Some(&self.of_model_without(id)) {
                 self.set.remove(&id);
                 self.forget_keys();
@@ -224,6 +247,8 @@ fn to_json(id: FieldId, value: &Value, layers: usize) -> import::Value {
                 Json::List((0..layers).filter(has).map(whole).collect())
             }
         }
+        // Files say so that there are no experts.
+        Value::Empty if id == FieldId::NumExperts => Json::Whole(0),
         Value::Empty => Json::Null,
     }
 }
@@ -232,6 +257,7 @@ fn from_json(id: FieldId, value: &import::Value) -> Option<Value> {
     use import::Value as Json;
     Some(match (field(id).kind, value) {
         (FieldKind::Integer { optional: true, .. } | FieldKind::Decimal { optional: true, .. }, Json::Null) => Value::Empty,
+        (FieldKind::Integer { optional: true, .. }, Json::Whole(0)) if id == FieldId::NumExperts => Value::Empty,
         (FieldKind::Integer { .. }, Json::Whole(number)) => Value::Integer(*number),
         (FieldKind::Decimal { .. }, Json::Whole(number)) => Value::Decimal(crate::units::to_f64(*number)),
         (FieldKind::Decimal { .. }, Json::OtherNumber(text)) => Value::Decimal(text.parse().ok()?),

@@ -86,10 +86,14 @@ impl Scenario {
         if !self.is_custom_model() || !self.reads_keys() {
             return None;
         }
-        let error = self.keys_now().config.as_ref().err()?;
-        let changed = |name: &str| self.set.keys().copied().find(|id| field(*id).name == name && field(*id).default.is_of_model());
-        let of_model = |id: &FieldId| field(*id).default.is_of_model();
-        let id = error.keys().find_map(changed).or_else(|| self.set.keys().copied().find(of_model))?;
+        let Err(error) = &self.keys_now().config else {
+            let unread = self.set_of_model().find(|id| self.is_unread(*id))?;
+            let message = format!("This model's family does not read the key {}.", field(unread).name);
+            let start = self.start(unread);
+            return Some(FieldError { field: unread, message, way_out: Some(("Leave it out".to_owned(), start)) });
+        };
+        let changed = |name: &str| self.set_of_model().find(|id| field(*id).name == name);
+        let id = error.keys().find_map(changed).or_else(|| self.set_of_model().next())?;
         let start = self.start(id);
         let way_out = (start != Value::Empty).then(|| (format!("Use {}", super::show(id, &start)), start));
         Some(FieldError { field: id, message: error.without_way_out(), way_out })

@@ -105,7 +105,7 @@ fn written(field: &Field, (wide, open): (bool, bool), problem: Option<Problem>, 
         _ => Some(html(r#"<label class="field__label" for="f-{}">{}</label>"#, &[&field.key, &field.label])),
     };
     html(
-        r#"<div class="field{}{}" data-key="{}">{}<div class="field__top"{}>{}<button type="button" class="field__info" aria-label="About {}" aria-expanded="{}" aria-controls="h-{}" data-do="open:{}">?</button></div>{}{}{}{}{}{}</div>"#,
+        r#"<div class="field{}{}" data-key="{}">{}<div class="field__top"{}>{}{}<button type="button" class="field__info" aria-label="About {}" aria-expanded="{}" aria-controls="h-{}" data-do="open:{}">?</button></div>{}{}{}{}{}{}</div>"#,
         &[
             &match field.id {
                 _ if wide => " field--wide",
@@ -117,6 +117,7 @@ fn written(field: &Field, (wide, open): (bool, bool), problem: Option<Problem>, 
             &wide.then(|| html(r#"<label class="sr" for="f-{}">{}</label>"#, &[&field.key, &field.label])),
             &flag("hidden", wide),
             &label,
+            &field.default.is_of_model().then(|| html(r#"<code class="field__key" aria-hidden="true">{}</code>"#, &[&field.name])),
             &field.label,
             &word_of(open),
             &field.key,
@@ -191,7 +192,7 @@ const FOLLOWS: &str = "Until you set it, it follows: the smallest replica that r
 /// A value that is no longer the list's, and the way back.
 fn changed(field: &Field, scenario: &Scenario) -> Option<Html> {
     // A pasted model has no row to go back to: the one it is written from means nothing.
-    let of_a_file = field.group.is_architecture() && scenario.is_pasted();
+    let of_a_file = field.default.is_of_model() && scenario.is_pasted();
     let changed = field.default.is_preset() && scenario.is_set(field.id) && !of_a_file;
     changed.then(|| {
         html(

@@ -1,7 +1,7 @@
 //! From links of version 1 to those of version 2.
 //!
-//! Version 1 said an architecture by inputs of its own, as changes of a row of the catalog, and none followed from another. These are the
-//! sizes by hand of version 2, under the names of the table: a link that has any of them says so.
+//! Version 1 said an architecture by sizes, as changes of a row of the catalog, and none followed from another. In version 2 these are the
+//! sizes by hand, under the keys that they always had: a link that has any of them says so. Keys of files go by their own names.
 
 use super::OTHERS;
 use crate::scenario::{self, Field, FieldDefault, FieldId, field_of_key, fields};
@@ -9,9 +9,9 @@ use crate::scenario::{self, Field, FieldDefault, FieldId, field_of_key, fields};
 /// The version that links began with.
 pub(super) const FIRST: &str = "v1";
 
-/// The key of a field in links of the newest version.
-pub(super) fn key(field: &Field) -> String {
-    if field.default.is_of_model() { named(field) } else { field.key.to_owned() }
+/// The key of a field in a link: of the architecture the name in `config.json`, unless every size is said by hand.
+pub(super) fn key(field: &Field, by_hand: bool) -> String {
+    if field.default.is_of_model() && !by_hand { named(field) } else { field.key.to_owned() }
 }
 
 fn named(field: &Field) -> String {
@@ -20,8 +20,7 @@ fn named(field: &Field) -> String {
 
 /// The field of a key in links of the newest version.
 pub(super) fn field(key: &str) -> Option<&'static Field> {
-    let is_of = |field: &&Field| if field.default.is_of_model() { named(field) == key } else { field.key == key };
-    fields().iter().find(is_of)
+    field_of_key(key).or_else(|| fields().iter().find(|field| field.default.is_of_model() && named(field) == key))
 }
 
 /// The field of a key in links of version 1, which had no keys of files.
@@ -30,20 +29,13 @@ pub(super) fn field_of_first(key: &str) -> Option<&'static Field> {
 }
 
 /// The parts of a link of version 1 as version 2 says them.
-pub(super) fn from_first<'a>(parts: &[(&str, &'a str)]) -> Vec<(String, &'a str)> {
-    let mut climbed = Vec::with_capacity(parts.len());
-    let mut by_hand: Vec<&str> = Vec::new();
-    for (key, value) in parts {
-        let prefix = OTHERS.into_iter().find(|prefix| key.starts_with(prefix)).unwrap_or_default();
-        let found = key.strip_prefix(prefix).and_then(field_of_first);
-        let of_model = found.filter(|field| field.default.is_of_model());
-        let says_sizes = of_model.is_some() || found.is_some_and(|field| field.id == FieldId::ModelType);
-        if says_sizes && !by_hand.contains(&prefix) {
-            by_hand.push(prefix);
-        }
-        climbed.push((of_model.map_or_else(|| (*key).to_owned(), |field| format!("{prefix}{}", named(field))), *value));
-    }
+pub(super) fn from_first<'a>(parts: &[(&'a str, &'a str)]) -> Vec<(String, &'a str)> {
+    let says_sizes = |field: &Field| field.default.is_of_model() || field.id == FieldId::ModelType;
+    let is_by_hand = |prefix: &str| {
+        parts.iter().filter_map(|(key, _)| key.strip_prefix(prefix)).filter_map(field_of_first).any(says_sizes)
+    };
     let sizes = scenario::field(FieldId::Sizes).key;
-    climbed.extend(by_hand.into_iter().map(|prefix| (format!("{prefix}{sizes}"), "1")));
-    climbed
+    let by_hand = [""].into_iter().chain(OTHERS).filter(|prefix| is_by_hand(prefix));
+    let by_hand = by_hand.map(|prefix| (format!("{prefix}{sizes}"), "1"));
+    parts.iter().map(|(key, value)| ((*key).to_owned(), *value)).chain(by_hand).collect()
 }

@@ -241,6 +241,7 @@ const NAMES: [FieldId; 2] = [FieldId::Name, FieldId::ModelName];
 /// Everything to set, in order, to turn `base` into `target`.
 fn changes(base: &Scenario, target: &Scenario, prefix: &str, extras: Extras) -> Vec<(String, String)> {
     let mut parts = Vec::new();
+    let by_hand = !target.reads_keys();
     // Whoever reads the link starts from stated values: what follows here is stated too.
     let mut base = base.settled();
     // Model and accelerator first: they decide what the other fields start from.
@@ -257,7 +258,7 @@ fn changes(base: &Scenario, target: &Scenario, prefix: &str, extras: Extras) -> 
         // What of the architecture nobody set follows from what was set.
         let stated = !field.default.is_of_model() || target.is_set(field.id) || base.is_set(field.id);
         if stated && value != base.get(field.id) && (extras.names || !NAMES.contains(&field.id)) {
-            parts.push((format!("{prefix}{}", ladder::key(field)), write_value(field.id, &value)));
+            parts.push((format!("{prefix}{}", ladder::key(field, by_hand)), write_value(field.id, &value)));
             // It may decide what a later field starts from: experts do for adapters.
             base.set(field.id, value);
         }
@@ -370,6 +371,10 @@ fn read_side(start: &Scenario, parts: &[(&str, &str)], notices: &mut Vec<String>
             Ok(value) => scenario.set(*id, value),
             Err(sentence) => notices.push(format!("{sentence} The link's value is left out.")),
         }
+    }
+    for unread in scenario.drop_unread() {
+        let name = field(unread).name;
+        notices.push(format!("This model's family does not read the key {name}. The link's value is left out."));
     }
     scenario.drop_what_is_default();
     scenario.as_opened();
