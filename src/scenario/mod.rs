@@ -59,8 +59,8 @@ pub struct Scenario {
     followed: Option<following::Followed>,
     /// Parts of a link that this version does not know, kept for the next link.
     unknown: Vec<(String, String)>,
-    /// The keys of the model as its family reads them, once somebody has asked.
-    keys: OnceLock<Arc<model::KeysNow>>,
+    /// The model as it is now, once somebody has asked.
+    now: OnceLock<Arc<model::ModelNow>>,
 }
 
 /// Two scenarios are the same if the same inputs were set to the same values, and what follows is the same; what followed in another
@@ -134,7 +134,7 @@ impl Scenario {
             FieldKind::Model | FieldKind::Accelerator => self.set(id, start),
             _ => {
                 self.set.remove(&id);
-                self.forget_keys();
+                self.forget_model(id);
                 self.follow_again(id);
                 self.follow_degrees();
                 self.settle();
@@ -147,6 +147,7 @@ impl Scenario {
     pub fn set_model(&mut self, id_or_alias: &str) -> bool {
         let Some(row) = catalog::model(id_or_alias) else { return false };
         self.set.retain(|id, _| !OF_A_FILE.contains(id));
+        self.forget_model(FieldId::Model);
         let carried = self.take_changes(FieldId::Model);
         self.put(FieldId::Model, Value::Text(row.id.to_owned()));
         self.put_back(carried);
@@ -170,7 +171,7 @@ impl Scenario {
         if !listed {
             self.take_changes(id);
             self.set.insert(id, Value::Text(word.to_owned()));
-            self.forget_keys();
+            self.forget_model(id);
         }
     }
 
@@ -192,7 +193,7 @@ impl Scenario {
         };
         let carried = self.set.iter().filter(|(id, _)| of_start(**id)).map(|(id, value)| (*id, value.clone())).collect();
         self.set.retain(|id, _| !of_start(*id));
-        self.forget_keys();
+        self.forget_model(start);
         if self.is_unlisted(start) { carried } else { Vec::new() }
     }
 
@@ -259,15 +260,15 @@ impl Scenario {
 
     fn put(&mut self, id: FieldId, value: Value) {
         self.end_following(id);
-        let start = self.start(id);
-        // A decimal that reads as the start value is the start value: forms show presets such as 79.6474609375 GiB rounded.
-        let same = value == start || matches!(value, Value::Decimal(_)) && show(id, &value) == show(id, &start);
-        if same {
+        if field(id).default.is_of_model() && self.reads_keys() {
+            self.state_key(id, value);
+            self.drop_what_is_default();
+        } else if is_shown_alike(id, &value, &self.start(id)) {
             self.set.remove(&id);
         } else {
             self.set.insert(id, value);
         }
-        self.forget_keys();
+        self.forget_model(id);
         if id == FieldId::Mode {
             self.begin_following();
         }
@@ -322,6 +323,11 @@ const OF_A_FILE: [FieldId; 7] = [
 
 /// Adapters that a model with experts starts without: peft would put them on the experts, where they are not modelled.
 const BESIDE_EXPERTS: [FieldId; 3] = [FieldId::AdaptGate, FieldId::AdaptUp, FieldId::AdaptDown];
+
+/// Whether two values are the same. A decimal that reads as the other is the other: forms show presets such as 79.6474609375 GiB rounded.
+fn is_shown_alike(id: FieldId, value: &Value, other: &Value) -> bool {
+    value == other || matches!(value, Value::Decimal(_)) && show(id, value) == show(id, other)
+}
 
 /// Whether the accelerator's own value is the field's default.
 fn is_of_accelerator(id: FieldId) -> bool {

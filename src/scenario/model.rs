@@ -3,18 +3,26 @@
 //! A family's reader says which keys there are and what counts where one is not stated. A shape that no family reads, and every shape
 //! of a link of version 1, is written as sizes by hand: each input is then one value of [`ModelConfig`], and none follows from another.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::{FieldDefault, FieldId, FieldKind, Scenario, Value, field, fields, keys, parse};
 use crate::config::{LayerSet, ModelConfig};
 use crate::import::{self, Asked, ImportError, List};
 
 /// Where the values of a model come from that nobody set.
+#[derive(Debug)]
 enum Source {
     /// Keys of a file of that kind.
     Keys { model_type: String, stated: Vec<(FieldId, Value)> },
     /// The values of the row's shape, one by one.
     Sizes,
+}
+
+/// The model of a scenario as it is now: made when somebody asks, and kept until the model changes.
+#[derive(Debug)]
+pub(super) struct ModelNow {
+    source: Source,
+    keys: OnceLock<KeysNow>,
 }
 
 /// What a family's reader makes of the keys of a scenario.
@@ -55,7 +63,22 @@ impl Scenario {
 
     /// Whether the architecture is read from keys of a file, rather than from sizes by hand.
     pub fn reads_keys(&self) -> bool {
-        matches!(self.source(), Source::Keys { .. })
+        matches!(self.model_now().source, Source::Keys { .. })
+    }
+
+    fn model_now(&self) -> &ModelNow {
+        self.now.get_or_init(|| Arc::new(ModelNow { source: self.source(), keys: OnceLock::new() }))
+    }
+
+    /// Something that the model is made of has changed.
+    pub(super) fn forget_model(&mut self, changed: FieldId) {
+        let starts = matches!(
+            changed,
+            FieldId::Model | FieldId::ModelType | FieldId::TextModelType | FieldId::Sizes
+        );
+        if starts || field(changed).default.is_of_model() {
+            self.now.take();
+        }
     }
 
     fn source(&self) -> Source {
@@ -93,24 +116,21 @@ impl Scenario {
         }
         let mut without = self.clone();
         without.set.remove(&id);
-        without.forget_keys();
+        without.now.take();
         without.of_model(id)
     }
 
     /// The keys as the family reads them; read once until one changes.
     pub(super) fn keys_now(&self) -> &KeysNow {
-        self.keys.get_or_init(|| Arc::new(self.read_keys()))
+        let now = self.model_now();
+        now.keys.get_or_init(|| self.read_keys(&now.source))
     }
 
-    /// A key has changed: they are read anew when somebody asks.
-    pub(super) fn forget_keys(&mut self) {
-        self.keys.take();
-    }
-
-    fn read_keys(&self) -> KeysNow {
-        let Source::Keys { model_type, mut stated } = self.source() else {
+    fn read_keys(&self, source: &Source) -> KeysNow {
+        let Source::Keys { model_type, stated } = source else {
             return KeysNow { asked: Vec::new(), config: Ok(self.config_of_sizes()) };
         };
+        let mut stated = stated.clone();
         for (id, value) in self.set.iter().filter(|(id, _)| field(**id).default.is_of_model()) {
             stated.retain(|(known, _)| known != id);
             stated.push((*id, value.clone()));
@@ -118,14 +138,14 @@ impl Scenario {
         let layers = stated.iter().find(|(id, _)| *id == FieldId::NumHiddenLayers).map(|(_, value)| value);
         let layers = match layers {
             Some(Value::Integer(count)) => *count,
-            _ => import::default_layers(&model_type),
+            _ => import::default_layers(model_type),
         };
         let layers = usize::try_from(layers).unwrap_or(usize::MAX).min(10_000);
         let mut file = import::Object::new();
         for (id, value) in &stated {
             file.insert(field(*id).name.to_owned(), to_json(*id, value, layers));
         }
-        let read = import::config_of_keys(&model_type, &file);
+        let read = import::config_of_keys(model_type, &file);
         KeysNow { asked: read.asked.iter().filter_map(asked_value).collect(), config: read.config }
     }
 
@@ -136,7 +156,7 @@ impl Scenario {
             let Some((id, value)) = asked_value(asked) else { return false };
             with.set.insert(id, value);
         }
-        with.forget_keys();
+        with.now.take();
         with.drop_what_is_default();
         let same = with.reads_keys() && with.keys_now().config.as_ref() == Ok(&imported.config);
         if same {
@@ -151,22 +171,20 @@ impl Scenario {
     }
 
     /// Whether the model's family does not look at that key. Nobody knows while the keys give no architecture.
-    pub(super) fn is_unread(&self, id: FieldId) -> bool {
+    fn is_unread(&self, id: FieldId) -> bool {
         let now = self.keys_now();
         now.config.is_ok() && now.value(id).is_none()
     }
 
-    /// Drops keys that the model's family does not look at, and says which.
-    pub(super) fn drop_unread(&mut self) -> Vec<FieldId> {
-        if !self.reads_keys() {
-            return Vec::new();
-        }
-        let unread: Vec<FieldId> = self.set_of_model().filter(|id| self.is_unread(*id)).collect();
-        for id in &unread {
-            self.set.remove(id);
-        }
-        self.forget_keys();
-        unread
+    /// Keys that were set and that the model's family, with its other keys as they are, does not look at.
+    pub fn keys_without_effect(&self) -> Vec<FieldId> {
+        if self.reads_keys() { self.set_of_model().filter(|id| self.is_unread(*id)).collect() } else { Vec::new() }
+    }
+
+    /// Sets a key as it was stated, before all others are: nobody knows yet what would count without it.
+    pub(super) fn state_key(&mut self, id: FieldId, value: Value) {
+        self.set.insert(id, value);
+        self.forget_model(id);
     }
 
     /// What was set of the architecture and counts without being set is set no more.
@@ -175,9 +193,10 @@ impl Scenario {
             return;
         }
         for id in self.set_of_model().collect::<Vec<_>>() {
-            if self.set.get(&id) == Some(&self.of_model_without(id)) {
+            let without = self.of_model_without(id);
+            if self.set.get(&id).is_some_and(|value| super::is_shown_alike(id, value, &without)) {
                 self.set.remove(&id);
-                self.forget_keys();
+                self.now.take();
             }
         }
     }

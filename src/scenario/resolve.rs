@@ -86,12 +86,7 @@ impl Scenario {
         if !self.is_custom_model() || !self.reads_keys() {
             return None;
         }
-        let Err(error) = &self.keys_now().config else {
-            let unread = self.set_of_model().find(|id| self.is_unread(*id))?;
-            let message = format!("This model's family does not read the key {}.", field(unread).name);
-            let start = self.start(unread);
-            return Some(FieldError { field: unread, message, way_out: Some(("Leave it out".to_owned(), start)) });
-        };
+        let error = self.keys_now().config.as_ref().err()?;
         let changed = |name: &str| self.set_of_model().find(|id| field(*id).name == name);
         let id = error.keys().find_map(changed).or_else(|| self.set_of_model().next())?;
         let start = self.start(id);

@@ -3,7 +3,7 @@
 //! Version 1 said an architecture by sizes, as changes of a row of the catalog, and none followed from another. In version 2 these are the
 //! sizes by hand, under the keys that they always had: a link that has any of them says so. Keys of files go by their own names.
 
-use super::OTHERS;
+use super::{EMPTY, OTHERS};
 use crate::scenario::{self, Field, FieldDefault, FieldId, field_of_key, fields};
 
 /// The version that links began with.
@@ -30,9 +30,12 @@ pub(super) fn field_of_first(key: &str) -> Option<&'static Field> {
 
 /// The parts of a link of version 1 as version 2 says them.
 pub(super) fn from_first<'a>(parts: &[(&'a str, &'a str)]) -> Vec<(String, &'a str)> {
-    let says_sizes = |field: &Field| field.default.is_of_model() || field.id == FieldId::ModelType;
+    let says_sizes = |key: &str, value: &str| {
+        let kind = |field: &Field| field.id == FieldId::ModelType && value != EMPTY;
+        field_of_first(key).is_some_and(|field| field.default.is_of_model() || kind(field))
+    };
     let is_by_hand = |prefix: &str| {
-        parts.iter().filter_map(|(key, _)| key.strip_prefix(prefix)).filter_map(field_of_first).any(says_sizes)
+        parts.iter().any(|(key, value)| key.strip_prefix(prefix).is_some_and(|key| says_sizes(key, value)))
     };
     let sizes = scenario::field(FieldId::Sizes).key;
     let by_hand = [""].into_iter().chain(OTHERS).filter(|prefix| is_by_hand(prefix));

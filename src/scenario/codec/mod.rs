@@ -256,11 +256,19 @@ fn changes(base: &Scenario, target: &Scenario, prefix: &str, extras: Extras) -> 
     for field in fields() {
         let value = target.get(field.id);
         // What of the architecture nobody set follows from what was set.
-        let stated = !field.default.is_of_model() || target.is_set(field.id) || base.is_set(field.id);
-        if stated && value != base.get(field.id) && (extras.names || !NAMES.contains(&field.id)) {
+        let differs = if field.default.is_of_model() {
+            target.set.get(&field.id) != base.set.get(&field.id)
+        } else {
+            value != base.get(field.id)
+        };
+        if differs && (extras.names || !NAMES.contains(&field.id)) {
             parts.push((format!("{prefix}{}", ladder::key(field, by_hand)), write_value(field.id, &value)));
             // It may decide what a later field starts from: experts do for adapters.
-            base.set(field.id, value);
+            if field.default.is_of_model() {
+                base.state_key(field.id, value);
+            } else {
+                base.set(field.id, value);
+            }
         }
     }
     if extras.unknown {
@@ -368,13 +376,10 @@ fn read_side(start: &Scenario, parts: &[(&str, &str)], notices: &mut Vec<String>
     }
     for (id, value) in values.iter().filter(|(id, _)| !is_start(*id)) {
         match read_value(*id, value) {
+            Ok(value) if field(*id).default.is_of_model() && scenario.reads_keys() => scenario.state_key(*id, value),
             Ok(value) => scenario.set(*id, value),
             Err(sentence) => notices.push(format!("{sentence} The link's value is left out.")),
         }
-    }
-    for unread in scenario.drop_unread() {
-        let name = field(unread).name;
-        notices.push(format!("This model's family does not read the key {name}. The link's value is left out."));
     }
     scenario.drop_what_is_default();
     scenario.as_opened();

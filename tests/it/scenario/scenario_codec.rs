@@ -302,7 +302,8 @@ fn links_are_short() {
 fn the_longest_links_stay_within_the_limit() {
     let mut longest = Scenario::default();
     longest.set(FieldId::Sizes, Value::Flag(true));
-    for field in fields().iter().filter(|field| !matches!(field.default, FieldDefault::OfFile)) {
+    let by_hand = |field: &&Field| !matches!(field.default, FieldDefault::OfFile) && field.id != FieldId::TextModelType;
+    for field in fields().iter().filter(by_hand) {
         let value = match field.kind {
             FieldKind::Integer { max, .. } => Value::Integer(max - 1),
             FieldKind::Decimal { max, .. } => Value::Decimal(max / 3.0),
