@@ -231,6 +231,17 @@ pub enum RouterScores {
     SoftmaxOfPicked,
     /// Sigmoids, corrected for the choice alone.
     CorrectedSigmoid,
+    /// A softmax over all experts, corrected for the choice alone by a parameter that never learns; in fp32 under autocast too.
+    CorrectedSoftmax,
+}
+
+/// The format of the router's weights.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RouterWeights {
+    /// That of all weights.
+    AsOthers,
+    /// fp32 in models of 16 bits too, unless the software that trains casts every parameter.
+    Fp32,
 }
 
 /// Experts and their router.
@@ -239,6 +250,8 @@ pub enum RouterScores {
 pub struct ExpertModules {
     /// How the router scores experts.
     pub scores: RouterScores,
+    /// The format of the router's weights.
+    pub router_weights: RouterWeights,
     /// The correction of [`RouterScores::CorrectedSigmoid`] is kept in fp32, whatever the format of weights.
     pub corrects_in_fp32: bool,
     /// The weights of the picked experts are cast back to the scores' format.
@@ -247,6 +260,8 @@ pub struct ExpertModules {
     pub ignores_norm_topk_prob: bool,
     /// The router is registered before the experts.
     pub router_first: bool,
+    /// Shared experts run before the router, which then is that of layers without shared ones.
+    pub shared_experts_first: bool,
     /// The layer returns the weights beside its output.
     pub returns_weights: bool,
     /// Gate and up alternate, and are kept within limits.
@@ -259,10 +274,12 @@ impl ExpertModules {
     /// The choices of `qwen3_moe`.
     pub const PLAIN: Self = Self {
         scores: RouterScores::Softmax,
+        router_weights: RouterWeights::AsOthers,
         corrects_in_fp32: false,
         casts_weights: true,
         ignores_norm_topk_prob: false,
         router_first: false,
+        shared_experts_first: false,
         returns_weights: false,
         clamps_gates: false,
         are_named_as_targets: true,
@@ -284,6 +301,8 @@ pub enum RotationStyle {
     Joined,
     /// As joined, with cosines and sines repeated in every block.
     RepeatedTables,
+    /// The whole head: turned, then multiplied in fp32, with cosines and sines repeated in every block.
+    RepeatedTablesInFp32,
 }
 
 /// Tables of rotary cosines and sines.

@@ -5,8 +5,8 @@ use std::num::NonZeroU64;
 use thiserror::Error;
 
 use crate::config::{
-    AttentionKernel, Division, Job, Method, Objective, ParallelLayout, PipelineSchedule, PipelineSplit, Recompute, Targets,
-    TrainingPrecision, TrainingRun,
+    AttentionKernel, Division, Job, Method, Objective, ParallelLayout, PipelineSchedule, PipelineSplit, Recompute, RouterWeights,
+    Targets, TrainingPrecision, TrainingRun,
 };
 use crate::optimizers::{ConflictingTool, OptimizerConflict};
 pub use crate::sharding::FrameworkRule;
@@ -367,10 +367,19 @@ fn frameworks(job: &Job, run: &TrainingRun, found: &mut Vec<Blocker>) {
     };
     let sharding = layout.sharding;
     forbid(layout.p() > 1, &|| sharding.forbidden(With::Pipeline, CarriedOutBy::Anyone));
+    let two_formats = layout.shards() > 1 && learns_in_two_formats(job, run);
+    forbid(two_formats, &|| sharding.forbidden(With::TwoFormats, run.stack.sharding));
     let alone = layout.sequence_parallel && layout.t() == 1;
     forbid(alone, &|| run.stack.forbidden(NotWith::SequenceParallelismAlone));
     forbid(layout.p() > 1, &|| sharding.forbidden(With::Pipeline, run.stack.sharding));
     forbid(layout.ep() > 1, &|| sharding.forbidden(With::Experts, run.stack.sharding));
+}
+
+/// Whether routers learn in fp32 beside weights of 16 bits.
+fn learns_in_two_formats(job: &Job, run: &TrainingRun) -> bool {
+    let in_fp32 = job.model().family.modules().experts.router_weights == RouterWeights::Fp32;
+    let plain = run.precision == TrainingPrecision::Bf16Pure && run.stack.is_played() && !run.tuning.freezes_model();
+    in_fp32 && plain && job.model().moe.is_some()
 }
 
 /// Combinations that the optimizer itself forbids.

@@ -192,7 +192,7 @@ impl Held<'_> {
         let width = self.tensor.shape.dims().find(|dim| dim.0 == "hidden_size").map(|dim| dim.1.max(1));
         let matrix = width.filter(|_| dimensions > 1).map(|width| [each.div_ceil(width), width]);
         let elements = matrix.map_or(each, |[rows, columns]| rows.saturating_mul(columns));
-        UpdatedParameter { elements, times: self.count, dimensions, matrix, in_block: self.in_block }
+        UpdatedParameter { elements, times: self.count, dimensions, matrix, in_block: self.in_block, own_format: None }
     }
 }
 

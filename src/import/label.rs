@@ -4,7 +4,7 @@ use crate::models;
 use crate::units::is_of_a_word;
 
 /// Kinds without a family here whose usual spelling does not follow from their `model_type`.
-const SPELLINGS: [(&str, &str); 18] = [
+const SPELLINGS: [(&str, &str); 17] = [
     ("afmoe", "AFMoE"),
     ("bailing_moe", "Bailing MoE"),
     ("baichuan", "Baichuan"),
@@ -12,7 +12,6 @@ const SPELLINGS: [(&str, &str); 18] = [
     ("dbrx", "DBRX"),
     ("deepseek", "DeepSeek"),
     ("deepseek_v4", "DeepSeek-V4"),
-    ("ernie4_5_moe", "ERNIE 4.5 MoE"),
     ("internlm2", "InternLM2"),
     ("internvl_chat", "InternVL"),
     ("kimi_k25", "Kimi K2.5"),

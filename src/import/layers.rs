@@ -160,7 +160,8 @@ pub(super) fn with_experts(file: &mut Reader<'_>, experts: &Experts, layers: u64
         Value::Whole(0) => Ok(0),
         other => whole(key, other, MAX_LAYERS),
     };
-    let step_keys: [&'static str; 3] = ["decoder_sparse_step", "interleave_moe_layer_step", "moe_layer_freq"];
+    let step_keys: [&'static str; 4] =
+        ["decoder_sparse_step", "interleave_moe_layer_step", "moe_layer_freq", "moe_layer_interval"];
     let looks_at = |key: &str| experts.chosen_by.contains(&key);
     if let Some(Value::List(words)) = file.peek("mlp_layer_types").filter(|_| looks_at("mlp_layer_types")) {
         file.done_with(experts.chosen_by);
@@ -183,9 +184,18 @@ pub(super) fn with_experts(file: &mut Reader<'_>, experts: &Experts, layers: u64
             None => {}
         }
     }
-    let first = match file.peek("first_k_dense_replace") {
-        Some(value) if looks_at("first_k_dense_replace") => number("first_k_dense_replace", value)?,
-        _ => experts.first_dense,
+    let mut first = experts.first_dense;
+    for key in ["first_k_dense_replace", "moe_layer_start_index"].into_iter().filter(|key| looks_at(key)) {
+        if let Some(value) = file.peek(key) {
+            first = number(key, value)?;
+        }
+    }
+    // -1 is the last layer.
+    let end = match file.peek("moe_layer_end_index") {
+        Some(value @ Value::Whole(_)) if looks_at("moe_layer_end_index") => {
+            number("moe_layer_end_index", value)?.saturating_add(1)
+        }
+        _ => layers,
     };
     let dense = match file.peek("mlp_only_layers") {
         Some(Value::List(layers)) if looks_at("mlp_only_layers") => layers.clone(),
@@ -200,12 +210,13 @@ pub(super) fn with_experts(file: &mut Reader<'_>, experts: &Experts, layers: u64
     if first > 0 {
         file.tell("first_k_dense_replace", &first, How::Read, "Layers before the first one with experts.");
     }
-    if step <= 1 && dense.is_empty() {
+    if step <= 1 && dense.is_empty() && end >= layers {
         return Ok(if first == 0 { LayerSet::All } else { LayerSet::From(first) });
     }
     let place = |layer: u64| if from_zero { layer } else { layer + 1 };
-    let has =
-        |layer: u64| step > 0 && layer >= first && place(layer).is_multiple_of(step) && !dense.contains(&Value::Whole(layer));
+    let has = |layer: u64| {
+        step > 0 && (first..end).contains(&layer) && place(layer).is_multiple_of(step) && !dense.contains(&Value::Whole(layer))
+    };
     compact((0..layers).map(has).collect())
 }
 

@@ -7,5 +7,5 @@ pub(super) use super::spec::{
 pub(super) use crate::config::{
     BlockLayout, Division, EmbeddingScale, ExpertModules, ExpertsRule, FamilyChoice, FeedForwardStyle, GgufRules, HiddenAct,
     LinearBiases, LinearStyle, Measured, MixerKind, MlpKind, Modules, NormStyle, Normalization, PositionEmbedding, PositionIds,
-    Projections, QueryKeyNorm, RotaryTables, RotationStyle, RouterScores, ShapeRule, SinkStyle, TensorPlan,
+    Projections, QueryKeyNorm, RotaryTables, RotationStyle, RouterScores, RouterWeights, ShapeRule, SinkStyle, TensorPlan,
 };

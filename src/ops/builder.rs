@@ -23,6 +23,8 @@ pub struct Lowering<'a> {
     pub parameter: DType,
     /// Format in which the model was made, and which its buffers keep: that of weights unless they are gathered in another.
     pub made_in: DType,
+    /// Whether parameters that transformers' modules make in a format of their own keep it.
+    pub keeps_formats: bool,
     /// Format of activations.
     pub activation: DType,
     /// Format of cached keys and values.
@@ -65,6 +67,7 @@ impl<'a> Lowering<'a> {
             concurrent_sequences: 0,
             parameter: DType::Bf16,
             made_in: DType::Bf16,
+            keeps_formats: false,
             activation: DType::Bf16,
             kv_cache: CacheFormat::Bf16,
             block_size: 1,

@@ -32,7 +32,7 @@ pub use cache::{Cache, cache};
 pub(crate) use record::trainable;
 pub use tensor::{Dim, Kept, Op, Role, Shape, Split, Tensor};
 
-use crate::config::{CacheFormat, Job, LayerKind, ModelConfig, Recompute, Run, Stack, TrainingPrecision, Tuning};
+use crate::config::{CacheFormat, Job, LayerKind, ModelConfig, Recompute, Run, Stack, TrainingPrecision, TrainingRun, Tuning};
 use crate::units::{Flops, sort_short};
 
 /// The whole model as operations: once for the embedding, once for each kind of block, once for the head.
@@ -165,23 +165,31 @@ fn kinds(model: &ModelConfig) -> Vec<(LayerKind, u64)> {
     found
 }
 
+/// Whether parameters that transformers' modules make in a format of their own keep it in training.
+///
+/// DeepSpeed, and all that keeps master weights, casts the whole model (`module.bfloat16()`); FSDP2 gathers every parameter in one format.
+/// Megatron-LM's modules, and those of serving engines, are others, which make routers in the model's format (`params_dtype`). Without 16
+/// bits all formats are fp32 anyway.
+fn keeps_formats(job: &Job, run: &TrainingRun) -> bool {
+    run.precision == TrainingPrecision::Bf16Pure && run.stack.is_played() && !job.layout().sharding.shards_optimizer()
+}
+
 /// The lowering of a job: its shapes, formats and software.
 pub fn lowering(job: &Job) -> Lowering<'_> {
     match job.run() {
         Run::Training(run) => {
             let recipe = run.recipe();
+            let seq_length = run.seq_length.saturating_add(run.tuning.tokens_before());
             Lowering {
                 model: job.model(),
-                seq_length: run.seq_length.saturating_add(run.tuning.tokens_before()),
+                seq_length,
                 micro_batch_size: job.micro_batch_size().saturating_mul(run.tuning.objective.sequences()),
-                context_length: run
-                    .seq_length
-                    .saturating_add(run.tuning.tokens_before())
-                    .saturating_add(run.tuning.keys_before()),
+                context_length: seq_length.saturating_add(run.tuning.keys_before()),
                 packed_text: run.packed_text(),
                 concurrent_sequences: 0,
                 parameter: recipe.parameter,
                 made_in: recipe.parameter,
+                keeps_formats: keeps_formats(job, run),
                 activation: recipe.activation,
                 kv_cache: CacheFormat::Bf16,
                 block_size: 1,
@@ -211,6 +219,7 @@ pub fn lowering(job: &Job) -> Lowering<'_> {
             concurrent_sequences: run.concurrent_sequences,
             parameter: run.quantization.dtype(),
             made_in: run.quantization.dtype(),
+            keeps_formats: false,
             activation: run.activation_dtype,
             kv_cache: run.kv_cache_dtype,
             block_size: run.block(),

@@ -38,7 +38,7 @@ impl Shape {
         let dimensions = self.dims().count();
         let last = |skip: usize| self.dims().nth(dimensions.checked_sub(skip)?).map(|dim| dim.1);
         let matrix = last(2).zip(last(1)).map(|(rows, columns)| [rows, columns]);
-        UpdatedParameter { elements: self.elements().0, times, dimensions, matrix, in_block }
+        UpdatedParameter { elements: self.elements().0, times, dimensions, matrix, in_block, own_format: None }
     }
 
     /// Number of elements.

@@ -42,12 +42,24 @@ pub(super) fn temporaries(implementation: OptimizerImplementation, parameters: &
     match implementation {
         OptimizerImplementation::ForLoop => one_by_one(parameters, step),
         OptimizerImplementation::Foreach => {
-            let elements = parameters.iter().map(|one| one.elements.saturating_mul(one.times)).fold(0, u64::saturating_add);
-            let roots = step.take("roots of all second moments", elements, StateFormat::Recipe);
-            step.free(roots);
+            // Parameters of one format after the other; the variable keeps the roots of the first until those of the next are made.
+            let mut roots: Option<Piece> = None;
+            for format in formats(parameters) {
+                let alike = parameters.iter().filter(|one| one.state_format() == format);
+                let elements = alike.map(|one| one.elements.saturating_mul(one.times)).fold(0, u64::saturating_add);
+                let next = step.take("roots of all second moments", elements, format);
+                step.rebind(&mut roots, Some(next));
+            }
+            step.rebind(&mut roots, None);
         }
         OptimizerImplementation::Fused => {}
     }
+}
+
+/// The formats of parameters' states, that of all weights first.
+fn formats(parameters: &[UpdatedParameter]) -> impl Iterator<Item = StateFormat> {
+    let own = parameters.iter().find_map(|one| one.own_format).map(StateFormat::Always);
+    [StateFormat::Recipe].into_iter().chain(own)
 }
 
 /// `denom = (exp_avg_sq.sqrt() / bias_correction2_sqrt).add_(eps)` of each parameter; the variable keeps the one before until the next is
@@ -55,8 +67,8 @@ pub(super) fn temporaries(implementation: OptimizerImplementation, parameters: &
 fn one_by_one(parameters: &[UpdatedParameter], step: &mut StepTemporaries) {
     let mut denominator: Option<Piece> = None;
     for parameter in parameters {
-        let root = step.take("root of the second moment", parameter.elements, StateFormat::Recipe);
-        let divided = step.take("denominator", parameter.elements, StateFormat::Recipe);
+        let root = step.take("root of the second moment", parameter.elements, parameter.state_format());
+        let divided = step.take("denominator", parameter.elements, parameter.state_format());
         step.free(root);
         step.rebind(&mut denominator, Some(divided));
     }

@@ -93,7 +93,7 @@ fn temporaries(implementation: OptimizerImplementation, parameters: &[UpdatedPar
     let (matrices, rest): (Vec<_>, Vec<_>) = parameters.iter().copied().partition(is_of_muon);
     let mut update: Option<Piece> = None;
     for matrix in &matrices {
-        let ahead = step.take("gradient and momentum", matrix.elements, StateFormat::Recipe);
+        let ahead = step.take("gradient and momentum", matrix.elements, matrix.state_format());
         step.rebind(&mut update, Some(ahead));
         let orthogonal = orthogonalised(matrix, step);
         step.rebind(&mut update, Some(orthogonal));

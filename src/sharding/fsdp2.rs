@@ -36,6 +36,16 @@ pub(super) const SHARDING: ShardingSpec = ShardingSpec {
                 source: sources::FSDP2,
             },
         },
+        // torch/distributed/fsdp/_fully_shard/_fsdp_param_group.py: `_init_mp_dtypes` asserts one format.
+        Forbidden {
+            with: With::TwoFormats,
+            by: CarriedOutBy::Library,
+            rule: FrameworkRule {
+                says: "PyTorch's FSDP2 shards parameters of one format, and these modules keep routers in fp32 beside bf16; train with fp32 \
+                       shards gathered in bf16, or with another sharding",
+                source: sources::FSDP2,
+            },
+        },
         // megatron/training/arguments.py, --use-torch-fsdp2.
         Forbidden {
             with: With::Pipeline,

@@ -151,6 +151,8 @@ pub enum With {
     Experts,
     /// Weights of four bits, shared out over several ranks.
     PackedWeights,
+    /// Parameters of two formats that learn.
+    TwoFormats,
 }
 
 /// Whose implementation of sharding runs.

@@ -2,7 +2,7 @@
 
 use super::plan::{Plan, Share, Shares};
 use crate::ops::tape::{Kind, Parameter, State, Tape, Var, When};
-use crate::optimizers::{Served, StateValues, StepAct, StepTemporaries, UpdatedParameter};
+use crate::optimizers::{Served, StateFormat, StateValues, StepAct, StepTemporaries, UpdatedParameter};
 use crate::sources::{self, Source};
 use crate::units::DType;
 
@@ -21,6 +21,7 @@ pub(super) fn amounts(tape: &Tape, plan: &Plan<'_>) -> Vec<StateOf> {
     let share = |values: u64| values.div_ceil(ranks);
     let all = share(sum(&state, plan, Served::All, |parameter| parameter.elements));
     let specs = plan.optimizer.spec().states;
+    let own = state.parameters.iter().filter(|parameter| !parameter.idle).find_map(|parameter| plan.own_format(parameter));
     let mut amounts: Vec<StateOf> = Vec::with_capacity(specs.len() + 1);
     if let Some(master) = plan.recipe.master {
         amounts.push(("Master weights", all, master, sources::ZERO_2020));
@@ -35,7 +36,17 @@ pub(super) fn amounts(tape: &Tape, plan: &Plan<'_>) -> Vec<StateOf> {
             StateValues::OfElements(values) => values(elements()),
             StateValues::OfShape(values) => share(sum(&state, plan, spec.serves, values)),
         };
-        amounts.push((spec.label, values, spec.format.dtype(plan.recipe.optimizer_state), spec.source));
+        let mut push = |values, format: StateFormat| {
+            amounts.push((spec.label, values, format.dtype(plan.recipe.optimizer_state), spec.source));
+        };
+        let apart = own.filter(|_| spec.format == StateFormat::Recipe).map(|own| {
+            let elements = |parameter: &UpdatedParameter| if parameter.own_format.is_some() { parameter.elements } else { 0 };
+            (own, share(sum(&state, plan, spec.serves, elements)))
+        });
+        push(values.saturating_sub(apart.map_or(0, |(_, values)| values)), spec.format);
+        if let Some((own, values)) = apart {
+            push(values, StateFormat::Always(own));
+        }
     }
     amounts
 }
@@ -70,7 +81,7 @@ fn ranks(plan: &Plan<'_>) -> u64 {
 fn updated(state: &State, plan: &Plan<'_>, parameter: &Parameter, ranks: u64) -> UpdatedParameter {
     let in_block = parameter.layer > 0 && parameter.layer < plan.head();
     let whole = state.shape(parameter.form).updated(plan.times(parameter.layer), in_block);
-    UpdatedParameter { elements: parameter.kept.div_ceil(ranks), ..whole }
+    UpdatedParameter { elements: parameter.kept.div_ceil(ranks), own_format: plan.own_format(parameter), ..whole }
 }
 
 /// A sum over all parameters whose states stay on the device and are among those served.

@@ -6,7 +6,7 @@ use crate::config::{
 };
 use crate::estimator::stage::Stage;
 use crate::estimator::{MemoryKind, host};
-use crate::ops::tape::{Arrival, Shards};
+use crate::ops::tape::{Arrival, Parameter, Shards};
 use crate::ops::{self, Lowering};
 use crate::sharding::Pieces;
 use crate::units::DType;
@@ -146,6 +146,11 @@ impl<'a> Plan<'a> {
         let in_rows = self.sharding.pieces == Pieces::RowsOfEachTensor;
         (in_rows && matches!(self.movement, Movement::Weights { .. }))
             .then_some(Shards { ranks: self.ranks, dtype: self.recipe.parameter })
+    }
+
+    /// The format of a parameter that learns beside others of another, as fp32 routers in a model of 16 bits.
+    pub fn own_format(&self, parameter: &Parameter) -> Option<DType> {
+        (!self.with.tuning.freezes_model() && parameter.dtype != self.with.parameter).then_some(parameter.dtype)
     }
 
     /// Format of the parameters that learn.

@@ -163,6 +163,8 @@ pub(super) struct Sparse {
     experts: Experts,
     router: Routing,
     shared: Mlp,
+    /// They run before the router: what is made first is there while the rest runs.
+    shared_first: bool,
     /// One number per token that weighs the shared experts (`qwen2_moe`).
     gate: Option<Linear>,
 }
@@ -172,15 +174,19 @@ pub(super) struct Sparse {
 enum Routing {
     /// DeepSeek's router, in fp32 throughout.
     Grouped(Router),
-    /// The router of `qwen2_moe`, whose product stays in the model's format.
+    /// The router of layers without shared experts.
     Plain(moe::Router),
 }
 
 impl Sparse {
     pub fn new(build: &Build<'_>, moe: &Moe) -> Self {
+        let own = build.model().family.modules().experts;
+        let shared_first = moe.shared_expert_gate || own.shared_experts_first;
+        let plain = || Routing::Plain(moe::Router::new(build, moe));
+        let routing = || if shared_first { plain() } else { Routing::Grouped(Router::new(build, moe)) };
+        let early = own.router_first.then(routing);
         let experts = Experts::new(build, moe);
-        let plain = moe.shared_expert_gate;
-        let router = if plain { Routing::Plain(moe::Router::new(build, moe)) } else { Routing::Grouped(Router::new(build, moe)) };
+        let router = early.unwrap_or_else(routing);
         let width = Dim("shared_expert_intermediate_size", moe.shared_expert_intermediate_size);
         let shared = Mlp::sized(build, width, ["Shared experts up", "Shared experts down"]);
         build.tape.at("Shared experts' gate", sources::PYTORCH_AUTOGRAD);
@@ -188,15 +194,14 @@ impl Sparse {
         let gate = moe
             .shared_expert_gate
             .then(|| build.linear(("shared expert gate weight", None), (one, build.with.h()), build.shapes.rows));
-        Self { experts, router, shared, gate }
+        Self { experts, router, shared, shared_first, gate }
     }
 }
 
 impl Sparse {
     /// The experts' contribution.
     pub fn run<'t>(&self, tape: &'t Tape, x: &Var<'t>) -> Var<'t> {
-        // In the order in which each is written: what is made first is there while the rest runs.
-        let early = self.gate.as_ref().map(|_| self.shared.run(tape, x));
+        let early = self.shared_first.then(|| self.shared.run(tape, x));
         let (_logits, weights, _index) = match &self.router {
             Routing::Grouped(router) => router.run(tape, x),
             Routing::Plain(router) => router.run(x),

@@ -123,6 +123,8 @@ pub(crate) struct Build<'a> {
     pub tape: &'a Tape,
     pub with: &'a Lowering<'a>,
     pub shapes: Shapes,
+    /// Format in which parameters are declared.
+    format: DType,
 }
 
 impl<'a> Build<'a> {
@@ -148,7 +150,12 @@ impl<'a> Build<'a> {
             logits: tape.form([b, s, with.vocab_part()]),
             scalar: tape.form([Dim("scalar", 1)]),
         };
-        Self { tape, with, shapes }
+        Self { tape, with, shapes, format: with.parameter }
+    }
+
+    /// The same for modules whose parameters are made in that format, which they keep where nothing casts them.
+    pub fn in_format(&self, own: DType) -> Self {
+        Self { format: if self.with.keeps_formats { own } else { self.with.parameter }, ..*self }
     }
 
     /// The architecture.
@@ -166,9 +173,9 @@ impl<'a> Build<'a> {
         if self.with.autocast { FP32 } else { self.with.parameter }
     }
 
-    /// A parameter in the format of weights.
+    /// A parameter.
     pub fn parameter<const N: usize>(&self, name: &'static str, dims: [Dim; N]) -> Param {
-        self.tape.parameter(name, self.tape.form(dims), self.with.parameter)
+        self.tape.parameter(name, self.tape.form(dims), self.format)
     }
 
     /// A vector of parameters.

@@ -4,7 +4,7 @@
 
 use super::mlp::Activation;
 use super::{Build, FP32, Linear, Part};
-use crate::config::{MlpKind, Moe, RouterScores};
+use crate::config::{MlpKind, Moe, RouterScores, RouterWeights};
 use crate::ops::division::Division;
 use crate::ops::tape::{Form, Param, SCALE, SIGMOID, SOFTMAX, Tape, Var};
 use crate::ops::tensor::Dim;
@@ -16,6 +16,8 @@ use crate::units::{DType, to_f64};
 pub(super) struct Router {
     scores: Linear,
     how: RouterScores,
+    /// The format into which the input is cast before it is scored, where weights have one of their own.
+    input: Option<DType>,
     /// Makes the picked weights sum to 1.
     normalizes: bool,
     /// Casts the weights back to the scores' format.
@@ -33,11 +35,20 @@ impl Router {
         let experts = Dim("num_experts", moe.num_experts);
         let names = ("router weight", moe.bias.then_some("router bias"));
         let all = tape.form([with.b(), with.s(), experts]);
-        let scores = build.linear(names, (experts, with.h()), all);
+        let in_fp32 = own.router_weights == RouterWeights::Fp32;
+        let of_weights = if in_fp32 { build.in_format(FP32) } else { *build };
+        let scores = of_weights.linear(names, (experts, with.h()), all);
+        if own.scores == RouterScores::CorrectedSoftmax {
+            let before = tape.freeze(true);
+            // One row: sharded by rows, the first rank has all of it.
+            of_weights.parameter("score correction biases", [Dim("one", 1), experts]);
+            tape.freeze(before);
+        }
         Self {
             scores,
             all,
             how: own.scores,
+            input: (in_fp32 && with.keeps_formats).then_some(FP32),
             normalizes: moe.norm_topk_prob,
             casts: own.casts_weights,
             chosen: tape.form([with.b(), with.s(), top_k(moe)]),
@@ -53,7 +64,15 @@ impl Router {
             let (values, experts) = logits.clone().topk(self.chosen);
             return (logits, values.clone().apply(SOFTMAX).named("expert weights"), experts);
         }
-        let logits = self.scores.run(&x.clone().view(x.form())).named("router scores");
+        if self.how == RouterScores::CorrectedSoftmax {
+            return self.outside_autocast(x);
+        }
+        let flat = x.clone().view(x.form());
+        let flat = match self.input {
+            Some(format) => flat.cast_as(format, "router input in fp32"),
+            None => flat,
+        };
+        let logits = self.scores.run(&flat).named("router scores");
         let wide = logits.clone().cast(FP32);
         let mut held = Vec::new();
         let (mut weights, experts) = if self.how == RouterScores::CorrectedSigmoid {
@@ -78,6 +97,22 @@ impl Router {
         }
         drop(held);
         (logits, weights.named("expert weights"), experts)
+    }
+
+    /// `Ernie4_5_MoeTopKRouter`: all in fp32; the weights' sum is kept above a smallest number.
+    fn outside_autocast<'t>(&self, x: &Var<'t>) -> (Var<'t>, Var<'t>, Var<'t>) {
+        let tape = x.tape();
+        let input = x.clone().view(x.form()).cast_as(FP32, "router input in fp32");
+        let weight = tape.read(self.scores.weight).cast_as(FP32, "router weight in fp32");
+        let logits = input.linear_outside_autocast(&{ weight }, self.all, self.scores.flops).named("router scores");
+        let probabilities = logits.clone().apply(SOFTMAX);
+        // The choice has no gradient, and nothing holds what it is made by.
+        let choice = tape.constant("scores to choose by", self.all, FP32);
+        let (_values, experts) = choice.topk(self.chosen);
+        let picked = probabilities.gather_along(&experts, self.chosen);
+        let sum = picked.clone().sum(self.row).clamp(1);
+        let weights = picked.divided_by(&{ sum });
+        (logits, weights.cast(x.dtype()).named("expert weights"), experts)
     }
 }
 

@@ -22,6 +22,8 @@ enum Style {
     Joined,
     /// As joined, with cosines and sines repeated in every block (`glm4`).
     Interleaved,
+    /// The whole head, turned and then multiplied in fp32 by cosines and sines that every block repeats (`ernie4_5_moe`).
+    RepeatedWide,
 }
 
 /// Rotary positions of part of each head.
@@ -46,6 +48,7 @@ impl Rotation {
             RotationStyle::InFp32 => Style::Wide,
             RotationStyle::HeldParts => Style::Parts,
             RotationStyle::RepeatedTables => Style::Interleaved,
+            RotationStyle::RepeatedTablesInFp32 => Style::RepeatedWide,
             RotationStyle::Joined => Style::Joined,
             RotationStyle::Whole if turned < d => Style::Joined,
             RotationStyle::Whole => Style::Whole,
@@ -76,18 +79,25 @@ impl Rotation {
                 let (queries, keys) = (turn(&q, of_q), turn(&k, of_k));
                 (queries.clone().cast(format), keys.clone().cast(format), Vec::new())
             }
+            Style::RepeatedWide => {
+                let (format, (cos, sin)) = (q.dtype(), (self.again(cos), self.again(sin)));
+                let (queries, keys) = (turned_in_fp32(&q, (&cos, &sin), of_q[1]), turned_in_fp32(&k, (&cos, &sin), of_k[1]));
+                (queries.clone().cast(format), keys.clone().cast(format), Vec::new())
+            }
             Style::Parts | Style::Joined | Style::Interleaved => self.partly((&q, &k), (cos, sin)),
         };
         (queries.named("queries"), keys.named("keys"), held)
     }
 
+    /// A table that every block repeats.
+    fn again<'t>(&self, table: &Var<'t>) -> Var<'t> {
+        table.tape().constant("rotary table of the block", self.table, table.dtype())
+    }
+
     fn partly<'t>(&self, (q, k): (&Var<'t>, &Var<'t>), (cos, sin): (&Var<'t>, &Var<'t>)) -> Rotated<'t> {
-        let ([of_q, of_k], tape) = (&self.forms, q.tape());
-        let again = |table: &Var<'t>| match self.style {
-            Style::Interleaved => tape.constant("rotary table of the block", self.table, table.dtype()),
-            _ => table.clone(),
-        };
-        let (cos, sin) = (again(cos), again(sin));
+        let [of_q, of_k] = &self.forms;
+        let own = |table: &Var<'t>| if self.style == Style::Interleaved { self.again(table) } else { table.clone() };
+        let (cos, sin) = (own(cos), own(sin));
         let turn = |x: &Var<'t>, forms: &[Form; 3]| rotated(x, (&cos, &sin), forms[1]);
         let (q_rot, q_pass) = (q.clone().part(of_q[0]), q.clone().part(of_q[2]));
         let (k_rot, k_pass) = (k.clone().part(of_k[0]), k.clone().part(of_k[2]));
@@ -104,6 +114,14 @@ impl Rotation {
         let joined = queries.clone().cat(q_pass.clone(), q.form());
         (joined, keys.clone().cat(k_pass.clone(), k.form()), vec![queries, q_pass, keys, k_pass])
     }
+}
+
+/// `x · cos + (-x₂, x₁) · sin` of which the products are in fp32.
+fn turned_in_fp32<'t>(x: &Var<'t>, (cos, sin): (&Var<'t>, &Var<'t>), half: Form) -> Var<'t> {
+    let straight = x.clone().cast_as(FP32, "heads in fp32").mul(cos.clone());
+    let first = x.clone().slice(half);
+    let turned = x.clone().slice(half).apply(SCALE).cat(first, x.form());
+    straight.add(turned.cast_as(FP32, "turned heads in fp32").mul(sin.clone()))
 }
 
 /// `x · cos + (x₂, -x₁) · sin`.

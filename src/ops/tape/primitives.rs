@@ -237,6 +237,11 @@ impl<'t> Var<'t> {
         self.for_product().affine(weight, None, form, flops)
     }
 
+    /// [`Self::linear_by`] where autocast is switched off.
+    pub fn linear_outside_autocast(self, weight: &Self, form: Form, flops: f64) -> Self {
+        self.affine(weight, None, form, flops)
+    }
+
     /// The same as `addmm` writes it (GPT-2's `Conv1D`): under autocast the bias is cast last.
     pub fn conv1d(self, weight: Param, bias: Param, form: Form, flops: f64) -> Self {
         let tape = self.tape;

@@ -61,6 +61,17 @@ impl Var<'_> {
         self
     }
 
+    /// `a / b`: both are saved.
+    pub fn divided_by(self, other: &Self) -> Self {
+        let mut state = self.tape.state.borrow_mut();
+        let node = state.node(Rule::Div, [self.operand(), other.operand(), Operand::NOTHING], 0.0);
+        state.save(node, self.storage);
+        state.save(node, other.storage);
+        let storage = state.allocate("quotient", self.form, self.dtype);
+        drop(state);
+        Self::made(self.tape, storage, self.form, self.dtype, node)
+    }
+
     /// `a += b`.
     pub fn add_in_place(mut self, other: &Self) -> Self {
         debug_assert_eq!(wider(self.dtype, other.dtype), self.dtype);

@@ -90,6 +90,15 @@ pub struct UpdatedParameter {
     pub matrix: Option<[u64; 2]>,
     /// Whether it belongs to a block, not to the embedding, the final norm or the head.
     pub in_block: bool,
+    /// Its format where that is not the one of all weights.
+    pub own_format: Option<DType>,
+}
+
+impl UpdatedParameter {
+    /// The format of an unquantised state, and of what a step makes of it: PyTorch's optimizers take the parameter's.
+    pub fn state_format(&self) -> StateFormat {
+        self.own_format.map_or(StateFormat::Recipe, StateFormat::Always)
+    }
 }
 
 /// Of which parameters something is kept.

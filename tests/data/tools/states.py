@@ -1,5 +1,5 @@
-"""What transformers' own caches keep for small models whose layers are not all alike (needs torch and transformers; nothing is
-downloaded). One row a model: elements of keys and values per token, of states and of convolved channels per sequence."""
+"""What transformers' own caches keep for small models, most of whose layers are not all alike (needs torch and transformers; nothing
+is downloaded). One row a model: elements of keys and values per token, of states and of convolved channels per sequence."""
 import json, warnings; warnings.filterwarnings("ignore")
 import torch, transformers
 transformers.logging.set_verbosity_error()
@@ -18,6 +18,8 @@ CASES = [
     ("bamba", dict(S, mamba_n_heads=8, mamba_d_head=16, mamba_d_state=32, attn_layer_indices=[1])),
     ("nemotron_h", dict(hidden_size=64, intermediate_size=128, num_attention_heads=4, num_key_value_heads=2, head_dim=16, vocab_size=128, mamba_num_heads=8, mamba_head_dim=16, n_groups=2, ssm_state_size=32, layers_block_type=["mamba", "mlp", "full_attention", "mamba"])),
     ("lfm2", dict(S, layer_types=["conv", "full_attention", "conv", "conv"])),
+    ("hunyuan_v1_moe", dict(S, head_dim=24, num_experts=4, moe_topk=2)),
+    ("ernie4_5_moe", dict(S, moe_num_experts=4, moe_intermediate_size=32, moe_k=2)),
 ]
 SEQUENCES, TOKENS = 2, 7
 

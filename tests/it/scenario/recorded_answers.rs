@@ -107,8 +107,18 @@ fn record_models_anew() {
 }
 
 /// Choices that did not exist when the answers were recorded; each has rows of PyTorch's memory tracker.
-const CHOICES_SINCE: &[&str] =
-    &["fam=olmoe", "fam=minimax-m2", "fam=glm4-moe", "fam=granite-swa", "fam=nanochat", "fam=apertus", "act=xielu", "opt=muon"];
+const CHOICES_SINCE: &[&str] = &[
+    "fam=olmoe",
+    "fam=minimax-m2",
+    "fam=glm4-moe",
+    "fam=granite-swa",
+    "fam=nanochat",
+    "fam=apertus",
+    "fam=hunyuan-moe",
+    "fam=ernie-moe",
+    "act=xielu",
+    "opt=muon",
+];
 
 /// Links that say what they say by words of the field table: every choice of that time occurs, so that no family, stack or format is left
 /// out.

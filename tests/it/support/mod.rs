@@ -284,8 +284,12 @@ fn feed_forward_parameters(config: &ModelConfig, layer: u64) -> u64 {
     let gate = if moe.shared_expert_gate { h } else { 0 };
     let bias = if moe.bias { moe.num_experts * (1 + into * moe.moe_intermediate_size + h) } else { 0 };
     let learned = if moe.shared_expert_intermediate_size > 0 { 2 * learned } else { learned };
-    let experts = moe.num_experts * (h + matrices(moe.moe_intermediate_size));
-    experts + matrices(moe.shared_expert_intermediate_size) + gate + bias + learned
+    // A number for each expert that corrects its scores and never learns.
+    let corrected = u64::from(config.family.model_type() == "ernie4_5_moe");
+    let experts = moe.num_experts * (h + matrices(moe.moe_intermediate_size) + corrected);
+    let shared = moe.shared_expert_intermediate_size;
+    let of_shared = if config.mlp_bias && shared > 0 { into * shared + h } else { 0 };
+    experts + matrices(shared) + of_shared + gate + bias + learned
 }
 
 /// A count as a float, for rates.
