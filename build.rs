@@ -289,7 +289,7 @@ fn stated(read: &import::Imported) -> Option<String> {
         text.push(' ');
         text.push_str(asked.key);
         text.push('=');
-        text.push_str(&plain(&asked.value)?);
+        text.push_str(&plain(asked)?);
         keys.insert(asked.key.to_owned(), asked.value.clone());
     }
     let same = import::config_of_keys(&read.model_type, &keys).config.is_ok_and(|config| config == read.config);
@@ -297,10 +297,11 @@ fn stated(read: &import::Imported) -> Option<String> {
 }
 
 /// A value without blanks, as the table of inputs reads it; `None` for groups of keys.
-fn plain(value: &import::Value) -> Option<String> {
+fn plain(asked: &import::Asked) -> Option<String> {
     use import::Value;
-    Some(match value {
+    Some(match &asked.value {
         Value::Null => "empty".to_owned(),
+        Value::Whole(0) if asked.key == "num_experts" => "empty".to_owned(),
         Value::Bool(yes) => yes.to_string(),
         Value::Whole(number) => number.to_string(),
         Value::OtherNumber(text) => text.clone(),
@@ -308,7 +309,11 @@ fn plain(value: &import::Value) -> Option<String> {
         Value::Text(text) => text.clone(),
         Value::List(items) => match import::list(items)? {
             import::List::Words(words) => import::write_words(&words),
-            import::List::Numbers(numbers) => numbers.iter().map(u64::to_string).collect::<Vec<_>>().join("."),
+            import::List::Numbers(numbers) => {
+                let places = (0_u64..).zip(&numbers).filter(|(_, yes)| **yes != 0).map(|(place, _)| place).collect();
+                let layers: Vec<u64> = if import::YES_OR_NO.contains(&asked.key) { places } else { numbers };
+                layers.iter().map(u64::to_string).collect::<Vec<_>>().join(".")
+            }
         },
         Value::Object(_) => return None,
     })

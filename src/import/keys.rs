@@ -1,9 +1,9 @@
 //! A `config.json` as the keys that count: how a scenario, a link and the catalog hold a model.
 
+use super::ImportError;
 use super::decoder;
 use super::reader::{self, Asked, Reader};
 use super::value::{Object, Value};
-use super::ImportError;
 use crate::config::ModelConfig;
 use crate::models;
 
@@ -36,6 +36,9 @@ pub(crate) fn default_layers(model_type: &str) -> u64 {
 pub(crate) fn is_listed(model_type: &str) -> bool {
     models::of(model_type).is_some()
 }
+
+/// Keys that list yes or no for each layer, where others list the layers.
+pub(crate) const YES_OR_NO: [&str; 2] = ["hybrid_layer_pattern", "attn_type_list"];
 
 /// A list of one kind of item.
 pub(crate) enum List<'a> {

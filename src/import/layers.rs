@@ -202,7 +202,8 @@ pub(super) fn with_experts(file: &mut Reader<'_>, experts: &Experts, layers: u64
         _ => Vec::new(),
     };
     file.done_with(experts.chosen_by);
-    for (key, default) in [("decoder_sparse_step", 1), ("interleave_moe_layer_step", 1), ("moe_layer_freq", 1), ("first_k_dense_replace", first)] {
+    let defaults = [("first_k_dense_replace", first), ("moe_layer_start_index", first)];
+    for (key, default) in step_keys.into_iter().map(|key| (key, 1)).chain(defaults) {
         if looks_at(key) && !file.has(key) {
             file.asks(key, Value::Whole(default), false);
         }
@@ -228,6 +229,10 @@ pub(super) fn compact(mut flags: Vec<bool>) -> Result<LayerSet, ImportError> {
     let period = gap + 1;
     if flags.iter().enumerate().all(|(layer, flag)| *flag != (layer + 1).is_multiple_of(period)) && gap > 0 {
         return Ok(LayerSet::AllButEvery(count(period)));
+    }
+    let every = first + 1;
+    if every > 1 && flags.iter().enumerate().all(|(layer, flag)| *flag == (layer + 1).is_multiple_of(every)) {
+        return Ok(LayerSet::Every(count(every)));
     }
     if gap < first && flags.iter().skip(first).all(|flag| *flag) {
         return Ok(LayerSet::From(count(first)));

@@ -23,7 +23,7 @@ mod unread;
 mod value;
 
 pub use error::ImportError;
-pub(crate) use keys::{List, config_of_keys, default_layers, is_listed, list, read_words, write_words};
+pub(crate) use keys::{List, YES_OR_NO, config_of_keys, default_layers, is_listed, list, read_words, write_words};
 pub use label::kind_label;
 pub use left_out::LeftOut;
 

@@ -103,7 +103,11 @@ impl<'a> Reader<'a> {
     /// such a file.
     pub(super) fn is_a_part_with_a_kind(&self) -> bool {
         let around = |key: &str| self.outer.is_some_and(|outer| outer.contains_key(key));
-        self.may_be_empty || self.outer.is_some() && self.base.contains_key("model_type") && !around("hidden_size") && !around("num_hidden_layers")
+        self.may_be_empty
+            || self.outer.is_some()
+                && self.base.contains_key("model_type")
+                && !around("hidden_size")
+                && !around("num_hidden_layers")
     }
 
     /// Adds a line to the report.

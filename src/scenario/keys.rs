@@ -101,7 +101,9 @@ mod tests {
 
     #[test]
     fn words_of_layers_are_separated_in_one_way() {
-        for typed in ["5 full_attention, linear", "5,full_attention linear", "5.full-attention.linear", " 5  full_attention,,linear."] {
+        for typed in
+            ["5 full_attention, linear", "5,full_attention linear", "5.full-attention.linear", " 5  full_attention,,linear."]
+        {
             assert_eq!(words(typed), "5 full_attention, linear", "{typed}");
         }
         assert_eq!(write_words("5 full_attention, linear"), "5.full-attention.linear");

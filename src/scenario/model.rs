@@ -72,10 +72,7 @@ impl Scenario {
 
     /// Something that the model is made of has changed.
     pub(super) fn forget_model(&mut self, changed: FieldId) {
-        let starts = matches!(
-            changed,
-            FieldId::Model | FieldId::ModelType | FieldId::TextModelType | FieldId::Sizes
-        );
+        let starts = matches!(changed, FieldId::Model | FieldId::ModelType | FieldId::TextModelType | FieldId::Sizes);
         if starts || field(changed).default.is_of_model() {
             self.now.take();
         }
@@ -239,9 +236,6 @@ fn asked_value(asked: &Asked) -> Option<(FieldId, Value)> {
     Some((id, from_json(id, &asked.value)?))
 }
 
-/// Keys that list yes or no for each layer, where others list the layers.
-const YES_OR_NO: [FieldId; 2] = [FieldId::LayerPattern, FieldId::AttnTypeList];
-
 fn to_json(id: FieldId, value: &Value, layers: usize) -> import::Value {
     use import::Value as Json;
     let whole = |at: usize| Json::Whole(u64::try_from(at).unwrap_or(u64::MAX));
@@ -260,7 +254,7 @@ fn to_json(id: FieldId, value: &Value, layers: usize) -> import::Value {
         Value::Layers(set) => {
             let has = |at: &usize| set.contains(u64::try_from(*at).unwrap_or(u64::MAX));
             let yes_or_no = |at: usize| Json::Whole(u64::from(has(&at)));
-            if YES_OR_NO.contains(&id) {
+            if import::YES_OR_NO.contains(&field(id).name) {
                 Json::List((0..layers).map(yes_or_no).collect())
             } else {
                 Json::List((0..layers).filter(has).map(whole).collect())
@@ -276,6 +270,8 @@ fn from_json(id: FieldId, value: &import::Value) -> Option<Value> {
     use import::Value as Json;
     Some(match (field(id).kind, value) {
         (FieldKind::Integer { optional: true, .. } | FieldKind::Decimal { optional: true, .. }, Json::Null) => Value::Empty,
+        // Counted from the end: as far as there are layers.
+        (FieldKind::Integer { optional: true, .. }, Json::OtherNumber(last)) if last == "-1" => Value::Empty,
         (FieldKind::Integer { optional: true, .. }, Json::Whole(0)) if id == FieldId::NumExperts => Value::Empty,
         (FieldKind::Integer { .. }, Json::Whole(number)) => Value::Integer(*number),
         (FieldKind::Decimal { .. }, Json::Whole(number)) => Value::Decimal(crate::units::to_f64(*number)),
@@ -293,7 +289,7 @@ fn from_json(id: FieldId, value: &import::Value) -> Option<Value> {
         }
         (FieldKind::Layers, Json::List(items)) => {
             let Some(List::Numbers(numbers)) = import::list(items) else { return None };
-            layers_of(&numbers, YES_OR_NO.contains(&id))?
+            layers_of(&numbers, import::YES_OR_NO.contains(&field(id).name))?
         }
         _ => return None,
     })
@@ -311,4 +307,104 @@ fn layers_of(numbers: &[u64], yes_or_no: bool) -> Option<Value> {
     let Some(last) = places.iter().max() else { return Some(Value::Layers(LayerSet::None)) };
     let flags: Vec<bool> = (0..=*last).map(|at| places.contains(&at)).collect();
     Some(Value::Layers(LayerSet::Listed(flags.into())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{asked_value, key_of_name};
+    use crate::catalog;
+    use crate::import::{Object, config_json, config_of_keys};
+    use crate::models;
+    use crate::scenario::{FieldId, Scenario, Value, codec};
+
+    /// The form shows the keys that a family reads: each needs an entry in the table of inputs.
+    #[test]
+    fn every_key_that_a_family_reads_is_an_input() {
+        for model_type in models::names() {
+            for asked in config_of_keys(model_type, &Object::new()).asked {
+                assert!(key_of_name(asked.key).is_some(), "{model_type} reads {}", asked.key);
+                assert!(asked_value(&asked).is_some(), "{model_type}: {asked:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_keys_of_a_row_say_all_of_its_shape() {
+        let mut by_hand = Vec::new();
+        for row in catalog::models() {
+            let mut scenario = Scenario::default();
+            scenario.set_model(row.id);
+            if row.file.is_empty() {
+                by_hand.push(row.id);
+                continue;
+            }
+            assert_eq!(scenario.keys_now().config.as_ref(), Ok(&row.config), "{}", row.file);
+            assert!(scenario.asks(FieldId::HiddenSize), "{}", row.id);
+        }
+        // Their shapes are written in their rows, or nested deeper than keys go.
+        assert!(by_hand.len() * 5 < catalog::models().len(), "{by_hand:?}");
+    }
+
+    #[test]
+    fn what_is_not_stated_follows_and_what_is_stated_stays() {
+        let mut scenario = Scenario::default();
+        scenario.set_model("gpt2");
+        scenario.set(FieldId::HiddenSize, Value::Integer(1536));
+        assert_eq!(scenario.get(FieldId::IntermediateSize), Value::Integer(4 * 1536));
+        assert_eq!(scenario.model_config().head_dim, 128);
+        scenario.set(FieldId::IntermediateSize, Value::Integer(5000));
+        scenario.set(FieldId::HiddenSize, Value::Integer(768));
+        assert!(scenario.is_set(FieldId::IntermediateSize) && !scenario.is_set(FieldId::HiddenSize));
+        let link = codec::encode(&scenario);
+        assert!(link.ends_with("&m=gpt2&intermediate-size=5000"), "{link}");
+        assert_eq!(codec::decode(&link).scenario, scenario);
+    }
+
+    #[test]
+    fn keys_that_cannot_go_together_are_a_sentence_with_a_way_out() {
+        let mut scenario = Scenario::default();
+        scenario.set(FieldId::HiddenSize, Value::Integer(4100));
+        scenario.set(FieldId::HeadDim, Value::Empty);
+        scenario.set_model("gpt2");
+        scenario.set(FieldId::HiddenSize, Value::Integer(4100));
+        let errors = scenario.resolve().expect_err("heads do not divide it");
+        assert_eq!(errors.len(), 1);
+        assert_eq!(errors[0].message, "\"hidden_size\" (4100) must be a multiple of \"num_attention_heads\" (12).");
+        assert_eq!(errors[0].way_out, Some(("Use 768".to_owned(), Value::Integer(768))));
+    }
+
+    #[test]
+    fn sizes_by_hand_begin_with_the_present_shape_and_keys_come_back() {
+        let mut scenario = Scenario::default();
+        scenario.set_model("mixtral-8x7b");
+        scenario.set(FieldId::NumExperts, Value::Integer(16));
+        let before = scenario.model_config();
+        scenario.change(FieldId::Sizes, Value::Flag(true));
+        assert!(!scenario.reads_keys() && scenario.asks(FieldId::NormsPerBlock));
+        assert_eq!(scenario.model_config(), before);
+        scenario.change(FieldId::Sizes, Value::Flag(false));
+        assert!(scenario.reads_keys() && !scenario.is_custom_model());
+    }
+
+    #[test]
+    fn a_key_that_the_family_does_not_read_is_told() {
+        let mut scenario = codec::decode("v2&m=llama3-8b&kv-lora-rank=512").scenario;
+        let told = scenario.remarks(|| None);
+        assert_eq!(told[0].text, "Without effect, as this model's family does not look at it: `kv_lora_rank`.");
+        scenario.clear(FieldId::KvLoraRank);
+        assert!(scenario.remarks(|| None).is_empty());
+    }
+
+    /// A file of several parts keeps the kind of the whole for its name, and the kind whose keys are read beside it.
+    #[test]
+    fn a_part_for_text_is_read_by_its_own_kind() {
+        let text =
+            r#"{ "model_type": "llava", "text_config": { "model_type": "llama", "num_hidden_layers": 4 }, "vision_config": {} }"#;
+        let imported = config_json(text).expect("a known kind");
+        let mut scenario = Scenario::default();
+        scenario.apply_imported(&imported);
+        assert!(scenario.reads_keys());
+        assert_eq!(scenario.model_config(), imported.config);
+        assert_eq!(codec::decode(&codec::encode(&scenario)).scenario, scenario);
+    }
 }

@@ -107,7 +107,7 @@ fn share(count: u64, of: Option<u64>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{FieldId, Scenario, Value, field};
+    use super::{FieldId, Scenario, Value};
 
     fn said(values: &[(FieldId, Value)]) -> Vec<String> {
         let mut scenario = Scenario::default();

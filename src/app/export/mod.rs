@@ -231,7 +231,7 @@ mod tests {
         assert_eq!((decoded.scenario, decoded.compare), (luggage.scenario, luggage.compare));
         // The same file again is the same record.
         assert_eq!(import_all(&text).unwrap().records[0].id, record.id);
-        let broken = text.replace("\"v1&", "\"v9&");
+        let broken = text.replace("\"v2&", "\"v9&");
         assert_eq!(import_all(&broken).unwrap().records.len(), 0);
     }
 

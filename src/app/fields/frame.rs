@@ -117,7 +117,10 @@ fn written(field: &Field, (wide, open): (bool, bool), problem: Option<Problem>, 
             &wide.then(|| html(r#"<label class="sr" for="f-{}">{}</label>"#, &[&field.key, &field.label])),
             &flag("hidden", wide),
             &label,
-            &field.default.is_of_model().then(|| html(r#"<code class="field__key" aria-hidden="true">{}</code>"#, &[&field.name])),
+            &field
+                .default
+                .is_of_model()
+                .then(|| html(r#"<code class="field__key" aria-hidden="true">{}</code>"#, &[&field.name])),
             &field.label,
             &word_of(open),
             &field.key,

@@ -34,9 +34,8 @@ pub(super) fn from_first<'a>(parts: &[(&'a str, &'a str)]) -> Vec<(String, &'a s
         let kind = |field: &Field| field.id == FieldId::ModelType && value != EMPTY;
         field_of_first(key).is_some_and(|field| field.default.is_of_model() || kind(field))
     };
-    let is_by_hand = |prefix: &str| {
-        parts.iter().any(|(key, value)| key.strip_prefix(prefix).is_some_and(|key| says_sizes(key, value)))
-    };
+    let is_by_hand =
+        |prefix: &str| parts.iter().any(|(key, value)| key.strip_prefix(prefix).is_some_and(|key| says_sizes(key, value)));
     let sizes = scenario::field(FieldId::Sizes).key;
     let by_hand = [""].into_iter().chain(OTHERS).filter(|prefix| is_by_hand(prefix));
     let by_hand = by_hand.map(|prefix| (format!("{prefix}{sizes}"), "1"));

@@ -139,9 +139,11 @@ const ALTERED: &str = "This link was changed by hand or cut off: its check sum d
 fn is_readable(version: &str, key: &str, value: &str) -> bool {
     let key = OTHERS.iter().find_map(|prefix| key.strip_prefix(prefix)).unwrap_or(key);
     let field = if version == VERSION { ladder::field(key) } else { ladder::field_of_first(key) };
-    field.is_some_and(|field| {
-        if is_start(field.id) { unlisted_word(value) != UNNAMED } else { read_value(field.id, value).is_ok() }
-    })
+    field.is_some_and(
+        |field| {
+            if is_start(field.id) { unlisted_word(value) != UNNAMED } else { read_value(field.id, value).is_ok() }
+        },
+    )
 }
 
 /// Keys that say how the page shows itself: `embed=1` inside another page.

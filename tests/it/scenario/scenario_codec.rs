@@ -166,8 +166,7 @@ proptest! {
 /// Keys of files have the names that files give them.
 #[test]
 fn links_of_version_2_name_keys_of_files() {
-    let frozen: Vec<&str> =
-        include_str!("../../links/inputs/v2.txt").lines().filter(|line| !line.starts_with('#')).collect();
+    let frozen: Vec<&str> = include_str!("../../links/inputs/v2.txt").lines().filter(|line| !line.starts_with('#')).collect();
     let of_model = fields().iter().filter(|field| field.default.is_of_model());
     let today: Vec<String> =
         of_model.map(|field| format!("{} {}", field.name.trim_start_matches('_').replace('_', "-"), field.name)).collect();

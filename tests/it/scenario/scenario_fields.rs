@@ -9,8 +9,8 @@ use headroom::config::{
     Run, Stack, TrainingPrecision, WeightFormat,
 };
 use headroom::scenario::{
-    Applies, FieldDefault, FieldId, FieldKind, Group, Mode, Scenario, Value, Word, field, field_of_key, fields, parse, range_text, reference,
-    show,
+    Applies, FieldDefault, FieldId, FieldKind, Group, Mode, Scenario, Value, Word, field, field_of_key, fields, parse,
+    range_text, reference, show,
 };
 use headroom::units::{Bytes, DType, MemoryUnit};
 

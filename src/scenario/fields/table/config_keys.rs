@@ -117,6 +117,13 @@ fields! { $
     /// Of so many layers the last one has experts; 1: all of them.
     InterleaveStep("interleave-moe-layer-step", "interleave_moe_layer_step", "Experts in every")
         .whole(0..=10_000).step(1).of_file(),
+    /// Of so many layers the last one has experts; 1: all of them.
+    MoeLayerInterval("moe-layer-interval", "moe_layer_interval", "Experts in every").whole(0..=10_000).step(1).of_file(),
+    /// The first layer with experts, counted from 0.
+    MoeLayerStart("moe-layer-start-index", "moe_layer_start_index", "First layer with experts").whole(0..=10_000).step(1).of_file(),
+    /// The last layer with experts, counted from 0; empty: the model's last one.
+    MoeLayerEnd("moe-layer-end-index", "moe_layer_end_index", "Last layer with experts")
+        .whole(0..=10_000).step(1).optional().of_file(),
     /// Of so many layers one has experts.
     ExpertLayerPeriod("expert-layer-period", "expert_layer_period", "Experts in every").whole(1..=10_000).step(1).of_file(),
     /// The first layer with experts, counted from 0.
