@@ -301,7 +301,7 @@ fn plain(asked: &import::Asked) -> Option<String> {
     use import::Value;
     Some(match &asked.value {
         Value::Null => "empty".to_owned(),
-        Value::Whole(0) if asked.key == "num_experts" => "empty".to_owned(),
+        Value::Whole(0) if import::NONE_BY_0.contains(&asked.key) => "empty".to_owned(),
         Value::Bool(yes) => yes.to_string(),
         Value::Whole(number) => number.to_string(),
         Value::OtherNumber(text) => text.clone(),

@@ -23,7 +23,7 @@ pub enum ConfigError {
     },
     /// What it takes to train layers of that kind is not known here.
     #[error(
-        "training layers that keep a state, lack attention, share keys and values, or have heads of another shape is not modelled"
+        "training layers that keep a state, lack attention, share keys and values, or have heads of another shape is not modelled for this family"
     )]
     OnlyServed,
 }
@@ -53,11 +53,11 @@ impl Job {
     ///
     /// # Errors
     /// [`ConfigError::Zero`] for a size of 0, [`ConfigError::HeadGroups`] when query heads cannot be grouped,
-    /// [`ConfigError::OnlyServed`] for the training of a [`super::Hybrid`].
+    /// [`ConfigError::OnlyServed`] for the training of a [`super::Hybrid`] that no family's modules are known to train.
     pub fn new(model: ModelConfig, run: Run, layout: ParallelLayout, cluster: Cluster) -> Result<Self, ConfigError> {
         check_model(&model)?;
         check_run(&run)?;
-        if model.hybrid.is_some() && matches!(run, Run::Training(_)) {
+        if matches!(run, Run::Training(_)) && model.is_only_served() {
             return Err(ConfigError::OnlyServed);
         }
         let model = ModelConfig { family: model.family_of_shape(), ..model };

@@ -19,7 +19,7 @@ mod tuning;
 
 pub use family::{Family, GENERIC, HiddenAct, LayerSet, Mla, Moe};
 pub use hardware::{Accelerator, Cluster, Overheads, PeakRates};
-pub use hybrid::{Feed, Hybrid, Keys, LayerKind, Mixer, MixerKind, OtherHeads};
+pub use hybrid::{AltUp, Feed, Hybrid, Keys, LayerKind, Mixer, MixerKind, OtherHeads};
 pub use job::{Choice, ConfigError, Job};
 pub use layout::{Offload, ParallelLayout, PipelineSplit};
 pub use model::{MlpKind, ModelConfig, Normalization, PositionEmbedding};

@@ -172,6 +172,11 @@ impl ModelConfig {
         if fits { self.family } else { GENERIC }
     }
 
+    /// Whether it has layers that are not all alike, and modules that are assumed: what it takes to train these is not known.
+    pub fn is_only_served(&self) -> bool {
+        self.hybrid.is_some() && self.family_of_shape().is_generic()
+    }
+
     /// The tokens a layer looks back on, of `tokens` there are: its window where it slides.
     pub fn visible(&self, layer: u64, tokens: u64) -> u64 {
         match self.sliding_window {

@@ -47,6 +47,10 @@ pub struct Modules {
     pub scales_queries: bool,
     /// The softmax of scores is in fp32 and cast back; without it, it is in the scores' format.
     pub softmax_in_fp32: bool,
+    /// Values are multiplied by a constant; blocks of [`BlockLayout::PreNorm`].
+    pub scales_values: bool,
+    /// Each query's largest score is subtracted before the softmax, which is in the scores' format.
+    pub subtracts_largest_score: bool,
     /// The output of each half is scaled before it is added.
     pub scales_residuals: bool,
     /// Logits are scaled.
@@ -97,6 +101,8 @@ impl Modules {
         embedding_scale: EmbeddingScale::None,
         scales_queries: false,
         softmax_in_fp32: true,
+        scales_values: false,
+        subtracts_largest_score: false,
         scales_residuals: false,
         scales_logits: false,
         adds_branches_first: false,
@@ -180,6 +186,8 @@ pub enum NormStyle {
     Unscaled,
     /// All in fp32, scaled by one plus the weight (`Gemma2RMSNorm`).
     OnePlusScale,
+    /// fp32 inside, by the mean square to the power of -1/2; scaled in fp32, then cast back (`Gemma3nRMSNorm`).
+    ScaledByPower,
     /// Mean and variance in fp32, operator by operator, without a bias, in fused stacks too (`CohereLayerNorm`).
     MeanAndVariance,
 }
@@ -258,6 +266,8 @@ pub struct ExpertModules {
     pub casts_weights: bool,
     /// The router's weights are left as they are, whatever `norm_topk_prob` says.
     pub ignores_norm_topk_prob: bool,
+    /// Scores are made in fp32, and experts are chosen among groups of them, without shared experts too.
+    pub routes_by_groups: bool,
     /// The router is registered before the experts.
     pub router_first: bool,
     /// Shared experts run before the router, which then is that of layers without shared ones.
@@ -278,6 +288,7 @@ impl ExpertModules {
         corrects_in_fp32: false,
         casts_weights: true,
         ignores_norm_topk_prob: false,
+        routes_by_groups: false,
         router_first: false,
         shared_experts_first: false,
         returns_weights: false,

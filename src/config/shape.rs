@@ -39,6 +39,10 @@ pub struct ShapeRule {
     pub may_norm_queries_and_keys: bool,
     /// There are attention sinks.
     pub sinks: bool,
+    /// Some layers may have heads of another shape, and values another width than keys.
+    pub other_heads: bool,
+    /// There are several residual streams.
+    pub altup: bool,
 }
 
 impl ShapeRule {
@@ -55,6 +59,8 @@ impl ShapeRule {
         output_bias_as_others: false,
         may_norm_queries_and_keys: true,
         sinks: false,
+        other_heads: false,
+        altup: false,
     };
 
     /// A plain feed-forward layer, two layer norms a block, attention of any kind of heads.
@@ -62,7 +68,12 @@ impl ShapeRule {
 
     /// Whether a model has such a shape.
     pub fn fits(&self, model: &ModelConfig) -> bool {
-        model.hybrid.is_none() && self.fits_feed_forward(model) && self.fits_norms(model) && self.fits_attention(model)
+        let layers = match &model.hybrid {
+            Some(hybrid) if self.altup => hybrid.has_streams_alone(),
+            Some(hybrid) => self.other_heads && hybrid.has_other_heads_alone(),
+            None => !self.altup,
+        };
+        layers && self.fits_feed_forward(model) && self.fits_norms(model) && self.fits_attention(model)
     }
 
     fn fits_feed_forward(&self, model: &ModelConfig) -> bool {

@@ -195,6 +195,12 @@ rules! {
     // transformers 5.23 keeps texts apart by position_ids: lengths for FlashAttention, a mask for each sequence elsewhere.
     PACKED_SCORES: PACKING_2024,
         "Texts that share a sequence are modelled with FlashAttention alone, which needs no mask to keep them apart; use it, or pad";
+    LAYERS_ELSEWHERE: PYTORCH_AUTOGRAD,
+        "Training layers with heads of different shapes, or several residual streams, is modelled for transformers' modules and fused kernels; use one of these software stacks";
+    STREAMS_IN_STAGES: PYTORCH_AUTOGRAD,
+        "Pipeline stages of a model with several residual streams are not modelled; use 1 stage";
+    STREAMS_TUNED: PEFT,
+        "Adapters, frozen layers and learned prompts are not modelled for several residual streams; choose full fine-tuning";
     PACKED_ELSEWHERE: PACKING_2024,
         "Texts that share a sequence are modelled for the next token, transformers' modules and fused kernels, without learned prompts and prefixes; pad them";
 }
@@ -373,6 +379,10 @@ fn frameworks(job: &Job, run: &TrainingRun, found: &mut Vec<Blocker>) {
     forbid(alone, &|| run.stack.forbidden(NotWith::SequenceParallelismAlone));
     forbid(layout.p() > 1, &|| sharding.forbidden(With::Pipeline, run.stack.sharding));
     forbid(layout.ep() > 1, &|| sharding.forbidden(With::Experts, run.stack.sharding));
+    forbid(job.model().hybrid.is_some() && !run.stack.is_played(), &|| Some(&LAYERS_ELSEWHERE));
+    let streams = job.model().altup().is_some();
+    forbid(streams && layout.p() > 1, &|| Some(&STREAMS_IN_STAGES));
+    forbid(streams && !run.tuning.is_full(), &|| Some(&STREAMS_TUNED));
 }
 
 /// Whether routers learn in fp32 beside weights of 16 bits.
@@ -465,11 +475,15 @@ fn tensor(job: &Job, found: &mut Vec<Blocker>) {
         }
     };
     if !(library && plan.is_some_and(|plan| plan.attention == Division::Whole)) {
-        must("num_attention_heads", model.num_attention_heads, t);
-        let kv = model.num_key_value_heads;
-        // The library splits projections by columns; other software gives several ranks the same head.
-        if library || !t.is_multiple_of(kv) {
-            must("num_key_value_heads", kv, t);
+        let other = model.hybrid.as_ref().and_then(|hybrid| hybrid.other_heads.as_ref()).filter(|_| library);
+        let other = other.map(|other| [other.num_attention_heads, other.num_key_value_heads]);
+        let usual = [model.num_attention_heads, model.num_key_value_heads];
+        for [heads, kv] in [Some(usual), other.filter(|other| *other != usual)].into_iter().flatten() {
+            must("num_attention_heads", heads, t);
+            // The library splits projections by columns; other software gives several ranks the same head.
+            if library || !t.is_multiple_of(kv) {
+                must("num_key_value_heads", kv, t);
+            }
         }
     }
     if dense {

@@ -5,6 +5,8 @@ use super::heads::other_heads;
 use super::hybrid::hybrid;
 use super::layers;
 use super::reader::{MAX_LAYERS, MAX_POSITIONS, MAX_SIZE, Reader, head_dim_of};
+use super::rotation::rotary_dim;
+use super::streams::streams;
 use super::value::Value;
 use super::{How, ImportError};
 use crate::config::{HiddenAct, LayerSet, Mla, ModelConfig, PositionEmbedding};
@@ -106,6 +108,7 @@ fn finished(file: &mut Reader<'_>, kind: &FamilySpec, mut config: ModelConfig) -
     tell_implied(file, kind, &config);
     hybrid(file, kind, &mut config)?;
     other_heads(file, kind, &mut config)?;
+    streams(file, kind, &mut config)?;
     Ok(config)
 }
 
@@ -255,6 +258,19 @@ fn inner(file: &mut Reader<'_>, kind: &FamilySpec, hidden: u64) -> Result<u64, I
             return Ok(four_times);
         }
     };
+    // A width for each layer.
+    if let Some(key) = names.first()
+        && let Some(Value::List(widths)) = file.peek(key)
+        && let Some(first) = widths.first()
+    {
+        if widths.iter().any(|width| width != first) {
+            return Err(ImportError::not_modelled(format!("feed-forward layers of several widths ({key})")));
+        }
+        file.done_with(names);
+        let width = super::reader::whole(key, first, MAX_SIZE)?;
+        file.tell(key, &width, How::Read, "The same for every layer.");
+        return Ok(width);
+    }
     // A kind that is not listed has no sizes of its own, and its files must state theirs.
     if kind.sizes.inner == 0 && kind.sizes.hidden > 0 {
         return file.size_or_derived(names, four_times, "4 × hidden_size.");
@@ -290,38 +306,6 @@ fn positions(file: &mut Reader<'_>, rule: Positions) -> Result<(PositionEmbeddin
     let name = format!("{found:?}").to_ascii_lowercase();
     file.tell("position_embedding", &name, How::Derived, "From the file's switches.");
     Ok((found, 0))
-}
-
-/// The rotated part of a head; `None` for all of it.
-fn rotary_dim(file: &mut Reader<'_>, kind: &FamilySpec, head_dim: u64) -> Result<Option<u64>, ImportError> {
-    if let Some(stated) = file.optional(&["rotary_dim"], MAX_SIZE)? {
-        return Ok(Some(stated).filter(|stated| *stated < head_dim));
-    }
-    let nested = match file.peek("rope_parameters").or_else(|| file.peek("rope_scaling")) {
-        Some(Value::Object(keys)) => keys.get("partial_rotary_factor"),
-        _ => None,
-    };
-    let stated = nested.or_else(|| file.peek("partial_rotary_factor")).or_else(|| file.peek("rotary_pct"));
-    let factor = match stated {
-        Some(Value::Whole(1)) | None => None,
-        Some(Value::OtherNumber(text)) => text.parse::<f64>().ok().filter(|factor| (0.0..1.0).contains(factor)),
-        Some(other) => return Err(ImportError::wrong_type("partial_rotary_factor", "a number from 0 to 1", other)),
-    };
-    let (percent, how) = match (stated, factor) {
-        (Some(_), Some(factor)) => (100.0 * factor, How::Read),
-        (Some(_), None) => (100.0, How::Read),
-        (None, _) => (crate::units::to_f64(kind.rotary_percent), How::Assumed),
-    };
-    file.without_effect(&["partial_rotary_factor", "rotary_pct"]);
-    file.asks("partial_rotary_factor", Value::OtherNumber((percent / 100.0).to_string()), stated.is_some());
-    // The product of two short decimals can lie a hair below a whole number.
-    let width = (crate::units::to_f64(head_dim) * percent / 100.0 + 1e-6).floor();
-    let width: u64 = format!("{width:.0}").parse().unwrap_or(head_dim);
-    if width >= head_dim {
-        return Ok(None);
-    }
-    file.tell("rotary_dim", &width, how, "The rotated part of each head.");
-    Ok(Some(width))
 }
 
 /// The activation function, by the operators that compute it.

@@ -34,8 +34,9 @@ enum Layer {
 pub(super) fn hybrid(file: &mut Reader<'_>, kind: &FamilySpec, config: &mut ModelConfig) -> Result<(), ImportError> {
     // Other kinds' modules do not look at these keys.
     let generic = kind.names.is_empty();
-    let may_share = generic || kind.heads == Some(Heads::WiderWithoutWindow);
-    let shared = if may_share { shared_keys(file, generic, config.num_hidden_layers)? } else { LayerSet::None };
+    let default = kind.streams.map(|streams| streams.num_kv_shared_layers);
+    let may_share = generic || kind.heads == Some(Heads::WiderWithoutWindow) || default.is_some();
+    let shared = if may_share { shared_keys(file, (generic, default), config.num_hidden_layers)? } else { LayerSet::None };
     if file.peek("moe_latent_size").is_some() {
         return Err(ImportError::not_modelled("experts in a narrower space (moe_latent_size)"));
     }
@@ -191,8 +192,9 @@ fn periodic(
 }
 
 /// Layers that read the keys and values of an earlier one.
-fn shared_keys(file: &mut Reader<'_>, generic: bool, layers: u64) -> Result<LayerSet, ImportError> {
-    let shares: Box<dyn Fn(u64) -> bool> = if let Some(last) = stated(file, "num_kv_shared_layers")? {
+fn shared_keys(file: &mut Reader<'_>, (generic, default): (bool, Option<u64>), layers: u64) -> Result<LayerSet, ImportError> {
+    let default = default.filter(|_| !file.has("num_kv_shared_layers"));
+    let shares: Box<dyn Fn(u64) -> bool> = if let Some(last) = stated(file, "num_kv_shared_layers")?.or(default) {
         Box::new(move |layer| layer + last >= layers)
     } else if generic && truth(file, "use_cla") {
         file.done_with(&["use_cla"]);

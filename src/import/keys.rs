@@ -38,7 +38,10 @@ pub(crate) fn is_listed(model_type: &str) -> bool {
 }
 
 /// Keys that list yes or no for each layer, where others list the layers.
-pub(crate) const YES_OR_NO: [&str; 2] = ["hybrid_layer_pattern", "attn_type_list"];
+pub(crate) const YES_OR_NO: [&str; 3] = ["hybrid_layer_pattern", "attn_type_list", "activation_sparsity_pattern"];
+
+/// Keys of which files say by 0 that there is no such part, where an input is left empty.
+pub(crate) const NONE_BY_0: [&str; 2] = ["num_experts", "hidden_size_per_layer_input"];
 
 /// A list of one kind of item.
 pub(crate) enum List<'a> {

@@ -13,8 +13,8 @@ const NO_LAYERS: (Option<u64>, LayerSet) = (None, LayerSet::None);
 /// Said where layers see chunks of a text.
 const CHUNKS: &str = "Attention in chunks is counted as attention to the whole text.";
 /// Words of `layer_types`.
-const FULL: &str = "full_attention";
-const SLIDING: &str = "sliding_attention";
+pub(super) const FULL: &str = "full_attention";
+pub(super) const SLIDING: &str = "sliding_attention";
 
 /// The window and the layers that look back on it only.
 pub(super) fn sliding(file: &mut Reader<'_>, kind: &FamilySpec, layers: u64) -> Result<(Option<u64>, LayerSet), ImportError> {

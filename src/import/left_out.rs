@@ -1,6 +1,7 @@
 //! Parts of a model that are not in its text part: towers for images and sound, layers that predict further tokens.
 
 use super::value::{Object, Value};
+use crate::models::FamilySpec;
 
 /// A part of the model that is not counted.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,15 +42,16 @@ pub(super) fn is_a_part(key: &str) -> bool {
         || ["mtp_", "vision_", "visual_", "image_", "audio_", "video_", "mm_"].iter().any(|start| key.starts_with(start))
 }
 
-/// The parts that the file has beside `text`; `around` is the file, where `text` is only its part for text.
+/// The parts that the file has beside `text`, and those that its kind always has; `around` is the file, where `text` is only its part for
+/// text.
 ///
 /// A tower's parameters are counted with the projector behind it, which ends in `hidden_size` columns.
-pub(super) fn left_out(text: &Object, around: Option<&Object>, hidden_size: u64) -> Vec<LeftOut> {
+pub(super) fn left_out(kind: &FamilySpec, (text, around): (&Object, Option<&Object>), hidden_size: u64) -> Vec<LeftOut> {
     let stated =
         |object: &Object, key: &str| !matches!(object.get(key), None | Some(Value::Null | Value::Bool(false) | Value::Whole(0)));
     let has = |key: &str| stated(text, key) || around.is_some_and(|around| stated(around, key));
     let mut found: Vec<LeftOut> = Vec::new();
-    for (key, part) in PARTS.iter().filter(|(key, _)| has(key)) {
+    for (key, part) in PARTS.iter().filter(|(key, _)| kind.always_left_out.contains(key) || has(key)) {
         if found.iter().all(|left| left.part != *part) {
             let file = around.unwrap_or(text);
             let parameters = match (file.get("model_type"), file.get(*key)) {

@@ -18,12 +18,14 @@ mod left_out;
 mod quantization;
 mod reader;
 mod refuse;
+mod rotation;
+mod streams;
 mod towers;
 mod unread;
 mod value;
 
 pub use error::ImportError;
-pub(crate) use keys::{List, YES_OR_NO, config_of_keys, default_layers, is_listed, list, read_words, write_words};
+pub(crate) use keys::{List, NONE_BY_0, YES_OR_NO, config_of_keys, default_layers, is_listed, list, read_words, write_words};
 pub use label::kind_label;
 pub use left_out::LeftOut;
 
@@ -155,7 +157,7 @@ fn read(text: &str, as_generic: bool) -> Result<Imported, ImportError> {
     let name = name(&file);
     let quantization = quantization::quantization(&mut reader);
     let not_counted = unread::not_counted(&reader, &kind, &model_type, &config);
-    let left_out = left_out::left_out(&base, nested.map(|_| &file), config.hidden_size);
+    let left_out = left_out::left_out(&kind, (&base, nested.map(|_| &file)), config.hidden_size);
     let asked = reader.asked().to_vec();
     let (report, upper_bounds) = reader.into_report();
     let model_type = match kind.names.first() {

@@ -1,7 +1,7 @@
 //! The description of a family's `config.json` files of its kind: which facts are fixed, which the file states, and what the library
 //! takes where it does not.
 
-use super::keys::{Heads, InnerWidth, KeyValueHeads, States, Tower};
+use super::keys::{Heads, InnerWidth, KeyValueHeads, ManyStreams, States, Tower};
 use crate::config::{Family, HiddenAct, MlpKind, Modules, Normalization, PositionEmbedding};
 
 /// Positions in a learned table of as many rows.
@@ -207,7 +207,7 @@ pub(crate) struct FamilySpec {
     pub act: HiddenAct,
     pub positions: Positions,
     /// Rotated share of a head, per cent.
-    pub rotary_percent: u64,
+    pub rotary_percent: f64,
     pub tied: bool,
     pub attention_bias: Flag,
     pub output_bias: Flag,
@@ -224,6 +224,8 @@ pub(crate) struct FamilySpec {
     pub states: Option<States>,
     /// Heads of another shape, in some layers.
     pub heads: Option<Heads>,
+    /// Several residual streams, and an embedding of its own for every layer.
+    pub streams: Option<ManyStreams>,
     pub sinks: bool,
     /// Most layers see chunks of the text, unless `attention_chunk_size` is null.
     pub chunks: bool,
@@ -232,6 +234,8 @@ pub(crate) struct FamilySpec {
     pub head_bias: Flag,
     /// Keys of parts that every model of the kind has, stated or not, and that are not counted.
     pub never_counted: &'static [&'static str],
+    /// Keys of parts that checkpoints of the kind have beside the model, stated or not, and that are named as left out.
+    pub always_left_out: &'static [&'static str],
     /// The key of dense layers' inner width where `intermediate_size` is that of experts, with the library's default.
     pub dense_inner: Option<(&'static str, u64)>,
     /// `do_layer_norm_before` moves the norms and `word_embed_proj_dim` narrows the embedding.
@@ -280,7 +284,7 @@ impl FamilySpec {
         mlp: MlpKind::Gated,
         act: HiddenAct::Silu,
         positions: Positions::Are(PositionEmbedding::Rotary),
-        rotary_percent: 100,
+        rotary_percent: 100.0,
         tied: false,
         attention_bias: Flag::Is(false),
         output_bias: Flag::Is(false),
@@ -295,12 +299,14 @@ impl FamilySpec {
         latent: None,
         states: None,
         heads: None,
+        streams: None,
         sinks: false,
         chunks: false,
         attention_cap: Flag::Is(false),
         logit_cap: Flag::Is(false),
         head_bias: Flag::Is(false),
         never_counted: &[],
+        always_left_out: &[],
         dense_inner: None,
         moves_norms_and_narrows_embedding: false,
         embeds_each_layer: false,

@@ -55,7 +55,7 @@ impl<'a> Modules<'a> {
         let mut blocks = Vec::with_capacity(kinds.len());
         for kind in kinds {
             let first = (0..with.model.num_hidden_layers).find(|layer| with.model.kind_of(*layer) == kind.of);
-            blocks.extend(first.map(|layer| (layer, block_of(&build, kind.of, layer))));
+            blocks.extend(first.map(|layer| (layer, block(&build, layer))));
             places.push(tape.parameters());
         }
         ends.finish(&build);
@@ -97,22 +97,14 @@ impl<'a> Modules<'a> {
         add(&mut list.embedding, tape.take_flops());
         for ((layer, block), kind) in self.blocks.iter().zip(&mut list.kinds) {
             let tables = &embedded.tables[usize::from(with.model.sliding_layers.contains(*layer))];
-            drop(block.run(tape, &embedded.hidden, tables));
+            let tables = self.ends.given(tables, (with.model, *layer), None);
+            drop(block.run(tape, &embedded.hidden, &tables));
             add(&mut kind.ops, tape.take_flops());
         }
         drop(self.ends.end(tape, embedded, None));
         add(&mut list.head, tape.take_flops());
         leave_out(with, list);
     }
-}
-
-/// The block of that layer; layers with heads of their own have other shapes, which are made once for each build.
-fn block_of(build: &Build<'_>, kind: LayerKind, layer: u64) -> Box<dyn Block> {
-    if !kind.other_heads {
-        return block(build, layer);
-    }
-    let model = build.with.model.of_layers(kind);
-    block(&Build::new(build.tape, &Lowering { model: &model, ..*build.with }), layer)
 }
 
 /// Adds FLOPs with weights, and those of attention, to the operation of their name.
@@ -167,7 +159,8 @@ fn split(shape: &Shape, with: &Lowering) -> Split {
         | "moe_intermediate_size"
         | "gate and up"
         | "shared_expert_intermediate_size"
-        | "vocab_size" => Some(Split::Tensor),
+        | "vocab_size"
+        | "vocab_size_per_layer_input" => Some(Split::Tensor),
         _ => with.model.mixer().and_then(|mixer| mixer::split(mixer, dim)),
     };
     shape.dims().find_map(of).unwrap_or(Split::Replicated)

@@ -260,8 +260,7 @@ fn to_json(id: FieldId, value: &Value, layers: usize) -> import::Value {
                 Json::List((0..layers).filter(has).map(whole).collect())
             }
         }
-        // Files say so that there are no experts.
-        Value::Empty if id == FieldId::NumExperts => Json::Whole(0),
+        Value::Empty if import::NONE_BY_0.contains(&field(id).name) => Json::Whole(0),
         Value::Empty => Json::Null,
     }
 }
@@ -272,7 +271,7 @@ fn from_json(id: FieldId, value: &import::Value) -> Option<Value> {
         (FieldKind::Integer { optional: true, .. } | FieldKind::Decimal { optional: true, .. }, Json::Null) => Value::Empty,
         // Counted from the end: as far as there are layers.
         (FieldKind::Integer { optional: true, .. }, Json::OtherNumber(last)) if last == "-1" => Value::Empty,
-        (FieldKind::Integer { optional: true, .. }, Json::Whole(0)) if id == FieldId::NumExperts => Value::Empty,
+        (FieldKind::Integer { optional: true, .. }, Json::Whole(0)) if import::NONE_BY_0.contains(&field(id).name) => Value::Empty,
         (FieldKind::Integer { .. }, Json::Whole(number)) => Value::Integer(*number),
         (FieldKind::Decimal { .. }, Json::Whole(number)) => Value::Decimal(crate::units::to_f64(*number)),
         (FieldKind::Decimal { .. }, Json::OtherNumber(text)) => Value::Decimal(text.parse().ok()?),

@@ -216,14 +216,15 @@ fn played(job: &Job, stage: Stage, every: bool) -> Vec<Played> {
     // tables where each sort of blocks has its own.
     let tables = model.family.modules().tables_for_each_kind
         || job.training().is_some_and(|run| run.recompute != Recompute::None && run.attention == AttentionKernel::Standard);
-    // Every block's keys and values have a place of their own in the cache, and their gradients wait until backward is through.
-    let caches = tuning.keys_before() > 0;
+    // Every block's keys and values have a place of their own in the cache, and their gradients wait until backward is through; so do
+    // gradients of what layers share, and of the inputs of all of them.
+    let caches = tuning.keys_before() > 0 || model.altup().is_some();
     let (first, end) = (stage.range().start, stage.range().end);
     let mut all = Vec::new();
     let mut from = first;
     while from < end {
         let kind = |layer| ops::modules::kind(model, &tuning, layer);
-        let all_alike = model.moe.is_none() && tuning.frozen_layers == 0;
+        let all_alike = model.is_uniform() && tuning.frozen_layers == 0;
         let length = run_length(from, end, |layer| kind(layer) == kind(from), all_alike);
         let apart = if tables { tables_apart(model, from, length) } else { 1 };
         if every || caches || length <= apart + 2 {

@@ -1,24 +1,30 @@
 //! Plays one step of one pipeline stage on a tape.
 
 use std::cell::RefCell;
+use std::rc::Rc;
 
 use super::groups::Groups;
 use super::optimizer;
 use super::plan::{Plan, Shares};
 use crate::config::{LayerKind, Recompute};
-use crate::ops::modules::{Block, Build, Ends, Tables, block, kind};
+use crate::ops::modules::{Block, Build, Ends, OfLayer, SharedKeys, Tables, block, kind};
 use crate::ops::tape::{Form, Kind, Model, Param, Tape, Var, When};
 use crate::sources;
 use crate::units::DType;
 
-/// Storage, shape and format of a table.
-type Part = (u32, Form, DType);
+/// Storage, shape and format of a table, and whether a gradient is wanted of it.
+type Part = ((u32, Form, DType), bool);
+
+/// What a checkpointed block reads beside its input, of which kinds that is, and what the layer is.
+type Read = (Vec<Part>, [bool; 4], Option<OfLayer>);
 
 /// The model on the tape.
 struct Playing<'t, 'g> {
     layers: Layers,
-    /// What each checkpointed block reads beside its input, and of which kinds that is.
-    tables: RefCell<Vec<(Vec<Part>, [bool; 3])>>,
+    /// What each checkpointed block reads.
+    tables: RefCell<Vec<Read>>,
+    /// Keys and values that layers leave for later ones, held by what is left of checkpointed blocks.
+    shared: Option<Rc<SharedKeys>>,
     autocast: Option<DType>,
     groups: &'g Groups<'t>,
     /// The tag of the layer that backward leaves last.
@@ -28,9 +34,12 @@ struct Playing<'t, 'g> {
 impl Model for Playing<'_, '_> {
     fn recompute<'t>(&self, tape: &'t Tape, frame: usize, input: Var<'t>) {
         let read = self.tables.borrow();
-        let Some((parts, kinds)) = read.get(frame) else { return };
-        let again = parts.iter().map(|(storage, form, dtype)| tape.again(*storage, *form, *dtype));
-        let tables = Tables::again(again.collect(), *kinds);
+        let Some((parts, kinds, layer)) = read.get(frame) else { return };
+        let again = parts.iter().map(|((storage, form, dtype), wanted)| {
+            let part = tape.again(*storage, *form, *dtype);
+            if *wanted { part.wanted() } else { part }
+        });
+        let tables = Tables::again(again.collect(), *kinds, layer.clone());
         tape.autocast(self.autocast);
         let output = self.layers.run(tape, frame, (&input, &tables));
         drop((output, tables, input));
@@ -41,7 +50,10 @@ impl Model for Playing<'_, '_> {
         self.groups.enters(layer);
     }
 
-    fn leaves(&self, _tape: &Tape, layer: u16) {
+    fn leaves(&self, tape: &Tape, layer: u16) {
+        if let Some(shared) = self.shared.as_ref().filter(|_| layer == 1) {
+            shared.clear(tape);
+        }
         self.groups.leaves(layer, layer == self.last);
     }
 }
@@ -82,6 +94,8 @@ struct Layer {
     modules: usize,
     copies: (Param, Param, u32),
     sliding: bool,
+    /// Its place in the model.
+    index: u64,
 }
 
 /// All blocks of a stage; those alike share their modules.
@@ -122,7 +136,7 @@ fn layers(tape: &Tape, plan: &Plan<'_>, build: &Build<'_>) -> Layers {
             known.push((kind, from, tape.parameters()));
             (known.len() - 1, (0, 0, 0))
         };
-        all.layers.push(Layer { modules, copies, sliding });
+        all.layers.push(Layer { modules, copies, sliding, index: played.index });
     }
     all
 }
@@ -136,17 +150,20 @@ fn step<'t>(tape: &'t Tape, plan: &Plan<'_>, (ends, layers, groups): (Ends, Laye
     let cached = ends.past(tape);
     let mut embedded = ends.embed(tape, ids);
     let last = u16::from(!plan.stage.embedding && !plan.played.is_empty());
-    let playing = Playing { layers, tables: RefCell::default(), autocast, groups, last };
+    let shared = ends.shared_keys().cloned();
+    let playing = Playing { layers, tables: RefCell::default(), shared, autocast, groups, last };
     let mut outputs = None;
     for (at, (layer, tag)) in playing.layers.layers.iter().zip(1..).enumerate() {
         tape.begin(When::Forward, tag, Kind::Activation);
-        let tables = ends.given(&embedded.tables[usize::from(layer.sliding)], plan.input_format());
+        let of_layer = (plan.with.model, layer.index);
+        let tables = ends.given(&embedded.tables[usize::from(layer.sliding)], of_layer, plan.input_format());
         groups.before_forward(tag);
         let tables = &Tables { past: cached.get(at).cloned(), ..tables };
         let hidden = &embedded.hidden;
         let (next, beside) = if plan.recompute == Recompute::Full {
             let read = tables.all();
-            playing.tables.borrow_mut().push((read.iter().map(Var::parts).collect(), tables.kinds()));
+            let parts = read.iter().map(|part| (part.parts(), part.wants_gradient())).collect();
+            playing.tables.borrow_mut().push((parts, tables.kinds(), tables.layer.clone()));
             tape.checkpoint(hidden, &read, |tape, input| playing.layers.run(tape, at, (input, tables)))
         } else {
             playing.layers.run(tape, at, (hidden, tables))

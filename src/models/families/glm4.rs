@@ -18,7 +18,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
         ..Modules::PLAIN
     },
     sizes: Sizes::of([4096, 13_696], 40, 32, 151_552, 131_072).kv(2).head(128),
-    rotary_percent: 50,
+    rotary_percent: 50.0,
     attention_bias: Flag::Key("attention_bias", true),
     norms: Norms::Are(4),
     ..FamilySpec::PLAIN

@@ -22,7 +22,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
         ..Modules::PLAIN
     },
     sizes: Sizes::of([6144, 24_576], 44, 64, 50_432, 2048),
-    rotary_percent: 25,
+    rotary_percent: 25.0,
     attention_bias: Flag::Key("attention_bias", true),
     output_bias: Flag::Key("attention_bias", true),
     parallel: Flag::Key("use_parallel_residual", true),

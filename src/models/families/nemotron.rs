@@ -8,7 +8,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
     class: "Nemotron",
     sizes: Sizes::of([6144, 24_576], 32, 48, 256_000, 4096),
     act: HiddenAct::Relu2,
-    rotary_percent: 50,
+    rotary_percent: 50.0,
     attention_bias: ATTENTION_BIAS,
     output_bias: ATTENTION_BIAS,
     mlp_bias: Flag::Key("mlp_bias", false),

@@ -10,7 +10,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
     key_value_heads: KeyValueHeads::AsQueryHeads,
     sizes: Sizes::of([4096, 16_384], 36, 64, 262_144, 16_384),
     act: HiddenAct::Relu2,
-    rotary_percent: 50,
+    rotary_percent: 50.0,
     qk_norm: Flag::Key("qk_layernorm", true),
     ..FamilySpec::CLASSIC
 };

@@ -18,7 +18,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
     },
     sizes: Sizes::of([2048, 8192], 24, 32, 51_200, 2048),
     act: HiddenAct::GeluNew,
-    rotary_percent: 50,
+    rotary_percent: 50.0,
     qk_norm: Flag::Key("qk_layernorm", false),
     parallel: Flag::Is(true),
     norms: Norms::Are(1),

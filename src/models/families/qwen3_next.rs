@@ -10,7 +10,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
     labels: &[("qwen3_next", "Qwen3-Next")],
     modules: &Modules::GENERIC,
     sizes: Sizes::of([2048, 5632], 48, 16, 151_936, 32_768).kv(2).head(256),
-    rotary_percent: 25,
+    rotary_percent: 25.0,
     window: Window::None,
     experts: Some(Experts {
         width: 512,

@@ -21,7 +21,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
     },
     sizes: Sizes::of([2560, 6912], 32, 32, 50_304, 4096).kv(32),
     normalization: Normalization::LayerNorm,
-    rotary_percent: 25,
+    rotary_percent: 25.0,
     attention_bias: Flag::Key("use_qkv_bias", false),
     qk_norm: Flag::Key("qk_layernorm", false),
     parallel: Flag::Key("use_parallel_residual", false),

@@ -1,6 +1,6 @@
 //! The attention half of a block: norm, projections, scores, output.
 
-use super::{Forward, ends, latent, state};
+use super::{Forward, ends, latent, state, streams};
 use crate::config::{AttentionKernel, Keys, LayerKind};
 use crate::ops::tensor::{Dim, Kept, Split};
 use crate::sources;
@@ -13,6 +13,9 @@ pub(super) fn first_half(on: &Forward<'_, '_>, kind: LayerKind) {
         // It is saved in any case, as the checkpoint under full recomputation.
         on.at("Block input", sources::KORTHIKANTI_2022);
         on.saves_hidden("block input", Kept::BlockInput);
+    }
+    if let Some(altup) = model.altup() {
+        streams::beside(on, altup);
     }
     let mixer = model.mixer().filter(|_| kind.mixer);
     if model.norms_per_block >= 1 && (mixer.is_some() || kind.keys != Keys::None) {

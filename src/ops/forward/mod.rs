@@ -16,6 +16,7 @@ mod experts;
 mod latent;
 mod mlp;
 mod state;
+mod streams;
 
 use std::cell::RefCell;
 
@@ -55,6 +56,9 @@ pub(super) fn of(with: &Lowering) -> OpList {
 
 /// From the first residual sum to the block's output.
 fn second_half(on: &Forward<'_, '_>, feed: Feed) {
+    if let Some(altup) = on.with.model.altup() {
+        streams::beside(on, altup);
+    }
     match (feed, &on.with.model.moe) {
         (Feed::None, _) => {}
         (Feed::Experts, Some(moe)) => experts::run(on, moe),

@@ -34,6 +34,10 @@ pub(super) struct Core {
     sinks: Option<Sinks>,
     /// Softmax in fp32 whatever the format (all but GPT-2).
     wide: bool,
+    /// Each query's largest score is subtracted before the softmax.
+    less_largest: bool,
+    /// `[b, a, s, 1]`.
+    largest: Form,
     /// How memory holds the kernel's output.
     order: Order,
     /// `[b, a, s, d]` and `[b, s, a · d]`.
@@ -54,10 +58,10 @@ impl Again for Core {
 impl Core {
     pub fn new(build: &Build<'_>) -> Self {
         let with = build.with;
-        let (heads, kv, d) = (with.own_heads(), with.own_kv_heads(), with.head_dim());
+        let (heads, kv, value) = (with.own_heads(), with.own_kv_heads(), with.value_dim());
         let Flops(product) = with.attention_product();
         let model = build.model();
-        // Values of another width occur in latent attention, which says so itself, and in models that are only served.
+        // Latent attention says by itself how wide values are.
         let (width, of_values) = (model.head_dim, if model.mla.is_some() { model.head_dim } else { model.value_head_dim() });
         let values = if of_values == width { product } else { product * (to_f64(of_values) / to_f64(width.max(1))) };
         Self {
@@ -73,8 +77,10 @@ impl Core {
             soft_cap: build.model().attn_logit_softcapping,
             sinks: None,
             wide: build.model().family.modules().softmax_in_fp32,
+            less_largest: build.model().family.modules().subtracts_largest_score,
+            largest: build.tape.form([with.b(), heads, with.s(), Dim("largest", 1)]),
             order: if heads.1 > 1 { Order::Swapped } else { Order::Plain },
-            output: [build.shapes.queries, build.tape.form([with.b(), with.s(), heads, d])],
+            output: [build.tape.form([with.b(), heads, with.s(), value]), build.tape.form([with.b(), with.s(), heads, value])],
             flops: [product, values],
             shapes: build.shapes,
         }
@@ -85,13 +91,10 @@ impl Core {
         Self { sinks, ..self }
     }
 
-    /// A core for values of another width than queries and keys, all for every query head.
+    /// A core for keys and values that every query head has, the latter of that width.
     pub fn with_values(self, build: &Build<'_>, value: Dim) -> Self {
-        let (with, tape) = (build.with, build.tape);
-        let heads = with.own_heads();
-        let output = [tape.form([with.b(), heads, with.s(), value]), tape.form([with.b(), with.s(), heads, value])];
-        let values = self.flops[1] / to_f64(with.head_dim().1.max(1)) * to_f64(value.1);
-        Self { repeat: Repeat::None, output, flops: [self.flops[0], values], ..self }
+        let values = self.flops[1] / to_f64(build.with.head_dim().1.max(1)) * to_f64(value.1);
+        Self { repeat: Repeat::None, flops: [self.flops[0], values], ..self }
     }
 
     /// The attention output `[b, s, a · d]`, and the probabilities that the module returns beside it.
@@ -121,7 +124,7 @@ impl Core {
     /// `eager_attention_forward`: product, scale, mask, softmax in fp32, product.
     fn eager<'t>(&self, (q, k, v): (&Var<'t>, &Var<'t>, &Var<'t>), mask: Option<&Var<'t>>) -> (Var<'t>, Var<'t>) {
         q.tape().at("Attention core", sources::PYTORCH_AUTOGRAD);
-        let (key, value) = (self.repeated(k), self.repeated(v));
+        let (key, value) = (self.repeated(k, self.shapes.repeated[0]), self.repeated(v, self.shapes.repeated[1]));
         let scores = q.clone().matmul_transposed(key.clone(), self.shapes.scores, (self.batched, self.flops[0]));
         let mut weights = scores.apply(SCALE);
         if self.soft_cap {
@@ -130,11 +133,13 @@ impl Core {
         if let Some(mask) = mask {
             weights = weights.add(mask.clone());
         }
-        if let Some(sinks) = self.sinks {
-            return match sinks.style {
-                SinkStyle::Column => self.sunk(weights, &value, v.dtype(), sinks),
-                SinkStyle::OutputScale => self.scaled_by_sinks(weights, &value, q.dtype(), sinks),
-            };
+        match self.sinks {
+            Some(sinks) if sinks.style == SinkStyle::OutputScale => {
+                return self.scaled_by_sinks(weights, &value, q.dtype(), sinks);
+            }
+            _ if self.less_largest => return self.less_largest(weights, &value, v.dtype()),
+            Some(sinks) => return self.sunk(weights, &value, v.dtype(), sinks),
+            None => {}
         }
         let input = if self.wide { weights.clone().cast(FP32) } else { weights.clone() };
         let probabilities = input.apply(SOFTMAX);
@@ -161,6 +166,22 @@ impl Core {
         (product.merge(self.output[1], self.several_heads), output)
     }
 
+    /// Each query's largest score is subtracted, in layers without sinks too; what a step makes takes the place of the scores before.
+    fn less_largest<'t>(&self, weights: Var<'t>, value: &Var<'t>, dtype: DType) -> (Var<'t>, Var<'t>) {
+        let column = self.sinks.map(|sinks| weights.tape().read(sinks.param).slice(sinks.column));
+        let scores = match self.sinks.zip(column) {
+            Some((sinks, column)) => weights.cat(column, sinks.scores),
+            None => weights,
+        };
+        let largest = scores.clone().topk(self.largest).0;
+        let scores = scores.sub(largest);
+        let wide = scores.clone().apply(SOFTMAX).part(self.shapes.scores);
+        let probabilities = wide.clone().cast(dtype);
+        drop(scores);
+        let product = probabilities.clone().matmul(value.clone(), self.output[0], (self.batched, self.flops[1]));
+        (product.merge(self.output[1], self.several_heads), probabilities)
+    }
+
     /// `eager_attention_forward` of `granite_swa`: the output is scaled by `sigmoid(logsumexp(scores) - sink)`.
     fn scaled_by_sinks<'t>(&self, weights: Var<'t>, value: &Var<'t>, dtype: DType, sinks: Sinks) -> (Var<'t>, Var<'t>) {
         let lse = weights.clone().log_sum_exp(self.shapes.statistics);
@@ -174,11 +195,11 @@ impl Core {
     }
 
     /// `repeat_kv`: a copy for each group's query heads; one head alone is repeated without a copy.
-    fn repeated<'t>(&self, x: &Var<'t>) -> Var<'t> {
+    fn repeated<'t>(&self, x: &Var<'t>, form: Form) -> Var<'t> {
         match self.repeat {
             Repeat::None => x.clone(),
-            Repeat::View => x.clone().expand(self.shapes.repeated),
-            Repeat::Copy => x.clone().repeat(self.shapes.repeated),
+            Repeat::View => x.clone().expand(form),
+            Repeat::Copy => x.clone().repeat(form),
         }
     }
 }
@@ -289,6 +310,8 @@ pub(super) struct Attention {
     /// Rotation that is not of the whole head in the format of hidden states.
     rotation: Option<Rotation>,
     core: Core,
+    /// Values are multiplied by a constant.
+    scales_values: bool,
     shapes: Shapes,
     several: (bool, bool),
     /// `[b, s, a, d]` and `[b, s, k, d]`.
@@ -338,7 +361,8 @@ impl Attention {
         let in_rows = |heads: Dim| tape.form([with.b(), with.s(), heads, d]);
         let rows = (in_rows(heads), in_rows(kv));
         let (core, shapes) = (Core::new(build).with_sinks(sinks), build.shapes);
-        Self { query, keys, values, output, norms, rotary, rotation, core, shapes, several, rows }
+        let scales_values = model.family.modules().scales_values;
+        Self { query, keys, values, output, norms, rotary, rotation, core, scales_values, shapes, several, rows }
     }
 
     /// The attention's contribution, and the probabilities it returns.
@@ -353,7 +377,10 @@ impl Attention {
         let queries = |q: Var<'t>| q.named("queries").heads(self.shapes.queries, self.several.0);
         let keys = |k: Var<'t>| k.named("keys").heads(self.shapes.keys, self.several.1);
         let value = || made(&self.values, "values of an earlier layer, or of the keys' matrix").named("values");
-        let heads = |v: Var<'t>| v.heads(self.shapes.keys, self.several.1);
+        let heads = |v: Var<'t>| {
+            let v = v.heads(self.shapes.values, self.several.1);
+            if self.scales_values { v.apply(SCALE).named("values") } else { v }
+        };
         let (q, k, v) = match &self.norms {
             Some((Place::Rows, query, key_norm)) => {
                 let q = query.run(&self.query.run(x).view(self.rows.0)).swap(self.shapes.queries, self.several.0);

@@ -17,7 +17,7 @@ use crate::sources;
 enum FeedForward {
     Dense(Mlp),
     Experts(Mixture),
-    Shared(Box<Sparse>),
+    Sparse(Box<Sparse>),
 }
 
 impl FeedForward {
@@ -25,7 +25,7 @@ impl FeedForward {
         match self {
             Self::Dense(mlp) => (mlp.run(tape, x), None),
             Self::Experts(experts) => experts.run(tape, x),
-            Self::Shared(experts) => (experts.run(tape, x), None),
+            Self::Sparse(experts) => (experts.run(tape, x), None),
         }
     }
 }
@@ -72,8 +72,11 @@ impl Decoder {
             Some(mla) => Mixer::Latent(Box::new(Latent::new(build, mla))),
             None => Mixer::Heads(Box::new(Attention::new(build, kind.keys))),
         });
+        let routes_by_groups = build.model().family.modules().experts.routes_by_groups;
         let mlp = (kind.feed != Feed::None).then(|| match build.model().moe_at(layer) {
-            Some(moe) if moe.shared_expert_intermediate_size > 0 => FeedForward::Shared(Box::new(Sparse::new(build, moe))),
+            Some(moe) if moe.shared_expert_intermediate_size > 0 || routes_by_groups => {
+                FeedForward::Sparse(Box::new(Sparse::new(build, moe)))
+            }
             Some(moe) => FeedForward::Experts(Mixture::new(build, moe)),
             None => FeedForward::Dense(Mlp::new(build)),
         });

@@ -157,12 +157,12 @@ impl Latent {
     }
 }
 
-/// Shared experts that every token goes through, beside routed ones.
+/// Routed experts, and shared ones beside them that every token goes through.
 #[derive(Debug)]
 pub(super) struct Sparse {
     experts: Experts,
     router: Routing,
-    shared: Mlp,
+    shared: Option<Mlp>,
     /// They run before the router: what is made first is there while the rest runs.
     shared_first: bool,
     /// One number per token that weighs the shared experts (`qwen2_moe`).
@@ -188,7 +188,7 @@ impl Sparse {
         let experts = Experts::new(build, moe);
         let router = early.unwrap_or_else(routing);
         let width = Dim("shared_expert_intermediate_size", moe.shared_expert_intermediate_size);
-        let shared = Mlp::sized(build, width, ["Shared experts up", "Shared experts down"]);
+        let shared = (width.1 > 0).then(|| Mlp::sized(build, width, ["Shared experts up", "Shared experts down"]));
         build.tape.at("Shared experts' gate", sources::PYTORCH_AUTOGRAD);
         let one = Dim("gate", 1);
         let gate = moe
@@ -201,13 +201,14 @@ impl Sparse {
 impl Sparse {
     /// The experts' contribution.
     pub fn run<'t>(&self, tape: &'t Tape, x: &Var<'t>) -> Var<'t> {
-        let early = self.shared_first.then(|| self.shared.run(tape, x));
+        let shared = || self.shared.as_ref().map(|shared| shared.run(tape, x));
+        let early = if self.shared_first { shared() } else { None };
         let (_logits, weights, _index) = match &self.router {
             Routing::Grouped(router) => router.run(tape, x),
             Routing::Plain(router) => router.run(x),
         };
         let routed = self.experts.run(tape, x, &weights);
-        let shared = early.unwrap_or_else(|| self.shared.run(tape, x));
+        let Some(shared) = early.or_else(shared) else { return routed.named("feed-forward output") };
         let shared = match &self.gate {
             Some(gate) => {
                 tape.at("Shared experts' gate", sources::PYTORCH_AUTOGRAD);

@@ -3,59 +3,18 @@
 use std::rc::Rc;
 
 use super::adapter::{Past, Prefix, Prompt};
+use super::altup::{OfLayer, SharedKeys, Streams};
 use super::norm::Norm;
+use super::tables::Tables;
 use super::{Build, FP32, Linear, Shapes, Split, half};
 use crate::config::{
-    AttentionKernel, EmbeddingScale, LayerSet, LinearBiases, Modules, PositionEmbedding, PositionIds, Recompute, RotaryTables,
+    AttentionKernel, EmbeddingScale, LayerSet, LinearBiases, ModelConfig, Modules, PositionEmbedding, PositionIds, Recompute,
+    RotaryTables,
 };
 use crate::ops::tape::{Form, LOG_SOFTMAX, Param, SCALE, TANH, Tape, Var};
 use crate::ops::tensor::Dim;
 use crate::sources;
 use crate::units::{DType, to_f64};
-
-/// What blocks of one kind read beside the hidden states.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Tables<'t> {
-    /// Rotary cosines and sines.
-    pub rotary: Option<(Var<'t>, Var<'t>)>,
-    /// What is added to scores.
-    pub mask: Option<Var<'t>>,
-    /// Linear biases of the scores.
-    pub alibi: Option<Var<'t>>,
-    /// Position ids, which no block reads but every call holds.
-    pub positions: Option<Var<'t>>,
-    /// Keys and values that the block's cache holds.
-    pub past: Option<Rc<Past<'t>>>,
-}
-
-impl<'t> Tables<'t> {
-    /// All of them.
-    pub fn all(&self) -> Vec<Var<'t>> {
-        let rotary = self.rotary.iter().flat_map(|(cos, sin)| [cos.clone(), sin.clone()]);
-        rotary.chain([&self.mask, &self.alibi, &self.positions].into_iter().flatten().cloned()).collect()
-    }
-
-    /// Tables of this kind again, from what [`Self::all`] listed.
-    pub fn again(all: Vec<Var<'t>>, like: [bool; 3]) -> Self {
-        let mut all = all.into_iter();
-        let rotary = if like[0] { all.next().zip(all.next()) } else { None };
-        let mut next = |there: bool| if there { all.next() } else { None };
-        Self { rotary, mask: next(like[1]), alibi: next(like[2]), positions: None, past: None }
-    }
-
-    /// The keys and values that attention sees: with those of the cache before them, where there is one.
-    pub fn seen(&self, own: (Var<'t>, Var<'t>)) -> (Var<'t>, Var<'t>) {
-        match &self.past {
-            Some(past) => past.update(own),
-            None => own,
-        }
-    }
-
-    /// Which of them there are: rotary, mask, linear biases.
-    pub const fn kinds(&self) -> [bool; 3] {
-        [self.rotary.is_some(), self.mask.is_some(), self.alibi.is_some()]
-    }
-}
 
 /// What the model's `forward` has when the first block begins.
 #[derive(Debug)]
@@ -66,6 +25,8 @@ pub(crate) struct Embedded<'t> {
     pub tables: [Tables<'t>; 2],
     /// What `forward` holds until it returns.
     held: Vec<Var<'t>>,
+    /// Residual streams, which it holds until they are joined.
+    streams: Vec<Var<'t>>,
 }
 
 /// Embedding, tables, final norm, head and loss.
@@ -83,6 +44,10 @@ pub(crate) struct Ends {
     embedding_norm: Option<Norm>,
     final_norm: Option<Norm>,
     head: Option<Linear>,
+    /// Several residual streams.
+    streams: Option<Streams>,
+    /// Keys and values that layers leave for later ones, where these are read again in backward.
+    kept_keys: bool,
     shapes: Shapes,
     forms: Forms,
     in_chunks: bool,
@@ -202,6 +167,8 @@ impl Ends {
             embedding_norm,
             final_norm,
             head: None,
+            streams: None,
+            kept_keys: with.recompute == Recompute::Full,
             shapes: build.shapes,
             forms: Forms::new(build),
             in_chunks: build.kernels().loss.chunk_tokens().is_some(),
@@ -232,6 +199,7 @@ impl Ends {
         build.tape.at("Final norm", sources::PYTORCH_AUTOGRAD);
         let missing = model.final_norm && self.final_norm.is_none();
         self.final_norm = self.final_norm.or_else(|| missing.then(|| Norm::new(build, with.h(), build.shapes.rows)));
+        self.streams = model.altup().map(|altup| Streams::new(build, altup));
         if model.pooler {
             // It reads one token of a sequence, and no text is predicted from it: no gradient reaches it.
             build.tape.at("Pooler", sources::ARITHMETIC);
@@ -274,7 +242,8 @@ impl Ends {
         let rotary = || self.rotary.then(|| [frequencies("rotary frequencies"), frequencies("first rotary frequencies")]);
         let scale = self.scaled.then(|| tape.constant("embedding scale", self.shapes.scalar, self.format));
         let again = self.two_tables || self.modules.registers_spare_frequencies;
-        rotary().into_iter().chain(again.then(rotary).flatten()).flatten().chain(scale).collect()
+        let streams = self.streams.iter().flat_map(|streams| streams.buffers(tape));
+        rotary().into_iter().chain(again.then(rotary).flatten()).flatten().chain(scale).chain(streams).collect()
     }
 
     /// Keys and values of every layer, where some are learned; peft's `forward` holds them until the loss is there.
@@ -288,6 +257,54 @@ impl Ends {
         let whole = self.shapes.all_tokens.unwrap_or(self.shapes.hidden);
         let form = self.projections.map_or(whole, |[_, out]| out.form);
         let form = self.prompt.as_ref().map_or(form, |prompt| prompt.text);
+        let (mut embedded, dtype) = self.embedded_tokens(tape, ids, form);
+        let mut held = Vec::with_capacity(4);
+        if let Some(prompt) = &self.prompt {
+            embedded = prompt.run(tape, embedded, (self.shapes.hidden, self.shapes.tokens), &mut held);
+        }
+        let beside = self.modules.linear_biases == LinearBiases::BesidePositions;
+        let form = if self.modules.position_ids == PositionIds::Counted { self.forms.positions } else { self.shapes.tokens };
+        let positions = (beside || !self.alibi).then(|| tape.constant("position ids", form, DType::Int64));
+        let places = self.places(tape, positions.as_ref(), &mut held);
+        let mut hidden = match &self.projections {
+            Some([into, _]) if self.first => into.run(&{ embedded }),
+            _ => embedded,
+        };
+        held.push(hidden.clone());
+        if let Some(places) = places {
+            held.push(places.clone());
+            hidden = hidden.add(places).named("embedded tokens");
+        }
+        hidden = self.own_part(hidden, &mut held);
+        let own_input = self.streams.as_ref().filter(|_| self.first).map(|streams| streams.of_layers(&hidden));
+        if let Some(norm) = &self.embedding_norm {
+            tape.at("Embedding norm", sources::PYTORCH_AUTOGRAD);
+            hidden = norm.run(&hidden);
+        }
+        tape.at("Embedding", sources::PYTORCH_AUTOGRAD);
+        let alibi = self.alibi.then(|| self.linear_biases(tape, hidden.dtype()));
+        let mut mask = (self.masks > 0).then(|| self.causal_mask(tape, dtype));
+        if beside && alibi.is_some() && mask.is_some() {
+            held.push(tape.constant("tokens that are no padding", self.shapes.tokens, DType::Int64));
+            mask = Some(tape.constant("linear biases and causal mask", self.shapes.scores, dtype));
+        }
+        let sliding = if self.masks > 1 { Some(self.causal_mask(tape, dtype)) } else { mask.clone() };
+        let (hidden, streams) = match &self.streams {
+            Some(streams) if self.first => streams.spread(hidden, &mut held),
+            _ => (hidden, Vec::new()),
+        };
+        tape.at("Embedding", sources::PYTORCH_AUTOGRAD);
+        let format = if self.modules.rotary_tables == RotaryTables::InFp32 { FP32 } else { dtype };
+        let rotary = self.rotary.then(|| self.rotary(tape, format));
+        let again = self.two_tables.then(|| self.rotary(tape, dtype));
+        let whole = Tables { rotary, mask, alibi, positions, past: None, own_input, layer: None };
+        let whole_rotary = whole.rotary.clone();
+        let sliding = Tables { mask: sliding, rotary: again.or(whole_rotary), ..whole.clone() };
+        Embedded { hidden, tables: [whole, sliding], held, streams }
+    }
+
+    /// Embedded tokens, scaled where the model does so, and the format of the embedding; of a later stage what it receives.
+    fn embedded_tokens<'t>(&self, tape: &'t Tape, ids: &Var<'t>, form: Form) -> (Var<'t>, DType) {
         let mut embedded = if self.first {
             let tokens = tape.embedding(ids.clone(), self.embedding, form);
             if self.wanting && !self.scaled { tokens.wanting() } else { tokens }
@@ -309,49 +326,22 @@ impl Ends {
                 embedded = embedded.wanting();
             }
         }
-        let mut held = Vec::with_capacity(4);
-        if let Some(prompt) = &self.prompt {
-            embedded = prompt.run(tape, embedded, (self.shapes.hidden, self.shapes.tokens), &mut held);
-        }
-        let beside = self.modules.linear_biases == LinearBiases::BesidePositions;
-        let form = if self.modules.position_ids == PositionIds::Counted { self.forms.positions } else { self.shapes.tokens };
-        let positions = (beside || !self.alibi).then(|| tape.constant("position ids", form, DType::Int64));
-        let places = self.places(tape, positions.as_ref(), &mut held);
-        let mut hidden = match &self.projections {
-            Some([into, _]) if self.first => into.run(&{ embedded }),
-            _ => embedded,
-        };
-        held.push(hidden.clone());
-        if let Some(places) = places {
-            held.push(places.clone());
-            hidden = hidden.add(places).named("embedded tokens");
-        }
-        hidden = self.own_part(hidden, &mut held);
-        if let Some(norm) = &self.embedding_norm {
-            tape.at("Embedding norm", sources::PYTORCH_AUTOGRAD);
-            hidden = norm.run(&hidden);
-        }
-        tape.at("Embedding", sources::PYTORCH_AUTOGRAD);
-        let alibi = self.alibi.then(|| self.linear_biases(tape, hidden.dtype()));
-        let mut mask = (self.masks > 0).then(|| self.causal_mask(tape, dtype));
-        if beside && alibi.is_some() && mask.is_some() {
-            held.push(tape.constant("tokens that are no padding", self.shapes.tokens, DType::Int64));
-            mask = Some(tape.constant("linear biases and causal mask", self.shapes.scores, dtype));
-        }
-        let sliding = if self.masks > 1 { Some(self.causal_mask(tape, dtype)) } else { mask.clone() };
-        let format = if self.modules.rotary_tables == RotaryTables::InFp32 { FP32 } else { dtype };
-        let rotary = self.rotary.then(|| self.rotary(tape, format));
-        let again = self.two_tables.then(|| self.rotary(tape, dtype));
-        let whole = Tables { rotary, mask, alibi, positions, past: None };
-        let whole_rotary = whole.rotary.clone();
-        let sliding = Tables { mask: sliding, rotary: again.or(whole_rotary), ..whole.clone() };
-        Embedded { hidden, tables: [whole, sliding], held }
+        (embedded, dtype)
+    }
+
+    /// Keys and values that layers leave for later ones.
+    pub fn shared_keys(&self) -> Option<&Rc<SharedKeys>> {
+        self.streams.as_ref().map(Streams::shared_keys)
     }
 
     /// Tables as a block is given them: in that format, where there is one. Of them rotary tables alone are made in another than hidden
     /// states are in (OLMo 2); complex numbers stay what they are.
-    pub fn given<'t>(&self, tables: &Tables<'t>, format: Option<DType>) -> Tables<'t> {
+    pub fn given<'t>(&self, tables: &Tables<'t>, (model, layer): (&ModelConfig, u64), format: Option<DType>) -> Tables<'t> {
         let mut given = tables.clone();
+        if let Some(streams) = &self.streams {
+            given.own_input = given.own_input.map(|all| streams.of_layer(&all));
+            given.layer = Some(OfLayer::new(model, layer, Rc::clone(streams.shared_keys())));
+        }
         if let Some(format) = format.filter(|_| !self.forms.complex) {
             let cast = |(cos, sin): (Var<'t>, Var<'t>)| {
                 (cos.cast_as(format, "rotary cosines of the block"), sin.cast_as(format, "rotary sines of the block"))
@@ -446,8 +436,14 @@ impl Ends {
 
     /// The last block's output through the final norm; what the model's `forward` held is let go.
     fn last_norm<'t>(&self, tape: &'t Tape, embedded: Embedded<'t>, outputs: Option<Var<'t>>) -> Var<'t> {
+        let Embedded { mut hidden, tables, held, streams: before } = embedded;
+        if let Some(streams) = &self.streams {
+            hidden = streams.joined(hidden, before);
+        }
+        if let Some(shared) = self.shared_keys().filter(|_| !self.kept_keys) {
+            shared.clear(tape);
+        }
         tape.at("Final norm", sources::PYTORCH_AUTOGRAD);
-        let Embedded { hidden, tables, held } = embedded;
         let normed = match &self.final_norm {
             Some(norm) => norm.run(&{ hidden }),
             None => hidden,

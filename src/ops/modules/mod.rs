@@ -4,6 +4,7 @@
 //! variables: what Python still holds is still held here, what it lets go is let go.
 
 mod adapter;
+mod altup;
 mod attention;
 mod bloom;
 mod decoder;
@@ -19,6 +20,7 @@ mod neox;
 mod norm;
 mod rotation;
 mod state;
+mod tables;
 
 use super::builder::Lowering;
 use super::division::Division;
@@ -30,7 +32,9 @@ use crate::units::{DType, to_f64};
 use adapter::{Adapter, quantised};
 
 pub(crate) use super::division::Part;
-pub(crate) use ends::{Ends, Tables};
+pub(crate) use altup::{EMBEDDING_OF_LAYERS, OfLayer, SharedKeys};
+pub(crate) use ends::Ends;
+pub(crate) use tables::Tables;
 
 /// One transformer block: declared with its parameters, run on hidden states.
 pub(crate) trait Block {
@@ -45,13 +49,23 @@ pub(crate) fn kind(model: &ModelConfig, tuning: &Tuning, layer: u64) -> (LayerKi
 
 /// The block at that place, with its parameters declared in the order in which the family registers them.
 pub(crate) fn block(build: &Build<'_>, layer: u64) -> Box<dyn Block> {
+    let (model, kind) = (build.model(), build.model().kind_of(layer));
     let before = build.tape.freeze(build.with.tuning.freezes_block(layer));
-    let block = block_of(build, layer);
+    let block = if kind.other_heads {
+        // Layers with heads of their own have other shapes.
+        let model = model.of_layers(kind);
+        block_of(&Build::again(build.tape, &Lowering { model: &model, ..*build.with }), layer)
+    } else {
+        block_of(build, layer)
+    };
     build.tape.freeze(before);
     block
 }
 
 fn block_of(build: &Build<'_>, layer: u64) -> Box<dyn Block> {
+    if let Some(altup) = build.model().altup() {
+        return Box::new(altup::Alternating::new(build, altup, build.model().kind_of(layer).keys));
+    }
     match build.model().family.modules().block {
         BlockLayout::JointThirds => Box::new(gpt2::Gpt2::new(build)),
         BlockLayout::JointByHeadBiased => Box::new(bloom::Bloom::new(build)),
@@ -76,12 +90,14 @@ pub(crate) struct Shapes {
     pub text: Form,
     /// `[b, s, 1]` of norms.
     pub rows: Form,
-    /// Keys and values `[b, a, n + s, d]` for every query head, with learned ones before those of the text.
-    pub repeated: Form,
+    /// Keys `[b, a, n + s, d]` for every query head, with learned ones before those of the text; values, whose heads may have another width.
+    pub repeated: [Form; 2],
     /// Queries `[b, a, s, d]`.
     pub queries: Form,
-    /// Keys and values `[b, k, s, d]`.
+    /// Keys `[b, k, s, d]`.
     pub keys: Form,
+    /// Values, whose heads may have another width.
+    pub values: Form,
     /// `[b, a, s]`.
     pub statistics: Form,
     /// `[b, a, s, s]`.
@@ -131,6 +147,11 @@ impl<'a> Build<'a> {
     /// Prepares a tape for a model.
     pub fn new(tape: &'a Tape, with: &'a Lowering<'a>) -> Self {
         tape.freeze(with.tuning.freezes_model());
+        Self::again(tape, with)
+    }
+
+    /// Other shapes on a tape that is prepared.
+    fn again(tape: &'a Tape, with: &'a Lowering<'a>) -> Self {
         let (b, s) = (with.b(), with.s());
         let (heads, kv, d) = (with.own_heads(), with.own_kv_heads(), with.head_dim());
         let parts = splits_tokens(with);
@@ -143,7 +164,8 @@ impl<'a> Build<'a> {
             rows: tape.form([b, tokens, Dim("row", 1)]),
             queries: tape.form([b, heads, s, d]),
             keys: tape.form([b, kv, s, d]),
-            repeated: tape.form([b, heads, keys(with), d]),
+            values: tape.form([b, kv, s, with.value_dim()]),
+            repeated: [d, with.value_dim()].map(|width| tape.form([b, heads, keys(with), width])),
             statistics: tape.form([b, heads, s]),
             scores: tape.form([b, heads, s, Dim("context_length", with.context_length)]),
             inner: tape.form([b, s, with.share(Part::FeedForward, with.ffn())]),

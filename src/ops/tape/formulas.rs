@@ -24,6 +24,7 @@ impl State {
 
     /// The gradients of a node's operands.
     pub(super) fn formula(&mut self, node: &Node, grad: Grad) -> [Option<Grad>; 3] {
+        let [a, _, _] = node.operands;
         match node.rule {
             Rule::Add
             | Rule::Sub
@@ -34,6 +35,7 @@ impl State {
             | Rule::Clamp(_)
             | Rule::Script(_) => self.elementwise(node, grad),
             Rule::AtMost | Rule::Where => self.chosen(node, grad),
+            Rule::Deviation => [Some(self.deviation(grad, a)), None, None],
             Rule::Linear { .. } | Rule::Matmul { .. } | Rule::Kernel { .. } | Rule::Packed(_) | Rule::Saved => {
                 self.multiplied(node, grad)
             }
@@ -59,6 +61,11 @@ impl State {
                 [Some(joined), None, None]
             }
             Rule::Fill => self.filled(grad, a, b),
+            Rule::AddToPart(part) => {
+                let rest = self.fresh((a.form, grad.dtype), Order::Plain);
+                let copy = self.fresh((part, grad.dtype), Order::Plain);
+                [Some(rest), Some(copy), None]
+            }
             Rule::Cat => [wants(a).then(|| self.alias(grad, a.form)), wants(b).then(|| self.alias(grad, b.form)), None],
             _ => [None; 3],
         }
@@ -224,6 +231,25 @@ impl State {
         copy = self.fit(copy, part);
         self.release(zeros.storage);
         [Some(rest), Some(copy), None]
+    }
+
+    /// `grad / (2 · deviation)`, 0 where that is 0, times the operand less its mean.
+    fn deviation(&mut self, grad: Grad, operand: Operand) -> Grad {
+        let rows = (grad.form, grad.dtype);
+        let doubled = self.fresh(rows, Order::Plain);
+        let quotient = self.fresh(rows, Order::Plain);
+        let zero = self.allocate("deviations of 0", grad.form, DType::Mask);
+        for storage in [doubled.storage, zero] {
+            self.release(storage);
+        }
+        let factor = self.fresh(rows, Order::Plain);
+        let mean = self.fresh(rows, Order::Plain);
+        let centred = self.fresh((operand.form, operand.dtype), Order::Plain);
+        let made = self.fresh((operand.form, operand.dtype), Order::Plain);
+        for held in [quotient, factor, mean, centred] {
+            self.release(held.storage);
+        }
+        made
     }
 
     /// `grad / b`, and `-grad · (a / b) / b`.

@@ -15,6 +15,7 @@ mod primitives;
 mod replay;
 mod routing;
 mod state;
+mod streams;
 mod tuning;
 mod work;
 
@@ -22,8 +23,9 @@ use std::cell::RefCell;
 
 pub(crate) use backward::{Again, Model};
 pub(crate) use order::Order;
-pub(crate) use primitives::{EXPM1, GELU, LOG_SOFTMAX, POWER, RELU, RSQRT, SCALE, SIGMOID, SILU, SOFTMAX, SOFTPLUS, TANH};
+pub(crate) use primitives::{EXPM1, GELU, LOG_SOFTMAX, POWER, RELU, ROOT, RSQRT, SCALE, SIGMOID, SILU, SOFTMAX, SOFTPLUS, TANH};
 pub(crate) use state::{Arrival, Entry, KINDS, Kind, NONE, OpName, Parameter, Segment, Shards, State, Storage, Totals, When};
+pub(crate) use streams::Kept;
 pub(crate) use tuning::Packed;
 pub(crate) use work::Work;
 
@@ -276,7 +278,7 @@ impl Tape {
 
 impl Var<'_> {
     /// The same tensor in a forward that runs again, where a gradient is wanted of it.
-    pub(super) fn wanted(mut self) -> Self {
+    pub fn wanted(mut self) -> Self {
         self.node = 0;
         self
     }

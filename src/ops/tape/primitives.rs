@@ -35,6 +35,8 @@ const fn function(name: &'static str, save: Save, temporaries: u8) -> Function {
 pub(crate) const POWER: Function = function("power", Save::Input, 2);
 /// `rsqrt(x)`: backward takes `result.pow(3)` and the scaled gradient.
 pub(crate) const RSQRT: Function = function("reciprocal root", Save::Output, 2);
+/// `sqrt(x)`: backward takes twice the result.
+pub(crate) const ROOT: Function = function("root", Save::Output, 1);
 /// `silu(x)`.
 pub(crate) const SILU: Function = function("activation output", Save::Input, 0);
 /// `gelu(x)`, exact or by tanh.

@@ -189,6 +189,10 @@ pub(crate) enum Rule {
     Spread,
     /// Written over a part of a tensor.
     Fill,
+    /// Added to a part of a tensor of that shape, in place.
+    AddToPart(Form),
+    /// The standard deviation of each row.
+    Deviation,
     /// Narrow views of it.
     Cat,
     /// A matrix product with a weight, and a bias.

@@ -51,11 +51,14 @@ impl Var<'_> {
         (0..count).map(|number| whole.clone().view_as(Rule::Part(number), form)).collect()
     }
 
-    /// `x / other`, of which only `x` wants a gradient.
+    /// `x / other`: saves the other, and itself where that wants a gradient.
     pub fn over(self, other: &Self) -> Self {
         let mut state = self.tape.state.borrow_mut();
-        let rule = Rule::Unary { temporaries: 0, elementwise: true };
-        let node = state.node(rule, [self.operand(), Operand::NOTHING, Operand::NOTHING], 0.0);
+        let rule = if other.node == NONE { Rule::Unary { temporaries: 0, elementwise: true } } else { Rule::Div };
+        let node = state.node(rule, [self.operand(), other.operand(), Operand::NOTHING], 0.0);
+        if other.node != NONE {
+            state.save(node, self.storage);
+        }
         state.save(node, other.storage);
         let storage = state.allocate("quotient", self.form, self.dtype);
         drop(state);

@@ -58,7 +58,8 @@ fn over_state(mixer: &Mixer) -> f64 {
 }
 
 /// `2 · b · s · (weights that a token meets) + 2 · b · s · c · a · (d + d of values)` in each block, and `2 · rows · h · v` for the head;
-/// `c` are the tokens of a text. Latent values count as wide as queries.
+/// `c` are the tokens of a text. Latent values count as wide as queries. Of `n` residual streams each block multiplies every token's with
+/// `n` by `n` coefficients and meets its router twice, and the model's ends have matrices beside embedding and head.
 fn closed_form(with: &Lowering, list: &OpList) -> f64 {
     let (whole, tokens) = (with.model, to_f64(with.seq_length) * to_f64(with.micro_batch_size));
     let text = to_f64(with.packed_text.unwrap_or(with.context_length));
@@ -69,10 +70,16 @@ fn closed_form(with: &Lowering, list: &OpList) -> f64 {
         let core = if kind.of.keys == Keys::None { 0.0 } else { core };
         let state = model.mixer().filter(|_| kind.of.mixer).map_or(0.0, over_state);
         let weights = kind.ops.iter().flat_map(|op| op.tensors.iter().map(|tensor| to_f64(met_by_a_token(model, op, tensor))));
-        to_f64(kind.layers) * (2.0 * tokens * weights.sum::<f64>() + core + tokens * state)
+        let streams = model.altup().map_or(0, |altup| model.hidden_size * altup.num_inputs * (altup.num_inputs + 1));
+        to_f64(kind.layers) * (2.0 * tokens * (weights.sum::<f64>() + to_f64(streams)) + core + tokens * state)
     };
+    let ends = whole.altup().map_or(0, |altup| {
+        let inputs = whole.num_hidden_layers * altup.hidden_size_per_layer_input;
+        whole.hidden_size * (inputs + 2 * (altup.num_inputs - 1) * whole.hidden_size)
+    });
     let rows = if with.training { tokens } else { to_f64(with.concurrent_sequences) };
-    list.kinds.iter().map(of_kind).sum::<f64>() + 2.0 * rows * to_f64(whole.hidden_size) * to_f64(whole.vocab_size)
+    let all = list.kinds.iter().map(of_kind).sum::<f64>() + 2.0 * tokens * to_f64(ends);
+    all + 2.0 * rows * to_f64(whole.hidden_size) * to_f64(whole.vocab_size)
 }
 
 fn is_closed_form(with: &Lowering) {

@@ -59,8 +59,8 @@ fn no_file_is_off_without_a_word() {
     assert_eq!([exact, flagged, refused, read], [EXACT, FLAGGED, REFUSED, READ]);
 }
 
-const EXACT: i32 = 112;
-const FLAGGED: i32 = 56;
+const EXACT: i32 = 111;
+const FLAGGED: i32 = 57;
 const REFUSED: i32 = 124;
 const READ: i32 = 3;
 

@@ -130,10 +130,24 @@ fn parameters_of_other_heads_are_shared_out() {
     }
 }
 
-/// They are only served, and survive in a link.
+/// They are trained where the family's modules are known to, and survive in a link.
+#[test]
+fn other_heads_are_trained_by_a_family_that_has_them() {
+    let text = include_str!("../../data/configs/corpus/XiaomiMiMo__MiMo-V2-Flash.json");
+    let mut scenario = Scenario::default();
+    scenario.apply_imported(&headroom::import::config_json(text).expect("a known model"));
+    assert!(scenario.resolve().is_ok(), "{:?}", scenario.resolve());
+    let link = encode(&scenario);
+    assert_eq!(decode(&link).scenario.model_config(), imported(text), "{link}");
+    let stack = |name| decode(&format!("{link}&ker={name}")).scenario.resolve().expect("a job");
+    let says = |name| estimate(&stack(name)).blockers.iter().any(|blocker| blocker.to_string().contains("heads of different"));
+    assert!(says("megatron") && !says("fused"));
+}
+
+/// Of other families they are only served, and survive in a link.
 #[test]
 fn other_heads_are_served_only() {
-    let text = include_str!("../../data/configs/corpus/XiaomiMiMo__MiMo-V2-Flash.json");
+    let text = include_str!("../../data/configs/corpus/google__gemma-4-26B-A4B.json");
     let mut scenario = Scenario::default();
     scenario.apply_imported(&headroom::import::config_json(text).expect("a known model"));
     let problems = scenario.resolve().expect_err("training is not modelled");

@@ -79,7 +79,7 @@ const FILES: [(&str, &str, &[&str]); 9] = [
         &["Left out: the layers that predict"],
     ),
     ("corpus/google__gemma-4-26B-A4B.json", "Gemma 4 · 25.2 B", &["Left out: the vision tower"]),
-    ("corpus/XiaomiMiMo__MiMo-V2-Flash.json", "MiMo-V2-Flash · 309 B", &[]),
+    ("corpus/XiaomiMiMo__MiMo-V2-Flash.json", "MiMo-V2-Flash · 309 B", &["Left out: the layers that predict"]),
     (
         "corpus/nvidia__DeepSeek-V3.2-NVFP4.json",
         "DeepSeek-V3.2 · 671 B",

@@ -116,6 +116,8 @@ const CHOICES_SINCE: &[&str] = &[
     "fam=apertus",
     "fam=hunyuan-moe",
     "fam=ernie-moe",
+    "fam=mimo-v2-flash",
+    "fam=gemma3n",
     "act=xielu",
     "opt=muon",
 ];

@@ -91,9 +91,6 @@ fields! { $
         .whole(1..=100_000).step(1).optional().of_file(),
     /// One learned score per head in the layers that see the whole text; few parameters.
     FullSinks("add-full-attention-sink-bias", "add_full_attention_sink_bias", "Attention sinks without a window").flag().of_file(),
-    /// Width of an embedding that every layer has for itself; 0 for none.
-    PerLayerInput("hidden-size-per-layer-input", "hidden_size_per_layer_input", "Embedding of every layer")
-        .whole(0..=SIZE).step(64).of_file(),
     /// Feed-forward layers are twice as wide where keys and values are shared.
     DoubleWideMlp("use-double-wide-mlp", "use_double_wide_mlp", "Twice as wide with shared keys").flag().of_file(),
     /// Whether the file's experts are used.
