@@ -9,7 +9,7 @@ use crate::units::{Flops, FlopsPerSecond, Seconds, to_f64};
 pub struct Compute {
     /// Forward of one optimizer step, all ranks together.
     pub forward: Flops,
-    /// Backward of one optimizer step: twice forward, less where weights are frozen.
+    /// Backward of one optimizer step: every product again for each operand that wants a gradient.
     pub backward: Flops,
     /// Forward work done again in backward.
     pub recomputed: Flops,
@@ -70,8 +70,7 @@ pub(super) fn compute(job: &Job, list: &OpList) -> Option<Compute> {
         (Recompute::None, AttentionKernel::Standard) => Flops(0.0),
     };
     let forward = per_micro_batch * micro_batches;
-    // Products with frozen weights have one gradient instead of two; attention's have both. Adapters' own are less than a hundredth.
-    let backward = if run.tuning.freezes_model() { forward + attention * micro_batches } else { forward * 2.0 };
+    let backward = list.backward() * micro_batches;
     let recomputed = recomputed * micro_batches;
     let tokens_per_step = run.seq_length.saturating_mul(run.global_batch_size);
     let steps_exact = run.training_tokens / run.useful_tokens_per_step();

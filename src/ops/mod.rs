@@ -93,6 +93,12 @@ impl OpList {
     pub fn forward(&self) -> Flops {
         forward(&self.embedding) + self.over_blocks(forward) + forward(&self.head)
     }
+
+    /// FLOPs of its backward, without what is recomputed: every product again for each operand that wants a gradient.
+    pub fn backward(&self) -> Flops {
+        let backward = |ops: &[Op]| ops.iter().map(|op| op.backward).sum();
+        backward(&self.embedding) + self.over_blocks(backward) + backward(&self.head)
+    }
 }
 
 /// Parameters of a list of operations.

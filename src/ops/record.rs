@@ -7,7 +7,7 @@ use super::tape::{OpName, Tape};
 use super::tensor::{Dim, Kept, Op, Role, Split, Tensor};
 use super::{BlockKind, OpList, Shape, mixer};
 use crate::config::LayerKind;
-use crate::units::{DType, Flops, to_f64};
+use crate::units::{DType, Flops};
 
 /// Operations behind the last block, whatever the order in which a family registers their parameters.
 const HEAD: [&str; 3] = ["Final norm", "Pooler", "Output head and loss"];
@@ -84,7 +84,7 @@ impl<'a> Modules<'a> {
             let tensor = Tensor { name: storage.name, role, shape, dtype, split, kept };
             match ops.iter_mut().find(|op| op.name == name) {
                 Some(op) => op.tensors.push(tensor),
-                None => ops.push(Op { name, tensors: vec![tensor], forward: Flops(0.0), attention_core: false, source }),
+                None => ops.push(Op { name, tensors: vec![tensor], source, ..Op::NONE }),
             }
         }
     }
@@ -94,15 +94,16 @@ impl<'a> Modules<'a> {
         let (tape, with) = (self.build.tape, self.build.with);
         tape.count_only();
         let embedded = self.ends.embed(tape, &tape.constant("token ids", self.build.shapes.text, DType::Int64));
-        add(&mut list.embedding, tape.take_flops());
+        let frozen = with.tuning.freezes_model();
+        let add = |ops: &mut Vec<Op>| add(ops, tape.take_flops(), frozen);
+        add(&mut list.embedding);
         for ((layer, block), kind) in self.blocks.iter().zip(&mut list.kinds) {
             let tables = &embedded.tables[usize::from(with.model.sliding_layers.contains(*layer))];
             drop(block.run(tape, &embedded.hidden, tables));
-            add(&mut kind.ops, tape.take_flops());
+            add(&mut kind.ops);
         }
         drop(self.ends.end(tape, embedded, None));
-        add(&mut list.head, tape.take_flops());
-        leave_out(with, list);
+        add(&mut list.head);
     }
 }
 
@@ -115,41 +116,17 @@ fn block_of(build: &Build<'_>, kind: LayerKind, layer: u64) -> Box<dyn Block> {
     block(&Build::new(build.tape, &Lowering { model: &model, ..*build.with }), layer)
 }
 
-/// Adds FLOPs with weights, and those of attention, to the operation of their name.
-fn add(ops: &mut Vec<Op>, flops: Vec<(OpName, [f64; 2])>) {
-    for (OpName { name, source, .. }, [weights, attention]) in flops {
+/// Adds FLOPs to the operation of their name. In backward a product runs again for each operand that wants a gradient: both, but for
+/// the model's own weights where these are frozen, and none where no gradient comes.
+fn add(ops: &mut Vec<Op>, flops: Vec<OpName>, frozen: bool) {
+    for OpName { name, source, forward: [weights, attention, adapters, alone], .. } in flops {
         let attention_core = attention > 0.0;
-        let forward = Flops(weights + attention);
+        let forward = Flops(weights + attention + adapters + alone);
+        let backward = Flops(weights * if frozen { 1.0 } else { 2.0 } + 2.0 * (attention + adapters));
         match ops.iter_mut().find(|op| op.name == name) {
-            Some(op) => (op.forward, op.attention_core) = (forward, attention_core),
-            None => ops.push(Op { name, tensors: Vec::new(), forward, attention_core, source }),
+            Some(op) => (op.forward, op.backward, op.attention_core) = (forward, backward, attention_core),
+            None => ops.push(Op { name, tensors: Vec::new(), forward, backward, attention_core, source }),
         }
-    }
-}
-
-/// Brings FLOPs to the figures that Headroom has given so far, where the tape is closer to the modules. Adapters' own products, less
-/// than a hundredth, are left out by [`Tape::take_flops`].
-///
-/// - A gate of one column is left out.
-/// - Latent attention's values are counted as wide as its queries and keys, to which FlashAttention 2 pads them.
-/// - The head is counted as a matrix from the model's width to the vocabulary, also where it is narrower (`word_embed_proj_dim`, whose
-///   own products are then left out) and where it gives one score for each token.
-fn leave_out(with: &Lowering, list: &mut OpList) {
-    let model = with.model;
-    for op in list.kinds.iter_mut().flat_map(|kind| &mut kind.ops) {
-        if op.name == "Shared experts' gate" {
-            op.forward = Flops(0.0);
-        }
-        if op.attention_core && model.mla.is_some() {
-            op.forward = with.attention_product() + with.attention_product();
-        }
-    }
-    if model.word_embed_proj_dim.is_none() && !with.tuning.objective.scores() {
-        return;
-    }
-    let head = Flops(2.0 * to_f64(with.head_rows()) * to_f64(model.hidden_size) * to_f64(model.vocab_size));
-    for op in list.embedding.iter_mut().chain(&mut list.head) {
-        op.forward = if op.name == "Output head and loss" { head } else { Flops(0.0) };
     }
 }
 

@@ -148,8 +148,22 @@ pub struct Op {
     pub tensors: Vec<Tensor>,
     /// Floating-point operations of one forward pass over the micro-batch, all tensor ranks together.
     pub forward: Flops,
-    /// Of these, the part that belongs to the attention core (recomputed under selective recomputation).
+    /// The same of its backward, without what is recomputed.
+    pub backward: Flops,
+    /// Whether it is the attention core (recomputed under selective recomputation).
     pub attention_core: bool,
     /// Where this operation's memory is described.
     pub source: Source,
+}
+
+impl Op {
+    /// An operation without a name that does nothing: what others are made from.
+    pub(crate) const NONE: Self = Self {
+        name: "",
+        tensors: Vec::new(),
+        forward: Flops(0.0),
+        backward: Flops(0.0),
+        attention_core: false,
+        source: crate::sources::PYTORCH_AUTOGRAD,
+    };
 }

@@ -25,7 +25,7 @@ use super::tensor::{Dim, Kept, Op, Role, Split, Tensor};
 use super::{BlockKind, OpList, kinds};
 use crate::config::{Feed, LayerKind};
 use crate::sources::Source;
-use crate::units::{DType, Flops};
+use crate::units::DType;
 
 /// The operations of a whole model, without its parameters and products.
 pub(super) fn of(with: &Lowering) -> OpList {
@@ -135,7 +135,7 @@ impl Forward<'_, '_> {
     /// Begins an operation; what follows belongs to it.
     fn at(&self, name: &'static str, source: Source) {
         self.tape.at(name, source);
-        let op = Op { name, tensors: Vec::new(), forward: Flops(0.0), attention_core: false, source };
+        let op = Op { name, source, ..Op::NONE };
         self.taken.borrow_mut().ops.push(op);
     }
 

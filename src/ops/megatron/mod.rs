@@ -35,7 +35,7 @@ use crate::config::{
     TrainingRun,
 };
 use crate::sources::{self, Source};
-use crate::units::{DType, Flops};
+use crate::units::DType;
 
 /// Modules that selective recomputation can bring back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -334,5 +334,5 @@ fn step(name: &'static str, module: Module, tensors: Vec<Tensor>) -> Step {
         _ => sources::TRANSFORMER_ENGINE,
     };
     let attention_core = matches!(module, Module::CoreAttention);
-    Step { op: Op { name, tensors, forward: Flops(0.0), attention_core, source }, module, work: Vec::new() }
+    Step { op: Op { name, tensors, attention_core, source, ..Op::NONE }, module, work: Vec::new() }
 }

@@ -138,6 +138,10 @@ impl Adapter {
         let x = if self.dropout { x.clone().dropped() } else { x.clone() };
         let form = result.form();
         // The product of both matrices, by their forward on an identity matrix; its graph goes with it.
+        // Both products over the identity's rows in place of the tokens'.
+        let rows = |narrow| to_f64(tape.state().elements(narrow));
+        let alone = (self.flops[0] + self.flops[1]) * (rows(magnitude.eye[1]) / rows(self.narrow));
+        tape.count(Work::Alone, alone);
         let eye = tape.constant("identity", magnitude.eye[0], self.dtype);
         let narrow = tape.constant("narrow identity", magnitude.eye[1], self.dtype);
         let product = tape.constant("product of the adapter", magnitude.weight, self.dtype);
@@ -151,7 +155,11 @@ impl Adapter {
         let scale = tape.read(magnitude.param).over(&norm);
         let added = self.product(x.clone(), form);
         let plain = if self.dropout {
-            x.clone().linear_by(&weight, form, base.flops)
+            // The frozen weight's product once more.
+            let before = tape.work(Work::Weights);
+            let plain = x.clone().linear_by(&weight, form, base.flops);
+            tape.work(before);
+            plain
         } else if let Some(bias) = base.bias {
             result.clone().sub(tape.read(bias))
         } else {

@@ -13,10 +13,12 @@ pub(crate) enum Work {
     Attention,
     /// Activations with an adapter's matrices.
     Adapter,
+    /// Products that no gradient comes back to.
+    Alone,
 }
 
 /// How many kinds of work there are.
-pub(super) const WORKS: usize = 3;
+pub(super) const WORKS: usize = 4;
 
 impl Tape {
     /// From here on nothing is taken or saved, and no graph is made: modules run for their FLOPs alone, which is quick.
@@ -36,14 +38,11 @@ impl Tape {
         self.state.borrow_mut().count_forward(work, flops);
     }
 
-    /// FLOPs of forward since the last call, of every operation that has some: those with weights, and those of attention.
-    pub fn take_flops(&self) -> Vec<(OpName, [f64; 2])> {
+    /// FLOPs of forward since the last call, of every operation that has some.
+    pub fn take_flops(&self) -> Vec<OpName> {
         let mut state = self.state.borrow_mut();
-        let taken = state.ops.iter_mut().map(|op| {
-            let [weights, attention, _] = std::mem::take(&mut op.forward);
-            (*op, [weights, attention])
-        });
-        taken.filter(|(_, flops)| flops.iter().any(|flops| *flops > 0.0)).collect()
+        let taken = state.ops.iter_mut().map(|op| OpName { forward: std::mem::take(&mut op.forward), ..*op });
+        taken.filter(|op| op.forward.iter().any(|flops| *flops > 0.0)).collect()
     }
 }
 
