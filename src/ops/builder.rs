@@ -150,6 +150,11 @@ impl<'a> Lowering<'a> {
         Flops(2.0 * to_f64(self.seq_length) * to_f64(self.micro_batch_size) * to_f64(rows) * to_f64(columns))
     }
 
+    /// Pairs of query and key that are not masked, of one head in a sequence, and tokens of a text.
+    pub(super) fn sight(&self) -> (u64, u64) {
+        super::work::sight(self.model, self.context_length, self.packed_text)
+    }
+
     /// Tokens that a query meets, the mask left out: those of its own text.
     pub(super) fn met(&self) -> u64 {
         self.packed_text.unwrap_or(self.context_length)

@@ -23,12 +23,15 @@ mod forward;
 pub mod megatron;
 mod mixer;
 pub(crate) mod modules;
+mod played;
 mod record;
 pub(crate) mod tape;
 mod tensor;
+pub mod work;
 
 pub use builder::Lowering;
 pub use cache::{Cache, cache};
+pub(crate) use played::{Played, played};
 pub(crate) use record::trainable;
 pub use tensor::{Dim, Kept, Op, Role, Shape, Split, Tensor};
 

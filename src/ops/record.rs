@@ -38,26 +38,30 @@ const fn whole<'a>(with: &Lowering<'a>) -> Lowering<'a> {
 }
 
 /// The modules of a model on a tape, one block of each kind.
-struct Modules<'a> {
-    build: Build<'a>,
-    ends: Ends,
-    blocks: Vec<(u64, Box<dyn Block>)>,
+pub(super) struct Modules<'a> {
+    pub build: Build<'a>,
+    pub ends: Ends,
+    /// One block of each kind, with the layer that it is.
+    pub blocks: Vec<(u64, Box<dyn Block>)>,
     /// How many parameters there are before the first block, and behind each.
     places: Vec<u32>,
 }
 
 impl<'a> Modules<'a> {
-    fn declare(tape: &'a Tape, with: &'a Lowering<'a>, kinds: &[BlockKind]) -> Self {
+    /// Declares embedding, blocks and head; parameters belong to layer 0, to 1 and those behind it, and to the last.
+    pub fn declare(tape: &'a Tape, with: &'a Lowering<'a>, kinds: &[BlockKind]) -> Self {
         let build = Build::new(tape, with);
         let mut ends = Ends::new(&build, true, true);
         let mut places = Vec::with_capacity(kinds.len() + 1);
         places.push(tape.parameters());
         let mut blocks = Vec::with_capacity(kinds.len());
-        for kind in kinds {
+        for (kind, layer) in kinds.iter().zip(1..) {
+            tape.set_layer(layer);
             let first = (0..with.model.num_hidden_layers).find(|layer| with.model.kind_of(*layer) == kind.of);
             blocks.extend(first.map(|layer| (layer, block_of(&build, kind.of, layer))));
             places.push(tape.parameters());
         }
+        tape.set_layer(u16::try_from(kinds.len()).unwrap_or(u16::MAX - 1) + 1);
         ends.finish(&build);
         Self { build, ends, blocks, places }
     }

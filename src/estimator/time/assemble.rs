@@ -2,7 +2,7 @@
 
 use super::block::{BlockTime, BlockTimes, Brief, Briefs, Fixed, Phase};
 use crate::config::{DataSharding, PassTimes, Pipeline};
-use crate::ops::megatron::Collective;
+use crate::ops::work::Collective;
 use crate::sharding::{Gathering, Messages, Reduction};
 use crate::units::to_f64;
 

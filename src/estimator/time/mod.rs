@@ -8,6 +8,7 @@
 mod assemble;
 mod block;
 mod cost;
+mod kernels;
 mod machine;
 mod paces;
 mod serving;

@@ -1,9 +1,9 @@
 //! Self-attention: `SelfAttention` with `TELayerNormColumnParallelLinear`, `TEDotProductAttention` and `TERowParallelLinear`.
 
-use super::work::{Behind, Collective, Core, Exchange, Group, Product};
 use super::{Module, Rank, Step, step, tensor};
 use crate::config::PositionEmbedding;
 use crate::ops::tensor::{Dim, Kept, Role, Tensor};
+use crate::ops::work::{Behind, Collective, Core, Cost, Exchange, Group, Operands, Product, Work, sight};
 use crate::units::DType;
 
 /// From the block's input to the first residual sum.
@@ -136,10 +136,9 @@ fn timed(rank: &Rank, widths: &Widths, step: Step) -> Step {
     let (query_width, value_width) = (widths.queries.1 / rank.heads().1.max(1), widths.output.1 / rank.heads().1.max(1));
     let full = rank.seq_length.saturating_mul(rank.layout.cp());
     if !rank.unfused_attention {
-        let text = rank.packed_text.unwrap_or(full).clamp(1, full.max(1));
-        // Whole texts, and the part of one that is cut.
-        let pairs = (full / text).saturating_mul(rank.pairs(text)).saturating_add(rank.pairs(full % text)) / rank.layout.cp();
-        return step.attends(Core { heads, pairs, queries: rank.seq_length, seq_length: text, query_width, value_width });
+        let (pairs, seq_length) = sight(rank.model, full, rank.packed_text);
+        let pairs = pairs / rank.layout.cp();
+        return step.attends(Core { heads, pairs, queries: rank.seq_length, seq_length, query_width, value_width });
     }
     let product = |columns, depth| Product {
         count: heads,
@@ -147,7 +146,7 @@ fn timed(rank: &Rank, widths: &Widths, step: Step) -> Step {
         rows: rank.seq_length,
         columns,
         depth,
-        weight: false,
+        of: Operands::Activations,
         narrow: false,
     };
     let scores = heads.saturating_mul(rank.seq_length).saturating_mul(full);
@@ -160,16 +159,16 @@ fn timed(rank: &Rank, widths: &Widths, step: Step) -> Step {
     };
     let dropout = if rank.options.attention_dropout { piece.saturating_mul(2).saturating_add(scores) } else { 0 };
     let bytes = softmax.map(|bytes| bytes.saturating_add(dropout));
-    step.multiplies(product(full, query_width)).streams(bytes, [2, 2]).multiplies(product(value_width, full))
+    step.multiplies(product(full, query_width), rank).streams(bytes, [2, 2]).multiplies(product(value_width, full), rank)
 }
 
 /// Keys and values that go round the context-parallel ring, in backward with their gradients.
-fn ring(rank: &Rank, widths: &Widths, backward: bool) -> Option<Exchange> {
+fn ring(rank: &Rank, widths: &Widths, backward: bool) -> Option<Cost> {
     let ranks = rank.layout.cp();
     let part = rank.bytes(rank.tokens().saturating_mul(widths.keys.1.saturating_add(widths.values.1)));
     let bytes = part.saturating_mul(ranks).saturating_mul(if backward { 2 } else { 1 });
-    let exchange = Exchange { collective: Collective::Ring, group: Group::Context, bytes, backward, behind: Behind::Attention };
-    (ranks > 1).then_some(exchange)
+    let exchange = Exchange { collective: Collective::Ring, group: Group::Context, bytes, behind: Behind::Attention };
+    (ranks > 1).then_some(Cost { backward, work: Work::Exchange(exchange) })
 }
 
 fn rotates(rank: &Rank) -> bool {

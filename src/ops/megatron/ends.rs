@@ -1,9 +1,9 @@
 //! Embedding, final norm, output layer and vocabulary-parallel cross-entropy.
 
-use super::work::{Behind, Collective, Product};
 use super::{Module, Rank, Step, step, tensor};
 use crate::config::{LossFusion, PositionEmbedding};
 use crate::ops::tensor::{Dim, Kept, Role, Tensor};
+use crate::ops::work::{Behind, Collective, Operands, Product};
 use crate::units::DType;
 
 /// `LanguageModelEmbedding`: token ids are kept for the embedding's gradient, with dropout a mask.
@@ -66,9 +66,9 @@ fn output_layer(rank: &Rank) -> Step {
     tensors.extend(rank.splits_tokens().then(|| rank.residual_gradient()));
     tensors.push(tensor("gradient of the weight", Role::Workspace, [rank.vocabulary(), rank.h()], rank.parameter));
     let (columns, depth) = (rank.vocabulary().1, rank.model.hidden_size);
-    let product = Product { count: 1, at_once: 1, rows: rank.tokens(), columns, depth, weight: true, narrow: false };
+    let product = Product { count: 1, at_once: 1, rows: rank.tokens(), columns, depth, of: Operands::Weight, narrow: false };
     let [gather, reduce, again] = rank.column_messages();
-    step("Output layer", Module::Rest, tensors).multiplies(product).sends(gather).sends(reduce).sends(again)
+    step("Output layer", Module::Rest, tensors).multiplies(product, rank).sends(gather).sends(reduce).sends(again)
 }
 
 fn logits(rank: &Rank) -> [Dim; 3] {

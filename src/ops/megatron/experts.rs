@@ -1,10 +1,10 @@
 //! A mixture of experts: `MoELayer` with its router, token dispatcher, `TEGroupedMLP` or `SequentialMLP`, and shared experts.
 
 use super::mlp::{Tokens, activation, up_width};
-use super::work::{Behind, Collective, Exchange, Group};
 use super::{Module, Rank, Step, step, tensor};
 use crate::config::{MlpKind, Moe, TokenDispatcher};
 use crate::ops::tensor::{Dim, Role, Tensor};
+use crate::ops::work::{Behind, Collective, Cost, Exchange, Group, Work};
 use crate::units::DType;
 
 /// Norm and router.
@@ -117,7 +117,10 @@ fn moved(rank: &Rank, routed: &Routed, step: Step) -> Step {
     let each = bytes.saturating_mul(2).saturating_mul(sorts);
     let mut step = step.streams([each, each], [sorts + 2, sorts + 2]);
     for backward in [false, true] {
-        let exchange = |collective, group, bytes| Exchange { collective, group, bytes, backward, behind: Behind::Nothing };
+        let exchange = |collective, group, bytes| Cost {
+            backward,
+            work: Work::Exchange(Exchange { collective, group, bytes, behind: Behind::Nothing }),
+        };
         if rank.layout.ep() > 1 {
             let collective = match rank.options.moe_token_dispatcher {
                 TokenDispatcher::AllToAll => exchange(Collective::AllToAll, Group::Expert, bytes / rank.layout.etp()),

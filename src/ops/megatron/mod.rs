@@ -27,9 +27,10 @@ mod latent;
 mod mlp;
 mod work;
 
-pub use work::{Behind, Collective, Core, Exchange, GROUPED_STREAMS, Group, Product, Work};
+pub use work::GROUPED_STREAMS;
 
 use super::tensor::{Dim, Kept, Op, Role, Shape, Split, Tensor};
+use super::work::Cost;
 use crate::config::{
     AttentionKernel, Job, MegatronOptions, ModelConfig, Normalization, Overlap, ParallelLayout, ProductFormat, Recompute,
     TrainingRun,
@@ -66,7 +67,7 @@ pub struct Step {
     /// The module.
     pub module: Module,
     /// What it costs in time.
-    pub work: Vec<Work>,
+    pub costs: Vec<Cost>,
 }
 
 /// The operations of one rank.
@@ -98,6 +99,8 @@ pub(super) struct Rank<'a> {
     selective: bool,
     products: ProductFormat,
     overlap: Overlap,
+    /// Weights want no gradient.
+    frozen: bool,
     /// Norms and activation functions are written out operator by operator.
     written_out: bool,
 }
@@ -188,6 +191,7 @@ impl<'a> Rank<'a> {
             selective: matches!(run.recompute, Recompute::Selective),
             products: run.products,
             overlap: run.overlap,
+            frozen: run.tuning.freezes_model(),
             written_out: run.stack.streams_operator_by_operator,
         }
     }
@@ -334,5 +338,5 @@ fn step(name: &'static str, module: Module, tensors: Vec<Tensor>) -> Step {
         _ => sources::TRANSFORMER_ENGINE,
     };
     let attention_core = matches!(module, Module::CoreAttention);
-    Step { op: Op { name, tensors, attention_core, source, ..Op::NONE }, module, work: Vec::new() }
+    Step { op: Op { name, tensors, attention_core, source, ..Op::NONE }, module, costs: Vec::new() }
 }

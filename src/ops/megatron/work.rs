@@ -1,150 +1,9 @@
-//! What an operation costs in time: matrix products by their shapes, bytes that pass through memory, messages between ranks.
-//!
-//! Work stands on the step whose tensors it moves, and a product is read off the parameter it multiplies with, so that sizes are
-//! written down once. How long work takes is the estimator's business.
+//! What Megatron-LM's operations cost: each product is read off the parameter it multiplies with, so that sizes are written down once.
 
 use super::{Rank, Step};
 use crate::config::{Normalization, ProductFormat};
 use crate::ops::tensor::{Dim, Role, Tensor};
-
-/// One matrix product, or several alike: `rows × depth` times `depth × columns`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Product {
-    /// How many alike: experts of a rank, heads of a micro-batch.
-    pub count: u64,
-    /// How many of these run beside each other: all of a batch; of experts, as many as there are streams.
-    pub at_once: u64,
-    /// Rows of the first operand: tokens.
-    pub rows: u64,
-    /// Columns of the result.
-    pub columns: u64,
-    /// What is summed over.
-    pub depth: u64,
-    /// Whether one operand is a weight: its gradient is added to the main gradient, and low-precision formats apply.
-    pub weight: bool,
-    /// Whether the format of products below 16 bit applies.
-    pub narrow: bool,
-}
-
-impl Product {
-    /// Multiplications and additions of one pass.
-    pub fn flops(&self) -> f64 {
-        let to = crate::units::to_f64;
-        2.0 * to(self.count) * to(self.rows) * to(self.columns) * to(self.depth)
-    }
-
-    /// How often the machine is filled anew, until all of them have run.
-    pub const fn turns(&self) -> u64 {
-        self.count.div_ceil(if self.at_once == 0 { 1 } else { self.at_once })
-    }
-
-    /// The products of backward: the gradient of the rows, and of the other operand.
-    pub const fn backward(&self) -> [Self; 2] {
-        [
-            Self { columns: self.depth, depth: self.columns, weight: false, ..*self },
-            Self { rows: self.columns, columns: self.depth, depth: self.rows, ..*self },
-        ]
-    }
-}
-
-/// Attention whose scores stay on the chip.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Core {
-    /// Sequences times query heads of this rank.
-    pub heads: u64,
-    /// Pairs of query and key that are not masked, of one head: all ranks of the context group share them out evenly.
-    pub pairs: u64,
-    /// Queries of a sequence on this rank.
-    pub queries: u64,
-    /// Tokens of a text, which decide how full the kernel's pipeline is.
-    pub seq_length: u64,
-    /// Width of a query or key head.
-    pub query_width: u64,
-    /// Width of a value head.
-    pub value_width: u64,
-}
-
-impl Core {
-    /// Multiplications and additions of forward: scores, and values.
-    pub fn flops(&self) -> f64 {
-        let to = crate::units::to_f64;
-        2.0 * to(self.heads) * to(self.pairs) * to(self.query_width.saturating_add(self.value_width))
-    }
-}
-
-/// A collective operation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Collective {
-    /// Every rank ends with the sum.
-    AllReduce,
-    /// Every rank ends with all parts.
-    AllGather,
-    /// Every rank ends with its part of the sum.
-    ReduceScatter,
-    /// Every rank sends a part to every other.
-    AllToAll,
-    /// Keys and values go round a ring, a part at each step of attention.
-    Ring,
-}
-
-/// Ranks that take part.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Group {
-    /// Tensor-parallel ranks.
-    Tensor,
-    /// Context-parallel ranks.
-    Context,
-    /// Expert-parallel ranks.
-    Expert,
-    /// Ranks that split one expert.
-    ExpertTensor,
-}
-
-/// What a message may hide behind.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Behind {
-    /// Nothing: what follows waits for it.
-    Nothing,
-    /// The product of the weight's gradient of the same step.
-    WeightGradient,
-    /// The product of the same step, piece by piece (user buffers of Transformer Engine).
-    Products,
-    /// Attention of the same step.
-    Attention,
-}
-
-/// A message among ranks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Exchange {
-    /// Which operation.
-    pub collective: Collective,
-    /// Among whom.
-    pub group: Group,
-    /// The whole buffer, bytes: what every rank ends with (gather), begins with (reduce, all-to-all).
-    pub bytes: u64,
-    /// Whether it is in backward.
-    pub backward: bool,
-    /// What it may hide behind.
-    pub behind: Behind,
-}
-
-/// Work of a step.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Work {
-    /// A matrix product: once in forward, twice in backward.
-    Product(Product),
-    /// Fused attention.
-    Core(Core),
-    /// Bytes read and written by operators that only stream, and how many kernels they are.
-    Stream {
-        /// Bytes in forward and in backward.
-        bytes: [u64; 2],
-        /// Kernels in forward and in backward.
-        kernels: [u64; 2],
-    },
-    /// A message.
-    Exchange(Exchange),
-}
+use crate::ops::work::{Behind, Collective, Core, Cost, Exchange, Group, Operands, Product, Work};
 
 impl Step {
     /// Every matrix among the step's parameters multiplies so many rows; of experts, all of them together.
@@ -152,8 +11,7 @@ impl Step {
         let matrices = self.op.tensors.iter().filter(|tensor| tensor.role == Role::Parameter);
         let products: Vec<Product> = matrices.filter_map(|tensor| product(tensor, rows, rank)).collect();
         for product in products {
-            self.work.push(Work::Product(product));
-            self = self.casts(rank, &product);
+            self = self.multiplies(product, rank);
         }
         self.bias_gradients(rank, rows)
     }
@@ -169,43 +27,37 @@ impl Step {
         self.streams([0, rank.bytes(rows.saturating_mul(width))], [0, count])
     }
 
-    /// A product without a parameter of its own.
-    pub(super) fn multiplies(mut self, product: Product) -> Self {
-        self.work.push(Work::Product(product));
-        self
+    /// A product: once in forward, twice in backward, once there where its weight is frozen. Operands of narrow ones are cast beforehand.
+    pub(super) fn multiplies(mut self, product: Product, rank: &Rank) -> Self {
+        let [rows, other] = product.backward();
+        self.costs.push(Cost { backward: false, work: Work::Product(product) });
+        self.costs.push(Cost { backward: true, work: Work::Product(rows) });
+        let frozen = other.of == Operands::Gradient && rank.frozen;
+        self.costs.extend((!frozen).then_some(Cost { backward: true, work: Work::Product(other) }));
+        match rank.products {
+            ProductFormat::Narrow(format) if product.narrow => self.streams([product.cast(format), rows.cast(format)], [1, 1]),
+            ProductFormat::Narrow(_) | ProductFormat::Activations => self,
+        }
     }
 
     /// Bytes that stream through memory, as sums of tensors: forward, backward, and the kernels they take.
     pub(super) fn streams(mut self, bytes: [u64; 2], kernels: [u64; 2]) -> Self {
-        self.work.push(Work::Stream { bytes, kernels });
+        for (backward, (bytes, kernels)) in [false, true].into_iter().zip(bytes.into_iter().zip(kernels)) {
+            self.costs.push(Cost { backward, work: Work::Stream { bytes, kernels } });
+        }
         self
     }
 
     /// Fused attention.
     pub(super) fn attends(mut self, core: Core) -> Self {
-        self.work.push(Work::Core(core));
+        self.costs.extend([false, true].map(|backward| Cost { backward, work: Work::Core(core) }));
         self
     }
 
     /// A message.
-    pub(super) fn sends(mut self, exchange: Option<Exchange>) -> Self {
-        self.work.extend(exchange.map(Work::Exchange));
+    pub(super) fn sends(mut self, message: Option<Cost>) -> Self {
+        self.costs.extend(message);
         self
-    }
-
-    /// Operands of narrow products are cast beforehand: 16 bit read, a copy in rows and one in columns written; with one scale per
-    /// tensor the largest value is looked for first. The input of a product behind a norm is written narrow by the norm.
-    fn casts(self, rank: &Rank, product: &Product) -> Self {
-        let ProductFormat::Narrow(format) = rank.products else { return self };
-        if !product.narrow {
-            return self;
-        }
-        let to_read = if format.scales_whole_tensors() { 4 } else { 2 };
-        let written = 2 * format.bits().div_ceil(8);
-        let each = to_read + written;
-        let input = product.count.saturating_mul(product.rows).saturating_mul(product.depth).saturating_mul(each);
-        let gradient = product.count.saturating_mul(product.rows).saturating_mul(product.columns).saturating_mul(each);
-        self.streams([input, gradient], [1, 1])
     }
 }
 
@@ -219,7 +71,7 @@ fn product(tensor: &Tensor, rows: u64, rank: &Rank) -> Option<Product> {
     };
     let narrow = tensor.name != "router weight";
     let rows = rows.div_ceil(count.max(1));
-    Some(Product { count, at_once: rank.experts_at_once(count), rows, columns, depth, weight: true, narrow })
+    Some(Product { count, at_once: rank.experts_at_once(count), rows, columns, depth, of: Operands::Weight, narrow })
 }
 
 /// Streams over which Transformer Engine deals out the products of experts, one product each (`multi_stream_cublas_gemm` in
@@ -275,13 +127,14 @@ impl Rank<'_> {
     }
 
     /// A message of `[tokens, hidden_size]` among tensor ranks.
-    pub(super) fn tensor_message(&self, collective: Collective, backward: bool, behind: Behind) -> Option<Exchange> {
+    pub(super) fn tensor_message(&self, collective: Collective, backward: bool, behind: Behind) -> Option<Cost> {
         let bytes = self.bytes(self.tokens().saturating_mul(self.model.hidden_size));
-        (self.t() > 1).then_some(Exchange { collective, group: Group::Tensor, bytes, backward, behind })
+        let exchange = Exchange { collective, group: Group::Tensor, bytes, behind };
+        (self.t() > 1).then_some(Cost { backward, work: Work::Exchange(exchange) })
     }
 
     /// What a column-parallel product waits for: its input gathered, its input's gradient summed over the ranks.
-    pub(super) fn column_messages(&self) -> [Option<Exchange>; 3] {
+    pub(super) fn column_messages(&self) -> [Option<Cost>; 3] {
         let overlap = self.overlap;
         let behind = if overlap.products { Behind::Products } else { Behind::Nothing };
         let gradient = if overlap.weight_gradient { Behind::WeightGradient } else { Behind::Nothing };
@@ -297,26 +150,11 @@ impl Rank<'_> {
     }
 
     /// What a row-parallel product ends with: its parts summed.
-    pub(super) fn row_messages(&self) -> [Option<Exchange>; 2] {
+    pub(super) fn row_messages(&self) -> [Option<Cost>; 2] {
         let behind = if self.overlap.products { Behind::Products } else { Behind::Nothing };
         if !self.splits_tokens() {
             return [self.tensor_message(Collective::AllReduce, false, Behind::Nothing), None];
         }
         [self.tensor_message(Collective::ReduceScatter, false, behind), self.tensor_message(Collective::AllGather, true, behind)]
-    }
-
-    /// Pairs of query and key of one head in a sequence of `full` tokens that a causal mask leaves, averaged over layers: a sliding
-    /// layer looks back on its window only.
-    pub(super) fn pairs(&self, full: u64) -> u64 {
-        let triangle = |window: u64| {
-            let window = window.min(full);
-            full.saturating_mul(window).saturating_sub(window.saturating_mul(window.saturating_sub(1)) / 2)
-        };
-        let all = triangle(full);
-        let Some(window) = self.model.sliding_window else { return all };
-        let layers = self.model.num_hidden_layers.max(1);
-        let sliding = (0..layers).filter(|layer| self.model.sliding_layers.contains(*layer)).count();
-        let sliding = u64::try_from(sliding).unwrap_or(layers);
-        (triangle(window).saturating_mul(sliding).saturating_add(all.saturating_mul(layers.saturating_sub(sliding)))) / layers
     }
 }

@@ -487,6 +487,6 @@ impl Ends {
         drop(tape.constant("chunk of logits", self.forms.chunk, FP32));
         let gradients = [(hidden, "gradient of head input"), (&weight, "gradient of head weight")]
             .map(|(of, name)| of.wants_gradient().then(|| tape.constant(name, of.form(), of.dtype())));
-        tape.prepared([hidden, &weight], gradients, (self.shapes.scalar, head.flops))
+        tape.prepared([hidden, &weight], gradients, (self.shapes.scalar, self.forms.chunk, head.flops))
     }
 }

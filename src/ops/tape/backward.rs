@@ -237,6 +237,7 @@ impl State {
             _ => false,
         };
         if copied {
+            self.reads_alike(1, (grad.form, grad.dtype));
             let copy = self.fresh((grad.form, grad.dtype), Order::Plain);
             self.release(grad.storage);
             grad = copy;
@@ -294,12 +295,14 @@ impl State {
     pub(super) fn fit(&mut self, grad: Grad, operand: Operand) -> Grad {
         let mut grad = grad;
         if self.elements(grad.form) > self.elements(operand.form) {
+            self.reads_alike(1, (grad.form, grad.dtype));
             let summed = self.fresh((operand.form, grad.dtype), Order::Plain);
             self.release(grad.storage);
             grad = summed;
         }
         let as_made = self.arrival == (Arrival::Pending { as_made: true }) && as_leaf(operand.node).is_some();
         if grad.dtype != operand.dtype && !as_made {
+            self.reads_alike(1, (grad.form, grad.dtype));
             let cast = self.fresh((operand.form, operand.dtype), grad.order);
             self.release(grad.storage);
             grad = cast;
@@ -321,6 +324,7 @@ impl State {
 
     fn summed(&mut self, before: Option<Grad>, grad: Grad) -> Grad {
         let Some(before) = before else { return grad };
+        self.reads_alike(2, (grad.form, grad.dtype));
         let sum = self.fresh((grad.form, before.dtype), before.order);
         self.release(before.storage);
         self.release(grad.storage);

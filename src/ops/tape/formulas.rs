@@ -24,6 +24,13 @@ impl State {
 
     /// The gradients of a node's operands.
     pub(super) fn formula(&mut self, node: &Node, grad: Grad) -> [Option<Grad>; 3] {
+        self.before_formula(node, (grad.form, grad.dtype));
+        let made = self.gradients(node, grad);
+        self.after_formula();
+        made
+    }
+
+    fn gradients(&mut self, node: &Node, grad: Grad) -> [Option<Grad>; 3] {
         match node.rule {
             Rule::Add
             | Rule::Sub
@@ -31,6 +38,7 @@ impl State {
             | Rule::Times
             | Rule::Div
             | Rule::Unary { .. }
+            | Rule::Exchanged(_)
             | Rule::Clamp(_)
             | Rule::Script(_) => self.elementwise(node, grad),
             Rule::AtMost | Rule::Where => self.chosen(node, grad),
@@ -89,14 +97,9 @@ impl State {
             }
             Rule::Div => self.quotient(grad, wants(a), wants(b)),
             Rule::Unary { temporaries, elementwise } => {
-                let shape = (a.form, a.dtype);
-                let held: Vec<u32> = (0..temporaries).map(|_| self.allocate("backward temporary", a.form, a.dtype)).collect();
-                let made = self.fresh(shape, if elementwise { grad.order } else { Order::Plain });
-                for storage in held {
-                    self.release(storage);
-                }
-                [Some(made), None, None]
+                [Some(self.made_after(a, temporaries, if elementwise { grad.order } else { Order::Plain })), None, None]
             }
+            Rule::Exchanged(before) => [Some(self.made_after(a, before, Order::Plain)), None, None],
             Rule::Clamp(masks) => {
                 let scalar = self.form(Shape::of([Dim("scalar", 1)]));
                 let zero = self.allocate("zero", scalar, a.dtype);
@@ -113,6 +116,17 @@ impl State {
             }
             _ => [None; 3],
         }
+    }
+
+    /// One gradient like the operand, after so many temporaries.
+    fn made_after(&mut self, operand: Operand, temporaries: u8, order: Order) -> Grad {
+        let Operand { form, dtype, .. } = operand;
+        let held: Vec<u32> = (0..temporaries).map(|_| self.allocate("backward temporary", form, dtype)).collect();
+        let made = self.fresh((form, dtype), order);
+        for storage in held {
+            self.release(storage);
+        }
+        made
     }
 
     /// Of what was chosen by comparing.
@@ -147,38 +161,38 @@ impl State {
         match node.rule {
             Rule::Linear { gathered: Some(whole), .. } => {
                 let again = self.fresh((whole, a.dtype), Order::Plain);
-                let weight = wants(b).then(|| self.product(node, b));
-                let all = self.product(node, Operand { form: whole, ..a });
+                let weight = wants(b).then(|| self.product(node, 1));
+                let all = self.product_of(node, 0, Operand { form: whole, ..a });
                 let input = wants(a).then(|| self.fresh((a.form, a.dtype), Order::Plain));
                 self.release(all.storage);
                 self.release(again.storage);
                 [input, weight, wants(c).then(|| self.alias(grad, grad.form))]
             }
             Rule::Linear { bias: true, .. } => {
-                let input = wants(a).then(|| self.product(node, a));
-                let weight = wants(b).then(|| self.product(node, b));
+                let input = wants(a).then(|| self.product(node, 0));
+                let weight = wants(b).then(|| self.product(node, 1));
                 [input, weight, wants(c).then(|| self.alias(grad, grad.form))]
             }
             Rule::Linear { .. } => {
-                let weight = wants(b).then(|| self.product(node, b));
-                [wants(a).then(|| self.product(node, a)), weight, None]
+                let weight = wants(b).then(|| self.product(node, 1));
+                [wants(a).then(|| self.product(node, 0)), weight, None]
             }
             Rule::Packed(packed) => {
                 let scales = packed.scales.map(|form| self.fresh((form, DType::Fp32), Order::Plain));
                 let whole = self.fresh((packed.whole, packed.dtype), Order::Plain);
                 self.release(scales.map_or(NONE, |scales| scales.storage));
-                let input = wants(a).then(|| self.product(node, a));
+                let input = wants(a).then(|| self.product(node, 0));
                 self.release(whole.storage);
                 [input, None, wants(c).then(|| self.alias(grad, grad.form))]
             }
             Rule::Matmul { scaled: true, .. } => {
-                let first = wants(a).then(|| self.scaled(node, a, Order::Plain));
-                [first, wants(b).then(|| self.scaled(node, b, Order::Columns)), None]
+                let first = wants(a).then(|| self.scaled(node, 0, Order::Plain));
+                [first, wants(b).then(|| self.scaled(node, 1, Order::Columns)), None]
             }
             Rule::Matmul { transposed, .. } => {
                 let order = if transposed { Order::Columns } else { Order::Plain };
-                let second = wants(b).then(|| Grad { order, ..self.product(node, b) });
-                [wants(a).then(|| self.product(node, a)), second, None]
+                let second = wants(b).then(|| Grad { order, ..self.product(node, 1) });
+                [wants(a).then(|| self.product(node, 0)), second, None]
             }
             Rule::Kernel { orders } => {
                 let mut made = [None; 3];
@@ -200,14 +214,22 @@ impl State {
         }
     }
 
-    fn product(&mut self, node: &Node, operand: Operand) -> Grad {
-        self.count_backward(node.flops);
-        self.fresh((operand.form, operand.dtype), Order::Plain)
+    fn product(&mut self, node: &Node, slot: usize) -> Grad {
+        let operand = node.operands.get(slot).copied().unwrap_or(Operand::NOTHING);
+        self.product_of(node, slot, operand)
     }
 
-    fn scaled(&mut self, node: &Node, operand: Operand, order: Order) -> Grad {
-        let product = self.product(node, operand);
-        let scaled = self.fresh((operand.form, operand.dtype), order);
+    fn product_of(&mut self, node: &Node, slot: usize, operand: Operand) -> Grad {
+        self.count_backward(node.flops);
+        self.multiplied_back(slot);
+        let made = self.fresh((operand.form, operand.dtype), Order::Plain);
+        self.silent(false);
+        made
+    }
+
+    fn scaled(&mut self, node: &Node, slot: usize, order: Order) -> Grad {
+        let product = self.product(node, slot);
+        let scaled = self.fresh((product.form, product.dtype), order);
         self.release(product.storage);
         scaled
     }

@@ -61,6 +61,10 @@ impl Var<'_> {
     /// Scaled in place.
     pub fn in_place(self) -> Self {
         let form = self.form;
+        let mut state = self.tape.state.borrow_mut();
+        state.reads(&[self.operand(), self.operand()]);
+        state.in_place();
+        drop(state);
         self.view_as(Rule::Unary { temporaries: 0, elementwise: true }, form)
     }
 

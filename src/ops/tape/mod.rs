@@ -6,6 +6,8 @@
 //! module yields its parameters, what it saves, its FLOPs and the memory at every moment.
 
 mod backward;
+mod costs;
+mod exchanges;
 mod formulas;
 mod in_place;
 mod order;

@@ -120,7 +120,10 @@ impl<'t> Var<'t> {
 
     pub(super) fn view_as(mut self, rule: Rule, form: Form) -> Self {
         let operand = self.operand();
-        self.node = self.tape.state.borrow_mut().node(rule, [operand, Operand::NOTHING, Operand::NOTHING], 0.0);
+        let mut state = self.tape.state.borrow_mut();
+        self.node = state.node(rule, [operand, Operand::NOTHING, Operand::NOTHING], 0.0);
+        state.reads_nothing();
+        drop(state);
         self.form = form;
         self
     }
@@ -250,26 +253,24 @@ impl<'t> Var<'t> {
         let mut state = tape.state.borrow_mut();
         let third = bias.map_or(Operand::NOTHING, Var::operand);
         let gathered = state.gather.take();
+        state.silent(true);
         let whole = gathered.map(|form| state.allocate("gathered hidden states", form, x.dtype));
         let rule = Rule::Linear { bias: bias.is_some(), gathered };
         let node = state.node(rule, [x.operand(), weight.operand(), third], flops);
         state.count_weights(flops);
+        state.multiply((gathered.unwrap_or(x.form), weight.form), gathered.map(|form| (form, x.dtype)));
         if weight.node != NONE {
             state.save(node, x.storage);
         }
         if x.node != NONE {
             state.save(node, weight.storage);
         }
+        state.silent(true);
         let storage = state.allocate("projected", form, x.dtype);
+        state.silent(false);
         state.release(whole.unwrap_or(NONE));
         drop(state);
         Var::made(tape, storage, form, x.dtype, node)
-    }
-
-    /// Under sequence parallelism: all tokens from every rank's part of them, or this rank's part of the sum over ranks.
-    pub fn exchanged(self, form: Form) -> Self {
-        let dtype = self.dtype;
-        self.unary(Rule::Unary { temporaries: 0, elementwise: false }, Save::Nothing, "exchanged between ranks", (form, dtype))
     }
 
     /// A batched product of two activations; `batched`: of several sequences.
@@ -304,7 +305,9 @@ impl<'t> Var<'t> {
         if a.node != NONE {
             state.save(node, b.storage);
         }
+        state.attend(a.form, form);
         let storage = state.allocate("batched product", form, a.dtype);
+        state.silent(false);
         drop(state);
         Var::made(tape, storage, form, a.dtype, node)
     }
@@ -316,20 +319,6 @@ impl<'t> Var<'t> {
             Some(dtype) => self.cast(dtype),
             None => self,
         }
-    }
-
-    /// The input of a product whose weight is split by columns: backward sums its gradient over ranks, in a tensor for the sum
-    /// and one for the wait (`all_reduce` and `wait_tensor` of functional collectives).
-    pub fn summed_in_backward(self) -> Self {
-        let form = self.form;
-        self.view_as(Rule::Unary { temporaries: 1, elementwise: false }, form)
-    }
-
-    /// The sum over ranks of a product whose weight is split by rows; backward passes the gradient on.
-    pub fn summed_over_ranks(self) -> Self {
-        let _sum = self.tape.constant("sum over ranks", self.form, self.dtype);
-        let shape = (self.form, self.dtype);
-        self.unary(Rule::Pass, Save::Nothing, "sum over ranks", shape)
     }
 
     /// Renames what the ledger calls this tensor.
@@ -441,7 +430,11 @@ impl Tape {
         }
         let node = state.node(Rule::Kernel { orders }, all, flops);
         state.count_forward(Work::Attention, flops);
+        let made_of: Vec<(Form, DType)> = results.iter().map(|result| (result.1, result.2)).collect();
+        state.kernel_ran(all.get(..operands.len()).unwrap_or(&all), &made_of, flops > 0.0);
+        state.silent(true);
         let made: Vec<u32> = results.iter().map(|(name, form, dtype)| state.allocate(name, *form, *dtype)).collect();
+        state.silent(false);
         for operand in operands {
             state.save(node, operand.storage);
         }
@@ -474,15 +467,17 @@ impl Tape {
         Var::made(self, loss, scalar, DType::Fp32, node)
     }
 
-    /// A product with a weight and its loss, whose gradients were made in forward: they are what is saved, and what backward hands on.
+    /// A product with a weight and its loss, in chunks of that shape, whose gradients were made in forward: they are what is saved, and
+    /// what backward hands on.
     pub fn prepared<'t>(
         &'t self,
         operands: [&Var<'t>; 2],
         gradients: [Option<Var<'t>>; 2],
-        (scalar, flops): (Form, f64),
+        (scalar, chunk, flops): (Form, Form, f64),
     ) -> Var<'t> {
         let mut state = self.state.borrow_mut();
         state.count_weights(flops);
+        state.loss_in_chunks(operands.map(Var::operand), chunk, gradients.each_ref().map(Option::is_some));
         let node = state.node(Rule::Saved, [operands[0].operand(), operands[1].operand(), Operand::NOTHING], 0.0);
         for gradient in gradients.iter().flatten() {
             state.save(node, gradient.storage);

@@ -41,7 +41,9 @@ impl Var<'_> {
         for (_, saved) in saved.filter(|(wanted, _)| *wanted) {
             state.save(node, saved.storage);
         }
+        state.multiply((x.form, weight.form), None);
         let storage = state.allocate("grouped product", form, weight.dtype);
+        state.silent(false);
         drop(state);
         Self::made(tape, storage, form, weight.dtype, node)
     }
@@ -50,6 +52,7 @@ impl Var<'_> {
     pub fn divide_by(mut self, other: &Self) -> Self {
         let mut state = self.tape.state.borrow_mut();
         let node = state.node(Rule::Div, [self.operand(), other.operand(), Operand::NOTHING], 0.0);
+        state.in_place();
         state.save(node, other.storage);
         if other.node != NONE {
             let copy = state.allocate("dividend", self.form, self.dtype);
@@ -65,7 +68,10 @@ impl Var<'_> {
     pub fn add_in_place(mut self, other: &Self) -> Self {
         debug_assert_eq!(wider(self.dtype, other.dtype), self.dtype);
         let operands = [self.operand(), other.operand(), Operand::NOTHING];
-        self.node = self.tape.state.borrow_mut().node(Rule::Add, operands, 0.0);
+        let mut state = self.tape.state.borrow_mut();
+        self.node = state.node(Rule::Add, operands, 0.0);
+        state.in_place();
+        drop(state);
         self
     }
 

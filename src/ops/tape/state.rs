@@ -7,6 +7,7 @@ use crate::units::DType;
 use std::rc::Rc;
 
 use super::backward::Again;
+use super::costs::Costs;
 use super::tuning::Packed;
 use super::work::{WORKS, Work};
 use super::{Form, Order, Param};
@@ -171,6 +172,8 @@ pub(crate) enum Rule {
     /// Temporaries and the result of a formula of several operators: what is taken (`n`) and freed (`-n`) in order; the last one
     /// taken is the result.
     Script(&'static [i8]),
+    /// Sent between ranks, into so many tensors before the last.
+    Exchanged(u8),
     /// As [`Rule::Unary`] after as many masks as that: a value kept within limits.
     Clamp(u8),
     /// A value kept below a constant: half of it where both are equal, none where it was larger.
@@ -337,6 +340,8 @@ pub(crate) struct State {
     /// Whether parameters that are declared now want no gradient.
     pub frozen: bool,
     pub arrival: Arrival,
+    /// What the run costs in time, where that is recorded.
+    pub(super) costs: Option<Box<Costs>>,
     /// The kind that products with weights are counted in.
     pub(super) work: Work,
     /// Tensors that are no parameters and want a gradient, and their gradients, kept until the graph goes.
@@ -412,6 +417,9 @@ impl State {
             return NONE;
         }
         let bytes = bytes_of(elements, dtype);
+        if self.costs.is_some() && self.kind != Kind::Parameter {
+            self.wrote(bytes);
+        }
         let id = count(self.storages.len());
         let (kind, op, layer) = (self.kind, self.op, self.layer);
         self.storages.push(Storage { bytes, refs: 1, kind, born: kind, dtype, form, op, taken_in: op, layer, name });
@@ -463,6 +471,7 @@ impl State {
 
     /// A node of these operands, unless none of them wants a gradient; in a recomputed forward none is kept.
     pub(super) fn node(&mut self, rule: Rule, operands: [Operand; 3], flops: f64) -> u32 {
+        self.reads(&operands);
         if operands.iter().all(|operand| operand.node == NONE) {
             return NONE;
         }

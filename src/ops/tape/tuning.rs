@@ -38,7 +38,9 @@ impl Var<'_> {
         let third = bias.as_ref().map_or(Operand::NOTHING, Var::operand);
         let node = state.node(Rule::Packed(packed), [x.operand(), Operand::NOTHING, third], flops);
         state.count_weights(flops);
+        state.multiply((x.form, packed.whole), None);
         let storage = state.allocate("projected", form, x.dtype);
+        state.silent(false);
         drop(state);
         drop((whole, bias));
         Var::made(tape, storage, form, x.dtype, node)

@@ -11,7 +11,8 @@ use headroom::config::{
     Recompute, Run, TrainingRun,
 };
 use headroom::estimator::time::{Load, Schedule, StepTime, Term, block_times, cost, serving, spread, step};
-use headroom::ops::megatron::{Work, rank_model};
+use headroom::ops::megatron::rank_model;
+use headroom::ops::work::Work;
 use headroom::ops::{self, Lowering};
 use headroom::units::to_f64;
 use proptest::prelude::*;
@@ -66,8 +67,8 @@ fn products_are_those_of_the_operation_list() {
         let list = ops::lower(&ops::lowering(&job));
         let ours = rank_model(&job, job.training().expect("a training"));
         let flops = |steps: &[ops::megatron::Step]| -> f64 {
-            let works = steps.iter().flat_map(|step| &step.work);
-            works.map(|work| if let Work::Product(product) = work { product.flops() } else { 0.0 }).sum()
+            let forward = steps.iter().flat_map(|step| &step.costs).filter(|cost| !cost.backward);
+            forward.map(|cost| if let Work::Product(product) = cost.work { product.flops() } else { 0.0 }).sum()
         };
         let sparse = (0..config.num_hidden_layers).filter(|layer| config.moe_at(*layer).is_some()).count();
         let sparse = f64::from(u32::try_from(sparse).expect("a count"));
