@@ -18,13 +18,7 @@ pub(super) const STACK: StackSpec = StackSpec {
     sharding: CarriedOutBy::Library,
     has_reduction_bucket: true,
     has_main_gradients: false,
-    options: StackOptions::Fixed(MegatronOptions {
-        bias_activation_fusion: false,
-        gradient_accumulation_fusion: false,
-        transformer_engine: false,
-        ..MegatronOptions::DEFAULT
-    }),
-    streams_operator_by_operator: true,
+    options: StackOptions::Fixed(MegatronOptions::DEFAULT),
     flash: Flash::Second,
     forbids: &[NO_DUAL_PIPE],
     against_formula: "it lists other saved tensors than PyTorch's modules keep operator by operator",

@@ -1,8 +1,7 @@
 //! Fused norms, fused SwiGLU and a chunked linear cross-entropy (Liger Kernel) on PyTorch, split as Megatron-Core splits layers.
 
 use super::{
-    Flash, LossFusion, LossKernel, MegatronOptions, ModuleKernels, NO_DUAL_PIPE, StackOptions, StackSpec, StepMemory,
-    TensorParallelism,
+    Flash, LossKernel, MegatronOptions, ModuleKernels, NO_DUAL_PIPE, StackOptions, StackSpec, StepMemory, TensorParallelism,
 };
 use crate::sharding::CarriedOutBy;
 
@@ -28,13 +27,7 @@ pub(super) const STACK: StackSpec = StackSpec {
     sharding: CarriedOutBy::Library,
     has_reduction_bucket: true,
     has_main_gradients: false,
-    options: StackOptions::Fixed(MegatronOptions {
-        cross_entropy_loss_fusion: LossFusion::TransformerEngine,
-        gradient_accumulation_fusion: false,
-        transformer_engine: false,
-        ..MegatronOptions::DEFAULT
-    }),
-    streams_operator_by_operator: false,
+    options: StackOptions::Fixed(MegatronOptions::DEFAULT),
     flash: Flash::Second,
     forbids: &[NO_DUAL_PIPE],
     against_formula: "it lists other saved tensors than fused kernels keep, which need no dropout masks",

@@ -19,7 +19,6 @@ pub(super) const STACK: StackSpec = StackSpec {
     has_reduction_bucket: false,
     has_main_gradients: false,
     options: StackOptions::Fixed(MegatronOptions { hidden_dropout: true, attention_dropout: true, ..MegatronOptions::DEFAULT }),
-    streams_operator_by_operator: false,
     flash: Flash::Second,
     forbids: &[],
     against_formula: "it leaves out what lies outside the blocks: embedding output, last norm, logits and loss",

@@ -19,7 +19,6 @@ pub(super) const STACK: StackSpec = StackSpec {
     has_reduction_bucket: false,
     has_main_gradients: true,
     options: StackOptions::OfRun,
-    streams_operator_by_operator: false,
     flash: Flash::Newest,
     forbids: &[
         // megatron/core/model_parallel_config.py.

@@ -66,7 +66,7 @@ fn projections(rank: &Rank) -> Step {
     tensors.extend(rank.gathered("normed input, gathered"));
     tensors.extend(rank.weight_gradient(columns, rank.h()));
     tensors.push(rank.residual_gradient());
-    let (bytes, kernels) = rank.norm_stream(rank.hidden_bytes());
+    let (bytes, kernels) = Rank::norm_stream(rank.hidden_bytes());
     let [gather, reduce, again] = rank.column_messages();
     let step = step("Input norm and query, key, value projection", Module::Rest, tensors).over(rank, rank.tokens());
     let step = step.streams([bytes[0], bytes[1].saturating_add(rank.gradient_sum())], [kernels[0], kernels[1] + 1]);
@@ -86,7 +86,7 @@ fn head_norms(rank: &Rank) -> Step {
     }
     tensors.push(rank.residual_gradient());
     let heads = rank.heads().1.saturating_add(rank.kv_heads().1);
-    let (bytes, kernels) = rank.norm_stream(rank.bytes(rank.tokens().saturating_mul(heads).saturating_mul(d.1)));
+    let (bytes, kernels) = Rank::norm_stream(rank.bytes(rank.tokens().saturating_mul(heads).saturating_mul(d.1)));
     step("Query and key norm", Module::Rest, tensors).streams(bytes, kernels.map(|count| 2 * count))
 }
 
@@ -124,12 +124,7 @@ pub(super) fn core(rank: &Rank, widths: &Widths) -> Step {
 /// What attention costs: rotation of queries and keys, then the fused kernel, or scores, softmax and values one by one.
 fn timed(rank: &Rank, widths: &Widths, step: Step) -> Step {
     let rotated = rank.bytes(rank.tokens().saturating_mul(widths.queries.1.saturating_add(widths.keys.1)).saturating_mul(2));
-    // Written out, rotation is two products, a swap of halves and a sum, for queries and for keys.
-    let (rotation, kernels) = match (rotates(rank), rank.written_out) {
-        (false, _) => (0, 0),
-        (true, false) => (rotated, 2),
-        (true, true) => (rotated.saturating_mul(4), 8),
-    };
+    let (rotation, kernels) = if rotates(rank) { (rotated, 2) } else { (0, 0) };
     let step = step.streams([rotation, rotation], [kernels, kernels]).sends(ring(rank, widths, false));
     let step = step.sends(ring(rank, widths, true));
     let heads = rank.micro_batch_size.saturating_mul(rank.heads().1);
@@ -152,11 +147,7 @@ fn timed(rank: &Rank, widths: &Widths, step: Step) -> Step {
     let scores = heads.saturating_mul(rank.seq_length).saturating_mul(full);
     let piece = rank.bytes(scores);
     // Softmax with its scale and mask reads and writes the scores; backward reads probabilities and their gradient, writes one.
-    let softmax = if rank.written_out {
-        [piece.saturating_mul(8), piece.saturating_mul(9)]
-    } else {
-        [piece.saturating_mul(2), piece.saturating_mul(3)]
-    };
+    let softmax = [piece.saturating_mul(2), piece.saturating_mul(3)];
     let dropout = if rank.options.attention_dropout { piece.saturating_mul(2).saturating_add(scores) } else { 0 };
     let bytes = softmax.map(|bytes| bytes.saturating_add(dropout));
     step.multiplies(product(full, query_width), rank).streams(bytes, [2, 2]).multiplies(product(value_width, full), rank)

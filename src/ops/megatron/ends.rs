@@ -48,7 +48,7 @@ fn final_norm(rank: &Rank) -> Step {
     rank.statistics([rank.local_s(), rank.b()], &mut tensors);
     tensors.push(rank.residual_gradient());
     tensors.push(rank.residual_gradient());
-    let (bytes, kernels) = rank.norm_stream(rank.hidden_bytes());
+    let (bytes, kernels) = Rank::norm_stream(rank.hidden_bytes());
     step("Final norm", Module::Rest, tensors).streams(bytes, kernels)
 }
 

@@ -75,7 +75,7 @@ fn norm(rank: &Rank) -> Step {
     rank.statistics([rank.local_s(), rank.b()], &mut tensors);
     tensors.push(rank.residual_gradient());
     tensors.push(rank.residual_gradient());
-    let (bytes, kernels) = rank.norm_stream(rank.hidden_bytes());
+    let (bytes, kernels) = Rank::norm_stream(rank.hidden_bytes());
     let backward = bytes[1].saturating_add(rank.gradient_sum());
     step("Feed-forward norm", Module::Norm, tensors).streams([bytes[0], backward], [kernels[0], kernels[1] + 1])
 }

@@ -37,7 +37,7 @@ fn input_norm(rank: &Rank) -> Step {
     rank.statistics([rank.local_s(), rank.b()], &mut tensors);
     tensors.push(rank.residual_gradient());
     tensors.push(rank.residual_gradient());
-    let (bytes, kernels) = rank.norm_stream(rank.hidden_bytes());
+    let (bytes, kernels) = Rank::norm_stream(rank.hidden_bytes());
     let backward = bytes[1].saturating_add(rank.gradient_sum());
     step("Input norm", Module::Norm, tensors).streams([bytes[0], backward], [kernels[0], kernels[1] + 1])
 }
@@ -64,7 +64,7 @@ fn up(rank: &Rank, name: &'static str, weight: &'static str, (stored, rank_width
     tensors.push(rank.alive("gradient of the compressed values", [rank.s(), rank.b(), rank_width]));
     tensors.extend(rank.weight_gradient(columns, rank_width));
     tensors.push(rank.residual_gradient());
-    let (bytes, kernels) = rank.norm_stream(rank.bytes(rank.local_tokens().saturating_mul(rank_width.1)));
+    let (bytes, kernels) = Rank::norm_stream(rank.bytes(rank.local_tokens().saturating_mul(rank_width.1)));
     step(name, Module::LatentUp, tensors).over(rank, rank.tokens()).streams(bytes, kernels)
 }
 

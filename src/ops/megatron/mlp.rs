@@ -50,7 +50,7 @@ fn up(rank: &Rank, inner: Dim, dropped: bool) -> Step {
     tensors.extend(rank.gathered("normed attention residual, gathered"));
     tensors.extend(rank.weight_gradient(width, rank.h()));
     tensors.push(rank.residual_gradient());
-    let (bytes, kernels) = rank.norm_stream(rank.hidden_bytes());
+    let (bytes, kernels) = Rank::norm_stream(rank.hidden_bytes());
     let [gather, reduce, again] = rank.column_messages();
     let step = step("Feed-forward norm and up projection", Module::Mlp, tensors).over(rank, rank.tokens());
     let step = step.streams([bytes[0], bytes[1].saturating_add(rank.gradient_sum())], [kernels[0], kernels[1] + 1]);

@@ -101,8 +101,6 @@ pub(super) struct Rank<'a> {
     overlap: Overlap,
     /// Weights want no gradient.
     frozen: bool,
-    /// Norms and activation functions are written out operator by operator.
-    written_out: bool,
 }
 
 /// A part of one rank's operations: each depends on few of a layout's numbers, see [`Part::key`].
@@ -192,7 +190,6 @@ impl<'a> Rank<'a> {
             products: run.products,
             overlap: run.overlap,
             frozen: run.tuning.freezes_model(),
-            written_out: run.stack.streams_operator_by_operator,
         }
     }
 }

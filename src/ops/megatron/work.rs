@@ -1,7 +1,7 @@
 //! What Megatron-LM's operations cost: each product is read off the parameter it multiplies with, so that sizes are written down once.
 
 use super::{Rank, Step};
-use crate::config::{Normalization, ProductFormat};
+use crate::config::ProductFormat;
 use crate::ops::tensor::{Dim, Role, Tensor};
 use crate::ops::work::{Behind, Collective, Core, Cost, Exchange, Group, Operands, Product, Work};
 
@@ -109,15 +109,9 @@ impl Rank<'_> {
         self.local_s().1.saturating_mul(self.micro_batch_size)
     }
 
-    /// Bytes and kernels of a norm over a piece of that many bytes: fused, it reads and writes it once, and backward reads the
-    /// gradient and the input and writes a gradient. transformers' RMSNorm is written out: to fp32, square, mean, scale, back,
-    /// weight; each reads and writes.
-    pub(super) fn norm_stream(&self, bytes: u64) -> ([u64; 2], [u64; 2]) {
-        let written_out = self.written_out && matches!(self.model.normalization, Normalization::RmsNorm);
-        if written_out {
-            // fp32 copies count twice: 2+4, 4+4, 4, 4+4, 4+2, 2+2 bytes for each two in forward.
-            return ([bytes.saturating_mul(18), bytes.saturating_mul(30)], [6, 12]);
-        }
+    /// Bytes and kernels of a norm over a piece of that many bytes: fused, it reads and writes it once, and backward reads the gradient
+    /// and the input and writes a gradient.
+    pub(super) const fn norm_stream(bytes: u64) -> ([u64; 2], [u64; 2]) {
         ([bytes.saturating_mul(2), bytes.saturating_mul(3)], [1, 2])
     }
 

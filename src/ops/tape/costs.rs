@@ -86,9 +86,7 @@ impl State {
         if self.costs.is_none() {
             return;
         }
-        let bytes =
-            operands.iter().filter(|operand| operand.form != Operand::NOTHING.form || operand.node != Operand::NOTHING.node);
-        let bytes = bytes.map(|operand| self.size(operand.form, operand.dtype)).sum();
+        let bytes = operands.iter().map(|operand| self.size(operand.form, operand.dtype)).sum();
         if let Some(costs) = &mut self.costs {
             costs.next = bytes;
         }
@@ -199,7 +197,7 @@ impl State {
             self.kernel_backward(node, incoming);
         }
         let Some(costs) = &mut self.costs else { return };
-        costs.products = products.map(|product| product.backward());
+        costs.products = products.as_ref().map(Product::backward);
         (costs.next, costs.silent) = (0, kernel || exchanged);
         costs.each = incoming.saturating_add(saved);
     }

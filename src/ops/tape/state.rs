@@ -221,7 +221,7 @@ pub(crate) struct Operand {
 }
 
 impl Operand {
-    pub const NOTHING: Self = Self { node: NONE, form: 0, dtype: DType::Fp32 };
+    pub const NOTHING: Self = Self { node: NONE, form: Form::MAX, dtype: DType::Fp32 };
 }
 
 /// Most tensors that one node saves.

@@ -42,8 +42,6 @@ pub struct StackSpec {
     pub has_main_gradients: bool,
     /// The options of Megatron-LM's operation list that its time is computed with.
     pub options: StackOptions,
-    /// Whether norms, rotations and softmax take as many kernels as transformers writes operators; its time depends on it.
-    pub streams_operator_by_operator: bool,
     /// The fused attention kernel of its releases.
     pub flash: Flash,
     /// Runs that it refuses.
