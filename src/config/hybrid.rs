@@ -229,7 +229,7 @@ impl ModelConfig {
 }
 
 impl Hybrid {
-    /// Whether its layers differ in the shape of their heads and in nothing else.
+    /// True if layers differ in the shape of their heads and in nothing else.
     pub fn has_other_heads_alone(&self) -> bool {
         let joint = self.other_heads.as_ref().is_some_and(|other| other.attention_k_eq_v);
         !joint && *self == Self { v_head_dim: self.v_head_dim, other_heads: self.other_heads.clone(), ..Self::default() }

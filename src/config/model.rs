@@ -172,7 +172,8 @@ impl ModelConfig {
         if fits { self.family } else { GENERIC }
     }
 
-    /// Whether it has layers that are not all alike, and modules that are assumed: what it takes to train these is not known.
+    /// True for a model that can be served and not trained: its layers are not all alike, and its modules are assumed, so that nobody
+    /// knows what training them takes.
     pub fn is_only_served(&self) -> bool {
         self.hybrid.is_some() && self.family_of_shape().is_generic()
     }

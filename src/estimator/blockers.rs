@@ -378,7 +378,7 @@ fn frameworks(job: &Job, run: &TrainingRun, found: &mut Vec<Blocker>) {
     forbid(job.model().hybrid.is_some() && !run.stack.is_played(), &|| Some(&HEADS_ELSEWHERE));
 }
 
-/// Whether routers learn in fp32 beside weights of 16 bits.
+/// True if routers learn in fp32 beside weights of 16 bits.
 fn learns_in_two_formats(job: &Job, run: &TrainingRun) -> bool {
     let in_fp32 = job.model().family.modules().experts.router_weights == RouterWeights::Fp32;
     let plain = run.precision == TrainingPrecision::Bf16Pure && run.stack.is_played() && !run.tuning.freezes_model();

@@ -23,7 +23,7 @@ pub struct Lowering<'a> {
     pub parameter: DType,
     /// Format in which the model was made, and which its buffers keep: that of weights unless they are gathered in another.
     pub made_in: DType,
-    /// Whether parameters that transformers' modules make in a format of their own keep it.
+    /// True if parameters that transformers' modules make in a format of their own keep it.
     pub keeps_formats: bool,
     /// Format of activations.
     pub activation: DType,

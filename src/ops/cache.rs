@@ -63,7 +63,7 @@ pub fn cache(with: &Lowering, layers: Range<u64>) -> Cache {
     Cache { op, layers }
 }
 
-/// What one layer keeps that looks back on so many tokens, and what its format stores beside.
+/// Adds the cache of one layer that looks back on so many tokens, with the scales that its format stores beside.
 fn of_one_layer(with: &Lowering, tokens: u64, tensors: &mut Vec<Tensor>) {
     let block = with.block_size.max(1);
     // A sequence's last token is its own; tokens that fell out of a window are shared no more.

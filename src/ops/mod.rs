@@ -94,7 +94,7 @@ impl OpList {
         std::iter::once(&mut self.embedding).chain(blocks).chain([&mut self.head])
     }
 
-    /// What its operations save and work with at other lengths, see [`Lowering::lengths`].
+    /// Its operations with the tensors that they save and work with, at other lengths; see [`Lowering::lengths`].
     pub(crate) fn at(&self, lengths: &[Dim]) -> Self {
         let all = |ops: &[Op]| ops.iter().map(|op| op.at(lengths)).collect();
         let kinds = self.kinds.iter().map(|kind| BlockKind { ops: all(&kind.ops), ..*kind }).collect();
@@ -164,7 +164,7 @@ fn kinds(model: &ModelConfig) -> Vec<(LayerKind, u64)> {
     found
 }
 
-/// Whether parameters that transformers' modules make in a format of their own keep it in training.
+/// True if parameters that transformers' modules make in a format of their own keep it in training.
 ///
 /// DeepSpeed, and all that keeps master weights, casts the whole model (`module.bfloat16()`); FSDP2 gathers every parameter in one format.
 /// Megatron-LM's modules, and those of serving engines, are others, which make routers in the model's format (`params_dtype`). Without 16

@@ -119,8 +119,8 @@ impl Trained {
     }
 }
 
-/// What a training's model holds on the device by kind at every moment of every stage that may be its highest, in the order of the step;
-/// `None` where a record has no such moments.
+/// Bytes by kind that a training's model holds on the device, at every moment of every stage that may be its highest, in the order of the
+/// step; `None` where a record has no such moments.
 fn moments(job: &Job) -> Option<Vec<Kinds>> {
     if let Some(run) = alone_run(job) {
         return timeline::moments(job, run);

@@ -1,4 +1,4 @@
-//! What was made before, found again by what it depends on.
+//! Values that were made before, found again by what they depend on.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hash, Hasher};

@@ -52,8 +52,8 @@ impl<const N: usize> Law<N> {
         sum
     }
 
-    /// Whether it is nowhere below another, and above it everywhere if it is not the `earlier` of the two. Every factor of a difference
-    /// is at least 0, and that of the first is 1.
+    /// True if it is nowhere below another, and above it everywhere if it is not the `earlier` of the two. This compares differences one by
+    /// one: every factor of a difference is at least 0, and that of the first is 1.
     fn covers(&self, other: &Self, earlier: bool) -> bool {
         self.0.iter().zip(&other.0).all(|(own, others)| own >= others) && (earlier || self.0.first() > other.0.first())
     }
@@ -91,7 +91,7 @@ pub(super) struct Top<const N: usize, T> {
     pub height: Law<N>,
     /// How early it comes: of moments as high the first counts.
     pub order: usize,
-    /// What it holds.
+    /// The bytes that it holds.
     pub holds: T,
 }
 

@@ -48,7 +48,7 @@ impl Requests {
     }
 }
 
-/// What a step works with.
+/// The operations of a step without their parameters: its working set.
 fn without_parameters(with: &Lowering) -> OpList {
     ops::without_products(with).at(&with.lengths())
 }

@@ -56,7 +56,7 @@ impl Weights {
 }
 
 impl Moving {
-    /// What moves on one rank of a stage whose blocks save that much by kind; nothing where ranks share no gradients.
+    /// Gathered weights and gradients on one rank of a stage whose blocks save that much by kind; nothing where ranks share no gradients.
     pub fn of(scope: &Scope, saved: &[Bytes; 2]) -> Self {
         if !moves(scope.job) {
             return Self::default();

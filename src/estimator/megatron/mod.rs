@@ -191,7 +191,7 @@ impl<T: Copy + Add<Output = T> + Mul<u64, Output = T>> Sizes<T> {
         ]
     }
 
-    /// What a block saves, by kind.
+    /// Bytes that a block saves, by kind.
     const fn whole(&self) -> [T; 2] {
         let [dense, experts, ..] = self.0;
         [dense, experts]

@@ -1,4 +1,4 @@
-//! What a rank's operations weigh: what is in flight of them, and what backward of each needs.
+//! The weight of a rank's operations in bytes: how much of them is in flight, and how much backward of each needs.
 
 use super::{At, Kind, Sizes, is_input, lines, survives};
 use crate::config::TrainingRun;
@@ -82,7 +82,7 @@ impl Piece {
     }
 }
 
-/// What backward of an operation needs; see `Scope::inside`, whose sums these are.
+/// The need of backward of an operation; see `Scope::inside`, whose sums these are.
 #[derive(Clone, Copy)]
 struct Moment {
     /// Where its block was kept, or outside blocks.
@@ -95,9 +95,9 @@ struct Moment {
     nothing: Alike,
 }
 
-/// What a rank's operations weigh.
+/// The weight of a rank's operations.
 pub(super) struct Weight {
-    /// What is in flight.
+    /// Bytes in flight.
     pub sizes: Sizes<Bytes>,
     /// Scores of a block.
     pub scores: Bytes,
@@ -141,7 +141,7 @@ impl Weight {
         (0..self.head.len()).rev().map(At::Head).chain(blocks.flat_map(in_block)).chain([At::Step])
     }
 
-    /// What backward needs at a moment, beside what is in flight.
+    /// Bytes that backward needs at a moment, beside those in flight.
     pub fn inside(&self, at: At) -> Alike {
         let [dense, experts] = &self.blocks;
         let (moments, place) = match at {

@@ -1,4 +1,4 @@
-//! What a step holds whenever it holds most.
+//! The moments of a step at which memory may be highest, with the bytes of each.
 
 use std::array;
 

@@ -47,7 +47,7 @@ impl Mixer {
     }
 }
 
-/// What a layer with heads, or one with latents, keeps of a token.
+/// The tensors that a layer with heads, or one with latents, keeps of a token.
 pub(crate) fn cached(with: &Lowering) -> Cached {
     with.model.mla.map_or_else(|| Attention::cached(with), Latent::cached)
 }

@@ -34,7 +34,7 @@ pub(crate) use decoder::cached;
 pub(crate) use ends::{Ends, Tables};
 pub(crate) use state::{State, split as split_of_state};
 
-/// What a layer keeps of a token that it served: each tensor's name, heads and width.
+/// The tensors that a layer keeps of a token that it served: name, heads and width of each.
 pub(crate) type Cached = [(&'static str, [Dim; 2]); 2];
 
 /// One transformer block: declared with its parameters, run on hidden states.
@@ -177,7 +177,7 @@ impl<'a> Build<'a> {
         Self { tape, with, shapes, format: with.parameter }
     }
 
-    /// The same for modules whose parameters are made in that format, which they keep where nothing casts them.
+    /// A copy for modules whose parameters are made in that format, which they keep where nothing casts them.
     pub fn in_format(&self, own: DType) -> Self {
         Self { format: if self.with.keeps_formats { own } else { self.with.parameter }, ..*self }
     }

@@ -81,7 +81,7 @@ impl Sizes {
         names.map(|name| (name, [self.inner, self.hidden]))
     }
 
-    /// The same into keys, queries and groups.
+    /// Matrices from hidden states into keys, queries and groups, one for each name.
     fn keys_of<const N: usize>(&self, names: [&'static str; N]) -> [Weight; N] {
         names.map(|name| (name, [self.keys, self.hidden]))
     }
@@ -249,7 +249,7 @@ impl State {
         }
     }
 
-    /// What a layer keeps of every sequence, whatever its length: the state, and the last tokens that the convolution sees again.
+    /// The tensors that a layer keeps of every sequence, whatever its length: the state, and the last tokens that the convolution sees again.
     ///
     /// Assumes vLLM's shapes: `c - 1` tokens of every convolved column in the format of activations, the state in its own format.
     pub fn cached(with: &Lowering, mixer: &Mixer, mut keep: impl FnMut(&'static str, Shape, DType)) {

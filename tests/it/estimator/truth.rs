@@ -120,7 +120,7 @@ fn what_no_row_has_is_heuristic() {
     }
 }
 
-/// What the step played on the tape holds of parameters: in fp32, which is the format of all of them.
+/// Parameters that the step played on the tape holds: in fp32, which is the format of all of them.
 fn played(model: &ModelConfig, kernels: Stack) -> u64 {
     let job = support::training_job(model, ParallelLayout::SINGLE, |run| {
         (run.stack, run.seq_length, run.global_batch_size) = (kernels, 8, 1);

@@ -32,7 +32,7 @@ pub(super) struct Frame {
     pub scores: Line,
     /// All that may be highest at each place of the schedule.
     pub tops: [Tops; SLOTS],
-    /// Whether the record agrees with as many sequences as there may be.
+    /// True if the record with as many sequences as there may be agrees with the law.
     pub is_confirmed: bool,
 }
 

@@ -34,7 +34,7 @@ pub(super) struct Sort {
     messages: u64,
 }
 
-/// What a stage may need in backward beside states and what moves, with any number of sequences.
+/// Memory that a stage may need in backward, beside states, gathered weights and gradients, with any number of sequences.
 #[derive(Default)]
 pub(super) struct Needs {
     /// In the head, and in blocks: all that may be highest there.
@@ -45,11 +45,11 @@ pub(super) struct Needs {
     in_flight: Tops,
 }
 
-/// What a stage needs with one number of sequences.
+/// Memory that a stage needs with one number of sequences.
 #[derive(Clone, Copy)]
 pub(super) struct Needed {
     buffers: [Bytes; 2],
-    /// What a block saves, by kind.
+    /// Bytes that a block saves, by kind.
     saved: [Bytes; 2],
     /// The highest moment in the head, and in blocks.
     moments: [Option<Moment>; 2],
@@ -138,7 +138,7 @@ impl Needs {
         }
     }
 
-    /// What a stage needs with as many sequences as the job has.
+    /// The need of a stage with as many sequences as the job has.
     pub fn with(&self, (job, run): (&Job, &TrainingRun), frame: &Frame, staged: &Staged, dummies: Bytes) -> Needed {
         let more = i128::from(job.micro_batch_size().saturating_sub(1));
         let Sort { layers, head, messages, .. } = staged.sort;
@@ -216,7 +216,8 @@ pub(super) fn most<'a>(
     (best.map_or_else(Kinds::default, |best| best.1), over)
 }
 
-/// What no more sequences, and no fewer micro-batches of them, make less: states, buffers and a micro-batch alone.
+/// A lower bound for all larger micro-batches: states, buffers and one micro-batch alone, of which more sequences, or fewer micro-batches
+/// of them, never make less.
 pub(super) fn floor(needed: &[Needed], states: &[States]) -> Bytes {
     needed.iter().zip(states).map(|(needed, states)| states.total + needed.least).max().unwrap_or(Bytes::ZERO)
 }

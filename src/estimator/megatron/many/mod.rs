@@ -39,7 +39,7 @@ pub(in crate::estimator) struct Many {
     holders: Memo<ParallelLayout, RankModel>,
     weights: Memo<(usize, usize), (Weights, Bytes)>,
     states: Memo<(usize, usize, DataSharding), States>,
-    /// What does not depend on micro-batch and sharding.
+    /// Places of the parts that do not depend on micro-batch and sharding.
     common: Last<(ParallelLayout, Recompute), Common>,
     /// Of frame and pipeline, and these with weights and a micro-batch.
     needs: Last<(usize, usize), Vec<Needs>>,
@@ -163,7 +163,7 @@ impl Many {
         }
     }
 
-    /// What the layout has in common with others.
+    /// The parts that the layout has in common with others.
     fn common(&mut self, job: &Job, run: &TrainingRun) -> Common {
         let Self { common, holders, sharers, .. } = self;
         let layout = job.layout();
