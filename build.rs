@@ -240,9 +240,13 @@ fn main() -> Result<(), Box<dyn Error>> {
         write!(provenance, "({id:?}, Provenance {{ source: {source:?}, note: {note:?} }}),")?;
     }
     provenance.push(']');
-    let shapes = models.iter().map(model).collect::<Result<Vec<_>, _>>()?;
-    write_table("models", &table(shapes.into_iter()))?;
+    let shapes = models.iter().map(shape).collect::<Result<Vec<_>, _>>()?;
+    write_table("models", &table(models.iter().zip(&shapes).map(|(row, (config, keys))| model(row, config, keys))))?;
+    let keys = models.iter().zip(&shapes).filter(|(_, (_, keys))| !keys.is_empty());
+    write_table("keys", &table(keys.map(|(row, (_, keys))| format!("({:?}, {keys:?})", row.id))))?;
     write_table("accelerators", &table(cards.iter().map(card)))?;
+    write_table("model_aliases", &table(models.iter().map(|row| aliases(&row.id, &row.aliases))))?;
+    write_table("accelerator_aliases", &table(cards.iter().map(|row| aliases(&row.id, &row.aliases))))?;
     write_table("provenance", &provenance)
 }
 
@@ -261,41 +265,92 @@ fn table(rows: impl Iterator<Item = String>) -> String {
 }
 
 /// The row's architecture: from its `config.json`, read as the page reads a pasted one, or as written in the row.
-fn shape(row: &Model) -> Result<ModelConfig, Box<dyn Error>> {
+/// Beside it the keys that the file states; none of a shape that is written in the row.
+fn shape(row: &Model) -> Result<(ModelConfig, String), Box<dyn Error>> {
     let file = format!("src/catalog/configs/{}.json", row.id);
     match (&row.config, fs::read_to_string(&file)) {
-        (Some(config), Err(_)) => Ok(config.clone()),
+        (Some(config), Err(_)) => Ok((config.clone(), String::new())),
         (Some(_), Ok(_)) => Err(format!("the shape of {} stands in its row and in {file}", row.id).into()),
         (None, Err(error)) => Err(format!("{file}: {error}").into()),
         (None, Ok(text)) => {
             let read = import::config_json(&text).map_err(|error| format!("{file}: {error}"))?;
             // A row promises an exact shape.
-            if read.upper_bounds.is_empty() { Ok(read.config) } else { Err(format!("{file}: {:?}", read.upper_bounds).into()) }
+            if !read.upper_bounds.is_empty() {
+                return Err(format!("{file}: {:?}", read.upper_bounds).into());
+            }
+            let keys = stated(&read).unwrap_or_default();
+            Ok((read.config, keys))
         }
     }
 }
 
-fn model(row: &Model) -> Result<String, Box<dyn Error>> {
-    let mut config = format!("{:?}", shape(row)?).replace("Listed([", "Listed(Cow::Borrowed(&[").replace("])", "]))");
+/// The keys of a file that state something, and nothing but them: `llama hidden_size=4096 num_hidden_layers=32`. `None` where they do
+/// not say all of the file.
+fn stated(read: &import::Imported) -> Option<String> {
+    let mut text = read.model_type.clone();
+    let mut keys = import::Object::new();
+    for asked in read.asked.iter().filter(|asked| asked.stated) {
+        text.push(' ');
+        text.push_str(asked.key);
+        text.push('=');
+        text.push_str(&plain(asked)?);
+        keys.insert(asked.key.to_owned(), asked.value.clone());
+    }
+    let same = import::config_of_keys(&read.model_type, &keys).config.is_ok_and(|config| config == read.config);
+    same.then_some(text)
+}
+
+/// A value without blanks, as the table of inputs reads it; `None` for groups of keys.
+fn plain(asked: &import::Asked) -> Option<String> {
+    use import::Value;
+    Some(match &asked.value {
+        Value::Null => "empty".to_owned(),
+        Value::Whole(0) if import::NONE_BY_0.contains(&asked.key) => "empty".to_owned(),
+        Value::Bool(yes) => yes.to_string(),
+        Value::Whole(number) => number.to_string(),
+        Value::Text(text) if text.contains([' ', '=']) || text.is_empty() => return None,
+        Value::OtherNumber(text) | Value::Text(text) => text.clone(),
+        Value::List(items) => match import::list(items)? {
+            import::List::Words(words) => import::write_words(&words),
+            import::List::Numbers(numbers) => {
+                let places = (0_u64..).zip(&numbers).filter(|(_, yes)| **yes != 0).map(|(place, _)| place).collect();
+                let layers: Vec<u64> = if import::YES_OR_NO.contains(&asked.key) { places } else { numbers };
+                layers.iter().map(u64::to_string).collect::<Vec<_>>().join(".")
+            }
+        },
+        Value::Object(_) => return None,
+    })
+}
+
+fn aliases(id: &str, aliases: &[String]) -> String {
+    format!("({id:?}, &{aliases:?})")
+}
+
+fn model(row: &Model, config: &ModelConfig, keys: &str) -> String {
+    let mut config = format!("{config:?}").replace("Listed([", "Listed(Cow::Borrowed(&[").replace("])", "]))");
     config = config.replace(" family: Family(", " family: named(");
     for (field, name) in ENUMS {
         config = config.replace(&format!(" {field}: "), &format!(" {field}: {name}::"));
     }
-    Ok(format!(
-        "ModelRow {{ id: {:?}, name: {:?}, family: {:?}, aliases: &{:?}, config: {config}, published_parameters: {:?}, verified: {} }}",
-        row.id, row.name, row.family, row.aliases, row.published_parameters, row.verified
-    ))
+    format!(
+        "ModelRow {{ id: {:?}, name: {:?}, family: {:?}, config: {config}, has_keys: {}, published_parameters: {:?}, verified: {} }}",
+        row.id,
+        row.name,
+        row.family,
+        !keys.is_empty(),
+        row.published_parameters,
+        row.verified
+    )
 }
 
 fn card(row: &Card) -> String {
     format!(
-        "AcceleratorRow {{ id: {:?}, name: {:?}, vendor: {:?}, series: {:?}, aliases: &{:?}, accelerator: {:?}, marketed_gb: {}, \
+        "AcceleratorRow {{ id: {:?}, name: {:?}, vendor: {:?}, series: {:?}, accelerator: {:?}, marketed_gb: {}, \
          memory_basis: MemoryBasis::{}, verified: {}, unverified_fields: &{:?}, tdp_watts: {:?} }}",
         row.id,
         row.name,
         row.vendor,
         row.series,
-        row.aliases,
         row.accelerator,
         row.marketed_gb,
         variant(&row.memory_basis),

@@ -6,6 +6,7 @@
 //! |---|---|
 //! | [`units`] | bytes, elements, formats, FLOPs, seconds |
 //! | [`sources`] | the bibliography that figures rest on |
+//! | [`hardware`] | how a GPU's memory is handed out: PyTorch's caching allocator, replayed |
 //! | [`engines`] | programs that serve models, one file each |
 //! | [`sharding`] | ways to share model states out over data-parallel ranks, one file each |
 //! | [`stacks`] | software that runs a training, one file each |
@@ -18,6 +19,7 @@
 //! | [`estimator`] | the ledger of memory at the peak, blockers, compute |
 //! | [`methods`] | five published methods, each reproducing its document |
 //! | [`planner`] | GPU counts, curves, fixes, inverse questions |
+//! | [`diagnosis`] | an out-of-memory message beside the estimate: what was asked for, why it failed, what helps |
 //! | [`explain`] | every number's formula, source and growth |
 //! | [`scenario`] | what the user said: fields, links, saved records |
 //! | [`lessons`] | stories made of steps, exercises, answers of students |
@@ -44,9 +46,11 @@ pub mod app;
 pub mod catalog;
 pub mod charts;
 pub mod config;
+pub mod diagnosis;
 pub mod engines;
 pub mod estimator;
 pub mod explain;
+pub mod hardware;
 pub mod import;
 pub mod lessons;
 pub mod methods;

@@ -18,6 +18,7 @@ fn memory_is_exact_beyond_32_bits() {
 
 mod page {
     use headroom::app::App;
+    use headroom::scenario::codec::Decoded;
     use leptos::prelude::*;
     use wasm_bindgen::JsCast as _;
     use wasm_bindgen_test::wasm_bindgen_test;
@@ -50,7 +51,7 @@ mod page {
     /// Typing changes the answer; what cannot be read says so beside its field and keeps the last answer, marked as such.
     #[wasm_bindgen_test]
     async fn typing_changes_the_answer_and_nonsense_says_so() {
-        leptos::mount::mount_to_body(|| view! { <App /> });
+        leptos::mount::mount_to_body(|| view! { <App decoded=Decoded::default() /> });
         // The page is built part by part, each after a timer of its own.
         for _ in 0..8 {
             timer().await;

@@ -15,8 +15,7 @@ use super::panels::planner::PLACE;
 use super::panels::teach;
 use super::shelf::Shelf;
 use super::state::{Dialog, State};
-use super::{following, hearing, page, pasting, planning, presenting, taking, teaching};
-use crate::scenario::codec::decode;
+use super::{browser_later, following, hearing, page, pasting, planning, presenting, taking, teaching};
 use crate::scenario::{Field, FieldId, field_of_key, parse};
 
 /// Listens to the whole page.
@@ -124,7 +123,7 @@ fn act(state: State, action: &str, event: &Event) {
         "paste-generic" => pasting::as_generic(state),
         "plan" => planning::say(state, about),
         "take" => planning::take(state, about, event),
-        "beside" => state.compare_with(decode(about).scenario),
+        "beside" => compare_with(state, about),
         "teach" if about.is_empty() => teaching::open(state),
         "teach" => teaching::say(state, about),
         "teach-print" => teaching::print_sheet(),
@@ -282,7 +281,7 @@ fn act_on_shelf(state: State, name: &str, id: &str) {
             let Some(record) = shelf.record(id) else { return };
             match name {
                 "saved-open" => shelf.open(&record),
-                "saved-compare" => state.compare_with(decode(&record.link).scenario),
+                "saved-compare" => compare_with(state, &record.link),
                 "saved-duplicate" => shelf.duplicate(&record),
                 "saved-delete" => shelf.delete(record),
                 _ => {}
@@ -319,4 +318,9 @@ fn changed(state: State, action: &str, event: &Event) {
         }
         _ => {}
     }
+}
+
+/// Pins the scenario of a link.
+fn compare_with(state: State, link: &str) {
+    browser_later::read(link, move |decoded| state.compare_with(decoded.scenario));
 }

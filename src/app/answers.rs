@@ -109,6 +109,11 @@ impl Answers {
         self.asked.serving.get_or_init(|| serving(&self.job, &self.inverse())).as_ref()
     }
 
+    /// Whether half of the memory stays free: no allocator's gaps are as large as all tensors, so none has to be asked.
+    pub fn leaves_half_free(&self) -> bool {
+        self.estimate.total().0.saturating_mul(2) <= self.estimate.capacity.0
+    }
+
     /// This answer, once the reader has opened another scenario: if that one has a problem, this is no earlier answer of it.
     #[must_use]
     pub fn forgotten(self) -> Self {

@@ -7,10 +7,12 @@ use gloo_events::EventListener;
 use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{DedicatedWorkerGlobalScope, MessageChannel, MessageEvent, MessagePort, Worker};
 
+use super::later;
 use super::more::answer;
 use super::more::plan::{Desk, Stairway};
 use super::more::questions::Questions;
 use super::more::wire::{Program, READY, Reply, Request, What};
+use crate::scenario::later::answered_by;
 
 /// How often a running search tells how far it is, milliseconds.
 const TELL_MS: f64 = 200.0;
@@ -34,7 +36,7 @@ pub fn search_layouts() {
 /// All of it, in one program: the page where there is one, and in a worker whatever that is asked.
 pub fn start_here() {
     if !js_sys::global().is_instance_of::<DedicatedWorkerGlobalScope>() {
-        return super::start();
+        return super::page::start(later::answer);
     }
     listen(|scope| {
         let (answers, planner) = (Answers::new(scope)?, Planner::new(scope)?);
@@ -48,6 +50,7 @@ pub fn start_here() {
 /// Listens, and says so.
 fn listen<Hear: Fn(&Request) + 'static>(hear: impl FnOnce(&DedicatedWorkerGlobalScope) -> Option<Hear>) {
     console_error_panic_hook::set_once();
+    answered_by(later::answer);
     let Ok(scope) = js_sys::global().dyn_into::<DedicatedWorkerGlobalScope>() else { return };
     let Some(hear) = hear(&scope) else { return };
     let listener = EventListener::new(&scope, "message", move |event| {

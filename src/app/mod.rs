@@ -11,6 +11,7 @@ pub mod answers;
 pub mod basis;
 pub mod compared;
 pub mod curve_view;
+pub mod device;
 pub mod diff;
 pub mod explaining;
 pub mod export;
@@ -19,6 +20,7 @@ pub mod following;
 pub mod formula;
 pub mod headline;
 pub mod history;
+pub mod later;
 pub mod markup;
 pub mod more;
 pub mod panels;
@@ -33,6 +35,8 @@ pub mod words;
 mod actions;
 #[cfg(target_arch = "wasm32")]
 pub mod browser;
+#[cfg(target_arch = "wasm32")]
+mod browser_later;
 #[cfg(target_arch = "wasm32")]
 mod browser_more;
 #[cfg(target_arch = "wasm32")]
@@ -67,6 +71,8 @@ mod teaching;
 mod typing;
 
 #[cfg(target_arch = "wasm32")]
+pub use browser_later::answer_the_page;
+#[cfg(target_arch = "wasm32")]
 pub use browser_worker::{answer_questions, search_layouts, start_here};
 #[cfg(target_arch = "wasm32")]
-pub use page::{App, start};
+pub use page::{App, start_page};

@@ -6,8 +6,7 @@ use super::browser::Element;
 use leptos::prelude::*;
 
 use super::answers::Answers;
-use super::browser_more::keep_panel;
-use super::browser_why;
+use super::browser_more::{keep_panel, keep_warning};
 use super::history::Snapshot;
 use super::markup::Html;
 use super::more::wire::What;
@@ -19,26 +18,38 @@ use super::shelf::Shelf;
 use super::state::{Dialog, State};
 use super::ui::Ui;
 use super::{actions, browser, planning, reading, stairs, teaching, typing};
+use super::{browser_later, browser_why};
 use crate::planner::Axis;
-use crate::scenario::codec::{decode, is_of_lesson};
+use crate::scenario::codec::{Decoded, is_of_lesson};
+use crate::scenario::later::{Answerer, answered_by};
 
 /// Starts the page in the element `app`.
-pub fn start() {
+pub fn start(later: Answerer) {
+    answered_by(later);
     browser::install_panic_hook();
     if let Some(theme) = browser::saved_theme() {
         browser::set_theme(&theme);
     }
     // A task of its own: the browser has just read the program.
-    browser::after(0, || {
-        let Some(root) = browser::root() else { return };
-        leptos::mount::mount_to(root, || view! { <App /> }).forget();
-    });
+    browser::after(0, || browser_later::read(&browser::fragment(), mount));
+}
+
+fn mount(decoded: Decoded) {
+    let Some(root) = browser::root() else { return };
+    leptos::mount::mount_to(root, || view! { <App decoded /> }).forget();
+}
+
+/// Starts the page that fetches its program for later when that is needed.
+pub fn start_page() {
+    start(browser_later::ask);
 }
 
 /// The page: its state, what happens on events, and its parts. They stand in the HTML, so that the component itself adds nothing.
 #[component]
-pub fn App() -> impl IntoView {
-    let decoded = decode(&browser::fragment());
+pub fn App(
+    /// The link that the page was opened with, as it was read.
+    decoded: Decoded,
+) -> impl IntoView {
     let state = State::new(decoded.scenario, decoded.compare, Ui::default());
     for notice in decoded.notices {
         state.tell(notice, true);
@@ -213,7 +224,10 @@ fn rest(state: State) {
     keep_panel(state, What::Methods, "methods");
     keep_panel(state, What::Evidence, "evidence");
     keep_panel(state, What::Timeline, "timeline");
+    keep_panel(state, What::Device, "device");
+    keep_warning(state, "warning", !browser::fragment().is_empty());
     keep_panel(state, What::Accuracy, "accuracy");
+    browser_later::keep(state);
     planning::keep(state);
     stairs::keep(state);
     write_printed_link(state, "");
@@ -239,10 +253,15 @@ fn dialogs(state: State) {
 /// changes rest. A browser's first date takes it long.
 fn write_printed(state: State) {
     fit_paper(state);
-    let link = browser::link_to(&browser::fragment_of(&state.said_now()));
-    browser::put("printed-code", &printed::printed_code(&link));
+    write_printed_code(state);
     browser::put("printed", &printed::printed(&state.scenario_now()));
     write_printed_link(state, &browser::local_date(browser::clock_ms()));
+}
+
+/// The code on paper, which comes with the program for later.
+pub fn write_printed_code(state: State) {
+    let link = browser::link_to(&browser::fragment_of(&state.said_now()));
+    browser::put("printed-code", &printed::printed_code(&link));
 }
 
 fn write_printed_link(state: State, when: &str) {
@@ -277,12 +296,14 @@ pub fn resize(state: State) {
 
 /// Opens a link that was pasted into the address bar, or gone back to.
 fn follow(state: State, link: &str) {
-    let decoded = decode(link);
-    for notice in decoded.notices_beside() {
-        state.tell(notice, true);
-    }
-    if !decoded.failed {
-        state.open(decoded.scenario, decoded.compare);
-        teaching::follow(state, link);
-    }
+    let followed = link.to_owned();
+    browser_later::read(link, move |decoded| {
+        for notice in decoded.notices_beside() {
+            state.tell(notice, true);
+        }
+        if !decoded.failed {
+            state.open(decoded.scenario, decoded.compare);
+            teaching::follow(state, &followed);
+        }
+    });
 }

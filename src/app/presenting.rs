@@ -199,7 +199,7 @@ pub fn act(state: State, verb: &str) {
 }
 
 /// The code of the present step, where it is wanted.
-fn write_code(state: State) {
+pub fn write_code(state: State) {
     let Some(at) = SHOW.with_borrow(|show| show.as_ref().map(|show| show.at)) else { return };
     if !browser::is_hidden("present-qr") {
         let step = browser::link_with_lesson(&browser::fragment_of(&state.said_now()));

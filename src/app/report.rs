@@ -2,13 +2,17 @@
 
 use serde_json::{Value, json as object};
 
+use super::device::Device;
 use super::headline::headline;
 use super::serving::{self, Counts};
 use super::timing::{self, Fact};
 use super::words::{Scale, about, accelerator_name, model_name, per_cent, percent, remarks, scientific, whole};
 use crate::config::Job;
 use crate::estimator::time::{self, Bound, Messages, TimeLine, Timing};
-use crate::estimator::{Compute, Estimate, Headroom, Lengths, LineItem, MemoryKind, Printed, Verdict, estimate};
+use crate::estimator::{
+    Compute, DeviceMemory, Estimate, Headroom, Lengths, LineItem, MemoryKind, NotReplayed, Printed, Verdict, estimate,
+};
+use crate::hardware::allocator::Gap;
 use crate::planner::{self, GpuCount, Serving, UserLoad, UsersAnswer, gpu_count, inverse};
 use crate::scenario::{Remark, Scenario, Word, codec};
 use crate::units::{Bytes, MemoryUnit};
@@ -41,6 +45,8 @@ pub struct Report {
     pub remarks: Vec<Remark>,
     /// GB or GiB.
     pub unit: MemoryUnit,
+    /// Memory as the GPU shows it, or why that is not known; nothing where nobody asked for it ([`Report::with_device`]).
+    pub device: Option<Result<Device, NotReplayed>>,
     timing: Timing,
     /// What follows from the times, and about serving.
     pub facts: Vec<Fact>,
@@ -87,10 +93,17 @@ impl Report {
             headline: format!("{} {}", said.word, said.sentence),
             margin: format!("{} {} {}.", said.margin.number, said.margin.unit, said.margin.caption),
             remarks: remarks(scenario),
+            device: None,
             count,
             estimate,
             unit,
         }
+    }
+
+    /// With memory as the GPU shows it, for which every tensor of three steps is replayed.
+    #[must_use]
+    pub fn with_device(self, job: &Job) -> Self {
+        Self { device: Some(Device::of(job, &self.estimate, self.unit)), ..self }
     }
 
     /// Plain text: verdict, ledger, counts, time.
@@ -98,6 +111,7 @@ impl Report {
         let mut out: Vec<String> = notices.iter().map(|notice| format!("note: {notice}")).collect();
         out.push(self.headline.clone());
         out.push(self.margin.clone());
+        out.extend(self.device.iter().flatten().filter_map(Device::warning));
         out.extend(self.remarks.iter().map(|remark| remark.text.clone()));
         out.extend(self.blockers());
         out.push(String::new());
@@ -106,10 +120,33 @@ impl Report {
             format!("{:<34} {amount:>10} {}  {share:>7}", format!("{indent}{label}"), self.unit)
         }));
         out.push(String::new());
+        out.extend(self.on_device());
         out.push(self.peak());
         out.push(self.counts());
         out.extend(self.time());
         out.join("\n")
+    }
+
+    /// The lines of what the GPU shows, or why they are not known.
+    pub fn on_device(&self) -> Vec<String> {
+        let device = match &self.device {
+            Some(Ok(device)) => device,
+            Some(Err(reason)) => return vec![reason.to_string(), String::new()],
+            None => return Vec::new(),
+        };
+        let unit = device.scale.unit;
+        let shown = device.shown().map(|line| format!("{:<34} {:>10} {unit}  {}", line.label, line.amount, line.seen));
+        let parts =
+            device.parts().into_iter().map(|part| format!("  {:<32} {:>10} {unit}  {}", part.label, part.amount, part.why));
+        let [allocated, reserved, in_use] = shown;
+        let sentences = [Some(device.sentence()), device.growing_segments()].into_iter().flatten();
+        [allocated, reserved].into_iter().chain(parts).chain([in_use]).chain(sentences).chain([String::new()]).collect()
+    }
+
+    /// Whether it fits and can run, in PyTorch's allocator as well where that was asked.
+    pub fn runs(&self) -> bool {
+        let finds_room = !matches!(&self.device, Some(Ok(device)) if !device.memory.fits);
+        matches!(self.verdict, Verdict::Fits | Verdict::Tight) && finds_room
     }
 
     /// What forbids it, a sentence each.
@@ -259,6 +296,23 @@ fn serving_of(report: &Report) -> Value {
     })
 }
 
+/// Memory as the GPU shows it, in bytes; where that is not known, the reason; null where nobody asked.
+fn device_of(report: &Report) -> Value {
+    let of = |memory: DeviceMemory| {
+        let Gap { requested, rounding, unsplit, between, cached } = memory.gap;
+        object!({
+            "allocated": memory.allocated.0, "reserved": memory.reserved.0, "in_use": memory.in_use.0, "fits": memory.fits,
+            "retries": memory.retries,
+            "at_the_peak": { "requested": requested, "rounding": rounding, "ends_of_blocks": unsplit, "between": between, "cached": cached },
+        })
+    };
+    match &report.device {
+        Some(Ok(device)) => object!({ "memory": of(device.memory), "expandable_segments": device.expandable.map(of) }),
+        Some(Err(reason)) => object!({ "unknown": reason.to_string() }),
+        None => Value::Null,
+    }
+}
+
 /// Both counts, those that carry the users where some are stated; `replica` is the smallest that runs one replica then.
 fn gpus_of(report: &Report) -> Value {
     let (count, reason) = (&report.count, &report.counts.reason);
@@ -326,6 +380,7 @@ pub fn json(report: &Report, scenario: &Scenario, notices: &[String]) -> String 
         "remarks": report.remarks.iter().map(remark).collect::<Vec<_>>(), "link": codec::encode(scenario), "verdict": verdict_key(report.verdict),
         "total_bytes": estimate.total().0, "capacity_bytes": estimate.capacity.0, "free_bytes": free, "short_bytes": short,
         "peak_moment": estimate.peak_moment, "parameters": estimate.parameters.total, "ledger": lines,
+        "device": device_of(report),
         "blockers": estimate.blockers.iter().map(ToString::to_string).collect::<Vec<_>>(),
         "gpus": gpus_of(report),
         "compute": compute, "time": time_of(report), "serving": serving_of(report), "notices": notices,

@@ -1,10 +1,9 @@
 //! Scenarios kept in this browser: saving, renaming, deleting, files.
 
-use super::browser;
 use super::state::State;
 use super::ui::Saved;
 use super::words::about;
-use crate::scenario::codec::decode;
+use super::{browser, browser_later};
 use crate::scenario::records::{self, SavedScenario};
 
 /// The saved scenarios and what can be done with them.
@@ -107,11 +106,12 @@ impl Shelf {
 
     /// Shows its scenario.
     pub fn open(self, record: &SavedScenario) {
-        let decoded = decode(&record.link);
-        for notice in decoded.notices {
-            self.0.tell(notice, true);
-        }
-        self.0.open(decoded.scenario, decoded.compare);
+        browser_later::read(&record.link, move |decoded| {
+            for notice in decoded.notices {
+                self.0.tell(notice, true);
+            }
+            self.0.open(decoded.scenario, decoded.compare);
+        });
     }
 
     /// Adds the records of a file.

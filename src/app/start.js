@@ -1,10 +1,18 @@
 // Starts the page's program, and brings what few visits need when they need it. `cargo xtask build` writes the names of the files into
 // the first lines.
 const BINDINGS = "./bindings.js";
-const PROGRAM = "./program.wasm";
+const PROGRAM = "./program.packed";
 const PICTURES = "./pictures.js";
 const EMBED = "./embed.js";
 const OFFLINE = "./offline.js";
+
+/** The program as the build packed it: smaller than servers make it while someone waits. */
+const unpacked = async (name) => {
+  const response = await fetch(name);
+  if (!response.ok) throw new Error(`${name}: ${response.status}`);
+  const program = response.body.pipeThrough(new DecompressionStream("gzip"));
+  return new Response(program, { headers: { "content-type": "application/wasm" } });
+};
 
 /** The rules that only lessons and the panels of the workers need. */
 const fetchStyle = () => {
@@ -16,8 +24,27 @@ const fetchStyle = () => {
   named.replaceWith(sheet);
 };
 
+/** The program for what the page needs at once, but not at first. It tells the page itself that it has come. */
+const fetchProgram = () => {
+  const named = document.querySelector("meta[name=headroom-later]");
+  if (!named) return;
+  const script = document.createElement("script");
+  script.src = named.content;
+  script.onload = () => script.remove();
+  // Asked for once more on the next occasion.
+  script.onerror = () => script.replaceWith(named);
+  named.replaceWith(script);
+};
+addEventListener("HeadroomLaterWanted", fetchProgram);
+
+/** What nobody needs who only looks. */
+const fetchLater = () => {
+  fetchStyle();
+  fetchProgram();
+};
+
 for (const sign of ["pointermove", "pointerdown", "touchstart", "keydown", "focusin", "wheel", "scroll", "hashchange"]) {
-  addEventListener(sign, fetchStyle, { once: true, passive: true, capture: true });
+  addEventListener(sign, fetchLater, { once: true, passive: true, capture: true });
 }
 
 // Charts as files: a script of its own, because few ask for it.
@@ -42,13 +69,17 @@ if (!opened) {
     new Promise((late) => setTimeout(late, 1000)),
   ]);
 }
-const program = fetch(PROGRAM);
+const program = unpacked(PROGRAM);
+// A link that changes keys of a config.json, whose names are long, or that names a model by its repository is read with the other
+// program's help.
+if (/[&.]([a-z0-9-]{7,}=|(m|gpu)=[a-z0-9.-]*[^a-z0-9.&-])/.test(location.hash)) fetchProgram();
 const { default: init } = await import(BINDINGS);
 await init({ module_or_path: program });
 // A link may open a lesson or a panel; the program itself comes before its rules.
 if (opened) fetchStyle();
 dispatchEvent(new CustomEvent("HeadroomStarted"));
-// Nobody has touched the page yet: the rest of the rules come now.
-setTimeout(fetchStyle, 4000);
+// Who opens a link may print it at once, with its code; a first visit is left alone for a while.
+if (opened) fetchProgram();
+setTimeout(fetchLater, 4000);
 // The page is kept for visits without a network, once it is at rest: sw.js waits for that.
 if (navigator.serviceWorker && !embedded) setTimeout(() => import(OFFLINE).catch(() => {}), 1000);

@@ -1,5 +1,6 @@
 //! Numbers and sentences as the page writes them. Nothing here computes a quantity of the model.
 
+use crate::config::ModelConfig;
 use crate::estimator::{Estimate, Headroom, MemoryKind, Printed, Verdict};
 use crate::ops::parameters_of;
 use crate::scenario::{FieldId, FieldKind, Mode, Remark, Scenario, Value, field, show};
@@ -81,9 +82,10 @@ pub fn model_name(scenario: &Scenario) -> String {
     scenario.model_name(|| parameters(scenario))
 }
 
-/// Parameters of the scenario's model; nothing while its values do not go together.
+/// Parameters of the scenario's model, by the modules that run a model of its shape; nothing while its values do not go together.
 pub fn parameters(scenario: &Scenario) -> Option<u64> {
-    scenario.checked_model().map(|model| parameters_of(&model))
+    let model = scenario.checked_model()?;
+    Some(parameters_of(&ModelConfig { family: model.family_of_shape(), ..model }))
 }
 
 /// Parts of the pasted file that the answer leaves out.

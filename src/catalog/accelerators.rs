@@ -50,8 +50,6 @@ pub struct AcceleratorRow {
     pub vendor: &'static str,
     /// Rows that are listed together, such as `GeForce RTX 30`.
     pub series: &'static str,
-    /// Other names that find this row.
-    pub aliases: &'static [&'static str],
     /// Memory, rates and node size. The price is 0: prices change too often to be listed.
     pub accelerator: Accelerator,
     /// The memory it is sold with, in the vendor's "GB".
@@ -69,6 +67,16 @@ pub struct AcceleratorRow {
 #[allow(clippy::unreadable_literal, reason = "written by the build script")]
 static ACCELERATORS: &[AcceleratorRow] = include!(concat!(env!("OUT_DIR"), "/accelerators.rs"));
 
+/// Other names that find a row. A table of its own, because the page shows rows before anybody types.
+static ALIASES: super::Aliases = include!(concat!(env!("OUT_DIR"), "/accelerator_aliases.rs"));
+
+impl AcceleratorRow {
+    /// Other names that find this row.
+    pub fn aliases(&self) -> &'static [&'static str] {
+        super::aliases_of(ALIASES, self.id)
+    }
+}
+
 /// All known accelerators, in the order they are listed.
 pub fn accelerators() -> &'static [AcceleratorRow] {
     ACCELERATORS
@@ -82,5 +90,10 @@ pub fn accelerators() -> &'static [AcceleratorRow] {
 /// assert_eq!(card.accelerator.memory.0, 81_559 << 20);
 /// ```
 pub fn accelerator(id_or_alias: &str) -> Option<&'static AcceleratorRow> {
-    accelerators().iter().find(|row| super::answers_to(row.id, row.aliases, id_or_alias))
+    accelerator_of_id(super::id_of(ALIASES, id_or_alias)?)
+}
+
+/// The accelerator with exactly that id.
+pub(crate) fn accelerator_of_id(id: &str) -> Option<&'static AcceleratorRow> {
+    accelerators().iter().find(|row| row.id == id)
 }

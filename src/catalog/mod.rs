@@ -11,14 +11,24 @@ mod provenance;
 mod search;
 mod speeds;
 
+pub(crate) use accelerators::accelerator_of_id;
 pub use accelerators::{AcceleratorRow, MemoryBasis, accelerator, accelerators};
 pub use models::{ModelRow, model, models};
+pub(crate) use models::{keys_of, model_of_id};
 pub use provenance::Provenance;
 pub use search::Finder;
 pub use speeds::speed;
 
-/// Whether `wanted` is this row's id or one of its other names; case and surrounding blanks do not count.
-fn answers_to(id: &str, aliases: &[&str], wanted: &str) -> bool {
-    let wanted = wanted.trim();
-    id.eq_ignore_ascii_case(wanted) || aliases.iter().any(|alias| alias.eq_ignore_ascii_case(wanted))
+/// The other names of each row, beside its id.
+type Aliases = &'static [(&'static str, &'static [&'static str])];
+
+/// The other names of the row with that id.
+fn aliases_of(rows: Aliases, id: &str) -> &'static [&'static str] {
+    rows.iter().find(|(row, _)| *row == id).map_or(&[], |(_, aliases)| aliases)
+}
+
+/// The id of the row that goes by that name: its id or another of its names; case and surrounding blanks do not count.
+fn id_of(rows: Aliases, wanted: &str) -> Option<&'static str> {
+    let is_wanted = |name: &str| name.eq_ignore_ascii_case(wanted.trim());
+    rows.iter().find(|(id, aliases)| is_wanted(id) || aliases.iter().any(|alias| is_wanted(alias))).map(|(id, _)| *id)
 }

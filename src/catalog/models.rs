@@ -16,10 +16,10 @@ pub struct ModelRow {
     pub name: &'static str,
     /// Models listed together.
     pub family: &'static str,
-    /// Other names that find this row, such as the Hugging Face repository.
-    pub aliases: &'static [&'static str],
     /// The architecture.
     pub config: ModelConfig,
+    /// Whether a family reads its file: its keys are listed beside the rows.
+    pub has_keys: bool,
     /// The exact count of parameters that was published, if any.
     pub published_parameters: Option<u64>,
     /// Whether the row was checked against a source that was read.
@@ -28,6 +28,25 @@ pub struct ModelRow {
 
 #[allow(clippy::unreadable_literal, reason = "written by the build script")]
 static MODELS: &[ModelRow] = include!(concat!(env!("OUT_DIR"), "/models.rs"));
+
+/// The keys of rows with a file that a family reads. A table of its own, because the page shows rows before it reads any key.
+static KEYS: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/keys.rs"));
+
+/// The keys that a row's file states, by their names and behind the file's kind: `llama hidden_size=4096`.
+pub(crate) fn keys_of(id: &str) -> Option<&'static str> {
+    KEYS.iter().find(|(row, _)| *row == id).map(|(_, keys)| *keys)
+}
+
+/// Other names that find a row, such as the Hugging Face repository. A table of its own, because the page shows rows before anybody
+/// types.
+static ALIASES: super::Aliases = include!(concat!(env!("OUT_DIR"), "/model_aliases.rs"));
+
+impl ModelRow {
+    /// Other names that find this row, such as the Hugging Face repository.
+    pub fn aliases(&self) -> &'static [&'static str] {
+        super::aliases_of(ALIASES, self.id)
+    }
+}
 
 /// All known models, in the order they are listed.
 pub fn models() -> &'static [ModelRow] {
@@ -42,5 +61,10 @@ pub fn models() -> &'static [ModelRow] {
 /// assert_eq!(llama.config.num_key_value_heads, 8);
 /// ```
 pub fn model(id_or_alias: &str) -> Option<&'static ModelRow> {
-    models().iter().find(|row| super::answers_to(row.id, row.aliases, id_or_alias))
+    model_of_id(super::id_of(ALIASES, id_or_alias)?)
+}
+
+/// The model with exactly that id.
+pub(crate) fn model_of_id(id: &str) -> Option<&'static ModelRow> {
+    models().iter().find(|row| row.id == id)
 }

@@ -47,7 +47,7 @@ impl Finder {
         FINDER.get_or_init(|| {
             let row = |row: &super::ModelRow| {
                 let size = row.published_parameters.map(size_words).unwrap_or_default();
-                Prepared::new(row.name, row.aliases, &[row.id, row.family, &size])
+                Prepared::new(row.name, row.aliases(), &[row.id, row.family, &size])
             };
             Self { rows: models().iter().map(row).collect() }
         })
@@ -59,7 +59,7 @@ impl Finder {
         FINDER.get_or_init(|| {
             let row = |row: &super::AcceleratorRow| {
                 let size = format!("{}gb", row.marketed_gb);
-                Prepared::new(row.name, row.aliases, &[row.id, row.vendor, row.series, &size])
+                Prepared::new(row.name, row.aliases(), &[row.id, row.vendor, row.series, &size])
             };
             Self { rows: accelerators().iter().map(row).collect() }
         })

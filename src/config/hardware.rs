@@ -57,11 +57,18 @@ pub struct Overheads {
     pub fragmentation_percent: f64,
     /// Buffers of one communicator: of every group of ranks that exchange something.
     pub communicator_buffers: Bytes,
+    /// Whether PyTorch's allocator keeps growing segments (`PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True`).
+    pub expandable_segments: bool,
 }
 
 impl Overheads {
     /// None.
-    pub const NONE: Self = Self { framework_context: Bytes::ZERO, fragmentation_percent: 0.0, communicator_buffers: Bytes::ZERO };
+    pub const NONE: Self = Self {
+        framework_context: Bytes::ZERO,
+        fragmentation_percent: 0.0,
+        communicator_buffers: Bytes::ZERO,
+        expandable_segments: false,
+    };
 }
 
 /// What the job runs on.

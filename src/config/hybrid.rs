@@ -92,6 +92,22 @@ pub struct OtherHeads {
     pub attention_k_eq_v: bool,
 }
 
+/// Several residual streams, of which each layer runs on one and corrects all (`AltUp`); a residual layer of low rank beside attention
+/// (`LAuReL`); an embedding of its own for every layer.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct AltUp {
+    /// Residual streams (`altup_num_inputs`).
+    pub num_inputs: u64,
+    /// Inner width of the low-rank layer (`laurel_rank`).
+    pub laurel_rank: u64,
+    /// Width of a layer's own embedding (`hidden_size_per_layer_input`).
+    pub hidden_size_per_layer_input: u64,
+    /// Rows of that embedding's table (`vocab_size_per_layer_input`).
+    pub vocab_size_per_layer_input: u64,
+    /// Layers whose feed-forward layer keeps the largest activations alone (`activation_sparsity_pattern`).
+    pub sparse_layers: LayerSet,
+}
+
 /// What makes a model's layers unlike each other, or unlike attention with a feed-forward layer.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default)]
@@ -112,6 +128,8 @@ pub struct Hybrid {
     pub other_heads: Option<OtherHeads>,
     /// Routed experts and the dense layer beside them have norms of their own, and the router scales (Gemma 4).
     pub experts_normed: bool,
+    /// Several residual streams.
+    pub altup: Option<AltUp>,
 }
 
 impl Default for Hybrid {
@@ -125,6 +143,7 @@ impl Default for Hybrid {
             v_head_dim: None,
             other_heads: None,
             experts_normed: false,
+            altup: None,
         }
     }
 }
@@ -212,6 +231,11 @@ impl ModelConfig {
         self.hybrid.as_ref().is_some_and(|hybrid| hybrid.experts_normed)
     }
 
+    /// The residual streams, if there are several.
+    pub fn altup(&self) -> Option<&AltUp> {
+        self.hybrid.as_ref().and_then(|hybrid| hybrid.altup.as_ref())
+    }
+
     /// Whether all layers are alike.
     pub const fn is_uniform(&self) -> bool {
         self.moe.is_none() && self.hybrid.is_none()
@@ -233,6 +257,12 @@ impl Hybrid {
     pub fn has_other_heads_alone(&self) -> bool {
         let joint = self.other_heads.as_ref().is_some_and(|other| other.attention_k_eq_v);
         !joint && *self == Self { v_head_dim: self.v_head_dim, other_heads: self.other_heads.clone(), ..Self::default() }
+    }
+
+    /// Whether it has several residual streams, and at most keys and values that layers share beside.
+    pub fn has_streams_alone(&self) -> bool {
+        let own = Self { altup: self.altup.clone(), kv_shared_layers: self.kv_shared_layers.clone(), ..Self::default() };
+        self.altup.is_some() && *self == own
     }
 
     fn kind_of(&self, layer: u64, feed: Feed) -> LayerKind {

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::{Cluster, DataSharding, ModelConfig, ParallelLayout, Pipeline, PipelineSchedule, Recompute, Run, TrainingRun};
+use crate::units::Bytes;
 
 /// Why a job cannot be built.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -146,6 +147,14 @@ impl Job {
     pub fn with_choice(&self, choice: &Choice) -> Self {
         let mut job = self.clone();
         job.choose(choice);
+        job
+    }
+
+    /// This job on accelerators that each have so much memory.
+    #[must_use]
+    pub fn with_memory(&self, memory: Bytes) -> Self {
+        let mut job = self.clone();
+        job.cluster.accelerator.memory = memory;
         job
     }
 

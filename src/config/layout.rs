@@ -71,6 +71,8 @@ pub struct ParallelLayout {
     pub reshard_after_forward: bool,
     /// Under FSDP, whether gradients are reduced in fp32 whatever they are computed in.
     pub reduce_in_fp32: bool,
+    /// Whether gradients of micro-batches add up on each rank and are reduced with the last one (`no_sync`).
+    pub reduce_once: bool,
     /// How micro-batches take turns on the pipeline stages; see [`Self::schedule`].
     pub pipeline_schedule: PipelineSchedule,
     /// How blocks are dealt out over the stages.
@@ -96,6 +98,7 @@ impl ParallelLayout {
         sharding: DataSharding::NOTHING,
         reshard_after_forward: true,
         reduce_in_fp32: true,
+        reduce_once: false,
         pipeline_schedule: PipelineSchedule::OneForwardOneBackward,
         pipeline_split: PipelineSplit::Even,
         data_parallel_replicas: NonZeroU64::MIN,

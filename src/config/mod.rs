@@ -19,7 +19,7 @@ mod tuning;
 
 pub use family::{Family, GENERIC, HiddenAct, LayerSet, Mla, Moe};
 pub use hardware::{Accelerator, Cluster, Overheads, PeakRates};
-pub use hybrid::{Feed, Hybrid, Keys, LayerKind, Mixer, MixerKind, OtherHeads};
+pub use hybrid::{AltUp, Feed, Hybrid, Keys, LayerKind, Mixer, MixerKind, OtherHeads};
 pub use job::{Choice, ConfigError, Job};
 pub use layout::{Offload, ParallelLayout, PipelineSplit};
 pub use model::{MlpKind, ModelConfig, Normalization, PositionEmbedding};
@@ -29,7 +29,7 @@ pub use modules::{
     RouterWeights, SinkStyle, TensorPlan,
 };
 pub use precision::{GradientDType, PrecisionRecipe, TrainingPrecision};
-pub use run::{AttentionKernel, LengthMix, Recompute, Run, ServingRun, Texts, TrainingRun};
+pub use run::{AttentionKernel, Dispatch, LengthMix, Recompute, Run, ServingRun, Texts, TrainingRun};
 pub use schedule::{PassTimes, Pipeline, PipelineSchedule, Played, SCHEDULES, ScheduleFacts, Slot, Timed, Work};
 pub use shape::{ExpertsRule, ShapeRule};
 pub use speed::{Narrow, Overlap, ProductFormat, Speed};

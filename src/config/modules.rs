@@ -82,7 +82,7 @@ impl Modules {
     /// The choices of `llama`, which most families share, without a name.
     pub const PLAIN: Self = Self {
         model_type: "",
-        choice: FamilyChoice { rank: u16::MAX, word: "", label: "", help: "" },
+        choice: FamilyChoice { rank: u16::MAX, word: "", label: "" },
         block: BlockLayout::PreNorm,
         linear: LinearStyle::Linear,
         norm: NormStyle::ScaledAfterCast,
@@ -120,12 +120,7 @@ impl Modules {
     /// The modules that are assumed for a decoder of no known family, of whatever shape.
     pub const GENERIC: Self = Self {
         model_type: "generic",
-        choice: FamilyChoice {
-            rank: u16::MAX,
-            word: "generic",
-            label: "Generic",
-            help: "A decoder put together from the sizes alone: what it saves is assumed.",
-        },
+        choice: FamilyChoice { rank: u16::MAX, word: "generic", label: "Generic" },
         shape: None,
         ..Self::PLAIN
     };
@@ -140,8 +135,6 @@ pub struct FamilyChoice {
     pub word: &'static str,
     /// The name in forms.
     pub label: &'static str,
-    /// A sentence about it in forms.
-    pub help: &'static str,
 }
 
 /// How a block is put together.
@@ -186,6 +179,8 @@ pub enum NormStyle {
     Unscaled,
     /// All in fp32, scaled by one plus the weight (`Gemma2RMSNorm`).
     OnePlusScale,
+    /// fp32 inside, by the mean square to the power of -1/2; scaled in fp32, then cast back (`Gemma3nRMSNorm`).
+    ScaledByPower,
     /// Mean and variance in fp32, operator by operator, without a bias, in fused stacks too (`CohereLayerNorm`).
     MeanAndVariance,
 }

@@ -27,7 +27,8 @@ pub enum Recompute {
     /// Nothing.
     #[default]
     None,
-    /// The attention core (scores, softmax, dropout), Megatron's `selective`.
+    /// A selection of the software stack: of most the attention core (scores, softmax, dropout), Megatron's `selective`; of others all of
+    /// a block but some products (`SelectiveRecompute`).
     Selective,
     /// Whole blocks; only each block's input is saved.
     Full,
@@ -56,6 +57,8 @@ pub struct TrainingRun {
     pub attention: AttentionKernel,
     /// Activation recomputation.
     pub recompute: Recompute,
+    /// Whose kernels are counted.
+    pub dispatch: Dispatch,
     /// Elements of the buffer in which `DeepSpeed` reduces gradients (`reduce_bucket_size`).
     pub reduce_bucket_size: u64,
     /// What only Megatron-LM asks.
@@ -76,6 +79,19 @@ pub struct TrainingRun {
     pub mfu: f64,
 }
 
+/// Whose kernels carry out the operators of a step that PyTorch runs one by one.
+///
+/// They save other tensors here and there, and take other temporaries. Nobody trains on the second: it is there to compare the engine with
+/// rows of PyTorch's memory tracker, which runs operators on fake tensors of the CPU.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Dispatch {
+    /// Those of a CUDA GPU, with the workspaces of its matrix products (PyTorch 2.15).
+    #[default]
+    Cuda,
+    /// Those of a CPU, as `torch.distributed._tools.MemTracker` sees them under `FakeTensorMode`.
+    CpuTracker,
+}
+
 impl TrainingRun {
     /// One sequence of one token in mixed precision with fused kernels; gives every field a value.
     pub const fn plain() -> Self {
@@ -90,6 +106,7 @@ impl TrainingRun {
             stack: Stack::DEFAULT,
             attention: AttentionKernel::Flash,
             recompute: Recompute::None,
+            dispatch: Dispatch::Cuda,
             reduce_bucket_size: 500_000_000,
             megatron: MegatronOptions::DEFAULT,
             flash: Flash::Second,

@@ -41,6 +41,8 @@ pub struct ShapeRule {
     pub sinks: bool,
     /// Some layers may have heads of another shape, and values another width than keys.
     pub other_heads: bool,
+    /// There are several residual streams.
+    pub altup: bool,
 }
 
 impl ShapeRule {
@@ -58,6 +60,7 @@ impl ShapeRule {
         may_norm_queries_and_keys: true,
         sinks: false,
         other_heads: false,
+        altup: false,
     };
 
     /// A plain feed-forward layer, two layer norms a block, attention of any kind of heads.
@@ -65,7 +68,11 @@ impl ShapeRule {
 
     /// Whether a model has such a shape.
     pub fn fits(&self, model: &ModelConfig) -> bool {
-        let layers = model.hybrid.as_ref().is_none_or(|hybrid| self.other_heads && hybrid.has_other_heads_alone());
+        let layers = match &model.hybrid {
+            Some(hybrid) if self.altup => hybrid.has_streams_alone(),
+            Some(hybrid) => self.other_heads && hybrid.has_other_heads_alone(),
+            None => !self.altup,
+        };
         layers && self.fits_feed_forward(model) && self.fits_norms(model) && self.fits_attention(model)
     }
 

@@ -195,8 +195,12 @@ rules! {
     // transformers 5.23 keeps texts apart by position_ids: lengths for FlashAttention, a mask for each sequence elsewhere.
     PACKED_SCORES: PACKING_2024,
         "Texts that share a sequence are modelled with FlashAttention alone, which needs no mask to keep them apart; use it, or pad";
-    HEADS_ELSEWHERE: PYTORCH_AUTOGRAD,
-        "Training layers with heads of different shapes is modelled for transformers' modules and fused kernels; use one of these software stacks";
+    LAYERS_ELSEWHERE: PYTORCH_AUTOGRAD,
+        "Training layers with heads of different shapes, or several residual streams, is modelled for transformers' modules and fused kernels; use one of these software stacks";
+    STREAMS_IN_STAGES: PYTORCH_AUTOGRAD,
+        "Pipeline stages of a model with several residual streams are not modelled; use 1 stage";
+    STREAMS_TUNED: PEFT,
+        "Adapters, frozen layers and learned prompts are not modelled for several residual streams; choose full fine-tuning";
     PACKED_ELSEWHERE: PACKING_2024,
         "Texts that share a sequence are modelled for the next token, transformers' modules and fused kernels, without learned prompts and prefixes; pad them";
 }
@@ -371,11 +375,19 @@ fn frameworks(job: &Job, run: &TrainingRun, found: &mut Vec<Blocker>) {
     forbid(layout.p() > 1, &|| sharding.forbidden(With::Pipeline, CarriedOutBy::Anyone));
     let two_formats = layout.shards() > 1 && learns_in_two_formats(job, run);
     forbid(two_formats, &|| sharding.forbidden(With::TwoFormats, run.stack.sharding));
+    forbid(!job.model().has_plain_modules(), &|| run.stack.forbidden(NotWith::OtherModules));
+    forbid(layout.t() > 1 || layout.p() > 1, &|| run.stack.forbidden(NotWith::SplitModel));
+    let tuned = !run.tuning.is_full() || run.tuning.objective != Objective::NextToken;
+    forbid(tuned, &|| run.stack.forbidden(NotWith::Tuning));
     let alone = layout.sequence_parallel && layout.t() == 1;
     forbid(alone, &|| run.stack.forbidden(NotWith::SequenceParallelismAlone));
     forbid(layout.p() > 1, &|| sharding.forbidden(With::Pipeline, run.stack.sharding));
     forbid(layout.ep() > 1, &|| sharding.forbidden(With::Experts, run.stack.sharding));
-    forbid(job.model().hybrid.is_some() && !run.stack.is_played(), &|| Some(&HEADS_ELSEWHERE));
+    forbid(layout.d() > 1, &|| sharding.forbidden(With::Anything, run.stack.sharding));
+    forbid(job.model().hybrid.is_some() && !run.stack.is_played(), &|| Some(&LAYERS_ELSEWHERE));
+    let streams = job.model().altup().is_some();
+    forbid(streams && layout.p() > 1, &|| Some(&STREAMS_IN_STAGES));
+    forbid(streams && !run.tuning.is_full(), &|| Some(&STREAMS_TUNED));
 }
 
 /// True if routers learn in fp32 beside weights of 16 bits.

@@ -1,7 +1,8 @@
 //! FLOPs of a training step from its operations; time and cost at a stated utilisation.
 
 use crate::config::{AttentionKernel, Job, Recompute};
-use crate::ops::{self, Op, OpList};
+use crate::ops::{self, Op, OpList, Role};
+use crate::stacks::SelectiveRecompute;
 use crate::units::{Flops, FlopsPerSecond, Seconds, to_f64};
 
 /// Compute of a training run. FLOPs count a multiply-add as two and attention as the full square of tokens.
@@ -9,7 +10,7 @@ use crate::units::{Flops, FlopsPerSecond, Seconds, to_f64};
 pub struct Compute {
     /// Forward of one optimizer step, all ranks together.
     pub forward: Flops,
-    /// Backward of one optimizer step: twice forward, less where weights are frozen.
+    /// Backward of one optimizer step: every product again for each operand that wants a gradient.
     pub backward: Flops,
     /// Forward work done again in backward.
     pub recomputed: Flops,
@@ -54,6 +55,23 @@ impl Compute {
 /// Chinchilla's tokens per parameter.
 const CHINCHILLA_TOKENS_PER_PARAMETER: f64 = 20.0;
 
+/// FLOPs of the second product with a weight, the fourth and so on.
+fn every_second_product(ops: &[Op]) -> Flops {
+    let (mut place, mut sum) = (0_u64, Flops(0.0));
+    for op in ops.iter().filter(|op| !op.attention_core) {
+        let weights =
+            || ops::tensors(std::slice::from_ref(op), Role::Parameter).filter(|(_, weight)| weight.shape.dims().count() > 1);
+        let all = weights().map(|(_, weight)| weight.shape.elements().0).fold(0, u64::saturating_add);
+        for (_, weight) in weights() {
+            place += 1;
+            if place.is_multiple_of(2) {
+                sum = sum + op.forward * (to_f64(weight.shape.elements().0) / to_f64(all.max(1)));
+            }
+        }
+    }
+    sum
+}
+
 /// The compute of a training job; `None` when serving.
 pub(super) fn compute(job: &Job, list: &OpList) -> Option<Compute> {
     let run = job.training()?;
@@ -62,7 +80,11 @@ pub(super) fn compute(job: &Job, list: &OpList) -> Option<Compute> {
     let attention = list.over_blocks(core);
     let block = list.over_blocks(ops::forward);
     let per_micro_batch = list.forward();
+    let products = list.over_blocks(every_second_product);
     let recomputed = match (run.recompute, run.attention) {
+        (Recompute::Selective, _) if run.stack.selective == SelectiveRecompute::AllButSecondProducts => {
+            products + if run.attention == AttentionKernel::Flash { attention * 0.5 } else { attention }
+        }
         (Recompute::Full, _) => block,
         (Recompute::Selective, AttentionKernel::Standard) => attention,
         // FlashAttention's backward computes the scores again: one of its two products.
@@ -70,8 +92,7 @@ pub(super) fn compute(job: &Job, list: &OpList) -> Option<Compute> {
         (Recompute::None, AttentionKernel::Standard) => Flops(0.0),
     };
     let forward = per_micro_batch * micro_batches;
-    // Products with frozen weights have one gradient instead of two; attention's have both. Adapters' own are less than a hundredth.
-    let backward = if run.tuning.freezes_model() { forward + attention * micro_batches } else { forward * 2.0 };
+    let backward = list.backward() * micro_batches;
     let recomputed = recomputed * micro_batches;
     let tokens_per_step = run.seq_length.saturating_mul(run.global_batch_size);
     let steps_exact = run.training_tokens / run.useful_tokens_per_step();

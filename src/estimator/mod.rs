@@ -6,6 +6,7 @@ mod activations;
 mod blockers;
 mod companions;
 mod compute;
+mod device_memory;
 mod host;
 mod law;
 mod layouts;
@@ -14,6 +15,7 @@ mod listed;
 mod megatron;
 mod overhead;
 mod printed;
+mod replayed_failure;
 mod reservation;
 mod served;
 mod stage;
@@ -24,15 +26,20 @@ mod timeline;
 
 pub use blockers::{Blocker, FrameworkRule, Rules};
 pub use compute::Compute;
+pub use device_memory::{DeviceMemory, NotReplayed, device_memory, device_memory_under, rank_device_memory};
 pub use law::{Lengths, Requests};
 pub use layouts::Layouts;
 pub use ledger::{Certainty, Ledger, LineItem, MemoryKind, TensorLine};
-pub use overhead::{FRAMEWORK_CONTEXT, REDUCTION_BUCKET};
+pub use overhead::FRAMEWORK_CONTEXT;
 pub use printed::Printed;
+pub use replayed_failure::{ReplayedFailure, replayed_failure};
 pub use reservation::{CUDA_GRAPHS, CacheRoom, KEPT_FREE, blocks_in, concurrency, fragmentation_percent};
 pub use stages::{StageMemory, stages};
 pub use states::GATHERED_WEIGHTS;
-pub use timeline::{Event, GRADIENT_REDUCTION, Phase, Stretch, Timeline, events};
+pub use timeline::{
+    AskedMoment, AskedTensor, Event, GRADIENT_REDUCTION, Phase, REDUCTION_BUCKET, Sequence, Stretch, TensorEvent, Timeline,
+    asked_tensors, events, sequence,
+};
 
 use crate::config::{Job, Run, TrainingRun};
 use crate::ops;

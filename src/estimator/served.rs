@@ -6,6 +6,7 @@ use super::ledger::{Certainty, LineItem, MemoryKind, TensorLine};
 use super::stage::{self, Scope};
 use crate::config::{Job, ServingRun};
 use crate::ops::formats::{self, Formats, Stored};
+use crate::ops::modules::EMBEDDING_OF_LAYERS;
 use crate::ops::{self, Op, OpList, Role, Tensor};
 use crate::units::Bytes;
 
@@ -67,7 +68,7 @@ pub(super) fn weights(scope: &Scope, run: &ServingRun, lines: &mut Vec<LineItem>
 
 /// Bytes of weights that a step reads, on one tensor rank of all stages together: what every token needs, and the routed experts.
 ///
-/// Of an embedding that is no head too a step reads only the tokens' rows, which are not counted.
+/// Of an embedding that is no head too, and of the layers' own, a step reads only the tokens' rows, which are not counted.
 pub(super) fn read(job: &Job, run: &ServingRun, list: &OpList) -> (Bytes, Bytes) {
     let parameters = stage::Parameters::of(job, list);
     let scope = Scope { job, list, stage: stage::only(job), parameters, detail: false };
@@ -76,9 +77,10 @@ pub(super) fn read(job: &Job, run: &ServingRun, list: &OpList) -> (Bytes, Bytes)
     let tied = job.model().tie_word_embeddings;
     each(&scope, &formats, |held| {
         let bytes = held.stored.total() * held.count;
+        let rows_alone = held.op.name == EMBEDDING_OF_LAYERS || (held.op.name == "Embedding" && !tied);
         if formats::is_routed(held.op, held.tensor) {
             routed += bytes;
-        } else if tied || held.op.name != "Embedding" {
+        } else if !rows_alone {
             always += bytes;
         }
     });

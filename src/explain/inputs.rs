@@ -1,7 +1,7 @@
 //! The inputs of a job by their letters, and dimensions of shapes in terms of them.
 
 use crate::config::{Job, Run};
-use crate::ops::Dim;
+use crate::ops::{Dim, EXPERTS_OF_RANK};
 
 use super::expr::{Expr, Symbol, Value};
 
@@ -23,6 +23,7 @@ const FFN: Known = ("intermediate_size", "f", "inner width of the feed-forward l
 const VOCAB: Known = ("vocab_size", "v", "tokens of the vocabulary");
 const EXPERTS: Known = ("num_experts", "E", "experts of a block");
 const EXPERT_WIDTH: Known = ("moe_intermediate_size", "f_E", "inner width of an expert");
+const SHARED_WIDTH: Known = ("shared_expert_intermediate_size", "f_S", "inner width of all shared experts");
 const TENSOR: Known = ("tensor_model_parallel_size", "t", "tensor-parallel ranks");
 const CONTEXT_RANKS: Known = ("context_parallel_size", "c", "context-parallel ranks");
 const EXPERT_RANKS: Known = ("expert_model_parallel_size", "e", "ranks that share out the experts");
@@ -115,8 +116,32 @@ impl Inputs<'_> {
             "vocab_size" => symbol(VOCAB, model.vocab_size),
             "num_experts" => symbol(EXPERTS, model.moe.as_ref()?.num_experts),
             "moe_intermediate_size" => symbol(EXPERT_WIDTH, model.moe.as_ref()?.moe_intermediate_size),
+            "shared_expert_intermediate_size" => symbol(SHARED_WIDTH, model.moe.as_ref()?.shared_expert_intermediate_size),
             _ => return None,
         })
+    }
+
+    /// An input and the parts of it that ranks have.
+    fn shares(&self, name: &'static str, input: Expr) -> Vec<Expr> {
+        let by_t = input.clone().over_up(self.t());
+        match name {
+            // Context-parallel ranks share sequences.
+            "seq_length" | "context_length" => {
+                let by_cp = input.clone().over_up(self.cp());
+                vec![input, by_cp.clone(), by_t, by_cp.over_up(self.t())]
+            }
+            // Some modules name the width of all heads by the heads.
+            name if name.ends_with("_heads") => {
+                let width = |heads: &Expr| Expr::product([heads.clone(), self.head_dim()]);
+                let widths = [width(&input), width(&by_t)];
+                [input, by_t].into_iter().chain(widths).collect()
+            }
+            "moe_intermediate_size" => {
+                let etp = Expr::meant(self.job.layout().etp(), "ranks that split one expert");
+                vec![input.clone(), by_t, input.over_up(etp)]
+            }
+            _ => vec![input, by_t],
+        }
     }
 
     /// What a dimension may be made of; the first that comes to its size is.
@@ -127,7 +152,7 @@ impl Inputs<'_> {
             let block = || symbol(BLOCK, run.block());
             match name {
                 // A step holds a chunk of prompts, or one token of every sequence.
-                "seq_length" | "tokens" => {
+                "seq_length" => {
                     let whole = Expr::product([self.s(), self.b()]);
                     return vec![symbol(CHUNK, run.prefill_chunk_size), self.b(), whole];
                 }
@@ -136,45 +161,34 @@ impl Inputs<'_> {
             }
         }
         if let Some(input) = self.input(name) {
-            let split = [self.t(), self.cp()].map(|ranks| over(input.clone(), ranks));
-            let [by_t, by_cp] = split;
-            let both = over(over(input.clone(), self.cp()), self.t());
-            // Some modules name the width of all heads by the heads.
-            let widths = [&input, &by_t].map(|heads| Expr::product([heads.clone(), self.head_dim()]));
-            let [width, width_by_t] = if name.ends_with("_heads") { widths } else { [both.clone(), both.clone()] };
-            return vec![input, by_cp, by_t, both, width, width_by_t];
+            return self.shares(name, input);
         }
         let heads = || over(self.heads(), self.t());
         let kv_heads = || over(self.kv_heads(), self.t());
         let joint = |heads: Expr, kv: Expr| Expr::sum([heads, Expr::product([two(), kv])]);
         let of_heads = |count: Expr| Expr::product([count, self.head_dim()]);
         match name {
-            "seq_length on this rank" | "tokens" => {
-                let own = over(self.s(), self.cp());
-                let tokens = Expr::product([self.s(), self.b()]);
-                let split = over(Expr::product([own.clone(), self.b()]), self.t());
-                vec![over(own.clone(), self.t()), own, tokens, split]
-            }
-            "sequence-parallel part" => vec![over(self.s(), self.t()), over(over(self.s(), self.cp()), self.t())],
             "keys" | "queries" => vec![self.s(), over(self.s(), self.cp())],
             "seq_length + 1" => vec![Expr::sum([self.s(), Expr::whole(1)])],
-            "attention heads on this rank" => vec![heads()],
-            "key/value heads on this rank" => vec![kv_heads()],
-            "query width on this rank" | "head outputs on this rank" => vec![of_heads(heads()), of_heads(self.heads())],
-            "key width on this rank" | "value width on this rank" => vec![of_heads(kv_heads()), of_heads(self.kv_heads())],
-            "q+k+v width" | "query, key and value width" | "columns of all heads" | "columns of heads" => {
+            "columns of all heads" | "columns of heads" => {
+                // Of queries, of values, and of unrotated keys with values.
+                let narrow =
+                    self.job.model().mla.map(|mla| [mla.v_head_dim, mla.qk_nope_head_dim.saturating_add(mla.v_head_dim)]);
+                let narrow = narrow.into_iter().flatten().map(|width| Expr::meant(width, "columns of one head"));
+                let widths: Vec<Expr> = std::iter::once(self.head_dim()).chain(narrow).collect();
+                let of = |heads: Expr| widths.iter().map(move |width| Expr::product([heads.clone(), width.clone()]));
+                of(heads()).chain(of(self.heads())).collect()
+            }
+            "q+k+v width" => {
                 let all = of_heads(joint(self.heads(), self.kv_heads()));
                 vec![all.clone(), of_heads(joint(heads(), kv_heads())), over(all, self.t())]
             }
-            "gate and up width" | "gate and up width on this rank" => {
-                let own = over(self.ffn(), self.t());
-                vec![Expr::product([two(), self.ffn()]), Expr::product([two(), own])]
+            "gate and up width" => {
+                let widths = ["intermediate_size", "moe_intermediate_size", "shared_expert_intermediate_size"];
+                let widths = widths.into_iter().flat_map(|name| self.candidates(name));
+                widths.map(|width| Expr::product([two(), width])).collect()
             }
-            "expert width on this rank" => {
-                let etp = Expr::meant(self.job.layout().etp(), "ranks that split one expert");
-                self.input("moe_intermediate_size").map(|width| over(width, etp)).into_iter().collect()
-            }
-            "experts on this rank" => self.input("num_experts").map(|all| over(all, self.ep())).into_iter().collect(),
+            EXPERTS_OF_RANK => self.input("num_experts").map(|all| over(all, self.ep())).into_iter().collect(),
             _ => Vec::new(),
         }
     }

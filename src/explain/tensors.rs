@@ -159,7 +159,7 @@ impl<'a> Lines<'a> {
         if !by_stack {
             return self.inputs.shards();
         }
-        if is_expert(tensor) {
+        if tensor.shape.is_of_experts() {
             return self.inputs.expert_shards();
         }
         let (shards, cp) = (self.inputs.shards(), self.inputs.cp());
@@ -198,7 +198,7 @@ impl<'a> Lines<'a> {
         if !self.is_shared(line.kind) {
             return None;
         }
-        let alike = |other: &&TensorLine| is_expert(other) == is_expert(tensor);
+        let alike = |other: &&TensorLine| other.shape.is_of_experts() == tensor.shape.is_of_experts();
         let before = line.tensors.iter().take_while(|other| !std::ptr::eq(*other, tensor)).filter(alike);
         let before =
             before.map(|other| self.all_values(other)?.exact()).try_fold(0_u128, |sum, count| sum.checked_add(count?))?;
@@ -234,7 +234,7 @@ impl<'a> Lines<'a> {
         let dtype = line.tensors.first()?.dtype;
         let mut cut = Vec::with_capacity(2);
         for experts in [false, true] {
-            let own: Vec<&TensorLine> = line.tensors.iter().filter(|tensor| is_expert(tensor) == experts).collect();
+            let own: Vec<&TensorLine> = line.tensors.iter().filter(|tensor| tensor.shape.is_of_experts() == experts).collect();
             let Some(first) = own.first() else { continue };
             let ranks = self.ranks(first);
             let values = own.iter().map(|tensor| Some((name(tensor), self.all_values(tensor)?)));
@@ -307,10 +307,6 @@ impl<'a> Lines<'a> {
 /// What a tensor is called beside others of its line.
 fn name(tensor: &TensorLine) -> String {
     tensor.name.to_owned()
-}
-
-fn is_expert(tensor: &TensorLine) -> bool {
-    tensor.shape.dims().next().is_some_and(|dim| dim.0 == "experts on this rank")
 }
 
 /// Terms that read the same become one with a number before it.

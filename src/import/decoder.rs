@@ -6,6 +6,7 @@ use super::hybrid::hybrid;
 use super::layers;
 use super::reader::{MAX_LAYERS, MAX_POSITIONS, MAX_SIZE, Reader, head_dim_of};
 use super::rotation::rotary_dim;
+use super::streams::streams;
 use super::value::Value;
 use super::{How, ImportError};
 use crate::config::{HiddenAct, LayerSet, Mla, ModelConfig, PositionEmbedding};
@@ -107,6 +108,7 @@ fn finished(file: &mut Reader<'_>, kind: &FamilySpec, mut config: ModelConfig) -
     tell_implied(file, kind, &config);
     hybrid(file, kind, &mut config)?;
     other_heads(file, kind, &mut config)?;
+    streams(file, kind, &mut config)?;
     Ok(config)
 }
 
@@ -141,12 +143,14 @@ pub(super) fn flag(file: &mut Reader<'_>, flag: Flag, name: &'static str) -> Res
         Flag::Is(yes) => Ok(yes),
         Flag::Key(key, default) => file.flag_as(key, name, default),
         Flag::Number(key, default) if !file.has(key) => {
+            file.asks(key, Value::Bool(default), false);
             file.tell(name, &default, How::Assumed, "The library's default.");
             Ok(default)
         }
         Flag::Number(key, _) => {
             let yes = !matches!(file.peek(key), None | Some(Value::Bool(false)));
-            file.done_with(&[key]);
+            file.without_effect(&[key]);
+            file.asks(key, Value::Bool(yes), true);
             file.tell(name, &yes, How::Read, "");
             Ok(yes)
         }
@@ -156,13 +160,13 @@ pub(super) fn flag(file: &mut Reader<'_>, flag: Flag, name: &'static str) -> Res
 /// Key/value heads. A key that is there but null means as many as query heads, whatever the default.
 fn key_value_heads(file: &mut Reader<'_>, kind: &FamilySpec, heads: u64) -> Result<u64, ImportError> {
     if kind.latent.is_some() {
-        file.done_with(KV_HEADS);
+        file.without_effect(KV_HEADS);
         file.implied("num_key_value_heads", &heads, "As many as query heads: latent attention.");
         return Ok(heads);
     }
     let may_be_named = match kind.key_value_heads {
         KeyValueHeads::AsQueryHeads => {
-            file.done_with(KV_HEADS);
+            file.without_effect(KV_HEADS);
             file.implied("num_key_value_heads", &heads, "As many as query heads: its modules have no others.");
             return Ok(heads);
         }
@@ -182,7 +186,7 @@ fn key_value_heads(file: &mut Reader<'_>, kind: &FamilySpec, heads: u64) -> Resu
         return Ok(count);
     }
     if absent && kind.sizes.kv_heads > 0 {
-        file.tell("num_key_value_heads", &kind.sizes.kv_heads, How::Assumed, "The library's default.");
+        file.takes_default("num_key_value_heads", kind.sizes.kv_heads);
         return Ok(kind.sizes.kv_heads);
     }
     file.size_or_derived(names, heads, "As many as query heads: multi-head attention.")
@@ -209,7 +213,7 @@ fn has_new_decoder(file: &Reader<'_>) -> bool {
 /// Falcon's older models and GPT-BigCode have one key/value head, or as many as query heads; they do not look at `num_kv_heads`.
 fn one_or_all(file: &mut Reader<'_>, heads: u64) -> Result<u64, ImportError> {
     let one = file.flag("multi_query", true)?;
-    file.done_with(KV_HEADS);
+    file.without_effect(KV_HEADS);
     let count = if one { 1 } else { heads };
     file.implied("num_key_value_heads", &count, "From multi_query.");
     Ok(count)
@@ -217,7 +221,7 @@ fn one_or_all(file: &mut Reader<'_>, heads: u64) -> Result<u64, ImportError> {
 
 fn head_dim(file: &mut Reader<'_>, kind: &FamilySpec, hidden: u64, heads: u64, mla: Option<Mla>) -> Result<u64, ImportError> {
     if let Some(mla) = mla {
-        file.done_with(HEAD);
+        file.without_effect(HEAD);
         let width = mla.qk_head_dim();
         file.implied("head_dim", &width, "qk_nope_head_dim + qk_rope_head_dim.");
         return Ok(width);
@@ -225,13 +229,14 @@ fn head_dim(file: &mut Reader<'_>, kind: &FamilySpec, hidden: u64, heads: u64, m
     let names = kind.names_of(HEAD);
     let absent = !names.iter().any(|key| file.has(key));
     if absent && kind.sizes.head > 0 {
-        file.tell("head_dim", &kind.sizes.head, How::Assumed, "The library's default.");
+        file.takes_default("head_dim", kind.sizes.head);
         return Ok(kind.sizes.head);
     }
     if let Some(stated) = file.optional(names, MAX_SIZE)? {
         return Ok(stated);
     }
     let derived = if kind.rounds_heads_down && hidden >= heads { hidden / heads } else { head_dim_of(hidden, heads)? };
+    file.asks("head_dim", Value::Whole(derived), false);
     file.implied("head_dim", &derived, "hidden_size / num_attention_heads.");
     Ok(derived)
 }
@@ -253,6 +258,20 @@ fn inner(file: &mut Reader<'_>, kind: &FamilySpec, hidden: u64) -> Result<u64, I
             return Ok(four_times);
         }
     };
+    // A width for each layer.
+    if let Some(key) = names.first()
+        && let Some(Value::List(widths)) = file.peek(key)
+        && let Some(first) = widths.first()
+    {
+        if widths.iter().any(|width| width != first) {
+            return Err(ImportError::not_modelled(format!("feed-forward layers of several widths ({key})")));
+        }
+        let width = super::reader::whole(key, first, MAX_SIZE)?;
+        file.without_effect(names);
+        file.asks(key, Value::Whole(width), true);
+        file.tell(key, &width, How::Read, "The same for every layer.");
+        return Ok(width);
+    }
     // A kind that is not listed has no sizes of its own, and its files must state theirs.
     if kind.sizes.inner == 0 && kind.sizes.hidden > 0 {
         return file.size_or_derived(names, four_times, "4 × hidden_size.");
@@ -294,6 +313,7 @@ fn positions(file: &mut Reader<'_>, rule: Positions) -> Result<(PositionEmbeddin
 fn activation(file: &mut Reader<'_>, default: HiddenAct) -> Result<HiddenAct, ImportError> {
     let keys = ["hidden_activation", "mlp_hidden_act", "hidden_act", "activation_function", "activation"];
     let Some((key, value)) = keys.iter().find_map(|key| file.peek(key).map(|value| (*key, value))) else {
+        file.asks("hidden_act", Value::Text(name_of(default).to_owned()), false);
         file.tell("hidden_act", &name_of(default), How::Assumed, "The library's default.");
         return Ok(default);
     };
@@ -308,13 +328,15 @@ fn activation(file: &mut Reader<'_>, default: HiddenAct) -> Result<HiddenAct, Im
         "relu2" | "relu_squared" => HiddenAct::Relu2,
         "xielu" => HiddenAct::Xielu,
         _ => {
-            file.done_with(&keys);
+            file.without_effect(&keys);
+            file.asks("hidden_act", Value::Text(name_of(HiddenAct::GeluNew).to_owned()), true);
             let note = "Not a function known here: counted as gelu_new, which keeps the most.";
             file.upper_bound("hidden_act", word, note);
             return Ok(HiddenAct::GeluNew);
         }
     };
-    file.done_with(&keys);
+    file.without_effect(&keys);
+    file.asks("hidden_act", Value::Text(name_of(known).to_owned()), true);
     let note = if key == "hidden_act" { String::new() } else { format!("The file calls it {key}.") };
     file.tell("hidden_act", &name_of(known), How::Read, note);
     Ok(known)

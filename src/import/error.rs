@@ -128,6 +128,24 @@ impl ImportError {
         Self::WrongType { key: key.to_owned(), wanted, found }
     }
 
+    /// The keys that it is about.
+    pub(crate) fn keys(&self) -> impl Iterator<Item = &str> {
+        let [first, second] = match self {
+            Self::Missing { key } => [Some(*key), None],
+            Self::WrongType { key, .. } | Self::OutOfRange { key, .. } => [Some(key.as_str()), None],
+            Self::Layers { .. } => [Some("layer_types"), Some("num_hidden_layers")],
+            Self::NotAMultiple { size, part, .. } => [Some(*size), Some(*part)],
+            _ => [None, None],
+        };
+        [first, second].into_iter().flatten()
+    }
+
+    /// The sentence without its way out, for keys that stand in a form rather than in a text that was pasted.
+    pub(crate) fn without_way_out(&self) -> String {
+        let whole = self.to_string();
+        whole.rsplit_once(';').map_or_else(|| whole.clone(), |(problem, _)| format!("{problem}."))
+    }
+
     /// A structure that is not modelled.
     pub(super) fn not_modelled(what: impl Into<String>) -> Self {
         Self::NotModelled { what: what.into() }

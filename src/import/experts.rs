@@ -41,6 +41,24 @@ pub(super) fn latent_attention(file: &mut Reader<'_>, latent: Latent) -> Result<
     })
 }
 
+/// Groups of experts, and how many of them a token may choose from.
+fn groups(file: &mut Reader<'_>, experts: &Experts) -> Result<[u64; 2], ImportError> {
+    let mut stated = experts.groups;
+    for (key, groups) in ["n_group", "topk_group"].into_iter().zip(&mut stated) {
+        if file.has(key) {
+            *groups = file.optional(&[key], MAX_SIZE)?.unwrap_or(1);
+        } else if *groups > 1 {
+            file.asks(key, Value::Whole(*groups), false);
+        }
+    }
+    // DeepSeek-V2's greedy router looks at no groups.
+    let greedy = matches!(file.peek("topk_method"), Some(Value::Text(method)) if method == "greedy");
+    if greedy {
+        file.done_with(&["topk_method"]);
+    }
+    Ok(if greedy { [1, 1] } else { stated })
+}
+
 /// The experts, if the file has any.
 pub(super) fn mixture(
     file: &mut Reader<'_>,
@@ -59,7 +77,8 @@ pub(super) fn mixture(
         _ => false,
     });
     if none {
-        file.done_with(EXPERTS);
+        file.without_effect(EXPERTS);
+        file.asks("num_experts", Value::Whole(0), true);
         return Ok(None);
     }
     let num_experts = file.size_or(EXPERTS, MAX_SIZE, experts.count)?;
@@ -75,13 +94,7 @@ pub(super) fn mixture(
         let note = "The dense layer beside the experts is counted as a shared one.";
         file.tell("shared_expert_intermediate_size", &shared, How::Derived, note);
     }
-    let group = |file: &mut Reader<'_>, key: &'static str, default: u64| {
-        if file.has(key) { file.optional(&[key], MAX_SIZE).map(|stated| stated.unwrap_or(1)) } else { Ok(default) }
-    };
-    let stated = [group(file, "n_group", experts.groups[0])?, group(file, "topk_group", experts.groups[1])?];
-    // DeepSeek-V2's greedy router looks at no groups.
-    let greedy = matches!(file.peek("topk_method"), Some(Value::Text(method)) if method == "greedy");
-    let [n_group, topk_group] = if greedy { [1, 1] } else { stated };
+    let [n_group, topk_group] = groups(file, &experts)?;
     if num_experts_per_tok > num_experts {
         return Err(ImportError::OutOfRange {
             key: "num_experts_per_tok".to_owned(),
@@ -113,7 +126,7 @@ fn width(file: &mut Reader<'_>, experts: &Experts, inner: u64) -> Result<u64, Im
                     file.disagrees(key);
                 }
             }
-            file.done_with(EXPERT_WIDTH);
+            file.without_effect(EXPERT_WIDTH);
             file.implied("moe_intermediate_size", &inner, "As intermediate_size.");
             Ok(inner)
         }
@@ -127,7 +140,7 @@ fn per_token(file: &mut Reader<'_>, experts: Experts) -> Result<u64, ImportError
     if !experts.always {
         return file.size_or(PER_TOKEN, MAX_SIZE, experts.per_token);
     }
-    file.done_with(PER_TOKEN);
+    file.without_effect(PER_TOKEN);
     file.tell(
         "num_experts_per_tok",
         &experts.per_token,
@@ -142,8 +155,9 @@ fn shared_width(file: &mut Reader<'_>, experts: &Experts, width: u64) -> Result<
     const KEY: &str = "shared_expert_intermediate_size";
     const KEYS: [&str; 2] = [KEY, "shared_intermediate_size"];
     if let Some(value) = KEYS.iter().find_map(|key| file.peek(key)) {
-        file.done_with(&KEYS);
+        file.without_effect(&KEYS);
         let stated = if *value == Value::Whole(0) { 0 } else { whole(KEY, value, MAX_SIZE)? };
+        file.asks(KEY, Value::Whole(stated), true);
         file.tell(KEY, &stated, How::Read, "");
         return Ok(stated);
     }
@@ -155,7 +169,8 @@ fn shared_width(file: &mut Reader<'_>, experts: &Experts, width: u64) -> Result<
         None if stated.is_some() => 0,
         None => experts.shared,
     };
-    file.done_with(&keys);
+    file.without_effect(&keys);
+    file.asks("n_shared_experts", Value::Whole(count), stated.is_some());
     let total = if experts.shared_width > 0 && stated.is_none() { experts.shared_width } else { count.saturating_mul(width) };
     if total > 0 {
         let how = if stated.is_some() { How::Derived } else { How::Assumed };

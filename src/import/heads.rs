@@ -43,7 +43,8 @@ fn no_inputs_of_layers(file: &mut Reader<'_>, kind: &FamilySpec) -> Result<(), I
             "an embedding of its own for every layer ({KEY} is not stated, which means 256)"
         )));
     }
-    file.done_with(&[KEY, "vocab_size_per_layer_input"]);
+    file.done_with(&[KEY]);
+    file.without_effect(&["vocab_size_per_layer_input"]);
     let shares = !matches!(file.peek("num_kv_shared_layers"), None | Some(Value::Whole(0)));
     if file.rare_flag("use_double_wide_mlp", false)? && shares {
         return Err(ImportError::not_modelled("feed-forward layers of two widths (use_double_wide_mlp)"));

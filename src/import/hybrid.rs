@@ -34,8 +34,9 @@ enum Layer {
 pub(super) fn hybrid(file: &mut Reader<'_>, kind: &FamilySpec, config: &mut ModelConfig) -> Result<(), ImportError> {
     // Other kinds' modules do not look at these keys.
     let generic = kind.names.is_empty();
-    let may_share = generic || kind.heads == Some(Heads::WiderWithoutWindow);
-    let shared = if may_share { shared_keys(file, generic, config.num_hidden_layers)? } else { LayerSet::None };
+    let default = kind.streams.map(|streams| streams.num_kv_shared_layers);
+    let may_share = generic || kind.heads == Some(Heads::WiderWithoutWindow) || default.is_some();
+    let shared = if may_share { shared_keys(file, (generic, default), config.num_hidden_layers)? } else { LayerSet::None };
     if file.peek("moe_latent_size").is_some() {
         return Err(ImportError::not_modelled("experts in a narrower space (moe_latent_size)"));
     }
@@ -185,13 +186,20 @@ fn periodic(
         Some(Value::Whole(offset)) => *offset,
         _ => default[1],
     };
-    file.done_with(&[keys[1]]);
+    file.without_effect(&[keys[1]]);
+    file.asks(keys[1], Value::Whole(offset), file.has(keys[1]));
     Ok(move |layer: u64| layer % period == offset)
 }
 
 /// Layers that read the keys and values of an earlier one.
-fn shared_keys(file: &mut Reader<'_>, generic: bool, layers: u64) -> Result<LayerSet, ImportError> {
-    let shares: Box<dyn Fn(u64) -> bool> = if let Some(last) = stated(file, "num_kv_shared_layers")? {
+fn shared_keys(file: &mut Reader<'_>, (generic, default): (bool, Option<u64>), layers: u64) -> Result<LayerSet, ImportError> {
+    const LAST: &str = "num_kv_shared_layers";
+    let default = default.filter(|_| !file.has(LAST));
+    let last = stated(file, LAST)?.or(default);
+    if let Some(default) = default {
+        file.asks(LAST, Value::Whole(default), false);
+    }
+    let shares: Box<dyn Fn(u64) -> bool> = if let Some(last) = last {
         Box::new(move |layer| layer + last >= layers)
     } else if generic && truth(file, "use_cla") {
         file.done_with(&["use_cla"]);
@@ -213,7 +221,8 @@ fn stated(file: &mut Reader<'_>, key: &'static str) -> Result<Option<u64>, Impor
         None | Some(Value::Whole(0)) => None,
         Some(value) => Some(whole(key, value, MAX_LAYERS)?),
     };
-    file.done_with(&[key]);
+    file.without_effect(&[key]);
+    file.asks(key, Value::Whole(found.unwrap_or_default()), file.has(key));
     Ok(found)
 }
 
@@ -240,7 +249,8 @@ fn mixer(file: &mut Reader<'_>, states: States, layers: LayerSet, config: &Model
         Some(Value::Whole(size)) if (1..=MAX_SIZE).contains(size) => *size,
         _ => default,
     };
-    file.done_with(&["linear_attn_config"]);
+    // Its sizes are told under the names that other kinds give them.
+    file.without_effect(&["linear_attn_config"]);
     let mut mixer = Mixer {
         kind,
         layers,
@@ -308,7 +318,8 @@ fn heads_of_state(file: &mut Reader<'_>, states: States, hidden: u64, mixer: &mu
 fn fp32(file: &mut Reader<'_>, states: States) -> bool {
     for key in ["mamba_ssm_dtype", "mamba_ssm_cache_dtype"] {
         if let Some(Value::Text(format)) = file.peek(key) {
-            file.done_with(&[key]);
+            file.without_effect(&[key]);
+            file.asks("mamba_ssm_dtype", Value::Text(format.clone()), true);
             file.tell("mamba_ssm_dtype", format, How::Read, "");
             return format == "float32";
         }
@@ -327,7 +338,8 @@ fn channels(file: &mut Reader<'_>, states: States, hidden: u64) -> Result<u64, I
     }
     // Falcon Mamba's own file says `expand` 16 and means the width that it states beside.
     if let (MixerKind::Mamba, Some(stated)) = (kind, file.peek("intermediate_size")) {
-        file.done_with(&["expand"]);
+        file.without_effect(&["expand"]);
+        file.asks("intermediate_size", stated.clone(), true);
         return whole("intermediate_size", stated, MAX_SIZE);
     }
     let names = states.names(&["mamba_expand", "expand"]);
@@ -338,14 +350,17 @@ fn channels(file: &mut Reader<'_>, states: States, hidden: u64) -> Result<u64, I
         }
         _ => 2,
     };
-    file.done_with(&names);
+    let stated = names.iter().any(|name| file.has(name));
+    file.without_effect(&names);
+    file.asks(names.first().copied().unwrap_or("expand"), Value::Whole(factor), stated);
     Ok(hidden.saturating_mul(factor.clamp(1, 1024)))
 }
 
 /// A size, or what `auto` means.
 fn unless_auto(file: &mut Reader<'_>, keys: &[&'static str], derived: u64) -> Result<u64, ImportError> {
     if keys.iter().any(|key| matches!(file.peek(key), Some(Value::Text(word)) if word == "auto")) {
-        file.done_with(keys);
+        file.without_effect(keys);
+        file.asks(keys.first().copied().unwrap_or_default(), Value::Whole(derived), false);
         file.tell(keys.first().copied().unwrap_or_default(), &derived, How::Derived, "From the hidden size.");
         return Ok(derived);
     }
@@ -358,13 +373,13 @@ fn no_biases(file: &mut Reader<'_>) -> Result<(), ImportError> {
         if truth(file, key) {
             return Err(ImportError::not_modelled(format!("biases on projections of the state ({key})")));
         }
-        file.done_with(&[key]);
+        file.without_effect(&[key]);
     }
     for key in ["use_conv_bias", "mamba_conv_bias"] {
         if matches!(file.peek(key), Some(Value::Bool(false))) {
             file.upper_bound(key, &false, "A bias of the convolution is counted, which this model does not have.");
         }
-        file.done_with(&[key]);
+        file.without_effect(&[key]);
     }
     Ok(())
 }
@@ -401,7 +416,8 @@ fn odd_widths(file: &mut Reader<'_>, kind: MixerKind, config: &mut ModelConfig) 
 /// A width of which 0 means that there is no such layer.
 fn or_none(file: &mut Reader<'_>, key: &'static str) -> Result<Option<u64>, ImportError> {
     if file.peek(key) == Some(&Value::Whole(0)) {
-        file.done_with(&[key]);
+        file.without_effect(&[key]);
+        file.asks(key, Value::Whole(0), true);
         file.tell(key, &0, How::Read, "There is none.");
         return Ok(Some(0));
     }

@@ -24,6 +24,7 @@ pub(super) fn sliding(file: &mut Reader<'_>, kind: &FamilySpec, layers: u64) -> 
     };
     let used = matches!(file.peek("use_sliding_window"), Some(Value::Bool(true)));
     if matches!(kind.window, Window::AllIfUsed | Window::FromIfUsed) {
+        file.asks("use_sliding_window", Value::Bool(used), file.has("use_sliding_window"));
         file.done_with(&["use_sliding_window", "max_window_layers"]);
     }
     if kind.chunks && listed.is_none() && !(file.has("attention_chunk_size") && file.peek("attention_chunk_size").is_none()) {
@@ -33,7 +34,7 @@ pub(super) fn sliding(file: &mut Reader<'_>, kind: &FamilySpec, layers: u64) -> 
     let default = match kind.window {
         Window::None => return Ok(NO_LAYERS),
         Window::AllIfUsed | Window::FromIfUsed if !used => {
-            file.done_with(&["sliding_window"]);
+            file.without_effect(&["sliding_window"]);
             return Ok(NO_LAYERS);
         }
         Window::AllIfUsed | Window::FromIfUsed => 4096,
@@ -122,14 +123,15 @@ fn window(file: &mut Reader<'_>, default: u64) -> Result<Option<u64>, ImportErro
     if file.has(KEY) {
         return match file.peek(KEY) {
             Some(Value::Whole(0) | Value::Bool(false)) => {
-                file.done_with(&[KEY]);
+                file.without_effect(&[KEY]);
+                file.asks(KEY, Value::Null, true);
                 Ok(None)
             }
             _ => file.optional(&[KEY], MAX_POSITIONS),
         };
     }
     if default > 0 {
-        file.tell(KEY, &default, How::Assumed, "The library's default.");
+        file.takes_default(KEY, default);
     }
     Ok(Some(default).filter(|window| *window > 0))
 }
@@ -148,8 +150,12 @@ fn from(file: &mut Reader<'_>) -> Result<LayerSet, ImportError> {
 fn every(file: &mut Reader<'_>, default: u64) -> Result<LayerSet, ImportError> {
     let stated = file.optional(&["sliding_window_pattern", "_sliding_window_pattern"], MAX_LAYERS)?;
     let period = stated.unwrap_or(default);
+    file.asks("sliding_window_pattern", Value::Whole(period), stated.is_some());
     Ok(if period == 1 { LayerSet::None } else { LayerSet::AllButEvery(period) })
 }
+
+/// Keys by which every so many layers have experts.
+const STEPS: [&str; 4] = ["decoder_sparse_step", "interleave_moe_layer_step", "moe_layer_freq", "moe_layer_interval"];
 
 /// The layers that have experts.
 pub(super) fn with_experts(file: &mut Reader<'_>, experts: &Experts, layers: u64) -> Result<LayerSet, ImportError> {
@@ -157,8 +163,6 @@ pub(super) fn with_experts(file: &mut Reader<'_>, experts: &Experts, layers: u64
         Value::Whole(0) => Ok(0),
         other => whole(key, other, MAX_LAYERS),
     };
-    let step_keys: [&'static str; 4] =
-        ["decoder_sparse_step", "interleave_moe_layer_step", "moe_layer_freq", "moe_layer_interval"];
     let looks_at = |key: &str| experts.chosen_by.contains(&key);
     if let Some(Value::List(words)) = file.peek("mlp_layer_types").filter(|_| looks_at("mlp_layer_types")) {
         file.done_with(experts.chosen_by);
@@ -166,7 +170,7 @@ pub(super) fn with_experts(file: &mut Reader<'_>, experts: &Experts, layers: u64
     }
     let mut step = 1;
     let mut from_zero = false;
-    for key in step_keys.into_iter().filter(|key| looks_at(key)) {
+    for key in STEPS.into_iter().filter(|key| looks_at(key)) {
         match file.peek(key) {
             Some(Value::List(flags)) => {
                 file.done_with(&[key]);
@@ -199,6 +203,13 @@ pub(super) fn with_experts(file: &mut Reader<'_>, experts: &Experts, layers: u64
         _ => Vec::new(),
     };
     file.done_with(experts.chosen_by);
+    let asked =
+        STEPS.map(|key| (key, 1)).into_iter().chain(["first_k_dense_replace", "moe_layer_start_index"].map(|key| (key, first)));
+    for (key, default) in asked.filter(|(key, _)| looks_at(key)) {
+        if !file.has(key) {
+            file.asks(key, Value::Whole(default), false);
+        }
+    }
     if first > 0 {
         file.tell("first_k_dense_replace", &first, How::Read, "Layers before the first one with experts.");
     }
@@ -220,6 +231,10 @@ pub(super) fn compact(mut flags: Vec<bool>) -> Result<LayerSet, ImportError> {
     let period = gap + 1;
     if flags.iter().enumerate().all(|(layer, flag)| *flag != (layer + 1).is_multiple_of(period)) && gap > 0 {
         return Ok(LayerSet::AllButEvery(count(period)));
+    }
+    let every = first + 1;
+    if every > 1 && flags.iter().enumerate().all(|(layer, flag)| *flag == (layer + 1).is_multiple_of(every)) {
+        return Ok(LayerSet::Every(count(every)));
     }
     if gap < first && flags.iter().skip(first).all(|flag| *flag) {
         return Ok(LayerSet::From(count(first)));

@@ -11,18 +11,22 @@ mod experts;
 mod guess;
 mod heads;
 mod hybrid;
+mod keys;
 mod label;
 mod layers;
 mod left_out;
+pub mod oom;
 mod quantization;
 mod reader;
 mod refuse;
 mod rotation;
+mod streams;
 mod towers;
 mod unread;
 mod value;
 
 pub use error::ImportError;
+pub(crate) use keys::{List, NONE_BY_0, YES_OR_NO, config_of_keys, default_layers, list, read_words, write_words};
 pub use label::kind_label;
 pub use left_out::LeftOut;
 
@@ -31,8 +35,9 @@ use std::fmt::Write as _;
 use crate::config::ModelConfig;
 use crate::models::{self, FamilySpec};
 pub use quantization::Quantized;
+pub(crate) use reader::Asked;
 use reader::Reader;
-use value::{Object, Value};
+pub(crate) use value::{Object, Value};
 
 /// How one value of the architecture came about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -83,6 +88,8 @@ pub struct Imported {
     pub not_counted: Vec<String>,
     /// Parts of the model that are not in [`Self::config`], such as a vision tower.
     pub left_out: Vec<LeftOut>,
+    /// The keys that were looked at, with the values that count.
+    pub(crate) asked: Vec<Asked>,
 }
 
 /// The longest text that is read, bytes.
@@ -152,6 +159,7 @@ fn read(text: &str, as_generic: bool) -> Result<Imported, ImportError> {
     let quantization = quantization::quantization(&mut reader);
     let not_counted = unread::not_counted(&reader, &kind, &model_type, &config);
     let left_out = left_out::left_out(&kind, (&base, nested.map(|_| &file)), config.hidden_size);
+    let asked = reader.asked().to_vec();
     let (report, upper_bounds) = reader.into_report();
     let model_type = match kind.names.first() {
         Some(name) if !kind.names.contains(&model_type.as_str()) => (*name).to_owned(),
@@ -159,7 +167,7 @@ fn read(text: &str, as_generic: bool) -> Result<Imported, ImportError> {
     };
     let whole = nested.and_then(|_| self::model_type(&file).ok());
     let file_type = whole.unwrap_or_else(|| model_type.clone());
-    Ok(Imported { config, model_type, file_type, known, name, quantization, report, upper_bounds, not_counted, left_out })
+    Ok(Imported { config, model_type, file_type, known, name, quantization, report, upper_bounds, not_counted, left_out, asked })
 }
 
 /// The keys of a file together with those that MPT and DBRX keep one level deeper.
@@ -185,7 +193,7 @@ fn by_class(file: &Object, kind: &'static FamilySpec) -> &'static FamilySpec {
 
 /// The first line of the report: whose modules are counted.
 fn tell_kind(reader: &mut Reader<'_>, model_type: &str, kind: Option<&FamilySpec>) {
-    reader.done_with(&["model_type"]);
+    reader.without_effect(&["model_type"]);
     let shown = value::shortened(model_type);
     let mut note = String::new();
     let how = match kind {

@@ -7,6 +7,17 @@ use super::value::{Object, Value};
 use super::{How, ImportError, ReportRow};
 use crate::config::ModelConfig;
 
+/// A key that the kind's reader looked at, with the value that counts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Asked {
+    /// The key; where files have several names for it, the library's own.
+    pub key: &'static str,
+    /// The file's value, or the one that the library takes or derives; null where there is none.
+    pub value: Value,
+    /// Whether the file states it.
+    pub stated: bool,
+}
+
 /// The largest size accepted: far above any model, and small enough that all products stay exact.
 pub(super) const MAX_SIZE: u64 = 10_000_000;
 /// The largest number of layers accepted.
@@ -25,12 +36,45 @@ pub(super) struct Reader<'a> {
     report: Vec<ReportRow>,
     upper_bounds: Vec<String>,
     disagreeing: BTreeSet<&'a str>,
+    asked: Vec<Asked>,
+    /// Whether a file without any size is one whose sizes are all the library's.
+    may_be_empty: bool,
 }
 
 impl<'a> Reader<'a> {
     /// Reads from `base`; `outer` is the file around it, if there is one.
     pub(super) fn new(base: &'a Object, outer: Option<&'a Object>) -> Self {
-        Self { base, outer, used: BTreeSet::new(), report: Vec::new(), upper_bounds: Vec::new(), disagreeing: BTreeSet::new() }
+        Self {
+            base,
+            outer,
+            used: BTreeSet::new(),
+            report: Vec::new(),
+            upper_bounds: Vec::new(),
+            disagreeing: BTreeSet::new(),
+            asked: Vec::new(),
+            may_be_empty: false,
+        }
+    }
+
+    /// Reads keys that were taken out of a file, which may all be the library's defaults.
+    pub(super) fn of_keys(keys: &'a Object) -> Self {
+        Self { may_be_empty: true, ..Self::new(keys, None) }
+    }
+
+    /// Notes which value of a key counts; the last word on a key is the one that stays.
+    pub(super) fn asks(&mut self, key: &'static str, value: Value, stated: bool) {
+        self.asked.retain(|asked| asked.key != key);
+        self.asked.push(Asked { key, value, stated });
+    }
+
+    /// The keys that were looked at.
+    pub(super) fn into_asked(self) -> Vec<Asked> {
+        self.asked
+    }
+
+    /// The keys that were looked at so far.
+    pub(super) fn asked(&self) -> &[Asked] {
+        &self.asked
     }
 
     /// The first of these keys that is there and not null.
@@ -55,10 +99,15 @@ impl<'a> Reader<'a> {
         self.base.contains_key(key)
     }
 
-    /// Whether this is one part of a larger file, says itself which kind it is, and the file around states no sizes for it.
+    /// Whether this is one part of a larger file, says itself which kind it is, and the file around states no sizes for it; or keys of
+    /// such a file.
     pub(super) fn is_a_part_with_a_kind(&self) -> bool {
         let around = |key: &str| self.outer.is_some_and(|outer| outer.contains_key(key));
-        self.outer.is_some() && self.base.contains_key("model_type") && !around("hidden_size") && !around("num_hidden_layers")
+        self.may_be_empty
+            || self.outer.is_some()
+                && self.base.contains_key("model_type")
+                && !around("hidden_size")
+                && !around("num_hidden_layers")
     }
 
     /// Adds a line to the report.
@@ -74,12 +123,16 @@ impl<'a> Reader<'a> {
 
     /// A size under its own key or one of its other names; `None` where the file has none.
     pub(super) fn optional(&mut self, keys: &[&'static str], max: u64) -> Result<Option<u64>, ImportError> {
+        let name = keys.first().copied().unwrap_or_default();
         let Some((key, value)) = self.find(keys) else {
+            if keys.iter().any(|key| self.has(key)) {
+                self.asks(name, Value::Null, true);
+            }
             return Ok(None);
         };
         let size = whole(key, value, max)?;
         self.compare(keys, size);
-        let name = keys.first().copied().unwrap_or(key);
+        self.asks(name, Value::Whole(size), true);
         let note = if name == key { String::new() } else { format!("The file calls it {key}.") };
         self.tell(name, &size, How::Read, note);
         Ok(Some(size))
@@ -115,8 +168,14 @@ impl<'a> Reader<'a> {
         if default == 0 {
             return Err(ImportError::Missing { key: name });
         }
-        self.tell(name, &default, How::Assumed, "The library's default.");
+        self.takes_default(name, default);
         Ok(default)
+    }
+
+    /// The file does not state a size: the library's default counts.
+    pub(super) fn takes_default(&mut self, name: &'static str, default: u64) {
+        self.asks(name, Value::Whole(default), false);
+        self.tell(name, &default, How::Assumed, "The library's default.");
     }
 
     /// A size that follows from others where the file does not state it.
@@ -129,7 +188,9 @@ impl<'a> Reader<'a> {
         if let Some(size) = self.optional(keys, MAX_SIZE)? {
             return Ok(size);
         }
-        self.tell(keys.first().copied().unwrap_or_default(), &derived, How::Derived, note);
+        let name = keys.first().copied().unwrap_or_default();
+        self.asks(name, Value::Whole(derived), false);
+        self.tell(name, &derived, How::Derived, note);
         Ok(derived)
     }
 
@@ -144,11 +205,13 @@ impl<'a> Reader<'a> {
             Some((_, Value::Bool(yes))) => {
                 let note = if name == key { String::new() } else { format!("The file calls it {key}.") };
                 self.tell(name, yes, How::Read, note);
+                self.asks(key, Value::Bool(*yes), true);
                 Ok(*yes)
             }
             Some((key, other)) => Err(ImportError::wrong_type(key, "true or false", other)),
             None => {
                 self.tell(name, &default, How::Assumed, "The library's default.");
+                self.asks(key, Value::Bool(default), false);
                 Ok(default)
             }
         }
@@ -157,7 +220,8 @@ impl<'a> Reader<'a> {
     /// A yes or no that is worth a report line only where the file states it.
     pub(super) fn rare_flag(&mut self, key: &'static str, default: bool) -> Result<bool, ImportError> {
         if self.peek(key).is_none() {
-            self.done_with(&[key]);
+            self.without_effect(&[key]);
+            self.asks(key, Value::Bool(default), false);
             return Ok(default);
         }
         self.flag(key, default)
@@ -168,6 +232,7 @@ impl<'a> Reader<'a> {
         const KEY: &str = "tie_word_embeddings";
         if let (None, Some(Value::Bool(yes))) = (self.peek(KEY), self.outer.and_then(|outer| outer.get(KEY))) {
             self.tell(KEY, yes, How::Read, "Stated outside text_config.");
+            self.asks(KEY, Value::Bool(*yes), true);
             return Ok(*yes);
         }
         self.flag(KEY, default)
@@ -201,8 +266,18 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Marks keys as dealt with, so that they are not listed as ignored.
-    pub(super) fn done_with(&mut self, keys: &[&str]) {
+    /// Marks keys as looked at: those that the file has count with their values.
+    pub(super) fn done_with(&mut self, keys: &[&'static str]) {
+        let _ = self.find(keys);
+        for key in keys {
+            if let Some(value) = self.base.get(*key).filter(|value| **value != Value::Null) {
+                self.asks(key, value.clone(), true);
+            }
+        }
+    }
+
+    /// Marks keys as dealt with although they say nothing that counts, so that they are not listed as ignored.
+    pub(super) fn without_effect(&mut self, keys: &[&str]) {
         let _ = self.find(keys);
     }
 

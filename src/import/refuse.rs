@@ -2,11 +2,12 @@
 
 use super::ImportError;
 use super::value::{Object, Value};
+use crate::models::FamilySpec;
 
 /// Refuses a kind or a key that means a structure outside dense decoders.
 pub(super) fn not_modelled(model_type: &str, file: &Object) -> Result<(), ImportError> {
     let listed = crate::models::of(model_type);
-    let by_key = from_keys(file, listed.is_some_and(|kind| kind.states.is_some()));
+    let by_key = from_keys(file, listed);
     let from_kind = || if listed.is_some() { None } else { from_kind(model_type) };
     if let Some(what) = by_key.or_else(|| from_kind().map(|what| format!("{what} (model_type {model_type})"))) {
         return Err(ImportError::not_modelled(what));
@@ -14,8 +15,10 @@ pub(super) fn not_modelled(model_type: &str, file: &Object) -> Result<(), Import
     class(file).map_or(Ok(()), |class| Err(ImportError::NotADecoder { shown_by: format!("architectures: {class}") }))
 }
 
-/// What the keys give away; of a kind whose states are known, not that it has some.
-fn from_keys(file: &Object, has_states: bool) -> Option<String> {
+/// Structures that the keys give away; of a kind whose states or streams are known, not that it has some.
+fn from_keys(file: &Object, kind: Option<&FamilySpec>) -> Option<String> {
+    let has_states = kind.is_some_and(|kind| kind.states.is_some());
+    let has_streams = kind.is_some_and(|kind| kind.streams.is_some());
     let is_set = |key: &str| !matches!(file.get(key), None | Some(Value::Null | Value::Bool(false) | Value::Whole(0)));
     let named = |what: &str, key: &str| Some(format!("{what} ({key})"));
     if is_set("is_encoder_decoder") {
@@ -31,7 +34,8 @@ fn from_keys(file: &Object, has_states: bool) -> Option<String> {
         return named("state-space layers", key);
     }
     let states = if has_states { &[][..] } else { &STATES[..] };
-    for (key, what) in STRUCTURES.iter().chain(states).copied() {
+    let streams = if has_streams { &[][..] } else { &STREAMS[..] };
+    for (key, what) in STRUCTURES.iter().chain(streams).chain(states).copied() {
         if is_set(key) {
             return named(what, key);
         }
@@ -45,8 +49,7 @@ fn from_keys(file: &Object, has_states: bool) -> Option<String> {
 }
 
 /// Keys that only one structure has.
-const STRUCTURES: [(&str, &str); 7] = [
-    ("hidden_size_per_layer_input", "an embedding of its own for every layer"),
+const STRUCTURES: [(&str, &str); 6] = [
     ("cross_layer_attention", "keys and values that layers share"),
     ("mtp_block_configs", "blocks of different shapes"),
     ("block_configs", "blocks of different shapes"),
@@ -54,6 +57,9 @@ const STRUCTURES: [(&str, &str); 7] = [
     ("lambda_std_dev", "differential attention"),
     ("hc_mult", "several residual streams"),
 ];
+
+/// Keys of several residual streams and of layers' own embeddings.
+const STREAMS: [(&str, &str); 1] = [("hidden_size_per_layer_input", "an embedding of its own for every layer")];
 
 /// Keys of layers that keep a state.
 const STATES: [(&str, &str); 7] = [
@@ -79,7 +85,6 @@ fn class(file: &Object) -> Option<String> {
 /// What the kind alone gives away.
 fn from_kind(model_type: &str) -> Option<&'static str> {
     let what = match model_type {
-        "gemma3n" | "gemma3n_text" => "an embedding of its own for every layer",
         "bailing_hybrid" | "olmo_hybrid" => "layers of linear attention",
         "bert" | "roberta" | "distilbert" | "albert" | "electra" | "deberta" | "deberta-v2" | "xlm-roberta" | "modernbert"
         | "nomic_bert" | "mpnet" => "an encoder instead of a decoder",

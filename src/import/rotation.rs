@@ -16,7 +16,8 @@ pub(super) fn rotary_dim(file: &mut Reader<'_>, kind: &FamilySpec, head_dim: u64
         Some(factor) => (100.0 * factor, How::Read),
         None => (kind.rotary_percent, How::Assumed),
     };
-    file.done_with(&["partial_rotary_factor", "rotary_pct"]);
+    file.without_effect(&["partial_rotary_factor", "rotary_pct"]);
+    file.asks("partial_rotary_factor", Value::OtherNumber((percent / 100.0).to_string()), how == How::Read);
     // The product of two short decimals can lie a hair below a whole number.
     let width = (to_f64(head_dim) * percent / 100.0 + 1e-6).floor();
     let width: u64 = format!("{width:.0}").parse().unwrap_or(head_dim);

@@ -10,11 +10,11 @@ use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visi
 const MAX_DEPTH: usize = 64;
 
 /// The keys and values of one `{ … }`.
-pub(super) type Object = BTreeMap<String, Value>;
+pub(crate) type Object = BTreeMap<String, Value>;
 
 /// Any JSON value; numbers are kept apart by whether they can be a size.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Value {
+pub(crate) enum Value {
     /// `null`.
     Null,
     /// `true` or `false`.

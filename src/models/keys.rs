@@ -77,6 +77,18 @@ impl States {
     }
 }
 
+/// The library's defaults of several residual streams and of the layers' own embeddings.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ManyStreams {
+    pub num_inputs: u64,
+    pub laurel_rank: u64,
+    pub hidden_size_per_layer_input: u64,
+    pub vocab_size_per_layer_input: u64,
+    pub num_kv_shared_layers: u64,
+    /// The first layers, whose feed-forward layer keeps the largest activations alone; none of a model that has no more layers.
+    pub first_sparse: u64,
+}
+
 /// The layers of a kind whose attention has heads of its own, and the keys that state them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Heads {

@@ -17,6 +17,12 @@ pub(crate) fn of(model_type: &str) -> Option<&'static FamilySpec> {
     MEMBERS.into_iter().find(|family| family.names.contains(&model_type))
 }
 
+/// The `model_type`s of all families.
+#[cfg(test)]
+pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+    MEMBERS.into_iter().flat_map(|family| family.names.iter().copied())
+}
+
 /// The family of that class, such as `LlamaForCausalLM`; none of a class that predicts no text.
 pub(crate) fn of_class(class: &str) -> Option<&'static FamilySpec> {
     let endings = ["ForCausalLM", "LMHeadModel", "ForConditionalGeneration"];

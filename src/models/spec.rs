@@ -1,7 +1,7 @@
 //! The description of a family's `config.json` files of its kind: which facts are fixed, which the file states, and what the library
 //! takes where it does not.
 
-use super::keys::{Heads, InnerWidth, KeyValueHeads, States, Tower};
+use super::keys::{Heads, InnerWidth, KeyValueHeads, ManyStreams, States, Tower};
 use crate::config::{Family, HiddenAct, MlpKind, Modules, Normalization, PositionEmbedding};
 
 /// Positions in a learned table of as many rows.
@@ -224,6 +224,8 @@ pub(crate) struct FamilySpec {
     pub states: Option<States>,
     /// Heads of another shape, in some layers.
     pub heads: Option<Heads>,
+    /// Several residual streams, and an embedding of its own for every layer.
+    pub streams: Option<ManyStreams>,
     pub sinks: bool,
     /// Most layers see chunks of the text, unless `attention_chunk_size` is null.
     pub chunks: bool,
@@ -297,6 +299,7 @@ impl FamilySpec {
         latent: None,
         states: None,
         heads: None,
+        streams: None,
         sinks: false,
         chunks: false,
         attention_cap: Flag::Is(false),

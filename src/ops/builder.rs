@@ -1,7 +1,7 @@
 //! The run that a model's operations are made for, and their dimensions.
 
 use super::tensor::Dim;
-use crate::config::{AttentionKernel, CacheFormat, ModelConfig, Recompute, Stack, Tuning};
+use crate::config::{AttentionKernel, CacheFormat, Dispatch, ModelConfig, Recompute, Stack, Tuning};
 use crate::units::{DType, Flops, to_f64};
 
 /// Everything that shapes the operation list.
@@ -51,6 +51,8 @@ pub struct Lowering<'a> {
     pub recompute: Recompute,
     /// Whether matrix products are cast to bf16 under autocast.
     pub autocast: bool,
+    /// Whose kernels are counted.
+    pub dispatch: Dispatch,
     /// Which parameters learn.
     pub tuning: Tuning,
 }
@@ -81,6 +83,7 @@ impl<'a> Lowering<'a> {
             sequence_parallel: false,
             recompute: Recompute::None,
             autocast: false,
+            dispatch: Dispatch::Cuda,
             tuning: Tuning::FULL,
         }
     }
@@ -149,30 +152,18 @@ impl<'a> Lowering<'a> {
         Dim("vocab_size", self.model.vocab_size)
     }
 
-    /// Tokens that the head multiplies: all of them in training, the last one of each sequence when serving.
-    pub(super) const fn head_rows(&self) -> u64 {
-        if self.training { self.seq_length.saturating_mul(self.micro_batch_size) } else { self.concurrent_sequences }
-    }
-
     /// FLOPs of multiplying all tokens of the micro-batch with a matrix: 2 per weight and token.
     pub(super) fn matrix_product(&self, rows: u64, columns: u64) -> Flops {
         Flops(2.0 * to_f64(self.seq_length) * to_f64(self.micro_batch_size) * to_f64(rows) * to_f64(columns))
     }
 
+    /// Pairs of query and key that are not masked, of one head in a sequence, and tokens of a text.
+    pub(super) fn sight(&self) -> (u64, u64) {
+        super::work::sight(self.model, self.context_length, self.packed_text)
+    }
+
     /// Tokens that a query meets, the mask left out: those of its own text.
     pub(super) fn met(&self) -> u64 {
         self.packed_text.unwrap_or(self.context_length)
-    }
-
-    /// FLOPs of one batched product of queries with keys (or probabilities with values), full square.
-    pub(super) fn attention_product(&self) -> Flops {
-        let model = self.model;
-        Flops(
-            2.0 * to_f64(self.seq_length)
-                * to_f64(self.met())
-                * to_f64(self.micro_batch_size)
-                * to_f64(model.num_attention_heads)
-                * to_f64(model.head_dim),
-        )
     }
 }

@@ -9,7 +9,7 @@ use super::record::split;
 use super::tensor::{Dim, Kept, Op, Role, Shape, Tensor};
 use crate::config::{CacheFormat, Keys, LayerKind};
 use crate::sources;
-use crate::units::{DType, Flops};
+use crate::units::DType;
 
 /// The cache of some layers, and how many layers hold each of its tensors.
 #[derive(Clone, Debug, PartialEq)]
@@ -59,7 +59,7 @@ pub fn cache(with: &Lowering, layers: Range<u64>) -> Cache {
         CacheFormat::Q8_0 | CacheFormat::Q4_0 => sources::GGUF,
         _ => sources::VLLM,
     };
-    let op = Op { name: "KV cache", tensors, forward: Flops(0.0), attention_core: false, source };
+    let op = Op { name: "KV cache", tensors, source, ..Op::NONE };
     Cache { op, layers }
 }
 

@@ -15,29 +15,29 @@
 use super::builder::Lowering;
 use super::modules::Shapes;
 use super::record::split;
-use super::tape::{Form, Product, Tape};
+use super::tape::{Form, LayerProduct, Tape};
 use super::tensor::{Dim, Kept, Op, Role, Tensor};
 use crate::config::{AttentionKernel, Feed, Keys, LayerKind, MlpKind};
 use crate::sources::{ARITHMETIC, FLASH_ATTENTION_2022, FUSED_KERNELS, KORTHIKANTI_2022, Source};
-use crate::units::{DType, Flops};
+use crate::units::DType;
 
 /// A part of the model that is listed, from the products that its modules ran.
 pub(super) struct Listed<'a> {
     tape: &'a Tape,
     with: &'a Lowering<'a>,
     shapes: Shapes,
-    products: &'a [Product],
+    products: &'a [LayerProduct],
     ops: Vec<Op>,
 }
 
 impl<'a> Listed<'a> {
-    pub fn new(tape: &'a Tape, with: &'a Lowering<'a>, (shapes, products): (Shapes, &'a [Product])) -> Self {
+    pub fn new(tape: &'a Tape, with: &'a Lowering<'a>, (shapes, products): (Shapes, &'a [LayerProduct])) -> Self {
         Self { tape, with, shapes, products, ops: Vec::with_capacity(10) }
     }
 
     /// Begins an operation; what follows belongs to it.
     fn at(&mut self, name: &'static str, source: Source) {
-        self.ops.push(Op { name, tensors: Vec::new(), forward: Flops(0.0), attention_core: false, source });
+        self.ops.push(Op { name, source, ..Op::NONE });
     }
 
     fn add(&mut self, name: &'static str, role: Role, (form, dtype): (Form, DType), kept: Kept) {
@@ -72,7 +72,7 @@ impl<'a> Listed<'a> {
     }
 
     /// The products of that operation.
-    fn products(&self, op: &'static str) -> impl Iterator<Item = Product> + use<'a> {
+    fn products(&self, op: &'static str) -> impl Iterator<Item = LayerProduct> + use<'a> {
         self.products.iter().filter(move |product| product.op == op).copied()
     }
 
@@ -116,6 +116,7 @@ impl<'a> Listed<'a> {
     pub fn block(mut self, kind: LayerKind) -> (Vec<Op>, usize) {
         self.first_half(kind);
         let first_half = self.ops.len();
+        self.streams();
         if kind.feed != Feed::None {
             self.norm(2, "Post-attention norm", Some("attention residual"));
             if kind.feed == Feed::Experts {
@@ -135,12 +136,13 @@ impl<'a> Listed<'a> {
             self.at("Block input", KORTHIKANTI_2022);
             self.saves_as("block input", self.shapes.hidden, self.with.activation, Kept::BlockInput);
         }
+        self.streams();
         if kind.mixer || kind.keys != Keys::None {
             self.norm(1, "Input norm", None);
         }
         let state = [("Projection into the state", "made for the state"), ("Projection out of the state", "projected output")];
         for (op, name) in state {
-            for Product { source, to, .. } in self.products(op) {
+            for LayerProduct { source, to, .. } in self.products(op) {
                 self.at(op, source);
                 self.takes(name, to, self.with.activation);
             }
@@ -149,6 +151,19 @@ impl<'a> Listed<'a> {
             self.attention();
         }
         self.norm(3, "Norm behind attention", Some("projected output"));
+    }
+
+    /// Beside a half of a block of several streams: those that it begins with and those that it makes, and the inputs of all layers,
+    /// which live through the whole step.
+    fn streams(&mut self) {
+        let (Some(altup), with) = (self.with.model.altup(), self.with) else { return };
+        self.at("Streams", ARITHMETIC);
+        let streams = self.tape.form([Dim("altup_num_inputs", altup.num_inputs), with.b(), with.s(), with.h()]);
+        self.takes("streams", streams, with.activation);
+        self.takes("streams of the half", streams, with.activation);
+        let layers = Dim("num_hidden_layers", with.model.num_hidden_layers);
+        let width = Dim("hidden_size_per_layer_input", altup.hidden_size_per_layer_input);
+        self.takes("inputs of all layers", self.tape.form([with.b(), with.s(), layers, width]), with.activation);
     }
 
     /// From projections to output, which a dropout mask follows.
@@ -170,7 +185,7 @@ impl<'a> Listed<'a> {
             AttentionKernel::Flash => self.flash_core(),
         }
         self.at("Output projection", KORTHIKANTI_2022);
-        for Product { from, to, .. } in self.products("Output projection") {
+        for LayerProduct { from, to, .. } in self.products("Output projection") {
             self.saves("attention output", from);
             self.saves_as("output dropout mask", to, DType::Mask, Kept::Block);
             self.takes("projected output", to, self.with.activation);
@@ -248,7 +263,7 @@ impl<'a> Listed<'a> {
             MlpKind::Gated => &["gate output", "up output"],
             MlpKind::Plain => &["activation input"],
         };
-        for Product { from, to, .. } in self.products("Feed-forward down") {
+        for LayerProduct { from, to, .. } in self.products("Feed-forward down") {
             self.at("Feed-forward up", KORTHIKANTI_2022);
             for name in up {
                 self.holds(name, from);
@@ -264,20 +279,20 @@ impl<'a> Listed<'a> {
     /// The router with scores in fp32, what the tokens of all routed experts need, and the experts that every token goes through.
     fn experts(&mut self) {
         self.at("Router", ARITHMETIC);
-        for Product { from, to, .. } in self.products("Router") {
+        for LayerProduct { from, to, .. } in self.products("Router") {
             self.saves("feed-forward input", from);
             self.saves_as("router probabilities", to, DType::Fp32, Kept::Block);
             self.takes("router scores", to, DType::Fp32);
         }
         self.at("Experts", ARITHMETIC);
-        for Product { from, to, .. } in self.products("Experts up") {
+        for LayerProduct { from, to, .. } in self.products("Experts up") {
             self.holds("tokens of each expert", from);
             self.holds("gate and up outputs", to);
         }
-        for Product { from, .. } in self.products("Experts down") {
+        for LayerProduct { from, .. } in self.products("Experts down") {
             self.holds("down inputs", from);
         }
-        for Product { from, .. } in self.products("Shared experts down") {
+        for LayerProduct { from, .. } in self.products("Shared experts down") {
             self.at("Shared experts", ARITHMETIC);
             let up = self.joined("gate and up", self.products("Shared experts up").map(|product| product.to));
             self.holds("shared gate and up outputs", up);

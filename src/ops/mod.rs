@@ -1,8 +1,8 @@
 //! A transformer and a run as operations with their parameters, saved tensors, workspace and FLOPs.
 //!
 //! Modules run on a tape. Memory of a training step is played there moment by moment. Parameters and FLOPs of every stack, what serving
-//! works with, and what the papers' stack saves, are read off one run of the same modules (`record`, `listed`). Shapes carry their
-//! names, so an explanation never repeats a formula.
+//! works with, and what the papers' stack saves, are read off one run of the same modules (`record`, `listed`). Megatron-LM's ranks share
+//! the matrices of that record ([`megatron`]). Shapes carry their names, so an explanation never repeats a formula.
 //!
 //! | symbol | field |
 //! |---|---|
@@ -22,16 +22,21 @@ pub mod formats;
 mod listed;
 pub mod megatron;
 pub(crate) mod modules;
+mod played;
 mod record;
 pub(crate) mod tape;
 mod tensor;
+pub mod work;
 
 pub use builder::Lowering;
 pub use cache::{Cache, cache};
+pub(crate) use played::{Played, played};
 pub(crate) use record::trainable;
-pub use tensor::{Dim, Kept, Op, Role, Shape, Split, Tensor};
+pub use tensor::{Dim, EXPERTS_OF_RANK, Kept, Op, Role, Shape, Split, Tensor};
 
-use crate::config::{CacheFormat, Job, LayerKind, ModelConfig, Recompute, Run, Stack, TrainingPrecision, TrainingRun, Tuning};
+use crate::config::{
+    CacheFormat, Dispatch, Job, LayerKind, ModelConfig, Recompute, Run, Stack, TrainingPrecision, TrainingRun, Tuning,
+};
 use crate::units::{Flops, sort_short};
 
 /// The whole model as operations: once for the embedding, once for each kind of block, once for the head.
@@ -105,6 +110,12 @@ impl OpList {
     pub fn forward(&self) -> Flops {
         forward(&self.embedding) + self.over_blocks(forward) + forward(&self.head)
     }
+
+    /// FLOPs of its backward, without what is recomputed: every product again for each operand that wants a gradient.
+    pub fn backward(&self) -> Flops {
+        let backward = |ops: &[Op]| ops.iter().map(|op| op.backward).sum();
+        backward(&self.embedding) + self.over_blocks(backward) + backward(&self.head)
+    }
 }
 
 /// Parameters of a list of operations.
@@ -142,9 +153,14 @@ pub(crate) fn without_products(with: &Lowering) -> OpList {
     record::of(with, false)
 }
 
+/// A model's operations with their parameters alone, whole.
+pub fn declared(model: &ModelConfig) -> OpList {
+    record::of(&Lowering::parameters_only(model), false)
+}
+
 /// Parameters of a model, a tied head counted once.
 pub fn parameters_of(model: &ModelConfig) -> u64 {
-    record::of(&Lowering::parameters_only(model), false).parameters()
+    declared(model).parameters()
 }
 
 /// The kinds of layers that a model has and how many of each, the most frequent first.
@@ -177,8 +193,7 @@ fn keeps_formats(job: &Job, run: &TrainingRun) -> bool {
 pub fn lowering(job: &Job) -> Lowering<'_> {
     match job.run() {
         Run::Training(run) => {
-            let recipe = run.recipe();
-            let seq_length = run.seq_length.saturating_add(run.tuning.tokens_before());
+            let (recipe, seq_length) = (run.recipe(), run.seq_length.saturating_add(run.tuning.tokens_before()));
             Lowering {
                 model: job.model(),
                 seq_length,
@@ -202,6 +217,7 @@ pub fn lowering(job: &Job) -> Lowering<'_> {
                 sequence_parallel: job.layout().sequence_parallel,
                 recompute: run.recompute,
                 autocast: run.precision == TrainingPrecision::AmpBf16,
+                dispatch: run.dispatch,
                 tuning: run.tuning,
             }
         }
@@ -232,6 +248,7 @@ pub fn lowering(job: &Job) -> Lowering<'_> {
             sequence_parallel: false,
             recompute: Recompute::None,
             autocast: false,
+            dispatch: Dispatch::Cuda,
             tuning: Tuning::FULL,
         },
     }

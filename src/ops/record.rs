@@ -23,61 +23,54 @@ pub(super) fn of(with: &Lowering, counts: bool) -> OpList {
     let with = Lowering { tensor_model_parallel_size: 1, sequence_parallel: false, ..*with };
     let kinds = kinds(with.model);
     let models: Vec<_> = kinds.iter().map(|(kind, _)| with.model.of_layers(*kind)).collect();
-    let of_kinds: Vec<_> = kinds.iter().zip(&models).map(|((kind, _), model)| (*kind, Lowering { model, ..with })).collect();
-    let modules = Modules::declare(&tape, &with, &of_kinds);
+    let of_kinds: Vec<_> = models.iter().map(|model| Lowering { model, ..with }).collect();
+    let modules = Modules::declare(&tape, &with, &kinds);
     let block = |(of, layers)| BlockKind { of, layers, ops: Vec::new(), first_half: 0 };
     let mut list = OpList { embedding: Vec::new(), kinds: kinds.into_iter().map(block).collect(), head: Vec::new() };
     let is_listed = !with.training || with.stack.is_listed();
-    let flops = if is_listed || counts { modules.run(&mut list, (is_listed, counts)) } else { Vec::new() };
-    modules.add_parameters(&mut list);
+    let flops = if is_listed || counts { modules.run(&mut list, &of_kinds, (is_listed, counts)) } else { Vec::new() };
+    modules.add_parameters(&mut list, &of_kinds);
     for (ops, flops) in list.parts().zip(flops) {
-        add(ops, flops);
-    }
-    if counts {
-        leave_out(&with, &mut list);
+        add(&with, ops, flops);
     }
     list
 }
 
 /// The modules of a model on a tape, one block of each kind.
-struct Modules<'a> {
-    build: Build<'a>,
-    ends: Ends,
-    of_kinds: &'a [(LayerKind, Lowering<'a>)],
-    blocks: Vec<Box<dyn Block>>,
-    /// How many parameters there are before the first block, and behind each.
-    places: Vec<u32>,
+pub(super) struct Modules<'a> {
+    pub build: Build<'a>,
+    pub ends: Ends,
+    /// The first block of each kind, with the layer that it is.
+    pub blocks: Vec<(u64, Box<dyn Block>)>,
 }
 
 impl<'a> Modules<'a> {
-    fn declare(tape: &'a Tape, with: &'a Lowering<'a>, of_kinds: &'a [(LayerKind, Lowering<'a>)]) -> Self {
+    /// Declares embedding, blocks and head; parameters belong to layer 0, to 1 and those behind it, and to the last.
+    pub fn declare(tape: &'a Tape, with: &'a Lowering<'a>, kinds: &[(LayerKind, u64)]) -> Self {
         let build = Build::new(tape, with);
         let mut ends = Ends::new(&build, true, true);
-        let mut places = Vec::with_capacity(of_kinds.len() + 1);
-        places.push(tape.parameters());
-        let mut blocks = Vec::with_capacity(of_kinds.len());
-        for (kind, _) in of_kinds {
+        let mut blocks = Vec::with_capacity(kinds.len());
+        for ((kind, _), place) in kinds.iter().zip(1..) {
+            tape.set_layer(place);
             let first = (0..with.model.num_hidden_layers).find(|layer| with.model.kind_of(*layer) == *kind);
-            blocks.extend(first.map(|layer| block(&build, layer)));
-            places.push(tape.parameters());
+            blocks.extend(first.map(|layer| (layer, block(&build, layer))));
         }
+        tape.set_layer(behind(kinds));
         ends.finish(&build);
-        Self { build, ends, of_kinds, blocks, places }
+        Self { build, ends, blocks }
     }
 
     /// Adds parameters to the operations of their names; a name that the list does not have becomes an operation of its own.
-    fn add_parameters(&self, list: &mut OpList) {
+    fn add_parameters(&self, list: &mut OpList, of_kinds: &[Lowering]) {
         let (state, with) = (self.build.tape.state(), self.build.with);
-        for (parameter, at) in state.parameters.iter().zip(0_u32..).filter(|(parameter, _)| !parameter.beside) {
+        for parameter in state.parameters.iter().filter(|parameter| !parameter.beside) {
             let Some(storage) = usize::try_from(parameter.storage).ok().and_then(|at| state.storages.get(at)) else { continue };
             let (name, source) = state.op_name(storage.op);
             let shape = state.shape(parameter.form);
-            // The first place that lies behind it: 0 before the first block.
-            let behind = self.places.iter().position(|end| at < *end);
-            let block = behind.and_then(|place| place.checked_sub(1));
-            let of_block = block.and_then(|block| Some((self.of_kinds.get(block)?, list.kinds.get_mut(block)?)));
+            let block = usize::from(parameter.layer).checked_sub(1);
+            let of_block = block.and_then(|block| Some((of_kinds.get(block)?, list.kinds.get_mut(block)?)));
             let (ops, of_layer) = match of_block {
-                Some(((_, of_kind), kind)) => (&mut kind.ops, of_kind),
+                Some((of_kind, kind)) => (&mut kind.ops, of_kind),
                 None if HEAD.contains(&name) => (&mut list.head, with),
                 None => (&mut list.embedding, with),
             };
@@ -86,13 +79,13 @@ impl<'a> Modules<'a> {
             let tensor = Tensor { name: storage.name, role, shape, dtype, split, kept };
             match ops.iter_mut().find(|op| op.name == name) {
                 Some(op) => op.tensors.push(tensor),
-                None => ops.push(Op { name, tensors: vec![tensor], forward: Flops(0.0), attention_core: false, source }),
+                None => ops.push(Op { name, tensors: vec![tensor], source, ..Op::NONE }),
             }
         }
     }
 
     /// Runs one block of each kind, and both ends where FLOPs are counted; lists what is listed, and returns the FLOPs of every part.
-    fn run(&self, list: &mut OpList, (is_listed, counts): (bool, bool)) -> Vec<Vec<(OpName, [f64; 2])>> {
+    fn run(&self, list: &mut OpList, of_kinds: &[Lowering], (is_listed, counts): (bool, bool)) -> Vec<Vec<OpName>> {
         let Build { tape, with, shapes, .. } = self.build;
         tape.count_only();
         let (mut flops, counted) = (Vec::with_capacity(4), || if counts { tape.take_flops() } else { Vec::new() });
@@ -102,18 +95,18 @@ impl<'a> Modules<'a> {
             list.embedding = Listed::new(tape, with, (shapes, &[])).embedding();
         }
         let hidden = tape.constant("hidden states", shapes.hidden, self.build.activation());
-        for ((block, (of, with)), kind) in self.blocks.iter().zip(self.of_kinds).zip(&mut list.kinds) {
+        for (((_, block), with), kind) in self.blocks.iter().zip(of_kinds).zip(&mut list.kinds) {
             // No product reads a table.
             drop(block.run(tape, &hidden, &Tables::default()));
             flops.push(counted());
             if is_listed {
                 // Layers with heads of their own have other shapes.
-                let shapes = if of.other_heads { Build::again(tape, with).shapes } else { shapes };
-                (kind.ops, kind.first_half) = Listed::new(tape, with, (shapes, &tape.take_products())).block(*of);
+                let shapes = if kind.of.other_heads { Build::again(tape, with).shapes } else { shapes };
+                (kind.ops, kind.first_half) = Listed::new(tape, with, (shapes, &tape.take_products())).block(kind.of);
             }
         }
         if let Some(embedded) = embedded {
-            drop(self.ends.end(tape, embedded, None));
+            drop(self.ends.end(tape, (embedded, None), &|| {}));
         }
         flops.push(counted());
         if is_listed {
@@ -123,42 +116,24 @@ impl<'a> Modules<'a> {
     }
 }
 
-/// Adds FLOPs with weights, and those of attention, to the operation of their name.
-fn add(ops: &mut Vec<Op>, flops: Vec<(OpName, [f64; 2])>) {
-    for (OpName { name, source, .. }, [weights, attention]) in flops {
-        let attention_core = attention > 0.0;
-        let forward = Flops(weights + attention);
+/// Adds FLOPs to the operation of their name. In backward a product runs again for each operand that wants a gradient: both, but for
+/// the model's own weights where these are frozen, and none where no gradient comes.
+fn add(with: &Lowering, ops: &mut Vec<Op>, flops: Vec<OpName>) {
+    let of_weights = if with.tuning.freezes_model() { 1.0 } else { 2.0 };
+    for OpName { name, source, forward: [weights, attention, adapters, alone], .. } in flops {
+        let (attention, attention_core) = (attention * to_f64(with.met()), attention > 0.0);
+        let forward = Flops(weights + attention + adapters + alone);
+        let backward = Flops(weights * of_weights + 2.0 * (attention + adapters));
         match ops.iter_mut().find(|op| op.name == name) {
-            Some(op) => (op.forward, op.attention_core) = (forward, attention_core),
-            None => ops.push(Op { name, tensors: Vec::new(), forward, attention_core, source }),
+            Some(op) => (op.forward, op.backward, op.attention_core) = (forward, backward, attention_core),
+            None => ops.push(Op { name, tensors: Vec::new(), forward, backward, attention_core, source }),
         }
     }
 }
 
-/// Brings FLOPs to the figures that Headroom has given so far, where the tape is closer to the modules. Adapters' own products, less
-/// than a hundredth, are left out by [`Tape::take_flops`].
-///
-/// - A gate of one column is left out.
-/// - Latent attention's values are counted as wide as its queries and keys, to which FlashAttention 2 pads them.
-/// - The head is counted as a matrix from the model's width to the vocabulary, also where it is narrower (`word_embed_proj_dim`, whose
-///   own products are then left out) and where it gives one score for each token.
-fn leave_out(with: &Lowering, list: &mut OpList) {
-    let model = with.model;
-    for op in list.kinds.iter_mut().flat_map(|kind| &mut kind.ops) {
-        if op.name == "Shared experts' gate" {
-            op.forward = Flops(0.0);
-        }
-        if op.attention_core && model.mla.is_some() {
-            op.forward = with.attention_product() + with.attention_product();
-        }
-    }
-    if model.word_embed_proj_dim.is_none() && !with.tuning.objective.scores() {
-        return;
-    }
-    let head = Flops(2.0 * to_f64(with.head_rows()) * to_f64(model.hidden_size) * to_f64(model.vocab_size));
-    for op in list.embedding.iter_mut().chain(&mut list.head) {
-        op.forward = if op.name == "Output head and loss" { head } else { Flops(0.0) };
-    }
+/// The layer of what lies behind blocks of these kinds.
+pub(super) fn behind(kinds: &[(LayerKind, u64)]) -> u16 {
+    u16::try_from(kinds.len()).unwrap_or(u16::MAX - 1) + 1
 }
 
 /// How tensor-parallel ranks share a parameter, or what a list or a cache holds: by its heads, its feed-forward columns or its tokens'
@@ -178,7 +153,8 @@ pub(super) fn split(shape: &Shape, role: Role, with: &Lowering) -> Split {
         | "moe_intermediate_size"
         | "gate and up"
         | "shared_expert_intermediate_size"
-        | "vocab_size" => Some(Split::Tensor),
+        | "vocab_size"
+        | "vocab_size_per_layer_input" => Some(Split::Tensor),
         _ => with.model.mixer().and_then(|mixer| split_of_state(mixer, dim)),
     };
     shape.dims().find_map(of).unwrap_or(Split::Replicated)

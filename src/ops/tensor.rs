@@ -4,6 +4,9 @@ use crate::optimizers::UpdatedParameter;
 use crate::sources::Source;
 use crate::units::{Bytes, DType, Elements, Flops};
 
+/// The name of the dimension that stands for a rank's experts.
+pub const EXPERTS_OF_RANK: &str = "experts on this rank";
+
 /// One named dimension of a shape, e.g. `("hidden_size", 4096)`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Dim(pub &'static str, pub u64);
@@ -48,6 +51,11 @@ impl Shape {
     /// The dimensions that are used.
     pub fn dims(&self) -> impl Iterator<Item = &Dim> {
         self.0.iter().filter(|dim| !dim.0.is_empty())
+    }
+
+    /// Whether it is one of a rank's experts together: these are its first dimension.
+    pub fn is_of_experts(&self) -> bool {
+        self.0[0].0 == EXPERTS_OF_RANK
     }
 
     /// A parameter of that shape as an optimizer sees it, of which there are so many.
@@ -174,8 +182,22 @@ pub struct Op {
     pub tensors: Vec<Tensor>,
     /// Floating-point operations of one forward pass over the micro-batch, all tensor ranks together.
     pub forward: Flops,
-    /// Of these, the part that belongs to the attention core (recomputed under selective recomputation).
+    /// FLOPs of its backward, without those of what is recomputed.
+    pub backward: Flops,
+    /// Whether it is the attention core (recomputed under selective recomputation).
     pub attention_core: bool,
     /// Where this operation's memory is described.
     pub source: Source,
+}
+
+impl Op {
+    /// An operation without a name that does nothing: what others are made from.
+    pub(crate) const NONE: Self = Self {
+        name: "",
+        tensors: Vec::new(),
+        forward: Flops(0.0),
+        backward: Flops(0.0),
+        attention_core: false,
+        source: crate::sources::PYTORCH_AUTOGRAD,
+    };
 }

@@ -46,8 +46,7 @@ pub(super) fn temporaries(implementation: OptimizerImplementation, parameters: &
             let mut roots: Option<Piece> = None;
             for format in formats(parameters) {
                 let alike = parameters.iter().filter(|one| one.state_format() == format);
-                let elements = alike.map(|one| one.elements.saturating_mul(one.times)).fold(0, u64::saturating_add);
-                let next = step.take("roots of all second moments", elements, format);
+                let next = step.take_each("roots of all second moments", alike, format);
                 step.rebind(&mut roots, Some(next));
             }
             step.rebind(&mut roots, None);

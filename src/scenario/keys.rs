@@ -23,6 +23,25 @@ pub(super) fn clean(text: &str, longest: usize) -> String {
 /// Word before the number of keys that found no room.
 pub(super) const MORE: &str = "more_";
 
+/// Words of layers with runs as numbers before them, however they were separated: `5 sliding_attention, full_attention`.
+pub(super) fn words(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut after_count = false;
+    for token in text.split(['.', ',', ' ']).filter(|token| !token.is_empty()) {
+        if !out.is_empty() {
+            out.push_str(if after_count { " " } else { ", " });
+        }
+        after_count = token.bytes().all(|byte| byte.is_ascii_digit());
+        out.extend(token.chars().filter(|letter| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-')));
+    }
+    out.replace('-', "_")
+}
+
+/// Words of layers as links write them.
+pub(super) fn write_words(words: &str) -> String {
+    words.replace(", ", ".").replace(' ', ".").replace('_', "-")
+}
+
 /// One key: letters and digits, with single marks between them.
 fn plain(item: &str) -> String {
     let mut out = String::new();
@@ -69,7 +88,7 @@ pub(super) fn read(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{clean, read, write};
+    use super::{clean, read, words, write, write_words};
 
     #[test]
     fn what_is_written_is_read() {
@@ -78,6 +97,16 @@ mod tests {
             assert_eq!(read(&write(list)), list);
             assert!(write(list).bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.')), "{list}");
         }
+    }
+
+    #[test]
+    fn words_of_layers_are_separated_in_one_way() {
+        for typed in
+            ["5 full_attention, linear", "5,full_attention linear", "5.full-attention.linear", " 5  full_attention,,linear."]
+        {
+            assert_eq!(words(typed), "5 full_attention, linear", "{typed}");
+        }
+        assert_eq!(write_words("5 full_attention, linear"), "5.full-attention.linear");
     }
 
     #[test]

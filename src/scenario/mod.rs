@@ -8,7 +8,10 @@ pub mod codec;
 mod fields;
 mod following;
 mod keys;
+pub mod later;
 mod layers;
+mod model;
+mod names;
 mod naming;
 mod number;
 mod pasted;
@@ -20,12 +23,15 @@ mod text;
 mod words;
 
 use std::collections::BTreeMap;
+use std::sync::{Arc, OnceLock};
 
 pub use fields::{
-    Applies, Choice, Field, FieldDefault, FieldId, FieldKind, Group, Value, field, field_of_key, fields, parse, range_text,
-    reference, show,
+    Applies, Choice, Field, FieldDefault, FieldId, FieldKind, Group, Value, field, field_of_key, fields, help, option_help,
+    parse, range_text, reference, show,
 };
 pub use following::FOLLOWING;
+pub use model::{ABOUT_KEYS, read_keys};
+pub use names::{ABOUT_NAMES, id_of};
 pub use number::number_and_unit;
 pub use remarks::{Remark, RemarkKind};
 pub use resolve::FieldError;
@@ -57,6 +63,8 @@ pub struct Scenario {
     followed: Option<following::Followed>,
     /// Parts of a link that this version does not know, kept for the next link.
     unknown: Vec<(String, String)>,
+    /// The model as it is now, once somebody has asked.
+    now: OnceLock<Arc<model::ModelNow>>,
 }
 
 /// Two scenarios are the same if the same inputs were set to the same values, and what follows is the same; what followed in another
@@ -84,7 +92,7 @@ impl Scenario {
             FieldDefault::Flag(value) => Value::Flag(value && !(BESIDE_EXPERTS.contains(&id) && self.has_experts())),
             FieldDefault::Text(value) => Value::Text(value.to_owned()),
             FieldDefault::Empty => Value::Empty,
-            FieldDefault::OfModel(of) => self.model().map_or(Value::Empty, |row| of(&row.config)),
+            FieldDefault::OfModel(_) | FieldDefault::OfFile => self.of_model_without(id),
             FieldDefault::OfAccelerator(of) => self.accelerator().map_or(Value::Empty, of),
         }
     }
@@ -110,6 +118,9 @@ impl Scenario {
                 let short: String = clean(&text).chars().take(max_len).collect();
                 self.put(id, Value::Text(short.trim_end().to_owned()));
             }
+            (FieldKind::Words { max_len }, Value::Text(text)) if text.len() <= max_len => {
+                self.put(id, Value::Text(keys::words(&text)));
+            }
             (FieldKind::Keys { max_len }, Value::Text(text)) => self.put(id, Value::Text(keys::clean(&text, max_len))),
             // Adding zero turns minus zero into zero, which alone can be written and read.
             (FieldKind::Decimal { .. }, Value::Decimal(number)) if number.is_finite() => {
@@ -127,6 +138,7 @@ impl Scenario {
             FieldKind::Model | FieldKind::Accelerator => self.set(id, start),
             _ => {
                 self.set.remove(&id);
+                self.forget_model(id);
                 self.follow_again(id);
                 self.follow_degrees();
                 self.settle();
@@ -136,9 +148,13 @@ impl Scenario {
 
     /// Starts from another model of the catalog and drops all changes to the architecture. Returns whether the model is known; an
     /// unknown one changes nothing.
-    pub fn set_model(&mut self, id_or_alias: &str) -> bool {
-        let Some(row) = catalog::model(id_or_alias) else { return false };
-        self.set.retain(|id, _| !OF_A_FILE.contains(id));
+    pub fn set_model(&mut self, id: &str) -> bool {
+        let Some(row) = catalog::model_of_id(id) else { return false };
+        // A row that takes the place of one that is not listed takes over what the link said, by hand or by keys.
+        let stays = |id: &FieldId| *id == FieldId::Sizes && self.model().is_none();
+        let gone: Vec<FieldId> = OF_A_FILE.into_iter().filter(|id| !stays(id)).collect();
+        self.set.retain(|id, _| !gone.contains(id));
+        self.forget_model(FieldId::Model);
         let carried = self.take_changes(FieldId::Model);
         self.put(FieldId::Model, Value::Text(row.id.to_owned()));
         self.put_back(carried);
@@ -147,8 +163,8 @@ impl Scenario {
 
     /// Starts from another accelerator of the catalog and drops all changes to it. Returns whether it is known; an unknown one
     /// changes nothing.
-    pub fn set_accelerator(&mut self, id_or_alias: &str) -> bool {
-        let Some(row) = catalog::accelerator(id_or_alias) else { return false };
+    pub fn set_accelerator(&mut self, id: &str) -> bool {
+        let Some(row) = catalog::accelerator_of_id(id) else { return false };
         let carried = self.take_changes(FieldId::Accelerator);
         self.put(FieldId::Accelerator, Value::Text(row.id.to_owned()));
         self.put_back(carried);
@@ -162,7 +178,14 @@ impl Scenario {
         if !listed {
             self.take_changes(id);
             self.set.insert(id, Value::Text(word.to_owned()));
+            self.forget_model(id);
         }
+    }
+
+    /// Whether it starts from a model or an accelerator by a word that may be another name of one: nobody who knows these has come.
+    pub fn waits_for_names(&self) -> bool {
+        let id = [FieldId::Model, FieldId::Accelerator].into_iter().find(|id| self.is_unlisted(*id));
+        id.is_some_and(|id| names::listed(id, &self.text(id)) == names::Listed::NotYet)
     }
 
     /// Whether it starts from a model or an accelerator that the list does not have.
@@ -178,11 +201,12 @@ impl Scenario {
     /// does not have the present one, all that the link said about it.
     fn take_changes(&mut self, start: FieldId) -> Vec<(FieldId, Value)> {
         let of_start = |id: FieldId| match start {
-            FieldId::Model => field(id).group.is_architecture(),
+            FieldId::Model => field(id).default.is_of_model(),
             _ => is_of_accelerator(id),
         };
         let carried = self.set.iter().filter(|(id, _)| of_start(**id)).map(|(id, value)| (*id, value.clone())).collect();
         self.set.retain(|id, _| !of_start(*id));
+        self.forget_model(start);
         if self.is_unlisted(start) { carried } else { Vec::new() }
     }
 
@@ -214,17 +238,17 @@ impl Scenario {
 
     /// The model of the catalog that the architecture starts from.
     pub fn model(&self) -> Option<&'static ModelRow> {
-        catalog::model(&self.text(FieldId::Model))
+        catalog::model_of_id(&self.text(FieldId::Model))
     }
 
     /// The accelerator of the catalog that the hardware starts from.
     pub fn accelerator(&self) -> Option<&'static AcceleratorRow> {
-        catalog::accelerator(&self.text(FieldId::Accelerator))
+        catalog::accelerator_of_id(&self.text(FieldId::Accelerator))
     }
 
     /// Whether the architecture differs from that of the model it starts from.
     pub fn is_custom_model(&self) -> bool {
-        self.set.keys().any(|id| field(*id).group.is_architecture())
+        self.set.keys().any(|id| field(*id).default.is_of_model())
     }
 
     /// Whether the accelerator differs from the one it starts from.
@@ -234,19 +258,36 @@ impl Scenario {
 
     /// Every field whose value counts in one of the modes in use and differs between the two, in the order of the form.
     pub fn differences(&self, other: &Self) -> Vec<FieldId> {
-        let counts = |field: &&Field| field.applies.in_mode(self.mode()) || field.applies.in_mode(other.mode());
+        // A key that only one of the two families reads says nothing about the other.
+        let counts = |field: &&Field| match field.default {
+            FieldDefault::OfFile => self.counts(field) && other.counts(field),
+            _ => self.counts(field) || other.counts(field),
+        };
         fields().iter().filter(counts).map(|field| field.id).filter(|id| self.get(*id) != other.get(*id)).collect()
+    }
+
+    /// Every input that counts: in the scenario's mode, and for its model.
+    pub fn counting_fields(&self) -> impl Iterator<Item = &'static Field> + '_ {
+        fields().iter().filter(|field| self.counts(field))
+    }
+
+    fn counts(&self, field: &Field) -> bool {
+        field.applies.in_mode(self.mode()) && self.asks(field.id)
     }
 
     fn put(&mut self, id: FieldId, value: Value) {
         self.end_following(id);
-        let start = self.start(id);
-        // A decimal that reads as the start value is the start value: forms show presets such as 79.6474609375 GiB rounded.
-        let same = value == start || matches!(value, Value::Decimal(_)) && show(id, &value) == show(id, &start);
-        if same {
+        if field(id).default.is_of_model() && self.reads_keys() {
+            self.state_key(id, value);
+            self.drop_what_is_default();
+        } else if is_shown_alike(id, &value, &self.start(id)) {
             self.set.remove(&id);
         } else {
             self.set.insert(id, value);
+        }
+        self.forget_model(id);
+        if matches!(id, FieldId::ModelType | FieldId::TextModelType) {
+            self.drop_what_is_default();
         }
         if id == FieldId::Mode {
             self.begin_following();
@@ -256,7 +297,7 @@ impl Scenario {
     }
 
     fn has_experts(&self) -> bool {
-        self.get(FieldId::NumExperts) != Value::Empty
+        self.shape().moe.is_some()
     }
 
     /// What was set and is now where it would start from is set no more: experts came or went.
@@ -276,6 +317,11 @@ impl Scenario {
         }
     }
 
+    /// Whether a flag was set that is no by default.
+    fn flag_set(&self, id: FieldId) -> bool {
+        self.set.get(&id) == Some(&Value::Flag(true))
+    }
+
     fn word<T: Word + Default>(&self, id: FieldId) -> T {
         match self.get(id) {
             Value::Choice(word) => T::from_word(word).unwrap_or_default(),
@@ -285,11 +331,23 @@ impl Scenario {
 }
 
 /// Fields about the file that the model was read from: gone with another model of the catalog.
-const OF_A_FILE: [FieldId; 5] =
-    [FieldId::ModelName, FieldId::ModelType, FieldId::AsGeneric, FieldId::NotCounted, FieldId::LeftOut];
+const OF_A_FILE: [FieldId; 7] = [
+    FieldId::ModelName,
+    FieldId::ModelType,
+    FieldId::TextModelType,
+    FieldId::Sizes,
+    FieldId::AsGeneric,
+    FieldId::NotCounted,
+    FieldId::LeftOut,
+];
 
 /// Adapters that a model with experts starts without: peft would put them on the experts, where they are not modelled.
 const BESIDE_EXPERTS: [FieldId; 3] = [FieldId::AdaptGate, FieldId::AdaptUp, FieldId::AdaptDown];
+
+/// Whether two values are the same. A decimal that reads as the other is the other: forms show presets such as 79.6474609375 GiB rounded.
+fn is_shown_alike(id: FieldId, value: &Value, other: &Value) -> bool {
+    value == other || matches!(value, Value::Decimal(_)) && show(id, value) == show(id, other)
+}
 
 /// Whether the accelerator's own value is the field's default.
 fn is_of_accelerator(id: FieldId) -> bool {
@@ -297,11 +355,11 @@ fn is_of_accelerator(id: FieldId) -> bool {
 }
 
 fn architecture_fields() -> impl Iterator<Item = &'static Field> {
-    fields().iter().filter(|field| field.group.is_architecture())
+    fields().iter().filter(|field| field.default.is_of_model())
 }
 
 fn differences(a: &ModelConfig, b: &ModelConfig) -> impl Iterator<Item = FieldId> {
-    architecture_fields().filter(|field| field.of_model(a) != field.of_model(b)).map(|field| field.id)
+    fields().iter().filter(|field| field.of_model(a) != field.of_model(b)).map(|field| field.id)
 }
 
 /// Whether a field of that kind takes such a value at all; ranges are not looked at.

@@ -85,9 +85,12 @@ impl Scenario {
     /// Sets a value as somebody does by hand: a model that has a name of its own is marked as edited once its shape is another.
     pub fn change(&mut self, id: FieldId, value: Value) {
         let before = self.get(id);
-        self.set(id, value);
+        match value {
+            Value::Flag(by_hand) if id == FieldId::Sizes => self.say_sizes(by_hand),
+            value => self.set(id, value),
+        }
         let name = self.text(FieldId::ModelName);
-        if field(id).group.is_architecture() && self.get(id) != before && !name.is_empty() && !name.ends_with(EDITED) {
+        if field(id).default.is_of_model() && self.get(id) != before && !name.is_empty() && !name.ends_with(EDITED) {
             let kept: String = name.chars().take(LONGEST_NAME.saturating_sub(EDITED.len())).collect();
             self.set(FieldId::ModelName, Value::Text(format!("{}{EDITED}", kept.trim_end())));
         }

@@ -3,7 +3,7 @@
 //! Whole numbers are read exactly, digit by digit; floats are used only for fields that take decimals. No crate was found that
 //! lets `k` mean 1024 in one field and 1000 in another and that reads `70.6b` without rounding.
 
-use lexical_parse_float::FromLexical as _;
+use crate::units;
 
 /// Why a text is not a number for a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,7 +53,7 @@ pub(super) fn decimal(text: &str, unit: &str) -> Result<f64, Problem> {
         None => multiplier(suffix, 1000, unit).map(crate::units::to_f64).ok_or(Problem::NotANumber)?,
     };
     let text = format!("{}e{}", number.digits, number.exponent);
-    let value = f64::from_lexical(text.as_bytes()).map_err(|_| Problem::NotANumber)?;
+    let value = units::decimal(&text).ok_or(Problem::TooLarge)?;
     let value = if factor.to_bits() == 1.0_f64.to_bits() { value } else { value * factor };
     if value.is_finite() { Ok(value) } else { Err(Problem::TooLarge) }
 }
@@ -68,7 +68,7 @@ pub(super) fn decimal(text: &str, unit: &str) -> Result<f64, Problem> {
 pub fn number_and_unit(text: &str) -> Option<(f64, &str)> {
     let (number, unit) = split(text).ok()?;
     let text = format!("{}e{}", number.digits, number.exponent);
-    Some((f64::from_lexical(text.as_bytes()).ok().filter(|number| number.is_finite())?, unit))
+    Some((units::decimal(&text)?, unit))
 }
 
 /// A non-negative float rounded to the nearest count; NaN gives 0, anything too large the maximum.

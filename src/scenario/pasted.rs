@@ -1,30 +1,17 @@
 //! Taking over a model that was read from a file.
 
-use super::{FieldId, Scenario, Value, architecture_fields, differences};
+use super::{FieldId, Scenario, Value, differences};
 use crate::catalog::{self, ModelRow};
 use crate::import::{Imported, LeftOut};
 
 impl Scenario {
-    /// Takes over an imported architecture, and the format of its weights where the file states one. It starts from the model of the
-    /// catalog that needs the fewest changes, so that the link stays short. A known model is recognised; any other keeps its kind, its
-    /// name where the file says one, and what of the file is not counted.
+    /// Takes over an imported architecture, and the format of its weights where the file states one. A known model is recognised. Of any
+    /// other the scenario keeps the kind, the keys that the kind's family reads, the name where the file says one, and what of the
+    /// file is not counted.
     pub fn apply_imported(&mut self, imported: &Imported) {
-        let recognised = recognised(imported);
-        let fewest = || catalog::models().iter().min_by_key(|row| differences(&row.config, &imported.config).count());
-        if let Some(row) = recognised.or_else(fewest) {
-            self.set_model(row.id);
-        }
-        for field in architecture_fields() {
-            if let Some(value) = field.of_model(&imported.config) {
-                self.set(field.id, value);
-            }
-        }
-        if recognised.is_none() {
-            // A model of several parts goes by the kind of the whole, not by that of the model its text part was made from; what is
-            // not known is the part that is read.
-            let kind = if imported.known { &imported.file_type } else { &imported.model_type };
-            self.set(FieldId::ModelType, Value::Text(kind.clone()));
-            self.set(FieldId::ModelName, Value::Text(own_name(imported).unwrap_or_default()));
+        match recognised(imported) {
+            Some(row) => _ = self.set_model(row.id),
+            None => self.start_from_file(imported),
         }
         self.set(FieldId::AsGeneric, Value::Flag(!imported.known));
         self.set(FieldId::NotCounted, Value::Text(imported.not_counted.join(",")));
@@ -34,6 +21,35 @@ impl Scenario {
             let group = stored.group_size.map_or_else(|| self.start(FieldId::GroupSize), Value::Integer);
             self.set(FieldId::GroupSize, group);
         }
+    }
+}
+
+impl Scenario {
+    /// Starts from the library's defaults for the file's kind, with the keys that the file states; or, where these do not say all of it,
+    /// with every size by hand, as changes of the row that needs the fewest.
+    fn start_from_file(&mut self, imported: &Imported) {
+        self.set(FieldId::Model, self.start(FieldId::Model));
+        self.set_kind(imported);
+        if imported.known && self.set_keys(imported) {
+            return;
+        }
+        if let Some(row) = catalog::models().iter().min_by_key(|row| differences(&row.config, &imported.config).count()) {
+            self.set_model(row.id);
+        }
+        self.set_kind(imported);
+        self.set(FieldId::Sizes, Value::Flag(true));
+        self.set_sizes(&imported.config);
+    }
+
+    /// The kind and the name of a file. A model of several parts goes by the kind of the whole, not by that of the model its text part
+    /// was made from; of a kind that is not known only the part that is read is told.
+    fn set_kind(&mut self, imported: &Imported) {
+        let kind = if imported.known { &imported.file_type } else { &imported.model_type };
+        self.set(FieldId::ModelType, Value::Text(kind.clone()));
+        if *kind != imported.model_type {
+            self.set(FieldId::TextModelType, Value::Text(imported.model_type.clone()));
+        }
+        self.set(FieldId::ModelName, Value::Text(own_name(imported).unwrap_or_default()));
     }
 }
 
@@ -79,5 +95,5 @@ fn own_name(imported: &Imported) -> Option<String> {
 fn is_called(row: &ModelRow, name: &str) -> bool {
     let last = |name: &str| name.rsplit('/').next().unwrap_or_default().trim().to_ascii_lowercase();
     let wanted = last(name);
-    [row.id, row.name].iter().chain(row.aliases).any(|known| last(known) == wanted)
+    [row.id, row.name].iter().chain(row.aliases()).any(|known| last(known) == wanted)
 }

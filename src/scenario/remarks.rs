@@ -1,7 +1,7 @@
 //! Parts of a pasted file that the answer leaves out, in sentences that stand beside every answer.
 
 use super::keys::MORE;
-use super::{FieldId, Scenario, Value};
+use super::{FieldId, Scenario, Value, field};
 use crate::units::{grouped, to_f64};
 
 /// A sentence beside the answer.
@@ -22,6 +22,8 @@ pub enum RemarkKind {
     NotCounted,
     /// A part of the model is not counted.
     LeftOut,
+    /// Keys were set that the model's family does not look at.
+    NoEffect,
 }
 
 impl Remark {
@@ -38,18 +40,24 @@ impl RemarkKind {
             Self::Assumed => "assumed",
             Self::NotCounted => "not_counted",
             Self::LeftOut => "left_out",
+            Self::NoEffect => "no_effect",
         }
     }
 }
 
 impl Scenario {
-    /// Parts of the pasted file that the answer leaves out, most important first. `parameters` are the model's, to tell how large a part left out is.
+    /// Parts of the pasted file that the answer leaves out, most important first, and keys that were set in vain. `parameters` are the model's, to tell how large a part left out is.
     pub fn remarks(&self, parameters: impl FnOnce() -> Option<u64>) -> Vec<Remark> {
         let [kind, keys, parts] = [FieldId::ModelType, FieldId::NotCounted, FieldId::LeftOut].map(|id| self.text(id));
         let as_generic = self.get(FieldId::AsGeneric) == Value::Flag(true);
         let said = (as_generic || !keys.is_empty()).then(|| not_counted(as_generic, &kind, &keys));
         let left_out = (!parts.is_empty()).then(|| Remark { kind: RemarkKind::LeftOut, text: left_out(&parts, parameters()) });
-        said.into_iter().chain(left_out).collect()
+        let idle: Vec<&str> = self.keys_without_effect().into_iter().map(|id| field(id).name).collect();
+        let idle = (!idle.is_empty()).then(|| Remark {
+            kind: RemarkKind::NoEffect,
+            text: format!("Without effect, as this model's family does not look at it: {}.", listed(&idle.join(","))),
+        });
+        said.into_iter().chain(left_out).chain(idle).collect()
     }
 }
 

@@ -10,9 +10,9 @@ use std::num::NonZeroU64;
 use super::serving;
 use super::{FieldId, FieldKind, Mode, Scenario, Value, field, fields, number, parse, range_text};
 use crate::config::{
-    Accelerator, Cluster, DataSharding, Job, LayerSet, MegatronOptions, Mla, ModelConfig, Moe, Offload, Overheads, Overlap,
-    ParallelLayout, PeakRates, PipelineSchedule, PipelineSplit, PositionEmbedding, ProductFormat, RecomputeMethod,
-    RecomputeModules, Run, Speed, TrainingRun, Tuning,
+    Accelerator, Cluster, DataSharding, Dispatch, Job, MegatronOptions, Offload, Overheads, Overlap, ParallelLayout, PeakRates,
+    PipelineSchedule, PipelineSplit, PositionEmbedding, ProductFormat, RecomputeMethod, RecomputeModules, Run, Speed,
+    TrainingRun, Tuning,
 };
 use crate::stacks::Stack;
 use crate::units::{Bytes, grouped, to_f64};
@@ -65,6 +65,9 @@ impl Scenario {
                 errors.push(error);
             }
         }
+        if let Some(error) = self.unread_keys().filter(|_| errors.iter().all(|error| !field(error.field).default.is_of_model())) {
+            errors.push(error);
+        }
         if !errors.is_empty() {
             return Err(errors);
         }
@@ -82,7 +85,10 @@ impl Scenario {
         let field = field(id);
         let may_be_empty =
             matches!(field.kind, FieldKind::Integer { optional: true, .. } | FieldKind::Decimal { optional: true, .. });
-        // What a row of the catalog says is in order, which a test holds.
+        // A row of the catalog is in order, which a test holds, and so is what a reader took from a file.
+        if field.default.is_of_model() && (!self.is_set(id) || !self.asks(id)) {
+            return None;
+        }
         if !self.is_set(id) && (may_be_empty || matches!(field.kind, FieldKind::Flag | FieldKind::Layers | FieldKind::Choice(_)))
         {
             return None;
@@ -139,84 +145,6 @@ impl Scenario {
         NonZeroU64::new(self.integer(id)).unwrap_or(NonZeroU64::MIN)
     }
 
-    /// The architecture with all changes, unchecked.
-    pub fn model_config(&self) -> ModelConfig {
-        ModelConfig {
-            hidden_size: self.integer(FieldId::HiddenSize),
-            num_hidden_layers: self.integer(FieldId::NumHiddenLayers),
-            num_attention_heads: self.integer(FieldId::NumAttentionHeads),
-            num_key_value_heads: self.integer(FieldId::NumKeyValueHeads),
-            head_dim: self.integer(FieldId::HeadDim),
-            intermediate_size: self.integer(FieldId::IntermediateSize),
-            vocab_size: self.integer(FieldId::VocabSize),
-            max_position_embeddings: self.integer(FieldId::MaxPositionEmbeddings),
-            position_rows: self.integer(FieldId::PositionRows),
-            normalization: self.word(FieldId::Normalization),
-            mlp: self.word(FieldId::Mlp),
-            position_embedding: self.word(FieldId::PositionEmbedding),
-            attention_bias: self.flag(FieldId::AttentionBias),
-            attention_output_bias: self.flag(FieldId::AttentionOutputBias),
-            mlp_bias: self.flag(FieldId::MlpBias),
-            tie_word_embeddings: self.flag(FieldId::TieWordEmbeddings),
-            qk_norm: self.flag(FieldId::QkNorm),
-            embedding_norm: self.flag(FieldId::EmbeddingNorm),
-            norms_per_block: self.integer(FieldId::NormsPerBlock),
-            final_norm: self.flag(FieldId::FinalNorm),
-            family: self.word(FieldId::Family),
-            hidden_act: self.word(FieldId::HiddenAct),
-            rotary_dim: self.optional_integer(FieldId::RotaryDim),
-            sliding_window: self.optional_integer(FieldId::SlidingWindow),
-            sliding_layers: self.layers(FieldId::SlidingLayers),
-            moe: self.experts(),
-            mla: self.latent(),
-            parallel_residual: self.flag(FieldId::ParallelResidual),
-            attention_sinks: self.flag(FieldId::AttentionSinks),
-            attn_logit_softcapping: self.flag(FieldId::AttentionSoftcap),
-            final_logit_softcapping: self.flag(FieldId::LogitSoftcap),
-            lm_head_bias: self.flag(FieldId::HeadBias),
-            word_embed_proj_dim: self.optional_integer(FieldId::EmbeddingWidth),
-            new_decoder_architecture: self.flag(FieldId::NewDecoder),
-            pooler: self.flag(FieldId::Pooler),
-            hybrid: self.hybrid(),
-        }
-    }
-
-    pub(super) fn layers(&self, id: FieldId) -> LayerSet {
-        match self.get(id) {
-            Value::Layers(set) => set,
-            _ => LayerSet::None,
-        }
-    }
-
-    /// The experts, if there are any; what is left empty is the smallest that makes sense.
-    fn experts(&self) -> Option<Moe> {
-        let size = |id| self.optional_integer(id);
-        Some(Moe {
-            num_experts: size(FieldId::NumExperts)?,
-            num_experts_per_tok: size(FieldId::ExpertsPerToken).unwrap_or(1),
-            moe_intermediate_size: size(FieldId::ExpertWidth).unwrap_or_else(|| self.integer(FieldId::IntermediateSize)),
-            shared_expert_intermediate_size: size(FieldId::SharedExpertWidth).unwrap_or(0),
-            shared_expert_gate: self.flag(FieldId::SharedExpertGate),
-            layers: self.layers(FieldId::ExpertLayers),
-            n_group: size(FieldId::ExpertGroups).unwrap_or(1),
-            topk_group: size(FieldId::ExpertGroupsKept).unwrap_or(1),
-            norm_topk_prob: self.flag(FieldId::ExpertNorm),
-            bias: self.flag(FieldId::ExpertBias),
-        })
-    }
-
-    /// Latent attention, if keys and values are compressed; heads left empty have the model's own head width.
-    fn latent(&self) -> Option<Mla> {
-        let width = |id| self.optional_integer(id).unwrap_or_else(|| self.integer(FieldId::HeadDim));
-        Some(Mla {
-            kv_lora_rank: self.optional_integer(FieldId::KvLoraRank)?,
-            q_lora_rank: self.optional_integer(FieldId::QLoraRank),
-            qk_rope_head_dim: width(FieldId::QkRopeHeadDim),
-            qk_nope_head_dim: width(FieldId::QkNopeHeadDim),
-            v_head_dim: width(FieldId::VHeadDim),
-        })
-    }
-
     fn run(&self, mode: Mode) -> Run {
         match mode {
             Mode::Train | Mode::Tune => Run::Training(TrainingRun {
@@ -238,6 +166,7 @@ impl Scenario {
                 mfu: self.decimal(FieldId::Mfu).unwrap_or_default() / 100.0,
                 reduce_bucket_size: self.integer(FieldId::ReduceBucket),
                 megatron: self.megatron(),
+                dispatch: Dispatch::Cuda,
                 flash: self.word::<Stack>(FieldId::Stack).flash,
                 products: ProductFormat::Activations,
                 overlap: Overlap::DEFAULT,
@@ -292,6 +221,7 @@ impl Scenario {
             sharding: if training { self.word(FieldId::Sharding) } else { DataSharding::NOTHING },
             reshard_after_forward: self.flag(FieldId::ReshardAfterForward),
             reduce_in_fp32: self.flag(FieldId::ReduceInFp32),
+            reduce_once: training && self.flag(FieldId::ReduceOnce),
             context_parallel_size: cp,
             expert_model_parallel_size: degree(FieldId::ExpertParallel),
             expert_tensor_parallel_size: self
@@ -346,6 +276,7 @@ impl Scenario {
                 communicator_buffers: Bytes(number::round_u64(
                     self.decimal(FieldId::CommunicatorBuffers).unwrap_or_default() * to_f64(MIB),
                 )),
+                expandable_segments: self.flag(FieldId::ExpandableSegments),
             },
             speed: self.speed(),
             grid_grams_per_kwh: self.decimal(FieldId::GridEmissions).unwrap_or_default(),
@@ -385,7 +316,7 @@ fn check_heads(scenario: &Scenario) -> Option<FieldError> {
 /// A learned position table needs rows.
 fn check_positions(scenario: &Scenario) -> Option<FieldError> {
     let learned = scenario.word::<PositionEmbedding>(FieldId::PositionEmbedding) == PositionEmbedding::Learned;
-    if !learned || scenario.integer(FieldId::PositionRows) > 0 {
+    if !learned || scenario.reads_keys() || scenario.integer(FieldId::PositionRows) > 0 {
         return None;
     }
     let rows = scenario.integer(FieldId::MaxPositionEmbeddings).max(1);
@@ -413,7 +344,7 @@ fn check_stack(scenario: &Scenario) -> Option<FieldError> {
 
 /// A token cannot go through more experts than there are.
 fn check_experts(scenario: &Scenario) -> Option<FieldError> {
-    let moe = scenario.experts()?;
+    let moe = scenario.experts().filter(|_| !scenario.reads_keys())?;
     (moe.num_experts_per_tok > moe.num_experts).then(|| FieldError {
         field: FieldId::ExpertsPerToken,
         message: format!(

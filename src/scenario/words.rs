@@ -91,7 +91,7 @@ words! {
         AmpBf16 = "amp-bf16", FsdpMixed = "fsdp-mixed";
     GradientDType: AsWeights = "as-weights", Fp32 = "fp32", Fp32Copy = "fp32-copy";
     OptimizerImplementation: ForLoop = "for-loop", Foreach = "foreach", Fused = "fused";
-    LossFusion: None = "none", TransformerEngine = "te";
+    LossFusion: None = "none", Native = "native", TransformerEngine = "te";
     TokenDispatcher: AllGather = "allgather", AllToAll = "alltoall";
     HiddenAct: Silu = "silu", Gelu = "gelu", GeluNew = "gelu-new", GeluFast = "gelu-fast", QuickGelu = "quick-gelu",
         Relu = "relu", Relu2 = "relu2", Xielu = "xielu";

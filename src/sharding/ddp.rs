@@ -1,7 +1,12 @@
 //! PyTorch's `DistributedDataParallel`: every rank holds everything, and gradients are summed. ZeRO calls it stage 0.
+//!
+//! The reducer (`torch/csrc/distributed/c10d/reducer.cpp`) makes one flat tensor per bucket when the model is wrapped, and keeps it:
+//! together they are one more copy of the gradients, whatever `bucket_cap_mb` says. A run whose optimizer keeps master weights is
+//! DeepSpeed's stage 0, which has no such buckets.
 
 use super::{
-    CarriedOutBy, Forbidden, FrameworkRule, Gathering, Messages, Pieces, Reduction, ShardingSpec, Shares, WEIGHTS_STAY, With,
+    Buckets, CarriedOutBy, Forbidden, FrameworkRule, Gathering, Messages, Pieces, Reduction, ShardingSpec, Shares, WEIGHTS_STAY,
+    With,
 };
 use crate::sources;
 
@@ -12,12 +17,13 @@ pub(super) const SHARDING: ShardingSpec = ShardingSpec {
     place: 0,
     short: "DDP",
     starts_form: false,
+    is_searched: true,
     zero_stage: 0,
     shares: Shares { optimizer: false, gradients: false, parameters: false },
     pieces: Pieces::OfOneVector,
     gathers: None,
     messages: Messages { gradients: Reduction::AllReduce, weights: Gathering::Never },
-    has_reduction_bucket: false,
+    buckets: Buckets::EveryGradient,
     offloads_together: false,
     casts_as_it_gathers: false,
     forbids: &[

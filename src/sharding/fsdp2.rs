@@ -1,7 +1,8 @@
 //! PyTorch's FSDP2 (`torch.distributed.fsdp.fully_shard`): ranks share out everything, gathered and reduced block by block.
 
 use super::{
-    CarriedOutBy, Forbidden, FrameworkRule, Gathering, Gathers, Messages, Pieces, Reduction, ShardingSpec, Shares, With,
+    Buckets, CarriedOutBy, Forbidden, FrameworkRule, GatheredInto, Gathering, Gathers, Messages, Pieces, Reduction, ShardingSpec,
+    Shares, With,
 };
 use crate::sources;
 
@@ -12,18 +13,21 @@ pub(super) const SHARDING: ShardingSpec = ShardingSpec {
     place: 4,
     short: "FSDP",
     starts_form: true,
+    is_searched: true,
     zero_stage: 3,
     shares: Shares { optimizer: true, gradients: true, parameters: true },
     pieces: Pieces::RowsOfEachTensor,
     gathers: Some(Gathers {
-        has_buffers: true,
+        into: GatheredInto::BufferAndTensors,
+        keeps_ends: false,
+        casts_inputs: true,
         was_measured: true,
         most_live: None,
         note: "Embedding, norm and head stay gathered; one block is in use while the next is fetched.",
         source: sources::FSDP2,
     }),
     messages: Messages { gradients: Reduction::ScatterEveryMicroBatch, weights: Gathering::BeforeUse },
-    has_reduction_bucket: false,
+    buckets: Buckets::None,
     offloads_together: true,
     casts_as_it_gathers: true,
     forbids: &[

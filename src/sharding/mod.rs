@@ -1,4 +1,4 @@
-//! How data-parallel ranks share model states out among themselves: DDP, DeepSpeed's ZeRO stages, PyTorch's FSDP2.
+//! How data-parallel ranks share model states out among themselves: DDP, DeepSpeed's ZeRO stages, PyTorch's FSDP1 and FSDP2.
 //!
 //! One way of sharding is one file, which exports one [`ShardingSpec`]. Everything in which they differ is read from there; none of them
 //! is named in another file.
@@ -22,6 +22,8 @@ pub struct ShardingSpec {
     pub short: &'static str,
     /// Whether the form begins with it.
     pub starts_form: bool,
+    /// Whether a search for layouts tries it. One whose place another has taken is left to those who choose it themselves.
+    pub is_searched: bool,
     /// The ZeRO stage that shares out as much.
     pub zero_stage: u8,
     /// The states that ranks share out.
@@ -32,12 +34,11 @@ pub struct ShardingSpec {
     pub gathers: Option<Gathers>,
     /// Messages of a step between data-parallel ranks.
     pub messages: Messages,
-    /// Whether gradients are copied into a buffer of `reduce_bucket_size` elements before they are reduced, where a library carries it
-    /// out.
-    pub has_reduction_bucket: bool,
+    /// Buckets into which gradients are copied before they are reduced, where a library carries it out.
+    pub buckets: Buckets,
     /// Whether weights, gradients and optimizer states go to host memory together, where a library carries it out.
     pub offloads_together: bool,
-    /// Whether weights are cast to the format of products as they are gathered, and inputs with them (`MixedPrecisionPolicy`).
+    /// Whether weights can be cast to the format of products as they are gathered.
     pub casts_as_it_gathers: bool,
     /// Combinations that it forbids.
     pub forbids: &'static [Forbidden],
@@ -65,13 +66,40 @@ pub enum Pieces {
     OfOneVector,
     /// Each tensor along its first dimension, rounded up to whole rows.
     RowsOfEachTensor,
+    /// All tensors of a group that is gathered together in one long vector, of which each rank has an equal part.
+    OfOneVectorPerGroup,
+}
+
+/// Flat buffers into which gradients are copied before they are reduced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Buckets {
+    /// None of its own, or buffers of a group's size.
+    None,
+    /// One place for every gradient, from the start and for good; none where the optimizer keeps master weights.
+    EveryGradient,
+    /// One of `reduce_bucket_size` elements, from the first gradient of a backward until all are reduced. Without shared gradients these
+    /// are reduced with the last micro-batch alone, and the bucket stays until then.
+    WhileReducing,
+    /// One of `reduce_bucket_size` elements, from the start and for good.
+    Lasting,
+}
+
+impl Buckets {
+    /// Whether it is one of `reduce_bucket_size` elements.
+    pub const fn is_of_stated_size(self) -> bool {
+        matches!(self, Self::WhileReducing | Self::Lasting)
+    }
 }
 
 /// How a rank comes by whole weights.
 #[derive(Debug)]
 pub struct Gathers {
-    /// Whether all-gathers and reduce-scatters have buffers of their own, and the next block is gathered ahead.
-    pub has_buffers: bool,
+    /// Where gathered weights come to lie.
+    pub into: GatheredInto,
+    /// Whether the weights outside the blocks stay gathered between forward and backward, whatever becomes of those of blocks.
+    pub keeps_ends: bool,
+    /// Whether a block's inputs are cast to the format in which its weights are gathered.
+    pub casts_inputs: bool,
     /// Whether gathered weights and reduced gradients were checked against measurements, byte by byte.
     pub was_measured: bool,
     /// Parameters that stay gathered at most; `None`: a block's go as the layout says, and one is in use at a time beside those gathered
@@ -81,6 +109,19 @@ pub struct Gathers {
     pub note: &'static str,
     /// The source of the rule.
     pub source: Source,
+}
+
+/// Where weights come to lie as they are gathered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GatheredInto {
+    /// In tensors of their own, one by one.
+    Tensors,
+    /// In a buffer, from which they are copied out into tensors of their own. The next block is gathered ahead, and gradients are joined
+    /// in a buffer before they are reduced.
+    BufferAndTensors,
+    /// In one flat tensor that weights are views of. The next block of backward is gathered ahead, and gradients are joined in one flat
+    /// gradient.
+    FlatTensor,
 }
 
 /// Messages between data-parallel ranks in one step.
@@ -153,6 +194,8 @@ pub enum With {
     PackedWeights,
     /// Parameters of two formats that learn.
     TwoFormats,
+    /// Anything: that implementation does not have it.
+    Anything,
 }
 
 /// Whose implementation of sharding runs.
@@ -210,7 +253,7 @@ impl DataSharding {
     /// The one that shares nothing out: every rank holds everything.
     pub const NOTHING: Self = Self::ALL[first_where!(Self::SPECS, spec => !spec.shares.optimizer)];
 
-    /// The one that casts weights as it gathers them.
+    /// The first that casts weights as it gathers them.
     pub const CASTING: Self = Self::ALL[first_where!(Self::SPECS, spec => spec.casts_as_it_gathers)];
 
     /// The one that the form begins with.
@@ -254,6 +297,6 @@ mod tests {
         assert_eq!(words.len(), DataSharding::SPECS.len());
         assert_eq!(DataSharding::SPECS.iter().filter(|spec| spec.starts_form).count(), 1);
         assert_eq!(DataSharding::SPECS.iter().filter(|spec| !spec.shares.optimizer).count(), 1, "one shares nothing out");
-        assert_eq!(DataSharding::SPECS.iter().filter(|spec| spec.casts_as_it_gathers).count(), 1);
+        assert!(DataSharding::FORM_START.casts_as_it_gathers && DataSharding::CASTING.starts_form, "the first is the form's");
     }
 }

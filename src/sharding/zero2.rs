@@ -1,6 +1,6 @@
 //! DeepSpeed's ZeRO stage 2 (deepspeed/runtime/zero/stage_1_and_2.py): ranks share out gradients too, as backward makes them.
 
-use super::{Gathering, Messages, NO_GROUPS, NO_PIPELINE, Pieces, Reduction, ShardingSpec, Shares, WEIGHTS_STAY};
+use super::{Buckets, Gathering, Messages, NO_GROUPS, NO_PIPELINE, Pieces, Reduction, ShardingSpec, Shares, WEIGHTS_STAY};
 
 pub(super) const SHARDING: ShardingSpec = ShardingSpec {
     key: "2",
@@ -9,12 +9,13 @@ pub(super) const SHARDING: ShardingSpec = ShardingSpec {
     place: 2,
     short: "ZeRO-2",
     starts_form: false,
+    is_searched: true,
     zero_stage: 2,
     shares: Shares { optimizer: true, gradients: true, parameters: false },
     pieces: Pieces::OfOneVector,
     gathers: None,
     messages: Messages { gradients: Reduction::ScatterEveryMicroBatch, weights: Gathering::OnceAStep },
-    has_reduction_bucket: true,
+    buckets: Buckets::WhileReducing,
     offloads_together: false,
     casts_as_it_gathers: false,
     forbids: &[NO_GROUPS, WEIGHTS_STAY, NO_PIPELINE],

@@ -1,8 +1,8 @@
 //! DeepSpeed's ZeRO stage 3 (deepspeed/runtime/zero/stage3.py): ranks share out weights too, and gather them before use.
 
 use super::{
-    CarriedOutBy, Forbidden, FrameworkRule, Gathering, Gathers, Messages, NO_PIPELINE, Pieces, Reduction, ShardingSpec, Shares,
-    With,
+    Buckets, CarriedOutBy, Forbidden, FrameworkRule, GatheredInto, Gathering, Gathers, Messages, NO_PIPELINE, Pieces, Reduction,
+    ShardingSpec, Shares, With,
 };
 use crate::sources;
 
@@ -13,18 +13,21 @@ pub(super) const SHARDING: ShardingSpec = ShardingSpec {
     place: 3,
     short: "ZeRO-3",
     starts_form: false,
+    is_searched: true,
     zero_stage: 3,
     shares: Shares { optimizer: true, gradients: true, parameters: true },
     pieces: Pieces::RowsOfEachTensor,
     gathers: Some(Gathers {
-        has_buffers: false,
+        into: GatheredInto::Tensors,
+        keeps_ends: false,
+        casts_inputs: false,
         was_measured: false,
         most_live: Some(1_000_000_000), // DeepSpeed's default of `stage3_max_live_parameters`
         note: "Stage 3 gathers weights before use, at most one billion parameters at once (DeepSpeed's default).",
         source: sources::DEEPSPEED,
     }),
     messages: Messages { gradients: Reduction::ScatterEveryMicroBatch, weights: Gathering::BeforeUse },
-    has_reduction_bucket: true,
+    buckets: Buckets::Lasting,
     offloads_together: false,
     casts_as_it_gathers: false,
     forbids: &[

@@ -118,6 +118,12 @@ sources! {
         "Model FLOPs utilisation, with attention's own term.");
     FSDP2 = ("fsdp2", "PyTorch", "torch/distributed/fsdp/_fully_shard", "all-gather of one group while the one before is used", Code,
         "Sharded blocks are gathered, with one prefetched.");
+    TORCHTITAN = ("torchtitan", "PyTorch", "torchtitan 0.3.0", "models/common, distributed/fsdp.py, distributed/activation_checkpoint.py", Code,
+        "Modules, groups and checkpointing of torchtitan.");
+    FSDP1 = ("fsdp1", "PyTorch", "torch/distributed/fsdp/_flat_param.py, _runtime_utils.py", "one flat parameter per unit, gathered and reduced as one tensor", Code,
+        "Sharded flat parameters, with one prefetched in backward.");
+    PYTORCH_DDP = ("pytorch-ddp", "PyTorch", "torch/nn/parallel/distributed.py, torch/csrc/distributed/c10d/reducer.cpp", "buckets of 1 MiB, then 25 MiB, made when the model is wrapped", Code,
+        "Gradients are copied into flat buckets that stay.");
     DEEPSPEED = ("deepspeed", "DeepSpeed", "deepspeed/runtime/zero", "stage 3 gathers a module's parameters before use", Code,
         "Live parameters of ZeRO stage 3.");
     TRANSFORMERS_TENSOR_PLANS = ("transformers-tensor-plans", "Hugging Face", "transformers 5.23", "base_model_tp_plan of each model", Code,

@@ -1,6 +1,9 @@
 //! Hugging Face transformers' modules as they are written, on PyTorch's autograd, with full logits.
 
-use super::{Flash, MegatronOptions, ModuleKernels, NO_DUAL_PIPE, StackOptions, StackSpec, StepMemory, TensorParallelism};
+use super::{
+    Flash, GroupsOfEnds, MegatronOptions, ModuleKernels, NO_DUAL_PIPE, SelectiveRecompute, StackOptions, StackSpec, StepMemory,
+    TensorParallelism,
+};
 use crate::sharding::CarriedOutBy;
 
 pub(super) const STACK: StackSpec = StackSpec {
@@ -11,20 +14,16 @@ pub(super) const STACK: StackSpec = StackSpec {
     is_default: false,
     step: StepMemory::Played(ModuleKernels::WRITTEN_OUT),
     runs_modules_of_family: true,
+    selective: SelectiveRecompute::AttentionCore,
+    recomputes_to_the_end: false,
+    groups_of_ends: GroupsOfEnds::Together,
     tensor_parallelism: TensorParallelism::PlanOfFamily,
     // No plan of transformers 5.23 splits the embedding; where one splits the head, its output is gathered.
     splits_vocabulary: false,
     has_all_degrees: false,
     sharding: CarriedOutBy::Library,
-    has_reduction_bucket: true,
     has_main_gradients: false,
-    options: StackOptions::Fixed(MegatronOptions {
-        bias_activation_fusion: false,
-        gradient_accumulation_fusion: false,
-        transformer_engine: false,
-        ..MegatronOptions::DEFAULT
-    }),
-    streams_operator_by_operator: true,
+    options: StackOptions::Fixed(MegatronOptions::DEFAULT),
     flash: Flash::Second,
     forbids: &[NO_DUAL_PIPE],
     against_formula: "it lists other saved tensors than PyTorch's modules keep operator by operator",

@@ -1,8 +1,8 @@
 //! Fused norms, fused SwiGLU and a chunked linear cross-entropy (Liger Kernel) on PyTorch, split as Megatron-Core splits layers.
 
 use super::{
-    Flash, LossFusion, LossKernel, MegatronOptions, ModuleKernels, NO_DUAL_PIPE, StackOptions, StackSpec, StepMemory,
-    TensorParallelism,
+    Flash, GroupsOfEnds, LossKernel, MegatronOptions, ModuleKernels, NO_DUAL_PIPE, SelectiveRecompute, StackOptions, StackSpec,
+    StepMemory, TensorParallelism,
 };
 use crate::sharding::CarriedOutBy;
 
@@ -20,21 +20,18 @@ pub(super) const STACK: StackSpec = StackSpec {
         fuses_gated_activation: true,
         loss: LossKernel::InChunks { tokens: LOSS_CHUNK_TOKENS },
         splits_tokens: true,
+        ..ModuleKernels::WRITTEN_OUT
     }),
     runs_modules_of_family: false,
+    selective: SelectiveRecompute::AttentionCore,
+    recomputes_to_the_end: false,
+    groups_of_ends: GroupsOfEnds::Together,
     tensor_parallelism: TensorParallelism::HeadsAndColumns,
     splits_vocabulary: true,
     has_all_degrees: false,
     sharding: CarriedOutBy::Library,
-    has_reduction_bucket: true,
     has_main_gradients: false,
-    options: StackOptions::Fixed(MegatronOptions {
-        cross_entropy_loss_fusion: LossFusion::TransformerEngine,
-        gradient_accumulation_fusion: false,
-        transformer_engine: false,
-        ..MegatronOptions::DEFAULT
-    }),
-    streams_operator_by_operator: false,
+    options: StackOptions::Fixed(MegatronOptions::DEFAULT),
     flash: Flash::Second,
     forbids: &[NO_DUAL_PIPE],
     against_formula: "it lists other saved tensors than fused kernels keep, which need no dropout masks",

@@ -1,6 +1,6 @@
 //! The operation list of Korthikanti et al. 2022 with dropout masks: the `34sbh + 5as²b` family.
 
-use super::{Flash, MegatronOptions, StackOptions, StackSpec, StepMemory, TensorParallelism};
+use super::{Flash, GroupsOfEnds, MegatronOptions, SelectiveRecompute, StackOptions, StackSpec, StepMemory, TensorParallelism};
 use crate::sharding::CarriedOutBy;
 
 pub(super) const STACK: StackSpec = StackSpec {
@@ -11,15 +11,16 @@ pub(super) const STACK: StackSpec = StackSpec {
     is_default: false,
     step: StepMemory::Listed,
     runs_modules_of_family: false,
+    selective: SelectiveRecompute::AttentionCore,
+    recomputes_to_the_end: false,
+    groups_of_ends: GroupsOfEnds::Together,
     tensor_parallelism: TensorParallelism::HeadsAndColumns,
     splits_vocabulary: true,
     has_all_degrees: false,
     sharding: CarriedOutBy::Library,
     // The paper counts no buffers.
-    has_reduction_bucket: false,
     has_main_gradients: false,
     options: StackOptions::Fixed(MegatronOptions { hidden_dropout: true, attention_dropout: true, ..MegatronOptions::DEFAULT }),
-    streams_operator_by_operator: false,
     flash: Flash::Second,
     forbids: &[],
     against_formula: "it leaves out what lies outside the blocks: embedding output, last norm, logits and loss",

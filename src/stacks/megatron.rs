@@ -1,6 +1,8 @@
 //! Megatron-Core with Transformer Engine.
 
-use super::{Flash, NotWith, StackOptions, StackRule, StackSpec, StepMemory, TensorParallelism};
+use super::{
+    Flash, GroupsOfEnds, NotWith, SelectiveRecompute, StackOptions, StackRule, StackSpec, StepMemory, TensorParallelism,
+};
 use crate::sharding::{CarriedOutBy, FrameworkRule};
 use crate::sources;
 
@@ -12,14 +14,15 @@ pub(super) const STACK: StackSpec = StackSpec {
     is_default: false,
     step: StepMemory::OwnSchedule,
     runs_modules_of_family: false,
+    selective: SelectiveRecompute::AttentionCore,
+    recomputes_to_the_end: false,
+    groups_of_ends: GroupsOfEnds::Together,
     tensor_parallelism: TensorParallelism::HeadsAndColumns,
     splits_vocabulary: true,
     has_all_degrees: true,
     sharding: CarriedOutBy::Stack,
-    has_reduction_bucket: false,
     has_main_gradients: true,
     options: StackOptions::OfRun,
-    streams_operator_by_operator: false,
     flash: Flash::Newest,
     forbids: &[
         // megatron/core/model_parallel_config.py.

@@ -10,8 +10,8 @@ use crate::sharding::FrameworkRule;
 use crate::sources;
 
 pub use spec::{
-    Flash, LossFusion, LossKernel, MegatronOptions, ModuleKernels, NotWith, RecomputeMethod, RecomputeModules, StackOptions,
-    StackRule, StackSpec, StepMemory, TensorParallelism, TokenDispatcher,
+    Flash, GroupsOfEnds, LossFusion, LossKernel, MegatronOptions, ModuleKernels, NotWith, RecomputeMethod, RecomputeModules,
+    RotationKernel, SelectiveRecompute, StackOptions, StackRule, StackSpec, StepMemory, TensorParallelism, TokenDispatcher,
 };
 
 members::of_folder!("src/stacks", STACK: StackSpec);

@@ -4,6 +4,7 @@
 //! however absurd, can overflow. This room imports nothing.
 
 mod bytes;
+mod decimal;
 mod dtype;
 mod letters;
 mod order;
@@ -12,6 +13,7 @@ mod rates;
 mod scale;
 
 pub use bytes::{Bytes, Elements, MemoryUnit, rounded_parts};
+pub use decimal::decimal;
 pub use dtype::DType;
 pub use letters::is_of_a_word;
 pub use order::sort_short;

@@ -21,11 +21,15 @@ const OUT = path.join(HERE, 'out');
 /** The folder of the server that holds the page. */
 export const PREFIX = '/any/path/';
 
+/** Programs, packed or not. */
+export const PROGRAMS = /\.(wasm|packed)$/;
+
 const TYPES = {
   '.html': 'text/html; charset=utf-8',
   '.js': 'text/javascript; charset=utf-8',
   '.css': 'text/css; charset=utf-8',
   '.wasm': 'application/wasm',
+  '.packed': 'application/octet-stream',
   '.svg': 'image/svg+xml',
   '.png': 'image/png',
   '.ico': 'image/x-icon',
@@ -123,7 +127,7 @@ export async function openPage(options = {}) {
   page.on('console', (message) => message.type() === 'error' && record.errors.push(message.text()));
   page.on('pageerror', (error) => record.errors.push(`uncaught: ${error.message}`));
   page.on('request', (request) => record.requests.push(request));
-  if (options.blockWasm) await page.route('**/*.wasm', (route) => route.abort());
+  if (options.blockWasm) await page.route(PROGRAMS, (route) => route.abort());
   await options.prepare?.(page);
   await page.goto(options.fragment ? `${url}#${options.fragment}` : url, { waitUntil: 'load' });
   if (options.offline) await context.setOffline(true);

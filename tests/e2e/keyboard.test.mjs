@@ -91,7 +91,7 @@ test('by keyboard, walkthrough 6: a config.json that nobody has seen', async () 
   await part(page, 'paste-report').waitFor();
   await enter(page, part(page, 'paste-use'));
   await page.locator('dialog[open]').waitFor({ state: 'detached' });
-  assert.match(await link(page), /m=llama3\.2-1b/);
+  assert.match(await link(page), /mt=llama&hidden-size=2048/);
   await sameAsCommand(page);
   await done(page);
 });

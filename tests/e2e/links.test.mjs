@@ -156,7 +156,7 @@ test('a history that refuses to be written does not stop the page', async () => 
   await page.waitForTimeout(LINK_RESTS_MS);
   assert.match((await answer(page)).headline, /on 16 ×/);
   await part(page, 'share').click();
-  assert.match(await part(page, 'share-link').inputValue(), /#v1&c=[^&]+&n=16$/);
+  assert.match(await part(page, 'share-link').inputValue(), /#v2&c=[^&]+&n=16$/);
   noConsoleErrors(page);
 });
 
@@ -202,7 +202,7 @@ test('a link edited by hand opens what it says; one that is cut off says so', as
   const page = await open('v1&m=llama3-70b&n=16&z=3');
   await part(page, 'share').click();
   const copied = fragmentOf(await part(page, 'share-link').inputValue());
-  assert.match(copied, /^v1&c=.*&n=16/);
+  assert.match(copied, /^v2&c=.*&n=16/);
   const edited = await open(copied.replace('&n=16', '&n=32'));
   assert.match((await answer(edited)).headline, /Llama 3 70B on 32 ×/);
   assert.match(await textOf(part(edited, 'notices')), /changed by hand or cut off: its check sum does not match/);

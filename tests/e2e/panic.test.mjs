@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { axe, openPage } from './harness.mjs';
+import { axe, openPage, PROGRAMS } from './harness.mjs';
 import { address, answer, link, open, plain, ready, type } from './steps.mjs';
 
 const overlay = (page) => page.locator('#stopped');
@@ -48,9 +48,9 @@ test('the overlay can be closed, so that the last answer can be read and copied'
 
 test('the program cannot be loaded: the frame, and why nothing moves', async () => {
   for (const block of [
-    (page) => page.route('**/*.wasm', (route) => route.abort()),
-    (page) => page.route('**/*.wasm', (route) => route.fulfill({ status: 404, body: 'not found' })),
-    (page) => page.route('**/*.wasm', (route) => route.fulfill({ status: 200, contentType: 'application/wasm', body: 'no program' })),
+    (page) => page.route(PROGRAMS, (route) => route.abort()),
+    (page) => page.route(PROGRAMS, (route) => route.fulfill({ status: 404, body: 'not found' })),
+    (page) => page.route(PROGRAMS, (route) => route.fulfill({ status: 200, contentType: 'application/wasm', body: 'no program' })),
     (page) => page.route('**/headroom-page-*.js', (route) => route.fulfill({ status: 404, body: 'not found' })),
     (page) => page.addInitScript(() => delete globalThis.WebAssembly),
   ]) {

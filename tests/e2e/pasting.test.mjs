@@ -127,6 +127,28 @@ test('fifteen real files: right, flagged or refused, each under its own name, an
   noConsoleErrors(page);
 });
 
+test('a message of a run that ran out of memory is set beside the scenario, in the same dialog', async () => {
+  const run = 'v1&m=llama3-8b&l=4&n=1&gb=4&b=4&s=2048&rc=full&att=standard&prec=bf16-pure&oi=for-loop&ker=eager&mem=26.5&fc=0&fr=0';
+  const page = await open(run);
+  const stored = readFileSync(path.resolve(HERE, '../data/oom/truth_cuda_43.txt'), 'utf8');
+  await part(page, 'paste').click();
+  await part(page, 'paste-text').fill(stored.split('\n---\n')[1]);
+  await part(page, 'oom-heading').waitFor();
+  assert.match(await textOf(part(page, 'oom-heading')), /^PyTorch on CUDA device 0: tried to allocate 3\.91 GiB\.$/);
+  assert.match(await textOf(part(page, 'oom-cause')), /^Fragmentation: .*The estimate says so, too: .*17\.15 GiB allocated/);
+  assert.match(await textOf(part(page, 'oom-request')), /^3\.91 GiB = fp32 log-probabilities, logits in fp32 \[4 × 2048 × 128 256\]/);
+  assert.equal(await part(page, 'oom-doubts').count(), 0);
+  assert.ok(await part(page, 'paste-use').isDisabled(), 'a message is no model');
+  await axe(page);
+  // A change that the estimator has tried is one click.
+  const before = await link(page);
+  await part(page, 'oom-helps').getByRole('button', { name: /Micro-batch of 1/ }).click();
+  await until(async () => (await link(page)) !== before);
+  assert.doesNotMatch(await link(page), /&b=4(&|$)/);
+  await page.keyboard.press('Escape');
+  noConsoleErrors(page);
+});
+
 test('a name given in the dialog is the model’s, in links too, until another model is picked; undo takes all of it back', async () => {
   const page = await open(BEFORE);
   const before = await link(page);
@@ -136,7 +158,7 @@ test('a name given in the dialog is the model’s, in links too, until another m
   await page.getByRole('dialog').waitFor({ state: 'hidden' });
   await until(async () => (await answer(page)).headline.includes('Our Gemma'));
   assert.match((await answer(page)).headline, /Serving Our Gemma on/);
-  assert.match(await link(page), /&mn=Our-Gemma&mt=gemma3&lo=vision-tower-423060336&/);
+  assert.match(await link(page), /&mn=Our-Gemma&mt=gemma3&tmt=gemma3-text&lo=vision-tower-423060336&/);
   // The form says no row for it, and no value of it is "changed by hand".
   assert.equal(await input(page, 'm').inputValue(), 'Our Gemma');
   assert.equal(await input(page, 'mn').inputValue(), 'Our Gemma');

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { axe, noConsoleErrors, noForeignRequests, requestsOf, screenshot } from './harness.mjs';
-import { fetched, link, open, part, plain, textOf, type } from './steps.mjs';
+import { fetched, link, open, part, plain, textOf, type, until } from './steps.mjs';
 
 const SMALL = 'v1&m=llama3-8b&n=8&ker=megatron&gb=64';
 const GPT3 = 'v1&m=gpt3-175b&gpu=a100-80&n=512&ker=megatron&s=2048&gb=512&b=1&fc=1&fr=0';
@@ -252,6 +252,8 @@ test('several GPUs are compared, and the largest model of a family is found', as
   await question(page, 'family');
   await page.locator('#plan-n-family').fill('16');
   await search(page);
+  // What the search before told may still stand: the answer is there once it names a model.
+  await until(async () => !/so far/.test(await textOf(part(page, 'plan-family'))));
   assert.match(await textOf(part(page, 'plan-family')), /is the largest of Llama 3 that 16 GPUs can train/);
   await noForeignRequests(page);
   noConsoleErrors(page);

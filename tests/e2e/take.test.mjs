@@ -35,7 +35,7 @@ test('every file says what the page and the command say, with all pinned scenari
   const { text } = await file(page, 'Answer as Markdown');
   const { headline, reason } = await answer(page);
   assert.ok(plain(text.replace(/\*\*/g, '')).includes(headline) && plain(text).includes(reason), text);
-  assert.ok(text.includes(`\nLink: ${await pageUrl()}#v1&c=`) && /&d\.rc=none\n/.test(text), text.slice(-200));
+  assert.ok(text.includes(`\nLink: ${await pageUrl()}#v2&c=`) && /&d\.rc=none\n/.test(text), text.slice(-200));
   await axe(page);
   noConsoleErrors(page);
 });
@@ -81,7 +81,7 @@ test('pictures carry the colours of the page, in SVG and at twice the size in PN
     }, markup);
     assert.deepEqual([seen.broken, seen.classes, seen.patterns, seen.page], [0, 0, true, true]);
     assert.match(seen.title, /^Memory by sequence length: (Training|Fine-tuning|Serving) .+ on \d+ × .+/);
-    assert.match(seen.about, /#v1&c=.* · Headroom /);
+    assert.match(seen.about, /#v2&c=.* · Headroom /);
     assert.ok(seen.names.includes('B') && !/var\(|class=/.test(markup));
     const png = await save('Memory by sequence length as PNG');
     assert.equal(png.bytes.subarray(1, 4).toString(), 'PNG');
@@ -171,7 +171,7 @@ test('walkthrough 14: one sheet of paper with everything on it', async () => {
     await page.emulateMedia({ media: 'print' });
     await screenshot(page, `print-${name}`);
     const printed = plain(await page.locator('body').innerText());
-    assert.match(printed, /#v1&c=[^ ]* · Headroom \d+\.\d+\.\d+ · \d\d\/\d\d\/\d{4}/, name);
+    assert.match(printed, /#v2&c=[^ ]* · Headroom \d+\.\d+\.\d+ · \d\d\/\d\d\/\d{4}/, name);
     assert.ok(await page.locator('.printed svg').isVisible(), `${name}: the code is missing`);
     // Side by side, the comparison says what the ledger would.
     const sums = fragment.includes('b.') ? 'table.compare' : '.ledger';
@@ -280,7 +280,7 @@ test('kept for visits without a network, once the page is at rest: answer, panel
     const [name] = await caches.keys();
     return (await (await caches.open(name)).keys()).map((request) => request.url);
   });
-  for (const file of [/\/$/, /headroom-page.*wasm/, /headroom-more.*wasm/, /headroom-plan.*wasm/, /pictures-/]) {
+  for (const file of [/\/$/, /headroom-page.*packed/, /headroom-more.*wasm/, /headroom-plan.*wasm/, /pictures-/]) {
     assert.ok(kept.some((url) => file.test(url)), `${file} is not kept`);
   }
   server.close();

@@ -70,9 +70,9 @@ test('the accuracy table has its stacks, its worst rows, and a link to how it is
   await fetched(page, 'accuracy');
   assert.ok((await part(page, 'accuracy-table').locator('tbody tr').count()) >= 8);
   const worst = part(page, 'accuracy-worst');
-  assert.deepEqual(await worst.locator('th[scope="rowgroup"]').allTextContents(), ['Time', 'Memory and counts']);
-  assert.equal(await worst.locator('tbody th[scope="row"]').count(), 10);
-  for (const source of await worst.getByRole('link').all()) assert.match(await source.getAttribute('href'), /^https:\/\/github\.com\/.+\/blob\/[0-9a-f]{7,40}\//);
+  assert.deepEqual(await worst.locator('th[scope="rowgroup"]').allTextContents(), ['Time', 'Memory and counts', 'Memory under frameworks']);
+  assert.equal(await worst.locator('tbody th[scope="row"]').count(), 15);
+  for (const source of await worst.getByRole('link').all()) assert.match(await source.getAttribute('href'), /^https:\/\/(github\.com\/.+\/blob\/[0-9a-f]{7,40}\/|gist\.github\.com\/\w+\/[0-9a-f]{32}#)/);
   const link = part(page, 'accuracy').getByRole('link', { name: 'How it is checked' });
   assert.match(await link.getAttribute('href'), /README\.md#how-well-it-is-checked$/);
   assert.equal(await page.evaluate(async () => (await fetch('./README.md')).ok), true);

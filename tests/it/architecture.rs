@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 const ROOMS: &[(&str, &[&str])] = &[
     ("units", &[]),
     ("sources", &[]),
+    ("hardware", &[]),
     ("engines", &["units", "sources"]),
     ("sharding", &["sources"]),
     ("optimizers", &["units", "sources"]),
@@ -18,7 +19,8 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("models", &["units", "config"]),
     ("import", &["units", "config", "models"]),
     ("ops", &["units", "sources", "optimizers", "stacks", "config"]),
-    ("estimator", &["units", "sources", "engines", "optimizers", "sharding", "stacks", "config", "ops"]),
+    ("estimator", &["units", "sources", "hardware", "engines", "optimizers", "sharding", "stacks", "config", "ops"]),
+    ("diagnosis", &["units", "sources", "hardware", "config", "engines", "import", "estimator", "planner"]),
     ("methods", &["units", "sources", "optimizers", "stacks", "config", "estimator"]),
     ("planner", &["units", "config", "estimator"]),
     ("explain", &["units", "sources", "sharding", "config", "ops", "estimator", "planner", "methods"]),
@@ -34,11 +36,19 @@ const LISTS: &[&str] = &["engines", "sharding", "stacks"];
 const KEYS_ARE_WORDS: &[&str] = &["stacks"];
 
 /// Words that are a member's name and stand for something else, with the places that may hold them: two rooms carry out the schedule of
-/// the stack that has one, and are called after it; an optimizer can be fused as well.
+/// the stack that has one, and are called after it; an optimizer can be fused as well; programs print messages when memory runs out.
 const NAMES_WITH_OTHER_MEANINGS: &[(&str, &[&str])] = &[
     ("megatron::", &["src/ops/", "src/estimator/"]),
     ("::megatron", &["src/ops/", "src/estimator/"]),
-    ("::Fused", &["src/config/run.rs", "src/estimator/time/block.rs", "src/optimizers/"]),
+    ("::Vllm", &["src/import/oom/", "src/diagnosis/"]),
+    ("\"vLLM\"", &["src/import/oom/"]),
+    ("::Sglang", &["src/import/oom/", "src/diagnosis/"]),
+    ("\"SGLang\"", &["src/import/oom/"]),
+    ("::LlamaCpp", &["src/import/oom/", "src/diagnosis/"]),
+    ("llama_cpp::", &["src/import/oom/"]),
+    ("::llama_cpp", &["src/import/oom/"]),
+    ("\"llama.cpp\"", &["src/import/oom/"]),
+    ("::Fused", &["src/config/run.rs", "src/estimator/time/block.rs", "src/estimator/timeline/optimizer.rs", "src/optimizers/"]),
     ("\"Fused\"", &["src/scenario/fields/table/precision.rs"]),
     ("\"fused\"", &["src/scenario/fields/table/precision.rs", "src/scenario/words.rs"]),
 ];

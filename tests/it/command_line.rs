@@ -79,7 +79,7 @@ fn every_form_that_the_page_hands_over_can_be_printed() {
     assert_eq!(document.status.code(), Some(0));
     let document = text(&document.stdout);
     assert!(document.starts_with("# Training Llama 3 8B on 8 × H100 SXM5\n\n**Fits. "), "{document}");
-    assert!(document.contains("Link: https://example.org/headroom/#v1&c="), "{document}");
+    assert!(document.contains("Link: https://example.org/headroom/#v2&c="), "{document}");
     let report = text(&headroom(&[link]).stdout);
     for line in report.lines().take(2) {
         assert!(document.contains(line), "{line}");
@@ -119,4 +119,78 @@ fn config_files_are_counted_by_what_becomes_of_them() {
     let missing = headroom(&["import"]);
     assert_eq!(missing.status.code(), Some(2));
     assert!(text(&missing.stderr).contains("name at least one config.json"));
+}
+
+/// `headroom oom` with a stored message and a link.
+fn diagnosed(name: &str, arguments: &[&str]) -> Output {
+    let file = format!("{}/tests/data/oom/{name}.txt", env!("CARGO_MANIFEST_DIR"));
+    headroom(&[&["oom", file.as_str()], arguments].concat())
+}
+
+#[test]
+fn a_message_is_set_beside_the_estimate_of_its_link() {
+    let link =
+        "v1&m=llama3-8b&l=4&n=1&gb=4&b=4&s=2048&rc=full&att=standard&prec=bf16-pure&oi=for-loop&ker=eager&mem=26.5&fc=0.5&fr=0";
+    let output = diagnosed("truth_cuda_43", &[link]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let said = text(&output.stdout);
+    for part in [
+        "PyTorch on CUDA device 0: tried to allocate 3.91 GiB.\n",
+        "\nCause\n  Fragmentation: 3.91 GiB was asked for, 5.73 GiB is reserved but unallocated",
+        "  3.91 GiB = fp32 log-probabilities, logits in fp32 [4 × 2048 × 128\u{202f}256] (Output head and loss, when the loss is computed)\n",
+        "  17.15 GiB  17.15 GiB\n",
+        "\nWhat helps\n  PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True: ",
+        "  Micro-batch of 1: 17.90 GiB in place of 23.52 GiB on each GPU, tried by the estimator.",
+    ] {
+        assert!(said.contains(part), "{part:?} is not in\n{said}");
+    }
+    let output = diagnosed("truth_cuda_43", &[link, "--json"]);
+    let answer: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let message = &answer["messages"][0];
+    assert_eq!(message["belongs"], true);
+    assert_eq!(message["tensors"][0]["shape"][2], serde_json::json!(["vocab_size", 128_256]));
+    assert_eq!(message["tensors"][0]["bytes"], 4_u64 * 2048 * 128_256 * 4);
+    assert_eq!(message["remedies"][1]["verified"], true);
+}
+
+#[test]
+fn a_message_of_another_job_is_said_to_be_one_by_the_command() {
+    for (name, link, sentence) in [
+        (
+            "field_deepspeed_2899",
+            "v1&m=gpt2&n=1",
+            "PyTorch had allocated 76.68 GiB, and the link's job never allocates more than ",
+        ),
+        ("truth_cuda_43", "v1&m=llama3-8b&n=8", "The message's GPU has 26.50 GiB, the link's 79.65 GiB: choose the accelerator"),
+        (
+            "vllm_needed_estimate",
+            "v1&m=gpt2&n=1",
+            "vLLM serves models, and the link's job trains one: choose serving and its engine.",
+        ),
+    ] {
+        let said = text(&diagnosed(name, &[link]).stdout);
+        assert!(said.contains("\nDoubt\n  This message hardly comes from the link's job.\n"), "{said}");
+        assert!(said.contains(sentence), "{said}");
+        assert!(!said.contains("tried by the estimator"), "{said}");
+    }
+}
+
+#[test]
+fn what_is_no_message_is_refused_with_a_way_out() {
+    let folder = env!("CARGO_MANIFEST_DIR");
+    let [other, missing] = ["Cargo.toml", "no such file"].map(|name| format!("{folder}/{name}"));
+    for (arguments, sentence) in [
+        (
+            &["oom", &other, "v1"][..],
+            "no out-of-memory message was found in the text: paste the whole error, from \"out of memory\"",
+        ),
+        (&["oom", &missing, "v1"][..], "cannot be read: "),
+        (&["oom", &other][..], "name a file with the message, or - for what is piped in, and the link"),
+        (&["oom", &other, "v1", "v2"][..], "unexpected argument"),
+        (&["oom", &other, "v9"][..], "version"),
+    ] {
+        let output = headroom(arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        assert!(text(&output.stderr).contains(sentence), "{arguments:?}: {}", text(&output.stderr));
+    }
 }

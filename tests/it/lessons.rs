@@ -378,7 +378,7 @@ fn an_own_story_is_recorded_written_moved_and_taken_along() {
     assert!(teach("view:list", form, &[("own-1", &stored(&orders))]).0.contains("Mine"));
     assert_eq!(teach("view:list", "editing=own-9\ntitle=Mine", &[("own-1", &second)]).0, "");
     let (orders, _) = asked(What::Story, "v1", &format!("own-1\n\n{}{MARK}story:own-1\n{second}", form.replace("Mine", "Yours")));
-    assert!(stored(&orders).contains("Yours <b>") && orders.contains("step v1&"), "{orders}");
+    assert!(stored(&orders).contains("Yours <b>") && orders.contains("step v2&"), "{orders}");
     let steps = (0..9).map(|seed| Step { text: noise(seed), ..Step::of("v1") }).collect();
     let long = Story { id: "own-1".to_owned(), title: "Long".to_owned(), audience: String::new(), steps }.write();
     let (_, html) = teach("view:edit:own-1", "", &[("own-1", &long)]);
@@ -387,7 +387,7 @@ fn an_own_story_is_recorded_written_moved_and_taken_along() {
     assert!(html.contains("A story was made by a newer version of the page"), "{html}");
     assert!(orders.contains("aside story:own-1") && !orders.contains("aside story:own-2"));
     let (orders, html) = asked(What::Story, "v1", &format!("own-1\n\n{MARK}story:own-1\n{second}"));
-    assert!(orders.starts_with("step v1&") && html.contains("How much?"));
+    assert!(orders.starts_with("step v2&") && html.contains("How much?"));
 }
 
 #[test]

@@ -6,6 +6,7 @@ mod support;
 
 mod architecture;
 mod command_line;
+mod diagnosis;
 mod explain;
 mod lessons;
 mod methods;
@@ -18,11 +19,20 @@ mod models {
     mod corpus;
     mod hybrid;
     mod import;
+    mod oom;
+}
+
+/// What a GPU does with memory.
+mod hardware {
+    mod pytorch;
+    mod traces;
 }
 
 /// Memory and time of one job.
 mod estimator {
     mod acceptance;
+    mod cuda;
+    mod frameworks;
     mod layouts;
     mod megatron;
     mod optimizers;

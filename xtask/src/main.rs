@@ -10,8 +10,10 @@ mod page;
 mod program;
 mod serve;
 mod shell;
+mod short_names;
 mod single;
 mod sizes;
+mod streams;
 mod styles;
 mod tools;
 

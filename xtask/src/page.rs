@@ -41,8 +41,8 @@ pub fn fetch_crates() -> Outcome {
     run(&mut shell::program("cargo", &["fetch", "--locked", "--quiet", "--target", "wasm32-unknown-unknown"]))
 }
 
-/// The programs that run in workers, as Trunk names them.
-pub const WORKERS: [&str; 2] = ["headroom-more", "headroom-plan"];
+/// The programs that come later, as Trunk names them: two that run in workers, and one that the page calls.
+pub const WORKERS: [&str; 3] = ["headroom-more", "headroom-later", "headroom-plan"];
 
 /// Gives a worker's two files names with a hash, as the page's have: a page never meets a worker of another version. The script
 /// then starts its program, or tells the page why it cannot.

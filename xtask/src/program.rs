@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 
 use crate::page::hash_of;
 use crate::shell::{Outcome, program, root, run};
+use crate::short_names::with_short_names;
+use crate::streams::without_streams;
 
 /// Makes the page's program and its scripts small and gives them names after their content, as all files of the page have: a page
 /// never meets a program of another version. Our start script takes the place of Trunk's.
@@ -16,11 +18,12 @@ pub fn name_the_page(path: &OsStr, dist: &Path) -> Outcome {
     let unreadable = |error| format!("dist/ cannot be read: {error}.");
     let of_trunk = files_of_trunk(dist)?;
     let [wasm, bindings] = of_trunk.each_ref().map(|name| fs::read(dist.join(name)).map_err(unreadable));
-    let wasm = optimized(path, &wasm?)?;
-    let bindings = bare(&String::from_utf8_lossy(&bindings?));
+    let (bindings, wasm) = without_streams(path, &String::from_utf8_lossy(&bindings?), &wasm?)?;
+    let (bindings, wasm) = with_short_names(path, &bare(&bindings), &optimized(path, &wasm)?)?;
+    let packed = packed(&wasm)?;
     let names = [
         format!("headroom-page-{:016x}.js", hash_of(bindings.as_str())),
-        format!("headroom-page-{:016x}_bg.wasm", hash_of(&wasm)),
+        format!("headroom-page-{:016x}{PACKED}", hash_of(&wasm)),
     ];
     let mut script = start_script(&read_source(START)?, &names)?;
     let mut rare = Vec::new();
@@ -37,11 +40,25 @@ pub fn name_the_page(path: &OsStr, dist: &Path) -> Outcome {
     let [bindings_name, wasm_name] = names;
     let written = (of_trunk.iter().try_for_each(|name| fs::remove_file(dist.join(name))))
         .and_then(|()| fs::write(dist.join(bindings_name), bindings))
-        .and_then(|()| fs::write(dist.join(wasm_name), wasm))
+        .and_then(|()| fs::write(dist.join(wasm_name), packed))
         .and_then(|()| rare.into_iter().try_for_each(|(name, text)| fs::write(dist.join(name), text)))
         .and_then(|()| fs::write(dist.join(script_name), script))
         .and_then(|()| fs::write(dist.join("index.html"), html));
     written.map_err(|error| format!("dist/ cannot be written: {error}."))
+}
+
+/// How the name of the packed program ends. Servers know no such ending: they send it as it is, and neither unpack it nor pack it again.
+pub const PACKED: &str = ".packed";
+
+/// A program as gzip, taking its time for a smaller file.
+///
+/// # Errors
+/// When it cannot be packed.
+pub fn packed(program: &[u8]) -> Outcome<Vec<u8>> {
+    let mut packed = Vec::new();
+    zopfli::compress(zopfli::Options::default(), zopfli::Format::Gzip, program, &mut packed)
+        .map_err(|error| format!("the program cannot be packed: {error}."))?;
+    Ok(packed)
 }
 
 /// The names of the page's program and of wasm-bindgen's script to it, as Trunk leaves them.
@@ -89,7 +106,7 @@ const START: &str = "src/app/start.js";
 
 /// The start script with the names of the files it loads.
 fn start_script(script: &str, names: &[String; 2]) -> Outcome<String> {
-    let places = ["./bindings.js", "./program.wasm"];
+    let places = ["./bindings.js", "./program.packed"];
     places.into_iter().zip(names).try_fold(script.to_owned(), |script, (place, name)| named(&script, place, name))
 }
 
@@ -137,7 +154,7 @@ const OPTIONS: [&str; 11] = [
     "-Oz",
     "--low-memory-unused",
     "--skip-pass=memory-packing",
-    "--one-caller-inline-max-function-size=50",
+    "--one-caller-inline-max-function-size=20",
     "--reorder-functions-by-name",
 ];
 
@@ -153,10 +170,11 @@ pub fn optimized(path: &OsStr, wasm: &[u8]) -> Outcome<Vec<u8>> {
 }
 
 /// A temporary file, removed in the end.
-struct Scratch(PathBuf);
+pub struct Scratch(pub PathBuf);
 
 impl Scratch {
-    fn new(name: &str) -> Self {
+    /// One with that ending, of this process alone.
+    pub fn new(name: &str) -> Self {
         Self(std::env::temp_dir().join(format!("headroom-{}-{name}", std::process::id())))
     }
 }
@@ -196,7 +214,7 @@ mod tests {
     #[test]
     fn the_start_script_names_its_files() {
         let script = std::fs::read_to_string(root().join(START)).unwrap();
-        let names = ["b-1.js", "p-1.wasm"].map(str::to_owned);
+        let names = ["b-1.js", "p-1.packed"].map(str::to_owned);
         let filled = start_script(&script, &names).unwrap();
         for name in &names {
             assert_eq!(filled.matches(&format!("\"./{name}\"")).count(), 1, "{name}");

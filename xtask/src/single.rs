@@ -10,7 +10,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
 use crate::offline::integrity;
-use crate::program::{bare, optimized, read_source};
+use crate::program::{bare, optimized, packed, read_source};
 use crate::shell::{Outcome, program, root, run, say};
 use crate::{page, sizes, styles};
 
@@ -38,14 +38,6 @@ pub fn build(path: &OsStr) -> Outcome {
         .and_then(|()| fs::write(dist.join(FILE), &html))
         .map_err(|error| format!("dist/{FILE} cannot be written: {error}."))?;
     sizes::check_single(packed.len(), html.len())
-}
-
-/// The program as gzip, taking its time for a smaller file.
-fn packed(program: &[u8]) -> Outcome<Vec<u8>> {
-    let mut packed = Vec::new();
-    zopfli::compress(zopfli::Options::default(), zopfli::Format::Gzip, program, &mut packed)
-        .map_err(|error| format!("the program cannot be packed: {error}."))?;
-    Ok(packed)
 }
 
 /// wasm-bindgen's script and program, as a script without modules runs them: here and in a worker.

@@ -8,7 +8,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 
 use crate::page::WORKERS;
-use crate::program::RARE;
+use crate::program::{PACKED, RARE};
 use crate::shell::{Outcome, say};
 use crate::styles::LATER;
 
@@ -43,7 +43,7 @@ pub fn check(dist: &Path) -> Outcome {
     for file in &later {
         println!("{:>12} {:>12}  {}", kilobytes(file.raw), kilobytes(file.gzip), file.name);
     }
-    let wasm = gzip_total(&files, ".wasm");
+    let wasm = gzip_total(&files, PACKED);
     let all = gzip_total(&files, "");
     for (what, size, bar) in [("WebAssembly", wasm, WASM_BAR), ("First load", all, FIRST_LOAD_BAR)] {
         let verdict = if size <= bar { "within" } else { "ABOVE" };
@@ -177,8 +177,8 @@ mod tests {
             ("headroom-plan-1.js", "h"),
             ("headroom-more-1_bg.wasm", "f"),
             ("a.js", "a"),
-            ("start-1.js", "./b.wasm"),
-            ("b.wasm", "d"),
+            ("start-1.js", "./b.packed"),
+            ("b.packed", "d"),
             ("later.js", "b"),
             ("art/icon.svg", "c"),
         ] {
@@ -189,7 +189,7 @@ mod tests {
         let mut later: Vec<String> = later_files(&dist).unwrap().into_iter().map(|file| file.name).collect();
         later.sort();
         fs::remove_dir_all(&dist).unwrap();
-        assert_eq!(names, ["a.js", "art/icon.svg", "b.wasm", "index.html", "start-1.js"]);
+        assert_eq!(names, ["a.js", "art/icon.svg", "b.packed", "index.html", "start-1.js"]);
         assert_eq!(later, ["headroom-more-1.js", "headroom-more-1_bg.wasm", "headroom-plan-1.js"]);
     }
 

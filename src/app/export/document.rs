@@ -3,6 +3,7 @@
 use super::tables::answers;
 use super::{Luggage, no_answer};
 use crate::app::compared::{self, Cell, LETTERS};
+use crate::app::device::{Part, Shown};
 use crate::app::panels::printed;
 use crate::app::report::{Report, Row};
 use crate::app::words::{about, per_cent};
@@ -14,7 +15,7 @@ use crate::app::words::{about, per_cent};
 pub(super) fn markdown(luggage: &Luggage) -> Result<String, String> {
     let scenario = &luggage.scenario;
     let job = scenario.resolve().map_err(|_| no_answer())?;
-    let report = Report::of(scenario, &job, None);
+    let report = Report::of(scenario, &job, None).with_device(&job);
     let mut out = Document::default();
     let name = scenario.name();
     let title = if name.is_empty() { about(scenario) } else { format!("{name}: {}", about(scenario)) };
@@ -30,6 +31,7 @@ pub(super) fn markdown(luggage: &Luggage) -> Result<String, String> {
     out.line("## Where the memory goes");
     out.table(&["On the fullest GPU", report.unit.name(), "share"], report.ledger().iter().map(ledger_row));
     out.line(&report.peak());
+    device(&mut out, &report);
     out.line("## How many GPUs");
     out.line(&report.counts());
     time(&mut out, &report);
@@ -51,6 +53,24 @@ pub(super) fn markdown(luggage: &Luggage) -> Result<String, String> {
 fn ledger_row(row: &Row) -> Vec<String> {
     let strong = |text: &str| if row.is_sum { format!("**{text}**") } else { text.to_owned() };
     vec![strong(&escaped(&row.label)), strong(&row.amount), row.share.clone()]
+}
+
+/// Memory as the GPU shows it, or why that is not known.
+fn device(out: &mut Document, report: &Report) {
+    out.line("## On the GPU");
+    let device = match &report.device {
+        Some(Ok(device)) => device,
+        Some(Err(reason)) => return out.line(&reason.to_string()),
+        None => return,
+    };
+    let unit = device.scale.unit.name();
+    let line = |line: Shown| vec![escaped(line.label), line.amount, escaped(line.seen)];
+    out.table(&["Memory", unit, "as shown by"], device.shown().into_iter().map(line));
+    let part = |part: Part| vec![escaped(part.label), part.amount, escaped(part.why)];
+    out.table(&["Held by PyTorch at the peak", unit, "why"], device.parts().into_iter().map(part));
+    for sentence in [Some(device.sentence()), device.growing_segments()].into_iter().flatten() {
+        out.line(&sentence);
+    }
 }
 
 fn time(out: &mut Document, report: &Report) {

@@ -4,6 +4,7 @@ use std::cell::RefCell;
 
 use super::input::{self, input};
 use crate::app::answers::Answers;
+use crate::app::later;
 use crate::app::markup::{Html, flag, html, word_of};
 use crate::app::ui::Ui;
 use crate::scenario::{Choice, FOLLOWING, Field, FieldId, FieldKind, Mode, Scenario, Value, range_text, show};
@@ -105,7 +106,7 @@ fn written(field: &Field, (wide, open): (bool, bool), problem: Option<Problem>, 
         _ => Some(html(r#"<label class="field__label" for="f-{}">{}</label>"#, &[&field.key, &field.label])),
     };
     html(
-        r#"<div class="field{}{}" data-key="{}">{}<div class="field__top"{}>{}<button type="button" class="field__info" aria-label="About {}" aria-expanded="{}" aria-controls="h-{}" data-do="open:{}">?</button></div>{}{}{}{}{}{}</div>"#,
+        r#"<div class="field{}{}" data-key="{}">{}<div class="field__top"{}>{}{}<button type="button" class="field__info" aria-label="About {}" aria-expanded="{}" aria-controls="h-{}" data-do="open:{}">?</button></div>{}{}{}{}{}{}</div>"#,
         &[
             &match field.id {
                 _ if wide => " field--wide",
@@ -117,6 +118,10 @@ fn written(field: &Field, (wide, open): (bool, bool), problem: Option<Problem>, 
             &wide.then(|| html(r#"<label class="sr" for="f-{}">{}</label>"#, &[&field.key, &field.label])),
             &flag("hidden", wide),
             &label,
+            &field
+                .default
+                .is_of_model()
+                .then(|| html(r#"<code class="field__key" aria-hidden="true">{}</code>"#, &[&field.name])),
             &field.label,
             &word_of(open),
             &field.key,
@@ -147,9 +152,8 @@ fn chosen(field: &Field, scenario: &Scenario) -> Option<&'static Choice> {
 /// What the chosen software stack means, in sight: it decides more than any other choice. A model without modules of its own is
 /// marked.
 fn says(field: &Field, scenario: &Scenario) -> Option<Html> {
-    let stack = chosen(field, scenario).filter(|_| field.id == FieldId::Stack)?;
-    let generic = scenario.get(FieldId::Family) == Value::Choice("generic")
-        && Stack::named(stack.value).is_some_and(|stack| stack.runs_modules_of_family);
+    let stack = chosen(field, scenario).filter(|_| field.id == FieldId::Stack).and_then(|stack| Stack::named(stack.value))?;
+    let generic = scenario.get(FieldId::Family) == Value::Choice("generic") && stack.runs_modules_of_family;
     let assumed = generic.then(|| {
         html(
             r#" <span class="tag tag--assumed">assumed</span> This model type has no modules of its own here: they are built from its fields."#,
@@ -163,12 +167,11 @@ fn says(field: &Field, scenario: &Scenario) -> Option<Html> {
 fn help(field: &Field, open: bool, scenario: &Scenario) -> Html {
     let choice = chosen(field, scenario);
     html(
-        r#"<p id="h-{}" class="field__help"{}>{}{} {} <code class="field__name">{}</code></p>"#,
+        r#"<p id="h-{}" class="field__help"{}>{} {} <code class="field__name">{}</code></p>"#,
         &[
             &field.key,
             &flag("hidden", !open),
-            &field.help,
-            &choice.map(|option| html(" {}: {}", &[&option.label, &option.help])),
+            &later::help_of(field.key, choice.map_or("", |option| option.value)),
             &range_text(field.id),
             &field.name,
         ],
@@ -191,7 +194,7 @@ const FOLLOWS: &str = "Until you set it, it follows: the smallest replica that r
 /// A value that is no longer the list's, and the way back.
 fn changed(field: &Field, scenario: &Scenario) -> Option<Html> {
     // A pasted model has no row to go back to: the one it is written from means nothing.
-    let of_a_file = field.group.is_architecture() && scenario.is_pasted();
+    let of_a_file = field.default.is_of_model() && scenario.is_pasted();
     let changed = field.default.is_preset() && scenario.is_set(field.id) && !of_a_file;
     changed.then(|| {
         html(

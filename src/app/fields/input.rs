@@ -18,6 +18,7 @@ pub fn input(field: &Field, scenario: &Scenario, ui: &Ui, described: &str, probl
         FieldKind::Integer { .. }
         | FieldKind::Decimal { .. }
         | FieldKind::Text { .. }
+        | FieldKind::Words { .. }
         | FieldKind::Keys { .. }
         | FieldKind::Layers => typed(field, scenario, &ui.text_of(field.id, scenario), described, problem),
     }
@@ -25,7 +26,8 @@ pub fn input(field: &Field, scenario: &Scenario, ui: &Ui, described: &str, probl
 
 /// A number, or a short text. What cannot be read stays visible with its message; the scenario keeps the last valid value.
 fn typed(field: &Field, scenario: &Scenario, text: &str, described: &str, problem: bool) -> Html {
-    let number = !matches!(field.kind, FieldKind::Text { .. } | FieldKind::Keys { .. } | FieldKind::Layers);
+    let number =
+        !matches!(field.kind, FieldKind::Text { .. } | FieldKind::Words { .. } | FieldKind::Keys { .. } | FieldKind::Layers);
     let hint = hint(field, scenario);
     let hint = (!hint.is_empty()).then(|| html(r#" placeholder="{}""#, &[&hint]));
     let unit = (!field.unit.is_empty()).then(|| html(r#"<span class="field__unit">{}</span>"#, &[&field.unit]));

@@ -3,7 +3,7 @@
 pub mod frame;
 mod input;
 pub mod picker;
-mod rows;
+pub(super) mod rows;
 mod step;
 
 pub use step::stepped;

@@ -1,15 +1,12 @@
 //! A searchable list: models and accelerators of the catalog.
 
-use super::rows::{self, List, Row};
+use super::rows::{self, Found, List, Row};
 use crate::app::markup::{Html, html, word_of};
 use crate::app::words::shown as shown_value;
 use crate::scenario::{Field, FieldId, FieldKind, Scenario, Value};
 
 /// How many entries Page Up and Page Down pass.
 const PAGE: usize = 8;
-/// How many near rows are offered where no row is found.
-const NEAR: usize = 3;
-
 /// The list that is open: at most one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Picker {
@@ -84,13 +81,22 @@ impl Picker {
         Self { at, ..whole }
     }
 
-    /// The list for a typed search, at its best row. An emptied input shows the whole list again.
+    /// The list for a typed search, at its best row; at none until the finder has come. An emptied input shows the whole list again.
     pub fn search(field: &Field, typed: String, scenario: &Scenario) -> Self {
         if typed.trim().is_empty() {
             return Self { search: Some(typed), ..Self::open(field, scenario) };
         }
-        let finds = !list(field.kind).finder.find(&typed).is_empty();
+        let finds = matches!(list(field.kind).found(&typed), Found::Rows(_));
         Self { field: field.id, search: Some(typed), at: finds.then_some(0) }
+    }
+
+    /// The list for the same search, which may find more than before: the finder has come.
+    #[must_use]
+    pub fn again(self, scenario: &Scenario) -> Self {
+        match self.search {
+            Some(typed) => Self::search(crate::scenario::field(self.field), typed, scenario),
+            None => self,
+        }
     }
 
     /// The entries as they are shown: the rows found, best first, those of a group together; else the nearest rows and the ways on.
@@ -113,9 +119,12 @@ impl Picker {
     fn rows(&self, kind: FieldKind) -> (bool, Vec<&'static Row>) {
         let list = list(kind);
         let typed = self.search.as_deref().unwrap_or_default();
-        let all = |positions: Vec<usize>| positions.into_iter().filter_map(|at| list.rows.get(at)).collect();
-        let found: Vec<_> = all(list.finder.find(typed));
-        if found.is_empty() { (false, all(list.finder.nearest(typed, NEAR))) } else { (true, together(found)) }
+        let at = |positions: Vec<usize>| positions.into_iter().filter_map(|at| list.rows.get(at)).collect();
+        match list.found(typed) {
+            Found::Rows(positions) => (true, together(at(positions))),
+            Found::Nearest(positions) => (false, at(positions)),
+            Found::NotYet => (true, together(list.rows.iter().collect())),
+        }
     }
 
     /// The entry that a key leads to; nothing for other keys.

@@ -2,6 +2,7 @@
 
 use std::sync::OnceLock;
 
+use crate::app::later;
 use crate::app::words::billions;
 use crate::catalog::{self, AcceleratorRow, Finder, ModelRow};
 use crate::ops::parameters_of;
@@ -29,18 +30,60 @@ pub struct Row {
 pub struct List {
     /// All rows, in the catalog's order.
     pub rows: Vec<Row>,
-    /// Finds rows by their positions.
-    pub finder: &'static Finder,
+    /// The subject of questions about rows by what people type.
+    subject: &'static str,
     /// Units of size and more, which screen readers speak: `parameters`, `tokens of context`.
     pub units: [&'static str; 2],
 }
+
+/// Positions of the rows that a search leads to.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Found {
+    /// Rows with all typed words, best first; every row where nothing is typed.
+    Rows(Vec<usize>),
+    /// No row has all typed words; these are nearest.
+    Nearest(Vec<usize>),
+    /// The finder has not come: nobody can say yet.
+    NotYet,
+}
+
+impl List {
+    /// The rows found by what was typed.
+    pub fn found(&self, typed: &str) -> Found {
+        if typed.trim().is_empty() {
+            return Found::Rows((0..self.rows.len()).collect());
+        }
+        found_of(later::ask(self.subject, typed).as_deref())
+    }
+}
+
+/// The positions in the answer to a search, as [`answer`] writes it.
+fn found_of(told: Option<&str>) -> Found {
+    let Some(told) = told else { return Found::NotYet };
+    let mut words = told.split(' ');
+    let is_found = words.next() == Some(FOUND);
+    let positions = words.filter_map(|at| at.parse().ok()).collect();
+    if is_found { Found::Rows(positions) } else { Found::Nearest(positions) }
+}
+
+/// The answer to a search: whether rows were found, and their positions.
+pub fn answer(finder: &Finder, typed: &str) -> String {
+    let found = finder.find(typed);
+    let (word, positions) = if found.is_empty() { ("near", finder.nearest(typed, NEAR)) } else { (FOUND, found) };
+    positions.into_iter().fold(word.to_owned(), |told, at| format!("{told} {at}"))
+}
+
+/// The first word of an answer with rows that were found.
+const FOUND: &str = "found";
+/// How many near rows are offered where no row is found.
+const NEAR: usize = 3;
 
 /// The models. Parameters that nobody published are counted from the shape, once.
 pub fn models() -> &'static List {
     static LIST: OnceLock<List> = OnceLock::new();
     LIST.get_or_init(|| List {
         rows: catalog::models().iter().map(of_model).collect(),
-        finder: Finder::of_models(),
+        subject: later::MODELS,
         units: ["parameters", "tokens of context"],
     })
 }
@@ -50,7 +93,7 @@ pub fn accelerators() -> &'static List {
     static LIST: OnceLock<List> = OnceLock::new();
     LIST.get_or_init(|| List {
         rows: catalog::accelerators().iter().map(of_accelerator).collect(),
-        finder: Finder::of_accelerators(),
+        subject: later::ACCELERATORS,
         units: ["of memory", "of bandwidth"],
     })
 }
@@ -95,7 +138,17 @@ fn bandwidth(bytes: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{accelerators, bandwidth, context, models};
+    use super::{Found, accelerators, answer, bandwidth, context, found_of, models};
+    use crate::catalog::Finder;
+
+    #[test]
+    fn a_search_says_what_it_found_and_that_it_cannot_say_yet() {
+        let told = |typed: &str| found_of(Some(&answer(Finder::of_accelerators(), typed)));
+        assert!(matches!(told("3060 12gb"), Found::Rows(rows) if accelerators().rows[rows[0]].id == "rtx3060"));
+        assert!(matches!(told("voodoo 2"), Found::Nearest(rows) if rows.len() == 3));
+        assert_eq!(found_of(None), Found::NotYet);
+        assert_eq!(accelerators().found(" "), Found::Rows((0..accelerators().rows.len()).collect()));
+    }
 
     #[test]
     fn every_row_has_a_size_and_most_have_more() {

@@ -88,7 +88,7 @@ mod tests {
     fn the_menu_names_every_file_and_picture() {
         let menu = answer("v1&m=llama3-8b", &format!("{MENU}\n{ABOUT}0"));
         assert_eq!((count(&menu, "data-do=\"take-along:"), count(&menu, "data-picture=")), (4, 8));
-        assert!(text(&menu).contains("&lt;iframe src=&quot;https://example.org/#v1&amp;c="), "{}", text(&menu));
+        assert!(text(&menu).contains("&lt;iframe src=&quot;https://example.org/#v2&amp;c="), "{}", text(&menu));
         assert_eq!(count(&answer("v1&do=serve", &format!("{MENU}\n{ABOUT}0")), "data-picture="), 6);
         assert_eq!(count(&answer("v1&b.n=16", &format!("{MENU}\n{ABOUT}2")), "class=\"notice\""), 1);
     }

@@ -5,10 +5,12 @@
 //! Everything here runs without a browser; only [`wire`] and [`slot`] are part of the first program too.
 
 pub mod accuracy;
+pub mod device;
 pub mod evidence;
 pub mod explain;
 pub mod export;
 pub mod methods;
+pub mod oom;
 pub mod paste;
 pub mod plan;
 pub mod questions;
@@ -35,6 +37,8 @@ pub fn answer(request: &Request) -> Reply {
         What::Methods => (methods_of(&scenario, request.unit), None),
         What::Evidence => (evidence_of(&scenario, request.unit), None),
         What::Timeline => (timeline_of(&scenario, request.unit), None),
+        What::Device => (device_of(&scenario, request.unit), None),
+        What::Warning => (warning_of(&scenario, request.unit), None),
         What::Accuracy => (accuracy::panel(), None),
         What::Explain => (explain_of(&scenario, request.unit, &request.text), None),
         What::Paste => paste::read(&request.text, scenario),
@@ -55,6 +59,16 @@ fn methods_of(scenario: &Scenario, unit: MemoryUnit) -> Html {
 /// What the answer rests on; empty as above.
 fn evidence_of(scenario: &Scenario, unit: MemoryUnit) -> Html {
     scenario.resolve().map(|job| evidence::panel(scenario, &job, unit)).unwrap_or_default()
+}
+
+/// Allocated, reserved and in use; empty as above.
+fn device_of(scenario: &Scenario, unit: MemoryUnit) -> Html {
+    scenario.resolve().map(|job| device::panel(scenario, &job, unit)).unwrap_or_default()
+}
+
+/// A warning where the allocator does not find room; empty as above, and where it does.
+fn warning_of(scenario: &Scenario, unit: MemoryUnit) -> Html {
+    scenario.resolve().map(|job| device::warning(scenario, &job, unit)).unwrap_or_default()
 }
 
 /// The formulas of the figures with those paths; empty as above.

@@ -1,6 +1,7 @@
-//! What was understood of a pasted Hugging Face `config.json`.
+//! A pasted text, understood: a Hugging Face `config.json`, or a message of a run that ran out of memory.
 
 use crate::app::markup::{Html, html};
+use crate::app::more::oom;
 use crate::app::more::wire::{AS_GENERIC, MARK};
 use crate::app::panels::dialogs::paste::NAME;
 use crate::app::panels::remarks;
@@ -11,7 +12,14 @@ use crate::scenario::codec::encode;
 
 /// The report and the link of the scenario with that model; or why the text cannot be used, and no link. A kind that is not known is
 /// counted as a generic decoder only where the page asks for that, with a word before the text.
+///
+/// A text with an out-of-memory message is set beside the scenario's estimate, and gives no link: no `config.json` holds such words.
 pub fn read(asked: &str, mut scenario: Scenario) -> (Html, Option<String>) {
+    if may_hold_a_message(asked)
+        && let Ok(messages) = crate::import::oom::read(asked)
+    {
+        return (oom::panel(&scenario, &messages), None);
+    }
     let imported = match asked.split_once(MARK) {
         Some((AS_GENERIC, text)) => config_json_as_generic(text),
         _ => config_json(asked),
@@ -26,10 +34,29 @@ pub fn read(asked: &str, mut scenario: Scenario) -> (Html, Option<String>) {
     }
 }
 
+/// Whether a text is worth searching for messages: a file of keys without such a word is none, however long it is.
+fn may_hold_a_message(text: &str) -> bool {
+    !text.trim_start().starts_with('{') || ["emory", "MEMORY"].iter().any(|word| text.contains(word))
+}
+
+/// The button that opens the dialog for a run that ran out of memory.
+pub fn for_messages() -> Html {
+    let button = "<p class=\"methods__line\"><button type=\"button\" class=\"link\" data-testid=\"paste-oom\" \
+                  data-do=\"dialog:paste\">A run ran out of memory? Paste its message</button></p>";
+    html(button, &[])
+}
+
 /// Why there is no answer, with a way out.
 fn refused(problem: &ImportError) -> Html {
     let ImportError::UnknownKind { model_type } = problem else {
-        return html(r#"<div class="refused" role="alert"><p data-testid="paste-error">{}</p></div>"#, &[&problem.to_string()]);
+        let nor = match problem {
+            ImportError::NotJson { .. } => {
+                " Nor does it hold an out-of-memory message: those begin with words such as “CUDA out of memory”."
+            }
+            _ => "",
+        };
+        let template = r#"<div class="refused" role="alert"><p data-testid="paste-error">{}{}</p></div>"#;
+        return html(template, &[&problem.to_string(), &nor]);
     };
     html(
         r#"<div class="refused" role="alert" data-testid="paste-unknown"><p class="refused__head">Not counted: this kind (<code>{}</code>) is not known</p><p>Its layers may differ from those of every kind that Headroom knows, so an answer would be a guess. Type its sizes by hand under Architecture, or take the guess: the answer is then marked as assumed.</p><button type="button" class="button" data-testid="paste-generic" data-do="paste-generic">Count it as a generic decoder all the same</button></div>"#,

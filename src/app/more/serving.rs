@@ -27,8 +27,8 @@ pub fn panel(scenario: &Scenario, job: &Job, unit: MemoryUnit) -> Html {
     html(
         "<section class=\"section section--screen\" data-testid=\"serving\"><div class=\"section__head\"><h2>More requests at once</h2>\
          <p class=\"section__note\">Served by one instance, each with a whole context, with everything else as it is.</p></div>\
-         {}{}</section>",
-        &[&story.curves(), &story.more()],
+         {}{}{}</section>",
+        &[&story.curves(), &story.more(), &super::paste::for_messages()],
     )
 }
 
@@ -251,7 +251,7 @@ mod tests {
         {
             assert!(words.contains(said), "{said}: {words}");
         }
-        assert!(count(&html, "data-do=\"take:v1&amp;") > 6, "changes and points are scenarios");
+        assert!(count(&html, "data-do=\"take:v2&amp;") > 6, "changes and points are scenarios");
         // Every row of the table has both figures.
         let rows = html.as_str().split("<tbody>").nth(1).expect("a table").matches("<tr").count();
         assert_eq!(count(&html, "memory bandwidth</td>") + count(&html, "matrix products</td>"), rows);

@@ -19,8 +19,8 @@ pub fn panel(job: &Job, estimate: &Estimate, unit: MemoryUnit) -> Html {
     html(
         "<section class=\"section section--screen\"><div class=\"section__head\"><h2>Memory over one step</h2>\
          <p class=\"section__note\">On the fullest GPU, from forward through backward to the optimizer; of accumulated micro-batches \
-         the last.</p></div>{}</section>",
-        &[&inside],
+         the last.</p></div>{}{}</section>",
+        &[&inside, &super::paste::for_messages()],
     )
 }
 

@@ -47,6 +47,10 @@ pub enum What {
     Evidence,
     /// Memory over one step.
     Timeline,
+    /// Memory as the GPU shows it.
+    Device,
+    /// A warning where PyTorch's allocator does not find room for what would fit.
+    Warning,
     /// How well the engine meets what was measured.
     Accuracy,
     /// The formulas of figures; their paths stand in the text, one a line.
@@ -69,10 +73,12 @@ pub enum What {
 
 impl What {
     /// Every kind of request.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 14] = [
         Self::Methods,
         Self::Evidence,
         Self::Timeline,
+        Self::Device,
+        Self::Warning,
         Self::Accuracy,
         Self::Explain,
         Self::Paste,
@@ -97,6 +103,8 @@ impl What {
             Self::Methods => "methods",
             Self::Evidence => "evidence",
             Self::Timeline => "timeline",
+            Self::Device => "device",
+            Self::Warning => "warning",
             Self::Accuracy => "accuracy",
             Self::Explain => "explain",
             Self::Paste => "paste",

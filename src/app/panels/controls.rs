@@ -5,7 +5,7 @@ use crate::app::fields::frame::{frame, told};
 use crate::app::markup::{Html, flag, html, word_of};
 use crate::app::ui::Ui;
 use crate::app::words::lower_first;
-use crate::scenario::{Field, FieldId, FieldKind, Group, Mode, Scenario, Value, field, fields, show};
+use crate::scenario::{Field, FieldId, FieldKind, Group, Mode, Scenario, Value, field, show};
 
 /// What stands under one heading of the form.
 const SECTIONS: [(&str, &[Group]); 3] = [
@@ -26,22 +26,22 @@ const FOLDS: [(&str, &[Group]); 7] = [
 ];
 
 /// Inputs that the top bar and the dialogs hold instead, and what a file said, which the answer's card tells.
-const ELSEWHERE: [FieldId; 7] = [
+const ELSEWHERE: [FieldId; 8] = [
     FieldId::Mode,
     FieldId::Name,
     FieldId::MemoryUnit,
     FieldId::ModelType,
+    FieldId::TextModelType,
     FieldId::AsGeneric,
     FieldId::NotCounted,
     FieldId::LeftOut,
 ];
 
-/// The fields of some groups, in sight or folded.
-fn listed(groups: &'static [Group], folded: bool, mode: Mode) -> impl Iterator<Item = &'static Field> {
-    fields()
-        .iter()
-        .filter(move |field| groups.contains(&field.group) && is_folded(field) == folded && field.applies.in_mode(mode))
-        .filter(|field| !ELSEWHERE.contains(&field.id))
+/// The fields of some groups that count, in sight or folded. Of the architecture these are the keys that the model's family reads.
+fn listed(groups: &'static [Group], folded: bool, scenario: &Scenario) -> impl Iterator<Item = &'static Field> {
+    scenario
+        .counting_fields()
+        .filter(move |field| groups.contains(&field.group) && is_folded(field) == folded && !ELSEWHERE.contains(&field.id))
 }
 
 /// Whether a field is folded away: the table says so, or few people change it often.
@@ -99,7 +99,7 @@ pub fn mode_switch(scenario: &Scenario, answers: &Answers, ui: &Ui) -> Html {
 pub fn section(index: usize, scenario: &Scenario, answers: &Answers, ui: &Ui) -> Html {
     let (name, groups) = SECTIONS.get(index).copied().unwrap_or_default();
     let asked = |field: &&Field| field.id != FieldId::ModelName || scenario.may_be_named();
-    let inputs: Html = listed(groups, false, scenario.mode())
+    let inputs: Html = listed(groups, false, scenario)
         .filter(asked)
         .map(|field| frame(field, field.kind == FieldKind::Model, scenario, answers, ui))
         .collect();
@@ -115,12 +115,11 @@ pub fn section(index: usize, scenario: &Scenario, answers: &Answers, ui: &Ui) ->
 /// Fields behind one line. The inputs are made when first opened: most people never open most folds.
 pub fn fold(index: usize, scenario: &Scenario, answers: &Answers, ui: &Ui) -> Html {
     let (name, groups) = FOLDS.get(index).copied().unwrap_or_default();
-    let mode = scenario.mode();
-    let folded = |id: FieldId| listed(groups, true, mode).any(|field| field.id == id);
+    let folded = |id: FieldId| listed(groups, true, scenario).any(|field| field.id == id);
     let bad = answers.problems.iter().any(|problem| folded(problem.field)) || ui.unread.iter().any(|text| folded(text.field));
     let part = format!("fold-{index}");
     let unfolds = bad && !ui.is_shut(&part);
-    let inputs: Html = listed(groups, true, mode)
+    let inputs: Html = listed(groups, true, scenario)
         .filter(|_| unfolds || ui.is_open(&part))
         .map(|field| frame(field, false, scenario, answers, ui))
         .collect();
@@ -129,20 +128,20 @@ pub fn fold(index: usize, scenario: &Scenario, answers: &Answers, ui: &Ui) -> Ht
         &[
             &part,
             &part,
-            &flag("hidden", listed(groups, true, mode).next().is_none()),
+            &flag("hidden", listed(groups, true, scenario).next().is_none()),
             &flag("open", unfolds),
             &name,
             &if bad { " fold__state--bad" } else { "" },
-            &if bad { "needs a look".to_owned() } else { summary(scenario, groups, mode) },
+            &if bad { "needs a look".to_owned() } else { summary(scenario, groups) },
             &inputs,
         ],
     )
 }
 
 /// How a fold stands, in a few words: what was set by hand first, then its first fields.
-fn summary(scenario: &Scenario, groups: &'static [Group], mode: Mode) -> String {
-    let mut shown: Vec<&Field> = listed(groups, true, mode).filter(|field| scenario.is_set(field.id)).collect();
-    shown.extend(listed(groups, true, mode).filter(|field| !scenario.is_set(field.id) && !is_unasked(scenario, field)));
+fn summary(scenario: &Scenario, groups: &'static [Group]) -> String {
+    let mut shown: Vec<&Field> = listed(groups, true, scenario).filter(|field| scenario.is_set(field.id)).collect();
+    shown.extend(listed(groups, true, scenario).filter(|field| !scenario.is_set(field.id) && !is_unasked(scenario, field)));
     let parts: Vec<String> = shown.into_iter().take(3).map(|field| part(scenario, field)).collect();
     parts.join(", ")
 }
@@ -173,7 +172,7 @@ mod tests {
     use crate::app::ui::Ui;
     use crate::app::words::lower_first;
     use crate::scenario::codec::decode;
-    use crate::scenario::{FieldId, Mode, Value, fields, parse};
+    use crate::scenario::{FieldId, Mode, Value, parse};
 
     #[test]
     fn every_field_of_a_mode_stands_in_the_form_once() {
@@ -184,7 +183,7 @@ mod tests {
             let sections = (0..SECTIONS.len()).map(|index| section(index, &scenario, &answers, &ui));
             let folds = (0..FOLDS.len()).map(|index| fold(index, &scenario, &answers, &ui));
             let all = sections.chain(folds).collect();
-            for field in fields().iter().filter(|field| field.applies.in_mode(scenario.mode())) {
+            for field in scenario.counting_fields() {
                 // A row of the catalog as it stands needs no name of its own.
                 let needless = field.id == FieldId::ModelName && !link.contains("l=40");
                 let elsewhere = ELSEWHERE.contains(&field.id) || needless;

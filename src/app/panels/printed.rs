@@ -4,7 +4,7 @@ use super::dialogs::share;
 use crate::app::markup::{Html, html};
 use crate::app::words::{about, shown};
 use crate::config::LayerSet;
-use crate::scenario::{FieldId, Group, Scenario, Value, fields};
+use crate::scenario::{FieldId, Group, Scenario, Value};
 use crate::stacks::Stack;
 
 /// The printed page's own part; link and code have parts of their own.
@@ -26,9 +26,9 @@ pub fn printed_link(link: &str, when: &str) -> Html {
     )
 }
 
-/// The QR code of the link, where it is not too long for one.
+/// The QR code of the link, where there is one.
 pub fn printed_code(link: &str) -> Html {
-    html(r#"<div class="printed__code" data-own="printed-code">{}</div>"#, &[&share::code(link)])
+    html(r#"<div class="printed__code" data-own="printed-code">{}</div>"#, &[&share::code(link).drawn()])
 }
 
 /// Inputs of serving that say nothing until somebody sets them.
@@ -42,11 +42,11 @@ const QUIET: [FieldId; 6] = [
 ];
 
 /// The model's line has its name, and remarks beside the answer say the rest.
-pub const SAID_ELSEWHERE: [FieldId; 4] = [FieldId::ModelName, FieldId::AsGeneric, FieldId::NotCounted, FieldId::LeftOut];
+pub const SAID_ELSEWHERE: [FieldId; 6] =
+    [FieldId::ModelName, FieldId::TextModelType, FieldId::Sizes, FieldId::AsGeneric, FieldId::NotCounted, FieldId::LeftOut];
 
 /// Every input that says something: its name, its value and its unit.
 pub fn inputs(scenario: &Scenario) -> Vec<(&'static str, String, &'static str)> {
-    let mode = scenario.mode();
     let options = match scenario.get(FieldId::Stack) {
         Value::Choice(key) => Stack::named(key).is_some_and(|stack| stack.options.are_asked_for()),
         _ => false,
@@ -56,9 +56,9 @@ pub fn inputs(scenario: &Scenario) -> Vec<(&'static str, String, &'static str)> 
         !matches!(value, Value::Flag(false) | Value::Empty | Value::Layers(LayerSet::None))
             && *value != Value::Text(String::new())
     };
-    fields()
-        .iter()
-        .filter(|field| field.applies.in_mode(mode) && (options || field.group != Group::StackOptions))
+    scenario
+        .counting_fields()
+        .filter(|field| options || field.group != Group::StackOptions)
         .filter(|field| scenario.is_set(field.id) || !QUIET.contains(&field.id))
         .filter(|field| !SAID_ELSEWHERE.contains(&field.id))
         .map(|field| (field, scenario.get(field.id)))

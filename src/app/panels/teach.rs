@@ -1,6 +1,6 @@
 //! Stories and exercises: a fold, the place of what the second program writes once it is opened, and the presenter's stage.
 
-use super::dialogs::share;
+use super::dialogs::share::{self, Code};
 use crate::app::markup::{Html, html};
 use crate::app::more::slot;
 
@@ -40,12 +40,15 @@ pub fn code(link: Option<&str>) -> Html {
             &[],
         );
     };
-    share::large_code(link).unwrap_or_else(|| {
-        html(
-            r#"<p>The link of this story is too long for a QR code.</p><p><button type="button" class="button" data-copy="{}">Copy link</button> <span class="quiet" role="status"></span></p>"#,
-            &[&link],
-        )
-    })
+    let without = match share::large_code(link) {
+        Code::Drawn(code) => return code,
+        Code::TooLong => "The link of this story is too long for a QR code.",
+        Code::NotYet => share::NOT_YET,
+    };
+    html(
+        r#"<p>{}</p><p><button type="button" class="button" data-copy="{}">Copy link</button> <span class="quiet" role="status"></span></p>"#,
+        &[&without, &link],
+    )
 }
 
 #[cfg(test)]

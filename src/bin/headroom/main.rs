@@ -4,6 +4,8 @@
 
 #[cfg(not(target_arch = "wasm32"))]
 mod import;
+#[cfg(not(target_arch = "wasm32"))]
+mod oom;
 
 #[cfg(not(target_arch = "wasm32"))]
 mod native {
@@ -15,13 +17,12 @@ mod native {
     use headroom::app::more::explain::explained;
     use headroom::app::report::{Report, json};
     use headroom::config::Job;
-    use headroom::estimator::Verdict;
     use headroom::lessons::figure::{FIGURES, Facts, Figure};
     use headroom::scenario::codec::Decoded;
     use headroom::scenario::{FieldId, Scenario, Value, codec, field, reference};
     use headroom::units::MemoryUnit;
 
-    use crate::import;
+    use crate::{import, oom};
 
     const HELP: &str = "\
 headroom: does this transformer fit, what takes the memory, how many GPUs, how long?
@@ -31,6 +32,7 @@ usage: headroom LINK-OR-FRAGMENT [--json | --export FORM] [--gib | --gb]
        headroom LINK-OR-FRAGMENT --figures
        headroom explain LINK-OR-FRAGMENT PATH... [--gib | --gb]
        headroom import FILE-OR-FOLDER... [--counts FILE]
+       headroom oom FILE|- LINK-OR-FRAGMENT [--json]
 
 LINK-OR-FRAGMENT  a link of the page, or the part after its #, e.g. 'v1&m=llama3-70b&n=64'
 --json            machine-readable, memory in bytes
@@ -42,9 +44,11 @@ explain PATH...   the formula of each figure with this scenario's numbers, its s
                   load/first-token, load/per-user, load/in-all, load/price, time/NAME
 import FILE...    how config.json files are read: exact, flagged or refused, a line each, and how many of each kind; --counts
                   names exact counts to compare with, lines of JSON such as {\"file\": \"a.json\", \"text\": 124439808}
+oom FILE|- LINK   an out-of-memory message, or a whole log with it, beside the estimate of the link: the tensor that was asked for,
+                  the amounts side by side, the cause, and what helps; - reads what is piped in. Amounts are in the message's GiB
 --gib, --gb       write memory in GiB (2^30) or GB (10^9); default: as the link says
 
-exit code: 0 fits, 1 does not fit, 2 bad input";
+exit code: 0 fits (of oom, import and explain: answered), 1 does not fit, 2 bad input";
 
     struct Arguments {
         link: String,
@@ -60,6 +64,7 @@ exit code: 0 fits, 1 does not fit, 2 bad input";
         Import { files: Vec<String>, counts: Option<String> },
         Estimate(Arguments),
         Explain { arguments: Arguments, paths: Vec<String> },
+        Oom { file: String, arguments: Arguments },
     }
 
     fn arguments() -> Result<Task, String> {
@@ -67,6 +72,9 @@ exit code: 0 fits, 1 does not fit, 2 bad input";
         let mut parser = lexopt::Parser::from_env();
         if std::env::args_os().nth(1).is_some_and(|first| first == "import") {
             return import_arguments(parser);
+        }
+        if std::env::args_os().nth(1).is_some_and(|first| first == "oom") {
+            return oom_arguments(parser);
         }
         let explains = std::env::args_os().nth(1).is_some_and(|first| first == "explain");
         if explains {
@@ -120,6 +128,26 @@ exit code: 0 fits, 1 does not fit, 2 bad input";
         Ok(Task::Import { files: files.split_off(1), counts })
     }
 
+    /// Reads the arguments behind the word `oom`.
+    fn oom_arguments(mut parser: lexopt::Parser) -> Result<Task, String> {
+        use lexopt::Arg::{Long, Short, Value};
+        let (mut words, mut json) = (Vec::new(), false);
+        while let Some(argument) = parser.next().map_err(|error| error.to_string())? {
+            match argument {
+                Short('h') | Long("help") => return Ok(Task::Help),
+                Long("json") => json = true,
+                Value(word) if words.len() < 3 => words.push(word.to_string_lossy().into_owned()),
+                other => return Err(other.unexpected().to_string()),
+            }
+        }
+        // The first is the word itself.
+        let [_, file, link] = <[String; 3]>::try_from(words).map_err(|_| {
+            "name a file with the message, or - for what is piped in, and the link of the job that printed it".to_owned()
+        })?;
+        let arguments = Arguments { link, json, export: None, figures: false, unit: None };
+        Ok(Task::Oom { file, arguments })
+    }
+
     fn bad_input(sentences: &[String]) -> ExitCode {
         let mut out = std::io::stderr().lock();
         for sentence in sentences {
@@ -145,6 +173,7 @@ exit code: 0 fits, 1 does not fit, 2 bad input";
             },
             Ok(Task::Estimate(arguments)) => answer(&arguments),
             Ok(Task::Explain { arguments, paths }) => explain(&arguments, &paths),
+            Ok(Task::Oom { file, arguments }) => diagnose(&file, &arguments),
             Err(message) => bad_input(&[message, "try headroom --help".to_owned()]),
         }
     }
@@ -201,6 +230,18 @@ exit code: 0 fits, 1 does not fit, 2 bad input";
         }
     }
 
+    /// A pasted message beside the estimate of a link.
+    fn diagnose(file: &str, arguments: &Arguments) -> ExitCode {
+        let (decoded, job) = match job_of(arguments) {
+            Ok(found) => found,
+            Err(code) => return code,
+        };
+        match oom::run(file, &job, arguments.json, &decoded.notices) {
+            Ok(text) => print(&text),
+            Err(sentence) => bad_input(&[sentence]),
+        }
+    }
+
     fn answer(arguments: &Arguments) -> ExitCode {
         let (decoded, job) = match job_of(arguments) {
             Ok(found) => found,
@@ -209,7 +250,7 @@ exit code: 0 fits, 1 does not fit, 2 bad input";
         if arguments.figures {
             return figures(&decoded.scenario);
         }
-        let report = Report::of(&decoded.scenario, &job, arguments.unit);
+        let report = Report::of(&decoded.scenario, &job, arguments.unit).with_device(&job);
         let text = match arguments.export {
             Some(form) => match exported(form, arguments, &decoded) {
                 Ok(text) => text,
@@ -219,7 +260,7 @@ exit code: 0 fits, 1 does not fit, 2 bad input";
             None => report.text(&decoded.notices),
         };
         print(text.trim_end());
-        if matches!(report.verdict, Verdict::Fits | Verdict::Tight) { ExitCode::SUCCESS } else { ExitCode::from(1) }
+        if report.runs() { ExitCode::SUCCESS } else { ExitCode::from(1) }
     }
 }
 

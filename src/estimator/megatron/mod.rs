@@ -7,6 +7,7 @@ mod events;
 mod fsdp;
 mod lines;
 mod many;
+mod order;
 pub(super) mod schedule;
 mod states;
 mod weight;
@@ -21,6 +22,7 @@ use crate::ops::{Kept, Role, Tensor};
 use crate::units::Bytes;
 pub(super) use events::events;
 pub(super) use many::{Many, of_pipeline};
+pub(super) use order::events as ordered;
 use schedule::{Held, Kind, Stage, Where};
 use weight::Weight;
 

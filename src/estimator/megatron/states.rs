@@ -69,17 +69,18 @@ fn collect<'a>(steps: &'a [Step], count: u64, in_block: bool, found: &mut Vec<He
     }
     for step in steps {
         let parameters = step.op.tensors.iter().filter(|tensor| tensor.role == Role::Parameter);
-        found.extend(parameters.map(|tensor| Held { op: step.op.name, tensor, count, expert: is_expert(tensor), in_block }));
+        found.extend(parameters.map(|tensor| Held {
+            op: step.op.name,
+            tensor,
+            count,
+            expert: tensor.shape.is_of_experts(),
+            in_block,
+        }));
     }
 }
 
-/// Expert weights have the experts as their first dimension.
-fn is_expert(tensor: &Tensor) -> bool {
-    tensor.shape.dims().next().is_some_and(|dim| dim.0 == "experts on this rank")
-}
-
 /// How many ranks share a tensor's states out among themselves.
-const fn copies(layout: &ParallelLayout, expert: bool) -> u64 {
+pub(super) const fn copies(layout: &ParallelLayout, expert: bool) -> u64 {
     if expert {
         let groups = layout.expert_data_parallel_size() / layout.replicas();
         if groups == 0 { 1 } else { groups }

@@ -2,7 +2,7 @@
 
 use super::block::{BlockTime, BlockTimes, Brief, Briefs, Fixed, Phase};
 use crate::config::{DataSharding, PassTimes, Pipeline};
-use crate::ops::megatron::Collective;
+use crate::ops::work::Collective;
 use crate::sharding::{Gathering, Messages, Reduction};
 use crate::units::to_f64;
 
@@ -69,6 +69,8 @@ pub struct Spread {
     pub sharding: DataSharding,
     /// Under FSDP, whether weights are gathered again for backward.
     pub reshard: bool,
+    /// Whether gradients are reduced with the last micro-batch alone.
+    pub reduce_once: bool,
 }
 
 /// Terms of a step's time, in the order of the ledger.
@@ -255,7 +257,10 @@ impl StepTime {
         let (reduce, rounds) = match gradients {
             Reduction::AllReduce => (each(Collective::AllReduce, costs.gradient), 1.0),
             Reduction::ScatterOnce => (each(Collective::ReduceScatter, costs.gradient), 1.0),
-            Reduction::ScatterEveryMicroBatch => (each(Collective::ReduceScatter, costs.gradient), spread.micro_batches),
+            Reduction::ScatterEveryMicroBatch => {
+                let rounds = if spread.reduce_once { 1.0 } else { spread.micro_batches };
+                (each(Collective::ReduceScatter, costs.gradient), rounds)
+            }
         };
         let reduced = || rounds * beside(reduce, backward, costs.overlap.gradients);
         match weights {

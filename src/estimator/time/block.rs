@@ -1,13 +1,12 @@
 //! Seconds of one layer of each kind, of the embedding and of the head, for one micro-batch on one rank: what a planner computes once
 //! for all layouts that split a layer alike.
 
+use super::kernels::{Ranks, Timed};
 use super::machine::Machine;
 use super::updating::Updating;
-use crate::config::{
-    GradientDType, Job, MegatronOptions, OptimizerImplementation, Overlap, Recompute, TrainingPrecision, TrainingRun,
-};
-use crate::ops::Role;
-use crate::ops::megatron::{Behind, Exchange, Group, Module, Part, Product, Step, Work};
+use crate::config::{GradientDType, Job, OptimizerImplementation, Overlap, Recompute, TrainingPrecision, TrainingRun};
+use crate::ops::megatron::Part;
+use crate::ops::{self, Lowering, OpList, declared};
 use crate::units::{DType, to_f64};
 
 /// Seconds of a piece of work by what takes them.
@@ -184,26 +183,37 @@ pub fn key(job: &Job) -> Option<BlockKey> {
 pub fn block_times(job: &Job) -> Option<BlockTimes> {
     let clock = Clock::of(job)?;
     let recompute = job.training()?.recompute;
-    let timed = |part: Part| clock.part(job, part);
-    let block = |parts: &[Part]| {
-        let steps: Vec<Timed> = parts.iter().flat_map(|part| timed(*part)).collect();
-        BlockTime::of(&steps, Some(recompute))
-    };
-    let embedding = timed(Part::Embedding);
+    let parts = clock.played(job).unwrap_or_else(|| {
+        let of = |parts: &[Part]| parts.iter().flat_map(|part| clock.part(job, *part)).collect();
+        let experts = if job.model().moe.is_some() { of(&Part::EXPERTS) } else { Vec::new() };
+        Parts { embedding: of(&[Part::Embedding]), head: of(&[Part::Head]), dense: of(&Part::DENSE), experts }
+    });
     Some(BlockTimes {
-        dense: block(&Part::DENSE),
-        experts: if job.model().moe.is_some() { block(&Part::EXPERTS) } else { BlockTime::default() },
-        embedding: BlockTime::of(&embedding, None),
-        head: BlockTime::of(&timed(Part::Head), None),
+        dense: BlockTime::of(&parts.dense, Some(recompute)),
+        experts: BlockTime::of(&parts.experts, Some(recompute)),
+        embedding: BlockTime::of(&parts.embedding, None),
+        head: BlockTime::of(&parts.head, None),
         message: clock.message(job),
-        tied: tied(job, &embedding),
+        tied: tied(job, &parts.embedding),
         fixed: clock.fixed,
     })
+}
+
+/// The parts of a model, operation by operation.
+#[derive(Debug, Default)]
+pub(super) struct Parts {
+    pub embedding: Vec<Timed>,
+    pub head: Vec<Timed>,
+    /// A layer with a dense feed-forward part, and one with experts.
+    pub dense: Vec<Timed>,
+    pub experts: Vec<Timed>,
 }
 
 /// What times the parts of a rank's list.
 pub(super) struct Clock {
     run: TrainingRun,
+    /// The layers that a rank's list carries out; none where modules are played.
+    layers: Option<OpList>,
     pub fixed: Fixed,
 }
 
@@ -213,21 +223,54 @@ impl Clock {
         let run = as_run(job.training()?);
         let machine = Machine::of(job, &run)?;
         let costs = Costs::of(&run, job.layout().reduce_in_fp32, &Updating::of(job, &run)).of_learning(learning_share(job));
-        Some(Self { run, fixed: Fixed { costs, machine } })
+        let layers = (!run.stack.is_played()).then(|| declared(job.model()));
+        Some(Self { run, layers, fixed: Fixed { costs, machine } })
     }
 
     /// Times of every step of a part.
     pub fn part(&self, job: &Job, part: Part) -> Vec<Timed> {
+        let ranks = self.ranks(job);
+        let steps = self.layers.iter().flat_map(|layers| part.steps(layers, job, &self.run));
+        steps.map(|step| ranks.timed(&step)).collect()
+    }
+
+    /// The parts of a stack whose modules are played; `None` where it has a list.
+    pub fn played(&self, job: &Job) -> Option<Parts> {
+        if !self.run.stack.is_played() {
+            return None;
+        }
+        let with = ops::lowering(job);
+        // FSDP gathers weights in the format in which they multiply.
+        let gathered = self.run.precision == TrainingPrecision::FsdpMixed;
+        let parameter = if gathered { self.run.recipe().activation } else { with.parameter };
+        let parts = ops::played(&Lowering { parameter, ..with });
+        let layers_with = |experts: bool| parts.iter().filter(|part| part.has_experts == experts).map(|part| part.layers).sum();
+        let layers = [false, true].map(|experts| to_f64(layers_with(experts)));
+        let (ranks, last) = (self.ranks(job), parts.len().saturating_sub(1));
+        let mut all = Parts::default();
+        for (part, at) in parts.iter().zip(0..) {
+            let (place, share) = match (at, part.has_experts) {
+                (0, _) => (&mut all.embedding, 1.0),
+                (at, _) if at == last => (&mut all.head, 1.0),
+                // Of several kinds of layers the mean.
+                (_, false) => (&mut all.dense, to_f64(part.layers) / layers[0]),
+                (_, true) => (&mut all.experts, to_f64(part.layers) / layers[1]),
+            };
+            place.extend(ranks.played(part, share, at == last));
+        }
+        Some(all)
+    }
+
+    fn ranks(&self, job: &Job) -> Ranks<'_> {
         let layout = job.layout();
-        let ranks = Ranks {
+        Ranks {
             machine: &self.fixed.machine,
+            run: &self.run,
             t: to_f64(layout.t()),
             cp: to_f64(layout.cp()),
             ep: to_f64(layout.ep()),
             etp: to_f64(layout.etp()),
-            frozen: self.run.tuning.freezes_model(),
-        };
-        part.steps(job, &self.run).iter().map(|step| ranks.timed(step, &self.run.megatron)).collect()
+        }
     }
 
     /// What one stage hands to the next, bytes of one rank: Megatron-LM hands on each tensor rank's part and gathers it on the other
@@ -238,18 +281,6 @@ impl Clock {
         let width = to_f64(job.model().hidden_size) * to_f64(self.run.recipe().activation.bits()) / 8.0;
         tokens * width / to_f64(layout.t())
     }
-}
-
-/// A step with its times.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Timed {
-    forward: Phase,
-    backward: Phase,
-    /// Whether selective recomputation runs its forward again; full recomputation always does.
-    selective: bool,
-    parameters: [f64; 2],
-    /// Elements of its first parameter.
-    first: f64,
 }
 
 impl BlockTime {
@@ -301,137 +332,9 @@ pub(super) fn tied(job: &Job, embedding: &[Timed]) -> f64 {
     if job.model().tie_word_embeddings { first.unwrap_or(0.0) } else { 0.0 }
 }
 
-/// The run with its stack's options of Megatron-LM's operation list, which its time is computed with.
+/// The run with its stack's options of Megatron-LM's modules, which its time is computed with.
 fn as_run(run: &TrainingRun) -> TrainingRun {
     TrainingRun { megatron: run.stack.options.of(run.megatron), ..run.clone() }
-}
-
-/// Ranks that share a layer, and what they run on.
-struct Ranks<'a> {
-    machine: &'a Machine,
-    t: f64,
-    cp: f64,
-    ep: f64,
-    etp: f64,
-    /// Weights want no gradient.
-    frozen: bool,
-}
-
-impl Ranks<'_> {
-    fn timed(&self, step: &Step, options: &MegatronOptions) -> Timed {
-        let (forward, backward) = self.step(step);
-        let mut timed = Timed { forward, backward, selective: is_selected(step, options), parameters: [0.0; 2], first: 0.0 };
-        for tensor in step.op.tensors.iter().filter(|tensor| tensor.role == Role::Parameter) {
-            let count = to_f64(tensor.shape.elements().0);
-            let expert = tensor.shape.dims().next().is_some_and(|dim| dim.0 == "experts on this rank");
-            let [dense, experts] = &mut timed.parameters;
-            *(if expert { experts } else { dense }) += count;
-            timed.first = if timed.first > 0.0 { timed.first } else { count };
-        }
-        timed
-    }
-
-    /// Forward and backward of a step.
-    fn step(&self, step: &Step) -> (Phase, Phase) {
-        let (mut forward, mut backward) = (Phase::default(), Phase::default());
-        for work in &step.work {
-            match work {
-                Work::Product(product) => {
-                    let (there, back) = self.product(product);
-                    // Products of activations with each other are attention's.
-                    let place = |phase: &mut Phase, seconds| {
-                        *(if product.weight { &mut phase.products } else { &mut phase.attention }) += seconds;
-                    };
-                    place(&mut forward, there);
-                    place(&mut backward, back);
-                }
-                Work::Core(core) => {
-                    forward.attention += self.machine.core(core, false);
-                    backward.attention += self.machine.core(core, true);
-                }
-                Work::Stream { bytes, kernels } => {
-                    let [there, back] = [0, 1].map(|at: usize| {
-                        let of = |pair: &[u64; 2]| pair.get(at).copied().unwrap_or(0);
-                        self.machine.stream(of(bytes), of(kernels))
-                    });
-                    // Softmax and dropout of scores stand in the attention step.
-                    let core = step.module == Module::CoreAttention;
-                    *(if core { &mut forward.attention } else { &mut forward.streams }) += there;
-                    *(if core { &mut backward.attention } else { &mut backward.streams }) += back;
-                }
-                Work::Exchange(_) => {}
-            }
-        }
-        self.exchanges(step, [&mut forward, &mut backward]);
-        (forward, backward)
-    }
-
-    fn product(&self, product: &Product) -> (f64, f64) {
-        let [rows, other] = product.backward();
-        let weight = if product.weight && self.frozen { 0.0 } else { self.machine.product(&other, product.weight) };
-        let backward = self.machine.product(&rows, false) + weight;
-        (self.machine.product(product, false), backward)
-    }
-
-    /// Adds what messages take beyond what hides them.
-    fn exchanges(&self, step: &Step, phases: [&mut Phase; 2]) {
-        for (phase, backward) in phases.into_iter().zip([false, true]) {
-            // What still can hide a message: products, of which backward's second is the weight's gradient; attention.
-            let (mut products, mut attention) = (phase.products, phase.attention);
-            for work in &step.work {
-                let Work::Exchange(exchange) = work else { continue };
-                if exchange.backward != backward {
-                    continue;
-                }
-                let seconds = self.seconds(exchange);
-                let exposed = match exchange.behind {
-                    Behind::Nothing => seconds,
-                    Behind::WeightGradient => self.hide(seconds, &mut products),
-                    // The first piece has nothing to hide behind.
-                    Behind::Products => self.hide(seconds, &mut products).max(seconds / self.t),
-                    Behind::Attention => self.hide(seconds, &mut attention),
-                };
-                *(match exchange.group {
-                    Group::Tensor => &mut phase.tensor,
-                    Group::Context => &mut phase.context,
-                    Group::Expert | Group::ExpertTensor => &mut phase.experts,
-                }) += exposed;
-            }
-        }
-    }
-
-    /// What a message costs that runs beside work of so many seconds, which is used up by it.
-    fn hide(&self, seconds: f64, work: &mut f64) -> f64 {
-        let hidden = seconds.min(*work);
-        *work -= hidden;
-        seconds - hidden + hidden * self.machine.beside()
-    }
-
-    /// Ranks are numbered tensor first, then context, then data; experts are shared out over the latter two.
-    fn seconds(&self, exchange: &Exchange) -> f64 {
-        let (ranks, stride) = match exchange.group {
-            Group::Tensor => (self.t, 1.0),
-            Group::Context => (self.cp, self.t),
-            Group::Expert => (self.ep, self.etp),
-            Group::ExpertTensor => (self.etp, 1.0),
-        };
-        self.machine.links.ring(ranks, stride).seconds(exchange.collective, to_f64(exchange.bytes))
-    }
-}
-
-/// Whether selective recomputation runs the step's forward again.
-const fn is_selected(step: &Step, options: &MegatronOptions) -> bool {
-    let modules = options.recompute_modules;
-    match step.module {
-        Module::Rest => false,
-        Module::CoreAttention => modules.core_attn,
-        Module::Norm => modules.layernorm,
-        Module::LatentUp => modules.mla_up_proj,
-        Module::Mlp => modules.mlp,
-        Module::Moe => modules.moe,
-        Module::MoeActivation => modules.moe_act,
-        Module::SharedExperts => modules.shared_experts || modules.moe,
-    }
 }
 
 /// The share of all parameters that learns.

@@ -13,7 +13,7 @@
 //! - A kernel starts after the one before has ended: [`KERNEL_SECONDS`].
 
 use crate::config::{Cluster, Flash, Job, Narrow, ProductFormat, Speed, TrainingRun};
-use crate::ops::megatron::{Collective, Core, Product};
+use crate::ops::work::{Collective, Core, Operands, Product};
 use crate::units::{DType, to_f64};
 
 /// Latency of one kernel behind another on a stream, launch and drain: an assumption.
@@ -135,8 +135,9 @@ impl Machine {
         })
     }
 
-    /// Seconds of a product in forward, or of one of its two in backward; `gradient`: its result is a weight's gradient.
-    pub fn product(&self, product: &Product, gradient: bool) -> f64 {
+    /// Seconds of a product in forward, or of one of its two in backward.
+    pub fn product(&self, product: &Product) -> f64 {
+        let gradient = product.of == Operands::Gradient;
         let narrow = product.narrow;
         let (rate, each) = if narrow { (self.narrow_rate, self.narrow_bytes) } else { (self.rate, self.bytes) };
         let waves = TILES.iter().flat_map(|tile| PARTS.iter().map(|parts| self.waves(product, *tile, *parts, rate)));
@@ -273,7 +274,7 @@ impl Ring {
 #[cfg(test)]
 mod tests {
     use super::{Links, Machine};
-    use crate::ops::megatron::Product;
+    use crate::ops::work::{Operands, Product};
     use crate::units::to_f64;
 
     /// B200 as [`crate::catalog::speed`] has it.
@@ -304,9 +305,9 @@ mod tests {
     fn experts_products_are_near_what_was_measured() {
         let mut errors = Vec::new();
         for (count, rows, columns, depth, forward, gradient) in MEASURED {
-            let product = Product { count, at_once: 4, rows, columns, depth, weight: true, narrow: true };
+            let product = Product { count, at_once: 4, rows, columns, depth, of: Operands::Weight, narrow: true };
             let [_, weights] = product.backward();
-            for (time, share) in [(B200.product(&product, false), forward), (B200.product(&weights, true), gradient)] {
+            for (time, share) in [(B200.product(&product), forward), (B200.product(&weights), gradient)] {
                 let measured = product.flops() / (2250e12 * share);
                 errors.push((time / measured - 1.0).abs());
             }
@@ -318,10 +319,11 @@ mod tests {
     /// Four experts of 128 tokens have too few tiles for 148 multiprocessors: 459 TFLOP/s were measured.
     #[test]
     fn few_tokens_leave_multiprocessors_idle() {
-        let streams = Product { count: 256, at_once: 4, rows: 128, columns: 4096, depth: 7168, weight: true, narrow: true };
+        let streams =
+            Product { count: 256, at_once: 4, rows: 128, columns: 4096, depth: 7168, of: Operands::Weight, narrow: true };
         let single = Product { at_once: 256, ..streams };
         let measured = streams.flops() / (2250e12 * 0.204);
-        let (streams, single) = (B200.product(&streams, false), B200.product(&single, false));
+        let (streams, single) = (B200.product(&streams), B200.product(&single));
         assert!(single < streams && streams < measured, "{streams} {single} {measured}");
     }
 }

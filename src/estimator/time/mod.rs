@@ -1,13 +1,14 @@
-//! How long one optimizer step takes, as a ledger of terms read off the operation list, and what a whole training costs.
+//! How long one optimizer step takes, as a ledger of terms read off the record, and what a whole training costs.
 //!
 //! Three parts, so that a planner can ask for a million layouts a second: [`block_times`] gives the seconds of one layer of each
-//! kind for a [`BlockKey`] (from the list of [`crate::ops::megatron`], which stands for one rank's work under every stack);
+//! kind for a [`BlockKey`] (of stacks whose modules are played from what their primitives do, of others from [`crate::ops::megatron`]);
 //! [`StepTime::assemble`] puts a layout's step together from them by arithmetic alone; [`step`] does both for a job and says in words
 //! where each figure comes from. The efficiency model is in `machine.rs` and nowhere else.
 
 mod assemble;
 mod block;
 mod cost;
+mod kernels;
 mod machine;
 mod paces;
 mod serving;
@@ -142,6 +143,7 @@ fn spread_with(job: &Job, loads: [Load; 3]) -> Spread {
         expert_stride: to_f64(layout.ep().saturating_mul(layout.etp())),
         sharding: layout.sharding,
         reshard: layout.reshard_after_forward,
+        reduce_once: layout.reduce_once,
     }
 }
 

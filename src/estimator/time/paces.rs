@@ -2,7 +2,8 @@
 
 use std::num::NonZeroU64;
 
-use super::block::{BlockKey, Brief, Briefs, Clock, Timed, key, tied};
+use super::block::{BlockKey, Brief, Briefs, Clock, key, tied};
+use super::kernels::Timed;
 use super::{Load, StepTime, spread_with, stage_loads};
 use crate::config::{Choice, Job, ParallelLayout, Recompute};
 use crate::estimator::law::Memo;
@@ -28,6 +29,8 @@ pub(in crate::estimator) struct Paces {
 /// What does not depend on how experts are spread, under every way to recompute: times without those of a layer with experts.
 struct Common {
     each: [Briefs; 3],
+    /// Whether a layer with experts is among them: its modules were played with the others.
+    is_whole: bool,
 }
 
 const RECOMPUTATIONS: [Recompute; 3] = [Recompute::None, Recompute::Selective, Recompute::Full];
@@ -124,31 +127,43 @@ impl Paces {
 
 impl Common {
     fn of(job: &Job, clock: &Clock, parts: &mut Memo<PartKey, Vec<Timed>>) -> Self {
+        if let Some(played) = clock.played(job) {
+            let mut common = Self::with_blocks(job, clock, [&played.embedding, &played.head, &played.dense]);
+            common.add_experts(&played.experts);
+            return Self { is_whole: true, ..common };
+        }
         let mut place = |part: Part| parts.place(part.key(job), || clock.part(job, part));
         let [embedding, head, attention, mlp] = [Part::Embedding, Part::Head, Part::Attention, Part::Mlp].map(&mut place);
         let steps =
             |places: &[usize]| -> Vec<Timed> { places.iter().filter_map(|place| parts.at(*place)).flatten().copied().collect() };
         let (embedding, head, dense) = (steps(&[embedding]), steps(&[head]), steps(&[attention, mlp]));
-        let [[embedded, ..], [headed, ..]] = [&embedding, &head].map(Brief::each);
+        Self::with_blocks(job, clock, [&embedding, &head, &dense])
+    }
+
+    fn with_blocks(job: &Job, clock: &Clock, [embedding, head, dense]: [&[Timed]; 3]) -> Self {
+        let [[embedded, ..], [headed, ..]] = [embedding, head].map(Brief::each);
         let rest = Briefs {
             embedding: embedded,
             head: headed,
             message: clock.message(job),
-            tied: tied(job, &embedding),
+            tied: tied(job, embedding),
             ..Briefs::default()
         };
-        Self { each: Brief::each(&dense).map(|dense| Briefs { dense, ..rest }) }
+        Self { each: Brief::each(dense).map(|dense| Briefs { dense, ..rest }), is_whole: false }
+    }
+
+    fn add_experts<'a>(&mut self, experts: impl IntoIterator<Item = &'a Timed>) {
+        self.each.iter_mut().zip(Brief::each(experts)).for_each(|(briefs, experts)| briefs.experts = experts);
     }
 
     /// With a layer with experts, from the parts that are known and those that are not yet.
     fn with_experts(&self, job: &Job, clock: &Clock, parts: &mut Memo<PartKey, Vec<Timed>>) -> [Briefs; 3] {
-        let mut each = self.each;
-        if job.model().moe.is_some() {
+        let mut all = Self { ..*self };
+        if job.model().moe.is_some() && !self.is_whole {
             let places = Part::EXPERTS.map(|part| parts.place(part.key(job), || clock.part(job, part)));
-            let experts = Brief::each(places.iter().filter_map(|place| parts.at(*place)).flatten());
-            each.iter_mut().zip(experts).for_each(|(briefs, experts)| briefs.experts = experts);
+            all.add_experts(places.iter().filter_map(|place| parts.at(*place)).flatten());
         }
-        each
+        all.each
     }
 }
 

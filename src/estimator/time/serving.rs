@@ -3,7 +3,7 @@
 use super::machine::{Links, Machine};
 use crate::config::{Cluster, Job, Run, ServingRun, Speed};
 use crate::estimator::served;
-use crate::ops::megatron::Collective;
+use crate::ops::work::Collective;
 use crate::ops::{self, Op};
 use crate::units::{Bytes, DType, Flops, Seconds, ceil_u64, to_f64};
 

@@ -42,7 +42,7 @@ impl Updating {
 
 /// Every parameter of the model as an optimizer sees it, whole.
 fn updated(job: &Job) -> Vec<UpdatedParameter> {
-    let list = ops::without_products(&ops::Lowering::parameters_only(job.model()));
+    let list = ops::declared(job.model());
     let blocks = list.kinds.iter().map(|kind| (&kind.ops[..], kind.layers, true));
     let parts = [(&list.embedding[..], 1, false), (&list.head[..], 1, false)].into_iter().chain(blocks);
     let of_part =

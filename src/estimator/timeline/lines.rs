@@ -1,10 +1,12 @@
 //! The ledger at the peak: which storages are alive then, and how many of each.
 
 use super::ground::{self, Ground};
+use super::groups::{GRADIENT_BUCKETS, REDUCTION_BUCKET};
 use super::{Mark, Played, ledger_kind};
 use crate::estimator::ledger::{Certainty, LineItem, TensorLine, sort_by_kind};
 use crate::estimator::states::GATHERED_WEIGHTS;
 use crate::ops::tape::{Entry, Kind, State, Storage, When};
+use crate::sharding::Buckets;
 use crate::sources::{self, Source};
 use crate::units::{Bytes, DType};
 
@@ -24,6 +26,10 @@ pub(super) fn lines(played: &Played<'_>, mark: &Mark) -> Vec<LineItem> {
     for alive in alive_at(played, mark).iter().filter(|alive| alive.here > 0) {
         let Some(storage) = state.storages.get(alive.storage) else { continue };
         add(&mut lines, &state, storage, (alive.kind, alive.here), &about(played, mark, &state, storage, alive.kind));
+    }
+    // A rank may have no part of a parameter.
+    for line in &mut lines {
+        line.tensors.retain(|tensor| tensor.bytes > Bytes::ZERO);
     }
     lines.retain(|line| line.bytes > Bytes::ZERO);
     sort_by_kind(&mut lines);
@@ -219,7 +225,15 @@ fn about(played: &Played<'_>, mark: &Mark, state: &State, storage: &Storage, kin
         Kind::Gathered if op == GATHERED_WEIGHTS => {
             (GATHERED_WEIGHTS, "Full weights of the groups in use, and the buffer of the next.", source, moved)
         }
+        Kind::Gathered if op == GRADIENT_BUCKETS => {
+            (op, "Flat copies of all gradients, through which ranks sum them; there from the start.", source, Certainty::Exact)
+        }
+        Kind::Gathered if op == REDUCTION_BUCKET => (op, bucket_note(played), source, Certainty::Modelled),
         Kind::Gathered => (op, "Gradients of one group on their way between ranks.", source, moved),
+        Kind::Scratch => {
+            let note = "Taken by the kernel that runs at the peak, for itself: cuBLAS's workspace, partial sums.";
+            ("Kernel workspace", note, sources::PYTORCH_AUTOGRAD, exact)
+        }
         Kind::Temporary if mark.segment.when == When::Step => {
             let sure = ground::optimizer(&played.plan);
             ("Optimizer temporaries", "Alive only while the optimizer steps.", sources::PYTORCH_AUTOGRAD, sure)
@@ -247,9 +261,20 @@ fn of_tuning(storage: &Storage) -> (&'static str, &'static str, Source, Certaint
     }
 }
 
+/// How long DeepSpeed's bucket is there.
+fn bucket_note(played: &Played<'_>) -> &'static str {
+    if played.plan.buckets.0 == Buckets::Lasting {
+        "DeepSpeed joins gradients in this buffer before it reduces them (reduce_bucket_size); stage 3 keeps it for good."
+    } else {
+        "DeepSpeed joins gradients in this buffer before it reduces them (reduce_bucket_size); there from the first gradient of \
+         a backward until all are reduced."
+    }
+}
+
 fn gradients_note(played: &Played<'_>, mark: &Mark) -> &'static str {
     match mark.segment.when {
         _ if played.plan.accumulated => "Accumulation keeps all of them between micro-batches.",
+        _ if played.plan.buckets.0 == Buckets::Lasting => "Stage 3 keeps a place for this rank's part of them for good.",
         When::Step => "One per parameter.",
         _ => "Those that backward has written so far.",
     }

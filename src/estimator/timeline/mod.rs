@@ -4,6 +4,7 @@
 //! appearing, recomputed blocks, gathered weights and reduced gradients, the optimizer's temporaries. Blocks that are alike are
 //! played a few times and stand for their like: every repetition adds the same, so its highest moment is in the first or in the last.
 
+mod asked;
 mod ground;
 mod groups;
 mod lines;
@@ -12,6 +13,7 @@ mod optimizer;
 mod plan;
 mod play;
 mod ranks;
+mod sequence;
 mod stretch;
 
 use super::law::bytes;
@@ -21,11 +23,13 @@ use super::{Moment, overhead};
 use crate::config::{Job, TrainingRun};
 use crate::ops::tape::{Entry, KINDS, Kind, Segment, State, Storage, Tape, Totals, When};
 use crate::units::Bytes;
-pub use groups::GRADIENT_REDUCTION;
+pub use asked::{AskedMoment, AskedTensor, asked_tensors};
+pub use groups::{GRADIENT_REDUCTION, REDUCTION_BUCKET};
 pub(super) use moments::moments;
 pub(super) use plan::is_played;
 use plan::{Plan, Shares};
 pub(super) use ranks::Ranks;
+pub use sequence::{Sequence, TensorEvent, sequence};
 pub use stretch::{Phase, Stretch, Timeline};
 
 /// Memory taken (positive) or freed.
@@ -213,19 +217,21 @@ impl<'a> Played<'a> {
     /// When a stretch is highest; a pipeline stage without the model's ends has moments of its own.
     fn moment(&self, mark: &Mark) -> &'static str {
         let (segment, stage, head) = (&mark.segment, &self.plan.stage, self.plan.head());
-        let (first, last) = (segment.layer == 1, segment.layer + 1 == head);
+        // The loss may stand behind the model, as a layer of its own.
+        let layer = segment.layer.min(head);
+        let (first, last) = (layer == 1, layer + 1 == head);
         let (own_first, own_last) = (first && !stage.embedding, last && !stage.head);
         match segment.when {
             When::Before => "before the step",
             When::Step => "when the optimizer steps",
-            When::Forward if segment.layer == head && stage.head => "when the loss is computed",
-            When::Forward if segment.layer == head => "when the stage hands its output on",
-            When::Forward if segment.layer == 0 && stage.embedding => "when tokens are embedded",
-            When::Forward if segment.layer == 0 => "when the stage receives its input",
+            When::Forward if layer == head && stage.head => "when the loss is computed",
+            When::Forward if layer == head => "when the stage hands its output on",
+            When::Forward if layer == 0 && stage.embedding => "when tokens are embedded",
+            When::Forward if layer == 0 => "when the stage receives its input",
             When::Forward => "during forward",
-            When::Backward if segment.layer == head && stage.head => "when the backward of the loss begins",
-            When::Backward if segment.layer == head => "when the gradient of the output arrives",
-            When::Backward if segment.layer == 0 => "when backward ends",
+            When::Backward if layer == head && stage.head => "when the backward of the loss begins",
+            When::Backward if layer == head => "when the gradient of the output arrives",
+            When::Backward if layer == 0 => "when backward ends",
             When::Backward if segment.recomputing && own_last => "when backward recomputes the last block of the stage",
             When::Backward if segment.recomputing && last => "when backward recomputes the last block",
             When::Backward if segment.recomputing => "when backward recomputes a block",
@@ -373,6 +379,7 @@ const KINDS_IN_ORDER: [Kind; KINDS] = [
     Kind::Buffer,
     Kind::Recomputed,
     Kind::Gathered,
+    Kind::Scratch,
 ];
 
 /// The ledger's kind of the tape's.
@@ -382,7 +389,7 @@ const fn ledger_kind(kind: Kind) -> MemoryKind {
         Kind::Gradient => MemoryKind::Gradient,
         Kind::OptimizerState => MemoryKind::OptimizerState,
         Kind::Activation => MemoryKind::Activation,
-        Kind::Temporary | Kind::Buffer | Kind::Recomputed | Kind::Gathered => MemoryKind::Temporary,
+        Kind::Temporary | Kind::Buffer | Kind::Recomputed | Kind::Gathered | Kind::Scratch => MemoryKind::Temporary,
     }
 }
 

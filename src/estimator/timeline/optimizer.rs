@@ -1,8 +1,10 @@
 //! The optimizer's states and the temporaries of its step (`torch/optim`, PyTorch 2.15), as its specification plays them.
 
 use super::plan::{Plan, Share, Shares};
+use crate::config::Dispatch;
 use crate::ops::tape::{Kind, Parameter, State, Tape, Var, When};
 use crate::optimizers::{Served, StateFormat, StateValues, StepAct, StepTemporaries, UpdatedParameter};
+use crate::sharding::{Buckets, Pieces};
 use crate::sources::{self, Source};
 use crate::units::DType;
 
@@ -54,6 +56,9 @@ pub(super) fn amounts(tape: &Tape, plan: &Plan<'_>) -> Vec<StateOf> {
 /// Takes the memory of the states.
 pub(super) fn states<'t>(tape: &'t Tape, plan: &Plan<'_>, shares: &mut Shares) -> Vec<Var<'t>> {
     tape.begin(When::Before, 0, Kind::OptimizerState);
+    if plan.singly && ranks(plan) == 1 {
+        return states_of_each(tape, plan);
+    }
     let mut held: Vec<Var<'_>> = Vec::with_capacity(5);
     for (number, (name, elements, dtype, source)) in amounts(tape, plan).into_iter().enumerate() {
         tape.at(name, source);
@@ -62,12 +67,67 @@ pub(super) fn states<'t>(tape: &'t Tape, plan: &Plan<'_>, shares: &mut Shares) -
         held.push(states);
     }
     let counted = plan.optimizer.spec().counts_steps;
-    if !matches!(counted, Served::Nothing) && !plan.away.optimizer {
+    if !matches!(counted, Served::Nothing) && !plan.away.optimizer && counts_on_device(plan) {
         tape.at("Step counters", sources::PYTORCH_AUTOGRAD);
         let tensors = sum(&tape.state(), plan, counted, |_| 1);
         held.push(tape.lump("one number per parameter tensor", (Kind::Buffer, tensors, DType::Fp32)));
     }
     held
+}
+
+/// The states of one parameter after the other, as `_init_group` makes them before the first update: the step counter first.
+fn states_of_each<'t>(tape: &'t Tape, plan: &Plan<'_>) -> Vec<Var<'t>> {
+    if plan.away.optimizer {
+        return Vec::new();
+    }
+    let spec = plan.optimizer.spec();
+    let parameters: Vec<_> = {
+        let state = tape.state();
+        let learned = state.parameters.iter().filter(|found| is_updated(found) && !is_paged(plan, found));
+        learned.map(|found| updated(&state, plan, found, 1)).collect()
+    };
+    let mut held = Vec::with_capacity(3 * parameters.len());
+    for parameter in &parameters {
+        if counts_on_device(plan) && spec.counts_steps.includes(parameter) {
+            tape.at("Step counters", sources::PYTORCH_AUTOGRAD);
+            held.push(tape.lump("number of steps", (Kind::Buffer, 1, DType::Fp32)));
+        }
+        if let Some(master) = plan.recipe.master {
+            tape.at("Master weights", sources::ZERO_2020);
+            held.push(tape.lump("master weight", (Kind::OptimizerState, parameter.elements, master)));
+        }
+        for state in spec.states.iter().filter(|state| state.serves.includes(parameter)) {
+            let values = match state.values {
+                StateValues::EveryElement => parameter.elements,
+                StateValues::OfElements(values) => values(parameter.elements),
+                StateValues::OfShape(values) => values(parameter),
+            };
+            let format = if state.format == StateFormat::Recipe { parameter.state_format() } else { state.format };
+            tape.at(state.label, state.source);
+            let dtype = format.dtype(plan.recipe.optimizer_state);
+            held.push(tape.lump("one value per element", (Kind::OptimizerState, values, dtype)));
+        }
+    }
+    held
+}
+
+/// Whether the number of steps is a tensor on the GPU: only the fused kernel reads it there (`torch/optim/adamw.py`, `_init_group`). The
+/// tracker counts those in host memory as well.
+fn counts_on_device(plan: &Plan<'_>) -> bool {
+    match plan.with.dispatch {
+        Dispatch::CpuTracker => true,
+        Dispatch::Cuda => plan.implementation.counts_steps_on_device(),
+    }
+}
+
+/// Whether the optimizer updates something of a parameter on this rank.
+const fn is_updated(parameter: &Parameter) -> bool {
+    !parameter.idle && parameter.kept > 0
+}
+
+/// Whether a paged optimizer keeps the states of a parameter in pages.
+fn is_paged(plan: &Plan<'_>, parameter: &Parameter) -> bool {
+    plan.with.tuning.paged_optimizer && parameter.kept >= PAGED_FROM
 }
 
 /// Among how many ranks states are dealt out: stages 1 and 2 deal out all parameters as one long vector; shards of stage 3 and FSDP are
@@ -81,33 +141,68 @@ fn ranks(plan: &Plan<'_>) -> u64 {
 fn updated(state: &State, plan: &Plan<'_>, parameter: &Parameter, ranks: u64) -> UpdatedParameter {
     let in_block = parameter.layer > 0 && parameter.layer < plan.head();
     let whole = state.shape(parameter.form).updated(plan.times(parameter.layer), in_block);
+    let whole = if plan.sharding.pieces == Pieces::OfOneVectorPerGroup && plan.shards().is_some() {
+        UpdatedParameter { dimensions: 1, matrix: None, ..whole }
+    } else {
+        whole
+    };
     UpdatedParameter { elements: parameter.kept.div_ceil(ranks), own_format: plan.own_format(parameter), ..whole }
 }
 
 /// A sum over all parameters whose states stay on the device and are among those served.
 fn sum(state: &State, plan: &Plan<'_>, served: Served, of: impl Fn(&UpdatedParameter) -> u64) -> u64 {
-    let paged = |found: &Parameter| plan.with.tuning.paged_optimizer && found.kept >= PAGED_FROM;
-    let learned = state.parameters.iter().filter(|parameter| !parameter.idle && !paged(parameter));
+    let learned = state.parameters.iter().filter(|parameter| !parameter.idle && !is_paged(plan, parameter));
     let updated = learned.map(|parameter| updated(state, plan, parameter, 1)).filter(|parameter| served.includes(parameter));
     updated.map(|parameter| of(&parameter).saturating_mul(parameter.times)).fold(0, u64::saturating_add)
 }
 
 /// The memory that the step takes and frees.
 pub(super) fn temporaries(tape: &Tape, plan: &Plan<'_>) -> StepTemporaries {
-    let mut step = StepTemporaries::default();
+    let mut step = if plan.singly { StepTemporaries::of_single_tensors() } else { StepTemporaries::default() };
     if !plan.away.optimizer {
         let (state, ranks) = (tape.state(), ranks(plan));
-        let learned = state.parameters.iter().filter(|found| !found.idle);
+        // Played together, a rank's part of a parameter may be of no elements: other ranks have some.
+        let learned = state.parameters.iter().filter(|found| if plan.singly { is_updated(found) } else { !found.idle });
         let updated: Vec<_> = learned.map(|found| updated(&state, plan, found, ranks)).collect();
         (plan.optimizer.spec().temporaries)(plan.implementation, &updated, &mut step);
     }
     step
 }
 
+/// Elements of the gradients that DeepSpeed's optimizers upcast at once; 0 under others.
+///
+/// A rank's gradients are joined, copied into the format of the master weights, and stay so until the states are updated
+/// (`step` in deepspeed/runtime/zero/stage_1_and_2.py; stage3.py goes through sub-groups of `sub_group_size`, a billion by default).
+pub(super) fn upcast(tape: &Tape, plan: &Plan<'_>) -> u64 {
+    const SUB_GROUP: u64 = 1_000_000_000;
+    let by_deepspeed = plan.buckets.0.is_of_stated_size() && plan.sharding.shards_gradients();
+    if !by_deepspeed || plan.away.optimizer || plan.recipe.master.is_none_or(|master| master == plan.recipe.gradient) {
+        return 0;
+    }
+    let all = sum(&tape.state(), plan, Served::All, |parameter| parameter.elements).div_ceil(ranks(plan));
+    if plan.buckets.0 == Buckets::Lasting { all.min(SUB_GROUP) } else { all }
+}
+
+/// Joins and upcasts gradients. What is returned stays until the end of the step.
+fn upcasted<'t>(tape: &'t Tape, plan: &Plan<'_>, shares: &mut Shares) -> Option<Var<'t>> {
+    let elements = upcast(tape, plan);
+    let master = plan.recipe.master.filter(|_| elements > 0)?;
+    let mut take = |name, dtype| {
+        let lump = tape.lump(name, (Kind::Temporary, elements, dtype));
+        shares.push((lump.parts().0, Share::Upcast));
+        lump
+    };
+    let joined = take("gradients of the share, joined", plan.recipe.gradient);
+    let wide = take("gradients of the share, upcast", master);
+    drop(joined);
+    Some(wide)
+}
+
 /// Plays the step.
 pub(super) fn step(tape: &Tape, plan: &Plan<'_>, shares: &mut Shares) {
     tape.begin(When::Step, 0, Kind::Temporary);
     tape.at("Optimizer step", sources::PYTORCH_AUTOGRAD);
+    let _upcast = upcasted(tape, plan, shares);
     let mut taken: Vec<Option<Var<'_>>> = Vec::new();
     for act in temporaries(tape, plan).acts() {
         match *act {

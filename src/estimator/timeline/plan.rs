@@ -6,10 +6,14 @@ use crate::config::{
 };
 use crate::estimator::stage::Stage;
 use crate::estimator::{MemoryKind, host};
-use crate::ops::tape::{Arrival, Parameter, Shards};
+use crate::ops::tape::{Arrival, Cut, Parameter, Shards};
 use crate::ops::{self, Lowering};
-use crate::sharding::Pieces;
+use crate::sharding::{Buckets, CarriedOutBy, GatheredInto, Pieces};
+use crate::stacks::GroupsOfEnds;
 use crate::units::DType;
+
+/// Bits at whose multiples FSDP1 lets each parameter of a flat one begin: 16 bytes.
+const ALIGNED_BITS: u64 = 128;
 
 /// No known pattern of sliding blocks is longer.
 const MOST_APART: u64 = 8;
@@ -30,12 +34,14 @@ pub(super) enum Movement {
     Still,
     /// Gradients are reduced group by group, and shares of them kept.
     Gradients,
-    /// Weights are gathered group by group as well; with the buffers of PyTorch's FSDP2, or without.
+    /// Weights are gathered group by group as well.
     Weights {
-        /// FSDP2's buffers of all-gathers and reduce-scatters, and its prefetch.
-        buffers: bool,
-        /// Weights are given back after forward.
+        /// Where they come to lie.
+        into: GatheredInto,
+        /// Weights of blocks are given back after forward.
         reshard: bool,
+        /// Those outside the blocks are not.
+        keeps_ends: bool,
     },
 }
 
@@ -54,6 +60,10 @@ pub(super) enum Share {
     States(usize),
     /// The optimizer's temporaries of that number.
     Temporaries(usize),
+    /// Gradients that a step upcasts at once.
+    Upcast,
+    /// A rank's rest of parameters that its part of the long vector cuts.
+    Cut,
 }
 
 /// Which storages ranks share, besides parameters.
@@ -75,8 +85,46 @@ pub(super) struct Plan<'a> {
     pub ranks: u64,
     pub sharding: DataSharding,
     pub movement: Movement,
+    /// Whether backward gathers the next group ahead: FSDP2 always does, FSDP1 as `backward_prefetch` says.
+    pub gathers_ahead: bool,
+    /// In which groups the ends of the model are gathered.
+    pub ends: GroupsOfEnds,
+    /// Whether gradients of micro-batches add up unreduced before those of the last are reduced.
+    pub reduce_once: bool,
+    /// Buckets into which gradients are copied, and the elements of one and their format.
+    pub buckets: (Buckets, u64, DType),
+    /// Parameters that stay gathered at once, where that is neither all of them nor one block's.
+    pub live: Option<Live>,
     pub reduce: DType,
     pub away: Away,
+    /// Whether the optimizer's tensors are played one by one, or together where they live equally long.
+    pub singly: bool,
+}
+
+/// Parameters that stay gathered at once.
+///
+/// DeepSpeed's stage 3 gives weights back where more than `stage3_max_live_parameters` are gathered, and gathers ahead as long as there
+/// is room (`deepspeed/runtime/zero/partitioned_param_coordinator.py`): from the end of forward on that many are there, whichever are in
+/// use. They are counted as the ends of the model and the first blocks, whose turn comes last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Live {
+    /// How many blocks, counted from the first, have their weights from their forward to their backward.
+    pub blocks: u64,
+    /// Parameters of the next block for which there is still room.
+    pub rest: u64,
+}
+
+/// How a group's weights are held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Holding {
+    /// As long as the movement says.
+    InTurn,
+    /// From its forward to its backward.
+    Lasting,
+    /// So many parameters from its forward to its backward.
+    Rest(u64),
+    /// They are among those that others stand for.
+    Nothing,
 }
 
 /// What waits in host memory.
@@ -97,17 +145,24 @@ impl<'a> Plan<'a> {
         let fsdp_mixed = run.precision == TrainingPrecision::FsdpMixed;
         let compute = if fsdp_mixed { DType::Bf16 } else { recipe.parameter };
         let mut with = Lowering { parameter: compute, ..ops::lowering(job) };
-        let sharding = if fsdp_mixed { DataSharding::CASTING } else { layout.sharding };
+        let sharding = if fsdp_mixed && !layout.sharding.casts_as_it_gathers { DataSharding::CASTING } else { layout.sharding };
         let ranks = if fsdp_mixed && !layout.sharding.shards_parameters() { 1 } else { layout.shards() };
         let moves = fsdp_mixed || (ranks > 1 && sharding.shards_gradients());
         let movement = match &sharding.gathers {
             _ if !moves => Movement::Still,
             None => Movement::Gradients,
-            Some(gathers) => Movement::Weights {
-                buffers: gathers.has_buffers,
-                reshard: gathers.most_live.map_or(layout.reshard_after_forward, |most| gives_back(job, most)),
-            },
+            Some(gathers) => {
+                let reshard = gathers.most_live.map_or(layout.reshard_after_forward, |most| gives_back(job, most));
+                Movement::Weights { into: gathers.into, reshard, keeps_ends: gathers.keeps_ends || !reshard }
+            }
         };
+        let live = live(job, sharding).filter(|_| matches!(movement, Movement::Weights { .. }));
+        let buckets = match sharding.buckets {
+            _ if layout.shards() <= 1 || run.stack.sharding != CarriedOutBy::Library => Buckets::None,
+            Buckets::EveryGradient if recipe.master.is_some() => Buckets::None,
+            buckets => buckets,
+        };
+        let buckets = (buckets, run.reduce_bucket_size, recipe.gradient);
         if matches!(movement, Movement::Weights { .. }) {
             // A group is gathered in one format.
             with.tuning.adapter_dtype = None;
@@ -116,7 +171,7 @@ impl<'a> Plan<'a> {
         Self {
             with,
             stage,
-            played: played(job, stage, every),
+            played: played(job, stage, live, every),
             recompute: run.recompute,
             accumulated: job.gradient_accumulation_steps() > 1,
             optimizer: run.optimizer,
@@ -125,6 +180,17 @@ impl<'a> Plan<'a> {
             ranks,
             sharding,
             movement,
+            gathers_ahead: run.overlap.prefetch_backward
+                || !matches!(movement, Movement::Weights { into: GatheredInto::FlatTensor, .. }),
+            ends: match movement {
+                Movement::Weights { into: GatheredInto::BufferAndTensors, .. } => run.stack.groups_of_ends,
+                Movement::Still | Movement::Gradients | Movement::Weights { .. } => GroupsOfEnds::Together,
+            },
+            reduce_once: layout.reduce_once
+                && job.gradient_accumulation_steps() > 1
+                && sharding.gathers.as_ref().is_some_and(|gathers| gathers.into != GatheredInto::Tensors),
+            buckets,
+            live,
             away: Away {
                 parameters: host::is_away(job, MemoryKind::Parameter),
                 gradients: host::is_away(job, MemoryKind::Gradient),
@@ -132,20 +198,34 @@ impl<'a> Plan<'a> {
                 activations: layout.offload.activations,
             },
             reduce: if layout.reduce_in_fp32 { DType::Fp32 } else { compute },
+            singly: false,
         }
+    }
+
+    /// The plan of a step of which every tensor is played.
+    pub fn of_every_tensor(job: &'a Job, run: &TrainingRun, stage: Stage) -> Self {
+        Self { singly: true, ..Self::of(job, run, stage, true) }
     }
 
     /// The format that FSDP2 casts what a block is given to, where it gathers parameters in another than they are kept in
     /// (`MixedPrecisionPolicy`, `cast_forward_inputs`).
     pub fn input_format(&self) -> Option<DType> {
-        (self.sharding.casts_as_it_gathers && self.with.parameter != self.with.made_in).then_some(self.with.parameter)
+        let casts = self.sharding.gathers.as_ref().is_some_and(|gathers| gathers.casts_inputs);
+        (casts && self.with.parameter != self.with.made_in).then_some(self.with.parameter)
     }
 
     /// How parameters are shared out.
     pub fn shards(&self) -> Option<Shards> {
-        let in_rows = self.sharding.pieces == Pieces::RowsOfEachTensor;
-        (in_rows && matches!(self.movement, Movement::Weights { .. }))
-            .then_some(Shards { ranks: self.ranks, dtype: self.recipe.parameter })
+        let cut = match self.sharding.pieces {
+            Pieces::OfOneVector => return None,
+            Pieces::RowsOfEachTensor => Cut::Rows,
+            // Addresses are aligned in the format that is gathered (`_flat_param.py`, `_get_aligned_numel`).
+            Pieces::OfOneVectorPerGroup => {
+                Cut::Flat { head: self.head(), align: ALIGNED_BITS / self.with.parameter.bits().max(1) }
+            }
+        };
+        let moves = matches!(self.movement, Movement::Weights { .. });
+        moves.then_some(Shards { ranks: self.ranks, dtype: self.recipe.parameter, cut })
     }
 
     /// The format of a parameter that learns beside others of another, as fp32 routers in a model of 16 bits.
@@ -166,7 +246,7 @@ impl<'a> Plan<'a> {
             Movement::Still if recipe.gradient == self.learned() && recipe.gradient_copy.is_none() => Arrival::Kept,
             Movement::Still => Arrival::Converted(recipe.gradient, recipe.gradient_copy),
             // FSDP2 leaves the cast to its reduction, where that is in a wider format (`_set_unsharded_grad_dtypes`).
-            Movement::Weights { buffers: true, .. } => {
+            Movement::Weights { into: GatheredInto::BufferAndTensors, .. } => {
                 Arrival::Pending { as_made: self.reduce.bits() > self.with.parameter.bits() }
             }
             _ => Arrival::Pending { as_made: false },
@@ -177,6 +257,17 @@ impl<'a> Plan<'a> {
     /// same, in pieces of other sizes.
     pub fn of_any_ranks(&self) -> Self {
         Self { ranks: 0, stage: Stage { in_flight: 0, ..self.stage }, ..self.clone() }
+    }
+
+    /// How much of a group's weights stands for what is gathered at once; all of it where that is not counted so.
+    pub fn holding(&self, tag: u16) -> Holding {
+        let index = usize::from(tag).checked_sub(1).and_then(|at| self.played.get(at)).map(|played| played.index);
+        match (self.live, index) {
+            (Some(live), Some(index)) if index == live.blocks => Holding::Rest(live.rest),
+            (Some(live), Some(index)) if index > live.blocks => Holding::Nothing,
+            (Some(_), _) => Holding::Lasting,
+            (None, _) => Holding::InTurn,
+        }
     }
 
     /// How many of the model's blocks the played one of that tag stands for; 1 outside the blocks.
@@ -201,6 +292,23 @@ fn of_adapters(recipe: PrecisionRecipe, with: &Lowering<'_>) -> PrecisionRecipe 
     PrecisionRecipe { gradient: dtype, ..recipe }
 }
 
+/// The parameters that stay gathered where so many may; `None` where all of them do, and where there is no room for a block.
+fn live(job: &Job, sharding: DataSharding) -> Option<Live> {
+    let most = sharding.gathers.as_ref().and_then(|gathers| gathers.most_live)?;
+    let (model, t) = (job.model(), job.layout().t().max(1));
+    let list = ops::declared(model);
+    let room = most.saturating_mul(t);
+    let mut left = room.checked_sub(ops::parameters(&list.embedding).saturating_add(ops::parameters(&list.head)))?;
+    let sizes: Vec<_> = list.kinds.iter().map(|kind| (kind.of, ops::parameters(&kind.ops))).collect();
+    let size = |layer: u64| sizes.iter().find(|(of, _)| *of == model.kind_of(layer)).map_or(0, |(_, size)| *size);
+    let mut blocks = 0;
+    while blocks < model.num_hidden_layers && size(blocks) <= left {
+        left -= size(blocks);
+        blocks += 1;
+    }
+    (blocks > 0 && blocks < model.num_hidden_layers).then_some(Live { blocks, rest: left / t })
+}
+
 /// Whether weights are given back after use where so many parameters may stay gathered.
 fn gives_back(job: &Job, most_live: u64) -> bool {
     let parameters = ops::parameters_of(job.model());
@@ -208,22 +316,26 @@ fn gives_back(job: &Job, most_live: u64) -> bool {
 }
 
 /// Blocks of a stage: of each run of blocks that are alike the first, one for all that follow, and the last.
-fn played(job: &Job, stage: Stage, every: bool) -> Vec<Played> {
+fn played(job: &Job, stage: Stage, live: Option<Live>, every: bool) -> Vec<Played> {
     let model = job.model();
     let tuning = job.training().map_or(Tuning::FULL, |run| run.tuning);
     // What is recomputed, a block or its attention core, holds the mask it reads until backward is through with it; so it is with rotary
     // tables where each sort of blocks has its own.
     let tables = model.family.modules().tables_for_each_kind
         || job.training().is_some_and(|run| run.recompute != Recompute::None && run.attention == AttentionKernel::Standard);
-    // Every block's keys and values have a place of their own in the cache, and their gradients wait until backward is through.
-    let caches = tuning.keys_before() > 0;
+    // Every block's keys and values have a place of their own in the cache, and their gradients wait until backward is through; so do
+    // gradients of what layers share, and of the inputs of all of them.
+    let caches = tuning.keys_before() > 0 || model.altup().is_some();
     let (first, end) = (stage.range().start, stage.range().end);
     let mut all = Vec::new();
     let mut from = first;
     while from < end {
+        // Blocks that stay gathered are played apart from the others, and so is the one that does in part.
+        let borders = live.into_iter().flat_map(|live| [live.blocks, live.blocks.saturating_add(1)]);
+        let until = borders.filter(|border| *border > from).min().map_or(end, |border| border.min(end));
         let kind = |layer| ops::modules::kind(model, &tuning, layer);
         let all_alike = model.is_uniform() && tuning.frozen_layers == 0;
-        let length = run_length(from, end, |layer| kind(layer) == kind(from), all_alike);
+        let length = run_length(from, until, |layer| kind(layer) == kind(from), all_alike);
         let apart = if tables { tables_apart(model, from, length) } else { 1 };
         if every || caches || length <= apart + 2 {
             all.extend((from..from.saturating_add(length)).map(|index| Played { index, times: 1 }));

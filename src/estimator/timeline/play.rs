@@ -1,36 +1,49 @@
 //! Plays one step of one pipeline stage on a tape.
 
 use std::cell::RefCell;
+use std::rc::Rc;
 
 use super::groups::Groups;
 use super::optimizer;
 use super::plan::{Plan, Shares};
 use crate::config::{LayerKind, Recompute};
-use crate::ops::modules::{Block, Build, Ends, Tables, block, kind};
-use crate::ops::tape::{Form, Kind, Model, Param, Tape, Var, When};
+use crate::ops::modules::{Block, Build, Ends, OfLayer, SharedKeys, Tables, block, kind};
+use crate::ops::tape::{Form, Kind, Model, Param, Scratch, Tape, Var, When};
 use crate::sources;
+use crate::stacks::SelectiveRecompute;
 use crate::units::DType;
 
-/// Storage, shape and format of a table.
-type Part = (u32, Form, DType);
+/// Storage, shape and format of a table, and whether a gradient is wanted of it.
+type Part = ((u32, Form, DType), bool);
+
+/// Everything that a checkpointed block reads beside its input, of which kinds that is, and the place of the layer.
+type Read = (Vec<Part>, [bool; 4], Option<OfLayer>);
 
 /// The model on the tape.
 struct Playing<'t, 'g> {
-    layers: Layers,
-    /// What each checkpointed block reads beside its input, and of which kinds that is.
-    tables: RefCell<Vec<(Vec<Part>, [bool; 3])>>,
+    layers: &'g Layers,
+    /// The inputs of each checkpointed block, beside the hidden states.
+    tables: RefCell<Vec<Read>>,
+    /// Keys and values that layers leave for later ones, held by what is left of checkpointed blocks.
+    shared: Option<Rc<SharedKeys>>,
     autocast: Option<DType>,
     groups: &'g Groups<'t>,
+    /// Blocks that micro-batches before checkpointed.
+    before: usize,
     /// The tag of the layer that backward leaves last.
     last: u16,
 }
 
 impl Model for Playing<'_, '_> {
     fn recompute<'t>(&self, tape: &'t Tape, frame: usize, input: Var<'t>) {
+        let Some(frame) = frame.checked_sub(self.before) else { return };
         let read = self.tables.borrow();
-        let Some((parts, kinds)) = read.get(frame) else { return };
-        let again = parts.iter().map(|(storage, form, dtype)| tape.again(*storage, *form, *dtype));
-        let tables = Tables::again(again.collect(), *kinds);
+        let Some((parts, kinds, layer)) = read.get(frame) else { return };
+        let again = parts.iter().map(|((storage, form, dtype), wanted)| {
+            let part = tape.again(*storage, *form, *dtype);
+            if *wanted { part.wanted() } else { part }
+        });
+        let tables = Tables::again(again.collect(), *kinds, layer.clone());
         tape.autocast(self.autocast);
         let output = self.layers.run(tape, frame, (&input, &tables));
         drop((output, tables, input));
@@ -41,40 +54,117 @@ impl Model for Playing<'_, '_> {
         self.groups.enters(layer);
     }
 
-    fn leaves(&self, _tape: &Tape, layer: u16) {
+    fn leaves(&self, tape: &Tape, layer: u16) {
+        if let Some(shared) = self.shared.as_ref().filter(|_| layer == 1) {
+            shared.clear(tape);
+        }
         self.groups.leaves(layer, layer == self.last);
     }
+}
+
+/// A stage of the model on the tape, with its buffers and the tokens of a micro-batch.
+struct Made<'t> {
+    ends: Ends,
+    layers: Layers,
+    /// They stay.
+    _buffers: Vec<Var<'t>>,
+    ids: Var<'t>,
+}
+
+/// Makes the model of a stage.
+fn made<'t>(tape: &'t Tape, plan: &Plan<'_>) -> Made<'t> {
+    tape.begin(When::Before, 0, Kind::Parameter);
+    tape.share_out(plan.shards());
+    tape.arrivals(plan.arrival());
+    let build = Build::new(tape, &plan.with);
+    tape.play_scratch(if plan.singly { Scratch::All } else { Scratch::Even });
+    tape.recompute_to_the_end(plan.with.stack.recomputes_to_the_end);
+    let mut ends = Ends::new(&build, plan.stage.embedding, plan.stage.head);
+    let layers = layers(tape, plan, &build);
+    tape.set_layer(plan.head());
+    ends.finish(&build);
+    tape.set_layer(0);
+    if let Some(shards) = plan.shards() {
+        tape.share_out_again(shards);
+    }
+    tape.begin(When::Before, 0, Kind::Buffer);
+    tape.at("Inputs and buffers", sources::PYTORCH_AUTOGRAD);
+    let buffers = ends.buffers(tape);
+    let ids = tape.constant("token ids", build.shapes.text, DType::Int64);
+    Made { ends, layers, _buffers: buffers, ids }
 }
 
 /// Plays one step; the tape knows its parameters, stretches and log. The answer is how many storages there were before forward, and
 /// which ones ranks share.
 pub(super) fn play(tape: &Tape, plan: &Plan<'_>) -> (usize, Shares) {
     let mut shares = Shares::with_capacity(32);
-    tape.begin(When::Before, 0, Kind::Parameter);
-    tape.share_out(plan.shards());
-    tape.arrivals(plan.arrival());
-    let build = Build::new(tape, &plan.with);
-    let mut ends = Ends::new(&build, plan.stage.embedding, plan.stage.head);
-    let layers = layers(tape, plan, &build);
-    tape.set_layer(plan.head());
-    ends.finish(&build);
-    tape.set_layer(0);
-    tape.begin(When::Before, 0, Kind::Buffer);
-    tape.at("Inputs and buffers", sources::PYTORCH_AUTOGRAD);
-    let _buffers = ends.buffers(tape);
-    let ids = tape.constant("token ids", build.shapes.text, DType::Int64);
+    let Made { ends, layers, ids, .. } = &made(tape, plan);
     let _states = optimizer::states(tape, plan, &mut shares);
     let groups = Groups::new(tape, plan);
-    if plan.accumulated {
+    if plan.accumulated || groups.shares_stand() {
         tape.at("Gradients", sources::PYTORCH_AUTOGRAD);
-        if groups.shares_gradients() { groups.gradients_exist() } else { tape.gradients_exist() }
+        if groups.shares_gradients() { groups.gradients_exist(plan.reduce_once) } else { tape.gradients_exist() }
     }
     let before = tape.state().storages.len();
-    step(tape, plan, (ends, layers, &groups), &ids);
+    micro_batch(tape, plan, (ends, layers, &groups), ids);
     optimizer::step(tape, plan, &mut shares);
     tape.close();
     shares.append(&mut groups.shares());
     (before, shares)
+}
+
+/// Where the log stands between the parts of a training that [`play_all`] plays.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Parts {
+    /// After the model was made.
+    pub built: usize,
+    /// After the first micro-batch of a step.
+    pub first: usize,
+    /// After a further micro-batch; the same place where a step has one.
+    pub further: usize,
+    /// After the last one, where that alone reduces gradients; else the same place.
+    pub last: usize,
+    /// After the optimizer has made its states.
+    pub states: usize,
+    /// After its step.
+    pub step: usize,
+}
+
+/// Plays the build of a model, the first micro-batch of a step, a further one where there is one, and the optimizer's first step with the
+/// states that it makes; gradients are let go behind it.
+pub(super) fn play_all(tape: &Tape, plan: &Plan<'_>) -> Parts {
+    let Made { ends, layers, ids, .. } = &made(tape, plan);
+    // The step begins without what an earlier micro-batch would have left.
+    let groups = Groups::new(tape, &Plan { accumulated: false, ..plan.clone() });
+    if groups.shares_stand() {
+        tape.at("Gradients", sources::PYTORCH_AUTOGRAD);
+        groups.gradients_exist(false);
+    }
+    if plan.accumulated {
+        groups.begin_step();
+    }
+    let length = || tape.state().log.len();
+    let built = length();
+    groups.reduces(!plan.reduce_once);
+    micro_batch(tape, plan, (ends, layers, &groups), ids);
+    let first = length();
+    if plan.accumulated {
+        micro_batch(tape, plan, (ends, layers, &groups), ids);
+    }
+    let further = length();
+    if plan.reduce_once {
+        groups.reduces(true);
+        micro_batch(tape, plan, (ends, layers, &groups), ids);
+    }
+    let last = length();
+    let mut shares = Shares::new();
+    let _states = optimizer::states(tape, plan, &mut shares);
+    let states = length();
+    groups.end_micro_batches();
+    optimizer::step(tape, plan, &mut shares);
+    tape.zero_gradients();
+    groups.zero_gradients();
+    Parts { built, first, further, last, states, step: length() }
 }
 
 /// A block of the stage: its modules, and where its parameters lie.
@@ -82,6 +172,8 @@ struct Layer {
     modules: usize,
     copies: (Param, Param, u32),
     sliding: bool,
+    /// Its place in the model.
+    index: u64,
 }
 
 /// All blocks of a stage; those alike share their modules.
@@ -122,32 +214,46 @@ fn layers(tape: &Tape, plan: &Plan<'_>, build: &Build<'_>) -> Layers {
             known.push((kind, from, tape.parameters()));
             (known.len() - 1, (0, 0, 0))
         };
-        all.layers.push(Layer { modules, copies, sliding });
+        all.layers.push(Layer { modules, copies, sliding, index: played.index });
     }
     all
 }
 
-/// Forward and backward.
-fn step<'t>(tape: &'t Tape, plan: &Plan<'_>, (ends, layers, groups): (Ends, Layers, &Groups<'t>), ids: &Var<'t>) {
+/// Forward and backward of one micro-batch.
+fn micro_batch<'t>(tape: &'t Tape, plan: &Plan<'_>, (ends, layers, groups): (&Ends, &Layers, &Groups<'t>), ids: &Var<'t>) {
     let autocast = plan.with.autocast.then_some(DType::Bf16);
     tape.begin(When::Forward, 0, Kind::Activation);
     groups.before_forward(0);
     tape.autocast(autocast);
     let cached = ends.past(tape);
     let mut embedded = ends.embed(tape, ids);
+    if groups.of_head() != 0 {
+        groups.after_forward(0);
+    }
     let last = u16::from(!plan.stage.embedding && !plan.played.is_empty());
-    let playing = Playing { layers, tables: RefCell::default(), autocast, groups, last };
+    let shared = ends.shared_keys().cloned();
+    let before = tape.state().frames.len();
+    let playing = Playing { layers, tables: RefCell::default(), shared, autocast, groups, before, last };
     let mut outputs = None;
     for (at, (layer, tag)) in playing.layers.layers.iter().zip(1..).enumerate() {
         tape.begin(When::Forward, tag, Kind::Activation);
-        let tables = ends.given(&embedded.tables[usize::from(layer.sliding)], plan.input_format());
+        let of_layer = (plan.with.model, layer.index);
+        let tables = ends.given(&embedded.tables[usize::from(layer.sliding)], of_layer, plan.input_format());
         groups.before_forward(tag);
         let tables = &Tables { past: cached.get(at).cloned(), ..tables };
         let hidden = &embedded.hidden;
-        let (next, beside) = if plan.recompute == Recompute::Full {
+        let keeps_products =
+            plan.recompute == Recompute::Selective && plan.with.stack.selective == SelectiveRecompute::AllButSecondProducts;
+        let (next, beside) = if plan.recompute == Recompute::Full || keeps_products {
             let read = tables.all();
-            playing.tables.borrow_mut().push((read.iter().map(Var::parts).collect(), tables.kinds()));
-            tape.checkpoint(hidden, &read, |tape, input| playing.layers.run(tape, at, (input, tables)))
+            let parts = read.iter().map(|part| (part.parts(), part.wants_gradient())).collect();
+            playing.tables.borrow_mut().push((parts, tables.kinds(), tables.layer.clone()));
+            let block = |tape: &'t Tape, input: &Var<'t>| playing.layers.run(tape, at, (input, tables));
+            if keeps_products {
+                tape.checkpoint_but_products(hidden, &read, block)
+            } else {
+                tape.checkpoint(hidden, &read, block)
+            }
         } else {
             playing.layers.run(tape, at, (hidden, tables))
         };
@@ -156,10 +262,21 @@ fn step<'t>(tape: &'t Tape, plan: &Plan<'_>, (ends, layers, groups): (Ends, Laye
         outputs = beside;
     }
     tape.begin(When::Forward, plan.head(), Kind::Activation);
-    let loss = ends.end(tape, embedded, outputs);
+    let ends_tag = groups.of_head();
+    if ends_tag != 0 {
+        groups.before_forward(ends_tag);
+    }
+    // A loss behind the model has a layer of its own, for which nothing is gathered.
+    let behind = plan.head().saturating_add(1);
+    let returns = || {
+        groups.after_forward(ends_tag);
+        tape.begin(When::Forward, behind, Kind::Activation);
+    };
+    let loss = ends.end(tape, (embedded, outputs), &returns);
     drop(cached);
-    groups.after_forward(0);
+    groups.after_forward(ends_tag);
     tape.autocast(None);
-    tape.begin(When::Backward, plan.head(), Kind::Temporary);
+    let last = if plan.with.stack.modules().loss_behind_model { behind } else { plan.head() };
+    tape.begin(When::Backward, last, Kind::Temporary);
     tape.backward(&loss, &playing);
 }

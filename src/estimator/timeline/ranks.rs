@@ -41,6 +41,7 @@ impl<'a> Played<'a> {
         let plan = &self.plan;
         let (groups, states) = (groups::sizes(&self.tape, plan), optimizer::amounts(&self.tape, plan));
         let temporaries: Vec<u64> = optimizer::temporaries(&self.tape, plan).sizes().collect();
+        let (upcast, cut) = (optimizer::upcast(&self.tape, plan), groups::cut(&self.tape, plan));
         let group = |tag: u16| groups.get(usize::from(tag)).copied().unwrap_or_default();
         let elements = |share: Share| match share {
             Share::Kept(tag) => group(tag).kept,
@@ -48,6 +49,8 @@ impl<'a> Played<'a> {
             Share::LearnedKept(tag) => group(tag).learned[0],
             Share::LearnedPadded(tag) => group(tag).learned[1],
             Share::States(number) => states.get(number).map_or(0, |states| states.1),
+            Share::Upcast => upcast,
+            Share::Cut => cut,
             Share::Temporaries(number) => temporaries.get(number).copied().unwrap_or(0),
         };
         let shares = self.shares.iter().map(|(storage, share)| (*storage, elements(*share)));

@@ -10,7 +10,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
     labels: &[("apertus", "Apertus")],
     modules: &Modules {
         model_type: "apertus",
-        choice: FamilyChoice { rank: 29, word: "apertus", label: "Apertus", help: "Hugging Face's model_type apertus." },
+        choice: FamilyChoice { rank: 29, word: "apertus", label: "Apertus" },
         query_key_norm: QueryKeyNorm::AfterTransposing,
         shape: Some(ShapeRule { mlp: MlpKind::Plain, mlp_bias: Some(false), ..ShapeRule::PLAIN }),
         ..Modules::PLAIN

@@ -12,7 +12,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
     older_names: true,
     modules: &Modules {
         model_type: "bloom",
-        choice: FamilyChoice { rank: 10, word: "bloom", label: "BLOOM", help: "Hugging Face's model_type bloom." },
+        choice: FamilyChoice { rank: 10, word: "bloom", label: "BLOOM" },
         block: BlockLayout::JointByHeadBiased,
         splits_tokens: false,
         takes_prefix: false,

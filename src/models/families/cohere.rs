@@ -10,7 +10,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
     labels: &[("cohere", "Command R")],
     modules: &Modules {
         model_type: "cohere",
-        choice: FamilyChoice { rank: 20, word: "cohere", label: "Cohere", help: "Hugging Face's model_type cohere." },
+        choice: FamilyChoice { rank: 20, word: "cohere", label: "Cohere" },
         block: BlockLayout::OwnOrder,
         norm: NormStyle::MeanAndVariance,
         query_key_norm: QueryKeyNorm::OwnScales,

@@ -10,12 +10,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
     labels: &[("deepseek_v2", "DeepSeek-V2")],
     modules: &Modules {
         model_type: "deepseek_v2",
-        choice: FamilyChoice {
-            rank: 16,
-            word: "deepseek-v2",
-            label: "DeepSeek-V2",
-            help: "Hugging Face's model_type deepseek_v2.",
-        },
+        choice: FamilyChoice { rank: 16, word: "deepseek-v2", label: "DeepSeek-V2" },
         rotary_tables: RotaryTables::Complex,
         experts: ExpertModules { ignores_norm_topk_prob: true, ..ExpertModules::PLAIN },
         tensor_plan: Some(TensorPlan::PLAIN),

@@ -10,12 +10,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
     labels: &[("deepseek_v3", "DeepSeek-V3"), ("kimi_k2", "Kimi K2")],
     modules: &Modules {
         model_type: "deepseek_v3",
-        choice: FamilyChoice {
-            rank: 17,
-            word: "deepseek-v3",
-            label: "DeepSeek-V3",
-            help: "Hugging Face's model_type deepseek_v3.",
-        },
+        choice: FamilyChoice { rank: 17, word: "deepseek-v3", label: "DeepSeek-V3" },
         experts: ExpertModules { scores: RouterScores::CorrectedSigmoid, ..ExpertModules::PLAIN },
         tensor_plan: Some(TensorPlan { attention: Division::Whole, ..TensorPlan::PLAIN }),
         shape: Some(ShapeRule {

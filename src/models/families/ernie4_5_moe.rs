@@ -10,12 +10,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
     labels: &[("ernie4_5_moe", "ERNIE 4.5 MoE")],
     modules: &Modules {
         model_type: "ernie4_5_moe",
-        choice: FamilyChoice {
-            rank: 29,
-            word: "ernie-moe",
-            label: "ERNIE 4.5 MoE",
-            help: "Hugging Face's model_type ernie4_5_moe.",
-        },
+        choice: FamilyChoice { rank: 29, word: "ernie-moe", label: "ERNIE 4.5 MoE" },
         rotation: RotationStyle::RepeatedTablesInFp32,
         rotary_tables: RotaryTables::InFp32,
         experts: ExpertModules {

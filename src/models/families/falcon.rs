@@ -12,7 +12,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
     older_names: true,
     modules: &Modules {
         model_type: "falcon",
-        choice: FamilyChoice { rank: 11, word: "falcon", label: "Falcon", help: "Hugging Face's model_type falcon." },
+        choice: FamilyChoice { rank: 11, word: "falcon", label: "Falcon" },
         block: BlockLayout::JointByGroup,
         linear_biases: LinearBiases::BesidePositions,
         splits_tokens: false,

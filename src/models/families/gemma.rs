@@ -8,7 +8,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
     class: "Gemma",
     modules: &Modules {
         model_type: "gemma",
-        choice: FamilyChoice { rank: 4, word: "gemma", label: "Gemma", help: "Hugging Face's model_type gemma." },
+        choice: FamilyChoice { rank: 4, word: "gemma", label: "Gemma" },
         norm: NormStyle::OnePlusScale,
         embedding_scale: EmbeddingScale::Buffer,
         measured: Measured { written_out: false, ..Modules::PLAIN.measured },

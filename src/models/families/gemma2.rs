@@ -9,7 +9,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
     class: "Gemma2",
     modules: &Modules {
         model_type: "gemma2",
-        choice: FamilyChoice { rank: 5, word: "gemma2", label: "Gemma 2", help: "Hugging Face's model_type gemma2." },
+        choice: FamilyChoice { rank: 5, word: "gemma2", label: "Gemma 2" },
         block: BlockLayout::Sandwich,
         shape: Some(ShapeRule { norms_per_block: [4, 4], ..ShapeRule::PLAIN }),
         measured: Modules::PLAIN.measured,

@@ -10,7 +10,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
     towers: &[("gemma3", Tower::SiglipNormed)],
     modules: &Modules {
         model_type: "gemma3_text",
-        choice: FamilyChoice { rank: 6, word: "gemma3", label: "Gemma 3", help: "Hugging Face's model_type gemma3_text." },
+        choice: FamilyChoice { rank: 6, word: "gemma3", label: "Gemma 3" },
         query_key_norm: QueryKeyNorm::AfterTransposing,
         tables_for_each_kind: true,
         ..*super::gemma2::FAMILY.modules

@@ -9,7 +9,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
     labels: &[("glm4", "GLM-4")],
     modules: &Modules {
         model_type: "glm4",
-        choice: FamilyChoice { rank: 24, word: "glm4", label: "GLM-4", help: "Hugging Face's model_type glm4." },
+        choice: FamilyChoice { rank: 24, word: "glm4", label: "GLM-4" },
         block: BlockLayout::OwnOrder,
         feed_forward: FeedForwardStyle::JointGateAndUp,
         rotation: RotationStyle::RepeatedTables,

@@ -13,7 +13,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
     older_names: true,
     modules: &Modules {
         model_type: "gpt2",
-        choice: FamilyChoice { rank: 7, word: "gpt2", label: "GPT-2", help: "Hugging Face's model_type gpt2." },
+        choice: FamilyChoice { rank: 7, word: "gpt2", label: "GPT-2" },
         block: BlockLayout::JointThirds,
         linear: LinearStyle::Conv1d,
         softmax_in_fp32: false,

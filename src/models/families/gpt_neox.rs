@@ -11,7 +11,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
     key_value_heads: KeyValueHeads::AsQueryHeads,
     modules: &Modules {
         model_type: "gpt_neox",
-        choice: FamilyChoice { rank: 8, word: "gpt-neox", label: "GPT-NeoX", help: "Hugging Face's model_type gpt_neox." },
+        choice: FamilyChoice { rank: 8, word: "gpt-neox", label: "GPT-NeoX" },
         block: BlockLayout::JointByHead,
         shape: Some(ShapeRule {
             key_head_for_each_query_head: true,

@@ -10,7 +10,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
     labels: &[("gpt_oss", "gpt-oss")],
     modules: &Modules {
         model_type: "gpt_oss",
-        choice: FamilyChoice { rank: 18, word: "gpt-oss", label: "gpt-oss", help: "Hugging Face's model_type gpt_oss." },
+        choice: FamilyChoice { rank: 18, word: "gpt-oss", label: "gpt-oss" },
         norm: NormStyle::ScaledInFp32,
         rotary_tables: RotaryTables::Halves,
         experts: ExpertModules {

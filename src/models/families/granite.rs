@@ -8,7 +8,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
     class: "Granite",
     modules: &Modules {
         model_type: "granite",
-        choice: FamilyChoice { rank: 23, word: "granite", label: "Granite", help: "Hugging Face's model_type granite." },
+        choice: FamilyChoice { rank: 23, word: "granite", label: "Granite" },
         block: BlockLayout::OwnOrder,
         embedding_scale: EmbeddingScale::Number,
         scales_residuals: true,

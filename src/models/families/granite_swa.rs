@@ -10,12 +10,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
     labels: &[("granite_swa", "Granite SWA")],
     modules: &Modules {
         model_type: "granite_swa",
-        choice: FamilyChoice {
-            rank: 27,
-            word: "granite-swa",
-            label: "Granite SWA",
-            help: "Hugging Face's model_type granite_swa.",
-        },
+        choice: FamilyChoice { rank: 27, word: "granite-swa", label: "Granite SWA" },
         sinks: SinkStyle::OutputScale,
         // Tables are made for each rotary base; frequencies of the model's own base stay unused.
         registers_spare_frequencies: true,

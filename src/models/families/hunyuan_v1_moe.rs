@@ -10,12 +10,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
     labels: &[("hunyuan_v1_moe", "Hunyuan MoE")],
     modules: &Modules {
         model_type: "hunyuan_v1_moe",
-        choice: FamilyChoice {
-            rank: 28,
-            word: "hunyuan-moe",
-            label: "Hunyuan MoE",
-            help: "Hugging Face's model_type hunyuan_v1_moe.",
-        },
+        choice: FamilyChoice { rank: 28, word: "hunyuan-moe", label: "Hunyuan MoE" },
         query_key_norm: QueryKeyNorm::AfterRotation,
         experts: ExpertModules {
             router_weights: RouterWeights::Fp32,

@@ -9,7 +9,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
     class: "Llama",
     modules: &Modules {
         model_type: "llama",
-        choice: FamilyChoice { rank: 0, word: "llama", label: "Llama", help: "Hugging Face's model_type llama." },
+        choice: FamilyChoice { rank: 0, word: "llama", label: "Llama" },
         gguf: GgufRules { eighty_layers_are_70b: true, ..Modules::PLAIN.gguf },
         measured: Measured { written_out: true, fused_kernels: true, tensor_parallel: true },
         ..Modules::PLAIN

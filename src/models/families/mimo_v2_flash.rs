@@ -10,12 +10,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
     labels: &[("mimo_v2_flash", "MiMo-V2-Flash")],
     modules: &Modules {
         model_type: "mimo_v2_flash",
-        choice: FamilyChoice {
-            rank: 27,
-            word: "mimo-v2-flash",
-            label: "MiMo-V2-Flash",
-            help: "Hugging Face's model_type mimo_v2_flash.",
-        },
+        choice: FamilyChoice { rank: 27, word: "mimo-v2-flash", label: "MiMo-V2-Flash" },
         rotation: RotationStyle::Joined,
         tables_for_each_kind: true,
         scales_values: true,

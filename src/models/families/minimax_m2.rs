@@ -12,7 +12,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
     not_looked_at: &["attn_type_list", "qk_norm_type"],
     modules: &Modules {
         model_type: "minimax_m2",
-        choice: FamilyChoice { rank: 26, word: "minimax-m2", label: "MiniMax-M2", help: "Hugging Face's model_type minimax_m2." },
+        choice: FamilyChoice { rank: 26, word: "minimax-m2", label: "MiniMax-M2" },
         query_key_norm: QueryKeyNorm::AllHeadsTogether,
         rotation: RotationStyle::Joined,
         experts: ExpertModules {

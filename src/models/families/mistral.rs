@@ -8,7 +8,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
     class: "Mistral",
     modules: &Modules {
         model_type: "mistral",
-        choice: FamilyChoice { rank: 1, word: "mistral", label: "Mistral", help: "Hugging Face's model_type mistral." },
+        choice: FamilyChoice { rank: 1, word: "mistral", label: "Mistral" },
         mask_for_each_kind: false,
         measured: Measured { written_out: true, fused_kernels: true, tensor_parallel: true },
         ..Modules::PLAIN

@@ -8,7 +8,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
     class: "Mixtral",
     modules: &Modules {
         model_type: "mixtral",
-        choice: FamilyChoice { rank: 14, word: "mixtral", label: "Mixtral", help: "Hugging Face's model_type mixtral." },
+        choice: FamilyChoice { rank: 14, word: "mixtral", label: "Mixtral" },
         experts: ExpertModules { casts_weights: false, router_first: true, ..ExpertModules::PLAIN },
         shape: Some(ShapeRule { experts: ExpertsRule::Always, ..ShapeRule::PLAIN }),
         measured: Measured { tensor_parallel: false, ..super::mistral::FAMILY.modules.measured },

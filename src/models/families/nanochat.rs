@@ -10,7 +10,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
     labels: &[("nanochat", "nanochat")],
     modules: &Modules {
         model_type: "nanochat",
-        choice: FamilyChoice { rank: 28, word: "nanochat", label: "nanochat", help: "Hugging Face's model_type nanochat." },
+        choice: FamilyChoice { rank: 28, word: "nanochat", label: "nanochat" },
         norm: NormStyle::Unscaled,
         query_key_norm: QueryKeyNorm::AfterRotation,
         rotation: RotationStyle::Backwards,

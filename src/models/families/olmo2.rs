@@ -9,7 +9,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
     labels: &[("olmo2", "OLMo 2")],
     modules: &Modules {
         model_type: "olmo2",
-        choice: FamilyChoice { rank: 19, word: "olmo2", label: "OLMo 2", help: "Hugging Face's model_type olmo2." },
+        choice: FamilyChoice { rank: 19, word: "olmo2", label: "OLMo 2" },
         block: BlockLayout::NormsBehind,
         norm: NormStyle::ScaledInFp32,
         query_key_norm: QueryKeyNorm::AllHeadsTogether,

@@ -10,7 +10,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
     labels: &[("olmoe", "OLMoE")],
     modules: &Modules {
         model_type: "olmoe",
-        choice: FamilyChoice { rank: 25, word: "olmoe", label: "OLMoE", help: "Hugging Face's model_type olmoe." },
+        choice: FamilyChoice { rank: 25, word: "olmoe", label: "OLMoE" },
         query_key_norm: QueryKeyNorm::AllHeadsTogether,
         experts: ExpertModules { router_first: true, ..ExpertModules::PLAIN },
         tensor_plan: Some(TensorPlan { attention: Division::Gathered, ..TensorPlan::PLAIN }),

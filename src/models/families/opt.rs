@@ -14,7 +14,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
     older_names: true,
     modules: &Modules {
         model_type: "opt",
-        choice: FamilyChoice { rank: 9, word: "opt", label: "OPT", help: "Hugging Face's model_type opt." },
+        choice: FamilyChoice { rank: 9, word: "opt", label: "OPT" },
         block: BlockLayout::OwnOrder,
         feed_forward: FeedForwardStyle::InLine,
         position_ids: PositionIds::FromMask,

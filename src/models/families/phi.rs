@@ -8,7 +8,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
     class: "Phi",
     modules: &Modules {
         model_type: "phi",
-        choice: FamilyChoice { rank: 12, word: "phi", label: "Phi", help: "Hugging Face's model_type phi." },
+        choice: FamilyChoice { rank: 12, word: "phi", label: "Phi" },
         block: BlockLayout::OwnOrder,
         query_key_norm: QueryKeyNorm::AfterTransposing,
         rotation: RotationStyle::HeldParts,

@@ -10,7 +10,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
     labels: &[("phi3", "Phi-3")],
     modules: &Modules {
         model_type: "phi3",
-        choice: FamilyChoice { rank: 13, word: "phi3", label: "Phi-3", help: "Hugging Face's model_type phi3." },
+        choice: FamilyChoice { rank: 13, word: "phi3", label: "Phi-3" },
         block: BlockLayout::OwnOrder,
         projections: Projections::Joint,
         feed_forward: FeedForwardStyle::JointGateAndUp,

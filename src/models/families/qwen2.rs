@@ -11,7 +11,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
     towers: &[("qwen2_vl", Tower::FramesPlain), ("qwen2_5_vl", Tower::FramesGated)],
     modules: &Modules {
         model_type: "qwen2",
-        choice: FamilyChoice { rank: 2, word: "qwen2", label: "Qwen2", help: "Hugging Face's model_type qwen2." },
+        choice: FamilyChoice { rank: 2, word: "qwen2", label: "Qwen2" },
         gguf: GgufRules { eighty_layers_are_70b: true, ..Modules::PLAIN.gguf },
         ..Modules::PLAIN
     },

@@ -11,7 +11,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
     towers: &[("qwen3_vl", Tower::FramesDeep(3))],
     modules: &Modules {
         model_type: "qwen3",
-        choice: FamilyChoice { rank: 3, word: "qwen3", label: "Qwen3", help: "Hugging Face's model_type qwen3." },
+        choice: FamilyChoice { rank: 3, word: "qwen3", label: "Qwen3" },
         measured: Measured { fused_kernels: true, ..Modules::PLAIN.measured },
         ..Modules::PLAIN
     },

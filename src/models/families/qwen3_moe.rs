@@ -10,7 +10,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
     towers: &[("qwen3_vl_moe", Tower::FramesDeep(3))],
     modules: &Modules {
         model_type: "qwen3_moe",
-        choice: FamilyChoice { rank: 15, word: "qwen3-moe", label: "Qwen3 MoE", help: "Hugging Face's model_type qwen3_moe." },
+        choice: FamilyChoice { rank: 15, word: "qwen3-moe", label: "Qwen3 MoE" },
         mask_for_each_kind: false,
         shape: Some(ShapeRule { experts: ExpertsRule::Always, ..ShapeRule::PLAIN }),
         ..*super::qwen3::FAMILY.modules

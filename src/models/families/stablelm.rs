@@ -10,7 +10,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
     labels: &[("stablelm", "StableLM")],
     modules: &Modules {
         model_type: "stablelm",
-        choice: FamilyChoice { rank: 22, word: "stablelm", label: "StableLM", help: "Hugging Face's model_type stablelm." },
+        choice: FamilyChoice { rank: 22, word: "stablelm", label: "StableLM" },
         block: BlockLayout::OwnOrder,
         query_key_norm: QueryKeyNorm::OwnNorms,
         rotation: RotationStyle::HeldParts,

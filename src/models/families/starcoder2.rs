@@ -9,7 +9,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
     not_looked_at: &["mlp_type", "norm_type"],
     modules: &Modules {
         model_type: "starcoder2",
-        choice: FamilyChoice { rank: 21, word: "starcoder2", label: "StarCoder2", help: "Hugging Face's model_type starcoder2." },
+        choice: FamilyChoice { rank: 21, word: "starcoder2", label: "StarCoder2" },
         shape: Some(ShapeRule { may_norm_queries_and_keys: false, ..ShapeRule::CLASSIC }),
         ..Modules::PLAIN
     },

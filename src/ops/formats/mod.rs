@@ -38,7 +38,7 @@ enum Place {
 /// The place of a parameter, from the names under which modules declare them.
 fn place(tensor: &Tensor) -> Place {
     match tensor.name {
-        "token embedding" => Place::Embedding,
+        "token embedding" | "embedding of each layer" => Place::Embedding,
         "head weight" => Place::Head,
         "position embedding" | "router weight" => Place::Small,
         // A gate with one column weighs the shared experts.

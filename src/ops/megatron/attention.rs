@@ -1,216 +1,237 @@
-//! Self-attention: `SelfAttention` with `TELayerNormColumnParallelLinear`, `TEDotProductAttention` and `TERowParallelLinear`.
+//! Self-attention: `SelfAttention` with `TELayerNormColumnParallelLinear`, `TEDotProductAttention` and `TERowParallelLinear`; latent
+//! attention: `MLASelfAttention` with a norm of its own and norms inside the up projections.
 
-use super::work::{Behind, Collective, Core, Exchange, Group, Product};
-use super::{Module, Rank, Step, step, tensor};
-use crate::config::PositionEmbedding;
-use crate::ops::tensor::{Dim, Kept, Role, Tensor};
+use super::kernels::Names;
+use super::layers::{Linear, each, has, joint};
+use super::rank::{Rank, count, step, tensor};
+use super::{Module, Step};
+use crate::config::{AttentionKernel, PositionEmbedding};
+use crate::ops::tensor::{Dim, Op, Role, Tensor};
+use crate::ops::work::{Behind, Collective, Core, Cost, Exchange, Group, Operands, Product, Work, sight};
 use crate::units::DType;
 
-/// From the block's input to the first residual sum.
-pub(super) fn steps(rank: &Rank) -> Vec<Step> {
-    let mut steps = vec![projections(rank)];
-    if rank.model.qk_norm {
-        steps.push(head_norms(rank));
-    }
-    steps.push(core(rank, &Widths::plain(rank)));
-    steps.push(output(rank, rank.model.head_dim));
-    steps.push(rank.bias_dropout_add("Attention residual"));
-    steps
-}
+const PROJECTIONS: Names = Names(
+    "Input norm and query, key, value projection",
+    Module::Rest,
+    "query, key and value weight",
+    Some("query, key and value bias"),
+);
+const OUTPUT: Names = Names("Output projection", Module::Rest, "output weight", Some("output bias"));
 
-/// Widths of queries, keys and values on this rank.
-pub(super) struct Widths {
-    pub(super) queries: Dim,
-    pub(super) keys: Dim,
-    pub(super) values: Dim,
-    pub(super) output: Dim,
+/// Operations of latent projections, and what makes a narrow vector with what is behind it and its norm; of queries, then of keys and
+/// values.
+const LATENT: [(&str, [Names; 2]); 2] = [
+    (
+        "Latent query projection",
+        [
+            Names("Query down projection", Module::Rest, "query down weight", None),
+            Names("Query norm and up projection", Module::LatentUp, "query up weight", None),
+        ],
+    ),
+    (
+        "Latent key and value projection",
+        [
+            Names("Key and value down projection", Module::Rest, "key and value down weight", None),
+            Names("Key and value norm and up projection", Module::LatentUp, "key and value up weight", None),
+        ],
+    ),
+];
+
+/// Latent attention's queries where they are not narrowed.
+const WHOLE_QUERIES: Names = Names("Query projection", Module::Rest, "query weight", None);
+
+/// Widths of queries, keys, values and outputs on this rank.
+#[derive(Clone, Copy)]
+struct Widths {
+    queries: Dim,
+    keys: Dim,
+    values: Dim,
+    output: Dim,
 }
 
 impl Widths {
-    fn plain(rank: &Rank) -> Self {
-        let d = rank.model.head_dim;
-        let (heads, kv) = (rank.heads().1.saturating_mul(d), rank.kv_heads().1.saturating_mul(d));
-        let keys = Dim("key width on this rank", kv);
-        Self {
-            queries: Dim("query width on this rank", heads),
-            keys,
-            values: Dim("value width on this rank", kv),
-            output: Dim("head outputs on this rank", heads),
+    /// Those of heads of queries, and of keys and values, with a query's and a value's width.
+    fn of([heads, kv_heads]: [Dim; 2], [query, value]: [u64; 2]) -> Self {
+        let of = |heads: Dim, width| Dim(heads.0, heads.1.saturating_mul(width));
+        Self { queries: of(heads, query), keys: of(kv_heads, query), values: of(kv_heads, value), output: of(heads, value) }
+    }
+}
+
+impl Rank<'_> {
+    /// From the block's input to the first residual sum.
+    pub fn attention(&self, ops: &[Op]) -> Vec<Step> {
+        let Some(output) = joint(ops, "Output projection") else { return Vec::new() };
+        let value = self.of_head(output.depth);
+        let (mut steps, widths) = match (joint(ops, "Query, key and value projection"), each(ops, LATENT[0].0).last()) {
+            (_, Some(query)) => {
+                let heads = Dim(query.columns.0, self.heads().1);
+                (self.latent(ops), Widths::of([heads; 2], [self.of_head(query.columns), value]))
+            }
+            (Some(joint), None) => {
+                let widths = Widths::of([self.heads(), self.kv_heads()], [value; 2]);
+                let mut steps = vec![self.projections(&widths, &joint, joint.columns.1.saturating_sub(output.depth.1))];
+                steps.extend(has(ops, "Query and key norm").then(|| self.head_norms(value)));
+                (steps, widths)
+            }
+            (None, None) => return Vec::new(),
+        };
+        steps.push(self.core(&widths));
+        let input = self.saved("attention output", self.all(), widths.output);
+        steps.push(self.row(&OUTPUT, &Linear { depth: widths.output, ..output }, input));
+        steps.push(self.bias_dropout_add("Attention residual"));
+        steps
+    }
+
+    /// Columns of one head.
+    const fn of_head(&self, columns: Dim) -> u64 {
+        columns.1 / self.model.num_attention_heads
+    }
+
+    /// With fewer key/value heads than ranks every rank multiplies an equal part of the columns of keys and values; the heads are gathered
+    /// afterwards, and each rank works with one (`get_query_key_value_tensors`, core 0.16).
+    fn projections(&self, widths: &Widths, joint: &Linear, of_keys: u64) -> Step {
+        let shared = self.t() > self.model.num_key_value_heads;
+        let keys = if shared { of_keys.div_ceil(self.t()) } else { widths.keys.1.saturating_add(widths.values.1) };
+        let columns = Dim("q+k+v width", widths.queries.1.saturating_add(keys));
+        let norm = (true, [self.block_input(), self.hidden("normed input")]);
+        self.column(&PROJECTIONS, &Linear { columns, ..*joint }, Some(&norm))
+    }
+
+    /// Norms over single heads: they save queries and keys as projected.
+    ///
+    /// The projection's output holds queries, keys and values group by group. Where several heads share keys, queries are copied out of
+    /// it (`query.reshape` in `get_query_key_value_tensors`), and the whole output stays for the keys in it.
+    fn head_norms(&self, width: u64) -> Step {
+        let (mut step, d) = (step("Query and key norm", Module::Rest), Dim("head_dim", width));
+        if self.kv_heads().1 < self.heads().1 {
+            let left = "queries among keys and values";
+            step = step.with([tensor(left, Role::Saved, [self.s(), self.b(), self.heads(), d], self.activation)]);
         }
+        for (heads, name) in [(self.heads(), "projected queries"), (self.kv_heads(), "projected keys")] {
+            let dims = [self.s(), self.b(), heads, d];
+            let gradient = |name| tensor(name, Role::Workspace, dims, self.activation);
+            step = step.with(self.norm_weights(d)).with([tensor(name, Role::Saved, dims, self.activation)]);
+            step = step.with(self.statistics([self.s(), self.b(), heads]));
+            step = step.with([gradient("gradient of the output"), gradient("gradient of the input")]);
+        }
+        let heads = self.heads().1.saturating_add(self.kv_heads().1);
+        let bytes = self.bytes(count(self.all()).saturating_mul(heads).saturating_mul(width));
+        step.norms(bytes, 2)
     }
-}
 
-/// The block's input: saved in any case, as the checkpoint of a recomputed block.
-pub(super) fn block_input(rank: &Rank) -> Tensor {
-    Tensor { kept: Kept::BlockInput, ..rank.hidden("block input") }
-}
-
-fn projections(rank: &Rank) -> Step {
-    let widths = Widths::plain(rank);
-    // With fewer key/value heads than ranks every rank multiplies an equal part of the columns; the heads are gathered afterwards, and
-    // each rank works with one (`get_query_key_value_tensors`, core 0.16).
-    let all_keys = rank.model.num_key_value_heads.saturating_mul(rank.model.head_dim);
-    let keys =
-        if rank.t() > rank.model.num_key_value_heads { all_keys.saturating_mul(2).div_ceil(rank.t()) } else { 2 * widths.keys.1 };
-    let columns = Dim("query, key and value width", widths.queries.1.saturating_add(keys));
-    let mut tensors = vec![rank.weight("query, key and value weight", [columns, rank.h()])];
-    rank.norm_weights(rank.h(), &mut tensors);
-    if rank.model.attention_bias {
-        tensors.push(rank.weight("query, key and value bias", [columns]));
+    /// The block's norm, which two projections read, then narrow vectors and what is made of each. Compressed keys and values share one
+    /// storage with the rotated part of the key.
+    fn latent(&self, ops: &[Op]) -> Vec<Step> {
+        let mut steps = vec![self.norm("Input norm", [self.block_input(), self.hidden("normed input")])];
+        let of_heads = |wide: &Linear| {
+            let columns = Dim(wide.columns.0, self.heads().1.saturating_mul(self.of_head(wide.columns)));
+            Linear { columns, ..*wide }
+        };
+        for (op, [down_names, up_names]) in &LATENT {
+            match each(ops, op).as_slice() {
+                [down, up] => {
+                    steps.push(self.whole(down_names, down));
+                    steps.push(self.normed_up(up_names, &of_heads(up), down.columns));
+                }
+                [wide] => steps.push(self.whole(&WHOLE_QUERIES, &of_heads(wide))),
+                _ => {}
+            }
+        }
+        steps
     }
-    tensors.push(block_input(rank));
-    tensors.push(rank.hidden("normed input"));
-    rank.statistics([rank.local_s(), rank.b()], &mut tensors);
-    tensors.push(rank.alive("gradient of queries, keys and values", [rank.s(), rank.b(), columns]));
-    tensors.push(rank.full_gradient("gradient of the normed input"));
-    tensors.extend(rank.gathered("normed input, gathered"));
-    tensors.extend(rank.weight_gradient(columns, rank.h()));
-    tensors.push(rank.residual_gradient());
-    let (bytes, kernels) = rank.norm_stream(rank.hidden_bytes());
-    let [gather, reduce, again] = rank.column_messages();
-    let step = step("Input norm and query, key, value projection", Module::Rest, tensors).over(rank, rank.tokens());
-    let step = step.streams([bytes[0], bytes[1].saturating_add(rank.gradient_sum())], [kernels[0], kernels[1] + 1]);
-    step.sends(gather).sends(reduce).sends(again)
-}
-
-/// Norms over single heads: they save queries and keys as projected.
-fn head_norms(rank: &Rank) -> Step {
-    let d = Dim("head_dim", rank.model.head_dim);
-    let mut tensors = Vec::new();
-    for (heads, name) in [(rank.heads(), "projected queries"), (rank.kv_heads(), "projected keys")] {
-        rank.norm_weights(d, &mut tensors);
-        tensors.push(rank.saved(name, [rank.s(), rank.b(), heads, d]));
-        rank.statistics([rank.s(), rank.b(), heads], &mut tensors);
-        tensors.push(rank.alive("gradient of a normed head", [rank.s(), rank.b(), heads, d]));
-        tensors.push(rank.alive("gradient of a projected head", [rank.s(), rank.b(), heads, d]));
-    }
-    tensors.push(rank.residual_gradient());
-    let heads = rank.heads().1.saturating_add(rank.kv_heads().1);
-    let (bytes, kernels) = rank.norm_stream(rank.bytes(rank.tokens().saturating_mul(heads).saturating_mul(d.1)));
-    step("Query and key norm", Module::Rest, tensors).streams(bytes, kernels.map(|count| 2 * count))
 }
 
 /// Attention itself.
-pub(super) fn core(rank: &Rank, widths: &Widths) -> Step {
-    let dims = |width: Dim| [rank.s(), rank.b(), width];
-    let dropped = rank.options.recompute_modules.core_attn;
-    let mut tensors = vec![
-        rank.saved("queries", dims(widths.queries)),
-        rank.saved("keys", dims(widths.keys)),
-        rank.saved("values", dims(widths.values)),
-    ];
-    let mut core = Vec::new();
-    if rank.unfused_attention {
-        unfused(rank, &mut core);
-    } else {
-        let log_sum_exp = [rank.b(), rank.heads(), rank.s()];
-        core.push(tensor("log-sum-exp", Role::Saved, log_sum_exp, DType::Fp32));
-        if has_output_of_its_own(rank) {
-            core.push(rank.saved("attention output in the kernel's layout", dims(widths.output)));
+impl Rank<'_> {
+    fn core(&self, widths: &Widths) -> Step {
+        let projected = [("queries", widths.queries), ("keys", widths.keys), ("values", widths.values)];
+        let core = if self.run.attention == AttentionKernel::Standard { self.scores() } else { self.kept_by_kernel(widths) };
+        let core = core.into_iter().map(|tensor| self.droppable(tensor, Module::CoreAttention));
+        let step = step("Attention core", Module::CoreAttention);
+        let mut step = step.with(projected.map(|(name, width)| self.saved(name, self.all(), width))).with(core);
+        step = step.with([self.alive("gradient of the attention output", self.all(), widths.output)]);
+        for (_, width) in projected {
+            step = step.with([self.alive("gradient of queries, keys or values", self.all(), width)]);
+            step = step.with(self.rotates().then(|| self.alive("gradient before rotation", self.all(), width)));
         }
+        let rotated = widths.queries.1.saturating_add(widths.keys.1);
+        let rotated = self.bytes(count(self.all()).saturating_mul(rotated).saturating_mul(2));
+        let (rotated, kernels) = if self.rotates() { (rotated, 2) } else { (0, 0) };
+        let step = step.streams([rotated; 2], [kernels; 2]);
+        self.attends(step.sends(self.ring(widths, false)).sends(self.ring(widths, true)), widths)
     }
-    tensors.extend(core.into_iter().map(|tensor| rank.droppable(tensor, dropped && tensor.role == Role::Saved)));
-    tensors.push(rank.alive("gradient of the attention output", dims(widths.output)));
-    for width in [widths.queries, widths.keys, widths.values] {
-        tensors.push(rank.alive("gradient of queries, keys or values", dims(width)));
-        if rotates(rank) {
-            tensors.push(rank.alive("gradient before rotation", dims(width)));
+
+    fn rotates(&self) -> bool {
+        matches!(self.model.position_embedding, PositionEmbedding::Rotary)
+    }
+
+    /// The fused kernel's log-sum-exp, and its output where it is kept beside the projection's input.
+    ///
+    /// FlashAttention's package works in `[b, s, a, d]`, its output is copied back to `[s, b, a·d]`. Context parallelism keeps the output
+    /// as the ring or the exchange of heads made it (Transformer Engine, `context_parallel.py`).
+    fn kept_by_kernel(&self, widths: &Widths) -> Vec<Tensor> {
+        let apart = !self.options().fused_attention || self.layout.cp() > 1;
+        let output = || self.saved("attention output in the kernel's layout", self.all(), widths.output);
+        let log_sum_exp = tensor("log-sum-exp", Role::Saved, [self.b(), self.heads(), self.s()], DType::Fp32);
+        [log_sum_exp].into_iter().chain(apart.then(output)).collect()
+    }
+
+    /// Tokens of a sequence on all context-parallel ranks.
+    fn full(&self) -> u64 {
+        self.seq_length.saturating_mul(self.layout.cp())
+    }
+
+    /// Scores in memory: probabilities, and with dropout a mask and the dropped probabilities.
+    ///
+    /// Megatron-Core's own attention writes its scores into one buffer that all blocks share; Transformer Engine's makes a new one.
+    fn scores(&self) -> Vec<Tensor> {
+        let scores =
+            |name, role, dtype| tensor(name, role, [self.b(), self.heads(), self.s(), Dim("seq_length", self.full())], dtype);
+        let wide = self.activation;
+        let mut tensors =
+            vec![scores("probabilities", Role::Saved, wide), scores("gradient of probabilities", Role::Workspace, wide)];
+        if self.options().attention_dropout {
+            tensors.push(scores("attention dropout mask", Role::Saved, DType::Mask));
+            tensors.push(scores("probabilities after dropout", Role::Saved, wide));
+            tensors.push(scores("gradient of probabilities after dropout", Role::Workspace, wide));
         }
+        tensors
     }
-    tensors.push(rank.residual_gradient());
-    timed(rank, widths, step("Attention core", Module::CoreAttention, tensors))
-}
 
-/// What attention costs: rotation of queries and keys, then the fused kernel, or scores, softmax and values one by one.
-fn timed(rank: &Rank, widths: &Widths, step: Step) -> Step {
-    let rotated = rank.bytes(rank.tokens().saturating_mul(widths.queries.1.saturating_add(widths.keys.1)).saturating_mul(2));
-    // Written out, rotation is two products, a swap of halves and a sum, for queries and for keys.
-    let (rotation, kernels) = match (rotates(rank), rank.written_out) {
-        (false, _) => (0, 0),
-        (true, false) => (rotated, 2),
-        (true, true) => (rotated.saturating_mul(4), 8),
-    };
-    let step = step.streams([rotation, rotation], [kernels, kernels]).sends(ring(rank, widths, false));
-    let step = step.sends(ring(rank, widths, true));
-    let heads = rank.micro_batch_size.saturating_mul(rank.heads().1);
-    let (query_width, value_width) = (widths.queries.1 / rank.heads().1.max(1), widths.output.1 / rank.heads().1.max(1));
-    let full = rank.seq_length.saturating_mul(rank.layout.cp());
-    if !rank.unfused_attention {
-        let text = rank.packed_text.unwrap_or(full).clamp(1, full.max(1));
-        // Whole texts, and the part of one that is cut.
-        let pairs = (full / text).saturating_mul(rank.pairs(text)).saturating_add(rank.pairs(full % text)) / rank.layout.cp();
-        return step.attends(Core { heads, pairs, queries: rank.seq_length, seq_length: text, query_width, value_width });
+    /// Adds the costs of attention: the fused kernel, or scores, softmax and values one by one.
+    fn attends(&self, step: Step, widths: &Widths) -> Step {
+        let own = self.heads().1.max(1);
+        let (query_width, value_width) = (widths.queries.1 / own, widths.output.1 / own);
+        let (heads, queries, full) = (self.micro_batch_size.saturating_mul(self.heads().1), self.seq_length, self.full());
+        if self.run.attention == AttentionKernel::Flash {
+            let (pairs, seq_length) = sight(self.model, full, self.run.packed_text());
+            let pairs = pairs / self.layout.cp();
+            return step.attends(Core { heads, pairs, queries, seq_length, query_width, value_width });
+        }
+        let product = |columns, depth| Product {
+            count: heads,
+            at_once: heads,
+            rows: queries,
+            columns,
+            depth,
+            of: Operands::Activations,
+            narrow: false,
+        };
+        let scores = heads.saturating_mul(queries).saturating_mul(full);
+        let piece = self.bytes(scores);
+        // Softmax with its scale and mask reads and writes the scores; backward reads probabilities and their gradient, writes one.
+        let softmax = [piece.saturating_mul(2), piece.saturating_mul(3)];
+        let dropout = if self.options().attention_dropout { piece.saturating_mul(2).saturating_add(scores) } else { 0 };
+        let bytes = softmax.map(|bytes| bytes.saturating_add(dropout));
+        step.multiplies(product(full, query_width), self).streams(bytes, [2, 2]).multiplies(product(value_width, full), self)
     }
-    let product = |columns, depth| Product {
-        count: heads,
-        at_once: heads,
-        rows: rank.seq_length,
-        columns,
-        depth,
-        weight: false,
-        narrow: false,
-    };
-    let scores = heads.saturating_mul(rank.seq_length).saturating_mul(full);
-    let piece = rank.bytes(scores);
-    // Softmax with its scale and mask reads and writes the scores; backward reads probabilities and their gradient, writes one.
-    let softmax = if rank.written_out {
-        [piece.saturating_mul(8), piece.saturating_mul(9)]
-    } else {
-        [piece.saturating_mul(2), piece.saturating_mul(3)]
-    };
-    let dropout = if rank.options.attention_dropout { piece.saturating_mul(2).saturating_add(scores) } else { 0 };
-    let bytes = softmax.map(|bytes| bytes.saturating_add(dropout));
-    step.multiplies(product(full, query_width)).streams(bytes, [2, 2]).multiplies(product(value_width, full))
-}
 
-/// Keys and values that go round the context-parallel ring, in backward with their gradients.
-fn ring(rank: &Rank, widths: &Widths, backward: bool) -> Option<Exchange> {
-    let ranks = rank.layout.cp();
-    let part = rank.bytes(rank.tokens().saturating_mul(widths.keys.1.saturating_add(widths.values.1)));
-    let bytes = part.saturating_mul(ranks).saturating_mul(if backward { 2 } else { 1 });
-    let exchange = Exchange { collective: Collective::Ring, group: Group::Context, bytes, backward, behind: Behind::Attention };
-    (ranks > 1).then_some(exchange)
-}
-
-fn rotates(rank: &Rank) -> bool {
-    matches!(rank.model.position_embedding, PositionEmbedding::Rotary)
-}
-
-/// Whether the kernel's output is kept beside the projection's input.
-///
-/// FlashAttention's package works in `[b, s, a, d]`, its output is copied back to `[s, b, a·d]`. Context parallelism keeps the output
-/// as the ring or the exchange of heads made it (Transformer Engine, `context_parallel.py`).
-fn has_output_of_its_own(rank: &Rank) -> bool {
-    !rank.options.fused_attention || rank.layout.cp() > 1
-}
-
-/// Scores in memory: probabilities, and with dropout a mask and the dropped probabilities.
-///
-/// Megatron-Core's own attention writes its scores into one buffer that all blocks share; Transformer Engine's makes a new one.
-fn unfused(rank: &Rank, tensors: &mut Vec<Tensor>) {
-    let full = Dim("seq_length", rank.seq_length.saturating_mul(rank.layout.cp()));
-    let dims = [rank.b(), rank.heads(), rank.s(), full];
-    tensors.push(rank.saved("probabilities", dims));
-    if rank.options.attention_dropout {
-        tensors.push(tensor("attention dropout mask", Role::Saved, dims, DType::Mask));
-        tensors.push(rank.saved("probabilities after dropout", dims));
-        tensors.push(rank.alive("gradient of probabilities after dropout", dims));
+    /// Keys and values that go round the context-parallel ring, in backward with their gradients.
+    fn ring(&self, widths: &Widths, backward: bool) -> Option<Cost> {
+        let ranks = self.layout.cp();
+        let part = self.bytes(count(self.all()).saturating_mul(widths.keys.1.saturating_add(widths.values.1)));
+        let bytes = part.saturating_mul(ranks).saturating_mul(if backward { 2 } else { 1 });
+        let exchange = Exchange { collective: Collective::Ring, group: Group::Context, bytes, behind: Behind::Attention };
+        (ranks > 1).then_some(Cost { backward, work: Work::Exchange(exchange) })
     }
-    tensors.push(rank.alive("gradient of probabilities", dims));
-}
-
-/// The output projection.
-pub(super) fn output(rank: &Rank, value_width: u64) -> Step {
-    let width = Dim("head outputs on this rank", rank.heads().1.saturating_mul(value_width));
-    let mut tensors = vec![rank.weight("output weight", [rank.h(), width])];
-    if rank.model.attention_output_bias {
-        tensors.push(rank.weight("output bias", [rank.h()]));
-    }
-    tensors.push(rank.saved("attention output", [rank.s(), rank.b(), width]));
-    tensors.push(rank.alive("gradient of the attention output", [rank.s(), rank.b(), width]));
-    tensors.extend(rank.gathered("gradient of the projected output, gathered"));
-    tensors.extend(rank.weight_gradient(rank.h(), width));
-    tensors.push(rank.residual_gradient());
-    let [reduce, gather] = rank.row_messages();
-    step("Output projection", Module::Rest, tensors).over(rank, rank.tokens()).sends(reduce).sends(gather)
 }

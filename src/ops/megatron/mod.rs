@@ -1,10 +1,11 @@
 //! Megatron-Core with Transformer Engine: what one rank holds, saves for backward, and needs while backward runs.
 //!
-//! The list follows the modules of Megatron-LM (`megatron/core/transformer`, core 0.14 to 0.16) and Transformer Engine 2.x
-//! (`transformer_engine/pytorch`). Every shape is one rank's own share: tensor, sequence, context and expert parallelism are in the
-//! dimensions already.
+//! The layers are the model's own: their matrices are read off the record of its modules, whole. This stack carries them out
+//! with Megatron-LM's modules (`megatron/core/transformer`, core 0.14 to 0.16) and the kernels of Transformer Engine 2.x
+//! (`transformer_engine/pytorch`): it joins norms, projections and biases, says what each saves and sends, and shares all out over tensor,
+//! sequence, context and expert ranks. Every shape is one rank's own share.
 //!
-//! What is saved, and by whom:
+//! Each saves for backward:
 //!
 //! - `LayerNormLinear` (norm with query, key and value projection; norm with the first feed-forward matrix): its input, the normed
 //!   input and one (RMS) or two fp32 statistics per token. Under sequence parallelism the normed input is kept as this rank's part
@@ -17,25 +18,28 @@
 //! - The output layer keeps its input; the vocabulary-parallel cross-entropy keeps an fp32 softmax, or, in Transformer Engine's
 //!   kernel, the gradient that overwrites the logits.
 //!
-//! [`Role::Workspace`] tensors are what is alive beside saved tensors while that operation's *backward* runs: the gradients that
+//! [`Workspace`](super::Role::Workspace) tensors are what is alive beside saved tensors while that operation's *backward* runs: the gradients that
 //! come in and go out, and the residual stream's gradient beside them.
+//!
+//! Megatron-LM's block is a row, attention, then feed-forward, each behind a norm. So is it *modelled* where a family runs both on one
+//! input or has further norms, and without what Megatron-LM's modules lack: attention sinks, gates of shared experts, biases of latent
+//! projections and of the head, norms of the embedding.
 
 mod attention;
 mod ends;
 mod experts;
-mod latent;
-mod mlp;
-mod work;
+mod feed_forward;
+mod kernels;
+mod layers;
+mod rank;
 
-pub use work::{Behind, Collective, Core, Exchange, GROUPED_STREAMS, Group, Product, Work};
+pub use rank::GROUPED_STREAMS;
 
-use super::tensor::{Dim, Kept, Op, Role, Shape, Split, Tensor};
-use crate::config::{
-    AttentionKernel, Job, MegatronOptions, ModelConfig, Normalization, Overlap, ParallelLayout, ProductFormat, Recompute,
-    TrainingRun,
-};
-use crate::sources::{self, Source};
-use crate::units::{DType, Flops};
+use super::OpList;
+use super::tensor::Op;
+use super::work::Cost;
+use crate::config::{Feed, Job, RecomputeModules, TrainingRun};
+use rank::Rank;
 
 /// Modules that selective recomputation can bring back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,6 +62,22 @@ pub enum Module {
     SharedExperts,
 }
 
+impl Module {
+    /// Whether selective recomputation of these brings it back.
+    pub const fn is_among(self, modules: &RecomputeModules) -> bool {
+        match self {
+            Self::Rest => false,
+            Self::CoreAttention => modules.core_attn,
+            Self::Norm => modules.layernorm,
+            Self::LatentUp => modules.mla_up_proj,
+            Self::Mlp => modules.mlp,
+            Self::Moe => modules.moe,
+            Self::MoeActivation => modules.moe_act,
+            Self::SharedExperts => modules.shared_experts || modules.moe,
+        }
+    }
+}
+
 /// One operation and the module it is recomputed with.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Step {
@@ -65,8 +85,8 @@ pub struct Step {
     pub op: Op,
     /// The module.
     pub module: Module,
-    /// What it costs in time.
-    pub work: Vec<Work>,
+    /// Its products, bytes and messages.
+    pub costs: Vec<Cost>,
 }
 
 /// The operations of one rank.
@@ -74,32 +94,12 @@ pub struct Step {
 pub struct RankModel {
     /// Token and position embedding.
     pub embedding: Vec<Step>,
-    /// A block with a dense feed-forward layer.
+    /// A block with a dense feed-forward layer; of a model without such blocks its attention alone.
     pub dense: Vec<Step>,
     /// A block with experts; empty where the model has none.
     pub experts: Vec<Step>,
     /// Final norm, output head, loss.
     pub head: Vec<Step>,
-}
-
-/// Everything that shapes one rank's list.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Rank<'a> {
-    model: &'a ModelConfig,
-    layout: ParallelLayout,
-    options: MegatronOptions,
-    seq_length: u64,
-    micro_batch_size: u64,
-    /// Tokens of one text where several share a sequence.
-    packed_text: Option<u64>,
-    parameter: DType,
-    activation: DType,
-    unfused_attention: bool,
-    selective: bool,
-    products: ProductFormat,
-    overlap: Overlap,
-    /// Norms and activation functions are written out operator by operator.
-    written_out: bool,
 }
 
 /// A part of one rank's operations: each depends on few of a layout's numbers, see [`Part::key`].
@@ -113,7 +113,7 @@ pub enum Part {
     Mlp,
     /// From there on, with experts: norm and router.
     Router,
-    /// Tokens on their way to the experts, the experts, and the way back; empty where the model has none.
+    /// Tokens on their way to the experts, the experts, and the way back.
     Routed,
     /// Shared experts and the residual sum.
     Shared,
@@ -121,7 +121,7 @@ pub enum Part {
     Head,
 }
 
-/// What a [`Part`] depends on, beside the model, the run and what is recomputed.
+/// All that a [`Part`] depends on, beside the model, the run and what is recomputed.
 pub type PartKey = (Part, [u64; 3], bool);
 
 impl Part {
@@ -145,194 +145,35 @@ impl Part {
         (self, [t, cp, b], splits)
     }
 
-    /// The operations of one rank of a training job.
-    pub fn steps(self, job: &Job, run: &TrainingRun) -> Vec<Step> {
+    /// The operations of one rank of a training job of a model with these layers, whole; none where these have no such part.
+    pub fn steps(self, list: &OpList, job: &Job, run: &TrainingRun) -> Vec<Step> {
         let rank = Rank::of(job, run);
-        match self {
-            Self::Embedding => ends::embedding(&rank),
-            Self::Attention if rank.model.mla.is_some() => latent::steps(&rank),
-            Self::Attention => attention::steps(&rank),
-            Self::Mlp => mlp::steps(&rank),
-            Self::Router => experts::router_steps(&rank),
-            Self::Routed => experts::routed_steps(&rank),
-            Self::Shared => experts::shared_steps(&rank),
-            Self::Head => ends::head(&rank),
-        }
+        let steps = match self {
+            Self::Embedding => return vec![rank.embedding(list)],
+            Self::Head => return rank.head(list),
+            Self::Attention => rank.attention(layers::attention(list)),
+            Self::Mlp => rank.feed_forward(layers::with(list, Feed::Dense)),
+            Self::Router => rank.router(layers::with(list, Feed::Experts)),
+            Self::Routed => rank.routed(layers::with(list, Feed::Experts)),
+            Self::Shared => rank.shared(layers::with(list, Feed::Experts)),
+        };
+        // The residual stream runs beside all that a block does.
+        steps.into_iter().map(|step| step.with([rank.residual_gradient()])).collect()
     }
 }
 
 /// The operations of one rank of a training job under Megatron-LM.
 pub fn rank_model(job: &Job, run: &TrainingRun) -> RankModel {
-    let join = |parts: &[Part]| parts.iter().flat_map(|part| part.steps(job, run)).collect();
+    rank_of(&super::declared(job.model()), job, run)
+}
+
+/// The operations of one rank of a training job of a model with these layers, whole.
+pub fn rank_of(list: &OpList, job: &Job, run: &TrainingRun) -> RankModel {
+    let join = |parts: &[Part]| parts.iter().flat_map(|part| part.steps(list, job, run)).collect();
     RankModel {
-        embedding: Part::Embedding.steps(job, run),
+        embedding: join(&[Part::Embedding]),
         dense: join(&Part::DENSE),
         experts: if job.model().moe.is_some() { join(&Part::EXPERTS) } else { Vec::new() },
-        head: Part::Head.steps(job, run),
+        head: join(&[Part::Head]),
     }
-}
-
-impl<'a> Rank<'a> {
-    fn of(job: &'a Job, run: &TrainingRun) -> Self {
-        let recipe = run.recipe();
-        Self {
-            model: job.model(),
-            layout: *job.layout(),
-            options: run.megatron,
-            seq_length: run.seq_length.div_ceil(job.layout().cp()),
-            micro_batch_size: job.micro_batch_size().saturating_mul(run.tuning.objective.sequences()),
-            packed_text: run.packed_text(),
-            parameter: recipe.parameter,
-            activation: recipe.activation,
-            unfused_attention: matches!(run.attention, AttentionKernel::Standard),
-            selective: matches!(run.recompute, Recompute::Selective),
-            products: run.products,
-            overlap: run.overlap,
-            written_out: run.stack.streams_operator_by_operator,
-        }
-    }
-}
-
-impl Rank<'_> {
-    /// Tensor degree.
-    const fn t(&self) -> u64 {
-        self.layout.t()
-    }
-
-    /// Whether tokens are split over tensor ranks outside attention and feed-forward.
-    const fn splits_tokens(&self) -> bool {
-        self.layout.sequence_parallel && self.t() > 1
-    }
-
-    /// Tokens of one sequence that attention and feed-forward see.
-    const fn s(&self) -> Dim {
-        Dim("seq_length on this rank", self.seq_length)
-    }
-
-    /// Tokens of one sequence outside attention and feed-forward: fewer under sequence parallelism.
-    const fn local_s(&self) -> Dim {
-        if self.splits_tokens() { Dim("sequence-parallel part", self.seq_length.div_ceil(self.t())) } else { self.s() }
-    }
-
-    /// `micro_batch_size`.
-    const fn b(&self) -> Dim {
-        Dim("micro_batch_size", self.micro_batch_size)
-    }
-
-    /// `hidden_size`.
-    const fn h(&self) -> Dim {
-        Dim("hidden_size", self.model.hidden_size)
-    }
-
-    /// Query heads of this rank.
-    const fn heads(&self) -> Dim {
-        Dim("attention heads on this rank", self.model.num_attention_heads.div_ceil(self.t()))
-    }
-
-    /// Key/value heads of this rank, at least one.
-    const fn kv_heads(&self) -> Dim {
-        Dim("key/value heads on this rank", self.model.num_key_value_heads.div_ceil(self.t()))
-    }
-
-    /// Rows of embedding and head on this rank, padded.
-    const fn vocabulary(&self) -> Dim {
-        Dim("padded vocabulary on this rank", self.options.padded_vocab_size(self.model.vocab_size, self.t()).div_ceil(self.t()))
-    }
-
-    /// A width split over tensor ranks.
-    const fn split(&self, name: &'static str, width: u64) -> Dim {
-        Dim(name, width.div_ceil(self.t()))
-    }
-
-    /// A parameter.
-    fn weight<const N: usize>(&self, name: &'static str, dims: [Dim; N]) -> Tensor {
-        tensor(name, Role::Parameter, dims, self.parameter)
-    }
-
-    /// A saved activation.
-    fn saved<const N: usize>(&self, name: &'static str, dims: [Dim; N]) -> Tensor {
-        tensor(name, Role::Saved, dims, self.activation)
-    }
-
-    /// Something alive while the operation's backward runs.
-    fn alive<const N: usize>(&self, name: &'static str, dims: [Dim; N]) -> Tensor {
-        tensor(name, Role::Workspace, dims, self.activation)
-    }
-
-    /// A saved piece of the residual stream.
-    fn hidden(&self, name: &'static str) -> Tensor {
-        self.saved(name, [self.local_s(), self.b(), self.h()])
-    }
-
-    /// The gradient of the residual stream beside the operation.
-    fn residual_gradient(&self) -> Tensor {
-        self.alive("gradient of the residual stream", [self.local_s(), self.b(), self.h()])
-    }
-
-    /// A gradient of `[tokens, hidden_size]` that attention or feed-forward sees: all tokens of the tensor group.
-    fn full_gradient(&self, name: &'static str) -> Tensor {
-        self.alive(name, [self.s(), self.b(), self.h()])
-    }
-
-    /// The input that sequence parallelism gathers again for the weight's gradient.
-    fn gathered(&self, name: &'static str) -> Option<Tensor> {
-        self.splits_tokens().then(|| self.full_gradient(name))
-    }
-
-    /// The weight's gradient where the matrix product does not add it to the main gradient itself.
-    fn weight_gradient(&self, rows: Dim, columns: Dim) -> Option<Tensor> {
-        let apart = !self.options.gradient_accumulation_fusion || !self.options.transformer_engine;
-        apart.then(|| tensor("gradient of the weight", Role::Workspace, [rows, columns], self.parameter))
-    }
-
-    /// Norm weights over `width`, and biases of a layer norm.
-    fn norm_weights(&self, width: Dim, tensors: &mut Vec<Tensor>) {
-        tensors.push(self.weight("norm weight", [width]));
-        if matches!(self.model.normalization, Normalization::LayerNorm) {
-            tensors.push(self.weight("norm bias", [width]));
-        }
-    }
-
-    /// What a norm saves beside its input: one fp32 value per row, two with a mean.
-    fn statistics<const N: usize>(&self, rows: [Dim; N], tensors: &mut Vec<Tensor>) {
-        tensors.push(tensor("norm statistic", Role::Saved, rows, DType::Fp32));
-        if matches!(self.model.normalization, Normalization::LayerNorm) {
-            tensors.push(tensor("norm mean", Role::Saved, rows, DType::Fp32));
-        }
-    }
-
-    /// A saved tensor that selective recomputation of `module` does without.
-    fn droppable(&self, tensor: Tensor, dropped: bool) -> Tensor {
-        if self.selective && dropped { Tensor { kept: Kept::AttentionCore, ..tensor } } else { tensor }
-    }
-
-    /// Bias, dropout and residual sum after attention or feed-forward.
-    fn bias_dropout_add(&self, name: &'static str) -> Step {
-        let mut tensors = vec![self.residual_gradient()];
-        if self.options.hidden_dropout {
-            let dims = [self.local_s(), self.b(), self.h()];
-            tensors.push(tensor("dropout mask", Role::Saved, dims, DType::Mask));
-            tensors.push(self.alive("gradient before dropout", dims));
-        }
-        // The sum reads both operands and writes one; dropout keeps a byte of mask for each element, and backward scales by it.
-        let piece = self.hidden_bytes();
-        let mask = self.local_tokens().saturating_mul(self.model.hidden_size);
-        let dropout = if self.options.hidden_dropout { (mask, piece.saturating_mul(2).saturating_add(mask)) } else { (0, 0) };
-        step(name, Module::Rest, tensors).streams([piece.saturating_mul(3).saturating_add(dropout.0), dropout.1], [1, 1])
-    }
-}
-
-/// A tensor of this rank.
-fn tensor<const N: usize>(name: &'static str, role: Role, dims: [Dim; N], dtype: DType) -> Tensor {
-    Tensor { name, role, shape: Shape::of(dims), dtype, split: Split::Rank, kept: Kept::Block }
-}
-
-/// An operation without FLOPs of its own: those are counted for the whole model.
-fn step(name: &'static str, module: Module, tensors: Vec<Tensor>) -> Step {
-    let source: Source = match module {
-        Module::Moe | Module::MoeActivation | Module::SharedExperts => sources::MEGATRON_CORE,
-        _ => sources::TRANSFORMER_ENGINE,
-    };
-    let attention_core = matches!(module, Module::CoreAttention);
-    Step { op: Op { name, tensors, forward: Flops(0.0), attention_core, source }, module, work: Vec::new() }
 }

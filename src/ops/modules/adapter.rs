@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use super::{Build, Linear};
 use crate::config::{BaseFormat, Method, Targets};
-use crate::ops::tape::{Form, Packed, Param, SCALE, Tape, Var, Work};
+use crate::ops::tape::{Factors, Form, Packed, Param, SCALE, Tape, Var};
 use crate::ops::tensor::Dim;
 use crate::sources;
 use crate::units::{DType, to_f64};
@@ -29,7 +29,6 @@ pub(super) struct Adapter {
     dropout: bool,
     /// `[b, s, r]`.
     narrow: Form,
-    flops: [f64; 2],
 }
 
 /// DoRA's magnitude, and the shapes of what it is compared with.
@@ -42,6 +41,8 @@ struct Magnitude {
     weight: Form,
     /// `[input, input]` and `[input, r]`: the product of both matrices is made as forward makes it.
     eye: [Form; 2],
+    /// FLOPs of both products that make it.
+    flops: f64,
 }
 
 /// Which layers of `target_modules` a weight's name stands for.
@@ -89,21 +90,20 @@ impl Adapter {
                 column,
                 weight: tape.form([output, input]),
                 eye,
+                flops: 2.0 * to_f64(r.1) * to_f64(input.1) * (to_f64(input.1) + to_f64(output.1)),
             }
         });
         tape.freeze(frozen);
         let narrow = tape.form([with.b(), with.s(), r]);
-        let per_rank = 2.0 * to_f64(with.seq_length) * to_f64(with.micro_batch_size) * to_f64(r.1);
-        let flops = [input, output].map(|width| per_rank * to_f64(width.1));
-        Self { down, up, magnitude, dtype, dropout: tuning.dropout, narrow, flops }
+        Self { down, up, magnitude, dtype, dropout: tuning.dropout, narrow }
     }
 
     /// `result + lora_B(lora_A(dropout(x))) · scaling`, in the format of `result`.
     pub fn run<'t>(&self, x: &Var<'t>, result: Var<'t>, base: &Linear) -> Var<'t> {
         let tape = x.tape();
-        let before = tape.work(Work::Adapter);
+        let before = tape.multiplies(Factors::Adapter);
         let output = self.beside(x, result, base);
-        tape.work(before);
+        tape.multiplies(before);
         output
     }
 
@@ -126,8 +126,8 @@ impl Adapter {
     }
 
     fn product<'t>(&self, x: Var<'t>, output: Form) -> Var<'t> {
-        let low = x.linear(self.down, None, self.narrow, self.flops[0]).named("adapter's narrow output");
-        low.linear(self.up, None, output, self.flops[1])
+        let low = x.linear(self.down, None, self.narrow).named("adapter's narrow output");
+        low.linear(self.up, None, output)
     }
 }
 
@@ -138,6 +138,7 @@ impl Adapter {
         let x = if self.dropout { x.clone().dropped() } else { x.clone() };
         let form = result.form();
         // The product of both matrices, by their forward on an identity matrix; its graph goes with it.
+        tape.count(Factors::Alone, magnitude.flops);
         let eye = tape.constant("identity", magnitude.eye[0], self.dtype);
         let narrow = tape.constant("narrow identity", magnitude.eye[1], self.dtype);
         let product = tape.constant("product of the adapter", magnitude.weight, self.dtype);
@@ -151,7 +152,11 @@ impl Adapter {
         let scale = tape.read(magnitude.param).over(&norm);
         let added = self.product(x.clone(), form);
         let plain = if self.dropout {
-            x.clone().linear_by(&weight, form, base.flops)
+            // The frozen weight's product once more.
+            let before = tape.multiplies(Factors::Weights);
+            let plain = x.clone().linear_by(&weight, form);
+            tape.multiplies(before);
+            plain
         } else if let Some(bias) = base.bias {
             result.clone().sub(tape.read(bias))
         } else {

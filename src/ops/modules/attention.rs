@@ -7,10 +7,11 @@ use super::rotation::Rotation;
 use super::{Build, Cached, FP32, Linear, Part, Shapes, Tables, half};
 use crate::config::{AttentionKernel, Keys, PositionEmbedding, QueryKeyNorm, Recompute, RotaryTables, RotationStyle, SinkStyle};
 use crate::ops::builder::Lowering;
-use crate::ops::tape::{Again, Form, Order, Param, SCALE, SIGMOID, SOFTMAX, TANH, Tape, Var};
+use crate::ops::tape::{Again, Attends, EFFICIENT_ROWS, Form, Order, Param, SCALE, SIGMOID, SOFTMAX, TANH, Tape, Var};
 use crate::ops::tensor::Dim;
 use crate::sources;
-use crate::units::{DType, Flops, to_f64};
+use crate::stacks::{RotationKernel, SelectiveRecompute};
+use crate::units::DType;
 
 /// How keys and values are repeated for groups of query heads.
 #[derive(Clone, Copy, Debug)]
@@ -43,8 +44,10 @@ pub(super) struct Core {
     order: Order,
     /// `[b, a, s, d]` and `[b, s, a · d]`.
     output: [Form; 2],
-    /// FLOPs of the two products.
-    flops: [f64; 2],
+    /// `[b, a, s]` with queries padded, as the memory-efficient kernel pads its log-sum-exp.
+    padded: Form,
+    /// Numbers that say where random numbers of dropout begin.
+    random: [Form; 2],
     shapes: Shapes,
 }
 
@@ -60,11 +63,6 @@ impl Core {
     pub fn new(build: &Build<'_>) -> Self {
         let with = build.with;
         let (heads, kv, value) = (with.own_heads(), with.own_kv_heads(), with.value_dim());
-        let Flops(product) = with.attention_product();
-        let model = build.model();
-        // Latent attention says by itself how wide values are.
-        let (width, of_values) = (model.head_dim, if model.mla.is_some() { model.head_dim } else { model.value_head_dim() });
-        let values = if of_values == width { product } else { product * (to_f64(of_values) / to_f64(width.max(1))) };
         Self {
             flash: with.attention == AttentionKernel::Flash,
             repeat: match kv.1 {
@@ -74,15 +72,20 @@ impl Core {
             },
             batched: with.micro_batch_size > 1,
             several_heads: heads.1 > 1,
-            again: with.recompute == Recompute::Selective,
+            again: with.recompute == Recompute::Selective && with.stack.selective == SelectiveRecompute::AttentionCore,
             soft_cap: build.model().attn_logit_softcapping,
             sinks: None,
             wide: build.model().family.modules().softmax_in_fp32,
             less_largest: build.model().family.modules().subtracts_largest_score,
             largest: build.tape.form([with.b(), heads, with.s(), Dim("largest", 1)]),
             order: if heads.1 > 1 { Order::Swapped } else { Order::Plain },
+            padded: {
+                let queries = with.s().1;
+                let padded = if build.tape.plays_tiles() { queries.next_multiple_of(EFFICIENT_ROWS) } else { queries };
+                build.tape.form([with.b(), heads, Dim("padded queries", padded)])
+            },
+            random: [2, 1].map(|numbers| build.tape.form([Dim("numbers", numbers)])),
             output: [build.tape.form([with.b(), heads, with.s(), value]), build.tape.form([with.b(), with.s(), heads, value])],
-            flops: [product, values],
             shapes: build.shapes,
         }
     }
@@ -92,10 +95,9 @@ impl Core {
         Self { sinks, ..self }
     }
 
-    /// A core for keys and values that every query head has, the latter of that width.
-    pub fn with_values(self, build: &Build<'_>, value: Dim) -> Self {
-        let values = self.flops[1] / to_f64(build.with.head_dim().1.max(1)) * to_f64(value.1);
-        Self { repeat: Repeat::None, flops: [self.flops[0], values], ..self }
+    /// A core for keys and values that every query head has.
+    pub fn without_repeating(self) -> Self {
+        Self { repeat: Repeat::None, ..self }
     }
 
     /// The attention output `[b, s, a · d]`, and the probabilities that the module returns beside it.
@@ -117,8 +119,38 @@ impl Core {
     fn flash<'t>(&self, q: &Var<'t>, k: &Var<'t>, v: &Var<'t>) -> Var<'t> {
         let tape = q.tape();
         tape.at("Attention core (FlashAttention)", sources::FLASH_ATTENTION_2022);
+        if tape.is_cuda() {
+            return self.scaled_dot_product(q, k, v);
+        }
         let results = [("attention output", self.output[0], q.dtype()), ("log-sum-exp", self.shapes.statistics, FP32)];
-        let output = tape.kernel(&[q, k, v], &results, 0, (self.order, true, self.flops[0] + self.flops[1]));
+        let output = tape.kernel(&[q, k, v], &results, 0, (self.order, true, Attends::Flash));
+        output.merge(self.output[1], self.several_heads)
+    }
+
+    /// `scaled_dot_product_attention`, which autocast runs in 16 bits: flash attention there, the memory-efficient kernel in fp32. Both
+    /// save the state of random numbers and where dropout stands in them, of a few bytes (`aten/src/ATen/native/transformers/cuda/
+    /// attention.cu`).
+    fn scaled_dot_product<'t>(&self, q: &Var<'t>, k: &Var<'t>, v: &Var<'t>) -> Var<'t> {
+        let tape = q.tape();
+        // The last operand is cast first.
+        let v = v.clone().for_product();
+        let k = k.clone().for_product();
+        let q = q.clone().for_product();
+        let flash = q.dtype() != FP32;
+        let (statistics, state) = (if flash { self.shapes.statistics } else { self.padded }, self.random);
+        let made = [("attention output", self.output[0], q.dtype()), ("log-sum-exp", statistics, FP32)];
+        let numbers = |name, form| (name, form, DType::Int64);
+        let (kernel, main, results) = if flash {
+            let [of_state, one] = state;
+            (Attends::Flash, 0, [made[0], made[1], numbers("random state", of_state), numbers("unused state", one)])
+        } else {
+            let one = state[1];
+            (Attends::Efficient, 2, [numbers("seed of dropout", one), numbers("dropout offset", one), made[0], made[1]])
+        };
+        // Flash attention's output lies in memory as the queries do.
+        let order = if flash { q.order() } else { self.order };
+        let output = tape.kernel(&[&q, &k, &v], &results, main, (order, true, kernel));
+        drop((q, k, v));
         output.merge(self.output[1], self.several_heads)
     }
 
@@ -126,7 +158,7 @@ impl Core {
     fn eager<'t>(&self, (q, k, v): (&Var<'t>, &Var<'t>, &Var<'t>), mask: Option<&Var<'t>>) -> (Var<'t>, Var<'t>) {
         q.tape().at("Attention core", sources::PYTORCH_AUTOGRAD);
         let (key, value) = (self.repeated(k, self.shapes.repeated[0]), self.repeated(v, self.shapes.repeated[1]));
-        let scores = q.clone().matmul_transposed(key.clone(), self.shapes.scores, (self.batched, self.flops[0]));
+        let scores = q.clone().matmul_transposed(key.clone(), self.shapes.scores, self.batched);
         let mut weights = scores.apply(SCALE);
         if self.soft_cap {
             weights = weights.apply(SCALE).apply(TANH).apply(SCALE);
@@ -150,7 +182,7 @@ impl Core {
         }
         let probabilities = probabilities.cast(if self.wide { q.dtype() } else { v.dtype() });
         drop(weights);
-        let output = probabilities.clone().matmul(value.clone(), self.output[0], (self.batched, self.flops[1]));
+        let output = probabilities.clone().matmul(value.clone(), self.output[0], self.batched);
         (output.merge(self.output[1], self.several_heads), probabilities)
     }
 
@@ -163,7 +195,7 @@ impl Core {
         let probabilities = joined.clone().apply(SOFTMAX);
         let output = probabilities.clone().slice(self.shapes.scores).cast(dtype);
         drop(weights);
-        let product = output.clone().matmul(value.clone(), self.output[0], (self.batched, self.flops[1]));
+        let product = output.clone().matmul(value.clone(), self.output[0], self.batched);
         (product.merge(self.output[1], self.several_heads), output)
     }
 
@@ -179,7 +211,7 @@ impl Core {
         let wide = scores.clone().apply(SOFTMAX).part(self.shapes.scores);
         let probabilities = wide.clone().cast(dtype);
         drop(scores);
-        let product = probabilities.clone().matmul(value.clone(), self.output[0], (self.batched, self.flops[1]));
+        let product = probabilities.clone().matmul(value.clone(), self.output[0], self.batched);
         (product.merge(self.output[1], self.several_heads), probabilities)
     }
 
@@ -189,7 +221,7 @@ impl Core {
         let scale = lse.clone().sub(lse.tape().read(sinks.param)).cast(FP32).apply(SIGMOID).named("scale by sinks");
         let probabilities = weights.clone().cast(FP32).apply(SOFTMAX).cast(dtype);
         drop(weights);
-        let product = probabilities.clone().matmul(value.clone(), self.output[0], (self.batched, self.flops[1]));
+        let product = probabilities.clone().matmul(value.clone(), self.output[0], self.batched);
         let factor = scale.clone().view(sinks.column).cast(product.dtype());
         let output = product.mul(factor).named("attention output");
         (output.merge(self.output[1], self.several_heads), probabilities)
@@ -240,6 +272,8 @@ pub(super) struct Rotary {
     by_halves: bool,
     /// Tables are in fp32, results are cast back (olmo2).
     casts: bool,
+    /// As complex numbers in fp32, by one table.
+    complex: bool,
 }
 
 impl Rotary {
@@ -252,6 +286,7 @@ impl Rotary {
             keys_half: form(with.own_kv_heads()),
             by_halves: tables == RotaryTables::Halves,
             casts: tables == RotaryTables::InFp32,
+            complex: build.kernels().rotation == RotationKernel::ComplexInFp32,
         }
     }
 
@@ -259,6 +294,9 @@ impl Rotary {
     pub fn run<'t>(self, (q, k): (Var<'t>, Var<'t>), tables: &Tables<'t>) -> (Var<'t>, Var<'t>) {
         let Some((cos, sin)) = &tables.rotary else { return (q, k) };
         q.tape().at("Rotary positions", sources::PYTORCH_AUTOGRAD);
+        if self.complex {
+            return rotated_in_fp32((&q, &k), cos);
+        }
         let rotated = if self.by_halves { rotated_by_halves } else { rotated };
         let queries = rotated(&q, (cos, sin), self.queries_half).named("queries");
         let keys = rotated(&k, (cos, sin), self.keys_half).named("keys");
@@ -267,6 +305,13 @@ impl Rotary {
         }
         (queries, keys)
     }
+}
+
+/// `apply_rotary_emb` of torchtitan's `ComplexRoPE`: both are cast, then both multiplied, then both cast back.
+fn rotated_in_fp32<'t>((q, k): (&Var<'t>, &Var<'t>), factors: &Var<'t>) -> (Var<'t>, Var<'t>) {
+    let wide = [q, k].map(|x| x.clone().cast_as(FP32, "heads in fp32"));
+    let [queries, keys] = wide.each_ref().map(|wide| wide.clone().turned_by(factors));
+    (queries.clone().cast_as(q.dtype(), "queries"), keys.clone().cast_as(k.dtype(), "keys"))
 }
 
 pub(super) fn rotated<'t>(x: &Var<'t>, (cos, sin): (&Var<'t>, &Var<'t>), half: Form) -> Var<'t> {
@@ -302,6 +347,8 @@ enum Place {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Attention {
     query: Linear,
+    /// `query` makes keys and values as well.
+    joined: bool,
     /// Keys, and values; a layer that reads an earlier one's makes none, and one matrix may make both.
     keys: Option<Linear>,
     values: Option<Linear>,
@@ -332,9 +379,15 @@ impl Attention {
             |names, width: Dim| build.column(Part::Attention, names, (width, with.h()), tape.form([with.b(), with.s(), width]));
         let project = |names, heads: Dim| project_to(names, columns(heads));
         let gated = if model.gates_attention() { Dim(heads.0, heads.1.saturating_mul(2)) } else { heads };
-        let query = project(("query weight", bias("query bias")), gated);
-        let own = keys == Keys::Own;
-        let keys = matches!(keys, Keys::Own | Keys::Joint).then(|| project(("key weight", bias("key bias")), kv));
+        let joined = build.kernels().joins_projections && keys == Keys::Own;
+        let query = if joined {
+            let all = Dim("heads of queries, keys and values", heads.1.saturating_add(kv.1.saturating_mul(2)));
+            project(("query, key and value weight", bias("query, key and value bias")), all)
+        } else {
+            project(("query weight", bias("query bias")), gated)
+        };
+        let own = keys == Keys::Own && !joined;
+        let keys = (matches!(keys, Keys::Own | Keys::Joint) && !joined).then(|| project(("key weight", bias("key bias")), kv));
         let values = own.then(|| project_to(("value weight", bias("value bias")), of_values(kv)));
         tape.at("Output projection", sources::PYTORCH_AUTOGRAD);
         let names = ("output weight", model.attention_output_bias.then_some("output bias"));
@@ -363,7 +416,7 @@ impl Attention {
         let rows = (in_rows(heads), in_rows(kv));
         let (core, shapes) = (Core::new(build).with_sinks(sinks), build.shapes);
         let scales_values = model.family.modules().scales_values;
-        Self { query, keys, values, output, norms, rotary, rotation, core, scales_values, shapes, several, rows }
+        Self { query, joined, keys, values, output, norms, rotary, rotation, core, scales_values, shapes, several, rows }
     }
 
     /// Keys and values: `2 · k · d` elements.
@@ -388,6 +441,7 @@ impl Attention {
             if self.scales_values { v.apply(SCALE).named("values") } else { v }
         };
         let (q, k, v) = match &self.norms {
+            _ if self.joined => self.taken_apart(x),
             Some((Place::Rows, query, key_norm)) => {
                 let q = query.run(&self.query.run(x).view(self.rows.0)).swap(self.shapes.queries, self.several.0);
                 let k = key_norm.run(&key().view(self.rows.1)).swap(self.shapes.keys, self.several.1);
@@ -421,6 +475,18 @@ impl Attention {
         tape.at("Output projection", sources::PYTORCH_AUTOGRAD);
         (self.output.run(&output), weights)
     }
+    /// Queries, keys and values of one product, each copied.
+    fn taken_apart<'t>(&self, x: &Var<'t>) -> (Var<'t>, Var<'t>, Var<'t>) {
+        let all = self.query.run(x).named("queries, keys and values");
+        let [q, k, v] = all.split([self.rows.0, self.rows.1, self.rows.1]);
+        let [q, k, v] = [(&q, "queries"), (&k, "keys"), (&v, "values")].map(|(part, name)| part.clone().copy().named(name));
+        (
+            q.swap(self.shapes.queries, self.several.0),
+            k.swap(self.shapes.keys, self.several.1),
+            v.swap(self.shapes.values, self.several.1),
+        )
+    }
+
     /// Queries and keys, normed where that is done after rotation.
     fn normed_last<'t>(&self, q: Var<'t>, k: Var<'t>) -> (Var<'t>, Var<'t>) {
         let Some((Place::Rotated, query, key)) = &self.norms else { return (q, k) };

@@ -6,7 +6,6 @@ use super::{Block, Build, FP32, Linear, Part, Tables};
 use crate::ops::tape::{Form, SOFTMAX, Tape, Var};
 use crate::ops::tensor::Dim;
 use crate::sources;
-use crate::units::to_f64;
 
 /// `bloom_gelu_forward`: `x · 0.5 · (1 + tanh(0.798 · x · (1 + 0.0447 · x · x)))`, step by step.
 const GELU_FORWARD: [i8; 17] = [1, 2, 3, 4, -3, 5, -4, 6, -2, -5, 7, -6, 8, -7, 9, -1, -8];
@@ -28,7 +27,6 @@ pub(super) struct Bloom {
     down: Linear,
     batched: bool,
     several: bool,
-    flops: f64,
     forms: Forms,
 }
 
@@ -73,7 +71,6 @@ impl Bloom {
             scores: build.shapes.scores,
             merged: tape.form([with.b(), with.s(), part]),
         };
-        let tokens = to_f64(with.seq_length) * to_f64(with.micro_batch_size);
         Self {
             norms: [first, second],
             projection,
@@ -82,7 +79,6 @@ impl Bloom {
             down,
             batched: with.micro_batch_size > 1,
             several: heads.1 > 1,
-            flops: 2.0 * tokens * to_f64(with.met()) * to_f64(with.heads().1.saturating_mul(d.1)),
             forms,
         }
     }
@@ -98,14 +94,14 @@ impl Bloom {
         let ordered = |x: Var<'t>| if self.batched { x.contiguous() } else { x };
         let (q, k, v) = (ordered(q).named("queries"), ordered(k).named("keys"), ordered(v).named("values"));
         let biases = tables.alibi.clone().map(Var::for_product);
-        let scores = q.clone().scaled_product(k.clone(), forms.scores, self.flops);
+        let scores = q.clone().scaled_product(k.clone(), forms.scores);
         drop(biases);
         let mut weights = scores.clone();
         if let Some(mask) = &tables.mask {
             weights = weights.add(mask.clone());
         }
         let probabilities = weights.clone().cast(FP32).apply(SOFTMAX).cast_as(q.dtype(), "probabilities");
-        let context = probabilities.clone().matmul(v.clone(), forms.queries, (self.batched, self.flops));
+        let context = probabilities.clone().matmul(v.clone(), forms.queries, self.batched);
         let context = context.merge(forms.merged, self.several);
         tape.at("Output projection", sources::PYTORCH_AUTOGRAD);
         let output = self.output.run(&context);

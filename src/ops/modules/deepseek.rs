@@ -10,7 +10,7 @@ use crate::config::{Mla, Moe, RotaryTables, RouterScores};
 use crate::ops::tape::{Form, Param, SCALE, SIGMOID, SOFTMAX, Tape, Var};
 use crate::ops::tensor::Dim;
 use crate::sources;
-use crate::units::{DType, to_f64};
+use crate::units::DType;
 
 /// Multi-head latent attention: queries, keys and values grow from narrow projections.
 #[derive(Debug)]
@@ -87,7 +87,7 @@ impl Latent {
         tape.at("Output projection", sources::PYTORCH_AUTOGRAD);
         let names = ("output weight", bias("output bias"));
         let output = build.row(Part::Attention, names, (with.h(), columns(mla.v_head_dim)), build.shapes.hidden);
-        let core = Core::new(build).with_values(build, Dim("v_head_dim", mla.v_head_dim));
+        let core = Core::new(build).without_repeating();
         let complex = model.family.modules().rotary_tables == RotaryTables::Complex;
         Self { narrow, query, compress, norm, grow, output, core, several: heads.1 > 1, complex, forms: Forms::new(build, mla) }
     }
@@ -244,7 +244,6 @@ struct Router {
     forms: [Form; 3],
     /// `[tokens, groups, 2]`, `[tokens, groups]`, `[tokens, kept groups]`.
     groups: [Form; 3],
-    flops: f64,
 }
 
 impl Router {
@@ -267,7 +266,6 @@ impl Router {
             several: groups < moe.num_experts,
             forms: [tape.form([b, s, experts]), form(moe.num_experts_per_tok), build.shapes.rows],
             groups: [form(groups.saturating_mul(2)), form(groups), form(moe.topk_group)],
-            flops: 2.0 * to_f64(b.1) * to_f64(s.1) * to_f64(moe.num_experts) * to_f64(with.h().1),
         }
     }
 
@@ -279,7 +277,7 @@ impl Router {
         let wide = x.clone().cast_as(FP32, "router input in fp32");
         let weight = tape.weight(self.weight);
         let weight = if x.dtype() == FP32 { weight } else { weight.cast_as(FP32, "router weight in fp32") };
-        let logits = wide.linear_by(&weight, all, self.flops).named("router logits");
+        let logits = wide.linear_by(&weight, all).named("router logits");
         tape.multiplied(x.form(), all);
         drop(weight);
         let mut held = Vec::new();

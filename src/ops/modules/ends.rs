@@ -1,61 +1,25 @@
 //! Both ends: embedding and tables, final norm, head and loss.
 
+mod loss;
+mod tables;
+
+use std::cell::Cell;
 use std::rc::Rc;
 
 use super::adapter::{Past, Prefix, Prompt};
+use super::altup::{OfLayer, SharedKeys, Streams};
 use super::norm::Norm;
+use super::tables::Tables;
 use super::{Build, FP32, Linear, Shapes, Split, half};
 use crate::config::{
-    AttentionKernel, EmbeddingScale, LayerSet, LinearBiases, Modules, PositionEmbedding, PositionIds, Recompute, RotaryTables,
+    AttentionKernel, EmbeddingScale, LayerSet, LinearBiases, ModelConfig, Modules, PositionEmbedding, PositionIds, Recompute,
+    RotaryTables,
 };
-use crate::ops::tape::{Form, LOG_SOFTMAX, Param, SCALE, TANH, Tape, Var};
+use crate::ops::tape::{Form, Kept, Param, SCALE, Tape, Var};
 use crate::ops::tensor::Dim;
 use crate::sources;
-use crate::units::{DType, to_f64};
-
-/// What blocks of one kind read beside the hidden states.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Tables<'t> {
-    /// Rotary cosines and sines.
-    pub rotary: Option<(Var<'t>, Var<'t>)>,
-    /// What is added to scores.
-    pub mask: Option<Var<'t>>,
-    /// Linear biases of the scores.
-    pub alibi: Option<Var<'t>>,
-    /// Position ids, which no block reads but every call holds.
-    pub positions: Option<Var<'t>>,
-    /// Keys and values that the block's cache holds.
-    pub past: Option<Rc<Past<'t>>>,
-}
-
-impl<'t> Tables<'t> {
-    /// All of them.
-    pub fn all(&self) -> Vec<Var<'t>> {
-        let rotary = self.rotary.iter().flat_map(|(cos, sin)| [cos.clone(), sin.clone()]);
-        rotary.chain([&self.mask, &self.alibi, &self.positions].into_iter().flatten().cloned()).collect()
-    }
-
-    /// Tables of this kind again, from what [`Self::all`] listed.
-    pub fn again(all: Vec<Var<'t>>, like: [bool; 3]) -> Self {
-        let mut all = all.into_iter();
-        let rotary = if like[0] { all.next().zip(all.next()) } else { None };
-        let mut next = |there: bool| if there { all.next() } else { None };
-        Self { rotary, mask: next(like[1]), alibi: next(like[2]), positions: None, past: None }
-    }
-
-    /// The keys and values that attention sees: with those of the cache before them, where there is one.
-    pub fn seen(&self, own: (Var<'t>, Var<'t>)) -> (Var<'t>, Var<'t>) {
-        match &self.past {
-            Some(past) => past.update(own),
-            None => own,
-        }
-    }
-
-    /// Which of them there are: rotary, mask, linear biases.
-    pub const fn kinds(&self) -> [bool; 3] {
-        [self.rotary.is_some(), self.mask.is_some(), self.alibi.is_some()]
-    }
-}
+use crate::stacks::RotationKernel;
+use crate::units::DType;
 
 /// What the model's `forward` has when the first block begins.
 #[derive(Debug)]
@@ -66,6 +30,8 @@ pub(crate) struct Embedded<'t> {
     pub tables: [Tables<'t>; 2],
     /// What `forward` holds until it returns.
     held: Vec<Var<'t>>,
+    /// Residual streams, which it holds until they are joined.
+    streams: Vec<Var<'t>>,
 }
 
 /// Embedding, tables, final norm, head and loss.
@@ -83,13 +49,26 @@ pub(crate) struct Ends {
     embedding_norm: Option<Norm>,
     final_norm: Option<Norm>,
     head: Option<Linear>,
+    /// Several residual streams.
+    streams: Option<Streams>,
+    /// Keys and values that layers leave for later ones, where these are read again in backward.
+    kept_keys: bool,
     shapes: Shapes,
     forms: Forms,
     in_chunks: bool,
     rotary: bool,
+    /// Every block has a buffer of rotary factors: how many there are, and the last one's.
+    factors: Option<u64>,
+    last_factors: Cell<Option<Kept>>,
+    /// The loss is computed when `forward` has returned.
+    loss_behind: bool,
     alibi: bool,
-    /// Masks that are added to scores: none, one, or one more for sliding layers.
-    masks: u8,
+    /// Masks are added to scores.
+    eager: bool,
+    /// Masks: one, or one more for sliding layers. Kernels that need none are given none, after the same search for packed texts.
+    kinds_of_masks: u8,
+    /// The only mask is that of sliding layers.
+    slides: bool,
     /// Sliding layers have rotary tables of their own (gemma3).
     two_tables: bool,
     /// The embedding is multiplied by a buffer (gemma).
@@ -108,7 +87,6 @@ pub(crate) struct Ends {
     prompt: Option<Prompt>,
     /// Keys and values that learn.
     prefix: Option<Prefix>,
-    flops: f64,
 }
 
 /// Shapes of tables and labels.
@@ -122,10 +100,15 @@ struct Forms {
     /// One table of complex numbers (DeepSeek-V2).
     complex: bool,
     mask: Form,
+    /// Who sees whom in one sequence, and its keys.
+    square: Form,
+    keys: Form,
     /// `[a, s]` and `[b · a, s]`.
     alibi: [Form; 2],
     chunk: Form,
     padded: Form,
+    /// `[b]`.
+    sequences: Form,
 }
 
 impl Forms {
@@ -146,11 +129,14 @@ impl Forms {
                 tape.form([half(width)]),
             ],
             by_halves,
-            complex: tables == RotaryTables::Complex,
+            complex: tables == RotaryTables::Complex || build.kernels().rotation == RotationKernel::ComplexInFp32,
             mask: tape.form([b, Dim("queries", s.1), Dim("keys", super::keys(with).1)]),
+            square: tape.form([Dim("queries", s.1), Dim("keys", super::keys(with).1)]),
+            keys: tape.form([super::keys(with)]),
             alibi: [tape.form([heads, s]), tape.form([b, heads, s])],
             chunk: tape.form([Dim("loss chunk", chunk.min(tokens)), with.vocab_part()]),
             padded: tape.form([b, Dim("seq_length + 1", with.seq_length.saturating_add(1))]),
+            sequences: tape.form([b]),
         }
     }
 }
@@ -159,6 +145,23 @@ impl Forms {
 fn own_width(build: &Build<'_>) -> Dim {
     let stated = build.model().word_embed_proj_dim;
     stated.map_or(build.with.h(), |stated| Dim("word_embed_proj_dim", stated))
+}
+
+/// Into and out of the model's width, where the embedding has another.
+fn projections(build: &Build<'_>, own: Dim) -> Option<[Linear; 2]> {
+    let (with, tape) = (build.with, build.tape);
+    build.model().word_embed_proj_dim.map(|_| {
+        let narrow = tape.form([with.b(), with.s(), own]);
+        tape.at("Output head and loss", sources::PYTORCH_AUTOGRAD);
+        let out = build.linear(("weight out of the model's width", None), (own, with.h()), narrow);
+        tape.at("Embedding", sources::PYTORCH_AUTOGRAD);
+        [build.linear(("weight into the model's width", None), (with.h(), own), build.shapes.hidden), out]
+    })
+}
+
+/// How many blocks have a buffer of rotary factors each, where they do.
+fn factors(build: &Build<'_>) -> Option<u64> {
+    (build.kernels().rotation == RotationKernel::ComplexInFp32).then_some(build.model().num_hidden_layers)
 }
 
 impl Ends {
@@ -177,21 +180,14 @@ impl Ends {
         let positions =
             learned.then(|| build.parameter("position embedding", [Dim("position_rows", model.position_rows), with.h()]));
         tape.freeze(frozen);
-        let projections = model.word_embed_proj_dim.map(|_| {
-            let narrow = tape.form([with.b(), with.s(), own]);
-            tape.at("Output head and loss", sources::PYTORCH_AUTOGRAD);
-            let out = build.linear(("weight out of the model's width", None), (own, with.h()), narrow);
-            tape.at("Embedding", sources::PYTORCH_AUTOGRAD);
-            [build.linear(("weight into the model's width", None), (with.h(), own), build.shapes.hidden), out]
-        });
+        let projections = projections(build, own);
         tape.at("Final norm", sources::PYTORCH_AUTOGRAD);
         let early = last && modules.registers_norms_first && model.final_norm;
         let final_norm = early.then(|| Norm::new(build, with.h(), build.shapes.rows));
         tape.at("Embedding norm", sources::PYTORCH_AUTOGRAD);
         let embedding_norm = (first && model.embedding_norm).then(|| Norm::new(build, with.h(), build.shapes.rows));
-        let one_mask = !modules.mask_for_each_kind || model.sliding_layers == LayerSet::None;
+        let kinds_of_masks = if modules.mask_for_each_kind && model.sliding_layers != LayerSet::None { 2 } else { 1 };
         let any = |sliding| (0..model.num_hidden_layers).any(|layer| model.sliding_layers.contains(layer) == sliding);
-        let eager = with.attention == AttentionKernel::Standard;
         Self {
             embedding,
             first,
@@ -202,13 +198,20 @@ impl Ends {
             embedding_norm,
             final_norm,
             head: None,
+            streams: None,
+            kept_keys: with.recompute == Recompute::Full,
             shapes: build.shapes,
             forms: Forms::new(build),
             in_chunks: build.kernels().loss.chunk_tokens().is_some(),
             rotary: model.position_embedding == PositionEmbedding::Rotary
                 || modules.linear_biases == LinearBiases::BesidePositions,
+            factors: factors(build),
+            last_factors: Cell::default(),
+            loss_behind: build.kernels().loss_behind_model,
             alibi: model.position_embedding == PositionEmbedding::Alibi,
-            masks: u8::from(eager) * if one_mask { 1 } else { 2 },
+            eager: with.attention == AttentionKernel::Standard,
+            kinds_of_masks,
+            slides: kinds_of_masks == 1 && model.sliding_layers != LayerSet::None && any(true),
             two_tables: modules.tables_for_each_kind && any(true) && any(false),
             scaled: modules.embedding_scale == EmbeddingScale::Buffer,
             modules,
@@ -219,7 +222,6 @@ impl Ends {
             prompt: first.then(|| Prompt::new(build)).flatten(),
             prefix: first.then(|| Prefix::new(build)).flatten(),
             wanting: with.tuning.freezes_embedding() && with.recompute == Recompute::Full,
-            flops: 2.0 * to_f64(with.head_rows()) * to_f64(own.1) * to_f64(model.vocab_size),
         }
     }
 
@@ -232,6 +234,7 @@ impl Ends {
         build.tape.at("Final norm", sources::PYTORCH_AUTOGRAD);
         let missing = model.final_norm && self.final_norm.is_none();
         self.final_norm = self.final_norm.or_else(|| missing.then(|| Norm::new(build, with.h(), build.shapes.rows)));
+        self.streams = model.altup().map(|altup| Streams::new(build, altup));
         if model.pooler {
             // It reads one token of a sequence, and no text is predicted from it: no gradient reaches it.
             build.tape.at("Pooler", sources::ARITHMETIC);
@@ -257,24 +260,28 @@ impl Ends {
                 split: Split::None,
                 part: None,
                 all_tokens: None,
-                flops: self.flops,
                 packed: None,
                 adapter: None,
                 autocast: false,
             }
         } else {
-            let head = build.linear(("head weight", bias), (with.vocab_part(), own_width(build)), build.shapes.logits);
-            Linear { flops: self.flops, ..head }
+            build.linear(("head weight", bias), (with.vocab_part(), own_width(build)), build.shapes.logits)
         });
     }
 
     /// Buffers that the modules register: rotary frequencies, twice, and the embedding's scale.
     pub fn buffers<'t>(&self, tape: &'t Tape) -> Vec<Var<'t>> {
+        if let Some(blocks) = self.factors {
+            let all: Vec<Var<'t>> = (0..blocks).map(|_| tape.constant("rotary factors", self.forms.rotary[0], FP32)).collect();
+            self.last_factors.set(all.last().map(Var::kept));
+            return all;
+        }
         let frequencies = |name| tape.constant(name, self.forms.rotary[2], FP32);
         let rotary = || self.rotary.then(|| [frequencies("rotary frequencies"), frequencies("first rotary frequencies")]);
         let scale = self.scaled.then(|| tape.constant("embedding scale", self.shapes.scalar, self.format));
         let again = self.two_tables || self.modules.registers_spare_frequencies;
-        rotary().into_iter().chain(again.then(rotary).flatten()).flatten().chain(scale).collect()
+        let streams = self.streams.iter().flat_map(|streams| streams.buffers(tape));
+        rotary().into_iter().chain(again.then(rotary).flatten()).flatten().chain(scale).chain(streams).collect()
     }
 
     /// Keys and values of every layer, where some are learned; peft's `forward` holds them until the loss is there.
@@ -288,6 +295,62 @@ impl Ends {
         let whole = self.shapes.all_tokens.unwrap_or(self.shapes.hidden);
         let form = self.projections.map_or(whole, |[_, out]| out.form);
         let form = self.prompt.as_ref().map_or(form, |prompt| prompt.text);
+        let (mut embedded, dtype) = self.embedded_tokens(tape, ids, form);
+        let mut held = Vec::with_capacity(4);
+        if let Some(prompt) = &self.prompt {
+            embedded = prompt.run(tape, embedded, (self.shapes.hidden, self.shapes.tokens), &mut held);
+        }
+        let beside = self.modules.linear_biases == LinearBiases::BesidePositions;
+        let form = if self.modules.position_ids == PositionIds::Counted { self.forms.positions } else { self.shapes.tokens };
+        let positions = (beside || !self.alibi).then(|| Self::position_ids(tape, form));
+        let places = self.places(tape, positions.as_ref(), &mut held);
+        let mut hidden = match &self.projections {
+            Some([into, _]) if self.first => into.run(&{ embedded }),
+            _ => embedded,
+        };
+        held.push(hidden.clone());
+        if let Some(places) = places {
+            held.push(places.clone());
+            hidden = hidden.add(places).named("embedded tokens");
+        }
+        hidden = self.own_part(hidden, &mut held);
+        let own_input = self.streams.as_ref().filter(|_| self.first).map(|streams| streams.of_layers(&hidden));
+        if let Some(norm) = &self.embedding_norm {
+            tape.at("Embedding norm", sources::PYTORCH_AUTOGRAD);
+            hidden = norm.run(&hidden);
+        }
+        tape.at("Embedding", sources::PYTORCH_AUTOGRAD);
+        let alibi = self.alibi.then(|| self.linear_biases(tape, hidden.dtype()));
+        let searches = positions.is_some();
+        if searches {
+            self.looks_for_packed_texts(tape);
+        }
+        let mut mask = (self.eager).then(|| self.causal_mask(tape, dtype, self.slides));
+        if beside && alibi.is_some() && mask.is_some() {
+            held.push(tape.constant("tokens that are no padding", self.shapes.tokens, DType::Int64));
+            mask = Some(tape.constant("linear biases and causal mask", self.shapes.scores, dtype));
+        }
+        if searches && self.kinds_of_masks > 1 {
+            self.looks_for_packed_texts(tape);
+        }
+        let sliding =
+            if self.eager && self.kinds_of_masks > 1 { Some(self.causal_mask(tape, dtype, true)) } else { mask.clone() };
+        let (hidden, streams) = match &self.streams {
+            Some(streams) if self.first => streams.spread(hidden, &mut held),
+            _ => (hidden, Vec::new()),
+        };
+        tape.at("Embedding", sources::PYTORCH_AUTOGRAD);
+        let format = if self.modules.rotary_tables == RotaryTables::InFp32 { FP32 } else { dtype };
+        let rotary = self.rotary.then(|| self.rotary(tape, format));
+        let again = self.two_tables.then(|| self.rotary(tape, dtype));
+        let whole = Tables { rotary, mask, alibi, positions, past: None, own_input, layer: None };
+        let whole_rotary = whole.rotary.clone();
+        let sliding = Tables { mask: sliding, rotary: again.or(whole_rotary), ..whole.clone() };
+        Embedded { hidden, tables: [whole, sliding], held, streams }
+    }
+
+    /// Embedded tokens, scaled where the model does so, and the format of the embedding; of a later stage what it receives.
+    fn embedded_tokens<'t>(&self, tape: &'t Tape, ids: &Var<'t>, form: Form) -> (Var<'t>, DType) {
         let mut embedded = if self.first {
             let tokens = tape.embedding(ids.clone(), self.embedding, form);
             if self.wanting && !self.scaled { tokens.wanting() } else { tokens }
@@ -309,49 +372,22 @@ impl Ends {
                 embedded = embedded.wanting();
             }
         }
-        let mut held = Vec::with_capacity(4);
-        if let Some(prompt) = &self.prompt {
-            embedded = prompt.run(tape, embedded, (self.shapes.hidden, self.shapes.tokens), &mut held);
-        }
-        let beside = self.modules.linear_biases == LinearBiases::BesidePositions;
-        let form = if self.modules.position_ids == PositionIds::Counted { self.forms.positions } else { self.shapes.tokens };
-        let positions = (beside || !self.alibi).then(|| tape.constant("position ids", form, DType::Int64));
-        let places = self.places(tape, positions.as_ref(), &mut held);
-        let mut hidden = match &self.projections {
-            Some([into, _]) if self.first => into.run(&{ embedded }),
-            _ => embedded,
-        };
-        held.push(hidden.clone());
-        if let Some(places) = places {
-            held.push(places.clone());
-            hidden = hidden.add(places).named("embedded tokens");
-        }
-        hidden = self.own_part(hidden, &mut held);
-        if let Some(norm) = &self.embedding_norm {
-            tape.at("Embedding norm", sources::PYTORCH_AUTOGRAD);
-            hidden = norm.run(&hidden);
-        }
-        tape.at("Embedding", sources::PYTORCH_AUTOGRAD);
-        let alibi = self.alibi.then(|| self.linear_biases(tape, hidden.dtype()));
-        let mut mask = (self.masks > 0).then(|| self.causal_mask(tape, dtype));
-        if beside && alibi.is_some() && mask.is_some() {
-            held.push(tape.constant("tokens that are no padding", self.shapes.tokens, DType::Int64));
-            mask = Some(tape.constant("linear biases and causal mask", self.shapes.scores, dtype));
-        }
-        let sliding = if self.masks > 1 { Some(self.causal_mask(tape, dtype)) } else { mask.clone() };
-        let format = if self.modules.rotary_tables == RotaryTables::InFp32 { FP32 } else { dtype };
-        let rotary = self.rotary.then(|| self.rotary(tape, format));
-        let again = self.two_tables.then(|| self.rotary(tape, dtype));
-        let whole = Tables { rotary, mask, alibi, positions, past: None };
-        let whole_rotary = whole.rotary.clone();
-        let sliding = Tables { mask: sliding, rotary: again.or(whole_rotary), ..whole.clone() };
-        Embedded { hidden, tables: [whole, sliding], held }
+        (embedded, dtype)
+    }
+
+    /// Keys and values that layers leave for later ones.
+    pub fn shared_keys(&self) -> Option<&Rc<SharedKeys>> {
+        self.streams.as_ref().map(Streams::shared_keys)
     }
 
     /// Tables as a block is given them: in that format, where there is one. Of them rotary tables alone are made in another than hidden
     /// states are in (OLMo 2); complex numbers stay what they are.
-    pub fn given<'t>(&self, tables: &Tables<'t>, format: Option<DType>) -> Tables<'t> {
+    pub fn given<'t>(&self, tables: &Tables<'t>, (model, layer): (&ModelConfig, u64), format: Option<DType>) -> Tables<'t> {
         let mut given = tables.clone();
+        if let Some(streams) = &self.streams {
+            given.own_input = given.own_input.map(|all| streams.of_layer(&all));
+            given.layer = Some(OfLayer::new(model, layer, Rc::clone(streams.shared_keys())));
+        }
         if let Some(format) = format.filter(|_| !self.forms.complex) {
             let cast = |(cos, sin): (Var<'t>, Var<'t>)| {
                 (cos.cast_as(format, "rotary cosines of the block"), sin.cast_as(format, "rotary sines of the block"))
@@ -361,56 +397,38 @@ impl Ends {
         given
     }
 
-    fn linear_biases<'t>(&self, tape: &'t Tape, dtype: DType) -> Var<'t> {
-        let slopes = tape.constant("slopes by position", self.forms.alibi[0], FP32);
-        let repeated = tape.constant("linear biases in fp32", self.forms.alibi[1], FP32);
-        drop(slopes);
-        repeated.cast_as(dtype, "linear biases")
-    }
-
-    fn causal_mask<'t>(&self, tape: &'t Tape, dtype: DType) -> Var<'t> {
-        let flags = |name| tape.constant(name, self.forms.mask, DType::Mask);
-        let same = flags("same sequence");
-        let both = flags("same sequence and not padded");
-        drop(same);
-        let before = flags("not later");
-        let _visible = flags("visible");
-        drop((both, before));
-        tape.constant("causal mask", self.forms.mask, dtype)
-    }
-
-    fn rotary<'t>(&self, tape: &'t Tape, dtype: DType) -> (Var<'t>, Var<'t>) {
-        let [whole, half, _] = self.forms.rotary;
-        let by_halves = self.forms.by_halves;
-        let numbers = tape.constant("positions in fp32", self.forms.positions, FP32);
-        let angles = tape.constant("angles", half, FP32);
-        drop(numbers);
-        if self.forms.complex {
-            let ones = tape.constant("ones", half, FP32);
-            let polar = tape.constant("complex rotations", whole, FP32);
-            drop(ones);
-            let scaled = polar.apply(SCALE).named("complex rotations");
-            return (scaled.clone(), scaled);
-        }
-        let doubled = if by_halves { angles.clone() } else { tape.constant("angles", whole, FP32) };
-        let cos = tape.constant("cosines", whole, FP32).apply(SCALE);
-        let sin = tape.constant("sines", whole, FP32).apply(SCALE);
-        let tables = (cos.clone().cast_as(dtype, "rotary cosines"), sin.clone().cast_as(dtype, "rotary sines"));
-        drop((angles, doubled));
-        tables
-    }
-
-    /// Embedded positions, where they are learned.
-    fn places<'t>(&self, tape: &'t Tape, ids: Option<&Var<'t>>, held: &mut Vec<Var<'t>>) -> Option<Var<'t>> {
-        let (table, ids) = (self.positions?, ids?);
-        let places = if self.modules.position_ids == PositionIds::FromMask {
-            // Counted from the mask of all tokens, which stays, and moved by two rows.
-            held.push(tape.constant("tokens that are no padding", self.shapes.tokens, FP32));
-            tape.embedding(tape.constant("rows of positions", self.shapes.tokens, DType::Int64), table, self.shapes.hidden)
-        } else {
-            tape.embedding(ids.clone(), table, tape.form_like(self.forms.positions, self.shapes.hidden))
+    /// The mask of sequences that are one text each: who sees whom is the same in all of them (`sdpa_mask` and `eager_mask` in
+    /// transformers' `masking_utils.py`).
+    fn mask_of_one_text<'t>(&self, tape: &'t Tape, dtype: DType, slides: bool) -> Var<'t> {
+        let numbers = |form| tape.constant("numbers of a mask", form, DType::Int64);
+        let flags = |form| tape.constant("visible", form, DType::Mask);
+        let scalar = self.shapes.scalar;
+        let moved = |form| {
+            let counted = numbers(form);
+            let moved = numbers(form);
+            drop(counted);
+            moved
         };
-        Some(places.named("embedded positions"))
+        let beside = [numbers(self.forms.sequences), numbers(scalar), moved(self.forms.positions), moved(self.forms.keys)];
+        let visible = if slides {
+            let all = flags(scalar);
+            let first = numbers(self.forms.positions);
+            let near = flags(self.forms.square);
+            drop(first);
+            let both = flags(self.forms.square);
+            drop((near, all));
+            let earlier = flags(self.forms.square);
+            let visible = flags(self.forms.square);
+            drop((earlier, both));
+            visible
+        } else {
+            flags(self.forms.square)
+        };
+        drop(beside);
+        let values = [(); 2].map(|()| tape.constant("value of a mask", scalar, dtype));
+        let mask = tape.constant("causal mask", self.forms.mask, dtype);
+        drop((visible, values));
+        mask
     }
 
     /// This rank's part of the embedded tokens, where ranks have parts; nothing whole is held then.
@@ -422,8 +440,9 @@ impl Ends {
         hidden.exchanged(self.shapes.hidden).named("embedded tokens")
     }
 
-    /// What backward begins with: the loss, or the output of a stage without one.
-    pub fn end<'t>(&self, tape: &'t Tape, embedded: Embedded<'t>, outputs: Option<Var<'t>>) -> Var<'t> {
+    /// The start of backward: the loss, or the output of a stage without one. `returns` is called when `forward` has returned, where
+    /// the loss is computed behind it.
+    pub fn end<'t>(&self, tape: &'t Tape, (embedded, outputs): (Embedded<'t>, Option<Var<'t>>), returns: &dyn Fn()) -> Var<'t> {
         match &self.head {
             Some(head) => {
                 let hidden = self.last_norm(tape, embedded, outputs);
@@ -437,56 +456,10 @@ impl Ends {
                 } else if self.in_chunks {
                     self.chunked(tape, &hidden, head)
                 } else {
-                    self.full(tape, &hidden, head)
+                    self.full(tape, hidden, head, returns)
                 }
             }
             None => embedded.hidden,
         }
-    }
-
-    /// The last block's output through the final norm; what the model's `forward` held is let go.
-    fn last_norm<'t>(&self, tape: &'t Tape, embedded: Embedded<'t>, outputs: Option<Var<'t>>) -> Var<'t> {
-        tape.at("Final norm", sources::PYTORCH_AUTOGRAD);
-        let Embedded { hidden, tables, held } = embedded;
-        let normed = match &self.final_norm {
-            Some(norm) => norm.run(&{ hidden }),
-            None => hidden,
-        };
-        let normed = match &self.projections {
-            Some([_, out]) => out.run(&{ normed }),
-            None => normed,
-        };
-        drop((tables, held, outputs));
-        normed
-    }
-
-    /// `ForCausalLMLoss`: logits in fp32, shifted labels, cross-entropy.
-    fn full<'t>(&self, tape: &'t Tape, hidden: &Var<'t>, head: &Linear) -> Var<'t> {
-        let mut logits = head.run(hidden).named("logits");
-        if self.soft_cap {
-            logits = logits.apply(SCALE);
-            logits = logits.apply(TANH);
-            logits = logits.apply(SCALE).named("logits");
-        }
-        if self.modules.scales_logits {
-            logits = logits.apply(SCALE).named("logits");
-        }
-        let wide = logits.clone().cast_as(FP32, "logits in fp32");
-        let padded = tape.constant("padded labels", self.forms.padded, DType::Int64);
-        // Dropping the first label of a single sequence leaves a view of the padded ones; of several, a copy.
-        let labels = if self.batched { tape.constant("labels", self.shapes.tokens, DType::Int64) } else { padded.clone() };
-        let log_probabilities = wide.clone().apply(LOG_SOFTMAX);
-        let loss = tape.nll_loss(log_probabilities, labels, self.shapes.scalar);
-        drop((padded, wide, logits));
-        loss
-    }
-
-    /// Linear and cross-entropy in chunks: gradients of both operands are made in forward.
-    fn chunked<'t>(&self, tape: &'t Tape, hidden: &Var<'t>, head: &Linear) -> Var<'t> {
-        let weight = tape.read(head.weight);
-        drop(tape.constant("chunk of logits", self.forms.chunk, FP32));
-        let gradients = [(hidden, "gradient of head input"), (&weight, "gradient of head weight")]
-            .map(|(of, name)| of.wants_gradient().then(|| tape.constant(name, of.form(), of.dtype())));
-        tape.prepared([hidden, &weight], gradients, (self.shapes.scalar, head.flops))
     }
 }

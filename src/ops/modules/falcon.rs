@@ -9,7 +9,6 @@ use crate::config::AttentionKernel;
 use crate::ops::tape::{Form, SOFTMAX, Tape, Var};
 use crate::ops::tensor::Dim;
 use crate::sources;
-use crate::units::to_f64;
 
 /// How queries, keys and values lie in the joint projection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,7 +38,6 @@ pub(super) struct Falcon {
     several: bool,
     shapes: Shapes,
     forms: Forms,
-    flops: f64,
 }
 
 /// Shapes around the joint projection.
@@ -109,7 +107,6 @@ impl Falcon {
             [Some(norm("Input norm")), Some(after)]
         };
         let forms = Forms::new(build, layout);
-        let flops = to_f64(with.seq_length) * to_f64(with.met()) * to_f64(with.micro_batch_size);
         Self {
             projection,
             output,
@@ -124,7 +121,6 @@ impl Falcon {
             several: heads.1 > 1,
             shapes: build.shapes,
             forms,
-            flops: 2.0 * flops * to_f64(with.heads().1.saturating_mul(d.1)),
         }
     }
 
@@ -179,7 +175,7 @@ impl Falcon {
         tables: &Tables<'t>,
     ) -> (Var<'t>, Option<Var<'t>>) {
         q.tape().at("Attention core", sources::PYTORCH_AUTOGRAD);
-        let product = q.clone().matmul_transposed(self.spread(k), self.shapes.scores, (self.batched, self.flops));
+        let product = q.clone().matmul_transposed(self.spread(k), self.shapes.scores, self.batched);
         // Divided in place; with linear biases they are added first, in fp32.
         let (mut weights, mut held) = (product.clone(), None);
         if let Some(alibi) = &tables.alibi {
@@ -198,7 +194,7 @@ impl Falcon {
         if tables.alibi.is_none() {
             logits = probabilities.clone();
         }
-        let context = probabilities.clone().matmul(self.spread(v), self.shapes.queries, (self.batched, self.flops));
+        let context = probabilities.clone().matmul(self.spread(v), self.shapes.queries, self.batched);
         let context = context.merge(self.forms.merged, self.several);
         drop((held, logits));
         (context, Some(probabilities))
@@ -224,8 +220,8 @@ impl Linear {
         let x = if self.split == Split::Column { input.clone().summed_in_backward() } else { input.clone() };
         let tape = x.tape();
         let product = match self.packed {
-            Some(packed) => x.linear_packed(packed, None, self.form, self.flops),
-            None => x.times(self.weight, self.form, self.flops),
+            Some(packed) => x.linear_packed(packed, None, self.form),
+            None => x.times(self.weight, self.form),
         };
         let product = if self.split == Split::Row { product.summed_over_ranks() } else { product };
         let output = match self.bias {

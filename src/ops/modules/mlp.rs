@@ -2,7 +2,7 @@
 
 use super::{Build, Linear, Part};
 use crate::config::{HiddenAct, MlpKind};
-use crate::ops::tape::{EXPM1, GELU, Order, POWER, Param, RELU, SCALE, SIGMOID, SILU, SOFTPLUS, TANH, Tape, Var};
+use crate::ops::tape::{Attends, EXPM1, GELU, Order, POWER, Param, RELU, SCALE, SIGMOID, SILU, SOFTPLUS, TANH, Tape, Var};
 use crate::ops::tensor::Dim;
 use crate::sources;
 use crate::units::DType;
@@ -99,7 +99,7 @@ impl Mlp {
             Some(gate) if self.fused => {
                 let (gate, up) = (gate.run(x).named("gate output"), self.up.run(x).named("up output"));
                 let results = [("down input", gate.form(), gate.dtype())];
-                tape.kernel(&[&gate, &up], &results, 0, (Order::Plain, false, 0.0))
+                tape.kernel(&[&gate, &up], &results, 0, (Order::Plain, false, Attends::No))
             }
             Some(gate) => {
                 let gate = self.act.run(&gate.run(x).named("gate output"));

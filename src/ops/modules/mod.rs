@@ -4,6 +4,7 @@
 //! variables: what Python still holds is still held here, what it lets go is let go.
 
 mod adapter;
+mod altup;
 mod attention;
 mod bloom;
 mod decoder;
@@ -19,6 +20,7 @@ mod neox;
 mod norm;
 mod rotation;
 mod state;
+mod tables;
 
 use super::builder::Lowering;
 use super::division::Division;
@@ -26,13 +28,15 @@ use super::tape::{Form, Packed, Param, Tape, Var};
 use super::tensor::Dim;
 use crate::config::{BlockLayout, LayerKind, LinearStyle, ModelConfig, Tuning};
 use crate::stacks::ModuleKernels;
-use crate::units::{DType, to_f64};
+use crate::units::DType;
 use adapter::{Adapter, quantised};
 
 pub(crate) use super::division::Part;
+pub(crate) use altup::{EMBEDDING_OF_LAYERS, OfLayer, SharedKeys};
 pub(crate) use decoder::cached;
-pub(crate) use ends::{Ends, Tables};
+pub(crate) use ends::Ends;
 pub(crate) use state::{State, split as split_of_state};
+pub(crate) use tables::Tables;
 
 /// The tensors that a layer keeps of a token that it served: name, heads and width of each.
 pub(crate) type Cached = [(&'static str, [Dim; 2]); 2];
@@ -64,6 +68,9 @@ pub(crate) fn block(build: &Build<'_>, layer: u64) -> Box<dyn Block> {
 }
 
 fn block_of(build: &Build<'_>, layer: u64) -> Box<dyn Block> {
+    if let Some(altup) = build.model().altup() {
+        return Box::new(altup::Alternating::new(build, altup, build.model().kind_of(layer).keys));
+    }
     match build.model().family.modules().block {
         BlockLayout::JointThirds => Box::new(gpt2::Gpt2::new(build)),
         BlockLayout::JointByHeadBiased => Box::new(bloom::Bloom::new(build)),
@@ -145,6 +152,7 @@ impl<'a> Build<'a> {
     /// Prepares a tape for a model.
     pub fn new(tape: &'a Tape, with: &'a Lowering<'a>) -> Self {
         tape.freeze(with.tuning.freezes_model());
+        tape.dispatch_to(with.dispatch);
         Self::again(tape, with)
     }
 
@@ -262,9 +270,6 @@ impl<'a> Build<'a> {
         let weight = packed.map_or_else(|| self.parameter(names.0, [output, input]), |packed| packed.0);
         let bias = names.1.map(|name| self.vector(name, output));
         let adapter = Adapter::new(self, names.0, (output, input));
-        let all = if split == Split::None { 1 } else { self.with.tensor_model_parallel_size };
-        let tokens = to_f64(self.with.seq_length) * to_f64(self.with.micro_batch_size) * to_f64(all);
-        let flops = 2.0 * tokens * to_f64(output.1) * to_f64(input.1);
         let conv1d = self.model().family.modules().linear == LinearStyle::Conv1d;
         let packed = packed.map(|packed| packed.1);
         Linear {
@@ -275,7 +280,6 @@ impl<'a> Build<'a> {
             split,
             part,
             all_tokens: self.shapes.all_tokens,
-            flops,
             packed,
             adapter,
             autocast: self.with.autocast,
@@ -306,7 +310,6 @@ pub(crate) struct Linear {
     part: Option<Form>,
     /// The shape of all tokens' hidden states, where ranks have parts of them.
     all_tokens: Option<Form>,
-    flops: f64,
     /// How the weight is kept, where it is frozen in four bits.
     packed: Option<Packed>,
     adapter: Option<Adapter>,
@@ -349,9 +352,9 @@ impl Linear {
         let columns = self.part.filter(|_| self.split == Split::Column);
         let form = tokens.or(columns).unwrap_or(self.form);
         let output = match (self.packed, self.bias) {
-            (Some(packed), bias) => x.linear_packed(packed, bias, form, self.flops),
-            (None, Some(bias)) if self.conv1d => x.conv1d(self.weight, bias, form, self.flops),
-            (None, bias) => x.linear(self.weight, bias, form, self.flops),
+            (Some(packed), bias) => x.linear_packed(packed, bias, form),
+            (None, Some(bias)) if self.conv1d => x.conv1d(self.weight, bias, form),
+            (None, bias) => x.linear(self.weight, bias, form),
         };
         match (self.split, tokens, columns) {
             (_, _, Some(_)) | (Split::Row, Some(_), _) => output.exchanged(self.form),

@@ -9,7 +9,7 @@ use crate::ops::division::Division;
 use crate::ops::tape::{Form, Param, SCALE, SIGMOID, SOFTMAX, Tape, Var};
 use crate::ops::tensor::Dim;
 use crate::sources;
-use crate::units::{DType, to_f64};
+use crate::units::DType;
 
 /// Scores every expert for every token and picks the largest.
 #[derive(Clone, Copy, Debug)]
@@ -104,7 +104,7 @@ impl Router {
         let tape = x.tape();
         let input = x.clone().view(x.form()).cast_as(FP32, "router input in fp32");
         let weight = tape.read(self.scores.weight).cast_as(FP32, "router weight in fp32");
-        let logits = input.linear_outside_autocast(&{ weight }, self.all, self.scores.flops).named("router scores");
+        let logits = input.linear_outside_autocast(&{ weight }, self.all).named("router scores");
         tape.multiplied(x.form(), self.all);
         let probabilities = logits.clone().apply(SOFTMAX);
         // The choice has no gradient, and nothing holds what it is made by.
@@ -147,7 +147,6 @@ pub(super) struct Experts {
     inner: Form,
     rows: Form,
     hidden: Form,
-    flops: f64,
 }
 
 impl Experts {
@@ -165,7 +164,6 @@ impl Experts {
         let up = (build.parameter("gate and up weights", [experts, joint, h]), bias("gate and up biases", joint));
         tape.at("Experts down", sources::PYTORCH_AUTOGRAD);
         let down = (build.parameter("down weights", [experts, h, inner]), bias("down biases", h));
-        let passes = to_f64(with.seq_length) * to_f64(with.micro_batch_size) * to_f64(moe.num_experts_per_tok);
         Self {
             up,
             down,
@@ -178,7 +176,6 @@ impl Experts {
             inner: rows(inner),
             rows: rows(h),
             hidden: build.shapes.hidden,
-            flops: 2.0 * passes * to_f64(h.1) * to_f64(whole.1),
             divided: with.division(Part::Experts) == Division::Divided,
         }
     }
@@ -188,17 +185,17 @@ impl Experts {
         tape.at("Experts up", sources::PYTORCH_AUTOGRAD);
         let whole = |name| tape.constant(name, self.chosen, DType::Int64);
         let (sorted, order) = (whole("experts in order"), whole("places in order"));
+        tape.sort(self.chosen);
         let input = if self.divided { x.clone().summed_in_backward() } else { x.clone() };
         let selected = input.gather(&whole("tokens in order"), self.rows).named("tokens by expert");
         let weights = weights.clone().gather(&order, self.chosen).named("weights by expert");
         let _wide = tape.constant("experts in order, fp32", self.chosen, FP32);
         let (_counts, offsets) =
             (tape.constant("tokens of each expert", self.counts, FP32), tape.constant("offsets", self.counts, FP32));
+        tape.scan_few();
         let biases = |bias: Option<Param>, form| bias.map(|bias| tape.read(bias).gather(&sorted, form).named("biases by token"));
         let mut bias = biases(self.up.1, self.joint);
-        let matrices = if self.gates { 2.0 } else { 1.0 };
-        let mut output =
-            selected.clone().grouped(self.up.0, &offsets, self.joint, matrices * self.flops).named("gate and up output");
+        let mut output = selected.clone().grouped(self.up.0, &offsets, self.joint).named("gate and up output");
         if let Some(bias) = &bias {
             output = output.add_in_place(bias);
         }
@@ -210,7 +207,7 @@ impl Experts {
         tape.at("Experts down", sources::PYTORCH_AUTOGRAD);
         let next = biases(self.down.1, self.rows);
         drop(std::mem::replace(&mut bias, next));
-        output = output.clone().grouped(self.down.0, &offsets, self.rows, self.flops).named("experts' outputs");
+        output = output.clone().grouped(self.down.0, &offsets, self.rows).named("experts' outputs");
         if let Some(bias) = &bias {
             output = output.add_in_place(bias);
         }

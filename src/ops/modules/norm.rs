@@ -2,7 +2,7 @@
 
 use super::{Build, FP32};
 use crate::config::{NormStyle, Normalization};
-use crate::ops::tape::{Form, Order, POWER, Param, RSQRT, Var};
+use crate::ops::tape::{Attends, Form, Order, POWER, Param, RSQRT, Var};
 use crate::ops::tensor::Dim;
 
 /// How a norm is run.
@@ -18,6 +18,8 @@ pub(super) enum Style {
     Unscaled,
     /// `Gemma2RMSNorm`: all in fp32, scaled by one plus the weight.
     GemmaRms,
+    /// `Gemma3nRMSNorm`: all in fp32, by a power of the mean square.
+    PowerRms,
     /// `CohereLayerNorm`: mean and variance in fp32, operator by operator, and no bias.
     Cohere,
     /// `nn.LayerNorm`: saves its input, mean and deviation.
@@ -49,11 +51,16 @@ impl Norm {
             (false, NormStyle::MeanAndVariance, _) => Style::Cohere,
             (
                 false,
-                NormStyle::ScaledAfterCast | NormStyle::ScaledInFp32 | NormStyle::OnePlusScale | NormStyle::Unscaled,
+                NormStyle::ScaledAfterCast
+                | NormStyle::ScaledInFp32
+                | NormStyle::OnePlusScale
+                | NormStyle::ScaledByPower
+                | NormStyle::Unscaled,
                 true,
             ) => Style::FusedRms,
             (false, NormStyle::Unscaled, false) => Style::Unscaled,
             (false, NormStyle::OnePlusScale, false) => Style::GemmaRms,
+            (false, NormStyle::ScaledByPower, false) => Style::PowerRms,
             (false, NormStyle::ScaledInFp32, false) => Style::WideRms,
             (false, NormStyle::ScaledAfterCast, false) => Style::Rms,
         };
@@ -62,12 +69,22 @@ impl Norm {
         Self { style, weight, bias: bias.then(|| build.parameter("bias", dims)), rows }
     }
 
+    /// The model's RMS norm without a scale.
+    pub fn unscaled(build: &Build<'_>, rows: Form) -> Self {
+        let style = match build.model().family.modules().norm {
+            NormStyle::ScaledByPower => Style::PowerRms,
+            _ => Style::Unscaled,
+        };
+        Self { style, weight: None, bias: None, rows }
+    }
+
     /// The normed tensor.
     pub fn run<'t>(&self, x: &Var<'t>) -> Var<'t> {
         let weight = self.weight.map(|weight| x.tape().read(weight));
         match (self.style, weight) {
             (Style::FusedRms, weight) => self.fused(x, weight.as_ref()),
-            (Style::Unscaled, _) | (_, None) => self.unscaled(x),
+            (Style::PowerRms, weight) => self.power(x, weight),
+            (Style::Unscaled, _) | (_, None) => self.without_scale(x),
             (Style::Rms, Some(weight)) => self.rms(x, weight),
             (Style::WideRms, Some(weight)) => self.wide(x, weight),
             (Style::GemmaRms, Some(weight)) => self.gemma(x, weight),
@@ -84,7 +101,7 @@ impl Norm {
         weight.mul(normed.clone().cast_as(format, "unscaled norm output")).named("norm output")
     }
 
-    fn unscaled<'t>(&self, x: &Var<'t>) -> Var<'t> {
+    fn without_scale<'t>(&self, x: &Var<'t>) -> Var<'t> {
         let wide = x.clone().cast_as(FP32, "norm input in fp32");
         let statistics = wide.clone().apply(POWER).reduce(self.rows).plus().apply(RSQRT).named("norm statistics");
         let normed = wide.clone().mul(statistics);
@@ -97,6 +114,17 @@ impl Norm {
         let variance = hidden.clone().apply(POWER).reduce(self.rows);
         let normed = hidden.mul(variance.clone().plus().apply(RSQRT).named("norm statistics")).named("unscaled norm output");
         weight.mul(normed.clone()).cast_as(x.dtype(), "norm output")
+    }
+
+    fn power<'t>(&self, x: &Var<'t>, weight: Option<Var<'t>>) -> Var<'t> {
+        let wide = x.clone().cast_as(FP32, "norm input in fp32");
+        let square = wide.clone().apply(POWER).reduce(self.rows).plus().named("norm statistics");
+        let mut normed = wide.clone().mul(square.clone().apply(POWER).named("norm statistics")).named("unscaled norm output");
+        drop((wide, square));
+        if let Some(weight) = weight {
+            normed = normed.clone().mul(weight.cast_as(FP32, "scale in fp32"));
+        }
+        normed.cast_as(x.dtype(), "norm output")
     }
 
     fn gemma<'t>(&self, x: &Var<'t>, weight: Var<'t>) -> Var<'t> {
@@ -122,18 +150,19 @@ impl Norm {
 
     fn fused<'t>(&self, x: &Var<'t>, weight: Option<&Var<'t>>) -> Var<'t> {
         let results = [("norm statistics", self.rows, FP32), ("norm output", x.form(), x.dtype())];
-        let run = |operands: &[&Var<'t>]| x.tape().kernel(operands, &results, 1, (x.order(), false, 0.0));
+        let run = |operands: &[&Var<'t>]| x.tape().kernel(operands, &results, 1, (x.order(), false, Attends::No));
         weight.map_or_else(|| run(&[x]), |weight| run(&[x, weight]))
     }
 
     fn layer<'t>(&self, x: &Var<'t>, weight: &Var<'t>) -> Var<'t> {
         let bias = self.bias.map(|bias| x.tape().read(bias));
-        // Mean and deviation have the input's format on CPUs, where the truth was measured; fp32 on GPUs.
-        let format = x.dtype();
-        let results = [("norm output", x.form(), format), ("mean", self.rows, format), ("deviation", self.rows, format)];
+        // Mean and deviation have the input's format on CPUs, and that of their sums on GPUs
+        // (`aten/src/ATen/native/cuda/layer_norm_kernel.cu`, `acc_type`).
+        let (format, rows) = (x.dtype(), if x.tape().is_cuda() { FP32 } else { x.dtype() });
+        let results = [("norm output", x.form(), format), ("mean", self.rows, rows), ("deviation", self.rows, rows)];
         match &bias {
-            Some(bias) => x.tape().kernel(&[x, weight, bias], &results, 0, (Order::Plain, false, 0.0)),
-            None => x.tape().kernel(&[x, weight], &results, 0, (Order::Plain, false, 0.0)),
+            Some(bias) => x.tape().kernel(&[x, weight, bias], &results, 0, (Order::Plain, false, Attends::No)),
+            None => x.tape().kernel(&[x, weight], &results, 0, (Order::Plain, false, Attends::No)),
         }
     }
 }

@@ -15,7 +15,7 @@
 use super::Build;
 use crate::config::{Mixer, MixerKind};
 use crate::ops::builder::Lowering;
-use crate::ops::tape::{Form, Tape, Work};
+use crate::ops::tape::{Factors, Form, Tape};
 use crate::ops::tensor::{Dim, Shape, Split};
 use crate::sources::{self, Source};
 use crate::units::{DType, Flops, to_f64};
@@ -242,7 +242,7 @@ impl State {
         let [hidden, made] = self.forms;
         for ((name, Flops(flops)), to) in self.parts.into_iter().zip([Some(made), None, Some(hidden)]) {
             tape.at(name, self.source);
-            tape.count(Work::Weights, flops);
+            tape.count(Factors::Weights, flops);
             if let Some(to) = to {
                 tape.multiplied(hidden, to);
             }

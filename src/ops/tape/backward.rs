@@ -1,10 +1,13 @@
 //! Backward: each node's gradients in the order the autograd engine makes and frees them.
 
+use std::collections::VecDeque;
 use std::rc::Rc;
 
 use super::Order;
-use super::state::{Arrival, Frame, Grad, Kind, NONE, Node, Operand, Part, Recording, Rule, State, When, as_leaf, at, count};
+use super::keeps::{Frame, KeepsProducts, Part};
+use super::state::{Arrival, Grad, Kind, NONE, Node, Operand, Recording, Rule, State, Storage, When, as_leaf, at, count};
 use super::{Form, Tape, Var};
+use crate::config::Dispatch;
 use crate::units::DType;
 
 /// A part of a block that can run again.
@@ -56,7 +59,8 @@ impl Tape {
             state.hold(*input);
         }
         let first = count(state.nodes.len());
-        state.frames.push(Frame { inputs, part, first, last: first, saves: 0, holders: 0, recomputed: false, wanted });
+        let kept = VecDeque::new();
+        state.frames.push(Frame { inputs, part, first, last: first, saves: 0, holders: 0, recomputed: false, wanted, kept });
         state.open_frame = Some(count(state.frames.len()) - 1);
     }
 
@@ -81,7 +85,7 @@ impl Tape {
             let storage = state.allocate("gradient of the loss", loss.form, loss.dtype);
             // `loss.backward()` holds it to the end.
             state.hold(storage);
-            state.start(loss.node, Grad { storage, form: loss.form, dtype: loss.dtype, order: Order::Plain });
+            state.start(loss.node, Grad { storage, form: loss.form, dtype: loss.dtype, order: Order::Plain, is_view: false });
             storage
         };
         let mut here = None;
@@ -118,7 +122,9 @@ impl Tape {
             let Some(found) = state.frames.get_mut(at(frame)) else { return };
             found.recomputed = true;
             let (wanted, inputs, part) = (found.saves, found.inputs.clone(), found.part.clone());
-            let wants = found.wanted;
+            let (wants, keeps) = (found.wanted, !found.kept.is_empty());
+            let wanted = if state.to_the_end { NONE } else { wanted };
+            state.keeps = keeps.then_some(KeepsProducts { products: 0, again: Some(frame) });
             state.recording = Some(Recording { tensors: Vec::new(), wanted });
             state.kind = Kind::Recomputed;
             (inputs, part, wants)
@@ -140,6 +146,9 @@ impl Tape {
             model.recompute(self, at(frame), if wants { input.wanted() } else { input });
         }
         let mut state = self.state.borrow_mut();
+        state.keeps = None;
+        let unused = state.frames.get_mut(at(frame)).map(|frame| std::mem::take(&mut frame.kept));
+        unused.into_iter().flatten().for_each(|kept| state.release(kept));
         state.stopped = false;
         state.kind = Kind::Temporary;
         state.op = op;
@@ -237,6 +246,7 @@ impl State {
             _ => false,
         };
         if copied {
+            self.reads(1, (grad.form, grad.dtype));
             let copy = self.fresh((grad.form, grad.dtype), Order::Plain);
             self.release(grad.storage);
             grad = copy;
@@ -294,12 +304,18 @@ impl State {
     pub(super) fn fit(&mut self, grad: Grad, operand: Operand) -> Grad {
         let mut grad = grad;
         if self.elements(grad.form) > self.elements(operand.form) {
+            self.reads(1, (grad.form, grad.dtype));
             let summed = self.fresh((operand.form, grad.dtype), Order::Plain);
+            let (rows, columns) = (self.elements(grad.form), self.elements(operand.form));
+            if self.last(operand.form, 0) > 1 && self.last(operand.form, 0) == self.last(grad.form, 0) {
+                self.sum_over_rows(rows / columns.max(1), columns);
+            }
             self.release(grad.storage);
             grad = summed;
         }
         let as_made = self.arrival == (Arrival::Pending { as_made: true }) && as_leaf(operand.node).is_some();
         if grad.dtype != operand.dtype && !as_made {
+            self.reads(1, (grad.form, grad.dtype));
             let cast = self.fresh((operand.form, operand.dtype), grad.order);
             self.release(grad.storage);
             grad = cast;
@@ -308,7 +324,7 @@ impl State {
         grad
     }
 
-    /// Adds a gradient to those a node has received: never in place, since the first may be seen elsewhere.
+    /// Adds a gradient to those a node has received.
     fn hand_on(&mut self, node: u32, grad: Grad) {
         let before = self.nodes.get(at(node)).and_then(|node| node.grad);
         let sum = self.summed(before, grad);
@@ -321,10 +337,26 @@ impl State {
 
     fn summed(&mut self, before: Option<Grad>, grad: Grad) -> Grad {
         let Some(before) = before else { return grad };
+        self.reads(2, (grad.form, grad.dtype));
+        if self.is_added_to_in_place(before) {
+            let operand = |grad: Grad| Operand { node: NONE, form: grad.form, dtype: grad.dtype };
+            self.in_place(&[operand(before), operand(grad), Operand::NOTHING]);
+            self.release(grad.storage);
+            return before;
+        }
         let sum = self.fresh((grad.form, before.dtype), before.order);
         self.release(before.storage);
         self.release(grad.storage);
         sum
+    }
+
+    /// Whether a further gradient is added to one without a third tensor: where nobody else sees its memory, and all of that is its own
+    /// (`can_accumulate_inplace` in `torch/csrc/autograd/input_buffer.cpp`). A view is held by its base as well. Tensors under a tracker,
+    /// a subclass, are never added to.
+    fn is_added_to_in_place(&self, before: Grad) -> bool {
+        let storage = self.storages.get(at(before.storage));
+        let own = |storage: &Storage| storage.refs == 1 && self.elements(storage.form) == self.elements(before.form);
+        self.dispatch == Dispatch::Cuda && !before.is_view && storage.is_some_and(own)
     }
 
     /// A gradient reaches a parameter; whether it is the last of this backward.

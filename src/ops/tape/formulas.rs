@@ -3,7 +3,9 @@
 
 use super::Form;
 use super::Order;
+use super::scratch::Attends;
 use super::state::{Grad, NONE, Node, Operand, Rule, State};
+use crate::config::Dispatch;
 use crate::ops::tensor::{Dim, Shape};
 use crate::units::DType;
 
@@ -14,7 +16,7 @@ const fn wants(operand: Operand) -> bool {
 
 impl State {
     pub(super) fn fresh(&mut self, (form, dtype): (Form, DType), order: Order) -> Grad {
-        Grad { storage: self.allocate("gradient", form, dtype), form, dtype, order }
+        Grad { storage: self.allocate("gradient", form, dtype), form, dtype, order, is_view: false }
     }
 
     pub(super) fn alias(&mut self, grad: Grad, form: Form) -> Grad {
@@ -22,8 +24,21 @@ impl State {
         Grad { form, ..grad }
     }
 
+    /// Seen in another shape.
+    fn view(&mut self, grad: Grad, form: Form) -> Grad {
+        Grad { is_view: true, ..self.alias(grad, form) }
+    }
+
     /// The gradients of a node's operands.
     pub(super) fn formula(&mut self, node: &Node, grad: Grad) -> [Option<Grad>; 3] {
+        self.before_formula(node, (grad.form, grad.dtype));
+        let made = self.gradients(node, grad);
+        self.after_formula();
+        made
+    }
+
+    fn gradients(&mut self, node: &Node, grad: Grad) -> [Option<Grad>; 3] {
+        let [a, _, _] = node.operands;
         match node.rule {
             Rule::Add
             | Rule::Sub
@@ -31,12 +46,21 @@ impl State {
             | Rule::Times
             | Rule::Div
             | Rule::Unary { .. }
+            | Rule::Exchanged(_)
             | Rule::Clamp(_)
+            | Rule::Softmax
+            | Rule::IntoZeros
+            | Rule::AtRows(_)
+            | Rule::Embedding(_)
             | Rule::Script(_) => self.elementwise(node, grad),
             Rule::AtMost | Rule::Where => self.chosen(node, grad),
-            Rule::Linear { .. } | Rule::Matmul { .. } | Rule::Kernel { .. } | Rule::Packed(_) | Rule::Saved => {
-                self.multiplied(node, grad)
-            }
+            Rule::Deviation => [Some(self.deviation(grad, a)), None, None],
+            Rule::Linear { .. }
+            | Rule::Grouped(_)
+            | Rule::Matmul { .. }
+            | Rule::Kernel { .. }
+            | Rule::Packed(_)
+            | Rule::Saved => self.multiplied(node, grad),
             _ => self.moved(node, grad),
         }
     }
@@ -46,11 +70,12 @@ impl State {
         let [a, b, _] = node.operands;
         match node.rule {
             Rule::View if grad.order != Order::Plain => [Some(self.fresh((a.form, grad.dtype), Order::Plain)), None, None],
-            Rule::View | Rule::Pass => [Some(self.alias(grad, grad.form)), None, None],
-            Rule::Swap => [Some(Grad { order: grad.order.swapped(), ..self.alias(grad, a.form) }), None, None],
+            Rule::View => [Some(self.view(grad, grad.form)), None, None],
+            Rule::Pass => [Some(self.alias(grad, grad.form)), None, None],
+            Rule::Swap => [Some(Grad { order: grad.order.swapped(), ..self.view(grad, a.form) }), None, None],
             Rule::Heads if grad.order == Order::Plain => [Some(self.fresh((a.form, grad.dtype), Order::Plain)), None, None],
-            Rule::Heads | Rule::Spread => [Some(Grad { order: Order::Plain, ..self.alias(grad, a.form) }), None, None],
-            Rule::Merge => [Some(Grad { order: Order::Swapped, ..self.alias(grad, a.form) }), None, None],
+            Rule::Heads | Rule::Spread => [Some(Grad { order: Order::Plain, ..self.view(grad, a.form) }), None, None],
+            Rule::Merge => [Some(Grad { order: Order::Swapped, ..self.view(grad, a.form) }), None, None],
             Rule::Split => {
                 let joined = self.fresh((a.form, a.dtype), Order::Plain);
                 for part in node.parts.iter().flatten() {
@@ -59,7 +84,12 @@ impl State {
                 [Some(joined), None, None]
             }
             Rule::Fill => self.filled(grad, a, b),
-            Rule::Cat => [wants(a).then(|| self.alias(grad, a.form)), wants(b).then(|| self.alias(grad, b.form)), None],
+            Rule::AddToPart(part) => {
+                let rest = self.fresh((a.form, grad.dtype), Order::Plain);
+                let copy = self.fresh((part, grad.dtype), Order::Plain);
+                [Some(rest), Some(copy), None]
+            }
+            Rule::Cat => [wants(a).then(|| self.view(grad, a.form)), wants(b).then(|| self.view(grad, b.form)), None],
             _ => [None; 3],
         }
     }
@@ -89,14 +119,21 @@ impl State {
             }
             Rule::Div => self.quotient(grad, wants(a), wants(b)),
             Rule::Unary { temporaries, elementwise } => {
-                let shape = (a.form, a.dtype);
-                let held: Vec<u32> = (0..temporaries).map(|_| self.allocate("backward temporary", a.form, a.dtype)).collect();
-                let made = self.fresh(shape, if elementwise { grad.order } else { Order::Plain });
-                for storage in held {
-                    self.release(storage);
-                }
+                [Some(self.made_after(a, temporaries, if elementwise { grad.order } else { Order::Plain })), None, None]
+            }
+            Rule::IntoZeros => [Some(self.made_after(a, self.copies_zeros(), Order::Plain)), None, None],
+            Rule::AtRows(index) => {
+                let made = self.made_after(a, self.copies_zeros(), Order::Plain);
+                self.index_back(a.form, index);
                 [Some(made), None, None]
             }
+            Rule::Softmax => [Some(self.softmax_back(a)), None, None],
+            Rule::Embedding(tokens) => {
+                let tokens = self.elements(tokens);
+                let storage = self.embedding_back((a.form, a.dtype), tokens);
+                [Some(Grad { storage, form: a.form, dtype: a.dtype, order: Order::Plain, is_view: false }), None, None]
+            }
+            Rule::Exchanged(before) => [Some(self.made_after(a, before, Order::Plain)), None, None],
             Rule::Clamp(masks) => {
                 let scalar = self.form(Shape::of([Dim("scalar", 1)]));
                 let zero = self.allocate("zero", scalar, a.dtype);
@@ -109,10 +146,41 @@ impl State {
             }
             Rule::Script(steps) => {
                 let storage = self.play(steps, "backward temporary", a.form, a.dtype);
-                [Some(Grad { storage, form: a.form, dtype: a.dtype, order: grad.order }), None, None]
+                [Some(Grad { storage, form: a.form, dtype: a.dtype, order: grad.order, is_view: false }), None, None]
             }
             _ => [None; 3],
         }
+    }
+
+    /// How many tensors of zeros stand beside one into which something is written: PyTorch writes into the zeros themselves, but into a
+    /// copy under a tracker, whose tensors are of a subclass (`areAnyTensorSubclassLike` in `torch/csrc/autograd/FunctionsManual.cpp`).
+    const fn copies_zeros(&self) -> u8 {
+        match self.dispatch {
+            Dispatch::Cuda => 0,
+            Dispatch::CpuTracker => 1,
+        }
+    }
+
+    /// CUDA's kernel reads `grad * output`, which is a tensor of its own (`softmax_backward_cuda_out` in
+    /// `aten/src/ATen/native/cuda/SoftMax.cu`); the CPU's multiplies as it goes.
+    fn softmax_back(&mut self, operand: Operand) -> Grad {
+        let made = self.fresh((operand.form, operand.dtype), Order::Plain);
+        if self.dispatch == Dispatch::Cuda {
+            let product = self.allocate("gradient times probabilities", operand.form, operand.dtype);
+            self.release(product);
+        }
+        made
+    }
+
+    /// One gradient like the operand, after so many temporaries.
+    fn made_after(&mut self, operand: Operand, temporaries: u8, order: Order) -> Grad {
+        let Operand { form, dtype, .. } = operand;
+        let held: Vec<u32> = (0..temporaries).map(|_| self.allocate("backward temporary", form, dtype)).collect();
+        let made = self.fresh((form, dtype), order);
+        for storage in held {
+            self.release(storage);
+        }
+        made
     }
 
     /// Of what was chosen by comparing.
@@ -163,6 +231,10 @@ impl State {
                 let weight = wants(b).then(|| self.product(node, b));
                 [wants(a).then(|| self.product(node, a)), weight, None]
             }
+            Rule::Grouped(groups) => {
+                let weight = wants(b).then(|| self.grouped(node, b, groups));
+                [wants(a).then(|| self.grouped(node, a, groups)), weight, None]
+            }
             Rule::Packed(packed) => {
                 let scales = packed.scales.map(|form| self.fresh((form, DType::Fp32), Order::Plain));
                 let whole = self.fresh((packed.whole, packed.dtype), Order::Plain);
@@ -180,19 +252,14 @@ impl State {
                 let second = wants(b).then(|| Grad { order, ..self.product(node, b) });
                 [wants(a).then(|| self.product(node, a)), second, None]
             }
-            Rule::Kernel { orders } => {
-                let mut made = [None; 3];
-                for ((made, operand), order) in made.iter_mut().zip(node.operands).zip(orders) {
-                    if wants(operand) {
-                        *made = Some(self.fresh((operand.form, operand.dtype), order));
-                    }
-                }
-                made
-            }
+            Rule::Kernel { orders, attends } => self.of_kernel(node, grad, (orders, attends)),
             Rule::Saved => {
                 let alias = |state: &mut Self, slot: usize, operand: Operand| {
                     let storage = node.saved.get(slot).copied().unwrap_or(NONE);
-                    state.alias(Grad { storage, form: operand.form, dtype: operand.dtype, order: Order::Plain }, operand.form)
+                    state.alias(
+                        Grad { storage, form: operand.form, dtype: operand.dtype, order: Order::Plain, is_view: false },
+                        operand.form,
+                    )
                 };
                 [wants(a).then(|| alias(self, 0, a)), wants(b).then(|| alias(self, 1, b)), None]
             }
@@ -201,8 +268,34 @@ impl State {
     }
 
     fn product(&mut self, node: &Node, operand: Operand) -> Grad {
-        self.count_backward(node.flops);
-        self.fresh((operand.form, operand.dtype), Order::Plain)
+        self.multiplies_back(node, operand);
+        let made = self.fresh((operand.form, operand.dtype), Order::Plain);
+        self.multiply_with_workspace(false);
+        // Products run on matrices: rows of several sequences and heads are seen as one, and weights transposed.
+        Grad { is_view: true, ..made }
+    }
+
+    /// Products of groups of rows.
+    fn grouped(&mut self, node: &Node, operand: Operand, groups: Form) -> Grad {
+        self.multiplies_back(node, operand);
+        let made = self.fresh((operand.form, operand.dtype), Order::Plain);
+        self.group_products(groups, operand.dtype);
+        Grad { is_view: true, ..made }
+    }
+
+    /// Of a kernel written by hand: one tensor for each operand, and what it takes for itself.
+    fn of_kernel(&mut self, node: &Node, grad: Grad, (orders, attends): ([Order; 3], Attends)) -> [Option<Grad>; 3] {
+        let copies = self.in_order_for_attention(attends, [orders[0], grad.order], (grad.form, grad.dtype));
+        let mut made = [None; 3];
+        for ((made, operand), order) in made.iter_mut().zip(node.operands).zip(orders) {
+            if wants(operand) {
+                *made = Some(self.fresh((operand.form, operand.dtype), order));
+            }
+        }
+        for held in self.attention_back(attends, node.operands).into_iter().chain(copies) {
+            self.release(held);
+        }
+        made
     }
 
     fn scaled(&mut self, node: &Node, operand: Operand, order: Order) -> Grad {
@@ -224,6 +317,25 @@ impl State {
         copy = self.fit(copy, part);
         self.release(zeros.storage);
         [Some(rest), Some(copy), None]
+    }
+
+    /// `grad / (2 · deviation)`, 0 where that is 0, times the operand less its mean.
+    fn deviation(&mut self, grad: Grad, operand: Operand) -> Grad {
+        let rows = (grad.form, grad.dtype);
+        let doubled = self.fresh(rows, Order::Plain);
+        let quotient = self.fresh(rows, Order::Plain);
+        let zero = self.allocate("deviations of 0", grad.form, DType::Mask);
+        for storage in [doubled.storage, zero] {
+            self.release(storage);
+        }
+        let factor = self.fresh(rows, Order::Plain);
+        let mean = self.fresh(rows, Order::Plain);
+        let centred = self.fresh((operand.form, operand.dtype), Order::Plain);
+        let made = self.fresh((operand.form, operand.dtype), Order::Plain);
+        for held in [quotient, factor, mean, centred] {
+            self.release(held.storage);
+        }
+        made
     }
 
     /// `grad / b`, and `-grad · (a / b) / b`.

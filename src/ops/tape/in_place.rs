@@ -11,7 +11,10 @@ use crate::units::DType;
 impl Var<'_> {
     /// A slice that may be the whole, which then is an alias.
     pub fn part(self, part: Form) -> Self {
-        if part == self.form { self.view_as(Rule::Pass, part) } else { self.slice(part) }
+        let state = self.tape.state.borrow();
+        let whole = state.elements(part) == state.elements(self.form);
+        drop(state);
+        if whole { self.view_as(Rule::Pass, part) } else { self.slice(part) }
     }
 
     /// One index of a dimension, by a list: a copy, and the list is saved; backward writes it into zeros of the whole, anew.
@@ -20,8 +23,7 @@ impl Var<'_> {
         let one = tape.form([Dim("one", 1)]);
         let index = tape.constant("index", one, DType::Int64);
         let mut state = tape.state.borrow_mut();
-        let rule = Rule::Unary { temporaries: 1, elementwise: false };
-        let node = state.node(rule, [self.operand(), Operand::NOTHING, Operand::NOTHING], 0.0);
+        let node = state.node(Rule::AtRows(one), [self.operand(), Operand::NOTHING, Operand::NOTHING]);
         state.save(node, index.storage);
         let storage = state.allocate("picked heads", form, dtype);
         drop(state);
@@ -43,7 +45,7 @@ impl Var<'_> {
     pub fn chosen(self, other: &Self, condition: &Self) -> Self {
         let (tape, form, dtype) = (self.tape, self.form, wider(self.dtype, other.dtype));
         let mut state = tape.state.borrow_mut();
-        let node = state.node(Rule::Where, [self.operand(), other.operand(), Operand::NOTHING], 0.0);
+        let node = state.node(Rule::Where, [self.operand(), other.operand(), Operand::NOTHING]);
         state.save(node, condition.storage);
         let storage = state.allocate("chosen by condition", form, dtype);
         drop(state);
@@ -61,13 +63,14 @@ impl Var<'_> {
     /// Scaled in place.
     pub fn in_place(self) -> Self {
         let form = self.form;
+        self.tape.state.borrow_mut().in_place(&[self.operand(), Operand::NOTHING, Operand::NOTHING]);
         self.view_as(Rule::Unary { temporaries: 0, elementwise: true }, form)
     }
 
     /// `x @ W.T`: under autocast the transposed weight is cast anew each time.
-    pub fn times(self, weight: Param, form: Form, flops: f64) -> Self {
+    pub fn times(self, weight: Param, form: Form) -> Self {
         let weight = self.tape.read(weight).for_product();
         let x = self.for_product();
-        x.affine(&weight, None, form, flops)
+        x.affine(&weight, None, form)
     }
 }

@@ -6,26 +6,35 @@
 //! module yields its parameters, what it saves, its FLOPs and the memory at every moment.
 
 mod backward;
+mod costs;
+mod exchanges;
+mod flops;
 mod formulas;
 mod in_place;
+mod keeps;
 mod order;
 mod parameters;
 mod places;
 mod primitives;
 mod replay;
 mod routing;
+mod scratch;
 mod state;
+mod streams;
 mod tuning;
-mod work;
 
 use std::cell::RefCell;
 
 pub(crate) use backward::{Again, Model};
+pub(crate) use flops::{Factors, LayerProduct};
 pub(crate) use order::Order;
-pub(crate) use primitives::{EXPM1, GELU, LOG_SOFTMAX, POWER, RELU, RSQRT, SCALE, SIGMOID, SILU, SOFTMAX, SOFTPLUS, TANH};
-pub(crate) use state::{Arrival, Entry, KINDS, Kind, NONE, OpName, Parameter, Segment, Shards, State, Storage, Totals, When};
+pub(crate) use primitives::{EXPM1, GELU, LOG_SOFTMAX, POWER, RELU, ROOT, RSQRT, SCALE, SIGMOID, SILU, SOFTMAX, SOFTPLUS, TANH};
+pub(crate) use scratch::{Attends, EFFICIENT_ROWS, Scratch, partial_sums};
+pub(crate) use state::{
+    Arrival, Cut, Entry, KINDS, Kind, NONE, OpName, Parameter, Segment, Shards, State, Storage, Totals, When,
+};
+pub(crate) use streams::Kept;
 pub(crate) use tuning::Packed;
-pub(crate) use work::{Product, Work};
 
 use super::tensor::{Dim, Shape};
 use crate::sources::Source;
@@ -219,6 +228,11 @@ impl Tape {
         Var { tape: self, storage, form, dtype, node: NONE, order: Order::Plain }
     }
 
+    /// Memory that is taken from now on is used on that stream; the answer is the one before.
+    pub fn on_stream(&self, stream: u8) -> u8 {
+        std::mem::replace(&mut self.state.borrow_mut().stream, stream)
+    }
+
     /// Gives every parameter a gradient, and a copy where there is one; those that wait for their group have none yet.
     pub fn gradients_exist(&self) {
         let mut state = self.state.borrow_mut();
@@ -243,14 +257,70 @@ impl Tape {
         }
     }
 
+    /// Lets go of the gradients of all parameters, as `zero_grad` does.
+    pub fn zero_gradients(&self) {
+        let mut state = self.state.borrow_mut();
+        for param in 0..state.parameters.len() {
+            let Some(parameter) = state.parameters.get_mut(param) else { continue };
+            let gradients = [&mut parameter.gradient, &mut parameter.copy].map(|gradient| std::mem::replace(gradient, NONE));
+            for gradient in gradients {
+                state.release(gradient);
+            }
+        }
+    }
+
     /// Lets go of the gradients of a group that waited for their reduction.
     pub fn release_gradients(&self, group: impl Fn(u16) -> bool) {
         let mut state = self.state.borrow_mut();
         for param in 0..state.parameters.len() {
             let Some(parameter) = state.parameters.get_mut(param).filter(|found| group(found.layer)) else { continue };
-            let gradient = std::mem::replace(&mut parameter.gradient, NONE);
+            let gradients = [&mut parameter.gradient, &mut parameter.copy].map(|gradient| std::mem::replace(gradient, NONE));
+            for gradient in gradients {
+                state.release(gradient);
+            }
+        }
+    }
+
+    /// Adds the gradients of a group up unreduced, in that format: each becomes a whole tensor of it, or is added to the one that is
+    /// there and let go.
+    pub fn add_up_gradients(&self, group: impl Fn(u16) -> bool, dtype: DType) {
+        let mut state = self.state.borrow_mut();
+        let before = std::mem::replace(&mut state.kind, Kind::Gradient);
+        for param in 0..state.parameters.len() {
+            let Some(parameter) = state.parameters.get_mut(param).filter(|found| group(found.layer)) else { continue };
+            let (gradient, copy, form) = (parameter.gradient, parameter.copy, parameter.form);
+            let made_in = state.storages.get(state::at(gradient)).map(|gradient| gradient.dtype);
+            if made_in.is_none() || (copy == NONE && made_in == Some(dtype)) {
+                // Nothing has come, or what has come is what is added to; it stays.
+                if let Some(parameter) = state.parameters.get_mut(param).filter(|_| made_in.is_some()) {
+                    (parameter.gradient, parameter.copy) = (NONE, gradient);
+                }
+                state.turn_into_gradient(gradient);
+                continue;
+            }
+            let sum = if copy == NONE { state.allocate("gradients added up", form, dtype) } else { copy };
+            if let Some(parameter) = state.parameters.get_mut(param) {
+                (parameter.gradient, parameter.copy) = (NONE, sum);
+            }
             state.release(gradient);
         }
+        state.kind = before;
+    }
+
+    /// Gives every parameter that learns a gradient that was added up unreduced.
+    pub fn added_up_gradients_exist(&self, dtype: DType) {
+        let mut state = self.state.borrow_mut();
+        let before = std::mem::replace(&mut state.kind, Kind::Gradient);
+        for param in 0..state.parameters.len() {
+            let learned = state.parameters.get(param).filter(|found| !found.idle);
+            let Some((form, layer)) = learned.map(|found| (found.form, found.layer)) else { continue };
+            state.layer = layer;
+            let sum = state.allocate("gradients added up", form, dtype);
+            if let Some(parameter) = state.parameters.get_mut(param) {
+                parameter.copy = sum;
+            }
+        }
+        state.kind = before;
     }
 
     /// A tensor that backward hands its gradient on to the stage before.
@@ -276,7 +346,7 @@ impl Tape {
 
 impl Var<'_> {
     /// The same tensor in a forward that runs again, where a gradient is wanted of it.
-    pub(super) fn wanted(mut self) -> Self {
+    pub fn wanted(mut self) -> Self {
         self.node = 0;
         self
     }

@@ -1,6 +1,6 @@
 //! What a tape knows of parameters: their share on this rank, copies for blocks alike, and how modules read them.
 
-use super::state::{NONE, Parameter, Shards, State, Storage, at, count};
+use super::state::{Cut, NONE, Parameter, Shards, State, Storage, at, bytes_of, count};
 use super::{Form, Kind, Param};
 use crate::units::DType;
 
@@ -40,11 +40,49 @@ impl State {
         count(self.parameters.len()).saturating_sub(1)
     }
 
-    /// Elements of a parameter of that shape that one rank keeps, and of all ranks together.
+    /// Elements of a parameter of that shape that one rank keeps, and of all ranks together; all of it where it lies in a vector with
+    /// others, whose parts are known once all are declared: see [`Self::deal_out_flat`].
     pub fn share(&self, form: Form, shards: Shards) -> (u64, u64) {
+        if matches!(shards.cut, Cut::Flat { .. }) {
+            return (self.elements(form), self.elements(form));
+        }
         let rows = self.forms.get(usize::from(form)).and_then(|form| form.0.dims().next()).map_or(1, |dim| dim.1).max(1);
         let kept = rows.div_ceil(shards.ranks.max(1)).saturating_mul(self.elements(form) / rows);
         (kept, kept.saturating_mul(shards.ranks))
+    }
+
+    /// Gives each parameter its share of the vector that its layer is: the first rank's part of it, and all of it with the padding
+    /// behind it.
+    pub fn deal_out_flat(&mut self, shards: Shards) {
+        let Cut::Flat { head, align } = shards.cut else { return };
+        let (align, ranks, bits) = (align.max(1), shards.ranks.max(1), shards.dtype.bits().max(1));
+        let group = |layer: u16| usize::from(if layer == head { 0 } else { layer });
+        let width = |storage: Option<&Storage>| storage.map_or(bits, |storage| storage.dtype.bits());
+        let mut ends = vec![0_u64; usize::from(head).max(1)];
+        let mut places = Vec::with_capacity(self.parameters.len());
+        for parameter in &self.parameters {
+            let place = ends.get(group(parameter.layer)).copied().unwrap_or(0);
+            places.push(place);
+            if let Some(end) = ends.get_mut(group(parameter.layer)).filter(|_| !parameter.beside) {
+                let length = self.elements(parameter.form).saturating_mul(width(self.storages.get(at(parameter.storage)))) / bits;
+                *end = place.saturating_add(length).div_ceil(align).saturating_mul(align);
+            }
+        }
+        for end in &mut ends {
+            *end = end.div_ceil(ranks).saturating_mul(ranks);
+        }
+        let first: Vec<u64> = ends.iter().map(|end| end / ranks).collect();
+        let mut next = ends;
+        for (parameter, place) in self.parameters.iter_mut().zip(places).rev() {
+            let group = group(parameter.layer);
+            let Some((next, first)) = next.get_mut(group).zip(first.get(group)).filter(|_| !parameter.beside) else { continue };
+            let Some(storage) = self.storages.get_mut(at(parameter.storage)) else { continue };
+            let elements = |length: u64| length.saturating_mul(bits) / storage.dtype.bits().max(1);
+            parameter.padded = elements(next.saturating_sub(place));
+            parameter.kept = elements((*next).min(*first).saturating_sub(place));
+            storage.bytes = bytes_of(parameter.kept, storage.dtype);
+            *next = place;
+        }
     }
 
     /// Declares parameters once more, for a further block of the same modules; how far behind the first they lie.

@@ -8,13 +8,13 @@ use crate::units::DType;
 impl Var<'_> {
     /// `x.gather(-1, index)`: saves the index and itself; backward adds into zeros.
     pub fn gather_along(self, index: &Self, form: Form) -> Self {
-        self.unary_saving(Rule::Unary { temporaries: 1, elementwise: false }, index, true, form)
+        self.unary_saving(Rule::IntoZeros, index, true, form)
     }
 
     /// `x · factors`, both complex numbers: saves the factors, which want no gradient.
     pub fn turned_by(self, factors: &Self) -> Self {
         let mut state = self.tape.state.borrow_mut();
-        let node = state.node(Rule::Times, [self.operand(), factors.operand(), Operand::NOTHING], 0.0);
+        let node = state.node(Rule::Times, [self.operand(), factors.operand(), Operand::NOTHING]);
         state.save(node, factors.storage);
         let storage = state.allocate("rotated", self.form, self.dtype);
         drop(state);
@@ -29,7 +29,7 @@ impl Var<'_> {
 
     fn unary_saving(self, rule: Rule, other: &Self, itself: bool, form: Form) -> Self {
         let mut state = self.tape.state.borrow_mut();
-        let node = state.node(rule, [self.operand(), Operand::NOTHING, Operand::NOTHING], 0.0);
+        let node = state.node(rule, [self.operand(), Operand::NOTHING, Operand::NOTHING]);
         state.save(node, other.storage);
         if itself {
             state.save(node, self.storage);
@@ -48,7 +48,7 @@ impl Var<'_> {
     /// `x[..., part] = part`.
     pub fn fill(mut self, part: &Self) -> Self {
         let operands = [self.operand(), part.operand(), Operand::NOTHING];
-        self.node = self.tape.state.borrow_mut().node(Rule::Fill, operands, 0.0);
+        self.node = self.tape.state.borrow_mut().node(Rule::Fill, operands);
         self
     }
 }

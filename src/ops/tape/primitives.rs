@@ -2,8 +2,10 @@
 #![expect(clippy::needless_pass_by_value, reason = "an operand lives until its operator has run, as a temporary does in Python")]
 
 use super::Order;
+use super::scratch::Attends;
 use super::state::{NONE, Operand, Rule, at};
-use super::{Form, Param, Tape, Var, Work};
+use super::{Form, Param, Tape, Var};
+use crate::config::Dispatch;
 use crate::units::DType;
 
 /// Which of its tensors a one-operand primitive saves.
@@ -23,18 +25,27 @@ pub(crate) struct Function {
     /// What it is called in the ledger.
     pub name: &'static str,
     pub save: Save,
-    /// Temporaries of its backward formula, all as large as the operand.
-    pub temporaries: u8,
+    /// The steps of backward; temporaries of its formula are all as large as the operand.
+    pub rule: Rule,
+    /// Whether autocast runs it in fp32 on GPUs (`AT_FORALL_FP32` and `AT_FORALL_FP32_SET_OPT_DTYPE` in
+    /// `aten/src/ATen/autocast_mode.h`); the CPU's lists have none of these.
+    pub in_fp32: bool,
 }
 
 const fn function(name: &'static str, save: Save, temporaries: u8) -> Function {
-    Function { name, save, temporaries }
+    Function { name, save, rule: Rule::Unary { temporaries, elementwise: true }, in_fp32: false }
+}
+
+const fn in_fp32(function: Function) -> Function {
+    Function { in_fp32: true, ..function }
 }
 
 /// `x.pow(n)`: backward takes `x.pow(n - 1)` and its product with `n`.
-pub(crate) const POWER: Function = function("power", Save::Input, 2);
+pub(crate) const POWER: Function = in_fp32(function("power", Save::Input, 2));
 /// `rsqrt(x)`: backward takes `result.pow(3)` and the scaled gradient.
-pub(crate) const RSQRT: Function = function("reciprocal root", Save::Output, 2);
+pub(crate) const RSQRT: Function = in_fp32(function("reciprocal root", Save::Output, 2));
+/// `sqrt(x)`: backward takes twice the result.
+pub(crate) const ROOT: Function = function("root", Save::Output, 1);
 /// `silu(x)`.
 pub(crate) const SILU: Function = function("activation output", Save::Input, 0);
 /// `gelu(x)`, exact or by tanh.
@@ -46,13 +57,13 @@ pub(crate) const TANH: Function = function("tanh", Save::Output, 0);
 /// `sigmoid(x)`.
 pub(crate) const SIGMOID: Function = function("sigmoid", Save::Output, 0);
 /// `softplus(x)`.
-pub(crate) const SOFTPLUS: Function = function("softplus", Save::Input, 0);
+pub(crate) const SOFTPLUS: Function = in_fp32(function("softplus", Save::Input, 0));
 /// `expm1(x)`: backward takes `result + 1`.
-pub(crate) const EXPM1: Function = function("exponential less 1", Save::Output, 1);
+pub(crate) const EXPM1: Function = in_fp32(function("exponential less 1", Save::Output, 1));
 /// `softmax(x)`.
-pub(crate) const SOFTMAX: Function = function("probabilities", Save::Output, 0);
+pub(crate) const SOFTMAX: Function = in_fp32(Function { rule: Rule::Softmax, ..function("probabilities", Save::Output, 0) });
 /// `log_softmax(x)`.
-pub(crate) const LOG_SOFTMAX: Function = function("log-probabilities", Save::Output, 0);
+pub(crate) const LOG_SOFTMAX: Function = in_fp32(function("log-probabilities", Save::Output, 0));
 /// `x · constant`, `-x` and the like.
 pub(crate) const SCALE: Function = function("scaled", Save::Nothing, 0);
 
@@ -67,7 +78,7 @@ impl<'t> Var<'t> {
 
     pub(super) fn unary(self, rule: Rule, save: Save, name: &'static str, (form, dtype): (Form, DType)) -> Self {
         let mut state = self.tape.state.borrow_mut();
-        let node = state.node(rule, [self.operand(), Operand::NOTHING, Operand::NOTHING], 0.0);
+        let node = state.node(rule, [self.operand(), Operand::NOTHING, Operand::NOTHING]);
         if save == Save::Input {
             state.save(node, self.storage);
         }
@@ -81,9 +92,17 @@ impl<'t> Var<'t> {
 
     /// An elementwise function; the result has the operand's shape and format.
     pub fn apply(self, function: Function) -> Self {
-        let (shape, order) = ((self.form, self.dtype), self.order);
-        let rule = Rule::Unary { temporaries: function.temporaries, elementwise: true };
-        self.unary(rule, function.save, function.name, shape).ordered(order)
+        let operand = if function.in_fp32 { self.autocast_to_fp32() } else { self };
+        let (shape, order) = ((operand.form, operand.dtype), operand.order);
+        operand.unary(function.rule, function.save, function.name, shape).ordered(order)
+    }
+
+    /// In fp32 where autocast of a GPU casts the operand to it.
+    fn autocast_to_fp32(self) -> Self {
+        let state = self.tape.state.borrow();
+        let casts = state.autocast.is_some() && state.dispatch == Dispatch::Cuda;
+        drop(state);
+        if casts { self.cast(DType::Fp32) } else { self }
     }
 
     /// `x.to(dtype)`; the same tensor if it has that format already.
@@ -120,7 +139,10 @@ impl<'t> Var<'t> {
 
     pub(super) fn view_as(mut self, rule: Rule, form: Form) -> Self {
         let operand = self.operand();
-        self.node = self.tape.state.borrow_mut().node(rule, [operand, Operand::NOTHING, Operand::NOTHING], 0.0);
+        let mut state = self.tape.state.borrow_mut();
+        self.node = state.node(rule, [operand, Operand::NOTHING, Operand::NOTHING]);
+        state.counted(0);
+        drop(state);
         self.form = form;
         self
     }
@@ -178,7 +200,7 @@ impl<'t> Var<'t> {
     fn binary(self, other: Self, rule: Rule, name: &'static str, form: Form, saves: [bool; 2]) -> Self {
         let dtype = wider(self.dtype, other.dtype);
         let mut state = self.tape.state.borrow_mut();
-        let node = state.node(rule, [self.operand(), other.operand(), Operand::NOTHING], 0.0);
+        let node = state.node(rule, [self.operand(), other.operand(), Operand::NOTHING]);
         if saves[0] {
             state.save(node, self.storage);
         }
@@ -219,90 +241,88 @@ impl<'t> Var<'t> {
     pub fn cat(self, other: Self, form: Form) -> Self {
         let narrow = if self.dtype.bits() < other.dtype.bits() { &self } else { &other };
         let wide = wider(self.dtype, other.dtype);
-        let _copy = (narrow.dtype != wide).then(|| self.tape.constant("cast copy", narrow.form, wide));
+        // The CPU's kernel reads one format; the GPU's copies each tensor into its place as it is.
+        let _copy = (narrow.dtype != wide && !self.tape.is_cuda()).then(|| self.tape.constant("cast copy", narrow.form, wide));
         self.binary(other, Rule::Cat, "joined", form, [false; 2]).ordered(Order::Plain)
     }
 
     /// `x · Wᵀ (+ bias)`; under autocast operands are cast first, weights once for the step.
-    pub fn linear(self, weight: Param, bias: Option<Param>, form: Form, flops: f64) -> Self {
+    pub fn linear(self, weight: Param, bias: Option<Param>, form: Form) -> Self {
         let tape = self.tape;
         let bias = bias.map(|bias| tape.weight(bias));
         let weight = tape.weight(weight);
         let x = self.for_product();
-        x.affine(&weight, bias.as_ref(), form, flops)
+        x.affine(&weight, bias.as_ref(), form)
     }
 
     /// [`Self::linear`] with a weight as it was read.
-    pub fn linear_by(self, weight: &Self, form: Form, flops: f64) -> Self {
-        self.for_product().affine(weight, None, form, flops)
+    pub fn linear_by(self, weight: &Self, form: Form) -> Self {
+        self.for_product().affine(weight, None, form)
     }
 
     /// [`Self::linear_by`] where autocast is switched off.
-    pub fn linear_outside_autocast(self, weight: &Self, form: Form, flops: f64) -> Self {
-        self.affine(weight, None, form, flops)
+    pub fn linear_outside_autocast(self, weight: &Self, form: Form) -> Self {
+        self.affine(weight, None, form)
     }
 
     /// The same as `addmm` writes it (GPT-2's `Conv1D`): under autocast the bias is cast last.
-    pub fn conv1d(self, weight: Param, bias: Param, form: Form, flops: f64) -> Self {
+    pub fn conv1d(self, weight: Param, bias: Param, form: Form) -> Self {
         let tape = self.tape;
         let weight = tape.weight(weight);
         let x = self.for_product();
-        x.affine(&weight, Some(&tape.weight(bias)), form, flops)
+        x.affine(&weight, Some(&tape.weight(bias)), form)
     }
 
-    pub(super) fn affine(self, weight: &Self, bias: Option<&Self>, form: Form, flops: f64) -> Self {
+    pub(super) fn affine(self, weight: &Self, bias: Option<&Self>, form: Form) -> Self {
         let (tape, x) = (self.tape, self);
         let mut state = tape.state.borrow_mut();
         let third = bias.map_or(Operand::NOTHING, Var::operand);
         let gathered = state.gather.take();
-        let whole = gathered.map(|form| state.allocate("gathered hidden states", form, x.dtype));
+        let whole = gathered.map(|form| state.gathered((form, x.dtype)));
         let rule = Rule::Linear { bias: bias.is_some(), gathered };
-        let node = state.node(rule, [x.operand(), weight.operand(), third], flops);
-        state.count_weights(flops);
+        let node = state.node(rule, [x.operand(), weight.operand(), third]);
+        state.count_weights(form, weight.form);
         if weight.node != NONE {
             state.save(node, x.storage);
         }
         if x.node != NONE {
             state.save(node, weight.storage);
         }
-        let storage = state.allocate("projected", form, x.dtype);
+        let storage = state.allocate_kept("projected", (form, x.dtype), true);
+        state.multiply_with_workspace(bias.is_some());
         state.release(whole.unwrap_or(NONE));
         drop(state);
         Var::made(tape, storage, form, x.dtype, node)
     }
 
-    /// Under sequence parallelism: all tokens from every rank's part of them, or this rank's part of the sum over ranks.
-    pub fn exchanged(self, form: Form) -> Self {
-        let dtype = self.dtype;
-        self.unary(Rule::Unary { temporaries: 0, elementwise: false }, Save::Nothing, "exchanged between ranks", (form, dtype))
-    }
-
     /// A batched product of two activations; `batched`: of several sequences.
-    pub fn matmul(self, other: Self, form: Form, (batched, flops): (bool, f64)) -> Self {
-        self.product(other, form, Rule::Matmul { batched, transposed: false, scaled: false }, flops)
+    pub fn matmul(self, other: Self, form: Form, batched: bool) -> Self {
+        self.product(other, form, Rule::Matmul { batched, transposed: false, scaled: false })
     }
 
     /// A batched product with the second operand transposed: queries with keys.
-    pub fn matmul_transposed(self, other: Self, form: Form, (batched, flops): (bool, f64)) -> Self {
-        self.product(other, form, Rule::Matmul { batched, transposed: true, scaled: false }, flops)
+    pub fn matmul_transposed(self, other: Self, form: Form, batched: bool) -> Self {
+        self.product(other, form, Rule::Matmul { batched, transposed: true, scaled: false })
     }
 
     /// `baddbmm` with a constant factor: each gradient is scaled in a tensor of its own.
-    pub fn scaled_product(self, other: Self, form: Form, flops: f64) -> Self {
-        self.product(other, form, Rule::Matmul { batched: false, transposed: true, scaled: true }, flops)
+    pub fn scaled_product(self, other: Self, form: Form) -> Self {
+        self.product(other, form, Rule::Matmul { batched: false, transposed: true, scaled: true })
     }
 
-    fn product(self, other: Self, form: Form, rule: Rule, flops: f64) -> Self {
+    fn product(self, other: Self, form: Form, rule: Rule) -> Self {
         let (a, b) = (self, other);
         let b = b.for_product();
         let a = a.for_product();
         // Sequences and heads are merged for the product, which copies what is not in order.
         let several = matches!(rule, Rule::Matmul { batched: true, .. });
+        // The caller holds what it was given until the product is there.
+        let _given = [a.clone(), b.clone()];
         let (a, b) = if several { (a.contiguous(), b.contiguous()) } else { (a, b) };
         let tape = a.tape;
         let mut state = tape.state.borrow_mut();
-        let node = state.node(rule, [a.operand(), b.operand(), Operand::NOTHING], flops);
-        state.count_forward(Work::Attention, flops);
+        let node = state.node(rule, [a.operand(), b.operand(), Operand::NOTHING]);
+        state.count_attention(if matches!(rule, Rule::Matmul { transposed: true, .. }) { a.form } else { form });
         if b.node != NONE {
             state.save(node, a.storage);
         }
@@ -310,6 +330,7 @@ impl<'t> Var<'t> {
             state.save(node, b.storage);
         }
         let storage = state.allocate("batched product", form, a.dtype);
+        state.multiply_with_workspace(false);
         drop(state);
         Var::made(tape, storage, form, a.dtype, node)
     }
@@ -321,20 +342,6 @@ impl<'t> Var<'t> {
             Some(dtype) => self.cast(dtype),
             None => self,
         }
-    }
-
-    /// The input of a product whose weight is split by columns: backward sums its gradient over ranks, in a tensor for the sum
-    /// and one for the wait (`all_reduce` and `wait_tensor` of functional collectives).
-    pub fn summed_in_backward(self) -> Self {
-        let form = self.form;
-        self.view_as(Rule::Unary { temporaries: 1, elementwise: false }, form)
-    }
-
-    /// The sum over ranks of a product whose weight is split by rows; backward passes the gradient on.
-    pub fn summed_over_ranks(self) -> Self {
-        let _sum = self.tape.constant("sum over ranks", self.form, self.dtype);
-        let shape = (self.form, self.dtype);
-        self.unary(Rule::Pass, Save::Nothing, "sum over ranks", shape)
     }
 
     /// Renames what the ledger calls this tensor.
@@ -356,23 +363,11 @@ impl<'t> Var<'t> {
         self
     }
 
-    /// Parts that lie beside each other: views, whose gradients backward joins again.
-    pub fn split<const N: usize>(self, parts: [Form; N]) -> [Self; N] {
-        let form = self.form;
-        let whole = self.view_as(Rule::Split, form);
-        let mut number = 0;
-        parts.map(|form| {
-            let part = whole.clone().view_as(Rule::Part(number), form);
-            number += 1;
-            part
-        })
-    }
-
     /// A function of several operators under one hand-written formula: what forward and backward take and free in order (see
     /// [`Rule::Script`]); saves its operand.
     pub fn scripted(self, name: &'static str, forward: &[i8], backward: &'static [i8]) -> Self {
         let mut state = self.tape.state.borrow_mut();
-        let node = state.node(Rule::Script(backward), [self.operand(), Operand::NOTHING, Operand::NOTHING], 0.0);
+        let node = state.node(Rule::Script(backward), [self.operand(), Operand::NOTHING, Operand::NOTHING]);
         let storage = state.play(forward, name, self.form, self.dtype);
         state.save(node, self.storage);
         drop(state);
@@ -418,8 +413,7 @@ impl Tape {
     pub fn embedding(&self, ids: Var<'_>, weight: Param, form: Form) -> Var<'_> {
         let weight = self.read(weight);
         let mut state = self.state.borrow_mut();
-        let rule = Rule::Unary { temporaries: 0, elementwise: false };
-        let node = state.node(rule, [weight.operand(), Operand::NOTHING, Operand::NOTHING], 0.0);
+        let node = state.node(Rule::Embedding(ids.form), [weight.operand(), Operand::NOTHING, Operand::NOTHING]);
         state.save(node, ids.storage);
         let storage = state.allocate("embedded tokens", form, weight.dtype);
         drop(state);
@@ -435,7 +429,7 @@ impl Tape {
         operands: &[&Var<'_>],
         results: &[(&'static str, Form, DType)],
         main: usize,
-        (order, save_main, flops): (Order, bool, f64),
+        (order, save_main, attends): (Order, bool, Attends),
     ) -> Var<'_> {
         let mut state = self.state.borrow_mut();
         let mut all = [Operand::NOTHING; 3];
@@ -444,11 +438,16 @@ impl Tape {
             *place = operand.operand();
             *kept = operand.order;
         }
-        let node = state.node(Rule::Kernel { orders }, all, flops);
-        state.count_forward(Work::Attention, flops);
-        let mut made = [NONE; 3];
+        let node = state.node(Rule::Kernel { orders, attends }, all);
+        let computes = attends != Attends::No;
+        if computes {
+            state.count_attention(all[0].form);
+            state.count_attention(results.get(main).map_or(all[0].form, |result| result.1));
+        }
+        state.kernel_runs(&all, results, computes);
+        let mut made = [NONE; MOST_RESULTS];
         for (storage, (name, form, dtype)) in made.iter_mut().zip(results) {
-            *storage = state.allocate(name, *form, *dtype);
+            *storage = state.allocate_result((name, *form, *dtype), computes);
         }
         for operand in operands {
             state.save(node, operand.storage);
@@ -471,7 +470,7 @@ impl Tape {
     pub fn nll_loss<'t>(&'t self, log_probabilities: Var<'t>, labels: Var<'t>, scalar: Form) -> Var<'t> {
         let mut state = self.state.borrow_mut();
         let rule = Rule::Unary { temporaries: 0, elementwise: false };
-        let node = state.node(rule, [log_probabilities.operand(), Operand::NOTHING, Operand::NOTHING], 0.0);
+        let node = state.node(rule, [log_probabilities.operand(), Operand::NOTHING, Operand::NOTHING]);
         state.save(node, log_probabilities.storage);
         state.save(node, labels.storage);
         let loss = state.allocate("loss", scalar, DType::Fp32);
@@ -482,16 +481,18 @@ impl Tape {
         Var::made(self, loss, scalar, DType::Fp32, node)
     }
 
-    /// A product with a weight and its loss, whose gradients were made in forward: they are what is saved, and what backward hands on.
+    /// A product with a weight and its loss, in chunks of that shape, whose gradients were made in forward: they are what is saved, and
+    /// what backward hands on.
     pub fn prepared<'t>(
         &'t self,
         operands: [&Var<'t>; 2],
         gradients: [Option<Var<'t>>; 2],
-        (scalar, flops): (Form, f64),
+        (scalar, chunk, logits): (Form, Form, Form),
     ) -> Var<'t> {
         let mut state = self.state.borrow_mut();
-        state.count_weights(flops);
-        let node = state.node(Rule::Saved, [operands[0].operand(), operands[1].operand(), Operand::NOTHING], 0.0);
+        state.count_weights(logits, operands[1].form);
+        state.loss_in_chunks(operands.map(Var::operand), chunk, gradients.each_ref().map(Option::is_some));
+        let node = state.node(Rule::Saved, [operands[0].operand(), operands[1].operand(), Operand::NOTHING]);
         for gradient in gradients.iter().flatten() {
             state.save(node, gradient.storage);
         }
@@ -500,6 +501,9 @@ impl Tape {
         Var::made(self, loss, scalar, DType::Fp32, node)
     }
 }
+
+/// Most tensors that a kernel written by hand makes.
+const MOST_RESULTS: usize = 4;
 
 /// The format that two operands are computed in.
 pub(super) const fn wider(a: DType, b: DType) -> DType {

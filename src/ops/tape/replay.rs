@@ -35,8 +35,8 @@ impl Tape {
         state.sum_up();
     }
 
-    /// Shares parameters out over other ranks; what a rank keeps of them has the new size, which no stretch knows before they are
-    /// [resized](Self::resize_some).
+    /// Shares the parameters that are declared out over so many ranks; what a rank keeps of them has the new size, which no stretch
+    /// knows before they are [resized](Self::resize_some).
     pub fn share_out_again(&self, shards: Shards) {
         let mut state = self.state.borrow_mut();
         for param in 0..state.parameters.len() {
@@ -50,6 +50,7 @@ impl Tape {
                 storage.bytes = bytes_of(kept, storage.dtype);
             }
         }
+        state.deal_out_flat(shards);
     }
 }
 

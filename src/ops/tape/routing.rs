@@ -8,9 +8,8 @@ use crate::units::DType;
 impl Var<'_> {
     /// `topk(x)`: the largest values and where they are, which is saved; backward writes into zeros.
     pub fn topk(self, form: Form) -> (Self, Self) {
-        let rule = Rule::Unary { temporaries: 1, elementwise: false };
         let dtype = self.dtype;
-        let values = self.unary(rule, Save::Nothing, "largest", (form, dtype));
+        let values = self.unary(Rule::IntoZeros, Save::Nothing, "largest", (form, dtype));
         let places = values.tape.constant("places of the largest", form, DType::Int64);
         values.saves(&places);
         (values, places)
@@ -20,8 +19,7 @@ impl Var<'_> {
     pub fn gather(self, index: &Self, form: Form) -> Self {
         let tape = self.tape;
         let mut state = tape.state.borrow_mut();
-        let rule = Rule::Unary { temporaries: 1, elementwise: false };
-        let node = state.node(rule, [self.operand(), Operand::NOTHING, Operand::NOTHING], 0.0);
+        let node = state.node(Rule::AtRows(index.form), [self.operand(), Operand::NOTHING, Operand::NOTHING]);
         state.save(node, index.storage);
         let storage = state.allocate("gathered", form, self.dtype);
         drop(state);
@@ -29,19 +27,19 @@ impl Var<'_> {
     }
 
     /// `grouped_mm(x, W, offsets)`: each group of rows by its own matrix, in the weights' format whatever autocast says.
-    pub fn grouped(self, weight: Param, offsets: &Self, form: Form, flops: f64) -> Self {
+    pub fn grouped(self, weight: Param, offsets: &Self, form: Form) -> Self {
         let tape = self.tape;
         let weight = tape.read(weight);
         let x = self.cast(weight.dtype);
         let mut state = tape.state.borrow_mut();
-        let node =
-            state.node(Rule::Linear { bias: false, gathered: None }, [x.operand(), weight.operand(), Operand::NOTHING], flops);
-        state.count_weights(flops);
+        let node = state.node(Rule::Grouped(offsets.form), [x.operand(), weight.operand(), Operand::NOTHING]);
+        state.count_weights(form, weight.form);
         let saved = [x.node != NONE, true, weight.node != NONE].into_iter().zip([&weight, offsets, &x]);
         for (_, saved) in saved.filter(|(wanted, _)| *wanted) {
             state.save(node, saved.storage);
         }
         let storage = state.allocate("grouped product", form, weight.dtype);
+        state.group_products(offsets.form, weight.dtype);
         drop(state);
         tape.multiplied(x.form, form);
         Self::made(tape, storage, form, weight.dtype, node)
@@ -50,7 +48,9 @@ impl Var<'_> {
     /// `a /= b`: in place, so that a copy of the dividend is saved.
     pub fn divide_by(mut self, other: &Self) -> Self {
         let mut state = self.tape.state.borrow_mut();
-        let node = state.node(Rule::Div, [self.operand(), other.operand(), Operand::NOTHING], 0.0);
+        let operands = [self.operand(), other.operand(), Operand::NOTHING];
+        let node = state.node(Rule::Div, operands);
+        state.in_place(&operands);
         state.save(node, other.storage);
         if other.node != NONE {
             let copy = state.allocate("dividend", self.form, self.dtype);
@@ -65,7 +65,7 @@ impl Var<'_> {
     /// `a / b`: both are saved.
     pub fn divided_by(self, other: &Self) -> Self {
         let mut state = self.tape.state.borrow_mut();
-        let node = state.node(Rule::Div, [self.operand(), other.operand(), Operand::NOTHING], 0.0);
+        let node = state.node(Rule::Div, [self.operand(), other.operand(), Operand::NOTHING]);
         state.save(node, self.storage);
         state.save(node, other.storage);
         let storage = state.allocate("quotient", self.form, self.dtype);
@@ -77,7 +77,10 @@ impl Var<'_> {
     pub fn add_in_place(mut self, other: &Self) -> Self {
         debug_assert_eq!(wider(self.dtype, other.dtype), self.dtype);
         let operands = [self.operand(), other.operand(), Operand::NOTHING];
-        self.node = self.tape.state.borrow_mut().node(Rule::Add, operands, 0.0);
+        let mut state = self.tape.state.borrow_mut();
+        self.node = state.node(Rule::Add, operands);
+        state.in_place(&operands);
+        drop(state);
         self
     }
 

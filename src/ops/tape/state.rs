@@ -1,14 +1,15 @@
 //! Storages, nodes, parameters and the running totals of a tape.
 
+use crate::config::Dispatch;
 use crate::ops::tensor::{Dim, Shape};
 use crate::sources::{self, Source};
 use crate::units::DType;
 
-use std::rc::Rc;
-
-use super::backward::Again;
+use super::costs::Costs;
+use super::flops::{FACTORS, Factors, LayerProduct};
+use super::keeps::{Frame, KeepsProducts};
+use super::scratch::{Attends, Scratch};
 use super::tuning::Packed;
-use super::work::{Product, WORKS, Work};
 use super::{Form, Order, Param};
 
 /// No storage, no node.
@@ -36,20 +37,33 @@ pub(crate) enum Kind {
     Recomputed,
     /// Weights and gradients on their way between ranks.
     Gathered,
+    /// Taken by a kernel for itself while it runs.
+    Scratch,
 }
 
 /// How many kinds there are.
-pub(crate) const KINDS: usize = 8;
+pub(crate) const KINDS: usize = 9;
 
 /// Bytes by kind, wide enough that no sum of sizes overflows.
 pub(crate) type Totals = [i128; KINDS];
 
-/// How parameters are shared out among ranks, one by one along their first dimension.
+/// How parameters are shared out among ranks.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shards {
     pub ranks: u64,
     /// Format of what a rank keeps.
     pub dtype: DType,
+    pub cut: Cut,
+}
+
+/// Where parameters are cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Cut {
+    /// Each along its first dimension.
+    Rows,
+    /// Those of a layer lie side by side, each at a multiple of `align` elements, and ranks have equal parts of the whole; the first
+    /// rank's are counted. Those of layer `head` lie behind those of layer 0.
+    Flat { head: u16, align: u64 },
 }
 
 /// What becomes of a gradient that has reached its parameter.
@@ -95,6 +109,8 @@ pub(crate) struct Storage {
     /// The operation that took it, whatever it was kept for later.
     pub taken_in: u16,
     pub layer: u16,
+    /// The stream that it is used on, as [`State::stream`].
+    pub stream: u8,
     pub name: &'static str,
 }
 
@@ -133,9 +149,8 @@ pub(crate) struct Parameter {
 pub(crate) struct OpName {
     pub name: &'static str,
     pub source: Source,
-    /// FLOPs of forward, by what they are spent on, and of backward.
-    pub forward: [f64; WORKS],
-    pub backward: f64,
+    /// FLOPs of forward, by what is multiplied.
+    pub forward: [f64; FACTORS],
 }
 
 /// A gradient on its way.
@@ -145,6 +160,8 @@ pub(crate) struct Grad {
     pub form: Form,
     pub dtype: DType,
     pub order: Order,
+    /// Whether it sees memory that another tensor keeps alive, as every view does.
+    pub is_view: bool,
 }
 
 /// What an autograd formula does with the gradient of a node's output.
@@ -171,6 +188,8 @@ pub(crate) enum Rule {
     /// Temporaries and the result of a formula of several operators: what is taken (`n`) and freed (`-n`) in order; the last one
     /// taken is the result.
     Script(&'static [i8]),
+    /// Sent between ranks, into so many tensors before the last.
+    Exchanged(u8),
     /// As [`Rule::Unary`] after as many masks as that: a value kept within limits.
     Clamp(u8),
     /// A value kept below a constant: half of it where both are equal, none where it was larger.
@@ -189,18 +208,32 @@ pub(crate) enum Rule {
     Spread,
     /// Written over a part of a tensor.
     Fill,
+    /// Added to a part of a tensor of that shape, in place.
+    AddToPart(Form),
+    /// The standard deviation of each row.
+    Deviation,
     /// Narrow views of it.
     Cat,
     /// A matrix product with a weight, and a bias.
     ///
     /// Under sequence parallelism the input is gathered into a tensor of that shape before, and again in backward.
     Linear { bias: bool, gathered: Option<Form> },
+    /// A product of each group of rows with a weight of its own; groups have that shape.
+    Grouped(Form),
     /// A batched product of two activations.
     ///
     /// `batched`: of several sequences; `transposed`: the second operand is read in columns; `scaled`: each gradient is scaled.
     Matmul { batched: bool, transposed: bool, scaled: bool },
+    /// `softmax(x)`.
+    Softmax,
+    /// Written into zeros of the operand's shape.
+    IntoZeros,
+    /// Added into zeros of the operand's shape, at the rows that an index of that shape names.
+    AtRows(Form),
+    /// Rows of a table, by the tokens of that shape.
+    Embedding(Form),
     /// One new tensor per operand, in each operand's order in memory (kernels written by hand).
-    Kernel { orders: [Order; 3] },
+    Kernel { orders: [Order; 3], attends: Attends },
     /// The tensors that were saved are the gradients.
     Saved,
     /// A product with a frozen weight of four bits.
@@ -218,11 +251,11 @@ pub(crate) struct Operand {
 }
 
 impl Operand {
-    pub const NOTHING: Self = Self { node: NONE, form: 0, dtype: DType::Fp32 };
+    pub const NOTHING: Self = Self { node: NONE, form: Form::MAX, dtype: DType::Fp32 };
 }
 
 /// Most tensors that one node saves.
-pub(super) const SAVED: usize = 5;
+pub(super) const SAVED: usize = 7;
 
 /// A node of the graph.
 #[derive(Debug)]
@@ -234,38 +267,9 @@ pub(crate) struct Node {
     pub op: u16,
     pub layer: u16,
     pub frame: u32,
-    pub flops: f64,
     pub grad: Option<Grad>,
     /// Gradients of the parts of a split tensor.
     pub parts: Vec<Option<Grad>>,
-}
-
-/// A checkpointed part: what brings its saved tensors back.
-#[derive(Clone, Debug)]
-pub(crate) struct Frame {
-    /// What is kept of it: the inputs.
-    pub inputs: Vec<u32>,
-    /// How to run a part that is smaller than a block again, and its inputs: shape, format, order in memory, and whether a gradient
-    /// is wanted. A block is run by the model.
-    pub part: Option<Part>,
-    pub first: u32,
-    pub last: u32,
-    /// How many tensors its nodes save.
-    pub saves: u32,
-    /// Nodes that still hold the frame.
-    pub holders: u32,
-    pub recomputed: bool,
-    /// Whether the input wants a gradient.
-    pub wanted: bool,
-}
-
-/// A checkpointed part of a block.
-#[derive(Clone, Debug)]
-pub(crate) struct Part {
-    pub again: Rc<dyn Again>,
-    pub inputs: Vec<(Form, DType, Order, bool)>,
-    /// Which parameters its modules mean.
-    pub copies: (u32, u32, u32),
 }
 
 /// What happens to a storage.
@@ -323,11 +327,17 @@ pub(crate) struct State {
     pub log: Vec<Entry>,
     /// Kind of what is taken now.
     pub kind: Kind,
+    /// The stream that it is used on: 0 is the one that computes. Memory of one stream serves no other.
+    pub stream: u8,
     pub op: u16,
     pub layer: u16,
     pub frames: Vec<Frame>,
     pub(super) open_frame: Option<u32>,
     pub(super) recording: Option<Recording>,
+    /// Set while a block of which products are kept runs, or runs again.
+    pub(super) keeps: Option<KeepsProducts>,
+    /// Whether a part that runs again runs to its end.
+    pub(super) to_the_end: bool,
     pub(super) stopped: bool,
     pub(super) autocast: Option<DType>,
     pub(super) casts: Vec<(u32, u32, u32)>,
@@ -340,10 +350,18 @@ pub(crate) struct State {
     /// Whether parameters that are declared now want no gradient.
     pub frozen: bool,
     pub arrival: Arrival,
+    /// Whose kernels run.
+    pub(super) dispatch: Dispatch,
+    /// Whether memory that kernels take for themselves is played.
+    pub(super) scratch: Scratch,
+    /// The last workspaces of products without and with a bias, or any storage that is none.
+    pub(super) workspaces: [u32; 2],
+    /// The costs in time of the run, where they are recorded.
+    pub(super) costs: Option<Box<Costs>>,
     /// The kind that products with weights are counted in.
-    pub(super) work: Work,
+    pub(super) factors: Factors,
     /// Products of layers, where modules run for these alone.
-    pub(super) products: Option<Vec<Product>>,
+    pub(super) products: Option<Vec<LayerProduct>>,
     /// Tensors that are no parameters and want a gradient, and their gradients, kept until the graph goes.
     pub(super) leaves: Vec<u32>,
 }
@@ -379,6 +397,7 @@ pub(super) fn bytes_of(elements: u64, dtype: DType) -> u64 {
 impl State {
     /// Room for so many storages, and for what goes with them, so that they need not move as they grow.
     pub fn make_room(&mut self, storages: usize) {
+        self.workspaces = [NONE; 2];
         self.storages.reserve(storages);
         self.nodes.reserve(storages * 3 / 8);
         self.log.reserve(2 * storages);
@@ -412,8 +431,10 @@ impl State {
     }
 
     pub fn at(&mut self, name: &'static str, source: Source) {
-        let found = self.ops.iter().position(|op| std::ptr::eq(op.name, name)).unwrap_or_else(|| {
-            self.ops.push(OpName { name, source, forward: [0.0; WORKS], backward: 0.0 });
+        // A name has one place in memory as a rule; the compiler may give it one more where several files use it.
+        let known = self.ops.iter().position(|op| std::ptr::eq(op.name, name));
+        let found = known.or_else(|| self.ops.iter().position(|op| op.name == name)).unwrap_or_else(|| {
+            self.ops.push(OpName { name, source, forward: [0.0; FACTORS] });
             self.ops.len() - 1
         });
         self.op = u16::try_from(found).unwrap_or(0);
@@ -430,9 +451,12 @@ impl State {
             return NONE;
         }
         let bytes = bytes_of(elements, dtype);
+        if self.costs.is_some() && self.kind != Kind::Parameter {
+            self.wrote(bytes);
+        }
         let id = count(self.storages.len());
-        let (kind, op, layer) = (self.kind, self.op, self.layer);
-        self.storages.push(Storage { bytes, refs: 1, kind, born: kind, dtype, form, op, taken_in: op, layer, name });
+        let (kind, op, layer, stream) = (self.kind, self.op, self.layer, self.stream);
+        self.storages.push(Storage { bytes, refs: 1, kind, born: kind, dtype, form, op, taken_in: op, layer, stream, name });
         self.log.push(Entry::Taken(id));
         id
     }
@@ -480,7 +504,10 @@ impl State {
     }
 
     /// A node of these operands, unless none of them wants a gradient; in a recomputed forward none is kept.
-    pub(super) fn node(&mut self, rule: Rule, operands: [Operand; 3], flops: f64) -> u32 {
+    pub(super) fn node(&mut self, rule: Rule, operands: [Operand; 3]) -> u32 {
+        if self.costs.is_some() {
+            self.runs(rule, &operands);
+        }
         if operands.iter().all(|operand| operand.node == NONE) {
             return NONE;
         }
@@ -494,18 +521,7 @@ impl State {
         }
         let frame = self.open_frame.unwrap_or(NONE);
         let (op, layer) = (self.op, self.layer);
-        self.nodes.push(Node {
-            rule,
-            operands,
-            saved: [NONE; SAVED],
-            saves: 0,
-            op,
-            layer,
-            frame,
-            flops,
-            grad: None,
-            parts: Vec::new(),
-        });
+        self.nodes.push(Node { rule, operands, saved: [NONE; SAVED], saves: 0, op, layer, frame, grad: None, parts: Vec::new() });
         count(self.nodes.len()) - 1
     }
 
@@ -514,7 +530,7 @@ impl State {
         let nothing = [Operand::NOTHING; 3];
         let (op, layer) = (self.op, self.layer);
         let (rule, saved, frame, grad, parts) = (Rule::Pass, [NONE; SAVED], NONE, None, Vec::new());
-        self.nodes.push(Node { rule, operands: nothing, saved, saves: 0, op, layer, frame, flops: 0.0, grad, parts });
+        self.nodes.push(Node { rule, operands: nothing, saved, saves: 0, op, layer, frame, grad, parts });
         count(self.nodes.len()) - 1
     }
 
@@ -546,16 +562,6 @@ impl State {
             *place = storage;
         }
         self.hold(storage);
-    }
-
-    /// A hidden state that is all that is kept of the block it goes into.
-    pub fn keep_as_input(&mut self, storage: u32) {
-        let op = self.op;
-        self.at("Block input", sources::PYTORCH_AUTOGRAD);
-        let own = std::mem::replace(&mut self.op, op);
-        if let Some(storage) = self.storages.get_mut(at(storage)) {
-            (storage.op, storage.name) = (own, "block input");
-        }
     }
 
     /// The dimensions of a shape.

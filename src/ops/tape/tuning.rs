@@ -19,7 +19,7 @@ impl Var<'_> {
     pub fn dropped(self) -> Self {
         let mut state = self.tape.state.borrow_mut();
         let rule = Rule::Unary { temporaries: 0, elementwise: true };
-        let node = state.node(rule, [self.operand(), Operand::NOTHING, Operand::NOTHING], 0.0);
+        let node = state.node(rule, [self.operand(), Operand::NOTHING, Operand::NOTHING]);
         let storage = state.allocate("input after dropout", self.form, self.dtype);
         let mask = state.allocate("dropout mask", self.form, DType::Mask);
         state.save(node, mask);
@@ -29,19 +29,31 @@ impl Var<'_> {
     }
 
     /// `x · Wᵀ (+ bias)` with a weight of four bits, which is made whole for the product in forward and again in backward.
-    pub fn linear_packed(self, packed: Packed, bias: Option<Param>, form: Form, flops: f64) -> Self {
+    pub fn linear_packed(self, packed: Packed, bias: Option<Param>, form: Form) -> Self {
         let tape = self.tape;
         let bias = bias.map(|bias| tape.weight(bias));
         let x = self.for_product();
         let whole = tape.unpacked(packed);
         let mut state = tape.state.borrow_mut();
         let third = bias.as_ref().map_or(Operand::NOTHING, Var::operand);
-        let node = state.node(Rule::Packed(packed), [x.operand(), Operand::NOTHING, third], flops);
-        state.count_weights(flops);
+        let node = state.node(Rule::Packed(packed), [x.operand(), Operand::NOTHING, third]);
+        state.count_weights(form, packed.whole);
         let storage = state.allocate("projected", form, x.dtype);
         drop(state);
         drop((whole, bias));
         Var::made(tape, storage, form, x.dtype, node)
+    }
+
+    /// Parts that lie beside each other: views, whose gradients backward joins again.
+    pub fn split<const N: usize>(self, parts: [Form; N]) -> [Self; N] {
+        let form = self.form;
+        let whole = self.view_as(Rule::Split, form);
+        let mut number = 0;
+        parts.map(|form| {
+            let part = whole.clone().view_as(Rule::Part(number), form);
+            number += 1;
+            part
+        })
     }
 
     /// So many parts of one shape: views, whose gradients backward joins again once the first has run.
@@ -51,11 +63,14 @@ impl Var<'_> {
         (0..count).map(|number| whole.clone().view_as(Rule::Part(number), form)).collect()
     }
 
-    /// `x / other`, of which only `x` wants a gradient.
+    /// `x / other`: saves the other, and itself where that wants a gradient.
     pub fn over(self, other: &Self) -> Self {
         let mut state = self.tape.state.borrow_mut();
-        let rule = Rule::Unary { temporaries: 0, elementwise: true };
-        let node = state.node(rule, [self.operand(), Operand::NOTHING, Operand::NOTHING], 0.0);
+        let rule = if other.node == NONE { Rule::Unary { temporaries: 0, elementwise: true } } else { Rule::Div };
+        let node = state.node(rule, [self.operand(), other.operand(), Operand::NOTHING]);
+        if other.node != NONE {
+            state.save(node, self.storage);
+        }
         state.save(node, other.storage);
         let storage = state.allocate("quotient", self.form, self.dtype);
         drop(state);

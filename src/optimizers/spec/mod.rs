@@ -22,6 +22,14 @@ pub enum OptimizerImplementation {
     Fused,
 }
 
+impl OptimizerImplementation {
+    /// Whether the number of steps of each parameter is a tensor on the GPU: only the fused kernel reads it there; a loop and `foreach`
+    /// keep it in host memory (`torch/optim/adamw.py`, `_init_group`).
+    pub const fn counts_steps_on_device(self) -> bool {
+        matches!(self, Self::Fused)
+    }
+}
+
 /// Everything about one optimizer.
 #[derive(Debug)]
 pub struct OptimizerSpec {

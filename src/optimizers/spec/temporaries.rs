@@ -5,7 +5,12 @@ use super::{OptimizerImplementation, StateFormat, UpdatedParameter};
 /// A tensor of the step that has been taken and not yet freed.
 #[derive(Debug)]
 #[must_use = "what is taken is freed by name, as the code of the optimizer does it"]
-pub struct Piece(usize);
+pub struct Piece {
+    /// The number of its first tensor.
+    first: usize,
+    /// How many tensors it is.
+    count: usize,
+}
 
 /// One entry: memory is taken, or the memory of that number is freed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,24 +33,49 @@ pub enum StepAct {
 pub struct StepTemporaries {
     acts: Vec<StepAct>,
     taken: usize,
+    /// Whether every tensor is an entry of its own, or those that are taken and freed together are one.
+    singly: bool,
 }
 
 impl StepTemporaries {
     /// A step that updates in place, or inside one kernel: it takes nothing.
     pub fn none(_: OptimizerImplementation, _: &[UpdatedParameter], _: &mut Self) {}
 
+    /// A step in which every tensor is an entry of its own.
+    pub fn of_single_tensors() -> Self {
+        Self { singly: true, ..Self::default() }
+    }
+
+    /// Takes a tensor like each of these parameters' states, one after the other.
+    pub fn take_each<'p>(
+        &mut self,
+        name: &'static str,
+        parameters: impl Iterator<Item = &'p UpdatedParameter>,
+        format: StateFormat,
+    ) -> Piece {
+        let first = self.taken;
+        if !self.singly {
+            let elements = parameters.map(|one| one.elements.saturating_mul(one.times)).fold(0, u64::saturating_add);
+            return self.take(name, elements, format);
+        }
+        for parameter in parameters {
+            let Piece { .. } = self.take(name, parameter.elements, format);
+        }
+        Piece { first, count: self.taken - first }
+    }
+
     /// Takes memory for a tensor.
     pub fn take(&mut self, name: &'static str, elements: u64, format: StateFormat) -> Piece {
         self.acts.push(StepAct::Taken { name, elements, format });
         self.taken += 1;
-        Piece(self.taken - 1)
+        Piece { first: self.taken - 1, count: 1 }
     }
 
     /// Lets a tensor go.
     #[allow(clippy::needless_pass_by_value, reason = "what is freed cannot be freed again")]
     pub fn free(&mut self, piece: Piece) {
-        let Piece(number) = piece;
-        self.acts.push(StepAct::Freed(number));
+        let Piece { first, count } = piece;
+        self.acts.extend((first..first + count).map(StepAct::Freed));
     }
 
     /// A variable is given another tensor, as Python does it: the one that it had is let go after the new one was made.

@@ -149,9 +149,10 @@ fn shard(choice: &mut Choice, sharding: DataSharding) -> bool {
     sharding == DataSharding::NOTHING || choice.layout.d().saturating_mul(choice.layout.cp()) > 1
 }
 
-/// Every way to share states out.
-fn shardings() -> [Edit; DataSharding::ALL.len()] {
-    DataSharding::ALL.map(|sharding| Edit { name: sharding.short, sets: Sets::Sharding(sharding) })
+/// Every way to share states out that is worth a search.
+fn shardings() -> Vec<Edit> {
+    let searched = DataSharding::ALL.into_iter().filter(|sharding| sharding.is_searched);
+    searched.map(|sharding| Edit { name: sharding.short, sets: Sets::Sharding(sharding) }).collect()
 }
 
 /// Sets the schedule; one stage has nothing to schedule.

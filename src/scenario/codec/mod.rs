@@ -1,8 +1,9 @@
 //! Links: the text behind `#` that carries a whole scenario.
 //!
-//! `v1&c=4k9&m=llama3-70b&gpu=h100-80&n=64`: first the version, then a check sum, then only what differs from the field table's
-//! defaults, one `key=value` per field with the table's keys. Both are frozen, so that links keep their meaning: a test holds them
-//! equal to `tests/links/inputs/v1.txt`. Where a mode begins with another value, as serving does with one GPU, links state it. The
+//! `v2&c=4k9&m=llama3-70b&hidden-size=5120&gpu=h100-80&n=64`: first the version, then a check sum, then only what differs from the
+//! field table's defaults, one `key=value` per field: a key of the model's `config.json` with `-` for `_`, else the table's key. Keys
+//! and defaults are frozen, so that links keep their meaning: a test holds them equal to `tests/links/inputs`. Links of version 1 are
+//! brought to version 2 (`codec/ladder.rs`). Where a mode begins with another value, as serving does with one GPU, links state it. The
 //! other scenarios of a comparison, at most three, follow as their differences from the first, with `b.`, `c.` and `d.` before each
 //! key, or from the defaults after `b.new=1` where that is shorter. Only letters, digits, `-`, `.`, `=` and `&` are used, and the text
 //! ends in a letter or digit, so that chat programs keep it whole. A link carries inputs, never results.
@@ -13,18 +14,22 @@
 //! The check sum stands in front because a link is cut off at its end: there it would be the first part to go. Links written by hand
 //! need none. Where it does not match, the link still means what can be read of it, and a notice says that something may be missing.
 
+mod ladder;
 mod wire;
 
 use super::fields::EMPTY;
-use super::{FieldId, FieldKind, Scenario, Value, field, field_of_key, fields, keys, layers, parse, text};
-use crate::catalog;
+use super::names::listed;
+use super::{FieldId, FieldKind, Scenario, Value, field, fields, keys, layers, parse, text};
 use crate::units::sort_short;
 
 /// The longest link that is written or read, in characters: what every browser, chat and mail program carries.
-pub const LONGEST: usize = 2400;
+pub const LONGEST: usize = 2500;
 
 /// The most scenarios that stand beside the first.
 pub const MOST_COMPARED: usize = OTHERS.len();
+
+/// The version of the links that are written.
+const VERSION: &str = "v2";
 
 /// What a link says.
 #[derive(Clone, Debug, PartialEq, Default)]
@@ -59,7 +64,7 @@ impl Decoded {
 /// let mut scenario = Scenario::default();
 /// scenario.set_model("llama3-70b");
 /// let link = codec::encode(&scenario);
-/// assert!(link.starts_with("v1&c=") && link.ends_with("&m=llama3-70b"));
+/// assert!(link.starts_with("v2&c=") && link.ends_with("&m=llama3-70b"));
 /// assert_eq!(codec::decode(&link).scenario, scenario);
 /// ```
 pub fn encode(scenario: &Scenario) -> String {
@@ -99,29 +104,29 @@ pub fn decode(link: &str) -> Decoded {
     let mut parts = fragment.split('&').filter(|part| !part.is_empty() && !has_key(part, &PAGE_KEYS) && !is_of_lesson(part));
     let version = parts.next().unwrap_or_default();
     let mut parts: Vec<(&str, &str)> = parts.map(|part| part.split_once('=').unwrap_or((part, ""))).collect();
-    if version != "v1" {
+    if version != VERSION && version != ladder::FIRST {
         let is_version =
             version.strip_prefix('v').is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit()));
         return failed(&if is_version {
             format!(
-                "This link has version {}, and this page knows version v1: reload the page to get its newest form.",
+                "This link has version {}, and this page knows versions up to {VERSION}: reload the page to get its newest form.",
                 text::quoted(version)
             )
         } else {
-            format!("“{}” is not a link of this page: those start with v1.", text::quoted(&fragment))
+            format!("“{}” is not a link of this page: those start with {VERSION}.", text::quoted(&fragment))
         });
     }
     let stated = parts.iter().find(|(key, _)| *key == CHECK).map(|(_, stated)| *stated);
     let altered = stated.is_some_and(|stated| stated != wire::check_sum(version, parts.iter().filter(|(key, _)| *key != CHECK)));
     if !altered {
-        return read(&parts);
+        return read_version(version, &parts);
     }
     // Cut off within a key, which then reads as another field's, or right behind it.
     parts.pop_if(|(_, value)| value.is_empty());
-    if !parts.iter().any(|(key, value)| is_readable(key, value)) {
+    if !parts.iter().any(|(key, value)| is_readable(version, key, value)) {
         return failed("Nothing of this link can be read: it was changed by hand or cut off. Ask for it again.");
     }
-    let mut decoded = read(&parts);
+    let mut decoded = read_version(version, &parts);
     decoded.altered = true;
     decoded.notices.insert(0, ALTERED.to_owned());
     decoded
@@ -131,11 +136,14 @@ pub fn decode(link: &str) -> Decoded {
 const ALTERED: &str = "This link was changed by hand or cut off: its check sum does not match. Shown is what it says; ask for it again if something is missing.";
 
 /// Whether a part says something that this version understands, of the first scenario or of another.
-fn is_readable(key: &str, value: &str) -> bool {
+fn is_readable(version: &str, key: &str, value: &str) -> bool {
     let key = OTHERS.iter().find_map(|prefix| key.strip_prefix(prefix)).unwrap_or(key);
-    field_of_key(key).is_some_and(|field| {
-        if is_start(field.id) { unlisted_word(value) != UNNAMED } else { read_value(field.id, value).is_ok() }
-    })
+    let field = if version == VERSION { ladder::field(key) } else { ladder::field_of_first(key) };
+    field.is_some_and(
+        |field| {
+            if is_start(field.id) { unlisted_word(value) != UNNAMED } else { read_value(field.id, value).is_ok() }
+        },
+    )
 }
 
 /// Keys that say how the page shows itself: `embed=1` inside another page.
@@ -150,7 +158,7 @@ fn has_key(part: &str, keys: &[&str]) -> bool {
 ///
 /// ```
 /// use headroom::scenario::codec::with_page_parts;
-/// assert_eq!(with_page_parts("v1&n=8", "v1&embed=1&n=16"), "v1&n=8&embed=1");
+/// assert_eq!(with_page_parts("v2&n=8", "v2&embed=1&n=16"), "v2&n=8&embed=1");
 /// ```
 pub fn with_page_parts(link: &str, of: &str) -> String {
     let mut link = link.to_owned();
@@ -208,8 +216,8 @@ fn write(first: &Scenario, others: &[Scenario], extras: Extras) -> String {
         }
         parts.append(&mut changed);
     }
-    let sum = wire::check_sum("v1", parts.iter());
-    let mut link = format!("v1&{CHECK}={sum}");
+    let sum = wire::check_sum(VERSION, parts.iter());
+    let mut link = format!("{VERSION}&{CHECK}={sum}");
     for (key, value) in parts {
         for text in ["&", &key, "=", &value] {
             link.push_str(text);
@@ -224,6 +232,9 @@ const OTHERS: [&str; 3] = ["b.", "c.", "d."];
 /// The key that says that another scenario starts from the version's defaults, not from the first.
 const AFRESH: &str = "new";
 
+/// The word in place of a value for a key that the first scenario sets and another does not.
+const UNSET: &str = "unset";
+
 /// Characters of some parts with what joins them.
 fn length(parts: &[(String, String)]) -> usize {
     parts.iter().map(|(key, value)| key.len() + value.len() + 2).sum()
@@ -235,6 +246,7 @@ const NAMES: [FieldId; 2] = [FieldId::Name, FieldId::ModelName];
 /// Everything to set, in order, to turn `base` into `target`.
 fn changes(base: &Scenario, target: &Scenario, prefix: &str, extras: Extras) -> Vec<(String, String)> {
     let mut parts = Vec::new();
+    let by_hand = !target.reads_keys();
     // Whoever reads the link starts from stated values: what follows here is stated too.
     let mut base = base.settled();
     // Model and accelerator first: they decide what the other fields start from.
@@ -248,10 +260,23 @@ fn changes(base: &Scenario, target: &Scenario, prefix: &str, extras: Extras) -> 
     }
     for field in fields() {
         let value = target.get(field.id);
-        if value != base.get(field.id) && (extras.names || !NAMES.contains(&field.id)) {
-            parts.push((format!("{prefix}{}", field.key), write_value(field.id, &value)));
+        // Keys that nobody set follow from those that were set.
+        let differs = if field.default.is_of_model() {
+            target.set.get(&field.id) != base.set.get(&field.id)
+        } else {
+            value != base.get(field.id)
+        };
+        if differs && field.default.is_of_model() && !by_hand && !target.is_set(field.id) {
+            parts.push((format!("{prefix}{}", ladder::key(field, by_hand)), UNSET.to_owned()));
+            base.unset_key(field.id);
+        } else if differs && (extras.names || !NAMES.contains(&field.id)) {
+            parts.push((format!("{prefix}{}", ladder::key(field, by_hand)), write_value(field.id, &value)));
             // It may decide what a later field starts from: experts do for adapters.
-            base.set(field.id, value);
+            if field.default.is_of_model() {
+                base.state_key(field.id, value);
+            } else {
+                base.set(field.id, value);
+            }
         }
     }
     if extras.unknown {
@@ -261,7 +286,7 @@ fn changes(base: &Scenario, target: &Scenario, prefix: &str, extras: Extras) -> 
     parts
 }
 
-fn write_value(id: FieldId, value: &Value) -> String {
+pub(super) fn write_value(id: FieldId, value: &Value) -> String {
     match value {
         Value::Integer(number) => {
             let digits = number.to_string();
@@ -274,6 +299,7 @@ fn write_value(id: FieldId, value: &Value) -> String {
         Value::Flag(yes) => if *yes { "1" } else { "0" }.to_owned(),
         Value::Text(text) => match field(id).kind {
             FieldKind::Text { .. } => wire::escape(text),
+            FieldKind::Words { .. } => keys::write_words(text),
             FieldKind::Keys { .. } if text.is_empty() => EMPTY.to_owned(),
             FieldKind::Keys { .. } => keys::write(text),
             _ => text.clone(),
@@ -297,6 +323,15 @@ const LONGEST_UNKNOWN: usize = 60;
 /// Whether a field is the model or the accelerator, which decide what others start from.
 const fn is_start(id: FieldId) -> bool {
     matches!(id, FieldId::Model | FieldId::Accelerator)
+}
+
+/// Reads the parts of a link of that version, brought to the newest one.
+fn read_version(version: &str, parts: &[(&str, &str)]) -> Decoded {
+    if version == VERSION {
+        return read(parts);
+    }
+    let climbed = ladder::from_first(parts);
+    read(&climbed.iter().map(|(key, value)| (key.as_str(), *value)).collect::<Vec<_>>())
 }
 
 fn read(parts: &[(&str, &str)]) -> Decoded {
@@ -335,7 +370,7 @@ fn read_side(start: &Scenario, parts: &[(&str, &str)], notices: &mut Vec<String>
     // The last word on a field counts.
     let mut values: Vec<(FieldId, &str)> = Vec::new();
     for (key, value) in parts {
-        match field_of_key(key) {
+        match ladder::field(key) {
             Some(field) => {
                 values.retain(|(known, _)| *known != field.id);
                 values.push((field.id, value));
@@ -348,11 +383,17 @@ fn read_side(start: &Scenario, parts: &[(&str, &str)], notices: &mut Vec<String>
         read_start(&mut scenario, *id, value, notices);
     }
     for (id, value) in values.iter().filter(|(id, _)| !is_start(*id)) {
+        if *value == UNSET && field(*id).default.is_of_model() {
+            scenario.unset_key(*id);
+            continue;
+        }
         match read_value(*id, value) {
+            Ok(value) if field(*id).default.is_of_model() && scenario.reads_keys() => scenario.state_key(*id, value),
             Ok(value) => scenario.set(*id, value),
             Err(sentence) => notices.push(format!("{sentence} The link's value is left out.")),
         }
     }
+    scenario.drop_what_is_default();
     scenario.as_opened();
     scenario
 }
@@ -360,11 +401,7 @@ fn read_side(start: &Scenario, parts: &[(&str, &str)], notices: &mut Vec<String>
 /// Reads the model or the accelerator. One that the list does not have is kept by its word, for the scenario to refuse.
 fn read_start(scenario: &mut Scenario, id: FieldId, value: &str, notices: &mut Vec<String>) {
     let word = unlisted_word(value);
-    let listed = |word: &str| match id {
-        FieldId::Model => catalog::model(word).map(|row| (row.id, row.name)),
-        _ => catalog::accelerator(word).map(|row| (row.id, row.name)),
-    };
-    let found = listed(value).or_else(|| listed(&word));
+    let found = listed(id, value).row().or_else(|| listed(id, &word).row());
     if let Some((row, name)) = found
         && !row.eq_ignore_ascii_case(value)
     {
@@ -396,7 +433,7 @@ fn not_listed(other: &Scenario, first: &Scenario, id: FieldId) -> Option<String>
     news.then(|| format!("The {} “{}” is not in the list.", start_name(id), text::quoted(&word)))
 }
 
-fn read_value(id: FieldId, value: &str) -> Result<Value, String> {
+pub(super) fn read_value(id: FieldId, value: &str) -> Result<Value, String> {
     match field(id).kind {
         FieldKind::Text { .. } => parse(id, &wire::unescape(value)),
         FieldKind::Keys { .. } if value != EMPTY => parse(id, &keys::read(value)),

@@ -10,28 +10,44 @@ use crate::engines::{Engine, Share};
 /// The help of every input about adapters.
 const ADAPTER: &str = "A layer with an adapter keeps its input for it; one that does the work of several has one if any has. With experts gate, up and down start without: theirs are not modelled.";
 
-impl Field {
+/// One option of a choice, with one sentence about what it does to memory.
+#[derive(Clone, Copy)]
+pub(super) struct Explained {
+    pub(super) choice: Choice,
+    pub(super) help: &'static str,
+}
+
+/// An input as the table writes it. Its sentences become tables of their own, because the page's first program goes without them.
+#[derive(Clone, Copy)]
+pub(super) struct Entry {
+    /// The input; one that takes a choice has its options below.
+    pub(super) field: Field,
+    pub(super) help: &'static str,
+    pub(super) options: &'static [Explained],
+}
+
+impl Entry {
     /// An entry of the group *Model* for every mode, in sight, without a default. Its help is the comment above it, which begins with a
     /// blank.
     pub(super) const fn new(id: FieldId, help: &'static str, key: &'static str, name: &'static str, label: &'static str) -> Self {
-        Self {
+        let field = Field {
             id,
             key,
             name,
             label,
             unit: "",
-            help: help.trim_ascii_start(),
             kind: FieldKind::Flag,
             kilo: 1000,
             default: FieldDefault::Empty,
             group: Group::Model,
             applies: Applies::Both,
             folded: false,
-        }
+        };
+        Self { field, help: help.trim_ascii_start(), options: &[] }
     }
 
     const fn kind(mut self, kind: FieldKind) -> Self {
-        self.kind = kind;
+        self.field.kind = kind;
         self
     }
 
@@ -42,7 +58,7 @@ impl Field {
 
     /// It takes a length in tokens, where `4k` means 4096.
     pub(super) const fn tokens(mut self, range: RangeInclusive<u64>) -> Self {
-        self.kilo = 1024;
+        self.field.kilo = 1024;
         self.whole(range).unit("tokens")
     }
 
@@ -52,8 +68,9 @@ impl Field {
     }
 
     /// It takes one of a few words.
-    pub(super) const fn choice(self, options: &'static [Choice]) -> Self {
-        self.kind(FieldKind::Choice(options))
+    pub(super) const fn choice(mut self, options: &'static [Explained]) -> Self {
+        self.options = options;
+        self.kind(FieldKind::Choice(&[]))
     }
 
     /// It takes yes or no.
@@ -89,19 +106,19 @@ impl Field {
     /// It takes the share of memory that an engine is told to use; words and default are those of the engine whose setting has the
     /// entry's key.
     pub(super) const fn memory_share(mut self) -> Self {
-        let Share { flag, label, help, default, .. } = Engine::share_of_key(self.key);
-        (self.name, self.label, self.help) = (flag, label, help);
+        let Share { flag, label, help, default, .. } = Engine::share_of_key(self.field.key);
+        (self.field.name, self.field.label, self.help) = (flag, label, help);
         self.number(0.01..=1.0).group(Group::Reserve).serve().folded().default(FieldDefault::Decimal(*default))
     }
 
     pub(super) const fn unit(mut self, unit: &'static str) -> Self {
-        self.unit = unit;
+        self.field.unit = unit;
         self
     }
 
     /// One press of an arrow key goes that far.
     pub(super) const fn step(mut self, step: u64) -> Self {
-        if let FieldKind::Integer { step_hint, .. } = &mut self.kind {
+        if let FieldKind::Integer { step_hint, .. } = &mut self.field.kind {
             *step_hint = step;
         }
         self
@@ -109,19 +126,19 @@ impl Field {
 
     /// The number can be left empty.
     pub(super) const fn optional(mut self) -> Self {
-        if let FieldKind::Integer { optional, .. } | FieldKind::Decimal { optional, .. } = &mut self.kind {
+        if let FieldKind::Integer { optional, .. } | FieldKind::Decimal { optional, .. } = &mut self.field.kind {
             *optional = true;
         }
         self
     }
 
     pub(super) const fn default(mut self, default: FieldDefault) -> Self {
-        self.default = default;
+        self.field.default = default;
         self
     }
 
     pub(super) const fn group(mut self, group: Group) -> Self {
-        self.group = group;
+        self.field.group = group;
         self
     }
 
@@ -133,6 +150,16 @@ impl Field {
     /// It belongs to a rarer part of the architecture.
     pub(super) const fn structure(self, of: fn(&ModelConfig) -> Value) -> Self {
         self.group(Group::Structure).folded().default(FieldDefault::OfModel(of))
+    }
+
+    /// It is a key of `config.json` files that only some families read: what the file says, or the library, is its default.
+    pub(super) const fn of_file(self) -> Self {
+        self.group(Group::Structure).folded().default(FieldDefault::OfFile)
+    }
+
+    /// It takes a word for each layer, in short, of at most that many characters.
+    pub(super) const fn words(self, max_len: usize) -> Self {
+        self.kind(FieldKind::Words { max_len })
     }
 
     /// The accelerator's own value is its default.
@@ -157,7 +184,7 @@ impl Field {
     }
 
     const fn applies(mut self, applies: Applies) -> Self {
-        self.applies = applies;
+        self.field.applies = applies;
         self
     }
 
@@ -183,7 +210,7 @@ impl Field {
 
     /// The form hides it behind its group's summary line.
     pub(super) const fn folded(mut self) -> Self {
-        self.folded = true;
+        self.field.folded = true;
         self
     }
 }

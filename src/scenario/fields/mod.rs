@@ -64,8 +64,6 @@ pub struct Choice {
     pub value: &'static str,
     /// What the form shows.
     pub label: &'static str,
-    /// One sentence: its effect on memory.
-    pub help: &'static str,
 }
 
 /// What a field takes.
@@ -103,6 +101,11 @@ pub enum FieldKind {
     Accelerator,
     /// Text of at most that many characters.
     Text {
+        /// Longest text, characters.
+        max_len: usize,
+    },
+    /// A word for each layer, with runs as numbers before them: `5 sliding_attention, full_attention`.
+    Words {
         /// Longest text, characters.
         max_len: usize,
     },
@@ -222,6 +225,8 @@ pub enum FieldDefault {
     Empty,
     /// That of the model that the architecture starts from.
     OfModel(fn(&ModelConfig) -> Value),
+    /// That of the file whose keys the architecture is read from; nothing where its family does not read the key.
+    OfFile,
     /// That of the accelerator that the hardware starts from; nothing where the catalog knows none.
     OfAccelerator(fn(&AcceleratorRow) -> Value),
 }
@@ -229,7 +234,12 @@ pub enum FieldDefault {
 impl FieldDefault {
     /// Whether it is the model's or the accelerator's own value.
     pub const fn is_preset(self) -> bool {
-        matches!(self, Self::OfModel(_) | Self::OfAccelerator(_))
+        matches!(self, Self::OfModel(_) | Self::OfFile | Self::OfAccelerator(_))
+    }
+
+    /// Whether it is the model's own value: the input says something of its architecture.
+    pub const fn is_of_model(self) -> bool {
+        matches!(self, Self::OfModel(_) | Self::OfFile)
     }
 }
 
@@ -238,7 +248,7 @@ impl FieldDefault {
 pub struct Field {
     /// Which input.
     pub id: FieldId,
-    /// Its key in links: 1 to 6 lower-case letters, never changed.
+    /// Its key in links, never changed: 1 to 6 lower-case letters, or the name of a key of `config.json` with `-` for `_`.
     pub key: &'static str,
     /// Its Hugging Face or Megatron-LM name.
     pub name: &'static str,
@@ -246,8 +256,6 @@ pub struct Field {
     pub label: &'static str,
     /// Its unit; empty where there is none.
     pub unit: &'static str,
-    /// One sentence: what it is and what it does to memory or time.
-    pub help: &'static str,
     /// What it takes.
     pub kind: FieldKind,
     /// What `k` means when typed: 1024 for lengths in tokens, 1000 elsewhere.
@@ -280,7 +288,17 @@ pub fn field(id: FieldId) -> &'static Field {
     &table::FIELDS[id as usize]
 }
 
-/// The field with that link key.
+/// One or two sentences about an input: what it is, and what it does to memory or time.
+pub fn help(id: FieldId) -> &'static str {
+    table::HELPS[id as usize]
+}
+
+/// One sentence about an option of a choice: what it does to memory. Empty where the input has no such option.
+pub fn option_help(id: FieldId, value: &str) -> &'static str {
+    table::EXPLAINED[id as usize].iter().find(|option| option.choice.value == value).map_or("", |option| option.help)
+}
+
+/// The field with that key, as the form and links of version 1 name it.
 pub fn field_of_key(key: &str) -> Option<&'static Field> {
     table::FIELDS.iter().find(|field| field.key == key)
 }
@@ -289,7 +307,7 @@ pub fn field_of_key(key: &str) -> Option<&'static Field> {
 pub fn reference() -> String {
     let row = |field: &Field| {
         let takes = range_text(field.id);
-        format!("| `{}` | `{}` | {} | {takes} | {} |\n", field.key, field.name, field.label, field.help)
+        format!("| `{}` | `{}` | {} | {takes} | {} |\n", field.key, field.name, field.label, help(field.id))
     };
     let head = "| key | name | input | takes | what it does |\n|---|---|---|---|---|\n";
     std::iter::once(head.to_owned()).chain(fields().iter().map(row)).collect()

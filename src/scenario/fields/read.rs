@@ -4,6 +4,7 @@ use super::{Choice, Field, FieldId, FieldKind, Value, field};
 use crate::catalog;
 use crate::scenario::keys;
 use crate::scenario::layers;
+use crate::scenario::names::listed;
 use crate::scenario::number::{self, Problem};
 use crate::scenario::text;
 use crate::units::{grouped, to_f64};
@@ -24,6 +25,7 @@ use crate::units::{grouped, to_f64};
 /// ```
 pub fn parse(id: FieldId, typed: &str) -> Result<Value, String> {
     let field = field(id);
+    let is_named = |(_, name): &(&str, &str)| name.eq_ignore_ascii_case(typed.trim());
     match field.kind {
         FieldKind::Integer { optional: true, .. } | FieldKind::Decimal { optional: true, .. } if is_left_empty(typed) => {
             Ok(Value::Empty)
@@ -39,15 +41,18 @@ pub fn parse(id: FieldId, typed: &str) -> Result<Value, String> {
         FieldKind::Layers => layers::read(typed)
             .map(Value::Layers)
             .ok_or_else(|| format!("{} takes {}, not “{}”.", field.label, range_text(id), text::quoted(typed))),
-        FieldKind::Model => catalog::model(typed)
-            .or_else(|| catalog::models().iter().find(|row| row.name.eq_ignore_ascii_case(typed.trim())))
-            .map(|row| Value::Text(row.id.to_owned()))
+        FieldKind::Model => listed(id, typed)
+            .row()
+            .or_else(|| catalog::models().iter().map(|row| (row.id, row.name)).find(is_named))
+            .map(|(id, _)| Value::Text(id.to_owned()))
             .ok_or_else(|| not_listed(typed, "models", "architecture")),
-        FieldKind::Accelerator => catalog::accelerator(typed)
-            .or_else(|| catalog::accelerators().iter().find(|row| row.name.eq_ignore_ascii_case(typed.trim())))
-            .map(|row| Value::Text(row.id.to_owned()))
+        FieldKind::Accelerator => listed(id, typed)
+            .row()
+            .or_else(|| catalog::accelerators().iter().map(|row| (row.id, row.name)).find(is_named))
+            .map(|(id, _)| Value::Text(id.to_owned()))
             .ok_or_else(|| not_listed(typed, "GPUs", "memory")),
         FieldKind::Text { max_len } => parse_text(field, typed, max_len),
+        FieldKind::Words { max_len } => parse_text(field, &keys::words(typed), max_len),
         FieldKind::Keys { max_len } => Ok(Value::Text(keys::clean(typed, max_len))),
     }
 }
@@ -92,6 +97,7 @@ pub fn range_text(id: FieldId) -> String {
         FieldKind::Model => ("a model of the list".to_owned(), false),
         FieldKind::Accelerator => ("a GPU of the list".to_owned(), false),
         FieldKind::Text { max_len } => (format!("a text of at most {max_len} characters"), false),
+        FieldKind::Words { .. } => ("a word for each layer, such as 5 sliding_attention, full_attention".to_owned(), false),
         FieldKind::Keys { .. } => ("names of keys".to_owned(), false),
     };
     if optional { format!("{text}, or nothing") } else { text }
@@ -115,8 +121,8 @@ pub fn show(id: FieldId, value: &Value) -> String {
         },
         Value::Flag(yes) => if *yes { "yes" } else { "no" }.to_owned(),
         Value::Text(text) => match field(id).kind {
-            FieldKind::Model => catalog::model(text).map_or_else(|| text.clone(), |row| row.name.to_owned()),
-            FieldKind::Accelerator => catalog::accelerator(text).map_or_else(|| text.clone(), |row| row.name.to_owned()),
+            FieldKind::Model => catalog::model_of_id(text).map_or_else(|| text.clone(), |row| row.name.to_owned()),
+            FieldKind::Accelerator => catalog::accelerator_of_id(text).map_or_else(|| text.clone(), |row| row.name.to_owned()),
             _ => text.clone(),
         },
         Value::Layers(set) => layers::word(set),

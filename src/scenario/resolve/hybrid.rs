@@ -1,11 +1,11 @@
 //! Layers that are not all alike, from the fields of the architecture.
 
-use crate::config::{Hybrid, LayerSet, Mixer, MixerKind, OtherHeads};
+use crate::config::{AltUp, Hybrid, LayerSet, Mixer, MixerKind, OtherHeads};
 use crate::scenario::words::Word;
 use crate::scenario::{FieldError, FieldId, Mode, Scenario, Value};
 
 /// Every field that makes layers unlike each other.
-const FIELDS: [FieldId; 8] = [
+const FIELDS: [FieldId; 9] = [
     FieldId::Mixer,
     FieldId::AttentionLayers,
     FieldId::FeedForwardLayers,
@@ -14,6 +14,7 @@ const FIELDS: [FieldId; 8] = [
     FieldId::ValueHeadDim,
     FieldId::OtherHeadLayers,
     FieldId::ExpertsNormed,
+    FieldId::Streams,
 ];
 
 impl Scenario {
@@ -32,6 +33,7 @@ impl Scenario {
             v_head_dim: self.optional_integer(FieldId::ValueHeadDim),
             other_heads: self.other_heads(),
             experts_normed: self.flag(FieldId::ExpertsNormed),
+            altup: self.altup(),
         };
         (hybrid != Hybrid::default()).then_some(hybrid)
     }
@@ -52,6 +54,18 @@ impl Scenario {
             v_head_dim: self.optional_integer(FieldId::OtherValueDim).unwrap_or(head_dim),
             attention_sinks: self.flag(FieldId::OtherSinks),
             attention_k_eq_v: self.flag(FieldId::OtherJointKeys),
+        })
+    }
+
+    /// The residual streams, if there are several; sizes left empty are the smallest.
+    fn altup(&self) -> Option<AltUp> {
+        let size = |id| self.optional_integer(id).unwrap_or(1);
+        Some(AltUp {
+            num_inputs: self.optional_integer(FieldId::Streams)?,
+            laurel_rank: size(FieldId::LaurelRank),
+            hidden_size_per_layer_input: size(FieldId::LayerInputWidth),
+            vocab_size_per_layer_input: size(FieldId::LayerInputRows),
+            sparse_layers: self.layers(FieldId::SparseLayers),
         })
     }
 
@@ -80,8 +94,8 @@ pub(super) fn check_layers(scenario: &Scenario) -> Option<FieldError> {
     if scenario.mode() == Mode::Serve {
         return None;
     }
-    let is_only_served = scenario.hybrid().is_some() && scenario.model_config().is_only_served();
-    is_only_served.then(|| FieldError {
+    let model = scenario.shape();
+    (model.hybrid.is_some() && model.is_only_served()).then(|| FieldError {
         field: FieldId::Mode,
         message: "This model has layers that keep a state, lack attention, share keys and values, or have heads of another shape. What it takes to train them is not modelled here; serving is."
             .to_owned(),

@@ -26,6 +26,12 @@ pub struct StackSpec {
     /// Whether it runs each family's own modules as transformers writes them: of an unknown family they are put together from its
     /// sizes.
     pub runs_modules_of_family: bool,
+    /// The tensors that selective recomputation brings back.
+    pub selective: SelectiveRecompute,
+    /// Whether a recomputed part runs to its end, though backward has all that it needs before.
+    pub recomputes_to_the_end: bool,
+    /// In which groups the ends of a model are gathered, where a library gathers weights.
+    pub groups_of_ends: GroupsOfEnds,
     /// How tensor-parallel ranks share layers.
     pub tensor_parallelism: TensorParallelism,
     /// Whether tensor-parallel ranks share the vocabulary of embedding and head.
@@ -35,15 +41,11 @@ pub struct StackSpec {
     pub has_all_degrees: bool,
     /// Whose implementation of sharding it runs.
     pub sharding: CarriedOutBy,
-    /// Whether `DeepSpeed`'s buffer of gradients stands beside its tensors, where the sharding has one.
-    pub has_reduction_bucket: bool,
     /// Whether gradients are added up in a buffer of their own format (Megatron-LM's main gradients), from which they are sent, and which
     /// products can write into.
     pub has_main_gradients: bool,
-    /// The options of Megatron-LM's operation list that its time is computed with.
+    /// The options of Megatron-LM's modules that its time is computed with, where it is not played.
     pub options: StackOptions,
-    /// Whether norms, rotations and softmax take as many kernels as transformers writes operators; its time depends on it.
-    pub streams_operator_by_operator: bool,
     /// The fused attention kernel of its releases.
     pub flash: Flash,
     /// Runs that it refuses.
@@ -57,7 +59,7 @@ pub struct StackSpec {
 pub enum StepMemory {
     /// Played on the tape operator by operator, with such kernels.
     Played(ModuleKernels),
-    /// Megatron-LM's schedule over its own operation list, with buffers that stand all the time.
+    /// Megatron-LM's schedule over its own modules and kernels, with buffers that stand all the time.
     OwnSchedule,
     /// The saved tensors of the papers' operation list, and nothing beside them.
     Listed,
@@ -74,12 +76,52 @@ pub struct ModuleKernels {
     pub loss: LossKernel,
     /// Whether hidden states between attention and feed-forward can be split by tokens over tensor ranks.
     pub splits_tokens: bool,
+    /// Whether queries, keys and values are one product, whose parts are copied.
+    pub joins_projections: bool,
+    /// How queries and keys are rotated.
+    pub rotation: RotationKernel,
+    /// Whether the loss is computed when the model's `forward` has returned.
+    pub loss_behind_model: bool,
+}
+
+/// How queries and keys are rotated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RotationKernel {
+    /// As the family's modules do it.
+    OfFamily,
+    /// As complex numbers in fp32, by factors that every block has in a buffer of its own.
+    ComplexInFp32,
+}
+
+/// The tensors that selective recomputation brings back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SelectiveRecompute {
+    /// Scores and probabilities of attention.
+    AttentionCore,
+    /// All of a block but the results of attention's kernel and of every second product with a weight, the first included.
+    AllButSecondProducts,
+}
+
+/// In which groups the ends of a model are gathered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GroupsOfEnds {
+    /// In one.
+    Together,
+    /// The embedding in one, final norm and head in another, which stays gathered from forward to backward.
+    Apart,
 }
 
 impl ModuleKernels {
     /// Every operator as transformers writes it.
-    pub const WRITTEN_OUT: Self =
-        Self { fuses_norms: false, fuses_gated_activation: false, loss: LossKernel::FullLogits, splits_tokens: false };
+    pub const WRITTEN_OUT: Self = Self {
+        fuses_norms: false,
+        fuses_gated_activation: false,
+        loss: LossKernel::FullLogits,
+        splits_tokens: false,
+        joins_projections: false,
+        rotation: RotationKernel::OfFamily,
+        loss_behind_model: false,
+    };
 
     /// Whether anything is a kernel that transformers' modules do not call.
     pub const fn are_fused(&self) -> bool {
@@ -118,7 +160,7 @@ pub enum TensorParallelism {
     HeadsAndColumns,
 }
 
-/// Where the options of Megatron-LM's operation list come from.
+/// Where the options of Megatron-LM's modules come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StackOptions {
     /// The run states them, and the form asks for them.
@@ -168,6 +210,12 @@ pub enum NotWith {
     ActivationsInHostMemoryOverStages,
     /// Activations in host memory that are recomputed.
     RecomputedActivationsInHostMemory,
+    /// Modules other than llama's: norm, attention by rotated heads, norm, gated feed-forward, without biases and tied ends.
+    OtherModules,
+    /// Several tensor-parallel ranks, or several pipeline stages.
+    SplitModel,
+    /// Anything but all weights that learn the next token.
+    Tuning,
 }
 
 /// A run that a stack refuses.

@@ -16,6 +16,8 @@ pub enum LossFusion {
     /// Operator by operator: the logits and an fp32 copy of them, which becomes the softmax.
     #[default]
     None,
+    /// Megatron-Core's own functions, compiled: as operator by operator, and a copy of the softmax while it becomes the gradient.
+    Native,
     /// Transformer Engine's kernel: the gradient is written over the logits.
     TransformerEngine,
 }

@@ -21,6 +21,7 @@ CASES = [
     ("hunyuan_v1_moe", dict(S, head_dim=24, num_experts=4, moe_topk=2)),
     ("ernie4_5_moe", dict(S, moe_num_experts=4, moe_intermediate_size=32, moe_k=2)),
     ("mimo_v2_flash", dict(S, head_dim=16, v_head_dim=8, n_routed_experts=4, num_experts_per_tok=2, moe_intermediate_size=32, layer_types=["full_attention", "sliding_attention", "sliding_attention", "full_attention"])),
+    ("gemma3n_text", dict({**S, "num_hidden_layers": 6}, head_dim=16, vocab_size_per_layer_input=128, hidden_size_per_layer_input=8, laurel_rank=4, num_kv_shared_layers=2, layer_types=["sliding_attention", "sliding_attention", "full_attention"] * 2)),
 ]
 SEQUENCES, TOKENS = 2, 7
 

@@ -3,7 +3,7 @@
 
 use crate::support;
 
-use headroom::config::{AttentionKernel, DataSharding, Job, ParallelLayout, Recompute, TrainingPrecision};
+use headroom::config::{AttentionKernel, DataSharding, Dispatch, Job, ParallelLayout, Recompute, TrainingPrecision};
 use headroom::estimator::{Blocker, Certainty, MemoryKind, estimate, measured};
 use headroom::optimizers::{Optimizer, OptimizerImplementation};
 use headroom::units::Bytes;
@@ -54,6 +54,7 @@ fn job_of(row: &Value) -> Job {
             Some("fused") => OptimizerImplementation::Fused,
             other => panic!("the implementation {other:?}"),
         };
+        run.dispatch = Dispatch::CpuTracker;
         run.stack = if run_of["kernels"] == "fused" { support::fused() } else { support::eager() };
         run.attention = if run_of["attention"] == "eager" { AttentionKernel::Standard } else { AttentionKernel::Flash };
         run.recompute = if run_of["recompute"] == "full" { Recompute::Full } else { Recompute::None };

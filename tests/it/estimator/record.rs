@@ -8,7 +8,10 @@ use std::fs;
 use std::path::Path;
 
 use headroom::catalog;
-use headroom::config::{AttentionKernel, Feed, Keys, Method, Mixer, MixerKind, ModelConfig, Objective, Recompute, Tuning};
+use headroom::config::{
+    AttentionKernel, DataSharding, Feed, Keys, Method, Mixer, MixerKind, ModelConfig, Objective, Recompute, Targets, Tuning,
+};
+use headroom::ops::megatron::rank_model;
 use headroom::ops::{self, Lowering, Op, OpList, Role, Tensor, lower};
 use headroom::units::to_f64;
 use proptest::prelude::*;
@@ -34,10 +37,10 @@ fn served_models() -> Vec<ModelConfig> {
     ["states", "parameters_families"].into_iter().flat_map(read).collect()
 }
 
-/// Weights of a block's matrix that one token is multiplied with; nothing of a gate of one column, and of norms of every head.
+/// Weights of a block's matrix that one token is multiplied with; nothing of norms of every head.
 fn met_by_a_token(model: &ModelConfig, op: &Op, tensor: &Tensor) -> u64 {
     let is_matrix = tensor.shape.dims().count() > 1 && !tensor.name.ends_with("biases") && !op.name.contains("norm");
-    if tensor.role != Role::Parameter || !is_matrix || op.name == "Shared experts' gate" {
+    if tensor.role != Role::Parameter || !is_matrix {
         return 0;
     }
     let elements = tensor.shape.elements().0;
@@ -57,22 +60,38 @@ fn over_state(mixer: &Mixer) -> f64 {
     2.0 * products * to_f64(mixer.inner() * width)
 }
 
-/// `2 · b · s · (weights that a token meets) + 2 · b · s · c · a · (d + d of values)` in each block, and `2 · rows · h · v` for the head;
-/// `c` are the tokens of a text. Latent values count as wide as queries.
+/// FLOPs of both ends: `2 · rows · h · v` for the head. Where embedding and head are narrower than the blocks, all tokens are multiplied
+/// with two more matrices; a score has one column in place of the vocabulary. Several residual streams have matrices that make them, and
+/// what makes the layers' own inputs of the embedding.
+fn of_ends(with: &Lowering) -> f64 {
+    let (model, tokens) = (with.model, to_f64(with.seq_length) * to_f64(with.micro_batch_size));
+    let rows = if with.training { tokens } else { to_f64(with.concurrent_sequences) };
+    let width = model.word_embed_proj_dim.unwrap_or(model.hidden_size);
+    let (width, columns) = if with.tuning.objective.scores() { (model.hidden_size, 1) } else { (width, model.vocab_size) };
+    let beside = model.word_embed_proj_dim.map_or(0, |width| 2 * width * model.hidden_size);
+    let streams = model.altup().map_or(0, |altup| {
+        let inputs = model.num_hidden_layers * altup.hidden_size_per_layer_input;
+        model.hidden_size * (inputs + 2 * (altup.num_inputs - 1) * model.hidden_size)
+    });
+    2.0 * rows * to_f64(width) * to_f64(columns) + 2.0 * tokens * to_f64(beside + streams)
+}
+
+/// `2 · b · s · (weights that a token meets) + 2 · b · s · c · a · (d + d of values)` in each block, and those of both ends; `c` are the
+/// tokens of a text. Of `n` residual streams each block multiplies every token's with `n` by `n` coefficients, and meets its router twice.
 fn closed_form(with: &Lowering, list: &OpList) -> f64 {
     let (whole, tokens) = (with.model, to_f64(with.seq_length) * to_f64(with.micro_batch_size));
     let text = to_f64(with.packed_text.unwrap_or(with.context_length));
     let of_kind = |kind: &ops::BlockKind| {
         let model = &*whole.of_layers(kind.of);
-        let values = if model.mla.is_some() { model.head_dim } else { model.value_head_dim() };
-        let core = 2.0 * tokens * text * to_f64(model.num_attention_heads) * to_f64(model.head_dim + values);
+        let width = model.head_dim + model.value_head_dim();
+        let core = 2.0 * tokens * text * to_f64(model.num_attention_heads) * to_f64(width);
         let core = if kind.of.keys == Keys::None { 0.0 } else { core };
         let state = model.mixer().filter(|_| kind.of.mixer).map_or(0.0, over_state);
         let weights = kind.ops.iter().flat_map(|op| op.tensors.iter().map(|tensor| to_f64(met_by_a_token(model, op, tensor))));
-        to_f64(kind.layers) * (2.0 * tokens * weights.sum::<f64>() + core + tokens * state)
+        let streams = model.altup().map_or(0, |altup| model.hidden_size * altup.num_inputs * (altup.num_inputs + 1));
+        to_f64(kind.layers) * (2.0 * tokens * (weights.sum::<f64>() + to_f64(streams)) + core + tokens * state)
     };
-    let rows = if with.training { tokens } else { to_f64(with.concurrent_sequences) };
-    list.kinds.iter().map(of_kind).sum::<f64>() + 2.0 * rows * to_f64(whole.hidden_size) * to_f64(whole.vocab_size)
+    list.kinds.iter().map(of_kind).sum::<f64>() + of_ends(with)
 }
 
 fn is_closed_form(with: &Lowering) {
@@ -104,14 +123,13 @@ fn served_models_multiply_as_trained_ones_and_the_head_only_the_last_tokens() {
     }
 }
 
-/// Adapters' own products are left out, and a head of one column is counted as one of the vocabulary.
+/// Adapters multiply as all matrices do, what is learned before a text only lengthens it, and a score takes the place of the vocabulary.
 #[test]
-fn tuning_changes_no_flops() {
-    let full = Tuning::FULL;
+fn what_learns_adds_its_own_products_alone() {
+    let full = Tuning { target_modules: Targets::ALL, ..Tuning::FULL };
     let tunings = [
         (Tuning { objective: Objective::Reward, ..full }, Recompute::Full),
         (Tuning { method: Method::Lora, objective: Objective::Preference, ..full }, Recompute::Selective),
-        (Tuning { method: Method::Dora, dropout: true, ..full }, Recompute::None),
         (Tuning { method: Method::Prefix, ..full }, Recompute::None),
         (Tuning { method: Method::Prompt, ..full }, Recompute::None),
     ];
@@ -121,9 +139,37 @@ fn tuning_changes_no_flops() {
             let attention = if at % 2 == 0 { AttentionKernel::Standard } else { AttentionKernel::Flash };
             let plain = Lowering { stack: kernels, attention, packed_text: Some(300), ..Lowering::parameters_only(&model) };
             let whole = Lowering { seq_length: 640, micro_batch_size: 2, context_length: 656, ..plain };
-            let tuned = Lowering { tuning, recompute, autocast: at % 3 == 0, ..whole };
-            assert_eq!(lower(&tuned).forward(), lower(&whole).forward(), "{:?} {kernels:?} {tuning:?}", model.family);
+            is_closed_form(&Lowering { tuning, recompute, autocast: at % 3 == 0, ..whole });
         }
+    }
+}
+
+/// PyTorch 2.15's FLOP counter on peft 0.21's adapters of rank 8 beside every matrix of a small Llama, eager attention, two texts of 64
+/// tokens: LoRA, DoRA, and DoRA with dropout, which multiplies with every frozen weight once more.
+#[test]
+fn adapters_have_the_flops_that_pytorch_counts() {
+    for (method, dropout, counted) in [
+        (Method::Lora, false, [401_080_320.0, 434_634_752.0]),
+        (Method::Lora, true, [401_080_320.0, 434_634_752.0]),
+        (Method::Dora, false, [440_926_208.0, 434_634_752.0]),
+        (Method::Dora, true, [742_916_096.0, 736_624_640.0]),
+    ] {
+        let model = ModelConfig {
+            hidden_size: 256,
+            intermediate_size: 512,
+            num_hidden_layers: 2,
+            num_attention_heads: 4,
+            num_key_value_heads: 2,
+            head_dim: 64,
+            vocab_size: 1000,
+            ..catalog::model("llama3-8b").unwrap().config.clone()
+        };
+        let tuning = Tuning { method, dropout, r: 8, target_modules: Targets::ALL, ..Tuning::FULL };
+        let plain = Lowering { attention: AttentionKernel::Standard, tuning, ..Lowering::parameters_only(&model) };
+        let list = lower(&Lowering { seq_length: 64, micro_batch_size: 2, context_length: 64, ..plain });
+        let near = |(ours, counted): (f64, f64)| (ours - counted).abs() < 0.5;
+        let pairs = [list.forward().0, list.backward().0].into_iter().zip(counted);
+        assert!(pairs.into_iter().all(near), "{method:?} {dropout}");
     }
 }
 
@@ -154,6 +200,28 @@ fn every_half_of_a_served_block_works_with_something() {
                     assert!(!there || (sizes.len() >= 2 && !sizes.contains(&0)), "{:?} {:?}: {sizes:?}", model.family, kind.of);
                 }
             }
+        }
+    }
+}
+
+/// A family that calls its matrices by other names would be trained without them; Megatron-LM has no gates of shared experts.
+#[test]
+fn megatron_lm_has_every_matrix_of_a_block() {
+    let elements = |op: &Op| {
+        let is_matrix = |tensor: &&Tensor| {
+            tensor.role == Role::Parameter && tensor.shape.dims().count() > 1 && !tensor.name.ends_with("biases")
+        };
+        op.tensors.iter().filter(is_matrix).map(|tensor| tensor.shape.elements().0).sum::<u64>()
+    };
+    for model in models().filter(|model| model.hybrid.is_none()) {
+        let layout = support::layout(1, 1, 1, DataSharding::NOTHING);
+        let job = support::training_job(&model, layout, |run| run.stack = support::megatron());
+        let ours = rank_model(&job, job.training().unwrap());
+        for kind in ops::declared(&model).kinds {
+            let steps = if kind.of.feed == Feed::Experts { &ours.experts } else { &ours.dense };
+            let theirs = kind.ops.iter().filter(|op| op.name != "Shared experts' gate" && op.name != "Query and key norm");
+            let [ours, theirs] = [steps.iter().map(|step| elements(&step.op)).sum::<u64>(), theirs.map(elements).sum()];
+            assert_eq!(ours, theirs, "{:?} {:?}", model.family, kind.of);
         }
     }
 }

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use headroom::config::{DataSharding, GENERIC, Job, ModelConfig, ParallelLayout, Recompute, Stack, TrainingPrecision};
+use headroom::config::{DataSharding, Dispatch, GENERIC, Job, ModelConfig, ParallelLayout, Recompute, Stack, TrainingPrecision};
 use headroom::estimator::{Certainty, MemoryKind, estimate, measured};
 use headroom::ops;
 use headroom::units::Bytes;
@@ -27,6 +27,7 @@ fn job_of(row: &Value) -> Job {
         run.micro_batch_size = Some(number(row, "/run/micro_batch_size"));
         run.global_batch_size = number(row, "/run/micro_batch_size") * number(row, "/run/gradient_accumulation_steps");
         run.precision = TrainingPrecision::Bf16Pure;
+        run.dispatch = Dispatch::CpuTracker;
         run.recompute = if row["run"]["recompute"] == "full" { Recompute::Full } else { Recompute::None };
     })
 }

@@ -68,6 +68,7 @@ fn a_state_in_fp32_is_twice_as_large() {
         line.tensors.iter().filter(|tensor| tensor.name == "state").map(|tensor| tensor.bytes.0).sum::<u64>()
     };
     let before = state(&scenario);
+    scenario.change(FieldId::Sizes, Value::Flag(true));
     scenario.set(FieldId::MixerFp32, Value::Flag(true));
     assert!(before > 0 && state(&scenario) == 2 * before);
     assert_eq!(decode(&encode(&scenario)).scenario, scenario);

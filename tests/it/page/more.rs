@@ -160,6 +160,31 @@ fn nothing_in_a_file_becomes_markup() {
     }
 }
 
+/// A message is set beside the scenario that is shown, whatever the text around it, and gives no model to take over.
+#[test]
+fn a_pasted_message_is_set_beside_the_scenario() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/oom");
+    let mut read = 0;
+    for entry in std::fs::read_dir(folder).expect("a folder").flatten() {
+        let whole = std::fs::read_to_string(entry.path()).expect("text");
+        let Some((_, text)) = whole.split_once("\n---\n") else { continue };
+        for link in ["v1&m=gpt2&n=1", "v1&do=serve&m=llama3-8b&n=1"] {
+            let reply = ask(What::Paste, MemoryUnit::Gib, link, text);
+            assert_eq!(reply.fragment, None);
+            assert_balanced(&reply.html);
+            read += usize::from(reply.html.contains("data-testid=\"oom\""));
+        }
+    }
+    // A few texts hold no message.
+    assert!(read > 2 * 100, "{read}");
+    let without_job = ask(What::Paste, MemoryUnit::Gib, "v1&n=6&tp=4", "CUDA out of memory. Tried to allocate 1.00 GiB.").html;
+    assert!(without_job.contains("correct its inputs first"), "{without_job}");
+    let hostile = "<b>CUDA out of memory. Tried to allocate 1.00 GiB.</b><script>alert(1)</script>";
+    assert!(!ask(What::Paste, MemoryUnit::Gib, "v1", hostile).html.contains("<script"));
+    let neither = ask(What::Paste, MemoryUnit::Gib, "v1", "loss is nan").html;
+    assert!(neither.contains("Nor does it hold an out-of-memory message"), "{neither}");
+}
+
 #[test]
 fn a_text_longer_than_any_config_is_refused_at_once() {
     let text = format!("{{\"a\": \"{}\"}}", "x".repeat(5_000_000));

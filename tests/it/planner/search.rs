@@ -112,8 +112,12 @@ prop_compose! {
 
 fn job(id: &str, run: TrainingRun, percent: f64) -> Job {
     let mut cluster = cluster(Bytes(80 * Bytes::GIB));
-    cluster.overheads =
-        Overheads { framework_context: Bytes(Bytes::GIB), fragmentation_percent: percent, communicator_buffers: Bytes(1 << 22) };
+    cluster.overheads = Overheads {
+        framework_context: Bytes(Bytes::GIB),
+        fragmentation_percent: percent,
+        communicator_buffers: Bytes(1 << 22),
+        ..Overheads::NONE
+    };
     Job::new(model(id), Run::Training(run), ParallelLayout::SINGLE, cluster).expect("a valid job")
 }
 

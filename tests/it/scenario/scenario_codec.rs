@@ -9,7 +9,7 @@ use headroom::catalog;
 use headroom::config::{LayerSet, Optimizer};
 use headroom::scenario::codec::{self, Decoded, LONGEST, decode, encode, encode_all};
 use headroom::scenario::{
-    Applies, FOLLOWING, FieldId, FieldKind, Group, Mode, Scenario, Value, field, field_of_key, fields, parse,
+    Applies, FOLLOWING, Field, FieldDefault, FieldId, FieldKind, Group, Mode, Scenario, Value, field, field_of_key, fields, parse,
 };
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
@@ -35,6 +35,7 @@ fn value(id: FieldId, seed: u64, share: f64) -> Value {
         }),
         FieldKind::Model => Value::Text(catalog::models()[pick(catalog::models().len())].id.to_owned()),
         FieldKind::Accelerator => Value::Text(catalog::accelerators()[pick(catalog::accelerators().len())].id.to_owned()),
+        FieldKind::Words { .. } => Value::Text(format!("{} full_attention, mamba", 2 + seed % 9)),
         FieldKind::Keys { .. } => Value::Text(format!("key_{seed:x},other.{}-{seed}", seed % 7)),
         FieldKind::Text { .. } => {
             Value::Text(format!("{seed:x} – ö.z-{}", char::from_u32(0x4e00 + u32::from(seed.to_le_bytes()[0])).unwrap()))
@@ -114,6 +115,25 @@ fn a_cut_link_is_noticed() {
     assert!(cuts > 100_000 && unnoticed.len() <= 3 * expected, "{} of {cuts}: {unnoticed:?}", unnoticed.len());
 }
 
+/// The names that people give, which a link leaves out where it has no room for them.
+const NAMES: [FieldId; 2] = [FieldId::Name, FieldId::ModelName];
+
+fn without_names(scenario: &Scenario) -> Scenario {
+    let mut unnamed = scenario.clone();
+    for id in NAMES {
+        unnamed.clear(id);
+    }
+    unnamed.settled()
+}
+
+/// At most the characters that the names of the scenarios take in a link: the words that are theirs, and that they are none where the
+/// first scenario's are not.
+fn names_length(scenarios: &[Scenario]) -> usize {
+    let own = |scenario: &Scenario| encode(scenario).len() - encode(&without_names(scenario)).len();
+    let none: usize = NAMES.iter().map(|id| format!("&b.{}=unset", field(*id).key).len()).sum();
+    scenarios.iter().map(|scenario| own(scenario) + none).sum()
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 512, ..ProptestConfig::default() })]
 
@@ -135,11 +155,15 @@ proptest! {
         let link = encode_all(&first, &others);
         assert_alphabet(&link);
         let decoded = decode(&link);
-        prop_assert_eq!(decoded.scenario, first.settled());
         // What a link has no room for is left out from the end; two always find room.
         prop_assert!(!decoded.compare.is_empty());
-        let others: Vec<Scenario> = others.iter().map(Scenario::settled).collect();
-        prop_assert_eq!(&decoded.compare[..], &others[..decoded.compare.len()]);
+        let sent: Vec<Scenario> = [&first].into_iter().chain(&others[..decoded.compare.len()]).map(Scenario::settled).collect();
+        let read: Vec<Scenario> = [&decoded.scenario].into_iter().chain(&decoded.compare).map(Scenario::settled).collect();
+        if read != sent {
+            // The names that people gave go first, and only where they would not fit.
+            prop_assert_eq!(read, sent.iter().map(without_names).collect::<Vec<_>>());
+            prop_assert!(link.len() + names_length(&sent) > LONGEST);
+        }
         prop_assert!(decoded.compare.len() == others.len() || link.len() > LONGEST / 2);
         prop_assert_eq!(decoded.notices, Vec::<String>::new());
     }
@@ -162,6 +186,16 @@ proptest! {
     }
 }
 
+/// Keys of files have the names that files give them.
+#[test]
+fn links_of_version_2_name_keys_of_files() {
+    let frozen: Vec<&str> = include_str!("../../links/inputs/v2.txt").lines().filter(|line| !line.starts_with('#')).collect();
+    let of_model = fields().iter().filter(|field| field.default.is_of_model());
+    let today: Vec<String> =
+        of_model.map(|field| format!("{} {}", field.name.trim_start_matches('_').replace('_', "-"), field.name)).collect();
+    assert_eq!(frozen, today, "a key that comes new goes to tests/links/inputs/v2.txt, and none is ever changed");
+}
+
 /// Keys and defaults of links of version 1, in the order of links; no default where the model or the accelerator has its own value.
 fn version_1() -> impl Iterator<Item = (&'static str, Option<&'static str>)> {
     let rows = include_str!("../../links/inputs/v1.txt").lines().filter(|line| !line.starts_with('#'));
@@ -174,7 +208,11 @@ fn version_1() -> impl Iterator<Item = (&'static str, Option<&'static str>)> {
 #[test]
 fn version_1_has_the_keys_and_the_defaults_of_the_field_table() {
     let frozen: Vec<&str> = version_1().map(|(key, _)| key).collect();
-    let today: Vec<&str> = fields().iter().map(|field| field.key).collect();
+    // These came with version 2.
+    let is_new = |field: &Field| {
+        matches!(field.default, FieldDefault::OfFile) || matches!(field.id, FieldId::TextModelType | FieldId::Sizes)
+    };
+    let today: Vec<&str> = fields().iter().filter(|field| !is_new(field)).map(|field| field.key).collect();
     assert_eq!(frozen, today, "an input that comes new goes to tests/links/inputs/v1.txt");
     for (key, default) in version_1() {
         let field = field_of_key(key).unwrap();
@@ -255,6 +293,7 @@ fn links_are_short() {
 
     // Every field of the architecture and of the hardware, and a full run besides.
     let mut custom = typical;
+    custom.change(FieldId::Sizes, Value::Flag(true));
     for field in fields().iter().filter(|field| field.group == Group::Architecture) {
         let value = match custom.get(field.id) {
             Value::Integer(number) => Value::Integer(number.max(2) - 1),
@@ -284,7 +323,9 @@ fn links_are_short() {
 #[test]
 fn the_longest_links_stay_within_the_limit() {
     let mut longest = Scenario::default();
-    for field in fields() {
+    longest.set(FieldId::Sizes, Value::Flag(true));
+    let by_hand = |field: &&Field| !matches!(field.default, FieldDefault::OfFile) && field.id != FieldId::TextModelType;
+    for field in fields().iter().filter(by_hand) {
         let value = match field.kind {
             FieldKind::Integer { max, .. } => Value::Integer(max - 1),
             FieldKind::Decimal { max, .. } => Value::Decimal(max / 3.0),
@@ -292,6 +333,7 @@ fn the_longest_links_stay_within_the_limit() {
             FieldKind::Flag => Value::Flag(true),
             FieldKind::Layers => Value::Layers(LayerSet::Listed((0..128).map(|layer| layer % 3 == 1).collect())),
             FieldKind::Text { .. } => Value::Text("\u{10fffd}".repeat(60)),
+            FieldKind::Words { .. } => Value::Text("5 sliding_attention, full_attention".to_owned()),
             FieldKind::Keys { max_len } => Value::Text("a-".repeat(max_len / 2)),
             FieldKind::Model | FieldKind::Accelerator => continue,
         };
@@ -411,7 +453,7 @@ fn what_the_list_does_not_have_is_refused_and_kept() {
     for problem in problems {
         scenario.set(problem.field, problem.way_out.unwrap().1);
     }
-    assert_eq!(scenario, decode("v1&l=40&h=5120&mem=12&n=4").scenario);
+    assert_eq!(scenario.resolve(), decode("v1&l=40&h=5120&mem=12&n=4").scenario.resolve());
     assert!(scenario.resolve().is_ok());
     // Beside the first, where no card says it.
     let beside = decode("v1&m=llama3-8b&b.m=acme-13b&c.gpu=k80");
@@ -434,27 +476,30 @@ fn what_the_list_does_not_have_is_refused_and_kept() {
 #[test]
 fn links_that_cannot_be_used_say_why() {
     let cases = [
-        ("v2&m=llama3-70b", "This link has version v2, and this page knows version v1: reload the page to get its newest form."),
+        (
+            "v3&m=llama3-70b",
+            "This link has version v3, and this page knows versions up to v2: reload the page to get its newest form.",
+        ),
         ("v1&c=000&zz=1", NOTHING_LEFT),
         ("v1&c=000&s=many", NOTHING_LEFT),
         ("v1&c", NOTHING_LEFT),
         ("v1&c=0", NOTHING_LEFT),
-        ("ledger", "“ledger” is not a link of this page: those start with v1."),
-        ("v", "“v” is not a link of this page: those start with v1."),
-        ("<script>alert(1)</script>", "“script>alert(1)</script” is not a link of this page: those start with v1."),
+        ("ledger", "“ledger” is not a link of this page: those start with v2."),
+        ("v", "“v” is not a link of this page: those start with v2."),
+        ("<script>alert(1)</script>", "“script>alert(1)</script” is not a link of this page: those start with v2."),
     ];
     for (link, reason) in cases {
         let decoded = decode(link);
         let notices = vec![format!("{reason} The default scenario is shown instead.")];
         assert_eq!(decoded, Decoded { failed: true, notices, ..Decoded::default() }, "{link}");
     }
-    let beside = decode("v2&m=llama3-70b").notices_beside();
+    let beside = decode("v3&m=llama3-70b").notices_beside();
     assert_eq!(beside.len(), 1);
     assert!(beside[0].ends_with("newest form. The page stays as it was."), "{beside:?}");
     let long = decode(&format!("v1&{}", "x".repeat(3000)));
     assert!(long.failed);
     assert!(
-        long.notices[0].starts_with("This link has 3003 characters, more than the 2400 that links of this page have."),
+        long.notices[0].starts_with("This link has 3003 characters, more than the 2500 that links of this page have."),
         "{long:?}"
     );
     assert!(decode(&"%".repeat(100_000)).failed);
@@ -622,7 +667,8 @@ fn assert_line(decoded: &Decoded, key: &str, expected: &str, file: &Path) {
         "compare" => assert_eq!((!decoded.compare.is_empty()).to_string(), expected, "{place}"),
         "scenarios" => assert_eq!((1 + decoded.compare.len()).to_string(), expected, "{place}"),
         "set" => {
-            let keys: Vec<_> = side.set_fields().map(|id| field(id).key).collect();
+            // Version 1 knew no other way than sizes by hand.
+            let keys: Vec<_> = side.set_fields().filter(|id| *id != FieldId::Sizes).map(|id| field(id).key).collect();
             assert_eq!(if keys.is_empty() { "-".to_owned() } else { keys.join(" ") }, expected, "{place}");
         }
         key => {
@@ -636,7 +682,7 @@ fn assert_line(decoded: &Decoded, key: &str, expected: &str, file: &Path) {
 fn what_a_link_says_about_a_lesson_is_no_input() {
     let link = encode(&decode("v1&m=llama3-70b&n=64").scenario);
     for part in ["present=zero.3", "present=own.2&story=eNp.abcz", "task=algebra"] {
-        for with in [format!("{link}&{part}"), link.replacen("v1&", &format!("v1&{part}&"), 1)] {
+        for with in [format!("{link}&{part}"), link.replacen("v2&", &format!("v2&{part}&"), 1)] {
             let decoded = decode(&with);
             assert_eq!((decoded.notices, decoded.failed), (Vec::new(), false), "{with}");
             assert_eq!(encode(&decoded.scenario), link, "{with}");

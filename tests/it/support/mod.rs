@@ -165,6 +165,11 @@ pub fn parameters(config: &ModelConfig) -> u64 {
     if config.pooler {
         total += h * h + h;
     }
+    if let Some(altup) = config.hybrid.as_ref().and_then(|hybrid| hybrid.altup.as_ref()) {
+        // The table of layer embeddings, and what the model's own becomes such by; what leads into each stream but one and out of it.
+        let (p, inputs) = (altup.hidden_size_per_layer_input, config.num_hidden_layers * altup.hidden_size_per_layer_input);
+        total += inputs * (altup.vocab_size_per_layer_input + h) + p + 2 * (altup.num_inputs - 1) * h * h;
+    }
     total + if config.lm_head_bias { config.vocab_size } else { 0 }
 }
 
@@ -197,7 +202,7 @@ fn layer_parameters(config: &ModelConfig, layer: u64, norm: u64) -> u64 {
         total -= d * (k * (h + bias) + config.num_attention_heads * h);
         total -= if other.is_some_and(|other| other.attention_k_eq_v) { value * k * (h + bias) } else { 0 };
         let unshared = hybrid.kv_shared_layers.contains(layer);
-        total -= if unshared { 2 * h * keys + if config.qk_norm { d } else { 0 } } else { 0 };
+        total -= if unshared { 2 * (h + bias) * keys + if config.qk_norm { d } else { 0 } } else { 0 };
         halves[0] = true;
     }
     if let Some(mixer) = hybrid.mixer.as_ref().filter(|mixer| mixer.layers.contains(layer)) {
@@ -207,6 +212,11 @@ fn layer_parameters(config: &ModelConfig, layer: u64, norm: u64) -> u64 {
     if hybrid.feed_forward_layers.contains(layer) {
         total += feed_forward_parameters(config, layer);
         halves[1] = true;
+    }
+    if let Some(altup) = &hybrid.altup {
+        let (h, n, p) = (config.hidden_size, altup.num_inputs, altup.hidden_size_per_layer_input);
+        // A scale, coefficients of two kinds and a router; a low-rank layer; a gated input: with a norm each.
+        total += h + n * n + n * n * n + n * h + 2 * h * altup.laurel_rank + 2 * h * p + 3 * norm;
     }
     if let Some(moe) = config.moe_at(layer).filter(|_| hybrid.experts_normed) {
         total += 4 * config.hidden_size + moe.num_experts;

@@ -1,14 +1,16 @@
 //! `cargo xtask accuracy FILE…`: the library against measured and published figures.
 //!
 //! Rows are recognised by what they hold, not by the file's name: lines of JSON or one JSON list, in the formats of PyTorch's memory
-//! tracker rows (memory, LoRA, parameters, FLOPs) and of published tables (parameter counts, Megatron-LM, cache sizes). Every row is
+//! tracker rows (memory, LoRA, parameters, FLOPs), of its own CUDA allocator on a pretended GPU, and of published tables (parameter counts, Megatron-LM, cache sizes). Every row is
 //! run through the public library. A row that the library cannot express is counted with its reason, and a field that is absent
 //! makes a row such a row.
 //!
 //! Exit code 0: the table is printed; 2: a file or an argument cannot be read.
 
+mod field;
 mod megatron;
 mod naming;
+mod pretend;
 mod published;
 mod report;
 mod row;
@@ -32,13 +34,14 @@ use row::{Fields, Row};
 const HELP: &str = "\
 accuracy: how close do Headroom's estimates come to what was measured or published?
 
-usage: cargo xtask accuracy FILE... [--json [--rows] | --markdown | --page]
+usage: cargo xtask accuracy FILE... [--differences | --json [--rows] | --markdown | --page]
 
-FILE...     files of measured and published figures, such as those under tests/data
---json      machine-readable
---rows      machine-readable, with every row's figures
---markdown  the short table of the README
---page      the short table and the rows furthest off, as the page reads them
+FILE...        files of measured and published figures, such as those under tests/data
+--differences  for people, with every row's differences
+--json         machine-readable
+--rows         machine-readable, with every row's figures
+--markdown     the short table of the README
+--page         the short table and the rows furthest off, as the page reads them
 
 exit code: 0 the table is printed, 2 bad input";
 
@@ -46,7 +49,10 @@ exit code: 0 the table is printed, 2 bad input";
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
     /// For people, with groups and worst rows.
-    Text,
+    Text {
+        /// Whether every row's differences are listed.
+        differences: bool,
+    },
     /// The same as JSON; with every row's figures if `rows`.
     Json {
         /// Whether every row is listed.
@@ -66,10 +72,11 @@ enum Task {
 fn arguments() -> Result<Task, String> {
     use lexopt::Arg::{Long, Short, Value};
     let mut parser = lexopt::Parser::from_env();
-    let (mut files, mut form, mut rows) = (Vec::new(), Form::Text, false);
+    let (mut files, mut form, mut rows) = (Vec::new(), Form::Text { differences: false }, false);
     while let Some(argument) = parser.next().map_err(|error| error.to_string())? {
         match argument {
             Short('h') | Long("help") => return Ok(Task::Help),
+            Long("differences") => form = Form::Text { differences: true },
             Long("json") => form = Form::Json { rows: false },
             Long("rows") => rows = true,
             Long("markdown") => form = Form::Markdown,
@@ -113,7 +120,7 @@ fn table(paths: &[String], form: Form) -> Result<String, String> {
     }
     let files = paths.iter().map(|path| read(path)).collect::<Result<Vec<_>, _>>()?;
     Ok(match form {
-        Form::Text => report::text(&files),
+        Form::Text { differences } => report::text(&files, differences),
         Form::Json { rows } => format!("{:#}", report::json(&files, rows)),
         Form::Markdown => summary::markdown(&files).trim_end().to_owned(),
         Form::Page => format!("{:#}", summary::page(&files)),
@@ -140,7 +147,11 @@ fn rows(text: &str) -> Result<Vec<Value>, String> {
 fn run_row(index: usize, row: &Value) -> Row {
     let fields = Fields(row);
     let has = |pointer: &str| row.pointer(pointer).is_some();
-    if speed::is_speed(fields) {
+    if pretend::is_pretended(fields) {
+        pretend::pretended(index, fields)
+    } else if field::is_field(fields) {
+        field::field(index, fields)
+    } else if speed::is_speed(fields) {
         speed::speed(index, fields)
     } else if has("/run") || has("/measured") {
         truth::memory(index, fields)

@@ -1,5 +1,6 @@
 //! A row in words, and where its figures were published: a reader knows no ids.
 
+use super::pretend;
 use super::row::Fields;
 
 /// How a row is called, and where it comes from.
@@ -14,6 +15,15 @@ pub struct Named {
 
 /// The name and source of a row.
 pub fn named(row: Fields<'_>) -> Named {
+    if let Ok(question) = row.text("/question") {
+        let source = row.text("/source").unwrap_or_default();
+        let page = source.strip_prefix("https://").map(|page| page.split('#').next().unwrap_or(page).to_owned());
+        return Named {
+            words: question.to_owned(),
+            address: page.is_some().then(|| source.to_owned()),
+            source: page.unwrap_or_else(|| in_words(source)),
+        };
+    }
     let stated = row.text("/source").ok();
     let source = stated.map_or_else(|| counted_by(row).to_owned(), in_words);
     Named { words: words(row), source, address: stated.and_then(address) }
@@ -23,6 +33,8 @@ pub fn named(row: Fields<'_>) -> Named {
 fn counted_by(row: Fields<'_>) -> &'static str {
     if row.is_absent("/run") {
         "counted on transformers' models, tests/data/README.md"
+    } else if pretend::is_pretended(row) {
+        "PyTorch's CUDA allocator, tests/data/cuda/README.md"
     } else {
         "PyTorch's memory tracker, tests/data/README.md"
     }
@@ -48,6 +60,11 @@ fn words(row: Fields<'_>) -> String {
     }
     if !row.is_absent("/parameter_and_optimizer_gib") {
         return format!("Korthikanti et al. 2022: {}", model());
+    }
+    if pretend::is_pretended(row) {
+        let (recompute, precision) = (text("/run/recompute"), text("/run/precision"));
+        let recompute = if recompute == "none" { "nothing recomputed".to_owned() } else { format!("{recompute} recomputation") };
+        return format!("{}: {}, {}, {}", pretend::framework(row), model(), precision.replace('_', " "), recompute);
     }
     if !row.is_absent("/run") {
         let (kind, precision) = (text("/kind"), text("/run/precision"));

@@ -12,6 +12,9 @@ use headroom::units::{grouped, to_f64};
 /// Worst rows that are named.
 const WORST: usize = 5;
 
+/// The group of rows by the program that trains: its line is followed by what is not expressed.
+const FRAMEWORK: &str = "framework";
+
 /// One file with all its rows.
 pub struct File {
     /// The path as it was given.
@@ -27,7 +30,9 @@ impl File {
     fn groups(&self) -> Vec<(&'static str, String, Summary)> {
         let mut names: Vec<(&'static str, String)> = self.rows.iter().flat_map(|row| row.groups.iter().cloned()).collect();
         let order = |name: &str| {
-            ["time", "kind", "precision", "kernels", "attention", "recompute", "family"].iter().position(|n| *n == name)
+            [FRAMEWORK, "states", "time", "kind", "allocator", "precision", "kernels", "attention", "recompute", "family"]
+                .iter()
+                .position(|n| *n == name)
         };
         names.sort_by(|a, b| (order(a.0), &a.1).cmp(&(order(b.0), &b.1)));
         names.dedup();
@@ -36,22 +41,27 @@ impl File {
     }
 }
 
-/// The table for people.
-pub fn text(files: &[File]) -> String {
-    files.iter().map(text_of).collect::<Vec<_>>().join("\n")
+/// The table for people; with `differences` every row's too.
+pub fn text(files: &[File], differences: bool) -> String {
+    files.iter().map(|file| text_of(file, differences)).collect::<Vec<_>>().join("\n")
 }
 
-fn text_of(file: &File) -> String {
+fn text_of(file: &File, differences: bool) -> String {
     let all = Summary::of(file.rows.iter());
     let mut out = String::new();
     // Writing into a String cannot fail.
     let _ = writeln!(out, "{}: {} rows, {} of them not expressed", file.path, all.rows, all.unsupported);
-    for (reason, count) in reasons(&file.rows) {
+    for (reason, count) in reasons(file.rows.iter()) {
         let _ = writeln!(out, "  {count:>5} × {reason}");
     }
     let _ = writeln!(out, "{}", summary_line("all", &all));
     for (name, value, summary) in file.groups() {
         let _ = writeln!(out, "{}", summary_line(&format!("{name} {value}"), &summary));
+        if name == FRAMEWORK {
+            for (reason, count) in reasons(file.rows.iter().filter(|row| row.groups.contains(&(name, value.clone())))) {
+                let _ = writeln!(out, "    {count:>5} × {reason}");
+            }
+        }
     }
     let worst = worst(&file.rows, WORST);
     if !worst.is_empty() {
@@ -64,7 +74,28 @@ fn text_of(file: &File) -> String {
         let error = percent(comparison.error(), true);
         let _ = writeln!(out, "    {} {}: {ours} against {measured}, {error} ({groups})", row.id, comparison.quantity.name());
     }
+    if differences {
+        file.rows.iter().for_each(|row| difference(&mut out, row));
+    }
     out
+}
+
+/// Every figure of a row, or why it has none.
+fn difference(out: &mut String, row: &Row) {
+    let groups = row.groups.iter().map(|(_, value)| value.as_str()).collect::<Vec<_>>().join(" ");
+    let _ = writeln!(out, "  {} ({groups})", row.id);
+    match &row.outcome {
+        Err(reason) => {
+            let _ = writeln!(out, "    not expressed: {reason}");
+        }
+        Ok(found) => {
+            for one in found {
+                let [ours, measured] = [one.ours, one.measured].map(|number| grouped(to_f64(number), 0));
+                let error = percent(one.error(), true);
+                let _ = writeln!(out, "    {:<24} {ours:>18} against {measured:>18}  {error}", one.quantity.name());
+            }
+        }
+    }
 }
 
 /// One group: its rows, those not expressed, and each figure that its rows state.
@@ -72,6 +103,8 @@ fn summary_line(name: &str, summary: &Summary) -> String {
     let spreads = [
         ("activations", summary.activations),
         ("peak", summary.peak),
+        ("allocated", summary.allocated),
+        ("reserved", summary.reserved),
         ("model states", summary.model_states),
         ("step time", summary.step_time),
     ];
@@ -79,14 +112,23 @@ fn summary_line(name: &str, summary: &Summary) -> String {
     let spreads = spreads.iter().filter_map(|(name, spread)| spread.map(|spread| format!("{name} {}", spread_text(spread))));
     let exact = exact.iter().filter(|(_, exact)| exact.rows > 0);
     let exact = exact.map(|(name, exact)| format!("{name} {} of {} exact", exact.exact, exact.rows));
-    let figures = spreads.chain(exact).collect::<Vec<_>>().join("; ");
+    let figures = spreads.chain(exact).chain(out_of_memory(summary)).collect::<Vec<_>>().join("; ");
     let Summary { rows, unsupported, .. } = summary;
     format!("  {name:<24} {rows:>4} rows {unsupported:>4} not expressed  {figures}").trim_end().to_owned()
 }
 
+/// Whether ours runs out of memory where the rows did.
+fn out_of_memory(summary: &Summary) -> Option<String> {
+    let found = summary.out_of_memory;
+    let said = (found.ended > 0).then(|| format!("out of memory: {} of {} said", found.said, found.ended));
+    let wrongly = (found.wrongly > 0).then(|| format!("{} said to be out of memory that were not", found.wrongly));
+    [said, wrongly].into_iter().flatten().reduce(|said, wrongly| format!("{said}, {wrongly}"))
+}
+
 fn spread_text(spread: Spread) -> String {
     let [mean, median, p90, max] = [spread.mean, spread.median, spread.p90, spread.max].map(|error| percent(error, false));
-    format!("mean {mean} median {median} p90 {p90} max {max}")
+    let [under, over] = [spread.under, spread.over].map(|error| percent(error, true));
+    format!("mean {mean} median {median} p90 {p90} max {max} ({under} to {over})")
 }
 
 /// A share in per cent with three decimals; what is not exact never reads as zero.
@@ -110,9 +152,11 @@ pub fn json(files: &[File], rows: bool) -> Value {
 fn json_of(file: &File, rows: bool) -> Value {
     let mut object = summary_json(&Summary::of(file.rows.iter()));
     object.insert("file".to_owned(), json!(file.path));
-    let reasons: Vec<Value> =
-        reasons(&file.rows).into_iter().map(|(reason, count)| json!({ "reason": reason, "rows": count })).collect();
-    object.insert("reasons".to_owned(), json!(reasons));
+    let reasons = reasons(file.rows.iter());
+    let listed: Vec<Value> = reasons.iter().map(|(reason, count)| json!({ "reason": reason, "rows": count })).collect();
+    object.insert("reasons".to_owned(), json!(listed));
+    let unexpressed: serde_json::Map<String, Value> = reasons.into_iter().map(|(reason, count)| (reason, json!(count))).collect();
+    object.insert("unexpressed".to_owned(), Value::Object(unexpressed));
     let groups: Vec<Value> = file
         .groups()
         .into_iter()
@@ -158,19 +202,28 @@ fn row_json(row: &Row) -> Value {
     }
 }
 
+fn out_of_memory_json(summary: &Summary) -> Value {
+    let found = summary.out_of_memory;
+    json!({ "rows": found.rows, "ended": found.ended, "said": found.said, "wrongly": found.wrongly })
+}
+
 fn summary_json(summary: &Summary) -> serde_json::Map<String, Value> {
     let exact = |exact: Exact| json!({ "rows": exact.rows, "exact": exact.exact });
     let spread = |spread: Option<Spread>| match spread {
         Some(spread) => {
-            json!({ "rows": spread.rows, "mean": spread.mean, "median": spread.median, "p90": spread.p90, "max": spread.max })
+            let Spread { rows, mean, median, p90, max, under, over } = spread;
+            json!({ "rows": rows, "mean": mean, "median": median, "p90": p90, "max": max, "under": under, "over": over })
         }
-        None => json!({ "rows": 0, "mean": null, "median": null, "p90": null, "max": null }),
+        None => json!({ "rows": 0, "mean": null, "median": null, "p90": null, "max": null, "under": null, "over": null }),
     };
     let entries = [
         ("rows", json!(summary.rows)),
         ("unsupported", json!(summary.unsupported)),
         ("activations", spread(summary.activations)),
         ("peak", spread(summary.peak)),
+        ("allocated", spread(summary.allocated)),
+        ("reserved", spread(summary.reserved)),
+        ("out_of_memory", out_of_memory_json(summary)),
         ("model_states", spread(summary.model_states)),
         ("step_time", spread(summary.step_time)),
         ("parameters", exact(summary.parameters)),

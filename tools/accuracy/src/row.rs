@@ -20,6 +20,12 @@ pub enum Quantity {
     Activations,
     /// The highest total of a step, bytes.
     Peak,
+    /// The highest sum of allocated tensors, bytes.
+    Allocated,
+    /// The most that the allocator reserved, bytes.
+    Reserved,
+    /// 1 where the run found no room, else 0.
+    OutOfMemory,
     /// Weights, gradients and optimizer states together, bytes.
     ModelStates,
     /// Parameters, counted.
@@ -50,6 +56,9 @@ impl Quantity {
         match self {
             Self::Activations => "activations",
             Self::Peak => "peak",
+            Self::Allocated => "allocated",
+            Self::Reserved => "reserved",
+            Self::OutOfMemory => "out of memory",
             Self::ModelStates => "model states",
             Self::Parameters => "parameters",
             Self::Trainable => "trainable parameters",

@@ -15,6 +15,10 @@ pub struct Spread {
     pub p90: f64,
     /// The largest.
     pub max: f64,
+    /// The largest underestimate, with its sign; 0 where there is none.
+    pub under: f64,
+    /// The largest overestimate; 0 where there is none.
+    pub over: f64,
 }
 
 /// How many rows are met to the unit.
@@ -24,6 +28,19 @@ pub struct Exact {
     pub rows: usize,
     /// Rows where ours is the same integer.
     pub exact: usize,
+}
+
+/// How many rows ended out of memory, and what ours says of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OutOfMemory {
+    /// Rows that say whether they did.
+    pub rows: usize,
+    /// Rows that did.
+    pub ended: usize,
+    /// Those of them of which ours says so too.
+    pub said: usize,
+    /// Rows that had room, of which ours says that they had none.
+    pub wrongly: usize,
 }
 
 /// What the rows of a file or group say together.
@@ -37,6 +54,12 @@ pub struct Summary {
     pub activations: Option<Spread>,
     /// Errors of the peak.
     pub peak: Option<Spread>,
+    /// Errors of what was allocated.
+    pub allocated: Option<Spread>,
+    /// Errors of what was reserved.
+    pub reserved: Option<Spread>,
+    /// Who ran out of memory.
+    pub out_of_memory: OutOfMemory,
     /// Errors of weights, gradients and optimizer states.
     pub model_states: Option<Spread>,
     /// Parameter counts.
@@ -63,6 +86,9 @@ impl Summary {
             unsupported: rows.clone().filter(|row| row.outcome.is_err()).count(),
             activations: spread(rows.clone(), Quantity::Activations),
             peak: spread(rows.clone(), Quantity::Peak),
+            allocated: spread(rows.clone(), Quantity::Allocated),
+            reserved: spread(rows.clone(), Quantity::Reserved),
+            out_of_memory: out_of_memory(rows.clone()),
             model_states: spread(rows.clone(), Quantity::ModelStates),
             parameters: exact(rows.clone(), &[Quantity::Parameters]),
             flops: exact(rows.clone(), &[Quantity::ForwardFlops, Quantity::BackwardFlops]),
@@ -81,14 +107,27 @@ fn comparisons<'a>(row: &'a Row, quantities: &'a [Quantity]) -> impl Iterator<It
 
 fn spread<'a>(rows: impl Iterator<Item = &'a Row>, quantity: Quantity) -> Option<Spread> {
     let errors = rows.flat_map(|row| row.outcome.iter().flatten()).filter(|found| found.quantity == quantity);
-    let mut errors: Vec<f64> = errors.map(|found| found.error().abs()).collect();
+    let signed: Vec<f64> = errors.map(Comparison::error).collect();
+    let (under, over) = (signed.iter().copied().fold(0.0, f64::min), signed.iter().copied().fold(0.0, f64::max));
+    let mut errors: Vec<f64> = signed.into_iter().map(f64::abs).collect();
     errors.sort_by(f64::total_cmp);
     let at = |index: usize| errors.get(index).copied();
     let count = errors.len();
     let upper = at(count / 2)?;
     let median = if count.is_multiple_of(2) { f64::midpoint(at(count / 2 - 1)?, upper) } else { upper };
     let mean = errors.iter().sum::<f64>() / headroom::units::to_f64(u64::try_from(count).unwrap_or(u64::MAX));
-    Some(Spread { rows: count, mean, median, p90: at((9 * count).div_ceil(10) - 1)?, max: at(count - 1)? })
+    Some(Spread { rows: count, mean, median, p90: at((9 * count).div_ceil(10) - 1)?, max: at(count - 1)?, under, over })
+}
+
+fn out_of_memory<'a>(rows: impl Iterator<Item = &'a Row>) -> OutOfMemory {
+    let mut sum = OutOfMemory::default();
+    for found in rows.flat_map(|row| comparisons(row, &[Quantity::OutOfMemory])) {
+        sum.rows += 1;
+        sum.ended += usize::from(found.measured > 0);
+        sum.said += usize::from(found.measured > 0 && found.ours > 0);
+        sum.wrongly += usize::from(found.measured == 0 && found.ours > 0);
+    }
+    sum
 }
 
 fn exact<'a>(rows: impl Iterator<Item = &'a Row>, quantities: &[Quantity]) -> Exact {
@@ -105,7 +144,10 @@ fn exact<'a>(rows: impl Iterator<Item = &'a Row>, quantities: &[Quantity]) -> Ex
 
 /// The rows with the largest errors, worst first, each with its worst comparison.
 pub fn worst(rows: &[Row], count: usize) -> Vec<(&Row, Comparison)> {
-    let mut all: Vec<_> = rows.iter().filter_map(|row| worst_of(row, |_| true).map(|comparison| (row, comparison))).collect();
+    let mut all: Vec<_> = rows
+        .iter()
+        .filter_map(|row| worst_of(row, |quantity| quantity != Quantity::OutOfMemory).map(|comparison| (row, comparison)))
+        .collect();
     all.sort_by(|(_, a), (_, b)| b.error().abs().total_cmp(&a.error().abs()));
     all.retain(|(_, comparison)| comparison.ours != comparison.measured);
     all.truncate(count);
@@ -119,9 +161,9 @@ pub fn worst_of(row: &Row, belongs: fn(Quantity) -> bool) -> Option<Comparison> 
 }
 
 /// Each reason why rows cannot be expressed with how many there are, most frequent first.
-pub fn reasons(rows: &[Row]) -> Vec<(String, usize)> {
+pub fn reasons<'a>(rows: impl Iterator<Item = &'a Row>) -> Vec<(String, usize)> {
     let mut counted: std::collections::BTreeMap<&str, usize> = std::collections::BTreeMap::new();
-    for reason in rows.iter().filter_map(|row| row.outcome.as_ref().err()) {
+    for reason in rows.filter_map(|row| row.outcome.as_ref().err()) {
         *counted.entry(reason).or_default() += 1;
     }
     let mut reasons: Vec<_> = counted.into_iter().map(|(reason, count)| (reason.to_owned(), count)).collect();

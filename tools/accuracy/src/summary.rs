@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::field;
 use super::naming::Named;
 use super::report::{File, percent};
 use super::row::{Comparison, Quantity, Row};
@@ -22,8 +23,16 @@ fn is(row: &Row, name: &str, value: &str) -> bool {
     row.groups.iter().any(|(group, found)| *group == name && found == value)
 }
 
+/// Whether it is a row of that framework on the pretended GPU.
+fn is_under(row: &Row, framework: &str) -> bool {
+    is(row, "framework", framework) && is(row, "kind", "pretend_framework")
+}
+
+/// What rows of the pretended GPU are compared with.
+const ALLOCATOR: &str = "allocated, by PyTorch 2.15's CUDA allocator on a pretended H100";
+
 /// The lines, most asked for first.
-const ENTRIES: [Entry; 18] = [
+const ENTRIES: [Entry; 29] = [
     Entry {
         what: "Hugging Face modules, one GPU",
         against: "PyTorch 2.15's memory tracker on transformers 5.23",
@@ -54,6 +63,21 @@ const ENTRIES: [Entry; 18] = [
         what: "QLoRA, one GPU",
         against: "the same, with weights emulated after bitsandbytes 0.50",
         belongs: |row| is(row, "kind", "qlora"),
+    },
+    Entry { what: "PyTorch alone, one GPU", against: ALLOCATOR, belongs: |row| is(row, "kind", "pretend_cuda") },
+    Entry { what: "DDP, one rank of 8", against: ALLOCATOR, belongs: |row| is_under(row, "DDP") },
+    Entry { what: "FSDP1, one rank of 8", against: ALLOCATOR, belongs: |row| is_under(row, "FSDP1") },
+    Entry { what: "FSDP2, one rank of 8 to 256", against: ALLOCATOR, belongs: |row| is_under(row, "FSDP2") },
+    Entry { what: "DeepSpeed 0.19, one rank of 8 or 16", against: ALLOCATOR, belongs: |row| is_under(row, "DeepSpeed") },
+    Entry { what: "Megatron-Core 0.16, one rank of 4 to 16", against: ALLOCATOR, belongs: |row| is_under(row, "Megatron-Core") },
+    Entry { what: "Trainer, TRL and peft, 1 to 8 GPUs", against: ALLOCATOR, belongs: |row| is_under(row, "Trainer, TRL, peft") },
+    Entry { what: "torchtitan 0.3, one rank of 8 or 64", against: ALLOCATOR, belongs: |row| is_under(row, "torchtitan 0.3") },
+    Entry { what: "torchtitan 0.1, one rank of 8 or 128", against: ALLOCATOR, belongs: |row| is_under(row, "torchtitan 0.1") },
+    Entry { what: "torchtune 0.6, one GPU", against: ALLOCATOR, belongs: |row| is_under(row, "torchtune") },
+    Entry {
+        what: "What people published, where the row states all that decides it",
+        against: "reports on ms-swift, axolotl, torchtitan and DeepSpeed",
+        belongs: |row| is(row, "states", field::COMPLETE),
     },
     Entry {
         what: "Megatron-LM on B200",
@@ -135,9 +159,9 @@ struct Line {
 }
 
 impl Line {
-    /// Model states stand where activations would: no row states both peak and states.
+    /// Model states and allocated memory stand where the peak would: no row states two of them.
     fn peak(&self) -> Option<Spread> {
-        self.summary.peak.or(self.summary.model_states)
+        self.summary.peak.or(self.summary.allocated).or(self.summary.model_states)
     }
 
     /// What is met to the unit, in words.
@@ -157,8 +181,9 @@ impl Line {
         let time = all
             .step_time
             .map(|found| format!("step time of {}: mean {}, largest {}", found.rows, tenths(found.mean), tenths(found.max)));
-        let stored =
-            [("weights", all.weights), ("room for the cache", all.cache_room)].into_iter().filter_map(|(name, found)| {
+        let stored = [("reserved", all.reserved), ("weights", all.weights), ("room for the cache", all.cache_room)]
+            .into_iter()
+            .filter_map(|(name, found)| {
                 let found = found?;
                 let (median, largest) = (percent(found.median, false), percent(found.max, false));
                 Some(format!("{name} of {}: median {median}, largest {largest}", found.rows))
@@ -219,8 +244,13 @@ const WORST: usize = 5;
 type Belongs = fn(Quantity) -> bool;
 
 /// A kind of error with the figures that belong to it. Times are off by more than memory: in one list they would hide it.
-const KINDS: [(&str, Belongs); 2] =
-    [("Time", |quantity| quantity == Quantity::StepTime), ("Memory and counts", |quantity| quantity != Quantity::StepTime)];
+const KINDS: [(&str, Belongs); 3] = [
+    ("Time", |quantity| quantity == Quantity::StepTime),
+    ("Memory and counts", |quantity| {
+        !matches!(quantity, Quantity::StepTime | Quantity::Allocated | Quantity::Reserved | Quantity::OutOfMemory)
+    }),
+    ("Memory under frameworks", |quantity| matches!(quantity, Quantity::Allocated | Quantity::Reserved)),
+];
 
 /// The same lines and the worst rows as JSON, for the page.
 pub fn page(files: &[File]) -> Value {
@@ -260,10 +290,13 @@ fn amount(quantity: Quantity, number: u64) -> String {
         Quantity::StepTime => format!("{:.3} s", to_f64(number) / 1e9),
         Quantity::Activations
         | Quantity::Peak
+        | Quantity::Allocated
+        | Quantity::Reserved
         | Quantity::ModelStates
         | Quantity::KvBytesPerToken
         | Quantity::Weights
         | Quantity::CacheRoom => format!("{:.3} GiB", to_f64(number) / to_f64(Bytes::GIB)),
+        Quantity::OutOfMemory => if number > 0 { "ran out of memory" } else { "had room" }.to_owned(),
         Quantity::Concurrency => format!("{:.2}", to_f64(number) / 100.0),
         Quantity::Parameters | Quantity::Trainable | Quantity::ForwardFlops | Quantity::BackwardFlops | Quantity::Blocks => {
             grouped(to_f64(number), 0)

@@ -3,8 +3,8 @@
 use std::sync::LazyLock;
 
 use headroom::config::{
-    Accelerator, AttentionKernel, Cluster, Job, ModelConfig, Optimizer, OptimizerImplementation, Overheads, ParallelLayout,
-    PeakRates, Recompute, Run, TrainingPrecision, TrainingRun, Tuning,
+    Accelerator, AttentionKernel, Cluster, Dispatch, Job, ModelConfig, Optimizer, OptimizerImplementation, Overheads,
+    ParallelLayout, PeakRates, Recompute, Run, TrainingPrecision, TrainingRun, Tuning,
 };
 use headroom::estimator::{estimate, measured};
 use headroom::import::config_json;
@@ -85,13 +85,15 @@ fn memory_job(row: Fields<'_>) -> Result<Job, String> {
         stack: stack(row.text("/run/kernels")?)?,
         attention: attention(row.text("/run/attention")?)?,
         recompute: recompute(row.text("/run/recompute")?)?,
+        dispatch: Dispatch::CpuTracker,
         tuning: tuning::tuning(row)?.unwrap_or(Tuning::FULL),
         ..TrainingRun::plain()
     };
     Job::new(model, Run::Training(run), layout, NO_OVERHEAD).map_err(|error| error.to_string())
 }
 
-fn precision(word: &str) -> Result<TrainingPrecision, String> {
+/// The engine's member of that word in a row.
+pub fn precision(word: &str) -> Result<TrainingPrecision, String> {
     match word {
         "bf16" => Ok(TrainingPrecision::Bf16Pure),
         "fp32" => Ok(TrainingPrecision::Fp32),
@@ -101,11 +103,13 @@ fn precision(word: &str) -> Result<TrainingPrecision, String> {
     }
 }
 
-fn optimizer(word: &str) -> Result<Optimizer, String> {
+/// The engine's member of that word in a row.
+pub fn optimizer(word: &str) -> Result<Optimizer, String> {
     Optimizer::of_name(word).ok_or_else(|| format!("the optimizer {word} is not modelled"))
 }
 
-fn implementation(word: &str) -> Result<OptimizerImplementation, String> {
+/// The engine's member of that word in a row.
+pub fn implementation(word: &str) -> Result<OptimizerImplementation, String> {
     match word {
         "for_loop" => Ok(OptimizerImplementation::ForLoop),
         "foreach" => Ok(OptimizerImplementation::Foreach),
@@ -114,7 +118,8 @@ fn implementation(word: &str) -> Result<OptimizerImplementation, String> {
     }
 }
 
-fn attention(word: &str) -> Result<AttentionKernel, String> {
+/// The engine's member of that word in a row.
+pub fn attention(word: &str) -> Result<AttentionKernel, String> {
     match word {
         "flash" => Ok(AttentionKernel::Flash),
         "eager" => Ok(AttentionKernel::Standard),
@@ -122,7 +127,8 @@ fn attention(word: &str) -> Result<AttentionKernel, String> {
     }
 }
 
-fn recompute(word: &str) -> Result<Recompute, String> {
+/// The engine's member of that word in a row.
+pub fn recompute(word: &str) -> Result<Recompute, String> {
     match word {
         "none" => Ok(Recompute::None),
         "full" => Ok(Recompute::Full),

@@ -127,7 +127,7 @@ fn all(limit: f64) -> Limits {
 /// Each bar with what it asks.
 type Bar = (&'static str, fn() -> Result<(), String>);
 
-const BARS: [Bar; 25] = [
+const BARS: [Bar; 29] = [
     ("parameters of transformers' models", || exact(&rows("truth/parameters.jsonl"), "parameters")),
     ("parameters of partial files of every family", || exact(&rows("parameters_families.jsonl"), "parameters")),
     ("parameters of published models", || exact(&verified(), "parameters")),
@@ -151,6 +151,15 @@ const BARS: [Bar; 25] = [
     ("FSDP and tensor parallel", || {
         let limits = Limits { median: 0.005, p90: 0.03, max: 0.03 };
         within(&memory("fsdp tp"), "activations", limits).and_then(|()| within(&memory("fsdp tp"), "peak", limits))
+    }),
+    ("DDP under PyTorch's CUDA allocator", || framework("DDP", 6, all(0.001))),
+    ("FSDP2 under PyTorch's CUDA allocator", || framework("FSDP2", 20, Limits { median: 0.001, p90: 0.0025, max: 0.0025 })),
+    ("DeepSpeed under PyTorch's CUDA allocator", || {
+        framework("DeepSpeed", 26, Limits { median: 0.001, p90: 0.0015, max: 0.0015 })
+    }),
+    ("Megatron-Core under PyTorch's CUDA allocator", || {
+        // The largest is Megatron-Core's own modules without Apex: PyTorch's AdamW goes through all shares at once.
+        framework("Megatron-Core", 45, Limits { median: 0.02, p90: 0.025, max: 0.11 })
     }),
     ("Megatron-LM on B200, dense", || {
         let dense: Vec<_> = rows("megatron_b200.json").into_iter().filter(|row| is(row, "kind", "dense")).collect();
@@ -184,6 +193,16 @@ const BARS: [Bar; 25] = [
         within(&rows, "weights", all(0.005))
     }),
 ];
+
+/// Rows of a framework on the pretended GPU: at least so many are expressed, and allocated memory is within the limits.
+fn framework(name: &str, expressed: usize, limits: Limits) -> Result<(), String> {
+    let rows: Vec<_> = rows("frameworks.jsonl").into_iter().filter(|row| is(row, "framework", name)).collect();
+    let compared = having(&rows, "allocated");
+    if compared.len() < expressed {
+        return Err(format!("{} of {} rows are expressed", compared.len(), rows.len()));
+    }
+    within(&compared, "allocated", limits)
+}
 
 /// The rows that state a figure.
 fn having(rows: &[&'static Value], figure: &str) -> Vec<&'static Value> {
@@ -313,6 +332,57 @@ fn a_row_that_lacks_a_field_is_no_pass() {
             "{said}"
         );
     }
+}
+
+/// What the command says of one row, after a change.
+fn said_of(file: &str, change: impl FnOnce(&mut Value)) -> String {
+    let text = fs::read_to_string(root().join(file)).expect("a file");
+    let mut row: Value = serde_json::from_str(text.lines().next().expect("a row")).expect("JSON");
+    change(&mut row);
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("accuracy");
+    fs::create_dir_all(&folder).expect("a folder");
+    let name = folder.join(format!("changed-{}.jsonl", row["id"].as_str().expect("an id")));
+    fs::write(&name, row.to_string()).expect("written");
+    let output = Command::new(env!("CARGO_BIN_EXE_accuracy")).arg(&name).arg("--json").output().expect("the command runs");
+    String::from_utf8(output.stdout).expect("text")
+}
+
+#[test]
+fn a_setting_that_is_not_understood_is_a_reason() {
+    let file = "tests/data/cuda/frameworks.jsonl";
+    for (group, named) in [("flags", "flags.magic is not understood"), ("run", "run.magic is not understood")] {
+        let said = said_of(file, |row| {
+            row["framework"] = "ddp".into();
+            row["flags"] = serde_json::json!({});
+            row[group]["magic"] = true.into();
+        });
+        let said: Value = serde_json::from_str(&said).expect("JSON");
+        assert_eq!(said["files"][0]["unexpressed"], serde_json::json!({ named: 1 }), "{said:#}");
+        assert_eq!(said["files"][0]["allocated"]["rows"], 0);
+    }
+}
+
+#[test]
+fn a_run_that_ended_out_of_memory_is_compared_by_whether_it_does() {
+    let said = said_of("tests/data/cuda/cuda.jsonl", |row| {
+        let measured = row["measured"].as_object_mut().expect("figures");
+        measured.remove("peak_allocated");
+        measured.insert("out_of_memory".to_owned(), "step 0 backward".into());
+        row["run"]["gpu_total_bytes"] = 20_000_000_000_u64.into();
+    });
+    let said: Value = serde_json::from_str(&said).expect("JSON");
+    let found = &said["files"][0];
+    assert_eq!(found["out_of_memory"], serde_json::json!({ "rows": 1, "ended": 1, "said": 1, "wrongly": 0 }));
+    assert_eq!(found["allocated"]["rows"], 0);
+}
+
+/// Every row of the field is counted, and those that state everything are told apart.
+#[test]
+fn every_row_of_the_field_is_counted_with_its_software() {
+    let rows = rows("questions.jsonl");
+    assert_eq!(rows.len(), 303);
+    assert!(rows.iter().all(|row| row["groups"]["framework"].is_string() && row["groups"]["states"].is_string()));
+    assert_eq!(rows.iter().filter(|row| is(row, "states", "all that decides it")).count(), 73);
 }
 
 #[test]

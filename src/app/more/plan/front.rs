@@ -131,7 +131,7 @@ mod tests {
         say(&mut desk, 1, LINK, "search\nq=counts\nn-counts=16");
         let html = finish(&mut desk).0.html;
         let front = html.split("data-testid=\"plan-front\"").nth(1).expect("a front");
-        let links = front.matches("<a href=\"#v1&amp;").count();
+        let links = front.matches("<a href=\"#v2&amp;").count();
         assert!(links >= 4, "{links}");
         assert!(front.contains("data-testid=\"plan-front-table\"") && front.matches("Use this layout").count() >= 2);
         say(&mut desk, 2, LINK, "search\nq=at");

@@ -83,7 +83,7 @@ const fn offload(offload: Offload) -> Option<&'static str> {
 }
 
 /// What a layout sets.
-pub const VARIED: [FieldId; 21] = [
+pub const VARIED: [FieldId; 22] = [
     FieldId::Gpus,
     FieldId::TensorParallel,
     FieldId::PipelineParallel,
@@ -99,6 +99,7 @@ pub const VARIED: [FieldId; 21] = [
     FieldId::Sharding,
     FieldId::ReshardAfterForward,
     FieldId::ReduceInFp32,
+    FieldId::ReduceOnce,
     FieldId::Replicas,
     FieldId::OffloadOptimizer,
     FieldId::OffloadParameters,
@@ -134,6 +135,7 @@ pub fn taken(scenario: &Scenario, choice: &Choice) -> Scenario {
         Value::choice(layout.sharding),
         Value::Flag(layout.reshard_after_forward),
         Value::Flag(layout.reduce_in_fp32),
+        Value::Flag(layout.reduce_once),
         Value::Integer(layout.replicas()),
         Value::Flag(layout.offload.optimizer),
         Value::Flag(layout.offload.parameters),

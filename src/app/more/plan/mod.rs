@@ -350,7 +350,7 @@ pub(super) mod tests {
         assert!(begun.more && begun.number == 2 && begun.html.contains("<progress"), "{}", begun.html);
         let (last, slices) = finish(&mut desk);
         assert!(!last.more && slices > 1 && last.number == 2, "{slices}");
-        assert!(last.html.contains("data-do=\"take:v1&amp;") && !last.html.contains("<progress"), "{}", last.html);
+        assert!(last.html.contains("data-do=\"take:v2&amp;") && !last.html.contains("<progress"), "{}", last.html);
     }
 
     #[test]

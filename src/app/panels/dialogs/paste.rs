@@ -1,4 +1,4 @@
-//! Paste a Hugging Face `config.json`; the second program reads it.
+//! Paste a Hugging Face `config.json` or an out-of-memory message; the second program reads it.
 
 use crate::app::markup::{Html, flag, html};
 
@@ -35,7 +35,7 @@ pub fn paste(pasted: Option<&Pasted>) -> Html {
 
 fn form(pasted: &Pasted) -> Html {
     html(
-        r#"<div class="dialog__body"><p class="quiet" id="paste-about">Paste the whole file of a model on Hugging Face, or choose it. It is read here in the browser and sent nowhere.</p><textarea class="dialog__area" id="{}" aria-label="Text of config.json" aria-describedby="paste-about" spellcheck="false" data-testid="paste-text"></textarea><label class="button">Choose a file<input class="sr" type="file" accept="application/json,.json" data-change="paste-file"></label><div>{}</div></div><div class="dialog__foot"><button type="button" class="button" data-do="close">Cancel</button><button type="button" class="button button--main" data-testid="paste-use" data-do="paste-use"{}>Use this model</button></div>"#,
+        r#"<div class="dialog__body"><p class="quiet" id="paste-about">Paste the whole file of a model on Hugging Face, or choose it; or paste what a run printed when its memory ran out. It is read here in the browser and sent nowhere.</p><textarea class="dialog__area" id="{}" aria-label="Text of config.json or of the message" aria-describedby="paste-about" spellcheck="false" data-testid="paste-text"></textarea><label class="button">Choose a file<input class="sr" type="file" accept=".json,.txt,.log" data-change="paste-file"></label><div>{}</div></div><div class="dialog__foot"><button type="button" class="button" data-do="close">Cancel</button><button type="button" class="button button--main" data-testid="paste-use" data-do="paste-use"{}>Use this model</button></div>"#,
         &[&AREA, &pasted.outcome, &flag("disabled", pasted.found.is_none())],
     )
 }

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use qrcodegen::{QrCode, QrCodeEcc};
 
+use crate::app::later;
 use crate::app::markup::{Html, html};
 use crate::app::more::slot;
 
@@ -30,27 +31,67 @@ fn content(link: &str, copied: Option<bool>) -> Html {
         Some(true) => "Copied.",
         Some(false) => "The browser does not allow copying from here. The text is selected: press Ctrl+C or Cmd+C.",
     };
-    let code = code(link)
-        .unwrap_or_else(|| html(r#"<p class="quiet">This link is too long for a QR code that a projector shows well.</p>"#, &[]));
+    let code = match code(link) {
+        Code::Drawn(code) => code,
+        Code::TooLong => html(r#"<p class="quiet">This link is too long for a QR code that a projector shows well.</p>"#, &[]),
+        Code::NotYet => html(r#"<p class="quiet">{}</p>"#, &[&NOT_YET]),
+    };
     html(
         r#"<div class="dialog__body share"><div><label class="field__label" for="share-link">Link: all inputs, no results, nothing is uploaded</label><textarea id="share-link" class="share__link" readonly data-testid="share-link">{}</textarea><div class="share__tools"><button type="button" class="button button--main" data-testid="copy-link" data-do="copy:share-link">Copy link</button><button type="button" class="button" data-do="print">Print one page</button></div><p class="quiet" role="status">{}</p></div>{}<div id="{}" class="take">{}</div></div>"#,
         &[&link, &said, &code, &PLACE, &slot::fetching()],
     )
 }
 
-/// The QR code of a link; nothing for a link that is too long.
-pub fn code(link: &str) -> Option<Html> {
-    Some(drawn(qr(link, QrCodeEcc::Medium, LARGEST_QR)?))
+/// The sentence until a code has come.
+pub const NOT_YET: &str = "The QR code is being fetched; the link does not need it.";
+
+/// The picture of a link for phones.
+pub enum Code {
+    /// It can be shown.
+    Drawn(Html),
+    /// The link holds more than a code that can be read.
+    TooLong,
+    /// The program that draws it has not come.
+    NotYet,
 }
 
-/// The QR code of a link that holds a whole story, drawn as large as the window allows; nothing for a link that is too long.
-pub fn large_code(link: &str) -> Option<Html> {
-    let fits = link.len() <= LONGEST_QR;
-    code(link).or_else(|| Some(drawn(fits.then(|| qr(link, QrCodeEcc::Low, LARGEST_STORY)).flatten()?)))
+impl Code {
+    /// The picture, if there is one.
+    pub fn drawn(self) -> Option<Html> {
+        if let Self::Drawn(code) = self { Some(code) } else { None }
+    }
 }
 
-fn drawn((size, path): (i32, String)) -> Html {
-    let size = size.to_string();
+/// The QR code of a link.
+pub fn code(link: &str) -> Code {
+    asked(&format!("{PLAIN} {link}"))
+}
+
+/// The QR code of a link that holds a whole story, drawn as large as the window allows.
+pub fn large_code(link: &str) -> Code {
+    asked(&format!("{LARGE} {link}"))
+}
+
+/// How large the code of a link may become: for any reader, or as large as a window.
+const PLAIN: &str = "plain";
+const LARGE: &str = "large";
+
+fn asked(asked: &str) -> Code {
+    let Some(told) = later::code_of(asked) else { return Code::NotYet };
+    told.split_once(' ').map_or(Code::TooLong, |(size, path)| Code::Drawn(drawn(size, path)))
+}
+
+/// The code's size in modules with its margin and a path of its dark modules; nothing for a link that is too long. Asked is how large it
+/// may become, and the link.
+pub fn answer(asked: &str) -> Option<String> {
+    let (largest, link) = asked.split_once(' ')?;
+    let plain = || qr(link, QrCodeEcc::Medium, LARGEST_QR);
+    let large = || qr(link, QrCodeEcc::Low, LARGEST_STORY).filter(|_| link.len() <= LONGEST_QR);
+    let code = plain().or_else(|| if largest == LARGE { large() } else { None });
+    Some(code.map_or_else(String::new, |(size, path)| format!("{size} {path}")))
+}
+
+fn drawn(size: &str, path: &str) -> Html {
     html(
         r##"<svg class="share__qr" viewBox="0 0 {} {}" role="img" aria-label="QR code of the link"><path d="{}" fill="#000" shape-rendering="crispEdges"></path></svg>"##,
         &[&size, &size, &path],

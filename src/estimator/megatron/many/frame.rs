@@ -7,6 +7,7 @@ use super::super::weight::{Piece, Weight};
 use super::super::{SLOTS, Sizes, slot};
 use crate::config::{Choice, Job, Recompute, TrainingRun};
 use crate::estimator::law::{Highest, Law, Memo, SURELY_EXACT, Top};
+use crate::ops::OpList;
 use crate::ops::megatron::{Part, PartKey};
 use crate::units::Bytes;
 
@@ -38,11 +39,12 @@ pub(super) struct Frame {
 
 impl Frame {
     /// The operations with one and two sequences and with the most, or with as many as the job has alone.
-    pub fn of(job: &Job, run: &TrainingRun, single: bool, parts: &mut Parts) -> Self {
+    pub fn of((job, run): (&Job, &TrainingRun), single: bool, layers: &OpList, parts: &mut Parts) -> Self {
         let numbers = if single { [job.micro_batch_size(); 3] } else { [1, 2, MOST] };
         let weights = numbers.map(|sequences| {
             let micro_batch_size = NonZeroU64::new(sequences).unwrap_or(NonZeroU64::MIN);
-            weight(&job.with_choice(&Choice { layout: *job.layout(), micro_batch_size, recompute: run.recompute }), run, parts)
+            let choice = Choice { layout: *job.layout(), micro_batch_size, recompute: run.recompute };
+            weight((&job.with_choice(&choice), run), layers, parts)
         });
         let mut is_confirmed = true;
         let mut line = |of: &dyn Fn(&Weight) -> Bytes| {
@@ -65,11 +67,11 @@ impl Frame {
 }
 
 /// The operations of a rank with as many sequences as the job has.
-fn weight(job: &Job, run: &TrainingRun, parts: &mut Parts) -> Weight {
+fn weight((job, run): (&Job, &TrainingRun), layers: &OpList, parts: &mut Parts) -> Weight {
     let selective = run.recompute == Recompute::Selective;
     let mut piece = |of: &[Part]| {
-        let places: Vec<usize> =
-            of.iter().map(|part| parts.place((part.key(job), selective), || Piece::of(&part.steps(job, run), run))).collect();
+        let make = |part: &Part| Piece::of(&part.steps(layers, job, run), run);
+        let places: Vec<usize> = of.iter().map(|part| parts.place((part.key(job), selective), || make(part))).collect();
         Piece::joined(places.into_iter().filter_map(|place| parts.at(place)))
     };
     let experts = if job.model().moe.is_some() { &Part::EXPERTS[..] } else { &[] };

@@ -15,7 +15,8 @@ use super::lines::dummies;
 use crate::config::{DataSharding, Job, ParallelLayout, Recompute, TrainingRun};
 use crate::estimator::law::{Last, Memo};
 use crate::estimator::ledger::{Ledger, MemoryKind, first_over};
-use crate::ops::megatron::{RankModel, rank_model};
+use crate::ops::megatron::{RankModel, rank_of};
+use crate::ops::{OpList, declared};
 use crate::units::Bytes;
 use frame::{Frame, MOST, Parts};
 use joined::{Needed, Needs, Sort, Staged, floor, most, staged};
@@ -28,6 +29,8 @@ type Kinds = [Bytes; 7];
 /// The parts made so far, of one job's layouts.
 #[derive(Default)]
 pub(in crate::estimator) struct Many {
+    /// The layers of the job's model, which no layout changes; made when the first is asked about.
+    layers: Option<OpList>,
     /// By layout, number of sequences if the frame is of one alone, and whether selective recomputation drops something.
     frames: Memo<(ParallelLayout, u64, bool), Frame>,
     parts: Parts,
@@ -165,28 +168,29 @@ impl Many {
 
     /// The parts that the layout has in common with others.
     fn common(&mut self, job: &Job, run: &TrainingRun) -> Common {
-        let Self { common, holders, sharers, .. } = self;
-        let layout = job.layout();
+        let Self { layers, common, holders, sharers, .. } = self;
+        let (layers, layout) = (layers.get_or_insert_with(|| declared(job.model())), job.layout());
         *common.value((ParallelLayout { sharding: DataSharding::NOTHING, ..*layout }, run.recompute), |_| Common {
             pipeline: of_pipeline(layout),
             frame: of_frames(layout),
-            holders: holders.place(of_weights(layout), || rank_model(&job.with_layout(of_weights(layout)), run)),
+            holders: holders.place(of_weights(layout), || rank_of(layers, &job.with_layout(of_weights(layout)), run)),
             sharers: sharers.place(of_states(layout), || ()),
         })
     }
 
     /// The place of the frame, of as many sequences as the job has alone where it cannot be of all.
     fn frame(&mut self, job: &Job, run: &TrainingRun, layout: ParallelLayout) -> usize {
-        let Self { frames, parts, .. } = self;
+        let Self { layers, frames, parts, .. } = self;
+        let layers = layers.get_or_insert_with(|| declared(job.model()));
         let single = run.megatron.moe_pad_expert_input_to_capacity || run.megatron.moe_load_percent > 100;
         let (sequences, selective) = (job.micro_batch_size(), run.recompute == Recompute::Selective);
         if !single && sequences <= MOST {
-            let place = frames.place((layout, 0, selective), || Frame::of(job, run, false, parts));
+            let place = frames.place((layout, 0, selective), || Frame::of((job, run), false, layers, parts));
             if frames.at(place).is_some_and(|frame| frame.is_confirmed) {
                 return place;
             }
         }
-        frames.place((layout, sequences, selective), || Frame::of(job, run, true, parts))
+        frames.place((layout, sequences, selective), || Frame::of((job, run), true, layers, parts))
     }
 
     /// The place of the pipeline.

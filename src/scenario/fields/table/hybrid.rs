@@ -1,7 +1,7 @@
 //! Architectures whose layers are not all alike, or keep a state of fixed size.
 
 use super::{Value, SIZE, option, optional};
-use crate::config::{Hybrid, LayerSet, Mixer, ModelConfig, OtherHeads};
+use crate::config::{AltUp, Hybrid, LayerSet, Mixer, ModelConfig, OtherHeads};
 
 fn mixer(model: &ModelConfig) -> Option<&Mixer> {
     model.hybrid.as_ref()?.mixer.as_ref()
@@ -9,6 +9,10 @@ fn mixer(model: &ModelConfig) -> Option<&Mixer> {
 
 fn other_heads(model: &ModelConfig) -> Option<&OtherHeads> {
     model.hybrid.as_ref()?.other_heads.as_ref()
+}
+
+fn altup(model: &ModelConfig) -> Option<&AltUp> {
+    model.altup()
 }
 
 /// Some layers of a model whose layers are not all alike; of any other model, `alike`.
@@ -70,7 +74,7 @@ fields! { $
             optional(mixer(model).map(|mixer| mixer.time_step_rank).filter(|rank| *rank > 0))
         }),
     /// The state is kept in fp32 rather than in the format of activations: twice as large.
-    MixerFp32("mxf", "mamba_ssm_dtype", "State in fp32").flag()
+    MixerFp32("mxf", "state_in_fp32", "State in fp32").flag()
         .structure(|model| Value::Flag(mixer(model).is_some_and(|mixer| mixer.fp32_state))),
     /// Which layers have attention with keys and values; the others have a state, or a feed-forward
     /// layer alone.
@@ -89,12 +93,12 @@ fields! { $
             Value::Flag(model.hybrid.as_ref().is_some_and(|hybrid| hybrid.attention_output_gate))
         }),
     /// Width of a value head without latent attention; empty: as a query head. It changes the
-    /// cache. Serving only.
-    ValueHeadDim("vhd", "v_head_dim (all layers)", "Value head size (no latent attention)")
+    /// cache.
+    ValueHeadDim("vhd", "value_head_dim", "Value head size (no latent attention)")
         .whole(1..=100_000).step(8).optional()
         .structure(|model| optional(model.hybrid.as_ref().and_then(|hybrid| hybrid.v_head_dim))),
     /// Layers whose attention has another shape than the rest (Gemma 4's global layers, MiMo-V2's
-    /// sliding ones). Serving only.
+    /// sliding ones).
     OtherHeadLayers("ohl", "layers_with_other_heads", "Layers with different heads")
         .layers()
         .structure(|model| {
@@ -135,5 +139,30 @@ fields! { $
     ExpertsNormed("exn", "experts_normed", "Extra norms around experts").flag()
         .structure(|model| {
             Value::Flag(model.hybrid.as_ref().is_some_and(|hybrid| hybrid.experts_normed))
+        }),
+    /// Residual streams that every layer reads and corrects (AltUp), with a low-rank layer beside
+    /// attention and an embedding of its own for every layer; empty: one stream.
+    Streams("aup", "altup_num_inputs", "Residual streams")
+        .whole(1..=64).step(1).optional()
+        .structure(|model| optional(altup(model).map(|altup| altup.num_inputs))),
+    /// Inner width of the low-rank layer beside attention, where there are several streams.
+    LaurelRank("lrk", "laurel_rank", "Rank beside attention")
+        .whole(1..=SIZE).step(8).optional()
+        .structure(|model| optional(altup(model).map(|altup| altup.laurel_rank))),
+    /// Width of every layer's own embedding, where there are several streams.
+    LayerInputWidth("pli", "hidden_size_per_layer_input", "Width of layer embeddings")
+        .whole(1..=SIZE).step(8).optional()
+        .structure(|model| {
+            optional(altup(model).map(|altup| altup.hidden_size_per_layer_input))
+        }),
+    /// Rows of the table of the layers' own embeddings, where there are several streams.
+    LayerInputRows("plv", "vocab_size_per_layer_input", "Rows of layer embeddings")
+        .whole(1..=SIZE).step(8).optional()
+        .structure(|model| optional(altup(model).map(|altup| altup.vocab_size_per_layer_input))),
+    /// Which layers' feed-forward layer keeps its largest activations alone, where there are
+    /// several streams.
+    SparseLayers("spl", "activation_sparsity_pattern", "Layers with sparse activations").layers()
+        .structure(|model| {
+            Value::Layers(altup(model).map_or(LayerSet::None, |altup| altup.sparse_layers.clone()))
         }),
 }

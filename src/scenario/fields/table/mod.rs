@@ -1,6 +1,7 @@
 //! The table of inputs, by subject. Each file is a list of entries, in the order of the form and of links.
 
-use super::{Choice, Field, FieldDefault, Group, Value};
+use super::entry::{Entry, Explained};
+use super::{Choice, Field, FieldDefault, FieldKind, Group, Value};
 
 /// Largest size or batch that an input takes.
 const SIZE: u64 = 10_000_000;
@@ -8,14 +9,14 @@ const SIZE: u64 = 10_000_000;
 const LENGTH: u64 = 100_000_000;
 
 /// One option of a choice: its word in links, its label in the form, and one sentence about what it does to memory.
-const fn option(value: &'static str, label: &'static str, help: &'static str) -> Choice {
-    Choice { value, label, help }
+const fn option(value: &'static str, label: &'static str, help: &'static str) -> Explained {
+    Explained { choice: Choice { value, label }, help }
 }
 
 /// The members of a list as options, in the order of the list.
 macro_rules! members_as_options {
     ($members:expr, $member:ident => $option:expr) => {{
-        const OPTIONS: [super::Choice; $members.len()] = {
+        const OPTIONS: [super::Explained; $members.len()] = {
             let mut options = [option("", "", ""); $members.len()];
             let mut at = 0;
             while at < options.len() {
@@ -38,15 +39,15 @@ fn optional(size: Option<u64>) -> Value {
 
 /// The entries of one subject: `Id(key, name, label).takes(range).property(value)…`, each below its help.
 ///
-/// It makes the static `FIELDS`, and a macro that adds the names of these inputs to [`FieldId`]. A macro cannot write the `$` of a
+/// It makes the list `ENTRIES`, and a macro that adds the names of these inputs to [`FieldId`]. A macro cannot write the `$` of a
 /// macro that it makes: the file hands one in.
 macro_rules! fields {
     ($d:tt $(
         $(#[doc = $help:literal])+
         $id:ident($key:expr, $name:expr, $label:expr) $(.$property:ident($($value:expr),*))+
     ),+ $(,)?) => {
-        pub(super) static FIELDS: &[super::Field] = &[$(
-            super::Field::new(super::FieldId::$id, concat!($($help),+), $key, $name, $label) $(.$property($($value),*))+
+        pub(super) const ENTRIES: &[super::Entry] = &[$(
+            super::Entry::new(super::FieldId::$id, concat!($($help),+), $key, $name, $label) $(.$property($($value),*))+
         ),+];
 
         macro_rules! hand_on {
@@ -78,26 +79,103 @@ macro_rules! subjects {
         gather! { [$($subject)+] {} }
 
         /// How many inputs there are.
-        const COUNT: usize = 0 $(+ $subject::FIELDS.len())+;
+        const COUNT: usize = 0 $(+ $subject::ENTRIES.len())+;
 
-        /// Every input, at the place that its [`FieldId`] names.
-        pub(super) static FIELDS: [Field; COUNT] = joined(&[$($subject::FIELDS),+]);
+        /// Every entry, at the place that its [`FieldId`] names.
+        const ENTRIES: [Entry; COUNT] = joined(&[$($subject::ENTRIES),+]);
     };
 }
 
 subjects! {
-    scenario architecture structure hybrid training serving software tuning precision hardware layout stack_options reserve cost
+    scenario architecture structure hybrid config_keys training serving software tuning precision hardware layout stack_options reserve cost
 }
 
+/// How many options all choices have together.
+const OPTION_COUNT: usize = {
+    let (mut count, mut at) = (0, 0);
+    while at < COUNT {
+        count += ENTRIES[at].options.len();
+        at += 1;
+    }
+    count
+};
+
+/// The options of all choices, in the order of the inputs.
+const OPTIONS: [Explained; OPTION_COUNT] = {
+    let mut all = [option("", "", ""); OPTION_COUNT];
+    let (mut count, mut at) = (0, 0);
+    while at < COUNT {
+        let options = ENTRIES[at].options;
+        let mut index = 0;
+        while index < options.len() {
+            all[count] = options[index];
+            (count, index) = (count + 1, index + 1);
+        }
+        at += 1;
+    }
+    all
+};
+
+/// The options without their sentences.
+const CHOICES: &[Choice] = &{
+    let mut choices = [Choice { value: "", label: "" }; OPTION_COUNT];
+    let mut at = 0;
+    while at < OPTION_COUNT {
+        choices[at] = OPTIONS[at].choice;
+        at += 1;
+    }
+    choices
+};
+
+/// Every input.
 #[allow(clippy::large_stack_arrays, reason = "the compiler evaluates it; no program does")]
-const fn joined(subjects: &[&[Field]]) -> [Field; COUNT] {
+pub(super) static FIELDS: [Field; COUNT] = {
+    let mut fields = [ENTRIES[0].field; COUNT];
+    let (mut later, mut at) = (CHOICES, 0);
+    while at < COUNT {
+        fields[at] = ENTRIES[at].field;
+        let (own, rest) = later.split_at(ENTRIES[at].options.len());
+        if !own.is_empty() {
+            fields[at].kind = FieldKind::Choice(own);
+        }
+        later = rest;
+        at += 1;
+    }
+    fields
+};
+
+/// The help of every input.
+#[allow(clippy::large_stack_arrays, reason = "the compiler evaluates it; no program does")]
+pub(super) static HELPS: [&str; COUNT] = {
+    let mut helps = [""; COUNT];
+    let mut at = 0;
+    while at < COUNT {
+        helps[at] = ENTRIES[at].help;
+        at += 1;
+    }
+    helps
+};
+
+/// The options of every input, with their sentences.
+pub(super) static EXPLAINED: [&[Explained]; COUNT] = {
+    let mut explained: [&[Explained]; COUNT] = [&[]; COUNT];
+    let mut at = 0;
+    while at < COUNT {
+        explained[at] = ENTRIES[at].options;
+        at += 1;
+    }
+    explained
+};
+
+#[allow(clippy::large_stack_arrays, reason = "the compiler evaluates it; no program does")]
+const fn joined(subjects: &[&[Entry]]) -> [Entry; COUNT] {
     let mut all = [subjects[0][0]; COUNT];
     let (mut count, mut subject) = (0, 0);
     while subject < subjects.len() {
         let mut at = 0;
         while at < subjects[subject].len() {
             all[count] = subjects[subject][at];
-            assert!(all[count].id as usize == count, "the entries and the names of inputs have one order");
+            assert!(all[count].field.id as usize == count, "the entries and the names of inputs have one order");
             (count, at) = (count + 1, at + 1);
         }
         subject += 1;

@@ -12,6 +12,10 @@ fields! { $
     FragmentationReserve("fr", "fragmentation_percent", "Fragmentation reserve")
         .number(0.0..=100.0).unit("%").group(Group::Reserve).folded()
         .default(FieldDefault::Decimal(3.0)),
+    /// PyTorch's allocator in growing segments instead of fixed ones
+    /// (`PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True`), which leaves less memory between tensors that nobody can use.
+    ExpandableSegments("xs", "expandable_segments", "Expandable segments")
+        .flag().group(Group::Reserve).train().folded().default(FieldDefault::Flag(false)),
     /// GPU memory of one group of GPUs that exchange data; NCCL takes about 10 MiB per channel and
     /// connection. 0 counts none.
     CommunicatorBuffers("cb", "communicator_buffers", "Buffers per communicator")

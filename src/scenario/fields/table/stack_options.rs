@@ -11,6 +11,8 @@ fields! { $
         .choice(&[
             option("none", "Operation by operation",
                 "The logits and an fp32 copy of them are held."),
+            option("native", "Compiled",
+                "As operation by operation, with a second fp32 copy in backward."),
             option("te", "Transformer Engine",
                 "One kernel, whose gradient is written over the logits."),
         ]).stack_option().default(FieldDefault::Choice("none")),

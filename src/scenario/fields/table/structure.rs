@@ -5,11 +5,13 @@ use crate::config::LayerSet;
 use crate::models;
 
 fields! { $
-    /// Whose modules run the model: they decide which tensors are saved for the backward pass.
+    /// Whose modules run the model, by its name in Hugging Face's files: they decide which tensors
+    /// are saved for the backward pass.
     Family("fam", "model_type", "Modules")
         .choice(members_as_options!(models::FAMILIES, family => {
             let choice = family.modules().choice;
-            option(choice.word, choice.label, choice.help)
+            let generic = "A decoder put together from the sizes alone: what it saves is assumed.";
+            option(choice.word, choice.label, if choice.rank == u16::MAX { generic } else { family.model_type() })
         })).structure(|model| Value::choice(model.family)),
     /// The feed-forward layer's activation function; one written out in several operations saves
     /// more.
@@ -35,7 +37,7 @@ fields! { $
         .tokens(1..=LENGTH).optional().structure(|model| optional(model.sliding_window)),
     /// Which layers look back on the window only: all, all-but-every-6, from-3, or a list counted
     /// from 0 such as 0-2.5.
-    SlidingLayers("swl", "layer_types", "Layers with a window").layers()
+    SlidingLayers("swl", "sliding_layers", "Layers with a window").layers()
         .structure(|model| Value::Layers(model.sliding_layers.clone())),
     /// Both read the same input and are added together; it changes what is saved a little.
     ParallelResidual("par", "use_parallel_residual", "Attention beside feed-forward")

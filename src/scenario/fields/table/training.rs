@@ -23,7 +23,7 @@ fields! { $
         .choice(&[
             option("none", "None", "Every activation is saved: the most memory, no extra time."),
             option("selective", "Selective",
-                "Only attention's scores are computed again: much memory saved for little time."),
+                "Some is computed again, in most stacks attention's scores: much memory saved for little time."),
             option("full", "Full",
                 "Only the input of each block is saved: the least memory, about a third more time."),
         ]).group(Group::Run).train().default(FieldDefault::Choice("full")),

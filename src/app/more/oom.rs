@@ -1,0 +1,148 @@
+//! A pasted out-of-memory message beside the estimate of the scenario that is shown.
+
+use crate::app::markup::{Html, html};
+use crate::app::panels::fixes::apply;
+use crate::diagnosis::{self, AmountBeside, Diagnosis, Remedy, ShownAmount};
+use crate::import::oom::OomMessage;
+use crate::scenario::codec::encode;
+use crate::scenario::{FieldId, Scenario, Value};
+
+/// No more messages are set beside the estimate than this, of those that differ.
+const MOST_SHOWN: usize = 8;
+
+/// Every message of a text beside the scenario's estimate; a sentence for a scenario without a job.
+pub fn panel(scenario: &Scenario, messages: &[OomMessage]) -> Html {
+    let Ok(job) = scenario.resolve() else {
+        let sentence = "The message was read, but the scenario has no answer to set beside it: correct its inputs first.";
+        return html(r#"<div class="refused" role="alert"><p data-testid="paste-error">{}</p></div>"#, &[&sentence]);
+    };
+    let found = diagnosis::of_each(&job, messages);
+    let more = found.len().saturating_sub(MOST_SHOWN);
+    let mut shown: Html = found.iter().take(MOST_SHOWN).map(|found| one(scenario, found)).collect();
+    if more > 0 {
+        shown.add(r#"<p class="quiet">{} further messages that differ are not shown.</p>"#, &[&more.to_string()]);
+    }
+    html(r#"<div class="paste__found" data-testid="oom">{}</div>"#, &[&shown])
+}
+
+/// One message: heading, doubts, cause, what was asked for, amounts, and what helps.
+fn one(scenario: &Scenario, found: &Diagnosis) -> Html {
+    html(
+        "<section class=\"paste__found\" aria-label=\"Out-of-memory message\"><h3 data-testid=\"oom-heading\">{}</h3>{}<div \
+         data-testid=\"oom-cause\">{}</div><div data-testid=\"oom-request\">{}</div>{}<div data-testid=\"oom-helps\"><h4>What \
+         helps</h4>{}</div></section>",
+        &[
+            &found.heading(),
+            &objections(found),
+            &paragraphs(&found.explanation()),
+            &paragraphs(&found.request()),
+            &amounts(&found.amounts),
+            &helps(scenario, found),
+        ],
+    )
+}
+
+fn paragraphs(sentences: &[String]) -> Html {
+    sentences.iter().map(|sentence| html("<p>{}</p>", &[sentence])).collect()
+}
+
+/// Why the message hardly comes from this scenario; nothing where it may.
+fn objections(found: &Diagnosis) -> Option<Html> {
+    let sentences = found.objections();
+    let (head, rest) = sentences.split_first()?;
+    Some(html(
+        r#"<div class="refused" role="alert" data-testid="oom-doubts"><p class="refused__head">{}</p>{}</div>"#,
+        &[head, &paragraphs(rest)],
+    ))
+}
+
+/// The amounts side by side; nothing where the message states none.
+fn amounts(rows: &[AmountBeside]) -> Option<Html> {
+    let show = |measure: Option<ShownAmount>| measure.map_or_else(|| "–".to_owned(), |measure| measure.to_string());
+    let row = |row: &AmountBeside| {
+        html(
+            "<tr><th scope=\"row\">{}</th><td class=\"num\">{}</td><td class=\"num\">{}</td><td class=\"table__reason\">{}</td></tr>",
+            &[&row.label, &show(row.message), &show(row.estimate), &row.note],
+        )
+    };
+    let body: Html = rows.iter().map(row).collect();
+    (!rows.is_empty()).then(|| {
+        html(
+            "<div class=\"dialog__scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Amounts side by side\"><table class=\"table\" \
+             data-testid=\"oom-amounts\"><thead><tr><th scope=\"col\">Amount</th><th scope=\"col\" class=\"num\">Message</th><th \
+             scope=\"col\" class=\"num\">Estimate</th><th scope=\"col\">Meaning</th></tr></thead><tbody>{}</tbody></table></div>",
+            &[&body],
+        )
+    })
+}
+
+/// Remedies: a button for each change that the estimator has tried, a sentence for everything else.
+fn helps(scenario: &Scenario, found: &Diagnosis) -> Html {
+    let buttons: Html = found.remedies.iter().filter_map(|remedy| button(scenario, found, remedy)).collect();
+    let said = paragraphs(&found.advice_besides_changes());
+    if buttons.is_empty() { said } else { html(r#"<div class="fixes">{}</div>{}"#, &[&buttons, &said]) }
+}
+
+/// A remedy that the estimator has tried, as one click; nothing for others.
+fn button(scenario: &Scenario, found: &Diagnosis, remedy: &Remedy) -> Option<Html> {
+    let mut changed = scenario.clone();
+    let (title, [before, after]) = match remedy {
+        Remedy::Change(fix) => {
+            apply(&mut changed, fix);
+            (fix.title.as_str(), [fix.before, fix.after])
+        }
+        Remedy::Setting { tried: Some(tried), .. } if tried.fits => {
+            changed.set(FieldId::ExpandableSegments, Value::Flag(true));
+            ("Expandable segments", [found.estimate.in_use, tried.in_use])
+        }
+        Remedy::Setting { .. } | Remedy::Advice(_) => return None,
+    };
+    let [before, after] = [before, after].map(|bytes| ShownAmount::exactly(bytes).to_string());
+    Some(html(
+        "<button type=\"button\" class=\"fix\" data-do=\"take:{}\"><span class=\"fix__title\">{}</span><span \
+         class=\"fix__effect\">{} → {}</span></button>",
+        &[&encode(&changed), &title, &before, &after],
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::panel;
+    use crate::app::panels::tests::{count, text};
+    use crate::import::oom::read;
+    use crate::scenario::codec::decode;
+
+    const RUN: &str = "v1&m=llama3-8b&l=4&n=1&gb=4&b=4&s=2048&rc=full&att=standard&prec=bf16-pure&oi=for-loop&ker=eager&mem=26.5";
+    const MESSAGE: &str = "CUDA out of memory. Tried to allocate 3.91 GiB. GPU 0 has a total capacity of 26.50 GiB of which 3.12 GiB is \
+        free. Of the allocated memory 17.15 GiB is allocated by PyTorch, and 5.73 GiB is reserved by PyTorch but unallocated.";
+
+    #[test]
+    fn a_message_stands_beside_the_scenarios_estimate_and_changes_are_buttons() {
+        let messages = read(MESSAGE).expect("a message");
+        let shown = panel(&decode(RUN).scenario, &messages);
+        let words = text(&shown);
+        for part in [
+            "tried to allocate 3.91 GiB",
+            "Fragmentation: ",
+            "= fp32 log-probabilities",
+            "17.15 GiB17.15 GiB",
+            "expandable_segments:True",
+        ] {
+            assert!(words.contains(part), "{part}: {words}");
+        }
+        assert!(
+            count(&shown, "data-do=\"take:v2&amp;") > 1 && count(&shown, "xs=1") > 0 && count(&shown, "oom-doubts") == 0,
+            "{words}"
+        );
+        assert!(!words.contains("tried by the estimator"), "changes are buttons: {words}");
+    }
+
+    #[test]
+    fn a_message_of_another_run_offers_no_changes() {
+        let messages = read(MESSAGE).expect("a message");
+        let shown = panel(&decode("v1&m=llama3-70b&n=64").scenario, &messages);
+        assert!(count(&shown, "oom-doubts") == 1 && count(&shown, "take:") == 0, "{}", text(&shown));
+        let without_job = panel(&decode("v1&n=6&tp=4").scenario, &messages);
+        assert!(text(&without_job).contains("correct its inputs first"), "{}", text(&without_job));
+    }
+}

@@ -1,0 +1,207 @@
+//! Memory as the device shows it: what tensors take, what PyTorch's allocator keeps for them, and what the driver counts.
+//!
+//! The step's tensors are handed to PyTorch's caching allocator ([`crate::hardware::allocator`]) in the order in which they take and give
+//! back memory, for as many steps as it takes until nothing grows: weights first, a step that makes the optimizer's states, and steps
+//! that find them.
+
+use super::timeline::{Sequence, TensorEvent, sequence};
+use super::{alone_run, megatron, megatron_run, memory_by_kind, overhead, played_run};
+use crate::config::{Job, TrainingRun};
+use crate::hardware::allocator::{Device, Event, Gap, Settings, Stream, replay, replay_until};
+use crate::units::Bytes;
+
+/// Steps that are replayed. Reserved memory grows over the first steps: the first has no optimizer states, the second finds the holes
+/// that they left, the third finds what the second left.
+const STEPS: u32 = 3;
+
+/// Layers that are played one by one at most, and memory that is handed out at most, so that nobody waits for a model that nobody trains.
+const MOST_LAYERS: u64 = 1000;
+const MOST_MEMORY: Bytes = Bytes(16 << 40);
+
+/// Micro-batches of a step that are replayed at most: from the third on each finds what the second left.
+const MOST_MICRO_BATCHES: u64 = 3;
+
+/// Memory of the rank that holds most, as its device shows it. Each of the three amounts holds the one before.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DeviceMemory {
+    /// Bytes of the blocks that tensors sit in, when they are most: `torch.cuda.max_memory_allocated()`.
+    pub allocated: Bytes,
+    /// Bytes that PyTorch holds, when they are most: `torch.cuda.max_memory_reserved()`.
+    pub reserved: Bytes,
+    /// Bytes that the driver counts, as `nvidia-smi` shows them: reserved, and what stands outside PyTorch's allocator.
+    pub in_use: Bytes,
+    /// Where the reserved memory is when most is allocated.
+    pub gap: Gap,
+    /// How often the device was full, and PyTorch gave back what it kept for later.
+    pub retries: u64,
+    /// Whether the steps run to their end. If they do not, the amounts are those of a device without a limit.
+    pub fits: bool,
+}
+
+/// The reason why the order of allocations of a job is not known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NotReplayed {
+    /// Serving.
+    #[error("A serving engine takes its memory once, when it starts; nothing is handed out anew with every step.")]
+    Serving,
+    /// A stack that lists tensors, or parts of Megatron-LM whose order was not read (context parallelism, latent attention, shared
+    /// experts, biases of feed-forward layers, dropout, interleaved and split schedules, sharded gradients).
+    #[error(
+        "The order in which this software stack takes and gives back memory is not modelled, so the reserve for fragmentation is assumed."
+    )]
+    Stack,
+    /// More layers, or more memory, than anybody trains with.
+    #[error(
+        "Trainings of more than 1,000 layers, or of more than 16 TiB on a GPU, are not handed to the allocator tensor by tensor."
+    )]
+    OutOfReach,
+    /// Other models share the memory.
+    #[error("The order in which several models take turns is not modelled, so the reserve for fragmentation is assumed.")]
+    Companions,
+    /// A pipeline.
+    #[error(
+        "The order in which micro-batches of a pipeline follow each other is not modelled, so the reserve for fragmentation is assumed."
+    )]
+    Pipeline,
+    /// Something waits in host memory.
+    #[error(
+        "The order in which tensors go to the host and come back is not modelled, so the reserve for fragmentation is assumed."
+    )]
+    Offload,
+}
+
+/// Memory of the rank that holds most, as PyTorch 2.15's caching allocator hands it out with the job's setting of
+/// `expandable_segments` on the job's device.
+///
+/// Reserved is exact where the order of allocations is: see the accuracy table. Under Megatron-LM the rank is the first of the stage that
+/// holds most; its others hold equally much, cut differently. The device has the accelerator's memory less what stands
+/// outside the allocator (framework context and communicators).
+///
+/// # Errors
+/// [`NotReplayed`] where the order of allocations is not known.
+///
+/// # Example
+/// ```
+/// use headroom::estimator::device_memory;
+/// use headroom::scenario::codec::decode;
+///
+/// let job = decode("v2&m=llama3.2-1b&n=1&gpu=h100-80").scenario.resolve().map_err(|problems| problems.len());
+/// let memory = job.map(|job| device_memory(&job).map(|memory| memory.allocated < memory.reserved));
+/// assert_eq!(memory, Ok(Ok(true)));
+/// ```
+pub fn device_memory(job: &Job) -> Result<DeviceMemory, NotReplayed> {
+    device_memory_under(job, &settings_of(job))
+}
+
+/// [`device_memory`] under other settings of the allocator than the job's.
+///
+/// # Errors
+/// [`NotReplayed`] where the order of allocations is not known.
+pub fn device_memory_under(job: &Job, settings: &Settings) -> Result<DeviceMemory, NotReplayed> {
+    is_within_reach(job)?;
+    let events = match megatron_run(job) {
+        Some(run) => of_stage(job, run, [megatron::peak(job, run, None, false).stage, 0])?,
+        None => events(job, &singly(job)?),
+    };
+    Ok(replayed(job, settings, &events))
+}
+
+/// [`device_memory`] of one rank of a training job under Megatron-LM, by its number among all ranks.
+///
+/// # Errors
+/// [`NotReplayed`] where the order of allocations is not known, and for other jobs.
+pub fn rank_device_memory(job: &Job, rank: u64) -> Result<DeviceMemory, NotReplayed> {
+    let run = megatron_run(job).ok_or(NotReplayed::Stack)?;
+    is_within_reach(job)?;
+    let each = (job.layout().world_size() / job.layout().p().max(1)).max(1);
+    Ok(replayed(job, &settings_of(job), &of_stage(job, run, [rank / each, rank % each])?))
+}
+
+/// All steps of a rank under Megatron-LM, by its stage and its number there.
+fn of_stage(job: &Job, run: &TrainingRun, place: [u64; 2]) -> Result<Vec<Event>, NotReplayed> {
+    let events = megatron::ordered(job, run, place, STEPS).ok_or(NotReplayed::Stack)?;
+    Ok(events.iter().map(event).collect())
+}
+
+fn settings_of(job: &Job) -> Settings {
+    if job.cluster().overheads.expandable_segments { Settings::expandable() } else { Settings::default() }
+}
+
+/// Those events on the job's device.
+fn replayed(job: &Job, settings: &Settings, events: &[Event]) -> DeviceMemory {
+    let outside = overhead::outside(job);
+    let device = Device { total: job.cluster().accelerator.memory.0, outside: outside.0 };
+    let mut end = replay(settings, device, events);
+    let fits = end.failure.is_none();
+    let device = if fits { device } else { Device::ENDLESS };
+    if !fits {
+        end = replay(settings, device, events);
+    }
+    let readings = end.allocator.readings();
+    let reserved = Bytes(readings.reserved.peak);
+    DeviceMemory {
+        allocated: Bytes(readings.allocated.peak),
+        reserved,
+        in_use: reserved + outside,
+        gap: replay_until(settings, device, events, end.peak_event).gap(),
+        retries: readings.retries,
+        fits,
+    }
+}
+
+/// Fails for serving, and for trainings that nobody runs.
+fn is_within_reach(job: &Job) -> Result<(), NotReplayed> {
+    if job.training().is_none() {
+        return Err(NotReplayed::Serving);
+    }
+    let takes: Bytes = memory_by_kind(job).into_iter().sum();
+    if job.model().num_hidden_layers > MOST_LAYERS || takes > MOST_MEMORY { Err(NotReplayed::OutOfReach) } else { Ok(()) }
+}
+
+/// The training tensor by tensor.
+pub(super) fn singly(job: &Job) -> Result<Sequence, NotReplayed> {
+    is_within_reach(job)?;
+    if played_run(job).is_none() {
+        return Err(NotReplayed::Stack);
+    }
+    if alone_run(job).is_none() {
+        return Err(NotReplayed::Companions);
+    }
+    if job.layout().p() > 1 {
+        return Err(NotReplayed::Pipeline);
+    }
+    if job.layout().offload.any() {
+        return Err(NotReplayed::Offload);
+    }
+    sequence(job).ok_or(NotReplayed::Stack)
+}
+
+/// All steps in a row.
+pub(super) fn events(job: &Job, parts: &Sequence) -> Vec<Event> {
+    let mut events = Vec::new();
+    let mut play = |part: &[TensorEvent]| events.extend(part.iter().map(event));
+    play(&parts.build);
+    for step in 0..STEPS {
+        let micro_batches = job.gradient_accumulation_steps().min(MOST_MICRO_BATCHES);
+        for micro_batch in 1..=micro_batches {
+            let has_own = micro_batch == micro_batches && !parts.last_micro_batch.is_empty();
+            play(match micro_batch {
+                _ if has_own => &parts.last_micro_batch,
+                1 => &parts.first_micro_batch,
+                _ => &parts.further_micro_batch,
+            });
+        }
+        if step == 0 {
+            play(&parts.states);
+        }
+        play(&parts.step);
+    }
+    events
+}
+
+fn event(event: &TensorEvent) -> Event {
+    match *event {
+        TensorEvent::Taken { tensor, bytes, stream, .. } => Event::Allocate { tensor, bytes, stream: Stream(u32::from(stream)) },
+        TensorEvent::Freed { tensor } => Event::Release { tensor },
+    }
+}

@@ -1,0 +1,90 @@
+//! Every tensor that a training takes and frees, one by one, in the order in which PyTorch does it: what its allocator is asked for.
+
+use super::is_played;
+use super::plan::Plan;
+use super::play::{self, Parts};
+use crate::config::Job;
+use crate::estimator::stage;
+use crate::ops::tape::{Entry, State, Tape};
+
+/// A tensor's memory is taken or freed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TensorEvent {
+    /// It is taken.
+    Taken {
+        /// Its number, by which it is freed.
+        tensor: u32,
+        /// How many bytes are asked for, not rounded.
+        bytes: u64,
+        /// The stream that it is used on: 0 is the one that computes.
+        stream: u8,
+        /// The operation that takes it.
+        op: &'static str,
+        /// Its name.
+        name: &'static str,
+    },
+    /// It is freed.
+    Freed {
+        /// Its number.
+        tensor: u32,
+    },
+}
+
+/// A training in parts; a tensor keeps its number through all of them.
+///
+/// A first step is [`Self::first_micro_batch`], [`Self::further_micro_batch`] for each further one (for the last one
+/// [`Self::last_micro_batch`], where it is not empty), [`Self::states`] and
+/// [`Self::step`]; later steps leave out the states. A part may be repeated: every tensor that it takes, and that the parts behind it do
+/// not free, is taken in that part for the first time only.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Sequence {
+    /// Parameters, buffers and token ids.
+    pub build: Vec<TensorEvent>,
+    /// Forward and backward of the first micro-batch of a step, which leaves its gradients.
+    pub first_micro_batch: Vec<TensorEvent>,
+    /// Those of any further one, which adds to them; empty where a step has one micro-batch.
+    pub further_micro_batch: Vec<TensorEvent>,
+    /// Those of a step's last one, where that alone reduces gradients; else empty, and the last is as any further one.
+    pub last_micro_batch: Vec<TensorEvent>,
+    /// The states that the optimizer makes at the first step, before it updates anything.
+    pub states: Vec<TensorEvent>,
+    /// The optimizer's step, and the gradients that `zero_grad` lets go behind it.
+    pub step: Vec<TensorEvent>,
+}
+
+/// The sequence of the most loaded stage of a training on one rank; `None` when serving, and for kernels whose step is not played operator
+/// by operator.
+pub fn sequence(job: &Job) -> Option<Sequence> {
+    let run = job.training().filter(|run| is_played(run))?;
+    let plan = Plan::of_every_tensor(job, run, stage::only(job));
+    let tape = Tape::new();
+    let Parts { built, first, further, last, states, step } = play::play_all(&tape, &plan);
+    let state = tape.state();
+    let part = |from: usize, to: usize| events(&state, state.log.get(from..to).unwrap_or_default());
+    Some(Sequence {
+        build: part(0, built),
+        first_micro_batch: part(built, first),
+        further_micro_batch: part(first, further),
+        last_micro_batch: part(further, last),
+        states: part(last, states),
+        step: part(states, step),
+    })
+}
+
+fn events(state: &State, log: &[Entry]) -> Vec<TensorEvent> {
+    log.iter().filter_map(|entry| event(state, *entry)).collect()
+}
+
+fn event(state: &State, entry: Entry) -> Option<TensorEvent> {
+    let (Entry::Taken(tensor) | Entry::Freed(tensor) | Entry::Turned(tensor)) = entry;
+    // The allocator is not asked for a tensor of nothing, as a rank's part of a parameter may be.
+    let storage = state.storages.get(usize::try_from(tensor).ok()?).filter(|storage| storage.bytes > 0)?;
+    match entry {
+        Entry::Taken(_) => {
+            let (op, name) = (state.op_name(storage.taken_in).0, storage.name);
+            Some(TensorEvent::Taken { tensor, bytes: storage.bytes, stream: storage.stream, op, name })
+        }
+        Entry::Freed(_) => Some(TensorEvent::Freed { tensor }),
+        Entry::Turned(_) => None,
+    }
+}

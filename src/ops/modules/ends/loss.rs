@@ -1,0 +1,68 @@
+//! Behind the last block: final norm, head and loss.
+
+use super::{Embedded, Ends};
+use crate::ops::modules::{FP32, Linear};
+use crate::ops::tape::{LOG_SOFTMAX, SCALE, TANH, Tape, Var};
+use crate::sources;
+use crate::units::DType;
+
+impl Ends {
+    /// The last block's output through the final norm; what the model's `forward` held is let go.
+    pub(super) fn last_norm<'t>(&self, tape: &'t Tape, embedded: Embedded<'t>, outputs: Option<Var<'t>>) -> Var<'t> {
+        let Embedded { mut hidden, tables, held, streams: before } = embedded;
+        if let Some(streams) = &self.streams {
+            hidden = streams.joined(hidden, before);
+        }
+        if let Some(shared) = self.shared_keys().filter(|_| !self.kept_keys) {
+            shared.clear(tape);
+        }
+        tape.at("Final norm", sources::PYTORCH_AUTOGRAD);
+        let normed = match &self.final_norm {
+            Some(norm) => norm.run(&{ hidden }),
+            None => hidden,
+        };
+        let normed = match &self.projections {
+            Some([_, out]) => out.run(&{ normed }),
+            None => normed,
+        };
+        drop((tables, held, outputs));
+        normed
+    }
+
+    /// `ForCausalLMLoss`: logits in fp32, shifted labels, cross-entropy.
+    pub(super) fn full<'t>(&self, tape: &'t Tape, hidden: Var<'t>, head: &Linear, returns: &dyn Fn()) -> Var<'t> {
+        let mut logits = head.run(&hidden).named("logits");
+        if self.soft_cap {
+            logits = logits.apply(SCALE);
+            logits = logits.apply(TANH);
+            logits = logits.apply(SCALE).named("logits");
+        }
+        if self.modules.scales_logits {
+            logits = logits.apply(SCALE).named("logits");
+        }
+        let _held = if self.loss_behind {
+            drop(hidden);
+            returns();
+            None
+        } else {
+            Some(hidden)
+        };
+        let wide = logits.clone().cast_as(FP32, "logits in fp32");
+        let padded = tape.constant("padded labels", self.forms.padded, DType::Int64);
+        // Dropping the first label of a single sequence leaves a view of the padded ones; of several, a copy.
+        let labels = if self.batched { tape.constant("labels", self.shapes.tokens, DType::Int64) } else { padded.clone() };
+        let log_probabilities = wide.clone().apply(LOG_SOFTMAX);
+        let loss = tape.nll_loss(log_probabilities, labels, self.shapes.scalar);
+        drop((padded, wide, logits));
+        loss
+    }
+
+    /// Linear and cross-entropy in chunks: gradients of both operands are made in forward.
+    pub(super) fn chunked<'t>(&self, tape: &'t Tape, hidden: &Var<'t>, head: &Linear) -> Var<'t> {
+        let weight = tape.read(head.weight);
+        drop(tape.constant("chunk of logits", self.forms.chunk, FP32));
+        let gradients = [(hidden, "gradient of head input"), (&weight, "gradient of head weight")]
+            .map(|(of, name)| of.wants_gradient().then(|| tape.constant(name, of.form(), of.dtype())));
+        tape.prepared([hidden, &weight], gradients, (self.shapes.scalar, self.forms.chunk, head.form))
+    }
+}

@@ -1,0 +1,102 @@
+//! What the model makes before its first block: positions, masks, linear biases, rotary tables.
+
+use super::Ends;
+use crate::config::PositionIds;
+use crate::ops::modules::FP32;
+use crate::ops::tape::{Form, SCALE, Tape, Var};
+use crate::units::DType;
+
+impl Ends {
+    /// Numbers of the positions: counted, then moved on by those that a cache holds.
+    pub(super) fn position_ids(tape: &Tape, form: Form) -> Var<'_> {
+        let counted = tape.is_cuda().then(|| tape.constant("positions counted", form, DType::Int64));
+        let ids = tape.constant("position ids", form, DType::Int64);
+        drop(counted);
+        ids
+    }
+
+    /// Before a mask is made, positions are searched for a place where they do not go up by one: there another text would begin
+    /// (`find_packed_sequence_indices` in transformers' `masking_utils.py`). Where a mask is given nothing is searched.
+    pub(super) fn looks_for_packed_texts(&self, tape: &Tape) {
+        if !tape.is_cuda() || self.prompt.is_some() || self.prefix.is_some() {
+            return;
+        }
+        let [sequences, padded, tokens] = [self.forms.sequences, self.forms.padded, self.shapes.tokens];
+        let numbers = |form| tape.constant("differences of positions", form, DType::Int64);
+        let flags = |form| tape.constant("where a text begins", form, DType::Mask);
+        let _first = numbers(sequences);
+        let longer = numbers(padded);
+        let _differences = numbers(tokens);
+        drop(longer);
+        let begins = flags(tokens);
+        let _counted = numbers(tokens);
+        let copy = numbers(tokens);
+        if !self.batched {
+            tape.scan(tokens);
+        }
+        drop((copy, begins));
+        let _one = flags(sequences);
+        let _all = flags(self.shapes.scalar);
+    }
+
+    pub(super) fn linear_biases<'t>(&self, tape: &'t Tape, dtype: DType) -> Var<'t> {
+        let slopes = tape.constant("slopes by position", self.forms.alibi[0], FP32);
+        let repeated = tape.constant("linear biases in fp32", self.forms.alibi[1], FP32);
+        drop(slopes);
+        repeated.cast_as(dtype, "linear biases")
+    }
+
+    pub(super) fn causal_mask<'t>(&self, tape: &'t Tape, dtype: DType, slides: bool) -> Var<'t> {
+        if tape.is_cuda() {
+            return self.mask_of_one_text(tape, dtype, slides);
+        }
+        // The tracker's tensors hold no values, so that transformers takes every sequence for several texts.
+        let flags = |name| tape.constant(name, self.forms.mask, DType::Mask);
+        let same = flags("same sequence");
+        let both = flags("same sequence and not padded");
+        drop(same);
+        let before = flags("not later");
+        let _visible = flags("visible");
+        drop((both, before));
+        tape.constant("causal mask", self.forms.mask, dtype)
+    }
+
+    pub(super) fn rotary<'t>(&self, tape: &'t Tape, dtype: DType) -> (Var<'t>, Var<'t>) {
+        let [whole, half, _] = self.forms.rotary;
+        if self.factors.is_some() {
+            let kept = self.last_factors.get().map(|kept| tape.held(kept));
+            let factors = kept.unwrap_or_else(|| tape.constant("rotary factors", whole, FP32));
+            return (factors.clone(), factors);
+        }
+        let by_halves = self.forms.by_halves;
+        let numbers = tape.constant("positions in fp32", self.forms.positions, FP32);
+        let angles = tape.constant("angles", half, FP32);
+        drop(numbers);
+        if self.forms.complex {
+            let ones = tape.constant("ones", half, FP32);
+            let polar = tape.constant("complex rotations", whole, FP32);
+            drop(ones);
+            let scaled = polar.apply(SCALE).named("complex rotations");
+            return (scaled.clone(), scaled);
+        }
+        let doubled = if by_halves { angles.clone() } else { tape.constant("angles", whole, FP32) };
+        let cos = tape.constant("cosines", whole, FP32).apply(SCALE);
+        let sin = tape.constant("sines", whole, FP32).apply(SCALE);
+        let tables = (cos.clone().cast_as(dtype, "rotary cosines"), sin.clone().cast_as(dtype, "rotary sines"));
+        drop((angles, doubled));
+        tables
+    }
+
+    /// Embedded positions, where they are learned.
+    pub(super) fn places<'t>(&self, tape: &'t Tape, ids: Option<&Var<'t>>, held: &mut Vec<Var<'t>>) -> Option<Var<'t>> {
+        let (table, ids) = (self.positions?, ids?);
+        let places = if self.modules.position_ids == PositionIds::FromMask {
+            // Counted from the mask of all tokens, which stays, and moved by two rows.
+            held.push(tape.constant("tokens that are no padding", self.shapes.tokens, FP32));
+            tape.embedding(tape.constant("rows of positions", self.shapes.tokens, DType::Int64), table, self.shapes.hidden)
+        } else {
+            tape.embedding(ids.clone(), table, tape.form_like(self.forms.positions, self.shapes.hidden))
+        };
+        Some(places.named("embedded positions"))
+    }
+}

@@ -1,0 +1,57 @@
+//! Tables that blocks read beside the hidden states.
+
+use std::rc::Rc;
+
+use super::adapter::Past;
+use super::altup::OfLayer;
+use crate::ops::tape::Var;
+
+/// Tables that blocks of one kind read beside the hidden states.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Tables<'t> {
+    /// Rotary cosines and sines.
+    pub rotary: Option<(Var<'t>, Var<'t>)>,
+    /// The mask that is added to scores.
+    pub mask: Option<Var<'t>>,
+    /// Linear biases of the scores.
+    pub alibi: Option<Var<'t>>,
+    /// Position ids, which no block reads but every call holds.
+    pub positions: Option<Var<'t>>,
+    /// Keys and values that the block's cache holds.
+    pub past: Option<Rc<Past<'t>>>,
+    /// Inputs of all layers; of the layer alone, once it is given them.
+    pub own_input: Option<Var<'t>>,
+    /// The part that the layer plays among those that share its modules.
+    pub layer: Option<OfLayer>,
+}
+
+impl<'t> Tables<'t> {
+    /// All of them.
+    pub fn all(&self) -> Vec<Var<'t>> {
+        let rotary = self.rotary.iter().flat_map(|(cos, sin)| [cos.clone(), sin.clone()]);
+        let rest = [&self.mask, &self.alibi, &self.own_input, &self.positions];
+        rotary.chain(rest.into_iter().flatten().cloned()).collect()
+    }
+
+    /// Tables of this kind again, from what [`Self::all`] listed.
+    pub fn again(all: Vec<Var<'t>>, like: [bool; 4], layer: Option<OfLayer>) -> Self {
+        let mut all = all.into_iter();
+        let rotary = if like[0] { all.next().zip(all.next()) } else { None };
+        let mut next = |there: bool| if there { all.next() } else { None };
+        let (mask, alibi, own_input) = (next(like[1]), next(like[2]), next(like[3]));
+        Self { rotary, mask, alibi, positions: None, past: None, own_input, layer }
+    }
+
+    /// The keys and values that attention sees: with those of the cache before them, where there is one.
+    pub fn seen(&self, own: (Var<'t>, Var<'t>)) -> (Var<'t>, Var<'t>) {
+        match &self.past {
+            Some(past) => past.update(own),
+            None => own,
+        }
+    }
+
+    /// Which of them there are: rotary, mask, linear biases, the layer's own input.
+    pub const fn kinds(&self) -> [bool; 4] {
+        [self.rotary.is_some(), self.mask.is_some(), self.alibi.is_some(), self.own_input.is_some()]
+    }
+}

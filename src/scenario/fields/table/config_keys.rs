@@ -1,0 +1,167 @@
+//! Keys of `config.json` files that only some families read, beside those that every shape typed by hand has too. The file's own value,
+//! or the library's default, is the default.
+
+use super::{LENGTH, SIZE, option};
+
+fields! { $
+    /// Bias vectors on the linear layers; very few parameters.
+    Bias("bias", "bias", "Bias").flag().of_file(),
+    /// Bias vectors on the linear layers; very few parameters.
+    UseBias("use-bias", "use_bias", "Bias").flag().of_file(),
+    /// Bias vectors on the linear layers; very few parameters.
+    EnableBias("enable-bias", "enable_bias", "Bias").flag().of_file(),
+    /// A bias vector for each of the three projections; very few parameters.
+    QkvBias("qkv-bias", "qkv_bias", "Bias on queries, keys and values").flag().of_file(),
+    /// A bias vector for each of the three projections; very few parameters.
+    UseQkvBias("use-qkv-bias", "use_qkv_bias", "Bias on queries, keys and values").flag().of_file(),
+    /// A bias vector on attention's output projection; very few parameters.
+    AttentionOutBias("attention-out-bias", "attention_out_bias", "Bias on attention's output").flag().of_file(),
+    /// A small norm over each query and key head; very few parameters.
+    UseQkNorm("use-qk-norm", "use_qk_norm", "Norms on queries and keys").flag().of_file(),
+    /// A small norm over each query and key head; very few parameters.
+    QkLayernorm("qk-layernorm", "qk_layernorm", "Norms on queries and keys").flag().of_file(),
+    /// One key/value head for all query heads, which makes the cache small, or one for each.
+    MultiQuery("multi-query", "multi_query", "One key/value head").flag().of_file(),
+    /// One key/value head for all query heads, or one for each.
+    AttnType("attn-type", "attn_type", "Kind of attention")
+        .choice(&[
+            option("multihead-attention", "Multi-head", "A key/value head for each query head."),
+            option("multiquery-attention", "Multi-query", "One key/value head."),
+        ]).of_file(),
+    /// Attention and feed-forward read the same input and are added together; it changes what is
+    /// saved a little.
+    ParallelAttn("parallel-attn", "parallel_attn", "Attention beside feed-forward").flag().of_file(),
+    /// Norms before attention and feed-forward where these run side by side; few parameters.
+    NormsInParallel("num-ln-in-parallel-attn", "num_ln_in_parallel_attn", "Norms side by side")
+        .whole(1..=2).step(1).optional().of_file(),
+    /// Scores get a linear bias in place of rotated queries and keys; no parameters.
+    Alibi("alibi", "alibi", "ALiBi").flag().of_file(),
+    /// A table with one row per position adds parameters.
+    LearnedPositions("learned-pos-emb", "learned_pos_emb", "Learned positions").flag().of_file(),
+    /// Queries and keys are rotated; no parameters.
+    Rope("rope", "rope", "Rotary positions").flag().of_file(),
+    /// Norms stand before attention and feed-forward, and one before the head; otherwise behind
+    /// them.
+    NormBefore("do-layer-norm-before", "do_layer_norm_before", "Norms before").flag().of_file(),
+    /// The norm before the head is left out; very few parameters.
+    NoFinalNorm("remove-final-layer-norm", "_remove_final_layer_norm", "No norm before the head").flag().of_file(),
+    /// Norms have a scale and a bias. Without them the model is not modelled here.
+    NormParameters("layer-norm-elementwise-affine", "layer_norm_elementwise_affine", "Norms have parameters").flag().of_file(),
+    /// The feed-forward layer is so many times as wide as the model.
+    ExpansionRatio("expansion-ratio", "expansion_ratio", "Feed-forward by hidden size").whole(1..=1000).step(1).optional().of_file(),
+    /// Share of each head that rotary positions turn; it changes only small temporaries.
+    PartialRotary("partial-rotary-factor", "partial_rotary_factor", "Rotated share of a head").number(0.0..=1.0).of_file(),
+    /// Whether any layer looks back on the window only.
+    UseSlidingWindow("use-sliding-window", "use_sliding_window", "Window in use").flag().of_file(),
+    /// Layers before the first one with a window.
+    MaxWindowLayers("max-window-layers", "max_window_layers", "Layers without a window").whole(0..=10_000).step(1).of_file(),
+    /// Of so many layers the last one sees the whole text, the others their window.
+    WindowPattern("sliding-window-pattern", "sliding_window_pattern", "Window in all but every")
+        .whole(1..=10_000).step(1).of_file(),
+    /// Each layer's kind of attention, with runs as numbers: 5 sliding_attention, full_attention.
+    /// A list shorter than the model repeats.
+    LayerTypes("layer-types", "layer_types", "Kinds of layers").words(1200).of_file(),
+    /// Each layer's kind, with runs as numbers: 3 mamba, attention. A list shorter than the model
+    /// repeats.
+    BlockTypes("layers-block-type", "layers_block_type", "Kinds of layers").words(1200).of_file(),
+    /// Layers with a window; the others see the whole text.
+    LayerPattern("hybrid-layer-pattern", "hybrid_layer_pattern", "Layers with a window").layers().of_file(),
+    /// A letter for each layer: M a state, * attention, - a feed-forward layer, E experts.
+    OverridePattern("hybrid-override-pattern", "hybrid_override_pattern", "Pattern of layers").text(1000).of_file(),
+    /// Layers with attention; the others keep a state.
+    AttnTypeList("attn-type-list", "attn_type_list", "Layers with attention").layers().of_file(),
+    /// Layers with attention; the others keep a state.
+    AttentionIndices("attn-layer-indices", "attn_layer_indices", "Layers with attention").layers().of_file(),
+    /// Layers with attention; the others have a convolution.
+    FullAttentionIndices("full-attn-idxs", "full_attn_idxs", "Layers with attention").layers().of_file(),
+    /// Of so many layers the last one has attention, the others a state.
+    FullAttentionInterval("full-attention-interval", "full_attention_interval", "Attention in every")
+        .whole(1..=10_000).step(1).of_file(),
+    /// Of so many layers one has attention, the others a state.
+    AttnLayerPeriod("attn-layer-period", "attn_layer_period", "Attention in every").whole(1..=10_000).step(1).of_file(),
+    /// The first layer with attention, counted from 0.
+    AttnLayerOffset("attn-layer-offset", "attn_layer_offset", "First layer with attention").whole(0..=10_000).step(1).of_file(),
+    /// Layers at the end that read the keys and values of an earlier one and keep none of their own.
+    KvSharedLayers("num-kv-shared-layers", "num_kv_shared_layers", "Layers with shared keys").whole(0..=10_000).step(1).of_file(),
+    /// Width of a head in the layers that see the whole text; their cache grows in proportion.
+    GlobalHeadDim("global-head-dim", "global_head_dim", "Head size without a window").whole(1..=100_000).step(8).of_file(),
+    /// Key/value heads in the layers that see the whole text, where one matrix makes keys and
+    /// values.
+    GlobalKvHeads("num-global-key-value-heads", "num_global_key_value_heads", "Key/value heads without a window")
+        .whole(1..=100_000).step(1).optional().of_file(),
+    /// One learned score per head in the layers that see the whole text; few parameters.
+    FullSinks("add-full-attention-sink-bias", "add_full_attention_sink_bias", "Attention sinks without a window").flag().of_file(),
+    /// Feed-forward layers are twice as wide where keys and values are shared.
+    DoubleWideMlp("use-double-wide-mlp", "use_double_wide_mlp", "Twice as wide with shared keys").flag().of_file(),
+    /// Whether the file's experts are used.
+    EnableMoe("enable-moe-block", "enable_moe_block", "Experts in use").flag().of_file(),
+    /// Inner width of the dense feed-forward layers, where the feed-forward size is that of experts.
+    DenseWidth("intermediate-size-mlp", "intermediate_size_mlp", "Width of dense layers").whole(1..=SIZE).step(128).of_file(),
+    /// Experts that every token goes through, each as wide as a routed one.
+    SharedExperts("n-shared-experts", "n_shared_experts", "Shared experts").whole(0..=100_000).step(1).of_file(),
+    /// Inner width of the shared expert; 0 for none.
+    SharedIntermediate("shared-intermediate-size", "shared_intermediate_size", "Width of shared experts")
+        .whole(0..=SIZE).step(128).of_file(),
+    /// Inner width of the shared expert; 0 for none.
+    MoeSharedWidth("moe-shared-expert-intermediate-size", "moe_shared_expert_intermediate_size", "Width of shared experts")
+        .whole(0..=SIZE).step(128).of_file(),
+    /// Layers at the start that keep a dense feed-forward layer.
+    FirstDense("first-k-dense-replace", "first_k_dense_replace", "Layers without experts").whole(0..=10_000).step(1).of_file(),
+    /// Of so many layers one has experts; 1: all of them.
+    MoeLayerFreq("moe-layer-freq", "moe_layer_freq", "Experts in every").whole(0..=10_000).step(1).of_file(),
+    /// Of so many layers the last one has experts; 1: all of them.
+    SparseStep("decoder-sparse-step", "decoder_sparse_step", "Experts in every").whole(0..=10_000).step(1).of_file(),
+    /// Of so many layers the last one has experts; 1: all of them.
+    InterleaveStep("interleave-moe-layer-step", "interleave_moe_layer_step", "Experts in every")
+        .whole(0..=10_000).step(1).of_file(),
+    /// Of so many layers the last one has experts; 1: all of them.
+    MoeLayerInterval("moe-layer-interval", "moe_layer_interval", "Experts in every").whole(0..=10_000).step(1).of_file(),
+    /// The first layer with experts, counted from 0.
+    MoeLayerStart("moe-layer-start-index", "moe_layer_start_index", "First layer with experts").whole(0..=10_000).step(1).of_file(),
+    /// The last layer with experts, counted from 0; empty: the model's last one.
+    MoeLayerEnd("moe-layer-end-index", "moe_layer_end_index", "Last layer with experts")
+        .whole(0..=10_000).step(1).optional().of_file(),
+    /// Of so many layers one has experts.
+    ExpertLayerPeriod("expert-layer-period", "expert_layer_period", "Experts in every").whole(1..=10_000).step(1).of_file(),
+    /// The first layer with experts, counted from 0.
+    ExpertLayerOffset("expert-layer-offset", "expert_layer_offset", "First layer with experts").whole(0..=10_000).step(1).of_file(),
+    /// Each layer's kind of feed-forward part, with runs as numbers: dense, 3 sparse. A list shorter
+    /// than the model repeats.
+    MlpLayerTypes("mlp-layer-types", "mlp_layer_types", "Kinds of feed-forward layers").words(1200).of_file(),
+    /// Layers that keep a dense feed-forward layer.
+    MlpOnlyLayers("mlp-only-layers", "mlp_only_layers", "Layers without experts").layers().of_file(),
+    /// How the router chooses; it changes only its small tensors.
+    TopkMethod("topk-method", "topk_method", "Choice of experts").text(40).of_file(),
+    /// Heads of the state space.
+    MambaHeads("mamba-n-heads", "mamba_n_heads", "Heads of the state").whole(1..=SIZE).step(1).of_file(),
+    /// Width of one head of the state space.
+    MambaHeadDim("mamba-d-head", "mamba_d_head", "Width of its heads").whole(1..=SIZE).step(8).of_file(),
+    /// Groups of heads that share the state's input and output.
+    MambaGroups("mamba-n-groups", "mamba_n_groups", "Groups of its heads").whole(1..=SIZE).step(1).of_file(),
+    /// Width of the state space; the state grows in proportion.
+    MambaState("mamba-d-state", "mamba_d_state", "Width of the state").whole(1..=SIZE).step(8).of_file(),
+    /// Tokens that the convolution before the state sees; all but one are kept.
+    MambaConv("mamba-d-conv", "mamba_d_conv", "Tokens of its convolution").whole(1..=1024).step(1).of_file(),
+    /// Channels of the state space, as a multiple of the hidden size.
+    MambaExpand("mamba-expand", "mamba_expand", "Channels by hidden size").whole(1..=1024).step(1).of_file(),
+    /// Channels of the state space; empty: a multiple of the hidden size.
+    MambaChannels("mamba-d-ssm", "mamba_d_ssm", "Channels of the state").whole(1..=SIZE).step(128).optional().of_file(),
+    /// A gated norm behind the state; very few parameters.
+    MambaNorm("mamba-rms-norm", "mamba_rms_norm", "Norm behind the state").flag().of_file(),
+    /// Format of the state that is kept between tokens.
+    MambaFormat("mamba-ssm-dtype", "mamba_ssm_dtype", "Format of the state")
+        .choice(&[
+            option("float32", "fp32", "Four bytes for each number."),
+            option("bfloat16", "bf16", "Two bytes for each number."),
+            option("float16", "fp16", "Two bytes for each number."),
+        ]).of_file(),
+    /// Heads of the state space.
+    StateHeads("num-heads", "num_heads", "Heads of the state").whole(1..=SIZE).step(1).of_file(),
+    /// The feed-forward size is shrunk to two thirds and rounded up.
+    AdjustFeedForward("block-auto-adjust-ff-dim", "block_auto_adjust_ff_dim", "Feed-forward size adjusted").flag().of_file(),
+    /// The adjusted feed-forward size is multiplied by it.
+    FeedForwardFactor("block-ffn-dim-multiplier", "block_ffn_dim_multiplier", "Factor of the adjusted size")
+        .number(0.0..=100.0).of_file(),
+    /// The adjusted feed-forward size is rounded up to a multiple of it.
+    FeedForwardMultiple("block-multiple-of", "block_multiple_of", "Multiple of the adjusted size").whole(1..=LENGTH).step(64).of_file(),
+}

@@ -1,0 +1,105 @@
+//! The texts in which the page asks for keys and is answered, in the words of links.
+//!
+//! A question is `row llama3-8b` or `kind llama` and a line of the keys that were set. An answer is a line of the keys that the family
+//! reads, and then either `shape` with every size of the architecture, or `unread` with the inputs at fault and a sentence.
+
+use super::super::fields::EMPTY;
+use super::super::{FieldId, FieldKind, Value, codec, field, field_of_key, fields, number_and_unit};
+use super::{KeysNow, Source, Unread, Values};
+use crate::catalog;
+use crate::config::ModelConfig;
+
+/// Writes a question.
+#[cfg(any(target_arch = "wasm32", test))]
+pub(super) fn question(source: &Source, set: &Values) -> String {
+    let start = match source {
+        Source::Row(id) => format!("row {id}"),
+        Source::Kind(model_type) => format!("kind {model_type}"),
+        Source::Sizes => "sizes".to_owned(),
+    };
+    format!("{start}\n{}", values(set.iter()))
+}
+
+/// Reads a question; `None` for any other text.
+pub(super) fn read_question(text: &str) -> Option<(Source, Values)> {
+    let (start, set) = text.split_once('\n')?;
+    let source = match start.split_once(' ') {
+        Some(("row", id)) => Source::Row(catalog::model_of_id(id)?.id),
+        Some(("kind", model_type)) => Source::Kind(model_type.to_owned()),
+        _ => return None,
+    };
+    Some((source, read_values(set).collect()))
+}
+
+/// Writes an answer.
+pub(super) fn answer(now: &KeysNow) -> String {
+    let asked = values(now.asked.iter().map(|(id, value)| (id, value)));
+    match &now.config {
+        Ok(config) => format!("{asked}\nshape\n{}", sizes(config)),
+        Err(Unread { message, about, .. }) => {
+            let about: Vec<&str> = about.iter().map(|id| field(*id).key).collect();
+            format!("{asked}\nunread {}\n{message}", about.join("&"))
+        }
+    }
+}
+
+/// Reads an answer; `None` for any other text.
+#[cfg(any(target_arch = "wasm32", test))]
+pub(super) fn read_answer(text: &str) -> Option<KeysNow> {
+    let mut lines = text.splitn(3, '\n');
+    let (asked, outcome, rest) = (lines.next()?, lines.next()?, lines.next()?);
+    let config = match outcome.strip_prefix("unread ") {
+        None => Ok(shape(rest)),
+        Some(about) => {
+            let about = about.split('&').filter_map(field_of_key).map(|field| field.id).collect();
+            Err(Unread { message: rest.to_owned(), about, waits: false })
+        }
+    };
+    Some(KeysNow { asked: read_values(asked).collect(), config })
+}
+
+/// Every size of an architecture.
+fn sizes(config: &ModelConfig) -> String {
+    let of: Vec<(FieldId, Value)> = fields().iter().filter_map(|field| Some((field.id, field.of_model(config)?))).collect();
+    values(of.iter().map(|(id, value)| (id, value)))
+}
+
+#[cfg(any(target_arch = "wasm32", test))]
+fn shape(text: &str) -> ModelConfig {
+    let mut by_hand = super::super::Scenario::default();
+    // One by one: a map made of a list would bring a sort into the page.
+    for (id, value) in read_values(text) {
+        by_hand.set.insert(id, value);
+    }
+    by_hand.set.insert(FieldId::Sizes, Value::Flag(true));
+    by_hand.config_of_sizes()
+}
+
+fn values<'a>(values: impl Iterator<Item = (&'a FieldId, &'a Value)>) -> String {
+    let pairs: Vec<String> = values.map(|(id, value)| format!("{}={}", field(*id).key, text(*id, value))).collect();
+    pairs.join("&")
+}
+
+fn read_values(text: &str) -> impl Iterator<Item = (FieldId, Value)> {
+    text.split('&').filter_map(|pair| {
+        let (key, text) = pair.split_once('=')?;
+        let id = field_of_key(key)?.id;
+        Some((id, value(id, text)?))
+    })
+}
+
+/// A number is written whole, so that one that no form takes comes back too.
+fn text(id: FieldId, value: &Value) -> String {
+    match value {
+        Value::Integer(number) => number.to_string(),
+        other => codec::write_value(id, other),
+    }
+}
+
+fn value(id: FieldId, text: &str) -> Option<Value> {
+    match field(id).kind {
+        FieldKind::Integer { .. } if text != EMPTY => text.parse().ok().map(Value::Integer),
+        FieldKind::Decimal { .. } if text != EMPTY => number_and_unit(text).map(|(number, _)| Value::Decimal(number)),
+        _ => codec::read_value(id, text).ok(),
+    }
+}

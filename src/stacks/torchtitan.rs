@@ -1,0 +1,57 @@
+//! torchtitan 0.3: PyTorch's own models of llama's kind, under FSDP2.
+//!
+//! `models/common` of torchtitan 0.3.0: one product makes queries, keys and values, which are copied apart; RMS norms are PyTorch's kernel;
+//! queries and keys are rotated as complex numbers in fp32, by a buffer of every block; the loss reads the logits when the model has
+//! returned. `distributed/fsdp.py` gathers the embedding in one group, final norm and head in another. `distributed/activation_checkpoint.py`
+//! saves, under `selective`, what attention's kernel makes and every second product of a block from the first on, and recomputes to the
+//! end of a block. The loss in chunks (`ChunkedLossWrapper`, torchtitan's default) is not modelled: the loss is in one piece.
+
+use super::{
+    Flash, GroupsOfEnds, MegatronOptions, ModuleKernels, NO_DUAL_PIPE, NotWith, RotationKernel, SelectiveRecompute, StackOptions,
+    StackRule, StackSpec, StepMemory, TensorParallelism,
+};
+use crate::sharding::{CarriedOutBy, FrameworkRule};
+use crate::sources;
+
+pub(super) const STACK: StackSpec = StackSpec {
+    key: "torchtitan",
+    label: "torchtitan",
+    help: "PyTorch's own Llama: one kernel for a norm, rotation in fp32, the loss in one piece behind the model.",
+    place: 4,
+    is_default: false,
+    step: StepMemory::Played(ModuleKernels {
+        fuses_norms: true,
+        joins_projections: true,
+        rotation: RotationKernel::ComplexInFp32,
+        loss_behind_model: true,
+        ..ModuleKernels::WRITTEN_OUT
+    }),
+    runs_modules_of_family: false,
+    selective: SelectiveRecompute::AllButSecondProducts,
+    recomputes_to_the_end: true,
+    groups_of_ends: GroupsOfEnds::Apart,
+    tensor_parallelism: TensorParallelism::HeadsAndColumns,
+    splits_vocabulary: false,
+    has_all_degrees: false,
+    sharding: CarriedOutBy::Library,
+    has_main_gradients: false,
+    options: StackOptions::Fixed(MegatronOptions::DEFAULT),
+    flash: Flash::Second,
+    forbids: &[
+        NO_DUAL_PIPE,
+        rule(NotWith::OtherModules, "torchtitan is modelled for models of Llama's kind; use the software stack Hugging Face"),
+        rule(
+            NotWith::SplitModel,
+            "torchtitan is modelled without tensor and pipeline parallelism; use 1 tensor-parallel rank and 1 stage, or another stack",
+        ),
+        rule(
+            NotWith::Tuning,
+            "torchtitan trains all weights on the next token; use the software stack Hugging Face for adapters and other losses",
+        ),
+    ],
+    against_formula: "it lists other saved tensors than PyTorch's modules keep operator by operator",
+};
+
+const fn rule(with: NotWith, says: &'static str) -> StackRule {
+    StackRule { with, rule: FrameworkRule { says, source: sources::TORCHTITAN } }
+}

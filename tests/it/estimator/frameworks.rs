@@ -1,0 +1,178 @@
+//! Steps under PyTorch's FSDP1, FSDP2, DDP and torchtitan, against rows of PyTorch's own allocator on a pretended GPU
+//! (`tests/data/cuda/frameworks.jsonl`).
+#![allow(clippy::expect_used, reason = "a failed expectation is a failed test")]
+
+use std::num::NonZeroU64;
+
+use headroom::config::{
+    AttentionKernel, DataSharding, Job, OptimizerImplementation, ParallelLayout, Recompute, Run, Stack, TrainingPrecision,
+    TrainingRun,
+};
+use headroom::estimator::{Blocker, blockers, device_memory, estimate, memory_by_kind, memory_of_each};
+use headroom::units::Bytes;
+use serde_json::Value;
+
+use crate::support;
+
+/// The row of that id.
+fn row(id: &str) -> Value {
+    let rows = include_str!("../../data/cuda/frameworks.jsonl").lines();
+    let rows = rows.map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
+    rows.into_iter().find(|row| row["id"] == id).expect("the row is there")
+}
+
+/// The job of a row, whose settings of the framework `edit` adds.
+fn job(row: &Value, sharding: &str, edit: impl FnOnce(&mut TrainingRun, &mut ParallelLayout)) -> Job {
+    let number = |pointer: &str| row.pointer(pointer).and_then(Value::as_u64);
+    let model = headroom::import::config_json(&row["config"].to_string()).expect("a known model").config;
+    let ranks = number("/parallel/size").expect("ranks");
+    let mut layout = ParallelLayout {
+        data_parallel_size: NonZeroU64::new(ranks).expect("ranks"),
+        sharding: DataSharding::named(sharding).expect("a sharding"),
+        ..ParallelLayout::SINGLE
+    };
+    let micro_batch = number("/run/micro_batch_size").expect("a micro-batch");
+    let mut run = TrainingRun {
+        seq_length: number("/run/seq_length").expect("a length"),
+        micro_batch_size: Some(micro_batch),
+        global_batch_size: micro_batch * ranks * number("/run/gradient_accumulation_steps").unwrap_or(1),
+        attention: AttentionKernel::Flash,
+        stack: support::eager(),
+        precision: TrainingPrecision::FsdpMixed,
+        optimizer_implementation: OptimizerImplementation::Foreach,
+        recompute: match row["run"]["recompute"].as_str() {
+            Some("none") => Recompute::None,
+            Some("full") => Recompute::Full,
+            _ => Recompute::Selective,
+        },
+        ..TrainingRun::plain()
+    };
+    edit(&mut run, &mut layout);
+    Job::new(model, Run::Training(run), layout, support::cluster(Bytes(85_000_000_000))).expect("a valid job")
+}
+
+/// Fails unless what is allocated at the peak is what the row measured, but for the rounding of single tensors.
+#[track_caller]
+fn is_met(id: &str, sharding: &str, edit: impl FnOnce(&mut TrainingRun, &mut ParallelLayout)) {
+    let row = row(id);
+    let ours = device_memory(&job(&row, sharding, edit)).expect("a known order").allocated.0;
+    let measured = row["measured"]["peak_allocated"].as_u64().expect("a peak");
+    assert!(ours.abs_diff(measured) <= measured / 10_000, "{id}: {ours} against {measured}");
+}
+
+#[test]
+fn fsdp1_takes_what_pytorch_measured() {
+    let in_16_bits = |_: &mut TrainingRun, layout: &mut ParallelLayout| layout.reduce_in_fp32 = false;
+    is_met("c6a5c3d7ba", "fsdp1", in_16_bits);
+    is_met("05fb6dbaab", "fsdp1", |_, layout| layout.reduce_in_fp32 = true);
+    is_met("c9bb16556c", "fsdp1", in_16_bits);
+    is_met("11ac82b022", "fsdp1", |_, layout| (layout.reduce_in_fp32, layout.reshard_after_forward) = (false, false));
+    is_met("5bc7c326f4", "fsdp1", in_16_bits);
+    // Nothing is gathered ahead in backward.
+    is_met("5613b8a54f", "fsdp1", |run, layout| {
+        (layout.reduce_in_fp32, run.overlap.prefetch_backward) = (false, false);
+    });
+    is_met("b8a7b27027", "fsdp1", |run, layout| {
+        (run.precision, run.optimizer_implementation) = (TrainingPrecision::Bf16Pure, OptimizerImplementation::Fused);
+        layout.reduce_in_fp32 = false;
+    });
+}
+
+#[test]
+fn gradients_that_are_reduced_once_add_up_unreduced() {
+    is_met("7f0cdbc885", "fsdp1", |_, layout| (layout.reduce_in_fp32, layout.reduce_once) = (false, true));
+    is_met("d00e4b6e77", "fsdp", |_, layout| layout.reduce_once = true);
+}
+
+#[test]
+fn the_buckets_of_ddp_are_in_the_replay() {
+    let row = row("bfa77979ee");
+    let job = job(&row, "none", |run, _| run.precision = TrainingPrecision::Bf16Pure);
+    let ours = device_memory(&job).expect("a known order").allocated.0;
+    let measured = row["measured"]["peak_allocated"].as_u64().expect("a peak");
+    // Buckets are allocated in pieces, and here in one.
+    assert!(ours.abs_diff(measured) <= measured / 5_000, "{ours} against {measured}");
+}
+
+fn torchtitan() -> Stack {
+    Stack::named("torchtitan").expect("a stack")
+}
+
+#[test]
+fn torchtitan_takes_what_pytorch_measured() {
+    let plain = |run: &mut TrainingRun, _: &mut ParallelLayout| {
+        (run.stack, run.optimizer_implementation) = (torchtitan(), OptimizerImplementation::Fused);
+    };
+    for id in ["38b71f873f", "2f1817b123", "8fcec5214c", "f4c00c6bf3"] {
+        is_met(id, "fsdp", plain);
+    }
+    is_met("67c8905a67", "fsdp", |run, layout| {
+        plain(run, layout);
+        layout.reshard_after_forward = false;
+    });
+}
+
+/// Llama 3.1 8B: the second product of a block is the output projection, the fourth the feed-forward layer's up.
+#[test]
+fn torchtitan_recomputes_every_second_product() {
+    let row = row("f4c00c6bf3");
+    let of = |recompute| {
+        estimate(&job(&row, "fsdp", |run, _| (run.stack, run.recompute) = (torchtitan(), recompute))).compute.expect("a training")
+    };
+    let [none, selective, full] = [Recompute::None, Recompute::Selective, Recompute::Full].map(of);
+    let (layers, h, inner, tokens) = (32.0, 4096.0, 14_336.0, 8192.0 * 8.0);
+    let second = 2.0 * layers * tokens * (h * h + h * inner);
+    let found = selective.recomputed.0 - none.recomputed.0;
+    assert!((found - second).abs() <= 1e-9 * second, "{found} against {second}");
+    assert!(selective.recomputed.0 < full.recomputed.0);
+}
+
+/// One play for many numbers of ranks gives what each by itself does.
+#[test]
+fn many_numbers_of_ranks_are_as_each_by_itself() {
+    let row = row("f4c00c6bf3");
+    for (sharding, stack, implementation) in [
+        ("fsdp1", support::eager(), OptimizerImplementation::Foreach),
+        ("fsdp1", support::eager(), OptimizerImplementation::ForLoop),
+        ("fsdp1", support::fused(), OptimizerImplementation::Fused),
+        ("fsdp", torchtitan(), OptimizerImplementation::Fused),
+    ] {
+        for reduce_once in [false, true] {
+            let jobs: Vec<Job> = [2, 3, 5, 8, 13, 64, 1000]
+                .map(|ranks| {
+                    job(&row, sharding, |run, layout| {
+                        layout.data_parallel_size = NonZeroU64::new(ranks).expect("ranks");
+                        layout.reduce_once = reduce_once;
+                        (run.stack, run.optimizer_implementation, run.global_batch_size) = (stack, implementation, 2 * ranks);
+                    })
+                })
+                .into();
+            let alone: Vec<_> = jobs.iter().map(memory_by_kind).collect();
+            assert_eq!(memory_of_each(&jobs).collect::<Vec<_>>(), alone, "{sharding} {stack:?} {implementation:?} {reduce_once}");
+        }
+    }
+}
+
+/// What forbids a job, in words.
+fn forbidden(job: &Job) -> Vec<String> {
+    blockers(job).iter().map(Blocker::to_string).collect()
+}
+
+#[test]
+fn what_fsdp1_and_torchtitan_do_not_run_is_refused() {
+    let row = row("f4c00c6bf3");
+    assert_eq!(forbidden(&job(&row, "fsdp", |run, _| run.stack = torchtitan())), Vec::<String>::new());
+    let megatron = job(&row, "fsdp1", |run, _| {
+        (run.stack, run.precision) = (Stack::named("megatron").expect("a stack"), TrainingPrecision::Bf16Mixed);
+    });
+    assert!(forbidden(&megatron).iter().any(|says| says.contains("does not know PyTorch's FSDP1")), "{:?}", forbidden(&megatron));
+    let tied = self::row("c6a5c3d7ba");
+    let tied = forbidden(&job(&tied, "fsdp", |run, _| run.stack = torchtitan()));
+    assert!(tied.iter().any(|says| says.contains("models of Llama's kind")), "{tied:?}");
+    let split = forbidden(&job(&row, "fsdp", |run, layout| {
+        run.stack = torchtitan();
+        (layout.tensor_model_parallel_size, layout.data_parallel_size) =
+            (NonZeroU64::MIN.saturating_add(1), NonZeroU64::MIN.saturating_add(3));
+    }));
+    assert!(split.iter().any(|says| says.contains("1 tensor-parallel rank")), "{split:?}");
+}

@@ -1,0 +1,136 @@
+//! Rows of the field: runs that people published, and questions they asked (`tests/data/field`).
+//!
+//! `settings` are free words of the software that ran. A row is compared where it states all that decides memory and every setting is
+//! understood; any other is counted with its reason. The settings are rewritten as a row of a framework on the pretended GPU, so that
+//! one reader decides what the engine can express.
+
+mod swift;
+
+use headroom::config::Job;
+use headroom::units::Bytes;
+use serde_json::Value;
+
+use super::pretend;
+use super::row::{Comparison, Fields, Group, Quantity, Row, rounded};
+
+/// The value of the group of rows that state everything.
+pub const COMPLETE: &str = "all that decides it";
+
+/// Whether a row is one of the field's.
+pub fn is_field(row: Fields<'_>) -> bool {
+    ["/source", "/question", "/settings", "/measured"].iter().all(|pointer| !row.is_absent(pointer))
+}
+
+/// A row of the field.
+pub fn field(index: usize, row: Fields<'_>) -> Row {
+    let found = found(row);
+    let mut groups: Vec<Group> = vec![("framework", found.software.to_owned())];
+    groups.push(("states", if found.complete { COMPLETE } else { "less" }.to_owned()));
+    Row { id: format!("{} ({})", row.text("/source").unwrap_or("field"), index + 1), groups, outcome: found.outcome }
+}
+
+/// What is known of a row.
+struct Found {
+    /// The software that ran.
+    software: &'static str,
+    /// Whether it states model, stack, sharding, precision, recomputation, micro-batch and lengths.
+    complete: bool,
+    /// The comparisons, or why there are none.
+    outcome: Result<Vec<Comparison>, String>,
+}
+
+fn found(row: Fields<'_>) -> Found {
+    let source = row.text("/source").unwrap_or("");
+    let has = |pointer: &str| !row.is_absent(pointer);
+    let incomplete = |software, reason: &str| Found { software, complete: false, outcome: Err(reason.to_owned()) };
+    let without = |software, reason: &str| Found { software, complete: true, outcome: Err(reason.to_owned()) };
+    if has("/settings/verb") {
+        return swift::found(row);
+    }
+    if has("/settings/sequence_len") && has("/settings/base_model") && has("/settings/sample_packing") {
+        return axolotl(row);
+    }
+    if source.contains("pytorch/torchtitan") && has("/measured/memory_gib") {
+        return without("torchtitan", "torch.compile is not modelled");
+    }
+    if source.contains("chenyaofo") {
+        return gist(row);
+    }
+    if source.contains("torchtune") && has("/measured/peak") {
+        return incomplete("torchtune", "the row does not say what is recomputed");
+    }
+    let kind = row.text("/kind").unwrap_or("");
+    if kind.starts_with("serve") {
+        return incomplete("serving", "the row is about serving");
+    }
+    if row.0.pointer("/measured").and_then(Value::as_object).is_some_and(|found| found.values().any(is_figure)) {
+        return incomplete("other training", "the row does not state all that decides its figures");
+    }
+    incomplete("other training", "the row has no figure of memory")
+}
+
+/// Whether a value is a number, or a list that has one.
+fn is_figure(value: &Value) -> bool {
+    value.is_number() || value.as_array().is_some_and(|values| values.iter().any(is_figure))
+}
+
+/// axolotl's recipes: lengths are known where samples are packed. All that pack state something that is not modelled.
+fn axolotl(row: Fields<'_>) -> Found {
+    let complete = row.flag("/settings/sample_packing").unwrap_or(false);
+    let plugins = row.0.pointer("/settings/plugins").and_then(Value::as_array).into_iter().flatten();
+    let flag = |key: &str| row.flag(&format!("/settings/{key}")).unwrap_or(false);
+    let reason = if !complete {
+        "without packing the longest batch decides, and it is not known"
+    } else if plugins.filter_map(Value::as_str).any(|plugin| plugin.contains("cut_cross_entropy")) {
+        "Cut Cross-Entropy is not modelled"
+    } else if flag("load_in_8bit") {
+        "weights of 8 bits that train are not modelled"
+    } else {
+        "axolotl's recipes are not mapped"
+    };
+    Found { software: "axolotl", complete, outcome: Err(reason.to_owned()) }
+}
+
+/// The table by chenyaofo: LLaMA-7B under DeepSpeed's stage 3, allocated memory in GB of 10⁹ bytes. The version of transformers, which
+/// decides how the loss is computed, is not in it; the engine's is 5.23.
+fn gist(row: Fields<'_>) -> Found {
+    let outcome = || {
+        let flag = |key: &str| row.flag(&format!("/settings/{key}"));
+        if flag("zeropp")? {
+            return Err("ZeRO++ is not modelled".to_owned());
+        }
+        let batches = row.text("/settings/batch_per_device_over_global")?;
+        let (batch, global) = batches.split_once('/').ok_or("the batches are not understood")?;
+        let number = |text: &str| text.trim().parse::<u64>().map_err(|_| format!("{text} is no number of sequences"));
+        let (batch, global, ranks) = (number(batch)?, number(global)?, 8);
+        let row_of = serde_json::json!({
+            "kind": "pretend_framework", "framework": "deepspeed", "catalog": "llama-7b", "rank": 0,
+            "run": {
+                "seq_length": row.count("/settings/seq")?, "micro_batch_size": batch, "precision": "bf16",
+                "gradient_accumulation_steps": global / (batch * ranks).max(1),
+                "recompute": if flag("checkpointing")? { "full" } else { "none" },
+            },
+            "parallel": { "size": ranks },
+            "flags": {
+                "stage": row.count("/settings/zero")?,
+                "offload_optimizer": flag("optimizer_offload")?, "offload_param": flag("param_offload")?,
+            },
+        });
+        let ours = pretend::expressed(Fields(&row_of))?;
+        let measured = rounded(row.number("/measured/max_memory_allocated")? * headroom::units::to_f64(Bytes::GB));
+        Ok(vec![Comparison { quantity: Quantity::Allocated, ours: pretend::allocated_of(&ours).0, measured }])
+    };
+    Found { software: "DeepSpeed, table by chenyaofo", complete: true, outcome: outcome() }
+}
+
+/// Ours beside a figure that a log prints as reserved; nothing as long as the engine does not replay the allocator.
+fn reserved(ours: &pretend::Pretended, gib: f64) -> Vec<Comparison> {
+    let measured = rounded(gib * headroom::units::to_f64(Bytes::GIB));
+    let reserved = pretend::reserved_of(ours).map(|Bytes(ours)| Comparison { quantity: Quantity::Reserved, ours, measured });
+    reserved.into_iter().collect()
+}
+
+/// Whether a job's layout may run at all.
+fn runs(job: &Job) -> Result<(), String> {
+    headroom::estimator::blockers(job).first().map_or(Ok(()), |blocker| Err(blocker.to_string()))
+}

@@ -1,0 +1,199 @@
+//! ms-swift's example scripts, with the memory that their authors wrote beside them: `max_memory_reserved` of its log, GiB.
+
+use serde_json::{Map, Value, json};
+
+use super::super::pretend;
+use super::super::row::Fields;
+use super::{Found, reserved, runs};
+
+/// Settings that change no tensor, and those of the launch that `measured.gpus` repeats.
+const WITHOUT_EFFECT: [&str; 4] = ["CUDA_VISIBLE_DEVICES", "NPROC_PER_NODE", "packing", "verb"];
+
+/// Settings of the Transformers side that are read.
+const TRANSFORMERS: [&str; 14] = [
+    "model",
+    "tuner_type",
+    "torch_dtype",
+    "per_device_train_batch_size",
+    "gradient_accumulation_steps",
+    "max_length",
+    "deepspeed",
+    "use_liger_kernel",
+    "attn_impl",
+    "lora_rank",
+    "target_modules",
+    "PYTORCH_CUDA_ALLOC_CONF",
+    "gradient_checkpointing",
+    "padding_free",
+];
+
+/// Settings of the Megatron side that are read.
+const MEGATRON: [&str; 18] = [
+    "model",
+    "tuner_type",
+    "tensor_model_parallel_size",
+    "pipeline_model_parallel_size",
+    "context_parallel_size",
+    "expert_model_parallel_size",
+    "expert_tensor_parallel_size",
+    "micro_batch_size",
+    "global_batch_size",
+    "recompute_granularity",
+    "recompute_method",
+    "recompute_num_layers",
+    "cross_entropy_loss_fusion",
+    "max_length",
+    "sequence_parallel",
+    "attention_backend",
+    "PYTORCH_CUDA_ALLOC_CONF",
+    "padding_free",
+];
+
+/// A row of ms-swift. Lengths are known where sequences are packed: each then has `max_length` tokens.
+pub fn found(row: Fields<'_>) -> Found {
+    let settings = Settings(row);
+    let verb = settings.text("verb").unwrap_or("");
+    let software = if verb.starts_with("megatron") { "ms-swift, Megatron" } else { "ms-swift, Transformers" };
+    let complete = settings.is_on("packing");
+    let outcome = || {
+        if !complete {
+            return Err("without packing the longest batch decides, and it is not known".to_owned());
+        }
+        let gib = row.number("/measured/per_gpu")?;
+        if [24.0, 80.0, 90.0].iter().any(|card: &f64| card.to_bits() == gib.to_bits()) {
+            return Err("the figure can be the card's memory".to_owned());
+        }
+        let described = match verb {
+            "megatron sft" | "megatron pt" => megatron(settings)?,
+            "swift sft" | "swift pt" => transformers(settings)?,
+            other => return Err(format!("{other} is not mapped")),
+        };
+        let ours = pretend::expressed(Fields(&described))?;
+        runs(&ours.job)?;
+        Ok(reserved(&ours, gib))
+    };
+    Found { software, complete, outcome: outcome() }
+}
+
+/// The settings of a row: texts, as a shell has them.
+#[derive(Clone, Copy)]
+struct Settings<'a>(Fields<'a>);
+
+impl<'a> Settings<'a> {
+    fn text(self, key: &str) -> Result<&'a str, String> {
+        self.0.text(&format!("/settings/{key}"))
+    }
+
+    fn is_on(self, key: &str) -> bool {
+        self.text(key) == Ok("true")
+    }
+
+    fn count(self, key: &str) -> Result<u64, String> {
+        let text = self.text(key)?;
+        text.parse().map_err(|_| format!("{key} {text} is no whole number"))
+    }
+
+    fn count_or_one(self, key: &str) -> Result<u64, String> {
+        if self.0.is_absent(&format!("/settings/{key}")) { Ok(1) } else { self.count(key) }
+    }
+
+    /// Fails with the first setting that is not read.
+    fn only_known(self, known: &[&str]) -> Result<(), String> {
+        let stated = self.0.value("/settings")?.as_object().ok_or("settings is no group of keys")?;
+        match stated.keys().find(|key| !known.contains(&key.as_str()) && !WITHOUT_EFFECT.contains(&key.as_str())) {
+            Some(key) => Err(format!("the setting {key} is not mapped")),
+            None => Ok(()),
+        }
+    }
+
+    fn allocator(self) -> &'a str {
+        self.text("PYTORCH_CUDA_ALLOC_CONF").unwrap_or("")
+    }
+}
+
+/// `swift sft`: the Trainer with ms-swift's defaults, which recompute every layer and take fused AdamW.
+fn transformers(settings: Settings<'_>) -> Result<Value, String> {
+    settings.only_known(&TRANSFORMERS)?;
+    if settings.text("torch_dtype")? != "bfloat16" {
+        return Err("weights in another format than bf16 are not mapped".to_owned());
+    }
+    if !settings.text("attn_impl")?.starts_with("flash_att") {
+        return Err("attention without a flash kernel is not mapped".to_owned());
+    }
+    let mut flags = Map::new();
+    flags.insert("liger".to_owned(), json!(settings.is_on("use_liger_kernel")));
+    match settings.text("tuner_type")? {
+        "full" => {}
+        "lora" => {
+            let targets = settings.text("target_modules")?;
+            flags.insert("lora".to_owned(), json!({ "r": settings.count("lora_rank")?, "targets": targets }));
+        }
+        other => return Err(format!("the tuner {other} is not mapped")),
+    }
+    match settings.text("deepspeed").unwrap_or("none") {
+        "none" => {}
+        // swift/llm/ds_config/zero2.json and zero3.json (modelscope/ms-swift 35992c1).
+        "zero2" => {
+            let zero = json!({
+                "stage": 2, "overlap_comm": true, "contiguous_gradients": true, "allgather_partitions": true,
+                "allgather_bucket_size": 200_000_000, "reduce_scatter": true, "reduce_bucket_size": 200_000_000,
+            });
+            flags.insert("deepspeed".to_owned(), zero);
+        }
+        "zero3" => {
+            let zero = json!({
+                "stage": 3, "overlap_comm": true, "contiguous_gradients": true, "sub_group_size": 1_000_000_000,
+                "reduce_bucket_size": "auto", "stage3_prefetch_bucket_size": "auto",
+                "stage3_param_persistence_threshold": "auto", "stage3_max_live_parameters": 1_000_000_000,
+                "stage3_max_reuse_distance": 1_000_000_000,
+            });
+            flags.insert("deepspeed".to_owned(), zero);
+        }
+        other => return Err(format!("DeepSpeed's file {other} is not mapped")),
+    }
+    let recompute = if settings.text("gradient_checkpointing").unwrap_or("true") == "true" { "full" } else { "none" };
+    Ok(json!({
+        "kind": "pretend_framework", "framework": "trainer", "catalog": settings.text("model")?, "rank": 0,
+        "run": {
+            "seq_length": settings.count("max_length")?, "micro_batch_size": settings.count("per_device_train_batch_size")?,
+            "precision": "bf16", "recompute": recompute, "alloc_conf": settings.allocator(),
+            "gradient_accumulation_steps": settings.count_or_one("gradient_accumulation_steps")?,
+        },
+        "parallel": { "size": settings.0.count("/measured/gpus")? },
+        "flags": flags,
+    }))
+}
+
+/// `megatron sft`: Megatron-Core with Transformer Engine and the distributed optimizer.
+fn megatron(settings: Settings<'_>) -> Result<Value, String> {
+    settings.only_known(&MEGATRON)?;
+    if settings.text("tuner_type").unwrap_or("full") != "full" {
+        return Err("adapters under Megatron-Core are not modelled".to_owned());
+    }
+    let degree = |key: &str| settings.count_or_one(&format!("{key}_parallel_size"));
+    let (tp, pp, cp) = (degree("tensor_model")?, degree("pipeline_model")?, degree("context")?);
+    let gpus = settings.0.count("/measured/gpus")?;
+    let ranks = gpus / (tp * pp * cp).max(1);
+    let batch = settings.count("micro_batch_size")?;
+    let steps = settings.count("global_batch_size")? / (batch * ranks).max(1);
+    let mut parallel = json!({
+        "size": gpus, "tp": tp, "pp": pp, "cp": cp, "ep": degree("expert_model")?, "sp": settings.is_on("sequence_parallel"),
+    });
+    if let (Some(parallel), Ok(etp)) = (parallel.as_object_mut(), settings.count("expert_tensor_parallel_size")) {
+        parallel.insert("etp".to_owned(), json!(etp));
+    }
+    Ok(json!({
+        "kind": "pretend_framework", "framework": "megatron", "catalog": settings.text("model")?, "rank": 0,
+        "run": {
+            "seq_length": settings.count("max_length")?, "micro_batch_size": batch, "precision": "bf16",
+            "recompute": settings.text("recompute_granularity").unwrap_or("selective"),
+            "gradient_accumulation_steps": steps, "alloc_conf": settings.allocator(),
+        },
+        "parallel": parallel,
+        "flags": {
+            "spec": "te", "cross_entropy_fusion": settings.is_on("cross_entropy_loss_fusion"),
+            "recompute_method": settings.text("recompute_method").unwrap_or("uniform"),
+            "recompute_num_layers": settings.count_or_one("recompute_num_layers")?,
+        },
+    }))
+}

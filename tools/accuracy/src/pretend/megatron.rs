@@ -1,0 +1,151 @@
+//! Rows of Megatron-Core: its GPT model, schedules and distributed optimizer.
+
+use std::num::NonZeroU64;
+
+use headroom::config::{
+    GradientDType, LossFusion, MegatronOptions, OptimizerImplementation, Overlap, ParallelLayout, RecomputeMethod,
+    RecomputeModules, TokenDispatcher, TrainingRun,
+};
+use headroom::units::Bytes;
+use serde_json::Value;
+
+use super::super::row::{Fields, sharding, stack};
+use super::{Pretended, is_plain_run, job, only_known, plain_run};
+
+/// The flags of a row. Without effect on tensors is `overlap_param_gather`, which sends from the buffers that are there; `expandable`
+/// repeats the allocator's setting.
+const FLAGS: [&str; 16] = [
+    "spec",
+    "expandable",
+    "distributed_optimizer",
+    "overlap_grad_reduce",
+    "overlap_param_gather",
+    "grad_reduce_in_fp32",
+    "cross_entropy_fusion",
+    "cross_entropy_impl",
+    "recompute_modules",
+    "recompute_method",
+    "recompute_num_layers",
+    "distribute_saved_activations",
+    "dispatcher",
+    "gradient_accumulation_fusion",
+    "bias_activation_fusion",
+    "attention",
+];
+
+/// The row as a job on its rank.
+pub fn pretended(row: Fields<'_>) -> Result<Pretended, String> {
+    is_plain_run(row, &[])?;
+    only_known(row, "/parallel", &["size", "tp", "pp", "cp", "ep", "etp", "vpp", "sp"])?;
+    only_known(row, "/flags", &FLAGS)?;
+    let layout = layout(row)?;
+    if row.text("/run/precision")? != "bf16" {
+        return Err("Megatron-Core in another precision than bf16 is not modelled".to_owned());
+    }
+    let has = |flag: &str, default: bool| row.flag(&format!("/flags/{flag}")).unwrap_or(default);
+    let transformer_engine = spec(row)?;
+    let run = TrainingRun {
+        gradients: if has("grad_reduce_in_fp32", true) { GradientDType::Fp32 } else { GradientDType::AsWeights },
+        stack: stack("megatron")?,
+        // Without Transformer Engine or Apex, Megatron-Core takes PyTorch's optimizer (`core/optimizer/__init__.py`).
+        optimizer_implementation: if transformer_engine {
+            OptimizerImplementation::Fused
+        } else {
+            OptimizerImplementation::Foreach
+        },
+        megatron: options(row, transformer_engine)?,
+        overlap: Overlap { gradients: has("overlap_grad_reduce", false), ..Overlap::DEFAULT },
+        ..plain_run(row)?
+    };
+    Ok(Pretended { rank: Some(row.count("/rank")?), ..job(row, &run, layout)? })
+}
+
+/// Whether modules are Transformer Engine's; otherwise Megatron-Core's own.
+fn spec(row: Fields<'_>) -> Result<bool, String> {
+    match row.text("/flags/spec").unwrap_or("local") {
+        "te" => Ok(true),
+        "local" => Ok(false),
+        other => Err(format!("Megatron-Core's layer spec {other} is not modelled")),
+    }
+}
+
+fn layout(row: Fields<'_>) -> Result<ParallelLayout, String> {
+    let has = |flag: &str, default: bool| row.flag(&format!("/flags/{flag}")).unwrap_or(default);
+    let tensor = row.degree("/parallel/tp")?;
+    let etp = if row.is_absent("/parallel/etp") { None } else { Some(row.degree("/parallel/etp")?) };
+    let mut layout = ParallelLayout {
+        tensor_model_parallel_size: tensor,
+        pipeline_model_parallel_size: row.degree("/parallel/pp")?,
+        context_parallel_size: row.degree("/parallel/cp")?,
+        expert_model_parallel_size: row.degree("/parallel/ep")?,
+        expert_tensor_parallel_size: etp,
+        virtual_pipeline_model_parallel_size: row.degree("/parallel/vpp")?,
+        sequence_parallel: row.flag("/parallel/sp").unwrap_or(false) && tensor.get() > 1,
+        sharding: sharding(if has("distributed_optimizer", true) { "1" } else { "none" })?,
+        ..ParallelLayout::SINGLE
+    };
+    let ranks = row.count("/parallel/size")?;
+    layout.data_parallel_size =
+        NonZeroU64::new(ranks / layout.world_size().max(1)).ok_or("the world is smaller than the layout asks for")?;
+    Ok(layout)
+}
+
+fn options(row: Fields<'_>, transformer_engine: bool) -> Result<MegatronOptions, String> {
+    let has = |flag: &str, default: bool| row.flag(&format!("/flags/{flag}")).unwrap_or(default);
+    if has("distribute_saved_activations", false) {
+        return Err("Megatron-Core's saved activations distributed over tensor ranks are not modelled".to_owned());
+    }
+    if row.text("/flags/attention").unwrap_or("sdpa") != "sdpa" {
+        return Err("Megatron-Core's own attention is not modelled here".to_owned());
+    }
+    let blocks = row.degree("/flags/recompute_num_layers")?;
+    let is_block = row.text("/flags/recompute_method").unwrap_or("uniform") == "block";
+    Ok(MegatronOptions {
+        // `GPTModel` is given the vocabulary as it is.
+        make_vocab_size_divisible_by: NonZeroU64::MIN,
+        cross_entropy_loss_fusion: match row.text("/flags/cross_entropy_impl").unwrap_or("native") {
+            _ if !has("cross_entropy_fusion", true) => LossFusion::None,
+            "native" => LossFusion::Native,
+            "te" => LossFusion::TransformerEngine,
+            other => return Err(format!("Megatron-Core's cross-entropy by {other} is not modelled")),
+        },
+        gradient_accumulation_fusion: has("gradient_accumulation_fusion", transformer_engine),
+        bias_activation_fusion: has("bias_activation_fusion", true),
+        // PyTorch's flash kernel stands between the projections: it reads values where the joint projection has them, as FlashAttention's
+        // package does. (Its output needs no copy, which the order of allocations knows and the ledger does not.)
+        fused_attention: false,
+        transformer_engine,
+        recompute_method: if is_block { RecomputeMethod::Block(blocks.get()) } else { RecomputeMethod::Uniform(blocks) },
+        recompute_modules: modules(row)?,
+        moe_token_dispatcher: match row.text("/flags/dispatcher").unwrap_or("alltoall") {
+            "alltoall" => TokenDispatcher::AllToAll,
+            "allgather" => TokenDispatcher::AllGather,
+            other => return Err(format!("Megatron-Core's dispatcher {other} is not modelled")),
+        },
+        moe_grouped_gemm: true,
+        // PyTorch 2.15 takes a product's workspace when it needs it and gives it back.
+        cublas_workspace: Bytes::ZERO,
+        ..MegatronOptions::DEFAULT
+    })
+}
+
+fn modules(row: Fields<'_>) -> Result<RecomputeModules, String> {
+    if row.is_absent("/flags/recompute_modules") {
+        return Ok(RecomputeModules::CORE_ATTENTION);
+    }
+    let mut modules = RecomputeModules { core_attn: false, ..RecomputeModules::CORE_ATTENTION };
+    let names = row.value("/flags/recompute_modules")?.as_array().ok_or("recompute_modules is no list")?;
+    for name in names.iter().filter_map(Value::as_str) {
+        match name {
+            "core_attn" => modules.core_attn = true,
+            "layernorm" => modules.layernorm = true,
+            "mla_up_proj" => modules.mla_up_proj = true,
+            "mlp" => modules.mlp = true,
+            "moe" => modules.moe = true,
+            "moe_act" => modules.moe_act = true,
+            "shared_experts" => modules.shared_experts = true,
+            other => return Err(format!("recomputation of {other} is not modelled")),
+        }
+    }
+    Ok(modules)
+}

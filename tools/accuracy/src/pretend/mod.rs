@@ -1,0 +1,267 @@
+//! Rows of PyTorch's own CUDA allocator: real training steps on a GPU that only pretends to compute.
+//!
+//! Kernels, autograd and the caching allocator are PyTorch's own; see `tests/data/cuda/README.md`. Two figures of a row are compared:
+//! the highest sum of allocated tensors, and what the allocator had reserved from the driver for them. A row that ended out of memory
+//! has no peak: it is compared by whether ours does not find room either.
+
+mod cuda;
+mod deepspeed;
+mod megatron;
+mod torch;
+mod trainer;
+
+use headroom::catalog;
+use headroom::config::{Accelerator, Cluster, Job, ModelConfig, Overheads, ParallelLayout, Run, TrainingRun};
+use headroom::estimator::{DeviceMemory, NotReplayed, device_memory, memory_by_kind, rank_device_memory, stage_ledger};
+use headroom::units::Bytes;
+use serde_json::Value;
+
+use super::row::{Comparison, Fields, Group, Quantity, Row, sharding, stack};
+use super::truth::{NO_OVERHEAD, attention, imported, optimizer, recompute};
+use super::tuning;
+
+/// Bytes that the pretended H100 has in all.
+const CARD: u64 = 85_520_809_984;
+
+/// Bytes that its driver keeps for the context.
+const CONTEXT: u64 = 512 << 20;
+
+/// A row as a job, and the settings of the allocator under it.
+#[derive(Debug)]
+pub struct Pretended {
+    /// The job, on a card whose memory is all that the allocator may reserve.
+    pub job: Job,
+    /// Whether segments may grow (`PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True`).
+    pub expandable_segments: bool,
+    /// The measured rank; `None`: the most loaded one.
+    pub rank: Option<u64>,
+}
+
+/// Bytes that the allocator reserves at most for a row's job; `None` where the engine does not know the order of allocations.
+pub fn reserved_of(row: &Pretended) -> Option<Bytes> {
+    replayed(row).ok().map(|memory| memory.reserved)
+}
+
+/// Memory of the measured rank, or of the one that holds most.
+fn replayed(row: &Pretended) -> Result<DeviceMemory, NotReplayed> {
+    row.rank.map_or_else(|| device_memory(&row.job), |rank| rank_device_memory(&row.job, rank))
+}
+
+/// Bytes of the blocks that tensors sit in at the peak on the measured rank; where the order of allocations is not known, bytes of the
+/// tensors: our ledger without context, communicators and reserves, which [`NO_OVERHEAD`] leaves out.
+pub fn allocated_of(row: &Pretended) -> Bytes {
+    let layout = row.job.layout();
+    let stage = row.rank.map(|rank| rank / (layout.world_size() / layout.p().max(1)).max(1));
+    let ledger = || stage.and_then(|stage| stage_ledger(&row.job, stage)).map(|ledger| ledger.total());
+    let tensors = || ledger().unwrap_or_else(|| memory_by_kind(&row.job).into_iter().sum());
+    replayed(row).map_or_else(|_| tensors(), |memory| memory.allocated)
+}
+
+/// The kinds of rows that are read here.
+pub fn is_pretended(row: Fields<'_>) -> bool {
+    matches!(row.text("/kind"), Ok("pretend_cuda" | "pretend_framework"))
+}
+
+/// A row of the pretended GPU.
+pub fn pretended(index: usize, row: Fields<'_>) -> Row {
+    let mut groups: Vec<Group> = vec![("framework", framework(row).to_owned())];
+    for (name, pointer) in [
+        ("kind", "/kind"),
+        ("precision", "/run/precision"),
+        ("kernels", "/run/kernels"),
+        ("attention", "/run/attention"),
+        ("recompute", "/run/recompute"),
+        ("family", "/config/model_type"),
+    ] {
+        groups.extend(row.text(pointer).map(|value| (name, value.to_owned())));
+    }
+    let outcome = expressed(row).and_then(|ours| {
+        groups.push(("allocator", if ours.expandable_segments { "expandable segments" } else { "default" }.to_owned()));
+        compared(row, &ours)
+    });
+    Row { id: super::id(index, row), groups, outcome }
+}
+
+/// The group of rows that it belongs to, by the program that trains.
+pub fn framework(row: Fields<'_>) -> &str {
+    match row.text("/framework") {
+        Ok("ddp") => "DDP",
+        Ok("fsdp1") => "FSDP1",
+        Ok("fsdp2") => "FSDP2",
+        Ok("deepspeed") => "DeepSpeed",
+        Ok("megatron") => "Megatron-Core",
+        Ok("trainer") => "Trainer, TRL, peft",
+        Ok("torchtitan") => "torchtitan 0.3",
+        Ok("torchtitan_2025") => "torchtitan 0.1",
+        Ok(other) => other,
+        Err(_) => "PyTorch",
+    }
+}
+
+/// The row as a job, or the setting that the engine does not know.
+pub fn expressed(row: Fields<'_>) -> Result<Pretended, String> {
+    if row.text("/kind") == Ok("pretend_cuda") {
+        return cuda::pretended(row);
+    }
+    is_plain_pytorch(row)?;
+    match row.text("/framework")? {
+        "ddp" | "fsdp1" | "fsdp2" => torch::pretended(row),
+        "deepspeed" => deepspeed::pretended(row),
+        "trainer" => trainer::pretended(row),
+        "megatron" => megatron::pretended(row),
+        "torchtitan" | "torchtitan_2025" => trainer::torchtitan(row),
+        "torchtune" => trainer::torchtune(row),
+        other => Err(format!("the framework {other} is not modelled")),
+    }
+}
+
+/// Ours beside what the row measured.
+fn compared(row: Fields<'_>, ours: &Pretended) -> Result<Vec<Comparison>, String> {
+    let allocated = allocated_of(ours);
+    let reserved = reserved_of(ours);
+    let room = ours.job.cluster().accelerator.memory;
+    let ended = !row.is_absent("/measured/out_of_memory");
+    let short = reserved.unwrap_or(allocated) > room;
+    let mut all = vec![Comparison { quantity: Quantity::OutOfMemory, ours: u64::from(short), measured: u64::from(ended) }];
+    if !ended {
+        let measured = row.count("/measured/peak_allocated")?;
+        all.push(Comparison { quantity: Quantity::Allocated, ours: allocated.0, measured });
+        let measured = row.count("/measured/peak_reserved")?;
+        all.extend(reserved.map(|reserved| Comparison { quantity: Quantity::Reserved, ours: reserved.0, measured }));
+    }
+    Ok(all)
+}
+
+/// Fails with the first key of that group which is none of those known; an absent group has none.
+fn only_known(row: Fields<'_>, pointer: &str, known: &[&str]) -> Result<(), String> {
+    let Some(group) = row.0.pointer(pointer).and_then(Value::as_object) else { return Ok(()) };
+    let name = pointer.trim_start_matches('/');
+    match group.keys().find(|key| !known.contains(&key.as_str())) {
+        Some(key) => Err(format!("{name}.{key} is not understood")),
+        None => Ok(()),
+    }
+}
+
+/// Whether segments may grow, by what `PYTORCH_CUDA_ALLOC_CONF` would say.
+fn expandable_segments(row: Fields<'_>) -> Result<bool, String> {
+    if row.is_absent("/run/alloc_conf") {
+        return Ok(false);
+    }
+    match row.text("/run/alloc_conf")? {
+        "" => Ok(false),
+        "expandable_segments:True" => Ok(true),
+        other => Err(format!("the allocator's setting {other} is not modelled")),
+    }
+}
+
+/// The pretended card, with the allocator's setting; `gpu_total_bytes` of the run is another amount of memory, and 0 the H100's.
+fn card(row: Fields<'_>) -> Result<Cluster, String> {
+    let stated = if row.is_absent("/run/gpu_total_bytes") { 0 } else { row.count("/run/gpu_total_bytes")? };
+    let total = if stated == 0 { CARD } else { stated };
+    let accelerator = Accelerator { memory: Bytes(total.saturating_sub(CONTEXT)), ..NO_OVERHEAD.accelerator };
+    let overheads = Overheads { expandable_segments: expandable_segments(row)?, ..Overheads::NONE };
+    Ok(Cluster { accelerator, overheads, ..NO_OVERHEAD })
+}
+
+/// Fails for settings of PyTorch that change a step's memory and that the engine does not know.
+fn is_plain_pytorch(row: Fields<'_>) -> Result<(), String> {
+    if row.flag("/run/cublas_workspace_cache").unwrap_or(false) {
+        return Err("workspaces that cuBLAS keeps for good are not modelled".to_owned());
+    }
+    if !row.is_absent("/run/zero_grad") && row.text("/run/zero_grad")? != "to_none" {
+        return Err("gradients that are set to zero instead of being released are not modelled".to_owned());
+    }
+    let kernels = row.0.pointer("/measured/sdpa_kernel").and_then(Value::as_array);
+    let chosen = kernels.into_iter().flatten().filter_map(Value::as_str);
+    for kernel in chosen.filter(|kernel| *kernel != "no_grad") {
+        if !kernel.starts_with("ScaledDotProductFlashAttention") {
+            return Err(format!("attention by PyTorch's kernel {kernel} is not modelled"));
+        }
+    }
+    Ok(())
+}
+
+/// Keys of `run` that every framework's rows may have. `steps` says how often the step was repeated.
+const RUN: [&str; 10] = [
+    "seq_length",
+    "micro_batch_size",
+    "precision",
+    "recompute",
+    "steps",
+    "gradient_accumulation_steps",
+    "alloc_conf",
+    "gpu_total_bytes",
+    "attention",
+    "cublas_workspace_cache",
+];
+
+/// Fails for keys of `run` that are neither every framework's nor this one's.
+fn is_plain_run(row: Fields<'_>, further: &[&str]) -> Result<(), String> {
+    only_known(row, "/run", &RUN.iter().chain(further).copied().collect::<Vec<_>>())
+}
+
+/// The run of a framework's row as far as all rows say it alike: a transformers model, AdamW, the kernels as they are written.
+///
+/// Precision and optimizer differ by framework. The global batch is that of one rank; [`job`] multiplies it.
+fn plain_run(row: Fields<'_>) -> Result<TrainingRun, String> {
+    let micro_batch_size = row.count("/run/micro_batch_size")?;
+    let steps = row.degree("/run/gradient_accumulation_steps")?.get();
+    Ok(TrainingRun {
+        seq_length: row.count("/run/seq_length")?,
+        global_batch_size: micro_batch_size * steps,
+        micro_batch_size: Some(micro_batch_size),
+        optimizer: optimizer("adamw")?,
+        stack: stack("eager")?,
+        // The stand-in `truth_fa` keeps what the kernel keeps. Which kernel PyTorch took is checked before.
+        attention: match row.text("/run/attention").unwrap_or("sdpa") {
+            "sdpa" | "truth_fa" => attention("flash")?,
+            other => attention(other)?,
+        },
+        recompute: match row.text("/run/recompute")? {
+            // The stack says what is selected: attention's scores, or all but every second product.
+            "selective" | "selective_op" => headroom::config::Recompute::Selective,
+            other => recompute(other)?,
+        },
+        ..TrainingRun::plain()
+    })
+}
+
+/// As many data-parallel ranks as there are, under that sharding.
+fn data_parallel(row: Fields<'_>, key: &str) -> Result<ParallelLayout, String> {
+    Ok(ParallelLayout { data_parallel_size: row.degree("/parallel/size")?, sharding: sharding(key)?, ..ParallelLayout::SINGLE })
+}
+
+/// Sizes that `GPT2Config` of transformers 5.23 has where a file is silent: a row's model was built by that class. A file that somebody
+/// pastes without them is refused, so the library does not know them.
+const GPT2_SIZES: [(&str, u64); 5] =
+    [("n_embd", 768), ("n_layer", 12), ("n_head", 12), ("n_positions", 1024), ("vocab_size", 50_257)];
+
+/// A row's `config` with the sizes of its class.
+fn filled(config: &Value) -> Value {
+    let mut config = config.clone();
+    let is_gpt2 = config.get("model_type").and_then(Value::as_str) == Some("gpt2");
+    if let Some(keys) = config.as_object_mut().filter(|_| is_gpt2) {
+        for (key, size) in GPT2_SIZES {
+            keys.entry(key).or_insert_with(|| size.into());
+        }
+    }
+    config
+}
+
+/// The architecture of a row: its `config`, or the catalog's of that name.
+fn model(row: Fields<'_>) -> Result<ModelConfig, String> {
+    if row.is_absent("/catalog") {
+        return imported(&filled(row.value("/config")?));
+    }
+    let name = row.text("/catalog")?;
+    catalog::model(name).map(|found| found.config.clone()).ok_or_else(|| format!("the model {name} is not in the catalog"))
+}
+
+/// The job of a row: its model, that run on every data-parallel rank, its card.
+fn job(row: Fields<'_>, run: &TrainingRun, layout: ParallelLayout) -> Result<Pretended, String> {
+    let model = model(row)?;
+    let run = TrainingRun { global_batch_size: run.global_batch_size * layout.d(), ..run.clone() };
+    let job = Job::new(model, Run::Training(run), layout, card(row)?).map_err(|error| error.to_string())?;
+    tuning::is_modelled(&job)?;
+    Ok(Pretended { job, expandable_segments: expandable_segments(row)?, rank: None })
+}

@@ -1,0 +1,207 @@
+//! Rows of Hugging Face's Trainer, TRL and peft, and of torchtune's recipes on one device.
+
+use headroom::config::{
+    BaseFormat, Method, Optimizer, OptimizerImplementation, ParallelLayout, Targets, TrainingPrecision, TrainingRun, Tuning,
+};
+use headroom::units::DType;
+use serde_json::Value;
+
+use super::super::row::{Fields, stack};
+use super::super::truth::{self, precision};
+use super::{Pretended, data_parallel, deepspeed, is_plain_run, job, only_known, plain_run};
+
+/// Why a compiled run is not compared. Of 11 rows with an eager twin, none took more than that.
+const COMPILED: &str =
+    "torch.compile is not modelled: which tensors its partitioner saves is not stated; eager is an upper bound";
+
+/// A Trainer's row as a job.
+///
+/// `attention_mask` says that a mask in which every token is attended to goes along, and `pin_memory` is about host memory.
+pub fn pretended(row: Fields<'_>) -> Result<Pretended, String> {
+    is_plain_run(row, &["reentrant"])?;
+    only_known(row, "/parallel", &["size"])?;
+    only_known(
+        row,
+        "/flags",
+        &[
+            "optim",
+            "liger",
+            "trl",
+            "lora",
+            "quantize",
+            "prepare_kbit",
+            "deepspeed",
+            "torch_compile",
+            "attention_mask",
+            "pin_memory",
+        ],
+    )?;
+    let has = |flag: &str| row.flag(&format!("/flags/{flag}")).unwrap_or(false);
+    if has("torch_compile") {
+        return Err(COMPILED.to_owned());
+    }
+    if has("trl") {
+        return Err("the loss of TRL's SFTTrainer, with entropy and accuracy of the tokens, is not modelled".to_owned());
+    }
+    if row.flag("/run/reentrant").unwrap_or(false) {
+        return Err("reentrant checkpointing under the Trainer is not modelled".to_owned());
+    }
+    let (optimizer, optimizer_implementation, paged) = optimizer(row.text("/flags/optim").unwrap_or("adamw_torch_fused"))?;
+    let mut run = TrainingRun {
+        optimizer,
+        optimizer_implementation,
+        stack: stack(if has("liger") { "fused" } else { "eager" })?,
+        precision: precision(row.text("/run/precision")?)?,
+        tuning: tuning(row)?,
+        ..plain_run(row)?
+    };
+    run.tuning.paged_optimizer = paged;
+    if row.is_absent("/flags/deepspeed") {
+        let layout = data_parallel(row, "none")?;
+        return job(row, &run, layout);
+    }
+    if run.precision != TrainingPrecision::Bf16Pure {
+        return Err("the Trainer's DeepSpeed in another precision than bf16 is not modelled".to_owned());
+    }
+    run.precision = TrainingPrecision::Bf16Mixed;
+    deepspeed::zero(row, "/flags/deepspeed", run)
+}
+
+/// The Trainer's `optim`: optimizer, implementation, and whether its states are paged.
+fn optimizer(name: &str) -> Result<(Optimizer, OptimizerImplementation, bool), String> {
+    use OptimizerImplementation::{Foreach, Fused};
+    let named = truth::optimizer;
+    match name {
+        "adamw_torch_fused" => Ok((named("adamw")?, Fused, false)),
+        // PyTorch takes foreach on CUDA where nothing is said.
+        "adamw_torch" => Ok((named("adamw")?, Foreach, false)),
+        "adamw_8bit" => Ok((named("adamw_8bit")?, Fused, false)),
+        "paged_adamw_8bit" => Ok((named("adamw_8bit")?, Fused, true)),
+        "sgd" => Ok((named("sgd")?, Foreach, false)),
+        other => Err(format!("the Trainer's optimizer {other} is not modelled")),
+    }
+}
+
+fn tuning(row: Fields<'_>) -> Result<Tuning, String> {
+    if row.is_absent("/flags/lora") {
+        return if row.is_absent("/flags/quantize") {
+            Ok(Tuning::FULL)
+        } else {
+            Err("4-bit weights without adapters".to_owned())
+        };
+    }
+    only_known(row, "/flags/lora", &["r", "alpha", "dropout", "targets", "fp32"])?;
+    let base = if row.is_absent("/flags/quantize") {
+        BaseFormat::Weights
+    } else {
+        only_known(row, "/flags/quantize", &["double"])?;
+        if row.flag("/flags/prepare_kbit").unwrap_or(true) {
+            return Err(
+                "peft's prepare_model_for_kbit_training, which keeps all other weights in fp32, is not modelled".to_owned()
+            );
+        }
+        if row.flag("/flags/quantize/double").unwrap_or(true) { BaseFormat::Nf4Double } else { BaseFormat::Nf4 }
+    };
+    Ok(Tuning {
+        method: Method::Lora,
+        r: row.count("/flags/lora/r")?,
+        target_modules: targets(row.0.pointer("/flags/lora/targets"))?,
+        // peft's `autocast_adapter_dtype`.
+        adapter_dtype: Some(if row.flag("/flags/lora/fp32").unwrap_or(true) { DType::Fp32 } else { DType::Bf16 }),
+        dropout: row.number("/flags/lora/dropout").unwrap_or(0.0) > 0.0,
+        base,
+        ..Tuning::FULL
+    })
+}
+
+/// `target_modules`: a name or a list of names; every linear layer where a row says nothing.
+fn targets(named: Option<&Value>) -> Result<Targets, String> {
+    let of = |name: &str| Targets::named(name).ok_or_else(|| format!("the target {name} is not modelled"));
+    match named {
+        None => Ok(Targets::ALL),
+        Some(Value::String(name)) => of(name),
+        Some(Value::Array(names)) => {
+            names.iter().try_fold(Targets::NONE, |all, name| Ok(all.and(of(name.as_str().ok_or("a target is no text")?)?)))
+        }
+        Some(_) => Err("the targets of adapters are neither a name nor a list".to_owned()),
+    }
+}
+
+/// A row of torchtune: its Llama on one device, everything in bf16.
+pub fn torchtune(row: Fields<'_>) -> Result<Pretended, String> {
+    is_plain_run(row, &[])?;
+    only_known(row, "/parallel", &["size"])?;
+    only_known(row, "/flags", &["compile", "optim", "optimizer_in_bwd", "lora", "quantize"])?;
+    let has = |flag: &str| row.flag(&format!("/flags/{flag}")).unwrap_or(false);
+    if has("compile") {
+        return Err(COMPILED.to_owned());
+    }
+    if has("optimizer_in_bwd") {
+        return Err("an optimizer that steps within backward is not modelled".to_owned());
+    }
+    let mut run = TrainingRun { precision: precision(row.text("/run/precision")?)?, ..plain_run(row)? };
+    (run.optimizer, run.optimizer_implementation) = match row.text("/flags/optim").unwrap_or("adamw_fused") {
+        "adamw_fused" => (truth::optimizer("adamw")?, OptimizerImplementation::Fused),
+        "paged_adamw_8bit" => {
+            run.tuning.paged_optimizer = true;
+            (truth::optimizer("adamw_8bit")?, OptimizerImplementation::Fused)
+        }
+        other => return Err(format!("torchtune's optimizer {other} is not modelled")),
+    };
+    if row.is_absent("/flags/lora") {
+        if has("quantize") {
+            return Err("4-bit weights without adapters are not modelled".to_owned());
+        }
+    } else {
+        only_known(row, "/flags/lora", &["r", "attn", "mlp"])?;
+        let attention = match row.0.pointer("/flags/lora/attn") {
+            None => Targets::QUERY.and(Targets::VALUE).and(Targets::OUTPUT),
+            named => targets(named)?,
+        };
+        let mlp = Targets::GATE.and(Targets::UP).and(Targets::DOWN);
+        let with_mlp = row.flag("/flags/lora/mlp").unwrap_or(true);
+        run.tuning = Tuning {
+            method: Method::Lora,
+            r: row.count("/flags/lora/r")?,
+            target_modules: if with_mlp { attention.and(mlp) } else { attention },
+            adapter_dtype: Some(DType::Bf16),
+            base: if has("quantize") { BaseFormat::Nf4Double } else { BaseFormat::Weights },
+            ..run.tuning
+        };
+    }
+    job(row, &run, ParallelLayout::SINGLE)
+}
+
+/// A row of torchtitan: its Llama under FSDP2.
+pub fn torchtitan(row: Fields<'_>) -> Result<Pretended, String> {
+    is_plain_run(row, &["optimizer_implementation"])?;
+    only_known(row, "/parallel", &["size"])?;
+    only_known(row, "/flags", &["compile", "loss", "reshard"])?;
+    if row.flag("/flags/compile").unwrap_or(false) {
+        return Err(COMPILED.to_owned());
+    }
+    // torchtitan 0.1.0 knows no other loss than the plain one.
+    let plain = if row.text("/framework")? == "torchtitan" { "chunked" } else { "plain" };
+    if row.text("/flags/loss").unwrap_or(plain) != "plain" {
+        return Err("torchtitan's loss in chunks is not modelled".to_owned());
+    }
+    if row.text("/framework")? != "torchtitan" {
+        return Err("torchtitan 0.1, whose modules and groups are others than those of 0.3, is not modelled".to_owned());
+    }
+    let mut layout = data_parallel(row, "fsdp")?;
+    layout.reshard_after_forward = match row.text("/flags/reshard").unwrap_or("default") {
+        "default" | "always" => true,
+        "never" => false,
+        other => return Err(format!("torchtitan's fsdp_reshard_after_forward {other} is not modelled")),
+    };
+    let named = "/run/optimizer_implementation";
+    let optimizer_implementation =
+        if row.is_absent(named) { OptimizerImplementation::Fused } else { truth::implementation(row.text(named)?)? };
+    let run = TrainingRun {
+        precision: precision(row.text("/run/precision")?)?,
+        optimizer_implementation,
+        stack: stack("torchtitan")?,
+        ..plain_run(row)?
+    };
+    job(row, &run, layout)
+}
