@@ -5,7 +5,7 @@
 //! that find them.
 
 use super::timeline::{Sequence, TensorEvent, sequence};
-use super::{alone_run, megatron, megatron_run, memory_by_kind, overhead, played_run};
+use super::{alone_run, blockers, megatron, megatron_run, memory_by_kind, overhead, played_run};
 use crate::config::{Job, TrainingRun};
 use crate::hardware::allocator::{Device, Event, Gap, Settings, Stream, replay, replay_until};
 use crate::units::Bytes;
@@ -63,6 +63,9 @@ pub enum NotReplayed {
         "The order in which micro-batches of a pipeline follow each other is not modelled, so the reserve for fragmentation is assumed."
     )]
     Pipeline,
+    /// A rule is broken, so that nobody can start it.
+    #[error("It cannot run like this, so nothing is handed to the allocator.")]
+    CannotRun,
     /// Something waits in host memory.
     #[error(
         "The order in which tensors go to the host and come back is not modelled, so the reserve for fragmentation is assumed."
@@ -154,6 +157,9 @@ fn is_within_reach(job: &Job) -> Result<(), NotReplayed> {
     if job.training().is_none() {
         return Err(NotReplayed::Serving);
     }
+    if !blockers(job).is_empty() {
+        return Err(NotReplayed::CannotRun);
+    }
     let takes: Bytes = memory_by_kind(job).into_iter().sum();
     if job.model().num_hidden_layers > MOST_LAYERS || takes > MOST_MEMORY { Err(NotReplayed::OutOfReach) } else { Ok(()) }
 }
@@ -167,7 +173,7 @@ pub(super) fn singly(job: &Job) -> Result<Sequence, NotReplayed> {
     if alone_run(job).is_none() {
         return Err(NotReplayed::Companions);
     }
-    if job.layout().p() > 1 {
+    if job.layout().p() > 1 || job.pipeline().in_flight(0) > 1 {
         return Err(NotReplayed::Pipeline);
     }
     if job.layout().offload.any() {

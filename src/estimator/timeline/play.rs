@@ -1,6 +1,6 @@
 //! Plays one step of one pipeline stage on a tape.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use super::groups::Groups;
@@ -32,6 +32,8 @@ struct Playing<'t, 'g> {
     before: usize,
     /// The tag of the layer that backward leaves last.
     last: u16,
+    /// Whether backward has left it: it never comes to an embedding that does not learn.
+    is_through: Cell<bool>,
 }
 
 impl Model for Playing<'_, '_> {
@@ -59,6 +61,7 @@ impl Model for Playing<'_, '_> {
             shared.clear(tape);
         }
         self.groups.leaves(layer, layer == self.last);
+        self.is_through.set(self.is_through.get() || layer == self.last);
     }
 }
 
@@ -233,7 +236,7 @@ fn micro_batch<'t>(tape: &'t Tape, plan: &Plan<'_>, (ends, layers, groups): (&En
     let last = u16::from(!plan.stage.embedding && !plan.played.is_empty());
     let shared = ends.shared_keys().cloned();
     let before = tape.state().frames.len();
-    let playing = Playing { layers, tables: RefCell::default(), shared, autocast, groups, before, last };
+    let playing = Playing { layers, tables: RefCell::default(), shared, autocast, groups, before, last, is_through: Cell::new(false) };
     let mut outputs = None;
     for (at, (layer, tag)) in playing.layers.layers.iter().zip(1..).enumerate() {
         tape.begin(When::Forward, tag, Kind::Activation);
@@ -279,4 +282,8 @@ fn micro_batch<'t>(tape: &'t Tape, plan: &Plan<'_>, (ends, layers, groups): (&En
     let last = if plan.with.stack.modules().loss_behind_model { behind } else { plan.head() };
     tape.begin(When::Backward, last, Kind::Temporary);
     tape.backward(&loss, &playing);
+    if !playing.is_through.get() {
+        // FSDP's root gives its weights back when the whole backward has ended (`_root_post_backward_final_callback`).
+        groups.leaves(playing.last, true);
+    }
 }

@@ -85,7 +85,9 @@ fn is_known(job: &Job, run: &TrainingRun) -> bool {
     let shared = layout.cp() == 1 && !layout.offload.any() && !super::fsdp::moves(job);
     let schedule = matches!(layout.pipeline_schedule, PipelineSchedule::GPipe | PipelineSchedule::OneForwardOneBackward)
         && job.pipeline().chunks_on_rank() == 1;
-    block && experts && kernels && recomputed && shared && schedule && !run.tuning.freezes_model()
+    // Scales, factors, and states of some parameters only are laid out by none of Megatron-Core's optimizers.
+    let states = !run.optimizer.spec().has_vectors() && !run.optimizer.spec().tells_parameters_apart();
+    block && experts && kernels && states && recomputed && shared && schedule && !run.tuning.freezes_model()
 }
 
 /// Whether the order of a mixture of experts is known: grouped products of Transformer Engine behind an exchange, no shared experts.

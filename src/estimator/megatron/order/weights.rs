@@ -2,9 +2,9 @@
 
 use super::super::schedule::Kind;
 use super::{Order, Taken};
-use crate::config::OptimizerImplementation;
 use crate::ops::megatron::{RankModel, Step};
 use crate::ops::{Role, Tensor};
+use crate::optimizers::{StateFormat, StepAct, StepTemporaries, UpdatedParameter};
 use crate::units::Elements;
 
 /// Elements to whose multiple a parameter begins in a buffer that ranks share (`_pad_start_of_param_if_needed`).
@@ -89,6 +89,13 @@ struct Share {
     is_matrix: bool,
 }
 
+impl Share {
+    /// A flat piece of a parameter, as an optimizer sees it.
+    const fn updated(&self) -> UpdatedParameter {
+        UpdatedParameter { elements: self.elements, times: 1, dimensions: 1, matrix: None, in_block: true, own_format: None }
+    }
+}
+
 impl Order<'_> {
     /// Takes parameters, the buffers of the data-parallel wrapper, and the optimizer's fp32 parameters.
     pub(super) fn build(&mut self) {
@@ -137,7 +144,8 @@ impl Order<'_> {
         let recipe = self.run.recipe();
         self.player.enter("Optimizer step");
         let shares = self.shares(&self.parameters());
-        let bytes = |share: &Share| Elements(share.elements).stored_as(recipe.optimizer_state).0;
+        let spec = self.run.optimizer.spec();
+        let bytes = |elements: u64, format: StateFormat| Elements(elements).stored_as(format.dtype(recipe.optimizer_state)).0;
         // Main gradients in 16 bits are cast to the format of the main parameters.
         let casts = recipe.master.filter(|master| *master != recipe.gradient);
         let cast: Vec<Taken> = casts
@@ -148,13 +156,23 @@ impl Order<'_> {
         for is_matrix in [true, false] {
             let group: Vec<Share> = shares.iter().filter(|share| share.is_matrix == is_matrix).copied().collect();
             for share in group.iter().filter(|_| is_first) {
-                self.player.take("first moment", bytes(share));
-                self.player.take("second moment", bytes(share));
+                for state in spec.states {
+                    self.player.take(state.label, bytes(share.elements, state.format));
+                }
             }
-            if self.run.optimizer_implementation == OptimizerImplementation::Foreach {
-                let roots: Vec<Taken> =
-                    group.iter().map(|share| self.player.take("root of a second moment", bytes(share))).collect();
-                self.player.free_all(roots.into_iter().rev());
+            let mut step = StepTemporaries::of_single_tensors();
+            let updated: Vec<UpdatedParameter> = group.iter().map(Share::updated).collect();
+            (spec.temporaries)(self.run.optimizer_implementation, &updated, &mut step);
+            let mut taken = Vec::new();
+            for act in step.acts() {
+                match *act {
+                    StepAct::Taken { name, elements, format } => {
+                        taken.push(self.player.take(name, bytes(elements, format)));
+                    }
+                    StepAct::Freed(number) => {
+                        self.player.free(taken.get(number).copied().unwrap_or(Taken::NOTHING));
+                    }
+                }
             }
         }
         self.player.free_all(cast);
