@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::page::hash_of;
 use crate::shell::{Outcome, program, root, run};
-use crate::short_names::with_short_names;
+use crate::short_names::{Script, with_short_names};
 use crate::streams::without_streams;
 
 /// Makes the page's program and its scripts small and gives them names after their content, as all files of the page have: a page
@@ -19,7 +19,7 @@ pub fn name_the_page(path: &OsStr, dist: &Path) -> Outcome {
     let of_trunk = files_of_trunk(dist)?;
     let [wasm, bindings] = of_trunk.each_ref().map(|name| fs::read(dist.join(name)).map_err(unreadable));
     let (bindings, wasm) = without_streams(path, &String::from_utf8_lossy(&bindings?), &wasm?)?;
-    let (bindings, wasm) = with_short_names(path, &bare(&bindings), &optimized(path, &wasm)?)?;
+    let (bindings, wasm) = with_short_names(path, (&bare(&bindings), Script::Module), &optimized(path, &wasm)?)?;
     let packed = packed(&wasm)?;
     let names = [
         format!("headroom-page-{:016x}.js", hash_of(bindings.as_str())),

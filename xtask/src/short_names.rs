@@ -11,11 +11,20 @@ use serde_json::Value;
 use crate::program::Scratch;
 use crate::shell::{Outcome, program, run};
 
+/// How a script is loaded, which decides the names that it must keep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Script {
+    /// As a module: no one sees its own names.
+    Module,
+    /// As a plain script: others use the names that it declares outside functions.
+    Plain,
+}
+
 /// The script and the program with short names for what they share, the script with short names for its own as well.
 ///
 /// # Errors
 /// When Binaryen's wasm-opt or terser fails, or a name is left that the program no longer has.
-pub fn with_short_names(path: &OsStr, bindings: &str, wasm: &[u8]) -> Outcome<(String, Vec<u8>)> {
+pub fn with_short_names(path: &OsStr, (bindings, kind): (&str, Script), wasm: &[u8]) -> Outcome<(String, Vec<u8>)> {
     let [from, to, map] = ["from.wasm", "to.wasm", "names.json"].map(Scratch::new);
     fs::write(&from.0, wasm).map_err(|error| format!("a temporary file cannot be written: {error}."))?;
     let names = fs::File::create(&map.0).map_err(|error| format!("a temporary file cannot be written: {error}."))?;
@@ -23,15 +32,17 @@ pub fn with_short_names(path: &OsStr, bindings: &str, wasm: &[u8]) -> Outcome<(S
     run(command.arg(&from.0).arg("-o").arg(&to.0).env("PATH", path).stdout(names))?;
     let unread = |error: std::io::Error| format!("wasm-opt left nothing to read: {error}.");
     let names = Names::read(&fs::read_to_string(&map.0).map_err(unread)?)?;
-    let bindings = minified(path, &names.renamed(bindings)?)?;
+    let bindings = minified(path, &names.renamed(bindings)?, kind)?;
     Ok((bindings, fs::read(&to.0).map_err(unread)?))
 }
 
 /// The script with its own names short, by terser.
-fn minified(path: &OsStr, script: &str) -> Outcome<String> {
+fn minified(path: &OsStr, script: &str, kind: Script) -> Outcome<String> {
     let [from, to] = ["from.js", "to.js"].map(Scratch::new);
     fs::write(&from.0, script).map_err(|error| format!("a temporary file cannot be written: {error}."))?;
-    let mut command = program("terser", &["--module", "--compress", "passes=3", "--mangle", "--output"]);
+    let mut command = program("terser", &["--compress", "passes=3", "--mangle"]);
+    let command = if kind == Script::Module { command.arg("--module") } else { &mut command };
+    let command = command.arg("--output");
     run(command.arg(&to.0).arg(&from.0).env("PATH", path).stdout(Stdio::null()))?;
     fs::read_to_string(&to.0).map_err(|error| format!("terser left nothing to read: {error}."))
 }
