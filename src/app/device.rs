@@ -96,7 +96,7 @@ impl Device {
             }
             (true, true) => format!("It fits: {} of {capacity}.", percent(self.memory.in_use, self.capacity)),
             (true, false) => format!(
-                "The tensors would fit, but PyTorch runs out of memory: with what its allocator cannot use between them it takes {reserved} of {capacity}."
+                "The tensors would fit, but PyTorch runs out of memory: its allocator cannot use all that lies free between them. On a GPU without a limit it would hold {reserved}; this one has {capacity}."
             ),
             (false, true) => format!(
                 "It just fits: the answer above keeps a larger reserve for the allocator than this run needs, which takes {reserved} of {capacity}."

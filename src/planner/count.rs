@@ -133,6 +133,11 @@ fn candidates(job: &Job) -> Vec<ParallelLayout> {
     }
 }
 
+/// Layouts of more accelerators than a job has, from few to many.
+pub(super) fn larger(job: &Job) -> Vec<ParallelLayout> {
+    candidates(job).into_iter().filter(|layout| layout.world_size() > job.layout().world_size()).collect()
+}
+
 /// Within one node any count will do; beyond it only whole nodes are rented and wired.
 const fn whole_nodes(gpus: u64, node: u64) -> bool {
     gpus <= node || gpus.is_multiple_of(node)

@@ -74,7 +74,7 @@ pub struct Fix {
 }
 
 /// Most fixes offered.
-const MOST: usize = 3;
+pub(super) const MOST: usize = 3;
 
 /// Up to three single changes for a job that does not run: those that make it run first, then the largest savings.
 ///
@@ -86,7 +86,7 @@ pub fn fixes(job: &Job, current: &Estimate, count: &GpuCount) -> Vec<Fix> {
     let before = current.total();
     let short = matches!(current.headroom(), Headroom::Short(_));
     let choosy = job.training().is_some_and(|run| run.tuning != Tuning::FULL || !run.optimizer.spec().conflicts.is_empty());
-    let mut found: Vec<Fix> = changes(job, count)
+    let mut found: Vec<Fix> = changes(job, Some(count))
         .into_iter()
         .filter_map(|(change, title, changed)| {
             let after = estimate(&changed);
@@ -112,7 +112,8 @@ pub fn fixes(job: &Job, current: &Estimate, count: &GpuCount) -> Vec<Fix> {
 /// A change, what it says on the button, and the job with it.
 pub(super) type Candidate = (Change, String, Job);
 
-fn changes(job: &Job, count: &GpuCount) -> Vec<Candidate> {
+/// All single changes of a job, cheapest in quality and time first; the last is the smallest `count` that runs.
+pub(super) fn changes(job: &Job, count: Option<&GpuCount>) -> Vec<Candidate> {
     let mut list = match job.run() {
         Run::Training(run) => {
             let mut list = lifting(job);
@@ -123,7 +124,7 @@ fn changes(job: &Job, count: &GpuCount) -> Vec<Candidate> {
         }
         Run::Serving(_) => serving(job),
     };
-    if let Some(runnable) = &count.runnable
+    if let Some(runnable) = count.and_then(|count| count.runnable.as_ref())
         && runnable.layout != *job.layout()
     {
         let (gpus, changed) = (runnable.gpus, job.with_layout(runnable.layout));

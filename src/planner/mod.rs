@@ -2,6 +2,7 @@
 //!
 //! Every answer is made of estimates of changed jobs; nothing here has a formula of its own.
 
+mod allocated;
 mod count;
 mod curves;
 mod fixes;
@@ -13,6 +14,7 @@ pub mod search;
 mod serving;
 mod stairs;
 
+pub use allocated::allocator_fixes;
 pub use count::{Division, GpuCount, Runnable, StatedLayout, Tried, division, gpu_count, smallest_replica, tried};
 pub use curves::{Axis, Curve, CurvePoint, NamedStair, curve_gpus, curve_seq};
 pub use fixes::{Change, Fix, fixes};

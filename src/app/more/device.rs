@@ -3,9 +3,12 @@
 
 use crate::app::device::{Device, Part, Shown};
 use crate::app::markup::{Html, html};
+use crate::app::panels::fixes::apply;
 use crate::app::panels::remarks::coded;
+use crate::app::words::{Scale, gpus};
 use crate::config::Job;
 use crate::estimator::{NotReplayed, estimate};
+use crate::planner::{Fix, allocator_fixes};
 use crate::scenario::codec::encode;
 use crate::scenario::{FieldId, Scenario, Value};
 use crate::units::MemoryUnit;
@@ -23,7 +26,10 @@ pub fn panel(scenario: &Scenario, job: &Job, unit: MemoryUnit) -> Html {
 pub fn warning(scenario: &Scenario, job: &Job, unit: MemoryUnit) -> Html {
     let Ok(device) = Device::of(job, &estimate(job), unit) else { return Html::new() };
     let Some(warning) = device.warning() else { return Html::new() };
-    html("<p class=\"remark\" role=\"note\" data-testid=\"device-warning\">{}</p>{}", &[&warning, &help(scenario, &device)])
+    html(
+        "<p class=\"remark\" role=\"note\" data-testid=\"device-warning\">{}</p><div class=\"fixes\">{}{}</div>",
+        &[&warning, &help(scenario, &device), &changes(scenario, job, unit)],
+    )
 }
 
 fn known(scenario: &Scenario, device: &Device) -> Html {
@@ -73,6 +79,28 @@ fn help(scenario: &Scenario, device: &Device) -> Html {
     )
 }
 
+/// Buttons for changes with which the allocator finds room.
+fn changes(scenario: &Scenario, job: &Job, unit: MemoryUnit) -> Html {
+    let scale = Scale { unit, decimals: 1 };
+    let button = |fix: &Fix| {
+        let mut changed = scenario.clone();
+        apply(&mut changed, fix);
+        html(
+            "<button type=\"button\" class=\"fix\" data-do=\"take:{}\"><span class=\"fix__title\">{}</span><span \
+             class=\"fix__effect\">{} → {} {} in use, fits on {}</span></button>",
+            &[
+                &encode(&changed),
+                &fix.title,
+                &scale.show(fix.before),
+                &scale.show(fix.after),
+                &unit.name(),
+                &gpus(fix.gpus_after),
+            ],
+        )
+    };
+    allocator_fixes(job).iter().map(button).collect()
+}
+
 #[cfg(test)]
 #[allow(clippy::expect_used, reason = "a failed expectation is a failed test")]
 mod tests {
@@ -99,6 +127,14 @@ mod tests {
         }
         assert_eq!(count(&panel, "<details"), 1);
         assert!(warning.is_empty());
+    }
+
+    #[test]
+    fn a_warning_comes_with_changes_that_the_replay_has_carried_out() {
+        let [panel, warning] = of("v1&m=llama3-8b&n=8&mem=26");
+        assert!(text(&warning).contains("PyTorch runs out of memory"), "{}", text(&warning));
+        assert!(count(&warning, "data-do=\"take:") >= 2 && text(&warning).contains("fits on"), "{}", text(&warning));
+        assert!(text(&panel).contains("On a GPU without a limit it would hold"), "{}", text(&panel));
     }
 
     #[test]

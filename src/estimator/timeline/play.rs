@@ -236,7 +236,8 @@ fn micro_batch<'t>(tape: &'t Tape, plan: &Plan<'_>, (ends, layers, groups): (&En
     let last = u16::from(!plan.stage.embedding && !plan.played.is_empty());
     let shared = ends.shared_keys().cloned();
     let before = tape.state().frames.len();
-    let playing = Playing { layers, tables: RefCell::default(), shared, autocast, groups, before, last, is_through: Cell::new(false) };
+    let playing =
+        Playing { layers, tables: RefCell::default(), shared, autocast, groups, before, last, is_through: Cell::new(false) };
     let mut outputs = None;
     for (at, (layer, tag)) in playing.layers.layers.iter().zip(1..).enumerate() {
         tape.begin(When::Forward, tag, Kind::Activation);

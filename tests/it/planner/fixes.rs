@@ -1,8 +1,8 @@
 //! Changes that are offered where a rule forbids a training.
 
 use headroom::config::DataSharding;
-use headroom::estimator::estimate;
-use headroom::planner::{Change, Fix, fixes, gpu_count};
+use headroom::estimator::{device_memory, estimate};
+use headroom::planner::{Change, Fix, allocator_fixes, fixes, gpu_count};
 use headroom::scenario::codec::decode;
 use headroom::units::MemoryUnit;
 
@@ -39,4 +39,18 @@ fn without_a_rule_nothing_is_lifted() {
     let lifts =
         |change| matches!(change, Change::EndsAsLayers | Change::GlobalBatch(_) | Change::Expert(_) | Change::Pipeline(_));
     assert!(!found.is_empty() && !found.iter().any(|fix| lifts(fix.change)), "{found:?}");
+}
+
+/// Where the tensors fit and the allocator finds no room, changes are offered that its replay has carried out.
+#[test]
+fn changes_for_the_allocator_are_replayed() {
+    let of = |link: &str| decode(link).scenario.resolve().map(|job| (allocator_fixes(&job), job));
+    let Ok((found, job)) = of("v1&m=llama3-8b&n=8&mem=26") else { panic!("a job") };
+    assert!(estimate(&job).runs() && device_memory(&job).is_ok_and(|memory| !memory.fits));
+    assert!(!found.is_empty() && found.len() <= 3, "{found:?}");
+    for fix in found {
+        assert!(fix.fits && fix.after < fix.before && fix.after <= estimate(&job).capacity, "{fix:?}");
+    }
+    let Ok((none, _)) = of("v2&m=llama3-8b&n=8") else { panic!("a job") };
+    assert!(none.is_empty(), "{none:?}");
 }

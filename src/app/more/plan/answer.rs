@@ -257,15 +257,23 @@ fn row(name: &str, leg: &Leg, found: &Found, now: &Scenario, unit: MemoryUnit, b
     let capacity = leg.job.cluster().accelerator.memory;
     let unknown = || "–".to_owned();
     let used = leg.taken(found, now) == *now;
+    let scale = Scale::of(unit, found.memory, capacity);
+    let no_room = leg.without_room(found).map(|in_use| {
+        html(
+            " <span class=\"plan__room\" data-testid=\"plan-no-room\">Runs out of memory: PyTorch&#39;s allocator needs {} {}.</span>",
+            &[&scale.show(in_use), &unit.name()],
+        )
+    });
     html(
-        "<tr class=\"{}\"><th scope=\"row\">{}</th><td class=\"num\">{}</td><td class=\"plan__layout\">{}</td><td class=\"num\">{}</td><td \
+        "<tr class=\"{}\"><th scope=\"row\">{}</th><td class=\"num\">{}</td><td class=\"plan__layout\">{}{}</td><td class=\"num\">{}</td><td \
          class=\"num\">{}</td><td class=\"num\">{}</td><td class=\"num\">{}</td><td class=\"num\">{}</td><td class=\"plan__do\">{}</td></tr>",
         &[
             &if used { "plan__used" } else { "" },
             &name,
             &whole(found.gpus),
             &layout::words(&found.choice),
-            &Scale::of(unit, found.memory, capacity).show(found.memory),
+            &no_room,
+            &scale.show(found.memory),
             &found.seconds.map_or_else(unknown, duration),
             &leg.mfu(found).map_or_else(unknown, |share| format!("{} %", grouped(100.0 * share, 1))),
             &found.days.map_or_else(unknown, number),

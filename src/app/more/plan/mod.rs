@@ -22,11 +22,11 @@ use crate::app::markup::Html;
 use crate::app::words::{accelerator_name, model_name};
 use crate::catalog;
 use crate::config::{Choice, Job};
-use crate::estimator::estimate;
+use crate::estimator::{device_memory, estimate};
 use crate::planner::search::{Answer, Found, Gathered, Progress, Search};
 use crate::scenario::codec::decode;
 use crate::scenario::{FieldId, Scenario, Value};
-use crate::units::{MemoryUnit, to_f64};
+use crate::units::{Bytes, MemoryUnit, to_f64};
 
 /// How long a slice works before others have a turn, milliseconds.
 const SLICE_MS: f64 = 30.0;
@@ -303,6 +303,13 @@ impl Leg {
             scenario.set(field, now.get(field));
         }
         scenario
+    }
+
+    /// Memory in use on a GPU where PyTorch's allocator finds no room for a layout whose tensors fit; asked once the leg is searched.
+    fn without_room(&self, found: &Found) -> Option<Bytes> {
+        let is_searched = self.share >= 1.0;
+        let memory = is_searched.then(|| device_memory(&self.job.with_choice(&found.choice)).ok())??;
+        (!memory.fits).then_some(memory.in_use)
     }
 
     /// Model FLOPs of a layout's steps over what its accelerators could do at their peak; unknown without a peak rate.

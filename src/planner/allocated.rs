@@ -1,0 +1,55 @@
+//! Changes with which PyTorch's allocator finds room, where the tensors alone would fit.
+
+use super::count::larger;
+use super::fixes::{Candidate, Change, Fix, MOST, changes};
+use crate::config::Job;
+use crate::estimator::{DeviceMemory, device_memory, estimate};
+use crate::units::whole;
+
+/// Larger counts that are tried.
+const MOST_COUNTS: usize = 4;
+
+/// Up to three single changes with which a training runs that the allocator finds no room for, in the order of [`super::fixes`]: cheapest
+/// in quality and time first.
+///
+/// Each is an estimate that fits and a replay that runs to its end; [`Fix::before`] and [`Fix::after`] are bytes in use, as the driver
+/// counts. Empty where the training runs as it is, and where its order of allocations is not known.
+///
+/// ```
+/// # use headroom::estimator::{Verdict, device_memory, estimate};
+/// # use headroom::planner::allocator_fixes;
+/// # use headroom::scenario::codec::decode;
+/// let job = decode("v1&m=llama3-8b&n=8&mem=26").scenario.resolve().map_err(|problems| problems.len())?;
+/// let fixes = allocator_fixes(&job);
+/// assert!(!fixes.is_empty() && fixes.iter().all(|fix| fix.fits && fix.after <= estimate(&job).capacity));
+/// # Ok::<(), usize>(())
+/// ```
+pub fn allocator_fixes(job: &Job) -> Vec<Fix> {
+    let Ok(before) = device_memory(job) else { return Vec::new() };
+    if before.fits {
+        return Vec::new();
+    }
+    let more = || larger(job).into_iter().take(MOST_COUNTS).map(|layout| of_count(job.with_layout(layout)));
+    let found = |candidate| found(candidate, &before);
+    let single = changes(job, None).into_iter().filter_map(found);
+    single.chain(more().filter_map(found).take(1)).take(MOST).collect()
+}
+
+/// More accelerators as a change.
+fn of_count(changed: Job) -> Candidate {
+    let gpus = changed.layout().world_size();
+    (Change::Gpus(gpus), format!("Use {} GPUs", whole(gpus)), changed)
+}
+
+/// A change, where estimate and replay say that it runs and fewer bytes are in use.
+fn found((change, title, changed): Candidate, before: &DeviceMemory) -> Option<Fix> {
+    let after = estimate(&changed).runs().then(|| device_memory(&changed).ok())??;
+    (after.fits && after.in_use < before.in_use).then(|| Fix {
+        change,
+        title,
+        before: before.in_use,
+        after: after.in_use,
+        fits: true,
+        gpus_after: changed.layout().world_size(),
+    })
+}
