@@ -6,6 +6,9 @@ use crate::estimator::{DeviceMemory, Estimate, NotReplayed, Verdict, device_memo
 use crate::hardware::allocator::{Gap, Settings};
 use crate::units::{Bytes, MemoryUnit};
 
+/// The first words of an answer whose tensors fit and whose allocator finds no room.
+pub const OUT_OF_MEMORY: &str = "Runs out of memory.";
+
 /// One amount that a program prints.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shown {

@@ -2,11 +2,11 @@
 
 use serde_json::{Value, json as object};
 
-use super::device::Device;
+use super::device::{Device, OUT_OF_MEMORY};
 use super::headline::headline;
 use super::serving::{self, Counts};
 use super::timing::{self, Fact};
-use super::words::{Scale, about, accelerator_name, model_name, per_cent, percent, remarks, scientific, whole};
+use super::words::{Scale, about, accelerator_name, model_name, per_cent, percent, remarks, scientific, verdict_word, whole};
 use crate::config::Job;
 use crate::estimator::time::{self, Bound, Messages, TimeLine, Timing};
 use crate::estimator::{
@@ -100,10 +100,15 @@ impl Report {
         }
     }
 
-    /// With memory as the GPU shows it, for which every tensor of three steps is replayed.
+    /// With memory as the GPU shows it, for which every tensor of three steps is replayed. Where the tensors fit and the allocator finds
+    /// no room, the first words say so.
     #[must_use]
     pub fn with_device(self, job: &Job) -> Self {
-        Self { device: Some(Device::of(job, &self.estimate, self.unit)), ..self }
+        let device = Device::of(job, &self.estimate, self.unit);
+        let runs_out = device.as_ref().is_ok_and(|device| device.warning().is_some());
+        let headline =
+            if runs_out { self.headline.replacen(verdict_word(self.verdict), OUT_OF_MEMORY, 1) } else { self.headline };
+        Self { device: Some(device), headline, ..self }
     }
 
     /// Plain text: verdict, ledger, counts, time.

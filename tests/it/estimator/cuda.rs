@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use headroom::config::{AttentionKernel, Job, ParallelLayout, Recompute, Stack, TrainingPrecision};
-use headroom::estimator::{MemoryKind, Sequence, TensorEvent, estimate, measured, sequence};
+use headroom::estimator::{MemoryKind, NotReplayed, Sequence, TensorEvent, device_memory, estimate, measured, sequence};
 use headroom::optimizers::{Optimizer, OptimizerImplementation};
 use headroom::units::Bytes;
 use serde_json::{Value, json};
@@ -211,4 +211,44 @@ fn a_kernels_own_memory_is_a_line_of_the_ledger() {
     let lines = estimate(&job).ledger.lines;
     let line = lines.iter().find(|line| line.label == "Kernel workspace").expect("a line");
     assert_eq!((line.kind, line.bytes), (MemoryKind::Temporary, Bytes(32 << 20)));
+}
+
+/// The allocator is asked for as much as the ledger counts: at most what kernels take by tiles, and blocks larger than asked for, lies
+/// between them.
+#[test]
+fn ledger_and_replay_count_the_same() {
+    for link in [
+        "v2&m=llama3.2-1b&n=1",
+        "v1&do=train&m=llama3-8b&n=8&prec=bf16-pure",
+        "v1&do=train&m=command-r7b&opt=adamw&ept=1",
+        "v1&m=ju-7b&mt=arcee&h=2560&l=2&hd=80&ff=18432&norm=rmsnorm&act=relu2",
+        "v1&do=tune&m=llama3-8b&n=8&ft=prompt",
+        // Embeddings that do not learn, under FSDP: their group is given back when backward has ended.
+        "v1&do=tune&m=gemma-2b&att=flash&ft=lora&z=fsdp&rc=none",
+        "v1&do=tune&m=qwen2.5-coder-14b&rc=none&obj=sft&prec=bf16&opt=adamw",
+        // Megatron-LM with other optimizers than AdamW.
+        "v1&do=train&m=qwen2.5-coder-32b&ker=megatron&opt=sgd&z=none&tp=4&grad=fp32",
+        "v1&do=train&m=falcon3-3b&rc=none&ker=megatron&opt=sgdm&n=1&hdo=0",
+    ] {
+        let job = headroom::scenario::codec::decode(link).scenario.resolve().expect("a job");
+        let counted = estimate(&job);
+        let reserve = counted.ledger.lines.iter().find(|line| line.label == "Fragmentation reserve");
+        let ledger = counted.total().saturating_sub(reserve.map_or(Bytes::ZERO, |line| line.bytes)).as_f64();
+        let memory = device_memory(&job.with_memory(Bytes(1 << 50))).expect("a replay");
+        let outside = memory.in_use.saturating_sub(memory.reserved);
+        let replayed = (memory.allocated + outside).as_f64();
+        assert!((replayed / ledger - 1.0).abs() < 0.02, "{link}: {replayed} in the replay, {ledger} in the ledger");
+    }
+}
+
+/// Who can make no step holds no memory.
+#[test]
+fn jobs_that_cannot_run_are_not_replayed() {
+    let reason = |link: &str| {
+        let job = headroom::scenario::codec::decode(link).scenario.resolve().expect("a job");
+        device_memory(&job).err()
+    };
+    assert_eq!(reason("v1&m=llama3-8b&n=1024&gb=128"), Some(NotReplayed::CannotRun));
+    assert_eq!(reason("v1&m=llama3-8b&n=8&ker=megatron&opt=adafactor"), Some(NotReplayed::Stack));
+    assert_eq!(reason("v1&m=llama3-8b&n=8&sch=gpipe"), Some(NotReplayed::Pipeline));
 }
