@@ -306,6 +306,9 @@ fn changed(state: State, action: &str, event: &Event) {
     match action.split_once(':').unwrap_or((action, "")) {
         ("import", _) => browser::read_file(event, move |text| Shelf(state).import(text)),
         ("teach-file", _) => browser::read_file(event, move |text| teaching::add_file(state, text)),
+        ("paste-file", _) if browser::is_pickle(event) => {
+            browser::read_bytes(event, move |bytes| pasting::from_snapshot(state, bytes));
+        }
         ("paste-file", _) => browser::read_file(event, move |text| pasting::from_file(state, text)),
         // Given up with Escape: the browser reports the change all the same, when the input goes.
         ("rename", id) if state.page_now().renaming.as_deref() == Some(id) => {

@@ -4,7 +4,7 @@ use super::browser::value_in;
 use super::browser_more::{ask, set_text_of, text_of, wake, when_typing_rests};
 use super::markup::Html;
 use super::more::slot;
-use super::more::wire::{AS_GENERIC, MARK, Reply, What};
+use super::more::wire::{AS_GENERIC, MARK, Reply, SNAPSHOT, What};
 use super::panels::dialogs::paste::{AREA, Found, NAME, Pasted};
 use super::state::{Dialog, State};
 use super::words::model_name;
@@ -29,6 +29,20 @@ pub fn from_file(state: State, text: Result<String, String>) {
         Ok(content) => {
             set_text_of(AREA, &content);
             typed(state);
+        }
+        Err(problem) => state.tell(problem, true),
+    }
+}
+
+/// A memory snapshot was chosen: its bytes in base64.
+pub fn from_snapshot(state: State, bytes: Result<String, String>) {
+    match bytes {
+        Ok(bytes) => {
+            set_text_of(AREA, "");
+            state.page(|ui| ui.pasted = Pasted { outcome: slot::fetching(), ..Pasted::default() });
+            let before = encode(&state.scenario_now());
+            let asked = format!("{SNAPSHOT}{MARK}{bytes}");
+            ask(state, What::Paste, before.clone(), asked, move |reply| understood(state, before.clone(), reply, None));
         }
         Err(problem) => state.tell(problem, true),
     }

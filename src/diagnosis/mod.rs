@@ -7,6 +7,7 @@ mod amounts;
 mod asked_for;
 mod doubts;
 mod remedies;
+pub mod snapshot;
 mod words;
 
 pub use amounts::{AmountBeside, EstimatedAmounts, ShownAmount, estimated_amounts};

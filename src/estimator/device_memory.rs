@@ -184,25 +184,42 @@ pub(super) fn singly(job: &Job) -> Result<Sequence, NotReplayed> {
 
 /// All steps in a row.
 pub(super) fn events(job: &Job, parts: &Sequence) -> Vec<Event> {
-    let mut events = Vec::new();
-    let mut play = |part: &[TensorEvent]| events.extend(part.iter().map(event));
-    play(&parts.build);
+    in_order(job, parts).into_iter().map(event).collect()
+}
+
+/// Every tensor of the replayed steps of a training, in the order in which it is taken and freed. Under Megatron-LM the rank is the one
+/// of [`device_memory`].
+///
+/// # Errors
+/// [`NotReplayed`] where the order of allocations is not known.
+pub(super) fn every_tensor(job: &Job) -> Result<Vec<TensorEvent>, NotReplayed> {
+    is_within_reach(job)?;
+    if let Some(run) = megatron_run(job) {
+        let stage = megatron::peak(job, run, None, false).stage;
+        return megatron::ordered(job, run, [stage, 0], STEPS).ok_or(NotReplayed::Stack);
+    }
+    Ok(in_order(job, &singly(job)?).into_iter().copied().collect())
+}
+
+fn in_order<'p>(job: &Job, parts: &'p Sequence) -> Vec<&'p TensorEvent> {
+    let mut all = Vec::new();
+    all.extend(&parts.build);
     for step in 0..STEPS {
         let micro_batches = job.gradient_accumulation_steps().min(MOST_MICRO_BATCHES);
         for micro_batch in 1..=micro_batches {
             let has_own = micro_batch == micro_batches && !parts.last_micro_batch.is_empty();
-            play(match micro_batch {
+            all.extend(match micro_batch {
                 _ if has_own => &parts.last_micro_batch,
                 1 => &parts.first_micro_batch,
                 _ => &parts.further_micro_batch,
             });
         }
         if step == 0 {
-            play(&parts.states);
+            all.extend(&parts.states);
         }
-        play(&parts.step);
+        all.extend(&parts.step);
     }
-    events
+    all
 }
 
 fn event(event: &TensorEvent) -> Event {

@@ -3,6 +3,7 @@
 //! Nothing here can fail. Every byte is a sum over the operation list of [`crate::ops`] or a line with a source.
 
 mod activations;
+mod at_peak;
 mod blockers;
 mod companions;
 mod compute;
@@ -24,6 +25,7 @@ mod states;
 pub mod time;
 mod timeline;
 
+pub use at_peak::{AtPeak, TensorsAlike, tensors_at_peak};
 pub use blockers::{Blocker, FrameworkRule, Rules};
 pub use compute::Compute;
 pub use device_memory::{DeviceMemory, NotReplayed, device_memory, device_memory_under, rank_device_memory};

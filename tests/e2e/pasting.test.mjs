@@ -6,6 +6,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { inflateSync } from 'node:zlib';
 import { axe, noConsoleErrors, screenshot } from './harness.mjs';
 import { answer, command, input, link, open, part, plain, textOf, until } from './steps.mjs';
 
@@ -145,6 +146,27 @@ test('a message of a run that ran out of memory is set beside the scenario, in t
   await part(page, 'oom-helps').getByRole('button', { name: /Micro-batch of 1/ }).click();
   await until(async () => (await link(page)) !== before);
   assert.doesNotMatch(await link(page), /&b=4(&|$)/);
+  await page.keyboard.press('Escape');
+  noConsoleErrors(page);
+});
+
+test('a memory snapshot is set beside the scenario that wrote it, and another file is refused by a sentence', async () => {
+  const page = await open('v1&m=llama3-8b&l=4&n=1&gb=2&b=2&s=2048&prec=bf16-pure&ker=eager&att=flash&rc=full');
+  await part(page, 'paste').click();
+  const file = page.locator('input[data-change=paste-file]');
+  const choose = (name, buffer) => file.setInputFiles({ name, mimeType: 'application/octet-stream', buffer });
+  await choose('snapshot.pickle', inflateSync(readFileSync(path.resolve(HERE, '../data/cuda/snapshots/llama-4-layers-stacks.pickle.zz'))));
+  await part(page, 'snapshot').waitFor();
+  const words = await textOf(part(page, 'snapshot'));
+  assert.match(words, /^Memory snapshot of GPU 0: 2000 entries\./);
+  assert.match(words, /Reserved by PyTorch ?20\.2 GiB ?20\.2 GiB/);
+  assert.match(words, /Both sides hold the same tensors at their peaks\./);
+  assert.ok(await part(page, 'paste-use').isDisabled(), 'a snapshot is no model');
+  await axe(page);
+  await screenshot(page, 'snapshot');
+  await choose('other.pickle', Buffer.from('no pickle at all'));
+  await part(page, 'paste-error').waitFor();
+  assert.match(await textOf(part(page, 'paste-error')), /^This is no memory snapshot of PyTorch: .*_dump_snapshot/);
   await page.keyboard.press('Escape');
   noConsoleErrors(page);
 });

@@ -194,3 +194,21 @@ fn what_is_no_message_is_refused_with_a_way_out() {
         assert!(text(&output.stderr).contains(sentence), "{arguments:?}: {}", text(&output.stderr));
     }
 }
+
+#[test]
+fn a_snapshot_stands_beside_the_job_that_wrote_it() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let packed = std::fs::read(folder.join("tests/data/cuda/snapshots/llama-4-layers.pickle.zz")).expect("a file");
+    let file = std::env::temp_dir().join(format!("headroom-snapshot-{}.pickle", std::process::id()));
+    std::fs::write(&file, miniz_oxide::inflate::decompress_to_vec_zlib(&packed).expect("a packed file")).expect("a copy");
+    let (name, link) = (file.display().to_string(), "v1&m=llama3-8b&l=4&n=1&gb=2&b=2&s=2048&prec=bf16-pure&ker=eager&rc=none");
+    let output = headroom(&["snapshot", &name, link]);
+    let said = text(&output.stdout);
+    assert!(output.status.success() && said.contains("Reserved by PyTorch"), "{said}");
+    assert!(said.contains("more in the estimate of"), "{said}");
+    let json: serde_json::Value = serde_json::from_str(&text(&headroom(&["snapshot", &name, link, "--json"]).stdout)).expect("JSON");
+    assert_eq!(json["amounts"][1]["measured"], 21_726_494_720_u64);
+    std::fs::remove_file(file).expect("the copy");
+    let missing = headroom(&["snapshot", "no-such-file", link]);
+    assert!(missing.status.code() == Some(2) && text(&missing.stderr).contains("_dump_snapshot"), "{}", text(&missing.stderr));
+}

@@ -11,6 +11,7 @@ mod explain;
 mod lessons;
 mod methods;
 mod methods_page;
+mod snapshot;
 
 /// Reading a model: the catalog, pasted files, and layers of several kinds.
 mod models {

@@ -414,15 +414,47 @@ fn try_download(name: &str, mime: &str, text: &str) -> Result<(), JsValue> {
     Ok(())
 }
 
+/// The file chosen in an input, unless it is larger than `most` megabytes.
+fn chosen(event: &web_sys::Event, most: f64) -> Option<Result<(web_sys::HtmlInputElement, web_sys::File), String>> {
+    let input: web_sys::HtmlInputElement = event.target()?.dyn_into().ok()?;
+    let file = input.files()?.get(0)?;
+    let too_large = || format!("This file is larger than {most} MB, so it is not one of ours. Choose a smaller file.");
+    Some(if file.size() > most * 1.0e6 { Err(too_large()) } else { Ok((input, file)) })
+}
+
+/// Whether the file chosen in an input is a pickle, by its name.
+pub fn is_pickle(event: &web_sys::Event) -> bool {
+    let name = chosen(event, f64::INFINITY).and_then(Result::ok).map(|(_, file)| file.name().to_lowercase());
+    name.is_some_and(|name| [".pickle", ".pkl"].iter().any(|ending| name.ends_with(ending)))
+}
+
+/// Reads the bytes of the file chosen in an input as base64, at most 64 MB.
+pub fn read_bytes(event: &web_sys::Event, done: impl FnOnce(Result<String, String>) + 'static) {
+    let (input, file) = match chosen(event, 64.0) {
+        Some(Ok(found)) => found,
+        Some(Err(problem)) => return done(Err(problem)),
+        None => return,
+    };
+    let unread = || "The browser could not read this file. Try to choose it again.".to_owned();
+    let Ok(reader) = web_sys::FileReader::new() else { return done(Err(unread())) };
+    let result = reader.clone();
+    gloo_events::EventListener::once(&reader, "loadend", move |_| {
+        // `data:application/octet-stream;base64,…`
+        let address = result.result().ok().and_then(|address| address.as_string());
+        done(address.and_then(|address| Some(address.split_once(',')?.1.to_owned())).ok_or_else(unread));
+    })
+    .forget();
+    let _ = reader.read_as_data_url(&file); // what fails ends with the event, too
+    input.set_value("");
+}
+
 /// Reads the text of the file chosen in an input, at most 4 MB.
 pub fn read_file(event: &web_sys::Event, done: impl FnOnce(Result<String, String>) + 'static) {
-    let input: Option<web_sys::HtmlInputElement> = event.target().and_then(|target| target.dyn_into().ok());
-    let Some(input) = input else { return };
-    let Some(file) = input.files().and_then(|files| files.get(0)) else { return };
-    if file.size() > 4.0e6 {
-        done(Err("This file is larger than 4 MB, so it is not one of ours. Choose a smaller file.".to_owned()));
-        return;
-    }
+    let (input, file) = match chosen(event, 4.0) {
+        Some(Ok(found)) => found,
+        Some(Err(problem)) => return done(Err(problem)),
+        None => return,
+    };
     let promise = file.text();
     input.set_value("");
     settled(

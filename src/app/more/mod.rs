@@ -16,6 +16,7 @@ pub mod plan;
 pub mod questions;
 pub mod serving;
 pub mod slot;
+mod snapshot;
 pub mod stages;
 mod step_axis;
 pub mod teach;

@@ -1,8 +1,8 @@
-//! A pasted text, understood: a Hugging Face `config.json`, or a message of a run that ran out of memory.
+//! A pasted text, understood: a Hugging Face `config.json`, a message of a run that ran out of memory, or a memory snapshot.
 
 use crate::app::markup::{Html, html};
-use crate::app::more::oom;
-use crate::app::more::wire::{AS_GENERIC, MARK};
+use crate::app::more::wire::{AS_GENERIC, MARK, SNAPSHOT};
+use crate::app::more::{oom, snapshot};
 use crate::app::panels::dialogs::paste::NAME;
 use crate::app::panels::remarks;
 use crate::app::words::{self, whole};
@@ -15,6 +15,9 @@ use crate::scenario::codec::encode;
 ///
 /// A text with an out-of-memory message is set beside the scenario's estimate, and gives no link: no `config.json` holds such words.
 pub fn read(asked: &str, mut scenario: Scenario) -> (Html, Option<String>) {
+    if let Some((SNAPSHOT, bytes)) = asked.split_once(MARK) {
+        return (snapshot::panel(&scenario, bytes), None);
+    }
     if may_hold_a_message(asked)
         && let Ok(messages) = crate::import::oom::read(asked)
     {

@@ -12,6 +12,9 @@ pub const MARK: char = '\u{1e}';
 /// Mark before a pasted text that asks for an unknown kind to be counted as a generic decoder.
 pub const AS_GENERIC: &str = "as-generic";
 
+/// Mark before the bytes of a memory snapshot, in base64.
+pub const SNAPSHOT: &str = "snapshot";
+
 /// Whether further answers follow.
 const MORE: &str = "more";
 const LAST: &str = "last";

@@ -6,6 +6,8 @@
 mod import;
 #[cfg(not(target_arch = "wasm32"))]
 mod oom;
+#[cfg(not(target_arch = "wasm32"))]
+mod snapshot;
 
 #[cfg(not(target_arch = "wasm32"))]
 mod native {
@@ -22,7 +24,7 @@ mod native {
     use headroom::scenario::{FieldId, Scenario, Value, codec, field, reference};
     use headroom::units::MemoryUnit;
 
-    use crate::{import, oom};
+    use crate::{import, oom, snapshot};
 
     const HELP: &str = "\
 headroom: does this transformer fit, what takes the memory, how many GPUs, how long?
@@ -33,6 +35,7 @@ usage: headroom LINK-OR-FRAGMENT [--json | --export FORM] [--gib | --gb]
        headroom explain LINK-OR-FRAGMENT PATH... [--gib | --gb]
        headroom import FILE-OR-FOLDER... [--counts FILE]
        headroom oom FILE|- LINK-OR-FRAGMENT [--json]
+       headroom snapshot FILE LINK-OR-FRAGMENT [--json]
 
 LINK-OR-FRAGMENT  a link of the page, or the part after its #, e.g. 'v1&m=llama3-70b&n=64'
 --json            machine-readable, memory in bytes
@@ -46,9 +49,11 @@ import FILE...    how config.json files are read: exact, flagged or refused, a l
                   names exact counts to compare with, lines of JSON such as {\"file\": \"a.json\", \"text\": 124439808}
 oom FILE|- LINK   an out-of-memory message, or a whole log with it, beside the estimate of the link: the tensor that was asked for,
                   the amounts side by side, the cause, and what helps; - reads what is piped in. Amounts are in the message's GiB
+snapshot FILE     a file of torch.cuda.memory._dump_snapshot beside the estimate of the link: peaks, and the tensors of each size
+                  that one side has more of than the other
 --gib, --gb       write memory in GiB (2^30) or GB (10^9); default: as the link says
 
-exit code: 0 fits (of oom, import and explain: answered), 1 does not fit, 2 bad input";
+exit code: 0 fits (of oom, snapshot, import and explain: answered), 1 does not fit, 2 bad input";
 
     struct Arguments {
         link: String,
@@ -65,6 +70,7 @@ exit code: 0 fits (of oom, import and explain: answered), 1 does not fit, 2 bad 
         Estimate(Arguments),
         Explain { arguments: Arguments, paths: Vec<String> },
         Oom { file: String, arguments: Arguments },
+        Snapshot { file: String, arguments: Arguments },
     }
 
     fn arguments() -> Result<Task, String> {
@@ -74,7 +80,14 @@ exit code: 0 fits (of oom, import and explain: answered), 1 does not fit, 2 bad 
             return import_arguments(parser);
         }
         if std::env::args_os().nth(1).is_some_and(|first| first == "oom") {
-            return oom_arguments(parser);
+            let missing = "name a file with the message, or - for what is piped in, and the link of the job that printed it";
+            let (file, arguments) = file_and_link(parser, missing)?;
+            return Ok(Task::Oom { file, arguments });
+        }
+        if std::env::args_os().nth(1).is_some_and(|first| first == "snapshot") {
+            let missing = "name a file that torch.cuda.memory._dump_snapshot wrote, and the link of the job that wrote it";
+            let (file, arguments) = file_and_link(parser, missing)?;
+            return Ok(Task::Snapshot { file, arguments });
         }
         let explains = std::env::args_os().nth(1).is_some_and(|first| first == "explain");
         if explains {
@@ -129,23 +142,20 @@ exit code: 0 fits (of oom, import and explain: answered), 1 does not fit, 2 bad 
     }
 
     /// Reads the arguments behind the word `oom`.
-    fn oom_arguments(mut parser: lexopt::Parser) -> Result<Task, String> {
-        use lexopt::Arg::{Long, Short, Value};
+    /// A word, a file and a link.
+    fn file_and_link(mut parser: lexopt::Parser, missing: &str) -> Result<(String, Arguments), String> {
+        use lexopt::Arg::{Long, Value};
         let (mut words, mut json) = (Vec::new(), false);
         while let Some(argument) = parser.next().map_err(|error| error.to_string())? {
             match argument {
-                Short('h') | Long("help") => return Ok(Task::Help),
                 Long("json") => json = true,
                 Value(word) if words.len() < 3 => words.push(word.to_string_lossy().into_owned()),
                 other => return Err(other.unexpected().to_string()),
             }
         }
         // The first is the word itself.
-        let [_, file, link] = <[String; 3]>::try_from(words).map_err(|_| {
-            "name a file with the message, or - for what is piped in, and the link of the job that printed it".to_owned()
-        })?;
-        let arguments = Arguments { link, json, export: None, figures: false, unit: None };
-        Ok(Task::Oom { file, arguments })
+        let [_, file, link] = <[String; 3]>::try_from(words).map_err(|_| missing.to_owned())?;
+        Ok((file, Arguments { link, json, export: None, figures: false, unit: None }))
     }
 
     fn bad_input(sentences: &[String]) -> ExitCode {
@@ -173,7 +183,8 @@ exit code: 0 fits (of oom, import and explain: answered), 1 does not fit, 2 bad 
             },
             Ok(Task::Estimate(arguments)) => answer(&arguments),
             Ok(Task::Explain { arguments, paths }) => explain(&arguments, &paths),
-            Ok(Task::Oom { file, arguments }) => diagnose(&file, &arguments),
+            Ok(Task::Oom { file, arguments }) => diagnose(oom::run, &file, &arguments),
+            Ok(Task::Snapshot { file, arguments }) => diagnose(snapshot::run, &file, &arguments),
             Err(message) => bad_input(&[message, "try headroom --help".to_owned()]),
         }
     }
@@ -231,12 +242,15 @@ exit code: 0 fits (of oom, import and explain: answered), 1 does not fit, 2 bad 
     }
 
     /// A pasted message beside the estimate of a link.
-    fn diagnose(file: &str, arguments: &Arguments) -> ExitCode {
+    /// What a job's program left behind, beside the job: a function of the file, the job, whether JSON is asked for, and notices.
+    type Beside = fn(&str, &Job, bool, &[String]) -> Result<String, String>;
+
+    fn diagnose(beside: Beside, file: &str, arguments: &Arguments) -> ExitCode {
         let (decoded, job) = match job_of(arguments) {
             Ok(found) => found,
             Err(code) => return code,
         };
-        match oom::run(file, &job, arguments.json, &decoded.notices) {
+        match beside(file, &job, arguments.json, &decoded.notices) {
             Ok(text) => print(&text),
             Err(sentence) => bad_input(&[sentence]),
         }

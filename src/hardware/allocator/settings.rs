@@ -49,6 +49,17 @@ impl Default for Settings {
 }
 
 impl Settings {
+    /// Bytes of the block that a tensor of so many bytes is given, if the block that serves it is split.
+    ///
+    /// ```
+    /// # use headroom::hardware::allocator::Settings;
+    /// assert_eq!(Settings::default().block_size(1_300), 1_536);
+    /// ```
+    #[must_use]
+    pub fn block_size(&self, bytes: u64) -> u64 {
+        super::rules::block_size(self, bytes)
+    }
+
     /// PyTorch's defaults with growing segments: `expandable_segments:True`.
     pub fn expandable() -> Self {
         Self { expandable_segments: true, ..Self::default() }

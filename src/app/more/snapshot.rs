@@ -1,0 +1,118 @@
+//! A memory snapshot beside the estimate of the scenario that is shown.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
+use crate::app::markup::{Html, html};
+use crate::diagnosis::snapshot::{AmountOfBoth, Difference, SnapshotBeside, beside, read};
+use crate::scenario::Scenario;
+use crate::units::MemoryUnit;
+
+/// The snapshot with these bytes, in base64, beside the scenario's estimate; or why that cannot be.
+pub fn panel(scenario: &Scenario, bytes: &str) -> Html {
+    let Ok(job) = scenario.resolve() else {
+        return refused("The scenario has no answer to set beside the snapshot: correct its inputs first.");
+    };
+    let Ok(file) = STANDARD.decode(bytes) else {
+        return refused("The file did not arrive whole. Choose it again.");
+    };
+    let measured = match read(&file) {
+        Ok(measured) => measured,
+        Err(problem) => return refused(&problem.to_string()),
+    };
+    match beside(measured, &job) {
+        Ok(found) => shown(&found, job.cluster().overheads.expandable_segments),
+        Err(reason) => refused(&format!("The snapshot was read, but there is nothing to set beside it. {reason}")),
+    }
+}
+
+fn refused(sentence: &str) -> Html {
+    html(r#"<div class="refused" role="alert"><p data-testid="paste-error">{}</p></div>"#, &[&sentence])
+}
+
+fn shown(found: &SnapshotBeside, grows: bool) -> Html {
+    let sentences: Html = found.sentences(grows).iter().map(|sentence| html("<p>{}</p>", &[sentence])).collect();
+    html(
+        "<section class=\"paste__found\" data-testid=\"snapshot\" aria-label=\"Memory snapshot\"><h3>{}</h3>{}{}{}</section>",
+        &[&found.heading(), &amounts(&found.amounts()), &sentences, &differences(found)],
+    )
+}
+
+fn amounts(rows: &[AmountOfBoth]) -> Html {
+    let show = |bytes| MemoryUnit::Gib.show(bytes);
+    let row = |row: &AmountOfBoth| {
+        html(
+            "<tr><th scope=\"row\">{}</th><td class=\"num\">{}</td><td class=\"num\">{}</td></tr>",
+            &[&row.label, &show(row.measured), &show(row.predicted)],
+        )
+    };
+    html(
+        "<table class=\"table\" data-testid=\"snapshot-amounts\"><thead><tr><th scope=\"col\">At the peak</th><th scope=\"col\" \
+         class=\"num\">Snapshot</th><th scope=\"col\" class=\"num\">Estimate</th></tr></thead><tbody>{}</tbody></table>",
+        &[&rows.iter().map(row).collect::<Html>()],
+    )
+}
+
+/// The sizes of which one side has more tensors; a sentence where there are none.
+fn differences(found: &SnapshotBeside) -> Html {
+    if found.differences.is_empty() {
+        return html("<p>Both sides hold the same tensors at their peaks.</p>", &[]);
+    }
+    let show = |bytes| MemoryUnit::Gib.show(bytes);
+    let row = |one: &Difference| {
+        html(
+            "<tr><th scope=\"row\" class=\"num\">{}</th><td>{} of {}</td><td class=\"table__reason\">{}</td></tr>",
+            &[&show(one.bytes()), &one.excess(), &show(one.block), &one.origin()],
+        )
+    };
+    let rest = found.rest_in_words().map(|rest| html("<p class=\"quiet\">{}</p>", &[&rest]));
+    html(
+        "<h4>Largest differences at the peak</h4><div class=\"dialog__scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Largest \
+         differences at the peak\"><table class=\"table\" data-testid=\"snapshot-differences\"><thead><tr><th scope=\"col\" \
+         class=\"num\">Memory</th><th scope=\"col\">Tensors</th><th scope=\"col\">What they are</th></tr></thead><tbody>{}</tbody>\
+         </table></div>{}",
+        &[&found.differences.iter().map(row).collect::<Html>(), &rest],
+    )
+}
+
+#[cfg(test)]
+#[allow(clippy::expect_used, reason = "a failed expectation is a failed test")]
+mod tests {
+    use base64::Engine as _;
+    use base64::engine::general_purpose::STANDARD;
+    use miniz_oxide::inflate::decompress_to_vec_zlib;
+
+    use super::panel;
+    use crate::app::panels::tests::{count, text};
+    use crate::scenario::codec::decode;
+
+    const RUN: &str = "v1&m=llama3-8b&l=4&n=1&gb=2&b=2&s=2048&prec=bf16-pure&ker=eager&att=flash";
+
+    fn of(link: &str) -> crate::app::markup::Html {
+        let packed = include_bytes!("../../../tests/data/cuda/snapshots/llama-4-layers.pickle.zz");
+        let file = decompress_to_vec_zlib(packed).expect("a packed file");
+        panel(&decode(link).scenario, &STANDARD.encode(file))
+    }
+
+    #[test]
+    fn the_run_that_wrote_it_holds_the_same_tensors() {
+        let shown = of(&format!("{RUN}&rc=full"));
+        assert!(text(&shown).contains("Both sides hold the same tensors"), "{}", text(&shown));
+        assert_eq!((count(&shown, "snapshot-amounts"), count(&shown, "snapshot-differences")), (1, 0));
+    }
+
+    #[test]
+    fn another_run_differs_in_named_tensors() {
+        let shown = of(&format!("{RUN}&rc=none"));
+        assert!(text(&shown).contains("more in the estimate of"), "{}", text(&shown));
+        assert!(count(&shown, "<tr><th scope=\"row\" class=\"num\">") > 3);
+    }
+
+    #[test]
+    fn without_a_snapshot_a_sentence_says_so() {
+        let of = |link: &str, bytes: &str| text(&panel(&decode(link).scenario, bytes));
+        assert!(of(RUN, "AAAA").contains("no memory snapshot of PyTorch"));
+        assert!(of(RUN, "§").contains("did not arrive whole"));
+        assert!(of("v1&n=6&tp=4", "AAAA").contains("correct its inputs first"));
+    }
+}

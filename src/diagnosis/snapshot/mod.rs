@@ -1,0 +1,76 @@
+//! Memory snapshots of PyTorch: the file that `torch.cuda.memory._dump_snapshot` writes.
+//!
+//! A snapshot holds the segments and blocks at its end and, if `torch.cuda.memory._record_memory_history` was on, what was taken and freed
+//! before. Both together tell how much was held at every moment, also where the record begins in the middle of a run: the state at its
+//! beginning is the one at its end with every entry undone.
+
+mod beside;
+mod dumped;
+mod pickle;
+mod record;
+mod words;
+
+use crate::units::Bytes;
+
+pub use beside::{Difference, Predicted, SnapshotBeside, beside};
+pub use record::Live;
+pub use words::AmountOfBoth;
+
+/// The largest file that is read, bytes: a record of some hundred thousand entries with their stacks.
+pub const MOST_BYTES: usize = 128 << 20;
+
+/// What a GPU's allocator held over the recorded stretch.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Snapshot {
+    /// The GPU, of several the one with the longest record.
+    pub device: u64,
+    /// The contents of `PYTORCH_CUDA_ALLOC_CONF`; empty where nothing was set.
+    pub settings: String,
+    /// Entries of the record.
+    pub entries: usize,
+    /// Whether tensors were there when the record began: it may have dropped its oldest entries, and their places are not known.
+    pub begins_late: bool,
+    /// Memory of tensors when they were most, each a multiple of 512 bytes.
+    pub allocated: Bytes,
+    /// Memory that PyTorch held when it was most.
+    pub reserved: Bytes,
+    /// The tensors that were there when they were most.
+    pub at_peak: Vec<Live>,
+    /// Memory of tensors over the record, from its beginning to its end: at most [`POINTS`] of its highest moments, evenly spread.
+    pub course: Vec<Bytes>,
+}
+
+/// Points of [`Snapshot::course`] at most.
+pub const POINTS: usize = 400;
+
+/// The reason why a file is no snapshot.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SnapshotError {
+    /// Too long.
+    #[error(
+        "The file is larger than 128 MiB. Record fewer entries: torch.cuda.memory._record_memory_history(max_entries=100000)."
+    )]
+    TooLarge,
+    /// No pickle, or one of something else.
+    #[error("This is no memory snapshot of PyTorch: {0}. torch.cuda.memory._dump_snapshot(\"snapshot.pickle\") writes one.")]
+    NoSnapshot(String),
+    /// Without what was taken and freed.
+    #[error(
+        "The snapshot holds no record of what was taken and freed. Call torch.cuda.memory._record_memory_history() before the first step."
+    )]
+    NoRecord,
+}
+
+/// Reads a snapshot.
+///
+/// Bytes of a tensor are those that were asked for; sums count each as a multiple of 512 bytes, as PyTorch's allocator does. What a block
+/// has left at its end because it was not split is not in the record and not counted (at most 1 MiB of each large block).
+///
+/// # Errors
+/// [`SnapshotError`] for files that are too large, no snapshots, or without a record.
+pub fn read(file: &[u8]) -> Result<Snapshot, SnapshotError> {
+    if file.len() > MOST_BYTES {
+        return Err(SnapshotError::TooLarge);
+    }
+    record::of(&dumped::read(file)?)
+}

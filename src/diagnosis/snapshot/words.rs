@@ -1,0 +1,86 @@
+//! A snapshot beside a job, in words.
+
+use super::{Difference, SnapshotBeside};
+use crate::units::{Bytes, MemoryUnit, grouped, whole};
+
+/// Names of tensors, or lines of Python, that are listed of one difference.
+const MOST_NAMES: usize = 2;
+
+/// An amount on both sides.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AmountOfBoth {
+    /// Its name.
+    pub label: &'static str,
+    /// The snapshot's.
+    pub measured: Bytes,
+    /// The replay's.
+    pub predicted: Bytes,
+}
+
+impl SnapshotBeside {
+    /// Peaks on both sides.
+    pub const fn amounts(&self) -> [AmountOfBoth; 2] {
+        let (measured, predicted) = (&self.measured, &self.predicted.memory);
+        [
+            AmountOfBoth { label: "Allocated by tensors", measured: measured.allocated, predicted: predicted.allocated },
+            AmountOfBoth { label: "Reserved by PyTorch", measured: measured.reserved, predicted: predicted.reserved },
+        ]
+    }
+
+    /// The record in one sentence.
+    pub fn heading(&self) -> String {
+        let device = self.measured.device;
+        format!("Memory snapshot of GPU {device}: {} entries.", whole(u64::try_from(self.measured.entries).unwrap_or(u64::MAX)))
+    }
+
+    /// How much of the measured memory is explained, and what may keep both sides from agreeing.
+    pub fn sentences(&self, job_grows_segments: bool) -> Vec<String> {
+        let total = self.measured.allocated;
+        let share = grouped(100.0 * self.alike.as_f64() / total.as_f64().max(1.0), 1);
+        let mut said = vec![format!(
+            "Of {} in tensors at the measured peak, {share} % are in tensors for which the estimate has one of the same size.",
+            MemoryUnit::Gib.show(total)
+        )];
+        if self.measured.begins_late {
+            said.push(
+                "The record begins after the first tensors were made, so it does not say where those come from; a peak before it is not in it."
+                    .to_owned(),
+            );
+        }
+        if self.measured.settings.contains("expandable_segments:True") != job_grows_segments {
+            said.push(format!(
+                "The allocator was set otherwise than in the scenario: PYTORCH_CUDA_ALLOC_CONF was “{}”. Change “Growing segments” under Reserve.",
+                self.measured.settings
+            ));
+        }
+        said
+    }
+
+    /// Memory in the differences that are not named; nothing where all are.
+    pub fn rest_in_words(&self) -> Option<String> {
+        let [measured, predicted] = self.rest;
+        (measured + predicted > Bytes::ZERO).then(|| {
+            format!(
+                "Smaller differences: {} more in the snapshot, {} more in the estimate.",
+                MemoryUnit::Gib.show(measured),
+                MemoryUnit::Gib.show(predicted)
+            )
+        })
+    }
+}
+
+impl Difference {
+    /// Which side has more: `4 more in the snapshot`.
+    pub fn excess(&self) -> String {
+        let side = if self.measured > self.predicted { "snapshot" } else { "estimate" };
+        format!("{} more in the {side}", whole(self.measured.abs_diff(self.predicted)))
+    }
+
+    /// What they are: names of the estimate, lines of Python of the snapshot.
+    pub fn origin(&self) -> String {
+        let names = self.names.iter().map(|[op, name]| format!("{name} ({op})")).take(MOST_NAMES);
+        let places = self.places.iter().map(|place| format!("asked for by {place}")).take(MOST_NAMES);
+        let known: Vec<String> = names.chain(places).collect();
+        if known.is_empty() { "unknown: the snapshot has no stacks of that time".to_owned() } else { known.join("; ") }
+    }
+}

@@ -1,0 +1,73 @@
+//! The tensors that a training holds when they are most, one by one, as PyTorch's allocator is asked for them.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::NotReplayed;
+use super::device_memory::every_tensor;
+use super::timeline::TensorEvent;
+use crate::config::Job;
+use crate::hardware::allocator::Settings;
+use crate::units::Bytes;
+
+/// Tensors of one name and size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TensorsAlike {
+    /// The operation that takes them.
+    pub op: &'static str,
+    /// Their name.
+    pub name: &'static str,
+    /// Bytes of one, as asked for.
+    pub bytes: Bytes,
+    /// How many there are.
+    pub count: u64,
+}
+
+/// The tensors of a training at its peak, and how much there was over its last step.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct AtPeak {
+    /// Tensors, the largest first.
+    pub tensors: Vec<TensorsAlike>,
+    /// Memory of tensors after each time that one was taken or freed, from the first parameter to the end of the third step.
+    pub course: Vec<Bytes>,
+}
+
+/// The tensors that the replay of [`device_memory`](super::device_memory) holds when their blocks are most.
+///
+/// Blocks are multiples of 512 bytes; the ends of large blocks that are not split are not among them.
+///
+/// # Errors
+/// [`NotReplayed`] where the order of allocations is not known.
+pub fn tensors_at_peak(job: &Job) -> Result<AtPeak, NotReplayed> {
+    let events = every_tensor(job)?;
+    let rounded = |bytes| Settings::default().block_size(bytes);
+    let (mut sizes, mut now): (HashMap<u32, u64>, u64) = (HashMap::new(), 0);
+    let mut course = Vec::with_capacity(events.len());
+    let (mut most, mut until) = (0, 0);
+    for (at, event) in events.iter().enumerate() {
+        match *event {
+            TensorEvent::Taken { tensor, bytes, .. } => {
+                sizes.insert(tensor, rounded(bytes));
+                now = now.saturating_add(rounded(bytes));
+            }
+            TensorEvent::Freed { tensor } => now = now.saturating_sub(sizes.remove(&tensor).unwrap_or(0)),
+        }
+        if now > most {
+            (most, until) = (now, at + 1);
+        }
+        course.push(Bytes(now));
+    }
+    let mut alive = BTreeMap::new();
+    for event in events.iter().take(until) {
+        match *event {
+            TensorEvent::Taken { tensor, bytes, op, name, .. } => _ = alive.insert(tensor, (bytes, op, name)),
+            TensorEvent::Freed { tensor } => _ = alive.remove(&tensor),
+        }
+    }
+    let mut groups: BTreeMap<(u64, &'static str, &'static str), u64> = BTreeMap::new();
+    for key in alive.into_values() {
+        *groups.entry(key).or_default() += 1;
+    }
+    let tensors = groups.into_iter().rev();
+    let tensors = tensors.map(|((bytes, op, name), count)| TensorsAlike { op, name, bytes: Bytes(bytes), count }).collect();
+    Ok(AtPeak { tensors, course })
+}
