@@ -181,7 +181,13 @@ pub(super) fn events(job: &Job, parts: &Sequence) -> Vec<Event> {
     let mut events = Vec::new();
     let mut play = |part: &[TensorEvent]| events.extend(part.iter().map(event));
     play(&parts.build);
+    // A step's memory is asked for, not that of the moment in which a framework copies the model.
+    events.push(Event::ResetPeaks);
+    let mut play = |part: &[TensorEvent]| events.extend(part.iter().map(event));
     for step in 0..STEPS {
+        if step == 1 {
+            play(&parts.rebuilt);
+        }
         let micro_batches = job.gradient_accumulation_steps().min(MOST_MICRO_BATCHES);
         for micro_batch in 1..=micro_batches {
             let has_own = micro_batch == micro_batches && !parts.last_micro_batch.is_empty();
@@ -191,6 +197,7 @@ pub(super) fn events(job: &Job, parts: &Sequence) -> Vec<Event> {
                 _ => &parts.further_micro_batch,
             });
         }
+        play(&parts.ready);
         if step == 0 {
             play(&parts.states);
         }
@@ -203,5 +210,6 @@ fn event(event: &TensorEvent) -> Event {
     match *event {
         TensorEvent::Taken { tensor, bytes, stream, .. } => Event::Allocate { tensor, bytes, stream: Stream(u32::from(stream)) },
         TensorEvent::Freed { tensor } => Event::Release { tensor },
+        TensorEvent::CacheEmptied => Event::EmptyCache,
     }
 }

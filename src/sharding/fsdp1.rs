@@ -9,8 +9,8 @@
 //! otherwise, and nothing is gathered ahead in forward.
 
 use super::{
-    Buckets, CarriedOutBy, Forbidden, FrameworkRule, GatheredInto, Gathering, Gathers, Messages, Pieces, Reduction, ShardingSpec,
-    Shares, With,
+    Buckets, Building, CarriedOutBy, Forbidden, FrameworkRule, GatheredInto, Gathering, Gathers, Messages, Pieces, Reduction,
+    ShardingSpec, Shares, With,
 };
 use crate::sources;
 
@@ -38,6 +38,7 @@ pub(super) const SHARDING: ShardingSpec = ShardingSpec {
     }),
     messages: Messages { gradients: Reduction::ScatterEveryMicroBatch, weights: Gathering::BeforeUse },
     buckets: Buckets::None,
+    building: Building::AsItIs,
     offloads_together: true,
     casts_as_it_gathers: true,
     forbids: &[

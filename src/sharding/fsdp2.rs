@@ -1,8 +1,8 @@
 //! PyTorch's FSDP2 (`torch.distributed.fsdp.fully_shard`): ranks share out everything, gathered and reduced block by block.
 
 use super::{
-    Buckets, CarriedOutBy, Forbidden, FrameworkRule, GatheredInto, Gathering, Gathers, Messages, Pieces, Reduction, ShardingSpec,
-    Shares, With,
+    Buckets, Building, CarriedOutBy, Forbidden, FrameworkRule, GatheredInto, Gathering, Gathers, Messages, Pieces, Reduction,
+    ShardingSpec, Shares, With,
 };
 use crate::sources;
 
@@ -28,6 +28,7 @@ pub(super) const SHARDING: ShardingSpec = ShardingSpec {
     }),
     messages: Messages { gradients: Reduction::ScatterEveryMicroBatch, weights: Gathering::BeforeUse },
     buckets: Buckets::None,
+    building: Building::AsItIs,
     offloads_together: true,
     casts_as_it_gathers: true,
     forbids: &[

@@ -36,6 +36,8 @@ pub struct ShardingSpec {
     pub messages: Messages,
     /// Buckets into which gradients are copied before they are reduced, where a library carries it out.
     pub buckets: Buckets,
+    /// What becomes of a model's tensors before the first step, where a library carries it out.
+    pub building: Building,
     /// Whether weights, gradients and optimizer states go to host memory together, where a library carries it out.
     pub offloads_together: bool,
     /// Whether weights can be cast to the format of products as they are gathered.
@@ -82,6 +84,15 @@ pub enum Buckets {
     WhileReducing,
     /// One of `reduce_bucket_size` elements, from the start and for good.
     Lasting,
+}
+
+/// How a library takes over a model that is whole on the GPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Building {
+    /// Its tensors stay where they are.
+    AsItIs,
+    /// They are copied into one long vector, and the rank's part of that into the format of master weights.
+    IntoOneVector,
 }
 
 impl Buckets {

@@ -1,8 +1,8 @@
 //! DeepSpeed's ZeRO stage 3 (deepspeed/runtime/zero/stage3.py): ranks share out weights too, and gather them before use.
 
 use super::{
-    Buckets, CarriedOutBy, Forbidden, FrameworkRule, GatheredInto, Gathering, Gathers, Messages, NO_PIPELINE, Pieces, Reduction,
-    ShardingSpec, Shares, With,
+    Buckets, Building, CarriedOutBy, Forbidden, FrameworkRule, GatheredInto, Gathering, Gathers, Messages, NO_PIPELINE, Pieces,
+    Reduction, ShardingSpec, Shares, With,
 };
 use crate::sources;
 
@@ -28,6 +28,7 @@ pub(super) const SHARDING: ShardingSpec = ShardingSpec {
     }),
     messages: Messages { gradients: Reduction::ScatterEveryMicroBatch, weights: Gathering::BeforeUse },
     buckets: Buckets::Lasting,
+    building: Building::AsItIs,
     offloads_together: false,
     casts_as_it_gathers: false,
     forbids: &[

@@ -7,13 +7,17 @@
 //!
 //! FSDP1 gathers into one flat tensor that weights are views of; see [`flat`].
 
+mod bucket;
 mod flat;
+mod reducer;
 
 use std::cell::{Cell, RefCell};
 
+pub(super) use self::bucket::{Bucket, part};
+use self::reducer::Reducer;
 use super::plan::{Holding, Movement, Plan, Share, Shares};
 use crate::estimator::states::GATHERED_WEIGHTS;
-use crate::ops::tape::{Kind, Parameter, Tape, Var, When};
+use crate::ops::tape::{Kind, Param, Parameter, Tape, Var, When};
 use crate::sharding::{Buckets, GatheredInto};
 use crate::sources::{self, Source};
 use crate::stacks::GroupsOfEnds;
@@ -158,6 +162,10 @@ pub(super) struct Groups<'t> {
     cut: u64,
     holding: Vec<Holding>,
     buckets: (Buckets, u64, DType),
+    /// Buffers of that size that a bucket consists of.
+    buffers: u64,
+    /// Whether gradients lie in buckets that stand.
+    views: bool,
     head: u16,
     /// Whether the head is in another group than the embedding.
     apart: bool,
@@ -176,6 +184,10 @@ pub(super) struct Groups<'t> {
     reduces: Cell<bool>,
     /// Whether the bucket of gradients stays behind a micro-batch.
     keeps_bucket: Cell<bool>,
+    /// ZeRO's bucket of gradients, where every tensor is played.
+    pub bucket: Option<Bucket<'t>>,
+    /// DDP's buckets, where every tensor is played.
+    pub ddp: Option<Reducer<'t>>,
     alive: RefCell<Alive<'t>>,
     shares: RefCell<Shares>,
 }
@@ -190,6 +202,8 @@ impl<'t> Groups<'t> {
             cut: if plan.movement == Movement::Gradients { cut(tape, plan) } else { 0 },
             holding: (0..=plan.head()).map(|tag| plan.holding(tag)).collect(),
             buckets: plan.buckets,
+            buffers: plan.buffers(),
+            views: plan.has_views(),
             head: plan.head(),
             apart: plan.ends == GroupsOfEnds::Apart,
             ahead: plan.gathers_ahead,
@@ -201,6 +215,8 @@ impl<'t> Groups<'t> {
             away: plan.away.gradients,
             reduces: Cell::new(true),
             keeps_bucket: Cell::new(false),
+            bucket: Bucket::of(tape, plan),
+            ddp: Reducer::of(tape, plan),
             alive: RefCell::default(),
             shares: RefCell::default(),
         };
@@ -208,8 +224,23 @@ impl<'t> Groups<'t> {
         groups
     }
 
+    /// The gradient of a parameter is complete.
+    pub fn arrives(&self, param: Param) {
+        if let Some(bucket) = &self.bucket {
+            bucket.arrives(param);
+        } else if self.views && self.reduces.get() {
+            self.tape.release_gradient(param);
+        }
+        if let Some(ddp) = &self.ddp {
+            ddp.arrives(param);
+        }
+    }
+
     /// Takes the buckets that are there when the micro-batch begins.
     fn take_standing_buckets(&self, plan: &Plan<'_>) {
+        if self.bucket.is_some() || self.ddp.is_some() {
+            return;
+        }
         let kept_on = plan.accumulated && !self.shares_gradients();
         let stands = match self.buckets.0 {
             Buckets::None => false,
@@ -235,7 +266,7 @@ impl<'t> Groups<'t> {
     fn bucket(&self) -> Var<'t> {
         let (_, elements, dtype) = self.buckets;
         self.tape.at(REDUCTION_BUCKET, sources::DEEPSPEED);
-        self.tape.lump("flat buffer", (Kind::Gathered, elements, dtype))
+        self.tape.lump("flat buffer", (Kind::Gathered, elements.saturating_mul(self.buffers), dtype))
     }
 
     /// The storages that were taken by now and are shares of something.
@@ -380,6 +411,9 @@ impl<'t> Groups<'t> {
 
     /// Backward is through with a layer: its weights are let go and its gradients reduced. The root comes last.
     pub fn leaves(&self, layer: u16, last: bool) {
+        if let Some(bucket) = &self.bucket {
+            return if last { bucket.ends() } else { () };
+        }
         if self.buckets.0 == Buckets::WhileReducing && layer == self.head && self.alive.borrow().bucket.is_none() {
             // The first gradients have come: those of the model's end.
             let bucket = self.bucket();
@@ -478,6 +512,9 @@ impl<'t> Groups<'t> {
     /// Whether micro-batches from now on reduce gradients, or add them up unreduced (`no_sync`, `set_requires_gradient_sync`).
     pub fn reduces(&self, reduces: bool) {
         self.reduces.set(reduces);
+        if let Some(bucket) = &self.bucket {
+            bucket.reduces(reduces);
+        }
     }
 
     /// Gradients exist from the micro-batch before: shares of them, or whole ones that add up unreduced.
@@ -496,6 +533,9 @@ impl<'t> Groups<'t> {
 
     /// Lets go of the shares of gradients, as `zero_grad(set_to_none=True)` does, unless they have a place of their own.
     pub fn zero_gradients(&self) {
+        if let Some(bucket) = &self.bucket {
+            bucket.let_go();
+        }
         if self.shares_stand() {
             return;
         }

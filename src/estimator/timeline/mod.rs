@@ -5,6 +5,7 @@
 //! played a few times and stand for their like: every repetition adds the same, so its highest moment is in the first or in the last.
 
 mod asked;
+mod build;
 mod ground;
 mod groups;
 mod lines;

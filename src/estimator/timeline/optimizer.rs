@@ -1,5 +1,6 @@
 //! The optimizer's states and the temporaries of its step (`torch/optim`, PyTorch 2.15), as its specification plays them.
 
+use super::groups::Bucket;
 use super::plan::{Plan, Share, Shares};
 use crate::config::Dispatch;
 use crate::ops::tape::{Kind, Parameter, State, Tape, Var, When};
@@ -10,6 +11,9 @@ use crate::units::DType;
 
 /// Elements from which on a paged optimizer keeps a parameter's states in pages (bitsandbytes, `optim/optimizer.py`).
 const PAGED_FROM: u64 = 100_000;
+
+/// The label of fp32 weights that the optimizer keeps.
+const MASTER_WEIGHTS: &str = "Master weights";
 
 /// One kind of state: its name, elements, format and source.
 type StateOf = (&'static str, u64, DType, Source);
@@ -26,7 +30,7 @@ pub(super) fn amounts(tape: &Tape, plan: &Plan<'_>) -> Vec<StateOf> {
     let own = state.parameters.iter().filter(|parameter| !parameter.idle).find_map(|parameter| plan.own_format(parameter));
     let mut amounts: Vec<StateOf> = Vec::with_capacity(specs.len() + 1);
     if let Some(master) = plan.recipe.master {
-        amounts.push(("Master weights", all, master, sources::ZERO_2020));
+        amounts.push((MASTER_WEIGHTS, all, master, sources::ZERO_2020));
     }
     for spec in specs {
         let elements = || match spec.serves {
@@ -61,6 +65,9 @@ pub(super) fn states<'t>(tape: &'t Tape, plan: &Plan<'_>, shares: &mut Shares) -
     }
     let mut held: Vec<Var<'_>> = Vec::with_capacity(5);
     for (number, (name, elements, dtype, source)) in amounts(tape, plan).into_iter().enumerate() {
+        if plan.singly && plan.builds_vector() && name == MASTER_WEIGHTS {
+            continue;
+        }
         tape.at(name, source);
         let states = tape.lump("one value per parameter", (Kind::OptimizerState, elements, dtype));
         shares.push((states.parts().0, Share::States(number)));
@@ -185,7 +192,7 @@ pub(super) fn upcast(tape: &Tape, plan: &Plan<'_>) -> u64 {
 
 /// Joins and upcasts gradients. What is returned stays until the end of the step.
 fn upcasted<'t>(tape: &'t Tape, plan: &Plan<'_>, shares: &mut Shares) -> Option<Var<'t>> {
-    let elements = upcast(tape, plan);
+    let elements = if plan.singly && plan.builds_vector() { 0 } else { upcast(tape, plan) };
     let master = plan.recipe.master.filter(|_| elements > 0)?;
     let mut take = |name, dtype| {
         let lump = tape.lump(name, (Kind::Temporary, elements, dtype));
@@ -196,6 +203,32 @@ fn upcasted<'t>(tape: &'t Tape, plan: &Plan<'_>, shares: &mut Shares) -> Option<
     let wide = take("gradients of the share, upcast", master);
     drop(joined);
     Some(wide)
+}
+
+/// Makes the gradients of a bucket ready for the optimizer: their norm is taken in fp64, piece by piece (`get_grad_norm_direct`), they
+/// are joined where there are several, and cast to the format of master weights. What is returned stays until the end of the step.
+pub(super) fn ready<'t>(tape: &'t Tape, plan: &Plan<'_>, bucket: &Bucket<'t>) -> Option<Var<'t>> {
+    /// An fp64 number takes the memory of two fp32 ones.
+    const FP64: u64 = 2;
+    tape.begin(When::Step, 0, Kind::Temporary);
+    tape.at("Optimizer step", sources::DEEPSPEED);
+    let take = |name, elements, dtype| tape.lump(name, (Kind::Temporary, elements, dtype));
+    let pieces: Vec<u64> = bucket.pieces().collect();
+    let all = pieces.iter().sum();
+    if bucket.is_compact() {
+        for piece in pieces {
+            drop(take("a gradient in fp64, for its norm", piece * FP64, DType::Fp32));
+        }
+        return None;
+    }
+    for piece in &pieces {
+        drop(take("a gradient in fp64, for its norm", piece * FP64, DType::Fp32));
+    }
+    let joined = (pieces.len() > 1).then(|| take("gradients of the share, joined", all, plan.recipe.gradient));
+    let wide = plan.recipe.master.filter(|master| *master != plan.recipe.gradient);
+    let upcast = wide.map(|wide| take("gradients of the share, upcast", all, wide));
+    bucket.let_go();
+    if upcast.is_none() { joined } else { upcast }
 }
 
 /// Plays the step.

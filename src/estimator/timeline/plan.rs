@@ -1,14 +1,14 @@
 //! What is played: which part of the model, how often each block stands for its like, and how memory is shared out.
 
 use crate::config::{
-    AttentionKernel, DataSharding, Job, ModelConfig, Optimizer, OptimizerImplementation, PrecisionRecipe, Recompute,
-    TrainingPrecision, TrainingRun, Tuning,
+    AttentionKernel, DataSharding, Job, LibraryOptions, ModelConfig, Optimizer, OptimizerImplementation, PrecisionRecipe,
+    Recompute, TrainingPrecision, TrainingRun, Tuning,
 };
 use crate::estimator::stage::Stage;
 use crate::estimator::{MemoryKind, host};
 use crate::ops::tape::{Arrival, Cut, Parameter, Shards};
 use crate::ops::{self, Lowering};
-use crate::sharding::{Buckets, CarriedOutBy, GatheredInto, Pieces};
+use crate::sharding::{Buckets, Building, CarriedOutBy, GatheredInto, Pieces};
 use crate::stacks::GroupsOfEnds;
 use crate::units::DType;
 
@@ -93,6 +93,8 @@ pub(super) struct Plan<'a> {
     pub reduce_once: bool,
     /// Buckets into which gradients are copied, and the elements of one and their format.
     pub buckets: (Buckets, u64, DType),
+    /// What the library that shares the training out is asked.
+    pub library: LibraryOptions,
     /// Parameters that stay gathered at once, where that is neither all of them nor one block's.
     pub live: Option<Live>,
     pub reduce: DType,
@@ -162,7 +164,9 @@ impl<'a> Plan<'a> {
             Buckets::EveryGradient if recipe.master.is_some() => Buckets::None,
             buckets => buckets,
         };
-        let buckets = (buckets, run.reduce_bucket_size, recipe.gradient);
+        // Where ranks share gradients out, they are reduced in the format of the weights and added up in their own.
+        let reduced = if sharding.shards_gradients() { recipe.parameter } else { recipe.gradient };
+        let buckets = (buckets, run.reduce_bucket_size, reduced);
         if matches!(movement, Movement::Weights { .. }) {
             // A group is gathered in one format.
             with.tuning.adapter_dtype = None;
@@ -188,8 +192,12 @@ impl<'a> Plan<'a> {
             },
             reduce_once: layout.reduce_once
                 && job.gradient_accumulation_steps() > 1
-                && sharding.gathers.as_ref().is_some_and(|gathers| gathers.into != GatheredInto::Tensors),
+                && match &sharding.gathers {
+                    Some(gathers) => gathers.into != GatheredInto::Tensors,
+                    None => buckets.0 == Buckets::EveryGradient,
+                },
             buckets,
+            library: run.library,
             live,
             away: Away {
                 parameters: host::is_away(job, MemoryKind::Parameter),
@@ -237,6 +245,25 @@ impl<'a> Plan<'a> {
     fn learned(&self) -> DType {
         let tuning = &self.with.tuning;
         tuning.adapter_dtype.filter(|_| tuning.freezes_model()).unwrap_or(self.with.parameter)
+    }
+
+    /// Whether the library copies the model into one long vector before the first step.
+    pub fn builds_vector(&self) -> bool {
+        self.buckets.0 != Buckets::None && self.sharding.building == Building::IntoOneVector
+    }
+
+    /// Whether gradients lie in the buckets in which they are reduced.
+    pub fn has_views(&self) -> bool {
+        self.buckets.0 == Buckets::EveryGradient && self.library.gradient_as_bucket_view
+    }
+
+    /// Buffers that ZeRO's bucket consists of.
+    pub fn buffers(&self) -> u64 {
+        match (self.library.contiguous_gradients, self.buckets.0) {
+            (false, _) => 0,
+            (true, Buckets::WhileReducing) if self.library.overlap_comm.holds(self.sharding.zero_stage) => 2,
+            (true, _) => 1,
+        }
     }
 
     /// What becomes of gradients.

@@ -28,13 +28,15 @@ pub enum TensorEvent {
         /// Its number.
         tensor: u32,
     },
+    /// The framework calls `torch.cuda.empty_cache()`.
+    CacheEmptied,
 }
 
 /// A training in parts; a tensor keeps its number through all of them.
 ///
 /// A first step is [`Self::first_micro_batch`], [`Self::further_micro_batch`] for each further one (for the last one
-/// [`Self::last_micro_batch`], where it is not empty), [`Self::states`] and
-/// [`Self::step`]; later steps leave out the states. A part may be repeated: every tensor that it takes, and that the parts behind it do
+/// [`Self::last_micro_batch`], where it is not empty), [`Self::ready`],
+/// [`Self::states`] and [`Self::step`]; later steps leave out the states. A part may be repeated: every tensor that it takes, and that the parts behind it do
 /// not free, is taken in that part for the first time only.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sequence {
@@ -46,10 +48,14 @@ pub struct Sequence {
     pub further_micro_batch: Vec<TensorEvent>,
     /// Those of a step's last one, where that alone reduces gradients; else empty, and the last is as any further one.
     pub last_micro_batch: Vec<TensorEvent>,
+    /// What makes gradients ready for the optimizer, before it makes its states; empty where that is part of [`Self::step`].
+    pub ready: Vec<TensorEvent>,
     /// The states that the optimizer makes at the first step, before it updates anything.
     pub states: Vec<TensorEvent>,
     /// The optimizer's step, and the gradients that `zero_grad` lets go behind it.
     pub step: Vec<TensorEvent>,
+    /// What happens once, before the second step.
+    pub rebuilt: Vec<TensorEvent>,
 }
 
 /// The sequence of the most loaded stage of a training on one rank; `None` when serving, and for kernels whose step is not played operator
@@ -58,16 +64,21 @@ pub fn sequence(job: &Job) -> Option<Sequence> {
     let run = job.training().filter(|run| is_played(run))?;
     let plan = Plan::of_every_tensor(job, run, stage::only(job));
     let tape = Tape::new();
-    let Parts { built, first, further, last, states, step } = play::play_all(&tape, &plan);
+    let Parts { emptied, built, first, further, last, ready, states, step, rebuilt } = play::play_all(&tape, &plan);
     let state = tape.state();
     let part = |from: usize, to: usize| events(&state, state.log.get(from..to).unwrap_or_default());
+    let mut build = part(0, emptied);
+    build.extend((emptied > 0).then_some(TensorEvent::CacheEmptied));
+    build.extend(part(emptied, built));
     Some(Sequence {
-        build: part(0, built),
+        build,
         first_micro_batch: part(built, first),
         further_micro_batch: part(first, further),
         last_micro_batch: part(further, last),
-        states: part(last, states),
+        ready: part(last, ready),
+        states: part(ready, states),
         step: part(states, step),
+        rebuilt: part(step, rebuilt),
     })
 }
 

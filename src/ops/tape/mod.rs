@@ -269,6 +269,33 @@ impl Tape {
         }
     }
 
+    /// Lets go of the gradient of one parameter.
+    pub fn release_gradient(&self, param: Param) {
+        drop(self.take_gradient(param));
+    }
+
+    /// The gradient of one parameter, which no longer has it.
+    pub fn take_gradient(&self, param: Param) -> Option<Var<'_>> {
+        let mut state = self.state.borrow_mut();
+        let parameter = state.parameters.get_mut(state::at(param))?;
+        let storage = std::mem::replace(&mut parameter.gradient, NONE);
+        let (form, dtype) = state.storages.get(state::at(storage)).map(|found| (found.form, found.dtype))?;
+        Some(Var { tape: self, storage, form, dtype, node: NONE, order: Order::Plain })
+    }
+
+    /// Takes the memory of all parameters that learn away, as if they had none, and says what it was: they lie in another tensor from now
+    /// on. The log then has nothing of them.
+    pub fn lift_parameters(&self) -> Vec<(u64, DType)> {
+        let mut state = self.state.borrow_mut();
+        let learned: Vec<_> = state.parameters.iter().filter(|found| !found.idle).map(|found| found.storage).collect();
+        let lift = |storage: u32| {
+            let storage = state.storages.get_mut(state::at(storage))?;
+            let elements = std::mem::take(&mut storage.bytes).saturating_mul(8) / storage.dtype.bits().max(1);
+            Some((elements, storage.dtype))
+        };
+        learned.into_iter().filter_map(lift).collect()
+    }
+
     /// Lets go of the gradients of a group that waited for their reduction.
     pub fn release_gradients(&self, group: impl Fn(u16) -> bool) {
         let mut state = self.state.borrow_mut();

@@ -362,6 +362,8 @@ pub(crate) struct State {
     pub(super) factors: Factors,
     /// Products of layers, where modules run for these alone.
     pub(super) products: Option<Vec<LayerProduct>>,
+    /// Parameters whose gradients the last node of backward completed.
+    pub(super) arrived: [Option<Param>; 3],
     /// Tensors that are no parameters and want a gradient, and their gradients, kept until the graph goes.
     pub(super) leaves: Vec<u32>,
 }

@@ -1,6 +1,6 @@
 //! Rows of DeepSpeed: ZeRO stages 0 to 3 around a transformers model.
 
-use headroom::config::{GradientDType, OptimizerImplementation, TrainingPrecision, TrainingRun};
+use headroom::config::{GradientDType, OptimizerImplementation, OverlapComm, TrainingPrecision, TrainingRun};
 
 use super::super::row::Fields;
 use super::{Pretended, data_parallel, is_plain_run, job, model, only_known, plain_run};
@@ -46,6 +46,8 @@ pub fn pretended(row: Fields<'_>) -> Result<Pretended, String> {
     };
     let mut run = TrainingRun { precision, ..plain_run(row)? };
     run.optimizer_implementation = OptimizerImplementation::Fused;
+    // Below stage 3 `run_deepspeed.py` makes the model on the GPU.
+    run.library.made_on_gpu = true;
     zero(row, "/flags", run)
 }
 
@@ -69,21 +71,17 @@ pub fn zero(row: Fields<'_>, flags: &str, mut run: TrainingRun) -> Result<Preten
         // `data_types.grad_accum_dtype` says in what gradients are kept between micro-batches.
         run.gradients = match row.text(&at("grad_accum_dtype"))? {
             "bf16" | "fp16" => GradientDType::AsWeights,
+            "fp32" => GradientDType::Fp32,
             other => return Err(format!("DeepSpeed's gradients accumulated in {other} are not modelled")),
         };
     }
     let flag = |key: &str| row.flag(&at(key)).unwrap_or(false);
     layout.offload.optimizer = flag("offload_optimizer");
     layout.offload.parameters = flag("offload_param");
-    if states("contiguous_gradients") && !flag("contiguous_gradients") {
-        return Err("DeepSpeed without contiguous gradients is not modelled".to_owned());
-    }
-    if flag("overlap_comm") && matches!(stage, 1 | 2) {
-        // A second buffer of the same size: two take what one of twice the size takes.
-        run.reduce_bucket_size *= 2;
-    }
-    if states("reduce_scatter") && !flag("reduce_scatter") {
-        return Err("DeepSpeed that reduces gradients by all-reduce alone is not modelled".to_owned());
+    run.library.contiguous_gradients = !states("contiguous_gradients") || flag("contiguous_gradients");
+    run.library.reduce_scatter = !states("reduce_scatter") || flag("reduce_scatter");
+    if states("overlap_comm") {
+        run.library.overlap_comm = if flag("overlap_comm") { OverlapComm::On } else { OverlapComm::Off };
     }
     if states("sub_group_size") && row.count(&at("sub_group_size"))? != 1_000_000_000 {
         return Err("DeepSpeed's sub-groups of another size are not modelled".to_owned());
