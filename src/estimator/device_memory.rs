@@ -193,6 +193,7 @@ pub(super) fn events(job: &Job, parts: &Sequence) -> Vec<Event> {
             let has_own = micro_batch == micro_batches && !parts.last_micro_batch.is_empty();
             play(match micro_batch {
                 _ if has_own => &parts.last_micro_batch,
+                1 if step == 0 && !parts.opening.is_empty() => &parts.opening,
                 1 => &parts.first_micro_batch,
                 _ => &parts.further_micro_batch,
             });

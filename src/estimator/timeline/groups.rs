@@ -27,7 +27,7 @@ use crate::units::DType;
 pub const GRADIENT_REDUCTION: &str = "Gradient reduction";
 
 /// The stream on which shares are copied together and gathered (`_fsdp_param_group.py`, `all_gather_copy_in_stream`).
-const GATHERING: u8 = 1;
+pub(super) const GATHERING: u8 = 1;
 /// The stream on which gradients are reduced (`reduce_scatter_stream`).
 const REDUCING: u8 = 2;
 
@@ -184,6 +184,8 @@ pub(super) struct Groups<'t> {
     reduces: Cell<bool>,
     /// Whether the bucket of gradients stays behind a micro-batch.
     keeps_bucket: Cell<bool>,
+    /// Whether a coordinator gathers weights beside the tape.
+    coordinated: bool,
     /// ZeRO's bucket of gradients, where every tensor is played.
     pub bucket: Option<Bucket<'t>>,
     /// DDP's buckets, where every tensor is played.
@@ -215,6 +217,7 @@ impl<'t> Groups<'t> {
             away: plan.away.gradients,
             reduces: Cell::new(true),
             keeps_bucket: Cell::new(false),
+            coordinated: plan.is_coordinated(),
             bucket: Bucket::of(tape, plan),
             ddp: Reducer::of(tape, plan),
             alive: RefCell::default(),
@@ -309,6 +312,7 @@ impl<'t> Groups<'t> {
     /// Whether weights are gathered ahead of their use, and gradients joined before they are reduced.
     const fn into(&self) -> Option<GatheredInto> {
         match self.movement {
+            _ if self.coordinated => None,
             Movement::Weights { into, .. } => Some(into),
             Movement::Still | Movement::Gradients => None,
         }
@@ -545,7 +549,7 @@ impl<'t> Groups<'t> {
 
     /// Whether shares of gradients have a place of their own from the start (stage 3's `grad_partitions_flat_buffer`).
     pub fn shares_stand(&self) -> bool {
-        self.buckets.0 == Buckets::Lasting
+        self.buckets.0 == Buckets::Lasting && !self.coordinated
     }
 
     /// Whether gradients are kept in shares.

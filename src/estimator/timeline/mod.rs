@@ -6,6 +6,7 @@
 
 mod asked;
 mod build;
+mod coordinator;
 mod ground;
 mod groups;
 mod lines;

@@ -60,6 +60,9 @@ pub(super) fn amounts(tape: &Tape, plan: &Plan<'_>) -> Vec<StateOf> {
 /// Takes the memory of the states.
 pub(super) fn states<'t>(tape: &'t Tape, plan: &Plan<'_>, shares: &mut Shares) -> Vec<Var<'t>> {
     tape.begin(When::Before, 0, Kind::OptimizerState);
+    if plan.is_coordinated() {
+        return states_of_sub_groups(tape, plan);
+    }
     if plan.singly && ranks(plan) == 1 {
         return states_of_each(tape, plan);
     }
@@ -192,7 +195,7 @@ pub(super) fn upcast(tape: &Tape, plan: &Plan<'_>) -> u64 {
 
 /// Joins and upcasts gradients. What is returned stays until the end of the step.
 fn upcasted<'t>(tape: &'t Tape, plan: &Plan<'_>, shares: &mut Shares) -> Option<Var<'t>> {
-    let elements = if plan.singly && plan.builds_vector() { 0 } else { upcast(tape, plan) };
+    let elements = if plan.singly && (plan.builds_vector() || plan.is_coordinated()) { 0 } else { upcast(tape, plan) };
     let master = plan.recipe.master.filter(|_| elements > 0)?;
     let mut take = |name, dtype| {
         let lump = tape.lump(name, (Kind::Temporary, elements, dtype));
@@ -215,7 +218,7 @@ pub(super) fn ready<'t>(tape: &'t Tape, plan: &Plan<'_>, bucket: &Bucket<'t>) ->
     let take = |name, elements, dtype| tape.lump(name, (Kind::Temporary, elements, dtype));
     let pieces: Vec<u64> = bucket.pieces().collect();
     let all = pieces.iter().sum();
-    if bucket.is_compact() {
+    if bucket.is_compact() && !plan.is_coordinated() {
         for piece in pieces {
             drop(take("a gradient in fp64, for its norm", piece * FP64, DType::Fp32));
         }
@@ -224,11 +227,52 @@ pub(super) fn ready<'t>(tape: &'t Tape, plan: &Plan<'_>, bucket: &Bucket<'t>) ->
     for piece in &pieces {
         drop(take("a gradient in fp64, for its norm", piece * FP64, DType::Fp32));
     }
+    if plan.is_coordinated() {
+        return sub_groups(plan, pieces).into_iter().fold(None, |before, all| {
+            drop(before);
+            let joined = take("gradients of the share, joined", all, plan.recipe.gradient);
+            let wide = plan.recipe.master.filter(|master| *master != plan.recipe.gradient);
+            Some(wide.map_or(joined, |wide| take("gradients of the share, upcast", all, wide)))
+        });
+    }
     let joined = (pieces.len() > 1).then(|| take("gradients of the share, joined", all, plan.recipe.gradient));
     let wide = plan.recipe.master.filter(|master| *master != plan.recipe.gradient);
     let upcast = wide.map(|wide| take("gradients of the share, upcast", all, wide));
     bucket.let_go();
     if upcast.is_none() { joined } else { upcast }
+}
+
+/// Elements of the sub-groups into which stage 3 sorts a rank's pieces (`_create_fp16_sub_groups`): a full one takes no more.
+pub(super) fn sub_groups(plan: &Plan<'_>, pieces: Vec<u64>) -> Vec<u64> {
+    let mut groups: Vec<u64> = Vec::new();
+    for piece in pieces {
+        match groups.last_mut().filter(|group| **group < plan.library.sub_group_size) {
+            Some(group) => *group = group.saturating_add(piece),
+            None => groups.push(piece),
+        }
+    }
+    groups
+}
+
+/// The states of stage 3's sub-groups, but master weights, which were made before the first step.
+fn states_of_sub_groups<'t>(tape: &'t Tape, plan: &Plan<'_>) -> Vec<Var<'t>> {
+    let pieces = tape.state().parameters.iter().filter(|found| !found.idle).map(|found| found.kept).collect();
+    let spec = plan.optimizer.spec();
+    let mut held = Vec::new();
+    for elements in sub_groups(plan, pieces) {
+        let vector = UpdatedParameter::vector(elements);
+        for state in spec.states.iter().filter(|state| state.serves.includes(&vector)) {
+            let values = match state.values {
+                StateValues::EveryElement => elements,
+                StateValues::OfElements(values) => values(elements),
+                StateValues::OfShape(values) => values(&vector),
+            };
+            tape.at(state.label, state.source);
+            let dtype = state.format.dtype(plan.recipe.optimizer_state);
+            held.push(tape.lump("one value per element", (Kind::OptimizerState, values, dtype)));
+        }
+    }
+    held
 }
 
 /// Plays the step.

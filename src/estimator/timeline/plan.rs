@@ -252,6 +252,16 @@ impl<'a> Plan<'a> {
         self.buckets.0 != Buckets::None && self.sharding.building == Building::IntoOneVector
     }
 
+    /// Whether every tensor of a training under stage 3 is played, with the coordinator that gathers its weights. Where weights are frozen,
+    /// it is not known when backward needs them.
+    pub fn is_coordinated(&self) -> bool {
+        self.singly && self.buckets.0 == Buckets::Lasting && self.is_in_tensors() && !self.with.tuning.freezes_model()
+    }
+
+    const fn is_in_tensors(&self) -> bool {
+        matches!(self.movement, Movement::Weights { into: GatheredInto::Tensors, .. })
+    }
+
     /// Whether gradients lie in the buckets in which they are reduced.
     pub fn has_views(&self) -> bool {
         self.buckets.0 == Buckets::EveryGradient && self.library.gradient_as_bucket_view

@@ -150,6 +150,9 @@ pub(super) struct Parts {
 pub(super) fn play_all(tape: &Tape, plan: &Plan<'_>) -> Parts {
     let Made { ends, layers, ids, .. } = &made(tape, plan);
     let taken_over = build::taken_over(tape, plan);
+    if plan.is_coordinated() {
+        tape.note_uses();
+    }
     // The step begins without what an earlier micro-batch would have left.
     let groups = Groups::new(tape, &Plan { accumulated: false, ..plan.clone() });
     if groups.shares_stand() {

@@ -1,5 +1,8 @@
 //! Every tensor that a training takes and frees, one by one, in the order in which PyTorch does it: what its allocator is asked for.
 
+use std::ops::Range;
+
+use super::coordinator::Coordinator;
 use super::is_played;
 use super::plan::Plan;
 use super::play::{self, Parts};
@@ -34,7 +37,7 @@ pub enum TensorEvent {
 
 /// A training in parts; a tensor keeps its number through all of them.
 ///
-/// A first step is [`Self::first_micro_batch`], [`Self::further_micro_batch`] for each further one (for the last one
+/// A first step is [`Self::opening`], where it is not empty, else [`Self::first_micro_batch`], [`Self::further_micro_batch`] for each further one (for the last one
 /// [`Self::last_micro_batch`], where it is not empty), [`Self::ready`],
 /// [`Self::states`] and [`Self::step`]; later steps leave out the states. A part may be repeated: every tensor that it takes, and that the parts behind it do
 /// not free, is taken in that part for the first time only.
@@ -42,6 +45,8 @@ pub enum TensorEvent {
 pub struct Sequence {
     /// Parameters, buffers and token ids.
     pub build: Vec<TensorEvent>,
+    /// Those of the very first micro-batch, where it is another than the first of later steps; else empty.
+    pub opening: Vec<TensorEvent>,
     /// Forward and backward of the first micro-batch of a step, which leaves its gradients.
     pub first_micro_batch: Vec<TensorEvent>,
     /// Those of any further one, which adds to them; empty where a step has one micro-batch.
@@ -67,13 +72,20 @@ pub fn sequence(job: &Job) -> Option<Sequence> {
     let Parts { emptied, built, first, further, last, ready, states, step, rebuilt } = play::play_all(&tape, &plan);
     let state = tape.state();
     let part = |from: usize, to: usize| events(&state, state.log.get(from..to).unwrap_or_default());
+    let coordinator = plan.is_coordinated().then(|| Coordinator::of(&state, &plan));
+    let [opening, first_micro_batch, further_micro_batch] = match coordinator {
+        None => [Vec::new(), part(built, first), part(first, further)],
+        Some(mut coordinator) => [(built..first, false), (built..first, true), (first..further, true)]
+            .map(|(range, knows)| woven(&state, &range, coordinator.play(&state, &range, knows))),
+    };
     let mut build = part(0, emptied);
     build.extend((emptied > 0).then_some(TensorEvent::CacheEmptied));
     build.extend(part(emptied, built));
     Some(Sequence {
         build,
-        first_micro_batch: part(built, first),
-        further_micro_batch: part(first, further),
+        opening,
+        first_micro_batch,
+        further_micro_batch,
         last_micro_batch: part(further, last),
         ready: part(last, ready),
         states: part(ready, states),
@@ -84,6 +96,20 @@ pub fn sequence(job: &Job) -> Option<Sequence> {
 
 fn events(state: &State, log: &[Entry]) -> Vec<TensorEvent> {
     log.iter().filter_map(|entry| event(state, *entry)).collect()
+}
+
+/// The events of a part of the log with others between them, each before the event of the log at its place.
+fn woven(state: &State, part: &Range<usize>, others: Vec<(usize, TensorEvent)>) -> Vec<TensorEvent> {
+    let mut others = others.into_iter().peekable();
+    let mut woven = Vec::new();
+    for (place, entry) in state.log.iter().enumerate().take(part.end).skip(part.start) {
+        while let Some((_, other)) = others.next_if(|(before, _)| *before <= place) {
+            woven.push(other);
+        }
+        woven.extend(event(state, *entry));
+    }
+    woven.extend(others.map(|(_, other)| other));
+    woven
 }
 
 fn event(state: &State, entry: Entry) -> Option<TensorEvent> {

@@ -106,8 +106,13 @@ impl Tape {
             if let Some(frame) = frame {
                 self.recompute(frame, model);
             }
-            self.state.borrow_mut().run(next);
-            let arrived = std::mem::take(&mut self.state.borrow_mut().arrived);
+            let arrived = {
+                let mut state = self.state.borrow_mut();
+                let from = state.log.len();
+                state.run(next);
+                state.note_node(next, from);
+                std::mem::take(&mut state.arrived)
+            };
             arrived.into_iter().flatten().for_each(|param| model.arrives(self, param));
         }
         if let Some(left) = here {

@@ -121,6 +121,7 @@ impl Tape {
     pub fn read(&self, param: Param) -> Var<'_> {
         let mut state = self.state.borrow_mut();
         let param = state.meant(param);
+        state.note_use(param);
         let (storage, form, dtype) = state.parameter_tensor(param);
         state.hold(storage);
         let node = if state.is_frozen(param) { NONE } else { state::leaf(param) };
@@ -215,6 +216,11 @@ impl Tape {
     /// What becomes of gradients.
     pub fn arrivals(&self, arrival: Arrival) {
         self.state.borrow_mut().arrival = arrival;
+    }
+
+    /// Notes from now on when modules need parameters.
+    pub fn note_uses(&self) {
+        self.state.borrow_mut().uses = Some(Vec::new());
     }
 
     /// Memory of so many elements that no module sees.

@@ -20,6 +20,8 @@ struct Place {
     param: Param,
     begins: u64,
     elements: u64,
+    /// Elements that the rank keeps of it, where each parameter is cut by itself.
+    kept: u64,
 }
 
 /// The bucket of a rank, and what becomes of its gradients.
@@ -30,6 +32,8 @@ pub(in crate::estimator::timeline) struct Bucket<'t> {
     size: u64,
     /// Format of what is reduced, and of what the rank keeps of it.
     formats: [DType; 2],
+    /// Whether bucket and gradients of the rank have places of their own from the start, and each parameter is cut by itself (stage 3).
+    stands: bool,
     /// Whether the parts of other ranks are let go.
     shares_gradients: bool,
     overlaps: bool,
@@ -37,6 +41,7 @@ pub(in crate::estimator::timeline) struct Bucket<'t> {
     joins: bool,
     /// Whether gradients add up in a format of their own, in one tensor of the rank's part (`_use_compact_grad_partition_buffer`).
     is_compact: bool,
+    ranks: u64,
     /// Elements of a rank's part.
     part: u64,
     places: Vec<Place>,
@@ -60,10 +65,11 @@ impl<'t> Bucket<'t> {
     /// The bucket of a training of which every tensor is played; `None` where no library's bucket is filled so.
     pub fn of(tape: &'t Tape, plan: &Plan<'_>) -> Option<Self> {
         let (buckets, size, _) = plan.buckets;
-        if buckets != Buckets::WhileReducing || !plan.singly {
+        if !plan.singly || !(buckets == Buckets::WhileReducing || plan.is_coordinated()) {
             return None;
         }
-        let shares_gradients = plan.movement == Movement::Gradients;
+        let stands = plan.is_coordinated();
+        let shares_gradients = stands || plan.movement == Movement::Gradients;
         let learned = plan.with.tuning.adapter_dtype.filter(|_| plan.with.tuning.freezes_model()).unwrap_or(plan.with.parameter);
         let reduced = if shares_gradients { learned } else { plan.recipe.gradient };
         let places = places(tape);
@@ -72,11 +78,13 @@ impl<'t> Bucket<'t> {
             tape,
             size,
             formats: [reduced, plan.recipe.gradient],
+            stands,
             shares_gradients,
             overlaps: plan.library.overlap_comm.holds(plan.sharding.zero_stage),
             contiguous: plan.library.contiguous_gradients,
             joins: plan.library.reduce_scatter,
             is_compact: plan.recipe.gradient == DType::Fp32 && learned != DType::Fp32,
+            ranks: plan.ranks.max(1),
             part: part(all, plan.ranks),
             places,
             reduces: Cell::new(true),
@@ -101,11 +109,12 @@ impl<'t> Bucket<'t> {
 
     /// Elements of the pieces of the rank's part, a piece for each parameter.
     pub fn pieces(&self) -> impl Iterator<Item = u64> {
-        self.places.iter().filter(|place| self.is_own(place)).map(|place| place.elements.min(self.part - place.begins))
+        let piece = |place: &Place| if self.stands { place.kept } else { place.elements.min(self.part - place.begins) };
+        self.places.iter().filter(|place| self.is_own(place)).map(piece)
     }
 
     const fn is_own(&self, place: &Place) -> bool {
-        place.begins < self.part
+        self.stands || place.begins < self.part
     }
 
     /// The gradient of a parameter has come.
@@ -118,7 +127,7 @@ impl<'t> Bucket<'t> {
     }
 
     fn set_up(&self) {
-        if !self.contiguous || !self.filling.borrow().buffers.is_empty() {
+        if self.stands || !self.contiguous || !self.filling.borrow().buffers.is_empty() {
             return;
         }
         self.tape.at(REDUCTION_BUCKET, sources::DEEPSPEED);
@@ -149,7 +158,7 @@ impl<'t> Bucket<'t> {
         };
         let before = self.tape.on_stream(if self.overlaps { REDUCING } else { 0 });
         self.tape.at(GRADIENT_REDUCTION, sources::DEEPSPEED);
-        if self.is_compact && waiting.iter().any(|place| self.is_own(place)) {
+        if !self.stands && self.is_compact && waiting.iter().any(|place| self.is_own(place)) {
             self.keep_part();
         }
         for elements in self.joined(&waiting) {
@@ -163,6 +172,12 @@ impl<'t> Bucket<'t> {
 
     /// Elements of the parts that are joined for one message each.
     fn joined(&self, waiting: &[Place]) -> Vec<u64> {
+        if self.stands {
+            let all = waiting.iter().map(|place| place.kept.saturating_mul(self.ranks)).sum();
+            // One gradient that can be cut evenly is reduced where it is (`reduce_scatter_coalesced`).
+            let is_one = waiting.len() == 1 && waiting.iter().all(|place| place.elements.is_multiple_of(self.ranks));
+            return if waiting.is_empty() || is_one || !self.joins { Vec::new() } else { vec![all] };
+        }
         if !self.contiguous {
             let all = waiting.iter().map(|place| place.elements).sum();
             return if waiting.len() > 1 { vec![all] } else { Vec::new() };
@@ -208,7 +223,7 @@ impl<'t> Bucket<'t> {
 
     /// What becomes of a gradient that was reduced.
     fn settle(&self, place: Place) {
-        let is_own = self.is_own(&place);
+        let is_own = self.is_own(&place) && !self.stands;
         if self.shares_gradients && !is_own {
             self.tape.release_gradient(place.param);
         }
@@ -248,7 +263,7 @@ impl<'t> Bucket<'t> {
             }
         }
         self.send();
-        if !self.contiguous && !self.is_compact {
+        if !self.contiguous && !self.is_compact && !self.stands {
             let has_kept = !self.filling.borrow().kept.is_empty();
             for place in self.places.iter().filter(|place| self.is_own(place)) {
                 let gradient = self.tape.take_gradient(place.param).filter(|_| !has_kept);
@@ -284,8 +299,9 @@ fn places(tape: &Tape) -> Vec<Place> {
     let state = tape.state();
     let learned = state.parameters.iter().zip(0..).filter(|(parameter, _)| !parameter.idle);
     let place = |(parameter, param): (&Parameter, Param)| {
-        let place = Place { param, begins, elements: parameter.kept };
-        begins += parameter.kept;
+        let elements = state.elements(parameter.form);
+        let place = Place { param, begins, elements, kept: parameter.kept };
+        begins += elements;
         place
     };
     learned.map(place).collect()
