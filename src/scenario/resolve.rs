@@ -188,7 +188,11 @@ impl Scenario {
             overlap_comm: self.word(FieldId::OverlapComm),
             contiguous_gradients: self.flag(FieldId::ContiguousGradients),
             reduce_scatter: self.flag(FieldId::ReduceScatter),
-            ..LibraryOptions::DEFAULT
+            persistence_threshold: self.integer(FieldId::PersistenceThreshold),
+            max_live_parameters: self.integer(FieldId::MaxLiveParameters),
+            prefetch_bucket_size: self.integer(FieldId::PrefetchBucket),
+            max_reuse_distance: self.integer(FieldId::MaxReuseDistance),
+            sub_group_size: self.integer(FieldId::SubGroupSize),
         }
     }
 

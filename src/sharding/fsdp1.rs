@@ -32,7 +32,7 @@ pub(super) const SHARDING: ShardingSpec = ShardingSpec {
         // `MixedPrecision` has `cast_forward_inputs=False`.
         casts_inputs: false,
         was_measured: true,
-        most_live: None,
+        is_limited: false,
         note: "Embedding, norm and head stay gathered; in backward one block is in use while the next is fetched.",
         source: sources::FSDP1,
     }),

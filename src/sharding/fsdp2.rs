@@ -22,7 +22,7 @@ pub(super) const SHARDING: ShardingSpec = ShardingSpec {
         keeps_ends: false,
         casts_inputs: true,
         was_measured: true,
-        most_live: None,
+        is_limited: false,
         note: "Embedding, norm and head stay gathered; one block is in use while the next is fetched.",
         source: sources::FSDP2,
     }),

@@ -113,9 +113,9 @@ pub struct Gathers {
     pub casts_inputs: bool,
     /// Whether gathered weights and reduced gradients were checked against measurements, byte by byte.
     pub was_measured: bool,
-    /// Parameters that stay gathered at most; `None`: a block's go as the layout says, and one is in use at a time beside those gathered
-    /// ahead.
-    pub most_live: Option<u64>,
+    /// Whether as many parameters stay gathered as `stage3_max_live_parameters` says; else a block's go as the layout says, and one is in
+    /// use at a time beside those gathered ahead.
+    pub is_limited: bool,
     /// A note beside the line of gathered weights.
     pub note: &'static str,
     /// The source of the rule.

@@ -22,7 +22,7 @@ pub(super) const SHARDING: ShardingSpec = ShardingSpec {
         keeps_ends: false,
         casts_inputs: false,
         was_measured: false,
-        most_live: Some(1_000_000_000), // DeepSpeed's default of `stage3_max_live_parameters`
+        is_limited: true,
         note: "Stage 3 gathers weights before use, at most one billion parameters at once (DeepSpeed's default).",
         source: sources::DEEPSPEED,
     }),

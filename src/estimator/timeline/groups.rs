@@ -115,8 +115,9 @@ pub(super) fn sizes(tape: &Tape, plan: &Plan<'_>) -> Vec<Size> {
             if parameter.beside {
                 continue;
             }
+            let moves = !plan.keeps_gathered(tape.state().elements(parameter.form));
             size.kept = size.kept.saturating_add(width(parameter.kept));
-            size.padded = size.padded.saturating_add(width(parameter.padded));
+            size.padded = size.padded.saturating_add(if moves { width(parameter.padded) } else { 0 });
             if !parameter.frozen || is_flat {
                 let [kept, padded] = &mut size.learned;
                 *kept = kept.saturating_add(parameter.kept);
@@ -148,6 +149,8 @@ struct Alive<'t> {
     added_up: Vec<(u16, Var<'t>)>,
     /// The buffer that gradients are copied into before they are reduced.
     bucket: Option<Var<'t>>,
+    /// Weights that stay gathered for good.
+    lasting: Option<Var<'t>>,
     /// Where a gradient waits for the host.
     on_its_way: Option<Var<'t>>,
 }
@@ -223,8 +226,26 @@ impl<'t> Groups<'t> {
             alive: RefCell::default(),
             shares: RefCell::default(),
         };
+        groups.take_lasting_weights(plan);
         groups.take_standing_buckets(plan);
         groups
+    }
+
+    /// Takes the weights that stay gathered for good.
+    fn take_lasting_weights(&self, plan: &Plan<'_>) {
+        let elements = {
+            let state = self.tape.state();
+            let lasting = state.parameters.iter().filter(|parameter| !parameter.beside);
+            let elements = lasting.map(|parameter| (state.elements(parameter.form), parameter.layer));
+            let lasting = elements.filter(|(elements, _)| plan.keeps_gathered(*elements));
+            lasting.map(|(elements, layer)| elements.saturating_mul(plan.times(layer))).fold(0, u64::saturating_add)
+        };
+        if elements > 0 && !self.coordinated {
+            self.tape.begin(When::Before, 0, Kind::Gathered);
+            self.tape.at(GATHERED_WEIGHTS, self.source);
+            let lump = self.tape.lump("weights that stay gathered", (Kind::Gathered, elements, self.compute));
+            self.alive.borrow_mut().lasting = Some(lump);
+        }
     }
 
     /// The gradient of a parameter is complete.

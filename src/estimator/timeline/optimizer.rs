@@ -182,15 +182,16 @@ pub(super) fn temporaries(tape: &Tape, plan: &Plan<'_>) -> StepTemporaries {
 /// Elements of the gradients that DeepSpeed's optimizers upcast at once; 0 under others.
 ///
 /// A rank's gradients are joined, copied into the format of the master weights, and stay so until the states are updated
-/// (`step` in deepspeed/runtime/zero/stage_1_and_2.py; stage3.py goes through sub-groups of `sub_group_size`, a billion by default).
+/// (`step` in deepspeed/runtime/zero/stage_1_and_2.py; stage3.py goes through sub-groups of `sub_group_size`).
 pub(super) fn upcast(tape: &Tape, plan: &Plan<'_>) -> u64 {
-    const SUB_GROUP: u64 = 1_000_000_000;
     let by_deepspeed = plan.buckets.0.is_of_stated_size() && plan.sharding.shards_gradients();
-    if !by_deepspeed || plan.away.optimizer || plan.recipe.master.is_none_or(|master| master == plan.recipe.gradient) {
+    // Stage 3 joins gradients whatever their format.
+    let is_wide = |master: DType| master == plan.recipe.gradient && plan.buckets.0 != Buckets::Lasting;
+    if !by_deepspeed || plan.away.optimizer || plan.recipe.master.is_none_or(is_wide) {
         return 0;
     }
     let all = sum(&tape.state(), plan, Served::All, |parameter| parameter.elements).div_ceil(ranks(plan));
-    if plan.buckets.0 == Buckets::Lasting { all.min(SUB_GROUP) } else { all }
+    if plan.buckets.0 == Buckets::Lasting { all.min(plan.library.sub_group_size) } else { all }
 }
 
 /// Joins and upcasts gradients. What is returned stays until the end of the step.
@@ -203,6 +204,9 @@ fn upcasted<'t>(tape: &'t Tape, plan: &Plan<'_>, shares: &mut Shares) -> Option<
         lump
     };
     let joined = take("gradients of the share, joined", plan.recipe.gradient);
+    if master == plan.recipe.gradient {
+        return Some(joined);
+    }
     let wide = take("gradients of the share, upcast", master);
     drop(joined);
     Some(wide)

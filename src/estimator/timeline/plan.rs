@@ -154,11 +154,15 @@ impl<'a> Plan<'a> {
             _ if !moves => Movement::Still,
             None => Movement::Gradients,
             Some(gathers) => {
-                let reshard = gathers.most_live.map_or(layout.reshard_after_forward, |most| gives_back(job, most));
+                let reshard = if gathers.is_limited {
+                    gives_back(job, run.library.max_live_parameters)
+                } else {
+                    layout.reshard_after_forward
+                };
                 Movement::Weights { into: gathers.into, reshard, keeps_ends: gathers.keeps_ends || !reshard }
             }
         };
-        let live = live(job, sharding).filter(|_| matches!(movement, Movement::Weights { .. }));
+        let live = live(job, run, sharding).filter(|_| matches!(movement, Movement::Weights { .. }));
         let buckets = match sharding.buckets {
             _ if layout.shards() <= 1 || run.stack.sharding != CarriedOutBy::Library => Buckets::None,
             Buckets::EveryGradient if recipe.master.is_some() => Buckets::None,
@@ -258,6 +262,11 @@ impl<'a> Plan<'a> {
         self.singly && self.buckets.0 == Buckets::Lasting && self.is_in_tensors() && !self.with.tuning.freezes_model()
     }
 
+    /// Whether a parameter of so many elements stays gathered for good.
+    pub const fn keeps_gathered(&self, elements: u64) -> bool {
+        self.is_in_tensors() && elements <= self.library.persistence_threshold
+    }
+
     const fn is_in_tensors(&self) -> bool {
         matches!(self.movement, Movement::Weights { into: GatheredInto::Tensors, .. })
     }
@@ -330,8 +339,9 @@ fn of_adapters(recipe: PrecisionRecipe, with: &Lowering<'_>) -> PrecisionRecipe 
 }
 
 /// The parameters that stay gathered where so many may; `None` where all of them do, and where there is no room for a block.
-fn live(job: &Job, sharding: DataSharding) -> Option<Live> {
-    let most = sharding.gathers.as_ref().and_then(|gathers| gathers.most_live)?;
+fn live(job: &Job, run: &TrainingRun, sharding: DataSharding) -> Option<Live> {
+    let most = run.library.max_live_parameters;
+    sharding.gathers.as_ref().filter(|gathers| gathers.is_limited)?;
     let (model, t) = (job.model(), job.layout().t().max(1));
     let list = ops::declared(model);
     let room = most.saturating_mul(t);

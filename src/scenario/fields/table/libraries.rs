@@ -32,4 +32,25 @@ fields! { $
     /// ZeRO 1 and 2 reduce a bucket by the ranks that own its parts; otherwise as one.
     ReduceScatter("rsc", "reduce_scatter", "ZeRO reduces by owner")
         .flag().group(Group::Layout).train().folded().default(FieldDefault::Flag(true)),
+    /// ZeRO 3 never gives back parameters of at most so many elements, such as norms and biases.
+    PersistenceThreshold("ppt", "stage3_param_persistence_threshold", "ZeRO 3 keeps parameters up to")
+        .whole(0..=100_000_000_000).unit("elements").group(Group::Layout).train().folded()
+        .default(FieldDefault::Integer(100_000)),
+    /// ZeRO 3 gathers ahead, and keeps gathered, so many parameters in all.
+    MaxLiveParameters("mlv", "stage3_max_live_parameters", "ZeRO 3 keeps gathered at most")
+        .whole(0..=100_000_000_000).unit("elements").group(Group::Layout).train().folded()
+        .default(FieldDefault::Integer(1_000_000_000)),
+    /// ZeRO 3 gathers so many parameters ahead at once.
+    PrefetchBucket("spb", "stage3_prefetch_bucket_size", "ZeRO 3 gathers ahead")
+        .whole(0..=100_000_000_000).unit("elements").group(Group::Layout).train().folded()
+        .default(FieldDefault::Integer(50_000_000)),
+    /// ZeRO 3 does not give a parameter back that is used again before so many others.
+    MaxReuseDistance("mrd", "stage3_max_reuse_distance", "ZeRO 3 keeps for reuse within")
+        .whole(0..=100_000_000_000).unit("elements").group(Group::Layout).train().folded()
+        .default(FieldDefault::Integer(1_000_000_000)),
+    /// ZeRO 3's optimizer updates so many of a GPU's parameters at once; its temporaries shrink with
+    /// it.
+    SubGroupSize("sgs", "sub_group_size", "ZeRO 3 updates at once")
+        .whole(1..=100_000_000_000).unit("elements").group(Group::Layout).train().folded()
+        .default(FieldDefault::Integer(1_000_000_000)),
 }
