@@ -116,7 +116,9 @@ impl Coordinator {
         };
         playing.play(knows);
         let left: Vec<Param> = playing.present.keys().copied().collect();
-        left.into_iter().for_each(|weight| playing.let_go(weight, part.end));
+        for weight in left {
+            playing.let_go(weight, part.end);
+        }
         playing.events
     }
 
@@ -289,7 +291,9 @@ impl Playing<'_> {
                 passed += later.weights.iter().map(|weight| self.coordinator.elements(*weight)).sum::<u64>();
             }
         }
-        through.into_iter().for_each(|weight| self.let_go(weight, module.until));
+        for weight in through {
+            self.let_go(weight, module.until);
+        }
     }
 
     fn let_go(&mut self, weight: Param, at: usize) {

@@ -9,6 +9,7 @@ mod build;
 mod coordinator;
 mod ground;
 mod groups;
+mod libraries;
 mod lines;
 mod moments;
 mod optimizer;

@@ -1,5 +1,6 @@
 //! What is played: which part of the model, how often each block stands for its like, and how memory is shared out.
 
+use super::libraries;
 use crate::config::{
     AttentionKernel, DataSharding, Job, LibraryOptions, ModelConfig, Optimizer, OptimizerImplementation, PrecisionRecipe,
     Recompute, TrainingPrecision, TrainingRun, Tuning,
@@ -8,7 +9,7 @@ use crate::estimator::stage::Stage;
 use crate::estimator::{MemoryKind, host};
 use crate::ops::tape::{Arrival, Cut, Parameter, Shards};
 use crate::ops::{self, Lowering};
-use crate::sharding::{Buckets, Building, CarriedOutBy, GatheredInto, Pieces};
+use crate::sharding::{Buckets, GatheredInto, Pieces};
 use crate::stacks::GroupsOfEnds;
 use crate::units::DType;
 
@@ -163,14 +164,7 @@ impl<'a> Plan<'a> {
             }
         };
         let live = live(job, run, sharding).filter(|_| matches!(movement, Movement::Weights { .. }));
-        let buckets = match sharding.buckets {
-            _ if layout.shards() <= 1 || run.stack.sharding != CarriedOutBy::Library => Buckets::None,
-            Buckets::EveryGradient if recipe.master.is_some() => Buckets::None,
-            buckets => buckets,
-        };
-        // Where ranks share gradients out, they are reduced in the format of the weights and added up in their own.
-        let reduced = if sharding.shards_gradients() { recipe.parameter } else { recipe.gradient };
-        let buckets = (buckets, run.reduce_bucket_size, reduced);
+        let buckets = libraries::buckets(job, run, sharding, recipe);
         if matches!(movement, Movement::Weights { .. }) {
             // A group is gathered in one format.
             with.tuning.adapter_dtype = None;
@@ -194,12 +188,7 @@ impl<'a> Plan<'a> {
                 Movement::Weights { into: GatheredInto::BufferAndTensors, .. } => run.stack.groups_of_ends,
                 Movement::Still | Movement::Gradients | Movement::Weights { .. } => GroupsOfEnds::Together,
             },
-            reduce_once: layout.reduce_once
-                && job.gradient_accumulation_steps() > 1
-                && match &sharding.gathers {
-                    Some(gathers) => gathers.into != GatheredInto::Tensors,
-                    None => buckets.0 == Buckets::EveryGradient,
-                },
+            reduce_once: libraries::reduces_once(job, sharding, buckets.0),
             buckets,
             library: run.library,
             live,
@@ -249,40 +238,6 @@ impl<'a> Plan<'a> {
     fn learned(&self) -> DType {
         let tuning = &self.with.tuning;
         tuning.adapter_dtype.filter(|_| tuning.freezes_model()).unwrap_or(self.with.parameter)
-    }
-
-    /// Whether the library copies the model into one long vector before the first step.
-    pub fn builds_vector(&self) -> bool {
-        self.buckets.0 != Buckets::None && self.sharding.building == Building::IntoOneVector
-    }
-
-    /// Whether every tensor of a training under stage 3 is played, with the coordinator that gathers its weights. Where weights are frozen,
-    /// it is not known when backward needs them.
-    pub fn is_coordinated(&self) -> bool {
-        self.singly && self.buckets.0 == Buckets::Lasting && self.is_in_tensors() && !self.with.tuning.freezes_model()
-    }
-
-    /// Whether a parameter of so many elements stays gathered for good.
-    pub const fn keeps_gathered(&self, elements: u64) -> bool {
-        self.is_in_tensors() && elements <= self.library.persistence_threshold
-    }
-
-    const fn is_in_tensors(&self) -> bool {
-        matches!(self.movement, Movement::Weights { into: GatheredInto::Tensors, .. })
-    }
-
-    /// Whether gradients lie in the buckets in which they are reduced.
-    pub fn has_views(&self) -> bool {
-        self.buckets.0 == Buckets::EveryGradient && self.library.gradient_as_bucket_view
-    }
-
-    /// Buffers that ZeRO's bucket consists of.
-    pub fn buffers(&self) -> u64 {
-        match (self.library.contiguous_gradients, self.buckets.0) {
-            (false, _) => 0,
-            (true, Buckets::WhileReducing) if self.library.overlap_comm.holds(self.sharding.zero_stage) => 2,
-            (true, _) => 1,
-        }
     }
 
     /// What becomes of gradients.

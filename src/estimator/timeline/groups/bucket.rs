@@ -132,7 +132,7 @@ impl<'t> Bucket<'t> {
         }
         self.tape.at(REDUCTION_BUCKET, sources::DEEPSPEED);
         let buffer = || self.tape.lump("flat buffer", (Kind::Gathered, self.size, self.formats[0]));
-        let buffers = (0..1 + u8::from(self.overlaps)).map(|_| buffer()).collect();
+        let buffers = (0..=u8::from(self.overlaps)).map(|_| buffer()).collect();
         self.filling.borrow_mut().buffers = buffers;
     }
 
