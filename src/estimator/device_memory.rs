@@ -1,8 +1,8 @@
 //! Memory as the device shows it: what tensors take, what PyTorch's allocator keeps for them, and what the driver counts.
 //!
 //! The step's tensors are handed to PyTorch's caching allocator ([`crate::hardware::allocator`]) in the order in which they take and give
-//! back memory, for as many steps as it takes until nothing grows: weights first, a step that makes the optimizer's states, and steps
-//! that find them.
+//! back memory, for as many steps as it takes until nothing grows: the model as the library makes and shares it out, a step that makes the
+//! optimizer's states, and steps that find them. Peaks are those of steps; what was kept since the model was made is part of them.
 
 use super::timeline::{Sequence, TensorEvent, sequence};
 use super::{alone_run, megatron, megatron_run, memory_by_kind, overhead, played_run};
