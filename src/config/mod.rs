@@ -8,6 +8,7 @@ mod hardware;
 mod hybrid;
 mod job;
 mod layout;
+mod libraries;
 mod model;
 mod modules;
 mod precision;
@@ -22,6 +23,7 @@ pub use hardware::{Accelerator, Cluster, Overheads, PeakRates};
 pub use hybrid::{AltUp, Feed, Hybrid, Keys, LayerKind, Mixer, MixerKind, OtherHeads};
 pub use job::{Choice, ConfigError, Job};
 pub use layout::{Offload, ParallelLayout, PipelineSplit};
+pub use libraries::{LibraryOptions, OverlapComm};
 pub use model::{MlpKind, ModelConfig, Normalization, PositionEmbedding};
 pub use modules::{
     BlockLayout, Division, EmbeddingScale, ExpertModules, FamilyChoice, FeedForwardStyle, GgufRules, LinearBiases, LinearStyle,

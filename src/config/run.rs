@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::precision::{GradientDType, PrecisionRecipe, TrainingPrecision};
 use super::{
-    CacheFormat, Engine, Flash, MegatronOptions, Optimizer, OptimizerImplementation, Overlap, ProductFormat, Stack, Tuning,
-    WeightFormat,
+    CacheFormat, Engine, Flash, LibraryOptions, MegatronOptions, Optimizer, OptimizerImplementation, Overlap, ProductFormat,
+    Stack, Tuning, WeightFormat,
 };
 use crate::units::{Bytes, DType, to_f64};
 
@@ -61,6 +61,8 @@ pub struct TrainingRun {
     pub dispatch: Dispatch,
     /// Elements of the buffer in which `DeepSpeed` reduces gradients (`reduce_bucket_size`).
     pub reduce_bucket_size: u64,
+    /// What the libraries that share a training out ask.
+    pub library: LibraryOptions,
     /// What only Megatron-LM asks.
     pub megatron: MegatronOptions,
     /// Generation of the fused attention kernel; time alone depends on it.
@@ -108,6 +110,7 @@ impl TrainingRun {
             recompute: Recompute::None,
             dispatch: Dispatch::Cuda,
             reduce_bucket_size: 500_000_000,
+            library: LibraryOptions::DEFAULT,
             megatron: MegatronOptions::DEFAULT,
             flash: Flash::Second,
             products: ProductFormat::Activations,

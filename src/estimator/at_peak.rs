@@ -38,7 +38,7 @@ pub struct AtPeak {
 /// # Errors
 /// [`NotReplayed`] where the order of allocations is not known.
 pub fn tensors_at_peak(job: &Job) -> Result<AtPeak, NotReplayed> {
-    let events = every_tensor(job)?;
+    let (events, built) = every_tensor(job)?;
     let rounded = |bytes| Settings::default().block_size(bytes);
     let (mut sizes, mut now): (HashMap<u32, u64>, u64) = (HashMap::new(), 0);
     let mut course = Vec::with_capacity(events.len());
@@ -50,8 +50,9 @@ pub fn tensors_at_peak(job: &Job) -> Result<AtPeak, NotReplayed> {
                 now = now.saturating_add(rounded(bytes));
             }
             TensorEvent::Freed { tensor } => now = now.saturating_sub(sizes.remove(&tensor).unwrap_or(0)),
+            TensorEvent::CacheEmptied => {}
         }
-        if now > most {
+        if at >= built && now > most {
             (most, until) = (now, at + 1);
         }
         course.push(Bytes(now));
@@ -61,6 +62,7 @@ pub fn tensors_at_peak(job: &Job) -> Result<AtPeak, NotReplayed> {
         match *event {
             TensorEvent::Taken { tensor, bytes, op, name, .. } => _ = alive.insert(tensor, (bytes, op, name)),
             TensorEvent::Freed { tensor } => _ = alive.remove(&tensor),
+            TensorEvent::CacheEmptied => {}
         }
     }
     let mut groups: BTreeMap<(u64, &'static str, &'static str), u64> = BTreeMap::new();

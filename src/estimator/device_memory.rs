@@ -1,8 +1,8 @@
 //! Memory as the device shows it: what tensors take, what PyTorch's allocator keeps for them, and what the driver counts.
 //!
 //! The step's tensors are handed to PyTorch's caching allocator ([`crate::hardware::allocator`]) in the order in which they take and give
-//! back memory, for as many steps as it takes until nothing grows: weights first, a step that makes the optimizer's states, and steps
-//! that find them.
+//! back memory, for as many steps as it takes until nothing grows: the model as the library makes and shares it out, a step that makes the
+//! optimizer's states, and steps that find them. Peaks are those of steps; what was kept since the model was made is part of them.
 
 use super::timeline::{Sequence, TensorEvent, sequence};
 use super::{alone_run, blockers, megatron, megatron_run, memory_by_kind, overhead, played_run};
@@ -184,36 +184,45 @@ pub(super) fn singly(job: &Job) -> Result<Sequence, NotReplayed> {
 
 /// All steps in a row.
 pub(super) fn events(job: &Job, parts: &Sequence) -> Vec<Event> {
-    in_order(job, parts).into_iter().map(event).collect()
+    let mut events: Vec<Event> = in_order(job, parts).into_iter().map(event).collect();
+    // A step's memory is asked for, not that of the moment in which a framework copies the model.
+    events.insert(parts.build.len(), Event::ResetPeaks);
+    events
 }
 
-/// Every tensor of the replayed steps of a training, in the order in which it is taken and freed. Under Megatron-LM the rank is the one
-/// of [`device_memory`].
+/// Every tensor of the replayed steps of a training, in the order in which it is taken and freed, and how many of these events come before
+/// the first step's peak counts. Under Megatron-LM the rank is the one of [`device_memory`].
 ///
 /// # Errors
 /// [`NotReplayed`] where the order of allocations is not known.
-pub(super) fn every_tensor(job: &Job) -> Result<Vec<TensorEvent>, NotReplayed> {
+pub(super) fn every_tensor(job: &Job) -> Result<(Vec<TensorEvent>, usize), NotReplayed> {
     is_within_reach(job)?;
     if let Some(run) = megatron_run(job) {
         let stage = megatron::peak(job, run, None, false).stage;
-        return megatron::ordered(job, run, [stage, 0], STEPS).ok_or(NotReplayed::Stack);
+        return megatron::ordered(job, run, [stage, 0], STEPS).map(|events| (events, 0)).ok_or(NotReplayed::Stack);
     }
-    Ok(in_order(job, &singly(job)?).into_iter().copied().collect())
+    let parts = singly(job)?;
+    Ok((in_order(job, &parts).into_iter().copied().collect(), parts.build.len()))
 }
 
 fn in_order<'p>(job: &Job, parts: &'p Sequence) -> Vec<&'p TensorEvent> {
     let mut all = Vec::new();
     all.extend(&parts.build);
     for step in 0..STEPS {
+        if step == 1 {
+            all.extend(&parts.rebuilt);
+        }
         let micro_batches = job.gradient_accumulation_steps().min(MOST_MICRO_BATCHES);
         for micro_batch in 1..=micro_batches {
             let has_own = micro_batch == micro_batches && !parts.last_micro_batch.is_empty();
             all.extend(match micro_batch {
                 _ if has_own => &parts.last_micro_batch,
+                1 if step == 0 && !parts.opening.is_empty() => &parts.opening,
                 1 => &parts.first_micro_batch,
                 _ => &parts.further_micro_batch,
             });
         }
+        all.extend(&parts.ready);
         if step == 0 {
             all.extend(&parts.states);
         }
@@ -226,5 +235,6 @@ fn event(event: &TensorEvent) -> Event {
     match *event {
         TensorEvent::Taken { tensor, bytes, stream, .. } => Event::Allocate { tensor, bytes, stream: Stream(u32::from(stream)) },
         TensorEvent::Freed { tensor } => Event::Release { tensor },
+        TensorEvent::CacheEmptied => Event::EmptyCache,
     }
 }

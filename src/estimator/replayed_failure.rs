@@ -45,9 +45,17 @@ pub fn replayed_failure(job: &Job) -> Option<ReplayedFailure> {
 
 /// The operation that takes a tensor, and its name.
 fn named(parts: &Sequence, wanted: u32) -> Option<(&'static str, &'static str)> {
-    let all = [&parts.build, &parts.first_micro_batch, &parts.further_micro_batch, &parts.states, &parts.step];
+    let all = [
+        &parts.build,
+        &parts.opening,
+        &parts.first_micro_batch,
+        &parts.further_micro_batch,
+        &parts.ready,
+        &parts.states,
+        &parts.step,
+    ];
     all.into_iter().flatten().find_map(|event| match *event {
         TensorEvent::Taken { tensor, op, name, .. } if tensor == wanted => Some((op, name)),
-        TensorEvent::Taken { .. } | TensorEvent::Freed { .. } => None,
+        TensorEvent::Taken { .. } | TensorEvent::Freed { .. } | TensorEvent::CacheEmptied => None,
     })
 }

@@ -204,9 +204,10 @@ pub(super) fn gathered(scope: &Scope, blocks: u64) -> Option<LineItem> {
     let part = |held: bool, count: u64| if held { count } else { 0 };
     let ends = part(stage.embedding, own.embedding).saturating_add(part(stage.head, own.head));
     let of_blocks = || own.blocks.iter().fold(0, |most, own| most.max(*own)).saturating_mul(blocks.min(stage.layers));
-    let parameters = match gathers.most_live {
-        Some(most) => ends.saturating_add(scope.block_parameters()).min(most),
-        None => ends.saturating_add(of_blocks()),
+    let parameters = if gathers.is_limited {
+        ends.saturating_add(scope.block_parameters()).min(run.library.max_live_parameters)
+    } else {
+        ends.saturating_add(of_blocks())
     };
     let dtype = run.recipe().parameter;
     let bytes = Elements(parameters).stored_as(dtype);

@@ -24,7 +24,11 @@ fn ways(inputs: &Inputs, ledger: &Ledger, line: &LineItem) -> Vec<Expr> {
         ("Communicator buffers", _) => communicators(job, line),
         (REDUCTION_BUCKET, Run::Training(run)) => {
             let elements = Expr::word("reduce_bucket_size", "elements of the bucket", Value::Whole(run.reduce_bucket_size));
-            vec![stored(elements, run.recipe().gradient)]
+            let recipe = run.recipe();
+            let formats = [recipe.gradient, recipe.parameter].into_iter();
+            let one = formats.map(|format| stored(elements.clone(), format));
+            let two = |one: Expr| Expr::product([Expr::meant(2, "buffers, as ZeRO overlaps reduction"), one]);
+            one.clone().chain(one.map(two)).collect()
         }
         ("Fragmentation reserve", _) => reserve(job, ledger, line),
         ("Inference overhead", Run::Serving(run)) => {

@@ -3,7 +3,7 @@
 use super::builder::Lowering;
 use super::modules::Tables;
 use super::record::{Modules, behind};
-use super::tape::{Kind, Model, Tape, Var, When};
+use super::tape::{Kind, Model, Param, Tape, Var, When};
 use super::work::Cost;
 use crate::config::{Feed, Recompute};
 use crate::units::DType;
@@ -32,6 +32,8 @@ impl Model for Plain {
     fn enters(&self, _tape: &Tape, _layer: u16) {}
 
     fn leaves(&self, _tape: &Tape, _layer: u16) {}
+
+    fn arrives(&self, _tape: &Tape, _param: Param) {}
 }
 
 /// The embedding, a block of each kind, and the head, without recomputation.

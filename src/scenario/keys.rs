@@ -27,12 +27,19 @@ pub(super) const MORE: &str = "more_";
 pub(super) fn words(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut after_count = false;
-    for token in text.split(['.', ',', ' ']).filter(|token| !token.is_empty()) {
+    let is_plain = |letter: &char| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-');
+    for token in text.split(['.', ',', ' ']) {
+        let token: String = token.chars().filter(is_plain).collect();
+        // A mark at the end of a link is taken for that of a sentence, and no word ends with one.
+        let token = token.trim_matches(['_', '-']);
+        if token.is_empty() {
+            continue;
+        }
         if !out.is_empty() {
             out.push_str(if after_count { " " } else { ", " });
         }
         after_count = token.bytes().all(|byte| byte.is_ascii_digit());
-        out.extend(token.chars().filter(|letter| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-')));
+        out.push_str(token);
     }
     out.replace('-', "_")
 }

@@ -10,9 +10,9 @@ use std::num::NonZeroU64;
 use super::serving;
 use super::{FieldId, FieldKind, Mode, Scenario, Value, field, fields, number, parse, range_text};
 use crate::config::{
-    Accelerator, Cluster, DataSharding, Dispatch, Job, MegatronOptions, Offload, Overheads, Overlap, ParallelLayout, PeakRates,
-    PipelineSchedule, PipelineSplit, PositionEmbedding, ProductFormat, RecomputeMethod, RecomputeModules, Run, Speed,
-    TrainingRun, Tuning,
+    Accelerator, Cluster, DataSharding, Dispatch, Job, LibraryOptions, MegatronOptions, Offload, Overheads, Overlap,
+    ParallelLayout, PeakRates, PipelineSchedule, PipelineSplit, PositionEmbedding, ProductFormat, RecomputeMethod,
+    RecomputeModules, Run, Speed, TrainingRun, Tuning,
 };
 use crate::stacks::Stack;
 use crate::units::{Bytes, grouped, to_f64};
@@ -165,6 +165,7 @@ impl Scenario {
                 })),
                 mfu: self.decimal(FieldId::Mfu).unwrap_or_default() / 100.0,
                 reduce_bucket_size: self.integer(FieldId::ReduceBucket),
+                library: self.library(),
                 megatron: self.megatron(),
                 dispatch: Dispatch::Cuda,
                 flash: self.word::<Stack>(FieldId::Stack).flash,
@@ -174,6 +175,24 @@ impl Scenario {
                 texts: if mode == Mode::Tune { self.texts() } else { None },
             }),
             Mode::Serve => Run::Serving(self.serving()),
+        }
+    }
+
+    /// What the libraries that share a training out ask.
+    fn library(&self) -> LibraryOptions {
+        LibraryOptions {
+            made_on_gpu: self.flag(FieldId::MadeOnGpu),
+            gradient_as_bucket_view: self.flag(FieldId::GradientAsBucketView),
+            bucket_cap_mb: self.integer(FieldId::BucketCap),
+            find_unused_parameters: self.flag(FieldId::FindUnusedParameters),
+            overlap_comm: self.word(FieldId::OverlapComm),
+            contiguous_gradients: self.flag(FieldId::ContiguousGradients),
+            reduce_scatter: self.flag(FieldId::ReduceScatter),
+            persistence_threshold: self.integer(FieldId::PersistenceThreshold),
+            max_live_parameters: self.integer(FieldId::MaxLiveParameters),
+            prefetch_bucket_size: self.integer(FieldId::PrefetchBucket),
+            max_reuse_distance: self.integer(FieldId::MaxReuseDistance),
+            sub_group_size: self.integer(FieldId::SubGroupSize),
         }
     }
 

@@ -2,8 +2,8 @@
 
 use crate::config::{
     AttentionKernel, CacheFormat, DataSharding, Family, GENERIC, GradientDType, HiddenAct, LossFusion, MixerKind, MlpKind,
-    Normalization, Objective, Optimizer, OptimizerImplementation, PipelineSchedule, PositionEmbedding, Recompute, Rollout,
-    TokenDispatcher, TrainingPrecision, WeightFormat,
+    Normalization, Objective, Optimizer, OptimizerImplementation, OverlapComm, PipelineSchedule, PositionEmbedding, Recompute,
+    Rollout, TokenDispatcher, TrainingPrecision, WeightFormat,
 };
 use crate::models::FAMILIES;
 use crate::stacks::Stack;
@@ -98,6 +98,7 @@ words! {
     MixerKind: Mamba = "mamba", Jamba = "jamba", Mamba2 = "mamba2", FalconH1 = "falcon-h1", Qwen3Next = "qwen3-next",
         KimiLinear = "kimi-linear", Minimax = "minimax", Lfm2 = "lfm2";
     AttentionKernel: Flash = "flash", Standard = "standard";
+    OverlapComm: Auto = "auto", On = "on", Off = "off";
     Objective: NextToken = "sft", Preference = "dpo", Reward = "reward", Ppo = "ppo", Grpo = "grpo";
     Rollout: Apart = "apart", Colocated = "colocated", Sleeping = "sleeping";
     Recompute: None = "none", Selective = "selective", Full = "full";

@@ -5,8 +5,8 @@
 //! DeepSpeed's stage 0, which has no such buckets.
 
 use super::{
-    Buckets, CarriedOutBy, Forbidden, FrameworkRule, Gathering, Messages, Pieces, Reduction, ShardingSpec, Shares, WEIGHTS_STAY,
-    With,
+    Buckets, Building, CarriedOutBy, Forbidden, FrameworkRule, Gathering, Messages, Pieces, Reduction, ShardingSpec, Shares,
+    WEIGHTS_STAY, With,
 };
 use crate::sources;
 
@@ -24,6 +24,7 @@ pub(super) const SHARDING: ShardingSpec = ShardingSpec {
     gathers: None,
     messages: Messages { gradients: Reduction::AllReduce, weights: Gathering::Never },
     buckets: Buckets::EveryGradient,
+    building: Building::AsItIs,
     offloads_together: false,
     casts_as_it_gathers: false,
     forbids: &[

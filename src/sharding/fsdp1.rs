@@ -9,8 +9,8 @@
 //! otherwise, and nothing is gathered ahead in forward.
 
 use super::{
-    Buckets, CarriedOutBy, Forbidden, FrameworkRule, GatheredInto, Gathering, Gathers, Messages, Pieces, Reduction, ShardingSpec,
-    Shares, With,
+    Buckets, Building, CarriedOutBy, Forbidden, FrameworkRule, GatheredInto, Gathering, Gathers, Messages, Pieces, Reduction,
+    ShardingSpec, Shares, With,
 };
 use crate::sources;
 
@@ -32,12 +32,13 @@ pub(super) const SHARDING: ShardingSpec = ShardingSpec {
         // `MixedPrecision` has `cast_forward_inputs=False`.
         casts_inputs: false,
         was_measured: true,
-        most_live: None,
+        is_limited: false,
         note: "Embedding, norm and head stay gathered; in backward one block is in use while the next is fetched.",
         source: sources::FSDP1,
     }),
     messages: Messages { gradients: Reduction::ScatterEveryMicroBatch, weights: Gathering::BeforeUse },
     buckets: Buckets::None,
+    building: Building::AsItIs,
     offloads_together: true,
     casts_as_it_gathers: true,
     forbids: &[

@@ -1,8 +1,8 @@
 //! PyTorch's FSDP2 (`torch.distributed.fsdp.fully_shard`): ranks share out everything, gathered and reduced block by block.
 
 use super::{
-    Buckets, CarriedOutBy, Forbidden, FrameworkRule, GatheredInto, Gathering, Gathers, Messages, Pieces, Reduction, ShardingSpec,
-    Shares, With,
+    Buckets, Building, CarriedOutBy, Forbidden, FrameworkRule, GatheredInto, Gathering, Gathers, Messages, Pieces, Reduction,
+    ShardingSpec, Shares, With,
 };
 use crate::sources;
 
@@ -22,12 +22,13 @@ pub(super) const SHARDING: ShardingSpec = ShardingSpec {
         keeps_ends: false,
         casts_inputs: true,
         was_measured: true,
-        most_live: None,
+        is_limited: false,
         note: "Embedding, norm and head stay gathered; one block is in use while the next is fetched.",
         source: sources::FSDP2,
     }),
     messages: Messages { gradients: Reduction::ScatterEveryMicroBatch, weights: Gathering::BeforeUse },
     buckets: Buckets::None,
+    building: Building::AsItIs,
     offloads_together: true,
     casts_as_it_gathers: true,
     forbids: &[

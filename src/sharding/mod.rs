@@ -36,6 +36,8 @@ pub struct ShardingSpec {
     pub messages: Messages,
     /// Buckets into which gradients are copied before they are reduced, where a library carries it out.
     pub buckets: Buckets,
+    /// What becomes of a model's tensors before the first step, where a library carries it out.
+    pub building: Building,
     /// Whether weights, gradients and optimizer states go to host memory together, where a library carries it out.
     pub offloads_together: bool,
     /// Whether weights can be cast to the format of products as they are gathered.
@@ -84,6 +86,15 @@ pub enum Buckets {
     Lasting,
 }
 
+/// How a library takes over a model that is whole on the GPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Building {
+    /// Its tensors stay where they are.
+    AsItIs,
+    /// They are copied into one long vector, and the rank's part of that into the format of master weights.
+    IntoOneVector,
+}
+
 impl Buckets {
     /// Whether it is one of `reduce_bucket_size` elements.
     pub const fn is_of_stated_size(self) -> bool {
@@ -102,9 +113,9 @@ pub struct Gathers {
     pub casts_inputs: bool,
     /// Whether gathered weights and reduced gradients were checked against measurements, byte by byte.
     pub was_measured: bool,
-    /// Parameters that stay gathered at most; `None`: a block's go as the layout says, and one is in use at a time beside those gathered
-    /// ahead.
-    pub most_live: Option<u64>,
+    /// Whether as many parameters stay gathered as `stage3_max_live_parameters` says; else a block's go as the layout says, and one is in
+    /// use at a time beside those gathered ahead.
+    pub is_limited: bool,
     /// A note beside the line of gathered weights.
     pub note: &'static str,
     /// The source of the rule.

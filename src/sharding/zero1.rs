@@ -1,7 +1,7 @@
 //! DeepSpeed's ZeRO stage 1 (deepspeed/runtime/zero/stage_1_and_2.py), and Megatron-LM's distributed optimizer: ranks share out master
 //! weights and optimizer states.
 
-use super::{Buckets, Gathering, Messages, NO_GROUPS, Pieces, Reduction, ShardingSpec, Shares, WEIGHTS_STAY};
+use super::{Buckets, Building, Gathering, Messages, NO_GROUPS, Pieces, Reduction, ShardingSpec, Shares, WEIGHTS_STAY};
 
 pub(super) const SHARDING: ShardingSpec = ShardingSpec {
     key: "1",
@@ -17,6 +17,7 @@ pub(super) const SHARDING: ShardingSpec = ShardingSpec {
     gathers: None,
     messages: Messages { gradients: Reduction::ScatterOnce, weights: Gathering::OnceAStep },
     buckets: Buckets::WhileReducing,
+    building: Building::IntoOneVector,
     offloads_together: false,
     casts_as_it_gathers: false,
     forbids: &[NO_GROUPS, WEIGHTS_STAY],

@@ -1,6 +1,8 @@
 //! DeepSpeed's ZeRO stage 2 (deepspeed/runtime/zero/stage_1_and_2.py): ranks share out gradients too, as backward makes them.
 
-use super::{Buckets, Gathering, Messages, NO_GROUPS, NO_PIPELINE, Pieces, Reduction, ShardingSpec, Shares, WEIGHTS_STAY};
+use super::{
+    Buckets, Building, Gathering, Messages, NO_GROUPS, NO_PIPELINE, Pieces, Reduction, ShardingSpec, Shares, WEIGHTS_STAY,
+};
 
 pub(super) const SHARDING: ShardingSpec = ShardingSpec {
     key: "2",
@@ -16,6 +18,7 @@ pub(super) const SHARDING: ShardingSpec = ShardingSpec {
     gathers: None,
     messages: Messages { gradients: Reduction::ScatterEveryMicroBatch, weights: Gathering::OnceAStep },
     buckets: Buckets::WhileReducing,
+    building: Building::IntoOneVector,
     offloads_together: false,
     casts_as_it_gathers: false,
     forbids: &[NO_GROUPS, WEIGHTS_STAY, NO_PIPELINE],

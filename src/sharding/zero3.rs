@@ -1,8 +1,8 @@
 //! DeepSpeed's ZeRO stage 3 (deepspeed/runtime/zero/stage3.py): ranks share out weights too, and gather them before use.
 
 use super::{
-    Buckets, CarriedOutBy, Forbidden, FrameworkRule, GatheredInto, Gathering, Gathers, Messages, NO_PIPELINE, Pieces, Reduction,
-    ShardingSpec, Shares, With,
+    Buckets, Building, CarriedOutBy, Forbidden, FrameworkRule, GatheredInto, Gathering, Gathers, Messages, NO_PIPELINE, Pieces,
+    Reduction, ShardingSpec, Shares, With,
 };
 use crate::sources;
 
@@ -22,12 +22,13 @@ pub(super) const SHARDING: ShardingSpec = ShardingSpec {
         keeps_ends: false,
         casts_inputs: false,
         was_measured: false,
-        most_live: Some(1_000_000_000), // DeepSpeed's default of `stage3_max_live_parameters`
+        is_limited: true,
         note: "Stage 3 gathers weights before use, at most one billion parameters at once (DeepSpeed's default).",
         source: sources::DEEPSPEED,
     }),
     messages: Messages { gradients: Reduction::ScatterEveryMicroBatch, weights: Gathering::BeforeUse },
     buckets: Buckets::Lasting,
+    building: Building::AsItIs,
     offloads_together: false,
     casts_as_it_gathers: false,
     forbids: &[

@@ -7,13 +7,21 @@
 //!
 //! FSDP1 gathers into one flat tensor that weights are views of; see [`flat`].
 
+mod bucket;
 mod flat;
+mod reducer;
+mod shares;
+mod sizes;
 
 use std::cell::{Cell, RefCell};
 
+pub(super) use self::bucket::{Bucket, part};
+use self::reducer::Reducer;
+pub(super) use self::sizes::{Size, cut, sizes};
+use self::sizes::{buckets_of_all, largest};
 use super::plan::{Holding, Movement, Plan, Share, Shares};
 use crate::estimator::states::GATHERED_WEIGHTS;
-use crate::ops::tape::{Kind, Parameter, Tape, Var, When};
+use crate::ops::tape::{Kind, Param, Tape, Var, When};
 use crate::sharding::{Buckets, GatheredInto};
 use crate::sources::{self, Source};
 use crate::stacks::GroupsOfEnds;
@@ -23,7 +31,7 @@ use crate::units::DType;
 pub const GRADIENT_REDUCTION: &str = "Gradient reduction";
 
 /// The stream on which shares are copied together and gathered (`_fsdp_param_group.py`, `all_gather_copy_in_stream`).
-const GATHERING: u8 = 1;
+pub(super) const GATHERING: u8 = 1;
 /// The stream on which gradients are reduced (`reduce_scatter_stream`).
 const REDUCING: u8 = 2;
 
@@ -32,102 +40,6 @@ pub(super) const GRADIENT_BUCKETS: &str = "Gradient buckets";
 
 /// Label of the buffer in which `DeepSpeed` reduces gradients.
 pub const REDUCTION_BUCKET: &str = "Reduction bucket";
-
-/// The buckets of `DistributedDataParallel`, in the format of the parameters that learn.
-///
-/// The reducer sorts parameters into buckets of 1 MiB, then 25 MiB each (`torch/nn/parallel/distributed.py`); their sum is one value
-/// per parameter that learns.
-fn buckets_of_all<'t>(tape: &'t Tape, plan: &Plan<'_>) -> Var<'t> {
-    let bits =
-        |parameter: &Parameter| parameter.kept.saturating_mul(plan.times(parameter.layer)).saturating_mul(parameter.dtype.bits());
-    let state = tape.state();
-    let learned = state.parameters.iter().filter(|parameter| !parameter.idle);
-    let bits = learned.map(bits).fold(0, u64::saturating_add);
-    drop(state);
-    // A bucket holds one format. The widths of all are added up in that of most.
-    let dtype = plan.with.parameter;
-    tape.at(GRADIENT_BUCKETS, sources::PYTORCH_DDP);
-    tape.lump("flat buckets", (Kind::Gathered, bits / dtype.bits().max(1), dtype))
-}
-
-/// Elements of the largest parameter that learns.
-fn largest(tape: &Tape) -> u64 {
-    let state = tape.state();
-    let learned = state.parameters.iter().filter(|parameter| !parameter.idle);
-    learned.map(|parameter| parameter.kept).max().unwrap_or(0)
-}
-
-/// The first rank's rest of parameters beyond its part of the long vector: gradients of the parameter that the part ends in are
-/// kept whole (`copy_grads_in_partition` in deepspeed/runtime/zero/stage_1_and_2.py). The vector begins with the embedding.
-pub(super) fn cut(tape: &Tape, plan: &Plan<'_>) -> u64 {
-    let state = tape.state();
-    let learned = || state.parameters.iter().filter(|parameter| !parameter.idle);
-    let of_layer = |tag: u16| learned().filter(move |parameter| parameter.layer == tag).map(|parameter| parameter.kept);
-    let layers = 0..=plan.head();
-    let sum = |tag: u16| of_layer(tag).fold(0, u64::saturating_add);
-    let all = layers.clone().map(|tag| sum(tag).saturating_mul(plan.times(tag))).fold(0, u64::saturating_add);
-    let mut left = all.div_ceil(plan.ranks.max(1));
-    for tag in layers {
-        let (block, times) = (sum(tag), plan.times(tag));
-        if block.saturating_mul(times) < left {
-            left -= block.saturating_mul(times);
-            continue;
-        }
-        left = left.checked_rem(block).filter(|rest| *rest > 0).unwrap_or(block.min(left));
-        for elements in of_layer(tag) {
-            if elements >= left {
-                return elements - left;
-            }
-            left -= elements;
-        }
-    }
-    0
-}
-
-/// Elements of a group in the format in which it is gathered: what a rank keeps, and the padded whole.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Size {
-    pub kept: u64,
-    pub padded: u64,
-    /// Of these, the elements that learn.
-    pub learned: [u64; 2],
-}
-
-/// Sizes of all groups, the root's first.
-pub(super) fn sizes(tape: &Tape, plan: &Plan<'_>) -> Vec<Size> {
-    let head = plan.head();
-    // The gradient of a flat parameter is whole, whatever of it learns.
-    let is_flat = matches!(plan.movement, Movement::Weights { into: GatheredInto::FlatTensor, .. });
-    let apart = plan.ends == GroupsOfEnds::Apart;
-    let mut sizes = vec![Size::default(); usize::from(head.saturating_add(u16::from(apart)))];
-    for parameter in &tape.state().parameters {
-        let tag = if parameter.layer == head && !apart { 0 } else { parameter.layer };
-        if let Some(size) = sizes.get_mut(usize::from(tag)) {
-            // Weights of four bits are gathered as they are kept.
-            let width = |elements: u64| match parameter.dtype {
-                DType::Int4 => elements.saturating_mul(DType::Int4.bits()) / plan.with.parameter.bits(),
-                _ => elements,
-            };
-            if parameter.beside {
-                continue;
-            }
-            size.kept = size.kept.saturating_add(width(parameter.kept));
-            size.padded = size.padded.saturating_add(width(parameter.padded));
-            if !parameter.frozen || is_flat {
-                let [kept, padded] = &mut size.learned;
-                *kept = kept.saturating_add(parameter.kept);
-                *padded = padded.saturating_add(parameter.padded);
-            }
-        }
-    }
-    if plan.movement == Movement::Gradients {
-        for size in &mut sizes {
-            size.kept = size.padded.div_ceil(plan.ranks.max(1));
-            size.learned[0] = size.learned[1].div_ceil(plan.ranks.max(1));
-        }
-    }
-    sizes
-}
 
 /// What is gathered or on its way.
 #[derive(Debug, Default)]
@@ -144,6 +56,8 @@ struct Alive<'t> {
     added_up: Vec<(u16, Var<'t>)>,
     /// The buffer that gradients are copied into before they are reduced.
     bucket: Option<Var<'t>>,
+    /// Weights that stay gathered for good.
+    lasting: Option<Var<'t>>,
     /// Where a gradient waits for the host.
     on_its_way: Option<Var<'t>>,
 }
@@ -158,6 +72,10 @@ pub(super) struct Groups<'t> {
     cut: u64,
     holding: Vec<Holding>,
     buckets: (Buckets, u64, DType),
+    /// Buffers of that size that a bucket consists of.
+    buffers: u64,
+    /// Whether gradients lie in buckets that stand.
+    views: bool,
     head: u16,
     /// Whether the head is in another group than the embedding.
     apart: bool,
@@ -176,6 +94,12 @@ pub(super) struct Groups<'t> {
     reduces: Cell<bool>,
     /// Whether the bucket of gradients stays behind a micro-batch.
     keeps_bucket: Cell<bool>,
+    /// Whether a coordinator gathers weights beside the tape.
+    coordinated: bool,
+    /// ZeRO's bucket of gradients, where every tensor is played.
+    pub bucket: Option<Bucket<'t>>,
+    /// DDP's buckets, where every tensor is played.
+    pub ddp: Option<Reducer<'t>>,
     alive: RefCell<Alive<'t>>,
     shares: RefCell<Shares>,
 }
@@ -190,6 +114,8 @@ impl<'t> Groups<'t> {
             cut: if plan.movement == Movement::Gradients { cut(tape, plan) } else { 0 },
             holding: (0..=plan.head()).map(|tag| plan.holding(tag)).collect(),
             buckets: plan.buckets,
+            buffers: plan.buffers(),
+            views: plan.has_views(),
             head: plan.head(),
             apart: plan.ends == GroupsOfEnds::Apart,
             ahead: plan.gathers_ahead,
@@ -201,15 +127,51 @@ impl<'t> Groups<'t> {
             away: plan.away.gradients,
             reduces: Cell::new(true),
             keeps_bucket: Cell::new(false),
+            coordinated: plan.is_coordinated(),
+            bucket: Bucket::of(tape, plan),
+            ddp: Reducer::of(tape, plan),
             alive: RefCell::default(),
             shares: RefCell::default(),
         };
         groups.take_standing_buckets(plan);
+        groups.take_lasting_weights(plan);
         groups
+    }
+
+    /// Takes the weights that stay gathered for good.
+    fn take_lasting_weights(&self, plan: &Plan<'_>) {
+        let elements = {
+            let state = self.tape.state();
+            let lasting = state.parameters.iter().filter(|parameter| !parameter.beside);
+            let elements = lasting.map(|parameter| (state.elements(parameter.form), parameter.layer));
+            let lasting = elements.filter(|(elements, _)| plan.keeps_gathered(*elements));
+            lasting.map(|(elements, layer)| elements.saturating_mul(plan.times(layer))).fold(0, u64::saturating_add)
+        };
+        if elements > 0 && !self.coordinated {
+            self.tape.begin(When::Before, 0, Kind::Gathered);
+            self.tape.at(GATHERED_WEIGHTS, self.source);
+            let lump = self.tape.lump("weights that stay gathered", (Kind::Gathered, elements, self.compute));
+            self.alive.borrow_mut().lasting = Some(lump);
+        }
+    }
+
+    /// The gradient of a parameter is complete.
+    pub fn arrives(&self, param: Param) {
+        if let Some(bucket) = &self.bucket {
+            bucket.arrives(param);
+        } else if self.views && self.reduces.get() {
+            self.tape.release_gradient(param);
+        }
+        if let Some(ddp) = &self.ddp {
+            ddp.arrives(param);
+        }
     }
 
     /// Takes the buckets that are there when the micro-batch begins.
     fn take_standing_buckets(&self, plan: &Plan<'_>) {
+        if self.bucket.is_some() || self.ddp.is_some() {
+            return;
+        }
         let kept_on = plan.accumulated && !self.shares_gradients();
         let stands = match self.buckets.0 {
             Buckets::None => false,
@@ -235,7 +197,7 @@ impl<'t> Groups<'t> {
     fn bucket(&self) -> Var<'t> {
         let (_, elements, dtype) = self.buckets;
         self.tape.at(REDUCTION_BUCKET, sources::DEEPSPEED);
-        self.tape.lump("flat buffer", (Kind::Gathered, elements, dtype))
+        self.tape.lump("flat buffer", (Kind::Gathered, elements.saturating_mul(self.buffers), dtype))
     }
 
     /// The storages that were taken by now and are shares of something.
@@ -278,6 +240,7 @@ impl<'t> Groups<'t> {
     /// Whether weights are gathered ahead of their use, and gradients joined before they are reduced.
     const fn into(&self) -> Option<GatheredInto> {
         match self.movement {
+            _ if self.coordinated => None,
             Movement::Weights { into, .. } => Some(into),
             Movement::Still | Movement::Gradients => None,
         }
@@ -380,6 +343,12 @@ impl<'t> Groups<'t> {
 
     /// Backward is through with a layer: its weights are let go and its gradients reduced. The root comes last.
     pub fn leaves(&self, layer: u16, last: bool) {
+        if let Some(bucket) = &self.bucket {
+            if last {
+                bucket.ends();
+            }
+            return;
+        }
         if self.buckets.0 == Buckets::WhileReducing && layer == self.head && self.alive.borrow().bucket.is_none() {
             // The first gradients have come: those of the model's end.
             let bucket = self.bucket();
@@ -408,108 +377,5 @@ impl<'t> Groups<'t> {
             let bucket = self.alive.borrow_mut().bucket.take();
             drop(bucket);
         }
-    }
-
-    fn reduce_layer(&self, layer: u16, last: bool) {
-        if layer > self.head {
-            return;
-        }
-        if self.tag(layer) != 0 {
-            self.reduce(layer);
-        }
-        if last {
-            self.reduce(0);
-            let before = self.alive.borrow_mut().reduced.take();
-            drop(before);
-        }
-    }
-
-    fn reduce(&self, tag: u16) {
-        if self.into() == Some(GatheredInto::FlatTensor) {
-            return self.reduce_flat(tag);
-        }
-        self.release(tag);
-        if !self.reduces.get() {
-            return self.tape.add_up_gradients(|layer| self.tag(layer) == tag, self.reduce);
-        }
-        let before = self.alive.borrow_mut().reduced.take();
-        drop(before);
-        let buffers = self.into() == Some(GatheredInto::BufferAndTensors);
-        if buffers {
-            let joined = self.take("reduce-scatter buffer", GRADIENT_REDUCTION, (Share::LearnedPadded(tag), self.reduce, 0));
-            self.alive.borrow_mut().reduced = Some(joined);
-        }
-        self.release_gradients(tag);
-        let exists = self.has_share(tag);
-        // Reduced gradients are the share itself, unless they are cast into it or added to it.
-        let reduced = (buffers && (self.reduce != self.gradient || exists || self.away))
-            .then(|| self.take("reduced gradients", GRADIENT_REDUCTION, (Share::LearnedKept(tag), self.reduce, REDUCING)));
-        if !exists {
-            self.keep_share(tag);
-        }
-        drop(reduced);
-    }
-
-    /// Lets go of the gradients that a group's parameters were given.
-    fn release_gradients(&self, tag: u16) {
-        self.tape.release_gradients(|layer| self.tag(layer) == tag);
-    }
-
-    /// Whether a share of the group's gradients exists from a micro-batch before.
-    fn has_share(&self, tag: u16) -> bool {
-        self.alive.borrow().shares.iter().any(|(held, _)| *held == tag)
-    }
-
-    fn keep_share(&self, tag: u16) {
-        if self.away {
-            return;
-        }
-        self.tape.at("Gradients", self.source);
-        let share = self.lump("share of the gradients", (Kind::Gradient, Share::LearnedKept(tag), self.gradient), REDUCING);
-        self.alive.borrow_mut().shares.push((tag, share));
-        if tag == 0 && self.movement == Movement::Gradients {
-            self.tape.at(GRADIENT_REDUCTION, sources::DEEPSPEED);
-            let cut =
-                self.lump("rest of the parameter that the share ends in", (Kind::Gathered, Share::Cut, self.gradient), REDUCING);
-            self.alive.borrow_mut().shares.push((tag, cut));
-        }
-    }
-
-    /// Whether micro-batches from now on reduce gradients, or add them up unreduced (`no_sync`, `set_requires_gradient_sync`).
-    pub fn reduces(&self, reduces: bool) {
-        self.reduces.set(reduces);
-    }
-
-    /// Gradients exist from the micro-batch before: shares of them, or whole ones that add up unreduced.
-    pub fn gradients_exist(&self, whole: bool) {
-        if whole && self.into() == Some(GatheredInto::FlatTensor) {
-            return (0..self.head).for_each(|tag| self.add_up_flat(tag));
-        }
-        if whole {
-            return self.tape.added_up_gradients_exist(self.reduce);
-        }
-        for tag in 0..self.head.saturating_add(u16::from(self.apart)) {
-            self.tape.set_layer(tag);
-            self.keep_share(tag);
-        }
-    }
-
-    /// Lets go of the shares of gradients, as `zero_grad(set_to_none=True)` does, unless they have a place of their own.
-    pub fn zero_gradients(&self) {
-        if self.shares_stand() {
-            return;
-        }
-        let before = std::mem::take(&mut self.alive.borrow_mut().shares);
-        drop(before);
-    }
-
-    /// Whether shares of gradients have a place of their own from the start (stage 3's `grad_partitions_flat_buffer`).
-    pub fn shares_stand(&self) -> bool {
-        self.buckets.0 == Buckets::Lasting
-    }
-
-    /// Whether gradients are kept in shares.
-    pub fn shares_gradients(&self) -> bool {
-        self.movement != Movement::Still
     }
 }

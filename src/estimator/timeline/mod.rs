@@ -5,8 +5,11 @@
 //! played a few times and stand for their like: every repetition adds the same, so its highest moment is in the first or in the last.
 
 mod asked;
+mod build;
+mod coordinator;
 mod ground;
 mod groups;
+mod libraries;
 mod lines;
 mod moments;
 mod optimizer;

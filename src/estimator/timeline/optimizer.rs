@@ -1,5 +1,6 @@
 //! The optimizer's states and the temporaries of its step (`torch/optim`, PyTorch 2.15), as its specification plays them.
 
+use super::groups::Bucket;
 use super::plan::{Plan, Share, Shares};
 use crate::config::Dispatch;
 use crate::ops::tape::{Kind, Parameter, State, Tape, Var, When};
@@ -10,6 +11,9 @@ use crate::units::DType;
 
 /// Elements from which on a paged optimizer keeps a parameter's states in pages (bitsandbytes, `optim/optimizer.py`).
 const PAGED_FROM: u64 = 100_000;
+
+/// The label of fp32 weights that the optimizer keeps.
+const MASTER_WEIGHTS: &str = "Master weights";
 
 /// One kind of state: its name, elements, format and source.
 type StateOf = (&'static str, u64, DType, Source);
@@ -26,7 +30,7 @@ pub(super) fn amounts(tape: &Tape, plan: &Plan<'_>) -> Vec<StateOf> {
     let own = state.parameters.iter().filter(|parameter| !parameter.idle).find_map(|parameter| plan.own_format(parameter));
     let mut amounts: Vec<StateOf> = Vec::with_capacity(specs.len() + 1);
     if let Some(master) = plan.recipe.master {
-        amounts.push(("Master weights", all, master, sources::ZERO_2020));
+        amounts.push((MASTER_WEIGHTS, all, master, sources::ZERO_2020));
     }
     for spec in specs {
         let elements = || match spec.serves {
@@ -56,11 +60,17 @@ pub(super) fn amounts(tape: &Tape, plan: &Plan<'_>) -> Vec<StateOf> {
 /// Takes the memory of the states.
 pub(super) fn states<'t>(tape: &'t Tape, plan: &Plan<'_>, shares: &mut Shares) -> Vec<Var<'t>> {
     tape.begin(When::Before, 0, Kind::OptimizerState);
+    if plan.is_coordinated() {
+        return states_of_sub_groups(tape, plan);
+    }
     if plan.singly && ranks(plan) == 1 {
         return states_of_each(tape, plan);
     }
     let mut held: Vec<Var<'_>> = Vec::with_capacity(5);
     for (number, (name, elements, dtype, source)) in amounts(tape, plan).into_iter().enumerate() {
+        if plan.singly && plan.builds_vector() && name == MASTER_WEIGHTS {
+            continue;
+        }
         tape.at(name, source);
         let states = tape.lump("one value per parameter", (Kind::OptimizerState, elements, dtype));
         shares.push((states.parts().0, Share::States(number)));
@@ -172,20 +182,21 @@ pub(super) fn temporaries(tape: &Tape, plan: &Plan<'_>) -> StepTemporaries {
 /// Elements of the gradients that DeepSpeed's optimizers upcast at once; 0 under others.
 ///
 /// A rank's gradients are joined, copied into the format of the master weights, and stay so until the states are updated
-/// (`step` in deepspeed/runtime/zero/stage_1_and_2.py; stage3.py goes through sub-groups of `sub_group_size`, a billion by default).
+/// (`step` in deepspeed/runtime/zero/stage_1_and_2.py; stage3.py goes through sub-groups of `sub_group_size`).
 pub(super) fn upcast(tape: &Tape, plan: &Plan<'_>) -> u64 {
-    const SUB_GROUP: u64 = 1_000_000_000;
     let by_deepspeed = plan.buckets.0.is_of_stated_size() && plan.sharding.shards_gradients();
-    if !by_deepspeed || plan.away.optimizer || plan.recipe.master.is_none_or(|master| master == plan.recipe.gradient) {
+    // Stage 3 joins gradients whatever their format.
+    let is_wide = |master: DType| master == plan.recipe.gradient && plan.buckets.0 != Buckets::Lasting;
+    if !by_deepspeed || plan.away.optimizer || plan.recipe.master.is_none_or(is_wide) {
         return 0;
     }
     let all = sum(&tape.state(), plan, Served::All, |parameter| parameter.elements).div_ceil(ranks(plan));
-    if plan.buckets.0 == Buckets::Lasting { all.min(SUB_GROUP) } else { all }
+    if plan.buckets.0 == Buckets::Lasting { all.min(plan.library.sub_group_size) } else { all }
 }
 
 /// Joins and upcasts gradients. What is returned stays until the end of the step.
 fn upcasted<'t>(tape: &'t Tape, plan: &Plan<'_>, shares: &mut Shares) -> Option<Var<'t>> {
-    let elements = upcast(tape, plan);
+    let elements = if plan.singly && (plan.builds_vector() || plan.is_coordinated()) { 0 } else { upcast(tape, plan) };
     let master = plan.recipe.master.filter(|_| elements > 0)?;
     let mut take = |name, dtype| {
         let lump = tape.lump(name, (Kind::Temporary, elements, dtype));
@@ -193,9 +204,79 @@ fn upcasted<'t>(tape: &'t Tape, plan: &Plan<'_>, shares: &mut Shares) -> Option<
         lump
     };
     let joined = take("gradients of the share, joined", plan.recipe.gradient);
+    if master == plan.recipe.gradient {
+        return Some(joined);
+    }
     let wide = take("gradients of the share, upcast", master);
     drop(joined);
     Some(wide)
+}
+
+/// Makes the gradients of a bucket ready for the optimizer: their norm is taken in fp64, piece by piece (`get_grad_norm_direct`), they
+/// are joined where there are several, and cast to the format of master weights. What is returned stays until the end of the step.
+pub(super) fn ready<'t>(tape: &'t Tape, plan: &Plan<'_>, bucket: &Bucket<'t>) -> Option<Var<'t>> {
+    /// An fp64 number takes the memory of two fp32 ones.
+    const FP64: u64 = 2;
+    tape.begin(When::Step, 0, Kind::Temporary);
+    tape.at("Optimizer step", sources::DEEPSPEED);
+    let take = |name, elements, dtype| tape.lump(name, (Kind::Temporary, elements, dtype));
+    let pieces: Vec<u64> = bucket.pieces().collect();
+    let all = pieces.iter().sum();
+    if bucket.is_compact() && !plan.is_coordinated() {
+        for piece in pieces {
+            drop(take("a gradient in fp64, for its norm", piece * FP64, DType::Fp32));
+        }
+        return None;
+    }
+    for piece in &pieces {
+        drop(take("a gradient in fp64, for its norm", piece * FP64, DType::Fp32));
+    }
+    if plan.is_coordinated() {
+        return sub_groups(plan, pieces).into_iter().fold(None, |before, all| {
+            drop(before);
+            let joined = take("gradients of the share, joined", all, plan.recipe.gradient);
+            let wide = plan.recipe.master.filter(|master| *master != plan.recipe.gradient);
+            Some(wide.map_or(joined, |wide| take("gradients of the share, upcast", all, wide)))
+        });
+    }
+    let joined = (pieces.len() > 1).then(|| take("gradients of the share, joined", all, plan.recipe.gradient));
+    let wide = plan.recipe.master.filter(|master| *master != plan.recipe.gradient);
+    let upcast = wide.map(|wide| take("gradients of the share, upcast", all, wide));
+    bucket.let_go();
+    if upcast.is_none() { joined } else { upcast }
+}
+
+/// Elements of the sub-groups into which stage 3 sorts a rank's pieces (`_create_fp16_sub_groups`): a full one takes no more.
+pub(super) fn sub_groups(plan: &Plan<'_>, pieces: Vec<u64>) -> Vec<u64> {
+    let mut groups: Vec<u64> = Vec::new();
+    for piece in pieces {
+        match groups.last_mut().filter(|group| **group < plan.library.sub_group_size) {
+            Some(group) => *group = group.saturating_add(piece),
+            None => groups.push(piece),
+        }
+    }
+    groups
+}
+
+/// The states of stage 3's sub-groups, but master weights, which were made before the first step.
+fn states_of_sub_groups<'t>(tape: &'t Tape, plan: &Plan<'_>) -> Vec<Var<'t>> {
+    let pieces = tape.state().parameters.iter().filter(|found| !found.idle).map(|found| found.kept).collect();
+    let spec = plan.optimizer.spec();
+    let mut held = Vec::new();
+    for elements in sub_groups(plan, pieces) {
+        let vector = UpdatedParameter::vector(elements);
+        for state in spec.states.iter().filter(|state| state.serves.includes(&vector)) {
+            let values = match state.values {
+                StateValues::EveryElement => elements,
+                StateValues::OfElements(values) => values(elements),
+                StateValues::OfShape(values) => values(&vector),
+            };
+            tape.at(state.label, state.source);
+            let dtype = state.format.dtype(plan.recipe.optimizer_state);
+            held.push(tape.lump("one value per element", (Kind::OptimizerState, values, dtype)));
+        }
+    }
+    held
 }
 
 /// Plays the step.

@@ -1,14 +1,15 @@
 //! What is played: which part of the model, how often each block stands for its like, and how memory is shared out.
 
+use super::libraries;
 use crate::config::{
-    AttentionKernel, DataSharding, Job, ModelConfig, Optimizer, OptimizerImplementation, PrecisionRecipe, Recompute,
-    TrainingPrecision, TrainingRun, Tuning,
+    AttentionKernel, DataSharding, Job, LibraryOptions, ModelConfig, Optimizer, OptimizerImplementation, PrecisionRecipe,
+    Recompute, TrainingPrecision, TrainingRun, Tuning,
 };
 use crate::estimator::stage::Stage;
 use crate::estimator::{MemoryKind, host};
 use crate::ops::tape::{Arrival, Cut, Parameter, Shards};
 use crate::ops::{self, Lowering};
-use crate::sharding::{Buckets, CarriedOutBy, GatheredInto, Pieces};
+use crate::sharding::{Buckets, GatheredInto, Pieces};
 use crate::stacks::GroupsOfEnds;
 use crate::units::DType;
 
@@ -93,6 +94,8 @@ pub(super) struct Plan<'a> {
     pub reduce_once: bool,
     /// Buckets into which gradients are copied, and the elements of one and their format.
     pub buckets: (Buckets, u64, DType),
+    /// What the library that shares the training out is asked.
+    pub library: LibraryOptions,
     /// Parameters that stay gathered at once, where that is neither all of them nor one block's.
     pub live: Option<Live>,
     pub reduce: DType,
@@ -152,17 +155,16 @@ impl<'a> Plan<'a> {
             _ if !moves => Movement::Still,
             None => Movement::Gradients,
             Some(gathers) => {
-                let reshard = gathers.most_live.map_or(layout.reshard_after_forward, |most| gives_back(job, most));
+                let reshard = if gathers.is_limited {
+                    gives_back(job, run.library.max_live_parameters)
+                } else {
+                    layout.reshard_after_forward
+                };
                 Movement::Weights { into: gathers.into, reshard, keeps_ends: gathers.keeps_ends || !reshard }
             }
         };
-        let live = live(job, sharding).filter(|_| matches!(movement, Movement::Weights { .. }));
-        let buckets = match sharding.buckets {
-            _ if layout.shards() <= 1 || run.stack.sharding != CarriedOutBy::Library => Buckets::None,
-            Buckets::EveryGradient if recipe.master.is_some() => Buckets::None,
-            buckets => buckets,
-        };
-        let buckets = (buckets, run.reduce_bucket_size, recipe.gradient);
+        let live = live(job, run, sharding).filter(|_| matches!(movement, Movement::Weights { .. }));
+        let buckets = libraries::buckets(job, run, sharding, recipe);
         if matches!(movement, Movement::Weights { .. }) {
             // A group is gathered in one format.
             with.tuning.adapter_dtype = None;
@@ -186,10 +188,9 @@ impl<'a> Plan<'a> {
                 Movement::Weights { into: GatheredInto::BufferAndTensors, .. } => run.stack.groups_of_ends,
                 Movement::Still | Movement::Gradients | Movement::Weights { .. } => GroupsOfEnds::Together,
             },
-            reduce_once: layout.reduce_once
-                && job.gradient_accumulation_steps() > 1
-                && sharding.gathers.as_ref().is_some_and(|gathers| gathers.into != GatheredInto::Tensors),
+            reduce_once: libraries::reduces_once(job, sharding, buckets.0),
             buckets,
+            library: run.library,
             live,
             away: Away {
                 parameters: host::is_away(job, MemoryKind::Parameter),
@@ -293,8 +294,9 @@ fn of_adapters(recipe: PrecisionRecipe, with: &Lowering<'_>) -> PrecisionRecipe 
 }
 
 /// The parameters that stay gathered where so many may; `None` where all of them do, and where there is no room for a block.
-fn live(job: &Job, sharding: DataSharding) -> Option<Live> {
-    let most = sharding.gathers.as_ref().and_then(|gathers| gathers.most_live)?;
+fn live(job: &Job, run: &TrainingRun, sharding: DataSharding) -> Option<Live> {
+    let most = run.library.max_live_parameters;
+    sharding.gathers.as_ref().filter(|gathers| gathers.is_limited)?;
     let (model, t) = (job.model(), job.layout().t().max(1));
     let list = ops::declared(model);
     let room = most.saturating_mul(t);

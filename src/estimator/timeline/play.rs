@@ -3,7 +3,8 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use super::groups::Groups;
+use super::build;
+use super::groups::{Bucket, Groups};
 use super::optimizer;
 use super::plan::{Plan, Shares};
 use crate::config::{LayerKind, Recompute};
@@ -56,6 +57,10 @@ impl Model for Playing<'_, '_> {
         self.groups.enters(layer);
     }
 
+    fn arrives(&self, _tape: &Tape, param: Param) {
+        self.groups.arrives(param);
+    }
+
     fn leaves(&self, tape: &Tape, layer: u16) {
         if let Some(shared) = self.shared.as_ref().filter(|_| layer == 1) {
             shared.clear(tape);
@@ -106,7 +111,11 @@ pub(super) fn play(tape: &Tape, plan: &Plan<'_>) -> (usize, Shares) {
     let groups = Groups::new(tape, plan);
     if plan.accumulated || groups.shares_stand() {
         tape.at("Gradients", sources::PYTORCH_AUTOGRAD);
-        if groups.shares_gradients() { groups.gradients_exist(plan.reduce_once) } else { tape.gradients_exist() }
+        if groups.shares_gradients() {
+            groups.gradients_exist(plan.reduce_once);
+        } else if !plan.has_views() || plan.reduce_once {
+            tape.gradients_exist();
+        }
     }
     let before = tape.state().storages.len();
     micro_batch(tape, plan, (ends, layers, &groups), ids);
@@ -119,6 +128,8 @@ pub(super) fn play(tape: &Tape, plan: &Plan<'_>) -> (usize, Shares) {
 /// Where the log stands between the parts of a training that [`play_all`] plays.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Parts {
+    /// Where PyTorch's cache was emptied while the model was made; else the begin.
+    pub emptied: usize,
     /// After the model was made.
     pub built: usize,
     /// After the first micro-batch of a step.
@@ -127,16 +138,24 @@ pub(super) struct Parts {
     pub further: usize,
     /// After the last one, where that alone reduces gradients; else the same place.
     pub last: usize,
+    /// After the gradients are made ready for the optimizer.
+    pub ready: usize,
     /// After the optimizer has made its states.
     pub states: usize,
     /// After its step.
     pub step: usize,
+    /// After what happens once before the second step.
+    pub rebuilt: usize,
 }
 
 /// Plays the build of a model, the first micro-batch of a step, a further one where there is one, and the optimizer's first step with the
 /// states that it makes; gradients are let go behind it.
 pub(super) fn play_all(tape: &Tape, plan: &Plan<'_>) -> Parts {
     let Made { ends, layers, ids, .. } = &made(tape, plan);
+    let taken_over = build::taken_over(tape, plan);
+    if plan.is_coordinated() {
+        tape.note_uses();
+    }
     // The step begins without what an earlier micro-batch would have left.
     let groups = Groups::new(tape, &Plan { accumulated: false, ..plan.clone() });
     if groups.shares_stand() {
@@ -148,26 +167,34 @@ pub(super) fn play_all(tape: &Tape, plan: &Plan<'_>) -> Parts {
     }
     let length = || tape.state().log.len();
     let built = length();
-    groups.reduces(!plan.reduce_once);
+    let reduces_once = plan.reduce_once || (plan.accumulated && groups.bucket.as_ref().is_some_and(Bucket::reduces_once));
+    groups.reduces(!reduces_once);
     micro_batch(tape, plan, (ends, layers, &groups), ids);
     let first = length();
     if plan.accumulated {
         micro_batch(tape, plan, (ends, layers, &groups), ids);
     }
     let further = length();
-    if plan.reduce_once {
+    if reduces_once {
         groups.reduces(true);
         micro_batch(tape, plan, (ends, layers, &groups), ids);
     }
     let last = length();
     let mut shares = Shares::new();
+    let upcast = groups.bucket.as_ref().and_then(|bucket| optimizer::ready(tape, plan, bucket));
+    let ready = length();
     let _states = optimizer::states(tape, plan, &mut shares);
     let states = length();
     groups.end_micro_batches();
     optimizer::step(tape, plan, &mut shares);
+    drop(upcast);
     tape.zero_gradients();
     groups.zero_gradients();
-    Parts { built, first, further, last, states, step: length() }
+    let step = length();
+    if let Some(reducer) = &groups.ddp {
+        reducer.rebuild();
+    }
+    Parts { emptied: taken_over.emptied, built, first, further, last, ready, states, step, rebuilt: length() }
 }
 
 /// A block of the stage: its modules, and where its parameters lie.

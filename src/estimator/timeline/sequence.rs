@@ -1,5 +1,8 @@
 //! Every tensor that a training takes and frees, one by one, in the order in which PyTorch does it: what its allocator is asked for.
 
+use std::ops::Range;
+
+use super::coordinator::Coordinator;
 use super::is_played;
 use super::plan::Plan;
 use super::play::{self, Parts};
@@ -28,28 +31,36 @@ pub enum TensorEvent {
         /// Its number.
         tensor: u32,
     },
+    /// The framework calls `torch.cuda.empty_cache()`.
+    CacheEmptied,
 }
 
 /// A training in parts; a tensor keeps its number through all of them.
 ///
-/// A first step is [`Self::first_micro_batch`], [`Self::further_micro_batch`] for each further one (for the last one
-/// [`Self::last_micro_batch`], where it is not empty), [`Self::states`] and
-/// [`Self::step`]; later steps leave out the states. A part may be repeated: every tensor that it takes, and that the parts behind it do
+/// A first step is [`Self::opening`], where it is not empty, else [`Self::first_micro_batch`], [`Self::further_micro_batch`] for each further one (for the last one
+/// [`Self::last_micro_batch`], where it is not empty), [`Self::ready`],
+/// [`Self::states`] and [`Self::step`]; later steps leave out the states. A part may be repeated: every tensor that it takes, and that the parts behind it do
 /// not free, is taken in that part for the first time only.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sequence {
     /// Parameters, buffers and token ids.
     pub build: Vec<TensorEvent>,
+    /// Those of the very first micro-batch, where it is another than the first of later steps; else empty.
+    pub opening: Vec<TensorEvent>,
     /// Forward and backward of the first micro-batch of a step, which leaves its gradients.
     pub first_micro_batch: Vec<TensorEvent>,
     /// Those of any further one, which adds to them; empty where a step has one micro-batch.
     pub further_micro_batch: Vec<TensorEvent>,
     /// Those of a step's last one, where that alone reduces gradients; else empty, and the last is as any further one.
     pub last_micro_batch: Vec<TensorEvent>,
+    /// What makes gradients ready for the optimizer, before it makes its states; empty where that is part of [`Self::step`].
+    pub ready: Vec<TensorEvent>,
     /// The states that the optimizer makes at the first step, before it updates anything.
     pub states: Vec<TensorEvent>,
     /// The optimizer's step, and the gradients that `zero_grad` lets go behind it.
     pub step: Vec<TensorEvent>,
+    /// What happens once, before the second step.
+    pub rebuilt: Vec<TensorEvent>,
 }
 
 /// The sequence of the most loaded stage of a training on one rank; `None` when serving, and for kernels whose step is not played operator
@@ -58,21 +69,47 @@ pub fn sequence(job: &Job) -> Option<Sequence> {
     let run = job.training().filter(|run| is_played(run))?;
     let plan = Plan::of_every_tensor(job, run, stage::only(job));
     let tape = Tape::new();
-    let Parts { built, first, further, last, states, step } = play::play_all(&tape, &plan);
+    let Parts { emptied, built, first, further, last, ready, states, step, rebuilt } = play::play_all(&tape, &plan);
     let state = tape.state();
     let part = |from: usize, to: usize| events(&state, state.log.get(from..to).unwrap_or_default());
+    let coordinator = plan.is_coordinated().then(|| Coordinator::of(&state, &plan));
+    let [opening, first_micro_batch, further_micro_batch] = match coordinator {
+        None => [Vec::new(), part(built, first), part(first, further)],
+        Some(mut coordinator) => [(built..first, false), (built..first, true), (first..further, true)]
+            .map(|(range, knows)| woven(&state, &range, coordinator.play(&state, &range, knows))),
+    };
+    let mut build = part(0, emptied);
+    build.extend((emptied > 0).then_some(TensorEvent::CacheEmptied));
+    build.extend(part(emptied, built));
     Some(Sequence {
-        build: part(0, built),
-        first_micro_batch: part(built, first),
-        further_micro_batch: part(first, further),
+        build,
+        opening,
+        first_micro_batch,
+        further_micro_batch,
         last_micro_batch: part(further, last),
-        states: part(last, states),
+        ready: part(last, ready),
+        states: part(ready, states),
         step: part(states, step),
+        rebuilt: part(step, rebuilt),
     })
 }
 
 fn events(state: &State, log: &[Entry]) -> Vec<TensorEvent> {
     log.iter().filter_map(|entry| event(state, *entry)).collect()
+}
+
+/// The events of a part of the log with others between them, each before the event of the log at its place.
+fn woven(state: &State, part: &Range<usize>, others: Vec<(usize, TensorEvent)>) -> Vec<TensorEvent> {
+    let mut others = others.into_iter().peekable();
+    let mut woven = Vec::new();
+    for (place, entry) in state.log.iter().enumerate().take(part.end).skip(part.start) {
+        while let Some((_, other)) = others.next_if(|(before, _)| *before <= place) {
+            woven.push(other);
+        }
+        woven.extend(event(state, *entry));
+    }
+    woven.extend(others.map(|(_, other)| other));
+    woven
 }
 
 fn event(state: &State, entry: Entry) -> Option<TensorEvent> {

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use super::Order;
 use super::keeps::{Frame, KeepsProducts, Part};
 use super::state::{Arrival, Grad, Kind, NONE, Node, Operand, Recording, Rule, State, Storage, When, as_leaf, at, count};
-use super::{Form, Tape, Var};
+use super::{Form, Param, Tape, Var};
 use crate::config::Dispatch;
 use crate::units::DType;
 
@@ -24,6 +24,8 @@ pub(crate) trait Model {
     fn enters(&self, tape: &Tape, layer: u16);
     /// Backward is through with a layer.
     fn leaves(&self, tape: &Tape, layer: u16);
+    /// The gradient of a parameter is complete.
+    fn arrives(&self, tape: &Tape, param: Param);
 }
 
 impl Tape {
@@ -104,7 +106,14 @@ impl Tape {
             if let Some(frame) = frame {
                 self.recompute(frame, model);
             }
-            self.state.borrow_mut().run(next);
+            let arrived = {
+                let mut state = self.state.borrow_mut();
+                let from = state.log.len();
+                state.run(next);
+                state.note_node(next, from);
+                std::mem::take(&mut state.arrived)
+            };
+            arrived.into_iter().flatten().for_each(|param| model.arrives(self, param));
         }
         if let Some(left) = here {
             model.leaves(self, left);
@@ -265,20 +274,21 @@ impl State {
         if !checkpointed {
             self.let_go(&node);
         }
-        let mut arrived = [NONE; 3];
+        let mut arrived = [None; 3];
         for (at, (operand, made)) in node.operands.iter().zip(made).enumerate() {
             let Some(grad) = made else { continue };
             if let Some(param) = as_leaf(operand.node) {
                 if self.wait(param, grad) {
-                    arrived[at] = param;
+                    arrived[at] = Some(param);
                 }
             } else {
                 self.hand_on(operand.node, grad);
             }
         }
-        for param in arrived {
+        for param in arrived.into_iter().flatten() {
             self.arrive(param);
         }
+        self.arrived = arrived;
     }
 
     /// Frees what a node saved, and its frame with the last node.

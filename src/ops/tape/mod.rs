@@ -121,6 +121,7 @@ impl Tape {
     pub fn read(&self, param: Param) -> Var<'_> {
         let mut state = self.state.borrow_mut();
         let param = state.meant(param);
+        state.note_use(param);
         let (storage, form, dtype) = state.parameter_tensor(param);
         state.hold(storage);
         let node = if state.is_frozen(param) { NONE } else { state::leaf(param) };
@@ -217,6 +218,11 @@ impl Tape {
         self.state.borrow_mut().arrival = arrival;
     }
 
+    /// Notes from now on when modules need parameters.
+    pub fn note_uses(&self) {
+        self.state.borrow_mut().uses = Some(Vec::new());
+    }
+
     /// Memory of so many elements that no module sees.
     pub fn lump(&self, name: &'static str, (kind, elements, dtype): (Kind, u64, DType)) -> Var<'_> {
         let form = self.form([Dim("elements", elements)]);
@@ -267,6 +273,33 @@ impl Tape {
                 state.release(gradient);
             }
         }
+    }
+
+    /// Lets go of the gradient of one parameter.
+    pub fn release_gradient(&self, param: Param) {
+        drop(self.take_gradient(param));
+    }
+
+    /// The gradient of one parameter, which no longer has it.
+    pub fn take_gradient(&self, param: Param) -> Option<Var<'_>> {
+        let mut state = self.state.borrow_mut();
+        let parameter = state.parameters.get_mut(state::at(param))?;
+        let storage = std::mem::replace(&mut parameter.gradient, NONE);
+        let (form, dtype) = state.storages.get(state::at(storage)).map(|found| (found.form, found.dtype))?;
+        Some(Var { tape: self, storage, form, dtype, node: NONE, order: Order::Plain })
+    }
+
+    /// Takes the memory of all parameters that learn away, as if they had none, and says what it was: they lie in another tensor from now
+    /// on. The log then has nothing of them.
+    pub fn lift_parameters(&self) -> Vec<(u64, DType)> {
+        let mut state = self.state.borrow_mut();
+        let learned: Vec<_> = state.parameters.iter().filter(|found| !found.idle).map(|found| found.storage).collect();
+        let lift = |storage: u32| {
+            let storage = state.storages.get_mut(state::at(storage))?;
+            let elements = std::mem::take(&mut storage.bytes).saturating_mul(8) / storage.dtype.bits().max(1);
+            Some((elements, storage.dtype))
+        };
+        learned.into_iter().filter_map(lift).collect()
     }
 
     /// Lets go of the gradients of a group that waited for their reduction.

@@ -1,6 +1,6 @@
 //! What a tape knows of parameters: their share on this rank, copies for blocks alike, and how modules read them.
 
-use super::state::{Cut, NONE, Parameter, Shards, State, Storage, at, bytes_of, count};
+use super::state::{Cut, NONE, Parameter, Shards, State, Storage, Use, as_leaf, at, bytes_of, count};
 use super::{Form, Kind, Param};
 use crate::units::DType;
 
@@ -115,6 +115,24 @@ impl State {
     pub const fn meant(&self, param: Param) -> Param {
         let (from, to, behind) = self.copies;
         if from <= param && param < to { param + behind } else { param }
+    }
+
+    /// Notes that forward needs a parameter.
+    pub fn note_use(&mut self, param: Param) {
+        let (from, layer, stopped) = (self.log.len(), self.layer, self.stopped);
+        if let Some(uses) = self.uses.as_mut().filter(|_| !stopped) {
+            uses.push(Use { param, from, until: None, layer });
+        }
+    }
+
+    /// Notes that a node of backward, whose log began there, needed its parameters.
+    pub(super) fn note_node(&mut self, node: u32, from: usize) {
+        let Some(operands) = self.nodes.get(at(node)).filter(|_| self.uses.is_some()).map(|node| node.operands) else { return };
+        let (until, layer) = (Some(self.log.len()), self.layer);
+        let params = operands.iter().filter_map(|operand| as_leaf(operand.node));
+        if let Some(uses) = self.uses.as_mut() {
+            uses.extend(params.map(|param| Use { param, from, until, layer }));
+        }
     }
 
     /// Whether a parameter wants no gradient.

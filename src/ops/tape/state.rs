@@ -144,6 +144,17 @@ pub(crate) struct Parameter {
     pub layer: u16,
 }
 
+/// A moment at which a module needs a parameter whole.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Use {
+    pub param: Param,
+    /// Where in the log it begins.
+    pub from: usize,
+    /// Where it ends, if that is in backward; forward's ends with the module's output.
+    pub until: Option<usize>,
+    pub layer: u16,
+}
+
 /// The name of an operation.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct OpName {
@@ -362,6 +373,10 @@ pub(crate) struct State {
     pub(super) factors: Factors,
     /// Products of layers, where modules run for these alone.
     pub(super) products: Option<Vec<LayerProduct>>,
+    /// Uses of parameters, where they are noted.
+    pub uses: Option<Vec<Use>>,
+    /// Parameters whose gradients the last node of backward completed.
+    pub(super) arrived: [Option<Param>; 3],
     /// Tensors that are no parameters and want a gradient, and their gradients, kept until the graph goes.
     pub(super) leaves: Vec<u32>,
 }

@@ -103,6 +103,11 @@ pub struct UpdatedParameter {
 }
 
 impl UpdatedParameter {
+    /// Many parameters side by side in one vector.
+    pub const fn vector(elements: u64) -> Self {
+        Self { elements, times: 1, dimensions: 1, matrix: None, in_block: true, own_format: None }
+    }
+
     /// The format of an unquantised state, and of what a step makes of it: PyTorch's optimizers take the parameter's.
     pub fn state_format(&self) -> StateFormat {
         self.own_format.map_or(StateFormat::Recipe, StateFormat::Always)

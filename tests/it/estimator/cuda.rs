@@ -117,8 +117,9 @@ fn played(sequence: &Sequence, like: &[(String, Vec<Happens>)]) -> Vec<Vec<Happe
     let mut further = false;
     let mut stepped = false;
     let happens = |event: &TensorEvent| match *event {
-        TensorEvent::Taken { tensor, bytes, op, name, .. } => (tensor, Some((bytes, format!("{op}: {name}")))),
-        TensorEvent::Freed { tensor, .. } => (tensor, None),
+        TensorEvent::Taken { tensor, bytes, op, name, .. } => Some((tensor, Some((bytes, format!("{op}: {name}"))))),
+        TensorEvent::Freed { tensor, .. } => Some((tensor, None)),
+        TensorEvent::CacheEmptied => None,
     };
     let mut part = |(name, _): &(String, Vec<Happens>)| {
         if name == "built" {
@@ -132,7 +133,7 @@ fn played(sequence: &Sequence, like: &[(String, Vec<Happens>)]) -> Vec<Vec<Happe
         let further = std::mem::replace(&mut further, true);
         if further { sequence.further_micro_batch.clone() } else { sequence.first_micro_batch.clone() }
     };
-    like.iter().map(|like| part(like).iter().map(happens).collect()).collect()
+    like.iter().map(|like| part(like).iter().filter_map(happens).collect()).collect()
 }
 
 fn traces(folder: &str) -> Vec<PathBuf> {

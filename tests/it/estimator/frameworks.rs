@@ -5,8 +5,8 @@
 use std::num::NonZeroU64;
 
 use headroom::config::{
-    AttentionKernel, DataSharding, Job, OptimizerImplementation, ParallelLayout, Recompute, Run, Stack, TrainingPrecision,
-    TrainingRun,
+    AttentionKernel, DataSharding, GradientDType, Job, OptimizerImplementation, OverlapComm, ParallelLayout, Recompute, Run,
+    Stack, TrainingPrecision, TrainingRun,
 };
 use headroom::estimator::{Blocker, blockers, device_memory, estimate, memory_by_kind, memory_of_each};
 use headroom::units::Bytes;
@@ -175,4 +175,136 @@ fn what_fsdp1_and_torchtitan_do_not_run_is_refused() {
             (NonZeroU64::MIN.saturating_add(1), NonZeroU64::MIN.saturating_add(3));
     }));
     assert!(split.iter().any(|says| says.contains("1 tensor-parallel rank")), "{split:?}");
+}
+
+/// Fails unless what is reserved is what the row measured, up to that many parts of ten thousand, and what is allocated to one.
+#[track_caller]
+fn is_reserved(id: &str, sharding: &str, parts: u64, edit: impl FnOnce(&mut TrainingRun, &mut ParallelLayout)) {
+    let row = row(id);
+    let job = job(&row, sharding, |run, layout| {
+        run.library.made_on_gpu = true;
+        edit(run, layout);
+    });
+    let ours = device_memory(&job).expect("a known order");
+    let measured = |pointer: &str| row["measured"][pointer].as_u64().expect("a peak");
+    for (ours, measured, parts) in
+        [(ours.allocated.0, measured("peak_allocated"), 1), (ours.reserved.0, measured("peak_reserved"), parts)]
+    {
+        assert!(ours.abs_diff(measured) <= measured / 10_000 * parts, "{id}: {ours} against {measured}");
+    }
+}
+
+fn zero(run: &mut TrainingRun) {
+    (run.precision, run.optimizer_implementation) = (TrainingPrecision::Bf16Mixed, OptimizerImplementation::Fused);
+}
+
+#[test]
+fn deepspeed_copies_the_model_and_fills_its_bucket() {
+    is_reserved("3a3c4682a8", "1", 1, |run, _| zero(run));
+    is_reserved("7ebf371522", "1", 1, |run, _| zero(run));
+    is_reserved("a13bbe0f15", "2", 1, |run, _| zero(run));
+    is_reserved("60f148f3e6", "2", 1, |run, _| {
+        zero(run);
+        run.reduce_bucket_size = 50_000_000;
+    });
+    is_reserved("ef1c1e9716", "1", 1, |run, _| {
+        zero(run);
+        run.library.overlap_comm = OverlapComm::On;
+    });
+    is_reserved("9e7e9b9f4c", "1", 1, |run, _| {
+        zero(run);
+        run.library.contiguous_gradients = false;
+    });
+    is_reserved("c64373d7eb", "2", 1, |run, _| {
+        zero(run);
+        run.library.contiguous_gradients = false;
+    });
+    is_reserved("bd992d0f5c", "2", 1, |run, _| {
+        zero(run);
+        run.library.reduce_scatter = false;
+    });
+    is_reserved("f3e314d67f", "2", 1, |run, _| {
+        zero(run);
+        run.gradients = GradientDType::Fp32;
+    });
+}
+
+#[test]
+fn deepspeed_gathers_ahead_and_keeps_what_it_uses_again() {
+    is_reserved("b6f5380306", "3", 2, |run, _| zero(run));
+    is_reserved("c6030b2945", "3", 80, |run, _| zero(run));
+    is_reserved("3d87ae4162", "3", 1, |run, _| {
+        zero(run);
+        run.library.overlap_comm = OverlapComm::Off;
+    });
+    is_reserved("613d1c8f76", "3", 2, |run, _| {
+        zero(run);
+        (run.library.max_live_parameters, run.library.max_reuse_distance) = (0, 0);
+    });
+    is_reserved("288d8be3cd", "3", 2, |run, _| {
+        zero(run);
+        run.library.persistence_threshold = 0;
+    });
+    is_reserved("a37bac30fb", "3", 20, |run, _| {
+        zero(run);
+        run.reduce_bucket_size = 4_194_304;
+        (run.library.prefetch_bucket_size, run.library.persistence_threshold) = (3_774_873, 20_480);
+    });
+    is_reserved("e226ce14df", "3", 120, |run, _| {
+        zero(run);
+        run.gradients = GradientDType::Fp32;
+    });
+}
+
+#[test]
+fn ddp_makes_its_buckets_anew_before_the_second_step() {
+    let plain = |run: &mut TrainingRun| run.precision = TrainingPrecision::Bf16Pure;
+    is_reserved("9e847eee5e", "none", 3, |run, _| plain(run));
+    is_reserved("158fc5dcf9", "none", 3, |run, _| {
+        plain(run);
+        run.library.find_unused_parameters = true;
+    });
+    is_reserved("fa83205c87", "none", 3, |run, _| {
+        plain(run);
+        run.library.gradient_as_bucket_view = true;
+    });
+    is_reserved("488c10c9d8", "none", 3, |run, layout| {
+        plain(run);
+        (run.library.gradient_as_bucket_view, layout.reduce_once) = (true, true);
+    });
+}
+
+#[test]
+fn settings_of_libraries_move_the_ledger_too() {
+    let total = |id: &str, sharding: &str, edit: &dyn Fn(&mut TrainingRun)| {
+        let job = job(&row(id), sharding, |run, _| {
+            zero(run);
+            // A step that is short of activations peaks where gradients are.
+            (run.seq_length, run.recompute) = (64, Recompute::Full);
+            edit(run);
+        });
+        memory_by_kind(&job).into_iter().sum::<Bytes>()
+    };
+    let plain = |_: &mut TrainingRun| {};
+    let of_two = |edit: &dyn Fn(&mut TrainingRun)| total("2d4d132439", "2", edit);
+    assert!(of_two(&|run| run.library.overlap_comm = OverlapComm::On) > of_two(&plain), "a second bucket");
+    assert!(of_two(&|run| run.library.contiguous_gradients = false) < of_two(&plain), "no bucket");
+    let of_three = |edit: &dyn Fn(&mut TrainingRun)| total("c6030b2945", "3", edit);
+    let small = |run: &mut TrainingRun| run.library.sub_group_size = 1_000_000;
+    assert!(of_three(&small) < of_three(&plain), "fewer gradients are cast at once");
+    let few = |run: &mut TrainingRun| (run.library.sub_group_size, run.library.max_live_parameters) = (1_000_000, 0);
+    assert!(of_three(&few) < of_three(&small), "weights are given back");
+    let kept = |run: &mut TrainingRun| {
+        few(run);
+        run.library.persistence_threshold = 20_000_000;
+    };
+    assert!(of_three(&kept) > of_three(&few), "parameters that are never given back");
+    let view = |view: bool| {
+        let job = job(&row("9e847eee5e"), "none", |run, _| {
+            run.precision = TrainingPrecision::Bf16Pure;
+            (run.seq_length, run.recompute, run.library.gradient_as_bucket_view) = (64, Recompute::Full, view);
+        });
+        memory_by_kind(&job).into_iter().sum::<Bytes>()
+    };
+    assert!(view(true) < view(false), "gradients lie in buckets");
 }

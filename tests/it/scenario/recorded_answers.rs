@@ -198,6 +198,8 @@ const CHOICES_SINCE: &[&str] = &[
     "xef=native",
     "ker=torchtitan",
     "z=fsdp1",
+    "oc=on",
+    "oc=off",
 ];
 
 /// Links that say what they say by words of the field table: every choice of that time occurs, so that no family, stack or format is left

@@ -71,6 +71,7 @@ fn left(job: &Job, run: &TrainingRun, stage: u64, steps: u32) -> u64 {
             TensorEvent::Freed { tensor } => {
                 assert!(taken.remove(&tensor).is_some(), "{} is freed twice", known.get(&tensor).unwrap());
             }
+            TensorEvent::CacheEmptied => {}
         }
     }
     taken.values().map(|(bytes, _)| bytes).sum()

@@ -1,13 +1,13 @@
 //! Rows of kind `pretend_cuda`: one GPU, a transformers model, the settings of PyTorch alone.
 
-use headroom::config::{Job, ParallelLayout, Run, TrainingRun};
+use headroom::config::{Job, LibraryOptions, ParallelLayout, Run, TrainingRun};
 
 use super::super::row::{Fields, stack};
 use super::super::truth::{attention, implementation, optimizer, precision, recompute};
 use super::{Pretended, card, expandable_segments, is_plain_pytorch, model, only_known};
 
 /// The keys of `run`, from `measure_cuda.py`. `steps` says how often the step was repeated. `build` says on which device the model was
-/// made, which leaves other holes in the allocator's segments and the same tensors.
+/// made.
 const RUN: [&str; 15] = [
     "seq_length",
     "micro_batch_size",
@@ -47,6 +47,7 @@ pub fn pretended(row: Fields<'_>) -> Result<Pretended, String> {
             other => attention(other)?,
         },
         recompute: recompute(row.text("/run/recompute")?)?,
+        library: LibraryOptions { made_on_gpu: row.text("/run/build")? == "device", ..LibraryOptions::DEFAULT },
         ..TrainingRun::plain()
     };
     let model = model(row)?;

@@ -1,6 +1,6 @@
 //! Rows of DeepSpeed: ZeRO stages 0 to 3 around a transformers model.
 
-use headroom::config::{GradientDType, OptimizerImplementation, TrainingPrecision, TrainingRun};
+use headroom::config::{GradientDType, LibraryOptions, OptimizerImplementation, OverlapComm, TrainingPrecision, TrainingRun};
 
 use super::super::row::Fields;
 use super::{Pretended, data_parallel, is_plain_run, job, model, only_known, plain_run};
@@ -46,6 +46,8 @@ pub fn pretended(row: Fields<'_>) -> Result<Pretended, String> {
     };
     let mut run = TrainingRun { precision, ..plain_run(row)? };
     run.optimizer_implementation = OptimizerImplementation::Fused;
+    // Below stage 3 `run_deepspeed.py` makes the model on the GPU.
+    run.library.made_on_gpu = true;
     zero(row, "/flags", run)
 }
 
@@ -69,37 +71,30 @@ pub fn zero(row: Fields<'_>, flags: &str, mut run: TrainingRun) -> Result<Preten
         // `data_types.grad_accum_dtype` says in what gradients are kept between micro-batches.
         run.gradients = match row.text(&at("grad_accum_dtype"))? {
             "bf16" | "fp16" => GradientDType::AsWeights,
+            "fp32" => GradientDType::Fp32,
             other => return Err(format!("DeepSpeed's gradients accumulated in {other} are not modelled")),
         };
     }
     let flag = |key: &str| row.flag(&at(key)).unwrap_or(false);
     layout.offload.optimizer = flag("offload_optimizer");
     layout.offload.parameters = flag("offload_param");
-    if states("contiguous_gradients") && !flag("contiguous_gradients") {
-        return Err("DeepSpeed without contiguous gradients is not modelled".to_owned());
+    run.library.contiguous_gradients = !states("contiguous_gradients") || flag("contiguous_gradients");
+    run.library.reduce_scatter = !states("reduce_scatter") || flag("reduce_scatter");
+    if states("overlap_comm") {
+        run.library.overlap_comm = if flag("overlap_comm") { OverlapComm::On } else { OverlapComm::Off };
     }
-    if flag("overlap_comm") && matches!(stage, 1 | 2) {
-        // A second buffer of the same size: two take what one of twice the size takes.
-        run.reduce_bucket_size *= 2;
-    }
-    if states("reduce_scatter") && !flag("reduce_scatter") {
-        return Err("DeepSpeed that reduces gradients by all-reduce alone is not modelled".to_owned());
-    }
-    if states("sub_group_size") && row.count(&at("sub_group_size"))? != 1_000_000_000 {
-        return Err("DeepSpeed's sub-groups of another size are not modelled".to_owned());
-    }
-    // How far stage 3 gathers ahead changes what is gathered when, and not how much at once.
-    for (key, default) in [("stage3_max_live_parameters", 1_000_000_000), ("stage3_max_reuse_distance", 1_000_000_000)] {
-        if states(key) && row.count(&at(key)) != Ok(default) {
-            return Err(format!("DeepSpeed's {key} other than its default is not modelled"));
-        }
-    }
-    // Hugging Face's `auto` is ten times the hidden size, which norms and biases stay under as under the default.
-    let threshold = at("stage3_param_persistence_threshold");
-    if states("stage3_param_persistence_threshold") && row.text(&threshold) != Ok("auto") && row.count(&threshold) != Ok(100_000)
-    {
-        return Err("DeepSpeed's stage3_param_persistence_threshold other than its default is not modelled".to_owned());
-    }
+    let number = |key: &str, default: u64| if states(key) { row.count(&at(key)) } else { Ok(default) };
+    let default = LibraryOptions::DEFAULT;
+    run.library.sub_group_size = number("sub_group_size", default.sub_group_size)?;
+    run.library.max_live_parameters = number("stage3_max_live_parameters", default.max_live_parameters)?;
+    run.library.max_reuse_distance = number("stage3_max_reuse_distance", default.max_reuse_distance)?;
+    // Hugging Face's `auto`: nine tenths of the hidden size squared, and ten times the hidden size.
+    let hidden = model(row)?.hidden_size;
+    let stated =
+        |key: &str, auto: u64, default: u64| if row.text(&at(key)) == Ok("auto") { Ok(auto) } else { number(key, default) };
+    run.library.prefetch_bucket_size =
+        stated("stage3_prefetch_bucket_size", hidden * hidden * 9 / 10, default.prefetch_bucket_size)?;
+    run.library.persistence_threshold = stated("stage3_param_persistence_threshold", 10 * hidden, default.persistence_threshold)?;
     job(row, &run, layout)
 }
 

@@ -1,6 +1,6 @@
 //! Rows of PyTorch's own data parallelism: DDP, FSDP1 and FSDP2 around a transformers model.
 
-use headroom::config::{Job, OptimizerImplementation, ParallelLayout, TrainingRun};
+use headroom::config::{Job, LibraryOptions, OptimizerImplementation, ParallelLayout, TrainingRun};
 use headroom::ops::{self, Role};
 
 use super::super::row::Fields;
@@ -21,8 +21,8 @@ pub fn pretended(row: Fields<'_>) -> Result<Pretended, String> {
     }
 }
 
-/// `DistributedDataParallel`. `find_unused_parameters` keeps one integer per parameter, and the rank changes nothing. All buckets
-/// together hold every gradient once, whatever `bucket_cap_mb` says, and under `no_sync` gradients add up beside them.
+/// `DistributedDataParallel`. `find_unused_parameters` keeps one integer per parameter, and the rank changes nothing. A static graph
+/// (`static_graph`) makes its buckets anew before the second step like any other.
 fn ddp(row: Fields<'_>) -> Result<Pretended, String> {
     only_known(
         row,
@@ -30,17 +30,21 @@ fn ddp(row: Fields<'_>) -> Result<Pretended, String> {
         &["gradient_as_bucket_view", "bucket_cap_mb", "static_graph", "find_unused_parameters", "no_sync", "comm_hook"],
     )?;
     let has = |flag: &str| row.flag(&format!("/flags/{flag}")).unwrap_or(false);
-    if has("gradient_as_bucket_view") {
-        return Err("DDP's gradients as views of its buckets are not modelled".to_owned());
-    }
-    if has("static_graph") {
-        return Err("DDP's static graph is not modelled".to_owned());
-    }
     if !row.is_absent("/flags/comm_hook") {
         return Err("DDP's communication hooks are not modelled".to_owned());
     }
-    let layout = data_parallel(row, "none")?;
-    job(row, &with_optimizer(row)?, layout)
+    let mut layout = data_parallel(row, "none")?;
+    layout.reduce_once = has("no_sync");
+    let mut run = with_optimizer(row)?;
+    // `run_torch.py` makes the model on the GPU.
+    run.library = LibraryOptions {
+        made_on_gpu: true,
+        gradient_as_bucket_view: has("gradient_as_bucket_view"),
+        find_unused_parameters: has("find_unused_parameters"),
+        bucket_cap_mb: if row.is_absent("/flags/bucket_cap_mb") { 25 } else { row.count("/flags/bucket_cap_mb")? },
+        ..LibraryOptions::DEFAULT
+    };
+    job(row, &run, layout)
 }
 
 /// `FullyShardedDataParallel` around every layer and the model.

@@ -1,0 +1,118 @@
+//! Gradients of groups: reduced group by group, and the shares of them that a rank keeps.
+
+use super::{GRADIENT_REDUCTION, Groups, REDUCING};
+use crate::estimator::timeline::plan::{Movement, Share};
+use crate::ops::tape::Kind;
+use crate::sharding::{Buckets, GatheredInto};
+use crate::sources;
+
+impl Groups<'_> {
+    pub(super) fn reduce_layer(&self, layer: u16, last: bool) {
+        if layer > self.head {
+            return;
+        }
+        if self.tag(layer) != 0 {
+            self.reduce(layer);
+        }
+        if last {
+            self.reduce(0);
+            let before = self.alive.borrow_mut().reduced.take();
+            drop(before);
+        }
+    }
+
+    fn reduce(&self, tag: u16) {
+        if self.into() == Some(GatheredInto::FlatTensor) {
+            return self.reduce_flat(tag);
+        }
+        self.release(tag);
+        if !self.reduces.get() {
+            return self.tape.add_up_gradients(|layer| self.tag(layer) == tag, self.reduce);
+        }
+        let before = self.alive.borrow_mut().reduced.take();
+        drop(before);
+        let buffers = self.into() == Some(GatheredInto::BufferAndTensors);
+        if buffers {
+            let joined = self.take("reduce-scatter buffer", GRADIENT_REDUCTION, (Share::LearnedPadded(tag), self.reduce, 0));
+            self.alive.borrow_mut().reduced = Some(joined);
+        }
+        self.release_gradients(tag);
+        let exists = self.has_share(tag);
+        // Reduced gradients are the share itself, unless they are cast into it or added to it.
+        let reduced = (buffers && (self.reduce != self.gradient || exists || self.away))
+            .then(|| self.take("reduced gradients", GRADIENT_REDUCTION, (Share::LearnedKept(tag), self.reduce, REDUCING)));
+        if !exists {
+            self.keep_share(tag);
+        }
+        drop(reduced);
+    }
+
+    /// Lets go of the gradients that a group's parameters were given.
+    pub(super) fn release_gradients(&self, tag: u16) {
+        self.tape.release_gradients(|layer| self.tag(layer) == tag);
+    }
+
+    /// Whether a share of the group's gradients exists from a micro-batch before.
+    pub(super) fn has_share(&self, tag: u16) -> bool {
+        self.alive.borrow().shares.iter().any(|(held, _)| *held == tag)
+    }
+
+    pub(super) fn keep_share(&self, tag: u16) {
+        if self.away {
+            return;
+        }
+        self.tape.at("Gradients", self.source);
+        let share = self.lump("share of the gradients", (Kind::Gradient, Share::LearnedKept(tag), self.gradient), REDUCING);
+        self.alive.borrow_mut().shares.push((tag, share));
+        if tag == 0 && self.movement == Movement::Gradients {
+            self.tape.at(GRADIENT_REDUCTION, sources::DEEPSPEED);
+            let cut =
+                self.lump("rest of the parameter that the share ends in", (Kind::Gathered, Share::Cut, self.gradient), REDUCING);
+            self.alive.borrow_mut().shares.push((tag, cut));
+        }
+    }
+
+    /// Whether micro-batches from now on reduce gradients, or add them up unreduced (`no_sync`, `set_requires_gradient_sync`).
+    pub fn reduces(&self, reduces: bool) {
+        self.reduces.set(reduces);
+        if let Some(bucket) = &self.bucket {
+            bucket.reduces(reduces);
+        }
+    }
+
+    /// Gradients exist from the micro-batch before: shares of them, or whole ones that add up unreduced.
+    pub fn gradients_exist(&self, whole: bool) {
+        if whole && self.into() == Some(GatheredInto::FlatTensor) {
+            return (0..self.head).for_each(|tag| self.add_up_flat(tag));
+        }
+        if whole {
+            return self.tape.added_up_gradients_exist(self.reduce);
+        }
+        for tag in 0..self.head.saturating_add(u16::from(self.apart)) {
+            self.tape.set_layer(tag);
+            self.keep_share(tag);
+        }
+    }
+
+    /// Lets go of the shares of gradients, as `zero_grad(set_to_none=True)` does, unless they have a place of their own.
+    pub fn zero_gradients(&self) {
+        if let Some(bucket) = &self.bucket {
+            bucket.let_go();
+        }
+        if self.shares_stand() {
+            return;
+        }
+        let before = std::mem::take(&mut self.alive.borrow_mut().shares);
+        drop(before);
+    }
+
+    /// Whether shares of gradients have a place of their own from the start (stage 3's `grad_partitions_flat_buffer`).
+    pub fn shares_stand(&self) -> bool {
+        self.buckets.0 == Buckets::Lasting && !self.coordinated
+    }
+
+    /// Whether gradients are kept in shares.
+    pub fn shares_gradients(&self) -> bool {
+        self.movement != Movement::Still
+    }
+}

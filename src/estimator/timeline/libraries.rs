@@ -1,0 +1,63 @@
+//! What a plan knows of the library that shares the training out.
+
+use super::plan::{Movement, Plan};
+use crate::config::{DataSharding, Job, PrecisionRecipe, TrainingRun};
+use crate::sharding::{Buckets, Building, CarriedOutBy, GatheredInto};
+use crate::units::DType;
+
+/// The buckets of a run, the elements of one, and the format in which gradients are reduced.
+pub(super) fn buckets(job: &Job, run: &TrainingRun, sharding: DataSharding, recipe: PrecisionRecipe) -> (Buckets, u64, DType) {
+    let buckets = match sharding.buckets {
+        _ if job.layout().shards() <= 1 || run.stack.sharding != CarriedOutBy::Library => Buckets::None,
+        Buckets::EveryGradient if recipe.master.is_some() => Buckets::None,
+        buckets => buckets,
+    };
+    // Where ranks share gradients out, they are reduced in the format of the weights and added up in their own.
+    let reduced = if sharding.shards_gradients() { recipe.parameter } else { recipe.gradient };
+    (buckets, run.reduce_bucket_size, reduced)
+}
+
+/// Whether gradients of a step's micro-batches add up unreduced, where the layout asks for it.
+pub(super) fn reduces_once(job: &Job, sharding: DataSharding, buckets: Buckets) -> bool {
+    let knows = match &sharding.gathers {
+        Some(gathers) => gathers.into != GatheredInto::Tensors,
+        None => buckets == Buckets::EveryGradient,
+    };
+    job.layout().reduce_once && job.gradient_accumulation_steps() > 1 && knows
+}
+
+impl Plan<'_> {
+    /// Whether the library copies the model into one long vector before the first step.
+    pub fn builds_vector(&self) -> bool {
+        self.buckets.0 != Buckets::None && self.sharding.building == Building::IntoOneVector
+    }
+
+    /// Whether every tensor of a training under stage 3 is played, with the coordinator that gathers its weights. Where weights are frozen,
+    /// it is not known when backward needs them.
+    pub fn is_coordinated(&self) -> bool {
+        self.singly && self.buckets.0 == Buckets::Lasting && self.is_in_tensors() && !self.with.tuning.freezes_model()
+    }
+
+    /// Whether a parameter of so many elements stays gathered for good.
+    pub const fn keeps_gathered(&self, elements: u64) -> bool {
+        self.is_in_tensors() && elements <= self.library.persistence_threshold
+    }
+
+    const fn is_in_tensors(&self) -> bool {
+        matches!(self.movement, Movement::Weights { into: GatheredInto::Tensors, .. })
+    }
+
+    /// Whether gradients lie in the buckets in which they are reduced.
+    pub fn has_views(&self) -> bool {
+        self.buckets.0 == Buckets::EveryGradient && self.library.gradient_as_bucket_view
+    }
+
+    /// Buffers that ZeRO's bucket consists of.
+    pub fn buffers(&self) -> u64 {
+        match (self.library.contiguous_gradients, self.buckets.0) {
+            (false, _) => 0,
+            (true, Buckets::WhileReducing) if self.library.overlap_comm.holds(self.sharding.zero_stage) => 2,
+            (true, _) => 1,
+        }
+    }
+}
