@@ -7,6 +7,7 @@ use super::{
     CacheFormat, Engine, Flash, MegatronOptions, Optimizer, OptimizerImplementation, Overlap, ProductFormat, Stack, Tuning,
     WeightFormat,
 };
+use crate::stacks::LossKernel;
 use crate::units::{Bytes, DType, to_f64};
 
 /// How attention is computed.
@@ -34,6 +35,27 @@ pub enum Recompute {
     Full,
 }
 
+/// How the loss of the next token is computed, where a run says another way than its software stack's.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Loss {
+    /// As the software stack does.
+    #[default]
+    OfStack,
+    /// As transformers 4 did before it shifted labels in place of logits (`ForCausalLMLoss` of 4.46).
+    Transformers4,
+}
+
+impl Loss {
+    /// The kernel of a run on that stack.
+    pub const fn kernel(self, stack: Stack) -> LossKernel {
+        match self {
+            Self::OfStack => stack.modules().loss,
+            Self::Transformers4 => LossKernel::ShiftedLogits,
+        }
+    }
+}
+
 /// One training step.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TrainingRun {
@@ -53,6 +75,8 @@ pub struct TrainingRun {
     pub optimizer_implementation: OptimizerImplementation,
     /// Software stack.
     pub stack: Stack,
+    /// How the loss is computed.
+    pub loss: Loss,
     /// Attention kernel.
     pub attention: AttentionKernel,
     /// Activation recomputation.
@@ -104,6 +128,7 @@ impl TrainingRun {
             optimizer: Optimizer::DEFAULT,
             optimizer_implementation: OptimizerImplementation::Fused,
             stack: Stack::DEFAULT,
+            loss: Loss::OfStack,
             attention: AttentionKernel::Flash,
             recompute: Recompute::None,
             dispatch: Dispatch::Cuda,

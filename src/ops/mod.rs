@@ -35,7 +35,7 @@ pub(crate) use record::trainable;
 pub use tensor::{Dim, EXPERTS_OF_RANK, Kept, Op, Role, Shape, Split, Tensor};
 
 use crate::config::{
-    CacheFormat, Dispatch, Job, LayerKind, ModelConfig, Recompute, Run, Stack, TrainingPrecision, TrainingRun, Tuning,
+    CacheFormat, Dispatch, Job, LayerKind, Loss, ModelConfig, Recompute, Run, Stack, TrainingPrecision, TrainingRun, Tuning,
 };
 use crate::units::{Flops, sort_short};
 
@@ -211,6 +211,7 @@ pub fn lowering(job: &Job) -> Lowering<'_> {
                 expert_parallel: false,
                 dispatches: false,
                 stack: run.stack,
+                loss: run.loss,
                 attention: run.attention,
                 training: true,
                 tensor_model_parallel_size: job.layout().t(),
@@ -242,6 +243,7 @@ pub fn lowering(job: &Job) -> Lowering<'_> {
             expert_parallel: run.expert_parallel,
             dispatches: run.dispatches(),
             stack: Stack::DEFAULT,
+            loss: Loss::OfStack,
             attention: run.attention,
             training: false,
             tensor_model_parallel_size: job.layout().t(),

@@ -156,6 +156,7 @@ impl Scenario {
                 optimizer: self.word(FieldId::Optimizer),
                 optimizer_implementation: self.word(FieldId::OptimizerImplementation),
                 stack: self.word(FieldId::Stack),
+                loss: self.word(FieldId::Loss),
                 attention: self.word(FieldId::Attention),
                 recompute: self.word(FieldId::Recompute),
                 training_tokens: to_f64(self.integer(if mode == Mode::Tune {

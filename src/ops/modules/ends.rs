@@ -18,7 +18,7 @@ use crate::config::{
 use crate::ops::tape::{Form, Kept, Param, SCALE, Tape, Var};
 use crate::ops::tensor::Dim;
 use crate::sources;
-use crate::stacks::RotationKernel;
+use crate::stacks::{LossKernel, RotationKernel};
 use crate::units::DType;
 
 /// What the model's `forward` has when the first block begins.
@@ -30,6 +30,8 @@ pub(crate) struct Embedded<'t> {
     pub tables: [Tables<'t>; 2],
     /// What `forward` holds until it returns.
     held: Vec<Var<'t>>,
+    /// Token ids, which are the labels.
+    ids: Var<'t>,
     /// Residual streams, which it holds until they are joined.
     streams: Vec<Var<'t>>,
 }
@@ -55,7 +57,7 @@ pub(crate) struct Ends {
     kept_keys: bool,
     shapes: Shapes,
     forms: Forms,
-    in_chunks: bool,
+    loss: LossKernel,
     rotary: bool,
     /// Every block has a buffer of rotary factors: how many there are, and the last one's.
     factors: Option<u64>,
@@ -107,6 +109,8 @@ struct Forms {
     alibi: [Form; 2],
     chunk: Form,
     padded: Form,
+    /// `[b, s - 1, v]` and `[b, s - 1]`.
+    shifted: [Form; 2],
     /// `[b]`.
     sequences: Form,
 }
@@ -118,9 +122,10 @@ impl Forms {
         let tokens = with.seq_length.saturating_mul(with.micro_batch_size);
         let width = model.mla.map_or(model.rotary_dim.unwrap_or(model.head_dim), |mla| mla.qk_rope_head_dim);
         let heads = with.own_heads();
-        let chunk = build.kernels().loss.chunk_tokens().unwrap_or(tokens);
+        let chunk = build.loss().chunk_tokens().unwrap_or(tokens);
         let tables = model.family.modules().rotary_tables;
         let by_halves = tables == RotaryTables::Halves;
+        let shorter = Dim("seq_length - 1", with.seq_length.saturating_sub(1).max(1));
         Self {
             positions: tape.form([s]),
             rotary: [
@@ -135,6 +140,7 @@ impl Forms {
             keys: tape.form([super::keys(with)]),
             alibi: [tape.form([heads, s]), tape.form([b, heads, s])],
             chunk: tape.form([Dim("loss chunk", chunk.min(tokens)), with.vocab_part()]),
+            shifted: [tape.form([b, shorter, with.vocab_part()]), tape.form([b, shorter])],
             padded: tape.form([b, Dim("seq_length + 1", with.seq_length.saturating_add(1))]),
             sequences: tape.form([b]),
         }
@@ -202,7 +208,7 @@ impl Ends {
             kept_keys: with.recompute == Recompute::Full,
             shapes: build.shapes,
             forms: Forms::new(build),
-            in_chunks: build.kernels().loss.chunk_tokens().is_some(),
+            loss: build.loss(),
             rotary: model.position_embedding == PositionEmbedding::Rotary
                 || modules.linear_biases == LinearBiases::BesidePositions,
             factors: factors(build),
@@ -346,7 +352,7 @@ impl Ends {
         let whole = Tables { rotary, mask, alibi, positions, past: None, own_input, layer: None };
         let whole_rotary = whole.rotary.clone();
         let sliding = Tables { mask: sliding, rotary: again.or(whole_rotary), ..whole.clone() };
-        Embedded { hidden, tables: [whole, sliding], held, streams }
+        Embedded { hidden, tables: [whole, sliding], held, ids: ids.clone(), streams }
     }
 
     /// Embedded tokens, scaled where the model does so, and the format of the embedding; of a later stage what it receives.
@@ -445,6 +451,7 @@ impl Ends {
     pub fn end<'t>(&self, tape: &'t Tape, (embedded, outputs): (Embedded<'t>, Option<Var<'t>>), returns: &dyn Fn()) -> Var<'t> {
         match &self.head {
             Some(head) => {
+                let ids = embedded.ids.clone();
                 let hidden = self.last_norm(tape, embedded, outputs);
                 tape.at("Output head and loss", sources::PYTORCH_AUTOGRAD);
                 let hidden = match self.shapes.all_tokens {
@@ -453,10 +460,12 @@ impl Ends {
                 };
                 if self.scores {
                     head.run(&hidden).named("scores").reduce(self.shapes.scalar)
-                } else if self.in_chunks {
-                    self.chunked(tape, &hidden, head)
                 } else {
-                    self.full(tape, hidden, head, returns)
+                    match self.loss {
+                        LossKernel::InChunks { .. } => self.chunked(tape, &hidden, head),
+                        LossKernel::FullLogits => self.full(tape, hidden, head, returns),
+                        LossKernel::ShiftedLogits => self.shifted(tape, (&hidden, &ids), head),
+                    }
                 }
             }
             None => embedded.hidden,

@@ -27,7 +27,7 @@ use super::division::Division;
 use super::tape::{Form, Packed, Param, Tape, Var};
 use super::tensor::Dim;
 use crate::config::{BlockLayout, LayerKind, LinearStyle, ModelConfig, Tuning};
-use crate::stacks::ModuleKernels;
+use crate::stacks::{LossKernel, ModuleKernels};
 use crate::units::DType;
 use adapter::{Adapter, quantised};
 
@@ -198,6 +198,11 @@ impl<'a> Build<'a> {
     /// The kernels that the stack carries modules out with.
     pub fn kernels(&self) -> ModuleKernels {
         self.with.stack.modules()
+    }
+
+    /// How the loss is computed.
+    pub const fn loss(&self) -> LossKernel {
+        self.with.loss.kernel(self.with.stack)
     }
 
     /// Format of hidden states.

@@ -134,6 +134,8 @@ impl ModuleKernels {
 pub enum LossKernel {
     /// The head makes all logits, and cross-entropy reads them.
     FullLogits,
+    /// The head makes all logits, and cross-entropy reads a copy of them without each sequence's last token.
+    ShiftedLogits,
     /// Head and cross-entropy go over so many tokens at a time, and gradients are made in forward.
     InChunks {
         /// Tokens of a chunk.
@@ -145,7 +147,7 @@ impl LossKernel {
     /// Tokens of a chunk; `None` where all logits are made at once.
     pub const fn chunk_tokens(self) -> Option<u64> {
         match self {
-            Self::FullLogits => None,
+            Self::FullLogits | Self::ShiftedLogits => None,
             Self::InChunks { tokens } => Some(tokens),
         }
     }

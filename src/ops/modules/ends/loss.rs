@@ -9,7 +9,7 @@ use crate::units::DType;
 impl Ends {
     /// The last block's output through the final norm; what the model's `forward` held is let go.
     pub(super) fn last_norm<'t>(&self, tape: &'t Tape, embedded: Embedded<'t>, outputs: Option<Var<'t>>) -> Var<'t> {
-        let Embedded { mut hidden, tables, held, streams: before } = embedded;
+        let Embedded { mut hidden, tables, held, streams: before, .. } = embedded;
         if let Some(streams) = &self.streams {
             hidden = streams.joined(hidden, before);
         }
@@ -29,9 +29,8 @@ impl Ends {
         normed
     }
 
-    /// `ForCausalLMLoss`: logits in fp32, shifted labels, cross-entropy.
-    pub(super) fn full<'t>(&self, tape: &'t Tape, hidden: Var<'t>, head: &Linear, returns: &dyn Fn()) -> Var<'t> {
-        let mut logits = head.run(&hidden).named("logits");
+    fn logits<'t>(&self, hidden: &Var<'t>, head: &Linear) -> Var<'t> {
+        let mut logits = head.run(hidden).named("logits");
         if self.soft_cap {
             logits = logits.apply(SCALE);
             logits = logits.apply(TANH);
@@ -40,6 +39,12 @@ impl Ends {
         if self.modules.scales_logits {
             logits = logits.apply(SCALE).named("logits");
         }
+        logits
+    }
+
+    /// `ForCausalLMLoss`: logits in fp32, shifted labels, cross-entropy.
+    pub(super) fn full<'t>(&self, tape: &'t Tape, hidden: Var<'t>, head: &Linear, returns: &dyn Fn()) -> Var<'t> {
+        let logits = self.logits(&hidden, head);
         let _held = if self.loss_behind {
             drop(hidden);
             returns();
@@ -54,6 +59,21 @@ impl Ends {
         let log_probabilities = wide.clone().apply(LOG_SOFTMAX);
         let loss = tape.nll_loss(log_probabilities, labels, self.shapes.scalar);
         drop((padded, wide, logits));
+        loss
+    }
+
+    /// `ForCausalLMLoss` of transformers 4.46 (`loss/loss_utils.py`): logits in fp32, without each
+    /// sequence's last token; of one sequence that is a view, of several a copy.
+    pub(super) fn shifted<'t>(&self, tape: &'t Tape, (hidden, ids): (&Var<'t>, &Var<'t>), head: &Linear) -> Var<'t> {
+        let logits = self.logits(hidden, head);
+        let wide = logits.clone().cast_as(FP32, "logits in fp32");
+        let shorter = wide.clone().slice(self.forms.shifted[0]);
+        let shifted = if self.batched { shorter.copy().named("shifted logits") } else { shorter };
+        let labels =
+            if self.batched { tape.constant("shifted labels", self.forms.shifted[1], DType::Int64) } else { ids.clone() };
+        let log_probabilities = shifted.clone().apply(LOG_SOFTMAX);
+        let loss = tape.nll_loss(log_probabilities, labels, self.shapes.scalar);
+        drop((shifted, wide, logits));
         loss
     }
 
