@@ -192,6 +192,10 @@ rules! {
         "Adapters on experts are not modelled; leave gate, up and down without adapters, beside attention they are, or choose full fine-tuning";
     EXPERTS_PACKED: PEFT,
         "Experts in 4 bits are not modelled; choose LoRA, or full fine-tuning";
+    AUTOCAST_SHARED: PEFT,
+        "Autocast beside adapters is modelled on one GPU and with plain data parallelism alone: DeepSpeed and FSDP cast for themselves; leave it out";
+    UPCAST_SHARED: PEFT,
+        "Weights in fp32 beside those of 4 bits are modelled on one GPU and with plain data parallelism alone; leave them in 16 bits";
     // transformers 5.23 keeps texts apart by position_ids: lengths for FlashAttention, a mask for each sequence elsewhere.
     PACKED_SCORES: PACKING_2024,
         "Texts that share a sequence are modelled with FlashAttention alone, which needs no mask to keep them apart; use it, or pad";
@@ -431,6 +435,9 @@ fn tuning(job: &Job, run: &TrainingRun, found: &mut Vec<Blocker>) {
     {
         forbid(true, rule);
     }
+    let shared = layout.sharding.shards_optimizer() && layout.shards() > 1;
+    forbid(tuning.autocast && shared, &AUTOCAST_SHARED);
+    forbid(tuning.upcasts_rest() && shared, &UPCAST_SHARED);
     let inner = Targets::GATE.and(Targets::UP).and(Targets::DOWN);
     let experts = job.model().moe.is_some() && !elsewhere && tuning.method.adapts_linears();
     let own = job.model().family.modules();

@@ -37,7 +37,7 @@ pub use tensor::{Dim, EXPERTS_OF_RANK, Kept, Op, Role, Shape, Split, Tensor};
 use crate::config::{
     CacheFormat, Dispatch, Job, LayerKind, Loss, ModelConfig, Recompute, Run, Stack, TrainingPrecision, TrainingRun, Tuning,
 };
-use crate::units::{Flops, sort_short};
+use crate::units::{DType, Flops, sort_short};
 
 /// The whole model as operations: once for the embedding, once for each kind of block, once for the head.
 #[derive(Clone, Debug, PartialEq)]
@@ -194,6 +194,7 @@ pub fn lowering(job: &Job) -> Lowering<'_> {
     match job.run() {
         Run::Training(run) => {
             let (recipe, seq_length) = (run.recipe(), run.seq_length.saturating_add(run.tuning.tokens_before()));
+            let parameter = if run.tuning.upcasts_rest() { DType::Fp32 } else { recipe.parameter };
             Lowering {
                 model: job.model(),
                 seq_length,
@@ -201,8 +202,8 @@ pub fn lowering(job: &Job) -> Lowering<'_> {
                 context_length: seq_length.saturating_add(run.tuning.keys_before()),
                 packed_text: run.packed_text(),
                 concurrent_sequences: 0,
-                parameter: recipe.parameter,
-                made_in: recipe.parameter,
+                parameter,
+                made_in: parameter,
                 keeps_formats: keeps_formats(job, run),
                 activation: recipe.activation,
                 kv_cache: CacheFormat::Bf16,
@@ -217,7 +218,7 @@ pub fn lowering(job: &Job) -> Lowering<'_> {
                 tensor_model_parallel_size: job.layout().t(),
                 sequence_parallel: job.layout().sequence_parallel,
                 recompute: run.recompute,
-                autocast: run.precision == TrainingPrecision::AmpBf16,
+                autocast: run.precision == TrainingPrecision::AmpBf16 || run.tuning.autocast,
                 dispatch: run.dispatch,
                 tuning: run.tuning,
             }

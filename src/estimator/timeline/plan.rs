@@ -143,8 +143,11 @@ impl<'a> Plan<'a> {
         let layout = job.layout();
         let recipe = run.recipe();
         let fsdp_mixed = run.precision == TrainingPrecision::FsdpMixed;
-        let compute = if fsdp_mixed { DType::Bf16 } else { recipe.parameter };
-        let mut with = Lowering { parameter: compute, ..ops::lowering(job) };
+        let mut with = ops::lowering(job);
+        if fsdp_mixed {
+            with.parameter = DType::Bf16;
+        }
+        let compute = with.parameter;
         let sharding = if fsdp_mixed && !layout.sharding.casts_as_it_gathers { DataSharding::CASTING } else { layout.sharding };
         let ranks = if fsdp_mixed && !layout.sharding.shards_parameters() { 1 } else { layout.shards() };
         let moves = fsdp_mixed || (ranks > 1 && sharding.shards_gradients());

@@ -119,7 +119,9 @@ impl Adapter {
         let input = if self.dropout { x.clone().dropped() } else { x.clone() };
         let mut added = self.product(input, result.form()).apply(SCALE).named("adapter output");
         if packed {
-            added = added.cast_as(dtype, "adapter output");
+            if !base.autocast {
+                added = added.cast_as(dtype, "adapter output");
+            }
             return result.add(added.clone()).named("adapted output");
         }
         result.add(added).named("adapted output").cast_as(dtype, "adapted output")
@@ -172,7 +174,7 @@ impl Adapter {
 /// Declares the weight of that name in four bits, if fine-tuning keeps it so.
 pub(super) fn quantised(build: &Build<'_>, name: &'static str, dims: (Dim, Dim)) -> Option<(Param, Packed)> {
     let tuning = build.with.tuning;
-    let is_so = tuning.freezes_model() && tuning.base.is_quantised() && role(name) != Targets::NONE;
+    let is_so = tuning.packs_weights() && role(name) != Targets::NONE;
     is_so.then(|| in_four_bits(build, name, dims))
 }
 
@@ -192,7 +194,9 @@ fn in_four_bits(build: &Build<'_>, name: &'static str, dims: (Dim, Dim)) -> (Par
         beside("offset", 1, DType::Fp32);
     }
     let scales = double.then(|| tape.form([Dim("scales", scales)]));
-    (weight, Packed { whole, scales, dtype: with.parameter })
+    // `bnb_4bit_compute_dtype`: everyone sets the 16 bits that the model is run in.
+    let dtype = if with.autocast || with.tuning.upcasts_rest() { DType::Bf16 } else { with.parameter };
+    (weight, Packed { whole, scales, dtype })
 }
 
 /// Embedded tokens that learn and stand before every text (peft 0.21, `tuners/prompt_tuning/model.py` and `peft_model.py`).

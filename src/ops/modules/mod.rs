@@ -207,7 +207,7 @@ impl<'a> Build<'a> {
 
     /// Format of hidden states.
     pub fn activation(&self) -> DType {
-        if self.with.autocast { FP32 } else { self.with.parameter }
+        self.with.parameter
     }
 
     /// A parameter.

@@ -28,11 +28,13 @@ impl Var<'_> {
         Self::made(self.tape, storage, self.form, self.dtype, node).ordered(self.order)
     }
 
-    /// `x · Wᵀ (+ bias)` with a weight of four bits, which is made whole for the product in forward and again in backward.
+    /// `x · Wᵀ (+ bias)` with a weight of four bits, which is made whole for the product in forward and again in backward. The product is
+    /// made in the weight's format, and given in that of `x` (bitsandbytes' `Linear4bit.forward`).
     pub fn linear_packed(self, packed: Packed, bias: Option<Param>, form: Form) -> Self {
         let tape = self.tape;
         let bias = bias.map(|bias| tape.weight(bias));
-        let x = self.for_product();
+        let given = self.dtype;
+        let x = self.cast(packed.dtype);
         let whole = tape.unpacked(packed);
         let mut state = tape.state.borrow_mut();
         let third = bias.as_ref().map_or(Operand::NOTHING, Var::operand);
@@ -41,7 +43,7 @@ impl Var<'_> {
         let storage = state.allocate("projected", form, x.dtype);
         drop(state);
         drop((whole, bias));
-        Var::made(tape, storage, form, x.dtype, node)
+        Var::made(tape, storage, form, x.dtype, node).cast_as(given, "projected")
     }
 
     /// Parts that lie beside each other: views, whose gradients backward joins again.

@@ -1,9 +1,14 @@
 //! Steps under Hugging Face's Trainer, peft, TRL and Liger, and DeepSpeed with the loss of transformers 4, against rows of PyTorch's own
 //! allocator on a pretended GPU (`tests/data/cuda/frameworks.jsonl`).
 
-use headroom::config::{Loss, OptimizerImplementation, ParallelLayout, TrainingPrecision, TrainingRun};
+use headroom::config::{
+    BaseFormat, Loss, Method, OptimizerImplementation, ParallelLayout, Targets, TrainingPrecision, TrainingRun, Tuning,
+};
+use headroom::estimator::{Blocker, blockers};
+use headroom::units::DType;
 
-use super::frameworks::is_near;
+use super::frameworks::{is_near, job, row};
+use crate::support;
 
 #[test]
 fn the_loss_of_transformers_4_holds_a_shifted_copy_of_the_logits() {
@@ -14,4 +19,53 @@ fn the_loss_of_transformers_4_holds_a_shifted_copy_of_the_logits() {
     for id in ["5d10ef1a2b", "e5b00303b6", "112f37ff8c"] {
         is_near(id, "3", 1_000, old);
     }
+}
+
+/// Adapters of that rank under the Trainer's `bf16`, beside weights of bf16.
+fn adapters(r: u64, tuning: Tuning) -> impl Fn(&mut TrainingRun, &mut ParallelLayout) {
+    move |run, _| {
+        run.precision = TrainingPrecision::Bf16Pure;
+        run.optimizer_implementation = OptimizerImplementation::Fused;
+        run.tuning = Tuning {
+            method: Method::Lora,
+            r,
+            target_modules: Targets::ALL,
+            adapter_dtype: Some(DType::Fp32),
+            autocast: true,
+            ..tuning
+        };
+    }
+}
+
+#[test]
+fn under_autocast_fp32_adapters_keep_their_input_in_16_bits() {
+    is_near("92667c8e27", "none", 10_000, adapters(8, Tuning::FULL));
+    is_near("0e4e78c4a9", "none", 10_000, adapters(8, Tuning::FULL));
+}
+
+#[test]
+fn weights_beside_those_of_4_bits_stand_in_fp32_where_peft_prepares_them() {
+    let double = Tuning { base: BaseFormat::Nf4Double, upcasts: true, ..Tuning::FULL };
+    is_near("1b351f9401", "none", 10_000, adapters(16, double));
+    is_near("8dc7b57962", "none", 10_000, adapters(16, double));
+    is_near("7369242920", "none", 2_000, adapters(16, Tuning { base: BaseFormat::Nf4, ..double }));
+    is_near("48d1daa365", "none", 10_000, adapters(16, Tuning { upcasts: false, ..double }));
+}
+
+#[test]
+fn casts_of_adapters_are_refused_where_ranks_share_states() {
+    let row = row("8dc7b57962");
+    let says = |key: &str, tuning: Tuning| {
+        let job = job(&row, key, |run, layout| {
+            adapters(16, tuning)(run, layout);
+            *layout = support::layout(1, 1, 2, layout.sharding);
+            run.global_batch_size *= 2;
+        });
+        blockers(&job).iter().map(Blocker::to_string).collect::<Vec<_>>()
+    };
+    let tuning = Tuning { base: BaseFormat::Nf4, upcasts: true, ..Tuning::FULL };
+    assert_eq!(says("none", tuning), Vec::<String>::new());
+    let refused = says("2", tuning);
+    assert!(refused.iter().any(|says| says.contains("Autocast beside adapters")), "{refused:?}");
+    assert!(refused.iter().any(|says| says.contains("beside those of 4 bits")), "{refused:?}");
 }

@@ -56,6 +56,8 @@ pub fn pretended(row: Fields<'_>) -> Result<Pretended, String> {
         ..plain_run(row)?
     };
     run.tuning.paged_optimizer = paged;
+    // The Trainer's `bf16` is autocast, whatever the weights are in; DeepSpeed's engine has none.
+    run.tuning.autocast = row.is_absent("/flags/deepspeed") && matches!(row.text("/run/precision"), Ok("bf16" | "amp_bf16"));
     if row.is_absent("/flags/deepspeed") {
         let layout = data_parallel(row, "none")?;
         return job(row, &run, layout);
@@ -95,11 +97,6 @@ fn tuning(row: Fields<'_>) -> Result<Tuning, String> {
         BaseFormat::Weights
     } else {
         only_known(row, "/flags/quantize", &["double"])?;
-        if row.flag("/flags/prepare_kbit").unwrap_or(true) {
-            return Err(
-                "peft's prepare_model_for_kbit_training, which keeps all other weights in fp32, is not modelled".to_owned()
-            );
-        }
         if row.flag("/flags/quantize/double").unwrap_or(true) { BaseFormat::Nf4Double } else { BaseFormat::Nf4 }
     };
     Ok(Tuning {
@@ -110,6 +107,7 @@ fn tuning(row: Fields<'_>) -> Result<Tuning, String> {
         adapter_dtype: Some(if row.flag("/flags/lora/fp32").unwrap_or(true) { DType::Fp32 } else { DType::Bf16 }),
         dropout: row.number("/flags/lora/dropout").unwrap_or(0.0) > 0.0,
         base,
+        upcasts: row.flag("/flags/prepare_kbit").unwrap_or(true),
         ..Tuning::FULL
     })
 }
