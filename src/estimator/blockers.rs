@@ -380,6 +380,7 @@ fn frameworks(job: &Job, run: &TrainingRun, found: &mut Vec<Blocker>) {
     let two_formats = layout.shards() > 1 && learns_in_two_formats(job, run);
     forbid(two_formats, &|| sharding.forbidden(With::TwoFormats, run.stack.sharding));
     forbid(!job.model().has_plain_modules(), &|| run.stack.forbidden(NotWith::OtherModules));
+    forbid(!job.model().is_like_llama(), &|| run.stack.forbidden(NotWith::ModulesUnlikeLlama));
     forbid(layout.t() > 1 || layout.p() > 1, &|| run.stack.forbidden(NotWith::SplitModel));
     let tuned = !run.tuning.is_full() || run.tuning.objective != Objective::NextToken;
     forbid(tuned, &|| run.stack.forbidden(NotWith::Tuning));

@@ -274,6 +274,8 @@ pub(super) struct Rotary {
     casts: bool,
     /// As complex numbers in fp32, by one table.
     complex: bool,
+    /// By one kernel in place; more than one head of queries, and of keys.
+    in_place: Option<(bool, bool)>,
 }
 
 impl Rotary {
@@ -287,6 +289,8 @@ impl Rotary {
             by_halves: tables == RotaryTables::Halves,
             casts: tables == RotaryTables::InFp32,
             complex: build.kernels().rotation == RotationKernel::ComplexInFp32,
+            in_place: (build.kernels().rotation == RotationKernel::InPlace)
+                .then(|| (with.own_heads().1 > 1, with.own_kv_heads().1 > 1)),
         }
     }
 
@@ -296,6 +300,9 @@ impl Rotary {
         q.tape().at("Rotary positions", sources::PYTORCH_AUTOGRAD);
         if self.complex {
             return rotated_in_fp32((&q, &k), cos);
+        }
+        if let Some((queries, keys)) = self.in_place {
+            return (q.turned_in_place((cos, sin), queries), k.turned_in_place((cos, sin), keys));
         }
         let rotated = if self.by_halves { rotated_by_halves } else { rotated };
         let queries = rotated(&q, (cos, sin), self.queries_half).named("queries");

@@ -108,6 +108,8 @@ struct Forms {
     /// `[a, s]` and `[b · a, s]`.
     alibi: [Form; 2],
     chunk: Form,
+    /// `[chunk, h]`.
+    chunk_input: Form,
     padded: Form,
     /// `[b, s - 1, v]` and `[b, s - 1]`.
     shifted: [Form; 2],
@@ -122,7 +124,7 @@ impl Forms {
         let tokens = with.seq_length.saturating_mul(with.micro_batch_size);
         let width = model.mla.map_or(model.rotary_dim.unwrap_or(model.head_dim), |mla| mla.qk_rope_head_dim);
         let heads = with.own_heads();
-        let chunk = build.loss().chunk_tokens().unwrap_or(tokens);
+        let chunk = build.loss().chunk_tokens(tokens, model.hidden_size, with.vocab_part().1).unwrap_or(tokens);
         let tables = model.family.modules().rotary_tables;
         let by_halves = tables == RotaryTables::Halves;
         let shorter = Dim("seq_length - 1", with.seq_length.saturating_sub(1).max(1));
@@ -139,7 +141,8 @@ impl Forms {
             square: tape.form([Dim("queries", s.1), Dim("keys", super::keys(with).1)]),
             keys: tape.form([super::keys(with)]),
             alibi: [tape.form([heads, s]), tape.form([b, heads, s])],
-            chunk: tape.form([Dim("loss chunk", chunk.min(tokens)), with.vocab_part()]),
+            chunk_input: tape.form([Dim("loss chunk", chunk), with.h()]),
+            chunk: tape.form([Dim("loss chunk", chunk), with.vocab_part()]),
             shifted: [tape.form([b, shorter, with.vocab_part()]), tape.form([b, shorter])],
             padded: tape.form([b, Dim("seq_length + 1", with.seq_length.saturating_add(1))]),
             sequences: tape.form([b]),
@@ -463,6 +466,7 @@ impl Ends {
                 } else {
                     match self.loss {
                         LossKernel::InChunks { .. } => self.chunked(tape, &hidden, head),
+                        LossKernel::InEvenChunks => self.in_even_chunks(tape, &hidden, head),
                         LossKernel::FullLogits => self.full(tape, hidden, head, returns),
                         LossKernel::ShiftedLogits => self.shifted(tape, (&hidden, &ids), head),
                     }

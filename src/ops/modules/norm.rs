@@ -34,6 +34,8 @@ pub(super) struct Norm {
     weight: Option<Param>,
     bias: Option<Param>,
     rows: Form,
+    /// A fused norm's input gradient takes the place of its output's.
+    over: bool,
 }
 
 impl Norm {
@@ -66,7 +68,7 @@ impl Norm {
         };
         let scaled = layer || build.model().family.modules().norm != NormStyle::Unscaled;
         let weight = scaled.then(|| build.parameter("scale", dims));
-        Self { style, weight, bias: bias.then(|| build.parameter("bias", dims)), rows }
+        Self { style, weight, bias: bias.then(|| build.parameter("bias", dims)), rows, over: build.kernels().writes_over }
     }
 
     /// The model's RMS norm without a scale.
@@ -75,7 +77,7 @@ impl Norm {
             NormStyle::ScaledByPower => Style::PowerRms,
             _ => Style::Unscaled,
         };
-        Self { style, weight: None, bias: None, rows }
+        Self { style, weight: None, bias: None, rows, over: false }
     }
 
     /// The normed tensor.
@@ -149,6 +151,9 @@ impl Norm {
     }
 
     fn fused<'t>(&self, x: &Var<'t>, weight: Option<&Var<'t>>) -> Var<'t> {
+        if self.over {
+            return x.tape().norm_in_place(x, weight, self.rows);
+        }
         let results = [("norm statistics", self.rows, FP32), ("norm output", x.form(), x.dtype())];
         let run = |operands: &[&Var<'t>]| x.tape().kernel(operands, &results, 1, (x.order(), false, Attends::No));
         weight.map_or_else(|| run(&[x]), |weight| run(&[x, weight]))

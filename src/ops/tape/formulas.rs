@@ -3,6 +3,7 @@
 
 use super::Form;
 use super::Order;
+use super::over::Writes;
 use super::scratch::Attends;
 use super::state::{Grad, NONE, Node, Operand, Rule, State};
 use crate::config::Dispatch;
@@ -10,7 +11,7 @@ use crate::ops::tensor::{Dim, Shape};
 use crate::units::DType;
 
 /// Whether a gradient is wanted.
-const fn wants(operand: Operand) -> bool {
+pub(super) const fn wants(operand: Operand) -> bool {
     operand.node != NONE
 }
 
@@ -89,6 +90,7 @@ impl State {
                 let copy = self.fresh((part, grad.dtype), Order::Plain);
                 [Some(rest), Some(copy), None]
             }
+            Rule::Turned(order) => [Some(self.turned_back(grad, order)), None, None],
             Rule::Cat => [wants(a).then(|| self.view(grad, a.form)), wants(b).then(|| self.view(grad, b.form)), None],
             _ => [None; 3],
         }
@@ -252,8 +254,9 @@ impl State {
                 let second = wants(b).then(|| Grad { order, ..self.product(node, b) });
                 [wants(a).then(|| self.product(node, a)), second, None]
             }
-            Rule::Kernel { orders, attends } => self.of_kernel(node, grad, (orders, attends)),
-            Rule::Saved => {
+            Rule::Kernel { orders, attends, writes: Writes::Anew } => self.of_kernel(node, grad, (orders, attends)),
+            Rule::Kernel { writes: Writes::OverGradient, .. } => self.over_gradient(node, grad),
+            Rule::Kernel { writes: Writes::OverOperands, .. } | Rule::Saved => {
                 let alias = |state: &mut Self, slot: usize, operand: Operand| {
                     let storage = node.saved.get(slot).copied().unwrap_or(NONE);
                     state.alias(

@@ -13,6 +13,7 @@ mod formulas;
 mod in_place;
 mod keeps;
 mod order;
+mod over;
 mod parameters;
 mod places;
 mod primitives;

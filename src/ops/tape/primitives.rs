@@ -2,6 +2,7 @@
 #![expect(clippy::needless_pass_by_value, reason = "an operand lives until its operator has run, as a temporary does in Python")]
 
 use super::Order;
+use super::over::Writes;
 use super::scratch::Attends;
 use super::state::{NONE, Operand, Rule, at};
 use super::{Form, Param, Tape, Var};
@@ -399,6 +400,11 @@ impl Tape {
         cast
     }
 
+    /// The format in which products of operands of that one are made.
+    pub fn multiplies_in(&self, own: DType) -> DType {
+        self.state.borrow().autocast.unwrap_or(own)
+    }
+
     /// Begins or ends autocast; at its end the cast weights are let go.
     pub fn autocast(&self, to: Option<DType>) {
         let mut state = self.state.borrow_mut();
@@ -431,6 +437,17 @@ impl Tape {
         main: usize,
         (order, save_main, attends): (Order, bool, Attends),
     ) -> Var<'_> {
+        self.hand_written(operands, results, main, (order, save_main, attends, Writes::Anew))
+    }
+
+    /// [`Self::kernel`] whose backward writes gradients so.
+    pub(super) fn hand_written(
+        &self,
+        operands: &[&Var<'_>],
+        results: &[(&'static str, Form, DType)],
+        main: usize,
+        (order, save_main, attends, writes): (Order, bool, Attends, Writes),
+    ) -> Var<'_> {
         let mut state = self.state.borrow_mut();
         let mut all = [Operand::NOTHING; 3];
         let mut orders = [Order::Plain; 3];
@@ -438,7 +455,7 @@ impl Tape {
             *place = operand.operand();
             *kept = operand.order;
         }
-        let node = state.node(Rule::Kernel { orders, attends }, all);
+        let node = state.node(Rule::Kernel { orders, attends, writes }, all);
         let computes = attends != Attends::No;
         if computes {
             state.count_attention(all[0].form);

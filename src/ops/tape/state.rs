@@ -8,6 +8,7 @@ use crate::units::DType;
 use super::costs::Costs;
 use super::flops::{FACTORS, Factors, LayerProduct};
 use super::keeps::{Frame, KeepsProducts};
+use super::over::Writes;
 use super::scratch::{Attends, Scratch};
 use super::tuning::Packed;
 use super::{Form, Order, Param};
@@ -233,7 +234,9 @@ pub(crate) enum Rule {
     /// Rows of a table, by the tokens of that shape.
     Embedding(Form),
     /// One new tensor per operand, in each operand's order in memory (kernels written by hand).
-    Kernel { orders: [Order; 3], attends: Attends },
+    Kernel { orders: [Order; 3], attends: Attends, writes: Writes },
+    /// Turned in place, in memory of that order.
+    Turned(Order),
     /// The tensors that were saved are the gradients.
     Saved,
     /// A product with a frozen weight of four bits.

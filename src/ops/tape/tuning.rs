@@ -35,14 +35,15 @@ impl Var<'_> {
         let bias = bias.map(|bias| tape.weight(bias));
         let given = self.dtype;
         let x = self.cast(packed.dtype);
-        let whole = tape.unpacked(packed);
+        let (scales, whole) = tape.unpacked_in_forward(packed);
         let mut state = tape.state.borrow_mut();
         let third = bias.as_ref().map_or(Operand::NOTHING, Var::operand);
         let node = state.node(Rule::Packed(packed), [x.operand(), Operand::NOTHING, third]);
         state.count_weights(form, packed.whole);
         let storage = state.allocate("projected", form, x.dtype);
+        state.multiply_with_workspace(bias.is_some());
         drop(state);
-        drop((whole, bias));
+        drop((scales, whole, bias));
         Var::made(tape, storage, form, x.dtype, node).cast_as(given, "projected")
     }
 
@@ -92,6 +93,20 @@ impl Var<'_> {
             }
         }
         self
+    }
+}
+
+impl<'t> Tape {
+    /// A weight of four bits made whole for forward's product, after scales that stay as long: on a GPU as they are read, and moved by
+    /// their offset (bitsandbytes 0.50, `_dequant_linear_fallback`, which multiplies more than 1,536 tokens). The tracker's rows have
+    /// one tensor of scales, which goes before.
+    fn unpacked_in_forward(&'t self, packed: Packed) -> ([Option<Var<'t>>; 2], Var<'t>) {
+        if !self.is_cuda() {
+            return ([None, None], self.unpacked(packed));
+        }
+        let made = |name| packed.scales.map(|scales| self.constant(name, scales, DType::Fp32));
+        let scales = [made("scales made whole"), made("scales with their offset")];
+        (scales, self.constant("weight made whole", packed.whole, packed.dtype))
     }
 }
 

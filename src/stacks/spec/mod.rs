@@ -72,6 +72,8 @@ pub struct ModuleKernels {
     pub fuses_norms: bool,
     /// Whether the gated activation is one kernel, which saves both of its inputs and nothing between.
     pub fuses_gated_activation: bool,
+    /// Whether backward of fused norms and activations writes over gradients and saved tensors, instead of making tensors of its own.
+    pub writes_over: bool,
     /// How the loss of the next token is computed.
     pub loss: LossKernel,
     /// Whether hidden states between attention and feed-forward can be split by tokens over tensor ranks.
@@ -91,6 +93,8 @@ pub enum RotationKernel {
     OfFamily,
     /// As complex numbers in fp32, by factors that every block has in a buffer of its own.
     ComplexInFp32,
+    /// By one kernel, in place.
+    InPlace,
 }
 
 /// The tensors that selective recomputation brings back.
@@ -116,6 +120,7 @@ impl ModuleKernels {
     pub const WRITTEN_OUT: Self = Self {
         fuses_norms: false,
         fuses_gated_activation: false,
+        writes_over: false,
         loss: LossKernel::FullLogits,
         splits_tokens: false,
         joins_projections: false,
@@ -125,7 +130,7 @@ impl ModuleKernels {
 
     /// Whether anything is a kernel that transformers' modules do not call.
     pub const fn are_fused(&self) -> bool {
-        self.fuses_norms || self.fuses_gated_activation || self.loss.chunk_tokens().is_some()
+        self.fuses_norms || self.fuses_gated_activation || self.loss.makes_chunks()
     }
 }
 
@@ -141,14 +146,39 @@ pub enum LossKernel {
         /// Tokens of a chunk.
         tokens: u64,
     },
+    /// The same in one buffer of logits, of about as many bytes as the head's input.
+    InEvenChunks,
 }
 
 impl LossKernel {
-    /// Tokens of a chunk; `None` where all logits are made at once.
-    pub const fn chunk_tokens(self) -> Option<u64> {
+    /// Tokens of a chunk, of so many tokens of that width; `None` where all logits are made at once.
+    ///
+    /// Even chunks are `next_power_of_2(⌈tokens / ⌈v / h⌉⌉)`, at most all (Liger Kernel 0.8.5, `fused_linear_cross_entropy.py`).
+    pub fn chunk_tokens(self, tokens: u64, hidden_size: u64, vocab_size: u64) -> Option<u64> {
         match self {
             Self::FullLogits | Self::ShiftedLogits => None,
+            Self::InChunks { tokens: most } => Some(most.min(tokens)),
+            Self::InEvenChunks => {
+                let factor = vocab_size.div_ceil(hidden_size.max(1)).max(1);
+                Some(tokens.div_ceil(factor).checked_next_power_of_two().map_or(tokens, |chunk| chunk.min(tokens)))
+            }
+        }
+    }
+
+    /// Whether logits are made chunk by chunk.
+    pub const fn makes_chunks(self) -> bool {
+        match self {
+            Self::FullLogits | Self::ShiftedLogits => false,
+            Self::InChunks { .. } | Self::InEvenChunks => true,
+        }
+    }
+
+    /// Tokens beyond which memory follows one law of their number; `None` where chunks change with it again and again.
+    pub const fn bend(self) -> Option<u64> {
+        match self {
+            Self::FullLogits | Self::ShiftedLogits => Some(0),
             Self::InChunks { tokens } => Some(tokens),
+            Self::InEvenChunks => None,
         }
     }
 }
@@ -214,6 +244,8 @@ pub enum NotWith {
     RecomputedActivationsInHostMemory,
     /// Modules other than llama's: norm, attention by rotated heads, norm, gated feed-forward, without biases and tied ends.
     OtherModules,
+    /// Modules that differ from llama's in more than biases, tied ends, windows, and norms of each query's and key's head.
+    ModulesUnlikeLlama,
     /// Several tensor-parallel ranks, or several pipeline stages.
     SplitModel,
     /// Anything but all weights that learn the next token.

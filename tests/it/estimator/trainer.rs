@@ -1,10 +1,12 @@
 //! Steps under Hugging Face's Trainer, peft, TRL and Liger, and DeepSpeed with the loss of transformers 4, against rows of PyTorch's own
 //! allocator on a pretended GPU (`tests/data/cuda/frameworks.jsonl`).
+#![allow(clippy::expect_used, reason = "a failed expectation is a failed test")]
 
 use headroom::config::{
-    BaseFormat, Loss, Method, OptimizerImplementation, ParallelLayout, Targets, TrainingPrecision, TrainingRun, Tuning,
+    BaseFormat, Loss, Method, OptimizerImplementation, ParallelLayout, Stack, Targets, TrainingPrecision, TrainingRun, Tuning,
 };
 use headroom::estimator::{Blocker, blockers};
+use headroom::stacks::LossKernel;
 use headroom::units::DType;
 
 use super::frameworks::{is_near, job, row};
@@ -50,6 +52,35 @@ fn weights_beside_those_of_4_bits_stand_in_fp32_where_peft_prepares_them() {
     is_near("8dc7b57962", "none", 10_000, adapters(16, double));
     is_near("7369242920", "none", 2_000, adapters(16, Tuning { base: BaseFormat::Nf4, ..double }));
     is_near("48d1daa365", "none", 10_000, adapters(16, Tuning { upcasts: false, ..double }));
+}
+
+#[test]
+fn liger_writes_over_what_it_is_given() {
+    let liger = |run: &mut TrainingRun| run.stack = Stack::named("liger").expect("a stack");
+    is_near("2d00a76913", "none", 10_000, |run, _| {
+        run.precision = TrainingPrecision::Bf16Pure;
+        run.optimizer_implementation = OptimizerImplementation::Fused;
+        liger(run);
+    });
+    for id in ["67fcf4e158", "942a6bd7f9"] {
+        is_near(id, "none", 10_000, |run, layout| {
+            adapters(8, Tuning::FULL)(run, layout);
+            liger(run);
+        });
+    }
+    is_near("a175600ff5", "none", 1_000, |run, layout| {
+        adapters(16, Tuning { base: BaseFormat::Nf4Double, upcasts: true, ..Tuning::FULL })(run, layout);
+        liger(run);
+    });
+}
+
+#[test]
+fn chunks_of_ligers_loss_are_powers_of_two() {
+    let chunk = |tokens, h, v| LossKernel::InEvenChunks.chunk_tokens(tokens, h, v);
+    // Liger's own example: 4 · 4,096 tokens, 32,000 columns of 4,096.
+    assert_eq!(chunk(4 * 4096, 4096, 32_000), Some(2048));
+    assert_eq!(chunk(8192, 2048, 128_256), Some(256));
+    assert_eq!(chunk(100, 4096, 1000), Some(100), "never more than there are");
 }
 
 #[test]

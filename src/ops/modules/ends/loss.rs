@@ -77,6 +77,36 @@ impl Ends {
         loss
     }
 
+    /// Liger's fused linear cross-entropy (0.8.5, `fused_linear_cross_entropy_forward`): gradients of both operands are made in forward,
+    /// chunk by chunk, over the logits of each. Where autocast casts, every product casts its operands anew.
+    pub(super) fn in_even_chunks<'t>(&self, tape: &'t Tape, hidden: &Var<'t>, head: &Linear) -> Var<'t> {
+        let padded = tape.constant("padded labels", self.forms.padded, DType::Int64);
+        let labels = if self.batched { tape.constant("labels", self.shapes.tokens, DType::Int64) } else { padded.clone() };
+        drop(padded);
+        let weight = tape.read(head.weight);
+        let gradients = [(hidden, "gradient of head input"), (&weight, "gradient of head weight")]
+            .map(|(of, name)| of.wants_gradient().then(|| tape.constant(name, of.form(), of.dtype())));
+        let losses = tape.constant("loss of each token", self.shapes.tokens, FP32);
+        let counted = tape.constant("tokens that count", self.shapes.tokens, DType::Mask);
+        let format = tape.multiplies_in(hidden.dtype());
+        if format == hidden.dtype() && format == weight.dtype() {
+            let _logits = tape.constant("logits of a chunk", self.forms.chunk, format);
+            tape.multiplies_into();
+        } else {
+            let cast = |form, name| tape.constant(name, form, format);
+            let operands = (cast(self.forms.chunk_input, "head input of a chunk"), cast(weight.form(), "cast weight"));
+            let logits = cast(self.forms.chunk, "logits of a chunk");
+            tape.multiplies_into();
+            drop(operands);
+            let again = cast(weight.form(), "cast weight");
+            let gradient = cast(self.forms.chunk_input, "gradient of head input of a chunk");
+            tape.multiplies_into();
+            drop((again, gradient, logits));
+        }
+        drop((counted, losses, labels));
+        tape.prepared([hidden, &weight], gradients, (self.shapes.scalar, self.forms.chunk, head.form))
+    }
+
     /// Linear and cross-entropy in chunks: gradients of both operands are made in forward.
     pub(super) fn chunked<'t>(&self, tape: &'t Tape, hidden: &Var<'t>, head: &Linear) -> Var<'t> {
         let weight = tape.read(head.weight);

@@ -50,7 +50,7 @@ pub fn pretended(row: Fields<'_>) -> Result<Pretended, String> {
     let mut run = TrainingRun {
         optimizer,
         optimizer_implementation,
-        stack: stack(if has("liger") { "fused" } else { "eager" })?,
+        stack: stack(if has("liger") { "liger" } else { "eager" })?,
         precision: precision(row.text("/run/precision")?)?,
         tuning: tuning(row)?,
         ..plain_run(row)?
