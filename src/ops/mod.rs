@@ -32,7 +32,7 @@ pub use builder::Lowering;
 pub use cache::{Cache, cache};
 pub(crate) use played::{Played, played};
 pub(crate) use record::trainable;
-pub use tensor::{Dim, EXPERTS_OF_RANK, Kept, Op, Role, Shape, Split, Tensor};
+pub use tensor::{Dim, EMBEDDING, EXPERTS_OF_RANK, Kept, Op, Role, Shape, Split, Tensor};
 
 use crate::config::{
     CacheFormat, Dispatch, Job, LayerKind, Loss, ModelConfig, Recompute, Run, Stack, TrainingPrecision, TrainingRun, Tuning,

@@ -98,6 +98,8 @@ pub struct UpdatedParameter {
     pub matrix: Option<[u64; 2]>,
     /// Whether it belongs to a block, not to the embedding, the final norm or the head.
     pub in_block: bool,
+    /// Whether it is a table of embedded tokens or positions; a head that is tied to it belongs to it.
+    pub is_embedding: bool,
     /// Its format where that is not the one of all weights.
     pub own_format: Option<DType>,
 }
@@ -157,6 +159,14 @@ pub enum StateValues {
     OfElements(fn(u64) -> u64),
     /// So many for a parameter of that shape.
     OfShape(fn(&UpdatedParameter) -> u64),
+}
+
+impl StateValues {
+    /// Whether a paged optimizer keeps them in pages: bitsandbytes does so with what is as large as the parameter
+    /// (`get_state_buffer` in `optim/optimizer.py`), and not with scales.
+    pub const fn are_paged(self) -> bool {
+        matches!(self, Self::EveryElement)
+    }
 }
 
 /// In what values are kept.

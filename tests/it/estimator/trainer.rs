@@ -3,7 +3,8 @@
 #![allow(clippy::expect_used, reason = "a failed expectation is a failed test")]
 
 use headroom::config::{
-    BaseFormat, Loss, Method, OptimizerImplementation, ParallelLayout, Stack, Targets, TrainingPrecision, TrainingRun, Tuning,
+    BaseFormat, Loss, Method, Optimizer, OptimizerImplementation, ParallelLayout, Stack, Targets, TrainingPrecision, TrainingRun,
+    Tuning,
 };
 use headroom::estimator::{Blocker, blockers};
 use headroom::stacks::LossKernel;
@@ -72,6 +73,18 @@ fn liger_writes_over_what_it_is_given() {
         adapters(16, Tuning { base: BaseFormat::Nf4Double, upcasts: true, ..Tuning::FULL })(run, layout);
         liger(run);
     });
+}
+
+#[test]
+fn the_trainer_keeps_moments_of_embeddings_in_fp32_and_scales_out_of_pages() {
+    for (id, paged) in [("3ab58e049b", false), ("04c856e227", true)] {
+        is_near(id, "none", 10_000, |run, _| {
+            run.precision = TrainingPrecision::Bf16Pure;
+            run.optimizer = Optimizer::of_name("adamw_8bit_trainer").expect("an optimizer");
+            run.optimizer_implementation = OptimizerImplementation::Fused;
+            run.tuning.paged_optimizer = paged;
+        });
+    }
 }
 
 #[test]

@@ -197,6 +197,9 @@ const CHOICES_SINCE: &[&str] = &[
     "opt=muon",
     "xef=native",
     "ker=torchtitan",
+    "ker=liger",
+    "opt=adamw8t",
+    "lfn=transformers-4",
     "z=fsdp1",
 ];
 

@@ -77,8 +77,8 @@ fn optimizer(name: &str) -> Result<(Optimizer, OptimizerImplementation, bool), S
         "adamw_torch_fused" => Ok((named("adamw")?, Fused, false)),
         // PyTorch takes foreach on CUDA where nothing is said.
         "adamw_torch" => Ok((named("adamw")?, Foreach, false)),
-        "adamw_8bit" => Ok((named("adamw_8bit")?, Fused, false)),
-        "paged_adamw_8bit" => Ok((named("adamw_8bit")?, Fused, true)),
+        "adamw_8bit" => Ok((named("adamw_8bit_trainer")?, Fused, false)),
+        "paged_adamw_8bit" => Ok((named("adamw_8bit_trainer")?, Fused, true)),
         "sgd" => Ok((named("sgd")?, Foreach, false)),
         other => Err(format!("the Trainer's optimizer {other} is not modelled")),
     }
