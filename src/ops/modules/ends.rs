@@ -1,10 +1,13 @@
 //! Both ends: embedding and tables, final norm, head and loss.
 
 mod loss;
+mod parts;
 mod tables;
 
 use std::cell::Cell;
 use std::rc::Rc;
+
+use parts::PartOfLoss;
 
 use super::adapter::{Past, Prefix, Prompt};
 use super::altup::{OfLayer, SharedKeys, Streams};
@@ -58,6 +61,10 @@ pub(crate) struct Ends {
     shapes: Shapes,
     forms: Forms,
     loss: LossKernel,
+    /// Shapes of parts of each sequence that have logits of their own.
+    parts: Vec<PartOfLoss>,
+    /// The stack's own model.
+    own_model: bool,
     rotary: bool,
     /// Every block has a buffer of rotary factors: how many there are, and the last one's.
     factors: Option<u64>,
@@ -101,6 +108,8 @@ struct Forms {
     by_halves: bool,
     /// One table of complex numbers (DeepSeek-V2).
     complex: bool,
+    /// Of a buffer of rotary factors.
+    factors: Form,
     mask: Form,
     /// Who sees whom in one sequence, and its keys.
     square: Form,
@@ -136,7 +145,12 @@ impl Forms {
                 tape.form([half(width)]),
             ],
             by_halves,
-            complex: tables == RotaryTables::Complex || build.kernels().rotation == RotationKernel::ComplexInFp32,
+            complex: tables == RotaryTables::Complex || factors(build).is_some(),
+            factors: {
+                let all = build.kernels().rotation == RotationKernel::PairsInFp32;
+                let rows = if all { Dim("max_position_embeddings", model.max_position_embeddings) } else { s };
+                tape.form([rows, Dim("rotated width", width)])
+            },
             mask: tape.form([b, Dim("queries", s.1), Dim("keys", super::keys(with).1)]),
             square: tape.form([Dim("queries", s.1), Dim("keys", super::keys(with).1)]),
             keys: tape.form([super::keys(with)]),
@@ -168,9 +182,13 @@ fn projections(build: &Build<'_>, own: Dim) -> Option<[Linear; 2]> {
     })
 }
 
-/// How many blocks have a buffer of rotary factors each, where they do.
+/// How many buffers of rotary factors there are, where these are no tables of a step: one for each block, or one for all positions.
 fn factors(build: &Build<'_>) -> Option<u64> {
-    (build.kernels().rotation == RotationKernel::ComplexInFp32).then_some(build.model().num_hidden_layers)
+    match build.kernels().rotation {
+        RotationKernel::ComplexInFp32 => Some(build.model().num_hidden_layers),
+        RotationKernel::PairsInFp32 => Some(1),
+        RotationKernel::OfFamily | RotationKernel::InPlace => None,
+    }
 }
 
 impl Ends {
@@ -212,6 +230,8 @@ impl Ends {
             shapes: build.shapes,
             forms: Forms::new(build),
             loss: build.loss(),
+            parts: PartOfLoss::all(build),
+            own_model: build.kernels().is_own_model,
             rotary: model.position_embedding == PositionEmbedding::Rotary
                 || modules.linear_biases == LinearBiases::BesidePositions,
             factors: factors(build),
@@ -230,7 +250,7 @@ impl Ends {
             scores: with.tuning.objective.scores(),
             prompt: first.then(|| Prompt::new(build)).flatten(),
             prefix: first.then(|| Prefix::new(build)).flatten(),
-            wanting: with.tuning.freezes_embedding() && with.recompute == Recompute::Full,
+            wanting: with.tuning.freezes_embedding() && with.recompute == Recompute::Full && !build.kernels().is_own_model,
         }
     }
 
@@ -281,7 +301,7 @@ impl Ends {
     /// Buffers that the modules register: rotary frequencies, twice, and the embedding's scale.
     pub fn buffers<'t>(&self, tape: &'t Tape) -> Vec<Var<'t>> {
         if let Some(blocks) = self.factors {
-            let all: Vec<Var<'t>> = (0..blocks).map(|_| tape.constant("rotary factors", self.forms.rotary[0], FP32)).collect();
+            let all: Vec<Var<'t>> = (0..blocks).map(|_| tape.constant("rotary factors", self.forms.factors, FP32)).collect();
             self.last_factors.set(all.last().map(Var::kept));
             return all;
         }
@@ -311,13 +331,15 @@ impl Ends {
         }
         let beside = self.modules.linear_biases == LinearBiases::BesidePositions;
         let form = if self.modules.position_ids == PositionIds::Counted { self.forms.positions } else { self.shapes.tokens };
-        let positions = (beside || !self.alibi).then(|| Self::position_ids(tape, form));
+        let positions = ((beside || !self.alibi) && !self.own_model).then(|| Self::position_ids(tape, form));
         let places = self.places(tape, positions.as_ref(), &mut held);
         let mut hidden = match &self.projections {
             Some([into, _]) if self.first => into.run(&{ embedded }),
             _ => embedded,
         };
-        held.push(hidden.clone());
+        if !self.own_model {
+            held.push(hidden.clone());
+        }
         if let Some(places) = places {
             held.push(places.clone());
             hidden = hidden.add(places).named("embedded tokens");
@@ -466,6 +488,7 @@ impl Ends {
                 } else {
                     match self.loss {
                         LossKernel::InChunks { .. } => self.chunked(tape, &hidden, head),
+                        LossKernel::OfParts { .. } => self.of_parts(tape, hidden, head),
                         LossKernel::InEvenChunks => self.in_even_chunks(tape, &hidden, head),
                         LossKernel::FullLogits => self.full(tape, hidden, head, returns),
                         LossKernel::ShiftedLogits => self.shifted(tape, (&hidden, &ids), head),

@@ -14,10 +14,12 @@ mod ends;
 mod falcon;
 mod gemma;
 mod gpt2;
+mod in_pairs;
 mod mlp;
 mod moe;
 mod neox;
 mod norm;
+mod rotary;
 mod rotation;
 mod state;
 mod tables;
@@ -70,6 +72,9 @@ pub(crate) fn block(build: &Build<'_>, layer: u64) -> Box<dyn Block> {
 fn block_of(build: &Build<'_>, layer: u64) -> Box<dyn Block> {
     if let Some(altup) = build.model().altup() {
         return Box::new(altup::Alternating::new(build, altup, build.model().kind_of(layer).keys));
+    }
+    if build.kernels().is_own_model {
+        return Box::new(in_pairs::InPairs::new(build));
     }
     match build.model().family.modules().block {
         BlockLayout::JointThirds => Box::new(gpt2::Gpt2::new(build)),

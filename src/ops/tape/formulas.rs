@@ -237,6 +237,12 @@ impl State {
                 let weight = wants(b).then(|| self.grouped(node, b, groups));
                 [wants(a).then(|| self.grouped(node, a, groups)), weight, None]
             }
+            Rule::Packed(packed) if packed.by_index => {
+                let whole = self.unpacked_by_index(packed);
+                let input = wants(a).then(|| self.product(node, a));
+                self.release(whole);
+                [input, None, wants(c).then(|| self.alias(grad, grad.form))]
+            }
             Rule::Packed(packed) => {
                 let scales = packed.scales.map(|form| self.fresh((form, DType::Fp32), Order::Plain));
                 let whole = self.fresh((packed.whole, packed.dtype), Order::Plain);

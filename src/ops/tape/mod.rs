@@ -12,6 +12,7 @@ mod flops;
 mod formulas;
 mod in_place;
 mod keeps;
+mod losses;
 mod order;
 mod over;
 mod parameters;

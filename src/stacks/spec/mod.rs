@@ -84,6 +84,9 @@ pub struct ModuleKernels {
     pub rotation: RotationKernel,
     /// Whether the loss is computed when the model's `forward` has returned.
     pub loss_behind_model: bool,
+    /// Whether the model is the stack's own: without transformers' positions, masks and hooks, without peft's casts, norms operator by
+    /// operator in fp32, neighbours in a head rotated together by one buffer, keys repeated for every query head.
+    pub is_own_model: bool,
 }
 
 /// How queries and keys are rotated.
@@ -95,6 +98,8 @@ pub enum RotationKernel {
     ComplexInFp32,
     /// By one kernel, in place.
     InPlace,
+    /// Neighbours in a head together, in fp32, operator by operator, by one buffer of all positions.
+    PairsInFp32,
 }
 
 /// The tensors that selective recomputation brings back.
@@ -126,6 +131,7 @@ impl ModuleKernels {
         joins_projections: false,
         rotation: RotationKernel::OfFamily,
         loss_behind_model: false,
+        is_own_model: false,
     };
 
     /// Whether anything is a kernel that transformers' modules do not call.
@@ -146,7 +152,12 @@ pub enum LossKernel {
         /// Tokens of a chunk.
         tokens: u64,
     },
-    /// The same in one buffer of logits, of about as many bytes as the head's input.
+    /// The head makes logits of so many parts of each sequence, all of which stay until every part has its loss.
+    OfParts {
+        /// How many parts.
+        parts: u64,
+    },
+    /// As in chunks, in one buffer of logits, of about as many bytes as the head's input.
     InEvenChunks,
 }
 
@@ -156,7 +167,7 @@ impl LossKernel {
     /// Even chunks are `next_power_of_2(⌈tokens / ⌈v / h⌉⌉)`, at most all (Liger Kernel 0.8.5, `fused_linear_cross_entropy.py`).
     pub fn chunk_tokens(self, tokens: u64, hidden_size: u64, vocab_size: u64) -> Option<u64> {
         match self {
-            Self::FullLogits | Self::ShiftedLogits => None,
+            Self::FullLogits | Self::ShiftedLogits | Self::OfParts { .. } => None,
             Self::InChunks { tokens: most } => Some(most.min(tokens)),
             Self::InEvenChunks => {
                 let factor = vocab_size.div_ceil(hidden_size.max(1)).max(1);
@@ -169,7 +180,7 @@ impl LossKernel {
     pub const fn makes_chunks(self) -> bool {
         match self {
             Self::FullLogits | Self::ShiftedLogits => false,
-            Self::InChunks { .. } | Self::InEvenChunks => true,
+            Self::InChunks { .. } | Self::InEvenChunks | Self::OfParts { .. } => true,
         }
     }
 
@@ -178,7 +189,7 @@ impl LossKernel {
         match self {
             Self::FullLogits | Self::ShiftedLogits => Some(0),
             Self::InChunks { tokens } => Some(tokens),
-            Self::InEvenChunks => None,
+            Self::InEvenChunks | Self::OfParts { .. } => None,
         }
     }
 }

@@ -113,3 +113,25 @@ fn casts_of_adapters_are_refused_where_ranks_share_states() {
     assert!(refused.iter().any(|says| says.contains("Autocast beside adapters")), "{refused:?}");
     assert!(refused.iter().any(|says| says.contains("beside those of 4 bits")), "{refused:?}");
 }
+
+#[test]
+fn torchtune_takes_what_pytorch_measured() {
+    let torchtune = |run: &mut TrainingRun| {
+        run.precision = TrainingPrecision::Bf16Pure;
+        run.optimizer_implementation = OptimizerImplementation::Fused;
+        run.stack = Stack::named("torchtune").expect("a stack");
+    };
+    is_near("34aac1d0bd", "none", 10_000, |run, _| torchtune(run));
+    let adapted = |base| {
+        move |run: &mut TrainingRun, _: &mut ParallelLayout| {
+            torchtune(run);
+            let attention = Targets::QUERY.and(Targets::VALUE).and(Targets::OUTPUT);
+            let target_modules = attention.and(Targets::GATE).and(Targets::UP).and(Targets::DOWN);
+            let adapter_dtype = Some(DType::Bf16);
+            run.tuning = Tuning { method: Method::Lora, r: 8, target_modules, adapter_dtype, base, ..Tuning::FULL };
+        }
+    };
+    is_near("4b24c597c5", "none", 10_000, adapted(BaseFormat::Weights));
+    is_near("db6d79ac35", "none", 10_000, adapted(BaseFormat::Weights));
+    is_near("e319801638", "none", 10_000, adapted(BaseFormat::Nf4Double));
+}

@@ -198,6 +198,7 @@ const CHOICES_SINCE: &[&str] = &[
     "xef=native",
     "ker=torchtitan",
     "ker=liger",
+    "ker=torchtune",
     "opt=adamw8t",
     "lfn=transformers-4",
     "z=fsdp1",

@@ -137,7 +137,8 @@ pub fn torchtune(row: Fields<'_>) -> Result<Pretended, String> {
     if has("optimizer_in_bwd") {
         return Err("an optimizer that steps within backward is not modelled".to_owned());
     }
-    let mut run = TrainingRun { precision: precision(row.text("/run/precision")?)?, ..plain_run(row)? };
+    let mut run =
+        TrainingRun { precision: precision(row.text("/run/precision")?)?, stack: stack("torchtune")?, ..plain_run(row)? };
     (run.optimizer, run.optimizer_implementation) = match row.text("/flags/optim").unwrap_or("adamw_fused") {
         "adamw_fused" => (truth::optimizer("adamw")?, OptimizerImplementation::Fused),
         "paged_adamw_8bit" => {
