@@ -44,7 +44,13 @@ pub enum Loss {
     OfStack,
     /// As transformers 4 did before it shifted labels in place of logits (`ForCausalLMLoss` of 4.46).
     Transformers4,
+    /// As TRL's trainers do (1.16): log-probabilities by tiles of logits, of which nothing stays.
+    Trl,
 }
+
+/// Tokens and columns of a tile of logits in TRL 1.16 (`TOKEN_CHUNK_SIZE`, `_CHUNKED_LOGPROB_CHUNK_SIZE`).
+const TRL_TOKENS: u64 = 4096;
+const TRL_COLUMNS: u64 = 32_768;
 
 impl Loss {
     /// The kernel of a run on that stack.
@@ -52,6 +58,7 @@ impl Loss {
         match self {
             Self::OfStack => stack.modules().loss,
             Self::Transformers4 => LossKernel::ShiftedLogits,
+            Self::Trl => LossKernel::InTiles { tokens: TRL_TOKENS, columns: TRL_COLUMNS },
         }
     }
 }

@@ -120,8 +120,8 @@ struct Forms {
     /// `[chunk, h]`.
     chunk_input: Form,
     padded: Form,
-    /// `[b, s - 1, v]` and `[b, s - 1]`.
-    shifted: [Form; 2],
+    /// `[b, s - 1, v]`, `[b, s - 1]` and `[b, s - 1, h]`.
+    shifted: [Form; 3],
     /// `[b]`.
     sequences: Form,
 }
@@ -157,7 +157,7 @@ impl Forms {
             alibi: [tape.form([heads, s]), tape.form([b, heads, s])],
             chunk_input: tape.form([Dim("loss chunk", chunk), with.h()]),
             chunk: tape.form([Dim("loss chunk", chunk), with.vocab_part()]),
-            shifted: [tape.form([b, shorter, with.vocab_part()]), tape.form([b, shorter])],
+            shifted: [tape.form([b, shorter, with.vocab_part()]), tape.form([b, shorter]), tape.form([b, shorter, with.h()])],
             padded: tape.form([b, Dim("seq_length + 1", with.seq_length.saturating_add(1))]),
             sequences: tape.form([b]),
         }
@@ -488,6 +488,7 @@ impl Ends {
                 } else {
                     match self.loss {
                         LossKernel::InChunks { .. } => self.chunked(tape, &hidden, head),
+                        LossKernel::InTiles { tokens, columns } => self.in_tiles(tape, hidden, head, [tokens, columns]),
                         LossKernel::OfParts { .. } => self.of_parts(tape, hidden, head),
                         LossKernel::InEvenChunks => self.in_even_chunks(tape, &hidden, head),
                         LossKernel::FullLogits => self.full(tape, hidden, head, returns),

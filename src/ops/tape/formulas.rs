@@ -61,6 +61,7 @@ impl State {
             | Rule::Matmul { .. }
             | Rule::Kernel { .. }
             | Rule::Packed(_)
+            | Rule::Tiled(_)
             | Rule::Saved => self.multiplied(node, grad),
             _ => self.moved(node, grad),
         }
@@ -237,6 +238,7 @@ impl State {
                 let weight = wants(b).then(|| self.grouped(node, b, groups));
                 [wants(a).then(|| self.grouped(node, a, groups)), weight, None]
             }
+            Rule::Tiled(tile) => self.tiles_back(node, tile),
             Rule::Packed(packed) if packed.by_index => {
                 let whole = self.unpacked_by_index(packed);
                 let input = wants(a).then(|| self.product(node, a));

@@ -29,6 +29,7 @@ use std::cell::RefCell;
 
 pub(crate) use backward::{Again, Model};
 pub(crate) use flops::{Factors, LayerProduct};
+pub(crate) use losses::Tile;
 pub(crate) use order::Order;
 pub(crate) use primitives::{EXPM1, GELU, LOG_SOFTMAX, POWER, RELU, ROOT, RSQRT, SCALE, SIGMOID, SILU, SOFTMAX, SOFTPLUS, TANH};
 pub(crate) use scratch::{Attends, EFFICIENT_ROWS, Scratch, partial_sums};
@@ -107,6 +108,18 @@ impl Tape {
         let last = |state: &State, form: Form| state.forms.get(usize::from(form)).and_then(|form| form.0.dims().last().copied());
         let dims = [last(&state, rows), last(&state, like)].map(|dim| dim.unwrap_or(Dim("one", 1)));
         state.form(Shape::of(dims))
+    }
+
+    /// Elements of a shape.
+    pub fn elements(&self, form: Form) -> u64 {
+        self.state.borrow().elements(form)
+    }
+
+    /// The last dimension of a shape.
+    pub fn last_dim(&self, form: Form) -> Dim {
+        let state = self.state.borrow();
+        let found = state.forms.get(usize::from(form)).and_then(|form| form.0.dims().last().copied());
+        found.unwrap_or(Dim("one", 1))
     }
 
     /// Names the operation that what follows belongs to.

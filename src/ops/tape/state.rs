@@ -11,7 +11,7 @@ use super::keeps::{Frame, KeepsProducts};
 use super::over::Writes;
 use super::scratch::{Attends, Scratch};
 use super::tuning::Packed;
-use super::{Form, Order, Param};
+use super::{Form, Order, Param, Tile};
 
 /// No storage, no node.
 pub(crate) const NONE: u32 = u32::MAX;
@@ -239,6 +239,8 @@ pub(crate) enum Rule {
     Turned(Order),
     /// The tensors that were saved are the gradients.
     Saved,
+    /// A head's product and its loss by tiles.
+    Tiled(Tile),
     /// A product with a frozen weight of four bits.
     Packed(Packed),
     /// Keeps its gradient until the graph goes.

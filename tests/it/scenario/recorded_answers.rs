@@ -201,6 +201,7 @@ const CHOICES_SINCE: &[&str] = &[
     "ker=torchtune",
     "opt=adamw8t",
     "lfn=transformers-4",
+    "lfn=trl",
     "z=fsdp1",
 ];
 

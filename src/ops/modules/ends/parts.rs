@@ -1,9 +1,9 @@
-//! A loss whose logits are made part by part of each sequence (torchtune 0.6, `TransformerDecoder.chunked_output` and
+//! Losses whose logits are made part by part of each sequence, or by tiles (torchtune 0.6, `TransformerDecoder.chunked_output` and
 //! `CEWithChunkedOutputLoss`): all logits are there before the first loss is computed, and one part at a time is in fp32.
 
 use super::Ends;
 use crate::ops::modules::{Build, FP32, Linear};
-use crate::ops::tape::{Form, LOG_SOFTMAX, SCALE, Tape, Var};
+use crate::ops::tape::{Form, LOG_SOFTMAX, SCALE, Tape, Tile, Var};
 use crate::ops::tensor::Dim;
 use crate::stacks::LossKernel;
 use crate::units::DType;
@@ -58,5 +58,29 @@ impl Ends {
         drop(logits);
         let total = total.unwrap_or_else(|| tape.constant("loss", self.shapes.scalar, FP32));
         total.apply(SCALE).named("loss")
+    }
+
+    /// TRL 1.16 (`add_fused_lm_head` in `trainer/utils.py`): the hidden states that have a label are gathered, and log-probabilities made of
+    /// them by tiles.
+    pub(super) fn in_tiles<'t>(&self, tape: &'t Tape, hidden: Var<'t>, head: &Linear, [tokens, columns]: [u64; 2]) -> Var<'t> {
+        let [logits, labels, states] = self.forms.shifted;
+        let mask = tape.constant("tokens with a label", labels, DType::Mask);
+        let places = tape.constant("places of labels", labels, DType::Int64);
+        let chosen = hidden.clone().slice(states).gather(&places, states).named("head input of labels");
+        let targets = tape.constant("labels", labels, DType::Int64);
+        let weight = tape.read(head.weight);
+        let rows = Dim("tokens of a tile", tokens.min(tape.elements(labels)));
+        let columns = Dim("columns of a tile", columns);
+        let width = tape.last_dim(states);
+        let tile = Tile {
+            logits: tape.form([rows, columns]),
+            input: tape.form([rows, width]),
+            weight: tape.form([columns, width]),
+            format: tape.multiplies_in(chosen.dtype()),
+        };
+        let log_probabilities = tape.by_tiles([&chosen, &weight], (labels, logits), (tile, &targets));
+        let loss = log_probabilities.reduce(self.shapes.scalar).apply(SCALE).named("loss");
+        drop((chosen, mask, hidden));
+        loss
     }
 }

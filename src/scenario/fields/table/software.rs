@@ -26,5 +26,7 @@ fields! { $
                 "Of Hugging Face: logits in the format of the weights and an fp32 copy."),
             option("transformers-4", "As transformers 4",
                 "Logits, an fp32 copy, and a copy of that without the last token of each sequence."),
+            option("trl", "As TRL",
+                "Log-probabilities by tiles of logits that are made again in backward: no logits stay."),
         ]).group(Group::Run).train().folded().default(FieldDefault::Choice("stack")),
 }

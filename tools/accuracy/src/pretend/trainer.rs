@@ -1,7 +1,7 @@
 //! Rows of Hugging Face's Trainer, TRL and peft, and of torchtune's recipes on one device.
 
 use headroom::config::{
-    BaseFormat, Method, Optimizer, OptimizerImplementation, ParallelLayout, Targets, TrainingPrecision, TrainingRun, Tuning,
+    BaseFormat, Loss, Method, Optimizer, OptimizerImplementation, ParallelLayout, Targets, TrainingPrecision, TrainingRun, Tuning,
 };
 use headroom::units::DType;
 use serde_json::Value;
@@ -40,9 +40,6 @@ pub fn pretended(row: Fields<'_>) -> Result<Pretended, String> {
     if has("torch_compile") {
         return Err(COMPILED.to_owned());
     }
-    if has("trl") {
-        return Err("the loss of TRL's SFTTrainer, with entropy and accuracy of the tokens, is not modelled".to_owned());
-    }
     if row.flag("/run/reentrant").unwrap_or(false) {
         return Err("reentrant checkpointing under the Trainer is not modelled".to_owned());
     }
@@ -52,6 +49,7 @@ pub fn pretended(row: Fields<'_>) -> Result<Pretended, String> {
         optimizer_implementation,
         stack: stack(if has("liger") { "liger" } else { "eager" })?,
         precision: precision(row.text("/run/precision")?)?,
+        loss: if has("trl") { Loss::Trl } else { Loss::OfStack },
         tuning: tuning(row)?,
         ..plain_run(row)?
     };
