@@ -80,6 +80,8 @@ pub struct TrainingRun {
     pub optimizer: Optimizer,
     /// How the optimizer walks over the parameters.
     pub optimizer_implementation: OptimizerImplementation,
+    /// Whether each parameter is updated as soon as its gradient is there, which then goes (torchtune's `optimizer_in_bwd`).
+    pub optimizer_in_backward: bool,
     /// Software stack.
     pub stack: Stack,
     /// How the loss is computed.
@@ -134,6 +136,7 @@ impl TrainingRun {
             gradients: GradientDType::AsWeights,
             optimizer: Optimizer::DEFAULT,
             optimizer_implementation: OptimizerImplementation::Fused,
+            optimizer_in_backward: false,
             stack: Stack::DEFAULT,
             loss: Loss::OfStack,
             attention: AttentionKernel::Flash,

@@ -8,7 +8,7 @@ use crate::config::{
     AttentionKernel, Division, Job, Method, Objective, ParallelLayout, PipelineSchedule, PipelineSplit, Recompute, RouterWeights,
     Targets, TrainingPrecision, TrainingRun,
 };
-use crate::optimizers::{ConflictingTool, OptimizerConflict};
+use crate::optimizers::{ConflictingTool, OptimizerConflict, OptimizerImplementation};
 pub use crate::sharding::FrameworkRule;
 use crate::sharding::{CarriedOutBy, With};
 use crate::sources::{self, Source};
@@ -192,6 +192,8 @@ rules! {
         "Adapters on experts are not modelled; leave gate, up and down without adapters, beside attention they are, or choose full fine-tuning";
     EXPERTS_PACKED: PEFT,
         "Experts in 4 bits are not modelled; choose LoRA, or full fine-tuning";
+    STEPS_IN_BACKWARD: TORCHTUNE,
+        "An optimizer that steps in backward is modelled on one GPU, with one micro-batch a step, weights without fp32 copies, and the fused step; let it step behind backward";
     AUTOCAST_SHARED: PEFT,
         "Autocast beside adapters is modelled on one GPU and with plain data parallelism alone: DeepSpeed and FSDP cast for themselves; leave it out";
     UPCAST_SHARED: PEFT,
@@ -418,6 +420,15 @@ fn optimizer(job: &Job, run: &TrainingRun, found: &mut Vec<Blocker>) {
     found.extend(conflicts.filter(|conflict| used(conflict.with)).map(Blocker::Optimizer));
 }
 
+/// Whether the order of a step is known whose optimizer runs within backward.
+fn may_step_in_backward(job: &Job, run: &TrainingRun) -> bool {
+    let recipe = run.recipe();
+    let plain = recipe.master.is_none() && recipe.gradient_copy.is_none() && recipe.gradient == recipe.parameter;
+    let alone = job.layout().world_size() == 1 && job.gradient_accumulation_steps() == 1;
+    let fused = run.optimizer_implementation == OptimizerImplementation::Fused;
+    run.stack.is_played() && plain && alone && fused && !job.layout().offload.any()
+}
+
 /// What fine-tuning is not modelled with.
 fn tuning(job: &Job, run: &TrainingRun, found: &mut Vec<Blocker>) {
     let (layout, tuning) = (job.layout(), &run.tuning);
@@ -427,6 +438,7 @@ fn tuning(job: &Job, run: &TrainingRun, found: &mut Vec<Blocker>) {
         }
     };
     let elsewhere = !run.stack.is_played();
+    forbid(run.optimizer_in_backward && !may_step_in_backward(job, run), &STEPS_IN_BACKWARD);
     let other = !tuning.is_full() || tuning.objective != Objective::NextToken;
     forbid(other && elsewhere, &TUNING_ELSEWHERE);
     forbid(other && !elsewhere && (layout.t() > 1 || layout.p() > 1), &TUNING_SPLIT);

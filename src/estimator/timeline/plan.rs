@@ -79,6 +79,8 @@ pub(super) struct Plan<'a> {
     /// Whether gradients exist already when the micro-batch begins.
     pub accumulated: bool,
     pub optimizer: Optimizer,
+    /// Whether each parameter is updated as soon as its gradient is there.
+    pub steps_in_backward: bool,
     pub implementation: OptimizerImplementation,
     pub recipe: PrecisionRecipe,
     /// Data-parallel ranks.
@@ -178,6 +180,7 @@ impl<'a> Plan<'a> {
             recompute: run.recompute,
             accumulated: job.gradient_accumulation_steps() > 1,
             optimizer: run.optimizer,
+            steps_in_backward: run.optimizer_in_backward,
             implementation: run.optimizer_implementation,
             recipe,
             ranks,
@@ -246,6 +249,7 @@ impl<'a> Plan<'a> {
     pub fn arrival(&self) -> Arrival {
         let recipe = &self.recipe;
         match self.movement {
+            Movement::Still if self.steps_in_backward => Arrival::Stepped,
             Movement::Still if recipe.gradient == self.learned() && recipe.gradient_copy.is_none() => Arrival::Kept,
             Movement::Still => Arrival::Converted(recipe.gradient, recipe.gradient_copy),
             // FSDP2 leaves the cast to its reduction, where that is in a wider format (`_set_unsharded_grad_dtypes`).

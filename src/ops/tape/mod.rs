@@ -261,7 +261,7 @@ impl Tape {
             let (format, copy) = match state.arrival {
                 Arrival::Kept => (dtype, None),
                 Arrival::Converted(format, copy) => (format, copy),
-                Arrival::Pending { .. } => continue,
+                Arrival::Pending { .. } | Arrival::Stepped => continue,
             };
             state.layer = state.parameters.get(param).map_or(0, |found| found.layer);
             let gradient = state.allocate("gradient", form, format);

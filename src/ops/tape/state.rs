@@ -73,6 +73,8 @@ pub(crate) enum Arrival {
     /// It is kept as it is.
     #[default]
     Kept,
+    /// Its parameter is updated at once, and it is let go.
+    Stepped,
     /// It is added to a gradient of that format, and to an fp32 copy where there is one.
     Converted(DType, Option<DType>),
     /// It waits until the gradients of its group are reduced.

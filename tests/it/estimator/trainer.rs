@@ -135,3 +135,36 @@ fn torchtune_takes_what_pytorch_measured() {
     is_near("db6d79ac35", "none", 10_000, adapted(BaseFormat::Weights));
     is_near("e319801638", "none", 10_000, adapted(BaseFormat::Nf4Double));
 }
+
+#[test]
+fn gradients_go_at_once_where_the_optimizer_steps_in_backward() {
+    let edit = |in_backward: bool| {
+        move |run: &mut TrainingRun, _: &mut ParallelLayout| {
+            run.precision = TrainingPrecision::Bf16Pure;
+            run.optimizer = Optimizer::of_name("adamw_8bit").expect("an optimizer");
+            run.optimizer_implementation = OptimizerImplementation::Fused;
+            run.tuning.paged_optimizer = true;
+            run.stack = Stack::named("torchtune").expect("a stack");
+            run.optimizer_in_backward = in_backward;
+        }
+    };
+    is_near("f6ac154076", "none", 500, edit(true));
+    let twice = job(&row("f6ac154076"), "none", |run, layout| {
+        edit(true)(run, layout);
+        run.global_batch_size *= 2;
+    });
+    let refused: Vec<String> = blockers(&twice).iter().map(Blocker::to_string).collect();
+    assert!(refused.iter().any(|says| says.contains("steps in backward")), "{refused:?}");
+}
+
+#[test]
+fn the_loss_of_trl_keeps_no_logits() {
+    is_near("51f5130a9c", "none", 10_000, |run, _| {
+        run.precision = TrainingPrecision::Bf16Pure;
+        (run.optimizer_implementation, run.loss) = (OptimizerImplementation::Fused, Loss::Trl);
+    });
+    is_near("d6246e2572", "none", 10_000, |run, layout| {
+        adapters(16, Tuning::FULL)(run, layout);
+        run.loss = Loss::Trl;
+    });
+}

@@ -132,9 +132,6 @@ pub fn torchtune(row: Fields<'_>) -> Result<Pretended, String> {
     if has("compile") {
         return Err(COMPILED.to_owned());
     }
-    if has("optimizer_in_bwd") {
-        return Err("an optimizer that steps within backward is not modelled".to_owned());
-    }
     let mut run =
         TrainingRun { precision: precision(row.text("/run/precision")?)?, stack: stack("torchtune")?, ..plain_run(row)? };
     (run.optimizer, run.optimizer_implementation) = match row.text("/flags/optim").unwrap_or("adamw_fused") {
@@ -145,6 +142,7 @@ pub fn torchtune(row: Fields<'_>) -> Result<Pretended, String> {
         }
         other => return Err(format!("torchtune's optimizer {other} is not modelled")),
     };
+    run.optimizer_in_backward = has("optimizer_in_bwd");
     if row.is_absent("/flags/lora") {
         if has("quantize") {
             return Err("4-bit weights without adapters are not modelled".to_owned());
