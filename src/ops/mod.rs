@@ -35,7 +35,8 @@ pub(crate) use record::trainable;
 pub use tensor::{Dim, EMBEDDING, EXPERTS_OF_RANK, Kept, Op, Role, Shape, Split, Tensor};
 
 use crate::config::{
-    CacheFormat, Dispatch, Job, LayerKind, Loss, ModelConfig, Recompute, Run, Stack, TrainingPrecision, TrainingRun, Tuning,
+    CacheFormat, Dispatch, Job, LayerKind, Loss, ModelConfig, Recompute, Run, ServingRun, Stack, TrainingPrecision, TrainingRun,
+    Tuning,
 };
 use crate::units::{DType, Flops, sort_short};
 
@@ -189,6 +190,41 @@ fn keeps_formats(job: &Job, run: &TrainingRun) -> bool {
     run.precision == TrainingPrecision::Bf16Pure && run.stack.is_played() && !job.layout().sharding.shards_optimizer()
 }
 
+/// The lowering of a job that serves.
+fn serving<'a>(job: &'a Job, run: &ServingRun) -> Lowering<'a> {
+    Lowering {
+        model: job.model(),
+        // A step holds a chunk of prompts, or one token of every sequence where these are more.
+        seq_length: run
+            .prefill_chunk_size
+            .max(run.concurrent_sequences)
+            .min(run.context_length.saturating_mul(run.concurrent_sequences)),
+        micro_batch_size: 1,
+        context_length: run.context_length,
+        packed_text: None,
+        concurrent_sequences: run.concurrent_sequences,
+        parameter: run.quantization.dtype(),
+        made_in: run.quantization.dtype(),
+        keeps_formats: false,
+        activation: run.activation_dtype,
+        kv_cache: run.kv_cache_dtype,
+        block_size: run.block(),
+        shared_prefix: run.shared_prefix,
+        expert_parallel: run.expert_parallel,
+        dispatches: run.dispatches(),
+        stack: Stack::DEFAULT,
+        loss: Loss::OfStack,
+        attention: run.attention,
+        training: false,
+        tensor_model_parallel_size: job.layout().t(),
+        sequence_parallel: false,
+        recompute: Recompute::None,
+        autocast: false,
+        dispatch: Dispatch::Cuda,
+        tuning: Tuning::FULL,
+    }
+}
+
 /// The lowering of a job: its shapes, formats and software.
 pub fn lowering(job: &Job) -> Lowering<'_> {
     match job.run() {
@@ -223,36 +259,6 @@ pub fn lowering(job: &Job) -> Lowering<'_> {
                 tuning: run.tuning,
             }
         }
-        Run::Serving(run) => Lowering {
-            model: job.model(),
-            // A step holds a chunk of prompts, or one token of every sequence where these are more.
-            seq_length: run
-                .prefill_chunk_size
-                .max(run.concurrent_sequences)
-                .min(run.context_length.saturating_mul(run.concurrent_sequences)),
-            micro_batch_size: 1,
-            context_length: run.context_length,
-            packed_text: None,
-            concurrent_sequences: run.concurrent_sequences,
-            parameter: run.quantization.dtype(),
-            made_in: run.quantization.dtype(),
-            keeps_formats: false,
-            activation: run.activation_dtype,
-            kv_cache: run.kv_cache_dtype,
-            block_size: run.block(),
-            shared_prefix: run.shared_prefix,
-            expert_parallel: run.expert_parallel,
-            dispatches: run.dispatches(),
-            stack: Stack::DEFAULT,
-            loss: Loss::OfStack,
-            attention: run.attention,
-            training: false,
-            tensor_model_parallel_size: job.layout().t(),
-            sequence_parallel: false,
-            recompute: Recompute::None,
-            autocast: false,
-            dispatch: Dispatch::Cuda,
-            tuning: Tuning::FULL,
-        },
+        Run::Serving(run) => serving(job, run),
     }
 }

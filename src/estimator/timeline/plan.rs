@@ -145,10 +145,7 @@ impl<'a> Plan<'a> {
         let layout = job.layout();
         let recipe = run.recipe();
         let fsdp_mixed = run.precision == TrainingPrecision::FsdpMixed;
-        let mut with = ops::lowering(job);
-        if fsdp_mixed {
-            with.parameter = DType::Bf16;
-        }
+        let mut with = lowered(job, fsdp_mixed);
         let compute = with.parameter;
         let sharding = if fsdp_mixed && !layout.sharding.casts_as_it_gathers { DataSharding::CASTING } else { layout.sharding };
         let ranks = if fsdp_mixed && !layout.sharding.shards_parameters() { 1 } else { layout.shards() };
@@ -287,6 +284,12 @@ impl<'a> Plan<'a> {
     pub fn head(&self) -> u16 {
         u16::try_from(self.played.len()).unwrap_or(u16::MAX - 1).saturating_add(1)
     }
+}
+
+/// The lowering of a job; where parameters are gathered in 16 bits, in these.
+fn lowered(job: &Job, gathered_in_16_bits: bool) -> Lowering<'_> {
+    let with = ops::lowering(job);
+    if gathered_in_16_bits { Lowering { parameter: DType::Bf16, ..with } } else { with }
 }
 
 /// The formats of adapters' gradients and states: PyTorch's optimizers keep both in the format of the parameter. An fp32 adapter needs

@@ -199,7 +199,7 @@ fn in_four_bits(build: &Build<'_>, name: &'static str, dims: (Dim, Dim)) -> (Par
     // `bnb_4bit_compute_dtype`: everyone sets the 16 bits that the model is run in.
     let dtype = if with.autocast || with.tuning.upcasts_rest() { DType::Bf16 } else { with.parameter };
     let by_index = build.kernels().is_own_model;
-    (weight, Packed { whole, scales, dtype, by_index })
+    (weight, Packed { whole, dtype, scales, by_index })
 }
 
 /// Embedded tokens that learn and stand before every text (peft 0.21, `tuners/prompt_tuning/model.py` and `peft_model.py`).

@@ -219,7 +219,7 @@ impl Ends {
             embedding,
             first,
             last,
-            received: build.activation(),
+            received: with.parameter,
             positions,
             projections,
             embedding_norm,

@@ -68,7 +68,7 @@ impl InPairs {
     }
 
     /// `RotaryPositionalEmbeddings.forward`: neighbours as complex numbers, operator by operator in fp32.
-    fn turned<'t>(&self, x: Var<'t>, neighbour: Form, factors: &Var<'t>) -> Var<'t> {
+    fn turned<'t>(&self, x: &Var<'t>, neighbour: Form, factors: &Var<'t>) -> Var<'t> {
         let tape = x.tape();
         tape.at("Rotary positions", sources::TORCHTUNE);
         let wide = x.clone().cast_as(FP32, "heads in fp32");
@@ -86,7 +86,7 @@ impl InPairs {
     fn attend<'t>(&self, tape: &'t Tape, x: &Var<'t>, tables: &Tables<'t>) -> Var<'t> {
         tape.at("Query, key and value projection", sources::TORCHTUNE);
         let turned = |x: Var<'t>, at: usize| match &tables.rotary {
-            Some((factors, _)) => self.turned(x, self.neighbours[at], factors),
+            Some((factors, _)) => self.turned(&x, self.neighbours[at], factors),
             None => x,
         };
         let q = self.query.run(x).named("queries").view(self.rows[0]);

@@ -210,11 +210,6 @@ impl<'a> Build<'a> {
         self.with.loss.kernel(self.with.stack)
     }
 
-    /// Format of hidden states.
-    pub fn activation(&self) -> DType {
-        self.with.parameter
-    }
-
     /// A parameter.
     pub fn parameter<const N: usize>(&self, name: &'static str, dims: [Dim; N]) -> Param {
         self.tape.parameter(name, self.tape.form(dims), self.format)

@@ -239,18 +239,10 @@ impl State {
                 [wants(a).then(|| self.grouped(node, a, groups)), weight, None]
             }
             Rule::Tiled(tile) => self.tiles_back(node, tile),
-            Rule::Packed(packed) if packed.by_index => {
-                let whole = self.unpacked_by_index(packed);
+            Rule::Packed(packed) => {
+                let whole = self.unpacked_in_backward(packed);
                 let input = wants(a).then(|| self.product(node, a));
                 self.release(whole);
-                [input, None, wants(c).then(|| self.alias(grad, grad.form))]
-            }
-            Rule::Packed(packed) => {
-                let scales = packed.scales.map(|form| self.fresh((form, DType::Fp32), Order::Plain));
-                let whole = self.fresh((packed.whole, packed.dtype), Order::Plain);
-                self.release(scales.map_or(NONE, |scales| scales.storage));
-                let input = wants(a).then(|| self.product(node, a));
-                self.release(whole.storage);
                 [input, None, wants(c).then(|| self.alias(grad, grad.form))]
             }
             Rule::Matmul { scaled: true, .. } => {

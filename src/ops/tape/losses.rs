@@ -1,4 +1,5 @@
 //! Losses of the next token.
+#![expect(clippy::needless_pass_by_value, reason = "an operand lives until its operator has run, as a temporary does in Python")]
 
 use super::formulas::wants;
 use super::state::{Grad, NONE, Node, Operand, Rule, State};
@@ -32,7 +33,9 @@ impl Tape {
         let statistics = [(); 7].map(|()| state.allocate("statistics of logits", numbers, DType::Fp32));
         let held = state.tile([hidden, weight], tile);
         state.multiply_with_workspace(false);
-        held.into_iter().for_each(|storage| state.release(storage));
+        for storage in held {
+            state.release(storage);
+        }
         let node = state.node(Rule::Tiled(tile), [hidden, weight, Operand::NOTHING]);
         for operand in operands {
             state.save(node, operand.storage);
@@ -44,7 +47,9 @@ impl Tape {
             state.release(numbers);
         }
         let chosen = state.allocate("log-probabilities of labels", numbers, DType::Fp32);
-        statistics.into_iter().for_each(|storage| state.release(storage));
+        for storage in statistics {
+            state.release(storage);
+        }
         drop(state);
         Var::made(self, chosen, numbers, DType::Fp32, node)
     }
@@ -110,7 +115,9 @@ impl State {
             let own = sum.filter(|sum| made.is_some_and(|made| made.storage != sum.storage));
             self.release(own.map_or(NONE, |sum| sum.storage));
         }
-        held.into_iter().for_each(|storage| self.release(storage));
+        for storage in held {
+            self.release(storage);
+        }
         [made[0], made[1], None]
     }
 }

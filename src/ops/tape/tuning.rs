@@ -1,7 +1,7 @@
 //! Primitives of fine-tuning: dropout, weights of four bits, and inputs that want a gradient.
 
 use super::state::{NONE, Operand, Rule, State, at};
-use super::{Form, Param, Tape, Var};
+use super::{Form, Order, Param, Tape, Var};
 use crate::units::DType;
 
 /// How a product reads a weight of four bits.
@@ -145,6 +145,17 @@ impl Tape {
 }
 
 impl State {
+    /// A weight of four bits made whole for backward's product.
+    pub(super) fn unpacked_in_backward(&mut self, packed: Packed) -> u32 {
+        if packed.by_index {
+            return self.unpacked_by_index(packed);
+        }
+        let scales = packed.scales.map(|form| self.fresh((form, DType::Fp32), Order::Plain));
+        let whole = self.fresh((packed.whole, packed.dtype), Order::Plain);
+        self.release(scales.map_or(NONE, |scales| scales.storage));
+        whole.storage
+    }
+
     /// A weight of four bits made whole by torchao 0.9 (`NF4Tensor.get_original_weight`): both halves of every byte become indices of 64
     /// bits, which look values of 16 bits up; these are scaled, copied, and joined, before anything is let go.
     pub(super) fn unpacked_by_index(&mut self, packed: Packed) -> u32 {
