@@ -1,14 +1,16 @@
 //! Rules that forbid a layout whatever the memory. They are values, not errors.
 
+mod tuning;
+
 use std::num::NonZeroU64;
 
 use thiserror::Error;
 
 use crate::config::{
-    AttentionKernel, Division, Job, Method, Objective, ParallelLayout, PipelineSchedule, PipelineSplit, Recompute, RouterWeights,
-    Targets, TrainingPrecision, TrainingRun,
+    Division, Job, Objective, ParallelLayout, PipelineSchedule, PipelineSplit, Recompute, RouterWeights, TrainingPrecision,
+    TrainingRun,
 };
-use crate::optimizers::{ConflictingTool, OptimizerConflict, OptimizerImplementation};
+use crate::optimizers::{ConflictingTool, OptimizerConflict};
 pub use crate::sharding::FrameworkRule;
 use crate::sharding::{CarriedOutBy, With};
 use crate::sources::{self, Source};
@@ -275,7 +277,7 @@ fn add(job: &Job, rules: Rules, found: &mut Vec<Blocker>) {
         (Rules::Sharing, Some(run)) => {
             shared(job, run, found);
             frameworks(job, run, found);
-            tuning(job, run, found);
+            tuning::add(job, run, found);
             optimizer(job, run, found);
         }
         (Rules::Schedule | Rules::Sharing, None) => {}
@@ -418,65 +420,6 @@ fn optimizer(job: &Job, run: &TrainingRun, found: &mut Vec<Blocker>) {
     };
     let conflicts = run.optimizer.spec().conflicts.iter();
     found.extend(conflicts.filter(|conflict| used(conflict.with)).map(Blocker::Optimizer));
-}
-
-/// Whether the order of a step is known whose optimizer runs within backward.
-fn may_step_in_backward(job: &Job, run: &TrainingRun) -> bool {
-    let recipe = run.recipe();
-    let plain = recipe.master.is_none() && recipe.gradient_copy.is_none() && recipe.gradient == recipe.parameter;
-    let alone = job.layout().world_size() == 1 && job.gradient_accumulation_steps() == 1;
-    let fused = run.optimizer_implementation == OptimizerImplementation::Fused;
-    run.stack.is_played() && plain && alone && fused && !job.layout().offload.any()
-}
-
-/// What fine-tuning is not modelled with.
-fn tuning(job: &Job, run: &TrainingRun, found: &mut Vec<Blocker>) {
-    let (layout, tuning) = (job.layout(), &run.tuning);
-    let mut forbid = |when: bool, rule| {
-        if when {
-            found.push(Blocker::Framework(rule));
-        }
-    };
-    let elsewhere = !run.stack.is_played();
-    forbid(run.optimizer_in_backward && !may_step_in_backward(job, run), &STEPS_IN_BACKWARD);
-    let other = !tuning.is_full() || tuning.objective != Objective::NextToken;
-    forbid(other && elsewhere, &TUNING_ELSEWHERE);
-    forbid(other && !elsewhere && (layout.t() > 1 || layout.p() > 1), &TUNING_SPLIT);
-    if tuning.base.is_quantised()
-        && layout.shards() > 1
-        && let Some(rule) = layout.sharding.forbidden(With::PackedWeights, CarriedOutBy::Anyone)
-    {
-        forbid(true, rule);
-    }
-    let shared = layout.sharding.shards_optimizer() && layout.shards() > 1;
-    forbid(tuning.autocast && shared, &AUTOCAST_SHARED);
-    forbid(tuning.upcasts_rest() && shared, &UPCAST_SHARED);
-    let inner = Targets::GATE.and(Targets::UP).and(Targets::DOWN);
-    let experts = job.model().moe.is_some() && !elsewhere && tuning.method.adapts_linears();
-    let own = job.model().family.modules();
-    forbid(experts && own.experts.are_named_as_targets && tuning.target_modules.meets(inner), &EXPERTS_ADAPTED);
-    forbid(experts && tuning.base.is_quantised(), &EXPERTS_PACKED);
-    let prefix = tuning.method == Method::Prefix;
-    let takes_none = !own.takes_prefix || job.model().mla.is_some();
-    forbid(prefix && run.recompute != Recompute::None, &PREFIX_RECOMPUTED);
-    forbid(prefix && takes_none, &PREFIX_ELSEWHERE);
-    let learns = || super::trainable(job, 1) > 0;
-    forbid(!tuning.is_full() && !elsewhere && !learns(), &NOTHING_LEARNS);
-    if run.packed_text().is_some() {
-        packed(run, elsewhere, found);
-    }
-}
-
-/// What texts that share a sequence are not modelled with.
-fn packed(run: &TrainingRun, elsewhere: bool, found: &mut Vec<Blocker>) {
-    let tuning = &run.tuning;
-    let before = tuning.tokens_before() + tuning.keys_before() > 0;
-    if elsewhere || before || tuning.objective != Objective::NextToken {
-        found.push(Blocker::Framework(&PACKED_ELSEWHERE));
-    }
-    if run.attention == AttentionKernel::Standard {
-        found.push(Blocker::Framework(&PACKED_SCORES));
-    }
 }
 
 /// What tensor-parallel ranks must divide: heads where attention is split, columns where feed-forward layers and experts are.

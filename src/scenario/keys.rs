@@ -27,12 +27,19 @@ pub(super) const MORE: &str = "more_";
 pub(super) fn words(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut after_count = false;
-    for token in text.split(['.', ',', ' ']).filter(|token| !token.is_empty()) {
+    for token in text.split(['.', ',', ' ']) {
+        let known = |letter: &char| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-');
+        let token: String = token.chars().filter(known).collect();
+        // A mark at an end would be lost where a link ends with it.
+        let token = token.trim_matches(['_', '-']);
+        if token.is_empty() {
+            continue;
+        }
         if !out.is_empty() {
             out.push_str(if after_count { " " } else { ", " });
         }
         after_count = token.bytes().all(|byte| byte.is_ascii_digit());
-        out.extend(token.chars().filter(|letter| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-')));
+        out.push_str(token);
     }
     out.replace('-', "_")
 }
@@ -106,6 +113,7 @@ mod tests {
         {
             assert_eq!(words(typed), "5 full_attention, linear", "{typed}");
         }
+        assert_eq!(words("mamba-, _, 5_"), "mamba, 5", "a link may not end with a mark");
         assert_eq!(write_words("5 full_attention, linear"), "5.full-attention.linear");
     }
 

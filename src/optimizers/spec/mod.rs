@@ -23,6 +23,11 @@ pub enum OptimizerImplementation {
 }
 
 impl OptimizerImplementation {
+    /// Whether a step is one kernel, which takes no memory.
+    pub const fn is_one_kernel(self) -> bool {
+        matches!(self, Self::Fused)
+    }
+
     /// Whether the number of steps of each parameter is a tensor on the GPU: only the fused kernel reads it there; a loop and `foreach`
     /// keep it in host memory (`torch/optim/adamw.py`, `_init_group`).
     pub const fn counts_steps_on_device(self) -> bool {
