@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Family, GENERIC, HiddenAct, Hybrid, LayerSet, Mla, Modules, Moe};
+use super::{Family, GENERIC, HiddenAct, Hybrid, LayerSet, Mla, Modules, Moe, QueryKeyNorm};
 
 /// The normalisation layer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -165,6 +165,13 @@ impl ModelConfig {
     /// Whether its blocks are llama's: RMS norm, attention by whole rotated heads, RMS norm, gated feed-forward, without biases; and its
     /// ends are not tied.
     pub fn has_plain_modules(&self) -> bool {
+        let biased = self.attention_bias || self.attention_output_bias || self.mlp_bias;
+        let tied = self.tie_word_embeddings;
+        self.is_like_llama() && !(biased || tied || self.qk_norm) && self.sliding_layers == LayerSet::None
+    }
+
+    /// Whether its blocks are llama's but for biases, windows, and norms of each query's and key's head; its ends may be tied.
+    pub fn is_like_llama(&self) -> bool {
         let (own, plain) = (self.family.modules(), &Modules::PLAIN);
         let alike = own.block == plain.block
             && own.norm == plain.norm
@@ -174,15 +181,15 @@ impl ModelConfig {
             && own.rotation == plain.rotation
             && own.rotary_tables == plain.rotary_tables
             && own.embedding_scale == plain.embedding_scale
+            && (own.query_key_norm == QueryKeyNorm::HeadByHead || !self.qk_norm)
             && !(own.scales_queries || own.scales_residuals || own.scales_logits || own.scales_values);
-        let biased = self.attention_bias || self.attention_output_bias || self.mlp_bias || self.lm_head_bias;
         let special = self.moe.is_some() || self.mla.is_some() || self.hybrid.is_some() || self.altup().is_some();
         let capped = self.attention_sinks || self.attn_logit_softcapping || self.final_logit_softcapping;
         let rotated =
             self.position_embedding == PositionEmbedding::Rotary && self.rotary_dim.is_none_or(|dim| dim == self.head_dim);
         let shaped = self.normalization == Normalization::RmsNorm && self.mlp == MlpKind::Gated && self.norms_per_block == 2;
-        let other = biased || special || capped || self.qk_norm || self.embedding_norm || self.parallel_residual || self.pooler;
-        alike && rotated && shaped && !other && !self.tie_word_embeddings && self.sliding_layers == LayerSet::None
+        let other = special || capped || self.lm_head_bias || self.embedding_norm || self.parallel_residual || self.pooler;
+        alike && rotated && shaped && !other && self.hidden_act == HiddenAct::Silu
     }
 
     /// The family whose modules run a model of this shape: the stated one, or [`GENERIC`] where a field says what that family's

@@ -7,6 +7,7 @@ use super::{
     CacheFormat, Engine, Flash, LibraryOptions, MegatronOptions, Optimizer, OptimizerImplementation, Overlap, ProductFormat,
     Stack, Tuning, WeightFormat,
 };
+use crate::stacks::LossKernel;
 use crate::units::{Bytes, DType, to_f64};
 
 /// How attention is computed.
@@ -34,6 +35,34 @@ pub enum Recompute {
     Full,
 }
 
+/// How the loss of the next token is computed, where a run says another way than its software stack's.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Loss {
+    /// As the software stack does.
+    #[default]
+    OfStack,
+    /// As transformers 4 did before it shifted labels in place of logits (`ForCausalLMLoss` of 4.46).
+    Transformers4,
+    /// As TRL's trainers do (1.16): log-probabilities by tiles of logits, of which nothing stays.
+    Trl,
+}
+
+/// Tokens and columns of a tile of logits in TRL 1.16 (`TOKEN_CHUNK_SIZE`, `_CHUNKED_LOGPROB_CHUNK_SIZE`).
+const TRL_TOKENS: u64 = 4096;
+const TRL_COLUMNS: u64 = 32_768;
+
+impl Loss {
+    /// The kernel of a run on that stack.
+    pub const fn kernel(self, stack: Stack) -> LossKernel {
+        match self {
+            Self::OfStack => stack.modules().loss,
+            Self::Transformers4 => LossKernel::ShiftedLogits,
+            Self::Trl => LossKernel::InTiles { tokens: TRL_TOKENS, columns: TRL_COLUMNS },
+        }
+    }
+}
+
 /// One training step.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TrainingRun {
@@ -51,8 +80,12 @@ pub struct TrainingRun {
     pub optimizer: Optimizer,
     /// How the optimizer walks over the parameters.
     pub optimizer_implementation: OptimizerImplementation,
+    /// Whether each parameter is updated as soon as its gradient is there, which then goes (torchtune's `optimizer_in_bwd`).
+    pub optimizer_in_backward: bool,
     /// Software stack.
     pub stack: Stack,
+    /// How the loss is computed.
+    pub loss: Loss,
     /// Attention kernel.
     pub attention: AttentionKernel,
     /// Activation recomputation.
@@ -105,7 +138,9 @@ impl TrainingRun {
             gradients: GradientDType::AsWeights,
             optimizer: Optimizer::DEFAULT,
             optimizer_implementation: OptimizerImplementation::Fused,
+            optimizer_in_backward: false,
             stack: Stack::DEFAULT,
+            loss: Loss::OfStack,
             attention: AttentionKernel::Flash,
             recompute: Recompute::None,
             dispatch: Dispatch::Cuda,

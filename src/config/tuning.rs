@@ -188,6 +188,10 @@ pub struct Tuning {
     pub dropout: bool,
     /// Format of the linear layers' frozen weights.
     pub base: BaseFormat,
+    /// Whether all that is not kept in four bits stands in fp32 (peft's `prepare_model_for_kbit_training`).
+    pub upcasts: bool,
+    /// Whether autocast to bf16 runs beside weights of any format (`bf16=True` of Hugging Face's Trainer).
+    pub autocast: bool,
     /// How many of the first blocks do not learn.
     pub frozen_layers: u64,
     /// Whether embeddings do not learn.
@@ -214,6 +218,8 @@ impl Tuning {
         num_virtual_tokens: 20,
         dropout: false,
         base: BaseFormat::Weights,
+        upcasts: false,
+        autocast: false,
         frozen_layers: 0,
         frozen_embeddings: false,
         paged_optimizer: false,
@@ -237,6 +243,16 @@ impl Tuning {
     /// Whether the model's own parameters stay as they are.
     pub const fn freezes_model(&self) -> bool {
         !matches!(self.method, Method::Full)
+    }
+
+    /// Whether some weights are kept in four bits.
+    pub const fn packs_weights(&self) -> bool {
+        self.freezes_model() && self.base.is_quantised()
+    }
+
+    /// Whether weights that are not kept in four bits stand in fp32 for that reason.
+    pub const fn upcasts_rest(&self) -> bool {
+        self.upcasts && self.packs_weights()
     }
 
     /// Tokens before every text that learn.

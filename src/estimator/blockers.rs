@@ -1,12 +1,14 @@
 //! Rules that forbid a layout whatever the memory. They are values, not errors.
 
+mod tuning;
+
 use std::num::NonZeroU64;
 
 use thiserror::Error;
 
 use crate::config::{
-    AttentionKernel, Division, Job, Method, Objective, ParallelLayout, PipelineSchedule, PipelineSplit, Recompute, RouterWeights,
-    Targets, TrainingPrecision, TrainingRun,
+    Division, Job, Objective, ParallelLayout, PipelineSchedule, PipelineSplit, Recompute, RouterWeights, TrainingPrecision,
+    TrainingRun,
 };
 use crate::optimizers::{ConflictingTool, OptimizerConflict};
 pub use crate::sharding::FrameworkRule;
@@ -192,6 +194,12 @@ rules! {
         "Adapters on experts are not modelled; leave gate, up and down without adapters, beside attention they are, or choose full fine-tuning";
     EXPERTS_PACKED: PEFT,
         "Experts in 4 bits are not modelled; choose LoRA, or full fine-tuning";
+    STEPS_IN_BACKWARD: TORCHTUNE,
+        "An optimizer that steps in backward is modelled on one GPU, with one micro-batch a step, weights without fp32 copies, and the fused step; let it step behind backward";
+    AUTOCAST_SHARED: PEFT,
+        "Autocast beside adapters is modelled on one GPU and with plain data parallelism alone: DeepSpeed and FSDP cast for themselves; leave it out";
+    UPCAST_SHARED: PEFT,
+        "Weights in fp32 beside those of 4 bits are modelled on one GPU and with plain data parallelism alone; leave them in 16 bits";
     // transformers 5.23 keeps texts apart by position_ids: lengths for FlashAttention, a mask for each sequence elsewhere.
     PACKED_SCORES: PACKING_2024,
         "Texts that share a sequence are modelled with FlashAttention alone, which needs no mask to keep them apart; use it, or pad";
@@ -269,7 +277,7 @@ fn add(job: &Job, rules: Rules, found: &mut Vec<Blocker>) {
         (Rules::Sharing, Some(run)) => {
             shared(job, run, found);
             frameworks(job, run, found);
-            tuning(job, run, found);
+            tuning::add(job, run, found);
             optimizer(job, run, found);
         }
         (Rules::Schedule | Rules::Sharing, None) => {}
@@ -376,6 +384,7 @@ fn frameworks(job: &Job, run: &TrainingRun, found: &mut Vec<Blocker>) {
     let two_formats = layout.shards() > 1 && learns_in_two_formats(job, run);
     forbid(two_formats, &|| sharding.forbidden(With::TwoFormats, run.stack.sharding));
     forbid(!job.model().has_plain_modules(), &|| run.stack.forbidden(NotWith::OtherModules));
+    forbid(!job.model().is_like_llama(), &|| run.stack.forbidden(NotWith::ModulesUnlikeLlama));
     forbid(layout.t() > 1 || layout.p() > 1, &|| run.stack.forbidden(NotWith::SplitModel));
     let tuned = !run.tuning.is_full() || run.tuning.objective != Objective::NextToken;
     forbid(tuned, &|| run.stack.forbidden(NotWith::Tuning));
@@ -411,52 +420,6 @@ fn optimizer(job: &Job, run: &TrainingRun, found: &mut Vec<Blocker>) {
     };
     let conflicts = run.optimizer.spec().conflicts.iter();
     found.extend(conflicts.filter(|conflict| used(conflict.with)).map(Blocker::Optimizer));
-}
-
-/// What fine-tuning is not modelled with.
-fn tuning(job: &Job, run: &TrainingRun, found: &mut Vec<Blocker>) {
-    let (layout, tuning) = (job.layout(), &run.tuning);
-    let mut forbid = |when: bool, rule| {
-        if when {
-            found.push(Blocker::Framework(rule));
-        }
-    };
-    let elsewhere = !run.stack.is_played();
-    let other = !tuning.is_full() || tuning.objective != Objective::NextToken;
-    forbid(other && elsewhere, &TUNING_ELSEWHERE);
-    forbid(other && !elsewhere && (layout.t() > 1 || layout.p() > 1), &TUNING_SPLIT);
-    if tuning.base.is_quantised()
-        && layout.shards() > 1
-        && let Some(rule) = layout.sharding.forbidden(With::PackedWeights, CarriedOutBy::Anyone)
-    {
-        forbid(true, rule);
-    }
-    let inner = Targets::GATE.and(Targets::UP).and(Targets::DOWN);
-    let experts = job.model().moe.is_some() && !elsewhere && tuning.method.adapts_linears();
-    let own = job.model().family.modules();
-    forbid(experts && own.experts.are_named_as_targets && tuning.target_modules.meets(inner), &EXPERTS_ADAPTED);
-    forbid(experts && tuning.base.is_quantised(), &EXPERTS_PACKED);
-    let prefix = tuning.method == Method::Prefix;
-    let takes_none = !own.takes_prefix || job.model().mla.is_some();
-    forbid(prefix && run.recompute != Recompute::None, &PREFIX_RECOMPUTED);
-    forbid(prefix && takes_none, &PREFIX_ELSEWHERE);
-    let learns = || super::trainable(job, 1) > 0;
-    forbid(!tuning.is_full() && !elsewhere && !learns(), &NOTHING_LEARNS);
-    if run.packed_text().is_some() {
-        packed(run, elsewhere, found);
-    }
-}
-
-/// What texts that share a sequence are not modelled with.
-fn packed(run: &TrainingRun, elsewhere: bool, found: &mut Vec<Blocker>) {
-    let tuning = &run.tuning;
-    let before = tuning.tokens_before() + tuning.keys_before() > 0;
-    if elsewhere || before || tuning.objective != Objective::NextToken {
-        found.push(Blocker::Framework(&PACKED_ELSEWHERE));
-    }
-    if run.attention == AttentionKernel::Standard {
-        found.push(Blocker::Framework(&PACKED_SCORES));
-    }
 }
 
 /// What tensor-parallel ranks must divide: heads where attention is split, columns where feed-forward layers and experts are.

@@ -4,7 +4,7 @@ use super::ledger::{Certainty, LineItem, MemoryKind, TensorLine};
 use super::served;
 use super::stage::Scope;
 use crate::config::{Run, TrainingRun};
-use crate::ops::{self, Dim, Op, Role, Shape, Tensor};
+use crate::ops::{self, Dim, EMBEDDING, Op, Role, Shape, Tensor};
 use crate::optimizers::{Served, StateValues, UpdatedParameter};
 use crate::sources::{self, Source};
 use crate::units::{Bytes, DType, Elements};
@@ -192,7 +192,9 @@ impl Held<'_> {
         let width = self.tensor.shape.dims().find(|dim| dim.0 == "hidden_size").map(|dim| dim.1.max(1));
         let matrix = width.filter(|_| dimensions > 1).map(|width| [each.div_ceil(width), width]);
         let elements = matrix.map_or(each, |[rows, columns]| rows.saturating_mul(columns));
-        UpdatedParameter { elements, times: self.count, dimensions, matrix, in_block: self.in_block, own_format: None }
+        let is_embedding = self.tensor.name.ends_with(EMBEDDING);
+        let (times, in_block) = (self.count, self.in_block);
+        UpdatedParameter { elements, times, dimensions, matrix, in_block, is_embedding, own_format: None }
     }
 }
 

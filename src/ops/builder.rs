@@ -1,7 +1,7 @@
 //! The run that a model's operations are made for, and their dimensions.
 
 use super::tensor::Dim;
-use crate::config::{AttentionKernel, CacheFormat, Dispatch, ModelConfig, Recompute, Stack, Tuning};
+use crate::config::{AttentionKernel, CacheFormat, Dispatch, Loss, ModelConfig, Recompute, Stack, Tuning};
 use crate::units::{DType, Flops, to_f64};
 
 /// Everything that shapes the operation list.
@@ -39,6 +39,8 @@ pub struct Lowering<'a> {
     pub dispatches: bool,
     /// Software stack.
     pub stack: Stack,
+    /// How the loss is computed.
+    pub loss: Loss,
     /// Attention kernel.
     pub attention: AttentionKernel,
     /// Whether backward follows.
@@ -77,6 +79,7 @@ impl<'a> Lowering<'a> {
             expert_parallel: false,
             dispatches: false,
             stack: Stack::DEFAULT,
+            loss: Loss::OfStack,
             attention: AttentionKernel::Flash,
             training: true,
             tensor_model_parallel_size: 1,

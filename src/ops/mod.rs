@@ -32,12 +32,13 @@ pub use builder::Lowering;
 pub use cache::{Cache, cache};
 pub(crate) use played::{Played, played};
 pub(crate) use record::trainable;
-pub use tensor::{Dim, EXPERTS_OF_RANK, Kept, Op, Role, Shape, Split, Tensor};
+pub use tensor::{Dim, EMBEDDING, EXPERTS_OF_RANK, Kept, Op, Role, Shape, Split, Tensor};
 
 use crate::config::{
-    CacheFormat, Dispatch, Job, LayerKind, ModelConfig, Recompute, Run, Stack, TrainingPrecision, TrainingRun, Tuning,
+    CacheFormat, Dispatch, Job, LayerKind, Loss, ModelConfig, Recompute, Run, ServingRun, Stack, TrainingPrecision, TrainingRun,
+    Tuning,
 };
-use crate::units::{Flops, sort_short};
+use crate::units::{DType, Flops, sort_short};
 
 /// The whole model as operations: once for the embedding, once for each kind of block, once for the head.
 #[derive(Clone, Debug, PartialEq)]
@@ -189,11 +190,47 @@ fn keeps_formats(job: &Job, run: &TrainingRun) -> bool {
     run.precision == TrainingPrecision::Bf16Pure && run.stack.is_played() && !job.layout().sharding.shards_optimizer()
 }
 
+/// The lowering of a job that serves.
+fn serving<'a>(job: &'a Job, run: &ServingRun) -> Lowering<'a> {
+    Lowering {
+        model: job.model(),
+        // A step holds a chunk of prompts, or one token of every sequence where these are more.
+        seq_length: run
+            .prefill_chunk_size
+            .max(run.concurrent_sequences)
+            .min(run.context_length.saturating_mul(run.concurrent_sequences)),
+        micro_batch_size: 1,
+        context_length: run.context_length,
+        packed_text: None,
+        concurrent_sequences: run.concurrent_sequences,
+        parameter: run.quantization.dtype(),
+        made_in: run.quantization.dtype(),
+        keeps_formats: false,
+        activation: run.activation_dtype,
+        kv_cache: run.kv_cache_dtype,
+        block_size: run.block(),
+        shared_prefix: run.shared_prefix,
+        expert_parallel: run.expert_parallel,
+        dispatches: run.dispatches(),
+        stack: Stack::DEFAULT,
+        loss: Loss::OfStack,
+        attention: run.attention,
+        training: false,
+        tensor_model_parallel_size: job.layout().t(),
+        sequence_parallel: false,
+        recompute: Recompute::None,
+        autocast: false,
+        dispatch: Dispatch::Cuda,
+        tuning: Tuning::FULL,
+    }
+}
+
 /// The lowering of a job: its shapes, formats and software.
 pub fn lowering(job: &Job) -> Lowering<'_> {
     match job.run() {
         Run::Training(run) => {
             let (recipe, seq_length) = (run.recipe(), run.seq_length.saturating_add(run.tuning.tokens_before()));
+            let parameter = if run.tuning.upcasts_rest() { DType::Fp32 } else { recipe.parameter };
             Lowering {
                 model: job.model(),
                 seq_length,
@@ -201,8 +238,8 @@ pub fn lowering(job: &Job) -> Lowering<'_> {
                 context_length: seq_length.saturating_add(run.tuning.keys_before()),
                 packed_text: run.packed_text(),
                 concurrent_sequences: 0,
-                parameter: recipe.parameter,
-                made_in: recipe.parameter,
+                parameter,
+                made_in: parameter,
                 keeps_formats: keeps_formats(job, run),
                 activation: recipe.activation,
                 kv_cache: CacheFormat::Bf16,
@@ -211,45 +248,17 @@ pub fn lowering(job: &Job) -> Lowering<'_> {
                 expert_parallel: false,
                 dispatches: false,
                 stack: run.stack,
+                loss: run.loss,
                 attention: run.attention,
                 training: true,
                 tensor_model_parallel_size: job.layout().t(),
                 sequence_parallel: job.layout().sequence_parallel,
                 recompute: run.recompute,
-                autocast: run.precision == TrainingPrecision::AmpBf16,
+                autocast: run.precision == TrainingPrecision::AmpBf16 || run.tuning.autocast,
                 dispatch: run.dispatch,
                 tuning: run.tuning,
             }
         }
-        Run::Serving(run) => Lowering {
-            model: job.model(),
-            // A step holds a chunk of prompts, or one token of every sequence where these are more.
-            seq_length: run
-                .prefill_chunk_size
-                .max(run.concurrent_sequences)
-                .min(run.context_length.saturating_mul(run.concurrent_sequences)),
-            micro_batch_size: 1,
-            context_length: run.context_length,
-            packed_text: None,
-            concurrent_sequences: run.concurrent_sequences,
-            parameter: run.quantization.dtype(),
-            made_in: run.quantization.dtype(),
-            keeps_formats: false,
-            activation: run.activation_dtype,
-            kv_cache: run.kv_cache_dtype,
-            block_size: run.block(),
-            shared_prefix: run.shared_prefix,
-            expert_parallel: run.expert_parallel,
-            dispatches: run.dispatches(),
-            stack: Stack::DEFAULT,
-            attention: run.attention,
-            training: false,
-            tensor_model_parallel_size: job.layout().t(),
-            sequence_parallel: false,
-            recompute: Recompute::None,
-            autocast: false,
-            dispatch: Dispatch::Cuda,
-            tuning: Tuning::FULL,
-        },
+        Run::Serving(run) => serving(job, run),
     }
 }

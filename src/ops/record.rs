@@ -94,7 +94,7 @@ impl<'a> Modules<'a> {
         if is_listed {
             list.embedding = Listed::new(tape, with, (shapes, &[])).embedding();
         }
-        let hidden = tape.constant("hidden states", shapes.hidden, self.build.activation());
+        let hidden = tape.constant("hidden states", shapes.hidden, self.build.with.parameter);
         for (((_, block), with), kind) in self.blocks.iter().zip(of_kinds).zip(&mut list.kinds) {
             // No product reads a table.
             drop(block.run(tape, &hidden, &Tables::default()));

@@ -7,6 +7,9 @@ use crate::units::{Bytes, DType, Elements, Flops};
 /// The name of the dimension that stands for a rank's experts.
 pub const EXPERTS_OF_RANK: &str = "experts on this rank";
 
+/// The last word of the names of tables of embedded tokens and positions.
+pub const EMBEDDING: &str = "embedding";
+
 /// One named dimension of a shape, e.g. `("hidden_size", 4096)`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Dim(pub &'static str, pub u64);
@@ -63,7 +66,15 @@ impl Shape {
         let dimensions = self.dims().count();
         let last = |skip: usize| self.dims().nth(dimensions.checked_sub(skip)?).map(|dim| dim.1);
         let matrix = last(2).zip(last(1)).map(|(rows, columns)| [rows, columns]);
-        UpdatedParameter { elements: self.elements().0, times, dimensions, matrix, in_block, own_format: None }
+        UpdatedParameter {
+            elements: self.elements().0,
+            times,
+            dimensions,
+            matrix,
+            in_block,
+            is_embedding: false,
+            own_format: None,
+        }
     }
 
     /// Number of elements.

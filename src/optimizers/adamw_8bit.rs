@@ -24,7 +24,7 @@ pub(super) const OPTIMIZER: OptimizerSpec = OptimizerSpec {
     replaces: Some(Replacement { of: adamw::OPTIMIZER.key, title: "8-bit AdamW" }),
 };
 
-const FIRST_MOMENT: StateSpec = StateSpec {
+pub(super) const FIRST_MOMENT: StateSpec = StateSpec {
     label: "First moment, 8 bit",
     note: "Running mean in one byte, scaled block by block.",
     serves: Served::All,
@@ -33,13 +33,13 @@ const FIRST_MOMENT: StateSpec = StateSpec {
     source: sources::ADAM_8BIT_2022,
 };
 
-const SECOND_MOMENT: StateSpec = StateSpec {
+pub(super) const SECOND_MOMENT: StateSpec = StateSpec {
     label: "Second moment, 8 bit",
     note: "Running mean of squares in one byte, scaled block by block.",
     ..FIRST_MOMENT
 };
 
-const SCALES: StateSpec = StateSpec {
+pub(super) const SCALES: StateSpec = StateSpec {
     label: "Scales of both moments",
     note: "One fp32 scale per 256 values.",
     values: StateValues::OfElements(|elements| elements.div_ceil(BLOCK).saturating_mul(2)),

@@ -113,6 +113,7 @@ mod tests {
         {
             assert_eq!(words(typed), "5 full_attention, linear", "{typed}");
         }
+        assert_eq!(words("mamba-, _, 5_"), "mamba, 5", "a link may not end with a mark");
         assert_eq!(write_words("5 full_attention, linear"), "5.full-attention.linear");
     }
 

@@ -155,7 +155,9 @@ impl Scenario {
                 gradients: self.word(FieldId::Gradients),
                 optimizer: self.word(FieldId::Optimizer),
                 optimizer_implementation: self.word(FieldId::OptimizerImplementation),
+                optimizer_in_backward: self.flag(FieldId::OptimizerInBackward),
                 stack: self.word(FieldId::Stack),
+                loss: self.word(FieldId::Loss),
                 attention: self.word(FieldId::Attention),
                 recompute: self.word(FieldId::Recompute),
                 training_tokens: to_f64(self.integer(if mode == Mode::Tune {

@@ -1,7 +1,7 @@
 //! The words that stand for choices in forms, links and files.
 
 use crate::config::{
-    AttentionKernel, CacheFormat, DataSharding, Family, GENERIC, GradientDType, HiddenAct, LossFusion, MixerKind, MlpKind,
+    AttentionKernel, CacheFormat, DataSharding, Family, GENERIC, GradientDType, HiddenAct, Loss, LossFusion, MixerKind, MlpKind,
     Normalization, Objective, Optimizer, OptimizerImplementation, OverlapComm, PipelineSchedule, PositionEmbedding, Recompute,
     Rollout, TokenDispatcher, TrainingPrecision, WeightFormat,
 };
@@ -97,6 +97,7 @@ words! {
         Relu = "relu", Relu2 = "relu2", Xielu = "xielu";
     MixerKind: Mamba = "mamba", Jamba = "jamba", Mamba2 = "mamba2", FalconH1 = "falcon-h1", Qwen3Next = "qwen3-next",
         KimiLinear = "kimi-linear", Minimax = "minimax", Lfm2 = "lfm2";
+    Loss: OfStack = "stack", Transformers4 = "transformers-4", Trl = "trl";
     AttentionKernel: Flash = "flash", Standard = "standard";
     OverlapComm: Auto = "auto", On = "on", Off = "off";
     Objective: NextToken = "sft", Preference = "dpo", Reward = "reward", Ppo = "ppo", Grpo = "grpo";

@@ -120,6 +120,8 @@ sources! {
         "Sharded blocks are gathered, with one prefetched.");
     TORCHTITAN = ("torchtitan", "PyTorch", "torchtitan 0.3.0", "models/common, distributed/fsdp.py, distributed/activation_checkpoint.py", Code,
         "Modules, groups and checkpointing of torchtitan.");
+    TORCHTUNE = ("torchtune", "PyTorch", "torchtune 0.6.1, torchao 0.9.0", "modules, modules/peft/lora.py, dtypes/nf4tensor.py", Code,
+        "Modules, adapters and loss of torchtune.");
     FSDP1 = ("fsdp1", "PyTorch", "torch/distributed/fsdp/_flat_param.py, _runtime_utils.py", "one flat parameter per unit, gathered and reduced as one tensor", Code,
         "Sharded flat parameters, with one prefetched in backward.");
     PYTORCH_DDP = ("pytorch-ddp", "PyTorch", "torch/nn/parallel/distributed.py, torch/csrc/distributed/c10d/reducer.cpp", "buckets of 1 MiB, then 25 MiB, made when the model is wrapped", Code,

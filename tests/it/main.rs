@@ -43,6 +43,7 @@ mod estimator {
     mod serving;
     mod three_d;
     mod time;
+    mod trainer;
     mod truth;
     mod tuning;
 }

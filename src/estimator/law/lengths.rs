@@ -84,7 +84,7 @@ impl Trained {
     /// large for whole numbers.
     fn of(job: &Job) -> Option<Self> {
         let run = job.training()?;
-        let chunk = run.stack.modules().loss.chunk_tokens().map_or(0, |tokens| tokens.div_ceil(job.micro_batch_size()));
+        let chunk = run.loss.kernel(run.stack).bend()?.div_ceil(job.micro_batch_size());
         let bend = chunk.max(job.model().sliding_window.unwrap_or(0));
         // Lengths that tensor-parallel ranks share evenly, so that no rounding comes between.
         let ranks = job.layout().t();

@@ -7,7 +7,7 @@
 use super::{Kind, Scope, Step};
 use crate::config::{DataSharding, ParallelLayout, TrainingRun};
 use crate::estimator::ledger::{Certainty, LineItem, MemoryKind, TensorLine};
-use crate::ops::{Dim, Role, Shape, Tensor};
+use crate::ops::{Dim, EMBEDDING, Role, Shape, Tensor};
 use crate::optimizers::{StateSpec, StateValues, UpdatedParameter};
 use crate::sources::{self, Source};
 use crate::units::{Bytes, DType, Elements};
@@ -30,7 +30,8 @@ impl Held<'_> {
 
     /// One such tensor as an optimizer sees it; experts of a rank are matrices of one tensor.
     fn updated(&self) -> UpdatedParameter {
-        self.tensor.shape.updated(self.count, self.in_block)
+        let is_embedding = self.tensor.name.ends_with(EMBEDDING);
+        UpdatedParameter { is_embedding, ..self.tensor.shape.updated(self.count, self.in_block) }
     }
 }
 

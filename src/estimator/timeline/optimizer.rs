@@ -3,8 +3,9 @@
 use super::groups::Bucket;
 use super::plan::{Plan, Share, Shares};
 use crate::config::Dispatch;
+use crate::ops::EMBEDDING;
 use crate::ops::tape::{Kind, Parameter, State, Tape, Var, When};
-use crate::optimizers::{Served, StateFormat, StateValues, StepAct, StepTemporaries, UpdatedParameter};
+use crate::optimizers::{Served, StateFormat, StateSpec, StateValues, StepAct, StepTemporaries, UpdatedParameter};
 use crate::sharding::{Buckets, Pieces};
 use crate::sources::{self, Source};
 use crate::units::DType;
@@ -26,6 +27,7 @@ pub(super) fn amounts(tape: &Tape, plan: &Plan<'_>) -> Vec<StateOf> {
     let (state, ranks) = (tape.state(), ranks(plan));
     let share = |values: u64| values.div_ceil(ranks);
     let all = share(sum(&state, plan, Served::All, |parameter| parameter.elements));
+    let of_paged = |served| share(sum_with_paged(&state, plan, served, |parameter| parameter.elements));
     let specs = plan.optimizer.spec().states;
     let own = state.parameters.iter().filter(|parameter| !parameter.idle).find_map(|parameter| plan.own_format(parameter));
     let mut amounts: Vec<StateOf> = Vec::with_capacity(specs.len() + 1);
@@ -39,8 +41,8 @@ pub(super) fn amounts(tape: &Tape, plan: &Plan<'_>) -> Vec<StateOf> {
         };
         let values = match spec.values {
             StateValues::EveryElement => elements(),
-            StateValues::OfElements(values) => values(elements()),
-            StateValues::OfShape(values) => share(sum(&state, plan, spec.serves, values)),
+            StateValues::OfElements(values) => values(of_paged(spec.serves)),
+            StateValues::OfShape(values) => share(sum_with_paged(&state, plan, spec.serves, values)),
         };
         let mut push = |values, format: StateFormat| {
             amounts.push((spec.label, values, format.dtype(plan.recipe.optimizer_state), spec.source));
@@ -93,11 +95,11 @@ fn states_of_each<'t>(tape: &'t Tape, plan: &Plan<'_>) -> Vec<Var<'t>> {
     let spec = plan.optimizer.spec();
     let parameters: Vec<_> = {
         let state = tape.state();
-        let learned = state.parameters.iter().filter(|found| is_updated(found) && !is_paged(plan, found));
-        learned.map(|found| updated(&state, plan, found, 1)).collect()
+        let learned = state.parameters.iter().filter(|found| is_updated(found));
+        learned.map(|found| (updated(&state, plan, found, 1), is_paged(plan, found))).collect()
     };
     let mut held = Vec::with_capacity(3 * parameters.len());
-    for parameter in &parameters {
+    for (parameter, paged) in &parameters {
         if counts_on_device(plan) && spec.counts_steps.includes(parameter) {
             tape.at("Step counters", sources::PYTORCH_AUTOGRAD);
             held.push(tape.lump("number of steps", (Kind::Buffer, 1, DType::Fp32)));
@@ -106,7 +108,8 @@ fn states_of_each<'t>(tape: &'t Tape, plan: &Plan<'_>) -> Vec<Var<'t>> {
             tape.at("Master weights", sources::ZERO_2020);
             held.push(tape.lump("master weight", (Kind::OptimizerState, parameter.elements, master)));
         }
-        for state in spec.states.iter().filter(|state| state.serves.includes(parameter)) {
+        let kept = |state: &&StateSpec| state.serves.includes(parameter) && !(*paged && state.values.are_paged());
+        for state in spec.states.iter().filter(kept) {
             let values = match state.values {
                 StateValues::EveryElement => parameter.elements,
                 StateValues::OfElements(values) => values(parameter.elements),
@@ -150,7 +153,10 @@ fn ranks(plan: &Plan<'_>) -> u64 {
 /// A parameter of the tape as the optimizer sees it, shared out among so many ranks.
 fn updated(state: &State, plan: &Plan<'_>, parameter: &Parameter, ranks: u64) -> UpdatedParameter {
     let in_block = parameter.layer > 0 && parameter.layer < plan.head();
-    let whole = state.shape(parameter.form).updated(plan.times(parameter.layer), in_block);
+    let kept = usize::try_from(parameter.storage).ok().and_then(|at| state.storages.get(at));
+    let name = kept.map_or("", |storage| storage.name);
+    let shape = state.shape(parameter.form).updated(plan.times(parameter.layer), in_block);
+    let whole = UpdatedParameter { is_embedding: name.ends_with(EMBEDDING), ..shape };
     let whole = if plan.sharding.pieces == Pieces::OfOneVectorPerGroup && plan.shards().is_some() {
         UpdatedParameter { dimensions: 1, matrix: None, ..whole }
     } else {
@@ -161,7 +167,22 @@ fn updated(state: &State, plan: &Plan<'_>, parameter: &Parameter, ranks: u64) ->
 
 /// A sum over all parameters whose states stay on the device and are among those served.
 fn sum(state: &State, plan: &Plan<'_>, served: Served, of: impl Fn(&UpdatedParameter) -> u64) -> u64 {
-    let learned = state.parameters.iter().filter(|parameter| !parameter.idle && !is_paged(plan, parameter));
+    sum_of(state, plan, served, of, |parameter| !is_paged(plan, parameter))
+}
+
+/// The same over parameters whose states are paged, too: states that are not as large as the parameter stay on the device.
+fn sum_with_paged(state: &State, plan: &Plan<'_>, served: Served, of: impl Fn(&UpdatedParameter) -> u64) -> u64 {
+    sum_of(state, plan, served, of, |_| true)
+}
+
+fn sum_of(
+    state: &State,
+    plan: &Plan<'_>,
+    served: Served,
+    of: impl Fn(&UpdatedParameter) -> u64,
+    counts: impl Fn(&Parameter) -> bool,
+) -> u64 {
+    let learned = state.parameters.iter().filter(|parameter| !parameter.idle && counts(parameter));
     let updated = learned.map(|parameter| updated(state, plan, parameter, 1)).filter(|parameter| served.includes(parameter));
     updated.map(|parameter| of(&parameter).saturating_mul(parameter.times)).fold(0, u64::saturating_add)
 }

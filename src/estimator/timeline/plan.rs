@@ -80,6 +80,8 @@ pub(super) struct Plan<'a> {
     /// Whether gradients exist already when the micro-batch begins.
     pub accumulated: bool,
     pub optimizer: Optimizer,
+    /// Whether each parameter is updated as soon as its gradient is there.
+    pub steps_in_backward: bool,
     pub implementation: OptimizerImplementation,
     pub recipe: PrecisionRecipe,
     /// Data-parallel ranks.
@@ -146,8 +148,8 @@ impl<'a> Plan<'a> {
         let layout = job.layout();
         let recipe = run.recipe();
         let fsdp_mixed = run.precision == TrainingPrecision::FsdpMixed;
-        let compute = if fsdp_mixed { DType::Bf16 } else { recipe.parameter };
-        let mut with = Lowering { parameter: compute, ..ops::lowering(job) };
+        let mut with = lowered(job, fsdp_mixed);
+        let compute = with.parameter;
         let sharding = if fsdp_mixed && !layout.sharding.casts_as_it_gathers { DataSharding::CASTING } else { layout.sharding };
         let ranks = if fsdp_mixed && !layout.sharding.shards_parameters() { 1 } else { layout.shards() };
         let moves = fsdp_mixed || (ranks > 1 && sharding.shards_gradients());
@@ -177,6 +179,7 @@ impl<'a> Plan<'a> {
             recompute: run.recompute,
             accumulated: job.gradient_accumulation_steps() > 1,
             optimizer: run.optimizer,
+            steps_in_backward: run.optimizer_in_backward,
             implementation: run.optimizer_implementation,
             recipe,
             ranks,
@@ -244,6 +247,7 @@ impl<'a> Plan<'a> {
     pub fn arrival(&self) -> Arrival {
         let recipe = &self.recipe;
         match self.movement {
+            Movement::Still if self.steps_in_backward => Arrival::Stepped,
             Movement::Still if recipe.gradient == self.learned() && recipe.gradient_copy.is_none() => Arrival::Kept,
             Movement::Still => Arrival::Converted(recipe.gradient, recipe.gradient_copy),
             // FSDP2 leaves the cast to its reduction, where that is in a wider format (`_set_unsharded_grad_dtypes`).
@@ -281,6 +285,12 @@ impl<'a> Plan<'a> {
     pub fn head(&self) -> u16 {
         u16::try_from(self.played.len()).unwrap_or(u16::MAX - 1).saturating_add(1)
     }
+}
+
+/// The lowering of a job; where parameters are gathered in 16 bits, in these.
+fn lowered(job: &Job, gathered_in_16_bits: bool) -> Lowering<'_> {
+    let with = ops::lowering(job);
+    if gathered_in_16_bits { Lowering { parameter: DType::Bf16, ..with } } else { with }
 }
 
 /// The formats of adapters' gradients and states: PyTorch's optimizers keep both in the format of the parameter. An fp32 adapter needs

@@ -26,6 +26,8 @@ pub(super) struct Adapter {
     /// DoRA's magnitude of every output column.
     magnitude: Option<Magnitude>,
     dtype: DType,
+    /// Beside what the frozen weight gives, without peft's copy of it.
+    plain: bool,
     dropout: bool,
     /// `[b, s, r]`.
     narrow: Form,
@@ -95,7 +97,7 @@ impl Adapter {
         });
         tape.freeze(frozen);
         let narrow = tape.form([with.b(), with.s(), r]);
-        Self { down, up, magnitude, dtype, dropout: tuning.dropout, narrow }
+        Self { down, up, magnitude, dtype, plain: build.kernels().is_own_model, dropout: tuning.dropout, narrow }
     }
 
     /// `result + lora_B(lora_A(dropout(x))) · scaling`, in the format of `result`.
@@ -111,7 +113,7 @@ impl Adapter {
         let dtype = result.dtype();
         let packed = base.packed.is_some();
         // peft's `Linear4bit` copies what the frozen weights give, and leaves casts to autocast.
-        let result = if packed { result.copy().named("copy of the base output") } else { result };
+        let result = if packed && !self.plain { result.copy().named("copy of the base output") } else { result };
         let x = if packed && base.autocast { x.clone() } else { x.clone().cast_as(self.dtype, "adapter input") };
         if let Some(magnitude) = &self.magnitude {
             return self.scaled(&x, result, (magnitude, base)).cast_as(dtype, "adapted output");
@@ -119,7 +121,9 @@ impl Adapter {
         let input = if self.dropout { x.clone().dropped() } else { x.clone() };
         let mut added = self.product(input, result.form()).apply(SCALE).named("adapter output");
         if packed {
-            added = added.cast_as(dtype, "adapter output");
+            if !base.autocast {
+                added = added.cast_as(dtype, "adapter output");
+            }
             return result.add(added.clone()).named("adapted output");
         }
         result.add(added).named("adapted output").cast_as(dtype, "adapted output")
@@ -172,7 +176,7 @@ impl Adapter {
 /// Declares the weight of that name in four bits, if fine-tuning keeps it so.
 pub(super) fn quantised(build: &Build<'_>, name: &'static str, dims: (Dim, Dim)) -> Option<(Param, Packed)> {
     let tuning = build.with.tuning;
-    let is_so = tuning.freezes_model() && tuning.base.is_quantised() && role(name) != Targets::NONE;
+    let is_so = tuning.packs_weights() && role(name) != Targets::NONE;
     is_so.then(|| in_four_bits(build, name, dims))
 }
 
@@ -192,7 +196,10 @@ fn in_four_bits(build: &Build<'_>, name: &'static str, dims: (Dim, Dim)) -> (Par
         beside("offset", 1, DType::Fp32);
     }
     let scales = double.then(|| tape.form([Dim("scales", scales)]));
-    (weight, Packed { whole, scales, dtype: with.parameter })
+    // `bnb_4bit_compute_dtype`: everyone sets the 16 bits that the model is run in.
+    let dtype = if with.autocast || with.tuning.upcasts_rest() { DType::Bf16 } else { with.parameter };
+    let by_index = build.kernels().is_own_model;
+    (weight, Packed { whole, dtype, scales, by_index })
 }
 
 /// Embedded tokens that learn and stand before every text (peft 0.21, `tuners/prompt_tuning/model.py` and `peft_model.py`).

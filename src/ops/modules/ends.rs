@@ -1,10 +1,13 @@
 //! Both ends: embedding and tables, final norm, head and loss.
 
 mod loss;
+mod parts;
 mod tables;
 
 use std::cell::Cell;
 use std::rc::Rc;
+
+use parts::PartOfLoss;
 
 use super::adapter::{Past, Prefix, Prompt};
 use super::altup::{OfLayer, SharedKeys, Streams};
@@ -18,7 +21,7 @@ use crate::config::{
 use crate::ops::tape::{Form, Kept, Param, SCALE, Tape, Var};
 use crate::ops::tensor::Dim;
 use crate::sources;
-use crate::stacks::RotationKernel;
+use crate::stacks::{LossKernel, RotationKernel};
 use crate::units::DType;
 
 /// What the model's `forward` has when the first block begins.
@@ -30,6 +33,8 @@ pub(crate) struct Embedded<'t> {
     pub tables: [Tables<'t>; 2],
     /// What `forward` holds until it returns.
     held: Vec<Var<'t>>,
+    /// Token ids, which are the labels.
+    ids: Var<'t>,
     /// Residual streams, which it holds until they are joined.
     streams: Vec<Var<'t>>,
 }
@@ -55,7 +60,11 @@ pub(crate) struct Ends {
     kept_keys: bool,
     shapes: Shapes,
     forms: Forms,
-    in_chunks: bool,
+    loss: LossKernel,
+    /// Shapes of parts of each sequence that have logits of their own.
+    parts: Vec<PartOfLoss>,
+    /// The stack's own model.
+    own_model: bool,
     rotary: bool,
     /// Every block has a buffer of rotary factors: how many there are, and the last one's.
     factors: Option<u64>,
@@ -99,6 +108,8 @@ struct Forms {
     by_halves: bool,
     /// One table of complex numbers (DeepSeek-V2).
     complex: bool,
+    /// Of a buffer of rotary factors.
+    factors: Form,
     mask: Form,
     /// Who sees whom in one sequence, and its keys.
     square: Form,
@@ -106,7 +117,11 @@ struct Forms {
     /// `[a, s]` and `[b · a, s]`.
     alibi: [Form; 2],
     chunk: Form,
+    /// `[chunk, h]`.
+    chunk_input: Form,
     padded: Form,
+    /// `[b, s - 1, v]`, `[b, s - 1]` and `[b, s - 1, h]`.
+    shifted: [Form; 3],
     /// `[b]`.
     sequences: Form,
 }
@@ -118,9 +133,10 @@ impl Forms {
         let tokens = with.seq_length.saturating_mul(with.micro_batch_size);
         let width = model.mla.map_or(model.rotary_dim.unwrap_or(model.head_dim), |mla| mla.qk_rope_head_dim);
         let heads = with.own_heads();
-        let chunk = build.kernels().loss.chunk_tokens().unwrap_or(tokens);
+        let chunk = build.loss().chunk_tokens(tokens, model.hidden_size, with.vocab_part().1).unwrap_or(tokens);
         let tables = model.family.modules().rotary_tables;
         let by_halves = tables == RotaryTables::Halves;
+        let shorter = Dim("seq_length - 1", with.seq_length.saturating_sub(1).max(1));
         Self {
             positions: tape.form([s]),
             rotary: [
@@ -129,12 +145,19 @@ impl Forms {
                 tape.form([half(width)]),
             ],
             by_halves,
-            complex: tables == RotaryTables::Complex || build.kernels().rotation == RotationKernel::ComplexInFp32,
+            complex: tables == RotaryTables::Complex || factors(build).is_some(),
+            factors: {
+                let all = build.kernels().rotation == RotationKernel::PairsInFp32;
+                let rows = if all { Dim("max_position_embeddings", model.max_position_embeddings) } else { s };
+                tape.form([rows, Dim("rotated width", width)])
+            },
             mask: tape.form([b, Dim("queries", s.1), Dim("keys", super::keys(with).1)]),
             square: tape.form([Dim("queries", s.1), Dim("keys", super::keys(with).1)]),
             keys: tape.form([super::keys(with)]),
             alibi: [tape.form([heads, s]), tape.form([b, heads, s])],
-            chunk: tape.form([Dim("loss chunk", chunk.min(tokens)), with.vocab_part()]),
+            chunk_input: tape.form([Dim("loss chunk", chunk), with.h()]),
+            chunk: tape.form([Dim("loss chunk", chunk), with.vocab_part()]),
+            shifted: [tape.form([b, shorter, with.vocab_part()]), tape.form([b, shorter]), tape.form([b, shorter, with.h()])],
             padded: tape.form([b, Dim("seq_length + 1", with.seq_length.saturating_add(1))]),
             sequences: tape.form([b]),
         }
@@ -159,9 +182,13 @@ fn projections(build: &Build<'_>, own: Dim) -> Option<[Linear; 2]> {
     })
 }
 
-/// How many blocks have a buffer of rotary factors each, where they do.
+/// How many buffers of rotary factors there are, where these are no tables of a step: one for each block, or one for all positions.
 fn factors(build: &Build<'_>) -> Option<u64> {
-    (build.kernels().rotation == RotationKernel::ComplexInFp32).then_some(build.model().num_hidden_layers)
+    match build.kernels().rotation {
+        RotationKernel::ComplexInFp32 => Some(build.model().num_hidden_layers),
+        RotationKernel::PairsInFp32 => Some(1),
+        RotationKernel::OfFamily | RotationKernel::InPlace => None,
+    }
 }
 
 impl Ends {
@@ -192,7 +219,7 @@ impl Ends {
             embedding,
             first,
             last,
-            received: build.activation(),
+            received: with.parameter,
             positions,
             projections,
             embedding_norm,
@@ -202,7 +229,9 @@ impl Ends {
             kept_keys: with.recompute == Recompute::Full,
             shapes: build.shapes,
             forms: Forms::new(build),
-            in_chunks: build.kernels().loss.chunk_tokens().is_some(),
+            loss: build.loss(),
+            parts: PartOfLoss::all(build),
+            own_model: build.kernels().is_own_model,
             rotary: model.position_embedding == PositionEmbedding::Rotary
                 || modules.linear_biases == LinearBiases::BesidePositions,
             factors: factors(build),
@@ -221,7 +250,7 @@ impl Ends {
             scores: with.tuning.objective.scores(),
             prompt: first.then(|| Prompt::new(build)).flatten(),
             prefix: first.then(|| Prefix::new(build)).flatten(),
-            wanting: with.tuning.freezes_embedding() && with.recompute == Recompute::Full,
+            wanting: with.tuning.freezes_embedding() && with.recompute == Recompute::Full && !build.kernels().is_own_model,
         }
     }
 
@@ -272,7 +301,7 @@ impl Ends {
     /// Buffers that the modules register: rotary frequencies, twice, and the embedding's scale.
     pub fn buffers<'t>(&self, tape: &'t Tape) -> Vec<Var<'t>> {
         if let Some(blocks) = self.factors {
-            let all: Vec<Var<'t>> = (0..blocks).map(|_| tape.constant("rotary factors", self.forms.rotary[0], FP32)).collect();
+            let all: Vec<Var<'t>> = (0..blocks).map(|_| tape.constant("rotary factors", self.forms.factors, FP32)).collect();
             self.last_factors.set(all.last().map(Var::kept));
             return all;
         }
@@ -302,13 +331,15 @@ impl Ends {
         }
         let beside = self.modules.linear_biases == LinearBiases::BesidePositions;
         let form = if self.modules.position_ids == PositionIds::Counted { self.forms.positions } else { self.shapes.tokens };
-        let positions = (beside || !self.alibi).then(|| Self::position_ids(tape, form));
+        let positions = ((beside || !self.alibi) && !self.own_model).then(|| Self::position_ids(tape, form));
         let places = self.places(tape, positions.as_ref(), &mut held);
         let mut hidden = match &self.projections {
             Some([into, _]) if self.first => into.run(&{ embedded }),
             _ => embedded,
         };
-        held.push(hidden.clone());
+        if !self.own_model {
+            held.push(hidden.clone());
+        }
         if let Some(places) = places {
             held.push(places.clone());
             hidden = hidden.add(places).named("embedded tokens");
@@ -346,7 +377,7 @@ impl Ends {
         let whole = Tables { rotary, mask, alibi, positions, past: None, own_input, layer: None };
         let whole_rotary = whole.rotary.clone();
         let sliding = Tables { mask: sliding, rotary: again.or(whole_rotary), ..whole.clone() };
-        Embedded { hidden, tables: [whole, sliding], held, streams }
+        Embedded { hidden, tables: [whole, sliding], held, ids: ids.clone(), streams }
     }
 
     /// Embedded tokens, scaled where the model does so, and the format of the embedding; of a later stage what it receives.
@@ -445,6 +476,7 @@ impl Ends {
     pub fn end<'t>(&self, tape: &'t Tape, (embedded, outputs): (Embedded<'t>, Option<Var<'t>>), returns: &dyn Fn()) -> Var<'t> {
         match &self.head {
             Some(head) => {
+                let ids = embedded.ids.clone();
                 let hidden = self.last_norm(tape, embedded, outputs);
                 tape.at("Output head and loss", sources::PYTORCH_AUTOGRAD);
                 let hidden = match self.shapes.all_tokens {
@@ -453,10 +485,15 @@ impl Ends {
                 };
                 if self.scores {
                     head.run(&hidden).named("scores").reduce(self.shapes.scalar)
-                } else if self.in_chunks {
-                    self.chunked(tape, &hidden, head)
                 } else {
-                    self.full(tape, hidden, head, returns)
+                    match self.loss {
+                        LossKernel::InChunks { .. } => self.chunked(tape, &hidden, head),
+                        LossKernel::InTiles { tokens, columns } => self.in_tiles(tape, hidden, head, [tokens, columns]),
+                        LossKernel::OfParts { .. } => self.of_parts(tape, hidden, head),
+                        LossKernel::InEvenChunks => self.in_even_chunks(tape, &hidden, head),
+                        LossKernel::FullLogits => self.full(tape, hidden, head, returns),
+                        LossKernel::ShiftedLogits => self.shifted(tape, (&hidden, &ids), head),
+                    }
                 }
             }
             None => embedded.hidden,

@@ -69,6 +69,8 @@ pub(super) struct Mlp {
     down: Linear,
     act: Activation,
     fused: bool,
+    /// Fused, and gradients are written over gate and up.
+    over: bool,
     names: [&'static str; 2],
 }
 
@@ -89,13 +91,26 @@ impl Mlp {
         let up = build.column(Part::FeedForward, ("up weight", bias("up bias")), (inner, h), form);
         build.tape.at(names[1], sources::PYTORCH_AUTOGRAD);
         let down = build.row(Part::FeedForward, ("down weight", bias("down bias")), (h, inner), build.shapes.hidden);
-        Self { gate, up, down, act: Activation::new(build), fused: build.kernels().fuses_gated_activation, names }
+        let kernels = build.kernels();
+        Self {
+            gate,
+            up,
+            down,
+            act: Activation::new(build),
+            fused: kernels.fuses_gated_activation,
+            over: kernels.fuses_gated_activation && kernels.writes_over,
+            names,
+        }
     }
 
     /// The feed-forward layer's contribution.
     pub fn run<'t>(&self, tape: &'t Tape, x: &Var<'t>) -> Var<'t> {
         tape.at(self.names[0], sources::PYTORCH_AUTOGRAD);
         let inner = match &self.gate {
+            Some(gate) if self.over => {
+                let (gate, up) = (gate.run(x).named("gate output"), self.up.run(x).named("up output"));
+                tape.gated_in_place(&gate, &up)
+            }
             Some(gate) if self.fused => {
                 let (gate, up) = (gate.run(x).named("gate output"), self.up.run(x).named("up output"));
                 let results = [("down input", gate.form(), gate.dtype())];

@@ -14,10 +14,12 @@ mod ends;
 mod falcon;
 mod gemma;
 mod gpt2;
+mod in_pairs;
 mod mlp;
 mod moe;
 mod neox;
 mod norm;
+mod rotary;
 mod rotation;
 mod state;
 mod tables;
@@ -27,7 +29,7 @@ use super::division::Division;
 use super::tape::{Form, Packed, Param, Tape, Var};
 use super::tensor::Dim;
 use crate::config::{BlockLayout, LayerKind, LinearStyle, ModelConfig, Tuning};
-use crate::stacks::ModuleKernels;
+use crate::stacks::{LossKernel, ModuleKernels};
 use crate::units::DType;
 use adapter::{Adapter, quantised};
 
@@ -70,6 +72,9 @@ pub(crate) fn block(build: &Build<'_>, layer: u64) -> Box<dyn Block> {
 fn block_of(build: &Build<'_>, layer: u64) -> Box<dyn Block> {
     if let Some(altup) = build.model().altup() {
         return Box::new(altup::Alternating::new(build, altup, build.model().kind_of(layer).keys));
+    }
+    if build.kernels().is_own_model {
+        return Box::new(in_pairs::InPairs::new(build));
     }
     match build.model().family.modules().block {
         BlockLayout::JointThirds => Box::new(gpt2::Gpt2::new(build)),
@@ -200,9 +205,9 @@ impl<'a> Build<'a> {
         self.with.stack.modules()
     }
 
-    /// Format of hidden states.
-    pub fn activation(&self) -> DType {
-        if self.with.autocast { FP32 } else { self.with.parameter }
+    /// How the loss is computed.
+    pub const fn loss(&self) -> LossKernel {
+        self.with.loss.kernel(self.with.stack)
     }
 
     /// A parameter.

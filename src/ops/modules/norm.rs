@@ -12,6 +12,8 @@ pub(super) enum Style {
     Rms,
     /// One kernel that saves its input and one fp32 value per row.
     FusedRms,
+    /// `torch.rms_norm` of an fp32 copy and a scale of another format: operator by operator, scaled in fp32, then cast back.
+    Composite,
     /// `GptOssRMSNorm`, `Olmo2RMSNorm`: scaled in fp32, then cast back.
     WideRms,
     /// `NanoChatRMSNorm`: fp32 inside, cast back, without a scale.
@@ -34,6 +36,8 @@ pub(super) struct Norm {
     weight: Option<Param>,
     bias: Option<Param>,
     rows: Form,
+    /// A fused norm's input gradient takes the place of its output's.
+    over: bool,
 }
 
 impl Norm {
@@ -48,6 +52,7 @@ impl Norm {
         let layer = build.model().normalization == Normalization::LayerNorm;
         let style = match (layer, build.model().family.modules().norm, build.kernels().fuses_norms) {
             (true, ..) => Style::Layer,
+            (false, ..) if build.kernels().is_own_model => Style::Composite,
             (false, NormStyle::MeanAndVariance, _) => Style::Cohere,
             (
                 false,
@@ -66,7 +71,7 @@ impl Norm {
         };
         let scaled = layer || build.model().family.modules().norm != NormStyle::Unscaled;
         let weight = scaled.then(|| build.parameter("scale", dims));
-        Self { style, weight, bias: bias.then(|| build.parameter("bias", dims)), rows }
+        Self { style, weight, bias: bias.then(|| build.parameter("bias", dims)), rows, over: build.kernels().writes_over }
     }
 
     /// The model's RMS norm without a scale.
@@ -75,7 +80,7 @@ impl Norm {
             NormStyle::ScaledByPower => Style::PowerRms,
             _ => Style::Unscaled,
         };
-        Self { style, weight: None, bias: None, rows }
+        Self { style, weight: None, bias: None, rows, over: false }
     }
 
     /// The normed tensor.
@@ -85,6 +90,7 @@ impl Norm {
             (Style::FusedRms, weight) => self.fused(x, weight.as_ref()),
             (Style::PowerRms, weight) => self.power(x, weight),
             (Style::Unscaled, _) | (_, None) => self.without_scale(x),
+            (Style::Composite, Some(weight)) => self.composite(x, weight),
             (Style::Rms, Some(weight)) => self.rms(x, weight),
             (Style::WideRms, Some(weight)) => self.wide(x, weight),
             (Style::GemmaRms, Some(weight)) => self.gemma(x, weight),
@@ -99,6 +105,15 @@ impl Norm {
         let variance = hidden.clone().apply(POWER).reduce(self.rows);
         let normed = hidden.mul(variance.clone().plus().apply(RSQRT).named("norm statistics"));
         weight.mul(normed.clone().cast_as(format, "unscaled norm output")).named("norm output")
+    }
+
+    fn composite<'t>(&self, x: &Var<'t>, weight: Var<'t>) -> Var<'t> {
+        let wide = x.clone().cast_as(FP32, "norm input in fp32");
+        let statistics = wide.clone().apply(POWER).reduce(self.rows).apply(RSQRT).named("norm statistics");
+        let normed = wide.clone().mul(statistics.clone()).named("unscaled norm output");
+        let scaled = normed.clone().mul(weight);
+        drop((normed, statistics, wide));
+        scaled.cast_as(x.dtype(), "norm output")
     }
 
     fn without_scale<'t>(&self, x: &Var<'t>) -> Var<'t> {
@@ -149,6 +164,9 @@ impl Norm {
     }
 
     fn fused<'t>(&self, x: &Var<'t>, weight: Option<&Var<'t>>) -> Var<'t> {
+        if self.over {
+            return x.tape().norm_in_place(x, weight, self.rows);
+        }
         let results = [("norm statistics", self.rows, FP32), ("norm output", x.form(), x.dtype())];
         let run = |operands: &[&Var<'t>]| x.tape().kernel(operands, &results, 1, (x.order(), false, Attends::No));
         weight.map_or_else(|| run(&[x]), |weight| run(&[x, weight]))

@@ -386,6 +386,7 @@ impl State {
         let (there, copied) = (parameter.gradient != NONE, parameter.copy != NONE);
         let kept = match self.arrival {
             Arrival::Kept if there => NONE,
+            Arrival::Stepped => NONE,
             Arrival::Converted(dtype, copy) => {
                 let fresh = if there { NONE } else { self.gradient(grad, dtype) };
                 if let Some(copy) = copy.filter(|_| !copied) {

@@ -3,6 +3,7 @@
 
 use super::Form;
 use super::Order;
+use super::over::Writes;
 use super::scratch::Attends;
 use super::state::{Grad, NONE, Node, Operand, Rule, State};
 use crate::config::Dispatch;
@@ -10,7 +11,7 @@ use crate::ops::tensor::{Dim, Shape};
 use crate::units::DType;
 
 /// Whether a gradient is wanted.
-const fn wants(operand: Operand) -> bool {
+pub(super) const fn wants(operand: Operand) -> bool {
     operand.node != NONE
 }
 
@@ -60,6 +61,7 @@ impl State {
             | Rule::Matmul { .. }
             | Rule::Kernel { .. }
             | Rule::Packed(_)
+            | Rule::Tiled(_)
             | Rule::Saved => self.multiplied(node, grad),
             _ => self.moved(node, grad),
         }
@@ -89,6 +91,7 @@ impl State {
                 let copy = self.fresh((part, grad.dtype), Order::Plain);
                 [Some(rest), Some(copy), None]
             }
+            Rule::Turned(order) => [Some(self.turned_back(grad, order)), None, None],
             Rule::Cat => [wants(a).then(|| self.view(grad, a.form)), wants(b).then(|| self.view(grad, b.form)), None],
             _ => [None; 3],
         }
@@ -235,12 +238,11 @@ impl State {
                 let weight = wants(b).then(|| self.grouped(node, b, groups));
                 [wants(a).then(|| self.grouped(node, a, groups)), weight, None]
             }
+            Rule::Tiled(tile) => self.tiles_back(node, tile),
             Rule::Packed(packed) => {
-                let scales = packed.scales.map(|form| self.fresh((form, DType::Fp32), Order::Plain));
-                let whole = self.fresh((packed.whole, packed.dtype), Order::Plain);
-                self.release(scales.map_or(NONE, |scales| scales.storage));
+                let whole = self.unpacked_in_backward(packed);
                 let input = wants(a).then(|| self.product(node, a));
-                self.release(whole.storage);
+                self.release(whole);
                 [input, None, wants(c).then(|| self.alias(grad, grad.form))]
             }
             Rule::Matmul { scaled: true, .. } => {
@@ -252,8 +254,9 @@ impl State {
                 let second = wants(b).then(|| Grad { order, ..self.product(node, b) });
                 [wants(a).then(|| self.product(node, a)), second, None]
             }
-            Rule::Kernel { orders, attends } => self.of_kernel(node, grad, (orders, attends)),
-            Rule::Saved => {
+            Rule::Kernel { orders, attends, writes: Writes::Anew } => self.of_kernel(node, grad, (orders, attends)),
+            Rule::Kernel { writes: Writes::OverGradient, .. } => self.over_gradient(node, grad),
+            Rule::Kernel { writes: Writes::OverOperands, .. } | Rule::Saved => {
                 let alias = |state: &mut Self, slot: usize, operand: Operand| {
                     let storage = node.saved.get(slot).copied().unwrap_or(NONE);
                     state.alias(

@@ -12,7 +12,9 @@ mod flops;
 mod formulas;
 mod in_place;
 mod keeps;
+mod losses;
 mod order;
+mod over;
 mod parameters;
 mod places;
 mod primitives;
@@ -27,6 +29,7 @@ use std::cell::RefCell;
 
 pub(crate) use backward::{Again, Model};
 pub(crate) use flops::{Factors, LayerProduct};
+pub(crate) use losses::Tile;
 pub(crate) use order::Order;
 pub(crate) use primitives::{EXPM1, GELU, LOG_SOFTMAX, POWER, RELU, ROOT, RSQRT, SCALE, SIGMOID, SILU, SOFTMAX, SOFTPLUS, TANH};
 pub(crate) use scratch::{Attends, EFFICIENT_ROWS, Scratch, partial_sums};
@@ -105,6 +108,18 @@ impl Tape {
         let last = |state: &State, form: Form| state.forms.get(usize::from(form)).and_then(|form| form.0.dims().last().copied());
         let dims = [last(&state, rows), last(&state, like)].map(|dim| dim.unwrap_or(Dim("one", 1)));
         state.form(Shape::of(dims))
+    }
+
+    /// Elements of a shape.
+    pub fn elements(&self, form: Form) -> u64 {
+        self.state.borrow().elements(form)
+    }
+
+    /// The last dimension of a shape.
+    pub fn last_dim(&self, form: Form) -> Dim {
+        let state = self.state.borrow();
+        let found = state.forms.get(usize::from(form)).and_then(|form| form.0.dims().last().copied());
+        found.unwrap_or(Dim("one", 1))
     }
 
     /// Names the operation that what follows belongs to.
@@ -252,7 +267,7 @@ impl Tape {
             let (format, copy) = match state.arrival {
                 Arrival::Kept => (dtype, None),
                 Arrival::Converted(format, copy) => (format, copy),
-                Arrival::Pending { .. } => continue,
+                Arrival::Pending { .. } | Arrival::Stepped => continue,
             };
             state.layer = state.parameters.get(param).map_or(0, |found| found.layer);
             let gradient = state.allocate("gradient", form, format);

@@ -2,6 +2,7 @@
 #![expect(clippy::needless_pass_by_value, reason = "an operand lives until its operator has run, as a temporary does in Python")]
 
 use super::Order;
+use super::over::Writes;
 use super::scratch::Attends;
 use super::state::{NONE, Operand, Rule, at};
 use super::{Form, Param, Tape, Var};
@@ -399,6 +400,11 @@ impl Tape {
         cast
     }
 
+    /// The format in which products of operands of that one are made.
+    pub fn multiplies_in(&self, own: DType) -> DType {
+        self.state.borrow().autocast.unwrap_or(own)
+    }
+
     /// Begins or ends autocast; at its end the cast weights are let go.
     pub fn autocast(&self, to: Option<DType>) {
         let mut state = self.state.borrow_mut();
@@ -431,6 +437,17 @@ impl Tape {
         main: usize,
         (order, save_main, attends): (Order, bool, Attends),
     ) -> Var<'_> {
+        self.hand_written(operands, results, main, (order, save_main, attends, Writes::Anew))
+    }
+
+    /// [`Self::kernel`] whose backward writes gradients so.
+    pub(super) fn hand_written(
+        &self,
+        operands: &[&Var<'_>],
+        results: &[(&'static str, Form, DType)],
+        main: usize,
+        (order, save_main, attends, writes): (Order, bool, Attends, Writes),
+    ) -> Var<'_> {
         let mut state = self.state.borrow_mut();
         let mut all = [Operand::NOTHING; 3];
         let mut orders = [Order::Plain; 3];
@@ -438,7 +455,7 @@ impl Tape {
             *place = operand.operand();
             *kept = operand.order;
         }
-        let node = state.node(Rule::Kernel { orders, attends }, all);
+        let node = state.node(Rule::Kernel { orders, attends, writes }, all);
         let computes = attends != Attends::No;
         if computes {
             state.count_attention(all[0].form);
@@ -464,41 +481,6 @@ impl Tape {
         let storage = made.get(main).copied().unwrap_or(NONE);
         drop(state);
         Var::made(self, storage, form, dtype, node).ordered(order)
-    }
-
-    /// Negative log-likelihood of log-probabilities: a scalar and its weight; backward is as large as the operand.
-    pub fn nll_loss<'t>(&'t self, log_probabilities: Var<'t>, labels: Var<'t>, scalar: Form) -> Var<'t> {
-        let mut state = self.state.borrow_mut();
-        let rule = Rule::Unary { temporaries: 0, elementwise: false };
-        let node = state.node(rule, [log_probabilities.operand(), Operand::NOTHING, Operand::NOTHING]);
-        state.save(node, log_probabilities.storage);
-        state.save(node, labels.storage);
-        let loss = state.allocate("loss", scalar, DType::Fp32);
-        let weight = state.allocate("loss weight", scalar, DType::Fp32);
-        state.save(node, weight);
-        state.release(weight);
-        drop(state);
-        Var::made(self, loss, scalar, DType::Fp32, node)
-    }
-
-    /// A product with a weight and its loss, in chunks of that shape, whose gradients were made in forward: they are what is saved, and
-    /// what backward hands on.
-    pub fn prepared<'t>(
-        &'t self,
-        operands: [&Var<'t>; 2],
-        gradients: [Option<Var<'t>>; 2],
-        (scalar, chunk, logits): (Form, Form, Form),
-    ) -> Var<'t> {
-        let mut state = self.state.borrow_mut();
-        state.count_weights(logits, operands[1].form);
-        state.loss_in_chunks(operands.map(Var::operand), chunk, gradients.each_ref().map(Option::is_some));
-        let node = state.node(Rule::Saved, [operands[0].operand(), operands[1].operand(), Operand::NOTHING]);
-        for gradient in gradients.iter().flatten() {
-            state.save(node, gradient.storage);
-        }
-        let loss = state.allocate("loss", scalar, DType::Fp32);
-        drop(state);
-        Var::made(self, loss, scalar, DType::Fp32, node)
     }
 }
 

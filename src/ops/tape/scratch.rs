@@ -16,7 +16,7 @@ const CUBLAS: u64 = 32 * MIB;
 const CUBLAS_LT: u64 = MIB;
 
 /// Multiprocessors of an H100 SXM, and threads of each: they decide how finely a long sum is split.
-const MULTIPROCESSORS: u64 = 132;
+pub(super) const MULTIPROCESSORS: u64 = 132;
 const THREADS: u64 = 2048;
 
 /// Rows and columns up to which flash attention pads what it accumulates (`mha_bwd` in

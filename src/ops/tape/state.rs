@@ -8,9 +8,10 @@ use crate::units::DType;
 use super::costs::Costs;
 use super::flops::{FACTORS, Factors, LayerProduct};
 use super::keeps::{Frame, KeepsProducts};
+use super::over::Writes;
 use super::scratch::{Attends, Scratch};
 use super::tuning::Packed;
-use super::{Form, Order, Param};
+use super::{Form, Order, Param, Tile};
 
 /// No storage, no node.
 pub(crate) const NONE: u32 = u32::MAX;
@@ -72,6 +73,8 @@ pub(crate) enum Arrival {
     /// It is kept as it is.
     #[default]
     Kept,
+    /// Its parameter is updated at once, and it is let go.
+    Stepped,
     /// It is added to a gradient of that format, and to an fp32 copy where there is one.
     Converted(DType, Option<DType>),
     /// It waits until the gradients of its group are reduced.
@@ -244,9 +247,13 @@ pub(crate) enum Rule {
     /// Rows of a table, by the tokens of that shape.
     Embedding(Form),
     /// One new tensor per operand, in each operand's order in memory (kernels written by hand).
-    Kernel { orders: [Order; 3], attends: Attends },
+    Kernel { orders: [Order; 3], attends: Attends, writes: Writes },
+    /// Turned in place, in memory of that order.
+    Turned(Order),
     /// The tensors that were saved are the gradients.
     Saved,
+    /// A head's product and its loss by tiles.
+    Tiled(Tile),
     /// A product with a frozen weight of four bits.
     Packed(Packed),
     /// Keeps its gradient until the graph goes.

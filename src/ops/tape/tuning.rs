@@ -1,7 +1,7 @@
 //! Primitives of fine-tuning: dropout, weights of four bits, and inputs that want a gradient.
 
-use super::state::{NONE, Operand, Rule, at};
-use super::{Form, Param, Tape, Var};
+use super::state::{NONE, Operand, Rule, State, at};
+use super::{Form, Order, Param, Tape, Var};
 use crate::units::DType;
 
 /// How a product reads a weight of four bits.
@@ -12,6 +12,8 @@ pub(crate) struct Packed {
     pub dtype: DType,
     /// Its scales, where they are quantised themselves: made whole first.
     pub scales: Option<Form>,
+    /// Each half is looked up by an index of 64 bits (torchao's `NF4Tensor`), in place of one kernel.
+    pub by_index: bool,
 }
 
 impl Var<'_> {
@@ -28,20 +30,30 @@ impl Var<'_> {
         Self::made(self.tape, storage, self.form, self.dtype, node).ordered(self.order)
     }
 
-    /// `x · Wᵀ (+ bias)` with a weight of four bits, which is made whole for the product in forward and again in backward.
+    /// `x · Wᵀ (+ bias)` with a weight of four bits, which is made whole for the product in forward and again in backward. The product is
+    /// made in the weight's format, and given in that of `x` (bitsandbytes' `Linear4bit.forward`).
     pub fn linear_packed(self, packed: Packed, bias: Option<Param>, form: Form) -> Self {
         let tape = self.tape;
         let bias = bias.map(|bias| tape.weight(bias));
-        let x = self.for_product();
-        let whole = tape.unpacked(packed);
+        let given = self.dtype;
+        let x = self.cast(packed.dtype);
+        let (scales, whole) = tape.unpacked_in_forward(packed);
         let mut state = tape.state.borrow_mut();
         let third = bias.as_ref().map_or(Operand::NOTHING, Var::operand);
         let node = state.node(Rule::Packed(packed), [x.operand(), Operand::NOTHING, third]);
         state.count_weights(form, packed.whole);
         let storage = state.allocate("projected", form, x.dtype);
+        state.multiply_with_workspace(bias.is_some());
         drop(state);
-        drop((whole, bias));
-        Var::made(tape, storage, form, x.dtype, node)
+        drop((scales, whole, bias));
+        Var::made(tape, storage, form, x.dtype, node).cast_as(given, "projected")
+    }
+
+    /// Parts of these shapes: views, whose gradients backward joins again once the first has run.
+    pub fn parts_of(self, forms: &[Form]) -> Vec<Self> {
+        let own = self.form;
+        let whole = self.view_as(Rule::Split, own);
+        (0..).zip(forms).map(|(number, form)| whole.clone().view_as(Rule::Part(number), *form)).collect()
     }
 
     /// Parts that lie beside each other: views, whose gradients backward joins again.
@@ -93,6 +105,24 @@ impl Var<'_> {
     }
 }
 
+impl<'t> Tape {
+    /// A weight of four bits made whole for forward's product, after scales that stay as long: on a GPU as they are read, and moved by
+    /// their offset (bitsandbytes 0.50, `_dequant_linear_fallback`, which multiplies more than 1,536 tokens). The tracker's rows have
+    /// one tensor of scales, which goes before.
+    fn unpacked_in_forward(&'t self, packed: Packed) -> ([Option<Var<'t>>; 2], Var<'t>) {
+        if packed.by_index {
+            let storage = self.state.borrow_mut().unpacked_by_index(packed);
+            return ([None, None], Var::made(self, storage, packed.whole, packed.dtype, NONE));
+        }
+        if !self.is_cuda() {
+            return ([None, None], self.unpacked(packed));
+        }
+        let made = |name| packed.scales.map(|scales| self.constant(name, scales, DType::Fp32));
+        let scales = [made("scales made whole"), made("scales with their offset")];
+        (scales, self.constant("weight made whole", packed.whole, packed.dtype))
+    }
+}
+
 impl Tape {
     /// A weight of four bits made whole.
     pub fn unpacked(&self, packed: Packed) -> Var<'_> {
@@ -111,5 +141,47 @@ impl Tape {
         if let Some(parameter) = state.parameters.get_mut(at(param)) {
             (parameter.beside, parameter.idle) = (true, true);
         }
+    }
+}
+
+impl State {
+    /// A weight of four bits made whole for backward's product.
+    pub(super) fn unpacked_in_backward(&mut self, packed: Packed) -> u32 {
+        if packed.by_index {
+            return self.unpacked_by_index(packed);
+        }
+        let scales = packed.scales.map(|form| self.fresh((form, DType::Fp32), Order::Plain));
+        let whole = self.fresh((packed.whole, packed.dtype), Order::Plain);
+        self.release(scales.map_or(NONE, |scales| scales.storage));
+        whole.storage
+    }
+
+    /// A weight of four bits made whole by torchao 0.9 (`NF4Tensor.get_original_weight`): both halves of every byte become indices of 64
+    /// bits, which look values of 16 bits up; these are scaled, copied, and joined, before anything is let go.
+    pub(super) fn unpacked_by_index(&mut self, packed: Packed) -> u32 {
+        const INDEX: u64 = 8;
+        const VALUE: u64 = 2;
+        let half = self.elements(packed.whole) / 2;
+        let scales = packed.scales.map_or(0, |scales| self.elements(scales)).saturating_mul(VALUE);
+        let mut held = Vec::with_capacity(8);
+        for _ in 0..2 {
+            let numbers = self.take_scratch("halves of bytes", half);
+            held.push(self.take_scratch("indices", half.saturating_mul(INDEX)));
+            self.release(numbers);
+        }
+        held.extend([(); 2].map(|()| self.take_scratch("values by index", half.saturating_mul(VALUE))));
+        let first = self.take_scratch("scales made whole", scales);
+        held.push(self.take_scratch("scales with their mean", scales));
+        self.release(first);
+        for _ in 0..2 {
+            let scaled = self.take_scratch("scaled values", half.saturating_mul(VALUE));
+            held.push(self.take_scratch("scaled values", half.saturating_mul(VALUE)));
+            self.release(scaled);
+        }
+        let whole = self.allocate("weight made whole", packed.whole, packed.dtype);
+        for storage in held {
+            self.release(storage);
+        }
+        whole
     }
 }

@@ -23,6 +23,11 @@ pub enum OptimizerImplementation {
 }
 
 impl OptimizerImplementation {
+    /// Whether a step is one kernel, which takes no memory.
+    pub const fn is_one_kernel(self) -> bool {
+        matches!(self, Self::Fused)
+    }
+
     /// Whether the number of steps of each parameter is a tensor on the GPU: only the fused kernel reads it there; a loop and `foreach`
     /// keep it in host memory (`torch/optim/adamw.py`, `_init_group`).
     pub const fn counts_steps_on_device(self) -> bool {
@@ -98,6 +103,8 @@ pub struct UpdatedParameter {
     pub matrix: Option<[u64; 2]>,
     /// Whether it belongs to a block, not to the embedding, the final norm or the head.
     pub in_block: bool,
+    /// Whether it is a table of embedded tokens or positions; a head that is tied to it belongs to it.
+    pub is_embedding: bool,
     /// Its format where that is not the one of all weights.
     pub own_format: Option<DType>,
 }
@@ -105,7 +112,7 @@ pub struct UpdatedParameter {
 impl UpdatedParameter {
     /// Many parameters side by side in one vector.
     pub const fn vector(elements: u64) -> Self {
-        Self { elements, times: 1, dimensions: 1, matrix: None, in_block: true, own_format: None }
+        Self { elements, times: 1, dimensions: 1, matrix: None, in_block: true, is_embedding: false, own_format: None }
     }
 
     /// The format of an unquantised state, and of what a step makes of it: PyTorch's optimizers take the parameter's.
@@ -162,6 +169,14 @@ pub enum StateValues {
     OfElements(fn(u64) -> u64),
     /// So many for a parameter of that shape.
     OfShape(fn(&UpdatedParameter) -> u64),
+}
+
+impl StateValues {
+    /// Whether a paged optimizer keeps them in pages: bitsandbytes does so with what is as large as the parameter
+    /// (`get_state_buffer` in `optim/optimizer.py`), and not with scales.
+    pub const fn are_paged(self) -> bool {
+        matches!(self, Self::EveryElement)
+    }
 }
 
 /// In what values are kept.

@@ -45,6 +45,8 @@ impl Scenario {
                 ("qlora", false) => BaseFormat::Nf4,
                 _ => BaseFormat::Weights,
             },
+            upcasts: self.flag(FieldId::PrepareKbit),
+            autocast: self.flag(FieldId::Autocast),
             frozen_layers: if full { self.integer(FieldId::FrozenLayers) } else { 0 },
             frozen_embeddings: full && self.flag(FieldId::FrozenEmbeddings),
             paged_optimizer: self.flag(FieldId::PagedOptimizer),

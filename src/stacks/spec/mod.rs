@@ -72,6 +72,8 @@ pub struct ModuleKernels {
     pub fuses_norms: bool,
     /// Whether the gated activation is one kernel, which saves both of its inputs and nothing between.
     pub fuses_gated_activation: bool,
+    /// Whether backward of fused norms and activations writes over gradients and saved tensors, instead of making tensors of its own.
+    pub writes_over: bool,
     /// How the loss of the next token is computed.
     pub loss: LossKernel,
     /// Whether hidden states between attention and feed-forward can be split by tokens over tensor ranks.
@@ -82,6 +84,9 @@ pub struct ModuleKernels {
     pub rotation: RotationKernel,
     /// Whether the loss is computed when the model's `forward` has returned.
     pub loss_behind_model: bool,
+    /// Whether the model is the stack's own: without transformers' positions, masks and hooks, without peft's casts, norms operator by
+    /// operator in fp32, neighbours in a head rotated together by one buffer, keys repeated for every query head.
+    pub is_own_model: bool,
 }
 
 /// How queries and keys are rotated.
@@ -91,6 +96,10 @@ pub enum RotationKernel {
     OfFamily,
     /// As complex numbers in fp32, by factors that every block has in a buffer of its own.
     ComplexInFp32,
+    /// By one kernel, in place.
+    InPlace,
+    /// Neighbours in a head together, in fp32, operator by operator, by one buffer of all positions.
+    PairsInFp32,
 }
 
 /// The tensors that selective recomputation brings back.
@@ -116,16 +125,18 @@ impl ModuleKernels {
     pub const WRITTEN_OUT: Self = Self {
         fuses_norms: false,
         fuses_gated_activation: false,
+        writes_over: false,
         loss: LossKernel::FullLogits,
         splits_tokens: false,
         joins_projections: false,
         rotation: RotationKernel::OfFamily,
         loss_behind_model: false,
+        is_own_model: false,
     };
 
     /// Whether anything is a kernel that transformers' modules do not call.
     pub const fn are_fused(&self) -> bool {
-        self.fuses_norms || self.fuses_gated_activation || self.loss.chunk_tokens().is_some()
+        self.fuses_norms || self.fuses_gated_activation || self.loss.makes_chunks()
     }
 }
 
@@ -134,19 +145,60 @@ impl ModuleKernels {
 pub enum LossKernel {
     /// The head makes all logits, and cross-entropy reads them.
     FullLogits,
+    /// The head makes all logits, and cross-entropy reads a copy of them without each sequence's last token.
+    ShiftedLogits,
     /// Head and cross-entropy go over so many tokens at a time, and gradients are made in forward.
     InChunks {
         /// Tokens of a chunk.
         tokens: u64,
     },
+    /// The head makes logits of so many parts of each sequence, all of which stay until every part has its loss.
+    OfParts {
+        /// How many parts.
+        parts: u64,
+    },
+    /// Log-probabilities by tiles of so many tokens and columns, whose logits are made again in backward.
+    InTiles {
+        /// Tokens of a tile.
+        tokens: u64,
+        /// Columns of a tile.
+        columns: u64,
+    },
+    /// As in chunks, in one buffer of logits, of about as many bytes as the head's input.
+    InEvenChunks,
 }
 
 impl LossKernel {
-    /// Tokens of a chunk; `None` where all logits are made at once.
-    pub const fn chunk_tokens(self) -> Option<u64> {
+    /// Tokens of a chunk, of so many tokens of that width; `None` where all logits are made at once.
+    ///
+    /// Even chunks are `next_power_of_2(⌈tokens / ⌈v / h⌉⌉)`, at most all (Liger Kernel 0.8.5, `fused_linear_cross_entropy.py`).
+    pub fn chunk_tokens(self, tokens: u64, hidden_size: u64, vocab_size: u64) -> Option<u64> {
         match self {
-            Self::FullLogits => None,
+            Self::FullLogits | Self::ShiftedLogits | Self::OfParts { .. } | Self::InTiles { .. } => None,
+            Self::InChunks { tokens: most } => Some(most.min(tokens)),
+            Self::InEvenChunks => {
+                let factor = vocab_size.div_ceil(hidden_size.max(1)).max(1);
+                Some(tokens.div_ceil(factor).checked_next_power_of_two().map_or(tokens, |chunk| chunk.min(tokens)))
+            }
+        }
+    }
+
+    /// Whether logits are made chunk by chunk.
+    pub const fn makes_chunks(self) -> bool {
+        match self {
+            Self::FullLogits | Self::ShiftedLogits => false,
+            Self::InChunks { .. } | Self::InEvenChunks | Self::OfParts { .. } | Self::InTiles { .. } => true,
+        }
+    }
+
+    /// Tokens beyond which memory follows one law of their number; `None` where chunks change with it again and again.
+    pub const fn bend(self) -> Option<u64> {
+        match self {
+            Self::FullLogits | Self::ShiftedLogits => Some(0),
+            // One sequence without its last token fills a tile from there on.
+            Self::InTiles { tokens, .. } => Some(tokens.saturating_add(1)),
             Self::InChunks { tokens } => Some(tokens),
+            Self::InEvenChunks | Self::OfParts { .. } => None,
         }
     }
 }
@@ -212,6 +264,8 @@ pub enum NotWith {
     RecomputedActivationsInHostMemory,
     /// Modules other than llama's: norm, attention by rotated heads, norm, gated feed-forward, without biases and tied ends.
     OtherModules,
+    /// Modules that differ from llama's in more than biases, tied ends, windows, and norms of each query's and key's head.
+    ModulesUnlikeLlama,
     /// Several tensor-parallel ranks, or several pipeline stages.
     SplitModel,
     /// Anything but all weights that learn the next token.

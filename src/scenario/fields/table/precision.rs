@@ -42,6 +42,10 @@ fields! { $
                 "Temporaries as large as all gradients; PyTorch's default on GPUs."),
             option("fused", "Fused", "One kernel without temporaries."),
         ]).group(Group::Precision).train().folded().default(FieldDefault::Choice("fused")),
+    /// Each parameter is updated as soon as its gradient is there, which then goes: gradients do not
+    /// add up (torchtune).
+    OptimizerInBackward("oib", "optimizer_in_bwd", "Optimizer steps in backward")
+        .flag().group(Group::Precision).train().folded().default(FieldDefault::Flag(false)),
     /// How the served weights are stored, with the scales and zero points that belong to it.
     WeightDType("w", "quantization", "Weight format")
         .choice(&[

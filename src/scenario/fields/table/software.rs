@@ -18,4 +18,15 @@ fields! { $
     /// The software that runs the model decides which tensors are saved for the backward pass.
     Stack("ker", "kernels", "Software stack")
         .choice(members_as_options!(Stack::SPECS)).group(Group::Run).train().default(FieldDefault::Choice(DEFAULT_STACK)),
+    /// How the loss of the next token is computed decides how often logits are held, and in which
+    /// format. Stacks that are not played operator by operator have their own.
+    Loss("lfn", "loss_function", "Loss")
+        .choice(&[
+            option("stack", "As the software stack",
+                "Of Hugging Face: logits in the format of the weights and an fp32 copy."),
+            option("transformers-4", "As transformers 4",
+                "Logits, an fp32 copy, and a copy of that without the last token of each sequence."),
+            option("trl", "As TRL",
+                "Log-probabilities by tiles of logits that are made again in backward: no logits stay."),
+        ]).group(Group::Run).train().folded().default(FieldDefault::Choice("stack")),
 }

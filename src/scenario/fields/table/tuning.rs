@@ -71,6 +71,14 @@ fields! { $
     /// QLoRA: scales of the 4-bit weights take 8 bits instead of 32.
     DoubleQuant("dq", "bnb_4bit_use_double_quant", "Double quantisation")
         .flag().group(Group::Run).tune().folded().default(FieldDefault::Flag(true)),
+    /// QLoRA: norms, embedding and head are copied into fp32 (peft), and so is what flows between
+    /// blocks.
+    PrepareKbit("kbt", "prepare_model_for_kbit_training", "Rest of the model in fp32")
+        .flag().group(Group::Run).tune().folded().default(FieldDefault::Flag(false)),
+    /// PyTorch casts what matrix products read to bf16 and leaves weights as they are: fp32 adapters
+    /// keep their input in 16 bits (bf16 in Hugging Face's Trainer).
+    Autocast("ac", "bf16", "Autocast to bf16")
+        .flag().group(Group::Run).tune().folded().default(FieldDefault::Flag(false)),
     /// Optimizer states of large tensors live in pages that move to the host when memory is short.
     PagedOptimizer("pag", "paged_optimizer", "Paged optimizer")
         .flag().group(Group::Run).tune().folded().default(FieldDefault::Flag(false)),

@@ -1,6 +1,8 @@
 //! Rows of DeepSpeed: ZeRO stages 0 to 3 around a transformers model.
 
-use headroom::config::{GradientDType, LibraryOptions, OptimizerImplementation, OverlapComm, TrainingPrecision, TrainingRun};
+use headroom::config::{
+    GradientDType, LibraryOptions, Loss, OptimizerImplementation, OverlapComm, TrainingPrecision, TrainingRun,
+};
 
 use super::super::row::Fields;
 use super::{Pretended, data_parallel, is_plain_run, job, model, only_known, plain_run};
@@ -36,19 +38,25 @@ pub fn pretended(row: Fields<'_>) -> Result<Pretended, String> {
     is_plain_run(row, &["reentrant"])?;
     only_known(row, "/parallel", &["size"])?;
     only_known(row, "/flags", &FLAGS)?;
-    if !row.is_absent("/flags/loss") {
-        return Err("the loss of transformers 4, with logits in fp32 and a shifted copy, is not modelled".to_owned());
-    }
     let precision = match row.text("/run/precision")? {
         "bf16" => TrainingPrecision::Bf16Mixed,
         "fp16" => TrainingPrecision::Fp16Mixed,
         other => return Err(format!("DeepSpeed's precision {other} is not modelled")),
     };
-    let mut run = TrainingRun { precision, ..plain_run(row)? };
+    let mut run = TrainingRun { precision, loss: loss(row)?, ..plain_run(row)? };
     run.optimizer_implementation = OptimizerImplementation::Fused;
     // Below stage 3 `run_deepspeed.py` makes the model on the GPU.
     run.library.made_on_gpu = true;
     zero(row, "/flags", run)
+}
+
+/// The loss of a row: that of transformers 5 unless it says otherwise.
+fn loss(row: Fields<'_>) -> Result<Loss, String> {
+    match row.text("/flags/loss") {
+        Err(_) if row.is_absent("/flags/loss") => Ok(Loss::OfStack),
+        Ok("transformers_4") => Ok(Loss::Transformers4),
+        other => Err(format!("the loss {other:?} is not modelled")),
+    }
 }
 
 /// The job of a run under the settings of `zero_optimization` at that place.

@@ -1,7 +1,7 @@
 //! Rows of Hugging Face's Trainer, TRL and peft, and of torchtune's recipes on one device.
 
 use headroom::config::{
-    BaseFormat, Method, Optimizer, OptimizerImplementation, ParallelLayout, Targets, TrainingPrecision, TrainingRun, Tuning,
+    BaseFormat, Loss, Method, Optimizer, OptimizerImplementation, ParallelLayout, Targets, TrainingPrecision, TrainingRun, Tuning,
 };
 use headroom::units::DType;
 use serde_json::Value;
@@ -40,9 +40,6 @@ pub fn pretended(row: Fields<'_>) -> Result<Pretended, String> {
     if has("torch_compile") {
         return Err(COMPILED.to_owned());
     }
-    if has("trl") {
-        return Err("the loss of TRL's SFTTrainer, with entropy and accuracy of the tokens, is not modelled".to_owned());
-    }
     if row.flag("/run/reentrant").unwrap_or(false) {
         return Err("reentrant checkpointing under the Trainer is not modelled".to_owned());
     }
@@ -50,12 +47,15 @@ pub fn pretended(row: Fields<'_>) -> Result<Pretended, String> {
     let mut run = TrainingRun {
         optimizer,
         optimizer_implementation,
-        stack: stack(if has("liger") { "fused" } else { "eager" })?,
+        stack: stack(if has("liger") { "liger" } else { "eager" })?,
         precision: precision(row.text("/run/precision")?)?,
+        loss: if has("trl") { Loss::Trl } else { Loss::OfStack },
         tuning: tuning(row)?,
         ..plain_run(row)?
     };
     run.tuning.paged_optimizer = paged;
+    // The Trainer's `bf16` is autocast, whatever the weights are in; DeepSpeed's engine has none.
+    run.tuning.autocast = row.is_absent("/flags/deepspeed") && matches!(row.text("/run/precision"), Ok("bf16" | "amp_bf16"));
     if row.is_absent("/flags/deepspeed") {
         let layout = data_parallel(row, "none")?;
         return job(row, &run, layout);
@@ -75,8 +75,8 @@ fn optimizer(name: &str) -> Result<(Optimizer, OptimizerImplementation, bool), S
         "adamw_torch_fused" => Ok((named("adamw")?, Fused, false)),
         // PyTorch takes foreach on CUDA where nothing is said.
         "adamw_torch" => Ok((named("adamw")?, Foreach, false)),
-        "adamw_8bit" => Ok((named("adamw_8bit")?, Fused, false)),
-        "paged_adamw_8bit" => Ok((named("adamw_8bit")?, Fused, true)),
+        "adamw_8bit" => Ok((named("adamw_8bit_trainer")?, Fused, false)),
+        "paged_adamw_8bit" => Ok((named("adamw_8bit_trainer")?, Fused, true)),
         "sgd" => Ok((named("sgd")?, Foreach, false)),
         other => Err(format!("the Trainer's optimizer {other} is not modelled")),
     }
@@ -95,11 +95,6 @@ fn tuning(row: Fields<'_>) -> Result<Tuning, String> {
         BaseFormat::Weights
     } else {
         only_known(row, "/flags/quantize", &["double"])?;
-        if row.flag("/flags/prepare_kbit").unwrap_or(true) {
-            return Err(
-                "peft's prepare_model_for_kbit_training, which keeps all other weights in fp32, is not modelled".to_owned()
-            );
-        }
         if row.flag("/flags/quantize/double").unwrap_or(true) { BaseFormat::Nf4Double } else { BaseFormat::Nf4 }
     };
     Ok(Tuning {
@@ -110,6 +105,7 @@ fn tuning(row: Fields<'_>) -> Result<Tuning, String> {
         adapter_dtype: Some(if row.flag("/flags/lora/fp32").unwrap_or(true) { DType::Fp32 } else { DType::Bf16 }),
         dropout: row.number("/flags/lora/dropout").unwrap_or(0.0) > 0.0,
         base,
+        upcasts: row.flag("/flags/prepare_kbit").unwrap_or(true),
         ..Tuning::FULL
     })
 }
@@ -136,10 +132,8 @@ pub fn torchtune(row: Fields<'_>) -> Result<Pretended, String> {
     if has("compile") {
         return Err(COMPILED.to_owned());
     }
-    if has("optimizer_in_bwd") {
-        return Err("an optimizer that steps within backward is not modelled".to_owned());
-    }
-    let mut run = TrainingRun { precision: precision(row.text("/run/precision")?)?, ..plain_run(row)? };
+    let mut run =
+        TrainingRun { precision: precision(row.text("/run/precision")?)?, stack: stack("torchtune")?, ..plain_run(row)? };
     (run.optimizer, run.optimizer_implementation) = match row.text("/flags/optim").unwrap_or("adamw_fused") {
         "adamw_fused" => (truth::optimizer("adamw")?, OptimizerImplementation::Fused),
         "paged_adamw_8bit" => {
@@ -148,6 +142,7 @@ pub fn torchtune(row: Fields<'_>) -> Result<Pretended, String> {
         }
         other => return Err(format!("torchtune's optimizer {other} is not modelled")),
     };
+    run.optimizer_in_backward = has("optimizer_in_bwd");
     if row.is_absent("/flags/lora") {
         if has("quantize") {
             return Err("4-bit weights without adapters are not modelled".to_owned());

@@ -1,0 +1,67 @@
+//! What fine-tuning is not modelled with, and an optimizer that steps in backward.
+
+use super::{
+    AUTOCAST_SHARED, Blocker, EXPERTS_ADAPTED, EXPERTS_PACKED, NOTHING_LEARNS, PACKED_ELSEWHERE, PACKED_SCORES, PREFIX_ELSEWHERE,
+    PREFIX_RECOMPUTED, STEPS_IN_BACKWARD, TUNING_ELSEWHERE, TUNING_SPLIT, UPCAST_SHARED,
+};
+use crate::config::{AttentionKernel, Job, Method, Objective, Recompute, Targets, TrainingRun};
+use crate::sharding::{CarriedOutBy, With};
+
+/// Whether the order of a step is known whose optimizer runs within backward.
+fn may_step_in_backward(job: &Job, run: &TrainingRun) -> bool {
+    let recipe = run.recipe();
+    let plain = recipe.master.is_none() && recipe.gradient_copy.is_none() && recipe.gradient == recipe.parameter;
+    let alone = job.layout().world_size() == 1 && job.gradient_accumulation_steps() == 1;
+    let fused = run.optimizer_implementation.is_one_kernel();
+    run.stack.is_played() && plain && alone && fused && !job.layout().offload.any()
+}
+
+/// What fine-tuning is not modelled with.
+pub(super) fn add(job: &Job, run: &TrainingRun, found: &mut Vec<Blocker>) {
+    let (layout, tuning) = (job.layout(), &run.tuning);
+    let mut forbid = |when: bool, rule| {
+        if when {
+            found.push(Blocker::Framework(rule));
+        }
+    };
+    let elsewhere = !run.stack.is_played();
+    forbid(run.optimizer_in_backward && !may_step_in_backward(job, run), &STEPS_IN_BACKWARD);
+    let other = !tuning.is_full() || tuning.objective != Objective::NextToken;
+    forbid(other && elsewhere, &TUNING_ELSEWHERE);
+    forbid(other && !elsewhere && (layout.t() > 1 || layout.p() > 1), &TUNING_SPLIT);
+    if tuning.base.is_quantised()
+        && layout.shards() > 1
+        && let Some(rule) = layout.sharding.forbidden(With::PackedWeights, CarriedOutBy::Anyone)
+    {
+        forbid(true, rule);
+    }
+    let shared = layout.sharding.shards_optimizer() && layout.shards() > 1;
+    forbid(tuning.autocast && shared, &AUTOCAST_SHARED);
+    forbid(tuning.upcasts_rest() && shared, &UPCAST_SHARED);
+    let inner = Targets::GATE.and(Targets::UP).and(Targets::DOWN);
+    let experts = job.model().moe.is_some() && !elsewhere && tuning.method.adapts_linears();
+    let own = job.model().family.modules();
+    forbid(experts && own.experts.are_named_as_targets && tuning.target_modules.meets(inner), &EXPERTS_ADAPTED);
+    forbid(experts && tuning.base.is_quantised(), &EXPERTS_PACKED);
+    let prefix = tuning.method == Method::Prefix;
+    let takes_none = !own.takes_prefix || job.model().mla.is_some();
+    forbid(prefix && run.recompute != Recompute::None, &PREFIX_RECOMPUTED);
+    forbid(prefix && takes_none, &PREFIX_ELSEWHERE);
+    let learns = || super::super::trainable(job, 1) > 0;
+    forbid(!tuning.is_full() && !elsewhere && !learns(), &NOTHING_LEARNS);
+    if run.packed_text().is_some() {
+        packed(run, elsewhere, found);
+    }
+}
+
+/// What texts that share a sequence are not modelled with.
+fn packed(run: &TrainingRun, elsewhere: bool, found: &mut Vec<Blocker>) {
+    let tuning = &run.tuning;
+    let before = tuning.tokens_before() + tuning.keys_before() > 0;
+    if elsewhere || before || tuning.objective != Objective::NextToken {
+        found.push(Blocker::Framework(&PACKED_ELSEWHERE));
+    }
+    if run.attention == AttentionKernel::Standard {
+        found.push(Blocker::Framework(&PACKED_SCORES));
+    }
+}

@@ -1,0 +1,123 @@
+//! Losses of the next token.
+#![expect(clippy::needless_pass_by_value, reason = "an operand lives until its operator has run, as a temporary does in Python")]
+
+use super::formulas::wants;
+use super::state::{Grad, NONE, Node, Operand, Rule, State};
+use super::{Form, Order, Tape, Var};
+use crate::units::DType;
+
+/// The tile in which a head's product is made anew wherever it is needed, and the operands of one where they are cast for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Tile {
+    /// `[tokens, columns]`, `[tokens, h]` and `[columns, h]`.
+    pub logits: Form,
+    pub input: Form,
+    pub weight: Form,
+    /// The format of the product.
+    pub format: DType,
+}
+
+impl Tape {
+    /// Log-probabilities of labels by tiles of logits, of which nothing stays: operands and two numbers per token are saved, and backward
+    /// adds both gradients up in fp32 (TRL 1.16, `kernels/chunked_logprob.py`).
+    pub fn by_tiles<'t>(
+        &'t self,
+        operands: [&Var<'t>; 2],
+        (numbers, logits): (Form, Form),
+        (tile, labels): (Tile, &Var<'t>),
+    ) -> Var<'t> {
+        let mut state = self.state.borrow_mut();
+        let [hidden, weight] = operands.map(Var::operand);
+        state.count_weights(logits, weight.form);
+        state.loss_in_chunks([hidden, weight], tile.logits, [hidden, weight].map(wants));
+        let statistics = [(); 7].map(|()| state.allocate("statistics of logits", numbers, DType::Fp32));
+        let held = state.tile([hidden, weight], tile);
+        state.multiply_with_workspace(false);
+        for storage in held {
+            state.release(storage);
+        }
+        let node = state.node(Rule::Tiled(tile), [hidden, weight, Operand::NOTHING]);
+        for operand in operands {
+            state.save(node, operand.storage);
+        }
+        state.save(node, labels.storage);
+        for name in ["log-sum-exp", "entropy"] {
+            let numbers = state.allocate(name, numbers, DType::Fp32);
+            state.save(node, numbers);
+            state.release(numbers);
+        }
+        let chosen = state.allocate("log-probabilities of labels", numbers, DType::Fp32);
+        for storage in statistics {
+            state.release(storage);
+        }
+        drop(state);
+        Var::made(self, chosen, numbers, DType::Fp32, node)
+    }
+
+    /// Negative log-likelihood of log-probabilities: a scalar and its weight; backward is as large as the operand.
+    pub fn nll_loss<'t>(&'t self, log_probabilities: Var<'t>, labels: Var<'t>, scalar: Form) -> Var<'t> {
+        let mut state = self.state.borrow_mut();
+        let rule = Rule::Unary { temporaries: 0, elementwise: false };
+        let node = state.node(rule, [log_probabilities.operand(), Operand::NOTHING, Operand::NOTHING]);
+        state.save(node, log_probabilities.storage);
+        state.save(node, labels.storage);
+        let loss = state.allocate("loss", scalar, DType::Fp32);
+        let weight = state.allocate("loss weight", scalar, DType::Fp32);
+        state.save(node, weight);
+        state.release(weight);
+        drop(state);
+        Var::made(self, loss, scalar, DType::Fp32, node)
+    }
+
+    /// A product with a weight and its loss, in chunks of that shape, whose gradients were made in forward: they are what is saved, and
+    /// what backward hands on.
+    pub fn prepared<'t>(
+        &'t self,
+        operands: [&Var<'t>; 2],
+        gradients: [Option<Var<'t>>; 2],
+        (scalar, chunk, logits): (Form, Form, Form),
+    ) -> Var<'t> {
+        let mut state = self.state.borrow_mut();
+        state.count_weights(logits, operands[1].form);
+        state.loss_in_chunks(operands.map(Var::operand), chunk, gradients.each_ref().map(Option::is_some));
+        let node = state.node(Rule::Saved, [operands[0].operand(), operands[1].operand(), Operand::NOTHING]);
+        for gradient in gradients.iter().flatten() {
+            state.save(node, gradient.storage);
+        }
+        let loss = state.allocate("loss", scalar, DType::Fp32);
+        drop(state);
+        Var::made(self, loss, scalar, DType::Fp32, node)
+    }
+}
+
+impl State {
+    /// A tile of logits, and casts of operands that are in another format.
+    fn tile(&mut self, operands: [Operand; 2], tile: Tile) -> [u32; 3] {
+        let logits = self.allocate("logits of a tile", tile.logits, tile.format);
+        let [input, weight] = [(operands[0], tile.input), (operands[1], tile.weight)].map(|(operand, form)| {
+            if operand.dtype == tile.format { NONE } else { self.allocate("cast operand of a tile", form, tile.format) }
+        });
+        [logits, input, weight]
+    }
+
+    /// Gradients of both operands, added up in fp32 and then cast.
+    pub(super) fn tiles_back(&mut self, node: &Node, tile: Tile) -> [Option<Grad>; 3] {
+        let [a, b, _] = node.operands;
+        let sums = [a, b].map(|operand| wants(operand).then(|| self.fresh((operand.form, DType::Fp32), Order::Plain)));
+        let held = self.tile([a, b], tile);
+        self.multiply_with_workspace(false);
+        let made = [(a, sums[0]), (b, sums[1])].map(|(operand, sum)| {
+            sum.map(
+                |sum| if operand.dtype == DType::Fp32 { sum } else { self.fresh((operand.form, operand.dtype), Order::Plain) },
+            )
+        });
+        for (sum, made) in sums.into_iter().zip(&made) {
+            let own = sum.filter(|sum| made.is_some_and(|made| made.storage != sum.storage));
+            self.release(own.map_or(NONE, |sum| sum.storage));
+        }
+        for storage in held {
+            self.release(storage);
+        }
+        [made[0], made[1], None]
+    }
+}

@@ -1,0 +1,95 @@
+//! Kernels that write over tensors that are there already (Liger Kernel 0.8.5, `liger_kernel/ops`).
+
+use super::formulas::wants;
+use super::scratch::MULTIPROCESSORS;
+use super::state::{Grad, NONE, Node, Operand, Rule, State};
+use super::{Attends, Form, Order, Tape, Var};
+use crate::units::DType;
+
+/// Bytes of a number in fp32.
+const WIDE: u64 = 4;
+
+/// Where backward of a kernel written by hand leaves gradients.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Writes {
+    /// In tensors of their own.
+    Anew,
+    /// The first operand's over the gradient that has come; the second's is added up first, a row for every multiprocessor.
+    OverGradient,
+    /// Over the operands themselves, which were saved.
+    OverOperands,
+}
+
+impl Tape {
+    /// A product whose result is there already: it takes and frees its workspace.
+    pub fn multiplies_into(&self) {
+        self.state.borrow_mut().multiply_with_workspace(false);
+    }
+
+    /// A norm that saves its input and one fp32 number per row; its input's gradient takes the place of its output's (`rms_norm.py`).
+    pub fn norm_in_place(&self, x: &Var<'_>, weight: Option<&Var<'_>>, rows: Form) -> Var<'_> {
+        let results = [("norm output", x.form(), x.dtype()), ("norm statistics", rows, DType::Fp32)];
+        let how = (x.order(), false, Attends::No, Writes::OverGradient);
+        match weight {
+            Some(weight) => self.hand_written(&[x, weight], &results, 0, how),
+            None => self.hand_written(&[x], &results, 0, how),
+        }
+    }
+
+    /// A gated activation that saves gate and up, over which their gradients are written (`swiglu.py`).
+    pub fn gated_in_place(&self, gate: &Var<'_>, up: &Var<'_>) -> Var<'_> {
+        let results = [("down input", gate.form(), gate.dtype())];
+        let how = (Order::Plain, false, Attends::No, Writes::OverOperands);
+        self.hand_written(&[gate, up], &results, 0, how)
+    }
+}
+
+impl<'t> Var<'t> {
+    /// Turned in place by tables that are saved, with tokens before heads in memory: what lies otherwise is copied first (`rope.py`).
+    pub fn turned_in_place(self, (cos, sin): (&Var<'t>, &Var<'t>), several: bool) -> Self {
+        let order = if several { Order::Swapped } else { Order::Plain };
+        let mut x = if self.order == order { self } else { self.copy().ordered(order) };
+        let operand = x.operand();
+        let mut state = x.tape.state.borrow_mut();
+        state.in_place(&[operand, Operand::NOTHING, Operand::NOTHING]);
+        x.node = state.node(Rule::Turned(order), [operand, Operand::NOTHING, Operand::NOTHING]);
+        state.counted(0);
+        state.save(x.node, cos.storage);
+        state.save(x.node, sin.storage);
+        drop(state);
+        x
+    }
+}
+
+impl State {
+    /// The gradient turned back in place; a copy where it lies in another order.
+    pub(super) fn turned_back(&mut self, grad: Grad, order: Order) -> Grad {
+        if grad.order == order {
+            return Grad { is_view: true, ..self.alias(grad, grad.form) };
+        }
+        self.fresh((grad.form, grad.dtype), order)
+    }
+
+    /// The input's gradient takes the place of the output's; that of the scale is summed in fp32.
+    pub(super) fn over_gradient(&mut self, node: &Node, grad: Grad) -> [Option<Grad>; 3] {
+        let [a, b, _] = node.operands;
+        let sums = if wants(b) {
+            let elements = self.elements(b.form);
+            self.take_scratch("sums of every multiprocessor", MULTIPROCESSORS.saturating_mul(elements).saturating_mul(WIDE))
+        } else {
+            NONE
+        };
+        let input = wants(a).then(|| Grad { is_view: true, ..self.alias(grad, a.form) });
+        let scale = wants(b).then(|| {
+            let sum = self.fresh((b.form, DType::Fp32), Order::Plain);
+            if b.dtype == DType::Fp32 {
+                return sum;
+            }
+            let cast = self.fresh((b.form, b.dtype), Order::Plain);
+            self.release(sum.storage);
+            cast
+        });
+        self.release(sums);
+        [input, scale, None]
+    }
+}

@@ -1,0 +1,170 @@
+//! Steps under Hugging Face's Trainer, peft, TRL and Liger, and DeepSpeed with the loss of transformers 4, against rows of PyTorch's own
+//! allocator on a pretended GPU (`tests/data/cuda/frameworks.jsonl`).
+#![allow(clippy::expect_used, reason = "a failed expectation is a failed test")]
+
+use headroom::config::{
+    BaseFormat, Loss, Method, Optimizer, OptimizerImplementation, ParallelLayout, Stack, Targets, TrainingPrecision, TrainingRun,
+    Tuning,
+};
+use headroom::estimator::{Blocker, blockers};
+use headroom::stacks::LossKernel;
+use headroom::units::DType;
+
+use super::frameworks::{is_near, job, row};
+use crate::support;
+
+#[test]
+fn the_loss_of_transformers_4_holds_a_shifted_copy_of_the_logits() {
+    let old = |run: &mut TrainingRun, _: &mut ParallelLayout| {
+        run.precision = TrainingPrecision::Bf16Mixed;
+        (run.optimizer_implementation, run.loss) = (OptimizerImplementation::Fused, Loss::Transformers4);
+    };
+    for id in ["5d10ef1a2b", "e5b00303b6", "112f37ff8c"] {
+        is_near(id, "3", 1_000, old);
+    }
+}
+
+/// Adapters of that rank under the Trainer's `bf16`, beside weights of bf16.
+fn adapters(r: u64, tuning: Tuning) -> impl Fn(&mut TrainingRun, &mut ParallelLayout) {
+    move |run, _| {
+        run.precision = TrainingPrecision::Bf16Pure;
+        run.optimizer_implementation = OptimizerImplementation::Fused;
+        run.tuning = Tuning {
+            method: Method::Lora,
+            r,
+            target_modules: Targets::ALL,
+            adapter_dtype: Some(DType::Fp32),
+            autocast: true,
+            ..tuning
+        };
+    }
+}
+
+#[test]
+fn under_autocast_fp32_adapters_keep_their_input_in_16_bits() {
+    is_near("92667c8e27", "none", 10_000, adapters(8, Tuning::FULL));
+    is_near("0e4e78c4a9", "none", 10_000, adapters(8, Tuning::FULL));
+}
+
+#[test]
+fn weights_beside_those_of_4_bits_stand_in_fp32_where_peft_prepares_them() {
+    let double = Tuning { base: BaseFormat::Nf4Double, upcasts: true, ..Tuning::FULL };
+    is_near("1b351f9401", "none", 10_000, adapters(16, double));
+    is_near("8dc7b57962", "none", 10_000, adapters(16, double));
+    is_near("7369242920", "none", 2_000, adapters(16, Tuning { base: BaseFormat::Nf4, ..double }));
+    is_near("48d1daa365", "none", 10_000, adapters(16, Tuning { upcasts: false, ..double }));
+}
+
+#[test]
+fn liger_writes_over_what_it_is_given() {
+    let liger = |run: &mut TrainingRun| run.stack = Stack::named("liger").expect("a stack");
+    is_near("2d00a76913", "none", 10_000, |run, _| {
+        run.precision = TrainingPrecision::Bf16Pure;
+        run.optimizer_implementation = OptimizerImplementation::Fused;
+        liger(run);
+    });
+    for id in ["67fcf4e158", "942a6bd7f9"] {
+        is_near(id, "none", 10_000, |run, layout| {
+            adapters(8, Tuning::FULL)(run, layout);
+            liger(run);
+        });
+    }
+    is_near("a175600ff5", "none", 1_000, |run, layout| {
+        adapters(16, Tuning { base: BaseFormat::Nf4Double, upcasts: true, ..Tuning::FULL })(run, layout);
+        liger(run);
+    });
+}
+
+#[test]
+fn the_trainer_keeps_moments_of_embeddings_in_fp32_and_scales_out_of_pages() {
+    for (id, paged) in [("3ab58e049b", false), ("04c856e227", true)] {
+        is_near(id, "none", 10_000, |run, _| {
+            run.precision = TrainingPrecision::Bf16Pure;
+            run.optimizer = Optimizer::of_name("adamw_8bit_trainer").expect("an optimizer");
+            run.optimizer_implementation = OptimizerImplementation::Fused;
+            run.tuning.paged_optimizer = paged;
+        });
+    }
+}
+
+#[test]
+fn chunks_of_ligers_loss_are_powers_of_two() {
+    let chunk = |tokens, h, v| LossKernel::InEvenChunks.chunk_tokens(tokens, h, v);
+    // Liger's own example: 4 · 4,096 tokens, 32,000 columns of 4,096.
+    assert_eq!(chunk(4 * 4096, 4096, 32_000), Some(2048));
+    assert_eq!(chunk(8192, 2048, 128_256), Some(256));
+    assert_eq!(chunk(100, 4096, 1000), Some(100), "never more than there are");
+}
+
+#[test]
+fn casts_of_adapters_are_refused_where_ranks_share_states() {
+    let row = row("8dc7b57962");
+    let says = |key: &str, tuning: Tuning| {
+        let job = job(&row, key, |run, layout| {
+            adapters(16, tuning)(run, layout);
+            *layout = support::layout(1, 1, 2, layout.sharding);
+            run.global_batch_size *= 2;
+        });
+        blockers(&job).iter().map(Blocker::to_string).collect::<Vec<_>>()
+    };
+    let tuning = Tuning { base: BaseFormat::Nf4, upcasts: true, ..Tuning::FULL };
+    assert_eq!(says("none", tuning), Vec::<String>::new());
+    let refused = says("2", tuning);
+    assert!(refused.iter().any(|says| says.contains("Autocast beside adapters")), "{refused:?}");
+    assert!(refused.iter().any(|says| says.contains("beside those of 4 bits")), "{refused:?}");
+}
+
+#[test]
+fn torchtune_takes_what_pytorch_measured() {
+    let torchtune = |run: &mut TrainingRun| {
+        run.precision = TrainingPrecision::Bf16Pure;
+        run.optimizer_implementation = OptimizerImplementation::Fused;
+        run.stack = Stack::named("torchtune").expect("a stack");
+    };
+    is_near("34aac1d0bd", "none", 10_000, |run, _| torchtune(run));
+    let adapted = |base| {
+        move |run: &mut TrainingRun, _: &mut ParallelLayout| {
+            torchtune(run);
+            let attention = Targets::QUERY.and(Targets::VALUE).and(Targets::OUTPUT);
+            let target_modules = attention.and(Targets::GATE).and(Targets::UP).and(Targets::DOWN);
+            let adapter_dtype = Some(DType::Bf16);
+            run.tuning = Tuning { method: Method::Lora, r: 8, target_modules, adapter_dtype, base, ..Tuning::FULL };
+        }
+    };
+    is_near("4b24c597c5", "none", 10_000, adapted(BaseFormat::Weights));
+    is_near("db6d79ac35", "none", 10_000, adapted(BaseFormat::Weights));
+    is_near("e319801638", "none", 10_000, adapted(BaseFormat::Nf4Double));
+}
+
+#[test]
+fn gradients_go_at_once_where_the_optimizer_steps_in_backward() {
+    let edit = |in_backward: bool| {
+        move |run: &mut TrainingRun, _: &mut ParallelLayout| {
+            run.precision = TrainingPrecision::Bf16Pure;
+            run.optimizer = Optimizer::of_name("adamw_8bit").expect("an optimizer");
+            run.optimizer_implementation = OptimizerImplementation::Fused;
+            run.tuning.paged_optimizer = true;
+            run.stack = Stack::named("torchtune").expect("a stack");
+            run.optimizer_in_backward = in_backward;
+        }
+    };
+    is_near("f6ac154076", "none", 500, edit(true));
+    let twice = job(&row("f6ac154076"), "none", |run, layout| {
+        edit(true)(run, layout);
+        run.global_batch_size *= 2;
+    });
+    let refused: Vec<String> = blockers(&twice).iter().map(Blocker::to_string).collect();
+    assert!(refused.iter().any(|says| says.contains("steps in backward")), "{refused:?}");
+}
+
+#[test]
+fn the_loss_of_trl_keeps_no_logits() {
+    is_near("51f5130a9c", "none", 10_000, |run, _| {
+        run.precision = TrainingPrecision::Bf16Pure;
+        (run.optimizer_implementation, run.loss) = (OptimizerImplementation::Fused, Loss::Trl);
+    });
+    is_near("d6246e2572", "none", 10_000, |run, layout| {
+        adapters(16, Tuning::FULL)(run, layout);
+        run.loss = Loss::Trl;
+    });
+}
