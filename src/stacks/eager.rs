@@ -17,6 +17,7 @@ pub(super) const STACK: StackSpec = StackSpec {
     selective: SelectiveRecompute::AttentionCore,
     recomputes_to_the_end: false,
     groups_of_ends: GroupsOfEnds::Together,
+    keeps_last_block: false,
     tensor_parallelism: TensorParallelism::PlanOfFamily,
     // No plan of transformers 5.23 splits the embedding; where one splits the head, its output is gathered.
     splits_vocabulary: false,

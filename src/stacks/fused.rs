@@ -26,6 +26,7 @@ pub(super) const STACK: StackSpec = StackSpec {
     selective: SelectiveRecompute::AttentionCore,
     recomputes_to_the_end: false,
     groups_of_ends: GroupsOfEnds::Together,
+    keeps_last_block: false,
     tensor_parallelism: TensorParallelism::HeadsAndColumns,
     splits_vocabulary: true,
     has_all_degrees: false,

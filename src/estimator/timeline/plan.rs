@@ -89,6 +89,8 @@ pub(super) struct Plan<'a> {
     pub gathers_ahead: bool,
     /// In which groups the ends of the model are gathered.
     pub ends: GroupsOfEnds,
+    /// Whether the last block stays gathered from forward to backward.
+    pub keeps_last_block: bool,
     /// Whether gradients of micro-batches add up unreduced before those of the last are reduced.
     pub reduce_once: bool,
     /// Buckets into which gradients are copied, and the elements of one and their format.
@@ -186,6 +188,8 @@ impl<'a> Plan<'a> {
                 Movement::Weights { into: GatheredInto::BufferAndTensors, .. } => run.stack.groups_of_ends,
                 Movement::Still | Movement::Gradients | Movement::Weights { .. } => GroupsOfEnds::Together,
             },
+            keeps_last_block: run.stack.keeps_last_block
+                && matches!(movement, Movement::Weights { into: GatheredInto::BufferAndTensors, .. }),
             reduce_once: layout.reduce_once
                 && job.gradient_accumulation_steps() > 1
                 && sharding.gathers.as_ref().is_some_and(|gathers| gathers.into != GatheredInto::Tensors),

@@ -10,7 +10,7 @@ use crate::ops::builder::Lowering;
 use crate::ops::tape::{Again, Attends, EFFICIENT_ROWS, Form, Order, Param, SCALE, SIGMOID, SOFTMAX, TANH, Tape, Var};
 use crate::ops::tensor::Dim;
 use crate::sources;
-use crate::stacks::{RotationKernel, SelectiveRecompute};
+use crate::stacks::SelectiveRecompute;
 use crate::units::DType;
 
 /// How keys and values are repeated for groups of query heads.
@@ -286,7 +286,7 @@ impl Rotary {
             keys_half: form(with.own_kv_heads()),
             by_halves: tables == RotaryTables::Halves,
             casts: tables == RotaryTables::InFp32,
-            complex: build.kernels().rotation == RotationKernel::ComplexInFp32,
+            complex: build.kernels().rotation.is_complex(),
         }
     }
 
@@ -360,6 +360,8 @@ pub(super) struct Attention {
     core: Core,
     /// Values are multiplied by a constant.
     scales_values: bool,
+    /// Heads that share keys and values are given copies.
+    repeats: bool,
     shapes: Shapes,
     several: (bool, bool),
     /// `[b, s, a, d]` and `[b, s, k, d]`.
@@ -416,7 +418,8 @@ impl Attention {
         let rows = (in_rows(heads), in_rows(kv));
         let (core, shapes) = (Core::new(build).with_sinks(sinks), build.shapes);
         let scales_values = model.family.modules().scales_values;
-        Self { query, joined, keys, values, output, norms, rotary, rotation, core, scales_values, shapes, several, rows }
+        let repeats = build.kernels().repeats_keys && kv.1 < heads.1;
+        Self { query, joined, keys, values, output, norms, rotary, rotation, core, scales_values, repeats, shapes, several, rows }
     }
 
     /// Keys and values: `2 · k · d` elements.
@@ -470,11 +473,24 @@ impl Attention {
             (None, None) => (q, k, Vec::new()),
         };
         let (q, k) = self.normed_last(q, k);
-        let (k, v) = tables.seen((k, v));
+        let (k, v) = self.of_every_head(tables.seen((k, v)));
         let (output, weights) = self.core.run((&q, &k, &v), tables);
         tape.at("Output projection", sources::PYTORCH_AUTOGRAD);
         (self.output.run(&output), weights)
     }
+
+    /// Keys and values that every query head has for itself, where heads that share them are given copies.
+    fn of_every_head<'t>(&self, (k, v): (Var<'t>, Var<'t>)) -> (Var<'t>, Var<'t>) {
+        if !self.repeats {
+            return (k, v);
+        }
+        let repeated = |x: &Var<'t>, name| {
+            let rows = x.clone().swap(self.rows.1, self.several.1).repeat(self.rows.0).named(name);
+            rows.swap(self.shapes.queries, self.several.0)
+        };
+        (repeated(&k, "keys of every head"), repeated(&v, "values of every head"))
+    }
+
     /// Queries, keys and values of one product, each copied.
     fn taken_apart<'t>(&self, x: &Var<'t>) -> (Var<'t>, Var<'t>, Var<'t>) {
         let all = self.query.run(x).named("queries, keys and values");

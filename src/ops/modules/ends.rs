@@ -57,7 +57,7 @@ pub(crate) struct Ends {
     forms: Forms,
     in_chunks: bool,
     rotary: bool,
-    /// Every block has a buffer of rotary factors: how many there are, and the last one's.
+    /// Buffers of rotary factors that stay: how many there are, and the last one.
     factors: Option<u64>,
     last_factors: Cell<Option<Kept>>,
     /// The loss is computed when `forward` has returned.
@@ -129,7 +129,7 @@ impl Forms {
                 tape.form([half(width)]),
             ],
             by_halves,
-            complex: tables == RotaryTables::Complex || build.kernels().rotation == RotationKernel::ComplexInFp32,
+            complex: tables == RotaryTables::Complex || build.kernels().rotation.is_complex(),
             mask: tape.form([b, Dim("queries", s.1), Dim("keys", super::keys(with).1)]),
             square: tape.form([Dim("queries", s.1), Dim("keys", super::keys(with).1)]),
             keys: tape.form([super::keys(with)]),
@@ -159,9 +159,13 @@ fn projections(build: &Build<'_>, own: Dim) -> Option<[Linear; 2]> {
     })
 }
 
-/// How many blocks have a buffer of rotary factors each, where they do.
+/// How many buffers of rotary factors there are, where they are made with the model.
 fn factors(build: &Build<'_>) -> Option<u64> {
-    (build.kernels().rotation == RotationKernel::ComplexInFp32).then_some(build.model().num_hidden_layers)
+    match build.kernels().rotation {
+        RotationKernel::OfFamily => None,
+        RotationKernel::ComplexInFp32 { in_every_block: true } => Some(build.model().num_hidden_layers),
+        RotationKernel::ComplexInFp32 { in_every_block: false } => Some(1),
+    }
 }
 
 impl Ends {

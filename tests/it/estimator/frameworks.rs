@@ -112,6 +112,17 @@ fn torchtitan_takes_what_pytorch_measured() {
     });
 }
 
+/// torchtitan 0.1 copies keys and values for every head, keeps the last block gathered and rotates by one buffer.
+#[test]
+fn torchtitan_of_2025_takes_what_pytorch_measured() {
+    for id in ["50a9921734", "89650fb59c", "ec717c250a"] {
+        is_met(id, "fsdp", |run, _| {
+            run.stack = Stack::named("torchtitan_2025").expect("a stack");
+            run.optimizer_implementation = OptimizerImplementation::Fused;
+        });
+    }
+}
+
 /// Llama 3.1 8B: the second product of a block is the output projection, the fourth the feed-forward layer's up.
 #[test]
 fn torchtitan_recomputes_every_second_product() {

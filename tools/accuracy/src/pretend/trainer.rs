@@ -185,9 +185,6 @@ pub fn torchtitan(row: Fields<'_>) -> Result<Pretended, String> {
     if row.text("/flags/loss").unwrap_or(plain) != "plain" {
         return Err("torchtitan's loss in chunks is not modelled".to_owned());
     }
-    if row.text("/framework")? != "torchtitan" {
-        return Err("torchtitan 0.1, whose modules and groups are others than those of 0.3, is not modelled".to_owned());
-    }
     let mut layout = data_parallel(row, "fsdp")?;
     layout.reshard_after_forward = match row.text("/flags/reshard").unwrap_or("default") {
         "default" | "always" => true,
@@ -200,7 +197,8 @@ pub fn torchtitan(row: Fields<'_>) -> Result<Pretended, String> {
     let run = TrainingRun {
         precision: precision(row.text("/run/precision")?)?,
         optimizer_implementation,
-        stack: stack("torchtitan")?,
+        // Both are called as their stack is.
+        stack: stack(row.text("/framework")?)?,
         ..plain_run(row)?
     };
     job(row, &run, layout)
