@@ -57,6 +57,8 @@ pub struct TrainingRun {
     pub attention: AttentionKernel,
     /// Activation recomputation.
     pub recompute: Recompute,
+    /// Whether blocks and loss are compiled (`torch.compile`), in stacks that do so.
+    pub compile: bool,
     /// Whose kernels are counted.
     pub dispatch: Dispatch,
     /// Elements of the buffer in which `DeepSpeed` reduces gradients (`reduce_bucket_size`).
@@ -106,6 +108,7 @@ impl TrainingRun {
             stack: Stack::DEFAULT,
             attention: AttentionKernel::Flash,
             recompute: Recompute::None,
+            compile: false,
             dispatch: Dispatch::Cuda,
             reduce_bucket_size: 500_000_000,
             megatron: MegatronOptions::DEFAULT,

@@ -158,6 +158,7 @@ impl Scenario {
                 stack: self.word(FieldId::Stack),
                 attention: self.word(FieldId::Attention),
                 recompute: self.word(FieldId::Recompute),
+                compile: self.flag(FieldId::Compile),
                 training_tokens: to_f64(self.integer(if mode == Mode::Tune {
                     FieldId::TuningTokens
                 } else {

@@ -1,8 +1,8 @@
 //! Hugging Face transformers' modules as they are written, on PyTorch's autograd, with full logits.
 
 use super::{
-    Flash, GroupsOfEnds, MegatronOptions, ModuleKernels, NO_DUAL_PIPE, SelectiveRecompute, StackOptions, StackSpec, StepMemory,
-    TensorParallelism,
+    Flash, GroupsOfEnds, MegatronOptions, ModuleKernels, NO_DUAL_PIPE, NOT_COMPILED, SelectiveRecompute, StackOptions, StackSpec,
+    StepMemory, TensorParallelism,
 };
 use crate::sharding::CarriedOutBy;
 
@@ -26,6 +26,6 @@ pub(super) const STACK: StackSpec = StackSpec {
     has_main_gradients: false,
     options: StackOptions::Fixed(MegatronOptions::DEFAULT),
     flash: Flash::Second,
-    forbids: &[NO_DUAL_PIPE],
+    forbids: &[NO_DUAL_PIPE, NOT_COMPILED],
     against_formula: "it lists other saved tensors than PyTorch's modules keep operator by operator",
 };

@@ -1,6 +1,9 @@
 //! The operation list of Korthikanti et al. 2022 with dropout masks: the `34sbh + 5as²b` family.
 
-use super::{Flash, GroupsOfEnds, MegatronOptions, SelectiveRecompute, StackOptions, StackSpec, StepMemory, TensorParallelism};
+use super::{
+    Flash, GroupsOfEnds, MegatronOptions, NOT_COMPILED, SelectiveRecompute, StackOptions, StackSpec, StepMemory,
+    TensorParallelism,
+};
 use crate::sharding::CarriedOutBy;
 
 pub(super) const STACK: StackSpec = StackSpec {
@@ -23,6 +26,6 @@ pub(super) const STACK: StackSpec = StackSpec {
     has_main_gradients: false,
     options: StackOptions::Fixed(MegatronOptions { hidden_dropout: true, attention_dropout: true, ..MegatronOptions::DEFAULT }),
     flash: Flash::Second,
-    forbids: &[],
+    forbids: &[NOT_COMPILED],
     against_formula: "it leaves out what lies outside the blocks: embedding output, last norm, logits and loss",
 };

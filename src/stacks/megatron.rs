@@ -1,7 +1,8 @@
 //! Megatron-Core with Transformer Engine.
 
 use super::{
-    Flash, GroupsOfEnds, NotWith, SelectiveRecompute, StackOptions, StackRule, StackSpec, StepMemory, TensorParallelism,
+    Flash, GroupsOfEnds, NOT_COMPILED, NotWith, SelectiveRecompute, StackOptions, StackRule, StackSpec, StepMemory,
+    TensorParallelism,
 };
 use crate::sharding::{CarriedOutBy, FrameworkRule};
 use crate::sources;
@@ -26,6 +27,7 @@ pub(super) const STACK: StackSpec = StackSpec {
     options: StackOptions::OfRun,
     flash: Flash::Newest,
     forbids: &[
+        NOT_COMPILED,
         // megatron/core/model_parallel_config.py.
         rule(
             NotWith::SequenceParallelismAlone,

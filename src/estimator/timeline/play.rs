@@ -180,6 +180,8 @@ struct Layer {
 struct Layers {
     modules: Vec<Box<dyn Block>>,
     layers: Vec<Layer>,
+    /// Whether each is one compiled graph.
+    compiled: bool,
 }
 
 impl Layers {
@@ -190,9 +192,14 @@ impl Layers {
             return (x.clone(), None);
         };
         tape.means(layer.copies);
-        let answer = modules.run(tape, x, tables);
+        let mut beside = None;
+        let output = tape.compiled(self.compiled, x, |x| {
+            let (output, other) = modules.run(tape, x, tables);
+            beside = other;
+            output
+        });
         tape.means((0, 0, 0));
-        answer
+        (output, beside)
     }
 }
 
@@ -200,7 +207,7 @@ impl Layers {
 fn layers(tape: &Tape, plan: &Plan<'_>, build: &Build<'_>) -> Layers {
     let model = build.model();
     let mut known: Vec<((LayerKind, bool), Param, Param)> = Vec::with_capacity(2);
-    let mut all = Layers { modules: Vec::with_capacity(2), layers: Vec::with_capacity(plan.played.len()) };
+    let mut all = Layers { modules: Vec::with_capacity(2), layers: Vec::with_capacity(plan.played.len()), compiled: plan.with.compiled };
     for (played, tag) in plan.played.iter().zip(1..) {
         tape.set_layer(tag);
         let kind = kind(model, &plan.with.tuning, played.index);

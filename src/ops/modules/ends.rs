@@ -62,6 +62,8 @@ pub(crate) struct Ends {
     last_factors: Cell<Option<Kept>>,
     /// The loss is computed when `forward` has returned.
     loss_behind: bool,
+    /// The loss is one compiled graph.
+    compiled: bool,
     alibi: bool,
     /// Masks are added to scores.
     eager: bool,
@@ -212,6 +214,7 @@ impl Ends {
             factors: factors(build),
             last_factors: Cell::default(),
             loss_behind: build.kernels().loss_behind_model,
+            compiled: with.compiled,
             alibi: model.position_embedding == PositionEmbedding::Alibi,
             eager: with.attention == AttentionKernel::Standard,
             kinds_of_masks,

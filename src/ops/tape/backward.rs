@@ -59,8 +59,9 @@ impl Tape {
             state.hold(*input);
         }
         let first = count(state.nodes.len());
-        let kept = VecDeque::new();
-        state.frames.push(Frame { inputs, part, first, last: first, saves: 0, holders: 0, recomputed: false, wanted, kept });
+        let (kept, kept_behind) = (VecDeque::new(), VecDeque::new());
+        let (saves, holders, recomputed) = (0, 0, false);
+        state.frames.push(Frame { inputs, part, first, last: first, saves, holders, recomputed, wanted, kept, kept_behind });
         state.open_frame = Some(count(state.frames.len()) - 1);
     }
 
@@ -70,11 +71,20 @@ impl Tape {
         let Some(frame) = state.open_frame.take() else { return };
         let Some(frame) = state.frames.get_mut(at(frame)) else { return };
         frame.last = last;
+        let mut unread = Vec::new();
+        while frame.kept_behind.back() == Some(&frame.saves) {
+            // A compiler does not keep what backward never reads.
+            frame.kept_behind.pop_back();
+            unread.extend(frame.kept.pop_back());
+        }
         if frame.saves == 0 {
             // Nothing in it wants a gradient: nothing holds it.
             for input in std::mem::take(&mut frame.inputs) {
                 state.release(input);
             }
+        }
+        for kept in unread {
+            state.release(kept);
         }
     }
 
@@ -251,7 +261,7 @@ impl State {
             self.release(grad.storage);
             grad = copy;
         }
-        let mut made = self.formula(&node, grad);
+        let mut made = self.compiled_formula(&node, grad);
         let checkpointed = node.frame != NONE;
         if checkpointed {
             self.let_go(&node);
@@ -261,6 +271,7 @@ impl State {
                 *grad = self.fit(*grad, *operand);
             }
         }
+        self.fuse_no_more();
         self.release(grad.storage);
         if !checkpointed {
             self.let_go(&node);
@@ -269,6 +280,7 @@ impl State {
         for (at, (operand, made)) in node.operands.iter().zip(made).enumerate() {
             let Some(grad) = made else { continue };
             if let Some(param) = as_leaf(operand.node) {
+                self.settle(grad.storage);
                 if self.wait(param, grad) {
                     arrived[at] = param;
                 }
@@ -276,6 +288,7 @@ impl State {
                 self.hand_on(operand.node, grad);
             }
         }
+        self.compiled = false;
         for param in arrived {
             self.arrive(param);
         }
@@ -284,7 +297,7 @@ impl State {
     /// Frees what a node saved, and its frame with the last node.
     fn let_go(&mut self, node: &Node) {
         for storage in node.saved.iter().take(usize::from(node.saves)) {
-            self.release(*storage);
+            self.release_weakly(*storage);
         }
         if node.saves > 0
             && let Some(frame) = self.frames.get_mut(at(node.frame))
@@ -338,13 +351,15 @@ impl State {
     fn summed(&mut self, before: Option<Grad>, grad: Grad) -> Grad {
         let Some(before) = before else { return grad };
         self.reads(2, (grad.form, grad.dtype));
-        if self.is_added_to_in_place(before) {
+        if !self.compiled && self.is_added_to_in_place(before) {
             let operand = |grad: Grad| Operand { node: NONE, form: grad.form, dtype: grad.dtype };
             self.in_place(&[operand(before), operand(grad), Operand::NOTHING]);
             self.release(grad.storage);
             return before;
         }
+        self.fuse(&[before.storage, grad.storage]);
         let sum = self.fresh((grad.form, before.dtype), before.order);
+        self.fuse_no_more();
         self.release(before.storage);
         self.release(grad.storage);
         sum

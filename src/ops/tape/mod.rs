@@ -10,6 +10,7 @@ mod costs;
 mod exchanges;
 mod flops;
 mod formulas;
+mod fused;
 mod in_place;
 mod keeps;
 mod order;

@@ -231,6 +231,8 @@ pub enum NotWith {
     SplitModel,
     /// Anything but all weights that learn the next token.
     Tuning,
+    /// Blocks and loss compiled one by one.
+    Compiling,
 }
 
 /// A run that a stack refuses.

@@ -18,4 +18,8 @@ fields! { $
     /// The software that runs the model decides which tensors are saved for the backward pass.
     Stack("ker", "kernels", "Software stack")
         .choice(members_as_options!(Stack::SPECS)).group(Group::Run).train().default(FieldDefault::Choice(DEFAULT_STACK)),
+    /// Every block and the loss are compiled: elementwise results are never written to memory, and made
+    /// again in backward from those of products. torchtitan only.
+    Compile("tc", "torch_compile", "Compile blocks and loss")
+        .flag().group(Group::Run).train().folded().default(FieldDefault::Flag(false)),
 }

@@ -177,9 +177,6 @@ pub fn torchtitan(row: Fields<'_>) -> Result<Pretended, String> {
     is_plain_run(row, &["optimizer_implementation"])?;
     only_known(row, "/parallel", &["size"])?;
     only_known(row, "/flags", &["compile", "loss", "reshard"])?;
-    if row.flag("/flags/compile").unwrap_or(false) {
-        return Err(COMPILED.to_owned());
-    }
     // torchtitan 0.1.0 knows no other loss than the plain one.
     let plain = if row.text("/framework")? == "torchtitan" { "chunked" } else { "plain" };
     if row.text("/flags/loss").unwrap_or(plain) != "plain" {
@@ -197,6 +194,7 @@ pub fn torchtitan(row: Fields<'_>) -> Result<Pretended, String> {
     let run = TrainingRun {
         precision: precision(row.text("/run/precision")?)?,
         optimizer_implementation,
+        compile: row.flag("/flags/compile").unwrap_or(false),
         // Both are called as their stack is.
         stack: stack(row.text("/framework")?)?,
         ..plain_run(row)?
