@@ -3,9 +3,10 @@
 //! TorchInductor joins elementwise operators, norms and rotations into the kernels that read them, so that their results exist only
 //! where a matrix product, attention's kernel or the end of the part reads them. For backward AOTAutograd keeps a smallest set of
 //! tensors from which the others can be made again by such kernels (`min_cut_rematerialization_partition` in
-//! `torch/_functorch/partitioners.py`): results of products and of attention's kernel, and inputs of the part. Here a tensor that was
-//! fused away remembers what it is made from. It takes memory when something needs it, gives it back in forward as soon as only
-//! backward will ask again, and holds what it is made from as long as anybody can still ask.
+//! `torch/_functorch/partitioners.py`): what such a kernel will read in backward, the results of products and of attention that others
+//! are made from, and inputs of the part; of a checkpointed part, inputs and what its policy names. Here a tensor that was fused away
+//! remembers what it is made from. It takes memory when something needs it, gives it back in forward as soon as only backward will ask
+//! again, and holds what it is made from as long as anybody can still ask.
 
 use super::state::{Entry, Grad, Kind, NONE, Node, Rule, State, Storage, at, count};
 use super::{Form, Tape, Var};
@@ -125,6 +126,12 @@ impl State {
         if let Some(fusion) = self.fusion(id) {
             (fusion.made, fusion.again) = (Some(made), true);
         }
+    }
+
+    /// A product or attention's kernel reads it. Backward's kernels will read it again, so that it is kept as it is
+    /// (`ban_if_materialized_backward`), but in a checkpointed part, of which nothing is kept that the policy does not name.
+    pub(super) fn kernel_reads(&mut self, id: u32) {
+        if self.open_frame.is_none() && self.recording.is_none() { self.settle(id) } else { self.need(id) }
     }
 
     /// Makes it an ordinary tensor in memory, made from nothing.

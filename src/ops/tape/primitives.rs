@@ -285,7 +285,7 @@ impl<'t> Var<'t> {
         let third = bias.map_or(Operand::NOTHING, Var::operand);
         let gathered = state.gather.take();
         if !state.finds_kept(true) {
-            state.need(x.storage);
+            state.kernel_reads(x.storage);
             state.need(weight.storage);
         }
         let whole = gathered.map(|form| state.gathered((form, x.dtype)));
@@ -340,7 +340,7 @@ impl<'t> Var<'t> {
             state.save(node, b.storage);
         }
         for operand in [a.storage, b.storage] {
-            state.need(operand);
+            state.kernel_reads(operand);
         }
         let storage = state.allocate("batched product", form, a.dtype);
         state.multiply_with_workspace(false);
@@ -461,7 +461,7 @@ impl Tape {
         let sources: Vec<u32> = operands.iter().map(|operand| operand.storage).collect();
         let reads = computes && !state.finds_kept(false);
         for operand in sources.iter().filter(|_| reads) {
-            state.need(*operand);
+            state.kernel_reads(*operand);
         }
         let mut made = [NONE; MOST_RESULTS];
         for (at, (storage, (name, form, dtype))) in made.iter_mut().zip(results).enumerate() {
