@@ -131,9 +131,11 @@ impl Tape {
             let mut state = self.state.borrow_mut();
             let Some(found) = state.frames.get_mut(at(frame)) else { return };
             found.recomputed = true;
-            let (wanted, inputs, part) = (found.saves, found.inputs.clone(), found.part.clone());
+            let (wanted, inputs, part, last) = (found.saves, found.inputs.clone(), found.part.clone(), found.last);
             let (wants, keeps) = (found.wanted, !found.kept.is_empty());
-            let wanted = if state.to_the_end { NONE } else { wanted };
+            let compiled = state.nodes.get(at(last).saturating_sub(1)).is_some_and(|node| node.compiled);
+            // A compiler leaves out what nobody reads.
+            let wanted = if state.to_the_end && !compiled { NONE } else { wanted };
             state.keeps = keeps.then_some(KeepsProducts { products: 0, again: Some(frame) });
             state.recording = Some(Recording { tensors: Vec::new(), wanted });
             state.kind = Kind::Recomputed;
@@ -231,7 +233,7 @@ impl State {
         let Some(mut grad) = found.grad.take() else { return };
         // Its parts have done their work once it runs.
         let parts = std::mem::take(&mut found.parts);
-        let node = Node { parts, ..*found };
+        let mut node = Node { parts, ..*found };
         self.op = node.op;
         if let Rule::Part(number) = node.rule {
             self.keep_part(node.operands[0].node, usize::from(number), grad);
@@ -261,7 +263,7 @@ impl State {
             self.release(grad.storage);
             grad = copy;
         }
-        let mut made = self.compiled_formula(&node, grad);
+        let mut made = self.compiled_formula(&mut node, grad);
         let checkpointed = node.frame != NONE;
         if checkpointed {
             self.let_go(&node);
@@ -280,6 +282,9 @@ impl State {
         for (at, (operand, made)) in node.operands.iter().zip(made).enumerate() {
             let Some(grad) = made else { continue };
             if let Some(param) = as_leaf(operand.node) {
+                if self.waits_for_the_end(param, grad) {
+                    continue;
+                }
                 self.settle(grad.storage);
                 if self.wait(param, grad) {
                     arrived[at] = param;
@@ -375,7 +380,7 @@ impl State {
     }
 
     /// A gradient reaches a parameter; whether it is the last of this backward.
-    fn wait(&mut self, param: u32, grad: Grad) -> bool {
+    pub(super) fn wait(&mut self, param: u32, grad: Grad) -> bool {
         let before = self.parameters.get(at(param)).and_then(|parameter| parameter.waiting);
         let sum = self.summed(before, grad);
         let Some(parameter) = self.parameters.get_mut(at(param)) else { return false };
@@ -385,7 +390,7 @@ impl State {
     }
 
     /// A parameter's gradient is complete: it is kept, added to the one that is there, or waits for its group.
-    fn arrive(&mut self, param: u32) {
+    pub(super) fn arrive(&mut self, param: u32) {
         let Some(parameter) = self.parameters.get_mut(at(param)) else { return };
         let Some(grad) = parameter.waiting.take() else { return };
         let (there, copied) = (parameter.gradient != NONE, parameter.copy != NONE);

@@ -284,10 +284,6 @@ impl<'t> Var<'t> {
         let mut state = tape.state.borrow_mut();
         let third = bias.map_or(Operand::NOTHING, Var::operand);
         let gathered = state.gather.take();
-        if !state.finds_kept(true) {
-            state.kernel_reads(x.storage);
-            state.need(weight.storage);
-        }
         let whole = gathered.map(|form| state.gathered((form, x.dtype)));
         let rule = Rule::Linear { bias: bias.is_some(), gathered };
         let node = state.node(rule, [x.operand(), weight.operand(), third]);
@@ -298,7 +294,10 @@ impl<'t> Var<'t> {
         if x.node != NONE {
             state.save(node, weight.storage);
         }
+        state.product_reads([x.storage, weight.storage]);
         let storage = state.allocate_kept("projected", (form, x.dtype), true);
+        state.fuse_no_more();
+        state.called(storage);
         state.multiply_with_workspace(bias.is_some());
         state.release(whole.unwrap_or(NONE));
         drop(state);
@@ -460,6 +459,7 @@ impl Tape {
         state.kernel_runs(&all, results, computes);
         let sources: Vec<u32> = operands.iter().map(|operand| operand.storage).collect();
         let reads = computes && !state.finds_kept(false);
+        let copies = if reads { state.copies_for_attention(&sources) } else { Vec::new() };
         for operand in sources.iter().filter(|_| reads) {
             state.kernel_reads(*operand);
         }
@@ -471,6 +471,7 @@ impl Tape {
             *storage = state.allocate_result((name, *form, *dtype), computes);
             state.fuse_no_more();
         }
+        copies.into_iter().for_each(|copy| state.release(copy));
         for operand in operands {
             state.save(node, operand.storage);
         }

@@ -375,6 +375,8 @@ pub(crate) struct State {
     pub(super) fusing: Option<Vec<u32>>,
     /// Tensors that are fused away.
     pub(super) fusions: Vec<Fusion>,
+    /// Gradients of parameters that wait for the end of a compiled part.
+    pub(super) at_the_end: Vec<(Param, Grad)>,
 }
 
 /// How many slots shapes are found by.
