@@ -207,7 +207,8 @@ impl Layers {
 fn layers(tape: &Tape, plan: &Plan<'_>, build: &Build<'_>) -> Layers {
     let model = build.model();
     let mut known: Vec<((LayerKind, bool), Param, Param)> = Vec::with_capacity(2);
-    let mut all = Layers { modules: Vec::with_capacity(2), layers: Vec::with_capacity(plan.played.len()), compiled: plan.with.compiled };
+    let mut all =
+        Layers { modules: Vec::with_capacity(2), layers: Vec::with_capacity(plan.played.len()), compiled: plan.with.compiled };
     for (played, tag) in plan.played.iter().zip(1..) {
         tape.set_layer(tag);
         let kind = kind(model, &plan.with.tuning, played.index);

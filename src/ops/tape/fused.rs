@@ -9,8 +9,8 @@
 //! again, and holds what it is made from as long as anybody can still ask.
 
 use super::state::{Entry, Grad, Kind, NONE, Node, Operand, Rule, State, Storage, as_leaf, at, count};
-use crate::units::DType;
 use super::{Form, Tape, Var};
+use crate::units::DType;
 
 /// A tensor that is made from others by a kernel into which it was fused.
 #[derive(Clone, Debug, Default)]
@@ -174,7 +174,8 @@ impl State {
         if self.recording.is_none() || self.stopped {
             return Vec::new();
         }
-        let unmade: Vec<u32> = operands.iter().copied().filter(|id| self.fusion(*id).is_some_and(|found| found.made.is_none())).collect();
+        let unmade: Vec<u32> =
+            operands.iter().copied().filter(|id| self.fusion(*id).is_some_and(|found| found.made.is_none())).collect();
         let shapes = unmade.iter().filter_map(|id| self.storages.get(at(*id)).map(|found| (found.name, found.form, found.dtype)));
         let shapes: Vec<_> = shapes.collect();
         shapes.into_iter().map(|(name, form, dtype)| self.allocate(name, form, dtype)).collect()
@@ -261,11 +262,13 @@ impl State {
         let [input, weight, bias] = node.operands;
         self.need(grad.storage);
         let saved = usize::from(node.saves);
-        let again = node.saved.iter().take(saved).copied().find(|id| self.fusion(*id).is_some_and(|fusion| fusion.made.is_none()));
+        let again =
+            node.saved.iter().take(saved).copied().find(|id| self.fusion(*id).is_some_and(|fusion| fusion.made.is_none()));
         let Some(again) = again else { return self.formula(node, grad) };
         let [mut of_input, mut of_weight] = [None, None];
         if input.node != NONE {
-            of_input = self.formula(&Node { operands: [input, Operand::NOTHING, Operand::NOTHING], parts: Vec::new(), ..*node }, grad)[0];
+            of_input = self
+                .formula(&Node { operands: [input, Operand::NOTHING, Operand::NOTHING], parts: Vec::new(), ..*node }, grad)[0];
         }
         let mut origins = Vec::new();
         let sources = self.fusion(again).map_or_else(Vec::new, |fusion| fusion.sources.clone());

@@ -471,7 +471,20 @@ impl State {
         let (kind, op, layer, stream) = (self.kind, self.op, self.layer, self.stream);
         let fused = self.fused_away();
         let fusion = fused.unwrap_or(NONE);
-        self.storages.push(Storage { bytes, refs: 1, kind, born: kind, dtype, form, op, taken_in: op, layer, stream, name, fusion });
+        self.storages.push(Storage {
+            bytes,
+            refs: 1,
+            kind,
+            born: kind,
+            dtype,
+            form,
+            op,
+            taken_in: op,
+            layer,
+            stream,
+            name,
+            fusion,
+        });
         if fused.is_none() {
             self.log.push(Entry::Taken(id));
         }
