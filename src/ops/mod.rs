@@ -34,9 +34,7 @@ pub(crate) use played::{Played, played};
 pub(crate) use record::trainable;
 pub use tensor::{Dim, EXPERTS_OF_RANK, Kept, Op, Role, Shape, Split, Tensor};
 
-use crate::config::{
-    CacheFormat, Dispatch, Job, LayerKind, ModelConfig, Recompute, Run, Stack, TrainingPrecision, TrainingRun, Tuning,
-};
+use crate::config::{CacheFormat, Job, LayerKind, ModelConfig, Run, TrainingPrecision, TrainingRun};
 use crate::units::{Flops, sort_short};
 
 /// The whole model as operations: once for the embedding, once for each kind of block, once for the head.
@@ -223,7 +221,6 @@ pub fn lowering(job: &Job) -> Lowering<'_> {
             }
         }
         Run::Serving(run) => Lowering {
-            model: job.model(),
             // A step holds a chunk of prompts, or one token of every sequence where these are more.
             seq_length: run
                 .prefill_chunk_size
@@ -231,27 +228,19 @@ pub fn lowering(job: &Job) -> Lowering<'_> {
                 .min(run.context_length.saturating_mul(run.concurrent_sequences)),
             micro_batch_size: 1,
             context_length: run.context_length,
-            packed_text: None,
             concurrent_sequences: run.concurrent_sequences,
             parameter: run.quantization.dtype(),
             made_in: run.quantization.dtype(),
-            keeps_formats: false,
             activation: run.activation_dtype,
             kv_cache: run.kv_cache_dtype,
             block_size: run.block(),
             shared_prefix: run.shared_prefix,
             expert_parallel: run.expert_parallel,
             dispatches: run.dispatches(),
-            stack: Stack::DEFAULT,
             attention: run.attention,
             training: false,
             tensor_model_parallel_size: job.layout().t(),
-            sequence_parallel: false,
-            recompute: Recompute::None,
-            compiled: false,
-            autocast: false,
-            dispatch: Dispatch::Cuda,
-            tuning: Tuning::FULL,
+            ..Lowering::parameters_only(job.model())
         },
     }
 }

@@ -188,8 +188,7 @@ impl<'a> Plan<'a> {
                 Movement::Weights { into: GatheredInto::BufferAndTensors, .. } => run.stack.groups_of_ends,
                 Movement::Still | Movement::Gradients | Movement::Weights { .. } => GroupsOfEnds::Together,
             },
-            keeps_last_block: run.stack.keeps_last_block
-                && matches!(movement, Movement::Weights { into: GatheredInto::BufferAndTensors, .. }),
+            keeps_last_block: run.stack.keeps_last_block && gathers_into_buffers(movement),
             reduce_once: layout.reduce_once
                 && job.gradient_accumulation_steps() > 1
                 && sharding.gathers.as_ref().is_some_and(|gathers| gathers.into != GatheredInto::Tensors),
@@ -311,6 +310,11 @@ fn live(job: &Job, sharding: DataSharding) -> Option<Live> {
         blocks += 1;
     }
     (blocks > 0 && blocks < model.num_hidden_layers).then_some(Live { blocks, rest: left / t })
+}
+
+/// Whether a group is gathered into a buffer, and its weights copied out of it.
+const fn gathers_into_buffers(movement: Movement) -> bool {
+    matches!(movement, Movement::Weights { into: GatheredInto::BufferAndTensors, .. })
 }
 
 /// Whether weights are given back after use where so many parameters may stay gathered.

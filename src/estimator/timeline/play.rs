@@ -179,7 +179,7 @@ struct Layer {
 /// All blocks of a stage; those alike share their modules.
 struct Layers {
     modules: Vec<Box<dyn Block>>,
-    layers: Vec<Layer>,
+    blocks: Vec<Layer>,
     /// Whether each is one compiled graph.
     compiled: bool,
 }
@@ -187,7 +187,7 @@ struct Layers {
 impl Layers {
     /// Runs the block at that place.
     fn run<'t>(&self, tape: &'t Tape, at: usize, (x, tables): (&Var<'t>, &Tables<'t>)) -> (Var<'t>, Option<Var<'t>>) {
-        let layer = self.layers.get(at);
+        let layer = self.blocks.get(at);
         let Some((layer, modules)) = layer.and_then(|layer| Some((layer, self.modules.get(layer.modules)?))) else {
             return (x.clone(), None);
         };
@@ -208,7 +208,7 @@ fn layers(tape: &Tape, plan: &Plan<'_>, build: &Build<'_>) -> Layers {
     let model = build.model();
     let mut known: Vec<((LayerKind, bool), Param, Param)> = Vec::with_capacity(2);
     let mut all =
-        Layers { modules: Vec::with_capacity(2), layers: Vec::with_capacity(plan.played.len()), compiled: plan.with.compiled };
+        Layers { modules: Vec::with_capacity(2), blocks: Vec::with_capacity(plan.played.len()), compiled: plan.with.compiled };
     for (played, tag) in plan.played.iter().zip(1..) {
         tape.set_layer(tag);
         let kind = kind(model, &plan.with.tuning, played.index);
@@ -222,7 +222,7 @@ fn layers(tape: &Tape, plan: &Plan<'_>, build: &Build<'_>) -> Layers {
             known.push((kind, from, tape.parameters()));
             (known.len() - 1, (0, 0, 0))
         };
-        all.layers.push(Layer { modules, copies, sliding, index: played.index });
+        all.blocks.push(Layer { modules, copies, sliding, index: played.index });
     }
     all
 }
@@ -243,7 +243,7 @@ fn micro_batch<'t>(tape: &'t Tape, plan: &Plan<'_>, (ends, layers, groups): (&En
     let before = tape.state().frames.len();
     let playing = Playing { layers, tables: RefCell::default(), shared, autocast, groups, before, last };
     let mut outputs = None;
-    for (at, (layer, tag)) in playing.layers.layers.iter().zip(1..).enumerate() {
+    for (at, (layer, tag)) in playing.layers.blocks.iter().zip(1..).enumerate() {
         tape.begin(When::Forward, tag, Kind::Activation);
         let of_layer = (plan.with.model, layer.index);
         let tables = ends.given(&embedded.tables[usize::from(layer.sliding)], of_layer, plan.input_format());

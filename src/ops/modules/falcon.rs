@@ -1,9 +1,10 @@
 //! Falcon's block (transformers 5.23, `models/falcon/modeling_falcon.py`): products written with `@`, whose transposed weights
 //! autocast casts anew each time, and scores in the activations' format. Only its FlashAttention class has no scores.
 
-use super::attention::{Core, rotated};
+use super::attention::Core;
 use super::mlp::Activation;
 use super::norm::Norm;
+use super::rotary::rotated;
 use super::{Block, Build, FP32, Linear, Part, Shapes, Split, Tables, half};
 use crate::config::AttentionKernel;
 use crate::ops::tape::{Form, SOFTMAX, Tape, Var};

@@ -18,6 +18,7 @@ mod mlp;
 mod moe;
 mod neox;
 mod norm;
+mod rotary;
 mod rotation;
 mod state;
 mod tables;

@@ -1,8 +1,9 @@
 //! GPT-NeoX's block (transformers 5.23, `models/gpt_neox/modeling_gpt_neox.py`): attention and feed-forward side by side.
 
-use super::attention::{Core, rotated};
+use super::attention::Core;
 use super::mlp::Mlp;
 use super::norm::Norm;
+use super::rotary::rotated;
 use super::{Block, Build, Linear, Part, Tables, half};
 use crate::ops::tape::{Form, Tape, Var};
 use crate::ops::tensor::Dim;

@@ -1,6 +1,6 @@
 //! Rotary positions as families other than llama write them (transformers 5.23, each `apply_rotary_pos_emb`).
 
-use super::attention::rotated;
+use super::rotary::rotated;
 use super::{Build, FP32, Part, Tables, half};
 use crate::config::RotationStyle;
 use crate::ops::tape::{Form, SCALE, Var};

@@ -248,21 +248,7 @@ impl State {
             self.leaves.push(kept);
             return;
         }
-        let copied = match node.rule {
-            // The product's operands are merged over sequences and heads, which a transposed gradient does not allow.
-            Rule::Matmul { batched: true, .. } => grad.order != Order::Plain,
-            // Complex numbers are seen in what lies side by side, not in a part of a tensor.
-            Rule::Times => {
-                self.storages.get(at(grad.storage)).is_some_and(|whole| self.elements(whole.form) > self.elements(grad.form))
-            }
-            _ => false,
-        };
-        if copied {
-            self.reads(1, (grad.form, grad.dtype));
-            let copy = self.fresh((grad.form, grad.dtype), Order::Plain);
-            self.release(grad.storage);
-            grad = copy;
-        }
+        grad = self.in_order(&node, grad);
         let mut made = self.compiled_formula(&mut node, grad);
         let checkpointed = node.frame != NONE;
         if checkpointed {
@@ -297,6 +283,26 @@ impl State {
         for param in arrived {
             self.arrive(param);
         }
+    }
+
+    /// The gradient in the order that a node's formula reads: a copy where it lies otherwise.
+    fn in_order(&mut self, node: &Node, grad: Grad) -> Grad {
+        let copied = match node.rule {
+            // The product's operands are merged over sequences and heads, which a transposed gradient does not allow.
+            Rule::Matmul { batched: true, .. } => grad.order != Order::Plain,
+            // Complex numbers are seen in what lies side by side, not in a part of a tensor.
+            Rule::Times => {
+                self.storages.get(at(grad.storage)).is_some_and(|whole| self.elements(whole.form) > self.elements(grad.form))
+            }
+            _ => false,
+        };
+        if copied {
+            self.reads(1, (grad.form, grad.dtype));
+            let copy = self.fresh((grad.form, grad.dtype), Order::Plain);
+            self.release(grad.storage);
+            return copy;
+        }
+        grad
     }
 
     /// Frees what a node saved, and its frame with the last node.

@@ -6,11 +6,11 @@
 //! module yields its parameters, what it saves, its FLOPs and the memory at every moment.
 
 mod backward;
+mod compiled;
 mod costs;
 mod exchanges;
 mod flops;
 mod formulas;
-mod fused;
 mod in_place;
 mod keeps;
 mod order;

@@ -471,7 +471,9 @@ impl Tape {
             *storage = state.allocate_result((name, *form, *dtype), computes);
             state.fuse_no_more();
         }
-        copies.into_iter().for_each(|copy| state.release(copy));
+        for copy in copies {
+            state.release(copy);
+        }
         for operand in operands {
             state.save(node, operand.storage);
         }

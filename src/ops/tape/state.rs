@@ -5,9 +5,9 @@ use crate::ops::tensor::{Dim, Shape};
 use crate::sources::{self, Source};
 use crate::units::DType;
 
+use super::compiled::Fusion;
 use super::costs::Costs;
 use super::flops::{FACTORS, Factors, LayerProduct};
-use super::fused::Fusion;
 use super::keeps::{Frame, KeepsProducts};
 use super::scratch::{Attends, Scratch};
 use super::tuning::Packed;

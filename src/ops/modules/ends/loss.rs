@@ -48,7 +48,7 @@ impl Ends {
             Some(hidden)
         };
         if self.compiled {
-            return self.compiled_loss(tape, logits);
+            return self.compiled_loss(tape, &logits);
         }
         let wide = logits.clone().cast_as(FP32, "logits in fp32");
         let padded = tape.constant("padded labels", self.forms.padded, DType::Int64);
@@ -61,8 +61,8 @@ impl Ends {
     }
 
     /// The same as one compiled graph: logits are read where they are, and largest value and sum of every row are kept.
-    fn compiled_loss<'t>(&self, tape: &'t Tape, logits: Var<'t>) -> Var<'t> {
-        tape.compiled(true, &logits, |logits| {
+    fn compiled_loss<'t>(&self, tape: &'t Tape, logits: &Var<'t>) -> Var<'t> {
+        tape.compiled(true, logits, |logits| {
             let log_probabilities = logits.clone().cast_as(FP32, "logits in fp32").apply(LOG_SOFTMAX);
             log_probabilities.saving_rows(self.shapes.rows, ["largest logits", "sums of exponentials"]);
             let labels = tape.constant("labels", self.shapes.tokens, DType::Int64);

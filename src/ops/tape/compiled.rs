@@ -116,7 +116,9 @@ impl State {
         let kind = self.kind;
         let mut read = Vec::new();
         self.called_before(id, &mut read);
-        read.iter().for_each(|source| self.need(*source));
+        for source in &read {
+            self.need(*source);
+        }
         let again = self.fusion(id).is_some_and(|fusion| fusion.again);
         let other = self.storages.get(at(id)).filter(|found| again || found.kind != kind).cloned();
         let made = match other {
@@ -140,7 +142,9 @@ impl State {
             self.release_weakly(over);
         }
         self.log.push(Entry::Taken(made));
-        sources.into_iter().for_each(|source| self.release_weakly(source));
+        for source in sources {
+            self.release_weakly(source);
+        }
         for source in read {
             let holders = self.storages.get(at(source)).map_or(0, |storage| storage.refs);
             if holders > 0 {
@@ -272,10 +276,14 @@ impl State {
         }
         let mut origins = Vec::new();
         let sources = self.fusion(again).map_or_else(Vec::new, |fusion| fusion.sources.clone());
-        sources.into_iter().for_each(|source| self.origins(source, &mut origins));
+        for source in sources {
+            self.origins(source, &mut origins);
+        }
         self.need(again);
         let gradients: Vec<u32> = origins.into_iter().map(|(form, dtype)| self.allocate("gradient", form, dtype)).collect();
-        gradients.into_iter().for_each(|gradient| self.release(gradient));
+        for gradient in gradients {
+            self.release(gradient);
+        }
         if weight.node != NONE {
             of_weight = self.formula(&Node { operands: [Operand::NOTHING, weight, bias], parts: Vec::new(), ..*node }, grad)[1];
         }
