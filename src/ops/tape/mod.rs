@@ -13,6 +13,7 @@ mod flops;
 mod formulas;
 mod in_place;
 mod keeps;
+mod losses;
 mod order;
 mod parameters;
 mod places;
