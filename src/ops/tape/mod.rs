@@ -21,6 +21,7 @@ mod primitives;
 mod replay;
 mod routing;
 mod scratch;
+mod segments;
 mod state;
 mod streams;
 mod tuning;

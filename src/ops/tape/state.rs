@@ -10,6 +10,7 @@ use super::costs::Costs;
 use super::flops::{FACTORS, Factors, LayerProduct};
 use super::keeps::{Frame, KeepsProducts};
 use super::scratch::{Attends, Scratch};
+pub(crate) use super::segments::{Entry, Segment};
 use super::tuning::Packed;
 use super::{Form, Order, Param};
 
@@ -275,38 +276,6 @@ pub(crate) struct Node {
     pub grad: Option<Grad>,
     /// Gradients of the parts of a split tensor.
     pub parts: Vec<Option<Grad>>,
-}
-
-/// What happens to a storage.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Entry {
-    /// It is taken.
-    Taken(u32),
-    /// It is freed.
-    Freed(u32),
-    /// It becomes a gradient that is kept.
-    Turned(u32),
-}
-
-/// A stretch of the step with its memory at start, peak and end.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Segment {
-    pub when: When,
-    pub layer: u16,
-    pub start: Totals,
-    pub peak: Totals,
-    /// Operation that it begins in.
-    pub began_in: u16,
-    /// Operation at the peak.
-    pub op: u16,
-    /// Whether the peak is in a recomputed forward.
-    pub recomputing: bool,
-    /// Length of the log when it begins, and at the peak.
-    pub begins: usize,
-    pub event: usize,
-    /// Length of the log when it ends.
-    pub ends: usize,
-    pub end: Totals,
 }
 
 /// The recomputed tensors of a frame, collected until all are there.
