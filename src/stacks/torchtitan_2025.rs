@@ -14,7 +14,7 @@ use crate::sharding::{CarriedOutBy, FrameworkRule};
 use crate::sources;
 
 pub(super) const STACK: StackSpec = StackSpec {
-    key: "torchtitan_2025",
+    key: "torchtitan-2025",
     label: "torchtitan 0.1",
     help: "PyTorch's own Llama as of 2025: keys and values copied for every head, logits in fp32 behind the model.",
     place: 5,

@@ -117,7 +117,7 @@ fn torchtitan_takes_what_pytorch_measured() {
 fn torchtitan_of_2025_takes_what_pytorch_measured() {
     for id in ["50a9921734", "89650fb59c", "ec717c250a"] {
         is_met(id, "fsdp", |run, _| {
-            run.stack = Stack::named("torchtitan_2025").expect("a stack");
+            run.stack = Stack::named("torchtitan-2025").expect("a stack");
             run.optimizer_implementation = OptimizerImplementation::Fused;
         });
     }
@@ -130,15 +130,15 @@ fn compiled_torchtitan_takes_what_pytorch_measured() {
         ("5744f209fb", "torchtitan"),
         ("0ec896639e", "torchtitan"),
         ("71416125c0", "torchtitan"),
-        ("1a2c899ce7", "torchtitan_2025"),
-        ("42b6a3c566", "torchtitan_2025"),
+        ("1a2c899ce7", "torchtitan-2025"),
+        ("42b6a3c566", "torchtitan-2025"),
     ] {
         is_met(id, "fsdp", |run, _| compiled(run, stack));
     }
 }
 
 fn compiled(run: &mut TrainingRun, stack: &str) {
-    run.stack = Stack::named(stack).expect("a stack");
+    run.stack = Stack::named(&stack.replace('_', "-")).expect("a stack");
     run.compile = true;
     run.optimizer_implementation = OptimizerImplementation::Fused;
 }

@@ -197,7 +197,7 @@ const CHOICES_SINCE: &[&str] = &[
     "opt=muon",
     "xef=native",
     "ker=torchtitan",
-    "ker=torchtitan_2025",
+    "ker=torchtitan-2025",
     "z=fsdp1",
 ];
 

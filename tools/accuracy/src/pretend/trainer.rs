@@ -196,7 +196,7 @@ pub fn torchtitan(row: Fields<'_>) -> Result<Pretended, String> {
         optimizer_implementation,
         compile: row.flag("/flags/compile").unwrap_or(false),
         // Both are called as their stack is.
-        stack: stack(row.text("/framework")?)?,
+        stack: stack(&row.text("/framework")?.replace('_', "-"))?,
         ..plain_run(row)?
     };
     job(row, &run, layout)
