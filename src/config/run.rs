@@ -90,6 +90,8 @@ pub struct TrainingRun {
     pub attention: AttentionKernel,
     /// Activation recomputation.
     pub recompute: Recompute,
+    /// Whether blocks and loss are compiled (`torch.compile`), in stacks that do so.
+    pub compile: bool,
     /// Whose kernels are counted.
     pub dispatch: Dispatch,
     /// Elements of the buffer in which `DeepSpeed` reduces gradients (`reduce_bucket_size`).
@@ -143,6 +145,7 @@ impl TrainingRun {
             loss: Loss::OfStack,
             attention: AttentionKernel::Flash,
             recompute: Recompute::None,
+            compile: false,
             dispatch: Dispatch::Cuda,
             reduce_bucket_size: 500_000_000,
             library: LibraryOptions::DEFAULT,

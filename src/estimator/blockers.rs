@@ -388,6 +388,7 @@ fn frameworks(job: &Job, run: &TrainingRun, found: &mut Vec<Blocker>) {
     forbid(layout.t() > 1 || layout.p() > 1, &|| run.stack.forbidden(NotWith::SplitModel));
     let tuned = !run.tuning.is_full() || run.tuning.objective != Objective::NextToken;
     forbid(tuned, &|| run.stack.forbidden(NotWith::Tuning));
+    forbid(run.compile, &|| run.stack.forbidden(NotWith::Compiling));
     let alone = layout.sequence_parallel && layout.t() == 1;
     forbid(alone, &|| run.stack.forbidden(NotWith::SequenceParallelismAlone));
     forbid(layout.p() > 1, &|| sharding.forbidden(With::Pipeline, run.stack.sharding));

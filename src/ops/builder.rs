@@ -51,6 +51,8 @@ pub struct Lowering<'a> {
     pub sequence_parallel: bool,
     /// What is recomputed in backward.
     pub recompute: Recompute,
+    /// Whether every block, and the loss behind the model, is one compiled graph.
+    pub compiled: bool,
     /// Whether matrix products are cast to bf16 under autocast.
     pub autocast: bool,
     /// Whose kernels are counted.
@@ -85,6 +87,7 @@ impl<'a> Lowering<'a> {
             tensor_model_parallel_size: 1,
             sequence_parallel: false,
             recompute: Recompute::None,
+            compiled: false,
             autocast: false,
             dispatch: Dispatch::Cuda,
             tuning: Tuning::FULL,

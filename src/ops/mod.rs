@@ -34,10 +34,7 @@ pub(crate) use played::{Played, played};
 pub(crate) use record::trainable;
 pub use tensor::{Dim, EMBEDDING, EXPERTS_OF_RANK, Kept, Op, Role, Shape, Split, Tensor};
 
-use crate::config::{
-    CacheFormat, Dispatch, Job, LayerKind, Loss, ModelConfig, Recompute, Run, ServingRun, Stack, TrainingPrecision, TrainingRun,
-    Tuning,
-};
+use crate::config::{CacheFormat, Job, LayerKind, ModelConfig, Run, ServingRun, TrainingPrecision, TrainingRun};
 use crate::units::{DType, Flops, sort_short};
 
 /// The whole model as operations: once for the embedding, once for each kind of block, once for the head.
@@ -193,7 +190,6 @@ fn keeps_formats(job: &Job, run: &TrainingRun) -> bool {
 /// The lowering of a job that serves.
 fn serving<'a>(job: &'a Job, run: &ServingRun) -> Lowering<'a> {
     Lowering {
-        model: job.model(),
         // A step holds a chunk of prompts, or one token of every sequence where these are more.
         seq_length: run
             .prefill_chunk_size
@@ -201,27 +197,19 @@ fn serving<'a>(job: &'a Job, run: &ServingRun) -> Lowering<'a> {
             .min(run.context_length.saturating_mul(run.concurrent_sequences)),
         micro_batch_size: 1,
         context_length: run.context_length,
-        packed_text: None,
         concurrent_sequences: run.concurrent_sequences,
         parameter: run.quantization.dtype(),
         made_in: run.quantization.dtype(),
-        keeps_formats: false,
         activation: run.activation_dtype,
         kv_cache: run.kv_cache_dtype,
         block_size: run.block(),
         shared_prefix: run.shared_prefix,
         expert_parallel: run.expert_parallel,
         dispatches: run.dispatches(),
-        stack: Stack::DEFAULT,
-        loss: Loss::OfStack,
         attention: run.attention,
         training: false,
         tensor_model_parallel_size: job.layout().t(),
-        sequence_parallel: false,
-        recompute: Recompute::None,
-        autocast: false,
-        dispatch: Dispatch::Cuda,
-        tuning: Tuning::FULL,
+        ..Lowering::parameters_only(job.model())
     }
 }
 
@@ -255,6 +243,7 @@ pub fn lowering(job: &Job) -> Lowering<'_> {
                 sequence_parallel: job.layout().sequence_parallel,
                 recompute: run.recompute,
                 autocast: run.precision == TrainingPrecision::AmpBf16 || run.tuning.autocast,
+                compiled: run.compile && run.stack.forbidden(crate::stacks::NotWith::Compiling).is_none(),
                 dispatch: run.dispatch,
                 tuning: run.tuning,
             }

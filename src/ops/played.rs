@@ -38,7 +38,7 @@ impl Model for Plain {
 
 /// The embedding, a block of each kind, and the head, without recomputation.
 pub(crate) fn played(with: &Lowering) -> Vec<Played> {
-    let with = Lowering { recompute: Recompute::None, ..*with };
+    let with = Lowering { recompute: Recompute::None, compiled: false, ..*with };
     let kinds = super::kinds(with.model);
     let tape = Tape::new();
     let modules = Modules::declare(&tape, &with, &kinds);

@@ -20,7 +20,7 @@ const HEAD: [&str; 3] = ["Final norm", "Pooler", "Output head and loss"];
 pub(super) fn of(with: &Lowering, counts: bool) -> OpList {
     let tape = Tape::to_declare();
     // With nothing split over tensor-parallel ranks.
-    let with = Lowering { tensor_model_parallel_size: 1, sequence_parallel: false, ..*with };
+    let with = Lowering { tensor_model_parallel_size: 1, sequence_parallel: false, compiled: false, ..*with };
     let kinds = kinds(with.model);
     let models: Vec<_> = kinds.iter().map(|(kind, _)| with.model.of_layers(*kind)).collect();
     let of_kinds: Vec<_> = models.iter().map(|model| Lowering { model, ..with }).collect();
@@ -163,7 +163,7 @@ pub(super) fn split(shape: &Shape, role: Role, with: &Lowering) -> Split {
 /// Parameters that learn, of the whole model with what fine-tuning adds.
 pub(crate) fn trainable(with: &Lowering) -> u64 {
     let tape = Tape::default();
-    let with = Lowering { tensor_model_parallel_size: 1, sequence_parallel: false, ..*with };
+    let with = Lowering { tensor_model_parallel_size: 1, sequence_parallel: false, compiled: false, ..*with };
     let build = Build::new(&tape, &with);
     let learns = |from: u32| {
         let state = tape.state();

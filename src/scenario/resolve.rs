@@ -160,6 +160,7 @@ impl Scenario {
                 loss: self.word(FieldId::Loss),
                 attention: self.word(FieldId::Attention),
                 recompute: self.word(FieldId::Recompute),
+                compile: self.flag(FieldId::Compile),
                 training_tokens: to_f64(self.integer(if mode == Mode::Tune {
                     FieldId::TuningTokens
                 } else {

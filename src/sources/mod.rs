@@ -122,6 +122,10 @@ sources! {
         "Modules, groups and checkpointing of torchtitan.");
     TORCHTUNE = ("torchtune", "PyTorch", "torchtune 0.6.1, torchao 0.9.0", "modules, modules/peft/lora.py, dtypes/nf4tensor.py", Code,
         "Modules, adapters and loss of torchtune.");
+    TORCHTITAN_2025 = ("torchtitan-2025", "PyTorch", "torchtitan 0.1.0", "models/llama3/model/model.py, models/llama3/infra/parallelize.py, components/loss.py", Code,
+        "Modules, groups and checkpointing of torchtitan in 2025.");
+    TORCH_COMPILE = ("torch-compile", "PyTorch", "torch/_functorch/partitioners.py, torch/_inductor", "min_cut_rematerialization_partition", Code,
+        "What a compiled graph keeps for backward, and what it never writes to memory.");
     FSDP1 = ("fsdp1", "PyTorch", "torch/distributed/fsdp/_flat_param.py, _runtime_utils.py", "one flat parameter per unit, gathered and reduced as one tensor", Code,
         "Sharded flat parameters, with one prefetched in backward.");
     PYTORCH_DDP = ("pytorch-ddp", "PyTorch", "torch/nn/parallel/distributed.py, torch/csrc/distributed/c10d/reducer.cpp", "buckets of 1 MiB, then 25 MiB, made when the model is wrapped", Code,

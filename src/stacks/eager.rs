@@ -1,8 +1,8 @@
 //! Hugging Face transformers' modules as they are written, on PyTorch's autograd, with full logits.
 
 use super::{
-    Flash, GroupsOfEnds, MegatronOptions, ModuleKernels, NO_DUAL_PIPE, SelectiveRecompute, StackOptions, StackSpec, StepMemory,
-    TensorParallelism,
+    Flash, GroupsOfEnds, MegatronOptions, ModuleKernels, NO_DUAL_PIPE, NOT_COMPILED, SelectiveRecompute, StackOptions, StackSpec,
+    StepMemory, TensorParallelism,
 };
 use crate::sharding::CarriedOutBy;
 
@@ -17,6 +17,7 @@ pub(super) const STACK: StackSpec = StackSpec {
     selective: SelectiveRecompute::AttentionCore,
     recomputes_to_the_end: false,
     groups_of_ends: GroupsOfEnds::Together,
+    keeps_last_block: false,
     tensor_parallelism: TensorParallelism::PlanOfFamily,
     // No plan of transformers 5.23 splits the embedding; where one splits the head, its output is gathered.
     splits_vocabulary: false,
@@ -25,6 +26,6 @@ pub(super) const STACK: StackSpec = StackSpec {
     has_main_gradients: false,
     options: StackOptions::Fixed(MegatronOptions::DEFAULT),
     flash: Flash::Second,
-    forbids: &[NO_DUAL_PIPE],
+    forbids: &[NO_DUAL_PIPE, NOT_COMPILED],
     against_formula: "it lists other saved tensors than PyTorch's modules keep operator by operator",
 };

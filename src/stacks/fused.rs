@@ -1,8 +1,8 @@
 //! Fused norms, fused SwiGLU and a chunked linear cross-entropy (Liger Kernel) on PyTorch, split as Megatron-Core splits layers.
 
 use super::{
-    Flash, GroupsOfEnds, LossKernel, MegatronOptions, ModuleKernels, NO_DUAL_PIPE, SelectiveRecompute, StackOptions, StackSpec,
-    StepMemory, TensorParallelism,
+    Flash, GroupsOfEnds, LossKernel, MegatronOptions, ModuleKernels, NO_DUAL_PIPE, NOT_COMPILED, SelectiveRecompute,
+    StackOptions, StackSpec, StepMemory, TensorParallelism,
 };
 use crate::sharding::CarriedOutBy;
 
@@ -26,6 +26,7 @@ pub(super) const STACK: StackSpec = StackSpec {
     selective: SelectiveRecompute::AttentionCore,
     recomputes_to_the_end: false,
     groups_of_ends: GroupsOfEnds::Together,
+    keeps_last_block: false,
     tensor_parallelism: TensorParallelism::HeadsAndColumns,
     splits_vocabulary: true,
     has_all_degrees: false,
@@ -33,6 +34,6 @@ pub(super) const STACK: StackSpec = StackSpec {
     has_main_gradients: false,
     options: StackOptions::Fixed(MegatronOptions::DEFAULT),
     flash: Flash::Second,
-    forbids: &[NO_DUAL_PIPE],
+    forbids: &[NO_DUAL_PIPE, NOT_COMPILED],
     against_formula: "it lists other saved tensors than fused kernels keep, which need no dropout masks",
 };

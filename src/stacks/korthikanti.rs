@@ -1,6 +1,9 @@
 //! The operation list of Korthikanti et al. 2022 with dropout masks: the `34sbh + 5as²b` family.
 
-use super::{Flash, GroupsOfEnds, MegatronOptions, SelectiveRecompute, StackOptions, StackSpec, StepMemory, TensorParallelism};
+use super::{
+    Flash, GroupsOfEnds, MegatronOptions, NOT_COMPILED, SelectiveRecompute, StackOptions, StackSpec, StepMemory,
+    TensorParallelism,
+};
 use crate::sharding::CarriedOutBy;
 
 pub(super) const STACK: StackSpec = StackSpec {
@@ -14,6 +17,7 @@ pub(super) const STACK: StackSpec = StackSpec {
     selective: SelectiveRecompute::AttentionCore,
     recomputes_to_the_end: false,
     groups_of_ends: GroupsOfEnds::Together,
+    keeps_last_block: false,
     tensor_parallelism: TensorParallelism::HeadsAndColumns,
     splits_vocabulary: true,
     has_all_degrees: false,
@@ -22,6 +26,6 @@ pub(super) const STACK: StackSpec = StackSpec {
     has_main_gradients: false,
     options: StackOptions::Fixed(MegatronOptions { hidden_dropout: true, attention_dropout: true, ..MegatronOptions::DEFAULT }),
     flash: Flash::Second,
-    forbids: &[],
+    forbids: &[NOT_COMPILED],
     against_formula: "it leaves out what lies outside the blocks: embedding output, last norm, logits and loss",
 };

@@ -6,7 +6,7 @@
 //! `fused_linear_cross_entropy.py` has one buffer of logits for `next_power_of_2(⌈tokens / ⌈v / h⌉⌉)` tokens.
 
 use super::{
-    Flash, GroupsOfEnds, LossKernel, MegatronOptions, ModuleKernels, NO_DUAL_PIPE, NotWith, RotationKernel, SelectiveRecompute,
+    Flash, GroupsOfEnds, LossKernel, MegatronOptions, ModuleKernels, NO_DUAL_PIPE, NOT_COMPILED, NotWith, RotationKernel, SelectiveRecompute,
     StackOptions, StackRule, StackSpec, StepMemory, TensorParallelism,
 };
 use crate::sharding::{CarriedOutBy, FrameworkRule};
@@ -27,6 +27,7 @@ pub(super) const STACK: StackSpec = StackSpec {
         ..ModuleKernels::WRITTEN_OUT
     }),
     runs_modules_of_family: false,
+    keeps_last_block: false,
     selective: SelectiveRecompute::AttentionCore,
     recomputes_to_the_end: false,
     groups_of_ends: GroupsOfEnds::Together,
@@ -39,6 +40,7 @@ pub(super) const STACK: StackSpec = StackSpec {
     flash: Flash::Second,
     forbids: &[
         NO_DUAL_PIPE,
+        NOT_COMPILED,
         rule(
             NotWith::ModulesUnlikeLlama,
             "Liger is modelled for Llama, Qwen2 and what is built like them; use the software stack Hugging Face",

@@ -1,7 +1,8 @@
 //! Megatron-Core with Transformer Engine.
 
 use super::{
-    Flash, GroupsOfEnds, NotWith, SelectiveRecompute, StackOptions, StackRule, StackSpec, StepMemory, TensorParallelism,
+    Flash, GroupsOfEnds, NOT_COMPILED, NotWith, SelectiveRecompute, StackOptions, StackRule, StackSpec, StepMemory,
+    TensorParallelism,
 };
 use crate::sharding::{CarriedOutBy, FrameworkRule};
 use crate::sources;
@@ -17,6 +18,7 @@ pub(super) const STACK: StackSpec = StackSpec {
     selective: SelectiveRecompute::AttentionCore,
     recomputes_to_the_end: false,
     groups_of_ends: GroupsOfEnds::Together,
+    keeps_last_block: false,
     tensor_parallelism: TensorParallelism::HeadsAndColumns,
     splits_vocabulary: true,
     has_all_degrees: true,
@@ -25,6 +27,7 @@ pub(super) const STACK: StackSpec = StackSpec {
     options: StackOptions::OfRun,
     flash: Flash::Newest,
     forbids: &[
+        NOT_COMPILED,
         // megatron/core/model_parallel_config.py.
         rule(
             NotWith::SequenceParallelismAlone,

@@ -25,6 +25,15 @@ const NO_DUAL_PIPE: StackRule = StackRule {
     },
 };
 
+/// The rule of stacks whose compiled step nobody has compared with PyTorch's.
+const NOT_COMPILED: StackRule = StackRule {
+    with: NotWith::Compiling,
+    rule: FrameworkRule {
+        says: "torch.compile is modelled for torchtitan alone, whose compiled steps were compared with PyTorch's; without it the step takes at least as much",
+        source: sources::TORCH_COMPILE,
+    },
+};
+
 reference_to_member! {
     /// One of the software stacks.
     ///

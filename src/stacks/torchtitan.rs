@@ -22,7 +22,7 @@ pub(super) const STACK: StackSpec = StackSpec {
     step: StepMemory::Played(ModuleKernels {
         fuses_norms: true,
         joins_projections: true,
-        rotation: RotationKernel::ComplexInFp32,
+        rotation: RotationKernel::ComplexInFp32 { in_every_block: true },
         loss_behind_model: true,
         ..ModuleKernels::WRITTEN_OUT
     }),
@@ -30,6 +30,7 @@ pub(super) const STACK: StackSpec = StackSpec {
     selective: SelectiveRecompute::AllButSecondProducts,
     recomputes_to_the_end: true,
     groups_of_ends: GroupsOfEnds::Apart,
+    keeps_last_block: false,
     tensor_parallelism: TensorParallelism::HeadsAndColumns,
     splits_vocabulary: false,
     has_all_degrees: false,

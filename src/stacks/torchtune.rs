@@ -6,7 +6,7 @@
 //! sequence.
 
 use super::{
-    Flash, GroupsOfEnds, LossKernel, MegatronOptions, ModuleKernels, NO_DUAL_PIPE, NotWith, RotationKernel, SelectiveRecompute,
+    Flash, GroupsOfEnds, LossKernel, MegatronOptions, ModuleKernels, NO_DUAL_PIPE, NOT_COMPILED, NotWith, RotationKernel, SelectiveRecompute,
     StackOptions, StackRule, StackSpec, StepMemory, TensorParallelism,
 };
 use crate::sharding::{CarriedOutBy, FrameworkRule};
@@ -28,6 +28,7 @@ pub(super) const STACK: StackSpec = StackSpec {
         ..ModuleKernels::WRITTEN_OUT
     }),
     runs_modules_of_family: false,
+    keeps_last_block: false,
     selective: SelectiveRecompute::AttentionCore,
     recomputes_to_the_end: false,
     groups_of_ends: GroupsOfEnds::Together,
@@ -40,6 +41,7 @@ pub(super) const STACK: StackSpec = StackSpec {
     flash: Flash::Second,
     forbids: &[
         NO_DUAL_PIPE,
+        NOT_COMPILED,
         rule(NotWith::OtherModules, "torchtune is modelled for models of Llama's kind; use the software stack Hugging Face"),
         rule(NotWith::SplitModel, "torchtune is modelled without tensor and pipeline parallelism; use data-parallel ranks alone"),
     ],

@@ -206,7 +206,8 @@ fn a_snapshot_stands_beside_the_job_that_wrote_it() {
     let said = text(&output.stdout);
     assert!(output.status.success() && said.contains("Reserved by PyTorch"), "{said}");
     assert!(said.contains("more in the estimate of"), "{said}");
-    let json: serde_json::Value = serde_json::from_str(&text(&headroom(&["snapshot", &name, link, "--json"]).stdout)).expect("JSON");
+    let json: serde_json::Value =
+        serde_json::from_str(&text(&headroom(&["snapshot", &name, link, "--json"]).stdout)).expect("JSON");
     assert_eq!(json["amounts"][1]["measured"], 21_726_494_720_u64);
     std::fs::remove_file(file).expect("the copy");
     let missing = headroom(&["snapshot", "no-such-file", link]);

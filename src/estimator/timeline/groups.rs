@@ -79,6 +79,8 @@ pub(super) struct Groups<'t> {
     head: u16,
     /// Whether the head is in another group than the embedding.
     apart: bool,
+    /// The block that stays gathered from forward to backward.
+    kept_block: Option<u16>,
     /// Whether backward gathers the next group ahead.
     ahead: bool,
     /// The source of what moves.
@@ -118,6 +120,7 @@ impl<'t> Groups<'t> {
             views: plan.has_views(),
             head: plan.head(),
             apart: plan.ends == GroupsOfEnds::Apart,
+            kept_block: plan.head().checked_sub(1).filter(|_| plan.keeps_last_block),
             ahead: plan.gathers_ahead,
             source: plan.sharding.gathers.as_ref().map_or(sources::FSDP2, |gathers| gathers.source),
             kept: plan.recipe.parameter,
@@ -310,7 +313,7 @@ impl<'t> Groups<'t> {
     pub fn after_forward(&self, tag: u16) {
         if let Movement::Weights { reshard, keeps_ends, .. } = self.movement
             && self.holding(tag) == Holding::InTurn
-            && (if tag == self.of_head() { !keeps_ends && !self.apart } else { reshard })
+            && (if tag == self.of_head() { !keeps_ends && !self.apart } else { reshard && self.kept_block != Some(tag) })
         {
             self.release(tag);
         }

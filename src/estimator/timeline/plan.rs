@@ -92,6 +92,8 @@ pub(super) struct Plan<'a> {
     pub gathers_ahead: bool,
     /// In which groups the ends of the model are gathered.
     pub ends: GroupsOfEnds,
+    /// Whether the last block stays gathered from forward to backward.
+    pub keeps_last_block: bool,
     /// Whether gradients of micro-batches add up unreduced before those of the last are reduced.
     pub reduce_once: bool,
     /// Buckets into which gradients are copied, and the elements of one and their format.
@@ -192,6 +194,7 @@ impl<'a> Plan<'a> {
                 Movement::Still | Movement::Gradients | Movement::Weights { .. } => GroupsOfEnds::Together,
             },
             reduce_once: libraries::reduces_once(job, sharding, buckets.0),
+            keeps_last_block: run.stack.keeps_last_block && gathers_into_buffers(movement),
             buckets,
             library: run.library,
             live,
@@ -319,6 +322,11 @@ fn live(job: &Job, run: &TrainingRun, sharding: DataSharding) -> Option<Live> {
         blocks += 1;
     }
     (blocks > 0 && blocks < model.num_hidden_layers).then_some(Live { blocks, rest: left / t })
+}
+
+/// Whether a group is gathered into a buffer, and its weights copied out of it.
+const fn gathers_into_buffers(movement: Movement) -> bool {
+    matches!(movement, Movement::Weights { into: GatheredInto::BufferAndTensors, .. })
 }
 
 /// Whether weights are given back after use where so many parameters may stay gathered.

@@ -209,20 +209,27 @@ struct Layer {
 /// All blocks of a stage; those alike share their modules.
 struct Layers {
     modules: Vec<Box<dyn Block>>,
-    layers: Vec<Layer>,
+    blocks: Vec<Layer>,
+    /// Whether each is one compiled graph.
+    compiled: bool,
 }
 
 impl Layers {
     /// Runs the block at that place.
     fn run<'t>(&self, tape: &'t Tape, at: usize, (x, tables): (&Var<'t>, &Tables<'t>)) -> (Var<'t>, Option<Var<'t>>) {
-        let layer = self.layers.get(at);
+        let layer = self.blocks.get(at);
         let Some((layer, modules)) = layer.and_then(|layer| Some((layer, self.modules.get(layer.modules)?))) else {
             return (x.clone(), None);
         };
         tape.means(layer.copies);
-        let answer = modules.run(tape, x, tables);
+        let mut beside = None;
+        let output = tape.compiled(self.compiled, x, |x| {
+            let (output, other) = modules.run(tape, x, tables);
+            beside = other;
+            output
+        });
         tape.means((0, 0, 0));
-        answer
+        (output, beside)
     }
 }
 
@@ -230,7 +237,8 @@ impl Layers {
 fn layers(tape: &Tape, plan: &Plan<'_>, build: &Build<'_>) -> Layers {
     let model = build.model();
     let mut known: Vec<((LayerKind, bool), Param, Param)> = Vec::with_capacity(2);
-    let mut all = Layers { modules: Vec::with_capacity(2), layers: Vec::with_capacity(plan.played.len()) };
+    let mut all =
+        Layers { modules: Vec::with_capacity(2), blocks: Vec::with_capacity(plan.played.len()), compiled: plan.with.compiled };
     for (played, tag) in plan.played.iter().zip(1..) {
         tape.set_layer(tag);
         let kind = kind(model, &plan.with.tuning, played.index);
@@ -244,7 +252,7 @@ fn layers(tape: &Tape, plan: &Plan<'_>, build: &Build<'_>) -> Layers {
             known.push((kind, from, tape.parameters()));
             (known.len() - 1, (0, 0, 0))
         };
-        all.layers.push(Layer { modules, copies, sliding, index: played.index });
+        all.blocks.push(Layer { modules, copies, sliding, index: played.index });
     }
     all
 }
@@ -266,7 +274,7 @@ fn micro_batch<'t>(tape: &'t Tape, plan: &Plan<'_>, (ends, layers, groups): (&En
     let playing =
         Playing { layers, tables: RefCell::default(), shared, autocast, groups, before, last, is_through: Cell::new(false) };
     let mut outputs = None;
-    for (at, (layer, tag)) in playing.layers.layers.iter().zip(1..).enumerate() {
+    for (at, (layer, tag)) in playing.layers.blocks.iter().zip(1..).enumerate() {
         tape.begin(When::Forward, tag, Kind::Activation);
         let of_layer = (plan.with.model, layer.index);
         let tables = ends.given(&embedded.tables[usize::from(layer.sliding)], of_layer, plan.input_format());

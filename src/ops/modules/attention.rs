@@ -294,6 +294,8 @@ pub(super) struct Attention {
     core: Core,
     /// Values are multiplied by a constant.
     scales_values: bool,
+    /// Heads that share keys and values are given copies.
+    repeats: bool,
     shapes: Shapes,
     several: (bool, bool),
     /// `[b, s, a, d]` and `[b, s, k, d]`.
@@ -350,7 +352,8 @@ impl Attention {
         let rows = (in_rows(heads), in_rows(kv));
         let (core, shapes) = (Core::new(build).with_sinks(sinks), build.shapes);
         let scales_values = model.family.modules().scales_values;
-        Self { query, joined, keys, values, output, norms, rotary, rotation, core, scales_values, shapes, several, rows }
+        let repeats = build.kernels().repeats_keys && kv.1 < heads.1;
+        Self { query, joined, keys, values, output, norms, rotary, rotation, core, scales_values, repeats, shapes, several, rows }
     }
 
     /// Keys and values: `2 · k · d` elements.
@@ -404,11 +407,24 @@ impl Attention {
             (None, None) => (q, k, Vec::new()),
         };
         let (q, k) = self.normed_last(q, k);
-        let (k, v) = tables.seen((k, v));
+        let (k, v) = self.of_every_head(tables.seen((k, v)));
         let (output, weights) = self.core.run((&q, &k, &v), tables);
         tape.at("Output projection", sources::PYTORCH_AUTOGRAD);
         (self.output.run(&output), weights)
     }
+
+    /// Keys and values that every query head has for itself, where heads that share them are given copies.
+    fn of_every_head<'t>(&self, (k, v): (Var<'t>, Var<'t>)) -> (Var<'t>, Var<'t>) {
+        if !self.repeats {
+            return (k, v);
+        }
+        let repeated = |x: &Var<'t>, name| {
+            let rows = x.clone().swap(self.rows.1, self.several.1).repeat(self.rows.0).named(name);
+            rows.swap(self.shapes.queries, self.several.0)
+        };
+        (repeated(&k, "keys of every head"), repeated(&v, "values of every head"))
+    }
+
     /// Queries, keys and values of one product, each copied.
     fn taken_apart<'t>(&self, x: &Var<'t>) -> (Var<'t>, Var<'t>, Var<'t>) {
         let all = self.query.run(x).named("queries, keys and values");

@@ -66,11 +66,13 @@ pub(crate) struct Ends {
     /// The stack's own model.
     own_model: bool,
     rotary: bool,
-    /// Every block has a buffer of rotary factors: how many there are, and the last one's.
+    /// Buffers of rotary factors that stay: how many there are, and the last one.
     factors: Option<u64>,
     last_factors: Cell<Option<Kept>>,
     /// The loss is computed when `forward` has returned.
     loss_behind: bool,
+    /// The loss is one compiled graph.
+    compiled: bool,
     alibi: bool,
     /// Masks are added to scores.
     eager: bool,
@@ -182,11 +184,11 @@ fn projections(build: &Build<'_>, own: Dim) -> Option<[Linear; 2]> {
     })
 }
 
-/// How many buffers of rotary factors there are, where these are no tables of a step: one for each block, or one for all positions.
+/// How many buffers of rotary factors there are, where these are no tables of a step: one for each block, or one for all.
 fn factors(build: &Build<'_>) -> Option<u64> {
     match build.kernels().rotation {
-        RotationKernel::ComplexInFp32 => Some(build.model().num_hidden_layers),
-        RotationKernel::PairsInFp32 => Some(1),
+        RotationKernel::ComplexInFp32 { in_every_block: true } => Some(build.model().num_hidden_layers),
+        RotationKernel::ComplexInFp32 { in_every_block: false } | RotationKernel::PairsInFp32 => Some(1),
         RotationKernel::OfFamily | RotationKernel::InPlace => None,
     }
 }
@@ -237,6 +239,7 @@ impl Ends {
             factors: factors(build),
             last_factors: Cell::default(),
             loss_behind: build.kernels().loss_behind_model,
+            compiled: with.compiled,
             alibi: model.position_embedding == PositionEmbedding::Alibi,
             eager: with.attention == AttentionKernel::Standard,
             kinds_of_masks,

@@ -32,7 +32,7 @@ impl Rotary {
             keys_half: form(with.own_kv_heads()),
             by_halves: tables == RotaryTables::Halves,
             casts: tables == RotaryTables::InFp32,
-            complex: build.kernels().rotation == RotationKernel::ComplexInFp32,
+            complex: build.kernels().rotation.is_complex(),
             in_place: (build.kernels().rotation == RotationKernel::InPlace)
                 .then(|| (with.own_heads().1 > 1, with.own_kv_heads().1 > 1)),
         }

@@ -61,8 +61,9 @@ impl Tape {
             state.hold(*input);
         }
         let first = count(state.nodes.len());
-        let kept = VecDeque::new();
-        state.frames.push(Frame { inputs, part, first, last: first, saves: 0, holders: 0, recomputed: false, wanted, kept });
+        let (kept, kept_behind) = (VecDeque::new(), VecDeque::new());
+        let (saves, holders, recomputed) = (0, 0, false);
+        state.frames.push(Frame { inputs, part, first, last: first, saves, holders, recomputed, wanted, kept, kept_behind });
         state.open_frame = Some(count(state.frames.len()) - 1);
     }
 
@@ -72,11 +73,20 @@ impl Tape {
         let Some(frame) = state.open_frame.take() else { return };
         let Some(frame) = state.frames.get_mut(at(frame)) else { return };
         frame.last = last;
+        let mut unread = Vec::new();
+        while frame.kept_behind.back() == Some(&frame.saves) {
+            // A compiler does not keep what backward never reads.
+            frame.kept_behind.pop_back();
+            unread.extend(frame.kept.pop_back());
+        }
         if frame.saves == 0 {
             // Nothing in it wants a gradient: nothing holds it.
             for input in std::mem::take(&mut frame.inputs) {
                 state.release(input);
             }
+        }
+        for kept in unread {
+            state.release(kept);
         }
     }
 
@@ -130,9 +140,11 @@ impl Tape {
             let mut state = self.state.borrow_mut();
             let Some(found) = state.frames.get_mut(at(frame)) else { return };
             found.recomputed = true;
-            let (wanted, inputs, part) = (found.saves, found.inputs.clone(), found.part.clone());
+            let (wanted, inputs, part, last) = (found.saves, found.inputs.clone(), found.part.clone(), found.last);
             let (wants, keeps) = (found.wanted, !found.kept.is_empty());
-            let wanted = if state.to_the_end { NONE } else { wanted };
+            let compiled = state.nodes.get(at(last).saturating_sub(1)).is_some_and(|node| node.compiled);
+            // A compiler leaves out what nobody reads.
+            let wanted = if state.to_the_end && !compiled { NONE } else { wanted };
             state.keeps = keeps.then_some(KeepsProducts { products: 0, again: Some(frame) });
             state.recording = Some(Recording { tensors: Vec::new(), wanted });
             state.kind = Kind::Recomputed;
@@ -230,7 +242,7 @@ impl State {
         let Some(mut grad) = found.grad.take() else { return };
         // Its parts have done their work once it runs.
         let parts = std::mem::take(&mut found.parts);
-        let node = Node { parts, ..*found };
+        let mut node = Node { parts, ..*found };
         self.op = node.op;
         if let Rule::Part(number) = node.rule {
             self.keep_part(node.operands[0].node, usize::from(number), grad);
@@ -245,6 +257,46 @@ impl State {
             self.leaves.push(kept);
             return;
         }
+        grad = self.in_order(&node, grad);
+        let mut made = self.compiled_formula(&mut node, grad);
+        let checkpointed = node.frame != NONE;
+        if checkpointed {
+            self.let_go(&node);
+        }
+        for (operand, made) in node.operands.iter().zip(&mut made) {
+            if let Some(grad) = made.as_mut().filter(|_| operand.node != NONE) {
+                *grad = self.fit(*grad, *operand);
+            }
+        }
+        self.fuse_no_more();
+        self.release(grad.storage);
+        if !checkpointed {
+            self.let_go(&node);
+        }
+        let mut arrived = [None; 3];
+        for (at, (operand, made)) in node.operands.iter().zip(made).enumerate() {
+            let Some(grad) = made else { continue };
+            if let Some(param) = as_leaf(operand.node) {
+                if self.waits_for_the_end(param, grad) {
+                    continue;
+                }
+                self.settle(grad.storage);
+                if self.wait(param, grad) {
+                    arrived[at] = Some(param);
+                }
+            } else {
+                self.hand_on(operand.node, grad);
+            }
+        }
+        self.compiled = false;
+        for param in arrived.into_iter().flatten() {
+            self.arrive(param);
+        }
+        self.arrived = arrived;
+    }
+
+    /// The gradient in the order that a node's formula reads: a copy where it lies otherwise.
+    fn in_order(&mut self, node: &Node, grad: Grad) -> Grad {
         let copied = match node.rule {
             // The product's operands are merged over sequences and heads, which a transposed gradient does not allow.
             Rule::Matmul { batched: true, .. } => grad.order != Order::Plain,
@@ -258,43 +310,15 @@ impl State {
             self.reads(1, (grad.form, grad.dtype));
             let copy = self.fresh((grad.form, grad.dtype), Order::Plain);
             self.release(grad.storage);
-            grad = copy;
+            return copy;
         }
-        let mut made = self.formula(&node, grad);
-        let checkpointed = node.frame != NONE;
-        if checkpointed {
-            self.let_go(&node);
-        }
-        for (operand, made) in node.operands.iter().zip(&mut made) {
-            if let Some(grad) = made.as_mut().filter(|_| operand.node != NONE) {
-                *grad = self.fit(*grad, *operand);
-            }
-        }
-        self.release(grad.storage);
-        if !checkpointed {
-            self.let_go(&node);
-        }
-        let mut arrived = [None; 3];
-        for (at, (operand, made)) in node.operands.iter().zip(made).enumerate() {
-            let Some(grad) = made else { continue };
-            if let Some(param) = as_leaf(operand.node) {
-                if self.wait(param, grad) {
-                    arrived[at] = Some(param);
-                }
-            } else {
-                self.hand_on(operand.node, grad);
-            }
-        }
-        for param in arrived.into_iter().flatten() {
-            self.arrive(param);
-        }
-        self.arrived = arrived;
+        grad
     }
 
     /// Frees what a node saved, and its frame with the last node.
     fn let_go(&mut self, node: &Node) {
         for storage in node.saved.iter().take(usize::from(node.saves)) {
-            self.release(*storage);
+            self.release_weakly(*storage);
         }
         if node.saves > 0
             && let Some(frame) = self.frames.get_mut(at(node.frame))
@@ -348,13 +372,15 @@ impl State {
     fn summed(&mut self, before: Option<Grad>, grad: Grad) -> Grad {
         let Some(before) = before else { return grad };
         self.reads(2, (grad.form, grad.dtype));
-        if self.is_added_to_in_place(before) {
+        if !self.compiled && self.is_added_to_in_place(before) {
             let operand = |grad: Grad| Operand { node: NONE, form: grad.form, dtype: grad.dtype };
             self.in_place(&[operand(before), operand(grad), Operand::NOTHING]);
             self.release(grad.storage);
             return before;
         }
+        self.fuse(&[before.storage, grad.storage]);
         let sum = self.fresh((grad.form, before.dtype), before.order);
+        self.fuse_no_more();
         self.release(before.storage);
         self.release(grad.storage);
         sum
@@ -370,7 +396,7 @@ impl State {
     }
 
     /// A gradient reaches a parameter; whether it is the last of this backward.
-    fn wait(&mut self, param: u32, grad: Grad) -> bool {
+    pub(super) fn wait(&mut self, param: u32, grad: Grad) -> bool {
         let before = self.parameters.get(at(param)).and_then(|parameter| parameter.waiting);
         let sum = self.summed(before, grad);
         let Some(parameter) = self.parameters.get_mut(at(param)) else { return false };
@@ -380,7 +406,7 @@ impl State {
     }
 
     /// A parameter's gradient is complete: it is kept, added to the one that is there, or waits for its group.
-    fn arrive(&mut self, param: u32) {
+    pub(super) fn arrive(&mut self, param: u32) {
         let Some(parameter) = self.parameters.get_mut(at(param)) else { return };
         let Some(grad) = parameter.waiting.take() else { return };
         let (there, copied) = (parameter.gradient != NONE, parameter.copy != NONE);

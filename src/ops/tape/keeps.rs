@@ -28,6 +28,8 @@ pub(crate) struct Frame {
     pub wanted: bool,
     /// Results that are kept all the same, in the order in which they were made; running again finds them there.
     pub kept: VecDeque<u32>,
+    /// In a compiled graph, how many tensors were saved before each of these was made.
+    pub kept_behind: VecDeque<u32>,
 }
 
 /// A checkpointed part of a block.
@@ -83,9 +85,17 @@ impl State {
             && let Some(frame) = self.open_frame.and_then(|frame| self.frames.get_mut(at(frame)))
         {
             frame.kept.push_back(made);
+            if self.compiled {
+                frame.kept_behind.push_back(frame.saves);
+            }
             self.hold(made);
         }
         made
+    }
+
+    /// Whether the next product (`counted`) or kernel of attention finds its result kept.
+    pub fn finds_kept(&self, counted: bool) -> bool {
+        self.keeps.is_some_and(|keeps| keeps.again.is_some() && (!counted || keeps.products.is_multiple_of(2)))
     }
 
     /// Takes memory for a kernel's result; attention's may be kept.

@@ -6,6 +6,7 @@
 //! module yields its parameters, what it saves, its FLOPs and the memory at every moment.
 
 mod backward;
+mod compiled;
 mod costs;
 mod exchanges;
 mod flops;
@@ -21,6 +22,7 @@ mod primitives;
 mod replay;
 mod routing;
 mod scratch;
+mod segments;
 mod state;
 mod streams;
 mod tuning;

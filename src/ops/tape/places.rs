@@ -16,7 +16,12 @@ impl Var<'_> {
         let mut state = self.tape.state.borrow_mut();
         let node = state.node(Rule::Times, [self.operand(), factors.operand(), Operand::NOTHING]);
         state.save(node, factors.storage);
+        // TorchInductor has no code for complex numbers.
+        state.fuse(&[self.storage, factors.storage]);
         let storage = state.allocate("rotated", self.form, self.dtype);
+        state.fuse_no_more();
+        state.called(self.storage);
+        state.called(storage);
         drop(state);
         Self::made(self.tape, storage, self.form, self.dtype, node).ordered(self.order)
     }

@@ -83,7 +83,11 @@ impl<'t> Var<'t> {
         if save == Save::Input {
             state.save(node, self.storage);
         }
+        if state.elements(form) >= state.elements(self.form) {
+            state.fuse(&[self.storage]);
+        }
         let storage = state.allocate(name, form, dtype);
+        state.fuse_no_more();
         if save == Save::Output {
             state.save(node, storage);
         }
@@ -208,7 +212,9 @@ impl<'t> Var<'t> {
         if saves[1] {
             state.save(node, other.storage);
         }
+        state.fuse(&[self.storage, other.storage]);
         let storage = state.allocate(name, form, dtype);
+        state.fuse_no_more();
         let order = if self.form == form { self.order } else { other.order };
         drop(state);
         Self::made(self.tape, storage, form, dtype, node).ordered(order)
@@ -289,7 +295,10 @@ impl<'t> Var<'t> {
         if x.node != NONE {
             state.save(node, weight.storage);
         }
+        state.product_reads([x.storage, weight.storage]);
         let storage = state.allocate_kept("projected", (form, x.dtype), true);
+        state.fuse_no_more();
+        state.called(storage);
         state.multiply_with_workspace(bias.is_some());
         state.release(whole.unwrap_or(NONE));
         drop(state);
@@ -329,6 +338,9 @@ impl<'t> Var<'t> {
         }
         if a.node != NONE {
             state.save(node, b.storage);
+        }
+        for operand in [a.storage, b.storage] {
+            state.kernel_reads(operand);
         }
         let storage = state.allocate("batched product", form, a.dtype);
         state.multiply_with_workspace(false);
@@ -382,8 +394,8 @@ impl Tape {
         let autocast = self.state.borrow().autocast;
         let whole = self.read(param);
         let Some(dtype) = autocast.filter(|dtype| *dtype != whole.dtype) else { return whole };
-        if whole.node == NONE {
-            // Only weights that learn are cached.
+        if whole.node == NONE || self.is_compiled() {
+            // Only weights that learn are cached, and none in a compiled graph.
             return whole.cast_as(dtype, "cast weight");
         }
         let param = self.state.borrow().meant(param);
@@ -462,9 +474,22 @@ impl Tape {
             state.count_attention(results.get(main).map_or(all[0].form, |result| result.1));
         }
         state.kernel_runs(&all, results, computes);
+        let sources: Vec<u32> = operands.iter().map(|operand| operand.storage).collect();
+        let reads = computes && !state.finds_kept(false);
+        let copies = if reads { state.copies_for_attention(&sources) } else { Vec::new() };
+        for operand in sources.iter().filter(|_| reads) {
+            state.kernel_reads(*operand);
+        }
         let mut made = [NONE; MOST_RESULTS];
-        for (storage, (name, form, dtype)) in made.iter_mut().zip(results) {
+        for (at, (storage, (name, form, dtype))) in made.iter_mut().zip(results).enumerate() {
+            if at == main && !computes {
+                state.fuse(&sources);
+            }
             *storage = state.allocate_result((name, *form, *dtype), computes);
+            state.fuse_no_more();
+        }
+        for copy in copies {
+            state.release(copy);
         }
         for operand in operands {
             state.save(node, operand.storage);

@@ -5,11 +5,13 @@ use crate::ops::tensor::{Dim, Shape};
 use crate::sources::{self, Source};
 use crate::units::DType;
 
+use super::compiled::Fusion;
 use super::costs::Costs;
 use super::flops::{FACTORS, Factors, LayerProduct};
 use super::keeps::{Frame, KeepsProducts};
 use super::over::Writes;
 use super::scratch::{Attends, Scratch};
+pub(crate) use super::segments::{Entry, Segment};
 use super::tuning::Packed;
 use super::{Form, Order, Param, Tile};
 
@@ -115,6 +117,8 @@ pub(crate) struct Storage {
     /// The stream that it is used on, as [`State::stream`].
     pub stream: u8,
     pub name: &'static str,
+    /// Its place among tensors that are fused away, or [`NONE`].
+    pub fusion: u32,
 }
 
 /// One parameter.
@@ -285,41 +289,11 @@ pub(crate) struct Node {
     pub op: u16,
     pub layer: u16,
     pub frame: u32,
+    /// Whether it is part of a compiled graph.
+    pub compiled: bool,
     pub grad: Option<Grad>,
     /// Gradients of the parts of a split tensor.
     pub parts: Vec<Option<Grad>>,
-}
-
-/// What happens to a storage.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Entry {
-    /// It is taken.
-    Taken(u32),
-    /// It is freed.
-    Freed(u32),
-    /// It becomes a gradient that is kept.
-    Turned(u32),
-}
-
-/// A stretch of the step with its memory at start, peak and end.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Segment {
-    pub when: When,
-    pub layer: u16,
-    pub start: Totals,
-    pub peak: Totals,
-    /// Operation that it begins in.
-    pub began_in: u16,
-    /// Operation at the peak.
-    pub op: u16,
-    /// Whether the peak is in a recomputed forward.
-    pub recomputing: bool,
-    /// Length of the log when it begins, and at the peak.
-    pub begins: usize,
-    pub event: usize,
-    /// Length of the log when it ends.
-    pub ends: usize,
-    pub end: Totals,
 }
 
 /// The recomputed tensors of a frame, collected until all are there.
@@ -386,6 +360,14 @@ pub(crate) struct State {
     pub(super) arrived: [Option<Param>; 3],
     /// Tensors that are no parameters and want a gradient, and their gradients, kept until the graph goes.
     pub(super) leaves: Vec<u32>,
+    /// Whether what runs is compiled.
+    pub(super) compiled: bool,
+    /// What is taken now is fused into what reads it, made from those.
+    pub(super) fusing: Option<Vec<u32>>,
+    /// Tensors that are fused away.
+    pub(super) fusions: Vec<Fusion>,
+    /// Gradients of parameters that wait for the end of a compiled part.
+    pub(super) at_the_end: Vec<(Param, Grad)>,
 }
 
 /// How many slots shapes are found by.
@@ -478,8 +460,25 @@ impl State {
         }
         let id = count(self.storages.len());
         let (kind, op, layer, stream) = (self.kind, self.op, self.layer, self.stream);
-        self.storages.push(Storage { bytes, refs: 1, kind, born: kind, dtype, form, op, taken_in: op, layer, stream, name });
-        self.log.push(Entry::Taken(id));
+        let fused = self.fused_away();
+        let fusion = fused.unwrap_or(NONE);
+        self.storages.push(Storage {
+            bytes,
+            refs: 1,
+            kind,
+            born: kind,
+            dtype,
+            form,
+            op,
+            taken_in: op,
+            layer,
+            stream,
+            name,
+            fusion,
+        });
+        if fused.is_none() {
+            self.log.push(Entry::Taken(id));
+        }
         id
     }
 
@@ -492,7 +491,10 @@ impl State {
     pub fn release(&mut self, id: u32) {
         let Some(storage) = self.storages.get_mut(at(id)) else { return };
         storage.refs = storage.refs.saturating_sub(1);
-        if storage.refs == 0 {
+        let left = storage.refs;
+        if storage.fusion != NONE {
+            self.release_fused(id, left);
+        } else if left == 0 {
             self.log.push(Entry::Freed(id));
         }
     }
@@ -543,7 +545,8 @@ impl State {
         }
         let frame = self.open_frame.unwrap_or(NONE);
         let (op, layer) = (self.op, self.layer);
-        self.nodes.push(Node { rule, operands, saved: [NONE; SAVED], saves: 0, op, layer, frame, grad: None, parts: Vec::new() });
+        let (compiled, saved) = (self.compiled, [NONE; SAVED]);
+        self.nodes.push(Node { rule, operands, saved, saves: 0, op, layer, frame, compiled, grad: None, parts: Vec::new() });
         count(self.nodes.len()) - 1
     }
 
@@ -552,7 +555,7 @@ impl State {
         let nothing = [Operand::NOTHING; 3];
         let (op, layer) = (self.op, self.layer);
         let (rule, saved, frame, grad, parts) = (Rule::Pass, [NONE; SAVED], NONE, None, Vec::new());
-        self.nodes.push(Node { rule, operands: nothing, saved, saves: 0, op, layer, frame, grad, parts });
+        self.nodes.push(Node { rule, operands: nothing, saved, saves: 0, op, layer, frame, compiled: false, grad, parts });
         count(self.nodes.len()) - 1
     }
 
@@ -566,7 +569,7 @@ impl State {
             if recording.tensors.len() >= at(recording.wanted) {
                 self.stopped = true;
             }
-            self.hold(storage);
+            self.hold_weakly(storage);
             return;
         }
         let Some(found) = self.nodes.get_mut(at(node)) else { return };
@@ -583,7 +586,7 @@ impl State {
         if let Some(place) = found.saved.get_mut(slot) {
             *place = storage;
         }
-        self.hold(storage);
+        self.hold_weakly(storage);
     }
 
     /// The dimensions of a shape.

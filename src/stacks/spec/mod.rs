@@ -32,6 +32,8 @@ pub struct StackSpec {
     pub recomputes_to_the_end: bool,
     /// In which groups the ends of a model are gathered, where a library gathers weights.
     pub groups_of_ends: GroupsOfEnds,
+    /// Whether the last block stays gathered from forward to backward, which begins with it, where a library gathers weights.
+    pub keeps_last_block: bool,
     /// How tensor-parallel ranks share layers.
     pub tensor_parallelism: TensorParallelism,
     /// Whether tensor-parallel ranks share the vocabulary of embedding and head.
@@ -82,6 +84,8 @@ pub struct ModuleKernels {
     pub joins_projections: bool,
     /// How queries and keys are rotated.
     pub rotation: RotationKernel,
+    /// Whether heads that share keys and values are given copies of them before attention.
+    pub repeats_keys: bool,
     /// Whether the loss is computed when the model's `forward` has returned.
     pub loss_behind_model: bool,
     /// Whether the model is the stack's own: without transformers' positions, masks and hooks, without peft's casts, norms operator by
@@ -94,8 +98,11 @@ pub struct ModuleKernels {
 pub enum RotationKernel {
     /// As the family's modules do it.
     OfFamily,
-    /// As complex numbers in fp32, by factors that every block has in a buffer of its own.
-    ComplexInFp32,
+    /// As complex numbers in fp32, by factors in a buffer.
+    ComplexInFp32 {
+        /// Whether every block has a buffer of its own; otherwise all read the model's.
+        in_every_block: bool,
+    },
     /// By one kernel, in place.
     InPlace,
     /// Neighbours in a head together, in fp32, operator by operator, by one buffer of all positions.
@@ -120,6 +127,13 @@ pub enum GroupsOfEnds {
     Apart,
 }
 
+impl RotationKernel {
+    /// Whether complex numbers are multiplied.
+    pub const fn is_complex(self) -> bool {
+        matches!(self, Self::ComplexInFp32 { .. })
+    }
+}
+
 impl ModuleKernels {
     /// Every operator as transformers writes it.
     pub const WRITTEN_OUT: Self = Self {
@@ -130,6 +144,7 @@ impl ModuleKernels {
         splits_tokens: false,
         joins_projections: false,
         rotation: RotationKernel::OfFamily,
+        repeats_keys: false,
         loss_behind_model: false,
         is_own_model: false,
     };
@@ -270,6 +285,8 @@ pub enum NotWith {
     SplitModel,
     /// Anything but all weights that learn the next token.
     Tuning,
+    /// Blocks and loss compiled one by one.
+    Compiling,
 }
 
 /// A run that a stack refuses.

@@ -118,6 +118,72 @@ fn torchtitan_takes_what_pytorch_measured() {
     });
 }
 
+/// torchtitan 0.1 copies keys and values for every head, keeps the last block gathered and rotates by one buffer.
+#[test]
+fn torchtitan_of_2025_takes_what_pytorch_measured() {
+    for id in ["50a9921734", "89650fb59c", "ec717c250a"] {
+        is_met(id, "fsdp", |run, _| {
+            run.stack = Stack::named("torchtitan-2025").expect("a stack");
+            run.optimizer_implementation = OptimizerImplementation::Fused;
+        });
+    }
+}
+
+/// Compiled blocks and loss: nothing that is only read by elementwise kernels is ever in memory.
+#[test]
+fn compiled_torchtitan_takes_what_pytorch_measured() {
+    for (id, stack) in [
+        ("5744f209fb", "torchtitan"),
+        ("0ec896639e", "torchtitan"),
+        ("71416125c0", "torchtitan"),
+        ("1a2c899ce7", "torchtitan-2025"),
+        ("42b6a3c566", "torchtitan-2025"),
+    ] {
+        is_met(id, "fsdp", |run, _| compiled(run, stack));
+    }
+}
+
+fn compiled(run: &mut TrainingRun, stack: &str) {
+    run.stack = Stack::named(&stack.replace('_', "-")).expect("a stack");
+    run.compile = true;
+    run.optimizer_implementation = OptimizerImplementation::Fused;
+}
+
+/// Other widths, heads, lengths, vocabularies and ranks than those of published models, without and with recomputation; in most the peak
+/// is within a compiled block.
+#[test]
+fn compiled_blocks_of_any_size_take_what_pytorch_measured() {
+    let text = include_str!("../../data/cuda/compiled.jsonl");
+    let mut errors: Vec<f64> = Vec::new();
+    for line in text.lines() {
+        let row: Value = serde_json::from_str(line).expect("JSON");
+        let job = job(&row, "fsdp", |run, _| compiled(run, row["framework"].as_str().expect("a framework")));
+        let ours = device_memory(&job).expect("a known order").allocated.0;
+        let measured = row["measured"]["peak_allocated"].as_u64().expect("a peak");
+        assert!(ours.abs_diff(measured) <= measured / 100, "{}: {ours} against {measured}", row["id"]);
+        #[expect(clippy::cast_precision_loss, reason = "for a median")]
+        errors.push(ours.abs_diff(measured) as f64 / measured as f64);
+    }
+    errors.sort_by(f64::total_cmp);
+    assert!(errors.len() == 38 && errors[errors.len() / 2] <= 0.0005 && errors[34] <= 0.005, "{errors:?}");
+}
+
+/// Stacks whose compiled step nobody has compared are refused, and eager is no less than compiled where both are known.
+#[test]
+fn compiling_is_torchtitans() {
+    let row = row("f4c00c6bf3");
+    let says = forbidden(&job(&row, "fsdp", |run, _| run.compile = true));
+    assert!(says.iter().any(|says| says.contains("torch.compile is modelled for torchtitan alone")), "{says:?}");
+    for recompute in [Recompute::None, Recompute::Selective, Recompute::Full] {
+        let of = |compile| {
+            let job = job(&row, "fsdp", |run, _| (run.stack, run.compile, run.recompute) = (torchtitan(), compile, recompute));
+            assert_eq!(forbidden(&job), Vec::<String>::new());
+            device_memory(&job).expect("a known order").allocated
+        };
+        assert!(of(true) < of(false), "{recompute:?}");
+    }
+}
+
 /// Llama 3.1 8B: the second product of a block is the output projection, the fourth the feed-forward layer's up.
 #[test]
 fn torchtitan_recomputes_every_second_product() {

@@ -202,6 +202,7 @@ const CHOICES_SINCE: &[&str] = &[
     "opt=adamw8t",
     "lfn=transformers-4",
     "lfn=trl",
+    "ker=torchtitan-2025",
     "z=fsdp1",
     "oc=on",
     "oc=off",

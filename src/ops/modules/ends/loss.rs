@@ -52,6 +52,9 @@ impl Ends {
         } else {
             Some(hidden)
         };
+        if self.compiled {
+            return self.compiled_loss(tape, &logits);
+        }
         let wide = logits.clone().cast_as(FP32, "logits in fp32");
         let padded = tape.constant("padded labels", self.forms.padded, DType::Int64);
         // Dropping the first label of a single sequence leaves a view of the padded ones; of several, a copy.
@@ -105,6 +108,16 @@ impl Ends {
         }
         drop((counted, losses, labels));
         tape.prepared([hidden, &weight], gradients, (self.shapes.scalar, self.forms.chunk, head.form))
+    }
+
+    /// The same as one compiled graph: logits are read where they are, and largest value and sum of every row are kept.
+    fn compiled_loss<'t>(&self, tape: &'t Tape, logits: &Var<'t>) -> Var<'t> {
+        tape.compiled(true, logits, |logits| {
+            let log_probabilities = logits.clone().cast_as(FP32, "logits in fp32").apply(LOG_SOFTMAX);
+            log_probabilities.saving_rows(self.shapes.rows, ["largest logits", "sums of exponentials"]);
+            let labels = tape.constant("labels", self.shapes.tokens, DType::Int64);
+            tape.nll_loss(log_probabilities, labels, self.shapes.scalar)
+        })
     }
 
     /// Linear and cross-entropy in chunks: gradients of both operands are made in forward.

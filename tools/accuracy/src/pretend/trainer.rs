@@ -172,16 +172,10 @@ pub fn torchtitan(row: Fields<'_>) -> Result<Pretended, String> {
     is_plain_run(row, &["optimizer_implementation"])?;
     only_known(row, "/parallel", &["size"])?;
     only_known(row, "/flags", &["compile", "loss", "reshard"])?;
-    if row.flag("/flags/compile").unwrap_or(false) {
-        return Err(COMPILED.to_owned());
-    }
     // torchtitan 0.1.0 knows no other loss than the plain one.
     let plain = if row.text("/framework")? == "torchtitan" { "chunked" } else { "plain" };
     if row.text("/flags/loss").unwrap_or(plain) != "plain" {
         return Err("torchtitan's loss in chunks is not modelled".to_owned());
-    }
-    if row.text("/framework")? != "torchtitan" {
-        return Err("torchtitan 0.1, whose modules and groups are others than those of 0.3, is not modelled".to_owned());
     }
     let mut layout = data_parallel(row, "fsdp")?;
     layout.reshard_after_forward = match row.text("/flags/reshard").unwrap_or("default") {
@@ -195,7 +189,9 @@ pub fn torchtitan(row: Fields<'_>) -> Result<Pretended, String> {
     let run = TrainingRun {
         precision: precision(row.text("/run/precision")?)?,
         optimizer_implementation,
-        stack: stack("torchtitan")?,
+        compile: row.flag("/flags/compile").unwrap_or(false),
+        // Both are called as their stack is.
+        stack: stack(&row.text("/framework")?.replace('_', "-"))?,
         ..plain_run(row)?
     };
     job(row, &run, layout)

@@ -1,0 +1,355 @@
+//! Compiled parts of a step (`torch.compile`): what becomes of tensors that no kernel needs to have in memory.
+//!
+//! TorchInductor joins elementwise operators, norms and rotations into the kernels that read them, so that their results exist only
+//! where a matrix product, attention's kernel or the end of the part reads them. For backward AOTAutograd keeps a smallest set of
+//! tensors from which the others can be made again by such kernels (`min_cut_rematerialization_partition` in
+//! `torch/_functorch/partitioners.py`): what such a kernel will read in backward, the results of products and of attention that others
+//! are made from, and inputs of the part; of a checkpointed part, inputs and what its policy names. Here a tensor that was fused away
+//! remembers what it is made from. It takes memory when something needs it, gives it back in forward as soon as only backward will ask
+//! again, and holds what it is made from as long as anybody can still ask.
+
+use super::state::{Entry, Grad, Kind, NONE, Node, Operand, Rule, State, Storage, as_leaf, at, count};
+use super::{Form, Tape, Var};
+use crate::units::DType;
+
+/// A tensor that is made from others by a kernel into which it was fused.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Fusion {
+    /// What it is made from, held.
+    sources: Vec<u32>,
+    /// Of its holders, those who can have it made again: saved for backward, or source of another one.
+    weak: u32,
+    /// The storage in which it is in memory now.
+    made: Option<u32>,
+    /// Whether it was in memory before.
+    again: bool,
+    /// Whether it is in memory while another one is made from it: PyTorch's own kernel reads or writes it.
+    called: bool,
+}
+
+impl Tape {
+    /// Runs a part of the step as one compiled graph: `part` is given the input and gives the output, which are in memory.
+    pub fn compiled<'t>(&'t self, compiles: bool, input: &Var<'t>, part: impl FnOnce(&Var<'t>) -> Var<'t>) -> Var<'t> {
+        if !compiles {
+            return part(input);
+        }
+        // The gradient of the input leaves the part here.
+        let input = input.clone().view_as(Rule::Pass, input.form());
+        self.state.borrow_mut().compiled = true;
+        let output = part(&input);
+        let mut state = self.state.borrow_mut();
+        state.compiled = false;
+        if state.recording.is_none() {
+            state.settle(output.storage);
+        }
+        drop(state);
+        output
+    }
+
+    /// Whether what runs now is compiled.
+    pub fn is_compiled(&self) -> bool {
+        self.state.borrow().compiled
+    }
+}
+
+impl Var<'_> {
+    /// Saves further numbers of each row beside the operand, as compiled reductions do.
+    pub fn saving_rows(&self, rows: Form, names: [&'static str; 2]) {
+        let mut state = self.tape.state.borrow_mut();
+        for name in names {
+            let storage = state.allocate(name, rows, DType::Fp32);
+            state.save(self.node, storage);
+            state.release(storage);
+        }
+    }
+}
+
+impl State {
+    /// What is taken next is fused into what reads it, made from those; only in a compiled part.
+    pub(super) fn fuse(&mut self, sources: &[u32]) {
+        if self.compiled {
+            self.fusing = Some(sources.to_vec());
+        }
+    }
+
+    /// What is taken next is in memory again.
+    pub(super) fn fuse_no_more(&mut self) {
+        self.fusing = None;
+    }
+
+    /// Notes a tensor that is fused away, where that is what is made now; the answer is its place among such.
+    pub(super) fn fused_away(&mut self) -> Option<u32> {
+        let sources = self.fusing.clone()?;
+        for source in &sources {
+            self.hold_weakly(*source);
+        }
+        self.fusions.push(Fusion { sources, ..Fusion::default() });
+        Some(count(self.fusions.len()) - 1)
+    }
+
+    fn fusion(&mut self, id: u32) -> Option<&mut Fusion> {
+        let place = self.storages.get(at(id))?.fusion;
+        self.fusions.get_mut(at(place))
+    }
+
+    /// Holds a tensor that can be made again as long as it is held so.
+    pub(super) fn hold_weakly(&mut self, id: u32) {
+        self.hold(id);
+        if let Some(fusion) = self.fusion(id) {
+            fusion.weak += 1;
+        }
+    }
+
+    /// Undoes [`Self::hold_weakly`].
+    pub(super) fn release_weakly(&mut self, id: u32) {
+        if let Some(fusion) = self.fusion(id) {
+            fusion.weak = fusion.weak.saturating_sub(1);
+        }
+        self.release(id);
+    }
+
+    /// Takes memory for a tensor that a kernel reads, if it has none.
+    pub(super) fn need(&mut self, id: u32) {
+        if self.stopped || self.fusion(id).is_none_or(|fusion| fusion.made.is_some()) {
+            return;
+        }
+        let kind = self.kind;
+        let mut read = Vec::new();
+        self.called_before(id, &mut read);
+        for source in &read {
+            self.need(*source);
+        }
+        let again = self.fusion(id).is_some_and(|fusion| fusion.again);
+        let other = self.storages.get(at(id)).filter(|found| again || found.kind != kind).cloned();
+        let made = match other {
+            // Made in another part of the step it is another tensor.
+            Some(found) => {
+                let (op, layer) = (self.op, self.layer);
+                self.storages.push(Storage { kind, born: kind, op, taken_in: op, layer, fusion: NONE, ..found });
+                count(self.storages.len()) - 1
+            }
+            None => id,
+        };
+        let Some(fusion) = self.fusion(id) else { return };
+        (fusion.made, fusion.again) = (Some(made), true);
+        // In backward nothing is made twice.
+        let mut sources = if kind == Kind::Activation { Vec::new() } else { std::mem::take(&mut fusion.sources) };
+        // It is written over one that nobody reads any more (`can_inplace` in `torch/_inductor/scheduler.py`).
+        let bytes = |id: u32| self.storages.get(at(id)).map(|storage| (storage.bytes, storage.refs, storage.fusion));
+        let size = bytes(id).map(|(bytes, ..)| (bytes, 1, NONE));
+        if let Some(over) = sources.iter().position(|source| size.is_some() && bytes(*source) == size) {
+            let over = sources.swap_remove(over);
+            self.release_weakly(over);
+        }
+        self.log.push(Entry::Taken(made));
+        for source in sources {
+            self.release_weakly(source);
+        }
+        for source in read {
+            let holders = self.storages.get(at(source)).map_or(0, |storage| storage.refs);
+            if holders > 0 {
+                self.release_fused(source, holders);
+            }
+        }
+    }
+
+    /// The tensors that must be in memory while that one is made.
+    fn called_before(&self, id: u32, found: &mut Vec<u32>) {
+        let fusion = |id: u32| self.fusions.get(at(self.storages.get(at(id))?.fusion)).filter(|fusion| fusion.made.is_none());
+        for source in fusion(id).map_or(&[][..], |unmade| &unmade.sources) {
+            match fusion(*source) {
+                Some(unmade) if unmade.called => found.push(*source),
+                Some(_) => self.called_before(*source, found),
+                None => {}
+            }
+        }
+    }
+
+    /// PyTorch's own kernel reads or writes what is made there, though it can run again.
+    pub(super) fn called(&mut self, id: u32) {
+        if let Some(fusion) = self.fusion(id) {
+            fusion.called = true;
+        }
+    }
+
+    /// Copies of what attention's kernel reads in a part that runs again: backward's kernel reads others, which are made beside
+    /// (TorchInductor fixes the layout of a called kernel's operands for each call).
+    pub(super) fn copies_for_attention(&mut self, operands: &[u32]) -> Vec<u32> {
+        if self.recording.is_none() || self.stopped {
+            return Vec::new();
+        }
+        let unmade: Vec<u32> =
+            operands.iter().copied().filter(|id| self.fusion(*id).is_some_and(|found| found.made.is_none())).collect();
+        let shapes = unmade.iter().filter_map(|id| self.storages.get(at(*id)).map(|found| (found.name, found.form, found.dtype)));
+        let shapes: Vec<_> = shapes.collect();
+        shapes.into_iter().map(|(name, form, dtype)| self.allocate(name, form, dtype)).collect()
+    }
+
+    /// A product reads those. In a part that runs again it waits until somebody reads its result.
+    pub(super) fn product_reads(&mut self, [x, weight]: [u32; 2]) {
+        if self.compiled && self.recording.is_some() {
+            self.called(x);
+            self.called(weight);
+            self.fuse(&[x, weight]);
+        } else if !self.finds_kept(true) {
+            self.kernel_reads(x);
+            self.need(weight);
+        }
+    }
+
+    /// A product or attention's kernel reads it. Backward's kernels will read it again, so that it is kept as it is
+    /// (`ban_if_materialized_backward`), but in a checkpointed part, of which nothing is kept that the policy does not name.
+    pub(super) fn kernel_reads(&mut self, id: u32) {
+        if self.open_frame.is_none() && self.recording.is_none() { self.settle(id) } else { self.need(id) }
+    }
+
+    /// Makes it an ordinary tensor in memory, made from nothing.
+    pub(super) fn settle(&mut self, id: u32) {
+        self.need(id);
+        let Some(fusion) = self.fusion(id).filter(|fusion| fusion.made == Some(id)) else { return };
+        let sources = std::mem::take(&mut fusion.sources);
+        if let Some(storage) = self.storages.get_mut(at(id)) {
+            storage.fusion = NONE;
+        }
+        for source in sources {
+            self.release_weakly(source);
+        }
+    }
+
+    /// One holder less of a tensor that can be made again, of which that many are left.
+    pub(super) fn release_fused(&mut self, id: u32, left: u32) {
+        let in_forward = self.kind == Kind::Activation;
+        let Some(fusion) = self.fusion(id) else { return };
+        if left > 0 && !(in_forward && left == fusion.weak) {
+            return;
+        }
+        let made = fusion.made.take();
+        let sources = if left == 0 { std::mem::take(&mut fusion.sources) } else { Vec::new() };
+        if let Some(made) = made {
+            self.log.push(Entry::Freed(made));
+        }
+        for source in sources {
+            self.release_weakly(source);
+        }
+    }
+
+    /// The gradients of a node's operands. In a compiled graph those of elementwise operators are fused into what reads them.
+    pub(super) fn compiled_formula(&mut self, node: &mut Node, grad: Grad) -> [Option<Grad>; 3] {
+        self.compiled = node.compiled;
+        if node.compiled && node.rule == Rule::Mul && self.is_of_two_activations(node) {
+            return self.both_factors(node, grad);
+        }
+        if node.compiled && matches!(node.rule, Rule::Linear { gathered: None, .. }) {
+            return self.product_of_fused(node, grad);
+        }
+        if !node.compiled || Self::is_called(node.rule) {
+            self.need(grad.storage);
+            for storage in node.saved.iter().take(usize::from(node.saves)) {
+                self.need(*storage);
+            }
+            if !node.compiled {
+                self.settle(grad.storage);
+                self.settle_sums();
+            }
+        } else {
+            let parts = node.parts.iter().flatten().map(|part| part.storage);
+            let saved = node.saved.iter().take(usize::from(node.saves)).copied();
+            let sources: Vec<u32> = parts.chain(saved).chain([grad.storage]).filter(|storage| *storage != NONE).collect();
+            self.fuse(&sources);
+        }
+        self.formula(node, grad)
+    }
+
+    /// The gradients of a product. An input that was fused away is made again behind the input's own gradient: one kernel makes it and,
+    /// of what it is made from, the gradients.
+    fn product_of_fused(&mut self, node: &Node, grad: Grad) -> [Option<Grad>; 3] {
+        let [input, weight, bias] = node.operands;
+        self.need(grad.storage);
+        let saved = usize::from(node.saves);
+        let again =
+            node.saved.iter().take(saved).copied().find(|id| self.fusion(*id).is_some_and(|fusion| fusion.made.is_none()));
+        let Some(again) = again else { return self.formula(node, grad) };
+        let [mut of_input, mut of_weight] = [None, None];
+        if input.node != NONE {
+            of_input = self
+                .formula(&Node { operands: [input, Operand::NOTHING, Operand::NOTHING], parts: Vec::new(), ..*node }, grad)[0];
+        }
+        let mut origins = Vec::new();
+        let sources = self.fusion(again).map_or_else(Vec::new, |fusion| fusion.sources.clone());
+        for source in sources {
+            self.origins(source, &mut origins);
+        }
+        self.need(again);
+        let gradients: Vec<u32> = origins.into_iter().map(|(form, dtype)| self.allocate("gradient", form, dtype)).collect();
+        for gradient in gradients {
+            self.release(gradient);
+        }
+        if weight.node != NONE {
+            of_weight = self.formula(&Node { operands: [Operand::NOTHING, weight, bias], parts: Vec::new(), ..*node }, grad)[1];
+        }
+        let of_bias = (bias.node != NONE).then(|| self.alias(grad, grad.form));
+        [of_input, of_weight, of_bias]
+    }
+
+    /// Whether a gradient is wanted of two tensors of the same size that are no parameters.
+    fn is_of_two_activations(&self, node: &Node) -> bool {
+        let [a, b, _] = node.operands;
+        let flows = |operand: Operand| operand.node != NONE && as_leaf(operand.node).is_none();
+        flows(a) && flows(b) && self.elements(a.form) == self.elements(b.form)
+    }
+
+    /// The gradients of two activations that were multiplied: one kernel reads all there is to read and makes both. Where no factor is
+    /// made again beside, one is written over the factor that it alone reads.
+    fn both_factors(&mut self, node: &mut Node, grad: Grad) -> [Option<Grad>; 3] {
+        self.need(grad.storage);
+        let [a, b, _] = node.operands;
+        let of_b = self.fresh((b.form, grad.dtype), grad.order);
+        if node.frame == NONE
+            && let Some(read) = node.saved.get_mut(1)
+        {
+            self.release_weakly(std::mem::replace(read, NONE));
+        }
+        let of_a = self.fresh((a.form, grad.dtype), grad.order);
+        [Some(of_a), Some(of_b), None]
+    }
+
+    /// Gives parameters the sums that waited for the end of the compiled part.
+    fn settle_sums(&mut self) {
+        for (param, grad) in std::mem::take(&mut self.at_the_end) {
+            self.settle(grad.storage);
+            if self.wait(param, grad) {
+                self.arrive(param);
+            }
+        }
+    }
+
+    /// Whether a parameter's gradient is a sum that a compiled part adds up in its last kernel, with that of its input.
+    pub(super) fn waits_for_the_end(&mut self, param: u32, grad: Grad) -> bool {
+        let waits = self.compiled && self.fusion(grad.storage).is_some_and(|fusion| fusion.made.is_none());
+        if waits {
+            self.at_the_end.push((param, grad));
+        }
+        waits
+    }
+
+    /// The activations in memory that a tensor which was fused away is made from.
+    fn origins(&self, id: u32, found: &mut Vec<(Form, DType)>) {
+        let Some(storage) = self.storages.get(at(id)) else { return };
+        let unmade = self.fusions.get(at(storage.fusion)).filter(|fusion| fusion.made.is_none() && !fusion.called);
+        if let Some(fusion) = unmade {
+            fusion.sources.iter().for_each(|source| self.origins(*source, found));
+        } else if matches!(storage.kind, Kind::Activation | Kind::Recomputed) {
+            found.push((storage.form, storage.dtype));
+        }
+    }
+
+    /// Whether the kernels of backward of that rule are not the compiler's own, so that they read and write memory.
+    pub(super) const fn is_called(rule: Rule) -> bool {
+        match rule {
+            Rule::Kernel { attends, .. } => !matches!(attends, super::Attends::No),
+            // TorchInductor does not generate code for complex numbers.
+            Rule::Times | Rule::Linear { .. } | Rule::Grouped(_) | Rule::Matmul { .. } | Rule::Packed(_) => true,
+            _ => false,
+        }
+    }
+}

@@ -1,0 +1,35 @@
+//! What happens to memory, in order, and the stretches of a step that it is cut into.
+
+use super::state::{Totals, When};
+
+/// What happens to a storage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Entry {
+    /// It is taken.
+    Taken(u32),
+    /// It is freed.
+    Freed(u32),
+    /// It becomes a gradient that is kept.
+    Turned(u32),
+}
+
+/// A stretch of the step with its memory at start, peak and end.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Segment {
+    pub when: When,
+    pub layer: u16,
+    pub start: Totals,
+    pub peak: Totals,
+    /// Operation that it begins in.
+    pub began_in: u16,
+    /// Operation at the peak.
+    pub op: u16,
+    /// Whether the peak is in a recomputed forward.
+    pub recomputing: bool,
+    /// Length of the log when it begins, and at the peak.
+    pub begins: usize,
+    pub event: usize,
+    /// Length of the log when it ends.
+    pub ends: usize,
+    pub end: Totals,
+}
