@@ -2,16 +2,24 @@
 // the first lines.
 const BINDINGS = "./bindings.js";
 const PROGRAM = "./program.packed";
+const UNPACK = "./unpack.js";
 const PICTURES = "./pictures.js";
 const EMBED = "./embed.js";
 const OFFLINE = "./offline.js";
 
-/** The program as the build packed it: smaller than servers make it while someone waits. */
+/** The program as the build packed it, in Zstandard, which browsers do not unpack themselves: piece by piece as it comes. */
 const unpacked = async (name) => {
-  const response = await fetch(name);
+  const [response, { Decompress }] = await Promise.all([fetch(name), import(UNPACK)]);
   if (!response.ok) throw new Error(`${name}: ${response.status}`);
-  const program = response.body.pipeThrough(new DecompressionStream("gzip"));
-  return new Response(program, { headers: { "content-type": "application/wasm" } });
+  let unpacking;
+  const pieces = new TransformStream({
+    start: (pieces) => {
+      unpacking = new Decompress((piece) => pieces.enqueue(piece.slice()));
+    },
+    transform: (piece) => unpacking.push(piece),
+    flush: () => unpacking.push(new Uint8Array(0), true),
+  });
+  return new Response(response.body.pipeThrough(pieces), { headers: { "content-type": "application/wasm" } });
 };
 
 /** The rules that only lessons and the panels of the workers need. */

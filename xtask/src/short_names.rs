@@ -37,7 +37,10 @@ pub fn with_short_names(path: &OsStr, (bindings, kind): (&str, Script), wasm: &[
 }
 
 /// The script with its own names short, by terser.
-fn minified(path: &OsStr, script: &str, kind: Script) -> Outcome<String> {
+///
+/// # Errors
+/// When terser fails.
+pub fn minified(path: &OsStr, script: &str, kind: Script) -> Outcome<String> {
     let [from, to] = ["from.js", "to.js"].map(Scratch::new);
     fs::write(&from.0, script).map_err(|error| format!("a temporary file cannot be written: {error}."))?;
     let mut command = program("terser", &["--compress", "passes=3", "--mangle"]);
