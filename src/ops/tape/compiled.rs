@@ -126,7 +126,9 @@ impl State {
         }
         let mut origins = Vec::new();
         let sources = self.fusion(id).map_or_else(Vec::new, |fusion| fusion.sources.clone());
-        sources.into_iter().for_each(|source| self.origins(source, &mut origins));
+        for source in sources {
+            self.origins(source, &mut origins);
+        }
         origins.sort_unstable();
         origins.dedup();
         let bytes = |id: u32| self.storages.get(at(id)).map_or(0, |storage| storage.bytes);
