@@ -17,7 +17,7 @@ pub(super) const STACK: StackSpec = StackSpec {
     key: "torchtitan-2025",
     label: "torchtitan 0.1",
     help: "PyTorch's own Llama as of 2025: keys and values copied for every head, logits in fp32 behind the model.",
-    place: 5,
+    place: 7,
     is_default: false,
     step: StepMemory::Played(ModuleKernels {
         fuses_norms: true,

@@ -78,9 +78,10 @@ fn differences(found: &SnapshotBeside) -> Html {
 #[cfg(test)]
 #[allow(clippy::expect_used, reason = "a failed expectation is a failed test")]
 mod tests {
+    use std::io::Read as _;
+
     use base64::Engine as _;
     use base64::engine::general_purpose::STANDARD;
-    use miniz_oxide::inflate::decompress_to_vec_zlib;
 
     use super::panel;
     use crate::app::panels::tests::{count, text};
@@ -90,7 +91,8 @@ mod tests {
 
     fn of(link: &str) -> crate::app::markup::Html {
         let packed = include_bytes!("../../../tests/data/cuda/snapshots/llama-4-layers.pickle.zz");
-        let file = decompress_to_vec_zlib(packed).expect("a packed file");
+        let mut file = Vec::new();
+        flate2::read::ZlibDecoder::new(packed.as_slice()).read_to_end(&mut file).expect("a packed file");
         panel(&decode(link).scenario, &STANDARD.encode(file))
     }
 

@@ -1,6 +1,6 @@
 //! What happens to memory, in order, and the stretches of a step that it is cut into.
 
-use super::state::{Totals, When};
+use super::state::{State, Totals, When};
 
 /// What happens to a storage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,4 +32,27 @@ pub(crate) struct Segment {
     /// Length of the log when it ends.
     pub ends: usize,
     pub end: Totals,
+}
+
+impl State {
+    /// Begins a stretch of the step; what ran before is closed.
+    pub fn segment(&mut self, when: When, layer: u16) {
+        self.end_segment();
+        self.layer = layer;
+        let (begins, began_in) = (self.log.len(), self.op);
+        self.segments.push(Segment { when, layer, began_in, begins, ..Segment::default() });
+    }
+
+    fn end_segment(&mut self) {
+        let ends = self.log.len();
+        if let Some(last) = self.segments.last_mut() {
+            last.ends = ends;
+        }
+    }
+
+    /// Closes the last stretch, and sums all of them up.
+    pub fn close(&mut self) {
+        self.end_segment();
+        self.sum_up();
+    }
 }

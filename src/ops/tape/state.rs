@@ -510,27 +510,6 @@ impl State {
         }
     }
 
-    /// Begins a stretch of the step; what ran before is closed.
-    pub fn segment(&mut self, when: When, layer: u16) {
-        self.end_segment();
-        self.layer = layer;
-        let (begins, began_in) = (self.log.len(), self.op);
-        self.segments.push(Segment { when, layer, began_in, begins, ..Segment::default() });
-    }
-
-    fn end_segment(&mut self) {
-        let ends = self.log.len();
-        if let Some(last) = self.segments.last_mut() {
-            last.ends = ends;
-        }
-    }
-
-    /// Closes the last stretch, and sums all of them up.
-    pub fn close(&mut self) {
-        self.end_segment();
-        self.sum_up();
-    }
-
     /// A node of these operands, unless none of them wants a gradient; in a recomputed forward none is kept.
     pub(super) fn node(&mut self, rule: Rule, operands: [Operand; 3]) -> u32 {
         if self.costs.is_some() {
