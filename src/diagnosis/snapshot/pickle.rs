@@ -40,12 +40,10 @@ impl Value {
     /// The value of a key of a dictionary.
     pub fn get(&self, key: &str) -> Option<Self> {
         let Self::Dict(container) = self else { return None };
-        let values = container.values.borrow();
-        let found = values.chunks_exact(2).find_map(|pair| match pair {
+        container.values.borrow().chunks_exact(2).find_map(|pair| match pair {
             [Self::Text(name), value] if **name == *key => Some(value.clone()),
             _ => None,
-        });
-        found
+        })
     }
 
     /// The values of a list; none of anything else.
@@ -131,8 +129,7 @@ impl<'f> Machine<'f> {
             0x95 => drop(self.bytes(8)?), // FRAME
             b'(' => self.marks.push(self.stack.len()),
             b'N' => self.stack.push(Value::None),
-            0x88 => self.stack.push(Value::Bool),
-            0x89 => self.stack.push(Value::Bool),
+            0x88 | 0x89 => self.stack.push(Value::Bool),
             b'K' | b'M' | b'J' | 0x8a => self.integer(code)?,
             b'G' => self.skip_over(8)?,
             b'X' | 0x8c | 0x8d => self.text(code)?,

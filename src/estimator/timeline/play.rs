@@ -37,6 +37,16 @@ struct Playing<'t, 'g> {
     is_through: Cell<bool>,
 }
 
+impl Playing<'_, '_> {
+    /// The whole backward has ended. FSDP's root then gives its weights back, wherever backward has been
+    /// (`_root_post_backward_final_callback`).
+    fn end(&self) {
+        if !self.is_through.get() {
+            self.groups.leaves(self.last, true);
+        }
+    }
+}
+
 impl Model for Playing<'_, '_> {
     fn recompute<'t>(&self, tape: &'t Tape, frame: usize, input: Var<'t>) {
         let Some(frame) = frame.checked_sub(self.before) else { return };
@@ -319,8 +329,5 @@ fn micro_batch<'t>(tape: &'t Tape, plan: &Plan<'_>, (ends, layers, groups): (&En
     let last = if plan.with.stack.modules().loss_behind_model { behind } else { plan.head() };
     tape.begin(When::Backward, last, Kind::Temporary);
     tape.backward(&loss, &playing);
-    if !playing.is_through.get() {
-        // FSDP's root gives its weights back when the whole backward has ended (`_root_post_backward_final_callback`).
-        groups.leaves(playing.last, true);
-    }
+    playing.end();
 }
