@@ -117,25 +117,37 @@ impl State {
         self.release(id);
     }
 
-    /// A tensor is saved. It is kept itself where that takes less than to keep what the part made for it:
-    /// the partitioner cuts where fewer bytes pass. Inputs of the part are there all the same.
+    /// A tensor is saved: kept is the smallest cut between it and what the part made for it.
     pub(super) fn keep_if_smaller(&mut self, id: u32) {
         let within = self.open_frame.is_some() || self.recording.is_some();
-        if !self.compiled || (within && !self.whole_again) || self.fusion(id).is_none_or(|fusion| fusion.made.is_some()) {
-            return;
+        if self.compiled && (!within || self.whole_again) && self.fusion(id).is_some() {
+            for kept in self.cut(id) {
+                self.settle(kept);
+            }
         }
-        let mut origins = Vec::new();
-        let sources = self.fusion(id).map_or_else(Vec::new, |fusion| fusion.sources.clone());
-        for source in sources {
-            self.origins(source, &mut origins);
-        }
-        origins.sort_unstable();
-        origins.dedup();
-        let bytes = |id: u32| self.storages.get(at(id)).map_or(0, |storage| storage.bytes);
-        let made_here = origins.into_iter().filter(|origin| *origin >= self.compiled_from).map(bytes);
-        if made_here.fold(0, u64::saturating_add) > bytes(id) {
-            self.settle(id);
-        }
+    }
+
+    /// The tensors made in this part that are kept for that one. One that is fused away counts double, and of
+    /// equals the later is kept (`get_node_weight`); inputs of the part are there all the same.
+    fn cut(&self, id: u32) -> Vec<u32> {
+        let Some(storage) = self.storages.get(at(id)) else { return Vec::new() };
+        let Some(sources) = self.unmade(storage.fusion) else {
+            return if id >= self.compiled_from { vec![id] } else { Vec::new() };
+        };
+        let mut before: Vec<u32> = sources.iter().flat_map(|source| self.cut(*source)).collect();
+        before.sort_unstable();
+        before.dedup();
+        let weight = |id: &u32| {
+            self.storages.get(at(*id)).map_or(0, |kept| kept.bytes.saturating_mul(if kept.fusion == NONE { 1 } else { 2 }))
+        };
+        let of_these = before.iter().map(weight).fold(0, u64::saturating_add);
+        if before.is_empty() || of_these < weight(&id) { before } else { vec![id] }
+    }
+
+    /// What a tensor is made from that is in no memory and that no kernel of PyTorch's makes.
+    fn unmade(&self, fusion: u32) -> Option<&[u32]> {
+        let found = self.fusions.get(at(fusion))?;
+        (found.made.is_none() && !found.called).then_some(&found.sources)
     }
 
     /// Takes memory for a tensor that a kernel reads, if it has none.
@@ -367,9 +379,8 @@ impl State {
     /// The activations in memory that a tensor which was fused away is made from.
     fn origins(&self, id: u32, found: &mut Vec<u32>) {
         let Some(storage) = self.storages.get(at(id)) else { return };
-        let unmade = self.fusions.get(at(storage.fusion)).filter(|fusion| fusion.made.is_none() && !fusion.called);
-        if let Some(fusion) = unmade {
-            fusion.sources.iter().for_each(|source| self.origins(*source, found));
+        if let Some(sources) = self.unmade(storage.fusion) {
+            sources.iter().for_each(|source| self.origins(*source, found));
         } else if matches!(storage.kind, Kind::Activation | Kind::Recomputed) {
             found.push(id);
         }
