@@ -380,7 +380,9 @@ impl State {
     fn origins(&self, id: u32, found: &mut Vec<u32>) {
         let Some(storage) = self.storages.get(at(id)) else { return };
         if let Some(sources) = self.unmade(storage.fusion) {
-            sources.iter().for_each(|source| self.origins(*source, found));
+            for source in sources {
+                self.origins(*source, found);
+            }
         } else if matches!(storage.kind, Kind::Activation | Kind::Recomputed) {
             found.push(id);
         }
