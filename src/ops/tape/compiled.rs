@@ -137,9 +137,8 @@ impl State {
         let mut before: Vec<u32> = sources.iter().flat_map(|source| self.cut(*source)).collect();
         before.sort_unstable();
         before.dedup();
-        let weight = |id: &u32| {
-            self.storages.get(at(*id)).map_or(0, |kept| kept.bytes.saturating_mul(if kept.fusion == NONE { 1 } else { 2 }))
-        };
+        let weighed = |kept: &Storage| kept.bytes.saturating_mul(1 + u64::from(kept.fusion != NONE));
+        let weight = |id: &u32| self.storages.get(at(*id)).map_or(0, weighed);
         let of_these = before.iter().map(weight).fold(0, u64::saturating_add);
         if before.is_empty() || of_these < weight(&id) { before } else { vec![id] }
     }
