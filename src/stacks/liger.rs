@@ -6,8 +6,8 @@
 //! `fused_linear_cross_entropy.py` has one buffer of logits for `next_power_of_2(⌈tokens / ⌈v / h⌉⌉)` tokens.
 
 use super::{
-    Flash, GroupsOfEnds, LossKernel, MegatronOptions, ModuleKernels, NO_DUAL_PIPE, NOT_COMPILED, NotWith, RotationKernel, SelectiveRecompute,
-    StackOptions, StackRule, StackSpec, StepMemory, TensorParallelism,
+    Flash, GroupsOfEnds, LossKernel, MegatronOptions, ModuleKernels, NO_DUAL_PIPE, NOT_COMPILED, NotWith, RotationKernel,
+    SelectiveRecompute, StackOptions, StackRule, StackSpec, StepMemory, TensorParallelism,
 };
 use crate::sharding::{CarriedOutBy, FrameworkRule};
 use crate::sources;
@@ -30,6 +30,7 @@ pub(super) const STACK: StackSpec = StackSpec {
     keeps_last_block: false,
     selective: SelectiveRecompute::AttentionCore,
     recomputes_to_the_end: false,
+    checkpoints_compiled: false,
     groups_of_ends: GroupsOfEnds::Together,
     tensor_parallelism: TensorParallelism::PlanOfFamily,
     splits_vocabulary: false,

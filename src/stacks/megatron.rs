@@ -17,6 +17,7 @@ pub(super) const STACK: StackSpec = StackSpec {
     runs_modules_of_family: false,
     selective: SelectiveRecompute::AttentionCore,
     recomputes_to_the_end: false,
+    checkpoints_compiled: false,
     groups_of_ends: GroupsOfEnds::Together,
     keeps_last_block: false,
     tensor_parallelism: TensorParallelism::HeadsAndColumns,

@@ -29,7 +29,7 @@ const NO_DUAL_PIPE: StackRule = StackRule {
 const NOT_COMPILED: StackRule = StackRule {
     with: NotWith::Compiling,
     rule: FrameworkRule {
-        says: "torch.compile is modelled for torchtitan alone, whose compiled steps were compared with PyTorch's; without it the step takes at least as much",
+        says: "torch.compile is modelled for torchtitan and torchtune alone, whose compiled steps were compared with PyTorch's; without it the step takes at least as much",
         source: sources::TORCH_COMPILE,
     },
 };

@@ -29,6 +29,7 @@ pub(super) const STACK: StackSpec = StackSpec {
     runs_modules_of_family: false,
     selective: SelectiveRecompute::AllButSecondProducts,
     recomputes_to_the_end: true,
+    checkpoints_compiled: false,
     groups_of_ends: GroupsOfEnds::Apart,
     keeps_last_block: false,
     tensor_parallelism: TensorParallelism::HeadsAndColumns,

@@ -30,6 +30,7 @@ pub(super) const STACK: StackSpec = StackSpec {
     selective: SelectiveRecompute::AllButSecondProducts,
     // `checkpoint` stops when backward has all that it needs.
     recomputes_to_the_end: false,
+    checkpoints_compiled: false,
     groups_of_ends: GroupsOfEnds::Together,
     keeps_last_block: true,
     tensor_parallelism: TensorParallelism::HeadsAndColumns,

@@ -3,10 +3,11 @@
 //! `modules/rms_norm.py` norms an fp32 copy by PyTorch's composite; `models/llama3_1/_position_embeddings.py` rotates neighbours in fp32 by one
 //! buffer of all positions; `modules/attention.py` repeats keys and values for every query head; `modules/peft/lora.py` adds adapters without
 //! casts; torchao 0.9 makes weights of four bits whole by index; `modules/loss/ce_chunked_output_loss.py` has logits of eight parts of each
-//! sequence.
+//! sequence. Compiled (`training/_compile.py`), each layer is a graph of its own before the recipes put
+//! checkpointing around it, and of the loss each part's cast and cross-entropy are one.
 
 use super::{
-    Flash, GroupsOfEnds, LossKernel, MegatronOptions, ModuleKernels, NO_DUAL_PIPE, NOT_COMPILED, NotWith, RotationKernel, SelectiveRecompute,
+    Flash, GroupsOfEnds, LossKernel, MegatronOptions, ModuleKernels, NO_DUAL_PIPE, NotWith, RotationKernel, SelectiveRecompute,
     StackOptions, StackRule, StackSpec, StepMemory, TensorParallelism,
 };
 use crate::sharding::{CarriedOutBy, FrameworkRule};
@@ -31,6 +32,7 @@ pub(super) const STACK: StackSpec = StackSpec {
     keeps_last_block: false,
     selective: SelectiveRecompute::AttentionCore,
     recomputes_to_the_end: false,
+    checkpoints_compiled: true,
     groups_of_ends: GroupsOfEnds::Together,
     tensor_parallelism: TensorParallelism::HeadsAndColumns,
     splits_vocabulary: false,
@@ -41,7 +43,6 @@ pub(super) const STACK: StackSpec = StackSpec {
     flash: Flash::Second,
     forbids: &[
         NO_DUAL_PIPE,
-        NOT_COMPILED,
         rule(NotWith::OtherModules, "torchtune is modelled for models of Llama's kind; use the software stack Hugging Face"),
         rule(NotWith::SplitModel, "torchtune is modelled without tensor and pipeline parallelism; use data-parallel ranks alone"),
     ],

@@ -97,6 +97,7 @@ fn made<'t>(tape: &'t Tape, plan: &Plan<'_>) -> Made<'t> {
     let build = Build::new(tape, &plan.with);
     tape.play_scratch(if plan.singly { Scratch::All } else { Scratch::Even });
     tape.recompute_to_the_end(plan.with.stack.recomputes_to_the_end);
+    tape.checkpoints_compiled(plan.with.stack.checkpoints_compiled);
     let mut ends = Ends::new(&build, plan.stage.embedding, plan.stage.head);
     let layers = layers(tape, plan, &build);
     tape.set_layer(plan.head());

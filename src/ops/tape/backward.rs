@@ -144,7 +144,8 @@ impl Tape {
             let (wants, keeps) = (found.wanted, !found.kept.is_empty());
             let compiled = state.nodes.get(at(last).saturating_sub(1)).is_some_and(|node| node.compiled);
             // A compiler leaves out what nobody reads.
-            let wanted = if state.to_the_end && !compiled { NONE } else { wanted };
+            let to_the_end = if compiled { state.whole_again } else { state.to_the_end };
+            let wanted = if to_the_end { NONE } else { wanted };
             state.keeps = keeps.then_some(KeepsProducts { products: 0, again: Some(frame) });
             state.recording = Some(Recording { tensors: Vec::new(), wanted });
             state.kind = Kind::Recomputed;

@@ -35,15 +35,24 @@ impl Tape {
         }
         // The gradient of the input leaves the part here.
         let input = input.clone().view_as(Rule::Pass, input.form());
-        self.state.borrow_mut().compiled = true;
+        {
+            let mut state = self.state.borrow_mut();
+            (state.compiled, state.compiled_from) = (true, count(state.storages.len()));
+        }
         let output = part(&input);
         let mut state = self.state.borrow_mut();
         state.compiled = false;
-        if state.recording.is_none() {
+        if state.recording.is_none() || state.whole_again {
             state.settle(output.storage);
         }
         drop(state);
         output
+    }
+
+    /// Checkpointing wraps compiled parts: forward's kernels, which save what they save without
+    /// checkpointing, run again whole. Otherwise the compiler sees what is checkpointed in a part.
+    pub fn checkpoints_compiled(&self, whole_again: bool) {
+        self.state.borrow_mut().whole_again = whole_again;
     }
 
     /// Whether what runs now is compiled.
@@ -106,6 +115,38 @@ impl State {
             fusion.weak = fusion.weak.saturating_sub(1);
         }
         self.release(id);
+    }
+
+    /// A tensor is saved: kept is the smallest cut between it and what the part made for it.
+    pub(super) fn keep_if_smaller(&mut self, id: u32) {
+        let within = self.open_frame.is_some() || self.recording.is_some();
+        if self.compiled && (!within || self.whole_again) && self.fusion(id).is_some() {
+            for kept in self.cut(id) {
+                self.settle(kept);
+            }
+        }
+    }
+
+    /// The tensors made in this part that are kept for that one. One that is fused away counts double, and of
+    /// equals the later is kept (`get_node_weight`); inputs of the part are there all the same.
+    fn cut(&self, id: u32) -> Vec<u32> {
+        let Some(storage) = self.storages.get(at(id)) else { return Vec::new() };
+        let Some(sources) = self.unmade(storage.fusion) else {
+            return if id >= self.compiled_from { vec![id] } else { Vec::new() };
+        };
+        let mut before: Vec<u32> = sources.iter().flat_map(|source| self.cut(*source)).collect();
+        before.sort_unstable();
+        before.dedup();
+        let weighed = |kept: &Storage| kept.bytes.saturating_mul(1 + u64::from(kept.fusion != NONE));
+        let weight = |id: &u32| self.storages.get(at(*id)).map_or(0, weighed);
+        let of_these = before.iter().map(weight).fold(0, u64::saturating_add);
+        if before.is_empty() || of_these < weight(&id) { before } else { vec![id] }
+    }
+
+    /// What a tensor is made from that is in no memory and that no kernel of PyTorch's makes.
+    fn unmade(&self, fusion: u32) -> Option<&[u32]> {
+        let found = self.fusions.get(at(fusion))?;
+        (found.made.is_none() && !found.called).then_some(&found.sources)
     }
 
     /// Takes memory for a tensor that a kernel reads, if it has none.
@@ -175,7 +216,7 @@ impl State {
     /// Copies of what attention's kernel reads in a part that runs again: backward's kernel reads others, which are made beside
     /// (TorchInductor fixes the layout of a called kernel's operands for each call).
     pub(super) fn copies_for_attention(&mut self, operands: &[u32]) -> Vec<u32> {
-        if self.recording.is_none() || self.stopped {
+        if self.recording.is_none() || self.stopped || self.whole_again {
             return Vec::new();
         }
         let unmade: Vec<u32> =
@@ -187,7 +228,7 @@ impl State {
 
     /// A product reads those. In a part that runs again it waits until somebody reads its result.
     pub(super) fn product_reads(&mut self, [x, weight]: [u32; 2]) {
-        if self.compiled && self.recording.is_some() {
+        if self.compiled && self.recording.is_some() && !self.whole_again {
             self.called(x);
             self.called(weight);
             self.fuse(&[x, weight]);
@@ -200,7 +241,7 @@ impl State {
     /// A product or attention's kernel reads it. Backward's kernels will read it again, so that it is kept as it is
     /// (`ban_if_materialized_backward`), but in a checkpointed part, of which nothing is kept that the policy does not name.
     pub(super) fn kernel_reads(&mut self, id: u32) {
-        if self.open_frame.is_none() && self.recording.is_none() { self.settle(id) } else { self.need(id) }
+        if self.whole_again || (self.open_frame.is_none() && self.recording.is_none()) { self.settle(id) } else { self.need(id) }
     }
 
     /// Makes it an ordinary tensor in memory, made from nothing.
@@ -280,7 +321,9 @@ impl State {
             self.origins(source, &mut origins);
         }
         self.need(again);
-        let gradients: Vec<u32> = origins.into_iter().map(|(form, dtype)| self.allocate("gradient", form, dtype)).collect();
+        let shapes = origins.into_iter().filter_map(|id| self.storages.get(at(id)).map(|found| (found.form, found.dtype)));
+        let shapes: Vec<_> = shapes.collect();
+        let gradients: Vec<u32> = shapes.into_iter().map(|(form, dtype)| self.allocate("gradient", form, dtype)).collect();
         for gradient in gradients {
             self.release(gradient);
         }
@@ -304,7 +347,7 @@ impl State {
         self.need(grad.storage);
         let [a, b, _] = node.operands;
         let of_b = self.fresh((b.form, grad.dtype), grad.order);
-        if node.frame == NONE
+        if (node.frame == NONE || self.whole_again)
             && let Some(read) = node.saved.get_mut(1)
         {
             self.release_weakly(std::mem::replace(read, NONE));
@@ -333,13 +376,14 @@ impl State {
     }
 
     /// The activations in memory that a tensor which was fused away is made from.
-    fn origins(&self, id: u32, found: &mut Vec<(Form, DType)>) {
+    fn origins(&self, id: u32, found: &mut Vec<u32>) {
         let Some(storage) = self.storages.get(at(id)) else { return };
-        let unmade = self.fusions.get(at(storage.fusion)).filter(|fusion| fusion.made.is_none() && !fusion.called);
-        if let Some(fusion) = unmade {
-            fusion.sources.iter().for_each(|source| self.origins(*source, found));
+        if let Some(sources) = self.unmade(storage.fusion) {
+            for source in sources {
+                self.origins(*source, found);
+            }
         } else if matches!(storage.kind, Kind::Activation | Kind::Recomputed) {
-            found.push((storage.form, storage.dtype));
+            found.push(id);
         }
     }
 

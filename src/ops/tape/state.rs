@@ -362,6 +362,10 @@ pub(crate) struct State {
     pub(super) leaves: Vec<u32>,
     /// Whether what runs is compiled.
     pub(super) compiled: bool,
+    /// The first storage that the compiled part at hand could make.
+    pub(super) compiled_from: u32,
+    /// Whether checkpointing wraps compiled parts, so that their forward runs again whole.
+    pub(super) whole_again: bool,
     /// What is taken now is fused into what reads it, made from those.
     pub(super) fusing: Option<Vec<u32>>,
     /// Tensors that are fused away.
@@ -548,6 +552,7 @@ impl State {
             if recording.tensors.len() >= at(recording.wanted) {
                 self.stopped = true;
             }
+            self.keep_if_smaller(storage);
             self.hold_weakly(storage);
             return;
         }
@@ -565,6 +570,7 @@ impl State {
         if let Some(place) = found.saved.get_mut(slot) {
             *place = storage;
         }
+        self.keep_if_smaller(storage);
         self.hold_weakly(storage);
     }
 

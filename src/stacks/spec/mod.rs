@@ -30,6 +30,9 @@ pub struct StackSpec {
     pub selective: SelectiveRecompute,
     /// Whether a recomputed part runs to its end, though backward has all that it needs before.
     pub recomputes_to_the_end: bool,
+    /// Whether checkpointing wraps blocks that were compiled, so that compiled forwards run again whole;
+    /// otherwise a compiler is given blocks together with what is checkpointed in them.
+    pub checkpoints_compiled: bool,
     /// In which groups the ends of a model are gathered, where a library gathers weights.
     pub groups_of_ends: GroupsOfEnds,
     /// Whether the last block stays gathered from forward to backward, which begins with it, where a library gathers weights.

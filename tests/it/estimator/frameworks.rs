@@ -170,10 +170,10 @@ fn compiled_blocks_of_any_size_take_what_pytorch_measured() {
 
 /// Stacks whose compiled step nobody has compared are refused, and eager is no less than compiled where both are known.
 #[test]
-fn compiling_is_torchtitans() {
+fn compiling_is_torchtitans_and_torchtunes() {
     let row = row("f4c00c6bf3");
     let says = forbidden(&job(&row, "fsdp", |run, _| run.compile = true));
-    assert!(says.iter().any(|says| says.contains("torch.compile is modelled for torchtitan alone")), "{says:?}");
+    assert!(says.iter().any(|says| says.contains("torch.compile is modelled for torchtitan and torchtune alone")), "{says:?}");
     for recompute in [Recompute::None, Recompute::Selective, Recompute::Full] {
         let of = |compile| {
             let job = job(&row, "fsdp", |run, _| (run.stack, run.compile, run.recompute) = (torchtitan(), compile, recompute));

@@ -53,7 +53,8 @@ impl Ends {
             Some(hidden)
         };
         if self.compiled {
-            return self.compiled_loss(tape, &logits);
+            let labels = tape.constant("labels", self.shapes.tokens, DType::Int64);
+            return self.compiled_loss(tape, &logits, labels);
         }
         let wide = logits.clone().cast_as(FP32, "logits in fp32");
         let padded = tape.constant("padded labels", self.forms.padded, DType::Int64);
@@ -111,11 +112,10 @@ impl Ends {
     }
 
     /// The same as one compiled graph: logits are read where they are, and largest value and sum of every row are kept.
-    fn compiled_loss<'t>(&self, tape: &'t Tape, logits: &Var<'t>) -> Var<'t> {
+    pub(super) fn compiled_loss<'t>(&self, tape: &'t Tape, logits: &Var<'t>, labels: Var<'t>) -> Var<'t> {
         tape.compiled(true, logits, |logits| {
             let log_probabilities = logits.clone().cast_as(FP32, "logits in fp32").apply(LOG_SOFTMAX);
             log_probabilities.saving_rows(self.shapes.rows, ["largest logits", "sums of exponentials"]);
-            let labels = tape.constant("labels", self.shapes.tokens, DType::Int64);
             tape.nll_loss(log_probabilities, labels, self.shapes.scalar)
         })
     }

@@ -47,9 +47,12 @@ impl Ends {
         let labels: Vec<Var<'t>> = self.parts.iter().map(|part| tape.constant("labels", part.labels, DType::Int64)).collect();
         let mut total: Option<Var<'t>> = None;
         for (logits, labels) in logits.iter().zip(labels) {
-            let wide = logits.clone().cast_as(FP32, "logits in fp32");
-            let loss = tape.nll_loss(wide.clone().apply(LOG_SOFTMAX), labels, self.shapes.scalar);
-            drop(wide);
+            let loss = if self.compiled {
+                self.compiled_loss(tape, logits, labels)
+            } else {
+                let wide = logits.clone().cast_as(FP32, "logits in fp32");
+                tape.nll_loss(wide.clone().apply(LOG_SOFTMAX), labels, self.shapes.scalar)
+            };
             total = Some(match total {
                 None => loss,
                 Some(before) => before.add(loss),

@@ -30,7 +30,7 @@ fields! { $
                 "Log-probabilities by tiles of logits that are made again in backward: no logits stay."),
         ]).group(Group::Run).train().folded().default(FieldDefault::Choice("stack")),
     /// Every block and the loss are compiled: elementwise results are never written to memory, and made
-    /// again in backward from those of products. torchtitan only.
+    /// again in backward from those of products. torchtitan and torchtune only.
     Compile("tc", "torch_compile", "Compile blocks and loss")
         .flag().group(Group::Run).train().folded().default(FieldDefault::Flag(false)),
 }

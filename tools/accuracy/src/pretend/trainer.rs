@@ -129,11 +129,12 @@ pub fn torchtune(row: Fields<'_>) -> Result<Pretended, String> {
     only_known(row, "/parallel", &["size"])?;
     only_known(row, "/flags", &["compile", "optim", "optimizer_in_bwd", "lora", "quantize"])?;
     let has = |flag: &str| row.flag(&format!("/flags/{flag}")).unwrap_or(false);
-    if has("compile") {
-        return Err(COMPILED.to_owned());
-    }
-    let mut run =
-        TrainingRun { precision: precision(row.text("/run/precision")?)?, stack: stack("torchtune")?, ..plain_run(row)? };
+    let mut run = TrainingRun {
+        precision: precision(row.text("/run/precision")?)?,
+        stack: stack("torchtune")?,
+        compile: has("compile"),
+        ..plain_run(row)?
+    };
     (run.optimizer, run.optimizer_implementation) = match row.text("/flags/optim").unwrap_or("adamw_fused") {
         "adamw_fused" => (truth::optimizer("adamw")?, OptimizerImplementation::Fused),
         "paged_adamw_8bit" => {
