@@ -31,14 +31,22 @@ pub fn printed_code(link: &str) -> Html {
     html(r#"<div class="printed__code" data-own="printed-code">{}</div>"#, &[&share::code(link).drawn()])
 }
 
-/// Inputs of serving that say nothing until somebody sets them.
-const QUIET: [FieldId; 6] = [
+/// Inputs that say nothing until somebody sets them: of serving, of the libraries that share a model out, and the loss.
+const QUIET: [FieldId; 14] = [
     FieldId::Server,
     FieldId::SharedPrefix,
     FieldId::MemoryUtilization,
     FieldId::StaticFraction,
     FieldId::CudaGraphs,
     FieldId::GroupSize,
+    FieldId::Loss,
+    FieldId::BucketCap,
+    FieldId::OverlapComm,
+    FieldId::PersistenceThreshold,
+    FieldId::MaxLiveParameters,
+    FieldId::PrefetchBucket,
+    FieldId::MaxReuseDistance,
+    FieldId::SubGroupSize,
 ];
 
 /// The model's line has its name, and remarks beside the answer say the rest.
