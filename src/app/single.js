@@ -12,8 +12,7 @@ const unpack = async (text) => {
     words.setUint32(word * 4, value);
   }
   const packed = new Uint8Array(words.buffer, 0, words.byteLength - Number(text[0]));
-  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
-  return new Uint8Array(await new Response(stream).arrayBuffer());
+  return fzstd.decompress(packed);
 };
 
 const textOf = (id) => document.getElementById(id).textContent;
@@ -23,6 +22,7 @@ const workerScript = () =>
   URL.createObjectURL(
     new Blob(
       [
+        textOf("unpack"),
         textOf("bindings"),
         `\nconst unpack = ${unpack};\nunpack("${textOf("program").trim()}").then((module_or_path) => wasm_bindgen({ module_or_path }))`,
         ".catch((error) => postMessage(`failed: ${error}`));",

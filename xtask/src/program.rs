@@ -63,19 +63,8 @@ const TIGHTEST: i32 = 22;
 ///
 /// # Errors
 /// When it cannot be packed.
-fn tightly_packed(program: &[u8]) -> Outcome<Vec<u8>> {
+pub fn tightly_packed(program: &[u8]) -> Outcome<Vec<u8>> {
     zstd::bulk::compress(program, TIGHTEST).map_err(|error| format!("the program cannot be packed: {error}."))
-}
-
-/// A program as gzip, taking its time for a smaller file.
-///
-/// # Errors
-/// When it cannot be packed.
-pub fn packed(program: &[u8]) -> Outcome<Vec<u8>> {
-    let mut packed = Vec::new();
-    zopfli::compress(zopfli::Options::default(), zopfli::Format::Gzip, program, &mut packed)
-        .map_err(|error| format!("the program cannot be packed: {error}."))?;
-    Ok(packed)
 }
 
 /// The names of the page's program and of wasm-bindgen's script to it, as Trunk leaves them.

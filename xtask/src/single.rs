@@ -10,7 +10,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
 use crate::offline::integrity;
-use crate::program::{bare, optimized, packed, read_source};
+use crate::program::{bare, optimized, read_source, tightly_packed};
 use crate::shell::{Outcome, program, root, run, say};
 use crate::short_names::{Script, with_short_names};
 use crate::{page, sizes, styles};
@@ -19,6 +19,9 @@ use crate::{page, sizes, styles};
 pub const FILE: &str = "headroom.html";
 /// The program that holds all others.
 const NAME: &str = "headroom-single";
+
+/// The script that unpacks the program, which declares `fzstd`: the npm package of that name.
+const UNPACK: &str = "tests/e2e/node_modules/fzstd/umd/index.js";
 
 /// Builds dist/headroom.html with the tools on `path`, and checks its size.
 ///
@@ -33,8 +36,8 @@ pub fn build(path: &OsStr) -> Outcome {
     let linked = folder.join(target).join("release").join(format!("{NAME}.wasm"));
     let (bindings, wasm) = bound(path, &linked)?;
     let (bindings, wasm) = with_short_names(path, (&bare(&bindings), Script::Plain), &optimized(path, &wasm)?)?;
-    let packed = packed(&wasm)?;
-    let html = assembled(&read_source("index.html")?, &bindings, &packed)?;
+    let packed = tightly_packed(&wasm)?;
+    let html = assembled(&read_source("index.html")?, [&read_source(UNPACK)?, &bindings], &packed)?;
     let dist = root().join("dist");
     fs::create_dir_all(&dist)
         .and_then(|()| fs::write(dist.join(FILE), &html))
@@ -56,7 +59,7 @@ fn bound(path: &OsStr, linked: &Path) -> Outcome<(String, Vec<u8>)> {
 }
 
 /// The whole file. The content security policy names each script and the style sheet by its hash.
-fn assembled(page: &str, bindings: &str, packed: &[u8]) -> Outcome<String> {
+fn assembled(page: &str, [unpack, bindings]: [&str; 2], packed: &[u8]) -> Outcome<String> {
     let (head, sheets, icon) = without_files(page);
     let mut style = String::new();
     for sheet in sheets {
@@ -72,14 +75,15 @@ fn assembled(page: &str, bindings: &str, packed: &[u8]) -> Outcome<String> {
         "{pictures}if (\"embed\" in document.documentElement.dataset) {{\n{embed}}}\n{}",
         bare(&read_source("src/app/single.js")?)
     );
-    for text in [guard.as_str(), bindings, &start, &style] {
+    for text in [guard.as_str(), unpack, bindings, &start, &style] {
         if text.contains("</") {
             return Err("a script or style sheet holds `</`, which would end it inside the page.".to_owned());
         }
     }
     let policy = format!(
-        "default-src 'none'; script-src '{}' '{}' '{}' 'wasm-unsafe-eval'; style-src '{}'; img-src data: blob:; worker-src blob:; base-uri 'none'; form-action 'none'",
+        "default-src 'none'; script-src '{}' '{}' '{}' '{}' 'wasm-unsafe-eval'; style-src '{}'; img-src data: blob:; worker-src blob:; base-uri 'none'; form-action 'none'",
         integrity(guard.as_bytes()),
+        integrity(unpack.as_bytes()),
         integrity(bindings.as_bytes()),
         integrity(start.as_bytes()),
         integrity(style.as_bytes())
@@ -87,7 +91,7 @@ fn assembled(page: &str, bindings: &str, packed: &[u8]) -> Outcome<String> {
     let mut above = format!("<link rel=\"icon\" type=\"image/svg+xml\" href=\"data:image/svg+xml;base64,{icon}\">");
     let _ = write!(above, "<style>{style}</style><script>{guard}</script></head>");
     let below = format!(
-        "<script id=\"bindings\">{bindings}</script><script id=\"program\" type=\"text/plain\">{}</script><script>{start}</script></body>",
+        "<script id=\"unpack\">{unpack}</script><script id=\"bindings\">{bindings}</script><script id=\"program\" type=\"text/plain\">{}</script><script>{start}</script></body>",
         as_text(packed)
     );
     let html = with_policy(&head, &policy)?;
@@ -142,7 +146,7 @@ mod tests {
         let page = read_source("index.html").unwrap();
         let (_, sheets, icon) = without_files(&page);
         assert!(sheets.len() > 10 && icon.is_some(), "{sheets:?}");
-        let html = assembled(&page, "let wasm_bindgen;\n", b"program").unwrap();
+        let html = assembled(&page, ["let fzstd;\n", "let wasm_bindgen;\n"], b"program").unwrap();
         for outside in ["data-trunk", "href=\"./", "src=\"./", "stylesheet"] {
             assert!(!html.contains(outside), "{outside}");
         }
@@ -166,7 +170,7 @@ mod tests {
 
     #[test]
     fn the_policy_allows_what_stands_there_and_nothing_else() {
-        let html = assembled(&read_source("index.html").unwrap(), "let wasm_bindgen;\n", b"program").unwrap();
+        let html = assembled(&read_source("index.html").unwrap(), ["let fzstd;\n", "let wasm_bindgen;\n"], b"program").unwrap();
         let policy = html.split("Content-Security-Policy\" content=\"").nth(1).unwrap().split('"').next().unwrap().to_owned();
         let inside = |opening: &str, closing: &str| html.split(opening).nth(1).unwrap().split(closing).next().unwrap().to_owned();
         assert!(policy.contains(&integrity(inside("<style>", "</style>").as_bytes())));
