@@ -23,6 +23,7 @@ const workerScript = () =>
     new Blob(
       [
         textOf("unpack"),
+        ";\n",
         textOf("bindings"),
         `\nconst unpack = ${unpack};\nunpack("${textOf("program").trim()}").then((module_or_path) => wasm_bindgen({ module_or_path }))`,
         ".catch((error) => postMessage(`failed: ${error}`));",
