@@ -126,14 +126,20 @@ fn of_stage(job: &Job, run: &TrainingRun, place: [u64; 2]) -> Result<Vec<Event>,
     Ok(events.iter().map(event).collect())
 }
 
-fn settings_of(job: &Job) -> Settings {
+/// The allocator's settings that a job states.
+pub(super) fn settings_of(job: &Job) -> Settings {
     if job.cluster().overheads.expandable_segments { Settings::expandable() } else { Settings::default() }
+}
+
+/// The job's device, with what stands outside the allocator.
+pub(super) fn device_of(job: &Job) -> Device {
+    Device { total: job.cluster().accelerator.memory.0, outside: overhead::outside(job).0 }
 }
 
 /// Those events on the job's device.
 fn replayed(job: &Job, settings: &Settings, events: &[Event]) -> DeviceMemory {
     let outside = overhead::outside(job);
-    let device = Device { total: job.cluster().accelerator.memory.0, outside: outside.0 };
+    let device = device_of(job);
     let mut end = replay(settings, device, events);
     let fits = end.failure.is_none();
     let device = if fits { device } else { Device::ENDLESS };
@@ -205,7 +211,8 @@ pub(super) fn every_tensor(job: &Job) -> Result<(Vec<TensorEvent>, usize), NotRe
     Ok((in_order(job, &parts).into_iter().copied().collect(), parts.build.len()))
 }
 
-fn in_order<'p>(job: &Job, parts: &'p Sequence) -> Vec<&'p TensorEvent> {
+/// The events of all parts, in the order in which they happen.
+pub(super) fn in_order<'p>(job: &Job, parts: &'p Sequence) -> Vec<&'p TensorEvent> {
     let mut all = Vec::new();
     all.extend(&parts.build);
     for step in 0..STEPS {

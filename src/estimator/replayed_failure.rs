@@ -1,10 +1,9 @@
 //! The request at which a job's replay runs out of memory.
 
-use super::device_memory::{events, singly};
-use super::overhead;
-use super::timeline::{Sequence, TensorEvent};
+use super::device_memory::{device_of, events, in_order, settings_of, singly};
+use super::timeline::TensorEvent;
 use crate::config::Job;
-use crate::hardware::allocator::{Device, Event, OutOfMemory, Settings, replay};
+use crate::hardware::allocator::{Event, OutOfMemory, replay};
 
 /// A request that PyTorch's allocator, replayed with a job, cannot serve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,28 +32,16 @@ pub struct ReplayedFailure {
 /// ```
 pub fn replayed_failure(job: &Job) -> Option<ReplayedFailure> {
     let parts = singly(job).ok()?;
-    let grows = job.cluster().overheads.expandable_segments;
-    let settings = if grows { Settings::expandable() } else { Settings::default() };
-    let device = Device { total: job.cluster().accelerator.memory.0, outside: overhead::outside(job).0 };
     let events = events(job, &parts);
-    let failure = replay(&settings, device, &events).failure?;
+    let failure = replay(&settings_of(job), device_of(job), &events).failure?;
     let Event::Allocate { tensor, .. } = *events.get(failure.event)? else { return None };
-    let (op, name) = named(&parts, tensor)?;
+    let (op, name) = named(&in_order(job, &parts), tensor)?;
     Some(ReplayedFailure { op, name, numbers: failure.out_of_memory })
 }
 
 /// The operation that takes a tensor, and its name.
-fn named(parts: &Sequence, wanted: u32) -> Option<(&'static str, &'static str)> {
-    let all = [
-        &parts.build,
-        &parts.opening,
-        &parts.first_micro_batch,
-        &parts.further_micro_batch,
-        &parts.ready,
-        &parts.states,
-        &parts.step,
-    ];
-    all.into_iter().flatten().find_map(|event| match *event {
+fn named(all: &[&TensorEvent], wanted: u32) -> Option<(&'static str, &'static str)> {
+    all.iter().find_map(|event| match **event {
         TensorEvent::Taken { tensor, op, name, .. } if tensor == wanted => Some((op, name)),
         TensorEvent::Taken { .. } | TensorEvent::Freed { .. } | TensorEvent::CacheEmptied => None,
     })
