@@ -64,7 +64,8 @@ impl Shape {
     /// A parameter of that shape as an optimizer sees it, of which there are so many.
     pub fn updated(&self, times: u64, in_block: bool) -> UpdatedParameter {
         let dimensions = self.dims().count();
-        let last = |skip: usize| self.dims().nth(dimensions.checked_sub(skip)?).map(|dim| dim.1);
+        // Unused places come last.
+        let last = |skip: usize| self.0.get(dimensions.checked_sub(skip)?).map(|dim| dim.1);
         let matrix = last(2).zip(last(1)).map(|(rows, columns)| [rows, columns]);
         UpdatedParameter {
             elements: self.elements().0,

@@ -151,7 +151,7 @@ impl State {
 
     /// Takes memory for a tensor that a kernel reads, if it has none.
     pub(super) fn need(&mut self, id: u32) {
-        if self.stopped || self.fusion(id).is_none_or(|fusion| fusion.made.is_some()) {
+        if self.fusions.is_empty() || self.stopped || self.fusion(id).is_none_or(|fusion| fusion.made.is_some()) {
             return;
         }
         let kind = self.kind;
@@ -246,6 +246,9 @@ impl State {
 
     /// Makes it an ordinary tensor in memory, made from nothing.
     pub(super) fn settle(&mut self, id: u32) {
+        if self.fusions.is_empty() {
+            return;
+        }
         self.need(id);
         let Some(fusion) = self.fusion(id).filter(|fusion| fusion.made == Some(id)) else { return };
         let sources = std::mem::take(&mut fusion.sources);
@@ -277,6 +280,9 @@ impl State {
     /// The gradients of a node's operands. In a compiled graph those of elementwise operators are fused into what reads them.
     pub(super) fn compiled_formula(&mut self, node: &mut Node, grad: Grad) -> [Option<Grad>; 3] {
         self.compiled = node.compiled;
+        if self.fusions.is_empty() && !node.compiled {
+            return self.formula(node, grad);
+        }
         if node.compiled && node.rule == Rule::Mul && self.is_of_two_activations(node) {
             return self.both_factors(node, grad);
         }
