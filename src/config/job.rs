@@ -158,6 +158,14 @@ impl Job {
         job
     }
 
+    /// This job with such a share kept free for the allocator, percent of what tensors take.
+    #[must_use]
+    pub fn with_fragmentation_percent(&self, percent: f64) -> Self {
+        let mut job = self.clone();
+        job.cluster.overheads.fragmentation_percent = percent.clamp(0.0, 100.0);
+        job
+    }
+
     /// The same job with another sequence (training) or context (serving) length; 0 counts as 1.
     #[must_use]
     pub fn with_seq_length(&self, tokens: u64) -> Self {

@@ -101,12 +101,24 @@ pub fn device_memory(job: &Job) -> Result<DeviceMemory, NotReplayed> {
 /// # Errors
 /// [`NotReplayed`] where the order of allocations is not known.
 pub fn device_memory_under(job: &Job, settings: &Settings) -> Result<DeviceMemory, NotReplayed> {
+    Ok(replayed(job, settings, &all_steps(job)?))
+}
+
+/// Whether the steps of a training run to their end on its device: [`DeviceMemory::fits`] without the amounts, in one replay.
+///
+/// # Errors
+/// [`NotReplayed`] where the order of allocations is not known.
+pub fn finds_room(job: &Job) -> Result<bool, NotReplayed> {
+    Ok(replay(&settings_of(job), device_of(job), &all_steps(job)?).failure.is_none())
+}
+
+/// All steps of the rank that holds most.
+fn all_steps(job: &Job) -> Result<Vec<Event>, NotReplayed> {
     is_within_reach(job)?;
-    let events = match megatron_run(job) {
-        Some(run) => of_stage(job, run, [megatron::peak(job, run, None, false).stage, 0])?,
-        None => events(job, &singly(job)?),
-    };
-    Ok(replayed(job, settings, &events))
+    match megatron_run(job) {
+        Some(run) => of_stage(job, run, [megatron::peak(job, run, None, false).stage, 0]),
+        None => Ok(events(job, &singly(job)?)),
+    }
 }
 
 /// [`device_memory`] of one rank of a training job under Megatron-LM, by its number among all ranks.

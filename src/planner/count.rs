@@ -138,6 +138,15 @@ pub(super) fn larger(job: &Job) -> Vec<ParallelLayout> {
     candidates(job).into_iter().filter(|layout| layout.world_size() > job.layout().world_size()).collect()
 }
 
+/// The first count, from few to many, that a rule allows, whose tensors fit, and on which `runs` holds; that is asked so often at most.
+pub(super) fn first_that(job: &Job, most: usize, runs: impl Fn(&Job) -> bool) -> Option<Runnable> {
+    let jobs: Vec<Job> = candidates(job).into_iter().map(|layout| job.with_layout(layout)).collect();
+    let needs = jobs.iter().zip(memory_of_each(&jobs)).map(|(job, by_kind)| (job, Need::with(job, by_kind)));
+    let mut fitting = needs.filter(|(_, need)| need.runs()).take(most);
+    let (job, need) = fitting.find(|(job, _)| runs(job))?;
+    Some(Runnable { gpus: job.layout().world_size(), layout: *job.layout(), per_gpu: need.total() })
+}
+
 /// Within one node any count will do; beyond it only whole nodes are rented and wired.
 const fn whole_nodes(gpus: u64, node: u64) -> bool {
     gpus <= node || gpus.is_multiple_of(node)

@@ -10,6 +10,7 @@ mod inverse;
 mod legal;
 mod load;
 mod packing;
+mod replayed;
 pub mod search;
 mod serving;
 mod stairs;
@@ -21,6 +22,7 @@ pub use fixes::{Change, Fix, fixes};
 pub use inverse::{Inverse, inverse};
 pub use load::{LoadPace, UserLoad, UsersAnswer, requests_of_users, shown_load, users_answer};
 pub use packing::packing;
+pub use replayed::{Replayed, replayed};
 pub use serving::{
     BatchPoint, Fleet, Instances, Largest, Limit, More, RequestsPoint, Serving, TriedReplica, all_users, at_lengths, curve_batch,
     curve_requests, fleet_of, more_requests, replicas_tried, serving,
