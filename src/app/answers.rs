@@ -331,18 +331,21 @@ impl Compared {
 
 impl Plots {
     /// The curves of an answer, and whether they differ from the last ones. Best layouts of another scenario are not shown.
-    pub fn of(answers: &Answers, look: Look, stairs: Option<&Stairs>, last: Option<Self>) -> (Self, bool) {
-        let best = stairs.filter(|stairs| stairs.scenario == answers.scenario).map_or(&[][..], |stairs| &stairs.best);
+    pub fn of(answers: &Answers, look: Look, ui: &Ui, last: Option<Self>) -> (Self, bool) {
+        let best =
+            ui.stairs.as_deref().filter(|stairs| stairs.scenario == answers.scenario).map_or(&[][..], |stairs| &stairs.best);
+        let longest = ui.told(answers).map_or_else(|| answers.inverse().longest_seq, |limits| limits.longest_seq);
         let (job, unit) = (&answers.job, answers.unit);
         let same_job = last.as_ref().is_some_and(|last| last.job == *job);
         let mut compared = Vec::new();
-        let (seq, mut gpus) = match last {
+        let (mut seq, mut gpus) = match last {
             Some(last)
                 if same_job
                     && last.shows(&answers.others)
                     && last.unit == unit
                     && last.look == look
-                    && last.gpus.curve.best == best =>
+                    && last.gpus.curve.best == best
+                    && last.seq.curve.longest_fit == longest =>
             {
                 return (last, false);
             }
@@ -357,6 +360,7 @@ impl Plots {
             None => (seq_curve(answers, look.log), curve_gpus(job)),
         };
         gpus.best = best.to_vec();
+        seq.longest_fit = longest;
         let compared = Compared::of(&answers.others, look.log, &compared);
         let plots = Self {
             seq: plot(seq, unit, look, &compared),
@@ -418,12 +422,12 @@ mod tests {
         let first = scenario("v1&m=llama3-8b&n=8");
         let (answers, changed) = Answers::of(&first, None);
         assert!(changed);
-        let (plots, _) = Plots::of(&answers, LOOK, None, None);
+        let (plots, _) = Plots::of(&answers, LOOK, &Ui::default(), None);
         let (answers, changed) = Answers::of(&first, Some(answers));
-        assert!(!changed && !Plots::of(&answers, LOOK, None, Some(plots.clone())).1);
+        assert!(!changed && !Plots::of(&answers, LOOK, &Ui::default(), Some(plots.clone())).1);
         let (answers, changed) = Answers::of(&scenario("v1&m=llama3-8b&n=16"), Some(answers));
         assert!(changed && answers.job.layout().world_size() == 16);
-        assert!(Plots::of(&answers, LOOK, None, Some(plots)).1);
+        assert!(Plots::of(&answers, LOOK, &Ui::default(), Some(plots)).1);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use leptos::prelude::*;
 use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{ClipboardEvent, Element, Event, EventInit, HtmlTextAreaElement, IntersectionObserverEntry, MessageEvent, Worker};
 
-use super::answers::{Answers, Standing};
+use super::answers::Standing;
 use super::browser::{focus, observe, on_rest, patch_inside, within};
 use super::markup::Html;
 use super::more::slot;
@@ -186,22 +186,6 @@ pub fn keep_panel(state: State, what: What, id: &'static str) {
     );
 }
 
-/// Fills the element that holds the warning once changes rest; `at_once` as well where the page was opened with a link. It may not be
-/// fetched with the page itself, whose first scenario needs none.
-pub fn keep_warning(state: State, id: &'static str, at_once: bool) {
-    let panel = Rc::new(Panel { state, what: What::Warning, id, near: Cell::new(true), due: Cell::new(true) });
-    if at_once {
-        Rc::clone(&panel).follow();
-    }
-    on_rest(
-        state,
-        Rc::new(move || {
-            panel.is_due();
-            Rc::clone(&panel).follow();
-        }),
-    );
-}
-
 impl Panel {
     fn place(&self) -> Option<Element> {
         document().get_element_by_id(self.id)
@@ -233,9 +217,7 @@ impl Panel {
     /// What is shown belongs to an earlier scenario.
     fn is_due(&self) {
         self.due.set(true);
-        if let Some(place) = self.place() {
-            let _ = place.set_attribute("aria-busy", "true");
-        }
+        is_busy(self.id);
     }
 
     /// Asks, where that is due and somebody may look.
@@ -246,27 +228,26 @@ impl Panel {
         // How well the engine is checked follows from no scenario.
         let unanswered = self.state.answers.with_untracked(|answers| answers.standing == Standing::Nothing);
         if unanswered && self.what != What::Accuracy {
-            return self.put(&self.instead(unanswered::line));
-        }
-        if self.what == What::Warning && self.state.answers.with_untracked(Answers::leaves_half_free) {
-            return self.put(&Html::new());
+            return self.put(&unanswered::line());
         }
         let fragment = self.state.answers.with_untracked(|answers| encode(&answers.scenario));
         let (state, what) = (self.state, self.what);
         ask(state, what, fragment, String::new(), move |reply| {
             // Without one it is asked again when the scenario changes, when it comes in sight again, and with the button.
             self.due.set(self.due.get() || reply.is_none());
-            self.put(&reply.map_or_else(|| self.instead(slot::out_of_reach), Reply::made));
+            self.put(&reply.map_or_else(slot::out_of_reach, Reply::made));
         });
-    }
-
-    /// Words in place of an answer; a warning stands beside the page's answer, which needs no words without it.
-    fn instead(&self, words: fn() -> Html) -> Html {
-        if self.what == What::Warning { Html::new() } else { words() }
     }
 
     fn put(&self, html: &Html) {
         fill(self.id, html);
+    }
+}
+
+/// Says of the element with that id that it shows an earlier scenario until it is written anew.
+pub fn is_busy(id: &str) {
+    if let Some(place) = document().get_element_by_id(id) {
+        let _ = place.set_attribute("aria-busy", "true");
     }
 }
 

@@ -449,14 +449,14 @@ mod tests {
         let look = Look { log: true, size: (412, 254) };
         let of = |link: &str| {
             let (scenario, answers) = (decode(link).scenario, answers(link));
-            let plots = Plots::of(&answers, look, None, None).0;
             let open = ["fold-0", "ledger/Weights", "twin-seq"].map(str::to_owned).to_vec();
             let ui = Ui { open, ..Ui::default() };
+            let plots = Plots::of(&answers, look, &ui, None).0;
             [
                 top_bar::top_bar(&scenario, &ui),
                 verdict::verdict(&answers, &ui),
                 bar::stack(&answers, 848, false),
-                fixes::fixes(&answers),
+                fixes::fixes(&answers, &ui),
                 ledger::ledger(&answers, &ui),
                 cost::cost(&answers, &ui),
                 controls::section(1, &scenario, &answers, &ui),

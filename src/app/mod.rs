@@ -24,6 +24,7 @@ pub mod later;
 pub mod markup;
 pub mod more;
 pub mod panels;
+pub mod replay;
 pub mod report;
 pub mod serving;
 pub mod side;
@@ -47,6 +48,8 @@ mod browser_why;
 mod browser_worker;
 #[cfg(target_arch = "wasm32")]
 mod hearing;
+#[cfg(target_arch = "wasm32")]
+mod limits;
 #[cfg(target_arch = "wasm32")]
 mod page;
 #[cfg(target_arch = "wasm32")]

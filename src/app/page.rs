@@ -6,7 +6,7 @@ use super::browser::Element;
 use leptos::prelude::*;
 
 use super::answers::Answers;
-use super::browser_more::{keep_panel, keep_warning};
+use super::browser_more::keep_panel;
 use super::history::Snapshot;
 use super::markup::Html;
 use super::more::wire::What;
@@ -17,7 +17,7 @@ use super::panels::{
 use super::shelf::Shelf;
 use super::state::{Dialog, State};
 use super::ui::Ui;
-use super::{actions, browser, planning, reading, stairs, teaching, typing};
+use super::{actions, browser, limits, planning, reading, stairs, teaching, typing};
 use super::{browser_later, browser_why};
 use crate::planner::Axis;
 use crate::scenario::codec::{Decoded, is_of_lesson};
@@ -150,7 +150,7 @@ fn answer(state: State) {
 
 fn stack(state: State) {
     show(state, "stack", |_, answers, ui| bar::stack(answers, ui.bar_width, ui.at_step));
-    show_after(&state.painted, state, "fixes", |_, answers, _| fixes::fixes(answers), |_| {});
+    show_after(&state.painted, state, "fixes", |_, answers, ui| fixes::fixes(answers, ui), |_| {});
     // Behind what has been written: these words stand when the others begin.
     browser::keep_worded(state);
 }
@@ -225,7 +225,7 @@ fn rest(state: State) {
     keep_panel(state, What::Evidence, "evidence");
     keep_panel(state, What::Timeline, "timeline");
     keep_panel(state, What::Device, "device");
-    keep_warning(state, "warning", !browser::fragment().is_empty());
+    limits::keep(state, !browser::fragment().is_empty());
     keep_panel(state, What::Accuracy, "accuracy");
     browser_later::keep(state);
     planning::keep(state);

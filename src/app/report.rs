@@ -2,18 +2,19 @@
 
 use serde_json::{Value, json as object};
 
-use super::device::{Device, OUT_OF_MEMORY};
-use super::headline::headline;
+use super::device::Device;
+use super::headline::{Headline, Margin, headline};
+use super::replay::Limits;
 use super::serving::{self, Counts};
 use super::timing::{self, Fact};
-use super::words::{Scale, about, accelerator_name, model_name, per_cent, percent, remarks, scientific, verdict_word, whole};
+use super::words::{Scale, about, accelerator_name, model_name, per_cent, percent, remarks, scientific, whole};
 use crate::config::Job;
 use crate::estimator::time::{self, Bound, Messages, TimeLine, Timing};
 use crate::estimator::{
     Compute, DeviceMemory, Estimate, Headroom, Lengths, LineItem, MemoryKind, NotReplayed, Printed, Verdict, estimate,
 };
 use crate::hardware::allocator::Gap;
-use crate::planner::{self, GpuCount, Serving, UserLoad, UsersAnswer, gpu_count, inverse};
+use crate::planner::{self, GpuCount, Serving, UserLoad, UsersAnswer, gpu_count, inverse, replayed};
 use crate::scenario::{Remark, Scenario, Word, codec};
 use crate::units::{Bytes, MemoryUnit};
 
@@ -33,14 +34,10 @@ pub struct Row {
 pub struct Report {
     /// The estimate.
     pub estimate: Estimate,
-    /// Whether it runs, for the users too where some are stated.
-    pub verdict: Verdict,
+    /// The first words, for the users too where some are stated.
+    said: Headline,
     /// Both GPU counts, of one replica when serving.
     pub count: GpuCount,
-    /// Verdict and sentence.
-    pub headline: String,
-    /// What is free or short.
-    pub margin: String,
     /// Parts of the pasted file that the answer leaves out.
     pub remarks: Vec<Remark>,
     /// GB or GiB.
@@ -54,6 +51,8 @@ pub struct Report {
     users: Option<UsersAnswer>,
     load: Option<UserLoad>,
     counts: Counts,
+    /// The allocator's answers, where they were asked for and are known.
+    limits: Option<Limits>,
     caveat: Option<String>,
     stated: Option<String>,
     unknown: Option<String>,
@@ -85,13 +84,12 @@ impl Report {
             serving,
             users,
             load,
-            verdict: said.verdict,
+            said,
+            limits: None,
             caveat: timing::caveat(estimate.verdict()).filter(|_| timed).map(ToOwned::to_owned),
             stated: timing::stated(job, &estimate),
             unknown: timing::unknown(scenario, &timing),
             timing,
-            headline: format!("{} {}", said.word, said.sentence),
-            margin: format!("{} {} {}.", said.margin.number, said.margin.unit, said.margin.caption),
             remarks: remarks(scenario),
             device: None,
             count,
@@ -100,22 +98,47 @@ impl Report {
         }
     }
 
-    /// With memory as the GPU shows it, for which every tensor of three steps is replayed. Where the tensors fit and the allocator finds
-    /// no room, the first words say so.
+    /// With memory as the GPU shows it, for which every tensor of three steps is replayed. Where the allocator contradicts the first
+    /// words or the smallest count, it is right.
     #[must_use]
-    pub fn with_device(self, job: &Job) -> Self {
-        let device = Device::of(job, &self.estimate, self.unit);
-        let runs_out = device.as_ref().is_ok_and(|device| device.warning().is_some());
-        let headline =
-            if runs_out { self.headline.replacen(verdict_word(self.verdict), OUT_OF_MEMORY, 1) } else { self.headline };
-        Self { device: Some(device), headline, ..self }
+    pub fn with_device(self, scenario: &Scenario, job: &Job) -> Self {
+        let device = Some(Device::of(job, &self.estimate, self.unit));
+        let Some(limits) = replayed(job).ok().map(|found| Limits::of(&found)) else { return Self { device, ..self } };
+        let said = limits.headline(self.said, scenario, &self.estimate, self.unit);
+        let counts = limits.counts(&self.count, self.counts);
+        Self { device, said, counts, limits: Some(limits), ..self }
+    }
+
+    /// Verdict and sentence.
+    pub fn headline(&self) -> String {
+        format!("{} {}", self.said.word, self.said.sentence)
+    }
+
+    /// What is free or short.
+    pub fn margin(&self) -> String {
+        let Margin { number, unit, caption, .. } = &self.said.margin;
+        format!("{number} {unit} {caption}.")
+    }
+
+    /// Whether it runs, for the users too where some are stated.
+    pub const fn verdict(&self) -> Verdict {
+        self.said.verdict
+    }
+
+    /// The largest that runs in PyTorch's allocator, in a sentence; nothing where nobody asked or the order of allocations is not known.
+    fn largest(&self) -> Option<String> {
+        let Limits { longest_seq, largest_batch, .. } = self.limits?;
+        let longest = longest_seq.map(|tokens| format!("sequences of {} tokens", whole(tokens)));
+        let batch = largest_batch.map(|batch| format!("a micro-batch of {}", whole(batch)));
+        let all: Vec<String> = longest.into_iter().chain(batch).collect();
+        (!all.is_empty()).then(|| format!("With everything else as it is, this still runs: {}.", all.join(", or ")))
     }
 
     /// Plain text: verdict, ledger, counts, time.
     pub fn text(&self, notices: &[String]) -> String {
         let mut out: Vec<String> = notices.iter().map(|notice| format!("note: {notice}")).collect();
-        out.push(self.headline.clone());
-        out.push(self.margin.clone());
+        out.push(self.headline());
+        out.push(self.margin());
         out.extend(self.device.iter().flatten().filter_map(Device::warning));
         out.extend(self.remarks.iter().map(|remark| remark.text.clone()));
         out.extend(self.blockers());
@@ -128,6 +151,7 @@ impl Report {
         out.extend(self.on_device());
         out.push(self.peak());
         out.push(self.counts());
+        out.extend(self.largest());
         out.extend(self.time());
         out.join("\n")
     }
@@ -150,8 +174,7 @@ impl Report {
 
     /// Whether it fits and can run, in PyTorch's allocator as well where that was asked.
     pub fn runs(&self) -> bool {
-        let finds_room = !matches!(&self.device, Some(Ok(device)) if !device.memory.fits);
-        matches!(self.verdict, Verdict::Fits | Verdict::Tight) && finds_room
+        matches!(self.verdict(), Verdict::Fits | Verdict::Tight)
     }
 
     /// What forbids it, a sentence each.
@@ -312,7 +335,11 @@ fn device_of(report: &Report) -> Value {
         })
     };
     match &report.device {
-        Some(Ok(device)) => object!({ "memory": of(device.memory), "expandable_segments": device.expandable.map(of) }),
+        Some(Ok(device)) => object!({
+            "memory": of(device.memory), "expandable_segments": device.expandable.map(of),
+            "longest_sequence": report.limits.and_then(|limits| limits.longest_seq),
+            "largest_micro_batch": report.limits.and_then(|limits| limits.largest_batch),
+        }),
         Some(Err(reason)) => object!({ "unknown": reason.to_string() }),
         None => Value::Null,
     }
@@ -321,7 +348,8 @@ fn device_of(report: &Report) -> Value {
 /// Both counts, those that carry the users where some are stated; `replica` is the smallest that runs one replica then.
 fn gpus_of(report: &Report) -> Value {
     let (count, reason) = (&report.count, &report.counts.reason);
-    let runs = count.runnable.as_ref().map(|run| run.gpus);
+    let flat = count.runnable.as_ref().map(|run| run.gpus);
+    let runs = report.limits.map_or(flat, |limits| limits.gpus);
     match &report.users {
         Some(users) => object!({
             "arithmetic": users.arithmetic, "runnable": users.fewest.map(|fewest| fewest.gpus), "reason": reason, "replica": runs,
@@ -382,7 +410,7 @@ pub fn json(report: &Report, scenario: &Scenario, notices: &[String]) -> String 
     let remark = |remark: &Remark| object!({ "kind": remark.kind.word(), "text": remark.text });
     let answer = object!({
         "about": about(scenario), "model": model_name(scenario), "accelerator": accelerator_name(scenario),
-        "remarks": report.remarks.iter().map(remark).collect::<Vec<_>>(), "link": codec::encode(scenario), "verdict": verdict_key(report.verdict),
+        "remarks": report.remarks.iter().map(remark).collect::<Vec<_>>(), "link": codec::encode(scenario), "verdict": verdict_key(report.verdict()),
         "total_bytes": estimate.total().0, "capacity_bytes": estimate.capacity.0, "free_bytes": free, "short_bytes": short,
         "peak_moment": estimate.peak_moment, "parameters": estimate.parameters.total, "ledger": lines,
         "device": device_of(report),

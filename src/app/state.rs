@@ -67,7 +67,7 @@ impl State {
             answers.with(|answers| {
                 ui.with(|ui| {
                     let look = Look { log: ui.log_axis, size: ui.plot_size };
-                    Plots::of(answers, look, ui.stairs.as_deref(), last)
+                    Plots::of(answers, look, ui, last)
                 })
             })
         });

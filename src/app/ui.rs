@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::answers::Stairs;
 use super::fields::picker::Picker;
 use super::panels::dialogs::paste::Pasted;
+use super::replay::Told;
 use crate::planner::Axis;
 use crate::scenario::records::SavedScenario;
 use crate::scenario::{FieldId, Scenario, Value, show};
@@ -105,6 +106,8 @@ pub struct Ui {
     pub copied: Option<bool>,
     /// The best layouts at each number of GPUs, once the worker has found them.
     pub stairs: Option<Arc<Stairs>>,
+    /// The allocator's answers, once the worker has found them.
+    pub told: Option<Arc<Told>>,
     /// What stands in the planner's form, as it travels.
     pub plan: String,
     /// The points that are read on the curves by length and by GPUs, while they are not the scenario's own.
@@ -135,6 +138,7 @@ impl Default for Ui {
             pasted: Pasted::default(),
             copied: None,
             stairs: None,
+            told: None,
             plan: String::new(),
             cursors: [None; 2],
             last_id: 0,

@@ -18,6 +18,9 @@ const STEPS: u32 = 3;
 const MOST_LAYERS: u64 = 1000;
 const MOST_MEMORY: Bytes = Bytes(16 << 40);
 
+/// How near the least memory is looked for, bytes.
+const CLOSE: u64 = 32 << 20;
+
 /// Micro-batches of a step that are replayed at most: from the third on each finds what the second left.
 const MOST_MICRO_BATCHES: u64 = 3;
 
@@ -110,6 +113,32 @@ pub fn device_memory_under(job: &Job, settings: &Settings) -> Result<DeviceMemor
 /// [`NotReplayed`] where the order of allocations is not known.
 pub fn finds_room(job: &Job) -> Result<bool, NotReplayed> {
     Ok(replay(&settings_of(job), device_of(job), &all_steps(job)?).failure.is_none())
+}
+
+/// The least memory of a device on which the steps of a training run to their end, in use as the driver counts it, to about 32 MiB.
+///
+/// Below [`DeviceMemory::in_use`] PyTorch gives back what it keeps for later when the device is full, and goes on. The answer lies on
+/// that side of the job's own device on which the replay there says it is. Sizes are tried by halving, so that between two of them an
+/// allocator that finds room on a smaller device and none on a larger one is not noticed.
+///
+/// # Errors
+/// [`NotReplayed`] where the order of allocations is not known.
+pub fn least_memory(job: &Job) -> Result<Bytes, NotReplayed> {
+    let (events, settings, own) = (all_steps(job)?, settings_of(job), device_of(job));
+    let runs = |total: u64| replay(&settings, Device { total, ..own }, &events).failure.is_none();
+    let readings = replay(&settings, Device::ENDLESS, &events).allocator.readings();
+    let mut fails = readings.allocated.peak.saturating_add(own.outside).saturating_sub(1);
+    let mut least = readings.reserved.peak.saturating_add(own.outside);
+    if runs(own.total) {
+        least = least.min(own.total);
+    } else {
+        fails = fails.max(own.total);
+    }
+    while least.saturating_sub(fails) > CLOSE {
+        let middle = fails + (least - fails) / 2;
+        if runs(middle) { least = middle } else { fails = middle }
+    }
+    Ok(Bytes(least))
 }
 
 /// All steps of the rank that holds most.

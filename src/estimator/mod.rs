@@ -28,7 +28,9 @@ mod timeline;
 pub use at_peak::{AtPeak, TensorsAlike, tensors_at_peak};
 pub use blockers::{Blocker, FrameworkRule, Rules};
 pub use compute::Compute;
-pub use device_memory::{DeviceMemory, NotReplayed, device_memory, device_memory_under, finds_room, rank_device_memory};
+pub use device_memory::{
+    DeviceMemory, NotReplayed, device_memory, device_memory_under, finds_room, least_memory, rank_device_memory,
+};
 pub use law::{Lengths, Requests};
 pub use layouts::Layouts;
 pub use ledger::{Certainty, Ledger, LineItem, MemoryKind, TensorLine};

@@ -3,7 +3,8 @@
 use super::count::{Runnable, first_that};
 use super::inverse::{inverse, with_batch};
 use crate::config::{Job, Run};
-use crate::estimator::{DeviceMemory, Lengths, NotReplayed, device_memory, finds_room};
+use crate::estimator::{DeviceMemory, Lengths, NotReplayed, device_memory, finds_room, least_memory};
+use crate::units::Bytes;
 
 /// Counts of accelerators that are replayed at most.
 const MOST_COUNTS: usize = 8;
@@ -16,8 +17,10 @@ const STEPS: u64 = 256;
 /// An allocator that finds room for one size may find none for a smaller one, so a value between the tried ones is not vouched for.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Replayed {
-    /// The job itself.
+    /// The job itself, as its device shows it.
     pub memory: DeviceMemory,
+    /// The least memory of a device on which it runs.
+    pub least: Bytes,
     /// Longest sequence, tokens, to about half a percent; `None` if none of those tried runs.
     pub longest_seq: Option<u64>,
     /// Largest micro-batch, sequences; `None` if not even one runs.
@@ -60,7 +63,7 @@ pub fn replayed(job: &Job) -> Result<Replayed, NotReplayed> {
             runs(&of_whole_batches(&with_batch(job, batch)))
         })
     });
-    Ok(Replayed { memory, longest_seq, largest_batch, runnable: first_that(&bare, MOST_COUNTS, runs) })
+    Ok(Replayed { memory, least: least_memory(job)?, longest_seq, largest_batch, runnable: first_that(&bare, MOST_COUNTS, runs) })
 }
 
 /// The job with as many sequences in a step as its micro-batches and ranks make: a rule forbids any other number.

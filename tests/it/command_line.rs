@@ -20,6 +20,13 @@ fn fits_is_zero_and_does_not_fit_is_one() {
     assert_eq!(short.status.code(), Some(1));
     assert!(text(&short.stdout).starts_with("Does not fit. Training Llama 3 70B on 16 × H100 SXM5 takes "));
     assert!(text(&short.stdout).contains("Arithmetic minimum 21 GPUs, smallest that runs 32 GPUs."));
+    // The tensors fit, but the allocator finds no room.
+    let gaps = headroom(&["v1&m=llama3-8b&n=8&mem=26"]);
+    assert_eq!(gaps.status.code(), Some(1));
+    assert!(text(&gaps.stdout).starts_with("Runs out of memory. Training Llama 3 8B on 8 × H100 SXM5"), "{}", text(&gaps.stdout));
+    for words in ["smallest that runs 16 GPUs. On 8 GPUs the tensors would fit", "this still runs: sequences of "] {
+        assert!(text(&gaps.stdout).contains(words), "{words}: {}", text(&gaps.stdout));
+    }
 }
 
 #[test]

@@ -52,6 +52,7 @@ mod estimator {
 mod planner {
     mod fixes;
     mod planner_search;
+    mod replayed;
     mod search;
 }
 

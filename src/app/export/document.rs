@@ -15,12 +15,12 @@ use crate::app::words::{about, per_cent};
 pub(super) fn markdown(luggage: &Luggage) -> Result<String, String> {
     let scenario = &luggage.scenario;
     let job = scenario.resolve().map_err(|_| no_answer())?;
-    let report = Report::of(scenario, &job, None).with_device(&job);
+    let report = Report::of(scenario, &job, None).with_device(scenario, &job);
     let mut out = Document::default();
     let name = scenario.name();
     let title = if name.is_empty() { about(scenario) } else { format!("{name}: {}", about(scenario)) };
     out.line(&format!("# {}", escaped(&title)));
-    out.line(&format!("**{}** {}", report.headline, report.margin));
+    out.line(&format!("**{}** {}", report.headline(), report.margin()));
     // Names of keys are the only text from outside in a remark, and have no mark that Markdown knows.
     for remark in &report.remarks {
         out.line(&remark.text);

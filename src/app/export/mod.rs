@@ -241,7 +241,8 @@ mod tests {
         let text = file(Form::Answer, &luggage).unwrap();
         let job = luggage.scenario.resolve().unwrap();
         let report = crate::app::report::Report::of(&luggage.scenario, &job, None);
-        for part in [&report.headline, &report.margin, &report.counts(), "| What differs | A | B | C | D |", &luggage.link()] {
+        for part in [&report.headline(), &report.margin(), &report.counts(), "| What differs | A | B | C | D |", &luggage.link()]
+        {
             assert!(text.contains(part), "{part} is missing");
         }
         assert!(text.starts_with("# a\\|\\<b\\>: Training Llama 3 8B"), "{}", &text[..60]);

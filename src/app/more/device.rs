@@ -22,7 +22,7 @@ pub fn panel(scenario: &Scenario, job: &Job, unit: MemoryUnit) -> Html {
     html("<section class=\"device\" data-testid=\"device\"><h3>On the GPU</h3>{}</section>", &[&inside])
 }
 
-/// A warning for the top of the page, where the answer there says that it fits and the allocator does not find room; else nothing.
+/// A warning for the top of the page, where the tensors fit and the allocator does not find room; else nothing.
 pub fn warning(scenario: &Scenario, job: &Job, unit: MemoryUnit) -> Html {
     let Ok(device) = Device::of(job, &estimate(job), unit) else { return Html::new() };
     let Some(warning) = device.warning() else { return Html::new() };

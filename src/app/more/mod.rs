@@ -23,10 +23,12 @@ pub mod teach;
 pub mod timeline;
 pub mod wire;
 
-use self::wire::{Reply, Request, What};
+use self::wire::{MARK, Reply, Request, What};
 use super::markup::Html;
+use super::replay::Limits;
 use crate::config::Job;
 use crate::estimator::estimate;
+use crate::planner::replayed;
 use crate::scenario::Scenario;
 use crate::scenario::codec::decode;
 use crate::units::MemoryUnit;
@@ -39,7 +41,7 @@ pub fn answer(request: &Request) -> Reply {
         What::Evidence => (evidence_of(&scenario, request.unit), None),
         What::Timeline => (timeline_of(&scenario, request.unit), None),
         What::Device => (device_of(&scenario, request.unit), None),
-        What::Warning => (warning_of(&scenario, request.unit), None),
+        What::Limits => (Html::made(limits_of(&scenario, request.unit)), None),
         What::Accuracy => (accuracy::panel(), None),
         What::Explain => (explain_of(&scenario, request.unit, &request.text), None),
         What::Paste => paste::read(&request.text, scenario),
@@ -67,9 +69,14 @@ fn device_of(scenario: &Scenario, unit: MemoryUnit) -> Html {
     scenario.resolve().map(|job| device::panel(scenario, &job, unit)).unwrap_or_default()
 }
 
-/// A warning where the allocator does not find room; empty as above, and where it does.
-fn warning_of(scenario: &Scenario, unit: MemoryUnit) -> Html {
-    scenario.resolve().map(|job| device::warning(scenario, &job, unit)).unwrap_or_default()
+/// The allocator's answers to a training as numbers, and behind them a warning where it finds no room; both empty as above, and where the
+/// order of allocations is not known.
+fn limits_of(scenario: &Scenario, unit: MemoryUnit) -> String {
+    let Some((job, found)) = scenario.resolve().ok().and_then(|job| Some((job.clone(), replayed(&job).ok()?))) else {
+        return MARK.to_string();
+    };
+    let warning = if found.memory.fits { Html::new() } else { device::warning(scenario, &job, unit) };
+    format!("{}{MARK}{}", Limits::of(&found).write(), warning.as_str())
 }
 
 /// The formulas of the figures with those paths; empty as above.

@@ -52,8 +52,8 @@ pub enum What {
     Timeline,
     /// Memory as the GPU shows it.
     Device,
-    /// A warning where PyTorch's allocator does not find room for what would fit.
-    Warning,
+    /// The answers of PyTorch's allocator as numbers; behind a [`MARK`] a warning, where it does not find room for what would fit.
+    Limits,
     /// How well the engine meets what was measured.
     Accuracy,
     /// The formulas of figures; their paths stand in the text, one a line.
@@ -81,7 +81,7 @@ impl What {
         Self::Evidence,
         Self::Timeline,
         Self::Device,
-        Self::Warning,
+        Self::Limits,
         Self::Accuracy,
         Self::Explain,
         Self::Paste,
@@ -107,7 +107,7 @@ impl What {
             Self::Evidence => "evidence",
             Self::Timeline => "timeline",
             Self::Device => "device",
-            Self::Warning => "warning",
+            Self::Limits => "limits",
             Self::Accuracy => "accuracy",
             Self::Explain => "explain",
             Self::Paste => "paste",

@@ -154,7 +154,7 @@ mod tests {
     use crate::units::MemoryUnit;
 
     fn plots(link: &str) -> Plots {
-        Plots::of(&answers(link), Look { log: true, size: (412, 254) }, None, None).0
+        Plots::of(&answers(link), Look { log: true, size: (412, 254) }, &Ui::default(), None).0
     }
 
     #[test]

@@ -2,15 +2,16 @@
 
 use crate::app::answers::Answers;
 use crate::app::markup::{Html, html};
+use crate::app::ui::Ui;
 use crate::app::words::{Scale, gpus, whole};
 use crate::config::BaseFormat;
 use crate::estimator::Verdict;
-use crate::planner::{Change, Fix};
+use crate::planner::{Change, Fix, Inverse};
 use crate::scenario::{FieldId, Mode, Scenario, Value};
 use crate::units::MemoryUnit;
 
 /// The buttons, or the room that is left.
-pub fn fixes(answers: &Answers) -> Html {
+pub fn fixes(answers: &Answers, ui: &Ui) -> Html {
     let answer = answers.estimate.verdict();
     let buttons: Html = answers
         .fixes()
@@ -24,7 +25,7 @@ pub fn fixes(answers: &Answers) -> Html {
     let others = if searched { "“Search every layout” below" } else { "A smaller model, a shorter sequence or another GPU" };
     let content = match (buttons.as_str().is_empty(), answer) {
         (false, _) => html(r#"<div class="fixes">{}</div>"#, &[&buttons]),
-        (true, Verdict::Fits | Verdict::Tight) => room(answers),
+        (true, Verdict::Fits | Verdict::Tight) => room(answers, ui),
         (true, _) => html(r#"<p class="room">No single change makes this run. {} may.</p>"#, &[&others]),
     };
     html(r#"<section class="help" data-own="fixes" data-testid="fixes" aria-label="What would help">{}</section>"#, &[&content])
@@ -82,24 +83,54 @@ pub fn change(scenario: &mut Scenario, change: Change) {
     scenario.set(field, value);
 }
 
-/// What is the largest that still fits, with everything else as it is.
-fn room(answers: &Answers) -> Html {
-    let longest =
-        answers.inverse().longest_seq.map(|tokens| html("<span>sequences of <b>{} tokens</b></span>", &[&whole(tokens)]));
-    let per = if answers.scenario.mode() == Mode::Serve { "requests at once on each replica:" } else { "micro-batch of" };
-    let batch = answers.inverse().largest_batch.map(|largest| html("<span>{} <b>{}</b></span>", &[&per, &whole(largest)]));
+/// The largest that still fits, with everything else as it is: replayed by the allocator where the worker has told that, else with an
+/// assumed reserve for it.
+fn room(answers: &Answers, ui: &Ui) -> Html {
+    let serves = answers.scenario.mode() == Mode::Serve;
+    let told = ui.told(answers);
+    let Inverse { longest_seq, largest_batch } = told.map_or_else(
+        || answers.inverse(),
+        |limits| Inverse { longest_seq: limits.longest_seq, largest_batch: limits.largest_batch },
+    );
+    let about = if serves || told.is_some() { "" } else { "about " };
+    let longest = longest_seq.map(|tokens| html("<span>sequences of {}<b>{} tokens</b></span>", &[&about, &whole(tokens)]));
+    let per = if serves { "requests at once on each replica:" } else { "micro-batch of" };
+    let batch = largest_batch.map(|largest| html("<span>{} {}<b>{}</b></span>", &[&per, &about, &whole(largest)]));
+    if longest.is_none() && batch.is_none() {
+        return html(r#"<p class="room"><span>No shorter sequence and no smaller micro-batch runs.</span></p>"#, &[]);
+    }
     html(r#"<p class="room"><span>With everything else as it is, this still fits:</span>{}{}</p>"#, &[&longest, &batch])
 }
 
 #[cfg(test)]
 mod tests {
     use super::{apply, fixes};
+    use crate::app::answers::Answers;
+    use crate::app::markup::Html;
     use crate::app::panels::tests::{answers, count, text};
+    use crate::app::ui::Ui;
     use crate::estimator::estimate;
+
+    fn fixes_of(answers: &Answers) -> Html {
+        fixes(answers, &Ui::default())
+    }
+
+    #[test]
+    fn what_the_allocator_was_asked_is_said_without_about() {
+        let answers = answers("v1&m=llama3-8b&n=8");
+        let mut ui = Ui::default();
+        let assumed = text(&fixes(&answers, &ui));
+        assert!(assumed.contains("sequences of about 1"), "{assumed}");
+        ui.hear_limits(answers.scenario.clone(), "1 1 4321 7 0");
+        let words = text(&fixes(&answers, &ui));
+        assert!(words.contains("sequences of 4321 tokens") && words.contains("micro-batch of 7"), "{words}");
+        ui.hear_limits(answers.scenario.clone(), "0 1 0 0 0");
+        assert!(text(&fixes(&answers, &ui)).contains("No shorter sequence"));
+    }
 
     #[test]
     fn what_fits_says_how_much_more_would() {
-        let words = text(&fixes(&answers("v1&m=llama3-8b&n=8")));
+        let words = text(&fixes_of(&answers("v1&m=llama3-8b&n=8")));
         assert!(words.contains("this still fits") && words.contains("tokens"), "{words}");
     }
 
@@ -121,7 +152,7 @@ mod tests {
             "v1&m=mixtral-8x7b&n=64&tp=2&ep=8&ker=megatron&gb=128&z=fsdp",
         ] {
             let answers = answers(link);
-            assert!(count(&fixes(&answers), "data-do=\"fix:") > 0, "{link}");
+            assert!(count(&fixes_of(&answers), "data-do=\"fix:") > 0, "{link}");
             for fix in answers.fixes() {
                 let mut scenario = answers.scenario.clone();
                 apply(&mut scenario, fix);

@@ -76,12 +76,12 @@ mod tests {
     /// Every part of the page that shows figures, with what it would show by itself.
     fn parts(answers: &Answers) -> Vec<(&'static str, Html)> {
         let ui = Ui::default();
-        let plots = Plots::of(answers, Look { log: true, size: (412, 254) }, None, None).0;
+        let plots = Plots::of(answers, Look { log: true, size: (412, 254) }, &ui, None).0;
         vec![
             ("verdict", verdict::verdict(answers, &ui)),
             ("strip", verdict::strip(answers, &ui)),
             ("stack", bar::stack(answers, 848, false)),
-            ("fixes", fixes::fixes(answers)),
+            ("fixes", fixes::fixes(answers, &ui)),
             ("curve-seq", curves::panel(&plots, Axis::SeqLength, answers, &ui)),
             ("curve-gpus", curves::panel(&plots, Axis::Gpus, answers, &ui)),
             ("svg-seq", curves::picture(&plots, Axis::SeqLength)),

@@ -15,7 +15,7 @@ use crate::scenario::{FieldError, FieldId, field};
 
 /// The tinted band with the answer: the scenario's, an earlier one's that steps back, or what forbids one.
 pub fn verdict(answers: &Answers, ui: &Ui) -> Html {
-    let said = answers.headline();
+    let said = ui.headline(answers);
     match answers.standing_in(ui) {
         Standing::Present => answer(answers, ui, &said, (tone(said.verdict), &Html::new())),
         Standing::Earlier => answer(answers, ui, &said, (EARLIER, &last_valid())),
@@ -106,6 +106,7 @@ const RUNNABLE: &str = "gpus/runnable";
 fn counts(answers: &Answers, ui: &Ui) -> Html {
     let found = answers.users();
     let counts = Counts::of(&answers.job, &answers.count, found);
+    let counts = ui.told(answers).map_or(counts.clone(), |limits| limits.counts(&answers.count, counts));
     let explained = if found.is_some() { "the smallest count that carries the users" } else { "the smallest count that runs" };
     html(
         r#"<p class="verdict__more">Arithmetic minimum <b data-testid="gpu-arithmetic">{}</b>,{} {} <b data-testid="gpu-runnable">{}</b>.{} <span data-testid="gpu-reason">{}</span>{}</p>"#,
@@ -160,7 +161,7 @@ fn figures(answers: &Answers, ui: &Ui) -> Option<Html> {
 
 /// The answer in one line, for the top of a phone's screen.
 pub fn strip(answers: &Answers, ui: &Ui) -> Html {
-    let said = answers.headline();
+    let said = ui.headline(answers);
     let (tone, word, rest) = match answers.standing_in(ui) {
         Standing::Present => (tone(said.verdict), verdict_word(said.verdict), said.short),
         Standing::Earlier => (EARLIER, "Last valid answer:", said.short),
@@ -175,7 +176,7 @@ pub fn strip(answers: &Answers, ui: &Ui) -> Html {
 /// The answer as screen readers announce it.
 pub fn spoken(answers: &Answers, ui: &Ui) -> String {
     let whole = || {
-        let said = answers.headline();
+        let said = ui.headline(answers);
         let remarks: String =
             words::remarks(&answers.scenario).iter().flat_map(|remark| [" ".to_owned(), remark.plain()]).collect();
         let margin = said.margin;

@@ -264,7 +264,7 @@ exit code: 0 fits (of oom, snapshot, import and explain: answered), 1 does not f
         if arguments.figures {
             return figures(&decoded.scenario);
         }
-        let report = Report::of(&decoded.scenario, &job, arguments.unit).with_device(&job);
+        let report = Report::of(&decoded.scenario, &job, arguments.unit).with_device(&decoded.scenario, &job);
         let text = match arguments.export {
             Some(form) => match exported(form, arguments, &decoded) {
                 Ok(text) => text,

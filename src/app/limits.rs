@@ -1,0 +1,44 @@
+//! The allocator's answers: the second program replays them while the page rests, and the answer's first words follow.
+
+use std::rc::Rc;
+
+use leptos::prelude::*;
+
+use super::answers::{Answers, Standing};
+use super::browser;
+use super::browser_more::{ask, fill, is_busy};
+use super::markup::Html;
+use super::more::wire::{MARK, What};
+use super::state::State;
+use crate::scenario::codec::encode;
+
+/// The element that holds the warning where the tensors fit and the allocator finds no room.
+const WARNING: &str = "warning";
+
+/// Asks for the answers whenever changes rest. Where the page was opened with a link, `at_once` as well, unless half of the memory stays
+/// free: the second program is not fetched with the page itself, whose first scenario needs no warning.
+pub fn keep(state: State, at_once: bool) {
+    if at_once && !state.answers.with_untracked(Answers::leaves_half_free) {
+        look(state);
+    }
+    browser::on_rest(state, Rc::new(move || look(state)));
+}
+
+/// Asks, unless the answers to the present scenario are known.
+fn look(state: State) {
+    let unknown = state.answers.with_untracked(|answers| {
+        let asked = answers.standing != Standing::Nothing && answers.job.training().is_some();
+        let told = state.ui.with_untracked(|ui| ui.told(answers).is_some());
+        (!told).then(|| asked.then(|| answers.scenario.clone()))
+    });
+    let Some(scenario) = unknown else { return };
+    let Some(scenario) = scenario else { return fill(WARNING, &Html::new()) };
+    is_busy(WARNING);
+    ask(state, What::Limits, encode(&scenario), String::new(), move |reply| {
+        // Without an answer the assumed reserve stands; the next change asks again.
+        let Some(reply) = reply else { return fill(WARNING, &Html::new()) };
+        let (numbers, warning) = reply.html.split_once(MARK).unwrap_or_default();
+        state.page(|ui| ui.hear_limits(scenario.clone(), numbers));
+        fill(WARNING, &Html::made(warning.to_owned()));
+    });
+}
