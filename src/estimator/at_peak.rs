@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::NotReplayed;
-use super::device_memory::every_tensor;
+use super::device_memory::{EveryTensor, every_tensor};
 use super::timeline::TensorEvent;
 use crate::config::Job;
 use crate::hardware::allocator::Settings;
@@ -27,8 +27,17 @@ pub struct TensorsAlike {
 pub struct AtPeak {
     /// Tensors, the largest first.
     pub tensors: Vec<TensorsAlike>,
-    /// Memory of tensors after each time that one was taken or freed, from the first parameter to the end of the third step.
-    pub course: Vec<Bytes>,
+    /// The last replayed step: a moment for each time that a tensor was taken or freed.
+    pub course: Vec<HeldAfter>,
+}
+
+/// A moment of a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HeldAfter {
+    /// Memory of tensors.
+    pub held: Bytes,
+    /// The operation that took the last tensor.
+    pub op: &'static str,
 }
 
 /// The tensors that the replay of [`device_memory`](super::device_memory) holds when their blocks are most.
@@ -38,14 +47,15 @@ pub struct AtPeak {
 /// # Errors
 /// [`NotReplayed`] where the order of allocations is not known.
 pub fn tensors_at_peak(job: &Job) -> Result<AtPeak, NotReplayed> {
-    let (events, built) = every_tensor(job)?;
+    let EveryTensor { events, built, last_step } = every_tensor(job)?;
     let rounded = |bytes| Settings::default().block_size(bytes);
     let (mut sizes, mut now): (HashMap<u32, u64>, u64) = (HashMap::new(), 0);
-    let mut course = Vec::with_capacity(events.len());
-    let (mut most, mut until) = (0, 0);
+    let mut course = Vec::with_capacity(events.len().saturating_sub(last_step));
+    let (mut working, mut most, mut until) = ("", 0, 0);
     for (at, event) in events.iter().enumerate() {
         match *event {
-            TensorEvent::Taken { tensor, bytes, .. } => {
+            TensorEvent::Taken { tensor, bytes, op, .. } => {
+                working = op;
                 sizes.insert(tensor, rounded(bytes));
                 now = now.saturating_add(rounded(bytes));
             }
@@ -55,7 +65,9 @@ pub fn tensors_at_peak(job: &Job) -> Result<AtPeak, NotReplayed> {
         if at >= built && now > most {
             (most, until) = (now, at + 1);
         }
-        course.push(Bytes(now));
+        if at >= last_step {
+            course.push(HeldAfter { held: Bytes(now), op: working });
+        }
     }
     let mut alive = BTreeMap::new();
     for event in events.iter().take(until) {

@@ -237,26 +237,42 @@ pub(super) fn events(job: &Job, parts: &Sequence) -> Vec<Event> {
     events
 }
 
-/// Every tensor of the replayed steps of a training, in the order in which it is taken and freed, and how many of these events come before
-/// the first step's peak counts. Under Megatron-LM the rank is the one of [`device_memory`].
+/// Every tensor of the replayed steps of a training, in the order in which it is taken and freed.
+pub(super) struct EveryTensor {
+    pub events: Vec<TensorEvent>,
+    /// Events before the first step's peak counts.
+    pub built: usize,
+    /// Events before the last step.
+    pub last_step: usize,
+}
+
+/// Every tensor of a training. Under Megatron-LM the rank is the one of [`device_memory`].
 ///
 /// # Errors
 /// [`NotReplayed`] where the order of allocations is not known.
-pub(super) fn every_tensor(job: &Job) -> Result<(Vec<TensorEvent>, usize), NotReplayed> {
+pub(super) fn every_tensor(job: &Job) -> Result<EveryTensor, NotReplayed> {
     is_within_reach(job)?;
     if let Some(run) = megatron_run(job) {
         let stage = megatron::peak(job, run, None, false).stage;
-        return megatron::ordered(job, run, [stage, 0], STEPS).map(|events| (events, 0)).ok_or(NotReplayed::Stack);
+        let steps = |count| megatron::ordered(job, run, [stage, 0], count).ok_or(NotReplayed::Stack);
+        return Ok(EveryTensor { events: steps(STEPS)?, built: 0, last_step: steps(STEPS - 1)?.len() });
     }
     let parts = singly(job)?;
-    Ok((in_order(job, &parts).into_iter().copied().collect(), parts.build.len()))
+    let steps = |count| steps_in_order(job, &parts, count);
+    let events = steps(STEPS).into_iter().copied().collect();
+    Ok(EveryTensor { events, built: parts.build.len(), last_step: steps(STEPS - 1).len() })
 }
 
 /// The events of all parts, in the order in which they happen.
 pub(super) fn in_order<'p>(job: &Job, parts: &'p Sequence) -> Vec<&'p TensorEvent> {
+    steps_in_order(job, parts, STEPS)
+}
+
+/// The events from the model's making to the end of so many steps.
+fn steps_in_order<'p>(job: &Job, parts: &'p Sequence, steps: u32) -> Vec<&'p TensorEvent> {
     let mut all = Vec::new();
     all.extend(&parts.build);
-    for step in 0..STEPS {
+    for step in 0..steps {
         if step == 1 {
             all.extend(&parts.rebuilt);
         }

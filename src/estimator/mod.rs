@@ -25,7 +25,7 @@ mod states;
 pub mod time;
 mod timeline;
 
-pub use at_peak::{AtPeak, TensorsAlike, tensors_at_peak};
+pub use at_peak::{AtPeak, HeldAfter, TensorsAlike, tensors_at_peak};
 pub use blockers::{Blocker, FrameworkRule, Rules};
 pub use compute::Compute;
 pub use device_memory::{

@@ -4,9 +4,10 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
 use crate::app::markup::{Html, html};
-use crate::diagnosis::snapshot::{AmountOfBoth, Difference, SnapshotBeside, beside, read};
+use crate::charts::{self, CurveView, Frame, Overlay, Point, TickStyle, XScale};
+use crate::diagnosis::snapshot::{AmountOfBoth, Courses, Difference, SnapshotBeside, beside, read};
 use crate::scenario::Scenario;
-use crate::units::MemoryUnit;
+use crate::units::{Bytes, MemoryUnit, to_f64};
 
 /// The snapshot with these bytes, in base64, beside the scenario's estimate; or why that cannot be.
 pub fn panel(scenario: &Scenario, bytes: &str) -> Html {
@@ -33,8 +34,14 @@ fn refused(sentence: &str) -> Html {
 fn shown(found: &SnapshotBeside, grows: bool) -> Html {
     let sentences: Html = found.sentences(grows).iter().map(|sentence| html("<p>{}</p>", &[sentence])).collect();
     html(
-        "<section class=\"paste__found\" data-testid=\"snapshot\" aria-label=\"Memory snapshot\"><h3>{}</h3>{}{}{}</section>",
-        &[&found.heading(), &amounts(&found.amounts()), &sentences, &differences(found)],
+        "<section class=\"paste__found\" data-testid=\"snapshot\" aria-label=\"Memory snapshot\"><h3>{}</h3>{}{}{}{}</section>",
+        &[
+            &found.heading(),
+            &amounts(&found.amounts()),
+            &sentences,
+            &found.courses.as_ref().map(|courses| pictures(courses, found)),
+            &differences(found),
+        ],
     )
 }
 
@@ -51,6 +58,51 @@ fn amounts(rows: &[AmountOfBoth]) -> Html {
          class=\"num\">Snapshot</th><th scope=\"col\" class=\"num\">Estimate</th></tr></thead><tbody>{}</tbody></table>",
         &[&rows.iter().map(row).collect::<Html>()],
     )
+}
+
+/// One step on both sides as a picture, and where they are furthest apart in words.
+fn pictures(courses: &Courses, found: &SnapshotBeside) -> Html {
+    let [wide, narrow] = [("snapshot-w", Frame::new(600, 300)), ("snapshot-n", Frame::new(320, 260))]
+        .map(|(id, frame)| Html::made(charts::curve(&view(id, courses), frame).svg));
+    let apart = found.furthest_in_words();
+    let said = apart.unwrap_or_else(|| "Over the step both stay within one percent of the peak of each other.".to_owned());
+    html(
+        "<figure class=\"step__figure\" data-testid=\"snapshot-step\"><figcaption><h4>Memory of tensors over a step</h4><p \
+         class=\"quiet\">From left to right a tensor is taken or freed at a time; the peaks lie on each other.</p></figcaption><div \
+         role=\"img\" aria-label=\"{}\"><div class=\"step__wide\">{}</div><div class=\"step__narrow\">{}</div></div></figure><p>{}</p>",
+        &[&said, &wide, &narrow, &said],
+    )
+}
+
+fn view(id: &'static str, courses: &Courses) -> CurveView {
+    let unit = to_f64(MemoryUnit::Gib.bytes());
+    let moment = |point: usize| to_f64(u64::try_from(point * courses.each).unwrap_or(u64::MAX));
+    let line = |name: &str, course: &[Bytes]| Overlay {
+        name: name.to_owned(),
+        line: course.iter().enumerate().map(|(point, held)| (moment(point), held.as_f64() / unit)).collect(),
+        capacity: None,
+    };
+    let point = |(place, held): (usize, &Bytes)| Point { x: moment(place), total: held.as_f64() / unit, ..Point::default() };
+    CurveView {
+        id,
+        title: String::new(),
+        x_label: "tensors taken and freed".to_owned(),
+        y_label: "GiB".to_owned(),
+        unit: "GiB",
+        series: Vec::new(),
+        points: courses.predicted.iter().enumerate().map(point).collect(),
+        capacity: 0.0,
+        capacity_text: String::new(),
+        current_x: moment(courses.before / courses.each.max(1)),
+        current_text: String::new(),
+        compare: vec![line("snapshot", &courses.measured), line("estimate", &courses.predicted)],
+        naive: None,
+        best: None,
+        scale: XScale::Linear,
+        ticks: TickStyle::Plain,
+        staircase: false,
+        markers: Vec::new(),
+    }
 }
 
 /// The sizes of which one side has more tensors; a sentence where there are none.
@@ -100,6 +152,8 @@ mod tests {
     fn the_run_that_wrote_it_holds_the_same_tensors() {
         let shown = of(&format!("{RUN}&rc=full"));
         assert!(text(&shown).contains("Both sides hold the same tensors"), "{}", text(&shown));
+        assert!(text(&shown).contains("stay within one percent of the peak"), "{}", text(&shown));
+        assert_eq!(count(&shown, "snapshot-step"), 1);
         assert_eq!((count(&shown, "snapshot-amounts"), count(&shown, "snapshot-differences")), (1, 0));
     }
 
@@ -107,6 +161,7 @@ mod tests {
     fn another_run_differs_in_named_tensors() {
         let shown = of(&format!("{RUN}&rc=none"));
         assert!(text(&shown).contains("more in the estimate of"), "{}", text(&shown));
+        assert!(text(&shown).contains("furthest apart at "), "{}", text(&shown));
         assert!(count(&shown, "<tr><th scope=\"row\" class=\"num\">") > 3);
     }
 

@@ -36,6 +36,7 @@ fn as_text(found: &SnapshotBeside, job: &Job) -> String {
     );
     lines.push(String::new());
     lines.extend(found.sentences(job.cluster().overheads.expandable_segments));
+    lines.extend(found.furthest_in_words());
     if !found.differences.is_empty() {
         lines.extend([String::new(), "Largest differences at the peak".to_owned()]);
         let line =
@@ -63,6 +64,11 @@ fn as_value(found: &SnapshotBeside, notices: &[String]) -> Value {
         "begins_late": found.measured.begins_late,
         "amounts": amounts,
         "alike": found.alike.0,
+        "step": found.courses.as_ref().map(|courses| json!({
+            "moments_per_point": courses.each, "moments_before_the_peak": courses.before,
+            "measured": courses.measured.iter().map(|bytes| bytes.0).collect::<Vec<_>>(),
+            "estimated": courses.predicted.iter().map(|bytes| bytes.0).collect::<Vec<_>>(),
+        })),
         "differences": found.differences.iter().map(difference).collect::<Vec<_>>(),
         "smaller_differences": { "measured": found.rest[0].0, "estimated": found.rest[1].0 },
     })

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Live, Snapshot};
+use super::{Courses, Live, Snapshot};
 use crate::config::Job;
 use crate::estimator::{AtPeak, DeviceMemory, NotReplayed, TensorsAlike, device_memory, tensors_at_peak};
 use crate::hardware::allocator::Settings;
@@ -18,6 +18,8 @@ pub struct SnapshotBeside {
     pub measured: Snapshot,
     /// The job's replay.
     pub predicted: Predicted,
+    /// A step on both sides; `None` where nothing was taken or freed.
+    pub courses: Option<Courses>,
     /// Memory of the measured tensors at the peak that have one of the same block in the replay.
     pub alike: Bytes,
     /// Sizes of which one side has more tensors at the peak than the other, the most memory first.
@@ -75,7 +77,8 @@ pub fn beside(measured: Snapshot, job: &Job) -> Result<SnapshotBeside, NotReplay
     let more = |on_measured: bool| {
         others.iter().filter(|size| (size.measured > size.predicted) == on_measured).map(Difference::bytes).sum()
     };
-    Ok(SnapshotBeside { measured, predicted, alike, differences, rest: [more(true), more(false)] })
+    let courses = Courses::of(&measured.course, &predicted.at_peak.course);
+    Ok(SnapshotBeside { measured, predicted, courses, alike, differences, rest: [more(true), more(false)] })
 }
 
 /// The tensors of the block that so many bytes are given.

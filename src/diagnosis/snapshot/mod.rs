@@ -5,6 +5,7 @@
 //! beginning is the one at its end with every entry undone.
 
 mod beside;
+mod courses;
 mod dumped;
 mod pickle;
 mod record;
@@ -13,6 +14,7 @@ mod words;
 use crate::units::Bytes;
 
 pub use beside::{Difference, Predicted, SnapshotBeside, beside};
+pub use courses::{Courses, Furthest};
 pub use record::Live;
 pub use words::AmountOfBoth;
 
@@ -36,12 +38,9 @@ pub struct Snapshot {
     pub reserved: Bytes,
     /// The tensors that were there when they were most.
     pub at_peak: Vec<Live>,
-    /// Memory of tensors over the record, from its beginning to its end: at most [`POINTS`] of its highest moments, evenly spread.
+    /// Memory of tensors after each time that one was taken or freed, from the record's beginning to its end.
     pub course: Vec<Bytes>,
 }
-
-/// Points of [`Snapshot::course`] at most.
-pub const POINTS: usize = 400;
 
 /// The reason why a file is no snapshot.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

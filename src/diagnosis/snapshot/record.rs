@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::dumped::{Dumped, Entry};
-use super::{POINTS, Snapshot, SnapshotError};
+use super::{Snapshot, SnapshotError};
 use crate::hardware::allocator::Settings;
 use crate::units::Bytes;
 
@@ -65,7 +65,9 @@ pub(super) fn of(dumped: &Dumped) -> Result<Snapshot, SnapshotError> {
             peak = at + 1;
         }
         most = Held { allocated: most.allocated.max(held.allocated), reserved: most.reserved.max(held.reserved) };
-        course.push(held.allocated);
+        if matches!(step(entry), Step::Taken(..) | Step::Freed(_)) {
+            course.push(Bytes(held.allocated));
+        }
     }
     let (mut at_peak, mut held) = (first, began_with);
     entries.iter().take(peak).for_each(|entry| follow(entry, &mut at_peak, &mut held));
@@ -77,7 +79,7 @@ pub(super) fn of(dumped: &Dumped) -> Result<Snapshot, SnapshotError> {
         allocated: Bytes(most.allocated),
         reserved: Bytes(most.reserved),
         at_peak: at_peak.into_values().collect(),
-        course: thinned(&course),
+        course,
     })
 }
 
@@ -142,10 +144,4 @@ fn follow(entry: &Entry, tensors: &mut Tensors, held: &mut Held) {
         Step::GivenBack(bytes) => held.reserved = held.reserved.saturating_sub(bytes),
         Step::Nothing => {}
     }
-}
-
-/// The highest of each stretch.
-fn thinned(course: &[u64]) -> Vec<Bytes> {
-    let each = course.len().div_ceil(POINTS).max(1);
-    course.chunks(each).map(|part| Bytes(part.iter().copied().max().unwrap_or(0))).collect()
 }

@@ -1,6 +1,6 @@
 //! A snapshot beside a job, in words.
 
-use super::{Difference, SnapshotBeside};
+use super::{Difference, Furthest, SnapshotBeside};
 use crate::units::{Bytes, MemoryUnit, grouped, whole};
 
 /// Names of tensors, or lines of Python, that are listed of one difference.
@@ -54,6 +54,19 @@ impl SnapshotBeside {
             ));
         }
         said
+    }
+
+    /// Where the step's courses are furthest apart; nothing where they stay within one percent of the peak.
+    pub fn furthest_in_words(&self) -> Option<String> {
+        let Furthest { measured, predicted, op } = self.courses.as_ref()?.furthest;
+        let apart = measured.0.abs_diff(predicted.0);
+        (apart.saturating_mul(100) > self.measured.allocated.0).then(|| {
+            format!(
+                "Over the step they are furthest apart at {op}: {} in the snapshot, {} in the estimate.",
+                MemoryUnit::Gib.show(measured),
+                MemoryUnit::Gib.show(predicted)
+            )
+        })
     }
 
     /// Memory in the differences that are not named; nothing where all are.
