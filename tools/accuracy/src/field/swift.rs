@@ -9,6 +9,10 @@ use super::{Found, reserved, runs};
 /// Settings that change no tensor, and those of the launch that `measured.gpus` repeats.
 const WITHOUT_EFFECT: [&str; 4] = ["CUDA_VISIBLE_DEVICES", "NPROC_PER_NODE", "packing", "verb"];
 
+/// Settings of runs that read images, sounds and films, and of the towers that read them. The catalog has the texts' part of a model.
+const OF_TOWERS: [&str; 7] =
+    ["MAX_PIXELS", "VIDEO_MAX_PIXELS", "FPS_MAX_FRAMES", "freeze_llm", "freeze_vit", "freeze_aligner", "vit_gradient_checkpointing"];
+
 /// Settings of the Transformers side that are read.
 const TRANSFORMERS: [&str; 14] = [
     "model",
@@ -56,6 +60,9 @@ pub fn found(row: Fields<'_>) -> Found {
     let software = if verb.starts_with("megatron") { "ms-swift, Megatron" } else { "ms-swift, Transformers" };
     let complete = settings.is_on("packing");
     let outcome = || {
+        if let Some(key) = OF_TOWERS.iter().find(|key| settings.text(key).is_ok()) {
+            return Err(format!("models that see or hear are not modelled ({key})"));
+        }
         if !complete {
             return Err("without packing the longest batch decides, and it is not known".to_owned());
         }
@@ -84,8 +91,11 @@ impl<'a> Settings<'a> {
         self.0.text(&format!("/settings/{key}"))
     }
 
+    /// Whether a setting is on. A figure that was taken without some settings of its script says so: "Not using use_liger_kernel and packing".
     fn is_on(self, key: &str) -> bool {
-        self.text(key) == Ok("true")
+        let without = self.0.text("/question").ok().and_then(|question| question.split_once("Not using "));
+        let is_left_out = without.is_some_and(|(_, named)| named.split(':').next().is_some_and(|named| named.contains(key)));
+        self.text(key) == Ok("true") && !is_left_out
     }
 
     fn count(self, key: &str) -> Result<u64, String> {
@@ -132,17 +142,17 @@ fn transformers(settings: Settings<'_>) -> Result<Value, String> {
     }
     match settings.text("deepspeed").unwrap_or("none") {
         "none" => {}
-        // swift/llm/ds_config/zero2.json and zero3.json (modelscope/ms-swift 35992c1).
+        // `config/zero2.json` and `zero3.json` of ms-swift 4.0.
         "zero2" => {
             let zero = json!({
-                "stage": 2, "overlap_comm": true, "contiguous_gradients": true, "allgather_partitions": true,
+                "stage": 2, "overlap_comm": false, "contiguous_gradients": true, "allgather_partitions": true,
                 "allgather_bucket_size": 200_000_000, "reduce_scatter": true, "reduce_bucket_size": 200_000_000,
             });
             flags.insert("deepspeed".to_owned(), zero);
         }
         "zero3" => {
             let zero = json!({
-                "stage": 3, "overlap_comm": true, "contiguous_gradients": true, "sub_group_size": 1_000_000_000,
+                "stage": 3, "overlap_comm": false, "contiguous_gradients": true, "sub_group_size": 1_000_000_000,
                 "reduce_bucket_size": "auto", "stage3_prefetch_bucket_size": "auto",
                 "stage3_param_persistence_threshold": "auto", "stage3_max_live_parameters": 1_000_000_000,
                 "stage3_max_reuse_distance": 1_000_000_000,
