@@ -33,12 +33,7 @@ pub(crate) struct HeadAndLoss {
 impl Tape {
     /// Head and loss in one kernel (Cut Cross-Entropy, `LinearCrossEntropyFunction.forward`): operands, one
     /// number per token and the mean logit of every word are saved. `valids` says which tokens count.
-    pub fn cut<'t>(
-        &'t self,
-        operands: [&Var<'t>; 2],
-        (cut, scalar): (HeadAndLoss, Form),
-        valids: &Var<'t>,
-    ) -> Var<'t> {
+    pub fn cut<'t>(&'t self, operands: [&Var<'t>; 2], (cut, scalar): (HeadAndLoss, Form), valids: &Var<'t>) -> Var<'t> {
         let mut state = self.state.borrow_mut();
         let [hidden, weight] = operands.map(Var::operand);
         state.count_weights(cut.logits, weight.form);
@@ -153,9 +148,8 @@ impl State {
         }
         let made = [a, b].map(|operand| wants(operand).then(|| self.fresh((operand.form, operand.dtype), Order::Plain)));
         let [_, tokens, words] = cut.locks;
-        let locks = [(tokens, a), (words, b)].map(|(form, operand)| {
-            if wants(operand) { self.allocate("locks of a kernel", form, DType::Fp32) } else { NONE }
-        });
+        let locks = [(tokens, a), (words, b)]
+            .map(|(form, operand)| if wants(operand) { self.allocate("locks of a kernel", form, DType::Fp32) } else { NONE });
         for storage in [order, locks[0], locks[1]] {
             self.release(storage);
         }

@@ -76,7 +76,8 @@ impl Ends {
         let (tokens, words, width) = (tape.elements(labels), tape.last_dim(logits), tape.last_dim(states));
         let mask = tape.constant("tokens with a label", labels, DType::Mask);
         // Row and column of every one, in 64 bits and then in 32.
-        let places = tape.constant("places of labels", tape.form([Dim("row and column", 2), Dim("tokens", tokens)]), DType::Int64);
+        let places =
+            tape.constant("places of labels", tape.form([Dim("row and column", 2), Dim("tokens", tokens)]), DType::Int64);
         drop(mask);
         let short = tape.constant("places of labels", places.form(), FP32);
         drop(places);

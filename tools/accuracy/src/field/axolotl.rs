@@ -140,9 +140,7 @@ impl<'a> Recipe<'a> {
         for plugin in plugins.into_iter().flatten().filter_map(Value::as_str) {
             match plugin.rsplit('.').next() {
                 Some("CutCrossEntropyPlugin") => flags.insert("loss".to_owned(), json!("cut")),
-                Some("LigerPlugin") if LIGER.iter().all(|flag| self.is_on(flag)) => {
-                    flags.insert("liger".to_owned(), json!(true))
-                }
+                Some("LigerPlugin") if LIGER.iter().all(|flag| self.is_on(flag)) => flags.insert("liger".to_owned(), json!(true)),
                 Some("LigerPlugin") => return Err("some of Liger's kernels without the others are not modelled".to_owned()),
                 _ => return Err(format!("axolotl's plugin {plugin} is not modelled")),
             };
