@@ -48,7 +48,7 @@ pub enum Loss {
     Trl,
     /// As the software stack does, operator by operator even where blocks are compiled. torchtitan
     /// had its loss so until 2025 ("compiling loss function causes CUDA errors" in its `train.py`).
-    Eager,
+    NotCompiled,
     /// As Cut Cross-Entropy does: head and loss in one kernel, which writes no logits.
     Cut,
 }
@@ -61,7 +61,7 @@ impl Loss {
     /// The kernel of a run on that stack.
     pub const fn kernel(self, stack: Stack) -> LossKernel {
         match self {
-            Self::OfStack | Self::Eager => stack.modules().loss,
+            Self::OfStack | Self::NotCompiled => stack.modules().loss,
             Self::Cut => LossKernel::Cut,
             Self::Transformers4 => LossKernel::ShiftedLogits,
             Self::Trl => LossKernel::InTiles { tokens: TRL_TOKENS, columns: TRL_COLUMNS },
@@ -72,7 +72,7 @@ impl Loss {
     pub const fn is_compiled(self) -> bool {
         match self {
             Self::OfStack | Self::Transformers4 | Self::Trl => true,
-            Self::Eager | Self::Cut => false,
+            Self::NotCompiled | Self::Cut => false,
         }
     }
 }

@@ -56,12 +56,12 @@ fn a_loss_that_is_not_compiled_holds_its_logits() {
         }
     };
     for id in ["5f0a1c7e01", "5f0a1c7e02", "5f0a1c7e03"] {
-        is_near(id, "fsdp", 10_000, titan(Loss::Eager, true));
+        is_near(id, "fsdp", 10_000, titan(Loss::NotCompiled, true));
     }
     let reserved = |loss, compile| {
         let memory = device_memory(&job(&row("5f0a1c7e01"), "fsdp", titan(loss, compile)));
         memory.expect("the order is known").reserved
     };
-    assert_eq!(reserved(Loss::Eager, false), reserved(Loss::OfStack, false));
-    assert!(reserved(Loss::Eager, true) > reserved(Loss::OfStack, true));
+    assert_eq!(reserved(Loss::NotCompiled, false), reserved(Loss::OfStack, false));
+    assert!(reserved(Loss::NotCompiled, true) > reserved(Loss::OfStack, true));
 }

@@ -34,11 +34,10 @@ const OF_TOWERS: [&str; 7] = [
 ];
 
 /// Settings of Megatron-Core that change memory in a way that is not modelled.
-const NOT_MODELLED: [(&str, &str); 4] = [
+const NOT_MODELLED: [(&str, &str); 3] = [
     ("optimizer_cpu_offload", "Megatron-Core's optimizer in host memory is not modelled"),
     ("fp8_format", "Megatron-Core's weights and products in fp8 are not modelled"),
     ("exp_avg_dtype", "Megatron-Core's moments in 16 bits are not modelled"),
-    ("decoder_last_pipeline_num_layers", "stages of unequal numbers of layers are not modelled"),
 ];
 
 /// Settings of the Transformers side that are read.
@@ -60,7 +59,7 @@ const TRANSFORMERS: [&str; 14] = [
 ];
 
 /// Settings of the Megatron side that are read.
-const MEGATRON: [&str; 18] = [
+const MEGATRON: [&str; 20] = [
     "model",
     "tuner_type",
     "tensor_model_parallel_size",
@@ -79,6 +78,8 @@ const MEGATRON: [&str; 18] = [
     "attention_backend",
     "PYTORCH_CUDA_ALLOC_CONF",
     "padding_free",
+    "decoder_first_pipeline_num_layers",
+    "decoder_last_pipeline_num_layers",
 ];
 
 /// A row of ms-swift. Lengths are known where sequences are packed: each then has `max_length` tokens.
@@ -225,6 +226,16 @@ fn megatron(settings: Settings<'_>) -> Result<Value, String> {
     if let (Some(parallel), Ok(etp)) = (parallel.as_object_mut(), settings.count("expert_tensor_parallel_size")) {
         parallel.insert("etp".to_owned(), json!(etp));
     }
+    let mut flags = json!({
+        "spec": "te", "cross_entropy_fusion": settings.is_on("cross_entropy_loss_fusion"),
+        "recompute_method": settings.text("recompute_method").unwrap_or("uniform"),
+        "recompute_num_layers": settings.count_or_one("recompute_num_layers")?,
+    });
+    for key in ["decoder_first_pipeline_num_layers", "decoder_last_pipeline_num_layers"] {
+        if let (Some(flags), Ok(blocks)) = (flags.as_object_mut(), settings.count(key)) {
+            flags.insert(key.to_owned(), json!(blocks));
+        }
+    }
     Ok(json!({
         "kind": "pretend_framework", "framework": "megatron", "catalog": settings.text("model")?, "rank": 0,
         "run": {
@@ -233,10 +244,6 @@ fn megatron(settings: Settings<'_>) -> Result<Value, String> {
             "gradient_accumulation_steps": steps, "alloc_conf": settings.allocator(),
         },
         "parallel": parallel,
-        "flags": {
-            "spec": "te", "cross_entropy_fusion": settings.is_on("cross_entropy_loss_fusion"),
-            "recompute_method": settings.text("recompute_method").unwrap_or("uniform"),
-            "recompute_num_layers": settings.count_or_one("recompute_num_layers")?,
-        },
+        "flags": flags,
     }))
 }

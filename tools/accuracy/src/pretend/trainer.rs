@@ -191,7 +191,7 @@ pub fn torchtitan(row: Fields<'_>) -> Result<Pretended, String> {
     let plain = if row.text("/framework")? == "torchtitan" { "chunked" } else { "plain" };
     let loss = match row.text("/flags/loss").unwrap_or(plain) {
         "plain" => Loss::OfStack,
-        "eager" => Loss::Eager,
+        "eager" => Loss::NotCompiled,
         _ => return Err("torchtitan's loss in chunks is not modelled".to_owned()),
     };
     let mut layout = data_parallel(row, "fsdp")?;
