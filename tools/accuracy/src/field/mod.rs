@@ -107,11 +107,12 @@ fn gist(row: Fields<'_>) -> Found {
     Found { software: "DeepSpeed, table by chenyaofo", complete: true, outcome: outcome() }
 }
 
-/// Ours beside a figure that a log prints as reserved; nothing as long as the engine does not replay the allocator.
-fn reserved(ours: &pretend::Pretended, gib: f64) -> Vec<Comparison> {
+/// Ours beside a figure that a log prints as reserved; a reason where the engine does not replay the allocator.
+fn reserved(ours: &pretend::Pretended, gib: f64) -> Result<Vec<Comparison>, String> {
     let measured = rounded(gib * headroom::units::to_f64(Bytes::GIB));
-    let reserved = pretend::reserved_of(ours).map(|Bytes(ours)| Comparison { quantity: Quantity::Reserved, ours, measured });
-    reserved.into_iter().collect()
+    let reserved =
+        pretend::reserved_of(ours).map(|Bytes(ours)| vec![Comparison { quantity: Quantity::Reserved, ours, measured }]);
+    reserved.ok_or_else(|| "the order of allocations is not known, and with it what is reserved".to_owned())
 }
 
 /// Whether a job's layout may run at all.

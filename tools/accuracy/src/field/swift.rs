@@ -108,7 +108,7 @@ pub fn found(row: Fields<'_>) -> Found {
         // Megatron's log has the highest of all ranks (`reduce_max_stat_across_model_parallel_group`).
         ours.rank = None;
         runs(&ours.job)?;
-        Ok(reserved(&ours, gib))
+        reserved(&ours, gib)
     };
     Found { software, complete, outcome: outcome() }
 }
@@ -166,31 +166,16 @@ fn transformers(settings: Settings<'_>) -> Result<Value, String> {
     match settings.text("tuner_type")? {
         "full" => {}
         "lora" => {
-            let targets = settings.text("target_modules")?;
-            flags.insert("lora".to_owned(), json!({ "r": settings.count("lora_rank")?, "targets": targets }));
+            // Where a script is silent: rank 8 beside every linear layer (`arguments/tuner_args.py`).
+            let named: Vec<&str> = settings.text("target_modules").unwrap_or("all-linear").split_whitespace().collect();
+            let targets = if let [one] = named.as_slice() { json!(one) } else { json!(named) };
+            let r = if settings.text("lora_rank").is_ok() { settings.count("lora_rank")? } else { 8 };
+            flags.insert("lora".to_owned(), json!({ "r": r, "targets": targets }));
         }
         other => return Err(format!("the tuner {other} is not mapped")),
     }
-    match settings.text("deepspeed").unwrap_or("none") {
-        "none" => {}
-        // `config/zero2.json` and `zero3.json` of ms-swift 4.0.
-        "zero2" => {
-            let zero = json!({
-                "stage": 2, "overlap_comm": false, "contiguous_gradients": true, "allgather_partitions": true,
-                "allgather_bucket_size": 200_000_000, "reduce_scatter": true, "reduce_bucket_size": 200_000_000,
-            });
-            flags.insert("deepspeed".to_owned(), zero);
-        }
-        "zero3" => {
-            let zero = json!({
-                "stage": 3, "overlap_comm": false, "contiguous_gradients": true, "sub_group_size": 1_000_000_000,
-                "reduce_bucket_size": "auto", "stage3_prefetch_bucket_size": "auto",
-                "stage3_param_persistence_threshold": "auto", "stage3_max_live_parameters": 1_000_000_000,
-                "stage3_max_reuse_distance": 1_000_000_000,
-            });
-            flags.insert("deepspeed".to_owned(), zero);
-        }
-        other => return Err(format!("DeepSpeed's file {other} is not mapped")),
+    if let Ok(file) = settings.text("deepspeed") {
+        flags.insert("deepspeed".to_owned(), zero(file)?);
     }
     let recompute = if settings.text("gradient_checkpointing").unwrap_or("true") == "true" { "full" } else { "none" };
     Ok(json!({
@@ -203,6 +188,32 @@ fn transformers(settings: Settings<'_>) -> Result<Value, String> {
         "parallel": { "size": settings.0.count("/measured/gpus")? },
         "flags": flags,
     }))
+}
+
+/// `zero_optimization` of a file of DeepSpeed that ms-swift 4.0 brings along (`config/zero*.json`).
+fn zero(file: &str) -> Result<Value, String> {
+    let (name, offloads) = file.strip_suffix("_offload").map_or((file, false), |name| (name, true));
+    match (name, offloads) {
+        ("zero0", false) => Ok(replicated(0, false)),
+        ("zero1", false) => Ok(replicated(1, false)),
+        ("zero2", _) => Ok(replicated(2, offloads)),
+        ("zero3", _) => Ok(json!({
+            "stage": 3, "overlap_comm": false, "contiguous_gradients": true, "sub_group_size": 1_000_000_000,
+            "reduce_bucket_size": "auto", "stage3_prefetch_bucket_size": "auto",
+            "stage3_param_persistence_threshold": "auto", "stage3_max_live_parameters": 1_000_000_000,
+            "stage3_max_reuse_distance": 1_000_000_000, "offload_optimizer": offloads, "offload_param": offloads,
+        })),
+        _ => Err(format!("DeepSpeed's file {file} is not mapped")),
+    }
+}
+
+/// The stages that keep all weights on every rank.
+fn replicated(stage: u64, offloads: bool) -> Value {
+    json!({
+        "stage": stage, "overlap_comm": false, "contiguous_gradients": true, "allgather_partitions": true,
+        "allgather_bucket_size": 200_000_000, "reduce_scatter": true, "reduce_bucket_size": 200_000_000,
+        "offload_optimizer": offloads,
+    })
 }
 
 /// `megatron sft`: Megatron-Core with Transformer Engine and the distributed optimizer.
