@@ -46,6 +46,11 @@ pub enum Loss {
     Transformers4,
     /// As TRL's trainers do (1.16): log-probabilities by tiles of logits, of which nothing stays.
     Trl,
+    /// As the software stack does, operator by operator even where blocks are compiled. torchtitan
+    /// had its loss so until 2025 ("compiling loss function causes CUDA errors" in its `train.py`).
+    NotCompiled,
+    /// As Cut Cross-Entropy does: head and loss in one kernel, which writes no logits.
+    Cut,
 }
 
 /// Tokens and columns of a tile of logits in TRL 1.16 (`TOKEN_CHUNK_SIZE`, `_CHUNKED_LOGPROB_CHUNK_SIZE`).
@@ -56,9 +61,18 @@ impl Loss {
     /// The kernel of a run on that stack.
     pub const fn kernel(self, stack: Stack) -> LossKernel {
         match self {
-            Self::OfStack => stack.modules().loss,
+            Self::OfStack | Self::NotCompiled => stack.modules().loss,
+            Self::Cut => LossKernel::Cut,
             Self::Transformers4 => LossKernel::ShiftedLogits,
             Self::Trl => LossKernel::InTiles { tokens: TRL_TOKENS, columns: TRL_COLUMNS },
+        }
+    }
+
+    /// Whether the loss is one graph where blocks are compiled.
+    pub const fn is_compiled(self) -> bool {
+        match self {
+            Self::OfStack | Self::Transformers4 | Self::Trl => true,
+            Self::NotCompiled | Self::Cut => false,
         }
     }
 }

@@ -7,7 +7,7 @@ use std::num::NonZeroU64;
 use thiserror::Error;
 
 use crate::config::{
-    Division, Job, Objective, ParallelLayout, PipelineSchedule, PipelineSplit, Recompute, RouterWeights, TrainingPrecision,
+    Division, Job, Loss, Objective, ParallelLayout, PipelineSchedule, PipelineSplit, Recompute, RouterWeights, TrainingPrecision,
     TrainingRun,
 };
 use crate::optimizers::{ConflictingTool, OptimizerConflict};
@@ -209,6 +209,9 @@ rules! {
         "Pipeline stages of a model with several residual streams are not modelled; use 1 stage";
     STREAMS_TUNED: PEFT,
         "Adapters, frozen layers and learned prompts are not modelled for several residual streams; choose full fine-tuning";
+    // `cce_backward_kernel`: "Backwards requires embeddings to be bf16 or fp16".
+    CUT_IN_32_BITS: CUT_CROSS_ENTROPY,
+        "Cut Cross-Entropy takes head and hidden states of 16 bits alone; train in them, or choose another loss";
     PACKED_ELSEWHERE: PACKING_2024,
         "Texts that share a sequence are modelled for the next token, transformers' modules and fused kernels, without learned prompts and prefixes; pad them";
 }
@@ -389,6 +392,8 @@ fn frameworks(job: &Job, run: &TrainingRun, found: &mut Vec<Blocker>) {
     let tuned = !run.tuning.is_full() || run.tuning.objective != Objective::NextToken;
     forbid(tuned, &|| run.stack.forbidden(NotWith::Tuning));
     forbid(run.compile, &|| run.stack.forbidden(NotWith::Compiling));
+    let wide = matches!(run.precision, TrainingPrecision::Fp32 | TrainingPrecision::AmpBf16) || run.tuning.upcasts_rest();
+    forbid(run.loss == Loss::Cut && wide, &|| Some(&CUT_IN_32_BITS));
     let alone = layout.sequence_parallel && layout.t() == 1;
     forbid(alone, &|| run.stack.forbidden(NotWith::SequenceParallelismAlone));
     forbid(layout.p() > 1, &|| sharding.forbidden(With::Pipeline, run.stack.sharding));

@@ -80,6 +80,9 @@ sources! {
     FUSED_KERNELS = ("fused-kernels", "Hsu et al. 2024",
         "Liger Kernel: Efficient Triton Kernels for LLM Training (arXiv 2410.10989)", "section 3: RMSNorm, SwiGLU, fused linear cross entropy",
         Paper, "What fused norm, fused SwiGLU and chunked linear cross-entropy keep.");
+    CUT_CROSS_ENTROPY = ("cut-cross-entropy", "Wijmans et al. 2024",
+        "Cut Your Losses in Large-Vocabulary Language Models (arXiv 2411.09009); axolotl-ai-cloud/ml-cross-entropy, cut_cross_entropy 25",
+        "cce.py, cce_lse_forward.py, cce_backward.py", Code, "Head and loss in one kernel that writes no logits.");
     STATE_SPACES = ("state-spaces", "Gu and Dao 2023, 2024",
         "Mamba (arXiv 2312.00752), Transformers are SSMs (arXiv 2405.21060); transformers 5.23, models/{mamba,jamba,mamba2,falcon_h1,lfm2}",
         "vLLM, vllm/model_executor/layers/mamba/mamba_utils.py", Code, "Weights of a state space, and what is kept of every sequence.");

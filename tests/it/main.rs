@@ -35,6 +35,7 @@ mod estimator {
     mod cuda;
     mod frameworks;
     mod layouts;
+    mod losses;
     mod megatron;
     mod optimizers;
     mod properties;

@@ -239,7 +239,7 @@ impl Ends {
             factors: factors(build),
             last_factors: Cell::default(),
             loss_behind: build.kernels().loss_behind_model,
-            compiled: with.compiled,
+            compiled: with.compiled && with.loss.is_compiled(),
             alibi: model.position_embedding == PositionEmbedding::Alibi,
             eager: with.attention == AttentionKernel::Standard,
             kinds_of_masks,
@@ -494,6 +494,7 @@ impl Ends {
                         LossKernel::InTiles { tokens, columns } => self.in_tiles(tape, hidden, head, [tokens, columns]),
                         LossKernel::OfParts { .. } => self.of_parts(tape, hidden, head),
                         LossKernel::InEvenChunks => self.in_even_chunks(tape, &hidden, head),
+                        LossKernel::Cut => self.cut(tape, hidden, head),
                         LossKernel::FullLogits => self.full(tape, hidden, head, returns),
                         LossKernel::ShiftedLogits => self.shifted(tape, (&hidden, &ids), head),
                     }

@@ -234,6 +234,20 @@ impl State {
         }
     }
 
+    /// A loss whose kernel makes the product of the head in forward and again in backward, where it multiplies for the gradients of both
+    /// operands, too. No logits are written.
+    pub(super) fn loss_without_logits(&mut self, [hidden, weight]: [Operand; 2], wanted: [bool; 2]) {
+        if self.costs.is_none() {
+            return;
+        }
+        let product = self.linear_product(hidden.form, weight.form);
+        self.spend(Work::Product(product));
+        self.spend(Work::Product(product));
+        for (product, _) in product.backward().into_iter().zip(wanted).filter(|(_, wanted)| *wanted) {
+            self.spend(Work::Product(product));
+        }
+    }
+
     /// A loss in chunks of that shape: each is multiplied, read twice and overwritten with its gradient, from which those of both operands
     /// are made. The weight's is added up over the chunks.
     pub(super) fn loss_in_chunks(&mut self, [hidden, weight]: [Operand; 2], chunk: Form, wanted: [bool; 2]) {

@@ -62,6 +62,7 @@ impl State {
             | Rule::Kernel { .. }
             | Rule::Packed(_)
             | Rule::Tiled(_)
+            | Rule::HeadAndLoss(_)
             | Rule::Saved => self.multiplied(node, grad),
             _ => self.moved(node, grad),
         }
@@ -239,6 +240,7 @@ impl State {
                 [wants(a).then(|| self.grouped(node, a, groups)), weight, None]
             }
             Rule::Tiled(tile) => self.tiles_back(node, tile),
+            Rule::HeadAndLoss(cut) => self.cut_back(node, cut),
             Rule::Packed(packed) => {
                 let whole = self.unpacked_in_backward(packed);
                 let input = wants(a).then(|| self.product(node, a));

@@ -17,7 +17,44 @@ pub(crate) struct Tile {
     pub format: DType,
 }
 
+/// Shapes beside head and loss in one kernel. Locks and the order of words are whole numbers of four bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct HeadAndLoss {
+    /// One number for each token that has a label.
+    pub tokens: Form,
+    /// One number for each word.
+    pub words: Form,
+    /// Locks of tokens in forward, and of tokens and of words by 64 columns in backward.
+    pub locks: [Form; 3],
+    /// All logits, of which none is written.
+    pub logits: Form,
+}
+
 impl Tape {
+    /// Head and loss in one kernel (Cut Cross-Entropy, `LinearCrossEntropyFunction.forward`): operands, one
+    /// number per token and the mean logit of every word are saved. `valids` says which tokens count.
+    pub fn cut<'t>(&'t self, operands: [&Var<'t>; 2], (cut, scalar): (HeadAndLoss, Form), valids: &Var<'t>) -> Var<'t> {
+        let mut state = self.state.borrow_mut();
+        let [hidden, weight] = operands.map(Var::operand);
+        state.count_weights(cut.logits, weight.form);
+        state.loss_without_logits([hidden, weight], [hidden, weight].map(wants));
+        let sums = state.allocate("log-sum-exp", cut.tokens, DType::Fp32);
+        let locks = state.allocate("locks of a kernel", cut.locks[0], DType::Fp32);
+        let means = state.allocate("mean logits", cut.words, DType::Fp32);
+        state.release(locks);
+        let losses = state.allocate("loss of each token", cut.tokens, DType::Fp32);
+        let loss = state.allocate("loss", scalar, DType::Fp32);
+        let node = state.node(Rule::HeadAndLoss(cut), [hidden, weight, Operand::NOTHING]);
+        for storage in operands.iter().map(|operand| operand.storage).chain([sums, valids.storage, means]) {
+            state.save(node, storage);
+        }
+        for storage in [sums, means, losses] {
+            state.release(storage);
+        }
+        drop(state);
+        Var::made(self, loss, scalar, DType::Fp32, node)
+    }
+
     /// Log-probabilities of labels by tiles of logits, of which nothing stays: operands and two numbers per token are saved, and backward
     /// adds both gradients up in fp32 (TRL 1.16, `kernels/chunked_logprob.py`).
     pub fn by_tiles<'t>(
@@ -98,6 +135,25 @@ impl State {
             if operand.dtype == tile.format { NONE } else { self.allocate("cast operand of a tile", form, tile.format) }
         });
         [logits, input, weight]
+    }
+
+    /// Gradients of both operands in their own formats, made by one kernel that goes over the words in the
+    /// order of their mean logits (Cut Cross-Entropy, `sort_logit_avg` and `cce_backward_kernel`).
+    pub(super) fn cut_back(&mut self, node: &Node, cut: HeadAndLoss) -> [Option<Grad>; 3] {
+        let [a, b, _] = node.operands;
+        let sorted = [DType::Fp32, DType::Int64].map(|dtype| self.allocate("sorted mean logits", cut.words, dtype));
+        let order = self.allocate("order of words", cut.words, DType::Fp32);
+        for storage in sorted {
+            self.release(storage);
+        }
+        let made = [a, b].map(|operand| wants(operand).then(|| self.fresh((operand.form, operand.dtype), Order::Plain)));
+        let [_, tokens, words] = cut.locks;
+        let locks = [(tokens, a), (words, b)]
+            .map(|(form, operand)| if wants(operand) { self.allocate("locks of a kernel", form, DType::Fp32) } else { NONE });
+        for storage in [order, locks[0], locks[1]] {
+            self.release(storage);
+        }
+        [made[0], made[1], None]
     }
 
     /// Gradients of both operands, added up in fp32 and then cast.

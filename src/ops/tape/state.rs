@@ -13,7 +13,7 @@ use super::over::Writes;
 use super::scratch::{Attends, Scratch};
 pub(crate) use super::segments::{Entry, Segment};
 use super::tuning::Packed;
-use super::{Form, Order, Param, Tile};
+use super::{Form, HeadAndLoss, Order, Param, Tile};
 
 /// No storage, no node.
 pub(crate) const NONE: u32 = u32::MAX;
@@ -258,6 +258,8 @@ pub(crate) enum Rule {
     Saved,
     /// A head's product and its loss by tiles.
     Tiled(Tile),
+    /// A head's product and its loss in one kernel.
+    HeadAndLoss(HeadAndLoss),
     /// A product with a frozen weight of four bits.
     Packed(Packed),
     /// Keeps its gradient until the graph goes.

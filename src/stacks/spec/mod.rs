@@ -184,6 +184,8 @@ pub enum LossKernel {
     },
     /// As in chunks, in one buffer of logits, of about as many bytes as the head's input.
     InEvenChunks,
+    /// One kernel reads the head's input and weight, and writes no logits.
+    Cut,
 }
 
 impl LossKernel {
@@ -192,7 +194,7 @@ impl LossKernel {
     /// Even chunks are `next_power_of_2(⌈tokens / ⌈v / h⌉⌉)`, at most all (Liger Kernel 0.8.5, `fused_linear_cross_entropy.py`).
     pub fn chunk_tokens(self, tokens: u64, hidden_size: u64, vocab_size: u64) -> Option<u64> {
         match self {
-            Self::FullLogits | Self::ShiftedLogits | Self::OfParts { .. } | Self::InTiles { .. } => None,
+            Self::FullLogits | Self::ShiftedLogits | Self::OfParts { .. } | Self::InTiles { .. } | Self::Cut => None,
             Self::InChunks { tokens: most } => Some(most.min(tokens)),
             Self::InEvenChunks => {
                 let factor = vocab_size.div_ceil(hidden_size.max(1)).max(1);
@@ -205,14 +207,14 @@ impl LossKernel {
     pub const fn makes_chunks(self) -> bool {
         match self {
             Self::FullLogits | Self::ShiftedLogits => false,
-            Self::InChunks { .. } | Self::InEvenChunks | Self::OfParts { .. } | Self::InTiles { .. } => true,
+            Self::InChunks { .. } | Self::InEvenChunks | Self::OfParts { .. } | Self::InTiles { .. } | Self::Cut => true,
         }
     }
 
     /// Tokens beyond which memory follows one law of their number; `None` where chunks change with it again and again.
     pub const fn bend(self) -> Option<u64> {
         match self {
-            Self::FullLogits | Self::ShiftedLogits => Some(0),
+            Self::FullLogits | Self::ShiftedLogits | Self::Cut => Some(0),
             // One sequence without its last token fills a tile from there on.
             Self::InTiles { tokens, .. } => Some(tokens.saturating_add(1)),
             Self::InChunks { tokens } => Some(tokens),

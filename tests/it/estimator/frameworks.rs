@@ -16,7 +16,8 @@ use crate::support;
 
 /// The row of that id.
 pub(super) fn row(id: &str) -> Value {
-    let rows = include_str!("../../data/cuda/frameworks.jsonl").lines();
+    let rows =
+        include_str!("../../data/cuda/frameworks.jsonl").lines().chain(include_str!("../../data/cuda/losses.jsonl").lines());
     let rows = rows.map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
     rows.into_iter().find(|row| row["id"] == id).expect("the row is there")
 }

@@ -389,7 +389,39 @@ fn every_row_of_the_field_is_counted_with_its_software() {
     let rows = rows("questions.jsonl");
     assert_eq!(rows.len(), 303);
     assert!(rows.iter().all(|row| row["groups"]["framework"].is_string() && row["groups"]["states"].is_string()));
-    assert_eq!(rows.iter().filter(|row| is(row, "states", "all that decides it")).count(), 73);
+    assert_eq!(rows.iter().filter(|row| is(row, "states", "all that decides it")).count(), 72);
+}
+
+/// torchtitan's table of 2024 was taken with compiled blocks and a loss that was not.
+#[test]
+fn the_published_table_of_torchtitan_is_met() {
+    let rows: Vec<_> = rows("questions.jsonl").into_iter().filter(|row| is(row, "framework", "torchtitan")).collect();
+    let compared = having(&rows, "reserved");
+    assert_eq!(compared.len(), 2);
+    within(&compared, "reserved", all(0.015)).expect("within");
+}
+
+/// A figure that was taken without settings of its script says so.
+#[test]
+fn settings_that_a_figure_was_taken_without_are_off() {
+    let said = |question: &str| {
+        said_of("tests/data/field/questions.jsonl", |row| {
+            let settings = serde_json::json!({
+                "verb": "swift sft", "model": "Qwen/Qwen2.5-7B", "tuner_type": "full", "torch_dtype": "bfloat16", "packing": "true",
+                "per_device_train_batch_size": "1", "max_length": "8192", "deepspeed": "zero3", "attn_impl": "flash_attn",
+                "use_liger_kernel": "true",
+            });
+            *row = serde_json::json!({
+                "id": "script", "source": "a script", "question": question, "settings": settings, "measured": { "per_gpu": 42.0, "gpus": 4 },
+            });
+        })
+    };
+    let reserved = |question: &str| {
+        let said: Value = serde_json::from_str(&said(question)).expect("JSON");
+        said["files"][0]["reserved"]["over"].as_f64().expect("a figure")
+    };
+    assert!(reserved("Not using use_liger_kernel: 54GB") > reserved("Using it: 42GB") + 0.1);
+    assert!(said("Not using use_liger_kernel and packing: 52GB").contains("without packing the longest batch decides"));
 }
 
 #[test]

@@ -3,10 +3,14 @@
 
 use super::Ends;
 use crate::ops::modules::{Build, FP32, Linear};
-use crate::ops::tape::{Form, LOG_SOFTMAX, SCALE, Tape, Tile, Var};
+use crate::ops::tape::{Form, HeadAndLoss, LOG_SOFTMAX, SCALE, Tape, Tile, Var};
 use crate::ops::tensor::Dim;
 use crate::stacks::LossKernel;
 use crate::units::DType;
+
+/// Rows and columns that one lock of Cut Cross-Entropy's kernels stands for (`cce_backward_kernel`).
+const LOCKED: u64 = 128;
+const COLUMNS_OF_A_LOCK: u64 = 64;
 
 /// Shapes of one part of each sequence.
 #[derive(Clone, Copy, Debug)]
@@ -61,6 +65,34 @@ impl Ends {
         drop(logits);
         let total = total.unwrap_or_else(|| tape.constant("loss", self.shapes.scalar, FP32));
         total.apply(SCALE).named("loss")
+    }
+
+    /// Cut Cross-Entropy as axolotl has it (`axolotl-ai-cloud/ml-cross-entropy`, `transformers/utils.py`, `cce.py`): labels are shifted
+    /// and the tokens that have one are listed; then one kernel reads head input and weight where they are. Whatever scales logits
+    /// scales the head's input; their soft cap is the kernel's own.
+    pub(super) fn cut<'t>(&self, tape: &'t Tape, hidden: Var<'t>, head: &Linear) -> Var<'t> {
+        let [logits, labels, states] = self.forms.shifted;
+        let hidden = if self.modules.scales_logits { hidden.apply(SCALE).named("head input") } else { hidden };
+        let (tokens, words, width) = (tape.elements(labels), tape.last_dim(logits), tape.last_dim(states));
+        let mask = tape.constant("tokens with a label", labels, DType::Mask);
+        // Row and column of every one, in 64 bits and then in 32.
+        let places =
+            tape.constant("places of labels", tape.form([Dim("row and column", 2), Dim("tokens", tokens)]), DType::Int64);
+        drop(mask);
+        let short = tape.constant("places of labels", places.form(), FP32);
+        drop(places);
+        let valids = tape.constant("tokens that count", labels, DType::Int64);
+        drop(short);
+        let locks = |of: u64, by: u64| tape.form([Dim("locks", of.div_ceil(LOCKED)), Dim("columns of locks", by)]);
+        let columns = width.1.div_ceil(COLUMNS_OF_A_LOCK);
+        let cut = HeadAndLoss {
+            tokens: labels,
+            words: tape.form([words]),
+            locks: [locks(tokens, 1), locks(tokens, columns), locks(words.1, columns)],
+            logits,
+        };
+        let weight = tape.read(head.weight);
+        tape.cut([&hidden, &weight], (cut, self.shapes.scalar), &valids).apply(SCALE).named("loss")
     }
 
     /// TRL 1.16 (`add_fused_lm_head` in `trainer/utils.py`): the hidden states that have a label are gathered, and log-probabilities made of

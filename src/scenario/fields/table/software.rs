@@ -28,6 +28,10 @@ fields! { $
                 "Logits, an fp32 copy, and a copy of that without the last token of each sequence."),
             option("trl", "As TRL",
                 "Log-probabilities by tiles of logits that are made again in backward: no logits stay."),
+            option("not-compiled", "Not compiled",
+                "As the software stack, operator by operator even where blocks are compiled."),
+            option("cut", "Cut Cross-Entropy",
+                "Head and loss in one kernel: no logits are written."),
         ]).group(Group::Run).train().folded().default(FieldDefault::Choice("stack")),
     /// Every block and the loss are compiled: elementwise results are never written to memory, and made
     /// again in backward from those of products. torchtitan and torchtune only.

@@ -4,7 +4,9 @@
 //! understood; any other is counted with its reason. The settings are rewritten as a row of a framework on the pretended GPU, so that
 //! one reader decides what the engine can express.
 
+mod axolotl;
 mod swift;
+mod titan;
 
 use headroom::config::Job;
 use headroom::units::Bytes;
@@ -43,15 +45,14 @@ fn found(row: Fields<'_>) -> Found {
     let source = row.text("/source").unwrap_or("");
     let has = |pointer: &str| !row.is_absent(pointer);
     let incomplete = |software, reason: &str| Found { software, complete: false, outcome: Err(reason.to_owned()) };
-    let without = |software, reason: &str| Found { software, complete: true, outcome: Err(reason.to_owned()) };
     if has("/settings/verb") {
         return swift::found(row);
     }
     if has("/settings/sequence_len") && has("/settings/base_model") && has("/settings/sample_packing") {
-        return axolotl(row);
+        return axolotl::found(row);
     }
     if source.contains("pytorch/torchtitan") && has("/measured/memory_gib") {
-        return without("torchtitan", "torch.compile is not modelled");
+        return titan::found(row);
     }
     if source.contains("chenyaofo") {
         return gist(row);
@@ -72,23 +73,6 @@ fn found(row: Fields<'_>) -> Found {
 /// Whether a value is a number, or a list that has one.
 fn is_figure(value: &Value) -> bool {
     value.is_number() || value.as_array().is_some_and(|values| values.iter().any(is_figure))
-}
-
-/// axolotl's recipes: lengths are known where samples are packed. All that pack state something that is not modelled.
-fn axolotl(row: Fields<'_>) -> Found {
-    let complete = row.flag("/settings/sample_packing").unwrap_or(false);
-    let plugins = row.0.pointer("/settings/plugins").and_then(Value::as_array).into_iter().flatten();
-    let flag = |key: &str| row.flag(&format!("/settings/{key}")).unwrap_or(false);
-    let reason = if !complete {
-        "without packing the longest batch decides, and it is not known"
-    } else if plugins.filter_map(Value::as_str).any(|plugin| plugin.contains("cut_cross_entropy")) {
-        "Cut Cross-Entropy is not modelled"
-    } else if flag("load_in_8bit") {
-        "weights of 8 bits that train are not modelled"
-    } else {
-        "axolotl's recipes are not mapped"
-    };
-    Found { software: "axolotl", complete, outcome: Err(reason.to_owned()) }
 }
 
 /// The table by chenyaofo: LLaMA-7B under DeepSpeed's stage 3, allocated memory in GB of 10⁹ bytes. It names
@@ -123,11 +107,12 @@ fn gist(row: Fields<'_>) -> Found {
     Found { software: "DeepSpeed, table by chenyaofo", complete: true, outcome: outcome() }
 }
 
-/// Ours beside a figure that a log prints as reserved; nothing as long as the engine does not replay the allocator.
-fn reserved(ours: &pretend::Pretended, gib: f64) -> Vec<Comparison> {
+/// Ours beside a figure that a log prints as reserved; a reason where the engine does not replay the allocator.
+fn reserved(ours: &pretend::Pretended, gib: f64) -> Result<Vec<Comparison>, String> {
     let measured = rounded(gib * headroom::units::to_f64(Bytes::GIB));
-    let reserved = pretend::reserved_of(ours).map(|Bytes(ours)| Comparison { quantity: Quantity::Reserved, ours, measured });
-    reserved.into_iter().collect()
+    let reserved =
+        pretend::reserved_of(ours).map(|Bytes(ours)| vec![Comparison { quantity: Quantity::Reserved, ours, measured }]);
+    reserved.ok_or_else(|| "the order of allocations is not known, and with it what is reserved".to_owned())
 }
 
 /// Whether a job's layout may run at all.

@@ -3,7 +3,7 @@
 use std::num::NonZeroU64;
 
 use headroom::config::{
-    GradientDType, LossFusion, MegatronOptions, OptimizerImplementation, Overlap, ParallelLayout, RecomputeMethod,
+    GradientDType, LossFusion, MegatronOptions, OptimizerImplementation, Overlap, ParallelLayout, PipelineSplit, RecomputeMethod,
     RecomputeModules, TokenDispatcher, TrainingRun,
 };
 use headroom::units::Bytes;
@@ -14,7 +14,7 @@ use super::{Pretended, is_plain_run, job, only_known, plain_run};
 
 /// The flags of a row. Without effect on tensors is `overlap_param_gather`, which sends from the buffers that are there; `expandable`
 /// repeats the allocator's setting.
-const FLAGS: [&str; 16] = [
+const FLAGS: [&str; 18] = [
     "spec",
     "expandable",
     "distributed_optimizer",
@@ -31,6 +31,8 @@ const FLAGS: [&str; 16] = [
     "gradient_accumulation_fusion",
     "bias_activation_fusion",
     "attention",
+    "decoder_first_pipeline_num_layers",
+    "decoder_last_pipeline_num_layers",
 ];
 
 /// The row as a job on its rank.
@@ -82,12 +84,25 @@ fn layout(row: Fields<'_>) -> Result<ParallelLayout, String> {
         virtual_pipeline_model_parallel_size: row.degree("/parallel/vpp")?,
         sequence_parallel: row.flag("/parallel/sp").unwrap_or(false) && tensor.get() > 1,
         sharding: sharding(if has("distributed_optimizer", true) { "1" } else { "none" })?,
+        pipeline_split: split(row)?,
         ..ParallelLayout::SINGLE
     };
     let ranks = row.count("/parallel/size")?;
     layout.data_parallel_size =
         NonZeroU64::new(ranks / layout.world_size().max(1)).ok_or("the world is smaller than the layout asks for")?;
     Ok(layout)
+}
+
+/// How many blocks the first and the last stage hold, where a row says it.
+fn split(row: Fields<'_>) -> Result<PipelineSplit, String> {
+    let blocks = |stage: &str| {
+        let at = format!("/flags/decoder_{stage}_pipeline_num_layers");
+        if row.is_absent(&at) { Ok(None) } else { row.degree(&at).map(Some) }
+    };
+    Ok(match (blocks("first")?, blocks("last")?) {
+        (None, None) => PipelineSplit::Even,
+        (first, last) => PipelineSplit::Ends { first, last },
+    })
 }
 
 fn options(row: Fields<'_>, transformer_engine: bool) -> Result<MegatronOptions, String> {

@@ -34,6 +34,7 @@ pub fn pretended(row: Fields<'_>) -> Result<Pretended, String> {
             "torch_compile",
             "attention_mask",
             "pin_memory",
+            "loss",
         ],
     )?;
     let has = |flag: &str| row.flag(&format!("/flags/{flag}")).unwrap_or(false);
@@ -49,7 +50,7 @@ pub fn pretended(row: Fields<'_>) -> Result<Pretended, String> {
         optimizer_implementation,
         stack: stack(if has("liger") { "liger" } else { "eager" })?,
         precision: precision(row.text("/run/precision")?)?,
-        loss: if has("trl") { Loss::Trl } else { Loss::OfStack },
+        loss: loss(row)?,
         tuning: tuning(row)?,
         ..plain_run(row)?
     };
@@ -65,6 +66,19 @@ pub fn pretended(row: Fields<'_>) -> Result<Pretended, String> {
     }
     run.precision = TrainingPrecision::Bf16Mixed;
     deepspeed::zero(row, "/flags/deepspeed", run)
+}
+
+/// The loss: TRL's, one that a row names, or the stack's.
+fn loss(row: Fields<'_>) -> Result<Loss, String> {
+    if row.flag("/flags/trl").unwrap_or(false) {
+        return Ok(Loss::Trl);
+    }
+    match row.text("/flags/loss") {
+        Err(_) if row.is_absent("/flags/loss") => Ok(Loss::OfStack),
+        Ok("transformers_4") => Ok(Loss::Transformers4),
+        Ok("cut") => Ok(Loss::Cut),
+        other => Err(format!("the loss {other:?} is not modelled")),
+    }
 }
 
 /// The Trainer's `optim`: optimizer, implementation, and whether its states are paged.
@@ -175,9 +189,11 @@ pub fn torchtitan(row: Fields<'_>) -> Result<Pretended, String> {
     only_known(row, "/flags", &["compile", "loss", "reshard"])?;
     // torchtitan 0.1.0 knows no other loss than the plain one.
     let plain = if row.text("/framework")? == "torchtitan" { "chunked" } else { "plain" };
-    if row.text("/flags/loss").unwrap_or(plain) != "plain" {
-        return Err("torchtitan's loss in chunks is not modelled".to_owned());
-    }
+    let loss = match row.text("/flags/loss").unwrap_or(plain) {
+        "plain" => Loss::OfStack,
+        "eager" => Loss::NotCompiled,
+        _ => return Err("torchtitan's loss in chunks is not modelled".to_owned()),
+    };
     let mut layout = data_parallel(row, "fsdp")?;
     layout.reshard_after_forward = match row.text("/flags/reshard").unwrap_or("default") {
         "default" | "always" => true,
@@ -191,6 +207,7 @@ pub fn torchtitan(row: Fields<'_>) -> Result<Pretended, String> {
         precision: precision(row.text("/run/precision")?)?,
         optimizer_implementation,
         compile: row.flag("/flags/compile").unwrap_or(false),
+        loss,
         // Both are called as their stack is.
         stack: stack(&row.text("/framework")?.replace('_', "-"))?,
         ..plain_run(row)?
