@@ -82,6 +82,8 @@ pub struct TrainingRun {
     pub optimizer_implementation: OptimizerImplementation,
     /// Whether each parameter is updated as soon as its gradient is there, which then goes (torchtune's `optimizer_in_bwd`).
     pub optimizer_in_backward: bool,
+    /// Whether `zero_grad` lets gradients go (`set_to_none`, PyTorch's default); otherwise it fills them with zeros, and they live on.
+    pub zero_grad_to_none: bool,
     /// Software stack.
     pub stack: Stack,
     /// How the loss is computed.
@@ -141,6 +143,7 @@ impl TrainingRun {
             optimizer: Optimizer::DEFAULT,
             optimizer_implementation: OptimizerImplementation::Fused,
             optimizer_in_backward: false,
+            zero_grad_to_none: true,
             stack: Stack::DEFAULT,
             loss: Loss::OfStack,
             attention: AttentionKernel::Flash,

@@ -156,6 +156,7 @@ impl Scenario {
                 optimizer: self.word(FieldId::Optimizer),
                 optimizer_implementation: self.word(FieldId::OptimizerImplementation),
                 optimizer_in_backward: self.flag(FieldId::OptimizerInBackward),
+                zero_grad_to_none: self.flag(FieldId::ZeroGradToNone),
                 stack: self.word(FieldId::Stack),
                 loss: self.word(FieldId::Loss),
                 attention: self.word(FieldId::Attention),

@@ -1,7 +1,7 @@
 //! What fine-tuning is not modelled with, and an optimizer that steps in backward.
 
 use super::{
-    AUTOCAST_SHARED, Blocker, EXPERTS_ADAPTED, EXPERTS_PACKED, NOTHING_LEARNS, PACKED_ELSEWHERE, PACKED_SCORES, PREFIX_ELSEWHERE,
+    AUTOCAST_SHARED, Blocker, EXPERTS_ADAPTED, EXPERTS_PACKED, GRADIENTS_KEPT, NOTHING_LEARNS, PACKED_ELSEWHERE, PACKED_SCORES, PREFIX_ELSEWHERE,
     PREFIX_RECOMPUTED, STEPS_IN_BACKWARD, TUNING_ELSEWHERE, TUNING_SPLIT, UPCAST_SHARED,
 };
 use crate::config::{AttentionKernel, Job, Method, Objective, Recompute, Targets, TrainingRun};
@@ -16,6 +16,14 @@ fn may_step_in_backward(job: &Job, run: &TrainingRun) -> bool {
     run.stack.is_played() && plain && alone && fused && !job.layout().offload.any()
 }
 
+/// Whether gradients may live on from step to step: `zero_grad` is the training loop's own call, not a library's.
+fn may_keep_gradients(job: &Job, run: &TrainingRun) -> bool {
+    let layout = job.layout();
+    let by_engine = run.stack.is_played() && layout.shards() > 1 && layout.sharding.buckets.is_of_stated_size();
+    let plain = !run.optimizer_in_backward && !layout.reduce_once && !layout.offload.any() && layout.p() == 1;
+    run.stack.is_played() && !by_engine && plain
+}
+
 /// What fine-tuning is not modelled with.
 pub(super) fn add(job: &Job, run: &TrainingRun, found: &mut Vec<Blocker>) {
     let (layout, tuning) = (job.layout(), &run.tuning);
@@ -26,6 +34,7 @@ pub(super) fn add(job: &Job, run: &TrainingRun, found: &mut Vec<Blocker>) {
     };
     let elsewhere = !run.stack.is_played();
     forbid(run.optimizer_in_backward && !may_step_in_backward(job, run), &STEPS_IN_BACKWARD);
+    forbid(!run.zero_grad_to_none && !may_keep_gradients(job, run), &GRADIENTS_KEPT);
     let other = !tuning.is_full() || tuning.objective != Objective::NextToken;
     forbid(other && elsewhere, &TUNING_ELSEWHERE);
     forbid(other && !elsewhere && (layout.t() > 1 || layout.p() > 1), &TUNING_SPLIT);

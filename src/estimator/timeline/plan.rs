@@ -77,8 +77,10 @@ pub(super) struct Plan<'a> {
     pub stage: Stage,
     pub played: Vec<Played>,
     pub recompute: Recompute,
-    /// Whether gradients exist already when the micro-batch begins.
+    /// Whether a step has micro-batches before the one that is played, which have left gradients.
     pub accumulated: bool,
+    /// Whether gradients live on from step to step, filled with zeros.
+    pub keeps_gradients: bool,
     pub optimizer: Optimizer,
     /// Whether each parameter is updated as soon as its gradient is there.
     pub steps_in_backward: bool,
@@ -180,6 +182,7 @@ impl<'a> Plan<'a> {
             played: played(job, stage, live, every),
             recompute: run.recompute,
             accumulated: job.gradient_accumulation_steps() > 1,
+            keeps_gradients: !run.zero_grad_to_none,
             optimizer: run.optimizer,
             steps_in_backward: run.optimizer_in_backward,
             implementation: run.optimizer_implementation,
@@ -219,6 +222,11 @@ impl<'a> Plan<'a> {
     pub fn input_format(&self) -> Option<DType> {
         let casts = self.sharding.gathers.as_ref().is_some_and(|gathers| gathers.casts_inputs);
         (casts && self.with.parameter != self.with.made_in).then_some(self.with.parameter)
+    }
+
+    /// Whether gradients exist when a micro-batch begins, the very first one aside.
+    pub const fn has_gradients_before(&self) -> bool {
+        self.accumulated || self.keeps_gradients
     }
 
     /// How parameters are shared out.

@@ -120,7 +120,7 @@ pub(super) fn play(tape: &Tape, plan: &Plan<'_>) -> (usize, Shares) {
     let Made { ends, layers, ids, .. } = &made(tape, plan);
     let _states = optimizer::states(tape, plan, &mut shares);
     let groups = Groups::new(tape, plan);
-    if plan.accumulated || groups.shares_stand() {
+    if plan.has_gradients_before() || groups.shares_stand() {
         tape.at("Gradients", sources::PYTORCH_AUTOGRAD);
         if groups.shares_gradients() {
             groups.gradients_exist(plan.reduce_once);
@@ -145,7 +145,7 @@ pub(super) struct Parts {
     pub built: usize,
     /// After the first micro-batch of a step.
     pub first: usize,
-    /// After a further micro-batch; the same place where a step has one.
+    /// After a further micro-batch; the same place where a step has one and lets its gradients go.
     pub further: usize,
     /// After the last one, where that alone reduces gradients; else the same place.
     pub last: usize,
@@ -182,7 +182,7 @@ pub(super) fn play_all(tape: &Tape, plan: &Plan<'_>) -> Parts {
     groups.reduces(!reduces_once);
     micro_batch(tape, plan, (ends, layers, &groups), ids);
     let first = length();
-    if plan.accumulated {
+    if plan.has_gradients_before() {
         micro_batch(tape, plan, (ends, layers, &groups), ids);
     }
     let further = length();
@@ -199,8 +199,10 @@ pub(super) fn play_all(tape: &Tape, plan: &Plan<'_>) -> Parts {
     groups.end_micro_batches();
     optimizer::step(tape, plan, &mut shares);
     drop(upcast);
-    tape.zero_gradients();
-    groups.zero_gradients();
+    if !plan.keeps_gradients {
+        tape.zero_gradients();
+        groups.zero_gradients();
+    }
     let step = length();
     if let Some(reducer) = &groups.ddp {
         reducer.rebuild();

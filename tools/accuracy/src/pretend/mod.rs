@@ -168,9 +168,6 @@ fn is_plain_pytorch(row: Fields<'_>) -> Result<(), String> {
     if row.flag("/run/cublas_workspace_cache").unwrap_or(false) {
         return Err("workspaces that cuBLAS keeps for good are not modelled".to_owned());
     }
-    if !row.is_absent("/run/zero_grad") && row.text("/run/zero_grad")? != "to_none" {
-        return Err("gradients that are set to zero instead of being released are not modelled".to_owned());
-    }
     let kernels = row.0.pointer("/measured/sdpa_kernel").and_then(Value::as_array);
     let chosen = kernels.into_iter().flatten().filter_map(Value::as_str);
     for kernel in chosen.filter(|kernel| *kernel != "no_grad") {
