@@ -84,6 +84,14 @@ fn fsdp1_takes_what_pytorch_measured() {
     });
 }
 
+/// FlashAttention knows 16 bits alone: in fp32 PyTorch takes the memory-efficient kernel, which pads its log-sum-exp.
+#[test]
+fn in_fp32_attention_is_the_memory_efficient_kernel() {
+    is_near("c88b976bb7", "fsdp1", 100_000, |run, layout| {
+        (run.precision, layout.reduce_in_fp32) = (TrainingPrecision::Fp32, false);
+    });
+}
+
 #[test]
 fn gradients_that_are_reduced_once_add_up_unreduced() {
     is_met("7f0cdbc885", "fsdp1", |_, layout| (layout.reduce_in_fp32, layout.reduce_once) = (false, true));

@@ -69,7 +69,7 @@ pub fn pretended(row: Fields<'_>) -> Result<Pretended, String> {
 
 /// The Trainer's `optim`: optimizer, implementation, and whether its states are paged.
 fn optimizer(name: &str) -> Result<(Optimizer, OptimizerImplementation, bool), String> {
-    use OptimizerImplementation::{Foreach, Fused};
+    use OptimizerImplementation::{ForLoop, Foreach, Fused};
     let named = truth::optimizer;
     match name {
         "adamw_torch_fused" => Ok((named("adamw")?, Fused, false)),
@@ -77,6 +77,8 @@ fn optimizer(name: &str) -> Result<(Optimizer, OptimizerImplementation, bool), S
         "adamw_torch" => Ok((named("adamw")?, Foreach, false)),
         "adamw_8bit" => Ok((named("adamw_8bit_trainer")?, Fused, false)),
         "paged_adamw_8bit" => Ok((named("adamw_8bit_trainer")?, Fused, true)),
+        // transformers' own, which walks over the parameters in a loop.
+        "adafactor" => Ok((named("adafactor_transformers")?, ForLoop, false)),
         "sgd" => Ok((named("sgd")?, Foreach, false)),
         other => Err(format!("the Trainer's optimizer {other} is not modelled")),
     }
