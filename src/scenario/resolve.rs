@@ -186,6 +186,7 @@ impl Scenario {
     fn library(&self) -> LibraryOptions {
         LibraryOptions {
             made_on_gpu: self.flag(FieldId::MadeOnGpu),
+            wraps_blocks: self.flag(FieldId::WrapsBlocks),
             gradient_as_bucket_view: self.flag(FieldId::GradientAsBucketView),
             bucket_cap_mb: self.integer(FieldId::BucketCap),
             find_unused_parameters: self.flag(FieldId::FindUnusedParameters),

@@ -79,6 +79,8 @@ pub(super) struct Groups<'t> {
     head: u16,
     /// Whether the head is in another group than the embedding.
     apart: bool,
+    /// Whether all layers are one group.
+    is_one: bool,
     /// The block that stays gathered from forward to backward.
     kept_block: Option<u16>,
     /// Whether backward gathers the next group ahead.
@@ -120,6 +122,7 @@ impl<'t> Groups<'t> {
             views: plan.has_views(),
             head: plan.head(),
             apart: plan.ends == GroupsOfEnds::Apart,
+            is_one: plan.is_one_group,
             kept_block: plan.head().checked_sub(1).filter(|_| plan.keeps_last_block),
             ahead: plan.gathers_ahead,
             source: plan.sharding.gathers.as_ref().map_or(sources::FSDP2, |gathers| gathers.source),
@@ -232,7 +235,13 @@ impl<'t> Groups<'t> {
 
     /// The group of a layer.
     const fn tag(&self, layer: u16) -> u16 {
-        if layer == self.head { self.of_head() } else { layer }
+        if self.is_one {
+            0
+        } else if layer == self.head {
+            self.of_head()
+        } else {
+            layer
+        }
     }
 
     /// The group of the head: the embedding's, or one of its own.
@@ -302,7 +311,8 @@ impl<'t> Groups<'t> {
     }
 
     /// Forward comes to a group; the root's tag is 0.
-    pub fn before_forward(&self, tag: u16) {
+    pub fn before_forward(&self, layer: u16) {
+        let tag = self.tag(layer);
         if self.into().is_some() && !self.holds(tag) {
             self.gather(tag);
             self.copy_out(tag);
@@ -311,6 +321,9 @@ impl<'t> Groups<'t> {
 
     /// Forward is through with a group.
     pub fn after_forward(&self, tag: u16) {
+        if self.is_one && tag != 0 {
+            return;
+        }
         if let Movement::Weights { reshard, keeps_ends, .. } = self.movement
             && self.holding(tag) == Holding::InTurn
             && (if tag == self.of_head() { !keeps_ends && !self.apart } else { reshard && self.kept_block != Some(tag) })
@@ -338,7 +351,7 @@ impl<'t> Groups<'t> {
             let before = self.alive.borrow_mut().gathered.take();
             drop(before);
         }
-        let next = layer.checked_sub(1).filter(|next| (*next > 0 || self.apart) && !self.holds(*next));
+        let next = layer.checked_sub(1).filter(|_| !self.is_one).filter(|next| (*next > 0 || self.apart) && !self.holds(*next));
         if let Some(next) = next.filter(|_| self.ahead) {
             self.gather(next);
         }

@@ -94,6 +94,8 @@ pub(super) struct Plan<'a> {
     pub gathers_ahead: bool,
     /// In which groups the ends of the model are gathered.
     pub ends: GroupsOfEnds,
+    /// Whether the whole model is one group.
+    pub is_one_group: bool,
     /// Whether the last block stays gathered from forward to backward.
     pub keeps_last_block: bool,
     /// Whether gradients of micro-batches add up unreduced before those of the last are reduced.
@@ -170,6 +172,7 @@ impl<'a> Plan<'a> {
             }
         };
         let live = live(job, run, sharding).filter(|_| matches!(movement, Movement::Weights { .. }));
+        let is_one_group = libraries::is_one_group(run, sharding, movement);
         let buckets = libraries::buckets(job, run, sharding, recipe);
         if matches!(movement, Movement::Weights { .. }) {
             // A group is gathered in one format.
@@ -179,7 +182,8 @@ impl<'a> Plan<'a> {
         Self {
             with,
             stage,
-            played: played(job, stage, live, every),
+            // Blocks of one group are not alike: where its vector is cut, only some of them keep a part.
+            played: played(job, stage, live, every || is_one_group),
             recompute: run.recompute,
             accumulated: job.gradient_accumulation_steps() > 1,
             keeps_gradients: !run.zero_grad_to_none,
@@ -196,6 +200,7 @@ impl<'a> Plan<'a> {
                 Movement::Weights { into: GatheredInto::BufferAndTensors, .. } => run.stack.groups_of_ends,
                 Movement::Still | Movement::Gradients | Movement::Weights { .. } => GroupsOfEnds::Together,
             },
+            is_one_group,
             reduce_once: libraries::reduces_once(job, sharding, buckets.0),
             keeps_last_block: run.stack.keeps_last_block && gathers_into_buffers(movement),
             buckets,
@@ -236,7 +241,8 @@ impl<'a> Plan<'a> {
             Pieces::RowsOfEachTensor => Cut::Rows,
             // Addresses are aligned in the format that is gathered (`_flat_param.py`, `_get_aligned_numel`).
             Pieces::OfOneVectorPerGroup => {
-                Cut::Flat { head: self.head(), align: ALIGNED_BITS / self.with.parameter.bits().max(1) }
+                let head = if self.is_one_group { None } else { Some(self.head()) };
+                Cut::Flat { head, align: ALIGNED_BITS / self.with.parameter.bits().max(1) }
             }
         };
         let moves = matches!(self.movement, Movement::Weights { .. });

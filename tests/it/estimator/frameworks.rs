@@ -84,6 +84,24 @@ fn fsdp1_takes_what_pytorch_measured() {
     });
 }
 
+/// Without a wrapping policy, all weights are gathered at once, and all gradients wait for the end of backward.
+#[test]
+fn fsdp1_may_be_one_unit() {
+    let one = |wraps: bool| {
+        move |run: &mut TrainingRun, layout: &mut ParallelLayout| {
+            (run.library.wraps_blocks, layout.reduce_in_fp32) = (wraps, false);
+        }
+    };
+    is_met("a937d956c9", "fsdp1", one(false));
+    let row = row("a937d956c9");
+    let total = |wraps| memory_by_kind(&job(&row, "fsdp1", one(wraps))).into_iter().sum::<Bytes>();
+    let weights = Bytes(2 * 3_212_749_824);
+    assert!(total(false) > total(true) + Bytes(weights.0 / 2), "most weights are gathered in vain");
+    // The ledger counts what the replay is asked for.
+    let measured = row["measured"]["peak_requested"].as_u64().expect("a peak");
+    assert!(total(false).0.abs_diff(measured) < measured / 1_000, "{} against {measured}", total(false).0);
+}
+
 /// FlashAttention knows 16 bits alone: in fp32 PyTorch takes the memory-efficient kernel, which pads its log-sum-exp.
 #[test]
 fn in_fp32_attention_is_the_memory_efficient_kernel() {

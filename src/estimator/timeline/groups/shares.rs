@@ -83,15 +83,20 @@ impl Groups<'_> {
     /// Gradients exist from the micro-batch before: shares of them, or whole ones that add up unreduced.
     pub fn gradients_exist(&self, whole: bool) {
         if whole && self.into() == Some(GatheredInto::FlatTensor) {
-            return (0..self.head).for_each(|tag| self.add_up_flat(tag));
+            return (0..self.end_of_tags()).for_each(|tag| self.add_up_flat(tag));
         }
         if whole {
             return self.tape.added_up_gradients_exist(self.reduce);
         }
-        for tag in 0..self.head.saturating_add(u16::from(self.apart)) {
+        for tag in 0..self.end_of_tags() {
             self.tape.set_layer(tag);
             self.keep_share(tag);
         }
+    }
+
+    /// One more than the highest tag of a group.
+    fn end_of_tags(&self) -> u16 {
+        if self.is_one { 1 } else { self.head.saturating_add(u16::from(self.apart)) }
     }
 
     /// Lets go of the shares of gradients, as `zero_grad(set_to_none=True)` does, unless they have a place of their own.
