@@ -46,19 +46,38 @@ pub enum Loss {
     Transformers4,
     /// As TRL's trainers do (1.16): log-probabilities by tiles of logits, of which nothing stays.
     Trl,
+    /// As torchtitan does by default (`ChunkedLossWrapper` of 0.3.0): head, loss and their backward chunk by chunk.
+    TorchtitanChunks,
 }
+
+/// Chunks of a sequence in torchtitan 0.3.0 (`ChunkedLossWrapper.Config.num_chunks`).
+const TORCHTITAN_CHUNKS: u64 = 8;
 
 /// Tokens and columns of a tile of logits in TRL 1.16 (`TOKEN_CHUNK_SIZE`, `_CHUNKED_LOGPROB_CHUNK_SIZE`).
 const TRL_TOKENS: u64 = 4096;
 const TRL_COLUMNS: u64 = 32_768;
 
 impl Loss {
+    /// Whether so many tokens can be cut into its chunks: torchtitan refuses those that do not divide.
+    pub const fn divides(self, seq_length: u64) -> bool {
+        match self {
+            Self::OfStack | Self::Transformers4 | Self::Trl => true,
+            Self::TorchtitanChunks => seq_length.is_multiple_of(TORCHTITAN_CHUNKS),
+        }
+    }
+
+    /// Whether torchtitan alone computes the loss so.
+    pub const fn is_of_torchtitan(self) -> bool {
+        matches!(self, Self::TorchtitanChunks)
+    }
+
     /// The kernel of a run on that stack.
     pub const fn kernel(self, stack: Stack) -> LossKernel {
         match self {
             Self::OfStack => stack.modules().loss,
             Self::Transformers4 => LossKernel::ShiftedLogits,
             Self::Trl => LossKernel::InTiles { tokens: TRL_TOKENS, columns: TRL_COLUMNS },
+            Self::TorchtitanChunks => LossKernel::ByChunk { parts: TORCHTITAN_CHUNKS },
         }
     }
 }

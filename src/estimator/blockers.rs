@@ -199,6 +199,8 @@ rules! {
     // DeepSpeed's engine, Megatron-LM's buffers and torchtune's hooks each do it their own way; FSDP joins a step's first gradients with kept ones.
     GRADIENTS_KEPT: PYTORCH_AUTOGRAD,
         "Gradients that are filled with zeros are modelled where PyTorch's own optimizer steps behind backward and every micro-batch reduces them; let them go (set_to_none)";
+    LOSS_OF_TORCHTITAN: TORCHTITAN,
+        "torchtitan's loss in chunks is modelled for torchtitan 0.3 under FSDP, with an untied head, a multiple of 8 tokens, nothing compiled, and gradients reduced with every micro-batch; use the stack's own loss";
     AUTOCAST_SHARED: PEFT,
         "Autocast beside adapters is modelled on one GPU and with plain data parallelism alone: DeepSpeed and FSDP cast for themselves; leave it out";
     UPCAST_SHARED: PEFT,

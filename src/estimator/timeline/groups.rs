@@ -9,6 +9,7 @@
 
 mod bucket;
 mod flat;
+mod head;
 mod reducer;
 mod shares;
 mod sizes;
@@ -96,6 +97,8 @@ pub(super) struct Groups<'t> {
     away: bool,
     /// Whether the micro-batch at hand reduces gradients, or adds them up.
     reduces: Cell<bool>,
+    /// Whether the gradients of the head's group have been reduced with the loss.
+    head_is_reduced: Cell<bool>,
     /// Whether the bucket of gradients stays behind a micro-batch.
     keeps_bucket: Cell<bool>,
     /// Whether a coordinator gathers weights beside the tape.
@@ -132,6 +135,7 @@ impl<'t> Groups<'t> {
             gradient,
             away: plan.away.gradients,
             reduces: Cell::new(true),
+            head_is_reduced: Cell::new(false),
             keeps_bucket: Cell::new(false),
             coordinated: plan.is_coordinated(),
             bucket: Bucket::of(tape, plan),
@@ -269,8 +273,12 @@ impl<'t> Groups<'t> {
 
     /// Gathers a group into its buffer.
     fn gather_into_buffer(&self, tag: u16) {
-        let shares = self.take("shares side by side", GATHERED_WEIGHTS, (Share::Kept(tag), self.compute, GATHERING));
-        let buffer = self.take("all-gather buffer", GATHERED_WEIGHTS, (Share::Padded(tag), self.compute, GATHERING));
+        self.gather_on(tag, GATHERING);
+    }
+
+    fn gather_on(&self, tag: u16, stream: u8) {
+        let shares = self.take("shares side by side", GATHERED_WEIGHTS, (Share::Kept(tag), self.compute, stream));
+        let buffer = self.take("all-gather buffer", GATHERED_WEIGHTS, (Share::Padded(tag), self.compute, stream));
         drop(shares);
         let before = self.alive.borrow_mut().gathered.replace((tag, buffer));
         drop(before);

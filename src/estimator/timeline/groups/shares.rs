@@ -31,12 +31,25 @@ impl Groups<'_> {
         }
         let before = self.alive.borrow_mut().reduced.take();
         drop(before);
+        let has_been = tag == self.of_head() && self.head_is_reduced.take();
         let buffers = self.into() == Some(GatheredInto::BufferAndTensors);
-        if buffers {
-            let joined = self.take("reduce-scatter buffer", GRADIENT_REDUCTION, (Share::LearnedPadded(tag), self.reduce, 0));
-            self.alive.borrow_mut().reduced = Some(joined);
+        if buffers && !has_been {
+            self.join(tag);
         }
         self.release_gradients(tag);
+        if !has_been {
+            self.scatter(tag, buffers);
+        }
+    }
+
+    /// Takes the buffer in which a group's gradients are joined.
+    pub(super) fn join(&self, tag: u16) {
+        let joined = self.take("reduce-scatter buffer", GRADIENT_REDUCTION, (Share::LearnedPadded(tag), self.reduce, 0));
+        self.alive.borrow_mut().reduced = Some(joined);
+    }
+
+    /// Reduces joined gradients to the share that a rank keeps.
+    pub(super) fn scatter(&self, tag: u16, buffers: bool) {
         let exists = self.has_share(tag);
         // Reduced gradients are the share itself, unless they are cast into it or added to it.
         let reduced = (buffers && (self.reduce != self.gradient || exists || self.away))

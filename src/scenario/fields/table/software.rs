@@ -28,6 +28,8 @@ fields! { $
                 "Logits, an fp32 copy, and a copy of that without the last token of each sequence."),
             option("trl", "As TRL",
                 "Log-probabilities by tiles of logits that are made again in backward: no logits stay."),
+            option("torchtitan-chunks", "As torchtitan, in chunks",
+                "Head, loss and their backward for an eighth of each sequence after the other: logits of one eighth at a time. torchtitan under FSDP only."),
         ]).group(Group::Run).train().folded().default(FieldDefault::Choice("stack")),
     /// Every block and the loss are compiled: elementwise results are never written to memory, and made
     /// again in backward from those of products. torchtitan and torchtune only.

@@ -177,9 +177,11 @@ pub fn torchtitan(row: Fields<'_>) -> Result<Pretended, String> {
     only_known(row, "/flags", &["compile", "loss", "reshard"])?;
     // torchtitan 0.1.0 knows no other loss than the plain one.
     let plain = if row.text("/framework")? == "torchtitan" { "chunked" } else { "plain" };
-    if row.text("/flags/loss").unwrap_or(plain) != "plain" {
-        return Err("torchtitan's loss in chunks is not modelled".to_owned());
-    }
+    let loss = match row.text("/flags/loss").unwrap_or(plain) {
+        "plain" => Loss::OfStack,
+        "chunked" => Loss::TorchtitanChunks,
+        other => return Err(format!("torchtitan's loss {other} is not modelled")),
+    };
     let mut layout = data_parallel(row, "fsdp")?;
     layout.reshard_after_forward = match row.text("/flags/reshard").unwrap_or("default") {
         "default" | "always" => true,
@@ -192,6 +194,7 @@ pub fn torchtitan(row: Fields<'_>) -> Result<Pretended, String> {
     let run = TrainingRun {
         precision: precision(row.text("/run/precision")?)?,
         optimizer_implementation,
+        loss,
         compile: row.flag("/flags/compile").unwrap_or(false),
         // Both are called as their stack is.
         stack: stack(&row.text("/framework")?.replace('_', "-"))?,
