@@ -148,6 +148,18 @@ pub(super) struct Away {
     pub activations: bool,
 }
 
+impl Away {
+    /// What of a job does.
+    fn of(job: &Job) -> Self {
+        Self {
+            parameters: host::is_away(job, MemoryKind::Parameter),
+            gradients: host::is_away(job, MemoryKind::Gradient),
+            optimizer: host::is_away(job, MemoryKind::OptimizerState),
+            activations: job.layout().offload.activations,
+        }
+    }
+}
+
 impl<'a> Plan<'a> {
     /// The step of a stage; `every` block played by itself, or blocks that are alike once for all.
     pub fn of(job: &'a Job, run: &TrainingRun, stage: Stage, every: bool) -> Self {
@@ -206,12 +218,7 @@ impl<'a> Plan<'a> {
             buckets,
             library: run.library,
             live,
-            away: Away {
-                parameters: host::is_away(job, MemoryKind::Parameter),
-                gradients: host::is_away(job, MemoryKind::Gradient),
-                optimizer: host::is_away(job, MemoryKind::OptimizerState),
-                activations: layout.offload.activations,
-            },
+            away: Away::of(job),
             reduce: if layout.reduce_in_fp32 { DType::Fp32 } else { compute },
             singly: false,
         }

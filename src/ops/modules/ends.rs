@@ -468,7 +468,7 @@ impl Ends {
                         LossKernel::OfParts { .. } => self.of_parts(tape, hidden, head),
                         LossKernel::InEvenChunks => self.in_even_chunks(tape, &hidden, head),
                         LossKernel::FullLogits => self.full(tape, hidden, head, around),
-                        LossKernel::ByChunk { .. } => self.by_chunks(tape, hidden, head, around),
+                        LossKernel::ByChunk { .. } => self.by_chunks(tape, &hidden, head, around),
                         LossKernel::ShiftedLogits => self.shifted(tape, (&hidden, &ids), head),
                     }
                 }

@@ -34,7 +34,7 @@ impl Ends {
     /// The model returns the normed hidden states; FSDP gives the weights of norm and head back then and gathers them anew for all chunks
     /// (`_force_complete_incomplete_states`, `unshard`). Gradients of the head add up whole, and are reduced with those of the last
     /// chunk; that of the norm, a few kB, is counted with them.
-    pub(super) fn by_chunks<'t>(&self, tape: &'t Tape, hidden: Var<'t>, head: &Linear, around: &dyn AroundLoss) -> Var<'t> {
+    pub(super) fn by_chunks<'t>(&self, tape: &'t Tape, hidden: &Var<'t>, head: &Linear, around: &dyn AroundLoss) -> Var<'t> {
         around.returns();
         around.gives_head_back();
         tape.at("Output head and loss", sources::PYTORCH_AUTOGRAD);
@@ -49,7 +49,7 @@ impl Ends {
         let sum = tape.constant("gradient of head input in fp32", hidden.form(), FP32);
         around.gathers_head();
         tape.at("Output head and loss", sources::PYTORCH_AUTOGRAD);
-        let (added_up, logits) = self.chunk_by_chunk(tape, (&hidden, &weight), around.adds_up_in());
+        let (added_up, logits) = self.chunk_by_chunk(tape, (hidden, &weight), around.adds_up_in());
         around.joins_head();
         drop(added_up);
         around.reduces_head();
@@ -59,7 +59,7 @@ impl Ends {
         let gradient = cast.unwrap_or_else(|| sum.clone());
         drop((sum, logits, labels, inputs));
         let chunk = self.parts.first().map_or(head.form, |part| part.logits);
-        tape.prepared_beside([&hidden, &weight], gradient, (self.shapes.scalar, chunk, head.form))
+        tape.prepared_beside([hidden, &weight], gradient, (self.shapes.scalar, chunk, head.form))
     }
 
     /// Forward and backward of each chunk; the logits of one stay until those of the next are made. The answer is the sum of the head's
