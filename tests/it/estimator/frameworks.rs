@@ -307,6 +307,30 @@ fn many_numbers_of_ranks_are_as_each_by_itself() {
     }
 }
 
+/// The same of one unit of FSDP1, of a loss in chunks, and of gradients that live on.
+#[test]
+fn further_settings_are_dealt_out_to_many_ranks_as_to_one() {
+    type Edit = fn(&mut TrainingRun);
+    let settings: [(&str, Edit); 3] = [
+        ("fsdp1", |run| run.library.wraps_blocks = false),
+        ("fsdp", |run| (run.stack, run.loss) = (torchtitan(), Loss::TorchtitanChunks)),
+        ("fsdp", |run| run.zero_grad_to_none = false),
+    ];
+    for (sharding, edit) in settings {
+        let jobs: Vec<Job> = [2_u64, 7, 64]
+            .map(|ranks| {
+                job(&row("3cbbd90326"), sharding, |run, layout| {
+                    layout.data_parallel_size = NonZeroU64::new(ranks).expect("ranks");
+                    (run.seq_length, run.global_batch_size) = (1024, ranks);
+                    edit(run);
+                })
+            })
+            .into();
+        let alone: Vec<_> = jobs.iter().map(memory_by_kind).collect();
+        assert_eq!(memory_of_each(&jobs).collect::<Vec<_>>(), alone, "{sharding}");
+    }
+}
+
 /// What forbids a job, in words.
 fn forbidden(job: &Job) -> Vec<String> {
     blockers(job).iter().map(Blocker::to_string).collect()
