@@ -33,6 +33,8 @@ pub struct LibraryOptions {
     /// Whether the model's tensors are made on the GPU one by one, as `AutoModel.from_config` does under `torch.device("cuda")`; else they
     /// come from the host, as after `from_pretrained`.
     pub made_on_gpu: bool,
+    /// Whether FSDP1 makes a unit of every block (`auto_wrap_policy`); otherwise the whole model is one.
+    pub wraps_blocks: bool,
     /// DDP's `gradient_as_bucket_view`: gradients lie in the buckets in which they are reduced.
     pub gradient_as_bucket_view: bool,
     /// DDP's `bucket_cap_mb`.
@@ -61,6 +63,7 @@ impl LibraryOptions {
     /// The libraries' defaults (deepspeed/runtime/zero/config.py, torch/nn/parallel/distributed.py), for a model from the host.
     pub const DEFAULT: Self = Self {
         made_on_gpu: false,
+        wraps_blocks: true,
         gradient_as_bucket_view: false,
         bucket_cap_mb: 25,
         find_unused_parameters: false,

@@ -51,13 +51,31 @@ pub enum Loss {
     NotCompiled,
     /// As Cut Cross-Entropy does: head and loss in one kernel, which writes no logits.
     Cut,
+    /// As torchtitan does by default (`ChunkedLossWrapper` of 0.3.0): head, loss and their backward chunk by chunk.
+    TorchtitanChunks,
 }
+
+/// Chunks of a sequence in torchtitan 0.3.0 (`ChunkedLossWrapper.Config.num_chunks`).
+const TORCHTITAN_CHUNKS: u64 = 8;
 
 /// Tokens and columns of a tile of logits in TRL 1.16 (`TOKEN_CHUNK_SIZE`, `_CHUNKED_LOGPROB_CHUNK_SIZE`).
 const TRL_TOKENS: u64 = 4096;
 const TRL_COLUMNS: u64 = 32_768;
 
 impl Loss {
+    /// Whether so many tokens can be cut into its chunks: torchtitan refuses those that do not divide.
+    pub const fn divides(self, seq_length: u64) -> bool {
+        match self {
+            Self::OfStack | Self::Transformers4 | Self::Trl | Self::NotCompiled | Self::Cut => true,
+            Self::TorchtitanChunks => seq_length.is_multiple_of(TORCHTITAN_CHUNKS),
+        }
+    }
+
+    /// Whether torchtitan alone computes the loss so.
+    pub const fn is_of_torchtitan(self) -> bool {
+        matches!(self, Self::TorchtitanChunks)
+    }
+
     /// The kernel of a run on that stack.
     pub const fn kernel(self, stack: Stack) -> LossKernel {
         match self {
@@ -65,13 +83,14 @@ impl Loss {
             Self::Cut => LossKernel::Cut,
             Self::Transformers4 => LossKernel::ShiftedLogits,
             Self::Trl => LossKernel::InTiles { tokens: TRL_TOKENS, columns: TRL_COLUMNS },
+            Self::TorchtitanChunks => LossKernel::ByChunk { parts: TORCHTITAN_CHUNKS },
         }
     }
 
     /// Whether the loss is one graph where blocks are compiled.
     pub const fn is_compiled(self) -> bool {
         match self {
-            Self::OfStack | Self::Transformers4 | Self::Trl => true,
+            Self::OfStack | Self::Transformers4 | Self::Trl | Self::TorchtitanChunks => true,
             Self::NotCompiled | Self::Cut => false,
         }
     }
@@ -96,6 +115,8 @@ pub struct TrainingRun {
     pub optimizer_implementation: OptimizerImplementation,
     /// Whether each parameter is updated as soon as its gradient is there, which then goes (torchtune's `optimizer_in_bwd`).
     pub optimizer_in_backward: bool,
+    /// Whether `zero_grad` lets gradients go (`set_to_none`, PyTorch's default); otherwise it fills them with zeros, and they live on.
+    pub zero_grad_to_none: bool,
     /// Software stack.
     pub stack: Stack,
     /// How the loss is computed.
@@ -155,6 +176,7 @@ impl TrainingRun {
             optimizer: Optimizer::DEFAULT,
             optimizer_implementation: OptimizerImplementation::Fused,
             optimizer_in_backward: false,
+            zero_grad_to_none: true,
             stack: Stack::DEFAULT,
             loss: Loss::OfStack,
             attention: AttentionKernel::Flash,

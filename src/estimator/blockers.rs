@@ -196,6 +196,11 @@ rules! {
         "Experts in 4 bits are not modelled; choose LoRA, or full fine-tuning";
     STEPS_IN_BACKWARD: TORCHTUNE,
         "An optimizer that steps in backward is modelled on one GPU, with one micro-batch a step, weights without fp32 copies, and the fused step; let it step behind backward";
+    // DeepSpeed's engine, Megatron-LM's buffers and torchtune's hooks each do it their own way; FSDP joins a step's first gradients with kept ones.
+    GRADIENTS_KEPT: PYTORCH_AUTOGRAD,
+        "Gradients that are filled with zeros are modelled where PyTorch's own optimizer steps behind backward and every micro-batch reduces them; let them go (set_to_none)";
+    LOSS_OF_TORCHTITAN: TORCHTITAN,
+        "torchtitan's loss in chunks is modelled for torchtitan 0.3 under FSDP, with an untied head, a multiple of 8 tokens, nothing compiled, and gradients reduced with every micro-batch; use the stack's own loss";
     AUTOCAST_SHARED: PEFT,
         "Autocast beside adapters is modelled on one GPU and with plain data parallelism alone: DeepSpeed and FSDP cast for themselves; leave it out";
     UPCAST_SHARED: PEFT,

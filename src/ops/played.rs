@@ -86,7 +86,7 @@ fn step<'t>(tape: &'t Tape, modules: &Modules<'t>, head: u16) {
         outputs = beside;
     }
     tape.begin(When::Forward, head, Kind::Activation);
-    let loss = ends.end(tape, (embedded, outputs), &|| {});
+    let loss = ends.end(tape, (embedded, outputs), &());
     drop(cached);
     tape.autocast(None);
     tape.begin(When::Backward, head, Kind::Temporary);

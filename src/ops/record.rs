@@ -106,7 +106,7 @@ impl<'a> Modules<'a> {
             }
         }
         if let Some(embedded) = embedded {
-            drop(self.ends.end(tape, (embedded, None), &|| {}));
+            drop(self.ends.end(tape, (embedded, None), &()));
         }
         flops.push(counted());
         if is_listed {

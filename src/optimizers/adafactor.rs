@@ -21,7 +21,7 @@ pub(super) const OPTIMIZER: OptimizerSpec = OptimizerSpec {
     replaces: None,
 };
 
-const FACTORS: StateSpec = StateSpec {
+pub(super) const FACTORS: StateSpec = StateSpec {
     label: "Row and column factors",
     note: "One row and one column of a matrix instead of its full second moment.",
     serves: Served::All,

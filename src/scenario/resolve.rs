@@ -156,6 +156,7 @@ impl Scenario {
                 optimizer: self.word(FieldId::Optimizer),
                 optimizer_implementation: self.word(FieldId::OptimizerImplementation),
                 optimizer_in_backward: self.flag(FieldId::OptimizerInBackward),
+                zero_grad_to_none: self.flag(FieldId::ZeroGradToNone),
                 stack: self.word(FieldId::Stack),
                 loss: self.word(FieldId::Loss),
                 attention: self.word(FieldId::Attention),
@@ -185,6 +186,7 @@ impl Scenario {
     fn library(&self) -> LibraryOptions {
         LibraryOptions {
             made_on_gpu: self.flag(FieldId::MadeOnGpu),
+            wraps_blocks: self.flag(FieldId::WrapsBlocks),
             gradient_as_bucket_view: self.flag(FieldId::GradientAsBucketView),
             bucket_cap_mb: self.integer(FieldId::BucketCap),
             find_unused_parameters: self.flag(FieldId::FindUnusedParameters),

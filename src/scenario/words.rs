@@ -98,7 +98,7 @@ words! {
     MixerKind: Mamba = "mamba", Jamba = "jamba", Mamba2 = "mamba2", FalconH1 = "falcon-h1", Qwen3Next = "qwen3-next",
         KimiLinear = "kimi-linear", Minimax = "minimax", Lfm2 = "lfm2";
     Loss: OfStack = "stack", Transformers4 = "transformers-4", Trl = "trl", NotCompiled = "not-compiled",
-        Cut = "cut";
+        Cut = "cut", TorchtitanChunks = "torchtitan-chunks";
     AttentionKernel: Flash = "flash", Standard = "standard";
     OverlapComm: Auto = "auto", On = "on", Off = "off";
     Objective: NextToken = "sft", Preference = "dpo", Reward = "reward", Ppo = "ppo", Grpo = "grpo";

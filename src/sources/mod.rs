@@ -135,6 +135,8 @@ sources! {
         "Gradients are copied into flat buckets that stay.");
     DEEPSPEED = ("deepspeed", "DeepSpeed", "deepspeed/runtime/zero", "stage 3 gathers a module's parameters before use", Code,
         "Live parameters of ZeRO stage 3.");
+    TRANSFORMERS_ADAFACTOR = ("transformers-adafactor", "Hugging Face", "transformers 5.23: optimization.py", "class Adafactor", Code,
+        "Statistics and fp32 copies of one parameter after the other.");
     TRANSFORMERS_TENSOR_PLANS = ("transformers-tensor-plans", "Hugging Face", "transformers 5.23", "base_model_tp_plan of each model", Code,
         "Which modules the library splits over tensor-parallel ranks.");
     NCCL = ("nccl", "NVIDIA", "NCCL: src/include/comm.h, src/init.cc", "buffers of 4 MiB (Simple), 4.7 MiB (LL128) and 0.5 MiB (LL) per channel and connection; github.com/NVIDIA/nccl/issues/864 and 1685", Code,

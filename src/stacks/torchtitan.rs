@@ -4,7 +4,8 @@
 //! queries and keys are rotated as complex numbers in fp32, by a buffer of every block; the loss reads the logits when the model has
 //! returned. `distributed/fsdp.py` gathers the embedding in one group, final norm and head in another. `distributed/activation_checkpoint.py`
 //! saves, under `selective`, what attention's kernel makes and every second product of a block from the first on, and recomputes to the
-//! end of a block. The loss in chunks (`ChunkedLossWrapper`, torchtitan's default) is not modelled: the loss is in one piece.
+//! end of a block. The loss is in one piece (`CrossEntropyLoss`) unless a run asks for chunks (`ChunkedLossWrapper`,
+//! torchtitan's default).
 
 use super::{
     Flash, GroupsOfEnds, MegatronOptions, ModuleKernels, NO_DUAL_PIPE, NotWith, RotationKernel, SelectiveRecompute, StackOptions,

@@ -1,11 +1,13 @@
 //! What fine-tuning is not modelled with, and an optimizer that steps in backward.
 
 use super::{
-    AUTOCAST_SHARED, Blocker, EXPERTS_ADAPTED, EXPERTS_PACKED, NOTHING_LEARNS, PACKED_ELSEWHERE, PACKED_SCORES, PREFIX_ELSEWHERE,
-    PREFIX_RECOMPUTED, STEPS_IN_BACKWARD, TUNING_ELSEWHERE, TUNING_SPLIT, UPCAST_SHARED,
+    AUTOCAST_SHARED, Blocker, EXPERTS_ADAPTED, EXPERTS_PACKED, GRADIENTS_KEPT, LOSS_OF_TORCHTITAN, NOTHING_LEARNS,
+    PACKED_ELSEWHERE, PACKED_SCORES, PREFIX_ELSEWHERE, PREFIX_RECOMPUTED, STEPS_IN_BACKWARD, TUNING_ELSEWHERE, TUNING_SPLIT,
+    UPCAST_SHARED,
 };
-use crate::config::{AttentionKernel, Job, Method, Objective, Recompute, Targets, TrainingRun};
-use crate::sharding::{CarriedOutBy, With};
+use crate::config::{AttentionKernel, Job, Method, Objective, Recompute, Targets, TrainingPrecision, TrainingRun};
+use crate::sharding::{CarriedOutBy, GatheredInto, With};
+use crate::stacks::GroupsOfEnds;
 
 /// Whether the order of a step is known whose optimizer runs within backward.
 fn may_step_in_backward(job: &Job, run: &TrainingRun) -> bool {
@@ -14,6 +16,24 @@ fn may_step_in_backward(job: &Job, run: &TrainingRun) -> bool {
     let alone = job.layout().world_size() == 1 && job.gradient_accumulation_steps() == 1;
     let fused = run.optimizer_implementation.is_one_kernel();
     run.stack.is_played() && plain && alone && fused && !job.layout().offload.any()
+}
+
+/// Whether gradients may live on from step to step: `zero_grad` is the training loop's own call, not a library's.
+fn may_keep_gradients(job: &Job, run: &TrainingRun) -> bool {
+    let layout = job.layout();
+    let by_engine = run.stack.is_played() && layout.shards() > 1 && layout.sharding.buckets.is_of_stated_size();
+    let plain = !run.optimizer_in_backward && !layout.reduce_once && !layout.offload.any() && layout.p() == 1;
+    run.stack.is_played() && !by_engine && plain
+}
+
+/// Whether torchtitan's loss in chunks is known of a run: the head's group is FSDP2's, and takes part in nothing else.
+fn may_chunk_loss(job: &Job, run: &TrainingRun) -> bool {
+    let (layout, model) = (job.layout(), job.model());
+    let is_gathered = run.precision == TrainingPrecision::FsdpMixed || layout.shards() > 1;
+    let is_fsdp2 = layout.sharding.gathers.as_ref().is_some_and(|gathers| gathers.into == GatheredInto::BufferAndTensors);
+    let by_torchtitan = run.stack.groups_of_ends == GroupsOfEnds::Apart && !run.compile;
+    let plain = !model.tie_word_embeddings && !layout.reduce_once && run.zero_grad_to_none && !layout.offload.any();
+    by_torchtitan && is_fsdp2 && is_gathered && plain && run.loss.divides(run.seq_length)
 }
 
 /// What fine-tuning is not modelled with.
@@ -26,6 +46,8 @@ pub(super) fn add(job: &Job, run: &TrainingRun, found: &mut Vec<Blocker>) {
     };
     let elsewhere = !run.stack.is_played();
     forbid(run.optimizer_in_backward && !may_step_in_backward(job, run), &STEPS_IN_BACKWARD);
+    forbid(!run.zero_grad_to_none && !may_keep_gradients(job, run), &GRADIENTS_KEPT);
+    forbid(run.loss.is_of_torchtitan() && !may_chunk_loss(job, run), &LOSS_OF_TORCHTITAN);
     let other = !tuning.is_full() || tuning.objective != Objective::NextToken;
     forbid(other && elsewhere, &TUNING_ELSEWHERE);
     forbid(other && !elsewhere && (layout.t() > 1 || layout.p() > 1), &TUNING_SPLIT);

@@ -28,6 +28,7 @@ use super::ledger::Certainty;
 use super::megatron::schedule;
 use crate::config::{Job, TrainingRun};
 use crate::ops;
+use crate::sharding::Pieces;
 use crate::sources::{self, Source};
 use crate::units::{Flops, Seconds, to_f64};
 
@@ -132,6 +133,8 @@ fn stage_loads(job: &Job) -> Option<[Load; 3]> {
 /// The numbers of a layout with these stages.
 fn spread_with(job: &Job, loads: [Load; 3]) -> Spread {
     let layout = job.layout();
+    let wraps = job.training().is_none_or(|run| run.library.wraps_blocks);
+    let is_one_unit = layout.sharding.pieces == Pieces::OfOneVectorPerGroup && !wraps;
     Spread {
         loads,
         pipeline: to_f64(layout.p()),
@@ -142,7 +145,8 @@ fn spread_with(job: &Job, loads: [Load; 3]) -> Spread {
         expert_copies: to_f64(layout.expert_data_parallel_size()),
         expert_stride: to_f64(layout.ep().saturating_mul(layout.etp())),
         sharding: layout.sharding,
-        reshard: layout.reshard_after_forward,
+        // One unit of FSDP1 is the root's, which is not given back between forward and backward.
+        reshard: layout.reshard_after_forward && !is_one_unit,
         reduce_once: layout.reduce_once,
     }
 }

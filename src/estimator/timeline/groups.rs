@@ -9,6 +9,7 @@
 
 mod bucket;
 mod flat;
+mod head;
 mod reducer;
 mod shares;
 mod sizes;
@@ -79,6 +80,8 @@ pub(super) struct Groups<'t> {
     head: u16,
     /// Whether the head is in another group than the embedding.
     apart: bool,
+    /// Whether all layers are one group.
+    is_one: bool,
     /// The block that stays gathered from forward to backward.
     kept_block: Option<u16>,
     /// Whether backward gathers the next group ahead.
@@ -94,6 +97,8 @@ pub(super) struct Groups<'t> {
     away: bool,
     /// Whether the micro-batch at hand reduces gradients, or adds them up.
     reduces: Cell<bool>,
+    /// Whether the gradients of the head's group have been reduced with the loss.
+    head_is_reduced: Cell<bool>,
     /// Whether the bucket of gradients stays behind a micro-batch.
     keeps_bucket: Cell<bool>,
     /// Whether a coordinator gathers weights beside the tape.
@@ -120,6 +125,7 @@ impl<'t> Groups<'t> {
             views: plan.has_views(),
             head: plan.head(),
             apart: plan.ends == GroupsOfEnds::Apart,
+            is_one: plan.is_one_group,
             kept_block: plan.head().checked_sub(1).filter(|_| plan.keeps_last_block),
             ahead: plan.gathers_ahead,
             source: plan.sharding.gathers.as_ref().map_or(sources::FSDP2, |gathers| gathers.source),
@@ -129,6 +135,7 @@ impl<'t> Groups<'t> {
             gradient,
             away: plan.away.gradients,
             reduces: Cell::new(true),
+            head_is_reduced: Cell::new(false),
             keeps_bucket: Cell::new(false),
             coordinated: plan.is_coordinated(),
             bucket: Bucket::of(tape, plan),
@@ -232,7 +239,13 @@ impl<'t> Groups<'t> {
 
     /// The group of a layer.
     const fn tag(&self, layer: u16) -> u16 {
-        if layer == self.head { self.of_head() } else { layer }
+        if self.is_one {
+            0
+        } else if layer == self.head {
+            self.of_head()
+        } else {
+            layer
+        }
     }
 
     /// The group of the head: the embedding's, or one of its own.
@@ -260,8 +273,12 @@ impl<'t> Groups<'t> {
 
     /// Gathers a group into its buffer.
     fn gather_into_buffer(&self, tag: u16) {
-        let shares = self.take("shares side by side", GATHERED_WEIGHTS, (Share::Kept(tag), self.compute, GATHERING));
-        let buffer = self.take("all-gather buffer", GATHERED_WEIGHTS, (Share::Padded(tag), self.compute, GATHERING));
+        self.gather_on(tag, GATHERING);
+    }
+
+    fn gather_on(&self, tag: u16, stream: u8) {
+        let shares = self.take("shares side by side", GATHERED_WEIGHTS, (Share::Kept(tag), self.compute, stream));
+        let buffer = self.take("all-gather buffer", GATHERED_WEIGHTS, (Share::Padded(tag), self.compute, stream));
         drop(shares);
         let before = self.alive.borrow_mut().gathered.replace((tag, buffer));
         drop(before);
@@ -302,7 +319,8 @@ impl<'t> Groups<'t> {
     }
 
     /// Forward comes to a group; the root's tag is 0.
-    pub fn before_forward(&self, tag: u16) {
+    pub fn before_forward(&self, layer: u16) {
+        let tag = self.tag(layer);
         if self.into().is_some() && !self.holds(tag) {
             self.gather(tag);
             self.copy_out(tag);
@@ -311,6 +329,9 @@ impl<'t> Groups<'t> {
 
     /// Forward is through with a group.
     pub fn after_forward(&self, tag: u16) {
+        if self.is_one && tag != 0 {
+            return;
+        }
         if let Movement::Weights { reshard, keeps_ends, .. } = self.movement
             && self.holding(tag) == Holding::InTurn
             && (if tag == self.of_head() { !keeps_ends && !self.apart } else { reshard && self.kept_block != Some(tag) })
@@ -338,7 +359,7 @@ impl<'t> Groups<'t> {
             let before = self.alive.borrow_mut().gathered.take();
             drop(before);
         }
-        let next = layer.checked_sub(1).filter(|next| (*next > 0 || self.apart) && !self.holds(*next));
+        let next = layer.checked_sub(1).filter(|_| !self.is_one).filter(|next| (*next > 0 || self.apart) && !self.holds(*next));
         if let Some(next) = next.filter(|_| self.ahead) {
             self.gather(next);
         }

@@ -2,7 +2,7 @@
 
 use super::plan::{Movement, Plan};
 use crate::config::{DataSharding, Job, PrecisionRecipe, TrainingRun};
-use crate::sharding::{Buckets, Building, CarriedOutBy, GatheredInto};
+use crate::sharding::{Buckets, Building, CarriedOutBy, GatheredInto, Pieces};
 use crate::units::DType;
 
 /// The buckets of a run, the elements of one, and the format in which gradients are reduced.
@@ -24,6 +24,12 @@ pub(super) fn reduces_once(job: &Job, sharding: DataSharding, buckets: Buckets) 
         None => buckets == Buckets::EveryGradient,
     };
     job.layout().reduce_once && job.gradient_accumulation_steps() > 1 && knows
+}
+
+/// Whether the whole model is one flat parameter of FSDP1 (no `auto_wrap_policy`).
+pub(super) fn is_one_group(run: &TrainingRun, sharding: DataSharding, movement: Movement) -> bool {
+    let is_flat = matches!(movement, Movement::Weights { into: GatheredInto::FlatTensor, .. });
+    is_flat && sharding.pieces == Pieces::OfOneVectorPerGroup && !run.library.wraps_blocks
 }
 
 impl Plan<'_> {

@@ -273,6 +273,7 @@ fn bucket_note(played: &Played<'_>) -> &'static str {
 
 fn gradients_note(played: &Played<'_>, mark: &Mark) -> &'static str {
     match mark.segment.when {
+        _ if played.plan.keeps_gradients => "The step fills them with zeros instead of letting them go.",
         _ if played.plan.accumulated => "Accumulation keeps all of them between micro-batches.",
         _ if played.plan.buckets.0 == Buckets::Lasting => "Stage 3 keeps a place for this rank's part of them for good.",
         When::Step => "One per parameter.",

@@ -189,7 +189,7 @@ fn sum_of(
 
 /// The memory that the step takes and frees.
 pub(super) fn temporaries(tape: &Tape, plan: &Plan<'_>) -> StepTemporaries {
-    let mut step = if plan.singly { StepTemporaries::of_single_tensors() } else { StepTemporaries::default() };
+    let mut step = StepTemporaries::new(plan.recipe.optimizer_state, plan.singly);
     if !plan.away.optimizer {
         let (state, ranks) = (tape.state(), ranks(plan));
         // Played together, a rank's part of a parameter may be of no elements: other ranks have some.

@@ -77,8 +77,10 @@ pub(super) struct Plan<'a> {
     pub stage: Stage,
     pub played: Vec<Played>,
     pub recompute: Recompute,
-    /// Whether gradients exist already when the micro-batch begins.
+    /// Whether a step has micro-batches before the one that is played, which have left gradients.
     pub accumulated: bool,
+    /// Whether gradients live on from step to step, filled with zeros.
+    pub keeps_gradients: bool,
     pub optimizer: Optimizer,
     /// Whether each parameter is updated as soon as its gradient is there.
     pub steps_in_backward: bool,
@@ -92,6 +94,8 @@ pub(super) struct Plan<'a> {
     pub gathers_ahead: bool,
     /// In which groups the ends of the model are gathered.
     pub ends: GroupsOfEnds,
+    /// Whether the whole model is one group.
+    pub is_one_group: bool,
     /// Whether the last block stays gathered from forward to backward.
     pub keeps_last_block: bool,
     /// Whether gradients of micro-batches add up unreduced before those of the last are reduced.
@@ -144,6 +148,18 @@ pub(super) struct Away {
     pub activations: bool,
 }
 
+impl Away {
+    /// What of a job does.
+    fn of(job: &Job) -> Self {
+        Self {
+            parameters: host::is_away(job, MemoryKind::Parameter),
+            gradients: host::is_away(job, MemoryKind::Gradient),
+            optimizer: host::is_away(job, MemoryKind::OptimizerState),
+            activations: job.layout().offload.activations,
+        }
+    }
+}
+
 impl<'a> Plan<'a> {
     /// The step of a stage; `every` block played by itself, or blocks that are alike once for all.
     pub fn of(job: &'a Job, run: &TrainingRun, stage: Stage, every: bool) -> Self {
@@ -168,6 +184,7 @@ impl<'a> Plan<'a> {
             }
         };
         let live = live(job, run, sharding).filter(|_| matches!(movement, Movement::Weights { .. }));
+        let is_one_group = libraries::is_one_group(run, sharding, movement);
         let buckets = libraries::buckets(job, run, sharding, recipe);
         if matches!(movement, Movement::Weights { .. }) {
             // A group is gathered in one format.
@@ -177,9 +194,11 @@ impl<'a> Plan<'a> {
         Self {
             with,
             stage,
-            played: played(job, stage, live, every),
+            // Blocks of one group are not alike: where its vector is cut, only some of them keep a part.
+            played: played(job, stage, live, every || is_one_group),
             recompute: run.recompute,
             accumulated: job.gradient_accumulation_steps() > 1,
+            keeps_gradients: !run.zero_grad_to_none,
             optimizer: run.optimizer,
             steps_in_backward: run.optimizer_in_backward,
             implementation: run.optimizer_implementation,
@@ -193,17 +212,13 @@ impl<'a> Plan<'a> {
                 Movement::Weights { into: GatheredInto::BufferAndTensors, .. } => run.stack.groups_of_ends,
                 Movement::Still | Movement::Gradients | Movement::Weights { .. } => GroupsOfEnds::Together,
             },
+            is_one_group,
             reduce_once: libraries::reduces_once(job, sharding, buckets.0),
             keeps_last_block: run.stack.keeps_last_block && gathers_into_buffers(movement),
             buckets,
             library: run.library,
             live,
-            away: Away {
-                parameters: host::is_away(job, MemoryKind::Parameter),
-                gradients: host::is_away(job, MemoryKind::Gradient),
-                optimizer: host::is_away(job, MemoryKind::OptimizerState),
-                activations: layout.offload.activations,
-            },
+            away: Away::of(job),
             reduce: if layout.reduce_in_fp32 { DType::Fp32 } else { compute },
             singly: false,
         }
@@ -221,6 +236,11 @@ impl<'a> Plan<'a> {
         (casts && self.with.parameter != self.with.made_in).then_some(self.with.parameter)
     }
 
+    /// Whether gradients exist when a micro-batch begins, the very first one aside.
+    pub const fn has_gradients_before(&self) -> bool {
+        self.accumulated || self.keeps_gradients
+    }
+
     /// How parameters are shared out.
     pub fn shards(&self) -> Option<Shards> {
         let cut = match self.sharding.pieces {
@@ -228,7 +248,8 @@ impl<'a> Plan<'a> {
             Pieces::RowsOfEachTensor => Cut::Rows,
             // Addresses are aligned in the format that is gathered (`_flat_param.py`, `_get_aligned_numel`).
             Pieces::OfOneVectorPerGroup => {
-                Cut::Flat { head: self.head(), align: ALIGNED_BITS / self.with.parameter.bits().max(1) }
+                let head = if self.is_one_group { None } else { Some(self.head()) };
+                Cut::Flat { head, align: ALIGNED_BITS / self.with.parameter.bits().max(1) }
             }
         };
         let moves = matches!(self.movement, Movement::Weights { .. });

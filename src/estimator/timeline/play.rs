@@ -8,7 +8,7 @@ use super::groups::{Bucket, Groups};
 use super::optimizer;
 use super::plan::{Plan, Shares};
 use crate::config::{LayerKind, Recompute};
-use crate::ops::modules::{Block, Build, Ends, OfLayer, SharedKeys, Tables, block, kind};
+use crate::ops::modules::{AroundLoss, Block, Build, Ends, OfLayer, SharedKeys, Tables, block, kind};
 use crate::ops::tape::{Form, Kind, Model, Param, Scratch, Tape, Var, When};
 use crate::sources;
 use crate::stacks::SelectiveRecompute;
@@ -120,7 +120,7 @@ pub(super) fn play(tape: &Tape, plan: &Plan<'_>) -> (usize, Shares) {
     let Made { ends, layers, ids, .. } = &made(tape, plan);
     let _states = optimizer::states(tape, plan, &mut shares);
     let groups = Groups::new(tape, plan);
-    if plan.accumulated || groups.shares_stand() {
+    if plan.has_gradients_before() || groups.shares_stand() {
         tape.at("Gradients", sources::PYTORCH_AUTOGRAD);
         if groups.shares_gradients() {
             groups.gradients_exist(plan.reduce_once);
@@ -145,7 +145,7 @@ pub(super) struct Parts {
     pub built: usize,
     /// After the first micro-batch of a step.
     pub first: usize,
-    /// After a further micro-batch; the same place where a step has one.
+    /// After a further micro-batch; the same place where a step has one and lets its gradients go.
     pub further: usize,
     /// After the last one, where that alone reduces gradients; else the same place.
     pub last: usize,
@@ -182,7 +182,7 @@ pub(super) fn play_all(tape: &Tape, plan: &Plan<'_>) -> Parts {
     groups.reduces(!reduces_once);
     micro_batch(tape, plan, (ends, layers, &groups), ids);
     let first = length();
-    if plan.accumulated {
+    if plan.has_gradients_before() {
         micro_batch(tape, plan, (ends, layers, &groups), ids);
     }
     let further = length();
@@ -199,8 +199,10 @@ pub(super) fn play_all(tape: &Tape, plan: &Plan<'_>) -> Parts {
     groups.end_micro_batches();
     optimizer::step(tape, plan, &mut shares);
     drop(upcast);
-    tape.zero_gradients();
-    groups.zero_gradients();
+    if !plan.keeps_gradients {
+        tape.zero_gradients();
+        groups.zero_gradients();
+    }
     let step = length();
     if let Some(reducer) = &groups.ddp {
         reducer.rebuild();
@@ -268,6 +270,41 @@ fn layers(tape: &Tape, plan: &Plan<'_>, build: &Build<'_>) -> Layers {
     all
 }
 
+/// The groups of a step, as the loss knows them.
+struct Around<'t, 'g> {
+    tape: &'t Tape,
+    groups: &'g Groups<'t>,
+    /// The layer of what happens behind the model.
+    behind: u16,
+}
+
+impl AroundLoss for Around<'_, '_> {
+    fn returns(&self) {
+        self.groups.after_forward(self.groups.of_head());
+        self.tape.begin(When::Forward, self.behind, Kind::Activation);
+    }
+
+    fn gathers_head(&self) {
+        self.groups.gather_head();
+    }
+
+    fn gives_head_back(&self) {
+        self.groups.release_head();
+    }
+
+    fn adds_up_in(&self) -> Option<DType> {
+        self.groups.head_adds_up_in()
+    }
+
+    fn joins_head(&self) {
+        self.groups.join_head();
+    }
+
+    fn reduces_head(&self) {
+        self.groups.reduce_head();
+    }
+}
+
 /// Forward and backward of one micro-batch.
 fn micro_batch<'t>(tape: &'t Tape, plan: &Plan<'_>, (ends, layers, groups): (&Ends, &Layers, &Groups<'t>), ids: &Var<'t>) {
     let autocast = plan.with.autocast.then_some(DType::Bf16);
@@ -318,11 +355,7 @@ fn micro_batch<'t>(tape: &'t Tape, plan: &Plan<'_>, (ends, layers, groups): (&En
     }
     // A loss behind the model has a layer of its own, for which nothing is gathered.
     let behind = plan.head().saturating_add(1);
-    let returns = || {
-        groups.after_forward(ends_tag);
-        tape.begin(When::Forward, behind, Kind::Activation);
-    };
-    let loss = ends.end(tape, (embedded, outputs), &returns);
+    let loss = ends.end(tape, (embedded, outputs), &Around { tape, groups, behind });
     drop(cached);
     groups.after_forward(ends_tag);
     tape.autocast(None);

@@ -74,6 +74,8 @@ pub fn sequence(job: &Job) -> Option<Sequence> {
     let part = |from: usize, to: usize| events(&state, state.log.get(from..to).unwrap_or_default());
     let coordinator = plan.is_coordinated().then(|| Coordinator::of(&state, &plan));
     let [opening, first_micro_batch, further_micro_batch] = match coordinator {
+        // Gradients that live on are there when a step begins, as where they add up; the very first finds none.
+        None if plan.keeps_gradients => [part(built, first), part(first, further), part(first, further)],
         None => [Vec::new(), part(built, first), part(first, further)],
         Some(mut coordinator) => [(built..first, false), (built..first, true), (first..further, true)]
             .map(|(range, knows)| woven(&state, &range, coordinator.play(&state, &range, knows))),

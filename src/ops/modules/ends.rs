@@ -1,5 +1,6 @@
 //! Both ends: embedding and tables, final norm, head and loss.
 
+mod chunks;
 mod loss;
 mod parts;
 mod tables;
@@ -7,6 +8,7 @@ mod tables;
 use std::cell::Cell;
 use std::rc::Rc;
 
+pub(crate) use chunks::AroundLoss;
 use parts::PartOfLoss;
 
 use super::adapter::{Past, Prefix, Prompt};
@@ -431,40 +433,6 @@ impl Ends {
         given
     }
 
-    /// The mask of sequences that are one text each: who sees whom is the same in all of them (`sdpa_mask` and `eager_mask` in
-    /// transformers' `masking_utils.py`).
-    fn mask_of_one_text<'t>(&self, tape: &'t Tape, dtype: DType, slides: bool) -> Var<'t> {
-        let numbers = |form| tape.constant("numbers of a mask", form, DType::Int64);
-        let flags = |form| tape.constant("visible", form, DType::Mask);
-        let scalar = self.shapes.scalar;
-        let moved = |form| {
-            let counted = numbers(form);
-            let moved = numbers(form);
-            drop(counted);
-            moved
-        };
-        let beside = [numbers(self.forms.sequences), numbers(scalar), moved(self.forms.positions), moved(self.forms.keys)];
-        let visible = if slides {
-            let all = flags(scalar);
-            let first = numbers(self.forms.positions);
-            let near = flags(self.forms.square);
-            drop(first);
-            let both = flags(self.forms.square);
-            drop((near, all));
-            let earlier = flags(self.forms.square);
-            let visible = flags(self.forms.square);
-            drop((earlier, both));
-            visible
-        } else {
-            flags(self.forms.square)
-        };
-        drop(beside);
-        let values = [(); 2].map(|()| tape.constant("value of a mask", scalar, dtype));
-        let mask = tape.constant("causal mask", self.forms.mask, dtype);
-        drop((visible, values));
-        mask
-    }
-
     /// This rank's part of the embedded tokens, where ranks have parts; nothing whole is held then.
     fn own_part<'t>(&self, hidden: Var<'t>, held: &mut Vec<Var<'t>>) -> Var<'t> {
         if self.shapes.all_tokens.is_none() || !self.first {
@@ -474,9 +442,14 @@ impl Ends {
         hidden.exchanged(self.shapes.hidden).named("embedded tokens")
     }
 
-    /// The start of backward: the loss, or the output of a stage without one. `returns` is called when `forward` has returned, where
-    /// the loss is computed behind it.
-    pub fn end<'t>(&self, tape: &'t Tape, (embedded, outputs): (Embedded<'t>, Option<Var<'t>>), returns: &dyn Fn()) -> Var<'t> {
+    /// The start of backward: the loss, or the output of a stage without one. `around` is told when `forward` has returned, where the
+    /// loss is computed behind it.
+    pub fn end<'t>(
+        &self,
+        tape: &'t Tape,
+        (embedded, outputs): (Embedded<'t>, Option<Var<'t>>),
+        around: &dyn AroundLoss,
+    ) -> Var<'t> {
         match &self.head {
             Some(head) => {
                 let ids = embedded.ids.clone();
@@ -495,7 +468,8 @@ impl Ends {
                         LossKernel::OfParts { .. } => self.of_parts(tape, hidden, head),
                         LossKernel::InEvenChunks => self.in_even_chunks(tape, &hidden, head),
                         LossKernel::Cut => self.cut(tape, hidden, head),
-                        LossKernel::FullLogits => self.full(tape, hidden, head, returns),
+                        LossKernel::FullLogits => self.full(tape, hidden, head, around),
+                        LossKernel::ByChunk { .. } => self.by_chunks(tape, &hidden, head, around),
                         LossKernel::ShiftedLogits => self.shifted(tape, (&hidden, &ids), head),
                     }
                 }

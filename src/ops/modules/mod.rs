@@ -36,7 +36,7 @@ use adapter::{Adapter, quantised};
 pub(crate) use super::division::Part;
 pub(crate) use altup::{EMBEDDING_OF_LAYERS, OfLayer, SharedKeys};
 pub(crate) use decoder::cached;
-pub(crate) use ends::Ends;
+pub(crate) use ends::{AroundLoss, Ends};
 pub(crate) use state::{State, split as split_of_state};
 pub(crate) use tables::Tables;
 

@@ -106,6 +106,24 @@ impl Tape {
         Var::made(self, loss, scalar, DType::Fp32, node)
     }
 
+    /// A product with a weight and its loss, in chunks of that shape, whose gradients were made before: that of the operand is handed on;
+    /// those of the weight have gone their own way.
+    pub fn prepared_beside<'t>(
+        &'t self,
+        operands: [&Var<'t>; 2],
+        gradient: Var<'t>,
+        (scalar, chunk, logits): (Form, Form, Form),
+    ) -> Var<'t> {
+        let mut state = self.state.borrow_mut();
+        state.count_weights(logits, operands[1].form);
+        state.loss_in_chunks(operands.map(Var::operand), chunk, [true; 2]);
+        let node = state.node(Rule::Saved, [operands[0].operand(), Operand::NOTHING, Operand::NOTHING]);
+        state.save(node, gradient.storage);
+        let loss = state.allocate("loss", scalar, DType::Fp32);
+        drop(state);
+        Var::made(self, loss, scalar, DType::Fp32, node)
+    }
+
     /// A product with a weight and its loss, in chunks of that shape, whose gradients were made in forward: they are what is saved, and
     /// what backward hands on.
     pub fn prepared<'t>(

@@ -56,9 +56,9 @@ impl State {
     pub fn deal_out_flat(&mut self, shards: Shards) {
         let Cut::Flat { head, align } = shards.cut else { return };
         let (align, ranks, bits) = (align.max(1), shards.ranks.max(1), shards.dtype.bits().max(1));
-        let group = |layer: u16| usize::from(if layer == head { 0 } else { layer });
+        let group = |layer: u16| usize::from(head.filter(|head| *head != layer).map_or(0, |_| layer));
         let width = |storage: Option<&Storage>| storage.map_or(bits, |storage| storage.dtype.bits());
-        let mut ends = vec![0_u64; usize::from(head).max(1)];
+        let mut ends = vec![0_u64; usize::from(head.unwrap_or(1)).max(1)];
         let mut places = Vec::with_capacity(self.parameters.len());
         for parameter in &self.parameters {
             let place = ends.get(group(parameter.layer)).copied().unwrap_or(0);

@@ -65,8 +65,8 @@ pub(crate) enum Cut {
     /// Each along its first dimension.
     Rows,
     /// Those of a layer lie side by side, each at a multiple of `align` elements, and ranks have equal parts of the whole; the first
-    /// rank's are counted. Those of layer `head` lie behind those of layer 0.
-    Flat { head: u16, align: u64 },
+    /// rank's are counted. Those of layer `head` lie behind those of layer 0; without one, all layers are one vector.
+    Flat { head: Option<u16>, align: u64 },
 }
 
 /// What becomes of a gradient that has reached its parameter.

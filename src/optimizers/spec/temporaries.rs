@@ -1,6 +1,7 @@
 //! The memory that a step takes and frees, written down in the order in which the optimizer's code does it.
 
 use super::{OptimizerImplementation, StateFormat, UpdatedParameter};
+use crate::units::DType;
 
 /// A tensor of the step that has been taken and not yet freed.
 #[derive(Debug)]
@@ -29,10 +30,12 @@ pub enum StepAct {
 }
 
 /// The temporaries of one step.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StepTemporaries {
     acts: Vec<StepAct>,
     taken: usize,
+    /// The format in which the recipe keeps unquantised states: that of weights and gradients as the optimizer reads them.
+    recipe: DType,
     /// Whether every tensor is an entry of its own, or those that are taken and freed together are one.
     singly: bool,
 }
@@ -41,9 +44,14 @@ impl StepTemporaries {
     /// A step that updates in place, or inside one kernel: it takes nothing.
     pub fn none(_: OptimizerImplementation, _: &[UpdatedParameter], _: &mut Self) {}
 
-    /// A step in which every tensor is an entry of its own.
-    pub fn of_single_tensors() -> Self {
-        Self { singly: true, ..Self::default() }
+    /// A step that has taken nothing yet; `singly`: every tensor becomes an entry of its own.
+    pub const fn new(recipe: DType, singly: bool) -> Self {
+        Self { acts: Vec::new(), taken: 0, recipe, singly }
+    }
+
+    /// Whether the optimizer reads a parameter in fewer bits than that format has.
+    pub fn is_narrower(&self, parameter: &UpdatedParameter, than: DType) -> bool {
+        parameter.state_format().dtype(self.recipe).bits() < than.bits()
     }
 
     /// Takes a tensor like each of these parameters' states, one after the other.

@@ -175,6 +175,11 @@ pub enum LossKernel {
         /// How many parts.
         parts: u64,
     },
+    /// Head, loss and their backward for so many parts of each sequence, one after the other, before the backward of the rest.
+    ByChunk {
+        /// How many parts.
+        parts: u64,
+    },
     /// Log-probabilities by tiles of so many tokens and columns, whose logits are made again in backward.
     InTiles {
         /// Tokens of a tile.
@@ -194,7 +199,12 @@ impl LossKernel {
     /// Even chunks are `next_power_of_2(⌈tokens / ⌈v / h⌉⌉)`, at most all (Liger Kernel 0.8.5, `fused_linear_cross_entropy.py`).
     pub fn chunk_tokens(self, tokens: u64, hidden_size: u64, vocab_size: u64) -> Option<u64> {
         match self {
-            Self::FullLogits | Self::ShiftedLogits | Self::OfParts { .. } | Self::InTiles { .. } | Self::Cut => None,
+            Self::FullLogits
+            | Self::ShiftedLogits
+            | Self::OfParts { .. }
+            | Self::ByChunk { .. }
+            | Self::InTiles { .. }
+            | Self::Cut => None,
             Self::InChunks { tokens: most } => Some(most.min(tokens)),
             Self::InEvenChunks => {
                 let factor = vocab_size.div_ceil(hidden_size.max(1)).max(1);
@@ -207,7 +217,12 @@ impl LossKernel {
     pub const fn makes_chunks(self) -> bool {
         match self {
             Self::FullLogits | Self::ShiftedLogits => false,
-            Self::InChunks { .. } | Self::InEvenChunks | Self::OfParts { .. } | Self::InTiles { .. } | Self::Cut => true,
+            Self::InChunks { .. }
+            | Self::InEvenChunks
+            | Self::OfParts { .. }
+            | Self::ByChunk { .. }
+            | Self::InTiles { .. }
+            | Self::Cut => true,
         }
     }
 
@@ -218,7 +233,7 @@ impl LossKernel {
             // One sequence without its last token fills a tile from there on.
             Self::InTiles { tokens, .. } => Some(tokens.saturating_add(1)),
             Self::InChunks { tokens } => Some(tokens),
-            Self::InEvenChunks | Self::OfParts { .. } => None,
+            Self::InEvenChunks | Self::OfParts { .. } | Self::ByChunk { .. } => None,
         }
     }
 }

@@ -5,8 +5,8 @@
 use std::num::NonZeroU64;
 
 use headroom::config::{
-    AttentionKernel, DataSharding, GradientDType, Job, OptimizerImplementation, OverlapComm, ParallelLayout, Recompute, Run,
-    Stack, TrainingPrecision, TrainingRun,
+    AttentionKernel, DataSharding, GradientDType, Job, Loss, OptimizerImplementation, OverlapComm, ParallelLayout, Recompute,
+    Run, Stack, TrainingPrecision, TrainingRun,
 };
 use headroom::estimator::{Blocker, blockers, device_memory, estimate, memory_by_kind, memory_of_each};
 use headroom::units::Bytes;
@@ -82,6 +82,88 @@ fn fsdp1_takes_what_pytorch_measured() {
     is_met("b8a7b27027", "fsdp1", |run, layout| {
         (run.precision, run.optimizer_implementation) = (TrainingPrecision::Bf16Pure, OptimizerImplementation::Fused);
         layout.reduce_in_fp32 = false;
+    });
+}
+
+/// Head, loss and their backward go chunk by chunk, while the head's gradients add up whole in fp32.
+#[test]
+fn torchtitans_loss_in_chunks_takes_what_pytorch_measured() {
+    let chunked = |run: &mut TrainingRun, _: &mut ParallelLayout| {
+        (run.stack, run.optimizer_implementation) = (torchtitan(), OptimizerImplementation::Fused);
+        run.loss = Loss::TorchtitanChunks;
+    };
+    for id in ["24ff76a138", "3cbbd90326"] {
+        is_near(id, "fsdp", 100_000, chunked);
+        let row = row(id);
+        let total = |loss| {
+            let job = job(&row, "fsdp", |run, layout| {
+                chunked(run, layout);
+                run.loss = loss;
+            });
+            memory_by_kind(&job).into_iter().sum::<Bytes>().0
+        };
+        let measured = row["measured"]["peak_requested"].as_u64().expect("a peak");
+        let ledger = total(Loss::TorchtitanChunks);
+        assert!(ledger.abs_diff(measured) < measured / 1_000, "{ledger} against {measured}");
+        assert!(ledger < total(Loss::OfStack), "whole logits take more");
+    }
+}
+
+#[test]
+fn torchtitans_loss_in_chunks_is_refused_where_it_is_not_modelled() {
+    let refused = |sharding: &str, edit: &dyn Fn(&mut TrainingRun)| {
+        let job = job(&row("3cbbd90326"), sharding, |run, _| {
+            (run.stack, run.loss) = (torchtitan(), Loss::TorchtitanChunks);
+            edit(run);
+        });
+        blockers(&job).iter().any(|blocker| blocker.to_string().contains("loss in chunks"))
+    };
+    assert!(!refused("fsdp", &|_| {}));
+    assert!(refused("fsdp", &|run| run.stack = support::eager()));
+    assert!(refused("fsdp", &|run| run.compile = true));
+    assert!(refused("fsdp", &|run| run.seq_length = 8188));
+    assert!(refused("none", &|_| {}));
+}
+
+/// Gradients that live on are there in the next forward; DeepSpeed's engine lets its own go.
+#[test]
+fn gradients_filled_with_zeros_live_on() {
+    let of = |sharding: &str, to_none: bool| {
+        job(&row("a937d956c9"), sharding, |run, _| {
+            (run.zero_grad_to_none, run.precision) = (to_none, TrainingPrecision::Fp32);
+        })
+    };
+    let total = |to_none| memory_by_kind(&of("none", to_none)).into_iter().sum::<Bytes>();
+    assert!(total(false) > total(true), "gradients stand beside activations");
+    let says = |job: &Job| blockers(job).iter().map(Blocker::to_string).collect::<Vec<_>>();
+    assert!(says(&of("none", false)).is_empty() && says(&of("fsdp", false)).is_empty());
+    assert!(says(&of("3", false)).iter().any(|says| says.contains("filled with zeros")));
+    assert!(says(&of("3", true)).is_empty());
+}
+
+/// Without a wrapping policy, all weights are gathered at once, and all gradients wait for the end of backward.
+#[test]
+fn fsdp1_may_be_one_unit() {
+    let one = |wraps: bool| {
+        move |run: &mut TrainingRun, layout: &mut ParallelLayout| {
+            (run.library.wraps_blocks, layout.reduce_in_fp32) = (wraps, false);
+        }
+    };
+    is_met("a937d956c9", "fsdp1", one(false));
+    let row = row("a937d956c9");
+    let total = |wraps| memory_by_kind(&job(&row, "fsdp1", one(wraps))).into_iter().sum::<Bytes>();
+    let weights = Bytes(2 * 3_212_749_824);
+    assert!(total(false) > total(true) + Bytes(weights.0 / 2), "most weights are gathered in vain");
+    // The ledger counts what the replay is asked for.
+    let measured = row["measured"]["peak_requested"].as_u64().expect("a peak");
+    assert!(total(false).0.abs_diff(measured) < measured / 1_000, "{} against {measured}", total(false).0);
+}
+
+/// FlashAttention knows 16 bits alone: in fp32 PyTorch takes the memory-efficient kernel, which pads its log-sum-exp.
+#[test]
+fn in_fp32_attention_is_the_memory_efficient_kernel() {
+    is_near("c88b976bb7", "fsdp1", 100_000, |run, layout| {
+        (run.precision, layout.reduce_in_fp32) = (TrainingPrecision::Fp32, false);
     });
 }
 
@@ -223,6 +305,30 @@ fn many_numbers_of_ranks_are_as_each_by_itself() {
             let alone: Vec<_> = jobs.iter().map(memory_by_kind).collect();
             assert_eq!(memory_of_each(&jobs).collect::<Vec<_>>(), alone, "{sharding} {stack:?} {implementation:?} {reduce_once}");
         }
+    }
+}
+
+/// The same of one unit of FSDP1, of a loss in chunks, and of gradients that live on.
+#[test]
+fn further_settings_are_dealt_out_to_many_ranks_as_to_one() {
+    type Edit = fn(&mut TrainingRun);
+    let settings: [(&str, Edit); 3] = [
+        ("fsdp1", |run| run.library.wraps_blocks = false),
+        ("fsdp", |run| (run.stack, run.loss) = (torchtitan(), Loss::TorchtitanChunks)),
+        ("fsdp", |run| run.zero_grad_to_none = false),
+    ];
+    for (sharding, edit) in settings {
+        let jobs: Vec<Job> = [2_u64, 7, 64]
+            .map(|ranks| {
+                job(&row("3cbbd90326"), sharding, |run, layout| {
+                    layout.data_parallel_size = NonZeroU64::new(ranks).expect("ranks");
+                    (run.seq_length, run.global_batch_size) = (1024, ranks);
+                    edit(run);
+                })
+            })
+            .into();
+        let alone: Vec<_> = jobs.iter().map(memory_by_kind).collect();
+        assert_eq!(memory_of_each(&jobs).collect::<Vec<_>>(), alone, "{sharding}");
     }
 }
 

@@ -4,7 +4,7 @@
 use crate::support;
 
 use headroom::config::{AttentionKernel, DataSharding, Dispatch, Job, ParallelLayout, Recompute, TrainingPrecision};
-use headroom::estimator::{Blocker, Certainty, MemoryKind, estimate, measured};
+use headroom::estimator::{Blocker, Certainty, MemoryKind, device_memory, estimate, measured};
 use headroom::optimizers::{Optimizer, OptimizerImplementation};
 use headroom::units::Bytes;
 use serde_json::Value;
@@ -86,6 +86,50 @@ fn muon_takes_what_pytorch_measures() {
         stepping > orthogonalising && orthogonalising >= 8,
         "fullest moments in the step: {stepping}, in Muon's: {orthogonalising}"
     );
+}
+
+/// Texts so short that the step itself holds most: fp32 copies of the embedding beside its statistics.
+#[test]
+fn the_adafactor_of_transformers_takes_what_pytorch_measures() {
+    let rows = rows(include_str!("../../data/optimizers/adafactor_transformers.jsonl"));
+    assert_eq!(rows.len(), 3);
+    for row in &rows {
+        let job = super::frameworks::job(row, "none", |run, _| {
+            run.precision = match row["run"]["precision"].as_str() {
+                Some("bf16") => TrainingPrecision::Bf16Pure,
+                Some("fp32") => TrainingPrecision::Fp32,
+                Some("amp_bf16") => TrainingPrecision::AmpBf16,
+                other => panic!("the precision {other:?}"),
+            };
+            run.tuning.autocast = run.precision == TrainingPrecision::Bf16Pure;
+            run.optimizer = Optimizer::of_name("adafactor_transformers").expect("an optimizer");
+        });
+        let memory = device_memory(&job).expect("a known order");
+        let measured = number(row, "/measured/peak_allocated");
+        // The Trainer's own numbers, as the loss that it adds up, are not played: each takes one block.
+        assert!(memory.allocated.0.abs_diff(measured) <= 6 * 512, "{}: {} against {measured}", row["id"], memory.allocated.0);
+        assert_eq!(memory.reserved.0, number(row, "/measured/peak_reserved"), "reserved of {}", row["id"]);
+        let lines = estimate(&job).ledger.lines;
+        let temporaries = lines.iter().find(|line| line.label == "Optimizer temporaries").expect("the step holds most");
+        assert!(temporaries.tensors.iter().any(|tensor| tensor.name == "squared gradient and epsilon"), "{}", row["id"]);
+    }
+}
+
+#[test]
+fn the_adafactor_of_transformers_is_refused_where_it_is_not_modelled() {
+    let model = support::gpt(1024, 8, 16);
+    let blockers = |layout: ParallelLayout, kernels| {
+        let job = support::training_job(&model, layout, |run| {
+            run.optimizer = Optimizer::named("adafactort").expect("an optimizer");
+            (run.stack, run.global_batch_size) = (kernels, 8);
+        });
+        let refused = |blocker: &&Blocker| matches!(blocker, Blocker::Optimizer(_));
+        estimate(&job).blockers.iter().filter(refused).count()
+    };
+    assert_eq!(blockers(ParallelLayout::SINGLE, support::fused()), 0);
+    assert_eq!(blockers(support::layout(1, 1, 8, DataSharding::NOTHING), support::fused()), 0);
+    assert_eq!(blockers(support::layout(1, 1, 8, support::zero1()), support::fused()), 1);
+    assert_eq!(blockers(ParallelLayout::SINGLE, support::megatron()), 1);
 }
 
 #[test]

@@ -88,6 +88,15 @@ fn the_trainer_keeps_moments_of_embeddings_in_fp32_and_scales_out_of_pages() {
 }
 
 #[test]
+fn the_trainer_takes_the_adafactor_of_transformers() {
+    is_near("afdee9bd4c", "none", 100_000, |run, _| {
+        run.precision = TrainingPrecision::Bf16Pure;
+        run.optimizer = Optimizer::of_name("adafactor_transformers").expect("an optimizer");
+        run.tuning.autocast = true;
+    });
+}
+
+#[test]
 fn chunks_of_ligers_loss_are_powers_of_two() {
     let chunk = |tokens, h, v| LossKernel::InEvenChunks.chunk_tokens(tokens, h, v);
     // Liger's own example: 4 · 4,096 tokens, 32,000 columns of 4,096.

@@ -153,7 +153,7 @@ impl Order<'_> {
                     self.player.take(state.label, bytes(share.elements, state.format));
                 }
             }
-            let mut step = StepTemporaries::of_single_tensors();
+            let mut step = StepTemporaries::new(recipe.optimizer_state, true);
             let updated: Vec<UpdatedParameter> = group.iter().map(|share| UpdatedParameter::vector(share.elements)).collect();
             (spec.temporaries)(self.run.optimizer_implementation, &updated, &mut step);
             let mut taken = Vec::new();

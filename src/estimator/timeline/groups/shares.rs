@@ -31,12 +31,25 @@ impl Groups<'_> {
         }
         let before = self.alive.borrow_mut().reduced.take();
         drop(before);
+        let has_been = tag == self.of_head() && self.head_is_reduced.take();
         let buffers = self.into() == Some(GatheredInto::BufferAndTensors);
-        if buffers {
-            let joined = self.take("reduce-scatter buffer", GRADIENT_REDUCTION, (Share::LearnedPadded(tag), self.reduce, 0));
-            self.alive.borrow_mut().reduced = Some(joined);
+        if buffers && !has_been {
+            self.join(tag);
         }
         self.release_gradients(tag);
+        if !has_been {
+            self.scatter(tag, buffers);
+        }
+    }
+
+    /// Takes the buffer in which a group's gradients are joined.
+    pub(super) fn join(&self, tag: u16) {
+        let joined = self.take("reduce-scatter buffer", GRADIENT_REDUCTION, (Share::LearnedPadded(tag), self.reduce, 0));
+        self.alive.borrow_mut().reduced = Some(joined);
+    }
+
+    /// Reduces joined gradients to the share that a rank keeps.
+    pub(super) fn scatter(&self, tag: u16, buffers: bool) {
         let exists = self.has_share(tag);
         // Reduced gradients are the share itself, unless they are cast into it or added to it.
         let reduced = (buffers && (self.reduce != self.gradient || exists || self.away))
@@ -83,15 +96,20 @@ impl Groups<'_> {
     /// Gradients exist from the micro-batch before: shares of them, or whole ones that add up unreduced.
     pub fn gradients_exist(&self, whole: bool) {
         if whole && self.into() == Some(GatheredInto::FlatTensor) {
-            return (0..self.head).for_each(|tag| self.add_up_flat(tag));
+            return (0..self.end_of_tags()).for_each(|tag| self.add_up_flat(tag));
         }
         if whole {
             return self.tape.added_up_gradients_exist(self.reduce);
         }
-        for tag in 0..self.head.saturating_add(u16::from(self.apart)) {
+        for tag in 0..self.end_of_tags() {
             self.tape.set_layer(tag);
             self.keep_share(tag);
         }
+    }
+
+    /// One more than the highest tag of a group.
+    fn end_of_tags(&self) -> u16 {
+        if self.is_one { 1 } else { self.head.saturating_add(u16::from(self.apart)) }
     }
 
     /// Lets go of the shares of gradients, as `zero_grad(set_to_none=True)` does, unless they have a place of their own.

@@ -76,7 +76,8 @@ pub(in crate::estimator::timeline) fn sizes(tape: &Tape, plan: &Plan<'_>) -> Vec
     let apart = plan.ends == GroupsOfEnds::Apart;
     let mut sizes = vec![Size::default(); usize::from(head.saturating_add(u16::from(apart)))];
     for parameter in &tape.state().parameters {
-        let tag = if parameter.layer == head && !apart { 0 } else { parameter.layer };
+        let is_of_root = plan.is_one_group || (parameter.layer == head && !apart);
+        let tag = if is_of_root { 0 } else { parameter.layer };
         if let Some(size) = sizes.get_mut(usize::from(tag)) {
             // Weights of four bits are gathered as they are kept.
             let width = |elements: u64| match parameter.dtype {

@@ -1,6 +1,6 @@
 //! Behind the last block: final norm, head and loss.
 
-use super::{Embedded, Ends};
+use super::{AroundLoss, Embedded, Ends};
 use crate::ops::modules::{FP32, Linear};
 use crate::ops::tape::{LOG_SOFTMAX, SCALE, TANH, Tape, Var};
 use crate::sources;
@@ -43,11 +43,11 @@ impl Ends {
     }
 
     /// `ForCausalLMLoss`: logits in fp32, shifted labels, cross-entropy.
-    pub(super) fn full<'t>(&self, tape: &'t Tape, hidden: Var<'t>, head: &Linear, returns: &dyn Fn()) -> Var<'t> {
+    pub(super) fn full<'t>(&self, tape: &'t Tape, hidden: Var<'t>, head: &Linear, around: &dyn AroundLoss) -> Var<'t> {
         let logits = self.logits(&hidden, head);
         let _held = if self.loss_behind {
             drop(hidden);
-            returns();
+            around.returns();
             None
         } else {
             Some(hidden)

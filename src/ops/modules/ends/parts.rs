@@ -16,15 +16,15 @@ const COLUMNS_OF_A_LOCK: u64 = 64;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PartOfLoss {
     /// `[b, part, h]`, `[b, part, v]` and `[b, part]`.
-    hidden: Form,
-    logits: Form,
-    labels: Form,
+    pub hidden: Form,
+    pub logits: Form,
+    pub labels: Form,
 }
 
 impl PartOfLoss {
     /// The parts that `torch.chunk` makes of a sequence: the last may be shorter.
     pub fn all(build: &Build<'_>) -> Vec<Self> {
-        let LossKernel::OfParts { parts } = build.loss() else { return Vec::new() };
+        let (LossKernel::OfParts { parts } | LossKernel::ByChunk { parts }) = build.loss() else { return Vec::new() };
         let (with, tape) = (build.with, build.tape);
         let (b, length) = (with.b(), with.seq_length);
         let size = length.div_ceil(parts.max(1)).max(1);

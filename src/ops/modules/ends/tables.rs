@@ -99,4 +99,38 @@ impl Ends {
         };
         Some(places.named("embedded positions"))
     }
+
+    /// The mask of sequences that are one text each: who sees whom is the same in all of them (`sdpa_mask` and `eager_mask` in
+    /// transformers' `masking_utils.py`).
+    fn mask_of_one_text<'t>(&self, tape: &'t Tape, dtype: DType, slides: bool) -> Var<'t> {
+        let numbers = |form| tape.constant("numbers of a mask", form, DType::Int64);
+        let flags = |form| tape.constant("visible", form, DType::Mask);
+        let scalar = self.shapes.scalar;
+        let moved = |form| {
+            let counted = numbers(form);
+            let moved = numbers(form);
+            drop(counted);
+            moved
+        };
+        let beside = [numbers(self.forms.sequences), numbers(scalar), moved(self.forms.positions), moved(self.forms.keys)];
+        let visible = if slides {
+            let all = flags(scalar);
+            let first = numbers(self.forms.positions);
+            let near = flags(self.forms.square);
+            drop(first);
+            let both = flags(self.forms.square);
+            drop((near, all));
+            let earlier = flags(self.forms.square);
+            let visible = flags(self.forms.square);
+            drop((earlier, both));
+            visible
+        } else {
+            flags(self.forms.square)
+        };
+        drop(beside);
+        let values = [(); 2].map(|()| tape.constant("value of a mask", scalar, dtype));
+        let mask = tape.constant("causal mask", self.forms.mask, dtype);
+        drop((visible, values));
+        mask
+    }
 }

@@ -7,6 +7,10 @@ fields! { $
     /// from the host, as trained weights do. A head that shares the embedding then leaves a hole.
     MadeOnGpu("mog", "made_on_gpu", "Model made on the GPU")
         .flag().group(Group::Layout).train().folded().default(FieldDefault::Flag(false)),
+    /// FSDP1 makes a unit of every block (`auto_wrap_policy`), which is gathered for its own use. Otherwise the
+    /// whole model is one unit: all weights are gathered at once, and all gradients wait for the end of backward.
+    WrapsBlocks("awp", "auto_wrap_policy", "FSDP1 wraps each block")
+        .flag().group(Group::Layout).train().folded().default(FieldDefault::Flag(true)),
     /// Gradients lie in DDP's buckets, not beside them: one copy of the gradients less.
     GradientAsBucketView("bv", "gradient_as_bucket_view", "DDP's gradients lie in buckets")
         .flag().group(Group::Layout).train().folded().default(FieldDefault::Flag(false)),

@@ -46,6 +46,10 @@ fields! { $
     /// add up (torchtune).
     OptimizerInBackward("oib", "optimizer_in_bwd", "Optimizer steps in backward")
         .flag().group(Group::Precision).train().folded().default(FieldDefault::Flag(false)),
+    /// `zero_grad` lets gradients go behind each step, as PyTorch does where nothing is said; otherwise it
+    /// fills them with zeros, and they take memory through the next forward, too.
+    ZeroGradToNone("stn", "set_to_none", "Gradients go behind a step")
+        .flag().group(Group::Precision).train().folded().default(FieldDefault::Flag(true)),
     /// How the served weights are stored, with the scales and zero points that belong to it.
     WeightDType("w", "quantization", "Weight format")
         .choice(&[

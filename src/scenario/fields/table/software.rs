@@ -32,6 +32,8 @@ fields! { $
                 "As the software stack, operator by operator even where blocks are compiled."),
             option("cut", "Cut Cross-Entropy",
                 "Head and loss in one kernel: no logits are written."),
+            option("torchtitan-chunks", "As torchtitan, in chunks",
+                "Head, loss and their backward for an eighth of each sequence after the other: logits of one eighth at a time. torchtitan under FSDP only."),
         ]).group(Group::Run).train().folded().default(FieldDefault::Choice("stack")),
     /// Every block and the loss are compiled: elementwise results are never written to memory, and made
     /// again in backward from those of products. torchtitan and torchtune only.

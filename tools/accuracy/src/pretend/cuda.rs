@@ -47,6 +47,7 @@ pub fn pretended(row: Fields<'_>) -> Result<Pretended, String> {
             other => attention(other)?,
         },
         recompute: recompute(row.text("/run/recompute")?)?,
+        zero_grad_to_none: row.text("/run/zero_grad")? == "to_none",
         library: LibraryOptions { made_on_gpu: row.text("/run/build")? == "device", ..LibraryOptions::DEFAULT },
         ..TrainingRun::plain()
     };

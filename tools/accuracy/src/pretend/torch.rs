@@ -47,7 +47,7 @@ fn ddp(row: Fields<'_>) -> Result<Pretended, String> {
     job(row, &run, layout)
 }
 
-/// `FullyShardedDataParallel` around every layer and the model.
+/// `FullyShardedDataParallel` around every layer and the model, or around the model alone.
 ///
 /// `limit_all_gathers` lets the host run ahead, which here it never does. Where the model is built, on the CPU or the GPU, changes what
 /// is reserved from the start. One flat parameter of a unit takes what its original parameters do (`use_orig_params`), all ranks have
@@ -68,9 +68,6 @@ fn fsdp1(row: Fields<'_>) -> Result<Pretended, String> {
             "no_sync",
         ],
     )?;
-    if !row.flag("/flags/wrap").unwrap_or(true) {
-        return Err("a model that is one unit of FSDP1 is not modelled".to_owned());
-    }
     let mut layout = data_parallel(row, "fsdp1")?;
     layout.reduce_once = row.flag("/flags/no_sync").unwrap_or(false);
     layout.reshard_after_forward = match row.text("/flags/sharding_strategy").unwrap_or("FULL_SHARD") {
@@ -79,6 +76,7 @@ fn fsdp1(row: Fields<'_>) -> Result<Pretended, String> {
         other => return Err(format!("FSDP1's sharding strategy {other} is not modelled")),
     };
     let mut run = with_optimizer(row)?;
+    run.library.wraps_blocks = row.flag("/flags/wrap").unwrap_or(true);
     // `BACKWARD_POST` gathers the next unit when the one at hand has been let go, as where nothing is gathered ahead.
     let prefetch = row.0.pointer("/flags/backward_prefetch");
     run.overlap.prefetch_backward = prefetch.is_none_or(|prefetch| prefetch.as_str() == Some("BACKWARD_PRE"));

@@ -83,7 +83,7 @@ fn loss(row: Fields<'_>) -> Result<Loss, String> {
 
 /// The Trainer's `optim`: optimizer, implementation, and whether its states are paged.
 fn optimizer(name: &str) -> Result<(Optimizer, OptimizerImplementation, bool), String> {
-    use OptimizerImplementation::{Foreach, Fused};
+    use OptimizerImplementation::{ForLoop, Foreach, Fused};
     let named = truth::optimizer;
     match name {
         "adamw_torch_fused" => Ok((named("adamw")?, Fused, false)),
@@ -91,6 +91,8 @@ fn optimizer(name: &str) -> Result<(Optimizer, OptimizerImplementation, bool), S
         "adamw_torch" => Ok((named("adamw")?, Foreach, false)),
         "adamw_8bit" => Ok((named("adamw_8bit_trainer")?, Fused, false)),
         "paged_adamw_8bit" => Ok((named("adamw_8bit_trainer")?, Fused, true)),
+        // transformers' own, which walks over the parameters in a loop.
+        "adafactor" => Ok((named("adafactor_transformers")?, ForLoop, false)),
         "sgd" => Ok((named("sgd")?, Foreach, false)),
         other => Err(format!("the Trainer's optimizer {other} is not modelled")),
     }
@@ -192,7 +194,8 @@ pub fn torchtitan(row: Fields<'_>) -> Result<Pretended, String> {
     let loss = match row.text("/flags/loss").unwrap_or(plain) {
         "plain" => Loss::OfStack,
         "eager" => Loss::NotCompiled,
-        _ => return Err("torchtitan's loss in chunks is not modelled".to_owned()),
+        "chunked" => Loss::TorchtitanChunks,
+        other => return Err(format!("torchtitan's loss {other} is not modelled")),
     };
     let mut layout = data_parallel(row, "fsdp")?;
     layout.reshard_after_forward = match row.text("/flags/reshard").unwrap_or("default") {
@@ -206,8 +209,8 @@ pub fn torchtitan(row: Fields<'_>) -> Result<Pretended, String> {
     let run = TrainingRun {
         precision: precision(row.text("/run/precision")?)?,
         optimizer_implementation,
-        compile: row.flag("/flags/compile").unwrap_or(false),
         loss,
+        compile: row.flag("/flags/compile").unwrap_or(false),
         // Both are called as their stack is.
         stack: stack(&row.text("/framework")?.replace('_', "-"))?,
         ..plain_run(row)?
