@@ -4,6 +4,7 @@
 //! and its size stand for one, so that no answer carries the name of something else.
 
 use super::{FieldId, Scenario, Value, field, show};
+use crate::config::{GradientDType, Stack};
 use crate::import::kind_label;
 use crate::units::{grouped, to_f64};
 
@@ -82,9 +83,10 @@ impl Scenario {
         if shown.is_empty() { format!("{name}{EDITED}") } else { format!("{name} (edited: {})", shown.join(", ")) }
     }
 
-    /// Sets a value as somebody does by hand: a model that has a name of its own is marked as edited once its shape is another.
+    /// Sets a value as somebody does by hand: a model that has a name of its own is marked as edited once its shape is another, and
+    /// gradients take the usual format of another software stack, if they had that of the one before.
     pub fn change(&mut self, id: FieldId, value: Value) {
-        let before = self.get(id);
+        let (before, usual) = (self.get(id), self.usual_gradients());
         match value {
             Value::Flag(by_hand) if id == FieldId::Sizes => self.say_sizes(by_hand),
             value => self.set(id, value),
@@ -94,6 +96,17 @@ impl Scenario {
             let kept: String = name.chars().take(LONGEST_NAME.saturating_sub(EDITED.len())).collect();
             self.set(FieldId::ModelName, Value::Text(format!("{}{EDITED}", kept.trim_end())));
         }
+        if id == FieldId::Stack && self.get(FieldId::Gradients) == usual {
+            self.set(FieldId::Gradients, self.usual_gradients());
+        }
+    }
+
+    /// The format of gradients that the software stack has unless it is told otherwise. Megatron-LM adds them up in fp32 beside bf16 weights
+    /// (`megatron/training/arguments.py` sets `accumulate_allreduce_grads_in_fp32` with `bf16`). Links state it, so that old ones keep
+    /// their meaning.
+    fn usual_gradients(&self) -> Value {
+        let in_fp32 = self.word::<Stack>(FieldId::Stack).has_main_gradients;
+        Value::choice(if in_fp32 { GradientDType::Fp32 } else { GradientDType::AsWeights })
     }
 }
 

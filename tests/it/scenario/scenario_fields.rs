@@ -483,3 +483,22 @@ fn rows_of_the_catalog_give_values_in_range() {
         fields().iter().filter(|field| field.group == Group::Architecture && matches!(field.kind, FieldKind::Integer { .. }));
     assert!(looked_at >= sizes.count() * models.len(), "{looked_at}");
 }
+
+/// Megatron-LM adds gradients up in fp32 unless it is told otherwise; whoever chose a format keeps it.
+#[test]
+fn gradients_take_the_usual_format_of_the_stack_that_is_chosen() {
+    let mut scenario = Scenario::default();
+    let choose = |scenario: &mut Scenario, id, word| scenario.change(id, Value::Choice(word));
+    choose(&mut scenario, FieldId::Stack, "megatron");
+    assert_eq!(scenario.get(FieldId::Gradients), Value::Choice("fp32"));
+    choose(&mut scenario, FieldId::Stack, "eager");
+    assert!(!scenario.is_set(FieldId::Gradients));
+    choose(&mut scenario, FieldId::Gradients, "fp32-copy");
+    choose(&mut scenario, FieldId::Stack, "megatron");
+    assert_eq!(scenario.get(FieldId::Gradients), Value::Choice("fp32-copy"));
+    // A link means what it says.
+    assert_eq!(
+        headroom::scenario::codec::decode("v1&ker=megatron").scenario.get(FieldId::Gradients),
+        Value::Choice("as-weights")
+    );
+}
