@@ -156,7 +156,16 @@ pub fn keep_title(title: Box<dyn Fn() -> String>) {
 /// Once the scenario rests, its link stands in the address bar.
 pub fn keep_link(state: State) {
     link_is_written();
-    Rest::follows(&LINK, move || state.said.track(), Rc::new(move || write_link(&fragment_of(&state.said_now()))));
+    Rest::follows(&LINK, || {}, Rc::new(move || write_link(&fragment_of(&state.said_now()))));
+    let last = RefCell::new(state.said_now());
+    let rests = move || {
+        let now = untrack(|| state.said_now());
+        // Everything is drawn anew when the program with keys and help has come; a link that was opened then stays as it is.
+        if last.replace(now.clone()) != now {
+            link_rests();
+        }
+    };
+    after_first(move || state.said.track(), rests);
 }
 
 /// From now on the scenario's link, once it rests, stands in the address bar.
