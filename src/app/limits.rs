@@ -26,13 +26,15 @@ pub fn keep(state: State, at_once: bool) {
 
 /// Asks, unless the answers to the present scenario are known.
 fn look(state: State) {
-    let unknown = state.answers.with_untracked(|answers| {
+    let known = state.answers.with_untracked(|answers| state.ui.with_untracked(|ui| ui.told(answers).is_some()));
+    if known {
+        return;
+    }
+    let trained = state.answers.with_untracked(|answers| {
         let asked = answers.standing != Standing::Nothing && answers.job.training().is_some();
-        let told = state.ui.with_untracked(|ui| ui.told(answers).is_some());
-        (!told).then(|| asked.then(|| answers.scenario.clone()))
+        asked.then(|| answers.scenario.clone())
     });
-    let Some(scenario) = unknown else { return };
-    let Some(scenario) = scenario else { return fill(WARNING, &Html::new()) };
+    let Some(scenario) = trained else { return fill(WARNING, &Html::new()) };
     is_busy(WARNING);
     ask(state, What::Limits, encode(&scenario), String::new(), move |reply| {
         // Without an answer the assumed reserve stands; the next change asks again.

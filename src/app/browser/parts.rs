@@ -159,7 +159,7 @@ pub fn keep_link(state: State) {
     Rest::follows(&LINK, || {}, Rc::new(move || write_link(&fragment_of(&state.said_now()))));
     let last = RefCell::new(state.said_now());
     let rests = move || {
-        let now = untrack(|| state.said_now());
+        let now = state.said_now();
         // Everything is drawn anew when the program with keys and help has come; a link that was opened then stays as it is.
         if last.replace(now.clone()) != now {
             link_rests();
