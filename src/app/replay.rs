@@ -58,7 +58,7 @@ impl Limits {
         let mut numbers = text.split(' ').map(|number| number.parse::<u64>().ok());
         let mut next = || numbers.next().flatten();
         let (fits, least) = (next()? == 1, Bytes(next()?));
-        let mut some = || Some(next()?).map(|number| Some(number).filter(|number| *number > 0));
+        let mut some = || next().map(|number| (number > 0).then_some(number));
         Some(Self { fits, least, longest_seq: some()?, largest_batch: some()?, gpus: some()? })
     }
 
@@ -104,7 +104,7 @@ impl Limits {
                 format!("PyTorch's allocator manages with {}; the usual reserve of memory for it would not be left.", gpus(found))
             }
             (Some(flat), None) => format!(
-                "From {} on the tensors would fit, but on none of the eight smallest counts does PyTorch's allocator find room.",
+                "From {} on the tensors would fit, but PyTorch's allocator finds no room on any count that was tried (eight at most).",
                 gpus(flat)
             ),
             _ => return said,
@@ -196,6 +196,6 @@ mod tests {
         let said = of(Some(1)).counts(&answers.count, Counts::of(&answers.job, &answers.count, None));
         assert!(said.smallest == "1 GPU" && said.reason.contains("manages with 1 GPU"), "{said:?}");
         let none = of(None).counts(&answers.count, Counts::of(&answers.job, &answers.count, None));
-        assert!(none.smallest == "none" && none.reason.contains("eight smallest"), "{none:?}");
+        assert!(none.smallest == "none" && none.reason.contains("eight at most"), "{none:?}");
     }
 }
