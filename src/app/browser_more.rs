@@ -59,6 +59,11 @@ pub fn wake() {
     begin(Program::More);
 }
 
+/// Whether the second program was fetched, or is being.
+pub fn is_awake() -> bool {
+    with(Program::More, |more| more.worker.is_some())
+}
+
 /// Fetches a program, unless it is there.
 fn begin(program: Program) {
     if with(program, |more| more.worker.is_some()) {

@@ -4,9 +4,9 @@ use std::rc::Rc;
 
 use leptos::prelude::*;
 
-use super::answers::{Answers, Standing};
+use super::answers::Standing;
 use super::browser;
-use super::browser_more::{ask, fill, is_busy};
+use super::browser_more::{ask, fill, is_awake, is_busy};
 use super::markup::Html;
 use super::more::wire::{MARK, What};
 use super::state::State;
@@ -15,16 +15,16 @@ use crate::scenario::codec::encode;
 /// The element that holds the warning where the tensors fit and the allocator finds no room.
 const WARNING: &str = "warning";
 
-/// Asks for the answers whenever changes rest. Where the page was opened with a link, `at_once` as well, unless half of the memory stays
-/// free: the second program is not fetched with the page itself, whose first scenario needs no warning.
+/// Asks for the answers whenever changes rest, and `at_once` where the page was opened with a link.
 pub fn keep(state: State, at_once: bool) {
-    if at_once && !state.answers.with_untracked(Answers::leaves_half_free) {
+    if at_once {
         look(state);
     }
     browser::on_rest(state, Rc::new(move || look(state)));
 }
 
-/// Asks, unless the answers to the present scenario are known.
+/// Asks, unless the answers to the present scenario are known. The second program is not fetched for a scenario that leaves half of the
+/// memory free, whose first words the allocator does not contradict.
 fn look(state: State) {
     let known = state.answers.with_untracked(|answers| state.ui.with_untracked(|ui| ui.told(answers).is_some()));
     if known {
@@ -32,6 +32,7 @@ fn look(state: State) {
     }
     let trained = state.answers.with_untracked(|answers| {
         let asked = answers.standing != Standing::Nothing && answers.job.training().is_some();
+        let asked = asked && (is_awake() || !answers.leaves_half_free());
         asked.then(|| answers.scenario.clone())
     });
     let Some(scenario) = trained else { return fill(WARNING, &Html::new()) };
