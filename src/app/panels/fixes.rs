@@ -83,6 +83,12 @@ pub fn change(scenario: &mut Scenario, change: Change) {
     scenario.set(field, value);
 }
 
+/// A number of tokens with its first three digits: more of them would not be known.
+fn in_three_digits(tokens: u64) -> u64 {
+    let step = 10_u64.saturating_pow(tokens.max(1).ilog10().saturating_sub(2));
+    tokens / step * step
+}
+
 /// The largest that still fits, with everything else as it is: replayed by the allocator where the worker has told that, else with an
 /// assumed reserve for it.
 fn room(answers: &Answers, ui: &Ui) -> Html {
@@ -92,7 +98,8 @@ fn room(answers: &Answers, ui: &Ui) -> Html {
         || answers.inverse(),
         |limits| Inverse { longest_seq: limits.longest_seq, largest_batch: limits.largest_batch },
     );
-    let about = if serves || told.is_some() { "" } else { "about " };
+    let (about, longest_seq) =
+        if serves || told.is_some() { ("", longest_seq) } else { ("about ", longest_seq.map(in_three_digits)) };
     let longest = longest_seq.map(|tokens| html("<span>sequences of {}<b>{} tokens</b></span>", &[&about, &whole(tokens)]));
     let per = if serves { "requests at once on each replica:" } else { "micro-batch of" };
     let batch = largest_batch.map(|largest| html("<span>{} {}<b>{}</b></span>", &[&per, &about, &whole(largest)]));
@@ -120,7 +127,7 @@ mod tests {
         let answers = answers("v1&m=llama3-8b&n=8");
         let mut ui = Ui::default();
         let assumed = text(&fixes(&answers, &ui));
-        assert!(assumed.contains("sequences of about 1"), "{assumed}");
+        assert!(assumed.contains("sequences of about 133\u{202f}000 tokens"), "{assumed}");
         ui.hear_limits(answers.scenario.clone(), "1 1 4321 7 0");
         let words = text(&fixes(&answers, &ui));
         assert!(words.contains("sequences of 4321 tokens") && words.contains("micro-batch of 7"), "{words}");
