@@ -31,7 +31,7 @@ pub fn printed_code(link: &str) -> Html {
     html(r#"<div class="printed__code" data-own="printed-code">{}</div>"#, &[&share::code(link).drawn()])
 }
 
-/// Inputs that say nothing until somebody sets them: of serving, of the libraries that share a model out, and the loss.
+/// Inputs that say nothing until somebody sets them: of serving, of the libraries that share a model out, loss and evaluations.
 const QUIET: [FieldId; 16] = [
     FieldId::Server,
     FieldId::SharedPrefix,
