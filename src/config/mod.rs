@@ -31,7 +31,7 @@ pub use modules::{
     RouterWeights, SinkStyle, TensorPlan,
 };
 pub use precision::{GradientDType, PrecisionRecipe, TrainingPrecision};
-pub use run::{AttentionKernel, Dispatch, LengthMix, Loss, Recompute, Run, ServingRun, Texts, TrainingRun};
+pub use run::{AttentionKernel, Dispatch, Evaluation, LengthMix, Loss, Recompute, Run, ServingRun, Texts, TrainingRun};
 pub use schedule::{PassTimes, Pipeline, PipelineSchedule, Played, SCHEDULES, ScheduleFacts, Slot, Timed, Work};
 pub use shape::{ExpertsRule, ShapeRule};
 pub use speed::{Narrow, Overlap, ProductFormat, Speed};

@@ -143,6 +143,8 @@ pub struct TrainingRun {
     pub overlap: Overlap,
     /// Which parameters learn.
     pub tuning: Tuning,
+    /// What an evaluation between steps takes; `None`: there is none.
+    pub evaluation: Option<Evaluation>,
     /// Texts shorter than a sequence; `None`: each sequence is full of one text.
     pub texts: Option<Texts>,
     /// Tokens of the whole training, padding not counted, for time and cost.
@@ -190,6 +192,7 @@ impl TrainingRun {
             products: ProductFormat::Activations,
             overlap: Overlap::DEFAULT,
             tuning: Tuning::FULL,
+            evaluation: None,
             texts: None,
             training_tokens: 1.0,
             mfu: Self::UNSTATED_MFU,
@@ -223,6 +226,16 @@ impl TrainingRun {
     pub const fn recipe(&self) -> PrecisionRecipe {
         self.precision.recipe(self.gradients)
     }
+}
+
+/// An evaluation between steps: forward without gradients, and the loss.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Evaluation {
+    /// Sequences that a rank holds at once (`per_device_eval_batch_size`).
+    pub batch_size: u64,
+    /// Whether logits are written where the loss of a step has none. Liger's `forward` leaves them out in evaluations only
+    /// where it is asked to (`skip_logits`): transformers' Trainer does so from 5.11 on, unless metrics are computed.
+    pub writes_logits: bool,
 }
 
 /// Texts that are shorter than the sequence they are put into.

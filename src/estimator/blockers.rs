@@ -1,5 +1,6 @@
 //! Rules that forbid a layout whatever the memory. They are values, not errors.
 
+mod evaluation;
 mod tuning;
 
 use std::num::NonZeroU64;
@@ -11,6 +12,8 @@ use crate::config::{
     TrainingRun,
 };
 use crate::optimizers::{ConflictingTool, OptimizerConflict};
+pub(super) use evaluation::refused as refused_evaluation;
+
 pub use crate::sharding::FrameworkRule;
 use crate::sharding::{CarriedOutBy, With};
 use crate::sources::{self, Source};
@@ -217,6 +220,16 @@ rules! {
     // `cce_backward_kernel`: "Backwards requires embeddings to be bf16 or fp16".
     CUT_IN_32_BITS: CUT_CROSS_ENTROPY,
         "Cut Cross-Entropy takes head and hidden states of 16 bits alone; train in them, or choose another loss";
+    EVALUATION_SPLIT: TRANSFORMERS_TRAINER,
+        "Evaluations between steps are modelled on data-parallel ranks alone; use 1 tensor-, pipeline-, context- and expert-parallel rank, or leave the evaluation batch empty";
+    EVALUATION_GATHERED: TRANSFORMERS_TRAINER,
+        "Evaluations between steps are modelled where every rank has all weights; share out optimizer states and gradients alone, or leave the evaluation batch empty";
+    EVALUATION_AWAY: TRANSFORMERS_TRAINER,
+        "Evaluations between steps are not modelled beside memory that waits in the host's; keep it on the device, or leave the evaluation batch empty";
+    EVALUATION_TUNED: TRANSFORMERS_TRAINER,
+        "Evaluations between steps are modelled for the next token, without other models beside; leave the evaluation batch empty";
+    EVALUATION_LOSS: TRANSFORMERS_TRAINER,
+        "Evaluations between steps are modelled with the stack's own loss and that of transformers 4; use one of them, or leave the evaluation batch empty";
     PACKED_ELSEWHERE: PACKING_2024,
         "Texts that share a sequence are modelled for the next token, transformers' modules and fused kernels, without learned prompts and prefixes; pad them";
 }
@@ -286,6 +299,7 @@ fn add(job: &Job, rules: Rules, found: &mut Vec<Blocker>) {
             shared(job, run, found);
             frameworks(job, run, found);
             tuning::add(job, run, found);
+            found.extend(refused_evaluation(job, run).map(Blocker::Framework));
             optimizer(job, run, found);
         }
         (Rules::Schedule | Rules::Sharing, None) => {}

@@ -24,6 +24,9 @@ const CLOSE: u64 = 32 << 20;
 /// Micro-batches of a step that are replayed at most: from the third on each finds what the second left.
 const MOST_MICRO_BATCHES: u64 = 3;
 
+/// Batches of an evaluation that are replayed: the second finds what the first left.
+const EVALUATION_BATCHES: usize = 2;
+
 /// Memory of the rank that holds most, as its device shows it. Each of the three amounts holds the one before.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DeviceMemory {
@@ -291,6 +294,7 @@ fn steps_in_order<'p>(job: &Job, parts: &'p Sequence, steps: u32) -> Vec<&'p Ten
             all.extend(&parts.states);
         }
         all.extend(&parts.step);
+        all.extend(std::iter::repeat_n(&parts.evaluation, EVALUATION_BATCHES).flatten());
     }
     all
 }

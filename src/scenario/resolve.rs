@@ -10,7 +10,7 @@ use std::num::NonZeroU64;
 use super::serving;
 use super::{FieldId, FieldKind, Mode, Scenario, Value, field, fields, number, parse, range_text};
 use crate::config::{
-    Accelerator, Cluster, DataSharding, Dispatch, Job, LibraryOptions, MegatronOptions, Offload, Overheads, Overlap,
+    Accelerator, Cluster, DataSharding, Dispatch, Evaluation, Job, LibraryOptions, MegatronOptions, Offload, Overheads, Overlap,
     ParallelLayout, PeakRates, PipelineSchedule, PipelineSplit, PositionEmbedding, ProductFormat, RecomputeMethod,
     RecomputeModules, Run, Speed, TrainingRun, Tuning,
 };
@@ -177,6 +177,9 @@ impl Scenario {
                 overlap: Overlap::DEFAULT,
                 tuning: if mode == Mode::Tune { self.tuning() } else { Tuning::FULL },
                 texts: if mode == Mode::Tune { self.texts() } else { None },
+                evaluation: self
+                    .optional_integer(FieldId::EvaluationBatch)
+                    .map(|batch_size| Evaluation { batch_size, writes_logits: self.flag(FieldId::EvaluationLogits) }),
             }),
             Mode::Serve => Run::Serving(self.serving()),
         }

@@ -135,6 +135,8 @@ sources! {
         "Gradients are copied into flat buckets that stay.");
     DEEPSPEED = ("deepspeed", "DeepSpeed", "deepspeed/runtime/zero", "stage 3 gathers a module's parameters before use", Code,
         "Live parameters of ZeRO stage 3.");
+    TRANSFORMERS_TRAINER = ("transformers-trainer", "Hugging Face", "transformers 5.23: trainer.py", "Trainer.evaluation_loop and prediction_step", Code,
+        "An evaluation is a forward without gradients, whose loss alone is read.");
     TRANSFORMERS_ADAFACTOR = ("transformers-adafactor", "Hugging Face", "transformers 5.23: optimization.py", "class Adafactor", Code,
         "Statistics and fp32 copies of one parameter after the other.");
     TRANSFORMERS_TENSOR_PLANS = ("transformers-tensor-plans", "Hugging Face", "transformers 5.23", "base_model_tp_plan of each model", Code,

@@ -34,6 +34,15 @@ const NOT_COMPILED: StackRule = StackRule {
     },
 };
 
+/// The rule of stacks that do not carry out transformers' Trainer.
+const NOT_EVALUATED: StackRule = StackRule {
+    with: NotWith::Evaluating,
+    rule: FrameworkRule {
+        says: "Evaluations between steps are modelled for Hugging Face's Trainer; use the software stack Hugging Face or Liger, or leave the evaluation batch empty",
+        source: sources::TRANSFORMERS_TRAINER,
+    },
+};
+
 reference_to_member! {
     /// One of the software stacks.
     ///

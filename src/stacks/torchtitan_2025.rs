@@ -7,8 +7,8 @@
 //! second product of a block from the first on.
 
 use super::{
-    Flash, GroupsOfEnds, MegatronOptions, ModuleKernels, NO_DUAL_PIPE, NotWith, RotationKernel, SelectiveRecompute, StackOptions,
-    StackRule, StackSpec, StepMemory, TensorParallelism,
+    Flash, GroupsOfEnds, MegatronOptions, ModuleKernels, NO_DUAL_PIPE, NOT_EVALUATED, NotWith, RotationKernel,
+    SelectiveRecompute, StackOptions, StackRule, StackSpec, StepMemory, TensorParallelism,
 };
 use crate::sharding::{CarriedOutBy, FrameworkRule};
 use crate::sources;
@@ -42,6 +42,7 @@ pub(super) const STACK: StackSpec = StackSpec {
     flash: Flash::Second,
     forbids: &[
         NO_DUAL_PIPE,
+        NOT_EVALUATED,
         rule(NotWith::OtherModules, "torchtitan 0.1 is modelled for models of Llama's kind; use the software stack Hugging Face"),
         rule(
             NotWith::SplitModel,

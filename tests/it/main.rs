@@ -33,6 +33,7 @@ mod hardware {
 mod estimator {
     mod acceptance;
     mod cuda;
+    mod evaluation;
     mod frameworks;
     mod layouts;
     mod losses;

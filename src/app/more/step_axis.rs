@@ -22,6 +22,7 @@ pub const fn phase_name(phase: Phase) -> &'static str {
         Phase::Forward => "forward",
         Phase::Backward => "backward",
         Phase::Step => "optimizer",
+        Phase::Evaluation => "evaluation",
     }
 }
 

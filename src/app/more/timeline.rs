@@ -240,7 +240,7 @@ fn place(stretches: &[Stretch], at: usize, ends: Ends) -> String {
     }
     let in_block = |other: &Stretch| other.phase == stretch.phase && other.layer.is_some();
     let blocks_before = stretches.iter().take(at).any(in_block);
-    let name = match (stretch.phase, blocks_before == (stretch.phase == Phase::Forward)) {
+    let name = match (stretch.phase, blocks_before != (stretch.phase == Phase::Backward)) {
         (Phase::Step, _) => "all parameters",
         (_, true) if ends.head => "head and loss",
         (_, true) => "end of the stage",

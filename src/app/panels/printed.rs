@@ -31,8 +31,8 @@ pub fn printed_code(link: &str) -> Html {
     html(r#"<div class="printed__code" data-own="printed-code">{}</div>"#, &[&share::code(link).drawn()])
 }
 
-/// Inputs that say nothing until somebody sets them: of serving, of the libraries that share a model out, and the loss.
-const QUIET: [FieldId; 14] = [
+/// Inputs that say nothing until somebody sets them: of serving, of the libraries that share a model out, loss and evaluations.
+const QUIET: [FieldId; 16] = [
     FieldId::Server,
     FieldId::SharedPrefix,
     FieldId::MemoryUtilization,
@@ -40,6 +40,8 @@ const QUIET: [FieldId; 14] = [
     FieldId::CudaGraphs,
     FieldId::GroupSize,
     FieldId::Loss,
+    FieldId::EvaluationBatch,
+    FieldId::EvaluationLogits,
     FieldId::BucketCap,
     FieldId::OverlapComm,
     FieldId::PersistenceThreshold,

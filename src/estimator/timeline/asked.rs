@@ -115,7 +115,22 @@ fn of_played(job: &Job, run: &TrainingRun) -> Vec<AskedTensor> {
     for tensor in of_temporaries(&played, &state, is_alone) {
         add(&mut found, tensor);
     }
+    if let Some(evaluation) = played.evaluation.as_deref() {
+        of_evaluation(evaluation, is_alone, &mut found);
+    }
     found
+}
+
+/// The tensors of an evaluation between steps.
+fn of_evaluation(evaluation: &Played<'_>, is_alone: bool, found: &mut Vec<AskedTensor>) {
+    let state = evaluation.tape.state();
+    for mark in &evaluation.marks {
+        of_mark(evaluation, &state, mark, |storage, alive| {
+            let (name, alive_before) = (evaluation.moment(mark), is_alone.then_some(alive));
+            let moment = AskedMoment { name, in_first_step: false, alive_before };
+            add(found, of_storage(&state, storage, moment));
+        });
+    }
 }
 
 /// Shows every tensor that is asked for in a stretch, with the fewest and the most bytes that are alive before it.

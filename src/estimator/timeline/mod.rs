@@ -7,6 +7,7 @@
 mod asked;
 mod build;
 mod coordinator;
+mod evaluation;
 mod ground;
 mod groups;
 mod libraries;
@@ -85,6 +86,8 @@ pub(super) struct Played<'a> {
     marks: Vec<Mark>,
     /// What one micro-batch keeps for backward.
     retained: Totals,
+    /// An evaluation beside what stands between steps, where there is one.
+    evaluation: Option<Box<Self>>,
 }
 
 /// A stretch of the tape, corrected.
@@ -103,10 +106,17 @@ impl<'a> Played<'a> {
     /// Plays a stage; `every` block by itself, or blocks alike once for all.
     pub fn new(job: &'a Job, run: &TrainingRun, stage: Stage, every: bool) -> Self {
         let plan = Plan::of(job, run, stage, every);
+        let evaluation = Self::evaluation(job, run, &plan);
+        Self { evaluation, ..Self::by(job, plan, play::play) }
+    }
+
+    /// What that play leaves on a tape.
+    fn by(job: &'a Job, plan: Plan<'a>, play: fn(&Tape, &Plan<'_>) -> (usize, Shares)) -> Self {
         let tape = Tape::new();
-        let (before, shares) = play::play(&tape, &plan);
+        let (before, shares) = play(&tape, &plan);
         let beside = Beside::of(&tape.state(), before, &plan);
-        let mut played = Self { job, plan, tape, before, shares, beside, marks: Vec::new(), retained: [0; KINDS] };
+        let (marks, retained, evaluation) = (Vec::new(), [0; KINDS], None);
+        let mut played = Self { job, plan, tape, before, shares, beside, marks, retained, evaluation };
         played.correct();
         played
     }
@@ -207,14 +217,20 @@ impl<'a> Played<'a> {
         (0..self.marks.len()).rev().max_by_key(|at| self.marks.get(*at).map(|mark| sum(&mark.peak)))
     }
 
-    /// Bytes by kind at the peak.
+    /// Bytes by kind at the peak, evaluations included.
     pub fn peak(&self) -> [Bytes; 7] {
+        self.higher().own_peak()
+    }
+
+    /// Bytes by kind at the peak of what is played here.
+    fn own_peak(&self) -> [Bytes; 7] {
         self.highest().and_then(|at| self.marks.get(at)).map_or([Bytes::ZERO; 7], |mark| by_kind(&mark.peak))
     }
 
     /// The name of the peak's moment.
     pub fn name(&self) -> &'static str {
-        self.highest().and_then(|at| self.marks.get(at)).map_or("", |mark| self.moment(mark))
+        let played = self.higher();
+        played.highest().and_then(|at| played.marks.get(at)).map_or("", |mark| played.moment(mark))
     }
 
     /// When a stretch is highest; a pipeline stage without the model's ends has moments of its own.
@@ -224,6 +240,9 @@ impl<'a> Played<'a> {
         let layer = segment.layer.min(head);
         let (first, last) = (layer == 1, layer + 1 == head);
         let (own_first, own_last) = (first && !stage.embedding, last && !stage.head);
+        if self.plan.evaluation.is_some() {
+            return "during evaluation";
+        }
         match segment.when {
             When::Before => "before the step",
             When::Step => "when the optimizer steps",
@@ -249,9 +268,10 @@ impl<'a> Played<'a> {
     /// The moments compared, overheads included: the highest of each name, in the order of the step.
     pub fn moments(&self) -> Vec<Moment> {
         let mut moments: Vec<Moment> = Vec::new();
-        for mark in &self.marks {
+        let evaluated = self.evaluation.iter().flat_map(|played| played.marks.iter().map(|mark| (played.as_ref(), mark)));
+        for (played, mark) in self.marks.iter().map(|mark| (self, mark)).chain(evaluated) {
             let total = overhead::on_top(self.job, by_kind(&mark.peak)).into_iter().sum();
-            let name = self.moment(mark);
+            let name = played.moment(mark);
             match moments.iter_mut().find(|moment| moment.name == name) {
                 Some(known) => known.total = known.total.max(total),
                 None => moments.push(Moment { name, total }),
@@ -262,12 +282,26 @@ impl<'a> Played<'a> {
 
     /// The stretches for the page.
     pub fn timeline(&self) -> Timeline {
+        let mut stretches = self.stretches();
+        let own = stretches.len();
+        let mut peak = self.highest().unwrap_or(0);
+        if let Some(evaluation) = &self.evaluation {
+            stretches.extend(evaluation.stretches());
+            if !std::ptr::eq(self.higher(), self) {
+                peak = own + evaluation.highest().unwrap_or(0);
+            }
+        }
+        Timeline { stretches, peak }
+    }
+
+    fn stretches(&self) -> Vec<Stretch> {
         let state = self.tape.state();
         let stretch = |mark: &Mark| {
             let played = usize::from(mark.segment.layer).checked_sub(1).and_then(|at| self.plan.played.get(at));
             let reversed = mark.segment.when == When::Backward;
             Stretch {
                 phase: match mark.segment.when {
+                    _ if self.plan.evaluation.is_some() => Phase::Evaluation,
                     When::Step => Phase::Step,
                     When::Backward => Phase::Backward,
                     When::Before | When::Forward => Phase::Forward,
@@ -281,7 +315,7 @@ impl<'a> Played<'a> {
                 end: by_kind(&mark.end),
             }
         };
-        Timeline { stretches: self.marks.iter().map(stretch).collect(), peak: self.highest().unwrap_or(0) }
+        self.marks.iter().map(stretch).collect()
     }
 
     /// Bytes by kind when forward has ended.
@@ -292,7 +326,8 @@ impl<'a> Played<'a> {
 
     /// Every line alive at the peak, in the order of the kinds.
     pub fn lines(&self) -> Vec<LineItem> {
-        self.highest().and_then(|at| self.marks.get(at)).map_or_else(Vec::new, |mark| lines::lines(self, mark))
+        let played = self.higher();
+        played.highest().and_then(|at| played.marks.get(at)).map_or_else(Vec::new, |mark| lines::lines(played, mark))
     }
 }
 

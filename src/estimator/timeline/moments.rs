@@ -17,7 +17,10 @@ pub(in crate::estimator) fn moments(job: &Job, run: &TrainingRun) -> Option<Vec<
     }
     let mut found = Vec::with_capacity(512);
     for stage in stage::stages(job) {
-        Played::new(job, run, stage, false).visit(|totals| found.push(by_kind(totals)));
+        let played = Played::new(job, run, stage, false);
+        for played in std::iter::once(&played).chain(played.evaluation.as_deref()) {
+            played.visit(|totals| found.push(by_kind(totals)));
+        }
     }
     Some(found)
 }

@@ -2,8 +2,8 @@
 
 use super::libraries;
 use crate::config::{
-    AttentionKernel, DataSharding, Job, LibraryOptions, ModelConfig, Optimizer, OptimizerImplementation, PrecisionRecipe,
-    Recompute, TrainingPrecision, TrainingRun, Tuning,
+    AttentionKernel, DataSharding, Evaluation, Job, LibraryOptions, ModelConfig, Optimizer, OptimizerImplementation,
+    PrecisionRecipe, Recompute, TrainingPrecision, TrainingRun, Tuning,
 };
 use crate::estimator::stage::Stage;
 use crate::estimator::{MemoryKind, host};
@@ -110,6 +110,8 @@ pub(super) struct Plan<'a> {
     pub away: Away,
     /// Whether the optimizer's tensors are played one by one, or together where they live equally long.
     pub singly: bool,
+    /// The evaluation that it is, in place of a step.
+    pub evaluation: Option<Evaluation>,
 }
 
 /// Parameters that stay gathered at once.
@@ -221,6 +223,7 @@ impl<'a> Plan<'a> {
             away: Away::of(job),
             reduce: if layout.reduce_in_fp32 { DType::Fp32 } else { compute },
             singly: false,
+            evaluation: None,
         }
     }
 

@@ -102,6 +102,9 @@ fn made<'t>(tape: &'t Tape, plan: &Plan<'_>) -> Made<'t> {
     let layers = layers(tape, plan, &build);
     tape.set_layer(plan.head());
     ends.finish(&build);
+    if plan.evaluation.is_some_and(|evaluation| evaluation.writes_logits) {
+        ends.write_logits();
+    }
     tape.set_layer(0);
     if let Some(shards) = plan.shards() {
         tape.share_out_again(shards);
@@ -134,6 +137,38 @@ pub(super) fn play(tape: &Tape, plan: &Plan<'_>) -> (usize, Shares) {
     tape.close();
     shares.append(&mut groups.shares());
     (before, shares)
+}
+
+/// Plays an evaluation beside what stands between steps; the answer is as that of [`play`]. The optimizer has let gradients go.
+pub(super) fn evaluate(tape: &Tape, plan: &Plan<'_>) -> (usize, Shares) {
+    let mut shares = Shares::with_capacity(32);
+    let Made { ends, layers, ids, .. } = &made(tape, plan);
+    let _states = optimizer::states(tape, plan, &mut shares);
+    let groups = Groups::new(tape, plan);
+    let before = tape.state().storages.len();
+    evaluated(tape, plan, (ends, layers, &groups), ids);
+    tape.close();
+    shares.append(&mut groups.shares());
+    (before, shares)
+}
+
+/// Plays an evaluation alone; the answer is how long the log was before it.
+pub(super) fn evaluate_alone(tape: &Tape, plan: &Plan<'_>) -> usize {
+    let Made { ends, layers, ids, .. } = &made(tape, plan);
+    let groups = Groups::new(tape, plan);
+    let before = tape.state().log.len();
+    // The batch of the last step is still there.
+    let ids = tape.constant("token ids of the evaluation", ids.form(), DType::Int64);
+    evaluated(tape, plan, (ends, layers, &groups), &ids);
+    before
+}
+
+/// `Trainer.prediction_step` without metrics: forward and loss under `torch.no_grad`, of which the loss alone is read.
+fn evaluated<'t>(tape: &'t Tape, plan: &Plan<'_>, model: (&Ends, &Layers, &Groups<'t>), ids: &Var<'t>) {
+    tape.no_grad();
+    let labels = tape.constant("labels of the evaluation", ids.form(), DType::Int64);
+    drop(forward(tape, plan, model, ids));
+    drop(labels);
 }
 
 /// Where the log stands between the parts of a training that [`play_all`] plays.
@@ -306,7 +341,22 @@ impl AroundLoss for Around<'_, '_> {
 }
 
 /// Forward and backward of one micro-batch.
-fn micro_batch<'t>(tape: &'t Tape, plan: &Plan<'_>, (ends, layers, groups): (&Ends, &Layers, &Groups<'t>), ids: &Var<'t>) {
+fn micro_batch<'t>(tape: &'t Tape, plan: &Plan<'_>, model: (&Ends, &Layers, &Groups<'t>), ids: &Var<'t>) {
+    let (loss, playing) = forward(tape, plan, model, ids);
+    let behind = plan.head().saturating_add(1);
+    let last = if plan.with.stack.modules().loss_behind_model { behind } else { plan.head() };
+    tape.begin(When::Backward, last, Kind::Temporary);
+    tape.backward(&loss, &playing);
+    playing.end();
+}
+
+/// Forward of one micro-batch: the loss, and what backward asks of the model.
+fn forward<'t, 'g>(
+    tape: &'t Tape,
+    plan: &Plan<'_>,
+    (ends, layers, groups): (&Ends, &'g Layers, &'g Groups<'t>),
+    ids: &Var<'t>,
+) -> (Var<'t>, Playing<'t, 'g>) {
     let autocast = plan.with.autocast.then_some(DType::Bf16);
     tape.begin(When::Forward, 0, Kind::Activation);
     groups.before_forward(0);
@@ -359,8 +409,5 @@ fn micro_batch<'t>(tape: &'t Tape, plan: &Plan<'_>, (ends, layers, groups): (&En
     drop(cached);
     groups.after_forward(ends_tag);
     tape.autocast(None);
-    let last = if plan.with.stack.modules().loss_behind_model { behind } else { plan.head() };
-    tape.begin(When::Backward, last, Kind::Temporary);
-    tape.backward(&loss, &playing);
-    playing.end();
+    (loss, playing)
 }

@@ -19,6 +19,10 @@ impl<'a> Ranks<'a> {
     /// Bytes by kind at the peak of the stage that holds most.
     pub fn memory(&mut self, job: &'a Job, run: &TrainingRun) -> [Bytes; 7] {
         let stages = stage::stages(job);
+        if run.evaluation.is_some() {
+            // Evaluations are not dealt out anew.
+            return fullest(stages.into_iter().map(|stage| Played::new(job, run, stage, false).peak()));
+        }
         self.0.resize_with(self.0.len().max(stages.len()), Last::default);
         fullest(stages.into_iter().zip(&mut self.0).map(|(stage, last)| {
             let plan = Plan::of(job, run, stage, false);

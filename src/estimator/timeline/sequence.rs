@@ -3,9 +3,9 @@
 use std::ops::Range;
 
 use super::coordinator::Coordinator;
-use super::is_played;
 use super::plan::Plan;
 use super::play::{self, Parts};
+use super::{evaluation, is_played};
 use crate::config::Job;
 use crate::estimator::stage;
 use crate::ops::tape::{Entry, State, Tape};
@@ -39,7 +39,7 @@ pub enum TensorEvent {
 ///
 /// A first step is [`Self::opening`], where it is not empty, else [`Self::first_micro_batch`], [`Self::further_micro_batch`] for each further one (for the last one
 /// [`Self::last_micro_batch`], where it is not empty), [`Self::ready`],
-/// [`Self::states`] and [`Self::step`]; later steps leave out the states. A part may be repeated: every tensor that it takes, and that the parts behind it do
+/// [`Self::states`] and [`Self::step`]; later steps leave out the states. Behind each is [`Self::evaluation`]. A part may be repeated: every tensor that it takes, and that the parts behind it do
 /// not free, is taken in that part for the first time only.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sequence {
@@ -61,6 +61,8 @@ pub struct Sequence {
     pub step: Vec<TensorEvent>,
     /// What happens once, before the second step.
     pub rebuilt: Vec<TensorEvent>,
+    /// An evaluation behind a step, of which nothing stays; empty where there is none.
+    pub evaluation: Vec<TensorEvent>,
 }
 
 /// The sequence of the most loaded stage of a training on one rank; `None` when serving, and for kernels whose step is not played operator
@@ -93,10 +95,11 @@ pub fn sequence(job: &Job) -> Option<Sequence> {
         states: part(ready, states),
         step: part(states, step),
         rebuilt: part(step, rebuilt),
+        evaluation: evaluation::every_tensor(job, run, (&plan, u32::try_from(state.storages.len()).unwrap_or(u32::MAX))),
     })
 }
 
-fn events(state: &State, log: &[Entry]) -> Vec<TensorEvent> {
+pub(super) fn events(state: &State, log: &[Entry]) -> Vec<TensorEvent> {
     log.iter().filter_map(|entry| event(state, *entry)).collect()
 }
 

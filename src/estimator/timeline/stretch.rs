@@ -12,6 +12,8 @@ pub enum Phase {
     Backward,
     /// The optimizer's step.
     Step,
+    /// An evaluation behind the step.
+    Evaluation,
 }
 
 /// A stretch of the step: one block, an end of the model, or the optimizer's step.
@@ -69,7 +71,7 @@ impl Timeline {
     pub fn first_step(&self) -> Self {
         let mut first = self.clone();
         let states = MemoryKind::OptimizerState.index();
-        for stretch in first.stretches.iter_mut().filter(|stretch| stretch.phase != Phase::Step) {
+        for stretch in first.stretches.iter_mut().filter(|stretch| matches!(stretch.phase, Phase::Forward | Phase::Backward)) {
             for moment in [&mut stretch.start, &mut stretch.peak, &mut stretch.end] {
                 if let Some(bytes) = moment.get_mut(states) {
                     *bytes = Bytes::ZERO;

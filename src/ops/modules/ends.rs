@@ -303,6 +303,13 @@ impl Ends {
         });
     }
 
+    /// Logits are written, where head and loss were one, and the loss is transformers' own.
+    pub fn write_logits(&mut self) {
+        if self.loss == LossKernel::InEvenChunks {
+            self.loss = LossKernel::FullLogits;
+        }
+    }
+
     /// Buffers that the modules register: rotary frequencies, twice, and the embedding's scale.
     pub fn buffers<'t>(&self, tape: &'t Tape) -> Vec<Var<'t>> {
         if let Some(blocks) = self.factors {

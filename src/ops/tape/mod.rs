@@ -225,6 +225,11 @@ impl Tape {
         std::mem::replace(&mut self.state.borrow_mut().frozen, frozen)
     }
 
+    /// What runs from now on wants no gradients (`torch.no_grad`).
+    pub fn no_grad(&self) {
+        self.state.borrow_mut().no_grad = true;
+    }
+
     /// How parameters that are declared from now on are shared out.
     pub fn share_out(&self, shards: Option<Shards>) {
         self.state.borrow_mut().shards = shards;

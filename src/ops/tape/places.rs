@@ -70,7 +70,7 @@ impl Tape {
     /// A tensor that lives as long as the graph of a result nobody uses, which keeps nothing under checkpointing.
     pub fn beside<'t>(&'t self, tensor: Var<'t>) -> Option<Var<'t>> {
         let state = self.state.borrow();
-        let keeps = state.open_frame.is_none() && state.recording.is_none();
+        let keeps = state.open_frame.is_none() && state.recording.is_none() && !state.no_grad;
         drop(state);
         keeps.then_some(tensor)
     }

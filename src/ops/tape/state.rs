@@ -327,6 +327,8 @@ pub(crate) struct State {
     pub layer: u16,
     pub frames: Vec<Frame>,
     pub(super) open_frame: Option<u32>,
+    /// Whether what runs wants no gradients (`torch.no_grad`).
+    pub(super) no_grad: bool,
     pub(super) recording: Option<Recording>,
     /// Set while a block of which products are kept runs, or runs again.
     pub(super) keeps: Option<KeepsProducts>,
@@ -517,7 +519,7 @@ impl State {
         if self.costs.is_some() {
             self.runs(rule, &operands);
         }
-        if operands.iter().all(|operand| operand.node == NONE) {
+        if self.no_grad || operands.iter().all(|operand| operand.node == NONE) {
             return NONE;
         }
         if self.recording.is_some() {

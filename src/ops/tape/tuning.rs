@@ -91,7 +91,8 @@ impl Var<'_> {
 
     /// `x.requires_grad_()`: it and its gradient are kept until the step's graph goes.
     pub fn wanting(mut self) -> Self {
-        if self.node == NONE {
+        let wants_none = self.tape.state.borrow().no_grad;
+        if self.node == NONE && !wants_none {
             let mut state = self.tape.state.borrow_mut();
             self.node = state.source();
             state.hold(self.storage);

@@ -307,6 +307,8 @@ pub enum NotWith {
     Tuning,
     /// Blocks and loss compiled one by one.
     Compiling,
+    /// Evaluations between steps.
+    Evaluating,
 }
 
 /// A run that a stack refuses.

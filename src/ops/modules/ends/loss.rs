@@ -82,14 +82,16 @@ impl Ends {
     }
 
     /// Liger's fused linear cross-entropy (0.8.5, `fused_linear_cross_entropy_forward`): gradients of both operands are made in forward,
-    /// chunk by chunk, over the logits of each. Where autocast casts, every product casts its operands anew.
+    /// chunk by chunk, over the logits of each. Where autocast casts, every product casts its operands anew. Without gradients the
+    /// place of the input's gradient is made all the same, that of the weight's is not.
     pub(super) fn in_even_chunks<'t>(&self, tape: &'t Tape, hidden: &Var<'t>, head: &Linear) -> Var<'t> {
         let padded = tape.constant("padded labels", self.forms.padded, DType::Int64);
         let labels = if self.batched { tape.constant("labels", self.shapes.tokens, DType::Int64) } else { padded.clone() };
         drop(padded);
         let weight = tape.read(head.weight);
-        let gradients = [(hidden, "gradient of head input"), (&weight, "gradient of head weight")]
-            .map(|(of, name)| of.wants_gradient().then(|| tape.constant(name, of.form(), of.dtype())));
+        let of_weight = hidden.wants_gradient() && weight.wants_gradient();
+        let gradients = [(true, hidden, "gradient of head input"), (of_weight, &weight, "gradient of head weight")]
+            .map(|(is_made, of, name)| is_made.then(|| tape.constant(name, of.form(), of.dtype())));
         let losses = tape.constant("loss of each token", self.shapes.tokens, FP32);
         let counted = tape.constant("tokens that count", self.shapes.tokens, DType::Mask);
         let format = tape.multiplies_in(hidden.dtype());

@@ -1,7 +1,7 @@
 //! ms-swift's example scripts, with the memory that their authors wrote beside them: `max_memory_reserved` of its log, GiB.
 //!
-//! It is the highest of the whole run, evaluations included, about which `settings` say nothing. Without Liger an evaluation takes less
-//! than a step. Under Liger it writes the logits of every token that has a label (`skip_logits` of its `lce_forward` is for training alone;
+//! It is the highest of the whole run, evaluations included. `settings` say of them what the two scripts below state, and nothing of
+//! others: without Liger an evaluation of one sequence takes less than a step. Under Liger it writes the logits of every token that has a label (`skip_logits` of its `lce_forward` is for training alone;
 //! transformers 5.10 does not ask for it in evaluations, 5.15 does), which a step does not. On the pretended GPU, under the Trainer:
 //!
 //! | script | of steps | with an evaluation in which all tokens have labels | published |
@@ -41,7 +41,7 @@ const NOT_MODELLED: [(&str, &str); 3] = [
 ];
 
 /// Settings of the Transformers side that are read.
-const TRANSFORMERS: [&str; 14] = [
+const TRANSFORMERS: [&str; 18] = [
     "model",
     "tuner_type",
     "torch_dtype",
@@ -56,6 +56,10 @@ const TRANSFORMERS: [&str; 14] = [
     "PYTORCH_CUDA_ALLOC_CONF",
     "gradient_checkpointing",
     "padding_free",
+    "split_dataset_ratio",
+    "eval_strategy",
+    "eval_steps",
+    "per_device_eval_batch_size",
 ];
 
 /// Settings of the Megatron side that are read.
@@ -163,6 +167,10 @@ fn transformers(settings: Settings<'_>) -> Result<Value, String> {
     }
     let mut flags = Map::new();
     flags.insert("liger".to_owned(), json!(settings.is_on("use_liger_kernel")));
+    if let Some(batch) = evaluation_batch(settings)? {
+        // The scripts ran under transformers up to 5.10.
+        flags.insert("eval".to_owned(), json!({ "batch": batch, "logits": true }));
+    }
     match settings.text("tuner_type")? {
         "full" => {}
         "lora" => {
@@ -188,6 +196,15 @@ fn transformers(settings: Settings<'_>) -> Result<Value, String> {
         "parallel": { "size": settings.0.count("/measured/gpus")? },
         "flags": flags,
     }))
+}
+
+/// Sequences of an evaluation; `None` where nothing is set apart for one, or none is wanted (`arguments/base_args/data_args.py`).
+fn evaluation_batch(settings: Settings<'_>) -> Result<Option<u64>, String> {
+    let sets_apart = settings.text("split_dataset_ratio").is_ok_and(|ratio| ratio.parse::<f64>().is_ok_and(|ratio| ratio > 0.0));
+    if !sets_apart || settings.text("eval_strategy") == Ok("no") {
+        return Ok(None);
+    }
+    settings.count_or_one("per_device_eval_batch_size").map(Some)
 }
 
 /// `zero_optimization` of a file of DeepSpeed that ms-swift 4.0 brings along (`config/zero*.json`).

@@ -1,7 +1,8 @@
 //! Rows of Hugging Face's Trainer, TRL and peft, and of torchtune's recipes on one device.
 
 use headroom::config::{
-    BaseFormat, Loss, Method, Optimizer, OptimizerImplementation, ParallelLayout, Targets, TrainingPrecision, TrainingRun, Tuning,
+    BaseFormat, Evaluation, Loss, Method, Optimizer, OptimizerImplementation, ParallelLayout, Targets, TrainingPrecision,
+    TrainingRun, Tuning,
 };
 use headroom::units::DType;
 use serde_json::Value;
@@ -35,6 +36,7 @@ pub fn pretended(row: Fields<'_>) -> Result<Pretended, String> {
             "attention_mask",
             "pin_memory",
             "loss",
+            "eval",
         ],
     )?;
     let has = |flag: &str| row.flag(&format!("/flags/{flag}")).unwrap_or(false);
@@ -52,6 +54,7 @@ pub fn pretended(row: Fields<'_>) -> Result<Pretended, String> {
         precision: precision(row.text("/run/precision")?)?,
         loss: loss(row)?,
         tuning: tuning(row)?,
+        evaluation: evaluation(row)?,
         ..plain_run(row)?
     };
     run.tuning.paged_optimizer = paged;
@@ -66,6 +69,16 @@ pub fn pretended(row: Fields<'_>) -> Result<Pretended, String> {
     }
     run.precision = TrainingPrecision::Bf16Mixed;
     deepspeed::zero(row, "/flags/deepspeed", run)
+}
+
+/// Evaluations behind every step.
+fn evaluation(row: Fields<'_>) -> Result<Option<Evaluation>, String> {
+    if row.is_absent("/flags/eval") {
+        return Ok(None);
+    }
+    only_known(row, "/flags/eval", &["batch", "logits"])?;
+    let writes_logits = row.flag("/flags/eval/logits").unwrap_or(false);
+    Ok(Some(Evaluation { batch_size: row.count("/flags/eval/batch")?, writes_logits }))
 }
 
 /// The loss: TRL's, one that a row names, or the stack's.

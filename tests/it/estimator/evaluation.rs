@@ -1,0 +1,155 @@
+//! Evaluations between steps under Hugging Face's Trainer, against rows of PyTorch's own allocator on a pretended GPU
+//! (`tests/data/cuda/evaluation.jsonl`).
+#![allow(clippy::expect_used, reason = "a failed expectation is a failed test")]
+
+use headroom::config::{
+    Evaluation, Job, Loss, Method, Objective, OptimizerImplementation, ParallelLayout, Stack, Targets, TrainingPrecision,
+    TrainingRun, Tuning,
+};
+use headroom::estimator::{
+    DeviceMemory, MemoryKind, Phase, blockers, device_memory, device_memory_under, estimate, memory_by_kind, memory_of_each,
+};
+use headroom::hardware::allocator::Settings;
+use headroom::scenario::codec::decode;
+use headroom::units::{Bytes, DType};
+use serde_json::Value;
+
+use super::frameworks::job;
+use crate::support;
+
+/// The row of that id.
+fn row(id: &str) -> Value {
+    let rows = include_str!("../../data/cuda/evaluation.jsonl").lines();
+    let mut rows = rows.map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
+    rows.find(|row| row["id"] == id).expect("the row is there")
+}
+
+/// The settings of a row that its fields state.
+fn of_row(row: &Value, edit: impl FnOnce(&mut TrainingRun, &mut ParallelLayout)) -> Job {
+    let flags = &row["flags"];
+    let sharding = if flags["deepspeed"]["stage"] == 2 { "2" } else { "none" };
+    job(row, sharding, |run, layout| {
+        run.precision = if row["run"]["precision"] == "bf16" { TrainingPrecision::Bf16Pure } else { TrainingPrecision::AmpBf16 };
+        run.optimizer_implementation = OptimizerImplementation::Fused;
+        if flags["liger"] == true {
+            run.stack = Stack::named("liger").expect("a stack");
+        }
+        if let Some(r) = flags["lora"]["r"].as_u64() {
+            let adapter_dtype = Some(DType::Fp32);
+            let (method, target_modules) = (Method::Lora, Targets::ALL);
+            run.tuning = Tuning { method, r, target_modules, adapter_dtype, autocast: true, ..Tuning::FULL };
+        }
+        let batch_size = flags["eval"]["batch"].as_u64().expect("a batch");
+        run.evaluation = Some(Evaluation { batch_size, writes_logits: flags["eval"]["logits"] == true });
+        if sharding != "none" {
+            (run.precision, layout.reduce_in_fp32) = (TrainingPrecision::Bf16Mixed, false);
+        }
+        edit(run, layout);
+    })
+}
+
+/// What the row measured over steps and evaluations.
+fn measured(row: &Value, kind: &str) -> u64 {
+    let number = |pointer: String| row.pointer(&pointer).and_then(Value::as_u64).expect("a number");
+    number(format!("/measured/peak_{kind}")).max(number(format!("/measured/evaluation/{kind}_peak")))
+}
+
+/// What the allocator hands out under the row's setting.
+fn replayed(row: &Value, job: &Job) -> DeviceMemory {
+    let expands = row["run"]["alloc_conf"].is_string();
+    let settings = if expands { Settings::expandable() } else { Settings::default() };
+    device_memory_under(job, &settings).expect("a known order")
+}
+
+/// Fails unless allocated and reserved memory of a row are met, the latter to one in so many.
+#[track_caller]
+fn is_met(id: &str, one_in: u64) {
+    let row = row(id);
+    let job = of_row(&row, |_, _| {});
+    let ours = replayed(&row, &job);
+    let near = |ours: u64, kind: &str, one_in: u64| {
+        let measured = measured(&row, kind);
+        assert!(ours.abs_diff(measured) <= measured / one_in, "{id}: {ours} {kind} against {measured}");
+    };
+    near(ours.allocated.0, "allocated", 10_000);
+    near(ours.reserved.0, "reserved", one_in);
+    let ledger: Bytes = memory_by_kind(&job).into_iter().sum();
+    near(ledger.0, "requested", 10_000);
+    assert_eq!(estimate(&job).total(), ledger, "{id}: lines add up");
+}
+
+#[test]
+fn an_evaluation_takes_what_pytorch_measured() {
+    for id in ["eval-eager-8", "eval-eager-none", "eval-eager-lora", "eval-amp"] {
+        is_met(id, 10_000);
+    }
+    // A step takes more than an evaluation of one sequence.
+    is_met("eval-eager-1", 10_000);
+    is_met("eval-ddp", 5_000);
+    is_met("eval-expandable", 10_000);
+    // Of the step alone as much more is reserved than measured (10,206,838,784 against 9,758,048,256 bytes).
+    is_met("eval-zero2", 40);
+}
+
+#[test]
+fn under_liger_logits_are_written_where_nobody_asks_to_leave_them_out() {
+    for id in ["eval-liger-logits-2", "eval-liger-logits-8", "eval-liger-lora"] {
+        is_met(id, 10_000);
+    }
+    // As transformers asks from 5.11 on.
+    is_met("eval-liger-8", 10_000);
+    let total = |writes_logits| {
+        let job = of_row(&row("eval-liger-logits-8"), |run, _| {
+            run.evaluation = run.evaluation.map(|evaluation| Evaluation { writes_logits, ..evaluation });
+        });
+        device_memory(&job).expect("a known order").allocated
+    };
+    assert!(total(false).0 * 2 < total(true).0);
+}
+
+#[test]
+fn the_highest_moment_may_be_that_of_an_evaluation() {
+    let high = of_row(&row("eval-eager-8"), |_, _| {});
+    let estimated = estimate(&high);
+    assert_eq!(estimated.peak_moment, "during evaluation");
+    let timeline = estimated.timeline.expect("a timeline");
+    assert_eq!(timeline.stretches[timeline.peak].phase, Phase::Evaluation);
+    assert!(estimated.ledger.lines.iter().all(|line| line.kind != MemoryKind::Gradient), "gradients are gone");
+    let low = of_row(&row("eval-eager-1"), |_, _| {});
+    let estimated = estimate(&low);
+    assert_ne!(estimated.peak_moment, "during evaluation");
+    assert!(estimated.moments.iter().any(|moment| moment.name == "during evaluation"));
+    let each: Vec<_> = memory_of_each(&[high.clone(), low.clone()]).collect();
+    assert_eq!(each, [memory_by_kind(&high), memory_by_kind(&low)]);
+}
+
+#[test]
+fn an_evaluation_is_refused_where_it_is_not_modelled() {
+    let refused = |sharding: &str, edit: &dyn Fn(&mut TrainingRun, &mut ParallelLayout)| {
+        let job = of_row(&row("eval-ddp"), |run, layout| {
+            *layout = support::layout(1, 1, 2, headroom::config::DataSharding::named(sharding).expect("a sharding"));
+            edit(run, layout);
+        });
+        blockers(&job).iter().any(|blocker| blocker.to_string().contains("Evaluations between steps"))
+    };
+    assert!(!refused("none", &|_, _| {}));
+    assert!(!refused("3", &|run, _| run.evaluation = None));
+    assert!(refused("3", &|_, _| {}));
+    assert!(refused("fsdp", &|run, _| run.precision = TrainingPrecision::FsdpMixed));
+    assert!(refused("none", &|run, _| run.stack = Stack::DEFAULT));
+    assert!(refused("none", &|run, _| run.loss = Loss::Trl));
+    assert!(refused("none", &|_, layout| *layout = support::layout(2, 1, 1, layout.sharding)));
+    assert!(refused("none", &|_, layout| layout.offload.activations = true));
+    assert!(refused("none", &|run, _| run.tuning.objective = Objective::Preference));
+}
+
+#[test]
+fn a_link_states_the_batch_of_evaluations() {
+    let evaluation = |link: &str| {
+        let job = decode(link).scenario.resolve().expect("a job");
+        job.training().expect("a training").evaluation
+    };
+    assert_eq!(evaluation("v1&m=llama3-8b&n=8&ker=eager"), None);
+    let stated = Evaluation { batch_size: 4, writes_logits: true };
+    assert_eq!(evaluation("v1&m=llama3-8b&n=8&ker=eager&evb=4&evl=1"), Some(stated));
+}
