@@ -102,7 +102,7 @@ impl Device {
                 "The tensors would fit, but PyTorch runs out of memory: its allocator cannot use all that lies free between them. On a GPU without a limit it would hold {reserved}; this one has {capacity}."
             ),
             (false, true) => format!(
-                "It just fits: the answer above keeps a larger reserve for the allocator than this run needs, which takes {reserved} of {capacity}."
+                "It just fits: the ledger's total keeps a larger reserve for the allocator than this run needs, which takes {reserved} of {capacity}."
             ),
             (false, false) => format!("It does not fit: {reserved} of {capacity}."),
         }

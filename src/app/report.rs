@@ -114,7 +114,7 @@ impl Report {
         format!("{} {}", self.said.word, self.said.sentence)
     }
 
-    /// What is free or short.
+    /// The memory or the users that are left or missing.
     pub fn margin(&self) -> String {
         let Margin { number, unit, caption, .. } = &self.said.margin;
         format!("{number} {unit} {caption}.")

@@ -69,7 +69,7 @@ pub struct Marker {
 /// One curve: memory per GPU, stacked by kind, over sequence length or GPU count.
 ///
 /// Numbers that are not finite or are negative count as zero; points without a place on the axis are left out.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct CurveView {
     /// A word unique on the page: ids inside the drawing begin with it.
     pub id: &'static str,

@@ -143,7 +143,7 @@ pub struct TrainingRun {
     pub overlap: Overlap,
     /// Which parameters learn.
     pub tuning: Tuning,
-    /// What an evaluation between steps takes; `None`: there is none.
+    /// The evaluation between steps; `None`: there is none.
     pub evaluation: Option<Evaluation>,
     /// Texts shorter than a sequence; `None`: each sequence is full of one text.
     pub texts: Option<Texts>,

@@ -31,7 +31,7 @@ pub struct Replayed {
 
 /// The answers of a training job; about thirty replays.
 ///
-/// What tensors take without any reserve is the least that the allocator holds, so nothing beyond that is tried.
+/// The allocator never holds less than the tensors take without any reserve, so no size beyond that is tried.
 ///
 /// # Errors
 /// [`NotReplayed`] where the order of allocations is not known.

@@ -118,16 +118,13 @@ impl Story<'_> {
             capacity_text: format!("capacity {}", unit.number(capacity, 1)),
             current_x: to_f64(self.run.concurrent_sequences),
             current_text: now.map(|point| unit.number(total(point), 1)).unwrap_or_default(),
-            compare: Vec::new(),
-            naive: None,
-            best: None,
             scale: XScale::Log2,
             ticks: TickStyle::Plain,
-            staircase: false,
             markers: last
                 .map(|largest| Marker { x: to_f64(largest), text: format!("fits to {}", whole(largest)) })
                 .into_iter()
                 .collect(),
+            ..CurveView::default()
         }
     }
 

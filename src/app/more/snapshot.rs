@@ -85,23 +85,15 @@ fn view(id: &'static str, courses: &Courses) -> CurveView {
     let point = |(place, held): (usize, &Bytes)| Point { x: moment(place), total: held.as_f64() / unit, ..Point::default() };
     CurveView {
         id,
-        title: String::new(),
         x_label: "tensors taken and freed".to_owned(),
         y_label: "GiB".to_owned(),
         unit: "GiB",
-        series: Vec::new(),
         points: courses.predicted.iter().enumerate().map(point).collect(),
-        capacity: 0.0,
-        capacity_text: String::new(),
         current_x: moment(courses.before / courses.each.max(1)),
-        current_text: String::new(),
         compare: vec![line("snapshot", &courses.measured), line("estimate", &courses.predicted)],
-        naive: None,
-        best: None,
         scale: XScale::Linear,
         ticks: TickStyle::Plain,
-        staircase: false,
-        markers: Vec::new(),
+        ..CurveView::default()
     }
 }
 

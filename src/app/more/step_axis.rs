@@ -159,12 +159,9 @@ pub fn view(
                 .iter()
                 .map(|other| Overlay { name: "step 2".to_owned(), line: line(other), capacity: None })
                 .collect(),
-            naive: None,
-            best: None,
             scale: XScale::Linear,
             ticks: TickStyle::Plain,
-            staircase: false,
-            markers: Vec::new(),
+            ..CurveView::default()
         },
         phases: phases(&drawn),
     }

@@ -1,4 +1,4 @@
-//! What an evaluation between steps is not modelled with.
+//! Rules that keep evaluations between steps from being played.
 
 use super::{EVALUATION_AWAY, EVALUATION_GATHERED, EVALUATION_LOSS, EVALUATION_SPLIT, EVALUATION_TUNED};
 use crate::config::{Job, Loss, Objective, TrainingPrecision, TrainingRun};

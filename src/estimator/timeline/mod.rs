@@ -110,7 +110,7 @@ impl<'a> Played<'a> {
         Self { evaluation, ..Self::by(job, plan, play::play) }
     }
 
-    /// What that play leaves on a tape.
+    /// A tape on which that was played, summed up.
     fn by(job: &'a Job, plan: Plan<'a>, play: fn(&Tape, &Plan<'_>) -> (usize, Shares)) -> Self {
         let tape = Tape::new();
         let (before, shares) = play(&tape, &plan);

@@ -151,7 +151,7 @@ pub(super) struct Away {
 }
 
 impl Away {
-    /// What of a job does.
+    /// The parts of a job that wait there.
     fn of(job: &Job) -> Self {
         Self {
             parameters: host::is_away(job, MemoryKind::Parameter),

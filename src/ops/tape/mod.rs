@@ -225,7 +225,7 @@ impl Tape {
         std::mem::replace(&mut self.state.borrow_mut().frozen, frozen)
     }
 
-    /// What runs from now on wants no gradients (`torch.no_grad`).
+    /// From now on no operation wants gradients (`torch.no_grad`).
     pub fn no_grad(&self) {
         self.state.borrow_mut().no_grad = true;
     }

@@ -48,13 +48,13 @@ fn of_row(row: &Value, edit: impl FnOnce(&mut TrainingRun, &mut ParallelLayout))
     })
 }
 
-/// What the row measured over steps and evaluations.
+/// The amounts that the row measured over steps and evaluations.
 fn measured(row: &Value, kind: &str) -> u64 {
     let number = |pointer: String| row.pointer(&pointer).and_then(Value::as_u64).expect("a number");
     number(format!("/measured/peak_{kind}")).max(number(format!("/measured/evaluation/{kind}_peak")))
 }
 
-/// What the allocator hands out under the row's setting.
+/// The replay under the row's setting of the allocator.
 fn replayed(row: &Value, job: &Job) -> DeviceMemory {
     let expands = row["run"]["alloc_conf"].is_string();
     let settings = if expands { Settings::expandable() } else { Settings::default() };

@@ -7,7 +7,7 @@ use crate::ops::tape::{Form, Tape, Var};
 use crate::sources;
 use crate::units::DType;
 
-/// What a loss asks of the library that shares weights out.
+/// The library that shares weights out, as a loss calls it.
 pub(crate) trait AroundLoss {
     /// The model's `forward` has returned.
     fn returns(&self) {}

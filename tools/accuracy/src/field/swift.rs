@@ -1,8 +1,9 @@
 //! ms-swift's example scripts, with the memory that their authors wrote beside them: `max_memory_reserved` of its log, GiB.
 //!
-//! It is the highest of the whole run, evaluations included. `settings` say of them what the two scripts below state, and nothing of
-//! others: without Liger an evaluation of one sequence takes less than a step. Under Liger it writes the logits of every token that has a label (`skip_logits` of its `lce_forward` is for training alone;
-//! transformers 5.10 does not ask for it in evaluations, 5.15 does), which a step does not. On the pretended GPU, under the Trainer:
+//! It is the highest of the whole run, evaluations included, of which the rows' `settings` say nothing. Without Liger an evaluation of
+//! one sequence takes less than a step. Under Liger it writes the logits of every token that has a label (`skip_logits` of its
+//! `lce_forward` is for training alone; transformers 5.10 does not ask for it in evaluations, 5.15 does), which a step does not. Two of the
+//! scripts evaluate, as stored copies of them at other commits show. On the pretended GPU, under the Trainer:
 //!
 //! | script | of steps | with an evaluation in which all tokens have labels | published |
 //! |---|---|---|---|
