@@ -347,6 +347,8 @@ pub enum PositionIds {
     Counted,
     /// One list for each sequence, counted from the mask of its tokens.
     FromMask,
+    /// One list for all sequences, counted from 0, and a mask of their tokens beside it.
+    BesideMask,
 }
 
 /// The factor on embedded tokens.
@@ -358,6 +360,8 @@ pub enum EmbeddingScale {
     Number,
     /// A buffer, which the product saves in the embedding's format.
     Buffer,
+    /// A buffer of one whole number, whose format stays when the model's is changed.
+    WholeBuffer,
 }
 
 /// How tensor-parallel ranks share a part of a block.

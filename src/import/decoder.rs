@@ -360,6 +360,7 @@ fn norms(file: &mut Reader<'_>, kind: &FamilySpec, config: &mut ModelConfig) -> 
     match kind.norms {
         Norms::Are(count) => Ok(count),
         Norms::OneIfParallel => Ok(if config.parallel_residual { 1 } else { 2 }),
+        Norms::FourUnless(key) => Ok(if file.flag(key, true)? { 4 } else { 2 }),
         Norms::ByDecoder => {
             let new = file.rare_flag("new_decoder_architecture", false)? || has_new_decoder(file);
             let stated = file.optional(&["num_ln_in_parallel_attn"], 2)?;

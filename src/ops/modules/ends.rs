@@ -84,13 +84,11 @@ pub(crate) struct Ends {
     slides: bool,
     /// Sliding layers have rotary tables of their own (gemma3).
     two_tables: bool,
-    /// The embedding is multiplied by a buffer (gemma).
-    scaled: bool,
+    /// The format of the buffer that the embedding is multiplied by (gemma).
+    scale: Option<DType>,
     modules: &'static Modules,
     soft_cap: bool,
     batched: bool,
-    /// Format of buffers.
-    format: DType,
     /// A frozen embedding's output wants a gradient, so that checkpointed blocks have one to hand on: transformers' checkpointing and
     /// peft see to it (`enable_input_require_grads`).
     wanting: bool,
@@ -247,11 +245,14 @@ impl Ends {
             kinds_of_masks,
             slides: kinds_of_masks == 1 && model.sliding_layers != LayerSet::None && any(true),
             two_tables: modules.tables_for_each_kind && any(true) && any(false),
-            scaled: modules.embedding_scale == EmbeddingScale::Buffer,
+            scale: match modules.embedding_scale {
+                EmbeddingScale::None | EmbeddingScale::Number => None,
+                EmbeddingScale::Buffer => Some(with.made_in),
+                EmbeddingScale::WholeBuffer => Some(DType::Int64),
+            },
             modules,
             soft_cap: model.final_logit_softcapping,
             batched: with.micro_batch_size > 1,
-            format: with.made_in,
             scores: with.tuning.objective.scores(),
             prompt: first.then(|| Prompt::new(build)).flatten(),
             prefix: first.then(|| Prefix::new(build)).flatten(),
@@ -319,7 +320,7 @@ impl Ends {
         }
         let frequencies = |name| tape.constant(name, self.forms.rotary[2], FP32);
         let rotary = || self.rotary.then(|| [frequencies("rotary frequencies"), frequencies("first rotary frequencies")]);
-        let scale = self.scaled.then(|| tape.constant("embedding scale", self.shapes.scalar, self.format));
+        let scale = self.scale.map(|format| tape.constant("embedding scale", self.shapes.scalar, format));
         let again = self.two_tables || self.modules.registers_spare_frequencies;
         let streams = self.streams.iter().flat_map(|streams| streams.buffers(tape));
         rotary().into_iter().chain(again.then(rotary).flatten()).flatten().chain(scale).chain(streams).collect()
@@ -342,7 +343,8 @@ impl Ends {
             embedded = prompt.run(tape, embedded, (self.shapes.hidden, self.shapes.tokens), &mut held);
         }
         let beside = self.modules.linear_biases == LinearBiases::BesidePositions;
-        let form = if self.modules.position_ids == PositionIds::Counted { self.forms.positions } else { self.shapes.tokens };
+        let of_each = self.modules.position_ids == PositionIds::FromMask;
+        let form = if of_each { self.shapes.tokens } else { self.forms.positions };
         let positions = ((beside || !self.alibi) && !self.own_model).then(|| Self::position_ids(tape, form));
         let places = self.places(tape, positions.as_ref(), &mut held);
         let mut hidden = match &self.projections {
@@ -396,21 +398,21 @@ impl Ends {
     fn embedded_tokens<'t>(&self, tape: &'t Tape, ids: &Var<'t>, form: Form) -> (Var<'t>, DType) {
         let mut embedded = if self.first {
             let tokens = tape.embedding(ids.clone(), self.embedding, form);
-            if self.wanting && !self.scaled { tokens.wanting() } else { tokens }
+            if self.wanting && self.scale.is_none() { tokens.wanting() } else { tokens }
         } else {
             tape.received("hidden states from the stage before", self.shapes.hidden, self.received)
         };
         let dtype = embedded.dtype();
         if self.first && self.modules.embedding_scale != EmbeddingScale::None {
             // Gemma's factor is a buffer, which the product saves in the embedding's format.
-            let cast = self.scaled && self.format != embedded.dtype();
+            let cast = self.scale.is_some_and(|format| format != embedded.dtype());
             let factor = cast.then(|| tape.constant("embedding scale", self.shapes.scalar, embedded.dtype()));
             embedded = match factor {
                 Some(factor) => embedded.mul(factor),
                 None => embedded.apply(SCALE),
             };
             embedded = embedded.named("embedded tokens");
-            if self.wanting && self.scaled {
+            if self.wanting && self.scale.is_some() {
                 // Gemma's embedding scales by itself.
                 embedded = embedded.wanting();
             }

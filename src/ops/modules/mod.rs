@@ -12,7 +12,6 @@ mod deepseek;
 mod dense;
 mod ends;
 mod falcon;
-mod gemma;
 mod gpt2;
 mod in_pairs;
 mod mlp;
@@ -81,9 +80,8 @@ fn block_of(build: &Build<'_>, layer: u64) -> Box<dyn Block> {
         BlockLayout::JointByHeadBiased => Box::new(bloom::Bloom::new(build)),
         BlockLayout::JointByHead => Box::new(neox::Neox::new(build)),
         BlockLayout::JointByGroup => Box::new(falcon::Falcon::new(build)),
-        BlockLayout::Sandwich | BlockLayout::NormsBehind => Box::new(gemma::Sandwich::new(build)),
         BlockLayout::OwnOrder => Box::new(dense::Dense::new(build)),
-        BlockLayout::PreNorm => Box::new(decoder::Decoder::new(build, layer)),
+        BlockLayout::PreNorm | BlockLayout::Sandwich | BlockLayout::NormsBehind => Box::new(decoder::Decoder::new(build, layer)),
     }
 }
 
