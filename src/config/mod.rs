@@ -3,6 +3,7 @@
 //! Architecture fields carry Hugging Face `config.json` keys, parallelism carries Megatron-LM's words, sharding DeepSpeed's and
 //! PyTorch's. A [`Job`] joins them; estimates of a job cannot fail.
 
+mod encoder;
 mod family;
 mod hardware;
 mod hybrid;
@@ -18,6 +19,7 @@ mod shape;
 mod speed;
 mod tuning;
 
+pub use encoder::Encoder;
 pub use family::{Family, GENERIC, HiddenAct, LayerSet, Mla, Moe};
 pub use hardware::{Accelerator, Cluster, Overheads, PeakRates};
 pub use hybrid::{AltUp, Feed, Hybrid, Keys, LayerKind, Mixer, MixerKind, OtherHeads};

@@ -230,6 +230,8 @@ pub enum RouterScores {
     Softmax,
     /// The largest are picked, and the softmax is over these.
     SoftmaxOfPicked,
+    /// As [`Self::SoftmaxOfPicked`], in fp32.
+    SoftmaxOfPickedInFp32,
     /// Sigmoids, corrected for the choice alone.
     CorrectedSigmoid,
     /// A softmax over all experts, corrected for the choice alone by a parameter that never learns; in fp32 under autocast too.
@@ -349,6 +351,10 @@ pub enum PositionIds {
     FromMask,
     /// One list for all sequences, counted from 0, and a mask of their tokens beside it.
     BesideMask,
+    /// A buffer of all positions there are, and one of as many token types.
+    Buffer,
+    /// One list for each sequence, counted from its tokens; beside the buffers of [`Self::Buffer`].
+    FromTokens,
 }
 
 /// The factor on embedded tokens.

@@ -2,7 +2,7 @@
 //! takes where it does not.
 
 use super::keys::{Heads, InnerWidth, KeyValueHeads, ManyStreams, States, Tower};
-use crate::config::{Family, HiddenAct, MlpKind, Modules, Normalization, PositionEmbedding};
+use crate::config::{Encoder, Family, HiddenAct, MlpKind, Modules, Normalization, PositionEmbedding};
 
 /// Positions in a learned table of as many rows.
 pub(crate) const LEARNED: Positions = Positions::LearnedPlus(0);
@@ -224,6 +224,8 @@ pub(crate) struct FamilySpec {
     pub final_norm: bool,
     pub embedding_norm: bool,
     pub window: Window,
+    /// Both ends of an encoder, with the library's defaults.
+    pub encoder: Option<Encoder>,
     pub experts: Option<Experts>,
     pub latent: Option<Latent>,
     /// A state in place of keys and values, in some layers.
@@ -307,6 +309,7 @@ impl FamilySpec {
         final_norm: true,
         embedding_norm: false,
         window: Window::None,
+        encoder: None,
         experts: None,
         latent: None,
         states: None,

@@ -22,8 +22,6 @@ pub const FAMILY: FamilySpec = FamilySpec {
         }),
         ..Modules::PLAIN
     },
-    // Layers that a list names.
-    not_looked_at: &["sliding_window_pattern"],
     experts: Some(Experts {
         width: 1024,
         shared: 1,

@@ -8,6 +8,15 @@ pub const FAMILY: FamilySpec = FamilySpec {
     names: &["granitemoe_swa"],
     class: "GraniteMoeSWA",
     labels: &[("granitemoe_swa", "Granite MoE SWA")],
+    modules: &Modules {
+        model_type: "granitemoe_swa",
+        choice: FamilyChoice { rank: 45, word: "granitemoe_swa", label: "Granite MoE SWA" },
+        sinks: SinkStyle::OutputScale,
+        registers_spare_frequencies: true,
+        shape: Some(ShapeRule { experts: ExpertsRule::Optional, mlp_bias: Some(false), sinks: true, ..ShapeRule::PLAIN }),
+        ..*super::granitemoe::FAMILY.modules
+    },
+    not_looked_at: &["layer_rope_theta"],
     window: Window::Where { slides: |layer, _| !layer.is_multiple_of(4), window: 128 },
     sinks: true,
     ..super::granitemoeshared::FAMILY

@@ -8,7 +8,11 @@ pub const FAMILY: FamilySpec = FamilySpec {
     names: &["granitemoeshared"],
     class: "GraniteMoeShared",
     labels: &[("granitemoeshared", "Granite MoE")],
-    modules: &Modules::GENERIC,
+    modules: &Modules {
+        model_type: "granitemoeshared",
+        choice: FamilyChoice { rank: 44, word: "granitemoeshared", label: "Granite MoE with shared experts" },
+        ..*super::granitemoe::FAMILY.modules
+    },
     mlp_bias: Flag::Is(false),
     output_bias: ATTENTION_BIAS,
     experts: Some(Experts { may_share: true, ..Experts::of(8, 2) }),

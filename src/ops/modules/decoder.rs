@@ -2,9 +2,8 @@
 //! norm behind each half, too (`models/gemma2/modeling_gemma2.py`); OLMo 2 has those alone (`models/olmo2/modeling_olmo2.py`).
 
 use super::attention::Attention;
-use super::deepseek::{Latent, Sparse};
-use super::mlp::Mlp;
-use super::moe::Mixture;
+use super::deepseek::Latent;
+use super::feed::FeedForward;
 use super::norm::Norm;
 use super::state::State;
 use super::{Block, Build, Cached, Tables};
@@ -13,24 +12,6 @@ use crate::ops::builder::Lowering;
 use crate::ops::tape::{Tape, Var};
 use crate::ops::tensor::Dim;
 use crate::sources;
-
-/// What stands where the feed-forward layer is.
-#[derive(Debug)]
-enum FeedForward {
-    Dense(Mlp),
-    Experts(Mixture),
-    Sparse(Box<Sparse>),
-}
-
-impl FeedForward {
-    fn run<'t>(&self, tape: &'t Tape, x: &Var<'t>) -> (Var<'t>, Option<Var<'t>>) {
-        match self {
-            Self::Dense(mlp) => (mlp.run(tape, x), None),
-            Self::Experts(experts) => experts.run(tape, x),
-            Self::Sparse(experts) => (experts.run(tape, x), None),
-        }
-    }
-}
 
 /// How tokens see each other.
 #[derive(Debug)]
@@ -108,14 +89,7 @@ impl Decoder {
             Some(mla) => Mixer::Latent(Box::new(Latent::new(build, mla))),
             None => Mixer::Heads(Box::new(Attention::new(build, kind.keys))),
         });
-        let routes_by_groups = build.model().family.modules().experts.routes_by_groups;
-        let mlp = (kind.feed != Feed::None).then(|| match build.model().moe_at(layer) {
-            Some(moe) if moe.shared_expert_intermediate_size > 0 || routes_by_groups => {
-                FeedForward::Sparse(Box::new(Sparse::new(build, moe)))
-            }
-            Some(moe) => FeedForward::Experts(Mixture::new(build, moe)),
-            None => FeedForward::Dense(Mlp::new(build)),
-        });
+        let mlp = (kind.feed != Feed::None).then(|| FeedForward::new(build, layer));
         if kind.feed == Feed::Experts && build.model().norms_experts() {
             norms_of_experts(build, layer);
         }

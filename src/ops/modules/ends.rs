@@ -1,6 +1,7 @@
 //! Both ends: embedding and tables, final norm, head and loss.
 
 mod chunks;
+mod encoder;
 mod loss;
 mod parts;
 mod tables;
@@ -9,6 +10,7 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 pub(crate) use chunks::AroundLoss;
+use encoder::{TokenTypes, Transform};
 use parts::PartOfLoss;
 
 use super::adapter::{Past, Prefix, Prompt};
@@ -17,7 +19,7 @@ use super::norm::Norm;
 use super::tables::Tables;
 use super::{Build, FP32, Linear, Shapes, Split, half};
 use crate::config::{
-    AttentionKernel, EmbeddingScale, LayerSet, LinearBiases, ModelConfig, Modules, PositionEmbedding, PositionIds, Recompute,
+    AttentionKernel, EmbeddingScale, LayerSet, LinearBiases, ModelConfig, Modules, PositionEmbedding, Recompute,
     RotaryTables,
 };
 use crate::ops::tape::{Form, Kept, Param, SCALE, Tape, Var};
@@ -51,6 +53,11 @@ pub(crate) struct Ends {
     /// Format of hidden states sent between stages.
     received: DType,
     positions: Option<Param>,
+    token_types: Option<TokenTypes>,
+    /// Before the head.
+    transform: Option<Transform>,
+    /// Every token sees all, and the loss is over all of them.
+    bidirectional: bool,
     /// Into and out of the model's width (`word_embed_proj_dim`).
     projections: Option<[Linear; 2]>,
     embedding_norm: Option<Norm>,
@@ -104,6 +111,8 @@ pub(crate) struct Ends {
 #[derive(Clone, Copy, Debug)]
 struct Forms {
     positions: Form,
+    /// Of what is part of something else.
+    nothing: Form,
     /// `[s, d]`, `[s, d / 2]` and `[d / 2]` of rotary tables.
     rotary: [Form; 3],
     /// Tables of half the width (gpt-oss).
@@ -141,6 +150,7 @@ impl Forms {
         let shorter = Dim("seq_length - 1", with.seq_length.saturating_sub(1).max(1));
         Self {
             positions: tape.form([s]),
+            nothing: tape.form([Dim("nothing", 0)]),
             rotary: [
                 tape.form([s, Dim("rotated width", if by_halves { width / 2 } else { width })]),
                 tape.form([s, half(width)]),
@@ -208,6 +218,7 @@ impl Ends {
         let learned = first && model.position_embedding == PositionEmbedding::Learned;
         let positions =
             learned.then(|| build.parameter("position embedding", [Dim("position_rows", model.position_rows), with.h()]));
+        let token_types = if first { TokenTypes::new(build) } else { None };
         tape.freeze(frozen);
         let projections = projections(build, own);
         tape.at("Final norm", sources::PYTORCH_AUTOGRAD);
@@ -223,6 +234,9 @@ impl Ends {
             last,
             received: with.parameter,
             positions,
+            token_types,
+            transform: None,
+            bidirectional: !model.is_causal(),
             projections,
             embedding_norm,
             final_norm,
@@ -284,6 +298,9 @@ impl Ends {
             build.tape.freeze(frozen);
             return;
         }
+        let transformed = model.encoder.is_some_and(|encoder| encoder.head_transform);
+        self.transform = transformed.then(|| Transform::new(build));
+        build.tape.at("Output head and loss", sources::PYTORCH_AUTOGRAD);
         let bias = model.lm_head_bias.then_some("head bias");
         self.head = Some(if model.tie_word_embeddings {
             let bias = bias.map(|name| build.vector(name, with.vocab_part()));
@@ -323,7 +340,8 @@ impl Ends {
         let scale = self.scale.map(|format| tape.constant("embedding scale", self.shapes.scalar, format));
         let again = self.two_tables || self.modules.registers_spare_frequencies;
         let streams = self.streams.iter().flat_map(|streams| streams.buffers(tape));
-        rotary().into_iter().chain(again.then(rotary).flatten()).flatten().chain(scale).chain(streams).collect()
+        let types = self.token_types.iter().flat_map(|types| types.buffers(tape));
+        rotary().into_iter().chain(again.then(rotary).flatten()).flatten().chain(scale).chain(streams).chain(types).collect()
     }
 
     /// Keys and values of every layer, where some are learned; peft's `forward` holds them until the loss is there.
@@ -343,9 +361,7 @@ impl Ends {
             embedded = prompt.run(tape, embedded, (self.shapes.hidden, self.shapes.tokens), &mut held);
         }
         let beside = self.modules.linear_biases == LinearBiases::BesidePositions;
-        let of_each = self.modules.position_ids == PositionIds::FromMask;
-        let form = if of_each { self.shapes.tokens } else { self.forms.positions };
-        let positions = ((beside || !self.alibi) && !self.own_model).then(|| Self::position_ids(tape, form));
+        let positions = ((beside || !self.alibi) && !self.own_model).then(|| self.positions(tape));
         let places = self.places(tape, positions.as_ref(), &mut held);
         let mut hidden = match &self.projections {
             Some([into, _]) if self.first => into.run(&{ embedded }),
@@ -353,6 +369,12 @@ impl Ends {
         };
         if !self.own_model {
             held.push(hidden.clone());
+        }
+        if let Some(types) = &self.token_types {
+            let types = types.run(tape);
+            hidden = hidden.add(types).named("embedded tokens");
+            // The embedding is a module of its own, and lets go of what it made when it returns.
+            held.clear();
         }
         if let Some(places) = places {
             held.push(places.clone());
@@ -364,13 +386,17 @@ impl Ends {
             tape.at("Embedding norm", sources::PYTORCH_AUTOGRAD);
             hidden = norm.run(&hidden);
         }
+        if self.token_types.is_some() {
+            held.clear();
+        }
         tape.at("Embedding", sources::PYTORCH_AUTOGRAD);
         let alibi = self.alibi.then(|| self.linear_biases(tape, hidden.dtype()));
         let searches = positions.is_some();
         if searches {
             self.looks_for_packed_texts(tape);
         }
-        let mut mask = (self.eager).then(|| self.causal_mask(tape, dtype, self.slides));
+        let masks = self.eager && !self.bidirectional;
+        let mut mask = masks.then(|| self.causal_mask(tape, dtype, self.slides));
         if beside && alibi.is_some() && mask.is_some() {
             held.push(tape.constant("tokens that are no padding", self.shapes.tokens, DType::Int64));
             mask = Some(tape.constant("linear biases and causal mask", self.shapes.scores, dtype));
@@ -379,7 +405,7 @@ impl Ends {
             self.looks_for_packed_texts(tape);
         }
         let sliding =
-            if self.eager && self.kinds_of_masks > 1 { Some(self.causal_mask(tape, dtype, true)) } else { mask.clone() };
+            if masks && self.kinds_of_masks > 1 { Some(self.causal_mask(tape, dtype, true)) } else { mask.clone() };
         let (hidden, streams) = match &self.streams {
             Some(streams) if self.first => streams.spread(hidden, &mut held),
             _ => (hidden, Vec::new()),
@@ -463,6 +489,12 @@ impl Ends {
             Some(head) => {
                 let ids = embedded.ids.clone();
                 let hidden = self.last_norm(tape, embedded, outputs);
+                // The task's `forward` holds the encoder's output.
+                let _output = self.transform.is_some().then(|| hidden.clone());
+                let hidden = match &self.transform {
+                    Some(transform) => transform.run(tape, &{ hidden }),
+                    None => hidden,
+                };
                 tape.at("Output head and loss", sources::PYTORCH_AUTOGRAD);
                 let hidden = match self.shapes.all_tokens {
                     Some(whole) => hidden.exchanged(whole),
@@ -472,6 +504,7 @@ impl Ends {
                     head.run(&hidden).named("scores").reduce(self.shapes.scalar)
                 } else {
                     match self.loss {
+                        LossKernel::FullLogits if self.bidirectional => self.of_all_tokens(tape, (hidden, ids), head),
                         LossKernel::InChunks { .. } => self.chunked(tape, &hidden, head),
                         LossKernel::InTiles { tokens, columns } => self.in_tiles(tape, hidden, head, [tokens, columns]),
                         LossKernel::OfParts { .. } => self.of_parts(tape, hidden, head),

@@ -12,6 +12,7 @@ mod deepseek;
 mod dense;
 mod ends;
 mod falcon;
+mod feed;
 mod gpt2;
 mod in_pairs;
 mod mlp;
@@ -80,7 +81,7 @@ fn block_of(build: &Build<'_>, layer: u64) -> Box<dyn Block> {
         BlockLayout::JointByHeadBiased => Box::new(bloom::Bloom::new(build)),
         BlockLayout::JointByHead => Box::new(neox::Neox::new(build)),
         BlockLayout::JointByGroup => Box::new(falcon::Falcon::new(build)),
-        BlockLayout::OwnOrder => Box::new(dense::Dense::new(build)),
+        BlockLayout::OwnOrder => Box::new(dense::Dense::new(build, layer)),
         BlockLayout::PreNorm | BlockLayout::Sandwich | BlockLayout::NormsBehind => Box::new(decoder::Decoder::new(build, layer)),
     }
 }

@@ -98,12 +98,13 @@ impl Tape {
         let node = state.node(rule, [log_probabilities.operand(), Operand::NOTHING, Operand::NOTHING]);
         state.save(node, log_probabilities.storage);
         state.save(node, labels.storage);
-        let loss = state.allocate("loss", scalar, DType::Fp32);
-        let weight = state.allocate("loss weight", scalar, DType::Fp32);
+        let format = log_probabilities.dtype();
+        let loss = state.allocate("loss", scalar, format);
+        let weight = state.allocate("loss weight", scalar, format);
         state.save(node, weight);
         state.release(weight);
         drop(state);
-        Var::made(self, loss, scalar, DType::Fp32, node)
+        Var::made(self, loss, scalar, format, node)
     }
 
     /// A product with a weight and its loss, in chunks of that shape, whose gradients were made before: that of the operand is handed on;
