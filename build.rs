@@ -11,7 +11,8 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use crate::config::{
-    Accelerator, Encoder, Family, HiddenAct, Hybrid, LayerSet, Mla, MlpKind, ModelConfig, Moe, Normalization, PeakRates, PositionEmbedding,
+    Accelerator, Encoder, Family, HiddenAct, Hybrid, LayerSet, Mla, MlpKind, ModelConfig, Moe, Normalization, PeakRates,
+    PositionEmbedding,
 };
 use crate::units::Bytes;
 

@@ -64,6 +64,8 @@ pub struct Modules {
     pub registers_norms_first: bool,
     /// Without a final norm, the norms of a block stand behind its sums.
     pub norms_follow_without_final: bool,
+    /// A bias of the output head that is registered beside the head's own, and is another one where the head is not tied.
+    pub registers_head_bias_twice: bool,
     /// Ranks may have parts of the tokens between attention and feed-forward.
     pub splits_tokens: bool,
     /// Its attention can read learned keys and values from a cache (prefix tuning).
@@ -109,6 +111,7 @@ impl Modules {
         holds_attention: false,
         registers_norms_first: false,
         norms_follow_without_final: false,
+        registers_head_bias_twice: false,
         splits_tokens: true,
         takes_prefix: true,
         tensor_plan: Some(TensorPlan::PLAIN),

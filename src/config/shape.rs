@@ -43,6 +43,8 @@ pub struct ShapeRule {
     pub other_heads: bool,
     /// There are several residual streams.
     pub altup: bool,
+    /// It is an encoder.
+    pub encoder: bool,
 }
 
 impl ShapeRule {
@@ -61,6 +63,7 @@ impl ShapeRule {
         sinks: false,
         other_heads: false,
         altup: false,
+        encoder: false,
     };
 
     /// A plain feed-forward layer, two layer norms a block, attention of any kind of heads.
@@ -73,7 +76,11 @@ impl ShapeRule {
             Some(hybrid) => self.other_heads && hybrid.has_other_heads_alone(),
             None => !self.altup,
         };
-        layers && self.fits_feed_forward(model) && self.fits_norms(model) && self.fits_attention(model)
+        layers
+            && model.encoder.is_some() == self.encoder
+            && self.fits_feed_forward(model)
+            && self.fits_norms(model)
+            && self.fits_attention(model)
     }
 
     fn fits_feed_forward(&self, model: &ModelConfig) -> bool {

@@ -13,7 +13,8 @@ pub(super) fn not_modelled(model_type: &str, file: &Object) -> Result<(), Import
         return Err(ImportError::not_modelled(what));
     }
     let predicts_masked = listed.is_some_and(|kind| kind.encoder.is_some());
-    class(file, predicts_masked).map_or(Ok(()), |class| Err(ImportError::NotADecoder { shown_by: format!("architectures: {class}") }))
+    class(file, predicts_masked)
+        .map_or(Ok(()), |class| Err(ImportError::NotADecoder { shown_by: format!("architectures: {class}") }))
 }
 
 /// Structures that the keys give away; of a kind whose states or streams are known, not that it has some.
@@ -87,8 +88,9 @@ fn class(file: &Object, predicts_masked: bool) -> Option<String> {
 fn from_kind(model_type: &str) -> Option<&'static str> {
     let what = match model_type {
         "bailing_hybrid" | "olmo_hybrid" => "layers of linear attention",
-        "distilbert" | "albert" | "electra" | "deberta" | "deberta-v2" | "modernbert"
-        | "nomic_bert" | "mpnet" => "an encoder instead of a decoder",
+        "albert" | "electra" | "deberta" | "deberta-v2" | "modernbert" | "nomic_bert" | "mpnet" => {
+            "an encoder instead of a decoder"
+        }
         "t5" | "mt5" | "umt5" | "bart" | "mbart" | "pegasus" | "marian" | "whisper" | "m2m_100" | "led" => {
             "an encoder beside its decoder"
         }

@@ -17,10 +17,12 @@ pub const FAMILY: FamilySpec = FamilySpec {
         softmax_in_fp32: false,
         registers_norms_first: true,
         norms_follow_without_final: true,
+        registers_head_bias_twice: true,
         splits_tokens: false,
         takes_prefix: false,
         tensor_plan: None,
         shape: Some(ShapeRule {
+            encoder: true,
             attention_bias: Some(true),
             mlp_bias: Some(true),
             output_bias_as_others: true,

@@ -9,7 +9,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
     labels: &[("ernie4_5", "ERNIE 4.5")],
     modules: &Modules {
         model_type: "ernie4_5",
-        choice: FamilyChoice { rank: 48, word: "ernie4_5", label: "ERNIE 4.5" },
+        choice: FamilyChoice { rank: 48, word: "ernie4-5", label: "ERNIE 4.5" },
         rotation: RotationStyle::RepeatedTablesInFp32,
         rotary_tables: RotaryTables::InFp32,
         ..Modules::PLAIN

@@ -9,13 +9,9 @@ pub const FAMILY: FamilySpec = FamilySpec {
     labels: &[("granitemoe", "Granite MoE")],
     modules: &Modules {
         model_type: "granitemoe",
-        choice: FamilyChoice { rank: 43, word: "granitemoe", label: "Granite MoE" },
+        choice: FamilyChoice { rank: 43, word: "granite-moe", label: "Granite MoE" },
         feed_forward: FeedForwardStyle::JointGateAndUp,
-        experts: ExpertModules {
-            scores: RouterScores::SoftmaxOfPickedInFp32,
-            router_first: true,
-            ..ExpertModules::PLAIN
-        },
+        experts: ExpertModules { scores: RouterScores::SoftmaxOfPickedInFp32, router_first: true, ..ExpertModules::PLAIN },
         shape: Some(ShapeRule { experts: ExpertsRule::Optional, mlp_bias: Some(false), ..ShapeRule::PLAIN }),
         ..*super::granite::FAMILY.modules
     },

@@ -10,14 +10,19 @@ pub const FAMILY: FamilySpec = FamilySpec {
     labels: &[("granitemoe_swa", "Granite MoE SWA")],
     modules: &Modules {
         model_type: "granitemoe_swa",
-        choice: FamilyChoice { rank: 45, word: "granitemoe_swa", label: "Granite MoE SWA" },
+        choice: FamilyChoice { rank: 45, word: "granite-moe-swa", label: "Granite MoE SWA" },
+        feed_forward: FeedForwardStyle::JointGateAndUp,
+        experts: ExpertModules { scores: RouterScores::SoftmaxOfPickedInFp32, router_first: true, ..ExpertModules::PLAIN },
         sinks: SinkStyle::OutputScale,
         registers_spare_frequencies: true,
         shape: Some(ShapeRule { experts: ExpertsRule::Optional, mlp_bias: Some(false), sinks: true, ..ShapeRule::PLAIN }),
-        ..*super::granitemoe::FAMILY.modules
+        ..*super::granite::FAMILY.modules
     },
     not_looked_at: &["layer_rope_theta"],
     window: Window::Where { slides: |layer, _| !layer.is_multiple_of(4), window: 128 },
     sinks: true,
-    ..super::granitemoeshared::FAMILY
+    mlp_bias: Flag::Is(false),
+    output_bias: ATTENTION_BIAS,
+    experts: Some(Experts { may_share: true, ..Experts::of(8, 2) }),
+    ..super::granite::FAMILY
 };

@@ -2,6 +2,7 @@
 
 mod chunks;
 mod encoder;
+mod forms;
 mod loss;
 mod parts;
 mod tables;
@@ -11,16 +12,16 @@ use std::rc::Rc;
 
 pub(crate) use chunks::AroundLoss;
 use encoder::{TokenTypes, Transform};
+use forms::Forms;
 use parts::PartOfLoss;
 
 use super::adapter::{Past, Prefix, Prompt};
 use super::altup::{OfLayer, SharedKeys, Streams};
 use super::norm::Norm;
 use super::tables::Tables;
-use super::{Build, FP32, Linear, Shapes, Split, half};
+use super::{Build, FP32, Linear, Shapes, Split};
 use crate::config::{
-    AttentionKernel, EmbeddingScale, LayerSet, LinearBiases, ModelConfig, Modules, PositionEmbedding, Recompute,
-    RotaryTables,
+    AttentionKernel, EmbeddingScale, LayerSet, LinearBiases, ModelConfig, Modules, PositionEmbedding, Recompute, RotaryTables,
 };
 use crate::ops::tape::{Form, Kept, Param, SCALE, Tape, Var};
 use crate::ops::tensor::Dim;
@@ -105,75 +106,6 @@ pub(crate) struct Ends {
     prompt: Option<Prompt>,
     /// Keys and values that learn.
     prefix: Option<Prefix>,
-}
-
-/// Shapes of tables and labels.
-#[derive(Clone, Copy, Debug)]
-struct Forms {
-    positions: Form,
-    /// Of what is part of something else.
-    nothing: Form,
-    /// `[s, d]`, `[s, d / 2]` and `[d / 2]` of rotary tables.
-    rotary: [Form; 3],
-    /// Tables of half the width (gpt-oss).
-    by_halves: bool,
-    /// One table of complex numbers (DeepSeek-V2).
-    complex: bool,
-    /// Of a buffer of rotary factors.
-    factors: Form,
-    mask: Form,
-    /// Who sees whom in one sequence, and its keys.
-    square: Form,
-    keys: Form,
-    /// `[a, s]` and `[b · a, s]`.
-    alibi: [Form; 2],
-    chunk: Form,
-    /// `[chunk, h]`.
-    chunk_input: Form,
-    padded: Form,
-    /// `[b, s - 1, v]`, `[b, s - 1]` and `[b, s - 1, h]`.
-    shifted: [Form; 3],
-    /// `[b]`.
-    sequences: Form,
-}
-
-impl Forms {
-    fn new(build: &Build<'_>) -> Self {
-        let (with, model, tape) = (build.with, build.model(), build.tape);
-        let (s, b) = (with.s(), with.b());
-        let tokens = with.seq_length.saturating_mul(with.micro_batch_size);
-        let width = model.mla.map_or(model.rotary_dim.unwrap_or(model.head_dim), |mla| mla.qk_rope_head_dim);
-        let heads = with.own_heads();
-        let chunk = build.loss().chunk_tokens(tokens, model.hidden_size, with.vocab_part().1).unwrap_or(tokens);
-        let tables = model.family.modules().rotary_tables;
-        let by_halves = tables == RotaryTables::Halves;
-        let shorter = Dim("seq_length - 1", with.seq_length.saturating_sub(1).max(1));
-        Self {
-            positions: tape.form([s]),
-            nothing: tape.form([Dim("nothing", 0)]),
-            rotary: [
-                tape.form([s, Dim("rotated width", if by_halves { width / 2 } else { width })]),
-                tape.form([s, half(width)]),
-                tape.form([half(width)]),
-            ],
-            by_halves,
-            complex: tables == RotaryTables::Complex || factors(build).is_some(),
-            factors: {
-                let all = build.kernels().rotation == RotationKernel::PairsInFp32;
-                let rows = if all { Dim("max_position_embeddings", model.max_position_embeddings) } else { s };
-                tape.form([rows, Dim("rotated width", width)])
-            },
-            mask: tape.form([b, Dim("queries", s.1), Dim("keys", super::keys(with).1)]),
-            square: tape.form([Dim("queries", s.1), Dim("keys", super::keys(with).1)]),
-            keys: tape.form([super::keys(with)]),
-            alibi: [tape.form([heads, s]), tape.form([b, heads, s])],
-            chunk_input: tape.form([Dim("loss chunk", chunk), with.h()]),
-            chunk: tape.form([Dim("loss chunk", chunk), with.vocab_part()]),
-            shifted: [tape.form([b, shorter, with.vocab_part()]), tape.form([b, shorter]), tape.form([b, shorter, with.h()])],
-            padded: tape.form([b, Dim("seq_length + 1", with.seq_length.saturating_add(1))]),
-            sequences: tape.form([b]),
-        }
-    }
 }
 
 /// Width of the token embedding and the head.
@@ -301,6 +233,9 @@ impl Ends {
         let transformed = model.encoder.is_some_and(|encoder| encoder.head_transform);
         self.transform = transformed.then(|| Transform::new(build));
         build.tape.at("Output head and loss", sources::PYTORCH_AUTOGRAD);
+        if self.modules.registers_head_bias_twice && !model.tie_word_embeddings {
+            build.tape.idle(build.vector("unused head bias", with.vocab_part()));
+        }
         let bias = model.lm_head_bias.then_some("head bias");
         self.head = Some(if model.tie_word_embeddings {
             let bias = bias.map(|name| build.vector(name, with.vocab_part()));
@@ -340,8 +275,8 @@ impl Ends {
         let scale = self.scale.map(|format| tape.constant("embedding scale", self.shapes.scalar, format));
         let again = self.two_tables || self.modules.registers_spare_frequencies;
         let streams = self.streams.iter().flat_map(|streams| streams.buffers(tape));
-        let types = self.token_types.iter().flat_map(|types| types.buffers(tape));
-        rotary().into_iter().chain(again.then(rotary).flatten()).flatten().chain(scale).chain(streams).chain(types).collect()
+        let positions = self.buffers_of_positions(tape);
+        rotary().into_iter().chain(again.then(rotary).flatten()).flatten().chain(scale).chain(streams).chain(positions).collect()
     }
 
     /// Keys and values of every layer, where some are learned; peft's `forward` holds them until the loss is there.
@@ -404,8 +339,7 @@ impl Ends {
         if searches && self.kinds_of_masks > 1 {
             self.looks_for_packed_texts(tape);
         }
-        let sliding =
-            if masks && self.kinds_of_masks > 1 { Some(self.causal_mask(tape, dtype, true)) } else { mask.clone() };
+        let sliding = if masks && self.kinds_of_masks > 1 { Some(self.causal_mask(tape, dtype, true)) } else { mask.clone() };
         let (hidden, streams) = match &self.streams {
             Some(streams) if self.first => streams.spread(hidden, &mut held),
             _ => (hidden, Vec::new()),

@@ -127,6 +127,8 @@ impl Mlp {
     /// The feed-forward layer's contribution.
     pub fn run<'t>(&self, tape: &'t Tape, x: &Var<'t>) -> Var<'t> {
         tape.at(self.names[0], sources::PYTORCH_AUTOGRAD);
+        // The half of a joint product that is the gate keeps its name to the end.
+        let mut _half = None;
         let inner = match &self.gate {
             Gate::Own(gate) if self.over => {
                 let (gate, up) = (gate.run(x).named("gate output"), self.up.run(x).named("up output"));
@@ -139,7 +141,9 @@ impl Mlp {
             }
             Gate::WithUp(half) => {
                 let [gate, up] = self.up.run(x).named("gate and up output").split([*half; 2]);
-                up.mul(self.act.run(&gate)).named("down input")
+                let inner = up.mul(self.act.run(&gate)).named("down input");
+                _half = Some(gate);
+                inner
             }
             Gate::Own(gate) => {
                 let gate = self.act.run(&gate.run(x).named("gate output"));

@@ -30,6 +30,14 @@ pub(crate) struct HeadAndLoss {
     pub logits: Form,
 }
 
+impl Var<'_> {
+    /// In fp32 where autocast casts the operand of a loss to it, as it does on every device.
+    pub fn for_loss(self) -> Self {
+        let casts = self.tape.state.borrow().autocast.is_some();
+        if casts { self.cast(DType::Fp32) } else { self }
+    }
+}
+
 impl Tape {
     /// Head and loss in one kernel (Cut Cross-Entropy, `LinearCrossEntropyFunction.forward`): operands, one
     /// number per token and the mean logit of every word are saved. `valids` says which tokens count.

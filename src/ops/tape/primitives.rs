@@ -110,12 +110,6 @@ impl<'t> Var<'t> {
         if casts { self.cast(DType::Fp32) } else { self }
     }
 
-    /// In fp32 where autocast casts the operand of a loss to it, as it does on every device.
-    pub fn for_loss(self) -> Self {
-        let casts = self.tape.state.borrow().autocast.is_some();
-        if casts { self.cast(DType::Fp32) } else { self }
-    }
-
     /// `x.to(dtype)`; the same tensor if it has that format already.
     pub fn cast(self, dtype: DType) -> Self {
         self.cast_as(dtype, "cast copy")

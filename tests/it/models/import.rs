@@ -155,10 +155,10 @@ fn structures_that_are_not_modelled_are_named() {
             r#"{"model_type":"gemma4_text","hidden_size":2304,"hidden_size_per_layer_input":256}"#.to_owned(),
             "for every layer (hidden_size_per_layer_input)",
         ),
-        (r#"{"model_type":"bert","hidden_size":768}"#.to_owned(), "encoder"),
+        (r#"{"model_type":"deberta","hidden_size":768}"#.to_owned(), "encoder"),
         (
-            r#"{"model_type":"bert","architectures":["BertForMaskedLM"]}"#.to_owned(),
-            "an encoder instead of a decoder (model_type bert)",
+            r#"{"model_type":"electra","architectures":["ElectraForMaskedLM"]}"#.to_owned(),
+            "an encoder instead of a decoder (model_type electra)",
         ),
         (r#"{"model_type":"t5","is_encoder_decoder":true}"#.to_owned(), "encoder beside"),
         (r#"{"model_type":"clip_vision_model"}"#.to_owned(), "vision"),
@@ -392,7 +392,9 @@ fn stray_key_value_heads_change_nothing() {
 #[test]
 fn each_family_is_recognised() {
     for family in families() {
-        let text = format!(r#"{{"model_type":"{}","num_hidden_layers":2,"num_experts_per_tok":1}}"#, family.model_type());
+        // The library has no default for the experts of some.
+        let experts = r#""n_routed_experts":8,"num_experts":8,"num_local_experts":8,"num_experts_per_tok":1"#;
+        let text = format!(r#"{{"model_type":"{}","num_hidden_layers":2,{experts}}}"#, family.model_type());
         let imported = read(&text);
         assert_eq!(imported.config.family, family);
         assert_eq!(row(&imported, "model_type").how, How::Read);

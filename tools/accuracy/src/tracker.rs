@@ -24,9 +24,13 @@ pub fn kept_alive(job: &Job) -> u64 {
 /// as much as the engine says.
 pub fn held_by_hooks(job: &Job) -> Option<u64> {
     let run = job.training()?;
-    job.model().encoder?;
+    let model = job.model();
+    // DistilBERT's blocks add the residual themselves.
+    if model.encoder.is_none() || model.family.model_type() == "distilbert" {
+        return None;
+    }
     let bits = if run.precision == TrainingPrecision::Fp32 { 32 } else { 16 };
-    let held = job.micro_batch_size() * run.seq_length * job.model().hidden_size * bits / 8;
+    let held = job.micro_batch_size() * run.seq_length * model.hidden_size * bits / 8;
     let timeline = estimate(job).timeline?;
     let blocks = timeline.stretches.iter().filter(|stretch| stretch.phase == Phase::Backward && stretch.layer.is_some());
     blocks.map(|stretch| stretch.peak.into_iter().map(|bytes| bytes.0).sum::<u64>() + held).max()

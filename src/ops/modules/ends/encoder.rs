@@ -41,8 +41,6 @@ impl Transform {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TokenTypes {
     table: Param,
-    /// Shape of the buffers of positions and types.
-    buffer: Form,
     /// Shapes of the types, which all sequences share unless each has positions of its own, and of what they are embedded to.
     types: [Form; 2],
 }
@@ -54,7 +52,6 @@ impl TokenTypes {
         let rows = Dim("type_vocab_size", model.encoder.map_or(0, |encoder| encoder.type_vocab_size));
         (rows.1 > 0).then(|| Self {
             table: build.parameter("token type embedding", [rows, build.with.h()]),
-            buffer: tape.form([Dim("position_rows", model.position_rows)]),
             types: if model.family.modules().position_ids == PositionIds::FromTokens {
                 [build.shapes.tokens, build.shapes.hidden]
             } else {
@@ -62,11 +59,6 @@ impl TokenTypes {
                 [shared, tape.form_like(shared, build.shapes.hidden)]
             },
         })
-    }
-
-    /// The buffers that the module registers.
-    pub fn buffers<'t>(&self, tape: &'t Tape) -> [Var<'t>; 2] {
-        ["position ids", "token types"].map(|name| tape.constant(name, self.buffer, DType::Int64))
     }
 
     /// The embedded types.
@@ -77,6 +69,14 @@ impl TokenTypes {
 }
 
 impl Ends {
+    /// The buffers of all positions there are, and of as many token types, that encoders register.
+    pub(super) fn buffers_of_positions<'t>(&self, tape: &'t Tape) -> Vec<Var<'t>> {
+        let positions = matches!(self.modules.position_ids, PositionIds::Buffer | PositionIds::FromTokens);
+        let names = [(positions, "position ids"), (positions && self.token_types.is_some(), "token types")];
+        let there = names.into_iter().filter(|(there, _)| *there);
+        there.map(|(_, name)| tape.constant(name, self.forms.all_positions, DType::Int64)).collect()
+    }
+
     /// Numbers of the positions: those of a buffer take no memory of their own.
     pub(super) fn positions<'t>(&self, tape: &'t Tape) -> Var<'t> {
         match self.modules.position_ids {
