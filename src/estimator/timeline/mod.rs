@@ -128,6 +128,7 @@ impl<'a> Played<'a> {
         add_blocks(&mut beside, &state, &self.beside.standing, 1);
         let mut marks = std::mem::take(&mut self.marks);
         marks.clear();
+        marks.reserve(state.segments.len());
         let steps = state.segments.iter().filter(|segment| segment.when != When::Before);
         for (segment, elsewhere) in steps.zip(&self.beside.elsewhere) {
             let times = if segment.when == When::Step { 1 } else { self.plan.times(segment.layer) };
@@ -204,6 +205,9 @@ impl<'a> Played<'a> {
             *retained = end - start;
         }
         let others = i128::from(self.plan.stage.in_flight.saturating_sub(1));
+        if others == 0 {
+            return;
+        }
         let more = self.retained.map(|bytes| bytes * others);
         for mark in &mut self.marks {
             for moment in [&mut mark.start, &mut mark.peak, &mut mark.end] {
@@ -353,7 +357,8 @@ impl Beside {
         let freed = |segment: &Segment, entry: &Entry| {
             let Entry::Freed(id) = entry else { return None };
             let storage = usize::try_from(*id).ok().and_then(|at| state.storages.get(at))?;
-            Some((*id, others(storage))).filter(|(_, others)| *others > 0 && storage.layer.abs_diff(segment.layer) > 1)
+            let is_far = storage.layer.abs_diff(segment.layer) > 1;
+            is_far.then(|| (*id, others(storage))).filter(|(_, others)| *others > 0)
         };
         let far = |segment: &Segment| {
             let entries = state.log.get(segment.begins..segment.ends).unwrap_or_default();
@@ -378,6 +383,9 @@ fn add_blocks(beside: &mut Totals, state: &State, blocks: &[Like], sign: i128) {
 /// `beside` after a stretch has been repeated so often more.
 fn grown(beside: &Totals, start: &Totals, end: &Totals, times: u64) -> Totals {
     let mut more = *beside;
+    if times == 0 {
+        return more;
+    }
     for ((more, start), end) in more.iter_mut().zip(start).zip(end) {
         *more += (end - start) * i128::from(times);
     }

@@ -69,19 +69,24 @@ impl State {
         let (mut totals, mut sum) = ([N::default(); KINDS], N::default());
         for segment in segments {
             let (mut peak, mut highest, mut event) = (totals, sum, segment.begins);
+            // The totals of the highest moment are noted once they begin to fall.
+            let mut rises = false;
             segment.start = totals.map(Into::into);
             (segment.op, segment.recomputing) = (segment.began_in, false);
             for (place, entry) in log.get(segment.begins..segment.ends).unwrap_or_default().iter().enumerate() {
                 let (Entry::Taken(id) | Entry::Freed(id) | Entry::Turned(id)) = entry;
                 let Some(storage) = storages.get_mut(at(*id)) else { continue };
                 let bytes = N::of(storage.bytes);
+                if rises && !matches!(entry, Entry::Taken(_)) {
+                    (peak, rises) = (totals, false);
+                }
                 let Some(total) = totals.get_mut(storage.kind as usize) else { continue };
                 match entry {
                     Entry::Taken(_) => {
                         *total += bytes;
                         sum += bytes;
                         if sum > highest {
-                            (highest, peak, event) = (sum, totals, segment.begins + place + 1);
+                            (highest, event, rises) = (sum, segment.begins + place + 1, true);
                             (segment.op, segment.recomputing) = (storage.taken_in, storage.born == Kind::Recomputed);
                         }
                     }
@@ -98,6 +103,7 @@ impl State {
                     }
                 }
             }
+            let peak = if rises { totals } else { peak };
             (segment.peak, segment.event, segment.end) = (peak.map(Into::into), event, totals.map(Into::into));
         }
     }
