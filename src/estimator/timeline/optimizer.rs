@@ -68,12 +68,7 @@ pub(super) fn amounts(learned: &[UpdatedParameter], plan: &Plan<'_>) -> Vec<Stat
 }
 
 /// Takes the memory of the states.
-pub(super) fn states<'t>(
-    tape: &'t Tape,
-    plan: &Plan<'_>,
-    learned: &[UpdatedParameter],
-    shares: &mut Shares,
-) -> Vec<Var<'t>> {
+pub(super) fn states<'t>(tape: &'t Tape, plan: &Plan<'_>, learned: &[UpdatedParameter], shares: &mut Shares) -> Vec<Var<'t>> {
     tape.begin(When::Before, 0, Kind::OptimizerState);
     if plan.is_coordinated() {
         return states_of_sub_groups(tape, plan, learned);
@@ -215,12 +210,7 @@ pub(super) fn upcast(learned: &[UpdatedParameter], plan: &Plan<'_>) -> u64 {
 }
 
 /// Joins and upcasts gradients. What is returned stays until the end of the step.
-fn upcasted<'t>(
-    tape: &'t Tape,
-    plan: &Plan<'_>,
-    learned: &[UpdatedParameter],
-    shares: &mut Shares,
-) -> Option<Var<'t>> {
+fn upcasted<'t>(tape: &'t Tape, plan: &Plan<'_>, learned: &[UpdatedParameter], shares: &mut Shares) -> Option<Var<'t>> {
     let elements = if plan.singly && (plan.builds_vector() || plan.is_coordinated()) { 0 } else { upcast(learned, plan) };
     let master = plan.recipe.master.filter(|_| elements > 0)?;
     let mut take = |name, dtype| {

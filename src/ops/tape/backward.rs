@@ -123,7 +123,9 @@ impl Tape {
                 state.note_node(next, from);
                 std::mem::take(&mut state.arrived)
             };
-            arrived.iter().for_each(|param| model.arrives(self, *param));
+            for param in &arrived {
+                model.arrives(self, *param);
+            }
             self.state.borrow_mut().arrived = arrived;
         }
         if let Some(left) = here {
