@@ -311,7 +311,7 @@ pub(crate) struct State {
     pub storages: Vec<Storage>,
     pub forms: Vec<(Shape, u64)>,
     /// Shapes found by their [`Shape::slot`]: the number of the last of each, and of the one before each; numbers begin with 1.
-    slots: [Form; SLOTS],
+    slots: Slots,
     before: Vec<Form>,
     pub nodes: Vec<Node>,
     pub parameters: Vec<Parameter>,
@@ -361,7 +361,7 @@ pub(crate) struct State {
     /// Uses of parameters, where they are noted.
     pub uses: Option<Vec<Use>>,
     /// Parameters whose gradients the last node of backward completed.
-    pub(super) arrived: [Option<Param>; 3],
+    pub(super) arrived: Vec<Param>,
     /// Tensors that are no parameters and want a gradient, and their gradients, kept until the graph goes.
     pub(super) leaves: Vec<u32>,
     /// Whether what runs is compiled.
@@ -378,8 +378,18 @@ pub(crate) struct State {
     pub(super) at_the_end: Vec<(Param, Grad)>,
 }
 
-/// How many slots shapes are found by.
-const SLOTS: usize = 32;
+/// How many slots shapes are found by: enough that a step's shapes seldom share one.
+const SLOTS: usize = 128;
+
+/// The number of the last shape of each slot.
+#[derive(Debug)]
+struct Slots([Form; SLOTS]);
+
+impl Default for Slots {
+    fn default() -> Self {
+        Self([0; SLOTS])
+    }
+}
 
 /// The node number of a parameter.
 pub(super) const fn leaf(param: Param) -> u32 {
@@ -421,7 +431,7 @@ impl State {
     }
 
     pub fn form(&mut self, shape: Shape) -> Form {
-        let slot = &mut self.slots[shape.slot() % SLOTS];
+        let slot = &mut self.slots.0[shape.slot() % SLOTS];
         let mut number = *slot;
         while let Some(at) = number.checked_sub(1)
             && let Some((known, _)) = self.forms.get(usize::from(at))
