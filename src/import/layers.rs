@@ -206,13 +206,7 @@ pub(super) fn with_experts(file: &mut Reader<'_>, experts: &Experts, layers: u64
         _ => Vec::new(),
     };
     file.done_with(experts.chosen_by);
-    let asked =
-        STEPS.map(|key| (key, 1)).into_iter().chain(["first_k_dense_replace", "moe_layer_start_index"].map(|key| (key, first)));
-    for (key, default) in asked.filter(|(key, _)| looks_at(key)) {
-        if !file.has(key) {
-            file.asks(key, Value::Whole(default), false);
-        }
-    }
+    ask(file, experts, first);
     if first > 0 {
         file.tell("first_k_dense_replace", &first, How::Read, "Layers before the first one with experts.");
     }
@@ -224,6 +218,17 @@ pub(super) fn with_experts(file: &mut Reader<'_>, experts: &Experts, layers: u64
         step > 0 && (first..end).contains(&layer) && place(layer).is_multiple_of(step) && !dense.contains(&Value::Whole(layer))
     };
     compact((0..layers).map(has).collect())
+}
+
+/// Asks for the keys that say which layers have experts, where the file does not state them.
+fn ask(file: &mut Reader<'_>, experts: &Experts, first: u64) {
+    let steps = STEPS.map(|key| (key, 1)).into_iter();
+    let firsts = ["first_k_dense_replace", "moe_layer_start_index"].map(|key| (key, first));
+    for (key, default) in steps.chain(firsts).filter(|(key, _)| experts.chosen_by.contains(key)) {
+        if !file.has(key) {
+            file.asks(key, Value::Whole(default), false);
+        }
+    }
 }
 
 /// The shortest way to write the same layers.

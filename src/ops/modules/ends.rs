@@ -135,6 +135,15 @@ fn factors(build: &Build<'_>) -> Option<u64> {
     }
 }
 
+/// The format of the buffer that the embedding is multiplied by, if there is one.
+fn scale(build: &Build<'_>) -> Option<DType> {
+    match build.model().family.modules().embedding_scale {
+        EmbeddingScale::None | EmbeddingScale::Number => None,
+        EmbeddingScale::Buffer => Some(build.with.made_in),
+        EmbeddingScale::WholeBuffer => Some(DType::Int64),
+    }
+}
+
 impl Ends {
     /// Declares the embedding's parameters; [`Self::finish`] those of the head.
     ///
@@ -191,11 +200,7 @@ impl Ends {
             kinds_of_masks,
             slides: kinds_of_masks == 1 && model.sliding_layers != LayerSet::None && any(true),
             two_tables: modules.tables_for_each_kind && any(true) && any(false),
-            scale: match modules.embedding_scale {
-                EmbeddingScale::None | EmbeddingScale::Number => None,
-                EmbeddingScale::Buffer => Some(with.made_in),
-                EmbeddingScale::WholeBuffer => Some(DType::Int64),
-            },
+            scale: scale(build),
             modules,
             soft_cap: model.final_logit_softcapping,
             batched: with.micro_batch_size > 1,
@@ -305,16 +310,7 @@ impl Ends {
         if !self.own_model {
             held.push(hidden.clone());
         }
-        if let Some(types) = &self.token_types {
-            let types = types.run(tape);
-            hidden = hidden.add(types).named("embedded tokens");
-            // The embedding is a module of its own, and lets go of what it made when it returns.
-            held.clear();
-        }
-        if let Some(places) = places {
-            held.push(places.clone());
-            hidden = hidden.add(places).named("embedded tokens");
-        }
+        hidden = self.with_types_and_places(tape, (hidden, places), &mut held);
         hidden = self.own_part(hidden, &mut held);
         let own_input = self.streams.as_ref().filter(|_| self.first).map(|streams| streams.of_layers(&hidden));
         if let Some(norm) = &self.embedding_norm {
@@ -322,6 +318,7 @@ impl Ends {
             hidden = norm.run(&hidden);
         }
         if self.token_types.is_some() {
+            // The embedding is a module of its own, and lets go of what it made when it returns.
             held.clear();
         }
         tape.at("Embedding", sources::PYTORCH_AUTOGRAD);

@@ -62,7 +62,7 @@ impl TokenTypes {
     }
 
     /// The embedded types.
-    pub fn run<'t>(&self, tape: &'t Tape) -> Var<'t> {
+    pub fn run(self, tape: &Tape) -> Var<'_> {
         let types = tape.constant("types of tokens", self.types[0], DType::Int64);
         tape.embedding(types, self.table, self.types[1]).named("embedded types")
     }
@@ -75,6 +75,25 @@ impl Ends {
         let names = [(positions, "position ids"), (positions && self.token_types.is_some(), "token types")];
         let there = names.into_iter().filter(|(there, _)| *there);
         there.map(|(_, name)| tape.constant(name, self.forms.all_positions, DType::Int64)).collect()
+    }
+
+    /// Embedded tokens with their types and positions added; `held` is what the model's `forward` holds.
+    pub(super) fn with_types_and_places<'t>(
+        &self,
+        tape: &'t Tape,
+        (mut hidden, places): (Var<'t>, Option<Var<'t>>),
+        held: &mut Vec<Var<'t>>,
+    ) -> Var<'t> {
+        if let Some(types) = self.token_types {
+            let types = types.run(tape);
+            hidden = hidden.add(types).named("embedded tokens");
+            held.clear();
+        }
+        if let Some(places) = places {
+            held.push(places.clone());
+            hidden = hidden.add(places).named("embedded tokens");
+        }
+        hidden
     }
 
     /// Numbers of the positions: those of a buffer take no memory of their own.
