@@ -11,6 +11,8 @@ pub enum ExpertsRule {
     Always,
     /// They may have some, with shared ones that no gate weighs.
     Optional,
+    /// They may have some, of whatever kind.
+    Any,
 }
 
 /// The shapes that modules can take.
@@ -88,6 +90,7 @@ impl ShapeRule {
         let experts = match self.experts {
             ExpertsRule::None => moe.is_none(),
             ExpertsRule::Always => moe.is_some_and(|moe| moe.shared_expert_intermediate_size == 0),
+            ExpertsRule::Any => true,
             ExpertsRule::Optional => moe.is_none_or(|moe| !moe.shared_expert_gate),
         };
         experts && model.mlp == self.mlp && self.mlp_bias.is_none_or(|bias| model.mlp_bias == bias)

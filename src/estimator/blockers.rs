@@ -17,7 +17,7 @@ pub(super) use evaluation::refused as refused_evaluation;
 pub use crate::sharding::FrameworkRule;
 use crate::sharding::{CarriedOutBy, With};
 use crate::sources::{self, Source};
-use crate::stacks::{LossKernel, NotWith, TensorParallelism};
+use crate::stacks::{NotWith, TensorParallelism};
 use crate::units::whole;
 
 /// A rule that the layout breaks; its text is one sentence.
@@ -431,7 +431,7 @@ fn frameworks(job: &Job, run: &TrainingRun, found: &mut Vec<Blocker>) {
 fn runs_encoders(job: &Job, run: &TrainingRun) -> bool {
     let layout = job.layout();
     let whole = layout.t() == 1 && layout.p() == 1 && layout.cp() == 1;
-    let own_loss = run.loss.kernel(run.stack) == LossKernel::FullLogits;
+    let own_loss = run.loss == Loss::OfStack;
     let plain = run.tuning.is_full() && run.packed_text().is_none() && run.evaluation.is_none() && !run.compile;
     whole && own_loss && plain && run.stack.is_played() && !run.stack.modules().is_own_model
 }

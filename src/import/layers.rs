@@ -85,7 +85,8 @@ pub(super) fn sliding(file: &mut Reader<'_>, kind: &FamilySpec, layers: u64) -> 
 /// What `layer_types` says: true for layers with a window.
 fn listed(file: &mut Reader<'_>) -> Result<Option<Vec<bool>>, ImportError> {
     let Some(Value::List(types)) = file.peek("layer_types") else { return Ok(None) };
-    file.done_with(&["layer_types"]);
+    // The list takes the place of older files' period.
+    file.done_with(&["layer_types", "sliding_window_pattern", "_sliding_window_pattern"]);
     let mut flags = Vec::with_capacity(types.len());
     let mut chunked = false;
     for kind in types {

@@ -18,6 +18,7 @@ mod models {
     mod catalog;
     mod catalog_queries;
     mod corpus;
+    mod encoder;
     mod hybrid;
     mod import;
     mod oom;

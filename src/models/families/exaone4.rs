@@ -14,7 +14,6 @@ pub const FAMILY: FamilySpec = FamilySpec {
         query_key_norm: QueryKeyNorm::AfterTransposing,
         ..Modules::PLAIN
     },
-    not_looked_at: &["sliding_window_pattern"],
     sizes: Sizes::of([4096, 16_384], 32, 32, 102_400, 2048).kv(32),
     qk_norm: Flag::Is(true),
     window: Window::AllButEvery { period: 4, window: 4096 },

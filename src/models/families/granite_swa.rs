@@ -21,5 +21,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
     tied: true,
     window: Window::Where { slides: |layer, _| !layer.is_multiple_of(4), window: 128 },
     sinks: true,
+    // Bases of rotation change no size.
+    not_looked_at: &["layer_rope_theta"],
     ..super::granite::FAMILY
 };

@@ -344,7 +344,7 @@ impl Ends {
         tape.at("Embedding", sources::PYTORCH_AUTOGRAD);
         let format = if self.modules.rotary_tables == RotaryTables::InFp32 { FP32 } else { dtype };
         let rotary = self.rotary.then(|| self.rotary(tape, format));
-        let again = self.two_tables.then(|| self.rotary(tape, dtype));
+        let again = self.two_tables.then(|| self.rotary(tape, format));
         let whole = Tables { rotary, mask, alibi, positions, past: None, own_input, layer: None };
         let whole_rotary = whole.rotary.clone();
         let sliding = Tables { mask: sliding, rotary: again.or(whole_rotary), ..whole.clone() };

@@ -204,9 +204,12 @@ impl<'a> Build<'a> {
         self.with.stack.modules()
     }
 
-    /// How the loss is computed.
+    /// How the loss is computed. Kernels that join head and loss are made for the next token; an encoder's logits are written.
     pub const fn loss(&self) -> LossKernel {
-        self.with.loss.kernel(self.with.stack)
+        match self.model().encoder {
+            Some(_) => LossKernel::FullLogits,
+            None => self.with.loss.kernel(self.with.stack),
+        }
     }
 
     /// A parameter.

@@ -24,6 +24,8 @@ NEW = [
     ("biogpt", L, B), ("granitemoe", L, dict(SM, num_local_experts=4)), ("granitemoeshared", L, dict(SM, num_local_experts=4, shared_intermediate_size=256)), ("granitemoe_swa", L, dict(SM, num_local_experts=4, shared_intermediate_size=256)),
     ("arcee", L, SM), ("ernie4_5", L, dict(SM, head_dim=64)), ("exaone4", L, SM), ("iquestcoder", L, SM), ("internlm3", L, SM), ("flint", dict(num_hidden_layers=3), dict(SM, moe_intermediate_size=256, num_experts=8, num_experts_per_tok=2)),
     ("kolibri1", L, {**SM, "moe_intermediate_size": 256, "num_local_experts": 8, "num_experts_per_tok": 2, "intermediate_size": None}), ("aria_text", L, dict(SM, moe_num_experts=4, moe_num_shared_experts=1, pad_token_id=1)),
+    ("glm", dict(L, pad_token_id=None), dict(SM, head_dim=64, pad_token_id=1)), ("hunyuan_v1_dense", dict(L, head_dim=128), dict(SM, head_dim=96)), ("solar_open", L, dict(SM, head_dim=64, moe_intermediate_size=256, n_routed_experts=8, num_experts_per_tok=2)), ("olmo3", L, SM),
+    ("qwen2_moe", L, dict(SM, num_experts=8, num_experts_per_tok=2, moe_intermediate_size=256, shared_expert_intermediate_size=384)),
     ("bert", L, B), ("roberta", L, dict(B, type_vocab_size=1)), ("xlm-roberta", L, B), ("camembert", L, B), ("data2vec-text", L, B), ("ernie", L, B), ("megatron-bert", L, B), ("roberta-prelayernorm", L, B), ("xlm-roberta-xl", L, B),
     ("distilbert", dict(n_layers=2, architectures=["DistilBertForMaskedLM"]), dict(dim=512, hidden_dim=1536, n_layers=3, n_heads=8, vocab_size=4000, architectures=["DistilBertForMaskedLM"])),
 ]

@@ -239,6 +239,18 @@ fn a_class_that_contradicts_the_kind_is_named() {
     assert_eq!(air.not_counted, ["model_type"]);
 }
 
+/// transformers' Granite Speech has an encoder and a projector beside its text, under keys that few files have; Fuyu has a matrix for
+/// patches of an image that no key of its file describes.
+#[test]
+fn parts_of_unknown_names_are_left_out_by_their_key() {
+    let parts = |text: &str| -> Vec<String> { read(text).left_out.into_iter().map(|left| left.part).collect() };
+    let text = r#""text_config":{"model_type":"granite","hidden_size":512,"num_hidden_layers":2}"#;
+    let speech = parts(&format!(r#"{{"model_type":"granite_speech","encoder_config":{{"num_layers":2}},"projector_config":{{"num_layers":2}},{text}}}"#));
+    assert_eq!(speech, ["the part that encoder_config describes", "the part that projector_config describes"]);
+    let fuyu = parts(r#"{"model_type":"fuyu","text_config":{"model_type":"persimmon","hidden_size":512,"num_hidden_layers":2}}"#);
+    assert_eq!(fuyu, ["whatever a model of the kind fuyu has beside its text part"]);
+}
+
 #[test]
 fn parts_beside_the_text_are_left_out_by_name() {
     let qwen = read(include_str!("../../data/configs/corpus/Qwen__Qwen3-VL-8B-Instruct.json"));
