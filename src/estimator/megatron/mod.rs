@@ -16,7 +16,7 @@ use std::ops::{Add, Mul};
 
 use super::ledger::{LineItem, sort_by_kind};
 use super::{Moment, host, overhead};
-use crate::config::{Job, Recompute, TrainingRun};
+use crate::config::{Job, ParallelLayout, Recompute, TrainingRun};
 use crate::ops::megatron::{Module, RankModel, Step, rank_model};
 use crate::ops::{Kept, Role, Tensor};
 use crate::units::Bytes;
@@ -158,6 +158,15 @@ pub(super) fn after_forward(job: &Job, run: &TrainingRun, stage: u64) -> Vec<Lin
     let mut lines = scope.resident(true);
     lines::activations(&scope.alive(all, At::Forward), true, &mut lines);
     lines
+}
+
+/// Parameters that learn, of the whole model: each adapter once.
+pub(super) fn trainable(job: &Job, run: &TrainingRun) -> u64 {
+    let job = job.with_layout(ParallelLayout::SINGLE);
+    let model = rank_model(&job, run);
+    let scope = Scope { job: &job, run, model: &model, stage: schedule::stage(&job, run, 0) };
+    let held = states::held(&scope);
+    held.iter().filter(|held| held.learns).map(states::Held::elements).fold(0, u64::saturating_add)
 }
 
 /// Bytes of activations of a stage that wait in host memory at most.

@@ -51,6 +51,10 @@ impl Order<'_> {
         let Sizes { whole, ids, split, partial, .. } = self.sizes;
         self.player.enter("Embedding");
         let mut residual = gradient.owned();
+        if self.is_frozen() {
+            self.player.free_all([residual, ids_of_rank, mask]);
+            return;
+        }
         if split {
             let gathered = self.player.take("gathered gradient", whole);
             self.player.free(residual);
@@ -84,8 +88,13 @@ impl Order<'_> {
         self.player.enter("Final norm");
         let (normed, statistics) = self.norm("normed output", true);
         self.player.enter("Output layer");
-        self.gather_input();
+        let frozen = self.is_frozen();
+        let whole = if frozen { self.gathered_gradient() } else { Taken::NOTHING };
+        if !frozen {
+            self.gather_input();
+        }
         let of_vocabulary = self.multiply("logits", logits);
+        self.player.free(whole);
         self.player.enter("Cross-entropy");
         let player = &mut self.player;
         let fusion = self.run.megatron.cross_entropy_loss_fusion;
@@ -110,6 +119,13 @@ impl Order<'_> {
         player.brief("losses that count", each);
         player.free(loss);
         [batch.positions, batch.labels] = [Taken::NOTHING; 2];
+        // A frozen output layer does not keep what it reads.
+        let normed = if frozen {
+            player.free(normed);
+            Taken::NOTHING
+        } else {
+            normed
+        };
         let kept = if fusion == LossFusion::TransformerEngine { of_vocabulary } else { softmax };
         Head { input, normed, statistics, kept, labels: [masked, own] }
     }
