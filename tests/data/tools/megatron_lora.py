@@ -4,7 +4,7 @@
     PYTHONPATH=RUNNERS:SITE python megatron_lora.py SWIFT rows.jsonl out.jsonl [--only ID,ID]  # measures them
 
 RUNNERS: the folder of `run_megatron.py` and `pretend.py`, see `../cuda/README.md`; SITE: where megatron-core 0.16.1, Transformer Engine
-2.20.2 and peft are; SWIFT: the unpacked wheel of ms-swift 4.0.0, of which `swift/megatron/tuners/lora.py` alone is loaded. A row is one of
+2.20.2 and peft 0.18 are; SWIFT: the unpacked wheel of ms-swift 4.0.0, of which `swift/megatron/tuners/lora.py` alone is loaded. A row is one of
 `run_megatron.py` with `flags.lora`: `r`, `dropout`, and `targets` ("all-linear", or names of Megatron's modules).
 """
 import hashlib, importlib.util, json, os, sys, types
@@ -61,11 +61,12 @@ def measure(row):
     def prepared(*args, **more):
         setup(*args, **more)
         run_megatron.transformer_engine()
-        from megatron.core.transformer import module as wrapper
+        run_megatron.apex_wgrad()
+        from megatron.core.transformer.module import Float16Module
         from megatron.core.models.gpt.gpt_model import GPTModel
         swift_lora()
-        cast, before = wrapper.Float16Module, GPTModel._preprocess
-        wrapper.Float16Module = lambda config, model: cast(config, adapted(model, lora))
+        cast, before = Float16Module.__init__, GPTModel._preprocess
+        Float16Module.__init__ = lambda self, config, model: cast(self, config, adapted(model, lora))
         def preprocess(self, *args, **more):
             # `_preprocess` of `swift/megatron/model/gpt_model.py`: a recomputed block must get something that wants a gradient.
             import torch
@@ -122,7 +123,7 @@ def main():
         row = json.loads(line)
         if only and row["id"] not in only: continue
         made = pretend.in_child(lambda: measure(row))
-        with open(sys.argv[3], "a") as out: print(json.dumps(dict(row, **made), separators=(", ", ": ")), file=out)
+        with open(sys.argv[3], "a") as out: print(json.dumps(dict(row, **made, kind="pretend_framework"), separators=(", ", ": ")), file=out)
         found = made.get("measured", {})
         print(row["id"], row["model"], row["run"]["recompute"], row["parallel"], *[found.get(key) for key in ("peak_allocated", "peak_reserved")], made.get("error", ""), made.get("where", "")[-2500:], file=sys.stderr, flush=True)
 

@@ -6,9 +6,9 @@ use crate::support;
 use std::num::NonZeroU64;
 
 use headroom::config::{
-    AttentionKernel, DataSharding, GradientDType, HiddenAct, Job, LayerSet, LossFusion, MegatronOptions, Mla, MlpKind,
+    AttentionKernel, BaseFormat, DataSharding, GradientDType, HiddenAct, Job, LayerSet, LossFusion, MegatronOptions, Mla, MlpKind,
     ModelConfig, Moe, Normalization, ParallelLayout, PipelineSchedule, PipelineSplit, PositionEmbedding, Recompute,
-    RecomputeMethod, RecomputeModules, SCHEDULES, TokenDispatcher, TrainingRun,
+    RecomputeMethod, RecomputeModules, SCHEDULES, Targets, TokenDispatcher, TrainingRun, Tuning,
 };
 use headroom::estimator::{Ledger, MemoryKind, blockers, estimate, events, memory_by_kind, stage_after_forward, stage_ledger};
 use headroom::units::Bytes;
@@ -245,8 +245,8 @@ fn degrees_that_divide_nothing_are_named() {
 fn any_job() -> impl Strategy<Value = Job> {
     let degrees = (1_u64..=4, 1_u64..=4, 1_u64..=4, 1_u64..=2, 1_u64..=2, 1_u64..=4);
     let switches = (any::<[bool; 8]>(), 0_u64..3, 1_u64..=3, any::<bool>());
-    let pipeline = (0_usize..8, 0_usize..5);
-    (degrees, switches, pipeline).prop_map(|((t, p, d, cp, ep, chunks), (on, recompute, blocks, experts), (schedule, split))| {
+    let pipeline = (0_usize..8, 0_usize..5, 0_u8..4);
+    (degrees, switches, pipeline).prop_map(|((t, p, d, cp, ep, chunks), (on, recompute, blocks, experts), (schedule, split, tuned))| {
         let schedule = SCHEDULES.get(schedule).map_or(PipelineSchedule::OneForwardOneBackward, |facts| facts.schedule);
         let chunks = if schedule == PipelineSchedule::OneForwardOneBackward { chunks } else { 1 };
         let (p, p_even) = (p, p.next_multiple_of(2));
@@ -269,6 +269,11 @@ fn any_job() -> impl Strategy<Value = Job> {
         let model = if experts { deepseek() } else { gpt(16) };
         training_job(&model, layout, |run| {
             megatron(run);
+            // Half of the jobs have adapters, with dropout or without.
+            if tuned > 1 {
+                let adapters = Tuning::FULL.with_adapters(BaseFormat::Weights);
+                run.tuning = Tuning { target_modules: Targets::ALL, dropout: tuned > 2, ..adapters };
+            }
             run.attention = if on[2] { AttentionKernel::Standard } else { AttentionKernel::Flash };
             run.recompute = [Recompute::None, Recompute::Selective, Recompute::Full][usize::try_from(recompute).expect("small")];
             run.megatron = MegatronOptions {

@@ -51,10 +51,6 @@ impl Order<'_> {
         let Sizes { whole, ids, split, partial, .. } = self.sizes;
         self.player.enter("Embedding");
         let mut residual = gradient.owned();
-        if self.is_frozen() {
-            self.player.free_all([residual, ids_of_rank, mask]);
-            return;
-        }
         if split {
             let gathered = self.player.take("gathered gradient", whole);
             self.player.free(residual);

@@ -267,7 +267,7 @@ impl Order<'_> {
         self.player.free(of_local);
         self.player.free_all(statistics);
         self.stand_in(matrix);
-        self.player.free_all([of_whole, late, of_product, of_adapter, input]);
+        self.player.free_all([of_whole, of_adapter, of_product, input, late]);
         gradient.add(&mut self.player, of_input, hidden);
         self.player.free_all(of_scale);
         self.player.free(of_weight);

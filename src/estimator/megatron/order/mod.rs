@@ -137,6 +137,8 @@ struct Order<'a> {
     lasting: Lasting,
     /// The input that came last from the stage before.
     received: Taken,
+    /// What a frozen embedding made of the last micro-batch that is through, and its gradient: there until the graph goes.
+    leaf: [Taken; 2],
 }
 
 /// Memory that stays once it is taken.
@@ -285,6 +287,7 @@ impl<'a> Order<'a> {
             player: Player::default(),
             lasting: Lasting::default(),
             received: Taken::NOTHING,
+            leaf: [Taken::NOTHING; 2],
         }
     }
 
