@@ -207,7 +207,7 @@ rules! {
         "Learned keys and values are not modelled for Falcon, Bloom and latent attention; choose a learned prompt, or LoRA";
     // peft 0.21 turns names of a fused expert's matrices into adapters of all experts, which are multiplied out in every pass.
     EXPERTS_ADAPTED: PEFT,
-        "Adapters on experts are not modelled; leave gate, up and down without adapters, beside attention they are, or choose full fine-tuning";
+        "Adapters on experts are modelled under Megatron-LM alone; leave gate, up and down without adapters, beside attention they are modelled, or choose full fine-tuning";
     EXPERTS_PACKED: PEFT,
         "Experts in 4 bits are not modelled; choose LoRA, or full fine-tuning";
     STEPS_IN_BACKWARD: TORCHTUNE,

@@ -153,7 +153,13 @@ impl Line {
 /// Weights that stay as they are: each a tensor of its own, in no buffer.
 const fn frozen(run: &TrainingRun) -> Line {
     let note = "No gradients and no optimizer states.";
-    Line { kind: MemoryKind::Parameter, label: "Frozen weights", dtype: run.recipe().parameter, note, source: sources::MEGATRON_CORE }
+    Line {
+        kind: MemoryKind::Parameter,
+        label: "Frozen weights",
+        dtype: run.recipe().parameter,
+        note,
+        source: sources::MEGATRON_CORE,
+    }
 }
 
 /// Weights that learn, main gradients and master weights of a run.

@@ -208,7 +208,10 @@ fn two_answers_take_what_a_batch_twice_as_large_takes() {
 fn what_is_not_modelled_is_a_sentence() {
     let prefix = Tuning { method: Method::Prefix, ..Tuning::FULL };
     for (job, word) in [
-        (job(Tuning { base: BaseFormat::Nf4, ..lora(8, SOME) }, ParallelLayout::SINGLE, |run| run.stack = support::megatron()), "transformers"),
+        (
+            job(Tuning { base: BaseFormat::Nf4, ..lora(8, SOME) }, ParallelLayout::SINGLE, |run| run.stack = support::megatron()),
+            "transformers",
+        ),
         (job(lora(8, SOME), layout(2, 1, 1, DataSharding::NOTHING), |_| {}), "data-parallel"),
         (job(lora(8, Targets::KEY_VALUE_DOWN), ParallelLayout::SINGLE, |_| {}), "nothing learns"),
         (job(prefix, ParallelLayout::SINGLE, |run| run.recompute = Recompute::Full), "recomputation"),

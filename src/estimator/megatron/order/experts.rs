@@ -144,7 +144,8 @@ impl Order<'_> {
         player.free_unless(keeps, [residual]);
         let adapters = [of_up, of_down];
         let of_rows = sorted;
-        let kept = Experts { residual, statistics, normed, indices, weights, order, input, of_rows, up, activated, back, adapters };
+        let kept =
+            Experts { residual, statistics, normed, indices, weights, order, input, of_rows, up, activated, back, adapters };
         (result, kept)
     }
 

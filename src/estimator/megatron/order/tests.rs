@@ -5,8 +5,9 @@ use std::num::NonZeroU64;
 
 use super::events;
 use crate::config::{
-    Accelerator, BaseFormat, Cluster, DataSharding, GradientDType, Job, LayerSet, LossFusion, MegatronOptions, ModelConfig, Moe, OptimizerImplementation,
-    Overheads, ParallelLayout, PeakRates, Recompute, RecomputeModules, Run, Stack, Targets, TrainingRun, Tuning,
+    Accelerator, BaseFormat, Cluster, DataSharding, GradientDType, Job, LayerSet, LossFusion, MegatronOptions, ModelConfig, Moe,
+    OptimizerImplementation, Overheads, ParallelLayout, PeakRates, Recompute, RecomputeModules, Run, Stack, Targets, TrainingRun,
+    Tuning,
 };
 use crate::estimator::rank_device_memory;
 use crate::estimator::timeline::TensorEvent;

@@ -13,6 +13,9 @@
 //! `22GB` of `packing/llm.sh` (Qwen2.5-7B, adapters of rank 8, 2,048 tokens) is no measurement of that run: `lora_sft.sh`,
 //! `early_stop/lora_sft.sh` and `notebook/qwen2_5-self-cognition/sft.sh` bear the same comment, the last of them for Qwen2.5-3B, whose weights
 //! are 8.5 GiB smaller. The Trainer with ms-swift's loss takes 19.54 GiB on the pretended GPU, with and without evaluations.
+//!
+//! Adapters under Megatron-Core: the job of `flash_attention_3/mcore.sh` (48 and 49 GiB) reserves 37.6 GiB on the pretended GPU, where every
+//! expert gets equally many tokens (`a145eec6c9` in `tests/data/cuda/megatron_lora.jsonl`), and that of `lora/moe.sh` 62.3 GiB (published: 62).
 
 use serde_json::{Map, Value, json};
 

@@ -87,7 +87,12 @@ fn lora(row: Fields<'_>) -> Result<Option<Tuning>, String> {
         }
     };
     let dropout = row.number("/flags/lora/dropout")? > 0.0;
-    Ok(Some(Tuning { r: row.count("/flags/lora/r")?, target_modules, dropout, ..Tuning::FULL.with_adapters(BaseFormat::Weights) }))
+    Ok(Some(Tuning {
+        r: row.count("/flags/lora/r")?,
+        target_modules,
+        dropout,
+        ..Tuning::FULL.with_adapters(BaseFormat::Weights)
+    }))
 }
 
 /// Whether modules are Transformer Engine's; otherwise Megatron-Core's own.
