@@ -89,7 +89,8 @@ pub(super) fn add(job: &Job, run: &TrainingRun, found: &mut Vec<Blocker>) {
     forbid(prefix && run.recompute != Recompute::None, &PREFIX_RECOMPUTED);
     forbid(prefix && takes_none, &PREFIX_ELSEWHERE);
     let learns = || super::super::trainable(job, 1) > 0;
-    forbid(!tuning.is_full() && (own || !elsewhere) && !learns(), &NOTHING_LEARNS);
+    let counted = !elsewhere || (own && tuning.method.adapts_linears());
+    forbid(!tuning.is_full() && counted && !learns(), &NOTHING_LEARNS);
     if run.packed_text().is_some() {
         packed(run, elsewhere, found);
     }

@@ -135,6 +135,8 @@ impl Order<'_> {
         player.free_all([output, permuted]);
         if sends {
             player.free_all([of_rows, if sorts { received } else { Taken::NOTHING }]);
+        } else if sorts {
+            player.free(of_rows);
         }
         let input = if keeps_input || !sorts { input } else { Taken::NOTHING };
         let activated = if keeps_activated { activated } else { Taken::NOTHING };

@@ -6,8 +6,8 @@ use std::num::NonZeroU64;
 use super::events;
 use crate::config::{
     Accelerator, BaseFormat, Cluster, DataSharding, GradientDType, Job, LayerSet, LossFusion, MegatronOptions, ModelConfig, Moe,
-    OptimizerImplementation, Overheads, ParallelLayout, PeakRates, Recompute, RecomputeModules, Run, Stack, Targets, TrainingRun,
-    Tuning,
+    OptimizerImplementation, Overheads, ParallelLayout, PeakRates, Recompute, RecomputeModules, Run, Stack, Targets,
+    TokenDispatcher, TrainingRun, Tuning,
 };
 use crate::estimator::rank_device_memory;
 use crate::estimator::timeline::TensorEvent;
@@ -136,6 +136,7 @@ fn every_tensor_of_an_adapter_is_freed_once() {
                     layout.sequence_parallel = tensor > 1;
                     run.recompute = recompute;
                     run.megatron.moe_grouped_gemm = true;
+                    run.megatron.moe_token_dispatcher = TokenDispatcher::AllToAll;
                     run.tuning = Tuning { target_modules: targets, dropout, ..Tuning::FULL.with_adapters(BaseFormat::Weights) };
                 });
                 for stage in 0..pipeline {
