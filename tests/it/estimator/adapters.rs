@@ -78,15 +78,20 @@ fn is_met(id: &str, reserved: u64) {
 #[test]
 fn adapters_under_megatron_take_what_was_measured() {
     // Dropout and attention's core recomputed, nothing dropped or recomputed, attention alone; two ranks of tensor parallelism.
-    ["c65e9acf23", "d30a95edb6", "7657f2ffb3", "372cf5abf6"].into_iter().for_each(|id| is_met(id, 1_000));
-    is_met("b1b1256fe9", 1_000);
+    for id in ["c65e9acf23", "d30a95edb6", "7657f2ffb3", "372cf5abf6", "b1b1256fe9"] {
+        is_met(id, 1_000);
+    }
     // The first and the last of two stages.
-    ["16d7ff9d21", "5a20291dd4"].into_iter().for_each(|id| is_met(id, 1_000));
+    for id in ["16d7ff9d21", "5a20291dd4"] {
+        is_met(id, 1_000);
+    }
 }
 
 #[test]
 fn adapters_of_experts_take_what_was_measured() {
-    ["177520c45f", "2925c8654a", "783462d9bd"].into_iter().for_each(|id| is_met(id, 100));
+    for id in ["177520c45f", "2925c8654a", "783462d9bd"] {
+        is_met(id, 100);
+    }
 }
 
 /// What the ledger's lines add up to, beside the bytes that were asked for: it counts no partial sums, and of mixtures no copies of rows.

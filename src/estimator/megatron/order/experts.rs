@@ -70,13 +70,65 @@ pub(super) struct Experts {
     adapters: [Adapter; 2],
 }
 
+/// Tokens as the dispatcher hands them to the experts.
+#[derive(Clone, Copy, Debug)]
+struct Dispatched {
+    permuted: Taken,
+    received: Taken,
+    of_rows: Taken,
+    order: Taken,
+    /// As the experts read them, and their probabilities.
+    input: Taken,
+    sorted: Taken,
+}
+
 impl Order<'_> {
     /// From the first residual sum to the block's output; see `local_block`.
     pub(super) fn experts(&mut self, residual: Taken, keeps: bool) -> (Taken, Experts) {
         self.player.enter("Experts");
-        let Routing { rows, each_row, routed, up, activated, sends, sorts, .. } = self.routing;
+        let Routing { each_row, routed, sends, sorts, .. } = self.routing;
         let (normed, statistics) = self.norm("normed attention residual", keeps);
         let (indices, weights) = self.route(keeps);
+        let Dispatched { permuted, received, of_rows, order, input, sorted } = self.dispatch(keeps);
+        let (mut output, [up, activated], adapters) = self.multiplied(keeps);
+        let keeps_input = keeps && self.keeps_input(Matrix::ExpertUp);
+        let player = &mut self.player;
+        let mut back = Taken::NOTHING;
+        if sorts {
+            back = player.take("order of rows", each_row);
+            let unsorted = player.take("tokens in the order received", routed);
+            player.free_unless(keeps, [back]);
+            player.free_unless(keeps_input, [input]);
+            player.free_unless(keeps, [sorted]);
+            player.free(output);
+            output = unsorted;
+        }
+        if sends {
+            let returned = player.take("returned tokens", routed);
+            player.free(output);
+            output = returned;
+        }
+        let sum = player.take("experts' sum", self.sizes.hidden);
+        player.free_all([output, permuted]);
+        if sends {
+            player.free_all([of_rows, if sorts { received } else { Taken::NOTHING }]);
+        } else if sorts {
+            player.free(of_rows);
+        }
+        let input = if keeps_input || !sorts { input } else { Taken::NOTHING };
+        let result = player.take("block output", self.sizes.hidden);
+        player.free_unless(keeps, [normed]);
+        player.free(sum);
+        player.free_unless(keeps, [residual]);
+        let of_rows = sorted;
+        let kept =
+            Experts { residual, statistics, normed, indices, weights, order, input, of_rows, up, activated, back, adapters };
+        (result, kept)
+    }
+
+    /// Tokens on their way to the experts: permuted, sent, sorted by expert.
+    fn dispatch(&mut self, keeps: bool) -> Dispatched {
+        let Routing { rows, each_row, routed, sends, sorts, .. } = self.routing;
         let player = &mut self.player;
         let map = player.take("rows of tokens", rows);
         let permuted = player.take("permuted tokens", routed);
@@ -101,6 +153,12 @@ impl Order<'_> {
                 player.free(order);
             }
         }
+        Dispatched { permuted, received, of_rows, order, input, sorted }
+    }
+
+    /// Both grouped products, the activation function between them, and adapters beside: what experts make, and what of it is kept.
+    fn multiplied(&mut self, keeps: bool) -> (Taken, [Taken; 2], [Adapter; 2]) {
+        let Routing { routed, up, activated, .. } = self.routing;
         for place in &mut self.lasting.grouped {
             let bytes = self.run.megatron.transformer_engine_workspace.0.saturating_add(1024);
             Lasting::once(place, &mut self.player, "workspace of grouped products", bytes);
@@ -110,45 +168,12 @@ impl Order<'_> {
         let (up, of_up) = self.adapted(passage_up, up, keeps);
         let activated = self.player.take("activation output", activated);
         let output = self.player.take("experts' output", routed);
-        let (mut output, of_down) = self.adapted(passage_down, output, keeps);
-        let keeps_input = keeps && self.keeps_input(Matrix::ExpertUp);
+        let (output, of_down) = self.adapted(passage_down, output, keeps);
         let keeps_activated = keeps && self.keeps_input(Matrix::ExpertDown);
-        let player = &mut self.player;
-        player.free_unless(keeps, [up]);
-        player.free_unless(keeps_activated, [activated]);
-        let mut back = Taken::NOTHING;
-        if sorts {
-            back = player.take("order of rows", each_row);
-            let unsorted = player.take("tokens in the order received", routed);
-            player.free_unless(keeps, [back]);
-            player.free_unless(keeps_input, [input]);
-            player.free_unless(keeps, [sorted]);
-            player.free(output);
-            output = unsorted;
-        }
-        if sends {
-            let returned = player.take("returned tokens", routed);
-            player.free(output);
-            output = returned;
-        }
-        let sum = player.take("experts' sum", self.sizes.hidden);
-        player.free_all([output, permuted]);
-        if sends {
-            player.free_all([of_rows, if sorts { received } else { Taken::NOTHING }]);
-        } else if sorts {
-            player.free(of_rows);
-        }
-        let input = if keeps_input || !sorts { input } else { Taken::NOTHING };
+        self.player.free_unless(keeps, [up]);
+        self.player.free_unless(keeps_activated, [activated]);
         let activated = if keeps_activated { activated } else { Taken::NOTHING };
-        let result = player.take("block output", self.sizes.hidden);
-        player.free_unless(keeps, [normed]);
-        player.free(sum);
-        player.free_unless(keeps, [residual]);
-        let adapters = [of_up, of_down];
-        let of_rows = sorted;
-        let kept =
-            Experts { residual, statistics, normed, indices, weights, order, input, of_rows, up, activated, back, adapters };
-        (result, kept)
+        (output, [up, activated], [of_up, of_down])
     }
 
     /// How the adapters of experts, up and down, read and make tokens.

@@ -170,10 +170,9 @@ impl Order<'_> {
         self.player.free_all([positions, labels, counts]);
         let of_input = if flight.embedded != Taken::NOTHING {
             // What somebody else holds too is copied into the leaf (`AccumulateGrad`).
-            let of_leaf = match gradient.is_held {
-                true => self.player.take("gradient of the embedded tokens", self.sizes.hidden),
-                false => gradient.taken(),
-            };
+            let hidden = self.sizes.hidden;
+            let copy = self.player.take_if(gradient.is_held, "gradient of the embedded tokens", hidden);
+            let of_leaf = if gradient.is_held { copy } else { gradient.taken() };
             self.leaf = [of_leaf, flight.embedded];
             Taken::NOTHING
         } else if self.stage.embeds() {
