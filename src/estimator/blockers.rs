@@ -185,6 +185,19 @@ rules! {
         "Adapters and frozen layers are modelled for transformers' modules and fused kernels; use one of these software stacks";
     TUNING_SPLIT: PEFT,
         "Adapters and frozen layers are not modelled with tensor, sequence or pipeline parallelism; use data-parallel ranks alone";
+    // ms-swift 4.0, `swift/megatron`: `LoraParallelLinear`, "does not support DoRA", "Currently, LoRA does not support ETP".
+    TUNING_MEGATRON: MS_SWIFT,
+        "Under Megatron-LM fine-tuning is modelled with LoRA from examples beside weights of 16 bits; choose these, or a software stack of transformers' modules";
+    ADAPTED_OTHERWISE: MS_SWIFT,
+        "Under Megatron-LM adapters stand beside Transformer Engine's layers alone; use its modules";
+    ADAPTED_LATENT: MS_SWIFT,
+        "Adapters are not modelled for latent attention under Megatron-LM; use a software stack of transformers' modules";
+    ADAPTED_SHARED: MS_SWIFT,
+        "Adapters are not modelled under Megatron-FSDP; share out optimizer states alone";
+    ADAPTED_EXPERTS_SPLIT: MS_SWIFT,
+        "Experts that tensor ranks share have no adapters under Megatron-LM; use 1 tensor-parallel rank for experts, or leave gate, up and down without adapters";
+    ADAPTED_EXPERTS_APART: MS_SWIFT,
+        "Adapters of experts are modelled in grouped products alone; multiply experts together (moe_grouped_gemm), or leave gate, up and down without adapters";
     NOTHING_LEARNS: PEFT,
         "No linear layer of this model has an adapter, so that nothing learns; choose other layers for adapters";
     // peft 0.21, `PeftModel.add_adapter`: blocks that run again have no cache.
@@ -194,7 +207,7 @@ rules! {
         "Learned keys and values are not modelled for Falcon, Bloom and latent attention; choose a learned prompt, or LoRA";
     // peft 0.21 turns names of a fused expert's matrices into adapters of all experts, which are multiplied out in every pass.
     EXPERTS_ADAPTED: PEFT,
-        "Adapters on experts are not modelled; leave gate, up and down without adapters, beside attention they are, or choose full fine-tuning";
+        "Adapters on experts are modelled under Megatron-LM alone; leave gate, up and down without adapters, beside attention they are modelled, or choose full fine-tuning";
     EXPERTS_PACKED: PEFT,
         "Experts in 4 bits are not modelled; choose LoRA, or full fine-tuning";
     STEPS_IN_BACKWARD: TORCHTUNE,

@@ -33,6 +33,7 @@ mod hardware {
 /// Memory and time of one job.
 mod estimator {
     mod acceptance;
+    mod adapters;
     mod cuda;
     mod evaluation;
     mod frameworks;
