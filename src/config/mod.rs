@@ -4,6 +4,7 @@
 //! PyTorch's. A [`Job`] joins them; estimates of a job cannot fail.
 
 mod family;
+mod float8;
 mod hardware;
 mod hybrid;
 mod job;
@@ -19,6 +20,7 @@ mod speed;
 mod tuning;
 
 pub use family::{Family, GENERIC, HiddenAct, LayerSet, Mla, Moe};
+pub use float8::{Float8, Float8Recipe};
 pub use hardware::{Accelerator, Cluster, Overheads, PeakRates};
 pub use hybrid::{AltUp, Feed, Hybrid, Keys, LayerKind, Mixer, MixerKind, OtherHeads};
 pub use job::{Choice, ConfigError, Job};

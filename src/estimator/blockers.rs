@@ -411,6 +411,8 @@ fn frameworks(job: &Job, run: &TrainingRun, found: &mut Vec<Blocker>) {
     let tuned = !run.tuning.is_full() || run.tuning.objective != Objective::NextToken;
     forbid(tuned, &|| run.stack.forbidden(NotWith::Tuning));
     forbid(run.compile, &|| run.stack.forbidden(NotWith::Compiling));
+    forbid(run.float8.is_on(), &|| run.stack.forbidden(NotWith::Float8));
+    forbid(run.float8.is_tensorwise(), &|| run.stack.forbidden(NotWith::TensorwiseFloat8));
     let wide = matches!(run.precision, TrainingPrecision::Fp32 | TrainingPrecision::AmpBf16) || run.tuning.upcasts_rest();
     forbid(run.loss == Loss::Cut && wide, &|| Some(&CUT_IN_32_BITS));
     let alone = layout.sequence_parallel && layout.t() == 1;

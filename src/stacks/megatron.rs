@@ -1,7 +1,7 @@
 //! Megatron-Core with Transformer Engine.
 
 use super::{
-    Flash, GroupsOfEnds, NOT_COMPILED, NOT_EVALUATED, NotWith, SelectiveRecompute, StackOptions, StackRule, StackSpec,
+    Flash, GroupsOfEnds, NOT_COMPILED, NOT_IN_FLOAT8, NOT_EVALUATED, NotWith, SelectiveRecompute, StackOptions, StackRule, StackSpec,
     StepMemory, TensorParallelism,
 };
 use crate::sharding::{CarriedOutBy, FrameworkRule};
@@ -29,6 +29,7 @@ pub(super) const STACK: StackSpec = StackSpec {
     flash: Flash::Newest,
     forbids: &[
         NOT_COMPILED,
+        NOT_IN_FLOAT8,
         NOT_EVALUATED,
         // megatron/core/model_parallel_config.py.
         rule(

@@ -49,6 +49,10 @@ pub(super) const STACK: StackSpec = StackSpec {
             "torchtitan is modelled without tensor and pipeline parallelism; use 1 tensor-parallel rank and 1 stage, or another stack",
         ),
         rule(
+            NotWith::TensorwiseFloat8,
+            "torchtitan 0.3 has the recipes rowwise and rowwise_with_gw_hp alone; choose one of them, or the software stack torchtitan 0.1",
+        ),
+        rule(
             NotWith::Tuning,
             "torchtitan trains all weights on the next token; use the software stack Hugging Face for adapters and other losses",
         ),

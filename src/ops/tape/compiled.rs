@@ -127,6 +127,20 @@ impl State {
         }
     }
 
+    /// A tensor is saved that backward casts: no product reads it as it is, and what it is made from is read by gradients of its own
+    /// or there all the same, so that it is made again whatever its size.
+    pub(super) fn keep_sources(&mut self, id: u32) {
+        let within = self.open_frame.is_some() || self.recording.is_some();
+        if !self.compiled || (within && !self.whole_again) {
+            return;
+        }
+        let fusion = self.storages.get(at(id)).map_or(NONE, |storage| storage.fusion);
+        let sources = self.unmade(fusion).unwrap_or_default().to_vec();
+        for kept in sources.into_iter().flat_map(|source| self.cut(source)).collect::<Vec<_>>() {
+            self.settle(kept);
+        }
+    }
+
     /// The tensors made in this part that are kept for that one. One that is fused away counts double, and of
     /// equals the later is kept (`get_node_weight`); inputs of the part are there all the same.
     fn cut(&self, id: u32) -> Vec<u32> {
@@ -286,6 +300,11 @@ impl State {
         if node.compiled && node.rule == Rule::Mul && self.is_of_two_activations(node) {
             return self.both_factors(node, grad);
         }
+        if let Rule::Float8(float8) = node.rule
+            && node.compiled
+        {
+            return self.compiled_float8_back(node, grad, float8);
+        }
         if node.compiled && matches!(node.rule, Rule::Linear { gathered: None, .. }) {
             return self.product_of_fused(node, grad);
         }
@@ -321,23 +340,39 @@ impl State {
             of_input = self
                 .formula(&Node { operands: [input, Operand::NOTHING, Operand::NOTHING], parts: Vec::new(), ..*node }, grad)[0];
         }
-        let mut origins = Vec::new();
-        let sources = self.fusion(again).map_or_else(Vec::new, |fusion| fusion.sources.clone());
-        for source in sources {
-            self.origins(source, &mut origins);
-        }
+        let gradients = self.shapes_of_origins(again);
         self.need(again);
-        let shapes = origins.into_iter().filter_map(|id| self.storages.get(at(id)).map(|found| (found.form, found.dtype)));
-        let shapes: Vec<_> = shapes.collect();
-        let gradients: Vec<u32> = shapes.into_iter().map(|(form, dtype)| self.allocate("gradient", form, dtype)).collect();
-        for gradient in gradients {
-            self.release(gradient);
-        }
+        self.made_beside(&gradients);
         if weight.node != NONE {
             of_weight = self.formula(&Node { operands: [Operand::NOTHING, weight, bias], parts: Vec::new(), ..*node }, grad)[1];
         }
         let of_bias = (bias.node != NONE).then(|| self.alias(grad, grad.form));
         [of_input, of_weight, of_bias]
+    }
+
+    /// The shapes of the activations in memory that a tensor is made from.
+    pub(super) fn shapes_of_origins(&self, id: u32) -> Vec<(Form, DType)> {
+        let mut origins = Vec::new();
+        let fusion = self.storages.get(at(id)).and_then(|storage| self.fusions.get(at(storage.fusion)));
+        for source in fusion.map_or(&[][..], |fusion| &fusion.sources) {
+            self.origins(*source, &mut origins);
+        }
+        let shapes = origins.into_iter().filter_map(|id| self.storages.get(at(id)).map(|found| (found.form, found.dtype)));
+        shapes.collect()
+    }
+
+    /// Gradients of those shapes that the kernel at hand makes as well.
+    pub(super) fn made_beside(&mut self, shapes: &[(Form, DType)]) {
+        let gradients: Vec<u32> = shapes.iter().map(|(form, dtype)| self.allocate("gradient", *form, *dtype)).collect();
+        for gradient in gradients {
+            self.release(gradient);
+        }
+    }
+
+    /// Whether a tensor is one that is fused away, and whether it is in no memory now.
+    pub(super) fn is_fused(&self, id: u32) -> (bool, bool) {
+        let fusion = self.storages.get(at(id)).and_then(|storage| self.fusions.get(at(storage.fusion)));
+        (fusion.is_some(), fusion.is_some_and(|fusion| fusion.made.is_none()))
     }
 
     /// Whether a gradient is wanted of two tensors of the same size that are no parameters.
@@ -352,12 +387,32 @@ impl State {
     fn both_factors(&mut self, node: &mut Node, grad: Grad) -> [Option<Grad>; 3] {
         self.need(grad.storage);
         let [a, b, _] = node.operands;
+        if self.casts_gradients(node) {
+            return self.both_factors_cast(node, grad);
+        }
         let of_b = self.fresh((b.form, grad.dtype), grad.order);
         if (node.frame == NONE || self.whole_again)
             && let Some(read) = node.saved.get_mut(1)
         {
             self.release_weakly(std::mem::replace(read, NONE));
         }
+        let of_a = self.fresh((a.form, grad.dtype), grad.order);
+        [Some(of_a), Some(of_b), None]
+    }
+
+    /// Whether the gradient of a product's second factor goes into a product in float8.
+    fn casts_gradients(&self, node: &Node) -> bool {
+        let before = self.nodes.get(at(node.operands[1].node));
+        before.is_some_and(|before| matches!(before.rule, Rule::Float8(_)))
+    }
+
+    /// As [`Self::both_factors`], where both are cast as they are made: nothing is written over what is wider.
+    fn both_factors_cast(&mut self, node: &Node, grad: Grad) -> [Option<Grad>; 3] {
+        let [a, b, _] = node.operands;
+        self.fuse(&[]);
+        let of_b = self.fresh((b.form, grad.dtype), grad.order);
+        self.fuse_no_more();
+        self.need(of_b.storage);
         let of_a = self.fresh((a.form, grad.dtype), grad.order);
         [Some(of_a), Some(of_b), None]
     }
@@ -398,7 +453,7 @@ impl State {
         match rule {
             Rule::Kernel { attends, .. } => !matches!(attends, super::Attends::No),
             // TorchInductor does not generate code for complex numbers.
-            Rule::Times | Rule::Linear { .. } | Rule::Grouped(_) | Rule::Matmul { .. } | Rule::Packed(_) => true,
+            Rule::Times | Rule::Linear { .. } | Rule::Grouped(_) | Rule::Matmul { .. } | Rule::Packed(_) | Rule::Float8(_) => true,
             _ => false,
         }
     }

@@ -143,6 +143,7 @@ impl State {
         match rule {
             Rule::Grouped(_) => Some(self.linear_product(a.form, b.form)),
             Rule::Linear { gathered, .. } => Some(self.linear_product(gathered.unwrap_or(a.form), b.form)),
+            Rule::Float8(_) => Some(self.linear_product(a.form, b.form)),
             Rule::Packed(packed) => Some(self.linear_product(a.form, packed.whole)),
             Rule::Matmul { transposed, .. } => Some(self.batched_product(a.form, self.last(b.form, usize::from(transposed)))),
             _ => None,
