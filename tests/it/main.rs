@@ -34,6 +34,7 @@ mod estimator {
     mod acceptance;
     mod cuda;
     mod evaluation;
+    mod float8;
     mod frameworks;
     mod layouts;
     mod losses;

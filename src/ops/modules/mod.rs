@@ -158,6 +158,7 @@ impl<'a> Build<'a> {
     pub fn new(tape: &'a Tape, with: &'a Lowering<'a>) -> Self {
         tape.freeze(with.tuning.freezes_model());
         tape.dispatch_to(with.dispatch);
+        tape.casts_apart(with.float8.is_on());
         Self::again(tape, with)
     }
 

@@ -5,7 +5,7 @@
 
 use super::formulas::wants;
 use super::state::{Grad, NONE, Node, Operand, Rule, State, at};
-use super::{Form, Order, Param, Var};
+use super::{Form, Order, Param, Tape, Var};
 use crate::config::{Float8, Float8Recipe};
 use crate::units::DType;
 
@@ -18,12 +18,24 @@ enum Lies {
     Transposed,
 }
 
+impl Tape {
+    /// Products in float8 have a rule of their own from here on: others run in the format of activations.
+    pub fn casts_apart(&self, apart: bool) {
+        self.state.borrow_mut().casts_apart = apart;
+    }
+}
+
 impl<'t> Var<'t> {
     /// `x · Wᵀ` with both cast to float8; `float8.gathers`: the weight is gathered so.
     pub fn linear_in_float8(self, weight: Param, float8: Float8, form: Form) -> Self {
         let (tape, x) = (self.tape, self);
         let weight = tape.read(weight);
         let mut state = tape.state.borrow_mut();
+        let high = float8.recipe == Float8Recipe::RowwiseWithGwHp;
+        if state.compiled && high {
+            // Its gradient's product reads it as it is.
+            state.kernel_reads(x.storage);
+        }
         let casts = if state.compiled {
             state.fused_casts([x.form, weight.form], float8)
         } else {
@@ -36,7 +48,8 @@ impl<'t> Var<'t> {
         for cast in casts.into_iter().rev() {
             state.release(cast);
         }
-        state.save_by(node, x.storage, State::keep_sources);
+        let keep = if high { State::keep_if_smaller } else { State::keep_sources };
+        state.save_by(node, x.storage, keep);
         state.save(node, weight.storage);
         drop(state);
         Var::made(tape, storage, form, x.dtype, node)
@@ -155,9 +168,15 @@ impl State {
         let first = if alone { NONE } else { cast(self, grad.form) };
         let second = if alone || high { NONE } else { cast(self, grad.form) };
         let weight = cast(self, b.form);
-        let input = self.float8_product(node, a, Float8 { recipe: Float8Recipe::Tensorwise, ..float8 });
+        let mut input = self.float8_product(node, a, Float8 { recipe: Float8Recipe::Tensorwise, ..float8 });
         self.release(weight);
         self.release(first);
+        if !float8.is_tensorwise() && !self.goes_to_attention(a.node) {
+            // Scaled behind the product in fp32, for the several kernels that read it.
+            let scaled = self.allocate("gradient, scaled", a.form, DType::Fp32);
+            self.release(input.storage);
+            input.storage = scaled;
+        }
         let saved = node.saved[0];
         let beside = if self.is_fused(saved).1 { self.shapes_of_origins(saved) } else { Vec::new() };
         let made = if high {
@@ -173,5 +192,16 @@ impl State {
         };
         self.release(second);
         [wants(a).then_some(input), made, None]
+    }
+
+    /// Whether a gradient goes into attention's kernel as it is.
+    fn goes_to_attention(&self, mut number: u32) -> bool {
+        while let Some(node) = self.nodes.get(at(number)) {
+            match node.rule {
+                Rule::View | Rule::Pass | Rule::Heads | Rule::Swap | Rule::Merge => number = node.operands[0].node,
+                rule => return matches!(rule, Rule::Kernel { .. }) && Self::is_called(rule),
+            }
+        }
+        false
     }
 }

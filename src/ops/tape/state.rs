@@ -368,6 +368,8 @@ pub(crate) struct State {
     pub(super) arrived: [Option<Param>; 3],
     /// Tensors that are no parameters and want a gradient, and their gradients, kept until the graph goes.
     pub(super) leaves: Vec<u32>,
+    /// Whether products in float8 have a rule of their own, so that others run in the format of activations.
+    pub(super) casts_apart: bool,
     /// Whether what runs is compiled.
     pub(super) compiled: bool,
     /// The first storage that the compiled part at hand could make.
