@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::precision::{GradientDType, PrecisionRecipe, TrainingPrecision};
 use super::{
-    CacheFormat, Engine, Flash, Float8, LibraryOptions, MegatronOptions, Optimizer, OptimizerImplementation, Overlap, ProductFormat,
-    Stack, Tuning, WeightFormat,
+    CacheFormat, Engine, Flash, Float8, LibraryOptions, MegatronOptions, Optimizer, OptimizerImplementation, Overlap,
+    ProductFormat, Stack, Tuning, WeightFormat,
 };
 use crate::stacks::LossKernel;
 use crate::units::{Bytes, DType, to_f64};

@@ -10,9 +10,9 @@ use std::num::NonZeroU64;
 use super::serving;
 use super::{FieldId, FieldKind, Mode, Scenario, Value, field, fields, number, parse, range_text};
 use crate::config::{
-    Accelerator, Cluster, DataSharding, Dispatch, Evaluation, Float8, Float8Recipe, Job, LibraryOptions, MegatronOptions, Offload, Overheads, Overlap,
-    Narrow, ParallelLayout, PeakRates, PipelineSchedule, PipelineSplit, PositionEmbedding, ProductFormat, RecomputeMethod,
-    RecomputeModules, Run, Speed, TrainingRun, Tuning,
+    Accelerator, Cluster, DataSharding, Dispatch, Evaluation, Float8, Float8Recipe, Job, LibraryOptions, MegatronOptions, Narrow,
+    Offload, Overheads, Overlap, ParallelLayout, PeakRates, PipelineSchedule, PipelineSplit, PositionEmbedding, ProductFormat,
+    RecomputeMethod, RecomputeModules, Run, Speed, TrainingRun, Tuning,
 };
 use crate::stacks::Stack;
 use crate::units::{Bytes, grouped, to_f64};

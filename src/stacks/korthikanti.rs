@@ -1,8 +1,8 @@
 //! The operation list of Korthikanti et al. 2022 with dropout masks: the `34sbh + 5as²b` family.
 
 use super::{
-    Flash, GroupsOfEnds, MegatronOptions, NOT_COMPILED, NOT_IN_FLOAT8, NOT_EVALUATED, SelectiveRecompute, StackOptions, StackSpec, StepMemory,
-    TensorParallelism,
+    Flash, GroupsOfEnds, MegatronOptions, NOT_COMPILED, NOT_EVALUATED, NOT_IN_FLOAT8, SelectiveRecompute, StackOptions,
+    StackSpec, StepMemory, TensorParallelism,
 };
 use crate::sharding::CarriedOutBy;
 

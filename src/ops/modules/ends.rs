@@ -16,9 +16,9 @@ use super::altup::{OfLayer, SharedKeys, Streams};
 use super::norm::Norm;
 use super::tables::Tables;
 use super::{Build, FP32, Linear, Shapes, Split, half};
-use crate::config::{Float8,
-    AttentionKernel, EmbeddingScale, LayerSet, LinearBiases, ModelConfig, Modules, PositionEmbedding, PositionIds, Recompute,
-    RotaryTables,
+use crate::config::{
+    AttentionKernel, EmbeddingScale, Float8, LayerSet, LinearBiases, ModelConfig, Modules, PositionEmbedding, PositionIds,
+    Recompute, RotaryTables,
 };
 use crate::ops::builder::Lowering;
 use crate::ops::tape::{Form, Kept, Param, SCALE, Tape, Var};

@@ -117,33 +117,24 @@ impl State {
         self.release(id);
     }
 
+    /// Whether what runs is a compiled part of which more is kept than checkpointing says.
+    pub(super) fn keeps_of_compiled(&self) -> bool {
+        let within = self.open_frame.is_some() || self.recording.is_some();
+        self.compiled && (!within || self.whole_again)
+    }
+
     /// A tensor is saved: kept is the smallest cut between it and what the part made for it.
     pub(super) fn keep_if_smaller(&mut self, id: u32) {
-        let within = self.open_frame.is_some() || self.recording.is_some();
-        if self.compiled && (!within || self.whole_again) && self.fusion(id).is_some() {
+        if self.keeps_of_compiled() && self.fusion(id).is_some() {
             for kept in self.cut(id) {
                 self.settle(kept);
             }
         }
     }
 
-    /// A tensor is saved that backward casts: no product reads it as it is, and what it is made from is read by gradients of its own
-    /// or there all the same, so that it is made again whatever its size.
-    pub(super) fn keep_sources(&mut self, id: u32) {
-        let within = self.open_frame.is_some() || self.recording.is_some();
-        if !self.compiled || (within && !self.whole_again) {
-            return;
-        }
-        let fusion = self.storages.get(at(id)).map_or(NONE, |storage| storage.fusion);
-        let sources = self.unmade(fusion).unwrap_or_default().to_vec();
-        for kept in sources.into_iter().flat_map(|source| self.cut(source)).collect::<Vec<_>>() {
-            self.settle(kept);
-        }
-    }
-
     /// The tensors made in this part that are kept for that one. One that is fused away counts double, and of
     /// equals the later is kept (`get_node_weight`); inputs of the part are there all the same.
-    fn cut(&self, id: u32) -> Vec<u32> {
+    pub(super) fn cut(&self, id: u32) -> Vec<u32> {
         let Some(storage) = self.storages.get(at(id)) else { return Vec::new() };
         let Some(sources) = self.unmade(storage.fusion) else {
             return if id >= self.compiled_from { vec![id] } else { Vec::new() };
@@ -158,7 +149,7 @@ impl State {
     }
 
     /// What a tensor is made from that is in no memory and that no kernel of PyTorch's makes.
-    fn unmade(&self, fusion: u32) -> Option<&[u32]> {
+    pub(super) fn unmade(&self, fusion: u32) -> Option<&[u32]> {
         let found = self.fusions.get(at(fusion))?;
         (found.made.is_none() && !found.called).then_some(&found.sources)
     }
@@ -400,23 +391,6 @@ impl State {
         [Some(of_a), Some(of_b), None]
     }
 
-    /// Whether the gradient of a product's second factor goes into a product in float8.
-    fn casts_gradients(&self, node: &Node) -> bool {
-        let before = self.nodes.get(at(node.operands[1].node));
-        before.is_some_and(|before| matches!(before.rule, Rule::Float8(_)))
-    }
-
-    /// As [`Self::both_factors`], where both are cast as they are made: nothing is written over what is wider.
-    fn both_factors_cast(&mut self, node: &Node, grad: Grad) -> [Option<Grad>; 3] {
-        let [a, b, _] = node.operands;
-        self.fuse(&[]);
-        let of_b = self.fresh((b.form, grad.dtype), grad.order);
-        self.fuse_no_more();
-        self.need(of_b.storage);
-        let of_a = self.fresh((a.form, grad.dtype), grad.order);
-        [Some(of_a), Some(of_b), None]
-    }
-
     /// Gives parameters the sums that waited for the end of the compiled part.
     fn settle_sums(&mut self) {
         for (param, grad) in std::mem::take(&mut self.at_the_end) {
@@ -453,7 +427,9 @@ impl State {
         match rule {
             Rule::Kernel { attends, .. } => !matches!(attends, super::Attends::No),
             // TorchInductor does not generate code for complex numbers.
-            Rule::Times | Rule::Linear { .. } | Rule::Grouped(_) | Rule::Matmul { .. } | Rule::Packed(_) | Rule::Float8(_) => true,
+            Rule::Times | Rule::Linear { .. } | Rule::Grouped(_) | Rule::Matmul { .. } | Rule::Packed(_) | Rule::Float8(_) => {
+                true
+            }
             _ => false,
         }
     }

@@ -31,32 +31,44 @@ impl<'t> Var<'t> {
         let (tape, x) = (self.tape, self);
         let weight = tape.read(weight);
         let mut state = tape.state.borrow_mut();
-        let high = float8.recipe == Float8Recipe::RowwiseWithGwHp;
-        if state.compiled && high {
-            // Its gradient's product reads it as it is.
-            state.kernel_reads(x.storage);
-        }
-        let casts = if state.compiled {
+        let casts = if state.compiled && state.finds_kept(true) {
+            [NONE; 2]
+        } else if state.compiled {
             state.fused_casts([x.form, weight.form], float8)
         } else {
             [state.cast_input((x.form, x.dtype)), state.cast_weight((weight.form, weight.dtype), float8)]
         };
         let node = state.node(Rule::Float8(float8), [x.operand(), weight.operand(), Operand::NOTHING]);
         state.count_weights(form, weight.form);
+        // A compiler is shown what is saved; PyTorch saves what a function wants when it has run.
+        let compiled = state.compiled;
+        if compiled {
+            state.save_operands(node, [x.storage, weight.storage], float8);
+        }
         let storage = state.allocate_kept("projected", (form, x.dtype), true);
         state.multiply_with_workspace(true);
         for cast in casts.into_iter().rev() {
             state.release(cast);
         }
-        let keep = if high { State::keep_if_smaller } else { State::keep_sources };
-        state.save_by(node, x.storage, keep);
-        state.save(node, weight.storage);
+        if !compiled {
+            state.save_operands(node, [x.storage, weight.storage], float8);
+        }
         drop(state);
         Var::made(tape, storage, form, x.dtype, node)
     }
 }
 
 impl State {
+    /// Saves input and weight. An input that the product of the weight's gradient reads in the format of activations is kept as it is.
+    fn save_operands(&mut self, node: u32, [x, weight]: [u32; 2], float8: Float8) {
+        let high = float8.recipe == Float8Recipe::RowwiseWithGwHp;
+        if high && self.keeps_of_compiled() {
+            self.settle(x);
+        }
+        self.save_by(node, x, if high { Self::keep_if_smaller } else { Self::keep_sources });
+        self.save(node, weight);
+    }
+
     fn cast_input(&mut self, shape: (Form, DType)) -> u32 {
         self.cast_to_float8(shape, Lies::Plain, false)
     }
@@ -161,9 +173,10 @@ impl State {
     /// is fused away and that nothing else reads is never written in another format, so that its memory stands for both.
     pub(super) fn compiled_float8_back(&mut self, node: &Node, grad: Grad, float8: Float8) -> [Option<Grad>; 3] {
         let [a, b, _] = node.operands;
-        let alone = self.is_fused(grad.storage).0 && self.storages.get(at(grad.storage)).is_some_and(|found| found.refs == 1);
-        self.need(grad.storage);
         let high = float8.recipe == Float8Recipe::RowwiseWithGwHp;
+        let fused = self.is_fused(grad.storage).0;
+        let alone = fused && !high && self.storages.get(at(grad.storage)).is_some_and(|found| found.refs == 1);
+        self.need(grad.storage);
         let cast = |state: &mut Self, form: Form| state.allocate("cast to float8", form, DType::Fp8);
         let first = if alone { NONE } else { cast(self, grad.form) };
         let second = if alone || high { NONE } else { cast(self, grad.form) };
@@ -178,12 +191,19 @@ impl State {
             input.storage = scaled;
         }
         let saved = node.saved[0];
-        let beside = if self.is_fused(saved).1 { self.shapes_of_origins(saved) } else { Vec::new() };
+        let mut beside = if self.is_fused(saved).1 { self.shapes_of_origins(saved) } else { Vec::new() };
         let made = if high {
+            let casts: Vec<_> = beside.iter().map(|(form, _)| (*form, DType::Fp8)).collect();
+            beside.extend(casts);
             self.need(saved);
             self.made_beside(&beside);
             self.product_of_weight(node, b)
         } else {
+            if let ([first, _], false) = (beside.as_slice(), float8.is_tensorwise()) {
+                // The first factor's gradient is written before it is cast: its rows and columns are looked through apart.
+                let first = *first;
+                beside.push(first);
+            }
             let x = cast(self, a.form);
             self.made_beside(&beside);
             let made = self.float8_product(node, b, Float8 { recipe: Float8Recipe::Tensorwise, ..float8 });
@@ -203,5 +223,35 @@ impl State {
             }
         }
         false
+    }
+
+    /// A tensor is saved that backward casts: no product reads it as it is, and what it is made from is read by gradients of its own
+    /// or there all the same, so that it is made again whatever its size.
+    pub(super) fn keep_sources(&mut self, id: u32) {
+        if !self.keeps_of_compiled() {
+            return;
+        }
+        let fusion = self.storages.get(at(id)).map_or(NONE, |storage| storage.fusion);
+        let sources = self.unmade(fusion).unwrap_or_default().to_vec();
+        for kept in sources.into_iter().flat_map(|source| self.cut(source)).collect::<Vec<_>>() {
+            self.settle(kept);
+        }
+    }
+
+    /// Whether the gradient of a product's second factor goes into a product in float8.
+    pub(super) fn casts_gradients(&self, node: &Node) -> bool {
+        let before = self.nodes.get(at(node.operands[1].node));
+        before.is_some_and(|before| matches!(before.rule, Rule::Float8(_)))
+    }
+
+    /// As [`Self::both_factors`], where both are cast as they are made: nothing is written over what is wider.
+    pub(super) fn both_factors_cast(&mut self, node: &Node, grad: Grad) -> [Option<Grad>; 3] {
+        let [a, b, _] = node.operands;
+        self.fuse(&[]);
+        let of_b = self.fresh((b.form, grad.dtype), grad.order);
+        self.fuse_no_more();
+        self.need(of_b.storage);
+        let of_a = self.fresh((a.form, grad.dtype), grad.order);
+        [Some(of_a), Some(of_b), None]
     }
 }

@@ -7,9 +7,8 @@ use super::super::row::Fields;
 use super::{Found, reserved, runs};
 
 /// Settings that are read. `framework` says when it ran, and `note` is a remark about `seq`.
-const READ: [&str; 12] = [
-    "model", "gpu", "framework", "local_batch", "seq", "ac", "note", "layout", "schedule", "compile", "float8", "async_tp",
-];
+const READ: [&str; 12] =
+    ["model", "gpu", "framework", "local_batch", "seq", "ac", "note", "layout", "schedule", "compile", "float8", "async_tp"];
 
 /// Why a layout is not expressed.
 ///

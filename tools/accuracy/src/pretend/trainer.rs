@@ -1,8 +1,8 @@
 //! Rows of Hugging Face's Trainer, TRL and peft, and of torchtune's recipes on one device.
 
-use headroom::config::{Float8, Float8Recipe, 
-    BaseFormat, Evaluation, Loss, Method, Optimizer, OptimizerImplementation, ParallelLayout, Targets, TrainingPrecision,
-    TrainingRun, Tuning,
+use headroom::config::{
+    BaseFormat, Evaluation, Float8, Float8Recipe, Loss, Method, Optimizer, OptimizerImplementation, ParallelLayout, Targets,
+    TrainingPrecision, TrainingRun, Tuning,
 };
 use headroom::units::DType;
 use serde_json::Value;
