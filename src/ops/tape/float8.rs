@@ -184,11 +184,11 @@ impl State {
         let mut input = self.float8_product(node, a, Float8 { recipe: Float8Recipe::Tensorwise, ..float8 });
         self.release(weight);
         self.release(first);
+        let mut product = NONE;
         if !float8.is_tensorwise() && !self.goes_to_attention(a.node) {
-            // Scaled behind the product in fp32, for the several kernels that read it.
+            // Scaled in fp32 for the several kernels that read it, by the one that makes what else is made of the product.
             let scaled = self.allocate("gradient, scaled", a.form, DType::Fp32);
-            self.release(input.storage);
-            input.storage = scaled;
+            product = std::mem::replace(&mut input.storage, scaled);
         }
         let saved = node.saved[0];
         let mut beside = if self.is_fused(saved).1 { self.shapes_of_origins(saved) } else { Vec::new() };
@@ -197,15 +197,12 @@ impl State {
             beside.extend(casts);
             self.need(saved);
             self.made_beside(&beside);
+            self.release(product);
             self.product_of_weight(node, b)
         } else {
-            if let ([first, _], false) = (beside.as_slice(), float8.is_tensorwise()) {
-                // The first factor's gradient is written before it is cast: its rows and columns are looked through apart.
-                let first = *first;
-                beside.push(first);
-            }
             let x = cast(self, a.form);
             self.made_beside(&beside);
+            self.release(product);
             let made = self.float8_product(node, b, Float8 { recipe: Float8Recipe::Tensorwise, ..float8 });
             self.release(x);
             wants(b).then_some(made)

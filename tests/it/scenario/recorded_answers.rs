@@ -210,9 +210,9 @@ const CHOICES_SINCE: &[&str] = &[
     "z=fsdp1",
     "oc=on",
     "oc=off",
-    "f8=tensorwise",
-    "f8=rowwise",
-    "f8=rowwise-with-gw-hp",
+    "fle=tensorwise",
+    "fle=rowwise",
+    "fle=rowwise-with-gw-hp",
 ];
 
 /// Links that say what they say by words of the field table: every choice of that time occurs, so that no family, stack or format is left

@@ -41,7 +41,7 @@ fields! { $
         .flag().group(Group::Run).train().folded().default(FieldDefault::Flag(false)),
     /// The blocks' linear layers cast their operands to 8 bits as they come, and again in backward
     /// (torchao). Weights and what is saved keep their format; embedding and head are left out.
-    Float8("f8", "float8_recipe_name", "Products in float8")
+    Float8("fle", "float8_recipe_name", "Products in float8")
         .choice(&[
             option("none", "None", "Products run in the format of weights."),
             option("tensorwise", "One scale for a tensor",
@@ -53,6 +53,6 @@ fields! { $
         ]).group(Group::Run).train().folded().default(FieldDefault::Choice("none")),
     /// FSDP casts shares of weights before it gathers them: half the bytes that are gathered, and
     /// weights of 8 bits while a block runs. One scale for a tensor only.
-    Float8Gathers("f8g", "enable_fsdp_float8_all_gather", "Gather weights in float8")
+    Float8Gathers("fleg", "enable_fsdp_float8_all_gather", "Gather weights in float8")
         .flag().group(Group::Run).train().folded().default(FieldDefault::Flag(false)),
 }
