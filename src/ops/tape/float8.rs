@@ -25,7 +25,7 @@ impl Tape {
     }
 }
 
-impl<'t> Var<'t> {
+impl Var<'_> {
     /// `x · Wᵀ` with both cast to float8; `float8.gathers`: the weight is gathered so.
     pub fn linear_in_float8(self, weight: Param, float8: Float8, form: Form) -> Self {
         let (tape, x) = (self.tape, self);
