@@ -5,6 +5,7 @@
 
 mod encoder;
 mod family;
+mod float8;
 mod hardware;
 mod hybrid;
 mod job;
@@ -21,6 +22,7 @@ mod tuning;
 
 pub use encoder::Encoder;
 pub use family::{Family, GENERIC, HiddenAct, LayerSet, Mla, Moe};
+pub use float8::{Float8, Float8Recipe};
 pub use hardware::{Accelerator, Cluster, Overheads, PeakRates};
 pub use hybrid::{AltUp, Feed, Hybrid, Keys, LayerKind, Mixer, MixerKind, OtherHeads};
 pub use job::{Choice, ConfigError, Job};

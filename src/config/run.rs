@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::precision::{GradientDType, PrecisionRecipe, TrainingPrecision};
 use super::{
-    CacheFormat, Engine, Flash, LibraryOptions, MegatronOptions, Optimizer, OptimizerImplementation, Overlap, ProductFormat,
-    Stack, Tuning, WeightFormat,
+    CacheFormat, Engine, Flash, Float8, LibraryOptions, MegatronOptions, Optimizer, OptimizerImplementation, Overlap,
+    ProductFormat, Stack, Tuning, WeightFormat,
 };
 use crate::stacks::LossKernel;
 use crate::units::{Bytes, DType, to_f64};
@@ -127,6 +127,8 @@ pub struct TrainingRun {
     pub recompute: Recompute,
     /// Whether blocks and loss are compiled (`torch.compile`), in stacks that do so.
     pub compile: bool,
+    /// Products in float8, in stacks that cast their operands.
+    pub float8: Float8,
     /// Whose kernels are counted.
     pub dispatch: Dispatch,
     /// Elements of the buffer in which `DeepSpeed` reduces gradients (`reduce_bucket_size`).
@@ -184,6 +186,7 @@ impl TrainingRun {
             attention: AttentionKernel::Flash,
             recompute: Recompute::None,
             compile: false,
+            float8: Float8::OFF,
             dispatch: Dispatch::Cuda,
             reduce_bucket_size: 500_000_000,
             library: LibraryOptions::DEFAULT,

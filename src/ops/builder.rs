@@ -1,7 +1,7 @@
 //! The run that a model's operations are made for, and their dimensions.
 
 use super::tensor::Dim;
-use crate::config::{AttentionKernel, CacheFormat, Dispatch, Loss, ModelConfig, Recompute, Stack, Tuning};
+use crate::config::{AttentionKernel, CacheFormat, Dispatch, Float8, Loss, ModelConfig, Recompute, Stack, Tuning};
 use crate::units::{DType, Flops, to_f64};
 
 /// Everything that shapes the operation list.
@@ -53,6 +53,8 @@ pub struct Lowering<'a> {
     pub recompute: Recompute,
     /// Whether every block, and the loss behind the model, is one compiled graph.
     pub compiled: bool,
+    /// Products of blocks in float8.
+    pub float8: Float8,
     /// Whether matrix products are cast to bf16 under autocast.
     pub autocast: bool,
     /// Whose kernels are counted.
@@ -88,6 +90,7 @@ impl<'a> Lowering<'a> {
             sequence_parallel: false,
             recompute: Recompute::None,
             compiled: false,
+            float8: Float8::OFF,
             autocast: false,
             dispatch: Dispatch::Cuda,
             tuning: Tuning::FULL,

@@ -34,7 +34,7 @@ pub(crate) use played::{Played, played};
 pub(crate) use record::trainable;
 pub use tensor::{Dim, EMBEDDING, EXPERTS_OF_RANK, Kept, Op, Role, Shape, Split, Tensor};
 
-use crate::config::{CacheFormat, Job, LayerKind, ModelConfig, Run, ServingRun, TrainingPrecision, TrainingRun};
+use crate::config::{CacheFormat, Float8, Job, LayerKind, ModelConfig, Run, ServingRun, TrainingPrecision, TrainingRun};
 use crate::units::{DType, Flops, sort_short};
 
 /// The whole model as operations: once for the embedding, once for each kind of block, once for the head.
@@ -244,6 +244,7 @@ pub fn lowering(job: &Job) -> Lowering<'_> {
                 recompute: run.recompute,
                 autocast: run.precision == TrainingPrecision::AmpBf16 || run.tuning.autocast,
                 compiled: run.compile && run.stack.forbidden(crate::stacks::NotWith::Compiling).is_none(),
+                float8: if run.stack.forbidden(crate::stacks::NotWith::Float8).is_none() { run.float8 } else { Float8::OFF },
                 dispatch: run.dispatch,
                 tuning: run.tuning,
             }

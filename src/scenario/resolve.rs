@@ -10,9 +10,9 @@ use std::num::NonZeroU64;
 use super::serving;
 use super::{FieldId, FieldKind, Mode, Scenario, Value, field, fields, number, parse, range_text};
 use crate::config::{
-    Accelerator, Cluster, DataSharding, Dispatch, Evaluation, Job, LibraryOptions, MegatronOptions, Offload, Overheads, Overlap,
-    ParallelLayout, PeakRates, PipelineSchedule, PipelineSplit, PositionEmbedding, ProductFormat, RecomputeMethod,
-    RecomputeModules, Run, Speed, TrainingRun, Tuning,
+    Accelerator, Cluster, DataSharding, Dispatch, Evaluation, Float8, Float8Recipe, Job, LibraryOptions, MegatronOptions, Narrow,
+    Offload, Overheads, Overlap, ParallelLayout, PeakRates, PipelineSchedule, PipelineSplit, PositionEmbedding, ProductFormat,
+    RecomputeMethod, RecomputeModules, Run, Speed, TrainingRun, Tuning,
 };
 use crate::stacks::Stack;
 use crate::units::{Bytes, grouped, to_f64};
@@ -162,6 +162,7 @@ impl Scenario {
                 attention: self.word(FieldId::Attention),
                 recompute: self.word(FieldId::Recompute),
                 compile: self.flag(FieldId::Compile),
+                float8: Float8 { recipe: self.word(FieldId::Float8), gathers: self.flag(FieldId::Float8Gathers) },
                 training_tokens: to_f64(self.integer(if mode == Mode::Tune {
                     FieldId::TuningTokens
                 } else {
@@ -173,7 +174,12 @@ impl Scenario {
                 megatron: self.megatron(),
                 dispatch: Dispatch::Cuda,
                 flash: self.word::<Stack>(FieldId::Stack).flash,
-                products: ProductFormat::Activations,
+                products: match self.word(FieldId::Float8) {
+                    Float8Recipe::None => ProductFormat::Activations,
+                    Float8Recipe::Tensorwise | Float8Recipe::Rowwise | Float8Recipe::RowwiseWithGwHp => {
+                        ProductFormat::Narrow(Narrow::Fp8)
+                    }
+                },
                 overlap: Overlap::DEFAULT,
                 tuning: if mode == Mode::Tune { self.tuning() } else { Tuning::FULL },
                 texts: if mode == Mode::Tune { self.texts() } else { None },

@@ -1,9 +1,9 @@
 //! The words that stand for choices in forms, links and files.
 
 use crate::config::{
-    AttentionKernel, CacheFormat, DataSharding, Family, GENERIC, GradientDType, HiddenAct, Loss, LossFusion, MixerKind, MlpKind,
-    Normalization, Objective, Optimizer, OptimizerImplementation, OverlapComm, PipelineSchedule, PositionEmbedding, Recompute,
-    Rollout, TokenDispatcher, TrainingPrecision, WeightFormat,
+    AttentionKernel, CacheFormat, DataSharding, Family, Float8Recipe, GENERIC, GradientDType, HiddenAct, Loss, LossFusion,
+    MixerKind, MlpKind, Normalization, Objective, Optimizer, OptimizerImplementation, OverlapComm, PipelineSchedule,
+    PositionEmbedding, Recompute, Rollout, TokenDispatcher, TrainingPrecision, WeightFormat,
 };
 use crate::models::FAMILIES;
 use crate::stacks::Stack;
@@ -99,6 +99,7 @@ words! {
         KimiLinear = "kimi-linear", Minimax = "minimax", Lfm2 = "lfm2";
     Loss: OfStack = "stack", Transformers4 = "transformers-4", Trl = "trl", NotCompiled = "not-compiled",
         Cut = "cut", TorchtitanChunks = "torchtitan-chunks";
+    Float8Recipe: None = "none", Tensorwise = "tensorwise", Rowwise = "rowwise", RowwiseWithGwHp = "rowwise-with-gw-hp";
     AttentionKernel: Flash = "flash", Standard = "standard";
     OverlapComm: Auto = "auto", On = "on", Off = "off";
     Objective: NextToken = "sft", Preference = "dpo", Reward = "reward", Ppo = "ppo", Grpo = "grpo";

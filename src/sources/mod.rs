@@ -130,6 +130,8 @@ sources! {
         "Modules, adapters and loss of torchtune.");
     TORCHTITAN_2025 = ("torchtitan-2025", "PyTorch", "torchtitan 0.1.0", "models/llama3/model/model.py, models/llama3/infra/parallelize.py, components/loss.py", Code,
         "Modules, groups and checkpointing of torchtitan in 2025.");
+    TORCHAO_FLOAT8 = ("torchao-float8", "PyTorch", "torchao 0.18.0: torchao/float8", "float8_linear.py, float8_training_tensor.py, fsdp_utils.py", Code,
+        "Operands of a linear layer are cast to float8 as they come, in forward and again in backward.");
     TORCH_COMPILE = ("torch-compile", "PyTorch", "torch/_functorch/partitioners.py, torch/_inductor", "min_cut_rematerialization_partition", Code,
         "What a compiled graph keeps for backward, and what it never writes to memory.");
     FSDP1 = ("fsdp1", "PyTorch", "torch/distributed/fsdp/_flat_param.py, _runtime_utils.py", "one flat parameter per unit, gathered and reduced as one tensor", Code,

@@ -1,8 +1,8 @@
 //! Hugging Face transformers' modules as they are written, on PyTorch's autograd, with full logits.
 
 use super::{
-    Flash, GroupsOfEnds, MegatronOptions, ModuleKernels, NO_DUAL_PIPE, NOT_COMPILED, SelectiveRecompute, StackOptions, StackSpec,
-    StepMemory, TensorParallelism,
+    Flash, GroupsOfEnds, MegatronOptions, ModuleKernels, NO_DUAL_PIPE, NOT_COMPILED, NOT_IN_FLOAT8, SelectiveRecompute,
+    StackOptions, StackSpec, StepMemory, TensorParallelism,
 };
 use crate::sharding::CarriedOutBy;
 
@@ -27,6 +27,6 @@ pub(super) const STACK: StackSpec = StackSpec {
     has_main_gradients: false,
     options: StackOptions::Fixed(MegatronOptions::DEFAULT),
     flash: Flash::Second,
-    forbids: &[NO_DUAL_PIPE, NOT_COMPILED],
+    forbids: &[NO_DUAL_PIPE, NOT_COMPILED, NOT_IN_FLOAT8],
     against_formula: "it lists other saved tensors than PyTorch's modules keep operator by operator",
 };

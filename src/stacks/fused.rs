@@ -1,7 +1,7 @@
 //! Fused norms, fused SwiGLU and a chunked linear cross-entropy (Liger Kernel) on PyTorch, split as Megatron-Core splits layers.
 
 use super::{
-    Flash, GroupsOfEnds, LossKernel, MegatronOptions, ModuleKernels, NO_DUAL_PIPE, NOT_COMPILED, NOT_EVALUATED,
+    Flash, GroupsOfEnds, LossKernel, MegatronOptions, ModuleKernels, NO_DUAL_PIPE, NOT_COMPILED, NOT_EVALUATED, NOT_IN_FLOAT8,
     SelectiveRecompute, StackOptions, StackSpec, StepMemory, TensorParallelism,
 };
 use crate::sharding::CarriedOutBy;
@@ -35,6 +35,6 @@ pub(super) const STACK: StackSpec = StackSpec {
     has_main_gradients: false,
     options: StackOptions::Fixed(MegatronOptions::DEFAULT),
     flash: Flash::Second,
-    forbids: &[NO_DUAL_PIPE, NOT_COMPILED, NOT_EVALUATED],
+    forbids: &[NO_DUAL_PIPE, NOT_COMPILED, NOT_IN_FLOAT8, NOT_EVALUATED],
     against_formula: "it lists other saved tensors than fused kernels keep, which need no dropout masks",
 };

@@ -1,8 +1,8 @@
 //! Megatron-Core with Transformer Engine.
 
 use super::{
-    Flash, GroupsOfEnds, NOT_COMPILED, NOT_EVALUATED, NotWith, SelectiveRecompute, StackOptions, StackRule, StackSpec,
-    StepMemory, TensorParallelism,
+    Flash, GroupsOfEnds, NOT_COMPILED, NOT_EVALUATED, NOT_IN_FLOAT8, NotWith, SelectiveRecompute, StackOptions, StackRule,
+    StackSpec, StepMemory, TensorParallelism,
 };
 use crate::sharding::{CarriedOutBy, FrameworkRule};
 use crate::sources;
@@ -29,6 +29,7 @@ pub(super) const STACK: StackSpec = StackSpec {
     flash: Flash::Newest,
     forbids: &[
         NOT_COMPILED,
+        NOT_IN_FLOAT8,
         NOT_EVALUATED,
         // megatron/core/model_parallel_config.py.
         rule(

@@ -34,6 +34,15 @@ const NOT_COMPILED: StackRule = StackRule {
     },
 };
 
+/// The rule of stacks whose products in float8 nobody has compared with PyTorch's.
+const NOT_IN_FLOAT8: StackRule = StackRule {
+    with: NotWith::Float8,
+    rule: FrameworkRule {
+        says: "Products in float8 are modelled as torchtitan runs them, by torchao; use the software stack torchtitan, or products in the format of weights",
+        source: sources::TORCHAO_FLOAT8,
+    },
+};
+
 /// The rule of stacks that do not carry out transformers' Trainer.
 const NOT_EVALUATED: StackRule = StackRule {
     with: NotWith::Evaluating,

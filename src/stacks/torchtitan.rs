@@ -46,7 +46,11 @@ pub(super) const STACK: StackSpec = StackSpec {
         rule(NotWith::OtherModules, "torchtitan is modelled for models of Llama's kind; use the software stack Hugging Face"),
         rule(
             NotWith::SplitModel,
-            "torchtitan is modelled without tensor and pipeline parallelism; use 1 tensor-parallel rank and 1 stage, or another stack",
+            "torchtitan is modelled without tensor parallelism, asynchronous or not, and without pipeline parallelism; use 1 tensor-parallel rank and 1 stage, or another stack",
+        ),
+        rule(
+            NotWith::TensorwiseFloat8,
+            "torchtitan 0.3 has the recipes rowwise and rowwise_with_gw_hp alone; choose one of them, or the software stack torchtitan 0.1",
         ),
         rule(
             NotWith::Tuning,

@@ -46,7 +46,7 @@ pub(super) const STACK: StackSpec = StackSpec {
         rule(NotWith::OtherModules, "torchtitan 0.1 is modelled for models of Llama's kind; use the software stack Hugging Face"),
         rule(
             NotWith::SplitModel,
-            "torchtitan 0.1 is modelled without tensor and pipeline parallelism; use 1 tensor-parallel rank and 1 stage, or another stack",
+            "torchtitan 0.1 is modelled without tensor parallelism, asynchronous or not, and without pipeline parallelism; use 1 tensor-parallel rank and 1 stage, or another stack",
         ),
         rule(
             NotWith::Tuning,

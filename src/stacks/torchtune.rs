@@ -7,8 +7,8 @@
 //! checkpointing around it, and of the loss each part's cast and cross-entropy are one.
 
 use super::{
-    Flash, GroupsOfEnds, LossKernel, MegatronOptions, ModuleKernels, NO_DUAL_PIPE, NOT_EVALUATED, NotWith, RotationKernel,
-    SelectiveRecompute, StackOptions, StackRule, StackSpec, StepMemory, TensorParallelism,
+    Flash, GroupsOfEnds, LossKernel, MegatronOptions, ModuleKernels, NO_DUAL_PIPE, NOT_EVALUATED, NOT_IN_FLOAT8, NotWith,
+    RotationKernel, SelectiveRecompute, StackOptions, StackRule, StackSpec, StepMemory, TensorParallelism,
 };
 use crate::sharding::{CarriedOutBy, FrameworkRule};
 use crate::sources;
@@ -44,6 +44,7 @@ pub(super) const STACK: StackSpec = StackSpec {
     forbids: &[
         NO_DUAL_PIPE,
         NOT_EVALUATED,
+        NOT_IN_FLOAT8,
         rule(NotWith::OtherModules, "torchtune is modelled for models of Llama's kind; use the software stack Hugging Face"),
         rule(NotWith::SplitModel, "torchtune is modelled without tensor and pipeline parallelism; use data-parallel ranks alone"),
     ],

@@ -36,6 +36,7 @@ mod estimator {
     mod adapters;
     mod cuda;
     mod evaluation;
+    mod float8;
     mod frameworks;
     mod layouts;
     mod losses;

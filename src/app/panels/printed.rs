@@ -31,8 +31,8 @@ pub fn printed_code(link: &str) -> Html {
     html(r#"<div class="printed__code" data-own="printed-code">{}</div>"#, &[&share::code(link).drawn()])
 }
 
-/// Inputs that say nothing until somebody sets them: of serving, of the libraries that share a model out, loss and evaluations.
-const QUIET: [FieldId; 16] = [
+/// Inputs that say nothing until somebody sets them: of serving, of the libraries that share a model out, loss, float8 and evaluations.
+const QUIET: [FieldId; 17] = [
     FieldId::Server,
     FieldId::SharedPrefix,
     FieldId::MemoryUtilization,
@@ -40,6 +40,7 @@ const QUIET: [FieldId; 16] = [
     FieldId::CudaGraphs,
     FieldId::GroupSize,
     FieldId::Loss,
+    FieldId::Float8,
     FieldId::EvaluationBatch,
     FieldId::EvaluationLogits,
     FieldId::BucketCap,

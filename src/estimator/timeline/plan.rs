@@ -185,6 +185,7 @@ impl<'a> Plan<'a> {
                 Movement::Weights { into: gathers.into, reshard, keeps_ends: gathers.keeps_ends || !reshard }
             }
         };
+        with.float8.gathers &= with.float8.is_tensorwise() && ranks > 1 && gathers_into_buffers(movement);
         let live = live(job, run, sharding).filter(|_| matches!(movement, Movement::Weights { .. }));
         let is_one_group = libraries::is_one_group(run, sharding, movement);
         let buckets = libraries::buckets(job, run, sharding, recipe);

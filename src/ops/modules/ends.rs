@@ -21,8 +21,10 @@ use super::norm::Norm;
 use super::tables::Tables;
 use super::{Build, FP32, Linear, Shapes, Split};
 use crate::config::{
-    AttentionKernel, EmbeddingScale, LayerSet, LinearBiases, ModelConfig, Modules, PositionEmbedding, Recompute, RotaryTables,
+    AttentionKernel, EmbeddingScale, Float8, LayerSet, LinearBiases, ModelConfig, Modules, PositionEmbedding, Recompute,
+    RotaryTables,
 };
+use crate::ops::builder::Lowering;
 use crate::ops::tape::{Form, Kept, Param, SCALE, Tape, Var};
 use crate::ops::tensor::Dim;
 use crate::sources;
@@ -253,11 +255,15 @@ impl Ends {
                 part: None,
                 all_tokens: None,
                 packed: None,
+                float8: None,
                 adapter: None,
                 autocast: false,
             }
         } else {
-            build.linear(("head weight", bias), (with.vocab_part(), own_width(build)), build.shapes.logits)
+            // torchtitan's recipes leave the head out of those in float8 (`filter_fqns`).
+            let with = &Lowering { float8: Float8::OFF, ..*with };
+            let build = Build::again(build.tape, with);
+            build.linear(("head weight", bias), (with.vocab_part(), own_width(&build)), build.shapes.logits)
         });
     }
 

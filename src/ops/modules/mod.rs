@@ -28,7 +28,7 @@ use super::builder::Lowering;
 use super::division::Division;
 use super::tape::{Form, Packed, Param, Tape, Var};
 use super::tensor::Dim;
-use crate::config::{BlockLayout, LayerKind, LinearStyle, ModelConfig, Tuning};
+use crate::config::{BlockLayout, Float8, LayerKind, LinearStyle, ModelConfig, Tuning};
 use crate::stacks::{LossKernel, ModuleKernels};
 use crate::units::DType;
 use adapter::{Adapter, quantised};
@@ -157,6 +157,7 @@ impl<'a> Build<'a> {
     pub fn new(tape: &'a Tape, with: &'a Lowering<'a>) -> Self {
         tape.freeze(with.tuning.freezes_model());
         tape.dispatch_to(with.dispatch);
+        tape.casts_apart(with.float8.is_on());
         Self::again(tape, with)
     }
 
@@ -265,6 +266,11 @@ impl<'a> Build<'a> {
         }
     }
 
+    /// How the products of a layer of that many outputs and inputs run in float8, if they do.
+    fn float8(&self, (output, input): (Dim, Dim)) -> Option<Float8> {
+        self.with.float8.casts(input.1, output.1).then_some(self.with.float8)
+    }
+
     /// A linear layer of which every tensor-parallel rank has a part; `part`: its results or its input, where these are whole.
     fn split_linear(
         &self,
@@ -277,6 +283,10 @@ impl<'a> Build<'a> {
         let weight = packed.map_or_else(|| self.parameter(names.0, [output, input]), |packed| packed.0);
         let bias = names.1.map(|name| self.vector(name, output));
         let adapter = Adapter::new(self, names.0, (output, input));
+        let float8 = self.float8((output, input));
+        if float8.is_some_and(|float8| float8.gathers) {
+            self.tape.gathers_in_float8(weight);
+        }
         let conv1d = self.model().family.modules().linear == LinearStyle::Conv1d;
         let packed = packed.map(|packed| packed.1);
         Linear {
@@ -288,6 +298,7 @@ impl<'a> Build<'a> {
             part,
             all_tokens: self.shapes.all_tokens,
             packed,
+            float8,
             adapter,
             autocast: self.with.autocast,
         }
@@ -319,6 +330,8 @@ pub(crate) struct Linear {
     all_tokens: Option<Form>,
     /// How the weight is kept, where it is frozen in four bits.
     packed: Option<Packed>,
+    /// How its operands are cast, where its products run in float8.
+    float8: Option<Float8>,
     adapter: Option<Adapter>,
     /// Whether autocast casts products' operands.
     autocast: bool,
@@ -359,6 +372,7 @@ impl Linear {
         let columns = self.part.filter(|_| self.split == Split::Column);
         let form = tokens.or(columns).unwrap_or(self.form);
         let output = match (self.packed, self.bias) {
+            _ if self.float8.is_some() => x.linear_in_float8(self.weight, self.float8.unwrap_or_default(), form),
             (Some(packed), bias) => x.linear_packed(packed, bias, form),
             (None, Some(bias)) if self.conv1d => x.conv1d(self.weight, bias, form),
             (None, bias) => x.linear(self.weight, bias, form),

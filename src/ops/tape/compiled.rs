@@ -117,10 +117,15 @@ impl State {
         self.release(id);
     }
 
+    /// Whether what runs is a compiled part of which more is kept than checkpointing says.
+    pub(super) fn keeps_of_compiled(&self) -> bool {
+        let within = self.open_frame.is_some() || self.recording.is_some();
+        self.compiled && (!within || self.whole_again)
+    }
+
     /// A tensor is saved: kept is the smallest cut between it and what the part made for it.
     pub(super) fn keep_if_smaller(&mut self, id: u32) {
-        let within = self.open_frame.is_some() || self.recording.is_some();
-        if self.compiled && (!within || self.whole_again) && self.fusion(id).is_some() {
+        if self.keeps_of_compiled() && self.fusion(id).is_some() {
             for kept in self.cut(id) {
                 self.settle(kept);
             }
@@ -129,7 +134,7 @@ impl State {
 
     /// The tensors made in this part that are kept for that one. One that is fused away counts double, and of
     /// equals the later is kept (`get_node_weight`); inputs of the part are there all the same.
-    fn cut(&self, id: u32) -> Vec<u32> {
+    pub(super) fn cut(&self, id: u32) -> Vec<u32> {
         let Some(storage) = self.storages.get(at(id)) else { return Vec::new() };
         let Some(sources) = self.unmade(storage.fusion) else {
             return if id >= self.compiled_from { vec![id] } else { Vec::new() };
@@ -144,7 +149,7 @@ impl State {
     }
 
     /// What a tensor is made from that is in no memory and that no kernel of PyTorch's makes.
-    fn unmade(&self, fusion: u32) -> Option<&[u32]> {
+    pub(super) fn unmade(&self, fusion: u32) -> Option<&[u32]> {
         let found = self.fusions.get(at(fusion))?;
         (found.made.is_none() && !found.called).then_some(&found.sources)
     }
@@ -286,6 +291,11 @@ impl State {
         if node.compiled && node.rule == Rule::Mul && self.is_of_two_activations(node) {
             return self.both_factors(node, grad);
         }
+        if let Rule::Float8(float8) = node.rule
+            && node.compiled
+        {
+            return self.compiled_float8_back(node, grad, float8);
+        }
         if node.compiled && matches!(node.rule, Rule::Linear { gathered: None, .. }) {
             return self.product_of_fused(node, grad);
         }
@@ -321,23 +331,39 @@ impl State {
             of_input = self
                 .formula(&Node { operands: [input, Operand::NOTHING, Operand::NOTHING], parts: Vec::new(), ..*node }, grad)[0];
         }
-        let mut origins = Vec::new();
-        let sources = self.fusion(again).map_or_else(Vec::new, |fusion| fusion.sources.clone());
-        for source in sources {
-            self.origins(source, &mut origins);
-        }
+        let gradients = self.shapes_of_origins(again);
         self.need(again);
-        let shapes = origins.into_iter().filter_map(|id| self.storages.get(at(id)).map(|found| (found.form, found.dtype)));
-        let shapes: Vec<_> = shapes.collect();
-        let gradients: Vec<u32> = shapes.into_iter().map(|(form, dtype)| self.allocate("gradient", form, dtype)).collect();
-        for gradient in gradients {
-            self.release(gradient);
-        }
+        self.made_beside(&gradients);
         if weight.node != NONE {
             of_weight = self.formula(&Node { operands: [Operand::NOTHING, weight, bias], parts: Vec::new(), ..*node }, grad)[1];
         }
         let of_bias = (bias.node != NONE).then(|| self.alias(grad, grad.form));
         [of_input, of_weight, of_bias]
+    }
+
+    /// The shapes of the activations in memory that a tensor is made from.
+    pub(super) fn shapes_of_origins(&self, id: u32) -> Vec<(Form, DType)> {
+        let mut origins = Vec::new();
+        let fusion = self.storages.get(at(id)).and_then(|storage| self.fusions.get(at(storage.fusion)));
+        for source in fusion.map_or(&[][..], |fusion| &fusion.sources) {
+            self.origins(*source, &mut origins);
+        }
+        let shapes = origins.into_iter().filter_map(|id| self.storages.get(at(id)).map(|found| (found.form, found.dtype)));
+        shapes.collect()
+    }
+
+    /// Gradients of those shapes that the kernel at hand makes as well.
+    pub(super) fn made_beside(&mut self, shapes: &[(Form, DType)]) {
+        let gradients: Vec<u32> = shapes.iter().map(|(form, dtype)| self.allocate("gradient", *form, *dtype)).collect();
+        for gradient in gradients {
+            self.release(gradient);
+        }
+    }
+
+    /// Whether a tensor is one that is fused away, and whether it is in no memory now.
+    pub(super) fn is_fused(&self, id: u32) -> (bool, bool) {
+        let fusion = self.storages.get(at(id)).and_then(|storage| self.fusions.get(at(storage.fusion)));
+        (fusion.is_some(), fusion.is_some_and(|fusion| fusion.made.is_none()))
     }
 
     /// Whether a gradient is wanted of two tensors of the same size that are no parameters.
@@ -352,6 +378,9 @@ impl State {
     fn both_factors(&mut self, node: &mut Node, grad: Grad) -> [Option<Grad>; 3] {
         self.need(grad.storage);
         let [a, b, _] = node.operands;
+        if self.casts_gradients(node) {
+            return self.both_factors_cast(node, grad);
+        }
         let of_b = self.fresh((b.form, grad.dtype), grad.order);
         if (node.frame == NONE || self.whole_again)
             && let Some(read) = node.saved.get_mut(1)
@@ -398,7 +427,9 @@ impl State {
         match rule {
             Rule::Kernel { attends, .. } => !matches!(attends, super::Attends::No),
             // TorchInductor does not generate code for complex numbers.
-            Rule::Times | Rule::Linear { .. } | Rule::Grouped(_) | Rule::Matmul { .. } | Rule::Packed(_) => true,
+            Rule::Times | Rule::Linear { .. } | Rule::Grouped(_) | Rule::Matmul { .. } | Rule::Packed(_) | Rule::Float8(_) => {
+                true
+            }
             _ => false,
         }
     }

@@ -141,8 +141,11 @@ impl State {
     /// The product of that rule, if it is one.
     fn product_of(&self, rule: Rule, [a, b, _]: &[Operand; 3]) -> Option<Product> {
         match rule {
-            Rule::Grouped(_) => Some(self.linear_product(a.form, b.form)),
-            Rule::Linear { gathered, .. } => Some(self.linear_product(gathered.unwrap_or(a.form), b.form)),
+            Rule::Grouped(_) | Rule::Float8(_) => Some(self.linear_product(a.form, b.form)),
+            Rule::Linear { gathered, .. } => {
+                let product = self.linear_product(gathered.unwrap_or(a.form), b.form);
+                Some(Product { narrow: !self.casts_apart, ..product })
+            }
             Rule::Packed(packed) => Some(self.linear_product(a.form, packed.whole)),
             Rule::Matmul { transposed, .. } => Some(self.batched_product(a.form, self.last(b.form, usize::from(transposed)))),
             _ => None,

@@ -61,6 +61,7 @@ impl State {
             | Rule::Matmul { .. }
             | Rule::Kernel { .. }
             | Rule::Packed(_)
+            | Rule::Float8(_)
             | Rule::Tiled(_)
             | Rule::HeadAndLoss(_)
             | Rule::Saved => self.multiplied(node, grad),
@@ -241,6 +242,7 @@ impl State {
             }
             Rule::Tiled(tile) => self.tiles_back(node, tile),
             Rule::HeadAndLoss(cut) => self.cut_back(node, cut),
+            Rule::Float8(float8) => self.float8_back(node, grad, float8),
             Rule::Packed(packed) => {
                 let whole = self.unpacked_in_backward(packed);
                 let input = wants(a).then(|| self.product(node, a));

@@ -9,6 +9,7 @@ mod backward;
 mod compiled;
 mod costs;
 mod exchanges;
+mod float8;
 mod flops;
 mod formulas;
 mod in_place;
@@ -211,6 +212,13 @@ impl Tape {
     /// Which parameters the modules that run next mean: those from `from` to `to` are so far behind.
     pub fn means(&self, copies: (Param, Param, u32)) {
         self.state.borrow_mut().copies = copies;
+    }
+
+    /// This parameter is gathered in float8.
+    pub fn gathers_in_float8(&self, param: Param) {
+        if let Some(parameter) = self.state.borrow_mut().parameters.get_mut(state::at(param)) {
+            parameter.narrow = true;
+        }
     }
 
     /// No gradient reaches this parameter.

@@ -35,6 +35,7 @@ impl State {
             idle: self.frozen,
             frozen: self.frozen,
             beside: false,
+            narrow: false,
             layer,
         });
         count(self.parameters.len()).saturating_sub(1)

@@ -1,6 +1,6 @@
 //! Storages, nodes, parameters and the running totals of a tape.
 
-use crate::config::Dispatch;
+use crate::config::{Dispatch, Float8};
 use crate::ops::tensor::{Dim, Shape};
 use crate::sources::{self, Source};
 use crate::units::DType;
@@ -148,6 +148,8 @@ pub(crate) struct Parameter {
     pub frozen: bool,
     /// Whether it only describes another one: scales of quantised weights.
     pub beside: bool,
+    /// Whether it is gathered in float8.
+    pub narrow: bool,
     pub layer: u16,
 }
 
@@ -262,6 +264,8 @@ pub(crate) enum Rule {
     HeadAndLoss(HeadAndLoss),
     /// A product with a frozen weight of four bits.
     Packed(Packed),
+    /// A product with a weight, both in float8.
+    Float8(Float8),
     /// Keeps its gradient until the graph goes.
     Leaf,
 }
@@ -364,6 +368,8 @@ pub(crate) struct State {
     pub(super) arrived: Vec<Param>,
     /// Tensors that are no parameters and want a gradient, and their gradients, kept until the graph goes.
     pub(super) leaves: Vec<u32>,
+    /// Whether products in float8 have a rule of their own, so that others run in the format of activations.
+    pub(super) casts_apart: bool,
     /// Whether what runs is compiled.
     pub(super) compiled: bool,
     /// The first storage that the compiled part at hand could make.
@@ -558,6 +564,11 @@ impl State {
 
     /// Saves a tensor for a node's backward.
     pub(super) fn save(&mut self, node: u32, storage: u32) {
+        self.save_by(node, storage, Self::keep_if_smaller);
+    }
+
+    /// [`Self::save`], by that rule of what a compiled part keeps.
+    pub(super) fn save_by(&mut self, node: u32, storage: u32, keep: impl FnOnce(&mut Self, u32)) {
         if node == NONE || self.stopped {
             return;
         }
@@ -566,7 +577,7 @@ impl State {
             if recording.tensors.len() >= at(recording.wanted) {
                 self.stopped = true;
             }
-            self.keep_if_smaller(storage);
+            keep(self, storage);
             self.hold_weakly(storage);
             return;
         }
@@ -584,7 +595,7 @@ impl State {
         if let Some(place) = found.saved.get_mut(slot) {
             *place = storage;
         }
-        self.keep_if_smaller(storage);
+        keep(self, storage);
         self.hold_weakly(storage);
     }
 

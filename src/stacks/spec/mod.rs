@@ -309,6 +309,10 @@ pub enum NotWith {
     Compiling,
     /// Evaluations between steps.
     Evaluating,
+    /// Products in float8.
+    Float8,
+    /// Products in float8 with one scale for a tensor.
+    TensorwiseFloat8,
 }
 
 /// A run that a stack refuses.

@@ -250,6 +250,9 @@ const CHOICES_SINCE: &[&str] = &[
     "z=fsdp1",
     "oc=on",
     "oc=off",
+    "fle=tensorwise",
+    "fle=rowwise",
+    "fle=rowwise-with-gw-hp",
 ];
 
 /// Links that say what they say by words of the field table: every choice of that time occurs, so that no family, stack or format is left

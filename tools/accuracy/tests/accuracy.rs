@@ -403,18 +403,18 @@ fn a_run_that_ended_out_of_memory_is_compared_by_whether_it_does() {
 #[test]
 fn every_row_of_the_field_is_counted_with_its_software() {
     let rows = rows("questions.jsonl");
-    assert_eq!(rows.len(), 303);
+    assert_eq!(rows.len(), 306);
     assert!(rows.iter().all(|row| row["groups"]["framework"].is_string() && row["groups"]["states"].is_string()));
-    assert_eq!(rows.iter().filter(|row| is(row, "states", "all that decides it")).count(), 72);
+    assert_eq!(rows.iter().filter(|row| is(row, "states", "all that decides it")).count(), 75);
 }
 
-/// torchtitan's table of 2024 was taken with compiled blocks and a loss that was not.
+/// torchtitan's table of 2024 was taken with compiled blocks and a loss that was not, three of its rows in float8.
 #[test]
 fn the_published_table_of_torchtitan_is_met() {
     let rows: Vec<_> = rows("questions.jsonl").into_iter().filter(|row| is(row, "framework", "torchtitan")).collect();
     let compared = having(&rows, "reserved");
-    assert_eq!(compared.len(), 2);
-    within(&compared, "reserved", all(0.015)).expect("within");
+    assert_eq!(compared.len(), 5);
+    within(&compared, "reserved", Limits { median: 0.01, p90: 0.04, max: 0.04 }).expect("within");
 }
 
 /// A figure that was taken without settings of its script says so.

@@ -79,8 +79,9 @@ pub(in crate::estimator::timeline) fn sizes(tape: &Tape, plan: &Plan<'_>) -> Vec
         let is_of_root = plan.is_one_group || (parameter.layer == head && !apart);
         let tag = if is_of_root { 0 } else { parameter.layer };
         if let Some(size) = sizes.get_mut(usize::from(tag)) {
-            // Weights of four bits are gathered as they are kept.
+            // Weights of four bits are gathered as they are kept, others as they are multiplied.
             let width = |elements: u64| match parameter.dtype {
+                _ if parameter.narrow => elements.saturating_mul(DType::Fp8.bits()) / plan.with.parameter.bits(),
                 DType::Int4 => elements.saturating_mul(DType::Int4.bits()) / plan.with.parameter.bits(),
                 _ => elements,
             };

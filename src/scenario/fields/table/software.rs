@@ -39,4 +39,20 @@ fields! { $
     /// again in backward from those of products. torchtitan and torchtune only.
     Compile("tc", "torch_compile", "Compile blocks and loss")
         .flag().group(Group::Run).train().folded().default(FieldDefault::Flag(false)),
+    /// The blocks' linear layers cast their operands to 8 bits as they come, and again in backward
+    /// (torchao). Weights and what is saved keep their format; embedding and head are left out.
+    Float8("fle", "float8_recipe_name", "Products in float8")
+        .choice(&[
+            option("none", "None", "Products run in the format of weights."),
+            option("tensorwise", "One scale for a tensor",
+                "Operator by operator, casts take three tensors in fp32 for a moment; compiled, nothing beside the cast."),
+            option("rowwise", "One scale for each row",
+                "As one scale for a tensor, with scales of a product's shape in backward where nothing is compiled."),
+            option("rowwise-with-gw-hp", "One for each row, weights' gradients in 16 bits",
+                "As one scale for each row; products that make weights' gradients are not cast."),
+        ]).group(Group::Run).train().folded().default(FieldDefault::Choice("none")),
+    /// FSDP casts shares of weights before it gathers them: half the bytes that are gathered, and
+    /// weights of 8 bits while a block runs. One scale for a tensor only.
+    Float8Gathers("fleg", "enable_fsdp_float8_all_gather", "Gather weights in float8")
+        .flag().group(Group::Run).train().folded().default(FieldDefault::Flag(false)),
 }

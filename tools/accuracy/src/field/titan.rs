@@ -7,7 +7,23 @@ use super::super::row::Fields;
 use super::{Found, reserved, runs};
 
 /// Settings that are read. `framework` says when it ran, and `note` is a remark about `seq`.
-const READ: [&str; 10] = ["model", "gpu", "framework", "local_batch", "seq", "ac", "note", "layout", "compile", "float8"];
+const READ: [&str; 12] =
+    ["model", "gpu", "framework", "local_batch", "seq", "ac", "note", "layout", "schedule", "compile", "float8", "async_tp"];
+
+/// Why a layout is not expressed.
+///
+/// Asynchronous tensor parallelism (`torch/distributed/_symmetric_memory`, PyTorch 2.15) is refused with its degree. Its workspace alone
+/// could be stated: a rank's shard of the largest input that is gathered, or twice its chunk of the largest output that is scattered,
+/// whichever is more (`get_symm_mem_workspace`), outside the allocator, whose figures the tables print. Which gathers the compiler finds
+/// and replaces (`micro_pipeline_tp.py`) follows from its graph.
+fn not_expressed(layout: &str) -> String {
+    let missing: Vec<_> = [("TP ", "tensor"), ("PP ", "pipeline"), ("CP ", "context")]
+        .into_iter()
+        .filter(|(degree, _)| layout.split(", ").any(|part| part.starts_with(degree) && !part.ends_with(" 1")))
+        .map(|(_, name)| name)
+        .collect();
+    format!("torchtitan's layout {layout} is not modelled: torchtitan is modelled without {} parallelism", missing.join(" and "))
+}
 
 /// A row of torchtitan's tables.
 pub fn found(row: Fields<'_>) -> Found {
@@ -23,13 +39,11 @@ pub fn found(row: Fields<'_>) -> Found {
 /// The row of the pretended GPU that it amounts to.
 ///
 /// Of 2024 are the modules of torchtitan 0.1 with a loss that is not compiled ("compiling loss function causes CUDA errors, turning off
-/// for now" in `train.py`) and AdamW by `foreach` (`optimizer.fused` was off where nothing was said).
+/// for now" in `train.py`) and AdamW by `foreach` (`optimizer.fused` was off where nothing was said). Float8 had one scale for a tensor,
+/// which was the only recipe, and weights were gathered in 16 bits where nothing was said.
 fn described(row: Fields<'_>) -> Result<Value, String> {
     let text = |key: &str| row.text(&format!("/settings/{key}"));
     let flag = |key: &str| row.flag(&format!("/settings/{key}")).unwrap_or(false);
-    if flag("float8") {
-        return Err("torchtitan's products in float8 are not modelled".to_owned());
-    }
     let stated = row.value("/settings")?.as_object().ok_or("settings is no group of keys")?;
     if let Some(key) = stated.keys().find(|key| !READ.contains(&key.as_str())) {
         return Err(format!("torchtitan's setting {key} is not mapped"));
@@ -38,8 +52,8 @@ fn described(row: Fields<'_>) -> Result<Value, String> {
         return Err("which torchtitan ran is not known".to_owned());
     }
     let layout = text("layout")?;
-    let ranks = layout.strip_prefix("FSDP ").and_then(|ranks| ranks.parse::<u64>().ok());
-    let ranks = ranks.ok_or_else(|| format!("torchtitan's layout {layout} is not modelled"))?;
+    let ranks = layout.strip_prefix("FSDP ").map(|ranks| ranks.strip_suffix(", CP 1").unwrap_or(ranks));
+    let ranks = ranks.and_then(|ranks| ranks.parse::<u64>().ok()).ok_or_else(|| not_expressed(layout))?;
     let recompute = match text("ac")? {
         "none" => "none",
         "full" => "full",
@@ -54,7 +68,7 @@ fn described(row: Fields<'_>) -> Result<Value, String> {
             "gpu_total_bytes": card(text("gpu")?)?,
         },
         "parallel": { "size": ranks },
-        "flags": { "compile": flag("compile"), "loss": "eager" },
+        "flags": { "compile": flag("compile"), "loss": "eager", "float8": if flag("float8") { "tensorwise" } else { "none" } },
     }))
 }
 

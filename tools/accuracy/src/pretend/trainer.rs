@@ -1,8 +1,8 @@
 //! Rows of Hugging Face's Trainer, TRL and peft, and of torchtune's recipes on one device.
 
 use headroom::config::{
-    BaseFormat, Evaluation, Loss, Method, Optimizer, OptimizerImplementation, ParallelLayout, Targets, TrainingPrecision,
-    TrainingRun, Tuning,
+    BaseFormat, Evaluation, Float8, Float8Recipe, Loss, Method, Optimizer, OptimizerImplementation, ParallelLayout, Targets,
+    TrainingPrecision, TrainingRun, Tuning,
 };
 use headroom::units::DType;
 use serde_json::Value;
@@ -197,11 +197,23 @@ pub fn torchtune(row: Fields<'_>) -> Result<Pretended, String> {
     job(row, &run, ParallelLayout::SINGLE)
 }
 
+/// The recipe of a row in float8. Where weights are gathered so, scales that are known before change nothing that lasts.
+fn float8(row: Fields<'_>) -> Result<Float8, String> {
+    let recipe = match row.text("/flags/float8").unwrap_or("none") {
+        "none" => Float8Recipe::None,
+        "tensorwise" => Float8Recipe::Tensorwise,
+        "rowwise" => Float8Recipe::Rowwise,
+        "rowwise_with_gw_hp" => Float8Recipe::RowwiseWithGwHp,
+        other => return Err(format!("torchao's float8 recipe {other} is not modelled")),
+    };
+    Ok(Float8 { recipe, gathers: row.flag("/flags/fsdp_float8_all_gather").unwrap_or(false) })
+}
+
 /// A row of torchtitan: its Llama under FSDP2.
 pub fn torchtitan(row: Fields<'_>) -> Result<Pretended, String> {
     is_plain_run(row, &["optimizer_implementation"])?;
     only_known(row, "/parallel", &["size"])?;
-    only_known(row, "/flags", &["compile", "loss", "reshard"])?;
+    only_known(row, "/flags", &["compile", "loss", "reshard", "float8", "fsdp_float8_all_gather", "precompute_scale"])?;
     // torchtitan 0.1.0 knows no other loss than the plain one.
     let plain = if row.text("/framework")? == "torchtitan" { "chunked" } else { "plain" };
     let loss = match row.text("/flags/loss").unwrap_or(plain) {
@@ -224,6 +236,7 @@ pub fn torchtitan(row: Fields<'_>) -> Result<Pretended, String> {
         optimizer_implementation,
         loss,
         compile: row.flag("/flags/compile").unwrap_or(false),
+        float8: float8(row)?,
         // Both are called as their stack is.
         stack: stack(&row.text("/framework")?.replace('_', "-"))?,
         ..plain_run(row)?
