@@ -84,9 +84,8 @@ pub(super) fn left_out(kind: &FamilySpec, (text, around): (&Object, Option<&Obje
 
 /// Parts of a file beside its text whose names are not known.
 fn unknown_parts(around: &Object) -> impl Iterator<Item = LeftOut> {
-    let is_unknown = |key: &str| {
-        key.ends_with("_config") && !NO_PARTS.contains(&key) && PARTS.iter().all(|(known, _)| *known != key)
-    };
+    let is_unknown =
+        |key: &str| key.ends_with("_config") && !NO_PARTS.contains(&key) && PARTS.iter().all(|(known, _)| *known != key);
     let parts = around.iter().filter(move |(key, value)| matches!(value, Value::Object(_)) && is_unknown(key));
     parts.map(|(key, _)| {
         let key = super::value::shortened(key);

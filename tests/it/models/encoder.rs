@@ -19,7 +19,8 @@ fn every_token_sees_all_unless_the_file_says_it_is_a_decoder() {
     let encoder = config_json(BERT).expect("a known kind").config;
     assert!(!encoder.is_causal());
     assert_eq!(parameters_of(&encoder), 109_514_298);
-    let decoder = config_json(&BERT.replace("\"type_vocab_size\"", "\"is_decoder\":true,\"type_vocab_size\"")).expect("a known kind");
+    let decoder =
+        config_json(&BERT.replace("\"type_vocab_size\"", "\"is_decoder\":true,\"type_vocab_size\"")).expect("a known kind");
     assert!(decoder.config.is_causal());
     assert_eq!(parameters_of(&decoder.config), 109_514_298);
 }
