@@ -131,7 +131,6 @@ pub(super) fn peak(job: &Job, run: &TrainingRun, only: Option<u64>, detail: bool
     let mut lines = scope.resident(detail);
     lines::activations(&scope.alive(held, at), detail, &mut lines);
     lines.extend(fsdp::Moving::of(&scope, &weight.sizes.whole()).lines(&scope, at));
-    lines.extend(states::gradient_copies(&scope).filter(|_| at == At::Step));
     let before = total(&lines);
     overhead::add(job, &mut lines);
     let overheads = total(&lines).saturating_sub(before);
@@ -226,15 +225,13 @@ impl<'a> Scope<'a> {
                 *most = (held, Some(bytes));
             }
         });
-        let copies = self.copies();
-        let mut best = (Held::default(), At::Step, resident + copies);
+        let mut best = (Held::default(), At::Step, resident);
         let moved = |at| if moving.moves() { moving.bytes(self.run, at) } else { Bytes::ZERO };
         for at in weight.places() {
             // After backward nothing is in flight; what the schedule never comes to is no moment.
             let nothing = (Held::default(), Some(Bytes::ZERO));
             let (held, Some(beside)) = most.get(slot(at.place())).copied().unwrap_or(nothing) else { continue };
-            let at_step = if at == At::Step { copies } else { Bytes::ZERO };
-            let total = resident + beside + weight.inside(at).into_iter().sum() + moved(at) + at_step;
+            let total = resident + beside + weight.inside(at).into_iter().sum() + moved(at);
             let name = self.name(at);
             match moments.iter_mut().find(|moment| moment.name == name) {
                 Some(moment) => moment.total = moment.total.max(total),
@@ -261,11 +258,6 @@ impl<'a> Scope<'a> {
             At::Forward => "when forward has ended",
             At::Step => "when the optimizer steps",
         }
-    }
-
-    /// Bytes that are alive beside what is resident while the optimizer steps.
-    fn copies(&self) -> Bytes {
-        states::gradient_copies(self).map_or(Bytes::ZERO, |line| line.bytes)
     }
 
     /// The operations of a block of that kind.

@@ -6,7 +6,6 @@
 
 use super::{Kind, Scope, Step};
 use crate::config::{DataSharding, ParallelLayout, TrainingRun};
-use crate::estimator::host;
 use crate::estimator::ledger::{Certainty, LineItem, MemoryKind, TensorLine};
 use crate::ops::megatron::is_of_adapter;
 use crate::ops::{Dim, EMBEDDING, Role, Shape, Tensor};
@@ -123,22 +122,6 @@ pub(super) fn add(scope: &Scope, detail: bool, lines: &mut Vec<LineItem>) {
         });
     }
 }
-
-/// Copies of gradients in the format of the master weights while the optimizer steps, where main gradients have another
-/// (`_copy_model_grads_to_main_grads`); nothing where the optimizer is in host memory, or under Megatron-FSDP.
-pub(super) fn gradient_copies(scope: &Scope) -> Option<LineItem> {
-    let recipe = scope.run.recipe();
-    let dtype = recipe.master.filter(|master| *master != recipe.gradient)?;
-    let is_elsewhere = host::is_away(scope.job, MemoryKind::OptimizerState) || super::fsdp::moves(scope.job);
-    let note = "Main gradients of 16 bits in the format of the master weights, alive while the optimizer steps.";
-    let line = Line { kind: MemoryKind::OptimizerState, label: GRADIENT_COPIES, dtype, note, source: sources::MEGATRON_CORE };
-    let held = held(scope);
-    let found = per_parameter(scope, held.iter().filter(|held| held.learns), &line, false);
-    (!is_elsewhere && found.bytes > Bytes::ZERO).then_some(LineItem { kind: MemoryKind::Temporary, ..found })
-}
-
-/// The label of that line.
-const GRADIENT_COPIES: &str = "Gradients of the master weights";
 
 /// A line of one value per parameter.
 #[derive(Clone, Copy, Debug)]

@@ -242,26 +242,6 @@ fn degrees_that_divide_nothing_are_named() {
     );
 }
 
-/// Main gradients of 16 bits are copied into the format of the master weights, this rank's part of them, while the optimizer steps.
-#[test]
-fn gradients_of_16_bits_are_copied_for_the_step() {
-    let at_step = |gradients, d, sharding| {
-        let job = training_job(&gpt(2), layout(1, 1, d, sharding), |run| {
-            megatron(run);
-            // One short sequence, so that nothing else is higher.
-            (run.seq_length, run.micro_batch_size, run.gradients) = (8, Some(1), gradients);
-        });
-        let found = estimate(&job);
-        let copies = found.ledger.lines.iter().filter(|line| line.label == "Gradients of the master weights");
-        (copies.map(|line| line.bytes.0).sum::<u64>(), found.parameters.total, found.peak_moment)
-    };
-    for (d, sharding) in [(1, DataSharding::NOTHING), (2, support::zero1())] {
-        let (copies, parameters, moment) = at_step(GradientDType::AsWeights, d, sharding);
-        assert!(moment == "when the optimizer steps" && copies.abs_diff(4 * parameters / d) < 1 << 20, "{copies} {parameters}");
-        assert_eq!(at_step(GradientDType::Fp32, d, sharding).0, 0);
-    }
-}
-
 fn any_job() -> impl Strategy<Value = Job> {
     let degrees = (1_u64..=4, 1_u64..=4, 1_u64..=4, 1_u64..=2, 1_u64..=2, 1_u64..=4);
     let switches = (any::<[bool; 8]>(), 0_u64..3, 1_u64..=3, any::<bool>());
@@ -290,9 +270,6 @@ fn any_job() -> impl Strategy<Value = Job> {
             let model = if experts { deepseek() } else { gpt(16) };
             training_job(&model, layout, |run| {
                 megatron(run);
-                if blocks == 1 {
-                    run.gradients = GradientDType::AsWeights;
-                }
                 // Half of the jobs have adapters, with dropout or without.
                 if tuned > 1 {
                     let adapters = Tuning::FULL.with_adapters(BaseFormat::Weights);

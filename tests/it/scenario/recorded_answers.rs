@@ -139,15 +139,6 @@ fn is_copied_anew(link: &str) -> bool {
     })
 }
 
-/// Whether an answer was recorded anew because Megatron-LM copies main gradients of 16 bits for the optimizer's step.
-fn is_stepped_anew(link: &str) -> bool {
-    let job = decode(link).scenario.resolve();
-    job.is_ok_and(|job| {
-        let run = job.training().filter(|run| run.stack.has_own_schedule());
-        run.is_some_and(|run| run.recipe().master.is_some_and(|master| master != run.recipe().gradient))
-    })
-}
-
 /// Whether the name of the model was recorded anew: its size is counted by the modules that run it, as the answer's is, where the link's
 /// family has none of that shape.
 fn is_named_anew(link: &str) -> bool {
@@ -167,8 +158,7 @@ fn record_some_anew() {
         let anew = RECORDED_ANEW.iter().any(|(part, _)| link.contains(part))
             || is_reduced_anew(link)
             || is_of_cuda(link)
-            || is_copied_anew(link)
-            || is_stepped_anew(link);
+            || is_copied_anew(link);
         let parts: Vec<&str> = [("time", is_timed_anew(link)), ("model", is_named_anew(link))]
             .into_iter()
             .filter_map(|(part, anew)| anew.then_some(part))

@@ -81,14 +81,11 @@ struct Stated {
 struct States {
     kinds: Kinds,
     total: Bytes,
-    /// Alive beside them while the optimizer steps.
-    copies: Bytes,
 }
 
 impl States {
-    fn of(scope: &Scope) -> Self {
-        let kinds = Ledger { lines: scope.states(false) }.by_kind();
-        Self { kinds, total: kinds.into_iter().sum(), copies: scope.copies() }
+    fn of(kinds: Kinds) -> Self {
+        Self { kinds, total: kinds.into_iter().sum() }
     }
 }
 
@@ -163,7 +160,7 @@ impl Many {
             && known.is_empty()
         {
             known.extend(stages.iter().map(|staged| {
-                let make = || States::of(&scope(staged));
+                let make = || States::of(Ledger { lines: scope(staged).states(false) }.by_kind());
                 states.value((common.sharers, staged.place, sharding), make)
             }));
         }
